@@ -1,14 +1,14 @@
 // Command report reads the streams of one or more `go test -json` runs and prints a summary
-// for people: a line for each package, the whole output of what failed, and at the very end each test
-// that ran in no pass, by name and with its reason, then the count.
+// for people: a line for each package, the whole output of what failed, and at the very end each
+// test that ran in no pass, by name and with its reason, then the count.
 //
 //	go test -json -race ./... ┐
 //	go test -json ./...       ┴─► report ─► ok/FAIL lines, output of failures
 //	                                        skipped: TestX: reason
 //	                                        12 passed, 0 failed, 1 skipped
 //
-// It exits 1 when a test or a build failed, when nothing ran at all, and, under CI=true, when a test
-// was skipped in every pass.
+// It exits 1 when a test or a build failed, when nothing ran at all, and, under CI=true, when a
+// test was skipped in every pass.
 package main
 
 import (
@@ -46,8 +46,8 @@ type event struct {
 }
 
 // outcome is the result of a test. Of several passes the greatest counts.
-// Their order is that of their weight: of two passes a failure wins, and a test that ran in one of them was not
-// skipped.
+// Their order is that of their weight: of two passes a failure wins, and a test that ran in one of
+// them was not skipped.
 type outcome int
 
 const (
@@ -75,7 +75,8 @@ func newReport(out io.Writer) *report {
 	return &report{out: out, tests: map[string]*test{}}
 }
 
-// read takes in a stream to its end. Lines that are not JSON (the go command's own words) are shown.
+// read takes in a stream to its end. Lines that are not JSON (the go command's own words) are
+// shown.
 func (r *report) read(stream io.Reader) error {
 	lines := bufio.NewScanner(stream)
 	lines.Buffer(nil, maxLine)
@@ -178,8 +179,8 @@ func reason(output []string) string {
 	return strings.Join(words, " ")
 }
 
-// finish prints the skipped tests, then the count, and returns the exit code. A skip fails when strict.
-// Nothing that passed means that nothing ran, which must not look like success.
+// finish prints the skipped tests, then the count, and returns the exit code. A skip fails when
+// strict. Nothing that passed means that nothing ran, which must not look like success.
 func (r *report) finish(strict bool) int {
 	count := map[outcome]int{failed: r.broken}
 	for _, name := range slices.Sorted(maps.Keys(r.tests)) {

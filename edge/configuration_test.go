@@ -21,8 +21,8 @@ func parsed(t *testing.T, text []byte) config.Config {
 	return c
 }
 
-// TestConfiguration: /v1/config answers the configuration in force, with modes set by hand, settings that wait for a restart,
-// and no secret.
+// TestConfiguration: /v1/config answers the configuration in force, with modes set by hand,
+// settings that wait for a restart, and no secret.
 func TestConfiguration(t *testing.T) {
 	t.Parallel()
 	n := newReloadNode(t, "gossip: {key_file: $KEY}\n")

@@ -17,8 +17,8 @@ memory: 4MiB
 policies: [{name: partner, match: {}, key: host, limit: 1, window: 1h, action: block, block_for: 1h, max_blast: 20}]
 `
 
-// TestACrowdIsCounted: a Go program learns about how many clients a block would deny, from a daemon, from a node
-// of its own, and by the answer of its handler.
+// TestACrowdIsCounted: a Go program learns about how many clients a block would deny, from a
+// daemon, from a node of its own, and by the answer of its handler.
 func TestACrowdIsCounted(t *testing.T) {
 	t.Parallel()
 	node := embed(t, crowdConfig, client.FailOpen)

@@ -21,9 +21,9 @@ import (
 )
 
 // openDoors opens every listener. On Linux each UDP address gets a socket and a reader for each
-// processor, and the kernel spreads datagrams over them; a unix socket has one reader. When one fails
-// the others stay open, for Close.
-// The admin listener is opened with the others and answers last: it shows all of them.
+// processor, and the kernel spreads datagrams over them; a unix socket has one reader. When one
+// fails the others stay open, for Close. The admin listener is opened with the others and answers
+// last: it shows all of them.
 func (n *Node) openDoors(ctx context.Context, p prepared) error {
 	processors := runtime.GOMAXPROCS(0)
 	share := rest.NewShare(processors, n.turnsOfConnections)
@@ -53,8 +53,8 @@ func (n *Node) openDoors(ctx context.Context, p prepared) error {
 	return nil
 }
 
-// turnsOfConnections returns about how many batches the doors of connections have answered since the
-// start. It is called while they serve.
+// turnsOfConnections returns about how many batches the doors of connections have answered since
+// the start. It is called while they serve.
 func (n *Node) turnsOfConnections() uint64 {
 	var timed latency.Sum
 	n.web.AddLatency(&timed)
@@ -65,7 +65,8 @@ func (n *Node) turnsOfConnections() uint64 {
 }
 
 // webLanes returns the lanes of the HTTP door: the upper half, which datagram readers use last.
-// A lane's counters are written by few goroutines at best; two kinds of doors on one would share its cache lines.
+// A lane's counters are written by few goroutines at best; two kinds of doors on one would share
+// its cache lines.
 func (n *Node) webLanes() []*gate.Lane {
 	var all []*gate.Lane
 	for lane := gate.Lanes / 2; lane < gate.Lanes; lane++ {
@@ -86,9 +87,9 @@ func listenAll(ctx context.Context, addresses []config.Address) (all []net.Liste
 	return all, nil
 }
 
-// openAdmin makes the door for people, and the metrics that it serves. Parts that the node lacks (the
-// ring, the state file, gossip) stay nil in the options of both, so that they show nothing of them
-// instead of zeros.
+// openAdmin makes the door for people, and the metrics that it serves. Parts that the node lacks
+// (the ring, the state file, gossip) stay nil in the options of both, so that they show nothing of
+// them instead of zeros.
 func (n *Node) openAdmin(p prepared) {
 	o := admin.Options{
 		Token: p.token, Local: !slices.ContainsFunc(p.cfg.Listen.Admin, beyondLoopback),

@@ -15,8 +15,8 @@ func (n *Node) Allow(ctx context.Context, rule, key string) (bool, error) {
 	return n.local.Allow(ctx, rule, key)
 }
 
-// Check counts cost (0 means 1) for key under rule and returns the verdict; see [client.Query] for odd
-// keys and costs.
+// Check counts cost (0 means 1) for key under rule and returns the verdict; see [client.Query] for
+// odd keys and costs.
 //
 // The node answers from its memory and waits for nothing, whatever ctx: the only errors are
 // [client.ErrUnknownRule] and wire.BadRequest, a rule that cannot be one or takes no such question.
@@ -41,7 +41,8 @@ func (n *Node) Batch(ctx context.Context, queries []client.Query) ([]client.Answ
 }
 
 // Ask asks the policies about a whole request. An answer with a Ticket waits for a Report of the
-// response. The program is trusted as a proxy on a unix socket is: the client is the one that r names.
+// response. The program is trusted as a proxy on a unix socket is: the client is the one that r
+// names.
 func (n *Node) Ask(ctx context.Context, r client.Request) (client.Answer, error) {
 	return n.local.Ask(ctx, r)
 }
@@ -57,6 +58,6 @@ func (n *Node) Handler(next http.Handler, options ...client.HandlerOption) http.
 	return n.local.Handler(next, options...)
 }
 
-// Stats returns the totals of the methods above since New; metrics of the whole node are at its admin
-// listener.
+// Stats returns the totals of the methods above since New; metrics of the whole node are at its
+// admin listener.
 func (n *Node) Stats() client.Stats { return n.local.Stats() }

@@ -21,8 +21,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// embeddedConfig has windows of hours, so that nothing in it moves while a test runs, and each another
-// one, so that of several denials one is clearly the longest.
+// embeddedConfig has windows of hours, so that nothing in it moves while a test runs, and each
+// another one, so that of several denials one is clearly the longest.
 const embeddedConfig = `
 node: test
 memory: 4MiB
@@ -96,8 +96,8 @@ func daemonOf(t testing.TB, text string) *client.Client {
 	return c
 }
 
-// comparable returns an answer without what differs from one node to another: numbers of tickets, and
-// times that pass.
+// comparable returns an answer without what differs from one node to another: numbers of tickets,
+// and times that pass.
 func comparable(a client.Answer, err error) string {
 	passing := fmt.Sprint(a.Ticket != "", a.Reset > 0, a.Retry > 0)
 	a.Ticket, a.Reset, a.Retry = "", 0, 0

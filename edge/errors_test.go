@@ -22,8 +22,8 @@ policies:
   - {name: exports, match: {path: /export}, kind: concurrency, limit: 1}
 `
 
-// TestErrorsByDoor: each door says the same fault in its own words, and none of them by a denial. The length of
-// a message of gRPC is no fault: a visitor chooses the length of its headers.
+// TestErrorsByDoor: each door says the same fault in its own words, and none of them by a denial.
+// The length of a message of gRPC is no fault: a visitor chooses the length of its headers.
 func TestErrorsByDoor(t *testing.T) {
 	t.Parallel()
 	r := startAt(t, allDoors, fullConfig)

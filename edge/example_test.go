@@ -12,8 +12,9 @@ import (
 	"github.com/headgate-dev/headgate/edge/config"
 )
 
-// A program may hold a node of its own. It asks the node without a socket, by the methods of a client,
-// and still shares its limits with the other nodes of its PoP if the configuration names a ring.
+// A program may hold a node of its own. It asks the node without a socket, by the methods of a
+// client, and still shares its limits with the other nodes of its PoP if the configuration names a
+// ring.
 func ExampleNew() {
 	cfg, err := config.Parse("embedded", []byte(`
 node: example

@@ -32,9 +32,9 @@ func hooksOf(link *global.Link) *gate.Global {
 	return link.Hooks()
 }
 
-// openGossip joins the node's gate to other PoPs over link. Other members compare the fingerprint of
-// this PoP's ring with their own: nodes of one PoP with different servers would count apart and not
-// notice.
+// openGossip joins the node's gate to other PoPs over link. Other members compare the fingerprint
+// of this PoP's ring with their own: nodes of one PoP with different servers would count apart and
+// not notice.
 func (n *Node) openGossip(link *global.Link) error {
 	link.Attach(n.gate)
 	fingerprint := ""
@@ -48,8 +48,9 @@ func (n *Node) openGossip(link *global.Link) error {
 	return nil
 }
 
-// reachableAdmin returns the first of the admin listeners that other machines may reach, empty if there is none. A port that
-// the system chooses is not known yet, a name longer than gossip carries is left out.
+// reachableAdmin returns the first of the admin listeners that other machines may reach, empty if
+// there is none. A port that the system chooses is not known yet, a name longer than gossip carries
+// is left out.
 func reachableAdmin(all []config.Address) string {
 	for _, at := range all {
 		if text := hostPort(at); !at.Loopback() && at.Port != 0 && len(text) <= gossip.MaxMetaText {

@@ -49,7 +49,8 @@ func writePair(t *testing.T, dir string) (cert, key string) {
 	return cert, key
 }
 
-// listen.grpc is secured by tls over TCP, and plain on a unix socket; clients need a certificate where client_ca_file says so.
+// listen.grpc is secured by tls over TCP, and plain on a unix socket; clients need a certificate
+// where client_ca_file says so.
 func TestGRPC(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

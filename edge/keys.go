@@ -30,8 +30,8 @@ func clusterKeys(path string) (keys [][]byte, warnings []string, err error) {
 // maxKeyFile bounds the key file, in bytes: 8 keys of 64 hexadecimal digits with line ends are 528.
 const maxKeyFile = 1024
 
-// readKeyFile reads the file at path. An empty one is an error: a mounted secret that has not arrived
-// yet looks like that.
+// readKeyFile reads the file at path. An empty one is an error: a mounted secret that has not
+// arrived yet looks like that.
 func readKeyFile(path string) (text []byte, warnings []string, err error) {
 	text, warnings, err = private.Read(path, maxKeyFile)
 	if err != nil {
@@ -69,8 +69,8 @@ func parseKeys(text []byte) (keys [][]byte, err error) {
 }
 
 // parseKey reads one key of 32 bytes; nil: text is none. The forms cannot be
-// confused: 64 hexadecimal digits are 48 bytes as base64, and 44 characters of base64 are no bytes of
-// hexadecimal.
+// confused: 64 hexadecimal digits are 48 bytes as base64, and 44 characters of base64 are no bytes
+// of hexadecimal.
 func parseKey(text []byte) []byte {
 	if key, err := hex.DecodeString(string(text)); err == nil && len(key) == gossip.KeyBytes {
 		return key

@@ -31,8 +31,8 @@ func startFile(t *testing.T, text string) (r *running, put func(text string)) {
 	return r, put
 }
 
-// A ticket outlives any number of reloads: its report is late, ends what the request held, and is counted under no other
-// rule, however many rules there are now and in whatever order.
+// A ticket outlives any number of reloads: its report is late, ends what the request held, and is
+// counted under no other rule, however many rules there are now and in whatever order.
 func TestTicketOutlivesReloads(t *testing.T) {
 	t.Parallel()
 	const held = "  - {name: held, match: {path: /x}, key: all, kind: concurrency, limit: 1, lease: 1h}\n"

@@ -7,8 +7,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/api"
 )
 
-// watchNamesEvery is the period in which the log names a rule that was asked for and is not in force.
-// It bounds the log to a line a minute, however many names are asked for.
+// watchNamesEvery is the period in which the log names a rule that was asked for and is not in
+// force. It bounds the log to a line a minute, however many names are asked for.
 const watchNamesEvery = time.Minute
 
 // watchNames logs the rules that are asked for and not in force, until ctx ends: a proxy that fails
@@ -31,8 +31,8 @@ func (n *Node) watchNames(ctx context.Context) {
 	}
 }
 
-// tellSilent logs the policies whose questions are never reported, once each, and returns them. told are those that
-// were so before.
+// tellSilent logs the policies whose questions are never reported, once each, and returns them.
+// told are those that were so before.
 func (n *Node) tellSilent(told map[string]bool) map[string]bool {
 	now := map[string]bool{}
 	for _, f := range n.room.Figures() {

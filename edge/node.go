@@ -185,8 +185,8 @@ func (n *Node) Close() error {
 // Gate returns the node's gate, for who asks it without a door.
 func (n *Node) Gate() *gate.Gate { return n.gate }
 
-// Memory returns how many bytes of counters and flags the node was configured with: 1/16 of them for
-// flags, the rest for sketches and exact slots. It is fixed at the start.
+// Memory returns how many bytes of counters and flags the node was configured with: 1/16 of them
+// for flags, the rest for sketches and exact slots. It is fixed at the start.
 func (n *Node) Memory() int64 { return n.started.Memory }
 
 // Life looks at the loops that decisions rest on: the gate's background work and the readers of

@@ -31,7 +31,8 @@ func ticketBytes(cfg *config.Config) int64 {
 	return min(ask.TicketBytes, cfg.Memory*ask.TicketBytes/(64<<20))
 }
 
-// waitingBytes returns how much of cfg's memory is for the places of requests that may count by their responses.
+// waitingBytes returns how much of cfg's memory is for the places of requests that may count by
+// their responses.
 func waitingBytes(cfg *config.Config) int64 {
 	if !slices.ContainsFunc(cfg.Policies.Policies, func(p policy.Policy) bool { return p.Waits() }) {
 		return 0

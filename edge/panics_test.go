@@ -18,7 +18,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/gate"
 )
 
-// spopHi is the HELLO of an engine, and spopCheck a NOTIFY that asks about the rule r and the key k.
+// spopHi is the HELLO of an engine, and spopCheck a NOTIFY that asks about the rule r and the key
+// k.
 const (
 	spopHi = "\x00\x00\x00\x41\x01\x00\x00\x00\x01\x00\x00\x12supported-versions\x08\x032.0\x0emax-frame-size\x03\xfc\xf0\x06" +
 		"\x0ccapabilities\x08\x00"
@@ -95,8 +96,9 @@ func readFrame(t *testing.T, c net.Conn, frame string) []byte {
 	return b
 }
 
-// A question that meets a fault in the code is answered as one, in the words of its door, and counted. The node lives
-// on: the next question gets an answer too. No input is known that does this, so the lanes lose their gate here.
+// A question that meets a fault in the code is answered as one, in the words of its door, and
+// counted. The node lives on: the next question gets an answer too. No input is known that does
+// this, so the lanes lose their gate here.
 func TestFaultsOfTheDaemon(t *testing.T) {
 	t.Parallel()
 	c, err := config.Parse("headgate.yaml", []byte(`

@@ -29,7 +29,8 @@ func (n *Node) Reload() (waiting []string, err error) {
 	// A service manager waits between these two, also where the file has faults.
 	n.manager.Reloading()
 	defer func() { n.manager.Ready(len(n.gate.Rules()), err) }()
-	// Taken before the file is read: of two reloads at once the later one wins, whichever disk is faster.
+	// Taken before the file is read: of two reloads at once the later one wins, whichever disk is
+	// faster.
 	number := n.begun.Add(1)
 	p, err := n.prepare(n.options.File, &n.started)
 	if err != nil {
@@ -76,8 +77,8 @@ func (n *Node) commit(number uint64, p prepared) {
 	n.setRules(p)
 }
 
-// setRules puts the rules, the policies and the limits of p in force. Rules that only those before ask
-// stay until those are gone, so that no request asks for a rule that is not there.
+// setRules puts the rules, the policies and the limits of p in force. Rules that only those before
+// ask stay until those are gone, so that no request asks for a rule that is not there.
 func (n *Node) setRules(p prepared) {
 	next := p.cfg.AllRules()
 	named := make(map[string]bool, len(next))
@@ -123,7 +124,8 @@ func (n *Node) warn(p prepared) {
 }
 
 // Configuration returns the configuration in force: settings as they were at the start, rules as of
-// the last reload, and modes as they are now. It holds the paths of secret files, not their content.
+// the last reload, and modes as they are now. It holds the paths of secret files, not their
+// content.
 func (n *Node) Configuration() (api.ConfigView, error) {
 	n.reloads.mu.Lock()
 	cfg, v := n.reloads.now, api.ConfigView{File: n.options.File, Since: n.reloads.since.UTC().Truncate(time.Millisecond), NeedRestart: n.reloads.waiting}

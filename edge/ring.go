@@ -20,7 +20,8 @@ func (n *Node) openRing(p prepared) error {
 	for i, s := range cfg.Ring.Servers {
 		servers[i] = ring.Server{Host: s.Address.Host, Port: s.Address.Port, Path: s.Address.Path, Weight: s.Weight}
 	}
-	// By servers as they are spelt, and not as DNS resolves them: all nodes must find the same place for a counter.
+	// By servers as they are spelt, and not as DNS resolves them: all nodes must find the same
+	// place for a counter.
 	placement, err := ring.NewPlacement(servers)
 	if err != nil {
 		return fmt.Errorf("ring.servers: %w", err)

@@ -27,7 +27,8 @@ func (g *group) start(f func() error) {
 // Run starts everything and waits. When ctx ends the doors stop first, each after it answered the
 // requests that have arrived; the rooms that they ask stay up until they are done. Run returns
 // early, with the error, if a part fails for good. It is for once.
-// Two groups, since two things end one after the other: doors by ctx, and behind them work, which ctx does not end.
+// Two groups, since two things end one after the other: doors by ctx, and behind them work, which
+// ctx does not end.
 func (n *Node) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -44,7 +45,8 @@ func (n *Node) Run(ctx context.Context) error {
 	for _, s := range n.streams {
 		doors.start(func() error { return n.runStream(ctx, s) })
 	}
-	// The listeners were opened by New, so requests that arrived before this wait in their queues and are answered.
+	// The listeners were opened by New, so requests that arrived before this wait in their queues
+	// and are answered.
 	n.admin.SetReady(true)
 	n.manager.Ready(len(n.gate.Rules()), nil)
 	<-ctx.Done()

@@ -72,8 +72,8 @@ func TestSettleOverHTTP(t *testing.T) {
 	n.says("peek tokens h", `allow remaining=80 reset=60 view=node`)
 }
 
-// TestReportsWithACost: the cost of a report replaces the one that was counted, by ticket and by the
-// request again.
+// TestReportsWithACost: the cost of a report replaces the one that was counted, by ticket and by
+// the request again.
 func TestReportsWithACost(t *testing.T) {
 	n := start(t, settleConfig)
 	ticket := n.says("ask path=/llm client=192.0.2.1", `allow ticket=([0-9a-f]{16}) rule=llm remaining=99 reset=60 view=node`)

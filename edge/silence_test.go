@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// A connection that does not show what it is in time ends, so that its place is free for a client that does.
+// A connection that does not show what it is in time ends, so that its place is free for a client
+// that does.
 func TestSilenceEnds(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

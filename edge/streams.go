@@ -30,7 +30,8 @@ type streamDoor struct {
 	from   []config.Address
 	tls    *tls.Config   // of TCP listeners; nil: they are plain
 	step   door.Doorstep // before all of them
-	// at changes while runStream opens lost listeners again; the admin listener asks for it meanwhile.
+	// at changes while runStream opens lost listeners again; the admin listener asks for it
+	// meanwhile.
 	mu sync.Mutex // protects at
 	at []net.Listener
 }
@@ -86,7 +87,8 @@ func (n *Node) openStreams(ctx context.Context, p *prepared) error {
 			return err
 		}
 	}
-	// All doors are made before one listens: a fault in the files of the last leaves nobody connected to the first.
+	// All doors are made before one listens: a fault in the files of the last leaves nobody
+	// connected to the first.
 	for _, s := range n.streams {
 		if err := s.open(ctx); err != nil {
 			return err

@@ -33,8 +33,8 @@ func greets(addr net.Addr) bool {
 	return err == nil && b[4] == 101
 }
 
-// A door that is named in the configuration is open, counted and shown; when its listener is lost it
-// is opened again, at the same address.
+// A door that is named in the configuration is open, counted and shown; when its listener is lost
+// it is opened again, at the same address.
 func TestStreamDoor(t *testing.T) {
 	socket := t.TempDir() + "/spop.sock"
 	c, err := config.Parse("headgate.yaml", []byte("listen: {udp: [], http: 127.0.0.1:0, admin: 127.0.0.1:0, spop: 'unix:"+socket+"'}\n"))

@@ -84,8 +84,8 @@ func (w *ringWatch) look(now time.Time, s pop.Stats) {
 	}
 }
 
-// clockApart returns the difference of the clocks in words. skew is how far this node's is ahead, in
-// whole seconds; negative: behind; 0: too far to be known.
+// clockApart returns the difference of the clocks in words. skew is how far this node's is ahead,
+// in whole seconds; negative: behind; 0: too far to be known.
 func clockApart(skew time.Duration) string {
 	if skew == 0 {
 		return "differs from the ring's by minutes or more"

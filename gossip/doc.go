@@ -26,8 +26,8 @@
 //	go func() { n.Send("edge-2", packet); n.Spread("login/203.0.113.7", record) }()
 //	return n.Run(ctx)
 //
-// Three packages do parts of it: frame is the wire format inside memberlist's, guard checks and bounds
-// the traffic that reaches memberlist, and count holds the counters of both.
+// Three packages do parts of it: frame is the wire format inside memberlist's, guard checks and
+// bounds the traffic that reaches memberlist, and count holds the counters of both.
 //
 // Everything is encrypted and authenticated with the cluster's key, bounded and counted. A slow
 // callback costs its own node packets, never the cluster's view of it. Two halves of a cluster that
@@ -35,7 +35,8 @@
 //
 // What it gives up: delivery. A packet may be lost, doubled, late, or a replay of an old one by an
 // attacker on the network, so its reader needs sequence numbers. A record reaches all nodes soon if
-// nothing is lost, and otherwise when State brings it. A member that holds the key can write anything.
+// nothing is lost, and otherwise when State brings it. A member that holds the key can write
+// anything.
 //
 // Send, Spread, Members, SetMeta, Rotate and Stats may be called from any goroutine at any time and
 // never wait for the network.

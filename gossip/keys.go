@@ -64,9 +64,9 @@ func (n *Node) Rotate(primary []byte, others ...[]byte) error {
 	return n.dropKeys(keep)
 }
 
-// dropKeys removes all keys but keep; the first of keep is the primary one. RemoveKey shifts the keys
-// behind the removed one in a slice that readers hold, so the keys to drop are moved to the end
-// first.
+// dropKeys removes all keys but keep; the first of keep is the primary one. RemoveKey shifts the
+// keys behind the removed one in a slice that readers hold, so the keys to drop are moved to the
+// end first.
 func (n *Node) dropKeys(keep [][]byte) error {
 	kept := func(k []byte) bool {
 		return slices.ContainsFunc(keep, func(x []byte) bool { return bytes.Equal(x, k) })

@@ -33,7 +33,8 @@ const (
 // reclaimAfter is the time a member must be dead before its name may return from another address.
 const reclaimAfter = 10 * time.Second
 
-// udpBuffer is memberlist's target size of a datagram. A little more may go out: see guard.MaxDatagram.
+// udpBuffer is memberlist's target size of a datagram. A little more may go out: see
+// guard.MaxDatagram.
 const udpBuffer = 1400
 
 // intervals returns memberlist's settings for the profile, with the push/pull intervals above.

@@ -28,7 +28,8 @@ type Flag struct {
 	Key    []byte
 	Action Action
 	Source Source
-	// Strikes are the blocks of the key by its rule's ladder, this one included; 0: the rule has none.
+	// Strikes are the blocks of the key by its rule's ladder, this one included; 0: the rule has
+	// none.
 	Strikes uint8
 	Ratio   Ratio  // drop ratio; 0 for a rule decided by its own exact count
 	Origin  string // Manual: the operator; Gossip: the owner's PoP

@@ -15,7 +15,8 @@ func (t *Table) bucket(i sketch.Index) int {
 
 // second returns the first place of the other bucket that a flag of i may take, if an operator set
 // it. With two buckets to choose from, every override that may be held has a place at half of the
-// table's capacity (Azar et al., Balanced Allocations, 1999); with one, a hundredth of them had none.
+// table's capacity (Azar et al., Balanced Allocations, 1999); with one, a hundredth of them had
+// none.
 func (t *Table) second(i sketch.Index) int {
 	const golden64 = 0x9E3779B97F4A7C15 // 2^64 divided by the golden ratio: another order of the same bits
 	b, _ := bits.Mul64(uint64(i)*golden64, t.buckets)
@@ -81,8 +82,8 @@ func (t *Table) place(now window.Instant, f *Flag) int {
 	return free
 }
 
-// choose returns the bucket for a new flag: the first, unless half of it is held by operators' flags,
-// f is one, and the second holds fewer.
+// choose returns the bucket for a new flag: the first, unless half of it is held by operators'
+// flags, f is one, and the second holds fewer.
 func (t *Table) choose(now window.Instant, f *Flag) int {
 	bucket := t.bucket(f.Index)
 	if f.Source != Manual {

@@ -32,8 +32,8 @@ func (t *Table) strayed() (n int64) {
 	return n
 }
 
-// TestEveryOverrideHasAPlace: in a table of twice as many places every override that may be held has
-// one, also beside nodes' own flags, and a place that has become free is nobody's.
+// TestEveryOverrideHasAPlace: in a table of twice as many places every override that may be held
+// has one, also beside nodes' own flags, and a place that has become free is nobody's.
 func TestEveryOverrideHasAPlace(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 1))

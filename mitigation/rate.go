@@ -28,14 +28,16 @@ func (r *Rule) Quota() int64 {
 	return r.Limit
 }
 
-// Countable returns how much of a cost that is counted without a decision counts. No more is kept: a window is one limit
-// above its own by two, and a full bucket is in debt by a burst when it gave two.
+// Countable returns how much of a cost that is counted without a decision counts. No more is kept:
+// a window is one limit above its own by two, and a full bucket is in debt by a burst when it gave
+// two.
 func (r *Rule) Countable(cost int64) int64 {
 	return min(cost, 2*r.Quota())
 }
 
-// Span returns the time over which r's counts are kept, by which their counting periods are numbered: the window;
-// of a bucket the time in which an empty one fills, in whole milliseconds and at least a second.
+// Span returns the time over which r's counts are kept, by which their counting periods are
+// numbered: the window; of a bucket the time in which an empty one fills, in whole milliseconds and
+// at least a second.
 func (r *Rule) Span() time.Duration {
 	if r.Kind != Bucket {
 		return r.Window
@@ -46,8 +48,8 @@ func (r *Rule) Span() time.Duration {
 // MaxFill is the longest time in which an empty bucket may fill.
 const MaxFill = 24 * time.Hour
 
-// Fill returns the time in which r's quota comes back: the window, or Burst·Window/Limit, rounded up
-// to a nanosecond and at most MaxFill and one.
+// Fill returns the time in which r's quota comes back: the window, or Burst·Window/Limit, rounded
+// up to a nanosecond and at most MaxFill and one.
 func (r *Rule) Fill() time.Duration {
 	if r.Kind != Bucket {
 		return r.Window

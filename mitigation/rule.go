@@ -58,9 +58,9 @@ const (
 // Fairness is the division of a global rule's limit among the PoPs while more is asked for.
 type Fairness uint8
 
-// The fairnesses. With FairPoPs each PoP gets its demand up to a level, with the sum at the limit: an
-// even share, and its part of what the others leave of theirs. With FairRequests every PoP drops the
-// same share of its requests.
+// The fairnesses. With FairPoPs each PoP gets its demand up to a level, with the sum at the limit:
+// an even share, and its part of what the others leave of theirs. With FairRequests every PoP drops
+// the same share of its requests.
 const (
 	FairPoPs Fairness = iota
 	FairRequests
@@ -138,15 +138,16 @@ const (
 	MaxEpoch     = time.Hour
 )
 
-// The part of a retry by which it is longer where a rule says nothing of it, and what a rule says whose
-// retries are exact everywhere.
+// The part of a retry by which it is longer where a rule says nothing of it, and what a rule says
+// whose retries are exact everywhere.
 const (
 	DefaultRetrySpread = Whole / 10
 	NoSpread           = -1
 )
 
-// SpreadOf returns the part of the retry of r's denials, 0..Whole, by which they may be longer. Where r says
-// nothing of it, a whole request is told DefaultRetrySpread, and whoever names rule and key the exact time.
+// SpreadOf returns the part of the retry of r's denials, 0..Whole, by which they may be longer.
+// Where r says nothing of it, a whole request is told DefaultRetrySpread, and whoever names rule
+// and key the exact time.
 func (r *Rule) SpreadOf(whole bool) int {
 	if r.RetrySpread == 0 && whole {
 		return DefaultRetrySpread
@@ -154,8 +155,8 @@ func (r *Rule) SpreadOf(whole bool) int {
 	return max(r.RetrySpread, 0)
 }
 
-// Spread returns the time until another attempt, retry or up to part of Whole more in whole seconds, by
-// the random bits u. It is never less than retry, before which there is no quota.
+// Spread returns the time until another attempt, retry or up to part of Whole more in whole
+// seconds, by the random bits u. It is never less than retry, before which there is no quota.
 func Spread(retry time.Duration, part int, u uint64) time.Duration {
 	seconds := uint64((retry + time.Second - 1) / time.Second)
 	most := seconds * uint64(part) / Whole

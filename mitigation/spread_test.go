@@ -8,7 +8,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// TestSpread: a retry is never shorter, longer by whole seconds up to the rule's part, and as often by each.
+// TestSpread: a retry is never shorter, longer by whole seconds up to the rule's part, and as often
+// by each.
 func TestSpread(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

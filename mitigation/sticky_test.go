@@ -7,8 +7,9 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// TestSticky holds the draws of many parts and epochs to those of chance, by chi-square, for parts that
-// are near each other and for epochs that follow each other. The numbers are fixed: no run differs.
+// TestSticky holds the draws of many parts and epochs to those of chance, by chi-square, for parts
+// that are near each other and for epochs that follow each other. The numbers are fixed: no run
+// differs.
 func TestSticky(t *testing.T) {
 	t.Parallel()
 	const cells, each = 64, 200

@@ -8,8 +8,9 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// The strikes of a key are the blocks that it had by its rule's ladder. They stand in the flag while
-// it blocks, and keep its place afterwards until they are forgotten, or another flag needs it.
+// The strikes of a key are the blocks that it had by its rule's ladder. They stand in the flag
+// while it blocks, and keep its place afterwards until they are forgotten, or another flag needs
+// it.
 //
 //	PutBlock ──► a block ──Until──► retired: the strikes alone ──Forget──► free
 //	                ▲                      │
@@ -98,8 +99,8 @@ func (t *Table) Struck(now window.Instant) (all []Flag) {
 	return all
 }
 
-// Remember gives the key of f its Strikes until f.Forget, as they were before a restart: to its flag,
-// if it has one. It reports whether there was room.
+// Remember gives the key of f its Strikes until f.Forget, as they were before a restart: to its
+// flag, if it has one. It reports whether there was room.
 func (t *Table) Remember(now window.Instant, f Flag) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -125,10 +126,10 @@ func (t *Table) Remember(now window.Instant, f Flag) bool {
 	return true
 }
 
-// TrySoften puts f, a flag that sheds by its ratio for at least that time, in the place of this node's own
-// block of the key, and keeps the strikes. The present flag has effect is: one that sheds stays while its
-// ratio is about right. TrySoften does nothing while another goroutine writes, nor to a flag of another
-// source, and reports whether it did.
+// TrySoften puts f, a flag that sheds by its ratio for at least that time, in the place of this
+// node's own block of the key, and keeps the strikes. The present flag has effect is: one that
+// sheds stays while its ratio is about right. TrySoften does nothing while another goroutine
+// writes, nor to a flag of another source, and reports whether it did.
 func (t *Table) TrySoften(now window.Instant, f Flag, is Effect, lasts time.Duration) bool {
 	left := is.Until.Sub(now)
 	if is.Action == Shed && left > lasts/2 && is.Ratio/4*3 <= f.Ratio && f.Ratio/4*3 <= is.Ratio || !t.mu.TryLock() {

@@ -19,8 +19,8 @@ func blockOf(i sketch.Index, now window.Instant) mitigation.Flag {
 	return mitigation.Flag{Index: i, Rule: "login", Key: []byte(fmt.Sprint(i)), Since: now}
 }
 
-// TestLadder: each block of a key lasts a step longer, up to the last; after forget_after without one the
-// key begins again; who lifts a block forgives.
+// TestLadder: each block of a key lasts a step longer, up to the last; after forget_after without
+// one the key begins again; who lifts a block forgives.
 func TestLadder(t *testing.T) {
 	t.Parallel()
 	table := mitigation.NewTable(1 << 16)
@@ -67,8 +67,8 @@ func TestLadder(t *testing.T) {
 	}
 }
 
-// TestStrikesYield: strikes of ended blocks give up their places to flags, the first to be forgotten first;
-// and a flag of another kind keeps them.
+// TestStrikesYield: strikes of ended blocks give up their places to flags, the first to be
+// forgotten first; and a flag of another kind keeps them.
 func TestStrikesYield(t *testing.T) {
 	t.Parallel()
 	table := mitigation.NewTable(0) // eight places
@@ -103,8 +103,8 @@ func TestStrikesYield(t *testing.T) {
 	}
 }
 
-// TestRemember: strikes return with a restart, beside a flag that is there, and never for a live flag of
-// another key.
+// TestRemember: strikes return with a restart, beside a flag that is there, and never for a live
+// flag of another key.
 func TestRemember(t *testing.T) {
 	t.Parallel()
 	table := mitigation.NewTable(0)

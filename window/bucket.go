@@ -152,9 +152,9 @@ func (m *Meter) appendTaken(s *slot, t stamp, dst []Mark) []Mark {
 //
 //	low = max(low, from) + cost·T,    TAT = max(TAT, low)
 //
-// A TAT only grows with the moments of what it holds, so both are at or below the true one, and so is
-// the later of them: nobody is denied for a lump. While the bucket is in use low holds all that was
-// admitted, to the unit; after a pause all nodes together may admit (now - from)/T more.
+// A TAT only grows with the moments of what it holds, so both are at or below the true one, and so
+// is the later of them: nobody is denied for a lump. While the bucket is in use low holds all that
+// was admitted, to the unit; after a pause all nodes together may admit (now - from)/T more.
 func (m *Meter) pour(s *slot, at int, t stamp, from Instant, cost int64) {
 	if !m.tokens || cost <= 0 {
 		return
@@ -167,8 +167,8 @@ func (m *Meter) pour(s *slot, at int, t stamp, from Instant, cost int64) {
 	m.publish(s, t)
 }
 
-// latest returns the latest TAT of a bucket at now: in debt by one burst, or by the requests that may
-// wait for their tokens.
+// latest returns the latest TAT of a bucket at now: in debt by one burst, or by the requests that
+// may wait for their tokens.
 func (m *Meter) latest(now Instant) int64 {
 	return max(m.bucket.Debt(int64(now)), int64(now.Add(m.bucket.FillTime()+m.delay)))
 }
@@ -186,16 +186,16 @@ func (s *syncTable) setLow(at int, low Instant) {
 }
 
 // unheard returns how much of its refill the other nodes can admit twice before they know of each
-// other, as a time: beyond the burst a bucket may be in debt by that much, or a bucket that fills in
-// less than a flush would forget the excess.
+// other, as a time: beyond the burst a bucket may be in debt by that much, or a bucket that fills
+// in less than a flush would forget the excess.
 func (m *Meter) unheard() time.Duration {
 	return 2 * time.Duration(max(m.c.sync.nodes.Load(), 2)) * m.c.every
 }
 
 // since returns the earliest moment of the others' cost in b, the answer to d, for pour.
 // st is the state before the answer. Other nodes hold cost back for maxAge at most, and an ended
-// period may have been read one flush earlier. For a key that is new at this node it is what the counters
-// say of the times, at least the beginning of their period.
+// period may have been read one flush earlier. For a key that is new at this node it is what the
+// counters say of the times, at least the beginning of their period.
 func (m *Meter) since(st *syncState, b *batch, f Flush, heard int64) Instant {
 	before := m.maxAge(f.Interval) + f.Interval
 	switch {
@@ -209,8 +209,8 @@ func (m *Meter) since(st *syncState, b *batch, f Flush, heard int64) Instant {
 	return min(m.earliest(b, 1, heard), f.Now.Add(-before))
 }
 
-// ownSince is since for this node's own cost: of a key that is new at this node, nothing is older than
-// its slot.
+// ownSince is since for this node's own cost: of a key that is new at this node, nothing is older
+// than its slot.
 func (m *Meter) ownSince(s *slot, st *syncState, b *batch, f Flush) Instant {
 	from := m.since(st, b, f, 0)
 	if st.merged == 0 && !m.global {

@@ -48,7 +48,8 @@ type Due struct {
 	since Instant // of the oldest cost in Delta
 	main  bool    // for the running period; false: for one that ended
 	alone bool    // for Counter.Alone
-	// base includes a delta that the server may not have counted; of a refund counter: the total is the base
+	// base includes a delta that the server may not have counted; of a refund counter: the total is
+	// the base
 	vague    bool
 	kind     dueKind
 	tookBack bool    // of a refund counter: Merge took something back
@@ -109,8 +110,8 @@ func (c *Counter) Collect(f Flush, dues []Due, keys []byte) ([]Due, []byte) {
 }
 
 // collectLooks appends reads of the counters of polled keys, as far as there is room: of those of
-// which others can have used up half of what is left since the last look. A key that is at its limit
-// anyway is left out, unless its last exchange failed.
+// which others can have used up half of what is left since the last look. A key that is at its
+// limit anyway is left out, unless its last exchange failed.
 func (c *Counter) collectLooks(f Flush, dues []Due, keys []byte) ([]Due, []byte) {
 	s := c.sync
 	for n := range s.polled {
@@ -138,7 +139,8 @@ func (c *Counter) collectLooks(f Flush, dues []Due, keys []byte) ([]Due, []byte)
 	return dues, keys
 }
 
-// restWords is after how many words of slots Collect rests: some 100 µs of work where each has seven keys in use.
+// restWords is after how many words of slots Collect rests: some 100 µs of work where each has
+// seven keys in use.
 const restWords = 16 * prefetchWords
 
 // rest calls Rest before word n of a walk that has found so many dues, if it is time to.

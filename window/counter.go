@@ -176,8 +176,8 @@ type Limit struct {
 	Shared bool          // other nodes count too; only in a counter made by NewSharedCounter
 	Global bool          // other PoPs count too; only with Shared
 	// UsedUp returns until when other nodes are known to have used up the limit for key, before the
-	// key has a slot here: it begins as one at its limit. 0: not known, or not used up; nil: nothing is
-	// ever known. It is called by decisions, and must not wait, lock or allocate.
+	// key has a slot here: it begins as one at its limit. 0: not known, or not used up; nil:
+	// nothing is ever known. It is called by decisions, and must not wait, lock or allocate.
 	UsedUp func(now Instant, key []byte) (until Instant)
 	// nothing is refused: the nodes then use counters of their own, apart from enforcing ones
 	Shadow bool
@@ -188,7 +188,8 @@ type Limit struct {
 	Burst int64
 	// a request of a bucket may be let pass up to so much later: see Question.Patience
 	Delay time.Duration
-	// what AdmitAll denies for its own count is counted as admitted too, up to one limit; windows only
+	// what AdmitAll denies for its own count is counted as admitted too, up to one limit; windows
+	// only
 	CountDenied bool
 }
 

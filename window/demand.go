@@ -29,9 +29,9 @@ type Demand struct {
 const WholeSlices = Slices - slicesEach
 
 // Demands calls f with the demand of every suspect in part part, 0..parts-1, of the table, which
-// the caller looked at last at last. Keys of buckets are left out: see Levels. f must not keep its argument, nor call back into the counter.
-// Suspects come and go meanwhile. A slot is held for about 7 ns a mark of its log, of which a limit
-// has at most 1024; refusals do not wait for it.
+// the caller looked at last at last. Keys of buckets are left out: see Levels. f must not keep its
+// argument, nor call back into the counter. Suspects come and go meanwhile. A slot is held for
+// about 7 ns a mark of its log, of which a limit has at most 1024; refusals do not wait for it.
 func (c *Counter) Demands(now, last Instant, part, parts int, f func(*Demand)) {
 	var d Demand
 	c.eachPart(part, parts, func(m *Meter, s *slot) bool {
@@ -46,8 +46,8 @@ func (c *Counter) Demands(now, last Instant, part, parts int, f func(*Demand)) {
 	})
 }
 
-// eachPart calls look with every suspect in one of so many parts of the table, its slot being locked, and where that
-// returns true then then, without the lock.
+// eachPart calls look with every suspect in one of so many parts of the table, its slot being
+// locked, and where that returns true then then, without the lock.
 func (c *Counter) eachPart(part, parts int, look func(*Meter, *slot) bool, then func(*Meter)) {
 	all, n := c.meters.Load(), len(c.table.slots)
 	for at := n * part / parts; at < n*(part+1)/parts; at++ {

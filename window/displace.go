@@ -12,7 +12,8 @@ const (
 	// nearer is how much nearer to its limit a newcomer must be. Keys alike, whose counts differ by
 	// chance, must not go on displacing each other.
 	nearer = 1.25
-	// beyond is the estimate, as a fraction of the limit, from which a newcomer gets a slot in any case.
+	// beyond is the estimate, as a fraction of the limit, from which a newcomer gets a slot in any
+	// case.
 	beyond = 2
 	// fairShare is how many slots of a bucket a rule may claim even from keys that keep theirs.
 	fairShare = ways / 4
@@ -67,8 +68,9 @@ func (c *Counter) displace(m *Meter, now Instant, h Hit) int {
 
 // displaceable returns which slot of a bucket goes to a key that must get one: the one of the least
 // share. If all their keys asked for as much as the newcomer, it is the one that was given first.
-// A newcomer that asked for even more lost its slot before. It gets the one where it would be looked
-// for first: more such keys than slots then contend for few of them, and the others stay exact.
+// A newcomer that asked for even more lost its slot before. It gets the one where it would be
+// looked for first: more such keys than slots then contend for few of them, and the others stay
+// exact.
 func displaceable(all *[ways]standing, i sketch.Index, near float64) int {
 	least, first := 0, 0
 	for at := range all {
@@ -167,9 +169,9 @@ func (c *Counter) standing(at int, now Instant) standing {
 	}
 }
 
-// share returns the cost that the key of s asked for in the window, as a fraction of its limit. Like
-// a newcomer's it includes the sketch's count from before the slot, above the noise. The caller holds
-// the lock and has expired the slot.
+// share returns the cost that the key of s asked for in the window, as a fraction of its limit.
+// Like a newcomer's it includes the sketch's count from before the slot, above the noise. The
+// caller holds the lock and has expired the slot.
 func (m *Meter) share(s *slot, t stamp) float64 {
 	before := m.carryLeft(s, t.now) - int64(m.layer.median.Load())*int64(m.unit)
 	if s.carry[0] == sketch.Saturated && before > 0 { // it may stand for any number

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestAFloodHidesNobody: whatever fills the slots, a new key passes at most three times its limit, or
-// one and a half times where each key of the flood is below half of its own.
+// TestAFloodHidesNobody: whatever fills the slots, a new key passes at most three times its limit,
+// or one and a half times where each key of the flood is below half of its own.
 func TestAFloodHidesNobody(t *testing.T) {
 	sequential(t)
 	for _, limit := range []int64{1, 5, 8, 20, 100, 300, 5000} {
@@ -32,8 +32,8 @@ func TestAFloodHidesNobody(t *testing.T) {
 	}
 }
 
-// hidesNobody has a flood fill the slots, each of its keys with share of its limit, and then new keys
-// ask for ten times their limit, in turn, in costs of all sizes.
+// hidesNobody has a flood fill the slots, each of its keys with share of its limit, and then new
+// keys ask for ten times their limit, in turn, in costs of all sizes.
 func hidesNobody(t *testing.T, l Limit, share float64, tail string) {
 	c := newTestCounter(t, MinMemory, l)
 	m, now, rng := c.Meter(l.Name), start, rand.New(rand.NewPCG(1, uint64(l.Limit)))
@@ -67,8 +67,8 @@ func hidesNobody(t *testing.T, l Limit, share float64, tail string) {
 	}
 }
 
-// TestWhoGivesWay: the slot of the least share goes first, one of a key that is refused last; and a key
-// that gets a slot so is not the next to lose it.
+// TestWhoGivesWay: the slot of the least share goes first, one of a key that is refused last; and a
+// key that gets a slot so is not the next to lose it.
 func TestWhoGivesWay(t *testing.T) {
 	c := newTestCounter(t, 1<<20, Limit{Name: "r", Limit: 10, Window: time.Minute})
 	m := c.Meter("r")
@@ -102,8 +102,9 @@ func TestWhoGivesWay(t *testing.T) {
 	}
 }
 
-// While a flood uses up the memory of logs, a client that stays below its limit is never refused: its log gets
-// coarse, and then counts up to a mark too much. What passes stays below the limit and a mark.
+// While a flood uses up the memory of logs, a client that stays below its limit is never refused:
+// its log gets coarse, and then counts up to a mark too much. What passes stays below the limit and
+// a mark.
 func TestCoarseLogsRefuseNobody(t *testing.T) {
 	sequential(t)
 	for _, limit := range []int64{20, 100, 1000} {

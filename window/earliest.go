@@ -26,8 +26,8 @@ type lump struct {
 const mostLumps = 64
 
 // maxAge is how old pending cost may become before it is dropped: a tenth of the window for a small
-// limit, a fiftieth for a large one, at least two flushes; of a bucket two flushes. A large limit's counters hold no times,
-// so every receiver must take all of the cost for that old.
+// limit, a fiftieth for a large one, at least two flushes; of a bucket two flushes. A large limit's
+// counters hold no times, so every receiver must take all of the cost for that old.
 func (m *Meter) maxAge(every time.Duration) time.Duration {
 	if m.tokens {
 		return 2 * every // it may fill in less than a flush

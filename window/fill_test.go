@@ -27,8 +27,8 @@ func check(m *window.Meter, now window.Instant, key string, cost int64) window.C
 	return m.Admit(now, m.Offer(now, i, []byte(key), cost, rand.Uint64()), cost)
 }
 
-// TestBucketOfAKey: with a slot for every key, each answer is that of the arithmetic: verdict, used,
-// wait and reset. Reads in between change nothing.
+// TestBucketOfAKey: with a slot for every key, each answer is that of the arithmetic: verdict,
+// used, wait and reset. Reads in between change nothing.
 func TestBucketOfAKey(t *testing.T) {
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -63,7 +63,8 @@ func TestBucketOfAKey(t *testing.T) {
 	}
 }
 
-// near returns by how much a differs from b beyond the 512 ns to which a full key's wait is rounded.
+// near returns by how much a differs from b beyond the 512 ns to which a full key's wait is
+// rounded.
 func near(a, b time.Duration) time.Duration { return max(0, (a-b).Abs()-512) }
 
 // TestBucketEdges: equality allows, a cost above the burst never passes, and one is back after T.
@@ -93,8 +94,8 @@ func TestBucketEdges(t *testing.T) {
 	}
 }
 
-// TestBucketTwoTiers: with far more keys than slots, nobody is denied whom the exact bucket would let
-// pass, and what passes beyond it is at most a quarter of the burst.
+// TestBucketTwoTiers: with far more keys than slots, nobody is denied whom the exact bucket would
+// let pass, and what passes beyond it is at most a quarter of the burst.
 func TestBucketTwoTiers(t *testing.T) {
 	l := window.Limit{Name: "r", Limit: 100, Window: 10 * time.Second, Burst: 200}
 	c, m := counterOf(window.MinMemory, l)
@@ -185,7 +186,8 @@ func TestBucketTogether(t *testing.T) {
 	}
 }
 
-// TestBucketSnapshot: what was taken outlives the process to the unit, and a log is read as a bucket.
+// TestBucketSnapshot: what was taken outlives the process to the unit, and a log is read as a
+// bucket.
 func TestBucketSnapshot(t *testing.T) {
 	l := window.Limit{Name: "r", Limit: 7, Window: time.Minute, Burst: 10}
 	_, m := counterOf(1<<20, l)

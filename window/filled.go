@@ -15,9 +15,9 @@ type Filled struct {
 	Until Instant // nothing fits before
 }
 
-// noteFilled notes that the key of s, the slot at place at, has come to its limit, if it has. The caller
-// holds the slot's lock. It is short enough to be inlined: every admission comes by, and few find
-// anything to note.
+// noteFilled notes that the key of s, the slot at place at, has come to its limit, if it has. The
+// caller holds the slot's lock. It is short enough to be inlined: every admission comes by, and few
+// find anything to note.
 func (m *Meter) noteFilled(s *slot, at int, t stamp) {
 	if m.usedUp != nil && s.full.until() > t.now {
 		m.c.sync.setFilled(at)
@@ -32,8 +32,8 @@ func (y *syncTable) setFilled(at int) {
 	}
 }
 
-// CollectFilled calls f for each key of a shared limit that has come to its limit since the last call,
-// and is at it. It is for the goroutine that calls Collect.
+// CollectFilled calls f for each key of a shared limit that has come to its limit since the last
+// call, and is at it. It is for the goroutine that calls Collect.
 func (c *Counter) CollectFilled(now Instant, f func(k Filled)) {
 	s := c.sync
 	if !s.anyFilled.Swap(false) {
@@ -64,9 +64,9 @@ func (c *Counter) filled(at int, now Instant, k *Filled) bool {
 	return true
 }
 
-// recall makes s, whose log is empty, the slot of a key at its limit if other nodes know it to be. Keys
-// of more than inlineKey bytes are only looked up when they get a slot. The caller holds the slot's
-// lock.
+// recall makes s, whose log is empty, the slot of a key at its limit if other nodes know it to be.
+// Keys of more than inlineKey bytes are only looked up when they get a slot. The caller holds the
+// slot's lock.
 func (m *Meter) recall(s *slot, t stamp) {
 	if m.usedUp == nil || s.keyLen > inlineKey || s.full.until() > t.now {
 		return

@@ -3,8 +3,8 @@ package window
 import "sync/atomic"
 
 const (
-	// mostFolded is the most refusals of a full key that are counted in its fullWord before they are
-	// recorded, and 1/foldedPart of the limit the most of them for a small one.
+	// mostFolded is the most refusals of a full key that are counted in its fullWord before they
+	// are recorded, and 1/foldedPart of the limit the most of them for a small one.
 	mostFolded = 32
 	foldedPart = 8
 )

@@ -60,8 +60,8 @@ func TestRaisedLimitBoundsItsList(t *testing.T) {
 	}
 }
 
-// TestFullArenaKeepsSmallLimits fills the slots and the arena with the long logs of one rule; a new key
-// of another rule passes at most three times its limit of 5.
+// TestFullArenaKeepsSmallLimits fills the slots and the arena with the long logs of one rule; a new
+// key of another rule passes at most three times its limit of 5.
 func TestFullArenaKeepsSmallLimits(t *testing.T) {
 	c := newTestCounter(t, 1<<20,
 		Limit{Name: "daily", Limit: 127, Window: 24 * time.Hour}, Limit{Name: "login", Limit: 5, Window: time.Minute})

@@ -9,8 +9,8 @@ import (
 // mostSpares is how many keyCounts can come into use between two sweeps.
 const mostSpares = 256
 
-// keyCount is how many different keys were noted. Its memory, 2 KiB, comes with the first key: of the
-// thousands of limits that a file can hold most are never asked for.
+// keyCount is how many different keys were noted. Its memory, 2 KiB, comes with the first key: of
+// the thousands of limits that a file can hold most are never asked for.
 type keyCount struct {
 	spares chan *sketch.Distinct // of the Counter
 	is     atomic.Pointer[sketch.Distinct]

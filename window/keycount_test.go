@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Keys are counted from a limit's first one on, though most limits have no memory for it before. Where many begin at
-// once some wait for the next sweep. No request allocates.
+// Keys are counted from a limit's first one on, though most limits have no memory for it before.
+// Where many begin at once some wait for the next sweep. No request allocates.
 func TestKeyCountsBeginWithAKey(t *testing.T) {
 	limits := make([]Limit, 2*mostSpares)
 	for i := range limits {

@@ -21,8 +21,8 @@ func (m *Meter) at(s *slot, now Instant) stamp {
 	return stamp{now, m.span.Tick(now)}
 }
 
-// expire forgets the cost that has left the window by now, records refusals that were folded, and returns
-// the stamp to go on with.
+// expire forgets the cost that has left the window by now, records refusals that were folded, and
+// returns the stamp to go on with.
 func (m *Meter) expire(s *slot, now Instant) stamp {
 	t := m.at(s, now)
 	if a := &s.admitted; a.n > 0 && s.refusals == 0 && t.now.Sub(s.last) < m.span.window && !m.span.out(a.front, t.tick) {
@@ -111,9 +111,10 @@ func (m *Meter) leaves(s *slot, t stamp) time.Duration {
 	return 0
 }
 
-// admits is the cost up to which the key of s is admitted, as its log counts. That is the ceiling. A log
-// that found no chunk may have fewer than coarsest marks: once cost has left its window it counts up to a
-// mark too much, and as much more is admitted, for nobody is refused below the limit.
+// admits is the cost up to which the key of s is admitted, as its log counts. That is the ceiling.
+// A log that found no chunk may have fewer than coarsest marks: once cost has left its window it
+// counts up to a mark too much, and as much more is admitted, for nobody is refused below the
+// limit.
 func (m *Meter) admits(s *slot, now Instant) int64 {
 	if per := s.admitted.per; per > m.per && int64(per)*coarsest > m.limit && now.Sub(s.since) >= m.span.window {
 		return m.ceiling() + int64(per) - 1
@@ -121,12 +122,13 @@ func (m *Meter) admits(s *slot, now Instant) int64 {
 	return m.ceiling()
 }
 
-// keeps is the most cost that a key's log keeps: one limit above the limit. Admissions stay below the
-// limit; costs that are settled afterwards, and those of requests that pass on other grounds, may not.
+// keeps is the most cost that a key's log keeps: one limit above the limit. Admissions stay below
+// the limit; costs that are settled afterwards, and those of requests that pass on other grounds,
+// may not.
 func (m *Meter) keeps() int64 { return 2*m.limit + m.slack }
 
-// knows is the most cost that the log of s keeps where the cost of other nodes, or denied cost, is added:
-// the limit, and no less than it holds.
+// knows is the most cost that the log of s keeps where the cost of other nodes, or denied cost, is
+// added: the limit, and no less than it holds.
 func (m *Meter) knows(s *slot) int64 { return max(m.limit+m.slack, s.admitted.units()) }
 
 // push records cost as admitted in the slot at place at.
@@ -149,8 +151,8 @@ func (m *Meter) push(s *slot, at int, t stamp, cost int64) {
 }
 
 // publish stores until when not even cost 1 fits, for later requests to read without the lock. That
-// is exactly the tick in which the oldest mark leaves; above the limit, the mark that brings the rest
-// below it.
+// is exactly the tick in which the oldest mark leaves; above the limit, the mark that brings the
+// rest below it.
 //
 // A slot that is held by what other nodes know stays so: their counts may have come as a sum, whose
 // parts are placed too early here.
@@ -197,8 +199,8 @@ func (m *Meter) refuse(s *slot, at int, t stamp, cost int64) {
 	m.recordRefused(s, t, t.now, cost)
 }
 
-// refuseCounted is refuse for a key that goes on asking past its limit, where that counts: cost counts
-// as admitted, and the oldest that is beyond one limit is forgotten.
+// refuseCounted is refuse for a key that goes on asking past its limit, where that counts: cost
+// counts as admitted, and the oldest that is beyond one limit is forgotten.
 func (m *Meter) refuseCounted(s *slot, at int, t stamp, cost int64) {
 	if s.refusals == 0 {
 		m.refused.Note(sketch.Index(s.index.Load()))
@@ -244,8 +246,9 @@ func (m *Meter) refusalsOf(s *slot, number uint64) *refusals {
 
 // offered returns the cost asked for in the trailing window. It is exact while nothing was refused,
 // and up to limit + 1. Beyond, refusals are counted by sub-window. The sketch's count from before
-// the key became a suspect is added until it has left the window: it informs, and refuses nobody. That
-// of a bucket, or of a rule that shares a longer window's sketch, is of another time, and left out.
+// the key became a suspect is added until it has left the window: it informs, and refuses nobody.
+// That of a bucket, or of a rule that shares a longer window's sketch, is of another time, and left
+// out.
 func (m *Meter) offered(s *slot, t stamp) int64 {
 	asked := m.asked(s, t)
 	if asked <= m.limit && m.layer.span.window == m.span.window && !m.tokens {
@@ -271,8 +274,8 @@ func (m *Meter) asked(s *slot, t stamp) int64 {
 	return max(exact, admitted+int64(w.sum(m.span.Number(t.now), m.span.into(t.now))))
 }
 
-// carryLeft returns the part still in the layer's window of the cost that the sketch had counted before
-// the key became a suspect. Each sub-window's is taken to be spread evenly over it.
+// carryLeft returns the part still in the layer's window of the cost that the sketch had counted
+// before the key became a suspect. Each sub-window's is taken to be spread evenly over it.
 func (m *Meter) carryLeft(s *slot, now Instant) int64 {
 	span := &m.layer.span
 	if now.Sub(s.since) >= span.window {

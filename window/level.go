@@ -2,8 +2,8 @@ package window
 
 import "github.com/headgate-dev/headgate/sketch"
 
-// Level is the state of a suspect's bucket at one look. A bucket keeps no log: two looks tell how much it
-// admitted in between to what comes back meanwhile, and what it refused to the unit.
+// Level is the state of a suspect's bucket at one look. A bucket keeps no log: two looks tell how
+// much it admitted in between to what comes back meanwhile, and what it refused to the unit.
 type Level struct {
 	Rule   string
 	Index  sketch.Index
@@ -46,8 +46,8 @@ func (m *Meter) level(s *slot, t stamp, l *Level) {
 	l.Number = w.number
 }
 
-// RefusedSince returns the cost refused after the look before, when the newest sub-window had that number and
-// refused so much in it.
+// RefusedSince returns the cost refused after the look before, when the newest sub-window had that
+// number and refused so much in it.
 func (l *Level) RefusedSince(number uint64, running uint32) (sum int64) {
 	for back, cost := range l.Refused {
 		switch n := l.Number - min(l.Number, uint64(back)); { // not negative

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestLevels: a look at a bucket tells when it is full again and what was refused since the look before, in the running sub-window too.
+// TestLevels: a look at a bucket tells when it is full again and what was refused since the look
+// before, in the running sub-window too.
 func TestLevels(t *testing.T) {
 	c := NewCounter(1 << 20)
 	c.Configure([]Limit{{Name: "b", Limit: 1, Window: time.Second, Burst: 10}, {Name: "w", Limit: 1, Window: time.Second}})

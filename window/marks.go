@@ -18,9 +18,9 @@ type marks struct {
 	newest uint32 // tick of the newest unit
 }
 
-// spareChunk is the bit of marks.hi that says that an empty chunk lies between the last chunk and the
-// first, for the next append. A list that rolls empties a chunk as often as it needs one; each way
-// through the arena costs four atomic operations on lines that all cores write.
+// spareChunk is the bit of marks.hi that says that an empty chunk lies between the last chunk and
+// the first, for the next append. A list that rolls empties a chunk as often as it needs one; each
+// way through the arena costs four atomic operations on lines that all cores write.
 const spareChunk = 0x80
 
 // first returns the first chunk, or 0.
@@ -47,8 +47,9 @@ func (m *marks) dropSpare(a *arena) {
 // units returns the units held.
 func (m *marks) units() int64 { return int64(m.n)*int64(m.per) + int64(m.rest) }
 
-// coarsest is the fewest marks that may remember a full limit and refuse at the limit. 64 keep every
-// refusal at or above 0.98. A list with fewer admits up to a mark more instead: see Meter.admits.
+// coarsest is the fewest marks that may remember a full limit and refuse at the limit. 64 keep
+// every refusal at or above 0.98. A list with fewer admits up to a mark more instead: see
+// Meter.admits.
 const coarsest = 64
 
 // mostMarks bounds a list whose limit was raised above what its marks stand for.
@@ -133,7 +134,8 @@ func (m *marks) append(a *arena, tick uint32) bool {
 	return true
 }
 
-// compact moves the marks of a list of one full chunk to its begin, and reports whether that made room.
+// compact moves the marks of a list of one full chunk to its begin, and reports whether that made
+// room.
 func (m *marks) compact(a *arena) bool {
 	if m.n == 0 || m.lo == 0 || int(m.n) != chunkTicks-int(m.lo) {
 		return false

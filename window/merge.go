@@ -172,8 +172,8 @@ func (m *Meter) remoteSince(st *syncState, d *Due, total uint64) (heard tally, o
 
 // Unsent ends an exchange that brought no total. With sent the delta may have been counted: it is
 // then dropped and counted in Stats.Dropped, for a delta added twice would count against the key
-// twice; of a Global window it stays in doubt, see uncounted. Otherwise it becomes pending again. server is the number of the server that failed. now is
-// the same clock's as Flush.Now.
+// twice; of a Global window it stays in doubt, see uncounted. Otherwise it becomes pending again.
+// server is the number of the server that failed. now is the same clock's as Flush.Now.
 func (c *Counter) Unsent(d *Due, now Instant, server int, sent bool) {
 	if d.kind == hintDue {
 		d.meter.hints = d.meter.hints || d.Delta > 0
@@ -226,8 +226,8 @@ func (c *Counter) Unsent(d *Due, now Instant, server int, sent bool) {
 //	admitted <= 2 · nodes · most
 //	offered  <= nodes · (nodeOffers · elapsed + most)
 //
-// Where refunds are sent, what was admitted and taken back again makes room for more: only the second
-// bound holds then.
+// Where refunds are sent, what was admitted and taken back again makes room for more: only the
+// second bound holds then.
 func (m *Meter) plausible(heard tally, d *Due, t stamp, f Flush) bool {
 	since := max(m.c.sync.all[d.at].merged, m.begins(d.Period, f.Wall))
 	return m.believable(heard, max(t.now.Sub(since), f.Interval), f)

@@ -46,8 +46,9 @@ type Meter struct {
 	// promotion mark, units: the estimate from which a key gets a slot; 0: any key
 	mark atomic.Uint64
 
-	// bucket is the arithmetic of a limit with a burst; nil: a window. Of a bucket, limit is the burst,
-	// and the window is at least the time in which an empty one fills: older cost has drained.
+	// bucket is the arithmetic of a limit with a burst; nil: a window. Of a bucket, limit is the
+	// burst, and the window is at least the time in which an empty one fills: older cost has
+	// drained.
 	bucket *bucket.Bucket
 	rate   float64 // cost a second that the limit allows for long
 	most   int64   // cost that one node can admit in a counting period, at most
@@ -158,8 +159,8 @@ func (m *Meter) Offer(now Instant, i sketch.Index, key []byte, cost int64, u uin
 	return m.OfferNew(now, i, key, cost, u)
 }
 
-// Find returns the slot of the key with index i, and whether it has one: Offer would count there, and
-// needs no random bits. A caller for whom those are dear asks Find first and OfferNew then.
+// Find returns the slot of the key with index i, and whether it has one: Offer would count there,
+// and needs no random bits. A caller for whom those are dear asks Find first and OfferNew then.
 func (m *Meter) Find(i sketch.Index) (h Hit, ok bool) {
 	h = Hit{index: i, at: m.c.table.find(i)}
 	return h, h.at != noSlot
@@ -207,8 +208,8 @@ func (m *Meter) units(cost int64, u uint64) uint8 {
 	return uint8(min(units, 255))
 }
 
-// Look is Offer without counting. While there is room for every key, one without a slot would get one,
-// empty: the sketch then has only what it was refused, such as a cost above the limit.
+// Look is Offer without counting. While there is room for every key, one without a slot would get
+// one, empty: the sketch then has only what it was refused, such as a cost above the limit.
 func (m *Meter) Look(now Instant, i sketch.Index) Hit {
 	h := Hit{index: i, at: m.c.table.find(i)}
 	if h.at == noSlot && m.mark.Load() != 0 {

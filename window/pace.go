@@ -38,9 +38,9 @@ const (
 //
 //	rate += (offered/over - rate) · (1 - e^(-over/settles))
 //
-// A leap sets rate at once, to less than its height if it began within the flush. So the flushes after it
-// have a mean of their own for a while: see fresh. A fall only counts up quiet. After a gap of 1 s to 3 s the averages
-// stay as they are; after a longer one they start from 0.
+// A leap sets rate at once, to less than its height if it began within the flush. So the flushes
+// after it have a mean of their own for a while: see fresh. A fall only counts up quiet. After a
+// gap of 1 s to 3 s the averages stay as they are; after a longer one they start from 0.
 func (m *Meter) pace(st *syncState, now Instant, offered, admitted int64, over time.Duration) {
 	if over > recent && over < 3*recent {
 		return // the averages of before say more than a gap
@@ -85,8 +85,8 @@ func (m *Meter) pace(st *syncState, now Instant, offered, admitted int64, over t
 	st.rate += float32((rate - float64(st.rate)) * weight)
 }
 
-// fresh returns the weight of the last past seconds in a mean over the time since the rate leapt; 0 if
-// that is too long ago. The leap itself counts like eighths of a flush.
+// fresh returns the weight of the last past seconds in a mean over the time since the rate leapt; 0
+// if that is too long ago. The leap itself counts like eighths of a flush.
 func (m *Meter) fresh(st *syncState, now Instant, past float64) float64 {
 	if st.leapt == 0 {
 		return 0
@@ -101,7 +101,8 @@ func (m *Meter) fresh(st *syncState, now Instant, past float64) float64 {
 }
 
 const (
-	// eighths is how many parts of a flush the time of a leap is known in. Their numbers are 1..numbers.
+	// eighths is how many parts of a flush the time of a leap is known in. Their numbers are
+	// 1..numbers.
 	eighths, numbers = 8, 255
 	// mostFresh is for how many flushes after a leap the mean since then counts.
 	mostFresh = 15

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestALeapWithinAFlush: of a flush in which a leap began only a part is at its height, and the average
-// would take a window to get there.
+// TestALeapWithinAFlush: of a flush in which a leap began only a part is at its height, and the
+// average would take a window to get there.
 func TestALeapWithinAFlush(t *testing.T) {
 	for _, limit := range []int64{1000, 2000} {
 		c, m := worldCounter(limit, time.Second)

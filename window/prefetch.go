@@ -6,8 +6,8 @@ import "math/bits"
 // fetches at a time, and few enough to be still in its nearest cache when they are needed.
 const PrefetchDues = 16
 
-// prefetchWords is the same in words of 64 slots, of which a flush of 10,000 keys finds two or three
-// in each at 64 MiB.
+// prefetchWords is the same in words of 64 slots, of which a flush of 10,000 keys finds two or
+// three in each at 64 MiB.
 const prefetchWords = 8
 
 // Prefetch reads the memory that Merge needs for dues. The slots of a flush lie anywhere in a table
@@ -29,7 +29,8 @@ func (c *Counter) prefetch(at int) {
 	c.sync.prefetched += s.index.Load() + uint64(s.rule.Load()) + uint64(c.sync.all[at].look)
 }
 
-// prefetchSlots prefetches the slots that set returns of each of some words of slots, from first on.
+// prefetchSlots prefetches the slots that set returns of each of some words of slots, from first
+// on.
 func (c *Counter) prefetchSlots(first int, set func(word int) uint64) {
 	words := len(c.sync.polled)
 	for n := range prefetchWords {

@@ -86,8 +86,8 @@ func (c *Counter) promote(m *Meter, now Instant, h Hit, key []byte) int {
 	return h.at
 }
 
-// markUsedUp makes h's key, which is new in its slot, one at its limit until the counts of the other
-// nodes are there. Those of its PoP alone do not change it if the limit holds over all PoPs.
+// markUsedUp makes h's key, which is new in its slot, one at its limit until the counts of the
+// other nodes are there. Those of its PoP alone do not change it if the limit holds over all PoPs.
 func (c *Counter) markUsedUp(h Hit, until Instant) {
 	s := &c.table.slots[h.at]
 	s.mu.Lock()

@@ -22,8 +22,9 @@ func (m *Meter) Record(now Instant, h Hit, cost int64) (c Count) {
 	return c
 }
 
-// Refuse counts cost as refused on other grounds than the count, such as a flag. It returns how long the
-// count would refuse it as well, as far as that is known without the slot's lock; 0 or less: it is not.
+// Refuse counts cost as refused on other grounds than the count, such as a flag. It returns how
+// long the count would refuse it as well, as far as that is known without the slot's lock; 0 or
+// less: it is not.
 func (m *Meter) Refuse(now Instant, h Hit, cost int64) (full time.Duration) {
 	if h.at == noSlot {
 		m.refused.Note(h.index)

@@ -9,8 +9,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// TestRefund: to admit e and take e - a back is to admit a, exactly, whatever came before, for windows
-// of every length of log and for buckets. 100,000 requests.
+// TestRefund: to admit e and take e - a back is to admit a, exactly, whatever came before, for
+// windows of every length of log and for buckets. 100,000 requests.
 func TestRefund(t *testing.T) {
 	for _, l := range []window.Limit{
 		{Limit: 1, Window: time.Second},
@@ -70,8 +70,8 @@ func TestRefundOfMoreThanThereIs(t *testing.T) {
 	}
 }
 
-// TestRefundOfCoarseMarks: a large limit is remembered in marks of several units. What is taken back is
-// exact, and what is left is forgotten no later than it was.
+// TestRefundOfCoarseMarks: a large limit is remembered in marks of several units. What is taken
+// back is exact, and what is left is forgotten no later than it was.
 func TestRefundOfCoarseMarks(t *testing.T) {
 	l := window.Limit{Name: "r", Limit: 100_000, Window: 10 * time.Second}
 	_, m := counterOf(1<<20, l)

@@ -8,22 +8,22 @@ import (
 )
 
 // Refunds over the nodes of a PoP. A shared counter only grows: from a lower total a node could not
-// tell a refund from a server that forgot. So cost that is taken back has counters of its own, which
-// only grow too, with the same layout:
+// tell a refund from a server that forgot. So cost that is taken back has counters of its own,
+// which only grow too, with the same layout:
 //
 //	counter of a key and a period          cost admitted and refused in the period
 //	refund counter of a key and a period   cost taken back in the period
 //	refund counter of a rule               above 0: some node sent refunds, so read the ones above
 //
-// Refund takes cost back at this node at once. What the others know of is then pending here, is added
-// to the refund counter with the key's next exchange, and each node takes it back from the newest
-// admissions of its own log. A rule without refunds costs one read every few flushes.
+// Refund takes cost back at this node at once. What the others know of is then pending here, is
+// added to the refund counter with the key's next exchange, and each node takes it back from the
+// newest admissions of its own log. A rule without refunds costs one read every few flushes.
 //
-// A refund that is lost leaves the limit stricter. None is applied twice, nor to admissions that are newer
-// than it, nor where a server forgot what it takes back.
+// A refund that is lost leaves the limit stricter. None is applied twice, nor to admissions that
+// are newer than it, nor where a server forgot what it takes back.
 
-// mostRefunding is how many keys may have refunds under way at once, 112 bytes each. Those of further
-// keys stay at the node that made them.
+// mostRefunding is how many keys may have refunds under way at once, 112 bytes each. Those of
+// further keys stay at the node that made them.
 const mostRefunding = 8192
 
 // refunding is the state of one key's refund counters.
@@ -117,7 +117,8 @@ func (m *Meter) oldestPeriod(period uint32) uint32 {
 	return period - uint32(m.span.window/m.packing.period) // at most 5
 }
 
-// owe makes cost that was taken back pending for the refund counter of the key in the slot at place at.
+// owe makes cost that was taken back pending for the refund counter of the key in the slot at place
+// at.
 func (m *Meter) owe(s *slot, at int, now Instant, cost int64) {
 	st, all := &m.c.sync.all[at], &m.c.sync.refunds
 	if cost <= 0 || st.merged == 0 || st.flags&localOnly != 0 {

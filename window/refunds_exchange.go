@@ -11,8 +11,8 @@ const (
 	hintDue                  // of a rule: whether any was
 )
 
-// hintEvery is after how many flushes a rule's refund counter is read again, where there are few rules.
-// Of many, one flush reads hintReads of them at most, or a few more.
+// hintEvery is after how many flushes a rule's refund counter is read again, where there are few
+// rules. Of many, one flush reads hintReads of them at most, or a few more.
 const (
 	hintEvery = 4
 	hintReads = 64
@@ -57,8 +57,8 @@ func (m *Meter) mergeHint(f Flush, total uint64) {
 	}
 }
 
-// refunds reports whether some node sent refunds of m's keys in the time that their windows reach back.
-// It is for the flusher's goroutine.
+// refunds reports whether some node sent refunds of m's keys in the time that their windows reach
+// back. It is for the flusher's goroutine.
 func (m *Meter) refunds(now Instant) bool {
 	return m.hinted != 0 && now.Sub(m.hinted) < m.span.window+2*m.packing.period+time.Second
 }
@@ -120,15 +120,16 @@ func (r *refunding) unread() uint32 {
 	return r.period
 }
 
-// forgotten reports whether a server forgot counters in the window that ends now. What was added to them
-// just before or after, this node may never have read: to take it back would take something else.
+// forgotten reports whether a server forgot counters in the window that ends now. What was added to
+// them just before or after, this node may never have read: to take it back would take something
+// else.
 func (m *Meter) forgotten(now Instant) bool {
 	at := m.c.sync.refunds.forgot
 	return at != 0 && now.Sub(at) < m.span.window
 }
 
-// takeRefund takes pending cost out of r, packed for the counter of its period. Cost that waited for too
-// long is dropped: at the other nodes what it takes back may have left the window.
+// takeRefund takes pending cost out of r, packed for the counter of its period. Cost that waited
+// for too long is dropped: at the other nodes what it takes back may have left the window.
 func (m *Meter) takeRefund(r *refunding, f Flush) uint64 {
 	if r.pending == 0 {
 		return 0
@@ -151,8 +152,8 @@ func (m *Meter) takeRefund(r *refunding, f Flush) uint64 {
 	return m.packing.pack(tally{offered: units * unit, admitted: units * unit, at: at})
 }
 
-// mergeRefund is Merge for a refund counter: what others took back since its last read goes out of the
-// key's log here too.
+// mergeRefund is Merge for a refund counter: what others took back since its last read goes out of
+// the key's log here too.
 func (c *Counter) mergeRefund(f Flush, d *Due, total uint64) {
 	s, st, m := &c.table.slots[d.at], &c.sync.all[d.at], d.meter
 	s.mu.Lock()
@@ -182,9 +183,9 @@ func (c *Counter) mergeRefund(f Flush, d *Due, total uint64) {
 	m.publish(s, t)
 }
 
-// refundedUntil returns a time at or before which all that heard takes back was admitted: the end of the
-// counting period. In a short window, which is one period, that says too little: there it is their mean
-// time, or the last read before.
+// refundedUntil returns a time at or before which all that heard takes back was admitted: the end
+// of the counting period. In a short window, which is one period, that says too little: there it is
+// their mean time, or the last read before.
 func (m *Meter) refundedUntil(d *Due, t stamp, f Flush, heard tally) Instant {
 	begin := m.begins(d.Period, f.Wall)
 	switch {
@@ -211,8 +212,8 @@ func (m *Meter) takeBack(s *slot, at int, t stamp, cost int64, until Instant) {
 	}
 }
 
-// takeBackTokens is takeBack for a bucket. Where its TAT does not follow from low, of which see pour,
-// the others' cost is not in it: it has drained.
+// takeBackTokens is takeBack for a bucket. Where its TAT does not follow from low, of which see
+// pour, the others' cost is not in it: it has drained.
 func (m *Meter) takeBackTokens(s *slot, at int, t stamp, cost int64) {
 	low := int64(m.c.sync.low(at))
 	own := s.tat().At - m.bucket.GiveBackTo(s.tat().At, int64(m.c.sync.of(s, at).admitted))
@@ -222,8 +223,8 @@ func (m *Meter) takeBackTokens(s *slot, at int, t stamp, cost int64) {
 	m.c.sync.setLow(at, Instant(max(m.bucket.GiveBackTo(low, cost), 0)))
 }
 
-// popUntil forgets units of a log, the newest that are not later than tick. Of a mark that goes in part
-// the rest counts at the next mark's tick: later, not earlier.
+// popUntil forgets units of a log, the newest that are not later than tick. Of a mark that goes in
+// part the rest counts at the next mark's tick: later, not earlier.
 func (m *Meter) popUntil(log *marks, tick uint32, units, limit int64) {
 	if log.units() == 0 || int32(log.newest-tick) <= 0 { // ticks go round
 		log.pop(m.c.arena, units)

@@ -37,8 +37,8 @@ type slot struct {
 
 // Key storage: long keys live in a list of chunks, packed four bytes to a tick.
 
-// setKey stores key. A long key for which there is no room counts as every other, without its text: it
-// is not listed, and its cost is not told to other nodes. The caller holds mu.
+// setKey stores key. A long key for which there is no room counts as every other, without its text:
+// it is not listed, and its cost is not told to other nodes. The caller holds mu.
 func (s *slot) setKey(a *arena, key []byte) {
 	s.keyLen = uint16(len(key)) // at most 256
 	if len(key) <= inlineKey {

@@ -17,8 +17,8 @@ func (p *pop) lapses() {
 	}
 }
 
-// backTo runs a single node whose wall clock is ahead by ahead from 5 s to 9 s, and for 20 s more. It asks
-// for a key every 10 ms. check is called after each flush.
+// backTo runs a single node whose wall clock is ahead by ahead from 5 s to 9 s, and for 20 s more.
+// It asks for a key every 10 ms. check is called after each flush.
 func backTo(window, ahead time.Duration, check func(p *pop, asked int64)) {
 	p := newPop(1, Limit{Name: "r", Limit: 100 * int64(window/time.Second) * 3 / 2, Window: window})
 	p.lapses()
@@ -37,8 +37,9 @@ func backTo(window, ahead time.Duration, check func(p *pop, asked int64)) {
 	}
 }
 
-// TestOwnCountsFromBeforeAStepBack: a node that has the ring for itself never takes what it added to a
-// counter while its clock was ahead for another node's cost, however many periods it goes through again.
+// TestOwnCountsFromBeforeAStepBack: a node that has the ring for itself never takes what it added
+// to a counter while its clock was ahead for another node's cost, however many periods it goes
+// through again.
 func TestOwnCountsFromBeforeAStepBack(t *testing.T) {
 	sequential(t)
 	for _, window := range []time.Duration{time.Second, 10 * time.Second} {
@@ -59,8 +60,8 @@ func TestOwnCountsFromBeforeAStepBack(t *testing.T) {
 	}
 }
 
-// TestTheOthersCountsAfterAStepForward: a node whose wall clock was behind, and is right again, places the
-// others' cost of meanwhile no later than it was: it read other counters then.
+// TestTheOthersCountsAfterAStepForward: a node whose wall clock was behind, and is right again,
+// places the others' cost of meanwhile no later than it was: it read other counters then.
 func TestTheOthersCountsAfterAStepForward(t *testing.T) {
 	sequential(t)
 	const each = 7 // a node's requests in 10 ms

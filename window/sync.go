@@ -65,8 +65,8 @@ func (s *syncState) setQuiet(n int) {
 // waits are two counts, of four bits each.
 type waits uint8
 
-// failed returns the failed exchanges in a row, 0..mostWaits, and late for how many flushes other nodes may
-// still report cost, 0..mostLate.
+// failed returns the failed exchanges in a row, 0..mostWaits, and late for how many flushes other
+// nodes may still report cost, 0..mostLate.
 func (w waits) failed() int { return int(w & mostWaits) }
 func (w waits) late() int   { return int(w / (mostWaits + 1)) }
 
@@ -85,8 +85,8 @@ const syncBytes = int(unsafe.Sizeof(syncState{}) + unsafe.Sizeof(uncounted{}))
 // sets are the hand-over between decisions, which set bits under the slot's lock, and the flusher.
 type syncTable struct {
 	all []syncState
-	// uncounted is, by place, cost that the ring may not have counted; valid with inDoubt only. For the
-	// key of a bucket it is the low of pour instead
+	// uncounted is, by place, cost that the ring may not have counted; valid with inDoubt only. For
+	// the key of a bucket it is the low of pour instead
 	uncounted []uncounted
 	dirty     []atomic.Uint64 // a bit a slot: cost is pending
 	// a bit a slot: read its counter though nothing is pending; the flusher's own

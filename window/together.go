@@ -82,7 +82,8 @@ func AdmitAll(now Instant, all []Question) bool {
 }
 
 // WithholdAll records the questions of a request that is refused on other grounds, such as a flag
-// or the failure mode of a rule. Nothing is admitted, and Count is the answer that each would have given.
+// or the failure mode of a rule. Nothing is admitted, and Count is the answer that each would have
+// given.
 func WithholdAll(now Instant, all []Question) {
 	for i := range all {
 		switch q := &all[i]; {
@@ -203,8 +204,8 @@ func (q *Question) judge(now Instant, earlier []Question) {
 	q.Count.Used = min(q.Count.Used+before, max(q.Count.Used, m.ceiling()))
 }
 
-// wait has q fit if it may wait for its tokens, after Count: before is what earlier questions of the
-// request take. If it may not wait long enough, Count.Wait is until it would.
+// wait has q fit if it may wait for its tokens, after Count: before is what earlier questions of
+// the request take. If it may not wait long enough, Count.Wait is until it would.
 func (q *Question) wait(before int64) {
 	c := &q.Count
 	if c.Fits || q.Patience <= 0 || !q.Meter.tokens || before+q.Cost+q.Leaves > q.Meter.limit {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestToldAreOwnAdmissions: of what a node admitted since its last exchange, a standing says how much the totals now have, and
-// since when it came.
+// TestToldAreOwnAdmissions: of what a node admitted since its last exchange, a standing says how
+// much the totals now have, and since when it came.
 func TestToldAreOwnAdmissions(t *testing.T) {
 	c := NewSharedCounter(1<<20, testFlush)
 	c.Configure([]Limit{{Name: "r", Limit: 100, Window: 10 * time.Second, Shared: true}}) // periods of 2 s

@@ -4,15 +4,16 @@ import "time"
 
 // A ring that hangs is not lost at once: for 150 to 300 ms each flush still sends to it, and the
 // deltas may or may not have been added. They cannot be sent again, for a delta added twice would
-// count against the key twice. But if the node then goes on alone, other PoPs do not read that ring:
-// what was sent to it is this node's own cost, and other PoPs learn of it from this node only.
+// count against the key twice. But if the node then goes on alone, other PoPs do not read that
+// ring: what was sent to it is this node's own cost, and other PoPs learn of it from this node
+// only.
 
 // uncounted is cost that was sent to a shared counter which did not answer, since the counter
 // answered last. Only Global windows have it.
 type uncounted struct{ admitted, refused uint32 }
 
-// doubt adds own, which the ring may not have counted, to the cost in doubt of the slot at place at.
-// The caller holds the slot's lock.
+// doubt adds own, which the ring may not have counted, to the cost in doubt of the slot at place
+// at. The caller holds the slot's lock.
 func (s *syncTable) doubt(at int, own tally) {
 	u := &s.uncounted[at]
 	if s.all[at].flags&inDoubt == 0 {
@@ -35,14 +36,14 @@ func (s *syncTable) takeUncounted(at int) (own tally) {
 }
 
 // longestDoubt is the longest time since the ring last answered for which cost in doubt is counted.
-// A ring that hangs is given up sooner. After a longer silence it was the node that stood still: the
-// ring may have added what was sent, the other nodes of the PoP report it, and it must not count
-// against the key twice.
+// A ring that hangs is given up sooner. After a longer silence it was the node that stood still:
+// the ring may have added what was sent, the other nodes of the PoP report it, and it must not
+// count against the key twice.
 const longestDoubt = 600 * time.Millisecond
 
-// addUncounted adds own, cost of this node since the ring last answered at merged, to totals, unless
-// that is longer ago than longestDoubt. All of it is placed at that moment, the earliest at which it
-// can have happened.
+// addUncounted adds own, cost of this node since the ring last answered at merged, to totals,
+// unless that is longer ago than longestDoubt. All of it is placed at that moment, the earliest at
+// which it can have happened.
 func (m *Meter) addUncounted(totals *Totals, own tally, s *slot, merged Instant, f Flush) {
 	if own.offered == 0 || f.Now.Sub(merged) > longestDoubt {
 		return

@@ -7,9 +7,9 @@ import "math/bits"
 //
 //	2 · pending admissions · nodes >= limit - admitted
 //
-// where limit is at first the part that no reserve keeps, that is, when it admitted half of its even
-// part of what is left. All nodes together then never admit more than is left, except for what is under
-// way (distributed threshold monitoring; Cormode, Muthukrishnan and Yi, 2008).
+// where limit is at first the part that no reserve keeps, that is, when it admitted half of its
+// even part of what is left. All nodes together then never admit more than is left, except for what
+// is under way (distributed threshold monitoring; Cormode, Muthukrishnan and Yi, 2008).
 //
 // A small limit is held by counts alone, without a drop ratio. While its key is being refused each
 // node exchanges it as often, for in the moment that an admission leaves the window every node has
@@ -40,8 +40,9 @@ func (m *Meter) markIfUrgent(sl *slot, at int) {
 //
 //	pending admissions · nodes > 1.5 · limit · age of the oldest / window + limit/100
 //
-// A client within its limit whose requests come evenly to all nodes does not. Its counts are exchanged
-// at regular times, by which the others place them: a large limit's counters hold no times.
+// A client within its limit whose requests come evenly to all nodes does not. Its counts are
+// exchanged at regular times, by which the others place them: a large limit's counters hold no
+// times.
 func (m *Meter) hasty(sl *slot, at int) bool {
 	st := &m.c.sync.all[at]
 	pending := (float64(st.admitted) + float64(sl.pending.admitted)) * float64(m.c.sync.nodes.Load())
@@ -56,9 +57,9 @@ const (
 	hastyPart = 0.01
 )
 
-// markUrgent makes the key of the slot at place at not wait for the next flush. A Global limit up to
-// alwaysLook waits: of many such keys there would be more to report than can be sent. The caller holds
-// the slot's lock.
+// markUrgent makes the key of the slot at place at not wait for the next flush. A Global limit up
+// to alwaysLook waits: of many such keys there would be more to report than can be sent. The caller
+// holds the slot's lock.
 func (m *Meter) markUrgent(at int) {
 	s := m.c.sync
 	if !m.shared || s.nodes.Load() < 2 || m.global && m.limit <= alwaysLook {

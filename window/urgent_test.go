@@ -72,8 +72,8 @@ func TestALargeLimitIsUrgentOnlyInHaste(t *testing.T) {
 	}
 }
 
-// TestAKeyThatOthersUseUpIsReadAtOnce: once other PoPs have used up a quarter of a limit, the counter of this one is read
-// without waiting for the next request.
+// TestAKeyThatOthersUseUpIsReadAtOnce: once other PoPs have used up a quarter of a limit, the
+// counter of this one is read without waiting for the next request.
 func TestAKeyThatOthersUseUpIsReadAtOnce(t *testing.T) {
 	p := newPop(4, Limit{Name: "r", Limit: 600, Window: time.Minute, Global: true})
 	p.ask(0, "r", "k")

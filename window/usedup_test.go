@@ -57,7 +57,8 @@ func TestRemoteCountsStandBetweenTheirMoments(t *testing.T) {
 	}{
 		{window.RemoteDelta{}, 8100 * time.Millisecond},
 		{window.RemoteDelta{Since: now.Add(-time.Second)}, 9000 * time.Millisecond},
-		// a mean of 1.5 s, and one of both at 1.6 s at the latest: the other at 1.4 s at the earliest
+		// a mean of 1.5 s, and one of both at 1.6 s at the latest: the other at 1.4 s at the
+		// earliest
 		{window.RemoteDelta{PeriodTotals: window.PeriodTotals{Times: 2 * 3072}, Until: usedUpNow.Add(1600 * time.Millisecond)}, 9500 * time.Millisecond},
 		{window.RemoteDelta{PeriodTotals: window.PeriodTotals{Times: 2 * 3072}}, 9200 * time.Millisecond},
 	} {
@@ -71,8 +72,8 @@ func TestRemoteCountsStandBetweenTheirMoments(t *testing.T) {
 	}
 }
 
-// TestLooksAreFew: a key that nobody asks for is read from the ring at every flush while one unit is
-// left, at every n-th while n are, and not at all when none is.
+// TestLooksAreFew: a key that nobody asks for is read from the ring at every flush while one unit
+// is left, at every n-th while n are, and not at all when none is.
 func TestLooksAreFew(t *testing.T) {
 	for used, want := range map[int]int{1: 4, 2: 6, 3: 8, 4: 16, 5: 0} {
 		c, m := usedUpCounter()

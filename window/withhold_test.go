@@ -15,7 +15,8 @@ func withheld(now Instant, key string, m *Meter, leaves int64, patience time.Dur
 	return all[0]
 }
 
-// What is withheld was offered, and is neither admitted nor, where it would have fitted, refused by this limit.
+// What is withheld was offered, and is neither admitted nor, where it would have fitted, refused by
+// this limit.
 func TestWithheldIsOffered(t *testing.T) {
 	m := newTestCounter(t, 8<<20, Limit{Name: "r", Limit: 3, Window: time.Minute}).Meter("r")
 	i := m.Index([]byte("a"))
@@ -45,7 +46,8 @@ func TestWithheldIsOffered(t *testing.T) {
 	}
 }
 
-// Denials of a full key are counted in one word, as those of single questions are, and recorded when there are enough.
+// Denials of a full key are counted in one word, as those of single questions are, and recorded
+// when there are enough.
 func TestWithheldFolds(t *testing.T) {
 	m := newTestCounter(t, 8<<20, Limit{Name: "r", Limit: 100, Window: time.Minute}).Meter("r")
 	ask(m, start, "a", 100)
@@ -89,7 +91,8 @@ func TestWithheldCountsWhereDenialsDo(t *testing.T) {
 	}
 }
 
-// A key without a slot is judged by the sketch, and one whose slot is another's by now is counted there.
+// A key without a slot is judged by the sketch, and one whose slot is another's by now is counted
+// there.
 func TestWithheldWithoutASlot(t *testing.T) {
 	m := newTestCounter(t, 8<<20, Limit{Name: "r", Limit: 2, Window: time.Minute}).Meter("r")
 	i := m.Index([]byte("a"))

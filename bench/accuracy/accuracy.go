@@ -21,9 +21,9 @@ const (
 	speedRequests = 20_000_000
 )
 
-// accuracy is the result of a run. The run decides the same requests twice: once for the time and the
-// memory of the node alone, and once with an exact log of every source, against which each decision
-// is judged.
+// accuracy is the result of a run. The run decides the same requests twice: once for the time and
+// the memory of the node alone, and once with an exact log of every source, against which each
+// decision is judged.
 //
 //	traffic(seed) ─► node                       ─► decide_ns, resident_bytes
 //	traffic(seed) ─┬► node ────► refused? ─┐
@@ -46,8 +46,8 @@ type accuracy struct {
 }
 
 // runAccuracy runs the mode: the pass for speed over at most speedRequests, then, unless o has no
-// oracle, the pass that is judged over o.n. Memory is returned to the system between the two, so that
-// the second does not begin with the pages of the first.
+// oracle, the pass that is judged over o.n. Memory is returned to the system between the two, so
+// that the second does not begin with the pages of the first.
 func runAccuracy(o options) (result, error) {
 	p, err := profileOf(o.traffic)
 	if err != nil {
@@ -72,7 +72,8 @@ func runAccuracy(o options) (result, error) {
 }
 
 // time decides n requests with nothing beside, and takes the time of that alone.
-// The clock is read once a slot and not once a request, or its readings would be a good part of the figure.
+// The clock is read once a slot and not once a request, or its readings would be a good part of the
+// figure.
 func (a *accuracy) time(p profile, o options, n int64) error {
 	t := newTraffic(p, o.seed)
 	a.Census = t.census
@@ -152,10 +153,10 @@ func (r *trial) all(n int64) {
 	}
 }
 
-// decide puts one request to the node, and holds the answer against the source's account. The counts
-// that the score compares are those before this request, for admissions, and with it, for offers: the
-// node must admit it if and only if fewer than limit were admitted in the window before it. Requests of
-// the warm-up count in the accounts and are not scored.
+// decide puts one request to the node, and holds the answer against the source's account. The
+// counts that the score compares are those before this request, for admissions, and with it, for
+// offers: the node must admit it if and only if fewer than limit were admitted in the window before
+// it. Requests of the warm-up count in the accounts and are not scored.
 func (r *trial) decide(e event) {
 	key, tick, account := r.keys[e.source], tickOf(e.at), &r.accounts[e.source]
 	admitted := account.admitted.trim(tick)
@@ -185,9 +186,9 @@ func (r *trial) trim(now uint32) {
 	}
 }
 
-// close adds to the score each source that sent anything: its most requests in one window, and whether
-// any of its requests was refused. A source whose peak is at most the limit and that was refused is a
-// false refusal.
+// close adds to the score each source that sent anything: its most requests in one window, and
+// whether any of its requests was refused. A source whose peak is at most the limit and that was
+// refused is a false refusal.
 func (r *trial) close() *oracle.Score {
 	for i := range r.accounts {
 		if a := &r.accounts[i]; a.peak > 0 {

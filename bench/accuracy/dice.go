@@ -28,8 +28,8 @@ func poisson(dice *rand.Rand, mean float64) int {
 }
 
 // alias draws an index with probability proportional to its weight, in O(1): Vose's alias table.
-// 270,000 sources of different rates are drawn from hundreds of millions of times: a search by halves would cost more
-// than the decision that is measured.
+// 270,000 sources of different rates are drawn from hundreds of millions of times: a search by
+// halves would cost more than the decision that is measured.
 type alias struct {
 	keep  []float64 // probability of staying in one's own column
 	other []uint32  // where to go else

@@ -25,9 +25,9 @@ type distinct struct {
 	Node          window.Stats `json:"node"`
 }
 
-// runKeys asks once for each of o.n distinct keys and takes the resident size after keysFirst and at
-// the end. Memory that grew with the number of keys would show: the bound is mayGrow.
-// Random keys, so that they spread over the sketch as addresses would; a number behind makes each one new.
+// runKeys asks once for each of o.n distinct keys and takes the resident size after keysFirst and
+// at the end. Memory that grew with the number of keys would show: the bound is mayGrow. Random
+// keys, so that they spread over the sketch as addresses would; a number behind makes each one new.
 func runKeys(o options) (result, error) {
 	n, err := newNode(o.memory, ruleLimit, trafficStart)
 	if err != nil {
@@ -55,7 +55,8 @@ func runKeys(o options) (result, error) {
 }
 
 // growth returns the last size as a multiple of the first.
-// It is of the process: memory that Go's heap keeps back counts as well, since an operator pays for that too.
+// It is of the process: memory that Go's heap keeps back counts as well, since an operator pays for
+// that too.
 func (d *distinct) growth() float64 {
 	return float64(d.ResidentLast) / float64(max(d.ResidentFirst, 1))
 }

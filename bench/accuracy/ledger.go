@@ -9,8 +9,8 @@ import (
 // ticks is an exact log of requests of cost 1: their times in microseconds, modulo 2^32, oldest
 // first. It holds four bytes a request where window.Log holds sixteen, and is tested against it. A
 // source must be trimmed at least once in 71 minutes, before the microseconds come round.
-// 270,000 sources with hundreds of requests each: at sixteen bytes they would not fit the memory of a small
-// machine.
+// 270,000 sources with hundreds of requests each: at sixteen bytes they would not fit the memory of
+// a small machine.
 type ticks struct {
 	ring []uint32 // len is 0 or a power of two
 	head uint32

@@ -28,9 +28,9 @@ type node struct {
 	swept window.Instant
 }
 
-// newNode returns a node in memory bytes whose rule allows limit requests per ruleWindow and sheds, from
-// start on. Nothing runs beside it: sweep does the background work.
-// A rule of scope node, and nothing to share: what is measured is counting.
+// newNode returns a node in memory bytes whose rule allows limit requests per ruleWindow and sheds,
+// from start on. Nothing runs beside it: sweep does the background work. A rule of scope node, and
+// nothing to share: what is measured is counting.
 func newNode(memory, limit int64, start window.Instant) (*node, error) {
 	cfg := config.Default()
 	cfg.Node, cfg.Memory = "accuracy", memory
@@ -50,14 +50,15 @@ func (n *node) refuses(now window.Instant, u uint64, key []byte) bool {
 	return d.Deny
 }
 
-// offered is an upper bound by the sketch, or the exact count of a suspect: the node's estimate of the cost that key asked for in the trailing window.
+// offered is an upper bound by the sketch, or the exact count of a suspect: the node's estimate of
+// the cost that key asked for in the trailing window.
 func (n *node) offered(now window.Instant, key []byte) int64 {
 	return n.edge.Offered(now, n.ask.Rule, key)
 }
 
-// settled reports whether key has been a suspect for a window, so that its exact log covers the window
-// and knows more than the sketch did.
-// The first window after a promotion rests on the sketch in part, which is judged apart.
+// settled reports whether key has been a suspect for a window, so that its exact log covers the
+// window and knows more than the sketch did. The first window after a promotion rests on the sketch
+// in part, which is judged apart.
 func (n *node) settled(now window.Instant, key []byte) bool {
 	since, ok := n.edge.SuspectSince(n.ask.Rule, key)
 	return ok && now.Sub(since) >= ruleWindow
@@ -90,7 +91,8 @@ func resident() int64 {
 const mib = 1 << 20
 
 // addresses renders the key of every source: IPv4 addresses, each another one.
-// Neighbouring numbers would share their first bytes; scattered ones are like addresses of the whole net.
+// Neighbouring numbers would share their first bytes; scattered ones are like addresses of the
+// whole net.
 func addresses(n int) [][]byte {
 	keys := make([][]byte, n)
 	for i := range keys {

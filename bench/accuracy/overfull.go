@@ -130,8 +130,9 @@ func (s *siege) good(now window.Instant, client int) {
 	}
 }
 
-// attack asks for an attacker. It notes the time of the first refusal, and the requests admitted within
-// the first window of the attack: past the limit they are the price of the slot that came late.
+// attack asks for an attacker. It notes the time of the first refusal, and the requests admitted
+// within the first window of the attack: past the limit they are the price of the slot that came
+// late.
 func (s *siege) attack(now window.Instant, attacker int) {
 	since := now.Sub(s.start)
 	switch refused := s.ask(now, 'a', uint64(attacker)); {

@@ -8,11 +8,12 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// Bounds that the accuracy mode must reach. A classification is wrong when the estimate is above the
-// limit and the truth is not, or the other way round.
-// A run that misses one of them exits with 1; no bound follows what a run happened to reach.
+// Bounds that the accuracy mode must reach. A classification is wrong when the estimate is above
+// the limit and the truth is not, or the other way round. A run that misses one of them exits with
+// 1; no bound follows what a run happened to reach.
 const (
-	// Calm traffic has hardly any source near its limit, where alone an estimate can be on the wrong side of it.
+	// Calm traffic has hardly any source near its limit, where alone an estimate can be on the
+	// wrong side of it.
 	mayBeWrongCalm  = 0.0003 / 100 // share of requests
 	mayBeWrongOther = 0.001 / 100
 	mayRateError    = 0.01
@@ -39,7 +40,8 @@ func (a *accuracy) demands() []check {
 	if a.Traffic == "calm" {
 		mayBeWrong = mayBeWrongCalm
 	}
-	// max keeps a run without judged requests at 0 of 0, instead of not a number, which is below no bound.
+	// max keeps a run without judged requests at 0 of 0, instead of not a number, which is below no
+	// bound.
 	wrong := float64(c.WrongOver+c.WrongUnder) / float64(max(c.Judged, 1))
 	return []check{
 		{fmt.Sprintf("classification wrong < %.4f %%", 100*mayBeWrong), wrong < mayBeWrong},
@@ -52,7 +54,8 @@ func (a *accuracy) demands() []check {
 
 // enforced reports whether settled keys were held to their limit: exactly up to exactUpTo, within
 // lowestDeny and highestAllow above it.
-// A limit of 1,000 is counted in units of cost above 1, so one unit may be wrong; up to 256 there are none.
+// A limit of 1,000 is counted in units of cost above 1, so one unit may be wrong; up to 256 there
+// are none.
 func (a *accuracy) enforced() bool {
 	e := &a.Score.Settled
 	if a.Limit <= exactUpTo {

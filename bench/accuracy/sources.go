@@ -8,8 +8,8 @@ import (
 )
 
 // The numbers the traffic is made from. They give 6.7 million requests a window of a minute, 25 for
-// each source in the mean, where a limit of 600 is 24 times the mean: nearly all sources are far below
-// it, and the interesting ones are few, as at a real edge.
+// each source in the mean, where a limit of 600 is 24 times the mean: nearly all sources are far
+// below it, and the interesting ones are few, as at a real edge.
 const (
 	sourceCount  = 270_000
 	overallRate  = 111_111.0 // requests a second, attackers included
@@ -92,9 +92,9 @@ func (p profile) rates(dice *rand.Rand) (rates []float64, attackers int) {
 	return rates, attackers
 }
 
-// attack gives random sources a rate above the limit until the attackers' share is spent, and returns
-// their number. Rates are log-uniform from attackFrom to attackTop limits, so that as many attackers
-// are between 2 and 4 limits as between 4 and 8:
+// attack gives random sources a rate above the limit until the attackers' share is spent, and
+// returns their number. Rates are log-uniform from attackFrom to attackTop limits, so that as many
+// attackers are between 2 and 4 limits as between 4 and 8:
 //
 //	rate = limit/window · from · (top/from)^u,  u uniform in 0..1
 func (p profile) attack(dice *rand.Rand, rates []float64) (attackers int) {

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// slotLength is the step in which traffic is made: about 1,100 requests. A source's requests within
-	// a slot are spread evenly, so bursts are true to 10 ms, 1/1,000 of a sub-window.
+	// slotLength is the step in which traffic is made: about 1,100 requests. A source's requests
+	// within a slot are spread evenly, so bursts are true to 10 ms, 1/1,000 of a sub-window.
 	slotLength = 10 * time.Millisecond
 	// trafficStart is when the first slot begins, on no edge of any window.
 	trafficStart = window.Instant(1_700_000_007_123_456_000)
@@ -45,8 +45,8 @@ type burst struct {
 	until  window.Instant
 }
 
-// newTraffic returns the traffic of p. Sources from sourceCount on are those that pulse; their first
-// pulses are spread over one window.
+// newTraffic returns the traffic of p. Sources from sourceCount on are those that pulse; their
+// first pulses are spread over one window.
 func newTraffic(p profile, seed uint64) *traffic {
 	dice := newDice(seed, 1)
 	rates, attackers := p.rates(dice)
@@ -62,8 +62,8 @@ func newTraffic(p profile, seed uint64) *traffic {
 func (t *traffic) sources() int { return sourceCount + t.profile.pulses }
 
 // next returns the requests of the next slot in order of time. They are valid until the next call.
-// Base traffic is a Poisson process, bursts and pulses are on top of it: together they have a heavy tail in time as
-// well as over sources.
+// Base traffic is a Poisson process, bursts and pulses are on top of it: together they have a heavy
+// tail in time as well as over sources.
 func (t *traffic) next() []event {
 	t.events = t.events[:0]
 	for range poisson(t.dice, t.census.Base*slotLength.Seconds()) {
@@ -84,8 +84,9 @@ func (t *traffic) add(source uint32, n int) {
 }
 
 // burst starts one now and then, and adds the requests of those under way. A burst lasts for
-// burstSeconds in the mean, exponentially distributed, at a log-uniform rate of 0.5 to 8 limits. With
-// the chance of a start in each slot they come to 1.35 times the profile's share of overallRate:
+// burstSeconds in the mean, exponentially distributed, at a log-uniform rate of 0.5 to 8 limits.
+// With the chance of a start in each slot they come to 1.35 times the profile's share of
+// overallRate:
 //
 //	mean rate 0.5·15/ln 16 = 2.7 limits · 8 s · starts a second
 func (t *traffic) burst() {

@@ -23,8 +23,8 @@ type key16 [16]byte
 // twin returns another key with the same XXH64 under every seed. An 8-byte round there is f(x) =
 // rotl(x·P2, 31)·P1 and holds no seed: flipping bit 36 of the first word's f becomes bit 63 of the
 // state, and flipping bit 63 of the second word's f cancels it.
-// It shows why a hash without a secret decides nothing here: whoever knows the function makes two keys that share a
-// count, and has somebody else limited.
+// It shows why a hash without a secret decides nothing here: whoever knows the function makes two
+// keys that share a count, and has somebody else limited.
 func twin(k key16) (t key16) {
 	w1, w2 := binary.LittleEndian.Uint64(k[:8]), binary.LittleEndian.Uint64(k[8:])
 	binary.LittleEndian.PutUint64(t[:8], unround(round(w1)^1<<36))
@@ -65,7 +65,8 @@ type twins struct {
 }
 
 // If the two met here, the twin that never asked would be taken to have asked.
-// The control is a random key that never asked: its count in the sketch is noise, which twins may have too.
+// The control is a random key that never asked: its count in the sketch is noise, which twins may
+// have too.
 func runTwins(o options) (result, error) {
 	n, err := newNode(o.memory, twinLimit, trafficStart)
 	if err != nil {

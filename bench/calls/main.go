@@ -1,5 +1,6 @@
-// Command calls asks a gRPC server by unary calls over raw HTTP/2 frames, as a proxy would that traces:
-// each call may have a traceparent of its own, so that no header block is like the one before.
+// Command calls asks a gRPC server by unary calls over raw HTTP/2 frames, as a proxy would that
+// traces: each call may have a traceparent of its own, so that no header block is like the one
+// before.
 //
 //	calls -at 127.0.0.1:4294 -body FILE -conns 2 -streams 32 -n 200000 -traceparent
 //
@@ -106,7 +107,8 @@ func (o *options) connection(body []byte) error {
 			return err
 		}
 		k.out = k.out[:0]
-		// All answers of one read are taken before the next calls are written, as a proxy's event loop does.
+		// All answers of one read are taken before the next calls are written, as a proxy's event
+		// loop does.
 		for first := true; first || k.in.Buffered() > 0; first = false {
 			answered, err := k.read()
 			if err != nil {
@@ -142,8 +144,8 @@ func (k *caller) call() {
 	} {
 		_ = k.encoder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
 	}
-	// The value differs each time, so the server's table of header fields changes with each call: what a comparison
-	// with the last block cannot save.
+	// The value differs each time, so the server's table of header fields changes with each call:
+	// what a comparison with the last block cannot save.
 	if k.traced {
 		_ = k.encoder.WriteField(hpack.HeaderField{Name: "traceparent", Value: fmt.Sprintf("00-%016x%016x-%016x-01", rand.Uint64(), rand.Uint64(), rand.Uint64())}) //nolint:gosec // no secret
 	}

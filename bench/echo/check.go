@@ -21,13 +21,15 @@ const (
 
 // The headers of an allowed answer; both prototypes send the same ones.
 const (
-	// Constants, so that nothing is formatted: a prototype shows the library's price and not that of deciding.
+	// Constants, so that nothing is formatted: a prototype shows the library's price and not that
+	// of deciding.
 	policy    = `"per-ip";q=100;w=10`
 	remaining = `"per-ip";r=99;t=10`
 )
 
 // appendVerdict writes a body of the shape and size the real listener writes.
-// Numbers are written in: to format them would be the gate's share of the work, and not the library's.
+// Numbers are written in: to format them would be the gate's share of the work, and not the
+// library's.
 func appendVerdict(dst []byte, rule string) []byte {
 	dst = append(dst, `{"verdict":"allow","rule":"`...)
 	dst = append(dst, rule...)
@@ -40,7 +42,8 @@ func known(rule, key string) bool { return rule == "per-ip" && key != "" }
 
 // checkStd is the prototype on net/http, written for speed: no ServeMux, values found in the raw
 // query, header slices set directly.
-// It is as fast as net/http can be made without leaving it: that was the question when the door's library was chosen.
+// It is as fast as net/http can be made without leaving it: that was the question when the door's
+// library was chosen.
 func checkStd(addr string) error {
 	l, err := listen(addr)
 	if err != nil {
@@ -54,7 +57,8 @@ func checkStd(addr string) error {
 var bodies = sync.Pool{New: func() any { b := make([]byte, 0, 256); return &b }}
 
 func handleStd(w http.ResponseWriter, r *http.Request) {
-	// For measuring what connections take when they are idle: load --hold keeps them open meanwhile.
+	// For measuring what connections take when they are idle: load --hold keeps them open
+	// meanwhile.
 	if r.URL.Path == "/mem" {
 		fmt.Fprint(w, memory())
 		return

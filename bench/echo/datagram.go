@@ -14,8 +14,8 @@ const (
 	socketBuffer = 4 << 20 // bytes asked for
 )
 
-// The buffer is the one that headgate asks for: a smaller one would lose packets under a full window.
-// The kernel gives no more than net.core.rmem_max, and reports no error when that is less.
+// The buffer is the one that headgate asks for: a smaller one would lose packets under a full
+// window. The kernel gives no more than net.core.rmem_max, and reports no error when that is less.
 func listenUDP(addr string) (*net.UDPConn, error) {
 	at, err := net.ResolveUDPAddr("udp4", addr)
 	if err != nil {

@@ -20,7 +20,8 @@ type server struct {
 	serve         func(addr string) error
 }
 
-// From the least to the most: each row adds one thing to those above it, and the difference of two is its price.
+// From the least to the most: each row adds one thing to those above it, and the difference of two
+// is its price.
 func servers() []server {
 	return []server{
 		{"udp", "datagrams, one read and one write each", echoUDP},

@@ -13,8 +13,8 @@ import (
 )
 
 // socketBuffer is asked for in both directions, in bytes, so that a full window fits.
-// With the default, some 200 KiB, a window of large datagrams would be lost in the load's own socket and look like
-// the server's loss.
+// With the default, some 200 KiB, a window of large datagrams would be lost in the load's own
+// socket and look like the server's loss.
 const socketBuffer = 4 << 20
 
 // dial opens a connected, non-blocking socket of the given type (SOCK_DGRAM or SOCK_STREAM). It is
@@ -37,7 +37,8 @@ func dial(addr string, kind int) (int, error) {
 }
 
 // connect tunes, binds where replies need it, connects (waiting for it), then stops blocking.
-// Connected, also for datagrams: send and receive then need no address, and answers of others are not seen.
+// Connected, also for datagrams: send and receive then need no address, and answers of others are
+// not seen.
 func connect(fd int, to unix.Sockaddr, family, kind int) error {
 	if kind == unix.SOCK_DGRAM {
 		growBuffers(fd)

@@ -27,11 +27,13 @@ type conn struct {
 }
 
 // fleet asks over a fixed number of connections.
-// It is one goroutine with a poller of its own, so that what it costs is the same whatever the server.
+// It is one goroutine with a poller of its own, so that what it costs is the same whatever the
+// server.
 type fleet struct {
 	opt  options
 	poll int
-	// The kernel gives out the lowest free number, so the list stays as long as there are connections.
+	// The kernel gives out the lowest free number, so the list stays as long as there are
+	// connections.
 	conns    []*conn // by file descriptor
 	idle     []*conn // connected, nothing under way
 	requests *pool
@@ -46,14 +48,15 @@ type fleet struct {
 
 // runHTTP asks over HTTP/1.1 without pipelining. It ends with an error when the server cannot be
 // reached, answers something that is not HTTP or stays silent.
-// The warm-up is not measured: it opens connections, fills the server's caches and has its rules counted for the
-// first time.
+// The warm-up is not measured: it opens connections, fills the server's caches and has its rules
+// counted for the first time.
 func runHTTP(o options) (Report, error) {
 	f := &fleet{opt: o, requests: newRequests(o), tally: newTally(), start: time.Now()}
 	if err := f.open(); err != nil {
 		return Report{}, err
 	}
-	// With --hold connections stay open after the run, so that the server's memory can be looked at.
+	// With --hold connections stay open after the run, so that the server's memory can be looked
+	// at.
 	if !o.hold {
 		defer f.close()
 	}
@@ -68,7 +71,8 @@ func runHTTP(o options) (Report, error) {
 }
 
 func (f *fleet) open() (err error) {
-	// A poller of one's own and not Go's: its goroutine a connection would have the scheduler's time in each answer.
+	// A poller of one's own and not Go's: its goroutine a connection would have the scheduler's
+	// time in each answer.
 	if f.poll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return os.NewSyscallError("epoll_create1", err)
 	}
@@ -110,7 +114,8 @@ func (f *fleet) close() {
 }
 
 // run asks n times and returns when each was answered or given up.
-// One clock reading a round stands for all answers of that round: an answer's time is at most a round too long.
+// One clock reading a round stands for all answers of that round: an answer's time is at most a
+// round too long.
 func (f *fleet) run(n int) error {
 	f.now = time.Since(f.start).Nanoseconds()
 	f.heard = f.now
@@ -165,7 +170,8 @@ func (f *fleet) write(c *conn) error {
 	}
 	watched := n < len(c.out)
 	c.out = c.out[max(n, 0):]
-	// Watched only while something is left: a socket with room is always ready, and each round would report it.
+	// Watched only while something is left: a socket with room is always ready, and each round
+	// would report it.
 	if watched {
 		return f.watch(unix.EPOLL_CTL_MOD, c, unix.EPOLLIN|unix.EPOLLOUT)
 	}
@@ -226,8 +232,8 @@ func (f *fleet) finish(c *conn, r response, n int) error {
 
 // lose gives up a connection that broke, and opens another; more breaks than connections and
 // requests together would mean that nothing is ever answered.
-// An idle connection that the server closes is its keep-alive timeout, and a mistake of the measurement.
-// The request counts as lost and is not asked again: a second try would hide the loss.
+// An idle connection that the server closes is its keep-alive timeout, and a mistake of the
+// measurement. The request counts as lost and is not asked again: a second try would hide the loss.
 func (f *fleet) lose(c *conn) error {
 	f.conns[c.fd] = nil
 	_ = unix.Close(c.fd)

@@ -10,8 +10,8 @@ type stream struct{ draw func() uint64 }
 
 // newStream returns the draw options ask for: always one key, uniform, or Zipf with key 0 the
 // heaviest.
-// Zipf has a few heavy clients and a long tail; uniform over many keys is a flood of forged addresses; one key is a
-// single client.
+// Zipf has a few heavy clients and a long tail; uniform over many keys is a flood of forged
+// addresses; one key is a single client.
 func newStream(o options) stream {
 	r := rand.New(rand.NewPCG(o.seed, o.seed)) //nolint:gosec // repeatable on purpose
 	switch o.dist {

@@ -14,7 +14,8 @@ type command struct {
 
 // commands is the table of subcommands.
 func commands() []command {
-	// Each runs once, on one goroutine: more load is more processes, which taskset can put on cores.
+	// Each runs once, on one goroutine: more load is more processes, which taskset can put on
+	// cores.
 	return []command{
 		{"udp", "lines of text in datagrams, UDP or unix", runUDP},
 		{"http", "GET over keep-alive connections, TCP or unix", runHTTP},
@@ -25,7 +26,8 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 // run is the whole program: 0 all answered, 1 something was lost or could not be asked, 2 bad
 // usage.
-// Loss is an error, so that a script which measures stops rather than writing down a rate of losses.
+// Loss is an error, so that a script which measures stops rather than writing down a rate of
+// losses.
 func run(args []string, stdout, stderr io.Writer) int {
 	for _, c := range commands() {
 		if len(args) > 0 && args[0] == c.name {

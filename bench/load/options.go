@@ -13,9 +13,9 @@ import (
 )
 
 // Bounds of the options; they keep every run inside a known amount of memory.
-// An HTTP connection has a buffer of maxResponse, so maxWindow is 1 GiB at most. A check in the pool takes some 40
-// bytes in a datagram and three times that as an HTTP request, so maxPool is some 2 GiB.
-// Keys are IPv4 addresses (see appendKey): more than maxKeys would repeat.
+// An HTTP connection has a buffer of maxResponse, so maxWindow is 1 GiB at most. A check in the
+// pool takes some 40 bytes in a datagram and three times that as an HTTP request, so maxPool is
+// some 2 GiB. Keys are IPv4 addresses (see appendKey): more than maxKeys would repeat.
 const (
 	maxRequests    = 1 << 30
 	maxWindow      = 1 << 14
@@ -95,7 +95,8 @@ func (o *options) udpFlags(fs *flag.FlagSet) {
 }
 
 func (o *options) httpFlags(fs *flag.FlagSet) {
-	// No flags of HTTP, but validate and report look at them: a request asks one thing on a connection of its own.
+	// No flags of HTTP, but validate and report look at them: a request asks one thing on a
+	// connection of its own.
 	o.checks, o.sockets = 1, 1
 	fs.StringVar(&o.path, "path", "/v1/check?rule={rule}&key={key}", "request `target`")
 	fs.IntVar(&o.headerBytes, "header-bytes", 0, "bytes of ballast header a request carries")
@@ -120,7 +121,8 @@ func (o *options) validate(rest []string) error {
 			faults = append(faults, fmt.Errorf(format, args...))
 		}
 	}
-	// Package flag stops at the first word that is no flag: those behind it would be left out silently.
+	// Package flag stops at the first word that is no flag: those behind it would be left out
+	// silently.
 	check(len(rest) == 0, "unexpected argument %q", rest)
 	check(within(o.requests, 1, maxRequests), "--requests: want 1..%d", maxRequests)
 	check(within(o.warmup, 0, maxRequests), "--warmup: want 0..%d", maxRequests)
@@ -137,7 +139,8 @@ func (o *options) validate(rest []string) error {
 	// A line of the user's own carries no id that could be written over.
 	check(!strings.Contains(o.line, "\n") && (o.line == "" || !o.ids), "--line: want one line, and no --id")
 	check(o.timeout > 0, "--timeout: want more than 0")
-	// The name goes unescaped into a line, which a space or a newline ends, and into a query, which & ends.
+	// The name goes unescaped into a line, which a space or a newline ends, and into a query, which
+	// & ends.
 	check(o.rule != "" && !strings.ContainsAny(o.rule, " \n&"), "--rule: not a rule name: %q", o.rule)
 	return errors.Join(faults...)
 }
@@ -148,7 +151,8 @@ func within(v, low, high int) bool { return v >= low && v <= high }
 var errUsage = errors.New("bad usage")
 
 // usageCode reports the error to the user unless that was done, and returns the exit code.
-// The codes are those of package flag: 0 after -h, 2 for a fault. 1 is kept for runs that lost something.
+// The codes are those of package flag: 0 after -h, 2 for a fault. 1 is kept for runs that lost
+// something.
 func usageCode(err error, stderr io.Writer) int {
 	if errors.Is(err, flag.ErrHelp) {
 		return 0

@@ -76,7 +76,8 @@ func opOf(name string) wire.Op {
 }
 
 // newRequests draws and formats HTTP/1.1 GET requests.
-// {key} and {rule} in the path are filled in: --path '/v1/auth/envoy/v2/{key}' asks another way into the same door.
+// {key} and {rule} in the path are filled in: --path '/v1/auth/envoy/v2/{key}' asks another way
+// into the same door.
 func newRequests(o options) *pool {
 	keys, p := newStream(o), &pool{}
 	target := strings.ReplaceAll(o.path, "{rule}", o.rule)

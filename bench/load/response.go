@@ -25,8 +25,8 @@ type response struct {
 
 // parseResponse reads an HTTP/1 answer from the start of b. ok is false while its headers are not
 // complete; the body may still be missing: the answer is whole when len(b) >= size.
-// 204 and 304 have no body (RFC 9112, 6.3). Chunked answers are not read: no server here sends one to a GET of known
-// size.
+// 204 and 304 have no body (RFC 9112, 6.3). Chunked answers are not read: no server here sends one
+// to a GET of known size.
 func parseResponse(b []byte) (r response, ok bool, err error) {
 	end := bytes.Index(b, []byte("\r\n\r\n"))
 	if end < 0 {
@@ -65,7 +65,8 @@ func parseStatus(b []byte) (int, error) {
 }
 
 // contentLength finds the header among the lines of head; the name is matched in any case.
-// Answers without one would have to be read to the end of the connection, which is the end of a measurement.
+// Answers without one would have to be read to the end of the connection, which is the end of a
+// measurement.
 func contentLength(head []byte) (int, error) {
 	const name = "Content-Length:"
 	for len(head) > 0 {

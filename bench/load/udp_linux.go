@@ -46,8 +46,8 @@ func runUDP(o options) (Report, error) {
 	flows := make([]*flow, o.sockets)
 	for n := range flows {
 		each := o
-		// Several sockets stand for several proxies: the kernel deals packets to the readers of a port by their
-		// source.
+		// Several sockets stand for several proxies: the kernel deals packets to the readers of a
+		// port by their source.
 		each.window /= o.sockets
 		flows[n] = newFlow(each)
 		// One pool for all, so that the draw of keys is the same for any number of sockets.

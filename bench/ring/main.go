@@ -129,7 +129,8 @@ func openRing(addresses []string) (*ring.Ring, *ring.Placement, []config.Server,
 
 // newNode returns a node with one rule that refuses nobody here, shared with others if there are
 // servers.
-// The limit is far above what is asked, so that every decision takes the whole path of one that is allowed.
+// The limit is far above what is asked, so that every decision takes the whole path of one that is
+// allowed.
 func newNode(servers []config.Server) (*gate.Gate, error) {
 	cfg := config.Default()
 	cfg.Node, cfg.Ring.Servers, cfg.Ring.Flush = "bench", servers, flush

@@ -18,7 +18,8 @@ import (
 
 // The rule every subject keeps: limit per period.
 const (
-	// So small that heavy keys are denied nearly always while the many light ones are allowed: both paths are paid for.
+	// So small that heavy keys are denied nearly always while the many light ones are allowed: both
+	// paths are paid for.
 	limit  = 100
 	period = 10 * time.Second
 )
@@ -46,7 +47,8 @@ func shared(name string, perKey bool, build func() (Take, error)) Subject {
 }
 
 // Subjects returns the two floors and the rivals.
-// The order is that of the table: floors first, then from the standard extension to a cache that is no limiter at all.
+// The order is that of the table: floors first, then from the standard extension to a cache that is
+// no limiter at all.
 func Subjects() []Subject {
 	return []Subject{
 		shared("hash-and-fetch", false, newHashOnly),
@@ -76,8 +78,8 @@ const (
 func newCountMin() (Take, error) {
 	hash := maphash.MakeSeed()
 	sketch := new([rows][cells]atomic.Int64)
-	// Multiply-shift (Dietzfelbinger et al., 1997): the top 16 bits of an odd multiple are the cell, so one hash
-	// serves four rows.
+	// Multiply-shift (Dietzfelbinger et al., 1997): the top 16 bits of an odd multiple are the
+	// cell, so one hash serves four rows.
 	odd := [rows]uint64{0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9, 0x94d049bb133111eb, 0xd6e8feb86659fd93}
 	return func(key string) bool {
 		h, least := maphash.String(hash, key), int64(1<<62)
@@ -89,14 +91,15 @@ func newCountMin() (Take, error) {
 	}, nil
 }
 
-// newTimeRate is a token bucket a key in a map that forgets none: the library has no map of its own, and this is
-// how its users write one.
+// newTimeRate is a token bucket a key in a map that forgets none: the library has no map of its
+// own, and this is how its users write one.
 func newTimeRate() (Take, error) {
 	var limiters sync.Map
 	return func(key string) bool {
 		l, ok := limiters.Load(key)
 		if !ok {
-			// Load first: LoadOrStore alone would make a limiter for each request, to throw it away.
+			// Load first: LoadOrStore alone would make a limiter for each request, to throw it
+			// away.
 			l, _ = limiters.LoadOrStore(key, rate.NewLimiter(rate.Limit(limit/period.Seconds()), limit))
 		}
 		return l.(*rate.Limiter).Allow()
@@ -148,7 +151,8 @@ func newUlule() (Take, error) {
 // newOtter is a fixed window on a cache: a counter a key that expires a window after it was made.
 func newOtter() (Take, error) {
 	cache, err := otter.New(&otter.Options[string, *atomic.Int64]{
-		// Twice the keys there are: nothing is evicted, or a key would begin a new window before its time.
+		// Twice the keys there are: nothing is evicted, or a key would begin a new window before
+		// its time.
 		MaximumSize:      2 * wideKeys,
 		ExpiryCalculator: otter.ExpiryCreating[string, *atomic.Int64](period),
 	})

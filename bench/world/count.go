@@ -6,7 +6,8 @@ import (
 )
 
 // counted runs count mode: a limit of 600 a minute, at twenty times its pace, and at 0.9 of it.
-// Twenty times, so that whatever is admitted late, by one flush of 0.1 s, is 3 % of the limit and shows.
+// Twenty times, so that whatever is admitted late, by one flush of 0.1 s, is 3 % of the limit and
+// shows.
 func counted(f fleet) values {
 	f.rule, f.evidence = minute, "counter"
 	end := warm + 4*minute.Window
@@ -29,8 +30,9 @@ func counted(f fleet) values {
 }
 
 // sliding returns the highest mean admitted rate of any span of length bin, in limits.
-// Bins side by side would miss a burst across their border, just the one that a sliding window is to prevent. Sums are
-// running totals, so that each of the spans, one begins in every tick, is one subtraction.
+// Bins side by side would miss a burst across their border, just the one that a sliding window is
+// to prevent. Sums are running totals, so that each of the spans, one begins in every tick, is one
+// subtraction.
 func (r *record) sliding(from, to, bin time.Duration) float64 {
 	var sums []int64
 	for n := r.at(from); n+int(bin/tick) <= r.at(to); n++ {

@@ -36,8 +36,8 @@ type arrivals struct {
 	part float64
 	// of is the number of parts.
 	of int
-	// even says that requests come at even distances, and not by chance: a load generator's. owed is then
-	// the part of a request that is due.
+	// even says that requests come at even distances, and not by chance: a load generator's. owed
+	// is then the part of a request that is due.
 	even bool
 	owed float64
 }
@@ -54,8 +54,8 @@ func (a *arrivals) set(mean float64) {
 	}
 }
 
-// draw returns a Poisson number by inversion, as a sum of parts if the mean is large; if arrivals are even,
-// the number that is due.
+// draw returns a Poisson number by inversion, as a sum of parts if the mean is large; if arrivals
+// are even, the number that is due.
 func (a *arrivals) draw(chance *rand.Rand) int {
 	if a.even {
 		due, owed := math.Modf(a.owed + a.mean)

@@ -22,8 +22,8 @@ type ring struct {
 	notices notices
 	// dead says that the ring does not answer.
 	dead bool
-	// died is the time of its death. Until noticed later its nodes send to it: a delta that was sent
-	// may have been counted.
+	// died is the time of its death. Until noticed later its nodes send to it: a delta that was
+	// sent may have been counted.
 	died, noticed time.Duration
 }
 

@@ -9,8 +9,8 @@ import (
 )
 
 // fair: the division of the limit among the PoPs. With fairness requests every PoP drops the same
-// share; with fairness pops a client below the limit keeps what it has in its PoPs, whatever another
-// PoP claims.
+// share; with fairness pops a client below the limit keeps what it has in its PoPs, whatever
+// another PoP claims.
 func fair(f fleet) values {
 	v := values{}
 	f.rule.Fairness = mitigation.FairRequests
@@ -33,8 +33,8 @@ func (f fleet) counting() fleet {
 	return f
 }
 
-// flooded returns the denied share of two PoPs that ask for a fifth of the limit each, beside a third
-// one that asks for ten limits, and the worst window of all.
+// flooded returns the denied share of two PoPs that ask for a fifth of the limit each, beside a
+// third one that asks for ten limits, and the worst window of all.
 func flooded(f fleet, fairness mitigation.Fairness) (denied, worst float64) {
 	f.rule.Fairness = fairness
 	w := newFlat(f, []float64{1, 1, 1}, func(t time.Duration, pop int) float64 {
@@ -79,8 +79,8 @@ var lies = []lie{
 const (
 	// believed is the time after which a lie counts as settled, in rate mode.
 	believed = 10 * second
-	// inWindows is the number of windows that a scenario in count mode takes: it is settled after half
-	// of them.
+	// inWindows is the number of windows that a scenario in count mode takes: it is settled after
+	// half of them.
 	inWindows = 6
 )
 
@@ -110,8 +110,8 @@ type claimant struct {
 // claim is its demand, cost per second.
 const claim = 1e9
 
-// claims returns the cost that it claims in each counting period: more than any PoP admits, and in count
-// mode no more than is believed of ten thousand nodes.
+// claims returns the cost that it claims in each counting period: more than any PoP admits, and in
+// count mode no more than is believed of ten thousand nodes.
 func claims(r *mitigation.Rule) int64 {
 	if r.RateMode() {
 		return claim

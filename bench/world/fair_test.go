@@ -8,8 +8,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// TestALieTakesNoEvenShare: a client at 0.8 of its limit keeps what it has in PoPs within an even share,
-// whatever another PoP claims; under one ratio for all it loses everything.
+// TestALieTakesNoEvenShare: a client at 0.8 of its limit keeps what it has in PoPs within an even
+// share, whatever another PoP claims; under one ratio for all it loses everything.
 func TestALieTakesNoEvenShare(t *testing.T) {
 	f := fleet{flush: 100 * time.Millisecond, batch: 50 * time.Millisecond, rule: perSecond, loop: newLoop, seed: 21}
 	for _, s := range lies {
@@ -23,8 +23,8 @@ func TestALieTakesNoEvenShare(t *testing.T) {
 	}
 }
 
-// TestSharesHoldInAPartition: half of the PoPs lose the other half for 25 s. An owner that does not know
-// of all of them gives no PoP more than it had.
+// TestSharesHoldInAPartition: half of the PoPs lose the other half for 25 s. An owner that does not
+// know of all of them gives no PoP more than it had.
 func TestSharesHoldInAPartition(t *testing.T) {
 	v := partition(fleet{nodes: 10, pops: 5, flush: 100 * time.Millisecond, batch: 50 * time.Millisecond, rule: perSecond, loop: newLoop, seed: 21, evidence: "counter"})
 	if mean := v["partition mean"]; mean < 0.98 || mean > 1.02 || v["partition bin"] > 1.05 {

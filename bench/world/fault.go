@@ -28,7 +28,8 @@ func (w *world) owner() *node {
 }
 
 // ringNoticed is how long nodes take to notice that their ring hangs: a few timeouts.
-// The daemon's own detection runs on time-outs of real sockets; here it is a constant, as the ring takes no time.
+// The daemon's own detection runs on time-outs of real sockets; here it is a constant, as the ring
+// takes no time.
 const ringNoticed = 200 * time.Millisecond
 
 // setRings stops the rings of one side's PoPs, or restarts them.

@@ -21,10 +21,12 @@ const goods = 50
 const keysNodes, keysPoPs = 6, 3
 
 // crowd is a world of many keys: each asks for twice its limit, at any node.
-// It tries the budget of counts between PoPs: which keys get a place in a packet, and how late the rest is.
+// It tries the budget of counts between PoPs: which keys get a place in a packet, and how late the
+// rest is.
 type crowd struct {
 	keys int
-	// In place of memcached: totals by PoP. Nodes of a PoP share one, those of different PoPs never do.
+	// In place of memcached: totals by PoP. Nodes of a PoP share one, those of different PoPs never
+	// do.
 	rings map[*pop]map[counterName]uint64
 	good  [goods]time.Duration // by good client: its next request
 	// asked and denied are requests of good clients.
@@ -32,7 +34,8 @@ type crowd struct {
 }
 
 // counterName names a counter of a PoP's ring.
-// A new name for each period, as in memcached, where the old one expires. Here it stays: a run has few periods.
+// A new name for each period, as in memcached, where the old one expires. Here it stays: a run has
+// few periods.
 type counterName struct {
 	key    uint32
 	period uint32
@@ -50,7 +53,8 @@ func newCrowd(f fleet, keys int) (*world, *crowd) {
 	w := newWorld(f, func(time.Duration, int) float64 { return 2 * float64(keys) / keysPoPs })
 	for a := range w.delays {
 		for b := range w.delays[a] {
-			// The same distance everywhere: the fleet is small, and chance of places would be all that seeds differ in.
+			// The same distance everywhere: the fleet is small, and chance of places would be all
+			// that seeds differ in.
 			if a != b {
 				w.delays[a][b] = 40 * time.Millisecond
 			}
@@ -102,7 +106,8 @@ func (r *crowdLimiter) decide(w *world, n *node, requests int) (t tally) {
 			t.admitted++
 		}
 	}
-	// Good clients belong to no node: the first node's turn stands for the tick, or they would ask six times as often.
+	// Good clients belong to no node: the first node's turn stands for the tick, or they would ask
+	// six times as often.
 	if n != w.nodes[0] {
 		return t
 	}
@@ -114,7 +119,8 @@ func (r *crowdLimiter) decide(w *world, n *node, requests int) (t tally) {
 		}
 		r.crowd.good[k] += gap
 		r.crowd.asked++
-		// Any node, as behind a load balancer without stickiness: no node alone sees what the client sends.
+		// Any node, as behind a load balancer without stickiness: no node alone sees what the
+		// client sends.
 		to := w.nodes[w.dice.coins.IntN(len(w.nodes))]
 		if !to.limiter.(*crowdLimiter).ask(w, to, uint32(r.crowd.keys+k)) { // likewise
 			r.crowd.denied++
@@ -175,7 +181,8 @@ func crowds(f fleet) values {
 	v := values{"keys good": 0}
 	for name, keys := range map[string]int{"keys 10000": 10_000, "keys 30000": 30_000, "keys 60000": 60_000} {
 		w, c := newCrowd(f, keys)
-		// The first window is apart: in it each PoP may admit a whole limit before counts of the others have come.
+		// The first window is apart: in it each PoP may admit a whole limit before counts of the
+		// others have come.
 		w.run(10 * second)
 		first := w.bytes()
 		w.run(40 * second)

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// TestManyKeys: the daemon's own exchange of counts holds all of many keys at twice a limit of 5 per
-// 10 s, and denies no client at 0.8 of it. One exact log of all PoPs denies 0.50 in the first 10 s.
+// TestManyKeys: the daemon's own exchange of counts holds all of many keys at twice a limit of 5
+// per 10 s, and denies no client at 0.8 of it. One exact log of all PoPs denies 0.50 in the first
+// 10 s.
 func TestManyKeys(t *testing.T) {
 	w, c := newCrowd(fleet{flush: 100 * time.Millisecond, batch: 50 * time.Millisecond, seed: 7, loop: newLoop}, 400)
 	w.run(20 * second)

@@ -16,8 +16,9 @@ type measured = coordinator.Sample
 // loop is the control loop of one node: a coordinator.Coordinator, or a test's substitute.
 type loop interface {
 	SetAssignment(s *coordinator.Assignment)
-	// Measure follows each flush, Tick comes once a batch, Receive when a packet arrives. None comes from within
-	// another: a packet that is sent waits in the world's queue, even for a node in the same place.
+	// Measure follows each flush, Tick comes once a batch, Receive when a packet arrives. None
+	// comes from within another: a packet that is sent waits in the world's queue, even for a node
+	// in the same place.
 	Measure(now window.Instant, wall time.Time, all []measured)
 	Receive(now window.Instant, wall time.Time, packet []byte)
 	// news says that the record was not known, so that it is spread on.
@@ -36,7 +37,8 @@ func newLoop(w *world, n *node) loop {
 		Rule:   func(name string) (mitigation.Rule, bool) { return w.rule, name == w.rule.Name },
 		Counts: table, Flush: w.flush, Batch: w.batch, Seed: w.dice.places.Uint64(),
 		Send: func(to string, b []byte) {
-			// Cloned: the coordinator writes its next packet into the same buffer while this one is under way.
+			// Cloned: the coordinator writes its next packet into the same buffer while this one is
+			// under way.
 			if other := w.byName[to]; other != nil {
 				w.send(n, other, packet{unicast: bytes.Clone(b)})
 			}

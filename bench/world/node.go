@@ -62,8 +62,8 @@ type limiter interface {
 	decide(w *world, n *node, requests int) tally
 	// flush exchanges totals with the ring, and appends a sample of the key if there is one.
 	flush(w *world, n *node, all []measured) []measured
-	// hurried reports, once, whether there is something that cannot wait for the next flush. hurry is
-	// flush for that alone.
+	// hurried reports, once, whether there is something that cannot wait for the next flush. hurry
+	// is flush for that alone.
 	hurried() bool
 	hurry(w *world, n *node, all []measured) []measured
 	// apply handles advice of the control loop.

@@ -36,7 +36,8 @@ func (r *reader) read(now window.Instant, all *notices) {
 	r.looked = now
 }
 
-// It is news only if it is two flushes or more beyond the time that is known: else a key at its limit would be noted each time.
+// It is news only if it is two flushes or more beyond the time that is known: else a key at its
+// limit would be noted each time.
 func (r *reader) write(now, until window.Instant, every time.Duration, all *notices) {
 	if until.Sub(max(now, r.until)) >= 2*every {
 		all.left = append(all.left, until.Sub(now))

@@ -97,8 +97,8 @@ const (
 // never is the settling time of a rate that does not settle.
 const never = time.Duration(math.MaxInt64)
 
-// settled returns the time between from and the moment when the rate is settled: all short means of the next two
-// seconds are at most near.
+// settled returns the time between from and the moment when the rate is settled: all short means of
+// the next two seconds are at most near.
 func (r *record) settled(from, to time.Duration) time.Duration {
 	calm := from
 	for t := from; t+shortMean <= to; t += tick {

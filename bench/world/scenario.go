@@ -66,8 +66,8 @@ func stepUp(f fleet) values {
 // below: demand stays a little below the limit.
 func below(f fleet) values {
 	v := values{}
-	// 10,000 Poisson arrivals a second scatter by 1 %. 0.90 is ten σ below the limit, and nothing may be dropped.
-	// 0.98 is two: in some seconds chance alone is above the limit.
+	// 10,000 Poisson arrivals a second scatter by 1 %. 0.90 is ten σ below the limit, and nothing
+	// may be dropped. 0.98 is two: in some seconds chance alone is above the limit.
 	for name, total := range map[string]float64{"0.90": 0.90, "0.98": 0.98} {
 		w := newWorld(f, steady(f.pops, total))
 		w.run(warm)
@@ -110,8 +110,8 @@ func follow(f fleet) values {
 }
 
 // pulse: a second of flood and a second of little demand alternate.
-// An ideal limiter admits 1 and 0.3 in turn, 0.65 in the mean. A loop that reacts late admits too much in a flood
-// and drops in the lull.
+// An ideal limiter admits 1 and 0.3 in turn, 0.65 in the mean. A loop that reacts late admits too
+// much in a flood and drops in the lull.
 func pulse(f fleet) values {
 	w, end := newWorld(f, pulses(f.pops)), 45*second
 	w.run(end)
@@ -127,7 +127,8 @@ func deaths(f fleet) values {
 	end := dies + detected + 10*second
 	w := newWorld(f, step(f.pops, never))
 	w.at(dies, func(w *world) { w.kill(0.2) })
-	// Until then the living report to an owner that is gone, and share the limit with nodes that admit nothing.
+	// Until then the living report to an owner that is gone, and share the limit with nodes that
+	// admit nothing.
 	w.at(dies+detected, func(w *world) { w.setMembers(func(*node) bool { return true }) })
 	w.run(end)
 	return values{"nodes excess": w.record.excess(dies, end), "nodes bin": w.record.worst(dies, end, second)}

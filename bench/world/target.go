@@ -32,7 +32,8 @@ type target struct {
 var noise = 1 + 3.5/math.Sqrt(float64(perSecond.Limit))
 
 // targets are the lines of the table.
-// Those without a row are shown and not demanded: they show how a change moved figures that no requirement names.
+// Those without a row are shown and not demanded: they show how a change moved figures that no
+// requirement names.
 var targets = []target{
 	{name: "step settled", label: "step 0.5 to 5 L: within 5 % after, s", row: 1, most: 0.4, fast: 0.25, sim: [4]float64{.16, .24, .30, .35}, digits: 2},
 	{name: "step excess", label: "peak excess, limit-seconds", row: 2, most: 0.36 * (flood - 1), fast: 0.25 * (flood - 1), sim: [4]float64{.57, .86, 1.09, 1.26}, digits: 2},

@@ -13,7 +13,8 @@ var uneven = []float64{0.80, 0.15, 0.05}
 
 // threeRates and threeCounts are the limits of the three PoPs: the larger one is judged by rates,
 // the smaller one by counts.
-// A daemon judges by rates where a window holds so many requests that chance is small beside the limit.
+// A daemon judges by rates where a window holds so many requests that chance is small beside the
+// limit.
 const (
 	threeRates  = 10_000
 	threeCounts = 1000
@@ -28,7 +29,8 @@ func newThree(f fleet, limit int64, demand load) *world {
 	return newFlat(f, uneven, demand)
 }
 
-// newFlat returns the world of as many PoPs as there are shares, of two nodes each and in one place.
+// newFlat returns the world of as many PoPs as there are shares, of two nodes each and in one
+// place.
 func newFlat(f fleet, shares []float64, demand load) *world {
 	f.nodes, f.pops, f.evidence = 2*len(shares), len(shares), "counter"
 	w := newWorld(f, demand)
@@ -67,8 +69,9 @@ func three(f fleet) values {
 	return v
 }
 
-// leaps: the step of bench/global.sh, whose figures it repeats: a key is asked for since three seconds, evenly,
-// when its demand leaps; all PoPs pass the same share of it; and the leap comes anywhere in a counting period.
+// leaps: the step of bench/global.sh, whose figures it repeats: a key is asked for since three
+// seconds, evenly, when its demand leaps; all PoPs pass the same share of it; and the leap comes
+// anywhere in a counting period.
 func leaps(f fleet) values {
 	v, period := values{}, window.CountingPeriod(time.Second)
 	for name, limit := range map[string]int64{"leap rates": leapRates, "leap counts": threeCounts} {
@@ -115,8 +118,8 @@ func ringDies(f fleet) values {
 	return v
 }
 
-// ringBack: that ring answers again after ten seconds, and is empty. Its nodes count together again, and
-// the rate of their PoP begins anew.
+// ringBack: that ring answers again after ten seconds, and is empty. Its nodes count together
+// again, and the rate of their PoP begins anew.
 func ringBack(f fleet) values {
 	v, dies := values{}, warm+5*second
 	back := dies + 10*second

@@ -255,8 +255,9 @@ func TestEvidenceIsTrue(t *testing.T) {
 	}
 }
 
-// TestALeapIsHeld: after a leap, under a limit judged by rates, no second is far below the limit, for its owner knows
-// what is admitted meanwhile. (It believed a report of 0.5 s before, and made up for what it had not known: 0.88.)
+// TestALeapIsHeld: after a leap, under a limit judged by rates, no second is far below the limit,
+// for its owner knows what is admitted meanwhile. (It believed a report of 0.5 s before, and made
+// up for what it had not known: 0.88.)
 func TestALeapIsHeld(t *testing.T) {
 	for _, seed := range []uint64{21, 23, 28} {
 		v := leaps(fleet{flush: 100 * time.Millisecond, batch: 50 * time.Millisecond, loop: newLoop, seed: seed})

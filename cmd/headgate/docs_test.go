@@ -17,7 +17,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/config"
 )
 
-// The bounds of the pages, so that the front page stays one and each other page can be read at a sitting.
+// The bounds of the pages, so that the front page stays one and each other page can be read at a
+// sitting.
 const (
 	readmeLines = 150
 	readmeChars = 9000
@@ -87,8 +88,9 @@ func anchors(page string) map[string]bool {
 	return all
 }
 
-// brokenLinks returns the relative links of the page called name that lead to no file or no heading. pages are the texts
-// that anchors are looked up in; exists says of any other path whether it is there.
+// brokenLinks returns the relative links of the page called name that lead to no file or no
+// heading. pages are the texts that anchors are looked up in; exists says of any other path whether
+// it is there.
 func brokenLinks(name string, pages map[string]string, exists func(string) bool) (broken []string) {
 	prose, _ := splitFences(pages[name])
 	for _, found := range docLink.FindAllStringSubmatch(codeSpan.ReplaceAllString(prose, ""), -1) {
@@ -182,7 +184,8 @@ func TestDocBounds(t *testing.T) {
 	}
 }
 
-// homeMade are words that a reader must puzzle over: an operator would write deny, send, receive, source.
+// homeMade are words that a reader must puzzle over: an operator would write deny, send, receive,
+// source.
 var homeMade = regexp.MustCompile(`(?i)\b(un)?(told|tells?|telling|hears?|heard|words?|whose|whom|owed?|owes|believed?|believes|refus(es?|ed|als?)|flags?|flagged|nobody|anew|for ever)\b`)
 
 // TestDocWords: the pages for users have none of them, but for names in code.
@@ -198,7 +201,8 @@ func TestDocWords(t *testing.T) {
 	}
 }
 
-// TestDocConfigurations: what the pages show as YAML is a configuration, or a manifest of Kubernetes.
+// TestDocConfigurations: what the pages show as YAML is a configuration, or a manifest of
+// Kubernetes.
 func TestDocConfigurations(t *testing.T) {
 	checked := 0
 	for name, text := range docPages(t) {
@@ -237,8 +241,8 @@ func TestDocCommands(t *testing.T) {
 	}
 }
 
-// docCommand returns the arguments of a line of code that calls headgate, up to a comment, a pipe, or two spaces and what
-// they do; nil where it calls something else.
+// docCommand returns the arguments of a line of code that calls headgate, up to a comment, a pipe,
+// or two spaces and what they do; nil where it calls something else.
 func docCommand(line string) []string {
 	line = strings.TrimPrefix(strings.TrimSpace(line), "$ ")
 	line = strings.TrimPrefix(line, "bin/")

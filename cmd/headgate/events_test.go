@@ -16,7 +16,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
-// runAside runs headgate with args until ctx ends, and returns its output and, once it has ended, its exit code.
+// runAside runs headgate with args until ctx ends, and returns its output and, once it has ended,
+// its exit code.
 func runAside(ctx context.Context, t *testing.T, errs io.Writer, args ...string) (stdout *bufio.Reader, code <-chan int) {
 	t.Helper()
 	read, write := io.Pipe()
@@ -39,7 +40,8 @@ type printedEvent struct {
 	Data  json.RawMessage
 }
 
-// TestEventsOfADaemon follows a real daemon: a flag by hand is set and lifted, its log says so, and its end ends the stream.
+// TestEventsOfADaemon follows a real daemon: a flag by hand is set and lifted, its log says so, and
+// its end ends the stream.
 func TestEventsOfADaemon(t *testing.T) {
 	b := newBench(t)
 	at := "unix:" + filepath.Join(t.TempDir(), "admin.sock")
@@ -93,5 +95,6 @@ func TestEventsOfADaemon(t *testing.T) {
 	}
 }
 
-// edgePatience is how long a daemon that streams may take to stop: less than an answer under way is waited for.
+// edgePatience is how long a daemon that streams may take to stop: less than an answer under way is
+// waited for.
 const edgePatience = 4 * time.Second

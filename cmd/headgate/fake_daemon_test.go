@@ -9,7 +9,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// fakeDaemon answers datagrams at network and address by the key they ask about, and returns the address.
+// fakeDaemon answers datagrams at network and address by the key they ask about, and returns the
+// address.
 func fakeDaemon(t *testing.T, network, address string) string {
 	t.Helper()
 	conn, err := new(net.ListenConfig).ListenPacket(t.Context(), network, address)

@@ -40,7 +40,8 @@ func (f *fakeAdmin) explain(w http.ResponseWriter, r *http.Request) {
 	reply(w, v)
 }
 
-// explainShared adds to v the view of a rule that the nodes of a PoP share, as the key of v selects it.
+// explainShared adds to v the view of a rule that the nodes of a PoP share, as the key of v selects
+// it.
 func explainShared(v *api.ExplainView) {
 	age := 0.08
 	switch v.Key {
@@ -69,7 +70,8 @@ func explainShared(v *api.ExplainView) {
 	}
 }
 
-// explainKinds adds to v the state of a key under a rule of another kind, as the key of v selects it.
+// explainKinds adds to v the state of a key under a rule of another kind, as the key of v selects
+// it.
 func explainKinds(v *api.ExplainView, r *http.Request) {
 	later, since := clitest.Noon.Add(1500*time.Millisecond), clitest.Noon.Add(-95*time.Second)
 	switch v.Key {

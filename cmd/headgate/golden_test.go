@@ -216,7 +216,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// session runs one command line and renders its output and exit code. Requests to the daemon stand behind >, stderr behind !.
+// session runs one command line and renders its output and exit code. Requests to the daemon stand
+// behind >, stderr behind !.
 func (b *bench) session(line string) string {
 	b.t.Helper()
 	code, stdout, stderr := b.run(b.t.Context(), strings.Fields(line)...)

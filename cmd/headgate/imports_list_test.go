@@ -33,8 +33,9 @@ var demoParts = []string{
 
 func with(rooms []string, more ...string) []string { return slices.Concat(rooms, more) }
 
-// rooms is the drawing: which packages of this module each package may import, and why no others. Arrows point from a room to
-// those it rests on; there are no others, and tests add only kits and testImports. CONTRIBUTING.md shows it as a picture.
+// rooms is the drawing: which packages of this module each package may import, and why no others.
+// Arrows point from a room to those it rests on; there are no others, and tests add only kits and
+// testImports. CONTRIBUTING.md shows it as a picture.
 var rooms = map[string]struct {
 	imports []string
 	why     string
@@ -213,8 +214,8 @@ var kits = map[string]struct {
 	},
 }
 
-// testImports are the rooms that tests import beside the kits and the imports of their own room. A test from outside puts its room
-// among the rooms that use it.
+// testImports are the rooms that tests import beside the kits and the imports of their own room. A
+// test from outside puts its room among the rooms that use it.
 var testImports = map[string][]string{
 	"edge":           {"edge/config/asjson", "edge/ring/minimal"},
 	"edge/config":    {"edge/config/scope"},
@@ -229,8 +230,8 @@ var testImports = map[string][]string{
 	"edge/pop/board": {"mitigation"},
 }
 
-// doors is the list of third parties, each with the rooms that may know it: to replace one, those are
-// all there is to touch.
+// doors is the list of third parties, each with the rooms that may know it: to replace one, those
+// are all there is to touch.
 var doors = map[string]struct {
 	rooms []string
 	why   string

@@ -10,8 +10,9 @@ import (
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 )
 
-// TestGoInstall checks the conditions of `go install github.com/headgate-dev/headgate/cmd/headgate@latest`: it accepts no go.mod
-// that replaces or excludes modules, and a module is downloaded without the files below any directory called vendor.
+// TestGoInstall checks the conditions of `go install
+// github.com/headgate-dev/headgate/cmd/headgate@latest`: it accepts no go.mod that replaces or
+// excludes modules, and a module is downloaded without the files below any directory called vendor.
 func TestGoInstall(t *testing.T) {
 	root := filepath.Join("..", "..")
 	text, err := os.ReadFile(filepath.Join(root, "go.mod"))
@@ -31,7 +32,8 @@ func TestGoInstall(t *testing.T) {
 	}
 }
 
-// TestVersionOfATag checks that a program says the same version whether it was built from a tag, packaged or installed by go.
+// TestVersionOfATag checks that a program says the same version whether it was built from a tag,
+// packaged or installed by go.
 func TestVersionOfATag(t *testing.T) {
 	defer func(was string) { cli.Release = was }(cli.Release)
 	for release, want := range map[string]string{"v1.2.3": "1.2.3", "1.2.3": "1.2.3", "v1.2.3-4-gabc-dirty": "1.2.3-4-gabc-dirty", "vanilla": "vanilla", "v": "v"} {

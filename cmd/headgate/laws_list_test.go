@@ -186,8 +186,8 @@ var laws = []law{clockLaw, waitLaw, chanceLaw, goroutineLaw, groupLaw, osLaw, ne
 // clockNames are the functions of package time that look at a clock.
 var clockNames = []string{"Now", "Since", "Until"}
 
-// waitNames are the functions of packages time and context by which something waits, or is given a time
-// to wait at most.
+// waitNames are the functions of packages time and context by which something waits, or is given a
+// time to wait at most.
 var waitNames = map[string][]string{
 	"time":    {"Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"},
 	"context": {"WithTimeout", "WithTimeoutCause", "WithDeadline", "WithDeadlineCause"},
@@ -196,8 +196,9 @@ var waitNames = map[string][]string{
 // afterFunc runs its argument in a goroutine of its own, in package time as in context.
 var afterFunc = []string{"AfterFunc"}
 
-// system are the packages through which a file, a process or the environment is reached, and network those
-// of sockets and HTTP. net/netip and net/url are arithmetic on addresses: they reach nothing.
+// system are the packages through which a file, a process or the environment is reached, and
+// network those of sockets and HTTP. net/netip and net/url are arithmetic on addresses: they reach
+// nothing.
 var (
 	system  = []string{"os", "syscall", "golang.org/x/sys"}
 	network = []string{"net"}

@@ -95,7 +95,8 @@ func parseFile(t *testing.T, path string, source any) *ast.File {
 	return file
 }
 
-// uses reports whether file names one of names of the package imported from path, under whichever name.
+// uses reports whether file names one of names of the package imported from path, under whichever
+// name.
 func uses(file *ast.File, path string, names []string) (found bool) {
 	local := localName(file, path)
 	if local == "" || local == "." { // after a dot import any name could be the package's
@@ -111,8 +112,8 @@ func uses(file *ast.File, path string, names []string) (found bool) {
 	return found
 }
 
-// localName returns the name by which file speaks of the package imported from p, or "" if it does not
-// import it.
+// localName returns the name by which file speaks of the package imported from p, or "" if it does
+// not import it.
 func localName(file *ast.File, p string) string {
 	for _, i := range file.Imports {
 		switch {
@@ -128,7 +129,8 @@ func localName(file *ast.File, p string) string {
 
 func imports(file *ast.File, path string) bool { return localName(file, path) != "" }
 
-// receivesTime reports whether file receives from the channel C of a timer or ticker, wherever that was made.
+// receivesTime reports whether file receives from the channel C of a timer or ticker, wherever that
+// was made.
 func receivesTime(file *ast.File) (found bool) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		if r, ok := n.(*ast.UnaryExpr); ok && r.Op == token.ARROW {
@@ -140,7 +142,8 @@ func receivesTime(file *ast.File) (found bool) {
 	return found
 }
 
-// importsOf reports whether file imports one of roots, or a package below one, that is not among but.
+// importsOf reports whether file imports one of roots, or a package below one, that is not among
+// but.
 func importsOf(file *ast.File, roots, but []string) bool {
 	return slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool {
 		path := strings.Trim(i.Path.Value, `"`)
@@ -148,8 +151,8 @@ func importsOf(file *ast.File, roots, but []string) bool {
 	})
 }
 
-// callsMethod reports whether file calls, with one argument, a method or a function of a package called
-// name. Types are not known here: whatever has such a method counts as a sync.WaitGroup.
+// callsMethod reports whether file calls, with one argument, a method or a function of a package
+// called name. Types are not known here: whatever has such a method counts as a sync.WaitGroup.
 func callsMethod(file *ast.File, name string) (found bool) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		if c, ok := n.(*ast.CallExpr); ok && len(c.Args) == 1 {

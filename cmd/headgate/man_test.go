@@ -44,7 +44,8 @@ func manualPages(t *testing.T, dir string) map[string]string {
 	return pages
 }
 
-// There is a page for every command that help shows, with its flags, and the same source makes the same pages.
+// There is a page for every command that help shows, with its flags, and the same source makes the
+// same pages.
 func TestManualIsWhole(t *testing.T) {
 	pages := manualPages(t, writtenManual(t))
 	for _, cmd := range man.Documented(cli.NewRoot(cli.NewApp(t.Output(), t.Output()), commands)) {
@@ -80,7 +81,8 @@ func TestManualIsWhole(t *testing.T) {
 	}
 }
 
-// headgate(1) lists the commands by the groups of the help, and shows the daily path by commands that exist.
+// headgate(1) lists the commands by the groups of the help, and shows the daily path by commands
+// that exist.
 func TestManualShowsTheDailyPath(t *testing.T) {
 	pages := manualPages(t, writtenManual(t))
 	page := pages["headgate.1"]

@@ -15,8 +15,8 @@ import (
 	"unicode/utf8"
 )
 
-// ceilings bound the size of the house and its language. A ceiling falls with what it measures and never rises: slack is how
-// far below its ceiling a figure may be before the ceiling must follow.
+// ceilings bound the size of the house and its language. A ceiling falls with what it measures and
+// never rises: slack is how far below its ceiling a figure may be before the ceiling must follow.
 var ceilings = map[string]struct{ most, slack float64 }{
 	"lines of code":                          {65_000, 400},
 	"lines of tests":                         {68_400, 600},
@@ -26,8 +26,8 @@ var ceilings = map[string]struct{ most, slack float64 }{
 	"it, its, that, they, them per 1,000":    {54.4, 1},
 	"one, ones per 1,000":                    {13.2, 0.5},
 	"what per 1,000":                         {3.5, 0.3},
-	"lines of code over 100 columns":         {3_850, 60},
-	"lines of tests over 100 columns":        {5_190, 100},
+	"lines of code over 100 columns":         {2_210, 60},
+	"lines of tests over 100 columns":        {4_360, 100},
 	"files of code over 300 lines":           {0, 0},
 	"structs with more than 6 bools":         {2, 0},
 	"lines of the 99th of 100 functions":     {38, 2},
@@ -35,7 +35,8 @@ var ceilings = map[string]struct{ most, slack float64 }{
 	"packages under 150 lines, one importer": {11, 1},
 }
 
-// Tokens per line, as they were when lines were first measured so: to wrap a line costs nothing, to pack lines saves nothing.
+// Tokens per line, as they were when lines were first measured so: to wrap a line costs nothing, to
+// pack lines saves nothing.
 const tokensOfCode, tokensOfTests = 7.19, 8.17
 
 // house is what the measures count.
@@ -196,7 +197,8 @@ func columns(line []byte) int {
 	return utf8.RuneCount(bytes.TrimRight(line, "\n")) + 3*bytes.Count(line, []byte("\t"))
 }
 
-// numeric returns how many names of a const declaration have a value with a number, and without iota.
+// numeric returns how many names of a const declaration have a value with a number, and without
+// iota.
 func numeric(d *ast.GenDecl) (n int) {
 	for _, spec := range d.Specs {
 		values, _ := spec.(*ast.ValueSpec)

@@ -14,7 +14,8 @@ import (
 	"unicode/utf8"
 )
 
-// foreign are the folders with text of other origin: the history, build results, and third parties' code.
+// foreign are the folders with text of other origin: the history, build results, and third parties'
+// code.
 var foreign = []string{".git", "bin", "dist", "edge/web/assets/third_party"}
 
 var (
@@ -48,7 +49,8 @@ func readTexts(t *testing.T) map[string]string {
 	return texts
 }
 
-// TestReferencesStayInTheRepository: whoever has a clone has every document and file that it speaks of.
+// TestReferencesStayInTheRepository: whoever has a clone has every document and file that it speaks
+// of.
 func TestReferencesStayInTheRepository(t *testing.T) {
 	texts := readTexts(t)
 	documents := map[string]bool{}
@@ -62,8 +64,8 @@ func TestReferencesStayInTheRepository(t *testing.T) {
 	}
 }
 
-// foreignReferences returns the documents that the text of the file called name mentions and that are not
-// among documents, and the relative paths in it that lead out of the repository.
+// foreignReferences returns the documents that the text of the file called name mentions and that
+// are not among documents, and the relative paths in it that lead out of the repository.
 func foreignReferences(name, text string, documents map[string]bool) (faults []string) {
 	for _, found := range document.FindAllString(text, -1) {
 		if !documents[found] {
@@ -79,7 +81,8 @@ func foreignReferences(name, text string, documents map[string]bool) (faults []s
 	return faults
 }
 
-// The rule finds foreign references. The cases are put together here, or it would find them in this file.
+// The rule finds foreign references. The cases are put together here, or it would find them in this
+// file.
 func TestForeignReferences(t *testing.T) {
 	out, up := strings.Repeat("../", 3), strings.Repeat(`"..", `, 2)
 	for text, want := range map[string]string{

@@ -10,7 +10,8 @@ import (
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 )
 
-// A command refuses a token file that is a pipe, and one that everybody may write; it warns of one that everybody may read.
+// A command refuses a token file that is a pipe, and one that everybody may write; it warns of one
+// that everybody may read.
 func TestTokenFileOfACommand(t *testing.T) {
 	b := newBench(t)
 	b.admin.token = "s3cret"

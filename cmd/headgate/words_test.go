@@ -17,8 +17,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// avoided are words that a reader of a help text, an error, a log line or a HELP line need not puzzle over, each with the word to
-// write instead.
+// avoided are words that a reader of a help text, an error, a log line or a HELP line need not
+// puzzle over, each with the word to write instead.
 var avoided = map[string]string{
 	"told": "sent, reported", "untold": "unsent", "tell": "report, show", "tells": "reports, shows", "telling": "reporting",
 	"hear": "receive", "hears": "receives", "heard": "received",
@@ -70,10 +70,12 @@ func TestHelpIsPlain(t *testing.T) {
 	visit(cli.NewRoot(cli.NewApp(t.Output(), t.Output()), commands))
 }
 
-// wordyRooms are the folders of which every text may reach a user: errors, log lines, HELP lines, answers, output.
+// wordyRooms are the folders of which every text may reach a user: errors, log lines, HELP lines,
+// answers, output.
 var wordyRooms = []string{"edge", "cmd/headgate", "gossip", "mitigation", "window"}
 
-// TestTextsArePlain: no string in the source that reads like a sentence has a word of avoided: errors, log lines, metrics' HELP, descriptions of the API.
+// TestTextsArePlain: no string in the source that reads like a sentence has a word of avoided:
+// errors, log lines, metrics' HELP, descriptions of the API.
 func TestTextsArePlain(t *testing.T) {
 	root, texts := filepath.Join("..", ".."), 0
 	for _, room := range wordyRooms {

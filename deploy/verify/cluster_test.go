@@ -39,7 +39,8 @@ var kinds = map[string]func() any{
 // cluster holds the objects that are applied, in Kubernetes' own types.
 type cluster []any
 
-// kustomized returns the objects that kubectl apply -k would send of a folder, read as strictly as Kubernetes can.
+// kustomized returns the objects that kubectl apply -k would send of a folder, read as strictly as
+// Kubernetes can.
 func kustomized(t *testing.T, folder string) (all cluster) {
 	t.Helper()
 	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
@@ -74,7 +75,8 @@ func decode(kind string, text []byte) (any, error) {
 	return one, errors.Join(append(strict, err)...)
 }
 
-// example returns a folder such as an operator has: deploy/kubernetes/example, with a key and a token in it.
+// example returns a folder such as an operator has: deploy/kubernetes/example, with a key and a
+// token in it.
 func example(t *testing.T) (folder string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -16,7 +16,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/config/scope"
 )
 
-// composed returns a compose file as compose itself reads it: by its schema, with the files it refers to.
+// composed returns a compose file as compose itself reads it: by its schema, with the files it
+// refers to.
 func composed(t *testing.T, file string) (*types.Project, error) {
 	t.Helper()
 	path, err := filepath.Abs(file)
@@ -67,7 +68,8 @@ func TestComposeFiles(t *testing.T) {
 	}
 }
 
-// The daemon's configuration is one, its memcacheds are services beside it, and nginx asks where it listens.
+// The daemon's configuration is one, its memcacheds are services beside it, and nginx asks where it
+// listens.
 func TestComposeServicesFit(t *testing.T) {
 	p := compose(t)
 	cfg, err := config.Parse("headgate.yaml", []byte(p.Configs["headgate"].Content))
@@ -105,7 +107,8 @@ func TestComposeServicesFit(t *testing.T) {
 	}
 }
 
-// No way into a memcached but the ring's network, no UDP, nobody to empty or list it, and the rules make a PoP.
+// No way into a memcached but the ring's network, no UDP, nobody to empty or list it, and the rules
+// make a PoP.
 func TestComposeMemcached(t *testing.T) {
 	p, count := compose(t), 0
 	for name, s := range p.Services {
@@ -140,7 +143,8 @@ func shareNetwork(a, b types.ServiceConfig) bool {
 	return false
 }
 
-// nginx reads its configuration, with the snippet in it, when there is a headgate whose name it can look up.
+// nginx reads its configuration, with the snippet in it, when there is a headgate whose name it can
+// look up.
 func TestComposeNginx(t *testing.T) {
 	nginx, p, dir := program(t, "nginx"), compose(t), t.TempDir()
 	snippet, err := filepath.Abs(top + "/deploy/nginx/rule/headgate.conf")

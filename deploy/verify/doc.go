@@ -1,5 +1,6 @@
-// Package verify tests deploy/: each file there is read by the tool that operators use, or by that tool's own
-// code, and then compared with the daemon. It is a module of its own, so that the dependencies of these tests come with nothing else.
+// Package verify tests deploy/: each file there is read by the tool that operators use, or by that
+// tool's own code, and then compared with the daemon. It is a module of its own, so that the
+// dependencies of these tests come with nothing else.
 //
 //	deploy/kubernetes ──► kustomize ──► Kubernetes' types, strictly ─┐
 //	deploy/helm ────────► Helm's engine ► the same, and the base ────┤
@@ -10,5 +11,6 @@
 //	deploy/verify/image ─► OCI's and Docker's readers, run ──────────┤
 //	go.mod, all sources ► go install, from a module proxy ───────────┘
 //
-// With the build tag packages a .deb is installed, upgraded and removed in a Debian of its own: make package-test.
+// With the build tag packages a .deb is installed, upgraded and removed in a Debian of its own:
+// make package-test.
 package verify

@@ -27,8 +27,9 @@ import (
 
 const chart = top + "/deploy/helm/headgate"
 
-// rendered returns what `helm template headgate deploy/helm/headgate -n headgate` prints with values given as YAML: the files by
-// their names. The values are checked by the chart's schema, as Helm does.
+// rendered returns what `helm template headgate deploy/helm/headgate -n headgate` prints with
+// values given as YAML: the files by their names. The values are checked by the chart's schema, as
+// Helm does.
 func rendered(t *testing.T, values string) (map[string]string, error) {
 	t.Helper()
 	loaded, err := loader.Load(chart)
@@ -48,7 +49,8 @@ func rendered(t *testing.T, values string) (map[string]string, error) {
 
 var document = regexp.MustCompile(`(?m)^---\n`)
 
-// helmed returns the resources that Helm makes of the chart with some values, read as strictly as Kubernetes can.
+// helmed returns the resources that Helm makes of the chart with some values, read as strictly as
+// Kubernetes can.
 func helmed(t *testing.T, values string) (all cluster) {
 	t.Helper()
 	files, err := rendered(t, values)
@@ -87,7 +89,8 @@ func TestChartIsLinted(t *testing.T) {
 	}
 }
 
-// With its own values the chart makes the resources of the kustomize base, which holds for the tests of those then.
+// With its own values the chart makes the resources of the kustomize base, which holds for the
+// tests of those then.
 func TestChartIsTheBase(t *testing.T) {
 	base, chart := named(kustomized(t, filepath.Join(kubernetes, "base"))), named(helmed(t, ""))
 	delete(base, "*v1.Namespace headgate") // Helm's own option makes it
@@ -110,7 +113,8 @@ func TestChartIsTheBase(t *testing.T) {
 	}
 }
 
-// named returns resources by their type and name, of a configuration without the digest that kustomize adds.
+// named returns resources by their type and name, of a configuration without the digest that
+// kustomize adds.
 func named(all cluster) map[string]metav1.Object {
 	found := map[string]metav1.Object{}
 	for _, one := range all {
@@ -125,7 +129,8 @@ func named(all cluster) map[string]metav1.Object {
 
 func typeName(one any) string { return fmt.Sprintf("%T", one) }
 
-// toCompare returns a resource without the parts that are the tool's: labels, image, and the name and text of the configuration.
+// toCompare returns a resource without the parts that are the tool's: labels, image, and the name
+// and text of the configuration.
 func toCompare(one metav1.Object) metav1.Object {
 	labels := one.GetLabels()
 	delete(labels, "helm.sh/chart")

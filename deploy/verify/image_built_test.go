@@ -45,7 +45,8 @@ func layoutOf(t *testing.T, file string) v1.ImageIndex {
 	return list
 }
 
-// The image is what OCI and Docker read: digests, sizes and layers are right in both forms, and both forms are one image.
+// The image is what OCI and Docker read: digests, sizes and layers are right in both forms, and
+// both forms are one image.
 func TestImageIsValid(t *testing.T) {
 	file := builtImage(t, t.TempDir())
 	manifest, err := layoutOf(t, file).IndexManifest()
@@ -147,7 +148,8 @@ func TestImageOfTwoArchitectures(t *testing.T) {
 	}
 }
 
-// What is in the image runs in it: as its user, with nothing else there, it decides and reports to be ready.
+// What is in the image runs in it: as its user, with nothing else there, it decides and reports to
+// be ready.
 func TestImageRuns(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can enter the image")
@@ -184,7 +186,8 @@ func TestImageRuns(t *testing.T) {
 	})
 }
 
-// inImage returns a command as a container of the image would run it: its files only, its user, no environment.
+// inImage returns a command as a container of the image would run it: its files only, its user, no
+// environment.
 func inImage(t *testing.T, root string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "/headgate", args...)

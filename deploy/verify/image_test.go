@@ -13,7 +13,8 @@ import (
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
 )
 
-// dockerfile returns the stages of an image's file, as BuildKit reads them; nothing here can build one.
+// dockerfile returns the stages of an image's file, as BuildKit reads them; nothing here can build
+// one.
 func dockerfile(text string) ([]instructions.Stage, error) {
 	parsed, err := parser.Parse(strings.NewReader(text))
 	if err != nil {

@@ -15,8 +15,9 @@ const (
 	release = "v1.2.3"
 )
 
-// released returns the address of a module proxy that has the present sources as a release, as the public one will once there is a
-// tag: the files of the repository, without those of nested modules and without those below a directory called vendor.
+// released returns the address of a module proxy that has the present sources as a release, as the
+// public one will once there is a tag: the files of the repository, without those of nested modules
+// and without those below a directory called vendor.
 func released(t *testing.T) (proxy string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -45,7 +46,8 @@ func released(t *testing.T) (proxy string) {
 	return "file://" + dir
 }
 
-// moduleFiles returns the files that a release of the main module has, from the top of the repository.
+// moduleFiles returns the files that a release of the main module has, from the top of the
+// repository.
 func moduleFiles(t *testing.T) (files []string) {
 	t.Helper()
 	all := strings.Split(run(t, "git", "-C", top, "ls-files", "-z", "--cached", "--others", "--exclude-standard"), "\x00")
@@ -64,7 +66,8 @@ func moduleFiles(t *testing.T) (files []string) {
 	return files
 }
 
-// go install makes the program of a release: it has the release's version, and all that is embedded.
+// go install makes the program of a release: it has the release's version, and all that is
+// embedded.
 func TestGoInstall(t *testing.T) {
 	bin := t.TempDir()
 	proxies := released(t) + "," + strings.TrimSpace(run(t, "go", "env", "GOPROXY"))

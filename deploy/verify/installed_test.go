@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// installedConf is a configuration as an operator changes the package's: another rule, and a socket for a proxy.
+// installedConf is a configuration as an operator changes the package's: another rule, and a socket
+// for a proxy.
 const installedConf = `state_dir: /var/lib/headgate
 listen: {http: ["127.0.0.1:4291", "unix:/run/headgate/http.sock"]}
 rules:
@@ -25,8 +26,9 @@ const brokenConf = "rules:\n  - {name: login, limit: 5, window: 1m}\n  - {name: 
 
 const confPath = "/etc/headgate/headgate.yaml"
 
-// TestInstalled is the life of a package: installed into a clean Debian with a systemd of its own, reloaded, stopped by the
-// watchdog, upgraded over a broken file, removed. The parts stand on each other, in this order.
+// TestInstalled is the life of a package: installed into a clean Debian with a systemd of its own,
+// reloaded, stopped by the watchdog, upgraded over a broken file, removed. The parts stand on each
+// other, in this order.
 func TestInstalled(t *testing.T) {
 	deb, rpm := packed(t)
 	next := filepath.Join(built.dir, "next")
@@ -102,7 +104,8 @@ func freshlyInstalled(m *machine) {
 	m.do("systemd-analyze", "verify", "--man=no", "/lib/systemd/system/headgate.service")
 }
 
-// enforces follows the advice of the package: in shadow nothing is denied, and without those lines the sixth login is.
+// enforces follows the advice of the package: in shadow nothing is denied, and without those lines
+// the sixth login is.
 func (m *machine) enforces() {
 	m.Helper()
 	for range 6 {
@@ -120,7 +123,8 @@ func (m *machine) enforces() {
 	m.do("headgate", "unblock", "login", "203.0.113.6")
 }
 
-// reloadedByHand: a good file takes its place, a broken one is told to who asked, and changes nothing.
+// reloadedByHand: a good file takes its place, a broken one is told to who asked, and changes
+// nothing.
 func reloadedByHand(m *machine) {
 	pid := m.property("MainPID")
 	m.file(confPath, installedConf)
@@ -163,7 +167,8 @@ func stoppedByWatchdog(m *machine) {
 	m.Logf("after %v there was another one", time.Since(began).Round(time.Second))
 }
 
-// upgradedOverAFault: the old daemon goes on while the file has faults, and dpkg says why; then the new one takes its place.
+// upgradedOverAFault: the old daemon goes on while the file has faults, and dpkg says why; then the
+// new one takes its place.
 func upgradedOverAFault(m *machine) {
 	pid := m.property("MainPID")
 	m.file(confPath, brokenConf)
@@ -208,7 +213,8 @@ func removedAndPurged(m *machine) {
 	}
 }
 
-// rpmOverAFault: the same of the .rpm, whose scripts are others. rpm only says so, for to it an upgrade is done or not.
+// rpmOverAFault: the same of the .rpm, whose scripts are others. rpm only says so, for to it an
+// upgrade is done or not.
 func rpmOverAFault(m *machine) {
 	if said := m.do("rpm", "--install", "--nodeps", "/root/old.rpm"); !strings.Contains(said, "are in shadow") {
 		m.Errorf("rules in shadow are not mentioned:\n%s", said)

@@ -127,7 +127,8 @@ func TestSelectorsAndPorts(t *testing.T) {
 	}
 }
 
-// The admin listener is open to Prometheus' namespace alone: whoever fills its connections there has the pod restarted.
+// The admin listener is open to Prometheus' namespace alone: whoever fills its connections there
+// has the pod restarted.
 func TestAdminIsForMonitoringOnly(t *testing.T) {
 	var from []networkingv1.NetworkPolicyPeer
 	for _, one := range kustomized(t, example(t)) {
@@ -203,7 +204,8 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// With the ports of the host each node has room for one pod, so an update takes the old one away first.
+// With the ports of the host each node has room for one pod, so an update takes the old one away
+// first.
 func TestHostPorts(t *testing.T) {
 	folder := example(t)
 	file := filepath.Join(folder, "kustomization.yaml")

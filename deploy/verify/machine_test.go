@@ -25,7 +25,8 @@ const (
 	commandPatience = 2 * time.Minute
 )
 
-// machine is a Debian that runs with its own systemd, in namespaces: its own processes, network, mounts and control groups.
+// machine is a Debian that runs with its own systemd, in namespaces: its own processes, network,
+// mounts and control groups.
 type machine struct {
 	testing.TB
 	root string

@@ -110,7 +110,8 @@ func (s series) unknownTo(query string) (faults []string) {
 
 func isGiven(label string) bool { return slices.Contains(givenByScrape, label) }
 
-// matches reports whether one of all has the label, with a value that the matcher takes; a variable of a dashboard takes any.
+// matches reports whether one of all has the label, with a value that the matcher takes; a variable
+// of a dashboard takes any.
 func matches(all []map[string]string, label, op, value string) bool {
 	pattern := regexp.MustCompile("^(?:" + strings.ReplaceAll(value, "$rule", ".*") + ")$")
 	for _, labels := range all {

@@ -14,7 +14,8 @@ import (
 	"testing"
 )
 
-// packages are the .deb and the .rpm that make package makes, but of the daemon that the tests have built.
+// packages are the .deb and the .rpm that make package makes, but of the daemon that the tests have
+// built.
 var packages struct {
 	once     sync.Once
 	deb, rpm string
@@ -45,7 +46,8 @@ func pack(t testing.TB, dir, version, formats string) (string, error) {
 	return said, err
 }
 
-// warnings are lintian's that stand: the program is static by choice, and Go's linker makes no position-independent one.
+// warnings are lintian's that stand: the program is static by choice, and Go's linker makes no
+// position-independent one.
 const warnings = "initial-upload-closes-no-bugs,hardening-no-pie,hardening-no-relro"
 
 // lintian finds no error in the .deb, and no warning but those named.

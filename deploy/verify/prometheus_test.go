@@ -37,7 +37,8 @@ func TestAlerts(t *testing.T) {
 	run(t, promtool, "test", "rules", filepath.Join(prometheus, "alerts_test.yaml"))
 }
 
-// Each alert is seen to fire in a test of its own, states its severity, and queries series that a daemon has.
+// Each alert is seen to fire in a test of its own, states its severity, and queries series that a
+// daemon has.
 func TestAlertsAreWhole(t *testing.T) {
 	told := metricsPage(t)
 	tests := read(t, filepath.Join(prometheus, "alerts_test.yaml"))
@@ -86,7 +87,8 @@ func TestScrapeConfiguration(t *testing.T) {
 	}
 }
 
-// scrapeJobs is the part of kubernetes.yml that these tests read: Debian's promtool is built without its discovery.
+// scrapeJobs is the part of kubernetes.yml that these tests read: Debian's promtool is built
+// without its discovery.
 type scrapeJobs struct {
 	ScrapeConfigs []struct {
 		JobName       string `json:"job_name"`

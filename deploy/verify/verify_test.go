@@ -126,7 +126,8 @@ func await(t testing.TB, what string, is func() bool) {
 	}
 }
 
-// serve runs the daemon with a configuration until the test ends, and returns where its admin listener is.
+// serve runs the daemon with a configuration until the test ends, and returns where its admin
+// listener is.
 func serve(t testing.TB, conf string) (admin string) {
 	t.Helper()
 	file, log := filepath.Join(t.TempDir(), "headgate.yaml"), filepath.Join(t.TempDir(), "log")

@@ -23,12 +23,12 @@ import (
 
 // Options are the parts and settings of a Door besides its gate. The zero value serves nobody, as
 // it has neither Local nor a Token.
-// Parts of the node are given as funcs, so that this package knows no more of them than it shows, and a test gives
-// what it likes.
+// Parts of the node are given as funcs, so that this package knows no more of them than it shows,
+// and a test gives what it likes.
 type Options struct {
 	Token string // required for changes, and off loopback for everything but probes; empty: none. See SetToken
-	// It decides whether reading needs the token: on this machine a user could read the daemon's configuration
-	// anyway.
+	// It decides whether reading needs the token: on this machine a user could read the daemon's
+	// configuration anyway.
 	Local  bool      // every listener is on loopback or a unix socket
 	Mixed  bool      // some are: what they are asked may be read without the token, whatever stands beside them
 	Reload Reload    // nil: POST /v1/reload answers 501
@@ -110,7 +110,8 @@ func (a *Door) SetReady(ready bool) { a.ready.Store(ready) }
 func (a *Door) SetToken(token string) { a.token.Store(&token) }
 
 // handler answers one request, or returns a problem without having written anything.
-// So each handler is straight code, and no answer is begun before all that can go wrong has been looked at.
+// So each handler is straight code, and no answer is begun before all that can go wrong has been
+// looked at.
 type handler func(http.ResponseWriter, *http.Request) *api.Problem
 
 // endpoint is one row of the table from which the routes and the list in the foot of the page are
@@ -149,8 +150,8 @@ func (a *Door) routes() []endpoint {
 
 // route fills the mux with every row of the table, and with the problems of other methods and other
 // paths.
-// The table is the only place where a path stands: the mux, the list in the foot of the page and the Allow headers
-// come from it.
+// The table is the only place where a path stands: the mux, the list in the foot of the page and
+// the Allow headers come from it.
 func (a *Door) route() {
 	table := a.routes()
 	a.site = web.New(endpoints(table))
@@ -198,8 +199,8 @@ func (a *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	// What is shown is true for a second, and keys are addresses of people.
 	h.Set("Cache-Control", "no-store")
-	// Nothing but the page's own files runs in it: a key that is made to look like a script stays text, even if a
-	// line of the dashboard forgot so.
+	// Nothing but the page's own files runs in it: a key that is made to look like a script stays
+	// text, even if a line of the dashboard forgot so.
 	h.Set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("X-Content-Type-Options", "nosniff")

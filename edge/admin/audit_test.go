@@ -11,7 +11,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/admin"
 )
 
-// TestAudit: every change has one line, with its kind, author, reason and client; a request that changes nothing has none.
+// TestAudit: every change has one line, with its kind, author, reason and client; a request that
+// changes nothing has none.
 func TestAudit(t *testing.T) {
 	t.Parallel()
 	var log, audit bytes.Buffer

@@ -13,7 +13,8 @@ import (
 // readMembers reads the body of r into fields, by name. The body is one JSON object whose members
 // are strings. Like the decision listener it is strict: names match exactly, none is unknown, and
 // none is given twice.
-// A misspelt ttl must not become the default silently: a block of an hour would be one of ten minutes.
+// A misspelt ttl must not become the default silently: a block of an hour would be one of ten
+// minutes.
 func readMembers(r *http.Request, fields map[string]*string) *api.Problem {
 	j, p := readJSON(r)
 	if p != nil {
@@ -32,7 +33,8 @@ func readMembers(r *http.Request, fields map[string]*string) *api.Problem {
 
 // readJSON returns a reader of the body of r.
 func readJSON(r *http.Request) (*api.JSONReader, *api.Problem) {
-	// A form of another site can send text/plain or a form's own types without asking first, but not this one.
+	// A form of another site can send text/plain or a form's own types without asking first, but
+	// not this one.
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
 		return nil, &api.Problem{Status: http.StatusUnsupportedMediaType, Parameter: "Content-Type", Detail: "must be application/json"}
 	}

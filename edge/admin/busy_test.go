@@ -9,7 +9,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/door/budget"
 )
 
-// TestBusy: a large body waits a second for memory that the doors have, and is refused; a small one needs none.
+// TestBusy: a large body waits a second for memory that the doors have, and is refused; a small one
+// needs none.
 func TestBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bytes := budget.New(64 << 10)

@@ -37,8 +37,8 @@ func (f *follower) settled() (names []string) {
 	return names
 }
 
-// TestEventsAreBounded checks that of a flood of flags a part is sent, those set by hand first, and the
-// others are counted; and that the log gets a few lines.
+// TestEventsAreBounded checks that of a flood of flags a part is sent, those set by hand first, and
+// the others are counted; and that the log gets a few lines.
 func TestEventsAreBounded(t *testing.T) {
 	var log edgetest.Log
 	o := admin.Options{Log: slog.New(slog.NewJSONHandler(&log, nil))}

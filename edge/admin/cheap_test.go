@@ -10,8 +10,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 )
 
-// TestMitigationsPageIsCheap: the first page over 10,000 flags has its rows, and copies hardly any flag that is not on it. How
-// long it takes is for BenchmarkAdminMitigations to say.
+// TestMitigationsPageIsCheap: the first page over 10,000 flags has its rows, and copies hardly any
+// flag that is not on it. How long it takes is for BenchmarkAdminMitigations to say.
 func TestMitigationsPageIsCheap(t *testing.T) {
 	a := newNodeOf(gatetest.NewFlagged(t, 10_000), admin.Options{Local: true})
 	page := askFor[api.MitigationsView](t, a, "/v1/mitigations")

@@ -32,7 +32,8 @@ func newJoined(t *testing.T, name string, tally *ringtest.Measured, rules ...mit
 	return j
 }
 
-// stats returns the flusher's figures, but those of real time and of faults as the test has set them.
+// stats returns the flusher's figures, but those of real time and of faults as the test has set
+// them.
 func (j *joined) stats(now window.Instant) pop.Stats {
 	s := j.Flusher.Stats(now)
 	if j.last > 0 {
@@ -53,8 +54,8 @@ func pass(d time.Duration, nodes ...*joined) {
 	poptest.Pass(d, all...)
 }
 
-// TestAdminCluster checks whole answers: without a ring, before the first flush, when all is well, when a server is lost,
-// and when statistics are missing.
+// TestAdminCluster checks whole answers: without a ring, before the first flush, when all is well,
+// when a server is lost, and when statistics are missing.
 func TestAdminCluster(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -73,7 +74,8 @@ func TestAdminCluster(t *testing.T) {
 	})
 }
 
-// TestClusterWithoutStatistics: a Tally without statistics is shown with the facts known without them.
+// TestClusterWithoutStatistics: a Tally without statistics is shown with the facts known without
+// them.
 func TestClusterWithoutStatistics(t *testing.T) {
 	t.Parallel()
 	p := poptest.NewTogether(t, 1, ringtest.NewMemory(2), poptest.Rule(10, time.Minute))

@@ -46,8 +46,8 @@ func streamHeaders(h http.Header) {
 
 // stream writes every frame as it comes, until left is closed. It replaces the write deadline of
 // the server, which is meant for answers that end.
-// A write deadline in the past is how the hub cuts a reader off that is too slow: it interrupts a write under way,
-// which closing a channel would not.
+// A write deadline in the past is how the hub cuts a reader off that is too slow: it interrupts a
+// write under way, which closing a channel would not.
 func (a *Door) stream(w http.ResponseWriter, left <-chan struct{}, watches bool) *api.Problem {
 	control := http.NewResponseController(w)
 	if control.SetWriteDeadline(time.Time{}) != nil {
@@ -129,8 +129,8 @@ func appendFrame(dst []byte, id uint64, name string, v any) []byte {
 	return live.AppendEvent(dst, id, name, data)
 }
 
-// unbounded lifts the deadlines of a request, until bound sets the one of its answer: sets of a million
-// entries take seconds to read, on a slow disk minutes, and who asked waits for the faults.
+// unbounded lifts the deadlines of a request, until bound sets the one of its answer: sets of a
+// million entries take seconds to read, on a slow disk minutes, and who asked waits for the faults.
 func unbounded(w http.ResponseWriter) (bound func(time.Duration)) {
 	control := http.NewResponseController(w)
 	// What has no deadlines, as in a test, needs none lifted.

@@ -75,7 +75,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestEventsLast checks that a stream outlives the deadlines of answers that end, while hardly anything happens.
+// TestEventsLast checks that a stream outlives the deadlines of answers that end, while hardly
+// anything happens.
 func TestEventsLast(t *testing.T) {
 	inBubble(t, admin.Options{}, func(t *testing.T, a *node, p *pipes) {
 		f := follow(t, p.dial, "")
@@ -121,7 +122,8 @@ func TestEventsLive(t *testing.T) {
 	})
 }
 
-// TestEventsCutTheSlow checks that a reader that takes nothing is cut, and that others are not held up by it.
+// TestEventsCutTheSlow checks that a reader that takes nothing is cut, and that others are not held
+// up by it.
 func TestEventsCutTheSlow(t *testing.T) {
 	inBubble(t, admin.Options{}, func(t *testing.T, a *node, p *pipes) {
 		stuck, _ := p.dial(t.Context(), "", "")
@@ -149,7 +151,8 @@ func TestEventsCutTheSlow(t *testing.T) {
 	})
 }
 
-// TestEventsStopWithStuckReaders checks that readers who take nothing do not hold up the end. inBubble measures.
+// TestEventsStopWithStuckReaders checks that readers who take nothing do not hold up the end.
+// inBubble measures.
 func TestEventsStopWithStuckReaders(t *testing.T) {
 	inBubble(t, admin.Options{}, func(t *testing.T, a *node, p *pipes) {
 		for range live.MaxReaders {
@@ -192,8 +195,9 @@ func TestEventsRefused(t *testing.T) {
 	checkProblem(t, far.ask("GET", "/v1/events", ""), http.StatusUnauthorized, "Authorization")
 }
 
-// TestEventsEnd checks that all streams end in form when the node stops. inBubble measures how soon: in time that stands still
-// while anybody has something to do, because the last bytes of a stream have a deadline.
+// TestEventsEnd checks that all streams end in form when the node stops. inBubble measures how
+// soon: in time that stands still while anybody has something to do, because the last bytes of a
+// stream have a deadline.
 func TestEventsEnd(t *testing.T) {
 	inBubble(t, admin.Options{}, func(t *testing.T, _ *node, p *pipes) {
 		for range live.MaxReaders {
@@ -208,14 +212,16 @@ func TestEventsEnd(t *testing.T) {
 	})
 }
 
-// TestEventsLeaveNothing checks on a real listener that streams end at once when the node stops, and leave nothing behind.
+// TestEventsLeaveNothing checks on a real listener that streams end at once when the node stops,
+// and leave nothing behind.
 func TestEventsLeaveNothing(t *testing.T) { // not parallel: it looks for goroutines left
 	left := goleak.IgnoreCurrent()
 	edgetest.Within(t, "a node with readers stops", time.Second, func() time.Duration { return stopWithReaders(t) })
 	goleak.VerifyNone(t, left)
 }
 
-// stopWithReaders stops a node whose events are read by three, and by one that went before, and returns how long that took.
+// stopWithReaders stops a node whose events are read by three, and by one that went before, and
+// returns how long that took.
 func stopWithReaders(t *testing.T) time.Duration {
 	t.Helper()
 	a := newNode(t, admin.Options{Local: true})

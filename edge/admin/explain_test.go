@@ -16,7 +16,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// Events before the question: a flag was set by hand, a key met its limit, used some of it, or was given a ratio.
+// Events before the question: a flag was set by hand, a key met its limit, used some of it, or was
+// given a ratio.
 
 func byHand(rule, action string) func(*node) {
 	return func(a *node) {
@@ -91,7 +92,8 @@ func TestAdminLifts(t *testing.T) {
 	}
 }
 
-// flagRatio gives the key k of rule a drop ratio, as a node does that starts with the state of an earlier one.
+// flagRatio gives the key k of rule a drop ratio, as a node does that starts with the state of an
+// earlier one.
 func (a *node) flagRatio(rule string, ratio mitigation.Ratio) {
 	now, r := a.gate.Now(), a.gate.Rule([]byte(rule))
 	written := a.gate.Wall(now).UnixMicro()
@@ -115,7 +117,8 @@ func TestAdminExplainCountsNothing(t *testing.T) {
 	}
 }
 
-// TestAdminRuleGone checks that a rule that a reload takes away while it is explained is said to be gone.
+// TestAdminRuleGone checks that a rule that a reload takes away while it is explained is said to be
+// gone.
 func TestAdminRuleGone(t *testing.T) {
 	t.Parallel()
 	a := newNode(t, admin.Options{Local: true})
@@ -123,7 +126,8 @@ func TestAdminRuleGone(t *testing.T) {
 	checkProblem(t, a.ask("GET", "/v1/explain?rule=shed&key=k", ""), http.StatusNotFound, "rule")
 }
 
-// TestExplainByAPart: the parameter by is for rules with shed_by, and an address is the key of a client.
+// TestExplainByAPart: the parameter by is for rules with shed_by, and an address is the key of a
+// client.
 func TestExplainByAPart(t *testing.T) {
 	t.Parallel()
 	a, _ := newNodeUnder(t, `

@@ -46,7 +46,8 @@ func (f *flooder) ask(t *testing.T) {
 	}
 }
 
-// probe asks once, on a connection of its own, as an orchestrator does; it returns how long the answer took.
+// probe asks once, on a connection of its own, as an orchestrator does; it returns how long the
+// answer took.
 func probe(t *testing.T, ln net.Listener, path string) time.Duration {
 	t.Helper()
 	began := time.Now()
@@ -64,8 +65,9 @@ func probe(t *testing.T, ln net.Listener, path string) time.Duration {
 	return time.Since(began)
 }
 
-// TestAdminProbesUnderFlood checks that probes are answered within 100 ms while strangers without a token hold as many
-// connections as there are places, ask on all of them, and connect again when they are cut.
+// TestAdminProbesUnderFlood checks that probes are answered within 100 ms while strangers without a
+// token hold as many connections as there are places, ask on all of them, and connect again when
+// they are cut.
 func TestAdminProbesUnderFlood(t *testing.T) {
 	a := newNode(t, admin.Options{Token: "secret"})
 	a.SetReady(true)
@@ -89,7 +91,8 @@ func TestAdminProbesUnderFlood(t *testing.T) {
 	})
 }
 
-// TestAdminTokenHoldsItsPlace checks that a connection on which the token was shown outlasts a flood of those without.
+// TestAdminTokenHoldsItsPlace checks that a connection on which the token was shown outlasts a
+// flood of those without.
 func TestAdminTokenHoldsItsPlace(t *testing.T) {
 	t.Parallel()
 	a := newNode(t, admin.Options{Token: "secret"})

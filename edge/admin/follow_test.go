@@ -25,7 +25,8 @@ const (
 	lastWord     = 100 * time.Millisecond // to end a stream
 )
 
-// pipes is a listener without a network, for bubbles of virtual time. Nothing is buffered on the way.
+// pipes is a listener without a network, for bubbles of virtual time. Nothing is buffered on the
+// way.
 type pipes struct {
 	accept chan net.Conn
 	closed chan struct{}

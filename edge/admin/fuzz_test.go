@@ -8,7 +8,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// FuzzAdminBody checks that no body breaks the door, and that the door sets the fields as the body has them.
+// FuzzAdminBody checks that no body breaks the door, and that the door sets the fields as the body
+// has them.
 func FuzzAdminBody(f *testing.F) {
 	f.Add(`{"rule":"shed","key":"a","action":"block","ttl":"10m","reason":"why","by":"kim"}`)
 	f.Add(`{"rule":"block","shown":"\\xff","action":"allow"}`)

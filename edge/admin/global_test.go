@@ -20,8 +20,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// newGlobalNode returns a node called "a" that gossips, without a ring. stats counts for it, nil: nobody does; standing is how
-// keys stand over all PoPs.
+// newGlobalNode returns a node called "a" that gossips, without a ring. stats counts for it, nil:
+// nobody does; standing is how keys stand over all PoPs.
 func newGlobalNode(stats func() api.GossipStats, standing explain.Standing, rules ...mitigation.Rule) *node {
 	g := gate.New(gate.Options{
 		Node: "a", Memory: 1 << 20, Rules: rules, Flush: 100 * time.Millisecond, Global: &gate.Global{}, Start: time.Now(),
@@ -43,7 +43,8 @@ func globalRule(name string, limit int64, over time.Duration) mitigation.Rule {
 	return mitigation.Rule{Name: name, Limit: limit, Window: over, Scope: mitigation.Global}
 }
 
-// TestClusterWorld checks the whole answer of a node without a ring that gossips, and that its view follows who is heard.
+// TestClusterWorld checks the whole answer of a node without a ring that gossips, and that its view
+// follows who is heard.
 func TestClusterWorld(t *testing.T) {
 	t.Parallel()
 	a := newGlobalNode(apitest.Gossip, nil, globalRule("r", 10, time.Minute))
@@ -101,7 +102,8 @@ func TestLagWithin(t *testing.T) {
 	}
 }
 
-// standingAt returns a source that knows standing of the key k of every rule, and of all other keys only their owner.
+// standingAt returns a source that knows standing of the key k of every rule, and of all other keys
+// only their owner.
 func standingAt(standing *control.Standing) explain.Standing {
 	return func(_ window.Instant, _ string, key []byte) control.Standing {
 		if string(key) != "k" {
@@ -111,8 +113,9 @@ func standingAt(standing *control.Standing) explain.Standing {
 	}
 }
 
-// TestExplainWorld checks what is said of a key that all PoPs share: before anything was said, of one judged by rates, of one
-// judged by counts that is within its limit, and of rules that PoPs do not share.
+// TestExplainWorld checks what is said of a key that all PoPs share: before anything was said, of
+// one judged by rates, of one judged by counts that is within its limit, and of rules that PoPs do
+// not share.
 func TestExplainWorld(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -153,7 +156,8 @@ func TestExplainWorld(t *testing.T) {
 	})
 }
 
-// TestExplainWorldLifts checks what would let a key pass that all PoPs shed or block, or whose view is lost.
+// TestExplainWorldLifts checks what would let a key pass that all PoPs shed or block, or whose view
+// is lost.
 func TestExplainWorldLifts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -196,7 +200,8 @@ func TestExplainWorldLifts(t *testing.T) {
 	})
 }
 
-// TestPartsKeepTheirOrder: the rows of a PoP, some of whose nodes count alone, do not change places with their ages.
+// TestPartsKeepTheirOrder: the rows of a PoP, some of whose nodes count alone, do not change places
+// with their ages.
 func TestPartsKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -45,8 +45,8 @@ func (a *Door) guard(w http.ResponseWriter, r *http.Request, shown bool) *api.Pr
 // nearbyKey is the key of a context's value that says that the listener is one of this machine.
 type nearbyKey struct{}
 
-// listenerContext is the context of the requests to ln. A listener on loopback or a unix socket may have
-// others beside it that other machines reach.
+// listenerContext is the context of the requests to ln. A listener on loopback or a unix socket may
+// have others beside it that other machines reach.
 func listenerContext(ln net.Listener) context.Context {
 	tcp, ok := ln.Addr().(*net.TCPAddr)
 	here := ok && tcp.IP.IsLoopback() || ln.Addr().Network() == "unix"

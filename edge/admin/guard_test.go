@@ -70,8 +70,8 @@ var guardCases = []struct {
 	{name: "foreign page with token", local: true, token: guardToken, headers: withToken("Origin", "https://attacker.example"), change: 403, names: "Origin"},
 }
 
-// TestAdminGuard checks who may read and who may change things, on loopback and off it, from pages of other
-// sites and through names that point here.
+// TestAdminGuard checks who may read and who may change things, on loopback and off it, from pages
+// of other sites and through names that point here.
 func TestAdminGuard(t *testing.T) {
 	t.Parallel()
 	for _, tt := range guardCases {
@@ -138,8 +138,8 @@ func checkGuard(t *testing.T, w *httptest.ResponseRecorder, status, done int, na
 	checkProblem(t, w, status, names)
 }
 
-// TestAdminContentType checks that a form of another site's page, which needs no leave to be sent, is no
-// change.
+// TestAdminContentType checks that a form of another site's page, which needs no leave to be sent,
+// is no change.
 func TestAdminContentType(t *testing.T) {
 	t.Parallel()
 	a := newNode(t, admin.Options{Local: true})

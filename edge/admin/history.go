@@ -12,7 +12,8 @@ import (
 )
 
 // sample adds the totals of the rules to the history, when a sample is due.
-// Totals and not rates: the history takes differences itself, and a turn that came late loses nothing.
+// Totals and not rates: the history takes differences itself, and a turn that came late loses
+// nothing.
 func (w *feed) sample(now window.Instant) {
 	at := time.Duration(now)
 	if !w.history.Due(at) {
@@ -59,7 +60,8 @@ func (w *feed) viewHistory(over live.Range, name string) api.HistoryView {
 		Range: over.String(), Every: int(over.Step() / time.Second), Points: make([]int64, len(ends)), Rules: make([]api.HistoryRuleView, len(all)),
 	}
 	for n, end := range ends {
-		// The history knows the monotonic clock alone; only here does it become a time of day, by the clock as it is now.
+		// The history knows the monotonic clock alone; only here does it become a time of day, by
+		// the clock as it is now.
 		v.Points[n] = w.gate.Wall(window.Instant(end)).Unix()
 	}
 	for n, s := range all {

@@ -11,8 +11,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 )
 
-// The tests of this package look at parts of the listener that no answer shows: the pace of scans, the words for faults, the
-// lists under way at once. All others are in admin_test.
+// The tests of this package look at parts of the listener that no answer shows: the pace of scans,
+// the words for faults, the lists under way at once. All others are in admin_test.
 
 // newDoor returns a door to a gate with the four kinds of rules, for readers on this machine.
 func newDoor(t testing.TB) *Door {

@@ -29,7 +29,8 @@ func newKinds(t testing.TB) (*node, *ask.Room) {
 	return newNodeUnder(t, kindsOfRules)
 }
 
-// TestTopOfKinds: keys that hold places are listed with the others, and each is shown in the terms of its rule.
+// TestTopOfKinds: keys that hold places are listed with the others, and each is shown in the terms
+// of its rule.
 func TestTopOfKinds(t *testing.T) {
 	t.Parallel()
 	a, _ := newKinds(t)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestAdminListingsWait checks that more listings than are allowed at once wait, and give up with their
-// client.
+// TestAdminListingsWait checks that more listings than are allowed at once wait, and give up with
+// their client.
 func TestAdminListingsWait(t *testing.T) {
 	t.Parallel()
 	a := newDoor(t)

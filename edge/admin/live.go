@@ -70,8 +70,8 @@ func (w *feed) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		// A page that has just been opened need not wait for the next tick; reloading it all the time is bounded by
-		// liveEvery.
+		// A page that has just been opened need not wait for the next tick; reloading it all the
+		// time is bounded by liveEvery.
 		case <-w.hint:
 			if now := w.gate.Now(); now.Sub(w.shown) >= liveEvery {
 				w.show(now)
@@ -95,7 +95,8 @@ func (w *feed) turn(n int, now window.Instant) {
 }
 
 // show sends a new picture if there is a viewer: one for all of them.
-// Without a viewer none is made, and the last one is forgotten: it would be old when the next one comes.
+// Without a viewer none is made, and the last one is forgotten: it would be old when the next one
+// comes.
 func (w *feed) show(now window.Instant) {
 	is := w.hub.Stats()
 	if is.Watchers == 0 {

@@ -18,7 +18,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// liveLoad is a node with 10,000 flags and as many heavy keys, whose streams n readers read over real connections.
+// liveLoad is a node with 10,000 flags and as many heavy keys, whose streams n readers read over
+// real connections.
 func liveLoad(b *testing.B, n int) (a *Door, wait func()) {
 	b.Helper()
 	a = New(gatetest.NewFlagged(b, 10_000), Options{Local: true, Log: slog.New(slog.DiscardHandler)})
@@ -70,8 +71,8 @@ func countPictures(c io.Reader, seen chan<- struct{}) {
 	}
 }
 
-// BenchmarkLive is what a second of feed costs, by viewers: the look, the encoding and the sending, until all have it. On a
-// node with 10,000 flags.
+// BenchmarkLive is what a second of feed costs, by viewers: the look, the encoding and the sending,
+// until all have it. On a node with 10,000 flags.
 func BenchmarkLive(b *testing.B) {
 	for _, n := range []int{0, 1, 20, live.MaxReaders} {
 		b.Run(fmt.Sprintf("viewers=%d", n), func(b *testing.B) {

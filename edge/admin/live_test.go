@@ -15,7 +15,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// TestScansArePaced checks that a node on which a scan takes long is scanned less often, and that what needs none is up to date.
+// TestScansArePaced checks that a node on which a scan takes long is scanned less often, and that
+// what needs none is up to date.
 func TestScansArePaced(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -81,7 +82,8 @@ func TestTroubles(t *testing.T) {
 	})
 }
 
-// TestTroublesInside checks the words for faults of the node itself: the rules, the slots, the state on disk.
+// TestTroublesInside checks the words for faults of the node itself: the rules, the slots, the
+// state on disk.
 func TestTroublesInside(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

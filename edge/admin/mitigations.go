@@ -47,8 +47,8 @@ func (a *Door) listMitigations(w http.ResponseWriter, r *http.Request) *api.Prob
 
 // mitigations returns the first n live flags after the given one (nil: from the start), of one rule
 // (nil: of all).
-// The table has its own order and is never sorted as a whole: the shortlist keeps the first n that come by, in memory
-// of n rows.
+// The table has its own order and is never sorted as a whole: the shortlist keeps the first n that
+// come by, in memory of n rows.
 func mitigations(
 	g *gate.Gate, now window.Instant, of *mitigation.Rule, after *mitigation.Flag, n int,
 ) api.MitigationsView {
@@ -82,7 +82,8 @@ func mitigations(
 }
 
 // compareFlags orders flags by rule and key.
-// The order never changes while a flag lives, and pages rest on that; since or expires would move rows.
+// The order never changes while a flag lives, and pages rest on that; since or expires would move
+// rows.
 func compareFlags(a, b *mitigation.Flag) int {
 	if c := strings.Compare(a.Rule, b.Rule); c != 0 {
 		return c
@@ -92,7 +93,8 @@ func compareFlags(a, b *mitigation.Flag) int {
 
 // cursorAt returns the cursor of the page after f. The two parts are separated by a zero byte,
 // which no name of a rule contains.
-// It names a place in the order and not a flag: the flag may be gone by the time the next page is asked for.
+// It names a place in the order and not a flag: the flag may be gone by the time the next page is
+// asked for.
 func cursorAt(f *mitigation.Flag) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(f.Rule + "\x00" + string(f.Key)))
 }

@@ -130,7 +130,8 @@ func TestAdminByHand(t *testing.T) {
 	})
 }
 
-// TestAdminUnblock checks that lifting a flag lets the client pass at once, by whichever rule it was set.
+// TestAdminUnblock checks that lifting a flag lets the client pass at once, by whichever rule it
+// was set.
 func TestAdminUnblock(t *testing.T) {
 	t.Parallel()
 	for _, rule := range []string{"shed", "block"} {
@@ -152,8 +153,8 @@ func TestAdminUnblock(t *testing.T) {
 	}
 }
 
-// TestAdminOddKeys checks that any bytes can be set, asked for and lifted, and that no answer and no line
-// of the log shows them as they are.
+// TestAdminOddKeys checks that any bytes can be set, asked for and lifted, and that no answer and
+// no line of the log shows them as they are.
 func TestAdminOddKeys(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
@@ -189,8 +190,8 @@ func TestAdminOddKeys(t *testing.T) {
 	}
 }
 
-// TestAdminTableFull checks that more flags by hand than there is room for are refused, not forgotten: of flags that each end
-// sooner than the one before, the first stay.
+// TestAdminTableFull checks that more flags by hand than there is room for are refused, not
+// forgotten: of flags that each end sooner than the one before, the first stay.
 func TestAdminTableFull(t *testing.T) {
 	t.Parallel()
 	a := newNodeOf(gatetest.New(t, 16*window.MinMemory/15, gatetest.Shed), admin.Options{Local: true})

@@ -20,8 +20,8 @@ func (a *node) setByKey(t *testing.T, member, key string, action mitigation.Acti
 	return w.Code, w.Body.String()
 }
 
-// TestAdminTakesNetworks checks that the flag of a network holds for the keys in it, in whatever form it is written, and that
-// keys which only look alike are single keys.
+// TestAdminTakesNetworks checks that the flag of a network holds for the keys in it, in whatever
+// form it is written, and that keys which only look alike are single keys.
 func TestAdminTakesNetworks(t *testing.T) {
 	t.Parallel()
 	a := newNode(t, admin.Options{Local: true})
@@ -58,8 +58,9 @@ func TestAdminTakesNetworks(t *testing.T) {
 	checkProblem(t, w, http.StatusNotFound, "rule")
 }
 
-// TestAdminTakesNetworksThatAreKeys checks that a rule whose requests send networks as keys can have them flagged: those
-// that are counted or flagged already as they are, any other as lists show it.
+// TestAdminTakesNetworksThatAreKeys checks that a rule whose requests send networks as keys can
+// have them flagged: those that are counted or flagged already as they are, any other as lists show
+// it.
 func TestAdminTakesNetworksThatAreKeys(t *testing.T) {
 	t.Parallel()
 	a := newNode(t, admin.Options{Local: true})

@@ -55,7 +55,8 @@ func newNodeOf(g *gate.Gate, o admin.Options) *node {
 	return &node{admin.New(g, o), g}
 }
 
-// newRequest returns a request as a client on this machine sends it, with more headers as name, value.
+// newRequest returns a request as a client on this machine sends it, with more headers as name,
+// value.
 func newRequest(method, target, body string, headers ...string) *http.Request {
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
 	r.Host = "127.0.0.1:4292"
@@ -134,7 +135,8 @@ func flagsOf(g *gate.Gate) (all []mitigation.Flag) {
 	return all
 }
 
-// indexOf returns the index of key under rule in g, which a flag of the key bears. Afterwards the key has neither flag nor count.
+// indexOf returns the index of key under rule in g, which a flag of the key bears. Afterwards the
+// key has neither flag nor count.
 func indexOf(t testing.TB, g *gate.Gate, rule, key string) sketch.Index {
 	t.Helper()
 	f, err := g.Override(g.Now(), gate.ByHand{Rule: rule, Key: []byte(key), Action: mitigation.Block, TTL: gate.MinTTL})
@@ -185,7 +187,8 @@ func checkHeaders(t *testing.T, w *httptest.ResponseRecorder) {
 	}
 }
 
-// errorBound depends on which cells the process' random seed chose, so golden files hold 0 in its place.
+// errorBound depends on which cells the process' random seed chose, so golden files hold 0 in its
+// place.
 var errorBound = regexp.MustCompile(`"error_bound": [0-9.e+-]+`)
 
 // compareGolden compares an answer, indented if it is JSON, with testdata/NAME.golden.

@@ -22,7 +22,8 @@ type peer struct {
 	published [][]byte
 }
 
-// newPeers returns n nodes, called "node-0" and so on, that receive each other's overrides once a test passes them on.
+// newPeers returns n nodes, called "node-0" and so on, that receive each other's overrides once a
+// test passes them on.
 func newPeers(n int) (all []*peer) {
 	for at := range n {
 		k := &peer{}
@@ -82,8 +83,8 @@ func (k *peer) check(rule, key string) gate.Decision {
 	return gatetest.Decide(k.gate, k.gate.Now(), gate.Check, rule, key, 1)
 }
 
-// TestOverridesReachOthers checks that what is set and lifted by hand at one node holds at another as if it had
-// been done there.
+// TestOverridesReachOthers checks that what is set and lifted by hand at one node holds at another
+// as if it had been done there.
 func TestOverridesReachOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -132,8 +133,8 @@ func TestOverridesReachOthers(t *testing.T) {
 	})
 }
 
-// TestLiftReachesOthers checks that a lift ends what other nodes flagged on their own, and forgets the counts
-// behind it, also where this node has no flag; and that it does so once.
+// TestLiftReachesOthers checks that a lift ends what other nodes flagged on their own, and forgets
+// the counts behind it, also where this node has no flag; and that it does so once.
 func TestLiftReachesOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -175,8 +176,8 @@ func TestLiftReachesOthers(t *testing.T) {
 	})
 }
 
-// TestOldLift checks that a lift heard late, as by a node that was away, lifts what was flagged before it and
-// nothing that came after.
+// TestOldLift checks that a lift heard late, as by a node that was away, lifts what was flagged
+// before it and nothing that came after.
 func TestOldLift(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -208,8 +209,8 @@ func TestOldLift(t *testing.T) {
 	})
 }
 
-// TestOverridesOfUnknownRules checks that an override waits for its rule, and that a reload that takes a rule away does
-// not forget what was said of it.
+// TestOverridesOfUnknownRules checks that an override waits for its rule, and that a reload that
+// takes a rule away does not forget what was said of it.
 func TestOverridesOfUnknownRules(t *testing.T) {
 	t.Parallel()
 	nodes := newPeers(2)
@@ -231,8 +232,8 @@ func TestOverridesOfUnknownRules(t *testing.T) {
 	}
 }
 
-// TestMergeOverridesRefuses checks that a state which cannot be read changes nothing, and one from the future
-// neither, while what is good in it is taken.
+// TestMergeOverridesRefuses checks that a state which cannot be read changes nothing, and one from
+// the future neither, while what is good in it is taken.
 func TestMergeOverridesRefuses(t *testing.T) {
 	t.Parallel()
 	nodes := newPeers(2)

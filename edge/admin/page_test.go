@@ -12,8 +12,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/admin"
 )
 
-// TestAdminPage checks that the dashboard comes with the policy that keeps it from running what is not its own, is asked for
-// again each time, and lists everything that can be asked.
+// TestAdminPage checks that the dashboard comes with the policy that keeps it from running what is
+// not its own, is asked for again each time, and lists everything that can be asked.
 func TestAdminPage(t *testing.T) {
 	t.Parallel()
 	a := newNode(t, admin.Options{Local: true})
@@ -63,7 +63,8 @@ func listedRoutes(t *testing.T, a *node) map[string]string {
 	return routes
 }
 
-// TestAdminPageAsks checks that everything the dashboard asks for is a route, with that method and those parameters.
+// TestAdminPageAsks checks that everything the dashboard asks for is a route, with that method and
+// those parameters.
 func TestAdminPageAsks(t *testing.T) {
 	t.Parallel()
 	routes := listedRoutes(t, newNode(t, admin.Options{Local: true}))

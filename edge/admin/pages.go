@@ -12,7 +12,8 @@ import (
 func (a *Door) healthy(w http.ResponseWriter, _ *http.Request) *api.Problem { return plain(w, "ok\n") }
 
 // readiness answers 200 if requests should be sent to this node, else 503.
-// Degraded is ready: it counts alone and decides, and a balancer that took it out would make things worse.
+// Degraded is ready: it counts alone and decides, and a balancer that took it out would make things
+// worse.
 func (a *Door) readiness(w http.ResponseWriter, _ *http.Request) *api.Problem {
 	if !a.ready.Load() {
 		return &api.Problem{Status: http.StatusServiceUnavailable, Detail: "the node is starting or stopping"}

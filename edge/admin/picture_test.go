@@ -19,8 +19,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// TestViewersShareAPicture checks that one picture a second serves all viewers, and none is made when
-// there are none. Each picture asks for the state of the file once.
+// TestViewersShareAPicture checks that one picture a second serves all viewers, and none is made
+// when there are none. Each picture asks for the state of the file once.
 func TestViewersShareAPicture(t *testing.T) {
 	var made atomic.Int32
 	o := admin.Options{State: func(window.Instant) state.Stats { made.Add(1); return state.Stats{} }}

@@ -93,10 +93,10 @@ func (a *Door) peek(q *api.TestQuestion) *api.TestAnswer {
 // maxTestHeaders is the most headers of a written request.
 const maxTestHeaders = 256
 
-// readTestRequest reads a request from the body of r: its members are those of POST /v1/ask, with url
-// in place of host and path where that is easier to write. headers is an object, or a list of "name:
-// value".
-// It is a POST though it changes nothing: requests have headers that do not fit a query.
+// readTestRequest reads a request from the body of r: its members are those of POST /v1/ask, with
+// url in place of host and path where that is easier to write. headers is an object, or a list of
+// "name: value". It is a POST though it changes nothing: requests have headers that do not fit a
+// query.
 func readTestRequest(r *http.Request) (*api.TestRequest, *api.Problem) {
 	j, p := readJSON(r)
 	if p != nil {
@@ -141,7 +141,8 @@ func readTestRequest(r *http.Request) (*api.TestRequest, *api.Problem) {
 // A list keeps headers that are given twice, which an object cannot.
 func readHeaders(j *api.JSONReader, s *api.TestRequest) *api.Problem {
 	add := func(header string) *api.Problem {
-		// A page of a browser sends some twenty; more than the bound is a mistake and not a request.
+		// A page of a browser sends some twenty; more than the bound is a mistake and not a
+		// request.
 		if len(s.Headers) == maxTestHeaders {
 			return api.BadParameter("headers", "are more than 256")
 		}

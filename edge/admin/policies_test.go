@@ -23,7 +23,8 @@ policies:
   - {name: all, match: {}, rules: [shared], mode: shadow}
 `
 
-// newSite returns a door to a node with policies, and a function that asks about a path as a client at 203.0.113.7.
+// newSite returns a door to a node with policies, and a function that asks about a path as a client
+// at 203.0.113.7.
 func newSite(t testing.TB) (*node, func(path string) ask.Answer) {
 	t.Helper()
 	a, room := newNodeUnder(t, sitePolicies)

@@ -27,7 +27,8 @@ func refusalsOf(t *testing.T, a *node, name string) api.DenialsView {
 	return api.DenialsView{}
 }
 
-// estimated returns the estimated number of these keys: two may share a register, which depends on the process.
+// estimated returns the estimated number of these keys: two may share a register, which depends on
+// the process.
 func estimated(t *testing.T, a *node, rule string, keys []string) uint64 {
 	t.Helper()
 	var d sketch.Distinct
@@ -37,7 +38,8 @@ func estimated(t *testing.T, a *node, rule string, keys []string) uint64 {
 	return uint64(math.Round(d.Estimate()))
 }
 
-// TestRefusals: in shadow and in force alike, /v1/rules shows the share of requests, cost and keys that a limit refuses.
+// TestRefusals: in shadow and in force alike, /v1/rules shows the share of requests, cost and keys
+// that a limit refuses.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	a := newNode(t, admin.Options{Local: true})
@@ -70,7 +72,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreOfOneLimit: with another limit, another window, or out of the shadow, they begin anew; totals never do.
+// TestRefusalsAreOfOneLimit: with another limit, another window, or out of the shadow, they begin
+// anew; totals never do.
 func TestRefusalsAreOfOneLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

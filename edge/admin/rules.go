@@ -27,7 +27,8 @@ func (a *Door) rules(w http.ResponseWriter, r *http.Request) *api.Problem {
 	return answerJSON(w, http.StatusOK, api.RulesView{Rules: views})
 }
 
-// viewRules returns the views of the rules with these figures, and the places that are taken at now.
+// viewRules returns the views of the rules with these figures, and the places that are taken at
+// now.
 func viewRules(g *gate.Gate, now window.Instant, figures []gate.Figures) []api.RuleView {
 	// Not nil: JSON has a list, [], for a node without rules.
 	all := []api.RuleView{}
@@ -56,7 +57,8 @@ func viewRule(g *gate.Gate, f *gate.Figures) api.RuleView {
 	v.MaxBlast = f.MaxBlast
 	v.RetrySpread = float64(f.SpreadOf(false)) / mitigation.Whole
 	v.ShedBy, v.Epoch = f.ShedBy, f.Epoch.Seconds()
-	// Fields that belong to few rules are left out of the others, with omitempty, so that a list can be read.
+	// Fields that belong to few rules are left out of the others, with omitempty, so that a list
+	// can be read.
 	if f.Counts == mitigation.CountOffered {
 		v.Counts = f.Counts.String()
 	}

@@ -91,8 +91,8 @@ func (s *scan) scanSuspects(g *gate.Gate, now window.Instant) map[string]float64
 	return rates
 }
 
-// passedOf returns the cost of s that was not denied in its trailing window: of a bucket, about as much
-// as comes back in that time, where more was offered.
+// passedOf returns the cost of s that was not denied in its trailing window: of a bucket, about as
+// much as comes back in that time, where more was offered.
 func passedOf(s window.Suspect) int64 {
 	if s.Full != 0 {
 		return min(s.Offered, s.Limit)
@@ -100,7 +100,8 @@ func passedOf(s window.Suspect) int64 {
 	return s.Admitted
 }
 
-// scanFlags fills in the first flags and the numbers of flags. denied is as scanSuspects returns it.
+// scanFlags fills in the first flags and the numbers of flags. denied is as scanSuspects returns
+// it.
 func (s *scan) scanFlags(g *gate.Gate, now window.Instant, denied map[string]float64) {
 	first := newShortlist(liveMitigations, compareRanked)
 	var id []byte

@@ -46,7 +46,8 @@ func (a *Door) Serve(ctx context.Context, listeners ...net.Listener) error {
 	serving.Go(func() { a.live.run(ctx) })
 	for _, ln := range listeners {
 		serving.Go(func() {
-			// Places are taken at Accept, before a goroutine or a buffer is spent on the connection.
+			// Places are taken at Accept, before a goroutine or a buffer is spent on the
+			// connection.
 			err := server.Serve(a.places.Listener(ln))
 			if !errors.Is(err, http.ErrServerClosed) {
 				failed <- fmt.Errorf("admin: serve on %s: %w", ln.Addr(), err)

@@ -58,8 +58,8 @@ func serve(t *testing.T, a *node, listeners ...net.Listener) (stop func() error)
 	return stop
 }
 
-// TestAdminServe checks that every listener answers, over TCP and a unix socket, and that the end of the
-// context ends them all.
+// TestAdminServe checks that every listener answers, over TCP and a unix socket, and that the end
+// of the context ends them all.
 func TestAdminServe(t *testing.T) {
 	t.Parallel()
 	a := newNode(t, admin.Options{Local: true})
@@ -93,8 +93,9 @@ type beyond struct{ net.Listener }
 
 func (beyond) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 7), Port: 4292} }
 
-// TestAdminServeMixed checks that a listener on loopback or a unix socket answers reads without the token although another one
-// is reached by other machines, and that changes need the token at all of them.
+// TestAdminServeMixed checks that a listener on loopback or a unix socket answers reads without the
+// token although another one is reached by other machines, and that changes need the token at all
+// of them.
 func TestAdminServeMixed(t *testing.T) {
 	t.Parallel()
 	ask := func(mixed bool, ln net.Listener, method, headers string) int {
@@ -179,8 +180,8 @@ func TestAdminDrains(t *testing.T) {
 	}
 }
 
-// TestAdminTooManyConnections checks that a connection too many takes the place of the one that has waited longest, and that
-// this is counted.
+// TestAdminTooManyConnections checks that a connection too many takes the place of the one that has
+// waited longest, and that this is counted.
 func TestAdminTooManyConnections(t *testing.T) {
 	t.Parallel()
 	a := newNode(t, admin.Options{Local: true})
@@ -227,7 +228,8 @@ func TestAdminSlow(t *testing.T) {
 	})
 	c := doortest.Dial(t, ln.Addr())
 	_, _ = io.WriteString(c, "GET / HTTP/1.1\r\nHost: localhost\r\nX: "+strings.Repeat("x", 2*headerBytes)+"\r\n\r\n")
-	// Only the first line: a request that the server did not read may cut the rest of its answer short.
+	// Only the first line: a request that the server did not read may cut the rest of its answer
+	// short.
 	if line, err := bufio.NewReader(c).ReadString('\n'); !strings.HasPrefix(line, "HTTP/1.1 431 ") {
 		t.Errorf("%q, %v", line, err)
 	}

@@ -59,7 +59,8 @@ func suggest(g *gate.Gate, name string) (api.SuggestView, bool) {
 	return v, ok
 }
 
-// ownOf returns the number of v's rule that the rows are in place of: its limit, of a bucket its burst.
+// ownOf returns the number of v's rule that the rows are in place of: its limit, of a bucket its
+// burst.
 func ownOf(v *api.SuggestView) int64 {
 	if v.Burst > 0 {
 		return v.Burst
@@ -69,8 +70,8 @@ func ownOf(v *api.SuggestView) int64 {
 
 // fillSuggest fills v with the estimates of o. denied are the actual denials of the rule since
 // the sample began.
-// A sample of keys tells the shape of the demand, the rule's own counters its amount: where both say something the
-// exact one is taken.
+// A sample of keys tells the shape of the demand, the rule's own counters its amount: where both
+// say something the exact one is taken.
 func fillSuggest(v *api.SuggestView, o *gate.Observation, denied api.DenialsView) {
 	v.Since, v.Offered, v.Keys, v.KeysError = denied.Since, denied.Offered, denied.Keys, denied.KeysError
 	if o.Keys == 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/headgate-dev/headgate/window/whatif"
 )
 
-// fillHeld fills v, of kind concurrency, with what keys were seen to hold. Of what the rule let pass, a limit denies
-// the part that was held above it, and all that the rule denied.
+// fillHeld fills v, of kind concurrency, with what keys were seen to hold. Of what the rule let
+// pass, a limit denies the part that was held above it, and all that the rule denied.
 func fillHeld(v *api.SuggestView, held *whatif.HeldFigures, denied api.DenialsView) {
 	v.Since, v.Offered = denied.Since, denied.Offered
 	if len(held.Rows) == 0 {
@@ -26,7 +26,8 @@ func fillHeld(v *api.SuggestView, held *whatif.HeldFigures, denied api.DenialsVi
 		keys := h.Keys / math.Max(1, held.Keys)
 		rows = append(rows, api.SuggestRow{
 			Limit: h.Limit, Cost: api.ShareRange{Low: cost, High: cost}, Keys: api.ShareRange{Low: keys, High: keys}, KeysError: sketch.DistinctError,
-			// Requests that the rule denied held nothing, so how much a lower limit would deny of it is not known: at least so much.
+			// Requests that the rule denied held nothing, so how much a lower limit would deny of
+			// it is not known: at least so much.
 			AtLeast: h.Limit < v.Limit,
 		})
 	}

@@ -30,8 +30,9 @@ func between(share float64, r api.ShareRange, width float64) bool {
 	return share >= r.Low-bit && share <= r.High+bit && r.High-r.Low <= width
 }
 
-// TestSuggestOfBuckets: what other bursts would deny of keys that each took five times their number at once, in bounds that are no wider
-// than what comes back between two looks; of a queue what would not pass within its delay.
+// TestSuggestOfBuckets: what other bursts would deny of keys that each took five times their number
+// at once, in bounds that are no wider than what comes back between two looks; of a queue what
+// would not pass within its delay.
 func TestSuggestOfBuckets(t *testing.T) {
 	t.Parallel()
 	for rule, waits := range map[string]int64{"api": 0, "queue": 5} {
@@ -47,8 +48,8 @@ func TestSuggestOfBuckets(t *testing.T) {
 	}
 }
 
-// suggestOfBucket is TestSuggestOfBuckets for one rule, of which a queue lets wait for the number of tokens; it returns how many
-// keys the answer estimates.
+// suggestOfBucket is TestSuggestOfBuckets for one rule, of which a queue lets wait for the number
+// of tokens; it returns how many keys the answer estimates.
 func suggestOfBucket(t *testing.T, rule string, waits int64) (keys uint64) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -112,7 +113,8 @@ func TestSuggestOfPlaces(t *testing.T) {
 	t.Error("four keys are never four")
 }
 
-// suggestOfPlaces is TestSuggestOfPlaces, and returns how many keys the answer estimates; of fewer than four it says no more.
+// suggestOfPlaces is TestSuggestOfPlaces, and returns how many keys the answer estimates; of fewer
+// than four it says no more.
 func suggestOfPlaces(t *testing.T) (keys uint64) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -158,7 +160,8 @@ func suggestOfPlaces(t *testing.T) (keys uint64) {
 	return keys
 }
 
-// TestSuggestOfOffered: where denied requests count, whoever goes on asking is denied by each limit below what is asked.
+// TestSuggestOfOffered: where denied requests count, whoever goes on asking is denied by each limit
+// below what is asked.
 func TestSuggestOfOffered(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -27,7 +27,8 @@ func runFor(e *gate.Gate, d time.Duration) {
 	}
 }
 
-// TestSuggest asks for the refusals of other limits for keys that each asked for as much as their number.
+// TestSuggest asks for the refusals of other limits for keys that each asked for as much as their
+// number.
 func TestSuggest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -67,7 +68,8 @@ func TestSuggest(t *testing.T) {
 	})
 }
 
-// TestSuggestSharesItsRoom: rules that come later take their part of the memory from those that are there.
+// TestSuggestSharesItsRoom: rules that come later take their part of the memory from those that are
+// there.
 func TestSuggestSharesItsRoom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -99,7 +101,8 @@ func TestSuggestSharesItsRoom(t *testing.T) {
 	})
 }
 
-// TestSuggestBeginsAnew: the figures of an earlier limit go with the limit, and a rule that is off has none.
+// TestSuggestBeginsAnew: the figures of an earlier limit go with the limit, and a rule that is off
+// has none.
 func TestSuggestBeginsAnew(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -184,8 +187,8 @@ func TestSuggestOfASharedRule(t *testing.T) {
 	})
 }
 
-// TestSuggestTellsWhatItMissed: where slots were short, rows below the figures that are sure say "at least"; and looks that came late
-// are counted.
+// TestSuggestTellsWhatItMissed: where slots were short, rows below the figures that are sure say
+// "at least"; and looks that came late are counted.
 func TestSuggestTellsWhatItMissed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -227,7 +230,8 @@ func TestSuggestBad(t *testing.T) {
 	checkProblem(t, a.ask("POST", "/v1/suggest?rule=shed", ""), http.StatusMethodNotAllowed, "method")
 }
 
-// TestObserveBesideDecisions: looking at keys, telling of it, deciding and changing the rules go on at the same time.
+// TestObserveBesideDecisions: looking at keys, telling of it, deciding and changing the rules go on
+// at the same time.
 func TestObserveBesideDecisions(t *testing.T) {
 	t.Parallel()
 	a := newNode(t, admin.Options{Local: true})
@@ -255,7 +259,8 @@ func TestObserveBesideDecisions(t *testing.T) {
 	working.Wait()
 }
 
-// BenchmarkObserve is a turn of the background work that looks at all suspects of a gate with 50,000 of them.
+// BenchmarkObserve is a turn of the background work that looks at all suspects of a gate with
+// 50,000 of them.
 func BenchmarkObserve(b *testing.B) {
 	g := gatetest.New(b, 64<<20, mitigation.Rule{Name: "r", Limit: 100, Window: 10 * time.Second})
 	now := g.Now()

@@ -13,8 +13,8 @@ import (
 
 const topDefault = 10 // rows without the parameter n
 
-// topKey is a key as top lists it: a suspect, or one that holds places. Of the latter both counts are the
-// places, Refusing says that it has all, and Since is the start of its oldest lease.
+// topKey is a key as top lists it: a suspect, or one that holds places. Of the latter both counts
+// are the places, Refusing says that it has all, and Since is the start of its oldest lease.
 type topKey struct {
 	window.Suspect
 	cut bool // Key is its beginning
@@ -93,7 +93,8 @@ func firstOf(
 	return viewTop(g, now, short.Sorted())
 }
 
-// eachHolder calls offer with the n keys that hold most places, of each rule for which of returns true.
+// eachHolder calls offer with the n keys that hold most places, of each rule for which of returns
+// true.
 func eachHolder(g *gate.Gate, now window.Instant, of func(name string) bool, n int, offer func(topKey)) {
 	for _, r := range g.Rules() {
 		if r.Kind != mitigation.Concurrency || !of(r.Name) {

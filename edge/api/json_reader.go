@@ -12,8 +12,8 @@ import (
 // accept unknown, repeated and differently capitalised names, and would replace bytes that are not
 // UTF-8 by U+FFFD, so that two keys would share one count. Strings are decoded in place, as no
 // escape sequence is shorter than its character. A JSONReader is for one goroutine.
-// For instance {"rule": "login", "key": "a\u0020b", "cost": 2}, where the key is read as "a b" over the bytes of its
-// escape.
+// For instance {"rule": "login", "key": "a\u0020b", "cost": 2}, where the key is read as "a b" over
+// the bytes of its escape.
 type JSONReader struct {
 	b []byte
 	i int // next byte to read
@@ -28,7 +28,8 @@ func (r *JSONReader) End() bool { return r.Peek() == 0 && r.i == len(r.b) }
 // Object reads an object. It calls member with each name when the reader stands before its value,
 // which member must read. It stops at the first problem that member returns. The name is valid
 // until member returns.
-// It takes a func and not an interface, so that a caller's few members stay in registers and on its stack.
+// It takes a func and not an interface, so that a caller's few members stay in registers and on its
+// stack.
 func (r *JSONReader) Object(member func(name []byte) *Problem) *Problem {
 	if !r.Take('{') {
 		return r.Syntax()
@@ -84,7 +85,8 @@ func (r *JSONReader) Number() []byte {
 	return digits
 }
 
-// Decimal reads the digits of a number as they are, noughts in front included; nil if there is none.
+// Decimal reads the digits of a number as they are, noughts in front included; nil if there is
+// none.
 func (r *JSONReader) Decimal() []byte {
 	r.Peek()
 	start := r.i
@@ -191,8 +193,8 @@ func (r *JSONReader) hex4() (rune, bool) {
 }
 
 // Peek skips white space and returns the next byte, or 0 at the end.
-// RFC 8259, 2, has these four bytes of white space and no others. A zero byte in the body looks like the end, and
-// then is none: see End.
+// RFC 8259, 2, has these four bytes of white space and no others. A zero byte in the body looks
+// like the end, and then is none: see End.
 func (r *JSONReader) Peek() byte {
 	for ; r.i < len(r.b); r.i++ {
 		switch r.b[r.i] {

@@ -57,8 +57,8 @@ func FuzzEscapeKey(f *testing.F) {
 	})
 }
 
-// FuzzUnescapeKey checks that no two shown forms without needless escapes mean one key, and none is read
-// beyond its end.
+// FuzzUnescapeKey checks that no two shown forms without needless escapes mean one key, and none is
+// read beyond its end.
 func FuzzUnescapeKey(f *testing.F) {
 	f.Add(`a\x5cb`)
 	f.Add(`\x5`)

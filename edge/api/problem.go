@@ -34,8 +34,9 @@ func BadParameter(parameter, detail string) *Problem {
 func GivenTwice(parameter string) *Problem { return BadParameter(parameter, "is given twice") }
 
 // UnknownRule returns the problem of a parameter whose value, name, is not one of the rules in
-// force: 404. It repeats at most MaxNameShown bytes of name, escaped, and suggests the nearest rule.
-// The suggestion is worth its search: a request for such a rule passes at a proxy that fails open.
+// force: 404. It repeats at most MaxNameShown bytes of name, escaped, and suggests the nearest
+// rule. The suggestion is worth its search: a request for such a rule passes at a proxy that fails
+// open.
 func UnknownRule(parameter string, name []byte, rules iter.Seq[string]) *Problem {
 	p := &Problem{Status: http.StatusNotFound, Parameter: parameter, Unknown: true}
 	shown := EscapeKey(name[:min(len(name), MaxNameShown)])

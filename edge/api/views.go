@@ -136,15 +136,16 @@ type KeyStrikesView struct {
 	Forgotten *time.Time `json:"forgotten_at,omitempty"` // when the key begins at the first step again, unless it is blocked before; none: it is there
 }
 
-// KeyReserveView is the room of the requests of one tier, where parts of the limit are kept for some.
+// KeyReserveView is the room of the requests of one tier, where parts of the limit are kept for
+// some.
 type KeyReserveView struct {
 	Tier string `json:"tier"` // empty: a tier without a part of its own
 	Most int64  `json:"most"` // of the limit that these requests may use
 	Left int64  `json:"left"` // of that
 }
 
-// SiblingsView is how many narrower keys asked under that of a network in the window. Its limit denies
-// nothing while they are fewer than needed.
+// SiblingsView is how many narrower keys asked under that of a network in the window. Its limit
+// denies nothing while they are fewer than needed.
 type SiblingsView struct {
 	Asked  int `json:"asked"` // at most Needed
 	Needed int `json:"needed"`

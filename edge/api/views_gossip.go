@@ -136,7 +136,8 @@ type KeyGlobalView struct {
 	Shed        bool     `json:"shed"`         // above the limit
 	Ratio       float64  `json:"ratio"`        // resulting share to refuse here
 	// ShareRate is the cost a second that this PoP may admit, however much is offered in it. 0: the
-	// limit is not divided, because it suffices, no other PoP asks, or the rule's fairness is requests.
+	// limit is not divided, because it suffices, no other PoP asks, or the rule's fairness is
+	// requests.
 	ShareRate float64 `json:"share_rate,omitempty"`
 	// Others is the cost in the other PoPs, in the counting periods that the window touches. It is
 	// null for a rule that is judged by recent rates.

@@ -29,8 +29,8 @@ type TierView struct {
 	Ratio float64 `json:"ratio"` // share of its requests that is denied, 0..1
 }
 
-// LeasesView is the answer of /v1/leases: the leases of one key, or without a key the keys that hold
-// most places under the rule.
+// LeasesView is the answer of /v1/leases: the leases of one key, or without a key the keys that
+// hold most places under the rule.
 type LeasesView struct {
 	Now    time.Time    `json:"now"`
 	Rule   string       `json:"rule"`

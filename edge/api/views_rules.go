@@ -6,8 +6,8 @@ import (
 )
 
 // DenialsView counts the denials of a rule with its present limit, in shadow mode the denials that
-// enforcement would have caused. Keys are estimates: each of the two is within KeysError of the true
-// number two times out of three.
+// enforcement would have caused. Keys are estimates: each of the two is within KeysError of the
+// true number two times out of three.
 type DenialsView struct {
 	Since           time.Time `json:"since"` // when the node started, or the limit, the window or the enforcement of the rule changed
 	Requests        uint64    `json:"requests"`
@@ -53,8 +53,8 @@ type Build struct {
 }
 
 // SuggestView estimates, since a moment, the denials that limits other than its own would have
-// caused among a rule's requests. Offered and Keys are of this node. Where nodes share the rule, Rows
-// are of the cost that the sampled keys of this node asked of all nodes.
+// caused among a rule's requests. Offered and Keys are of this node. Where nodes share the rule,
+// Rows are of the cost that the sampled keys of this node asked of all nodes.
 type SuggestView struct {
 	Rule      string        `json:"rule"`
 	Kind      string        `json:"kind"` // window, bucket or concurrency; pool for a pool
@@ -117,8 +117,8 @@ type SampleView struct {
 }
 
 // SuggestRow is the estimated effect of one limit. The true share lies between low and high, apart
-// from the error of sampling, which exists only below sample.complete_from. For a rule that blocks, the
-// cost is estimated to within a few percent.
+// from the error of sampling, which exists only below sample.complete_from. For a rule that blocks,
+// the cost is estimated to within a few percent.
 type SuggestRow struct {
 	Limit     int64      `json:"limit"` // of a bucket, a burst; of kind concurrency, a number of places
 	Cost      ShareRange `json:"cost_share"`

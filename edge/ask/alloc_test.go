@@ -10,8 +10,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// TestWhoIsDeniedAllocatesNothing: a denial by a network, by a block that sheds instead, by a longer block,
-// and with a time that is spread, allocates as little as any other decision.
+// TestWhoIsDeniedAllocatesNothing: a denial by a network, by a block that sheds instead, by a
+// longer block, and with a time that is spread, allocates as little as any other decision.
 func TestWhoIsDeniedAllocatesNothing(t *testing.T) {
 	for _, c := range []struct {
 		name, text string

@@ -168,8 +168,8 @@ func TestReportsCountFailures(t *testing.T) {
 	}
 }
 
-// One guess at a time: the count that fills the limit begins the block, later reports neither lengthen it nor add a
-// strike, the next block is the longer one, and four failures begin none.
+// One guess at a time: the count that fills the limit begins the block, later reports neither
+// lengthen it nor add a strike, the next block is the longer one, and four failures begin none.
 func TestACountThatFillsBlocks(t *testing.T) {
 	h := open(t, `rules: []
 policies:
@@ -240,8 +240,8 @@ func reload(n int) string {
 	return strings.Replace(strings.Replace(policies, "rules: []", fmt.Sprintf("rules: [{name: other%d, limit: 1, window: 1s}]", n), 1), "192.0.2.0", "192.0.3.0", 1)
 }
 
-// Tickets of three earlier generations are good, older ones late. Another set, another limit and a policy that asks
-// nothing make no generation.
+// Tickets of three earlier generations are good, older ones late. Another set, another limit and a
+// policy that asks nothing make no generation.
 func TestTicketsAcrossReloads(t *testing.T) {
 	h := open(t, policies)
 	first, second := h.ask("POST", "/login", "203.0.113.7").Ticket, h.ask("POST", "/login", "203.0.113.7").Ticket
@@ -267,7 +267,8 @@ func TestTicketsAcrossReloads(t *testing.T) {
 	}
 }
 
-// 300 reloads beside a live ticket: its report is late, whatever the numbers of the policies then, and charges no rule.
+// 300 reloads beside a live ticket: its report is late, whatever the numbers of the policies then,
+// and charges no rule.
 func TestATicketOutlivesReloads(t *testing.T) {
 	h := open(t, policies)
 	live := h.ask("POST", "/login", "203.0.113.7").Ticket
@@ -282,8 +283,8 @@ func TestATicketOutlivesReloads(t *testing.T) {
 	}
 }
 
-// A slow request beside 70,000 quick ones, and beside more that are never reported than there are places: it counts, and
-// its lease ends with it; those that end first lose theirs.
+// A slow request beside 70,000 quick ones, and beside more that are never reported than there are
+// places: it counts, and its lease ends with it; those that end first lose theirs.
 func TestASlowTicketBesideManyQuickOnes(t *testing.T) {
 	h := open(t, `rules: []
 policies:
@@ -313,7 +314,8 @@ policies:
 	}
 }
 
-// An answer that nobody reads: its ticket and its leases end, and nothing of its request is counted.
+// An answer that nobody reads: its ticket and its leases end, and nothing of its request is
+// counted.
 func TestOrphan(t *testing.T) {
 	h := open(t, `rules: []
 policies:
@@ -356,7 +358,8 @@ policies:
   - {name: login, match: {path: [/login, /token]}, count_when: {path: /login, method: POST, status: 401}, limit: 5, window: 1h, retry_spread: 0%}
 `
 
-// 200 guesses at once: as many as the limit pass, the others are denied for what waits, and nobody who cannot count.
+// 200 guesses at once: as many as the limit pass, the others are denied for what waits, and nobody
+// who cannot count.
 func TestGuessesAtOnce(t *testing.T) {
 	h := open(t, guesses)
 	var live []uint64
@@ -429,7 +432,8 @@ func TestPendingOptions(t *testing.T) {
 	}
 }
 
-// A proxy that never reports: after three places that ended by their time the policy holds none, until a report.
+// A proxy that never reports: after three places that ended by their time the policy holds none,
+// until a report.
 func TestQuestionsThatAreNeverReported(t *testing.T) {
 	h := open(t, guesses)
 	var last ask.Answer

@@ -47,7 +47,8 @@ func TestABlockOfFewClients(t *testing.T) {
 	}
 }
 
-// A block that would deny many clients sheds instead: the limit passes, and the denial says how many.
+// A block that would deny many clients sheds instead: the limit passes, and the denial says how
+// many.
 func TestABlockOfManyClientsSheds(t *testing.T) {
 	h := open(t, partner)
 	passed, blocked, shed := 0, 0, 0

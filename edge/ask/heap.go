@@ -1,7 +1,7 @@
 package ask
 
-// leave takes the record whose first place is at out of the heap: the last entry takes its place there, and moves up or
-// down.
+// leave takes the record whose first place is at out of the heap: the last entry takes its place
+// there, and moves up or down.
 func (t *ticketStore) leave(at uint16) {
 	n, last := int(t.places[at].heaped), len(t.heap)-1
 	moved := t.heap[last]

@@ -20,8 +20,8 @@ policies:
     window: 1m
 `
 
-// An attack from every /64 of a /56 is held at the limit of the /56, and denies nothing to a neighbour
-// in the same /48.
+// An attack from every /64 of a /56 is held at the limit of the /56, and denies nothing to a
+// neighbour in the same /48.
 func TestAnAttackOfANetworkSparesItsNeighbours(t *testing.T) {
 	h := open(t, ladder)
 	passed := 0
@@ -44,8 +44,8 @@ func TestAnAttackOfANetworkSparesItsNeighbours(t *testing.T) {
 	}
 }
 
-// One loud address is denied by its own limit and leaves its /24 alone. With a third address the /24 is
-// denied at four times the limit of one.
+// One loud address is denied by its own limit and leaves its /24 alone. With a third address the
+// /24 is denied at four times the limit of one.
 func TestOneLoudAddressSparesItsNetwork(t *testing.T) {
 	h := open(t, ladder)
 	for range 100 {
@@ -102,7 +102,8 @@ policies:
 	}
 }
 
-// A tier's ladder has the tier's limit; a login that fails counts in every level when its report comes.
+// A tier's ladder has the tier's limit; a login that fails counts in every level when its report
+// comes.
 func TestLaddersOfTiersAndReports(t *testing.T) {
 	h := open(t, `
 sets: {plans: {table: {gold: gold}}}

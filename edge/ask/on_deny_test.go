@@ -8,8 +8,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/gate"
 )
 
-// TestOnDeny: a policy's on_deny gives its denials their status, body and silence; who can pretend is
-// answered allow, and nothing is admitted.
+// TestOnDeny: a policy's on_deny gives its denials their status, body and silence; who can pretend
+// is answered allow, and nothing is admitted.
 func TestOnDeny(t *testing.T) {
 	h := open(t, `
 rules: []

@@ -21,9 +21,9 @@ var (
 // The shares that a configuration gives for a turn, up and down, are for a second.
 const turnEvery = time.Second
 
-// SetPools puts pools in force, for policies that are Set after it. A pool whose name stays keeps its
-// level. SetPools is for one caller at a time.
-// A reload in the midst of an overload must not let all requests in again.
+// SetPools puts pools in force, for policies that are Set after it. A pool whose name stays keeps
+// its level. SetPools is for one caller at a time. A reload in the midst of an overload must not
+// let all requests in again.
 func (r *Room) SetPools(configs []pool.Config) {
 	was, now := r.pools.Load(), r.gate.Now()
 	next := make([]*pool.Pool, len(configs))
@@ -42,9 +42,9 @@ func (r *Room) SetPools(configs []pool.Config) {
 	r.pools.Store(&next)
 }
 
-// Load notes that the share of the pool called name, in units of pool.Unit, is in use at now, as the
-// source called from says. The error is ErrUnknownPool or ErrFull.
-// The list is searched by name: it has a handful of pools, and reports come a few times a second.
+// Load notes that the share of the pool called name, in units of pool.Unit, is in use at now, as
+// the source called from says. The error is ErrUnknownPool or ErrFull. The list is searched by
+// name: it has a handful of pools, and reports come a few times a second.
 func (r *Room) Load(now window.Instant, name, from []byte, share uint32) error {
 	for _, p := range *r.pools.Load() {
 		if p.Name() != string(name) {
@@ -97,8 +97,8 @@ type shed struct {
 
 // judgePools draws whether one of the pools that the request needs denies it: the one with the
 // highest ratio does. u is 64 random bits.
-// One draw for all of them: a request that passes the pool with the higher ratio passes the other as well, so that
-// needing two pools is not punished twice.
+// One draw for all of them: a request that passes the pool with the higher ratio passes the other
+// as well, so that needing two pools is not punished twice.
 func (s *Session) judgePools(u uint64) (denies shed, shadow bool) {
 	is, tier := &s.result.Pools, s.tier()
 	denies.pool = -1

@@ -43,10 +43,10 @@ func (s *Session) fill() int {
 	return s.together.N
 }
 
-// waitersLast moves the questions that neither judge nor count before there is a response behind the others, and
-// returns how many others there are: the gate is not asked about a policy that acts on other requests, and counts
-// this one only if its response is such.
-// Their order among themselves stays that of the file, by moving each to its place and not swapping.
+// waitersLast moves the questions that neither judge nor count before there is a response behind
+// the others, and returns how many others there are: the gate is not asked about a policy that acts
+// on other requests, and counts this one only if its response is such. Their order among themselves
+// stays that of the file, by moving each to its place and not swapping.
 func (s *Session) waitersLast() (others int) {
 	all := s.result.Questions[:s.result.N]
 	for i := range all {
@@ -62,15 +62,16 @@ func (s *Session) waitersLast() (others int) {
 }
 
 // note adds the decisions, one of which denied or would have, to the tallies of their policies.
-// Requests that pass are not noted here: that is nearly all of them, and what passes is counted by rule.
+// Requests that pass are not noted here: that is nearly all of them, and what passes is counted by
+// rule.
 func (s *Session) note(b *gate.Batch) {
 	for i := range s.together.N {
 		s.in.tallies[s.result.Questions[i].Policy].note(b, &s.together.Decisions[i])
 	}
 }
 
-// clientText returns the client of the request, as a key has it, where a rule counts clients; else nil.
-// Only where a rule counts the clients of a key (max_blast), for which nobody else should pay.
+// clientText returns the client of the request, as a key has it, where a rule counts clients; else
+// nil. Only where a rule counts the clients of a key (max_blast), for which nobody else should pay.
 func (s *Session) clientText() []byte {
 	if !s.room.gate.CountsClients() || !s.Request.Client.IsValid() {
 		return nil

@@ -15,8 +15,8 @@ policies:
   - {name: pages, match: {path: "/page"}, limit: 100, window: 1h}
 `
 
-// TestResponsesOfOtherRequests: a policy that acts on other requests, and counts this one by its response, counts nothing before
-// the response is known, and is not in the answer.
+// TestResponsesOfOtherRequests: a policy that acts on other requests, and counts this one by its
+// response, counts nothing before the response is known, and is not in the answer.
 func TestResponsesOfOtherRequests(t *testing.T) {
 	h := open(t, elsewhere)
 	const visitor = "203.0.113.7"

@@ -109,7 +109,8 @@ type waiting struct {
 	key     []byte
 }
 
-// next reads the question at the begin of r, and returns what follows it. ok: r begins with a question.
+// next reads the question at the begin of r, and returns what follows it. ok: r begins with a
+// question.
 func (r record) next() (w waiting, rest record, ok bool) {
 	var n [5]uint64
 	for i := range n {

@@ -17,7 +17,8 @@ policies:
   - {name: tokens, match: {path: /tokens}, cost: {of: response.header.x-tokens, max: 50}, limit: 5, window: 1m}
 `
 
-// FuzzRecord holds that no record, of whatever bytes, ends the daemon, nor charges a rule but those in force.
+// FuzzRecord holds that no record, of whatever bytes, ends the daemon, nor charges a rule but those
+// in force.
 func FuzzRecord(f *testing.F) {
 	c, err := config.Parse("headgate.yaml", []byte(recordPolicies))
 	if err != nil {
@@ -49,7 +50,8 @@ func FuzzRecord(f *testing.F) {
 	})
 }
 
-// TestRecordIsReadAsWritten: what add writes, next reads; a cut record, or a number of no policy or rule, fits none.
+// TestRecordIsReadAsWritten: what add writes, next reads; a cut record, or a number of no policy or
+// rule, fits none.
 func TestRecordIsReadAsWritten(t *testing.T) {
 	c, err := config.Parse("headgate.yaml", []byte(recordPolicies))
 	if err != nil {

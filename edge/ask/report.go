@@ -67,7 +67,8 @@ func (s *Session) Report(b *gate.Batch, now window.Instant, number uint64) bool 
 	s.record = ended
 	counted := false
 	defer func() { s.room.endPlaces(now, ended, counted || s.answered()) }() // once what counts is counted
-	// By the policies that asked, which may have been replaced since: the conditions on the response are theirs.
+	// By the policies that asked, which may have been replaced since: the conditions on the
+	// response are theirs.
 	in := s.in.tickets.of(ended.generation())
 	if !ended.fits(in) {
 		s.room.late.Add(1)
@@ -86,7 +87,8 @@ func (s *Session) Report(b *gate.Batch, now window.Instant, number uint64) bool 
 			cost = s.Cost
 		}
 		cost = max(cost, 1)
-		// What was counted at first was more or less than the request cost in the end: the difference is settled.
+		// What was counted at first was more or less than the request cost in the end: the
+		// difference is settled.
 		if counts && w.counted > 0 && uint64(cost) != w.counted {
 			_ = b.Settle(in.rules[w.rule], w.key, int64(cost)-int64(w.counted)) // a cost
 		}
@@ -102,8 +104,8 @@ func (s *Session) Report(b *gate.Batch, now window.Instant, number uint64) bool 
 	return true
 }
 
-// end takes the ticket of that number and gives its leases back. It returns the record, in the memory of b; empty:
-// there is no such ticket.
+// end takes the ticket of that number and gives its leases back. It returns the record, in the
+// memory of b; empty: there is no such ticket.
 func (r *Room) end(now window.Instant, b record, number uint64) record {
 	ended, ok := r.tickets.Take(b[:0], number, now)
 	if !ok {
@@ -120,8 +122,8 @@ func (r *Room) free(now window.Instant, ended record) {
 	}
 }
 
-// addTicket stores a record until then and returns the number of its ticket. Where there is no room the tickets that
-// end first go, with their leases.
+// addTicket stores a record until then and returns the number of its ticket. Where there is no room
+// the tickets that end first go, with their leases.
 func (r *Room) addTicket(b record, until, now window.Instant, u uint64) uint64 {
 	if len(b) > mostTicketText {
 		r.free(now, b)
@@ -139,8 +141,9 @@ func (r *Room) addTicket(b record, until, now window.Instant, u uint64) uint64 {
 	}
 }
 
-// Orphan ends the ticket of that number, or the lease, because nobody has read the answer that carried the number.
-// Its leases end, and nothing of its request is counted. It reports whether there was one.
+// Orphan ends the ticket of that number, or the lease, because nobody has read the answer that
+// carried the number. Its leases end, and nothing of its request is counted. It reports whether
+// there was one.
 func (r *Room) Orphan(now window.Instant, number uint64) bool {
 	if lease.IsLease(number) {
 		return r.gate.EndLease(now, number)

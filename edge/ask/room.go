@@ -40,7 +40,8 @@ type Room struct {
 }
 
 // inForce is one set of policies. It is immutable but for its tallies.
-// One pointer to all that belongs together: a request reads it once, and sees no mixture of two configurations.
+// One pointer to all that belongs together: a request reads it once, and sees no mixture of two
+// configurations.
 type inForce struct {
 	engine  *policy.Engine // nil: there are no policies
 	tickets *generation
@@ -86,8 +87,8 @@ func New(g *gate.Gate, bytes int) *Room {
 }
 
 // Set puts policies in force in one step; nil means none. They were loaded for the rules that all
-// names, which must be in force at the gate, and for the pools of the last SetPools. keep is for how long a ticket is good. Set is for one
-// caller at a time.
+// names, which must be in force at the gate, and for the pools of the last SetPools. keep is for
+// how long a ticket is good. Set is for one caller at a time.
 func (r *Room) Set(e *policy.Engine, all []mitigation.Rule, keep time.Duration) {
 	was := r.now.Load()
 	next := &inForce{engine: e, tickets: was.tickets.next(e, all), pools: *r.pools.Load()}
@@ -102,8 +103,8 @@ func (r *Room) Set(e *policy.Engine, all []mitigation.Rule, keep time.Duration) 
 	r.now.Store(next)
 }
 
-// Kill says that every rule was put into another mode than enforce, by the kill switch, or is in its
-// own again. It holds until the next Set.
+// Kill says that every rule was put into another mode than enforce, by the kill switch, or is in
+// its own again. It holds until the next Set.
 func (r *Room) Kill(on bool) { r.killed.Store(on) }
 
 // tally returns the tally of the policy called name, a new one if there is none.

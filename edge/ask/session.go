@@ -71,16 +71,16 @@ func (s *Session) Clients() *request.Clients {
 // as the sender names it; the zero Addr is none.
 func (s *Session) FindClient(given netip.Addr) { s.Request.FindClient(s.Clients(), given) }
 
-// Read is Begin for a request that peer sends. The reader that it returns fills in s.Request, before
-// Decide, Report or AddRequest.
+// Read is Begin for a request that peer sends. The reader that it returns fills in s.Request,
+// before Decide, Report or AddRequest.
 func (s *Session) Read(peer netip.Addr) *request.Reader {
 	s.Begin()
 	s.reader.Begin(&s.Request, s.Clients(), peer)
 	return &s.reader
 }
 
-// Decide decides s.Request in b at now. u is 64 random bits, for the number of a ticket. The answer lies in
-// the session: it holds until the next request.
+// Decide decides s.Request in b at now. u is 64 random bits, for the number of a ticket. The answer
+// lies in the session: it holds until the next request.
 //
 // Where a reload changes the rules between Begin and here, and takes away one that a policy asks,
 // that request is answered as if no policy matched.
@@ -98,8 +98,8 @@ func (s *Session) Decide(b *gate.Batch, now window.Instant, u uint64) *Answer {
 }
 
 // decide is Decide by policies.
-// The order: what policies decide by themselves, then pools (drawn first, as a held request still counts as offered),
-// then the rules.
+// The order: what policies decide by themselves, then pools (drawn first, as a held request still
+// counts as offered), then the rules.
 func (s *Session) decide(a *Answer, b *gate.Batch, now window.Instant, u uint64) {
 	out := &s.result
 	s.match(u)

@@ -12,7 +12,8 @@ import (
 // all of them pass, or nothing is admitted under any. Each has an answer of its own.
 type Part struct {
 	Answer // set by DecideAll; without a ticket, and without a delay: see Session.Delay
-	// Over says that the part's own limit is passed, whether or not that denies: see gate.Question.Quota.
+	// Over says that the part's own limit is passed, whether or not that denies: see
+	// gate.Question.Quota.
 	Over bool
 
 	asked      uint16 // its questions, a bit each
@@ -65,8 +66,8 @@ func (s *Session) AddQuestion(p *Part, ask gate.Ask, use Use) {
 	s.add(p, gate.Question{Ask: ask, At: -1}, use, -1)
 }
 
-// AddQuota is AddQuestion for a quota: p is denied only if all quotas of the decision are over. A rule in
-// shadow, or off, never is.
+// AddQuota is AddQuestion for a quota: p is denied only if all quotas of the decision are over. A
+// rule in shadow, or off, never is.
 func (s *Session) AddQuota(p *Part, ask gate.Ask, use Use) {
 	*p = Part{Answer: Answer{Why: ByRules}}
 	r := s.room.gate.Rule(ask.Rule)
@@ -171,15 +172,15 @@ func (m *several) keep(text []byte) []byte {
 	}
 	at := len(m.keys)
 	m.keys = append(m.keys, text...)
-	// The capacity ends here too, so that an append to this key cannot reach into the next. When keys is moved, earlier
-	// copies stay valid where they were.
+	// The capacity ends here too, so that an append to this key cannot reach into the next. When
+	// keys is moved, earlier copies stay valid where they were.
 	return m.keys[at:len(m.keys):len(m.keys)]
 }
 
 // DecideAll decides what was added since Start, and sets the answers of parts, which are all that
 // were added. With the error gate.ErrUnknownRule nothing was counted.
-// Looks are decided one by one, the rest in one step of the gate. A look that is denied joins that step as a
-// Peek, since it must keep the others from being admitted.
+// Looks are decided one by one, the rest in one step of the gate. A look that is denied joins that
+// step as a Peek, since it must keep the others from being admitted.
 func (s *Session) DecideAll(b *gate.Batch, parts []Part) (deny bool, err error) {
 	m, t := &s.several, &s.together
 	t.N = 0
@@ -230,8 +231,9 @@ func (s *Session) DecideAll(b *gate.Batch, parts []Part) (deny bool, err error) 
 	return deny && !s.deceive(parts), nil
 }
 
-// look decides question i, which takes nothing that it could lack, after what it tells or gives back. It
-// reports whether a block, or more than the limit, denies it or would in shadow; else it passes.
+// look decides question i, which takes nothing that it could lack, after what it tells or gives
+// back. It reports whether a block, or more than the limit, denies it or would in shadow; else it
+// passes.
 func (s *Session) look(b *gate.Batch, i int) (denied bool, err error) {
 	m := &s.several
 	q, d := &m.asks[i], &m.alone[i]

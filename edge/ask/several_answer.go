@@ -72,8 +72,8 @@ func (s *Session) Delay() time.Duration { return s.together.Delay() }
 // Full reports whether there was no lease left for one of the parts: its failure mode decided.
 func (s *Session) Full() bool { return s.full() }
 
-// Left returns what is left of the limit that p is over: of use where its cost was above 1. It counts
-// nothing.
+// Left returns what is left of the limit that p is over: of use where its cost was above 1. It
+// counts nothing.
 func (s *Session) Left(b *gate.Batch, p *Part) int64 {
 	if p.By == nil || p.By.Deny && p.By.Why != mitigation.ByLimit {
 		return 0

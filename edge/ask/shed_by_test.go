@@ -23,7 +23,8 @@ policies:
   - {name: api, match: {path: /api}, key: host, rules: [shared]}
 `
 
-// openShed is open for a gate in which key h.example of each rule is shed by a tenth until that time.
+// openShed is open for a gate in which key h.example of each rule is shed by a tenth until that
+// time.
 func openShed(t *testing.T, text string, until time.Duration, rules ...string) *house {
 	t.Helper()
 	h := &house{t: t}
@@ -62,7 +63,8 @@ func (h *house) askHost(host string) ask.Answer {
 	return *h.s.Decide(&b, h.now, rand.Uint64())
 }
 
-// affected returns how many of the clients, numbered, have a page of three requests with a denial in it.
+// affected returns how many of the clients, numbered, have a page of three requests with a denial
+// in it.
 func (h *house) affected(path string, clients int, counted func(client, denied int)) (n int) {
 	b := h.gate.Lane(0).Batch(h.now, rand.Uint64)
 	defer b.End()
@@ -89,8 +91,9 @@ func (h *house) affected(path string, clients int, counted func(client, denied i
 	return n
 }
 
-// With shed_by: client a ratio of 10 % affects one client in ten, and all its requests, for an epoch: not
-// 27 % of the clients, each with a page that lacks something. In the next epoch it is others.
+// With shed_by: client a ratio of 10 % affects one client in ten, and all its requests, for an
+// epoch: not 27 % of the clients, each with a page that lacks something. In the next epoch it is
+// others.
 func TestARatioByClient(t *testing.T) {
 	const clients, epochs = 400, 16
 	h := openShed(t, drawnByClient, time.Hour, "site", "shared")
@@ -120,8 +123,8 @@ func TestARatioByClient(t *testing.T) {
 			}
 			h.now++
 		}
-		// each client is as likely as any other, and each epoch is a draw of its own: the sum of squares
-		// over the variance of a binomial is a chi-square of clients-1 degrees of freedom
+		// each client is as likely as any other, and each epoch is a draw of its own: the sum of
+		// squares over the variance of a binomial is a chi-square of clients-1 degrees of freedom
 		mean := float64(total) / clients
 		variance, sum := mean*(1-mean/epochs), 0.0
 		for _, k := range hits {

@@ -20,7 +20,8 @@ policies:
   - {name: both, match: {path: /both}, key: host, rules: [silent, wide]}
 `
 
-// retries returns the shortest and the longest retry, in seconds, that ask gives over all draws of luck.
+// retries returns the shortest and the longest retry, in seconds, that ask gives over all draws of
+// luck.
 func (h *house) retries(ask func(b *gate.Batch) *gate.Decision) (least, most int) {
 	h.t.Helper()
 	const draws = 64
@@ -75,8 +76,8 @@ func (h *house) listed(add func(*ask.Part, *gate.Batch)) func(*gate.Batch) *gate
 	}
 }
 
-// A retry is spread by a tenth for whole requests, and exact for who names rule and key, unless the rule
-// says how much: then it is so for both.
+// A retry is spread by a tenth for whole requests, and exact for who names rule and key, unless the
+// rule says how much: then it is so for both.
 func TestRetriesOfRequestsAreSpread(t *testing.T) {
 	h := open(t, spreading)
 	for _, c := range []struct {

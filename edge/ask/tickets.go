@@ -25,8 +25,8 @@ type place struct {
 	text   [placeText]byte
 }
 
-// ticketStore remembers what requests left to be counted until their responses come. The numbers cannot be guessed, nothing is
-// allocated, and the memory is fixed.
+// ticketStore remembers what requests left to be counted until their responses come. The numbers
+// cannot be guessed, nothing is allocated, and the memory is fixed.
 //
 //	record ──Add──► number of a ticket ──Take──► record, once
 //	                      └──── First ──► the record that ends first, when there is no room
@@ -52,8 +52,8 @@ func newTickets(bytes int) *ticketStore {
 	return &ticketStore{places: make([]place, n), heap: make([]uint16, 0, n), free: -1, room: n}
 }
 
-// Add stores text until then and returns the number of its ticket; 0: there is no room, see First. u is 64 random
-// bits. A text has at most mostTicketText bytes.
+// Add stores text until then and returns the number of its ticket; 0: there is no room, see First.
+// u is 64 random bits. A text has at most mostTicketText bytes.
 func (t *ticketStore) Add(text []byte, until window.Instant, u uint64) (number uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -107,8 +107,8 @@ func (t *ticketStore) end(at uint16) {
 	}
 }
 
-// Take ends the ticket of that number and appends its record to dst. It reports false where there is
-// none: unknown, used, dropped or later than its time.
+// Take ends the ticket of that number and appends its record to dst. It reports false where there
+// is none: unknown, used, dropped or later than its time.
 func (t *ticketStore) Take(dst []byte, number uint64, now window.Instant) ([]byte, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -123,8 +123,8 @@ func (t *ticketStore) Take(dst []byte, number uint64, now window.Instant) ([]byt
 	return dst, ok
 }
 
-// First ends the ticket that ends first and appends its record to dst, for a ticket that finds no room. It is counted
-// as dropped, unless its time is over.
+// First ends the ticket that ends first and appends its record to dst, for a ticket that finds no
+// room. It is counted as dropped, unless its time is over.
 func (t *ticketStore) First(dst []byte, now window.Instant) []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -178,7 +178,8 @@ func (t *ticketStore) appendText(dst []byte, at uint16) []byte {
 	}
 }
 
-// Expire ends the tickets whose time is over, so that they are not counted as live. It is called now and then.
+// Expire ends the tickets whose time is over, so that they are not counted as live. It is called
+// now and then.
 func (t *ticketStore) Expire(now window.Instant) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

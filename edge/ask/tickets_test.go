@@ -40,7 +40,8 @@ func TestATicketIsGoodOnce(t *testing.T) {
 	}
 }
 
-// TestTicketsAgainstAModel holds the store to a map: what was added and not taken, dropped or over is there as it was.
+// TestTicketsAgainstAModel holds the store to a map: what was added and not taken, dropped or over
+// is there as it was.
 func TestTicketsAgainstAModel(t *testing.T) { //nolint:funlen // one model, step by step
 	type ticket struct {
 		text  []byte

@@ -27,9 +27,9 @@ var doorNames = [Doors]string{"local", "http", "udp", "grpc", "spop", "resp"}
 // String returns the name of the door in metrics.
 func (d Door) String() string { return doorNames[d] }
 
-// unfit answers a request that is unfit. It counts under no rule. It is denied as by a policy at the
-// top of the file, in force as long as anything else can deny. Else all is on trial, and no visitor is
-// to notice.
+// unfit answers a request that is unfit. It counts under no rule. It is denied as by a policy at
+// the top of the file, in force as long as anything else can deny. Else all is on trial, and no
+// visitor is to notice.
 func (s *Session) unfit(a *Answer) {
 	a.Why, a.Unfit = ByUnfit, s.Request.Unfit
 	s.room.unfitBy[s.Door][a.Unfit].Add(1)

@@ -125,8 +125,8 @@ func TestUnfitParts(t *testing.T) {
 	}
 }
 
-// TestUnreadClient: a visitor whose address cannot be read is not the proxy to a policy that skips the
-// operator's own network, and counts as the proxy.
+// TestUnreadClient: a visitor whose address cannot be read is not the proxy to a policy that skips
+// the operator's own network, and counts as the proxy.
 func TestUnreadClient(t *testing.T) {
 	h := open(t, `
 policies:

@@ -9,8 +9,8 @@ import (
 	"github.com/headgate-dev/headgate/window/lease"
 )
 
-// A request that may count by its response holds a place from its answer until its report, so that no more of them
-// are under way than the limit has room for:
+// A request that may count by its response holds a place from its answer until its report, so that
+// no more of them are under way than the limit has room for:
 //
 //	Decide ──place──► table ──report, eviction or time──► free
 //
@@ -19,10 +19,12 @@ import (
 // clientClosed is the status that nginx logs where the client left before there was a response.
 const clientClosed = 499
 
-// WaitingBytes returns the memory of the places of requests with so many bytes for their tickets: each has a ticket.
+// WaitingBytes returns the memory of the places of requests with so many bytes for their tickets:
+// each has a ticket.
 func WaitingBytes(ticketBytes int64) int64 { return ticketBytes / placeBytes * lease.Bytes }
 
-// setWaits finds how the policies of f wait, after those of was. ticketBytes is the memory of tickets.
+// setWaits finds how the policies of f wait, after those of was. ticketBytes is the memory of
+// tickets.
 func (f *inForce) setWaits(was *inForce, ticketBytes int, keep time.Duration) {
 	var names []string
 	f.waiting = was.waiting
@@ -64,7 +66,8 @@ func (s *Session) setWaits(to *gate.Question, q *policy.Question) {
 	}
 }
 
-// answered reports whether the report in s.Request is of a response: a client that hung up had none.
+// answered reports whether the report in s.Request is of a response: a client that hung up had
+// none.
 func (s *Session) answered() bool { return s.Request.Status != 0 && s.Request.Status != clientClosed }
 
 // heard notes a report of the policy of a question, of the generation in.
@@ -88,7 +91,8 @@ func (r *Room) endPlaces(now window.Instant, ended record, end bool) {
 	}
 }
 
-// endOldest ends the oldest place of each key that the report in s.result, of a sender without tickets, is about.
+// endOldest ends the oldest place of each key that the report in s.result, of a sender without
+// tickets, is about.
 func (s *Session) endOldest(now window.Instant) {
 	if s.in.waits == nil {
 		return

@@ -22,8 +22,8 @@ func (c *Client) Batch(ctx context.Context, queries []Query) ([]Answer, error) {
 	return k.answers, c.conclude(k, err)
 }
 
-// Ask asks the policies of the daemon about a whole request. The answer is usable with an error too,
-// as with [Client.Check]. One with a Ticket waits for a [Client.Report] of the response.
+// Ask asks the policies of the daemon about a whole request. The answer is usable with an error
+// too, as with [Client.Check]. One with a Ticket waits for a [Client.Report] of the response.
 func (c *Client) Ask(ctx context.Context, r Request) (Answer, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, ErrTimeout)
 	defer cancel()
@@ -33,9 +33,9 @@ func (c *Client) Ask(ctx context.Context, r Request) (Answer, error) {
 	return k.answers[0], err
 }
 
-// Report reports the response to a request that [Client.Ask] answered with a ticket, and releases what
-// the request held. It sends and does not wait: the error says that it could not be sent. Without a
-// ticket there is nothing to report.
+// Report reports the response to a request that [Client.Ask] answered with a ticket, and releases
+// what the request held. It sends and does not wait: the error says that it could not be sent.
+// Without a ticket there is nothing to report.
 func (c *Client) Report(ctx context.Context, ticket string, r Response) error {
 	if ticket == "" {
 		return nil
@@ -55,8 +55,9 @@ func (c *Client) Report(ctx context.Context, ticket string, r Response) error {
 	return c.write(ctx, conn)
 }
 
-// ask returns when every query of k is answered or has failed. After that no other goroutine uses k.
-// A few datagrams at a time and not all at once: more would overflow the socket's buffer, and be lost silently.
+// ask returns when every query of k is answered or has failed. After that no other goroutine uses
+// k. A few datagrams at a time and not all at once: more would overflow the socket's buffer, and be
+// lost silently.
 func (c *Client) ask(ctx context.Context, k *call) error {
 	defer c.forget(k)
 	for next := 0; next < len(k.queries); {
@@ -76,7 +77,8 @@ func (c *Client) ask(ctx context.Context, k *call) error {
 
 // send sends one datagram with the queries of k from index from on, and returns the index of the
 // first that had no room. With none left it sends nothing.
-// A distant daemon sends no reply that is longer than its request, or it could be used to amplify: fill is told.
+// A distant daemon sends no reply that is longer than its request, or it could be used to amplify:
+// fill is told.
 func (c *Client) send(ctx context.Context, k *call, from int) (next int, err error) {
 	if from == len(k.queries) {
 		return from, nil
@@ -143,7 +145,8 @@ func ended(ctx context.Context) error {
 
 // conclude puts the fail mode's verdict where the daemon gave none, and returns the error that says
 // so. err is the reason why the queries that are still pending have no answer.
-// Causes are named once each: a daemon that is away would fill the error with a thousand times the same.
+// Causes are named once each: a daemon that is away would fill the error with a thousand times the
+// same.
 func (c *Client) conclude(k *call, err error) error {
 	c.queries.Add(uint64(len(k.answers)))
 	var causes []error

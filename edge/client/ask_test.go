@@ -75,8 +75,8 @@ func TestAskTakesRepliesInAnyOrder(t *testing.T) {
 	checkOwn(t, queries, answers, err)
 }
 
-// A query that is against the protocol spoils only its own answer: otherwise one of them would let a
-// whole batch pass.
+// A query that is against the protocol spoils only its own answer: otherwise one of them would let
+// a whole batch pass.
 func TestAskSparesTheGoodQuestions(t *testing.T) {
 	d := serve(t, "udp", "", honest)
 	c := dialTo(t, "udp", d.address(), slow)
@@ -133,8 +133,8 @@ func TestAskKeepsWhatCameInTime(t *testing.T) {
 }
 
 // A daemon that listens beyond its host cuts replies to the length of their queries. The client
-// fills its queries up, from the first to an address beyond this host, and else from the first reply
-// that was cut.
+// fills its queries up, from the first to an address beyond this host, and else from the first
+// reply that was cut.
 func TestQueriesLeaveRoomForReplies(t *testing.T) {
 	longest := wire.Answer{Remaining: 1e9, Reset: 86400, View: wire.ViewGlobal, Shadow: true}
 	d := serve(t, "udp", "", func(datagram string, reply func(string)) {

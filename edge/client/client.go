@@ -85,8 +85,8 @@ type Client struct {
 	readers sync.WaitGroup
 }
 
-// Dial returns a client of the daemon at address: host:port, or unix:/path for a unix datagram socket
-// (unix:@name for an abstract one).
+// Dial returns a client of the daemon at address: host:port, or unix:/path for a unix datagram
+// socket (unix:@name for an abstract one).
 //
 // The daemon need not be up: until it is, every query ends in ErrNoDaemon or ErrTimeout. An error
 // means that address or an option is wrong. A host name is resolved here, and again
@@ -148,8 +148,8 @@ func (c *Client) Allow(ctx context.Context, rule, key string) (bool, error) {
 	return answer.Allowed(), err
 }
 
-// Check counts cost (0 means 1) for key under rule and returns the verdict. [Query] says what becomes
-// of odd keys and costs.
+// Check counts cost (0 means 1) for key under rule and returns the verdict. [Query] says what
+// becomes of odd keys and costs.
 //
 // The answer is always usable: where the daemon gave none, it is the [FailMode]'s, and the error is
 // the reason: ErrTimeout, ErrNoDaemon, ErrBusy, ErrClosed, the context's error, wire.ErrReply or a
@@ -164,8 +164,8 @@ func (c *Client) Peek(ctx context.Context, rule, key string, cost uint32) (Answe
 	return c.one(ctx, Query{Op: wire.Peek, Rule: rule, Key: key, Cost: cost})
 }
 
-// Count counts cost for key under rule and asks for no verdict. An error, one of those of Check, means
-// that it may not have been counted.
+// Count counts cost for key under rule and asks for no verdict. An error, one of those of Check,
+// means that it may not have been counted.
 func (c *Client) Count(ctx context.Context, rule, key string, cost uint32) error {
 	_, err := c.one(ctx, Query{Op: wire.Count, Rule: rule, Key: key, Cost: cost})
 	return err

@@ -1,5 +1,5 @@
-// Package client asks a headgate daemon whether a request may pass. It imports the standard library,
-// edge/wire and edge/client/packet only.
+// Package client asks a headgate daemon whether a request may pass. It imports the standard
+// library, edge/wire and edge/client/packet only.
 //
 //	your program ─► Check ─► Client ──query lines──► datagram ──► the daemon
 //	                           │                                   decides

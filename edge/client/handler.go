@@ -15,8 +15,8 @@ import (
 // HandlerOption configures [NewHandler].
 type HandlerOption func(*handler)
 
-// WithRule has each request checked under the rule called name, by its key and cost, instead of by the
-// policies. It panics if name cannot be the name of a rule.
+// WithRule has each request checked under the rule called name, by its key and cost, instead of by
+// the policies. It panics if name cannot be the name of a rule.
 func WithRule(name string) HandlerOption {
 	if !wire.ValidRule(name) {
 		panic(fmt.Sprintf("headgate: %q cannot be the name of a rule", name))
@@ -29,14 +29,14 @@ func WithHeaders(names ...string) HandlerOption {
 	return func(h *handler) { h.headers = slices.Clone(names) }
 }
 
-// WithResponseHeaders sets the headers of a response that policies look at, such as its cost: they are
-// reported with its status. By default there are none.
+// WithResponseHeaders sets the headers of a response that policies look at, such as its cost: they
+// are reported with its status. By default there are none.
 func WithResponseHeaders(names ...string) HandlerOption {
 	return func(h *handler) { h.reported = slices.Clone(names) }
 }
 
-// WithKey sets the key that a request is counted by under a rule, by default the [AddressKey] of its
-// [ClientAddress]. Requests for which key returns "" share one count, that of [NoKey].
+// WithKey sets the key that a request is counted by under a rule, by default the [AddressKey] of
+// its [ClientAddress]. Requests for which key returns "" share one count, that of [NoKey].
 func WithKey(key func(*http.Request) string) HandlerOption {
 	return func(h *handler) { h.key = key }
 }
@@ -58,13 +58,14 @@ func WithPolicy(limit int64, window time.Duration) HandlerOption {
 	return func(h *handler) { h.limit, h.window = limit, window }
 }
 
-// WithoutWait has requests that a delay allows for later denied. By default they wait, and then pass.
+// WithoutWait has requests that a delay allows for later denied. By default they wait, and then
+// pass.
 func WithoutWait() HandlerOption {
 	return func(h *handler) { h.hurried = true }
 }
 
-// WithDeceive sets what answers the requests that a policy denies with on_deny: {deceive: true}, as if all
-// were well. By default they are denied. The one rule of [WithRule] pretends nothing.
+// WithDeceive sets what answers the requests that a policy denies with on_deny: {deceive: true}, as
+// if all were well. By default they are denied. The one rule of [WithRule] pretends nothing.
 func WithDeceive(answer http.Handler) HandlerOption {
 	return func(h *handler) { h.pretence = answer }
 }
@@ -99,17 +100,17 @@ func (c *Client) Handler(next http.Handler, options ...HandlerOption) http.Handl
 }
 
 // NewHandler returns a handler that asks l about each request before it calls next: the policies of
-// the daemon, or with [WithRule] one rule, which counts by the client's address unless [WithKey] says
-// otherwise.
+// the daemon, or with [WithRule] one rule, which counts by the client's address unless [WithKey]
+// says otherwise.
 //
 // What passes has the header RateLimit, with [WithPolicy] RateLimit-Policy, of
 // draft-ietf-httpapi-ratelimit-headers-10; handlers within each other add a value each. What is
-// denied is answered with status 429, or the one that a policy names, these headers, Retry-After and
-// a body of type application/problem+json. What a delay allows for later waits for as long, a minute at
-// most, unless [WithoutWait] says otherwise; the WriteTimeout of the server includes the wait. Where a
-// policy counts by the response, its status and the time that next took are reported when next returns.
-// Where the daemon does not answer, the client's [FailMode] decides:
-// FailOpen calls next without the headers, FailClosed answers with status 503.
+// denied is answered with status 429, or the one that a policy names, these headers, Retry-After
+// and a body of type application/problem+json. What a delay allows for later waits for as long, a
+// minute at most, unless [WithoutWait] says otherwise; the WriteTimeout of the server includes the
+// wait. Where a policy counts by the response, its status and the time that next took are reported
+// when next returns. Where the daemon does not answer, the client's [FailMode] decides: FailOpen
+// calls next without the headers, FailClosed answers with status 503.
 func NewHandler(l Limiter, next http.Handler, options ...HandlerOption) http.Handler {
 	h := &handler{
 		limiter: l, next: next,
@@ -198,7 +199,8 @@ func (h *handler) leave(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	}
 }
 
-// serveReported has the request answered and reports its response; a panic is a failure of the server.
+// serveReported has the request answered and reports its response; a panic is a failure of the
+// server.
 func (h *handler) serveReported(ctx context.Context, w http.ResponseWriter, r *http.Request, a *Answer) {
 	seen, began := &recorder{ResponseWriter: w}, time.Now()
 	returned := false

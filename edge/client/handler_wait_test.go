@@ -36,8 +36,9 @@ func (s *scripted) Report(_ context.Context, _ string, r client.Response) error 
 	return nil
 }
 
-// TestHandlerWaits: what is allowed for later passes then, under a rule and by policies; the report of its response has the time without
-// the wait. Without a wait the limiter is told that there is none.
+// TestHandlerWaits: what is allowed for later passes then, under a rule and by policies; the report
+// of its response has the time without the wait. Without a wait the limiter is told that there is
+// none.
 func TestHandlerWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -72,7 +73,8 @@ func TestHandlerWaits(t *testing.T) {
 	})
 }
 
-// TestHandlerWaitEnds: whose context ends meanwhile does not pass, then or later, and what the request held is given back.
+// TestHandlerWaitEnds: whose context ends meanwhile does not pass, then or later, and what the
+// request held is given back.
 func TestHandlerWaitEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -104,8 +106,8 @@ func TestHandlerWaitEnds(t *testing.T) {
 	})
 }
 
-// TestHandlerDeceives: what a policy denies with deceive is answered as the program says, without a word of the limit, and the site does not
-// see it. Without that option it is denied.
+// TestHandlerDeceives: what a policy denies with deceive is answered as the program says, without a
+// word of the limit, and the site does not see it. Without that option it is denied.
 func TestHandlerDeceives(t *testing.T) {
 	t.Parallel()
 	eachLimiter(t, waitRules, func(t *testing.T, l client.Limiter) {

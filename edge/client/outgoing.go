@@ -19,8 +19,8 @@ func newOutgoing() outgoing {
 }
 
 // fill packs the queries of k from index from on until there is no more room, and returns the index
-// of the first that is left. A query that is against the protocol is not packed: it fails here. With
-// pad, the daemon is left room for whole replies.
+// of the first that is left. A query that is against the protocol is not packed: it fails here.
+// With pad, the daemon is left room for whole replies.
 func (p *outgoing) fill(k *call, from int, pad bool) int {
 	p.Reset(pad)
 	for i := from; i < len(k.queries); i++ {

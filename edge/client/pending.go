@@ -11,9 +11,9 @@ import (
 // errPending is the Err of an answer that has not arrived.
 var errPending = errors.New("pending")
 
-// call is one Batch or Ask under way. From its first datagram until Client.forget, Client.mu guards it.
-// A call owns its memory, and pending ones point at it: forget takes them away before its caller has the answers back,
-// so that a late reply cannot write into memory that somebody reads.
+// call is one Batch or Ask under way. From its first datagram until Client.forget, Client.mu guards
+// it. A call owns its memory, and pending ones point at it: forget takes them away before its
+// caller has the answers back, so that a late reply cannot write into memory that somebody reads.
 type call struct {
 	queries []Query
 	whole   []byte   // the line of an Ask; nil: a Batch
@@ -58,7 +58,8 @@ func (c *Client) register(k *call) error {
 	p := &c.packet
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	// A bound on the queries that pile up when a daemon stops answering; the timeout empties it again.
+	// A bound on the queries that pile up when a daemon stops answering; the timeout empties it
+	// again.
 	if len(c.pending)+p.Lines() > MaxPending {
 		return ErrBusy
 	}
@@ -71,7 +72,8 @@ func (c *Client) register(k *call) error {
 }
 
 // settle gives each line of a reply to the query that waits for it.
-// Lines are matched by their ids alone: replies of different datagrams come in any order, and may come twice.
+// Lines are matched by their ids alone: replies of different datagrams come in any order, and may
+// come twice.
 func (c *Client) settle(datagram []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

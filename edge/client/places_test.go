@@ -16,8 +16,8 @@ policies:
   - {name: crashes, match: {path: /crash}, count_when: {status: 500}, limit: 2, window: 1h}
 `
 
-// TestHandlerGivesBack: what a request holds is given back when its handler ends, however it does, and not earlier; a panic counts as a
-// failure of the server.
+// TestHandlerGivesBack: what a request holds is given back when its handler ends, however it does,
+// and not earlier; a panic counts as a failure of the server.
 func TestHandlerGivesBack(t *testing.T) {
 	t.Parallel()
 	eachLimiter(t, placeRules, func(t *testing.T, l client.Limiter) {

@@ -79,7 +79,8 @@ func TestAskAnything(t *testing.T) {
 	}
 }
 
-// TestAskTooMuch: a policy by a header holds whatever else a request has, and where a daemon cannot be shown all, it denies.
+// TestAskTooMuch: a policy by a header holds whatever else a request has, and where a daemon cannot
+// be shown all, it denies.
 func TestAskTooMuch(t *testing.T) {
 	c := dialNode(t, `[]
 policies: [{name: evil, match: {header.x-api-key: evil, cookie.session: evil}, deny: 403}, {name: sessions, match: {cookie.session: evil}, deny: 403}]
@@ -171,7 +172,8 @@ func TestAskWithoutADaemon(t *testing.T) {
 	}
 }
 
-// TestHandlerByPolicies: failed logins are counted by their responses, until every way in is denied.
+// TestHandlerByPolicies: failed logins are counted by their responses, until every way in is
+// denied.
 func TestHandlerByPolicies(t *testing.T) {
 	c := dialSite(t)
 	site := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

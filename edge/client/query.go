@@ -31,8 +31,8 @@ type Query struct {
 	CanWait bool // an Answer may have a Delay; else such a request is denied
 }
 
-// SentKey returns the key that a [Query] with key is counted by: key itself, [NoKey] for none, and a
-// digest of a key that is too long.
+// SentKey returns the key that a [Query] with key is counted by: key itself, [NoKey] for none, and
+// a digest of a key that is too long.
 func SentKey(key string) string {
 	switch {
 	case key == "":

@@ -33,8 +33,8 @@ type Request struct {
 	CanDeceive bool // an Answer may be Deceive; else such a request is denied
 }
 
-// SentHeaders are the headers that [RequestOf] takes from a request. A Handler sends others, that its
-// policies look at, with [WithHeaders].
+// SentHeaders are the headers that [RequestOf] takes from a request. A Handler sends others, that
+// its policies look at, with [WithHeaders].
 var SentHeaders = []string{"X-Api-Key", "Authorization", "User-Agent", "Cookie", "Origin", "Referer", "Content-Type"}
 
 // RequestOf describes r, which a server received, with the headers that are named, by default
@@ -102,8 +102,8 @@ func (l *line) known(r *Request) {
 }
 
 // reserve keeps room to name what may be left out. More headers than can be named come only from a
-// program that sends all that its visitors do: then what policies nearly always look at is named, the
-// path and the header that says who the client is.
+// program that sends all that its visitors do: then what policies nearly always look at is named,
+// the path and the header that says who the client is.
 func (l *line) reserve(headers http.Header) {
 	l.names = len(" cut=path")
 	for name := range headers {
@@ -131,8 +131,8 @@ func (l *line) path(path string) {
 	}
 }
 
-// headers appends the headers that there is room for: first the names in first, so that no header that
-// a visitor adds displaces a key.
+// headers appends the headers that there is room for: first the names in first, so that no header
+// that a visitor adds displaces a key.
 func (l *line) headers(prefix string, headers http.Header, first []string) {
 	for _, name := range first {
 		l.header(prefix, name, headers[name])
@@ -173,7 +173,8 @@ func cutPiece(name, value string) (piece, rest string, more bool) {
 	return value, "", false
 }
 
-// value appends one value of a header and reports whether it fits. A part of it would be another value.
+// value appends one value of a header and reports whether it fits. A part of it would be another
+// value.
 func (l *line) value(field, value string) bool {
 	if len(value) > wire.MaxValue || l.room(field) < 0 {
 		return false

@@ -41,11 +41,12 @@ func (h *handler) announce(header http.Header, a Answer) {
 	header.Add("RateLimit", a.RateLimit())
 }
 
-// RateLimit returns the value of the header RateLimit, "login";r=4;t=60, of an answer that names a rule;
-// "" of others.
+// RateLimit returns the value of the header RateLimit, "login";r=4;t=60, of an answer that names a
+// rule; "" of others.
 func (a Answer) RateLimit() string {
 	remaining, reset := a.Remaining, a.Reset
-	// For who was denied nothing is left, whatever a smaller request would find: t is then when to come back.
+	// For who was denied nothing is left, whatever a smaller request would find: t is then when to
+	// come back.
 	if !a.Allowed() {
 		remaining, reset = 0, a.Retry
 	}

@@ -13,7 +13,8 @@ import (
 )
 
 // socket returns the connected socket, a new one if there is none. The caller holds the turn.
-// It connects when a question comes and not in the background: the daemon may start after the program.
+// It connects when a question comes and not in the background: the daemon may start after the
+// program.
 func (c *Client) socket(ctx context.Context) (net.Conn, error) {
 	c.mu.Lock()
 	conn, closed := c.conn, c.closed
@@ -34,8 +35,8 @@ func (c *Client) socket(ctx context.Context) (net.Conn, error) {
 	return conn, c.adopt(conn)
 }
 
-// adopt makes conn the client's socket and starts its reader, unless the client was closed meanwhile.
-// Close may have come while dial ran, which is outside of the lock.
+// adopt makes conn the client's socket and starts its reader, unless the client was closed
+// meanwhile. Close may have come while dial ran, which is outside of the lock.
 func (c *Client) adopt(conn net.Conn) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,8 +62,8 @@ func (c *Client) read(conn net.Conn) {
 	}
 }
 
-// write sends the packet. It blocks only if the daemon does not read its unix socket, and then until
-// ctx ends at the latest.
+// write sends the packet. It blocks only if the daemon does not read its unix socket, and then
+// until ctx ends at the latest.
 func (c *Client) write(ctx context.Context, conn net.Conn) error {
 	struck := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {

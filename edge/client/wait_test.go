@@ -38,7 +38,8 @@ func eachLimiter(t *testing.T, rules string, f func(*testing.T, client.Limiter))
 	})
 }
 
-// TestWaits: who can wait is told for how long, each longer than the one before; who cannot is denied.
+// TestWaits: who can wait is told for how long, each longer than the one before; who cannot is
+// denied.
 func TestWaits(t *testing.T) {
 	t.Parallel()
 	eachLimiter(t, waitRules, func(t *testing.T, l client.Limiter) {

@@ -3,8 +3,8 @@ package config
 import "go.yaml.in/yaml/v3"
 
 // maxCases is how many cases one file holds.
-// A file of cases is written by hand or made from a log; it is read whole, so it has a bound as the configuration
-// has.
+// A file of cases is written by hand or made from a log; it is read whole, so it has a bound as the
+// configuration has.
 const maxCases = 10_000
 
 // Case is one request of a file of cases, and what is expected of it.
@@ -27,7 +27,8 @@ type Case struct {
 	Policies []string
 	Key      string
 	Verdict  string // ask, skip, deny, none, or allow, which is any but deny; "" means any
-	// which of the expectations are given: "policies: []" expects that none matches, and is not the same as nothing
+	// which of the expectations are given: "policies: []" expects that none matches, and is not the
+	// same as nothing
 	has map[string]bool
 }
 
@@ -71,7 +72,8 @@ func oneCase(v value) (Case, bool) {
 	return c, ok
 }
 
-// Headers keep the order of the file, and a name may be in any case: a request on the wire has both, too.
+// Headers keep the order of the file, and a name may be in any case: a request on the wire has
+// both, too.
 func (v value) caseRequest(c *Case) {
 	var host, path string
 	list := []field{

@@ -48,7 +48,8 @@ func (d *decoder) checkTLS(c Config) {
 	d.checkBeyond("listen.resp", c.Listen.RESP, "", how)
 }
 
-// checkTLSClients warns of TLS without certificates of clients, and refuses a listener that would admit no other machine.
+// checkTLSClients warns of TLS without certificates of clients, and refuses a listener that would
+// admit no other machine.
 func (d *decoder) checkTLSClients(c *Config) {
 	if c.TLS.CertFile == "" || c.TLS.ClientCAFile != "" || d.bad["tls.client_ca_file"] || d.bad["tls.clients"] {
 		return
@@ -68,7 +69,8 @@ func (d *decoder) checkTLSClients(c *Config) {
 	}
 }
 
-// checkBeyond refuses the first address that other machines reach, with a fault of the field at: what mends it mends all.
+// checkBeyond refuses the first address that other machines reach, with a fault of the field at:
+// what mends it mends all.
 func (d *decoder) checkBeyond(path string, addresses []Address, at, how string) {
 	for i, a := range addresses {
 		if !a.Loopback() && !a.IsZero() {
@@ -109,7 +111,8 @@ type claim struct {
 }
 
 // checkAddresses refuses to want one endpoint twice.
-// Addresses that overlap without being equal, such as :4290 and 127.0.0.1:4290, are left to the system.
+// Addresses that overlap without being equal, such as :4290 and 127.0.0.1:4290, are left to the
+// system.
 func (d *decoder) checkAddresses(c Config) {
 	taken := map[endpoint]value{}
 	for _, one := range d.claims(c) {

@@ -15,18 +15,19 @@ import (
 const (
 	// each is looked at once for each address of a header
 	maxTrusted = 256 // networks in clients.trusted
-	// no chain of proxies is as long, and a header of so many addresses is looked at from its right end
+	// no chain of proxies is as long, and a header of so many addresses is looked at from its right
+	// end
 	maxHops = 32
 	// larger sets belong into files, which hold up to a million entries and are not parsed as YAML
 	maxInline = 10_000 // entries of a set that stands in the file itself
 )
 
 // clients reads who the client of a request is.
-// A header is believed only from the senders in trusted, since anybody can send one; see request.Clients for how the
-// address is found in it.
+// A header is believed only from the senders in trusted, since anybody can send one; see
+// request.Clients for how the address is found in it.
 func clients(v value, c *request.Clients) {
-	// A header by its name, or one of three words for the ways that need no name: peer, forwarded (RFC 7239), and the
-	// default. All in lower case, as headerName returns them.
+	// A header by its name, or one of three words for the ways that need no name: peer, forwarded
+	// (RFC 7239), and the default. All in lower case, as headerName returns them.
 	from, path, folds := "x-forwarded-for", "", []request.Folds{c.Folds}
 	ok := v.fields([]field{
 		leaf("from", set(&from, headerName)),
@@ -58,7 +59,8 @@ func clients(v value, c *request.Clients) {
 	default:
 		c.From = request.FromHeader
 	}
-	// The hops-th from the right of a single address would be that address for 1 and nothing for more.
+	// The hops-th from the right of a single address would be that address for 1 and nothing for
+	// more.
 	if at := v.d.given[join(v.path, "hops")]; c.Hops > 0 && (c.From == request.FromHeader || c.From == request.FromPeer) {
 		at.fault("needs a list: from must be x-forwarded-for or forwarded")
 	}
@@ -74,8 +76,8 @@ func number(dst *int, low, high int64) func(value) {
 }
 
 // headerName parses the name of a header, or peer, in any case.
-// It is checked by the rules of conditions, as "header.NAME", so that what a policy can look at is what can be used
-// here.
+// It is checked by the rules of conditions, as "header.NAME", so that what a policy can look at is
+// what can be used here.
 func headerName(v value) (string, bool) {
 	s, ok := v.text()
 	if !ok {
@@ -107,8 +109,8 @@ func (v value) pos() condition.Pos {
 }
 
 // entriesOf calls each for the fields of a mapping whose names are free, at most limit of them.
-// They are read by way of fields, which finds names given twice; the table is made from the file itself, so no name
-// is unknown. A name given twice is in the table once, and fields has the fault.
+// They are read by way of fields, which finds names given twice; the table is made from the file
+// itself, so no name is unknown. A name given twice is in the table once, and fields has the fault.
 func (v value) entriesOf(limit int, each func(key, item value)) {
 	known := map[string]bool{}
 	var table []field
@@ -139,7 +141,8 @@ func namedSets(v value) []policy.Set {
 	return list
 }
 
-// The last form that is given holds, but more than one is a fault anyway, told once however many there are.
+// The last form that is given holds, but more than one is a fault anyway, told once however many
+// there are.
 func namedSet(name string, v value) policy.Set {
 	s := policy.Set{At: v.pos(), Name: name}
 	forms := 0
@@ -184,7 +187,8 @@ func (v value) entry(e sets.Entry, ok, isTable bool) (sets.Entry, bool) {
 }
 
 // table reads values, each with a word.
-// As in {partner-1: gold, "acme-*": silver}: the value that a field may have, and the tier that it gives.
+// As in {partner-1: gold, "acme-*": silver}: the value that a field may have, and the tier that it
+// gives.
 func table(v value) []sets.Entry {
 	var list []sets.Entry
 	v.entriesOf(maxInline, func(key, item value) {

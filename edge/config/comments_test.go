@@ -7,8 +7,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/config"
 )
 
-// TestCommentsDoNotMove: a file with comments in the sections on requests, wherever they are, is written
-// alike when it is read again.
+// TestCommentsDoNotMove: a file with comments in the sections on requests, wherever they are, is
+// written alike when it is read again.
 func TestCommentsDoNotMove(t *testing.T) {
 	for _, text := range []string{
 		"clients:\n  trusted: [192.0.2.0/24]\n  # the end\nsets: {}\n",

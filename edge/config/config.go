@@ -53,8 +53,8 @@ type Config struct {
 	Pools          []pool.Config     // at most pool.MaxPools, names unique
 	Policies       policy.Spec       // what whole requests ask; its rules are not among Rules
 	TicketKeep     time.Duration     // how long a ticket is good, MinTicketKeep..MaxTicketKeep
-	// It is kept as text for Marshal: compiled conditions have lost how they were written, and the operator is to
-	// find the words of the file.
+	// It is kept as text for Marshal: compiled conditions have lost how they were written, and the
+	// operator is to find the words of the file.
 	PolicyText string // the sections clients, sets, pools and policies, as YAML; "" where there are none
 	Warnings   Faults // what works and is hardly meant, sorted by position; the file is valid
 }
@@ -82,7 +82,8 @@ const AnyClient = "any"
 
 // RESP is about Redis clients.
 type RESP struct {
-	// It need not name a rule that exists: without one the numbers of each call hold in mode enforce.
+	// It need not name a rule that exists: without one the numbers of each call hold in mode
+	// enforce.
 	Rule         string // lends CL.THROTTLE its mode
 	PasswordFile string // "": no password is asked for
 }
@@ -112,8 +113,8 @@ type Server struct {
 }
 
 // String returns the server as the configuration writes it: the weight only where it is not 1.
-// The spelling matters: it is what keys are dealt by, and what the fingerprint of the ring is made of, so that two
-// spellings of one server are two servers.
+// The spelling matters: it is what keys are dealt by, and what the fingerprint of the ring is made
+// of, so that two spellings of one server are two servers.
 func (s Server) String() string {
 	if s.Weight == 1 {
 		return s.Address.String()
@@ -136,8 +137,8 @@ func Default() Config {
 	return Config{
 		PoP: "local",
 		Listen: Listen{
-			// Loopback, as every local proxy can reach it and nobody else can: who may ask may also count any client
-			// over its limit.
+			// Loopback, as every local proxy can reach it and nobody else can: who may ask may also
+			// count any client over its limit.
 			UDP:   []Address{{Host: "127.0.0.1", Port: 4290}},
 			HTTP:  []Address{{Host: "127.0.0.1", Port: 4291}},
 			Admin: []Address{{Host: "127.0.0.1", Port: 4292}},
@@ -149,8 +150,8 @@ func Default() Config {
 		Policies:   policy.Spec{Clients: request.DefaultClients()},
 		Ring:       Ring{Flush: 100 * time.Millisecond, Timeout: 50 * time.Millisecond},
 		Rules: []mitigation.Rule{
-			// Two rules that show both actions. They are to make the first check after the installation answer
-			// something, and harm nobody who has not written rules yet.
+			// Two rules that show both actions. They are to make the first check after the
+			// installation answer something, and harm nobody who has not written rules yet.
 			{Name: "per-ip", Limit: 100, Window: 10 * time.Second},
 			{
 				Name: "login", Limit: 5, Window: time.Minute,
@@ -168,8 +169,8 @@ func Default() Config {
 func Parse(name string, data []byte) (Config, error) {
 	d := newDecoder(name)
 	c := Default()
-	// Fields are read into the defaults, so that a field that is left out has its default. Checks of several fields
-	// come after all are read: the file may have them in any order.
+	// Fields are read into the defaults, so that a field that is left out has its default. Checks
+	// of several fields come after all are read: the file may have them in any order.
 	if root, ok := d.document(data); ok && root.fields(c.fields()) {
 		d.check(c)
 		d.checkPolicies(&c)
@@ -203,8 +204,8 @@ func readFile(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // only read from
-	// One byte more than allowed, to tell a file of exactly the most from a larger one. Its size was not asked for:
-	// it may grow between the two calls.
+	// One byte more than allowed, to tell a file of exactly the most from a larger one. Its size
+	// was not asked for: it may grow between the two calls.
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {
 		return nil, bare(err)

@@ -16,10 +16,11 @@ type decoder struct {
 	faults   Faults
 	more     int    // faults beyond MaxFaults, only counted
 	warnings Faults // at most MaxFaults
-	// Checks of several fields ask it whether a field was written at all, which its value, filled from the defaults,
-	// cannot say.
+	// Checks of several fields ask it whether a field was written at all, which its value, filled
+	// from the defaults, cannot say.
 	given map[string]value // by path: the fields and items the file has
-	// A check that would blame a field again, or blame another for it, looks here first and is silent.
+	// A check that would blame a field again, or blame another for it, looks here first and is
+	// silent.
 	bad map[string]bool // by path: those with a fault of their own
 }
 
@@ -28,8 +29,8 @@ func newDecoder(file string) *decoder {
 }
 
 // document returns the one document of data. Where there is none to walk it records why.
-// The root may be there although something was at fault: what can be walked is, so that its faults come in the same
-// run.
+// The root may be there although something was at fault: what can be walked is, so that its faults
+// come in the same run.
 func (d *decoder) document(data []byte) (value, bool) {
 	if len(data) > MaxBytes {
 		d.faultAt(1, 1, "", "%v", errTooLarge)
@@ -43,7 +44,8 @@ func (d *decoder) document(data []byte) (value, bool) {
 }
 
 // faultAt records a fault; beyond MaxFaults it only counts.
-// A line or column of 0, which nodes made by the library may have, becomes 1: editors jump to file:line:column.
+// A line or column of 0, which nodes made by the library may have, becomes 1: editors jump to
+// file:line:column.
 func (d *decoder) faultAt(line, col int, path, format string, args ...any) {
 	if len(d.faults) == MaxFaults {
 		d.more++
@@ -93,9 +95,9 @@ func (v value) fault(format string, args ...any) {
 
 // is reports whether v is of the wanted kind. It records as faults the things that nothing in a
 // configuration may be: an alias, an anchor, a tag, or empty.
-// All of these are legal YAML, and all of them have made a configuration mean something else than it looks like: an
-// alias is a value that stands elsewhere, a tag changes a type, and an empty value is null for the library, which
-// would be the zero of the field and not its default.
+// All of these are legal YAML, and all of them have made a configuration mean something else than
+// it looks like: an alias is a value that stands elsewhere, a tag changes a type, and an empty
+// value is null for the library, which would be the zero of the field and not its default.
 func (v value) is(kind yaml.Kind) bool {
 	n := v.node
 	if n.Kind == yaml.AliasNode {
@@ -109,7 +111,8 @@ func (v value) is(kind yaml.Kind) bool {
 		v.fault("tags (%s) are not allowed", scalar.Clip(n.Tag))
 	}
 	switch {
-	// Also "~" and "null" without quotes. A list or mapping that is meant to be empty is written [] or {}.
+	// Also "~" and "null" without quotes. A list or mapping that is meant to be empty is written []
+	// or {}.
 	case n.Kind == yaml.ScalarNode && n.Tag == "!!null":
 		v.fault("has no value: give it one, or leave the line out to keep the default")
 	case n.Kind != kind:
@@ -144,7 +147,8 @@ func group(name string, below []field) field {
 }
 
 // set returns a reader of a field. It stores the parsed value in dst, unless the value is at fault.
-// A value at fault leaves the default in place, so that later checks work with something that is in its range.
+// A value at fault leaves the default in place, so that later checks work with something that is in
+// its range.
 func set[T any](dst *T, parse func(value) (T, bool)) func(value) {
 	return func(v value) {
 		if x, ok := parse(v); ok {
@@ -162,8 +166,9 @@ func (v value) fields(table []field) bool {
 	return true
 }
 
-// entries visits the keys of a mapping that are names, with what stands behind them. A name that is given twice is a
-// fault, for the library would take the last and say nothing; the first is visited, as the fault names it.
+// entries visits the keys of a mapping that are names, with what stands behind them. A name that is
+// given twice is a fault, for the library would take the last and say nothing; the first is
+// visited, as the fault names it.
 func (v value) entries(visit func(key value, child *yaml.Node)) {
 	firstLine := map[string]int{}
 	for i := 0; i+1 < len(v.node.Content); i += 2 {
@@ -182,7 +187,8 @@ func (v value) entries(visit func(key value, child *yaml.Node)) {
 }
 
 // isName reports whether the key can be the name of a field.
-// A merge key takes in fields that stand elsewhere, so that the same trouble comes with it as with aliases.
+// A merge key takes in fields that stand elsewhere, so that the same trouble comes with it as with
+// aliases.
 func (v value) isName() bool {
 	if v.node.Kind == yaml.ScalarNode && v.node.Tag == "!!merge" {
 		v.fault("merge keys (<<) are not allowed: write the fields themselves")
@@ -193,8 +199,8 @@ func (v value) isName() bool {
 
 // field reads the field called key. An unknown one that resembles a known one counts as that being
 // given, so that one slip of a finger is one fault.
-// Words that other programs use for a field are known as synonyms, such as "rate" for limit: the message says what to
-// write, which the nearest name by letters would not.
+// Words that other programs use for a field are known as synonyms, such as "rate" for limit: the
+// message says what to write, which the nearest name by letters would not.
 func (v value) field(key value, node *yaml.Node, table []field) {
 	name := key.node.Value
 	for _, f := range table {
@@ -218,8 +224,9 @@ func (v value) field(key value, node *yaml.Node, table []field) {
 	v.stands(key, nearest.Of(name, slices.Values(names)))
 }
 
-// stands records that the unknown field at key stands for the fields called names, unless they are given themselves.
-// Without it "wndow: 10s" would be two faults: an unknown field, and that window is missing.
+// stands records that the unknown field at key stands for the fields called names, unless they are
+// given themselves. Without it "wndow: 10s" would be two faults: an unknown field, and that window
+// is missing.
 func (v value) stands(key value, names ...string) {
 	for _, name := range names {
 		path := join(v.path, name)

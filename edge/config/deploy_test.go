@@ -35,8 +35,8 @@ func TestDeployedFilesAreYAML(t *testing.T) {
 	}
 }
 
-// TestDeployedPoPCounts keeps deploy/headgate-pop.yaml as docs/pop.md shows it: three servers, and rules
-// of a PoP, small and large.
+// TestDeployedPoPCounts keeps deploy/headgate-pop.yaml as docs/pop.md shows it: three servers, and
+// rules of a PoP, small and large.
 func TestDeployedPoPCounts(t *testing.T) {
 	c, err := config.Read(filepath.Join(deployed, "headgate-pop.yaml"))
 	if err != nil {
@@ -51,8 +51,8 @@ func TestDeployedPoPCounts(t *testing.T) {
 	}
 }
 
-// TestDeployedGlobalCounts keeps deploy/headgate-global.yaml as docs/global.md shows it: gossip off loopback
-// under a key, and global rules of both kinds, by rates and by counts.
+// TestDeployedGlobalCounts keeps deploy/headgate-global.yaml as docs/global.md shows it: gossip off
+// loopback under a key, and global rules of both kinds, by rates and by counts.
 func TestDeployedGlobalCounts(t *testing.T) {
 	c, err := config.Read(filepath.Join(deployed, "headgate-global.yaml"))
 	if err != nil {

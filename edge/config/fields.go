@@ -11,8 +11,8 @@ import (
 
 // fields lists every top-level field, each setting its part of c.
 func (c *Config) fields() []field {
-	// The order is that of the documentation. A test holds the names against those of edge/config/reference, so that
-	// no field is without its text.
+	// The order is that of the documentation. A test holds the names against those of
+	// edge/config/reference, so that no field is without its text.
 	return []field{
 		leaf("node", set(&c.Node, nameOrNone(MaxNodeName))),
 		leaf("pop", set(&c.PoP, name(MaxPoPName))),
@@ -32,8 +32,8 @@ func (c *Config) fields() []field {
 		group("gossip", c.Gossip.fields()),
 		// The rule is made for its names alone: below is what may stand inside an item.
 		{"rules", set(&c.Rules, rules), ruleFields(new(mitigation.Rule))},
-		// Policies, their sets and their clients are read in place: they have faults of their own kind, with a place
-		// for each condition.
+		// Policies, their sets and their clients are read in place: they have faults of their own
+		// kind, with a place for each condition.
 		leaf("clients", func(v value) { clients(v, &c.Policies.Clients) }),
 		leaf("sets", func(v value) { c.Policies.Sets = namedSets(v) }),
 		leaf("pools", set(&c.Pools, pools)),
@@ -86,7 +86,8 @@ func (g *Gossip) fields() []field {
 }
 
 // anyAddress parses any address.
-// The zero port means whichever is free, which tests use; whoever connects to an address checks reachable.
+// The zero port means whichever is free, which tests use; whoever connects to an address checks
+// reachable.
 func anyAddress(v value) (Address, bool) {
 	s, ok := v.text()
 	if !ok {
@@ -113,8 +114,8 @@ func listenAddresses(v value) ([]Address, bool) {
 }
 
 // doorAddresses is listenAddresses for a door that is closed unless it is named; "" is closed too.
-// The doors that are open by default (udp, http, admin) take no "": an empty text there is more likely a variable
-// that nobody filled in.
+// The doors that are open by default (udp, http, admin) take no "": an empty text there is more
+// likely a variable that nobody filled in.
 func doorAddresses(v value) ([]Address, bool) {
 	if v.node.Kind == yaml.ScalarNode {
 		if s, ok := v.text(); ok && s == "" {
@@ -168,8 +169,8 @@ func (v value) reachable(a Address) bool {
 }
 
 // servers parses the servers of the ring, no two of them at one address.
-// A server that is named twice would get twice the keys under a name that looks like one server; its weight is for
-// that.
+// A server that is named twice would get twice the keys under a name that looks like one server;
+// its weight is for that.
 func servers(v value) ([]Server, bool) {
 	items, ok := v.items(MaxServers)
 	lines := map[Address]int{}
@@ -183,7 +184,8 @@ func servers(v value) ([]Server, bool) {
 			item.fault("%s is already a server, on line %d", s.Address, line)
 			continue
 		}
-		// By address, not by text: another weight of the same server is another mention of it, not another server.
+		// By address, not by text: another weight of the same server is another mention of it, not
+		// another server.
 		lines[s.Address] = item.node.Line
 		list = append(list, s)
 	}

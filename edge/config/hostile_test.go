@@ -93,8 +93,8 @@ func processorTime(tb testing.TB) time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// TestMutatedConfigs damages good files a thousand times over: nothing crashes, and a file that is still
-// accepted is whole.
+// TestMutatedConfigs damages good files a thousand times over: nothing crashes, and a file that is
+// still accepted is whole.
 func TestMutatedConfigs(t *testing.T) {
 	const mutants = 1000
 	seed := uint64(time.Now().UnixNano())

@@ -9,7 +9,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/config/asjson"
 )
 
-// TestJSONKeepsEverything: the YAML made of a configuration's JSON is the YAML that Marshal makes, odd names included.
+// TestJSONKeepsEverything: the YAML made of a configuration's JSON is the YAML that Marshal makes,
+// odd names included.
 func TestJSONKeepsEverything(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{
@@ -36,7 +37,8 @@ func TestJSONKeepsEverything(t *testing.T) {
 	}
 }
 
-// TestYAMLFromJSONOfAnotherVersion: a field that this version does not know is kept, and what is no configuration is an error.
+// TestYAMLFromJSONOfAnotherVersion: a field that this version does not know is kept, and what is no
+// configuration is an error.
 func TestYAMLFromJSONOfAnotherVersion(t *testing.T) {
 	t.Parallel()
 	got, err := asjson.ToYAML([]byte(`{"pop":"lhr","clients":{"from":"peer","hops":0},"policies":[{"name":"a"}]}`))

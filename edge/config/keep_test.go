@@ -13,7 +13,8 @@ import (
 // reloaded are the settings that a reload takes over.
 var reloaded = []string{"admin_token_file", "resp.password_file", "gossip.key_file", "rules", "clients", "sets", "pools", "policies", "tickets", "rls"}
 
-// Every setting is either taken over at a reload, or kept and named. That Marshal shows every one: TestEveryFieldIsShown.
+// Every setting is either taken over at a reload, or kept and named. That Marshal shows every one:
+// TestEveryFieldIsShown.
 func TestKeepKnowsEverySetting(t *testing.T) {
 	text, err := Default().Marshal()
 	if err != nil {

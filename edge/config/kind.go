@@ -12,8 +12,8 @@ import (
 
 // Bounds and default of a lease, a second to an hour in whole seconds.
 const (
-	// Shorter than a second a lease would end under requests that are merely slow; longer than an hour a proxy that
-	// died would hold its places for too long.
+	// Shorter than a second a lease would end under requests that are merely slow; longer than an
+	// hour a proxy that died would hold its places for too long.
 	MinLease     = time.Second
 	MaxLease     = time.Hour
 	defaultLease = time.Minute
@@ -36,20 +36,21 @@ func lease(v value) (time.Duration, bool) {
 }
 
 // reserve parses the shares that are kept for tiers, in their order.
-// The order is that of the file, and means something: each tier may use what those before it leave. A mapping of Go
-// would lose it.
+// The order is that of the file, and means something: each tier may use what those before it leave.
+// A mapping of Go would lose it.
 func reserve(v value) ([]mitigation.Share, bool) {
 	var list []mitigation.Share
 	sum, ok := 0, true
 	v.entriesOf(mitigation.MaxShares, func(key, item value) {
 		part, good := item.percent(mitigation.Whole, mitigation.Whole-1)
 		good = key.checkName(key.node.Value, mitigation.MaxRuleName) && good
-		// Where one is at fault it still counts in the sum as what could be read of it, so that nothing is said of a
-		// sum that may be right.
+		// Where one is at fault it still counts in the sum as what could be read of it, so that
+		// nothing is said of a sum that may be right.
 		list = append(list, mitigation.Share{Tier: key.node.Value, Part: part})
 		sum, ok = sum+part, ok && good
 	})
-	// Of 100 % there would be nothing for requests without a tier, which is a rule that denies everybody by accident.
+	// Of 100 % there would be nothing for requests without a tier, which is a rule that denies
+	// everybody by accident.
 	if ok && sum >= mitigation.Whole {
 		v.fault("adds up to %s: less than 100%% can be kept, or nothing is left for the others", scalar.PercentText(sum, mitigation.Whole))
 		return nil, false
@@ -77,7 +78,8 @@ func part(v value, read func(string) (int, error)) (int, bool) {
 }
 
 // checkKind holds kind together with the fields that it needs, and those that it has no use for.
-// Fields of another kind are faults and not ignored: somebody who writes block_for under concurrency expects a block.
+// Fields of another kind are faults and not ignored: somebody who writes block_for under
+// concurrency expects a block.
 func (v value) checkKind(r *mitigation.Rule) {
 	if v.d.bad[join(v.path, "kind")] {
 		return
@@ -96,7 +98,8 @@ func (v value) checkKind(r *mitigation.Rule) {
 		r.Action, r.BlockFor = mitigation.Shed, 0
 		v.d.bad[join(v.path, "action")] = true
 	}
-	// Places are given back by whoever took them: a count that others hold could not be corrected when a node dies.
+	// Places are given back by whoever took them: a count that others hold could not be corrected
+	// when a node dies.
 	if r.Scope != mitigation.Node {
 		v.d.given[join(v.path, "scope")].fault("kind concurrency counts at one node only: write scope: node, or leave it out")
 	}

@@ -7,8 +7,8 @@ import (
 )
 
 // blockFor reads the time of a block, or a list of the times of the first, the second and so on.
-// BlockFor is the first step in either form, so that whatever does not know of ladders finds a block's length where
-// it always was.
+// BlockFor is the first step in either form, so that whatever does not know of ladders finds a
+// block's length where it always was.
 func (v value) blockFor(r *mitigation.Rule) {
 	if v.node.Kind != yaml.SequenceNode {
 		set(&r.BlockFor, duration(0, mitigation.MaxBlockFor))(v)
@@ -25,14 +25,15 @@ func (v value) blockFor(r *mitigation.Rule) {
 	r.BlockFor, r.Ladder.Steps = steps[0], steps
 }
 
-// finishLadder holds block_for and forget_after together: only a list has steps to forget. The default is taken beside
-// any block_for, as config check --print shows it.
+// finishLadder holds block_for and forget_after together: only a list has steps to forget. The
+// default is taken beside any block_for, as config check --print shows it.
 func (v value) finishLadder(r *mitigation.Rule) {
 	if at, given := v.d.given[join(v.path, "forget_after")]; given && len(r.Ladder.Steps) == 0 && r.Ladder.Forget != mitigation.DefaultForget && !v.d.bad[join(v.path, "block_for")] {
 		at.fault("applies to a list of durations in block_for only: write such as block_for: [10m, 1h], or leave it out")
 	}
 	switch {
-	// A list of one is a block of that length, with nothing to climb: it costs no memory of strikes.
+	// A list of one is a block of that length, with nothing to climb: it costs no memory of
+	// strikes.
 	case len(r.Ladder.Steps) < 2:
 		r.Ladder = mitigation.Ladder{}
 	case r.Ladder.Forget == 0:

@@ -16,8 +16,8 @@ import (
 
 // The shape in which a Config is written: every field, in the order of the documentation.
 type (
-	// The library writes the fields of a struct in their order, which is why this is not a map. A test reads what was
-	// written and compares the two configurations.
+	// The library writes the fields of a struct in their order, which is why this is not a map. A
+	// test reads what was written and compares the two configurations.
 	fileShape struct {
 		Node           string      `yaml:"node"`
 		PoP            string      `yaml:"pop"`
@@ -96,7 +96,8 @@ type (
 
 // Marshal returns c as the YAML of a headgate.yaml with every field, defaults too: the effective
 // configuration. Parse makes an equal Config of it, if c is valid.
-// Values are written in the units that a person would use: 64MiB, 10s, not 67108864 and 10000000000.
+// Values are written in the units that a person would use: 64MiB, 10s, not 67108864 and
+// 10000000000.
 func (c Config) Marshal() ([]byte, error) {
 	var out bytes.Buffer
 	enc := yaml.NewEncoder(&out)
@@ -107,7 +108,8 @@ func (c Config) Marshal() ([]byte, error) {
 	if err := enc.Close(); err != nil {
 		return nil, fmt.Errorf("config: write as YAML: %w", err)
 	}
-	// Policies are written as they were read, without their comments: what conditions were compiled to is no YAML.
+	// Policies are written as they were read, without their comments: what conditions were compiled
+	// to is no YAML.
 	out.WriteString(c.PolicyText)
 	// The sections that the file leaves out, as their defaults: Marshal promises every field.
 	for _, name := range []string{"clients: {}", "sets: {}", "pools: []", "policies: []"} {
@@ -118,9 +120,9 @@ func (c Config) Marshal() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// JSON returns c as JSON: the names, the order and the values of Marshal's YAML, durations and sizes
-// included as text. It holds the paths of secret files, never what is in them.
-// It is made from the YAML so that there is one list of fields, and one spelling of values, for both.
+// JSON returns c as JSON: the names, the order and the values of Marshal's YAML, durations and
+// sizes included as text. It holds the paths of secret files, never what is in them. It is made
+// from the YAML so that there is one list of fields, and one spelling of values, for both.
 func (c Config) JSON() ([]byte, error) {
 	text, err := c.Marshal()
 	if err != nil {
@@ -184,8 +186,8 @@ func ruleShapeOf(r mitigation.Rule) ruleShape {
 	}
 	s.MaxBlast = r.MaxBlast
 	s.RetrySpread = spreadText(r.RetrySpread)
-	// In a Rule the defaults are zero, so that a decision need not look further than one comparison; in the file
-	// they have names.
+	// In a Rule the defaults are zero, so that a decision need not look further than one
+	// comparison; in the file they have names.
 	s.ShedBy, s.Epoch = "request", scalar.Brief(mitigation.DefaultEpoch)
 	if r.ShedBy != "" {
 		s.ShedBy, s.Epoch = r.ShedBy, scalar.Brief(r.Epoch)

@@ -12,18 +12,18 @@ import (
 )
 
 // maxOneOf is how many values one term of a match may list.
-// More belong into a set, which finds a value by its hash; a list is compared one by one where its tests are not
-// shared.
+// More belong into a set, which finds a value by its hash; a list is compared one by one where its
+// tests are not shared.
 const maxOneOf = 1000
 
 // match reads a condition on requests. Where it is at fault the condition holds for none.
-// So a policy that could not be read never selects requests it was not meant for: the whole configuration is refused
-// anyway, but checks that follow have something to look at.
+// So a policy that could not be read never selects requests it was not meant for: the whole
+// configuration is refused anyway, but checks that follow have something to look at.
 func match(v value) (*condition.Expr, bool) { return v.match(0), true }
 
 // match reads a map of terms that all must hold.
-// The depth is bounded because compiling and printing go down recursively, and a file of 1 MiB could nest half a
-// million of them.
+// The depth is bounded because compiling and printing go down recursively, and a file of 1 MiB
+// could nest half a million of them.
 func (v value) match(depth int) *condition.Expr {
 	if depth > policy.MaxDepth {
 		v.fault("any and not stand at most %d deep in one another", policy.MaxDepth)
@@ -72,8 +72,8 @@ func (v value) labelled(e *condition.Expr) *condition.Expr {
 }
 
 // spelt returns v as one line of YAML with its name, for people.
-// explain and test-request show it beside the verdict: "header.x-plan: [gold, silver]". A family's own name has dots,
-// so the last dot of a path is not where the name begins.
+// explain and test-request show it beside the verdict: "header.x-plan: [gold, silver]". A family's
+// own name has dots, so the last dot of a path is not where the name begins.
 func (v value) spelt() string {
 	name := v.path[strings.LastIndexByte(v.path, '.')+1:]
 	for _, family := range []string{"response.header.", "header.", "query.", "cookie."} {
@@ -119,7 +119,8 @@ func (v value) anyOf(depth int) *condition.Expr {
 	return v.labelled(condition.Any(kids...))
 }
 
-// The expression is one string of YAML; its faults name the column inside it, beside the line of the file.
+// The expression is one string of YAML; its faults name the column inside it, beside the line of
+// the file.
 func (v value) when() *condition.Expr {
 	text, ok := v.text()
 	if !ok {
@@ -160,8 +161,8 @@ func (v value) one(f condition.Field) (condition.Value, bool) {
 		return condition.Value{}, false
 	}
 	one, err := condition.ParseValue(f, text)
-	// With quotes they are the characters: header.x-debug: "true" compares, header.x-debug: true asks whether it was
-	// sent.
+	// With quotes they are the characters: header.x-debug: "true" compares, header.x-debug: true
+	// asks whether it was sent.
 	if v.node.Style&quoted == 0 && (text == "true" || text == "false") {
 		one, err = condition.Present(f, text == "true")
 	}

@@ -53,8 +53,8 @@ type tierNumber struct {
 }
 
 // policy parses one policy. Defaults are key client, cost 1, and those of a rule.
-// A policy with numbers of its own becomes rules called as itself, which are counted, shown and blocked by hand like
-// those of the section rules.
+// A policy with numbers of its own becomes rules called as itself, which are counted, shown and
+// blocked by hand like those of the section rules.
 func (v value) policy() policy.Policy {
 	p := &policyFile{Policy: policy.Policy{At: v.pos(), Key: policy.DefaultKey(), Cost: policy.DefaultCost()}}
 	if !v.fields(v.policyFields(p)) {
@@ -72,8 +72,8 @@ func (v value) policy() policy.Policy {
 }
 
 // policyFields lists the fields of a policy, with those of a rule.
-// Where a policy reads a field of a rule in its own way (limit may be a map of tiers) its own comes first and hides
-// the rule's.
+// Where a policy reads a field of a rule in its own way (limit may be a map of tiers) its own comes
+// first and hides the rule's.
 func (v value) policyFields(p *policyFile) []field {
 	table := []field{
 		leaf("name", set(&p.Name, name(mitigation.MaxRuleName))),
@@ -110,7 +110,8 @@ func (v value) policyFields(p *policyFile) []field {
 }
 
 // numbers reads a number, or one for each tier, from least to mitigation.MaxLimit.
-// Zero is allowed for a single burst, where it is the default and means none; a tier with a burst has one.
+// Zero is allowed for a single burst, where it is the default and means none; a tier with a burst
+// has one.
 func (v value) numbers(one *int64, each *[]tierNumber, least int64) {
 	if v.node.Kind != yaml.MappingNode {
 		set(one, integer(least, mitigation.MaxLimit))(v)
@@ -138,8 +139,8 @@ func (v value) skip(p *policyFile) {
 }
 
 // key reads a part of a key, or a list of them.
-// As in [client, header.x-api-key | cookie.session]: all parts make the key, and of alternatives the first that the
-// request has.
+// As in [client, header.x-api-key | cookie.session]: all parts make the key, and of alternatives
+// the first that the request has.
 func key(v value) (policy.Key, bool) {
 	if v.node.Kind != yaml.SequenceNode {
 		part, ok := keyPart(v)
@@ -203,7 +204,8 @@ func (v value) pending(most *int) {
 	}
 }
 
-// checkPending sets the default of pending: 0 where count_when says by the request, too, what may count.
+// checkPending sets the default of pending: 0 where count_when says by the request, too, what may
+// count.
 func (v value) checkPending(p *policyFile) {
 	at, given := v.d.given[join(v.path, "pending")]
 	switch {
@@ -219,8 +221,8 @@ func (v value) checkPending(p *policyFile) {
 }
 
 // tiers reads by which field and table a tier is found.
-// Such as {of: header.x-api-key, table: "@plans", default: free}. The default is for values that the table does not
-// have, and for requests without the field.
+// Such as {of: header.x-api-key, table: "@plans", default: free}. The default is for values that
+// the table does not have, and for requests without the field.
 func tiers(v value) *policy.Tiers {
 	t := &policy.Tiers{}
 	if !v.fields([]field{
@@ -247,7 +249,8 @@ func requestField(v value) (condition.Field, bool) {
 }
 
 // setName reads @ and the name of a set.
-// Whether there is such a set is checked with all policies, since sets may stand below them in the file.
+// Whether there is such a set is checked with all policies, since sets may stand below them in the
+// file.
 func setName(v value) (string, bool) {
 	s, ok := v.text()
 	if !ok {

@@ -65,8 +65,8 @@ func (v value) own(p *policyFile) {
 	}
 }
 
-// checkPlaces refuses what a policy of kind concurrency cannot do: a request takes its places when it
-// begins, and gives them back at its end.
+// checkPlaces refuses what a policy of kind concurrency cannot do: a request takes its places when
+// it begins, and gives them back at its end.
 func (v value) checkPlaces(p *policyFile) {
 	if p.rule.Kind != mitigation.Concurrency {
 		return
@@ -198,14 +198,14 @@ func (c *Config) AllRules() []mitigation.Rule {
 	return slices.Concat(c.Rules, c.Policies.Rules(), c.RLS.Rules)
 }
 
-// LoadPolicies makes the engine of c's policies, for a gate with c.AllRules(). It reads the files of
-// sets. key is of the digests in keys, and should be the same on all nodes.
+// LoadPolicies makes the engine of c's policies, for a gate with c.AllRules(). It reads the files
+// of sets. key is of the digests in keys, and should be the same on all nodes.
 func LoadPolicies(c *Config, key [32]byte) (*policy.Engine, error) {
 	return ReloadPolicies(c, key, nil)
 }
 
-// ReloadPolicies is LoadPolicies beside the engine before, nil for none: the sets whose files have not
-// changed are shared with it.
+// ReloadPolicies is LoadPolicies beside the engine before, nil for none: the sets whose files have
+// not changed are shared with it.
 func ReloadPolicies(c *Config, key [32]byte, before *policy.Engine) (*policy.Engine, error) {
 	o := policy.Options{Pools: c.poolNames(), Open: openSet, Before: before, Key: key, MaxBytes: c.Memory / 2}
 	for _, r := range c.AllRules() {

@@ -11,8 +11,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// One file holds as many descriptors as there may be, and no more bytes than it may; of many limits that are counted
-// by the day some are named, and the others counted.
+// One file holds as many descriptors as there may be, and no more bytes than it may; of many limits
+// that are counted by the day some are named, and the others counted.
 func TestLargeRLSFiles(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "limits.yaml")

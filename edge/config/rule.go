@@ -21,8 +21,8 @@ var (
 )
 
 // rules parses the list of rules, no two of one name.
-// A name given twice is a fault at the second place, and names the line of the first: the operator copied a rule and
-// forgot to change it.
+// A name given twice is a fault at the second place, and names the line of the first: the operator
+// copied a rule and forgot to change it.
 func rules(v value) ([]mitigation.Rule, bool) {
 	items, ok := v.items(mitigation.MaxRules)
 	lines := map[string]int{}
@@ -43,10 +43,11 @@ func rules(v value) ([]mitigation.Rule, bool) {
 	return list, ok
 }
 
-// rule parses one rule. Defaults are kind window, scope node, action shed, mode enforce, failure mode local,
-// fairness pops; name and limit have none, nor has window, which kind concurrency does not have.
-// The checks come after all fields are read, since the file may have them in any order; those that complete a rule
-// (checkKind, finishLadder, checkBurst, checkShedBy) come in an order in which each finds what it needs settled.
+// rule parses one rule. Defaults are kind window, scope node, action shed, mode enforce, failure
+// mode local, fairness pops; name and limit have none, nor has window, which kind concurrency does
+// not have. The checks come after all fields are read, since the file may have them in any order;
+// those that complete a rule (checkKind, finishLadder, checkBurst, checkShedBy) come in an order in
+// which each finds what it needs settled.
 func rule(v value) mitigation.Rule {
 	var r mitigation.Rule
 	if v.fields(ruleFields(&r)) {
@@ -63,7 +64,8 @@ func rule(v value) mitigation.Rule {
 }
 
 // ruleFields lists every field of a rule, each setting its part of r.
-// A policy has the same fields for its own numbers, so that a field that is added here is one of both.
+// A policy has the same fields for its own numbers, so that a field that is added here is one of
+// both.
 func ruleFields(r *mitigation.Rule) []field {
 	return []field{
 		leaf("name", set(&r.Name, name(mitigation.MaxRuleName))),
@@ -99,8 +101,8 @@ func window(v value) (time.Duration, bool) {
 }
 
 // require records which of the names v lacks, at v itself.
-// There is no node where nothing was written, so the fault stands at the mapping itself, with the path that is
-// missing.
+// There is no node where nothing was written, so the fault stands at the mapping itself, with the
+// path that is missing.
 func (v value) require(names ...string) {
 	for _, name := range names {
 		path := join(v.path, name)
@@ -111,14 +113,15 @@ func (v value) require(names ...string) {
 }
 
 // checkBlock holds action and block_for together.
-// Where one of the two could not be read nothing is said: its own fault comes first, and may be the cause of this
-// one.
+// Where one of the two could not be read nothing is said: its own fault comes first, and may be the
+// cause of this one.
 func (v value) checkBlock(r mitigation.Rule) {
 	path := join(v.path, "block_for")
 	at, given := v.d.given[path]
 	switch {
 	case v.d.bad[path] || v.d.bad[join(v.path, "action")]:
-	// 0s is the default, and what config check --print writes beside action shed: it must be accepted again.
+	// 0s is the default, and what config check --print writes beside action shed: it must be
+	// accepted again.
 	case r.Action != mitigation.Block && r.BlockFor > 0:
 		at.fault("applies to action block only: write action: block, or leave it out")
 	case r.Action != mitigation.Block:
@@ -129,8 +132,8 @@ func (v value) checkBlock(r mitigation.Rule) {
 	}
 }
 
-// checkFairness holds fairness and scope together. pops, the default, has no effect on other scopes, and is
-// what config check --print shows for them.
+// checkFairness holds fairness and scope together. pops, the default, has no effect on other
+// scopes, and is what config check --print shows for them.
 func (v value) checkFairness(r mitigation.Rule) {
 	if at := v.d.given[join(v.path, "fairness")]; r.Fairness != mitigation.FairPoPs && r.Scope != mitigation.Global && !v.d.bad[join(v.path, "scope")] {
 		at.fault("requests applies to scope global only: write scope: global, or leave it out")
@@ -143,7 +146,8 @@ func (v value) checkBurst(r *mitigation.Rule) {
 	_, given := v.d.given[kind]
 	switch {
 	case v.d.bad[kind] || v.d.bad[burst]:
-	// burst alone makes a bucket; kind: bucket beside it says the same; another kind contradicts it.
+	// burst alone makes a bucket; kind: bucket beside it says the same; another kind contradicts
+	// it.
 	case r.Burst > 0 && given && r.Kind != mitigation.Bucket:
 		v.d.given[kind].fault("stands beside burst, which makes a bucket: leave out one of them")
 	case r.Burst > 0:

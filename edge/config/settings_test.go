@@ -42,7 +42,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestSettingsAreAll: a file made of the settings of a rule, its name, limit and window means the same rule.
+// TestSettingsAreAll: a file made of the settings of a rule, its name, limit and window means the
+// same rule.
 func TestSettingsAreAll(t *testing.T) {
 	files, err := filepath.Glob("testdata/good/*.yaml")
 	if err != nil || len(files) == 0 {

@@ -19,8 +19,8 @@ func shedBy(v value) (string, bool) {
 	return part, err == nil
 }
 
-// checkShedBy holds shed_by and epoch together, and with the kind. The default of epoch is taken beside any
-// shed_by, as config check --print shows it.
+// checkShedBy holds shed_by and epoch together, and with the kind. The default of epoch is taken
+// beside any shed_by, as config check --print shows it.
 func (v value) checkShedBy(r *mitigation.Rule) {
 	if r.ShedBy == "" {
 		if r.Epoch != mitigation.DefaultEpoch && !v.d.bad[join(v.path, "shed_by")] {

@@ -43,9 +43,9 @@ var (
 	noTrust   = synonym{Text: "write clients.trusted: the networks of proxies that send the client's address in a header; where the proxy sends the key, set its trusted proxies there"}
 )
 
-// ruleSynonyms are names that other tools use for, or beside, the fields of a rule, in lower case with _ for -.
-// They are those of nginx, Envoy, HAProxy, Traefik, Kong, Cloudflare and of Go's and Node's libraries: what people
-// type who come from there.
+// ruleSynonyms are names that other tools use for, or beside, the fields of a rule, in lower case
+// with _ for -. They are those of nginx, Envoy, HAProxy, Traefik, Kong, Cloudflare and of Go's and
+// Node's libraries: what people type who come from there.
 var ruleSynonyms = map[string]synonym{
 	"max_burst": useBurst, "bucket": useBurst, "capacity": useBurst, "bucket_size": useBurst, "tokens": useBurst,
 	"rate": noRate, "rps": noRate, "qps": noRate, "average": noRate, "requests_per_second": noRate, "requests_per_minute": noRate,
@@ -86,9 +86,9 @@ var fileSynonyms = map[string]synonym{
 	"trusted_proxies": noTrust, "trusted": noTrust, "proxies": noTrust, "real_ip": noTrust,
 }
 
-// valueSynonyms are words that other tools use for the values of a field, by the field's name, and the value here.
-// A word may be a value there that means less or more here; the nearest one is named, and the documentation says the
-// rest.
+// valueSynonyms are words that other tools use for the values of a field, by the field's name, and
+// the value here. A word may be a value there that means less or more here; the nearest one is
+// named, and the documentation says the rest.
 var valueSynonyms = map[string]map[string]string{
 	"mode": {
 		"dry_run": "shadow", "dryrun": "shadow", "log": "shadow", "log_only": "shadow", "monitor": "shadow", "report": "shadow", "test": "shadow", "count": "shadow", "simulate": "shadow",
@@ -111,9 +111,9 @@ var valueSynonyms = map[string]map[string]string{
 // plainName returns name as the tables have it.
 func plainName(name string) string { return strings.ReplaceAll(strings.ToLower(name), "-", "_") }
 
-// synonymOf returns the answer to the unknown field name of the mapping at path. Within ring, gossip and listen there are none.
-// The tables are looked at from the narrower to the wider, as "limit" at the top of the file is a rule without its
-// list.
+// synonymOf returns the answer to the unknown field name of the mapping at path. Within ring,
+// gossip and listen there are none. The tables are looked at from the narrower to the wider, as
+// "limit" at the top of the file is a rule without its list.
 func synonymOf(path, name string) (synonym, bool) {
 	tables := []map[string]synonym{ruleSynonyms}
 	switch {
@@ -130,7 +130,8 @@ func synonymOf(path, name string) (synonym, bool) {
 	return synonym{}, false
 }
 
-// synonymForValue returns `: write …` for a word that other tools use for a value of the field at path, else "".
+// synonymForValue returns `: write …` for a word that other tools use for a value of the field at
+// path, else "".
 func synonymForValue(path, word string) string {
 	field := path[strings.LastIndexByte(path, '.')+1:]
 	if value := valueSynonyms[field][plainName(word)]; value != "" {

@@ -7,8 +7,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/config"
 )
 
-// TestSyntaxErrorLine checks the line of a syntax error, which the library reports wrongly or not at
-// all. In a large file the search for it is cut short, and the line after will do.
+// TestSyntaxErrorLine checks the line of a syntax error, which the library reports wrongly or not
+// at all. In a large file the search for it is cut short, and the line after will do.
 func TestSyntaxErrorLine(t *testing.T) {
 	const large = 5000 // lines, more than are parsed twice
 	for _, c := range []struct {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestTLSClients: TLS without certificates of clients is named, and a listener that would admit no other machine is a
-// fault.
+// TestTLSClients: TLS without certificates of clients is named, and a listener that would admit no
+// other machine is a fault.
 func TestTLSClients(t *testing.T) {
 	t.Parallel()
 	const pair = "cert_file: /c, key_file: /k"

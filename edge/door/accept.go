@@ -8,7 +8,8 @@ import (
 )
 
 // Transient reports whether an accept failed for lack of a resource that becomes free again.
-// ECONNABORTED is a client that left before it was accepted (accept(2)), and EINTR a signal: neither is the listener's.
+// ECONNABORTED is a client that left before it was accepted (accept(2)), and EINTR a signal:
+// neither is the listener's.
 func Transient(err error) bool {
 	for _, e := range []error{
 		syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED, syscall.EINTR,

@@ -2,14 +2,16 @@ package door
 
 import "sync/atomic"
 
-// Doorstep is what stands before the accept loops of one door. A connection that its client has ended before it is
-// accepted is closed there, without a goroutine, a deadline or a turn: see Before.
+// Doorstep is what stands before the accept loops of one door. A connection that its client has
+// ended before it is accepted is closed there, without a goroutine, a deadline or a turn: see
+// Before.
 //
 //	calm:   ln.Accept ─► ended? ─no─► the door
 //	flood:  every sweepEvery, all that wait ─► ended? ─no─► the door
 //
-// While many come, nothing wakes up for each: the runtime does not look at the listener. A connection that lives waits
-// for the next sweep, sweepEvery at most where no more than mostSwept others stand before it.
+// While many come, nothing wakes up for each: the runtime does not look at the listener. A
+// connection that lives waits for the next sweep, sweepEvery at most where no more than mostSwept
+// others stand before it.
 //
 // The zero Doorstep is ready. It is safe for concurrent use.
 type Doorstep struct{ abandoned atomic.Uint64 }

@@ -14,8 +14,8 @@ import (
 const (
 	// sweepEvery is the time between two sweeps that leave none.
 	sweepEvery = 5 * time.Millisecond
-	// mostSwept is how many connections a sweep takes, which is some 2 ms of work, and sweepSoon the time until the
-	// next one then: beyond 40,000 a second they stay in the kernel's queue.
+	// mostSwept is how many connections a sweep takes, which is some 2 ms of work, and sweepSoon
+	// the time until the next one then: beyond 40,000 a second they stay in the kernel's queue.
 	mostSwept = 128
 	sweepSoon = time.Millisecond
 )
@@ -23,9 +23,9 @@ const (
 // none is no descriptor.
 const none = -1
 
-// Before returns a listener that gives the connections of ln that are not ended when they are accepted. It is ln itself
-// unless that is one of TCP: whoever may connect to a unix socket is trusted. It closes ln. Accept is for one goroutine,
-// the other methods are safe beside it.
+// Before returns a listener that gives the connections of ln that are not ended when they are
+// accepted. It is ln itself unless that is one of TCP: whoever may connect to a unix socket is
+// trusted. It closes ln. Accept is for one goroutine, the other methods are safe beside it.
 func (d *Doorstep) Before(ln net.Listener) net.Listener {
 	if tcp, ok := ln.(*net.TCPListener); ok {
 		l := &swept{step: d, at: ln.Addr(), open: tcp, aside: none}
@@ -85,8 +85,8 @@ func (l *swept) turnedAway() {
 	l.flood.note(time.Now())
 }
 
-// turn sets the socket aside in a flood, and puts it back after. It returns the listener to wait at; nil: the socket is
-// aside.
+// turn sets the socket aside in a flood, and puts it back after. It returns the listener to wait
+// at; nil: the socket is aside.
 func (l *swept) turn(flood bool) *net.TCPListener {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -102,8 +102,8 @@ func (l *swept) turn(flood bool) *net.TCPListener {
 	return l.open
 }
 
-// setAside keeps the socket by a descriptor that the runtime does not know: its poller would wake up for each
-// connection. Without a descriptor to spare all stays as it is. The caller holds mu.
+// setAside keeps the socket by a descriptor that the runtime does not know: its poller would wake
+// up for each connection. Without a descriptor to spare all stays as it is. The caller holds mu.
 func (l *swept) setAside() {
 	raw, err := l.open.SyscallConn()
 	if err != nil {
@@ -134,8 +134,8 @@ func (l *swept) putBack() error {
 	return nil
 }
 
-// sweep closes the connections that wait at the socket aside and are ended, up to the first that is not, which it
-// returns, or to mostSwept in all: nil.
+// sweep closes the connections that wait at the socket aside and are ended, up to the first that is
+// not, which it returns, or to mostSwept in all: nil.
 func (l *swept) sweep() (net.Conn, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -168,7 +168,8 @@ func (l *swept) Close() error {
 	return err
 }
 
-// SetDeadline ends an Accept at t, within sweepEvery. From then on the socket stays with the runtime.
+// SetDeadline ends an Accept at t, within sweepEvery. From then on the socket stays with the
+// runtime.
 func (l *swept) SetDeadline(t time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -52,8 +52,8 @@ func (l *swept) isAside() bool {
 	return l.aside != none
 }
 
-// TestDoorstep: a connection that is ended is counted and not given; one that has said something is, ended or not, and
-// one that has said nothing yet.
+// TestDoorstep: a connection that is ended is counted and not given; one that has said something
+// is, ended or not, and one that has said nothing yet.
 func TestDoorstep(t *testing.T) {
 	var d Doorstep
 	l := behind(t, &d)
@@ -94,8 +94,8 @@ func TestDoorstepUnix(t *testing.T) {
 	}
 }
 
-// echo has l give its connections to a goroutine that sends back one byte of each, until l ends. It returns how many had
-// one, and the error of l.
+// echo has l give its connections to a goroutine that sends back one byte of each, until l ends. It
+// returns how many had one, and the error of l.
 func echo(l *swept) (served <-chan int, ended <-chan error) {
 	of, why := make(chan int, 1), make(chan error, 1)
 	go func() {
@@ -118,8 +118,8 @@ func echo(l *swept) (served <-chan int, ended <-chan error) {
 	return of, why
 }
 
-// TestDoorstepFlood: in a flood the socket is set aside, whoever asks is answered meanwhile, and after it the runtime
-// has the socket again.
+// TestDoorstepFlood: in a flood the socket is set aside, whoever asks is answered meanwhile, and
+// after it the runtime has the socket again.
 func TestDoorstepFlood(t *testing.T) {
 	var d Doorstep
 	l := behind(t, &d)
@@ -181,7 +181,8 @@ func TestDoorstepClose(t *testing.T) {
 	}
 }
 
-// TestDoorstepDeadline: a deadline ends an Accept in a flood, and those that wait can be accepted after.
+// TestDoorstepDeadline: a deadline ends an Accept in a flood, and those that wait can be accepted
+// after.
 func TestDoorstepDeadline(t *testing.T) {
 	l, ended := aside(t)
 	if err := l.SetDeadline(time.Unix(1, 0)); err != nil {

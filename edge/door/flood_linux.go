@@ -2,14 +2,15 @@ package door
 
 import "time"
 
-// A flood is floodLeast connections in floodWindow that are found ended: 160 a second. Probes that only connect are a few a second.
+// A flood is floodLeast connections in floodWindow that are found ended: 160 a second. Probes that
+// only connect are a few a second.
 const (
 	floodLeast  = 16
 	floodWindow = 100 * time.Millisecond
 )
 
-// flood tells a flood of connections that end at once from a few. It begins with the floodLeast-th of a window, and is
-// over at the end of the first window with fewer. The zero flood is ready.
+// flood tells a flood of connections that end at once from a few. It begins with the floodLeast-th
+// of a window, and is over at the end of the first window with fewer. The zero flood is ready.
 type flood struct {
 	began time.Time // of the present window
 	seen  int       // in it

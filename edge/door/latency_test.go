@@ -18,7 +18,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/latency"
 )
 
-// TestLatencyOfDoors: either door times one batch in LatencyEvery, and the sum of both holds them all.
+// TestLatencyOfDoors: either door times one batch in LatencyEvery, and the sum of both holds them
+// all.
 func TestLatencyOfDoors(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, 1<<20, gatetest.Shed)

@@ -47,7 +47,8 @@ func newHTTP(t *testing.T) *http.Door {
 	return http.New(g, nil, g.Lane(0))
 }
 
-// TestHTTPUnix checks the socket's mode, that a socket left behind is replaced, and that live sockets and other files are not.
+// TestHTTPUnix checks the socket's mode, that a socket left behind is replaced, and that live
+// sockets and other files are not.
 func TestHTTPUnix(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "http.sock")

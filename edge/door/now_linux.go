@@ -9,17 +9,18 @@ import (
 	"unsafe"
 )
 
-// The calls below do not wait, and so are hidden from Go's scheduler: it would be told of each, and have a
-// thread of its own look every 20 µs whether it waits, which on a busy core takes a tenth of the time.
+// The calls below do not wait, and so are hidden from Go's scheduler: it would be told of each, and
+// have a thread of its own look every 20 µs whether it waits, which on a busy core takes a tenth of
+// the time.
 
-// ReadNow reads the bytes that are there from a socket. syscall.EAGAIN says that there are none; 0 bytes
-// without an error are the end. b is not empty.
+// ReadNow reads the bytes that are there from a socket. syscall.EAGAIN says that there are none; 0
+// bytes without an error are the end. b is not empty.
 func ReadNow(fd int, b []byte) (int, error) {
 	return now(syscall.SYS_RECVFROM, fd, b, syscall.MSG_DONTWAIT)
 }
 
-// WriteNow writes as much of b to a socket as there is room for, and returns how much that was. An error
-// says that it was nothing. b is not empty.
+// WriteNow writes as much of b to a socket as there is room for, and returns how much that was. An
+// error says that it was nothing. b is not empty.
 func WriteNow(fd int, b []byte) (int, error) {
 	return now(syscall.SYS_SENDTO, fd, b, syscall.MSG_DONTWAIT|syscall.MSG_NOSIGNAL)
 }

@@ -4,12 +4,12 @@ package door
 
 import "syscall"
 
-// ReadNow reads the bytes that are there from a socket that does not block. syscall.EAGAIN says that
-// there are none; 0 bytes without an error are the end.
+// ReadNow reads the bytes that are there from a socket that does not block. syscall.EAGAIN says
+// that there are none; 0 bytes without an error are the end.
 func ReadNow(fd int, b []byte) (int, error) { return now(syscall.Read, fd, b) }
 
-// WriteNow writes as much of b to a socket that does not block as there is room for, and returns how much
-// that was. An error says that it was nothing.
+// WriteNow writes as much of b to a socket that does not block as there is room for, and returns
+// how much that was. An error says that it was nothing.
 func WriteNow(fd int, b []byte) (int, error) { return now(syscall.Write, fd, b) }
 
 func now(call func(int, []byte) (int, error), fd int, b []byte) (int, error) {

@@ -9,16 +9,18 @@ import (
 	"time"
 )
 
-// owedFor is how long after an answer the reset of its connection says that nobody has read the answer. Some clients
-// end connections that were idle for longer by a reset.
+// owedFor is how long after an answer the reset of its connection says that nobody has read the
+// answer. Some clients end connections that were idle for longer by a reset.
 const owedFor = 2 * time.Second
 
-// fateEvery is the time between two looks at an answer that the peer's kernel has neither taken nor refused.
+// fateEvery is the time between two looks at an answer that the peer's kernel has neither taken nor
+// refused.
 const fateEvery = 5 * time.Millisecond
 
-// Owed are the numbers of tickets and leases in the answers that a connection was given since its last byte. Nobody
-// reads them if the peer has closed before the write, if the write fails, or if the connection is reset within owedFor:
-// End is called for each then. The zero Owed has none. It is for one goroutine.
+// Owed are the numbers of tickets and leases in the answers that a connection was given since its
+// last byte. Nobody reads them if the peer has closed before the write, if the write fails, or if
+// the connection is reset within owedFor: End is called for each then. The zero Owed has none. It
+// is for one goroutine.
 type Owed struct {
 	End     func(number uint64) // nil: nothing is owed
 	numbers []uint64
@@ -64,8 +66,8 @@ func (o *Owed) Broken(err error) {
 	}
 }
 
-// Linger ends the own direction of c, and waits until the peer has read what is owed or is known not to, owedFor after
-// the answer at most. The caller closes c then.
+// Linger ends the own direction of c, and waits until the peer has read what is owed or is known
+// not to, owedFor after the answer at most. The caller closes c then.
 func (o *Owed) Linger(c net.Conn) {
 	if len(o.numbers) == 0 {
 		return
@@ -95,7 +97,8 @@ func (o *Owed) Linger(c net.Conn) {
 	}
 }
 
-// awaitFate waits until the kernel of the peer, which has closed c, has taken the answers or refused them.
+// awaitFate waits until the kernel of the peer, which has closed c, has taken the answers or
+// refused them.
 func (o *Owed) awaitFate(c net.Conn) {
 	for ; time.Since(o.written) <= owedFor; time.Sleep(fateEvery) {
 		refused, taken := fate(c)

@@ -8,16 +8,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Ended reports whether the other end of the socket has closed it, and sent nothing before. It does not wait, and Go's
-// scheduler does not hear of it: see now_linux.go.
+// Ended reports whether the other end of the socket has closed it, and sent nothing before. It does
+// not wait, and Go's scheduler does not hear of it: see now_linux.go.
 func Ended(fd uintptr) bool {
 	var one [1]byte
 	n, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, fd, uintptr(unsafe.Pointer(&one)), 1, unix.MSG_PEEK|unix.MSG_DONTWAIT, 0, 0) //nolint:gosec // as there
 	return n == 0 && errno == 0 || errno == unix.ECONNRESET
 }
 
-// fate reports whether the kernel of the peer has refused a byte that was written to c, or has taken all. A kernel
-// takes no byte for a socket that was closed, and answers by a reset. After an end of the stream no read tells of it.
+// fate reports whether the kernel of the peer has refused a byte that was written to c, or has
+// taken all. A kernel takes no byte for a socket that was closed, and answers by a reset. After an
+// end of the stream no read tells of it.
 func fate(c net.Conn) (refused, taken bool) {
 	taken = true // where nothing is known
 	control(c, func(fd uintptr) {

@@ -9,9 +9,9 @@ import (
 // stackEvery is the least time between two stacks of one door in the log.
 const stackEvery = time.Minute
 
-// Panics counts the panics that a door answered as faults of the daemon: a question that meets a fault in the code
-// gets an error, and all others their answers. The zero value is ready. Its methods are safe for concurrent use,
-// but Tell comes before the first Note.
+// Panics counts the panics that a door answered as faults of the daemon: a question that meets a
+// fault in the code gets an error, and all others their answers. The zero value is ready. Its
+// methods are safe for concurrent use, but Tell comes before the first Note.
 type Panics struct {
 	total atomic.Uint64
 	told  atomic.Int64 // when a stack was told last, nanoseconds since 1970; 0: never
@@ -31,8 +31,8 @@ func (p *Panics) Recover() {
 	}
 }
 
-// Note counts fault, the result of recover. It is called by the deferred function that recovered, while the stack is
-// still that of the panic.
+// Note counts fault, the result of recover. It is called by the deferred function that recovered,
+// while the stack is still that of the panic.
 func (p *Panics) Note(fault any) {
 	p.total.Add(1)
 	now, last := time.Now().UnixNano(), p.told.Load()

@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Yielder lets all goroutines run that are ready, those that wait for a socket included. It is for a
-// loop that seldom waits: runtime.Gosched makes room only for goroutines that the runtime knows to be
-// ready, and while each processor has one of these it looks at the network every 10 ms. So Yield waits
-// for an event of a descriptor of its own (eventfd(2)), which is there at once: to find it, the runtime
-// has to look at all of them. It takes about 2 µs where nothing else is ready.
+// Yielder lets all goroutines run that are ready, those that wait for a socket included. It is for
+// a loop that seldom waits: runtime.Gosched makes room only for goroutines that the runtime knows
+// to be ready, and while each processor has one of these it looks at the network every 10 ms. So
+// Yield waits for an event of a descriptor of its own (eventfd(2)), which is there at once: to find
+// it, the runtime has to look at all of them. It takes about 2 µs where nothing else is ready.
 //
 // A Yielder is for one goroutine. NewYielder makes it, Close closes its descriptor.
 type Yielder struct {
@@ -41,7 +41,8 @@ func NewYielder() (*Yielder, error) {
 	return y, nil
 }
 
-// ask adds to the eventfd when it is first called, and says then that there is something to wait for.
+// ask adds to the eventfd when it is first called, and says then that there is something to wait
+// for.
 func (y *Yielder) ask(fd uintptr) bool {
 	if y.asked {
 		return true
@@ -61,9 +62,9 @@ func (y *Yielder) Yield() error {
 	return y.err
 }
 
-// GiveWay is Yield, and lets threads of other programs run that are ready on this core. It is for work of
-// some milliseconds beside the requests: until such work waits for something, the kernel has a thread that
-// wakes for a request wait up to a tick of its timer.
+// GiveWay is Yield, and lets threads of other programs run that are ready on this core. It is for
+// work of some milliseconds beside the requests: until such work waits for something, the kernel
+// has a thread that wakes for a request wait up to a tick of its timer.
 func (y *Yielder) GiveWay() error {
 	err := y.Yield()
 	_, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) // it never fails

@@ -9,9 +9,9 @@ import (
 	"github.com/headgate-dev/headgate/edge/door"
 )
 
-// TestYield: on one processor, which the caller never leaves otherwise, a goroutine whose socket has
-// become readable runs before Yield returns, and GiveWay. Now and then another thread is handed the event and has no
-// time to pass it on: then it runs at a later one.
+// TestYield: on one processor, which the caller never leaves otherwise, a goroutine whose socket
+// has become readable runs before Yield returns, and GiveWay. Now and then another thread is handed
+// the event and has no time to pass it on: then it runs at a later one.
 func TestYield(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	in, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -63,7 +63,8 @@ func TestYield(t *testing.T) {
 	<-ended
 }
 
-// TestYieldAllocates: a GiveWay, and so a Yield, allocates nothing, and says when its descriptor is gone.
+// TestYieldAllocates: a GiveWay, and so a Yield, allocates nothing, and says when its descriptor is
+// gone.
 func TestYieldAllocates(t *testing.T) {
 	y, err := door.NewYielder()
 	if err != nil {

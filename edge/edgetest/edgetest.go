@@ -39,10 +39,10 @@ func Await(t testing.TB, event string, most time.Duration, is func() bool) time.
 // tries is how often Within measures at the most.
 const tries = 5
 
-// Within calls measure again until it returns no more than most, and fails the test when it never did. What else a machine
-// does makes a measurement longer and never shorter: one that is within the bound shows what the code can do, and the bound
-// need not leave room for a busy machine. What must hold each time, measure checks itself. event names the promise in the
-// failure.
+// Within calls measure again until it returns no more than most, and fails the test when it never
+// did. What else a machine does makes a measurement longer and never shorter: one that is within
+// the bound shows what the code can do, and the bound need not leave room for a busy machine. What
+// must hold each time, measure checks itself. event names the promise in the failure.
 func Within(t testing.TB, event string, most time.Duration, measure func() time.Duration) {
 	t.Helper()
 	var all []time.Duration

@@ -37,9 +37,9 @@ func threeDigits(d time.Duration) string {
 	return d.String()
 }
 
-// ahead returns by how much the key's bucket lacks more than all its tokens, as the time until it is
-// empty; 0 or less: it is not.
-// A bucket that is full again at T lacks T - now of filling; more than a whole filling is taken in advance.
+// ahead returns by how much the key's bucket lacks more than all its tokens, as the time until it
+// is empty; 0 or less: it is not. A bucket that is full again at T lacks T - now of filling; more
+// than a whole filling is taken in advance.
 func (c *explanation) ahead() time.Duration {
 	if c.Evidence.Full <= c.now {
 		return -c.Rule.Fill()
@@ -55,8 +55,8 @@ func (c *explanation) inAdvance() int64 {
 	return 0
 }
 
-// wait returns how long a request of cost 1 has to wait for its token. false: nothing makes it wait,
-// or it would be denied whether it waits or not.
+// wait returns how long a request of cost 1 has to wait for its token. false: nothing makes it
+// wait, or it would be denied whether it waits or not.
 func (c *explanation) wait() (time.Duration, bool) {
 	wait := c.ahead() + c.token()
 	return wait, c.Rule.Delay > 0 && wait > 0 && wait <= c.Rule.Delay && (c.why() == mitigation.ByLimit || c.Count.Wait > 0) && !c.denied()

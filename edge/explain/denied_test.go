@@ -12,8 +12,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// TestALadderOfNetworksIsExplained: a client that its own limit lets pass is told of the networks that it is in,
-// and that one of them denies it.
+// TestALadderOfNetworksIsExplained: a client that its own limit lets pass is told of the networks
+// that it is in, and that one of them denies it.
 func TestALadderOfNetworksIsExplained(t *testing.T) {
 	t.Parallel()
 	own := mitigation.Rule{Name: "site", Limit: 2, Window: 10 * time.Second}
@@ -59,7 +59,8 @@ func TestALadderOfNetworksIsExplained(t *testing.T) {
 	}
 }
 
-// TestTheFateOfAnEpoch: for whom it is asked is denied exactly where the gate denies them, until the epoch ends.
+// TestTheFateOfAnEpoch: for whom it is asked is denied exactly where the gate denies them, until
+// the epoch ends.
 func TestTheFateOfAnEpoch(t *testing.T) {
 	t.Parallel()
 	rule := mitigation.Rule{Name: "shed", Limit: 50, Window: time.Second, ShedBy: "client", Epoch: 10 * time.Second}

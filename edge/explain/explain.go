@@ -26,15 +26,15 @@ type Sources struct {
 type About struct {
 	Rule string
 	Key  []byte
-	// By is the value of the part by which the rule draws its drop ratio, as a policy makes it: the key is
-	// judged for the requests that have it. nil: for a request without the part.
+	// By is the value of the part by which the rule draws its drop ratio, as a policy makes it: the
+	// key is judged for the requests that have it. nil: for a request without the part.
 	By []byte
 }
 
-// Key returns everything that decides a request of what about names at now; false when no such rule is
-// in force. u is 64 random bits, by which a key that is shed in part is let pass or refused, as in
-// gate.Decide. Nothing is counted. It may be called concurrently.
-// All of it is of one moment: the gate is looked at once, and the sentences are made from that alone.
+// Key returns everything that decides a request of what about names at now; false when no such rule
+// is in force. u is 64 random bits, by which a key that is shed in part is let pass or refused, as
+// in gate.Decide. Nothing is counted. It may be called concurrently. All of it is of one moment:
+// the gate is looked at once, and the sentences are made from that alone.
 func Key(from Sources, now window.Instant, u uint64, about About) (api.ExplainView, bool) {
 	g, key := from.Gate, about.Key
 	var parts *gate.Parts

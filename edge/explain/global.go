@@ -12,7 +12,8 @@ import (
 
 // viewGlobal returns the state of key over all PoPs; nil when its rule is not global, or there is
 // no gossip.
-// standing is asked by key and not kept: it takes the lock of the coordinator, for a person's question only.
+// standing is asked by key and not kept: it takes the lock of the coordinator, for a person's
+// question only.
 func viewGlobal(g *gate.Gate, standing Standing, now window.Instant, is *gate.Inspection, key []byte) *api.KeyGlobalView {
 	if !is.Global || standing == nil {
 		return nil
@@ -30,7 +31,8 @@ func viewGlobal(g *gate.Gate, standing Standing, now window.Instant, is *gate.In
 	v.AgeSeconds, v.OfferedRate, v.LimitRate, v.Shed = &age, s.View.Sum, s.View.Limit, s.View.Shed
 	v.ShareRate = s.View.Share
 	if s.Ratio > 0 {
-		// The ratio as this node applies it, by its own count, and not as it was sent: this one decides.
+		// The ratio as this node applies it, by its own count, and not as it was sent: this one
+		// decides.
 		v.Ratio = g.RatioByCount(&is.Rule, s.Ratio, is.Evidence.Offered, s.RateOnly).Float()
 	}
 	if s.View.Others.Period != 0 {

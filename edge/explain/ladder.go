@@ -15,9 +15,9 @@ import (
 // signin/24,56 is {24, 56}: the bits for IPv4 and for IPv6.
 type level struct{ v4, v6 int }
 
-// levelOf splits the name of a rule of a ladder, such as signin/24,56, into that of the rule that it widens
-// and its level; a name of another form is its own base.
-// Rules of a ladder are known by their names alone, which the configuration makes.
+// levelOf splits the name of a rule of a ladder, such as signin/24,56, into that of the rule that
+// it widens and its level; a name of another form is its own base. Rules of a ladder are known by
+// their names alone, which the configuration makes.
 func levelOf(name string) (base string, l level) {
 	base, bits, found := strings.Cut(name, "/")
 	if n, err := fmt.Sscanf(bits, "%d,%d", &l.v4, &l.v6); !found || err != nil || n != 2 {
@@ -49,8 +49,9 @@ func addressOf(key []byte) (netip.Prefix, bool) {
 	return p, err == nil
 }
 
-// levels returns the state of the networks that key is in, where the rule called name is of a ladder: those
-// wider than key, in the order of the configuration. They are asked in the same step, and each can deny.
+// levels returns the state of the networks that key is in, where the rule called name is of a
+// ladder: those wider than key, in the order of the configuration. They are asked in the same step,
+// and each can deny.
 func levels(g *gate.Gate, now window.Instant, u uint64, name string, key []byte) (all []api.LevelView) {
 	client, ok := addressOf(key)
 	if !ok {
@@ -89,8 +90,8 @@ func viewLevel(is *gate.Inspection, network string) api.LevelView {
 	return v
 }
 
-// ladderSays names the networks whose limits deny a request of the key, whatever its own count; empty if
-// none does.
+// ladderSays names the networks whose limits deny a request of the key, whatever its own count;
+// empty if none does.
 func ladderSays(all []api.LevelView) string {
 	var deny []string
 	for _, v := range all {

@@ -172,7 +172,8 @@ func (c *explanation) inTime() string {
 func (c *explanation) flagLeft() string { return Span(c.Flag.Until.Sub(c.now)) }
 
 // command returns the command line of verb on the key, in backquotes. It is safe to paste into a
-// shell, whatever bytes a stranger chose as the key. The flag of a network is lifted from the network.
+// shell, whatever bytes a stranger chose as the key. The flag of a network is lifted from the
+// network.
 func (c *explanation) command(verb string) string {
 	dashes, key := "", c.key
 	if verb == "unblock" && c.holder() {

@@ -15,7 +15,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation/control"
 )
 
-// The histories of a key: a flag was set by hand, the key met its limit, used some of it, or was given a ratio.
+// The histories of a key: a flag was set by hand, the key met its limit, used some of it, or was
+// given a ratio.
 
 func byHand(rule string, action mitigation.Action) func(*gate.Gate) {
 	return func(g *gate.Gate) { override(g, rule, "k", action, 10*time.Minute) }
@@ -40,8 +41,8 @@ func used(rule string, cost uint32) func(*gate.Gate) {
 	return func(g *gate.Gate) { gatetest.Decide(g, g.Now(), gate.Check, rule, "k", cost) }
 }
 
-// drawn refuses every request of key k by a ratio, for a minute. The flag comes from all PoPs, and remains
-// when the rule is the node's alone again.
+// drawn refuses every request of key k by a ratio, for a minute. The flag comes from all PoPs, and
+// remains when the rule is the node's alone again.
 func drawn(rule string) func(*gate.Gate) { return shedBy(rule, mitigation.MaxRatio) }
 
 // shedBy refuses a share of the requests of key k, as drawn does.

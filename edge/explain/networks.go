@@ -48,14 +48,14 @@ func (c *explanation) epochLeft() time.Duration {
 	return epoch - time.Duration(c.now)%epoch
 }
 
-// fate reports whether the ratio in force denies the requests with the part that was asked for until the
-// epoch ends. known is false where none was asked for, or there is no ratio.
+// fate reports whether the ratio in force denies the requests with the part that was asked for
+// until the epoch ends. known is false where none was asked for, or there is no ratio.
 func (c *explanation) fate() (denied, known bool) {
 	return c.why() == mitigation.ByShed, len(c.by) > 0 && c.Rule.ShedBy != "" && c.drawn()
 }
 
-// fateSays says whether the requests with the part that was asked for are denied in this epoch; empty where
-// that is not known.
+// fateSays says whether the requests with the part that was asked for are denied in this epoch;
+// empty where that is not known.
 func (c *explanation) fateSays() string {
 	does := "pass"
 	switch denied, known := c.fate(); {
@@ -69,7 +69,8 @@ func (c *explanation) fateSays() string {
 	return fmt.Sprintf("Those of %s %s for another %s, then it is drawn again.", c.byText(), does, Span(c.epochLeft()))
 }
 
-// viewShedBy returns by what the rule's drop ratio is drawn; nil where it is drawn for each request.
+// viewShedBy returns by what the rule's drop ratio is drawn; nil where it is drawn for each
+// request.
 func (c *explanation) viewShedBy(at func(window.Instant) time.Time) *api.ShedByView {
 	if c.Rule.ShedBy == "" {
 		return nil
@@ -89,7 +90,8 @@ func (c *explanation) viewBlast() *api.KeyBlastView {
 	return &api.KeyBlastView{Clients: c.Blast, Most: c.Rule.MaxBlast, Sheds: c.Blast > c.Rule.MaxBlast}
 }
 
-// blastSays says how many clients a block of the key denies, or would; empty where none was counted.
+// blastSays says how many clients a block of the key denies, or would; empty where none was
+// counted.
 func (c *explanation) blastSays() string {
 	if c.Blast == 0 {
 		return ""

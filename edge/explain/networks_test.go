@@ -12,8 +12,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// TestExplainNetworks: the key of a network says how many narrower keys asked, and that its limit denies
-// nothing before.
+// TestExplainNetworks: the key of a network says how many narrower keys asked, and that its limit
+// denies nothing before.
 func TestExplainNetworks(t *testing.T) {
 	t.Parallel()
 	rule := gatetest.Shed

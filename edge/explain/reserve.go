@@ -7,15 +7,15 @@ import (
 	"github.com/headgate-dev/headgate/edge/api"
 )
 
-// reserved reports whether a request without a tier is denied only because of the parts of the limit
-// that are kept for some tiers.
+// reserved reports whether a request without a tier is denied only because of the parts of the
+// limit that are kept for some tiers.
 func (c *explanation) reserved() bool {
 	kept := c.Rule.Reserved(nil)
 	return kept > 0 && !c.denied() && c.Count.Used < c.Rule.Quota() && c.Count.Used+1 > c.Rule.Quota()-kept
 }
 
-// viewReserve returns the room of each tier with a part of the limit, in order, and last that of the
-// others; nil where nothing is kept.
+// viewReserve returns the room of each tier with a part of the limit, in order, and last that of
+// the others; nil where nothing is kept.
 func (c *explanation) viewReserve() (all []api.KeyReserveView) {
 	if len(c.Rule.Reserve) == 0 {
 		return nil

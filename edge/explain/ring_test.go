@@ -19,8 +19,9 @@ func sourcesOf(n *poptest.Node) explain.Sources {
 	return explain.Sources{Gate: n.Gate, Ring: n.Flusher.Stats}
 }
 
-// TestExplainRing follows the text about one key's counters: nothing before it is asked for, no server before the first
-// flush, then the PoP's count, its age, and the cost that no flush has sent yet.
+// TestExplainRing follows the text about one key's counters: nothing before it is asked for, no
+// server before the first flush, then the PoP's count, its age, and the cost that no flush has sent
+// yet.
 func TestExplainRing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -75,8 +76,8 @@ func TestExplainRate(t *testing.T) {
 	})
 }
 
-// TestExplainLost checks the text about a key whose view is lost: the effect of its rule's failure mode, and the event that would let the
-// key through.
+// TestExplainLost checks the text about a key whose view is lost: the effect of its rule's failure
+// mode, and the event that would let the key through.
 func TestExplainLost(t *testing.T) {
 	t.Parallel()
 	const denied = "the view of the PoP is lost and failure_mode is deny; requests pass again once the ring answers"

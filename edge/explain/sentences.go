@@ -10,9 +10,10 @@ import (
 )
 
 // sentences returns three sentences or more, or one when the rule is off: the verdict on the next
-// request, its ground (a count, or an operator), the room of each tier, the networks and the clients of the key, a view
-// that is lost, and the way to change the verdict. v is the view that the sentences go into, with its flag and counts filled in.
-// Verdict, ground, way out: in this order, since most readers stop after the first, and the last is advice.
+// request, its ground (a count, or an operator), the room of each tier, the networks and the
+// clients of the key, a view that is lost, and the way to change the verdict. v is the view that
+// the sentences go into, with its flag and counts filled in. Verdict, ground, way out: in this
+// order, since most readers stop after the first, and the last is advice.
 func (c *explanation) sentences(v *api.ExplainView) []string {
 	if c.Rule.Mode == mitigation.Off {
 		return []string{"The rule is off: it neither counts nor denies, so every request is allowed."}

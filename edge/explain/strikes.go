@@ -14,8 +14,8 @@ func (c *explanation) climbs() bool {
 	return c.Rule.Action == mitigation.Block && len(c.Rule.Ladder.Steps) > 0
 }
 
-// strikesSay says which block of its key this is, by a ladder, and how long the next one lasts; empty
-// without one.
+// strikesSay says which block of its key this is, by a ladder, and how long the next one lasts;
+// empty without one.
 func (c *explanation) strikesSay() string {
 	if c.Strikes < 1 || !c.climbs() {
 		return ""
@@ -42,7 +42,8 @@ func times(n int) string {
 	return decimalOf(int64(n)) + " times"
 }
 
-// viewStrikes returns the key's place on its rule's ladder; nil for a rule whose blocks are all as long.
+// viewStrikes returns the key's place on its rule's ladder; nil for a rule whose blocks are all as
+// long.
 func (c *explanation) viewStrikes(g *gate.Gate) *api.KeyStrikesView {
 	if !c.climbs() {
 		return nil

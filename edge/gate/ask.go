@@ -29,7 +29,8 @@ type Ask struct {
 	For  uint32 // seconds that the lease of an Acquire lasts, at most those of its rule; 0: those
 	Tier []byte // of the request, for rules that keep a part of their limit for some; nil: none
 	Wait bool   // the request can wait: under a rule with a delay it may be allowed for later
-	// Whole says that a policy asks for a whole request: its Retry is spread unless the rule says NoSpread.
+	// Whole says that a policy asks for a whole request: its Retry is spread unless the rule says
+	// NoSpread.
 	Whole bool
 	// Parts are of the request; nil: none is known.
 	Parts *Parts
@@ -38,11 +39,11 @@ type Ask struct {
 // Parts are parts of a request beside its key, for the rules that look at them. They belong to the
 // caller, like the key.
 type Parts struct {
-	// Narrower is the key of the narrower network that the client is in, for a rule with Siblings: it
-	// asks under the key. nil: the request is not of one client.
+	// Narrower is the key of the narrower network that the client is in, for a rule with Siblings:
+	// it asks under the key. nil: the request is not of one client.
 	Narrower []byte
-	// ShedBy is the part by which a rule with ShedBy draws its drop ratio. nil: it is absent, or not known;
-	// the ratio is drawn for the request.
+	// ShedBy is the part by which a rule with ShedBy draws its drop ratio. nil: it is absent, or
+	// not known; the ratio is drawn for the request.
 	ShedBy []byte
 	// Client is the client that sends the request, for rules with MaxBlast. nil: it is not known.
 	Client []byte

@@ -6,8 +6,8 @@ import (
 )
 
 // Batch is a run of decisions that one goroutine makes on a lane at one reading of the clock. Its
-// requests reach the figures of their rules when it ends, by one atomic operation an outcome instead
-// of one a request. It is not safe for concurrent use.
+// requests reach the figures of their rules when it ends, by one atomic operation an outcome
+// instead of one a request. It is not safe for concurrent use.
 type Batch struct {
 	lane    *Lane
 	now     window.Instant

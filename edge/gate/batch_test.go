@@ -9,8 +9,9 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// TestBatchDrawsChanceOnlyWhereItMatters asks under a limit whose costs the sketch rounds by chance.
-// A key without a slot needs a draw, as long as none is left for it; a key with a slot never does.
+// TestBatchDrawsChanceOnlyWhereItMatters asks under a limit whose costs the sketch rounds by
+// chance. A key without a slot needs a draw, as long as none is left for it; a key with a slot
+// never does.
 func TestBatchDrawsChanceOnlyWhereItMatters(t *testing.T) {
 	g := gatetest.New(t, 1<<20, mitigation.Rule{Name: "r", Limit: 1_000_000, Window: time.Minute})
 	draws := 0

@@ -8,9 +8,9 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// TestBlockBegunByAnotherReaderIsAnswered checks that a reader that lost the race to begin a block answers with the time
-// that the other reader's block still lasts. It begins both blocks itself, because only a race would reach this through
-// Decide.
+// TestBlockBegunByAnotherReaderIsAnswered checks that a reader that lost the race to begin a block
+// answers with the time that the other reader's block still lasts. It begins both blocks itself,
+// because only a race would reach this through Decide.
 func TestBlockBegunByAnotherReaderIsAnswered(t *testing.T) {
 	block := mitigation.Rule{Name: "block", Limit: 3, Window: 10 * time.Second, Action: mitigation.Block, BlockFor: time.Minute}
 	g := New(Options{Node: "test", Memory: 1 << 20, Rules: []mitigation.Rule{block}, Flush: 100 * time.Millisecond, Start: time.Now()})

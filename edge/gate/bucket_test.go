@@ -15,7 +15,8 @@ var (
 	slow   = mitigation.Rule{Name: "slow", Limit: 6, Window: time.Minute, Kind: mitigation.Bucket, Burst: 2}
 )
 
-// TestBucketDecisions is a key's life under a bucket: remaining, reset and retry by section of time.
+// TestBucketDecisions is a key's life under a bucket: remaining, reset and retry by section of
+// time.
 func TestBucketDecisions(t *testing.T) {
 	g := gatetest.New(t, 1<<20, tokens)
 	began := g.Now()
@@ -63,8 +64,8 @@ func TestBucketReports(t *testing.T) {
 	}
 }
 
-// TestBucketsTogether: a request under two buckets and a window takes from all or from none, and the
-// answer is that of the longest retry.
+// TestBucketsTogether: a request under two buckets and a window takes from all or from none, and
+// the answer is that of the longest retry.
 func TestBucketsTogether(t *testing.T) {
 	g := gatetest.New(t, 1<<20, tokens, slow, group)
 	now := g.Now()
@@ -111,8 +112,8 @@ func TestBucketBlocks(t *testing.T) {
 	}
 }
 
-// TestBucketOverARestart: what was taken is still taken, and after a crash a denied key has nothing more
-// than it had, for as long as nothing was written.
+// TestBucketOverARestart: what was taken is still taken, and after a crash a denied key has nothing
+// more than it had, for as long as nothing was written.
 func TestBucketOverARestart(t *testing.T) {
 	for _, stopped := range []bool{true, false} {
 		g := gatetest.New(t, 1<<20, slow)

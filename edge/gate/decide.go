@@ -199,8 +199,9 @@ func (l *Lane) peek(r *rule, now window.Instant, chance func() uint64, a *Ask, r
 	}
 }
 
-// count counts cost as offered and admitted, without a decision. A count that brings the key to its limit begins the
-// block of a rule that blocks: the next request could not pass anyway. charge is count without that.
+// count counts cost as offered and admitted, without a decision. A count that brings the key to its
+// limit begins the block of a rule that blocks: the next request could not pass anyway. charge is
+// count without that.
 func (l *Lane) count(r *rule, now window.Instant, chance func() uint64, a *Ask) {
 	hit := l.charge(r, now, chance, a)
 	if r.Action != mitigation.Block || r.meter.Peek(now, hit, 1).Fits {

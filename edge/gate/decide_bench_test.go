@@ -29,8 +29,8 @@ func zipfKeys(n int, s float64) [][]byte {
 	return keys
 }
 
-// BenchmarkDecide is one decision. The order in which the linker lays out the same functions moves the
-// Zipf rows by 5 % either way: compare two versions over several orders.
+// BenchmarkDecide is one decision. The order in which the linker lays out the same functions moves
+// the Zipf rows by 5 % either way: compare two versions over several orders.
 //
 //	go test -run '^$' -bench 'Decide/zipf1.01$' -benchtime 4000000x -cpu 1 -ldflags=-randlayout=1 ./edge/gate
 func BenchmarkDecide(b *testing.B) {

@@ -39,9 +39,9 @@ func useUp(t *testing.T, g *gate.Gate, now window.Instant, key string) {
 	}
 }
 
-// TestBlockNotBegunIsNotAnswered checks the answer to a refusal whose block did not get into the flag
-// table: it gives the time until the window has room, because no block will be enforced. The next
-// refusal begins the block.
+// TestBlockNotBegunIsNotAnswered checks the answer to a refusal whose block did not get into the
+// flag table: it gives the time until the window has room, because no block will be enforced. The
+// next refusal begins the block.
 func TestBlockNotBegunIsNotAnswered(t *testing.T) {
 	g := gatetest.New(t, 1<<20, gatetest.Block)
 	now := g.Now()
@@ -81,8 +81,8 @@ func TestBlockWithoutRoomIsNotAnswered(t *testing.T) {
 	}
 }
 
-// TestRetryOutlastsAShortBlock: where the block ends before the window has room, the answer says when the window has room, whoever
-// refuses: a client that waits as long as it was told is let in.
+// TestRetryOutlastsAShortBlock: where the block ends before the window has room, the answer says
+// when the window has room, whoever refuses: a client that waits as long as it was told is let in.
 func TestRetryOutlastsAShortBlock(t *testing.T) {
 	short := gatetest.Block
 	short.BlockFor = 2 * time.Second
@@ -106,7 +106,8 @@ func TestRetryOutlastsAShortBlock(t *testing.T) {
 	}
 }
 
-// TestShadowSaysWhenABlockEnds: with nothing remaining a key has something to wait for, also where only shadow lets it pass.
+// TestShadowSaysWhenABlockEnds: with nothing remaining a key has something to wait for, also where
+// only shadow lets it pass.
 func TestShadowSaysWhenABlockEnds(t *testing.T) {
 	g := gatetest.New(t, 1<<20, gatetest.Shadow)
 	now := g.Now()

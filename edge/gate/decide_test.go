@@ -14,8 +14,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// ask has g decide at now by a random draw, and returns the decision as tests compare it: durations rounded up to whole
-// seconds, without the rule. It panics when no such rule is in force.
+// ask has g decide at now by a random draw, and returns the decision as tests compare it: durations
+// rounded up to whole seconds, without the rule. It panics when no such rule is in force.
 func ask(g *gate.Gate, now window.Instant, op gate.Op, rule, key string, cost uint32) gate.Decision { //nolint:revive // a question in one line
 	d, err := g.Lane(0).Decide(now, rand.Uint64(), gatetest.Ask(op, rule, key, cost))
 	if err != nil {
@@ -183,8 +183,8 @@ func TestOffAllowsAndBack(t *testing.T) {
 	}
 }
 
-// TestClockSteps steps the wall clock by up to an hour in either direction while windows run. Counting
-// follows the monotonic clock, which the bubble drives.
+// TestClockSteps steps the wall clock by up to an hour in either direction while windows run.
+// Counting follows the monotonic clock, which the bubble drives.
 func TestClockSteps(t *testing.T) {
 	for _, step := range []time.Duration{-time.Hour, -time.Second, time.Second, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {

@@ -29,7 +29,8 @@ func patient(t testing.TB, g *gate.Gate, now window.Instant, rule string, cost u
 	return d
 }
 
-// TestDelay: who can wait gets the next place, up to the delay; who cannot is denied, and takes none.
+// TestDelay: who can wait gets the next place, up to the delay; who cannot is denied, and takes
+// none.
 func TestDelay(t *testing.T) {
 	g := gatetest.New(t, 1<<20, queue)
 	now := g.Now()
@@ -53,8 +54,8 @@ func TestDelay(t *testing.T) {
 	}
 }
 
-// TestDelayAgainstTheArithmetic: 20,000 requests of any cost are delayed as bucket.Reserve says, which
-// is held against x/time/rate.
+// TestDelayAgainstTheArithmetic: 20,000 requests of any cost are delayed as bucket.Reserve says,
+// which is held against x/time/rate.
 func TestDelayAgainstTheArithmetic(t *testing.T) {
 	rule := mitigation.Rule{Name: "r", Limit: 7, Window: time.Second, Kind: mitigation.Bucket, Burst: 5, Delay: 3 * time.Second}
 	g := gatetest.New(t, 1<<20, rule)
@@ -78,8 +79,8 @@ func TestDelayAgainstTheArithmetic(t *testing.T) {
 	}
 }
 
-// TestDelaysTogether: a request waits for the slowest of its buckets, and takes a place in none if one
-// denies it.
+// TestDelaysTogether: a request waits for the slowest of its buckets, and takes a place in none if
+// one denies it.
 func TestDelaysTogether(t *testing.T) {
 	wide := mitigation.Rule{Name: "wide", Limit: 1, Window: time.Second, Kind: mitigation.Bucket, Burst: 2, Delay: 3 * time.Second}
 	g := gatetest.New(t, 1<<20, queue, wide)
@@ -115,8 +116,8 @@ func TestDelayInShadow(t *testing.T) {
 	}
 }
 
-// TestDeniedRequestsCount: with counts: offered, who goes on asking past the limit is not let in again;
-// who pauses is, after one window, however much was denied.
+// TestDeniedRequestsCount: with counts: offered, who goes on asking past the limit is not let in
+// again; who pauses is, after one window, however much was denied.
 func TestDeniedRequestsCount(t *testing.T) {
 	admitted := mitigation.Rule{Name: "admitted", Limit: 3, Window: 10 * time.Second}
 	offered := admitted

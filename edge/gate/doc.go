@@ -12,16 +12,16 @@
 //	verdict  by the flag, else by the exact count; cost that fits is admitted in the same step.
 //	         The rule's mode then has a refusal enforced or merely recorded (shadow)
 //
-// Nodes of one point of presence (PoP) share counts. The flusher drives that exchange, from a single
-// goroutine, and no decision waits for it:
+// Nodes of one point of presence (PoP) share counts. The flusher drives that exchange, from a
+// single goroutine, and no decision waits for it:
 //
 //	Collect ─► []window.Due ─► (ring) ─► totals ─► Plausible ─► Merge ─► slot
 //	                             │                                └────► flag with a drop ratio
 //	                             └─ no answer ─► Unsent
 //
 // Rules of scope global take one more step. Report hands samples of their keys to the coordinator,
-// and Apply puts its advice into the slot and the flag table. Overrides travel on their own: Publish
-// sends one, and MergeOverride takes it in at every other node.
+// and Apply puts its advice into the slot and the flag table. Overrides travel on their own:
+// Publish sends one, and MergeOverride takes it in at every other node.
 //
 // # Limits of the design
 //
@@ -31,9 +31,9 @@
 // unknown rules each have a fixed bound; a full table drops the least valuable entry and counts the
 // loss. A restart forgets everything that no Snapshot carries over.
 //
-// The package opens no socket and no file, logs nothing and starts no goroutine. Time and chance are
-// arguments of each decision; only Now, Run, RunAlone and the methods that change rules or exchange
-// overrides read the clock.
+// The package opens no socket and no file, logs nothing and starts no goroutine. Time and chance
+// are arguments of each decision; only Now, Run, RunAlone and the methods that change rules or
+// exchange overrides read the clock.
 //
 // Methods of Gate, Lane and RingHealth may be called concurrently unless their comments say
 // otherwise. The exceptions are the exchange (Collect to Report), FlagChanges and Restore.

@@ -8,9 +8,9 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// This file is the exchange of counts with the other nodes of the PoP. The flusher drives it; Collect
-// to Report belong to its one goroutine. Each window.Due that Collect returns goes to exactly one of
-// Merge, MergeAlone and Unsent.
+// This file is the exchange of counts with the other nodes of the PoP. The flusher drives it;
+// Collect to Report belong to its one goroutine. Each window.Due that Collect returns goes to
+// exactly one of Merge, MergeAlone and Unsent.
 //
 //	Collect ─► []window.Due ─► (ring) ─► totals ─► Plausible ─► Merge ─► slot; pace ─► flag with a ratio
 //	                             │                                └─► sample of a global rule ─► Report
@@ -42,12 +42,12 @@ func (g *Gate) CollectHurried(
 	return g.counter.CollectUrgent(f, dues, keys)
 }
 
-// UsedUp returns the keys that other nodes of the PoP know to be at their limits, for the flusher to
-// fill, or nil without a ring.
+// UsedUp returns the keys that other nodes of the PoP know to be at their limits, for the flusher
+// to fill, or nil without a ring.
 func (g *Gate) UsedUp() *usedup.Table { return g.usedUp }
 
-// CollectFilled calls f for each key of a rule with notices that has come to its limit since the last
-// call.
+// CollectFilled calls f for each key of a rule with notices that has come to its limit since the
+// last call.
 func (g *Gate) CollectFilled(now window.Instant, f func(r *mitigation.Rule, k window.Filled)) {
 	rules := g.rules.Load().byName
 	g.counter.CollectFilled(now, func(k window.Filled) {

@@ -41,8 +41,8 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// TestFiguresBaseline checks which changes of a rule have its figures begin anew: those of the limit and the window, and
-// leaving shadow. The totals only grow.
+// TestFiguresBaseline checks which changes of a rule have its figures begin anew: those of the
+// limit and the window, and leaving shadow. The totals only grow.
 func TestFiguresBaseline(t *testing.T) {
 	raised, renewed := gatetest.Shed, gatetest.Shed
 	raised.Limit, renewed.Window = 4, 20*time.Second
@@ -74,7 +74,8 @@ func TestFiguresBaseline(t *testing.T) {
 	}
 }
 
-// TestObservation has one key ask for ten times its limit and reads the cost that a limit would have refused.
+// TestObservation has one key ask for ten times its limit and reads the cost that a limit would
+// have refused.
 func TestObservation(t *testing.T) {
 	g := gatetest.New(t, 1<<20, gatetest.Shed)
 	start := g.Now()

@@ -10,8 +10,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// TestAFloodHidesNobody: when keys above half of their limit have filled the slots, a new key passes
-// at most three times its limit.
+// TestAFloodHidesNobody: when keys above half of their limit have filled the slots, a new key
+// passes at most three times its limit.
 func TestAFloodHidesNobody(t *testing.T) {
 	const flood, limit = 35_000, 5
 	for _, rule := range []mitigation.Rule{

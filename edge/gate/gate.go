@@ -21,7 +21,8 @@ import (
 // machine.
 const Lanes = 16
 
-// observerShare divides the configured memory: that part of it, in addition to it, is used for samples.
+// observerShare divides the configured memory: that part of it, in addition to it, is used for
+// samples.
 const observerShare = 16
 
 // Gate is the deciding part of one node; New makes one. Its methods may be called concurrently,

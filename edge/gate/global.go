@@ -144,8 +144,9 @@ func (g *Gate) Report(now window.Instant) {
 
 // Apply puts the coordinator's advice on one key into effect. Cost offered and admitted by other
 // PoPs counts as if it had been so here; a drop ratio or a block goes into the flag table, the
-// block for at most the longest of the rule. In count mode a key whose counts are within its limit is
-// not shed. Advice on a rule that is not global, or with the index of another key, has no effect.
+// block for at most the longest of the rule. In count mode a key whose counts are within its limit
+// is not shed. Advice on a rule that is not global, or with the index of another key, has no
+// effect.
 func (g *Gate) Apply(now window.Instant, a control.Advice) {
 	r := g.rules.Load().byName[a.Rule]
 	if r == nil || !r.global || r.meter.Index(a.Key) != a.Index {

@@ -91,7 +91,8 @@ func TestRemoteCountsRefuse(t *testing.T) {
 	}
 }
 
-// A ratio acts only where the counts are over the limit too: a key within it is not shed, whatever the advice.
+// A ratio acts only where the counts are over the limit too: a key within it is not shed, whatever
+// the advice.
 func TestAdviceNeedsCounts(t *testing.T) {
 	w := newGlobalNode(t, 0, globalRule(100, time.Minute))
 	w.check("k")
@@ -207,7 +208,8 @@ func TestOtherPoPsLost(t *testing.T) {
 	}
 }
 
-// exchange is a flush with a ring of one server, which counts nothing but this node's cost, or does not answer.
+// exchange is a flush with a ring of one server, which counts nothing but this node's cost, or does
+// not answer.
 func (w *globalNode) exchange(lost bool) {
 	w.now, w.reported = w.now.Add(flushEvery), nil
 	f := window.Flush{
@@ -228,7 +230,8 @@ func (w *globalNode) exchange(lost bool) {
 	w.Report(w.now)
 }
 
-// A node whose ring is lost reports its keys by itself, and other PoPs' counts go on reaching its decisions.
+// A node whose ring is lost reports its keys by itself, and other PoPs' counts go on reaching its
+// decisions.
 func TestRingLostIsReportedAlone(t *testing.T) {
 	w := newGlobalNode(t, 1, globalRule(5, time.Minute))
 	w.Ring().SetClock(health.ClockAgreed)
@@ -257,7 +260,8 @@ func TestRingLostIsReportedAlone(t *testing.T) {
 	}
 }
 
-// A drop ratio that other PoPs' demand asks for drops the requests without a part of the limit only.
+// A drop ratio that other PoPs' demand asks for drops the requests without a part of the limit
+// only.
 func TestAGlobalRatioSparesWhatIsReserved(t *testing.T) {
 	rule := globalRule(2000, time.Second)
 	rule.Reserve = []mitigation.Share{{Tier: "critical", Part: 2000}, {Tier: "normal", Part: 1000}}

@@ -32,8 +32,8 @@ func TestGlobalState(t *testing.T) {
 	}
 }
 
-// TestRingHealth follows the view of a rule while its ring is compared, answers, falls silent, answers again and disagrees
-// about the time.
+// TestRingHealth follows the view of a rule while its ring is compared, answers, falls silent,
+// answers again and disagrees about the time.
 func TestRingHealth(t *testing.T) {
 	start := time.Now()
 	g := gate.New(gate.Options{

@@ -26,8 +26,8 @@ type Inspection struct {
 	Leases   []lease.Lease    // of kind concurrency: those of the key, oldest first, at most mostLeases
 }
 
-// Inspect returns the state of key under the rule called name at now, judged with parts, and false if
-// no such rule is in force. u is 64 random bits, as for Decide.
+// Inspect returns the state of key under the rule called name at now, judged with parts, and false
+// if no such rule is in force. u is 64 random bits, as for Decide.
 func (g *Gate) Inspect(now window.Instant, u uint64, name string, key []byte, parts *Parts) (Inspection, bool) {
 	r := g.rules.Load().byName[name]
 	if r == nil {

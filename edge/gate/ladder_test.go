@@ -24,8 +24,9 @@ func offend(g *gate.Gate, now window.Instant) time.Duration {
 	return d.Retry
 }
 
-// TestLadderOfBlocks: a key that goes over its limit again is blocked for longer, and a restart between
-// two blocks forgives nothing; nor does a rule whose ladder is shorter by then lengthen one.
+// TestLadderOfBlocks: a key that goes over its limit again is blocked for longer, and a restart
+// between two blocks forgives nothing; nor does a rule whose ladder is shorter by then lengthen
+// one.
 func TestLadderOfBlocks(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, 1<<20, climbing())
@@ -60,8 +61,8 @@ func TestLadderOfBlocks(t *testing.T) {
 	}
 }
 
-// TestARatioNeedsSiblings: a drop ratio of other PoPs' demand, which one loud address caused, drops nothing
-// of its network until enough narrower keys ask under it.
+// TestARatioNeedsSiblings: a drop ratio of other PoPs' demand, which one loud address caused, drops
+// nothing of its network until enough narrower keys ask under it.
 func TestARatioNeedsSiblings(t *testing.T) {
 	rule := globalRule(2000, time.Second)
 	rule.Siblings = 3

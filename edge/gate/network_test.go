@@ -15,7 +15,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// verdicts returns whether a check of each key is blocked, allowed by hand (past any limit) or left to its count.
+// verdicts returns whether a check of each key is blocked, allowed by hand (past any limit) or left
+// to its count.
 func verdicts(t *testing.T, g *gate.Gate, now window.Instant, keys string) (all []string) {
 	t.Helper()
 	for _, key := range strings.Fields(keys) {
@@ -32,7 +33,8 @@ func verdicts(t *testing.T, g *gate.Gate, now window.Instant, keys string) (all 
 	return all
 }
 
-// TestNetworksByHand: a flag of a network holds for every key in it; the smallest network decides, and a key's own flag before it.
+// TestNetworksByHand: a flag of a network holds for every key in it; the smallest network decides,
+// and a key's own flag before it.
 func TestNetworksByHand(t *testing.T) {
 	g := gatetest.New(t, 1<<20, gatetest.Block, gatetest.Shed)
 	now := g.Now()
@@ -72,7 +74,8 @@ func TestNetworksByHand(t *testing.T) {
 	check("and all others", "block"+strings.Repeat(" count", 11))
 }
 
-// TestNetworksEnd: a network's flag ends by itself, comes with a reload, and another rule knows nothing of it.
+// TestNetworksEnd: a network's flag ends by itself, comes with a reload, and another rule knows
+// nothing of it.
 func TestNetworksEnd(t *testing.T) {
 	g := gatetest.New(t, 1<<20, gatetest.Block, gatetest.Shed)
 	now := g.Now()
@@ -105,7 +108,8 @@ func TestNetworksEnd(t *testing.T) {
 	}
 }
 
-// TestNetworksOfOthers: a network that another node's operator set holds here, and so does its lift.
+// TestNetworksOfOthers: a network that another node's operator set holds here, and so does its
+// lift.
 func TestNetworksOfOthers(t *testing.T) {
 	g := gatetest.New(t, 1<<20, gatetest.Block)
 	now := g.Now()
@@ -145,7 +149,8 @@ func TestNetworksAreBounded(t *testing.T) {
 	}
 }
 
-// TestNetworksAllocateNothing: a decision under flags of networks allocates nothing, whatever its key is.
+// TestNetworksAllocateNothing: a decision under flags of networks allocates nothing, whatever its
+// key is.
 func TestNetworksAllocateNothing(t *testing.T) {
 	g := gatetest.New(t, 1<<20, gatetest.Block)
 	now := g.Now()

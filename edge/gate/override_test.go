@@ -118,7 +118,8 @@ func TestLiftForgivesARefusedKey(t *testing.T) {
 	}
 }
 
-// TestLiftOfAnAllowForgivesNothing checks that the cost which an allowed key was admitted counts once the allow is lifted.
+// TestLiftOfAnAllowForgivesNothing checks that the cost which an allowed key was admitted counts
+// once the allow is lifted.
 func TestLiftOfAnAllowForgivesNothing(t *testing.T) {
 	g := gatetest.New(t, 1<<20, gatetest.Shed)
 	now := g.Now()
@@ -155,8 +156,8 @@ func TestOverrideReachesPeers(t *testing.T) {
 	}
 }
 
-// TestMergeIsNewsOnce checks that a record is passed on once, that garbage is counted, and that an override of a rule that
-// is not in force holds from the reload that brings the rule.
+// TestMergeIsNewsOnce checks that a record is passed on once, that garbage is counted, and that an
+// override of a rule that is not in force holds from the reload that brings the rule.
 func TestMergeIsNewsOnce(t *testing.T) {
 	a, _ := peers(t, gatetest.Block, gatetest.Shed)
 	g := gatetest.New(t, 1<<20, gatetest.Shed)

@@ -8,8 +8,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// setTables makes the tables that r needs, if it is the first to need them: beside the memory, where none
-// did at the start.
+// setTables makes the tables that r needs, if it is the first to need them: beside the memory,
+// where none did at the start.
 func (g *Gate) setTables(r *rule) {
 	if r.Siblings > 0 {
 		if g.siblings == nil {
@@ -25,8 +25,8 @@ func (g *Gate) setTables(r *rule) {
 	}
 }
 
-// fewAsk reports whether r denies nothing under the key of that index because too few narrower keys ask
-// there. The one that asks now, if parts name it, is noted. r has siblings.
+// fewAsk reports whether r denies nothing under the key of that index because too few narrower keys
+// ask there. The one that asks now, if parts name it, is noted. r has siblings.
 func (r *rule) fewAsk(now window.Instant, i sketch.Index, parts *Parts) bool {
 	if parts == nil || parts.Narrower == nil {
 		return r.siblings.Count(now, i, r.fill, r.Siblings) < r.Siblings
@@ -34,8 +34,8 @@ func (r *rule) fewAsk(now window.Instant, i sketch.Index, parts *Parts) bool {
 	return r.siblings.Note(now, i, r.meter.Index(parts.Narrower), r.fill, r.Siblings) < r.Siblings
 }
 
-// SiblingStats returns the figures of the narrower keys that are remembered; zero where no rule ever
-// asked for any.
+// SiblingStats returns the figures of the narrower keys that are remembered; zero where no rule
+// ever asked for any.
 func (g *Gate) SiblingStats() siblings.Stats {
 	return tableOf(g, func(r *rule) *siblings.Table { return r.siblings }).Stats()
 }
@@ -55,8 +55,8 @@ func (r *rule) sticky(now window.Instant, part []byte) uint64 {
 	return mitigation.Sticky(uint64(r.meter.Index(part)), int64(now)/int64(max(r.Epoch, mitigation.MinEpoch)))
 }
 
-// spread lengthens the retry of a denial as the rule says, so that not all who were denied come back at once.
-// This much is inlined: most requests pass, or their retry is exact.
+// spread lengthens the retry of a denial as the rule says, so that not all who were denied come
+// back at once. This much is inlined: most requests pass, or their retry is exact.
 func (d *Decision) spread(whole bool, chance func() uint64) {
 	if d.Deny && d.Why != mitigation.ByPending && (whole || d.Rule.RetrySpread > 0) {
 		d.lengthen(whole, chance)
@@ -71,8 +71,8 @@ func (d *Decision) lengthen(whole bool, chance func() uint64) {
 	}
 }
 
-// draw returns the random bits for the drop ratio of question i. One that counts takes a turn of the
-// ratio; a look takes none, nor does one that is decided by a part of the request.
+// draw returns the random bits for the drop ratio of question i. One that counts takes a turn of
+// the ratio; a look takes none, nor does one that is decided by a part of the request.
 func (t *Together) draw(l *Lane, now window.Instant, chance func() uint64, i int) uint64 {
 	p := &t.parts[i]
 	switch by := t.Questions[i].Parts; {

@@ -28,8 +28,8 @@ func leaseBytes(o *Options) int64 {
 	return 0
 }
 
-// setPlaces prepares the table of leases for rules. Where none had any use for it at the start, it is
-// the smallest one, beside the memory.
+// setPlaces prepares the table of leases for rules. Where none had any use for it at the start, it
+// is the smallest one, beside the memory.
 func (g *Gate) setPlaces(rules []mitigation.Rule) {
 	var names []string
 	for i := range rules {
@@ -53,8 +53,8 @@ func (g *Gate) setSpecial(r *rule) {
 	}
 }
 
-// special decides a under a rule whose count alone does not decide, or an Acquire. It returns the outcome
-// to tally, Outcomes for none, or wrongKind.
+// special decides a under a rule whose count alone does not decide, or an Acquire. It returns the
+// outcome to tally, Outcomes for none, or wrongKind.
 func (l *Lane) special(d *Decision, r *rule, now window.Instant, chance func() uint64, a *Ask) Outcome {
 	places := r.places != nil
 	switch {
@@ -106,8 +106,8 @@ func (t *Together) offerPlaces(l *Lane, now window.Instant, i int) bool {
 	return true
 }
 
-// judgePlaces judges the questions about places, the table of leases being locked: which of them find
-// theirs, and so whether the request may pass.
+// judgePlaces judges the questions about places, the table of leases being locked: which of them
+// find theirs, and so whether the request may pass.
 func (t *Together) judgePlaces(chance func() uint64) (pass bool) {
 	pass = true
 	wanted := 0
@@ -144,7 +144,8 @@ func (t *Together) judgePlaces(chance func() uint64) (pass bool) {
 // mostPlaces is the most places of one key, however many an operator's allow lets it take.
 const mostPlaces = 1 << 31
 
-// placesBefore returns the places that earlier questions of the request take of the key of question n.
+// placesBefore returns the places that earlier questions of the request take of the key of question
+// n.
 func (t *Together) placesBefore(n int) (sum int64) {
 	for i := range n {
 		if p := &t.parts[i]; p.place.asked && p.place.fits && p.index == t.parts[n].index {

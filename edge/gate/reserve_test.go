@@ -106,8 +106,8 @@ func TestCriticalTrafficIsNotDeniedBelowTheLimit(t *testing.T) {
 	}
 }
 
-// A key without a slot that comes near to what is open to it gets one: its tier's part is exact even
-// where the memory is full of others.
+// A key without a slot that comes near to what is open to it gets one: its tier's part is exact
+// even where the memory is full of others.
 func TestReserveInAFullMemory(t *testing.T) {
 	rule := fleet
 	rule.Window, rule.Limit, rule.Reserve = time.Minute, 1000, []mitigation.Share{{Tier: "critical", Part: 9900}}

@@ -12,8 +12,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// ErrFuture says that a snapshot was written later than now. The wall clock went back, so the age of the
-// snapshot is unknown.
+// ErrFuture says that a snapshot was written later than now. The wall clock went back, so the age
+// of the snapshot is unknown.
 var ErrFuture = errors.New("written later than now")
 
 // Restored holds the numbers of overrides, flags and counts that a Restore put in force.
@@ -132,8 +132,8 @@ func (g *Gate) restoreCount(now window.Instant, s *Snapshot, c *snapshot.Count, 
 	return true
 }
 
-// free returns the most that was admitted to a key without a record, of which used is on record: what
-// the limit leaves, or what a bucket holds.
+// free returns the most that was admitted to a key without a record, of which used is on record:
+// what the limit leaves, or what a bucket holds.
 func (r *rule) free(used int64) int64 {
 	if r.Kind == mitigation.Bucket {
 		return r.Burst
@@ -142,8 +142,8 @@ func (r *rule) free(used int64) int64 {
 }
 
 // refill adds to marks, which come oldest first, the cost that a key refused at its limit was
-// admitted between from and end without a record: each mark that leaves a window of that length makes
-// room, and the key takes it.
+// admitted between from and end without a record: each mark that leaves a window of that length
+// makes room, and the key takes it.
 func refill(marks []window.Mark, length time.Duration, from, end window.Instant) []window.Mark {
 	marks = slices.Clip(marks)
 	for n := 0; n < len(marks); n++ { // includes the marks added here

@@ -148,8 +148,8 @@ func (g *Gate) isGlobal(r *mitigation.Rule) bool {
 	return g.global != nil && r.Scope == mitigation.Global
 }
 
-// usedUpOf returns what is known of keys of r that are new here: by the PoP's other nodes, and by the
-// other PoPs.
+// usedUpOf returns what is known of keys of r that are new here: by the PoP's other nodes, and by
+// the other PoPs.
 func (g *Gate) usedUpOf(r *mitigation.Rule) func(now window.Instant, key []byte) window.Instant {
 	if g.isGlobal(r) && g.global.UsedUp != nil {
 		if far := g.global.UsedUp(*r); far != nil {

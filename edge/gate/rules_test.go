@@ -58,8 +58,8 @@ func flagsOf(g *gate.Gate, now window.Instant) (all []mitigation.Flag) {
 	return all
 }
 
-// TestReloadUnderLoad changes the rules a thousand times while requests run. No key under its limit is
-// refused, and no request finds the rules missing.
+// TestReloadUnderLoad changes the rules a thousand times while requests run. No key under its limit
+// is refused, and no request finds the rules missing.
 func TestReloadUnderLoad(t *testing.T) {
 	a, b := gatetest.Shed, gatetest.Shed
 	a.Limit, b.Limit, b.Window = 1_000_000, 2_000_000, 20*time.Second

@@ -2,10 +2,10 @@ package gate
 
 import "github.com/headgate-dev/headgate/mitigation"
 
-// Settle corrects by delta what was admitted to key under rule, now that the true cost is known. More
-// is admitted whether it fits or not: a bucket may then be in debt by one burst, a window above its limit by
-// one. Less is taken from the newest admissions, never below none. A settlement begins no block. The errors are
-// ErrUnknownRule and ErrKind; then nothing has changed.
+// Settle corrects by delta what was admitted to key under rule, now that the true cost is known.
+// More is admitted whether it fits or not: a bucket may then be in debt by one burst, a window
+// above its limit by one. Less is taken from the newest admissions, never below none. A settlement
+// begins no block. The errors are ErrUnknownRule and ErrKind; then nothing has changed.
 func (b *Batch) Settle(rule, key []byte, delta int64) error {
 	r := b.lane.rule(rule)
 	switch {

@@ -12,8 +12,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// The bounds of a snapshot: keys with counts, marks of all keys together, and marks of one key. With
-// snapshotFine marks less than 2 % of a limit is misplaced in time.
+// The bounds of a snapshot: keys with counts, marks of all keys together, and marks of one key.
+// With snapshotFine marks less than 2 % of a limit is misplaced in time.
 const (
 	snapshotKeys  = 1 << 14
 	snapshotMarks = 1 << 18

@@ -10,8 +10,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// TestSnapshotRoundTrip takes a gate's snapshot, and checks that another gate that restores it answers alike, and has the
-// same snapshot again.
+// TestSnapshotRoundTrip takes a gate's snapshot, and checks that another gate that restores it
+// answers alike, and has the same snapshot again.
 func TestSnapshotRoundTrip(t *testing.T) {
 	g := gatetest.New(t, 1<<20, gatetest.Shed, gatetest.Block)
 	gatetest.Refuse(g, "shed", "over")

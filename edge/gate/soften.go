@@ -6,10 +6,12 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// CountsClients reports whether a rule in force counts the clients of its flagged keys: see Parts.Client.
+// CountsClients reports whether a rule in force counts the clients of its flagged keys: see
+// Parts.Client.
 func (g *Gate) CountsClients() bool { return g.rules.Load().clients }
 
-// BlastStats returns the figures of the clients that are counted; zero where no rule ever asked for them.
+// BlastStats returns the figures of the clients that are counted; zero where no rule ever asked for
+// them.
 func (g *Gate) BlastStats() blast.Stats {
 	return tableOf(g, func(r *rule) *blast.Table { return r.blasts }).Stats()
 }

@@ -13,8 +13,8 @@ import (
 // MaxQuestions is how many questions one request may ask.
 const MaxQuestions = window.MaxQuestions
 
-// Question is one of the questions of a request. Check counts and may deny; Peek may deny and counts
-// nothing; Count counts and denies nothing.
+// Question is one of the questions of a request. Check counts and may deny; Peek may deny and
+// counts nothing; Count counts and denies nothing.
 type Question struct {
 	Ask
 	At     int    // place of the rule in Rules, if the caller knows it; a wrong one costs time only
@@ -28,8 +28,8 @@ type Question struct {
 type Together struct {
 	Questions [MaxQuestions]Question
 	N         int // how many
-	// Held says that the request is denied on grounds that no rule has: the questions are judged and
-	// counted as offered, and nothing is admitted.
+	// Held says that the request is denied on grounds that no rule has: the questions are judged
+	// and counted as offered, and nothing is admitted.
 	Held bool
 
 	Deny      bool                   // at least one enforcing question denied: nothing was admitted under any
@@ -122,7 +122,8 @@ func (t *Together) decide(l *Lane, now window.Instant, chance func() uint64) {
 	}
 }
 
-// TakesPlaces reports whether a question is about places: its decision may have a lease, or none was left.
+// TakesPlaces reports whether a question is about places: its decision may have a lease, or none
+// was left.
 func (t *Together) TakesPlaces() bool { return t.table != nil || t.waiting != nil }
 
 // Delay returns how long a request that passes is to wait first: the longest of its questions.

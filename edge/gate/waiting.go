@@ -9,8 +9,9 @@ import (
 	"github.com/headgate-dev/headgate/window/lease"
 )
 
-// Waits makes a question hold a place until the response of its request is known: it may count by then. The question
-// passes only while what was counted, what waits and its cost are at most the limit and Most together.
+// Waits makes a question hold a place until the response of its request is known: it may count by
+// then. The question passes only while what was counted, what waits and its cost are at most the
+// limit and Most together.
 type Waits struct {
 	Table *lease.Table
 	Under uint16        // number in Table of who reports
@@ -18,8 +19,8 @@ type Waits struct {
 	For   time.Duration // a place ends by then, 1 s to 1 h
 }
 
-// admitWaiting is admit where questions wait. What waits is looked at and added to under one lock, and before what was
-// counted: a report counts before it ends its place.
+// admitWaiting is admit where questions wait. What waits is looked at and added to under one lock,
+// and before what was counted: a report counts before it ends its place.
 func (t *Together) admitWaiting(now window.Instant, chance func() uint64, pass bool) bool {
 	t.waiting.Begin(now)
 	defer t.waiting.End()

@@ -6,7 +6,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/global"
 )
 
-// TestDashboardOf checks which addresses of members' pages are shown, and that nothing else becomes a link.
+// TestDashboardOf checks which addresses of members' pages are shown, and that nothing else becomes
+// a link.
 func TestDashboardOf(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ admin, gossips, want string }{

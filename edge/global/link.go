@@ -20,8 +20,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// batch is the period in which owners add up and answer. A change in one PoP reaches the others after
-// a flush, the way there, at most one batch, and the way back.
+// batch is the period in which owners add up and answer. A change in one PoP reaches the others
+// after a flush, the way there, at most one batch, and the way back.
 const batch = 50 * time.Millisecond
 
 // lostAfter is how long no other node may be heard and believed until the failure modes of global
@@ -225,8 +225,8 @@ func (l *Link) measure(now window.Instant, all []control.Sample) {
 	l.coordinator.Measure(now, l.gate.Wall(now), all)
 }
 
-// receive hands the coordinator a packet of another member. The coordinator checks it, and counts the
-// rejected ones by reason.
+// receive hands the coordinator a packet of another member. The coordinator checks it, and counts
+// the rejected ones by reason.
 func (l *Link) receive(packet []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -267,8 +267,8 @@ func (l *Link) publish(record []byte) {
 	l.transport.Spread("w"+strconv.FormatUint(l.published.Add(1), 10), tagged(tagOverride, record))
 }
 
-// changed assigns the shards anew among the living members. All members that see the same living ones
-// and have the same first key compute the same assignment, without a message.
+// changed assigns the shards anew among the living members. All members that see the same living
+// ones and have the same first key compute the same assignment, without a message.
 func (l *Link) changed(members []gossip.Member) {
 	var living []coordinator.Member
 	for _, m := range members {

@@ -11,8 +11,9 @@ import (
 )
 
 // rulesDigest returns 16 hexadecimal digits that are equal on two nodes when their rules of scope
-// global are: 8 bytes of the SHA-256 of name, limit, window, action, block_for, mode, fairness and burst of each,
-// sorted by name. It goes to other members as metadata, and finds differences; it is no secret.
+// global are: 8 bytes of the SHA-256 of name, limit, window, action, block_for, mode, fairness and
+// burst of each, sorted by name. It goes to other members as metadata, and finds differences; it is
+// no secret.
 func rulesDigest(rules []mitigation.Rule) string {
 	rules = slices.Clone(rules)
 	// The order of a file is nobody's difference.
@@ -24,7 +25,8 @@ func rulesDigest(rules []mitigation.Rule) string {
 			if r.Fairness != mitigation.FairPoPs { // the default is no difference from versions before fairness
 				fmt.Fprintf(sum, "fairness %s\n", r.Fairness)
 			}
-			// Lines only where they are used, here and below, so that nodes of an older version agree on rules that it knows.
+			// Lines only where they are used, here and below, so that nodes of an older version
+			// agree on rules that it knows.
 			if len(r.Ladder.Steps) > 0 {
 				fmt.Fprintf(sum, "ladder %v %s\n", r.Ladder.Steps, r.Ladder.Forget)
 			}

@@ -13,8 +13,8 @@ import (
 	"github.com/headgate-dev/headgate/window/bucket"
 )
 
-// simBuckets are buckets over all PoPs: of a few tokens and of many, quick and slow, with bursts of less and
-// of more than a second's refill.
+// simBuckets are buckets over all PoPs: of a few tokens and of many, quick and slow, with bursts of
+// less and of more than a second's refill.
 var simBuckets = []mitigation.Rule{
 	{Name: "tens", Kind: mitigation.Bucket, Limit: 20, Window: 10 * time.Second, Burst: 5, Scope: mitigation.Global},
 	{Name: "minute", Kind: mitigation.Bucket, Limit: 120, Window: time.Minute, Burst: 30, Scope: mitigation.Global},
@@ -22,8 +22,8 @@ var simBuckets = []mitigation.Rule{
 	{Name: "large", Kind: mitigation.Bucket, Limit: 2000, Window: time.Second, Burst: 3000, Scope: mitigation.Global},
 }
 
-// bucketClient asks for tokens of one bucket at random nodes. A good one asks for what a bucket of goodShare of the
-// burst and of the refill gives; a flood asks for five times the refill.
+// bucketClient asks for tokens of one bucket at random nodes. A good one asks for what a bucket of
+// goodShare of the burst and of the refill gives; a flood asks for five times the refill.
 type bucketClient struct {
 	rule  *mitigation.Rule
 	flood bool
@@ -41,8 +41,8 @@ func newBucketClient(r *mitigation.Rule, flood bool, number int) *bucketClient {
 	return c
 }
 
-// ask makes the client's requests of one step. A good client waits until it may ask for all at once, or asks as
-// soon as there is a token, for a while each.
+// ask makes the client's requests of one step. A good client waits until it may ask for all at
+// once, or asks as soon as there is a token, for a while each.
 func (c *bucketClient) ask(s *sim) {
 	if c.flood {
 		for range s.dice.poisson(5 * c.rule.PerSecond() * simStep.Seconds()) {
@@ -77,9 +77,9 @@ const (
 	simBucketSeeds = 3
 )
 
-// TestSimulatorBuckets: of a bucket over all PoPs a client that asks for at most 0.8 of the refill and of the burst,
-// at any nodes, is never denied. A flood gets the refill, and beyond it the burst and what nodes admit before they
-// know of each other.
+// TestSimulatorBuckets: of a bucket over all PoPs a client that asks for at most 0.8 of the refill
+// and of the burst, at any nodes, is never denied. A flood gets the refill, and beyond it the burst
+// and what nodes admit before they know of each other.
 func TestSimulatorBuckets(t *testing.T) {
 	for seed := range uint64(simBucketSeeds) {
 		synctest.Test(t, func(t *testing.T) { simulateBuckets(t, seed+1) })

@@ -192,7 +192,8 @@ func (n *simNode) flush() {
 	}
 }
 
-// hurry exchanges what cannot wait for a flush, if anything cannot, as the loop of the flusher does.
+// hurry exchanges what cannot wait for a flush, if anything cannot, as the loop of the flusher
+// does.
 func (n *simNode) hurry() {
 	if n.ring == nil || n.flushing.Load() {
 		return

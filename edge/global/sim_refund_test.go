@@ -10,9 +10,10 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// TestRefundStaysInItsPoP: nodes of other PoPs do not learn of a refund. They count what was sent to them until it has
-// left their windows, so that the limit is stricter there and nowhere looser, and all of it is there a window later. It
-// holds for a limit that is held by counts from PoP to PoP, and for one that an owner holds.
+// TestRefundStaysInItsPoP: nodes of other PoPs do not learn of a refund. They count what was sent
+// to them until it has left their windows, so that the limit is stricter there and nowhere looser,
+// and all of it is there a window later. It holds for a limit that is held by counts from PoP to
+// PoP, and for one that an owner holds.
 func TestRefundStaysInItsPoP(t *testing.T) {
 	for _, limit := range []int64{60, 600} {
 		synctest.Test(t, func(t *testing.T) {

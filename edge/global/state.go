@@ -63,8 +63,8 @@ func (l *Link) addHints(s *stateParts, now window.Instant, wall time.Time) {
 	}
 }
 
-// merge receives another member's state, at most gossip.MaxState bytes of any content. Parts of unknown kinds, as later versions may send, are
-// skipped and counted.
+// merge receives another member's state, at most gossip.MaxState bytes of any content. Parts of
+// unknown kinds, as later versions may send, are skipped and counted.
 func (l *Link) merge(state []byte) {
 	for len(state) > 0 {
 		size, n := binary.Uvarint(state)
@@ -77,8 +77,9 @@ func (l *Link) merge(state []byte) {
 	}
 }
 
-// mergePart receives one part: its tag and its body. An override that is known already, or older than
-// the one in force, changes nothing, so that states may arrive in any order and more than once.
+// mergePart receives one part: its tag and its body. An override that is known already, or older
+// than the one in force, changes nothing, so that states may arrive in any order and more than
+// once.
 func (l *Link) mergePart(part []byte) {
 	if len(part) == 0 {
 		l.unread.Add(1)

@@ -29,8 +29,8 @@ type watch struct {
 	differs   map[string]time.Time
 }
 
-// newWatch returns a watch that logs to log and begins alone. lostAfter is the time without other nodes
-// after which the caller says Silent.
+// newWatch returns a watch that logs to log and begins alone. lostAfter is the time without other
+// nodes after which the caller says Silent.
 func newWatch(log *slog.Logger, lostAfter time.Duration) *watch {
 	return &watch{log: log, lostAfter: lostAfter}
 }

@@ -11,8 +11,8 @@ type Status struct {
 }
 
 // Code is a status code of gRPC.
-// The numbers are those of grpc-status in gRPC's "PROTOCOL-HTTP2", and never change; a client acts by them:
-// Unavailable is tried again, InvalidArgument is not.
+// The numbers are those of grpc-status in gRPC's "PROTOCOL-HTTP2", and never change; a client acts
+// by them: Unavailable is tried again, InvalidArgument is not.
 type Code uint8
 
 // The codes that are used here.
@@ -29,8 +29,8 @@ const (
 
 // Statuses of HTTP for requests that are no calls.
 const (
-	// gRPC's protocol asks for 415 for another content type; a browser or a health check that came by accident can
-	// read them all.
+	// gRPC's protocol asks for 415 for another content type; a browser or a health check that came
+	// by accident can read them all.
 	statusMethod      = 405
 	statusType        = 415
 	statusHeadTooLong = 431
@@ -40,15 +40,16 @@ const (
 const notCall = "this port answers gRPC calls only\n"
 
 // finish answers the request of s, whose body is complete.
-// It is the one place where a request becomes an answer, so that answers and the peer's allowance of control frames
-// are counted once each.
+// It is the one place where a request becomes an answer, so that answers and the peer's allowance
+// of control frames are counted once each.
 func (c *Conn) finish(s *stream, body []byte) error {
 	s.ended = true
 	c.rate.turn(c.now)
 	c.rate.answers++
 	if s.kind == noCall {
 		c.out = c.table.appendHTTP(c.out, s.id, s.status, len(notCall))
-		// By the windows like any other answer: a peer with a window of 0 must not make this side break flow control.
+		// By the windows like any other answer: a peer with a window of 0 must not make this side
+		// break flow control.
 		return c.pushNew(s, notCall)
 	}
 	message, status := c.message(s, body)
@@ -64,8 +65,8 @@ func (c *Conn) finish(s *stream, body []byte) error {
 }
 
 // call has the handler answer a call.
-// The response is appended where it will be sent from, behind room for the heads whose sizes are not known yet, so
-// that no answer is copied unless the peer's window is too small.
+// The response is appended where it will be sent from, behind room for the heads whose sizes are
+// not known yet, so that no answer is copied unless the peer's window is too small.
 func (c *Conn) call(s *stream, message []byte) error {
 	if !c.calling {
 		c.calling = true
@@ -75,8 +76,8 @@ func (c *Conn) call(s *stream, message []byte) error {
 	if message == nil {
 		c.count(TooLong)
 	}
-	// Both are put back if the handler returns a status: the peer never sees the headers, so the table must not have
-	// their fields either.
+	// Both are put back if the handler returns a status: the peer never sees the headers, so the
+	// table must not have their fields either.
 	start, table := len(c.out), c.table
 	c.out = c.table.appendResponse(c.out, s.id)
 	at := len(c.out)
@@ -104,8 +105,9 @@ func (c *Conn) call(s *stream, message []byte) error {
 }
 
 // answered ends s, whose answer is whole.
-// A client that streams keeps its side open until it is answered, and one with a long message waits for a window that
-// is never raised. RST_STREAM with NO_ERROR behind the answer has it stop (RFC 9113, 8.1).
+// A client that streams keeps its side open until it is answered, and one with a long message waits
+// for a window that is never raised. RST_STREAM with NO_ERROR behind the answer has it stop (RFC
+// 9113, 8.1).
 func (c *Conn) answered(s *stream) {
 	if !s.ended {
 		c.out = appendReset(c.out, s.id, noError)
@@ -114,16 +116,16 @@ func (c *Conn) answered(s *stream) {
 }
 
 // answerError answers a call with a status alone.
-// Headers and trailers are one frame then ("Trailers-Only" in gRPC's terms), which no window limits: RFC 9113, 5.2.1,
-// has flow control for DATA alone.
+// Headers and trailers are one frame then ("Trailers-Only" in gRPC's terms), which no window
+// limits: RFC 9113, 5.2.1, has flow control for DATA alone.
 func (c *Conn) answerError(s *stream, status Status) {
 	c.out = c.table.appendError(c.out, s.id, status)
 	c.answered(s)
 }
 
 // pushNew sends what the windows allow of an answer that is new, and checks what waits.
-// A peer that asks and never opens its window would otherwise have its answers pile up here: each unsent byte is
-// counted, and 1 MiB of them end the connection.
+// A peer that asks and never opens its window would otherwise have its answers pile up here: each
+// unsent byte is counted, and 1 MiB of them end the connection.
 func (c *Conn) pushNew(s *stream, answer string) error {
 	c.dropBody(s) // the call is over
 	s.unsent = append(s.unsent, answer...)
@@ -145,8 +147,8 @@ func (c *Conn) pushNew(s *stream, answer string) error {
 func (c *Conn) push(s *stream) {
 	for len(s.unsent) > 0 {
 		n := int(min(int64(len(s.unsent)), c.window, s.window, maxFrame))
-		// A window may be below 0: the peer may lower SETTINGS_INITIAL_WINDOW_SIZE under bytes already sent (RFC
-		// 9113, 6.9.2).
+		// A window may be below 0: the peer may lower SETTINGS_INITIAL_WINDOW_SIZE under bytes
+		// already sent (RFC 9113, 6.9.2).
 		if n <= 0 {
 			return
 		}
@@ -155,7 +157,8 @@ func (c *Conn) push(s *stream) {
 			flags = flagEndStream
 		}
 		c.out = append(appendHead(c.out, n, frameData, flags, s.id), s.unsent[:n]...)
-		// Moved to the front rather than cut off at it, so that the memory is there for the next stream.
+		// Moved to the front rather than cut off at it, so that the memory is there for the next
+		// stream.
 		s.unsent = s.unsent[:copy(s.unsent, s.unsent[n:])]
 		c.window -= int64(n)
 		s.window -= int64(n)

@@ -100,7 +100,8 @@ var faults = []struct {
 	{"no scheme", func(p *peer) []byte { return raw(headers, endHeaders, 1, p.fields(":path", "/", ":method", "POST")) }, "RST_STREAM 1 1"},
 }
 
-// TestFaults: a fault of the peer ends the stream, or the connection with the code that RFC 9113 names.
+// TestFaults: a fault of the peer ends the stream, or the connection with the code that RFC 9113
+// names.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for _, tt := range faults {
@@ -225,8 +226,9 @@ func TestFloodsForgive(t *testing.T) {
 	}
 }
 
-// TestBomb: a small block that stands for a large list is not taken, and costs its peer the request;
-// one that stands for a very large list costs it the connection, and is not decoded to its end.
+// TestBomb: a small block that stands for a large list is not taken, and costs its peer the
+// request; one that stands for a very large list costs it the connection, and is not decoded to its
+// end.
 func TestBomb(t *testing.T) {
 	t.Parallel()
 	p := newPeer(t, false)

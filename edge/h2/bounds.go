@@ -12,13 +12,15 @@ const (
 	// HPACK's count is names, values and 32 for each field, so that many empty fields are not free.
 	MaxHeaderList = 64 << 10 // bytes of a request's headers, as HPACK counts them; more: status 431
 	MaxBlock      = 64 << 10 // bytes of a header block as sent
-	// Answers are some 100 bytes, so this is thousands of them: a peer that slow has given up on them.
+	// Answers are some 100 bytes, so this is thousands of them: a peer that slow has given up on
+	// them.
 	MaxUnsent = 1 << 20 // bytes of answers that wait for the peer's window
-	// "Rapid reset" (CVE-2023-44487): open and reset in one packet, so that MaxStreams never counts. A proxy resets
-	// when its own client hangs up, which hardly happens a thousand times a second on one connection.
+	// "Rapid reset" (CVE-2023-44487): open and reset in one packet, so that MaxStreams never
+	// counts. A proxy resets when its own client hangs up, which hardly happens a thousand times a
+	// second on one connection.
 	MaxResets = 1000 // unanswered requests that the peer may reset in a second
-	// Floods of PING, SETTINGS, empty DATA or unknown frames (CVE-2019-9512, 9515, 9518), each of which costs this
-	// side work or an answer.
+	// Floods of PING, SETTINGS, empty DATA or unknown frames (CVE-2019-9512, 9515, 9518), each of
+	// which costs this side work or an answer.
 	MaxControl = 1000 // frames without a request in a second, beside controlPerCall for each call answered in it
 	// Bodies that come a byte at a time (CVE-2019-9511) hold a stream no longer than that.
 	MaxTime = 10 * time.Second // from a request's first byte to the last byte of its answer
@@ -26,12 +28,12 @@ const (
 	MaxGreeting = 2 * time.Second // from the begin of the connection to the peer's first SETTINGS
 
 	maxFrame = 16 << 10 // bytes of a frame's payload: the default of HTTP/2
-	// A block of 64 KiB can name a large entry of the table in each byte ("HPACK bomb"): it is the decoded size that
-	// costs memory and time.
+	// A block of 64 KiB can name a large entry of the table in each byte ("HPACK bomb"): it is the
+	// decoded size that costs memory and time.
 	maxDecoded    = 1 << 20 // bytes of headers, as HPACK counts them, that are decoded for their tables; then the connection ends
 	decodedAtOnce = 1 << 10 // bytes of a block between two looks at maxDecoded
-	// "CONTINUATION flood" (CVE-2024-27316 and others): a block that never ends. MaxBlock alone would let in 64 Ki
-	// frames of one byte.
+	// "CONTINUATION flood" (CVE-2024-27316 and others): a block that never ends. MaxBlock alone
+	// would let in 64 Ki frames of one byte.
 	maxContinuations = 16               // frames of one header block beside the first
 	controlPerCall   = 4                // grpc-go sends a PING and a WINDOW_UPDATE for an answer
 	streamWindow     = 128 << 10        // bytes a stream may send: a message fits, so it is never raised
@@ -47,7 +49,8 @@ const (
 )
 
 // Reason says which bound a peer went over, or that it broke the protocol.
-// One label of the metric each, so that an operator sees which bound a peer meets before asking why calls fail.
+// One label of the metric each, so that an operator sees which bound a peer meets before asking why
+// calls fail.
 type Reason uint8
 
 // The reasons. Reasons is their number.

@@ -8,26 +8,27 @@ import (
 )
 
 // Handler answers the calls of one connection.
-// It is called on the connection's goroutine, between two reads: whatever it waits for, all other calls of the
-// connection wait for.
+// It is called on the connection's goroutine, between two reads: whatever it waits for, all other
+// calls of the connection wait for.
 type Handler interface {
 	// Method returns the number of the method with that path, or -1: answered Unimplemented.
 	Method(path string) int
-	// Begin precedes the calls that one read brought, End follows them: they share what costs once a batch.
+	// Begin precedes the calls that one read brought, End follows them: they share what costs once
+	// a batch.
 	Begin()
 	End()
 	// Call answers one call: it appends the response message to dst, or returns a status other than
-	// OK. message lies in the connection's buffer: it holds until Call returns. It is nil where it is longer than
-	// MaxMessage: whoever chose its length must not choose an error.
+	// OK. message lies in the connection's buffer: it holds until Call returns. It is nil where it
+	// is longer than MaxMessage: whoever chose its length must not choose an error.
 	Call(dst []byte, method int, message []byte) ([]byte, Status)
-	// Lend takes so many bytes more for what is under way, or gives them back where bytes is below 0. It reports whether
-	// there was room.
+	// Lend takes so many bytes more for what is under way, or gives them back where bytes is below
+	// 0. It reports whether there was room.
 	Lend(bytes int) bool
 }
 
 // Conn is one connection. It is for one goroutine.
-// There is no lock: the door reads, advances and writes in turn. All times are durations since some start that the
-// caller chose, so that a test can set them.
+// There is no lock: the door reads, advances and writes in turn. All times are durations since some
+// start that the caller chose, so that a test can set them.
 type Conn struct {
 	handler  Handler
 	counters *Counters
@@ -47,20 +48,20 @@ type Conn struct {
 	leaving bool // the peer sent GOAWAY
 	calling bool // the handler's Begin was called
 
-	// Its table is the peer's own affair and costs at most tableSize; a block may be left undecoded only if it leaves
-	// that table as it was (see keeps.go).
+	// Its table is the peer's own affair and costs at most tableSize; a block may be left undecoded
+	// only if it leaves that table as it was (see keeps.go).
 	decoder *hpack.Decoder
 	head    head // of the last header block
 	block   block
-	// Peers open them in ascending order (RFC 9113, 5.1.1), so it is sorted by being appended to, and the newest,
-	// which is asked for most, is last.
+	// Peers open them in ascending order (RFC 9113, 5.1.1), so it is sorted by being appended to,
+	// and the newest, which is asked for most, is last.
 	streams []*stream // by id, ascending
 	free    []*stream
 	// A HEADERS frame at or below it opens nothing: it is a stream of the past.
 	last uint32 // highest stream of the peer
-	// RFC 9113, 5.1, tells frames that were on their way when this side reset a stream (to be ignored) from those of
-	// a stream that the peer itself had ended (an error). They cannot all be remembered: these are
-	// the last.
+	// RFC 9113, 5.1, tells frames that were on their way when this side reset a stream (to be
+	// ignored) from those of a stream that the peer itself had ended (an error). They cannot all be
+	// remembered: these are the last.
 	closed   [64]closedStream
 	closedAt int
 
@@ -69,9 +70,11 @@ type Conn struct {
 	window  int64 // bytes of DATA that the peer takes
 	initial int64 // bytes of DATA that it takes on a new stream
 	unsent  int   // bytes of answers that wait for a window
-	// Bytes that the handler has lent: for bodies, heads in parts, unsent answers and streams; and the part of these.
+	// Bytes that the handler has lent: for bodies, heads in parts, unsent answers and streams; and
+	// the part of these.
 	lent, lentStreams int
-	// Only the connection's: streams are shorter than their first window, so that theirs is never raised.
+	// Only the connection's: streams are shorter than their first window, so that theirs is never
+	// raised.
 	received   int // bytes of DATA that the peer may still send
 	credit     int // bytes of DATA that are done with and not credited to the peer yet
 	rate       rate
@@ -88,21 +91,24 @@ type closedStream struct {
 
 // New returns a connection that begins at now, the time on any clock that only runs forward, and
 // whose first Output is to be written.
-// The greeting can be written before anything is read: HTTP/2 lets a server speak first (RFC 9113, 3.4).
+// The greeting can be written before anything is read: HTTP/2 lets a server speak first (RFC 9113,
+// 3.4).
 func New(h Handler, counters *Counters, now time.Duration) *Conn {
 	c := &Conn{
 		handler: h, counters: counters, in: make([]byte, firstInput), opened: now, began: now,
 		window: defaultWindow, initial: defaultWindow, received: connWindow,
 	}
 	c.decoder = hpack.NewDecoder(tableSize, c.head.field)
-	// Without it one literal could claim any length; with it the decoder fails, and so does the connection.
+	// Without it one literal could claim any length; with it the decoder fails, and so does the
+	// connection.
 	c.decoder.SetMaxStringLength(MaxHeaderList)
 	c.out = appendGreeting(nil)
 	return c
 }
 
-// Room returns memory for the next bytes of the peer: firstInput before the first, what completes a frame after that. What is
-// left of the last read is moved to the front, which is a part of one frame.
+// Room returns memory for the next bytes of the peer: firstInput before the first, what completes a
+// frame after that. What is left of the last read is moved to the front, which is a part of one
+// frame.
 func (c *Conn) Room() []byte {
 	if c.from > 0 {
 		c.to = copy(c.in, c.in[c.from:c.to])
@@ -142,7 +148,8 @@ func (c *Conn) Close() {
 	c.lent = 0
 }
 
-// lend has the handler lend so many bytes more. It reports whether there was room. A batch does not wait for that.
+// lend has the handler lend so many bytes more. It reports whether there was room. A batch does not
+// wait for that.
 func (c *Conn) lend(bytes int) bool {
 	if bytes > 0 && c.calling {
 		c.calling = false
@@ -155,7 +162,8 @@ func (c *Conn) lend(bytes int) bool {
 	return true
 }
 
-// noRoom ends the connection of a peer for whose unfinished requests or unsent answers there is no memory.
+// noRoom ends the connection of a peer for whose unfinished requests or unsent answers there is no
+// memory.
 var noRoom = fault{calmDown, NoRoom}
 
 // Settled reports whether the peer has sent its preface and its first SETTINGS.
@@ -194,8 +202,8 @@ func (c *Conn) Advance(now time.Duration) (more bool, err error) {
 	return more, c.end(err)
 }
 
-// lendStreams has the handler lend what streams beyond the first few take that are open between two reads. Most calls
-// begin and end within one.
+// lendStreams has the handler lend what streams beyond the first few take that are open between two
+// reads. Most calls begin and end within one.
 func (c *Conn) lendStreams() error {
 	bytes := max(0, len(c.streams)-freeStreams) * streamBytes
 	if bytes != c.lentStreams && !c.lend(bytes-c.lentStreams) {
@@ -212,8 +220,8 @@ func (c *Conn) read() (more bool, err error) {
 			return false, err
 		}
 	}
-	// So that a peer who pipelines calls without reading answers stops being read once outputSize waits: TCP then slows it
-	// down.
+	// So that a peer who pipelines calls without reading answers stops being read once outputSize
+	// waits: TCP then slows it down.
 	for len(c.out) < outputSize {
 		var f frame
 		if whole, err := c.next(&f); !whole || err != nil {
@@ -227,8 +235,8 @@ func (c *Conn) read() (more bool, err error) {
 }
 
 // greet reads the preface. It reports whether it is there.
-// What does not begin so is HTTP/1 or TLS sent to the wrong port: there is nothing to parse, and the first bytes that
-// differ are enough to say so.
+// What does not begin so is HTTP/1 or TLS sent to the wrong port: there is nothing to parse, and
+// the first bytes that differ are enough to say so.
 func (c *Conn) greet() (bool, error) {
 	arrived := c.in[c.from:c.to]
 	n := min(len(arrived), len(preface))
@@ -244,8 +252,9 @@ func (c *Conn) greet() (bool, error) {
 }
 
 // next takes the next frame out of the buffer. It reports whether it is whole.
-// RFC 9113, 4.1: 24 bits of length, type, flags, a reserved bit that is to be ignored, 31 bits of stream. The length
-// is checked before the payload has arrived, so that nobody makes this side wait for 16 MiB.
+// RFC 9113, 4.1: 24 bits of length, type, flags, a reserved bit that is to be ignored, 31 bits of
+// stream. The length is checked before the payload has arrived, so that nobody makes this side wait
+// for 16 MiB.
 func (c *Conn) next(f *frame) (bool, error) {
 	b := c.in[c.from:c.to]
 	if len(b) < headBytes {

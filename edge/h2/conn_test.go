@@ -87,8 +87,8 @@ func pack(to *bytes.Buffer, text string) {
 	_ = w.Close()
 }
 
-// TestEarly: what no end of the request can change is answered before it. A client that streams, or whose message is
-// longer than its window, would wait for it until MaxTime.
+// TestEarly: what no end of the request can change is answered before it. A client that streams, or
+// whose message is longer than its window, would wait for it until MaxTime.
 func TestEarly(t *testing.T) {
 	t.Parallel()
 	p := newPeer(t, false)
@@ -224,7 +224,8 @@ func TestNoCall(t *testing.T) {
 	p.want(p.send(p.call(7, "/echo", "x")), ok(7, "x"))
 }
 
-// TestExpire: a request or a frame that does not end within MaxTime is not waited for, nor a greeting after MaxGreeting.
+// TestExpire: a request or a frame that does not end within MaxTime is not waited for, nor a
+// greeting after MaxGreeting.
 func TestExpire(t *testing.T) {
 	t.Parallel()
 	p := newPeer(t, false)
@@ -310,8 +311,8 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// TestLend: what is under way and does not lie in the first buffers is lent by the handler, to the byte, and given back
-// when it is over.
+// TestLend: what is under way and does not lie in the first buffers is lent by the handler, to the
+// byte, and given back when it is over.
 func TestLend(t *testing.T) {
 	t.Parallel()
 	p := newPeer(t, false)
@@ -341,7 +342,8 @@ func TestLend(t *testing.T) {
 	lent(0)
 }
 
-// TestNoRoom: a peer for whose request or answer there is no memory is told so, and its connection ends.
+// TestNoRoom: a peer for whose request or answer there is no memory is told so, and its connection
+// ends.
 func TestNoRoom(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -382,8 +384,8 @@ func TestNoRoom(t *testing.T) {
 	}
 }
 
-// TestRoom: a connection that has sent nothing holds little memory; with the first bytes, which stay, there is room for a
-// frame.
+// TestRoom: a connection that has sent nothing holds little memory; with the first bytes, which
+// stay, there is room for a frame.
 func TestRoom(t *testing.T) {
 	t.Parallel()
 	var counters h2.Counters

@@ -8,8 +8,8 @@ import (
 
 // field takes one field of the block that is being decoded.
 func (h *head) field(f hpack.HeaderField) {
-	// RFC 9113, 6.5.2, counts so for SETTINGS_MAX_HEADER_LIST_SIZE. What is beyond is decoded for the table's sake,
-	// and forgotten.
+	// RFC 9113, 6.5.2, counts so for SETTINGS_MAX_HEADER_LIST_SIZE. What is beyond is decoded for
+	// the table's sake, and forgotten.
 	if h.size += len(f.Name) + len(f.Value) + 32; h.size > MaxHeaderList {
 		h.tooLong = true
 		return
@@ -26,8 +26,8 @@ func (h *head) field(f hpack.HeaderField) {
 }
 
 // pseudo takes a pseudo-field.
-// RFC 9113, 8.3: each once, before all other fields, none in trailers and none that is unknown; :path and :method not
-// empty. Any :scheme will do, as a proxy in between may have ended TLS.
+// RFC 9113, 8.3: each once, before all other fields, none in trailers and none that is unknown;
+// :path and :method not empty. Any :scheme will do, as a proxy in between may have ended TLS.
 func (h *head) pseudo(name, value string) {
 	is := &h.method
 	switch name {
@@ -37,7 +37,8 @@ func (h *head) pseudo(name, value string) {
 	case ":scheme":
 		h.malformed = h.malformed || h.scheme
 		h.scheme = true
-		// Given twice is given twice although the value is not used, but that is only seen of those that are kept.
+		// Given twice is given twice although the value is not used, but that is only seen of those
+		// that are kept.
 		is = new(string)
 	case ":authority":
 		is = new(string)
@@ -82,8 +83,8 @@ func validName(name string) bool {
 }
 
 // validValue reports whether value may be the value of a field.
-// Neither line breaks nor NUL, by which a value could end early in something that reads it as HTTP/1. (RFC 9113,
-// 8.2.1)
+// Neither line breaks nor NUL, by which a value could end early in something that reads it as
+// HTTP/1. (RFC 9113, 8.2.1)
 func validValue(value string) bool {
 	for i := range len(value) {
 		if b := value[i]; b < ' ' && b != '\t' || b == 0x7f {

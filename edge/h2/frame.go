@@ -59,10 +59,9 @@ type frame struct {
 // has reports whether f has the flag.
 func (f *frame) has(flag byte) bool { return f.flags&flag != 0 }
 
-// unpad removes the padding of a DATA or HEADERS frame. It reports false where there is more padding
-// than payload.
-// RFC 9113, 6.1: the first byte is the number of bytes of padding at the end. Padding counts for flow control all the
-// same, which data sees to.
+// unpad removes the padding of a DATA or HEADERS frame. It reports false where there is more
+// padding than payload. RFC 9113, 6.1: the first byte is the number of bytes of padding at the end.
+// Padding counts for flow control all the same, which data sees to.
 func (f *frame) unpad() bool {
 	if !f.has(flagPadded) {
 		return true
@@ -107,8 +106,8 @@ const (
 )
 
 // appendGreeting appends the server's SETTINGS, and opens the connection's window.
-// Settings that are left out have their defaults: 4096 bytes of table, frames of 16 KiB. The window of the connection
-// cannot be a setting (RFC 9113, 6.9.2), so it is raised by a frame.
+// Settings that are left out have their defaults: 4096 bytes of table, frames of 16 KiB. The window
+// of the connection cannot be a setting (RFC 9113, 6.9.2), so it is raised by a frame.
 func appendGreeting(b []byte) []byte {
 	b = appendHead(b, 18, frameSettings, 0, 0)
 	for _, s := range [...]struct {

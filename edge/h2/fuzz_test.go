@@ -9,8 +9,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/h2"
 )
 
-// FuzzFrames: no bytes of a peer make a connection panic, write what is no frame, or keep more than its bounds; and the
-// same bytes in other parts have the same answers.
+// FuzzFrames: no bytes of a peer make a connection panic, write what is no frame, or keep more than
+// its bounds; and the same bytes in other parts have the same answers.
 func FuzzFrames(f *testing.F) {
 	p := newPeer(f, false)
 	whole := append(p.call(1, "/echo", "abc"), p.call(3, "/fail", "")...)
@@ -56,9 +56,9 @@ func withoutCredit(words string) string {
 	return strings.Join(slices.DeleteFunc(all, func(w string) bool { return strings.HasPrefix(w, "WINDOW_UPDATE") }), "|")
 }
 
-// FuzzBlocks: a header block that is the one before again means what it means, whatever the blocks do to
-// the table: a connection on which they stand beside each other answers as one on which another block
-// stands between them, so that each is decoded.
+// FuzzBlocks: a header block that is the one before again means what it means, whatever the blocks
+// do to the table: a connection on which they stand beside each other answers as one on which
+// another block stands between them, so that each is decoded.
 func FuzzBlocks(f *testing.F) {
 	p := newPeer(f, false)
 	p.head("/echo") // puts its fields into the table

@@ -5,7 +5,8 @@ import (
 )
 
 // block is a header block whose frames are arriving.
-// While it is open no other frame may come, of any stream (RFC 9113, 6.10): so one is enough for the connection.
+// While it is open no other frame may come, of any stream (RFC 9113, 6.10): so one is enough for
+// the connection.
 type block struct {
 	open   bool // CONTINUATION follows
 	id     uint32
@@ -23,8 +24,8 @@ func (c *Conn) headers(f *frame) error {
 	if f.id%2 == 0 || !f.unpad() {
 		return fault{protocolError, Protocol}
 	}
-	// Five bytes that RFC 9113, 5.3, has deprecated. A stream that depends on itself was an error in RFC 7540, and
-	// h2spec still tries it.
+	// Five bytes that RFC 9113, 5.3, has deprecated. A stream that depends on itself was an error
+	// in RFC 7540, and h2spec still tries it.
 	if f.has(flagPriority) {
 		if len(f.payload) < 5 {
 			return fault{sizeError, Protocol}
@@ -45,8 +46,8 @@ func (c *Conn) headers(f *frame) error {
 func (c *Conn) continuation(f *frame) error {
 	b := &c.block
 	b.frames++
-	// The bytes that are not decoded end the connection, not the stream: the table of the peer is not known any more
-	// (RFC 9113, 4.3).
+	// The bytes that are not decoded end the connection, not the stream: the table of the peer is
+	// not known any more (RFC 9113, 4.3).
 	if b.frames > maxContinuations || len(b.bytes)+len(f.payload) > MaxBlock {
 		return fault{calmDown, HeadTooLong}
 	}
@@ -70,8 +71,8 @@ func (b *block) keep(c *Conn, part []byte) error {
 }
 
 // request takes a whole header block: the head of a request, or its trailers.
-// Each block is decoded, also for a stream that is refused: blocks change the table for all that follow (RFC 9113,
-// 4.3).
+// Each block is decoded, also for a stream that is refused: blocks change the table for all that
+// follow (RFC 9113, 4.3).
 func (c *Conn) request(id uint32, end bool, block []byte) error {
 	if s := c.find(id); s != nil {
 		return c.trailers(s, end, block)
@@ -93,7 +94,8 @@ func (c *Conn) request(id uint32, end bool, block []byte) error {
 	}
 	h := &c.head
 	switch {
-	// REFUSED_STREAM tells the peer that nothing was done, so that it may try again safely (RFC 9113, 8.7).
+	// REFUSED_STREAM tells the peer that nothing was done, so that it may try again safely (RFC
+	// 9113, 8.7).
 	case len(c.streams) >= MaxStreams:
 		return c.resetUnknown(id, refusedStream, TooMany)
 	// A body that was announced and does not come makes the request malformed: RFC 9113, 8.1.1.
@@ -118,7 +120,8 @@ func (c *Conn) request(id uint32, end bool, block []byte) error {
 }
 
 // trailers takes the header block behind a request's body.
-// A second block without END_STREAM would be an informational response, which requests do not have (RFC 9113, 8.1).
+// A second block without END_STREAM would be an informational response, which requests do not have
+// (RFC 9113, 8.1).
 func (c *Conn) trailers(s *stream, end bool, block []byte) error {
 	ended := s.ended
 	if err := c.head.read(c.decoder, block, true); err != nil {
@@ -136,11 +139,11 @@ func (c *Conn) trailers(s *stream, end bool, block []byte) error {
 }
 
 // head is what a header block means.
-// It is kept from one block to the next: nearly all requests of a connection have the same head, and a comparison of
-// its bytes is cheaper than decoding them.
+// It is kept from one block to the next: nearly all requests of a connection have the same head,
+// and a comparison of its bytes is cheaper than decoding them.
 type head struct {
-	// "May be compared" means that decoding it again would leave the table as it is; else skipping it would make all
-	// later indices wrong.
+	// "May be compared" means that decoding it again would leave the table as it is; else skipping
+	// it would make all later indices wrong.
 	block    []byte // as sent; only if it may be compared: see read
 	trailer  bool
 	resolved bool // number, kind and status are set
@@ -158,7 +161,8 @@ type head struct {
 }
 
 // read decodes block, unless it is the last one again and changes no table.
-// The bytes go to the decoder in parts, so that a block which expands without end is noticed before all of it has.
+// The bytes go to the decoder in parts, so that a block which expands without end is noticed before
+// all of it has.
 func (h *head) read(d *hpack.Decoder, block []byte, trailer bool) error {
 	if len(h.block) > 0 && string(h.block) == string(block) && !trailer {
 		return nil
@@ -182,8 +186,8 @@ func (h *head) read(d *hpack.Decoder, block []byte, trailer bool) error {
 	return nil
 }
 
-// valid reports whether the block is the head of a request. One that is too long was not read to its
-// end, so that not all of it is known.
+// valid reports whether the block is the head of a request. One that is too long was not read to
+// its end, so that not all of it is known.
 func (h *head) valid() bool {
 	return !h.malformed && (h.tooLong || h.method != "" && h.path != "" && h.scheme)
 }
@@ -205,8 +209,8 @@ func (h *head) resolve(handler Handler) {
 }
 
 // isCall reports whether contentType is that of gRPC with protobuf.
-// "application/grpc", "application/grpc+proto" and either with parameters. Other subtypes (+json) name other
-// encodings of messages, which are not read here.
+// "application/grpc", "application/grpc+proto" and either with parameters. Other subtypes (+json)
+// name other encodings of messages, which are not read here.
 func isCall(contentType string) bool {
 	const plain = "application/grpc"
 	if len(contentType) < len(plain) || contentType[:len(plain)] != plain {

@@ -3,8 +3,9 @@ package h2
 // keepsTable reports whether block leaves the dynamic table as it is: all of it is fields of the
 // tables by their index, and fields that are not to be put there. nghttp2, and Envoy with it, sends
 // :path and content-length so each time.
-// A block is looked at once, when it is new; RFC 7541, 6, has the five forms by the first bits: 1 an index, 01 a
-// literal to be put into the table, 001 a size, 0001 a literal never to be, 0000 one that is not.
+// A block is looked at once, when it is new; RFC 7541, 6, has the five forms by the first bits: 1
+// an index, 01 a literal to be put into the table, 001 a size, 0001 a literal never to be, 0000 one
+// that is not.
 func keepsTable(block []byte) bool {
 	for len(block) > 0 {
 		switch first := block[0]; {
@@ -28,10 +29,10 @@ func keepsTable(block []byte) bool {
 	return true
 }
 
-// hpackNumber reads a number of HPACK whose first byte has so many bits of it, up to 2 bytes more. rest
-// is nil where it is longer, or cut; else it is not.
-// RFC 7541, 5.1: if all bits of the prefix are 1 the rest follows in groups of seven, least first. With 5 bits 31 154
-// 10 is 1337. Two more bytes are 16,383 beyond the prefix, enough for any block that is kept.
+// hpackNumber reads a number of HPACK whose first byte has so many bits of it, up to 2 bytes more.
+// rest is nil where it is longer, or cut; else it is not. RFC 7541, 5.1: if all bits of the prefix
+// are 1 the rest follows in groups of seven, least first. With 5 bits 31 154 10 is 1337. Two more
+// bytes are 16,383 beyond the prefix, enough for any block that is kept.
 func hpackNumber(b []byte, bits int) (n int, rest []byte) {
 	if len(b) == 0 {
 		return 0, nil

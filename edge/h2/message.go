@@ -7,15 +7,17 @@ import (
 	"io"
 )
 
-// prefixBytes is the size of what stands before a message: whether it is compressed, and its length.
-// "Length-Prefixed-Message" in gRPC's protocol: one byte of flag, four of length, most significant first.
+// prefixBytes is the size of what stands before a message: whether it is compressed, and its
+// length. "Length-Prefixed-Message" in gRPC's protocol: one byte of flag, four of length, most
+// significant first.
 const prefixBytes = 5
 
 // tooLong reports whether the body of a call is longer than one with the longest message.
 func (s *stream) tooLong() bool { return s.kind != noCall && s.size > MaxMessage+prefixBytes }
 
 // message returns the one message in the body of s's request.
-// The codes are those that gRPC's documents on status codes and on compression give for these faults.
+// The codes are those that gRPC's documents on status codes and on compression give for these
+// faults.
 func (c *Conn) message(s *stream, body []byte) ([]byte, Status) {
 	switch {
 	case s.tooLong():
@@ -52,8 +54,8 @@ var (
 	noMethod = Status{Unimplemented, "headgate does not have this method"}
 )
 
-// early answers a call whose request has not ended and whose answer no end of it can change: with a status, or as a
-// message that is too long.
+// early answers a call whose request has not ended and whose answer no end of it can change: with a
+// status, or as a message that is too long.
 func (c *Conn) early(s *stream, status Status) error {
 	c.rate.turn(c.now)
 	c.rate.answers++
@@ -67,7 +69,8 @@ func (c *Conn) early(s *stream, status Status) error {
 }
 
 // unpacker decompresses messages, one at a time.
-// It is made for the first compressed message, as most connections never see one: a decompressor takes some 40 KiB.
+// It is made for the first compressed message, as most connections never see one: a decompressor
+// takes some 40 KiB.
 type unpacker struct {
 	source bytes.Reader
 	reader *gzip.Reader // nil before the first message
@@ -87,8 +90,8 @@ func (u *unpacker) unpack(message []byte) ([]byte, Status) {
 		u.plain = []byte{} // an empty message is none that is too long
 	}
 	plain := bytes.NewBuffer(u.plain[:0])
-	// One byte more than may be, so that a message of exactly the most is told from a longer one, and a bomb is cut
-	// there.
+	// One byte more than may be, so that a message of exactly the most is told from a longer one,
+	// and a bomb is cut there.
 	_, err := io.Copy(plain, io.LimitReader(u.reader, MaxMessage+1))
 	u.plain = plain.Bytes()
 	switch {

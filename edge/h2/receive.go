@@ -8,7 +8,8 @@ import (
 // receive takes one frame.
 func (c *Conn) receive(f *frame) error {
 	switch {
-	// The first frame of a client is SETTINGS (RFC 9113, 3.4), and a header block is not interrupted (6.10).
+	// The first frame of a client is SETTINGS (RFC 9113, 3.4), and a header block is not
+	// interrupted (6.10).
 	case !c.settled && (f.kind != frameSettings || f.has(flagAck)),
 		c.block.open != (f.kind == frameContinuation),
 		c.block.open && f.id != c.block.id:
@@ -45,8 +46,8 @@ func (c *Conn) receive(f *frame) error {
 
 // data takes a part of a request's body. The common case is a whole message in one frame, which is
 // answered where it lies.
-// RFC 9113, 6.1 and 6.9. All of the payload counts for flow control, padding included; credit is what the peer gets
-// back.
+// RFC 9113, 6.1 and 6.9. All of the payload counts for flow control, padding included; credit is
+// what the peer gets back.
 func (c *Conn) data(f *frame) error {
 	size := len(f.payload)
 	switch c.received -= size; {
@@ -118,7 +119,8 @@ func (c *Conn) dropBody(s *stream) {
 }
 
 // dataAfter answers DATA of a stream whose request is over; s is nil if its answer is, too.
-// Its bytes were credited all the same: the window of the connection would shrink with each otherwise.
+// Its bytes were credited all the same: the window of the connection would shrink with each
+// otherwise.
 func (c *Conn) dataAfter(s *stream, id uint32) error {
 	if s != nil {
 		c.reset(s, streamClosed, Protocol)
@@ -157,8 +159,8 @@ func (c *Conn) resetAny(id uint32, why code) error {
 }
 
 // resetBy takes a RST_STREAM frame.
-// RFC 9113, 6.4: never answered by another RST_STREAM. Only unanswered requests count for the flood: a reset after
-// the answer cost nothing that was not asked for.
+// RFC 9113, 6.4: never answered by another RST_STREAM. Only unanswered requests count for the
+// flood: a reset after the answer cost nothing that was not asked for.
 func (c *Conn) resetBy(f *frame) error {
 	switch {
 	case f.id == 0 || f.id > c.last:
@@ -194,7 +196,8 @@ func (c *Conn) ping(f *frame) error {
 }
 
 // windowUpdate lets a stream, or the connection, have more bytes of answers.
-// RFC 9113, 6.9: 0 is an error of the stream, or of the connection; so is more than 2^31-1 in all (6.9.1).
+// RFC 9113, 6.9: 0 is an error of the stream, or of the connection; so is more than 2^31-1 in all
+// (6.9.1).
 func (c *Conn) windowUpdate(f *frame) error {
 	if len(f.payload) != 4 {
 		return fault{sizeError, Protocol}
@@ -227,7 +230,8 @@ func (c *Conn) windowUpdate(f *frame) error {
 }
 
 // settings takes the peer's SETTINGS and acknowledges them.
-// RFC 9113, 6.5. They hold once they are acknowledged, so what waits for a window is pushed after that.
+// RFC 9113, 6.5. They hold once they are acknowledged, so what waits for a window is pushed after
+// that.
 func (c *Conn) settings(f *frame) error {
 	switch {
 	case f.id != 0:

@@ -6,7 +6,8 @@ import (
 )
 
 // stream is one request and its answer.
-// It is used again for another request once it is forgotten, so that a call in one frame allocates nothing.
+// It is used again for another request once it is forgotten, so that a call in one frame allocates
+// nothing.
 type stream struct {
 	id     uint32
 	method int  // of the handler; -1: there is none
@@ -68,7 +69,8 @@ func (c *Conn) open(id uint32) *stream {
 }
 
 // close forgets s. reset: this side has reset it.
-// It gives back what s holds of the connection's bounds: bytes received and not credited, bytes not sent.
+// It gives back what s holds of the connection's bounds: bytes received and not credited, bytes not
+// sent.
 func (c *Conn) close(s *stream, reset bool) {
 	n := len(c.streams) - 1
 	if c.streams[n] == s {
@@ -118,7 +120,8 @@ func (c *Conn) reset(s *stream, why code, r Reason) {
 }
 
 // resetUnknown answers a frame of a stream that is not under way.
-// It counts as control, or else frames of closed streams would have this side send a reset for each, at no price.
+// It counts as control, or else frames of closed streams would have this side send a reset for
+// each, at no price.
 func (c *Conn) resetUnknown(id uint32, why code, r Reason) error {
 	c.count(r)
 	c.out = appendReset(c.out, id, why)
@@ -127,8 +130,8 @@ func (c *Conn) resetUnknown(id uint32, why code, r Reason) error {
 }
 
 // Until returns the time by which Expire is to be called; false: nothing is under way.
-// Only what waits for the peer has a time: a connection with nothing under way may be silent for ever, as pools keep
-// it.
+// Only what waits for the peer has a time: a connection with nothing under way may be silent for
+// ever, as pools keep it.
 func (c *Conn) Until() (time.Duration, bool) {
 	frame, begun := c.frameUntil()
 	if len(c.streams) == 0 {
@@ -141,8 +144,8 @@ func (c *Conn) Until() (time.Duration, bool) {
 	return oldest, true
 }
 
-// frameUntil returns the time by which the peer's greeting, or the frame that it has begun, is to be whole; false: it
-// has greeted, and begun none.
+// frameUntil returns the time by which the peer's greeting, or the frame that it has begun, is to
+// be whole; false: it has greeted, and begun none.
 func (c *Conn) frameUntil() (until time.Duration, begun bool) {
 	if !c.settled {
 		return c.opened + MaxGreeting, true
@@ -166,8 +169,8 @@ func (c *Conn) Expire(now time.Duration) error {
 }
 
 // giveCredit lets the peer send again what is done with, once it is worth a frame.
-// A WINDOW_UPDATE for each frame would double the packets; so it is sent for half a window, or when the peer has but
-// a quarter left.
+// A WINDOW_UPDATE for each frame would double the packets; so it is sent for half a window, or when
+// the peer has but a quarter left.
 func (c *Conn) giveCredit() {
 	if c.credit < connWindow/2 && (c.received > connWindow/4 || c.credit == 0) {
 		return
@@ -179,8 +182,9 @@ func (c *Conn) giveCredit() {
 
 // GoAway tells the peer to open no more streams here. last: those on their way will not be answered
 // either.
-// RFC 9113, 6.8, recommends both, one after the other: first that nothing new be opened, with the highest number
-// there is, so that requests on their way are not lost; then the number of the last one that was looked at.
+// RFC 9113, 6.8, recommends both, one after the other: first that nothing new be opened, with the
+// highest number there is, so that requests on their way are not lost; then the number of the last
+// one that was looked at.
 func (c *Conn) GoAway(last bool) {
 	id := uint32(1<<31 - 1)
 	if last {

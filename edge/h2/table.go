@@ -7,8 +7,8 @@ import (
 
 // table is the state of the peer's table of response headers. Two fields are put in it, the content
 // type first, and named by their index from then on.
-// Responses differ in their messages, not in their fields. After the first answer headers are one byte of HPACK (RFC
-// 7541, 6.1) and so are trailers; a decoder on the other side looks both up.
+// Responses differ in their messages, not in their fields. After the first answer headers are one
+// byte of HPACK (RFC 7541, 6.1) and so are trailers; a decoder on the other side looks both up.
 type table struct {
 	typed, status bool // they are in it
 	off           bool // the peer's table is smaller than the default: nothing is put in it
@@ -16,8 +16,9 @@ type table struct {
 }
 
 // limit takes the size that the peer's table may have.
-// The two entries take 130 bytes (RFC 7541, 4.1, counts 32 beside each name and value). Whether they would fit a
-// smaller table is not worth the question: the few clients that lower it are answered without.
+// The two entries take 130 bytes (RFC 7541, 4.1, counts 32 beside each name and value). Whether
+// they would fit a smaller table is not worth the question: the few clients that lower it are
+// answered without.
 func (t *table) limit(size uint32) {
 	if size < tableSize && !t.off {
 		*t = table{off: true, empty: true}
@@ -25,8 +26,9 @@ func (t *table) limit(size uint32) {
 }
 
 // The fields of responses, as HPACK has them without a table.
-// In hexadecimal: 0x10 and 0x0a are the lengths of the values. 0x0f 0x10 is a literal that is not put into the table,
-// with name 31 of the static table: 15 fills the four bits, 16 follows (RFC 7541, 6.2.2 and 5.1).
+// In hexadecimal: 0x10 and 0x0a are the lengths of the values. 0x0f 0x10 is a literal that is not
+// put into the table, with name 31 of the static table: 15 fills the four bits, 16 follows (RFC
+// 7541, 6.2.2 and 5.1).
 const (
 	typeGRPC = "\x10application/grpc"
 	typeText = "\x0f\x10\x0atext/plain" // content-type, not put into the table
@@ -42,8 +44,8 @@ func (t *table) begin(b []byte, id uint32, flags byte) []byte {
 	b = appendHead(b, 0, frameHeaders, flagEndHeaders|flags, id)
 	if t.empty {
 		t.empty = false
-		// A size update to 0 (RFC 7541, 6.3): required at the start of the first block after the peer has lowered the
-		// size, and it removes both entries.
+		// A size update to 0 (RFC 7541, 6.3): required at the start of the first block after the
+		// peer has lowered the size, and it removes both entries.
 		b = append(b, 0x20)
 	}
 	return b
@@ -69,7 +71,8 @@ func (t *table) appendType(b []byte) []byte {
 		return append(b, 0x80|firstOwnIndex)
 	}
 	t.typed = true
-	// 0x40|31: a literal that is put into the table, with name 31 of the static one, content-type (RFC 7541, 6.2.1).
+	// 0x40|31: a literal that is put into the table, with name 31 of the static one, content-type
+	// (RFC 7541, 6.2.1).
 	return append(append(b, 0x5f), typeGRPC...)
 }
 
@@ -97,7 +100,8 @@ func (t *table) appendTrailers(b []byte, id uint32) []byte {
 }
 
 // appendError appends an answer of a status alone.
-// Errors are rare and their texts differ, so they are not put into the table: they would push the others out.
+// Errors are rare and their texts differ, so they are not put into the table: they would push the
+// others out.
 func (t *table) appendError(b []byte, id uint32, status Status) []byte {
 	at := len(b)
 	b = t.appendType(append(t.begin(b, id, flagEndStream), index200))
@@ -136,8 +140,8 @@ func appendField(b []byte, name string, value []byte) []byte {
 }
 
 // appendPercent appends text as grpc-message has it.
-// "Percent-encoded" there means UTF-8 bytes outside 0x20 to 0x7e and % itself as %XX: "zu spät" becomes "zu
-// sp%C3%A4t". Nothing that the text holds can end the field.
+// "Percent-encoded" there means UTF-8 bytes outside 0x20 to 0x7e and % itself as %XX: "zu spät"
+// becomes "zu sp%C3%A4t". Nothing that the text holds can end the field.
 func appendPercent(b []byte, text string) []byte {
 	const digits = "0123456789ABCDEF"
 	for i := range len(text) {

@@ -69,8 +69,8 @@ func (s *Sum) Count() (n uint64) {
 	return n
 }
 
-// Cumulative returns the histogram in the form Prometheus takes: the number of durations, their sum,
-// and for each bound in seconds the number of durations that were no longer.
+// Cumulative returns the histogram in the form Prometheus takes: the number of durations, their
+// sum, and for each bound in seconds the number of durations that were no longer.
 func (s *Sum) Cumulative() (count uint64, sum time.Duration, below map[float64]uint64) {
 	below = make(map[float64]uint64, buckets)
 	for n, bound := range bounds[s.scale] {

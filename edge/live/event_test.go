@@ -64,7 +64,8 @@ func TestScanner(t *testing.T) {
 	}
 }
 
-// TestScannerBounds checks that no event makes the scanner hold more than it says, in one line or in many.
+// TestScannerBounds checks that no event makes the scanner hold more than it says, in one line or
+// in many.
 func TestScannerBounds(t *testing.T) {
 	t.Parallel()
 	for name, endless := range map[string]string{"one line": "x", "many": "\ndata: " + strings.Repeat("x", 1<<16)} {

@@ -69,8 +69,8 @@ type Series struct {
 	Rates [values]api.Rates
 }
 
-// History remembers the growth of totals over each Range. It takes at most SeriesBytes for each name
-// of the last sample, whatever was counted and however long it runs. Its methods may be called
+// History remembers the growth of totals over each Range. It takes at most SeriesBytes for each
+// name of the last sample, whatever was counted and however long it runs. Its methods may be called
 // concurrently. The zero History is empty and ready.
 type History struct {
 	mu     sync.Mutex
@@ -78,7 +78,8 @@ type History struct {
 }
 
 // SeriesBytes is the memory of one series in all ranges together: Steps rates of 4 bytes for each
-// of 4 values, their last totals, and where the rates begin. One that never grew takes the last two alone.
+// of 4 values, their last totals, and where the rates begin. One that never grew takes the last two
+// alone.
 const SeriesBytes = Ranges * (values*Steps*4 + values*8 + 16)
 
 // track is a History of one range.
@@ -92,7 +93,8 @@ type track struct {
 	quiet  *rates   // of a series that was sampled from the first step on and never grew
 }
 
-// series is one name. Of the thousands of limits that a file can hold most never grow, and need no rates.
+// series is one name. Of the thousands of limits that a file can hold most never grow, and need no
+// rates.
 type series struct {
 	was   [values]uint64
 	born  int    // steps before its first sample
@@ -116,8 +118,8 @@ func (h *History) Due(at time.Duration) bool {
 // due reports whether the next sample of a track with such steps is due.
 func (t *track) due(at, step time.Duration) bool { return !t.begun || at-t.last >= step-slack }
 
-// Sample adds the totals at a time to each range for which a sample is due. Names must differ. A new
-// name starts without a past, and a name that is missing from all is forgotten. If samples were
+// Sample adds the totals at a time to each range for which a sample is due. Names must differ. A
+// new name starts without a past, and a name that is missing from all is forgotten. If samples were
 // missed, their steps stay unknown, and the step of this sample gets the mean rate since the last
 // one.
 func (h *History) Sample(at time.Duration, all []Totals) {
@@ -188,8 +190,8 @@ func (r *rates) grow(by [values]uint64, gone time.Duration, at int) {
 	}
 }
 
-// grow adds the last step of s, which has grown to is within the time gone. A value that fell was restarted
-// at an unknown time, so that no rate of the step is known.
+// grow adds the last step of s, which has grown to is within the time gone. A value that fell was
+// restarted at an unknown time, so that no rate of the step is known.
 func (t *track) grow(s *series, is [values]uint64, gone time.Duration) {
 	at, by := (t.steps-1)%Steps, is
 	if s.rates == nil {
@@ -205,7 +207,8 @@ func (t *track) grow(s *series, is [values]uint64, gone time.Duration) {
 	s.rates.grow(by, gone, at)
 }
 
-// quietSince returns the rates of a series that never grew and was not sampled in the first born steps.
+// quietSince returns the rates of a series that never grew and was not sampled in the first born
+// steps.
 func (t *track) quietSince(born int) *rates {
 	r := *t.quiet
 	for step := max(0, t.steps-Steps); step < born; step++ {
@@ -214,8 +217,8 @@ func (t *track) quietSince(born int) *rates {
 	return &r
 }
 
-// Read returns when each remembered step of a range ended, oldest first, and the rates of the series
-// called name; of all, in the order of the last sample, if name is empty.
+// Read returns when each remembered step of a range ended, oldest first, and the rates of the
+// series called name; of all, in the order of the last sample, if name is empty.
 func (h *History) Read(r Range, name string) (ends []time.Duration, all []Series) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -69,7 +69,8 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestHistoryAgainstAllThereWas runs for longer than a history lasts, with gaps, beside one that forgets nothing.
+// TestHistoryAgainstAllThereWas runs for longer than a history lasts, with gaps, beside one that
+// forgets nothing.
 func TestHistoryAgainstAllThereWas(t *testing.T) {
 	t.Parallel()
 	var h History
@@ -113,7 +114,8 @@ func TestHistorySize(t *testing.T) {
 	}
 }
 
-// TestHistoryRanges counts 1 a second for 7 hours, then 3 a second for the last minute, with a sample every second asked for.
+// TestHistoryRanges counts 1 a second for 7 hours, then 3 a second for the last minute, with a
+// sample every second asked for.
 func TestHistoryRanges(t *testing.T) {
 	t.Parallel()
 	var h History
@@ -192,8 +194,8 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// TestHistoryOfTheQuiet: a series that never grew has the rate 0 since its first sample, and no rate where a sample was
-// missed; so it has once it grows, or restarts.
+// TestHistoryOfTheQuiet: a series that never grew has the rate 0 since its first sample, and no
+// rate where a sample was missed; so it has once it grows, or restarts.
 func TestHistoryOfTheQuiet(t *testing.T) {
 	t.Parallel()
 	var h History

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// join adds a reader that leaves with the test, and returns it with a counter of how often it was unblocked.
+// join adds a reader that leaves with the test, and returns it with a counter of how often it was
+// unblocked.
 func join(t testing.TB, h *Hub, watches bool) (*Reader, *atomic.Int64) {
 	t.Helper()
 	var unblocked atomic.Int64
@@ -89,7 +90,8 @@ func TestHubPictures(t *testing.T) {
 	}
 }
 
-// TestHubCutsTheSlow checks that a reader whose queue is full is cut, unblocked once, and holds up nobody.
+// TestHubCutsTheSlow checks that a reader whose queue is full is cut, unblocked once, and holds up
+// nobody.
 func TestHubCutsTheSlow(t *testing.T) {
 	t.Parallel()
 	var h Hub
@@ -117,7 +119,8 @@ func TestHubCutsTheSlow(t *testing.T) {
 	}
 }
 
-// TestHubBounds checks that there are no more readers than there may be, and that a place that is given up is taken again.
+// TestHubBounds checks that there are no more readers than there may be, and that a place that is
+// given up is taken again.
 func TestHubBounds(t *testing.T) {
 	t.Parallel()
 	var h Hub
@@ -158,8 +161,8 @@ func TestHubCloses(t *testing.T) {
 	}
 }
 
-// TestHubConcurrently has readers come, read and go while frames are sent and the hub closes: each sees frames in order, and
-// its stream ends.
+// TestHubConcurrently has readers come, read and go while frames are sent and the hub closes: each
+// sees frames in order, and its stream ends.
 func TestHubConcurrently(t *testing.T) {
 	t.Parallel()
 	var h Hub

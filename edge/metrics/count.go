@@ -67,12 +67,13 @@ func (m *countMetrics) collect(to chan<- prometheus.Metric, s window.Stats) {
 	m.divisor.set(to, float64(s.Divisor))
 }
 
-// collectLayers sends the values of the sketches. figures are of all rules: a sketch is saturated if
-// one of its rules has too small a limit for its noise.
+// collectLayers sends the values of the sketches. figures are of all rules: a sketch is saturated
+// if one of its rules has too small a limit for its noise.
 //
 // The error bound is e·N/width with N the sum of the window in units; four rows exceed it together
-// with a probability of at most e^-4 = 1.8 %. Noise is measured instead: the estimate that a key never
-// seen would get, at the median and the 99th percentile. On skewed traffic it is far below the bound.
+// with a probability of at most e^-4 = 1.8 %. Noise is measured instead: the estimate that a key
+// never seen would get, at the median and the 99th percentile. On skewed traffic it is far below
+// the bound.
 func (m *countMetrics) collectLayers(to chan<- prometheus.Metric, layers []window.LayerStats, figures []gate.Figures) {
 	for _, l := range layers {
 		label := windowLabel(l)

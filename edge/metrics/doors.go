@@ -81,7 +81,8 @@ func (m *doorMetrics) collect(to chan<- prometheus.Metric, datagram []*udp.Door,
 }
 
 // sumUDP adds up the figures of several listeners.
-// Counters may only grow, or Prometheus takes the fall for a restart: doors stay for the life of the process.
+// Counters may only grow, or Prometheus takes the fall for a restart: doors stay for the life of
+// the process.
 func sumUDP(doors []udp.Stats) (all udp.Stats) {
 	for _, s := range doors {
 		all.Packets += s.Packets

@@ -12,7 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// counted is a collector of figures that no test brings about at real doors: thousands of connections, or slow clients.
+// counted is a collector of figures that no test brings about at real doors: thousands of
+// connections, or slow clients.
 type counted struct {
 	doorMetrics
 	udp  []udp.Stats
@@ -68,7 +69,8 @@ headgate_http_open_connections 22
 headgate_abandoned_connections_total{listener="http"} 5
 `
 
-// TestDoorMetrics checks that each figure of a door has its metric, and that those of several doors are added up.
+// TestDoorMetrics checks that each figure of a door has its metric, and that those of several doors
+// are added up.
 func TestDoorMetrics(t *testing.T) {
 	t.Parallel()
 	u, h := number[udp.Stats](), number[http.Stats]()

@@ -82,7 +82,8 @@ func (m *globalMetrics) collect(to chan<- prometheus.Metric, v *api.GossipView) 
 }
 
 // collectMembers sends the number of members and PoPs, added up over all PoPs.
-// All three states are sent even at 0: a member that comes back must not leave a series at its last value.
+// All three states are sent even at 0: a member that comes back must not leave a series at its last
+// value.
 func (m *globalMetrics) collectMembers(to chan<- prometheus.Metric, s *api.GossipStats) {
 	var sum api.PoPMembers
 	pops := 0

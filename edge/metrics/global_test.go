@@ -81,8 +81,8 @@ headgate_gossip_rejected_total{reason="replay"} 109
 headgate_gossip_rejoins_total 115
 `
 
-// TestGlobalMetrics checks that the metrics show the statistics of the source, that Prometheus likes their names, and that a
-// registry that looks closely finds them as described.
+// TestGlobalMetrics checks that the metrics show the statistics of the source, that Prometheus
+// likes their names, and that a registry that looks closely finds them as described.
 func TestGlobalMetrics(t *testing.T) {
 	t.Parallel()
 	a := newGlobalNode()

@@ -48,8 +48,8 @@ func denyByLoad(t *testing.T, g *gate.Gate, room *ask.Room, now window.Instant) 
 	b.End()
 }
 
-// TestMetricsOfKinds checks the samples of buckets, queues, places and pools, and that their labels are bounded by the
-// configuration.
+// TestMetricsOfKinds checks the samples of buckets, queues, places and pools, and that their labels
+// are bounded by the configuration.
 func TestMetricsOfKinds(t *testing.T) {
 	t.Parallel()
 	g, room := asktest.Open(t, 1<<20, `

@@ -14,7 +14,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// manyKeys returns a node with as many rules as there may be that has met a million keys and refused some.
+// manyKeys returns a node with as many rules as there may be that has met a million keys and
+// refused some.
 func manyKeys(tb testing.TB) *node {
 	tb.Helper()
 	rules := make([]mitigation.Rule, mitigation.MaxRules)
@@ -41,8 +42,8 @@ func manyKeys(tb testing.TB) *node {
 // scrapeBudget is the most that a page of metrics may take, for BenchmarkMetrics.
 const scrapeBudget = 50 * time.Millisecond
 
-// TestMetricsOfAMillionKeys: neither their number nor anything of them shows in the number of series or in a label. How long a
-// scrape takes is for BenchmarkMetrics to say.
+// TestMetricsOfAMillionKeys: neither their number nor anything of them shows in the number of
+// series or in a label. How long a scrape takes is for BenchmarkMetrics to say.
 func TestMetricsOfAMillionKeys(t *testing.T) {
 	a := manyKeys(t)
 	lines := a.scrape(t)

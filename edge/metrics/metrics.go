@@ -16,8 +16,8 @@ import (
 )
 
 // metric is one family of series: its description and the kind of its values, counter or gauge.
-// Its values are the rooms' own plain counters, read at a scrape. The library's counters would be atomics that
-// requests of all lanes share.
+// Its values are the rooms' own plain counters, read at a scrape. The library's counters would be
+// atomics that requests of all lanes share.
 type metric struct {
 	desc *prometheus.Desc
 	kind prometheus.ValueType
@@ -48,13 +48,15 @@ type Sources struct {
 	UDP   []*udp.Door  // decision listeners for datagrams; their counts are added up
 	HTTP  []*http.Door // decision listeners for HTTP; their counts are added up
 	Doors []Listener   // other decision listeners that are open
-	// Abandoned are connections that had ended before they were accepted, by the name of the listener.
+	// Abandoned are connections that had ended before they were accepted, by the name of the
+	// listener.
 	Abandoned map[string]func() uint64
 	Panics    map[string]func() uint64             // of a door, by its name
 	Ring      func(now window.Instant) pop.Stats   // nil: no ring
 	State     func(now window.Instant) state.Stats // nil: no state on disk
 	Gossip    func() *api.GossipView               // nil: no gossip
-	// Row returns the row that a rule's figures are summed up in with those of others; "": its own. nil: each has its own.
+	// Row returns the row that a rule's figures are summed up in with those of others; "": its own.
+	// nil: each has its own.
 	Row func(rule string) string
 }
 

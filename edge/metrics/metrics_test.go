@@ -102,8 +102,8 @@ func TestMetricsReload(t *testing.T) {
 	}
 }
 
-// TestMetricsSeries checks how many series there are, for no rule, the built-in ones, and as many as there
-// may be with as many window lengths.
+// TestMetricsSeries checks how many series there are, for no rule, the built-in ones, and as many
+// as there may be with as many window lengths.
 func TestMetricsSeries(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 1, 2, 8, mitigation.MaxRules} {
@@ -140,8 +140,8 @@ func TestMetricsLint(t *testing.T) {
 	}
 }
 
-// TestMetricsConsistent checks that a registry that looks closely finds every family described, with the
-// labels it was described with.
+// TestMetricsConsistent checks that a registry that looks closely finds every family described,
+// with the labels it was described with.
 func TestMetricsConsistent(t *testing.T) {
 	t.Parallel()
 	a := newCheckedNode(sources(t, fourRules(t)))

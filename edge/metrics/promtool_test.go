@@ -15,7 +15,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// TestMetricsPassPromtool has Prometheus' own tool check whole pages: of a node by itself, of one in a PoP, and of one with other PoPs.
+// TestMetricsPassPromtool has Prometheus' own tool check whole pages: of a node by itself, of one
+// in a PoP, and of one with other PoPs.
 func TestMetricsPassPromtool(t *testing.T) {
 	t.Parallel()
 	promtool, err := exec.LookPath("promtool")

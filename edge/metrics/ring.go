@@ -82,8 +82,8 @@ func (m *ringMetrics) collect(to chan<- prometheus.Metric, p pop.Stats, s window
 
 // collectServer sends the values of one server. Operations are counted once each: those without an
 // error are ok.
-// Errors are subtracted from all operations, as the ring counts both while it goes: a scrape in between may be off by
-// those under way.
+// Errors are subtracted from all operations, as the ring counts both while it goes: a scrape in
+// between may be off by those under way.
 func (m *ringMetrics) collectServer(to chan<- prometheus.Metric, s *pop.Server) {
 	m.up.set(to, flagOf(s.Up), s.Address)
 	m.viewAge.set(to, s.Silent.Seconds(), s.Address)

@@ -63,8 +63,8 @@ headgate_ring_view_age_seconds{server="/run/mc.sock"} 1.25
 headgate_ring_view_age_seconds{server="192.0.2.1:11211"} 0.25
 `
 
-// TestRingMetrics checks the samples after a few exchanges, that Prometheus likes their names, that a registry that
-// looks closely finds them as described, and that they are as many as promised.
+// TestRingMetrics checks the samples after a few exchanges, that Prometheus likes their names, that
+// a registry that looks closely finds them as described, and that they are as many as promised.
 func TestRingMetrics(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

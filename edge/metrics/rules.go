@@ -15,8 +15,8 @@ type ruleMetrics struct {
 }
 
 // newRuleMetrics returns the families. The label decision is allow, deny, shadow_deny or count;
-// reason is block, shed, limit, reserve or other_rule for a denial, else empty; result is offered, admitted or denied;
-// mode is enforce, shadow or off.
+// reason is block, shed, limit, reserve or other_rule for a denial, else empty; result is offered,
+// admitted or denied; mode is enforce, shadow or off.
 func newRuleMetrics() ruleMetrics {
 	return ruleMetrics{
 		requests: counterOf("requests_total", "Requests by decision and reason. A shadow_deny was allowed only because its rule is in shadow mode.",
@@ -72,14 +72,16 @@ func (m *ruleMetrics) collect(to chan<- prometheus.Metric, f *gate.Figures) {
 		m.window.set(to, f.Window.Seconds(), f.Name)
 	}
 	m.collectBucket(to, f)
-	// One series, of the present mode: the one before ends, as a dashboard is to show no rule twice.
+	// One series, of the present mode: the one before ends, as a dashboard is to show no rule
+	// twice.
 	m.mode.set(to, 1, f.Name, f.Mode.String())
 	// An estimate (see edge/gate): its digits behind the point would look like precision.
 	m.keys.set(to, math.Round(f.Keys), f.Name)
 	m.refusedKeys.set(to, math.Round(f.RefusedKeys), f.Name)
 }
 
-// rows returns figures, those of a row in common summed up under its name, with the limit of the first.
+// rows returns figures, those of a row in common summed up under its name, with the limit of the
+// first.
 func (s *Sources) rows(figures []gate.Figures) []gate.Figures {
 	if s.Row == nil {
 		return figures

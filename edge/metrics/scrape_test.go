@@ -29,10 +29,12 @@ type node struct {
 	admin *admin.Door
 }
 
-// newNode returns a node that shows the metrics of from; from.Gate is there, all else may be missing.
+// newNode returns a node that shows the metrics of from; from.Gate is there, all else may be
+// missing.
 func newNode(from metrics.Sources) *node { return newNodeIn(prometheus.NewRegistry(), from) }
 
-// newCheckedNode is newNode with a registry that compares every sample with its family's description.
+// newCheckedNode is newNode with a registry that compares every sample with its family's
+// description.
 func newCheckedNode(from metrics.Sources) *node {
 	return newNodeIn(prometheus.NewPedanticRegistry(), from)
 }
@@ -79,8 +81,8 @@ func (n *node) scrape(t testing.TB) (lines []string) {
 	return lines
 }
 
-// sources returns g with two doors of each kind at which something has happened: two datagrams, of which one names no rule, and
-// one HTTP request that names none.
+// sources returns g with two doors of each kind at which something has happened: two datagrams, of
+// which one names no rule, and one HTTP request that names none.
 func sources(t testing.TB, g *gate.Gate) metrics.Sources {
 	t.Helper()
 	from := metrics.Sources{Gate: g, Ask: ask.New(g, 1<<20)}

@@ -23,7 +23,8 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestOfCountsEdits: two edits are suggested for a long name, three are not, and a swap of neighbours is one.
+// TestOfCountsEdits: two edits are suggested for a long name, three are not, and a swap of
+// neighbours is one.
 func TestOfCountsEdits(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ word, name, want string }{
@@ -43,7 +44,8 @@ func TestOfCountsEdits(t *testing.T) {
 	}
 }
 
-// TestOfIsBounded: a word of a megabyte is compared with nothing, no more than MaxCompared names are read.
+// TestOfIsBounded: a word of a megabyte is compared with nothing, no more than MaxCompared names
+// are read.
 func TestOfIsBounded(t *testing.T) {
 	long := strings.Repeat("a", 1<<20)
 	if got := nearest.Of(long, slices.Values([]string{"a", "aaaa"})); got != "" {

@@ -19,15 +19,15 @@ const (
 	alone        // no other policy asks its rules, and they are asked whatever is absent
 )
 
-// special are the traits of policies of which more must be looked at than that their condition holds.
-// A condition with none of them asks its rules and no more, which walk.all does itself: so most policies of a
-// configuration never get here.
+// special are the traits of policies of which more must be looked at than that their condition
+// holds. A condition with none of them asks its rules and no more, which walk.all does itself: so
+// most policies of a configuration never get here.
 const special = countsOnly | isFinal | notes | hasCountWhen | inGroup | variableCost | byTier | maySkip
 
 // step is what follows from a condition: the part of its policy that is needed for each request, in
 // one cache line.
-// A policy as the loader has it is some hundreds of bytes; the walk touches one step for each condition that holds, so that a
-// thousand policies stay in the cache.
+// A policy as the loader has it is some hundreds of bytes; the walk touches one step for each
+// condition that holds, so that a thousand policies stay in the cache.
 type step struct {
 	traits traits
 	policy uint16
@@ -69,8 +69,9 @@ func (w *walk) act(number int) (end bool) {
 	return false
 }
 
-// consider asks for a policy whose match holds, unless it is skipped, or another of its group has asked.
-// A policy that is skipped takes no place in its group either: the next one of the group asks then.
+// consider asks for a policy whose match holds, unless it is skipped, or another of its group has
+// asked. A policy that is skipped takes no place in its group either: the next one of the group
+// asks then.
 func (w *walk) consider(s *step) {
 	out := w.out
 	if s.rules == 0 || out.skipped[s.policy>>6]>>(s.policy&63)&1 == 1 {
@@ -87,12 +88,14 @@ func (w *walk) consider(s *step) {
 		}
 		out.groups[word] |= bit
 	}
-	// Without its response a request is judged by each question, counting or not: the limit holds for those whose
-	// counting is still open. A report judges nothing, for what was asked has been answered.
+	// Without its response a request is judged by each question, counting or not: the limit holds
+	// for those whose counting is still open. A report judges nothing, for what was asked has been
+	// answered.
 	if !w.report {
 		w.ask(s, do|judges, held)
 	} else if do&later != 0 {
-		// A question that does not count after all stays later: whoever keeps a place for it hears of the report.
+		// A question that does not count after all stays later: whoever keeps a place for it hears
+		// of the report.
 		if do&counts != 0 {
 			do = counts
 		}
@@ -101,8 +104,8 @@ func (w *walk) consider(s *step) {
 }
 
 // final does what policies without questions do.
-// In shadow a denial is noted and the walk goes on, so that what stands below counts as it would without the policy;
-// a skip in shadow skips nothing.
+// In shadow a denial is noted and the walk goes on, so that what stands below counts as it would
+// without the policy; a skip in shadow skips nothing.
 func (w *walk) final(number int) (end, done bool) {
 	p, out := &w.e.policies[number], w.out
 	enforced := p.Mode == mitigation.Enforce
@@ -128,8 +131,8 @@ func (w *walk) final(number int) (end, done bool) {
 		}
 		return false, true
 	}
-	// From here on the request is of this tier, for the conditions that follow and for rules with a reserve. run puts
-	// the request's own back.
+	// From here on the request is of this tier, for the conditions that follow and for rules with a
+	// reserve. run puts the request's own back.
 	if enforced && p.Tier != "" {
 		out.Tier, w.r.Tier = p.tier, p.tier
 	}
@@ -139,9 +142,9 @@ func (w *walk) final(number int) (end, done bool) {
 	return false, false
 }
 
-// counting looks at count_when of p, whose match holds: whether it counts, whether that is known only
-// after the response, and what that needs of the request. In a report, counts is final.
-// The condition is taken out of the candidates, since all.walk would come by it a second time.
+// counting looks at count_when of p, whose match holds: whether it counts, whether that is known
+// only after the response, and what that needs of the request. In a report, counts is final. The
+// condition is taken out of the candidates, since all.walk would come by it a second time.
 func (w *walk) counting(p *policy) (do does, held uint64) {
 	live := w.out.live[:w.e.words]
 	if live[p.count>>6]>>(p.count&63)&1 == 0 || !w.holds(p.count) {
@@ -160,7 +163,8 @@ func (w *walk) counting(p *policy) (do does, held uint64) {
 }
 
 // holding returns what the terms of c that look at the response need of the request.
-// It is all that is kept of a request until its response is known: 64 bits, and not the headers themselves.
+// It is all that is kept of a request until its response is known: 64 bits, and not the headers
+// themselves.
 func (w *walk) holding(c *cond) (held uint64) {
 	for bit, id := range c.held {
 		if w.node(id) {
@@ -171,8 +175,8 @@ func (w *walk) holding(c *cond) (held uint64) {
 }
 
 // count asks for a policy of which only count_when holds: condition number.
-// Such a policy lets requests pass that its match does not select and counts them, as in: match /login, count_when
-// POST /token.
+// Such a policy lets requests pass that its match does not select and counts them, as in: match
+// /login, count_when POST /token.
 func (w *walk) count(number int, s *step) {
 	if w.out.skipped[s.policy>>6]>>(s.policy&63)&1 == 1 {
 		return
@@ -201,8 +205,8 @@ func (w *walk) ask(s *step, do does, held uint64) {
 	d, bad := demand{do, s.cost, held}, false
 	if s.traits&variableCost != 0 {
 		if d.cost, bad = w.e.policies[s.policy].cost.of(w.r); !w.report && s.traits&laterCost != 0 {
-			// The response says the cost: until then it counts as the least, so that a flood of them is limited
-			// meanwhile.
+			// The response says the cost: until then it counts as the least, so that a flood of
+			// them is limited meanwhile.
 			d.cost, d.do = 1, do|later
 		}
 	}
@@ -220,10 +224,9 @@ func (w *walk) ask(s *step, do does, held uint64) {
 	}
 }
 
-// one asks one rule, unless the key is absent and the policy asks nothing then, there is an equal question, or no
-// room.
-// It is the hot part of the walk. Keys are built in place, in the free bytes of the Result, and kept only once a
-// question holds them.
+// one asks one rule, unless the key is absent and the policy asks nothing then, there is an equal
+// question, or no room. It is the hot part of the walk. Keys are built in place, in the free bytes
+// of the Result, and kept only once a question holds them.
 func (w *walk) one(s *step, rule *askedRule, d demand) {
 	out := w.out
 	var key []byte
@@ -237,11 +240,12 @@ func (w *walk) one(s *step, rule *askedRule, d demand) {
 		return
 	}
 	switch {
-	// Two policies, or two walks, may ask one rule by one key: that is one question, or the request would count twice.
+	// Two policies, or two walks, may ask one rule by one key: that is one question, or the request
+	// would count twice.
 	case (!rule.once || w.second) && w.merge(s, rule, key, d):
 		return
-	// The first 16 of the file are asked. Dropped makes it a metric: it is the operator's configuration, not the
-	// client, that asks so much.
+	// The first 16 of the file are asked. Dropped makes it a metric: it is the operator's
+	// configuration, not the client, that asks so much.
 	case out.N == MaxQuestions:
 		out.Dropped++
 		return

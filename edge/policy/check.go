@@ -13,8 +13,8 @@ import (
 
 // Check returns everything wrong with the policies that no single value shows. rules are the names
 // of the rules beside those that policies make; hint returns a suggestion for a wrong name, or "".
-// They are faults of a configuration and not of a request: a policy that can never act is as wrong as a name that
-// does not exist, and harder to notice.
+// They are faults of a configuration and not of a request: a policy that can never act is as wrong
+// as a name that does not exist, and harder to notice.
 func (s *Spec) Check(rules []string, hint func(wrong string, known []string) string) []Fault {
 	c := &checker{spec: s, rules: rules, hint: hint, policies: map[string]*Policy{}}
 	for i := range s.Policies {
@@ -61,7 +61,8 @@ func under(p *Policy, field string) condition.Pos {
 	return at
 }
 
-// Rules of a policy's own are called as the policy, so a policy and a rule of one name would be counted together.
+// Rules of a policy's own are called as the policy, so a policy and a rule of one name would be
+// counted together.
 func (c *checker) policy(p *Policy) {
 	c.condition(p, p.Match, "match")
 	c.condition(p, p.CountWhen, "count_when")
@@ -106,8 +107,9 @@ func (c *checker) condition(p *Policy, e *condition.Expr, field string) {
 }
 
 // path checks that a request can have the path that w is for.
-// A policy for /a//b is not what it looks like, as the path of a request for /a//b is compared as /a/b. A text of a
-// match map may have escapes; one of "when" is compared byte by byte with a path that has none.
+// A policy for /a//b is not what it looks like, as the path of a request for /a//b is compared as
+// /a/b. A text of a match map may have escapes; one of "when" is compared byte by byte with a path
+// that has none.
 func (c *checker) path(at condition.Pos, w *condition.Want) {
 	const never = "no request has the path %.64q: paths are compared decoded, without empty segments and dots; write %.64q"
 	sent, decoded := new(request.Clients).Readings(w.Text)
@@ -125,8 +127,8 @@ func (c *checker) path(at condition.Pos, w *condition.Want) {
 }
 
 // set checks that there is a set called name, and that it holds addresses or does not.
-// client: "@paths" would never hold, as addresses are compared with addresses only; in a key it would be absent for
-// everybody.
+// client: "@paths" would never hold, as addresses are compared with addresses only; in a key it
+// would be absent for everybody.
 func (c *checker) set(at condition.Pos, name string, addresses bool) {
 	var known []string
 	for i := range c.spec.Sets {

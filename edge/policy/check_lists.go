@@ -8,8 +8,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// Tables in files are looked at when they are loaded, which is at every reload; those in the configuration itself
-// here.
+// Tables in files are looked at when they are loaded, which is at every reload; those in the
+// configuration itself here.
 func (c *checker) tiers(p *Policy) {
 	t := p.Tiers
 	if t == nil {
@@ -61,8 +61,8 @@ func (c *checker) table(at condition.Pos, name string) *Set {
 }
 
 // reachable finds policies that an earlier one takes every request from.
-// Covers proves, by the texts of the conditions, that one is wider than the other. It may miss a case and never
-// invents one, so what is reported is certain.
+// Covers proves, by the texts of the conditions, that one is wider than the other. It may miss a
+// case and never invents one, so what is reported is certain.
 func (c *checker) reachable(number int) {
 	p := &c.spec.Policies[number]
 	if p.Mode == mitigation.Off {
@@ -73,8 +73,8 @@ func (c *checker) reachable(number int) {
 		if earlier.Mode == mitigation.Off || !condition.Covers(c.matches[i], c.matches[number]) {
 			continue
 		}
-		// A policy whose count_when selects other requests is reached by those, whatever happens to the requests of
-		// its match.
+		// A policy whose count_when selects other requests is reached by those, whatever happens to
+		// the requests of its match.
 		ends := (earlier.SkipAll || earlier.Deny > 0) && earlier.Mode == mitigation.Enforce
 		counted := p.CountWhen != nil && !condition.Covers(c.matches[i], c.resolved(p.CountWhen))
 		switch {
@@ -90,8 +90,8 @@ func (c *checker) reachable(number int) {
 }
 
 // headers checks how many headers are named.
-// A request keeps the values of these headers and no others, in an array of this many places: doors copy nothing that
-// no policy asks for.
+// A request keeps the values of these headers and no others, in an array of this many places: doors
+// copy nothing that no policy asks for.
 func (c *checker) headers() {
 	names := map[string]bool{}
 	for i := range c.spec.Policies {

@@ -13,8 +13,8 @@ import (
 type policy struct {
 	*Policy
 	cost Cost
-	// With a table of tiers there is one group of stride rules for each tier, the policy's own first and the ladder's
-	// behind it.
+	// With a table of tiers there is one group of stride rules for each tier, the policy's own
+	// first and the ladder's behind it.
 	rules        []askedRule
 	stride       int    // how many of them are of one tier
 	match, count int    // conditions, or -1
@@ -24,8 +24,8 @@ type policy struct {
 	table        *sets.Set // of tiers
 	of           condition.Field
 	ofNumber     int
-	// A word of the table that has no number in this policy's limit leads to -1: another policy may use the table
-	// with more tiers.
+	// A word of the table that has no number in this policy's limit leads to -1: another policy may
+	// use the table with more tiers.
 	ruleOf            []int // by the number of a word: which of rules, or -1
 	standard          int   // which of rules without a word
 	tier              []byte
@@ -40,15 +40,16 @@ type askedRule struct {
 	// For such a rule the search for an equal question is left out.
 	once bool // no other policy asks it, so that no question equals one of it
 
-	// By number rather than by value, so that equal keys of several policies are built once a request.
+	// By number rather than by value, so that equal keys of several policies are built once a
+	// request.
 	key      int32 // in Engine.keys
 	draw     int32 // in Engine.keys: by which its drop ratio is drawn; noKey: each request
 	narrower int32 // that of the level of the ladder before it; noKey: there is none
 }
 
 // cond is the condition match or count_when of a policy.
-// A policy has one for match and, where it has one, one for count_when; bit i of a set of conditions is number i
-// here.
+// A policy has one for match and, where it has one, one for count_when; bit i of a set of
+// conditions is number i here.
 type cond struct {
 	policy   int
 	counts   bool
@@ -60,15 +61,16 @@ type cond struct {
 }
 
 // testList is the tests that a condition needs, and perhaps others that need the same.
-// Policies tend to repeat themselves (host and path in the tables, the same two headers beside): where a list has
-// held once, it holds for all conditions that share it.
+// Policies tend to repeat themselves (host and path in the tables, the same two headers beside):
+// where a list has held once, it holds for all conditions that share it.
 type testList struct {
 	nodes    []int32
 	volatile bool // one of them is
 }
 
 // node is a term, or part of one, that several conditions may share.
-// Equal terms are one node however often they are written, and each is evaluated at most once a request.
+// Equal terms are one node however often they are written, and each is evaluated at most once a
+// request.
 type node struct {
 	op       condition.Op
 	kids     []int32
@@ -78,8 +80,8 @@ type node struct {
 }
 
 // effort orders nodes: those that take longer come later.
-// A test that fails early spares the dear ones: a comparison of a few bytes comes before the search for a header,
-// that before a combination, a regular expression last.
+// A test that fails early spares the dear ones: a comparison of a few bytes comes before the search
+// for a header, that before a combination, a regular expression last.
 func (n *node) effort() int {
 	switch {
 	case n.op != condition.OpTest:
@@ -169,8 +171,8 @@ type indexed struct{ method, host, path, client bool }
 
 // index makes the tables. It reports false where the networks of clients are too many different
 // ones; withClients says whether to make a table of them.
-// A condition without a term on the host holds for any host as far as the table of hosts goes: it is in that table's
-// Any.
+// A condition without a term on the host holds for any host as far as the table of hosts goes: it
+// is in that table's Any.
 func (l *loader) index(withClients bool) bool {
 	e := l.engine
 	e.methods, e.hosts, e.paths = tables.NewTexts(e.words), tables.NewTexts(e.words), tables.NewPaths(e.words)
@@ -217,8 +219,8 @@ type groups struct {
 }
 
 // table enters term of condition cond into a table, and reports whether that says all of it.
-// A pattern of a path such as /a/*/b is found by its first segments, and is a test as well: the table is wider then
-// and never narrower.
+// A pattern of a path such as /a/*/b is found by its first segments, and is a test as well: the
+// table is wider then and never narrower.
 func (l *loader) table(term *condition.Expr, cond int, in *indexed, withClients bool, groups *groups) bool {
 	if term.Op != condition.OpTest {
 		return false
@@ -239,8 +241,8 @@ func (l *loader) table(term *condition.Expr, cond int, in *indexed, withClients 
 			e.paths.Add(&t.Wants[i], cond)
 		}
 		return !slices.ContainsFunc(t.Wants, func(w condition.Want) bool { return w.Kind == condition.WantPath && !w.Path.IsPlain() })
-	// The table of networks is a tree that is cut where prefixes begin and end: with very many lists it would take
-	// too much memory, and addresses are tested one list at a time instead.
+	// The table of networks is a tree that is cut where prefixes begin and end: with very many
+	// lists it would take too much memory, and addresses are tested one list at a time instead.
 	case t.Field.Kind == condition.Client && !in.client && withClients && t.Only(condition.WantNet, condition.WantSet):
 		in.client = true
 		l.group(term, groups).Conds.Add(cond)

@@ -51,9 +51,10 @@ func (c *Cost) later() bool { return c.Fixed == 0 && c.Of.OfResponse() }
 // Later reports whether the cost is known only after the response.
 func (c *Cost) Later() bool { return c.later() }
 
-// of returns the cost of r, 1 where the field is absent: one value of 1 to 20 digits is that number, 0 is 1, and
-// more than Max is Max. bad reports any other spelling, or several values, of a field that a visitor writes: that
-// costs Max, so that no spelling makes a request cheaper. Of a response, which the site writes, it costs 1.
+// of returns the cost of r, 1 where the field is absent: one value of 1 to 20 digits is that
+// number, 0 is 1, and more than Max is Max. bad reports any other spelling, or several values, of a
+// field that a visitor writes: that costs Max, so that no spelling makes a request cheaper. Of a
+// response, which the site writes, it costs 1.
 func (c *Cost) of(r *request.Request) (cost uint32, bad bool) {
 	if c.Fixed > 0 {
 		return c.Fixed, false
@@ -72,7 +73,8 @@ func (c *Cost) of(r *request.Request) (cost uint32, bad bool) {
 	return c.Max, true
 }
 
-// number reads a number of 1 to 20 digits; a large one is mitigation.MaxCost, which no cost exceeds.
+// number reads a number of 1 to 20 digits; a large one is mitigation.MaxCost, which no cost
+// exceeds.
 func number(text []byte) (n uint64, ok bool) {
 	for _, digit := range text {
 		if digit < '0' || digit > '9' {

@@ -6,7 +6,8 @@ import (
 )
 
 // Engine answers which questions a request asks. It never changes.
-// A reload makes another one and swaps a pointer: requests under way end with the one they began with.
+// A reload makes another one and swaps a pointer: requests under way end with the one they began
+// with.
 type Engine struct {
 	clients  request.Clients
 	names    request.Names
@@ -25,7 +26,8 @@ type Engine struct {
 
 	settles *Settler
 
-	// Each answers, for one field of a request, with the set of conditions that this field does not rule out.
+	// Each answers, for one field of a request, with the set of conditions that this field does not
+	// rule out.
 	methods, hosts *tables.Texts
 	paths          *tables.Paths
 	networks       *tables.Networks

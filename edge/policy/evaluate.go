@@ -13,7 +13,8 @@ func (e *Engine) Evaluate(r *request.Request, out *Result) { e.run(r, out, false
 
 // Report is Evaluate for a request that comes again with its response: its questions are those that
 // count by the response. None of them judges.
-// Whoever reports sends the whole request again where it has no ticket: so nothing has to be kept for it.
+// Whoever reports sends the whole request again where it has no ticket: so nothing has to be kept
+// for it.
 func (e *Engine) Report(r *request.Request, out *Result) { e.run(r, out, true) }
 
 // Settler returns what tickets need of the policies; nil of nil.
@@ -85,8 +86,8 @@ func (w *walk) all() {
 	live, out := w.out.live[:w.e.words], w.out
 	for i := range live {
 		for live[i] != 0 {
-			// The lowest bit is the earliest in the file. Bits behind it may be cleared meanwhile, by a test that
-			// failed; none is ever set.
+			// The lowest bit is the earliest in the file. Bits behind it may be cleared meanwhile,
+			// by a test that failed; none is ever set.
 			number := i<<6 + bits.TrailingZeros64(live[i])
 			s := &w.e.steps[number]
 			if list := s.tests; list >= 0 && out.passed[list>>6]>>(list&63)&1 == 0 && !w.holds(number) {
@@ -100,8 +101,9 @@ func (w *walk) all() {
 				continue
 			}
 			out.matched[s.policy>>6] |= 1 << (s.policy & 63)
-			// No question of such a policy can be merged with one that is there, so that its keys need not be built
-			// to know that they find no room. In a second walk it can: with its own of the first.
+			// No question of such a policy can be merged with one that is there, so that its keys
+			// need not be built to know that they find no room. In a second walk it can: with its
+			// own of the first.
 			if out.N == MaxQuestions && s.traits&alone != 0 && !w.second {
 				out.Dropped += int(s.rules)
 				continue
@@ -113,8 +115,8 @@ func (w *walk) all() {
 	}
 }
 
-// holds reports whether the condition holds, but for what depends on the response. Where it does not,
-// it is taken out of the candidates, with all others that need the test that failed.
+// holds reports whether the condition holds, but for what depends on the response. Where it does
+// not, it is taken out of the candidates, with all others that need the test that failed.
 func (w *walk) holds(number int) bool {
 	list := w.e.steps[number].tests
 	if list < 0 || w.out.passed[list>>6]>>(list&63)&1 == 1 {
@@ -133,9 +135,9 @@ func (w *walk) holds(number int) bool {
 	return true
 }
 
-// drop takes condition number, which needs n, out of the candidates, with those behind it that need n too.
-// Those before it have been dealt with. A test that looks at the tier may hold further down, after a policy that
-// notes one.
+// drop takes condition number, which needs n, out of the candidates, with those behind it that need
+// n too. Those before it have been dealt with. A test that looks at the tier may hold further down,
+// after a policy that notes one.
 func (w *walk) drop(number int, n *node) {
 	live := w.out.live[:w.e.words]
 	if n.volatile { // for others it may hold

@@ -16,7 +16,8 @@ type partKind uint8
 
 const (
 	partField partKind = iota
-	// IPv6 is cut to 64 bits by default: a household has at least so much, and would have 2^64 keys otherwise
+	// IPv6 is cut to 64 bits by default: a household has at least so much, and would have 2^64 keys
+	// otherwise
 	partPrefix // the client's address, cut to bits
 	partPath   // the first segments of the path
 	// keeps the counts of several policies that ask one rule apart
@@ -61,8 +62,8 @@ func (k *Key) Sets() []string {
 
 // ParseKeyPart reads one part of a key with its alternatives: client, client/24,56,
 // header.x-api-key@tenants | client.
-// Alternatives are looked at from the left: header.x-api-key | client is the header where it was sent, else the
-// address.
+// Alternatives are looked at from the left: header.x-api-key | client is the header where it was
+// sent, else the address.
 func ParseKeyPart(text string) ([]Part, error) {
 	var list []Part
 	for one := range strings.SplitSeq(text, "|") {
@@ -94,8 +95,8 @@ func parsePart(text string) (Part, error) {
 	return p, err
 }
 
-// wrappedPart reads what follows "raw(" or "hash(". A set may stand inside the bracket or behind it.
-// As in hash(header.x-user)@known and hash(header.x-user@known), which are the same.
+// wrappedPart reads what follows "raw(" or "hash(". A set may stand inside the bracket or behind
+// it. As in hash(header.x-user)@known and hash(header.x-user@known), which are the same.
 func wrappedPart(name, text string) (Part, error) {
 	inner, behind, ok := strings.Cut(text, ")")
 	if !ok || behind != "" && !strings.HasPrefix(behind, "@") {
@@ -127,7 +128,8 @@ func (p *Part) checkSet() error {
 	return nil
 }
 
-// Each message names what can be written instead: keys are where configurations are wrong most often.
+// Each message names what can be written instead: keys are where configurations are wrong most
+// often.
 func plainPart(text string) (Part, error) {
 	switch text {
 	case "client":
@@ -172,8 +174,8 @@ func prefixPart(text string) (Part, error) {
 }
 
 // secret reports whether the part's values stay out of keys: a digest stands for them.
-// By default the headers and cookies that log a client in; an operator who wants to see them writes raw(…), and who
-// wants another one hidden hash(…).
+// By default the headers and cookies that log a client in; an operator who wants to see them writes
+// raw(…), and who wants another one hidden hash(…).
 func (p *Part) secret() bool {
 	if p.raw {
 		return false

@@ -36,8 +36,8 @@ func newDigester(key [32]byte) *digester {
 
 // appendDigest appends "~" and 32 hexadecimal digits: HMAC-SHA-256 of the SHA-256 of text, cut to
 // 16 bytes. Hashing the text first keeps the buffers of a fixed size, so that nothing is allocated.
-// The result is the same on all nodes with the same key, as they count by it together; without the key nobody can try
-// out values.
+// The result is the same on all nodes with the same key, as they count by it together; without the
+// key nobody can try out values.
 func (d *digester) appendDigest(dst, text []byte) []byte {
 	var block [2 * sha256.BlockSize]byte
 	sum := sha256.Sum256(text)
@@ -50,16 +50,16 @@ func (d *digester) appendDigest(dst, text []byte) []byte {
 	return hex.AppendEncode(append(dst, '~'), sum[:16])
 }
 
-// builtKey is a key that policies count by, made ready. Policies with equal keys share it, so that it is built
-// once a request.
+// builtKey is a key that policies count by, made ready. Policies with equal keys share it, so that
+// it is built once a request.
 type builtKey struct {
 	Key
 	skips  bool   // without a part there is no question
 	policy string // the name for partPolicy; such a key is not shared
 }
 
-// buildKey returns key number of the request, nothing where a part is absent and nothing is asked then. It
-// lies in the free bytes of out.keys: see Result.keep.
+// buildKey returns key number of the request, nothing where a part is absent and nothing is asked
+// then. It lies in the free bytes of out.keys: see Result.keep.
 func (w *walk) buildKey(number int32) []byte {
 	out := w.out
 	key := w.appendKey(out.keys[:out.used], &w.e.keys[number])
@@ -67,8 +67,8 @@ func (w *walk) buildKey(number int32) []byte {
 }
 
 // appendKey appends a key of the request to dst, nothing where there is none.
-// A list of parts is written with separators, a key of one part without: 203.0.113.7 is what people type to look it
-// up.
+// A list of parts is written with separators, a key of one part without: 203.0.113.7 is what people
+// type to look it up.
 func (w *walk) appendKey(dst []byte, k *builtKey) []byte {
 	begin := len(dst)
 	list := len(k.Parts) > 1
@@ -152,8 +152,8 @@ func (w *walk) appendClient(dst []byte, part *Part) []byte {
 
 // appendText appends a text. One that is secret, long, or could be taken for something else becomes
 // a digest; in a list, characters with a meaning there are escaped.
-// Two different values must never give one key, for then two clients would share a count: hence the escapes, and a
-// digest where they would not do.
+// Two different values must never give one key, for then two clients would share a count: hence the
+// escapes, and a digest where they would not do.
 func (e *Engine) appendText(dst []byte, part *Part, text []byte, list bool) []byte {
 	if len(text) == 0 {
 		return dst
@@ -190,7 +190,8 @@ func (d *digester) appendText(dst, text []byte, list bool) []byte {
 const hexDigits = "0123456789ABCDEF"
 
 // firstSegments returns the first n segments of path.
-// /a/b/c with n = 2 is /a/b. The leading slash is counted first, so the one that ends segment n is the (n+1)th.
+// /a/b/c with n = 2 is /a/b. The leading slash is counted first, so the one that ends segment n is
+// the (n+1)th.
 func firstSegments(path []byte, n int) []byte {
 	for i, c := range path {
 		if c != '/' {
@@ -205,14 +206,15 @@ func firstSegments(path []byte, n int) []byte {
 }
 
 // Joiner writes keys of values that no policy names, as the key of a policy is written.
-// RESP and Envoy's descriptors have keys of their own; those are to be written, cut and hidden by the same rules.
+// RESP and Envoy's descriptors have keys of their own; those are to be written, cut and hidden by
+// the same rules.
 type Joiner struct{ digest *digester }
 
 // NewJoiner returns a Joiner whose digests are made with key, as Options.DigestKey is.
 func NewJoiner(key [32]byte) *Joiner { return &Joiner{newDigester(key)} }
 
-// Append appends a value to the key that begins at begin of dst. list: the key has other values, too.
-// The first value stands alone; the others are behind a separator.
+// Append appends a value to the key that begins at begin of dst. list: the key has other values,
+// too. The first value stands alone; the others are behind a separator.
 func (j *Joiner) Append(dst []byte, begin int, value []byte, list bool) []byte {
 	if len(dst) > begin {
 		dst = append(dst, separator)

@@ -8,8 +8,8 @@ import (
 
 // appendPrefix appends the network of so many bits, of IPv4 or IPv6, that a is in. All bits are the
 // address itself.
-// netip's own way is right for all; the two cases that nearly all requests are have a faster one beside it, held to
-// the same text by a test.
+// netip's own way is right for all; the two cases that nearly all requests are have a faster one
+// beside it, held to the same text by a test.
 func appendPrefix(dst []byte, a netip.Addr, bits4, bits6 int) []byte {
 	bits := bits6
 	if a.Is4() {
@@ -39,7 +39,8 @@ func appendIPv4(dst []byte, a netip.Addr) []byte {
 	return append(dst, text[:n-1]...)
 }
 
-// octetTexts are the numbers from 0 to 255 as an IPv4 address has them, each with a point behind it.
+// octetTexts are the numbers from 0 to 255 as an IPv4 address has them, each with a point behind
+// it.
 var octetTexts = func() (all [256]struct{ text, length uint32 }) {
 	for i := range all {
 		var text [4]byte
@@ -49,10 +50,10 @@ var octetTexts = func() (all [256]struct{ text, length uint32 }) {
 	return all
 }()
 
-// appendUpper is netip's text of the IPv6 network of at most 64 bits that a is in, in a third of the
-// time: the lower half is zero, so that the longest run of zeros is the one at the end.
-// 2001:db8:0:5::/64, for instance. A zero among the groups stays a 0: "::" is for the longest run, which is the lower
-// half's.
+// appendUpper is netip's text of the IPv6 network of at most 64 bits that a is in, in a third of
+// the time: the lower half is zero, so that the longest run of zeros is the one at the end.
+// 2001:db8:0:5::/64, for instance. A zero among the groups stays a 0: "::" is for the longest run,
+// which is the lower half's.
 func appendUpper(dst []byte, a netip.Addr, bits int) []byte {
 	octets := a.As16()
 	upper := binary.BigEndian.Uint64(octets[:8]) &^ (1<<(64-bits) - 1)
@@ -75,7 +76,8 @@ func appendUpper(dst []byte, a netip.Addr, bits int) []byte {
 
 const lowerHex = "0123456789abcdef"
 
-// putGroup writes one group of an address and a colon into b, of 5 bytes, and returns how many it took.
+// putGroup writes one group of an address and a colon into b, of 5 bytes, and returns how many it
+// took.
 func putGroup(b []byte, group uint16) int {
 	_ = b[4]
 	n := 0

@@ -10,8 +10,8 @@ import (
 
 // Level is a step of a ladder: the networks of so many bits, and how many times the limit of one
 // client each of them has.
-// A level 24, 56, 4 gives each /24 four times the limit of an address: a botnet in one network is limited though each
-// of its addresses stays below its own limit.
+// A level 24, 56, 4 gives each /24 four times the limit of an address: a botnet in one network is
+// limited though each of its addresses stays below its own limit.
 type Level struct {
 	V4, V6 int // bits, 8..32 and 16..128
 	Times  int64
@@ -26,7 +26,8 @@ func (l Level) part() Part {
 }
 
 // Widened returns r and the rules of p's ladder for it: NAME/24,56 with Times the limit of r.
-// The name says which networks the rule counts, so that metrics and blocks by hand can tell the levels apart.
+// The name says which networks the rule counts, so that metrics and blocks by hand can tell the
+// levels apart.
 func (p *Policy) Widened(r mitigation.Rule, siblings int) []mitigation.Rule {
 	all := []mitigation.Rule{r}
 	for _, l := range p.Ladder {
@@ -38,8 +39,8 @@ func (p *Policy) Widened(r mitigation.Rule, siblings int) []mitigation.Rule {
 	return all
 }
 
-// countsClients reports whether k is the client's address or network alone, and nothing instead of it.
-// Only then a network is the wider key of what the policy counts by.
+// countsClients reports whether k is the client's address or network alone, and nothing instead of
+// it. Only then a network is the wider key of what the policy counts by.
 func (k *Key) countsClients() bool {
 	return len(k.Parts) == 1 && len(k.Parts[0]) == 1 && k.Parts[0][0].kind == partPrefix && k.Parts[0][0].set == ""
 }
@@ -64,8 +65,8 @@ func (c *checker) ladder(p *Policy) {
 			return
 		case l.V4 > before.V4 || l.V6 > before.V6 || l.V4 == before.V4 && l.V6 == before.V6:
 			c.fault(at, "must be wider than what it widens: of fewer bits than v4: %d, v6: %d", before.V4, before.V6)
-		// A network with less than one of its addresses would be the limit of each, and the narrower rule without
-		// effect.
+		// A network with less than one of its addresses would be the limit of each, and the
+		// narrower rule without effect.
 		case l.Times < before.Times:
 			c.fault(at, "times must be at least %d, that of the narrower networks: these would never reach their limit", before.Times)
 		}

@@ -153,8 +153,8 @@ type outcomes struct {
 	of      []int // policies of asks
 }
 
-// linear says what is asked, and the verdict, by the order of the documentation: policy by policy, as
-// trace goes through them, for each reading of the path.
+// linear says what is asked, and the verdict, by the order of the documentation: policy by policy,
+// as trace goes through them, for each reading of the path.
 func linear(e *Engine, r *request.Request) outcomes {
 	sent := linearOf(e, r)
 	if r.Decoded == nil {
@@ -213,8 +213,8 @@ func linearOf(e *Engine, r *request.Request) (out outcomes) {
 	return out
 }
 
-// add adds a question of policy, and makes one of equal ones. second: of the second reading, of which a policy has one
-// question with the first, whatever it waits for.
+// add adds a question of policy, and makes one of equal ones. second: of the second reading, of
+// which a policy has one question with the first, whatever it waits for.
 func (o *outcomes) add(q question, policy int, second bool) {
 	for i := range o.asks {
 		same := &o.asks[i]
@@ -245,8 +245,8 @@ func questions(e *Engine, p *Policy, t Trace, r *request.Request) (asks []questi
 	return asks
 }
 
-// The tables and the memory of tests change nothing: every generated request gets what going through
-// the policies one by one gives it.
+// The tables and the memory of tests change nothing: every generated request gets what going
+// through the policies one by one gives it.
 func TestMatcherEqualsLinear(t *testing.T) {
 	rounds, requests := 300, 60
 	if testing.Short() {

@@ -44,7 +44,8 @@ func (f Faults) Error() string {
 
 // Load makes an Engine of policies in which Check found no fault. It keeps parts of s, which must
 // not change. The error is a Faults.
-// It may read files and take seconds for a million entries; requests go on with the old engine meanwhile.
+// It may read files and take seconds for a million entries; requests go on with the old engine
+// meanwhile.
 func Load(s *Spec, o Options) (*Engine, error) {
 	if o.MaxBytes == 0 {
 		o.MaxBytes = defaultMaxBytes
@@ -82,7 +83,8 @@ type loader struct {
 func (l *loader) fault(f Fault) { l.faults = append(l.faults, f) }
 
 // names collects the headers that are looked at.
-// All of them before the first condition is resolved, since a header is known by its number from then on.
+// All of them before the first condition is resolved, since a header is known by its number from
+// then on.
 func (l *loader) names() {
 	e := l.engine
 	if h := e.clients.Header; h != "" {
@@ -192,8 +194,8 @@ func (l *loader) policy(i int) error {
 	}
 	l.tiers(p)
 	p.terms = l.resolveAll(spec.Match)
-	// A policy that is off has its rules, so that its counts and blocks are kept for when it is on again, and no
-	// condition, so that it costs requests nothing.
+	// A policy that is off has its rules, so that its counts and blocks are kept for when it is on
+	// again, and no condition, so that it costs requests nothing.
 	if spec.Mode == mitigation.Off {
 		return nil
 	}

@@ -2,10 +2,10 @@ package policy
 
 import "bytes"
 
-// again goes through the policies once more, with the path decoded, and joins the walks. What either asks is asked;
-// a denial of either denies; a skip or a tier holds if both say so. Whole walks are joined, and not terms: so a "not"
-// that holds for one path only changes one walk.
-// What a skip took back stays so: the other walk has what it asks.
+// again goes through the policies once more, with the path decoded, and joins the walks. What
+// either asks is asked; a denial of either denies; a skip or a tier holds if both say so. Whole
+// walks are joined, and not terms: so a "not" that holds for one path only changes one walk. What a
+// skip took back stays so: the other walk has what it asks.
 func (w *walk) again() {
 	out, r := w.out, w.r
 	first, tier, shadow := out.Verdict, out.Tier, out.Shadow
@@ -51,8 +51,8 @@ func (w *walk) merge(s *step, rule *askedRule, key []byte, d demand) bool {
 	return false
 }
 
-// waitsAlike reports whether q and d are of one policy, in two walks, and wait for the same of the response, or one
-// of them for nothing. Two policies count by conditions of their own.
+// waitsAlike reports whether q and d are of one policy, in two walks, and wait for the same of the
+// response, or one of them for nothing. Two policies count by conditions of their own.
 func (w *walk) waitsAlike(q *Question, s *step, d demand) bool {
 	return w.second && q.Policy == int(s.policy) &&
 		(q.Pending.Held == d.held || !q.Later || d.do&later == 0)

@@ -24,7 +24,8 @@ type Question struct {
 	Name   []byte // the rule's name; it outlives the Result
 	Key    []byte // 1..mitigation.MaxKey bytes; it lies in the Result
 	Cost   uint32 // 1..mitigation.MaxCost
-	// Narrower is, of the rule of a network, the key of the narrower one that the client is in; else nil.
+	// Narrower is, of the rule of a network, the key of the narrower one that the client is in;
+	// else nil.
 	Narrower []byte
 	// ShedBy is, under a rule with ShedBy, that part of the request; nil where it is absent.
 	ShedBy  []byte
@@ -47,18 +48,18 @@ const (
 	maxConds  = 2 * MaxPolicies
 	condWords = (maxConds + 63) / 64
 	testWords = MaxTests / 64
-	// Each question has room for its key and for the part that it draws by, and one more key can be built: building
-	// never has to look how much is left.
+	// Each question has room for its key and for the part that it draws by, and one more key can be
+	// built: building never has to look how much is left.
 	keyBytes = 2*MaxQuestions*mitigation.MaxKey + MaxParts*(3*maxPart+1)
 )
 
 // maxClientText is the longest address with a prefix, in bytes.
 const maxClientText = 64
 
-// Result is what Evaluate and Report make of a request. It owns the keys of its questions: they hold
-// until it is used again. The caller must not copy it. One goroutine at a time uses a Result.
-// About 20 KiB, one for each lane or connection, used again for each request: only the words that the engine uses
-// are cleared.
+// Result is what Evaluate and Report make of a request. It owns the keys of its questions: they
+// hold until it is used again. The caller must not copy it. One goroutine at a time uses a Result.
+// About 20 KiB, one for each lane or connection, used again for each request: only the words that
+// the engine uses are cleared.
 type Result struct {
 	Verdict   Verdict
 	Policy    int    // number of the policy that skipped or denied, or -1
@@ -99,7 +100,8 @@ type Pools struct {
 func (p *Pools) By(pool int) int { return int(p.by[pool]) }
 
 // notePool notes the pool for the policy of that number.
-// Enforced wins over shadow, and of several policies the first is named: it is whose denial people look for.
+// Enforced wins over shadow, and of several policies the first is named: it is whose denial people
+// look for.
 func (out *Result) notePool(pool, policy int, enforced bool) {
 	bit, is := uint64(1)<<pool, &out.Pools
 	switch {

@@ -20,7 +20,8 @@ type setFile struct {
 }
 
 // loadSets reads the sets, with the files they name.
-// Sums are looked at after each set, so that a file of gigabytes is refused before the next is read.
+// Sums are looked at after each set, so that a file of gigabytes is refused before the next is
+// read.
 func (l *loader) loadSets() {
 	l.sets, l.engine.files = map[string]*sets.Set{}, map[string]setFile{}
 	for i := range l.spec.Sets {
@@ -54,10 +55,10 @@ func (l *loader) loadSets() {
 	}
 }
 
-// file returns the file of s: as the engine before has it while the file says the same, else read. ok
-// is false where the file is at fault.
-// Read twice, first for the sum alone: an unchanged file takes no memory, and a changed one the room that its lines
-// need. A time of change would be cheaper, and misses a file that is written twice within a tick of the clock.
+// file returns the file of s: as the engine before has it while the file says the same, else read.
+// ok is false where the file is at fault. Read twice, first for the sum alone: an unchanged file
+// takes no memory, and a changed one the room that its lines need. A time of change would be
+// cheaper, and misses a file that is written twice within a tick of the clock.
 func (l *loader) file(s *Set) (is setFile, ok bool) {
 	sum, lines, ok := l.lines(s, func(string, int) error { return nil })
 	if !ok {
@@ -142,8 +143,8 @@ var (
 	errMore    = errors.New("more faults may follow: the rest is not read")
 )
 
-// netsOf reads the file of a set of addresses, of about so many lines: one a line, # begins a comment.
-// 192.0.2.0/24 and 2001:db8::1 are lines of it, with or without a comment behind.
+// netsOf reads the file of a set of addresses, of about so many lines: one a line, # begins a
+// comment. 192.0.2.0/24 and 2001:db8::1 are lines of it, with or without a comment behind.
 func (l *loader) netsOf(s *Set, lines int, is *setFile) (ok bool) {
 	var nets sets.Ranges
 	nets.Grow(lines)
@@ -164,7 +165,8 @@ func (l *loader) netsOf(s *Set, lines int, is *setFile) (ok bool) {
 }
 
 // entriesOf reads the file of a table, of about so many lines: a value, a comma and a word a line.
-// A tier without a number is a fault here, at the file's line, since at a request it would mean no limit.
+// A tier without a number is a fault here, at the file's line, since at a request it would mean no
+// limit.
 func (l *loader) entriesOf(s *Set, lines int, is *setFile) (ok bool) {
 	values, known := sets.NewValues(lines), l.tiersOf(s.Name)
 	is.sum, _, ok = l.lines(s, func(line string, number int) error {

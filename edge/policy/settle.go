@@ -8,8 +8,9 @@ import (
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
-// Settler is what is left of an Engine for the requests that wait for their responses: of the policies that ask, how
-// each counts by the response. It holds no sets but those that a response is looked up in. It never changes.
+// Settler is what is left of an Engine for the requests that wait for their responses: of the
+// policies that ask, how each counts by the response. It holds no sets but those that a response is
+// looked up in. It never changes.
 type Settler struct {
 	asking []settling // by Pending.Policy
 }
@@ -73,7 +74,8 @@ func (e *Engine) Asking(asks int) int { return e.settles.asking[asks].policy }
 func (s *Settler) Len() int { return len(s.asking) }
 
 // Settle answers, after the response in r, whether the question that p is of counts, and its cost.
-// Of r only Status and the headers of the response are looked at. A policy that is none counts nothing.
+// Of r only Status and the headers of the response are looked at. A policy that is none counts
+// nothing.
 func (s *Settler) Settle(p Pending, r *request.Request) (counts bool, cost uint32) {
 	if int(p.Policy) >= len(s.asking) {
 		return false, 0

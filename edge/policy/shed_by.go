@@ -31,9 +31,9 @@ func (l *loader) draw(p *policy, i int) int32 {
 	return l.key(p, Key{Parts: [][]Part{part}}, true)
 }
 
-// ParseShedBy reads the part of a request by which a drop ratio is drawn, as a part of a key is read.
-// "request" is "".
-// It returns the part as the configuration writes it, so that two spellings of one part are one text.
+// ParseShedBy reads the part of a request by which a drop ratio is drawn, as a part of a key is
+// read. "request" is "". It returns the part as the configuration writes it, so that two spellings
+// of one part are one text.
 func ParseShedBy(text string) (string, error) {
 	if text == "request" {
 		return "", nil
@@ -84,8 +84,8 @@ func (s *Spec) decides(k *Key, draw []Part) bool {
 }
 
 // says reports whether part, as one of a key, says d.
-// A part says another if who knows the first knows the second: an address says its network, three segments of a path
-// say two.
+// A part says another if who knows the first knows the second: an address says its network, three
+// segments of a path say two.
 func (s *Spec) says(part, d *Part) bool {
 	switch {
 	case d.kind == partPath:

@@ -48,7 +48,8 @@ func (f Fault) Error() string {
 
 // Spec is what a configuration says of requests: who the client is, the sets, the policies in the
 // order of the file.
-// It is plain data: Check and Load look at it, a configuration's reader makes it, and tests write it by hand.
+// It is plain data: Check and Load look at it, a configuration's reader makes it, and tests write
+// it by hand.
 type Spec struct {
 	Clients  request.Clients
 	Sets     []Set
@@ -83,7 +84,8 @@ type Set struct {
 // Addresses reports whether the set holds addresses.
 func (s *Set) Addresses() bool { return s.Kind == CIDR || s.Kind == CIDRFile }
 
-// Policy is one policy. It asks its Rules, or its Own, or skips, or denies; Tier and Pool may stand beside.
+// Policy is one policy. It asks its Rules, or its Own, or skips, or denies; Tier and Pool may stand
+// beside.
 type Policy struct {
 	At          condition.Pos
 	Name        string

@@ -8,8 +8,9 @@ import (
 )
 
 // steps makes the steps of all conditions, with the rules and the keys that they ask by.
-// After all policies are known, since whether a rule is asked once, or a policy may be skipped, is a matter of all.
-// A request reads the step of a policy and not the policy: a few numbers side by side, so that many policies fit a cache.
+// After all policies are known, since whether a rule is asked once, or a policy may be skipped, is
+// a matter of all. A request reads the step of a policy and not the policy: a few numbers side by
+// side, so that many policies fit a cache.
 func (l *loader) steps() {
 	e := l.engine
 	asked := map[int]int{} // how many policies ask a rule
@@ -82,13 +83,14 @@ func (l *loader) step(i int) step {
 	return s
 }
 
-// key returns the number of key, which p counts or draws by, with headers and sets resolved. Equal keys have
-// one number. skips: without a part there is none.
-// The spelling has all that tells keys apart: the parts, their sets, whether an absent part skips, and the policy's
-// name where it is a part.
+// key returns the number of key, which p counts or draws by, with headers and sets resolved. Equal
+// keys have one number. skips: without a part there is none. The spelling has all that tells keys
+// apart: the parts, their sets, whether an absent part skips, and the policy's name where it is a
+// part.
 func (l *loader) key(p *policy, key Key, skips bool) int32 {
 	k := builtKey{Key: Key{Parts: make([][]Part, len(key.Parts))}, skips: skips}
-	// A spelling and not a comparison of structs: parts hold slices and pointers, which are not comparable.
+	// A spelling and not a comparison of structs: parts hold slices and pointers, which are not
+	// comparable.
 	spelling := fmt.Sprint(k.skips)
 	for i, alternatives := range key.Parts {
 		k.Parts[i] = slices.Clone(alternatives)

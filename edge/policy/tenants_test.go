@@ -24,7 +24,8 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// A table of a million tenants fits in the bound, takes the memory that it says, and finds each of them.
+// A table of a million tenants fits in the bound, takes the memory that it says, and finds each of
+// them.
 func TestMillionTenants(t *testing.T) {
 	const tenants = MaxEntries
 	tiers := []string{"free", "gold", "silver"}

@@ -34,9 +34,9 @@ func bucketRule(limit int64, window time.Duration, burst int64) (mitigation.Rule
 	return rule, b
 }
 
-// TestNobodyIsDeniedForLumps: a client that asks at random nodes for no more than one bucket that sees
-// all would give is never denied, although each node receives the others' counts in lumps. It asks
-// for all that there is, in bursts after pauses of any length.
+// TestNobodyIsDeniedForLumps: a client that asks at random nodes for no more than one bucket that
+// sees all would give is never denied, although each node receives the others' counts in lumps. It
+// asks for all that there is, in bursts after pauses of any length.
 func TestNobodyIsDeniedForLumps(t *testing.T) {
 	sequential(t)
 	for _, c := range buckets {
@@ -68,8 +68,8 @@ func TestNobodyIsDeniedForLumps(t *testing.T) {
 	}
 }
 
-// TestABucketHoldsOverNodes: five times the limit at random nodes gets the limit, and beyond it at most
-// what the nodes admit in the flushes before they know of each other.
+// TestABucketHoldsOverNodes: five times the limit at random nodes gets the limit, and beyond it at
+// most what the nodes admit in the flushes before they know of each other.
 func TestABucketHoldsOverNodes(t *testing.T) {
 	sequential(t)
 	for _, c := range buckets {
@@ -95,8 +95,8 @@ func TestABucketHoldsOverNodes(t *testing.T) {
 	}
 }
 
-// TestRefundsOverNodes: what a node takes back before its flush was never sent, and a bucket's refund
-// stays taken back at the node when its counts are exchanged.
+// TestRefundsOverNodes: what a node takes back before its flush was never sent, and a bucket's
+// refund stays taken back at the node when its counts are exchanged.
 func TestRefundsOverNodes(t *testing.T) {
 	bucketed, _ := bucketRule(60, time.Hour, 20)
 	bucketed.Name = "bucket"

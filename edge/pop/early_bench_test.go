@@ -10,8 +10,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/ring/ringtest"
 )
 
-// BenchmarkDecideShared is one decision on a key that four nodes count together, far from its limit,
-// under a limit that is held by counts alone and one that is not.
+// BenchmarkDecideShared is one decision on a key that four nodes count together, far from its
+// limit, under a limit that is held by counts alone and one that is not.
 //
 //	go test -run '^$' -bench DecideShared -count=10 ./edge/pop > new.txt; benchstat old.txt new.txt
 func BenchmarkDecideShared(b *testing.B) {

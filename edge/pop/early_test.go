@@ -17,9 +17,9 @@ func (p *together) early() (sum uint64) {
 	return sum
 }
 
-// TestALargeLimitHoldsFromTheFirstSecond: five times a limit of 10,000 a second at random nodes of a
-// PoP gets about the limit in the first second too. Once its ratio holds the key, it waits for the
-// flushes like any other.
+// TestALargeLimitHoldsFromTheFirstSecond: five times a limit of 10,000 a second at random nodes of
+// a PoP gets about the limit in the first second too. Once its ratio holds the key, it waits for
+// the flushes like any other.
 func TestALargeLimitHoldsFromTheFirstSecond(t *testing.T) {
 	sequential(t)
 	for _, c := range []struct {
@@ -72,9 +72,9 @@ const window170 = 170_000_000
 
 func anyNode(p *together) int { return p.Rand.IntN(len(p.Nodes)) }
 
-// TestNobodyBelowALargeLimitIsDenied: clients at 0.8 and 0.9 of a large limit, however their requests
-// come, are not denied, with or without a ring that is away now and then; nor is one at 0.98 whose
-// requests come evenly.
+// TestNobodyBelowALargeLimitIsDenied: clients at 0.8 and 0.9 of a large limit, however their
+// requests come, are not denied, with or without a ring that is away now and then; nor is one at
+// 0.98 whose requests come evenly.
 func TestNobodyBelowALargeLimitIsDenied(t *testing.T) {
 	sequential(t)
 	for n, away := range []time.Duration{0, 120 * time.Millisecond, 320 * time.Millisecond} {
@@ -109,8 +109,8 @@ func (p *together) walk(number int, rule mitigation.Rule, share float64, away ti
 	return asked, denied
 }
 
-// TestAClockThatSteppedExchangesNothingEarly: after a step of the wall clock a node would add to the
-// counters of another period. What cannot wait waits for the flush, which compares the clocks.
+// TestAClockThatSteppedExchangesNothingEarly: after a step of the wall clock a node would add to
+// the counters of another period. What cannot wait waits for the flush, which compares the clocks.
 func TestAClockThatSteppedExchangesNothingEarly(t *testing.T) {
 	for _, step := range []time.Duration{0, time.Hour, -time.Hour} {
 		p := newTogether(t, 2, ringtest.NewMemory(3), poptest.Rule(2, 10*time.Second))

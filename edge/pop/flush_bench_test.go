@@ -42,8 +42,9 @@ func BenchmarkFlush(b *testing.B) {
 	}
 }
 
-// BenchmarkFlushKnown is one flush of a node that knows so many keys, each with two of five units used
-// in 10 s, of which a sixtieth is asked for in between. The others are read when they can matter.
+// BenchmarkFlushKnown is one flush of a node that knows so many keys, each with two of five units
+// used in 10 s, of which a sixtieth is asked for in between. The others are read when they can
+// matter.
 func BenchmarkFlushKnown(b *testing.B) {
 	const keys = 10_000
 	f := newFlushBenchOf(b, keys, 5, 10*time.Second, 2)

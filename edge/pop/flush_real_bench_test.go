@@ -17,10 +17,10 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// BenchmarkFlushMemcached is one flush of 10,000 keys that a node looks up in a real memcached: they use 4 of
-// 5 per 10 s, and others may use the last one, so that each flush asks for nearly all of them, and adds one unit
-// to a 25th. cpu-ms/op is the processor time of the node's flush, which other work on the machine lengthens less
-// than ns/op; memcached's own comes beside it.
+// BenchmarkFlushMemcached is one flush of 10,000 keys that a node looks up in a real memcached:
+// they use 4 of 5 per 10 s, and others may use the last one, so that each flush asks for nearly all
+// of them, and adds one unit to a 25th. cpu-ms/op is the processor time of the node's flush, which
+// other work on the machine lengthens less than ns/op; memcached's own comes beside it.
 //
 //	go test -run '^$' -bench FlushMemcached -count=6 -cpuprofile /tmp/flush.prof ./edge/pop
 func BenchmarkFlushMemcached(b *testing.B) {

@@ -32,8 +32,8 @@ type Options struct {
 	// Phase is how long Run waits before its first Every, 0 or more: nodes that start together are
 	// not to flush together.
 	Phase time.Duration
-	// Rest is called after each tenth of a millisecond of a flush's work or so, to let others run; nil:
-	// nothing is.
+	// Rest is called after each tenth of a millisecond of a flush's work or so, to let others run;
+	// nil: nothing is.
 	Rest func()
 }
 
@@ -89,7 +89,8 @@ func (p *Flusher) Run(ctx context.Context) {
 	}
 	tick := time.NewTicker(p.options.Every)
 	defer tick.Stop()
-	// Go makes no stopped timer: this one has a first tick, at which one exchange more does no harm.
+	// Go makes no stopped timer: this one has a first tick, at which one exchange more does no
+	// harm.
 	soon := time.NewTimer(p.options.Every)
 	defer soon.Stop()
 	for {
@@ -128,7 +129,8 @@ func (p *Flusher) Flush(ctx context.Context, now window.Instant, wall time.Time)
 	p.heartbeat.noticeStep(now, f.Wall, wall)
 	p.ops = p.heartbeat.collect(p.ops[:0], wall)
 	beats := len(p.ops)
-	// Until the heartbeat has joined, others do not count this node among those that share: it adds nothing yet.
+	// Until the heartbeat has joined, others do not count this node among those that share: it adds
+	// nothing yet.
 	p.dues = p.dues[:0]
 	if p.heartbeat.joined {
 		p.ops = p.board.Collect(p.ops)
@@ -220,7 +222,8 @@ func (p *Flusher) address() {
 	}
 }
 
-// restDues is after how many dues a flush rests, a multiple of window.PrefetchDues: 40 to 100 µs of work.
+// restDues is after how many dues a flush rests, a multiple of window.PrefetchDues: 40 to 100 µs of
+// work.
 const restDues = 8 * window.PrefetchDues
 
 // soon returns the dues to prefetch from first on. It rests if it is time to.

@@ -42,8 +42,8 @@ func TestLostRingIsReportedAlone(t *testing.T) {
 	}
 }
 
-// TestAGlobalKeyIsReportedEarly: what cannot wait for the next flush is reported to the control loop
-// as soon as the ring has counted it, or, with the ring lost, as the node's own.
+// TestAGlobalKeyIsReportedEarly: what cannot wait for the next flush is reported to the control
+// loop as soon as the ring has counted it, or, with the ring lost, as the node's own.
 func TestAGlobalKeyIsReportedEarly(t *testing.T) {
 	var reported []control.Sample
 	global := &gate.Global{Report: func(_ window.Instant, all []control.Sample) { reported = append(reported, all...) }}

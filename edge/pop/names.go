@@ -14,8 +14,9 @@ const (
 	places = 4
 )
 
-// nameTable keeps the names of counters, and the servers that hold them, from flush to flush. Both change only with the counting
-// period, which is 20 flushes long for a window of 10 s, and cost more to work out than the rest of an exchange.
+// nameTable keeps the names of counters, and the servers that hold them, from flush to flush. Both
+// change only with the counting period, which is 20 flushes long for a window of 10 s, and cost
+// more to work out than the rest of an exchange.
 //
 //	window.Due ──► nameTable ──known: as before──────────────────────────► ring.Key, server
 //	                 └──────new period or key: Digester, Placement ──►
@@ -51,8 +52,8 @@ func (t *nameTable) Rekey(secret []byte) {
 	clear(t.all)
 }
 
-// Reserve makes room for the names of so many counters of one flush, up to Most. A quarter full, the
-// table displaces few of them.
+// Reserve makes room for the names of so many counters of one flush, up to Most. A quarter full,
+// the table displaces few of them.
 func (t *nameTable) Reserve(counters int) {
 	size := max(len(t.all), fewest)
 	for size < 4*counters && size < mostNames {
@@ -63,8 +64,8 @@ func (t *nameTable) Reserve(counters int) {
 	}
 }
 
-// Of returns the name of d's counter and the number of the server that holds it. There must be room:
-// see Reserve.
+// Of returns the name of d's counter and the number of the server that holds it. There must be
+// room: see Reserve.
 func (t *nameTable) Of(d *window.Due) (key *ring.Key, server int) {
 	at, known := t.find(d)
 	if !known {

@@ -13,8 +13,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/ring/ringtest"
 )
 
-// TestPhase: the first flush comes an interval and the phase after the start, the others an interval
-// after the one before, and the last at once when the node stops.
+// TestPhase: the first flush comes an interval and the phase after the start, the others an
+// interval after the one before, and the last at once when the node stops.
 func TestPhase(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const phase = 70 * time.Millisecond

@@ -42,9 +42,10 @@ func refundRules() []mitigation.Rule {
 	return []mitigation.Rule{small, large, bucketed}
 }
 
-// TestRefundsEqualAdmittingLess: to admit e and settle a - e later is to admit a, at all nodes: two PoPs
-// are asked the same at the same times, one of them for estimates that it settles when the cost is
-// known, in the next counting period or before. Within a window all nodes of both have the same left.
+// TestRefundsEqualAdmittingLess: to admit e and settle a - e later is to admit a, at all nodes: two
+// PoPs are asked the same at the same times, one of them for estimates that it settles when the
+// cost is known, in the next counting period or before. Within a window all nodes of both have the
+// same left.
 func TestRefundsEqualAdmittingLess(t *testing.T) {
 	sequential(t)
 	for _, rule := range refundRules() {
@@ -96,8 +97,8 @@ func (p *together) used(t *testing.T, n int, rule mitigation.Rule) int64 {
 	return rule.Quota() - p.ask(t, n, gate.Peek, 1).Remaining
 }
 
-// TestALateRefundSparesNewerCost: a refund that a node learns of when what it takes back has left the
-// window takes nothing of what was admitted since.
+// TestALateRefundSparesNewerCost: a refund that a node learns of when what it takes back has left
+// the window takes nothing of what was admitted since.
 func TestALateRefundSparesNewerCost(t *testing.T) {
 	for _, rule := range refundRules()[:2] {
 		p := newTogether(t, 2, ringtest.NewMemory(3), rule)
@@ -123,9 +124,9 @@ func TestALateRefundSparesNewerCost(t *testing.T) {
 	}
 }
 
-// TestRefundsMakeNoRoom: whatever servers forget, fail or leave unanswered, no node counts less than what
-// it admitted itself and did not take back, but for the order: the newest cost is taken back, so that
-// some leaves the window earlier.
+// TestRefundsMakeNoRoom: whatever servers forget, fail or leave unanswered, no node counts less
+// than what it admitted itself and did not take back, but for the order: the newest cost is taken
+// back, so that some leaves the window earlier.
 func TestRefundsMakeNoRoom(t *testing.T) {
 	sequential(t)
 	for kind, fault := range []func(p *together, m *ringtest.Memory, step int){
@@ -172,8 +173,8 @@ func TestRefundsMakeNoRoom(t *testing.T) {
 	}
 }
 
-// TestARefundOpensAFullKey: a key that one node's cost filled has room at all nodes once that is taken
-// back.
+// TestARefundOpensAFullKey: a key that one node's cost filled has room at all nodes once that is
+// taken back.
 func TestARefundOpensAFullKey(t *testing.T) {
 	for _, rule := range refundRules() {
 		p := newTogether(t, 2, ringtest.NewMemory(3), rule)

@@ -15,8 +15,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// TestAFlushRests: a flush of many keys lets others run between parts of its work: while it looks for
-// keys, names their counters, and merges their totals. With few keys it hardly does.
+// TestAFlushRests: a flush of many keys lets others run between parts of its work: while it looks
+// for keys, names their counters, and merges their totals. With few keys it hardly does.
 func TestAFlushRests(t *testing.T) {
 	servers := ringtest.Servers()
 	placement, err := ring.NewPlacement(servers)

@@ -10,7 +10,8 @@ import (
 )
 
 // Stats is the state of a node's exchange with its PoP. Counts are since start and only grow.
-// Who compares two nodes begins with Fingerprint: with other lists they do not find each other's counters.
+// Who compares two nodes begins with Fingerprint: with other lists they do not find each other's
+// counters.
 type Stats struct {
 	Fingerprint string            // of the list of servers, 16 hexadecimal digits; nodes that share show the same
 	Every       time.Duration     // between two flushes
@@ -42,7 +43,8 @@ type statser interface {
 }
 
 // Stats returns the state at now. It may be called concurrently with everything else.
-// Each figure is read by itself: they need not be of one moment, and a flush never waits for a reader.
+// Each figure is read by itself: they need not be of one moment, and a flush never waits for a
+// reader.
 func (p *Flusher) Stats(now window.Instant) Stats {
 	s := Stats{
 		Fingerprint: p.options.Placement.Fingerprint(), Every: p.options.Every,
@@ -74,7 +76,8 @@ func (p *Flusher) servers(now window.Instant) []Server {
 		}
 	}
 	for n := range all {
-		// In place of the server's own last error: it answers, so that only this says why its keys are counted alone.
+		// In place of the server's own last error: it answers, so that only this says why its keys
+		// are counted alone.
 		if p.quarantines[n].at(now) {
 			all[n].LastError = quarantined
 		}

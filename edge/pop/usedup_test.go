@@ -10,9 +10,9 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// TestASmallLimitHoldsAtNodesThatAreNewToTheKey: nodes that see a key for the first time, or after a
-// window of silence, know from the others that its limit is used up, and until when. Without that each
-// admits one, and a node that has the others' counts as a sum places them too early.
+// TestASmallLimitHoldsAtNodesThatAreNewToTheKey: nodes that see a key for the first time, or after
+// a window of silence, know from the others that its limit is used up, and until when. Without that
+// each admits one, and a node that has the others' counts as a sum places them too early.
 func TestASmallLimitHoldsAtNodesThatAreNewToTheKey(t *testing.T) {
 	sequential(t)
 	for _, c := range []struct {
@@ -66,8 +66,8 @@ func TestNoNoticeDeniesAClientThatKeepsItsLimit(t *testing.T) {
 	}
 }
 
-// TestALiftAndARefundEndANotice: at the node of the lift, and at the node whose admissions were taken
-// back.
+// TestALiftAndARefundEndANotice: at the node of the lift, and at the node whose admissions were
+// taken back.
 func TestALiftAndARefundEndANotice(t *testing.T) {
 	sequential(t)
 	rule := poptest.Rule(3, time.Minute)

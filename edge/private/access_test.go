@@ -25,8 +25,8 @@ func (i info) ModTime() time.Time { return time.Time{} }
 func (i info) IsDir() bool        { return false }
 func (i info) Sys() any           { return &syscall.Stat_t{Uid: i.uid} }
 
-// A file that everybody may write is refused; one that others may read, or another user may change, is warned
-// of.
+// A file that everybody may write is refused; one that others may read, or another user may change,
+// is warned of.
 func TestLook(t *testing.T) {
 	me := uint32(os.Geteuid())
 	other := me + 12345

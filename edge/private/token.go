@@ -13,7 +13,8 @@ func Token(path string) (token string, warnings []string, err error) {
 	return one("the admin token", path)
 }
 
-// Password returns the password in the file at path ("": none). warnings say who else can get at it.
+// Password returns the password in the file at path ("": none). warnings say who else can get at
+// it.
 func Password(path string) (password string, warnings []string, err error) {
 	return one("the password", path)
 }

@@ -13,7 +13,8 @@ const maxAddress = 128
 // ParseAddress reads an IP address, with or without a port: 192.0.2.1, 192.0.2.1:80, 2001:db8::1,
 // [2001:db8::1], [2001:db8::1]:80. A zone is left out, and an IPv4-mapped address is IPv4. It
 // allocates nothing.
-// It is what X-Forwarded-For may hold, from proxies of all kinds: some add the port, some the brackets.
+// It is what X-Forwarded-For may hold, from proxies of all kinds: some add the port, some the
+// brackets.
 func ParseAddress(text []byte) (netip.Addr, bool) {
 	if len(text) == 0 || len(text) > maxAddress {
 		return netip.Addr{}, false
@@ -62,8 +63,8 @@ func addr4(text []byte) (netip.Addr, bool) {
 }
 
 // parse4 reads a dotted address: four numbers up to 255, without leading zeros.
-// With leading zeros some readers take a number for octal, so 010.0.0.1 would be two different addresses to two
-// programs.
+// With leading zeros some readers take a number for octal, so 010.0.0.1 would be two different
+// addresses to two programs.
 func parse4(text []byte) (n uint32, ok bool) {
 	for octets := 1; ; octets++ {
 		// A byte below '0' wraps to a large number, so one comparison is both.
@@ -103,7 +104,8 @@ func parse6(text []byte) (netip.Addr, bool) {
 	}
 	var octets [16]byte
 	n, gap, ok := fill6(&octets, text)
-	// "::" stands for one group of zeros or more, so with it fewer than 16 bytes are written, and without it all.
+	// "::" stands for one group of zeros or more, so with it fewer than 16 bytes are written, and
+	// without it all.
 	if !ok || (gap < 0) != (n == 16) {
 		return netip.Addr{}, false
 	}

@@ -18,7 +18,8 @@ const (
 )
 
 // Clients says who the client of a request is. It never changes while it is in use.
-// The headers of a request can be written by anybody, so that each field here says which part of them to believe.
+// The headers of a request can be written by anybody, so that each field here says which part of
+// them to believe.
 type Clients struct {
 	From    From
 	Header  string         // lower case, of FromForwardedFor, FromForwarded and FromHeader
@@ -33,8 +34,8 @@ type Clients struct {
 }
 
 // DefaultClients returns what holds where a configuration says nothing.
-// A proxy on this machine is what nearly every installation has. 64 bits of IPv6 are the least that a customer gets.
-// Rails, Django, Laravel and Express serve /login/ as /login.
+// A proxy on this machine is what nearly every installation has. 64 bits of IPv6 are the least that
+// a customer gets. Rails, Django, Laravel and Express serve /login/ as /login.
 func DefaultClients() Clients {
 	return Clients{
 		From: FromForwardedFor, Header: "x-forwarded-for", IPv4: 32, IPv6: 64, Folds: FoldSlash,
@@ -130,8 +131,8 @@ func (r *Request) clientOfHeader(number int) Found {
 }
 
 // clientOfList goes through the list from the right. Several headers of the name are one list.
-// Each proxy appends the address that it saw, so that the right end is the nearest to here. What a client wrote
-// itself stands left of all that trusted proxies added, and is never reached.
+// Each proxy appends the address that it saw, so that the right end is the nearest to here. What a
+// client wrote itself stands left of all that trusted proxies added, and is never reached.
 func (r *Request) clientOfList(c *Clients, number int) Found {
 	found, hop := FoundPeer, 0
 	for i := len(r.headers) - 1; i >= 0; i-- {
@@ -146,7 +147,8 @@ func (r *Request) clientOfList(c *Clients, number int) Found {
 			}
 			address, ok := c.element(element)
 			if !ok {
-				// What is left of it is not looked at: behind a text that no proxy writes nothing can be believed.
+				// What is left of it is not looked at: behind a text that no proxy writes nothing
+				// can be believed.
 				return FoundUnreadable
 			}
 			r.Client, found = address, FoundHeader
@@ -175,8 +177,8 @@ func cutLast(list []byte) (rest, last []byte) {
 }
 
 // element reads the address of one element of the list.
-// for=192.0.2.60;proto=http;by=203.0.113.43 (RFC 7239, 4). An identifier without an address, such as for=_hidden,
-// cannot be read.
+// for=192.0.2.60;proto=http;by=203.0.113.43 (RFC 7239, 4). An identifier without an address, such
+// as for=_hidden, cannot be read.
 func (c *Clients) element(text []byte) (netip.Addr, bool) {
 	if c.From != FromForwarded {
 		return ParseAddress(text)

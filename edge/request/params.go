@@ -17,9 +17,9 @@ func (r *Request) Param(name string, at int) (value []byte, next int) {
 	return pairAt(r.params, name, at)
 }
 
-// Cookie returns the value of the cookie name that comes at or after place at, and the place behind it;
-// next is -1 where there is none. The name "cookie" must be among the Names.
-// Of two with one name some servers take the first and some the last.
+// Cookie returns the value of the cookie name that comes at or after place at, and the place behind
+// it; next is -1 where there is none. The name "cookie" must be among the Names. Of two with one
+// name some servers take the first and some the last.
 func (r *Request) Cookie(name string, at int) (value []byte, next int) {
 	if !r.cookiesParsed {
 		r.parseCookies()
@@ -36,8 +36,8 @@ func pairAt(list []pair, name string, at int) (value []byte, next int) {
 	return nil, -1
 }
 
-// parseParams reads the query as application/x-www-form-urlencoded. A "#" ends a parameter too: some servers see
-// nothing behind it, others do.
+// parseParams reads the query as application/x-www-form-urlencoded. A "#" ends a parameter too:
+// some servers see nothing behind it, others do.
 func (r *Request) parseParams() {
 	r.paramsParsed = true
 	rest := r.Query

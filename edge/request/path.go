@@ -2,9 +2,8 @@ package request
 
 import "bytes"
 
-// isPlain reports whether target, which begins with a slash, is a path that is normal, and no more. It may
-// say no where it is.
-// It is a loop without branches over what nearly all targets are.
+// isPlain reports whether target, which begins with a slash, is a path that is normal, and no more.
+// It may say no where it is. It is a loop without branches over what nearly all targets are.
 func isPlain(target []byte) bool {
 	seen, of := uint8(0), pathEnds // what the byte before makes of the next
 	for _, c := range target {
@@ -25,7 +24,8 @@ const (
 // pathClass gives the class of each byte of a path.
 var pathClass = [256]uint8{'?': pathEnds, '#': pathEnds, '%': pathEnds, '/': isSlash | afterSlash, '.': afterSlash}
 
-// isNormal reports whether appendReading would leave path as it is, but for folds. It may say no where it would.
+// isNormal reports whether appendReading would leave path as it is, but for folds. It may say no
+// where it would.
 func isNormal(path []byte) bool {
 	for i, c := range path {
 		switch {
@@ -38,10 +38,11 @@ func isNormal(path []byte) bool {
 	return true
 }
 
-// appendReading appends a reading of path, which begins with a slash, and reports whether the escape of a slash or
-// of a percent sign is in path, or a "#". Every other escape is decoded, once; these two are decoded if whole, else
-// written as %2F and %25. A "#" is a byte if whole, else the end. Then "//", "." and ".." are resolved: RFC 3986, 6.2.2, and slashes in a row are one. folds is applied
-// on the way: parameters of a segment are cut before its dots are resolved.
+// appendReading appends a reading of path, which begins with a slash, and reports whether the
+// escape of a slash or of a percent sign is in path, or a "#". Every other escape is decoded, once;
+// these two are decoded if whole, else written as %2F and %25. A "#" is a byte if whole, else the
+// end. Then "//", "." and ".." are resolved: RFC 3986, 6.2.2, and slashes in a row are one. folds
+// is applied on the way: parameters of a segment are cut before its dots are resolved.
 func appendReading(dst, path []byte, folds Folds, whole bool) (reading []byte, left bool) {
 	begin, inParams := len(dst), false
 	for i := 0; i < len(path); {
@@ -109,8 +110,8 @@ func endSegment(dst []byte, begin int) []byte {
 	return dst
 }
 
-// nextOctet returns the octet that text begins with, decoded where it is an escape, and how many bytes it takes:
-// 3 for an escape, else 1.
+// nextOctet returns the octet that text begins with, decoded where it is an escape, and how many
+// bytes it takes: 3 for an escape, else 1.
 func nextOctet(text []byte) (c byte, size int) {
 	if text[0] != '%' || len(text) < 3 {
 		return text[0], 1

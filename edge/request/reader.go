@@ -28,10 +28,11 @@ const (
 // methodGet is the method of a request that names none.
 var methodGet = []byte("GET")
 
-// Reader fills in a request from the bytes that a door received, or a client is about to send. It has
-// a reading for every sequence of bytes: no method of it fails. Its slices are kept until the request
-// is used again. Between Begin and End its methods may come in any order; a later value of one field
-// replaces an earlier one, and headers are added. It is for one goroutine, and allocates nothing.
+// Reader fills in a request from the bytes that a door received, or a client is about to send. It
+// has a reading for every sequence of bytes: no method of it fails. Its slices are kept until the
+// request is used again. Between Begin and End its methods may come in any order; a later value of
+// one field replaces an earlier one, and headers are added. It is for one goroutine, and allocates
+// nothing.
 type Reader struct {
 	r       *Request
 	c       *Clients
@@ -69,8 +70,8 @@ func (f *Reader) Header(name, value []byte) { f.r.AddHeader(name, value) }
 // Response adds a header of the response, as Header does one of the request.
 func (f *Reader) Response(name, value []byte) { f.r.AddResponse(name, value) }
 
-// Known sets a field that only a trusted sender may set. An empty value is none. A value that cannot
-// be read is none too, and counted: a proxy may hand on a visitor's.
+// Known sets a field that only a trusted sender may set. An empty value is none. A value that
+// cannot be read is none too, and counted: a proxy may hand on a visitor's.
 func (f *Reader) Known(field Field, value []byte) {
 	r := f.r
 	if value = trim(value); !f.trusted || len(value) == 0 {

@@ -6,7 +6,8 @@ import (
 )
 
 // Folds are the spellings that a site takes for one path, a bit each. No fold holds for a raw path.
-// A server, and not a policy, says which spellings it serves alike: so they are a property of Clients.
+// A server, and not a policy, says which spellings it serves alike: so they are a property of
+// Clients.
 type Folds uint8
 
 // The folds. All but FoldSlash change the path itself.
@@ -40,8 +41,9 @@ func (f Folds) end(dst []byte, begin int) []byte {
 }
 
 // setPath sets Path and Decoded from path, which begins with a slash, is "*", or lies in r.path.
-// Nobody can know which of the two readings the server behind the proxy takes, so policies hold for both. nginx
-// decodes each escape before it looks for segments; Go, Rails and Java keep an escaped slash.
+// Nobody can know which of the two readings the server behind the proxy takes, so policies hold for
+// both. nginx decodes each escape before it looks for segments; Go, Rails and Java keep an escaped
+// slash.
 func (r *Request) setPath(path []byte, c *Clients) {
 	r.Path, r.Decoded = path, nil
 	if c.Raw {
@@ -63,7 +65,8 @@ func (r *Request) setPath(path []byte, c *Clients) {
 	}
 }
 
-// Readings returns both readings of the path that text is, as a request for text has them: as sent, and decoded.
+// Readings returns both readings of the path that text is, as a request for text has them: as sent,
+// and decoded.
 func (c *Clients) Readings(text string) (sent, decoded string) {
 	var r Request
 	if r.setPath([]byte(text), c); r.Decoded == nil {
@@ -72,8 +75,8 @@ func (c *Clients) Readings(text string) (sent, decoded string) {
 	return string(r.Path), string(r.Decoded)
 }
 
-// KeyPath returns the path by which requests are counted: decoded, and where a last slash is folded without that. A
-// spelling opens no counter of its own.
+// KeyPath returns the path by which requests are counted: decoded, and where a last slash is folded
+// without that. A spelling opens no counter of its own.
 func (r *Request) KeyPath(c *Clients) []byte {
 	path := r.Path
 	if r.Decoded != nil {

@@ -62,8 +62,8 @@ func TestReadings(t *testing.T) { //nolint:funlen // one table
 	}
 }
 
-// Every byte has one place in both readings, however it is spelt; only the slash and the percent sign stay escaped
-// as sent.
+// Every byte has one place in both readings, however it is spelt; only the slash and the percent
+// sign stay escaped as sent.
 func TestEveryEscape(t *testing.T) {
 	for b := range 256 {
 		clients, text := Clients{}, string([]byte{byte(b)})
@@ -105,7 +105,8 @@ func anyPath(rng *rand.Rand) string {
 	return path
 }
 
-// A reading is resolved: resolved again, it stays as it is. Without an escape that is left, the two are one.
+// A reading is resolved: resolved again, it stays as it is. Without an escape that is left, the two
+// are one.
 func TestReadingsAreResolved(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	for range 100_000 {

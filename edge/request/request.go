@@ -41,7 +41,8 @@ type pair struct{ name, value []byte }
 // Reset empties r for the next request and keeps its memory. Of the headers, those in names are
 // kept; nil keeps none.
 func (r *Request) Reset(names *Names) {
-	// Field by field: an assignment of the whole would build and copy it, which takes five times as long.
+	// Field by field: an assignment of the whole would build and copy it, which takes five times as
+	// long.
 	r.Method, r.Host, r.Path, r.Query, r.Decoded = nil, nil, nil, nil, nil
 	r.Client, r.Peer = netip.Addr{}, netip.Addr{}
 	r.Country, r.JA3, r.JA4, r.TLS, r.Scheme, r.Tier = nil, nil, nil, nil, nil, nil
@@ -54,10 +55,9 @@ func (r *Request) Reset(names *Names) {
 // Looks reports whether a header called name, in any case, is one that is kept.
 func (r *Request) Looks(name []byte) bool { return r.names.Index(name) >= 0 }
 
-// AddHeader adds a header of the request, its name in any case; value loses the blanks and tabs at its
-// ends. A name that occurs several times is kept several times. One more than MaxHeaders makes the
-// request unfit.
-// A header that no policy looks at costs one look into a table of 256 bytes.
+// AddHeader adds a header of the request, its name in any case; value loses the blanks and tabs at
+// its ends. A name that occurs several times is kept several times. One more than MaxHeaders makes
+// the request unfit. A header that no policy looks at costs one look into a table of 256 bytes.
 func (r *Request) AddHeader(name, value []byte) {
 	number := r.names.Index(name)
 	if number < 0 {

@@ -2,14 +2,15 @@ package request
 
 import "bytes"
 
-// SetTarget sets Path, Decoded and Query from a request target of any bytes, and Host from an absolute
-// one. A target above MaxTarget makes the request unfit.
+// SetTarget sets Path, Decoded and Query from a request target of any bytes, and Host from an
+// absolute one. A target above MaxTarget makes the request unfit.
 //
-// scheme://authority is cut, and the authority is the host, whatever SetHost says. "*" is "*". A rest
-// that does not begin with "/" gets one. The path is taken up to "?". For some servers a "#" ends it, for others it
-// is a byte: Path ends there, and Decoded and Query go on. Unless c says raw, escapes
-// are decoded, once; "//" becomes "/"; "." and ".." are resolved, and ".." at the root stays there.
-// Path keeps "%2F" and "%25"; Decoded is the path in which these are decoded before it is resolved.
+// scheme://authority is cut, and the authority is the host, whatever SetHost says. "*" is "*". A
+// rest that does not begin with "/" gets one. The path is taken up to "?". For some servers a "#"
+// ends it, for others it is a byte: Path ends there, and Decoded and Query go on. Unless c says
+// raw, escapes are decoded, once; "//" becomes "/"; "." and ".." are resolved, and ".." at the root
+// stays there. Path keeps "%2F" and "%25"; Decoded is the path in which these are decoded before it
+// is resolved.
 //
 // A target that no server takes has a reading too. A fault would be an answer without a count, and
 // the visitor chooses the target.

@@ -1,7 +1,8 @@
 package request
 
 // Unfit says that a request is longer, or has more parts, than is read; 0: it is fit.
-// The visitor chooses to be unfit. So an unfit request is denied, and not let through as a fault is.
+// The visitor chooses to be unfit. So an unfit request is denied, and not let through as a fault
+// is.
 type Unfit uint8
 
 // The kinds of unfit requests.

@@ -10,9 +10,10 @@ const (
 	probeEvery = 250 * time.Millisecond
 )
 
-// breaker is the state of one server, and keeps exchanges from waiting for a server that does not answer. Two failed rounds in
-// a row open it; while it is open, one operation each probeEvery tries the server, and a success closes it. The zero breaker is
-// closed. One goroutine uses it; the time is an argument.
+// breaker is the state of one server, and keeps exchanges from waiting for a server that does not
+// answer. Two failed rounds in a row open it; while it is open, one operation each probeEvery tries
+// the server, and a success closes it. The zero breaker is closed. One goroutine uses it; the time
+// is an argument.
 type breaker struct {
 	failures int       // failed rounds in a row
 	open     bool      // only probes are sent

@@ -57,8 +57,8 @@ func (c *classic) ready() bool {
 
 func (c *classic) exchange(r *round) error {
 	job := &share{round: r, left: r.ops}
-	// No more workers than operations: one without any would only wake to find none. The send waits for an idle worker,
-	// and all are idle, as a server has one round at a time.
+	// No more workers than operations: one without any would only wake to find none. The send waits
+	// for an idle worker, and all are idle, as a server has one round at a time.
 	for range min(len(r.ops), classicWorkers) {
 		job.working.Add(1)
 		c.shares <- job
@@ -137,7 +137,8 @@ func (w *worker) work(j *share) {
 			j.fail(err)
 		}
 	}
-	// The interruption has begun: though all operations may be answered, the connection is of no use any more.
+	// The interruption has begun: though all operations may be answered, the connection is of no
+	// use any more.
 	if !stop() {
 		j.fail(j.ctx.Err())
 	}
@@ -195,7 +196,8 @@ func (w *worker) increment(op *Op, key string) (total uint64, err error) {
 
 func (w *worker) create(op *Op, key string) error {
 	value := strconv.AppendUint(nil, op.Delta, 10)
-	// memcached adds to texts of digits. TTL is within MaxTTL, above which it would be read as a date.
+	// memcached adds to texts of digits. TTL is within MaxTTL, above which it would be read as a
+	// date.
 	item := &memcache.Item{Key: key, Value: value, Expiration: int32(op.TTL)}
 	return w.command(op, func() error { return w.client.Add(item) })
 }

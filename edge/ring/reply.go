@@ -13,8 +13,8 @@ import (
 //	VA 1 O7 / 5     the value 5, for the command with number 7       NF O7     no such counter
 //	CLIENT_ERROR …  the counter is not a number                      SERVER_ERROR …
 //
-// Exactly what memcached sends is taken, lines of at most maxLine bytes, and nothing that comes close: a server that lies must
-// not make a count.
+// Exactly what memcached sends is taken, lines of at most maxLine bytes, and nothing that comes
+// close: a server that lies must not make a count.
 
 const (
 	// maxLine bounds a line of an answer, its end included; the longest that is understood has
@@ -84,7 +84,8 @@ func valueIn(text []byte, number uint32) (total uint64, size int) {
 }
 
 // decimal reads the digits at text[at:] as a number without leading zeros, and returns it and the
-// index behind it: at itself, and 0, if that is not what stands there or it has ten digits and more.
+// index behind it: at itself, and 0, if that is not what stands there or it has ten digits and
+// more.
 func decimal(text []byte, at int) (n uint64, end int) {
 	end = at
 	for end < len(text) && text[end]-'0' <= 9 {

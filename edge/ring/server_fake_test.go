@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// fake is a memcached for the tests: honest but for the faults that are set. It speaks the few commands of this
-// package.
+// fake is a memcached for the tests: honest but for the faults that are set. It speaks the few
+// commands of this package.
 type fake struct {
 	classic bool                                 // meta commands are an ERROR
 	hangUp  bool                                 // and what is more, they close the connection

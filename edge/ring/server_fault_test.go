@@ -57,8 +57,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// strikeAndHeal is one try of TestFaults. What a busy machine can bring about is its error; what may never happen fails the
-// test.
+// strikeAndHeal is one try of TestFaults. What a busy machine can bring about is its error; what
+// may never happen fails the test.
 func strikeAndHeal(t *testing.T, f fault, n int, c Config) error {
 	t.Helper()
 	well, struck := startMemcached(t), startMemcached(t)
@@ -81,8 +81,8 @@ func strikeAndHeal(t *testing.T, f fault, n int, c Config) error {
 	return lookAfterwards(t, r, f.kept)
 }
 
-// isBack tells whether both servers answer, and no operation failed. On a busy machine the last of many operations may have no
-// time left, which is nobody's failure: see TestLateIsNoFailure.
+// isBack tells whether both servers answer, and no operation failed. On a busy machine the last of
+// many operations may have no time left, which is nobody's failure: see TestLateIsNoFailure.
 func isBack(ops []Op) bool {
 	answered := [2]bool{}
 	for i, op := range ops {
@@ -104,7 +104,8 @@ func flushInTime(t *testing.T, r *Ring, n int, enough func(ops []Op) bool) (time
 	return took, err
 }
 
-// flushStruck flushes until the breaker of server 1 is open, and a little longer. The struck server answers nothing.
+// flushStruck flushes until the breaker of server 1 is open, and a little longer. The struck server
+// answers nothing.
 func flushStruck(t *testing.T, r *Ring, n int) (err error) {
 	t.Helper()
 	downs := 0
@@ -128,7 +129,8 @@ func flushStruck(t *testing.T, r *Ring, n int) (err error) {
 	return errors.Join(err, late)
 }
 
-// lookAfterwards looks at one counter of the healed server. Each flush before all was well may have added to it.
+// lookAfterwards looks at one counter of the healed server. Each flush before all was well may have
+// added to it.
 func lookAfterwards(t *testing.T, r *Ring, kept bool) error {
 	t.Helper()
 	ops := []Op{{Key: keyOf(1), Server: 1}}

@@ -95,8 +95,9 @@ var (
 )
 
 // freePort returns a port nobody listened on a moment ago, from a range that only this package uses
-// and from which the system gives none to clients: a server has it back after it was down. Each port has its turn:
-// drawn by chance, two servers that are about to start got the same one now and then.
+// and from which the system gives none to clients: a server has it back after it was down. Each
+// port has its turn: drawn by chance, two servers that are about to start got the same one now and
+// then.
 func freePort(t testing.TB) uint16 {
 	t.Helper()
 	for range 100 {

@@ -16,8 +16,8 @@ const flushEvery = 100 * time.Millisecond
 // slack is the time that a busy machine may add to one that a test bounds.
 const slack = time.Second
 
-// flushes is tryFlushes where no Do may take longer than it promises, to the nanosecond: in a bubble, or under a timeout that
-// no machine is too busy for.
+// flushes is tryFlushes where no Do may take longer than it promises, to the nanosecond: in a
+// bubble, or under a timeout that no machine is too busy for.
 func flushes(t *testing.T, r *Ring, n int, enough func(ops []Op) bool) time.Duration {
 	t.Helper()
 	took, longest, err := tryFlushes(t.Context(), r, n, enough)
@@ -30,8 +30,8 @@ func flushes(t *testing.T, r *Ring, n int, enough func(ops []Op) bool) time.Dura
 	return took
 }
 
-// tryFlushes runs Do at each flush with as many operations until enough says so, and returns how long that took and how long
-// the longest Do did.
+// tryFlushes runs Do at each flush with as many operations until enough says so, and returns how
+// long that took and how long the longest Do did.
 func tryFlushes(ctx context.Context, r *Ring, n int, enough func(ops []Op) bool) (took, longest time.Duration, err error) {
 	started := time.Now()
 	ticks := time.NewTicker(flushEvery)
@@ -203,8 +203,8 @@ func TestContextEnds(t *testing.T) {
 	}
 }
 
-// TestLateIsNoFailure has more operations than time: operations that were done count, the others come
-// again, nobody is blamed.
+// TestLateIsNoFailure has more operations than time: operations that were done count, the others
+// come again, nobody is blamed.
 func TestLateIsNoFailure(t *testing.T) {
 	f := &fake{classic: true, wait: func(net.Conn, int, string) { after(time.Millisecond) }}
 	inBubble(t, f, func(t *testing.T) {

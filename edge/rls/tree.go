@@ -27,7 +27,8 @@ func (t *Tree) Domain(name []byte) *Node {
 	return t.Domains[string(name)]
 }
 
-// Row returns the row in /metrics of the rule called name, together with others; "": it has its own.
+// Row returns the row in /metrics of the rule called name, together with others; "": it has its
+// own.
 func (t *Tree) Row(name string) string {
 	if t == nil {
 		return ""
@@ -82,8 +83,9 @@ func (n *Node) Add(key string) (*Node, bool) {
 	return child, true
 }
 
-// ends reports whether text, which is behind the first part, is as the other parts say. Each star stands for any bytes or
-// none. The last part ends text, and those before it are looked for from the left.
+// ends reports whether text, which is behind the first part, is as the other parts say. Each star
+// stands for any bytes or none. The last part ends text, and those before it are looked for from
+// the left.
 func (w *Wildcard) ends(text []byte) bool {
 	last := len(w.parts) - 1
 	for _, part := range w.parts[:last] {
@@ -107,8 +109,8 @@ type Walk struct {
 // Begin begins at the root of a domain.
 func (w *Walk) Begin(domain *Node) { w.at, w.Limit = domain, nil }
 
-// Step takes the next entry; last says that there are no more. It returns the value by which the entry
-// counts: its own, or what stands for all that a wildcard matches.
+// Step takes the next entry; last says that there are no more. It returns the value by which the
+// entry counts: its own, or what stands for all that a wildcard matches.
 func (w *Walk) Step(key, value []byte, last bool) []byte {
 	if w.at == nil {
 		return value
@@ -156,8 +158,8 @@ func (n *Node) wildcard(text []byte) *Node {
 }
 
 // RuleName returns text as a rule may be called: of [A-Za-z0-9_.-] and the bytes in also, at most
-// mitigation.MaxRuleName of them. Where something of text is lost, a digest at the end tells it from
-// others. It is the same on all nodes.
+// mitigation.MaxRuleName of them. Where something of text is lost, a digest at the end tells it
+// from others. It is the same on all nodes.
 func RuleName(text, also string) string {
 	clean := []byte(text)
 	lossy := len(text) > mitigation.MaxRuleName

@@ -11,8 +11,9 @@ import (
 )
 
 // Examine goes through the policies of e with s. A request with a status is a report.
-// It is the engine of requests itself that answers, and not a second reading of the policies, so that a test cannot
-// say other than what happens. It allocates, as it is for people; nothing is counted.
+// It is the engine of requests itself that answers, and not a second reading of the policies, so
+// that a test cannot say other than what happens. It allocates, as it is for people; nothing is
+// counted.
 func Examine(e *policy.Engine, s *api.TestRequest) (*api.TestView, error) {
 	r, result := new(request.Request), new(policy.Result)
 	found, err := fill(r, s, e)
@@ -50,7 +51,8 @@ func Examine(e *policy.Engine, s *api.TestRequest) (*api.TestView, error) {
 }
 
 // trace says of each policy of e whether it matches r.
-// Of one that does not match, the first condition that failed, with its line: the others were not looked at.
+// Of one that does not match, the first condition that failed, with its line: the others were not
+// looked at.
 func trace(e *policy.Engine, r *request.Request) (all []api.TestPolicy) {
 	for _, t := range e.Trace(r) {
 		p := e.Policy(t.Policy)

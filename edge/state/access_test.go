@@ -11,7 +11,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 )
 
-// A state that everybody on the machine may have written is not restored; of one that everybody may read the log warns.
+// A state that everybody on the machine may have written is not restored; of one that everybody may
+// read the log warns.
 func TestStateThatOthersReach(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[os.FileMode]struct {

@@ -11,8 +11,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// BenchmarkTakeState measures the write of one second's state beside the decisions: every slot is in use, and 10,000 keys are
-// being shed. Bytes are those on disk.
+// BenchmarkTakeState measures the write of one second's state beside the decisions: every slot is
+// in use, and 10,000 keys are being shed. Bytes are those on disk.
 func BenchmarkTakeState(b *testing.B) {
 	g := gatetest.New(b, 256<<20, mitigation.Rule{Name: "r", Limit: 20, Window: time.Minute})
 	now := g.Now()

@@ -18,8 +18,8 @@ import (
 // goldenWritten is when the golden states of package codec were written, Unix microseconds.
 const goldenWritten = 1_700_000_000_000_000
 
-// golden returns the state in a golden file of package codec: before.state was written before counts
-// had an exchanged part, whose.state has it.
+// golden returns the state in a golden file of package codec: before.state was written before
+// counts had an exchanged part, whose.state has it.
 func golden(t testing.TB, name string) *gate.Snapshot {
 	t.Helper()
 	all, err := os.ReadFile(filepath.Join("codec", "testdata", name))
@@ -34,8 +34,8 @@ func golden(t testing.TB, name string) *gate.Snapshot {
 }
 
 // TestRestoreOfBefore: a state of the first version is restored for rules that one node counts. For
-// global rules it is not: the other PoPs' counts would be merged twice, and refuse a client below its
-// limit.
+// global rules it is not: the other PoPs' counts would be merged twice, and refuse a client below
+// its limit.
 func TestRestoreOfBefore(t *testing.T) {
 	t.Parallel()
 	here, world := mitigation.Rule{Name: "shed", Limit: 3, Window: 10 * time.Second}, globalRule(60, time.Minute)

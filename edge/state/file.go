@@ -87,9 +87,9 @@ func (s *File) restore(now window.Instant) (gate.Restored, error) {
 	return s.gate.Restore(now, snapshot, maxUnseen)
 }
 
-// readState reads at most codec.MaxBytes bytes of a regular file that belongs to root or the user of
-// this process. warnings name others who can read it. A file that others can write is an error: it
-// could allow or block anybody.
+// readState reads at most codec.MaxBytes bytes of a regular file that belongs to root or the user
+// of this process. warnings name others who can read it. A file that others can write is an error:
+// it could allow or block anybody.
 func readState(path string) (all []byte, warnings []string, err error) {
 	// Not Stat: a link could lead to a file of somebody else's.
 	is, err := os.Lstat(path)

@@ -164,7 +164,8 @@ func TestStateRun(t *testing.T) {
 	})
 }
 
-// TestStateNotWritten checks that the last state stays when no other can be written, and that little is said of it.
+// TestStateNotWritten checks that the last state stays when no other can be written, and that
+// little is said of it.
 func TestStateNotWritten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -59,7 +59,8 @@ func lifted(t testing.TB, g *gate.Gate, rule, key string) (yes bool) {
 	return yes
 }
 
-// globalGate is a gate without a ring whose rules all PoPs count by, on virtual time: the present is now.
+// globalGate is a gate without a ring whose rules all PoPs count by, on virtual time: the present
+// is now.
 type globalGate struct {
 	*gate.Gate
 	now window.Instant

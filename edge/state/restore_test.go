@@ -38,8 +38,9 @@ func restart(t testing.TB, g *gate.Gate, s *gate.Snapshot, now window.Instant) *
 	return next
 }
 
-// TestRestartGain: a client that asks ten times its limit gains next to nothing by a node that dies at any moment
-// after the state was written last, and loses little more than the time the node was away.
+// TestRestartGain: a client that asks ten times its limit gains next to nothing by a node that dies
+// at any moment after the state was written last, and loses little more than the time the node was
+// away.
 func TestRestartGain(t *testing.T) {
 	t.Parallel()
 	for _, r := range []mitigation.Rule{
@@ -66,8 +67,9 @@ func TestRestartGain(t *testing.T) {
 	}
 }
 
-// restartUnderAttack attacks a node for some time, has it die five times in a row when its state is stale, and attacks
-// its successor for a window. It returns the most cost admitted in any window, and the cost admitted in the last.
+// restartUnderAttack attacks a node for some time, has it die five times in a row when its state is
+// stale, and attacks its successor for a window. It returns the most cost admitted in any window,
+// and the cost admitted in the last.
 func restartUnderAttack(t testing.TB, r mitigation.Rule, before, stale time.Duration) (worst, after int64) {
 	g := gatetest.New(t, 1<<20, r)
 	log := window.NewLog(r.Window, time.Microsecond)
@@ -157,7 +159,8 @@ func checkKept(t *testing.T, next *gate.Gate, afar string) {
 	}
 }
 
-// shedAfar has g, which has not decided yet, shed half of the cost that key asks of rule shed, by another node's flag.
+// shedAfar has g, which has not decided yet, shed half of the cost that key asks of rule shed, by
+// another node's flag.
 func shedAfar(t *testing.T, g *gate.Gate, key, origin string) {
 	t.Helper()
 	now := g.Wall(g.Now()).UnixMicro()
@@ -182,7 +185,8 @@ func lengthen(s *gate.Snapshot, key string, d time.Duration) {
 	}
 }
 
-// TestRestartUnderOtherRules: flags and counts of a rule hold for the rule as it is now, no longer and no harder.
+// TestRestartUnderOtherRules: flags and counts of a rule hold for the rule as it is now, no longer
+// and no harder.
 func TestRestartUnderOtherRules(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

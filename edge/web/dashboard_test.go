@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestDashboardHostileKeys shows keys that would do harm were they markup: they are text, whole, and nothing runs.
+// TestDashboardHostileKeys shows keys that would do harm were they markup: they are text, whole,
+// and nothing runs.
 func TestDashboardHostileKeys(t *testing.T) {
 	t.Parallel()
 	l := open(t, startFake(t, "attack"), 1400, 900, false)
@@ -28,8 +29,8 @@ func TestDashboardHostileKeys(t *testing.T) {
 	}
 }
 
-// TestDashboardFilterSortPage checks the table of mitigations: all of them once they are loaded, what fits a filter, in the order
-// that was asked for, in pages.
+// TestDashboardFilterSortPage checks the table of mitigations: all of them once they are loaded,
+// what fits a filter, in the order that was asked for, in pages.
 func TestDashboardFilterSortPage(t *testing.T) {
 	t.Parallel()
 	l := open(t, startFake(t, "many"), 1400, 900, false)
@@ -82,7 +83,8 @@ func TestDashboardRule(t *testing.T) {
 	l.wait(`document.querySelector('#mitigations-empty').checkVisibility() && document.querySelector('.card h3').textContent === 'tenant-40'`)
 }
 
-// TestDashboardKeepsPlaces checks that rows stay where they are while somebody is about to click, gone ones too.
+// TestDashboardKeepsPlaces checks that rows stay where they are while somebody is about to click,
+// gone ones too.
 func TestDashboardKeepsPlaces(t *testing.T) {
 	t.Parallel()
 	f := startFake(t, "attack")
@@ -118,7 +120,8 @@ func TestDashboardDegraded(t *testing.T) {
 	}
 }
 
-// TestDashboardStreamLost checks that figures that are old are shown as such, and that the stream is taken up again.
+// TestDashboardStreamLost checks that figures that are old are shown as such, and that the stream
+// is taken up again.
 func TestDashboardStreamLost(t *testing.T) {
 	t.Parallel()
 	f := startFake(t, "attack")
@@ -133,7 +136,8 @@ func TestDashboardStreamLost(t *testing.T) {
 	l.wait(`!document.body.classList.contains('stale')`)
 }
 
-// TestDashboardUpgrade checks that a page whose node is another version after a break is loaded again.
+// TestDashboardUpgrade checks that a page whose node is another version after a break is loaded
+// again.
 func TestDashboardUpgrade(t *testing.T) {
 	t.Parallel()
 	f := startFake(t, "idle")
@@ -204,8 +208,8 @@ func TestDashboardStill(t *testing.T) {
 	}
 }
 
-// TestDashboardHover checks that all plots show the moment that somebody points at in one of them, while figures go on, and the
-// present again after that.
+// TestDashboardHover checks that all plots show the moment that somebody points at in one of them,
+// while figures go on, and the present again after that.
 func TestDashboardHover(t *testing.T) {
 	t.Parallel()
 	l := open(t, startFake(t, "attack"), 1400, 900, false)

@@ -153,7 +153,8 @@ func (f *fake) live(now time.Time) object {
 
 func idOf(f object) string { return fmt.Sprint(f["rule"], "\n", f["key"]) }
 
-// flags are the scene's, without those that were lifted, and those set by hand; those that deny most come first.
+// flags are the scene's, without those that were lifted, and those set by hand; those that deny
+// most come first.
 func (f *fake) flags(now time.Time) []object {
 	all := f.scene().mitigations(now)
 	f.mu.Lock()

@@ -93,7 +93,8 @@ func (s scene) explainKind(v object, rule string, now time.Time) {
 	}
 }
 
-// kindMitigations are mitigations under kindRules: blocks in a row, and one that sheds because it would deny many.
+// kindMitigations are mitigations under kindRules: blocks in a row, and one that sheds because it
+// would deny many.
 func (s scene) kindMitigations(now time.Time) []object {
 	if !s.kinds {
 		return nil

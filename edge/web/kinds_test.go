@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestDashboardKinds checks that rules, keys and pools are shown in the terms of their kinds, and that a tier or a key that looks
-// like markup stays text.
+// TestDashboardKinds checks that rules, keys and pools are shown in the terms of their kinds, and
+// that a tier or a key that looks like markup stays text.
 func TestDashboardKinds(t *testing.T) {
 	t.Parallel()
 	l := open(t, startFake(t, "kinds"), 1400, 900, false)

@@ -62,7 +62,8 @@ func open(t testing.TB, f *fake, width, height int, touch bool) *lab {
 	return l
 }
 
-// end holds the page to having asked nobody else, and to the browser having had nothing to complain of.
+// end holds the page to having asked nobody else, and to the browser having had nothing to complain
+// of.
 func (l *lab) end() {
 	for _, said := range l.page.Complaints() {
 		allowed := false

@@ -77,7 +77,8 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// TestStreamReader checks that events are read as the HTML standard has them, however the network cuts them.
+// TestStreamReader checks that events are read as the HTML standard has them, however the network
+// cuts them.
 func TestStreamReader(t *testing.T) {
 	t.Parallel()
 	l := open(t, startFake(t, "alone"), 800, 600, false)
@@ -98,8 +99,8 @@ func TestStreamReader(t *testing.T) {
 	}
 }
 
-// TestHistory checks what becomes of the node's totals: rates over the last seconds, a point for every five, and none where the
-// node began anew.
+// TestHistory checks what becomes of the node's totals: rates over the last seconds, a point for
+// every five, and none where the node began anew.
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	l := open(t, startFake(t, "alone"), 800, 600, false)

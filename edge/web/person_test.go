@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// TestDashboardBlocks blocks a key by keyboard alone, sees it in the table, unblocks it, and takes that back.
+// TestDashboardBlocks blocks a key by keyboard alone, sees it in the table, unblocks it, and takes
+// that back.
 func TestDashboardBlocks(t *testing.T) {
 	t.Parallel()
 	l := open(t, startFake(t, "idle"), 1400, 900, false)
@@ -58,8 +59,8 @@ func TestDashboardAllows(t *testing.T) {
 	l.wait(`!document.querySelector('#hand').open`)
 }
 
-// TestDashboardToken checks that a listener with a token gets it from the person, who may err once, and that it lasts until
-// the tab is closed, not longer.
+// TestDashboardToken checks that a listener with a token gets it from the person, who may err once,
+// and that it lasts until the tab is closed, not longer.
 func TestDashboardToken(t *testing.T) {
 	t.Parallel()
 	f := startFake(t, "idle")
@@ -79,7 +80,8 @@ func TestDashboardToken(t *testing.T) {
 	}
 }
 
-// TestDashboardTokenDeclined checks that who gives no token is not asked again and again, but is when he wants something.
+// TestDashboardTokenDeclined checks that who gives no token is not asked again and again, but is
+// when he wants something.
 func TestDashboardTokenDeclined(t *testing.T) {
 	t.Parallel()
 	f := startFake(t, "idle")
@@ -114,7 +116,8 @@ func TestDashboardTokenDeclined(t *testing.T) {
 	l.live()
 }
 
-// TestDashboardKeyboard checks that Tab comes by everything that can be clicked, in the order of the page, and shows where it is.
+// TestDashboardKeyboard checks that Tab comes by everything that can be clicked, in the order of
+// the page, and shows where it is.
 func TestDashboardKeyboard(t *testing.T) {
 	t.Parallel()
 	l := open(t, startFake(t, "attack"), 1400, 900, false)
@@ -143,7 +146,8 @@ func TestDashboardKeyboard(t *testing.T) {
 	}
 }
 
-// TestDashboardNames checks that everything that can be clicked or typed into has a name, for those who do not see it.
+// TestDashboardNames checks that everything that can be clicked or typed into has a name, for those
+// who do not see it.
 func TestDashboardNames(t *testing.T) {
 	t.Parallel()
 	l := open(t, startFake(t, "many"), 1400, 900, false)
@@ -157,8 +161,8 @@ func TestDashboardNames(t *testing.T) {
 	}
 }
 
-// TestDashboardManyRules checks that a page of very many rules and mitigations is made within a second's fraction, and that the rule
-// that denies most can be brought to the front.
+// TestDashboardManyRules checks that a page of very many rules and mitigations is made within a
+// second's fraction, and that the rule that denies most can be brought to the front.
 func TestDashboardManyRules(t *testing.T) {
 	f := startFake(t, "attack")
 	f.is.rules, f.is.flags, f.every = 996, 5000, time.Second
@@ -196,7 +200,8 @@ func TestDashboardManyRules(t *testing.T) {
 	}
 }
 
-// TestDashboardTheme checks that the colours follow the person, those that are drawn too, and are remembered.
+// TestDashboardTheme checks that the colours follow the person, those that are drawn too, and are
+// remembered.
 func TestDashboardTheme(t *testing.T) {
 	t.Parallel()
 	f := startFake(t, "idle")

@@ -88,7 +88,8 @@ func explainOf(rule string) string {
 	return `[...document.querySelectorAll('#top-table tr')].find((r) => r.item?.rule === '` + rule + `').querySelector('button.link').click();`
 }
 
-// TestPictureOf takes a picture of the dashboard of a node that runs, after it explained its heaviest key:
+// TestPictureOf takes a picture of the dashboard of a node that runs, after it explained its
+// heaviest key:
 //
 //	PICTURES=/somewhere PICTURE_OF=http://127.0.0.1:4292/ go test -tags pictures -run PictureOf ./edge/web
 func TestPictureOf(t *testing.T) {

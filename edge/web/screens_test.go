@@ -16,7 +16,8 @@ func (l *lab) said() string {
 	return strings.NewReplacer("\u202f", " ", "\u00a0", " ").Replace(value[string](l, `document.body.innerText`))
 }
 
-// TestDashboardFirstSteps checks that a node that nothing has asked yet shows how to ask, and hides that once something has.
+// TestDashboardFirstSteps checks that a node that nothing has asked yet shows how to ask, and hides
+// that once something has.
 func TestDashboardFirstSteps(t *testing.T) {
 	t.Parallel()
 	f := startFake(t, "alone")
@@ -44,8 +45,8 @@ func TestDashboardFirstSteps(t *testing.T) {
 	l.wait(`[...document.querySelectorAll('.plot')].every((p) => p.checkVisibility())`)
 }
 
-// TestDashboardRingLost checks that a lost ring is the headline, in its colour and in the title of the tab, and that the traffic
-// is said below it.
+// TestDashboardRingLost checks that a lost ring is the headline, in its colour and in the title of
+// the tab, and that the traffic is said below it.
 func TestDashboardRingLost(t *testing.T) {
 	t.Parallel()
 	l := open(t, startFake(t, "ringlost"), 1400, 900, false)
@@ -65,7 +66,8 @@ func TestDashboardRingLost(t *testing.T) {
 	}
 }
 
-// TestDashboardErrors checks that "no faults" stands neither beside errors that go on nor beside a dead member.
+// TestDashboardErrors checks that "no faults" stands neither beside errors that go on nor beside a
+// dead member.
 func TestDashboardErrors(t *testing.T) {
 	t.Parallel()
 	for scene, want := range map[string]string{
@@ -79,8 +81,8 @@ func TestDashboardErrors(t *testing.T) {
 	}
 }
 
-// TestDashboardRanking checks that the key that causes most denials comes first, those that deny nothing last, and that an allowed
-// key is not counted as a mitigation.
+// TestDashboardRanking checks that the key that causes most denials comes first, those that deny
+// nothing last, and that an allowed key is not counted as a mitigation.
 func TestDashboardRanking(t *testing.T) {
 	t.Parallel()
 	l := open(t, startFake(t, "attack"), 1400, 900, false)
@@ -99,8 +101,8 @@ func TestDashboardRanking(t *testing.T) {
 	}
 }
 
-// TestDashboardBars checks that bars do not saturate: keys at 123, 42 and 1.2 times their limits have bars of different lengths,
-// on a scale that is labelled.
+// TestDashboardBars checks that bars do not saturate: keys at 123, 42 and 1.2 times their limits
+// have bars of different lengths, on a scale that is labelled.
 func TestDashboardBars(t *testing.T) {
 	t.Parallel()
 	l := open(t, startFake(t, "attack"), 1400, 900, false)
@@ -164,7 +166,8 @@ func TestDashboardRange(t *testing.T) {
 	}
 }
 
-// TestDashboardNothingCut checks that figures, times, actions and headings are whole, on a desk and on a phone.
+// TestDashboardNothingCut checks that figures, times, actions and headings are whole, on a desk and
+// on a phone.
 func TestDashboardNothingCut(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{1400, 390} {
@@ -195,7 +198,8 @@ func TestDashboardNothingCut(t *testing.T) {
 	}
 }
 
-// TestDashboardPolicies checks that what policies did is shown, as text, and that there is no section without them.
+// TestDashboardPolicies checks that what policies did is shown, as text, and that there is no
+// section without them.
 func TestDashboardPolicies(t *testing.T) {
 	t.Parallel()
 	l := open(t, startFake(t, "policies"), 1400, 900, false)

@@ -1,13 +1,14 @@
-// Package web is headgate's dashboard: one page, its style sheets and modules, all of them in the binary. It holds no state and
-// asks nobody; the page asks the admin listener that served it, as any other client would.
+// Package web is headgate's dashboard: one page, its style sheets and modules, all of them in the
+// binary. It holds no state and asks nobody; the page asks the admin listener that served it, as
+// any other client would.
 //
 //	browser ──GET /──────────► Site.Page      the page, and in its foot what else can be asked
 //	        ──GET /assets/…──► Site.Asset     css, js, uPlot
 //	        ──GET /v1/events─► the admin listener ──► flags, and every second what the node counts
 //	        ──POST, DELETE───► the admin listener
 //
-// What it serves holds no secret and nothing of the node, so that it can be served to whoever asks: a page that has to ask for
-// the token must be there first.
+// What it serves holds no secret and nothing of the node, so that it can be served to whoever asks:
+// a page that has to ask for the token must be there first.
 package web
 
 import (
@@ -28,7 +29,8 @@ import (
 //go:embed assets
 var embedded embed.FS
 
-// contentTypes are by extension. What the system believes of extensions is not asked: browsers run no module of another type.
+// contentTypes are by extension. What the system believes of extensions is not asked: browsers run
+// no module of another type.
 var contentTypes = map[string]string{
 	".css": "text/css; charset=utf-8",
 	".js":  "text/javascript; charset=utf-8",
@@ -118,8 +120,8 @@ func readAssets() map[string][]byte {
 	return bodies
 }
 
-// versionOf returns a name that changes whenever any of bodies does. Modules import each other by relative paths, so they
-// share one.
+// versionOf returns a name that changes whenever any of bodies does. Modules import each other by
+// relative paths, so they share one.
 func versionOf(bodies map[string][]byte) string {
 	all := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(bodies)) {
@@ -138,8 +140,8 @@ func digest(body []byte) string {
 // Page answers the dashboard.
 func (s *Site) Page(w http.ResponseWriter, r *http.Request) { s.page.serve(w, r) }
 
-// Asset answers the file that the path of r names below /assets/; it reports false, and has answered nothing, when there is
-// none.
+// Asset answers the file that the path of r names below /assets/; it reports false, and has
+// answered nothing, when there is none.
 func (s *Site) Asset(w http.ResponseWriter, r *http.Request) bool {
 	f, ok := s.files[strings.TrimPrefix(r.URL.Path, "/assets/")]
 	if ok {

@@ -71,8 +71,8 @@ func elements(t *testing.T, page string) (all []element) {
 	}
 }
 
-// TestPage holds the page to what its policy allows (nothing inline, nothing from elsewhere), to what it loads being there, and
-// to names that fit.
+// TestPage holds the page to what its policy allows (nothing inline, nothing from elsewhere), to
+// what it loads being there, and to names that fit.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	s := New(testEndpoints)
@@ -127,7 +127,8 @@ func version(s *Site) string {
 	return regexp.MustCompile(`/assets/[0-9a-f]{16}/`).FindString(get(s, "GET", "/").Body.String())
 }
 
-// assets returns what s answers for each file of this directory's assets but the page, by its path below them.
+// assets returns what s answers for each file of this directory's assets but the page, by its path
+// below them.
 func assets(t testing.TB, s *Site) map[string]*httptest.ResponseRecorder {
 	t.Helper()
 	all, from := map[string]*httptest.ResponseRecorder{}, version(s)
@@ -162,7 +163,8 @@ func modules(t testing.TB, s *Site) map[string]string {
 var hostile = regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|createContextualFragment|\beval\b|new Function|` +
 	`setAttribute\('(?:style|on)|srcdoc|https?://|//[a-z]+\.[a-z]+/|\bimport\(|new EventSource|XMLHttpRequest`)
 
-// TestModules checks that our scripts put nothing but text into the page, ask no other host, and import what is there.
+// TestModules checks that our scripts put nothing but text into the page, ask no other host, and
+// import what is there.
 func TestModules(t *testing.T) {
 	t.Parallel()
 	s := New(nil)
@@ -205,7 +207,8 @@ func TestFoot(t *testing.T) {
 	}
 }
 
-// TestCaching checks that the page is asked for anew each time and that a browser keeps what it loads, by its content.
+// TestCaching checks that the page is asked for anew each time and that a browser keeps what it
+// loads, by its content.
 func TestCaching(t *testing.T) {
 	t.Parallel()
 	s := New(testEndpoints)
@@ -258,7 +261,8 @@ func TestAssetNone(t *testing.T) {
 	}
 }
 
-// TestVersion checks that any change of content or name makes another version, and that the order of files does not.
+// TestVersion checks that any change of content or name makes another version, and that the order
+// of files does not.
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}

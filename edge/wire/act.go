@@ -15,8 +15,8 @@ const (
 )
 
 // actWords are the first words of the lines, with the space behind them.
-// They do not begin like a question's words, so that lines of questions, which are nearly all, pay one comparison for
-// them.
+// They do not begin like a question's words, so that lines of questions, which are nearly all, pay
+// one comparison for them.
 var actWords = [...]string{ActAcquire: "acquire ", ActRelease: "release ", ActRenew: "renew ", ActLoad: "load ", ActSettle: "settle "}
 
 // ShareUnit is the unit of Act.Share.
@@ -66,8 +66,8 @@ func parseAct(line []byte) (ActOp, int) {
 	return 0, 0
 }
 
-// ParseAct parses one line, given without its line feed, as ParseQuery does: the key is decoded where
-// it stands, and with a code other than NoError only the id holds.
+// ParseAct parses one line, given without its line feed, as ParseQuery does: the key is decoded
+// where it stands, and with a code other than NoError only the id holds.
 func ParseAct(a *Act, line []byte) Code {
 	code := parseActTo(a, line)
 	if code != NoError {
@@ -76,8 +76,8 @@ func ParseAct(a *Act, line []byte) Code {
 	return code
 }
 
-// The rule and the key stand at fixed places, as in a check; options follow in any order, and those that nobody knows
-// are for later versions.
+// The rule and the key stand at fixed places, as in a check; options follow in any order, and those
+// that nobody knows are for later versions.
 func parseActTo(a *Act, line []byte) Code {
 	*a = Act{Cost: 1}
 	op, i := parseAct(line)

@@ -19,8 +19,8 @@ func ParseQuery(line []byte) (q Query, code Code) {
 	return q, code
 }
 
-// ParseQueryTo is ParseQuery without a copy of the query: it overwrites *q. Copying the result costs
-// a third of the whole.
+// ParseQueryTo is ParseQuery without a copy of the query: it overwrites *q. Copying the result
+// costs a third of the whole.
 func ParseQueryTo(q *Query, line []byte) Code {
 	op, i := parseOp(line)
 	if i == 0 {

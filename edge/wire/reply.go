@@ -10,7 +10,8 @@ import (
 var ErrReply = errors.New("malformed reply line")
 
 var (
-	// Made once and without the line: an error for each line of noise would be an allocation, and a way into logs.
+	// Made once and without the line: an error for each line of noise would be an allocation, and a
+	// way into logs.
 	errReplyID     = fmt.Errorf("%w: the id is not 1 to %d token characters", ErrReply, MaxID)
 	errReplyStatus = fmt.Errorf("%w: no status", ErrReply)
 	errReplyCode   = fmt.Errorf("%w: error without a known code", ErrReply)
@@ -24,11 +25,12 @@ var (
 // Additions of a later version of the protocol are no error: fields with unknown names are ignored,
 // and so is a ground or a view with an unknown word. The rest is strict. For a line that cannot be
 // read (an error that wraps [ErrReply]) the answer holds only the id, if there is a valid one.
-// An unknown status or code is an error, not an addition: without it nobody knows whether the request may pass.
+// An unknown status or code is an error, not an addition: without it nobody knows whether the
+// request may pass.
 func ParseAnswer(line []byte) (Answer, error) {
 	var a Answer
-	// The id comes first, so that a client which has many questions under way can find the one before it reads
-	// further.
+	// The id comes first, so that a client which has many questions under way can find the one
+	// before it reads further.
 	if value, ok := valueOf(line, "id="); ok {
 		if a.ID, line, _ = cut(value, ' '); !validID(a.ID) {
 			return Answer{}, errReplyID

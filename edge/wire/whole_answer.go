@@ -41,8 +41,8 @@ func AppendWholeMax(dst []byte, a *WholeAnswer, limit int) ([]byte, bool) {
 
 // appendWhole appends a in a form: 0 full, 1 without numbers, 2 the verdict and the ticket, 3 the
 // verdict.
-// Each form drops what the sender can do without: the ticket goes after the numbers, since without it the response
-// cannot be reported.
+// Each form drops what the sender can do without: the ticket goes after the numbers, since without
+// it the response cannot be reported.
 func appendWhole(dst []byte, a *WholeAnswer, form int) []byte {
 	if a.Status == Error {
 		return appendAnswer(dst, &a.Answer, every)
@@ -136,7 +136,8 @@ func appendNumbers(dst []byte, a *Answer) []byte {
 }
 
 // appendSilent appends what an answer that names no rule and no numbers says behind its verdict.
-// The reason stays: it says to the proxy's log why, and neither the limit nor how much of it is left.
+// The reason stays: it says to the proxy's log why, and neither the limit nor how much of it is
+// left.
 func appendSilent(dst []byte, a *WholeAnswer, form int) []byte {
 	if a.Status == Deny && form < 2 {
 		why := a.Ground

@@ -27,9 +27,9 @@ const (
 	FieldCut // that the sender left out a part of the request, whose name is the value
 )
 
-// plain reads the word that rest begins with, if it is a field without a name of its own, given for the
-// first time, and its value is not escaped: nearly every word is. It returns the words behind it, nil at the end of
-// the line.
+// plain reads the word that rest begins with, if it is a field without a name of its own, given for
+// the first time, and its value is not escaped: nearly every word is. It returns the words behind
+// it, nil at the end of the line.
 func (w *Whole) plain(rest []byte) (next []byte, ok bool) {
 	word, value := nameOf(rest)
 	f := w.next
@@ -62,8 +62,8 @@ func (w *Whole) plain(rest []byte) (next []byte, ok bool) {
 // maxPlain is the longest name in plainNames with its "=", in bytes.
 const maxPlain = 8
 
-// plainNames are the names of the fields without a name of their own, each with "=" in one word: comparing
-// all of them takes less time than finding where the name ends.
+// plainNames are the names of the fields without a name of their own, each with "=" in one word:
+// comparing all of them takes less time than finding where the name ends.
 var plainNames = [FieldHeader]uint64{
 	FieldMethod: packName("method="), FieldPath: packName("path="), FieldHost: packName("host="),
 	FieldClient: packName("client="), FieldPeer: packName("peer="), FieldCountry: packName("country="),
@@ -71,8 +71,8 @@ var plainNames = [FieldHeader]uint64{
 	FieldTLS: packName("tls="), FieldScheme: packName("scheme="), FieldTier: packName("tier="),
 }
 
-// nameOf returns the name that rest begins with and its "=" in one word, and where the value begins. What
-// it returns where there is no name of up to maxPlain bytes is none of plainNames.
+// nameOf returns the name that rest begins with and its "=" in one word, and where the value
+// begins. What it returns where there is no name of up to maxPlain bytes is none of plainNames.
 func nameOf(rest []byte) (word uint64, value int) {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	if len(rest) < maxPlain {
@@ -142,8 +142,8 @@ func (w *Whole) field(name, value []byte) Code {
 	return NoError
 }
 
-// named reports whether a field of that kind has a name of its own. The name is the visitor's, so it
-// may be any bytes that a word can have.
+// named reports whether a field of that kind has a name of its own. The name is the visitor's, so
+// it may be any bytes that a word can have.
 func (f Field) named() bool { return f == FieldHeader || f == FieldResponse }
 
 // has reports whether the line has given f.

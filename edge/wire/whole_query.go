@@ -1,8 +1,8 @@
 package wire
 
-// AppendField appends a field of an ask or a report, " name=value", with the value percent-encoded as
-// keys are. If the value takes more than most bytes so, whole is false, and as much of the value is
-// appended as fits.
+// AppendField appends a field of an ask or a report, " name=value", with the value percent-encoded
+// as keys are. If the value takes more than most bytes so, whole is false, and as much of the value
+// is appended as fits.
 func AppendField(dst []byte, name, value string, most int) (line []byte, whole bool) {
 	const hex = "0123456789ABCDEF"
 	dst = append(append(append(dst, ' '), name...), '=')

@@ -2,14 +2,15 @@ package wire
 
 import "math"
 
-// ParseWholeAnswer parses the reply to an ask or a report, given without its line feed. Rule and Ground
-// lie in line. It is as strict and as lenient as [ParseAnswer], and its errors are the same.
+// ParseWholeAnswer parses the reply to an ask or a report, given without its line feed. Rule and
+// Ground lie in line. It is as strict and as lenient as [ParseAnswer], and its errors are the same.
 func ParseWholeAnswer(a *WholeAnswer, line []byte) (err error) {
 	*a = WholeAnswer{}
 	if a.Answer, err = ParseAnswer(line); err != nil {
 		return err
 	}
-	// A second pass over the words: the first checked each of them, so this one only takes the rest.
+	// A second pass over the words: the first checked each of them, so this one only takes the
+	// rest.
 	for rest, more := line, true; more; {
 		var word []byte
 		word, rest, more = cut(rest, ' ')
@@ -25,7 +26,8 @@ func ParseWholeAnswer(a *WholeAnswer, line []byte) (err error) {
 func (a *WholeAnswer) field(name, value []byte) (ok bool) {
 	ok = true
 	switch string(name) {
-	// A ground of a rule is a known word and was taken by the first pass; others are those of a policy.
+	// A ground of a rule is a known word and was taken by the first pass; others are those of a
+	// policy.
 	case "why":
 		if _, known := find(whyWords[:], value); !known {
 			a.Ground = value

@@ -81,8 +81,8 @@ func (c *Coordinator) ratio(now window.Instant, l *local) mitigation.Ratio {
 	return c.countRatio(now, l)
 }
 
-// relearnFor is the time after the clock was ahead in which other PoPs' totals are all taken for merged:
-// the first views may lack some of them.
+// relearnFor is the time after the clock was ahead in which other PoPs' totals are all taken for
+// merged: the first views may lack some of them.
 const relearnFor = time.Second
 
 // collectRemote returns the growth of the other PoPs' totals since the last call, by period, and
@@ -106,8 +106,8 @@ func (c *Coordinator) collectRemote(now window.Instant, l *local) []window.Remot
 	return append(l.remote, l.others.Place(c.clock(now, &l.rule), now, l.view.Moments, c.growth(now, l))...)
 }
 
-// growth returns the growth of the other PoPs' totals, newest period first, and marks it merged: as much of it as
-// there is room for.
+// growth returns the growth of the other PoPs' totals, newest period first, and marks it merged: as
+// much of it as there is room for.
 func (c *Coordinator) growth(now window.Instant, l *local) (all []window.RemoteDelta) {
 	room, others := c.room(now, l), &l.view.Others
 	l.merged.Roll(others.Period)
@@ -134,8 +134,8 @@ func (c *Coordinator) growth(now window.Instant, l *local) (all []window.RemoteD
 	return all
 }
 
-// clock returns the clock of the moments of r's keys: none where records of counts or rates hold the limit, where a
-// drop ratio makes up for an excess, and of buckets, which fill whenever it was.
+// clock returns the clock of the moments of r's keys: none where records of counts or rates hold
+// the limit, where a drop ratio makes up for an excess, and of buckets, which fill whenever it was.
 func (c *Coordinator) clock(now window.Instant, r *mitigation.Rule) moments.Clock {
 	if r.Kind != mitigation.Window || control.Steered(r) || r.RateMode() || ByCounts(r) {
 		return moments.Clock{}

@@ -6,8 +6,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// TestCountingAloneKeepsPeriods: cost that a node reports after its period's end, or all at once for
-// two periods, is counted in the period it belongs to.
+// TestCountingAloneKeepsPeriods: cost that a node reports after its period's end, or all at once
+// for two periods, is counted in the period it belongs to.
 func TestCountingAloneKeepsPeriods(t *testing.T) {
 	var l local
 	l.count(&window.Totals{Period: 20, By: [window.Periods]window.PeriodTotals{{Offered: 5, Admitted: 4, Times: 40}}})

@@ -11,19 +11,19 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// In count mode the counts of other PoPs deny here: the first to ask are the first to be served. While the
-// limit is divided among the PoPs, that ends after a window:
+// In count mode the counts of other PoPs deny here: the first to ask are the first to be served.
+// While the limit is divided among the PoPs, that ends after a window:
 //
 //	ratio            1 - share/own rate: each PoP keeps to its share
 //	others' counts   believed up to limit - share, by a PoP that asks for about its share
 //
-// By then the others have made room for the share, unless they admit more than theirs, or claim to: what
-// they report beyond it denies nothing within the share.
+// By then the others have made room for the share, unless they admit more than theirs, or claim to:
+// what they report beyond it denies nothing within the share.
 
 const (
-	// asksFor is the demand, in shares, up to which a share is assured. Where a PoP asks for much more,
-	// it gets its part of a limit by asking more often than the others; were each such PoP assured of its
-	// share too, all of them together would be late to make room for each other.
+	// asksFor is the demand, in shares, up to which a share is assured. Where a PoP asks for much
+	// more, it gets its part of a limit by asking more often than the others; were each such PoP
+	// assured of its share too, all of them together would be late to make room for each other.
 	asksFor = 2
 	// divisionGap is the time without shares after which the limit is no longer divided.
 	divisionGap = time.Second
@@ -72,8 +72,9 @@ func (c *Coordinator) countRatio(now window.Instant, l *local) mitigation.Ratio 
 	return control.PaceFor(&l.rule, lag/2).Global(v, l.report.Rate, l.report.Over)
 }
 
-// room returns how much more is believed of what other PoPs offered and admitted in the window of l's
-// key. Demand beyond their shares never denies here; their admissions do unless l's share is assured.
+// room returns how much more is believed of what other PoPs offered and admitted in the window of
+// l's key. Demand beyond their shares never denies here; their admissions do unless l's share is
+// assured.
 func (c *Coordinator) room(now window.Instant, l *local) (all arrivals.Room) {
 	if all = arrivals.AnyRoom; !c.divided(now, l) {
 		return all

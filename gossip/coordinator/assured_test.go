@@ -9,8 +9,9 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// pacing returns a sample of a key of hundreds of which the node's PoP is asked for so many a second and admits so many,
-// evenly. As in the daemon, it holds the running counting period and the one before, of five.
+// pacing returns a sample of a key of hundreds of which the node's PoP is asked for so many a
+// second and admits so many, evenly. As in the daemon, it holds the running counting period and the
+// one before, of five.
 func pacing(f *fleet, n *node, offered, admitted int64) coordinator.Sample {
 	const period = 12
 	wall := n.wall(f.now).Unix()
@@ -22,9 +23,9 @@ func pacing(f *fleet, n *node, offered, admitted int64) coordinator.Sample {
 	return m
 }
 
-// TestAWholeWindowSaysHowMuchIsAskedFor: a PoP that asks for four times its share of a divided limit believes all that the
-// other one admitted, though a sample shows two of five counting periods, and its rate is low. One that asks for its
-// share believes no more than the other's.
+// TestAWholeWindowSaysHowMuchIsAskedFor: a PoP that asks for four times its share of a divided
+// limit believes all that the other one admitted, though a sample shows two of five counting
+// periods, and its rate is low. One that asks for its share believes no more than the other's.
 func TestAWholeWindowSaysHowMuchIsAskedFor(t *testing.T) {
 	for asks, all := range map[int64]bool{20: true, 5: false} {
 		f := newFleet(t, hundreds, 1, 1)

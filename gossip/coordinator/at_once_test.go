@@ -9,8 +9,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation/control"
 )
 
-// TestALeapIsAnsweredAtOnce: an origin whose rate rises by a quarter of the limit is answered without
-// a tick, and one that rises by less is not.
+// TestALeapIsAnsweredAtOnce: an origin whose rate rises by a quarter of the limit is answered
+// without a tick, and one that rises by less is not.
 func TestALeapIsAnsweredAtOnce(t *testing.T) {
 	for _, c := range []struct {
 		rate float64

@@ -9,8 +9,8 @@ import (
 	"github.com/headgate-dev/headgate/window/moments"
 )
 
-// TestNoBinIsLate: two nodes of one wall clock have instants that differ by any part of a millisecond. What one of them says
-// came in a bin, the other does not place later than it came.
+// TestNoBinIsLate: two nodes of one wall clock have instants that differ by any part of a
+// millisecond. What one of them says came in a bin, the other does not place later than it came.
 func TestNoBinIsLate(t *testing.T) {
 	wall := time.Date(2026, 11, 24, 21, 0, 0, 123_456_789, time.UTC)
 	clocks := func(instant window.Instant) *peers.Table {

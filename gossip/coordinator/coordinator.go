@@ -33,8 +33,7 @@ type Options struct {
 	// Seed is the seed of the nonces, another one at every start.
 	Seed uint64
 
-	// Send sends packet to the member called to, best effort. It must not keep packet, and is never
-	// called with Name.
+	// Send sends packet to the member called to, best effort, never Name. It must not keep packet.
 	Send func(to string, packet []byte)
 	// Counts is the table of what other PoPs admitted of keys that are not measured here; nil: the
 	// node takes no part in the exchange of counts from PoP to PoP, like one of an earlier version.
@@ -43,7 +42,7 @@ type Options struct {
 	Spread func(name string, record []byte)
 	// Rest is called between some of the samples of Measure, to let others run; nil: nothing is.
 	Rest func()
-	// Apply takes the advice for a key measured at this node. It must not keep the slices of advice.
+	// Apply takes the advice for a key measured at this node, and must not keep advice's slices.
 	Apply func(now window.Instant, advice Advice)
 }
 
@@ -68,7 +67,8 @@ const (
 
 // Coordinator is one node's part in the control loop. It holds a key in up to three roles: as the
 // node that measures it (local), as its PoP's reporter (reporterKey) and as its owner or standby
-// (ownedKey). It is not safe for concurrent use, and calls the functions in Options from within its methods.
+// (ownedKey). It is not safe for concurrent use, and calls the functions in Options from within its
+// methods.
 type Coordinator struct {
 	o          Options
 	assignment *assignment.Table
@@ -76,7 +76,8 @@ type Coordinator struct {
 	previous *assignment.Table
 	// absent holds PoPs without members, and since when.
 	absent map[string]window.Instant
-	// carriesUntil is the end of the time in which sums from before a change of members are believed.
+	// carriesUntil is the end of the time in which sums from before a change of members are
+	// believed.
 	carriesUntil window.Instant
 	// incarnation is the wall time of the start, Unix milliseconds. It orders hints over restarts.
 	incarnation uint64

@@ -286,8 +286,8 @@ func TestCountingAloneIsNoFall(t *testing.T) {
 	}
 }
 
-// TestTheRingsReturnIsNoFall: when the ring of a PoP is back, its rate begins anew at each of its nodes.
-// In count mode, too, the global demand has not fallen meanwhile.
+// TestTheRingsReturnIsNoFall: when the ring of a PoP is back, its rate begins anew at each of its
+// nodes. In count mode, too, the global demand has not fallen meanwhile.
 func TestTheRingsReturnIsNoFall(t *testing.T) {
 	rule := second
 	rule.Limit = 1000

@@ -12,9 +12,9 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// Keys of small limits are not held by their owners: each PoP sends what it admitted to the PoPs that
-// see the key, at once, in 12 bytes (package counts). Owners have the rest: larger limits, rates,
-// blocks, and what people ask for; and the counts of members of an earlier version.
+// Keys of small limits are not held by their owners: each PoP sends what it admitted to the PoPs
+// that see the key, at once, in 12 bytes (package counts). Owners have the rest: larger limits,
+// rates, blocks, and what people ask for; and the counts of members of an earlier version.
 //
 //	Measure ─► note ─step─► queue ─budget─► batches, one to each PoP ─► receiveCounts ─► raise ─► Apply
 //	                                                                     │     └─ no slot ─► counts.Table
@@ -27,8 +27,8 @@ import (
 const (
 	// lateAfter is how long a key waits for its turn before the steps of all keys grow.
 	lateAfter = time.Second
-	// frameBytes is the most of a packet beside names and a batch, maxName the longest name: that of who
-	// passes a batch on.
+	// frameBytes is the most of a packet beside names and a batch, maxName the longest name: that
+	// of who passes a batch on.
 	frameBytes, maxName = 64, 255
 )
 
@@ -198,7 +198,8 @@ func (x *exchange) put(now window.Instant, l *local) {
 // such keys can wait.
 func (c *Coordinator) held(r *mitigation.Rule) bool { return c.counts.all && ByCounts(r) }
 
-// waits returns how many turns a reported or owned key of r waits: of held ones nobody waits for the owner.
+// waits returns how many turns a reported or owned key of r waits: of held ones nobody waits for
+// the owner.
 func (c *Coordinator) waits(r *mitigation.Rule) int {
 	if c.held(r) {
 		return order.MostTurns

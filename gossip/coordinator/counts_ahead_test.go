@@ -8,9 +8,9 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// TestWhatWasSentWithAClockAheadIsMadeGoodFor: what a node admitted while its clock was ahead others have in
-// a later period, and until that leaves the window they believe nothing of what it admits next. Then
-// they learn of that, although it admits nothing more.
+// TestWhatWasSentWithAClockAheadIsMadeGoodFor: what a node admitted while its clock was ahead
+// others have in a later period, and until that leaves the window they believe nothing of what it
+// admits next. Then they learn of that, although it admits nothing more.
 func TestWhatWasSentWithAClockAheadIsMadeGoodFor(t *testing.T) {
 	f, period := newCounting(t, fiveEach, "", 1, 1), int64(window.CountingPeriod(fiveEach.Window))
 	a, totals := f.nodes["a0"], window.Totals{}

@@ -9,8 +9,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// admitIn has a node admit 1 of the key k: its PoP's ring has now in the running period, and before in
-// the one before.
+// admitIn has a node admit 1 of the key k: its PoP's ring has now in the running period, and before
+// in the one before.
 func (f *fleet) admitIn(name string, now, before int64) {
 	n, period := f.nodes[name], int64(window.CountingPeriod(fiveEach.Window))
 	m := coordinator.Sample{Rule: "r", Key: []byte("k"), Since: 1, Own: 1, Offered: now + before}
@@ -26,8 +26,9 @@ func beside(*node) (coordinator.Sample, bool) {
 	return coordinator.Sample{Rule: "r", Key: []byte("another"), Since: 1}, true
 }
 
-// TestAPoPThatBeginsToAskLearnsAll: what a PoP was not told while it did not see a key it is told when it
-// does: all of the window, however many periods ago. So is one that asks again after a silence.
+// TestAPoPThatBeginsToAskLearnsAll: what a PoP was not told while it did not see a key it is told
+// when it does: all of the window, however many periods ago. So is one that asks again after a
+// silence.
 func TestAPoPThatBeginsToAskLearnsAll(t *testing.T) {
 	f := newCounting(t, fiveEach, "", 2, 1)
 	f.admitIn("a0", 1, 0) // the first is told to all
@@ -53,8 +54,8 @@ func TestAPoPThatBeginsToAskLearnsAll(t *testing.T) {
 	}
 }
 
-// TestWhatAPoPLackedWasNotLate: of what a PoP is told once it asks it learns no later moment than the true
-// one, though it is told first of older periods: it would deny for longer than a window.
+// TestWhatAPoPLackedWasNotLate: of what a PoP is told once it asks it learns no later moment than
+// the true one, though it is told first of older periods: it would deny for longer than a window.
 func TestWhatAPoPLackedWasNotLate(t *testing.T) {
 	f := newCounting(t, fiveEach, "", 1, 1)
 	f.admitIn("a0", 1, 0)
@@ -73,8 +74,8 @@ func TestWhatAPoPLackedWasNotLate(t *testing.T) {
 	}
 }
 
-// TestNothingIsToldOfAPeriodLongGone: a record has three bits of its period's number, so one that waited
-// would be taken for one of a later period, and deny a client for what has left its window.
+// TestNothingIsToldOfAPeriodLongGone: a record has three bits of its period's number, so one that
+// waited would be taken for one of a later period, and deny a client for what has left its window.
 func TestNothingIsToldOfAPeriodLongGone(t *testing.T) {
 	for _, waits := range []time.Duration{12 * time.Second, 14 * time.Second, 16 * time.Second} {
 		f := newCounting(t, fiveEach, "", 1, 1)
@@ -93,8 +94,8 @@ func TestNothingIsToldOfAPeriodLongGone(t *testing.T) {
 	}
 }
 
-// TestOnlyNewsIsPassedOn: a record that is sent once more, against loss, goes to other PoPs alone, and a
-// node that knows it already passes it on to nobody.
+// TestOnlyNewsIsPassedOn: a record that is sent once more, against loss, goes to other PoPs alone,
+// and a node that knows it already passes it on to nobody.
 func TestOnlyNewsIsPassedOn(t *testing.T) {
 	f := newCounting(t, fiveEach, "", 3, 3)
 	f.admitIn("b0", 1, 0) // b sees the key
@@ -120,9 +121,9 @@ func TestOnlyNewsIsPassedOn(t *testing.T) {
 	}
 }
 
-// TestANewSlotIsHandedNothingTwice: a key's slot is given to another key, and the next request takes a new one. A
-// record arrives before the flush that shows it. What it adds is for the slot that is gone: with its first sample the
-// new one is handed all.
+// TestANewSlotIsHandedNothingTwice: a key's slot is given to another key, and the next request
+// takes a new one. A record arrives before the flush that shows it. What it adds is for the slot
+// that is gone: with its first sample the new one is handed all.
 func TestANewSlotIsHandedNothingTwice(t *testing.T) {
 	f := newCounting(t, fiveEach, "", 1, 1)
 	n := f.nodes["b0"]

@@ -72,8 +72,8 @@ func (c *Coordinator) originOf(h *counts.Head) (pop string, ok bool) {
 }
 
 // takeCounts takes in the records of the origin with that number; 0: there are too many origins. It
-// appends those that may be news to the neighbours to x.news: all that add something here, and those that this node
-// cannot judge.
+// appends those that may be news to the neighbours to x.news: all that add something here, and
+// those that this node cannot judge.
 func (c *Coordinator) takeCounts(now window.Instant, h *counts.Head, origin uint8, records []byte) {
 	if origin == 0 {
 		c.stats.Full++
@@ -162,7 +162,8 @@ func (c *Coordinator) raise(now window.Instant, l *local, origin uint8, r *count
 }
 
 // take adds a growth to what the gate is to be handed. What an owner's view has brought already is
-// left out; of a period that both have brought nothing is known of the moments. It returns the cost.
+// left out; of a period that both have brought nothing is known of the moments. It returns the
+// cost.
 func (l *local) take(g *counts.Growth) (more int64) {
 	d, units := &l.direct, g.Units*l.direct.basis.Unit
 	l.merged.Roll(g.Period)

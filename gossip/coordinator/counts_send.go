@@ -39,9 +39,9 @@ func (c *Coordinator) sendCounts(now window.Instant) {
 	x.partners.Turn()
 }
 
-// sendTo adds l's record to the batches of the PoPs that see it: of all PoPs, if it is the first in a
-// window, or the limit is used up, so that the key begins as one at its limit wherever it comes next.
-// What is sent again is for other PoPs: inside this one little is lost.
+// sendTo adds l's record to the batches of the PoPs that see it: of all PoPs, if it is the first in
+// a window, or the limit is used up, so that the key begins as one at its limit wherever it comes
+// next. What is sent again is for other PoPs: inside this one little is lost.
 func (c *Coordinator) sendTo(now window.Instant, l *local, again bool) {
 	x, d := &c.counts, &l.direct
 	d.queuedAt = 0
@@ -76,7 +76,8 @@ func (c *Coordinator) sendTo(now window.Instant, l *local, again bool) {
 func (c *Coordinator) bit(pop string) uint64 { return 1 << (c.counts.origins.Number(pop, pop) % 64) }
 
 // addOlder adds records of what was admitted of l since the period oldest, in periods that the next
-// record does not hold. Their moment is before all of them: one after would say that nothing came later.
+// record does not hold. Their moment is before all of them: one after would say that nothing came
+// later.
 func (c *Coordinator) addOlder(now window.Instant, to batchTo, l *local, oldest uint32) {
 	totals := &l.seen
 	for period := totals.Period - 2; period >= oldest; period -= 2 {
@@ -157,8 +158,8 @@ func (c *Coordinator) putNear(now window.Instant, body []byte, but string) {
 	}
 }
 
-// tickCounts looks slowly after what no event brings up: admissions below a step, and old entries of
-// the table.
+// tickCounts looks slowly after what no event brings up: admissions below a step, and old entries
+// of the table.
 func (c *Coordinator) tickCounts(now window.Instant) {
 	x := &c.counts
 	if x.table == nil {
@@ -174,8 +175,9 @@ func (c *Coordinator) tickCounts(now window.Instant) {
 // tableEvery is after how many ticks a 256th of the table is swept: all of it within minutes.
 const tableEvery = 20
 
-// audit queues l if it has had unsent admissions for a tenth of the window, or when what was sent with a clock
-// that was ahead leaves the window for others too: until then they believed less of what came after.
+// audit queues l if it has had unsent admissions for a tenth of the window, or when what was sent
+// with a clock that was ahead leaves the window for others too: until then they believed less of
+// what came after.
 func (c *Coordinator) audit(now window.Instant, l *local) {
 	d := &l.direct
 	left := d.misdated + uint32(d.basis.Each) // 1 or 5
@@ -185,12 +187,12 @@ func (c *Coordinator) audit(now window.Instant, l *local) {
 	}
 }
 
-// repeatAfter is how long after its record a key is sent once more, if nothing was admitted since and
-// the budget has bytes to spare: no later record would make good for the loss of the last one.
+// repeatAfter is how long after its record a key is sent once more, if nothing was admitted since
+// and the budget has bytes to spare: no later record would make good for the loss of the last one.
 const repeatAfter = 200 * time.Millisecond
 
-// spareForRepeats is the share of the budget's savings that repeats leave, spareForReports that which
-// reports of keys that counts hold leave.
+// spareForRepeats is the share of the budget's savings that repeats leave, spareForReports that
+// which reports of keys that counts hold leave.
 const spareForRepeats, spareForReports = 0.2, 0.6
 
 // repeatCounts sends the records that are to be sent once more.

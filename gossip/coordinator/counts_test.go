@@ -38,7 +38,8 @@ func newCounting(t *testing.T, rule mitigation.Rule, without string, sizes ...in
 	return f
 }
 
-// admit has a node admit cost of the key k, on top of what its PoP's ring has: all of it in this flush.
+// admit has a node admit cost of the key k, on top of what its PoP's ring has: all of it in this
+// flush.
 func (f *fleet) admit(name string, rule mitigation.Rule, own, total int64) {
 	n := f.nodes[name]
 	period := window.CountingPeriod(rule.Window)
@@ -65,9 +66,9 @@ func (f *fleet) usedUp(name string, rule mitigation.Rule) bool {
 	return f.counts[name].UsedUp(&counts.Query{Now: f.now, Rule: rule.Name, Limit: rule.Limit, Window: rule.Window, Key: []byte("k")}) > f.now
 }
 
-// TestCountsGoFromPoPToPoP: what a PoP admitted reaches every node of the others in one flush: the gate
-// of a node that measures the key, and the table of any other. Nothing is counted twice, whoever
-// sends it again.
+// TestCountsGoFromPoPToPoP: what a PoP admitted reaches every node of the others in one flush: the
+// gate of a node that measures the key, and the table of any other. Nothing is counted twice,
+// whoever sends it again.
 func TestCountsGoFromPoPToPoP(t *testing.T) {
 	f := newCounting(t, fiveEach, "", 2, 2, 2)
 	f.admit("b0", fiveEach, 0, 0)
@@ -102,8 +103,8 @@ func TestCountsGoFromPoPToPoP(t *testing.T) {
 	}
 }
 
-// TestAKeyBeginsWithWhatOthersAdmitted: the first sample of a key at a node brings its gate what the
-// table knew.
+// TestAKeyBeginsWithWhatOthersAdmitted: the first sample of a key at a node brings its gate what
+// the table knew.
 func TestAKeyBeginsWithWhatOthersAdmitted(t *testing.T) {
 	f := newCounting(t, fiveEach, "", 1, 1)
 	f.admit("a0", fiveEach, 4, 4)
@@ -114,8 +115,8 @@ func TestAKeyBeginsWithWhatOthersAdmitted(t *testing.T) {
 	}
 }
 
-// TestMembersOfAnEarlierVersion: a PoP that sends no counts is held by the owners, as before, and the
-// others hear of it from them.
+// TestMembersOfAnEarlierVersion: a PoP that sends no counts is held by the owners, as before, and
+// the others hear of it from them.
 func TestMembersOfAnEarlierVersion(t *testing.T) {
 	f := newCounting(t, fiveEach, "c", 2, 2, 2)
 	f.run(5*time.Second, func(n *node) (coordinator.Sample, bool) {
@@ -149,8 +150,8 @@ func TestWhatGoesByOwners(t *testing.T) {
 	}
 }
 
-// TestCountsOfStrangers: a batch that claims to be relayed, but comes from another PoP, and one of this
-// PoP's own, change nothing.
+// TestCountsOfStrangers: a batch that claims to be relayed, but comes from another PoP, and one of
+// this PoP's own, change nothing.
 func TestCountsOfStrangers(t *testing.T) {
 	f := newCounting(t, fiveEach, "", 1, 1, 1)
 	f.admit("b0", fiveEach, 1, 1)
@@ -167,8 +168,8 @@ func TestCountsOfStrangers(t *testing.T) {
 	}
 }
 
-// TestCountsWaitForTheBudget: what the budget does not carry waits, its totals are those of the time
-// when it is sent, and all of it arrives.
+// TestCountsWaitForTheBudget: what the budget does not carry waits, its totals are those of the
+// time when it is sent, and all of it arrives.
 func TestCountsWaitForTheBudget(t *testing.T) {
 	f := newCounting(t, fiveEach, "", 1, 1)
 	const keys = 8000
@@ -192,8 +193,8 @@ func TestCountsWaitForTheBudget(t *testing.T) {
 	}
 }
 
-// TestOwnersOfHeldKeysAnswer: the owner of a key that records hold waits for its turn, but not when it has
-// a new report: a node that asks for the first time has a view in three ticks.
+// TestOwnersOfHeldKeysAnswer: the owner of a key that records hold waits for its turn, but not when
+// it has a new report: a node that asks for the first time has a view in three ticks.
 func TestOwnersOfHeldKeysAnswer(t *testing.T) {
 	f := newCounting(t, fiveEach, "", 1, 1, 1)
 	others := func(n *node) (coordinator.Sample, bool) {

@@ -26,27 +26,29 @@
 //	order       collections whose order a simulation can repeat
 //
 // A report goes up when it is new, or the offered or admitted rate moved by more than chance, and
-// otherwise at a refresh interval of 0.5 s (shed) or 1 s, which the number of keys stretches to at most 25 s. With n PoPs and a rule
-// of limit L a second, a PoP is silent about a key of which it has less than
+// otherwise at a refresh interval of 0.5 s (shed) or 1 s, which the number of keys stretches to at
+// most 25 s. With n PoPs and a rule of limit L a second, a PoP is silent about a key of which it
+// has less than
 //
 //	0.25·L/n
 //
 // unless a hint or a view near the limit asks for it, so silent PoPs hide at most a quarter of the
 // limit. A hint is spread when the rate comes near the limit, or counts have used up half of it. An
-// owner sends a view when a rate of it differs by 2 %, when it lacks half of what is left of the limit
-// and no less than 0.5 % of that, and at the latest after 1 s: see package rates. A node uses a view for
-// 30 s; a reporter takes the lesser of its two witnesses, or the only one that answers within 1.5 s.
+// owner sends a view when a rate of it differs by 2 %, when it lacks half of what is left of the
+// limit and no less than 0.5 % of that, and at the latest after 1 s: see package rates. A node uses
+// a view for 30 s; a reporter takes the lesser of its two witnesses, or the only one that answers
+// within 1.5 s.
 //
-// The members alone decide which node does which part: see package assignment. There is no election.
-// Two nodes that take the same part do no harm, because reports and views are state: a later one
-// replaces an earlier one.
+// The members alone decide which node does which part: see package assignment. There is no
+// election. Two nodes that take the same part do no harm, because reports and views are state: a
+// later one replaces an earlier one.
 //
-// Keys of small limits are held without owners: counts.go, counts_send.go and counts_receive.go send
-// what a PoP admitted of them to the other PoPs (package counts), and their reports wait.
+// Keys of small limits are held without owners: counts.go, counts_send.go and counts_receive.go
+// send what a PoP admitted of them to the other PoPs (package counts), and their reports wait.
 //
 // Package coordinator opens nothing and reads no clock: time, chance and sending are arguments, so
-// the same code runs in the daemon and in a simulation, and one seed gives one sequence of bytes. One
-// goroutine drives a Coordinator:
+// the same code runs in the daemon and in a simulation, and one seed gives one sequence of bytes.
+// One goroutine drives a Coordinator:
 //
 //	c := coordinator.New(options, now, wall)
 //	c.SetAssignment(coordinator.NewAssignment(secret, members)) // at every change of members
@@ -56,7 +58,7 @@
 //	news := c.ReceiveHint(now, wall, hint)                      // for every hint; pass news on
 //
 // What it gives up: a member that holds the cluster's key and acts as a PoP's reporter can misstate
-// that PoP's demand, because no other PoP can check it. A lying owner alone convicts no key, because
-// its standby does not agree. A partition into n sides admits up to n limits once the guard of 60 s
-// is over.
+// that PoP's demand, because no other PoP can check it. A lying owner alone convicts no key,
+// because its standby does not agree. A partition into n sides admits up to n limits once the guard
+// of 60 s is over.
 package coordinator

@@ -82,8 +82,9 @@ func (c *Coordinator) lastSum(now window.Instant, known float64, v *control.Glob
 	return v.Sum
 }
 
-// lastShare returns the share to go by after v: v's, which it cuts to the one known before a change of
-// members while that is believed. An owner that does not know of all PoPs yet gives each too much.
+// lastShare returns the share to go by after v: v's, which it cuts to the one known before a change
+// of members while that is believed. An owner that does not know of all PoPs yet gives each too
+// much.
 func (c *Coordinator) lastShare(now window.Instant, known float64, v *control.GlobalView) float64 {
 	if known > 0 && c.carriesOver(now) {
 		v.Share = min(v.Share, known)

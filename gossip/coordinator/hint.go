@@ -28,16 +28,16 @@ const (
 	hintEvery = 10 * time.Second
 	// hintTTL is the life of a hint.
 	hintTTL = 30 * time.Second
-	// hintUsed is the part of a limit that counts have used up when its key is near it: the hint is everywhere before
-	// the rest is used up, but for the fastest floods.
+	// hintUsed is the part of a limit that counts have used up when its key is near it: the hint is
+	// everywhere before the rest is used up, but for the fastest floods.
 	hintUsed = 0.5
 
 	// MaxOwnerHints bounds the hints of one owner that are in force.
 	MaxOwnerHints = 4096
 )
 
-// announce spreads b's view as a hint if the key is near its limit, or blocked, and the last hint is outdated.
-// The standby stays silent.
+// announce spreads b's view as a hint if the key is near its limit, or blocked, and the last hint
+// is outdated. The standby stays silent.
 func (c *Coordinator) announce(now window.Instant, b *ownedKey) {
 	v := control.GlobalView{
 		Sum: b.aggregate.Sum(), Limit: b.aggregate.Limit(), Shed: b.aggregate.Shed(), Blocked: b.aggregate.Blocked(now),
@@ -61,8 +61,9 @@ func (c *Coordinator) announce(now window.Instant, b *ownedKey) {
 	c.reportHinted(now, b.id)
 }
 
-// near reports whether b is near its limit: its rate is (1-rates.Theta)·limit or more, or its counts have used up
-// hintUsed of a limit that they hold alone. The rate of a key with few requests rises later than they come.
+// near reports whether b is near its limit: its rate is (1-rates.Theta)·limit or more, or its
+// counts have used up hintUsed of a limit that they hold alone. The rate of a key with few requests
+// rises later than they come.
 func (c *Coordinator) near(now window.Instant, b *ownedKey) bool {
 	return b.aggregate.Sum() >= (1-rates.Theta)*b.rule.PerSecond() ||
 		c.clock(now, &b.rule).Runs() && float64(b.aggregate.Used()) >= hintUsed*float64(b.rule.Quota())
@@ -128,8 +129,8 @@ func (c *Coordinator) ReceiveHint(now window.Instant, wall time.Time, hint []byt
 	return news
 }
 
-// reportHinted reports a key that was too small to be reported, at once: its next request may come when the limit is
-// used up, and would be judged by this node's counts alone.
+// reportHinted reports a key that was too small to be reported, at once: its next request may come
+// when the limit is used up, and would be judged by this node's counts alone.
 func (c *Coordinator) reportHinted(now window.Instant, k packet.ID) {
 	if l := c.locals[k]; l != nil && l.sentAt == 0 && c.clock(now, &l.rule).Runs() && now.Sub(l.measured) < l.rule.Window && c.may(packet.Ask, &l.rule) {
 		c.report(now, l, false)

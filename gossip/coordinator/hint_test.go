@@ -10,16 +10,16 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// admitted returns a sample of a key of hundreds of which the node's PoP has admitted that much, at a rate that says
-// nothing yet.
+// admitted returns a sample of a key of hundreds of which the node's PoP has admitted that much, at
+// a rate that says nothing yet.
 func admitted(f *fleet, n *node, cost int64) coordinator.Sample {
 	m := coordinator.Sample{Rule: "r", Key: []byte("k"), Since: 1, Offered: cost, Report: control.Report{Rate: 0.1, Over: time.Minute}}
 	m.Report.Totals = window.Totals{Period: uint32(n.wall(f.now).Unix() / 12), By: [window.Periods]window.PeriodTotals{{Offered: cost, Admitted: cost}}}
 	return m
 }
 
-// TestAKeyTooSmallToReportIsReportedNearItsLimit: once counts have used up half of a limit, PoPs that were silent about
-// their part learn of the rest, though nobody asks there any more.
+// TestAKeyTooSmallToReportIsReportedNearItsLimit: once counts have used up half of a limit, PoPs
+// that were silent about their part learn of the rest, though nobody asks there any more.
 func TestAKeyTooSmallToReportIsReportedNearItsLimit(t *testing.T) {
 	for cost, want := range map[int64]int64{250: 0, 350: 350} {
 		f := newFleet(t, hundreds, 1, 1, 1, 1)
@@ -39,8 +39,8 @@ func TestAKeyTooSmallToReportIsReportedNearItsLimit(t *testing.T) {
 	}
 }
 
-// TestViewsAreFewWhileMuchIsLeft: twenty PoPs use up 600 a minute in three seconds. While more is left than any of them can
-// miss, not every growth of the counts is sent.
+// TestViewsAreFewWhileMuchIsLeft: twenty PoPs use up 600 a minute in three seconds. While more is
+// left than any of them can miss, not every growth of the counts is sent.
 func TestViewsAreFewWhileMuchIsLeft(t *testing.T) {
 	sizes := make([]int, 20)
 	for n := range sizes {

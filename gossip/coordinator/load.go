@@ -47,8 +47,8 @@ func (c *Coordinator) reportTTL(r *mitigation.Rule, every, age time.Duration) ti
 const minOverloadGap = 4 * time.Second
 
 // settleTime is the time over which l's rate is smoothed before it is sent. Where rates alone
-// convict it is long, so that chance convicts no key; it is shorter for a key that is new. After a leap the
-// rest of it is no chance.
+// convict it is long, so that chance convicts no key; it is shorter for a key that is new. After a
+// leap the rest of it is no chance.
 func (c *Coordinator) settleTime(now window.Instant, l *local) time.Duration {
 	if !c.omitsCounts(l) {
 		if l.leapt != 0 && now.Sub(l.leapt) < leapFor {

@@ -74,8 +74,8 @@ type local struct {
 	lastSum float64
 	// lastShare is likewise the share from before; 0: none.
 	lastShare float64
-	// dividedAt is the time since when the limit is divided among the PoPs, dividedUntil the last time
-	// it was; 0: it is not.
+	// dividedAt is the time since when the limit is divided among the PoPs, dividedUntil the last
+	// time it was; 0: it is not.
 	dividedAt, dividedUntil window.Instant
 }
 
@@ -172,10 +172,10 @@ func (l *local) see(totals window.Totals) {
 	l.seen.RaiseAll(&totals)
 }
 
-// spareCounts reports whether the owner of l, a key in rate mode, needs no counts now: its demand is
-// at most control.Bare of its limit, here and in all PoPs together, or it is shed already. The reports of a
-// key that is new here have counts, for it may have moved here, and an owner that started a moment
-// ago knows a part of its sum only.
+// spareCounts reports whether the owner of l, a key in rate mode, needs no counts now: its demand
+// is at most control.Bare of its limit, here and in all PoPs together, or it is shed already. The
+// reports of a key that is new here have counts, for it may have moved here, and an owner that
+// started a moment ago knows a part of its sum only.
 func (c *Coordinator) spareCounts(now window.Instant, l *local) bool {
 	if l.sentAt == 0 || l.viewed == 0 || now.Sub(l.viewed) > 2*adviceEvery {
 		return false
@@ -213,8 +213,8 @@ func (c *Coordinator) local(now window.Instant, m *Sample) *local {
 	return l
 }
 
-// settling reports whether to skip m: after the ring has come back, the PoP's rate begins anew and has to
-// settle first. In count mode it has once it is half of what this node had alone.
+// settling reports whether to skip m: after the ring has come back, the PoP's rate begins anew and
+// has to settle first. In count mode it has once it is half of what this node had alone.
 func (c *Coordinator) settling(now window.Instant, l *local, m *Sample) bool {
 	if !l.alone || m.Alone {
 		return false

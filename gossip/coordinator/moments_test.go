@@ -15,8 +15,8 @@ import (
 // hundreds is a rule in count mode whose keys have moments.
 var hundreds = mitigation.Rule{Name: "r", Limit: 600, Window: time.Minute, Scope: mitigation.Global}
 
-// admitting returns a measure in which each PoP has admitted 300, 100 of them in the 100 ms before the first sample. Of these
-// the PoP called older does not say when they came.
+// admitting returns a measure in which each PoP has admitted 300, 100 of them in the 100 ms before
+// the first sample. Of these the PoP called older does not say when they came.
 func admitting(f *fleet, older string) func(n *node) (coordinator.Sample, bool) {
 	return func(n *node) (coordinator.Sample, bool) {
 		m := coordinator.Sample{Rule: "r", Key: []byte("k"), Since: 1, Offered: 300, Report: control.Report{Rate: 30, Admitted: 5, Over: time.Minute}}
@@ -38,8 +38,8 @@ func recent(f *fleet, parts []window.RemoteDelta) (sum int64) {
 	return sum
 }
 
-// TestMomentsReachOtherPoPs: what a node says of when its own admissions came places them in other PoPs, and one that says
-// nothing of it takes nothing from what the others say.
+// TestMomentsReachOtherPoPs: what a node says of when its own admissions came places them in other
+// PoPs, and one that says nothing of it takes nothing from what the others say.
 func TestMomentsReachOtherPoPs(t *testing.T) {
 	for older, want := range map[string]map[string]int64{
 		"-": {"a": 200, "b": 200, "c": 200},
@@ -59,7 +59,8 @@ func TestMomentsReachOtherPoPs(t *testing.T) {
 	}
 }
 
-// TestMomentsOfAClockAheadAreNotBelieved: a node whose clock is a second ahead says that admissions are yet to come.
+// TestMomentsOfAClockAheadAreNotBelieved: a node whose clock is a second ahead says that admissions
+// are yet to come.
 func TestMomentsOfAClockAheadAreNotBelieved(t *testing.T) {
 	f := newFleet(t, hundreds, 1, 1)
 	f.now = f.now.Add(6 * time.Second)
@@ -70,7 +71,8 @@ func TestMomentsOfAClockAheadAreNotBelieved(t *testing.T) {
 	}
 }
 
-// TestSmallLimitsAndRatesHaveNoMoments: where records of counts or rates hold a limit, no list goes with a report.
+// TestSmallLimitsAndRatesHaveNoMoments: where records of counts or rates hold a limit, no list goes
+// with a report.
 func TestSmallLimitsAndRatesHaveNoMoments(t *testing.T) {
 	for limit, want := range map[int64]bool{600: true, coordinator.MaxByCounts: false} {
 		rule, lists := hundreds, 0

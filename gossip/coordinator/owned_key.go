@@ -205,8 +205,8 @@ const (
 	adviceEvery = 3 * time.Second
 )
 
-// differs reports whether a view is to be sent in place of the one that its receiver has: it changed enough, or
-// the receiver is due for a refresh.
+// differs reports whether a view is to be sent in place of the one that its receiver has: it
+// changed enough, or the receiver is due for a refresh.
 func (c *Coordinator) differs(rule *mitigation.Rule, has, is *sentView, every time.Duration) bool {
 	switch age := is.at.Sub(has.at); {
 	case has.at == 0, (has.view.Blocked > 0) != (is.view.Blocked > 0):

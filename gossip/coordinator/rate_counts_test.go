@@ -56,8 +56,8 @@ func TestCountsRideAlongNearTheLimit(t *testing.T) {
 	}
 }
 
-// TestTheRatioNeedsCounts: rates that are beyond the limit while counts are below it convict nobody,
-// neither in the world nor in a PoP that is cut off.
+// TestTheRatioNeedsCounts: rates that are beyond the limit while counts are below it convict
+// nobody, neither in the world nor in a PoP that is cut off.
 func TestTheRatioNeedsCounts(t *testing.T) {
 	for _, cut := range []bool{false, true} {
 		for _, offered := range []int64{8_000, 16_000} {

@@ -167,7 +167,8 @@ func (d *reporterKey) merge(now window.Instant, sender string, r *packet.Record)
 	}
 }
 
-// sum adds up the reports of all nodes: of those that count with their PoP only the moments are kept.
+// sum adds up the reports of all nodes: of those that count with their PoP only the moments are
+// kept.
 func (d *reporterKey) sum() control.Report {
 	var all []*control.Report
 	for _, n := range d.nodes.All() {

@@ -78,8 +78,8 @@ func (f *fleet) crowd(batch, keys int) {
 	}
 }
 
-// note adds a packet or a hint to the checksum of the run, if there is one, and shows the records of
-// a packet to look.
+// note adds a packet or a hint to the checksum of the run, if there is one, and shows the records
+// of a packet to look.
 func (f *fleet) note(from, to string, b []byte) {
 	if f.sent != nil {
 		_, _ = fmt.Fprintf(f.sent, "%s %s %x\n", from, to, b)

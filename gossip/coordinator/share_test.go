@@ -23,8 +23,8 @@ func (f *fleet) dropped(want map[string]float64, off float64) {
 	}
 }
 
-// TestPoPsGetTheirShares: the PoP that asks for less than an even part gets all of it, and the others
-// the same.
+// TestPoPsGetTheirShares: the PoP that asks for less than an even part gets all of it, and the
+// others the same.
 func TestPoPsGetTheirShares(t *testing.T) {
 	f := newFleet(t, tenants, 2, 2, 2)
 	f.run(20*time.Second, asked(map[string]float64{"a": 40_000, "b": 7_500, "c": 2_500}))

@@ -13,8 +13,8 @@ import (
 
 var minute = mitigation.Rule{Name: "r", Limit: 60, Window: time.Minute, Scope: mitigation.Global}
 
-// measured returns a coordinator.Sample of a key with so much admitted in period 100: the PoP's total, or with
-// alone the node's growth.
+// measured returns a coordinator.Sample of a key with so much admitted in period 100: the PoP's
+// total, or with alone the node's growth.
 func measured(admitted int64, alone bool) coordinator.Sample {
 	m := coordinator.Sample{Rule: "r", Key: []byte("k"), Since: 1, Alone: alone, Report: control.Report{Rate: 1, Over: time.Second}}
 	m.Report.Totals.Raise(100, window.PeriodTotals{Offered: admitted, Admitted: admitted})

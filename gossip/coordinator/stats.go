@@ -54,9 +54,11 @@ type Stats struct {
 	// Locals, ReporterKeys, OwnedKeys and Hints are numbers of keys: measured here, reported for
 	// the PoP, owned or stood by for, and asked for by hints.
 	Locals, ReporterKeys, OwnedKeys, Hints int
-	// Shed and Guarded count owned keys that are shed, and keys with origins that fell silent together.
+	// Shed and Guarded count owned keys that are shed, and keys with origins that fell silent
+	// together.
 	Shed, Guarded int
-	// MostDebt is the largest excess of an owned key in its trailing window, in seconds of its limit.
+	// MostDebt is the largest excess of an owned key in its trailing window, in seconds of its
+	// limit.
 	MostDebt float64
 	// Overloaded says that the budget is too small for counts: rates are sent instead.
 	Overloaded bool
@@ -69,14 +71,14 @@ type Stats struct {
 	Rejected [Rejects]uint64
 	// Deferred counts reports, views, advice and hints delayed by the budget.
 	Deferred uint64
-	// CountsIn and CountsOut count the records of admissions that came from other PoPs and nodes, and
-	// that were sent.
+	// CountsIn and CountsOut count the records of admissions that came from other PoPs and nodes,
+	// and that were sent.
 	CountsIn, CountsOut uint64
 	// Relays and RelaysDropped count batches that were passed on inside the PoP, and those that the
 	// budget for it did not carry.
 	Relays, RelaysDropped uint64
-	// CountsQueue is the number of keys whose counts wait to be sent, CountsHeld that of the keys that
-	// are held by counts from PoP to PoP.
+	// CountsQueue is the number of keys whose counts wait to be sent, CountsHeld that of the keys
+	// that are held by counts from PoP to PoP.
 	CountsQueue, CountsHeld int
 	// CountsPressure is the factor by which fewer counts are sent than there are: 0 for none.
 	CountsPressure float64

@@ -1,5 +1,5 @@
-// Package count holds the counters of a node's traffic: items and bytes in both directions, and drops
-// by reason. The guard, the sockets and the node write to one Traffic; Node.Stats reads it.
+// Package count holds the counters of a node's traffic: items and bytes in both directions, and
+// drops by reason. The guard, the sockets and the node write to one Traffic; Node.Stats reads it.
 //
 //	guard, socket, node ─► Meter.Came, Meter.Went, Drops.Add ─► Node.Stats ─► metrics, admin pages
 //

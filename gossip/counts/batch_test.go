@@ -33,8 +33,8 @@ func TestBatchKeepsItsSize(t *testing.T) {
 	}
 }
 
-// TestOrigins: PoPs and lone nodes have numbers of their own; those of a node's own PoP are not others,
-// but for lone nodes while the key is counted alone.
+// TestOrigins: PoPs and lone nodes have numbers of their own; those of a node's own PoP are not
+// others, but for lone nodes while the key is counted alone.
 func TestOrigins(t *testing.T) {
 	var o counts.Origins
 	a, b := o.Number("a", "a"), o.Number("b", "b")

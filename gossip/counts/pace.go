@@ -8,8 +8,8 @@ import "math"
 func Step(left int64, nodes int) int64 { return max(1, left/int64(2*max(nodes, 1))) }
 
 // Pressure raises the steps of all keys while the budget does not carry them. With a_k admissions a
-// second and a limit of l_k, a key's share of the bytes is a_k/step_k and the part of its limit that
-// others do not know is step_k/l_k; the sum of the parts is least, for given bytes, with
+// second and a limit of l_k, a key's share of the bytes is a_k/step_k and the part of its limit
+// that others do not know is step_k/l_k; the sum of the parts is least, for given bytes, with
 //
 //	step_k = factor·√(a_k·l_k)
 type Pressure struct{ factor float64 }
@@ -37,7 +37,8 @@ func (p *Pressure) Adjust(late bool) {
 // Factor returns the factor, 0 for none.
 func (p *Pressure) Factor() float64 { return p.factor }
 
-// Step returns the step of a key, at least its Step without pressure, and at most a quarter of the limit.
+// Step returns the step of a key, at least its Step without pressure, and at most a quarter of the
+// limit.
 func (p *Pressure) Step(step int64, admitted float64, limit int64) int64 {
 	more := p.factor * math.Sqrt(max(admitted, 0)*float64(limit))
 	return max(step, int64(min(more, float64(limit)/4)))

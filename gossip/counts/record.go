@@ -17,9 +17,9 @@ import (
 //
 // origin and issued are there if the flag relayed is set; otherwise they are the packet's sender's.
 // The origin of a node that counts alone (flag alone) is the node, else the PoP. issued is Unix
-// milliseconds, a varint. rules is one byte, 1..16, or 0 for a batch without records, which says only that the
-// sender sends counts. A name is a byte of length and its bytes; terms are 4 bytes, see Terms. Records fill the rest, 12 bytes each,
-// little-endian: 8 of the digest, 4 of facts:
+// milliseconds, a varint. rules is one byte, 1..16, or 0 for a batch without records, which says
+// only that the sender sends counts. A name is a byte of length and its bytes; terms are 4 bytes,
+// see Terms. Records fill the rest, 12 bytes each, little-endian: 8 of the digest, 4 of facts:
 //
 //	 31      28 27    25 24          18 17          11 10         4 3      0
 //	┌──────────┬────────┬──────────────┬──────────────┬────────────┬────────┐
@@ -153,8 +153,8 @@ func AppendRecord(b []byte, r *Record) []byte {
 	return binary.LittleEndian.AppendUint32(b, facts|uint32(r.Mean&(Means-1))<<4|uint32(r.Age&maxAge))
 }
 
-// ParseHead returns the head of batch b, and its records' bytes: a whole number of records, of rules
-// that are in the table.
+// ParseHead returns the head of batch b, and its records' bytes: a whole number of records, of
+// rules that are in the table.
 func ParseHead(b []byte) (h Head, records []byte, err error) {
 	r := reader{b}
 	version, flags := r.byte(), r.byte()

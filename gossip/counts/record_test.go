@@ -87,7 +87,8 @@ func TestGoldenBytes(t *testing.T) {
 	}
 }
 
-// TestMalformedBatches: what a later version may have changed, and what ends too early, is no batch.
+// TestMalformedBatches: what a later version may have changed, and what ends too early, is no
+// batch.
 func TestMalformedBatches(t *testing.T) {
 	whole := encode(&counts.Head{Relayed: true, Origin: "lhr", Issued: 1, Rules: []counts.Rule{{"r", 1}, {"s", 2}}})
 	for n := range len(whole) - 2*counts.RecordBytes {

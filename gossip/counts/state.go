@@ -14,11 +14,11 @@ type State struct {
 	Period uint32
 	// By are the admissions of Period - n, in units, as far as they are believed.
 	By [window.Periods]uint8
-	// Means are the mean times of By since the beginnings of their periods, in 128ths of a period; at
-	// most the true ones, and the first at most a part less.
+	// Means are the mean times of By since the beginnings of their periods, in 128ths of a period;
+	// at most the true ones, and the first at most a part less.
 	Means [window.Periods]uint8
-	// AsOf is a moment up to which the origin's ring had added up all that By holds of Period and of
-	// the period before; 0: not known.
+	// AsOf is a moment up to which the origin's ring had added up all that By holds of Period and
+	// of the period before; 0: not known.
 	AsOf window.Instant
 	// Prior is AsOf of the last record with less of Period than By; 0: not known.
 	Prior window.Instant
@@ -38,8 +38,8 @@ type Basis struct {
 	Lag time.Duration
 }
 
-// BasisOf returns the basis of a limit over a window of that length, with so many PoPs. flush is the
-// time between two exchanges with a ring.
+// BasisOf returns the basis of a limit over a window of that length, with so many PoPs. flush is
+// the time between two exchanges with a ring.
 func BasisOf(limit int64, length time.Duration, pops int, flush time.Duration) Basis {
 	unit := UnitOf(limit)
 	return Basis{
@@ -49,8 +49,8 @@ func BasisOf(limit int64, length time.Duration, pops int, flush time.Duration) B
 }
 
 // Believed returns the cost that one origin is believed to have admitted of a key in a window: all
-// but a quarter of an even share of the limit. A PoP that claims more than it admitted takes no more
-// than that from clients in others.
+// but a quarter of an even share of the limit. A PoP that claims more than it admitted takes no
+// more than that from clients in others.
 func Believed(limit int64, pops int) int64 { return limit - limit/int64(4*max(pops, 1)) }
 
 // Sum returns what all of states' origins admitted in a period, in units.
@@ -86,11 +86,12 @@ type Moments struct {
 	Issued window.Instant
 }
 
-// Raise takes r into s, and appends to grown what it adds. A count only grows in its period, so the greater one is the newer. Of a record that claims more than
-// b.Most of a window the oldest is left out.
+// Raise takes r into s, and appends to grown what it adds. A count only grows in its period, so the
+// greater one is the newer. Of a record that claims more than b.Most of a window the oldest is left
+// out.
 //
-// The new admissions of a period can have happened together at the earliest: at their mean less what
-// rounding hides, and not before the last record's moment less b.Lag.
+// The new admissions of a period can have happened together at the earliest: at their mean less
+// what rounding hides, and not before the last record's moment less b.Lag.
 func (s *State) Raise(r *Record, at Moments, b *Basis, grown []Growth) []Growth {
 	was, first := *s, len(grown)
 	s.roll(r.Period)
@@ -196,9 +197,9 @@ func (s *State) Whole(b *Basis, grown []Growth) []Growth {
 	return grown
 }
 
-// timesOf returns the least sum of the times of the admissions from the old-th unit to the count-th.
-// oldMean is the most that the mean of the old ones can be. Where a unit is more than one admission,
-// up to a unit of the newest ones is hidden in the mean.
+// timesOf returns the least sum of the times of the admissions from the old-th unit to the
+// count-th. oldMean is the most that the mean of the old ones can be. Where a unit is more than one
+// admission, up to a unit of the newest ones is hidden in the mean.
 func (b *Basis) timesOf(old, count int, oldMean int64, mean uint8) int64 {
 	const part = window.TimeParts / Means
 	all := int64(count) * int64(mean) * part

@@ -32,8 +32,8 @@ func TestRaiseIsCumulative(t *testing.T) {
 	}
 }
 
-// TestBelieved: an origin is believed to have admitted all but a part of the limit in a window, over
-// whatever periods it spreads its claim; what has left the window makes room.
+// TestBelieved: an origin is believed to have admitted all but a part of the limit in a window,
+// over whatever periods it spreads its claim; what has left the window makes room.
 func TestBelieved(t *testing.T) {
 	b := counts.BasisOf(100, 10*time.Second, 5, 100*time.Millisecond)
 	var s counts.State
@@ -119,7 +119,8 @@ func earliest(g counts.Growth, unit int64, period, now time.Duration) (marks []m
 }
 
 // TestNothingIsTakenForLater: whatever is lost or late, a receiver never has more admissions after
-// any moment than there were. So no client is denied for longer than its requests are in the window.
+// any moment than there were. So no client is denied for longer than its requests are in the
+// window.
 func TestNothingIsTakenForLater(t *testing.T) {
 	for seed := range uint64(400) {
 		rng := rand.New(rand.NewPCG(seed, 1))

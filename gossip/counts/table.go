@@ -26,8 +26,8 @@ const (
 )
 
 // Table remembers what other origins admitted of keys that have no slot here, so that a key begins
-// with it. It is lossy: of sixteen entries that a digest may take a new one displaces the oldest. One
-// goroutine may call Put, Drop and Sweep while others call Each.
+// with it. It is lossy: of sixteen entries that a digest may take a new one displaces the oldest.
+// One goroutine may call Put, Drop and Sweep while others call Each.
 //
 //	entry  = tag 40  origin 8  period 16 | stamp 6  coarse 1  means 5 5·3  by 6·6
 //
@@ -43,8 +43,8 @@ type Table struct {
 // entry is one origin's counts of one digest. The first word is 0 while the second one is written.
 type entry struct{ name, facts atomic.Uint64 }
 
-// EntriesFor returns how many entries a table has beside a memory of so many bytes: a 64th of it, at
-// most Entries.
+// EntriesFor returns how many entries a table has beside a memory of so many bytes: a 64th of it,
+// at most Entries.
 func EntriesFor(memory int) int { return min(max(memory/64/EntryBytes, ways), Entries) }
 
 // NewTable returns a table of at most that many entries, at least 16.
@@ -80,9 +80,9 @@ type Query struct {
 	Key []byte
 }
 
-// UsedUp returns until when other nodes are known to have used up the limit of a key; 0 if they have
-// not. An origin's admissions in a period are taken to have happened at its beginning, or, if it is one,
-// at its mean. It does not allocate, and takes no lock.
+// UsedUp returns until when other nodes are known to have used up the limit of a key; 0 if they
+// have not. An origin's admissions in a period are taken to have happened at its beginning, or, if
+// it is one, at its mean. It does not allocate, and takes no lock.
 func (t *Table) UsedUp(q *Query) window.Instant {
 	d := t.digests.Load()
 	if d == nil {

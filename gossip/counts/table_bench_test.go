@@ -9,7 +9,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// BenchmarkUsedUp asks about keys that are new, of a full table: of which nothing is known, and of which three PoPs told.
+// BenchmarkUsedUp asks about keys that are new, of a full table: of which nothing is known, and of
+// which three PoPs told.
 func BenchmarkUsedUp(b *testing.B) {
 	table := counts.NewTable(counts.Entries)
 	table.SetSecret([]byte("secret"))

@@ -47,8 +47,8 @@ func TestTableRemembers(t *testing.T) {
 	}
 }
 
-// TestTableDisplacesTheOldest: of seventeen origins of one key the one that was silent for longest is
-// forgotten, and counted.
+// TestTableDisplacesTheOldest: of seventeen origins of one key the one that was silent for longest
+// is forgotten, and counted.
 func TestTableDisplacesTheOldest(t *testing.T) {
 	table, d := counts.NewTable(64), counts.Digest(1<<63)
 	for n := range 17 {
@@ -106,8 +106,8 @@ func TestTableIsOneMegabyte(t *testing.T) {
 	}
 }
 
-// TestUsedUp: a key is used up when all origins together admitted its limit in periods that are within
-// the window, and until so much of it can have left that something fits.
+// TestUsedUp: a key is used up when all origins together admitted its limit in periods that are
+// within the window, and until so much of it can have left that something fits.
 func TestUsedUp(t *testing.T) {
 	table := counts.NewTable(64)
 	q := counts.Query{Now: began.Add(500 * time.Millisecond), Wall: time.Hour, Rule: "r", Limit: 5, Window: 10 * time.Second, Key: []byte("k")}
@@ -138,8 +138,8 @@ func TestUsedUp(t *testing.T) {
 	}
 }
 
-// TestOneAdmissionIsWhereItsMeanIs: the only admission of an origin in a period is in the window until its
-// moment, rounded down, has left it; several may have been at the period's beginning.
+// TestOneAdmissionIsWhereItsMeanIs: the only admission of an origin in a period is in the window
+// until its moment, rounded down, has left it; several may have been at the period's beginning.
 func TestOneAdmissionIsWhereItsMeanIs(t *testing.T) {
 	running := uint32(int64(began) / int64(2*time.Second))
 	for _, c := range []struct {

@@ -1,5 +1,6 @@
-// Package frame is the wire format of package gossip inside memberlist's own: the messages that carry
-// packets, records and states, and the metadata of a node. It encodes and parses, and keeps nothing.
+// Package frame is the wire format of package gossip inside memberlist's own: the messages that
+// carry packets, records and states, and the metadata of a node. It encodes and parses, and keeps
+// nothing.
 //
 //	Send(packet) ─► AppendHead ──────────────────┐                ┌─► SplitHead ─► packet
 //	Spread(record) ─► AppendRecord ─► AppendHead ┼─► memberlist ──┼─► SplitHead ─► NextRecord, NextRecord ...

@@ -31,7 +31,8 @@ type Meta struct {
 // 512 bytes.
 const MaxMetaText = 64
 
-// metaVersion is the first byte of metadata. New fields do not change it: unknown fields are skipped.
+// metaVersion is the first byte of metadata. New fields do not change it: unknown fields are
+// skipped.
 const metaVersion = 1
 
 // The fields of a Meta on the wire: type, length, bytes. A number is never used for another field.

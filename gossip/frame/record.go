@@ -39,8 +39,8 @@ const (
 const (
 	// IDBytes is the length of an ID.
 	IDBytes = 8
-	// RecordBytes is the most that an encoded record has around its body, bytes: for a body of up to
-	// MaxRecord.
+	// RecordBytes is the most that an encoded record has around its body, bytes: for a body of up
+	// to MaxRecord.
 	RecordBytes = IDBytes + 2 + 2
 	// AgeUnit is the unit of a record's age.
 	AgeUnit = 10 * time.Millisecond
@@ -118,8 +118,8 @@ func NextRecord(b []byte) (r Record, rest []byte, err error) {
 	return Record{r.ID, r.Age, b[n:end:end]}, b[end:], nil
 }
 
-// SetAge replaces the birth in an encoded record, the clock's reading at which its age was 0, by its
-// age at now.
+// SetAge replaces the birth in an encoded record, the clock's reading at which its age was 0, by
+// its age at now.
 func SetAge(encoded []byte, now uint16) {
 	age := encoded[IDBytes : IDBytes+2]
 	binary.BigEndian.PutUint16(age, now-binary.BigEndian.Uint16(age))

@@ -65,8 +65,8 @@ func TestClockWraps(t *testing.T) {
 	}
 }
 
-// TestSetAgeTurnsBirthIntoAge: the age of a record in a queue is the time since its birth, also over
-// the wrap of the clock.
+// TestSetAgeTurnsBirthIntoAge: the age of a record in a queue is the time since its birth, also
+// over the wrap of the clock.
 func TestSetAgeTurnsBirthIntoAge(t *testing.T) {
 	for _, c := range []struct{ born, now, want uint16 }{{100, 100, 0}, {100, 130, 30}, {65530, 10, 16}} {
 		b := frame.AppendRecord(nil, frame.Record{ID: frame.IDOf("x"), Age: c.born, Body: []byte("body")})

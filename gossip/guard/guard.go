@@ -1,7 +1,7 @@
-// Package guard is a memberlist.Transport around another one that drops the traffic which memberlist
-// should not see. memberlist unpacks a member's message before any callback can refuse it: 2 KiB of
-// a compressed message become 40 MiB, five bytes of a count 117 MiB. The guard decrypts and checks
-// each message first, bounds its own memory, and counts.
+// Package guard is a memberlist.Transport around another one that drops the traffic which
+// memberlist should not see. memberlist unpacks a member's message before any callback can refuse
+// it: 2 KiB of a compressed message become 40 MiB, five bytes of a count 117 MiB. The guard
+// decrypts and checks each message first, bounds its own memory, and counts.
 //
 //	packet ─► size ─► address allowed? ─► label? ─► decrypts? not compressed? ─► bounded queue ─► memberlist
 //	stream ─► address allowed? ─► rate, number, number by host ─► one message, read whole:

@@ -10,7 +10,8 @@ import (
 )
 
 // Aggregate is the owner's state of one key: the last report of every origin, their smoothed sum
-// and, in rate mode, what was admitted in the trailing window. It is a pure function of the reports and their times. Not safe for concurrent use.
+// and, in rate mode, what was admitted in the trailing window. It is a pure function of the reports
+// and their times. Not safe for concurrent use.
 //
 //	Merge(origin, Report) ─► origins ─► sum, smoothed ─► shed on/off ─────────────────► View(origin)
 //	                             ├────► Σ admitted ─► trailing window ─► limit in effect
@@ -48,7 +49,8 @@ type Aggregate struct {
 	used float64
 	// moments are when the admissions in all origins' totals came, as of the last Step.
 	moments moments.List
-	// leapt is the time of the last jump of sum, surged that of its last one by more than surge; 0 for none.
+	// leapt is the time of the last jump of sum, surged that of its last one by more than surge; 0
+	// for none.
 	leapt, surged window.Instant
 	// guarded is the time since when many origins are silent at once; 0 when they are not.
 	guarded window.Instant
@@ -138,8 +140,8 @@ func (a *Aggregate) Lift() {
 	}
 }
 
-// Step advances the aggregate to now: sum, shed, debt and shares. The owner calls it once a batch. wall is
-// the wall clock less now, by which counting periods are numbered.
+// Step advances the aggregate to now: sum, shed, debt and shares. The owner calls it once a batch.
+// wall is the wall clock less now, by which counting periods are numbered.
 func (a *Aggregate) Step(now window.Instant, wall time.Duration) {
 	elapsed := max(0, now.Sub(a.stepped)).Seconds()
 	if a.stepped == 0 {
@@ -171,8 +173,8 @@ func (a *Aggregate) Step(now window.Instant, wall time.Duration) {
 	a.addMoments(now, moments.ClockOf(a.rule.Window, wall))
 }
 
-// addMoments adds up when the admissions of all origins came, if any of them reports it: of those that do not,
-// and where it is more, by the times of their totals.
+// addMoments adds up when the admissions of all origins came, if any of them reports it: of those
+// that do not, and where it is more, by the times of their totals.
 func (a *Aggregate) addMoments(now window.Instant, c moments.Clock) {
 	var all []moments.List
 	told := slices.ContainsFunc(a.order, func(o *origin) bool { return len(o.report.Moments) > 0 })
@@ -252,9 +254,9 @@ func (a *Aggregate) carryOver(now window.Instant, received float64, lastSums []f
 	return a.missingRate, a.missingAdmitted
 }
 
-// Limit returns the limit in effect, cost per second: of a steered window, while the key is shed, the rate
-// that fits it, minPass to most of the rule's; else the rule's. In a longer window the counts
-// deny an excess.
+// Limit returns the limit in effect, cost per second: of a steered window, while the key is shed,
+// the rate that fits it, minPass to most of the rule's; else the rule's. In a longer window the
+// counts deny an excess.
 func (a *Aggregate) Limit() float64 {
 	if a.shed && Steered(&a.rule) { // not shed, the view would change all the time
 		return a.fits()

@@ -61,8 +61,9 @@ func TestCountsOfTheTrailingWindow(t *testing.T) {
 	}
 }
 
-// TestAnOriginWithoutCountsWeighsItsRate: as far as honest origins report without counts: up to 0.45 of the
-// limit each. What a new owner takes over of origins that it does not know yet weighs nothing.
+// TestAnOriginWithoutCountsWeighsItsRate: as far as honest origins report without counts: up to
+// 0.45 of the limit each. What a new owner takes over of origins that it does not know yet weighs
+// nothing.
 func TestAnOriginWithoutCountsWeighsItsRate(t *testing.T) {
 	now := noon.Add(500 * time.Millisecond)
 	for _, c := range []struct {
@@ -110,10 +111,10 @@ func TestCountsOfAWindowThatEnded(t *testing.T) {
 	}
 }
 
-// TestTheTrailingWindowIsBroughtToItsLimit: a flood passes for 275 ms until it is shed. Then no more
-// passes than always does until the flood leaves the window, though the origin's average
-// has not reached the flood's height, and each second has about its limit: what has left the window
-// is not owed.
+// TestTheTrailingWindowIsBroughtToItsLimit: a flood passes for 275 ms until it is shed. Then no
+// more passes than always does until the flood leaves the window, though the origin's average has
+// not reached the flood's height, and each second has about its limit: what has left the window is
+// not owed.
 func TestTheTrailingWindowIsBroughtToItsLimit(t *testing.T) {
 	a, now, step := NewAggregate(second), noon, 25*time.Millisecond
 	const over = 200 * time.Millisecond

@@ -41,8 +41,8 @@ const recentCounts = 3 * time.Second
 const maxAhead = time.Minute
 
 // Future reports whether totals are of a period that is yet to come by more than clocks may differ,
-// under a rule with that window: they are of a clock that was ahead. Totals of earlier periods could
-// not follow them. wall is the wall clock less now.
+// under a rule with that window: they are of a clock that was ahead. Totals of earlier periods
+// could not follow them. wall is the wall clock less now.
 func Future(totals *window.Totals, span time.Duration, now window.Instant, wall time.Duration) bool {
 	return int64(totals.Period) > (int64(now)+int64(wall)+int64(maxAhead))/int64(window.CountingPeriod(span))
 }
@@ -68,15 +68,15 @@ func (a *Aggregate) countsOf(newest, n uint32) (sum float64) {
 	return sum
 }
 
-// Bare is the share of the limit up to which the rate of an origin that reports no counts is believed:
-// more than that nobody reports without counts but under a flood that is shed already. So whoever claims more
-// has nobody shed, and an owner that takes over in a flood knows it by the next reports, which have counts
-// again since it does not shed.
+// Bare is the share of the limit up to which the rate of an origin that reports no counts is
+// believed: more than that nobody reports without counts but under a flood that is shed already. So
+// whoever claims more has nobody shed, and an owner that takes over in a flood knows it by the next
+// reports, which have counts again since it does not shed.
 const Bare = 0.45
 
 // withoutCounts returns the cost offered in a window to the origins that report no counts, by their
-// rates: each up to Bare of the limit. What a new owner takes over for origins that it does not know yet
-// is no part of it: it would claim once more what some of them report later as counts.
+// rates: each up to Bare of the limit. What a new owner takes over for origins that it does not
+// know yet is no part of it: it would claim once more what some of them report later as counts.
 func (a *Aggregate) withoutCounts(now window.Instant) (sum float64) {
 	for _, o := range a.order {
 		if o.report.Totals.Period == 0 && !a.silent(now, o) {
@@ -94,6 +94,6 @@ func (a *Aggregate) addUsed(now window.Instant, wall time.Duration) {
 	}
 }
 
-// Used returns the cost admitted to all origins in the trailing window by their counts, as of the last Step. It
-// is 0 in rate mode while they report no counts.
+// Used returns the cost admitted to all origins in the trailing window by their counts, as of the
+// last Step. It is 0 in rate mode while they report no counts.
 func (a *Aggregate) Used() int64 { return int64(a.used) }

@@ -10,8 +10,8 @@
 //	ratio = max(0, 1 - Limit/Sum)
 //
 // Drops do not change the offered rate, so the loop is open and cannot oscillate at any delay. The
-// admitted rate enters only the cost of the trailing window, which lowers Limit while it is above the
-// rule's.
+// admitted rate enters only the cost of the trailing window, which lowers Limit while it is above
+// the rule's.
 //
 // Rate mode judges a key by rates: windows up to 5 s with a limit of 1,600 and more. Count mode
 // judges all other keys by the window's counts, and uses the ratio only until the counts have

@@ -9,8 +9,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// Two PoPs offer 15,000 and 4,000 a second of a limit of 10,000: the second one asks for less than half
-// and gets it, the first one gets the rest.
+// Two PoPs offer 15,000 and 4,000 a second of a limit of 10,000: the second one asks for less than
+// half and gets it, the first one gets the rest.
 func Example() {
 	rule := mitigation.Rule{Name: "login", Limit: 10_000, Window: time.Second, Scope: mitigation.Global}
 	owner := control.NewAggregate(rule)

@@ -6,9 +6,9 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// No PoP can verify what another one reports: requests that it refused leave no trace elsewhere. Where
-// the limit is divided, the influence of a report is limited instead: to its PoP's share, once it claims
-// more admissions than that for longer than it takes to learn of the share.
+// No PoP can verify what another one reports: requests that it refused leave no trace elsewhere.
+// Where the limit is divided, the influence of a report is limited instead: to its PoP's share,
+// once it claims more admissions than that for longer than it takes to learn of the share.
 
 const (
 	// patience is the time for which an origin may report more admissions than its share
@@ -20,19 +20,20 @@ const (
 	tolerance = 0.1
 )
 
-// division is what an aggregate knows of an origin's part in the division of the limit, as of the last
-// Step.
+// division is what an aggregate knows of an origin's part in the division of the limit, as of the
+// last Step.
 type division struct {
 	// demand is the cost per second that the origin asks for, and passes what it admits of it.
 	demand, passes float64
 	// share is its part of the limit, cost per second; 0: it is not divided.
 	share float64
-	// exceeds is the time for which it has reported more admissions than that, seconds, up to patience.
+	// exceeds is the time for which it has reported more admissions than that, seconds, up to
+	// patience.
 	exceeds float64
 }
 
-// measure sets the demand of o at wall, Unix time, and what it admits. In count mode these are at least the
-// cost of the trailing window: whoever claims counts claims demand.
+// measure sets the demand of o at wall, Unix time, and what it admits. In count mode these are at
+// least the cost of the trailing window: whoever claims counts claims demand.
 func (o *origin) measure(rule *mitigation.Rule, wall time.Duration) {
 	o.demand, o.passes = 0, o.report.Admitted
 	if o.counts {
@@ -44,8 +45,8 @@ func (o *origin) measure(rule *mitigation.Rule, wall time.Duration) {
 	}
 }
 
-// exceed notes for elapsed seconds whether o admits more than share, its part of the limit, cost per
-// second; 0: the limit is not divided.
+// exceed notes for elapsed seconds whether o admits more than share, its part of the limit, cost
+// per second; 0: the limit is not divided.
 func (o *origin) exceed(elapsed, share float64) {
 	o.share = share
 	if share > 0 && o.counts && o.passes > share+max(tolerance*share, Chance(share, o.report.Over)) {

@@ -5,26 +5,28 @@ import (
 	"time"
 )
 
-// Rates are means, and lack a part of a leap of demand for as long as they are averaged over. So for a while after one
-// the sum follows them faster, or the totals, and a margin is kept below the limit.
+// Rates are means, and lack a part of a leap of demand for as long as they are averaged over. So
+// for a while after one the sum follows them faster, or the totals, and a margin is kept below the
+// limit.
 
 const (
 	// leapFor is the time after a leap of the sum in which a margin is kept: reports of the rest of
 	// the leap are held back as chance until then.
 	leapFor = 2 * sumSettles
-	// leapMargin is that margin for each second over which rates are averaged, as a share of the limit: a mean
-	// lacks the more of a leap the longer it is. leapMost is the largest.
+	// leapMargin is that margin for each second over which rates are averaged, as a share of the
+	// limit: a mean lacks the more of a leap the longer it is. leapMost is the largest.
 	leapMargin, leapMost = 0.125, 0.045
-	// surge is the factor by which the sum rises in a leap of demand, and not in a correction of itself.
+	// surge is the factor by which the sum rises in a leap of demand, and not in a correction of
+	// itself.
 	surge = 1.25
-	// leapSettles divides sumSettles for that time after a jump of the sum, in rate mode, and in count mode for leapFor
-	// after a surge.
+	// leapSettles divides sumSettles for that time after a jump of the sum, in rate mode, and in
+	// count mode for leapFor after a surge.
 	leapSettles = 5
 )
 
 // smooth moves the sum to offered: at once if the difference exceeds 5 % and chance, else as an
-// exponential mean over sumSettles. After a jump the mean is faster for a while: the rest of a leap is
-// not chance.
+// exponential mean over sumSettles. After a jump the mean is faster for a while: the rest of a leap
+// is not chance.
 func (a *Aggregate) smooth(offered float64, over time.Duration, elapsed float64) {
 	if beyond := max(0.05*offered, Chance(offered, over)); !a.settled || math.Abs(offered-a.sum) > beyond {
 		if offered > surge*a.sum {
@@ -45,13 +47,15 @@ func (a *Aggregate) leaptWithin(t time.Duration) bool {
 	return a.leapt != 0 && a.stepped.Sub(a.leapt) < t
 }
 
-// surgedLately reports whether the demand of a key in count mode, whose window is steered, has just leapt.
+// surgedLately reports whether the demand of a key in count mode, whose window is steered, has just
+// leapt.
 func (a *Aggregate) surgedLately() bool {
 	return !a.rule.RateMode() && Steered(&a.rule) && a.surged != 0 && a.stepped.Sub(a.surged) < leapFor
 }
 
-// rate returns the offered rate of o, cost per second. After a leap in count mode the reported one, a mean over up to
-// the whole window, lacks a part of it for long; then the growth of the totals counts, if it is more.
+// rate returns the offered rate of o, cost per second. After a leap in count mode the reported one,
+// a mean over up to the whole window, lacks a part of it for long; then the growth of the totals
+// counts, if it is more.
 func (o *origin) rate(leapt bool) float64 {
 	if !leapt {
 		return o.report.Rate
@@ -59,8 +63,9 @@ func (o *origin) rate(leapt bool) float64 {
 	return max(o.report.Rate, o.asked/max(o.during, soon.Seconds()))
 }
 
-// most returns the largest limit in effect, as a share of the rule's. In count mode what was admitted too
-// little is made up for as well, for counts are exact, but not what a leap kept from being admitted.
+// most returns the largest limit in effect, as a share of the rule's. In count mode what was
+// admitted too little is made up for as well, for counts are exact, but not what a leap kept from
+// being admitted.
 func (a *Aggregate) most() float64 {
 	switch {
 	case a.rule.RateMode() && a.leaptWithin(leapFor):

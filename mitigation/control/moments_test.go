@@ -13,8 +13,8 @@ import (
 // hundreds is a rule in count mode.
 var hundreds = mitigation.Rule{Name: "r", Limit: 600, Window: time.Minute, Scope: mitigation.Global}
 
-// TestViewsHaveTheMomentsOfOthers: the sum of what other PoPs report, and of one that reports no moments what the times of its
-// totals say.
+// TestViewsHaveTheMomentsOfOthers: the sum of what other PoPs report, and of one that reports no
+// moments what the times of its totals say.
 func TestViewsHaveTheMomentsOfOthers(t *testing.T) {
 	a, now := control.NewAggregate(hundreds), morning.Add(6*time.Second)
 	clock := moments.ClockOf(time.Minute, 0)

@@ -17,8 +17,8 @@ type origin struct {
 	name string
 	// alone is the name of the origin of this PoP's nodes that count alone.
 	alone string
-	// isAlone says that these are the nodes of a PoP that count alone, and partner is the name of the
-	// PoP's other origin.
+	// isAlone says that these are the nodes of a PoP that count alone, and partner is the name of
+	// the PoP's other origin.
 	isAlone bool
 	partner string
 	// report is the last report.
@@ -27,15 +27,15 @@ type origin struct {
 	// passed is the admitted rate that the trailing window took in last.
 	passed float64
 	totals window.Totals // by period, the largest value ever reported
-	// moments are when admissions in totals came, as of the last Step, byTimes as far as counted tells it: totals as
-	// of then.
+	// moments are when admissions in totals came, as of the last Step, byTimes as far as counted
+	// tells it: totals as of then.
 	moments, byTimes moments.List
 	counted          window.Totals
 	// grown is the cost by which the admitted totals grew since the last Step.
 	grown int64
 
-	// asked is the cost by which the offered totals grew of late, and during the time in which they did, seconds: both
-	// fade over askedOver, as of askedAt.
+	// asked is the cost by which the offered totals grew of late, and during the time in which they
+	// did, seconds: both fade over askedOver, as of askedAt.
 	asked, during float64
 	askedAt       window.Instant
 
@@ -54,7 +54,8 @@ func newOrigin(name string) *origin {
 	return o
 }
 
-// grow raises o's totals to those of a report at now. The first ones are of nobody knows when, and no growth.
+// grow raises o's totals to those of a report at now. The first ones are of nobody knows when, and
+// no growth.
 func (o *origin) grow(now window.Instant, told *window.Totals) {
 	was := o.totals
 	grown := o.totals.RaiseAll(told)

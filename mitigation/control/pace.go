@@ -22,8 +22,8 @@ import (
 type Pace struct {
 	// Limit is the cost admitted per window, above 0; of a bucket the burst.
 	Limit int64
-	// Open is the part of the limit that requests without a reserve may use, above 0 and up to 1: a ratio
-	// drops only them.
+	// Open is the part of the limit that requests without a reserve may use, above 0 and up to 1: a
+	// ratio drops only them.
 	Open float64
 	// Window is the rule's window; of a bucket the time in which it fills.
 	Window time.Duration
@@ -51,9 +51,9 @@ const (
 	chanceRequests = 8
 )
 
-// Ratio returns the ratio of a key, for the requests without a reserve. offered is the known cost in the trailing window, rate the
-// recent offered cost per second. A key that was offered no more than its limit is never shed, nor one with a limit so small that counts
-// alone hold it.
+// Ratio returns the ratio of a key, for the requests without a reserve. offered is the known cost
+// in the trailing window, rate the recent offered cost per second. A key that was offered no more
+// than its limit is never shed, nor one with a limit so small that counts alone hold it.
 func (p Pace) Ratio(offered int64, rate float64) mitigation.Ratio {
 	limit := p.Open * float64(p.Limit)
 	unseen := tolerated * limit
@@ -96,8 +96,8 @@ const lateRefusals = 0.05
 //	the same, steered                      max(ratio, 1 - 1.05·limit/offered)
 //	rate mode, and everything else         ratio
 //
-// In a steered window the ratio makes up for an excess or a lack. The greater of two would keep from it
-// what chance, and refusals that were reported late, add to the counts.
+// In a steered window the ratio makes up for an excess or a lack. The greater of two would keep
+// from it what chance, and refusals that were reported late, add to the counts.
 func ByCount(r *mitigation.Rule, ratio mitigation.Ratio, offered, rateOnly int64, flush time.Duration) mitigation.Ratio {
 	switch {
 	case r.RateMode():

@@ -23,8 +23,8 @@ type Report struct {
 	// Rate is the offered rate: cost per second, 0..1e15, refused requests included. Drops do not
 	// change it, which keeps the loop open: the ratio cannot feed back into its own input.
 	Rate float64
-	// Admitted is the admitted rate: cost per second, 0..1e15. Only the cost of the trailing window is
-	// computed from it.
+	// Admitted is the admitted rate: cost per second, 0..1e15. Only the cost of the trailing window
+	// is computed from it.
 	Admitted float64
 	// Over is the time over which both rates are averaged, 0..30 days. It bounds their noise: a
 	// rate r of Poisson arrivals has a standard deviation of √(r/Over).
@@ -34,8 +34,8 @@ type Report struct {
 	// RateOnly, and in rate mode while the owner needs none: with at most Bare of the limit offered
 	// in all PoPs, and while the key is shed.
 	Totals window.Totals
-	// Moments are when the newest admissions in Totals came, at the earliest: of a node's report only its
-	// own. Admissions that are not in it came at any time of their period.
+	// Moments are when the newest admissions in Totals came, at the earliest: of a node's report
+	// only its own. Admissions that are not in it came at any time of their period.
 	Moments moments.List
 	// Blocked is the remaining time of a block that the origin's own exact count caused; 0 for
 	// none.
@@ -62,7 +62,8 @@ type GlobalView struct {
 	// Sum is the offered rate of all origins, cost per second, smoothed over 1 s between real
 	// changes.
 	Sum float64
-	// Limit is the limit in effect, cost per second, 0.2 to 1.02 of the rule's: see Aggregate.Limit.
+	// Limit is the limit in effect, cost per second, 0.2 to 1.02 of the rule's: see
+	// Aggregate.Limit.
 	Limit float64
 	// Shed says that Sum is above the rule's limit, with hysteresis: on above 1.03 of it, off below
 	// 0.99. In rate mode the counts of the trailing window have to be above the limit too when it
@@ -72,10 +73,11 @@ type GlobalView struct {
 	// adds the difference to its present rate, and so acts on its own change before the owner knows
 	// of it.
 	EchoRate float64
-	// Share is the receiver's part of Limit where that is divided among the PoPs: the rate, cost per
-	// second, that the receiver may admit however much is offered there, while the others ask for what
-	// they do. 0: nobody else asks, the limit suffices, the rule's fairness is requests, or the owner
-	// is of a version before shares. Then all PoPs drop the same share of their requests.
+	// Share is the receiver's part of Limit where that is divided among the PoPs: the rate, cost
+	// per second, that the receiver may admit however much is offered there, while the others ask
+	// for what they do. 0: nobody else asks, the limit suffices, the rule's fairness is requests,
+	// or the owner is of a version before shares. Then all PoPs drop the same share of their
+	// requests.
 	Share float64
 	// Others are the totals of all other origins, in the counting periods of the receiver. Empty in
 	// rate mode, and while the receiver reports rates only.
@@ -109,8 +111,8 @@ type Sample struct {
 	Alone bool
 	// Own is the cost that this node admitted since the last Sample of the key.
 	Own int64
-	// Told is the part of Own that Report.Totals have, and that was admitted at ToldFrom or later; ToldFrom is 0
-	// if that is not known.
+	// Told is the part of Own that Report.Totals have, and that was admitted at ToldFrom or later;
+	// ToldFrom is 0 if that is not known.
 	Told     int64
 	ToldFrom window.Instant
 	// Report is the measured demand. TTL and LastSum are filled in later.
@@ -132,8 +134,8 @@ type Advice struct {
 	Key []byte
 	// Index is the index from the key's last Sample.
 	Index sketch.Index
-	// Since is that of the key's last Sample: a slot that began later lacks more than Remote, and is handed all of it
-	// after its first Sample.
+	// Since is that of the key's last Sample: a slot that began later lacks more than Remote, and
+	// is handed all of it after its first Sample.
 	Since window.Instant
 	// Ratio is the drop ratio, 0 for none. In count mode it holds only while the counts exceed the
 	// limit too: see ByCount.

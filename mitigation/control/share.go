@@ -9,9 +9,9 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// A rule with fairness pops divides its limit among the PoPs by water-filling: each gets its demand,
-// but no more than a level, with the sum at the limit. A PoP within an even share of the limit loses
-// nothing, whatever the others ask for or claim to.
+// A rule with fairness pops divides its limit among the PoPs by water-filling: each gets its
+// demand, but no more than a level, with the sum at the limit. A PoP within an even share of the
+// limit loses nothing, whatever the others ask for or claim to.
 
 // Share returns the rate that one more asker gets of limit, however much it asks for, beside others
 // with these demands, in ascending order: Σ min(demand, share) + share = limit.
@@ -19,7 +19,8 @@ import (
 //	limit 10, others 1 and 8   the asker gets 4.5, and they 1 and 4.5
 func Share(limit float64, others []float64) float64 { return shareBeside(limit, others, nil) }
 
-// shareBeside returns the Share of an asker beside low and high, which are in ascending order together.
+// shareBeside returns the Share of an asker beside low and high, which are in ascending order
+// together.
 func shareBeside(limit float64, low, high []float64) float64 {
 	left := len(low) + len(high)
 	for _, part := range [...][]float64{low, high} {
@@ -41,15 +42,16 @@ type shares struct {
 	limit float64
 	// demands are those of the PoPs that ask, ascending.
 	demands []float64
-	// contested is the time since when, in count mode, more is asked for than the limit; 0: it is not.
+	// contested is the time since when, in count mode, more is asked for than the limit; 0: it is
+	// not.
 	contested window.Instant
 }
 
 // SetFairness changes the fairness of the aggregate's rule, from the next Step on.
 func (a *Aggregate) SetFairness(f mitigation.Fairness) { a.rule.Fairness = f }
 
-// divide sets the shares of the PoPs from the demand of each origin that still counts, elapsed seconds
-// after the last time. missing is the offered rate of origins that are not known yet.
+// divide sets the shares of the PoPs from the demand of each origin that still counts, elapsed
+// seconds after the last time. missing is the offered rate of origins that are not known yet.
 func (a *Aggregate) divide(now window.Instant, wall time.Duration, elapsed, missing float64) {
 	a.shares.limit, a.shares.demands = 0, a.shares.demands[:0]
 	if a.rule.Fairness != mitigation.FairPoPs {
@@ -84,8 +86,8 @@ func (a *Aggregate) divide(now window.Instant, wall time.Duration, elapsed, miss
 	a.shares.limit = a.Limit()
 }
 
-// contested reports whether more than the limit is asked for, sum in all, cost per second: in rate mode
-// whether the key is shed, in count mode with the same hysteresis.
+// contested reports whether more than the limit is asked for, sum in all, cost per second: in rate
+// mode whether the key is shed, in count mode with the same hysteresis.
 func (a *Aggregate) contested(sum float64) bool {
 	switch limit := a.rule.PerSecond(); {
 	case a.rule.RateMode():
@@ -100,14 +102,14 @@ func (a *Aggregate) contested(sum float64) bool {
 	return a.shares.contested != 0
 }
 
-// firstCome reports whether the limit is not divided yet although more is asked for: in count mode the
-// first to ask are the first to be served for a window and AssuredAfter.
+// firstCome reports whether the limit is not divided yet although more is asked for: in count mode
+// the first to ask are the first to be served for a window and AssuredAfter.
 func (a *Aggregate) firstCome() bool {
 	return !a.rule.RateMode() && a.stepped.Sub(a.shares.contested) < a.rule.Window+AssuredAfter
 }
 
-// AssuredAfter is the time beside the window after which each PoP has its share of a limit in count mode:
-// that of the others to learn of its demand.
+// AssuredAfter is the time beside the window after which each PoP has its share of a limit in count
+// mode: that of the others to learn of its demand.
 const AssuredAfter = 2 * time.Second
 
 // addMissing adds the demand of PoPs that are not known yet, cost per second: that of as many as it
@@ -130,8 +132,8 @@ func (a *Aggregate) addMissing(rate float64) {
 	}
 }
 
-// partner returns the demand of the other origin of o's PoP: of its nodes that count alone, or of those
-// that do not.
+// partner returns the demand of the other origin of o's PoP: of its nodes that count alone, or of
+// those that do not.
 func (a *Aggregate) partner(o *origin) float64 {
 	if p := a.origins[o.partner]; p != nil {
 		return p.demand

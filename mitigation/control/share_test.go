@@ -63,8 +63,8 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// TestShareIsOfTheLimit: all get their demand up to the share of the one that asks for more than there
-// is, and together the limit; one that asks for less than an even part gets all of it.
+// TestShareIsOfTheLimit: all get their demand up to the share of the one that asks for more than
+// there is, and together the limit; one that asks for less than an even part gets all of it.
 func TestShareIsOfTheLimit(t *testing.T) {
 	dice := rand.New(rand.NewPCG(1, 2)) // a test's
 	for range 2000 {
@@ -118,8 +118,8 @@ func TestPoPsShareTheLimit(t *testing.T) {
 	}
 }
 
-// TestAPoPThatStartsGetsItsShare: the view of a PoP that has asked for nothing yet says how much it may
-// admit.
+// TestAPoPThatStartsGetsItsShare: the view of a PoP that has asked for nothing yet says how much it
+// may admit.
 func TestAPoPThatStartsGetsItsShare(t *testing.T) {
 	a, now := divided(tenants, map[string]control.Report{"ams": report(morning, 30_000, 10_000)})
 	v := a.View(now, "lhr")
@@ -150,8 +150,8 @@ func TestNodesThatCountAloneShareWithTheirPoP(t *testing.T) {
 }
 
 // TestAdmissionsBeyondAShareStopCounting: a PoP that claims to admit more than its share lowers the
-// limit in effect for the time in which that may be a leap, and no longer. One that goes back to its
-// share is believed again.
+// limit in effect for the time in which that may be a leap, and no longer. One that goes back to
+// its share is believed again.
 func TestAdmissionsBeyondAShareStopCounting(t *testing.T) {
 	a, now := control.NewAggregate(tenants), morning
 	run := func(lasts time.Duration, admitted float64) {
@@ -205,8 +205,8 @@ func TestLesserByShare(t *testing.T) {
 	}
 }
 
-// TestMissingPoPsHaveAPart: a new owner that knows one or two of five PoPs leaves the others their part,
-// as many as their rate makes, and at most those that are missing.
+// TestMissingPoPsHaveAPart: a new owner that knows one or two of five PoPs leaves the others their
+// part, as many as their rate makes, and at most those that are missing.
 func TestMissingPoPsHaveAPart(t *testing.T) {
 	for _, c := range []struct {
 		last float64 // the sum that the known PoPs report from before

@@ -33,8 +33,9 @@ func (o *teller) tell(a *Aggregate, now window.Instant, cost float64) {
 	a.Merge(now, o.name, Report{Rate: o.rate, Admitted: o.says, Over: time.Second, Totals: o.totals}, 10)
 }
 
-// TestCountsBringAShortWindowToItsLimit: in count mode, too, an excess is made up for within the window,
-// and so is a rate that is told as too low or too high: by what the counts say was admitted.
+// TestCountsBringAShortWindowToItsLimit: in count mode, too, an excess is made up for within the
+// window, and so is a rate that is told as too low or too high: by what the counts say was
+// admitted.
 func TestCountsBringAShortWindowToItsLimit(t *testing.T) {
 	for _, c := range []struct{ told, most, least float64 }{{5000, 1.01, 0.98}, {4500, 1.045, 1}, {5150, 1.01, 0.98}} {
 		a, o, now, step := NewAggregate(thousand), teller{name: "ams", rate: c.told, says: 1000}, noon, 50*time.Millisecond
@@ -57,8 +58,9 @@ func TestCountsBringAShortWindowToItsLimit(t *testing.T) {
 	}
 }
 
-// TestALeapMakesNoRoomBeforeItLeaves: in count mode, too, a window that holds a leap gets no more than what leaves
-// it next, until the leap does: 0.75 of the limit came in the leap, and 0.5 a second leave before that.
+// TestALeapMakesNoRoomBeforeItLeaves: in count mode, too, a window that holds a leap gets no more
+// than what leaves it next, until the leap does: 0.75 of the limit came in the leap, and 0.5 a
+// second leave before that.
 func TestALeapMakesNoRoomBeforeItLeaves(t *testing.T) {
 	a, o, now, step := NewAggregate(thousand), teller{name: "ams", rate: 500, says: 500}, noon, 25*time.Millisecond
 	o.tell(a, now, 1)
@@ -82,8 +84,9 @@ func TestALeapMakesNoRoomBeforeItLeaves(t *testing.T) {
 	}
 }
 
-// TestAfterALeapTotalsTellTheRate: in count mode, where a PoP's rate is a mean over the window, the growth of its totals
-// is the sum for two seconds after a leap. Reports a moment apart do not make a rate of their own.
+// TestAfterALeapTotalsTellTheRate: in count mode, where a PoP's rate is a mean over the window, the
+// growth of its totals is the sum for two seconds after a leap. Reports a moment apart do not make
+// a rate of their own.
 func TestAfterALeapTotalsTellTheRate(t *testing.T) {
 	a, o, now := NewAggregate(thousand), teller{name: "ams", rate: 500}, noon
 	for n := range 40 { // pairs of reports, 2 and 48 ms apart
@@ -109,8 +112,8 @@ func TestAfterALeapTotalsTellTheRate(t *testing.T) {
 	}
 }
 
-// TestALongerMeanLacksMoreOfALeap: after a leap less than the limit is admitted, in proportion to the time over which
-// rates are averaged, for two seconds.
+// TestALongerMeanLacksMoreOfALeap: after a leap less than the limit is admitted, in proportion to
+// the time over which rates are averaged, for two seconds.
 func TestALongerMeanLacksMoreOfALeap(t *testing.T) {
 	for _, c := range []struct {
 		over, after time.Duration
@@ -127,8 +130,8 @@ func TestALongerMeanLacksMoreOfALeap(t *testing.T) {
 	}
 }
 
-// TestFirstTotalsAreOfNobodyKnowsWhen: an owner that is new to a key does not take a PoP's totals so far
-// for what happened now.
+// TestFirstTotalsAreOfNobodyKnowsWhen: an owner that is new to a key does not take a PoP's totals
+// so far for what happened now.
 func TestFirstTotalsAreOfNobodyKnowsWhen(t *testing.T) {
 	a, o, now := NewAggregate(thousand), teller{name: "ams", rate: 5000, says: 1000}, noon.Add(500*time.Millisecond)
 	a.Step(now, 0)
@@ -144,8 +147,8 @@ func TestFirstTotalsAreOfNobodyKnowsWhen(t *testing.T) {
 	}
 }
 
-// TestCountsBeyondAShareAreNotBelievedForLong: a PoP that claims to admit ten limits lowers the limit in
-// effect until the shares are known, and no longer.
+// TestCountsBeyondAShareAreNotBelievedForLong: a PoP that claims to admit ten limits lowers the
+// limit in effect until the shares are known, and no longer.
 func TestCountsBeyondAShareAreNotBelievedForLong(t *testing.T) {
 	rule := thousand
 	rule.Fairness = mitigation.FairPoPs
@@ -165,8 +168,9 @@ func TestCountsBeyondAShareAreNotBelievedForLong(t *testing.T) {
 	}
 }
 
-// TestOfABinAPartLeavesTheWindow: whenever an owner steps, a PoP that admits the limit's pace leaves the limit
-// in effect as it is. (Counted whole until its end, the oldest bin would take half of itself from the limit.)
+// TestOfABinAPartLeavesTheWindow: whenever an owner steps, a PoP that admits the limit's pace
+// leaves the limit in effect as it is. (Counted whole until its end, the oldest bin would take half
+// of itself from the limit.)
 func TestOfABinAPartLeavesTheWindow(t *testing.T) {
 	for _, step := range []time.Duration{50 * time.Millisecond, 37 * time.Millisecond, 53 * time.Millisecond} {
 		a, now := NewAggregate(second), noon

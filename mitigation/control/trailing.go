@@ -8,9 +8,9 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// A short window is steered: the limit in effect follows what was admitted in the trailing window, so that
-// an excess is made up for. In rate mode that is known from the origins' averages, in count mode from the
-// totals they report.
+// A short window is steered: the limit in effect follows what was admitted in the trailing window,
+// so that an excess is made up for. In rate mode that is known from the origins' averages, in count
+// mode from the totals they report.
 
 // trailing is the cost admitted in the trailing window, in bins of a twentieth of the window.
 type trailing struct {
@@ -62,7 +62,8 @@ const (
 	// horizon is the time in which the trailing window is brought back to its limit. Below e times
 	// the lag of the loop it would overshoot.
 	horizon = 300 * time.Millisecond
-	// soon is the time until the limit in effect holds at the nodes: about a batch and half a flush.
+	// soon is the time until the limit in effect holds at the nodes: about a batch and half a
+	// flush.
 	soon = 100 * time.Millisecond
 	// mostMore is the share of the limit by which the limit in effect may exceed it, in count mode.
 	mostMore = 0.02
@@ -78,8 +79,8 @@ const (
 //
 //	admitted = ∫ average dt + Over · change of the average
 //
-// A change of less than lagPart of the limit may be chance. An origin that ends, or is silent, changes
-// nothing.
+// A change of less than lagPart of the limit may be chance. An origin that ends, or is silent,
+// changes nothing.
 func (a *Aggregate) passed(now window.Instant, mean float64) float64 {
 	lag := 0.0
 	for _, o := range a.order {
@@ -100,8 +101,8 @@ func (a *Aggregate) passed(now window.Instant, mean float64) float64 {
 	return max(mean, 0)
 }
 
-// grown returns the cost admitted since the last step, elapsed seconds ago, in count mode: the growth of
-// the origins' totals, of one that exceeds its share for long no more than that.
+// grown returns the cost admitted since the last step, elapsed seconds ago, in count mode: the
+// growth of the origins' totals, of one that exceeds its share for long no more than that.
 func (a *Aggregate) grown(elapsed float64) (sum float64) {
 	for _, o := range a.order {
 		grown := float64(o.grown)
@@ -113,15 +114,15 @@ func (a *Aggregate) grown(elapsed float64) (sum float64) {
 	return sum
 }
 
-// fits returns the rate that fits the trailing window, cost per second: with it the cost of the window
-// is its limit a horizon from now. It is hardly more than the limit's pace, or each burst would come
-// again a window later, and never less than minPass of it.
+// fits returns the rate that fits the trailing window, cost per second: with it the cost of the
+// window is its limit a horizon from now. It is hardly more than the limit's pace, or each burst
+// would come again a window later, and never less than minPass of it.
 //
 //	fits = (limit - what was admitted in the window and stays in it for the horizon) / horizon
 //
-// Until the leap of a flood has left it, a window that holds more than its limit by excessOff gets no more
-// than what leaves it soon, less the excess: a leap that leaves it at the horizon's end makes no room
-// before. Later that would follow the noise of a tenth of a second.
+// Until the leap of a flood has left it, a window that holds more than its limit by excessOff gets
+// no more than what leaves it soon, less the excess: a leap that leaves it at the horizon's end
+// makes no room before. Later that would follow the noise of a tenth of a second.
 //
 //	fits = what leaves the window soon / soon - excess / horizon
 func (a *Aggregate) fits() float64 {
@@ -140,8 +141,8 @@ func (a *Aggregate) excess() float64 {
 	return a.trailing.after(a.stepped.Add(-a.rule.Window)) - float64(a.rule.Limit)
 }
 
-// Steered reports whether the limit in effect of r follows what was admitted in the trailing window. In
-// longer windows the counts arrive in time to hold the limit alone.
+// Steered reports whether the limit in effect of r follows what was admitted in the trailing
+// window. In longer windows the counts arrive in time to hold the limit alone.
 func Steered(r *mitigation.Rule) bool {
 	return r.Kind == mitigation.Window && r.Window <= longestSteered
 }

@@ -92,8 +92,8 @@ func (p *Pool) Configure(c *Config) {
 // most returns the highest level.
 func (c *Config) most() int64 { return int64(len(c.Order)) * Unit }
 
-// Report notes that at now the share of p in use is that, as the source called from says. It reports
-// false where there is no room for another source.
+// Report notes that at now the share of p in use is that, as the source called from says. It
+// reports false where there is no room for another source.
 func (p *Pool) Report(now window.Instant, from []byte, share uint32) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -5,7 +5,8 @@ import "time"
 // Marks is how many parts of equal size the shares in use are told apart by.
 const Marks = 20
 
-// Seen is for how many steps, a second each, a pool was how busy, and how much it shed, since it was made.
+// Seen is for how many steps, a second each, a pool was how busy, and how much it shed, since it
+// was made.
 type Seen struct {
 	Means    [Marks + 1]uint64 // by the mean of the sources, in parts of 1/Marks; the last is all of it
 	Silent   uint64            // without a report

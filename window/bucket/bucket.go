@@ -48,8 +48,8 @@ type TAT struct {
 }
 
 // New returns the bucket of burst tokens that refills at limit per window: 1 <= limit <= MaxLimit,
-// 1 ns <= window <= MaxWindow, 1 <= burst <= MaxBurst. ok is false for numbers out of range, and for a bucket
-// that fills in more than MaxFill.
+// 1 ns <= window <= MaxWindow, 1 <= burst <= MaxBurst. ok is false for numbers out of range, and
+// for a bucket that fills in more than MaxFill.
 func New(limit int64, window time.Duration, burst int64) (b Bucket, ok bool) {
 	if limit < 1 || limit > MaxLimit || window < 1 || window > MaxWindow || burst < 1 || burst > MaxBurst {
 		return Bucket{}, false
@@ -265,7 +265,8 @@ func (b *Bucket) Back(t TAT, n int64) TAT {
 	return TAT{At: b.minus(t, b.tokens(n)).At}
 }
 
-// GiveBackTo returns the TAT at, in whole nanoseconds, less cost tokens; of GiveBack without a present.
+// GiveBackTo returns the TAT at, in whole nanoseconds, less cost tokens; of GiveBack without a
+// present.
 func (b *Bucket) GiveBackTo(at, cost int64) int64 { return at - b.many(cost).ns }
 
 // GiveBack returns cost to the bucket at now. It is never more than full.

@@ -1,5 +1,5 @@
-// Package lease counts what is under way: each key of a rule has places, and a request holds some of
-// them, by a lease, until it gives them back or its time is over.
+// Package lease counts what is under way: each key of a rule has places, and a request holds some
+// of them, by a lease, until it gives them back or its time is over.
 //
 //	Take ──► lease: until, number ──┬─ list of its key's leases, oldest first ──► Release, Renew
 //	                                └─ heap of all leases, by their ends ───────► expired: places free

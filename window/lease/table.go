@@ -45,8 +45,8 @@ func (r *record) length() time.Duration {
 }
 
 // holder is one key with leases, 56 bytes.
-// It exists while its key holds a lease, and keeps some of the key's text for people: the index cannot be turned
-// back.
+// It exists while its key holds a lease, and keeps some of the key's text for people: the index
+// cannot be turned back.
 type holder struct {
 	index  sketch.Index // of the key under its rule
 	places uint32       // that its leases take; 0: a free record
@@ -146,8 +146,8 @@ const numbered = 1 << 62
 // The two highest bits tell a lease from a ticket, so that one number in a report is enough.
 func IsLease(number uint64) bool { return number&(1<<63|numbered) == numbered }
 
-// Take makes a lease at now and returns its number, not 0. It is called between Begin and End, after
-// HasRoom.
+// Take makes a lease at now and returns its number, not 0. It is called between Begin and End,
+// after HasRoom.
 func (t *Table) Take(now window.Instant, q *Request) uint64 {
 	at := t.takeRecord()
 	h, place := t.holderOf(q)
@@ -180,7 +180,8 @@ func (t *Table) push(at uint16, h *holder) {
 	h.newest = at
 }
 
-// 32 random bits make a number that was not given out unlikely to fit; its place makes looking it up one step.
+// 32 random bits make a number that was not given out unlikely to fit; its place makes looking it
+// up one step.
 func number(at uint16, r *record) uint64 { return numbered | uint64(r.nonce)<<16 | uint64(at) }
 
 // Release ends the lease of that number under the key, or the key's oldest if number is 0. It

@@ -69,8 +69,8 @@ func (t *Table) Held(now window.Instant, rule uint16, most int) (list []Held, ke
 	return list, t.rules[rule].keys
 }
 
-// mostPlaces returns the most keys with places under that rule that hold most, in order. It sorts few
-// at a time: decisions wait meanwhile.
+// mostPlaces returns the most keys with places under that rule that hold most, in order. It sorts
+// few at a time: decisions wait meanwhile.
 func (t *Table) mostPlaces(rule uint16, most int) (found []*holder) {
 	floor := uint32(0) // keys with no more places are not among them
 	cut := func() {
@@ -114,8 +114,8 @@ type Holding struct {
 	Places int64
 }
 
-// AppendHoldings appends what the keys in part part, 0..parts-1, of the table hold at now. It takes about 2 ns a
-// key while decisions wait.
+// AppendHoldings appends what the keys in part part, 0..parts-1, of the table hold at now. It takes
+// about 2 ns a key while decisions wait.
 func (t *Table) AppendHoldings(dst []Holding, now window.Instant, part, parts int) []Holding {
 	t.Begin(now)
 	defer t.End()

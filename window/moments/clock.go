@@ -42,11 +42,12 @@ func Begin(period uint32) Bin { return Bin(period) * Parts }
 // Period returns the counting period that b is in.
 func Period(b Bin) uint32 { return uint32(b / Parts) }
 
-// Oldest returns the oldest bin that a list has at now: the first of the period before the running one.
+// Oldest returns the oldest bin that a list has at now: the first of the period before the running
+// one.
 func Oldest(now Bin) Bin { return (now/Parts - 1) * Parts }
 
-// Coarse returns l as it is told at now: without what is older than Oldest, and in bins that are the coarser
-// the older they are. It has at most MaxLumps lumps but for bins that are yet to come.
+// Coarse returns l as it is told at now: without what is older than Oldest, and in bins that are
+// the coarser the older they are. It has at most MaxLumps lumps but for bins that are yet to come.
 func Coarse(l List, now Bin) (out List) {
 	oldest := Oldest(now)
 	for _, lump := range l {
@@ -59,7 +60,8 @@ func Coarse(l List, now Bin) (out List) {
 	return out
 }
 
-// coarse returns the beginning of the coarse bin of b, in the same period: its width is a power of two.
+// coarse returns the beginning of the coarse bin of b, in the same period: its width is a power of
+// two.
 func coarse(b, now Bin) Bin {
 	age := now - b
 	if age < 1<<fineBits {
@@ -72,8 +74,8 @@ func coarse(b, now Bin) Bin {
 // tolerance is by how much the clock of who made a list may be ahead.
 const tolerance = 250 * time.Millisecond
 
-// Believed returns l, or none if it has a lump that is yet to come: then it is of a clock that is ahead, and
-// says too much.
+// Believed returns l, or none if it has a lump that is yet to come: then it is of a clock that is
+// ahead, and says too much.
 func (c Clock) Believed(l List, now window.Instant) List {
 	if !c.Runs() || len(l) > 0 && l[0].Bin > c.Bin(now.Add(tolerance)) {
 		return nil

@@ -10,8 +10,8 @@ const (
 	Parts = 512
 	// MaxLumps is the most lumps of a list that Coarse returns.
 	MaxLumps = 1<<fineBits + (10-fineBits)<<(fineBits-1)
-	// fineBits is the logarithm of the age, in bins, from which lumps are told in coarser bins. Ages have ten bits
-	// at most.
+	// fineBits is the logarithm of the age, in bins, from which lumps are told in coarser bins.
+	// Ages have ten bits at most.
 	fineBits = 4
 )
 
@@ -24,7 +24,8 @@ type Lump struct {
 	Units int64 // cost, above 0
 }
 
-// List holds lumps, newest first, each bin once. Nobody changes a list: whoever needs another one makes it.
+// List holds lumps, newest first, each bin once. Nobody changes a list: whoever needs another one
+// makes it.
 type List []Lump
 
 // After returns how much of the cost in l came in b or later, at least.
@@ -74,8 +75,8 @@ func (l List) Less(part List) (out List) {
 // Lesser returns the list that says of every bin what the weaker of a and b says.
 func Lesser(a, b List) List { return both(a, b, func(a, b int64) int64 { return min(a, b) }) }
 
-// Greater returns the list that says of every bin what the stronger of a and b says. Both are about the same
-// admissions.
+// Greater returns the list that says of every bin what the stronger of a and b says. Both are about
+// the same admissions.
 func Greater(a, b List) List { return both(a, b, func(a, b int64) int64 { return max(a, b) }) }
 
 // both returns the list that says of every bin what of makes of what a and b say.

@@ -67,7 +67,8 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// TestCoarseSaysNoMore: a coarse list says at its own bins what the fine one does, and nowhere more.
+// TestCoarseSaysNoMore: a coarse list says at its own bins what the fine one does, and nowhere
+// more.
 func TestCoarseSaysNoMore(t *testing.T) {
 	dice := newDice(3)
 	for range 300 {
@@ -105,7 +106,8 @@ func TestListsOfTheFutureAreNotBelieved(t *testing.T) {
 	}
 }
 
-// TestSplitByMoments: what is known of an admission places it, and what is not known is at the beginning of its period.
+// TestSplitByMoments: what is known of an admission places it, and what is not known is at the
+// beginning of its period.
 func TestSplitByMoments(t *testing.T) {
 	now := start.Add(6 * time.Second)
 	period := uint32(minute.Bin(now) / moments.Parts)

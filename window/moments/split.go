@@ -2,14 +2,16 @@ package moments
 
 import "github.com/headgate-dev/headgate/window"
 
-// Split says where admissions that are new here may be placed. fresh is by how much the count of a period grew.
-// known is a list of all admissions in the count, placed ones included, and placed is where these are.
+// Split says where admissions that are new here may be placed. fresh is by how much the count of a
+// period grew. known is a list of all admissions in the count, placed ones included, and placed is
+// where these are.
 //
 // It returns fresh in parts with a Since each, and their lumps, which are to be added to placed:
 //
 //	After of placed and more <= After of known    from the newest of more on, in each bin
 //
-// What known has no room for came at any time of its period, and so did what came in an earlier period.
+// What known has no room for came at any time of its period, and so did what came in an earlier
+// period.
 func (c Clock) Split(placed, known List, fresh *window.RemoteDelta) (parts []window.RemoteDelta, more List) {
 	rest := *fresh
 	more = place(placed, known, fresh.Admitted)
@@ -45,8 +47,8 @@ func (l List) Since(b Bin) List {
 	return l[:n:n]
 }
 
-// place returns where units may be placed beside placed, all of one period, so that from no bin on there are more than
-// known says. It may return fewer.
+// place returns where units may be placed beside placed, all of one period, so that from no bin on
+// there are more than known says. It may return fewer.
 func place(placed, known List, units int64) (here List) {
 	var room List // at each bin what known says from there on, less what is placed
 	var says, has, said int64
@@ -65,11 +67,12 @@ func place(placed, known List, units int64) (here List) {
 	return here
 }
 
-// mostLumps is how many lumps ByTimes makes at most: the admissions of one have the earliest moment of its first.
+// mostLumps is how many lumps ByTimes makes at most: the admissions of one have the earliest moment
+// of its first.
 const mostLumps = 64
 
-// ByTimes returns when the admissions of f came by the sum of their times, at the earliest: the i-th of count when it and all
-// before it came together, and the others just now.
+// ByTimes returns when the admissions of f came by the sum of their times, at the earliest: the
+// i-th of count when it and all before it came together, and the others just now.
 //
 //	(times - (count - i)·end) / i
 func (c Clock) ByTimes(now window.Instant, f *window.RemoteDelta) List {

@@ -17,8 +17,8 @@ type blocked struct {
 	peak     uint32           // most requests in a window
 }
 
-// take offers one request at now to limits, at most 64, in place of r's, which blocks. It returns the set of
-// limits that refuse it, a bit each.
+// take offers one request at now to limits, at most 64, in place of r's, which blocks. It returns
+// the set of limits that refuse it, a bit each.
 func (b *blocked) take(now window.Instant, r *Rule, limits []int64) (refused uint64) {
 	for b.asked.len() > 0 && now.Sub(b.asked.oldest().at) >= r.Window {
 		for left := b.asked.pop().is & (1<<len(b.admitted) - 1); left != 0; left &= left - 1 {

@@ -9,9 +9,9 @@ import (
 	"github.com/headgate-dev/headgate/window/bucket"
 )
 
-// Bursts tries a stream of requests, each of cost 1, against buckets of one refill, one delay and many bursts:
-// those of Ladder that fill within a day. A bucket that was never empty for a key has admitted all of
-// it, so only bursts that the key has passed are followed one by one.
+// Bursts tries a stream of requests, each of cost 1, against buckets of one refill, one delay and
+// many bursts: those of Ladder that fill within a day. A bucket that was never empty for a key has
+// admitted all of it, so only bursts that the key has passed are followed one by one.
 type Bursts struct {
 	rule    Rule
 	bursts  []int64 // tried, lowest first
@@ -103,7 +103,8 @@ func (x *Bursts) open(p *poured, now int64) {
 	}
 }
 
-// Requests returns how many requests were taken, and how many of those were left out for want of room.
+// Requests returns how many requests were taken, and how many of those were left out for want of
+// room.
 func (x *Bursts) Requests() (taken, leftOut int64) { return x.all, x.leftOut }
 
 // Keys returns how many keys were told apart.
@@ -121,8 +122,8 @@ func (x *Bursts) Row(burst int64) Row {
 	return r
 }
 
-// Least returns the least burst, among those tried, that refuses no more than share of the requests,
-// 0..1; the highest where none does.
+// Least returns the least burst, among those tried, that refuses no more than share of the
+// requests, 0..1; the highest where none does.
 func (x *Bursts) Least(share float64) int64 {
 	for n, burst := range x.bursts {
 		if x.refused[n] <= int64(share*float64(x.all)) {

@@ -7,9 +7,10 @@ import (
 	"github.com/headgate-dev/headgate/sketch"
 )
 
-// Held tells from looks at the keys that hold places, at random moments of theirs, what fewer places than the rule's
-// would deny. By Little's law the share of requests that a limit denies is the share of the time that places are
-// held above it, where those requests take as long as the others.
+// Held tells from looks at the keys that hold places, at random moments of theirs, what fewer
+// places than the rule's would deny. By Little's law the share of requests that a limit denies is
+// the share of the time that places are held above it, where those requests take as long as the
+// others.
 type Held struct {
 	limits []int64            // tried, lowest first: at most the rule's own, since more is never held
 	above  []float64          // place-seconds held above each

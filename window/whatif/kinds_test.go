@@ -73,7 +73,8 @@ func TestPlacesAreExact(t *testing.T) {
 	}
 }
 
-// TestBurstsAreExact: for each burst, what Bursts counts is what a bucket of that burst denies, has wait and blocks.
+// TestBurstsAreExact: for each burst, what Bursts counts is what a bucket of that burst denies, has
+// wait and blocks.
 func TestBurstsAreExact(t *testing.T) {
 	for seed := range uint64(8) {
 		rule := whatif.Rule{Limit: 7, Window: 3 * time.Second, Burst: 33, Delay: []time.Duration{0, 900 * time.Millisecond}[seed%2], BlockFor: []time.Duration{0, 4 * time.Second}[seed/2%2]}

@@ -8,9 +8,10 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// Places tries a stream of requests, each of which holds one place for a time of its own, against all
-// limits of what is under way at once. It rests on the same observation as Exact: each request takes the
-// lowest free seat, now until it ends, and those above seat L are the ones that L refuses.
+// Places tries a stream of requests, each of which holds one place for a time of its own, against
+// all limits of what is under way at once. It rests on the same observation as Exact: each request
+// takes the lowest free seat, now until it ends, and those above seat L are the ones that L
+// refuses.
 type Places struct {
 	keys    map[string]*hall
 	seated  []int64 // requests on seat n+1
@@ -67,7 +68,8 @@ func (h *hall) take(now, until window.Instant) uint32 {
 	return seat
 }
 
-// Requests returns how many requests were taken, and how many of those were left out for want of room.
+// Requests returns how many requests were taken, and how many of those were left out for want of
+// room.
 func (p *Places) Requests() (taken, leftOut int64) { return p.all, p.leftOut }
 
 // Keys returns how many keys were told apart.

@@ -59,7 +59,8 @@ func NewSample(r Rule, bytes int) *Sample {
 	return s
 }
 
-// begin makes the ladder, with the first key or look: of the thousands of limits that a file can hold most have none.
+// begin makes the ladder, with the first key or look: of the thousands of limits that a file can
+// hold most have none.
 func (s *Sample) begin() {
 	if s.keys == nil {
 		s.limits, s.keys = Ladder(s.rule.own(), maxTried), make(map[sketch.Index]*key)
@@ -99,7 +100,8 @@ func (s *Sample) Take(d *window.Demand) {
 	s.rank(k)
 }
 
-// key returns the memory of the key of that index, which asked for so much, or nil if it is not in the sample.
+// key returns the memory of the key of that index, which asked for so much, or nil if it is not in
+// the sample.
 func (s *Sample) key(index sketch.Index, asked uint64) *key {
 	k := s.keys[index]
 	if k != nil || asked == 0 {

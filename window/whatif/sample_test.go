@@ -212,13 +212,14 @@ func TestSampleKeepsItsBound(t *testing.T) {
 	}
 }
 
-// TestSampleThatShrinks: a sample that loses room at once estimates as well as one that never had it,
-// and room that is given back is used by keys to come.
+// TestSampleThatShrinks: a sample that loses room at once estimates as well as one that never had
+// it, and room that is given back is used by keys to come.
 //
 // A sample that kept k of n keys estimates n with a standard error of about n/√k. Here k is 341 of
-// 3,000, then 682 of 6,000: 5.1 % and 3.6 %. The mean of 10 samples, each with a hash of its own, has
-// 1.6 % and 1.1 %, and is allowed five times that: fewer than one run in a million fails by chance
-// (binomial tails, which are wider above: 2e-7), and an estimate that is wrong by a tenth does.
+// 3,000, then 682 of 6,000: 5.1 % and 3.6 %. The mean of 10 samples, each with a hash of its own,
+// has 1.6 % and 1.1 %, and is allowed five times that: fewer than one run in a million fails by
+// chance (binomial tails, which are wider above: 2e-7), and an estimate that is wrong by a tenth
+// does.
 func TestSampleThatShrinks(t *testing.T) {
 	t.Parallel()
 	const samples = 10
@@ -235,9 +236,9 @@ func TestSampleThatShrinks(t *testing.T) {
 	}
 }
 
-// shrunk returns how many keys a sample estimates that had room for all of 3,000 and lost most of it,
-// and how many once it has the room again and 3,000 more have come. It begins in 2023: an Instant is
-// Unix time, and a window that begins before 1970 is cut short.
+// shrunk returns how many keys a sample estimates that had room for all of 3,000 and lost most of
+// it, and how many once it has the room again and 3,000 more have come. It begins in 2023: an
+// Instant is Unix time, and a window that begins before 1970 is cut short.
 func shrunk(t *testing.T) (few, many float64) {
 	t.Helper()
 	at := window.Instant(1_700_000_000 * time.Second)

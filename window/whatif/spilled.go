@@ -8,11 +8,12 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// spilled is the memory of one key of a bucket. Two looks tell what its own bucket admitted in between, but not
-// when. Let d be the time between them, in which r tokens come back. Put all of that cost at the second look: each
-// unit then comes at most d too late. So a bucket of r tokens more admits no less of it than the real one, which
-// admits no less than a bucket of r tokens fewer: what the real one admits in any span of time fits the larger
-// one's, which is shorter by d at most, and first come, first served admits the most possible.
+// spilled is the memory of one key of a bucket. Two looks tell what its own bucket admitted in
+// between, but not when. Let d be the time between them, in which r tokens come back. Put all of
+// that cost at the second look: each unit then comes at most d too late. So a bucket of r tokens
+// more admits no less of it than the real one, which admits no less than a bucket of r tokens
+// fewer: what the real one admits in any span of time fits the larger one's, which is shorter by d
+// at most, and first come, first served admits the most possible.
 type spilled struct {
 	looked  window.Instant // the last look
 	full    window.Instant // when its own bucket was full again, by then
@@ -38,8 +39,8 @@ const tankBytes = int(unsafe.Sizeof(tank{}))
 // whole keeps sums of parts of a token from hiding a whole one.
 const whole = 1e-6
 
-// take returns how much of cost a bucket refuses that has that room when it is full and has got back so many tokens.
-// A blocked one refuses all; one that refuses something blocks until then.
+// take returns how much of cost a bucket refuses that has that room when it is full and has got
+// back so many tokens. A blocked one refuses all; one that refuses something blocks until then.
 func (l *lacking) take(cost, room, back float64, blocked bool, until window.Instant) (refused float64) {
 	l.tokens = max(0, l.tokens-back)
 	admitted := min(cost, max(0, math.Floor(room-l.tokens+whole)))
@@ -69,9 +70,9 @@ func (k *spilled) admitted(l *window.Level, from window.Instant, r *Rule) bounds
 	return bounds{max(1, low), math.Ceil(float64(l.Full.Sub(max(from, k.full)))*r.rate() - whole)}
 }
 
-// look takes a look at the key. It returns the bounds of what was asked for since the one before and calls refused
-// with those of what each burst would have refused of it, for the bursts that the key passed. It returns the key's
-// bounds of the least burst that refuses nothing, too.
+// look takes a look at the key. It returns the bounds of what was asked for since the one before
+// and calls refused with those of what each burst would have refused of it, for the bursts that the
+// key passed. It returns the key's bounds of the least burst that refuses nothing, too.
 func (k *spilled) look(l *window.Level, r *ladder, refused func(limit int, low, high float64)) (asked, peak bounds) {
 	from := max(k.looked, l.Since)
 	asked = k.admitted(l, from, &r.rule)
@@ -107,8 +108,8 @@ func (k *spilled) blocks(at window.Instant, r *ladder) window.Instant {
 	return at.Add(r.rule.BlockFor)
 }
 
-// Look adds a key of a bucket, as Take does one of a window. Each key must be looked at within the time in which
-// its bucket fills.
+// Look adds a key of a bucket, as Take does one of a window. Each key must be looked at within the
+// time in which its bucket fills.
 func (s *Sample) Look(l *window.Level) {
 	s.begin()
 	used := uint64(max(0, math.Ceil(float64(l.Full.Sub(l.At))*s.rule.rate()-whole)))

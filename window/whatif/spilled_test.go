@@ -9,8 +9,9 @@ import (
 	"github.com/headgate-dev/headgate/window/whatif"
 )
 
-// TestLooksAtBucketsBoundTheTruth: with room for all keys, the refusals of each burst, and the keys that it refuses,
-// lie between the bounds, whatever the rule's own burst is, with a queue and without.
+// TestLooksAtBucketsBoundTheTruth: with room for all keys, the refusals of each burst, and the keys
+// that it refuses, lie between the bounds, whatever the rule's own burst is, with a queue and
+// without.
 func TestLooksAtBucketsBoundTheTruth(t *testing.T) {
 	t.Parallel()
 	compared, tight := 0, 0
@@ -60,7 +61,8 @@ func TestLooksAtBucketsBoundTheTruth(t *testing.T) {
 	}
 }
 
-// TestABucketThatIsNotAsked: a key comes back after its slot was given up, and its bucket is full then.
+// TestABucketThatIsNotAsked: a key comes back after its slot was given up, and its bucket is full
+// then.
 func TestABucketThatIsNotAsked(t *testing.T) {
 	t.Parallel()
 	rule := whatif.Rule{Limit: 10, Window: time.Second, Burst: 20}

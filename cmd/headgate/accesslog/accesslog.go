@@ -1,12 +1,13 @@
-// Package accesslog reads access logs, line by line and in file order, for replay. It understands the
-// combined and common formats of Apache and nginx, JSON lines, and a plain TSV; plain or gzipped.
+// Package accesslog reads access logs, line by line and in file order, for replay. It understands
+// the combined and common formats of Apache and nginx, JSON lines, and a plain TSV; plain or
+// gzipped.
 //
 //	file ─► (gunzip) ─► line, at most 64 KiB ─► parser of the format ─► Record
 //	                            └─ too long, or not understood ─► Faults: counted, the first few kept
 //
-// A bad line never ends the reading and never becomes a Record: a log of a hundred million lines has
-// some. It does not undo the log writer's escapes, so a path is as the log shows it, and it drops query
-// strings, so that two requests for one page are one path.
+// A bad line never ends the reading and never becomes a Record: a log of a hundred million lines
+// has some. It does not undo the log writer's escapes, so a path is as the log shows it, and it
+// drops query strings, so that two requests for one page are one path.
 package accesslog
 
 import (
@@ -14,8 +15,8 @@ import (
 	"fmt"
 )
 
-// Record is one request of a log. Its slices lie in the reader's buffers and are valid until the next
-// Read.
+// Record is one request of a log. Its slices lie in the reader's buffers and are valid until the
+// next Read.
 type Record struct {
 	Time   int64  // nanoseconds since 1970, UTC
 	Digits int    // decimals of the second that the log wrote, 0..9
@@ -70,7 +71,8 @@ func (f Format) parser(first []byte) lineParser {
 	}
 }
 
-// detect returns the format of a line. A line that fits none is taken as combined, which has the clearest errors.
+// detect returns the format of a line. A line that fits none is taken as combined, which has the
+// clearest errors.
 func detect(line []byte) Format {
 	switch {
 	case bytes.HasPrefix(bytes.TrimLeft(line, " \t"), []byte("{")):
@@ -106,8 +108,8 @@ func parseStatus(b []byte) int {
 }
 
 // setRequest splits `METHOD target PROTOCOL` into rec; the protocol may be missing. A request that
-// cannot be split, such as the bytes of a TLS hello on a plain port, is kept whole as the path: its client sent a request all the
-// same.
+// cannot be split, such as the bytes of a TLS hello on a plain port, is kept whole as the path: its
+// client sent a request all the same.
 func setRequest(request []byte, rec *Record) {
 	method, rest, found := bytes.Cut(request, []byte(" "))
 	if !found || len(method) == 0 {

@@ -45,7 +45,8 @@ func parseCombined(line []byte, rec *Record) error {
 }
 
 // setLastField reads the seconds that the request took, where they are the last field of a line, as
-// $request_time behind the combined format: 0.123, or rt=0.123. They have a point, which a size has not.
+// $request_time behind the combined format: 0.123, or rt=0.123. They have a point, which a size has
+// not.
 func setLastField(rest []byte, rec *Record) {
 	field := rest[bytes.LastIndexByte(rest, ' ')+1:]
 	if name := bytes.IndexByte(field, '='); name >= 0 {
@@ -56,7 +57,8 @@ func setLastField(rest []byte, rec *Record) {
 	}
 }
 
-// closingQuote returns where the quoted text b ends: at the first quote no backslash stands before, or
+// closingQuote returns where the quoted text b ends: at the first quote no backslash stands before,
+// or
 // -1. Two backslashes are one escaped backslash.
 func closingQuote(b []byte) int {
 	for i := 0; i < len(b); i++ {

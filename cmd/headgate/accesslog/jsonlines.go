@@ -13,8 +13,8 @@ var (
 	errJSONWrite = errors.New("time is neither a number of seconds, nor RFC 3339, nor like 10/Oct/2000:13:55:36 -0700")
 )
 
-// jsonLine holds the field names of common log formats for the fields of a Record. Of several names for one field the first that
-// is present counts.
+// jsonLine holds the field names of common log formats for the fields of a Record. Of several names
+// for one field the first that is present counts.
 type jsonLine struct {
 	TimeISO   text `json:"time_iso8601"`
 	Msec      text `json:"msec"`
@@ -35,8 +35,8 @@ type jsonLine struct {
 	URI        text `json:"uri"`
 	Path       text `json:"path"`
 
-	// Request is the request line (nginx's $request) or an object that holds client, method and path
-	// (Caddy).
+	// Request is the request line (nginx's $request) or an object that holds client, method and
+	// path (Caddy).
 	Request json.RawMessage `json:"request"`
 	Status  text            `json:"status"`
 

@@ -78,8 +78,8 @@ func NewReader(src io.Reader, name string, format Format, faults *Faults) (*Read
 	return r, nil
 }
 
-// Read fills rec with the next record, stepping over blank and bad lines. It returns io.EOF at the end
-// of the log; any other error means that the rest cannot be read.
+// Read fills rec with the next record, stepping over blank and bad lines. It returns io.EOF at the
+// end of the log; any other error means that the rest cannot be read.
 func (r *Reader) Read(rec *Record) error {
 	for {
 		line, err := r.next()
@@ -109,7 +109,8 @@ func (r *Reader) Consumed() int64 { return r.source.taken }
 
 func (r *Reader) fault(err error) { r.faults.Add(Fault{r.name, r.line, err}) }
 
-// next returns the next line without its end. A line that is too long is counted and reads as blank.
+// next returns the next line without its end. A line that is too long is counted and reads as
+// blank.
 func (r *Reader) next() ([]byte, error) {
 	line, err := r.lines.ReadSlice('\n')
 	if err != nil && len(line) == 0 {

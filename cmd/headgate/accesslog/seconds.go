@@ -10,7 +10,8 @@ import (
 const (
 	maxSeconds  = math.MaxInt64/int64(time.Second) - 1 // the year 2262
 	maxDecimals = 9
-	// milliFrom is the number from which JSON numbers are milliseconds: as seconds it is the year 5138.
+	// milliFrom is the number from which JSON numbers are milliseconds: as seconds it is the year
+	// 5138.
 	milliFrom = 100_000_000_000
 )
 

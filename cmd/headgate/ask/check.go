@@ -23,7 +23,8 @@ type checkFlags struct {
 	timeout time.Duration
 }
 
-// decisionDefault is the address of the daemon's decisions unless a flag or HEADGATE_ADDR names another.
+// decisionDefault is the address of the daemon's decisions unless a flag or HEADGATE_ADDR names
+// another.
 const decisionDefault = "127.0.0.1:4290"
 
 // Check returns `headgate check`, which requests one verdict.

@@ -93,7 +93,8 @@ func distressed(s *api.GossipStats) string {
 	return listed(list)
 }
 
-// settled reports whether every known member is alive or left on purpose, so that an earlier failure to join is over.
+// settled reports whether every known member is alive or left on purpose, so that an earlier
+// failure to join is over.
 func settled(s *api.GossipStats) bool {
 	alive := 0
 	for _, p := range s.PoPs {
@@ -113,7 +114,8 @@ func failedJoins(s *api.GossipStats) uint64 {
 	return s.JoinErrors
 }
 
-// joining returns the error of the last join on one line; "" if a join has succeeded since or all members are alive.
+// joining returns the error of the last join on one line; "" if a join has succeeded since or all
+// members are alive.
 func joining(g *api.GossipView) string {
 	if settled(&g.GossipStats) {
 		return ""
@@ -215,7 +217,8 @@ func memberState(state string) cli.Cell {
 	return c
 }
 
-// differsIn names the settings in which a living member differs from this node. A value that one of the two lacks is no difference.
+// differsIn names the settings in which a living member differs from this node. A value that one of
+// the two lacks is no difference.
 func differsIn(self, m *api.Member) string {
 	var in []string
 	if m.State != "alive" || m.Self {

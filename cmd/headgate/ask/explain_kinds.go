@@ -94,7 +94,8 @@ func networksOf(all []api.LevelView) (fields [][2]string) {
 	return fields
 }
 
-// blastText describes how many clients the key stands for; "" under a rule that does not count them.
+// blastText describes how many clients the key stands for; "" under a rule that does not count
+// them.
 func blastText(b *api.KeyBlastView) string {
 	switch {
 	case b == nil:
@@ -107,8 +108,8 @@ func blastText(b *api.KeyBlastView) string {
 	return fmt.Sprintf("about %d; above %d a block sheds instead", b.Clients, b.Most)
 }
 
-// shedByText describes by what the drop ratio is drawn, and the draw that was asked for; "" where it is drawn
-// for each request.
+// shedByText describes by what the drop ratio is drawn, and the draw that was asked for; "" where
+// it is drawn for each request.
 func shedByText(s *api.ShedByView, now time.Time) string {
 	if s == nil {
 		return ""

@@ -141,8 +141,8 @@ type removed struct {
 	Removed bool   `json:"removed"`
 }
 
-// withoutMitigation reports whether err is the daemon's answer that a key has no mitigation, as opposed to a rule that
-// does not exist.
+// withoutMitigation reports whether err is the daemon's answer that a key has no mitigation, as
+// opposed to a rule that does not exist.
 func withoutMitigation(err error) bool {
 	p, ok := errors.AsType[*cli.Problem](err)
 	return ok && p.Status == http.StatusNotFound && p.Parameter == "key"

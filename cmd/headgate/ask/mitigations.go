@@ -67,8 +67,8 @@ func (a *app) mitigations(ctx context.Context, f mitigationsFlags) error {
 	return nil
 }
 
-// fetchMitigations fetches as many pages as f asks for. Their number is bounded by the flags that the
-// daemon says it has.
+// fetchMitigations fetches as many pages as f asks for. Their number is bounded by the flags that
+// the daemon says it has.
 func fetchMitigations(ctx context.Context, c *cli.Client, f mitigationsFlags) (api.MitigationsView, error) {
 	all := api.MitigationsView{Mitigations: []api.MitigationView{}, NextCursor: f.cursor}
 	for {
@@ -123,8 +123,8 @@ func (a *app) printMitigations(list api.MitigationsView) {
 	}
 }
 
-// reasonIn renders the reason of a flag, with the number of a block in a row, or of the clients whom a block
-// would deny.
+// reasonIn renders the reason of a flag, with the number of a block in a row, or of the clients
+// whom a block would deny.
 func reasonIn(m api.MitigationView) string {
 	more := ""
 	switch {
@@ -141,7 +141,8 @@ func reasonIn(m api.MitigationView) string {
 	return m.Reason + ", " + more
 }
 
-// actionIn renders a flag's action, and that it is not carried out where the rule's mode is another.
+// actionIn renders a flag's action, and that it is not carried out where the rule's mode is
+// another.
 func actionIn(m api.MitigationView) string {
 	if m.Mode == "" || m.Mode == mitigation.Enforce.String() {
 		return cli.Safe(m.Action)

@@ -64,8 +64,8 @@ func (a *app) ruleRow(r api.RuleView) []cli.Cell {
 	}
 }
 
-// actionText is the action of a rule: by what it sheds, the times of its blocks, how many clients one may deny,
-// and how much longer than exact the retries are.
+// actionText is the action of a rule: by what it sheds, the times of its blocks, how many clients
+// one may deny, and how much longer than exact the retries are.
 func actionText(r api.RuleView) string {
 	steps := r.Blocks
 	if len(steps) == 0 && r.BlockFor > 0 {
@@ -96,8 +96,8 @@ func scopeText(r api.RuleView) string {
 	return r.Scope + ", fair to " + cli.First(map[string]string{"pops": "PoPs"}[r.Fairness], r.Fairness)
 }
 
-// per names the rest of the limit: of a window its length, of a bucket the time of its refill and the
-// burst, of places how many all keys hold now; and the parts that are kept for tiers.
+// per names the rest of the limit: of a window its length, of a bucket the time of its refill and
+// the burst, of places how many all keys hold now; and the parts that are kept for tiers.
 func per(r api.RuleView) string {
 	text := cli.Span(cli.Seconds(r.Window))
 	if r.Places != nil {

@@ -16,8 +16,8 @@ type topColumn struct {
 	cell func(a *app, t api.TopView) cli.Cell
 }
 
-// columnsOf returns the columns of a list: those of the kind that all keys are of, or of several kinds the counts
-// with the state of each in its own terms. top is not empty.
+// columnsOf returns the columns of a list: those of the kind that all keys are of, or of several
+// kinds the counts with the state of each in its own terms. top is not empty.
 func columnsOf(top []api.TopView) []topColumn {
 	for _, t := range top[1:] {
 		if t.Kind != top[0].Kind {
@@ -110,7 +110,8 @@ func (a *app) oldestOf(t api.TopView) string {
 	return cli.Span(max(0, a.Now().Sub(*t.Oldest)).Round(time.Second))
 }
 
-// nowOf describes the state of a key in the terms of its rule; "" for a window, whose counts say it.
+// nowOf describes the state of a key in the terms of its rule; "" for a window, whose counts say
+// it.
 func (a *app) nowOf(t api.TopView) string {
 	switch t.Kind {
 	case mitigation.Bucket.String():

@@ -30,7 +30,8 @@ type App struct {
 	admin          adminFlags
 }
 
-// NewApp returns the surroundings of a run that writes to stdout and stderr, in the environment of this process.
+// NewApp returns the surroundings of a run that writes to stdout and stderr, in the environment of
+// this process.
 func NewApp(stdout, stderr io.Writer) *App {
 	a := &App{Stdout: stdout, Stderr: stderr, Getenv: os.Getenv, Now: time.Now}
 	a.Colour = IsTerminal(stdout) && a.Getenv("NO_COLOR") == "" && a.Getenv("TERM") != "dumb"

@@ -2,8 +2,9 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// addBuiltin adds the commands that the parser brings along, help and completion, to root. By themselves they answer a name that no
-// command has with a page of help and exit code 0, which a script would take for the completion that it asked for.
+// addBuiltin adds the commands that the parser brings along, help and completion, to root. By
+// themselves they answer a name that no command has with a page of help and exit code 0, which a
+// script would take for the completion that it asked for.
 func addBuiltin(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -30,8 +31,8 @@ func helpOn(help *cobra.Command, path []string) error {
 	return cmd.Help()
 }
 
-// HelpOrUnknown is what a command does that only has commands below it: it prints its help, and takes an argument for a command that
-// does not exist.
+// HelpOrUnknown is what a command does that only has commands below it: it prints its help, and
+// takes an argument for a command that does not exist.
 func HelpOrUnknown(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return UnknownCommand(cmd, args[0])

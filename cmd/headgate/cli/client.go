@@ -69,7 +69,8 @@ func (a *App) AddAdminFlags(cmd *cobra.Command) {
 	flags.StringVar(&a.admin.tokenFile, "token-file", "", "`FILE` that holds the admin token (env HEADGATE_TOKEN_FILE)")
 }
 
-// DialAdmin returns a client for the admin listener that flags and environment name. It opens nothing yet but the token file.
+// DialAdmin returns a client for the admin listener that flags and environment name. It opens
+// nothing yet but the token file.
 func (a *App) DialAdmin() (*Client, error) {
 	token, warnings, err := private.Token(First(a.admin.tokenFile, a.Getenv("HEADGATE_TOKEN_FILE")))
 	if err != nil {
@@ -81,7 +82,8 @@ func (a *App) DialAdmin() (*Client, error) {
 	return NewClient(First(a.admin.address, a.Getenv("HEADGATE_ADMIN"), adminDefault), token)
 }
 
-// NewClient returns a client for the admin listener at address, with a token ("": none). It opens nothing yet.
+// NewClient returns a client for the admin listener at address, with a token ("": none). It opens
+// nothing yet.
 func NewClient(address, token string) (*Client, error) {
 	at, err := config.ParseAddress(address)
 	if err != nil {
@@ -124,7 +126,8 @@ func First(values ...string) string {
 	return ""
 }
 
-// Fetch asks the admin listener that flags and environment name for path with query, and decodes the answer into v.
+// Fetch asks the admin listener that flags and environment name for path with query, and decodes
+// the answer into v.
 func (a *App) Fetch(ctx context.Context, path string, query url.Values, v any) error {
 	client, err := a.DialAdmin()
 	if err != nil {
@@ -141,8 +144,8 @@ func (c *Client) Get(ctx context.Context, path string, query url.Values, v any) 
 	return c.Do(ctx, http.MethodGet, path+"?"+query.Encode(), nil, v)
 }
 
-// Do sends body (nil: none) as JSON and decodes the answer into v (nil: not wanted). An error answer
-// comes back as a *Problem.
+// Do sends body (nil: none) as JSON and decodes the answer into v (nil: not wanted). An error
+// answer comes back as a *Problem.
 func (c *Client) Do(ctx context.Context, method, target string, body, v any) error {
 	request, err := c.request(ctx, method, target, body)
 	if err != nil {

@@ -55,7 +55,8 @@ func NewLogger(w io.Writer, f LogFlags) (*slog.Logger, error) {
 	return slog.New(sampled{lines, newLogSites(linesASecond, new(atomic.Uint64))}), nil
 }
 
-// AuditOf returns a logger that writes where log does, auditASecond lines at most. Lines left out count as log's.
+// AuditOf returns a logger that writes where log does, auditASecond lines at most. Lines left out
+// count as log's.
 func AuditOf(log *slog.Logger) *slog.Logger {
 	if h, ok := log.Handler().(sampled); ok {
 		return slog.New(sampled{h.Handler, newLogSites(auditASecond, h.sites.dropped)})
@@ -63,7 +64,8 @@ func AuditOf(log *slog.Logger) *slog.Logger {
 	return log
 }
 
-// Unlogged returns the counter of the lines that log has left out; nil if newLogger did not make it.
+// Unlogged returns the counter of the lines that log has left out; nil if newLogger did not make
+// it.
 func Unlogged(log *slog.Logger) func() uint64 {
 	if h, ok := log.Handler().(sampled); ok {
 		return h.sites.dropped.Load
@@ -120,7 +122,8 @@ func newLogSites(most int, dropped *atomic.Uint64) *logSites {
 	return &logSites{most: most, by: map[uintptr]*logSite{}, dropped: dropped}
 }
 
-// take reports whether the site at pc (0: not known) may log a line at now, and how many it has left out before.
+// take reports whether the site at pc (0: not known) may log a line at now, and how many it has
+// left out before.
 func (s *logSites) take(pc uintptr, now time.Time) (left int, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -29,8 +29,8 @@ func logged(t *testing.T, f LogFlags, write func(*slog.Logger)) (lines []string,
 	return lines, Unlogged(log)()
 }
 
-// TestLogIsSampled checks that no site logs more than 10 lines in any second, that other sites still do, and that the number
-// of lines left out is logged.
+// TestLogIsSampled checks that no site logs more than 10 lines in any second, that other sites
+// still do, and that the number of lines left out is logged.
 func TestLogIsSampled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

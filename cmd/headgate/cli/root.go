@@ -12,7 +12,8 @@ type Entry struct {
 	Build func(*App) *cobra.Command // returns the command, for one run
 }
 
-// Run executes the program that the commands in table make up, with args, and returns its exit code, 0 to 2.
+// Run executes the program that the commands in table make up, with args, and returns its exit
+// code, 0 to 2.
 func (a *App) Run(ctx context.Context, table []Entry, args []string) int {
 	root := NewRoot(a, table)
 	root.SetArgs(args)
@@ -23,8 +24,8 @@ const rootHelp = `headgate answers "may this request pass?" beside an edge proxy
 
 Exit codes: 0 done (check: allow) · 1 no (check: deny; config check: faults found; unblock: nothing to remove) · 2 error.`
 
-// NewRoot returns the command above those in table, which lists them in its help by group, in the order of the table. Commands of
-// the parser itself stand in the last group.
+// NewRoot returns the command above those in table, which lists them in its help by group, in the
+// order of the table. Commands of the parser itself stand in the last group.
 func NewRoot(a *App, table []Entry) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "headgate",

@@ -43,11 +43,12 @@ func (b Build) line() string {
 	return fmt.Sprintf("headgate %s (%s, %s/%s)", b.Version, b.Go, b.OS, b.Arch)
 }
 
-// Release is the version that the linker gave the program; empty: none. The program sets it before anything else.
+// Release is the version that the linker gave the program; empty: none. The program sets it before
+// anything else.
 var Release = ""
 
-// BuildVersion returns the version set by the linker, else that of the module (`go install …@v1.2.3`), else "dev". A tag's v is
-// left out: 1.2.3.
+// BuildVersion returns the version set by the linker, else that of the module (`go install
+// …@v1.2.3`), else "dev". A tag's v is left out: 1.2.3.
 func BuildVersion() string {
 	if Release != "" {
 		return untagged(Release)

@@ -14,12 +14,14 @@ import (
 // Noon is the present in tests of commands' output.
 var Noon = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
 
-// HostileKey is a key as a careless daemon would hand it over: it clears the screen and hides itself.
+// HostileKey is a key as a careless daemon would hand it over: it clears the screen and hides
+// itself.
 const HostileKey = "\x1b[2J\u202e203.0.113.66\x00"
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// CompareGolden fails the test where got differs from the file at path. With -update it writes got there instead.
+// CompareGolden fails the test where got differs from the file at path. With -update it writes got
+// there instead.
 func CompareGolden(t *testing.T, path, got string) {
 	t.Helper()
 	if *update {

@@ -7,8 +7,8 @@ import (
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/screen"
 )
 
-// browse opens the first PoP's dashboard beside a live screen, and reports whether it did. No browser is no fault: the address
-// is on the screen.
+// browse opens the first PoP's dashboard beside a live screen, and reports whether it did. No
+// browser is no fault: the address is on the screen.
 func (d *demo) browse(a *app) (opened bool) {
 	program := a.browser()
 	if _, live := d.audience.(*screen.Live); !live || !d.flags.open || program == "" {

@@ -197,7 +197,8 @@ func (d *demo) turn(at time.Duration, last *shown) {
 	}
 }
 
-// audience returns the audience for these flags. Where there is no screen to draw on, f is made plain.
+// audience returns the audience for these flags. Where there is no screen to draw on, f is made
+// plain.
 func (a *app) audience(f *flags, log *stage.Log) audience {
 	f.plain = f.plain || f.json || !cli.IsTerminal(a.Stdout) || a.Getenv("TERM") == "dumb"
 	if !f.plain {

@@ -11,14 +11,16 @@ import (
 )
 
 const (
-	// maxLate is the number of steps that are made up for when the machine was too busy to send in time. Older ones are left
-	// out: sent all at once they would be a burst that is not in the story.
+	// maxLate is the number of steps that are made up for when the machine was too busy to send in
+	// time. Older ones are left out: sent all at once they would be a burst that is not in the
+	// story.
 	maxLate = 20
 	// maxQueue is the number of batches that wait for one PoP.
 	maxQueue = 2 * maxLate
 )
 
-// sender sends a batch to one PoP, waits for the answers or until figures.Patience is over, and counts them.
+// sender sends a batch to one PoP, waits for the answers or until figures.Patience is over, and
+// counts them.
 type sender func(b *story.Batch) (attack, normal figures.Tally)
 
 // load is the attacker and the normal clients.
@@ -48,7 +50,8 @@ func (l *load) Played() time.Duration { return time.Duration(l.traffic.Steps()) 
 // Skipped returns the number of batches left out because the machine was too busy.
 func (l *load) Skipped() uint64 { return l.skipped.Load() }
 
-// Run sends until ctx ends or the story was played for that time (0: without end), and returns when everything sent is answered.
+// Run sends until ctx ends or the story was played for that time (0: without end), and returns when
+// everything sent is answered.
 func (l *load) Run(ctx context.Context, until time.Duration) {
 	var senders sync.WaitGroup
 	for pop := range l.queue {
@@ -75,7 +78,8 @@ func (l *load) Run(ctx context.Context, until time.Duration) {
 	senders.Wait()
 }
 
-// advance queues the batches of all steps before due, but for those that are more than MaxLate steps late.
+// advance queues the batches of all steps before due, but for those that are more than MaxLate
+// steps late.
 func (l *load) advance(due int) {
 	for late := due - l.traffic.Steps(); late > maxLate; late-- {
 		for _, one := range l.traffic.Next() {

@@ -25,7 +25,8 @@ func admits(after time.Duration) sender {
 	}
 }
 
-// expected returns the number of requests of the attacker and of the normal clients in the shortest story.
+// expected returns the number of requests of the attacker and of the normal clients in the shortest
+// story.
 func expected() (attack, normal int) {
 	traffic := story.NewTraffic(story.Story{Length: story.Shortest}, 1)
 	for range int(story.Shortest / story.Step) {
@@ -77,7 +78,8 @@ func TestLoadSkipsTheLate(t *testing.T) {
 	})
 }
 
-// A PoP that does not answer holds up neither the others nor the story: batches without room in its queue are counted.
+// A PoP that does not answer holds up neither the others nor the story: batches without room in its
+// queue are counted.
 func TestLoadOfASilentPoP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, record := testLoad(admits(time.Second))

@@ -35,7 +35,8 @@ func facts(f reference.Field) string {
 	return strings.Join(parts, " · ")
 }
 
-// configPage returns headgate.yaml(5): the reference of every field, and the example, if there is one.
+// configPage returns headgate.yaml(5): the reference of every field, and the example, if there is
+// one.
 func configPage(example, date string) string {
 	p := newRoff("headgate.yaml", 5, date)
 	p.section("NAME")

@@ -8,8 +8,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/config/reference"
 )
 
-// TestConfigMarkdown checks that the page has every field, is short enough to read, and has no line that is too long but those
-// of facts, which are one line each.
+// TestConfigMarkdown checks that the page has every field, is short enough to read, and has no line
+// that is too long but those of facts, which are one line each.
 func TestConfigMarkdown(t *testing.T) {
 	page := man.ConfigMarkdown()
 	for _, s := range reference.All() {

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Command returns `headgate man`. It writes the manual from the commands' own help texts, so that the two cannot differ. It is for those who
-// make packages:
+// Command returns `headgate man`. It writes the manual from the commands' own help texts, so that
+// the two cannot differ. It is for those who make packages:
 //
 //	command tree ─────► headgate.1, headgate-COMMAND.1 …
 //	reference.All ─► headgate.yaml.5, with the example file
@@ -50,8 +50,8 @@ func sourceDate(epoch string) (string, error) {
 	return time.Unix(seconds, 0).UTC().Format(time.DateOnly), nil
 }
 
-// writeManual writes the pages of root and all its commands into dir, and that of the configuration, with the example if there
-// is one.
+// writeManual writes the pages of root and all its commands into dir, and that of the
+// configuration, with the example if there is one.
 func writeManual(root *cobra.Command, dir, example, date string) error {
 	for _, cmd := range Documented(root) {
 		if err := writePage(dir, PageName(cmd)+".1", commandPage(cmd, date)); err != nil {
@@ -75,7 +75,8 @@ func writePage(dir, name, page string) error {
 	return nil
 }
 
-// Documented returns the commands that have a page: root, and every one below it that does something and is shown.
+// Documented returns the commands that have a page: root, and every one below it that does
+// something and is shown.
 func Documented(root *cobra.Command) []*cobra.Command {
 	all := []*cobra.Command{root}
 	for _, cmd := range root.Commands() {

@@ -17,8 +17,8 @@ type Decided struct {
 	Settled  bool // the key had held an exact slot for a window or longer
 }
 
-// Book keeps an exact log of every key and scores each decision by it. Its memory grows with the keys
-// and with the requests of one window. Not safe for concurrent use.
+// Book keeps an exact log of every key and scores each decision by it. Its memory grows with the
+// keys and with the requests of one window. Not safe for concurrent use.
 type Book struct {
 	window time.Duration
 	score  *Score

@@ -1,4 +1,5 @@
-// Package oracle judges a limiter's decisions by exact counts, in the two ways that headgate publishes:
+// Package oracle judges a limiter's decisions by exact counts, in the two ways that headgate
+// publishes:
 //
 //   - enforcement: each decision against the admissions that really happened, so that one error does
 //     not cascade. A refusal is wrong if the exact admitted cost plus its own fits the limit, an
@@ -9,12 +10,12 @@
 //
 //	decided request ─► Book (an exact log a key) ─► Seen ─► Score
 //
-// Book is for replay and tests, where any bytes are a key. Whoever has a tighter way to keep exact logs
-// makes the Seen itself and feeds the Score.
+// Book is for replay and tests, where any bytes are a key. Whoever has a tighter way to keep exact
+// logs makes the Seen itself and feeds the Score.
 package oracle
 
-// Seen is one decided request beside the exact logs' counts. Counts are cost units over the trailing
-// window (t - window, t].
+// Seen is one decided request beside the exact logs' counts. Counts are cost units over the
+// trailing window (t - window, t].
 type Seen struct {
 	Cost     int64
 	Admitted int64 // exact, before this request
@@ -38,8 +39,8 @@ type Enforcement struct {
 	Outside    int64   `json:"outside"`     // wrong by more than 2 % of the limit and one unit
 }
 
-// tolerance is how far from the limit a decision may be taken, as a share of it, before it counts as
-// outside.
+// tolerance is how far from the limit a decision may be taken, as a share of it, before it counts
+// as outside.
 const tolerance = 0.02
 
 func (e *Enforcement) take(s Seen, limit int64) {
@@ -135,8 +136,8 @@ func (s *Score) Take(r Seen) {
 	s.Classification.take(r, s.limit)
 }
 
-// TakeKey adds one key, when all its requests have been taken: the highest offered cost its trailing
-// window ever held, and whether it was refused at least once.
+// TakeKey adds one key, when all its requests have been taken: the highest offered cost its
+// trailing window ever held, and whether it was refused at least once.
 func (s *Score) TakeKey(peak int64, refused bool) {
 	k := &s.Keys
 	k.Seen++

@@ -9,8 +9,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// A rule that looks at more of a request than its key is replayed by a policy that asks nothing else, about every
-// request: one with a ladder of networks, shed_by or max_blast.
+// A rule that looks at more of a request than its key is replayed by a policy that asks nothing
+// else, about every request: one with a ladder of networks, shed_by or max_blast.
 
 // widened is the ladder of a policy's rule.
 type widened struct {
@@ -18,7 +18,8 @@ type widened struct {
 	siblings int
 }
 
-// ladderOf returns the rule that the one called name widens, or is, and its ladder; false if it has none.
+// ladderOf returns the rule that the one called name widens, or is, and its ladder; false if it has
+// none.
 func ladderOf(cfg *config.Config, name string) (base string, w widened, ok bool) {
 	for i := range cfg.Policies.Policies {
 		p := &cfg.Policies.Policies[i]

@@ -54,8 +54,9 @@ func openHouse(cfg config.Config, start time.Time, draw *rand.Rand) (*house, err
 	return h, nil
 }
 
-// ask decides a request of the log at now. The lease of the decision is the ticket of its response. A log has the
-// method, the path and the client of a request: whatever looks at more of it finds nothing.
+// ask decides a request of the log at now. The lease of the decision is the ticket of its response.
+// A log has the method, the path and the client of a request: whatever looks at more of it finds
+// nothing.
 func (h *house) ask(now window.Instant, rec *accesslog.Record) gate.Decision {
 	s := h.session
 	s.Begin()
@@ -118,7 +119,8 @@ func (h *house) figures() (policies []replayPolicy, rules []replayAsked) {
 	return policies, rules
 }
 
-// waitsForEnds reports whether one of rules is about what is under way, and the longest of their leases.
+// waitsForEnds reports whether one of rules is about what is under way, and the longest of their
+// leases.
 func waitsForEnds(rules []mitigation.Rule) (longest time.Duration, waits bool) {
 	for i := range rules {
 		if rules[i].Kind == mitigation.Concurrency {

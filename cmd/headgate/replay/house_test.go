@@ -30,8 +30,8 @@ func decided(t *testing.T, log string, args ...string) (all []string) {
 	return all
 }
 
-// networks is a ladder by its definition: exact windows of each client and of its networks, asked in one step, and a network that denies
-// only if enough narrower keys asked in its window.
+// networks is a ladder by its definition: exact windows of each client and of its networks, asked
+// in one step, and a network that denies only if enough narrower keys asked in its window.
 type networks struct {
 	over     float64
 	siblings int
@@ -78,7 +78,8 @@ func (n *networks) seen(at float64, key, narrower string) (seen int) {
 	return seen
 }
 
-// TestReplayOfALadder: each decision of a replay is that of the definition, by the name of the rule and of its networks.
+// TestReplayOfALadder: each decision of a replay is that of the definition, by the name of the rule
+// and of its networks.
 func TestReplayOfALadder(t *testing.T) {
 	denials := 0
 	for seed := range uint64(4) {
@@ -116,7 +117,8 @@ func TestReplayOfALadder(t *testing.T) {
 	}
 }
 
-// TestReplayOfMaxBlast: a block of a path that one client asks for stays one, and that of a path with many clients sheds.
+// TestReplayOfMaxBlast: a block of a path that one client asks for stays one, and that of a path
+// with many clients sheds.
 func TestReplayOfMaxBlast(t *testing.T) {
 	one, many := strings.Builder{}, strings.Builder{}
 	for n := range 600 {
@@ -133,7 +135,8 @@ func TestReplayOfMaxBlast(t *testing.T) {
 	if s := summarised(t, many.String(), "--rule", "partners"); s.Denied != 0 || s.Allowed != 600 {
 		t.Errorf("by client: %+v", s)
 	}
-	// with shed_by whole clients are denied for an epoch, where a draw for each request spoils all of them
+	// with shed_by whole clients are denied for an epoch, where a draw for each request spoils all
+	// of them
 	whole := func(rule string) (denied int) {
 		by := map[string][2]int{}
 		for i, verdict := range decided(t, many.String(), "--rule", rule, "--key", "path") {
@@ -157,7 +160,8 @@ func TestReplayOfMaxBlast(t *testing.T) {
 	}
 }
 
-// TestReplayOfPolicies: all policies decide, by path, client, status and the time that responses take.
+// TestReplayOfPolicies: all policies decide, by path, client, status and the time that responses
+// take.
 func TestReplayOfPolicies(t *testing.T) {
 	log := strings.Repeat(at(0, "198.51.100.1", "/health", 0), 9) + // skipped
 		strings.Repeat(at(1, "203.0.113.7", "/admin", 0), 2) + // denied by a policy

@@ -49,7 +49,8 @@ func (u *underWay) Pop() any {
 	return e
 }
 
-// release gives back the leases of the requests that have ended at the log's present, and reports their responses.
+// release gives back the leases of the requests that have ended at the log's present, and reports
+// their responses.
 func (r *replay) release() error {
 	from, ok := r.judge.(releaser)
 	for r.house != nil && len(r.under) > 0 && r.under[0].at <= r.now {

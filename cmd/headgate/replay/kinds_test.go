@@ -160,7 +160,8 @@ func randomLog(seed uint64, n int) string {
 	return log.String()
 }
 
-// TestSuggestIsReplay: what --suggest says of a burst, or of a number of places, is what a replay with it denies.
+// TestSuggestIsReplay: what --suggest says of a burst, or of a number of places, is what a replay
+// with it denies.
 func TestSuggestIsReplay(t *testing.T) {
 	log := randomLog(1, 300)
 	for rule, flag := range map[string]string{"api": "--burst", "jobs": "--limit", "win": "--limit", "offered": "--limit", "soon": "--burst", "strict": "--limit", "tank": "--burst"} {

@@ -23,8 +23,8 @@ func newProgress(w io.Writer, logs []string) *progress {
 	return &progress{w: w, total: sizeOf(logs)}
 }
 
-// sizeOf adds up the sizes of files; those it cannot see are missing from the sum, and complained of
-// when they are opened.
+// sizeOf adds up the sizes of files; those it cannot see are missing from the sum, and complained
+// of when they are opened.
 func sizeOf(logs []string) (sum int64) {
 	for _, name := range logs {
 		if info, err := os.Stat(name); err == nil {

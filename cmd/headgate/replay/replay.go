@@ -107,8 +107,8 @@ func Command(shared *cli.App) *cobra.Command {
 	return cmd
 }
 
-// run replays logs and prints the summary; progress and bad lines go to stderr. Where a log breaks off,
-// or the user interrupts, the summary covers the part before.
+// run replays logs and prints the summary; progress and bad lines go to stderr. Where a log breaks
+// off, or the user interrupts, the summary covers the part before.
 func (o *replayOptions) run(ctx context.Context, a *app, logs []string) error {
 	r, err := o.prepare()
 	if err != nil {

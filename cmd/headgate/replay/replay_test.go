@@ -249,7 +249,8 @@ func TestReplayNumbers(t *testing.T) {
 	}
 }
 
-// TestReplaySuggestsWithoutANode: where every limit is tried at once no node is made, which would be most of the memory.
+// TestReplaySuggestsWithoutANode: where every limit is tried at once no node is made, which would
+// be most of the memory.
 func TestReplaySuggestsWithoutANode(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "log.tsv")
 	if err := os.WriteFile(file, []byte(lines("100\ta", "101\ta", "99\tb")), 0o600); err != nil {

@@ -108,8 +108,8 @@ func (r *replay) writeDecisionsTo(file *os.File) {
 	r.file, r.out = file, bufio.NewWriterSize(file, 1<<16)
 }
 
-// readAll replays the files one after the other. A file that breaks off in the middle ends the replay
-// there; results from before stand.
+// readAll replays the files one after the other. A file that breaks off in the middle ends the
+// replay there; results from before stand.
 func (r *replay) readAll(ctx context.Context, logs []string, p *progress) (err error) {
 	for _, name := range logs {
 		if err = r.readFile(ctx, name, p); err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/headgate-dev/headgate/window/whatif"
 )
 
-// trial tries all limits of a rule at once: of a window, all bursts of a bucket, all numbers of places.
+// trial tries all limits of a rule at once: of a window, all bursts of a bucket, all numbers of
+// places.
 type trial interface {
 	Take(now window.Instant, key []byte, took time.Duration)
 	Requests() (taken, leftOut int64)

@@ -10,7 +10,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// TestSuggestSoakTrace is TestNodeSuggestsWithinItsBounds on a whole log, in the memory that is the default.
+// TestSuggestSoakTrace is TestNodeSuggestsWithinItsBounds on a whole log, in the memory that is the
+// default.
 func TestSuggestSoakTrace(t *testing.T) {
 	rule := mitigation.Rule{Name: "r", Limit: 20, Window: time.Minute, Mode: mitigation.Shadow}
 	checkNode(t, rule, readTrace(t, filepath.Join(wholeTraces(t), "web_blog_2016.tsv.gz")), 64<<20)

@@ -60,7 +60,8 @@ func readTrace(t *testing.T, path string) (all []hit) {
 	}
 }
 
-// truth counts the denials of one limit, by the definition alone: a list of admissions for each client.
+// truth counts the denials of one limit, by the definition alone: a list of admissions for each
+// client.
 func truth(all []hit, limit int, over, block time.Duration) (requests, clients int64) {
 	type state struct {
 		admitted []window.Instant
@@ -163,8 +164,9 @@ func driven(t *testing.T, memory int64, rule mitigation.Rule, all []hit) *gate.G
 	return e
 }
 
-// TestNodeSuggestsWithinItsBounds compares a running node's estimates for other limits with the definition, on real traffic: the
-// truth lies between the two ends of each range, and they are near each other. For a rule that blocks it is an estimate.
+// TestNodeSuggestsWithinItsBounds compares a running node's estimates for other limits with the
+// definition, on real traffic: the truth lies between the two ends of each range, and they are near
+// each other. For a rule that blocks it is an estimate.
 func TestNodeSuggestsWithinItsBounds(t *testing.T) {
 	t.Parallel()
 	all := readTrace(t, suggestTrace) // the whole log takes half a minute: TestSuggestSoakTrace
@@ -202,7 +204,8 @@ func checkNode(t *testing.T, rule mitigation.Rule, all []hit, memory int64) {
 	}
 }
 
-// checkRange holds a range to the truth: it holds it, but for a share that sampling may be off by, and is narrow.
+// checkRange holds a range to the truth: it holds it, but for a share that sampling may be off by,
+// and is narrow.
 func checkRange(t *testing.T, name string, want float64, got api.ShareRange, off float64) {
 	t.Helper()
 	t.Logf("%s: %.5f in %.5f to %.5f", name, want, got.Low, got.High)

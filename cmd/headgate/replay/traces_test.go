@@ -14,8 +14,8 @@ import (
 // traces holds excerpts of two real logs; testdata/traces/README.md says whence they come.
 const traces = "testdata/traces"
 
-// traceRules are the limits real traces are judged at, in a memory that keeps the sweeps short. The limit
-// of an hour is to be one that some client in the log exceeds.
+// traceRules are the limits real traces are judged at, in a memory that keeps the sweeps short. The
+// limit of an hour is to be one that some client in the log exceeds.
 const traceRules = `memory: 2MiB
 rules:
   - {name: five, limit: 5, window: 1m}
@@ -47,8 +47,8 @@ type enforced struct {
 	Outside    int `json:"outside"` // refused below 0.98 of the limit or let through above 1.02
 }
 
-// TestReplayOfRealTraces holds the rules to the exact log on excerpts of real traffic, by client and by
-// path; TestReplaySoakTraces does so on whole logs.
+// TestReplayOfRealTraces holds the rules to the exact log on excerpts of real traffic, by client
+// and by path; TestReplaySoakTraces does so on whole logs.
 func TestReplayOfRealTraces(t *testing.T) {
 	checkTraces(t, traces, 100, map[string]int{"web_blog_2016": 16_000, "web_longtail_2005_2018": 12_000})
 }

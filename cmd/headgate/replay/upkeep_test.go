@@ -21,8 +21,8 @@ func hourly(n int) string {
 	return log.String()
 }
 
-// A sweep falls due with each line of a sparse log, and costs as much as the memory is large. The cost of a replay must follow the
-// number of lines all the same, not the days that they cover.
+// A sweep falls due with each line of a sparse log, and costs as much as the memory is large. The
+// cost of a replay must follow the number of lines all the same, not the days that they cover.
 func TestReplayCostsByLinesNotByDays(t *testing.T) {
 	const linesOfLog, sweepCost = 2000, 100_000
 	j := newExactJudge(twoPerTen())
@@ -66,7 +66,8 @@ func TestReplayOnARealNodeCostsByLines(t *testing.T) {
 	}
 }
 
-// A key that was idle when a sweep fell due is a newcomer afterwards, whether the sweep was done or left out.
+// A key that was idle when a sweep fell due is a newcomer afterwards, whether the sweep was done or
+// left out.
 func TestReplaySettlesKeysByTheSweepsThatFallDue(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -55,8 +55,8 @@ func writeGreeting(w io.Writer, name string, at edge.Addresses, rules []mitigati
 	}
 }
 
-// ruleToTry returns the rule that denies after the fewest requests: of those that enforce, else of those in shadow, the one
-// with the smallest limit. ok is false when every rule is off, or has
+// ruleToTry returns the rule that denies after the fewest requests: of those that enforce, else of
+// those in shadow, the one with the smallest limit. ok is false when every rule is off, or has
 // places, which a check does not take.
 func ruleToTry(rules []mitigation.Rule) (least mitigation.Rule, ok bool) {
 	counting := slices.DeleteFunc(slices.Clone(rules), func(r mitigation.Rule) bool { return r.Mode == mitigation.Off || r.Kind == mitigation.Concurrency })
@@ -68,8 +68,8 @@ func ruleToTry(rules []mitigation.Rule) (least mitigation.Rule, ok bool) {
 	}), true
 }
 
-// writeShadowed says which rules are in shadow mode, if there are any, and how to enforce one: tried, the rule that the next
-// lines ask about, if it is in shadow.
+// writeShadowed says which rules are in shadow mode, if there are any, and how to enforce one:
+// tried, the rule that the next lines ask about, if it is in shadow.
 func writeShadowed(w io.Writer, rules []mitigation.Rule, tried *mitigation.Rule) {
 	var names []string
 	for _, r := range rules {
@@ -121,8 +121,8 @@ func writeTrials(w io.Writer, at edge.Addresses, rule *mitigation.Rule) {
 	}
 }
 
-// nearest returns the first address on loopback, where nobody needs a token to read; else the first one that a browser can reach; nil
-// if there is none.
+// nearest returns the first address on loopback, where nobody needs a token to read; else the first
+// one that a browser can reach; nil if there is none.
 func nearest(addresses []net.Addr) *net.TCPAddr {
 	var first *net.TCPAddr
 	for _, addr := range addresses {

@@ -10,7 +10,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// TestGreeting: the banner names the dashboard, tries the enforcing rule with the smallest limit, and names rules in shadow.
+// TestGreeting: the banner names the dashboard, tries the enforcing rule with the smallest limit,
+// and names rules in shadow.
 func TestGreeting(t *testing.T) {
 	t.Parallel()
 	at := edge.Addresses{
@@ -62,8 +63,8 @@ func TestGreeting(t *testing.T) {
 	}
 }
 
-// TestGreetingExplains: the line that reads the admin listener works as it is where one is on loopback, and says elsewhere that it
-// needs the token.
+// TestGreetingExplains: the line that reads the admin listener works as it is where one is on
+// loopback, and says elsewhere that it needs the token.
 func TestGreetingExplains(t *testing.T) {
 	t.Parallel()
 	lan, loopback := &net.TCPAddr{IP: net.IPv4(192, 0, 2, 7), Port: 4292}, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 4293}

@@ -8,22 +8,24 @@ import (
 )
 
 const (
-	// heapBesides is the memory for all but `memory` and its observerShare: sockets, answers under way, garbage.
+	// heapBesides is the memory for all but `memory` and its observerShare: sockets, answers under
+	// way, garbage.
 	heapBesides = 24 << 20
 	// observerShare is the part of `memory` that trying other limits takes besides it.
 	observerShare = 16
-	// leastHeadroom and headroomShare bound from below how much is allocated between two collections: so many bytes, and
-	// such a part of the heap in use. The tables hold few pointers, so a collection costs little beside that.
+	// leastHeadroom and headroomShare bound from below how much is allocated between two
+	// collections: so many bytes, and such a part of the heap in use. The tables hold few pointers,
+	// so a collection costs little beside that.
 	leastHeadroom = 6 << 20
 	headroomShare = 48
 	// heapLook is the time between two looks at the heap in use.
 	heapLook = time.Second
 )
 
-// heapGuard keeps the process near `memory`. The tables are live for as long as the process, and the collector by itself would
-// wait until garbage is as large as they are. A memory limit of the runtime ends that, at a price: when the memory in use comes
-// near the limit, collections follow one another without end. So the limit rises above the memory in use, and falls back when it
-// can.
+// heapGuard keeps the process near `memory`. The tables are live for as long as the process, and
+// the collector by itself would wait until garbage is as large as they are. A memory limit of the
+// runtime ends that, at a price: when the memory in use comes near the limit, collections follow
+// one another without end. So the limit rises above the memory in use, and falls back when it can.
 type heapGuard struct {
 	least    int64                   // the limit while there is room below it, bytes
 	setLimit func(bytes int64) int64 // debug.SetMemoryLimit
@@ -36,8 +38,8 @@ type heapUse struct {
 	other int64 // all that is neither an object nor free: stacks, the runtime's own tables, gaps between objects
 }
 
-// openHeapGuard returns the guard of a process that counts in so many bytes of memory; nil if the environment sets a limit,
-// which then holds.
+// openHeapGuard returns the guard of a process that counts in so many bytes of memory; nil if the
+// environment sets a limit, which then holds.
 func openHeapGuard(getenv func(string) string, memory int64) *heapGuard {
 	if getenv("GOMEMLIMIT") != "" {
 		return nil
@@ -49,7 +51,8 @@ func openHeapGuard(getenv func(string) string, memory int64) *heapGuard {
 	}
 }
 
-// run keeps the limit right until ctx ends, then puts back the one that was there. A nil guard does nothing.
+// run keeps the limit right until ctx ends, then puts back the one that was there. A nil guard does
+// nothing.
 func (g *heapGuard) run(ctx context.Context) {
 	if g == nil {
 		return
@@ -68,8 +71,8 @@ func (g *heapGuard) run(ctx context.Context) {
 	}
 }
 
-// limit returns the limit for a memory use: least, or more where the headroom for the next collection needs it. The runtime
-// itself keeps back 3 % of the heap.
+// limit returns the limit for a memory use: least, or more where the headroom for the next
+// collection needs it. The runtime itself keeps back 3 % of the heap.
 func (g *heapGuard) limit(use heapUse) int64 {
 	heap := use.live + max(leastHeadroom, use.live/headroomShare)
 	return max(g.least, use.other+heap+heap/32)

@@ -11,8 +11,8 @@ import (
 
 const mebi = 1 << 20
 
-// TestHeapLimit checks that the limit follows `memory`, and never comes so near to the memory in use that the collector would run
-// without end.
+// TestHeapLimit checks that the limit follows `memory`, and never comes so near to the memory in
+// use that the collector would run without end.
 func TestHeapLimit(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ memory, live, other, want int64 }{
@@ -44,7 +44,8 @@ func TestHeapLimitOfTheEnvironment(t *testing.T) {
 	}
 }
 
-// TestHeapGuard checks that the limit follows the memory in use up and down, and is restored at the end.
+// TestHeapGuard checks that the limit follows the memory in use up and down, and is restored at the
+// end.
 func TestHeapGuard(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

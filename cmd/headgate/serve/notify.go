@@ -20,8 +20,9 @@ const (
 	maxStatus = 512
 )
 
-// notifier reports the daemon's state to the service manager, by the protocol of sd_notify(3): each message is a datagram of
-// NAME=value lines to the unix socket that the environment names. A nil *notifier does nothing. It is safe for concurrent use.
+// notifier reports the daemon's state to the service manager, by the protocol of sd_notify(3): each
+// message is a datagram of NAME=value lines to the unix socket that the environment names. A nil
+// *notifier does nothing. It is safe for concurrent use.
 //
 //	daemon: ready, reloading, stopping ──────────────┐
 //	the loops of edge turn ─► Life ─► watchdog.look ─┴─► notifier ─► $NOTIFY_SOCKET
@@ -31,8 +32,8 @@ type notifier struct {
 	failing atomic.Bool // the last message was not taken
 }
 
-// openNotifier returns the notifier for the manager that the environment names; nil: there is none, or its socket cannot be
-// opened.
+// openNotifier returns the notifier for the manager that the environment names; nil: there is none,
+// or its socket cannot be opened.
 func openNotifier(getenv func(string) string, log *slog.Logger) *notifier {
 	at := getenv("NOTIFY_SOCKET") // a path, or @name for an abstract one, which net knows
 	if at == "" {
@@ -46,7 +47,8 @@ func openNotifier(getenv func(string) string, log *slog.Logger) *notifier {
 	return &notifier{conn: conn, log: log}
 }
 
-// Ready says that the daemon decides, by so many rules. refused is why the last reload changed nothing, if it did not.
+// Ready says that the daemon decides, by so many rules. refused is why the last reload changed
+// nothing, if it did not.
 func (n *notifier) Ready(rules int, refused error) {
 	status := "Deciding by " + cli.Count(rules, "rule")
 	if refused != nil {
@@ -66,7 +68,8 @@ func (n *notifier) Stopping() { n.tell("STOPPING=1", "STATUS=Answering what has 
 // alive is the message that the manager's watchdog waits for.
 func (n *notifier) alive() { n.tell("WATCHDOG=1") }
 
-// tell sends one message. The first failure is logged, later ones only after a success: nothing else can be done.
+// tell sends one message. The first failure is logged, later ones only after a success: nothing
+// else can be done.
 func (n *notifier) tell(lines ...string) {
 	if n == nil {
 		return
@@ -92,8 +95,8 @@ func (n *notifier) close() error {
 	return nil
 }
 
-// statusLine returns text as one line that is fit to be shown, and short enough to be taken: a line end in it would begin a
-// message of its own.
+// statusLine returns text as one line that is fit to be shown, and short enough to be taken: a line
+// end in it would begin a message of its own.
 func statusLine(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
 	if line = cli.Safe(line); len(line) > maxStatus {

@@ -37,7 +37,8 @@ SIGHUP reads the file again; a file with faults changes nothing, and the log nam
 	return cmd
 }
 
-// NodeOptions returns the options of the node that file configures ("": the built-in configuration), as this program runs it.
+// NodeOptions returns the options of the node that file configures ("": the built-in
+// configuration), as this program runs it.
 func NodeOptions(file string, log *slog.Logger, manager edge.Manager) edge.Options {
 	return edge.Options{
 		File: file, Build: api.Build(cli.ThisBuild()), Log: log, Audit: cli.AuditOf(log), Unlogged: cli.Unlogged(log), Manager: manager,
@@ -67,7 +68,8 @@ func runServe(ctx context.Context, a *cli.App, file string, logs cli.LogFlags) e
 	return errors.Join(err, manager.close())
 }
 
-// runBeside runs run, and beside it the other functions until it has returned. It waits for all of them.
+// runBeside runs run, and beside it the other functions until it has returned. It waits for all of
+// them.
 func runBeside(ctx context.Context, run func(context.Context) error, beside ...func(context.Context)) error {
 	until, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var running sync.WaitGroup

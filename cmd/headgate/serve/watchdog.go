@@ -10,15 +10,16 @@ import (
 )
 
 const (
-	// watchdogLooks is how often the loops are looked at within the manager's patience: a look that comes late, or finds a
-	// loop at a long turn, is made good by the next.
+	// watchdogLooks is how often the loops are looked at within the manager's patience: a look that
+	// comes late, or finds a loop at a long turn, is made good by the next.
 	watchdogLooks = 4
-	// watchdogLeast is the least time between two looks: in it the control loop has turned even on a busy machine.
+	// watchdogLeast is the least time between two looks: in it the control loop has turned even on
+	// a busy machine.
 	watchdogLeast = 300 * time.Millisecond
 )
 
-// watchdog feeds the service manager's watchdog for as long as the loops behind decisions make progress. When a loop stands still
-// nothing is sent, and the manager restarts the daemon.
+// watchdog feeds the service manager's watchdog for as long as the loops behind decisions make
+// progress. When a loop stands still nothing is sent, and the manager restarts the daemon.
 type watchdog struct {
 	every   time.Duration // between two looks; 0: the manager has no watchdog
 	tell    *notifier

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestDashboardNamesSnippets checks that the first steps on the dashboard have the command of every snippet.
+// TestDashboardNamesSnippets checks that the first steps on the dashboard have the command of every
+// snippet.
 func TestDashboardNamesSnippets(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../../edge/web/assets/index.html")

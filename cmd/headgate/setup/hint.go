@@ -10,7 +10,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// printNextStep prints on stderr, beside the snippet, the next thing to do, and a note when nothing would be denied.
+// printNextStep prints on stderr, beside the snippet, the next thing to do, and a note when nothing
+// would be denied.
 func (a *app) printNextStep(ctx context.Context, s *snippet, f snippetFlags) {
 	fmt.Fprintf(a.Stderr, "next: %s\n", s.form(f.rule).next)
 	if f.rule == "" {
@@ -31,8 +32,8 @@ func (a *app) printNextStep(ctx context.Context, s *snippet, f snippetFlags) {
 	}
 }
 
-// notePolicies prints a note when there are no policies, in file or without one at the running daemon: then every request
-// passes.
+// notePolicies prints a note when there are no policies, in file or without one at the running
+// daemon: then every request passes.
 func (a *app) notePolicies(ctx context.Context, file string) {
 	where, none := "headgate", false
 	if file == "" {
@@ -53,8 +54,8 @@ func (a *app) notePolicies(ctx context.Context, file string) {
 	}
 }
 
-// modes returns the modes of the rules by name, and their names in order: those in file, or without a file those of the running
-// daemon. known is false when there is no answer.
+// modes returns the modes of the rules by name, and their names in order: those in file, or without
+// a file those of the running daemon. known is false when there is no answer.
 func (a *app) modes(ctx context.Context, file string) (modes map[string]string, order []string, known bool) {
 	modes = map[string]string{}
 	if file != "" {

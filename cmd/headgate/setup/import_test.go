@@ -11,7 +11,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/config"
 )
 
-// TestImportEnvoy: the rules are a valid configuration, and everything that they do not say is on stderr, with its line.
+// TestImportEnvoy: the rules are a valid configuration, and everything that they do not say is on
+// stderr, with its line.
 func TestImportEnvoy(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -139,7 +139,8 @@ func TestInitFillsIn(t *testing.T) {
 	}
 }
 
-// TestInitReports: with --udp the proxy's log reports responses, and without it the lines are comments.
+// TestInitReports: with --udp the proxy's log reports responses, and without it the lines are
+// comments.
 func TestInitReports(t *testing.T) {
 	for line, want := range map[string]string{
 		"nginx":                            "\n# access_log syslog:server=127.0.0.1:4290,nohostname headgate if=$headgate_ticket;",
@@ -219,7 +220,8 @@ func TestInitWrites(t *testing.T) {
 	}
 }
 
-// runInit runs headgate with args, in which $DIR stands for dir, and returns its exit code and output, with DIR for dir.
+// runInit runs headgate with args, in which $DIR stands for dir, and returns its exit code and
+// output, with DIR for dir.
 func runInit(t *testing.T, dir string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs strings.Builder

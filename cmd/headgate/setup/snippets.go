@@ -14,8 +14,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// snippetFiles are the texts of the snippets, with << >> around the blanks. deploy/ has them filled in with the defaults,
-// and the tests run those.
+// snippetFiles are the texts of the snippets, with << >> around the blanks. deploy/ has them filled
+// in with the defaults, and the tests run those.
 //
 //go:embed snippets
 var snippetFiles embed.FS
@@ -209,8 +209,8 @@ type blanks struct {
 // Seconds returns the time to wait for an answer in seconds.
 func (b blanks) Seconds() string { return strconv.FormatFloat(float64(b.Timeout)/1000, 'f', -1, 64) }
 
-// fill returns the blanks for f, or an error for an option that no snippet can hold: a value must mean the same in the proxy's
-// configuration as here.
+// fill returns the blanks for f, or an error for an option that no snippet can hold: a value must
+// mean the same in the proxy's configuration as here.
 func (s *snippet) fill(f snippetFlags) (blanks, error) {
 	b := blanks{Rule: f.rule, Timeout: f.timeout.Milliseconds(), Dir: s.dir}
 	if f.rule != "" && (!plainName(f.rule) || len(f.rule) > wire.MaxRule) {

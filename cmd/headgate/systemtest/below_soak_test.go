@@ -14,8 +14,9 @@ import (
 	hg "github.com/headgate-dev/headgate/edge/client"
 )
 
-// The tests named TestBelow… send to real daemons the requests of clients that stay below their limit, evenly or at random, at any
-// node, and compare each denial with the exact log of all nodes: a request that was within the limit must not be denied.
+// The tests named TestBelow… send to real daemons the requests of clients that stay below their
+// limit, evenly or at random, at any node, and compare each denial with the exact log of all nodes:
+// a request that was within the limit must not be denied.
 
 // belowLasts is how long each is asked: 35,000 requests.
 const belowLasts = 100 * time.Second

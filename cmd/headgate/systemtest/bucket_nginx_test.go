@@ -16,14 +16,15 @@ import (
 	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
-// besidePhases are pauses, each followed by requests at once. A token comes back in half a second: the pauses end far from the
-// moments at which one does.
+// besidePhases are pauses, each followed by requests at once. A token comes back in half a second:
+// the pauses end far from the moments at which one does.
 var besidePhases = []struct {
 	pause    time.Duration
 	requests int
 }{{0, 10}, {1250 * time.Millisecond, 5}, {600 * time.Millisecond, 3}, {300 * time.Millisecond, 3}}
 
-// A bucket of burst+1 lets pass what nginx's limit_req with burst and nodelay does, request by request.
+// A bucket of burst+1 lets pass what nginx's limit_req with burst and nodelay does, request by
+// request.
 func TestBucketBesideNginx(t *testing.T) {
 	t.Parallel()
 	limitReq := startLimitReq(t, "rate=2r/s", "burst=5 nodelay")
@@ -59,7 +60,8 @@ func besideInTime(t *testing.T, theirs, ours string) bool {
 	return true
 }
 
-// startLimitReq runs nginx with a zone of that rate and its use, and returns a URL that ends where the key follows.
+// startLimitReq runs nginx with a zone of that rate and its use, and returns a URL that ends where
+// the key follows.
 func startLimitReq(t *testing.T, rate, use string) string {
 	t.Helper()
 	dir, port := t.TempDir(), lowPort(t)

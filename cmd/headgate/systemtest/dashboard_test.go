@@ -16,8 +16,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// The tests named TestDashboard… check the page as an operator has it: a real daemon and a real browser. edge/web tests how the
-// page shows the values that it receives.
+// The tests named TestDashboard… check the page as an operator has it: a real daemon and a real
+// browser. edge/web tests how the page shows the values that it receives.
 //
 //	test ──DevTools──► chromium ──HTTP, events──► headgate serve ◄──UDP── test
 
@@ -105,8 +105,9 @@ func (d *dashboard) verdict(client *hg.Client, key string) string {
 // scriptKey is a key that would run, were it markup.
 const scriptKey = "<script>alert(1)</script>"
 
-// TestDashboardSteers blocks a key by the page, sees it among the mitigations and denied by the daemon, and unblocks it. A hostile
-// key that the daemon blocks meanwhile stays text. The browser has nothing to complain of.
+// TestDashboardSteers blocks a key by the page, sees it among the mitigations and denied by the
+// daemon, and unblocks it. A hostile key that the daemon blocks meanwhile stays text. The browser
+// has nothing to complain of.
 func TestDashboardSteers(t *testing.T) {
 	t.Parallel()
 	d := openDashboard(t, dashboardNode(t, ""))
@@ -143,7 +144,8 @@ func TestDashboardSteers(t *testing.T) {
 	}
 }
 
-// TestDashboardToken checks that a change by the page waits for the token where the daemon wants one, and is made with it.
+// TestDashboardToken checks that a change by the page waits for the token where the daemon wants
+// one, and is made with it.
 func TestDashboardToken(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "token")
@@ -166,7 +168,8 @@ func TestDashboardToken(t *testing.T) {
 	}
 }
 
-// TestDashboardCounts checks that the requests counted and denied by the daemon are drawn, listed and in the headline.
+// TestDashboardCounts checks that the requests counted and denied by the daemon are drawn, listed
+// and in the headline.
 func TestDashboardCounts(t *testing.T) {
 	t.Parallel()
 	d := openDashboard(t, dashboardNode(t, ""))
@@ -181,8 +184,8 @@ func part(name string) string {
 	return `document.querySelector('[data-part=` + name + `]').dataset.state`
 }
 
-// TestDashboardDegrades checks that the page reports each loss and its end: the ring, the last reload, and the switch that an
-// operator has turned everything off with.
+// TestDashboardDegrades checks that the page reports each loss and its end: the ring, the last
+// reload, and the switch that an operator has turned everything off with.
 func TestDashboardDegrades(t *testing.T) {
 	t.Parallel()
 	server := startRingServer(t)

@@ -17,8 +17,8 @@ func frontNamed(name string) front {
 	return fronts[slices.IndexFunc(fronts, func(f front) bool { return f.name == name })]
 }
 
-// TestRecipeDelay: of six requests at once the proxies let the first pass now, two wait for their tokens, a second each, and deny
-// the others.
+// TestRecipeDelay: of six requests at once the proxies let the first pass now, two wait for their
+// tokens, a second each, and deny the others.
 func TestRecipeDelay(t *testing.T) {
 	for _, name := range []string{"nginx-lua", "haproxy-rule"} {
 		t.Run(name, func(t *testing.T) {
@@ -40,7 +40,8 @@ func TestRecipeDelay(t *testing.T) {
 	}
 }
 
-// sixAtOnce asks six times at once, and returns after how long requests passed and how many were denied.
+// sixAtOnce asks six times at once, and returns after how long requests passed and how many were
+// denied.
 func (s *frontSite) sixAtOnce() (passed []time.Duration, denied int) {
 	s.Helper()
 	var all sync.WaitGroup
@@ -78,7 +79,8 @@ policies:
   - {name: forms, match: {path: "/form"}, limit: 1, window: 1h, on_deny: {announce: false, deceive: %t}}
 `
 
-// TestFrontSilent: Caddy passes on a denial that is not to be announced, without a number of the limit.
+// TestFrontSilent: Caddy passes on a denial that is not to be announced, without a number of the
+// limit.
 func TestFrontSilent(t *testing.T) {
 	t.Parallel()
 	f := frontNamed("caddy")
@@ -97,8 +99,8 @@ func TestFrontSilent(t *testing.T) {
 	}
 }
 
-// TestRecipeDeceive: Caddy answers a denied request as if all were well, the site does not see it, and no client decides
-// whether it is deceived.
+// TestRecipeDeceive: Caddy answers a denied request as if all were well, the site does not see it,
+// and no client decides whether it is deceived.
 func TestRecipeDeceive(t *testing.T) {
 	t.Parallel()
 	f := frontNamed("caddy")

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// queue is what became of requests that came at once: how many were denied, and when the others passed, after the first came.
+// queue is what became of requests that came at once: how many were denied, and when the others
+// passed, after the first came.
 type queue struct {
 	denied int
 	passed []time.Duration
@@ -24,8 +25,9 @@ func (q *queue) nearTo(o *queue, within time.Duration) bool {
 	return slices.EqualFunc(q.passed, o.passed, func(a, b time.Duration) bool { return (a - b).Abs() < within })
 }
 
-// TestDelayBesideNginx: a bucket with a delay is nginx's limit_req with burst and without nodelay. Of eight requests at once the
-// same number passes, and nginx answers each when the delay that headgate announces is over.
+// TestDelayBesideNginx: a bucket with a delay is nginx's limit_req with burst and without nodelay.
+// Of eight requests at once the same number passes, and nginx answers each when the delay that
+// headgate announces is over.
 func TestDelayBesideNginx(t *testing.T) {
 	t.Parallel()
 	limitReq := startLimitReq(t, "rate=2r/s", "burst=5")

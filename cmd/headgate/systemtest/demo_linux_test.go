@@ -74,7 +74,8 @@ func (p *pseudoTerminal) frame() string {
 	return ""
 }
 
-// TestDemoOnATerminal watches a demo on a terminal that is resized, pauses its screen, and quits it.
+// TestDemoOnATerminal watches a demo on a terminal that is resized, pauses its screen, and quits
+// it.
 func TestDemoOnATerminal(t *testing.T) {
 	t.Parallel()
 	tty, end := openTerminal(t, 80, 24)

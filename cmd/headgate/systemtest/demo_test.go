@@ -92,8 +92,8 @@ type demoRun struct {
 	over   chan struct{}
 }
 
-// runDemo begins a demo with a temporary directory of its own; goroutines, processes and files that it leaves behind fail the
-// test.
+// runDemo begins a demo with a temporary directory of its own; goroutines, processes and files that
+// it leaves behind fail the test.
 func runDemo(ctx context.Context, t *testing.T, args ...string) *demoRun {
 	t.Helper()
 	dir := t.TempDir()
@@ -158,7 +158,8 @@ func (r *demoRun) summary(t *testing.T) (s result.Summary) {
 	return s
 }
 
-// TestDemo plays the whole story in the shortest time, with real memcached, and reads a PoP's top list and dashboard meanwhile.
+// TestDemo plays the whole story in the shortest time, with real memcached, and reads a PoP's top
+// list and dashboard meanwhile.
 func TestDemo(t *testing.T) {
 	clitest.ProgramPath(t, "memcached")
 	r := runDemo(t.Context(), t, "--duration", story.Shortest.String(), "--seed", "7")
@@ -190,8 +191,9 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// judgePhases checks that the attack was admitted its limit, over the phases in which the machine kept up: no request waited
-// longer than keptUp for its answer. In others clients send late, or nodes flush late, and the figures are the machine's.
+// judgePhases checks that the attack was admitted its limit, over the phases in which the machine
+// kept up: no request waited longer than keptUp for its answer. In others clients send late, or
+// nodes flush late, and the figures are the machine's.
 func judgePhases(t *testing.T, s *result.Summary) {
 	t.Helper()
 	const (

@@ -23,7 +23,8 @@ const (
 	deployedPort = "11211"
 )
 
-// TestDropInIsAUnit has systemd read Debian's unit together with the drop-in, and report every line that it does not understand.
+// TestDropInIsAUnit has systemd read Debian's unit together with the drop-in, and report every line
+// that it does not understand.
 func TestDropInIsAUnit(t *testing.T) {
 	t.Parallel()
 	analyze := clitest.ProgramPath(t, "systemd-analyze")
@@ -68,7 +69,8 @@ func verifyUnit(t *testing.T, analyze string, unit, conf []byte) (faults string)
 	return faults
 }
 
-// TestDropInRuns starts memcached as the drop-in does, on another port: it counts, and does nothing else for anybody.
+// TestDropInRuns starts memcached as the drop-in does, on another port: it counts, and does nothing
+// else for anybody.
 func TestDropInRuns(t *testing.T) {
 	program, port := clitest.ProgramPath(t, "memcached"), lowPort(t)
 	args := dropInArguments(t)

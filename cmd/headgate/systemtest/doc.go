@@ -1,5 +1,6 @@
-// Package systemtest holds the tests that run whole daemons: processes of their own, real memcached, proxies, browsers and systemd
-// around them. They stand apart from the commands because they take minutes and need programs that not every machine has.
+// Package systemtest holds the tests that run whole daemons: processes of their own, real
+// memcached, proxies, browsers and systemd around them. They stand apart from the commands because
+// they take minutes and need programs that not every machine has.
 //
 //	test ──► headgate serve, built from these sources ◄──► memcached, nginx, HAProxy, Caddy, chromium, systemd-analyze
 //

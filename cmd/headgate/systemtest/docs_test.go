@@ -20,8 +20,8 @@ import (
 // session is a command of a page and the output that the page shows.
 type session struct{ command, want string }
 
-// readSessions returns what the console blocks of a page run, in order. A YAML block before them is the file headgate.yaml,
-// and comes as a session that writes it.
+// readSessions returns what the console blocks of a page run, in order. A YAML block before them is
+// the file headgate.yaml, and comes as a session that writes it.
 func readSessions(page string) (all []session) {
 	for i, part := range strings.Split("\n"+page, "\n```") {
 		info, text, _ := strings.Cut(part, "\n")
@@ -102,7 +102,8 @@ func TestDocSessions(t *testing.T) {
 	}
 }
 
-// runSessions runs the sessions of a page in a shell, where headgate and bin/headgate are the daemon's program.
+// runSessions runs the sessions of a page in a shell, where headgate and bin/headgate are the
+// daemon's program.
 func runSessions(t *testing.T, sessions []session) {
 	n := startFrontNode(t, "")
 	dir := t.TempDir()

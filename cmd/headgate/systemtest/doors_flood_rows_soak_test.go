@@ -13,9 +13,9 @@ import (
 	"testing"
 )
 
-// What a door is asked beside, besides the program that spins all the time. No server gives back what
-// the flooder itself takes: the sending of datagrams, with which the kernel charges it, is that of
-// unread, and that of sunk is what any server takes that looks at the flood.
+// What a door is asked beside, besides the program that spins all the time. No server gives back
+// what the flooder itself takes: the sending of datagrams, with which the kernel charges it, is
+// that of unread, and that of sunk is what any server takes that looks at the flood.
 const (
 	quiet   = "nothing"
 	unread  = "socket without a reader"     // datagrams only: a stream would end the flood
@@ -31,8 +31,8 @@ func floodBeside(door string) []string {
 	return []string{quiet, sunk, flooded}
 }
 
-// floodRow is what was measured beside one of them: questions a second, milliseconds to sixteen answers, and
-// cores in use.
+// floodRow is what was measured beside one of them: questions a second, milliseconds to sixteen
+// answers, and cores in use.
 type floodRow struct{ rate, p99, asker, daemon, flooder, sink []float64 }
 
 // floodRates are the figures of one flood.
@@ -42,7 +42,8 @@ type floodRates struct {
 	connections uint64
 }
 
-// rates measures a door beside f at another one, whose witness asks once a round: it is never idle for long.
+// rates measures a door beside f at another one, whose witness asks once a round: it is never idle
+// for long.
 func (n *doorsNode) rates(t *testing.T, f *flood, victim string, rounds int, w *witness) *floodRates {
 	t.Helper()
 	r := &floodRates{rows: map[string]*floodRow{}}
@@ -109,8 +110,8 @@ func spent(t *testing.T, pid int) float64 {
 	return float64(user+system) / 100
 }
 
-// floodHeads are the heads of the table: cores in use are those of who asks, of the daemon, of the flooder and of
-// the program in the daemon's place.
+// floodHeads are the heads of the table: cores in use are those of who asks, of the daemon, of the
+// flooder and of the program in the daemon's place.
 func floodHeads() string {
 	return fmt.Sprintf("%-26s %-5s beside %-28s %9s %8s %7s %7s %6s %7s %8s %6s %5s\n", "flood", "asked", "", "rate/s", "of quiet", "of sink", "p99 ms", "asker", "daemon", "flooder", "sink", "MiB")
 }
@@ -143,8 +144,8 @@ func spin() {
 	ended.Store(true)
 }
 
-// lowest fails the test unless all threads of this process are of the scheduler's class idle: they run
-// where nobody else would, and whoever wakes up takes their core.
+// lowest fails the test unless all threads of this process are of the scheduler's class idle: they
+// run where nobody else would, and whoever wakes up takes their core.
 func lowest(t *testing.T) {
 	t.Helper()
 	const idle = "5" // SCHED_IDLE, in proc_pid_stat(5) the field policy

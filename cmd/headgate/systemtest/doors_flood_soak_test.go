@@ -19,14 +19,15 @@ import (
 )
 
 // TestDoorsRates floods one door after the other (HEADGATE_FLOOD_ROUNDS rounds, 20 unless told) and
-// measures another door meanwhile: its rate in closed loop with 16 questions under way, for a second
-// beside each of floodBeside. All of them share the cores of one machine. So the flood comes from a
-// process that has what is left of the processor's time (SCHED_IDLE), and the same flood at a program
-// that throws it away says what it takes by being sent. The ratio that is judged is that of the rate
-// beside the flood at the door to the rate beside that program, the median of all rounds.
+// measures another door meanwhile: its rate in closed loop with 16 questions under way, for a
+// second beside each of floodBeside. All of them share the cores of one machine. So the flood comes
+// from a process that has what is left of the processor's time (SCHED_IDLE), and the same flood at
+// a program that throws it away says what it takes by being sent. The ratio that is judged is that
+// of the rate beside the flood at the door to the rate beside that program, the median of all
+// rounds.
 //
-// Another process of that class spins all the time: a virtual core that halts takes long to wake up, so
-// that questions without it are answered up to half faster beside any load than beside none.
+// Another process of that class spins all the time: a virtual core that halts takes long to wake
+// up, so that questions without it are answered up to half faster beside any load than beside none.
 func TestDoorsRates(t *testing.T) {
 	rounds := 20
 	if n, err := strconv.Atoi(os.Getenv("HEADGATE_FLOOD_ROUNDS")); err == nil {
@@ -67,7 +68,8 @@ func median(v []float64) float64 {
 }
 
 // rate asks a door for a second, with 16 questions under way, and returns how many a second were
-// answered, the milliseconds that 99 of 100 times sixteen answers took at most, and the seconds of it all.
+// answered, the milliseconds that 99 of 100 times sixteen answers took at most, and the seconds of
+// it all.
 func (n *doorsNode) rate(t *testing.T, door string) (rate, p99, took float64) {
 	t.Helper()
 	const together = 16
@@ -114,7 +116,8 @@ type childOf struct {
 	stop func()
 }
 
-// child runs one test of this program as a process of its own until the test ends, or stop is called.
+// child runs one test of this program as a process of its own until the test ends, or stop is
+// called.
 func child(t *testing.T, test string, env ...string) childOf {
 	t.Helper()
 	self, err := os.Executable()
@@ -151,8 +154,8 @@ func wordOf(t *testing.T, said *edgetest.Log, name string) (word string) {
 	return word
 }
 
-// floodFrom calls use while another process, of that id, sends f to that address, and returns how many
-// connections it opened.
+// floodFrom calls use while another process, of that id, sends f to that address, and returns how
+// many connections it opened.
 func floodFrom(t *testing.T, f *flood, at string, use func(pid int)) uint64 {
 	t.Helper()
 	c := child(t, flooder, "HEADGATE_FLOODER="+f.String(), "HEADGATE_FLOODER_AT="+at)

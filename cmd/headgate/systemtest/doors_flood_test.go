@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// flood is what a hostile client sends to one door: open once a connection, then wave after wave, on
-// several connections at once. When a connection is lost it opens another.
+// flood is what a hostile client sends to one door: open once a connection, then wave after wave,
+// on several connections at once. When a connection is lost it opens another.
 type flood struct {
 	door, name string
 	open       string
@@ -62,7 +62,8 @@ func h2Streams(each func(stream int) string) func(int) string {
 	}
 }
 
-// h2Bomb is a header block that is 16 KiB as sent and 60 MB as headers: an entry of 3.7 KiB, 16,000 times.
+// h2Bomb is a header block that is 16 KiB as sent and 60 MB as headers: an entry of 3.7 KiB, 16,000
+// times.
 func h2Bomb() string {
 	value := strings.Repeat("x", 3700)
 	entry := "\x40\x01a" + "\x7f" + string(binary.AppendUvarint(nil, uint64(len(value)-127))) + value

@@ -95,7 +95,8 @@ func (n *doorsNode) flooded(f *flood, use func(connections func() uint64)) {
 	f.against(n.at[f.door], use)
 }
 
-// against calls use while f goes to the door at that address. connections are those that were opened.
+// against calls use while f goes to the door at that address. connections are those that were
+// opened.
 func (f *flood) against(at string, use func(connections func() uint64)) {
 	ctx, stop := context.WithCancel(context.Background())
 	var all sync.WaitGroup
@@ -180,8 +181,8 @@ func greet(t testing.TB, door string, c net.Conn) *witness {
 	return w
 }
 
-// asks fails the test unless the door answers. Datagrams are asked again, for a flood may take their
-// place.
+// asks fails the test unless the door answers. Datagrams are asked again, for a flood may take
+// their place.
 func (w *witness) asks(t testing.TB) {
 	t.Helper()
 	if err := w.ask(); err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
-// fourLimiters is a request rate limiter, a concurrent requests limiter, and load shedders by the fleet's usage and by the
-// workers' utilisation, in one file.
+// fourLimiters is a request rate limiter, a concurrent requests limiter, and load shedders by the
+// fleet's usage and by the workers' utilisation, in one file.
 const fourLimiters = "../../../edge/config/testdata/good/four-limiters.yaml"
 
 // visitor asks a daemon for whole requests.

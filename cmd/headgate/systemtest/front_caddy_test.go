@@ -11,8 +11,9 @@ import (
 	"github.com/headgate-dev/headgate/cmd/headgate/setup"
 )
 
-// TestFrontCaddyLate: without a daemon everything passes in Caddy, too, when its own second address, which allows everything,
-// was late once: on a machine that is busy it shares that with headgate.
+// TestFrontCaddyLate: without a daemon everything passes in Caddy, too, when its own second
+// address, which allows everything, was late once: on a machine that is busy it shares that with
+// headgate.
 func TestFrontCaddyLate(t *testing.T) {
 	t.Parallel()
 	for _, f := range fronts {

@@ -15,8 +15,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
-// eachFront runs a test for all proxies, one after the other: answers have a time limit, which many tests on few cores would use
-// up.
+// eachFront runs a test for all proxies, one after the other: answers have a time limit, which many
+// tests on few cores would use up.
 func eachFront(t *testing.T, test func(t *testing.T, f front)) {
 	for _, f := range fronts {
 		t.Run(f.name, func(t *testing.T) { test(t, f) })
@@ -37,7 +37,8 @@ func (n *frontNode) offered(key string) int64 {
 	return n.explain("per-ip", key).Offered
 }
 
-// TestFrontLimits: as many as the limit pass, the next is denied with the time to come back, and the site does not receive it.
+// TestFrontLimits: as many as the limit pass, the next is denied with the time to come back, and
+// the site does not receive it.
 func TestFrontLimits(t *testing.T) {
 	eachFront(t, func(t *testing.T, f front) {
 		n := startFrontNode(t, frontRules)
@@ -115,7 +116,8 @@ func (f front) checkQuota(t *testing.T, r frontReply, left int64) {
 	}
 }
 
-// TestFrontOnce: a request counts once, whatever detours it takes to its answer, and the site's own no stays one.
+// TestFrontOnce: a request counts once, whatever detours it takes to its answer, and the site's own
+// no stays one.
 func TestFrontOnce(t *testing.T) {
 	eachFront(t, func(t *testing.T, f front) {
 		n := startFrontNode(t, frontRules)
@@ -144,7 +146,8 @@ func TestFrontOnce(t *testing.T) {
 	})
 }
 
-// TestFrontLargeHeaders: 11 KB of cookies change nothing, and by no size of headers does a client pass uncounted.
+// TestFrontLargeHeaders: 11 KB of cookies change nothing, and by no size of headers does a client
+// pass uncounted.
 func TestFrontLargeHeaders(t *testing.T) {
 	eachFront(t, func(t *testing.T, f front) {
 		n := startFrontNode(t, frontRules)
@@ -166,7 +169,8 @@ func TestFrontLargeHeaders(t *testing.T) {
 	})
 }
 
-// TestFrontBodies: the question leaves a request's body alone, however long it is and however it is sent.
+// TestFrontBodies: the question leaves a request's body alone, however long it is and however it is
+// sent.
 func TestFrontBodies(t *testing.T) {
 	eachFront(t, func(t *testing.T, f front) {
 		n := startFrontNode(t, frontRules)

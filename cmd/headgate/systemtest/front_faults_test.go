@@ -25,8 +25,8 @@ func TestFrontGone(t *testing.T) {
 	})
 }
 
-// TestFrontHangs: while the daemon hangs everything passes within the timeout. When it goes on, nothing that was asked
-// meanwhile counts twice.
+// TestFrontHangs: while the daemon hangs everything passes within the timeout. When it goes on,
+// nothing that was asked meanwhile counts twice.
 func TestFrontHangs(t *testing.T) {
 	eachFront(t, func(t *testing.T, f front) {
 		n := startFrontNode(t, frontRules)
@@ -45,8 +45,8 @@ func TestFrontHangs(t *testing.T) {
 	})
 }
 
-// checkOpen checks that all of some requests pass, most of them within a time and each within a second, and returns how many
-// they were.
+// checkOpen checks that all of some requests pass, most of them within a time and each within a
+// second, and returns how many they were.
 func (s *frontSite) checkOpen(within time.Duration) (asked int) {
 	s.Helper()
 	edgetest.Within(s, "the median of the requests, each within a second", within, func() time.Duration {
@@ -63,7 +63,8 @@ func (s *frontSite) checkOpen(within time.Duration) (asked int) {
 // openRequests is how many requests timeOpen makes.
 const openRequests = 4 * frontLimit
 
-// timeOpen checks that requests with and without a body pass, and returns how long the median and the slowest took.
+// timeOpen checks that requests with and without a body pass, and returns how long the median and
+// the slowest took.
 func (s *frontSite) timeOpen() (median, slowest time.Duration) {
 	s.Helper()
 	var took []time.Duration
@@ -97,8 +98,8 @@ func TestFrontUnknownRule(t *testing.T) {
 	})
 }
 
-// TestFrontClosed: with the change that the comments name, nothing passes while the daemon hangs or is gone, and no refusal
-// by the limit is mistaken for one of these.
+// TestFrontClosed: with the change that the comments name, nothing passes while the daemon hangs or
+// is gone, and no refusal by the limit is mistaken for one of these.
 func TestFrontClosed(t *testing.T) {
 	eachFront(t, func(t *testing.T, f front) {
 		n := startFrontNode(t, frontRules)

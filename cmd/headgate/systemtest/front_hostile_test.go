@@ -17,7 +17,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
-// hostileRequests are requests that must not change the question to the daemon. HOST stands for the address of the proxy.
+// hostileRequests are requests that must not change the question to the daemon. HOST stands for the
+// address of the proxy.
 var hostileRequests = []string{
 	"GET /?rule=none&key=x&cost=1000000&status=200 HTTP/1.1\r\nHost: HOST\r\n",
 	"GET /%26key=x%0d%0aX-A:%201 HTTP/1.1\r\nHost: HOST\r\n",
@@ -40,8 +41,8 @@ var hostileRequests = []string{
 	"HEAD / HTTP/1.1\r\nHost: HOST\r\nRange: bytes=0-0\r\n",
 }
 
-// TestFrontHostileRequests: whatever a client sends, the site sees nothing of it that was not counted, as that client's and
-// once. The proxy itself may refuse it.
+// TestFrontHostileRequests: whatever a client sends, the site sees nothing of it that was not
+// counted, as that client's and once. The proxy itself may refuse it.
 func TestFrontHostileRequests(t *testing.T) {
 	eachFront(t, func(t *testing.T, f front) {
 		n := startFrontNode(t, f.believing(frontFree))
@@ -63,7 +64,8 @@ func TestFrontHostileRequests(t *testing.T) {
 	})
 }
 
-// raw sends a request as it is, as the last on its connection, and returns the status, or 0 where it was not listened to.
+// raw sends a request as it is, as the last on its connection, and returns the status, or 0 where
+// it was not listened to.
 func (s *frontSite) raw(request string) int {
 	s.Helper()
 	conn, err := net.Dial("tcp", address(s.port))
@@ -91,7 +93,8 @@ var hostileKeys = []string{
 	`"'\;`, "]]--", "$remote_addr", "%[src]", "{http.request.host}", "{a}", "caf\u00e9", "\xff\xfe", strings.Repeat("k", 256),
 }
 
-// TestFrontHostileKeys: where a client sends the name that it is counted by, each name is one key, byte for byte.
+// TestFrontHostileKeys: where a client sends the name that it is counted by, each name is one key,
+// byte for byte.
 func TestFrontHostileKeys(t *testing.T) {
 	eachFront(t, func(t *testing.T, f front) {
 		if f.keyed == (edit{}) {
@@ -117,8 +120,8 @@ func TestFrontHostileKeys(t *testing.T) {
 	})
 }
 
-// TestFrontUnfitKeys: an unfit key is no way around the limit. One that is too long is counted or denied, and clients without one
-// share one.
+// TestFrontUnfitKeys: an unfit key is no way around the limit. One that is too long is counted or
+// denied, and clients without one share one.
 func TestFrontUnfitKeys(t *testing.T) {
 	long := strings.Repeat("k", 300)
 	eachFront(t, func(t *testing.T, f front) {
@@ -143,8 +146,9 @@ func TestFrontUnfitKeys(t *testing.T) {
 	})
 }
 
-// TestFrontRuleHidesHeaders: the files for one rule send nothing of a visitor's headers. What a page in a browser says of itself,
-// such as Sec-Fetch-Site, would have the daemon deny the question.
+// TestFrontRuleHidesHeaders: the files for one rule send nothing of a visitor's headers. What a
+// page in a browser says of itself, such as Sec-Fetch-Site, would have the daemon deny the
+// question.
 func TestFrontRuleHidesHeaders(t *testing.T) {
 	const mark = "of-the-visitor"
 	for _, f := range fronts {

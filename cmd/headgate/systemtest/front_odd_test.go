@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// oddRules deny every request. The policies before that look at what the odd requests have too much of.
+// oddRules deny every request. The policies before that look at what the odd requests have too much
+// of.
 const oddRules = `
 rules: []
 policies:
@@ -105,7 +106,8 @@ policies:
   - {name: sessions, match: {cookie.session: evil}, deny: 403}
 `
 
-// evilHeaders each hold the word where it has to be found, or have more than a proxy can show: then they are unfit.
+// evilHeaders each hold the word where it has to be found, or have more than a proxy can show: then
+// they are unfit.
 var evilHeaders = []struct {
 	name, head string
 	unfit      bool
@@ -127,7 +129,8 @@ var evilHeaders = []struct {
 	{"behind a header of 5,000 bytes", "Referer: " + strings.Repeat("r", 5000) + "\r\nCookie: session=evil\r\n", false},
 }
 
-// TestFrontEvilHeaders: a policy by a header or a cookie holds wherever among a request's headers the value stands.
+// TestFrontEvilHeaders: a policy by a header or a cookie holds wherever among a request's headers
+// the value stands.
 func TestFrontEvilHeaders(t *testing.T) {
 	eachFront(t, func(t *testing.T, f front) {
 		if !f.whole {

@@ -55,8 +55,9 @@ var fronts = []front{
 	},
 }
 
-// nginxConf is the rest of nginx's configuration: a site, static pages that take detours, and nothing outside its own
-// directory; and the site again, unguarded. It takes more headers than headgate does. Its parts are the directory, the port, the site, the modules, the lines of the
+// nginxConf is the rest of nginx's configuration: a site, static pages that take detours, and
+// nothing outside its own directory; and the site again, unguarded. It takes more headers than
+// headgate does. Its parts are the directory, the port, the site, the modules, the lines of the
 // snippet for http and for server, and the unguarded port.
 const nginxConf = `
 daemon off;
@@ -134,8 +135,8 @@ func nginx(s *frontSite, modules, inHTTP, inServer string) *exec.Cmd {
 	return exec.Command(clitest.ProgramPath(s, "nginx"), "-p", s.dir, "-c", conf, "-e", "stderr")
 }
 
-// haproxyConf is the rest of HAProxy's configuration. Its parts are the port, the site, the unguarded port, and the
-// snippet's lines for global and for the frontend.
+// haproxyConf is the rest of HAProxy's configuration. Its parts are the port, the site, the
+// unguarded port, and the snippet's lines for global and for the frontend.
 const haproxyConf = `
 global
     maxconn 200
@@ -177,8 +178,8 @@ func runHAProxySPOE(s *frontSite) *exec.Cmd {
 	return exec.Command(clitest.ProgramPath(s, "haproxy"), "-db", "-f", conf)
 }
 
-// caddyConf is the rest of Caddy's configuration: handlers that come before most others. Its parts are the directory, the
-// port, the site and the unguarded port.
+// caddyConf is the rest of Caddy's configuration: handlers that come before most others. Its parts
+// are the directory, the port, the site and the unguarded port.
 const caddyConf = `
 {
 	admin off
@@ -202,7 +203,8 @@ http://:%[4]d {
 
 func runCaddy(s *frontSite) *exec.Cmd {
 	s.Helper()
-	// Its port is a fixed one. With the brace behind it, for the daemon's own port may begin with the same digits.
+	// Its port is a fixed one. With the brace behind it, for the daemon's own port may begin with
+	// the same digits.
 	text := s.read("headgate.caddy")
 	s.write("headgate.caddy", strings.ReplaceAll(text, "127.0.0.1:4299 {", address(lowPort(s))+" {"))
 	conf := s.write("Caddyfile", fmt.Sprintf(caddyConf, s.dir, s.port, s.backend, s.bare))

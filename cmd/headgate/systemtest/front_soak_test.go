@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// TestFrontOverhead measures the time that the question to the daemon adds to a request: one client sends one request after the
-// other to a proxy with the snippet and to the same proxy without it, in turns.
+// TestFrontOverhead measures the time that the question to the daemon adds to a request: one client
+// sends one request after the other to a proxy with the snippet and to the same proxy without it,
+// in turns.
 func TestFrontOverhead(t *testing.T) {
 	const warm, each = 500, 3000
 	eachFront(t, func(t *testing.T, f front) {

@@ -47,11 +47,13 @@ type front struct {
 	command func(s *frontSite) *exec.Cmd
 }
 
-// patient is a time limit for answers that a busy machine keeps, for tests of the answers themselves.
+// patient is a time limit for answers that a busy machine keeps, for tests of the answers
+// themselves.
 const patient = "2s"
 
-// The rule that the tests' proxies ask, by a policy or by its name, in a window that no test outlives, and one that never
-// denies. The tests and the proxies share an address: the client is the one that the proxy saw.
+// The rule that the tests' proxies ask, by a policy or by its name, in a window that no test
+// outlives, and one that never denies. The tests and the proxies share an address: the client is
+// the one that the proxy saw.
 const (
 	frontLimit  = 5
 	frontPolicy = "policies: [{name: everybody, match: {}, rules: [per-ip]}]\nclients: {hops: 1}\n"
@@ -59,8 +61,8 @@ const (
 	frontFree   = "rules: [{name: per-ip, limit: 1000000000, window: 1h}]\n" + frontPolicy
 )
 
-// believing returns the rules for a daemon that takes the address that the proxy saw for the client's. Over SPOP that address is
-// the peer; over HTTP it is the last of the list.
+// believing returns the rules for a daemon that takes the address that the proxy saw for the
+// client's. Over SPOP that address is the peer; over HTTP it is the last of the list.
 func (f front) believing(rules string) string {
 	if strings.Contains(f.door, "SPOP") {
 		return strings.Replace(rules, "hops: 1", "from: peer", 1)
@@ -183,7 +185,8 @@ func (f front) before(t testing.TB, edits []edit, args ...string) *frontSite {
 	return s
 }
 
-// openBackend serves the site: pages with the number of bytes received, and some that are never allowed.
+// openBackend serves the site: pages with the number of bytes received, and some that are never
+// allowed.
 func (s *frontSite) openBackend() {
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.served.Add(1)
@@ -214,7 +217,8 @@ func (s *frontSite) openBackend() {
 	s.backend = backend.Listener.Addr().String()
 }
 
-// report reports a response, as a site does before which the proxy cannot: a login that succeeds too, or its place stays taken.
+// report reports a response, as a site does before which the proxy cannot: a login that succeeds
+// too, or its place stays taken.
 func (s *frontSite) report(ticket string, status int) {
 	if s.reportTo == "" || ticket == "" {
 		return

@@ -12,8 +12,9 @@ import (
 	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
-// TestFullTables floods a daemon of little memory with keys above half of their limit, and then asks for new keys. None
-// passes more than three times its limit for want of a slot, a cell or a lease, be the rules of the node or of the PoP.
+// TestFullTables floods a daemon of little memory with keys above half of their limit, and then
+// asks for new keys. None passes more than three times its limit for want of a slot, a cell or a
+// lease, be the rules of the node or of the PoP.
 func TestFullTables(t *testing.T) {
 	t.Parallel()
 	const rules = `

@@ -26,7 +26,8 @@ func (s *frontSite) guess(header ...string) int {
 	return s.visit(visit{method: http.MethodPost, path: "/login", client: guesser, header: header}).StatusCode
 }
 
-// awaitGuess guesses until the site is reached: a place of an earlier guess ends by the proxy's report.
+// awaitGuess guesses until the site is reached: a place of an earlier guess ends by the proxy's
+// report.
 func (s *frontSite) awaitGuess(want int, header ...string) {
 	s.Helper()
 	edgetest.Await(s, fmt.Sprint("a guess is answered ", want), edgetest.Patience, func() bool { return s.guess(header...) == want })
@@ -39,7 +40,8 @@ func (s *frontSite) retryAfter() (seconds int) {
 	return seconds
 }
 
-// TestRecipeGuessesInTurn: four failures and a login that succeeds set no block; the fifth failure sets the recipe's.
+// TestRecipeGuessesInTurn: four failures and a login that succeeds set no block; the fifth failure
+// sets the recipe's.
 func TestRecipeGuessesInTurn(t *testing.T) {
 	eachPolicyRecipe(t, "Failed logins only", func(t *testing.T, n *frontNode, s *frontSite) {
 		for range guessesLimit - 1 {
@@ -60,8 +62,8 @@ func TestRecipeGuessesInTurn(t *testing.T) {
 	})
 }
 
-// TestRecipeGuessesAtOnce: of 200 guesses at once the site meets five. The site answers none of them before all others
-// are denied, so that no slower site would meet more.
+// TestRecipeGuessesAtOnce: of 200 guesses at once the site meets five. The site answers none of
+// them before all others are denied, so that no slower site would meet more.
 func TestRecipeGuessesAtOnce(t *testing.T) {
 	const guesses = 200
 	eachPolicyRecipe(t, "Failed logins only", func(t *testing.T, _ *frontNode, s *frontSite) {

@@ -13,8 +13,9 @@ import (
 	"testing"
 )
 
-// TestHeapUnderReading checks that a daemon whose lists and metrics are read again and again stays within 64 MiB of `memory`:
-// the garbage of its answers is collected before it is as large as the tables.
+// TestHeapUnderReading checks that a daemon whose lists and metrics are read again and again stays
+// within 64 MiB of `memory`: the garbage of its answers is collected before it is as large as the
+// tables.
 func TestHeapUnderReading(t *testing.T) {
 	const memory = 64
 	n := startDaemon(t, nil, "edge", fmt.Sprintf("memory: %dMiB\nrules: [{name: login, limit: 1, window: 10m, action: block, block_for: 1h}]\n", memory))

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// unfinished are clients that each begin a request which takes memory, and never end it; and clients that read no
-// answer. So many of each connect as a door takes.
+// unfinished are clients that each begin a request which takes memory, and never end it; and
+// clients that read no answer. So many of each connect as a door takes.
 func unfinished() []flood {
 	half := func(stream int) string { // of a message of 60,000 bytes
 		return h2Frame(h2Headers, h2EndHeaders, stream, h2Call) + h2Frame(h2Data, 0, stream, "\x00\x00\x00\xea\x60"+strings.Repeat("\x0a", 16000)) +
@@ -39,8 +39,9 @@ func unfinished() []flood {
 	}
 }
 
-// TestMemoryOfDoors: at rest, with every listener open, a daemon stays within `memory` and 64 MiB; and with every door full of
-// clients that end no request and read no answer within `memory` and 128 MiB. It serves who asks in between.
+// TestMemoryOfDoors: at rest, with every listener open, a daemon stays within `memory` and 64 MiB;
+// and with every door full of clients that end no request and read no answer within `memory` and
+// 128 MiB. It serves who asks in between.
 func TestMemoryOfDoors(t *testing.T) {
 	const atRest, flooded = 64, 128
 	for _, memory := range []int{16, 64} {
@@ -80,7 +81,8 @@ func TestMemoryOfDoors(t *testing.T) {
 // elsewhere connects from an address that is not that of the witnesses.
 var elsewhere = net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 9)}}
 
-// hold begins f and keeps its connection until ctx ends. Where the door ends it, f begins again a second later.
+// hold begins f and keeps its connection until ctx ends. Where the door ends it, f begins again a
+// second later.
 func (f *flood) hold(ctx context.Context, at string) {
 	for ctx.Err() == nil {
 		f.begin(ctx, at)

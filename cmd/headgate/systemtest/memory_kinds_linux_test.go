@@ -12,7 +12,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
-// allKinds has a limit of every kind, with every table that a kind needs, in a memory of so many MiB.
+// allKinds has a limit of every kind, with every table that a kind needs, in a memory of so many
+// MiB.
 const allKinds = `
 memory: %dMiB
 pools:
@@ -32,8 +33,8 @@ policies:
   - {name: partners, match: {path: /partner}, key: header.x-api-key, limit: 1, window: 10m, action: block, block_for: 10m, max_blast: 2}
 `
 
-// TestMemoryOfAllKinds: with limits of every kind in use, and more keys than there is room for, a daemon stays within its memory
-// and what the rest of a program takes: 64 MiB.
+// TestMemoryOfAllKinds: with limits of every kind in use, and more keys than there is room for, a
+// daemon stays within its memory and what the rest of a program takes: 64 MiB.
 func TestMemoryOfAllKinds(t *testing.T) {
 	t.Parallel()
 	const memory, rest, keys = 64, 64, 100_000

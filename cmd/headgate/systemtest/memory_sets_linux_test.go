@@ -11,8 +11,9 @@ import (
 	"testing"
 )
 
-// TestMemoryOfSets: with a set of a million networks a daemon stays within its memory, the set and 64 MiB, and within
-// the set once more while reloads change it. A reload that changes nothing takes nothing.
+// TestMemoryOfSets: with a set of a million networks a daemon stays within its memory, the set and
+// 64 MiB, and within the set once more while reloads change it. A reload that changes nothing takes
+// nothing.
 func TestMemoryOfSets(t *testing.T) {
 	const memory, rest, networks = 64, 64, 1_000_000
 	file := filepath.Join(t.TempDir(), "networks.txt")
@@ -42,7 +43,8 @@ func TestMemoryOfSets(t *testing.T) {
 	}
 }
 
-// writeNetworks writes so many networks of one address each, of which no two touch, from the shift-th on.
+// writeNetworks writes so many networks of one address each, of which no two touch, from the
+// shift-th on.
 func writeNetworks(t *testing.T, file string, networks, shift int) {
 	t.Helper()
 	f, err := os.Create(file)

@@ -27,7 +27,8 @@ policies:
   - {name: bytes, match: {path: "/bytes"}, key: all, cost: {of: response.header.content-length, max: 1000}, limit: 2000, window: 1h}
 `
 
-// openresty runs the snippet over a unix socket, closed while there is no verdict, so that a question that fails shows.
+// openresty runs the snippet over a unix socket, closed while there is no verdict, so that a
+// question that fails shows.
 func openresty(t *testing.T, edits ...edit) *frontSite {
 	t.Helper()
 	f := fronts[slices.IndexFunc(fronts, func(f front) bool { return f.name == "openresty" })]
@@ -55,8 +56,8 @@ func (s *frontSite) statusOf(text string) int {
 	return resp.StatusCode
 }
 
-// TestFrontOpenRestyAsksAboutAnything: whatever a visitor sends, the question is a proper one, and the address that the trusted hop
-// names counts, however long the list before it.
+// TestFrontOpenRestyAsksAboutAnything: whatever a visitor sends, the question is a proper one, and
+// the address that the trusted hop names counts, however long the list before it.
 func TestFrontOpenRestyAsksAboutAnything(t *testing.T) {
 	t.Parallel()
 	s := openresty(t)
@@ -101,8 +102,8 @@ func TestFrontOpenRestyWaits(t *testing.T) {
 	}
 }
 
-// TestFrontOpenRestyDeceives: as the operator says, what a policy denies with deceive is answered as if all were well, and the site
-// does not see it; else it is denied. No visitor decides which.
+// TestFrontOpenRestyDeceives: as the operator says, what a policy denies with deceive is answered
+// as if all were well, and the site does not see it; else it is denied. No visitor decides which.
 func TestFrontOpenRestyDeceives(t *testing.T) {
 	t.Parallel()
 	s := openresty(t, edit{"        -- deceive = {status = 200, body", "        deceive = {status = 201, body"})

@@ -20,8 +20,8 @@ import (
 // pathPieces are what generated paths are made of.
 var pathPieces = []string{"/", "/", "/", "a", "B", ".", "..", "%2e", "%2E", "%61", "%7e", "~", "%20", "%c3%a9", "%25", "%2561", "%2F", "%2f", "%252F", "-", "%2D", "+", ";", ":", "=", "...", "&"}
 
-// What policies see of a path, decoded, is what nginx makes of it: an escaped slash is a separator. The path as sent is
-// the same where no slash or percent sign is escaped.
+// What policies see of a path, decoded, is what nginx makes of it: an escaped slash is a separator.
+// The path as sent is the same where no slash or percent sign is escaped.
 func TestPathIsNginx(t *testing.T) { //nolint:funlen // one table
 	program, err := exec.LookPath("nginx")
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
-// placesPolicies allow two uploads at a time of one client. A place is free after so many seconds at the latest.
+// placesPolicies allow two uploads at a time of one client. A place is free after so many seconds
+// at the latest.
 const placesPolicies = `
 rules: []
 policies:
@@ -88,8 +89,8 @@ func (n *frontNode) awaitTaken(want int) time.Duration {
 	return edgetest.Await(n, fmt.Sprint(want, " places are taken"), edgetest.Patience, func() bool { return n.taken() == want })
 }
 
-// TestFrontPlaces: uploads of a client take places through the real proxies, a third is denied, and the line of the access log
-// at the end of a transfer gives its place back.
+// TestFrontPlaces: uploads of a client take places through the real proxies, a third is denied, and
+// the line of the access log at the end of a transfer gives its place back.
 func TestFrontPlaces(t *testing.T) {
 	for _, f := range fronts {
 		if !f.whole || f.snippet == "caddy" { // which writes no such log
@@ -132,8 +133,9 @@ func TestFrontPlacesOfADeadProxy(t *testing.T) {
 // shortLease is in seconds.
 const shortLease = 3
 
-// freedByDeath kills a proxy with two uploads under way, and returns how long their places were taken afterwards. Where the
-// first upload's lease has ended before the second began there is nothing to be measured: the time is too long then.
+// freedByDeath kills a proxy with two uploads under way, and returns how long their places were
+// taken afterwards. Where the first upload's lease has ended before the second began there is
+// nothing to be measured: the time is too long then.
 func freedByDeath(t *testing.T, f front) time.Duration {
 	t.Helper()
 	n := startFrontNode(t, fmt.Sprintf(placesPolicies, shortLease))

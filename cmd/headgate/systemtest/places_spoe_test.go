@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestFrontReportsBySPOE: with the message of docs/proxies.md in place of the log line, HAProxy reports
-// the response when its headers come, which gives places back and counts by the status.
+// TestFrontReportsBySPOE: with the message of docs/proxies.md in place of the log line, HAProxy
+// reports the response when its headers come, which gives places back and counts by the status.
 func TestFrontReportsBySPOE(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/proxies.md")
 	if err != nil {

@@ -16,18 +16,20 @@ import (
 	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
-// siteFile holds the policies of these tests. The test is a hop that it trusts while it comes from 127.0.0.1, and a visitor
-// from elsewhere in 127.0.0.0/8.
+// siteFile holds the policies of these tests. The test is a hop that it trusts while it comes from
+// 127.0.0.1, and a visitor from elsewhere in 127.0.0.0/8.
 const siteFile = "testdata/site.yaml"
 
-// visit is a request: a method (GET unless given) and a path at a host, from an address beyond the trusted hop.
+// visit is a request: a method (GET unless given) and a path at a host, from an address beyond the
+// trusted hop.
 type visit struct {
 	method, host, path, client string
 	header                     []string // name after value
 	hop                        string   // the address it comes from; empty: 127.0.0.1
 }
 
-// policyCases are visits in their order, and what becomes of each: the daemon keeps its counts between them.
+// policyCases are visits in their order, and what becomes of each: the daemon keeps its counts
+// between them.
 var policyCases = []struct {
 	name  string
 	times int // 0: 1
@@ -66,7 +68,8 @@ var policyCases = []struct {
 	{"whoever it says it is", 1, visit{hop: "127.0.0.2", path: "/v3/export", client: "203.0.113.77"}, 429, ""},
 }
 
-// TestFrontPolicies: each policy does its work through each proxy, and test-request says so beforehand.
+// TestFrontPolicies: each policy does its work through each proxy, and test-request says so
+// beforehand.
 func TestFrontPolicies(t *testing.T) {
 	text, err := os.ReadFile(siteFile)
 	if err != nil {
@@ -92,8 +95,8 @@ func TestFrontPolicies(t *testing.T) {
 	}
 }
 
-// beforeSite runs the proxy with its snippet before a site, with reports by its log where it has them. Caddy has none: there the
-// site reports its failed logins.
+// beforeSite runs the proxy with its snippet before a site, with reports by its log where it has
+// them. Caddy has none: there the site reports its failed logins.
 func (f front) beforeSite(t *testing.T, n *frontNode) *frontSite {
 	t.Helper()
 	args := n.at(f, patient)
@@ -106,7 +109,8 @@ func (f front) beforeSite(t *testing.T, n *frontNode) *frontSite {
 	return f.before(t, nil, n.reporting(f)...)
 }
 
-// reporting returns the arguments of init by which f asks n, and reports responses to it: openresty does so where it asks.
+// reporting returns the arguments of init by which f asks n, and reports responses to it: openresty
+// does so where it asks.
 func (n *frontNode) reporting(f front) []string {
 	n.Helper()
 	if f.snippet == "openresty" {
@@ -211,7 +215,8 @@ func hopOf(v visit) string {
 	return v.hop
 }
 
-// TestPoliciesOfSite: test-request says of each visit what the proxies' tests see, of the file and of a daemon that has seen nothing.
+// TestPoliciesOfSite: test-request says of each visit what the proxies' tests see, of the file and
+// of a daemon that has seen nothing.
 func TestPoliciesOfSite(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(siteFile)

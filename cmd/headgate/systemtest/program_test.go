@@ -26,8 +26,9 @@ var built struct {
 	err  error
 }
 
-// sideBySide is the number of parallel tests at once, unless -parallel gives another: they wait for daemons most of the time, and
-// take less than a fifth of a core each. Tests that measure rates run one by one, before them.
+// sideBySide is the number of parallel tests at once, unless -parallel gives another: they wait for
+// daemons most of the time, and take less than a fifth of a core each. Tests that measure rates run
+// one by one, before them.
 const sideBySide = 4
 
 func TestMain(m *testing.M) {
@@ -60,7 +61,8 @@ func daemonBinary(t testing.TB) string {
 	return filepath.Join(built.dir, "headgate")
 }
 
-// runCommand runs the program in this process with one command and args, of which the first names it, and returns the exit code.
+// runCommand runs the program in this process with one command and args, of which the first names
+// it, and returns the exit code.
 func runCommand(ctx context.Context, command func(*cli.App) *cobra.Command, args []string, stdout, stderr io.Writer) int {
 	return cli.NewApp(stdout, stderr).Run(ctx, []cli.Entry{{Build: command}}, args)
 }

@@ -28,7 +28,8 @@ func policyRecipe(t *testing.T, heading string) string {
 	return block
 }
 
-// eachPolicyRecipe runs a test of a recipe of docs/recipes.md through each proxy that policies decide for.
+// eachPolicyRecipe runs a test of a recipe of docs/recipes.md through each proxy that policies
+// decide for.
 func eachPolicyRecipe(t *testing.T, heading string, test func(t *testing.T, n *frontNode, s *frontSite)) {
 	text := policyRecipe(t, heading) + "clients: {from: x-forwarded-for, trusted: [127.0.0.1/32], ipv6: 64}\n"
 	for _, f := range fronts {
@@ -41,8 +42,8 @@ func eachPolicyRecipe(t *testing.T, heading string, test func(t *testing.T, n *f
 	}
 }
 
-// TestRecipeNetwork: a network gets four times the limit of one client, its neighbour is not denied with it, and one loud
-// client leaves it alone.
+// TestRecipeNetwork: a network gets four times the limit of one client, its neighbour is not denied
+// with it, and one loud client leaves it alone.
 func TestRecipeNetwork(t *testing.T) {
 	eachPolicyRecipe(t, "A client with a whole network", func(t *testing.T, _ *frontNode, s *frontSite) {
 		passes := func(client string, requests int) (passed int) {
@@ -76,8 +77,8 @@ func TestRecipeNetwork(t *testing.T) {
 	})
 }
 
-// TestRecipeSharedKey: a key whose block would deny more than 50 clients is not blocked but shed, and another key is
-// neither.
+// TestRecipeSharedKey: a key whose block would deny more than 50 clients is not blocked but shed,
+// and another key is neither.
 func TestRecipeSharedKey(t *testing.T) {
 	eachPolicyRecipe(t, "A key that many clients share", func(t *testing.T, n *frontNode, s *frontSite) {
 		ask := func(key string, client int) visited {

@@ -15,8 +15,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/api"
 )
 
-// recipePages hold the recipes. A fence of them names, after its language, the recipe and the place of its lines: a snippet
-// that a diff changes, or the block of nginx that lines are added to.
+// recipePages hold the recipes. A fence of them names, after its language, the recipe and the place
+// of its lines: a snippet that a diff changes, or the block of nginx that lines are added to.
 var recipePages = []string{"../../../docs/proxies-rule.md", "../../../docs/proxies.md"}
 
 // pageNetwork is the network in the recipes. Nothing on this machine belongs to it.

@@ -13,8 +13,8 @@ import (
 	"github.com/headgate-dev/headgate/cmd/headgate/clitest"
 )
 
-// TestRingSoakBlackhole drops all packets to one server, then to all, in a network namespace of its own: nothing refuses
-// and nothing answers, as when a cable is pulled.
+// TestRingSoakBlackhole drops all packets to one server, then to all, in a network namespace of its
+// own: nothing refuses and nothing answers, as when a cable is pulled.
 func TestRingSoakBlackhole(t *testing.T) {
 	if os.Getenv(inNamespace) == "" {
 		again(t)
@@ -48,7 +48,8 @@ func TestRingSoakBlackhole(t *testing.T) {
 	compareWeights(t, before, weigh(t, l.nodes))
 }
 
-// again runs the test in a network namespace of its own, where nothing it does to packets touches others.
+// again runs the test in a network namespace of its own, where nothing it does to packets touches
+// others.
 func again(t *testing.T) {
 	t.Helper()
 	unshare, nft := clitest.ProgramPath(t, "unshare"), clitest.ProgramPath(t, "nft")

@@ -117,8 +117,9 @@ func TestRingFaults(t *testing.T) {
 	compareWeights(t, before, weigh(t, l.nodes))
 }
 
-// killOne kills a server, and starts it again, empty, when the nodes have gone without it for a few periods. Only the
-// keys whose counters would be there are counted by each node alone, about a third.
+// killOne kills a server, and starts it again, empty, when the nodes have gone without it for a few
+// periods. Only the keys whose counters would be there are counted by each node alone, about a
+// third.
 func (l *lab) killOne() {
 	l.Helper()
 	l.servers[0].kill()
@@ -194,7 +195,8 @@ func (l *lab) checkFailureModes() {
 	}
 }
 
-// checkRecovered asks the same rules when the counts are back: who was refused for want of them may pass.
+// checkRecovered asks the same rules when the counts are back: who was refused for want of them may
+// pass.
 func (l *lab) checkRecovered() {
 	l.Helper()
 	if a := l.one("shut"); !a.Allowed() || a.View != wire.ViewPoP {

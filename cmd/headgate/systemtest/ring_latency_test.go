@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestRingSoakLatency alternates health and faults, so that other work of the machine falls on both, and compares how long clients
-// wait. It asserts no times: the ratios are for the log.
+// TestRingSoakLatency alternates health and faults, so that other work of the machine falls on
+// both, and compares how long clients wait. It asserts no times: the ratios are for the log.
 func TestRingSoakLatency(t *testing.T) {
 	servers := startRingServers(t, 3)
 	l := openLab(t, servers, addressesOf(servers))

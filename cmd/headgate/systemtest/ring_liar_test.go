@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// ringLies are false answers to an operation; the number is that of the operations so far. A server uses them in turn, for a
-// while each, so that the breaker's pauses hide none.
+// ringLies are false answers to an operation; the number is that of the operations so far. A server
+// uses them in turn, for a while each, so that the breaker's pauses hide none.
 var ringLies = []struct {
 	name string
 	tell func(w io.Writer, number uint64, opaque string) error
@@ -135,7 +135,8 @@ func (l *liar) serve(conn net.Conn) error {
 	}
 }
 
-// TestRingLiar has one of three servers give every false answer in turn to nodes with clients that keep to their limits.
+// TestRingLiar has one of three servers give every false answer in turn to nodes with clients that
+// keep to their limits.
 func TestRingLiar(t *testing.T) {
 	t.Parallel()
 	servers, liar := startRingServers(t, 2), startLiar(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// TestRingSmallLimitIsExact asks four nodes in turn for clients with a limit of 5 a minute, never sooner than two flushes
-// after the last time: each gets 5, wherever it begins.
+// TestRingSmallLimitIsExact asks four nodes in turn for clients with a limit of 5 a minute, never
+// sooner than two flushes after the last time: each gets 5, wherever it begins.
 func TestRingSmallLimitIsExact(t *testing.T) {
 	const limit, rounds, keys = 5, 10, 40
 	nodes := startNodes(t, 4, addressesOf(startRingServers(t, 3)), "rules: [{name: few, limit: 5, window: 1m, scope: pop}]\n")
@@ -47,7 +47,8 @@ func askFew(t *testing.T, client *hg.Client, first, round int, admitted []int) {
 	}
 }
 
-// checkFew checks the answer to a client that was admitted so often before, and returns how often it is now.
+// checkFew checks the answer to a client that was admitted so often before, and returns how often
+// it is now.
 func checkFew(t *testing.T, a hg.Answer, client, round, before int) int {
 	t.Helper()
 	want := before < 5
@@ -73,8 +74,9 @@ const paceRules = `rules:
   - {name: thousand, limit: 1000, window: 1s, scope: pop}
 `
 
-// TestRingLargeLimit offers five times a limit of 10,000 a second over four nodes, beside a client that keeps to 0.9 of its
-// limit. The bounds are wide, for machines with other work: the figures are in the log, and the soak has narrow bounds.
+// TestRingLargeLimit offers five times a limit of 10,000 a second over four nodes, beside a client
+// that keeps to 0.9 of its limit. The bounds are wide, for machines with other work: the figures
+// are in the log, and the soak has narrow bounds.
 func TestRingLargeLimit(t *testing.T) {
 	const seconds = 10
 	nodes := startNodes(t, 4, addressesOf(startRingServers(t, 3)), paceRules)
@@ -97,7 +99,8 @@ func TestRingLargeLimit(t *testing.T) {
 	}
 }
 
-// logSeconds logs the admitted share of the limit in each second, and returns the mean from the third on.
+// logSeconds logs the admitted share of the limit in each second, and returns the mean from the
+// third on.
 func logSeconds(t *testing.T, all []second, limit float64) (mean float64) {
 	t.Helper()
 	text, least, most := "", 1e9, 0.0

@@ -18,13 +18,14 @@ import (
 )
 
 const (
-	// ringAnswer is the time limit of a client here: no answer by then counts as a fault. It is wide because the machine is
-	// shared; a decision that waited for the ring would show in slowest all the same.
+	// ringAnswer is the time limit of a client here: no answer by then counts as a fault. It is
+	// wide because the machine is shared; a decision that waited for the ring would show in slowest
+	// all the same.
 	ringAnswer = time.Second
 	// ringTick is the time from one sending of a client to the next.
 	ringTick = 5 * time.Millisecond
-	// ringSlip is the most that a client held up sends late; the rest it never sends. Else the burst after a pause
-	// would be over a limit that the client keeps.
+	// ringSlip is the most that a client held up sends late; the rest it never sends. Else the
+	// burst after a pause would be over a limit that the client keeps.
 	ringSlip = 50 * time.Millisecond
 )
 
@@ -152,7 +153,8 @@ type pacer struct {
 	next int
 }
 
-// due returns the queries that are due after the load has run for elapsed, and leaves out those too late.
+// due returns the queries that are due after the load has run for elapsed, and leaves out those too
+// late.
 func (p *pacer) due(elapsed time.Duration, to []hg.Query) []hg.Query {
 	should := elapsed.Seconds() * p.rate
 	p.sent = max(p.sent, should-max(1, ringSlip.Seconds()*p.rate))

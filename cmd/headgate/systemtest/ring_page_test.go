@@ -17,9 +17,10 @@ import (
 	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
-// The bounds of a daemon's growth while servers fail. A healthy one grows by nearly as much in its first minutes: half of its
-// memory is one block, so up to some 10 MiB of small garbage gather between two runs of the collector; the heap after each run
-// stays at 23 to 26 MB (GOGC=10 GODEBUG=gctrace=1, three minutes of requests over a ring of three).
+// The bounds of a daemon's growth while servers fail. A healthy one grows by nearly as much in its
+// first minutes: half of its memory is one block, so up to some 10 MiB of small garbage gather
+// between two runs of the collector; the heap after each run stays at 23 to 26 MB (GOGC=10
+// GODEBUG=gctrace=1, three minutes of requests over a ring of three).
 const (
 	moreGoroutines = 2 * 3 // two a server
 	moreResident   = 12 << 20

@@ -20,9 +20,10 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// readTotals is another client's view of the counters: it is written from their description alone, with libmemcached's
-// placement. Its arguments are the file of the cluster's key, the PoP, the keys as JSON, and the servers; it prints the
-// totals of each key over the trailing window and the period now running.
+// readTotals is another client's view of the counters: it is written from their description alone,
+// with libmemcached's placement. Its arguments are the file of the cluster's key, the PoP, the keys
+// as JSON, and the servers; it prints the totals of each key over the trailing window and the
+// period now running.
 const readTotals = `
 import hashlib, hmac, json, pylibmc, struct, sys, time
 
@@ -70,8 +71,8 @@ rules:
   - {name: large, limit: 3000, window: 1m, scope: pop}
 `
 
-// TestRingReadByLibmemcached has python3-pylibmc read the counters of four nodes in memcached: it finds the totals that a node
-// explains, and that the test counted.
+// TestRingReadByLibmemcached has python3-pylibmc read the counters of four nodes in memcached: it
+// finds the totals that a node explains, and that the test counted.
 func TestRingReadByLibmemcached(t *testing.T) {
 	t.Parallel()
 	const python = "/usr/bin/python3" // Debian's, which has its packages
@@ -114,9 +115,10 @@ func TestRingReadByLibmemcached(t *testing.T) {
 	}
 }
 
-// agrees reports whether another client found what the test did, and the node explains the same. The part that a
-// node counted before it counted the key exactly, less than 1 % of the limit, is not reported; and a node counts no more admitted
-// in a window than the limit and a flush's worth of it.
+// agrees reports whether another client found what the test did, and the node explains the same.
+// The part that a node counted before it counted the key exactly, less than 1 % of the limit, is
+// not reported; and a node counts no more admitted in a window than the limit and a flush's worth
+// of it.
 func (k *offeredKey) agrees(found [2]int, node *ringNode) bool {
 	x := node.explain(k.rule, k.key)
 	untold := k.offered - found[0]
@@ -192,7 +194,8 @@ func pythonTotals(t *testing.T, python, keyFile string, keys []*offeredKey, serv
 	return found
 }
 
-// TestRingBehindNutcracker has nodes count together through a proxy that knows none of the commands they prefer.
+// TestRingBehindNutcracker has nodes count together through a proxy that knows none of the commands
+// they prefer.
 func TestRingBehindNutcracker(t *testing.T) {
 	t.Parallel()
 	proxy := startRingProxy(t, startRingServers(t, 3))

@@ -20,8 +20,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
-// The tests named TestRing… check the counting of a PoP as an operator runs it: memcached and headgate, each a process of its
-// own.
+// The tests named TestRing… check the counting of a PoP as an operator runs it: memcached and
+// headgate, each a process of its own.
 //
 //	ringLoad ──UDP──► 4 × headgate serve ──TCP──► 3 × memcached ◄── signals, restarts, lies
 //	     └── admitted, refused, view            └── explain, metrics
@@ -34,8 +34,9 @@ const (
 // lowPorts is how many ports lowPort has looked at.
 var lowPorts atomic.Int64
 
-// lowPort returns a free TCP port that the system gives to no outgoing connection: while its server is down no other socket takes
-// it, and the server can have it back. It returns none twice, since a port may not be listened at yet.
+// lowPort returns a free TCP port that the system gives to no outgoing connection: while its server
+// is down no other socket takes it, and the server can have it back. It returns none twice, since a
+// port may not be listened at yet.
 func lowPort(t testing.TB) int {
 	t.Helper()
 	for range 5000 {
@@ -156,7 +157,8 @@ func startNode(t testing.TB, name string, servers []string, more string) *ringNo
 	return startDaemon(t, nil, name, strings.ReplaceAll(conf, `\"`, `"`))
 }
 
-// startDaemon runs a daemon at a place until the test ends; it must stop in time then. Its doors are on loopback.
+// startDaemon runs a daemon at a place until the test ends; it must stop in time then. Its doors
+// are on loopback.
 func startDaemon(t testing.TB, at *place, name, conf string) *ringNode {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name+".yaml")

@@ -42,8 +42,9 @@ func (n *ringNode) left(text string) (left int) {
 	return left
 }
 
-// TestRingRefunds: to admit half of a limit at one daemon and settle a fifth less is to admit that much less at another one too,
-// exactly, over a real memcached: for limits of both layouts of the counters.
+// TestRingRefunds: to admit half of a limit at one daemon and settle a fifth less is to admit that
+// much less at another one too, exactly, over a real memcached: for limits of both layouts of the
+// counters.
 func TestRingRefunds(t *testing.T) {
 	t.Parallel()
 	nodes := startNodes(t, 2, addressesOf(startRingServers(t, 2)), `rules:

@@ -28,8 +28,8 @@ func startReserved(t *testing.T) []*ringNode {
 	return nodes
 }
 
-// TestRingReserve: of a limit that two daemons share over a real memcached, traffic without a tier gets four fifths, to the
-// last unit, and critical traffic the whole, at either daemon.
+// TestRingReserve: of a limit that two daemons share over a real memcached, traffic without a tier
+// gets four fifths, to the last unit, and critical traffic the whole, at either daemon.
 func TestRingReserve(t *testing.T) {
 	t.Parallel()
 	nodes := startReserved(t)
@@ -72,8 +72,8 @@ func (f *reservedFleet) denied(t *testing.T, node, cost int, tier string, whys .
 	}
 }
 
-// share has critical traffic ask each daemon until it knows what was used at the other: a daemon learns of a key's counts
-// when it is asked for it.
+// share has critical traffic ask each daemon until it knows what was used at the other: a daemon
+// learns of a key's counts when it is asked for it.
 func (f *reservedFleet) share(t *testing.T) {
 	t.Helper()
 	for node, n := range f.nodes {
@@ -83,8 +83,8 @@ func (f *reservedFleet) share(t *testing.T) {
 	}
 }
 
-// TestRingReserveInAFlood: while both daemons are asked for four times the limit in ten seconds, no critical request is denied
-// before the limit is used up, and the rest gets four fifths.
+// TestRingReserveInAFlood: while both daemons are asked for four times the limit in ten seconds, no
+// critical request is denied before the limit is used up, and the rest gets four fifths.
 func TestRingReserveInAFlood(t *testing.T) {
 	t.Parallel()
 	nodes := startReserved(t)
@@ -108,7 +108,8 @@ func TestRingReserveInAFlood(t *testing.T) {
 // reserved counts what becomes of a flood.
 type reserved struct{ asked, critical, rest atomic.Int64 }
 
-// flood sends a daemon so many requests of cost 1, 20 to a datagram each 10 ms. One in 20 is critical.
+// flood sends a daemon so many requests of cost 1, 20 to a datagram each 10 ms. One in 20 is
+// critical.
 func (r *reserved) flood(n *ringNode, requests int) {
 	conn, err := net.Dial("udp", n.udp)
 	if err != nil {

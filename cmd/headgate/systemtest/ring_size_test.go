@@ -12,7 +12,8 @@ import (
 	hg "github.com/headgate-dev/headgate/edge/client"
 )
 
-// sizeRules differ in their cost to memcached: the counters of the first are only written, those of the second read as well.
+// sizeRules differ in their cost to memcached: the counters of the first are only written, those of
+// the second read as well.
 const sizeRules = `rules:
   - {name: busy, limit: 1000, window: 10s, scope: pop}
   - {name: few, limit: 5, window: 1m, scope: pop}
@@ -24,7 +25,8 @@ const (
 	sizeTime   = 10 // seconds that are measured
 )
 
-// TestRingSoakSizing logs the memory that a thousand keys of one node take in memcached. The documented sizing is from its log.
+// TestRingSoakSizing logs the memory that a thousand keys of one node take in memcached. The
+// documented sizing is from its log.
 func TestRingSoakSizing(t *testing.T) {
 	server := startRingServer(t)
 	node := startNode(t, "edge", addressesOf([]*ringServer{server}), sizeRules)

@@ -105,7 +105,8 @@ func exchange(c *bufio.ReadWriter, command string) (string, error) {
 	return strings.TrimSpace(line), err
 }
 
-// TestRingSoakEviction fills small servers with another client's values, so that counters are evicted all the time.
+// TestRingSoakEviction fills small servers with another client's values, so that counters are
+// evicted all the time.
 func TestRingSoakEviction(t *testing.T) {
 	servers := startRingServers(t, 3)
 	for _, s := range servers {
@@ -128,8 +129,8 @@ func TestRingSoakEviction(t *testing.T) {
 	compareWeights(t, before, weigh(t, l.nodes))
 }
 
-// fill returns a function that sets values of many sizes, those of counters among them: 50 at once, 10,000 a second a server,
-// which evict all the time and leave the server its time for others.
+// fill returns a function that sets values of many sizes, those of counters among them: 50 at once,
+// 10,000 a second a server, which evict all the time and leave the server its time for others.
 func fill(t *testing.T) func(c *bufio.ReadWriter) error {
 	var number int
 	var mu sync.Mutex
@@ -172,8 +173,8 @@ func (s *ringServer) stat(t *testing.T, name string) string {
 // poisons are values that another client may set a counter to.
 var poisons = []string{"1000000000", "18446744073709551615", "9223372036854775808", "no number", ""}
 
-// TestRingSoakPoison has another client that lists the counters, as memcached lets it unless started with -X, overwrite and
-// delete them.
+// TestRingSoakPoison has another client that lists the counters, as memcached lets it unless
+// started with -X, overwrite and delete them.
 func TestRingSoakPoison(t *testing.T) {
 	servers := startRingServers(t, 3)
 	l := openLab(t, servers, addressesOf(servers))
@@ -218,8 +219,8 @@ func poison(c *bufio.ReadWriter, value string) error {
 	return err
 }
 
-// TestRingSoakFirstFlush measures how much more than a small limit is admitted when requests come faster than the nodes exchange
-// counts: the bound is a limit a node.
+// TestRingSoakFirstFlush measures how much more than a small limit is admitted when requests come
+// faster than the nodes exchange counts: the bound is a limit a node.
 func TestRingSoakFirstFlush(t *testing.T) {
 	const limit = 5
 	nodes := startNodes(t, 4, addressesOf(startRingServers(t, 3)), "rules: [{name: few, limit: 5, window: 1m, scope: pop}]\n")

@@ -21,7 +21,8 @@ import (
 	"time"
 )
 
-// writePair writes a certificate for 127.0.0.1 that signs itself, and its key. It returns the settings of a client.
+// writePair writes a certificate for 127.0.0.1 that signs itself, and its key. It returns the
+// settings of a client.
 func writePair(t testing.TB, dir string) *tls.Config {
 	t.Helper()
 	secret, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -56,8 +57,8 @@ func writePair(t testing.TB, dir string) *tls.Config {
 	}
 }
 
-// keepSilent keeps so many connections open to a door, which say nothing, until the test ends. Whichever is closed is
-// opened again after a while.
+// keepSilent keeps so many connections open to a door, which say nothing, until the test ends.
+// Whichever is closed is opened again after a while.
 func keepSilent(t testing.TB, at string, count int) {
 	ctx, stop := context.WithCancel(context.Background())
 	var all sync.WaitGroup
@@ -85,8 +86,9 @@ func keepSilent(t testing.TB, at string, count int) {
 	})
 }
 
-// TestSilentConnections: beside more connections than a door has places for, which say nothing, a client is served each
-// time it comes, and one that stays goes on: over gRPC with certificates of clients, over RESP, plain, and over SPOP.
+// TestSilentConnections: beside more connections than a door has places for, which say nothing, a
+// client is served each time it comes, and one that stays goes on: over gRPC with certificates of
+// clients, over RESP, plain, and over SPOP.
 func TestSilentConnections(t *testing.T) {
 	dir := t.TempDir()
 	client := writePair(t, dir)

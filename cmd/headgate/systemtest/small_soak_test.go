@@ -14,7 +14,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// TestSmallSoakFlood asks two real nodes ten times as much as small limits allow: counts alone hold them.
+// TestSmallSoakFlood asks two real nodes ten times as much as small limits allow: counts alone hold
+// them.
 func TestSmallSoakFlood(t *testing.T) {
 	rules := []struct {
 		limit  int

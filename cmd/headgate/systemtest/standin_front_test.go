@@ -20,8 +20,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
-// Proxies that no package of Debian's has: ingress-nginx's locations run in the real nginx, and for Traefik and Envoy a stand-in
-// sends what their documentation says, by the file that init writes.
+// Proxies that no package of Debian's has: ingress-nginx's locations run in the real nginx, and for
+// Traefik and Envoy a stand-in sends what their documentation says, by the file that init writes.
 
 // standInPolicies are what the stand-ins are asked about.
 const standInPolicies = `
@@ -33,7 +33,8 @@ policies:
   - {name: api, match: {host: api.example.com, path: "/v2/**", method: GET}, limit: 2, window: 1h}
 `
 
-// standInVisits are visits in their order: those of a limit have 429, and denials by a policy its status.
+// standInVisits are visits in their order: those of a limit have 429, and denials by a policy its
+// status.
 var standInVisits = []struct {
 	visit
 	want int
@@ -65,8 +66,8 @@ func (s *frontSite) tryStandIn() {
 	}
 }
 
-// ingressConf is what ingress-nginx 1.x writes for an Ingress with these annotations: the parts are directory, port, backend,
-// auth-url, auth-snippet, configuration-snippet and server-snippet.
+// ingressConf is what ingress-nginx 1.x writes for an Ingress with these annotations: the parts are
+// directory, port, backend, auth-url, auth-snippet, configuration-snippet and server-snippet.
 const ingressConf = `
 daemon off; master_process off; error_log stderr; pid %[1]s/nginx.pid;
 events { worker_connections 256; }
@@ -107,7 +108,8 @@ http {
 }
 `
 
-// annotation returns the value of an annotation of the file that init wrote: a text in quotes, or a block.
+// annotation returns the value of an annotation of the file that init wrote: a text in quotes, or a
+// block.
 func annotation(t *testing.T, file, name string) string {
 	t.Helper()
 	_, text, found := strings.Cut(file, "nginx.ingress.kubernetes.io/"+name+": ")
@@ -118,7 +120,8 @@ func annotation(t *testing.T, file, name string) string {
 	return strings.Trim(strings.TrimPrefix(strings.TrimSpace(text), "|\n"), `"`)
 }
 
-// TestFrontIngress: the annotations for ingress-nginx deny and let pass in the locations that it makes.
+// TestFrontIngress: the annotations for ingress-nginx deny and let pass in the locations that it
+// makes.
 func TestFrontIngress(t *testing.T) {
 	n := startFrontNode(t, standInPolicies)
 	f := front{name: "ingress-nginx", snippet: "ingress-nginx", door: "decisions, HTTP", whole: true}
@@ -198,7 +201,8 @@ var (
 	envoyExact     = regexp.MustCompile(`exact: ([a-z-]+)`)
 )
 
-// TestFrontTraefik: forwardAuth sends a GET with all headers, and the request's own line in X-Forwarded-….
+// TestFrontTraefik: forwardAuth sends a GET with all headers, and the request's own line in
+// X-Forwarded-….
 func TestFrontTraefik(t *testing.T) {
 	n := startFrontNode(t, standInPolicies)
 	s := standIn(t, n, "traefik", func(file string, r *http.Request) *http.Request {
@@ -217,7 +221,8 @@ func TestFrontTraefik(t *testing.T) {
 	s.tryStandIn()
 }
 
-// TestFrontEnvoy: ext_authz over HTTP sends the request's line behind the prefix, Host, and the allowed headers only.
+// TestFrontEnvoy: ext_authz over HTTP sends the request's line behind the prefix, Host, and the
+// allowed headers only.
 func TestFrontEnvoy(t *testing.T) {
 	n := startFrontNode(t, standInPolicies)
 	s := standIn(t, n, "envoy-authz", func(file string, r *http.Request) *http.Request {

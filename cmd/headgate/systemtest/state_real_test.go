@@ -75,7 +75,8 @@ func (n *stateNode) check(rule, key string) hg.Answer {
 	return answers[0]
 }
 
-// attack sends ten times the limit of shed for a while, and notes in log each request that was admitted.
+// attack sends ten times the limit of shed for a while, and notes in log each request that was
+// admitted.
 func (n *stateNode) attack(lasts time.Duration, log *window.Log, worst *int64) {
 	n.Helper()
 	client, tick := n.client(), time.NewTicker(5*time.Millisecond)
@@ -99,8 +100,9 @@ func (n *stateNode) attack(lasts time.Duration, log *window.Log, worst *int64) {
 	}
 }
 
-// TestStateSurvivesKill: a client over its limit, one that is blocked and one that an operator blocked stay so when the daemon is
-// killed three times, a client near its limit is not freed, and no request waits for the state.
+// TestStateSurvivesKill: a client over its limit, one that is blocked and one that an operator
+// blocked stay so when the daemon is killed three times, a client near its limit is not freed, and
+// no request waits for the state.
 func TestStateSurvivesKill(t *testing.T) {
 	n := newStateNode(t, filepath.Join(t.TempDir(), "state"))
 	for range 5 {
@@ -133,8 +135,8 @@ func TestStateSurvivesKill(t *testing.T) {
 	}
 }
 
-// TestStateOfAStop: a daemon that is stopped loses nothing and assumes nothing; one with a damaged state file starts empty and
-// logs it.
+// TestStateOfAStop: a daemon that is stopped loses nothing and assumes nothing; one with a damaged
+// state file starts empty and logs it.
 func TestStateOfAStop(t *testing.T) {
 	n := newStateNode(t, t.TempDir())
 	for range 3 {
@@ -201,8 +203,8 @@ func (n *stateNode) post(body string) {
 	}
 }
 
-// TestStateOfAStopInAPoP: a node that is stopped reports its last admissions to the ring and then saves them, so that they count
-// once, whether the ring keeps them or is restarted too.
+// TestStateOfAStopInAPoP: a node that is stopped reports its last admissions to the ring and then
+// saves them, so that they count once, whether the ring keeps them or is restarted too.
 func TestStateOfAStopInAPoP(t *testing.T) {
 	for _, forgets := range []bool{false, true} {
 		server := startRingServer(t)

@@ -23,8 +23,8 @@ const unitFile = "../../../deploy/headgate.service"
 // mostExposure is how exposed a service may be that needs the network, as systemd reckons: 0 to 10.
 const mostExposure = 1.5
 
-// TestUnit has systemd read deploy/headgate.service, with a program in it that every machine has; its state directory is the one
-// in the packages' configuration.
+// TestUnit has systemd read deploy/headgate.service, with a program in it that every machine has;
+// its state directory is the one in the packages' configuration.
 func TestUnit(t *testing.T) {
 	t.Parallel()
 	analyze := clitest.ProgramPath(t, "systemd-analyze")
@@ -86,8 +86,9 @@ func exposure(t *testing.T, analyze string, unit []byte) float64 {
 	return f
 }
 
-// TestUnitAllowsWhatIsCalled runs a daemon with a ring and a state file, and compares each of its system calls with the unit's
-// filter: one that is missing there would fail on an operator's machine only.
+// TestUnitAllowsWhatIsCalled runs a daemon with a ring and a state file, and compares each of its
+// system calls with the unit's filter: one that is missing there would fail on an operator's
+// machine only.
 func TestUnitAllowsWhatIsCalled(t *testing.T) {
 	analyze, strace := clitest.ProgramPath(t, "systemd-analyze"), clitest.ProgramPath(t, "strace")
 	trace := filepath.Join(t.TempDir(), "trace")

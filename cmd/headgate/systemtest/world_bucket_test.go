@@ -22,7 +22,8 @@ type worldBucket struct {
 	good   int // clients at worldModest of it
 }
 
-// worldBuckets are a bucket of few tokens that a pause does not fill, and one that is full after a quarter of a second.
+// worldBuckets are a bucket of few tokens that a pause does not fill, and one that is full after a
+// quarter of a second.
 var worldBuckets = []worldBucket{
 	{"slow", 20, 10 * time.Second, 5, 4},
 	{"quick", 200, time.Second, 50, 2},
@@ -39,8 +40,9 @@ const (
 	worldBucketKnown = 2 * time.Second
 )
 
-// TestWorldBuckets: three PoPs hold a bucket together. A flood in all of them gets the refill, and the burst at each node that does
-// not know of the others yet. A client that stays below the bucket, at any nodes, is not denied.
+// TestWorldBuckets: three PoPs hold a bucket together. A flood in all of them gets the refill, and
+// the burst at each node that does not know of the others yet. A client that stays below the
+// bucket, at any nodes, is not denied.
 func TestWorldBuckets(t *testing.T) {
 	t.Parallel()
 	rules := "rules:\n"
@@ -81,9 +83,10 @@ func TestWorldBuckets(t *testing.T) {
 // refill is what comes back in a second.
 func (b *worldBucket) refill() float64 { return float64(b.limit) / b.window.Seconds() }
 
-// judge compares what a flood got with the bucket: in all, the refill, and at each node the burst and what comes back until it knows
-// of the others; later what any bucket admits in that time, the refill and one burst. Where the machine stalled, the nodes may have
-// known less of each other later too.
+// judge compares what a flood got with the bucket: in all, the refill, and at each node the burst
+// and what comes back until it knows of the others; later what any bucket admits in that time, the
+// refill and one burst. Where the machine stalled, the nodes may have known less of each other
+// later too.
 func (b *worldBucket) judge(w *worldLoad, f *flow, nodes int) {
 	w.Helper()
 	known, end := int(worldBucketKnown.Seconds()), int(worldBucketTime.Seconds())
@@ -123,8 +126,8 @@ func newBucketAsker(l *worldLab, b *worldBucket, number int) *bucketAsker {
 	return c
 }
 
-// askUntil asks until the end: in turn a token as soon as it is there, and all at once after a pause. A token is taken when the
-// answer comes, so the daemons took it earlier.
+// askUntil asks until the end: in turn a token as soon as it is there, and all at once after a
+// pause. A token is taken when the answer comes, so the daemons took it earlier.
 func (c *bucketAsker) askUntil(t *testing.T, end time.Time) {
 	began, node := time.Now(), 0
 	token := time.Duration(float64(time.Second) / (worldModest * c.bucket.refill()))

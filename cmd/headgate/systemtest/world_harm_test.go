@@ -16,7 +16,8 @@ func (l *worldLab) unharmed(f *flow) {
 	}
 }
 
-// logRings logs the errors between the nodes and their rings: on a busy machine they explain a good deal.
+// logRings logs the errors between the nodes and their rings: on a busy machine they explain a good
+// deal.
 func (l *worldLab) logRings() {
 	l.Helper()
 	for _, n := range l.nodes {

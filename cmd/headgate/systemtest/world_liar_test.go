@@ -16,8 +16,8 @@ import (
 	"github.com/headgate-dev/headgate/gossip/coordinator"
 )
 
-// A packet of the coordinator and its records, as package gossip/coordinator/packet describes them: encoded by hand, since a liar may
-// send records that the coordinator would not.
+// A packet of the coordinator and its records, as package gossip/coordinator/packet describes them:
+// encoded by hand, since a liar may send records that the coordinator would not.
 const (
 	liarAsk, liarDemand, liarView, liarAdvice, liarNotice = 1, 2, 3, 4, 5
 
@@ -25,7 +25,8 @@ const (
 	hugeRate             = 1e12  // cost a second
 )
 
-// forger is a member that has the cluster's key. It answers every request with lies, and keeps the packets that it receives.
+// forger is a member that has the cluster's key. It answers every request with lies, and keeps the
+// packets that it receives.
 type forger struct {
 	*gossip.Node
 	name, pop string
@@ -111,7 +112,8 @@ func liarFloat(b []byte, f float64) []byte {
 	return binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(f)))
 }
 
-// viewOf is a view in which a key is offered a million million times a second, and none of it may pass.
+// viewOf is a view in which a key is offered a million million times a second, and none of it may
+// pass.
 func viewOf(kind byte, key string, nonce, period uint32, from string) []byte {
 	flags := byte(liarShed)
 	if period != 0 {

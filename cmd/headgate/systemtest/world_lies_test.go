@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// TestWorldSoakLiar has a member with the cluster's key say of clients that keep to 0.8 of their limit that they are to be
-// refused, in every way it can, while another key is attacked, which is to be shed as before.
+// TestWorldSoakLiar has a member with the cluster's key say of clients that keep to 0.8 of their
+// limit that they are to be refused, in every way it can, while another key is attacked, which is
+// to be shed as before.
 func TestWorldSoakLiar(t *testing.T) {
 	const phase = 8 * time.Second
 	l := startPoPs(t, worldPlan{rules: worldSoakRules})
@@ -79,8 +80,8 @@ func TestWorldSoakLiar(t *testing.T) {
 	}
 }
 
-// TestWorldSoakLiarSteps measures the harm that a member with the key can do where no second witness contradicts it. No harm may
-// outlast the liar by long.
+// TestWorldSoakLiarSteps measures the harm that a member with the key can do where no second
+// witness contradicts it. No harm may outlast the liar by long.
 func TestWorldSoakLiarSteps(t *testing.T) {
 	const phase, victims = 6 * time.Second, 8
 	for _, lie := range []struct {

@@ -23,14 +23,16 @@ const mostWhys = 20
 // worldBins is how many bins a second has.
 const worldBins = int(time.Second / worldBin)
 
-// flow is one client, or several alike, whose requests arrive at the PoPs by a plan. Within a PoP all nodes get alike many.
+// flow is one client, or several alike, whose requests arrive at the PoPs by a plan. Within a PoP
+// all nodes get alike many.
 type flow struct {
 	name string
 	rule string
 	keys int                                          // 0: 1
 	rate func(elapsed time.Duration, pop int) float64 // requests a second of all keys together
-	// spaced has the nodes begin with different keys, so that a key's requests are as far apart as they
-	// can be. Else all nodes ask about a key in the same moment: six requests, then none for six periods.
+	// spaced has the nodes begin with different keys, so that a key's requests are as far apart as
+	// they can be. Else all nodes ask about a key in the same moment: six requests, then none for
+	// six periods.
 	spaced bool
 
 	mu   sync.Mutex
@@ -133,7 +135,8 @@ type worldLoad struct {
 	late  map[int]time.Duration // by second: the longest time between two exchanges of a client, or for one
 }
 
-// busyMachine is a time that no client waits between two exchanges, or for one, where the machine keeps up: ringTick is 5 ms.
+// busyMachine is a time that no client waits between two exchanges, or for one, where the machine
+// keeps up: ringTick is 5 ms.
 const busyMachine = 60 * time.Millisecond
 
 // delayed notes that a client was late by that time.
@@ -144,7 +147,8 @@ func (w *worldLoad) delayed(at, by time.Duration) {
 	w.late[second] = max(w.late[second], by)
 }
 
-// keptUp reports whether the machine kept up in a second and in the one before, in which its ratios were computed.
+// keptUp reports whether the machine kept up in a second and in the one before, in which its ratios
+// were computed.
 func (w *worldLoad) keptUp(second int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -193,8 +197,8 @@ func (w *worldLoad) until(d time.Duration) {
 	hold(w, max(0, d-w.elapsed()))
 }
 
-// ask sends the requests of one node, a share of those of its PoP. from is the part of a spaced flow's
-// keys that it begins behind.
+// ask sends the requests of one node, a share of those of its PoP. from is the part of a spaced
+// flow's keys that it begins behind.
 func (w *worldLoad) ask(ctx context.Context, pop int, from, share float64, client *hg.Client) {
 	owed, next := make([]float64, len(w.flows)), make([]int, len(w.flows))
 	for n, f := range w.flows {

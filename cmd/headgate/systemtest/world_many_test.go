@@ -14,8 +14,9 @@ const manyRules = `rules:
   - {name: open, limit: 1000000, window: 10s, scope: global}
 `
 
-// TestWorldSoakMany has ten thousand keys at twice a limit that shows only over all PoPs, far more than can be reported one by
-// one. It compares gossip's traffic and the clients' waits with those of the same requests under a limit that none comes near to.
+// TestWorldSoakMany has ten thousand keys at twice a limit that shows only over all PoPs, far more
+// than can be reported one by one. It compares gossip's traffic and the clients' waits with those
+// of the same requests under a limit that none comes near to.
 func TestWorldSoakMany(t *testing.T) {
 	const keys, rate, rounds = 10_000, 10_000, 1
 	settle := map[string]time.Duration{"open": 8 * time.Second, "many": 2 * time.Minute}
@@ -71,7 +72,8 @@ func (w *worldLoad) take() []time.Duration {
 	return waits
 }
 
-// controlBytes returns the bytes that all nodes have sent each other beside their rings, framing and encryption included.
+// controlBytes returns the bytes that all nodes have sent each other beside their rings, framing
+// and encryption included.
 func (l *worldLab) controlBytes() (sum float64) {
 	l.Helper()
 	const sent = `headgate_gossip_bytes_total{direction="out"}`

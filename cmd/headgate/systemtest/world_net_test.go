@@ -11,8 +11,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
-// TestWorldSoakPartition cuts one PoP off for a minute while a key is attacked everywhere, and heals the cut: each side holds
-// the limit by itself, and the members find each other again.
+// TestWorldSoakPartition cuts one PoP off for a minute while a key is attacked everywhere, and
+// heals the cut: each side holds the limit by itself, and the members find each other again.
 func TestWorldSoakPartition(t *testing.T) {
 	for lone := range worldNames {
 		if !t.Run("without-"+worldNames[lone], func(t *testing.T) { partition(t, lone) }) && t.Skipped() {
@@ -107,7 +107,8 @@ func TestWorldSoakLoss(t *testing.T) {
 	runtime.KeepAlive(places)
 }
 
-// lossyBlock measures how long a block takes to reach all nodes: the promise is 2 s at 10 % loss, 5 s at 30 %.
+// lossyBlock measures how long a block takes to reach all nodes: the promise is 2 s at 10 % loss, 5
+// s at 30 %.
 func (l *worldLab) lossyBlock(key string, percent int) {
 	most := 2 * time.Second
 	if percent > 10 {

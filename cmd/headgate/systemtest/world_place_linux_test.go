@@ -13,8 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openPlaces makes a network namespace for every PoP, joined by a bridge, within the test's own. Where nft and namespaces are
-// not allowed the test is skipped; nil is returned where the test was run again, in a namespace of its own.
+// openPlaces makes a network namespace for every PoP, joined by a bridge, within the test's own.
+// Where nft and namespaces are not allowed the test is skipped; nil is returned where the test was
+// run again, in a namespace of its own.
 func openPlaces(t *testing.T) (all []*place) {
 	t.Helper()
 	if os.Getenv(inNamespace) == "" {

@@ -17,8 +17,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// The tests named TestWorld… check one limit over several PoPs as an operator runs them: every PoP has a memcached and two daemons
-// of its own, and only gossip joins the PoPs.
+// The tests named TestWorld… check one limit over several PoPs as an operator runs them: every PoP
+// has a memcached and two daemons of its own, and only gossip joins the PoPs.
 //
 //	worldLoad ──UDP──► 2 × headgate serve ──TCP──► memcached     (lhr)
 //	    │                     ▲
@@ -37,7 +37,8 @@ const (
 // worldNames are the PoPs of a world, in the order of their number.
 var worldNames = []string{"lhr", "fra", "nyc"}
 
-// place is where a process runs and where its doors are dialled from. nil is where the test itself is.
+// place is where a process runs and where its doors are dialled from. nil is where the test itself
+// is.
 type place struct {
 	in      func(what func()) // runs a function there
 	address string            // of the place, by which others reach it

@@ -21,8 +21,8 @@ type worldRestart struct {
 // restartLimit is the limit of a window in these tests.
 const restartLimit = 60
 
-// TestWorldRestart has clients use up their limits in several PoPs, ends a node and starts it again: none gets more than its limit
-// in any window.
+// TestWorldRestart has clients use up their limits in several PoPs, ends a node and starts it
+// again: none gets more than its limit in any window.
 func TestWorldRestart(t *testing.T) {
 	t.Parallel()
 	restartWorlds(t, 20*time.Second, map[string][]worldRestart{
@@ -30,7 +30,8 @@ func TestWorldRestart(t *testing.T) {
 	})
 }
 
-// restartWorlds runs a world without rings and one with, in which nodes end as named, one after the other.
+// restartWorlds runs a world without rings and one with, in which nodes end as named, one after the
+// other.
 func restartWorlds(t *testing.T, length time.Duration, all map[string][]worldRestart) {
 	for name, ends := range all {
 		t.Run(name, func(t *testing.T) {
@@ -81,7 +82,8 @@ func (w *wanderer) ask(more int) {
 	}
 }
 
-// endUsedUp has clients use up their limits, ends the first node and starts it again, and has them ask on.
+// endUsedUp has clients use up their limits, ends the first node and starts it again, and has them
+// ask on.
 func (l *worldLab) endUsedUp(how worldRestart, clients ...*wanderer) {
 	l.Helper()
 	const pace = 50 * time.Millisecond

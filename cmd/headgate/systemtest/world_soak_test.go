@@ -11,7 +11,8 @@ import (
 	"github.com/headgate-dev/headgate/gossip/coordinator"
 )
 
-// worldRates are the limits that the tests here look at: one judged by the counts of its window, one by rates of late.
+// worldRates are the limits that the tests here look at: one judged by the counts of its window,
+// one by rates of late.
 var worldRates = []struct {
 	rule  string
 	limit float64
@@ -24,8 +25,8 @@ var worldRates = []struct {
 const worldSoakRules = worldRules + `  - {name: large, limit: 5000, window: 1s, scope: global, fairness: requests}
 `
 
-// TestWorldSoakStep has a key leap from half of its limit to five times, in shares of 80, 15 and 5 % over the PoPs, and looks
-// at every second.
+// TestWorldSoakStep has a key leap from half of its limit to five times, in shares of 80, 15 and 5
+// % over the PoPs, and looks at every second.
 func TestWorldSoakStep(t *testing.T) {
 	l := startPoPs(t, worldPlan{rules: worldSoakRules})
 	for _, r := range worldRates {
@@ -44,7 +45,8 @@ func TestWorldSoakStep(t *testing.T) {
 	}
 }
 
-// step runs a load whose flood is the first of its flows: half of the limit for before, then five times for 4 s.
+// step runs a load whose flood is the first of its flows: half of the limit for before, then five
+// times for 4 s.
 func (l *worldLab) step(key, rule string, limit float64, before time.Duration) *flow {
 	l.Helper()
 	f := leap(key, rule, limit, before)
@@ -123,7 +125,8 @@ func TestWorldSoakMoving(t *testing.T) {
 	}
 }
 
-// TestWorldSoakOwnerDies kills, as kill -9 does, the node that owns a key which is being shed, and starts it again.
+// TestWorldSoakOwnerDies kills, as kill -9 does, the node that owns a key which is being shed, and
+// starts it again.
 func TestWorldSoakOwnerDies(t *testing.T) {
 	const seconds = 45
 	for _, r := range worldRates {
@@ -159,7 +162,8 @@ func TestWorldSoakOwnerDies(t *testing.T) {
 	}
 }
 
-// TestWorldSoakRingDies kills the memcached of the PoP with most of an attack: its nodes count alone, and the world with them.
+// TestWorldSoakRingDies kills the memcached of the PoP with most of an attack: its nodes count
+// alone, and the world with them.
 func TestWorldSoakRingDies(t *testing.T) {
 	for _, r := range worldRates {
 		t.Run(r.rule, func(t *testing.T) {
@@ -192,7 +196,8 @@ func TestWorldSoakRingDies(t *testing.T) {
 // bin returns the number of the bin that is now.
 func (w *worldLoad) bin() int { return int(w.elapsed() / worldBin) }
 
-// worst returns the most that was admitted in any second between two bins, wherever it begins, as a share of the limit.
+// worst returns the most that was admitted in any second between two bins, wherever it begins, as a
+// share of the limit.
 func (f *flow) worst(from, to int, limit float64) (most float64) {
 	for ; from+worldBins <= to; from++ {
 		most = max(most, float64(f.world(from, from+worldBins).admitted)/limit)
@@ -200,7 +205,8 @@ func (f *flow) worst(from, to int, limit float64) (most float64) {
 	return most
 }
 
-// settled returns how long after bin from the mean of 0.3 s came, and stayed for 2 s, within 5 % above the limit.
+// settled returns how long after bin from the mean of 0.3 s came, and stayed for 2 s, within 5 %
+// above the limit.
 func (f *flow) settled(from int, limit float64) time.Duration {
 	const mean, stay = 6, 40 // bins
 	calm := 0

@@ -19,8 +19,9 @@ const worldRules = `rules:
   - {name: strict, limit: 20, window: 10s, scope: global, action: block, block_for: 1m}
 `
 
-// fewGap is the time between two requests of a client with a small limit: the others know of an admission in one PoP within two
-// flushes, two batches and the delays of a busy machine. (With 250 ms on such a machine 1 in 4 runs admits 7.)
+// fewGap is the time between two requests of a client with a small limit: the others know of an
+// admission in one PoP within two flushes, two batches and the delays of a busy machine. (With 250
+// ms on such a machine 1 in 4 runs admits 7.)
 const fewGap = 350 * time.Millisecond
 
 // TestWorld has three PoPs of two nodes hold limits together.
@@ -52,9 +53,10 @@ func (l *worldLab) in(t *testing.T) *worldLab {
 	return &sub
 }
 
-// smallLimit sends requests of clients with a limit of 5 a minute, in turn to one node of each PoP, and to all nodes: beyond the
-// limit at most one is admitted at each node that had not met the client. Where the machine stalled, so many may be admitted at the
-// nodes of one a PoP too, for an admission may be known a round later.
+// smallLimit sends requests of clients with a limit of 5 a minute, in turn to one node of each PoP,
+// and to all nodes: beyond the limit at most one is admitted at each node that had not met the
+// client. Where the machine stalled, so many may be admitted at the nodes of one a PoP too, for an
+// admission may be known a round later.
 func (l *worldLab) smallLimit() {
 	const limit, rounds, keys = 5, 16, 20
 	var one, all []*hg.Client
@@ -117,8 +119,8 @@ func (l *worldLab) block() {
 	l.Logf("blocked at all nodes after %v", l.blockEverywhere("burglar", 2*time.Second).Round(time.Millisecond))
 }
 
-// blockEverywhere has a client go beyond its limit at one node, and returns how long it took until all others block it. They
-// are asked seldom enough that none of them has a reason of its own.
+// blockEverywhere has a client go beyond its limit at one node, and returns how long it took until
+// all others block it. They are asked seldom enough that none of them has a reason of its own.
 func (l *worldLab) blockEverywhere(key string, within time.Duration) time.Duration {
 	l.Helper()
 	const rarely = 250 * time.Millisecond
@@ -173,8 +175,9 @@ func (l *worldLab) cluster() {
 	l.Logf("/v1/cluster: %s", l.nodes[0].get("/v1/cluster"))
 }
 
-// skewed offers five times a limit of 1,000 a second in shares of 80, 15 and 5 %, beside a client that keeps to 0.9 of it. The
-// bounds are wide, for machines with other work: the figures are in the log, and the soak has narrow bounds.
+// skewed offers five times a limit of 1,000 a second in shares of 80, 15 and 5 %, beside a client
+// that keeps to 0.9 of it. The bounds are wide, for machines with other work: the figures are in
+// the log, and the soak has narrow bounds.
 func (l *worldLab) skewed() {
 	const skipped, seconds = 3, 11
 	flood := &flow{name: "flood", rule: "thousand", rate: spread(5*worldLimit, 0.80, 0.15, 0.05)}
@@ -207,8 +210,8 @@ func (l *worldLab) skewed() {
 	}
 }
 
-// divided offers the same to a limit of 2,000 a second that is divided among the PoPs: the first two may admit 750 each, and the
-// third one the 500 that it asks for.
+// divided offers the same to a limit of 2,000 a second that is divided among the PoPs: the first
+// two may admit 750 each, and the third one the 500 that it asks for.
 func (l *worldLab) divided() {
 	const limit, skipped, seconds = 2000, 3, 11
 	flood := &flow{name: "flood", rule: "divided", rate: spread(5*limit, 0.80, 0.15, 0.05)}
@@ -229,8 +232,8 @@ func (l *worldLab) divided() {
 	}
 }
 
-// TestWorldAlone has two nodes that have neither a ring nor a key_file, in two PoPs: they find each other on loopback and
-// count together.
+// TestWorldAlone has two nodes that have neither a ring nor a key_file, in two PoPs: they find each
+// other on loopback and count together.
 func TestWorldAlone(t *testing.T) {
 	t.Parallel()
 	l := startPoPs(t, worldPlan{

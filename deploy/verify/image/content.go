@@ -13,8 +13,9 @@ import (
 // A cluster that asks for runAsNonRoot looks at the number, and a volume is prepared for one.
 const user = 65532
 
-// config is the part of an image's configuration that headgate sets. Healthcheck is Docker's addition to OCI's.
-// The members are in the order of the specification, which encoding/json keeps: the same image has the same bytes.
+// config is the part of an image's configuration that headgate sets. Healthcheck is Docker's
+// addition to OCI's. The members are in the order of the specification, which encoding/json keeps:
+// the same image has the same bytes.
 type config struct {
 	Created      time.Time `json:"created"`
 	Architecture string    `json:"architecture"`
@@ -80,8 +81,8 @@ func imageConfig(arch, version, diffID string, created time.Time) config {
 }
 
 // rootLayer returns the one layer of the image, compressed, and the digest of what was compressed.
-// A static program needs no system: neither a shell nor certificates nor a passwd, so that there is nothing in the
-// image to be mended but headgate.
+// A static program needs no system: neither a shell nor certificates nor a passwd, so that there is
+// nothing in the image to be mended but headgate.
 func rootLayer(program, notice string, at time.Time) (layer []byte, diffID string, err error) {
 	binary, err := os.ReadFile(program) //nolint:gosec // whoever builds the image names it
 	if err != nil {

@@ -96,8 +96,8 @@ func (l *layout) add(arch, program, notice string) error {
 }
 
 // tar returns the layout as one file.
-// index.json names one thing: the image itself, or an index of those for several architectures, of which a runtime
-// picks its own.
+// index.json names one thing: the image itself, or an index of those for several architectures, of
+// which a runtime picks its own.
 func (l *layout) tar() ([]byte, error) {
 	names := map[string]string{
 		"org.opencontainers.image.ref.name": tag(l.version),

@@ -1,13 +1,15 @@
-// Command image writes the container image of headgate, as one file that Docker, Podman, containerd and skopeo read. Nothing is
-// run to make it, so it needs no daemon and no root, and the same program makes the same bytes.
+// Command image writes the container image of headgate, as one file that Docker, Podman, containerd
+// and skopeo read. Nothing is run to make it, so it needs no daemon and no root, and the same
+// program makes the same bytes.
 //
 //	go -C deploy/verify run ./image -version 1.2.3 -notice NOTICE -out headgate.tar amd64=PROGRAM [arm64=PROGRAM]
 //
 //	program, NOTICE ─► layer (tar, gzip) ─┐
 //	user, ports, entry point ─► config ───┴─► manifest ─► index.json ─► OCI layout, in a tar
 //
-// The file is an OCI image layout (index.json) and, for Docker before version 25, also an archive as `docker save` wrote it
-// (manifest.json, which names the first architecture only). deploy/Dockerfile makes an equal image where Docker is at hand.
+// The file is an OCI image layout (index.json) and, for Docker before version 25, also an archive
+// as `docker save` wrote it (manifest.json, which names the first architecture only).
+// deploy/Dockerfile makes an equal image where Docker is at hand.
 package main
 
 import (
@@ -27,8 +29,9 @@ func main() {
 	}
 }
 
-// run writes the image that args describe; epoch is its time, in seconds since 1970, and "" means 0.
-// The time is an argument as everything else is: without one an image is of 1970, and the same wherever it is made.
+// run writes the image that args describe; epoch is its time, in seconds since 1970, and "" means
+// 0. The time is an argument as everything else is: without one an image is of 1970, and the same
+// wherever it is made.
 func run(args []string, epoch string) error {
 	flags := flag.NewFlagSet("image", flag.ContinueOnError)
 	version := flags.String("version", "dev", "the version, from which the tag is made")

@@ -5,8 +5,8 @@
 //	                         ├─► the least important connection is closed
 //	                         └─► no place: the newcomer is closed
 //
-// A newcomer does not wait for a place, because an orchestrator restarts a node that does not answer
-// its probe. When all places are taken it gets that of the least important other connection:
+// A newcomer does not wait for a place, because an orchestrator restarts a node that does not
+// answer its probe. When all places are taken it gets that of the least important other connection:
 //
 //   - one without the token comes before one that has shown it;
 //   - of these, one of the address with the most of them (IPv6: of the /64 network);
@@ -69,8 +69,8 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Place is a connection with a place. Close frees it. The lock of its Places guards the fields after
-// it.
+// Place is a connection with a place. Close frees it. The lock of its Places guards the fields
+// after it.
 type Place struct {
 	net.Conn
 	from      netip.Prefix

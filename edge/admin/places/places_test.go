@@ -32,8 +32,8 @@ func connect(p *places.Places, ip string) (*places.Place, bool) {
 	return p.Take(&placeConn{from: &net.TCPAddr{IP: net.ParseIP(ip), Port: 1}})
 }
 
-// fullHouse takes every place: the first for a client of its own address, the others for those of one address. All have
-// asked without the token and wait, in that order.
+// fullHouse takes every place: the first for a client of its own address, the others for those of
+// one address. All have asked without the token and wait, in that order.
 func fullHouse(t *testing.T) (*places.Places, []*places.Place) {
 	t.Helper()
 	p, all := places.New(most), []*places.Place{}
@@ -94,8 +94,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestNewcomer checks that a connection gets the time to ask while strangers hold all other places with answers
-// that they do not read, and connect again and again.
+// TestNewcomer checks that a connection gets the time to ask while strangers hold all other places
+// with answers that they do not read, and connect again and again.
 func TestNewcomer(t *testing.T) {
 	t.Parallel()
 	p, all := fullHouse(t)
@@ -109,7 +109,8 @@ func TestNewcomer(t *testing.T) {
 	}
 }
 
-// TestCount checks that the places by address come to nothing once all have left, whatever they showed.
+// TestCount checks that the places by address come to nothing once all have left, whatever they
+// showed.
 func TestCount(t *testing.T) {
 	t.Parallel()
 	p, all := fullHouse(t)

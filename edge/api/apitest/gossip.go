@@ -7,7 +7,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/api"
 )
 
-// Gossip returns statistics in which every field has a value of its own, so that a test sees which of them was shown where.
+// Gossip returns statistics in which every field has a value of its own, so that a test sees which
+// of them was shown where.
 func Gossip() api.GossipStats {
 	since := time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
 	return api.GossipStats{

@@ -1,4 +1,5 @@
-// Package asktest makes gates with policies before them, for the tests of the rooms that ask about whole requests.
+// Package asktest makes gates with policies before them, for the tests of the rooms that ask about
+// whole requests.
 package asktest
 
 import (
@@ -14,8 +15,8 @@ import (
 // keep is how long a ticket is good.
 const keep = time.Minute
 
-// Open returns a gate of bytes of memory with the rules of the configuration in text, and the room with its policies. A fault in
-// text ends the test.
+// Open returns a gate of bytes of memory with the rules of the configuration in text, and the room
+// with its policies. A fault in text ends the test.
 func Open(t testing.TB, bytes int64, text string) (*gate.Gate, *ask.Room) {
 	t.Helper()
 	c, err := config.Parse("headgate.yaml", []byte(text))

@@ -48,7 +48,8 @@ policies:
   - {name: silent, match: {path: "/silent"}, limit: 1, window: 1h, on_deny: {announce: false, status: 403}}
 `
 
-// startNode runs a node whose datagrams come to a unix socket at path, or elsewhere, until stop is called or the test ends.
+// startNode runs a node whose datagrams come to a unix socket at path, or elsewhere, until stop is
+// called or the test ends.
 func startNode(t *testing.T, text, udp string) (node *edge.Node, stop func()) {
 	t.Helper()
 	cfg, err := config.Parse("test", []byte(text+"listen: {udp: \""+udp+"\", http: [], admin: []}\n"))
@@ -112,7 +113,8 @@ func adapt(body, socket string) ([]byte, error) {
 	return out, err
 }
 
-// start runs Caddy with a site until the test ends, in place of the one that ran before. do is what the origin does.
+// start runs Caddy with a site until the test ends, in place of the one that ran before. do is what
+// the origin does.
 func start(t *testing.T, body string, do http.HandlerFunc) *site {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "caddy.sock")
@@ -193,7 +195,8 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// TestLongHeaders: a policy by a cookie holds wherever in a long header that stands; where the daemon cannot be shown all, it denies.
+// TestLongHeaders: a policy by a cookie holds wherever in a long header that stands; where the
+// daemon cannot be shown all, it denies.
 func TestLongHeaders(t *testing.T) {
 	socket := "unix:" + filepath.Join(t.TempDir(), "udp.sock")
 	startNode(t, policies, socket)
@@ -235,7 +238,8 @@ func TestReports(t *testing.T) {
 	s.await("1,200,000 of 900,000 bytes", "/bytes", 429)
 }
 
-// await asks until the answer has that status: reports are not answered, and may come after the response.
+// await asks until the answer has that status: reports are not answered, and may come after the
+// response.
 func (s *site) await(event, path string, status int) {
 	s.Helper()
 	for deadline := time.Now().Add(20 * time.Second); s.get(path).StatusCode != status; {
@@ -279,7 +283,8 @@ func TestPlaces(t *testing.T) {
 	s.await("after panics", "/slow", 200)
 }
 
-// TestVisitorsHeaders: the headers that only headgate sets do not come from visitors; those that policies look at do.
+// TestVisitorsHeaders: the headers that only headgate sets do not come from visitors; those that
+// policies look at do.
 func TestVisitorsHeaders(t *testing.T) {
 	socket := "unix:" + filepath.Join(t.TempDir(), "udp.sock")
 	startNode(t, policies, socket)
@@ -303,7 +308,8 @@ func TestVisitorsHeaders(t *testing.T) {
 	}
 }
 
-// TestRule: one rule by name, by the client or by a key of placeholders; handle_errors and placeholders see the denial.
+// TestRule: one rule by name, by the client or by a key of placeholders; handle_errors and
+// placeholders see the denial.
 func TestRule(t *testing.T) {
 	socket := "unix:" + filepath.Join(t.TempDir(), "udp.sock")
 	startNode(t, policies, socket)
@@ -388,7 +394,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// FuzzCaddyfile: no text of the directive has it panic, and what it takes can be provisioned or is a fault.
+// FuzzCaddyfile: no text of the directive has it panic, and what it takes can be provisioned or is
+// a fault.
 func FuzzCaddyfile(f *testing.F) {
 	f.Add("127.0.0.1:4290 {\n\ttimeout 20ms\n\tfail open\n\trule r\n\tkey {k}\n}")
 	f.Add("{\n\theaders A B\n\tresponse_headers C\n\tcountry DE\n\ttier {t}\n}")

@@ -11,7 +11,8 @@ import (
 
 func init() { // as Caddy finds its directives
 	httpcaddyfile.RegisterHandlerDirective("headgate", parse)
-	// Before redir, which comes early among Caddy's own: a request that is denied must not be answered by any of them.
+	// Before redir, which comes early among Caddy's own: a request that is denied must not be
+	// answered by any of them.
 	httpcaddyfile.RegisterDirectiveOrder("headgate", httpcaddyfile.Before, "redir")
 }
 
@@ -29,7 +30,8 @@ func parse(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
 }
 
 // UnmarshalCaddyfile reads the directive; see the package's comment.
-// headgate 127.0.0.1:4290 { timeout 20ms; fail open }, each option on a line of its own, is an example.
+// headgate 127.0.0.1:4290 { timeout 20ms; fail open }, each option on a line of its own, is an
+// example.
 func (h *Handler) UnmarshalCaddyfile(d *caddyfile.Dispenser) error {
 	d.Next() // the directive's name
 	if d.NextArg() {
@@ -57,7 +59,8 @@ func (h *Handler) UnmarshalCaddyfile(d *caddyfile.Dispenser) error {
 }
 
 // option reads the values of one option.
-// The cases stand in the order in which a line can be wrong: no value, too many, a wrong one, no such option.
+// The cases stand in the order in which a line can be wrong: no value, too many, a wrong one, no
+// such option.
 func (h *Handler) option(d *caddyfile.Dispenser, name string) error {
 	values := d.RemainingArgs()
 	one := map[string]*string{"rule": &h.Rule, "key": &h.Key, "country": &h.Country, "tier": &h.Tier}[name]
@@ -94,7 +97,8 @@ func (h *Handler) option(d *caddyfile.Dispenser, name string) error {
 }
 
 // deceive reads a response.
-// It becomes Caddy's own static response, so that placeholders in the body are filled in as in respond.
+// It becomes Caddy's own static response, so that placeholders in the body are filled in as in
+// respond.
 func (h *Handler) deceive(d *caddyfile.Dispenser, values []string) error {
 	status, err := strconv.Atoi(values[0])
 	if err != nil || status < 200 || status > 599 || len(values) > 2 {

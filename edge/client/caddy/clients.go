@@ -15,7 +15,8 @@ var versionsTLS = map[uint16]string{
 	tls.VersionTLS10: "TLSv1", tls.VersionTLS11: "TLSv1.1", tls.VersionTLS12: "TLSv1.2", tls.VersionTLS13: "TLSv1.3",
 }
 
-// clients are those in use: handlers with the same settings share one, and so does the configuration that replaces theirs.
+// clients are those in use: handlers with the same settings share one, and so does the
+// configuration that replaces theirs.
 var clients = caddy.NewUsagePool()
 
 // pooled is a client that the pool closes when no handler uses it.

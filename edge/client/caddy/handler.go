@@ -33,22 +33,28 @@ type Handler struct {
 	Address string `json:"address,omitempty"`
 	// Timeout is how long a request waits for the daemon, above 0 and up to 5 s. Default: 20ms.
 	Timeout caddy.Duration `json:"timeout,omitempty"`
-	// FailClosed denies requests about which the daemon gives no verdict, with status 503. By default they pass.
+	// FailClosed denies requests about which the daemon gives no verdict, with status 503. By
+	// default they pass.
 	FailClosed bool `json:"fail_closed,omitempty"`
 	// Rule is the name of the one rule to check. Default: the policies decide.
 	Rule string `json:"rule,omitempty"`
-	// Key is what requests are counted by under Rule; it may have placeholders. Default: the client's address, of IPv6 its /64.
+	// Key is what requests are counted by under Rule; it may have placeholders. Default: the
+	// client's address, of IPv6 its /64.
 	Key string `json:"key,omitempty"`
-	// Headers of the request that policies look at. Default: X-Api-Key, Authorization, User-Agent, Cookie, Origin, Referer, Content-Type.
+	// Headers of the request that policies look at. Default: X-Api-Key, Authorization, User-Agent,
+	// Cookie, Origin, Referer, Content-Type.
 	Headers []string `json:"headers,omitempty"`
-	// ResponseHeaders are headers of the response that policies look at. Content-Length is the size of the body that was sent, and always there.
+	// ResponseHeaders are headers of the response that policies look at. Content-Length is the size
+	// of the body that was sent, and always there.
 	ResponseHeaders []string `json:"response_headers,omitempty"`
 	// Country and Tier of the request, with placeholders, for policies that look at them.
 	Country string `json:"country,omitempty"`
 	Tier    string `json:"tier,omitempty"`
-	// NoWait has requests that a delay allows for later denied. By default they wait, and then pass.
+	// NoWait has requests that a delay allows for later denied. By default they wait, and then
+	// pass.
 	NoWait bool `json:"no_wait,omitempty"`
-	// Deceive is the response to requests that a policy denies with on_deny: {deceive: true}; the site does not see them. By default they are denied.
+	// Deceive is the response to requests that a policy denies with on_deny: {deceive: true}; the
+	// site does not see them. By default they are denied.
 	Deceive *caddyhttp.StaticResponse `json:"deceive,omitempty"`
 
 	client  *client.Client
@@ -100,10 +106,11 @@ func (h *Handler) check() error {
 // Cleanup gives the client back.
 func (h *Handler) Cleanup() error { return h.dropClient() }
 
-// ServeHTTP asks about r, and denies it or passes it on. A visitor that hangs up at once ends the request's
-// context; the question goes on, or such requests would pass uncounted.
+// ServeHTTP asks about r, and denies it or passes it on. A visitor that hangs up at once ends the
+// request's context; the question goes on, or such requests would pass uncounted.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
-	// First of all: the site believes these headers, so a visitor's must be gone even where no verdict comes.
+	// First of all: the site believes these headers, so a visitor's must be gone even where no
+	// verdict comes.
 	removeOwn(r.Header)
 	ctx := context.WithoutCancel(r.Context())
 	a, err := h.ask(ctx, r)
@@ -125,7 +132,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 // statusGone is what logs show of a visitor who hung up before the response.
 const statusGone = 499
 
-// admitted returns what becomes of a request that is allowed: next, or a wait before it, or a pretence in its place.
+// admitted returns what becomes of a request that is allowed: next, or a wait before it, or a
+// pretence in its place.
 func (h *Handler) admitted(next caddyhttp.Handler, a *client.Answer) caddyhttp.Handler {
 	switch {
 	case a.Deceive && h.Deceive != nil:
@@ -233,7 +241,8 @@ func (h *Handler) serveReported(ctx context.Context, w http.ResponseWriter, r *h
 	return err
 }
 
-// statusOf returns the status of a response: the one that was sent, or that of the error that will be.
+// statusOf returns the status of a response: the one that was sent, or that of the error that will
+// be.
 func statusOf(sent int, err error) int {
 	var failed caddyhttp.HandlerError
 	switch {
@@ -260,7 +269,8 @@ func (h *Handler) responseHeaders(seen caddyhttp.ResponseRecorder) http.Header {
 	return some
 }
 
-// setPlaceholders sets {http.headgate.verdict}, and .rule, .why and .remaining where they are known, for logs and for handlers behind this one.
+// setPlaceholders sets {http.headgate.verdict}, and .rule, .why and .remaining where they are
+// known, for logs and for handlers behind this one.
 func setPlaceholders(r *http.Request, a *client.Answer, err error) {
 	fill := replacerOf(r)
 	if err != nil {
@@ -280,7 +290,8 @@ func setPlaceholders(r *http.Request, a *client.Answer, err error) {
 	fill.Set("http.headgate.why", why)
 }
 
-// noteFailure logs the first question without a verdict, and the first with one after that: not each, for there may be thousands a second.
+// noteFailure logs the first question without a verdict, and the first with one after that: not
+// each, for there may be thousands a second.
 func (h *Handler) noteFailure(err error) {
 	if had := h.verdict.Load(); had == (err == nil) || !h.verdict.CompareAndSwap(had, err == nil) {
 		return

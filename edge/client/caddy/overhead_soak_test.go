@@ -16,7 +16,8 @@ import (
 	"time"
 )
 
-// overheadSites are sites of one Caddy: alone, asking by forward_auth as the snippet of headgate init does, and by the module.
+// overheadSites are sites of one Caddy: alone, asking by forward_auth as the snippet of headgate
+// init does, and by the module.
 const overheadSites = `{
 	admin off
 	auto_https off
@@ -76,8 +77,8 @@ func build(t *testing.T, directory, command string) (program string) {
 	return program
 }
 
-// TestOverhead measures the time that headgate adds to a request of one client in Caddy, by forward_auth and by the module: four
-// sites of one Caddy, asked in turns.
+// TestOverhead measures the time that headgate adds to a request of one client in Caddy, by
+// forward_auth and by the module: four sites of one Caddy, asked in turns.
 func TestOverhead(t *testing.T) {
 	const warm, each = 500, 3000
 	ports := map[string]string{"SOCKET": filepath.Join(t.TempDir(), "udp.sock")}

@@ -15,8 +15,8 @@ import (
 	"github.com/headgate-dev/headgate/cmd/headgate/systemtest/seam"
 )
 
-// TestSeam: whatever is denied in its plain form is denied in every spelling that Caddy serves: the table of all doors, with the
-// origin as the judge. HEADGATE_TEST_SEED repeats a fuzz.
+// TestSeam: whatever is denied in its plain form is denied in every spelling that Caddy serves: the
+// table of all doors, with the origin as the judge. HEADGATE_TEST_SEED repeats a fuzz.
 func TestSeam(t *testing.T) {
 	socket := "unix:" + filepath.Join(t.TempDir(), "udp.sock")
 	startNode(t, "node: test\nmemory: 16MiB\n"+seam.Policies(""), socket)

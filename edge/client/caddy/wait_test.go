@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// TestWaits: a request that is allowed for later waits before the site sees it, by the policies and by a rule.
+// TestWaits: a request that is allowed for later waits before the site sees it, by the policies and
+// by a rule.
 func TestWaits(t *testing.T) {
 	socket := "unix:" + filepath.Join(t.TempDir(), "udp.sock")
 	queue := strings.Replace(policies, "rules: [", "rules: [{name: line, limit: 1, window: 1s, burst: 1, delay: 20s}, {name: long, limit: 1, window: 20s, burst: 1, delay: 1m}, ", 1)
@@ -37,7 +38,8 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// TestWaitHungUp: a visitor who hangs up does not pass earlier for that, and gives back what the request held.
+// TestWaitHungUp: a visitor who hangs up does not pass earlier for that, and gives back what the
+// request held.
 func TestWaitHungUp(t *testing.T) {
 	socket := "unix:" + filepath.Join(t.TempDir(), "udp.sock")
 	startNode(t, policies, socket)
@@ -70,8 +72,8 @@ func TestWaitHungUp(t *testing.T) {
 	}
 }
 
-// TestDeceives: what a policy denies with deceive is answered as the operator says, and the site does not see it. Without that option
-// it is denied, and what a visitor says changes nothing.
+// TestDeceives: what a policy denies with deceive is answered as the operator says, and the site
+// does not see it. Without that option it is denied, and what a visitor says changes nothing.
 func TestDeceives(t *testing.T) {
 	socket := "unix:" + filepath.Join(t.TempDir(), "udp.sock")
 	startNode(t, policies, socket)

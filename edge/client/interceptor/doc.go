@@ -16,17 +16,20 @@
 //
 // # A call as policies see it
 //
-// The method is POST, the path that of the call, /package.Service/Method, the host its authority. Headers are its metadata: by
-// default those of client.SentHeaders. The client is the peer, or behind trusted proxies the address that they name.
+// The method is POST, the path that of the call, /package.Service/Method, the host its authority.
+// Headers are its metadata: by default those of client.SentHeaders. The client is the peer, or
+// behind trusted proxies the address that they name.
 //
-// A response counts by its status: OK is 200, UNAUTHENTICATED 401, PERMISSION_DENIED 403, NOT_FOUND 404, INTERNAL 500 and so on; see
-// [Status]. The header grpc-status of a response is the code's number.
+// A response counts by its status: OK is 200, UNAUTHENTICATED 401, PERMISSION_DENIED 403, NOT_FOUND
+// 404, INTERNAL 500 and so on; see [Status]. The header grpc-status of a response is the code's
+// number.
 //
-// What a delay allows for later waits before its handler, unless [WithoutWait] says otherwise. Nothing pretends: the reply that would is
-// of another type for each method, so that calls which a policy denies with deceive are denied.
+// What a delay allows for later waits before its handler, unless [WithoutWait] says otherwise.
+// Nothing pretends: the reply that would is of another type for each method, so that calls which a
+// policy denies with deceive are denied.
 //
 // # Without a verdict
 //
-// Where the daemon does not answer, the client's FailMode decides: FailOpen calls the handler, FailClosed ends the call with
-// UNAVAILABLE.
+// Where the daemon does not answer, the client's FailMode decides: FailOpen calls the handler,
+// FailClosed ends the call with UNAVAILABLE.
 package interceptor

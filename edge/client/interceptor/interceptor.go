@@ -20,11 +20,12 @@ import (
 // Option configures an interceptor.
 type Option func(*limit)
 
-// WithRule has each call checked under the rule called name, by its key, instead of by the policies.
+// WithRule has each call checked under the rule called name, by its key, instead of by the
+// policies.
 func WithRule(name string) Option { return func(l *limit) { l.rule = name } }
 
-// WithKey sets the key that a call is counted by under a rule, by default the client's address, of IPv6 its /64. Calls for
-// which key returns "" share one count.
+// WithKey sets the key that a call is counted by under a rule, by default the client's address, of
+// IPv6 its /64. Calls for which key returns "" share one count.
 func WithKey(key func(ctx context.Context, method string) string) Option {
 	return func(l *limit) { l.key = key }
 }
@@ -32,8 +33,8 @@ func WithKey(key func(ctx context.Context, method string) string) Option {
 // WithHeaders sets the metadata that policies look at, by default client.SentHeaders.
 func WithHeaders(names ...string) Option { return func(l *limit) { l.headers = slices.Clone(names) } }
 
-// WithTrustedProxies sets the networks of the proxies before this server. Their x-forwarded-for is trusted. By default there are
-// none.
+// WithTrustedProxies sets the networks of the proxies before this server. Their x-forwarded-for is
+// trusted. By default there are none.
 func WithTrustedProxies(networks ...netip.Prefix) Option {
 	return func(l *limit) { l.trusted = slices.Clone(networks) }
 }
@@ -41,8 +42,8 @@ func WithTrustedProxies(networks ...netip.Prefix) Option {
 // WithoutWait has calls that a delay allows for later denied. By default they wait, and then pass.
 func WithoutWait() Option { return func(l *limit) { l.hurried = true } }
 
-// WithErrorFunc sets a function that is called with the error of each call about which there was no verdict. It runs before the
-// handler: have it log or count, not wait.
+// WithErrorFunc sets a function that is called with the error of each call about which there was no
+// verdict. It runs before the handler: have it log or count, not wait.
 func WithErrorFunc(report func(ctx context.Context, method string, err error)) Option {
 	return func(l *limit) { l.failed = report }
 }
@@ -87,7 +88,8 @@ func Unary(l client.Limiter, options ...Option) grpc.UnaryServerInterceptor {
 	}
 }
 
-// Stream returns an interceptor of streams that asks l about each, once, when it begins. What it holds is given back when it ends.
+// Stream returns an interceptor of streams that asks l about each, once, when it begins. What it
+// holds is given back when it ends.
 func Stream(l client.Limiter, options ...Option) grpc.StreamServerInterceptor {
 	is := newLimit(l, options)
 	return func(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
@@ -117,7 +119,8 @@ type (
 	streamHeaders  struct{ grpc.ServerStream }
 )
 
-// set has the metadata sent; it fails only where the headers were sent already, which nothing before the handler does.
+// set has the metadata sent; it fails only where the headers were sent already, which nothing
+// before the handler does.
 func (c contextHeaders) set(header, trailer metadata.MD) {
 	_ = grpc.SetHeader(c, header)
 	_ = grpc.SetTrailer(c, trailer)
@@ -128,8 +131,8 @@ func (s streamHeaders) set(header, trailer metadata.MD) {
 	s.SetTrailer(trailer)
 }
 
-// admit asks about a call. The error ends it. A caller that leaves at once ends its context; the question goes on, or such calls would
-// pass uncounted.
+// admit asks about a call. The error ends it. A caller that leaves at once ends its context; the
+// question goes on, or such calls would pass uncounted.
 func (l *limit) admit(ctx context.Context, method string, to headers) (client.Answer, error) {
 	asking := context.WithoutCancel(ctx)
 	var a client.Answer
@@ -167,8 +170,8 @@ func (l *limit) begin(ctx context.Context, method, ticket string) *call {
 	return &call{limit: l, ctx: ctx, method: method, ticket: ticket, began: time.Now()}
 }
 
-// wait returns once delay is over. The error ends the call of who left before that, or whose deadline passed: leaving is no way past
-// the wait.
+// wait returns once delay is over. The error ends the call of who left before that, or whose
+// deadline passed: leaving is no way past the wait.
 func (c *call) wait(delay time.Duration) error {
 	if delay <= 0 {
 		return nil

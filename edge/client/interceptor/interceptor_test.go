@@ -100,7 +100,8 @@ func (s *service) Watch(_ *grpc_health_v1.HealthCheckRequest, stream grpc.Server
 	return stream.Context().Err()
 }
 
-// serve runs a server with the interceptors, and returns a client of it. from is the address that callers seem to have.
+// serve runs a server with the interceptors, and returns a client of it. from is the address that
+// callers seem to have.
 func serve(t *testing.T, l client.Limiter, from string, check func(ctx context.Context) error, options ...interceptor.Option) grpc_health_v1.HealthClient {
 	t.Helper()
 	callers := func(ctx context.Context) context.Context {
@@ -173,7 +174,8 @@ func TestLongMetadata(t *testing.T) {
 
 func fine(context.Context) error { return nil }
 
-// await calls until the answer has that code: reports are not answered, and may come after the response.
+// await calls until the answer has that code: reports are not answered, and may come after the
+// response.
 func await(t *testing.T, c grpc_health_v1.HealthClient, code codes.Code, sent ...string) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); check(t, c, sent...).code != code; {

@@ -19,7 +19,8 @@ import (
 
 // requestOf describes a call.
 func (l *limit) requestOf(ctx context.Context, method string) client.Request {
-	// A call is a POST of its full method over HTTP/2: policies see /package.Service/Method as the path.
+	// A call is a POST of its full method over HTTP/2: policies see /package.Service/Method as the
+	// path.
 	q := client.Request{Method: http.MethodPost, Path: method, Scheme: "http", Headers: http.Header{}, Client: clientOf(ctx, l.trusted), CanWait: !l.hurried}
 	sent, _ := metadata.FromIncomingContext(ctx)
 	if host := sent[":authority"]; len(host) > 0 {
@@ -49,8 +50,9 @@ func versionOf(version uint16) string {
 	return ""
 }
 
-// clientOf returns the address of a call's client, as client.ClientAddress does for HTTP; the zero Addr where there is none.
-// By a request of HTTP made for it, so that proxies are trusted by the same rules in both worlds.
+// clientOf returns the address of a call's client, as client.ClientAddress does for HTTP; the zero
+// Addr where there is none. By a request of HTTP made for it, so that proxies are trusted by the
+// same rules in both worlds.
 func clientOf(ctx context.Context, trusted []netip.Prefix) netip.Addr {
 	r := http.Request{Header: http.Header{}}
 	if from, ok := peer.FromContext(ctx); ok && from.Addr.Network() != "unix" {
@@ -64,7 +66,8 @@ func clientOf(ctx context.Context, trusted []netip.Prefix) netip.Addr {
 }
 
 // codeOf returns the code of the error that a handler returned, as the server will send it.
-// Handlers return a context's error as it is; grpc-go makes these codes of it once the interceptors have returned.
+// Handlers return a context's error as it is; grpc-go makes these codes of it once the interceptors
+// have returned.
 func codeOf(err error) codes.Code {
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -83,7 +86,8 @@ var statuses = [...]int{
 	codes.OutOfRange: 400, codes.Unimplemented: 501, codes.Internal: 500, codes.Unavailable: 503, codes.DataLoss: 500, codes.Unauthenticated: 401,
 }
 
-// Status returns the status of HTTP by which policies count a response that ends with code; 500 for a code that is none.
+// Status returns the status of HTTP by which policies count a response that ends with code; 500 for
+// a code that is none.
 func Status(code codes.Code) int {
 	if int(code) < len(statuses) {
 		return statuses[code]

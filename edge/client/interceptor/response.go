@@ -14,8 +14,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/client"
 )
 
-// metadataOf returns what the caller learns of its limit: ratelimit, and denied, retry-after in seconds. The trailer
-// grpc-retry-pushback-ms has gRPC's own retries wait as long.
+// metadataOf returns what the caller learns of its limit: ratelimit, and denied, retry-after in
+// seconds. The trailer grpc-retry-pushback-ms has gRPC's own retries wait as long.
 func metadataOf(a *client.Answer) (header, trailer metadata.MD) {
 	header, trailer = metadata.MD{}, metadata.MD{}
 	if value := a.RateLimit(); value != "" {
@@ -28,8 +28,9 @@ func metadataOf(a *client.Answer) (header, trailer metadata.MD) {
 	return header, trailer
 }
 
-// denial returns the error of a call that is denied: RESOURCE_EXHAUSTED, or as a policy's status says.
-// Without a verdict it is UNAVAILABLE, which clients may retry: nothing is known against the caller.
+// denial returns the error of a call that is denied: RESOURCE_EXHAUSTED, or as a policy's status
+// says. Without a verdict it is UNAVAILABLE, which clients may retry: nothing is known against the
+// caller.
 func denial(a *client.Answer) error {
 	if a.Err != nil {
 		return status.Error(codes.Unavailable, "the rate limiter gives no verdict")

@@ -15,7 +15,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/client/interceptor"
 )
 
-// scripted answers every question alike, and keeps whether it was told that the caller can wait, and the reports.
+// scripted answers every question alike, and keeps whether it was told that the caller can wait,
+// and the reports.
 type scripted struct {
 	client.Limiter
 	answer client.Answer
@@ -67,8 +68,9 @@ func calls(l client.Limiter, work func(), options ...interceptor.Option) map[str
 	}
 }
 
-// TestWaits: a call that is allowed for later waits before its handler, by the policies and by a rule; its report has the time without the
-// wait. Without a wait the limiter is told that there is none.
+// TestWaits: a call that is allowed for later waits before its handler, by the policies and by a
+// rule; its report has the time without the wait. Without a wait the limiter is told that there is
+// none.
 func TestWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -94,7 +96,8 @@ func TestWaits(t *testing.T) {
 	})
 }
 
-// TestWaitEnds: who leaves meanwhile, or whose time is over, does not pass, then or later, and what the call held is given back.
+// TestWaitEnds: who leaves meanwhile, or whose time is over, does not pass, then or later, and what
+// the call held is given back.
 func TestWaitEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

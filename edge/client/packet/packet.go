@@ -24,9 +24,9 @@ const maxLine = 3*wire.MaxKey + wire.MaxRule + wire.MaxID + 64
 // Any one query fits: does not compile where it might not.
 const _ = uint(Size - maxLine)
 
-// replyRoom is the length of the longest reply that a rule can lead to. A daemon that listens beyond
-// its own host sends no reply that is longer than the query, and leaves out fields instead; so a
-// query to such a daemon is filled up with an option that the protocol ignores.
+// replyRoom is the length of the longest reply that a rule can lead to. A daemon that listens
+// beyond its own host sends no reply that is longer than the query, and leaves out fields instead;
+// so a query to such a daemon is filled up with an option that the protocol ignores.
 const (
 	replyRoom = len("id=AAAAAA allow remaining=1000000000 reset=86400 view=global shadow=deny")
 	delayRoom = len(" delay=60000") // more, to who can wait
@@ -43,13 +43,14 @@ type Packet struct {
 }
 
 // New returns an empty packet. first is the id of its first line, of which the low 36 bits count: a
-// random one, so that a reply to an earlier process with the same port matches no query of this one.
+// random one, so that a reply to an earlier process with the same port matches no query of this
+// one.
 func New(first uint64) Packet {
 	return Packet{bytes: make([]byte, 0, Size+maxLine), first: first & idMask}
 }
 
-// Reset empties the packet; its ids go on from where they were. With pad, lines are filled up to the
-// length of the longest reply.
+// Reset empties the packet; its ids go on from where they were. With pad, lines are filled up to
+// the length of the longest reply.
 func (p *Packet) Reset(pad bool) {
 	p.first, p.bytes, p.lines, p.pad = p.ID(p.lines), p.bytes[:0], 0, pad
 }
@@ -83,8 +84,9 @@ func (p *Packet) Append(q wire.Query) bool {
 	return true
 }
 
-// AppendLine adds one line of another kind, without its id, and reports whether there was room. It must
-// be the only one of its packet unless it is short; with wire.MaxDatagram bytes it is too long.
+// AppendLine adds one line of another kind, without its id, and reports whether there was room. It
+// must be the only one of its packet unless it is short; with wire.MaxDatagram bytes it is too
+// long.
 func (p *Packet) AppendLine(line []byte) bool {
 	if p.lines > 0 || len(line)+len(" id=")+idLen > wire.MaxDatagram {
 		return false

@@ -91,8 +91,8 @@ func TestIDsGoOn(t *testing.T) {
 	}
 }
 
-// A padded query is as long as the longest reply, so that a daemon that bounds replies by the length
-// of their queries leaves out nothing. The padding changes nothing in the query.
+// A padded query is as long as the longest reply, so that a daemon that bounds replies by the
+// length of their queries leaves out nothing. The padding changes nothing in the query.
 func TestPaddingLeavesRoomForReplies(t *testing.T) {
 	for n := range 80 {
 		key := strings.Repeat("k", n+1)

@@ -1,6 +1,6 @@
 // Package asjson writes the YAML of a configuration as JSON, and such JSON as YAML again, without
-// knowing the fields: the admin listener sends JSON, people read YAML, and the two programs may be of
-// different versions.
+// knowing the fields: the admin listener sends JSON, people read YAML, and the two programs may be
+// of different versions.
 package asjson
 
 import (
@@ -53,7 +53,8 @@ func appendJSON(out *bytes.Buffer, n *yaml.Node) error {
 
 // appendScalar writes a number, true and false as they stand and everything else as a string.
 func appendScalar(out *bytes.Buffer, n *yaml.Node) error {
-	// Only Marshal's own text comes here: its durations, sizes and words are texts, and its numbers are whole.
+	// Only Marshal's own text comes here: its durations, sizes and words are texts, and its numbers
+	// are whole.
 	if n.Tag == "!!int" || n.Tag == "!!bool" {
 		out.WriteString(n.Value)
 		return nil

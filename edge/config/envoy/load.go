@@ -14,8 +14,8 @@ import (
 
 // Bounds of all files together.
 const (
-	// A few lines of aliases can stand for billions of values ("billion laughs"), so that they are counted where they
-	// are repeated.
+	// A few lines of aliases can stand for billions of values ("billion laughs"), so that they are
+	// counted where they are repeated.
 	maxNodes = 400_000 // of YAML, those that aliases repeat counted each time
 	maxDepth = 64
 )
@@ -44,7 +44,8 @@ type Options struct {
 }
 
 // Load reads all files. With faults, in the order of files and lines, there is no tree.
-// All files make one tree, as in envoyproxy/ratelimit: a domain is in one file, and a service asks by its name.
+// All files make one tree, as in envoyproxy/ratelimit: a domain is in one file, and a service asks
+// by its name.
 func Load(files []File, o Options) (*rls.Tree, []Fault) {
 	l := &loader{tree: &rls.Tree{Domains: map[string]*rls.Node{}, Rows: map[string]string{}}, options: o, named: map[string]bool{}}
 	for _, f := range files {
@@ -72,7 +73,8 @@ type loader struct {
 
 // fault records a fault at n.
 func (l *loader) fault(n *yaml.Node, format string, args ...any) {
-	// A file that is no configuration at all has a fault on each line; nobody reads more than the first of them.
+	// A file that is no configuration at all has a fault on each line; nobody reads more than the
+	// first of them.
 	if len(l.faults) < 1000 {
 		l.faults = append(l.faults, Fault{l.file, max(n.Line, 1), max(n.Column, 1), fmt.Sprintf(format, args...)})
 	}
@@ -117,8 +119,9 @@ func (l *loader) read(data []byte) {
 	l.descriptors(node, domain+".", m["descriptors"])
 }
 
-// descriptors adds the descriptors in list, which may be nil, below parent. path is their name so far.
-// A descriptor is known by key_value, or by key alone for any value; a star in it stands for any bytes.
+// descriptors adds the descriptors in list, which may be nil, below parent. path is their name so
+// far. A descriptor is known by key_value, or by key alone for any value; a star in it stands for
+// any bytes.
 func (l *loader) descriptors(parent *rls.Node, path string, list *yaml.Node) {
 	for _, item := range itemsOf(list) {
 		m := mapOf(item)
@@ -130,8 +133,8 @@ func (l *loader) descriptors(parent *rls.Node, path string, list *yaml.Node) {
 			}
 			continue
 		}
-		// The join by "_" is theirs, and so is what follows: key a_b without a value and key a with value b are the
-		// same descriptor there.
+		// The join by "_" is theirs, and so is what follows: key a_b without a value and key a with
+		// value b are the same descriptor there.
 		full := key
 		if value != "" {
 			full += "_" + value

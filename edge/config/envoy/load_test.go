@@ -225,8 +225,8 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// TestWildcards: a star stands for any bytes, anywhere and as often as one likes; the first that matches
-// holds, and no byte is matched twice.
+// TestWildcards: a star stands for any bytes, anywhere and as often as one likes; the first that
+// matches holds, and no byte is matched twice.
 func TestWildcards(t *testing.T) {
 	t.Parallel()
 	tree, faults := load(`

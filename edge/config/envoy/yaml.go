@@ -11,7 +11,8 @@ import (
 )
 
 // keys are all that a file may have, anywhere.
-// envoyproxy/ratelimit takes a known key at any place, so this does; an unknown one fails there, and so it does here.
+// envoyproxy/ratelimit takes a known key at any place, so this does; an unknown one fails there,
+// and so it does here.
 var keys = []string{
 	"domain", "key", "value", "descriptors", "rate_limit", "unit", "requests_per_unit", "unlimited", "shadow_mode", "quota_mode", "name",
 	"replaces", "detailed_metric", "value_to_metric", "share_threshold", "metadata",
@@ -28,7 +29,8 @@ var (
 
 // check looks at all keys and values of the mapping n, and records what the loader of
 // envoyproxy/ratelimit does not take. It reports false where there is too much to look at.
-// It goes by the nodes of YAML and does not decode: a fault is to have its line, and a decoder stops at the first.
+// It goes by the nodes of YAML and does not decode: a fault is to have its line, and a decoder
+// stops at the first.
 func (l *loader) check(n *yaml.Node, depth int) bool {
 	n = resolve(n)
 	if l.nodes++; l.nodes > maxNodes || depth > maxDepth {
@@ -119,8 +121,9 @@ func (l *loader) checkValue(key string, n *yaml.Node, depth int) bool {
 	return true
 }
 
-// free returns a value of metadata, which may be any: nil, a bool, a number, a text, a list or a mapping of texts to
-// values, as a google.protobuf.Struct has them. It reports false where there is too much to look at.
+// free returns a value of metadata, which may be any: nil, a bool, a number, a text, a list or a
+// mapping of texts to values, as a google.protobuf.Struct has them. It reports false where there is
+// too much to look at.
 func (l *loader) free(n *yaml.Node, depth int) (value any, ok bool) {
 	n = resolve(n)
 	if l.nodes++; l.nodes > maxNodes || depth > maxDepth {
@@ -186,8 +189,8 @@ func isNull(n *yaml.Node) bool {
 	return n == nil || resolve(n).Kind == yaml.ScalarNode && resolve(n).ShortTag() == "!!null"
 }
 
-// mapOf returns the values of a mapping by key: of repeated keys the last, before those of merge keys.
-// <<: *base takes in the fields of base that the mapping itself does not have.
+// mapOf returns the values of a mapping by key: of repeated keys the last, before those of merge
+// keys. <<: *base takes in the fields of base that the mapping itself does not have.
 func mapOf(n *yaml.Node) map[string]*yaml.Node {
 	m := map[string]*yaml.Node{}
 	n = resolve(n)
@@ -235,7 +238,8 @@ func (l *loader) text(n *yaml.Node) (text string, ok bool) {
 }
 
 // flag reads true or false; n may be nil.
-// YAML 1.1 has these words for true and false, and Go's library takes them where the field is a bool.
+// YAML 1.1 has these words for true and false, and Go's library takes them where the field is a
+// bool.
 func (l *loader) flag(n *yaml.Node) bool {
 	if isNull(n) {
 		return false

@@ -11,8 +11,9 @@ import (
 	"github.com/headgate-dev/headgate/edge/config/scalar"
 )
 
-// Section documents one part of headgate.yaml. Texts are plain paragraphs with an empty line between
-// them: `code` stands between backquotes, and a paragraph that begins with two spaces is YAML.
+// Section documents one part of headgate.yaml. Texts are plain paragraphs with an empty line
+// between them: `code` stands between backquotes, and a paragraph that begins with two spaces is
+// YAML.
 type Section struct {
 	Title  string
 	Text   string
@@ -35,7 +36,8 @@ func (f Field) NeedsRestart() bool {
 
 // All documents every field of headgate.yaml, in the order of deploy/headgate.yaml. It is the
 // source of headgate.yaml(5) and of docs/configuration.md.
-// Ranges are those of config's constants and not written out, so that the manual and the checks cannot differ.
+// Ranges are those of config's constants and not written out, so that the manual and the checks
+// cannot differ.
 func All() []Section {
 	return []Section{
 		{"The node", "", nodeReference()},

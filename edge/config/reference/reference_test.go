@@ -22,8 +22,8 @@ func documented() (all []reference.Field) {
 	return all
 }
 
-// TestReferenceIsComplete compares the reference with the fields of the effective configuration, which
-// shows every field.
+// TestReferenceIsComplete compares the reference with the fields of the effective configuration,
+// which shows every field.
 func TestReferenceIsComplete(t *testing.T) {
 	t.Parallel()
 	var paths []string

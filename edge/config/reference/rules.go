@@ -67,7 +67,8 @@ func basicReference() []Field {
 	}
 }
 
-// Each text names the kind that its field belongs to: a field of another kind is a fault, and its reader comes here.
+// Each text names the kind that its field belongs to: a field of another kind is a fault, and its
+// reader comes here.
 func kindReference() []Field {
 	return []Field{
 		{

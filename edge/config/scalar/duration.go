@@ -8,11 +8,13 @@ import (
 )
 
 // Duration reads a duration from low to high with its unit, such as 1m30s.
-// Go's own form, so without days: 1d is a fault with a hint, as a day is not always 24 hours elsewhere.
+// Go's own form, so without days: 1d is a fault with a hint, as a day is not always 24 hours
+// elsewhere.
 func Duration(s string, low, high time.Duration) (time.Duration, error) {
 	t, err := time.ParseDuration(s)
 	switch {
-	// Before ParseDuration's own fault, which says only that a unit is missing; and "0" would pass there.
+	// Before ParseDuration's own fault, which says only that a unit is missing; and "0" would pass
+	// there.
 	case bareNumber(s):
 		return 0, fmt.Errorf("must be a duration with a unit, not %s: write %ss for seconds", Show(s), Clip(s))
 	case err != nil:

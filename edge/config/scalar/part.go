@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Percent reads a percentage above 0% and up to most, such as 20%, in units of which whole make 100%.
+// Percent reads a percentage above 0% and up to most, such as 20%, in units of which whole make
+// 100%.
 func Percent(s string, whole, most int) (int, error) {
 	number, found := strings.CutSuffix(s, "%")
 	f, err := strconv.ParseFloat(number, 64)

@@ -1,5 +1,5 @@
-// Package scope finds the rules of a configuration that count over fewer nodes than their scope asks
-// for, because there is no ring or no gossip.
+// Package scope finds the rules of a configuration that count over fewer nodes than their scope
+// asks for, because there is no ring or no gossip.
 package scope
 
 import (

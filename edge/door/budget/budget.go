@@ -11,14 +11,15 @@ const (
 	Most = 12 << 20
 	// Wait is how long a request waits for room.
 	Wait = time.Second
-	// mostWaiting is how many wait at once, as each holds some memory of its own; a further one is refused at once.
+	// mostWaiting is how many wait at once, as each holds some memory of its own; a further one is
+	// refused at once.
 	mostWaiting = 64
 )
 
 // Budget bounds the memory of requests under way. Heads are counted and never refused: each
 // connection has one at most, and connections are bounded. Everything else that is
-// taken shares limit bytes; it waits for room and is refused after the wait. Its methods are safe for
-// concurrent use.
+// taken shares limit bytes; it waits for room and is refused after the wait. Its methods are safe
+// for concurrent use.
 type Budget struct {
 	limit   int64         // of all but heads, bytes
 	heads   atomic.Int64  // bytes of heads that arrive in parts
@@ -104,7 +105,8 @@ func (b *Budget) signal() {
 	}
 }
 
-// Loan is what one connection has taken of a Budget. It is for one goroutine; its zero value with From set has nothing.
+// Loan is what one connection has taken of a Budget. It is for one goroutine; its zero value with
+// From set has nothing.
 type Loan struct {
 	From  *Budget
 	bytes int64

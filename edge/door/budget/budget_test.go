@@ -8,8 +8,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/door/budget"
 )
 
-// TestBudget checks that heads are never refused, that bodies wait for room and then go without, and that
-// returned bytes wake a waiter.
+// TestBudget checks that heads are never refused, that bodies wait for room and then go without,
+// and that returned bytes wake a waiter.
 func TestBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := budget.New(100)
@@ -37,7 +37,8 @@ func TestBudget(t *testing.T) {
 	})
 }
 
-// TestLoan: what a connection took is given back in parts or at once, and what it did not get is not.
+// TestLoan: what a connection took is given back in parts or at once, and what it did not get is
+// not.
 func TestLoan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := budget.New(100)
@@ -51,7 +52,8 @@ func TestLoan(t *testing.T) {
 	})
 }
 
-// TestBudgetTrim checks that memory is worth giving back once, when much was under way and is not any more.
+// TestBudgetTrim checks that memory is worth giving back once, when much was under way and is not
+// any more.
 func TestBudgetTrim(t *testing.T) {
 	b := budget.New(64 << 20)
 	if b.Trimmable() {

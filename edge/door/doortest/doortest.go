@@ -1,6 +1,7 @@
-// Package doortest holds the helpers that the tests of listeners share: servers that run until the test ends, connections with a deadline,
-// HTTP answers read from raw bytes, a listener that fails, and a wait for a condition. It rests on
-// the standard library only, so that every room's tests may use it.
+// Package doortest holds the helpers that the tests of listeners share: servers that run until the
+// test ends, connections with a deadline, HTTP answers read from raw bytes, a listener that fails,
+// and a wait for a condition. It rests on the standard library only, so that every room's tests may
+// use it.
 package doortest
 
 import (
@@ -14,11 +15,13 @@ import (
 	"time"
 )
 
-// Patience bounds every wait of a test, in wall-clock time: long enough for a busy machine, short enough for a person.
+// Patience bounds every wait of a test, in wall-clock time: long enough for a busy machine, short
+// enough for a person.
 const Patience = 30 * time.Second
 
-// Dial connects to the listener at addr, TCP or unix. Reads and writes fail Patience after the call, or after the last
-// Exchange; the test's end closes the connection. A failure to connect ends the test.
+// Dial connects to the listener at addr, TCP or unix. Reads and writes fail Patience after the
+// call, or after the last Exchange; the test's end closes the connection. A failure to connect ends
+// the test.
 func Dial(t testing.TB, addr net.Addr) net.Conn {
 	t.Helper()
 	c, err := net.Dial(addr.Network(), addr.String())
@@ -32,8 +35,8 @@ func Dial(t testing.TB, addr net.Addr) net.Conn {
 	return c
 }
 
-// Serve runs serve until stop is called or the test ends. stop ends its context and waits for it; that serve fails is an error of
-// the test.
+// Serve runs serve until stop is called or the test ends. stop ends its context and waits for it;
+// that serve fails is an error of the test.
 func Serve(t testing.TB, serve func(context.Context) error) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var err error
@@ -55,14 +58,15 @@ type Reply struct {
 	Text string // the whole body
 }
 
-// ReadReply reads the next response to a GET from br, which must read from one connection for all its responses. A malformed
-// response ends the test.
+// ReadReply reads the next response to a GET from br, which must read from one connection for all
+// its responses. A malformed response ends the test.
 func ReadReply(t testing.TB, br *bufio.Reader) Reply {
 	t.Helper()
 	return ReadReplyTo(t, http.MethodGet, br)
 }
 
-// ReadReplyTo is ReadReply for a request with another method: the response to a HEAD has a length and no body.
+// ReadReplyTo is ReadReply for a request with another method: the response to a HEAD has a length
+// and no body.
 func ReadReplyTo(t testing.TB, method string, br *bufio.Reader) Reply {
 	t.Helper()
 	resp, err := http.ReadResponse(br, &http.Request{Method: method})
@@ -77,8 +81,8 @@ func ReadReplyTo(t testing.TB, method string, br *bufio.Reader) Reply {
 	return Reply{resp, string(body)}
 }
 
-// Exchange sends raw on c and reads one response to a GET. It is for one exchange a connection, or for clients that wait for
-// each response: bytes after the response are lost.
+// Exchange sends raw on c and reads one response to a GET. It is for one exchange a connection, or
+// for clients that wait for each response: bytes after the response are lost.
 func Exchange(t testing.TB, c net.Conn, raw string) Reply {
 	t.Helper()
 	if err := c.SetDeadline(time.Now().Add(Patience)); err != nil {
@@ -90,8 +94,8 @@ func Exchange(t testing.TB, c net.Conn, raw string) Reply {
 	return ReadReply(t, bufio.NewReader(c))
 }
 
-// WaitFor returns once ok returns true, which it calls every millisecond; after Patience it ends the test. It is for real
-// sockets only: within a synctest bubble, wait for the event itself.
+// WaitFor returns once ok returns true, which it calls every millisecond; after Patience it ends
+// the test. It is for real sockets only: within a synctest bubble, wait for the event itself.
 func WaitFor(t testing.TB, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)

@@ -5,8 +5,9 @@ import (
 	"strconv"
 )
 
-// SameButRetry reports whether got is want but for the times of denials: each may be longer by a tenth, as
-// those of whole requests are where the rule does not say otherwise, and none may be shorter.
+// SameButRetry reports whether got is want but for the times of denials: each may be longer by a
+// tenth, as those of whole requests are where the rule does not say otherwise, and none may be
+// shorter.
 func SameButRetry(got, want string) bool {
 	times := regexp.MustCompile(`((?i:retry)(?:[-_](?i:after))?"?(?:=|: ?| )|\[OVER [^\]]* reset )(\d+)`)
 	g, w := times.FindAllStringSubmatch(got, -1), times.FindAllStringSubmatch(want, -1)

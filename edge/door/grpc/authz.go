@@ -9,10 +9,9 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// authz answers a call of envoy.service.auth.v3.Authorization/Check: the policies decide the request
-// that it describes.
-// The numbers of fields here and below are those of Envoy's api, envoy/service/auth/v3 and attribute_context.proto; a
-// test holds them against Envoy's own types.
+// authz answers a call of envoy.service.auth.v3.Authorization/Check: the policies decide the
+// request that it describes. The numbers of fields here and below are those of Envoy's api,
+// envoy/service/auth/v3 and attribute_context.proto; a test holds them against Envoy's own types.
 func (k *caller) authz(dst, message []byte) ([]byte, h2.Status) {
 	var r checkRequest
 	switch {
@@ -69,8 +68,8 @@ func (r *checkRequest) parse(message []byte) bool {
 
 // fillCheck sets the session's request from r. It reports false if r is malformed, or a field has a
 // value that it cannot have.
-// The connection is from the proxy; the peer of the request is whoever connected to the proxy. It is believed only
-// from a sender in clients.trusted.
+// The connection is from the proxy; the peer of the request is whoever connected to the proxy. It
+// is believed only from a sender in clients.trusted.
 func (k *caller) fillCheck(r *checkRequest) bool {
 	f := k.session.Read(k.peer)
 	source, ok := sourceOf(r.source)
@@ -84,7 +83,8 @@ func (k *caller) fillCheck(r *checkRequest) bool {
 
 // sourceOf returns the address in an AttributeContext.Peer: address 1, its socket_address 1, its
 // address 2. The zero Addr: there is none.
-// Three messages inside one another. A pipe or an internal address has no text, and leaves the peer as it is.
+// Three messages inside one another. A pipe or an internal address has no text, and leaves the peer
+// as it is.
 func sourceOf(peer []byte) (netip.Addr, bool) {
 	inner, text := peer, []byte(nil)
 	for depth, number := range [...]uint64{1, 1, 2} {
@@ -109,8 +109,8 @@ func sourceOf(peer []byte) (netip.Addr, bool) {
 }
 
 // fillHTTP sets what an AttributeContext.HttpRequest has.
-// 2 method, 3 headers as a map, 4 path with its query, 5 host, 6 scheme, 13 header_map, which Envoy sends in place of
-// 3 where it is told to keep repeated headers.
+// 2 method, 3 headers as a map, 4 path with its query, 5 host, 6 scheme, 13 header_map, which Envoy
+// sends in place of 3 where it is told to keep repeated headers.
 func fillHTTP(f *request.Reader, message []byte) bool {
 	w := walk(message)
 	ok, path := true, false
@@ -124,7 +124,8 @@ func fillHTTP(f *request.Reader, message []byte) bool {
 		case 3:
 			ok = addHeader(f, w.data)
 		case 4:
-			// A request without a path is from something that is no Envoy: nothing could be matched.
+			// A request without a path is from something that is no Envoy: nothing could be
+			// matched.
 			path = true
 			f.Target(w.data)
 		case 5:
@@ -164,10 +165,10 @@ func addHeader(f *request.Reader, message []byte) bool {
 	return !w.bad
 }
 
-// fillExtensions sets the fields that context_extensions name, which the proxy's configuration says:
-// country, asn, ja3, ja4, tls and tier, and with the value ok that the proxy can do as the headers
-// Headgate-Delay and Headgate-Deceive of an answer say. Others mean nothing here.
-// They come from Envoy's configuration, not from the client: so the tier may be among them.
+// fillExtensions sets the fields that context_extensions name, which the proxy's configuration
+// says: country, asn, ja3, ja4, tls and tier, and with the value ok that the proxy can do as the
+// headers Headgate-Delay and Headgate-Deceive of an answer say. Others mean nothing here. They come
+// from Envoy's configuration, not from the client: so the tier may be among them.
 func (k *caller) fillExtensions(f *request.Reader, attributes []byte) bool {
 	w := walk(attributes)
 	for w.next() {

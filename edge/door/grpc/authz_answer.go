@@ -38,8 +38,8 @@ func (k *caller) appendPassed(b []byte, a *ask.Answer) []byte {
 
 // appendDenied appends a CheckResponse that denies the request: status 1, denied_response 2 with
 // status 1, headers 2 and body 3.
-// The body is problem+json as in HTTP, unless the policy gives one: clients see one form whatever proxy stands before
-// them.
+// The body is problem+json as in HTTP, unless the policy gives one: clients see one form whatever
+// proxy stands before them.
 func (k *caller) appendDenied(b []byte, a *ask.Answer) []byte {
 	b, at := begin(b, 1)
 	b = end(appendNumber(b, 1, permissionDenied), at)

@@ -54,7 +54,8 @@ func (c *client) authz(message string) string {
 	return words
 }
 
-// responseWords says what an OkHttpResponse or a DeniedHttpResponse says. Headers for the request are marked by ^.
+// responseWords says what an OkHttpResponse or a DeniedHttpResponse says. Headers for the request
+// are marked by ^.
 func (c *client) responseWords(message string, ok bool) (words string) {
 	c.t.Helper()
 	for _, f := range parse(c.t, message) {

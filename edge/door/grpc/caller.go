@@ -14,8 +14,8 @@ import (
 )
 
 // caller answers the calls of one connection.
-// Its slices grow to the largest call of the connection and are used again; see forget for calls that are unusually
-// long.
+// Its slices grow to the largest call of the connection and are used again; see forget for calls
+// that are unusually long.
 type caller struct {
 	door    *Door
 	conn    *stream.Conn
@@ -70,7 +70,8 @@ func (k *caller) Begin() {
 }
 
 // End ends the batch.
-// One batch in LatencyEvery is timed: reading the clock twice for each would cost more than most questions.
+// One batch in LatencyEvery is timed: reading the clock twice for each would cost more than most
+// questions.
 func (k *caller) End() {
 	k.batch.End()
 	k.session.Return()
@@ -112,8 +113,8 @@ func (k *caller) Call(dst []byte, method int, message []byte) (answer []byte, st
 }
 
 // malformed is the answer to a message that is not of the grammar.
-// Envoy then does what failure_mode_deny says, as for a server that is gone; the counter is how an operator learns
-// that it is the messages.
+// Envoy then does what failure_mode_deny says, as for a server that is gone; the counter is how an
+// operator learns that it is the messages.
 func (k *caller) malformed(dst []byte, why string) ([]byte, h2.Status) {
 	k.door.malformed.Add(1)
 	return dst, h2.Status{Code: h2.InvalidArgument, Message: why}
@@ -123,8 +124,8 @@ func (k *caller) malformed(dst []byte, why string) ([]byte, h2.Status) {
 const notProto = "the message is not the protobuf message of this method"
 
 // health answers a call of grpc.health.v1.Health/Check.
-// grpc.health.v1. "" asks for the server as a whole. While it stops it is not serving, so that balancers send nothing
-// new.
+// grpc.health.v1. "" asks for the server as a whole. While it stops it is not serving, so that
+// balancers send nothing new.
 func (k *caller) health(dst, message []byte) ([]byte, h2.Status) {
 	var service []byte
 	w := walk(message)

@@ -1,12 +1,12 @@
-// Package grpc is the decision listener for proxies that ask over gRPC, as Envoy does: the rate limit
-// service (RLS), external authorization (ext_authz), and health. It runs on edge/h2 over TCP, TLS and
-// unix sockets, and reads and writes its few protobuf messages by hand.
+// Package grpc is the decision listener for proxies that ask over gRPC, as Envoy does: the rate
+// limit service (RLS), external authorization (ext_authz), and health. It runs on edge/h2 over TCP,
+// TLS and unix sockets, and reads and writes its few protobuf messages by hand.
 //
 //	connection ─► h2.Conn ─► caller.Call ─► parse ─► a question, or a request's fields, per descriptor
 //	                             │                                  │
 //	                             └── statuses, headers ◄── ask.Session.DecideAll: one step for all
 //
-// One goroutine serves a connection. All calls that one read brought are decided at one reading of the
-// clock and answered by one write. A call with a fault is answered with a grpc-status, and nothing of
-// it is counted.
+// One goroutine serves a connection. All calls that one read brought are decided at one reading of
+// the clock and answered by one write. A call with a fault is answered with a grpc-status, and
+// nothing of it is counted.
 package grpc

@@ -21,14 +21,14 @@ import (
 	"github.com/headgate-dev/headgate/edge/rls"
 )
 
-// The bounds of the door beside those of edge/h2. A connection holds about 50 KiB; messages in parts and unsent answers are of the
-// budget.
+// The bounds of the door beside those of edge/h2. A connection holds about 50 KiB; messages in
+// parts and unsent answers are of the budget.
 const (
 	// Envoy opens one for each of its workers and clusters, and multiplexes.
 	maxConns     = 256
 	writeTimeout = 10 * time.Second // for the answers of one read
-	// Envoy's own idle timeout is an hour: this side ends first, by the protocol, so that no call meets a closed
-	// socket.
+	// Envoy's own idle timeout is an hour: this side ends first, by the protocol, so that no call
+	// meets a closed socket.
 	idleTimeout = 5 * time.Minute // without a call; the peer is sent GOAWAY and opens another connection
 	// at a stop, for calls that were on their way
 	drainTime = 5 * time.Second
@@ -79,9 +79,9 @@ type Door struct {
 	latency latency.Histogram
 }
 
-// New returns a door that asks g through lanes, of which there must be at least one. Connections are
-// spread over the lanes; each keeps to one.
-// By default plain connections from this machine only; see SetClients.
+// New returns a door that asks g through lanes, of which there must be at least one. Connections
+// are spread over the lanes; each keeps to one. By default plain connections from this machine
+// only; see SetClients.
 func New(g *gate.Gate, o Options, lanes ...*gate.Lane) *Door {
 	d := &Door{gate: g, room: o.Room, lanes: lanes, joiner: policy.NewJoiner(o.DigestKey)}
 	d.own.gate = g
@@ -169,8 +169,8 @@ func (d *Door) Figures() door.Figures {
 func (d *Door) AddLatency(sum *latency.Sum) { sum.Add(&d.latency) }
 
 // serve serves one connection until its end.
-// It reads, has everything answered that is whole, and writes, in turn: while it writes nothing is read, so that a
-// peer who does not read cannot make this side keep more than one answer's worth.
+// It reads, has everything answered that is whole, and writes, in turn: while it writes nothing is
+// read, so that a peer who does not read cannot make this side keep more than one answer's worth.
 func (d *Door) serve(c *stream.Conn) {
 	began := d.now()
 	if !d.guard.Admits(c) {
@@ -266,10 +266,10 @@ func (d *Door) tooLong(c *stream.Conn, h *h2.Conn) bool {
 	return d.write(c, h) && err == nil
 }
 
-// drain says that the connection ends, and answers until nothing is under way and the peer is quiet.
-// The server closes the connection after drainTime at the latest.
-// The first GOAWAY names the highest stream there can be: what was sent before the peer has read it is still
-// answered. A peer that is quiet for drainPause has read it.
+// drain says that the connection ends, and answers until nothing is under way and the peer is
+// quiet. The server closes the connection after drainTime at the latest. The first GOAWAY names the
+// highest stream there can be: what was sent before the peer has read it is still answered. A peer
+// that is quiet for drainPause has read it.
 func (d *Door) drain(c *stream.Conn, h *h2.Conn) {
 	h.GoAway(false)
 	if !d.write(c, h) {

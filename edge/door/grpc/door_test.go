@@ -64,7 +64,8 @@ func certificate(t testing.TB) (tls.Certificate, *x509.CertPool) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
 }
 
-// TestTLS: h2 by ALPN, and a client's certificate where one is asked for. All else is closed and counted.
+// TestTLS: h2 by ALPN, and a client's certificate where one is asked for. All else is closed and
+// counted.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	h := open(t, twoRules)
@@ -152,8 +153,9 @@ func (l *oneConn) Accept() (net.Conn, error) {
 	}
 }
 
-// TestDrain: at the stop a connection gets GOAWAY, health says so, and what is asked is answered. A call that is under way keeps the
-// connection open meanwhile, however long the client takes: a quiet one closes after a tenth of a second.
+// TestDrain: at the stop a connection gets GOAWAY, health says so, and what is asked is answered. A
+// call that is under way keeps the connection open meanwhile, however long the client takes: a
+// quiet one closes after a tenth of a second.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	h := open(t, twoRules)

@@ -10,10 +10,11 @@ import (
 	"github.com/headgate-dev/headgate/edge/rls"
 )
 
-// find sets k.found to the limits that the files have for the descriptors, without those that another
-// one of them replaces. The keys that they count by are in k.text: see descriptor.keyFrom.
-// envoyproxy/ratelimit looks its tree up for each descriptor, and lets a limit with "replaces" take the place of
-// limits with those names in the same request; so all descriptors are looked up before the first is asked.
+// find sets k.found to the limits that the files have for the descriptors, without those that
+// another one of them replaces. The keys that they count by are in k.text: see descriptor.keyFrom.
+// envoyproxy/ratelimit looks its tree up for each descriptor, and lets a limit with "replaces" take
+// the place of limits with those names in the same request; so all descriptors are looked up before
+// the first is asked.
 func (k *caller) find(domain *rls.Node) {
 	for i := range k.descriptors {
 		d := &k.descriptors[i]
@@ -21,8 +22,8 @@ func (k *caller) find(domain *rls.Node) {
 		entries := k.entries[d.from:d.to]
 		k.walk.Begin(domain)
 		for j, e := range entries {
-			// Step returns the value that is counted by, which is the request's where the file has none, and nothing
-			// where the file's own value says it all.
+			// Step returns the value that is counted by, which is the request's where the file has
+			// none, and nothing where the file's own value says it all.
 			value := k.walk.Step(e.key, e.value, j == len(entries)-1)
 			k.text = k.door.joiner.Append(k.text, d.keyFrom, value, len(entries) > 1)
 		}
@@ -62,8 +63,8 @@ func (k *caller) askFound(p *ask.Part, r *limitRequest, d *descriptor, limit *rl
 	}
 }
 
-// deny has p denied for a limit of 0, unless it takes nothing or the limit is in shadow. A quota of 0 denies as
-// quotas do.
+// deny has p denied for a limit of 0, unless it takes nothing or the limit is in shadow. A quota of
+// 0 denies as quotas do.
 func (k *caller) deny(p *ask.Part, use ask.Use, shadow, quota bool) {
 	switch passes := shadow || use == ask.Look || use == ask.Return; {
 	case !passes && quota:
@@ -80,8 +81,8 @@ func (k *caller) deny(p *ask.Part, use ask.Use, shadow, quota bool) {
 
 // appendFixed appends what a DescriptorStatus says where no rule was asked: of an unlimited
 // descriptor, and of one that nothing passes.
-// So that the answer looks as envoyproxy/ratelimit's does: an unlimited descriptor has all there is left, a banned
-// one its unit and the seconds of it.
+// So that the answer looks as envoyproxy/ratelimit's does: an unlimited descriptor has all there is
+// left, a banned one its unit and the seconds of it.
 func (k *caller) appendFixed(b []byte, i int) []byte {
 	d, unit, name := &k.descriptors[i], uint64(0), ""
 	switch {

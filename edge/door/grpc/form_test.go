@@ -23,8 +23,8 @@ policies:
   - {name: spent, match: {path: "/spent"}, limit: 10, window: 1m, cost: {of: header.x-cost, max: 10}}
 `
 
-// TestFormOfLimits: on_deny of a policy gives the answer of a rate limit service its status, body and
-// silence; who can pretend is answered OK, and then no other descriptor admits anything.
+// TestFormOfLimits: on_deny of a policy gives the answer of a rate limit service its status, body
+// and silence; who can pretend is answered OK, and then no other descriptor admits anything.
 func TestFormOfLimits(t *testing.T) {
 	t.Parallel()
 	h := open(t, forms)
@@ -120,8 +120,8 @@ func TestBusyPool(t *testing.T) {
 	}
 }
 
-// TestPoliciesGiveBack: negative hits of a descriptor for policies are taken from what they admitted,
-// and release a place.
+// TestPoliciesGiveBack: negative hits of a descriptor for policies are taken from what they
+// admitted, and release a place.
 func TestPoliciesGiveBack(t *testing.T) {
 	t.Parallel()
 	h := open(t, forms)

@@ -8,8 +8,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/door/grpc"
 )
 
-// TestHeaders: rls.headers says which headers an answer has. Those of envoyproxy/ratelimit show the limit with
-// the least left, of limits that are over the last.
+// TestHeaders: rls.headers says which headers an answer has. Those of envoyproxy/ratelimit show the
+// limit with the least left, of limits that are over the last.
 func TestHeaders(t *testing.T) {
 	t.Parallel()
 	tree, faults := envoy.Load([]envoy.File{{Name: "rl.yaml", Data: []byte(theirs)}}, envoy.Options{})

@@ -64,8 +64,8 @@ func rows(t *testing.T, all [][2]string) {
 	}
 }
 
-// TestLateCosts: in a domain of a file a descriptor's own hits are admitted whether they fit or not, up to
-// twice the limit; a look is denied above the limit, and not at it.
+// TestLateCosts: in a domain of a file a descriptor's own hits are admitted whether they fit or
+// not, up to twice the limit; a look is denied above the limit, and not at it.
 func TestLateCosts(t *testing.T) {
 	t.Parallel()
 	rows(t, [][2]string{

@@ -14,12 +14,12 @@ import (
 )
 
 // maxOwn is how many rules descriptors with a limit of their own may make.
-// Each is a rule with counts and metrics of its own. Limits come from the proxy's configuration, which has a handful;
-// a proxy that computed them would make one a request.
+// Each is a rule with counts and metrics of its own. Limits come from the proxy's configuration,
+// which has a handful; a proxy that computed them would make one a request.
 const maxOwn = 1000
 
-// ownRules are the rules that descriptors brought their limits for. They stay until the daemon ends.
-// Readers take no lock: the map is replaced when a rule is added, which is rare.
+// ownRules are the rules that descriptors brought their limits for. They stay until the daemon
+// ends. Readers take no lock: the map is replaced when a rule is added, which is rare.
 type ownRules struct {
 	gate *gate.Gate
 	all  atomic.Pointer[map[string][]byte] // names, by domain, keys and limit; replaced as a whole
@@ -65,8 +65,8 @@ func (o *ownRules) add(spelled, name []byte, limit int64, window time.Duration) 
 }
 
 // askOwn makes p ask the rule of d's own limit. The values of the entries are its key.
-// The name says the domain and the keys, domain/key1/key2, so that people know the rule; the spelling has the limit
-// too, so that two limits for the same keys are two rules.
+// The name says the domain and the keys, domain/key1/key2, so that people know the rule; the
+// spelling has the limit too, so that two limits for the same keys are two rules.
 func (k *caller) askOwn(p *ask.Part, r *limitRequest, d *descriptor) h2.Status {
 	cost, use := r.hitsOf(d)
 	a := gate.Ask{Cost: cost}

@@ -26,7 +26,8 @@ type walker struct {
 func walk(message []byte) walker { return walker{rest: message} }
 
 // next goes to the next field. It reports false at the end, and where the message is malformed.
-// A tag is number << 3 | kind. Fields that nobody asks for are skipped, which is how protobuf stays compatible.
+// A tag is number << 3 | kind. Fields that nobody asks for are skipped, which is how protobuf stays
+// compatible.
 func (w *walker) next() bool {
 	if len(w.rest) == 0 {
 		return false

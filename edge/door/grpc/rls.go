@@ -14,14 +14,15 @@ import (
 // maxDescriptors is the most descriptors of a call. Envoy makes one a rule of a route.
 const maxDescriptors = 256
 
-// limit answers a call of ShouldRateLimit. In a domain of rls.files a descriptor means what they say;
-// in any other domain one of three things:
+// limit answers a call of ShouldRateLimit. In a domain of rls.files a descriptor means what they
+// say; in any other domain one of three things:
 //
 //	an entry "rule"     that rule, the values of the other entries being the key
 //	a limit of its own  a rule of that limit, named after the domain and the keys of the entries
 //	else                the fields of a request, which the policies decide
 //
-// All descriptors are decided together: if one denies, none of the others counts, as the request will not happen.
+// All descriptors are decided together: if one denies, none of the others counts, as the request
+// will not happen.
 func (k *caller) limit(dst, message []byte) ([]byte, h2.Status) {
 	var r limitRequest
 	switch {
@@ -74,7 +75,8 @@ func (k *caller) limit(dst, message []byte) ([]byte, h2.Status) {
 	return dst, h2.Status{}
 }
 
-// limitTooLong answers a call whose message is longer than is read, as one descriptor of a request that is unfit.
+// limitTooLong answers a call whose message is longer than is read, as one descriptor of a request
+// that is unfit.
 func (k *caller) limitTooLong(dst []byte) ([]byte, h2.Status) {
 	k.session.Start()
 	k.session.Also = k.door.gate.Rules() // which of them it asks, nobody knows
@@ -97,7 +99,8 @@ func (k *caller) readTooLong() {
 }
 
 // forget lets go of the memory of an unusually long request.
-// A connection lives for days; one call with a thousand descriptors must not leave its memory behind.
+// A connection lives for days; one call with a thousand descriptors must not leave its memory
+// behind.
 func (k *caller) forget() {
 	const usual = 64
 	if cap(k.descriptors) > usual || cap(k.entries) > 16*usual || cap(k.text) > usual<<10 {
@@ -105,10 +108,11 @@ func (k *caller) forget() {
 	}
 }
 
-// hitsOf returns the cost of d, and what it does with it. Negative hits are given back: from what was
-// admitted, or the key's oldest lease of a rule of kind concurrency.
-// A descriptor's own hits_addend goes before the request's; 0 asks how much is left without taking any. In a domain of
-// the files, its own hits are told: gateways send the cost of a response so, once it has been paid for.
+// hitsOf returns the cost of d, and what it does with it. Negative hits are given back: from what
+// was admitted, or the key's oldest lease of a rule of kind concurrency. A descriptor's own
+// hits_addend goes before the request's; 0 asks how much is left without taking any. In a domain of
+// the files, its own hits are told: gateways send the cost of a response so, once it has been paid
+// for.
 func (r *limitRequest) hitsOf(d *descriptor) (cost uint32, use ask.Use) {
 	hits := r.hits
 	if d.hasHits {
@@ -126,7 +130,8 @@ func (r *limitRequest) hitsOf(d *descriptor) (cost uint32, use ask.Use) {
 }
 
 // ask makes p ask what d means.
-// An entry "rule" is looked for at any place: Envoy's configuration has no way to say which comes first.
+// An entry "rule" is looked for at any place: Envoy's configuration has no way to say which comes
+// first.
 func (k *caller) ask(p *ask.Part, r *limitRequest, d *descriptor) h2.Status {
 	cost, use := r.hitsOf(d)
 	entries := k.entries[d.from:d.to]
@@ -168,9 +173,9 @@ func (k *caller) askRule(p *ask.Part, d *descriptor, at int, a gate.Ask, use ask
 	return h2.Status{}
 }
 
-// fill sets the session's request from entries. Those that are no fields of a request mean nothing to
-// policies. It reports false where an address of the client or the peer is none.
-// remote_address is Envoy's action of that name; a masked one has the bits of its network behind a slash. All else
+// fill sets the session's request from entries. Those that are no fields of a request mean nothing
+// to policies. It reports false where an address of the client or the peer is none. remote_address
+// is Envoy's action of that name; a masked one has the bits of its network behind a slash. All else
 // are descriptors that the operator has named after fields: generic_key and header values.
 func (k *caller) fill(entries []entry) bool {
 	f := k.session.Read(k.peer)

@@ -23,10 +23,9 @@ const (
 // mostLimits is the most rules whose limits the headers of one answer show.
 const mostLimits = 4
 
-// appendAnswer appends a RateLimitResponse: the code of the whole, a status a descriptor, headers, and
-// the form that a policy gives a denial.
-// Its fields: 1 overall_code, 2 statuses, 3 response_headers_to_add, 4 request_headers_to_add, 5 raw_body, 6
-// dynamic_metadata.
+// appendAnswer appends a RateLimitResponse: the code of the whole, a status a descriptor, headers,
+// and the form that a policy gives a denial. Its fields: 1 overall_code, 2 statuses, 3
+// response_headers_to_add, 4 request_headers_to_add, 5 raw_body, 6 dynamic_metadata.
 func (k *caller) appendAnswer(b []byte, r *limitRequest, deny bool, form *LimitForm) []byte {
 	k.least = least{}
 	code := uint64(codeOK)
@@ -68,8 +67,8 @@ func (k *caller) appendStatus(b []byte, i int, many bool) []byte {
 		remaining, until := d.Remaining+limit-d.Rule.Limit, d.Reset
 		if p.Over {
 			until = max(verdict.Wait(d), time.Second)
-			// A request of cost 1 that is denied has nothing left; one of 10 may be denied with 5 left, and is told
-			// 5.
+			// A request of cost 1 that is denied has nothing left; one of 10 may be denied with 5
+			// left, and is told 5.
 			if remaining = 0; many {
 				remaining = k.session.Left(&k.batch, p)
 			}
@@ -84,8 +83,8 @@ func (k *caller) appendStatus(b []byte, i int, many bool) []byte {
 	return end(b, at)
 }
 
-// saidOf returns the limit of descriptor i, which r counts, as the file or the descriptor has it: more than
-// mitigation.MaxLimit is counted as that.
+// saidOf returns the limit of descriptor i, which r counts, as the file or the descriptor has it:
+// more than mitigation.MaxLimit is counted as that.
 func (k *caller) saidOf(i int, r *mitigation.Rule) int64 {
 	switch d := &k.descriptors[i]; {
 	case r.Limit != mitigation.MaxLimit:
@@ -139,9 +138,9 @@ func (k *caller) appendLimit(b []byte, i int, r *mitigation.Rule, limit int64) [
 	return end(b, at)
 }
 
-// unitsOf returns window as a number of the largest units that it is a multiple of. Parts of a second
-// are rounded up. The unit of no window is 0, UNKNOWN.
-// 90 s is 90 of SECOND, 120 s is 2 of MINUTE: RateLimit has a unit and a multiplier.
+// unitsOf returns window as a number of the largest units that it is a multiple of. Parts of a
+// second are rounded up. The unit of no window is 0, UNKNOWN. 90 s is 90 of SECOND, 120 s is 2 of
+// MINUTE: RateLimit has a unit and a multiplier.
 func unitsOf(window time.Duration) (unit, times uint64) {
 	if window == 0 {
 		return 0, 0
@@ -157,8 +156,8 @@ func unitsOf(window time.Duration) (unit, times uint64) {
 	return unitSecond, uint64(api.WholeSeconds(window))
 }
 
-// appendHeaders appends response_headers_to_add in their form: the limits of the rules nearest to theirs,
-// and when to try again.
+// appendHeaders appends response_headers_to_add in their form: the limits of the rules nearest to
+// theirs, and when to try again.
 func (k *caller) appendHeaders(b []byte, deny bool, form string) []byte {
 	k.values = k.values[:0]
 	retry := k.retryOfPools()

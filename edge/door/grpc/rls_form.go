@@ -28,9 +28,10 @@ func (k *caller) retryOfPools() uint32 {
 	return 0
 }
 
-// appendForm appends the form of a denial by the first descriptor that a policy gives one: raw_body,
-// and the status as dynamic_metadata, which a mapper of Envoy's local_reply_config can send.
-// RateLimitResponse cannot name a status; Envoy's rate limit filter takes it from its own configuration.
+// appendForm appends the form of a denial by the first descriptor that a policy gives one:
+// raw_body, and the status as dynamic_metadata, which a mapper of Envoy's local_reply_config can
+// send. RateLimitResponse cannot name a status; Envoy's rate limit filter takes it from its own
+// configuration.
 func (k *caller) appendForm(b []byte) []byte {
 	var body string
 	status := tooManyRequests
@@ -53,9 +54,9 @@ func (k *caller) appendForm(b []byte) []byte {
 	return end(appendStruct(b, map[string]any{"status": float64(status)}), at)
 }
 
-// appendAdvice appends request_headers_to_add, for the backend of a request that passes: that it is to
-// do nothing and answer as if all were well, that it is to wait first, that no lease was left.
-// A deceived request goes alone: who pretends does not wait.
+// appendAdvice appends request_headers_to_add, for the backend of a request that passes: that it is
+// to do nothing and answer as if all were well, that it is to wait first, that no lease was left. A
+// deceived request goes alone: who pretends does not wait.
 func (k *caller) appendAdvice(b []byte) []byte {
 	for i := range k.parts {
 		if k.parts[i].Deceive {

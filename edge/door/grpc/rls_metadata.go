@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// appendMetadata appends dynamic_metadata as envoyproxy/ratelimit has it: the request, and the metadata of the
-// limits that it passed. It allocates: an operator asks for it.
+// appendMetadata appends dynamic_metadata as envoyproxy/ratelimit has it: the request, and the
+// metadata of the limits that it passed. It allocates: an operator asks for it.
 func (k *caller) appendMetadata(b []byte, r *limitRequest) []byte {
 	all := map[string]any{"domain": string(r.domain)}
 	var descriptors []any
@@ -39,7 +39,8 @@ func (k *caller) appendMetadata(b []byte, r *limitRequest) []byte {
 	return end(appendStruct(b, all), at)
 }
 
-// merge adds to the members of to those of from: of two structs all members, else the first one stays.
+// merge adds to the members of to those of from: of two structs all members, else the first one
+// stays.
 func merge(to, from map[string]any) {
 	for name, value := range from {
 		was, known := to[name]
@@ -58,7 +59,8 @@ func merge(to, from map[string]any) {
 	}
 }
 
-// appendStruct appends the content of a google.protobuf.Struct: field 1 is a map from text to Value.
+// appendStruct appends the content of a google.protobuf.Struct: field 1 is a map from text to
+// Value.
 func appendStruct(b []byte, members map[string]any) []byte {
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		var entry, value int
@@ -70,8 +72,8 @@ func appendStruct(b []byte, members map[string]any) []byte {
 	return b
 }
 
-// appendValue appends the content of a google.protobuf.Value: 1 null, 2 number, 3 text, 4 bool, 5 struct, 6 list. The
-// one that it is stands there even if it is a default.
+// appendValue appends the content of a google.protobuf.Value: 1 null, 2 number, 3 text, 4 bool, 5
+// struct, 6 list. The one that it is stands there even if it is a default.
 func appendValue(b []byte, value any) []byte {
 	const fixed64 = 1
 	switch is := value.(type) {

@@ -121,7 +121,8 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
-// TestTooLong: a message that is longer than is read is denied: a proxy opens on an error, and the visitor chooses the length.
+// TestTooLong: a message that is longer than is read is denied: a proxy opens on an error, and the
+// visitor chooses the length.
 func TestTooLong(t *testing.T) {
 	t.Parallel()
 	for i, rules := range []string{twoRules, site, "rules: [{name: api, limit: 10, window: 1m, mode: shadow}]"} {
@@ -174,8 +175,8 @@ func TestOwnLimits(t *testing.T) {
 	}
 }
 
-// sameButAge reports whether got is want, but for a reset at its end that is shorter by up to age: that of a denial is until the
-// requests before it leave the window.
+// sameButAge reports whether got is want, but for a reset at its end that is shorter by up to age:
+// that of a denial is until the requests before it leave the window.
 func sameButAge(got, want string, age time.Duration) bool {
 	g, w := strings.LastIndexByte(got, ' ')+1, strings.LastIndexByte(want, ' ')+1
 	left, errG := strconv.Atoi(got[g:])
@@ -239,7 +240,8 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// TestNegativeHits: they are taken from what was admitted, and release a place of a concurrency limit.
+// TestNegativeHits: they are taken from what was admitted, and release a place of a concurrency
+// limit.
 func TestNegativeHits(t *testing.T) {
 	t.Parallel()
 	h := open(t, twoRules+"  - {name: busy, kind: concurrency, limit: 1}\n")

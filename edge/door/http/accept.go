@@ -16,15 +16,16 @@ import (
 
 // acceptPause is the wait of an accept loop after the system ran out of file descriptors or
 // memory.
-// A loop without it would take a core for as long as descriptors are short, which is when others need it most.
+// A loop without it would take a core for as long as descriptors are short, which is when others
+// need it most.
 const acceptPause = 20 * time.Millisecond
 
 // Serve answers on every listener until ctx ends or a listener fails for good; the error of that
 // listener is returned, nil otherwise. It must be called once only.
 //
 // At the end it first serves the connections that wait to be accepted, for httpQueueTimeout, or
-// until httpQueueLeast have come. It then closes the listeners, lets requests under way finish within httpDrainTimeout and
-// cuts the rest. It waits for every goroutine it started.
+// until httpQueueLeast have come. It then closes the listeners, lets requests under way finish
+// within httpDrainTimeout and cuts the rest. It waits for every goroutine it started.
 func (h *Door) Serve(ctx context.Context, listeners ...net.Listener) error {
 	failed := make(chan error, len(listeners))
 	trimming, enough := context.WithCancel(ctx)
@@ -39,7 +40,8 @@ func (h *Door) Serve(ctx context.Context, listeners ...net.Listener) error {
 	case <-ctx.Done():
 	case err = <-failed:
 	}
-	// Before the listeners are interrupted: whoever is accepted from here on is told that its answer is the last.
+	// Before the listeners are interrupted: whoever is accepted from here on is told that its
+	// answer is the last.
 	h.draining.Store(true)
 	for _, ln := range listeners {
 		interrupt(ln)
@@ -85,8 +87,8 @@ func interrupt(ln net.Listener) {
 
 // acceptRest serves the connections that were queued at ln before the stop; closing ln would reset
 // them. It ends after two waits in a row in which no connection came, and at the latest once
-// httpQueueTimeout is over and httpQueueLeast have come. On a busy machine a wait may end before Accept
-// has looked at the queue: that one does not count.
+// httpQueueTimeout is over and httpQueueLeast have come. On a busy machine a wait may end before
+// Accept has looked at the queue: that one does not count.
 func (h *Door) acceptRest(ln net.Listener) {
 	d, ok := ln.(deadliner)
 	if !ok {
@@ -139,8 +141,8 @@ func (h *Door) accept(ctx context.Context, ln net.Listener) error {
 
 // admit serves nc on a goroutine of its own. Beyond limits.conns open connections it answers 503
 // and closes nc instead.
-// The answer is written on the accept loop, for a goroutine for each connection too many would be just what is to be
-// bounded.
+// The answer is written on the accept loop, for a goroutine for each connection too many would be
+// just what is to be bounded.
 func (h *Door) admit(nc net.Conn) {
 	c := h.newConn(nc)
 	if !h.register(c) {

@@ -54,8 +54,8 @@ func realDecider(t testing.TB) decider {
 	return gateDecider{g, []*gate.Lane{g.Lane(0)}}
 }
 
-// TestHTTPAllocations checks that a check without a body, allowed or refused, allocates nothing from the parsed request
-// to the formatted response, with a real node behind the door.
+// TestHTTPAllocations checks that a check without a body, allowed or refused, allocates nothing
+// from the parsed request to the formatted response, with a real node behind the door.
 func TestHTTPAllocations(t *testing.T) {
 	rule := &mitigation.Rule{Name: "login", Limit: 5, Window: time.Minute}
 	for name, tt := range map[string]struct {
@@ -76,7 +76,8 @@ func TestHTTPAllocations(t *testing.T) {
 	}
 }
 
-// inMemory returns a function that serves one request with h, without a connection, and its context.
+// inMemory returns a function that serves one request with h, without a connection, and its
+// context.
 func inMemory(h *Door) (*fasthttp.RequestCtx, func()) {
 	var ctx fasthttp.RequestCtx
 	ctx.Init(&fasthttp.Request{}, nil, nil)
@@ -94,7 +95,8 @@ func inMemory(h *Door) (*fasthttp.RequestCtx, func()) {
 	}
 }
 
-// BenchmarkHTTPCheck measures the door's own share of a check: from the parsed request to the formatted response.
+// BenchmarkHTTPCheck measures the door's own share of a check: from the parsed request to the
+// formatted response.
 func BenchmarkHTTPCheck(b *testing.B) {
 	rule := &mitigation.Rule{Name: "login", Limit: 5, Window: time.Minute}
 	h := newDoor(constDecider{gate.Decision{Rule: rule, Remaining: 4, Reset: time.Minute}}, testLimits())
@@ -164,7 +166,8 @@ func heapInUse() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestAuthAllocatesNothing: a whole request costs no allocation either, from its head to the answer.
+// TestAuthAllocatesNothing: a whole request costs no allocation either, from its head to the
+// answer.
 func TestAuthAllocatesNothing(t *testing.T) {
 	h, _ := askDoor(t)
 	c := &httpConn{door: h, Conn: discard{}}

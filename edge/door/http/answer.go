@@ -37,7 +37,8 @@ const resultSize = 160
 
 // scratch is the memory of one request under way. It is pooled; bodies and lists above a bound are
 // dropped before it returns to the pool.
-// Pooled rather than the connection's: ten thousand connections that wait must not hold a buffer each.
+// Pooled rather than the connection's: ten thousand connections that wait must not hold a buffer
+// each.
 type scratch struct {
 	out    []byte
 	body   []byte
@@ -57,8 +58,8 @@ func (s *scratch) forget() {
 }
 
 // writeDecision writes the whole response to one check: status 200, or denyStatus for a refusal.
-// The library keeps headers that it knows at fixed places and others in the order they are set; the quick path writes
-// the same order.
+// The library keeps headers that it knows at fixed places and others in the order they are set; the
+// quick path writes the same order.
 func writeDecision(ctx *fasthttp.RequestCtx, s *scratch, text *verdict.Text, a verdict.Verdict, denyStatus int) {
 	header := &ctx.Response.Header
 	header.SetCanonical(headerPolicy, text.Policy)

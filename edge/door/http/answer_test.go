@@ -133,7 +133,8 @@ func TestHTTPBodies(t *testing.T) {
 	}
 }
 
-// TestHTTPChunked checks that a body of unannounced length is read, and the connection goes on after it.
+// TestHTTPChunked checks that a body of unannounced length is read, and the connection goes on
+// after it.
 func TestHTTPChunked(t *testing.T) {
 	t.Parallel()
 	j := newFakeDecider()

@@ -55,7 +55,8 @@ type authForm struct {
 // answerAuth answers the complete head of c, whose path begins with authPath.
 func (c *httpConn) answerAuth() quickResult {
 	h := c.door
-	// From a pool and not a connection's own: a session is some 60 KiB, and most connections are idle.
+	// From a pool and not a connection's own: a session is some 60 KiB, and most connections are
+	// idle.
 	k := h.asking.Get().(*asking) //nolint:forcetypeassert // see newDoor
 	defer h.asking.Put(k)
 	began := h.decider.Now()
@@ -87,8 +88,8 @@ func (c *httpConn) answerAuth() quickResult {
 	return quick
 }
 
-// fillAuth fills the session's request from c's head, and its form into f. What it returns is a fault
-// of the operator: a path that there is not, a profile without its header, another protocol.
+// fillAuth fills the session's request from c's head, and its form into f. What it returns is a
+// fault of the operator: a path that there is not, a profile without its header, another protocol.
 func (c *httpConn) fillAuth(s *ask.Session, f *authForm) *api.Problem {
 	r := s.Read(c.peer)
 	if c.head.Unfit != 0 {
@@ -117,7 +118,8 @@ func (c *httpConn) fillAuth(s *ask.Session, f *authForm) *api.Problem {
 		}
 		p = c.fillBy(r, head.ForwardedMethod, head.ForwardedURI)
 	case string(path) == authEnvoy || bytes.HasPrefix(path, []byte(authEnvoy+"/")):
-		// Envoy's path_prefix is put before the path, perhaps with no slash between: "/v1/auth/envoy" and "?x".
+		// Envoy's path_prefix is put before the path, perhaps with no slash between:
+		// "/v1/auth/envoy" and "?x".
 		r.Target(target[len(authEnvoy):])
 		r.Method(method)
 	default:
@@ -150,7 +152,8 @@ var neededBy = map[head.Profile]string{
 }
 
 // fillRest fills in what all profiles take from the same headers.
-// All headers of the visitor come along; those that say what only a proxy can know count from a trusted sender alone.
+// All headers of the visitor come along; those that say what only a proxy can know count from a
+// trusted sender alone.
 func (c *httpConn) fillRest(s *ask.Session, r *request.Reader) {
 	s.CanWait, s.CanDeceive = r.Trusted() && c.head.Waits, r.Trusted() && c.head.Deceives
 	for _, f := range c.head.Fields() {

@@ -63,7 +63,8 @@ func (k *asking) begin(h *Door, status int, f authForm) []byte {
 }
 
 // finish appends the end of the head and the body.
-// An answer to HEAD has the length of the body that GET would get, and not the body (RFC 9110, 9.3.2).
+// An answer to HEAD has the length of the body that GET would get, and not the body (RFC 9110,
+// 9.3.2).
 func (k *asking) finish(b []byte, f authForm) {
 	b = append(b, "\r\n\r\n"...)
 	if !f.bodiless {
@@ -72,10 +73,10 @@ func (k *asking) finish(b []byte, f authForm) {
 	k.out = b
 }
 
-// appendLimits appends RateLimit-Policy and RateLimit of the rules that were asked, those nearest to
-// their limits first.
-// Each is one line with its items joined by commas, a list of structured fields (RFC 9651, 3.1). A line begins with
-// the end of the one before, as all here do, so that none has to know the next.
+// appendLimits appends RateLimit-Policy and RateLimit of the rules that were asked, those nearest
+// to their limits first. Each is one line with its items joined by commas, a list of structured
+// fields (RFC 9651, 3.1). A line begins with the end of the one before, as all here do, so that
+// none has to know the next.
 func (k *asking) appendLimits(b []byte, h *Door) []byte {
 	var nearest [mostLimits]*gate.Decision
 	n := 0
@@ -97,8 +98,8 @@ func (k *asking) appendLimits(b []byte, h *Door) []byte {
 }
 
 // appendWholeVerdict appends the headers that say whether the request may pass, and why not.
-// Header names are constants and values are the configuration's own words or numbers: no byte of a client is among
-// them.
+// Header names are constants and values are the configuration's own words or numbers: no byte of a
+// client is among them.
 func appendWholeVerdict(b []byte, a *ask.Answer) []byte {
 	word := "allow"
 	if a.Deny {
@@ -111,7 +112,8 @@ func appendWholeVerdict(b []byte, a *ask.Answer) []byte {
 	if a.Deceive {
 		b = append(b, "\r\nHeadgate-Deceive: 1"...)
 	}
-	// Silent answers name no rule and no number, or a limit could be mapped by its answers; why is a fixed word.
+	// Silent answers name no rule and no number, or a limit could be mapped by its answers; why is
+	// a fixed word.
 	if d := a.By; d != nil {
 		is := verdict.Of(d)
 		if !a.Silent {

@@ -39,7 +39,8 @@ func doorOf(t testing.TB, text string) (*Door, *gate.Gate) {
 	return New(g, room, g.Lane(0)), g
 }
 
-// TestAuthOfACrowd: a denial says about how many clients a block would deny, in its head and its body.
+// TestAuthOfACrowd: a denial says about how many clients a block would deny, in its head and its
+// body.
 func TestAuthOfACrowd(t *testing.T) {
 	h, g := doorOf(t, `policies: [{name: partner, match: {}, key: host, limit: 1, window: 1m, action: block, block_for: 10m, max_blast: 20}]`)
 	gatetest.Crowd(t, g, "partner", "h.example")
@@ -49,8 +50,9 @@ func TestAuthOfACrowd(t *testing.T) {
 	}
 }
 
-// TestAuthOnDeny: a quiet policy's answers name no rule and no numbers, its denials have its status and body; a
-// proxy that can pretend is told to, and a visitor's word for that is not believed from elsewhere.
+// TestAuthOnDeny: a quiet policy's answers name no rule and no numbers, its denials have its status
+// and body; a proxy that can pretend is told to, and a visitor's word for that is not believed from
+// elsewhere.
 func TestAuthOnDeny(t *testing.T) {
 	h, _ := doorOf(t, `
 rules: []
@@ -303,7 +305,8 @@ func FuzzAuth(f *testing.F) {
 	})
 }
 
-// TestReportsWithoutResponse: a status of 499, 0 or -1 leaves the request's place taken, whatever carries it.
+// TestReportsWithoutResponse: a status of 499, 0 or -1 leaves the request's place taken, whatever
+// carries it.
 func TestReportsWithoutResponse(t *testing.T) {
 	const login = `rules: []
 policies: [{name: login, match: {path: /login}, count_when: {path: /login, status: 401}, limit: 1, window: 1h}]`

@@ -51,10 +51,9 @@ func (c *httpConn) end() {
 	c.cut()
 }
 
-// discardRest reads what is left of a request that was answered before its end: its head was too long,
-// or nobody wanted its body. A socket closed before that is reset:
-// the answer could be lost, and a proxy would take the denial for a daemon that is gone, and let the
-// request pass.
+// discardRest reads what is left of a request that was answered before its end: its head was too
+// long, or nobody wanted its body. A socket closed before that is reset: the answer could be lost,
+// and a proxy would take the denial for a daemon that is gone, and let the request pass.
 func (c *httpConn) discardRest() {
 	var b [1 << 10]byte
 	_ = c.SetReadDeadline(time.Now().Add(restTimeout))
@@ -222,8 +221,8 @@ func (c *httpConn) more() error {
 	return err
 }
 
-// read reads once. On unix it takes a buffer only when bytes are there, and answers quick requests itself:
-// see look.
+// read reads once. On unix it takes a buffer only when bytes are there, and answers quick requests
+// itself: see look.
 func (c *httpConn) read() (int, error) {
 	if c.raw == nil {
 		c.takeBuffer()

@@ -143,8 +143,9 @@ func (c *unread) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// TestHTTPBodyNobodyReads checks that a body which the answer did not wait for, because it was too large or of another
-// type, is read before the socket is closed: else it is reset, and many a client then reports that and no answer.
+// TestHTTPBodyNobodyReads checks that a body which the answer did not wait for, because it was too
+// large or of another type, is read before the socket is closed: else it is reset, and many a
+// client then reports that and no answer.
 func TestHTTPBodyNobodyReads(t *testing.T) {
 	t.Parallel()
 	for _, left := range []int64{2 * maxHTTPBody, head.Chunked} {
@@ -200,7 +201,8 @@ func checkProblem(t *testing.T, r doortest.Reply, status int, parameter string) 
 	}
 }
 
-// TestHTTPShowsLittle checks that a long unknown name is cut before it is shown, and a client's words never reach a header.
+// TestHTTPShowsLittle checks that a long unknown name is cut before it is shown, and a client's
+// words never reach a header.
 func TestHTTPShowsLittle(t *testing.T) {
 	t.Parallel()
 	r := openDoor(t, newFakeDecider(), testLimits()).post(t, "/v1/check", fmt.Sprintf(`{"%s":1}`, strings.Repeat("n", 5000)))

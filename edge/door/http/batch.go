@@ -38,8 +38,8 @@ func (h *Door) answerBody(ctx *fasthttp.RequestCtx, s *scratch, op gate.Op, para
 
 // answerBatch decides checks in order at one clock reading. An unknown rule refuses the whole
 // batch before anything is counted.
-// All rules are looked up before the first check counts: an answer in part would leave the client to guess what was
-// counted.
+// All rules are looked up before the first check counts: an answer in part would leave the client
+// to guess what was counted.
 func (h *Door) answerBatch(ctx *fasthttp.RequestCtx, checks []gate.Ask, op gate.Op) *api.Problem {
 	for i := range checks {
 		checks[i].Op, checks[i].Wait = op, connOf(ctx).waits()

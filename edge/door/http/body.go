@@ -26,8 +26,8 @@ func connOf(ctx *fasthttp.RequestCtx) *httpConn {
 // hasBody reports whether c has body bytes that the handler has not read.
 func (c *httpConn) hasBody() bool { return c != nil && c.left != 0 }
 
-// charge reserves n bytes of the shared budget for the request under way. It reports whether there was room. They are
-// returned after the answer.
+// charge reserves n bytes of the shared budget for the request under way. It reports whether there
+// was room. They are returned after the answer.
 func (c *httpConn) charge(n int64) bool { return c == nil || c.charged.Add(n) }
 
 // readBody reads the request body into s.body. On success the connection may stay open, as no byte
@@ -145,7 +145,8 @@ func (c *httpConn) readChunks(s *scratch) *api.Problem {
 
 // endOfTrailer reads the trailer up to its empty line, at most head.MaxHeaders bytes. It reports
 // whether that line came and every header before it was well formed.
-// Trailers are read for their end and dropped, and checked all the same: what looks like one may be the next request.
+// Trailers are read for their end and dropped, and checked all the same: what looks like one may be
+// the next request.
 func endOfTrailer(br *bufio.Reader) bool {
 	for size := 0; size < head.MaxHeaders; {
 		line, err := br.ReadSlice('\n')

@@ -18,7 +18,8 @@ import (
 // deadlineSlack is the divisor of a timeout that gives its tolerance: an idle or write deadline
 // may be late by 1/32 of the timeout. So a busy connection sets a deadline rarely, and not for
 // every request.
-// Setting a deadline locks the runtime's poller and moves a timer, which is a good part of a small request's cost.
+// Setting a deadline locks the runtime's poller and moves a timer, which is a good part of a small
+// request's cost.
 const deadlineSlack = 32
 
 // httpConn is one connection. It tracks whether a request is under way, so that a stop can end an

@@ -17,7 +17,8 @@ import (
 
 const okRequest = "GET /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\n\r\n"
 
-// TestHTTPKeepAlive checks which connections stay open, and that pipelined requests are answered in order.
+// TestHTTPKeepAlive checks which connections stay open, and that pipelined requests are answered in
+// order.
 func TestHTTPKeepAlive(t *testing.T) {
 	t.Parallel()
 	const target = "/v1/check?rule=login&key="
@@ -101,7 +102,8 @@ func checkClosed(t *testing.T, c net.Conn, br *bufio.Reader, closed bool) {
 	}
 }
 
-// TestHTTPSlowClients checks that whoever sends half of anything, or nothing, is cut when the time is up.
+// TestHTTPSlowClients checks that whoever sends half of anything, or nothing, is cut when the time
+// is up.
 func TestHTTPSlowClients(t *testing.T) {
 	t.Parallel()
 	const head = "POST /v1/check HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"

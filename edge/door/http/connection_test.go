@@ -10,7 +10,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/door/doortest"
 )
 
-// TestHTTPConnectionHeader checks that Connection is a list whose words have no case, and that close wins.
+// TestHTTPConnectionHeader checks that Connection is a list whose words have no case, and that
+// close wins.
 func TestHTTPConnectionHeader(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -72,7 +73,8 @@ func TestHTTPOddNames(t *testing.T) {
 	}
 }
 
-// TestHTTPContinue checks who is told to go on: a client of HTTP/1.1 that asked and has not sent its body yet.
+// TestHTTPContinue checks who is told to go on: a client of HTTP/1.1 that asked and has not sent
+// its body yet.
 func TestHTTPContinue(t *testing.T) {
 	t.Parallel()
 	const continues = "HTTP/1.1 100 Continue\r\n\r\n"

@@ -11,7 +11,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/door/doortest"
 )
 
-// cutBodies are bodies whose end never comes, each of which would be a good check if it had ended there.
+// cutBodies are bodies whose end never comes, each of which would be a good check if it had ended
+// there.
 var cutBodies = map[string]string{
 	"after a chunk":            jsonHead + "Transfer-Encoding: chunked\r\n\r\n1a\r\n" + oneCheckBody + "\r\n",
 	"within a chunk's end":     jsonHead + "Transfer-Encoding: chunked\r\n\r\n1a\r\n" + oneCheckBody,

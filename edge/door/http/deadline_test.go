@@ -41,7 +41,8 @@ func newTimedConn() (*timedConn, *httpConn) {
 	return nc, newDoor(newFakeDecider(), limits{read: timedRead, write: timedWrite, idle: timedIdle, conns: 1}).newConn(nc)
 }
 
-// ask does with c as the library does for one request, which comes in reads parts and is answered in writes parts.
+// ask does with c as the library does for one request, which comes in reads parts and is answered
+// in writes parts.
 func (c *httpConn) ask(t *testing.T, reads, writes int, between time.Duration) {
 	t.Helper()
 	for i := range reads {
@@ -67,7 +68,8 @@ func (c *httpConn) ask(t *testing.T, reads, writes int, between time.Duration) {
 	c.head = head.Head{}
 }
 
-// TestHTTPDeadlineOfRequest: one deadline for all of a request, however many reads it takes, and one for its answer.
+// TestHTTPDeadlineOfRequest: one deadline for all of a request, however many reads it takes, and
+// one for its answer.
 func TestHTTPDeadlineOfRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nc, c := newTimedConn()
@@ -88,8 +90,8 @@ func TestHTTPDeadlineOfRequest(t *testing.T) {
 	})
 }
 
-// TestHTTPDeadlineOfIdle: the wait for the next request is never cut short, is late by no more than 1 in deadlineSlack,
-// and costs a busy connection a deadline now and then only.
+// TestHTTPDeadlineOfIdle: the wait for the next request is never cut short, is late by no more than
+// 1 in deadlineSlack, and costs a busy connection a deadline now and then only.
 func TestHTTPDeadlineOfIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nc, c := newTimedConn()

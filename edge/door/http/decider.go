@@ -21,8 +21,9 @@ type decider interface {
 	RuleNames() iter.Seq[string]
 	// Decide counts and decides one check. It keeps nothing of a.
 	Decide(conn uint64, now window.Instant, u uint64, a gate.Ask) (gate.Decision, error)
-	// DecideAll counts and decides checks in order, and calls answer with each decision, which it does
-	// not keep. chance returns 64 random bits, where a decision needs them. It ends with the first error.
+	// DecideAll counts and decides checks in order, and calls answer with each decision, which it
+	// does not keep. chance returns 64 random bits, where a decision needs them. It ends with the
+	// first error.
 	DecideAll(conn uint64, now window.Instant, chance func() uint64, checks []gate.Ask, answer func(d *gate.Decision)) error
 }
 

@@ -32,7 +32,8 @@ type Stats struct {
 	UnknownRule, TooLong, Malformed uint64
 	// Cut requests were answered 408, because the client was too slow.
 	Cut uint64
-	// Crowded requests found no room among the bytes under way, at this door or another that shares its budget.
+	// Crowded requests found no room among the bytes under way, at this door or another that shares
+	// its budget.
 	Crowded uint64
 	// UnderWay is the bytes of heads, bodies and batches now. A head that arrives whole is not
 	// counted.
@@ -175,8 +176,8 @@ func (h *Door) answerSafely(ctx *fasthttp.RequestCtx) {
 }
 
 // answer decides one request and writes the response, or returns the problem with the request.
-// Whole requests and leases are looked for first, though they are rarer here: a check nearly always took the quick
-// path.
+// Whole requests and leases are looked for first, though they are rarer here: a check nearly always
+// took the quick path.
 func (h *Door) answer(ctx *fasthttp.RequestCtx, s *scratch) *api.Problem {
 	if c := connOf(ctx); c != nil && c.head.Page && changes(ctx.Path()) {
 		return ofPage()

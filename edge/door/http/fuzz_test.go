@@ -16,8 +16,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/door/doortest"
 )
 
-// FuzzHTTP sends whatever bytes on a connection and holds every answer to the contract: a known status, nothing of the
-// client's in a header, and no query for an answer that is a problem.
+// FuzzHTTP sends whatever bytes on a connection and holds every answer to the contract: a known
+// status, nothing of the client's in a header, and no query for an answer that is a problem.
 func FuzzHTTP(f *testing.F) {
 	for _, bad := range slices.Concat(badQueries, badRequests[:len(badRequests)-1], badJSON, ambiguousLengths, oddNames) {
 		f.Add([]byte(bad.raw))

@@ -12,8 +12,8 @@ const jsonHead = "POST /v1/check HTTP/1.1\r\nHost: h\r\nContent-Type: applicatio
 
 const oneCheckBody = `{"rule":"login","key":"a"}`
 
-// ambiguousLengths are requests whose end two readers may see in two places (RFC 9112, 6.1 and 6.3): whoever stands in front
-// of the door may have seen the other one.
+// ambiguousLengths are requests whose end two readers may see in two places (RFC 9112, 6.1 and
+// 6.3): whoever stands in front of the door may have seen the other one.
 var ambiguousLengths = []badInput{
 	{"length, then chunked", jsonHead + "Content-Length: 26\r\nTransfer-Encoding: chunked\r\n\r\n1a\r\n" + oneCheckBody + "\r\n0\r\n\r\n", "request", 400},
 	{"chunked, then length", jsonHead + "Transfer-Encoding: chunked\r\nContent-Length: 26\r\n\r\n1a\r\n" + oneCheckBody + "\r\n0\r\n\r\n", "request", 400},
@@ -31,7 +31,8 @@ var ambiguousLengths = []badInput{
 	{"chunked behind a tab", jsonHead + "Transfer-Encoding: \x0bchunked\r\n\r\n0\r\n\r\n", "request", 400},
 }
 
-// TestHTTPAmbiguousLength checks that such a request is refused, counts nothing and is the last of its connection.
+// TestHTTPAmbiguousLength checks that such a request is refused, counts nothing and is the last of
+// its connection.
 func TestHTTPAmbiguousLength(t *testing.T) {
 	t.Parallel()
 	for _, tt := range ambiguousLengths {
@@ -42,8 +43,8 @@ func TestHTTPAmbiguousLength(t *testing.T) {
 	}
 }
 
-// checkRefusedForGood sends tt and a good request behind it: the first is refused, nothing reaches the gate, and the
-// connection ends.
+// checkRefusedForGood sends tt and a good request behind it: the first is refused, nothing reaches
+// the gate, and the connection ends.
 func checkRefusedForGood(t *testing.T, tt badInput) {
 	t.Helper()
 	j := newFakeDecider()

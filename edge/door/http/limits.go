@@ -19,8 +19,8 @@ const (
 	maxHTTPConns = 4096
 	// maxHTTPBody is the most bytes of a body; more: 413.
 	maxHTTPBody = 1 << 20
-	// maxHTTPBytes is the most bytes of bodies and batches under way at once, with what the other doors take. A further request
-	// waits budget.Wait for room and is then answered 503.
+	// maxHTTPBytes is the most bytes of bodies and batches under way at once, with what the other
+	// doors take. A further request waits budget.Wait for room and is then answered 503.
 	maxHTTPBytes = budget.Most
 	// maxHTTPRequest is reserved of maxHTTPBytes, in bytes, for the memory that a request takes
 	// besides its body while that arrives.
@@ -50,8 +50,8 @@ const (
 	httpDrainTimeout = 5 * time.Second
 	// httpQueueTimeout bounds the accepting of queued connections at the stop.
 	httpQueueTimeout = time.Second
-	// httpQueueLeast is how many of them are accepted also where that is over before: on a busy machine the
-	// process may not run for so long.
+	// httpQueueLeast is how many of them are accepted also where that is over before: on a busy
+	// machine the process may not run for so long.
 	httpQueueLeast = 1024
 	// httpStopGrace is the wait at the stop for a request that is on its way.
 	httpStopGrace = 50 * time.Millisecond

@@ -29,8 +29,8 @@ func (j heldDecider) Decide(conn uint64, now window.Instant, u uint64, q gate.As
 	return j.fakeDecider.Decide(conn, now, u, q)
 }
 
-// TestHTTPEndWithRequest: the end of a stream is seen, also one that comes with the last request, of which the system
-// tells no more than that there was something.
+// TestHTTPEndWithRequest: the end of a stream is seen, also one that comes with the last request,
+// of which the system tells no more than that there was something.
 func TestHTTPEndWithRequest(t *testing.T) {
 	t.Parallel()
 	j := heldDecider{newFakeDecider(), make(chan struct{}), make(chan struct{})}
@@ -62,7 +62,8 @@ func write(t *testing.T, c net.Conn, text string) {
 	}
 }
 
-// TestHTTPIdleOverLook: the wait for the next request is as long as it is to be, although it is looked at on the way.
+// TestHTTPIdleOverLook: the wait for the next request is as long as it is to be, although it is
+// looked at on the way.
 func TestHTTPIdleOverLook(t *testing.T) {
 	t.Parallel()
 	l := testLimits()
@@ -82,7 +83,8 @@ func TestHTTPIdleOverLook(t *testing.T) {
 	}
 }
 
-// TestHTTPRequestAfterLook: a request that comes after its connection was looked at is answered as any.
+// TestHTTPRequestAfterLook: a request that comes after its connection was looked at is answered as
+// any.
 func TestHTTPRequestAfterLook(t *testing.T) {
 	t.Parallel()
 	c := openDoor(t, newFakeDecider(), testLimits()).dial(t)

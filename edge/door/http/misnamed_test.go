@@ -10,7 +10,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// TestMisnamed checks that a rule that there is not is remembered by name and counted by door, however it was asked for.
+// TestMisnamed checks that a rule that there is not is remembered by name and counted by door,
+// however it was asked for.
 func TestMisnamed(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, 4<<20, mitigation.Rule{Name: "login", Limit: 5, Window: time.Minute})

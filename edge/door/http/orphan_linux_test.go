@@ -28,7 +28,8 @@ var questions = map[string]string{
 	"acquire": "GET /v1/acquire?rule=places&key=all HTTP/1.1\r\nHost: h\r\n\r\n",
 }
 
-// TestHangUp: whoever hangs up before it has read that it may pass takes no place, however it hangs up.
+// TestHangUp: whoever hangs up before it has read that it may pass takes no place, however it hangs
+// up.
 func TestHangUp(t *testing.T) {
 	t.Parallel()
 	ends := map[string]func(d *serving, c *net.TCPConn){

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestOfAPage: what a page of another site has a browser send counts, takes and frees nothing. Where a proxy may hand on
-// its visitor's headers the header means nothing.
+// TestOfAPage: what a page of another site has a browser send counts, takes and frees nothing.
+// Where a proxy may hand on its visitor's headers the header means nothing.
 func TestOfAPage(t *testing.T) {
 	t.Parallel()
 	h, _ := doorOf(t, `

@@ -32,9 +32,9 @@ func isActPath(path []byte) bool {
 	return false
 }
 
-// answerAct answers the paths about places and pools, which take a query or JSON. An acquire is answered like a
-// check, the others 204.
-// GET is allowed though it changes something: proxies that can send a subrequest can often send nothing else.
+// answerAct answers the paths about places and pools, which take a query or JSON. An acquire is
+// answered like a check, the others 204. GET is allowed though it changes something: proxies that
+// can send a subrequest can often send nothing else.
 func (h *Door) answerAct(ctx *fasthttp.RequestCtx, s *scratch) *api.Problem {
 	if len(ctx.RequestURI()) > head.MaxTarget {
 		return head.LongTarget()
@@ -159,7 +159,8 @@ func (h *Door) unanswered(parameter string, name []byte, err error) *api.Problem
 	return api.UnknownRule(parameter, name, h.decider.RuleNames())
 }
 
-// wrongKind answers a question that is not for rules of r's kind; r is nil if a reload took it away.
+// wrongKind answers a question that is not for rules of r's kind; r is nil if a reload took it
+// away.
 func wrongKind(parameter string, r *mitigation.Rule) *api.Problem {
 	if r != nil && r.Kind == mitigation.Concurrency {
 		return api.BadParameter(parameter, "is of kind concurrency: take and return its places with /v1/acquire and /v1/release")

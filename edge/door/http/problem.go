@@ -26,7 +26,8 @@ func notHTTP1() *api.Problem {
 	return &api.Problem{Status: badRequest, Parameter: "request", Detail: "is not HTTP/1.0 or HTTP/1.1"}
 }
 
-// onlyPost answers another method than POST on a path that takes no other, or only those in allowed.
+// onlyPost answers another method than POST on a path that takes no other, or only those in
+// allowed.
 func onlyPost(ctx *fasthttp.RequestCtx, allowed string) *api.Problem {
 	ctx.Response.Header.Set(fasthttp.HeaderAllow, allowed)
 	return &api.Problem{Status: fasthttp.StatusMethodNotAllowed, Parameter: "method", Detail: "must be POST"}

@@ -27,17 +27,18 @@ func (c *httpConn) openRaw() {
 	c.raw, c.pull = raw, c.look
 }
 
-// lookAfter is how long a connection is trusted to say by itself that something came, after a read that
-// left room.
+// lookAfter is how long a connection is trusted to say by itself that something came, after a read
+// that left room.
 const lookAfter = time.Second
 
-// look reads what is there and answers it, as far as that is quick requests. It reports false where the
-// runtime is to wait for more.
+// look reads what is there and answers it, as far as that is quick requests. It reports false where
+// the runtime is to wait for more.
 //
-// A read that leaves room has taken all there was, and the runtime tells what comes later, as long as all
-// waits are one call of RawConn.Read, whose beginning forgets what was told before. So there is no second
-// read that finds nothing, which would be one of three system calls a request. The end of a stream that
-// came together with the last bytes is not told again: it is looked for after lookAfter.
+// A read that leaves room has taken all there was, and the runtime tells what comes later, as long
+// as all waits are one call of RawConn.Read, whose beginning forgets what was told before. So there
+// is no second read that finds nothing, which would be one of three system calls a request. The end
+// of a stream that came together with the last bytes is not told again: it is looked for after
+// lookAfter.
 func (c *httpConn) look(fd uintptr) bool {
 	for c.pullOnce(fd) {
 		left := c.pulled < len(c.head.Room())
@@ -54,7 +55,8 @@ func (c *httpConn) look(fd uintptr) bool {
 	return false
 }
 
-// pullOnce reads once, into pulled and pullErr. It reports false where nothing is there; then c has no buffer.
+// pullOnce reads once, into pulled and pullErr. It reports false where nothing is there; then c has
+// no buffer.
 func (c *httpConn) pullOnce(fd uintptr) bool {
 	c.takeBuffer()
 	c.pulled, c.pullErr = door.ReadNow(int(fd), c.head.Room())
@@ -68,8 +70,9 @@ func (c *httpConn) pullOnce(fd uintptr) bool {
 	return true
 }
 
-// answerHere answers what was pulled, if that is quick requests and nothing else, and begins the wait for
-// the next. It reports false where it is not, or nothing came: what is left is for more and its callers.
+// answerHere answers what was pulled, if that is quick requests and nothing else, and begins the
+// wait for the next. It reports false where it is not, or nothing came: what is left is for more
+// and its callers.
 func (c *httpConn) answerHere() bool {
 	if c.pulled == 0 || c.pullErr != nil || c.head.Begun() {
 		return false
@@ -108,8 +111,8 @@ func (c *httpConn) rest() error {
 	return extend(&c.idleBy, lookAfter, c.SetReadDeadline)
 }
 
-// lookAgain begins the rest of the wait for the next request, if the end of the wait that err tells of was
-// that of lookAfter.
+// lookAgain begins the rest of the wait for the next request, if the end of the wait that err tells
+// of was that of lookAfter.
 func (c *httpConn) lookAgain(err error) bool {
 	if !c.early || c.head.Begun() || !errors.Is(err, os.ErrDeadlineExceeded) || c.door.draining.Load() {
 		return false
@@ -119,7 +122,8 @@ func (c *httpConn) lookAgain(err error) bool {
 	return c.limitIdle(c.door.limits.idle-lookAfter) == nil
 }
 
-// writeNow writes as much of b as the socket has room for, where c is in look, and returns how much that was.
+// writeNow writes as much of b as the socket has room for, where c is in look, and returns how much
+// that was.
 func (c *httpConn) writeNow(b []byte) int {
 	if c.fd == noSocket || len(b) == 0 {
 		return 0

@@ -17,7 +17,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
-// TestHTTPStopAnswersQueue checks that a stop answers requests whose connections nobody had accepted yet.
+// TestHTTPStopAnswersQueue checks that a stop answers requests whose connections nobody had
+// accepted yet.
 func TestHTTPStopAnswersQueue(t *testing.T) {
 	t.Parallel()
 	for name, at := range map[string]config.Address{
@@ -54,8 +55,8 @@ func queue(t *testing.T, at net.Addr, n int) (conns []net.Conn) {
 	return conns
 }
 
-// checkQueue checks that each was answered, and closed afterwards. One that was accepted before the door
-// had seen the stop is not told that its answer is the last.
+// checkQueue checks that each was answered, and closed afterwards. One that was accepted before the
+// door had seen the stop is not told that its answer is the last.
 func checkQueue(t *testing.T, conns []net.Conn) {
 	t.Helper()
 	cut := 0

@@ -33,9 +33,9 @@ const (
 	quickLast                    // it is answered, and the connection ends: the door drains
 )
 
-// answerQuickly answers the complete head of c on the quick path, if that can. An error of the write
-// shows at the next read.
-// Each look that says no leaves the request as it came: the library then finds the fault and words the problem.
+// answerQuickly answers the complete head of c on the quick path, if that can. An error of the
+// write shows at the next read. Each look that says no leaves the request as it came: the library
+// then finds the fault and words the problem.
 func (c *httpConn) answerQuickly() (became quickResult) {
 	defer func() {
 		if fault := recover(); fault != nil {

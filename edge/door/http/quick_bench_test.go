@@ -59,8 +59,9 @@ func (l oneConn) Accept() (net.Conn, error) {
 func (oneConn) Close() error   { return nil }
 func (oneConn) Addr() net.Addr { return &net.UnixAddr{} }
 
-// BenchmarkQuick is the whole of a request but its system calls, from the head to the written answer: a
-// check, and whole requests with no question, one and two, with the headers of an ordinary visitor.
+// BenchmarkQuick is the whole of a request but its system calls, from the head to the written
+// answer: a check, and whole requests with no question, one and two, with the headers of an
+// ordinary visitor.
 func BenchmarkQuick(b *testing.B) {
 	visitor := "\r\nHost: api.example.com\r\nUser-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36\r\nAccept: application/json\r\n" +
 		"Accept-Encoding: gzip, br\r\nAccept-Language: de\r\nCookie: sid=abc; theme=dark\r\nX-Request-Id: f00\r\n"

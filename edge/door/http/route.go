@@ -36,14 +36,15 @@ func route(ctx *fasthttp.RequestCtx) (gate.Op, *api.Problem) {
 		return 0, &api.Problem{Status: fasthttp.StatusMethodNotAllowed, Parameter: "method", Detail: "must be GET, HEAD or POST"}
 	}
 	if bytes.IndexByte(ctx.RequestURI(), '#') >= 0 {
-		// A fragment is never sent; dropping it would quietly cut the key of a client that forgot to encode.
+		// A fragment is never sent; dropping it would quietly cut the key of a client that forgot
+		// to encode.
 		return 0, api.BadParameter("uri", "has a # that is not percent-encoded")
 	}
 	return op, nil
 }
 
-// changes reports whether a question at path counts, takes or frees something for the sender. At the others a proxy may
-// hand on the headers of its visitor.
+// changes reports whether a question at path counts, takes or frees something for the sender. At
+// the others a proxy may hand on the headers of its visitor.
 func changes(path []byte) bool {
 	switch string(path) {
 	case "/v1/check", "/v1/peek":

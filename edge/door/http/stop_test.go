@@ -17,7 +17,8 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// TestHTTPTooManyConnections checks that a connection too many is answered 503 and closed, and the others live.
+// TestHTTPTooManyConnections checks that a connection too many is answered 503 and closed, and the
+// others live.
 func TestHTTPTooManyConnections(t *testing.T) {
 	t.Parallel()
 	limits := testLimits()
@@ -43,8 +44,8 @@ func TestHTTPTooManyConnections(t *testing.T) {
 	}
 }
 
-// TestHTTPBytes checks that the bytes of large bodies under way are bounded, that further bodies are
-// answered 503, and that the bytes are returned however the requests end.
+// TestHTTPBytes checks that the bytes of large bodies under way are bounded, that further bodies
+// are answered 503, and that the bytes are returned however the requests end.
 func TestHTTPBytes(t *testing.T) {
 	t.Parallel()
 	const bodies = 4
@@ -75,7 +76,8 @@ func TestHTTPBytes(t *testing.T) {
 	doortest.WaitFor(t, func() bool { return d.Stats().UnderWay == 0 })
 }
 
-// TestHTTPStop checks that stopping answers what is under way, ends idle connections at once and refuses new ones.
+// TestHTTPStop checks that stopping answers what is under way, ends idle connections at once and
+// refuses new ones.
 func TestHTTPStop(t *testing.T) {
 	t.Parallel()
 	j := newFakeDecider()
@@ -168,8 +170,8 @@ func TestHTTPServeFails(t *testing.T) {
 	}
 }
 
-// TestHTTPConnNoLongerWaits checks the gap between an answer and the wait for the next request: who begins to wait after
-// the door has gone round its connections ends at once too.
+// TestHTTPConnNoLongerWaits checks the gap between an answer and the wait for the next request: who
+// begins to wait after the door has gone round its connections ends at once too.
 func TestHTTPConnNoLongerWaits(t *testing.T) {
 	t.Parallel()
 	ours, theirs := net.Pipe()

@@ -92,8 +92,8 @@ func (h *Door) askOne(ctx *fasthttp.RequestCtx, list []input.Member) *api.Proble
 }
 
 // askAll answers a list with 200 and all results. Every request is checked before any is decided.
-// They are filled twice, once to be checked and once to be decided: there is one session, and a hundred would be 6
-// MiB.
+// They are filled twice, once to be checked and once to be decided: there is one session, and a
+// hundred would be 6 MiB.
 func (h *Door) askAll(ctx *fasthttp.RequestCtx, requests [][]input.Member) *api.Problem {
 	k := h.asking.Get().(*asking) //nolint:forcetypeassert // see newDoor
 	defer h.asking.Put(k)

@@ -14,7 +14,8 @@ import (
 )
 
 // fill sets the session's request from its members.
-// {"path":"/login","client":"192.0.2.1","headers":{"x-api-key":"k"}} is a list of three, in any order.
+// {"path":"/login","client":"192.0.2.1","headers":{"x-api-key":"k"}} is a list of three, in any
+// order.
 func (k *asking) fill(c *httpConn, list []input.Member, report bool) (ticket uint64, p *api.Problem) {
 	s := k.session
 	var peer netip.Addr
@@ -22,8 +23,8 @@ func (k *asking) fill(c *httpConn, list []input.Member, report bool) (ticket uin
 		peer = c.peer
 	}
 	r := &s.Request
-	// Whom to trust is settled by the peer of the connection, before a member may name another peer: who speaks does not
-	// change by what is said.
+	// Whom to trust is settled by the peer of the connection, before a member may name another
+	// peer: who speaks does not change by what is said.
 	f := filling{s: s, f: s.Read(peer), report: report}
 	if c != nil {
 		s.CanWait, s.CanDeceive = c.head.Waits, c.head.Deceives
@@ -54,7 +55,8 @@ type filling struct {
 }
 
 // set sets one member. Those that only a trusted proxy may set are ignored from others.
-// They are ignored and no fault, so that one program can ask nodes that trust it and nodes that do not.
+// They are ignored and no fault, so that one program can ask nodes that trust it and nodes that do
+// not.
 func (f *filling) set(m *input.Member) *api.Problem {
 	ok := true
 	if string(m.Name) == "headers" {
@@ -94,8 +96,8 @@ func (f *filling) setReport(m *input.Member, ok *bool) bool {
 }
 
 // appendResult appends the answer to one request as JSON.
-// {"verdict":"allow","why":"none"} is the shortest: no policy asked a rule. With a rule its members are those of
-// /v1/check, so that a client that reads one reads the other.
+// {"verdict":"allow","why":"none"} is the shortest: no policy asked a rule. With a rule its members
+// are those of /v1/check, so that a client that reads one reads the other.
 func (k *asking) appendResult(b []byte, h *Door, a *ask.Answer) []byte {
 	b = append(b, '{')
 	if d := a.By; d != nil && !a.Silent {

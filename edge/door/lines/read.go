@@ -7,9 +7,9 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// Read has f read one field as the line protocol names it, so that each field means the same in every
-// door. An address that is none, of the client or the peer, is a fault of the sender: a proxy names
-// both itself. Whatever a visitor chooses has a reading.
+// Read has f read one field as the line protocol names it, so that each field means the same in
+// every door. An address that is none, of the client or the peer, is a fault of the sender: a proxy
+// names both itself. Whatever a visitor chooses has a reading.
 func Read(f *request.Reader, p *wire.Pair) wire.Code {
 	switch p.Field {
 	case wire.FieldMethod:
@@ -32,8 +32,8 @@ func Read(f *request.Reader, p *wire.Pair) wire.Code {
 	return wire.NoError
 }
 
-// ReadLong is Read for a field whose value is longer than the door takes: of a target the first most bytes
-// are read, of a header none.
+// ReadLong is Read for a field whose value is longer than the door takes: of a target the first
+// most bytes are read, of a header none.
 func ReadLong(f *request.Reader, p *wire.Pair, most int) wire.Code {
 	switch p.Field {
 	case wire.FieldPath:

@@ -13,7 +13,8 @@ import (
 )
 
 // keep copies text into the seat, where it stays until the next question.
-// Strings of the program become bytes of the seat's memory, which grows to the longest question and stays.
+// Strings of the program become bytes of the seat's memory, which grows to the longest question and
+// stays.
 func (s *seat) keep(text string) []byte {
 	begin := len(s.text)
 	s.text = append(s.text, text...)
@@ -21,8 +22,8 @@ func (s *seat) keep(text string) []byte {
 }
 
 // answer decides q. The Err of the answer says why there is no verdict.
-// It checks as a line to a daemon is checked, so that a program which moves from one to the other meets no other
-// limits.
+// It checks as a line to a daemon is checked, so that a program which moves from one to the other
+// meets no other limits.
 func (s *seat) answer(b *gate.Batch, q *client.Query) (a client.Answer) {
 	to := wire.Query{Op: q.Op, Rule: s.keep(q.Rule), Key: s.keep(client.SentKey(q.Key)), Cost: min(q.Cost, wire.MaxCost)}
 	code := to.Validate()

@@ -17,7 +17,8 @@ const (
 	mostHeader  = 1024 // bytes of one
 )
 
-// Ask is [client.Client.Ask]. The program is trusted: the client and all other fields are as r says.
+// Ask is [client.Client.Ask]. The program is trusted: the client and all other fields are as r
+// says.
 func (d *Door) Ask(_ context.Context, r client.Request) (answer client.Answer, err error) {
 	defer d.caught(&answer, &err)
 	s := d.take()

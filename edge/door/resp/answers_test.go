@@ -20,8 +20,8 @@ policies:
   - {name: work, match: {path: "/work"}, tier: batch, pool: workers}
 `
 
-// TestNoise: a connection that sends nothing but unknown commands ends; one right command among them
-// begins the count again.
+// TestNoise: a connection that sends nothing but unknown commands ends; one right command among
+// them begins the count again.
 func TestNoise(t *testing.T) {
 	t.Parallel()
 	n := open(t, "cl.throttle", 1<<20)

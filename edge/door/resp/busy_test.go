@@ -10,8 +10,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/door/resp"
 )
 
-// A large command for which there is no memory for a second is refused, and its connection ends. Small commands need none,
-// and what a command took is given back.
+// A large command for which there is no memory for a second is refused, and its connection ends.
+// Small commands need none, and what a command took is given back.
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	bytes := budget.New(20 << 10)

@@ -30,8 +30,8 @@ func (h *Door) find(name []byte) *command {
 const many = maxArgs
 
 // allCommands returns all commands, those of every request first.
-// Those behind the first three are sent by client libraries and redis-cli on their own when they connect: without an
-// answer they would not go on.
+// Those behind the first three are sent by client libraries and redis-cli on their own when they
+// connect: without an answer they would not go on.
 func allCommands() []command {
 	return []command{
 		{name: "cl.throttle", least: 4, most: 5, run: (*conn).throttle},
@@ -70,7 +70,8 @@ func (c *conn) choose(args [][]byte) {
 }
 
 // client takes what clients say of themselves.
-// What is told has no effect, and is an OK, as libraries end a connection whose CLIENT SETINFO fails.
+// What is told has no effect, and is an OK, as libraries end a connection whose CLIENT SETINFO
+// fails.
 func (c *conn) client(args [][]byte) {
 	switch {
 	case is(args[0], "ID"):
@@ -91,7 +92,8 @@ func (c *conn) client(args [][]byte) {
 }
 
 // info says as much as clients look for before their first command.
-// redis-benchmark and health checks look for loading:0 and role:master. The version says which protocol is spoken.
+// redis-benchmark and health checks look for loading:0 and role:master. The version says which
+// protocol is spoken.
 func (c *conn) info([][]byte) {
 	bulk(&c.reply, "# Server\r\nredis_version:7.0.0\r\nredis_mode:standalone\r\n# Persistence\r\nloading:0\r\n# Replication\r\nrole:master\r\n")
 }
@@ -121,7 +123,8 @@ func (c *conn) quit([][]byte) {
 	c.simple("OK")
 }
 
-// The third wrong password ends the connection, and its place is free deniedPause later: guesses are few.
+// The third wrong password ends the connection, and its place is free deniedPause later: guesses
+// are few.
 const (
 	maxDenied   = 3
 	deniedPause = time.Second

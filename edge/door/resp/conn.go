@@ -57,7 +57,8 @@ func (c *conn) send() (ok bool) {
 func (c *conn) Room() []byte { return c.in.Room() }
 
 // Patience is how long they may take.
-// A command that has begun gets little time, since its bytes are kept meanwhile; an idle connection keeps none.
+// A command that has begun gets little time, since its bytes are kept meanwhile; an idle connection
+// keeps none.
 func (c *conn) Patience() time.Duration {
 	wait := idleTimeout
 	if len(c.in.Received()) > 0 {
@@ -88,10 +89,12 @@ func (c *conn) Take(n int, _ error) bool {
 	return c.send() && !c.last
 }
 
-// answer answers the commands that are there, at one reading of the clock. It reports whether there are more, and answers to
-// be sent first: a client that asks without end and reads nothing is stopped by its own socket, and not by memory here.
+// answer answers the commands that are there, at one reading of the clock. It reports whether there
+// are more, and answers to be sent first: a client that asks without end and reads nothing is
+// stopped by its own socket, and not by memory here.
 func (c *conn) answer() (more bool) {
-	// The parser knows how long the command is: one that comes in a thousand packets is not parsed a thousand times.
+	// The parser knows how long the command is: one that comes in a thousand packets is not parsed
+	// a thousand times.
 	if len(c.in.Received()) < c.p.need {
 		return false
 	}
@@ -113,8 +116,8 @@ func (c *conn) answer() (more bool) {
 	return more
 }
 
-// commands answers whole commands and returns where they end, and whether there can be more. A panic is an error in place
-// of the answer to its command, and ends the connection.
+// commands answers whole commands and returns where they end, and whether there can be more. A
+// panic is an error in place of the answer to its command, and ends the connection.
 func (c *conn) commands() (at int, full bool) {
 	answered := len(c.out)
 	defer func() {
@@ -192,8 +195,8 @@ func (c *conn) command() {
 	}
 }
 
-// ofHTTP reports whether a line begins with name in a request of HTTP that a page can have a browser send. The next line
-// could be a command.
+// ofHTTP reports whether a line begins with name in a request of HTTP that a page can have a
+// browser send. The next line could be a command.
 func ofHTTP(name []byte) bool {
 	switch string(name) {
 	case "post", "put", "options", "host:":

@@ -17,8 +17,8 @@ import (
 // throttle answers CL.THROTTLE key max_burst count period [quantity] with five numbers: whether it
 // is denied, the limit, what is left, seconds to the next try (-1: none is needed, or none helps),
 // and seconds until all is back.
-// "CL.THROTTLE user 15 30 60 1" is a burst of 15 more than one, 30 each 60 seconds: the numbers travel with each call
-// and are the rule.
+// "CL.THROTTLE user 15 30 60 1" is a burst of 15 more than one, 30 each 60 seconds: the numbers
+// travel with each call and are the rule.
 func (c *conn) throttle(args [][]byte) {
 	var n [4]int64
 	// quantity; 0 looks without taking
@@ -58,7 +58,8 @@ func integer(b []byte) (n int64, ok bool) {
 }
 
 // five answers r, as the mode of the rule has it.
-// Without a rule of the door's name it enforces: the numbers came with the call, and nobody asked for less.
+// Without a rule of the door's name it enforces: the numbers came with the call, and nobody asked
+// for less.
 func (c *conn) five(r *throttle.Result) {
 	mode := mitigation.Enforce
 	if rule := c.door.gate.Rule(c.door.rule); rule != nil {
@@ -98,7 +99,8 @@ func (c *conn) check(args [][]byte) {
 		c.code(wire.TooLong)
 		return
 	}
-	// The arguments lie in the connection's buffer, which stays as it is until all its commands are answered.
+	// The arguments lie in the connection's buffer, which stays as it is until all its commands are
+	// answered.
 	err := c.batch.Decide(&c.d, &gate.Ask{Op: gate.Check, Rule: args[0], Key: args[1], Cost: uint32(cost)}) // at most MaxCost
 	switch {
 	case errors.Is(err, gate.ErrUnknownRule):

@@ -17,14 +17,15 @@ import (
 	"github.com/headgate-dev/headgate/edge/latency"
 )
 
-// The bounds of the door. A connection holds a stream.Input, and answers of stream.Answers or little more.
+// The bounds of the door. A connection holds a stream.Input, and answers of stream.Answers or
+// little more.
 const (
 	maxConns  = 1024
 	drainTime = 2 * time.Second
 )
 
-// The waits for a client. None of its omissions outlasts them. Without a password there is none for the first command:
-// pools open connections ahead, and these give way to others.
+// The waits for a client. None of its omissions outlasts them. Without a password there is none for
+// the first command: pools open connections ahead, and these give way to others.
 const (
 	commandTimeout = 10 * time.Second // for the rest of a command
 	idleTimeout    = 30 * time.Minute // for the next command; pools of clients keep idle connections that long
@@ -41,9 +42,11 @@ type Options struct {
 	Room  *ask.Room // decides whole requests; nil: there are none
 	Rule  string    // lends CL.THROTTLE its mode, if there is such a rule
 	Bytes int64     // for keys of CL.THROTTLE
-	// Budget bounds the memory of commands that are larger than a connection's first buffer; nil: that of the door alone.
+	// Budget bounds the memory of commands that are larger than a connection's first buffer; nil:
+	// that of the door alone.
 	Budget *budget.Budget
-	// Anybody admits everybody over TLS; else who may connect plain, has a certificate, or is to show the password.
+	// Anybody admits everybody over TLS; else who may connect plain, has a certificate, or is to
+	// show the password.
 	Anybody bool
 }
 
@@ -74,7 +77,8 @@ type Door struct {
 	commands []command
 	quotas   quotas
 	table    *throttle.Table
-	// Its digest: a dump of memory does not show it, and a reload may change it under connections that are open.
+	// Its digest: a dump of memory does not show it, and a reload may change it under connections
+	// that are open.
 	password atomic.Pointer[[sha256.Size]byte] // its digest; nil: none is asked for
 	guard    stream.Guard
 	server   stream.Server
@@ -87,9 +91,9 @@ type Door struct {
 	latency latency.Histogram
 }
 
-// New returns a door that asks g through lanes, of which there must be at least one. Connections are
-// spread over the lanes; each keeps to one.
-// One connection too many is told so in Redis's own words, which client libraries know.
+// New returns a door that asks g through lanes, of which there must be at least one. Connections
+// are spread over the lanes; each keeps to one. One connection too many is told so in Redis's own
+// words, which client libraries know.
 func New(g *gate.Gate, o Options, lanes ...*gate.Lane) *Door {
 	h := &Door{gate: g, room: o.Room, lanes: lanes, rule: []byte(o.Rule), commands: allCommands(), table: throttle.NewTable(o.Bytes)}
 	if h.budget = o.Budget; h.budget == nil {

@@ -139,7 +139,8 @@ func TestPassword(t *testing.T) {
 	}
 }
 
-// TestThreePasswords: the third wrong password ends the connection, which keeps its place for a second.
+// TestThreePasswords: the third wrong password ends the connection, which keeps its place for a
+// second.
 func TestThreePasswords(t *testing.T) {
 	t.Parallel()
 	n := open(t, "", 1<<20)

@@ -76,8 +76,8 @@ func (n *node) connect() {
 	n.in = bufio.NewReader(n.Conn)
 }
 
-// held fails the test unless a connection that is at fault since began keeps its place for a while, and then
-// leaves those that are left.
+// held fails the test unless a connection that is at fault since began keeps its place for a while,
+// and then leaves those that are left.
 func (n *node) held(began time.Time, left int) {
 	n.Helper()
 	doortest.WaitFor(n, func() bool { return n.door.Stats().Open == left })

@@ -8,7 +8,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/door/doortest"
 )
 
-// TestHangUp: whoever hangs up before it has read its answer holds no place; whoever has read it does.
+// TestHangUp: whoever hangs up before it has read its answer holds no place; whoever has read it
+// does.
 func TestHangUp(t *testing.T) {
 	t.Parallel()
 	n := openWith(t, `policies: [{name: places, match: {path: "/p"}, key: all, kind: concurrency, limit: 3, lease: 1h}]`, "", 0)

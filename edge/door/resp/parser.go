@@ -54,7 +54,8 @@ func (p *parser) take(b []byte) (size int, is outcome) {
 		if is != whole {
 			return 0, is
 		}
-		// Further ones are counted and skipped: the command is answered with an error, and the next one is found.
+		// Further ones are counted and skipped: the command is answered with an error, and the next
+		// one is found.
 		if p.n < len(p.args) {
 			p.args[p.n] = arg
 		}
@@ -95,7 +96,8 @@ func (p *parser) argument(b []byte, at int) (arg []byte, end int, is outcome) {
 	switch {
 	case end > len(b):
 		return nil, 0, p.wants(len(b), end)
-	// The length says where the argument ends, and the line end confirms it: else the two sides disagree.
+	// The length says where the argument ends, and the line end confirms it: else the two sides
+	// disagree.
 	case b[end-2] != '\r' || b[end-1] != '\n':
 		return nil, 0, broken
 	}
@@ -105,10 +107,10 @@ func (p *parser) argument(b []byte, at int) (arg []byte, end int, is outcome) {
 // mostWords is how many words of a line are counted: one more than the longest command has.
 const mostWords = 1 + maxArgs + 1
 
-// inline reads a command in one line of words, as a person types it. As in Redis, only blanks of ASCII
-// are between words. Without quotes, unlike in Redis: keys with blanks are for programs, which send arrays.
-// Behind a word that is no command's name nothing is looked at: the answer is an error
-// anyway, and a flood of noise is read as such lines.
+// inline reads a command in one line of words, as a person types it. As in Redis, only blanks of
+// ASCII are between words. Without quotes, unlike in Redis: keys with blanks are for programs,
+// which send arrays. Behind a word that is no command's name nothing is looked at: the answer is an
+// error anyway, and a flood of noise is read as such lines.
 func (p *parser) inline(line []byte) {
 	for p.n < mostWords {
 		word, rest := cutWord(line)
@@ -139,7 +141,8 @@ func cutWord(line []byte) (word, rest []byte) {
 	return line[begin:end], line[end:]
 }
 
-// mayName reports whether a command can be called word: it is short, and of visible characters of ASCII.
+// mayName reports whether a command can be called word: it is short, and of visible characters of
+// ASCII.
 func mayName(word []byte) bool {
 	for _, c := range word[:min(len(word), maxName)] {
 		if c <= ' ' || c >= 0x7f {

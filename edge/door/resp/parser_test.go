@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestInline: the words of a line are those between blanks of ASCII, except behind one that is no name,
-// and except more of them than any command has.
+// TestInline: the words of a line are those between blanks of ASCII, except behind one that is no
+// name, and except more of them than any command has.
 func TestInline(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{

@@ -21,7 +21,8 @@ const (
 const mostLimits = 4
 
 // setName appends the begin of an action that sets the variable called name.
-// HAProxy puts the scope and the prefix of its own configuration before it: deny becomes txn.headgate.deny.
+// HAProxy puts the scope and the prefix of its own configuration before it: deny becomes
+// txn.headgate.deny.
 func setName(b []byte, name string) []byte {
 	return appendText(append(b, setVariable, ofAction, transaction), name)
 }
@@ -46,13 +47,15 @@ func setText[T string | []byte](b []byte, name string, t T) []byte {
 }
 
 // appendError appends the variables of a message that was not counted.
-// No other variable is set, "deny" neither: the proxy's rule on deny does not match, and the request passes.
+// No other variable is set, "deny" neither: the proxy's rule on deny does not match, and the
+// request passes.
 func appendError(b []byte, code wire.Code) []byte {
 	return setText(b, "error", code.String())
 }
 
 // appendDecision appends the variables of one check.
-// deny is set for every answer, false too: a request that HAProxy sends a second time must not see the first one's.
+// deny is set for every answer, false too: a request that HAProxy sends a second time must not see
+// the first one's.
 func (c *conn) appendDecision(b []byte, d *gate.Decision) []byte {
 	b = setBool(b, "deny", d.Deny)
 	if d.Deny {
@@ -92,7 +95,8 @@ func (c *conn) appendAnswer(b []byte, a *ask.Answer) []byte {
 	case a.By == nil:
 	case !a.Silent:
 		b = c.appendRule(b, a.By)
-	// A silent denial says why and no more: the log of the proxy needs it, and the visitor does not see variables.
+	// A silent denial says why and no more: the log of the proxy needs it, and the visitor does not
+	// see variables.
 	case a.Deny:
 		b = setText(b, "why", verdict.Whys[a.By.Why])
 	}

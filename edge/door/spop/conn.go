@@ -18,8 +18,8 @@ import (
 )
 
 // conn is one connection, for one goroutine.
-// It has no lock: HAProxy sends frames and waits for ACKs on one connection as it likes, and they are answered in
-// their order.
+// It has no lock: HAProxy sends frames and waits for ACKs on one connection as it likes, and they
+// are answered in their order.
 type conn struct {
 	*stream.Conn
 	door    *Door
@@ -33,7 +33,8 @@ type conn struct {
 	m                     message
 	d                     gate.Decision
 	headersAt, headersEnd int // of out: the headers in the answer to the last message
-	// The smaller one of what both sides take, as the HELLOs agree; no frame is larger, in either direction.
+	// The smaller one of what both sides take, as the HELLOs agree; no frame is larger, in either
+	// direction.
 	size  int  // the largest frame of an answer; 0: no HELLO yet
 	last  bool // the connection ends when out is sent
 	batch uint64
@@ -101,8 +102,8 @@ func (c *conn) send() (ok bool) {
 	return ok
 }
 
-// answer answers the frames that are there, at one reading of the clock. It reports whether there are more, and answers to be
-// sent first.
+// answer answers the frames that are there, at one reading of the clock. It reports whether there
+// are more, and answers to be sent first.
 func (c *conn) answer() (more bool) {
 	now := c.door.gate.Now()
 	b := c.lane.Batch(now, rand.Uint64)
@@ -118,8 +119,8 @@ func (c *conn) answer() (more bool) {
 	return more
 }
 
-// frames answers whole frames and returns where they end, and whether there can be more. A panic ends the connection in
-// place of the answer to its frame.
+// frames answers whole frames and returns where they end, and whether there can be more. A panic
+// ends the connection in place of the answer to its frame.
 func (c *conn) frames(b *gate.Batch, now window.Instant) (at int, full bool) {
 	answered := len(c.out)
 	defer func() {
@@ -149,8 +150,8 @@ func (c *conn) frames(b *gate.Batch, now window.Instant) (at int, full bool) {
 }
 
 // fail ends the connection with a DISCONNECT that names the fault.
-// HAProxy logs the number and the text, tries the next server of the backend, and lets the request pass by its own
-// settings meanwhile.
+// HAProxy logs the number and the text, tries the next server of the backend, and lets the request
+// pass by its own settings meanwhile.
 func (c *conn) fail(fault status) {
 	c.last = true
 	if fault != normal {
@@ -173,8 +174,8 @@ func (c *conn) take(b *gate.Batch, now window.Instant, raw []byte) {
 	// A second HELLO, or a question before the first: sizes are not agreed on.
 	case f.kind == haproxyHello, f.kind == haproxyNotify && c.size == 0:
 		c.fail(badFrame)
-	// Type 0 is the next part of a frame that was cut. This side does not offer the capability, so nobody may send
-	// one.
+	// Type 0 is the next part of a frame that was cut. This side does not offer the capability, so
+	// nobody may send one.
 	case f.kind == 0, f.kind == haproxyNotify && f.flags&(flagFin|flagAbort) != flagFin:
 		c.fail(fragmented)
 	case f.kind == haproxyNotify:

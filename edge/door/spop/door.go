@@ -16,7 +16,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// The bounds of the door. A connection holds a stream.Input, and answers of stream.Answers or little more.
+// The bounds of the door. A connection holds a stream.Input, and answers of stream.Answers or
+// little more.
 const (
 	maxConns  = 1024 // HAProxy opens one or a few a thread
 	drainTime = 2 * time.Second
@@ -37,8 +38,8 @@ type Stats struct {
 	Broken     uint64 // connections ended with DISCONNECT for a fault
 }
 
-// Door is the decision listener for SPOP. New makes it, and it serves once. Its methods are safe for
-// concurrent use.
+// Door is the decision listener for SPOP. New makes it, and it serves once. Its methods are safe
+// for concurrent use.
 type Door struct {
 	gate   *gate.Gate
 	room   *ask.Room
@@ -55,10 +56,12 @@ type Door struct {
 }
 
 // New returns a door that asks g through lanes, of which there must be at least one, and room for
-// whole requests; bytes bounds the memory of large frames. Connections are spread over the lanes; each keeps to one.
+// whole requests; bytes bounds the memory of large frames. Connections are spread over the lanes;
+// each keeps to one.
 func New(g *gate.Gate, room *ask.Room, bytes *budget.Budget, lanes ...*gate.Lane) *Door {
 	h := &Door{gate: g, room: room, budget: bytes, lanes: lanes}
-	// One connection too many is told so in the protocol's own words: HAProxy then says it in its log.
+	// One connection too many is told so in the protocol's own words: HAProxy then says it in its
+	// log.
 	h.server = stream.Server{
 		Name: "spop", Most: maxConns, Drain: drainTime, Handle: h.serve, Panics: &h.panics,
 		Full: func(c *stream.Conn) {

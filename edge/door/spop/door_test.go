@@ -32,8 +32,8 @@ policies:
 
 var visitor = netip.MustParseAddr("203.0.113.9")
 
-// TestHello: the answer names the version, the smaller size of frames, and pipelining; each fault has
-// the protocol's number, and ends that connection only.
+// TestHello: the answer names the version, the smaller size of frames, and pipelining; each fault
+// has the protocol's number, and ends that connection only.
 func TestHello(t *testing.T) {
 	t.Parallel()
 	a := open(t, policies)
@@ -183,8 +183,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestReport: failures are counted by the ticket, or by the request with its response; then every way
-// in is denied.
+// TestReport: failures are counted by the ticket, or by the request with its response; then every
+// way in is denied.
 func TestReport(t *testing.T) {
 	t.Parallel()
 	a := open(t, policies)
@@ -216,8 +216,8 @@ func TestReport(t *testing.T) {
 	a.want("ack 1/4 error=bad-request")
 }
 
-// TestPipelining: frames of one write are answered in order, unknown messages and types of frames by
-// nothing, and a frame that comes in two parts is one.
+// TestPipelining: frames of one write are answered in order, unknown messages and types of frames
+// by nothing, and a frame that comes in two parts is one.
 func TestPipelining(t *testing.T) {
 	t.Parallel()
 	a := open(t, policies)
@@ -265,8 +265,8 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestBusy: a large frame for which there is no memory ends its connection; a small one needs none, and what a large one took is
-// given back.
+// TestBusy: a large frame for which there is no memory ends its connection; a small one needs none,
+// and what a large one took is given back.
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	a := open(t, policies)
@@ -311,7 +311,8 @@ func TestSmallFrames(t *testing.T) {
 	}
 }
 
-// TestDenialInASmallFrame: what the headers say is left out before the verdict is, which would let the request pass.
+// TestDenialInASmallFrame: what the headers say is left out before the verdict is, which would let
+// the request pass.
 func TestDenialInASmallFrame(t *testing.T) {
 	t.Parallel()
 	name := strings.Repeat("n", 64)

@@ -10,8 +10,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// message is what one message of a NOTIFY asks for. Its slices lie in the connection's buffer, or in
-// its scratch.
+// message is what one message of a NOTIFY asks for. Its slices lie in the connection's buffer, or
+// in its scratch.
 type message struct {
 	kind      messageKind
 	rule, key []byte // of a plain check
@@ -22,8 +22,8 @@ type message struct {
 	ticket    uint64
 	ended     bool // the report or the release names a ticket, even if it is "-"
 	status    int
-	// An argument and not a property of the connection: one HAProxy may guard sites that can wait and others that
-	// cannot.
+	// An argument and not a property of the connection: one HAProxy may guard sites that can wait
+	// and others that cannot.
 	waits    bool      // the sender can wait before it lets the request pass
 	deceives bool      // the sender can pretend that a denied request passed
 	code     wire.Code // the fault; NoError without
@@ -81,7 +81,8 @@ func (m *message) failBy(err error) bool {
 }
 
 // text returns v as text: numbers in digits, addresses as they are written, nothing as nothing.
-// Configurations give fetches of any type, such as int(1) or src: all of them are texts to a rule's key.
+// Configurations give fetches of any type, such as int(1) or src: all of them are texts to a rule's
+// key.
 func (m *message) text(v value) []byte {
 	at := len(m.scratch)
 	switch v.kind {
@@ -95,13 +96,14 @@ func (m *message) text(v value) []byte {
 		m.scratch = strconv.AppendInt(m.scratch, int64(v.number), 10) // two's complement, by the protocol
 	case null:
 	}
-	// The capacity ends with the text, so that nothing that is appended to it reaches into the next.
+	// The capacity ends with the text, so that nothing that is appended to it reaches into the
+	// next.
 	return m.scratch[at:len(m.scratch):len(m.scratch)]
 }
 
 // take reads one argument into m, or by f into the request.
-// src is the connection's address, host may have a port that SetHost takes off, url is path and query, hdrs is
-// req.hdrs_bin. All others have the names of the line protocol.
+// src is the connection's address, host may have a port that SetHost takes off, url is path and
+// query, hdrs is req.hdrs_bin. All others have the names of the line protocol.
 func (m *message) take(name []byte, v value, f *request.Reader) {
 	switch string(name) {
 	case "rule":
@@ -147,7 +149,8 @@ func (m *message) take(name []byte, v value, f *request.Reader) {
 
 // set sets a field of the request. An argument without a value is a field that is absent; without a
 // path the target is empty.
-// HAProxy sends an argument whose fetch found nothing as null, and its fetches of a path find none in "*".
+// HAProxy sends an argument whose fetch found nothing as null, and its fetches of a path find none
+// in "*".
 func (m *message) set(f *request.Reader, p wire.Pair) {
 	if len(p.Value) == 0 && p.Field != wire.FieldPath {
 		return
@@ -183,9 +186,9 @@ func (m *message) takeLease(v value) {
 	}
 }
 
-// takeResponse reads an argument that only reports and releases have. A status of 0, or none, means that the
-// response never came.
-// ms is taken and means nothing yet: the line protocol has it, and logs do.
+// takeResponse reads an argument that only reports and releases have. A status of 0, or none, means
+// that the response never came. ms is taken and means nothing yet: the line protocol has it, and
+// logs do.
 func (m *message) takeResponse(name []byte, v value) {
 	t := m.text(v)
 	switch string(name) {
@@ -210,8 +213,8 @@ func (m *message) takeResponse(name []byte, v value) {
 
 // takeHeaders reads all headers of a request as HAProxy's req.hdrs_bin has them: names and values,
 // each with its length, until both are empty.
-// It must be fetched with a trailing pair of empty texts, as req.hdrs_bin ends; without it the end of the bytes ends
-// it.
+// It must be fetched with a trailing pair of empty texts, as req.hdrs_bin ends; without it the end
+// of the bytes ends it.
 func (m *message) takeHeaders(b []byte, f *request.Reader) {
 	for len(b) > 0 {
 		name, rest, ok := takeText(b)
@@ -232,8 +235,8 @@ func (m *message) takeHeaders(b []byte, f *request.Reader) {
 }
 
 // complete notes the fault of a message, all of whose arguments are right.
-// A check has both rule and key; an ask has a path; a report or a release has a ticket, or a path to be counted again
-// by; a release without either would release nothing.
+// A check has both rule and key; an ask has a path; a report or a release has a ticket, or a path
+// to be counted again by; a release without either would release nothing.
 func (m *message) complete() {
 	switch {
 	case m.plain && (len(m.rule) == 0 || len(m.key) == 0), m.kind == reports && m.plain,

@@ -36,16 +36,17 @@ func (c *conn) notify(b *gate.Batch, now window.Instant, f *frame) {
 	c.out = endFrame(c.out, at)
 }
 
-// giveUp ends the connection in place of the answer that begins at at. owing is what was owed before the answer.
+// giveUp ends the connection in place of the answer that begins at at. owing is what was owed
+// before the answer.
 func (c *conn) giveUp(at, owing int, why status) {
 	c.out = c.out[:at]
 	c.Lose(owing)
 	c.fail(why)
 }
 
-// fit leaves out variables of the answer that begins at before, where with it the frame from at on would be
-// one for which HAProxy closes the connection: first the headers, then all. The decision stays: what was counted was
-// counted. It reports whether anything of the answer is left.
+// fit leaves out variables of the answer that begins at before, where with it the frame from at on
+// would be one for which HAProxy closes the connection: first the headers, then all. The decision
+// stays: what was counted was counted. It reports whether anything of the answer is left.
 func (c *conn) fit(at, before int) bool {
 	most := at + lengthBytes + c.size
 	if len(c.out) > most {
@@ -59,8 +60,8 @@ func (c *conn) fit(at, before int) bool {
 	return true
 }
 
-// message answers the message called name, at whose number of arguments args begins. It returns what
-// follows.
+// message answers the message called name, at whose number of arguments args begins. It returns
+// what follows.
 func (c *conn) message(b *gate.Batch, now window.Instant, name, args []byte) (rest []byte, ok bool) {
 	m := &c.m
 	m.begin(name)
@@ -118,8 +119,8 @@ func (c *conn) decide(b *gate.Batch, now window.Instant) {
 	}
 }
 
-// report ends a ticket, which releases its leases, or counts the request once more with its response.
-// It sets no variable.
+// report ends a ticket, which releases its leases, or counts the request once more with its
+// response. It sets no variable.
 func (c *conn) report(b *gate.Batch, now window.Instant) {
 	switch m := &c.m; {
 	case m.ticket != 0:

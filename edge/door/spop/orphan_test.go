@@ -21,7 +21,8 @@ func TestHangUp(t *testing.T) {
 	doortest.WaitFor(t, func() bool { return a.door.Stats().Orphans == 2 })
 }
 
-// TestUnansweredHoldsNothing: a place whose number does not fit the frame, or that a fault takes out of it, is free.
+// TestUnansweredHoldsNothing: a place whose number does not fit the frame, or that a fault takes
+// out of it, is free.
 func TestUnansweredHoldsNothing(t *testing.T) {
 	t.Parallel()
 	a := open(t, placesPolicies)

@@ -74,7 +74,8 @@ func TestPlaces(t *testing.T) {
 	ask("deny=true") // none of it released anything
 }
 
-// TestOtherAnswers: the variables of a delay, a reserve, a pool and of a table of leases without room.
+// TestOtherAnswers: the variables of a delay, a reserve, a pool and of a table of leases without
+// room.
 func TestOtherAnswers(t *testing.T) {
 	t.Parallel()
 	a := open(t, busy)

@@ -50,7 +50,8 @@ func (l *deadline) moves(now time.Time, d time.Duration) (at time.Time, moved bo
 	return l.at, true
 }
 
-// limitRead has reads end d after now at least, and an eighth later at most; not once the door stops.
+// limitRead has reads end d after now at least, and an eighth later at most; not once the door
+// stops.
 func (c *Conn) limitRead(now time.Time, d time.Duration) error {
 	c.waits.Store(int64(now.Sub(c.accepted)))
 	c.mu.Lock()
@@ -64,8 +65,8 @@ func (c *Conn) limitRead(now time.Time, d time.Duration) error {
 	return nil
 }
 
-// Owe notes the number of a ticket or a lease in an answer that is written next; 0 is none. If nobody reads the answer,
-// the Server's Orphan ends it.
+// Owe notes the number of a ticket or a lease in an answer that is written next; 0 is none. If
+// nobody reads the answer, the Server's Orphan ends it.
 func (c *Conn) Owe(number uint64) { c.owed.Add(number) }
 
 // Owing returns how many numbers Owe has noted since the last byte of the peer.
@@ -74,10 +75,12 @@ func (c *Conn) Owing() int { return c.owed.Len() }
 // Lose ends the numbers from the one at from on, whose answers are not to be written.
 func (c *Conn) Lose(from int) { c.owed.Lose(from) }
 
-// Answers is how many bytes of answers a door gathers before it sends them: a connection that reads none keeps hardly more.
+// Answers is how many bytes of answers a door gathers before it sends them: a connection that reads
+// none keeps hardly more.
 const Answers = 4 << 10
 
-// Send writes all of out, or fails after d, or an eighth later. It returns the memory of the next answers.
+// Send writes all of out, or fails after d, or an eighth later. It returns the memory of the next
+// answers.
 func (c *Conn) Send(out []byte, d time.Duration) (next []byte, ok bool) {
 	if len(out) > 0 && c.WriteWithin(out, d) != nil {
 		return out, false
@@ -115,16 +118,17 @@ func (c *Conn) writeWithin(b []byte, d time.Duration) error {
 	return err
 }
 
-// Fault says that c ends by its client's fault, when Handle returns. What was written is ended at once, so that
-// the client knows; the socket is closed FaultPause later, or at the stop, and nothing is read meanwhile. So a client
-// that tries again without end costs little, and one that still sends reads the reason before its connection is reset.
+// Fault says that c ends by its client's fault, when Handle returns. What was written is ended at
+// once, so that the client knows; the socket is closed FaultPause later, or at the stop, and
+// nothing is read meanwhile. So a client that tries again without end costs little, and one that
+// still sends reads the reason before its connection is reset.
 func (c *Conn) Fault() { c.FaultFor(FaultPause) }
 
 // FaultFor is Fault with a pause of d, for a fault that a client may not try often.
 func (c *Conn) FaultFor(d time.Duration) { c.pause = max(c.pause, d) }
 
-// endFault keeps a connection of which Fault was called for its pause, until ctx ends, or another connection takes its
-// place.
+// endFault keeps a connection of which Fault was called for its pause, until ctx ends, or another
+// connection takes its place.
 func (c *Conn) endFault(ctx context.Context) {
 	if c.pause == 0 {
 		return

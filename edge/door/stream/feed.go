@@ -12,9 +12,9 @@ type Feeder interface {
 	Room() []byte
 	// Patience returns how long they may take. The wait may be an eighth longer.
 	Patience() time.Duration
-	// Take is told that n bytes were read into Room; or n is 0, and err says why: os.ErrDeadlineExceeded
-	// that Patience is over, or that the door stops and the 50 ms for bytes on their way are, any other
-	// that the connection ended. It reports whether to go on, which
+	// Take is told that n bytes were read into Room; or n is 0, and err says why:
+	// os.ErrDeadlineExceeded that Patience is over, or that the door stops and the 50 ms for bytes
+	// on their way are, any other that the connection ended. It reports whether to go on, which
 	// nothing does after the end.
 	Take(n int, err error) bool
 }

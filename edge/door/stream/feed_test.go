@@ -70,8 +70,8 @@ func write(t *testing.T, c net.Conn, text string) {
 	}
 }
 
-// TestFeedEnd: the end of a stream is seen, also one that comes with the last bytes, of which the system tells no more than that
-// there was something.
+// TestFeedEnd: the end of a stream is seen, also one that comes with the last bytes, of which the
+// system tells no more than that there was something.
 func TestFeedEnd(t *testing.T) {
 	t.Parallel()
 	f := &taking{room: make([]byte, 64), patience: never}
@@ -98,7 +98,8 @@ func TestFeedRoom(t *testing.T) {
 	f.takes(t, io.EOF.Error())
 }
 
-// TestFeedPatience: a silence lasts for as long as the feeder's patience, however early a connection is looked at again.
+// TestFeedPatience: a silence lasts for as long as the feeder's patience, however early a
+// connection is looked at again.
 func TestFeedPatience(t *testing.T) {
 	t.Parallel()
 	const patience = 1200 * time.Millisecond // the look comes after 1 s
@@ -128,7 +129,8 @@ func (f *taking) takesLate(t *testing.T) {
 	}
 }
 
-// TestWriteToSlowReader: a peer that does not read for a while gets all there is, and one that never does ends the connection.
+// TestWriteToSlowReader: a peer that does not read for a while gets all there is, and one that
+// never does ends the connection.
 func TestWriteToSlowReader(t *testing.T) {
 	t.Parallel()
 	all := bytes.Repeat([]byte("0123456789abcdef"), 1<<20) // more than the socket keeps

@@ -7,13 +7,14 @@ import (
 	"time"
 )
 
-// FirstUnit bounds the time from the accept of a connection to the end of the handshake of TLS, and where a protocol
-// has a greeting to the end of that.
+// FirstUnit bounds the time from the accept of a connection to the end of the handshake of TLS, and
+// where a protocol has a greeting to the end of that.
 const FirstUnit = 2 * time.Second
 
-// Guard says which connections of a door may ask: those from this machine, from machines that are trusted, and those
-// over TLS with a certificate, or that are to show a password. The zero Guard trusts no other machine. Its methods may be
-// called concurrently; the exported fields are set before.
+// Guard says which connections of a door may ask: those from this machine, from machines that are
+// trusted, and those over TLS with a certificate, or that are to show a password. The zero Guard
+// trusts no other machine. Its methods may be called concurrently; the exported fields are set
+// before.
 type Guard struct {
 	Protocol string      // by ALPN, which TLS must agree on; empty: any
 	Anybody  bool        // also those over TLS that neither have a certificate nor are trusted
@@ -26,13 +27,14 @@ type Guard struct {
 // SetTrust says which machines may connect without a certificate.
 func (g *Guard) SetTrust(trusts func(netip.Addr) bool) { g.trusts.Store(&trusts) }
 
-// Refused returns how many connections had no certificate and were not trusted, and how many failed at TLS.
+// Refused returns how many connections had no certificate and were not trusted, and how many failed
+// at TLS.
 func (g *Guard) Refused() (untrusted, unsecured uint64) {
 	return g.untrusted.Load(), g.unsecured.Load()
 }
 
-// Admits reports whether c may ask, and counts it if not. It is called once a connection, before the
-// first read; over TLS it waits for the handshake, until FirstUnit after the accept.
+// Admits reports whether c may ask, and counts it if not. It is called once a connection, before
+// the first read; over TLS it waits for the handshake, until FirstUnit after the accept.
 func (g *Guard) Admits(c *Conn) bool {
 	if secure, ok := c.Conn.(*tls.Conn); ok {
 		_ = c.SetDeadline(c.accepted.Add(FirstUnit))

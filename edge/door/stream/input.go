@@ -5,8 +5,8 @@ import "github.com/headgate-dev/headgate/edge/door/budget"
 // firstInput is the size of an Input's own buffer, bytes.
 const firstInput = 4 << 10
 
-// Input holds what a connection has received and its door has not used yet. The first buffer is its own; what a larger unit needs
-// is of the budget, until that unit is used. It is for one goroutine.
+// Input holds what a connection has received and its door has not used yet. The first buffer is its
+// own; what a larger unit needs is of the budget, until that unit is used. It is for one goroutine.
 type Input struct {
 	Loan budget.Loan
 	Most int // bytes of the longest unit; the door refuses a longer one before it has come
@@ -32,8 +32,8 @@ func (i *Input) Arrived(n int) { i.have += n }
 // Use says that the first n bytes are done with.
 func (i *Input) Use(n int) { i.have = copy(i.buf, i.buf[n:i.have]) }
 
-// Fit makes room for the rest of a unit that fills the buffer, or gives the room of one that is used back. It waits for the
-// budget, and reports whether there is room.
+// Fit makes room for the rest of a unit that fills the buffer, or gives the room of one that is
+// used back. It waits for the budget, and reports whether there is room.
 func (i *Input) Fit() bool {
 	size := firstInput
 	switch {

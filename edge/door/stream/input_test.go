@@ -9,8 +9,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/door/stream"
 )
 
-// TestInput: a unit of any length up to the most comes whole, what is above the first buffer is lent while it lasts, and where there
-// is none for a while Fit says so.
+// TestInput: a unit of any length up to the most comes whole, what is above the first buffer is
+// lent while it lasts, and where there is none for a while Fit says so.
 func TestInput(t *testing.T) {
 	const first, most = 4 << 10, 15_000
 	synctest.Test(t, func(t *testing.T) {

@@ -22,7 +22,8 @@ const (
 	faulty              // in the pause of endFault
 )
 
-// firstMoment is how long the first words of a client that means to say some take at most, on a busy machine.
+// firstMoment is how long the first words of a client that means to say some take at most, on a
+// busy machine.
 const firstMoment = 200 * time.Millisecond
 
 // tally counts the connections of an address, or of a /64 of IPv6. Unix sockets are one address.
@@ -41,8 +42,8 @@ func keyOf(peer netip.Addr) netip.Prefix {
 	return key
 }
 
-// enter gives c a place. Where Most are taken, c takes the place of a connection that gives way, which is returned for
-// cut; ok is false where none does. The caller holds mu.
+// enter gives c a place. Where Most are taken, c takes the place of a connection that gives way,
+// which is returned for cut; ok is false where none does. The caller holds mu.
 func (s *Server) enter(c *Conn) (out *Conn, ok bool) {
 	key := keyOf(c.Peer())
 	own := s.tallies[key]
@@ -69,10 +70,11 @@ func (s *Server) enter(c *Conn) (out *Conn, ok bool) {
 	return out, true
 }
 
-// quietest returns the oldest connection that has shown nothing, of the address that has most of those; nil: all have.
-// In the pause after a fault a connection gives way to other addresses alone, or a client at fault would be back at once. The
-// only quiet one of an address has a moment for its first words before it gives way to another address, or a client that fills
-// all places and tries for more would be in the way of each that comes.
+// quietest returns the oldest connection that has shown nothing, of the address that has most of
+// those; nil: all have. In the pause after a fault a connection gives way to other addresses alone,
+// or a client at fault would be back at once. The only quiet one of an address has a moment for its
+// first words before it gives way to another address, or a client that fills all places and tries
+// for more would be in the way of each that comes.
 func (s *Server) quietest(own *tally) (out *Conn) {
 	for c := range s.conns {
 		switch {
@@ -85,8 +87,8 @@ func (s *Server) quietest(own *tally) (out *Conn) {
 	return out
 }
 
-// idlest returns the connection that waited longest for bytes, of the address that has most connections, if those are at
-// least two more than own has; else nil. All have shown something.
+// idlest returns the connection that waited longest for bytes, of the address that has most
+// connections, if those are at least two more than own has; else nil. All have shown something.
 func (s *Server) idlest(own *tally) (out *Conn) {
 	for c := range s.conns {
 		switch {
@@ -117,7 +119,8 @@ func (s *Server) leave(c *Conn) {
 	}
 }
 
-// Show says that c has shown that its client speaks the protocol: it keeps its place before those that have not.
+// Show says that c has shown that its client speaks the protocol: it keeps its place before those
+// that have not.
 func (c *Conn) Show() {
 	if c.showed {
 		return
@@ -133,7 +136,8 @@ func (c *Conn) Show() {
 // Shown reports whether Show was called.
 func (c *Conn) Shown() bool { return c.showed }
 
-// pausing notes that c is in the pause of endFault, which freed ends. It reports whether c has its place still.
+// pausing notes that c is in the pause of endFault, which freed ends. It reports whether c has its
+// place still.
 func (c *Conn) pausing(freed func()) bool {
 	c.server.mu.Lock()
 	defer c.server.mu.Unlock()

@@ -145,8 +145,8 @@ func (g *guest) gone() bool {
 
 const here, there, third = "192.0.2.1", "192.0.2.2", "192.0.2.3"
 
-// TestSilentGiveWay: whoever comes when all places are taken takes the one of the oldest that has shown nothing, of the
-// address with most of those.
+// TestSilentGiveWay: whoever comes when all places are taken takes the one of the oldest that has
+// shown nothing, of the address with most of those.
 func TestSilentGiveWay(t *testing.T) {
 	t.Parallel()
 	c := gather(t)
@@ -168,8 +168,8 @@ func TestSilentGiveWay(t *testing.T) {
 	}
 }
 
-// TestFirstMoment: an address with most of the places does not take that of another one's only connection before its first
-// words, and does once none have come for a while.
+// TestFirstMoment: an address with most of the places does not take that of another one's only
+// connection before its first words, and does once none have come for a while.
 func TestFirstMoment(t *testing.T) {
 	t.Parallel()
 	c := gather(t)
@@ -220,8 +220,8 @@ func TestNetworkIsOneAddress(t *testing.T) {
 	}
 }
 
-// TestIdleGiveWay: where all have shown something, the longest idle one of the address with most gives way to an address
-// that has at least two less.
+// TestIdleGiveWay: where all have shown something, the longest idle one of the address with most
+// gives way to an address that has at least two less.
 func TestIdleGiveWay(t *testing.T) {
 	t.Parallel()
 	c := gather(t)
@@ -265,7 +265,8 @@ func TestFaultGivesWay(t *testing.T) {
 	}
 }
 
-// TestGuardOfTLS: TLS alone makes nobody known: a certificate does, a password that is asked for, or trust.
+// TestGuardOfTLS: TLS alone makes nobody known: a certificate does, a password that is asked for,
+// or trust.
 func TestGuardOfTLS(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewUnstartedServer(nil)

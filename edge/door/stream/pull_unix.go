@@ -66,14 +66,15 @@ func (c *Conn) writeNow(b []byte) int {
 	return s.written
 }
 
-// lookAfter is how long a connection is trusted to say by itself that something came, after a read that
-// left room.
+// lookAfter is how long a connection is trusted to say by itself that something came, after a read
+// that left room.
 const lookAfter = time.Second
 
-// puller reads a socket. net.Conn.Read tries to read first and waits when nothing is there, so that a
-// client with one question at a time costs two reads each. A read that leaves room has taken all there
-// was, and the runtime tells what comes later: a puller waits at once. That is not so of an end of the
-// stream that came together with the last bytes, so that after lookAfter it tries to read once.
+// puller reads a socket. net.Conn.Read tries to read first and waits when nothing is there, so that
+// a client with one question at a time costs two reads each. A read that leaves room has taken all
+// there was, and the runtime tells what comes later: a puller waits at once. That is not so of an
+// end of the stream that came together with the last bytes, so that after lookAfter it tries to
+// read once.
 type puller struct {
 	c     *Conn
 	f     Feeder
@@ -108,8 +109,8 @@ func (c *Conn) pull(f Feeder) bool {
 	return true
 }
 
-// look takes what is there, by mostReads reads at most. It reports false where the runtime is to wait for
-// more.
+// look takes what is there, by mostReads reads at most. It reports false where the runtime is to
+// wait for more.
 func (p *puller) look(fd uintptr) bool {
 	for reads := 0; reads < mostReads && !p.ended; reads++ {
 		room := p.f.Room()

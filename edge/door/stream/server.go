@@ -13,8 +13,9 @@ import (
 	"github.com/headgate-dev/headgate/edge/door"
 )
 
-// FaultPause is how long a connection that ended by its client's fault keeps its place: a client that makes
-// the same fault on one connection after the other has ten a second for each that it holds.
+// FaultPause is how long a connection that ended by its client's fault keeps its place: a client
+// that makes the same fault on one connection after the other has ten a second for each that it
+// holds.
 const FaultPause = 100 * time.Millisecond
 
 // acceptPause is the wait of an accept loop after the system ran out of file descriptors or memory.
@@ -39,8 +40,8 @@ type Server struct {
 	Handle func(c *Conn) // serves one connection until its end; the server closes it
 	Full   func(c *Conn) // says to one connection too many, without TLS, that it is; it may be nil, and must not wait
 	Panics *door.Panics  // counts the connections that a panic of Handle ended; nil: a panic ends the process
-	// Orphan ends a ticket or a lease whose answer nobody has read, and reports whether there was one; nil: there are
-	// none. It may be called concurrently.
+	// Orphan ends a ticket or a lease whose answer nobody has read, and reports whether there was
+	// one; nil: there are none. It may be called concurrently.
 	Orphan func(number uint64) bool
 
 	accepted, rejected, displaced, orphans atomic.Uint64
@@ -92,7 +93,8 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 }
 
 // accept serves the connections of ln until the stop, and returns nil then.
-// A lack of descriptors passes when connections end; without the pause the loop would take a whole processor.
+// A lack of descriptors passes when connections end; without the pause the loop would take a whole
+// processor.
 func (s *Server) accept(ctx context.Context, ln net.Listener) error {
 	for {
 		nc, err := ln.Accept()
@@ -145,7 +147,8 @@ func (s *Server) orphan(number uint64) {
 	}
 }
 
-// register gives c a place and an ID, and closes the connection whose place that was. It reports whether c has one.
+// register gives c a place and an ID, and closes the connection whose place that was. It reports
+// whether c has one.
 func (s *Server) register(c *Conn) bool {
 	s.mu.Lock()
 	out, ok := s.enter(c)

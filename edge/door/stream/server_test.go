@@ -96,7 +96,8 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestFull: a connection above Most is closed after Full had its say, and counted; the others go on.
+// TestFull: a connection above Most is closed after Full had its say, and counted; the others go
+// on.
 func TestFull(t *testing.T) {
 	t.Parallel()
 	s := &stream.Server{
@@ -118,8 +119,8 @@ func TestFull(t *testing.T) {
 	stop()
 }
 
-// TestFault: a client at fault that sends more than is read learns why, and that no more comes, and keeps its place for
-// FaultPause.
+// TestFault: a client at fault that sends more than is read learns why, and that no more comes, and
+// keeps its place for FaultPause.
 func TestFault(t *testing.T) {
 	t.Parallel()
 	s := &stream.Server{Name: "strict", Most: 1, Drain: 30 * time.Second, Handle: func(c *stream.Conn) {

@@ -7,12 +7,12 @@ import (
 	"github.com/headgate-dev/headgate/edge/door"
 )
 
-// mostReads is how many reads in a row a connection makes without a wait, which each fill the room of its
-// Feeder, before it lets others run: some 300 µs of commands.
+// mostReads is how many reads in a row a connection makes without a wait, which each fill the room
+// of its Feeder, before it lets others run: some 300 µs of commands.
 const mostReads = 32
 
-// yields is how the connections of a Server that never wait, since their clients send faster than they
-// are answered, let others run. One of them does so for all that want to at the same time.
+// yields is how the connections of a Server that never wait, since their clients send faster than
+// they are answered, let others run. One of them does so for all that want to at the same time.
 type yields struct{ free chan *door.Yielder }
 
 // open makes the one Yielder.

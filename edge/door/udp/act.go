@@ -53,8 +53,8 @@ func (k *asker) perform(b *gate.Batch) wire.Code {
 	return codeOf(err)
 }
 
-// sender returns the name of whoever reports a load: the one that it gives itself, or its address. All
-// senders of a unix socket are one.
+// sender returns the name of whoever reports a load: the one that it gives itself, or its address.
+// All senders of a unix socket are one.
 func (k *asker) sender() []byte {
 	switch {
 	case len(k.act.From) > 0:

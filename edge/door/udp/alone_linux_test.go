@@ -10,7 +10,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 )
 
-// A port belongs to one door: a second one is refused in words, whichever address of it either asks for.
+// A port belongs to one door: a second one is refused in words, whichever address of it either asks
+// for.
 func TestUDPPortIsNotShared(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, 1<<20, gatetest.Shed)

@@ -84,9 +84,9 @@ func (r *reader) await(fd uintptr) bool {
 	return false
 }
 
-// receive makes one recvmmsg call that does not wait, hidden from Go's scheduler as door.ReadNow is. It leaves the number of datagrams in got,
-// and reports whether the descriptor need not be waited for. An error other than "nothing here" is
-// left in err.
+// receive makes one recvmmsg call that does not wait, hidden from Go's scheduler as door.ReadNow
+// is. It leaves the number of datagrams in got, and reports whether the descriptor need not be
+// waited for. An error other than "nothing here" is left in err.
 func (r *reader) receive(fd uintptr) bool {
 	for k := range r.used { // the kernel wrote the length of the address it found
 		r.in[k].header.Namelen = uint32(unsafe.Sizeof(r.names[k]))
@@ -176,7 +176,8 @@ func (u *Door) turn(n int, r *reader, raw syscall.RawConn, send func(uintptr)) e
 	return nil
 }
 
-// answerOn answers the datagrams of the batch from r.at on. A panic ends it behind the datagram that met it.
+// answerOn answers the datagrams of the batch from r.at on. A panic ends it behind the datagram
+// that met it.
 func (u *Door) answerOn(stats *readerStats, r *reader, decisions *gate.Batch) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -204,8 +205,8 @@ func (r *reader) answered(stats *readerStats, k int, reply []byte) {
 	}
 }
 
-// longestInRun returns the longest reply that socket n sends in runs, in bytes: 0 for a unix socket,
-// which has no such thing.
+// longestInRun returns the longest reply that socket n sends in runs, in bytes: 0 for a unix
+// socket, which has no such thing.
 func (u *Door) longestInRun(n int) int {
 	switch {
 	case n >= len(u.sockets):
@@ -226,12 +227,12 @@ func (s *readerStats) noteSent(o *outbox) {
 	}
 }
 
-// drainTurns is how many batches a drain answers also where drainTime is over before that: on a busy machine
-// the process may not run for so long.
+// drainTurns is how many batches a drain answers also where drainTime is over before that: on a
+// busy machine the process may not run for so long.
 const drainTurns = 16
 
-// drain answers the datagrams that have already arrived. A flood delays the stop by drainTime, or by drainTurns
-// batches where they take longer.
+// drain answers the datagrams that have already arrived. A flood delays the stop by drainTime, or
+// by drainTurns batches where they take longer.
 func (u *Door) drain(n int, r *reader, raw syscall.RawConn) error {
 	until := time.Now().Add(drainTime)
 	for turns := 0; turns < drainTurns || time.Now().Before(until); turns++ {

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestReaderLooksAgain: a reader that has answered looks a few times more before it is put to sleep, no
-// more often, and not at all when it has answered nothing since.
+// TestReaderLooksAgain: a reader that has answered looks a few times more before it is put to
+// sleep, no more often, and not at all when it has answered nothing since.
 func TestReaderLooksAgain(t *testing.T) {
 	g := gatetest.New(t, 1<<20, gatetest.Shed)
 	u := Start(t, g, "127.0.0.1:0", 2)
@@ -57,7 +57,8 @@ func TestReaderLooksAgain(t *testing.T) {
 	}
 }
 
-// All of a door's sockets are given senders: the first one too, though it was alone on the port at first.
+// All of a door's sockets are given senders: the first one too, though it was alone on the port at
+// first.
 func TestUDPReadersShareTheSenders(t *testing.T) {
 	t.Parallel()
 	const readers, senders = 4, 200

@@ -19,9 +19,9 @@ policies:
   - {name: tight-path, match: {path: "/tight/**"}, key: [client, path], limit: 1000000000, window: 10s}
 `
 
-// BenchmarkAskLinesClients answers packets of 20 lines with two questions each, of 4,096 clients, as row asks of
-// bench/doors.sh sends them. It prints percentiles of slices of 16 packets: other work on the machine leaves the first ones
-// alone.
+// BenchmarkAskLinesClients answers packets of 20 lines with two questions each, of 4,096 clients,
+// as row asks of bench/doors.sh sends them. It prints percentiles of slices of 16 packets: other
+// work on the machine leaves the first ones alone.
 func BenchmarkAskLinesClients(b *testing.B) {
 	for _, path := range []string{"open", "tight"} {
 		for _, clients := range []int{1, 4096} {

@@ -111,8 +111,9 @@ func (u *Door) Stats() (sum Stats) {
 }
 
 // Listen opens the datagram door of g at address, with readers loops, at least 1 and at most
-// maxReaders. room decides whole requests; without one such lines are bad requests. For UDP each loop has its own socket on the same port; a unix socket has one loop,
-// as has every door off Linux. A unix socket file has mode door.SocketMode.
+// maxReaders. room decides whole requests; without one such lines are bad requests. For UDP each
+// loop has its own socket on the same port; a unix socket has one loop, as has every door off
+// Linux. A unix socket file has mode door.SocketMode.
 //
 // A port or socket in use by another door is an error: each would see only a part of the requests.
 // Nothing is read before Serve.
@@ -158,8 +159,8 @@ func (u *Door) listenUnix(ctx context.Context, path string) error {
 	return nil
 }
 
-// ShareWith has the readers of u share the processors with other doors, as s says. It is called before
-// Serve, or not at all. Off Linux it changes nothing: there a door has one reader.
+// ShareWith has the readers of u share the processors with other doors, as s says. It is called
+// before Serve, or not at all. Off Linux it changes nothing: there a door has one reader.
 func (u *Door) ShareWith(s *rest.Share) { u.share = s }
 
 // Addr returns the address the door listens on, with the port that was picked for port 0.

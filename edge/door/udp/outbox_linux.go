@@ -121,8 +121,8 @@ func name(header *unix.Msghdr) []byte {
 	return unsafe.Slice(header.Name, header.Namelen) //nolint:gosec // the length is the kernel's
 }
 
-// send writes the messages with sendmmsg, hidden from Go's scheduler as door.WriteNow is. A message the kernel does not take at once is dropped:
-// a late answer is worth less than the next question.
+// send writes the messages with sendmmsg, hidden from Go's scheduler as door.WriteNow is. A message
+// the kernel does not take at once is dropped: a late answer is worth less than the next question.
 func (o *outbox) send(fd uintptr) {
 	for at := 0; at < o.made; {
 		n, _, errno := unix.RawSyscall6(unix.SYS_SENDMMSG, fd,

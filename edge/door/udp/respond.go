@@ -53,8 +53,9 @@ func (u *Door) respond(stats *readerStats, decisions *gate.Batch, k *asker, pack
 	return reply
 }
 
-// broken appends the answer to a datagram that a panic interrupted: an error for each of its lines, but for reports
-// without an id, which get no answer. Lines before the one at fault may have been counted.
+// broken appends the answer to a datagram that a panic interrupted: an error for each of its lines,
+// but for reports without an id, which get no answer. Lines before the one at fault may have been
+// counted.
 func (u *Door) broken(stats *readerStats, packet, reply []byte) []byte {
 	start, asked := len(reply), 0
 	for lines := countLines(packet); lines > 0; lines-- {

@@ -38,7 +38,8 @@ func respond(u *Door, packet, reply []byte) []byte {
 	return answer(packet, reply)
 }
 
-// TestOffLoopbackNeverAmplifies: there the answer is never longer than the question, whatever it is.
+// TestOffLoopbackNeverAmplifies: there the answer is never longer than the question, whatever it
+// is.
 func TestOffLoopbackNeverAmplifies(t *testing.T) {
 	g := gatetest.New(t, 1<<20, gatetest.Shed)
 	u := doorOf(g, true)
@@ -101,7 +102,8 @@ func TestNodesDoNotAnswerEachOther(t *testing.T) {
 	}
 }
 
-// TestUnanswerableLinesDoNotHideOthers: a line that cannot be answered off loopback counts all the same.
+// TestUnanswerableLinesDoNotHideOthers: a line that cannot be answered off loopback counts all the
+// same.
 func TestUnanswerableLinesDoNotHideOthers(t *testing.T) {
 	g := gatetest.New(t, 1<<20, gatetest.Shed)
 	u := doorOf(g, true)

@@ -59,7 +59,8 @@ func TestOthersRunBesideAFullSocket(t *testing.T) {
 	}
 }
 
-// takePlace has a further reader of share take the place that others are to have given up, and leave.
+// takePlace has a further reader of share take the place that others are to have given up, and
+// leave.
 func takePlace(t *testing.T, share *rest.Share) {
 	t.Helper()
 	taken := make(chan error, 1)

@@ -46,8 +46,8 @@ func newText(r *mitigation.Rule) *Text {
 	}
 }
 
-// Texts caches one Text per rule. A rule value never changes, so its address is the key. Readers of what is known
-// take no lock. The zero value is empty; its methods may be called concurrently.
+// Texts caches one Text per rule. A rule value never changes, so its address is the key. Readers of
+// what is known take no lock. The zero value is empty; its methods may be called concurrently.
 type Texts struct {
 	known atomic.Pointer[map[*mitigation.Rule]*Text] // replaced as a whole, never changed in place
 	more  atomic.Int64
@@ -70,8 +70,8 @@ func (t *Texts) Of(r *mitigation.Rule) *Text {
 	return t.missed(r)
 }
 
-// missed is Of for a rule that is not known. As many misses as there are known texts pay for a copy with the fresh ones:
-// thousands of rules, each asked for the first time, do not cost a copy each.
+// missed is Of for a rule that is not known. As many misses as there are known texts pay for a copy
+// with the fresh ones: thousands of rules, each asked for the first time, do not cost a copy each.
 func (t *Texts) missed(r *mitigation.Rule) *Text {
 	t.mu.Lock()
 	defer t.mu.Unlock()

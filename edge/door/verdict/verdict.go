@@ -48,8 +48,8 @@ func Of(d *gate.Decision) Verdict {
 	return v
 }
 
-// Wait returns how long who is denied by d is to wait: until its retry, and until nothing is used up any
-// more, which d makes as much later as the retry.
+// Wait returns how long who is denied by d is to wait: until its retry, and until nothing is used
+// up any more, which d makes as much later as the retry.
 func Wait(d *gate.Decision) time.Duration {
 	if d.Late == 0 || d.Retry >= d.Reset {
 		return max(d.Retry, d.Reset)

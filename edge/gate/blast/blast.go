@@ -1,5 +1,5 @@
-// Package blast counts, about, how many clients a flagged key stands for: the clients that a block of
-// it would deny.
+// Package blast counts, about, how many clients a flagged key stands for: the clients that a block
+// of it would deny.
 //
 //	requests under a flagged key ──Note: client──► 64 registers ──► about how many different clients
 package blast
@@ -24,7 +24,8 @@ const (
 	bucketBytes = int(unsafe.Sizeof(bucket{}))
 )
 
-// Table is a bounded table of flagged keys. Its methods may be called concurrently, and allocate nothing.
+// Table is a bounded table of flagged keys. Its methods may be called concurrently, and allocate
+// nothing.
 type Table struct {
 	buckets []bucket
 }
@@ -52,9 +53,9 @@ func (t *Table) bucket(key sketch.Index) *bucket {
 	return &t.buckets[at]
 }
 
-// Note notes that the client asked under key at now, and returns about how many different clients did
-// since the key was first noted; the key is kept until that time. Both indices are keyed. Where there is
-// no room it returns 0, and counts that.
+// Note notes that the client asked under key at now, and returns about how many different clients
+// did since the key was first noted; the key is kept until that time. Both indices are keyed. Where
+// there is no room it returns 0, and counts that.
 func (t *Table) Note(now window.Instant, key, client sketch.Index, until window.Instant) int {
 	b := t.bucket(key)
 	b.mu.Lock()

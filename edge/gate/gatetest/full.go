@@ -9,7 +9,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// TakeAllLeases takes leases under rule, of kind concurrency, for keys of its own until none are left.
+// TakeAllLeases takes leases under rule, of kind concurrency, for keys of its own until none are
+// left.
 func TakeAllLeases(t testing.TB, g *gate.Gate, rule string) {
 	t.Helper()
 	for n := range 1 << 17 {
@@ -42,8 +43,8 @@ type Pools interface {
 	Turn(now window.Instant)
 }
 
-// Busy has a worker report to the pool called name, from now on, that all of it is in use, until all
-// tiers that it sheds are denied.
+// Busy has a worker report to the pool called name, from now on, that all of it is in use, until
+// all tiers that it sheds are denied.
 func Busy(t testing.TB, p Pools, now window.Instant, name string) {
 	t.Helper()
 	const all, turns = 1_000_000, 60

@@ -1,5 +1,6 @@
-// Package health holds the state of a ring as decisions see it: whose servers are silent, and whether
-// the node's clock agrees with those of the others. The flusher writes it, and decisions read one word.
+// Package health holds the state of a ring as decisions see it: whose servers are silent, and
+// whether the node's clock agrees with those of the others. The flusher writes it, and decisions
+// read one word.
 package health
 
 import (
@@ -75,8 +76,8 @@ func (h *Ring) SetFailing(failing bool) { h.fails.Store(failing) }
 // at least one server answers.
 func (h *Ring) Shares() bool { return !h.all.Load() && h.Clock() == ClockAgreed }
 
-// IsWell reports whether no server is lost, the clock is agreed and no exchange fails: the one word that a
-// decision reads.
+// IsWell reports whether no server is lost, the clock is agreed and no exchange fails: the one word
+// that a decision reads.
 func (h *Ring) IsWell() bool { return !h.some.Load() }
 
 // IsLost reports whether the view of the keys of the server with that index is lost.

@@ -13,9 +13,9 @@ type Entry[V any] struct {
 	Value  V
 }
 
-// Table finds the smallest of many networks that holds an address or a smaller network. It is a prefix
-// tree in one sorted slice: each entry knows the next larger one that holds it. It never changes, so
-// that any number of goroutines may read it. The zero Table holds no network.
+// Table finds the smallest of many networks that holds an address or a smaller network. It is a
+// prefix tree in one sorted slice: each entry knows the next larger one that holds it. It never
+// changes, so that any number of goroutines may read it. The zero Table holds no network.
 type Table[V any] struct {
 	entries []entry[V] // by address, then by length
 }
@@ -59,11 +59,11 @@ func holds(n, p netip.Prefix) bool { return n.Bits() <= p.Bits() && n.Contains(p
 // Len returns the number of networks.
 func (t *Table[V]) Len() int { return len(t.entries) }
 
-// Find calls use with the networks that hold all of p, the smallest first, until use returns true. It
-// reports whether one did.
+// Find calls use with the networks that hold all of p, the smallest first, until use returns true.
+// It reports whether one did.
 //
-// The entry before which p would stand lies in every network that holds p: the larger ones are found
-// from there. It takes a binary search and as many steps as networks lie within one another.
+// The entry before which p would stand lies in every network that holds p: the larger ones are
+// found from there. It takes a binary search and as many steps as networks lie within one another.
 func (t *Table[V]) Find(p netip.Prefix, use func(v *V) bool) bool {
 	i := sort.Search(len(t.entries), func(i int) bool { return compare(t.entries[i].Prefix, p) > 0 }) - 1
 	for i = t.holderOf(i, p); i >= 0; i = t.holderOf(t.entries[i].holder, p) {

@@ -51,7 +51,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestFindIsALinearLook: random networks of few addresses, nested and equal, are found as a look at all of them finds them.
+// TestFindIsALinearLook: random networks of few addresses, nested and equal, are found as a look at
+// all of them finds them.
 func TestFindIsALinearLook(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	random := func() netip.Prefix {

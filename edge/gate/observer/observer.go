@@ -1,5 +1,5 @@
-// Package observer estimates, beside the decisions, the effect of other limits on each rule, from what
-// the slots of suspects and the table of leases hold in any case.
+// Package observer estimates, beside the decisions, the effect of other limits on each rule, from
+// what the slots of suspects and the table of leases hold in any case.
 //
 //	window.Counter ──Demands, Levels of buckets──┐ one part at a time      ┌─► whatif.Sample ─┐ by rule
 //	                                             ├──────────► Observer ────┤                  ├──► Observation
@@ -93,8 +93,8 @@ func (o *Observer) Observe(now window.Instant, set *Set, c *window.Counter) {
 }
 
 // round returns the time in which all suspects are to be read once. Half the shortest window
-// ensures that no cost leaves a window unseen. What a bucket lacks and what places are held is known at the
-// looks alone.
+// ensures that no cost leaves a window unseen. What a bucket lacks and what places are held is
+// known at the looks alone.
 func (s *Set) round() time.Duration {
 	round := latestRound
 	for i := range s.Subjects {
@@ -111,8 +111,8 @@ func (s *Set) round() time.Duration {
 	return max(round, soonestRound)
 }
 
-// unseen returns the tokens of a bucket that are back before the next look: a key that took fewer may be gone
-// by then. 0 of a window.
+// unseen returns the tokens of a bucket that are back before the next look: a key that took fewer
+// may be gone by then. 0 of a window.
 func (s *Set) unseen(r *mitigation.Rule) int64 {
 	if r.Kind != mitigation.Bucket {
 		return 0
@@ -184,11 +184,13 @@ type Observation struct {
 	Error     float64           // standard error of Distinct, as a share of it
 	Demand    float64           // estimated cost offered
 	Estimates []whatif.Estimate // by limit, lowest first
-	// Held is what keys hold under a rule of kind concurrency; then Estimates and what is of the sample are empty.
+	// Held is what keys hold under a rule of kind concurrency; then Estimates and what is of the
+	// sample are empty.
 	Held whatif.HeldFigures
 }
 
-// Observation returns the estimate for other limits of r; without any before a key has been sampled.
+// Observation returns the estimate for other limits of r; without any before a key has been
+// sampled.
 func (o *Observer) Observation(r *Subject) Observation {
 	o.mu.Lock()
 	defer o.mu.Unlock()

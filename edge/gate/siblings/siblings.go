@@ -1,5 +1,5 @@
-// Package siblings remembers how many narrower keys asked under a wide one, such as the addresses of a
-// network, so that one loud address does not have its whole network denied.
+// Package siblings remembers how many narrower keys asked under a wide one, such as the addresses
+// of a network, so that one loud address does not have its whole network denied.
 //
 //	request: address, network ──Note──► the last few addresses that asked under the network, and when
 //	                                              └──► how many of them asked within the window
@@ -25,7 +25,8 @@ const (
 	bucketBytes = int(unsafe.Sizeof(bucket{}))
 )
 
-// Table is a bounded table of wide keys. Its methods may be called concurrently, and allocate nothing.
+// Table is a bounded table of wide keys. Its methods may be called concurrently, and allocate
+// nothing.
 type Table struct {
 	buckets []bucket
 }
@@ -51,7 +52,8 @@ type sighting struct {
 	at  uint32 // milliseconds
 }
 
-// Bytes returns how much of memory, in bytes, is for a table: a 32nd at most, if one of the rules needs it.
+// Bytes returns how much of memory, in bytes, is for a table: a 32nd at most, if one of the rules
+// needs it.
 func Bytes(memory int64, rules []mitigation.Rule) int64 {
 	for i := range rules {
 		if rules[i].Siblings > 0 {
@@ -71,8 +73,9 @@ func (t *Table) bucket(wide sketch.Index) *bucket {
 	return &t.buckets[at]
 }
 
-// Note notes that the narrower key asked under wide at now, and returns how many narrower keys did in
-// the time span before, at most most, which is at most mitigation.MaxSiblings. Both indices are keyed.
+// Note notes that the narrower key asked under wide at now, and returns how many narrower keys did
+// in the time span before, at most most, which is at most mitigation.MaxSiblings. Both indices are
+// keyed.
 func (t *Table) Note(now window.Instant, wide, narrower sketch.Index, span time.Duration, most int) int {
 	b := t.bucket(wide)
 	b.mu.Lock()
@@ -144,7 +147,8 @@ func (e *entry) within(now window.Instant, span time.Duration, most int) (n int)
 	return n
 }
 
-// millis returns now in milliseconds, which come round after 49 days: a difference of two is right up to 24.
+// millis returns now in milliseconds, which come round after 49 days: a difference of two is right
+// up to 24.
 func millis(now window.Instant) uint32 {
 	return uint32(int64(now) / int64(time.Millisecond))
 }

@@ -56,8 +56,8 @@ func TestNoteCounts(t *testing.T) {
 	}
 }
 
-// TestFullTable: a key that enough narrower ones asked under keeps its place, however many other keys
-// are asked under afterwards; each that is pushed out is counted.
+// TestFullTable: a key that enough narrower ones asked under keeps its place, however many other
+// keys are asked under afterwards; each that is pushed out is counted.
 func TestFullTable(t *testing.T) {
 	t.Parallel()
 	table := siblings.New(siblings.MinBytes)

@@ -1,5 +1,5 @@
-// Package snapshot holds the values in which a gate's state outlives a restart: edge/gate makes and takes
-// them, edge/state/codec writes them as bytes.
+// Package snapshot holds the values in which a gate's state outlives a restart: edge/gate makes and
+// takes them, edge/state/codec writes them as bytes.
 //
 //	gate.Snapshot ──► Snapshot ──► codec ──► file ──► codec ──► Snapshot ──► gate.Restore
 package snapshot

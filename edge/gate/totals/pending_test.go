@@ -8,8 +8,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/gate/totals"
 )
 
-// TestPending: nothing is lost, however many counters take turns, and nothing comes before its time where
-// they are few.
+// TestPending: nothing is lost, however many counters take turns, and nothing comes before its time
+// where they are few.
 func TestPending(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))

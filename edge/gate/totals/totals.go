@@ -13,8 +13,9 @@ import (
 // Outcome is the result of one counted request.
 type Outcome uint8
 
-// The outcomes. Outcomes is their number. Requests refused by a block, by a drop ratio, by the exact
-// count or by a reserve were denied; a shadowed one passed only because its rule is in shadow.
+// The outcomes. Outcomes is their number. Requests refused by a block, by a drop ratio, by the
+// exact count or by a reserve were denied; a shadowed one passed only because its rule is in
+// shadow.
 const (
 	Allowed Outcome = iota
 	Blocked

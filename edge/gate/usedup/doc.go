@@ -3,8 +3,8 @@
 //
 //	notices of other nodes (package board) ─► Table.Put ─► Table.UsedUp ─► a key's first request in a window
 //
-// An entry is a hint with an exact count behind it, that of the node which sent the notice. It holds a
-// key only until this node has the totals of the others, a flush later.
+// An entry is a hint with an exact count behind it, that of the node which sent the notice. It
+// holds a key only until this node has the totals of the others, a flush later.
 //
 // What it gives up: of eight keys that may take a place, a full Table forgets one.
 package usedup

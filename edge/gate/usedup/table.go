@@ -10,22 +10,22 @@ import (
 )
 
 const (
-	// entries is how many keys a Table holds at most, 24 bytes each, and ways how many of them a key
-	// may take.
+	// entries is how many keys a Table holds at most, 24 bytes each, and ways how many of them a
+	// key may take.
 	entries, ways = 1 << 13, 8
 	// mostKey and mostRule are the longest key and the longest name of a rule, in bytes.
 	mostKey, mostRule = 256, 64
 )
 
-// Name is a key of a rule as the nodes of a PoP know it: 96 bits that nobody can choose, or find again
-// for another key, without the cluster's secret. Digest is never 0.
+// Name is a key of a rule as the nodes of a PoP know it: 96 bits that nobody can choose, or find
+// again for another key, without the cluster's secret. Digest is never 0.
 type Name struct {
 	Digest uint64
 	Check  uint32
 }
 
-// Table holds which keys are at their limits, and until when. One goroutine may call Put and SetSecret
-// while others call Until and the functions of UsedUp.
+// Table holds which keys are at their limits, and until when. One goroutine may call Put and
+// SetSecret while others call Until and the functions of UsedUp.
 type Table struct {
 	entries [entries]entry
 	secret  atomic.Pointer[[sha256.Size]byte]
@@ -54,8 +54,8 @@ func Takes(r *mitigation.Rule) bool {
 }
 
 // UsedUp returns a function that says until when other nodes know a key of r to be at its limit, 0
-// for not known; nil if there are no notices of r's keys. It is a window.Limit's UsedUp: it takes no
-// lock and does not allocate.
+// for not known; nil if there are no notices of r's keys. It is a window.Limit's UsedUp: it takes
+// no lock and does not allocate.
 func (t *Table) UsedUp(r *mitigation.Rule) func(now window.Instant, key []byte) window.Instant {
 	if !Takes(r) {
 		return nil
@@ -69,8 +69,8 @@ func (t *Table) UsedUp(r *mitigation.Rule) func(now window.Instant, key []byte) 
 	}
 }
 
-// Name returns the name of key, 1..256 bytes, under r. Nodes whose r has another limit or window know
-// the key by another name. It does not allocate.
+// Name returns the name of key, 1..256 bytes, under r. Nodes whose r has another limit or window
+// know the key by another name. It does not allocate.
 func (t *Table) Name(r *mitigation.Rule, key []byte) Name {
 	var text [sha256.Size + 1 + mostRule + 17 + mostKey]byte
 	n := 0
@@ -106,8 +106,8 @@ func (t *Table) Until(now window.Instant, n Name) window.Instant {
 }
 
 // Put remembers that the key called n is at its limit until then. Of two notices the longer one is
-// right: both have an exact count behind them, of which one may have placed admissions too early. In a
-// full set it displaces the key that is at its limit for the shortest time.
+// right: both have an exact count behind them, of which one may have placed admissions too early.
+// In a full set it displaces the key that is at its limit for the shortest time.
 func (t *Table) Put(n Name, until window.Instant) {
 	set := t.set(n)
 	e := &set[0]
@@ -131,8 +131,8 @@ func (t *Table) Put(n Name, until window.Instant) {
 	t.latest.Store(max(t.latest.Load(), int64(until)))
 }
 
-// Forget forgets the key called n. It may be called concurrently with everything else; a notice that
-// is put meanwhile may stay.
+// Forget forgets the key called n. It may be called concurrently with everything else; a notice
+// that is put meanwhile may stay.
 func (t *Table) Forget(n Name) {
 	set := t.set(n)
 	for k := range set {

@@ -42,8 +42,8 @@ func Any(kids ...*Expr) *Expr { return &Expr{Op: OpOr, Kids: kids} }
 func Not(kid *Expr) *Expr { return &Expr{Op: OpNot, Kids: []*Expr{kid}} }
 
 // constant returns the condition that always, or never, holds.
-// Such as 1 < 2, which a program that writes configurations may leave in an expression: All and Any of nothing are
-// just that.
+// Such as 1 < 2, which a program that writes configurations may leave in an expression: All and Any
+// of nothing are just that.
 func constant(holds bool) *Expr {
 	if holds {
 		return All()
@@ -92,10 +92,10 @@ func (e *Expr) EachTest(visit func(*Expr)) {
 	}
 }
 
-// Conjuncts returns the conditions that all must hold for e to hold, flattened: of (a and (b and c))
-// it is a, b, c. Those without a place of their own have that of the condition they are part of.
-// Each of them can be looked up in a table or shared with another policy, which the conjunction as a whole could
-// hardly be.
+// Conjuncts returns the conditions that all must hold for e to hold, flattened: of (a and (b and
+// c)) it is a, b, c. Those without a place of their own have that of the condition they are part
+// of. Each of them can be looked up in a table or shared with another policy, which the conjunction
+// as a whole could hardly be.
 func (e *Expr) Conjuncts() []*Expr {
 	if e == nil {
 		return nil
@@ -116,9 +116,9 @@ func (e *Expr) Conjuncts() []*Expr {
 	return list
 }
 
-// Spelling returns a text that is equal for conditions that are written alike, whatever the order of
-// their terms. Two conditions with different spellings may still hold for the same requests.
-// It is how equal tests of a thousand policies become one, and what Covers compares first.
+// Spelling returns a text that is equal for conditions that are written alike, whatever the order
+// of their terms. Two conditions with different spellings may still hold for the same requests. It
+// is how equal tests of a thousand policies become one, and what Covers compares first.
 func (e *Expr) Spelling() string {
 	if e.Op == OpTest {
 		return e.Test.spelling()
@@ -133,8 +133,8 @@ func (e *Expr) Spelling() string {
 	return fmt.Sprintf("%d(%s)", e.Op, strings.Join(parts, " "))
 }
 
-// Holds reports whether the condition holds for r. It evaluates test by test, without memory of what
-// was evaluated before, and ends where the result is known. It does not allocate. e comes from
+// Holds reports whether the condition holds for r. It evaluates test by test, without memory of
+// what was evaluated before, and ends where the result is known. It does not allocate. e comes from
 // Resolve.
 func (e *Expr) Holds(r *request.Request) bool {
 	switch e.Op {

@@ -2,15 +2,16 @@ package condition
 
 import "slices"
 
-// Covers reports whether every request under which later holds is one under which earlier holds, both resolved, so
-// that a policy under later is never reached when one under earlier ends the walk. It may return
-// false where that is so, never true where it is not: a wrong true would make a working file a fault.
+// Covers reports whether every request under which later holds is one under which earlier holds,
+// both resolved, so that a policy under later is never reached when one under earlier ends the
+// walk. It may return false where that is so, never true where it is not: a wrong true would make a
+// working file a fault.
 //
 // A condition is a conjunction. Each term that earlier needs must follow from some term of later. A
 // term on the tier is never taken to follow, because policies in between may change the tier.
 func Covers(earlier, later *Expr) bool {
-	// One term may follow from several others together, as a > 1 and a < 3 say a == 2: that is missed, which is
-	// allowed.
+	// One term may follow from several others together, as a > 1 and a < 3 say a == 2: that is
+	// missed, which is allowed.
 	has := later.Conjuncts()
 	for _, needed := range earlier.Conjuncts() {
 		if needed.UsesTier() || !slices.ContainsFunc(has, func(e *Expr) bool { return implies(e, needed) }) {
@@ -22,8 +23,8 @@ func Covers(earlier, later *Expr) bool {
 
 // implies reports whether b holds wherever a does, as far as the trees show it. For tests of one
 // field that is inclusion of the values wanted: {/v2/a, /v2/b} implies {/v2/**}.
-// The order of the cases matters: an Or on the right is tried before one on the left is taken apart, so that {x, y}
-// implies {x, y, z} is found by their kids.
+// The order of the cases matters: an Or on the right is tried before one on the left is taken
+// apart, so that {x, y} implies {x, y, z} is found by their kids.
 func implies(a, b *Expr) bool {
 	switch {
 	case a.Spelling() == b.Spelling():
@@ -50,8 +51,8 @@ func implies(a, b *Expr) bool {
 }
 
 // covers reports whether every value that v wants is one that w wants.
-// Kinds that are not here cover their equal only: whether one regular expression is wider than another is not to be
-// decided by looking.
+// Kinds that are not here cover their equal only: whether one regular expression is wider than
+// another is not to be decided by looking.
 func (w *Want) covers(v *Want) bool {
 	if w.spelling() == v.spelling() {
 		return true

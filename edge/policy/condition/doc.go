@@ -1,13 +1,14 @@
-// Package condition holds the conditions of policies: tests of a request's fields, joined by all, any
-// and not.
+// Package condition holds the conditions of policies: tests of a request's fields, joined by all,
+// any and not.
 //
 //	match: of headgate.yaml ──ParseField, ParseValue, OneOf──► Expr ──Resolve──► Expr ──Holds──► bool
 //	when: (a typed part of CEL) ──ParseWhen──────────────────►   ▲               │
 //	                                                       All, Any, Not    Conjuncts, EachTest
 //
 // Both spellings become the same tree of tests, so that they cost the same and one can be compared
-// with the other: Spelling is equal for equal conditions, Covers says which of two is wider. Resolve
-// looks up the numbers of headers and the sets that a tree names; only then may it be evaluated.
+// with the other: Spelling is equal for equal conditions, Covers says which of two is wider.
+// Resolve looks up the numbers of headers and the sets that a tree names; only then may it be
+// evaluated.
 //
 // The grammar of when, in the notation of RFC 5234:
 //
@@ -23,9 +24,9 @@
 //	      / header[string] / query[string] / cookie[string] / string / integer / bool
 //
 // That is CEL (https://github.com/google/cel-spec) without arithmetic, loops and macros, and with
-// types that are known when the file is read. One thing differs, on purpose. In CEL a header that is
-// not there is an error. Here an absent field equals nothing and is in no set: its
-// tests fail, and their negations hold.
+// types that are known when the file is read. One thing differs, on purpose. In CEL a header that
+// is not there is an error. Here an absent field equals nothing and is in no set: its tests fail,
+// and their negations hold.
 //
 // Holds is the meaning of a condition, evaluated test by test, and the oracle of edge/policy, which
 // evaluates many conditions at once. Bounds: an expression has MaxWhen bytes, 64 brackets and

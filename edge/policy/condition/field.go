@@ -12,8 +12,8 @@ import (
 type FieldKind uint8
 
 // The fields. Header, Query, Cookie and Response have a name beside them.
-// Those above Header have one value at most; Header and those behind it may have several, and Present is for these
-// only.
+// Those above Header have one value at most; Header and those behind it may have several, and
+// Present is for these only.
 const (
 	Method FieldKind = iota + 1
 	Host
@@ -70,8 +70,8 @@ func ParseField(text string) (Field, error) {
 	return Field{}, fmt.Errorf("unknown field %q", clip(text))
 }
 
-// Header names are compared in lower case, as HTTP/2 sends them (RFC 9113, 8.2.1); parameters and cookies as they
-// are.
+// Header names are compared in lower case, as HTTP/2 sends them (RFC 9113, 8.2.1); parameters and
+// cookies as they are.
 func namedField(kind FieldKind, name string) (Field, error) {
 	if name == "" || len(name) > MaxFieldName {
 		return Field{}, fmt.Errorf("the name of a header, parameter or cookie has 1 to %d bytes", MaxFieldName)

@@ -11,7 +11,8 @@ import (
 )
 
 // PathPattern is a path with "*" for segments of any text, and perhaps "/**" at its end.
-// Compared with slashes as they are in the paths of requests: no empty or dotted segments are left to get around it.
+// Compared with slashes as they are in the paths of requests: no empty or dotted segments are left
+// to get around it.
 type PathPattern struct {
 	segments []string // between slashes; "*" is any one that is not empty
 	below    bool     // also whatever lies below
@@ -19,8 +20,8 @@ type PathPattern struct {
 }
 
 // newPath reads a pattern of paths: /login, /v2/*/orders, /v2/**. One without a star is an ordinary
-// text. Parts of segments have no star: "/v*" would invite patterns whose cost and meaning are those
-// of a regular expression, for which there is ~.
+// text. Parts of segments have no star: "/v*" would invite patterns whose cost and meaning are
+// those of a regular expression, for which there is ~.
 func newPath(text string) (Want, error) {
 	if !strings.HasPrefix(text, "/") {
 		return Want{}, fmt.Errorf("a path begins with /, not as %q does; a regular expression begins with ~", clip(text))
@@ -52,8 +53,9 @@ func newPath(text string) (Want, error) {
 }
 
 // asPath brings w, which is compared with paths, to the form that c gives paths.
-// A text of a match map goes through what the path of a request goes through. A regular expression and a text of
-// "when" are compared with the path as it is; "." is any byte of it, as %0A is a byte of a path.
+// A text of a match map goes through what the path of a request goes through. A regular expression
+// and a text of "when" are compared with the path as it is; "." is any byte of it, as %0A is a byte
+// of a path.
 func (w *Want) asPath(c *request.Clients) {
 	switch {
 	case c.Raw:
@@ -73,8 +75,8 @@ func (w *Want) asPath(c *request.Clients) {
 	}
 }
 
-// pathText returns the path that a request for text has, decoded. slash: it is without its last slash, which makes
-// no difference.
+// pathText returns the path that a request for text has, decoded. slash: it is without its last
+// slash, which makes no difference.
 func pathText(c *request.Clients, text string) (path string, slash bool) {
 	_, path = c.Readings(text)
 	if c.Folds&request.FoldSlash == 0 || path == "/" {
@@ -95,16 +97,16 @@ func (p *PathPattern) Literal() (path string, whole bool) {
 	return path, true
 }
 
-// IsPlain reports whether a tree of beginnings says all of the pattern: it ends with "/**" and has no
-// other star.
+// IsPlain reports whether a tree of beginnings says all of the pattern: it ends with "/**" and has
+// no other star.
 func (p *PathPattern) IsPlain() bool {
 	_, whole := p.Literal()
 	return whole && p.below
 }
 
 // matches reports whether path fits the pattern.
-// Segment by segment, without splitting: it allocates nothing. A star takes exactly one segment, so there is nothing
-// to try twice.
+// Segment by segment, without splitting: it allocates nothing. A star takes exactly one segment, so
+// there is nothing to try twice.
 func (p *PathPattern) matches(path []byte) bool {
 	rest := path
 	for _, s := range p.segments {
@@ -125,8 +127,8 @@ func (p *PathPattern) matches(path []byte) bool {
 }
 
 // newHost reads a host, or *. and a domain: any host below it, at any depth, but not itself.
-// Each fault names what the request's host was made into before it is compared, since the pattern would simply never
-// hold otherwise.
+// Each fault names what the request's host was made into before it is compared, since the pattern
+// would simply never hold otherwise.
 func newHost(text string) (Want, error) {
 	domain, below := strings.CutPrefix(text, "*.")
 	switch {

@@ -6,10 +6,9 @@ import (
 	"regexp/syntax"
 )
 
-// MaxRegexp is the longest regular expression in bytes, and the longest program that one may make, in
-// instructions.
-// A short text can make a long program, (a{1000}){1000} for one: so both are bounded. Memory is some hundred bytes an
-// instruction.
+// MaxRegexp is the longest regular expression in bytes, and the longest program that one may make,
+// in instructions. A short text can make a long program, (a{1000}){1000} for one: so both are
+// bounded. Memory is some hundred bytes an instruction.
 const MaxRegexp = 1024
 
 // compile compiles a regular expression within its bounds.

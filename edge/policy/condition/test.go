@@ -46,7 +46,8 @@ const (
 )
 
 // Want is one comparison. Each kind uses its own fields and leaves the others zero.
-// One struct rather than an interface for each kind, so that a test's comparisons lie side by side in memory.
+// One struct rather than an interface for each kind, so that a test's comparisons lie side by side
+// in memory.
 type Want struct {
 	Kind      WantKind
 	Text      string
@@ -67,7 +68,8 @@ func (w *Want) spelling() string {
 	return fmt.Sprintf("%d %q %v %d %d %v %v", w.Kind, w.Text, w.Net, w.low, w.high, w.field, w.Loose)
 }
 
-// Texts returns the texts of a WantText: its Text and, where a last slash makes no difference, Text with a slash.
+// Texts returns the texts of a WantText: its Text and, where a last slash makes no difference, Text
+// with a slash.
 func (w *Want) Texts() []string {
 	if w.slash {
 		return []string{w.Text, w.Text + "/"}
@@ -95,9 +97,9 @@ func (t *Test) Other() Field {
 	return Field{}
 }
 
-// Holds reports whether one of the values of the field is wanted: of a header that comes three times,
-// one that fits is enough. An absent field equals nothing and is in no set.
-// All values are looked at, as a client may send a header twice and the application may use either.
+// Holds reports whether one of the values of the field is wanted: of a header that comes three
+// times, one that fits is enough. An absent field equals nothing and is in no set. All values are
+// looked at, as a client may send a header twice and the application may use either.
 func (t *Test) Holds(r *request.Request) bool {
 	switch {
 	case t.Field.IsAddress():

@@ -22,7 +22,8 @@ func ParseValue(f Field, text string) (Value, error) {
 
 // Present returns the value true or false of a header, parameter or cookie: it is there, or it is
 // not.
-// A method or a path is always there; of a country it cannot be said by true and false, which may be texts.
+// A method or a path is always there; of a country it cannot be said by true and false, which may
+// be texts.
 func Present(f Field, there bool) (Value, error) {
 	if f.Kind < Header {
 		return Value{}, errors.New("true and false are for headers, parameters and cookies")
@@ -48,7 +49,8 @@ func parseWant(f Field, text string) (Want, error) {
 	if text == "" {
 		return Want{}, errors.New("must not be empty: for an absent field write false")
 	}
-	// Of these four no set exists: their values have a grammar of their own, and are found by tables.
+	// Of these four no set exists: their values have a grammar of their own, and are found by
+	// tables.
 	if name, ok := strings.CutPrefix(text, "@"); ok && f.Kind != Method && f.Kind != Host && f.Kind != Path && f.Kind != Status {
 		return Want{Kind: WantSet, Text: name}, nil
 	}
@@ -71,8 +73,8 @@ func parseWant(f Field, text string) (Want, error) {
 	return parseText(text)
 }
 
-// ~^curl/ is a regular expression, free* a beginning, all else the text itself. Who needs a text that begins so
-// writes ~ and escapes it.
+// ~^curl/ is a regular expression, free* a beginning, all else the text itself. Who needs a text
+// that begins so writes ~ and escapes it.
 func parseText(text string) (Want, error) {
 	if pattern, ok := strings.CutPrefix(text, "~"); ok {
 		re, err := compile(pattern)

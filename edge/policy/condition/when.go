@@ -9,7 +9,8 @@ import (
 )
 
 // MaxWhen is the longest expression, in bytes.
-// It is for reading, and far above what anybody reads; a longer condition is a match map with any and not.
+// It is for reading, and far above what anybody reads; a longer condition is a match map with any
+// and not.
 const MaxWhen = 4096
 
 // maxNesting bounds the brackets and negations inside one another of an expression.
@@ -191,8 +192,8 @@ func (p *parser) operand() (operand, error) {
 		}
 		return o, p.advance()
 	case tokenName:
-		// They are constants of a type that no field has, so that any comparison with one is told as a fault of
-		// types.
+		// They are constants of a type that no field has, so that any comparison with one is told
+		// as a fault of types.
 		if o.text == "true" || o.text == "false" {
 			return o, p.advance()
 		}

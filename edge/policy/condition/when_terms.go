@@ -27,7 +27,8 @@ func compare(left operand, operator token, right operand) (*Expr, error) {
 	if err := left.typed(right); err != nil {
 		return nil, err
 	}
-	// Never a comparison of its own: an absent field is not equal to anything, so that != must hold for it.
+	// Never a comparison of its own: an absent field is not equal to anything, so that != must hold
+	// for it.
 	if sign == "!=" {
 		e, err := left.sided("==", right)
 		return Not(e), err
@@ -75,8 +76,9 @@ func (o operand) sided(sign string, constant operand) (*Expr, error) {
 	return o.one(w), nil
 }
 
-// numberWant turns a comparison with n into a range. A number that is absent is outside all of them.
-// Bounds are included, so that < 5 is up to 4. A range that is empty, as of asn < 0, never holds.
+// numberWant turns a comparison with n into a range. A number that is absent is outside all of
+// them. Bounds are included, so that < 5 is up to 4. A range that is empty, as of asn < 0, never
+// holds.
 func numberWant(sign string, n int64) Want {
 	const most = 1 << 40 // above every number of a request
 	// So that n+1 and n-1 cannot overflow.
@@ -113,8 +115,8 @@ func (o operand) one(wants ...Want) *Expr {
 	return &Expr{Op: OpTest, Test: &Test{Field: o.field, number: -1, Wants: wants}}
 }
 
-// host == header["x-forwarded-host"], for instance. The first value of the second field is compared with each of the
-// first.
+// host == header["x-forwarded-host"], for instance. The first value of the second field is compared
+// with each of the first.
 func compareFields(left operand, sign string, right operand) (*Expr, error) {
 	if left.field.IsNumber() || right.field.IsNumber() || left.field.IsAddress() || right.field.IsAddress() {
 		return nil, &ExprError{right.at, "only fields that are text can be compared with one another"}

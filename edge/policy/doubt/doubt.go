@@ -37,8 +37,8 @@ type doubter struct {
 	whole   *condition.Expr
 }
 
-// look appends the first doubt of each test of e that looks at the path. at is the place of what e is part of.
-// A spelling that makes a "not" hold gets round nothing.
+// look appends the first doubt of each test of e that looks at the path. at is the place of what e
+// is part of. A spelling that makes a "not" hold gets round nothing.
 func (d *doubter) look(list []policy.Fault, e *condition.Expr, at condition.Pos) []policy.Fault {
 	if e.At.Line > 0 {
 		at = e.At

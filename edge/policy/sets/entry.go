@@ -47,7 +47,8 @@ func IsWord(text string) bool {
 // IPv4.
 // 10.1.2.3/8 is more often a slip than a wish: the fault says which network it is.
 func ParseNet(text string) (netip.Prefix, error) {
-	// An address is not tried where a network is written: its fault would be memory for each line of a file.
+	// An address is not tried where a network is written: its fault would be memory for each line
+	// of a file.
 	if !strings.Contains(text, "/") {
 		if a, err := netip.ParseAddr(text); err == nil && a.Zone() == "" {
 			a = a.Unmap()

@@ -34,8 +34,8 @@ func OfValues(entries []Entry) *Set {
 
 // words finds values, and the number of the word beside each. Values are kept as 128 bits of a hash
 // under seeds of this process: a million of them take 18 MB, whatever their length.
-// Arrays by columns rather than a map: a map of a million strings takes several times as much, and the garbage
-// collector looks through all of it.
+// Arrays by columns rather than a map: a map of a million strings takes several times as much, and
+// the garbage collector looks through all of it.
 type words struct {
 	seeds [2]maphash.Seed
 	high  []uint64 // ascending

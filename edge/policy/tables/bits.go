@@ -1,7 +1,8 @@
 package tables
 
 // Bits has one bit a condition.
-// 1,000 policies with a count_when each are 2,000 bits, 32 words: an AND over four tables is 128 loads.
+// 1,000 policies with a count_when each are 2,000 bits, 32 words: an AND over four tables is 128
+// loads.
 type Bits []uint64
 
 // NewBits returns an empty set of 64 conditions a word.

@@ -8,8 +8,8 @@ import (
 )
 
 // Networks answers which conditions hold for a client's address.
-// Addresses are divided into ranges in which the same conditions hold, so that one binary search answers for all of
-// them.
+// Addresses are divided into ranges in which the same conditions hold, so that one binary search
+// answers for all of them.
 type Networks struct {
 	zones *sets.Zones
 	named bool   // zones are those of a set of the configuration
@@ -17,7 +17,8 @@ type Networks struct {
 }
 
 // maxNetworkSets bounds the different sets of conditions that hold in some network.
-// Lists that overlap in every way would make 2^lists of them; beyond this each condition tests its own list.
+// Lists that overlap in every way would make 2^lists of them; beyond this each condition tests its
+// own list.
 const maxNetworkSets = 4096
 
 // Group is the networks that a condition wants the client in, and all conditions that do.
@@ -27,8 +28,8 @@ type Group struct {
 	Conds Bits
 }
 
-// NewNetworks makes the table of groups; anyClient are the conditions that look at no address. It reports
-// false where more than maxNetworkSets different sets of conditions would come of it.
+// NewNetworks makes the table of groups; anyClient are the conditions that look at no address. It
+// reports false where more than maxNetworkSets different sets of conditions would come of it.
 // Ranges in which the same groups are active share one set, found by a text with a byte a group.
 func NewNetworks(groups []*Group, anyClient Bits) (*Networks, bool) {
 	n := &Networks{sets: []Bits{anyClient}}

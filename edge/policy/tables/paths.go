@@ -8,7 +8,8 @@ import (
 
 // Paths answers which conditions hold for a path: a tree over the bytes of paths and beginnings of
 // paths.
-// /v1/users and /v1/** share the nodes of "/v1/": a lookup reads the path once, whatever the number of patterns.
+// /v1/users and /v1/** share the nodes of "/v1/": a lookup reads the path once, whatever the number
+// of patterns.
 type Paths struct {
 	nodes []pathNode
 	words int
@@ -16,10 +17,12 @@ type Paths struct {
 
 type pathNode struct {
 	label string
-	// Finish has handed down what holds above, so that a search ends with one set and joins nothing.
+	// Finish has handed down what holds above, so that a search ends with one set and joins
+	// nothing.
 	here  Bits // of beginnings that end here or above
 	exact Bits // here, and of paths that end here; nil: here
-	// A string beside the kids, since comparing bytes of one string is faster than looking into each kid.
+	// A string beside the kids, since comparing bytes of one string is faster than looking into
+	// each kid.
 	firsts string // of the labels of kids
 	kids   []int32
 }
@@ -28,8 +31,8 @@ type pathNode struct {
 func NewPaths(words int) *Paths { return &Paths{[]pathNode{{here: NewBits(words)}}, words} }
 
 // Add adds the pattern w for condition cond.
-// /v2/** is /v2 itself and all that begins with /v2/; a pattern with a star in the middle is entered by what stands
-// before the star, and tested besides.
+// /v2/** is /v2 itself and all that begins with /v2/; a pattern with a star in the middle is
+// entered by what stands before the star, and tested besides.
 func (p *Paths) Add(w *condition.Want, cond int) {
 	switch w.Kind {
 	case condition.WantText:
@@ -84,8 +87,8 @@ func (p *Paths) grow(at int32, label string) int32 {
 	return kid
 }
 
-// split puts a node in the middle of the label of node at, which keeps its number for the upper part.
-// Whoever had the number of the node had it for the upper part, and keeps it.
+// split puts a node in the middle of the label of node at, which keeps its number for the upper
+// part. Whoever had the number of the node had it for the upper part, and keeps it.
 func (p *Paths) split(at int32, length int) {
 	lower := p.nodes[at]
 	lower.label = lower.label[length:]

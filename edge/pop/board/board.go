@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// MostWritten is the most notices that a node writes between two flushes. The rest is counted as
-	// dropped.
-	MostWritten = 64
-	// MostRead is the most notices that a node reads of one server in one exchange. The rest is counted
+	// MostWritten is the most notices that a node writes between two flushes. The rest is counted
 	// as dropped.
+	MostWritten = 64
+	// MostRead is the most notices that a node reads of one server in one exchange. The rest is
+	// counted as dropped.
 	MostRead = 256
 	// mostAgain is the most notices that are read once more because they were not written yet.
 	mostAgain = 64
-	// numberLife and noticeLife are how long the counters live, seconds. A number that expired begins
-	// at 1 again.
+	// numberLife and noticeLife are how long the counters live, seconds. A number that expired
+	// begins at 1 again.
 	numberLife, noticeLife = 24 * 3600, 10
 	// variant keeps the counters apart from those of rules; the server's number is added.
 	variant = uint32(1)<<31 | uint32(1)<<30

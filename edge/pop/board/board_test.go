@@ -118,8 +118,8 @@ func TestNoticesAreFew(t *testing.T) {
 	}
 }
 
-// TestAServerThatIsDownForgetsOrLies: notices go to servers that answer; numbers that begin anew are
-// read from their beginning; and no answer makes a key full that is not.
+// TestAServerThatIsDownForgetsOrLies: notices go to servers that answer; numbers that begin anew
+// are read from their beginning; and no answer makes a key full that is not.
 func TestAServerThatIsDownForgetsOrLies(t *testing.T) {
 	t.Parallel()
 	m := ringtest.NewMemory(2)
@@ -156,8 +156,8 @@ func TestAServerThatIsDownForgetsOrLies(t *testing.T) {
 	}
 }
 
-// TestANumberWithoutItsNoticeIsReadAgain: between getting a number and writing the notice another node
-// may read.
+// TestANumberWithoutItsNoticeIsReadAgain: between getting a number and writing the notice another
+// node may read.
 func TestANumberWithoutItsNoticeIsReadAgain(t *testing.T) {
 	t.Parallel()
 	m := ringtest.NewMemory(1)
@@ -184,8 +184,8 @@ func TestANumberWithoutItsNoticeIsReadAgain(t *testing.T) {
 	}
 }
 
-// FuzzAnswers: whatever the servers answer, a board does not panic, reads no more than its bound, and
-// makes no key full whose digest it was not sent.
+// FuzzAnswers: whatever the servers answer, a board does not panic, reads no more than its bound,
+// and makes no key full whose digest it was not sent.
 func FuzzAnswers(f *testing.F) {
 	f.Add([]byte{1, 0, 0, 0, 0, 0, 0, 0, 9, 9})
 	f.Add(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, 3), 1<<63))

@@ -1,5 +1,5 @@
-// Package board carries, from node to node of a PoP, which keys are at their limits. Nodes that have
-// not met such a key put it into their usedup.Table.
+// Package board carries, from node to node of a PoP, which keys are at their limits. Nodes that
+// have not met such a key put it into their usedup.Table.
 //
 //	gate.CollectFilled ─► Board.Add ─► memcached ─► the other nodes' Boards ─► usedup.Table
 //
@@ -12,8 +12,8 @@
 //	facts k     32 further bits of it, and for how many milliseconds the key is at its limit
 //
 // Nodes read the number at every exchange, and the counters of new notices right after it. A reader
-// takes a notice to have been written when it read the number before: clocks do not matter then, and
-// no key is held longer than the counts that filled it are in the window.
+// takes a notice to have been written when it read the number before: clocks do not matter then,
+// and no key is held longer than the counts that filled it are in the window.
 //
 // What it gives up: notices of less than two flushes are not written; a node writes MostWritten of
 // them and reads MostRead of a server in an exchange, and the rest is dropped and counted.

@@ -12,8 +12,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// Nodes of either kind count together: a key that used its limit at one is refused at another, by the
-// knowledge of the PoP.
+// Nodes of either kind count together: a key that used its limit at one is refused at another, by
+// the knowledge of the PoP.
 func TestNodesCountTogether(t *testing.T) {
 	rule := poptest.Rule(3, time.Minute)
 	p := poptest.NewTogether(t, 2, ringtest.NewMemory(3), rule)

@@ -43,7 +43,8 @@ type Server struct {
 }
 
 // serverCounter is a counter and when it lapses.
-// Its life begins when it is made and additions do not prolong it, as in memcached without the flag T.
+// Its life begins when it is made and additions do not prolong it, as in memcached without the flag
+// T.
 type serverCounter struct {
 	total uint64
 	until time.Time

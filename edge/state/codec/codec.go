@@ -3,10 +3,10 @@
 //	gate.Snapshot ─► Encode ─► "headgate" · version 1 · length of the body, 8 bytes · body · CRC-64 of all before it, 8 bytes
 //	                 Decode ◄─ body = records of  type · uvarint length · fields
 //
-// Numbers are uvarints unless said otherwise. A text is a uvarint of its length and its bytes. Times
-// are Unix microseconds by the wall clock. A reader skips records of an unknown type, and unknown
-// fields at the end of a record, so that later versions can add both. Keys are written as bytes:
-// their indices differ in every process.
+// Numbers are uvarints unless said otherwise. A text is a uvarint of its length and its bytes.
+// Times are Unix microseconds by the wall clock. A reader skips records of an unknown type, and
+// unknown fields at the end of a record, so that later versions can add both. Keys are written as
+// bytes: their indices differ in every process.
 //
 // The checksum finds a file that was torn, not one that was forged: every number is also checked
 // against its bound. The package opens no file.

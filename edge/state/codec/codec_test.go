@@ -43,7 +43,8 @@ func stateBefore() *gate.Snapshot {
 	}
 }
 
-// stateExchanged is whose.state, which says whose counts they are: the same, with the exchanged part of each count.
+// stateExchanged is whose.state, which says whose counts they are: the same, with the exchanged
+// part of each count.
 func stateExchanged() *gate.Snapshot {
 	s := stateBefore()
 	s.Counts[0].Apart, s.Counts[0].Ring = true, window.RingSnapshot{Kind: 1<<31 | 1<<29, Period: 850_000_000, Last: 3<<40 | 5000<<14 | 3, Before: 1 << 63}
@@ -87,7 +88,8 @@ func readGolden(t testing.TB, name string) []byte {
 	return all
 }
 
-// TestStateGolden holds the bytes of a state: those of before are still read, and are never written anew.
+// TestStateGolden holds the bytes of a state: those of before are still read, and are never written
+// anew.
 func TestStateGolden(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]*gate.Snapshot{"before.state": stateBefore(), "whose.state": stateExchanged()} {
@@ -195,8 +197,8 @@ func TestStateBounds(t *testing.T) {
 	}
 }
 
-// FuzzSnapshot reads any bytes as a state: it is refused, or is the same after another round; and a state that
-// was read is put in force without harm, whatever its checksum was made to hide.
+// FuzzSnapshot reads any bytes as a state: it is refused, or is the same after another round; and a
+// state that was read is put in force without harm, whatever its checksum was made to hide.
 func FuzzSnapshot(f *testing.F) {
 	f.Add(exampleState(f))
 	for _, name := range []string{"before.state", "whose.state"} {

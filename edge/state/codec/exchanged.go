@@ -8,8 +8,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// The end of a count's record says which of its marks came from other nodes, and which of them other
-// nodes have. Without it a restored node would merge the same counts twice.
+// The end of a count's record says which of its marks came from other nodes, and which of them
+// other nodes have. Without it a restored node would merge the same counts twice.
 //
 //	kind of the ring's totals · [unless it is 0: period · last · before]
 //	sender to other PoPs: 0 nobody, 1 the PoP, 2 this node

@@ -24,7 +24,8 @@ type Page struct {
 }
 
 // Open opens an empty tab of a size in CSS pixels. touch makes it a phone's.
-// Four domains report what a test wants to know of: loads, exceptions, the browser's own complaints, requests.
+// Four domains report what a test wants to know of: loads, exceptions, the browser's own
+// complaints, requests.
 func (b *Browser) Open(ctx context.Context, width, height int, touch bool) (*Page, error) {
 	var target struct {
 		ID string `json:"targetId"`
@@ -211,7 +212,8 @@ func (p *Page) note(m message) {
 		if json.Unmarshal(m.Params, &said) != nil || said.Type == "error" || said.Type == "warning" || said.Type == "assert" {
 			p.complaints = append(p.complaints, string(m.Params))
 		}
-	// Counted and not answered: a page of ours opens none, and one that does hangs until the test's deadline.
+	// Counted and not answered: a page of ours opens none, and one that does hangs until the test's
+	// deadline.
 	case "Page.javascriptDialogOpening":
 		p.dialogs++
 	case "Network.requestWillBeSent":

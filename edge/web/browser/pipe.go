@@ -10,7 +10,8 @@ import (
 )
 
 // pipe carries messages to and from a browser, each ended by a zero byte.
-// A pipe and not a web socket: no port that others could connect to, and it ends with either process.
+// A pipe and not a web socket: no port that others could connect to, and it ends with either
+// process.
 type pipe struct {
 	mu  sync.Mutex // of writing
 	out *os.File
@@ -32,7 +33,8 @@ func startPiped(cmd *exec.Cmd) (*pipe, error) {
 	}
 	cmd.ExtraFiles = []*os.File{hears, says}
 	err = cmd.Start()
-	// The browser has its own copies by now. Ours would keep the pipe open after its end, and read would wait for ever.
+	// The browser has its own copies by now. Ours would keep the pipe open after its end, and read
+	// would wait for ever.
 	closeAll(hears, says)
 	if err != nil {
 		closeAll(out, in)

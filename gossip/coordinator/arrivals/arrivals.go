@@ -1,15 +1,16 @@
-// Package arrivals follows one key's admissions from the node that made them to those that count them as
-// others': when they came, at the earliest. It joins the lists of package window/moments to the roles
-// of a coordinator.
+// Package arrivals follows one key's admissions from the node that made them to those that count
+// them as others': when they came, at the earliest. It joins the lists of package window/moments to
+// the roles of a coordinator.
 //
 //	Sample ─► Own ─ask─► sum of a PoP's nodes ─report─► sum of all PoPs ─view─► Others ─► parts of what is new, each with a Since
 //	node                 reporter                       owner, standby          node
 //
-// Others remembers two counting periods in fine bins, known and placed: at most 1,024 lumps of 16 bytes each, and no
-// more than there were admissions. A key at a limit of 600 a minute has up to 240 of each, 8 KiB.
+// Others remembers two counting periods in fine bins, known and placed: at most 1,024 lumps of 16
+// bytes each, and no more than there were admissions. A key at a limit of 600 a minute has up to
+// 240 of each, 8 KiB.
 //
-// What it gives up: after a clock was set, or a key's counts came from a file, Others goes by sums until the
-// counting periods are over that had begun.
+// What it gives up: after a clock was set, or a key's counts came from a file, Others goes by sums
+// until the counting periods are over that had begun.
 package arrivals
 
 import (
@@ -41,22 +42,24 @@ func (o *Own) Note(c moments.Clock, now window.Instant, m *control.Sample) {
 // List returns the list to report.
 func (o *Own) List() moments.List { return o.list }
 
-// Others is where the admissions of others stand in the log of this node. Its zero value is that of an empty log.
+// Others is where the admissions of others stand in the log of this node. Its zero value is that of
+// an empty log.
 type Others struct {
-	// known is the most that any list has said. Owners take turns who lack different admissions, and older lumps are
-	// told in coarser bins: what was said before is as true as what is said now.
+	// known is the most that any list has said. Owners take turns who lack different admissions,
+	// and older lumps are told in coarser bins: what was said before is as true as what is said
+	// now.
 	known, placed moments.List
 	ahead         time.Duration // of the clock, as of the last growth
 	blind         uint32        // the newest counting period of which placed lacks some
 }
 
-// Blind notes that the log has admissions of others, up to that counting period, of which it is not known where they
-// stand.
+// Blind notes that the log has admissions of others, up to that counting period, of which it is not
+// known where they stand.
 func (o *Others) Blind(period uint32) { o.known, o.placed, o.blind = nil, nil, max(o.blind, period) }
 
-// Place returns fresh, by periods, newest first, in the parts in which the log is to be handed it. known is a list of all
-// admissions of others. A period of which no list says anything, or of which placed lacks some, is placed by the times of
-// its total.
+// Place returns fresh, by periods, newest first, in the parts in which the log is to be handed it.
+// known is a list of all admissions of others. A period of which no list says anything, or of which
+// placed lacks some, is placed by the times of its total.
 func (o *Others) Place(c moments.Clock, now window.Instant, known moments.List, fresh []window.RemoteDelta) []window.RemoteDelta {
 	if !c.Runs() || len(fresh) == 0 {
 		return fresh

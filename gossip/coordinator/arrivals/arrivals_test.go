@@ -40,7 +40,8 @@ func TestOwnAdmissions(t *testing.T) {
 	}
 }
 
-// TestOthersAreBlindAfterAStep: while it is not known where earlier admissions stand, new ones are placed by their times.
+// TestOthersAreBlindAfterAStep: while it is not known where earlier admissions stand, new ones are
+// placed by their times.
 func TestOthersAreBlindAfterAStep(t *testing.T) {
 	now := start.Add(5 * time.Second)
 	since := func(o *arrivals.Others, ahead time.Duration, now window.Instant) window.Instant {

@@ -19,8 +19,8 @@ type pop struct {
 	totals window.Totals
 }
 
-// tell brings totals and list up to date, as if all since the last time had come at the oldest one's moment. Counts can be
-// told before their moments are.
+// tell brings totals and list up to date, as if all since the last time had come at the oldest
+// one's moment. Counts can be told before their moments are.
 func (p *pop) tell(lists bool) {
 	for n := p.told; n < len(p.came); n++ {
 		b := p.came[p.told]
@@ -36,7 +36,8 @@ func (p *pop) tell(lists bool) {
 	p.told = len(p.came)
 }
 
-// owner is an owner's state of a PoP: its last report, and the moments that the growth of its totals speaks of.
+// owner is an owner's state of a PoP: its last report, and the moments that the growth of its
+// totals speaks of.
 type owner struct {
 	pop
 	byTimes moments.List
@@ -49,16 +50,17 @@ func (o *owner) hear(c moments.Clock, now window.Instant, p *pop) {
 	o.totals, o.list = p.totals, p.list
 }
 
-// TestNoAdmissionIsPlacedLate: a node hears late of the admissions of three PoPs, one of which has an older version without
-// lists. Two owners take turns who hear of them at other times. Never has it more placed from any bin on than came.
+// TestNoAdmissionIsPlacedLate: a node hears late of the admissions of three PoPs, one of which has
+// an older version without lists. Two owners take turns who hear of them at other times. Never has
+// it more placed from any bin on than came.
 func TestNoAdmissionIsPlacedLate(t *testing.T) {
 	for seed := range uint64(100) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { place(t, rand.New(rand.NewPCG(seed, 1))) })
 	}
 }
 
-// scene is what the property plays: one in so many steps of 10 ms a request comes, a PoP tells, its words arrive and
-// the node asks.
+// scene is what the property plays: one in so many steps of 10 ms a request comes, a PoP tells, its
+// words arrive and the node asks.
 type scene struct {
 	clock  moments.Clock
 	pops   [3]pop
@@ -151,9 +153,10 @@ func (s *scene) check(t *testing.T, placed moments.List) {
 	}
 }
 
-// TestOneInPlaceOfAnotherIsNotPlacedLate: of two admissions, at 40 and at 48, one owner knows the second alone, and
-// by the times of a sum: as of 46. When they are old, the other owner says of both when they came. In bins of sixteen, 46 and
-// 40 are one, and there seems to be room at 48. But the one that is placed at 46 is the second.
+// TestOneInPlaceOfAnotherIsNotPlacedLate: of two admissions, at 40 and at 48, one owner knows the
+// second alone, and by the times of a sum: as of 46. When they are old, the other owner says of
+// both when they came. In bins of sixteen, 46 and 40 are one, and there seems to be room at 48. But
+// the one that is placed at 46 is the second.
 func TestOneInPlaceOfAnotherIsNotPlacedLate(t *testing.T) {
 	var o arrivals.Others
 	c := clock(0)

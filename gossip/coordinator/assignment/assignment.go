@@ -5,8 +5,8 @@
 //	rule, key ─► Shard, 0..4095 ─┬► Owners     owner and standby, of two PoPs if there are two
 //	                             └► Reporters  of one PoP: the reporter and its deputy
 //
-// A shard is assigned in two steps, each by the best score of a keyed hash (rendezvous hashing), so a
-// member or a PoP that comes or goes moves only the shards that it wins or held:
+// A shard is assigned in two steps, each by the best score of a keyed hash (rendezvous hashing), so
+// a member or a PoP that comes or goes moves only the shards that it wins or held:
 //
 //	score(name, shard) = xxhash(secret, shard, xxhash(name))
 //	PoPs       the two PoPs with the best scores
@@ -14,15 +14,15 @@
 //	owner      the reporter in the shard's first PoP
 //	standby    the reporter in its second PoP, or the deputy if there is one PoP
 //
-// Nothing is computed before it is asked for: a change of members costs each node one hash per member,
-// and then one per PoP and one per member of a PoP for each shard it has keys of.
+// Nothing is computed before it is asked for: a change of members costs each node one hash per
+// member, and then one per PoP and one per member of a PoP for each shard it has keys of.
 //
-// There is no election. Members that disagree for a moment do no harm, because reports are state: a key
-// with two owners has two answers for as long, and a reporter takes the lesser.
+// There is no election. Members that disagree for a moment do no harm, because reports are state: a
+// key with two owners has two answers for as long, and a reporter takes the lesser.
 //
-// What it gives up: weights. A small node owns as many keys as a large one of its PoP, and all nodes of
-// a small PoP together as many as those of a large one. The secret only keeps clients from choosing
-// keys of one owner; it is no protection against members.
+// What it gives up: weights. A small node owns as many keys as a large one of its PoP, and all
+// nodes of a small PoP together as many as those of a large one. The secret only keeps clients from
+// choosing keys of one owner; it is no protection against members.
 package assignment
 
 import (
@@ -37,8 +37,8 @@ import (
 // Member is a node that takes part in the control loop. Names are unique, shorter than 256 bytes.
 type Member struct{ Name, PoP string }
 
-// Shards is the number of shards of keys: a few for each owner where there are a thousand of them, so
-// that load is even.
+// Shards is the number of shards of keys: a few for each owner where there are a thousand of them,
+// so that load is even.
 const Shards = 4096
 
 // Pair is a first and a second choice among members, by name; "" is no member.

@@ -7,8 +7,8 @@ import (
 	"github.com/headgate-dev/headgate/gossip/coordinator/assignment"
 )
 
-// BenchmarkMembersChange: the assignment of 10,000 nodes in 300 PoPs is made anew, and says for 1,000 keys
-// of one PoP who reports and owns them.
+// BenchmarkMembersChange: the assignment of 10,000 nodes in 300 PoPs is made anew, and says for
+// 1,000 keys of one PoP who reports and owns them.
 func BenchmarkMembersChange(b *testing.B) {
 	var list []assignment.Member
 	for n := range 10_000 {

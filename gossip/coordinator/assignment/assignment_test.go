@@ -64,8 +64,8 @@ func TestOrderOfMembersDoesNotMatter(t *testing.T) {
 	}
 }
 
-// TestMembersMoveOnlyTheirShards: a member that leaves gives away the shards it owned and reported, to
-// its own PoP, and no others. Each member owns about its part.
+// TestMembersMoveOnlyTheirShards: a member that leaves gives away the shards it owned and reported,
+// to its own PoP, and no others. Each member owns about its part.
 func TestMembersMoveOnlyTheirShards(t *testing.T) {
 	list := members(4, 4, 4)
 	before, after := assignment.New([]byte("secret"), list), assignment.New([]byte("secret"), list[1:])
@@ -103,8 +103,8 @@ func even(t *testing.T, owned map[string]int, about int) {
 	}
 }
 
-// TestPoPsMoveOnlyTheirShards: the shards of a PoP that is lost go on with their standby, and no others
-// move. When it is back, all are where they were.
+// TestPoPsMoveOnlyTheirShards: the shards of a PoP that is lost go on with their standby, and no
+// others move. When it is back, all are where they were.
 func TestPoPsMoveOnlyTheirShards(t *testing.T) {
 	list := members(3, 3, 3, 3)
 	before, after := assignment.New([]byte("secret"), list), assignment.New([]byte("secret"), list[3:])
@@ -142,8 +142,8 @@ func TestOwnersReport(t *testing.T) {
 	}
 }
 
-// TestAssignmentGolden: what an assignment says of some shards, which no version may change unawares: nodes
-// of two versions would send their reports to two owners.
+// TestAssignmentGolden: what an assignment says of some shards, which no version may change
+// unawares: nodes of two versions would send their reports to two owners.
 func TestAssignmentGolden(t *testing.T) {
 	table := assignment.New([]byte("secret"), members(3, 2, 4))
 	var got strings.Builder

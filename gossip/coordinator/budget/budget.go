@@ -31,8 +31,8 @@ const burst = 1
 // nearShare is how many times the rate may be passed on inside the PoP, if need be on top of it.
 const nearShare = 4
 
-// idleShare is the share of the rate beyond which nothing is sent that can be left out: the rest is for what
-// cannot wait, which comes in waves.
+// idleShare is the share of the rate beyond which nothing is sent that can be left out: the rest is
+// for what cannot wait, which comes in waves.
 const idleShare = 0.75
 
 // shares are the parts of the rate by kind. A key that a node reports is reported on to two owners,
@@ -84,8 +84,8 @@ func (b *Budget) Left(k packet.Kind) bool {
 const recordCost = 60
 
 // Spare reports whether all traffic, that inside the PoP included, leaves more than that share of
-// what may be saved, for records that can be left out: with them a node sends no more than three quarters of
-// the rate.
+// what may be saved, for records that can be left out: with them a node sends no more than three
+// quarters of the rate.
 func (b *Budget) Spare(share float64) bool { return b.idle > share*idleShare*burst*b.rate }
 
 // Near reports whether a batch may be passed on inside the PoP now.
@@ -110,8 +110,8 @@ func (b *Budget) Spend(k packet.Kind, bytes int) {
 	b.shared = max(b.shared-float64(bytes), -burst*b.rate)
 }
 
-// Stretched is span, or longer, up to MaxStretch, if refreshing n records in it would take more than half
-// of the budget.
+// Stretched is span, or longer, up to MaxStretch, if refreshing n records in it would take more
+// than half of the budget.
 func (b *Budget) Stretched(span time.Duration, n int) time.Duration {
 	const bytes = 80 // a record with its share of a packet
 	need := time.Duration(float64(n) * bytes / (b.rate / 2) * float64(time.Second))

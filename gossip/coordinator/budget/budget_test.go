@@ -79,9 +79,9 @@ func TestLoadRisesFastAndDecaysSlowly(t *testing.T) {
 	}
 }
 
-// TestWhatCanBeLeftOutYields: what is passed on inside the PoP takes nothing from what other PoPs are
-// told, and goes before records that can be left out: with those a node sends no more than three quarters of the
-// rate. Beyond four times the rate nothing is passed on.
+// TestWhatCanBeLeftOutYields: what is passed on inside the PoP takes nothing from what other PoPs
+// are told, and goes before records that can be left out: with those a node sends no more than
+// three quarters of the rate. Beyond four times the rate nothing is passed on.
 func TestWhatCanBeLeftOutYields(t *testing.T) {
 	const rate = 4000
 	for _, c := range []struct{ far, near, most int }{{1000, 1000, rate * 3 / 4}, {1000, 1500, rate * 3 / 4}, {3000, 9000, 12_000}, {3000, 90_000, 3000 + 4*rate}} {

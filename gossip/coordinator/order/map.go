@@ -43,8 +43,8 @@ func (o *Map[K, V]) Put(key K, value V) {
 	o.all = append(o.all, entry[K, V]{key, value})
 }
 
-// All yields every item in the order of storage: that of insertion, but that the last item takes the
-// place of a dropped one. The loop must not put or drop.
+// All yields every item in the order of storage: that of insertion, but that the last item takes
+// the place of a dropped one. The loop must not put or drop.
 func (o *Map[K, V]) All() iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
 		for n := range o.all {

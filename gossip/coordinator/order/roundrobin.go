@@ -9,14 +9,16 @@ const Parts = 10
 const MostTurns = 4
 
 // RoundRobin holds the items that rounds visit: a tenth of them in turn, and of the rest those that
-// do not wait for their turns, if the caller has time for them. The zero RoundRobin is empty and ready for use.
+// do not wait for their turns, if the caller has time for them. The zero RoundRobin is empty and
+// ready for use.
 type RoundRobin[T any] struct {
-	// Touch reads the memory that every look at an item needs, and returns something that depends on
-	// it. Visit calls it for several items before it looks at them: they lie anywhere, and their
+	// Touch reads the memory that every look at an item needs, and returns something that depends
+	// on it. Visit calls it for several items before it looks at them: they lie anywhere, and their
 	// memory is fetched together so. nil: none is.
 	Touch func(v T) bool
-	// Waits returns after how many turns, up to MostTurns, v is to have its next one, and needs no visit
-	// before; 0: it takes each turn, and visits in between. Visit asks at each turn of v. nil: 0.
+	// Waits returns after how many turns, up to MostTurns, v is to have its next one, and needs no
+	// visit before; 0: it takes each turn, and visits in between. Visit asks at each turn of v.
+	// nil: 0.
 	Waits   func(v T) (turns int)
 	parts   [Parts][]T
 	waiting [MostTurns * Parts][]T // those that wait, by the round of their next turn
@@ -24,8 +26,8 @@ type RoundRobin[T any] struct {
 	touched bool // nobody reads it; it keeps the compiler from leaving anything out
 }
 
-// touches is for how many items at a time Visit calls Touch: more than a core fetches at a time, and
-// few enough to be still in its nearest cache when they are looked at.
+// touches is for how many items at a time Visit calls Touch: more than a core fetches at a time,
+// and few enough to be still in its nearest cache when they are looked at.
 const touches = 16
 
 // touch calls Touch for the next few of items.
@@ -38,8 +40,8 @@ func (r *RoundRobin[T]) touch(items []T) {
 	}
 }
 
-// Add adds v to a random part, and so spreads the work evenly over the rounds. Until its first turn it
-// is not asked whether it waits.
+// Add adds v to a random part, and so spreads the work evenly over the rounds. Until its first turn
+// it is not asked whether it waits.
 func (r *RoundRobin[T]) Add(dice *rand.Rand, v T) {
 	n := dice.IntN(Parts)
 	r.parts[n] = append(r.parts[n], v)
@@ -60,9 +62,9 @@ func (r *RoundRobin[T]) Each(dice *rand.Rand, look func(v T)) {
 	}
 }
 
-// Visit calls look with those whose turn it is in round, then with the other parts, without those that
-// wait, while more returns true. It drops those for which look returns false; look must not add. Every
-// part starts at a random place: the first ones may use up the budget.
+// Visit calls look with those whose turn it is in round, then with the other parts, without those
+// that wait, while more returns true. It drops those for which look returns false; look must not
+// add. Every part starts at a random place: the first ones may use up the budget.
 func (r *RoundRobin[T]) Visit(round int, dice *rand.Rand, more func() bool, look func(v T, turn bool) (keep bool)) {
 	r.turn(round, dice, look)
 	for n := 1; n < Parts && more(); n++ {

@@ -107,8 +107,8 @@ func TestVisitTouchesFirst(t *testing.T) {
 	}
 }
 
-// TestSomeWaitForTheirTurns: an item that waits is visited in its turns only, and by Each; one that does
-// not any more has each turn and all visits in between, from its next turn on.
+// TestSomeWaitForTheirTurns: an item that waits is visited in its turns only, and by Each; one that
+// does not any more has each turn and all visits in between, from its next turn on.
 func TestSomeWaitForTheirTurns(t *testing.T) {
 	const all, rounds = 100, 4 * order.MostTurns * order.Parts
 	dice := rand.New(rand.NewPCG(1, 2))

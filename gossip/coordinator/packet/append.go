@@ -83,12 +83,12 @@ func flagIf(period uint32, l moments.List) byte {
 	return flagMoments
 }
 
-// mostMoments is the most bytes of a list, but for one lump more. A record that is as long as can be otherwise still fits into a
-// packet.
+// mostMoments is the most bytes of a list, but for one lump more. A record that is as long as can
+// be otherwise still fits into a packet.
 const mostMoments = 400
 
-// appendMoments appends the newest lumps of l, if it is sent: by how many bins the first one is after the end of
-// period, and each other one before the one before it.
+// appendMoments appends the newest lumps of l, if it is sent: by how many bins the first one is
+// after the end of period, and each other one before the one before it.
 func appendMoments(b []byte, period uint32, l moments.List) []byte {
 	if flagIf(period, l) == 0 {
 		return b

@@ -1,11 +1,12 @@
-// Package packet is the wire format of the control loop: the bytes that one node's coordinator sends
-// to another's. It knows the form of a record and its bounds, and nothing of the record's effect.
+// Package packet is the wire format of the control loop: the bytes that one node's coordinator
+// sends to another's. It knows the form of a record and its bounds, and nothing of the record's
+// effect.
 //
 //	Record ─► AppendRecord ─► packet, at most MaxPacket bytes ─► gossip ─► ParseHeader ─► NextRecord ─► ParseRecord
 //
 // A packet is a header and records; a hint is a version and one record. Integers are little-endian
-// or varints, floats are 32-bit, durations are whole milliseconds rounded up, and a text is one byte
-// of length and its bytes:
+// or varints, floats are 32-bit, durations are whole milliseconds rounded up, and a text is one
+// byte of length and its bytes:
 //
 //	packet  = version  sender  session  sequence  issued  *record
 //	hint    = version  record
@@ -21,8 +22,8 @@
 // The fields in brackets are present if their flag is set; until and seq are those of a hint, in
 // place of totals. A key is 1..256 bytes and carries its length minus one. The mask has one bit per
 // counting period, the newest first; empty periods take no room. Moments are a list of package
-// window/moments, 1..64 lumps: the first bin is told as bins after the end of the totals' period, each
-// other one as bins before the one before it. A lump takes two bytes or three.
+// window/moments, 1..64 lumps: the first bin is told as bins after the end of the totals' period,
+// each other one as bins before the one before it. A lump takes two bytes or three.
 //
 // A reader skips kinds that it does not know, and bytes at the end of a body that it does not know:
 // later versions append. It refuses values out of range, so that a parsed record needs no further

@@ -100,6 +100,7 @@ type Record struct {
 	From string
 	// Until is the end of a hint by the owner's wall clock, Unix milliseconds.
 	Until int64
-	// Seq orders the hints of one owner for one key, also over its restarts: a greater one is newer.
+	// Seq orders the hints of one owner for one key, also over its restarts: a greater one is
+	// newer.
 	Seq uint64
 }

@@ -156,8 +156,8 @@ func NextRecord(b []byte) (k Kind, body, rest []byte, ok bool) {
 	return k, body, r.rest, !r.bad
 }
 
-// ParseRecord parses a body of kind k, which is 1..Kinds-1. A record that it returns is in the ranges
-// of this package; any other fault is ErrRecord.
+// ParseRecord parses a body of kind k, which is 1..Kinds-1. A record that it returns is in the
+// ranges of this package; any other fault is ErrRecord.
 func ParseRecord(k Kind, body []byte) (rec Record, err error) {
 	r := reader{rest: body}
 	rec = Record{Kind: k, ID: ID{Rule: r.text(), Key: string(r.take(int(r.byte()) + 1))}, Nonce: r.uint32()}

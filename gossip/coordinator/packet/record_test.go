@@ -114,7 +114,8 @@ func TestPacketGolden(t *testing.T) {
 	}
 }
 
-// TestMomentsThatAreNone: what no list has is malformed, and a list that is too long loses its oldest lumps.
+// TestMomentsThatAreNone: what no list has is malformed, and a list that is too long loses its
+// oldest lumps.
 func TestMomentsThatAreNone(t *testing.T) {
 	r := packet.Record{Kind: packet.Report, ID: packet.ID{Rule: "r", Key: "k"}, Report: control.Report{Totals: someTotals()}}
 	for _, l := range []moments.List{

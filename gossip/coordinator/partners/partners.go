@@ -1,5 +1,6 @@
 // Package partners knows between which PoPs a node exchanges counts: their nodes, whether they take
-// part, and which node's turn it is to receive. It is arithmetic: it sends nothing and reads no clock.
+// part, and which node's turn it is to receive. It is arithmetic: it sends nothing and reads no
+// clock.
 //
 //	members ─► Assign ─► All ─► Next: the node that the next batch goes to
 //	batches that arrive ─► Heard ─► AllSpeak: is everybody told and heard by counts alone?
@@ -26,8 +27,8 @@ type PoP struct {
 	Nodes []string
 }
 
-// Table is what one node knows of all PoPs. Its zero value knows none. It is not safe for concurrent
-// use.
+// Table is what one node knows of all PoPs. Its zero value knows none. It is not safe for
+// concurrent use.
 type Table struct {
 	all    []PoP
 	speaks map[string]window.Instant // by PoP: its last batch
@@ -74,7 +75,8 @@ func (t *Table) AllSpeak(now window.Instant) bool {
 	return others > 0
 }
 
-// Greets reports, at most once in 30 s, whether the other PoPs are to be told that this node takes part.
+// Greets reports, at most once in 30 s, whether the other PoPs are to be told that this node takes
+// part.
 func (t *Table) Greets(now window.Instant) bool {
 	if t.hello != 0 && now.Sub(t.hello) < helloEvery {
 		return false

@@ -10,7 +10,8 @@ import (
 
 const now = window.Instant(1_800_000_000_000_000_000)
 
-// TestAllSpeak: counts alone hold a key while every other PoP has sent a batch of late, and there is one.
+// TestAllSpeak: counts alone hold a key while every other PoP has sent a batch of late, and there
+// is one.
 func TestAllSpeak(t *testing.T) {
 	var all partners.Table
 	own := partners.PoP{Name: "a", Own: true, Nodes: []string{"a1"}}

@@ -31,8 +31,8 @@ func (t *Table) Millis(i window.Instant) int64 {
 	return (int64(i) + t.ahead) / int64(time.Millisecond)
 }
 
-// Ahead returns the wall clock less the instant, exactly: by it admissions of other nodes are placed, and one that
-// is placed a millisecond late denies a client that much too long.
+// Ahead returns the wall clock less the instant, exactly: by it admissions of other nodes are
+// placed, and one that is placed a millisecond late denies a client that much too long.
 func (t *Table) Ahead() time.Duration { return time.Duration(t.ahead) }
 
 // Instant returns the instant at which the wall clock shows ms Unix milliseconds.
@@ -112,9 +112,9 @@ func (c Clocks) Skewed() bool {
 	return len(c.Off) > 0 && len(c.Off) >= min(2, c.Others) && c.Taken == 0
 }
 
-// Clocks returns the state of the other members' clocks at now, of those for which isMember is true.
-// members is the number of all members, this node included. A member that sent nothing is neither
-// in Off nor in Taken.
+// Clocks returns the state of the other members' clocks at now, of those for which isMember is
+// true. members is the number of all members, this node included. A member that sent nothing is
+// neither in Off nor in Taken.
 func (t *Table) Clocks(now window.Instant, members int, isMember func(name string) bool) (is Clocks) {
 	is.Off, is.Others = make(map[string]time.Duration), members-1
 	for name, p := range t.peers {

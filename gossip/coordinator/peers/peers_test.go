@@ -18,7 +18,8 @@ func table() *peers.Table {
 	return t
 }
 
-// TestReplaysAreRefused: a packet may be overtaken by as many as the replay window has, and no more.
+// TestReplaysAreRefused: a packet may be overtaken by as many as the replay window has, and no
+// more.
 func TestReplaysAreRefused(t *testing.T) {
 	p := table()
 	for _, c := range []struct {
@@ -53,8 +54,8 @@ func TestBusySessionsStay(t *testing.T) {
 	}
 }
 
-// TestAnswersAreAwaited: a member is unresponsive once its first unanswered question is too old, and
-// any packet is an answer.
+// TestAnswersAreAwaited: a member is unresponsive once its first unanswered question is too old,
+// and any packet is an answer.
 func TestAnswersAreAwaited(t *testing.T) {
 	p := table()
 	if !p.Responsive(start, "b", time.Second) || p.Awaits("b") || p.Responsive(start, "", time.Second) {

@@ -1,11 +1,13 @@
-// Package rates is the part of the control loop's arithmetic that says which change of a rate, or of a count, is
-// worth a report, and which ratio follows where counts are missing. It is pure: numbers in, numbers out.
+// Package rates is the part of the control loop's arithmetic that says which change of a rate, or
+// of a count, is worth a report, and which ratio follows where counts are missing. It is pure:
+// numbers in, numbers out.
 //
 //	Sample ─► Steady ─► Smooth ─► Small, Trigger, Grown: report the change?     every node
 //	view without counts ─► Ratio, Count ─► Advice                 a node that is overloaded, or has overloaded peers
 //
 // Requests arrive at random, so a measured rate r, averaged over a time t, has a standard deviation
-// of √(r/t). Each function here says how it keeps that chance from denying a client below its limit.
+// of √(r/t). Each function here says how it keeps that chance from denying a client below its
+// limit.
 //
 // What it gives up: speed. A ratio from rates alone rests on a mean of three windows, so it follows
 // a change as slowly.
@@ -42,12 +44,13 @@ func Trigger(rate float64, over time.Duration, limit float64, pops int) float64 
 	return max(control.Chance(rate, over), 0.03*limit/math.Sqrt(float64(pops)))
 }
 
-// Theta is the wake threshold: a PoP with less of a key than Theta of its even share of the limit is silent,
-// unless a hint or a recent view asks for the key. Silent PoPs hide at most Theta·limit in all.
+// Theta is the wake threshold: a PoP with less of a key than Theta of its even share of the limit
+// is silent, unless a hint or a recent view asks for the key. Silent PoPs hide at most Theta·limit
+// in all.
 const Theta = 0.25
 
-// Small reports whether the demand d of one of so many PoPs cannot be part of an overload, even if all of them
-// had the same.
+// Small reports whether the demand d of one of so many PoPs cannot be part of an overload, even if
+// all of them had the same.
 func Small(rule *mitigation.Rule, d *control.Report, pops int) bool {
 	share := Theta / float64(pops)
 	if d.Rate >= share*rule.PerSecond() {
@@ -63,8 +66,9 @@ func Small(rule *mitigation.Rule, d *control.Report, pops int) bool {
 	return float64(offered) < share*float64(rule.Quota()) && d.Blocked == 0
 }
 
-// Grown reports whether the counts of a period grew from was to is enough to be told: what was admitted by
-// least, or what was offered by ten times least and a tenth. It returns by how much the former did.
+// Grown reports whether the counts of a period grew from was to is enough to be told: what was
+// admitted by least, or what was offered by ten times least and a tenth. It returns by how much the
+// former did.
 func Grown(was, is *window.Totals, least int64) (admitted int64, ok bool) {
 	for n := range is.By {
 		now, then := is.By[n], was.At(is.Period-uint32(n))
@@ -80,9 +84,9 @@ func Grown(was, is *window.Totals, least int64) (admitted int64, ok bool) {
 // height: it is an average, and its last part is below what chance does.
 func Leaps(was, d *control.Report) bool { return d.Rate > leapFactor*was.Rate }
 
-// Moved returns the change between two reports of a key of rule, cost per second, from was to is; 0 if it may be
-// chance. In rate mode the owner knows the trailing window by what is admitted, which is a small part of a
-// flood: there that is held against itself, and not against the flood.
+// Moved returns the change between two reports of a key of rule, cost per second, from was to is; 0
+// if it may be chance. In rate mode the owner knows the trailing window by what is admitted, which
+// is a small part of a flood: there that is held against itself, and not against the flood.
 //
 //	|rate - was|        > max(0.1·was, Trigger)
 //	|admitted - was|    the same, in rate mode of admitted alone
@@ -111,9 +115,9 @@ func Steady(rule *mitigation.Rule, rate float64, offered int64) float64 {
 	return rate
 }
 
-// Smooth returns the next value of a smoothed rate, cost per second: was, moved towards the measured
-// rate, or the measured rate itself where the distance is more than chance. age is the time since
-// was, over the time of smoothing, and averaged that of the measurement.
+// Smooth returns the next value of a smoothed rate, cost per second: was, moved towards the
+// measured rate, or the measured rate itself where the distance is more than chance. age is the
+// time since was, over the time of smoothing, and averaged that of the measurement.
 //
 //	was + (rate - was)·(1 - e^(-age/over))
 func Smooth(was, rate float64, age, over, averaged time.Duration) float64 {
@@ -124,8 +128,8 @@ func Smooth(was, rate float64, age, over, averaged time.Duration) float64 {
 }
 
 // Ratio returns the drop ratio of a key without counts: 1 - limit/sum, if sum, the smoothed global
-// rate in cost per second, exceeds the rule's limit beyond chance. Chance is two standard deviations
-// of an exponential mean of Poisson arrivals at the limit, over three windows:
+// rate in cost per second, exceeds the rule's limit beyond chance. Chance is two standard
+// deviations of an exponential mean of Poisson arrivals at the limit, over three windows:
 //
 //	sum > limit + 2·√(limit/(2·3·window))
 func Ratio(rule *mitigation.Rule, sum float64) mitigation.Ratio {
@@ -137,8 +141,8 @@ func Ratio(rule *mitigation.Rule, sum float64) mitigation.Ratio {
 	return mitigation.RatioFor(sum, limit)
 }
 
-// Within returns the drop ratio with which rate, cost per second averaged over over, stays within share: 0
-// if the rate is not above it beyond chance.
+// Within returns the drop ratio with which rate, cost per second averaged over over, stays within
+// share: 0 if the rate is not above it beyond chance.
 //
 //	rate > share + 2·√(share/over)
 func Within(share, rate float64, over time.Duration) mitigation.Ratio {

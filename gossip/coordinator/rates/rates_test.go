@@ -11,8 +11,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation/control"
 )
 
-// TestRatioIsBeyondChance: rates stand in for counts, and a rate that may exceed the limit by chance
-// sheds nobody.
+// TestRatioIsBeyondChance: rates stand in for counts, and a rate that may exceed the limit by
+// chance sheds nobody.
 func TestRatioIsBeyondChance(t *testing.T) {
 	rule := mitigation.Rule{Name: "r", Limit: 20, Window: 10 * time.Second, Scope: mitigation.Global}
 	for _, c := range []struct{ sum, want float64 }{{1.6, 0}, {2, 0}, {2.2, 0}, {4, 0.5}, {20, 0.9}} {
@@ -62,7 +62,8 @@ func TestCountIsBounded(t *testing.T) {
 	}
 }
 
-// TestWithinAShare: a rate is held to a share, and one that exceeds it by chance only is left alone.
+// TestWithinAShare: a rate is held to a share, and one that exceeds it by chance only is left
+// alone.
 func TestWithinAShare(t *testing.T) {
 	for _, c := range []struct {
 		rate, over float64
@@ -74,8 +75,8 @@ func TestWithinAShare(t *testing.T) {
 	}
 }
 
-// TestWhatIsAdmittedMoves: in rate mode a change of what is admitted is reported though it is little beside the
-// flood; where counts tell it, not. What may be chance is not reported.
+// TestWhatIsAdmittedMoves: in rate mode a change of what is admitted is reported though it is
+// little beside the flood; where counts tell it, not. What may be chance is not reported.
 func TestWhatIsAdmittedMoves(t *testing.T) {
 	rule := mitigation.Rule{Limit: 5000, Window: time.Second}
 	few := mitigation.Rule{Limit: 1000, Window: time.Second}

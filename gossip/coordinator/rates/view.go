@@ -9,18 +9,20 @@ import (
 const (
 	// viewStep is the relative change of a rate from which a view is sent at once.
 	viewStep = 0.02
-	// viewCountStep is the number of parts of a limit: counts of others that grow by one part are sent at once.
+	// viewCountStep is the number of parts of a limit: counts of others that grow by one part are
+	// sent at once.
 	viewCountStep = 200
-	// viewLeftStep is that of what is left of a limit, divided by the number of PoPs, 2 at least. What they lack does
-	// no harm while more is left, and a budget that is used up by then carries nothing when it matters.
+	// viewLeftStep is that of what is left of a limit, divided by the number of PoPs, 2 at least.
+	// What they lack does no harm while more is left, and a budget that is used up by then carries
+	// nothing when it matters.
 	viewLeftStep = 100
 )
 
 // View is what a receiver of views has, or is to have.
 type View struct {
 	control.GlobalView
-	// Left is the cost that is left of the limit, by the counts of all origins: 0 or less, nothing. Inside a PoP it is
-	// not known, and 0.
+	// Left is the cost that is left of the limit, by the counts of all origins: 0 or less, nothing.
+	// Inside a PoP it is not known, and 0.
 	Left int64
 }
 
@@ -39,7 +41,8 @@ func (has *View) Differs(is *View, t Terms) bool {
 	return has.demandDiffers(is, t) || has.countsDiffer(is, t)
 }
 
-// demandDiffers is Differs for the rates. They can wait where counts alone deny, and far from the limit.
+// demandDiffers is Differs for the rates. They can wait where counts alone deny, and far from the
+// limit.
 func (has *View) demandDiffers(is *View, t Terms) bool {
 	step := viewStep * t.Load
 	switch {
@@ -57,7 +60,8 @@ func (has *View) demandDiffers(is *View, t Terms) bool {
 	return is.EchoRate > 0.5*is.Share && Beyond(has.Share, is.Share, step)
 }
 
-// countsDiffer is Differs for the counts. Where they alone deny, a receiver lacks at most half of what is left:
+// countsDiffer is Differs for the counts. Where they alone deny, a receiver lacks at most half of
+// what is left:
 //
 //	lacks >= max(limit/viewCountStep, left·min(PoPs/viewLeftStep, 1/2))
 //

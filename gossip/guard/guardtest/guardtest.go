@@ -1,5 +1,5 @@
-// Package guardtest makes the bytes of memberlist's messages as a member of the cluster "test" sends
-// them, and as an attacker would: for the tests of the guard and of whole nodes.
+// Package guardtest makes the bytes of memberlist's messages as a member of the cluster "test"
+// sends them, and as an attacker would: for the tests of the guard and of whole nodes.
 package guardtest
 
 import (
@@ -53,8 +53,8 @@ func Packet(t testing.TB, key, plain []byte) []byte {
 	return append(bytes.Clone(labelled), seal(t, key, plain, []byte(Label))...)
 }
 
-// PushPull returns an exchange of states whose header claims so many members and bytes of state, and
-// the rest.
+// PushPull returns an exchange of states whose header claims so many members and bytes of state,
+// and the rest.
 func PushPull(members, state uint32, rest []byte) []byte {
 	b := append([]byte{6, 0x83, 0xa4}, "Join\xc2\xa5Nodes\xce"...)
 	b = append(binary.BigEndian.AppendUint32(b, members), "\xacUserStateLen\xce"...)

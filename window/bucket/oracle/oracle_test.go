@@ -44,8 +44,8 @@ func (s *store) CompareAndSwapWithTTL(_ context.Context, _ string, was, v int64,
 	return true, nil
 }
 
-// TestThrottled compares 1,000,000 decisions: verdict, remaining, retry and the time until the bucket
-// is full. A third of the requests comes exactly when one token is back.
+// TestThrottled compares 1,000,000 decisions: verdict, remaining, retry and the time until the
+// bucket is full. A third of the requests comes exactly when one token is back.
 func TestThrottled(t *testing.T) {
 	decisions, denied, differ := 0, 0, 0
 	for seed := range uint64(200) {

@@ -9,9 +9,10 @@ import (
 	"github.com/throttled/throttled/v2"
 )
 
-// TestCLThrottle compares 1,000,000 answers of CL.THROTTLE with the same author's arithmetic: all five
-// numbers, in a table that other keys share. For quantities of 0, and above the limit, throttled has since gone
-// its own way; redis-cell's answers to those are in edge/door/resp/throttle's own tests.
+// TestCLThrottle compares 1,000,000 answers of CL.THROTTLE with the same author's arithmetic: all
+// five numbers, in a table that other keys share. For quantities of 0, and above the limit,
+// throttled has since gone its own way; redis-cell's answers to those are in
+// edge/door/resp/throttle's own tests.
 func TestCLThrottle(t *testing.T) {
 	answers, denied, differ := 0, 0, 0
 	for seed := range uint64(200) {

@@ -1,4 +1,5 @@
-// Package figures counts the answers to the clients of `headgate demo`, and adds them up to the result of the demo.
+// Package figures counts the answers to the clients of `headgate demo`, and adds them up to the
+// result of the demo.
 //
 //	answers ──Note──► Flow: by PoP and time ──► Record: round by round ──► Summary
 //	                     └──► the last second, for the screen
@@ -28,8 +29,8 @@ func (t Tally) Plus(o Tally) Tally {
 	return Tally{t.Asked + o.Asked, t.Admitted + o.Admitted, t.Denied + o.Denied, t.Unanswered + o.Unanswered, max(t.Delay, o.Delay)}
 }
 
-// Flow counts the answers to one client, or to many, by PoP and time. It remembers a given number of bins, and the totals of
-// all. It is safe for concurrent use.
+// Flow counts the answers to one client, or to many, by PoP and time. It remembers a given number
+// of bins, and the totals of all. It is safe for concurrent use.
 type Flow struct {
 	mu     sync.Mutex
 	bins   [len(story.PoPs)][]binTally
@@ -101,7 +102,8 @@ func (f *Flow) Everything() (sum Tally) {
 	return sum
 }
 
-// Shares returns the admitted rate of each whole second from bin from to before bin to, in limits: 1 is all of the limit.
+// Shares returns the admitted rate of each whole second from bin from to before bin to, in limits:
+// 1 is all of the limit.
 func (f *Flow) Shares(from, to int) (all []float64) {
 	for ; from+BinsASecond <= to; from += BinsASecond {
 		all = append(all, share(f.All(from, from+BinsASecond).Admitted))
@@ -119,14 +121,15 @@ func (f *Flow) Offered(from, to int) (all []float64) {
 
 func share(requests int) float64 { return float64(requests) / story.Limit }
 
-// Tolerance is the distance from the limit, as a share of it, within which an admitted rate is about the limit.
+// Tolerance is the distance from the limit, as a share of it, within which an admitted rate is
+// about the limit.
 const Tolerance = 0.05
 
 // Near reports whether a share of the limit is within Tolerance of it.
 func Near(share float64) bool { return share >= 1-Tolerance && share <= 1+Tolerance }
 
-// settled returns the time from bin from to the beginning of the first second of which about the limit was admitted, wherever
-// it begins; false when there is none before bin to.
+// settled returns the time from bin from to the beginning of the first second of which about the
+// limit was admitted, wherever it begins; false when there is none before bin to.
 func (f *Flow) settled(from, to int) (time.Duration, bool) {
 	for at := from; at+BinsASecond <= to; at++ {
 		if Near(share(f.All(at, at+BinsASecond).Admitted)) {

@@ -7,11 +7,12 @@ import (
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/story"
 )
 
-// Patience is the longest wait for an answer: the machine may be busy, and the figures are to be the limiter's.
+// Patience is the longest wait for an answer: the machine may be busy, and the figures are to be
+// the limiter's.
 const Patience = 500 * time.Millisecond
 
-// Record adds up the answers round by round, so that a demo without end needs no more memory than two rounds. One goroutine
-// calls it, beside those that note answers.
+// Record adds up the answers round by round, so that a demo without end needs no more memory than
+// two rounds. One goroutine calls it, beside those that note answers.
 type Record struct {
 	Attack, Normal *Flow
 
@@ -34,7 +35,8 @@ func NewRecord(s story.Story) *Record {
 	return r
 }
 
-// CatchUp adds up the rounds that ended more than Patience before elapsed, the time since the story began.
+// CatchUp adds up the rounds that ended more than Patience before elapsed, the time since the story
+// began.
 func (r *Record) CatchUp(elapsed time.Duration) {
 	if next := time.Duration(r.rounds+1) * r.story.Length; elapsed > next+Patience {
 		r.add(next)
@@ -88,8 +90,9 @@ func (p *Phase) add(flow *Flow, from, to int) {
 	}
 }
 
-// Summary returns the result of a story that was played for that time, once everything is added up. The caller adds the rest:
-// Seed, Complete, Skipped, the mitigations, and the node, ring and dashboard of each PoP.
+// Summary returns the result of a story that was played for that time, once everything is added up.
+// The caller adds the rest: Seed, Complete, Skipped, the mitigations, and the node, ring and
+// dashboard of each PoP.
 func (r *Record) Summary(played time.Duration) *Summary {
 	s := &Summary{
 		Seconds: played.Seconds(), Rule: story.Rule, Limit: story.Limit, Window: 1,

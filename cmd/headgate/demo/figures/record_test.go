@@ -43,7 +43,8 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// played returns the record of an attack that was admitted the given share of the limit in each second of two rounds.
+// played returns the record of an attack that was admitted the given share of the limit in each
+// second of two rounds.
 func played(length time.Duration, admitted func(second int) float64) *figures.Record {
 	s := story.Story{Length: length}
 	r := figures.NewRecord(s)
@@ -60,7 +61,8 @@ func played(length time.Duration, admitted func(second int) float64) *figures.Re
 	return r
 }
 
-// peaks is 1 but for three seconds: the attack's first, and the one in which it moves to fra, in both rounds of 100 s.
+// peaks is 1 but for three seconds: the attack's first, and the one in which it moves to fra, in
+// both rounds of 100 s.
 func peaks(second int) float64 {
 	switch second {
 	case 8:
@@ -117,7 +119,8 @@ func TestRecordOfPhases(t *testing.T) {
 	}
 }
 
-// A demo that is ended at once has nothing to report of the attack, and does not report that the limit held.
+// A demo that is ended at once has nothing to report of the attack, and does not report that the
+// limit held.
 func TestRecordOfNothing(t *testing.T) {
 	r := figures.NewRecord(story.Story{Length: story.Shortest})
 	r.Finish(200 * time.Millisecond)
@@ -127,7 +130,8 @@ func TestRecordOfNothing(t *testing.T) {
 	}
 }
 
-// A phase that settles in one round and not in another is reported as not settled; of two that settled, the slower counts.
+// A phase that settles in one round and not in another is reported as not settled; of two that
+// settled, the slower counts.
 func TestSettled(t *testing.T) {
 	const length = 100 * time.Second
 	toFra := func(first, second float64) *float64 {

@@ -2,7 +2,8 @@ package figures
 
 import "time"
 
-// Summary is the result of a demo, by its clients' own count. Rates are shares of the limit: 1 is all of it.
+// Summary is the result of a demo, by its clients' own count. Rates are shares of the limit: 1 is
+// all of it.
 type Summary struct {
 	Seed        uint64       `json:"seed"`
 	Seconds     float64      `json:"seconds"`  // played

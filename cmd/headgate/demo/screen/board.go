@@ -1,5 +1,5 @@
-// Package screen shows `headgate demo`: drawn on a terminal (Live), or in lines of name=value pairs (Lines), and its result. It
-// is handed plain values and computes nothing.
+// Package screen shows `headgate demo`: drawn on a terminal (Live), or in lines of name=value pairs
+// (Lines), and its result. It is handed plain values and computes nothing.
 //
 //	Opening, phases, watch.Change, Board ─► Live:  Page ─► cli.Frame ─► the terminal
 //	                                     └► Lines: one line each

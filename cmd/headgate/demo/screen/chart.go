@@ -26,8 +26,8 @@ type chart struct {
 	over    float64 // of a bar above it the part over the limit is red
 }
 
-// chart renders the rows of bars and the axis below. The limit is a line of underscores; a bar that is too high for the chart
-// ends in a triangle.
+// chart renders the rows of bars and the axis below. The limit is a line of underscores; a bar that
+// is too high for the chart ends in a triangle.
 func (l *Live) chart(c chart) (lines []string) {
 	cells, seconds := c.scale()
 	shown := c.values[max(0, len(c.values)-seconds):]
@@ -58,8 +58,8 @@ func (l *Live) chart(c chart) (lines []string) {
 	return append(lines, axis(c.first+len(c.values)-len(shown), seconds, cells))
 }
 
-// scale returns the columns of the bars, and the number of seconds that they show: all of the demo if there is room, else the
-// last ones, a column each.
+// scale returns the columns of the bars, and the number of seconds that they show: all of the demo
+// if there is room, else the last ones, a column each.
 func (c *chart) scale() (cells, seconds int) {
 	cells = max(1, c.columns-labelWidth)
 	seconds = min(cells, maxSeconds)

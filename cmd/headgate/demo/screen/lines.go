@@ -13,8 +13,8 @@ import (
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/watch"
 )
 
-// Lines reports a demo in lines: the kind of the line, and name=value pairs, texts with spaces in double quotes. One goroutine
-// calls it.
+// Lines reports a demo in lines: the kind of the line, and name=value pairs, texts with spaces in
+// double quotes. One goroutine calls it.
 type Lines struct {
 	W      io.Writer
 	second int // of the last board

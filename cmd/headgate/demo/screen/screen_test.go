@@ -217,7 +217,8 @@ func TestLiveCharts(t *testing.T) {
 	}
 }
 
-// bars returns the rows of bars of a chart of admitted shares, one a second from 0 on, without labels.
+// bars returns the rows of bars of a chart of admitted shares, one a second from 0 on, without
+// labels.
 func bars(values ...float64) (rows []string) {
 	l := screen.NewLive(cli.NewApp(io.Discard, io.Discard))
 	o := opening()
@@ -241,7 +242,8 @@ func TestLiveBars(t *testing.T) {
 	}
 }
 
-// A paused screen keeps its figures and events, fits a new size, and shows the present when it goes on.
+// A paused screen keeps its figures and events, fits a new size, and shows the present when it goes
+// on.
 func TestLivePauses(t *testing.T) {
 	l := drawn(io.Discard)
 	before := l.Page(80, 24)

@@ -35,8 +35,8 @@ type Ring struct {
 	close   func() error
 }
 
-// OpenRing returns a ring that answers: the memcached at the path program, or the minimal server if that is "" or does not
-// start.
+// OpenRing returns a ring that answers: the memcached at the path program, or the minimal server if
+// that is "" or does not start.
 func OpenRing(ctx context.Context, program string) (*Ring, error) {
 	reason := "memcached is not in PATH"
 	for range ringPorts { // another program may take the port before memcached does
@@ -166,7 +166,8 @@ func (r *Ring) String() string {
 	return text
 }
 
-// Full returns the number of counters for which a stand-in had no room; 0 for a memcached, which does not report it.
+// Full returns the number of counters for which a stand-in had no room; 0 for a memcached, which
+// does not report it.
 func (r *Ring) Full() uint64 {
 	if r.standIn == nil {
 		return 0

@@ -1,5 +1,5 @@
-// Package stage runs the daemons of `headgate demo`: one a PoP, as `headgate serve` would run them, in this process, each beside
-// a ring of its own.
+// Package stage runs the daemons of `headgate demo`: one a PoP, as `headgate serve` would run them,
+// in this process, each beside a ring of its own.
 //
 //	dir/lhr.yaml ──► daemon ◄──► memcached     Close removes dir; nothing runs any more then
 //	dir/fra.yaml ──► daemon ◄──► memcached
@@ -36,7 +36,8 @@ const (
 	joinPoll    = 50 * time.Millisecond
 )
 
-// nodeConfig is a PoP's headgate.yaml: node, PoP, ring, gossip's seeds, the cluster's key and the rule.
+// nodeConfig is a PoP's headgate.yaml: node, PoP, ring, gossip's seeds, the cluster's key and the
+// rule.
 const nodeConfig = `node: %s-1
 pop: %s
 listen: {udp: "127.0.0.1:0", http: "127.0.0.1:0", admin: "127.0.0.1:0"}
@@ -73,8 +74,9 @@ type Stage struct {
 	failed  context.CancelCauseFunc // ends all that depend on the daemons
 }
 
-// Open starts everything and returns when the PoPs count together. The context it returns ends when ctx does, or when a daemon
-// failed. program is the memcached to run, "" for none. The daemons log to log; Close writes the lines it kept to after.
+// Open starts everything and returns when the PoPs count together. The context it returns ends when
+// ctx does, or when a daemon failed. program is the memcached to run, "" for none. The daemons log
+// to log; Close writes the lines it kept to after.
 func Open(ctx context.Context, program string, log *Log, after io.Writer) (context.Context, *Stage, error) {
 	dir, err := os.MkdirTemp("", "headgate-demo-")
 	if err != nil {
@@ -191,8 +193,8 @@ func (s *Stage) Doors() (all []string) {
 	return all
 }
 
-// Close stops the daemons, then their rings, and removes their files. It returns when nothing is left. Lines that the daemons
-// log about each other's end are dropped.
+// Close stops the daemons, then their rings, and removes their files. It returns when nothing is
+// left. Lines that the daemons log about each other's end are dropped.
 func (s *Stage) Close() error {
 	s.log.End(s.after)
 	s.end()

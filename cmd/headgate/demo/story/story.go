@@ -1,5 +1,6 @@
-// Package story is the script of `headgate demo`: where the attack is at which time, and who sends how many requests to which
-// PoP. It reads no clock: time is an argument, and the same seed gives the same requests.
+// Package story is the script of `headgate demo`: where the attack is at which time, and who sends
+// how many requests to which PoP. It reads no clock: time is an argument, and the same seed gives
+// the same requests.
 //
 //	Story: phases ──rates──► attacker ─┐
 //	                                   ├─ Traffic.Next: one Batch a step and PoP
@@ -28,7 +29,8 @@ var PoPs = [...]string{"lhr", "fra", "nyc"}
 // Cities are the places of PoPs, for people.
 var Cities = [len(PoPs)]string{"London", "Frankfurt", "New York"}
 
-// Rates are the attack's offered rates at each PoP, in limits: 1.5 is one and a half times its limit over all PoPs.
+// Rates are the attack's offered rates at each PoP, in limits: 1.5 is one and a half times its
+// limit over all PoPs.
 type Rates [len(PoPs)]float64
 
 // Sum returns the rate over all PoPs.
@@ -76,7 +78,8 @@ type Story struct {
 	Length time.Duration // of one round, a multiple of Bin
 }
 
-// For returns the story of a demo of that duration (0: without end): whole rounds of about Round, at least one.
+// For returns the story of a demo of that duration (0: without end): whole rounds of about Round,
+// at least one.
 func For(duration time.Duration) Story {
 	if duration == 0 {
 		return Story{Round}
@@ -103,7 +106,8 @@ func (s Story) part(share float64) time.Duration {
 	return time.Duration(share * float64(s.Length)).Round(Bin)
 }
 
-// At returns the round and the phase at a time since the first round began, and the share of the phase that is over: 0 to 1.
+// At returns the round and the phase at a time since the first round began, and the share of the
+// phase that is over: 0 to 1.
 func (s Story) At(t time.Duration) (round, phase int, done float64) {
 	round, t = int(t/s.Length), t%s.Length
 	for phase = range Phases {

@@ -55,7 +55,8 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// An attack below the limit would be admitted whole, and its share of the limit would prove nothing.
+// An attack below the limit would be admitted whole, and its share of the limit would prove
+// nothing.
 func TestPhases(t *testing.T) {
 	total := 0.0
 	for n := range story.Phases {
@@ -122,7 +123,8 @@ func TestTrafficFollowsTheStory(t *testing.T) {
 	}
 }
 
-// No normal client sends more than nine tenths of the limit in any second, and together they send a few hundred requests.
+// No normal client sends more than nine tenths of the limit in any second, and together they send a
+// few hundred requests.
 func TestCrowdIsNormal(t *testing.T) {
 	const seconds = 60
 	for seed := range uint64(5) {

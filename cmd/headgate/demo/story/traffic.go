@@ -12,7 +12,8 @@ type Batch struct {
 // Empty reports whether the batch holds no request.
 func (b *Batch) Empty() bool { return b.Attack+len(b.Normal) == 0 }
 
-// Traffic is the requests of the attacker and of the normal clients, step by step. It is not safe for concurrent use.
+// Traffic is the requests of the attacker and of the normal clients, step by step. It is not safe
+// for concurrent use.
 type Traffic struct {
 	Story    Story
 	Attacker string // its key, an address
@@ -23,7 +24,8 @@ type Traffic struct {
 	step  int   // the next one
 }
 
-// NewTraffic returns the traffic of a story. Who sends when, and to which PoP, follows from the seed alone.
+// NewTraffic returns the traffic of a story. Who sends when, and to which PoP, follows from the
+// seed alone.
 func NewTraffic(s Story, seed uint64) *Traffic {
 	crowd, attacker := newCrowd(seed)
 	return &Traffic{Story: s, Attacker: attacker, Clients: len(crowd.clients), crowd: crowd}

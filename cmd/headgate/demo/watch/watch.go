@@ -1,4 +1,5 @@
-// Package watch follows the mitigations of the PoPs of `headgate demo`, as an operator would, over the admin listener.
+// Package watch follows the mitigations of the PoPs of `headgate demo`, as an operator would, over
+// the admin listener.
 //
 //	GET /v1/mitigations of each PoP ─► compare with the last ─► Changes
 //	                                          └─► Seen, for the summary
@@ -50,7 +51,8 @@ type Watch struct {
 	missed int // requests that failed
 }
 
-// New returns a watch over the admin listeners of the PoPs; elapsed returns the time since the story began.
+// New returns a watch over the admin listeners of the PoPs; elapsed returns the time since the
+// story began.
 func New(clients []*cli.Client, elapsed func() time.Duration) *Watch {
 	return &Watch{clients: clients, elapsed: elapsed, Changes: make(chan Change, changes)}
 }
@@ -147,8 +149,8 @@ func (w *Watch) Of(pop int, rule, key string) (m api.MitigationView, there bool)
 	return m, there
 }
 
-// Report adds to a summary the mitigations seen, in the order in which they were first seen, the number of those for which there
-// was no room, and the number of requests that failed.
+// Report adds to a summary the mitigations seen, in the order in which they were first seen, the
+// number of those for which there was no room, and the number of requests that failed.
 func (w *Watch) Report(s *figures.Summary) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

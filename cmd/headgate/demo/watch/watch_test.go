@@ -45,7 +45,8 @@ func (a *admin) shows(t *testing.T, all ...api.MitigationView) {
 	edgetest.Await(t, "two more answers", edgetest.Patience, func() bool { return a.answers.Load() >= before+2 })
 }
 
-// watched returns a running watch over lhr, where an admin listener of the test answers, and over fra, where nothing listens.
+// watched returns a running watch over lhr, where an admin listener of the test answers, and over
+// fra, where nothing listens.
 func watched(t *testing.T) *admin {
 	t.Helper()
 	a := &admin{}

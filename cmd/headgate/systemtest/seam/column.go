@@ -112,7 +112,8 @@ func (c *Column) count() int {
 	return c.served
 }
 
-// Try sends all rows and returns the faults: each was served twice, for a machine that is busy may have a proxy open once.
+// Try sends all rows and returns the faults: each was served twice, for a machine that is busy may
+// have a proxy open once.
 func (c *Column) Try(rows []Row) (faults []Fault) {
 	for number, row := range rows {
 		for _, base := range []byte(row.Bases) {
@@ -122,7 +123,8 @@ func (c *Column) Try(rows []Row) (faults []Fault) {
 	return c.again(c.faultsNow(), func(number int) []Row { return rows[number : number+1] })
 }
 
-// Fuzz sends n requests that each have two to four odd things about them, chosen by seed, and returns the faults.
+// Fuzz sends n requests that each have two to four odd things about them, chosen by seed, and
+// returns the faults.
 func (c *Column) Fuzz(rows []Row, n int, seed uint64) (faults []Fault) {
 	chosen := func(number int) (some []Row) {
 		chance := rand.New(rand.NewPCG(seed, uint64(number))) //nolint:gosec // which spellings are tried

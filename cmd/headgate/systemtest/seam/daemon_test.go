@@ -59,7 +59,8 @@ type daemon struct {
 	http int
 }
 
-// startDaemon runs one with the policies of the suite until the test ends; clients are further options of theirs.
+// startDaemon runs one with the policies of the suite until the test ends; clients are further
+// options of theirs.
 func startDaemon(t testing.TB, clients string) *daemon {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "hg") // a socket's path is short

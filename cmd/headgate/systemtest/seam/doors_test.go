@@ -44,8 +44,8 @@ func field(number int, parts ...string) string {
 	return string(binary.AppendUvarint(binary.AppendUvarint(nil, uint64(number)<<3|2), uint64(len(content)))) + content
 }
 
-// envoy is a column without a proxy: what was asked is what would be served. ask returns the call's message, and whether an answer
-// lets the request pass.
+// envoy is a column without a proxy: what was asked is what would be served. ask returns the call's
+// message, and whether an answer lets the request pass.
 func envoy(method string, seen []string, message func(from string, r *seam.Request) string, passes func(answer string) bool) func(testing.TB, *daemon) *seam.Column {
 	return func(t testing.TB, d *daemon) *seam.Column {
 		t.Helper()
@@ -83,7 +83,8 @@ func envoy(method string, seen []string, message func(from string, r *seam.Reque
 	}
 }
 
-// joined returns the headers as Envoy describes them: the values of one name are one, with commas between, and Host is the first.
+// joined returns the headers as Envoy describes them: the values of one name are one, with commas
+// between, and Host is the first.
 func joined(r *seam.Request) (all []seam.Header) {
 	for _, h := range r.Headers {
 		name := strings.ToLower(h.Name)
@@ -112,7 +113,8 @@ func check(from string, r *seam.Request) string {
 	return field(1, field(1, field(1, field(1, field(2, from)))), field(4, field(2, all...)))
 }
 
-// passesCheck reports whether a CheckResponse has the code OK: no denied response, which a code other than 0 comes with.
+// passesCheck reports whether a CheckResponse has the code OK: no denied response, which a code
+// other than 0 comes with.
 func passesCheck(answer string) bool { return !strings.HasPrefix(answer, "\x0a\x02\x08\x07") }
 
 // limits is a RateLimitRequest with the descriptor of the file that init writes.

@@ -35,8 +35,9 @@ func short(text string) string {
 	return text[:60] + "…" + strconv.Itoa(len(text)-100) + " more…" + text[len(text)-40:]
 }
 
-// wrong returns which policy should have denied s, or "" where none should. seen are the headers that policies see in this
-// column, limited says whether its visitor is at the limit, and fold which spellings of a path are one.
+// wrong returns which policy should have denied s, or "" where none should. seen are the headers
+// that policies see in this column, limited says whether its visitor is at the limit, and fold
+// which spellings of a path are one.
 func (s *Served) wrong(seen []string, limited bool, fold []string) string {
 	paths := s.paths(fold)
 	switch {
@@ -96,7 +97,8 @@ func hostOf(text string) string {
 	return strings.TrimSuffix(text, ".")
 }
 
-// hasParameter reports whether the query says secret=1. For some servers a "#" ends it, for others it is a byte.
+// hasParameter reports whether the query says secret=1. For some servers a "#" ends it, for others
+// it is a byte.
 func (s *Served) hasParameter() bool {
 	_, query, _ := strings.Cut(s.Target, "?")
 	for pair := range strings.FieldsFuncSeq(query, func(r rune) bool { return r == '&' || r == '#' }) {
@@ -123,8 +125,8 @@ func (s *Served) hasCookie() bool {
 	return false
 }
 
-// paths returns the readings of the path: escaped slashes kept and cut at a "#", everything decoded and no "#" known, and the
-// proxy's own.
+// paths returns the readings of the path: escaped slashes kept and cut at a "#", everything decoded
+// and no "#" known, and the proxy's own.
 func (s *Served) paths(fold []string) (all []string) {
 	_, rest, _ := split(s.Target)
 	rest, _, _ = strings.Cut(rest, "?")

@@ -8,7 +8,8 @@ import (
 
 // Who asks. Visitors come from addresses of their own in 127.0.0.0/8, and proxies are at 127.0.0.1.
 const (
-	// Limited has used up the limit of everybody: nothing of it is served but what lies below /free.
+	// Limited has used up the limit of everybody: nothing of it is served but what lies below
+	// /free.
 	Limited = "127.0.0.66"
 	// Skipped is exempt from limits, and from no denial.
 	Skipped = "127.9.9.9"
@@ -26,7 +27,8 @@ var Names = []string{
 	"X-Forwarded-Uri", "X-Http-Method-Override", "X-Original-Method", "X-Original-Uri", "X-Original-Url", "X-Real-Ip",
 }
 
-// unjudged are headers whose value no policy of the suite looks at: those that a proxy owns, and those that end where they frame.
+// unjudged are headers whose value no policy of the suite looks at: those that a proxy owns, and
+// those that end where they frame.
 var unjudged = []string{
 	"Host", "Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive", "Proxy-Connection", "TE", "Trailer", "Upgrade", "Cookie",
 	"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Method", "X-Forwarded-Proto", "X-Forwarded-Uri", "X-Original-Method", "X-Original-Uri",
@@ -41,7 +43,8 @@ func Judged() (all []string) {
 	return slices.DeleteFunc(slices.Clone(Names), func(name string) bool { return slices.Contains(unjudged, name) })
 }
 
-// Policies returns the policies of the suite as lines of headgate.yaml, with the options of clients.
+// Policies returns the policies of the suite as lines of headgate.yaml, with the options of
+// clients.
 func Policies(clients string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "clients: {trusted: [127.0.0.1/32]%s}\nrules: []\npolicies:\n", clients)

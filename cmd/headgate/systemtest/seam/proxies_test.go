@@ -14,7 +14,8 @@ import (
 	"github.com/headgate-dev/headgate/cmd/headgate/systemtest/seam"
 )
 
-// patient is a time limit for answers that a busy machine keeps: no proxy here opens for being late.
+// patient is a time limit for answers that a busy machine keeps: no proxy here opens for being
+// late.
 const patient = "2s"
 
 // proxy is a proxy with the files that init wrote into dir, unchanged, before a site.
@@ -25,7 +26,8 @@ type proxy struct {
 	site string
 }
 
-// behind returns a column of a proxy. name is what init calls it, door the daemon's socket that it asks; Caddy has no sockets.
+// behind returns a column of a proxy. name is what init calls it, door the daemon's socket that it
+// asks; Caddy has no sockets.
 func behind(name, door string, command func(*proxy) *exec.Cmd, seen []string) func(testing.TB, *daemon) *seam.Column {
 	return func(t testing.TB, d *daemon) *seam.Column {
 		t.Helper()
@@ -56,7 +58,8 @@ func (p *proxy) read(name string) string {
 	return string(text)
 }
 
-// nginxConf is the rest of nginx's configuration. The site is told what nginx itself reads as the path.
+// nginxConf is the rest of nginx's configuration. The site is told what nginx itself reads as the
+// path.
 const nginxConf = `
 daemon off; master_process off; error_log stderr crit; pid %[1]s/nginx.pid;
 %[4]s
@@ -167,7 +170,8 @@ http://:%[2]d {
 
 func runCaddy(p *proxy) *exec.Cmd {
 	p.Helper()
-	// Its second address has a fixed port. With the brace behind it, for the daemon's own port may begin with the same digits.
+	// Its second address has a fixed port. With the brace behind it, for the daemon's own port may
+	// begin with the same digits.
 	write(p, p.dir, "headgate.caddy", strings.ReplaceAll(p.read("headgate.caddy"), "127.0.0.1:4299 {", address(freePort(p))+" {"))
 	conf := write(p, p.dir, "Caddyfile", fmt.Sprintf(caddyConf, p.dir, p.port, p.site))
 	return exec.Command(clitest.ProgramPath(p, "caddy"), "run", "--adapter", "caddyfile", "--config", conf)

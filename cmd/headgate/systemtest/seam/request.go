@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Header is one line of a request's head. One without a name is its value alone: a line that is no header.
+// Header is one line of a request's head. One without a name is its value alone: a line that is no
+// header.
 type Header struct{ Name, Value string }
 
 // Request is a request as its visitor spells it, byte for byte.

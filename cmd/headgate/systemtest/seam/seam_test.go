@@ -28,11 +28,12 @@ var columns = []struct {
 	{"rls", envoy("/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit", []string{"X-Api-Key"}, limits, passesLimits)},
 }
 
-// open are the columns in which the law does not hold yet, with the reason. It is empty in the end: a fault elsewhere fails, and so
-// does a column that holds.
+// open are the columns in which the law does not hold yet, with the reason. It is empty in the end:
+// a fault elsewhere fails, and so does a column that holds.
 var open = map[string]string{}
 
-// seed returns the seed of the fuzz: HEADGATE_TEST_SEED, or else one by chance for the soak and the same one everywhere else.
+// seed returns the seed of the fuzz: HEADGATE_TEST_SEED, or else one by chance for the soak and the
+// same one everywhere else.
 func seed(t *testing.T) uint64 {
 	t.Helper()
 	text := os.Getenv("HEADGATE_TEST_SEED")
@@ -70,7 +71,8 @@ func TestSeam(t *testing.T) {
 	}
 }
 
-// TestSeamFolds: with every pair of spellings that the site is said to take for one, each form and escape of a path is one.
+// TestSeamFolds: with every pair of spellings that the site is said to take for one, each form and
+// escape of a path is one.
 func TestSeamFolds(t *testing.T) {
 	folds := []string{"slash", "case", "params", "tail"}
 	rows := slices.DeleteFunc(seam.Rows(everything), func(row seam.Row) bool {

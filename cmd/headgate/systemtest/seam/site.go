@@ -21,7 +21,8 @@ type Site struct {
 	note func(Served)
 }
 
-// OpenSite serves a site on loopback until the test ends. note is called for each request, at any time and by several at once.
+// OpenSite serves a site on loopback until the test ends. note is called for each request, at any
+// time and by several at once.
 func OpenSite(t testing.TB, note func(Served)) *Site {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

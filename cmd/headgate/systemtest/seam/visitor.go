@@ -8,11 +8,12 @@ import (
 	"time"
 )
 
-// answerTime is how long a visitor waits for an answer. One that comes later is none for the visitor, but what the site served
-// is judged whenever that was.
+// answerTime is how long a visitor waits for an answer. One that comes later is none for the
+// visitor, but what the site served is judged whenever that was.
 const answerTime = 500 * time.Millisecond
 
-// Visitor sends requests from an address, byte for byte, over a connection that is kept where the proxy keeps it.
+// Visitor sends requests from an address, byte for byte, over a connection that is kept where the
+// proxy keeps it.
 type Visitor struct {
 	from, to string
 	conn     net.Conn
@@ -60,7 +61,8 @@ func (v *Visitor) hangUp() {
 	}
 }
 
-// Sender returns a function that sends requests to an address, each visitor's over a connection of its own.
+// Sender returns a function that sends requests to an address, each visitor's over a connection of
+// its own.
 func Sender(to string) func(from string, r *Request) int {
 	visitors := map[string]*Visitor{}
 	return func(from string, r *Request) int {

@@ -117,7 +117,8 @@ func (r *row) full() string {
 	return r.key + "_" + r.value
 }
 
-// read is the second reading, without tables: the limit of a descriptor, 0 for none, and the values it is counted by.
+// read is the second reading, without tables: the limit of a descriptor, 0 for none, and the values
+// it is counted by.
 func read(rows []row, entries [][2]string) (per int, by string) {
 	for i, e := range entries {
 		asked := e[0] + "_" + e[1]
@@ -165,8 +166,8 @@ func (m maker) rows(depth int) (rows []row) {
 	return rows
 }
 
-// TestSecondReading: of files of 2026 shapes, 6,000 requests mean the same limit and are counted by the same values as the
-// second reading says.
+// TestSecondReading: of files of 2026 shapes, 6,000 requests mean the same limit and are counted by
+// the same values as the second reading says.
 func TestSecondReading(t *testing.T) {
 	m := maker{rand.New(rand.NewPCG(26, 11))}
 	limits := 0

@@ -129,8 +129,8 @@ func (m maker) limit(b *strings.Builder, indent string) {
 	}
 }
 
-// TestGenerated: of generated files both say the same, taken or not; and of those that are taken, both mean the same limit by
-// every descriptor, with the same pattern to count by.
+// TestGenerated: of generated files both say the same, taken or not; and of those that are taken,
+// both mean the same limit by every descriptor, with the same pattern to count by.
 func TestGenerated(t *testing.T) {
 	const seed, files = 7, 3000
 	m := maker{rand.New(rand.NewPCG(seed, seed))}

@@ -199,11 +199,11 @@ descriptors:
       - {key: plan, rate_limit: {unit: day, requests_per_unit: 2}}
 `
 
-// TestSameVerdicts: envoyproxy/ratelimit with Redis and headgate, in one run, over its own examples and
-// one file more, give the same verdicts, limits and remainders to the same requests. A window of
-// theirs begins at the full unit, one of headgate's at the request, so the run is within a minute of
-// both; limits per second are left out. A request that is denied counts there under its other
-// descriptors, here under none, so requests of several are compared by their overall code.
+// TestSameVerdicts: envoyproxy/ratelimit with Redis and headgate, in one run, over its own examples
+// and one file more, give the same verdicts, limits and remainders to the same requests. A window
+// of theirs begins at the full unit, one of headgate's at the request, so the run is within a
+// minute of both; limits per second are left out. A request that is denied counts there under its
+// other descriptors, here under none, so requests of several are compared by their overall code.
 func TestSameVerdicts(t *testing.T) {
 	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/envoyproxy/ratelimit").Output()
 	if err != nil {
@@ -241,7 +241,8 @@ func TestSameVerdicts(t *testing.T) {
 		{{"more", "path", "/p4"}, {"more", "shy", "p4"}},
 		{{"more", "tenant", "p5", "plan", "gold"}, {"more", "tenant", "p5", "plan", "tin"}},
 	}
-	// A value of one letter is one of 30, so that there are keys far below their limit, at it and beyond it.
+	// A value of one letter is one of 30, so that there are keys far below their limit, at it and
+	// beyond it.
 	describe := func(words []string) *ratelimit.RateLimitDescriptor {
 		d := new(ratelimit.RateLimitDescriptor)
 		for i := 1; i+1 < len(words); i += 2 {

@@ -139,7 +139,8 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// TestConcurrent: many callers on one connection, large and small, some of whom give up, get the answers that are theirs.
+// TestConcurrent: many callers on one connection, large and small, some of whom give up, get the
+// answers that are theirs.
 func TestConcurrent(t *testing.T) {
 	c := rls.NewRateLimitServiceClient(dial(t, start(t, site).String()))
 	var wait sync.WaitGroup
@@ -208,7 +209,8 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestPython: gRPC's C core, by python3-grpcio, reads the answers; skipped where it is not installed.
+// TestPython: gRPC's C core, by python3-grpcio, reads the answers; skipped where it is not
+// installed.
 func TestPython(t *testing.T) {
 	const python = "/usr/bin/python3"
 	if exec.Command(python, "-c", "import grpc").Run() != nil {

@@ -41,8 +41,8 @@ func call(t *testing.T, c rls.RateLimitServiceClient, hits uint32, domain string
 	return r
 }
 
-// TestMetadata: dynamic_metadata has the request and the metadata of the limits that it passed, where the
-// configuration asks for them.
+// TestMetadata: dynamic_metadata has the request and the metadata of the limits that it passed,
+// where the configuration asks for them.
 func TestMetadata(t *testing.T) {
 	t.Parallel()
 	small := asked("plan", "small")

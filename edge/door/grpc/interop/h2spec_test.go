@@ -15,8 +15,8 @@ import (
 	"github.com/summerwind/h2spec/spec"
 )
 
-// TestH2Spec: the door passes every generic, http2 and hpack test of h2spec. Of grpc-go in the same run see
-// TestH2SpecBeside.
+// TestH2Spec: the door passes every generic, http2 and hpack test of h2spec. Of grpc-go in the same
+// run see TestH2SpecBeside.
 func TestH2Spec(t *testing.T) {
 	node := h2spec(t, start(t, ""))
 	if len(node.failed) > 0 || node.skipped > 0 || node.passed < 145 {

@@ -13,7 +13,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// TestSnippetIsEnvoys: what `headgate init envoy-authz` prints is Envoy's configuration, by Envoy's own types and their rules.
+// TestSnippetIsEnvoys: what `headgate init envoy-authz` prints is Envoy's configuration, by Envoy's
+// own types and their rules.
 func TestSnippetIsEnvoys(t *testing.T) {
 	text, err := os.ReadFile("../../../../deploy/envoy/headgate-authz.yaml")
 	if err != nil {

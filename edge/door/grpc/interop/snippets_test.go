@@ -16,7 +16,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// TestSnippets: Envoy's own types take each part of the files that `headgate init` prints, and find them valid.
+// TestSnippets: Envoy's own types take each part of the files that `headgate init` prints, and find
+// them valid.
 func TestSnippets(t *testing.T) {
 	for _, name := range []string{"headgate-rls.yaml", "headgate-authz-grpc.yaml", "headgate-authz.yaml"} {
 		data, err := os.ReadFile("../../../../deploy/envoy/" + name)

@@ -10,7 +10,8 @@ import (
 // Places are below Size: a head is emptied for each request.
 type Field struct{ at, colon, end uint16 }
 
-// reserved is the room of the buffer, in bytes, that kept headers leave to those that frame a request.
+// reserved is the room of the buffer, in bytes, that kept headers leave to those that frame a
+// request.
 const reserved = 512
 
 // AuthPath begins the target of a request whose headers policies look at.
@@ -24,7 +25,8 @@ func isAuthLine(line []byte) bool {
 
 // wants reports whether the header called name is to be kept: for its profile p, as the first of
 // that, or for policies.
-// A proxy writes its own headers before the visitor's, so that the first of a profile is the proxy's.
+// A proxy writes its own headers before the visitor's, so that the first of a profile is the
+// proxy's.
 func (h *Head) wants(name []byte) (p Profile, named bool) {
 	if p = profileOf(name); h.profiles[p].end > 0 {
 		p = noProfile
@@ -32,8 +34,8 @@ func (h *Head) wants(name []byte) (p Profile, named bool) {
 	return p, h.names.Index(name) >= 0
 }
 
-// keepField keeps the header line just read, if a profile or a policy looks at it. If there is no room
-// for it, the request is unfit.
+// keepField keeps the header line just read, if a profile or a policy looks at it. If there is no
+// room for it, the request is unfit.
 func (h *Head) keepField(line, name []byte) {
 	p, named := h.wants(name)
 	if named && len(h.fields) == request.MaxHeaders {
@@ -83,7 +85,8 @@ func (h *Head) Name(f Field) []byte { return h.buf[f.at:f.colon] }
 // Value returns the value of f.
 func (h *Head) Value(f Field) []byte { return trim(h.buf[f.colon+1 : f.end]) }
 
-// trim returns text without the spaces and tabs at its ends. bytes.Trim takes several times as long.
+// trim returns text without the spaces and tabs at its ends. bytes.Trim takes several times as
+// long.
 func trim(text []byte) []byte {
 	for len(text) > 0 && (text[0] == ' ' || text[0] == '\t') {
 		text = text[1:]

@@ -19,9 +19,9 @@ type Act struct {
 	Delta    int32  // of a settle: not 0
 }
 
-// ActOf reads one request for the operation of that name, acquire, release, renew or settle, from a query or
-// from JSON. Unknown and repeated members are problems.
-// The key and the rule are checked as those of a check are, last, so that a member that does not exist is told first.
+// ActOf reads one request for the operation of that name, acquire, release, renew or settle, from a
+// query or from JSON. Unknown and repeated members are problems. The key and the rule are checked
+// as those of a check are, last, so that a member that does not exist is told first.
 // rule=jobs&key=anna&cost=2&lease=60 is an acquire of two places for a minute.
 func ActOf(name string, query, body []byte) (a Act, p *api.Problem) {
 	list, p := oneOf(query, body)
@@ -75,8 +75,8 @@ func given(list []Member, m *Member) bool {
 }
 
 // set sets one member.
-// lease means seconds in an acquire, and the number of a lease in all others: so the two are told apart by the
-// operation.
+// lease means seconds in an acquire, and the number of a lease in all others: so the two are told
+// apart by the operation.
 func (a *Act) set(operation string, m *Member) *api.Problem {
 	acquire := operation == "acquire"
 	switch name := string(m.Name); {

@@ -21,8 +21,8 @@ const (
 // a list from a single check. Every check returned without a problem is complete and in range.
 // into is returned in either case, so that its memory is reused. The slices of the checks point
 // into body.
-// {"rule": "login", "key": "203.0.113.7"} or {"checks": [{…}, {…}]}. All are read before one is decided: nothing is
-// counted of a body that is wrong further down.
+// {"rule": "login", "key": "203.0.113.7"} or {"checks": [{…}, {…}]}. All are read before one is
+// decided: nothing is counted of a body that is wrong further down.
 func Checks(body []byte, into []gate.Ask) (checks []gate.Ask, batch bool, p *api.Problem) {
 	r := api.NewJSONReader(body)
 	// JSON is UTF-8 (RFC 8259, 8.1). Keys in other bytes come by a query, percent-encoded.
@@ -115,7 +115,8 @@ func (f *checkFields) read(r *api.JSONReader, name []byte) *api.Problem {
 	case gaveTier:
 		return r.Text("tier", &f.ask.Tier)
 	}
-	// Number returns the digits as they stand; nothing, for what is no whole number, is out of range.
+	// Number returns the digits as they stand; nothing, for what is no whole number, is out of
+	// range.
 	cost, ok := Cost(r.Number())
 	if !ok {
 		return api.BadParameter("cost", costRange)

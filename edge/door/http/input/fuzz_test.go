@@ -13,7 +13,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// FuzzChecks holds the reader of bodies to the standard library's: every body it accepts, that one accepts and reads alike.
+// FuzzChecks holds the reader of bodies to the standard library's: every body it accepts, that one
+// accepts and reads alike.
 func FuzzChecks(f *testing.F) {
 	for _, seed := range []string{
 		`rule=login`, `[]`, `{"rule":"login"`, `{"rule":"login","key":"a",}`, `{"rule":"login","key":"a"}{}`, "{\"rule\":\"login\",\"key\":\"\xff\"}",
@@ -74,8 +75,8 @@ func checkSame(t *testing.T, q gate.Ask, want oneCheck) {
 	}
 }
 
-// FuzzRequests holds the reader of whole requests to the standard library's: what it accepts, that one
-// accepts, as objects of strings, numbers and objects of strings, each member once.
+// FuzzRequests holds the reader of whole requests to the standard library's: what it accepts, that
+// one accepts, as objects of strings, numbers and objects of strings, each member once.
 func FuzzRequests(f *testing.F) {
 	for _, seed := range []string{
 		`{"path":"/a","method":"GET","host":"h","client":"192.0.2.1","headers":{"x-a":"1","x-a":"2"}}`, `{"requests":[{"path":"/"},{"path":"/b","asn":3320}]}`,
@@ -116,7 +117,8 @@ func FuzzRequests(f *testing.F) {
 	})
 }
 
-// One request has a bound of members and headers, whichever come first: each name is compared with those before.
+// One request has a bound of members and headers, whichever come first: each name is compared with
+// those before.
 func TestMembersAreBounded(t *testing.T) {
 	object := func(n int) string {
 		var text strings.Builder

@@ -10,7 +10,8 @@ import (
 // MaxRequests is the most requests in one body.
 const MaxRequests = 100
 
-// maxMembers is the most members and headers of one request: to find one that is given twice, all are compared.
+// maxMembers is the most members and headers of one request: to find one that is given twice, all
+// are compared.
 const maxMembers = 1000
 
 // Member is one member of a request as JSON or a query has it.
@@ -64,7 +65,8 @@ func Requests(body []byte) (all [][]Member, batch bool, p *api.Problem) {
 		return nil, batch, p
 	case !r.End():
 		return nil, batch, r.Syntax()
-	// A member beside the list would hold for all of its requests, or for none: nobody can know which was meant.
+	// A member beside the list would hold for all of its requests, or for none: nobody can know
+	// which was meant.
 	case batch && len(one) > 0:
 		return nil, batch, api.BadParameter("requests", "must stand alone")
 	case !batch:

@@ -34,8 +34,8 @@ const (
 
 // Query parses a query string, decoding it in place. Names are matched as written; unknown
 // ones are ignored.
-// Unknown names are ignored here, unlike in JSON: proxies and browsers add parameters to URLs, and a health check
-// must not fail by them.
+// Unknown names are ignored here, unlike in JSON: proxies and browsers add parameters to URLs, and
+// a health check must not fail by them.
 func Query(query []byte) (p Params, bad *api.Problem) {
 	for rest := query; len(rest) > 0 && bad == nil; {
 		pair := rest
@@ -106,7 +106,8 @@ func (p *Params) setCost(value []byte) *api.Problem {
 }
 
 // setStatus parses the status of refusals, one of four.
-// Only these: nginx's auth_request passes on 401 and 403 and takes all else for a fault of headgate's.
+// Only these: nginx's auth_request passes on 401 and 403 and takes all else for a fault of
+// headgate's.
 func (p *Params) setStatus(value []byte) *api.Problem {
 	if !p.first(gaveStatus) {
 		return api.GivenTwice("status")

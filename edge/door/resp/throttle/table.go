@@ -43,8 +43,8 @@ func NewTable(bytes int64) *Table {
 // Cells returns how many keys the table can hold at most.
 func (t *Table) Cells() int { return len(t.blocks) * blockRows * rowCells }
 
-// Take takes quantity tokens of key at now. displaced: no cell of the key's two rows was free, and the
-// key got that of the one whose bucket would have been full first; that bucket counts as full.
+// Take takes quantity tokens of key at now. displaced: no cell of the key's two rows was free, and
+// the key got that of the one whose bucket would have been full first; that bucket counts as full.
 // ErrRange: see Quota.Take.
 //
 // now must not be less than 0, and is never far behind that of another call.

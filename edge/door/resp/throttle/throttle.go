@@ -1,5 +1,5 @@
-// Package throttle answers CL.THROTTLE as redis-cell does: the generic cell rate algorithm over keys
-// whose numbers come with each request.
+// Package throttle answers CL.THROTTLE as redis-cell does: the generic cell rate algorithm over
+// keys whose numbers come with each request.
 //
 //	key, max_burst, count, period, quantity ──► Quota ──► Table: one theoretical arrival time (TAT) a key ──► Result
 //
@@ -49,8 +49,8 @@ type Result struct {
 	Reset     time.Duration // until the bucket is full
 }
 
-// Take takes quantity tokens, 0 or more, at now, in nanoseconds of any clock, from a bucket whose TAT
-// is tat; 0 is full. It returns the TAT afterwards: the same when it is denied. ErrRange: the
+// Take takes quantity tokens, 0 or more, at now, in nanoseconds of any clock, from a bucket whose
+// TAT is tat; 0 is full. It returns the TAT afterwards: the same when it is denied. ErrRange: the
 // quantity is below 0, or the TAT would be beyond all times.
 func (q *Quota) Take(tat, now, quantity int64) (next int64, r Result, err error) {
 	hi, lo := bits.Mul64(uint64(q.interval), uint64(quantity)) // looked at if it is not below 0
@@ -76,8 +76,8 @@ func (q *Quota) Take(tat, now, quantity int64) (next int64, r Result, err error)
 	return next, r, nil
 }
 
-// Seconds returns d as redis-cell says it: a second more for a fraction of a millisecond or more, -1
-// for what never comes.
+// Seconds returns d as redis-cell says it: a second more for a fraction of a millisecond or more,
+// -1 for what never comes.
 func Seconds(d time.Duration) int64 {
 	if d < 0 {
 		return -1

@@ -104,8 +104,8 @@ func TestSeconds(t *testing.T) {
 	}
 }
 
-// TestTable: every key is as if it were alone, while there is room; without room, it displaces another,
-// and room comes back with time.
+// TestTable: every key is as if it were alone, while there is room; without room, it displaces
+// another, and room comes back with time.
 func TestTable(t *testing.T) {
 	t.Parallel()
 	table := throttle.NewTable(4 * throttle.BlockBytes)

@@ -8,8 +8,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// TestReader: a reader works for a Slice, then on a place while other doors are asked, and gives the
-// place up when it waits and when they are asked no more.
+// TestReader: a reader works for a Slice, then on a place while other doors are asked, and gives
+// the place up when it waits and when they are asked no more.
 func TestReader(t *testing.T) {
 	turns := uint64(0)
 	yields, gave := 0, 0

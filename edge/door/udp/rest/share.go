@@ -1,12 +1,12 @@
-// Package rest is when a loop that hardly ever waits lets others run: the readers of datagrams, whose
-// sockets a flood keeps full.
+// Package rest is when a loop that hardly ever waits lets others run: the readers of datagrams,
+// whose sockets a flood keeps full.
 //
 //	reader ─► batches for a Slice ─► did other doors answer of late? ─no─► yield ─────────────────────► on
 //	              ▲                                                  └yes─► one of few places, in turns ─┤
 //	              └──────────────────────────────────────────────────────────────────────────────────────┘
 //
-// It reads no clock, and knows neither sockets nor datagrams. A Share is the node's, a Reader is one
-// loop's part in it.
+// It reads no clock, and knows neither sockets nor datagrams. A Share is the node's, a Reader is
+// one loop's part in it.
 package rest
 
 import (
@@ -20,19 +20,21 @@ import (
 const (
 	// Slice is how long a reader works without a wait before it lets others run.
 	Slice = 250 * time.Microsecond
-	// YieldedFor is how long readers keep to their places for one turn of another door, and YieldedMost
-	// how long at most after the last look at its turns. So a door with a thousand turns a second has
-	// half of the processors, and one that is hardly asked costs datagrams hardly anything.
+	// YieldedFor is how long readers keep to their places for one turn of another door, and
+	// YieldedMost how long at most after the last look at its turns. So a door with a thousand
+	// turns a second has half of the processors, and one that is hardly asked costs datagrams
+	// hardly anything.
 	YieldedFor  = time.Millisecond
 	YieldedMost = 20 * time.Millisecond
 )
 
-// Share is what keeps the readers of datagrams from using up the processors of a node: while a flood
-// keeps their sockets full they never wait, and whoever else is to run, in this process or the client
-// of another door, would wait for them.
+// Share is what keeps the readers of datagrams from using up the processors of a node: while a
+// flood keeps their sockets full they never wait, and whoever else is to run, in this process or
+// the client of another door, would wait for them.
 //
-// Readers that wait for datagrams now and then, as they do below saturation, never meet it. Datagrams
-// for which no reader has time fill the buffers of the sockets and are dropped by the kernel.
+// Readers that wait for datagrams now and then, as they do below saturation, never meet it.
+// Datagrams for which no reader has time fill the buffers of the sockets and are dropped by the
+// kernel.
 //
 // One Share is for all datagram doors of a node, and safe for concurrent use.
 type Share struct {
@@ -43,9 +45,9 @@ type Share struct {
 	until  atomic.Int64  // the Instant until when places are needed
 }
 
-// NewShare returns the Share of a node that has so many processors, 1 or more. While other doors are
-// asked, readers work on half of them; on a single one they only let others run. turns returns how
-// often the other doors have answered since the start; it must not wait.
+// NewShare returns the Share of a node that has so many processors, 1 or more. While other doors
+// are asked, readers work on half of them; on a single one they only let others run. turns returns
+// how often the other doors have answered since the start; it must not wait.
 func NewShare(processors int, turns func() uint64) *Share {
 	s := &Share{turns: turns}
 	if processors > 1 {

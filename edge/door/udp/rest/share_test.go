@@ -10,8 +10,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// TestShareNeedsPlaces: readers need places for YieldedFor a turn of another door, and never longer than
-// YieldedMost after the last look.
+// TestShareNeedsPlaces: readers need places for YieldedFor a turn of another door, and never longer
+// than YieldedMost after the last look.
 func TestShareNeedsPlaces(t *testing.T) {
 	t.Parallel()
 	turns := uint64(0)
@@ -62,8 +62,8 @@ func work(t *testing.T, s *Share, yield func() error) *Reader {
 // asked are turns of other doors: one.
 func asked() uint64 { return 1 }
 
-// TestSharePlaces: while other doors are asked half of the processors have a place each, and the other readers wait; on
-// a single one they yield instead.
+// TestSharePlaces: while other doors are asked half of the processors have a place each, and the
+// other readers wait; on a single one they yield instead.
 func TestSharePlaces(t *testing.T) {
 	t.Parallel()
 	const readers = 20
@@ -71,7 +71,8 @@ func TestSharePlaces(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s, done := NewShare(processors, asked), make(chan struct{})
 			var on, yielded atomic.Int64
-			// Who looks while another reader does may not see yet that places are needed, and yields once more.
+			// Who looks while another reader does may not see yet that places are needed, and
+			// yields once more.
 			s.needed(window.Instant(time.Second + Slice))
 			for range readers {
 				go func() {

@@ -1,4 +1,5 @@
-// Command bare is a grpc-go server with a constant answer to ShouldRateLimit: what bench/grpc.sh holds the door to.
+// Command bare is a grpc-go server with a constant answer to ShouldRateLimit: what bench/grpc.sh
+// holds the door to.
 package main
 
 import (

@@ -1,5 +1,6 @@
-// Command callers asks a rate limit service by grpc-go, each caller one call after the other over one
-// connection, and prints the calls a second, how long they took, and its own processor time a call.
+// Command callers asks a rate limit service by grpc-go, each caller one call after the other over
+// one connection, and prints the calls a second, how long they took, and its own processor time a
+// call.
 //
 //	callers 127.0.0.1:4294 8 5s
 package main
