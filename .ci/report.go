@@ -66,9 +66,10 @@ type test struct {
 
 // report gathers the events of all passes.
 type report struct {
-	out    io.Writer
-	tests  map[string]*test // by package, a space, and the test's name; a package's own name is empty
-	broken int              // packages that failed with no failed test to blame
+	out io.Writer
+	// by package, a space, and the test's name; a package's own name is empty
+	tests  map[string]*test
+	broken int // packages that failed with no failed test to blame
 }
 
 func newReport(out io.Writer) *report {

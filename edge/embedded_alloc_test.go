@@ -40,7 +40,8 @@ func TestNodeDoesNotAllocate(t *testing.T) {
 		"check": func() { _, _ = n.Check(ctx, "few", "203.0.113.7", 1) },
 		"ask":   func() { _, _ = n.Ask(ctx, r) },
 	} {
-		if got := testing.AllocsPerRun(200, ask); got >= 1 { // a collection empties the pool of seats
+		// a collection empties the pool of seats
+		if got := testing.AllocsPerRun(200, ask); got >= 1 {
 			t.Errorf("%s: %v allocations", name, got)
 		}
 	}

@@ -132,7 +132,8 @@ func anyOf(r *rand.Rand, texts ...string) string { return texts[r.IntN(len(texts
 func (p pair) query(r *rand.Rand) {
 	p.t.Helper()
 	q := client.Query{
-		Op: wire.Op(r.IntN(4)), Rule: anyOf(r, "few", "dry", "blocks", "bucket", "off", "slow", "none", "not a rule", ""), // below 4
+		// below 4
+		Op: wire.Op(r.IntN(4)), Rule: anyOf(r, "few", "dry", "blocks", "bucket", "off", "slow", "none", "not a rule", ""),
 		Key: anyOf(r, "a", "b", "c", "", "\x00 %", strings.Repeat("k", 300)), Cost: []uint32{0, 0, 1, 2, 5, 1 << 30}[r.IntN(6)],
 	}
 	p.same(fmt.Sprintf("%+v", q), func(l client.Limiter) (client.Answer, error) {
@@ -167,7 +168,8 @@ func (p pair) request(r *rand.Rand) {
 		return
 	}
 	is := client.Response{
-		Status: []int{0, 200, 401, 401, 5000}[r.IntN(5)], Cost: uint32(r.IntN(20) / 19 * 3), // 0 or 3
+		// 0 or 3
+		Status: []int{0, 200, 401, 401, 5000}[r.IntN(5)], Cost: uint32(r.IntN(20) / 19 * 3),
 		Headers: http.Header{"X-Tokens": {anyOf(r, "7", "60", "no number")}, "Bad Name": {"x"}},
 	}
 	for i, l := range []client.Limiter{p.daemon, p.node} {

@@ -122,7 +122,8 @@ func (r *running) redis(args ...string) string {
 	for _, a := range args {
 		text += fmt.Sprintf("$%d\r\n%s\r\n", len(a), a)
 	}
-	_, _ = io.WriteString(c, text) // it fails where the door has closed the connection before the end
+	// it fails where the door has closed the connection before the end
+	_, _ = io.WriteString(c, text)
 	b := make([]byte, 4<<10)
 	n, err := c.Read(b)
 	if err != nil {
@@ -154,7 +155,8 @@ func (r *running) notify(payload string) string {
 		return string(binary.BigEndian.AppendUint32(nil, uint32(len(b)))) + b // short
 	}
 	hello := short("supported-versions") + "\x08" + short("2.0") + short("max-frame-size") + "\x03\xfc\xf0\x06" + short("capabilities") + "\x08\x00"
-	_, _ = io.WriteString(c, frame("\x01", "\x00\x00", hello)+frame("\x03", "\x01\x01", payload)) // as above
+	// as above
+	_, _ = io.WriteString(c, frame("\x01", "\x00\x00", hello)+frame("\x03", "\x01\x01", payload))
 	for {
 		var length [4]byte
 		if _, err := io.ReadFull(c, length[:]); err != nil {
@@ -204,7 +206,8 @@ func (r *running) call(message string) string {
 	} {
 		_ = encoder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
 	}
-	body := string(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message)))) + message // short
+	// short
+	body := string(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message)))) + message
 	sent := "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, "") + frame(1, 4, 1, head.String())
 	for len(body) > 16<<10 {
 		sent += frame(0, 0, 1, body[:16<<10])

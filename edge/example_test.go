@@ -25,7 +25,8 @@ rules: [{name: login, limit: 2, window: 1m}]
 		fmt.Println(err)
 		return
 	}
-	cfg.Listen = config.Listen{} // no sockets; a program that wants the dashboard keeps cfg.Listen.Admin
+	// no sockets; a program that wants the dashboard keeps cfg.Listen.Admin
+	cfg.Listen = config.Listen{}
 
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()

@@ -28,7 +28,8 @@ func startWorld(t *testing.T, name, pop string, seeds ...string) *Node {
 	cfg.Node, cfg.PoP, cfg.Memory = name, pop, 1<<20
 	cfg.Rules = []mitigation.Rule{{Name: "r", Limit: 10_000, Window: time.Second, Scope: mitigation.Global}}
 	cfg.Gossip.Bind = config.Address{Host: "127.0.0.1"}
-	cfg.Listen.Admin = []config.Address{{Host: "127.0.0.1", Port: 4292}, {Port: 4392}} // published only: nothing listens there
+	// published only: nothing listens there
+	cfg.Listen.Admin = []config.Address{{Host: "127.0.0.1", Port: 4292}, {Port: 4392}}
 	for _, seed := range seeds {
 		at, err := config.ParseAddress(seed)
 		if err != nil {
@@ -82,7 +83,8 @@ func TestWorldIsShown(t *testing.T) {
 		t.Errorf("rejected %v, dropped %v, lag %v", s.Rejected, s.Dropped, s.Lag)
 	}
 	standing := func() control.Standing { return b.link.Standing(b.gate.Now(), "r", []byte("k")) }
-	edgetest.Await(t, "b gives a its part", edgetest.Patience, func() bool { return standing().Standby != "" }) // a batch after a is seen
+	// a batch after a is seen
+	edgetest.Await(t, "b gives a its part", edgetest.Patience, func() bool { return standing().Standby != "" })
 	if key := standing(); key.Owner == "" || key.Owner == key.Standby || key.Reporter != "b" || key.Viewed != 0 {
 		t.Errorf("%+v", key)
 	}

@@ -37,15 +37,18 @@ type Options struct {
 	Unlogged func() uint64  // lines that the log has left out since start; nil: nobody counts
 	Manager  Manager        // is told how the node is; nil: nobody is
 
-	FailMode client.FailMode // of the node's own methods, Check and the like: their verdict under a rule that is not in force
+	// of the node's own methods, Check and the like: their verdict under a rule that is not in
+	// force
+	FailMode client.FailMode
 }
 
 // Manager is told how a node is, as a service manager wants to know it. Its methods may be called
 // concurrently.
 type Manager interface {
-	Reloading()                     // the configuration is being read
-	Ready(rules int, refused error) // so many rules are in force; refused says why a reload changed nothing, nil if it did
-	Stopping()                      // no new requests are taken
+	Reloading() // the configuration is being read
+	// so many rules are in force; refused says why a reload changed nothing, nil if it did
+	Ready(rules int, refused error)
+	Stopping() // no new requests are taken
 }
 
 // nobody is the manager of a node without one: it does nothing.
@@ -82,9 +85,11 @@ type Node struct {
 	atAdmin  []net.Listener
 
 	prepare func(file string, started *config.Config) (prepared, error) // prepare, but in tests
-	secret  [32]byte                                                    // of keys' digests where no key file is named
-	phase   [8]byte                                                     // drawn: where between those of others its flushes lie
-	begun   atomic.Uint64                                               // reloads
+	// of keys' digests where no key file is named
+	secret [32]byte
+	// drawn: where between those of others its flushes lie
+	phase   [8]byte
+	begun   atomic.Uint64 // reloads
 	reloads reloads
 }
 
@@ -196,8 +201,9 @@ func (n *Node) Life() udp.Life { return udp.Look(n.gate.Turns(), n.datagram...) 
 // Addresses are where a node listens.
 type Addresses struct {
 	Datagram, HTTP, Admin []net.Addr
-	Streams               map[string][]net.Addr // the other doors that are open, by protocol: grpc, spop
-	Gossip                string                // host:port; empty: there is no gossip
+	// the other doors that are open, by protocol: grpc, spop
+	Streams map[string][]net.Addr
+	Gossip  string // host:port; empty: there is no gossip
 }
 
 // Addresses returns where the node listens, with the ports that were drawn.

@@ -48,7 +48,8 @@ var askers = map[string]func(t *testing.T, at net.Addr) string{
 		protocols.SetUnencryptedHTTP2(true)
 		transport := &http.Transport{Protocols: &protocols}
 		defer transport.CloseIdleConnections()
-		body := "\x0a\x0c\x22\x0a\x12\x08\x12\x03GET\x22\x01/" // attributes, request, http: method and path
+		// attributes, request, http: method and path
+		body := "\x0a\x0c\x22\x0a\x12\x08\x12\x03GET\x22\x01/"
 		body = string(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(body)))) + body
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
 			"http://"+at.String()+"/envoy.service.auth.v3.Authorization/Check", strings.NewReader(body))

@@ -21,8 +21,10 @@ import (
 //	token file ────┘   may wait,              may not
 //	                   holds no lock
 type prepared struct {
-	cfg      config.Config
-	keys     [][]byte       // of the cluster, 32 bytes each; the first is used to send. nil: no file is named, or nobody needs it
+	cfg config.Config
+	// of the cluster, 32 bytes each; the first is used to send. nil: no file is named, or nobody
+	// needs it
+	keys     [][]byte
 	policies *policy.Engine // nil: there are none
 	limits   *rls.Tree      // of rls.files; nil: there are none
 	token    string         // of the admin listener; "": none

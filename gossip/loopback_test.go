@@ -78,7 +78,8 @@ func newPeer(t *testing.T, name string, change func(*Config)) *peer {
 		}
 	})
 	t.Cleanup(p.stop)
-	eventually(t, name+" is a member", func() bool { return len(n.Members()) > 0 }) // packets are read before
+	// packets are read before
+	eventually(t, name+" is a member", func() bool { return len(n.Members()) > 0 })
 	return p
 }
 
@@ -153,7 +154,8 @@ func TestWhoLacksTheKeyIsNoMember(t *testing.T) {
 	plain := append([]byte{guard.LabelMark, 4}, "test"...)
 	// a user message in plaintext
 	_, _ = conn.Write(append(plain, 8, frame.Version, frame.Packet, 'p'))
-	_, _ = conn.Write([]byte{8, frame.Version, frame.Packet, 'p'})                // and without label
+	// and without label
+	_, _ = conn.Write([]byte{8, frame.Version, frame.Packet, 'p'})
 	_, _ = conn.Write(bytes.Repeat([]byte{guard.LabelMark}, guard.MaxDatagram+1)) // and too long
 	eventually(t, "three packets refused", func() bool {
 		d := a.Stats().Dropped

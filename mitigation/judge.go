@@ -15,8 +15,9 @@ const (
 	ByBlock       // a live block flag
 	ByShed        // a live drop ratio
 	ByLimit       // admitted + cost would pass the limit
-	ByReserve     // admitted + cost would pass the part of the limit that is open to the request's tier
-	ByPending     // admitted + cost + what waits for its response would pass the limit
+	// admitted + cost would pass the part of the limit that is open to the request's tier
+	ByReserve
+	ByPending // admitted + cost + what waits for its response would pass the limit
 )
 
 // Reasons is the number of reasons, none included: each Why is below it.

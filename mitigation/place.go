@@ -18,7 +18,8 @@ func (t *Table) bucket(i sketch.Index) int {
 // table's capacity (Azar et al., Balanced Allocations, 1999); with one, a hundredth of them had
 // none.
 func (t *Table) second(i sketch.Index) int {
-	const golden64 = 0x9E3779B97F4A7C15 // 2^64 divided by the golden ratio: another order of the same bits
+	// 2^64 divided by the golden ratio: another order of the same bits
+	const golden64 = 0x9E3779B97F4A7C15
 	b, _ := bits.Mul64(uint64(i)*golden64, t.buckets)
 	return int(b) * flagWays
 }

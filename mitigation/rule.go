@@ -104,16 +104,26 @@ type Rule struct {
 	Fairness    Fairness // scope Global only; of the others FairPoPs
 	Kind        Kind
 	Lease       time.Duration // Concurrency only: whole seconds, lease.MinTime..lease.MaxTime
-	Burst       int64         // Bucket only: the most cost at once, 1..MaxLimit; it refills at Limit per Window
-	Delay       time.Duration // Bucket only: a request may have to wait so long for its tokens, 0..MaxDelay
-	Counts      Counts        // Window only
-	Ladder      Ladder        // Block only: the times of the blocks after the first
-	Siblings    int           // the rule of a network: it denies only where so many narrower keys asked in its window, 1..MaxSiblings; 0: of others
-	MaxBlast    int           // Block only: a block that would deny more clients sheds instead, 2..MaxMaxBlast; 0: none does
-	ShedBy      string        // part of a request by which its drop ratio is drawn, as a policy's key writes it; "": each request
-	Epoch       time.Duration // with ShedBy: for so long the draws hold, MinEpoch..MaxEpoch
-	RetrySpread int           // of Whole: the retry of a denial is up to so much longer, 1..Whole; 0: see SpreadOf; NoSpread: it is exact
-	Reserve     []Share       // parts of the limit kept for some tiers, in order; they add up to less than Whole
+	// Bucket only: the most cost at once, 1..MaxLimit; it refills at Limit per Window
+	Burst int64
+	// Bucket only: a request may have to wait so long for its tokens, 0..MaxDelay
+	Delay  time.Duration
+	Counts Counts // Window only
+	Ladder Ladder // Block only: the times of the blocks after the first
+	// the rule of a network: it denies only where so many narrower keys asked in its window,
+	// 1..MaxSiblings; 0: of others
+	Siblings int
+	// Block only: a block that would deny more clients sheds instead, 2..MaxMaxBlast; 0: none does
+	MaxBlast int
+	// part of a request by which its drop ratio is drawn, as a policy's key writes it; "": each
+	// request
+	ShedBy string
+	Epoch  time.Duration // with ShedBy: for so long the draws hold, MinEpoch..MaxEpoch
+	// of Whole: the retry of a denial is up to so much longer, 1..Whole; 0: see SpreadOf; NoSpread:
+	// it is exact
+	RetrySpread int
+	// parts of the limit kept for some tiers, in order; they add up to less than Whole
+	Reserve []Share
 }
 
 // Ladder is the times of a key's blocks, one after the other: the n-th within Forget of the end of

@@ -36,7 +36,8 @@ func TestLadder(t *testing.T) {
 		if strikes, _ := table.Strikes(now, 7); strikes != n+1 {
 			t.Fatalf("block %d: %d strikes", n+1, strikes)
 		}
-		table.PutBlock(now.Add(time.Second), blockOf(7, now.Add(time.Second)), &ladder) // a second one who saw it
+		// a second one who saw it
+		table.PutBlock(now.Add(time.Second), blockOf(7, now.Add(time.Second)), &ladder)
 		if strikes, _ := table.Strikes(now, 7); strikes != n+1 {
 			t.Fatalf("block %d counted twice", n+1)
 		}

@@ -42,7 +42,8 @@ func (d *Distinct) Note(i Index) {
 
 // Estimate returns about how many different indices were noted.
 func (d *Distinct) Estimate() float64 {
-	const m, most = float64(registers), 50 // ranks above it add next to nothing, and no sum of 2^most overflows
+	// ranks above it add next to nothing, and no sum of 2^most overflows
+	const m, most = float64(registers), 50
 	sum, empty := uint64(0), 0
 	for n := range d.words {
 		w := d.words[n].Load()

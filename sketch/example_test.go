@@ -8,7 +8,8 @@ import (
 )
 
 func Example() {
-	const width = 63_000 // a million requests a window, off by more than 50 for one key in a hundred at most
+	// a million requests a window, off by more than 50 for one key in a hundred at most
+	const width = 63_000
 	s := sketch.New(make([]atomic.Uint64, sketch.Rows*width))
 	h := sketch.NewHasher()
 

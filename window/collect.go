@@ -14,16 +14,19 @@ import (
 //
 // and every Due with Alone set goes to Counter.Alone instead.
 type Flush struct {
-	Now      Instant               // when Collect is called
-	Wall     time.Duration         // wall clock less Now: all nodes number periods by the wall clock
+	Now Instant // when Collect is called
+	// wall clock less Now: all nodes number periods by the wall clock
+	Wall     time.Duration
 	Interval time.Duration         // between two flushes, above 0
 	Took     time.Duration         // from Now until the answers were there; read by Merge only
 	Nodes    int                   // nodes that share the counts, this one included, 1 or more
 	Room     int                   // most Dues to collect
 	Down     func(server int) bool // whether a server has not answered of late: its keys wait
-	Alone    bool                  // collect keys of Global limits though their server is down, as Dues with Alone set
-	Solo     bool                  // there are no servers at all; only with Alone
-	Rest     func()                // called by Collect between parts of its work, no lock held; nil: nothing is
+	// collect keys of Global limits though their server is down, as Dues with Alone set
+	Alone bool
+	Solo  bool // there are no servers at all; only with Alone
+	// called by Collect between parts of its work, no lock held; nil: nothing is
+	Rest func()
 }
 
 // Due is one exchange to make for one key and one counting period: add Delta to the shared counter

@@ -21,7 +21,8 @@ const (
 
 // standing is the state of one slot for the search of a slot to displace.
 type standing struct {
-	share  float64 // cost asked for in the window, as a fraction of the limit; 0: idle; +Inf: locked now
+	// cost asked for in the window, as a fraction of the limit; 0: idle; +Inf: locked now
+	share  float64
 	pinned bool    // the key is being refused or is above half of its limit
 	since  Instant // when the key became a suspect
 }

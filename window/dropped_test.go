@@ -25,7 +25,8 @@ func (p *pop) toldBy() (sum tally) {
 // while flushes fail.
 func TestPendingIsCollectedOnce(t *testing.T) {
 	for _, most := range []int64{3, 2000, math.MaxUint16, math.MaxUint16 * 3 / 2} {
-		p := newPop(1, Limit{Name: "r", Limit: shareUnits, Window: 10 * time.Minute}) // long enough for all to be told in time
+		// long enough for all to be told in time
+		p := newPop(1, Limit{Name: "r", Limit: shareUnits, Window: 10 * time.Minute})
 		m, rng, key := p.nodes[0].Meter("r"), rand.New(rand.NewPCG(1, uint64(most))), []byte("k")
 		p.fails = func(*Due) (failed, sent bool) { return rng.IntN(4) == 0, false }
 		var want tally

@@ -58,8 +58,9 @@ func (c *Counter) look(at int, all *meters, now Instant, key []byte) (Suspect, b
 // Evidence is all that is known of one key.
 type Evidence struct {
 	// cost asked for in the window, by slot and sketch; never too low unless a cell saturates
-	Estimate   int64
-	ErrorBound float64                          // cost by which Estimate is too high at most, with probability Confidence
+	Estimate int64
+	// cost by which Estimate is too high at most, with probability Confidence
+	ErrorBound float64
 	Confidence float64                          // 0..1
 	NoiseFloor float64                          // cost that an unseen key reads, median
 	PromoteAt  float64                          // estimated cost from which a key becomes a suspect
@@ -172,11 +173,12 @@ type Stats struct {
 	EvictedIdle      uint64 // slots freed because nothing was in their window
 	EvictedSpare     uint64 // slots freed for little in their window while slots were short
 	EvictedValue     uint64 // slots given to a key nearer to its limit
-	EvictedPinned    uint64 // slots of keys refused or above half of their limit, given to a key beyond its own
-	EvictedGone      uint64 // slots freed because their rule is gone
-	Full             uint64 // keys that came near their limit and got no slot
-	ArenaFull        uint64 // units or keys that found no chunk
-	Watched          int64  // keys with a refusals record: refused something in the last window
+	// slots of keys refused or above half of their limit, given to a key beyond its own
+	EvictedPinned uint64
+	EvictedGone   uint64 // slots freed because their rule is gone
+	Full          uint64 // keys that came near their limit and got no slot
+	ArenaFull     uint64 // units or keys that found no chunk
+	Watched       int64  // keys with a refusals record: refused something in the last window
 	// first refusals that found no record: such a key's offers are not known
 	WatchesFull uint64
 	Divisor     int64  // promotion mark = limit / Divisor

@@ -26,7 +26,8 @@ func (m *Meter) at(s *slot, now Instant) stamp {
 func (m *Meter) expire(s *slot, now Instant) stamp {
 	t := m.at(s, now)
 	if a := &s.admitted; a.n > 0 && s.refusals == 0 && t.now.Sub(s.last) < m.span.window && !m.span.out(a.front, t.tick) {
-		s.last = t.now // where the oldest mark is in, all are; only a key with a record has folded refusals
+		// where the oldest mark is in, all are; only a key with a record has folded refusals
+		s.last = t.now
 		return t
 	}
 	return m.expireAll(s, t)
@@ -64,7 +65,8 @@ func (m *Meter) recordFolded(s *slot, t stamp, folded int64) {
 		return
 	}
 	w := &m.c.refusals.all[s.refusals]
-	if !m.tokens && t.now.Sub(s.last) < m.span.window { // else the log holds ticks that may have come round
+	// else the log holds ticks that may have come round
+	if !m.tokens && t.now.Sub(s.last) < m.span.window {
 		w.offered.push(m.c.arena, w.offered.newest, folded, m.limit+m.slack+1)
 	}
 	age := m.span.window - m.span.left(w.newest, t.tick)
@@ -80,7 +82,8 @@ func (m *Meter) count(c *Count, s *slot, t stamp, cost int64) {
 	used := s.admitted.units()
 	c.Fits, c.Used, c.Reset, c.Exact = used+cost <= m.ceiling() || used+cost <= m.admits(s, t.now), used, m.reset(s, t), true
 	if c.Fits {
-		if wait := s.full.until().Sub(t.now); wait > 0 && cost > 0 { // other nodes know it to be full
+		// other nodes know it to be full
+		if wait := s.full.until().Sub(t.now); wait > 0 && cost > 0 {
 			c.Fits, c.Used, c.Wait, c.Reset = false, m.limit, wait, wait
 		}
 		return

@@ -9,15 +9,17 @@ import (
 // Alone return it. The PoP's flusher works out the drop ratio from Rate, and hands the rest
 // on to other PoPs.
 type Standing struct {
-	Offered  int64         // cost in the trailing window, of all nodes known
-	Rate     float64       // cost offered a second; an average over Over, raised at once when it leaps
+	Offered int64 // cost in the trailing window, of all nodes known
+	// cost offered a second; an average over Over, raised at once when it leaps
+	Rate     float64
 	Admitted float64       // cost admitted a second; a plain average over Over
 	Over     time.Duration // time constant of Rate and Admitted: cost 1 decays as e^(-age/Over)
 	Own      int64         // cost that this node admitted since its last exchange
-	Told     int64         // the part of Own that Totals now have, and that was admitted at ToldFrom or later
-	ToldFrom Instant       // 0: not known
-	Since    Instant       // when the key got its slot
-	Totals   Totals        // of the shared counters: the running period and the one before
+	// the part of Own that Totals now have, and that was admitted at ToldFrom or later
+	Told     int64
+	ToldFrom Instant // 0: not known
+	Since    Instant // when the key got its slot
+	Totals   Totals  // of the shared counters: the running period and the one before
 }
 
 // nodeOffers is the most cost a second that one node is believed to be offered.
@@ -125,7 +127,8 @@ func (c *Counter) mergeCost(f Flush, d *Due, total uint64, server int) (standing
 // told returns standing with what of its Own, which d brought, the totals have now.
 func (m *Meter) told(standing Standing, st *syncState, d *Due, f Flush) Standing {
 	if standing.Told, standing.ToldFrom = standing.Own, d.since; st.since != 0 && st.since <= d.since {
-		standing.Told = m.packing.totals(d.Delta).Admitted // the rest was not sent, and is pending again
+		// the rest was not sent, and is pending again
+		standing.Told = m.packing.totals(d.Delta).Admitted
 	}
 	if !m.packing.small { // the running period counts all of it
 		standing.ToldFrom = max(standing.ToldFrom, m.begins(d.Period, f.Wall))
@@ -268,7 +271,8 @@ func (m *Meter) setPolled(s *slot, at int) {
 	used := m.used(s, s.last)
 	if word := &m.c.sync.polled[at/64]; m.looks(used) {
 		*word |= 1 << (at % 64)
-		m.c.sync.all[at].look = uint8(m.c.sync.turn + m.nextLook(&m.c.sync.all[at], m.limit-used)) // the low bits
+		// the low bits
+		m.c.sync.all[at].look = uint8(m.c.sync.turn + m.nextLook(&m.c.sync.all[at], m.limit-used))
 	} else {
 		*word &^= 1 << (at % 64)
 	}

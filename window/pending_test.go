@@ -53,7 +53,8 @@ func TestWhatDoesNotFitIsToldLater(t *testing.T) {
 	p := newPop(2, Limit{Name: "r", Limit: 1000, Window: time.Minute})
 	m := p.nodes[0].Meter("r")
 	for range 20 {
-		m.Record(p.now, m.Offer(p.now, m.Index([]byte("k")), []byte("k"), 900, 0), 900) // allowed by hand
+		// allowed by hand
+		m.Record(p.now, m.Offer(p.now, m.Index([]byte("k")), []byte("k"), 900, 0), 900)
 	}
 	p.until(p.now.Add(time.Second))
 	p.ask(1, "r", "k")
@@ -81,7 +82,8 @@ func TestARingThatForgets(t *testing.T) {
 		}
 	}
 	m := p.nodes[0].Meter("r")
-	if got := m.Evidence(p.now, m.Index([]byte("k"))).Admitted; got < 60 || p.lied > 5 { // a total may by chance not have fallen
+	// a total may by chance not have fallen
+	if got := m.Evidence(p.now, m.Index([]byte("k"))).Admitted; got < 60 || p.lied > 5 {
 		t.Errorf("only %d of 80 are known, %d taken for lies", got, p.lied)
 	}
 }

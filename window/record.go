@@ -67,7 +67,8 @@ func (m *Meter) guess(c *Count, h *Hit, cost int64) {
 	if !c.Fits {
 		c.Wait = m.span.window
 		if m.tokens {
-			c.Wait = min(time.Duration(c.Used)*m.bucket.Token(), m.bucket.FillTime()) // until it is full
+			// until it is full
+			c.Wait = min(time.Duration(c.Used)*m.bucket.Token(), m.bucket.FillTime())
 		}
 	}
 }

@@ -36,7 +36,8 @@ type refunding struct {
 	last    uint64       // packed total of period, this node's part under way included
 	before  uint64       // packed total of period-1, likewise
 	again   bool         // the counter of period-1 is to be read once more
-	rebase  bool         // the log has taken in what the counters hold: the next totals are the base
+	// the log has taken in what the counters hold: the next totals are the base
+	rebase bool
 }
 
 // total returns the known total of a period.
@@ -54,12 +55,14 @@ func (r *refunding) total(period uint32) uint64 {
 
 // refunds holds the refunding keys by their place. Its lock is a leaf, taken under a slot's.
 type refunds struct {
-	mu       sync.Mutex
-	all      map[int]refunding
-	held     atomic.Int32  // length of all
-	unsent   atomic.Uint64 // cost taken back that the other nodes were not sent
-	forgot   Instant       // when a server was last found to have forgotten; 0: never. Of the flusher's goroutine
-	restored Instant       // slots made until then hold refunds of an earlier process; set before counting begins
+	mu     sync.Mutex
+	all    map[int]refunding
+	held   atomic.Int32  // length of all
+	unsent atomic.Uint64 // cost taken back that the other nodes were not sent
+	// when a server was last found to have forgotten; 0: never. Of the flusher's goroutine
+	forgot Instant
+	// slots made until then hold refunds of an earlier process; set before counting begins
+	restored Instant
 }
 
 // get returns the state of the key with index i in the slot at place at.

@@ -61,7 +61,8 @@ func (s *slot) setKey(a *arena, key []byte) {
 			return
 		}
 	}
-	binary.LittleEndian.PutUint32(s.key[:], a.chunks[m.tail].next.Swap(0)) // the first, and the last has no next
+	// the first, and the last has no next
+	binary.LittleEndian.PutUint32(s.key[:], a.chunks[m.tail].next.Swap(0))
 }
 
 // appendKey appends the key to dst. The caller holds mu.

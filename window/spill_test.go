@@ -41,7 +41,8 @@ func TestSlotAndSketchCountTogether(t *testing.T) {
 // TestDisplacedKeysStayEstimated: whoever takes a slot over, and whatever part of a mark was left
 // in it.
 func TestDisplacedKeysStayEstimated(t *testing.T) {
-	c := newTestCounter(t, 1<<20, Limit{Name: "r", Limit: 5000, Window: 10 * time.Second}) // 5 a mark, 5 a unit
+	// 5 a mark, 5 a unit
+	c := newTestCounter(t, 1<<20, Limit{Name: "r", Limit: 5000, Window: 10 * time.Second})
 	m, now := c.Meter("r"), start
 	keys := crowded(c, m, ways+1)
 	for n, key := range keys {

@@ -88,7 +88,8 @@ func TestTheOthersCountsAfterAStepForward(t *testing.T) {
 					wall = -back
 				}
 				p.flushAt(p.now, wall)
-				if got := p.known(0, "k"); got > all+all/100+2*each { // a hundredth for how finely times are told
+				// a hundredth for how finely times are told
+				if got := p.known(0, "k"); got > all+all/100+2*each {
 					t.Fatalf("a window of %v, %v behind: at %v %d are known in the window, of %d", window, back, p.now.Sub(start), got, all)
 				}
 			}

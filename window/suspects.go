@@ -40,11 +40,12 @@ type suspects struct {
 
 // Why a slot was freed.
 const (
-	evictIdle   = iota // nothing in its window
-	evictSpare         // little in its window while slots are short
-	evictValue         // a key nearer to its limit took it
-	evictPinned        // refused or above half of its limit, and there was no other for a key beyond its own
-	evictGone          // its rule is gone or counts otherwise now
+	evictIdle  = iota // nothing in its window
+	evictSpare        // little in its window while slots are short
+	evictValue        // a key nearer to its limit took it
+	// refused or above half of its limit, and there was no other for a key beyond its own
+	evictPinned
+	evictGone // its rule is gone or counts otherwise now
 	evictions
 )
 

@@ -32,8 +32,9 @@ type syncState struct {
 	flags    syncFlags
 	waits    waits
 	// low bits of the collection that took it last: one exchange a key at a time
-	round        uint16
-	leapt        uint8   // low bits of the eighth of a flush in which rate leapt; 0: not of late, see fresh
+	round uint16
+	// low bits of the eighth of a flush in which rate leapt; 0: not of late, see fresh
+	leapt        uint8
 	look         uint8   // low bits of the flush that reads the counter though nothing is pending
 	admittedRate float32 // admitted by all nodes, cost a second, averaged over Meter.settles
 }
@@ -90,8 +91,9 @@ type syncTable struct {
 	uncounted []uncounted
 	dirty     []atomic.Uint64 // a bit a slot: cost is pending
 	// a bit a slot: read its counter though nothing is pending; the flusher's own
-	polled    []uint64
-	sorting   sync.Mutex      // guards scratch; taken under a slot's lock, nothing is locked under it
+	polled []uint64
+	// guards scratch; taken under a slot's lock, nothing is locked under it
+	sorting   sync.Mutex
 	scratch   []uint32        // ticks being put in order by insert
 	round     uint32          // collections so far, urgent ones included
 	turn      uint32          // flushes so far

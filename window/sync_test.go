@@ -136,7 +136,8 @@ func TestSmallLimitHoldsOverNodes(t *testing.T) {
 			short, long := NewLog(window-resolution, time.Microsecond), NewLog(window+testFlush, time.Microsecond)
 			for n := range 2000 {
 				p.until(p.now.Add(2*testFlush + time.Duration(rng.Int64N(int64(window)/6))))
-				fits, met := p.ask(n%4, "r", "k"), p.now.Sub(start) > 2*window // until a node has met a key it knows less
+				// until a node has met a key it knows less
+				fits, met := p.ask(n%4, "r", "k"), p.now.Sub(start) > 2*window
 				switch {
 				case fits && met && short.Admitted(p.now) >= limit:
 					t.Fatalf("window %v, seed %d, request %d: admitted on top of %d", window, seed, n, limit)
@@ -179,7 +180,8 @@ func TestWhatIsToldLastInAPeriodIsHeard(t *testing.T) {
 	p.ask(0, "r", "k")
 	p.ask(1, "r", "k")
 	p.until(start.Add(1945 * time.Millisecond)) // node 1 has just looked
-	p.ask(0, "r", "k")                          // told at 2.000 s less nothing: make it the old period's
+	// told at 2.000 s less nothing: make it the old period's
+	p.ask(0, "r", "k")
 	f := Flush{Now: start.Add(1999 * time.Millisecond), Interval: testFlush, Nodes: 2, Room: 100, Down: func(int) bool { return false }}
 	dues, _ := p.nodes[0].Collect(f, nil, nil)
 	for _, late := range []time.Duration{50, 150} { // the first look comes too early

@@ -47,7 +47,8 @@ func (q *Question) Full(now Instant) bool {
 		return false
 	}
 	if need := q.Cost + q.Leaves; need > 1 {
-		q.Count = q.Meter.Peek(now, q.Hit, need) // more may have to leave the window than for cost 1
+		// more may have to leave the window than for cost 1
+		q.Count = q.Meter.Peek(now, q.Hit, need)
 	}
 	return !q.Count.Fits
 }
@@ -153,7 +154,8 @@ func lockAll(all []Question, order *[MaxQuestions]uint8) (held int) {
 		if k > 0 && all[order[k-1]].Hit.at == at {
 			continue // another question about the same key
 		}
-		for n := held; n > k; n-- { // most requests ask two or three: a call of copy would take longer
+		// most requests ask two or three: a call of copy would take longer
+		for n := held; n > k; n-- {
 			order[n] = order[n-1]
 		}
 		order[k] = uint8(i) // below MaxQuestions

@@ -9,7 +9,8 @@ import (
 // much the totals now have, and since when it came.
 func TestToldAreOwnAdmissions(t *testing.T) {
 	c := NewSharedCounter(1<<20, testFlush)
-	c.Configure([]Limit{{Name: "r", Limit: 100, Window: 10 * time.Second, Shared: true}}) // periods of 2 s
+	// periods of 2 s
+	c.Configure([]Limit{{Name: "r", Limit: 100, Window: 10 * time.Second, Shared: true}})
 	m, ring := c.Meter("r"), adder{}
 	merge := func(now Instant, fails bool) (s Standing) {
 		f := Flush{Now: now, Interval: testFlush, Nodes: 2, Room: 100, Down: func(int) bool { return false }}

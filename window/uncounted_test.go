@@ -94,7 +94,8 @@ func TestWhatTheRingCountedAfterAllIsNotTold(t *testing.T) {
 // have happened, which may be in an earlier period than the rest. Later than it happened it would
 // count against the key for longer than a window.
 func TestWhatTheRingMayNotHaveCountedIsTakenForOld(t *testing.T) {
-	first := start.Add(time.Second - start.Sub(0)%time.Second - 3*testFlush) // answers last 100 ms before a period ends
+	// answers last 100 ms before a period ends
+	first := start.Add(time.Second - start.Sub(0)%time.Second - 3*testFlush)
 	alone, sent := hangs(t, Limit{Limit: 1000, Window: time.Second}, first, 3*testFlush, false)
 	if len(alone) == 0 {
 		t.Fatal("never alone")

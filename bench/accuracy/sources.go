@@ -11,16 +11,17 @@ import (
 // each source in the mean, where a limit of 600 is 24 times the mean: nearly all sources are far
 // below it, and the interesting ones are few, as at a real edge.
 const (
-	sourceCount  = 270_000
-	overallRate  = 111_111.0 // requests a second, attackers included
-	normalShare  = 0.85      // of overallRate, by sources with log-normal weights
-	attackShare  = 0.10      // of overallRate, by attackers
-	attackTop    = 20.0      // limits an attacker reaches at most
-	paretoShape  = 1.2       // of the tail: P(weight > x) = x^-1.2, a mean of 6, an infinite variance
-	paretoTop    = 20_000.0  // the largest weight, or one source could be all traffic
-	burstLow     = 0.5       // limits a burst's rate starts from
-	burstSpread  = 16.0      // and how much above that it may lie
-	burstSeconds = 8.0       // mean length
+	sourceCount = 270_000
+	overallRate = 111_111.0 // requests a second, attackers included
+	normalShare = 0.85      // of overallRate, by sources with log-normal weights
+	attackShare = 0.10      // of overallRate, by attackers
+	attackTop   = 20.0      // limits an attacker reaches at most
+	// of the tail: P(weight > x) = x^-1.2, a mean of 6, an infinite variance
+	paretoShape  = 1.2
+	paretoTop    = 20_000.0 // the largest weight, or one source could be all traffic
+	burstLow     = 0.5      // limits a burst's rate starts from
+	burstSpread  = 16.0     // and how much above that it may lie
+	burstSeconds = 8.0      // mean length
 	pulseSources = 2_000
 	pulseSize    = 1.5 // limits in one pulse
 	pulseShort   = 20 * time.Millisecond

@@ -83,7 +83,8 @@ func TestPulsesAreWhatTheyAreCalled(t *testing.T) {
 	traffic := newTraffic(profiles["pulse"], 1)
 	first, last := map[uint32]window.Instant{}, map[uint32]window.Instant{}
 	counts := map[uint32]int{}
-	for traffic.now.Sub(trafficStart).Seconds() < pulseEarly*ruleWindow.Seconds() { // no source has pulsed twice by then
+	// no source has pulsed twice by then
+	for traffic.now.Sub(trafficStart).Seconds() < pulseEarly*ruleWindow.Seconds() {
 		for _, e := range traffic.next() {
 			if e.source < sourceCount {
 				continue

@@ -17,10 +17,11 @@ import (
 // pool takes some 40 bytes in a datagram and three times that as an HTTP request, so maxPool is
 // some 2 GiB. Keys are IPv4 addresses (see appendKey): more than maxKeys would repeat.
 const (
-	maxRequests    = 1 << 30
-	maxWindow      = 1 << 14
-	maxChecks      = 64      // lines a datagram, the protocol's own bound
-	minPool        = 1 << 12 // a batch of the longest datagrams: none is sent twice in one system call
+	maxRequests = 1 << 30
+	maxWindow   = 1 << 14
+	maxChecks   = 64 // lines a datagram, the protocol's own bound
+	// a batch of the longest datagrams: none is sent twice in one system call
+	minPool        = 1 << 12
 	maxPool        = 1 << 24
 	maxKeys        = 1 << 32
 	maxHeaderBytes = 1 << 20

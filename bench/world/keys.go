@@ -83,7 +83,8 @@ func newCrowdLimiter(w *world, c *crowd, p *pop) *crowdLimiter {
 	if c.rings[p] == nil {
 		c.rings[p] = map[counterName]uint64{}
 	}
-	memory := min(max(window.MinMemory, c.keys*6000), 64<<20) // a slot for each, in at most a daemon's default
+	// a slot for each, in at most a daemon's default
+	memory := min(max(window.MinMemory, c.keys*6000), 64<<20)
 	r := &crowdLimiter{crowd: c, counter: window.NewSharedCounter(memory, w.flush), ring: c.rings[p]}
 	r.counter.Configure([]window.Limit{{Name: five.Name, Limit: five.Limit, Window: five.Window, Shared: true, Global: true, UsedUp: r.usedUp}})
 	r.meter = r.counter.Meter(five.Name)

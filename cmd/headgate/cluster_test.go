@@ -56,7 +56,8 @@ func worldwideWell() *api.GossipView {
 	g.PoPs = []api.PoPMembers{{PoP: "cdg", Alive: 1}, {PoP: "lhr", Alive: 1, Left: 1}}
 	g.Bytes, g.Packets = api.Flow{In: 999, Out: 1_234_567}, api.Flow{In: 3, Out: 4321}
 	g.Keys = api.ControlKeys{Measured: 12, Reported: 5, Owned: 7}
-	g.JoinErrors, g.JoinError = 1, "join 192.0.2.9:4293: connection refused\n\n" // before the other node started: over by now
+	// before the other node started: over by now
+	g.JoinErrors, g.JoinError = 1, "join 192.0.2.9:4293: connection refused\n\n"
 	return g
 }
 

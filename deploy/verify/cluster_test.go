@@ -71,7 +71,8 @@ func decode(kind string, text []byte) (any, error) {
 		return nil, err
 	}
 	one := empty()
-	strict, err := kubernetesjson.UnmarshalStrict(plain, one) // which minds case, as Kubernetes does
+	// which minds case, as Kubernetes does
+	strict, err := kubernetesjson.UnmarshalStrict(plain, one)
 	return one, errors.Join(append(strict, err)...)
 }
 

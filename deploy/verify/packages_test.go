@@ -202,7 +202,8 @@ func TestRPM(t *testing.T) {
 		t.Errorf("configuration: %q", got)
 	}
 	flags := run(t, rpm, "-qp", "--queryformat", "[%{FILENAMES} %{FILEFLAGS:fflags}\n]", file)
-	if !strings.Contains(flags, "/etc/headgate/headgate.yaml cn\n") { // c: configuration, n: not to be replaced
+	// c: configuration, n: not to be replaced
+	if !strings.Contains(flags, "/etc/headgate/headgate.yaml cn\n") {
 		t.Errorf("flags: %s", flags)
 	}
 	for _, tag := range []string{"PREIN", "POSTIN", "PREUN", "POSTUN"} {

@@ -62,7 +62,8 @@ func daemon(t testing.TB) string {
 // program returns where a program is, or skips the test.
 func program(t testing.TB, name string) string {
 	t.Helper()
-	for _, at := range []string{name, "/usr/sbin/" + name} { // Debian's sbin is not in everybody's path
+	// Debian's sbin is not in everybody's path
+	for _, at := range []string{name, "/usr/sbin/" + name} {
 		if path, err := exec.LookPath(at); err == nil {
 			return path
 		}

@@ -29,24 +29,31 @@ type Options struct {
 	Token string // required for changes, and off loopback for everything but probes; empty: none. See SetToken
 	// It decides whether reading needs the token: on this machine a user could read the daemon's
 	// configuration anyway.
-	Local  bool      // every listener is on loopback or a unix socket
-	Mixed  bool      // some are: what they are asked may be read without the token, whatever stands beside them
+	Local bool // every listener is on loopback or a unix socket
+	// some are: what they are asked may be read without the token, whatever stands beside them
+	Mixed  bool
 	Reload Reload    // nil: POST /v1/reload answers 501
 	Config Config    // nil: GET /v1/config answers 501
 	Build  api.Build // shown by /v1/version
 	PoP    string    // name of the node's location, shown only
 
-	Doors    func() []api.DoorView                // the decision listeners; nil: none
-	Ring     func(now window.Instant) pop.Stats   // exchange with the other nodes of the PoP; nil: no ring
-	State    func(now window.Instant) state.Stats // the state file; nil: none
-	Gossip   func() *api.GossipView               // exchange with the other PoPs; nil: no gossip
-	Requests *ask.Room                            // whole requests, with the policies in force; nil: none
-	Standing explain.Standing                     // state of a key over all PoPs; nil: no gossip
-	Log      *slog.Logger                         // gets changes of flags, and connection errors; nil: slog.Default()
-	Audit    *slog.Logger                         // gets one line for each requested change; nil: Log
-	Budget   *budget.Budget                       // bounds the bodies above 4 KiB, with those of the doors; nil: of this listener alone
-	Unlogged func() uint64                        // log lines dropped since start; nil: not shown
-	Registry *prometheus.Registry                 // served by /metrics; gets the metrics of this listener; nil: a new one
+	Doors func() []api.DoorView // the decision listeners; nil: none
+	// exchange with the other nodes of the PoP; nil: no ring
+	Ring   func(now window.Instant) pop.Stats
+	State  func(now window.Instant) state.Stats // the state file; nil: none
+	Gossip func() *api.GossipView               // exchange with the other PoPs; nil: no gossip
+	// whole requests, with the policies in force; nil: none
+	Requests *ask.Room
+	Standing explain.Standing // state of a key over all PoPs; nil: no gossip
+	// gets changes of flags, and connection errors; nil: slog.Default()
+	Log *slog.Logger
+	// gets one line for each requested change; nil: Log
+	Audit *slog.Logger
+	// bounds the bodies above 4 KiB, with those of the doors; nil: of this listener alone
+	Budget   *budget.Budget
+	Unlogged func() uint64 // log lines dropped since start; nil: not shown
+	// served by /metrics; gets the metrics of this listener; nil: a new one
+	Registry *prometheus.Registry
 }
 
 // Reload loads the configuration and puts it in force, or returns the reason why nothing has

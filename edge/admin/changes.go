@@ -16,8 +16,10 @@ import (
 
 // Bounds of the changes that one turn, once a second, sends and logs.
 const (
-	maxEvents     = 100 // on the streams; others are counted
-	maxEventLines = 5   // in the log, including the line with the number of the others; two turns may fall within a second
+	maxEvents = 100 // on the streams; others are counted
+	// in the log, including the line with the number of the others; two turns may fall within a
+	// second
+	maxEventLines = 5
 )
 
 // eventNames are the names of events, by kind of change.

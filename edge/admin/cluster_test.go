@@ -21,7 +21,8 @@ type joined struct {
 	*poptest.Node
 	tally *ringtest.Measured
 	last  time.Duration // how long the last flush is said to have taken; 0: as it did
-	bad   uint64        // totals that are said to be implausible, and one exchange less that failed; 0: as they were
+	// totals that are said to be implausible, and one exchange less that failed; 0: as they were
+	bad uint64
 }
 
 // newJoined returns a node with a ring of two servers. All of one PoP share a tally.

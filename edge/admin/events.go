@@ -66,7 +66,8 @@ func (a *Door) stream(w http.ResponseWriter, left <-chan struct{}, watches bool)
 	streamHeaders(w.Header())
 	s := streamWriter{w, control, reader}
 	if s.write(a.live.hello()) && s.run(left) {
-		_ = control.SetWriteDeadline(time.Now().Add(streamEndTimeout)) // if that fails the stream just breaks off
+		// if that fails the stream just breaks off
+		_ = control.SetWriteDeadline(time.Now().Add(streamEndTimeout))
 	}
 	return nil
 }

@@ -151,7 +151,8 @@ func TestExplainWorld(t *testing.T) {
 		time.Sleep(time.Minute)
 		age, want.Ratio, want.PoPs[0].AgeSeconds, want.PoPs[1].AgeSeconds = 60.25, 0, 60.15, 60.25
 		check("rule=count&key=k", want)
-		standing.RateOnly, want.Ratio = 4, standing.Ratio.Float() // more than its limit elsewhere, by rates
+		// more than its limit elsewhere, by rates
+		standing.RateOnly, want.Ratio = 4, standing.Ratio.Float()
 		check("rule=count&key=k", want)
 	})
 }

@@ -84,10 +84,12 @@ func TestAdminGuard(t *testing.T) {
 				came = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 4292}
 			}
 			checkGuard(t, a.askVia(came, "GET", "/v1/rules", "", tt.headers), tt.read, http.StatusOK, tt.names)
-			for _, probe := range []string{"/healthz", "/readyz"} { // a kubelet has neither name nor token
+			// a kubelet has neither name nor token
+			for _, probe := range []string{"/healthz", "/readyz"} {
 				checkGuard(t, a.askVia(came, "GET", probe, "", tt.headers), 0, http.StatusOK, "")
 			}
-			for _, page := range []string{"/", "/assets/none"} { // a browser shows no token for a page; the page asks for it
+			// a browser shows no token for a page; the page asks for it
+			for _, page := range []string{"/", "/assets/none"} {
 				if w := a.askVia(came, "GET", page, "", tt.headers); w.Code == http.StatusUnauthorized || w.Code == http.StatusForbidden {
 					t.Errorf("%s: status %d", page, w.Code)
 				}

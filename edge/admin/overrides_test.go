@@ -111,7 +111,8 @@ func TestOverridesReachOthers(t *testing.T) {
 				t.Fatalf("allowed elsewhere: %+v", a)
 			}
 		}
-		for _, rule := range []string{"shed", "block"} { // a short override, received when it is over
+		// a short override, received when it is over
+		for _, rule := range []string{"shed", "block"} {
 			here.put(t, rule, "short")
 			there.receive(here)
 			if _, err := here.gate.Override(here.gate.Now(), gate.ByHand{Rule: rule, Key: []byte("short"), Action: mitigation.Allow, TTL: time.Second}); err != nil {
@@ -128,7 +129,8 @@ func TestOverridesReachOthers(t *testing.T) {
 			if news := there.receive(here); news != 0 || len(flagsOf(there.gate)) != 0 {
 				t.Error("an override that is over came back")
 			}
-			there.gate.Turn(10, there.gate.Now(), time.Now()) // every tenth turn clears out flags and overrides
+			// every tenth turn clears out flags and overrides
+			there.gate.Turn(10, there.gate.Now(), time.Now())
 		}
 	})
 }

@@ -48,7 +48,8 @@ func TestAdminPage(t *testing.T) {
 			t.Errorf("%s: status %d, %s", found[1], asset.Code, asset.Header().Get("Cache-Control"))
 		}
 	}
-	checkProblem(t, a.ask("GET", "/assets/0/js/main.js", ""), http.StatusNotFound, "path") // of another version
+	// of another version
+	checkProblem(t, a.ask("GET", "/assets/0/js/main.js", ""), http.StatusNotFound, "path")
 }
 
 // listedRoutes returns the list in the foot of the page: the query of each route, by its method and

@@ -63,7 +63,8 @@ func TestViewersShareAPicture(t *testing.T) {
 // TestPictureOrder checks which flags of many a picture shows, and in which order.
 func TestPictureOrder(t *testing.T) {
 	const shown = 100
-	spacious := func(t *testing.T) *gate.Gate { return gatetest.New(t, 32<<20, gatetest.Shed, gatetest.Block) } // no flag gives up its place
+	// no flag gives up its place
+	spacious := func(t *testing.T) *gate.Gate { return gatetest.New(t, 32<<20, gatetest.Shed, gatetest.Block) }
 	inBubbleOf(t, spacious, admin.Options{}, func(t *testing.T, a *node, p *pipes) {
 		for range 20 { // the heaviest, and the oldest
 			a.refuse("shed", "attacker")

@@ -55,7 +55,8 @@ func TestRefusals(t *testing.T) {
 				}
 			}
 		}
-		gatetest.Decide(a.gate, now, gate.Check, rule, "dear", 4) // more than the limit: it needs no slot to be refused
+		// more than the limit: it needs no slot to be refused
+		gatetest.Decide(a.gate, now, gate.Check, rule, "dear", 4)
 		gatetest.Decide(a.gate, now, gate.Count, rule, "counted", 2)
 		met, refused = append(met, "dear", "counted"), append(refused, "dear")
 		got := refusalsOf(t, a, rule)

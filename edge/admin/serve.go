@@ -26,7 +26,8 @@ const (
 	maxAdminListings = 2        // at once; others wait
 	maxAdminScrapes  = 2        // at once; others are answered 503
 
-	adminHeaderTimeout = 2 * time.Second  // to read the headers of a request: under a flood of all doors they may wait for a second
+	// to read the headers of a request: under a flood of all doors they may wait for a second
+	adminHeaderTimeout = 2 * time.Second
 	adminReadTimeout   = 5 * time.Second  // to read a whole request
 	adminWriteTimeout  = 5 * time.Second  // to write an answer that ends
 	adminIdleTimeout   = 30 * time.Second // between two requests of a connection

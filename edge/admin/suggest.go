@@ -83,14 +83,17 @@ func fillSuggest(v *api.SuggestView, o *gate.Observation, denied api.DenialsView
 	}
 	// The count of the rule itself is exact, but covers this node only.
 	demand := float64(v.Offered)
-	if v.Shared || o.AllFrom == 0 && o.BlindTo == 0 && v.Burst == 0 { // else the rule's own count is better than the sample's
+	// else the rule's own count is better than the sample's
+	if v.Shared || o.AllFrom == 0 && o.BlindTo == 0 && v.Burst == 0 {
 		demand = o.Demand
 	}
 	rows := suggestRows(o, demand, math.Max(float64(v.Keys), o.Distinct))
 	own := slices.IndexFunc(rows, func(row api.SuggestRow) bool { return row.Limit == ownOf(v) })
 	if own >= 0 && v.Offered > 0 && !v.Shared {
-		rows[own].Cost = api.ShareRange{Low: denied.DeniedCostShare, High: denied.DeniedCostShare} // counted, not tried
-		if v.Burst > 0 {                                                                           // looks at a bucket leave a wider range
+		// counted, not tried
+		rows[own].Cost = api.ShareRange{Low: denied.DeniedCostShare, High: denied.DeniedCostShare}
+		// looks at a bucket leave a wider range
+		if v.Burst > 0 {
 			rows[own].Keys, rows[own].KeysError = api.ShareRange{Low: denied.DeniedKeyShare, High: denied.DeniedKeyShare}, denied.KeysError
 		}
 	}

@@ -37,7 +37,8 @@ func TestSuggestOfBuckets(t *testing.T) {
 	t.Parallel()
 	for rule, waits := range map[string]int64{"api": 0, "queue": 5} {
 		keys := uint64(0)
-		for range 5 { // an estimate: by chance two of eight keys are counted as one, under one seed in seventy
+		// an estimate: by chance two of eight keys are counted as one, under one seed in seventy
+		for range 5 {
 			if keys = suggestOfBucket(t, rule, waits); keys == 8 {
 				break
 			}

@@ -32,7 +32,8 @@ func runFor(e *gate.Gate, d time.Duration) {
 func TestSuggest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := newNodeOf(gatetest.New(t, 16<<20, gatetest.Shadow), admin.Options{Local: true}) // samples get a sixteenth
+		// samples get a sixteenth
+		a := newNodeOf(gatetest.New(t, 16<<20, gatetest.Shadow), admin.Options{Local: true})
 		if got := askFor[api.SuggestView](t, a, "/v1/suggest?rule=shadow"); len(got.Rows) != 0 || got.Limit != 3 || got.Mode != "shadow" {
 			t.Errorf("before anything was seen: %+v", got)
 		}
@@ -126,7 +127,8 @@ func TestSuggestBeginsAnew(t *testing.T) {
 		}
 		block := a.gate.Rules()
 		block[2].Action, block[2].BlockFor = mitigation.Block, time.Minute
-		a.gate.SetRules(block) // another action goes on with the figures, but other limits would have done something else
+		// another action goes on with the figures, but other limits would have done something else
+		a.gate.SetRules(block)
 		for range 2 {
 			runFor(a.gate, 20*time.Second)
 			if got := askFor[api.SuggestView](t, a, "/v1/suggest?rule=shadow"); len(got.Rows) != 0 || got.Action != "block" || got.Offered != 0 {
@@ -211,7 +213,8 @@ func TestSuggestTellsWhatItMissed(t *testing.T) {
 			}
 		}
 		gatetest.Decide(a.gate, a.gate.Now(), gate.Check, "r", "heavy", 1)
-		time.Sleep(rule.Window) // and nobody looked: wherever its slot lies, the look before is a window ago
+		// and nobody looked: wherever its slot lies, the look before is a window ago
+		time.Sleep(rule.Window)
 		gatetest.Decide(a.gate, a.gate.Now(), gate.Check, "r", "heavy", 1)
 		runFor(a.gate, 6*time.Second)
 		if got := askFor[api.SuggestView](t, a, "/v1/suggest?rule=r"); got.Sample.LateLooks == 0 {

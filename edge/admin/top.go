@@ -100,7 +100,8 @@ func eachHolder(g *gate.Gate, now window.Instant, of func(name string) bool, n i
 		if r.Kind != mitigation.Concurrency || !of(r.Name) {
 			continue
 		}
-		held, _, _ := g.Holders(now, []byte(r.Name), n) // a reload may have taken the rule away: none
+		// a reload may have taken the rule away: none
+		held, _, _ := g.Holders(now, []byte(r.Name), n)
 		for _, h := range held {
 			offer(topKey{cut: h.Cut, Suspect: window.Suspect{
 				Rule: r.Name, Key: h.Key, Since: h.Oldest, Offered: h.Places, Admitted: h.Places, Limit: r.Limit, Refusing: h.Places >= r.Limit,

@@ -33,20 +33,25 @@ func (w Why) String() string { return whyWords[w] }
 type Answer struct {
 	Why    Why
 	Deny   bool
-	Shadow bool             // something in shadow would have denied
-	Status int              // for a denial, 400..599
-	Unfit  request.Unfit    // of ByUnfit: for what
-	Policy string           // of BySkip and ByPolicy: its name
-	By     *gate.Decision   // of ByRules: the question that answers; it holds until the next request
+	Shadow bool          // something in shadow would have denied
+	Status int           // for a denial, 400..599
+	Unfit  request.Unfit // of ByUnfit: for what
+	Policy string        // of BySkip and ByPolicy: its name
+	// of ByRules: the question that answers; it holds until the next request
+	By     *gate.Decision
 	Pool   string           // of ByLoad: its name
 	Ratio  mitigation.Ratio // of ByLoad: the share of such requests that it denies
 	Ticket uint64           // the response is to be reported with it; 0: none
-	Delay  time.Duration    // the request passes, and is to wait for that long first; only with Session.CanWait
-	Full   bool             // there was no lease left for one of its rules: its failure mode decided
+	// the request passes, and is to wait for that long first; only with Session.CanWait
+	Delay time.Duration
+	// there was no lease left for one of its rules: its failure mode decided
+	Full bool
 
 	// Of on_deny of the policy whose question answers, or that denies:
-	Silent  bool   // the answer names no rule and no numbers
-	Deceive bool   // Deny is false, and the sender is to do nothing and answer as if all were well; only with Session.CanDeceive
+	Silent bool // the answer names no rule and no numbers
+	// Deny is false, and the sender is to do nothing and answer as if all were well; only with
+	// Session.CanDeceive
+	Deceive bool
 	Body    string // of a denial, for doors that carry one; "": the usual one
 }
 

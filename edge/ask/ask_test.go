@@ -322,7 +322,8 @@ policies:
   - {name: login, match: {path: /login}, count_when: {path: /login, status: 401}, limit: 5, window: 1m}
   - {name: slow, match: {path: "/**"}, kind: concurrency, limit: 1, lease: 1h}
 `)
-	for _, path := range []string{"/login", "/other", "/login"} { // a ticket that holds a lease, a lease alone
+	// a ticket that holds a lease, a lease alone
+	for _, path := range []string{"/login", "/other", "/login"} {
 		a := h.ask("POST", path, "203.0.113.7")
 		if a.Deny || a.Ticket == 0 {
 			t.Fatalf("%s: %+v", path, a)

@@ -36,7 +36,8 @@ func (r record) add(q *policy.Question) record {
 	if q.Counts {
 		counted = uint64(max(q.Cost, 1))
 	}
-	for _, n := range [...]uint64{uint64(q.Pending.Policy), q.Pending.Held, uint64(q.Rule), counted, uint64(len(q.Key))} { // not negative
+	// not negative
+	for _, n := range [...]uint64{uint64(q.Pending.Policy), q.Pending.Held, uint64(q.Rule), counted, uint64(len(q.Key))} {
 		r = binary.AppendUvarint(r, n)
 	}
 	return append(r, q.Key...)

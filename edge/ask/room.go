@@ -45,7 +45,8 @@ type Room struct {
 type inForce struct {
 	engine  *policy.Engine // nil: there are no policies
 	tickets *generation
-	waiting *lease.Table // of requests that may count by their responses; nil: no policy holds places
+	// of requests that may count by their responses; nil: no policy holds places
+	waiting *lease.Table
 	waits   []gate.Waits // by policy; without a Table it has none
 	pools   []*pool.Pool // by the number that the engine knows them by
 	tallies []*Tally     // by policy; kept across reloads by name
@@ -139,7 +140,8 @@ type Figures struct {
 	Matched, Shadow uint64
 	Denied          Denials
 	Seen            window.Instant // when it matched last; 0: never
-	Unreported      bool           // its last places ended by their time: its questions are never reported
+	// its last places ended by their time: its questions are never reported
+	Unreported bool
 }
 
 // Figures returns the figures of all policies in force, in the order of the file.

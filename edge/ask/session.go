@@ -18,7 +18,8 @@ type Session struct {
 	CanWait bool            // likewise: the sender can wait before it lets the request pass
 	// CanDeceive is likewise: the sender can pretend that a denied request passed.
 	CanDeceive bool
-	Cost       uint32 // likewise, of a report: what the request cost in the end; 0: as the policies say
+	// likewise, of a report: what the request cost in the end; 0: as the policies say
+	Cost uint32
 
 	Door Door // of those that ask by this session, for Stats.Unfit
 	// Also are the rules that its requests may ask without policies.

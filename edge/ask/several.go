@@ -27,10 +27,11 @@ type Use uint8
 
 // The uses.
 const (
-	Take   Use = iota // it counts, and is denied where it does not fit
-	Look              // it counts nothing, and only a block or more than the limit denies it
-	Tell              // its cost is admitted whether it fits or not; then it looks
-	Return            // it gives its cost back, of what was admitted, or a key's oldest lease; only a block denies it
+	Take Use = iota // it counts, and is denied where it does not fit
+	Look            // it counts nothing, and only a block or more than the limit denies it
+	Tell            // its cost is admitted whether it fits or not; then it looks
+	// it gives its cost back, of what was admitted, or a key's oldest lease; only a block denies it
+	Return
 )
 
 // several is the memory of a decision over several parts.

@@ -102,7 +102,8 @@ func TestARatioByClient(t *testing.T) {
 		epoch time.Duration
 	}{{"/site", 10 * time.Second}, {"/api", 5 * time.Second}} {
 		hits := make([]int, clients)
-		h.now = window.Instant((int64(h.now)/int64(c.epoch) + 1) * int64(c.epoch)) // an epoch begins
+		// an epoch begins
+		h.now = window.Instant((int64(h.now)/int64(c.epoch) + 1) * int64(c.epoch))
 		total := 0
 		for range epochs {
 			n := h.affected(c.path, clients, func(client, denied int) {

@@ -62,7 +62,8 @@ func (t *ticketStore) Add(text []byte, until window.Instant, u uint64) (number u
 	}
 	at := t.take()
 	first := &t.places[at]
-	first.number, first.until, first.length = u&^0xffff|1<<63|uint64(at), until, uint16(len(text)) // at most mostTicketText
+	// at most mostTicketText
+	first.number, first.until, first.length = u&^0xffff|1<<63|uint64(at), until, uint16(len(text))
 	for p := first; ; p = &t.places[p.next] {
 		n := copy(p.text[:], text)
 		if text = text[n:]; len(text) == 0 {

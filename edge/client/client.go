@@ -18,15 +18,17 @@ const (
 	DefaultTimeout = 20 * time.Millisecond // proxies usually wait this long for a rate limiter
 	MaxPending     = 16384                 // queries of one client that wait for an answer
 
-	packetsInFlight  = 8 // datagrams one Batch sends before it waits: the daemon's socket must hold them
+	// datagrams one Batch sends before it waits: the daemon's socket must hold them
+	packetsInFlight  = 8
 	firstDialTimeout = 5 * time.Second
 )
 
 // Reasons why a query has no verdict. Errors of the protocol ([wire.Code]) and the context's own
 // error are reasons too; test for all of them with errors.Is.
 var (
-	ErrTimeout     = errors.New("no answer in time")              // the client's timeout passed, not the context's
-	ErrNoDaemon    = errors.New("no daemon")                      // the socket failed; wraps the system's error
+	ErrTimeout = errors.New("no answer in time") // the client's timeout passed, not the context's
+	// the socket failed; wraps the system's error
+	ErrNoDaemon    = errors.New("no daemon")
 	ErrBusy        = errors.New("too many queries are under way") // MaxPending
 	ErrClosed      = errors.New("client is closed")
 	ErrUnknownRule = error(wire.UnknownRule) // the daemon has no rule of this name
@@ -70,7 +72,8 @@ type Client struct {
 	timeout          time.Duration
 	fail             FailMode
 
-	turn   chan struct{} // capacity 1: the goroutine that put a value in may dial, fill packet and write
+	// capacity 1: the goroutine that put a value in may dial, fill packet and write
+	turn   chan struct{}
 	packet outgoing
 
 	mu      sync.Mutex // guards the fields below; never held during I/O
@@ -180,7 +183,8 @@ func (c *Client) one(ctx context.Context, q Query) (Answer, error) {
 type Stats struct {
 	Queries    uint64 // all queries, each one of a batch
 	Unanswered uint64 // queries without an answer, which the FailMode decided
-	Strays     uint64 // reply lines that answer no waiting query: late, duplicated, or not of the protocol
+	// reply lines that answer no waiting query: late, duplicated, or not of the protocol
+	Strays uint64
 }
 
 // Stats returns the client's counters. Unanswered is the one to watch: under FailOpen these

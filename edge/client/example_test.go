@@ -14,7 +14,8 @@ import (
 )
 
 func ExampleDial() {
-	address, stop := startNode("[{name: login, limit: 5, window: 1m}]") // in production: "127.0.0.1:4290"
+	// in production: "127.0.0.1:4290"
+	address, stop := startNode("[{name: login, limit: 5, window: 1m}]")
 	defer stop()
 
 	c, err := client.Dial(address, client.WithTimeout(time.Second), client.WithFailMode(client.FailClosed))

@@ -40,7 +40,8 @@ func TestHandlerGivesBack(t *testing.T) {
 		}
 		await := func(event, target string, status int) {
 			t.Helper()
-			for deadline := time.Now().Add(patience); visit(target) != status; { // reports are not waited for
+			// reports are not waited for
+			for deadline := time.Now().Add(patience); visit(target) != status; {
 				if time.Now().After(deadline) {
 					t.Fatalf("%s: never %d", event, status)
 				}

@@ -135,7 +135,8 @@ func TestHandlerOddRequests(t *testing.T) {
 		}
 		_ = r.Body.Close()
 		_ = conn.Close()
-		if r.StatusCode != want && r.StatusCode != http.StatusBadRequest { // 400 is the server's own
+		// 400 is the server's own
+		if r.StatusCode != want && r.StatusCode != http.StatusBadRequest {
 			t.Errorf("%.60q: %d, want %d", begin, r.StatusCode, want)
 		}
 	}
@@ -204,7 +205,8 @@ func TestHandlerByPolicies(t *testing.T) {
 		}
 	}
 	deadline := time.Now().Add(patience)
-	for visit(http.MethodGet, "/token", "203.0.113.7").Code != http.StatusTooManyRequests { // reports do not wait
+	// reports do not wait
+	for visit(http.MethodGet, "/token", "203.0.113.7").Code != http.StatusTooManyRequests {
 		if time.Now().After(deadline) {
 			t.Fatal("two failed logins do not deny")
 		}

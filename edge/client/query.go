@@ -52,16 +52,22 @@ type Answer struct {
 	Shadow    bool          // allowed only because the rule is in shadow
 	Remaining int64         // cost left in the trailing window
 	Reset     time.Duration // until more cost is available, in whole seconds; 0 with Deny
-	Retry     time.Duration // with Deny: until another attempt can pass, whole seconds, at least one
-	Ratio     float64       // the share of requests being dropped, 0..1; 0: none
-	Blast     int           // with Deny: about how many clients a block would deny, where it sheds instead; else 0
-	Rule      string        // of an Ask: the rule that answers; empty: none did
-	Ground    string        // of an Ask that no rule answers: none, skip or policy
-	HTTP      int           // of an Ask: the status for a denial, such as 429; 0 with Allow
-	Ticket    string        // of an Ask: report the response with it; empty: no report is due
-	Delay     time.Duration // with Allow: to wait before the request passes, whole milliseconds up to a minute; only for who CanWait
-	Deceive   bool          // with Allow of an Ask: do nothing, and answer as if all were well; only for who CanDeceive
-	Err       error         // why the daemon gave no verdict, and the FailMode did; nil if it gave one
+	// with Deny: until another attempt can pass, whole seconds, at least one
+	Retry time.Duration
+	Ratio float64 // the share of requests being dropped, 0..1; 0: none
+	// with Deny: about how many clients a block would deny, where it sheds instead; else 0
+	Blast  int
+	Rule   string // of an Ask: the rule that answers; empty: none did
+	Ground string // of an Ask that no rule answers: none, skip or policy
+	HTTP   int    // of an Ask: the status for a denial, such as 429; 0 with Allow
+	Ticket string // of an Ask: report the response with it; empty: no report is due
+	// with Allow: to wait before the request passes, whole milliseconds up to a minute; only for
+	// who CanWait
+	Delay time.Duration
+	// with Allow of an Ask: do nothing, and answer as if all were well; only for who CanDeceive
+	Deceive bool
+	// why the daemon gave no verdict, and the FailMode did; nil if it gave one
+	Err error
 }
 
 // Allowed reports whether the request may pass.

@@ -26,14 +26,15 @@ const (
 	MinTicketKeep = time.Second
 	MaxTicketKeep = 10 * time.Minute
 	MaxWeight     = 1000
-	MaxServers    = 256     // memcached servers of one ring
-	MaxSeeds      = 1000    // addresses in gossip.join
-	MaxListeners  = 16      // addresses of one listener
-	MaxNodeName   = 253     // bytes, as a host name
-	MaxPoPName    = 64      // bytes
-	MaxPath       = 4095    // bytes of a file name
-	MaxRLSFiles   = 256     // paths in rls.files, and files that they mean
-	MaxRLSBytes   = 8 << 20 // of one of them: mitigation.MaxTree descriptors, with room for comments
+	MaxServers    = 256  // memcached servers of one ring
+	MaxSeeds      = 1000 // addresses in gossip.join
+	MaxListeners  = 16   // addresses of one listener
+	MaxNodeName   = 253  // bytes, as a host name
+	MaxPoPName    = 64   // bytes
+	MaxPath       = 4095 // bytes of a file name
+	MaxRLSFiles   = 256  // paths in rls.files, and files that they mean
+	// of one of them: mitigation.MaxTree descriptors, with room for comments
+	MaxRLSBytes = 8 << 20
 )
 
 // Config is everything headgate.yaml can say. A Config from Default, Parse or Read is valid.
@@ -74,7 +75,8 @@ type Listen struct {
 type TLS struct {
 	CertFile, KeyFile string
 	ClientCAFile      string // "": clients need no certificate
-	Clients           string // AnyClient, or "known": who may connect plain, or shows the password of RESP
+	// AnyClient, or "known": who may connect plain, or shows the password of RESP
+	Clients string
 }
 
 // AnyClient is the value of tls.clients that admits everybody.

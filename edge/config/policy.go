@@ -17,7 +17,8 @@ import (
 func policies(v value) ([]policy.Policy, bool) {
 	items, ok := v.items(policy.MaxPolicies)
 	lines := map[string]int{}
-	var list []policy.Policy // nil when there are none, so that equal configurations are deeply equal
+	// nil when there are none, so that equal configurations are deeply equal
+	var list []policy.Policy
 	for _, item := range items {
 		p := item.policy()
 		list = append(list, p)

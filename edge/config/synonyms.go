@@ -4,8 +4,9 @@ import "strings"
 
 // synonym answers a name that other rate limiters use: one sentence on what to write here instead.
 type synonym struct {
-	Text  string   // follows `unknown field "…": `
-	Means []string // fields that the name stands for; they then count as given, so that one slip is one fault
+	Text string // follows `unknown field "…": `
+	// fields that the name stands for; they then count as given, so that one slip is one fault
+	Means []string
 }
 
 // The sentences that several names share.

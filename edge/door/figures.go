@@ -7,8 +7,9 @@ const LatencyEvery = 16
 // Figures are what every door of connections counts alike: totals since it was made, unless they
 // say "now".
 type Figures struct {
-	Open       int    // connections now
-	Requests   uint64 // requests and reports that were read whole, with those that were answered with an error
+	Open int // connections now
+	// requests and reports that were read whole, with those that were answered with an error
+	Requests   uint64
 	BadRequest uint64 // of them, not of the grammar, or with a field that is not known
 	Unknown    uint64 // of them, that named no rule in force
 	TooLong    uint64 // of them, above a bound

@@ -26,7 +26,8 @@ func TestLatencyOfDoors(t *testing.T) {
 	datagrams, web := startUDP(t, g), http.New(g, nil, g.Lane(0))
 	addr, _ := serve(t, web, config.Address{Host: "127.0.0.1"})
 	c := doortest.Dial(t, datagrams.Addr())
-	for range 3*door.LatencyEvery + 1 { // a batch is timed when it is answered: the next answer says that it was
+	// a batch is timed when it is answered: the next answer says that it was
+	for range 3*door.LatencyEvery + 1 {
 		exchange(t, c, "check shed k")
 	}
 	stream := doortest.Dial(t, addr)

@@ -22,8 +22,9 @@ type Yielder struct {
 	raw   syscall.RawConn
 	await func(fd uintptr) bool
 	asked bool
-	one   [8]byte // what is added to the descriptor: nobody reads the sum, each addition is an event
-	err   error
+	// what is added to the descriptor: nobody reads the sum, each addition is an event
+	one [8]byte
+	err error
 }
 
 // NewYielder opens the descriptor of a Yielder.

@@ -15,7 +15,8 @@ func Flag(g *gate.Gate, now window.Instant, f *mitigation.Flag) api.MitigationVi
 		Rule: f.Rule, Key: api.EscapeKey(f.Key), Action: f.Action.String(), View: mitigation.Node.String(),
 		Source: SourceOf(f), Node: is.Node, Reason: f.Reason, Since: g.Shown(f.Since), Expires: g.Shown(f.Until), Strikes: int(f.Strikes),
 	}
-	if r := is.Rule; r != nil { // a reload may have taken the rule away; its flags go a moment later
+	// a reload may have taken the rule away; its flags go a moment later
+	if r := is.Rule; r != nil {
 		v.Mode, v.Limit, v.View, v.Offered, v.Blast = r.Mode.String(), r.Quota(), is.View.String(), is.Offered, is.Blast
 		v.Ratio = ratioOf(f, v.Offered, v.Limit)
 		v.DeniedRate = float64(v.Offered) * v.Ratio / max(r.Fill(), mitigation.MinWindow).Seconds()

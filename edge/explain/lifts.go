@@ -15,8 +15,9 @@ import (
 // explanation is the knowledge of one key that the texts are made of.
 type explanation struct {
 	gate.Inspection
-	key    []byte
-	by     []byte // value of the part by which the rule's drop ratio is drawn; nil: none was asked for
+	key []byte
+	// value of the part by which the rule's drop ratio is drawn; nil: none was asked for
+	by     []byte
 	now    window.Instant
 	global *api.KeyGlobalView // nil: its rule is not global, or there is no gossip
 }

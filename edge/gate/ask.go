@@ -13,10 +13,11 @@ type Op uint8
 
 // The operations.
 const (
-	Check   Op = iota // count the cost as offered, decide, and count it as admitted if it passes
-	Peek              // decide without counting
-	Count             // count without deciding
-	Acquire           // Check of a rule of kind concurrency: the places that the cost takes are held by a lease
+	Check Op = iota // count the cost as offered, decide, and count it as admitted if it passes
+	Peek            // decide without counting
+	Count           // count without deciding
+	// Check of a rule of kind concurrency: the places that the cost takes are held by a lease
+	Acquire
 )
 
 // Ask is one question: may a request with this key pass under this rule? Rule and Key belong to the
@@ -75,13 +76,17 @@ type Decision struct {
 	View      mitigation.Scope // nodes whose counts the decision rests on
 	Ratio     mitigation.Ratio // share of requests being dropped; of use only where Why is ByShed
 	Remaining int64            // cost left in the trailing window, at least 0; 0 with Deny
-	Reset     time.Duration    // until the whole limit is available again, at least 0; of leases, if nobody releases them
-	Retry     time.Duration    // until another attempt can succeed, at least 1 s; 0 unless Deny
-	Late      uint64           // the random bits by which Retry was made longer; 0: it is exact
-	Lease     uint64           // number of the lease that an Acquire took; 0: none
-	Blast     int              // with ByShed of a rule with MaxBlast: about how many clients a block would deny; else 0
-	Delay     time.Duration    // the request passes, and is to wait for that long first; 0: it passes now
-	Full      bool             // no lease could be taken, because there are none left: the failure mode decided
+	// until the whole limit is available again, at least 0; of leases, if nobody releases them
+	Reset time.Duration
+	Retry time.Duration // until another attempt can succeed, at least 1 s; 0 unless Deny
+	Late  uint64        // the random bits by which Retry was made longer; 0: it is exact
+	Lease uint64        // number of the lease that an Acquire took; 0: none
+	// with ByShed of a rule with MaxBlast: about how many clients a block would deny; else 0
+	Blast int
+	// the request passes, and is to wait for that long first; 0: it passes now
+	Delay time.Duration
+	// no lease could be taken, because there are none left: the failure mode decided
+	Full bool
 }
 
 // NoteMisnamed records that a request named a rule that is not in force, for doors that find this

@@ -30,7 +30,8 @@ func (t *Together) conclude(l *Lane, now window.Instant, i int, pass bool) {
 			}
 		}
 	}
-	folded := p.res.count.Folded && r.Action == mitigation.Shed // the refusal before it noted the flag
+	// the refusal before it noted the flag
+	folded := p.res.count.Folded && r.Action == mitigation.Shed
 	if (fills || p.res.why == mitigation.ByLimit && !folded) && !p.shedInstead() && (fills || q.Op == Check && !p.place.asked) {
 		if !p.effect.Live() {
 			p.effect = l.gate.flags.Get(now, p.index)

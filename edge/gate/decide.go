@@ -15,8 +15,9 @@ import (
 type Lane struct {
 	gate   *Gate
 	number int
-	recent atomic.Pointer[rule] // cache of the last rule asked for: most batches ask for one rule only
-	_      [104]byte            // keeps lanes on different pairs of cache lines
+	// cache of the last rule asked for: most batches ask for one rule only
+	recent atomic.Pointer[rule]
+	_      [104]byte // keeps lanes on different pairs of cache lines
 }
 
 // result is the outcome of one request before it becomes a Decision.

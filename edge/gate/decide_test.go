@@ -131,7 +131,8 @@ func TestShadowIsEnforceVerdictByVerdict(t *testing.T) {
 		dark := rule
 		dark.Mode = mitigation.Shadow
 		real, shadow := gatetest.New(t, 1<<20, rule), gatetest.New(t, 1<<20, dark)
-		rng, now := rand.New(rand.NewPCG(1, 2)), real.Now() // one clock for both: a pause between two readings would make them differ
+		// one clock for both: a pause between two readings would make them differ
+		rng, now := rand.New(rand.NewPCG(1, 2)), real.Now()
 		for n := range 20_000 {
 			now = now.Add(time.Duration(rng.Int64N(int64(time.Second))))
 			key, cost := fmt.Sprint(rng.IntN(9)), 1+rng.Uint32N(2)

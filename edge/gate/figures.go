@@ -19,9 +19,11 @@ type Figures struct {
 	Waits   time.Duration    // that they were told, in all
 	From    Baseline         // last change of the limit or the window, or end of the shadow
 
-	Keys, RefusedKeys float64       // estimates since From.Since: distinct keys, and those refused at least once
-	Saturated         bool          // the rule's sketch is too noisy for its limit
-	Layer             time.Duration // window length of that sketch; rules of one window length share a sketch
+	// estimates since From.Since: distinct keys, and those refused at least once
+	Keys, RefusedKeys float64
+	Saturated         bool // the rule's sketch is too noisy for its limit
+	// window length of that sketch; rules of one window length share a sketch
+	Layer time.Duration
 }
 
 // Baseline is the start of the period over which a rule had one limit and one window, and the

@@ -28,26 +28,28 @@ const observerShare = 16
 // Gate is the deciding part of one node; New makes one. Its methods may be called concurrently,
 // except where their comments say otherwise.
 type Gate struct {
-	clock      window.Clock
-	flush      time.Duration // interval between two exchanges with other nodes
-	counter    *window.Counter
-	flags      *mitigation.Table
-	rules      atomic.Pointer[ruleSet]
-	networks   networks.Flags // set by hand
-	lanes      [Lanes]Lane
-	started    time.Time
-	node       string
-	turns      atomic.Uint64 // number of calls of Turn
-	steps      health.ClockSteps
-	ring       *health.Ring        // nil: this node is the whole PoP
-	usedUp     *usedup.Table       // what other nodes of the PoP know to be at its limit; nil without a ring
+	clock    window.Clock
+	flush    time.Duration // interval between two exchanges with other nodes
+	counter  *window.Counter
+	flags    *mitigation.Table
+	rules    atomic.Pointer[ruleSet]
+	networks networks.Flags // set by hand
+	lanes    [Lanes]Lane
+	started  time.Time
+	node     string
+	turns    atomic.Uint64 // number of calls of Turn
+	steps    health.ClockSteps
+	ring     *health.Ring // nil: this node is the whole PoP
+	// what other nodes of the PoP know to be at its limit; nil without a ring
+	usedUp     *usedup.Table
 	global     *global             // nil: there are no other PoPs
 	overrides  override.Set        // given at this node and merged from others
 	roundRobin override.RoundRobin // over the overrides, where they do not fit into one message
 
 	observer observer.Observer
 	misnamed lastMisnamed
-	leases   *lease.Table    // nil until a rule of kind concurrency is in force; changes under mu only
+	// nil until a rule of kind concurrency is in force; changes under mu only
+	leases   *lease.Table
 	siblings *siblings.Table // nil until a rule has Siblings; changes under mu only
 	blasts   *blast.Table    // nil until a rule has MaxBlast; changes under mu only
 	single   sync.Pool       // of *Together, for requests of rules that are special
@@ -65,7 +67,8 @@ type Options struct {
 	Flush   time.Duration     // interval between two exchanges with other nodes, above 0
 	Servers int               // number of servers in the PoP's ring; 0: this node is the whole PoP
 	Global  *Global           // connection to other PoPs; nil: there are none
-	Start   time.Time         // the present, with its monotonic reading; the gate's clock runs from it
+	// the present, with its monotonic reading; the gate's clock runs from it
+	Start time.Time
 }
 
 // New returns a gate with the rules and the memory of o. It starts nothing: the caller runs Run,

@@ -43,7 +43,8 @@ func globalRule(limit int64, window time.Duration) mitigation.Rule {
 }
 
 func (w *globalNode) check(key string) gate.Decision {
-	d, _ := w.Lane(0).Decide(w.now, 1<<63, gatetest.Ask(gate.Check, "r", key, 1)) // of a rule there is
+	// of a rule there is
+	d, _ := w.Lane(0).Decide(w.now, 1<<63, gatetest.Ask(gate.Check, "r", key, 1))
 	return d
 }
 
@@ -271,7 +272,8 @@ func TestAGlobalRatioSparesWhatIsReserved(t *testing.T) {
 	}
 	sample := w.flush()
 	w.advise(sample, 0.9, 0)
-	w.now = w.now.Add(950 * time.Millisecond) // the window is empty again, and the ratio still in force
+	// the window is empty again, and the ratio still in force
+	w.now = w.now.Add(950 * time.Millisecond)
 	denied := map[string]int{}
 	for n := range 300 {
 		tier := []string{"critical", "normal", ""}[n%3]

@@ -19,11 +19,15 @@ type Inspection struct {
 	Strikes  int              // blocks by the rule's ladder that are not forgotten
 	Forget   window.Instant   // when they are forgotten
 	Decision Decision         // on a Peek of cost 1
-	ViewLost bool             // decisions rest on fewer nodes than the rule's scope asks for, and its failure mode acts
-	Remote   bool             // ViewLost, because the other PoPs are lost
-	Blast    int              // of a rule with MaxBlast: about how many clients asked while the key had a mitigation
-	Siblings int              // of a network's rule: narrower keys that asked in the window, at most Rule.Siblings
-	Leases   []lease.Lease    // of kind concurrency: those of the key, oldest first, at most mostLeases
+	// decisions rest on fewer nodes than the rule's scope asks for, and its failure mode acts
+	ViewLost bool
+	Remote   bool // ViewLost, because the other PoPs are lost
+	// of a rule with MaxBlast: about how many clients asked while the key had a mitigation
+	Blast int
+	// of a network's rule: narrower keys that asked in the window, at most Rule.Siblings
+	Siblings int
+	// of kind concurrency: those of the key, oldest first, at most mostLeases
+	Leases []lease.Lease
 }
 
 // Inspect returns the state of key under the rule called name at now, judged with parts, and false
@@ -70,8 +74,10 @@ type FlagContext struct {
 	Rule    *mitigation.Rule // nil: no longer in force; then View and Offered are zero
 	View    mitigation.Scope // nodes whose counts decisions under the rule rest on now
 	Offered int64            // cost offered in the trailing window, as this node estimates it
-	Node    string           // other node at which an operator set the flag; empty: this node, or no operator
-	Blast   int              // of a block that sheds instead: about how many clients it would deny; else 0
+	// other node at which an operator set the flag; empty: this node, or no operator
+	Node string
+	// of a block that sheds instead: about how many clients it would deny; else 0
+	Blast int
 }
 
 // FlagContext returns the context of f at now.

@@ -79,7 +79,8 @@ func TestARatioNeedsSiblings(t *testing.T) {
 		}
 	}
 	w.advise(w.flush(), 0.9, 0)
-	w.now = w.now.Add(950 * time.Millisecond) // the window is empty again, and the ratio still in force
+	// the window is empty again, and the ratio still in force
+	w.now = w.now.Add(950 * time.Millisecond)
 	denied := 0
 	for n := range 200 {
 		if from([]string{"one", "two"}[n%2]).Deny {

@@ -25,9 +25,11 @@ var (
 
 // ByHand is an override as an operator asks for it.
 type ByHand struct {
-	Rule   string            // name of a rule in force
-	Key    []byte            // 1..256 bytes; a network such as 10.0.0.0/8 stands for every key in it
-	Listed bool              // Key was copied from a list of keys: it stays as it is, even if it reads as a network
+	Rule string // name of a rule in force
+	// 1..256 bytes; a network such as 10.0.0.0/8 stands for every key in it
+	Key []byte
+	// Key was copied from a list of keys: it stays as it is, even if it reads as a network
+	Listed bool
 	Action mitigation.Action // Block or Allow
 	TTL    time.Duration     // MinTTL..MaxTTL
 	Who    string            // the operator, at most override.MaxWho bytes
@@ -138,7 +140,8 @@ func (g *Gate) liftHere(now window.Instant, name string, key []byte, who string)
 func (g *Gate) lift(now window.Instant, r *rule, key []byte, was mitigation.Flag) {
 	i := r.meter.Index(key)
 	if was.Action != mitigation.Allow {
-		r.meter.Forgive(r.meter.Look(now, i)) // before the flag ends: no request is refused by the count in between
+		// before the flag ends: no request is refused by the count in between
+		r.meter.Forgive(r.meter.Look(now, i))
 	}
 	g.forgetUsedUp(r, key)
 	g.flags.Lift(now, i)

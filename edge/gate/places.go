@@ -165,7 +165,8 @@ func (t *Together) takePlaces(now window.Instant, chance func() uint64) {
 		q, r := &t.Questions[i], p.rule
 		if p.place.fits {
 			p.place.lease = r.places.Take(now, &lease.Request{
-				Index: p.index, Key: q.Key, Rule: r.number, Cost: uint32(q.cost()), For: q.leaseFor(r), Nonce: uint32(chance()), Limit: r.Limit, // at most MaxCost; cut
+				// at most MaxCost; cut
+				Index: p.index, Key: q.Key, Rule: r.number, Cost: uint32(q.cost()), For: q.leaseFor(r), Nonce: uint32(chance()), Limit: r.Limit,
 			})
 			p.res.count.Used += q.cost()
 		}

@@ -134,7 +134,8 @@ func TestReservedAllocatesNothing(t *testing.T) {
 	now := g.Now()
 	a := gatetest.Ask(gate.Check, "fleet", "all", 1)
 	a.Tier = []byte("normal")
-	if n := testing.AllocsPerRun(500, func() { _, _ = g.Lane(0).Decide(now, 7, a) }); n > 0.1 { // a pool may be emptied
+	// a pool may be emptied
+	if n := testing.AllocsPerRun(500, func() { _, _ = g.Lane(0).Decide(now, 7, a) }); n > 0.1 {
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -125,7 +125,8 @@ func (g *Gate) SetRules(rules []mitigation.Rule) {
 		next.byName[r.Name] = in
 		if n < listed {
 			next.list = append(next.list, in)
-			if in.Mode != mitigation.Off { // other limits can be tried on what its slots and leases hold
+			// other limits can be tried on what its slots and leases hold
+			if in.Mode != mitigation.Off {
 				next.observed.Subjects = append(next.observed.Subjects, in.subject())
 			}
 		}

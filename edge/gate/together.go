@@ -17,10 +17,11 @@ const MaxQuestions = window.MaxQuestions
 // counts nothing; Count counts and denies nothing.
 type Question struct {
 	Ask
-	At     int    // place of the rule in Rules, if the caller knows it; a wrong one costs time only
-	Shadow bool   // denies nothing although its rule may enforce
-	Quota  bool   // denies only if no question with Quota fits
-	Waits  *Waits // how it holds a place until its response; nil: it holds none. It must not change meanwhile
+	At     int  // place of the rule in Rules, if the caller knows it; a wrong one costs time only
+	Shadow bool // denies nothing although its rule may enforce
+	Quota  bool // denies only if no question with Quota fits
+	// how it holds a place until its response; nil: it holds none. It must not change meanwhile
+	Waits *Waits
 }
 
 // Together is the memory of a request that asks several questions. Set fills Questions and N; All
@@ -32,7 +33,8 @@ type Together struct {
 	// and counted as offered, and nothing is admitted.
 	Held bool
 
-	Deny      bool                   // at least one enforcing question denied: nothing was admitted under any
+	// at least one enforcing question denied: nothing was admitted under any
+	Deny      bool
 	Shadow    bool                   // a question in shadow would have denied
 	By        int                    // the question that answers; -1 without questions. See All
 	Decisions [MaxQuestions]Decision // by question
@@ -60,7 +62,9 @@ type part struct {
 	index  sketch.Index
 	effect mitigation.Effect
 	res    result
-	ask    int  // its place in asks; -1: it has none, because a flag or the failure mode stops it, or it is about places
+	// its place in asks; -1: it has none, because a flag or the failure mode stops it, or it is
+	// about places
+	ask    int
 	yields bool // it denies nothing
 	blast  int  // clients of the key, where that is why a block sheds instead; else 0
 	few    bool // only a block denies, because few narrower keys ask
@@ -94,7 +98,8 @@ func (b *Batch) All(t *Together) error {
 	t.decide(b.lane, b.now, b.chance)
 	for i := range t.N {
 		if p := &t.parts[i]; p.rule != nil && p.outcome < Outcomes {
-			b.pending.Note(&p.rule.tallies[b.lane.number], p.outcome, uint64(t.Questions[i].cost()-1)) // at least 1
+			// at least 1
+			b.pending.Note(&p.rule.tallies[b.lane.number], p.outcome, uint64(t.Questions[i].cost()-1))
 		}
 	}
 	return nil
@@ -179,7 +184,8 @@ func (t *Together) rules(l *Lane) error {
 // start begins question i, which is about r.
 func (t *Together) start(r *rule, i int) {
 	p, d := &t.parts[i], &t.Decisions[i]
-	*p = part{} // emptied and then set in place: what is built elsewhere and copied at once takes much longer
+	// emptied and then set in place: what is built elsewhere and copied at once takes much longer
+	*p = part{}
 	*d = Decision{}
 	q := &t.Questions[i]
 	t.quotas = t.quotas || q.Quota

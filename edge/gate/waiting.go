@@ -51,7 +51,8 @@ func (t *Together) hold(now window.Instant, chance func() uint64) {
 			continue
 		}
 		p.place.lease = t.waiting.Take(now, &lease.Request{
-			Index: p.index, Key: q.Key, Rule: q.Waits.Under, Limit: p.rule.Quota() + q.Waits.Most, Cost: uint32(q.cost()), // at most MaxCost
+			// at most MaxCost
+			Index: p.index, Key: q.Key, Rule: q.Waits.Under, Limit: p.rule.Quota() + q.Waits.Most, Cost: uint32(q.cost()),
 			For: min(max(q.Waits.For.Round(time.Second), lease.MinTime), lease.MaxTime), Nonce: uint32(chance()),
 		})
 		p.waiting += q.cost()

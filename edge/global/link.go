@@ -65,16 +65,22 @@ type transport interface {
 
 // Options are the settings of a link.
 type Options struct {
-	Node, PoP string        // this node's name, and that of its PoP
-	Version   string        // of the program, for other members to see
-	Admin     string        // host:port of the admin listener, for other members to see; without a host: on this node's gossip address; empty: none
-	Flush     time.Duration // between two flushes of the gate
-	Bind      string        // host:port to gossip on
-	Join      []string      // host:port of members to begin with; empty: this node is the first
-	Memory    int           // bytes for what other PoPs admitted of keys that have no counts here; 0: that of 64 MiB of counters
-	Keys      [][]byte      // of the cluster, 32 bytes each, at least one: the first is used to send, all are accepted
-	Log       *slog.Logger
-	Rest      func() // called between parts of the work on a flush's samples, to let others run; nil: nothing is
+	Node, PoP string // this node's name, and that of its PoP
+	Version   string // of the program, for other members to see
+	// host:port of the admin listener, for other members to see; without a host: on this node's
+	// gossip address; empty: none
+	Admin string
+	Flush time.Duration // between two flushes of the gate
+	Bind  string        // host:port to gossip on
+	Join  []string      // host:port of members to begin with; empty: this node is the first
+	// bytes for what other PoPs admitted of keys that have no counts here; 0: that of 64 MiB of
+	// counters
+	Memory int
+	// of the cluster, 32 bytes each, at least one: the first is used to send, all are accepted
+	Keys [][]byte
+	Log  *slog.Logger
+	// called between parts of the work on a flush's samples, to let others run; nil: nothing is
+	Rest func()
 }
 
 // New returns a link whose gate is still to come. The gate is made with its Hooks, and then handed
@@ -203,7 +209,8 @@ func (l *Link) announceRules() {
 // Rekey makes keys, 32 bytes each and at least one, those of the cluster: the first is used to
 // send, all are accepted.
 func (l *Link) Rekey(keys [][]byte) {
-	if err := l.transport.Rotate(keys[0], keys[1:]...); err != nil { // keys of another length, which no configuration lets through
+	// keys of another length, which no configuration lets through
+	if err := l.transport.Rotate(keys[0], keys[1:]...); err != nil {
 		l.options.Log.Error("gossip: the keys stay as they were", "error", err)
 		return
 	}

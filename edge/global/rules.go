@@ -22,7 +22,8 @@ func rulesDigest(rules []mitigation.Rule) string {
 	for _, r := range rules {
 		if r.Scope == mitigation.Global {
 			fmt.Fprintf(sum, "%s %d %s %s %s %s\n", r.Name, r.Limit, r.Window, r.Action, r.BlockFor, r.Mode)
-			if r.Fairness != mitigation.FairPoPs { // the default is no difference from versions before fairness
+			// the default is no difference from versions before fairness
+			if r.Fairness != mitigation.FairPoPs {
 				fmt.Fprintf(sum, "fairness %s\n", r.Fairness)
 			}
 			// Lines only where they are used, here and below, so that nodes of an older version

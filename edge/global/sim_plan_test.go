@@ -161,7 +161,8 @@ func newSimPlan(seed uint64, full bool, most int) *simPlan {
 		detect: d.between(4*time.Second, 8*time.Second), rejoin: d.between(0, 15*time.Second),
 	}
 	p.quiet = !full && d.chance(0.05)
-	p.layOut(d, simSmall+min(d.IntN(most-simSmall+1), d.IntN(most-simSmall+1))) // small ones more often: they are quick
+	// small ones more often: they are quick
+	p.layOut(d, simSmall+min(d.IntN(most-simSmall+1), d.IntN(most-simSmall+1)))
 	p.loads = p.drawLoads(d)
 	for range d.IntN(5) {
 		p.faults = append(p.faults, p.drawFault(d))
@@ -181,7 +182,8 @@ func (p *simPlan) layOut(d dice, nodes int) {
 		p.pops[at]++
 	}
 	for _, in := range p.pops {
-		p.ring = append(p.ring, in > 1 || d.chance(0.5)) // several without a ring are checked as well
+		// several without a ring are checked as well
+		p.ring = append(p.ring, in > 1 || d.chance(0.5))
 		if in > 1 && d.chance(0.1) {
 			p.ring[len(p.ring)-1] = false
 		}

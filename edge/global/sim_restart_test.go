@@ -88,13 +88,16 @@ func (r simRestart) run(t *testing.T) {
 		for range 25 {
 			c.pass(200 * time.Millisecond)
 			for pop, n := range r.used {
-				if n > 0 { // a PoP that never met the client is silent of less than a quarter of its part, restart or not
+				// a PoP that never met the client is silent of less than a quarter of its part,
+				// restart or not
+				if n > 0 {
 					c.ask(pop)
 				}
 			}
 		}
 	}
-	if c.worst > simMinute.Limit*105/100 || c.worst < simMinute.Limit*95/100 { // less: something was counted twice
+	// less: something was counted twice
+	if c.worst > simMinute.Limit*105/100 || c.worst < simMinute.Limit*95/100 {
 		t.Errorf("%d of %d admitted in the worst window, by PoP %v after %v at first", c.worst, simMinute.Limit, c.by, r.used)
 	}
 	c.pass(simMinute.Window)

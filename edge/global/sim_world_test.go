@@ -33,7 +33,8 @@ type sim struct {
 	clients   []*simClient
 	flights   sync.WaitGroup
 
-	unreached [][]time.Duration // by node and node: since when it is not reached, or is reached again
+	// by node and node: since when it is not reached, or is reached again
+	unreached [][]time.Duration
 	seated    [][]bool
 
 	known  map[string]int // refusals that are known to be wrong
@@ -44,7 +45,8 @@ type sim struct {
 const (
 	simEvents = 100 // are remembered
 	simDrain  = 2 * time.Minute
-	simQuiet  = 130 * time.Second // the demand of PoPs that fell silent together counts for a minute more
+	// the demand of PoPs that fell silent together counts for a minute more
+	simQuiet = 130 * time.Second
 )
 
 // simulate runs plan in a bubble of the caller's, and returns how it went.

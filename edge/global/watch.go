@@ -13,10 +13,11 @@ type standing uint8
 
 // The states.
 const (
-	alone  standing = iota // none, for a moment
-	heard                  // packets of other nodes are used
-	skewed                 // packets arrive and none is used: the clocks of the other nodes differ from this one's
-	silent                 // none for so long that the failure modes act
+	alone standing = iota // none, for a moment
+	heard                 // packets of other nodes are used
+	// packets arrive and none is used: the clocks of the other nodes differ from this one's
+	skewed
+	silent // none for so long that the failure modes act
 )
 
 // watch logs changes of the other PoPs. Package gossip logs that members differ, with their names;

@@ -34,18 +34,25 @@ const (
 	decodedAtOnce = 1 << 10 // bytes of a block between two looks at maxDecoded
 	// "CONTINUATION flood" (CVE-2024-27316 and others): a block that never ends. MaxBlock alone
 	// would let in 64 Ki frames of one byte.
-	maxContinuations = 16               // frames of one header block beside the first
-	controlPerCall   = 4                // grpc-go sends a PING and a WINDOW_UPDATE for an answer
-	streamWindow     = 128 << 10        // bytes a stream may send: a message fits, so it is never raised
-	connWindow       = 256 << 10        // bytes of unfinished requests on a connection
-	tableSize        = 4096             // bytes of either HPACK table: the default of HTTP/2
-	firstInput       = 1 << 10          // bytes of the first read: those of a client's preface and settings
-	inputSize        = maxFrame + 1<<10 // bytes read at once after that: a frame with its head, and little more
-	outputSize       = 16 << 10         // bytes after which Advance stops to have them written
-	keptHead         = 4 << 10          // bytes of a header block that is compared with the next one
-	freeStreams      = 16               // streams that may stay open between two reads without memory that is lent
-	streamBytes      = 384              // bytes that a further one takes, besides its body and its answer
-	keptStreams      = 64               // streams whose memory is kept, without that of bodies and answers
+	maxContinuations = 16 // frames of one header block beside the first
+	controlPerCall   = 4  // grpc-go sends a PING and a WINDOW_UPDATE for an answer
+	// bytes a stream may send: a message fits, so it is never raised
+	streamWindow = 128 << 10
+	connWindow   = 256 << 10 // bytes of unfinished requests on a connection
+	tableSize    = 4096      // bytes of either HPACK table: the default of HTTP/2
+	// bytes of the first read: those of a client's preface and settings
+	firstInput = 1 << 10
+	// bytes read at once after that: a frame with its head, and little more
+	inputSize  = maxFrame + 1<<10
+	outputSize = 16 << 10 // bytes after which Advance stops to have them written
+	// bytes of a header block that is compared with the next one
+	keptHead = 4 << 10
+	// streams that may stay open between two reads without memory that is lent
+	freeStreams = 16
+	// bytes that a further one takes, besides its body and its answer
+	streamBytes = 384
+	// streams whose memory is kept, without that of bodies and answers
+	keptStreams = 64
 )
 
 // Reason says which bound a peer went over, or that it broke the protocol.
@@ -58,12 +65,14 @@ const (
 	Protocol     Reason = iota // frames against RFC 9113: the connection ends, or the stream
 	ControlFlood               // above MaxControl: the connection ends
 	ResetFlood                 // above MaxResets: the connection ends
-	HeadTooLong                // above MaxHeaderList, MaxBlock or its frames: status 431, or the connection ends
-	TooMany                    // above MaxStreams: the stream is reset
-	TooLate                    // above MaxTime: the stream is reset; or the connection ends, inside a frame
-	Unsent                     // above MaxUnsent: the connection ends
-	TooLong                    // above MaxMessage: the handler answers without it
-	NoRoom                     // no memory for what is under way: the connection ends
+	// above MaxHeaderList, MaxBlock or its frames: status 431, or the connection ends
+	HeadTooLong
+	TooMany // above MaxStreams: the stream is reset
+	// above MaxTime: the stream is reset; or the connection ends, inside a frame
+	TooLate
+	Unsent  // above MaxUnsent: the connection ends
+	TooLong // above MaxMessage: the handler answers without it
+	NoRoom  // no memory for what is under way: the connection ends
 	Reasons
 )
 

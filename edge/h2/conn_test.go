@@ -115,7 +115,8 @@ func TestEarly(t *testing.T) {
 	if long, protocol := p.counters.Faults[h2.TooLong].Load(), p.counters.Faults[h2.Protocol].Load(); long != 1 || protocol != 0 {
 		t.Errorf("counted as too long: %d, as faults: %d", long, protocol)
 	}
-	for id := uint32(5); id < 50; id += 2 { // their bytes were credited: this is more than the connection's window
+	// their bytes were credited: this is more than the connection's window
+	for id := uint32(5); id < 50; id += 2 {
 		p.want(p.send(raw(headers, endHeaders, id, p.head("/echo"))), "")
 		_ = p.send(raw(data, 0, id, strings.Repeat("x", 16384)), raw(reset, 0, id, number(8)))
 	}
@@ -149,7 +150,8 @@ func TestWindows(t *testing.T) {
 	p.want(p.send(raw(settings, 0, 0, "\x00\x04"+number(3))), "SETTINGS ACK")
 	p.want(p.send(p.call(1, "/echo", "abc")), start(1)+`|DATA 1 "\x00\x00\x00"`)
 	p.want(p.send(raw(window, 0, 1, number(1))), `DATA 1 "\x00"`)
-	p.want(p.send(raw(settings, 0, 0, "\x00\x04"+number(0))), "SETTINGS ACK") // the window is below 0 now
+	// the window is below 0 now
+	p.want(p.send(raw(settings, 0, 0, "\x00\x04"+number(0))), "SETTINGS ACK")
 	p.want(p.send(raw(window, 0, 1, number(3))), "")
 	p.want(p.send(raw(settings, 0, 0, "\x00\x04"+number(100))), `SETTINGS ACK|DATA 1 "\x03abc"|HEADERS 1 grpc-status=0 END`)
 

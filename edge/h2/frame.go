@@ -75,7 +75,8 @@ func (f *frame) unpad() bool {
 
 // appendHead appends the head of a frame with a payload of size bytes.
 func appendHead(b []byte, size int, kind, flags byte, id uint32) []byte {
-	return append(b, byte(size>>16), byte(size>>8), byte(size), kind, flags, byte(id>>24), byte(id>>16), byte(id>>8), byte(id)) // the bytes of numbers
+	// the bytes of numbers
+	return append(b, byte(size>>16), byte(size>>8), byte(size), kind, flags, byte(id>>24), byte(id>>16), byte(id>>8), byte(id))
 }
 
 // appendReset appends a RST_STREAM frame.
@@ -85,7 +86,8 @@ func appendReset(b []byte, id uint32, c code) []byte {
 
 // appendWindow appends a WINDOW_UPDATE frame.
 func appendWindow(b []byte, id uint32, more int) []byte {
-	return binary.BigEndian.AppendUint32(appendHead(b, 4, frameWindow, 0, id), uint32(more)) // at most connWindow
+	// at most connWindow
+	return binary.BigEndian.AppendUint32(appendHead(b, 4, frameWindow, 0, id), uint32(more))
 }
 
 // appendGoAway appends a GOAWAY frame: streams above last were not looked at.

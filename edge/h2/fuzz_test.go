@@ -83,7 +83,8 @@ func FuzzBlocks(f *testing.F) {
 			if p.err != nil {
 				return
 			}
-			q.send(raw(headers, endHeaders|endStream, id+2, "\x00\x01x\x01y")) // no request; it changes no table
+			// no request; it changes no table
+			q.send(raw(headers, endHeaders|endStream, id+2, "\x00\x01x\x01y"))
 		}
 	})
 }

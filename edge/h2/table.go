@@ -134,7 +134,8 @@ func appendField(b []byte, name string, value []byte) []byte {
 	if len(value) < 0x7f {
 		b = append(b, byte(len(value)))
 	} else {
-		b = binary.AppendUvarint(append(b, 0x7f), uint64(len(value)-0x7f)) // HPACK's integers go on like these
+		// HPACK's integers go on like these
+		b = binary.AppendUvarint(append(b, 0x7f), uint64(len(value)-0x7f))
 	}
 	return append(b, value...)
 }

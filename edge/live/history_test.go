@@ -45,8 +45,10 @@ func TestHistory(t *testing.T) {
 	h.Sample(begin+Every, []Totals{totals("a", 1100), totals("b", 7)})
 	h.Sample(begin+Every+time.Second, []Totals{totals("a", 9999)}) // too soon
 	h.Sample(begin+2*Every, []Totals{totals("b", 17), totals("a", 1100)})
-	h.Sample(begin+3*Every+time.Millisecond, []Totals{totals("b", 7), totals("a", 1101)}) // b began anew
-	h.Sample(begin+6*Every, []Totals{totals("b", 12), totals("a", 1401)})                 // two were missed
+	// b began anew
+	h.Sample(begin+3*Every+time.Millisecond, []Totals{totals("b", 7), totals("a", 1101)})
+	// two were missed
+	h.Sample(begin+6*Every, []Totals{totals("b", 12), totals("a", 1401)})
 	ends, all := h.Read(Quarter, "")
 	want := []time.Duration{Every, 2 * Every, 3*Every + time.Millisecond, 4 * Every, 5 * Every, 6 * Every}
 	for n := range want {

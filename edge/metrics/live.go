@@ -26,7 +26,8 @@ func (m *liveMetrics) all() []metric {
 type Live struct {
 	Readers       int    // streams that are open
 	Sent, Dropped uint64 // changes of flags that were sent, and that there was no room to send
-	Cut, Refused  uint64 // streams closed because their reader was too slow, and refused because MaxReaders were open
+	// streams closed because their reader was too slow, and refused because MaxReaders were open
+	Cut, Refused uint64
 }
 
 // liveCollector reads the figures of the streams and the log at each scrape.

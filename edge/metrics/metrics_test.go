@@ -70,7 +70,8 @@ func TestMetricsValues(t *testing.T) {
 	gatetest.Decide(a.gate, a.gate.Now(), gate.Count, "shed", "k", 2)
 	gatetest.Decide(a.gate, a.gate.Now(), gate.Check, "shed", "k2", 3)
 	now := time.Now()
-	for _, jump := range []time.Duration{0, time.Hour, 0} { // the first look only notes how the clocks stand
+	// the first look only notes how the clocks stand
+	for _, jump := range []time.Duration{0, time.Hour, 0} {
 		a.gate.Turn(1, a.gate.At(now), now.Add(jump))
 	}
 	got := strings.Join(a.scrape(t), "\n") + "\n"

@@ -73,7 +73,8 @@ func TestRingMetrics(t *testing.T) {
 		a := newCheckedNode(metrics.Sources{Gate: j.Gate, Ring: func(now window.Instant) pop.Stats {
 			s := j.Flusher.Stats(now)
 			s.Notices.Sent, s.Notices.Received, s.Notices.Dropped = 1, 2, 3
-			s.Implausible, s.Spent = 12, 250*time.Millisecond // faults and real time, which the test brings about otherwise
+			// faults and real time, which the test brings about otherwise
+			s.Implausible, s.Spent = 12, 250*time.Millisecond
 			return s
 		}})
 		poptest.Pass(2*time.Second, j)

@@ -17,7 +17,8 @@ type Listener struct {
 // streamMetrics are the families of one Listener.
 type streamMetrics struct {
 	connections, requests, errors, displaced metric
-	tables                                   bool // the keys and numbers of CL.THROTTLE may be displaced too
+	// the keys and numbers of CL.THROTTLE may be displaced too
+	tables bool
 }
 
 const displacedHelp = "Connections closed for the place of another while as many were open as may be: of those that had shown nothing the oldest, else the longest idle, of the address that had most."

@@ -44,7 +44,8 @@ func appendIPv4(dst []byte, a netip.Addr) []byte {
 var octetTexts = func() (all [256]struct{ text, length uint32 }) {
 	for i := range all {
 		var text [4]byte
-		all[i].length = uint32(len(append(strconv.AppendInt(text[:0], int64(i), 10), '.'))) // 2 to 4
+		// 2 to 4
+		all[i].length = uint32(len(append(strconv.AppendInt(text[:0], int64(i), 10), '.')))
 		all[i].text = binary.LittleEndian.Uint32(text[:])
 	}
 	return all

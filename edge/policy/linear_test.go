@@ -134,7 +134,8 @@ func anyRequest(tb testing.TB, rng *rand.Rand, e *Engine, r *request.Request) {
 		headers = append(headers, "x-a: "+pick(rng, someValues))
 	}
 	fill(tb, r, e, pick(rng, someMethods), pick(rng, someHosts)+pick(rng, somePaths)+"?q="+pick(rng, someValues)+"&r", pick(rng, someClients), headers...)
-	r.Country, r.ASN = []byte(pick(rng, []string{"DE", "FR", ""})), uint32(rng.IntN(3)*1660) // small
+	// small
+	r.Country, r.ASN = []byte(pick(rng, []string{"DE", "FR", ""})), uint32(rng.IntN(3)*1660)
 	r.Tier = []byte(pick(rng, []string{"", "gold"}))
 }
 

@@ -28,10 +28,11 @@ type Question struct {
 	// else nil.
 	Narrower []byte
 	// ShedBy is, under a rule with ShedBy, that part of the request; nil where it is absent.
-	ShedBy  []byte
-	Judges  bool    // it may deny; else it only counts
-	Counts  bool    // it adds its cost; else it only looks
-	Shadow  bool    // its policy is in shadow: it denies nothing, and is judged and counted as if it did
+	ShedBy []byte
+	Judges bool // it may deny; else it only counts
+	Counts bool // it adds its cost; else it only looks
+	// its policy is in shadow: it denies nothing, and is judged and counted as if it did
+	Shadow  bool
 	Later   bool    // whether it counts, or its cost, is known after the response
 	Pending Pending // for Engine.Settle, where Later is true
 }

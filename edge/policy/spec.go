@@ -54,8 +54,9 @@ type Spec struct {
 	Clients  request.Clients
 	Sets     []Set
 	Policies []Policy
-	Pools    []string          // names of the pools that there are
-	ShedBy   map[string]string // of the rules that no policy makes, by name: see mitigation.Rule.ShedBy
+	Pools    []string // names of the pools that there are
+	// of the rules that no policy makes, by name: see mitigation.Rule.ShedBy
+	ShedBy map[string]string
 }
 
 // SetKind is the form in which a set is written.
@@ -94,19 +95,21 @@ type Policy struct {
 	Key         Key
 	MissingSkip bool // no question where the key is absent; else such requests share a key
 	Cost        Cost
-	Rules       []string          // names of rules it asks
-	Own         []mitigation.Rule // its own numbers: one rule of its name, or one a tier, NAME@TIER; each with those of Ladder behind it
-	Ladder      []Level           // wider networks of the client that count too; nil: none
-	Tiers       *Tiers
-	Group       string
-	SkipAll     bool
-	Skip        []string // names of policies
-	Deny        int      // status, or 0
-	Tier        string
-	Pool        string // name of a pool that the requests need
-	OnDeny      OnDeny
-	Pending     int // cost that may wait for its responses beyond the limit; Free: no request waits
-	Mode        mitigation.Mode
+	Rules       []string // names of rules it asks
+	// its own numbers: one rule of its name, or one a tier, NAME@TIER; each with those of Ladder
+	// behind it
+	Own     []mitigation.Rule
+	Ladder  []Level // wider networks of the client that count too; nil: none
+	Tiers   *Tiers
+	Group   string
+	SkipAll bool
+	Skip    []string // names of policies
+	Deny    int      // status, or 0
+	Tier    string
+	Pool    string // name of a pool that the requests need
+	OnDeny  OnDeny
+	Pending int // cost that may wait for its responses beyond the limit; Free: no request waits
+	Mode    mitigation.Mode
 }
 
 // OnDeny is the form of a policy's denials. The zero OnDeny is the usual one.
@@ -126,7 +129,8 @@ type Tiers struct {
 	Of      condition.Field
 	Table   string
 	Default string
-	Names   []string // of the rules in Policy.Own, in the same order, without the levels of a ladder
+	// of the rules in Policy.Own, in the same order, without the levels of a ladder
+	Names []string
 }
 
 // Free is the Pending of a policy whose requests do not wait.

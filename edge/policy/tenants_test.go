@@ -51,7 +51,8 @@ func TestMillionTenants(t *testing.T) {
 	}
 	r, out := new(request.Request), new(Result)
 	for i := range 50_000 {
-		name := fmt.Sprintf("k_live_%07d", i*19%(tenants+tenants/2)) // a third of them are not in the table
+		// a third of them are not in the table
+		name := fmt.Sprintf("k_live_%07d", i*19%(tenants+tenants/2))
 		want := fmt.Sprintf("api@%s %q", tiers[i*19%(tenants+tenants/2)%3], name)
 		if i*19%(tenants+tenants/2) >= tenants {
 			want = `api@free "203.0.113.7"`

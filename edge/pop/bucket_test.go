@@ -102,7 +102,8 @@ func TestRefundsOverNodes(t *testing.T) {
 	bucketed.Name = "bucket"
 	p := newTogether(t, 2, ringtest.NewMemory(3), poptest.Rule(20, time.Minute), bucketed)
 	p.After(5 * time.Second)
-	for spare, rule := range []string{"r", "bucket"} { // a new key's counts may have been early in their counting period
+	// a new key's counts may have been early in their counting period
+	for spare, rule := range []string{"r", "bucket"} {
 		more := int64(spare)
 		settle := func(delta int64) {
 			b := p.Nodes[0].Gate.Lane(0).Batch(p.Now, p.Rand.Uint64)

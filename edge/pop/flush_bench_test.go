@@ -126,7 +126,8 @@ func (f *flushBench) askEvery(n int) {
 	lane := f.gate.Lane(0)
 	f.turn++
 	for k := f.turn % n; k < len(f.keys); k += n {
-		_, _ = lane.Decide(f.now, 0, gatetest.Ask(gate.Check, "r", f.keys[k], 1)) // the rule is there
+		// the rule is there
+		_, _ = lane.Decide(f.now, 0, gatetest.Ask(gate.Check, "r", f.keys[k], 1))
 	}
 }
 

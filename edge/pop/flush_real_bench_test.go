@@ -111,7 +111,8 @@ func startMemcached(b *testing.B) ring.Server {
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := ring.Server{Host: "127.0.0.1", Port: uint16(l.Addr().(*net.TCPAddr).Port), Weight: 1} // a port
+	// a port
+	s := ring.Server{Host: "127.0.0.1", Port: uint16(l.Addr().(*net.TCPAddr).Port), Weight: 1}
 	_ = l.Close()
 	cmd := exec.Command("memcached", "-l", s.Host, "-p", fmt.Sprint(s.Port), "-U", "0", "-m", "64", "-u", "nobody")
 	if err := cmd.Start(); err != nil {

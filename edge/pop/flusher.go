@@ -27,8 +27,9 @@ type Tally interface {
 type Options struct {
 	Tally     Tally
 	Placement *ring.Placement // the server of each counter; the same on all nodes
-	Secret    []byte          // the names of the counters are derived from it; the same on all nodes
-	Every     time.Duration   // between two flushes, above 0; the gate's Options.Flush
+	// the names of the counters are derived from it; the same on all nodes
+	Secret []byte
+	Every  time.Duration // between two flushes, above 0; the gate's Options.Flush
 	// Phase is how long Run waits before its first Every, 0 or more: nodes that start together are
 	// not to flush together.
 	Phase time.Duration
@@ -40,11 +41,12 @@ type Options struct {
 // Flusher exchanges a gate's counts with the ring. Flush, Hurry and Run belong to one goroutine;
 // Rekey and Stats may be called concurrently.
 type Flusher struct {
-	gate      *gate.Gate
-	options   Options
-	digest    *ring.Digester         // of the heartbeats' names
-	names     *nameTable             // of the counters
-	rekeys    atomic.Pointer[[]byte] // the secret of all names from the next flush on; nil: as before
+	gate    *gate.Gate
+	options Options
+	digest  *ring.Digester // of the heartbeats' names
+	names   *nameTable     // of the counters
+	// the secret of all names from the next flush on; nil: as before
+	rekeys    atomic.Pointer[[]byte]
 	heartbeat *heartbeat
 	board     *board.Board // of keys at their limits
 
@@ -53,11 +55,12 @@ type Flusher struct {
 	failing     bool         // an exchange of this flush failed, other than by being late
 	rests       time.Time    // before it, Run calls only Flush
 	hurries     bool         // the present exchange is Hurry's
-	runs        bool         // Run drives time, so that an exchange takes time; tests move it by hand
-	dues        []window.Due // of the present exchange, for the ring
-	keys        []byte       // the bytes of their keys
-	ops         []ring.Op    // of the present exchange; the heartbeat's come first
-	alone       []window.Due // keys of global rules whose server is lost, in this exchange
+	// Run drives time, so that an exchange takes time; tests move it by hand
+	runs  bool
+	dues  []window.Due // of the present exchange, for the ring
+	keys  []byte       // the bytes of their keys
+	ops   []ring.Op    // of the present exchange; the heartbeat's come first
+	alone []window.Due // keys of global rules whose server is lost, in this exchange
 
 	flushes, failed, implausible atomic.Uint64
 	early                        atomic.Uint64 // exchanges by Hurry
@@ -100,7 +103,8 @@ func (p *Flusher) Run(ctx context.Context) {
 			p.Flush(context.WithoutCancel(ctx), p.gate.At(now), now)
 			return
 		case <-tick.C:
-			now := time.Now() // a single reading: being suspended between two would look like a step of the clock
+			// a single reading: being suspended between two would look like a step of the clock
+			now := time.Now()
 			p.Flush(ctx, p.gate.At(now), now)
 		case <-p.gate.Hurry():
 			soon.Reset(max(HurryAfter, time.Until(p.rests)))
@@ -272,7 +276,8 @@ func (p *Flusher) merge(f window.Flush, d *window.Due, op *ring.Op) {
 		if !d.Hint() {
 			p.failed.Add(1)
 		}
-		if p.hurries || d.Hint() || errors.Is(op.Err, ring.ErrLate) { // the view of a key is lost only by flushes that fail
+		// the view of a key is lost only by flushes that fail
+		if p.hurries || d.Hint() || errors.Is(op.Err, ring.ErrLate) {
 			d.Late()
 		} else {
 			p.failing = true

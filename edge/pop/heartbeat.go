@@ -27,15 +27,18 @@ import (
 // skewed, and looks around again now and then. The liveness counter shows that other nodes exist
 // though their clocks are beyond the horizon.
 const (
-	beatEvery    = time.Second
-	beatHorizon  = 120                // seconds before and after the present that a look around reads
-	beatLife     = 2*beatHorizon + 10 // seconds
-	beatDone     = 2                  // seconds after which every node has beaten
-	livenessLife = 30                 // seconds; up to 6 more by server, so that not all expire at once
-	lookAgain    = 2 * time.Second    // between two looks while the others' clocks are unclear
-	lookCheck    = 10 * time.Second   // between two looks while the clocks agree, and up to half more by node
-	lookServers  = 3                  // servers that a look reads; every node beats on all servers
-	mostNodes    = 1000               // of a PoP: a server that claims more is not believed
+	beatEvery = time.Second
+	// seconds before and after the present that a look around reads
+	beatHorizon = 120
+	beatLife    = 2*beatHorizon + 10 // seconds
+	beatDone    = 2                  // seconds after which every node has beaten
+	// seconds; up to 6 more by server, so that not all expire at once
+	livenessLife = 30
+	lookAgain    = 2 * time.Second // between two looks while the others' clocks are unclear
+	// between two looks while the clocks agree, and up to half more by node
+	lookCheck   = 10 * time.Second
+	lookServers = 3    // servers that a look reads; every node beats on all servers
+	mostNodes   = 1000 // of a PoP: a server that claims more is not believed
 )
 
 // The names of the heartbeat's counters are part of the exchange between versions of headgate.
@@ -54,7 +57,8 @@ type heartbeat struct {
 	last    int64          // second of the last beat, Unix time
 	own     map[int64]bool // seconds of this node's beats within the horizon
 	looking bool           // the operations of this flush end with a look around
-	newest  int64          // the others' newest beat at the last look, seconds after the present, or unclear
+	// the others' newest beat at the last look, seconds after the present, or unclear
+	newest  int64
 	next    time.Time      // of the next look, by the wall clock
 	offset  time.Duration  // from the node's own clock to the wall clock, to notice steps
 	jitter  time.Duration  // added to lookCheck, so that the nodes look at different times
@@ -64,9 +68,10 @@ type heartbeat struct {
 	looksAt []int          // the servers of the present look
 	totals  []int64        // of one counter, by server; memory for median
 
-	count  atomic.Int64 // nodes, this one included
-	skew   atomic.Int64 // while skewed: seconds that this clock is ahead of the others'; 0: beyond the horizon
-	skewed atomic.Bool  // the clock is not the others'
+	count atomic.Int64 // nodes, this one included
+	// while skewed: seconds that this clock is ahead of the others'; 0: beyond the horizon
+	skew   atomic.Int64
+	skewed atomic.Bool // the clock is not the others'
 }
 
 func newHeartbeat(p *Flusher, servers int) *heartbeat {

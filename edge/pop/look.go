@@ -106,7 +106,8 @@ func (b *heartbeat) join(wall time.Time) {
 func (b *heartbeat) outnumbered(others *otherBeats, newest int64) bool {
 	there, here := others[max(0, beatHorizon+newest-1)], others[beatHorizon-beatDone]+1
 	if newest > 0 {
-		return there >= here-there // nodes that are ahead beat at this node's present too, a while ago
+		// nodes that are ahead beat at this node's present too, a while ago
+		return there >= here-there
 	}
 	return there > here
 }

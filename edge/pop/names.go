@@ -34,7 +34,8 @@ type nameTable struct {
 
 // name is a counter's identity within this process, and what it comes to.
 type name struct {
-	index   uint64 // Due.Index, of the client's key under its rule: unique, for rules have seeds of their own
+	// Due.Index, of the client's key under its rule: unique, for rules have seeds of their own
+	index   uint64
 	period  uint32
 	variant uint32
 	server  int32

@@ -78,7 +78,8 @@ func TestRefundsEqualAdmittingLess(t *testing.T) {
 				after(time.Duration(is.Rand.Int64N(int64(4 * time.Second))))
 				is.settle(t, n, actual-estimate)
 				after(time.Second)
-				is.ask(t, x, gate.Check, 1) // a node learns of a key's counts when it is asked for it
+				// a node learns of a key's counts when it is asked for it
+				is.ask(t, x, gate.Check, 1)
 				as.ask(t, x, gate.Check, 1)
 				after(time.Second)
 				if got, want := is.ask(t, x, gate.Peek, 1).Remaining, as.ask(t, x, gate.Peek, 1).Remaining; got != want {

@@ -13,12 +13,15 @@ import (
 // Who compares two nodes begins with Fingerprint: with other lists they do not find each other's
 // counters.
 type Stats struct {
-	Fingerprint string            // of the list of servers, 16 hexadecimal digits; nodes that share show the same
+	// of the list of servers, 16 hexadecimal digits; nodes that share show the same
+	Fingerprint string
 	Every       time.Duration     // between two flushes
 	Nodes       int               // with a heartbeat lately, this one included; at least 1
 	Clock       health.ClockState // how the node's clock compares with the others'
-	Skew        time.Duration     // while Clock is ClockApart: whole seconds this clock is ahead, negative: behind; 0: too far to tell
-	Servers     []Server          // in the order of the configuration
+	// while Clock is ClockApart: whole seconds this clock is ahead, negative: behind; 0: too far to
+	// tell
+	Skew    time.Duration
+	Servers []Server // in the order of the configuration
 
 	Flushes     uint64
 	Early       uint64        // exchanges of one key that did not wait for the next flush
@@ -30,10 +33,14 @@ type Stats struct {
 
 // Server is the state of a node's exchange with one server of its ring.
 type Server struct {
-	ring.ServerStats               // only Address, Up and LastError when the Tally keeps no statistics
-	Weight           int           // share of the counters, relative to the other servers; at least 1
-	Silent           time.Duration // since its last answer that was believed; before the first, since start
-	Lost             bool          // silent for so long that decisions on its keys go by the failure mode
+	// only Address, Up and LastError when the Tally keeps no statistics
+	ring.ServerStats
+	// share of the counters, relative to the other servers; at least 1
+	Weight int
+	// since its last answer that was believed; before the first, since start
+	Silent time.Duration
+	// silent for so long that decisions on its keys go by the failure mode
+	Lost bool
 }
 
 // statser is a Tally that keeps statistics, in the order of its servers.

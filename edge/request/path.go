@@ -16,8 +16,9 @@ func isPlain(target []byte) bool {
 
 // The classes of bytes of a path, for isPlain.
 const (
-	pathEnds   uint8 = 1 << iota // ends it, or is an escape
-	afterSlash                   // of a segment that appendNormal may change, where it follows a slash
+	pathEnds uint8 = 1 << iota // ends it, or is an escape
+	// of a segment that appendNormal may change, where it follows a slash
+	afterSlash
 	isSlash
 )
 

@@ -14,9 +14,10 @@ type Request struct {
 	TLS, Scheme, Tier         []byte
 	ASN                       uint32 // 0: absent
 	Status                    int    // of the response; 0: there is none yet
-	Unfit                     Unfit  // the first thing for which it is, perhaps found by Param or Cookie
-	Unreadable                int    // fields that a proxy sent and nobody can read
-	Found                     Found  // how Client was found
+	// the first thing for which it is, perhaps found by Param or Cookie
+	Unfit      Unfit
+	Unreadable int   // fields that a proxy sent and nobody can read
+	Found      Found // how Client was found
 
 	names    *Names
 	headers  []header

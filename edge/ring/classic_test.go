@@ -83,7 +83,8 @@ func TestPanicsStayInside(t *testing.T) {
 
 // TestVanishing has a counter that is missing for incr and present for add, for ever.
 func TestVanishing(t *testing.T) {
-	answers := map[string]string{"incr": "NOT_FOUND\r\n", "add": "", "1": "NOT_STORED\r\n"} // 1 is what to add
+	// 1 is what to add
+	answers := map[string]string{"incr": "NOT_FOUND\r\n", "add": "", "1": "NOT_STORED\r\n"}
 	f := &fake{classic: true, lie: func(command string) (string, bool) {
 		verb, _, _ := strings.Cut(command, " ")
 		return answers[verb], false
@@ -173,7 +174,8 @@ func TestGuardRefusesEarlyAnswers(t *testing.T) {
 		t.Errorf("a quiet connection: %v", err)
 	}
 	fmt.Fprint(there, "777\r\n")
-	for deadline := time.Now().Add(patience); err == nil; runtime.Gosched() { // it takes a moment to arrive
+	// it takes a moment to arrive
+	for deadline := time.Now().Add(patience); err == nil; runtime.Gosched() {
 		if _, err = g.Write([]byte("\r\n")); time.Now().After(deadline) {
 			t.Fatal("it asked all the same")
 		}

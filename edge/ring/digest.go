@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	keyPrefix   = "hg:"
-	digestBytes = (KeyBytes - len(keyPrefix)) / 2 // of an HMAC-SHA-256, written as two hexadecimal digits each
+	keyPrefix = "hg:"
+	// of an HMAC-SHA-256, written as two hexadecimal digits each
+	digestBytes = (KeyBytes - len(keyPrefix)) / 2
 
 	// digestVersion is the first byte of the digested text. All nodes that share counters must have
 	// the same one. A change of the format raises it, and old and new nodes then count apart.

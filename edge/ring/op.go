@@ -14,7 +14,8 @@ type Op struct {
 	Key    Key
 	Server int    // number of the server that holds Key, from Placement.Pick
 	Delta  uint64 // to add; 0 only reads, and never creates
-	TTL    uint32 // seconds a counter lives from its creation on; additions do not prolong it; at most MaxTTL
+	// seconds a counter lives from its creation on; additions do not prolong it; at most MaxTTL
+	TTL uint32
 
 	Total uint64 // the counter after the addition; 0 for a read of one that does not exist
 	Err   error  // nil, or why Total means nothing

@@ -72,7 +72,8 @@ func (s Server) check() error {
 // when a server goes, only its own keys move. It is immutable and safe for concurrent use.
 type Placement struct {
 	servers []Server
-	points  []uint64 // a point's value, then its server's index, in 32 bits each; ascending by value
+	// a point's value, then its server's index, in 32 bits each; ascending by value
+	points []uint64
 }
 
 // NewPlacement places keys on servers, which number 1..MaxServers and have different names. It is

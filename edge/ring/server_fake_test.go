@@ -16,10 +16,11 @@ import (
 // fake is a memcached for the tests: honest but for the faults that are set. It speaks the few
 // commands of this package.
 type fake struct {
-	classic bool                                 // meta commands are an ERROR
-	hangUp  bool                                 // and what is more, they close the connection
-	lie     func(command string) (string, bool)  // says something instead of the answer; true: and closes the connection
-	wait    func(conn net.Conn, i int, a string) // before the answer i of a connection, which is a
+	classic bool // meta commands are an ERROR
+	hangUp  bool // and what is more, they close the connection
+	// says something instead of the answer; true: and closes the connection
+	lie  func(command string) (string, bool)
+	wait func(conn net.Conn, i int, a string) // before the answer i of a connection, which is a
 
 	mu       sync.Mutex
 	counters map[string]uint64
@@ -97,7 +98,8 @@ func (f *fake) questions() int {
 // serve answers a connection until either side closes it.
 func (f *fake) serve(conn net.Conn) {
 	defer func() { _ = conn.Close() }()
-	lines := make(chan string, 1<<14) // a system would keep as much, so that neither side waits for the other to read
+	// a system would keep as much, so that neither side waits for the other to read
+	lines := make(chan string, 1<<14)
 	f.serving.Go(func() {
 		defer close(lines)
 		for in := bufio.NewScanner(conn); in.Scan(); {

@@ -27,7 +27,8 @@ var faults = map[string]fault{
 	"SIGSTOP": {
 		strike: func(m *memcached) {
 			m.signal(syscall.SIGSTOP)
-			if _, err := syscall.Wait4(m.cmd.Process.Pid, nil, syscall.WUNTRACED, nil); err != nil { // until all of it stands
+			// until all of it stands
+			if _, err := syscall.Wait4(m.cmd.Process.Pid, nil, syscall.WUNTRACED, nil); err != nil {
 				m.Error(err)
 			}
 		},
@@ -44,7 +45,8 @@ func TestFaults(t *testing.T) {
 			for _, n := range []int{2, 2000} { // one operation each, and many
 				t.Run(name+"/"+protocol, func(t *testing.T) {
 					var err error
-					for range 5 { // on a busy machine the other server may be late too, which proves nothing
+					// on a busy machine the other server may be late too, which proves nothing
+					for range 5 {
 						if err = strikeAndHeal(t, f, n, Config{Dial: dial, Timeout: 4 * DefaultTimeout}); err == nil {
 							return
 						}

@@ -19,11 +19,12 @@ const (
 	KindTimeout    Kind = iota // no answer in time
 	KindConnection             // refused, reset, closed, unreachable
 	KindReply                  // not an answer: ErrReply
-	KindCounter                // the counter is no number, wrapped, or comes and goes: the server is well
-	KindServer                 // the server, or one behind a proxy, gave up: ErrServer
-	KindDown                   // not sent: the breaker is open, ErrDown
-	KindLate                   // not sent: no time left, ErrLate
-	KindCancelled              // the context ended, or the Ring was closed
+	// the counter is no number, wrapped, or comes and goes: the server is well
+	KindCounter
+	KindServer    // the server, or one behind a proxy, gave up: ErrServer
+	KindDown      // not sent: the breaker is open, ErrDown
+	KindLate      // not sent: no time left, ErrLate
+	KindCancelled // the context ended, or the Ring was closed
 	kinds
 )
 
@@ -81,7 +82,8 @@ type ServerStats struct {
 	Opened   uint64        // times that the breaker opened
 
 	LastSuccess time.Time // zero: never
-	LastError   string    // of the server, not of single counters; printable ASCII, at most 200 bytes; empty: none yet
+	// of the server, not of single counters; printable ASCII, at most 200 bytes; empty: none yet
+	LastError string
 }
 
 // lastErrorBytes bounds ServerStats.LastError, part of which the server chooses.

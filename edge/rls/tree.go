@@ -15,8 +15,10 @@ const MaxRows = 1_000
 // Tree is what all files together say.
 type Tree struct {
 	Domains map[string]*Node
-	Rules   []mitigation.Rule // of the limits that count, in the order of the files, at most mitigation.MaxTree
-	Rows    map[string]string // of the rules beyond MaxRows: the row in /metrics that they have in common
+	// of the limits that count, in the order of the files, at most mitigation.MaxTree
+	Rules []mitigation.Rule
+	// of the rules beyond MaxRows: the row in /metrics that they have in common
+	Rows map[string]string
 }
 
 // Domain returns the root of the domain called name; nil: no file has it. A nil Tree has none.
@@ -41,7 +43,8 @@ type Node struct {
 	Children  map[string]*Node // by key_value, or key where there is no value
 	Wildcards []Wildcard       // of Children, in the order of the file
 	Limit     *Limit           // nil: none
-	Shared    []byte           // key_value, with stars, of a node whose values count together; nil: each counts by itself
+	// key_value, with stars, of a node whose values count together; nil: each counts by itself
+	Shared []byte
 }
 
 // Wildcard is a child for all texts of one pattern.
@@ -58,10 +61,11 @@ type Limit struct {
 	PerUnit   uint32 // requests
 	Unit      uint64 // as RateLimitResponse.RateLimit.Unit numbers them: second 1 … day 4
 	Unlimited bool
-	Shadow    bool           // it denies nothing
-	Quota     bool           // it denies only if all quotas of a request are over
-	Replaces  []string       // names of limits that do not hold beside it
-	Metadata  map[string]any // for the answer: nil, bool, float64, string, []any and map[string]any; nil: none
+	Shadow    bool     // it denies nothing
+	Quota     bool     // it denies only if all quotas of a request are over
+	Replaces  []string // names of limits that do not hold beside it
+	// for the answer: nil, bool, float64, string, []any and map[string]any; nil: none
+	Metadata map[string]any
 }
 
 // Banned reports whether nothing passes.

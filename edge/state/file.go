@@ -45,7 +45,8 @@ type File struct {
 	complained window.Instant // of the last log line about it
 
 	writes, failures, ignored, left atomic.Uint64
-	bytes, at                       atomic.Int64 // of the file on disk: its size, and the Instant it describes, 0: none written
+	// of the file on disk: its size, and the Instant it describes, 0: none written
+	bytes, at atomic.Int64
 }
 
 // Open restores the state in dir into g, and returns the File that writes it once Run is called.
@@ -117,7 +118,8 @@ func readState(path string) (all []byte, warnings []string, err error) {
 func (s *File) Run(ctx context.Context) {
 	tick := time.NewTicker(stateEvery)
 	defer tick.Stop()
-	s.writeAt(s.gate.Now(), false) // else a node that keeps dying young would restore the same old file each time
+	// else a node that keeps dying young would restore the same old file each time
+	s.writeAt(s.gate.Now(), false)
 	for {
 		select {
 		case <-ctx.Done():
@@ -193,7 +195,8 @@ func replaceFile(path string, all []byte) error {
 	if err != nil {
 		return errors.Join(err, os.Remove(temp))
 	}
-	if dir, err := os.Open(filepath.Dir(path)); err == nil { // makes the rename survive a power loss, where the system supports it
+	// makes the rename survive a power loss, where the system supports it
+	if dir, err := os.Open(filepath.Dir(path)); err == nil {
 		_ = dir.Sync()
 		_ = dir.Close()
 	}
@@ -203,10 +206,11 @@ func replaceFile(path string, all []byte) error {
 // Stats are totals since the start, unless they are of the file on disk.
 type Stats struct {
 	Writes, Failures uint64
-	Ignored          uint64        // files at the start that could not be used
-	Left             uint64        // flags and counts that did not fit into codec.MaxBytes
-	Bytes            int64         // size of the file on disk
-	Age              time.Duration // since the moment that the file describes; negative: none written yet
+	Ignored          uint64 // files at the start that could not be used
+	Left             uint64 // flags and counts that did not fit into codec.MaxBytes
+	Bytes            int64  // size of the file on disk
+	// since the moment that the file describes; negative: none written yet
+	Age time.Duration
 }
 
 // Stats returns the figures as of now. It is safe for concurrent use.

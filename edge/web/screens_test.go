@@ -173,7 +173,8 @@ func TestDashboardNothingCut(t *testing.T) {
 	for _, width := range []int{1400, 390} {
 		t.Run(fmt.Sprint(width), func(t *testing.T) {
 			f := startFake(t, "attack")
-			f.set = []object{sceneFlag{"per-ip", "203.0.113.99", "shed", "self", "", 0.9995, 200_000, 100, time.Hour}.at(time.Now())} // the longest action
+			// the longest action
+			f.set = []object{sceneFlag{"per-ip", "203.0.113.99", "shed", "self", "", 0.9995, 200_000, 100, time.Hour}.at(time.Now())}
 			l := open(t, f, width, 900, width < 800)
 			l.live()
 			l.wait(row("2001:db8:77:1::5a"))

@@ -7,10 +7,11 @@ type WholeAnswer struct {
 	Rule   []byte // that answers; nil: none
 	Ticket uint64 // 0: none
 	HTTP   int    // status for a denial that is not 429; 0: leave it out
-	Late   bool   // to a report, a release or a renewal: its ticket or lease is unknown, used or too old
-	Lease  uint64 // that an acquire took; 0: none
-	Pool   []byte // that denies; nil: none
-	Full   bool   // no lease was left, so that the failure mode decided
+	// to a report, a release or a renewal: its ticket or lease is unknown, used or too old
+	Late  bool
+	Lease uint64 // that an acquire took; 0: none
+	Pool  []byte // that denies; nil: none
+	Full  bool   // no lease was left, so that the failure mode decided
 
 	Silent  bool // no rule and no numbers are named
 	Deceive bool // to an allow: the sender is to do nothing, and to answer as if all were well

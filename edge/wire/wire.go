@@ -96,9 +96,10 @@ type Answer struct {
 	Reset     uint32  // whole seconds until more quota, rounded up
 	Retry     uint32  // whole seconds, rounded up; 0 on a deny is written as 1
 	Ratio     float32 // drop ratio, 0 to 1; 0: none applies
-	Blast     uint32  // of a deny: about how many clients a block would deny, where it sheds instead; 0: none
-	ID        []byte  // that of the request; nil: none
-	Delay     uint32  // of an allow: milliseconds to wait before the request passes, rounded up
+	// of a deny: about how many clients a block would deny, where it sheds instead; 0: none
+	Blast uint32
+	ID    []byte // that of the request; nil: none
+	Delay uint32 // of an allow: milliseconds to wait before the request passes, rounded up
 }
 
 // Allowed reports whether the request may pass. It is false for every status

@@ -115,7 +115,8 @@ func (c *Coordinator) growth(now window.Instant, l *local) (all []window.RemoteD
 		period := others.Period - uint32(n)
 		reported, merged := others.By[n], l.merged.At(period)
 		fresh := window.PeriodTotals{Offered: reported.Offered - merged.Offered, Admitted: reported.Admitted - merged.Admitted, Times: reported.Times - merged.Times}
-		if period <= l.direct.byCounts { // records brought a part, of moments that the owner may not have
+		// records brought a part, of moments that the owner may not have
+		if period <= l.direct.byCounts {
 			fresh = window.PeriodTotals{Offered: max(fresh.Offered, fresh.Admitted), Admitted: fresh.Admitted}
 		}
 		if fresh.Admitted < 0 || fresh.Offered < fresh.Admitted || fresh.Times < 0 || fresh.Offered == 0 {

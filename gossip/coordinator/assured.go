@@ -52,7 +52,8 @@ func (c *Coordinator) assured(now window.Instant, l *local) bool {
 	if !c.divided(now, l) {
 		return false
 	}
-	own := l.seen.Trailing(l.rule.Window, time.Duration(l.measured)+c.peers.Ahead()) // nothing is known of its PoP since
+	// nothing is known of its PoP since
+	own := l.seen.Trailing(l.rule.Window, time.Duration(l.measured)+c.peers.Ahead())
 	return max(own.Offered/l.rule.Window.Seconds(), l.report.Rate) <= asksFor*l.view.Share
 }
 

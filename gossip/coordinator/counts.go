@@ -41,11 +41,12 @@ type exchange struct {
 	pressure counts.Pressure
 	partners partners.Table // of the assignment
 	origins  counts.Origins
-	size     int                       // of a batch, which still fits into a packet when it is passed on
-	all      bool                      // all other PoPs take part, and there are some
-	batches  map[batchTo]*counts.Batch // being filled
-	grown    []counts.Growth           // memory
-	news     []byte                    // memory
+	// of a batch, which still fits into a packet when it is passed on
+	size    int
+	all     bool                      // all other PoPs take part, and there are some
+	batches map[batchTo]*counts.Batch // being filled
+	grown   []counts.Growth           // memory
+	news    []byte                    // memory
 }
 
 // direct is what a local adds for the exchange.

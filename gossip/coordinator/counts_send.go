@@ -47,7 +47,8 @@ func (c *Coordinator) sendTo(now window.Instant, l *local, again bool) {
 	d.queuedAt = 0
 	oldest := c.period(now, &l.rule) - uint32(d.basis.Each) // 1 or 5
 	if l.gone || l.seen.Period < oldest {
-		d.unsent, d.lacks, d.misdated = 0, 0, 0 // it has left the window, and a record has no number for so early a period
+		// it has left the window, and a record has no number for so early a period
+		d.unsent, d.lacks, d.misdated = 0, 0, 0
 		return
 	}
 	all := d.sentAt == 0 || now.Sub(d.sentAt) > l.rule.Window || d.used >= l.rule.Limit
@@ -94,7 +95,8 @@ func (c *Coordinator) addOlder(now window.Instant, to batchTo, l *local, oldest 
 func (c *Coordinator) sees(now window.Instant, l *local, pop string) bool {
 	running := c.period(now, &l.rule)
 	return slices.ContainsFunc(l.direct.states, func(s counts.State) bool {
-		return c.counts.origins.In(s.Origin, pop) && s.Period+uint32(l.direct.basis.Each) >= running // 1 or 5
+		// 1 or 5
+		return c.counts.origins.In(s.Origin, pop) && s.Period+uint32(l.direct.basis.Each) >= running
 	})
 }
 

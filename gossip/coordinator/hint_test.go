@@ -31,7 +31,8 @@ func TestAKeyTooSmallToReportIsReportedNearItsLimit(t *testing.T) {
 			}
 			return admitted(f, n, 1), f.now == began
 		})
-		for _, name := range []string{"b0", "c0", "d0"} { // at most two of them own or stand by for the key
+		// at most two of them own or stand by for the key
+		for _, name := range []string{"b0", "c0", "d0"} {
 			if got := f.nodes[name].merged; got < want*9/10 || got > want+2 {
 				t.Errorf("%d of 600 admitted in a: %s knows of %d, want %d", cost, name, got, want)
 			}

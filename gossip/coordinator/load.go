@@ -56,7 +56,8 @@ func (c *Coordinator) settleTime(now window.Instant, l *local) time.Duration {
 		}
 		return time.Second
 	}
-	return max(time.Second, min(rates.Windows*l.rule.Window, maxSettle, now.Sub(l.firstMeasured)/4)) // a new key settles sooner
+	// a new key settles sooner
+	return max(time.Second, min(rates.Windows*l.rule.Window, maxSettle, now.Sub(l.firstMeasured)/4))
 }
 
 // maxSettle bounds the smoothing time.

@@ -50,7 +50,8 @@ func (c *Coordinator) Restore(since window.Instant, rule string, key []byte, k S
 		return
 	}
 	c.restored[packet.ID{Rule: rule, Key: string(key)}] = restored{k, since}
-	c.restoredUntil = max(c.restoredUntil, since.Add(r.Window+r.Window/2)) // the window has left the old periods by then
+	// the window has left the old periods by then
+	c.restoredUntil = max(c.restoredUntil, since.Add(r.Window+r.Window/2))
 }
 
 // tickRestored drops restored state once it cannot matter any more.

@@ -149,7 +149,8 @@ func AppendHead(b []byte, h *Head) []byte {
 // AppendRecord appends r to b.
 func AppendRecord(b []byte, r *Record) []byte {
 	b = binary.LittleEndian.AppendUint64(b, uint64(r.Digest))
-	facts := uint32(r.Rule&(MaxRules-1))<<28 | r.Period&7<<25 | uint32(r.Now&maxCount)<<18 | uint32(r.Before&maxCount)<<11 // 4 bits
+	// 4 bits
+	facts := uint32(r.Rule&(MaxRules-1))<<28 | r.Period&7<<25 | uint32(r.Now&maxCount)<<18 | uint32(r.Before&maxCount)<<11
 	return binary.LittleEndian.AppendUint32(b, facts|uint32(r.Mean&(Means-1))<<4|uint32(r.Age&maxAge))
 }
 
@@ -209,7 +210,8 @@ func RecordOf(totals *window.Totals, limit int64, length, age time.Duration) Rec
 		Age: AgeOf(age, window.CountingPeriod(length)),
 	}
 	if now.Admitted > 0 {
-		r.Mean = uint8(min(max(now.Times/now.Admitted, 0)*Means/window.TimeParts, Means-1)) // below Means
+		// below Means
+		r.Mean = uint8(min(max(now.Times/now.Admitted, 0)*Means/window.TimeParts, Means-1))
 	}
 	return r
 }

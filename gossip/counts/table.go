@@ -186,7 +186,8 @@ func (t *Table) Each(now window.Instant, d Digest, running uint32, length time.D
 			continue
 		}
 		facts := set[n].facts.Load()
-		if set[n].name.Load() != name || (stamp-facts>>stampAt)%stamps > uint64(length/stampEvery)+1 { // above 0
+		// above 0
+		if set[n].name.Load() != name || (stamp-facts>>stampAt)%stamps > uint64(length/stampEvery)+1 {
 			continue
 		}
 		s := State{Origin: uint8(name >> 16), hidden: 4}         // 8 bits

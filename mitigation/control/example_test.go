@@ -16,7 +16,8 @@ func Example() {
 	owner := control.NewAggregate(rule)
 	now := window.Instant(time.Hour)
 	const maxOrigins = 10
-	counts := window.Totals{Period: 3599, By: [window.Periods]window.PeriodTotals{{Offered: 15_000}}} // the second before
+	// the second before
+	counts := window.Totals{Period: 3599, By: [window.Periods]window.PeriodTotals{{Offered: 15_000}}}
 	owner.Merge(now, "ams", control.Report{Rate: 15_000, Over: time.Second, Totals: counts}, maxOrigins)
 	owner.Merge(now, "lhr", control.Report{Rate: 4_000, Over: time.Second}, maxOrigins)
 	owner.Step(now, 0)

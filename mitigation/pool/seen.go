@@ -8,10 +8,12 @@ const Marks = 20
 // Seen is for how many steps, a second each, a pool was how busy, and how much it shed, since it
 // was made.
 type Seen struct {
-	Means    [Marks + 1]uint64 // by the mean of the sources, in parts of 1/Marks; the last is all of it
-	Silent   uint64            // without a report
-	Shedding uint64            // at a level above 0
-	Levels   [MaxTiers]float64 // by tier, in their order: the sum of the shares of its requests that were to be denied
+	// by the mean of the sources, in parts of 1/Marks; the last is all of it
+	Means    [Marks + 1]uint64
+	Silent   uint64 // without a report
+	Shedding uint64 // at a level above 0
+	// by tier, in their order: the sum of the shares of its requests that were to be denied
+	Levels [MaxTiers]float64
 }
 
 // note adds one step at that level.

@@ -101,7 +101,8 @@ func (t *Table) holderOf(q *Request) (*holder, uint16) {
 		t.freeHolder = t.holders[at-1].next
 	}
 	h := &t.holders[at-1]
-	*h = holder{index: q.Index, rule: q.Rule, next: *chain, length: uint8(min(len(q.Key), 255))} // as said
+	// as said
+	*h = holder{index: q.Index, rule: q.Rule, next: *chain, length: uint8(min(len(q.Key), 255))}
 	copy(h.text[:], q.Key)
 	*chain = at
 	t.rules[q.Rule].keys++

@@ -155,7 +155,8 @@ func (r *run) step() {
 	case n < 92:
 		r.table.Sweep(r.now)
 	default:
-		r.now = r.now.Add(time.Duration(r.chance.Int64N(5)) * 10 * time.Millisecond) // so that ends are hit exactly
+		// so that ends are hit exactly
+		r.now = r.now.Add(time.Duration(r.chance.Int64N(5)) * 10 * time.Millisecond)
 		r.model.expire(r.now)
 	}
 }

@@ -32,7 +32,8 @@ type record struct {
 	terms  uint32 // cost << 12 | length in seconds
 	holder uint16 // place of its key
 	older  uint16 // the key's next older lease; itself: there is none
-	newer  uint16 // the key's next newer lease; itself: there is none. In a free record: the next free one
+	// the key's next newer lease; itself: there is none. In a free record: the next free one
+	newer  uint16
 	heaped uint16 // its place in the heap
 }
 
@@ -153,7 +154,8 @@ func (t *Table) Take(now window.Instant, q *Request) uint64 {
 	h, place := t.holderOf(q)
 	r := &t.records[at]
 	*r = record{
-		until: now.Add(q.For), nonce: q.Nonce, terms: q.Cost<<lengthBits | uint32(q.For/time.Second), // at most MaxTime
+		// at most MaxTime
+		until: now.Add(q.For), nonce: q.Nonce, terms: q.Cost<<lengthBits | uint32(q.For/time.Second),
 		holder: place, older: at, newer: at,
 	}
 	t.push(at, h)

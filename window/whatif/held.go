@@ -12,7 +12,8 @@ import (
 // the share of the time that places are held above it, where those requests take as long as the
 // others.
 type Held struct {
-	limits []int64            // tried, lowest first: at most the rule's own, since more is never held
+	// tried, lowest first: at most the rule's own, since more is never held
+	limits []int64
 	above  []float64          // place-seconds held above each
 	over   []*sketch.Distinct // keys seen with more than each
 	keys   sketch.Distinct    // keys seen

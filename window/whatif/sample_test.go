@@ -108,7 +108,8 @@ func checkBounds(t *testing.T, name string, n *node, rule whatif.Rule, stream []
 		if e.Limit > rule.Limit { // demand between two looks is known by fifths of the window
 			slack = 0.05*float64(want.Requests) + float64(rule.Limit)
 		}
-		if small { // up to a limit of what passed before each run of denials is not in the log any more
+		// up to a limit of what passed before each run of denials is not in the log any more
+		if small {
 			slack = 0.07 * float64(len(stream))
 		}
 		if got := float64(want.Requests); got < e.Cost.Low-slack || got > e.Cost.High+slack {
@@ -183,9 +184,11 @@ func TestSampleStandsForTheRest(t *testing.T) {
 	}
 	for _, e := range n.sample.Estimates() {
 		want := exact.Row(e.Limit)
-		within := 5*e.Error*e.Keys.High + 0.03*float64(want.Keys) // some were remembered too late to see their peak
+		// some were remembered too late to see their peak
+		within := 5*e.Error*e.Keys.High + 0.03*float64(want.Keys)
 		if e.Limit > rule.Limit {
-			within += 1 + 0.1*float64(want.Keys) // demand between two looks is known by fifths of the window
+			// demand between two looks is known by fifths of the window
+			within += 1 + 0.1*float64(want.Keys)
 		}
 		if float64(e.Limit) >= allFrom && e.Error != 0 {
 			t.Errorf("limit %d, above %v: error %v", e.Limit, allFrom, e.Error)

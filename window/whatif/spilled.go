@@ -83,7 +83,8 @@ func (k *spilled) look(l *window.Level, r *ladder, refused func(limit int, low, 
 	before := k.endless
 	k.endless = bounds{max(0, before.low-back) + asked.low, max(0, before.high-back) + asked.high}
 	for n := len(k.tries); n < len(r.limits) && k.endless.high+blurred-waits > float64(r.limits[n]); n++ {
-		k.tries = append(k.tries, tank{lacking{tokens: before.low}, lacking{tokens: before.high}}) // it admitted everything
+		// it admitted everything
+		k.tries = append(k.tries, tank{lacking{tokens: before.low}, lacking{tokens: before.high}})
 	}
 	for n := range k.tries {
 		t, room := &k.tries[n], float64(r.limits[n])+waits

@@ -32,7 +32,8 @@ func TestLooksAtBucketsBoundTheTruth(t *testing.T) {
 			if n.sample.Late() != 0 {
 				t.Errorf("%s: %d late", name, n.sample.Late())
 			}
-			unseen := int64(n.half.Seconds()*float64(rule.Limit)/rule.Window.Seconds()) + 1 // what is back before the next look
+			// what is back before the next look
+			unseen := int64(n.half.Seconds()*float64(rule.Limit)/rule.Window.Seconds()) + 1
 			for _, e := range n.sample.Estimates() {
 				want := bruteForce(t, rule, e.Limit, stream)
 				if e.Limit < unseen {

@@ -24,7 +24,8 @@ type Record struct {
 	Method []byte // empty if the log shows no request that can be split
 	Path   []byte // without the query string; the whole request text if it cannot be split
 	Status int    // 0: not a number
-	Took   int64  // nanoseconds from the request to the end of its response; negative: the log does not have it
+	// nanoseconds from the request to the end of its response; negative: the log does not have it
+	Took int64
 }
 
 // Format is how a log writes its lines.

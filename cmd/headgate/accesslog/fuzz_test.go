@@ -53,7 +53,8 @@ func FuzzCombined(f *testing.F) {
 	seed(f, "combined.log")
 	f.Fuzz(func(t *testing.T, line []byte) {
 		var rec Record
-		if parseCombined(line, &rec) == nil && rec.Time > 0 { // 1970 east of Greenwich lies before 1970
+		// 1970 east of Greenwich lies before 1970
+		if parseCombined(line, &rec) == nil && rec.Time > 0 {
 			checkRecord(t, line, &rec)
 		}
 	})

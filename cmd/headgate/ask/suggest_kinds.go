@@ -32,7 +32,8 @@ func suggestLimit(v api.SuggestView) string {
 // suggestSeen tells what else was seen: how long requests waited, how many places keys held.
 func suggestSeen(v api.SuggestView) (text string) {
 	if w := v.Waited; w != nil {
-		text = fmt.Sprintf("; %s waited, %s on average", cli.Grouped(int64(w.Requests)), cli.Span(cli.Seconds(w.Mean).Round(time.Millisecond))) // far below 2^63
+		// far below 2^63
+		text = fmt.Sprintf("; %s waited, %s on average", cli.Grouped(int64(w.Requests)), cli.Span(cli.Seconds(w.Mean).Round(time.Millisecond)))
 	}
 	if h := v.Held; h != nil {
 		text = fmt.Sprintf("; a key held %s places on average and %s at most", cli.Decimal(h.Mean), cli.Grouped(h.Most))

@@ -8,7 +8,8 @@ import (
 
 // Entry is a command of the program.
 type Entry struct {
-	Group string                    // the heading in the help that the command stands below; empty: none
+	// the heading in the help that the command stands below; empty: none
+	Group string
 	Build func(*App) *cobra.Command // returns the command, for one run
 }
 

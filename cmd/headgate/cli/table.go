@@ -63,7 +63,8 @@ func (a *App) WriteTable(w io.Writer, rows [][]Cell) {
 		}
 	}
 	for _, row := range rows {
-		_, _ = io.WriteString(w, a.line(row, widths)+"\n") // as for fmt.Fprint: the error has no reader
+		// as for fmt.Fprint: the error has no reader
+		_, _ = io.WriteString(w, a.line(row, widths)+"\n")
 	}
 }
 

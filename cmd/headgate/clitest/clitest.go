@@ -42,7 +42,8 @@ func CompareGolden(t *testing.T, path, got string) {
 // ProgramPath returns where a program is, or skips the test.
 func ProgramPath(t testing.TB, name string) string {
 	t.Helper()
-	for _, at := range []string{name, "/usr/sbin/" + name} { // Debian's sbin is not in everybody's path
+	// Debian's sbin is not in everybody's path
+	for _, at := range []string{name, "/usr/sbin/" + name} {
 		if path, err := exec.LookPath(at); err == nil {
 			return path
 		}

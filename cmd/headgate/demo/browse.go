@@ -18,7 +18,8 @@ func (d *demo) browse(a *app) (opened bool) {
 	if cmd.Start() != nil {
 		return false
 	}
-	go func() { _ = cmd.Wait() }() // ends with the browser, or with this process: neither waits for the other
+	// ends with the browser, or with this process: neither waits for the other
+	go func() { _ = cmd.Wait() }()
 	return true
 }
 

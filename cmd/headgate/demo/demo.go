@@ -95,7 +95,8 @@ type audience interface {
 
 // demo runs the demo until its time is over, ctx ends or q is pressed.
 func (a *app) demo(ctx context.Context, f flags) (err error) {
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP, syscall.SIGPIPE) // the terminal is gone, or the reader
+	// the terminal is gone, or the reader
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP, syscall.SIGPIPE)
 	defer stop()
 	program, _ := exec.LookPath("memcached") // none: stand-ins
 	s := story.For(f.duration)

@@ -64,7 +64,8 @@ func TestLoadSendsTheStory(t *testing.T) {
 func TestLoadSkipsTheLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, record := testLoad(admits(0))
-		l.Start(time.Now().Add(-2 * time.Second)) // the attack has begun, and nothing was sent for two seconds
+		// the attack has begun, and nothing was sent for two seconds
+		l.Start(time.Now().Add(-2 * time.Second))
 		ctx, end := context.WithTimeout(t.Context(), story.Step+story.Step/2)
 		defer end()
 		l.Run(ctx, 0)

@@ -117,12 +117,13 @@ func TestBook(t *testing.T) {
 	book := oracle.NewBook(2, time.Second)
 	at := func(ms int64) window.Instant { return window.Instant(ms * int64(time.Millisecond)) }
 	for _, d := range []oracle.Decided{
-		{At: at(0), Estimate: 1},                                     // admitted 1
-		{At: at(100), Estimate: 2},                                   // admitted 2
-		{At: at(200), Estimate: 3, Refused: true},                    // right: 3 > 2
-		{At: at(300), Estimate: 4, Settled: true},                    // wrong allow, 3 of 2
-		{At: at(999), Estimate: 5, Refused: true, ByFlag: true},      // not judged
-		{At: at(1000), Estimate: 4, Refused: true},                   // right: the admission at 0 is out, 100 and 300 are in
+		{At: at(0), Estimate: 1},                                // admitted 1
+		{At: at(100), Estimate: 2},                              // admitted 2
+		{At: at(200), Estimate: 3, Refused: true},               // right: 3 > 2
+		{At: at(300), Estimate: 4, Settled: true},               // wrong allow, 3 of 2
+		{At: at(999), Estimate: 5, Refused: true, ByFlag: true}, // not judged
+		// right: the admission at 0 is out, 100 and 300 are in
+		{At: at(1000), Estimate: 4, Refused: true},
 		{At: at(1300), Estimate: 1, Refused: true, Settled: true},    // wrong deny: 300 is out by now; and 3 were offered
 		{At: at(5000), Key: []byte("other"), Estimate: 1, Cost: 100}, // wrong allow, 100 of 2
 	} {

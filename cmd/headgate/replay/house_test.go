@@ -165,11 +165,14 @@ func TestReplayOfMaxBlast(t *testing.T) {
 func TestReplayOfPolicies(t *testing.T) {
 	log := strings.Repeat(at(0, "198.51.100.1", "/health", 0), 9) + // skipped
 		strings.Repeat(at(1, "203.0.113.7", "/admin", 0), 2) + // denied by a policy
-		strings.Repeat(strings.ReplaceAll(at(2, "203.0.113.8", "/login", 0), "\t200\t", "\t401\t"), 4) + // the fourth is denied: 3 failed
+		// the fourth is denied: 3 failed
+		strings.Repeat(strings.ReplaceAll(at(2, "203.0.113.8", "/login", 0), "\t200\t", "\t401\t"), 4) +
 		strings.Repeat(at(3, "203.0.113.9", "/login", 0), 9) + // none failed
-		at(14, "203.0.113.9", "/export", 10) + at(14.5, "203.0.113.9", "/export", 8) + // 4 to 14, 6.5 to 14.5: denied
+		// 4 to 14, 6.5 to 14.5: denied
+		at(14, "203.0.113.9", "/export", 10) + at(14.5, "203.0.113.9", "/export", 8) +
 		at(15, "203.0.113.9", "/export", 1) + // 14 to 15
-		at(16, "203.0.113.9", "/quiet", 0) + at(16, "203.0.113.9", "/quiet", 0) // a policy in shadow
+		// a policy in shadow
+		at(16, "203.0.113.9", "/quiet", 0) + at(16, "203.0.113.9", "/quiet", 0)
 	s := summarised(t, log, "--policies", "-c", policiesFile(t))
 	if s.Requests != 29 || s.Denied != 4 || s.DeniedBy.Policy != 2 || s.DeniedBy.Limit != 2 {
 		t.Errorf("%+v", s)

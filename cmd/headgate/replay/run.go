@@ -72,7 +72,8 @@ type replay struct {
 	order  *transit     // of kind concurrency: requests in the order of their start; else nil
 	under  underWay     // of kind concurrency: the requests that hold a place
 	tiers  *tiers       // of a rule with a reserve; nil: no request has a tier
-	house  *house       // not nil: it takes whole requests, in place of questions about a rule; then judge is it
+	// not nil: it takes whole requests, in place of questions about a rule; then judge is it
+	house  *house
 	faults accesslog.Faults
 
 	file *os.File // where decisions go; nil: nowhere

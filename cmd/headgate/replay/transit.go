@@ -33,8 +33,9 @@ type transit struct {
 
 // begun is a request with the time at which it began.
 type begun struct {
-	at  window.Instant
-	rec accesslog.Record // Client and Took alone, and the digits of the time; of a whole request all of it
+	at window.Instant
+	// Client and Took alone, and the digits of the time; of a whole request all of it
+	rec accesslog.Record
 	key []byte
 }
 

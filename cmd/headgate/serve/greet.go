@@ -64,7 +64,8 @@ func ruleToTry(rules []mitigation.Rule) (least mitigation.Rule, ok bool) {
 		return least, false
 	}
 	return slices.MinFunc(counting, func(a, b mitigation.Rule) int {
-		return cmp.Or(cmp.Compare(a.Mode, b.Mode), cmp.Compare(a.Limit, b.Limit)) // enforce comes before shadow
+		// enforce comes before shadow
+		return cmp.Or(cmp.Compare(a.Mode, b.Mode), cmp.Compare(a.Limit, b.Limit))
 	}), true
 }
 

@@ -34,8 +34,10 @@ type heapGuard struct {
 
 // heapUse is the memory that the process holds, in bytes.
 type heapUse struct {
-	live  int64 // objects that the last collection found in use
-	other int64 // all that is neither an object nor free: stacks, the runtime's own tables, gaps between objects
+	live int64 // objects that the last collection found in use
+	// all that is neither an object nor free: stacks, the runtime's own tables, gaps between
+	// objects
+	other int64
 }
 
 // openHeapGuard returns the guard of a process that counts in so many bytes of memory; nil if the

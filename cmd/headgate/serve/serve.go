@@ -58,7 +58,8 @@ func runServe(ctx context.Context, a *cli.App, file string, logs cli.LogFlags) e
 	}
 	greet(a.Stdout, node)
 	hangup := make(chan os.Signal, 1)
-	signal.Notify(hangup, syscall.SIGHUP) // before readiness is reported: without a handler SIGHUP ends the process
+	// before readiness is reported: without a handler SIGHUP ends the process
+	signal.Notify(hangup, syscall.SIGHUP)
 	defer signal.Stop(hangup)
 	err = runBeside(ctx, node.Run,
 		openHeapGuard(a.Getenv, node.Memory()).run,

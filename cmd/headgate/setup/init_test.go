@@ -214,7 +214,8 @@ func TestInitWrites(t *testing.T) {
 		t.Error("it was written nevertheless")
 	}
 
-	code, stdout, stderr = runInit(t, dir, "init", "haproxy", "--write", "$DIR/headgate.cfg") // in which there can be no file
+	// in which there can be no file
+	code, stdout, stderr = runInit(t, dir, "init", "haproxy", "--write", "$DIR/headgate.cfg")
 	if code != cli.ExitFailed || stdout != "" || !strings.Contains(stderr, "DIR/headgate.cfg/headgate-spoe.cfg: not a directory") {
 		t.Errorf("%d\n%s%s", code, stdout, stderr)
 	}
@@ -230,7 +231,8 @@ func runInit(t *testing.T, dir string, args ...string) (code int, stdout, stderr
 		filled[i] = strings.ReplaceAll(arg, "$DIR", filepath.ToSlash(dir))
 	}
 	a := cli.NewApp(&out, &errs)
-	a.Getenv = func(name string) string { return map[string]string{"HEADGATE_ADMIN": "127.0.0.1:1"}[name] } // no daemon
+	// no daemon
+	a.Getenv = func(name string) string { return map[string]string{"HEADGATE_ADMIN": "127.0.0.1:1"}[name] }
 	code = a.Run(t.Context(), []cli.Entry{{Build: Init}}, filled)
 	return code, strings.ReplaceAll(out.String(), dir, "DIR"), strings.ReplaceAll(errs.String(), dir, "DIR")
 }

@@ -65,7 +65,8 @@ func besideInTime(t *testing.T, theirs, ours string) bool {
 func startLimitReq(t *testing.T, rate, use string) string {
 	t.Helper()
 	dir, port := t.TempDir(), lowPort(t)
-	if err := os.WriteFile(filepath.Join(dir, "page"), []byte("the page\n"), 0o644); err != nil { // for nginx's worker
+	// for nginx's worker
+	if err := os.WriteFile(filepath.Join(dir, "page"), []byte("the page\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // likewise

@@ -198,8 +198,9 @@ func judgePhases(t *testing.T, s *result.Summary) {
 	t.Helper()
 	const (
 		keptUp = 0.06 // seconds: little more than a flush of the PoPs, 50 ms
-		wide   = 0.15 // of the limit: in so short a story the attack moves faster than the PoPs exchange reports
-		busy   = 0.60
+		// of the limit: in so short a story the attack moves faster than the PoPs exchange reports
+		wide = 0.15
+		busy = 0.60
 	)
 	if len(s.Attack.Phases) != 5 {
 		t.Errorf("%d phases, want 5: %+v", len(s.Attack.Phases), s.Attack.Phases)
@@ -216,7 +217,8 @@ func judgePhases(t *testing.T, s *result.Summary) {
 	if share := float64(admitted) / (seconds * story.Limit); seconds > 3.5 && math.Abs(share-1) > wide {
 		t.Errorf("in %.1f s in which the machine kept up the attack was admitted %.3f of its limit", seconds, share)
 	}
-	if math.Abs(s.Attack.OfLimit-1) > busy { // however busy the machine: most of the attack is denied, and not all of it
+	// however busy the machine: most of the attack is denied, and not all of it
+	if math.Abs(s.Attack.OfLimit-1) > busy {
 		t.Errorf("the attack was admitted %.3f of its limit", s.Attack.OfLimit)
 	}
 }

@@ -58,7 +58,8 @@ func verifyUnit(t *testing.T, analyze string, unit, conf []byte) (faults string)
 		}
 	}
 	said, err := exec.CommandContext(t.Context(), analyze, "verify", "--man=no", file).CombinedOutput()
-	for line := range strings.Lines(string(said)) { // other units of the machine are not ours to mend
+	// other units of the machine are not ours to mend
+	for line := range strings.Lines(string(said)) {
 		if strings.Contains(line, dir) || strings.Contains(line, "memcached") {
 			faults += line
 		}

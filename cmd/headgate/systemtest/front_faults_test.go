@@ -104,7 +104,8 @@ func TestFrontClosed(t *testing.T) {
 	eachFront(t, func(t *testing.T, f front) {
 		n := startFrontNode(t, frontRules)
 		s := f.before(t, []edit{f.closed}, n.at(f, setup.DefaultTimeout.String())...)
-		passed := func() bool { return s.get("/").StatusCode == http.StatusOK } // a busy machine may be late
+		// a busy machine may be late
+		passed := func() bool { return s.get("/").StatusCode == http.StatusOK }
 		edgetest.Await(t, "requests pass", edgetest.Patience, passed)
 		n.pause()
 		s.checkClosed()

@@ -145,7 +145,8 @@ func TestFrontEvilHeaders(t *testing.T) {
 			}
 			want := []int{http.StatusForbidden}
 			if c.unfit {
-				want = append(want, append(f.unfit, http.StatusBadRequest)...) // 400 is the proxy's own
+				// 400 is the proxy's own
+				want = append(want, append(f.unfit, http.StatusBadRequest)...)
 			}
 			if status := s.raw(begin + c.head); !slices.Contains(want, status) {
 				t.Errorf("%s: %d, want one of %v", c.name, status, want)

@@ -45,7 +45,8 @@ func fullTables(t *testing.T, n *ringNode, verbs map[string]string) {
 	// ask sends lines in one datagram and returns the answers.
 	ask := func(lines string) []string {
 		t.Helper()
-		for range 20 { // a datagram may be lost; the flood counts twice then, and more passes nowhere
+		// a datagram may be lost; the flood counts twice then, and more passes nowhere
+		for range 20 {
 			_ = conn.SetReadDeadline(time.Now().Add(edgetest.Patience / 20))
 			_, _ = conn.Write([]byte(lines))
 			if got, err := conn.Read(answer); err == nil {

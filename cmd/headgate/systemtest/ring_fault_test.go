@@ -202,7 +202,8 @@ func (l *lab) checkRecovered() {
 	if a := l.one("shut"); !a.Allowed() || a.View != wire.ViewPoP {
 		l.Errorf("failure_mode deny, recovered: allowed %v, view %v", a.Allowed(), a.View)
 	}
-	if a := l.one("wide"); a.Allowed() || a.View != wire.ViewPoP { // it had its limit more than once
+	// it had its limit more than once
+	if a := l.one("wide"); a.Allowed() || a.View != wire.ViewPoP {
 		l.Errorf("failure_mode allow, recovered: allowed %v, view %v", a.Allowed(), a.View)
 	}
 }

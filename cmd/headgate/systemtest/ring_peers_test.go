@@ -94,7 +94,8 @@ func TestRingReadByLibmemcached(t *testing.T) {
 	}
 	offerAll(t, nodes, keys)
 	hold(t, 10*ringFlush)
-	for n, k := range keys { // a node far from a limit receives the others' counts with its own next report
+	// a node far from a limit receives the others' counts with its own next report
+	for n, k := range keys {
 		k.offered++
 		k.admitted += offer(t, nodes[n].client(), k, 1)
 	}
@@ -238,7 +239,8 @@ func flushed(t *testing.T, nodes []*ringNode) {
 	}
 	for i, n := range nodes {
 		edgetest.Await(t, "two flushes", edgetest.Patience, func() bool {
-			return page[api.ClusterView](n, "/v1/cluster").Ring.Flushes >= before[i]+2 // the first may have been under way
+			// the first may have been under way
+			return page[api.ClusterView](n, "/v1/cluster").Ring.Flushes >= before[i]+2
 		})
 	}
 }

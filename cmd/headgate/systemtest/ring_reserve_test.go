@@ -39,8 +39,9 @@ func TestRingReserve(t *testing.T) {
 	f.share(t)
 	f.denied(t, 1, open-f.used+1, "normal", "reserve")
 	f.takes(t, 1, open-f.used, "normal")
-	f.share(t)                                     // critical traffic asks on
-	f.denied(t, 0, 1, "normal", "reserve", "shed") // by the count, or by the ratio that paces what is over its part
+	f.share(t) // critical traffic asks on
+	// by the count, or by the ratio that paces what is over its part
+	f.denied(t, 0, 1, "normal", "reserve", "shed")
 	f.denied(t, 1, 1, "normal", "reserve", "shed")
 	f.takes(t, 0, reserveLimit/10, "critical")
 	f.share(t)

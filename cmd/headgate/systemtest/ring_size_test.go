@@ -31,7 +31,8 @@ func TestRingSoakSizing(t *testing.T) {
 	server := startRingServer(t)
 	node := startNode(t, "edge", addressesOf([]*ringServer{server}), sizeRules)
 	joined(t, []*ringNode{node}, "busy")
-	hold(t, sizeSettle*time.Second) // the daemon's own counters settle only after minutes, and are listed by themselves
+	// the daemon's own counters settle only after minutes, and are listed by themselves
+	hold(t, sizeSettle*time.Second)
 	idle := node.exchanges(sizeTime)
 	t.Logf("no key: %.0f exchanges/s", idle)
 

@@ -43,8 +43,9 @@ var standInVisits = []struct {
 	{visit{path: "/.env"}, 404},
 	{visit{path: "/x/../.env?a=b"}, 404},
 	{visit{path: "/", header: []string{"X-Api-Key", "bad"}}, 410},
-	{visit{path: "/", header: []string{"Headgate-Country", "NZ"}}, 200},        // a visitor's own
-	{visit{path: "/.env", header: []string{"X-Original-URI", "/"}}, 404},       // what ingress-nginx does not set itself
+	{visit{path: "/", header: []string{"Headgate-Country", "NZ"}}, 200}, // a visitor's own
+	// what ingress-nginx does not set itself
+	{visit{path: "/.env", header: []string{"X-Original-URI", "/"}}, 404},
 	{visit{path: "/.env", header: []string{"X-Original-URI", "nowhere"}}, 404}, // a fault would let it pass
 	{visit{host: "api.example.com", path: "/v2/a?b"}, 200},
 	{visit{host: "api.example.com", method: "DELETE", path: "/v2/a"}, 200},

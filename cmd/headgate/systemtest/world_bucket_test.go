@@ -110,9 +110,10 @@ func (b *worldBucket) judge(w *worldLoad, f *flow, nodes int) {
 type bucketAsker struct {
 	bucket *worldBucket
 	key    string
-	full   time.Duration // since it began: when a bucket of its own, worldModest of the other, is full again
-	nodes  []*hg.Client
-	dice   *rand.Rand
+	// since it began: when a bucket of its own, worldModest of the other, is full again
+	full  time.Duration
+	nodes []*hg.Client
+	dice  *rand.Rand
 
 	asked   int
 	denials []string

@@ -131,8 +131,9 @@ type worldLoad struct {
 	running sync.WaitGroup
 
 	mu    sync.Mutex
-	waits []time.Duration       // for each exchange
-	late  map[int]time.Duration // by second: the longest time between two exchanges of a client, or for one
+	waits []time.Duration // for each exchange
+	// by second: the longest time between two exchanges of a client, or for one
+	late map[int]time.Duration
 }
 
 // busyMachine is a time that no client waits between two exchanges, or for one, where the machine

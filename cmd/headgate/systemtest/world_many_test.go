@@ -25,7 +25,8 @@ func TestWorldSoakMany(t *testing.T) {
 	for round := range rounds {
 		for _, rule := range []string{"open", "many"} {
 			f := &flow{name: rule, rule: rule, keys: keys, rate: spread(rate, 0.34, 0.33, 0.33)}
-			good := &flow{name: "good", rule: rule, keys: 50, rate: spread(20, 1.0/3, 1.0/3, 1.0/3), spaced: true} // 0.8 of the limit each
+			// 0.8 of the limit each
+			good := &flow{name: "good", rule: rule, keys: 50, rate: spread(20, 1.0/3, 1.0/3, 1.0/3), spaced: true}
 			load, from := l.load(f, good), settle[rule]
 			load.until(from)
 			load.take()

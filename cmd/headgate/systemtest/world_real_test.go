@@ -199,7 +199,8 @@ func (l *worldLab) together() {
 		})
 	}
 	l.Logf("%d nodes of %d PoPs found each other %v after the last was started", len(l.nodes), len(l.pops), time.Since(began).Round(time.Millisecond))
-	hold(l, 10*ringFlush) // rings agree on their clocks, and all members know the one that joined last
+	// rings agree on their clocks, and all members know the one that joined last
+	hold(l, 10*ringFlush)
 }
 
 // ruleOf returns the name of the first rule.

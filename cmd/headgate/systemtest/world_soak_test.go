@@ -16,7 +16,8 @@ import (
 var worldRates = []struct {
 	rule  string
 	limit float64
-	wide  float64 // tolerance of a share, for chance: 3.5 standard deviations where nothing but a ratio sheds
+	// tolerance of a share, for chance: 3.5 standard deviations where nothing but a ratio sheds
+	wide float64
 }{
 	{rule: "thousand", limit: 1000},
 	{rule: "large", limit: 5000, wide: 0.05},

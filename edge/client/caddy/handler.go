@@ -173,7 +173,8 @@ func (h *Handler) ask(ctx context.Context, r *http.Request) (client.Answer, erro
 		return a, err
 	}
 	was := r
-	if first, ok := r.Context().Value(caddyhttp.OriginalRequestCtxKey).(http.Request); ok { // before rewrites
+	// before rewrites
+	if first, ok := r.Context().Value(caddyhttp.OriginalRequestCtxKey).(http.Request); ok {
 		was = &http.Request{Method: first.Method, URL: first.URL, Host: r.Host, Header: r.Header, TLS: r.TLS, RemoteAddr: r.RemoteAddr}
 	}
 	q := client.RequestOf(was, h.Headers...)

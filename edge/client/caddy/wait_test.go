@@ -28,7 +28,8 @@ func TestWaits(t *testing.T) {
 				began = time.Now() // the first took its token before that
 			}
 		}
-		if took := time.Since(began); took < 1900*time.Millisecond { // of two seconds; the token came a little earlier
+		// of two seconds; the token came a little earlier
+		if took := time.Since(began); took < 1900*time.Millisecond {
 			t.Errorf("%s: two requests behind the first passed after %v", path, took)
 		}
 	}

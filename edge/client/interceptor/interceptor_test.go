@@ -164,7 +164,8 @@ func check(t *testing.T, c grpc_health_v1.HealthClient, sent ...string) (r reply
 func TestLongMetadata(t *testing.T) {
 	t.Parallel()
 	for name, l := range limiters(t) {
-		want := map[string]codes.Code{"daemon": codes.ResourceExhausted, "node": codes.OK}[name] // a node sees all
+		// a node sees all
+		want := map[string]codes.Code{"daemon": codes.ResourceExhausted, "node": codes.OK}[name]
 		c := serve(t, l, "203.0.113.7:1", fine)
 		if r := check(t, c, "x-api-key", strings.Repeat("k", 5000)); r.code != want {
 			t.Errorf("%s: %+v", name, r)

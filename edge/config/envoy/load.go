@@ -35,12 +35,14 @@ type Fault struct {
 
 // Options say what becomes of the limits.
 type Options struct {
-	LongUnits bool // a week, a month and a year are a seventh, a thirtieth and a 365th a day; else a fault
+	// a week, a month and a year are a seventh, a thirtieth and a 365th a day; else a fault
+	LongUnits bool
 	Scope     mitigation.Scope
-	Apart     bool            // the rules are for descriptors that name them: what they cannot say is noted, too
-	Note      func(Fault)     // is told what means something else here than there; nil: nobody is
-	Taken     map[string]bool // names that other rules have
-	Warn      func(Fault)     // is told of each unit that is counted by the day; nil: nobody is
+	// the rules are for descriptors that name them: what they cannot say is noted, too
+	Apart bool
+	Note  func(Fault)     // is told what means something else here than there; nil: nobody is
+	Taken map[string]bool // names that other rules have
+	Warn  func(Fault)     // is told of each unit that is counted by the day; nil: nobody is
 }
 
 // Load reads all files. With faults, in the order of files and lines, there is no tree.

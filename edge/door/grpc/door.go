@@ -36,10 +36,12 @@ const (
 
 // Options are the arguments of New beside the gate.
 type Options struct {
-	Room      *ask.Room      // decides whole requests
-	DigestKey [32]byte       // of digests in counted keys
-	Anybody   bool           // everybody is admitted over TLS; else who may connect plain, or has a certificate
-	Budget    *budget.Budget // bounds the memory of messages in parts and of unsent answers; nil: that of the door alone
+	Room      *ask.Room // decides whole requests
+	DigestKey [32]byte  // of digests in counted keys
+	// everybody is admitted over TLS; else who may connect plain, or has a certificate
+	Anybody bool
+	// bounds the memory of messages in parts and of unsent answers; nil: that of the door alone
+	Budget *budget.Budget
 }
 
 // Stats are totals since the door was made, unless they say "now".

@@ -74,10 +74,12 @@ func (k *caller) appendStatus(b []byte, i int, many bool) []byte {
 			}
 		}
 		remaining = max(remaining, 0)
-		k.least.note(p.Over, uint64(limit), uint64(remaining), uint64(api.WholeSeconds(until))) // not negative
+		// not negative
+		k.least.note(p.Over, uint64(limit), uint64(remaining), uint64(api.WholeSeconds(until)))
 		b = appendNumber(b, 3, uint64(remaining))
 		var inner int
-		b, inner = begin(b, 4) // of no time too: who asks whether it is there learns that all is back
+		// of no time too: who asks whether it is there learns that all is back
+		b, inner = begin(b, 4)
 		b = end(appendNumber(b, 1, uint64(api.WholeSeconds(until))), inner)
 	}
 	return end(b, at)

@@ -50,7 +50,8 @@ func (k *caller) appendForm(b []byte) []byte {
 	if status == tooManyRequests {
 		return b
 	}
-	b, at := begin(b, fieldMetadata) // beside that of appendMetadata: both are merged, as protobuf has it
+	// beside that of appendMetadata: both are merged, as protobuf has it
+	b, at := begin(b, fieldMetadata)
 	return end(appendStruct(b, map[string]any{"status": float64(status)}), at)
 }
 

@@ -79,7 +79,8 @@ func (c *httpConn) Read(b []byte) (int, error) {
 	if !c.complete && c.fault == nil {
 		switch {
 		case !c.between:
-			return 0, io.ErrUnexpectedEOF // the library wants more of a head that this package took for complete
+			// the library wants more of a head that this package took for complete
+			return 0, io.ErrUnexpectedEOF
 		case !c.seated || !c.await() || c.fault != nil: // a fault is reported to a fresh call of the library
 			c.parked = true
 			return 0, io.EOF

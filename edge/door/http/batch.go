@@ -66,6 +66,7 @@ func (h *Door) answerBatch(ctx *fasthttp.RequestCtx, checks []gate.Ask, op gate.
 		return nil
 	}
 	ctx.Response.Header.SetContentTypeBytes(typeJSON)
-	ctx.Response.SetBodyRaw(append(out, "]}\n"...)) // not copied into the buffer that the connection keeps
+	// not copied into the buffer that the connection keeps
+	ctx.Response.SetBodyRaw(append(out, "]}\n"...))
 	return nil
 }

@@ -60,7 +60,8 @@ type httpConn struct {
 	fresh   bool       // no byte was read yet
 	timed   bool       // the read deadline in force is that of a request
 	idleBy  time.Time  // idle deadline in force; zero: another one is
-	early   bool       // the idle deadline in force is that of lookAfter. Written by the connection's goroutine
+	// the idle deadline in force is that of lookAfter. Written by the connection's goroutine
+	early bool
 }
 
 // noSocket is no descriptor.

@@ -79,7 +79,8 @@ func TestHTTPDeadlineOfRequest(t *testing.T) {
 			time.Sleep(timedIdle / 2)
 			start := time.Now()
 			c.ask(t, 9, 9, between)
-			if got := nc.read.Sub(start); got != timedRead+between { // from when the rest is waited for
+			// from when the rest is waited for
+			if got := nc.read.Sub(start); got != timedRead+between {
 				t.Errorf("a request may take %v, want %v", got, timedRead)
 			}
 			wrote := start.Add(8 * between)

@@ -47,7 +47,8 @@ type seat struct {
 func New(g *gate.Gate, room *ask.Room, fail client.FailMode) *Door {
 	d := &Door{gate: g, room: room, fail: fail}
 	d.seats.New = func() any {
-		return &seat{lane: g.Lane(int(d.seated.Add(1) % gate.Lanes)), session: room.NewSession()} // below Lanes
+		// below Lanes
+		return &seat{lane: g.Lane(int(d.seated.Add(1) % gate.Lanes)), session: room.NewSession()}
 	}
 	return d
 }

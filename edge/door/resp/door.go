@@ -28,9 +28,11 @@ const (
 // the first command: pools open connections ahead, and these give way to others.
 const (
 	commandTimeout = 10 * time.Second // for the rest of a command
-	idleTimeout    = 30 * time.Minute // for the next command; pools of clients keep idle connections that long
-	writeTimeout   = 10 * time.Second // until an answer is in the kernel's hands
-	authTimeout    = 5 * time.Second  // from the begin of the connection to AUTH, where a password is asked for
+	// for the next command; pools of clients keep idle connections that long
+	idleTimeout  = 30 * time.Minute
+	writeTimeout = 10 * time.Second // until an answer is in the kernel's hands
+	// from the begin of the connection to AUTH, where a password is asked for
+	authTimeout = 5 * time.Second
 )
 
 // TableShare is the part of a node's memory, one in so many bytes, that holds the keys of
@@ -64,7 +66,8 @@ type Stats struct {
 	Untrusted uint64 // connections ended at once: plain, and not from a trusted machine
 	Unsecured uint64 // connections ended because TLS failed
 
-	DisplacedKeys, DisplacedNumbers uint64 // of CL.THROTTLE, that gave way to others where all were taken
+	// of CL.THROTTLE, that gave way to others where all were taken
+	DisplacedKeys, DisplacedNumbers uint64
 }
 
 // Door is the decision listener for Redis clients. New makes it; Serve may be called again once it

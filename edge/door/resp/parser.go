@@ -5,8 +5,9 @@ import "bytes"
 // The bounds of a command.
 const (
 	maxCommand = 64 << 10 // bytes
-	maxArgs    = 16       // beside the command's name, that are kept; a command with more is an error
-	leastArg   = len("$0\r\n\r\n")
+	// beside the command's name, that are kept; a command with more is an error
+	maxArgs  = 16
+	leastArg = len("$0\r\n\r\n")
 )
 
 // parser takes commands off a buffer. Its arguments lie in the buffer.

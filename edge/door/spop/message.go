@@ -93,7 +93,8 @@ func (m *message) text(v value) []byte {
 	case boolean, uint32s, uint64s:
 		m.scratch = strconv.AppendUint(m.scratch, v.number, 10)
 	case int32s, int64s:
-		m.scratch = strconv.AppendInt(m.scratch, int64(v.number), 10) // two's complement, by the protocol
+		// two's complement, by the protocol
+		m.scratch = strconv.AppendInt(m.scratch, int64(v.number), 10)
 	case null:
 	}
 	// The capacity ends with the text, so that nothing that is appended to it reaches into the

@@ -197,7 +197,8 @@ func (a *agent) receive() string {
 	out := fmt.Sprintf("%s %d/%d", map[byte]string{agentHello: "hello", agentDisconnect: "disconnect", ack: "ack"}[b[0]], r.number(), r.number())
 	for r.b != "" {
 		if b[0] == ack {
-			if head := fmt.Sprint(r.byte(), r.byte(), r.byte()); head != "1 3 2" { // set-var, three arguments, a transaction's
+			// set-var, three arguments, a transaction's
+			if head := fmt.Sprint(r.byte(), r.byte(), r.byte()); head != "1 3 2" {
 				a.Errorf("action %s", head)
 			}
 		}

@@ -38,7 +38,8 @@ func (i *Input) Fit() bool {
 	size := firstInput
 	switch {
 	case i.have == len(i.buf):
-		size = min(2*len(i.buf), i.Most) // doubled, so that a large unit is copied a few times and not once a read
+		// doubled, so that a large unit is copied a few times and not once a read
+		size = min(2*len(i.buf), i.Most)
 	case i.have > 0 || len(i.buf) == firstInput:
 		return true
 	}

@@ -188,7 +188,8 @@ func TestFirstMoment(t *testing.T) {
 			_ = good.Close()
 			break
 		}
-		if took := time.Since(began); took < 100*time.Millisecond { // else the machine stood still for the moment
+		// else the machine stood still for the moment
+		if took := time.Since(began); took < 100*time.Millisecond {
 			t.Fatalf("%q after %v", got, took)
 		}
 		_ = late.Close()

@@ -38,7 +38,8 @@ func (s *socket) of(c net.Conn) syscall.RawConn {
 	if err != nil {
 		return nil
 	}
-	s.raw, s.write = raw, func(fd uintptr) { s.written, _ = door.WriteNow(int(fd), s.unsent) } // the next write has the error
+	// the next write has the error
+	s.raw, s.write = raw, func(fd uintptr) { s.written, _ = door.WriteNow(int(fd), s.unsent) }
 	s.look = func(fd uintptr) { s.closed = door.Ended(fd) }
 	return raw
 }

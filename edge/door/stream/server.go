@@ -38,8 +38,9 @@ type Server struct {
 	Most   int           // connections at once, 1 or more
 	Drain  time.Duration // from a stop until connections that are left are closed
 	Handle func(c *Conn) // serves one connection until its end; the server closes it
-	Full   func(c *Conn) // says to one connection too many, without TLS, that it is; it may be nil, and must not wait
-	Panics *door.Panics  // counts the connections that a panic of Handle ended; nil: a panic ends the process
+	// says to one connection too many, without TLS, that it is; it may be nil, and must not wait
+	Full   func(c *Conn)
+	Panics *door.Panics // counts the connections that a panic of Handle ended; nil: a panic ends the process
 	// Orphan ends a ticket or a lease whose answer nobody has read, and reports whether there was
 	// one; nil: there are none. It may be called concurrently.
 	Orphan func(number uint64) bool
@@ -47,10 +48,11 @@ type Server struct {
 	accepted, rejected, displaced, orphans atomic.Uint64
 	stopping                               atomic.Bool
 	serving                                sync.WaitGroup
-	mu                                     sync.Mutex         // protects what follows, and the place of each Conn
-	conns                                  map[*Conn]struct{} // those that have a place
-	tallies                                map[netip.Prefix]*tally
-	yields                                 yields
+	// protects what follows, and the place of each Conn
+	mu      sync.Mutex
+	conns   map[*Conn]struct{} // those that have a place
+	tallies map[netip.Prefix]*tally
+	yields  yields
 }
 
 // Stats returns the totals so far.

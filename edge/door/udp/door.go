@@ -62,11 +62,13 @@ type Stats struct {
 	Malformed   uint64 // lines answered bad-request
 	UnknownRule uint64 // lines that named no rule in force
 	TooLong     uint64 // datagrams or lines over a bound
-	Unanswered  uint64 // replies not sent: they would be longer than the request, or the sender has no address
+	// replies not sent: they would be longer than the request, or the sender has no address
+	Unanswered  uint64
 	SendFailed  uint64 // replies the kernel did not take
 	InRuns      uint64 // replies that left several to a message: see outbox; 0 off Linux
 	RunsRefused uint64 // runs the kernel refused, after which their socket made no more
-	GaveWay     uint64 // times that a reader which never waited let others run: see …/rest; 0 off Linux
+	// times that a reader which never waited let others run: see …/rest; 0 off Linux
+	GaveWay uint64
 }
 
 // readerStats are the counters of one reader, padded to whole pairs of cache lines, which

@@ -39,7 +39,8 @@ func listenBeside(ctx context.Context, network, address string) (*net.UDPConn, e
 func listenUDP(ctx context.Context, network, address string, beside bool) (*net.UDPConn, error) {
 	config := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) error {
 		return onSocket(raw, func(fd int) error {
-			_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, receiveBuffer) // best effort
+			// best effort
+			_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, receiveBuffer)
 			if beside {
 				return shared(fd)
 			}

@@ -122,7 +122,8 @@ func (u *Door) fit(stats *readerStats, reply []byte, start int, a *wire.Answer, 
 		return append(wire.AppendAnswerTo(reply, a), '\n')
 	}
 	if a.Status == wire.Error {
-		room-- // an error is no request: were it as long, two nodes could answer each other for ever
+		// an error is no request: were it as long, two nodes could answer each other for ever
+		room--
 	}
 	reply, ok := wire.AppendAnswerMax(reply, *a, room)
 	if !ok {

@@ -13,9 +13,13 @@ import (
 // Text holds the parts of answers that depend on the rule alone. All bytes in it come from the
 // configuration, so no byte of a client reaches a header. It is read only.
 type Text struct {
-	Policy   []byte // the whole RateLimit-Policy header: "login";q=5;w=60, or "exports";q=3;qu="concurrent-requests"
-	Name     []byte // RateLimit up to its numbers: "login"
-	JSON     []byte // members of an object from the rule's name to its window, where it has one, with a comma in front
+	// the whole RateLimit-Policy header: "login";q=5;w=60, or
+	// "exports";q=3;qu="concurrent-requests"
+	Policy []byte
+	Name   []byte // RateLimit up to its numbers: "login"
+	// members of an object from the rule's name to its window, where it has one, with a comma in
+	// front
+	JSON     []byte
 	Violated []byte // the end of a denial's body
 }
 
@@ -31,7 +35,8 @@ func newText(r *mitigation.Rule) *Text {
 			Violated: []byte(`,"violated-policies":[` + name + "]}\n"),
 		}
 	}
-	if fill := r.Fill(); fill%time.Second == 0 { // w counts whole seconds, and is left out where they cannot say it
+	// w counts whole seconds, and is left out where they cannot say it
+	if fill := r.Fill(); fill%time.Second == 0 {
 		policy += ";w=" + strconv.FormatInt(int64(fill/time.Second), 10)
 	}
 	window := strconv.FormatFloat(r.Window.Seconds(), 'f', -1, 64)

@@ -21,7 +21,8 @@ type ClockState uint8
 const (
 	ClockComparing ClockState = iota // not known yet: the node keeps its counts to itself, and its view does not count as lost
 	ClockAgreed                      // within a second of the others, or there are no others
-	ClockApart                       // differs from the others: the node counts alone, and the view of shared rules is lost
+	// differs from the others: the node counts alone, and the view of shared rules is lost
+	ClockApart
 )
 
 var clockNames = [...]string{ClockComparing: "comparing", ClockAgreed: "agreed", ClockApart: "apart"}
@@ -39,7 +40,8 @@ type Ring struct {
 	lost     []atomic.Bool  // by server
 	some     atomic.Bool    // a server is lost, the clock is not agreed, or exchanges fail
 	all      atomic.Bool    // every server is lost
-	fails    atomic.Bool    // exchanges of some key fail although its server answers, as behind a proxy
+	// exchanges of some key fail although its server answers, as behind a proxy
+	fails atomic.Bool
 }
 
 // New returns the health of a ring at now: no server is lost yet, and the clock is not

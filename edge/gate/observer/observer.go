@@ -175,10 +175,12 @@ func Tried(r *mitigation.Rule) whatif.Rule {
 // Observation is an estimate, from a sample of keys, of the cost that other limits would have
 // refused under a rule.
 type Observation struct {
-	From      totals.Baseline   // start of the sample
-	Keys      int               // number in the sample
-	AllFrom   float64           // cost in a window from which every key is in the sample; 0: all keys are
-	BlindTo   int64             // cost in a window below which keys may be missing; 0: none is missing
+	From totals.Baseline // start of the sample
+	Keys int             // number in the sample
+	// cost in a window from which every key is in the sample; 0: all keys are
+	AllFrom float64
+	// cost in a window below which keys may be missing; 0: none is missing
+	BlindTo   int64
 	Late      uint64            // times a key was read too late for a complete view
 	Distinct  float64           // estimated number of keys
 	Error     float64           // standard error of Distinct, as a share of it

@@ -56,12 +56,13 @@ type Flag struct {
 type Count struct {
 	Rule     int // index into Snapshot.Rules
 	Key      []byte
-	Refusing bool                // a request of it was refused in the window
-	Asked    int64               // cost offered in the window
-	Marks    []Mark              // oldest first
-	Apart    bool                // Ring and Global are known; the first version of the state file lacks them
-	Ring     window.RingSnapshot // totals of the ring that Marks already include
-	Global   control.Snapshot    // counts of other PoPs that Marks already include
+	Refusing bool   // a request of it was refused in the window
+	Asked    int64  // cost offered in the window
+	Marks    []Mark // oldest first
+	// Ring and Global are known; the first version of the state file lacks them
+	Apart  bool
+	Ring   window.RingSnapshot // totals of the ring that Marks already include
+	Global control.Snapshot    // counts of other PoPs that Marks already include
 }
 
 // Mark is admitted cost, the last unit of it admitted at At, in Unix microseconds.

@@ -147,7 +147,8 @@ func (p *Paths) Find(path []byte) Bits {
 		}
 		kid := &p.nodes[n.kids[k]]
 		label := kid.label
-		if len(label) > 1 && (len(path) < len(label) || string(path[:len(label)]) != label) { // its first byte is the kid's
+		// its first byte is the kid's
+		if len(label) > 1 && (len(path) < len(label) || string(path[:len(label)]) != label) {
 			return n.here
 		}
 		path, n = path[len(label):], kid

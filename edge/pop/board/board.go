@@ -121,7 +121,8 @@ func (b *Board) Collect(ops []ring.Op) []ring.Op {
 
 // op appends op on the counter with that name and number.
 func (b *Board) op(ops []ring.Op, name string, number uint64, op ring.Op) []ring.Op {
-	b.o.Digest.Key(&op.Key, ring.Counter{Variant: variant | uint32(op.Server), Window: time.Second, Client: []byte(name), Period: number}) // a few hundred
+	// a few hundred
+	b.o.Digest.Key(&op.Key, ring.Counter{Variant: variant | uint32(op.Server), Window: time.Second, Client: []byte(name), Period: number})
 	return append(ops, op)
 }
 
@@ -208,7 +209,8 @@ func (b *Board) mergeRead(r read, digest, facts *ring.Op) {
 	default:
 		b.received.Add(1)
 		left := time.Duration(facts.Total&(1<<checkShift-1)) * time.Millisecond
-		name := usedup.Name{Digest: digest.Total, Check: uint32(facts.Total >> checkShift)} // the upper half
+		// the upper half
+		name := usedup.Name{Digest: digest.Total, Check: uint32(facts.Total >> checkShift)}
 		b.o.Table.Put(name, r.since.Add(left))
 	}
 }
@@ -240,7 +242,8 @@ func (b *Board) write(ctx context.Context, now func() window.Instant) {
 		b.o.Table.Put(note.Name, note.Until)
 		b.sent.Add(1)
 		b.ops = b.op(b.ops, digestName, number, ring.Op{Server: at, Delta: note.Digest, TTL: noticeLife})
-		b.ops = b.op(b.ops, factsName, number, ring.Op{Server: at, Delta: uint64(note.Check)<<checkShift | uint64(left), TTL: noticeLife}) // a day
+		// a day
+		b.ops = b.op(b.ops, factsName, number, ring.Op{Server: at, Delta: uint64(note.Check)<<checkShift | uint64(left), TTL: noticeLife})
 	}
 	b.notes = b.notes[:0]
 	b.o.Do(ctx, b.ops)

@@ -44,10 +44,11 @@ const (
 	// The types of records, in the order in which they are written. Numbers are never reused.
 	recordHead      = 1 // time of writing, whether at a stop
 	recordOverrides = 2 // override.AppendAll
-	recordRule      = 3 // name, window, whether in shadow; flags and counts name rules by their index among these
-	recordFlag      = 4 // see flag
-	recordCount     = 5 // see count and exchanged
-	recordStrikes   = 6 // rule, key, their number, and when they are forgotten
+	// name, window, whether in shadow; flags and counts name rules by their index among these
+	recordRule    = 3
+	recordFlag    = 4 // see flag
+	recordCount   = 5 // see count and exchanged
+	recordStrikes = 6 // rule, key, their number, and when they are forgotten
 )
 
 var (

@@ -208,7 +208,8 @@ func FuzzSnapshot(f *testing.F) {
 	f.Add([]byte{})
 	g := gatetest.New(f, 1<<20, gatetest.Shed, gatetest.Block)
 	f.Fuzz(func(t *testing.T, all []byte) {
-		for _, file := range [][]byte{all, frame(all), frame(all[min(len(all), 17):])} { // as a file, and as a body that adds up
+		// as a file, and as a body that adds up
+		for _, file := range [][]byte{all, frame(all), frame(all[min(len(all), 17):])} {
 			s, err := codec.Decode(file)
 			if err != nil {
 				continue

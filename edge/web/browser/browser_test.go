@@ -143,7 +143,8 @@ func TestBrowserEnds(t *testing.T) {
 	b := start(t)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if _, err := b.Open(ctx, 100, 100, false); err != nil { // with all its helper processes, which end after it
+	// with all its helper processes, which end after it
+	if _, err := b.Open(ctx, 100, 100, false); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.cmd.Process.Kill(); err != nil {

@@ -51,7 +51,8 @@ func TestThrottled(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		count := 1 + r.IntN(100)
-		token := time.Duration(1+r.IntN(60)) * time.Second / time.Duration(count) // throttled keeps whole nanoseconds
+		// throttled keeps whole nanoseconds
+		token := time.Duration(1+r.IntN(60)) * time.Second / time.Duration(count)
 		most := r.IntN(50)
 		s := &store{now: start}
 		l, err := throttled.NewGCRARateLimiterCtx(s, throttled.RateQuota{MaxRate: throttled.PerDuration(count, token*time.Duration(count)), MaxBurst: most})

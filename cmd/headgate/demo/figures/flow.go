@@ -21,7 +21,8 @@ func BinOf(t time.Duration) int { return int(t / story.Bin) }
 // Tally counts the answers to requests.
 type Tally struct {
 	Asked, Admitted, Denied, Unanswered int
-	Delay                               time.Duration // the longest, from when a request was due to its answer
+	// the longest, from when a request was due to its answer
+	Delay time.Duration
 }
 
 // Plus returns the sums of both, and the longer delay.

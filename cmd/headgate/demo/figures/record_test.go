@@ -114,7 +114,8 @@ func TestRecordOfPhases(t *testing.T) {
 	if fra.Phase != "to-fra" || fra.Seconds != 20 || fra.Most != 1.2 || *fra.Settled != 0.75 {
 		t.Errorf("to-fra: %+v, settled after %v", fra, *fra.Settled)
 	}
-	if start.Delay != 2.399 { // its last bin ends at 120 s of the second round, 2,400 bins after the beginning
+	// its last bin ends at 120 s of the second round, 2,400 bins after the beginning
+	if start.Delay != 2.399 {
 		t.Errorf("start: the longest delay is %v s", start.Delay)
 	}
 }

@@ -34,7 +34,8 @@ func NewLive(app *cli.App) *Live { return &Live{app: app} }
 // Open takes the terminal.
 func (l *Live) Open(o *Opening) {
 	l.opening = *o
-	_, _ = io.WriteString(l.app.Stdout, cli.EnterScreen) // as for fmt.Fprint: the error has no reader
+	// as for fmt.Fprint: the error has no reader
+	_, _ = io.WriteString(l.app.Stdout, cli.EnterScreen)
 }
 
 // Close gives the terminal back.

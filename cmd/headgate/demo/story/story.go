@@ -17,8 +17,9 @@ const (
 
 // The times of the demo.
 const (
-	Round    = 2 * time.Minute       // the length of one round of the story, about, in a longer demo
-	Shortest = 8 * time.Second       // the shortest demo: below it a phase is over before it can be seen
+	Round = 2 * time.Minute // the length of one round of the story, about, in a longer demo
+	// the shortest demo: below it a phase is over before it can be seen
+	Shortest = 8 * time.Second
 	Bin      = 50 * time.Millisecond // the resolution in time: phases begin at multiples of it
 	Step     = 10 * time.Millisecond // from one batch of requests to the next
 )

@@ -115,7 +115,8 @@ func TestTrafficFollowsTheStory(t *testing.T) {
 			sent[pop] += one.Attack
 		}
 	}
-	want := story.Rates{1.5*2.4 + 2*7 + 1.4*2, 0.5*7 + 4*3 + 1.3*2, 0.25*7 + 4*2.4 + 1.3*2} // seconds of the limit
+	// seconds of the limit
+	want := story.Rates{1.5*2.4 + 2*7 + 1.4*2, 0.5*7 + 4*3 + 1.3*2, 0.25*7 + 4*2.4 + 1.3*2}
 	for pop := range sent {
 		if got := float64(sent[pop]) / story.Limit; math.Abs(got-want[pop]) > 0.02 {
 			t.Errorf("%s receives %.3f seconds of the limit, want %.3f", story.PoPs[pop], got, want[pop])

@@ -11,9 +11,11 @@ import (
 
 // Column is a door behind what a visitor sends to.
 type Column struct {
-	Seen []string                          // the headers that policies see through it
-	Fold []string                          // which spellings of a path are one: slash, case, params, tail
-	Send func(from string, r *Request) int // sends a request from an address and returns the status, or 0 where none came
+	Seen []string // the headers that policies see through it
+	// which spellings of a path are one: slash, case, params, tail
+	Fold []string
+	// sends a request from an address and returns the status, or 0 where none came
+	Send func(from string, r *Request) int
 
 	mu     sync.Mutex
 	trying string // the request under way

@@ -36,7 +36,8 @@ type Framing struct {
 // header parses one header line.
 func (h *Head) header(line []byte) *api.Problem {
 	name, value, found := bytes.Cut(line, []byte{':'})
-	if !found || !IsToken(name) { // a blank around a name, or a line that goes on, is no token either
+	// a blank around a name, or a line that goes on, is no token either
+	if !found || !IsToken(name) {
 		return h.noHeader()
 	}
 	if h.authed {

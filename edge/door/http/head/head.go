@@ -38,9 +38,10 @@ type Head struct {
 	hostAt   int
 	Source   func() *request.Names // nil: no whole requests
 	names    *request.Names        // headers that policies look at, as of the request line
-	authed   bool                  // the request line asks about a whole request, which needs headers
-	fields   []Field               // those that policies look at
-	profiles [profiles]Field       // by their numbers; that of none stays empty
+	// the request line asks about a whole request, which needs headers
+	authed   bool
+	fields   []Field         // those that policies look at
+	profiles [profiles]Field // by their numbers; that of none stays empty
 	Framing
 }
 
