@@ -26,7 +26,9 @@ policies:
 
 // get returns the status, the headers and the body of the answer to a GET with headers, each
 // NAME:VALUE.
-func (r *running) get(target string, headers ...string) (status int, header http.Header, text string) {
+func (r *running) get(
+	target string, headers ...string,
+) (status int, header http.Header, text string) {
 	r.Helper()
 	q, err := http.NewRequest(http.MethodGet, "http://"+r.node.Addresses().HTTP[0].String()+target, nil)
 	if err != nil {

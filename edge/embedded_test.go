@@ -115,7 +115,9 @@ type pair struct {
 }
 
 // same asks both, fails the test unless they answer alike, and returns the tickets.
-func (p pair) same(name string, question func(l client.Limiter) (client.Answer, error)) (tickets [2]string) {
+func (p pair) same(
+	name string, question func(l client.Limiter) (client.Answer, error),
+) (tickets [2]string) {
 	p.t.Helper()
 	a, errA := question(p.daemon)
 	b, errB := question(p.node)

@@ -16,7 +16,9 @@ import (
 
 // GateOptions returns the options of a gate that counts as cfg says. global is its way to the other
 // PoPs, nil if it has none.
-func GateOptions(cfg *config.Config, node string, start time.Time, global *gate.Global) gate.Options {
+func GateOptions(
+	cfg *config.Config, node string, start time.Time, global *gate.Global,
+) gate.Options {
 	return gate.Options{
 		Node: node, Memory: cfg.Memory - ticketBytes(cfg) - waitingBytes(cfg) - throttleBytes(cfg) - countsBytes(cfg), Rules: cfg.AllRules(), Flush: cfg.Ring.Flush, Servers: len(cfg.Ring.Servers),
 		Global: global, Start: start,

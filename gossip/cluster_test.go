@@ -141,7 +141,9 @@ func (c *cluster) whole() bool {
 }
 
 // within waits in the bubble's time and returns how long it took.
-func (c *cluster) within(t *testing.T, most time.Duration, what string, is func() bool) time.Duration {
+func (c *cluster) within(
+	t *testing.T, most time.Duration, what string, is func() bool,
+) time.Duration {
 	t.Helper()
 	begin := time.Now()
 	for !is() {

@@ -171,7 +171,9 @@ func follow(t *testing.T, seed uint64, table *Table, known map[sketch.Index]Flag
 }
 
 // compareKnown compares the followed flags to the table.
-func compareKnown(t *testing.T, seed uint64, table *Table, at window.Instant, known map[sketch.Index]Flag) {
+func compareKnown(
+	t *testing.T, seed uint64, table *Table, at window.Instant, known map[sketch.Index]Flag,
+) {
 	t.Helper()
 	table.Sweep(at, func(*Flag) bool { return true })
 	follow(t, seed, table, known)

@@ -122,7 +122,9 @@ type RemoteDelta struct {
 // the growth, as in Standing; 0: the slot that the key has now. It reports whether the key has that
 // slot: a later one lacks more. Growth that cannot be true is ignored: the caller must pass each
 // unit of growth once.
-func (m *Meter) MergeRemote(now Instant, wall time.Duration, i sketch.Index, since Instant, all []RemoteDelta) (ok bool) {
+func (m *Meter) MergeRemote(
+	now Instant, wall time.Duration, i sketch.Index, since Instant, all []RemoteDelta,
+) (ok bool) {
 	hit := m.Look(now, i)
 	if hit.at == noSlot || !m.shared {
 		return false

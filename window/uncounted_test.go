@@ -8,7 +8,9 @@ import (
 // hangs is one node whose ring hangs from its third flush on, and is taken for lost after noticed.
 // A cost of 10 is offered per flush. It returns the standing after each exchange that the node
 // makes alone, and the cost that was sent to the ring without an answer.
-func hangs(t *testing.T, l Limit, first Instant, noticed time.Duration, answers bool) (alone []Standing, sent int64) {
+func hangs(
+	t *testing.T, l Limit, first Instant, noticed time.Duration, answers bool,
+) (alone []Standing, sent int64) {
 	t.Helper()
 	l.Name, l.Shared, l.Global = "r", true, true
 	c := NewSharedCounter(1<<20, testFlush)

@@ -80,7 +80,9 @@ func (c *Counter) Urgent() <-chan struct{} { return c.sync.wake }
 
 // CollectUrgent is Collect for the urgent keys only. next is when to call it again: some of these
 // keys then have room at the earliest. It is 0 when there is no need to before Urgent yields.
-func (c *Counter) CollectUrgent(f Flush, dues []Due, keys []byte) (all []Due, room []byte, next Instant) {
+func (c *Counter) CollectUrgent(
+	f Flush, dues []Due, keys []byte,
+) (all []Due, room []byte, next Instant) {
 	s := c.sync
 	s.anyUrgent.Store(false)
 	s.stepped.note(f)

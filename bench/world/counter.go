@@ -122,7 +122,9 @@ func (r *counterLimiter) notify(n *node, now window.Instant) {
 
 // exchange adds a due key's growth to the ring and merges the ring's total. A ring that hangs may
 // have counted the growth, for all that its nodes know.
-func (r *counterLimiter) exchange(f window.Flush, d *window.Due, ring *ring, now time.Duration) (window.Standing, bool) {
+func (r *counterLimiter) exchange(
+	f window.Flush, d *window.Due, ring *ring, now time.Duration,
+) (window.Standing, bool) {
 	switch {
 	case d.Alone():
 		return r.counter.Alone(f, d)

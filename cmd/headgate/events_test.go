@@ -18,7 +18,9 @@ import (
 
 // runAside runs headgate with args until ctx ends, and returns its output and, once it has ended,
 // its exit code.
-func runAside(ctx context.Context, t *testing.T, errs io.Writer, args ...string) (stdout *bufio.Reader, code <-chan int) {
+func runAside(
+	ctx context.Context, t *testing.T, errs io.Writer, args ...string,
+) (stdout *bufio.Reader, code <-chan int) {
 	t.Helper()
 	read, write := io.Pipe()
 	ended := make(chan int, 1)

@@ -141,7 +141,9 @@ func (c cluster) config(t *testing.T) config.Config {
 }
 
 // selected returns the pod that labels select, of which there must be one.
-func (c cluster) selected(t *testing.T, what string, labels map[string]string) corev1.PodTemplateSpec {
+func (c cluster) selected(
+	t *testing.T, what string, labels map[string]string,
+) corev1.PodTemplateSpec {
 	t.Helper()
 	var found []corev1.PodTemplateSpec
 	for _, pod := range c.pods() {

@@ -150,7 +150,10 @@ func TestAdminIsForMonitoringOnly(t *testing.T) {
 	}
 }
 
-func checkPort(t *testing.T, who string, pod corev1.PodTemplateSpec, port intstr.IntOrString, protocol corev1.Protocol) {
+func checkPort(
+	t *testing.T, who string, pod corev1.PodTemplateSpec, port intstr.IntOrString,
+	protocol corev1.Protocol,
+) {
 	t.Helper()
 	for _, p := range pod.Spec.Containers[0].Ports {
 		if p.Name == port.StrVal && p.Protocol == protocol {

@@ -26,7 +26,9 @@ type joined struct {
 }
 
 // newJoined returns a node with a ring of two servers. All of one PoP share a tally.
-func newJoined(t *testing.T, name string, tally *ringtest.Measured, rules ...mitigation.Rule) *joined {
+func newJoined(
+	t *testing.T, name string, tally *ringtest.Measured, rules ...mitigation.Rule,
+) *joined {
 	t.Helper()
 	j := &joined{Node: poptest.NewNode(t, name, tally, rules...), tally: tally}
 	j.node = newNodeOf(j.Gate, admin.Options{Local: true, PoP: "lhr", Ring: j.stats})

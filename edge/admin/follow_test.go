@@ -62,7 +62,9 @@ type follower struct {
 }
 
 // follow opens a stream over connections that dial makes.
-func follow(t *testing.T, dial func(context.Context, string, string) (net.Conn, error), query string) *follower {
+func follow(
+	t *testing.T, dial func(context.Context, string, string) (net.Conn, error), query string,
+) *follower {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/v1/events"+query, nil)
 	if err != nil {
@@ -126,7 +128,10 @@ func inBubble(t *testing.T, o admin.Options, test func(t *testing.T, a *node, p 
 }
 
 // inBubbleOf is inBubble with another gate, which it makes in virtual time.
-func inBubbleOf(t *testing.T, make func(*testing.T) *gate.Gate, o admin.Options, test func(t *testing.T, a *node, p *pipes)) {
+func inBubbleOf(
+	t *testing.T, make func(*testing.T) *gate.Gate, o admin.Options,
+	test func(t *testing.T, a *node, p *pipes),
+) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

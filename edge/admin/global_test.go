@@ -22,7 +22,9 @@ import (
 
 // newGlobalNode returns a node called "a" that gossips, without a ring. stats counts for it, nil:
 // nobody does; standing is how keys stand over all PoPs.
-func newGlobalNode(stats func() api.GossipStats, standing explain.Standing, rules ...mitigation.Rule) *node {
+func newGlobalNode(
+	stats func() api.GossipStats, standing explain.Standing, rules ...mitigation.Rule,
+) *node {
 	g := gate.New(gate.Options{
 		Node: "a", Memory: 1 << 20, Rules: rules, Flush: 100 * time.Millisecond, Global: &gate.Global{}, Start: time.Now(),
 	})

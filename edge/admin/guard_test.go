@@ -116,7 +116,9 @@ func TestAdminGuard(t *testing.T) {
 }
 
 // askVia asks over a connection that came in at an address.
-func (a *node) askVia(came net.Addr, method, target, body string, headers []string) *httptest.ResponseRecorder {
+func (a *node) askVia(
+	came net.Addr, method, target, body string, headers []string,
+) *httptest.ResponseRecorder {
 	r := newRequest(method, target, body, headers...)
 	return a.serve(r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, came)))
 }

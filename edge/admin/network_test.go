@@ -14,7 +14,9 @@ import (
 )
 
 // setByKey asks for a flag of key under the rule shed, with key given by member: key or shown.
-func (a *node) setByKey(t *testing.T, member, key string, action mitigation.Action) (status int, answer string) {
+func (a *node) setByKey(
+	t *testing.T, member, key string, action mitigation.Action,
+) (status int, answer string) {
 	t.Helper()
 	w := a.ask("POST", "/v1/mitigations", fmt.Sprintf(`{"rule":"shed",%q:%q,"action":%q}`, member, key, action))
 	return w.Code, w.Body.String()

@@ -107,7 +107,9 @@ func (a *Door) neededRule(query url.Values) (*mitigation.Rule, *api.Problem) {
 
 // ruleAndKey returns the rule and the key that a query names, both required; others names further
 // parameters. The parameter key holds the key itself, the parameter shown its escaped form.
-func (a *Door) ruleAndKey(r *http.Request, others ...string) (in *mitigation.Rule, key []byte, query url.Values, p *api.Problem) {
+func (a *Door) ruleAndKey(
+	r *http.Request, others ...string,
+) (in *mitigation.Rule, key []byte, query url.Values, p *api.Problem) {
 	if query, p = adminQuery(r, append(others, "rule", "key", "shown")...); p != nil {
 		return nil, nil, nil, p
 	}

@@ -95,7 +95,9 @@ func firstOf(
 
 // eachHolder calls offer with the n keys that hold most places, of each rule for which of returns
 // true.
-func eachHolder(g *gate.Gate, now window.Instant, of func(name string) bool, n int, offer func(topKey)) {
+func eachHolder(
+	g *gate.Gate, now window.Instant, of func(name string) bool, n int, offer func(topKey),
+) {
 	for _, r := range g.Rules() {
 		if r.Kind != mitigation.Concurrency || !of(r.Name) {
 			continue

@@ -90,7 +90,10 @@ func docsKey(c *client.Client, api http.Handler) http.Handler {
 	return h
 }
 
-func docsFailures(c *client.Client, passwordIsRight func(*http.Request) bool, w http.ResponseWriter, r *http.Request) {
+func docsFailures(
+	c *client.Client, passwordIsRight func(*http.Request) bool, w http.ResponseWriter,
+	r *http.Request,
+) {
 	ctx := context.WithoutCancel(r.Context()) // hanging up evades nothing
 	key := client.AddressKey(client.ClientAddress(r, proxies))
 	if answer, _ := c.Peek(ctx, "login", key, 1); !answer.Allowed() {
@@ -104,7 +107,10 @@ func docsFailures(c *client.Client, passwordIsRight func(*http.Request) bool, w 
 	}
 }
 
-func docsNode(ctx context.Context, logger *slog.Logger, userName string, mux *http.ServeMux, site http.Handler) error {
+func docsNode(
+	ctx context.Context, logger *slog.Logger, userName string, mux *http.ServeMux,
+	site http.Handler,
+) error {
 	cfg, err := config.Read("headgate.yaml")
 	if err != nil {
 		return err // all faults, with line and column

@@ -188,7 +188,9 @@ func inTime(ctx context.Context, delay time.Duration) bool {
 const statusGone = 499
 
 // leave ends a request that was waiting when its context ended: hanging up is no way past the wait.
-func (h *handler) leave(ctx context.Context, w http.ResponseWriter, r *http.Request, ticket string) {
+func (h *handler) leave(
+	ctx context.Context, w http.ResponseWriter, r *http.Request, ticket string,
+) {
 	status := statusGone
 	if errors.Is(r.Context().Err(), context.DeadlineExceeded) { // the visitor is still there
 		status = http.StatusServiceUnavailable
@@ -201,7 +203,9 @@ func (h *handler) leave(ctx context.Context, w http.ResponseWriter, r *http.Requ
 
 // serveReported has the request answered and reports its response; a panic is a failure of the
 // server.
-func (h *handler) serveReported(ctx context.Context, w http.ResponseWriter, r *http.Request, a *Answer) {
+func (h *handler) serveReported(
+	ctx context.Context, w http.ResponseWriter, r *http.Request, a *Answer,
+) {
 	seen, began := &recorder{ResponseWriter: w}, time.Now()
 	returned := false
 	defer func() {

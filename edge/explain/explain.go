@@ -99,7 +99,9 @@ func viewCount(g *gate.Gate, v *api.ExplainView, known *window.Evidence) {
 }
 
 // viewRing returns the state of a key's counters on the ring; nil when only this node counts it.
-func viewRing(ring func(window.Instant) pop.Stats, now window.Instant, is *window.Shared) *api.KeyRingView {
+func viewRing(
+	ring func(window.Instant) pop.Stats, now window.Instant, is *window.Shared,
+) *api.KeyRingView {
 	if is == nil || ring == nil {
 		return nil
 	}

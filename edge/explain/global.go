@@ -14,7 +14,9 @@ import (
 // no gossip.
 // standing is asked by key and not kept: it takes the lock of the coordinator, for a person's
 // question only.
-func viewGlobal(g *gate.Gate, standing Standing, now window.Instant, is *gate.Inspection, key []byte) *api.KeyGlobalView {
+func viewGlobal(
+	g *gate.Gate, standing Standing, now window.Instant, is *gate.Inspection, key []byte,
+) *api.KeyGlobalView {
 	if !is.Global || standing == nil {
 		return nil
 	}

@@ -52,7 +52,9 @@ func addressOf(key []byte) (netip.Prefix, bool) {
 // levels returns the state of the networks that key is in, where the rule called name is of a
 // ladder: those wider than key, in the order of the configuration. They are asked in the same step,
 // and each can deny.
-func levels(g *gate.Gate, now window.Instant, u uint64, name string, key []byte) (all []api.LevelView) {
+func levels(
+	g *gate.Gate, now window.Instant, u uint64, name string, key []byte,
+) (all []api.LevelView) {
 	client, ok := addressOf(key)
 	if !ok {
 		return nil

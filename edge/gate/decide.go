@@ -57,7 +57,9 @@ func (l *Lane) DecideTo(d *Decision, now window.Instant, u uint64, a *Ask) error
 // decide decides a into *d, which it overwrites, and returns the rule and the outcome to tally, or
 // Outcomes where nothing is tallied. The rule is nil if none in force has the name. chance returns
 // 64 random bits; it is called only where the decision, or its retry, depends on chance.
-func (l *Lane) decide(d *Decision, now window.Instant, chance func() uint64, a *Ask) (*rule, Outcome) {
+func (l *Lane) decide(
+	d *Decision, now window.Instant, chance func() uint64, a *Ask,
+) (*rule, Outcome) {
 	*d = Decision{}
 	r := l.rule(a.Rule)
 	if r == nil {
@@ -136,7 +138,9 @@ func (l *Lane) check(r *rule, now window.Instant, chance func() uint64, a *Ask, 
 
 // offer counts cost as offered by key, which has that index. It draws chance only where the meter
 // rounds the cost.
-func (r *rule) offer(now window.Instant, i sketch.Index, key []byte, cost int64, chance func() uint64) window.Hit {
+func (r *rule) offer(
+	now window.Instant, i sketch.Index, key []byte, cost int64, chance func() uint64,
+) window.Hit {
 	if hit, ok := r.meter.Find(i); ok {
 		return hit
 	}
@@ -167,7 +171,9 @@ func (l *Lane) ruling(
 // The result is 0 where no block stands: the rule sheds, or the table was full or being written to.
 // The next refusal tries again. The flag of a shedding rule only shows the key to people; the exact
 // count goes on deciding. It is renewed once half of it has passed, which saves most writes.
-func (l *Lane) flag(r *rule, now window.Instant, i sketch.Index, key []byte, is mitigation.Effect) time.Duration {
+func (l *Lane) flag(
+	r *rule, now window.Instant, i sketch.Index, key []byte, is mitigation.Effect,
+) time.Duration {
 	lasts := max(r.fill, mitigation.MinWindow)
 	if r.Action == mitigation.Block {
 		l.gate.flags.TryPutBlock(now, mitigation.Flag{Index: i, Rule: r.Name, Key: key, Source: mitigation.Self, Since: now}, &r.Rule)

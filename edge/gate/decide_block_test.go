@@ -13,7 +13,9 @@ import (
 )
 
 // restoreFlags puts flags of rule into g's table at now, as a restart would.
-func restoreFlags(t *testing.T, g *gate.Gate, now window.Instant, rule mitigation.Rule, flags ...snapshot.Flag) {
+func restoreFlags(
+	t *testing.T, g *gate.Gate, now window.Instant, rule mitigation.Rule, flags ...snapshot.Flag,
+) {
 	t.Helper()
 	s := gate.Snapshot{
 		Written: g.Wall(now).UnixMicro(), Rules: []snapshot.Rule{{Name: rule.Name, Window: rule.Window}}, Flags: flags,

@@ -18,7 +18,9 @@ var queue = mitigation.Rule{
 }
 
 // patient asks for a request of that cost that can wait.
-func patient(t testing.TB, g *gate.Gate, now window.Instant, rule string, cost uint32) gate.Decision {
+func patient(
+	t testing.TB, g *gate.Gate, now window.Instant, rule string, cost uint32,
+) gate.Decision {
 	t.Helper()
 	a := gatetest.Ask(gate.Check, rule, "k", cost)
 	a.Wait = true

@@ -67,7 +67,9 @@ func (g *Gate) GlobalState() (connected, lost, gossips bool) {
 // offered in the trailing window, by all nodes as far as this one has counted or merged it; unheard
 // is further cost that is known only as a rate. In count mode the result is 0 while offered is
 // within the limit; in rate mode it is ratio. It panics on a gate made without Global.
-func (g *Gate) RatioByCount(r *mitigation.Rule, ratio mitigation.Ratio, offered, unheard int64) mitigation.Ratio {
+func (g *Gate) RatioByCount(
+	r *mitigation.Rule, ratio mitigation.Ratio, offered, unheard int64,
+) mitigation.Ratio {
 	return control.ByCount(r, ratio, offered, unheard, g.global.every)
 }
 

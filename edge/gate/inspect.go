@@ -32,7 +32,9 @@ type Inspection struct {
 
 // Inspect returns the state of key under the rule called name at now, judged with parts, and false
 // if no such rule is in force. u is 64 random bits, as for Decide.
-func (g *Gate) Inspect(now window.Instant, u uint64, name string, key []byte, parts *Parts) (Inspection, bool) {
+func (g *Gate) Inspect(
+	now window.Instant, u uint64, name string, key []byte, parts *Parts,
+) (Inspection, bool) {
 	r := g.rules.Load().byName[name]
 	if r == nil {
 		return Inspection{}, false

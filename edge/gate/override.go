@@ -52,7 +52,9 @@ func (g *Gate) Override(now window.Instant, h ByHand) (mitigation.Flag, error) {
 
 // overrideHere sets the flag at this node. publish sends the override to the others, and is to be
 // called without the lock.
-func (g *Gate) overrideHere(now window.Instant, h ByHand) (f mitigation.Flag, publish func(), err error) {
+func (g *Gate) overrideHere(
+	now window.Instant, h ByHand,
+) (f mitigation.Flag, publish func(), err error) {
 	g.mu.Lock() // a reload in between would leave the flag under an index that no request asks for
 	defer g.mu.Unlock()
 	r := g.rules.Load().byName[h.Rule]
@@ -111,7 +113,9 @@ func (g *Gate) Lift(now window.Instant, name string, key []byte, who string) (Li
 
 // liftHere lifts the flag at this node. publish sends the lift to the others; it is nil if there
 // was nothing to lift.
-func (g *Gate) liftHere(now window.Instant, name string, key []byte, who string) (l Lifted, publish func()) {
+func (g *Gate) liftHere(
+	now window.Instant, name string, key []byte, who string,
+) (l Lifted, publish func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	r := g.rules.Load().byName[name]

@@ -98,7 +98,9 @@ func (g *Gate) applyNews(now window.Instant, o override.Override, is override.Ne
 }
 
 // applyLift ends was, the flag of the key if held, as far as the lift o can have been meant for it.
-func (g *Gate) applyLift(now window.Instant, r *rule, o *override.Override, was mitigation.Flag, held bool) {
+func (g *Gate) applyLift(
+	now window.Instant, r *rule, o *override.Override, was mitigation.Flag, held bool,
+) {
 	issued := g.instant(o.Issued)
 	if late := now.Sub(issued) > liftSlack; late && (!held || was.Since > issued) {
 		return

@@ -55,7 +55,9 @@ func (g *Gate) setSpecial(r *rule) {
 
 // special decides a under a rule whose count alone does not decide, or an Acquire. It returns the
 // outcome to tally, Outcomes for none, or wrongKind.
-func (l *Lane) special(d *Decision, r *rule, now window.Instant, chance func() uint64, a *Ask) Outcome {
+func (l *Lane) special(
+	d *Decision, r *rule, now window.Instant, chance func() uint64, a *Ask,
+) Outcome {
 	places := r.places != nil
 	switch {
 	case a.Op != Peek && places != (a.Op == Acquire):
@@ -261,7 +263,9 @@ func (g *Gate) Leases(now window.Instant, name, key []byte, most int) ([]lease.L
 
 // Holders returns the keys that hold most places under the rule called name at now, up to most of
 // them, and how many keys hold any. The error is as for Leases.
-func (g *Gate) Holders(now window.Instant, name []byte, most int) (list []lease.Held, keys int, err error) {
+func (g *Gate) Holders(
+	now window.Instant, name []byte, most int,
+) (list []lease.Held, keys int, err error) {
 	r, err := g.placesOf(name)
 	if err != nil {
 		return nil, 0, err

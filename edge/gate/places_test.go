@@ -30,7 +30,9 @@ func acquire(t testing.TB, g *gate.Gate, now window.Instant, key string, cost, s
 	return d
 }
 
-func release(t testing.TB, g *gate.Gate, now window.Instant, key string, number uint64) (late bool) {
+func release(
+	t testing.TB, g *gate.Gate, now window.Instant, key string, number uint64,
+) (late bool) {
 	t.Helper()
 	late, err := g.Release(now, []byte("exports"), []byte(key), number)
 	if err != nil {

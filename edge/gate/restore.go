@@ -103,7 +103,9 @@ func (g *Gate) restoreStrikes(now window.Instant, s *Snapshot, was *snapshot.Str
 // After a crash the cost admitted to a refused key between the snapshot and the end of the process
 // is unknown. It is made up: the key took all room that opened as its marks left the window, and as
 // much of the free room as its latest rate of requests filled.
-func (g *Gate) restoreCount(now window.Instant, s *Snapshot, c *snapshot.Count, unseen time.Duration) bool {
+func (g *Gate) restoreCount(
+	now window.Instant, s *Snapshot, c *snapshot.Count, unseen time.Duration,
+) bool {
 	r := g.restoredRule(&s.Rules[c.Rule])
 	// without Apart the counts of other PoPs would be merged twice
 	if r == nil || r.Window != s.Rules[c.Rule].Window || r.global && !c.Apart {

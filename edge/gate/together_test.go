@@ -20,7 +20,9 @@ func question(op gate.Op, rule, key string) gate.Question {
 }
 
 // all has g decide the questions together.
-func all(t testing.TB, g *gate.Gate, now window.Instant, questions ...gate.Question) *gate.Together {
+func all(
+	t testing.TB, g *gate.Gate, now window.Instant, questions ...gate.Question,
+) *gate.Together {
 	t.Helper()
 	var together gate.Together
 	together.N = copy(together.Questions[:], questions)

@@ -74,7 +74,9 @@ func (m *countMetrics) collect(to chan<- prometheus.Metric, s window.Stats) {
 // with a probability of at most e^-4 = 1.8 %. Noise is measured instead: the estimate that a key
 // never seen would get, at the median and the 99th percentile. On skewed traffic it is far below
 // the bound.
-func (m *countMetrics) collectLayers(to chan<- prometheus.Metric, layers []window.LayerStats, figures []gate.Figures) {
+func (m *countMetrics) collectLayers(
+	to chan<- prometheus.Metric, layers []window.LayerStats, figures []gate.Figures,
+) {
 	for _, l := range layers {
 		label := windowLabel(l)
 		m.fill.set(to, l.Fill, label)

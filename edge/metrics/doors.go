@@ -58,7 +58,9 @@ func (m *doorMetrics) all() []metric {
 
 // collect sends the sums over all listeners of a kind, and the decision times of all kinds
 // together.
-func (m *doorMetrics) collect(to chan<- prometheus.Metric, datagram []*udp.Door, web []*http.Door, more []Listener) {
+func (m *doorMetrics) collect(
+	to chan<- prometheus.Metric, datagram []*udp.Door, web []*http.Door, more []Listener,
+) {
 	var u []udp.Stats
 	var h []http.Stats
 	var took latency.Sum

@@ -48,7 +48,9 @@ func (m *placeMetrics) all() []metric {
 // collect sends the values; nothing of what the configuration does not have.
 // A family without a rule or a pool has no series, so that a node which limits by windows alone
 // shows none of it.
-func (m *placeMetrics) collect(to chan<- prometheus.Metric, g *gate.Gate, room *ask.Room, now window.Instant) {
+func (m *placeMetrics) collect(
+	to chan<- prometheus.Metric, g *gate.Gate, room *ask.Room, now window.Instant,
+) {
 	// Room is 0 where no rule is of kind concurrency.
 	if s := g.LeaseStats(now); s.Room > 0 {
 		m.leases.set(to, float64(s.Live))

@@ -41,7 +41,10 @@ func (m *stateMetrics) all() []metric {
 }
 
 // collect sends the values of g's overrides and, unless saved is nil, of the state file.
-func (m *stateMetrics) collect(to chan<- prometheus.Metric, g *gate.Gate, saved func(window.Instant) state.Stats, now window.Instant) {
+func (m *stateMetrics) collect(
+	to chan<- prometheus.Metric, g *gate.Gate, saved func(window.Instant) state.Stats,
+	now window.Instant,
+) {
 	overrides := g.OverrideStats()
 	m.overrides.set(to, float64(overrides.Held))
 	if _, _, gossips := g.GlobalState(); gossips { // a node alone receives none

@@ -221,7 +221,9 @@ type groups struct {
 // table enters term of condition cond into a table, and reports whether that says all of it.
 // A pattern of a path such as /a/*/b is found by its first segments, and is a test as well: the
 // table is wider then and never narrower.
-func (l *loader) table(term *condition.Expr, cond int, in *indexed, withClients bool, groups *groups) bool {
+func (l *loader) table(
+	term *condition.Expr, cond int, in *indexed, withClients bool, groups *groups,
+) bool {
 	if term.Op != condition.OpTest {
 		return false
 	}

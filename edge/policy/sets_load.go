@@ -98,7 +98,9 @@ func (l *loader) knows(s *Set, set *sets.Set) bool {
 
 // lines calls each for each line of the file of s that says something, with its number.
 // Comments begin with #, so no value in a file can have one.
-func (l *loader) lines(s *Set, each func(line string, number int) error) (sum sets.Sum, lines int, ok bool) {
+func (l *loader) lines(
+	s *Set, each func(line string, number int) error,
+) (sum sets.Sum, lines int, ok bool) {
 	if l.options.Open == nil {
 		l.fault(Fault{Pos: s.At, Message: "files of sets are not read here"})
 		return sum, 0, false

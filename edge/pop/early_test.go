@@ -96,7 +96,9 @@ func TestNobodyBelowALargeLimitIsDenied(t *testing.T) {
 }
 
 // walk has the client of that number ask for six seconds at a share of its limit.
-func (p *together) walk(number int, rule mitigation.Rule, share float64, away time.Duration, m *ringtest.Memory) (asked, denied int) {
+func (p *together) walk(
+	number int, rule mitigation.Rule, share float64, away time.Duration, m *ringtest.Memory,
+) (asked, denied int) {
 	gap, began, at := float64(rule.Window)/(share*float64(rule.Limit)), p.Now, 0.0
 	for ; p.Now.Sub(began) < 6*time.Second; asked++ {
 		at += gap * walks[number].gap(p, asked, int(share*float64(rule.Limit)))

@@ -81,7 +81,9 @@ func newFlushBench(b *testing.B, keys int) *flushBench {
 }
 
 // newFlushBenchOf is newFlushBench with a limit, its window and what of it each key has used.
-func newFlushBenchOf(b *testing.B, keys int, limit int64, length time.Duration, used uint32) *flushBench {
+func newFlushBenchOf(
+	b *testing.B, keys int, limit int64, length time.Duration, used uint32,
+) *flushBench {
 	b.Helper()
 	servers := ringtest.Servers()
 	placement, err := ring.NewPlacement(servers)

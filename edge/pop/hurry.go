@@ -18,7 +18,9 @@ const hurryEach = 500 * time.Microsecond
 // Hurry exchanges the keys that cannot wait for the next flush, at now; wall is the node's wall
 // clock at the same moment. It returns the time until it is to be called again; 0: not before the
 // gate's Hurry yields.
-func (p *Flusher) Hurry(ctx context.Context, now window.Instant, wall time.Time) (again time.Duration) {
+func (p *Flusher) Hurry(
+	ctx context.Context, now window.Instant, wall time.Time,
+) (again time.Duration) {
 	f := p.begin(now, wall)
 	if !p.heartbeat.joined || p.heartbeat.stepped(f.Wall) {
 		return 0

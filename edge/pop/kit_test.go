@@ -15,7 +15,9 @@ import (
 // together are the nodes of one PoP on virtual time, and the loads of these tests.
 type together struct{ *poptest.Together }
 
-func newTogether(t testing.TB, nodes int, tally *ringtest.Memory, rules ...mitigation.Rule) *together {
+func newTogether(
+	t testing.TB, nodes int, tally *ringtest.Memory, rules ...mitigation.Rule,
+) *together {
 	t.Helper()
 	return &together{poptest.NewTogether(t, nodes, tally, rules...)}
 }
@@ -33,7 +35,9 @@ func (p *together) flood(r mitigation.Rule, times float64, d time.Duration) []fl
 	return p.floodAt(r, times, d, func(n int) int { return n % len(p.Nodes) })
 }
 
-func (p *together) floodAt(r mitigation.Rule, times float64, d time.Duration, node func(n int) int) []float64 {
+func (p *together) floodAt(
+	r mitigation.Rule, times float64, d time.Duration, node func(n int) int,
+) []float64 {
 	gap, began := time.Duration(float64(r.Window)/(times*float64(r.Limit))), p.Now
 	admitted := make([]float64, d/r.Window+1)
 	for n := 0; p.Now.Sub(began) < d; n++ {
@@ -46,7 +50,9 @@ func (p *together) floodAt(r mitigation.Rule, times float64, d time.Duration, no
 }
 
 // below asks at 0.8 of the limit for so long, every key at every node, and fails on any refusal.
-func (p *together) below(t *testing.T, rule mitigation.Rule, keys int, d time.Duration, during func(n int)) {
+func (p *together) below(
+	t *testing.T, rule mitigation.Rule, keys int, d time.Duration, during func(n int),
+) {
 	t.Helper()
 	gap := time.Duration(float64(rule.Window) / (0.8 * float64(rule.Limit)) / float64(keys))
 	began := p.Now

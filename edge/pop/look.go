@@ -114,7 +114,9 @@ func (b *heartbeat) outnumbered(others *otherBeats, newest int64) bool {
 
 // readLook returns the others' beats, whether the liveness counter exists, and whether any server
 // answered.
-func (b *heartbeat) readLook(look []ring.Op, wall time.Time) (others *otherBeats, alive, answered bool) {
+func (b *heartbeat) readLook(
+	look []ring.Op, wall time.Time,
+) (others *otherBeats, alive, answered bool) {
 	others = new(otherBeats)
 	for at := range others {
 		others[at] = b.totalOf(look[at:])

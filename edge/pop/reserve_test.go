@@ -49,7 +49,9 @@ func TestCriticalTrafficPassesOverThePoP(t *testing.T) {
 // fleet asks for five windows: 15 % of the limit as critical, five times the limit as the rest. It
 // returns the critical requests and those that passed, all that passed in the last four windows, in
 // limits a window, and how many of the rest were shed.
-func (p *together) fleet(t *testing.T, rule mitigation.Rule, spread bool) (asked, critical int, passed float64, shed int) {
+func (p *together) fleet(
+	t *testing.T, rule mitigation.Rule, spread bool,
+) (asked, critical int, passed float64, shed int) {
 	gap, began := time.Duration(float64(rule.Window)/(5.15*float64(rule.Limit))), p.Now
 	for n := 0; p.Now.Sub(began) < 5*rule.Window; n++ {
 		p.After(gap)

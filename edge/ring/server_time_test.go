@@ -32,7 +32,9 @@ func flushes(t *testing.T, r *Ring, n int, enough func(ops []Op) bool) time.Dura
 
 // tryFlushes runs Do at each flush with as many operations until enough says so, and returns how
 // long that took and how long the longest Do did.
-func tryFlushes(ctx context.Context, r *Ring, n int, enough func(ops []Op) bool) (took, longest time.Duration, err error) {
+func tryFlushes(
+	ctx context.Context, r *Ring, n int, enough func(ops []Op) bool,
+) (took, longest time.Duration, err error) {
 	started := time.Now()
 	ticks := time.NewTicker(flushEvery)
 	defer ticks.Stop()

@@ -28,7 +28,9 @@ var proxyFields = map[string]func(r *request.Request, value []byte) bool{
 // fill makes r the request s and says how its client was found.
 // It does by hand what a door does: the same setters in the same order, so that what people see is
 // what would happen. curl's habits hold: no method is GET, no scheme is http.
-func fill(r *request.Request, s *api.TestRequest, e *policy.Engine) (found request.Found, err error) {
+func fill(
+	r *request.Request, s *api.TestRequest, e *policy.Engine,
+) (found request.Found, err error) {
 	r.Reset(e.Names())
 	method := s.Method
 	if method == "" {

@@ -70,7 +70,9 @@ func TestRestartGain(t *testing.T) {
 // restartUnderAttack attacks a node for some time, has it die five times in a row when its state is
 // stale, and attacks its successor for a window. It returns the most cost admitted in any window,
 // and the cost admitted in the last.
-func restartUnderAttack(t testing.TB, r mitigation.Rule, before, stale time.Duration) (worst, after int64) {
+func restartUnderAttack(
+	t testing.TB, r mitigation.Rule, before, stale time.Duration,
+) (worst, after int64) {
 	g := gatetest.New(t, 1<<20, r)
 	log := window.NewLog(r.Window, time.Microsecond)
 	step := max(r.Window/time.Duration(10*r.Limit), r.Window/4000)

@@ -83,7 +83,9 @@ func (s scene) surge(age float64) float64 {
 }
 
 // rates returns what r is asked, lets pass, refuses, and would refuse, a second.
-func (s scene) rates(r *sceneRule, seed int, at, age float64) (offered, admitted, denied, shadow float64) {
+func (s scene) rates(
+	r *sceneRule, seed int, at, age float64,
+) (offered, admitted, denied, shadow float64) {
 	if s.empty {
 		return 0, 0, 0, 0
 	}

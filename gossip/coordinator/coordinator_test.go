@@ -65,7 +65,9 @@ func newFleet(t *testing.T, rule mitigation.Rule, sizes ...int) *fleet {
 }
 
 // newFleetWithin is newFleet with a budget for the nodes of each PoP, bytes per second.
-func newFleetWithin(t *testing.T, rule mitigation.Rule, budget func(pop string) int, sizes ...int) *fleet {
+func newFleetWithin(
+	t *testing.T, rule mitigation.Rule, budget func(pop string) int, sizes ...int,
+) *fleet {
 	f := &fleet{t: t, now: window.Instant(1_800_000_000_000_000_000), nodes: map[string]*node{}, cut: func(string, string) bool { return false }, budget: budget, fairness: rule.Fairness}
 	for p, size := range sizes {
 		for n := range size {

@@ -96,7 +96,9 @@ func (c *Coordinator) takeCounts(now window.Instant, h *counts.Head, origin uint
 }
 
 // takeRecord takes in one record that was issued then, and reports whether it added something.
-func (c *Coordinator) takeRecord(now window.Instant, k *known, origin uint8, r *counts.Record, issued window.Instant) (news bool) {
+func (c *Coordinator) takeRecord(
+	now window.Instant, k *known, origin uint8, r *counts.Record, issued window.Instant,
+) (news bool) {
 	if r.Period = counts.PeriodNear(r.Period, k.running); r.Period > k.here+1 {
 		return true // its sender's clock is far ahead of this one
 	}
@@ -113,7 +115,9 @@ func (c *Coordinator) takeRecord(now window.Instant, k *known, origin uint8, r *
 }
 
 // knownRule returns this node's rule for one of a batch that was issued then.
-func (c *Coordinator) knownRule(now window.Instant, r *counts.Rule, issued window.Instant) (k known) {
+func (c *Coordinator) knownRule(
+	now window.Instant, r *counts.Rule, issued window.Instant,
+) (k known) {
 	k.rule, k.ok = c.o.Rule(r.Name)
 	if k.ok = k.ok && ByCounts(&k.rule) && terms(&k.rule) == r.Terms; !k.ok {
 		return k
@@ -125,7 +129,9 @@ func (c *Coordinator) knownRule(now window.Instant, r *counts.Rule, issued windo
 
 // remember puts a record of a key that is not measured here into the table, and reports whether it
 // adds to what is there.
-func (c *Coordinator) remember(now window.Instant, k *known, origin uint8, r *counts.Record) (news bool) {
+func (c *Coordinator) remember(
+	now window.Instant, k *known, origin uint8, r *counts.Record,
+) (news bool) {
 	x := &c.counts
 	s := counts.State{Origin: origin}
 	x.table.Each(now, r.Digest, k.running, k.rule.Window, func(known counts.State) {
@@ -139,7 +145,9 @@ func (c *Coordinator) remember(now window.Instant, k *known, origin uint8, r *co
 }
 
 // raise takes a record of l in, hands the gate what it adds, and reports whether it adds something.
-func (c *Coordinator) raise(now window.Instant, l *local, origin uint8, r *counts.Record, moments counts.Moments) (news bool) {
+func (c *Coordinator) raise(
+	now window.Instant, l *local, origin uint8, r *counts.Record, moments counts.Moments,
+) (news bool) {
 	d := &l.direct
 	at := slices.IndexFunc(d.states, func(s counts.State) bool { return s.Origin == origin })
 	begins := at < 0

@@ -46,7 +46,9 @@ func (c *Coordinator) putBody(now window.Instant, to string, k packet.Kind, body
 }
 
 // putFree is putBody without the budget. It returns the bytes.
-func (c *Coordinator) putFree(now window.Instant, to string, k packet.Kind, body []byte) (size int) {
+func (c *Coordinator) putFree(
+	now window.Instant, to string, k packet.Kind, body []byte,
+) (size int) {
 	o := c.outgoing(to)
 	if size = len(body) + recordFrame; len(o.packet) > 0 && len(o.packet)+size > packet.MaxSize {
 		c.post(to, o)

@@ -66,7 +66,9 @@ func (c *Coordinator) publish(now window.Instant, d *reporterKey) {
 }
 
 // publishTo is publish for one node, if the verdict differs from the last one it got.
-func (c *Coordinator) publishTo(now window.Instant, d *reporterKey, name string, n *nodeState, w *witness) {
+func (c *Coordinator) publishTo(
+	now window.Instant, d *reporterKey, name string, n *nodeState, w *witness,
+) {
 	rule, _ := c.o.Rule(d.is.id.Rule)
 	is := sentView{view: rates.View{GlobalView: d.viewOf(n, w.view)}, at: now}
 	if !c.differs(&rule, &n.sent, &is, adviceEvery) && (!n.awaiting || now.Sub(n.sent.at) <= shedGap) {

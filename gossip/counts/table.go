@@ -178,7 +178,9 @@ func (t *Table) Put(now window.Instant, d Digest, s *State) {
 
 // Each calls f for each origin of which d's counts are known, at most 16. running is the running
 // period, and counts of a window ago are left out. It does not allocate, and takes no lock.
-func (t *Table) Each(now window.Instant, d Digest, running uint32, length time.Duration, f func(s State)) {
+func (t *Table) Each(
+	now window.Instant, d Digest, running uint32, length time.Duration, f func(s State),
+) {
 	set, tag, stamp := t.set(d), tagOf(d), stampOf(now)
 	for n := range set {
 		name := set[n].name.Load()

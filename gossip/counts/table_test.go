@@ -13,7 +13,9 @@ import (
 const began = window.Instant(1_750_000_000_000_000_000)
 
 // known returns what t knows of d, with a window of 10 s, by origin.
-func known(t *counts.Table, now window.Instant, d counts.Digest, running uint32) map[uint8]counts.State {
+func known(
+	t *counts.Table, now window.Instant, d counts.Digest, running uint32,
+) map[uint8]counts.State {
 	all := map[uint8]counts.State{}
 	t.Each(now, d, running, 10*time.Second, func(s counts.State) { all[s.Origin] = s })
 	return all

@@ -188,7 +188,9 @@ func (a *Aggregate) addMoments(now window.Instant, c moments.Clock) {
 
 // count adds up the origins that are not silent. Origins that fell silent together count for
 // guardFor: a partition is likelier than as many deaths.
-func (a *Aggregate) count(now window.Instant) (offered, admitted float64, over time.Duration, missing float64) {
+func (a *Aggregate) count(
+	now window.Instant,
+) (offered, admitted float64, over time.Duration, missing float64) {
 	silent, asking := 0, 0
 	for _, o := range a.order {
 		if o.report.Rate > 0 {
@@ -240,7 +242,9 @@ func (a *Aggregate) CarryOver(now window.Instant, lasts time.Duration, pops int)
 // carryOver returns the offered and the admitted rate of the missing origins, given the reported
 // rate and all lastSums. The value is fixed after carryOverSettles: later reports tell nothing
 // about the others.
-func (a *Aggregate) carryOver(now window.Instant, received float64, lastSums []float64) (missing, missingAdmitted float64) {
+func (a *Aggregate) carryOver(
+	now window.Instant, received float64, lastSums []float64,
+) (missing, missingAdmitted float64) {
 	switch {
 	case now >= a.carriedUntil:
 		return 0, 0

@@ -43,12 +43,16 @@ const maxAhead = time.Minute
 // Future reports whether totals are of a period that is yet to come by more than clocks may differ,
 // under a rule with that window: they are of a clock that was ahead. Totals of earlier periods
 // could not follow them. wall is the wall clock less now.
-func Future(totals *window.Totals, span time.Duration, now window.Instant, wall time.Duration) bool {
+func Future(
+	totals *window.Totals, span time.Duration, now window.Instant, wall time.Duration,
+) bool {
 	return int64(totals.Period) > (int64(now)+int64(wall)+int64(maxAhead))/int64(window.CountingPeriod(span))
 }
 
 // ForgetFuture empties totals that are of the future.
-func ForgetFuture(totals *window.Totals, span time.Duration, now window.Instant, wall time.Duration) {
+func ForgetFuture(
+	totals *window.Totals, span time.Duration, now window.Instant, wall time.Duration,
+) {
 	if Future(totals, span, now, wall) {
 		*totals = window.Totals{}
 	}

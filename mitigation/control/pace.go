@@ -98,7 +98,9 @@ const lateRefusals = 0.05
 //
 // In a steered window the ratio makes up for an excess or a lack. The greater of two would keep
 // from it what chance, and refusals that were reported late, add to the counts.
-func ByCount(r *mitigation.Rule, ratio mitigation.Ratio, offered, rateOnly int64, flush time.Duration) mitigation.Ratio {
+func ByCount(
+	r *mitigation.Rule, ratio mitigation.Ratio, offered, rateOnly int64, flush time.Duration,
+) mitigation.Ratio {
 	switch {
 	case r.RateMode():
 	case offered+rateOnly <= r.Quota():

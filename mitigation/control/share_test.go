@@ -29,7 +29,9 @@ func report(now window.Instant, rate, admitted float64) control.Report {
 }
 
 // divided returns the aggregate of a key that PoPs ask for, 3 s after their first reports.
-func divided(rule mitigation.Rule, reports map[string]control.Report) (*control.Aggregate, window.Instant) {
+func divided(
+	rule mitigation.Rule, reports map[string]control.Report,
+) (*control.Aggregate, window.Instant) {
 	a, now := control.NewAggregate(rule), morning
 	for range 60 {
 		now = now.Add(50 * time.Millisecond)

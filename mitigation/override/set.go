@@ -211,7 +211,9 @@ func (s *Set) All(now int64) []Override {
 
 // MergeAll merges all at now, and calls onNews, which may be nil, with each that had an effect. It
 // returns the number refused, not counting expired ones, and the first error.
-func (s *Set) MergeAll(now int64, all []Override, onNews func(Override, News)) (refused int, first error) {
+func (s *Set) MergeAll(
+	now int64, all []Override, onNews func(Override, News),
+) (refused int, first error) {
 	for _, o := range all {
 		n, err := s.Merge(now, o)
 		switch {

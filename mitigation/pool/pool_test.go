@@ -158,7 +158,9 @@ func (l *load) second(p *pool.Pool, chance *rand.Rand) float64 {
 }
 
 // run returns the level after each of n seconds of l.
-func (l *load) run(p *pool.Pool, now window.Instant, n int, chance *rand.Rand) (levels []float64, after window.Instant) {
+func (l *load) run(
+	p *pool.Pool, now window.Instant, n int, chance *rand.Rand,
+) (levels []float64, after window.Instant) {
 	for range n {
 		now = seconds(p, now, 1, l.second(p, chance))
 		levels = append(levels, p.View().Level)

@@ -171,7 +171,9 @@ func (b *Bucket) Wait(t TAT, now, cost int64) time.Duration {
 
 // Reserve takes cost, at least 1, if it passes now or within most. wait is how long after now it
 // passes: its place is taken, and the caller lets it wait that long.
-func (b *Bucket) Reserve(t TAT, now, cost int64, most time.Duration) (wait time.Duration, next TAT, ok bool) {
+func (b *Bucket) Reserve(
+	t TAT, now, cost int64, most time.Duration,
+) (wait time.Duration, next TAT, ok bool) {
 	wait = b.Wait(t, now, cost)
 	if cost > b.burst || wait > most {
 		return wait, t, false

@@ -12,7 +12,9 @@ import "github.com/headgate-dev/headgate/window"
 //
 // What known has no room for came at any time of its period, and so did what came in an earlier
 // period.
-func (c Clock) Split(placed, known List, fresh *window.RemoteDelta) (parts []window.RemoteDelta, more List) {
+func (c Clock) Split(
+	placed, known List, fresh *window.RemoteDelta,
+) (parts []window.RemoteDelta, more List) {
 	rest := *fresh
 	more = place(placed, known, fresh.Admitted)
 	for _, lump := range more {

@@ -41,7 +41,9 @@ const whole = 1e-6
 
 // take returns how much of cost a bucket refuses that has that room when it is full and has got
 // back so many tokens. A blocked one refuses all; one that refuses something blocks until then.
-func (l *lacking) take(cost, room, back float64, blocked bool, until window.Instant) (refused float64) {
+func (l *lacking) take(
+	cost, room, back float64, blocked bool, until window.Instant,
+) (refused float64) {
 	l.tokens = max(0, l.tokens-back)
 	admitted := min(cost, max(0, math.Floor(room-l.tokens+whole)))
 	switch {
@@ -73,7 +75,9 @@ func (k *spilled) admitted(l *window.Level, from window.Instant, r *Rule) bounds
 // look takes a look at the key. It returns the bounds of what was asked for since the one before
 // and calls refused with those of what each burst would have refused of it, for the bursts that the
 // key passed. It returns the key's bounds of the least burst that refuses nothing, too.
-func (k *spilled) look(l *window.Level, r *ladder, refused func(limit int, low, high float64)) (asked, peak bounds) {
+func (k *spilled) look(
+	l *window.Level, r *ladder, refused func(limit int, low, high float64),
+) (asked, peak bounds) {
 	from := max(k.looked, l.Since)
 	asked = k.admitted(l, from, &r.rule)
 	told := float64(l.RefusedSince(k.number, k.running))

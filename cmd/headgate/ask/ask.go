@@ -13,7 +13,9 @@ import (
 
 // ask asks the daemon at address one question and waits for the answer. Without one it returns an
 // error: the caller decides about that.
-func ask(ctx context.Context, address config.Address, timeout time.Duration, q client.Query) (client.Answer, error) {
+func ask(
+	ctx context.Context, address config.Address, timeout time.Duration, q client.Query,
+) (client.Answer, error) {
 	c, err := client.Dial(address.String(), client.WithTimeout(timeout), client.WithFailMode(client.FailClosed))
 	if err != nil {
 		return client.Answer{}, err

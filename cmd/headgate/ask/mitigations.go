@@ -69,7 +69,9 @@ func (a *app) mitigations(ctx context.Context, f mitigationsFlags) error {
 
 // fetchMitigations fetches as many pages as f asks for. Their number is bounded by the flags that
 // the daemon says it has.
-func fetchMitigations(ctx context.Context, c *cli.Client, f mitigationsFlags) (api.MitigationsView, error) {
+func fetchMitigations(
+	ctx context.Context, c *cli.Client, f mitigationsFlags,
+) (api.MitigationsView, error) {
 	all := api.MitigationsView{Mitigations: []api.MitigationView{}, NextCursor: f.cursor}
 	for {
 		query := url.Values{"n": {strconv.Itoa(pageLeft(f.n, len(all.Mitigations)))}}

@@ -3,7 +3,9 @@ package ask
 import "github.com/spf13/cobra"
 
 // completeRule completes the first argument with the running daemon's rules; keys it cannot know.
-func (a *app) completeRule(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func (a *app) completeRule(
+	cmd *cobra.Command, args []string, _ string,
+) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -181,7 +181,9 @@ func (c *Client) read(response *http.Response, most int64) ([]byte, error) {
 	return data, nil
 }
 
-func (c *Client) request(ctx context.Context, method, target string, body any) (*http.Request, error) {
+func (c *Client) request(
+	ctx context.Context, method, target string, body any,
+) (*http.Request, error) {
 	var content bytes.Buffer
 	if body != nil {
 		if err := json.NewEncoder(&content).Encode(body); err != nil {

@@ -10,7 +10,9 @@ import (
 )
 
 // dialDoors connects to the datagram doors of the PoPs. closing closes the connections.
-func dialDoors(doors []string, attacker string) (senders [len(story.PoPs)]sender, closing func() error, err error) {
+func dialDoors(
+	doors []string, attacker string,
+) (senders [len(story.PoPs)]sender, closing func() error, err error) {
 	var clients []*client.Client
 	closing = func() error {
 		var errs []error

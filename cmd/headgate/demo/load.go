@@ -34,7 +34,9 @@ type load struct {
 }
 
 // newLoad returns a load that notes the answers of senders, one a PoP, in record.
-func newLoad(traffic *story.Traffic, record *figures.Record, senders [len(story.PoPs)]sender) *load {
+func newLoad(
+	traffic *story.Traffic, record *figures.Record, senders [len(story.PoPs)]sender,
+) *load {
 	return &load{traffic: traffic, record: record, senders: senders}
 }
 

@@ -197,7 +197,9 @@ func (o *replayOptions) prepare() (*replay, error) {
 }
 
 // prepareAll returns a replay of all policies of cfg.
-func (o *replayOptions) prepareAll(cfg config.Config, keyOf func(*accesslog.Record) []byte, f accesslog.Format) (*replay, error) {
+func (o *replayOptions) prepareAll(
+	cfg config.Config, keyOf func(*accesslog.Record) []byte, f accesslog.Format,
+) (*replay, error) {
 	if len(cfg.Policies.Policies) == 0 {
 		return nil, errNoPolicies
 	}

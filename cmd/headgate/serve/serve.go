@@ -71,7 +71,9 @@ func runServe(ctx context.Context, a *cli.App, file string, logs cli.LogFlags) e
 
 // runBeside runs run, and beside it the other functions until it has returned. It waits for all of
 // them.
-func runBeside(ctx context.Context, run func(context.Context) error, beside ...func(context.Context)) error {
+func runBeside(
+	ctx context.Context, run func(context.Context) error, beside ...func(context.Context),
+) error {
 	until, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var running sync.WaitGroup
 	for _, f := range beside {
@@ -84,7 +86,9 @@ func runBeside(ctx context.Context, run func(context.Context) error, beside ...f
 }
 
 // reloadOnHangup has node read its configuration again at every signal from hangup, until ctx ends.
-func reloadOnHangup(ctx context.Context, node *edge.Node, hangup <-chan os.Signal, log *slog.Logger) {
+func reloadOnHangup(
+	ctx context.Context, node *edge.Node, hangup <-chan os.Signal, log *slog.Logger,
+) {
 	for {
 		select {
 		case <-ctx.Done():

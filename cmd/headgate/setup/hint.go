@@ -56,7 +56,9 @@ func (a *app) notePolicies(ctx context.Context, file string) {
 
 // modes returns the modes of the rules by name, and their names in order: those in file, or without
 // a file those of the running daemon. known is false when there is no answer.
-func (a *app) modes(ctx context.Context, file string) (modes map[string]string, order []string, known bool) {
+func (a *app) modes(
+	ctx context.Context, file string,
+) (modes map[string]string, order []string, known bool) {
 	modes = map[string]string{}
 	if file != "" {
 		c, err := config.Read(file)

@@ -96,7 +96,9 @@ func askBelow(t *testing.T, nodes []*ringNode) {
 }
 
 // askModest asks for every workers-th client.
-func askModest(t *testing.T, nodes []*hg.Client, worker, workers int, end time.Time) (sum modestAsked) {
+func askModest(
+	t *testing.T, nodes []*hg.Client, worker, workers int, end time.Time,
+) (sum modestAsked) {
 	rng := rand.New(rand.NewPCG(uint64(worker), 5))
 	var mine []*modest
 	for r, rule := range belowRules {

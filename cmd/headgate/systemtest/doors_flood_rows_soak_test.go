@@ -44,7 +44,9 @@ type floodRates struct {
 
 // rates measures a door beside f at another one, whose witness asks once a round: it is never idle
 // for long.
-func (n *doorsNode) rates(t *testing.T, f *flood, victim string, rounds int, w *witness) *floodRates {
+func (n *doorsNode) rates(
+	t *testing.T, f *flood, victim string, rounds int, w *witness,
+) *floodRates {
 	t.Helper()
 	r := &floodRates{rows: map[string]*floodRow{}}
 	sinks := map[string]childOf{sunk: child(t, "TestFloodSink", "HEADGATE_FLOOD_SINK="+f.door)}

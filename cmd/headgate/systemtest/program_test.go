@@ -63,6 +63,9 @@ func daemonBinary(t testing.TB) string {
 
 // runCommand runs the program in this process with one command and args, of which the first names
 // it, and returns the exit code.
-func runCommand(ctx context.Context, command func(*cli.App) *cobra.Command, args []string, stdout, stderr io.Writer) int {
+func runCommand(
+	ctx context.Context, command func(*cli.App) *cobra.Command, args []string, stdout,
+	stderr io.Writer,
+) int {
 	return cli.NewApp(stdout, stderr).Run(ctx, []cli.Entry{{Build: command}}, args)
 }

@@ -30,7 +30,9 @@ func policyRecipe(t *testing.T, heading string) string {
 
 // eachPolicyRecipe runs a test of a recipe of docs/recipes.md through each proxy that policies
 // decide for.
-func eachPolicyRecipe(t *testing.T, heading string, test func(t *testing.T, n *frontNode, s *frontSite)) {
+func eachPolicyRecipe(
+	t *testing.T, heading string, test func(t *testing.T, n *frontNode, s *frontSite),
+) {
 	text := policyRecipe(t, heading) + "clients: {from: x-forwarded-for, trusted: [127.0.0.1/32], ipv6: 64}\n"
 	for _, f := range fronts {
 		if f.whole {

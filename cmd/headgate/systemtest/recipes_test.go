@@ -95,7 +95,10 @@ const recipeRules = `rules:
 `
 
 // eachRecipe runs a test for each of the proxies, with the recipe called name.
-func eachRecipe(t *testing.T, name, network string, snippets []string, test func(t *testing.T, n *frontNode, s *frontSite)) {
+func eachRecipe(
+	t *testing.T, name, network string, snippets []string,
+	test func(t *testing.T, n *frontNode, s *frontSite),
+) {
 	for _, f := range fronts {
 		if f.whole || !slices.Contains(snippets, f.snippet) {
 			continue

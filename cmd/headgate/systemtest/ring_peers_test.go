@@ -171,7 +171,9 @@ func offer(t *testing.T, client *hg.Client, k *offeredKey, times int) (admitted 
 }
 
 // pythonTotals returns offered and admitted of each key as another client reads them.
-func pythonTotals(t *testing.T, python, keyFile string, keys []*offeredKey, servers []string) (found [][2]int) {
+func pythonTotals(
+	t *testing.T, python, keyFile string, keys []*offeredKey, servers []string,
+) (found [][2]int) {
 	t.Helper()
 	var wanted [][]any
 	for _, k := range keys {

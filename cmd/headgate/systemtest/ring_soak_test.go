@@ -68,7 +68,9 @@ func TestRingSoakRestarts(t *testing.T) {
 }
 
 // meddle runs does against a server, over and over, until the returned function is called.
-func meddle(t *testing.T, servers []*ringServer, does func(c *bufio.ReadWriter) error) (stop func()) {
+func meddle(
+	t *testing.T, servers []*ringServer, does func(c *bufio.ReadWriter) error,
+) (stop func()) {
 	t.Helper()
 	ctx, end := context.WithCancel(context.Background())
 	var busy sync.WaitGroup

@@ -141,7 +141,9 @@ func TestFrontIngress(t *testing.T) {
 }
 
 // standIn is a proxy that asks before it passes a request on.
-func standIn(t *testing.T, n *frontNode, name string, ask func(file string, r *http.Request) *http.Request) *frontSite {
+func standIn(
+	t *testing.T, n *frontNode, name string, ask func(file string, r *http.Request) *http.Request,
+) *frontSite {
 	t.Helper()
 	s := &frontSite{TB: t, dir: t.TempDir(), said: &edgetest.Log{}, exporting: make(chan struct{})}
 	s.openBackend()

@@ -228,7 +228,10 @@ func deny(w http.ResponseWriter, a *client.Answer) error {
 }
 
 // serveReported passes r on and reports its response, whatever becomes of it.
-func (h *Handler) serveReported(ctx context.Context, w http.ResponseWriter, r *http.Request, next caddyhttp.Handler, ticket string) (err error) {
+func (h *Handler) serveReported(
+	ctx context.Context, w http.ResponseWriter, r *http.Request, next caddyhttp.Handler,
+	ticket string,
+) (err error) {
 	seen := caddyhttp.NewResponseRecorder(w, nil, nil)
 	began, status := time.Now(), http.StatusInternalServerError // of a panic
 	defer func() {

@@ -84,12 +84,17 @@ type service struct {
 	check func(ctx context.Context) error
 }
 
-func (s *service) Check(ctx context.Context, _ *grpc_health_v1.HealthCheckRequest) (*grpc_health_v1.HealthCheckResponse, error) {
+func (s *service) Check(
+	ctx context.Context, _ *grpc_health_v1.HealthCheckRequest,
+) (*grpc_health_v1.HealthCheckResponse, error) {
 	return &grpc_health_v1.HealthCheckResponse{}, s.check(ctx)
 }
 
 // Watch sends one answer and lasts until the caller leaves.
-func (s *service) Watch(_ *grpc_health_v1.HealthCheckRequest, stream grpc.ServerStreamingServer[grpc_health_v1.HealthCheckResponse]) error {
+func (s *service) Watch(
+	_ *grpc_health_v1.HealthCheckRequest,
+	stream grpc.ServerStreamingServer[grpc_health_v1.HealthCheckResponse],
+) error {
 	if err := stream.Send(&grpc_health_v1.HealthCheckResponse{}); err != nil {
 		return err
 	}
@@ -102,7 +107,10 @@ func (s *service) Watch(_ *grpc_health_v1.HealthCheckRequest, stream grpc.Server
 
 // serve runs a server with the interceptors, and returns a client of it. from is the address that
 // callers seem to have.
-func serve(t *testing.T, l client.Limiter, from string, check func(ctx context.Context) error, options ...interceptor.Option) grpc_health_v1.HealthClient {
+func serve(
+	t *testing.T, l client.Limiter, from string, check func(ctx context.Context) error,
+	options ...interceptor.Option,
+) grpc_health_v1.HealthClient {
 	t.Helper()
 	callers := func(ctx context.Context) context.Context {
 		return peer.NewContext(ctx, &peer.Peer{Addr: net.TCPAddrFromAddrPort(netip.MustParseAddrPort(from))})

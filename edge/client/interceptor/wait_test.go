@@ -50,7 +50,9 @@ func (silentStream) SetHeader(metadata.MD) error { return nil }
 func (silentStream) SetTrailer(metadata.MD)      {}
 
 // calls are a unary call and a stream that l is asked about; work is their handler.
-func calls(l client.Limiter, work func(), options ...interceptor.Option) map[string]func(context.Context) error {
+func calls(
+	l client.Limiter, work func(), options ...interceptor.Option,
+) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"unary": func(ctx context.Context) error {
 			_, err := interceptor.Unary(l, options...)(ctx, nil, &grpc.UnaryServerInfo{FullMethod: "/a.B/C"}, func(context.Context, any) (any, error) {

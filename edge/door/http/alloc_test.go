@@ -39,7 +39,9 @@ func (j constDecider) Decide(uint64, window.Instant, uint64, gate.Ask) (gate.Dec
 	return j.d, nil
 }
 
-func (j constDecider) DecideAll(_ uint64, _ window.Instant, _ func() uint64, checks []gate.Ask, answer func(d *gate.Decision)) error {
+func (j constDecider) DecideAll(
+	_ uint64, _ window.Instant, _ func() uint64, checks []gate.Ask, answer func(d *gate.Decision),
+) error {
 	for range checks {
 		answer(&j.d)
 	}

@@ -60,7 +60,9 @@ func (s *scratch) forget() {
 // writeDecision writes the whole response to one check: status 200, or denyStatus for a refusal.
 // The library keeps headers that it knows at fixed places and others in the order they are set; the
 // quick path writes the same order.
-func writeDecision(ctx *fasthttp.RequestCtx, s *scratch, text *verdict.Text, a verdict.Verdict, denyStatus int) {
+func writeDecision(
+	ctx *fasthttp.RequestCtx, s *scratch, text *verdict.Text, a verdict.Verdict, denyStatus int,
+) {
 	header := &ctx.Response.Header
 	header.SetCanonical(headerPolicy, text.Policy)
 	s.out = verdict.AppendRateLimit(s.out[:0], text, a)
@@ -83,7 +85,9 @@ func writeDecision(ctx *fasthttp.RequestCtx, s *scratch, text *verdict.Text, a v
 }
 
 // writeDeny writes the headers and the body that only a refusal has.
-func writeDeny(ctx *fasthttp.RequestCtx, s *scratch, text *verdict.Text, a verdict.Verdict, status int) {
+func writeDeny(
+	ctx *fasthttp.RequestCtx, s *scratch, text *verdict.Text, a verdict.Verdict, status int,
+) {
 	header := &ctx.Response.Header
 	header.SetCanonical(headerVerdict, wordDeny)
 	header.SetCanonical(headerWhy, verdict.Whys[a.Why])

@@ -14,7 +14,9 @@ import (
 
 // answerBody decides the checks in the body. A single check is answered like a query, a list with
 // 200 and all results.
-func (h *Door) answerBody(ctx *fasthttp.RequestCtx, s *scratch, op gate.Op, params input.Params) *api.Problem {
+func (h *Door) answerBody(
+	ctx *fasthttp.RequestCtx, s *scratch, op gate.Op, params input.Params,
+) *api.Problem {
 	if p := params.BesideBody(); p != nil {
 		return p
 	}

@@ -34,12 +34,17 @@ type gateDecider struct {
 }
 
 // Decide decides a through the lane of connection conn.
-func (d gateDecider) Decide(conn uint64, now window.Instant, u uint64, a gate.Ask) (gate.Decision, error) {
+func (d gateDecider) Decide(
+	conn uint64, now window.Instant, u uint64, a gate.Ask,
+) (gate.Decision, error) {
 	return d.lanes[conn%uint64(len(d.lanes))].Decide(now, u, a)
 }
 
 // DecideAll decides checks as one batch through the lane of connection conn.
-func (d gateDecider) DecideAll(conn uint64, now window.Instant, chance func() uint64, checks []gate.Ask, answer func(d *gate.Decision)) error {
+func (d gateDecider) DecideAll(
+	conn uint64, now window.Instant, chance func() uint64, checks []gate.Ask,
+	answer func(d *gate.Decision),
+) error {
 	b := d.lanes[conn%uint64(len(d.lanes))].Batch(now, chance)
 	defer b.End()
 	var is gate.Decision

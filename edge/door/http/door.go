@@ -208,7 +208,9 @@ func (h *Door) answer(ctx *fasthttp.RequestCtx, s *scratch) *api.Problem {
 
 // answerOne decides a. A count is answered 204, a refusal with the status wished for (0: the usual
 // one), anything else with 200.
-func (h *Door) answerOne(ctx *fasthttp.RequestCtx, s *scratch, a gate.Ask, wished int) *api.Problem {
+func (h *Door) answerOne(
+	ctx *fasthttp.RequestCtx, s *scratch, a gate.Ask, wished int,
+) *api.Problem {
 	now := h.decider.Now()
 	defer h.clock(ctx, now)
 	a.Wait = connOf(ctx).waits()

@@ -53,7 +53,9 @@ func (j *fakeDecider) RuleNames() iter.Seq[string] { return maps.Keys(j.rules) }
 
 func (j *fakeDecider) Rule(name []byte) *mitigation.Rule { return j.rules[string(name)] }
 
-func (j *fakeDecider) Decide(_ uint64, _ window.Instant, _ uint64, q gate.Ask) (gate.Decision, error) {
+func (j *fakeDecider) Decide(
+	_ uint64, _ window.Instant, _ uint64, q gate.Ask,
+) (gate.Decision, error) {
 	r := j.rules[string(q.Rule)]
 	if r == nil {
 		return gate.Decision{}, gate.ErrUnknownRule
@@ -70,7 +72,10 @@ func (j *fakeDecider) Decide(_ uint64, _ window.Instant, _ uint64, q gate.Ask) (
 	return d, nil
 }
 
-func (j *fakeDecider) DecideAll(conn uint64, now window.Instant, _ func() uint64, checks []gate.Ask, answer func(d *gate.Decision)) error {
+func (j *fakeDecider) DecideAll(
+	conn uint64, now window.Instant, _ func() uint64, checks []gate.Ask,
+	answer func(d *gate.Decision),
+) error {
 	for _, a := range checks {
 		d, err := j.Decide(conn, now, 0, a)
 		if err != nil {

@@ -23,7 +23,9 @@ type heldDecider struct {
 	begun, goes chan struct{}
 }
 
-func (j heldDecider) Decide(conn uint64, now window.Instant, u uint64, q gate.Ask) (gate.Decision, error) {
+func (j heldDecider) Decide(
+	conn uint64, now window.Instant, u uint64, q gate.Ask,
+) (gate.Decision, error) {
 	j.begun <- struct{}{}
 	<-j.goes
 	return j.fakeDecider.Decide(conn, now, u, q)

@@ -16,7 +16,9 @@ import (
 // fill sets the session's request from its members.
 // {"path":"/login","client":"192.0.2.1","headers":{"x-api-key":"k"}} is a list of three, in any
 // order.
-func (k *asking) fill(c *httpConn, list []input.Member, report bool) (ticket uint64, p *api.Problem) {
+func (k *asking) fill(
+	c *httpConn, list []input.Member, report bool,
+) (ticket uint64, p *api.Problem) {
 	s := k.session
 	var peer netip.Addr
 	if c != nil {

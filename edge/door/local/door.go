@@ -115,7 +115,9 @@ func (d *Door) caught(a *client.Answer, err *error) {
 }
 
 // Batch is [client.Client.Batch].
-func (d *Door) Batch(_ context.Context, queries []client.Query) (answers []client.Answer, err error) {
+func (d *Door) Batch(
+	_ context.Context, queries []client.Query,
+) (answers []client.Answer, err error) {
 	answers = make([]client.Answer, len(queries))
 	defer func() {
 		if fault := recover(); fault != nil {

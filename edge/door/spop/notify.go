@@ -62,7 +62,9 @@ func (c *conn) fit(at, before int) bool {
 
 // message answers the message called name, at whose number of arguments args begins. It returns
 // what follows.
-func (c *conn) message(b *gate.Batch, now window.Instant, name, args []byte) (rest []byte, ok bool) {
+func (c *conn) message(
+	b *gate.Batch, now window.Instant, name, args []byte,
+) (rest []byte, ok bool) {
 	m := &c.m
 	m.begin(name)
 	known := m.kind != unknown

@@ -87,7 +87,9 @@ func (u *Door) readOn(n int, r *reader, c datagramConn) error {
 }
 
 // answerOne decides one datagram and returns the reply.
-func (u *Door) answerOne(stats *readerStats, r *reader, decisions *gate.Batch, packet []byte) (reply []byte) {
+func (u *Door) answerOne(
+	stats *readerStats, r *reader, decisions *gate.Batch, packet []byte,
+) (reply []byte) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			u.panics.Note(fault)

@@ -119,7 +119,9 @@ func (u *Door) Stats() (sum Stats) {
 //
 // A port or socket in use by another door is an error: each would see only a part of the requests.
 // Nothing is read before Serve.
-func Listen(ctx context.Context, g *gate.Gate, room *ask.Room, address config.Address, readers int) (*Door, error) {
+func Listen(
+	ctx context.Context, g *gate.Gate, room *ask.Room, address config.Address, readers int,
+) (*Door, error) {
 	u := &Door{gate: g, room: room, public: !address.Loopback(), stats: new([gate.Lanes]readerStats)}
 	network, at := address.Packet()
 	if address.IsUnix() {

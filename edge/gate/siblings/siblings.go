@@ -76,7 +76,9 @@ func (t *Table) bucket(wide sketch.Index) *bucket {
 // Note notes that the narrower key asked under wide at now, and returns how many narrower keys did
 // in the time span before, at most most, which is at most mitigation.MaxSiblings. Both indices are
 // keyed.
-func (t *Table) Note(now window.Instant, wide, narrower sketch.Index, span time.Duration, most int) int {
+func (t *Table) Note(
+	now window.Instant, wide, narrower sketch.Index, span time.Duration, most int,
+) int {
 	b := t.bucket(wide)
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -17,7 +17,9 @@ type Pos struct {
 // must know each of them, and compares paths as c has them. Only the copy may be evaluated.
 // A copy, because the tree of the configuration is kept for the next reload, whose headers have
 // other numbers.
-func (e *Expr) Resolve(names *request.Names, c *request.Clients, set func(name string) *sets.Set) *Expr {
+func (e *Expr) Resolve(
+	names *request.Names, c *request.Clients, set func(name string) *sets.Set,
+) *Expr {
 	out := *e
 	if e.Op == OpTest {
 		t := *e.Test

@@ -81,7 +81,9 @@ func (p *parser) and() (*Expr, error) { return p.joined("&&", p.not, All) }
 
 // joined reads one or more operands with sign between them.
 // One operand is itself, without a node around it, so that equal conditions are spelt alike.
-func (p *parser) joined(sign string, operand func() (*Expr, error), join func(...*Expr) *Expr) (*Expr, error) {
+func (p *parser) joined(
+	sign string, operand func() (*Expr, error), join func(...*Expr) *Expr,
+) (*Expr, error) {
 	first, err := operand()
 	if err != nil {
 		return nil, err

@@ -18,7 +18,9 @@ const maxLine = 64 << 10
 // returns the sum of what it read, and how many lines that were. A file above limit bytes, or with
 // a line above 64 KiB, is an error.
 // Line by line, since the whole of a file would take more memory than the set that is made of it.
-func ReadLines(r io.Reader, limit int64, each func(line []byte, number int) bool) (sum Sum, lines int, err error) {
+func ReadLines(
+	r io.Reader, limit int64, each func(line []byte, number int) bool,
+) (sum Sum, lines int, err error) {
 	// One byte more than allowed, to tell a file of exactly the most from a larger one.
 	read := &io.LimitedReader{R: r, N: limit + 1}
 	hash := sha256.New()

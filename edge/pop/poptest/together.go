@@ -43,14 +43,18 @@ type Together struct {
 }
 
 // NewTogether returns so many nodes, called "a", "b" and so on, that share tally.
-func NewTogether(t testing.TB, nodes int, tally *ringtest.Memory, rules ...mitigation.Rule) *Together {
+func NewTogether(
+	t testing.TB, nodes int, tally *ringtest.Memory, rules ...mitigation.Rule,
+) *Together {
 	t.Helper()
 	return NewTogetherOf(t, nodes, tally, nil, rules...)
 }
 
 // NewTogetherOf is NewTogether with global as every node's way to the other PoPs; nil: there are
 // none.
-func NewTogetherOf(t testing.TB, nodes int, tally *ringtest.Memory, global *gate.Global, rules ...mitigation.Rule) *Together {
+func NewTogetherOf(
+	t testing.TB, nodes int, tally *ringtest.Memory, global *gate.Global, rules ...mitigation.Rule,
+) *Together {
 	t.Helper()
 	p := &Together{began: time.Unix(1_700_000_000, 0), Rand: rand.New(rand.NewPCG(1, 2))} //nolint:gosec // the same for each run
 	servers := make([]ring.Server, tally.Servers())

@@ -60,7 +60,9 @@ func (o *Others) Blind(period uint32) { o.known, o.placed, o.blind = nil, nil, m
 // Place returns fresh, by periods, newest first, in the parts in which the log is to be handed it.
 // known is a list of all admissions of others. A period of which no list says anything, or of which
 // placed lacks some, is placed by the times of its total.
-func (o *Others) Place(c moments.Clock, now window.Instant, known moments.List, fresh []window.RemoteDelta) []window.RemoteDelta {
+func (o *Others) Place(
+	c moments.Clock, now window.Instant, known moments.List, fresh []window.RemoteDelta,
+) []window.RemoteDelta {
 	if !c.Runs() || len(fresh) == 0 {
 		return fresh
 	}
@@ -79,7 +81,9 @@ func (o *Others) Place(c moments.Clock, now window.Instant, known moments.List, 
 }
 
 // place is Place of one period. What goes by times counts as placed as late as it can have come.
-func (o *Others) place(c moments.Clock, now moments.Bin, fresh *window.RemoteDelta) []window.RemoteDelta {
+func (o *Others) place(
+	c moments.Clock, now moments.Bin, fresh *window.RemoteDelta,
+) []window.RemoteDelta {
 	known := o.known.Of(fresh.Period)
 	if fresh.Period <= o.blind || len(known) == 0 {
 		latest := min(now, moments.Begin(fresh.Period)+moments.Parts-1)

@@ -65,7 +65,9 @@ func (r *RoundRobin[T]) Each(dice *rand.Rand, look func(v T)) {
 // Visit calls look with those whose turn it is in round, then with the other parts, without those
 // that wait, while more returns true. It drops those for which look returns false; look must not
 // add. Every part starts at a random place: the first ones may use up the budget.
-func (r *RoundRobin[T]) Visit(round int, dice *rand.Rand, more func() bool, look func(v T, turn bool) (keep bool)) {
+func (r *RoundRobin[T]) Visit(
+	round int, dice *rand.Rand, more func() bool, look func(v T, turn bool) (keep bool),
+) {
 	r.turn(round, dice, look)
 	for n := 1; n < Parts && more(); n++ {
 		part := take(&r.scratch, &r.parts[(round+n)%Parts])

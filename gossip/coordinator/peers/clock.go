@@ -115,7 +115,9 @@ func (c Clocks) Skewed() bool {
 // Clocks returns the state of the other members' clocks at now, of those for which isMember is
 // true. members is the number of all members, this node included. A member that sent nothing is
 // neither in Off nor in Taken.
-func (t *Table) Clocks(now window.Instant, members int, isMember func(name string) bool) (is Clocks) {
+func (t *Table) Clocks(
+	now window.Instant, members int, isMember func(name string) bool,
+) (is Clocks) {
 	is.Off, is.Others = make(map[string]time.Duration), members-1
 	for name, p := range t.peers {
 		if !isMember(name) {

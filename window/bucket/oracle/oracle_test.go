@@ -28,7 +28,9 @@ func (s *store) GetWithTime(context.Context, string) (int64, time.Time, error) {
 	return s.tat, s.now, nil
 }
 
-func (s *store) SetIfNotExistsWithTTL(_ context.Context, _ string, v int64, _ time.Duration) (bool, error) {
+func (s *store) SetIfNotExistsWithTTL(
+	_ context.Context, _ string, v int64, _ time.Duration,
+) (bool, error) {
 	if s.held {
 		return false, nil
 	}
@@ -36,7 +38,9 @@ func (s *store) SetIfNotExistsWithTTL(_ context.Context, _ string, v int64, _ ti
 	return true, nil
 }
 
-func (s *store) CompareAndSwapWithTTL(_ context.Context, _ string, was, v int64, _ time.Duration) (bool, error) {
+func (s *store) CompareAndSwapWithTTL(
+	_ context.Context, _ string, was, v int64, _ time.Duration,
+) (bool, error) {
 	if s.tat != was {
 		return false, nil
 	}

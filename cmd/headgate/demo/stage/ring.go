@@ -114,7 +114,9 @@ func endChild(child *os.Process, ended <-chan struct{}) error {
 }
 
 // awaitMemcached returns the version of the memcached at an address, as soon as it answers.
-func awaitMemcached(ctx context.Context, at string, ended <-chan struct{}) (version string, err error) {
+func awaitMemcached(
+	ctx context.Context, at string, ended <-chan struct{},
+) (version string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, ringTimeout)
 	defer cancel()
 	again := time.NewTicker(ringPoll)

@@ -77,7 +77,9 @@ type Stage struct {
 // Open starts everything and returns when the PoPs count together. The context it returns ends when
 // ctx does, or when a daemon failed. program is the memcached to run, "" for none. The daemons log
 // to log; Close writes the lines it kept to after.
-func Open(ctx context.Context, program string, log *Log, after io.Writer) (context.Context, *Stage, error) {
+func Open(
+	ctx context.Context, program string, log *Log, after io.Writer,
+) (context.Context, *Stage, error) {
 	dir, err := os.MkdirTemp("", "headgate-demo-")
 	if err != nil {
 		return ctx, nil, fmt.Errorf("make a directory: %w", err)
@@ -125,7 +127,9 @@ func (s *Stage) open(ctx context.Context, program string) error {
 }
 
 // openPoP starts a PoP's ring and opens its daemon, which logs to log.
-func (s *Stage) openPoP(ctx context.Context, p *PoP, program string, seeds []string, log *slog.Logger) (err error) {
+func (s *Stage) openPoP(
+	ctx context.Context, p *PoP, program string, seeds []string, log *slog.Logger,
+) (err error) {
 	if p.Ring, err = OpenRing(ctx, program); err != nil {
 		return err
 	}

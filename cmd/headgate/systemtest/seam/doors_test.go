@@ -46,7 +46,10 @@ func field(number int, parts ...string) string {
 
 // envoy is a column without a proxy: what was asked is what would be served. ask returns the call's
 // message, and whether an answer lets the request pass.
-func envoy(method string, seen []string, message func(from string, r *seam.Request) string, passes func(answer string) bool) func(testing.TB, *daemon) *seam.Column {
+func envoy(
+	method string, seen []string, message func(from string, r *seam.Request) string,
+	passes func(answer string) bool,
+) func(testing.TB, *daemon) *seam.Column {
 	return func(t testing.TB, d *daemon) *seam.Column {
 		t.Helper()
 		var protocols http.Protocols

@@ -28,7 +28,9 @@ type proxy struct {
 
 // behind returns a column of a proxy. name is what init calls it, door the daemon's socket that it
 // asks; Caddy has no sockets.
-func behind(name, door string, command func(*proxy) *exec.Cmd, seen []string) func(testing.TB, *daemon) *seam.Column {
+func behind(
+	name, door string, command func(*proxy) *exec.Cmd, seen []string,
+) func(testing.TB, *daemon) *seam.Column {
 	return func(t testing.TB, d *daemon) *seam.Column {
 		t.Helper()
 		c := &seam.Column{Seen: seen}

@@ -165,7 +165,10 @@ func client(t *testing.T, at string) service.RateLimitServiceClient {
 }
 
 // ask returns the code of a request, and those of its descriptors.
-func ask(t *testing.T, c service.RateLimitServiceClient, domain string, all []*ratelimit.RateLimitDescriptor) string {
+func ask(
+	t *testing.T, c service.RateLimitServiceClient, domain string,
+	all []*ratelimit.RateLimitDescriptor,
+) string {
 	t.Helper()
 	ctx, done := context.WithTimeout(context.Background(), 20*time.Second)
 	defer done()

@@ -32,7 +32,10 @@ func asked(pairs ...string) *common.RateLimitDescriptor {
 }
 
 // call asks for domain.
-func call(t *testing.T, c rls.RateLimitServiceClient, hits uint32, domain string, all ...*common.RateLimitDescriptor) *rls.RateLimitResponse {
+func call(
+	t *testing.T, c rls.RateLimitServiceClient, hits uint32, domain string,
+	all ...*common.RateLimitDescriptor,
+) *rls.RateLimitResponse {
 	t.Helper()
 	r, err := c.ShouldRateLimit(timeout(t), &rls.RateLimitRequest{Domain: domain, Descriptors: all, HitsAddend: hits})
 	if err != nil {

@@ -61,7 +61,9 @@ type bare struct {
 	rls.UnimplementedRateLimitServiceServer
 }
 
-func (bare) ShouldRateLimit(context.Context, *rls.RateLimitRequest) (*rls.RateLimitResponse, error) {
+func (bare) ShouldRateLimit(
+	context.Context, *rls.RateLimitRequest,
+) (*rls.RateLimitResponse, error) {
 	return &rls.RateLimitResponse{OverallCode: rls.RateLimitResponse_OK}, nil
 }
 

@@ -48,7 +48,9 @@ func (t *Table) Cells() int { return len(t.blocks) * blockRows * rowCells }
 // ErrRange: see Quota.Take.
 //
 // now must not be less than 0, and is never far behind that of another call.
-func (t *Table) Take(q *Quota, key []byte, now, quantity int64) (r Result, displaced bool, err error) {
+func (t *Table) Take(
+	q *Quota, key []byte, now, quantity int64,
+) (r Result, displaced bool, err error) {
 	h := maphash.Bytes(t.seed, key)
 	b := &t.blocks[h>>16%uint64(len(t.blocks))]
 	b.mu.Lock()

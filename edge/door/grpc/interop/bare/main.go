@@ -18,7 +18,9 @@ type server struct {
 }
 
 // ShouldRateLimit answers one call.
-func (server) ShouldRateLimit(context.Context, *rls.RateLimitRequest) (*rls.RateLimitResponse, error) {
+func (server) ShouldRateLimit(
+	context.Context, *rls.RateLimitRequest,
+) (*rls.RateLimitResponse, error) {
 	ok := &rls.RateLimitResponse_DescriptorStatus{Code: rls.RateLimitResponse_OK, LimitRemaining: 41}
 	return &rls.RateLimitResponse{OverallCode: rls.RateLimitResponse_OK, Statuses: []*rls.RateLimitResponse_DescriptorStatus{ok, ok}}, nil
 }
