@@ -197,7 +197,8 @@ func (r *report) finish(strict bool) int {
 			fmt.Fprintf(r.out, "skipped: %s: %s\n", short, t.reason)
 		}
 	}
-	fmt.Fprintf(r.out, "%d passed, %d failed, %d skipped\n", count[passed], count[failed], count[skipped])
+	fmt.Fprintf(r.out, "%d passed, %d failed, %d skipped\n", count[passed],
+		count[failed], count[skipped])
 	if count[failed] > 0 || count[passed] == 0 || strict && count[skipped] > 0 {
 		return 1
 	}

@@ -51,14 +51,21 @@ func TestReport(t *testing.T) {
 		ends         string
 		shows        string
 	}{
-		{"skipped once, run once", raceStream + plainStream, false, 0, "\nskipped: TestTraces: a_test.go:9: no traces here\n2 passed, 0 failed, 1 skipped\n", "ok    m/a"},
+		{"skipped once, run once", raceStream + plainStream, false, 0,
+			"\nskipped: TestTraces: a_test.go:9: no traces here\n2 passed, 0 failed, 1 skipped\n",
+			"ok    m/a"},
 		{"a skip is strict's failure", raceStream + plainStream, true, 1, "1 skipped\n", ""},
 		{"no skip, strict", plainStream, true, 0, "1 passed, 0 failed, 0 skipped\n", ""},
-		{"failure", plainStream + failStream, false, 1, "\nfailed: m/b TestBad\n1 passed, 1 failed, 0 skipped\n", "got 1, want 2"},
-		{"a failure stands, whatever the next pass says", failStream + strings.ReplaceAll(failStream, "fail", "pass"), false, 1, "0 passed, 1 failed, 0 skipped\n", ""},
+		{"failure", plainStream + failStream, false, 1,
+			"\nfailed: m/b TestBad\n1 passed, 1 failed, 0 skipped\n", "got 1, want 2"},
+		{"a failure stands, whatever the next pass says",
+			failStream + strings.ReplaceAll(failStream, "fail", "pass"), false, 1,
+			"0 passed, 1 failed, 0 skipped\n", ""},
 		{"panic", panicStream, false, 1, "0 passed, 1 failed, 0 skipped\n", "panic: oh"},
-		{"build", plainStream + buildStream, false, 1, "1 passed, 1 failed, 0 skipped\n", "d.go:1:1: expected"},
-		{"nothing ran", "go: cannot find main module\n", false, 1, "0 passed, 0 failed, 0 skipped\n", "cannot find main module"},
+		{"build", plainStream + buildStream, false, 1, "1 passed, 1 failed, 0 skipped\n",
+			"d.go:1:1: expected"},
+		{"nothing ran", "go: cannot find main module\n", false, 1,
+			"0 passed, 0 failed, 0 skipped\n", "cannot find main module"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -70,8 +77,10 @@ func TestReport(t *testing.T) {
 			if code := r.finish(c.strict); code != c.code {
 				t.Errorf("exit code %d, want %d", code, c.code)
 			}
-			if !strings.HasSuffix(out.String(), c.ends) || !strings.Contains(out.String(), c.shows) {
-				t.Errorf("printed:\n%s\nwant it to end with:\n%s\nand to show: %s", out.String(), c.ends, c.shows)
+			if !strings.HasSuffix(out.String(), c.ends) ||
+				!strings.Contains(out.String(), c.shows) {
+				t.Errorf("printed:\n%s\nwant it to end with:\n%s\nand to show: %s",
+					out.String(), c.ends, c.shows)
 			}
 		})
 	}

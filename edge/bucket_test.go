@@ -95,9 +95,22 @@ func TestBucketsOverHTTP(t *testing.T) {
 		{"/v1/check?rule=queue&key=h", nil, 200, false},
 		{"/v1/check?rule=queue&key=h", nil, 429, false},
 		{"/v1/check?rule=queue&key=h", []string{accept}, 200, true},
-		{"/v1/auth/forward", []string{"X-Forwarded-Uri:/queue", "X-Forwarded-For:192.0.2.9"}, 200, false},
-		{"/v1/auth/forward", []string{"X-Forwarded-Uri:/queue", "X-Forwarded-For:192.0.2.9"}, 429, false},
-		{"/v1/auth/forward", []string{"X-Forwarded-Uri:/queue", "X-Forwarded-For:192.0.2.9", accept}, 200, true},
+		{
+			"/v1/auth/forward",
+			[]string{"X-Forwarded-Uri:/queue", "X-Forwarded-For:192.0.2.9"},
+			200,
+			false,
+		},
+		{
+			"/v1/auth/forward",
+			[]string{"X-Forwarded-Uri:/queue", "X-Forwarded-For:192.0.2.9"},
+			429,
+			false,
+		},
+		{"/v1/auth/forward", []string{
+			"X-Forwarded-Uri:/queue", "X-Forwarded-For:192.0.2.9",
+			accept,
+		}, 200, true},
 	} {
 		status, header, body := n.get(c.target, c.headers...)
 		if status != c.status || (header.Get("Headgate-Delay") != "") != c.waits {

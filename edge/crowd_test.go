@@ -25,7 +25,11 @@ func TestACrowdIsCounted(t *testing.T) {
 	for name, l := range map[string]client.Limiter{"daemon": daemonOf(t, crowdConfig), "node": node} {
 		var last client.Answer
 		for n := range 60 {
-			is, err := l.Ask(t.Context(), client.Request{Path: "/", Host: "h.example", Client: netip.AddrFrom4([4]byte{203, 0, 113, byte(n)})})
+			is, err := l.Ask(t.Context(),
+				client.Request{
+					Path: "/", Host: "h.example",
+					Client: netip.AddrFrom4([4]byte{203, 0, 113, byte(n)}),
+				})
 			if err != nil || is.Allowed() != (n == 0) || n < 10 && is.Blast != 0 {
 				t.Fatalf("%s, request %d: %+v, %v", name, n, is, err)
 			}

@@ -93,11 +93,17 @@ func listenAll(ctx context.Context, addresses []config.Address) (all []net.Liste
 func (n *Node) openAdmin(p prepared) {
 	o := admin.Options{
 		Token: p.token, Local: !slices.ContainsFunc(p.cfg.Listen.Admin, beyondLoopback),
-		Mixed: slices.ContainsFunc(p.cfg.Listen.Admin, config.Address.Loopback), Reload: n.Reload, Config: n.Configuration,
-		Build: n.options.Build, PoP: p.cfg.PoP, Log: n.log, Audit: n.options.Audit, Unlogged: n.options.Unlogged,
-		Registry: prometheus.NewRegistry(), Doors: n.doorViews, Requests: n.room, Budget: n.web.Budget(),
+		Mixed: slices.ContainsFunc(p.cfg.Listen.Admin, config.Address.Loopback), Reload: n.Reload,
+		Config: n.Configuration,
+		Build:  n.options.Build, PoP: p.cfg.PoP, Log: n.log, Audit: n.options.Audit,
+		Unlogged: n.options.Unlogged,
+		Registry: prometheus.NewRegistry(), Doors: n.doorViews, Requests: n.room,
+		Budget: n.web.Budget(),
 	}
-	m := metrics.Sources{Gate: n.gate, Ask: n.room, Build: n.options.Build, UDP: n.datagram, HTTP: []*http.Door{n.web}}
+	m := metrics.Sources{
+		Gate: n.gate, Ask: n.room, Build: n.options.Build, UDP: n.datagram,
+		HTTP: []*http.Door{n.web},
+	}
 	m.Abandoned = map[string]func() uint64{"http": n.webStep.Abandoned}
 	m.Panics = n.tellPanics()
 	if n.grpc != nil {
@@ -126,7 +132,8 @@ func (n *Node) tellPanics() map[string]func() uint64 {
 	tell := func(name string, doors ...*door.Panics) {
 		for _, p := range doors {
 			p.Tell(func(fault any, stack []byte) {
-				n.log.Error("a question met a fault of the daemon: it was answered as an error", "door", name, "fault", fault, "stack", string(stack))
+				n.log.Error("a question met a fault of the daemon: it was answered as an error",
+					"door", name, "fault", fault, "stack", string(stack))
 			})
 		}
 		total[name] = func() (sum uint64) {
@@ -152,7 +159,8 @@ func (n *Node) tellPanics() map[string]func() uint64 {
 // doorViews returns the decision listeners, with the number of requests since start.
 // Asked is lines over UDP and connections over HTTP: as near as each door counts it.
 func (n *Node) doorViews() []api.DoorView {
-	datagram, web := api.DoorView{Protocol: "udp", Addresses: []string{}}, api.DoorView{Protocol: "http", Addresses: []string{}}
+	datagram, web := api.DoorView{Protocol: "udp", Addresses: []string{}},
+		api.DoorView{Protocol: "http", Addresses: []string{}}
 	for _, d := range n.datagram {
 		is := d.Stats()
 		datagram.Addresses = append(datagram.Addresses, addressText(d.Addr()))

@@ -24,7 +24,10 @@ func BenchmarkNode(b *testing.B) {
 	})
 	b.Run("ask", func(b *testing.B) {
 		b.ReportAllocs()
-		r := client.Request{Method: http.MethodGet, Host: "example.com", Path: "/all/1", Client: netip.MustParseAddr("203.0.113.7"), Headers: http.Header{"X-Api-Key": {"k"}}}
+		r := client.Request{
+			Method: http.MethodGet, Host: "example.com", Path: "/all/1",
+			Client: netip.MustParseAddr("203.0.113.7"), Headers: http.Header{"X-Api-Key": {"k"}},
+		}
 		for b.Loop() {
 			_, _ = n.Ask(ctx, r)
 		}
@@ -35,7 +38,11 @@ func BenchmarkNode(b *testing.B) {
 func TestNodeDoesNotAllocate(t *testing.T) {
 	n := embed(t, embeddedConfig, client.FailOpen)
 	ctx := context.Background()
-	r := client.Request{Host: "example.com", Path: "/all/1", Method: http.MethodGet, Client: netip.MustParseAddr("203.0.113.7"), Headers: http.Header{"X-Api-Key": {"k"}, "X-Other": {"v"}}}
+	r := client.Request{
+		Host: "example.com", Path: "/all/1", Method: http.MethodGet,
+		Client:  netip.MustParseAddr("203.0.113.7"),
+		Headers: http.Header{"X-Api-Key": {"k"}, "X-Other": {"v"}},
+	}
 	for name, ask := range map[string]func(){
 		"check": func() { _, _ = n.Check(ctx, "few", "203.0.113.7", 1) },
 		"ask":   func() { _, _ = n.Ask(ctx, r) },

@@ -53,7 +53,10 @@ func embed(t testing.TB, text string, mode client.FailMode) *edge.Node {
 	}
 	cfg.Listen = config.Listen{}
 	ctx, stop := context.WithCancel(context.Background())
-	n, err := edge.New(ctx, edge.Options{Config: &cfg, Log: slog.New(slog.DiscardHandler), FailMode: mode})
+	n, err := edge.New(ctx, edge.Options{
+		Config: &cfg,
+		Log:    slog.New(slog.DiscardHandler), FailMode: mode,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +74,8 @@ func embed(t testing.TB, text string, mode client.FailMode) *edge.Node {
 // daemonOf returns a client of a node that runs with the same configuration on a socket.
 func daemonOf(t testing.TB, text string) *client.Client {
 	t.Helper()
-	cfg, err := config.Parse("test", []byte(text+"listen: {udp: \"127.0.0.1:0\", http: [], admin: []}\n"))
+	cfg, err := config.Parse("test",
+		[]byte(text+"listen: {udp: \"127.0.0.1:0\", http: [], admin: []}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,8 +139,10 @@ func (p pair) query(r *rand.Rand) {
 	p.t.Helper()
 	q := client.Query{
 		// below 4
-		Op: wire.Op(r.IntN(4)), Rule: anyOf(r, "few", "dry", "blocks", "bucket", "off", "slow", "none", "not a rule", ""),
-		Key: anyOf(r, "a", "b", "c", "", "\x00 %", strings.Repeat("k", 300)), Cost: []uint32{0, 0, 1, 2, 5, 1 << 30}[r.IntN(6)],
+		Op: wire.Op(r.IntN(4)), Rule: anyOf(r, "few", "dry", "blocks", "bucket", "off", "slow",
+			"none", "not a rule", ""),
+		Key:  anyOf(r, "a", "b", "c", "", "\x00 %", strings.Repeat("k", 300)),
+		Cost: []uint32{0, 0, 1, 2, 5, 1 << 30}[r.IntN(6)],
 	}
 	p.same(fmt.Sprintf("%+v", q), func(l client.Limiter) (client.Answer, error) {
 		if q.Op == wire.Count {
@@ -151,13 +157,18 @@ func (p pair) query(r *rand.Rand) {
 // drawRequest returns a request that r draws.
 func drawRequest(r *rand.Rand) client.Request {
 	return client.Request{
-		Method: anyOf(r, "", "GET", "POST", "no token"), Host: anyOf(r, "", "API.example.com:443", "not/a host"),
-		Path:   anyOf(r, "", "x", "/login", "/login?a=b", "/x/../.env", "/slow", "/tokens", "/all/1", "/all/"+strings.Repeat("x", 9000), "/\xff %20"),
-		Client: netip.MustParseAddr(anyOf(r, "192.0.2.1", "203.0.113.7", "::ffff:203.0.113.8", "2001:db8::1")),
+		Method: anyOf(r, "", "GET", "POST", "no token"),
+		Host:   anyOf(r, "", "API.example.com:443", "not/a host"),
+		Path: anyOf(r, "", "x", "/login", "/login?a=b", "/x/../.env", "/slow", "/tokens",
+			"/all/1", "/all/"+strings.Repeat("x", 9000), "/\xff %20"),
+		Client: netip.MustParseAddr(anyOf(r, "192.0.2.1", "203.0.113.7",
+			"::ffff:203.0.113.8", "2001:db8::1")),
 		Headers: http.Header{
-			"X-Api-Key": {anyOf(r, "one", "", strings.Repeat("v", 2000))}, "Bad Name": {"x"}, "Cookie": {"a=b", "c=d"},
+			"X-Api-Key": {anyOf(r, "one", "", strings.Repeat("v", 2000))}, "Bad Name": {"x"},
+			"Cookie": {"a=b", "c=d"},
 		},
-		Country: anyOf(r, "", "DE"), ASN: r.Uint32N(2), TLS: anyOf(r, "", "TLSv1.3"), Scheme: anyOf(r, "", "https"), Tier: anyOf(r, "", "gold", "a tier"),
+		Country: anyOf(r, "", "DE"), ASN: r.Uint32N(2), TLS: anyOf(r, "", "TLSv1.3"),
+		Scheme: anyOf(r, "", "https"), Tier: anyOf(r, "", "gold", "a tier"),
 	}
 }
 
@@ -165,7 +176,8 @@ func drawRequest(r *rand.Rand) client.Request {
 func (p pair) request(r *rand.Rand) {
 	p.t.Helper()
 	q := drawRequest(r)
-	tickets := p.same(fmt.Sprintf("%.200q", fmt.Sprint(q)), func(l client.Limiter) (client.Answer, error) { return l.Ask(p.t.Context(), q) })
+	tickets := p.same(fmt.Sprintf("%.200q", fmt.Sprint(q)),
+		func(l client.Limiter) (client.Answer, error) { return l.Ask(p.t.Context(), q) })
 	if r.IntN(4) == 0 {
 		return
 	}
@@ -195,7 +207,8 @@ func TestNodeAnswersAsItsDaemon(t *testing.T) {
 				p.request(r)
 			}
 		}
-		if far, near := p.daemon.Stats(), p.node.Stats(); far.Queries != near.Queries || far.Unanswered != near.Unanswered {
+		if far, near := p.daemon.Stats(), p.node.Stats(); far.Queries != near.Queries ||
+			far.Unanswered != near.Unanswered {
 			t.Errorf("seed %d: %+v, %+v", seed, far, near)
 		}
 	}
@@ -206,10 +219,12 @@ func TestNodeFailMode(t *testing.T) {
 	t.Parallel()
 	for mode, allowed := range map[client.FailMode]bool{client.FailOpen: true, client.FailClosed: false} {
 		n := embed(t, embeddedConfig, mode)
-		if ok, err := n.Allow(t.Context(), "none", "k"); ok != allowed || !errors.Is(err, client.ErrUnknownRule) {
+		if ok, err := n.Allow(t.Context(), "none", "k"); ok != allowed ||
+			!errors.Is(err, client.ErrUnknownRule) {
 			t.Errorf("mode %d: %t, %v", mode, ok, err)
 		}
-		if a, err := n.Check(t.Context(), "not a rule", "k", 1); a.Allowed() != allowed || !errors.Is(err, error(wire.BadRequest)) {
+		if a, err := n.Check(t.Context(), "not a rule", "k", 1); a.Allowed() != allowed ||
+			!errors.Is(err, error(wire.BadRequest)) {
 			t.Errorf("mode %d: %+v, %v", mode, a, err)
 		}
 		if err := n.Report(t.Context(), "no ticket", client.Response{}); !errors.Is(err, error(wire.BadRequest)) {
@@ -221,7 +236,8 @@ func TestNodeFailMode(t *testing.T) {
 // TestNodeEndsWithItsLimit: however many goroutines ask, the limit is let pass.
 func TestNodeEndsWithItsLimit(t *testing.T) {
 	t.Parallel()
-	n := embed(t, "{node: test, memory: 4MiB, rules: [{name: r, limit: 100, window: 1h}]}", client.FailOpen)
+	n := embed(t, "{node: test, memory: 4MiB, rules: [{name: r, limit: 100, window: 1h}]}",
+		client.FailOpen)
 	var passed atomic.Int64
 	var all sync.WaitGroup
 	for range 8 {

@@ -38,18 +38,30 @@ func TestErrorsByDoor(t *testing.T) {
 		{"unknown rule", "HTTP", r.visit("/v1/check?rule=nosuch&key=k"), "404"},
 		{"unknown pool", "HTTP", r.visit("/v1/load?pool=nosuch&utilisation=0.5"), "404"},
 		{"unknown rule", "gRPC", r.call(descriptor("rule", "nosuch", "k", "v")), "5"},
-		{"unknown rule", "SPOE", r.ask("rule", "nosuch", "key", "k"), "\x01\x03\x02\x05error\x08\x0cunknown-rule"},
+		{
+			"unknown rule", "SPOE", r.ask("rule", "nosuch", "key", "k"),
+			"\x01\x03\x02\x05error\x08\x0cunknown-rule",
+		},
 		{"unknown rule", "RESP", r.redis("HEADGATE.CHECK", "nosuch", "k"), "-ERR unknown-rule"},
 		{"too long", "lines", r.send("check login " + strings.Repeat("k", 257)), "error too-long"},
-		{"too long", "HTTP", r.visit("/v1/check?rule=login&key=" + strings.Repeat("k", 20<<10)), "414"},
+		{
+			"too long", "HTTP", r.visit("/v1/check?rule=login&key=" + strings.Repeat("k", 20<<10)),
+			"414",
+		},
 		{"too long", "gRPC", r.call(strings.Repeat("x", 65<<10)), "0 \x08\x02"}, // OVER_LIMIT: the visitor's doing
 		{"too long", "SPOE", r.notify(strings.Repeat("x", 17<<10)), "disconnect 3"},
-		{"too long", "RESP", r.redis("HEADGATE.CHECK", "login", strings.Repeat("k", 65<<10)), "-ERR Protocol error"},
+		{
+			"too long", "RESP", r.redis("HEADGATE.CHECK", "login", strings.Repeat("k", 65<<10)),
+			"-ERR Protocol error",
+		},
 		{"no policy", "lines", r.send("ask path=/"), "allow why=none"},
 		{"no policy", "HTTP", r.visit("/v1/auth/envoy/"), "200"},
 		{"no policy", "gRPC", r.call(descriptor("path", "/")), "0 \x08\x01\x12\x02\x08\x01"}, // OK, one status, OK
 		{"no policy", "SPOE", r.ask("path", "/"), "\x01\x03\x02\x04deny\x01"},
-		{"no policy", "RESP", r.redis("HEADGATE.ASK", "path", "/"), "*4\r\n$7\r\nverdict\r\n$5\r\nallow\r\n$3\r\nwhy\r\n$4\r\nnone\r\n"},
+		{
+			"no policy", "RESP", r.redis("HEADGATE.ASK", "path", "/"),
+			"*4\r\n$7\r\nverdict\r\n$5\r\nallow\r\n$3\r\nwhy\r\n$4\r\nnone\r\n",
+		},
 	} {
 		if !strings.HasPrefix(tt.got, tt.want) {
 			t.Errorf("%s, %s: %.60q, want %q", tt.fault, tt.door, tt.got, tt.want)
@@ -154,7 +166,9 @@ func (r *running) notify(payload string) string {
 		b := kind + "\x00\x00\x00\x01" + ids + payload
 		return string(binary.BigEndian.AppendUint32(nil, uint32(len(b)))) + b // short
 	}
-	hello := short("supported-versions") + "\x08" + short("2.0") + short("max-frame-size") + "\x03\xfc\xf0\x06" + short("capabilities") + "\x08\x00"
+	hello := short("supported-versions") + "\x08" +
+		short("2.0") + short("max-frame-size") + "\x03\xfc\xf0\x06" +
+		short("capabilities") + "\x08\x00"
 	// as above
 	_, _ = io.WriteString(c, frame("\x01", "\x00\x00", hello)+frame("\x03", "\x01\x01", payload))
 	for {
@@ -191,7 +205,10 @@ func (r *running) call(message string) string {
 	c := r.dial("grpc")
 	defer func() { _ = c.Close() }()
 	frame := func(kind, flags byte, id uint32, payload string) string {
-		b := []byte{byte(len(payload) >> 16), byte(len(payload) >> 8), byte(len(payload)), kind, flags}
+		b := []byte{
+			byte(len(payload) >> 16), byte(len(payload) >> 8),
+			byte(len(payload)), kind, flags,
+		}
 		return string(binary.BigEndian.AppendUint32(b, id)) + payload
 	}
 	var head strings.Builder

@@ -65,7 +65,8 @@ policies: [{name: exports, match: {path: "/exports/**"}, kind: concurrency, limi
 		return
 	}
 	cfg.Listen = config.Listen{}
-	node, err := edge.New(context.Background(), edge.Options{Config: &cfg, Log: slog.New(slog.DiscardHandler)})
+	node, err := edge.New(context.Background(),
+		edge.Options{Config: &cfg, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		fmt.Println(err)
 		return

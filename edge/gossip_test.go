@@ -26,7 +26,10 @@ func startWorld(t *testing.T, name, pop string, seeds ...string) *Node {
 	t.Helper()
 	cfg := config.Default()
 	cfg.Node, cfg.PoP, cfg.Memory = name, pop, 1<<20
-	cfg.Rules = []mitigation.Rule{{Name: "r", Limit: 10_000, Window: time.Second, Scope: mitigation.Global}}
+	cfg.Rules = []mitigation.Rule{{
+		Name: "r", Limit: 10_000, Window: time.Second,
+		Scope: mitigation.Global,
+	}}
 	cfg.Gossip.Bind = config.Address{Host: "127.0.0.1"}
 	// published only: nothing listens there
 	cfg.Listen.Admin = []config.Address{{Host: "127.0.0.1", Port: 4292}, {Port: 4392}}
@@ -64,7 +67,8 @@ func TestWorldIsShown(t *testing.T) {
 		return len(a.link.View().PoPs) == 2 && len(b.link.View().PoPs) == 2
 	})
 	s := b.link.View()
-	if len(s.Members) != 2 || s.Members[0].Name != "a" || s.Members[0].PoP != "lhr" || s.Members[0].Self || !s.Members[1].Self ||
+	if len(s.Members) != 2 || s.Members[0].Name != "a" || s.Members[0].PoP != "lhr" ||
+		s.Members[0].Self || !s.Members[1].Self ||
 		s.Members[0].State != "alive" || s.Members[0].Rules == "" || s.Members[0].Wire == 0 {
 		t.Errorf("members %+v", s.Members)
 	}
@@ -79,13 +83,16 @@ func TestWorldIsShown(t *testing.T) {
 			t.Errorf("no records of kind %s in %v", kind, s.Records)
 		}
 	}
-	if _, ok := s.Rejected["replay"]; !ok || len(s.Dropped) == 0 || len(s.GossipStats.Lag.Buckets) == 0 {
+	if _, ok := s.Rejected["replay"]; !ok || len(s.Dropped) == 0 ||
+		len(s.GossipStats.Lag.Buckets) == 0 {
 		t.Errorf("rejected %v, dropped %v, lag %v", s.Rejected, s.Dropped, s.Lag)
 	}
 	standing := func() control.Standing { return b.link.Standing(b.gate.Now(), "r", []byte("k")) }
 	// a batch after a is seen
-	edgetest.Await(t, "b gives a its part", edgetest.Patience, func() bool { return standing().Standby != "" })
-	if key := standing(); key.Owner == "" || key.Owner == key.Standby || key.Reporter != "b" || key.Viewed != 0 {
+	edgetest.Await(t, "b gives a its part", edgetest.Patience,
+		func() bool { return standing().Standby != "" })
+	if key := standing(); key.Owner == "" || key.Owner == key.Standby ||
+		key.Reporter != "b" || key.Viewed != 0 {
 		t.Errorf("%+v", key)
 	}
 	checkWorldSeries(t, b)
@@ -102,7 +109,8 @@ func checkWorldSeries(t *testing.T, d *Node) {
 	admin.New(d.gate, admin.Options{Local: true, Log: d.log, Registry: reg}).ServeHTTP(w, r)
 	series := 0
 	for line := range strings.Lines(w.Body.String()) {
-		if strings.HasPrefix(line, "headgate_gossip_") || strings.HasPrefix(line, "headgate_control_") {
+		if strings.HasPrefix(line, "headgate_gossip_") ||
+			strings.HasPrefix(line, "headgate_control_") {
 			series++
 		}
 	}
@@ -115,7 +123,13 @@ func checkWorldSeries(t *testing.T, d *Node) {
 func TestReachableAdmin(t *testing.T) {
 	t.Parallel()
 	for want, all := range map[string][]config.Address{
-		"":               {{Host: "127.0.0.1", Port: 1}, {Host: "localhost", Port: 2}, {Path: "/run/admin.sock"}, {Host: "192.0.2.1"}, {Host: strings.Repeat("x", 64), Port: 3}},
+		"": {
+			{Host: "127.0.0.1", Port: 1},
+			{Host: "localhost", Port: 2},
+			{Path: "/run/admin.sock"},
+			{Host: "192.0.2.1"},
+			{Host: strings.Repeat("x", 64), Port: 3},
+		},
 		":4292":          {{Host: "::1", Port: 1}, {Port: 4292}},
 		"192.0.2.1:4292": {{Host: "192.0.2.1", Port: 4292}, {Port: 4293}},
 	} {

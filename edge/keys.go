@@ -75,7 +75,8 @@ func parseKey(text []byte) []byte {
 	if key, err := hex.DecodeString(string(text)); err == nil && len(key) == gossip.KeyBytes {
 		return key
 	}
-	if key, err := base64.StdEncoding.DecodeString(string(text)); err == nil && len(key) == gossip.KeyBytes {
+	if key, err := base64.StdEncoding.DecodeString(string(text)); err == nil &&
+		len(key) == gossip.KeyBytes {
 		return key
 	}
 	if len(text) == gossip.KeyBytes {

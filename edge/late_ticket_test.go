@@ -47,7 +47,8 @@ func TestTicketOutlivesReloads(t *testing.T) {
 	ticket := n.says("ask path=/x client=203.0.113.7", `allow ticket=([0-9a-f]{16}) .*`)
 	n.says("ask path=/x client=203.0.113.7", `deny .*rule=held .*`)
 	for i := range 300 {
-		put("policies:\n" + failures(fmt.Sprintf("q%d", i%5)) + held + failures(fmt.Sprintf("r%d", i%7)))
+		put("policies:\n" + failures(fmt.Sprintf("q%d",
+			i%5)) + held + failures(fmt.Sprintf("r%d", i%7)))
 	}
 	n.says("ask path=/x client=203.0.113.7", `deny .*rule=held .*`)
 	n.says("report id=1 ticket="+ticket+" status=401", "id=1 ok late=1")

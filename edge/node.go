@@ -99,7 +99,11 @@ type Node struct {
 func New(ctx context.Context, o Options) (*Node, error) {
 	n := &Node{options: o, log: o.Log, manager: o.Manager, prepare: prepare}
 	if o.Config != nil {
-		n.prepare = func(_ string, started *config.Config) (prepared, error) { return prepareConfig(*o.Config, started) }
+		n.prepare = func(_ string, started *config.Config) (prepared,
+			error,
+		) {
+			return prepareConfig(*o.Config, started)
+		}
 	}
 	p, err := n.prepare(o.File, nil)
 	if err != nil {

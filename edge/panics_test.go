@@ -32,7 +32,8 @@ var askers = map[string]func(t *testing.T, at net.Addr) string{
 		return exchange(doortest.Dial(t, at), "check r k id=7\n")
 	},
 	"http": func(t *testing.T, at net.Addr) string {
-		got := exchange(doortest.Dial(t, at), "GET /v1/check?rule=r&key=k HTTP/1.1\r\nHost: h\r\n\r\n")
+		got := exchange(doortest.Dial(t, at),
+			"GET /v1/check?rule=r&key=k HTTP/1.1\r\nHost: h\r\n\r\n")
 		return strings.SplitN(got, "\r\n", 2)[0]
 	},
 	"resp": func(t *testing.T, at net.Addr) string {
@@ -131,7 +132,8 @@ policies: [{name: all, match: {}, limit: 3, window: 1h}]
 		"grpc": "13",
 	} {
 		for range 2 {
-			if got := askers[door](t, at[door]); got != want && (door != "spop" || !strings.Contains(got, want)) {
+			if got := askers[door](t, at[door]); got != want &&
+				(door != "spop" || !strings.Contains(got, want)) {
 				t.Errorf("%s: %q, want %q", door, got, want)
 			}
 		}

@@ -38,7 +38,8 @@ func TestPlacesForPeople(t *testing.T) {
 	n.says("acquire exports "+long+" cost=2", `allow .*`)
 
 	var all api.LeasesView
-	if status, text := n.inspect("/v1/leases?rule=exports", &all); status != 200 || all.Taken != 5 || all.Keys != 3 || all.Limit != 2 || len(all.Held) != 3 ||
+	if status, text := n.inspect("/v1/leases?rule=exports", &all); status != 200 ||
+		all.Taken != 5 || all.Keys != 3 || all.Limit != 2 || len(all.Held) != 3 ||
 		all.Held[2].Key != "b" || all.Held[2].Places != 1 {
 		t.Errorf("%d %s", status, text)
 	}
@@ -48,7 +49,8 @@ func TestPlacesForPeople(t *testing.T) {
 		}
 	}
 	var one api.LeasesView
-	if status, text := n.inspect("/v1/leases?rule=exports&key=a", &one); status != 200 || one.Taken != 2 || len(one.Leases) != 2 || one.Leases[0].Lease != first ||
+	if status, text := n.inspect("/v1/leases?rule=exports&key=a", &one); status != 200 ||
+		one.Taken != 2 || len(one.Leases) != 2 || one.Leases[0].Lease != first ||
 		one.Leases[0].Until.Sub(one.Leases[0].Since).Seconds() != 120 {
 		t.Errorf("%d %s", status, text)
 	}
@@ -95,11 +97,13 @@ func TestExplainSpeaksOfPlaces(t *testing.T) {
 func TestPoolsForPeople(t *testing.T) {
 	n := start(t, poolsConfig)
 	var v api.PoolsView
-	if _, text := n.inspect("/v1/pools", &v); len(v.Pools) != 1 || v.Pools[0].Name != "workers" || v.Pools[0].Heard != nil || len(v.Pools[0].Tiers) != 2 || v.Pools[0].ShedAbove != 0.85 {
+	if _, text := n.inspect("/v1/pools", &v); len(v.Pools) != 1 || v.Pools[0].Name != "workers" ||
+		v.Pools[0].Heard != nil || len(v.Pools[0].Tiers) != 2 || v.Pools[0].ShedAbove != 0.85 {
 		t.Error(text)
 	}
 	n.says("load workers 0.4", "ok")
-	if _, text := n.inspect("/v1/pools", &v); v.Pools[0].Heard == nil || v.Pools[0].Reports != 1 || v.Pools[0].Sources != 1 {
+	if _, text := n.inspect("/v1/pools", &v); v.Pools[0].Heard == nil || v.Pools[0].Reports != 1 ||
+		v.Pools[0].Sources != 1 {
 		t.Error(text)
 	}
 	if _, text := n.inspect("/metrics", nil); !strings.Contains(text, `headgate_pool_level{pool="workers"} 0`) {

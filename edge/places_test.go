@@ -159,7 +159,8 @@ func TestPlacesOverHTTP(t *testing.T) {
 	if status, header, body = n.post("/v1/acquire", `{"rule":"exports","key":"a","cost":1,"lease":30}`); status != 200 || header.Get("Headgate-Lease") == "" {
 		t.Errorf("%d %v %s", status, header, body)
 	}
-	if status, header, body = n.post("/v1/acquire?rule=exports&key=a", ""); status != 429 || header.Get("Retry-After") != "1" || header.Get("Headgate-Lease") != "" {
+	if status, header, body = n.post("/v1/acquire?rule=exports&key=a", ""); status != 429 ||
+		header.Get("Retry-After") != "1" || header.Get("Headgate-Lease") != "" {
 		t.Errorf("%d %v %s", status, header, body)
 	}
 	if status, header, _ = n.post("/v1/renew", `{"rule":"exports","key":"a","lease":"`+number+`"}`); status != 204 || header.Get("Headgate-Late") != "" {
@@ -171,13 +172,18 @@ func TestPlacesOverHTTP(t *testing.T) {
 		}
 	}
 	n.post("/v1/acquire?rule=shared&key=a&cost=8", "")
-	if status, header, _ = n.post("/v1/acquire?rule=shared&key=a", ""); status != 503 || header.Get("Headgate-Why") != "reserve" {
+	if status, header, _ = n.post("/v1/acquire?rule=shared&key=a", ""); status != 503 ||
+		header.Get("Headgate-Why") != "reserve" {
 		t.Errorf("%d %v", status, header)
 	}
 	for target, want := range map[string]int{
-		"/v1/acquire?rule=fleet&key=a": 400, "/v1/check?rule=exports&key=a": 400, "/v1/release?rule=none&key=a": 404, "/v1/acquire?rule=exports": 400,
-		"/v1/acquire?rule=exports&key=a&lease=0": 400, "/v1/acquire?rule=exports&key=a&lease=1m": 400, "/v1/acquire?rule=exports&key=a&cost=0": 400,
-		"/v1/release?rule=exports&key=a&lease=af": 400, "/v1/release?rule=exports&key=a&cost=1": 400, "/v1/renew?rule=exports&key=a&key=b": 400,
+		"/v1/acquire?rule=fleet&key=a": 400, "/v1/check?rule=exports&key=a": 400,
+		"/v1/release?rule=none&key=a": 404, "/v1/acquire?rule=exports": 400,
+		"/v1/acquire?rule=exports&key=a&lease=0":  400,
+		"/v1/acquire?rule=exports&key=a&lease=1m": 400,
+		"/v1/acquire?rule=exports&key=a&cost=0":   400,
+		"/v1/release?rule=exports&key=a&lease=af": 400,
+		"/v1/release?rule=exports&key=a&cost=1":   400, "/v1/renew?rule=exports&key=a&key=b": 400,
 	} {
 		if status, _, body := n.post(target, ""); status != want {
 			t.Errorf("%s: %d %s", target, status, body)
@@ -223,7 +229,8 @@ func TestPlacesByPolicies(t *testing.T) {
 	n.says("ask path=/pay", `allow rule=fleet remaining=1 .*`)
 	n.says("ask path=/api tier=critical", `allow rule=fleet remaining=0 .*`)
 	n.says("ask path=/pay", `deny why=limit retry=\d+ rule=fleet view=node`)
-	if status, header, _ := n.post("/v1/check?rule=fleet&key=x&cost=9", ""); status != 503 || header.Get("Headgate-Why") != "reserve" {
+	if status, header, _ := n.post("/v1/check?rule=fleet&key=x&cost=9", ""); status != 503 ||
+		header.Get("Headgate-Why") != "reserve" {
 		t.Errorf("%d %v", status, header)
 	}
 	if status, _, _ := n.post("/v1/check?rule=fleet&key=x&cost=9&status=403", ""); status != 403 {

@@ -31,7 +31,8 @@ func TestPoolsOverLinesAndHTTP(t *testing.T) {
 		}
 		return n.send("ask path=/batch/1") == "deny why=load status=503 retry=1 pool=workers ratio=1.00"
 	})
-	c, err := client.Dial(n.node.Addresses().Datagram[0].String(), client.WithTimeout(edgetest.Patience))
+	c, err := client.Dial(n.node.Addresses().Datagram[0].String(),
+		client.WithTimeout(edgetest.Patience))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,17 +45,22 @@ func TestPoolsOverLinesAndHTTP(t *testing.T) {
 	n.says("ask path=/", "allow why=none")
 	n.says("ask path=/ tier=test", "deny why=load .*")
 	status, header, body := n.post("/v1/ask", `{"path":"/batch/1"}`)
-	if status != 503 || header.Get("Headgate-Why") != "load" || header.Get("Retry-After") != "1" || header.Get("Headgate-Pool") != "workers" ||
+	if status != 503 || header.Get("Headgate-Why") != "load" || header.Get("Retry-After") != "1" ||
+		header.Get("Headgate-Pool") != "workers" ||
 		!strings.Contains(body, `"why":"load","pool":"workers","ratio":1,"retry_after":1,"status":503`) {
 		t.Errorf("%d %v %s", status, header, body)
 	}
 	for target, want := range map[string]int{
-		"/v1/load?pool=nothing&utilisation=0.5": 404, "/v1/load?pool=workers": 400, "/v1/load?utilisation=1": 400, "/v1/load?pool=workers&utilisation=2": 400,
-		"/v1/load?pool=workers&utilisation=0.5&utilisation=0.5": 400, "/v1/load?pool=workers&utilisation=0.5&of=x": 400, "/v1/load?pool=workers&utilisation=0.50": 204,
+		"/v1/load?pool=nothing&utilisation=0.5": 404, "/v1/load?pool=workers": 400,
+		"/v1/load?utilisation=1": 400, "/v1/load?pool=workers&utilisation=2": 400,
+		"/v1/load?pool=workers&utilisation=0.5&utilisation=0.5": 400,
+		"/v1/load?pool=workers&utilisation=0.5&of=x":            400,
+		"/v1/load?pool=workers&utilisation=0.50":                204,
 	} {
 		if status, _, body := n.post(target, ""); status != want {
 			t.Errorf("%s: %d %s", target, status, body)
 		}
 	}
-	edgetest.Await(t, "silence ends it", edgetest.Patience, func() bool { return n.send("ask path=/batch/1") == "allow why=none" })
+	edgetest.Await(t, "silence ends it", edgetest.Patience,
+		func() bool { return n.send("ask path=/batch/1") == "allow why=none" })
 }

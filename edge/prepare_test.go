@@ -17,7 +17,8 @@ func TestPrepareKeepsOpenListenersClosed(t *testing.T) {
 	if err := os.WriteFile(file, []byte("rules: []\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	everywhere, here := config.Address{Host: "0.0.0.0", Port: 4293}, config.Address{Host: "127.0.0.1", Port: 4293}
+	everywhere, here := config.Address{Host: "0.0.0.0", Port: 4293},
+		config.Address{Host: "127.0.0.1", Port: 4293}
 	for _, c := range []struct {
 		bind, admin config.Address
 		want        string
@@ -29,7 +30,9 @@ func TestPrepareKeepsOpenListenersClosed(t *testing.T) {
 		started := config.Default()
 		started.Gossip.Bind, started.Listen.Admin = c.bind, []config.Address{c.admin}
 		_, err := prepare(file, &started)
-		if (err == nil) != (c.want == "") || err != nil && !strings.HasPrefix(err.Error(), c.want+": is required until the next restart") {
+		if (err == nil) != (c.want == "") ||
+			err != nil && !strings.HasPrefix(err.Error(),
+				c.want+": is required until the next restart") {
 			t.Errorf("gossip on %s, admin on %s: %v", c.bind, c.admin, err)
 		}
 	}

@@ -45,7 +45,8 @@ func (n *Node) Reload() (waiting []string, err error) {
 	n.commit(number, p)
 	n.log.Info("reloaded", "file", n.options.File)
 	if len(p.waiting) > 0 {
-		n.log.Warn("reloaded, but some settings need a restart", "settings", strings.Join(p.waiting, ", "))
+		n.log.Warn("reloaded, but some settings need a restart", "settings",
+			strings.Join(p.waiting, ", "))
 	}
 	return p.waiting, nil
 }
@@ -99,7 +100,10 @@ func (n *Node) setRules(p prepared) {
 	n.room.Set(p.policies, next, p.cfg.TicketKeep)
 	if n.grpc != nil {
 		n.grpc.SetLimits(p.limits)
-		n.grpc.SetLimitForm(grpc.LimitForm{Headers: p.cfg.RLS.Headers, Metadata: p.cfg.RLS.Metadata})
+		n.grpc.SetLimitForm(grpc.LimitForm{
+			Headers:  p.cfg.RLS.Headers,
+			Metadata: p.cfg.RLS.Metadata,
+		})
 	}
 	if len(both) > len(next) {
 		n.gate.Reload(time.Now(), next)
@@ -108,7 +112,8 @@ func (n *Node) setRules(p prepared) {
 
 // refuse records the faults of the number-th configuration that was read, which changes nothing.
 func (n *Node) refuse(number uint64, err error) {
-	n.log.Warn("reload rejected, nothing was changed", "file", n.options.File, "faults", api.Lines(err))
+	n.log.Warn("reload rejected, nothing was changed", "file", n.options.File,
+		"faults", api.Lines(err))
 	n.reloads.mu.Lock()
 	defer n.reloads.mu.Unlock()
 	if number > n.reloads.newest {
@@ -128,7 +133,10 @@ func (n *Node) warn(p prepared) {
 // content.
 func (n *Node) Configuration() (api.ConfigView, error) {
 	n.reloads.mu.Lock()
-	cfg, v := n.reloads.now, api.ConfigView{File: n.options.File, Since: n.reloads.since.UTC().Truncate(time.Millisecond), NeedRestart: n.reloads.waiting}
+	cfg, v := n.reloads.now, api.ConfigView{
+		File:  n.options.File,
+		Since: n.reloads.since.UTC().Truncate(time.Millisecond), NeedRestart: n.reloads.waiting,
+	}
 	n.reloads.mu.Unlock()
 	cfg.Node, cfg.Rules = n.gate.Node(), n.gate.Rules()
 	text, err := cfg.JSON()

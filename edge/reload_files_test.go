@@ -79,7 +79,8 @@ func TestSecretsThatOthersReach(t *testing.T) {
 	for _, file := range []string{"cluster.key", "token"} {
 		n := newReloadNode(t, "gossip: {key_file: $KEY}\n")
 		n.mode(file, 0o602)
-		if _, err := n.Reload(); err == nil || !strings.Contains(err.Error(), n.path(file)) || !strings.Contains(err.Error(), "written by everybody") {
+		if _, err := n.Reload(); err == nil || !strings.Contains(err.Error(), n.path(file)) ||
+			!strings.Contains(err.Error(), "written by everybody") {
 			t.Errorf("%s that everybody may write: %v", file, err)
 		}
 		if _, err := prepare(n.path("headgate.yaml"), nil); err == nil {
@@ -89,7 +90,8 @@ func TestSecretsThatOthersReach(t *testing.T) {
 		if _, err := n.Reload(); err != nil {
 			t.Error(err)
 		}
-		if said := n.said.String(); !strings.Contains(said, "level=WARN") || !strings.Contains(said, n.path(file)+" can be read by everybody") {
+		if said := n.said.String(); !strings.Contains(said, "level=WARN") ||
+			!strings.Contains(said, n.path(file)+" can be read by everybody") {
 			t.Errorf("%s that everybody may read: the log says\n%s", file, said)
 		}
 	}

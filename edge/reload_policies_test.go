@@ -47,7 +47,8 @@ func TestReloadOfPolicies(t *testing.T) {
 	if a := asks(t, n, "/", "203.0.113.7"); a.Status != 403 {
 		t.Errorf("after a file with a fault: %+v", a)
 	}
-	if a := asks(t, n, "/", "198.51.100.7"); a.By == nil || a.By.Rule.Name != "site" || a.By.Remaining != 3 {
+	if a := asks(t, n, "/", "198.51.100.7"); a.By == nil || a.By.Rule.Name != "site" ||
+		a.By.Remaining != 3 {
 		t.Errorf("after a file with a fault: %+v", a)
 	}
 	if err := put(""); err != nil {

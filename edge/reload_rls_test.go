@@ -33,19 +33,24 @@ func TestRLSFiles(t *testing.T) {
 		t.Errorf("rules %s", names())
 	}
 	write(filepath.Join(dir, "b.yaml"), "domain: e\ndescriptors: [{key: ip, rate_limit: {unit: fortnight, requests_per_unit: 3}}]\n")
-	if _, err := n.Reload(); err == nil || !strings.Contains(err.Error(), "b.yaml:1:") && !strings.Contains(err.Error(), "b.yaml:2:44") || names() != "d.user" {
+	if _, err := n.Reload(); err == nil ||
+		!strings.Contains(err.Error(), "b.yaml:1:") &&
+			!strings.Contains(err.Error(), "b.yaml:2:44") || names() != "d.user" {
 		t.Errorf("%v, rules %s", err, names())
 	}
-	write(filepath.Join(dir, "b.yaml"), "domain: e\ndescriptors: [{key: ip, rate_limit: {unit: hour, requests_per_unit: 3}}]\n")
+	write(filepath.Join(dir, "b.yaml"),
+		"domain: e\ndescriptors: [{key: ip, rate_limit: {unit: hour, requests_per_unit: 3}}]\n")
 	if _, err := n.Reload(); err != nil || names() != "d.user e.ip" {
 		t.Errorf("%v, rules %s", err, names())
 	}
 	write(file, "listen: {udp: [], http: [], admin: [], grpc: '127.0.0.1:0'}\nrules: [{name: d.user, limit: 1, window: 1s}]\nrls: {files: ['"+dir+"/?.yaml']}\n")
-	if _, err := n.Reload(); err == nil || !strings.Contains(err.Error(), "a rule is called d.user already") {
+	if _, err := n.Reload(); err == nil ||
+		!strings.Contains(err.Error(), "a rule is called d.user already") {
 		t.Error(err)
 	}
 	write(file, "rls: {files: ['"+dir+"/none.yaml']}\n")
-	if _, err := n.Reload(); err == nil || !strings.Contains(err.Error(), "none.yaml: there is no such file") {
+	if _, err := n.Reload(); err == nil ||
+		!strings.Contains(err.Error(), "none.yaml: there is no such file") {
 		t.Error(err)
 	}
 }

@@ -98,7 +98,10 @@ func (n *reloadNode) count(clients int) {
 	n.Helper()
 	before := n.totals()
 	for c := range clients {
-		q := gate.Ask{Op: gate.Check, Rule: []byte("r"), Key: fmt.Appendf(nil, "client %d", c), Cost: 1}
+		q := gate.Ask{
+			Op: gate.Check, Rule: []byte("r"),
+			Key: fmt.Appendf(nil, "client %d", c), Cost: 1,
+		}
 		if a, err := n.gate.Lane(0).Decide(n.gate.Now(), 0, q); err != nil || a.Deny {
 			n.Fatalf("%+v", a)
 		}
@@ -139,14 +142,17 @@ func TestRefusedReloadKeepsTheCounters(t *testing.T) {
 			n.count(clients)
 			before := n.counters()
 			n.write("cluster.key", strings.Repeat("x", 17))
-			if _, err := n.Reload(); err == nil || !strings.Contains(err.Error(), "gossip.key_file") {
+			if _, err := n.Reload(); err == nil ||
+				!strings.Contains(err.Error(), "gossip.key_file") {
 				t.Errorf("a half-written key file: %v", err)
 			}
 			n.count(clients)
 			after := n.counters()
 			if !slices.Equal(before, after) {
-				kept := slices.DeleteFunc(slices.Clone(after), func(s string) bool { return !slices.Contains(before, s) })
-				t.Errorf("%d counters before, %d after; %d kept their names", len(before), len(after), len(kept))
+				kept := slices.DeleteFunc(slices.Clone(after),
+					func(s string) bool { return !slices.Contains(before, s) })
+				t.Errorf("%d counters before, %d after; %d kept their names", len(before),
+					len(after), len(kept))
 			}
 		})
 	}
@@ -159,7 +165,8 @@ func TestReloadsKeepTheirOrder(t *testing.T) {
 	earlier, later := n.begun.Add(1), n.begun.Add(1)
 	with := func(names ...string) (p prepared) {
 		for _, name := range names {
-			p.cfg.Rules = append(p.cfg.Rules, mitigation.Rule{Name: name, Limit: 1, Window: time.Second})
+			p.cfg.Rules = append(p.cfg.Rules,
+				mitigation.Rule{Name: name, Limit: 1, Window: time.Second})
 		}
 		return p
 	}

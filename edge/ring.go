@@ -18,7 +18,10 @@ func (n *Node) openRing(p prepared) error {
 	}
 	servers := make([]ring.Server, len(cfg.Ring.Servers))
 	for i, s := range cfg.Ring.Servers {
-		servers[i] = ring.Server{Host: s.Address.Host, Port: s.Address.Port, Path: s.Address.Path, Weight: s.Weight}
+		servers[i] = ring.Server{
+			Host: s.Address.Host, Port: s.Address.Port,
+			Path: s.Address.Path, Weight: s.Weight,
+		}
 	}
 	// By servers as they are spelt, and not as DNS resolves them: all nodes must find the same
 	// place for a counter.
@@ -31,7 +34,8 @@ func (n *Node) openRing(p prepared) error {
 	}
 	phase := time.Duration(binary.LittleEndian.Uint64(n.phase[:]) % uint64(cfg.Ring.Flush))
 	n.flusher = pop.New(n.gate, pop.Options{
-		Tally: n.ring, Placement: placement, Secret: p.ringSecret(), Every: cfg.Ring.Flush, Phase: phase, Rest: n.giveWay,
+		Tally: n.ring, Placement: placement, Secret: p.ringSecret(), Every: cfg.Ring.Flush,
+		Phase: phase, Rest: n.giveWay,
 	})
 	return nil
 }

@@ -24,7 +24,9 @@ func TestSilenceEnds(t *testing.T) {
 	const listen = `udp: "127.0.0.1:0", http: [], admin: [], spop: "127.0.0.1:0", resp: "127.0.0.1:0", grpc: "127.0.0.1:0"`
 	secret := "resp: {password_file: " + password + "}\n"
 	plain := startAt(t, listen, secret)
-	secured := startAt(t, listen, secret+fmt.Sprintf("tls: {cert_file: %s, key_file: %s, client_ca_file: %s}\n", cert, key, cert))
+	secured := startAt(t, listen,
+		secret+fmt.Sprintf("tls: {cert_file: %s, key_file: %s, client_ca_file: %s}\n", cert, key,
+			cert))
 	const hello, auth = 2 * time.Second, 5 * time.Second
 	for _, tt := range []struct {
 		of         *running
@@ -54,7 +56,8 @@ func TestSilenceEnds(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = io.Copy(io.Discard, c)
-			if took := time.Since(begin); took < tt.after-100*time.Millisecond || took > tt.after+10*time.Second {
+			if took := time.Since(begin); took < tt.after-100*time.Millisecond ||
+				took > tt.after+10*time.Second {
 				t.Errorf("ended after %v by %v, want %v", took, err, tt.after)
 			}
 		})

@@ -79,7 +79,8 @@ func (n *Node) openStreams(ctx context.Context, p *prepared) error {
 	if len(l.SPOP) > 0 {
 		d := spop.New(n.gate, n.room, n.web.Budget(), n.webLanes()...)
 		n.streams = append(n.streams, &streamDoor{
-			Listener: metrics.Listener{Name: "spop", Figures: d.Figures, AddLatency: d.AddLatency}, serve: d.Serve, panics: d.Panics(), from: l.SPOP,
+			Listener: metrics.Listener{Name: "spop", Figures: d.Figures, AddLatency: d.AddLatency},
+			serve:    d.Serve, panics: d.Panics(), from: l.SPOP,
 		})
 	}
 	if len(l.RESP) > 0 {
@@ -105,13 +106,17 @@ func (n *Node) openGRPC(p *prepared) error {
 	}
 	n.warn(prepared{warnings: warnings})
 	n.grpc = grpc.New(n.gate, grpc.Options{
-		Room: n.room, DigestKey: p.digestKey(n.secret), Anybody: p.cfg.TLS.Clients == config.AnyClient, Budget: n.web.Budget(),
+		Room: n.room, DigestKey: p.digestKey(n.secret),
+		Anybody: p.cfg.TLS.Clients == config.AnyClient, Budget: n.web.Budget(),
 	}, n.webLanes()...)
 	n.grpc.SetClients(p.cfg.Policies.Clients)
 	n.grpc.SetLimits(p.limits)
 	n.grpc.SetLimitForm(grpc.LimitForm{Headers: p.cfg.RLS.Headers, Metadata: p.cfg.RLS.Metadata})
 	n.streams = append(n.streams, &streamDoor{
-		Listener: metrics.Listener{Name: "grpc", Figures: n.grpc.Figures, AddLatency: n.grpc.AddLatency}, serve: n.grpc.Serve, panics: n.grpc.Panics(),
+		Listener: metrics.Listener{
+			Name: "grpc", Figures: n.grpc.Figures,
+			AddLatency: n.grpc.AddLatency,
+		}, serve: n.grpc.Serve, panics: n.grpc.Panics(),
 		from: p.cfg.Listen.GRPC, tls: secure,
 	})
 	return nil
@@ -128,12 +133,16 @@ func (n *Node) openRESP(p *prepared) error {
 		secure.NextProtos = nil // which Redis clients do not name
 	}
 	n.resp = resp.New(n.gate, resp.Options{
-		Room: n.room, Rule: p.cfg.RESP.Rule, Bytes: throttleBytes(&p.cfg), Budget: n.web.Budget(), Anybody: p.cfg.TLS.Clients == config.AnyClient,
+		Room: n.room, Rule: p.cfg.RESP.Rule, Bytes: throttleBytes(&p.cfg), Budget: n.web.Budget(),
+		Anybody: p.cfg.TLS.Clients == config.AnyClient,
 	}, n.webLanes()...)
 	n.resp.SetTrust(p.cfg.Policies.Clients.Trusts)
 	n.resp.SetPassword([]byte(p.password))
 	n.streams = append(n.streams, &streamDoor{
-		Listener: metrics.Listener{Name: "resp", Figures: n.resp.Figures, AddLatency: n.resp.AddLatency}, serve: n.resp.Serve, panics: n.resp.Panics(),
+		Listener: metrics.Listener{
+			Name: "resp", Figures: n.resp.Figures,
+			AddLatency: n.resp.AddLatency,
+		}, serve: n.resp.Serve, panics: n.resp.Panics(),
 		from: p.cfg.Listen.RESP, tls: secure,
 	})
 	return nil
@@ -158,10 +167,14 @@ func secured(t *config.TLS) (c *tls.Config, warnings []string, err error) {
 	}
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
-		return nil, nil, fmt.Errorf("tls.cert_file %s, tls.key_file %s: %w", t.CertFile, t.KeyFile, err)
+		return nil, nil, fmt.Errorf("tls.cert_file %s, tls.key_file %s: %w",
+			t.CertFile, t.KeyFile, err)
 	}
 	// h2 by ALPN and TLS 1.2 at least: RFC 9113, 3.2 and 9.2.
-	c = &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2"}, MinVersion: tls.VersionTLS12}
+	c = &tls.Config{
+		Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2"},
+		MinVersion: tls.VersionTLS12,
+	}
 	if t.ClientCAFile == "" {
 		return c, warnings, nil
 	}
@@ -171,7 +184,8 @@ func secured(t *config.TLS) (c *tls.Config, warnings []string, err error) {
 	}
 	c.ClientAuth, c.ClientCAs = tls.RequireAndVerifyClientCert, x509.NewCertPool()
 	if !c.ClientCAs.AppendCertsFromPEM(authorities) {
-		return nil, nil, fmt.Errorf("tls.client_ca_file: %s holds no certificate in PEM", t.ClientCAFile)
+		return nil, nil, fmt.Errorf("tls.client_ca_file: %s holds no certificate in PEM",
+			t.ClientCAFile)
 	}
 	return c, warnings, nil
 }
@@ -199,7 +213,10 @@ func (n *Node) runStream(ctx context.Context, s *streamDoor) error {
 func (s *streamDoor) view() api.DoorView {
 	f := s.Figures()
 	// [] and not null in JSON, when no listener is open.
-	v := api.DoorView{Protocol: s.Name, Addresses: []string{}, Asked: f.Requests, UnknownRule: f.Unknown}
+	v := api.DoorView{
+		Protocol: s.Name, Addresses: []string{}, Asked: f.Requests,
+		UnknownRule: f.Unknown,
+	}
 	for _, at := range addressesOf(s.listeners()) {
 		v.Addresses = append(v.Addresses, addressText(at))
 	}

@@ -70,7 +70,8 @@ func TestStreamDoor(t *testing.T) {
 			t.Errorf("no %s in the metrics", want)
 		}
 	}
-	if views := n.doorViews(); len(views) != 3 || views[2].Protocol != "spop" || views[2].Addresses[0] != "unix:"+socket {
+	if views := n.doorViews(); len(views) != 3 || views[2].Protocol != "spop" ||
+		views[2].Addresses[0] != "unix:"+socket {
 		t.Errorf("%+v", views)
 	}
 }

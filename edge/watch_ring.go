@@ -68,7 +68,9 @@ func (w *ringWatch) look(now time.Time, s pop.Stats) {
 		}
 		if server.Lost {
 			w.log.Warn("ring: server lost, failure_mode applies to its keys",
-				"server", api.EscapeKey([]byte(server.Address)), "silent", server.Silent.Round(time.Millisecond), "error", api.EscapeKey([]byte(server.LastError)))
+				"server", api.EscapeKey([]byte(server.Address)), "silent",
+				server.Silent.Round(time.Millisecond), "error",
+				api.EscapeKey([]byte(server.LastError)))
 		} else {
 			w.log.Info("ring: server back", "server", api.EscapeKey([]byte(server.Address)))
 		}

@@ -28,10 +28,19 @@ var ringWatchCases = []struct {
 	seen []watched
 	want []string
 }{
-	{"all is well", []watched{{0, "..", health.ClockComparing, 0}, {1, "..", health.ClockAgreed, 0}, {60, "..", health.ClockAgreed, 0}}, nil},
+	{"all is well", []watched{
+		{0, "..", health.ClockComparing, 0},
+		{1, "..", health.ClockAgreed, 0},
+		{60, "..", health.ClockAgreed, 0},
+	}, nil},
 	{
 		"a server goes and comes",
-		[]watched{{0, "..", health.ClockAgreed, 0}, {1, ".x", health.ClockAgreed, 0}, {5, ".x", health.ClockAgreed, 0}, {20, "..", health.ClockAgreed, 0}},
+		[]watched{
+			{0, "..", health.ClockAgreed, 0},
+			{1, ".x", health.ClockAgreed, 0},
+			{5, ".x", health.ClockAgreed, 0},
+			{20, "..", health.ClockAgreed, 0},
+		},
 		[]string{
 			`1 WARN ring: server lost, failure_mode applies to its keys server=s1 silent=1.2s error="it says \\x1b[2J"`,
 			`20 INFO ring: server back server=s1`,
@@ -47,7 +56,13 @@ var ringWatchCases = []struct {
 	},
 	{
 		"a server comes and goes",
-		[]watched{{1, "x", health.ClockAgreed, 0}, {2, ".", health.ClockAgreed, 0}, {3, "x", health.ClockAgreed, 0}, {10, ".", health.ClockAgreed, 0}, {11, ".", health.ClockAgreed, 0}},
+		[]watched{
+			{1, "x", health.ClockAgreed, 0},
+			{2, ".", health.ClockAgreed, 0},
+			{3, "x", health.ClockAgreed, 0},
+			{10, ".", health.ClockAgreed, 0},
+			{11, ".", health.ClockAgreed, 0},
+		},
 		[]string{
 			`1 WARN ring: server lost, failure_mode applies to its keys server=s0 silent=1.2s error="it says \\x1b[2J"`,
 			`11 INFO ring: server back server=s0`,
@@ -55,7 +70,13 @@ var ringWatchCases = []struct {
 	},
 	{
 		"the clock is wrong",
-		[]watched{{0, ".", health.ClockComparing, 0}, {3, ".", health.ClockApart, ahead}, {4, ".", health.ClockApart, ahead}, {20, ".", health.ClockComparing, 0}, {22, ".", health.ClockAgreed, 0}},
+		[]watched{
+			{0, ".", health.ClockComparing, 0},
+			{3, ".", health.ClockApart, ahead},
+			{4, ".", health.ClockApart, ahead},
+			{20, ".", health.ClockComparing, 0},
+			{22, ".", health.ClockAgreed, 0},
+		},
 		[]string{
 			`3 WARN ring: this node's clock is 45 s ahead of the ring's: counting alone`,
 			`22 INFO ring: this node's clock agrees with the ring's again: sharing counts`,
@@ -75,7 +96,8 @@ func TestRingWatch(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
 			var line strings.Builder
-			w := ringWatch{log: slog.New(slog.NewTextHandler(&line, &slog.HandlerOptions{ReplaceAttr: edgetest.DropTime}))}
+			w := ringWatch{log: slog.New(slog.NewTextHandler(&line,
+				&slog.HandlerOptions{ReplaceAttr: edgetest.DropTime}))}
 			for _, s := range c.seen {
 				w.look(edgetest.Noon.Add(time.Duration(s.second)*time.Second), s.stats())
 				for text := range strings.Lines(line.String()) {
@@ -94,8 +116,11 @@ func (s watched) stats() pop.Stats {
 	stats := pop.Stats{Clock: s.clock, Skew: s.skew}
 	for n, c := range s.lost {
 		stats.Servers = append(stats.Servers, pop.Server{
-			ServerStats: ring.ServerStats{Address: "s" + string(rune('0'+n)), LastError: "it says \x1b[2J"},
-			Lost:        c == 'x', Silent: 1200 * time.Millisecond,
+			ServerStats: ring.ServerStats{
+				Address:   "s" + string(rune('0'+n)),
+				LastError: "it says \x1b[2J",
+			},
+			Lost: c == 'x', Silent: 1200 * time.Millisecond,
 		})
 	}
 	return stats

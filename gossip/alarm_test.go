@@ -17,12 +17,17 @@ func TestDifferences(t *testing.T) {
 		{"same", own, false, false, false},
 		{"other ring", Meta{PoP: "lhr", Ring: "r2", Rules: "d1", Wire: 1}, true, false, false},
 		{"no ring where we have one", Meta{PoP: "lhr", Rules: "d1", Wire: 1}, true, false, false},
-		{"other ring in another PoP", Meta{PoP: "ams", Ring: "r2", Rules: "d1", Wire: 1}, false, false, false},
+		{
+			"other ring in another PoP",
+			Meta{PoP: "ams", Ring: "r2", Rules: "d1", Wire: 1},
+			false, false, false,
+		},
 		{"other rules", Meta{PoP: "ams", Rules: "d2", Wire: 1}, false, true, false},
 		{"other version", Meta{PoP: "ams", Rules: "d1", Wire: 2}, false, false, true},
 		{"says nothing", Meta{PoP: "ams"}, false, false, false},
 	} {
-		if ring, rules, wire := differences(own, c.other); ring != c.ring || rules != c.rules || wire != c.wire {
+		if ring, rules, wire := differences(own, c.other); ring != c.ring ||
+			rules != c.rules || wire != c.wire {
 			t.Errorf("%s: ring %v, rules %v, wire %v", c.what, ring, rules, wire)
 		}
 	}
@@ -72,7 +77,8 @@ func TestMismatchesInACluster(t *testing.T) {
 			}
 		}
 		want := Mismatches{Ring: 1, Rules: 3, Wire: 3}
-		c.within(t, 10*time.Second, "the odd one counts them", func() bool { return odd.Stats().Mismatches == want })
+		c.within(t, 10*time.Second, "the odd one counts them",
+			func() bool { return odd.Stats().Mismatches == want })
 		if got := c.nodes[0].Stats().Mismatches; got != (Mismatches{Rules: 1, Wire: 1}) {
 			t.Errorf("a node of the other PoP counts %+v", got)
 		}

@@ -19,7 +19,8 @@ func TestBombCostsNothing(t *testing.T) {
 	}
 	defer func() { _ = conn.Close() }()
 	head := append([]byte{guard.LabelMark, 4}, "test"...)
-	small, big := append(head, guardtest.Bomb(t, 1<<20)...), append(head, guardtest.Bomb(t, 16<<20)...)
+	small, big := append(head, guardtest.Bomb(t, 1<<20)...),
+		append(head, guardtest.Bomb(t, 16<<20)...)
 	if len(small) > guard.MaxDatagram || len(big) < guard.MaxDatagram {
 		t.Fatalf("bombs of %d and %d bytes", len(small), len(big))
 	}

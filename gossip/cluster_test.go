@@ -81,9 +81,11 @@ func (c *cluster) add(t *testing.T, i int, change func(*Config)) *simulated {
 	t.Helper()
 	s := &simulated{end: c.net.End(address(i)), addr: address(i), heard: make(map[string]time.Time)}
 	cfg := Config{
-		Name: fmt.Sprintf("n%d", i), Bind: address(i), Join: []string{address(0), address(1)}, Key: key(1), Label: "sim",
+		Name: fmt.Sprintf("n%d", i), Bind: address(i), Join: []string{address(0), address(1)},
+		Key: key(1), Label: "sim",
 		Meta: Meta{PoP: fmt.Sprintf("pop%d", i%2)}, Transport: s.end,
-		State: s.state, Merge: s.merge, ReceiveRecord: func(b []byte) bool { return s.hear(string(b)) },
+		State: s.state, Merge: s.merge,
+		ReceiveRecord: func(b []byte) bool { return s.hear(string(b)) },
 	}
 	if change != nil {
 		change(&cfg)
@@ -114,7 +116,8 @@ func (c *cluster) add(t *testing.T, i int, change func(*Config)) *simulated {
 func simulate(t *testing.T, n int, seed uint64, f func(*testing.T, *cluster)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		c := &cluster{net: lossy.New(seed, lossy.Fault{Delay: 5 * time.Millisecond, Jitter: 5 * time.Millisecond})}
+		c := &cluster{net: lossy.New(seed,
+			lossy.Fault{Delay: 5 * time.Millisecond, Jitter: 5 * time.Millisecond})}
 		defer func() {
 			c.net.Heal()
 			for _, s := range c.nodes {
@@ -165,20 +168,25 @@ func TestRecordsReachAllWithLoss(t *testing.T) {
 	var took []time.Duration
 	for seed := range uint64(clusters) {
 		simulate(t, 8, seed, func(t *testing.T, c *cluster) {
-			c.net.SetFault(lossy.Fault{Loss: loss, Delay: 5 * time.Millisecond, Jitter: 5 * time.Millisecond})
+			c.net.SetFault(lossy.Fault{
+				Loss: loss, Delay: 5 * time.Millisecond,
+				Jitter: 5 * time.Millisecond,
+			})
 			for i := range records {
 				text := fmt.Sprintf("record %d", i)
 				c.nodes[i%8].hear(text)
 				c.nodes[i%8].Spread(text, []byte(text))
 				took = append(took, c.within(t, time.Minute, text+" everywhere", func() bool {
-					return !slices.ContainsFunc(c.nodes, func(s *simulated) bool { _, ok := s.when(text); return !ok })
+					return !slices.ContainsFunc(c.nodes,
+						func(s *simulated) bool { _, ok := s.when(text); return !ok })
 				}))
 			}
 		})
 	}
 	slices.Sort(took)
 	median, p90, last := took[len(took)/2], took[len(took)*9/10], took[len(took)-1]
-	t.Logf("8 nodes, 20 %% loss, %d records: all have heard after %v (median), %v (p90), %v (last)", len(took), median, p90, last)
+	t.Logf("8 nodes, 20 %% loss, %d records: all have heard after %v (median), %v (p90), %v (last)",
+		len(took), median, p90, last)
 	if median > time.Second || p90 > 3*time.Second || last > 20*time.Second {
 		t.Error("want at most 1 s, 3 s and 20 s")
 	}
@@ -196,7 +204,8 @@ func TestPartitionHealsItself(t *testing.T) {
 					t.Errorf("after %v of partition a node sees %d alive, want 5", long, got)
 				}
 				c.net.Heal()
-				t.Logf("one cluster %v after a partition of %v", c.within(t, 30*time.Second, "one cluster again", c.whole), long)
+				t.Logf("one cluster %v after a partition of %v",
+					c.within(t, 30*time.Second, "one cluster again", c.whole), long)
 			})
 		})
 	}
@@ -205,18 +214,21 @@ func TestPartitionHealsItself(t *testing.T) {
 func TestPauseCrashAndRestart(t *testing.T) {
 	simulate(t, 5, 3, func(t *testing.T, c *cluster) {
 		c.net.Pause(address(4))
-		c.within(t, 30*time.Second, "a paused node is dead", func() bool { return c.nodes[0].sees("n4", Dead) })
+		c.within(t, 30*time.Second, "a paused node is dead",
+			func() bool { return c.nodes[0].sees("n4", Dead) })
 		c.net.Resume(address(4))
 		c.within(t, 10*time.Second, "and back", c.whole)
 
 		c.nodes[3].end.Crash()
-		c.within(t, 30*time.Second, "a killed node is dead", func() bool { return c.nodes[0].sees("n3", Dead) })
+		c.within(t, 30*time.Second, "a killed node is dead",
+			func() bool { return c.nodes[0].sees("n3", Dead) })
 		c.nodes[3].stop()
 		c.add(t, 3, nil)
 		c.within(t, 10*time.Second, "and back after a restart", c.whole)
 
 		c.nodes[3].end.Crash()
-		c.within(t, 30*time.Second, "it is dead again", func() bool { return c.nodes[0].sees("n3", Dead) })
+		c.within(t, 30*time.Second, "it is dead again",
+			func() bool { return c.nodes[0].sees("n3", Dead) })
 		c.nodes[3].stop()
 		const elsewhere = "10.0.1.1:4293"
 		c.add(t, 3, func(cfg *Config) { cfg.Bind, cfg.Transport = elsewhere, c.net.End(elsewhere) })
@@ -235,7 +247,8 @@ func TestPauseCrashAndRestart(t *testing.T) {
 }
 
 func (s *simulated) sees(name string, state State) bool {
-	return slices.ContainsFunc(s.Members(), func(m Member) bool { return m.Name == name && m.State == state })
+	return slices.ContainsFunc(s.Members(),
+		func(m Member) bool { return m.Name == name && m.State == state })
 }
 
 // A new key is installed in three rounds, and no packet is lost over it.
@@ -277,7 +290,8 @@ func TestOneNameTwice(t *testing.T) {
 	var l lines
 	simulate(t, 3, 23, func(t *testing.T, c *cluster) {
 		c.add(t, 3, func(cfg *Config) { cfg.Name, cfg.Log = "n0", newLogger(&l) })
-		c.within(t, 30*time.Second, "the conflict is counted", func() bool { return c.nodes[3].Stats().Conflicts > 0 })
+		c.within(t, 30*time.Second, "the conflict is counted",
+			func() bool { return c.nodes[3].Stats().Conflicts > 0 })
 		if l.with("same name") == 0 {
 			t.Error("nothing about it in the log")
 		}

@@ -133,7 +133,8 @@ func (c Config) check() error {
 		faults = append(faults, fmt.Errorf("join: %d addresses, at most %d", len(c.Join), MaxSeeds))
 	}
 	if len(c.Allow) > maxPrefix {
-		faults = append(faults, fmt.Errorf("allow: %d networks, at most %d", len(c.Allow), maxPrefix))
+		faults = append(faults, fmt.Errorf("allow: %d networks, at most %d",
+			len(c.Allow), maxPrefix))
 	}
 	if err := c.Meta.Check(); err != nil {
 		faults = append(faults, err)

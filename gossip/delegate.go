@@ -59,7 +59,8 @@ func (d delegate) LocalState(join bool) []byte {
 		return nil
 	}
 	d.n.c.states.Went(len(state))
-	return append(frame.AppendHead(make([]byte, 0, frame.HeadBytes+len(state)), frame.State), state...)
+	return append(frame.AppendHead(make([]byte, 0, frame.HeadBytes+len(state)), frame.State),
+		state...)
 }
 
 // MergeRemoteState implements memberlist.Delegate.
@@ -105,6 +106,7 @@ func (d delegate) NotifyAlive(m *memberlist.Node) error {
 // the first.
 func (d delegate) NotifyConflict(existing, other *memberlist.Node) {
 	d.n.c.conflicts.Add(1)
-	d.n.log.Error("gossip: two nodes have the same name: the second one is not a member", "name", existing.Name,
+	d.n.log.Error("gossip: two nodes have the same name: the second one is not a member",
+		"name", existing.Name,
 		"first", existing.Address(), "second", other.Address())
 }

@@ -15,7 +15,10 @@ import (
 // idle is an open node that does not run: nobody empties its queues.
 func idle(t *testing.T, change func(*Config)) *Node {
 	t.Helper()
-	cfg := Config{Name: "n", Bind: "10.0.0.1:1", Key: key(1), Transport: lossy.New(1, lossy.Fault{}).End("10.0.0.1:1")}
+	cfg := Config{
+		Name: "n", Bind: "10.0.0.1:1", Key: key(1),
+		Transport: lossy.New(1, lossy.Fault{}).End("10.0.0.1:1"),
+	}
 	if change != nil {
 		change(&cfg)
 	}
@@ -63,7 +66,12 @@ func TestDelegateCopiesLentBytes(t *testing.T) {
 }
 
 func TestTooLongIsRefused(t *testing.T) {
-	n := idle(t, func(c *Config) { c.State = func(bool) []byte { return make([]byte, MaxState+1) } })
+	n := idle(t, func(c *Config) {
+		c.State = func(bool) []byte {
+			return make([]byte,
+				MaxState+1)
+		}
+	})
 	n.roster.members["other"] = &entry{}
 	d := delegate{n}
 	n.Send("other", make([]byte, MaxPacket+1))
@@ -105,7 +113,8 @@ func TestSendIsBounded(t *testing.T) {
 	}
 	d := n.Stats().Dropped
 	if d["unknown_member"] != 1 || d["send_queue"] != 5 {
-		t.Errorf("dropped %d to nobody and %d for want of room, want 1 and 5", d["unknown_member"], d["send_queue"])
+		t.Errorf("dropped %d to nobody and %d for want of room, want 1 and 5",
+			d["unknown_member"], d["send_queue"])
 	}
 }
 
@@ -116,7 +125,8 @@ func TestQueueIsBoundedAndKeepsTheNewest(t *testing.T) {
 		n.Spread(fmt.Sprint(i), []byte("x"))
 	}
 	if s := n.Stats(); s.Queued != maxQueued || s.Dropped["pruned"] != 100 {
-		t.Errorf("%d queued and %d pruned, want %d and 100", s.Queued, s.Dropped["pruned"], maxQueued)
+		t.Errorf("%d queued and %d pruned, want %d and 100", s.Queued,
+			s.Dropped["pruned"], maxQueued)
 	}
 
 	n = idle(t, nil)
@@ -147,7 +157,8 @@ func TestOneMessageAPacket(t *testing.T) {
 		for overhead := range 4 {
 			list := delegate{n}.GetBroadcasts(overhead, limit)
 			if len(list) > 1 || len(list) == 1 && len(list[0])+overhead > limit {
-				t.Fatalf("limit %d, overhead %d: %d messages, the first of %d bytes", limit, overhead, len(list), len(list[0]))
+				t.Fatalf("limit %d, overhead %d: %d messages, the first of %d bytes", limit,
+					overhead, len(list), len(list[0]))
 			}
 		}
 	}
@@ -163,7 +174,8 @@ func TestAgeAddsUp(t *testing.T) {
 	if err != nil || r.Age < 129 || r.Age > 140 {
 		t.Errorf("age %d after 300 ms elsewhere and a second here, want about 130: %v", r.Age, err)
 	}
-	if lag := n.Stats().Lag; lag.Count != 1 || lag.Sum != 300*time.Millisecond || lag.Buckets[1] != 0 || lag.Buckets[2] != 1 {
+	if lag := n.Stats().Lag; lag.Count != 1 || lag.Sum != 300*time.Millisecond ||
+		lag.Buckets[1] != 0 || lag.Buckets[2] != 1 {
 		t.Errorf("lag %+v, want one of 300 ms", lag)
 	}
 }

@@ -30,7 +30,8 @@ func Example() {
 		return
 	}
 	ams, err = gossip.Open(gossip.Config{
-		Name: "edge-2", Bind: "127.0.0.1:0", Key: key, Meta: gossip.Meta{PoP: "ams"}, Join: []string{lhr.Addr().String()},
+		Name: "edge-2", Bind: "127.0.0.1:0", Key: key, Meta: gossip.Meta{PoP: "ams"},
+		Join:    []string{lhr.Addr().String()},
 		Receive: sync1(func(packet []byte) { fmt.Printf("%s\n", packet); cancel() }),
 	})
 	if err != nil {

@@ -28,7 +28,10 @@ type inbox struct {
 
 // newInbox returns an empty inbox.
 func newInbox(c *counters) *inbox {
-	return &inbox{messages: make(chan message, maxInbox), states: make(chan []byte, maxStates), c: c}
+	return &inbox{
+		messages: make(chan message, maxInbox),
+		states:   make(chan []byte, maxStates), c: c,
+	}
 }
 
 // offer queues a copy of a message, or counts its drop. memberlist only lends b.

@@ -26,7 +26,8 @@ func FuzzInbox(f *testing.F) {
 			}
 			s = n.Stats()
 		}
-		if refused := s.Dropped["malformed"] + s.Dropped["oversize"]; taken > 2 || taken+refused < 2 {
+		if refused := s.Dropped["malformed"] + s.Dropped["oversize"]; taken > 2 ||
+			taken+refused < 2 {
 			t.Errorf("%d taken and %d refused of two", taken, refused)
 		}
 	})

@@ -50,7 +50,10 @@ func TestLogLimit(t *testing.T) {
 		level slog.Level
 		out   string
 	}{
-		{"[ERR] memberlist: Decrypt packet failed: no key\n", slog.LevelWarn, "gossip: Decrypt packet failed: no key"},
+		{
+			"[ERR] memberlist: Decrypt packet failed: no key\n", slog.LevelWarn,
+			"gossip: Decrypt packet failed: no key",
+		},
 		{"[INFO] memberlist: Suspect n1\n", slog.LevelInfo, "gossip: Suspect n1"},
 		{"Err: something else\n", slog.LevelWarn, "gossip: Err: something else"},
 		{"[DEBUG] memberlist: not wanted\n", 0, ""},
@@ -109,7 +112,10 @@ func TestNoFalseDeaths(t *testing.T) {
 	for name, fault := range map[string]lossy.Fault{
 		"10 % loss":       {Loss: 0.1, Delay: 20 * time.Millisecond},
 		"200 ms each way": {Delay: 150 * time.Millisecond, Jitter: 100 * time.Millisecond},
-		"doubled, late":   {Duplicate: 0.3, Delay: 5 * time.Millisecond, Jitter: 300 * time.Millisecond},
+		"doubled, late": {
+			Duplicate: 0.3, Delay: 5 * time.Millisecond,
+			Jitter: 300 * time.Millisecond,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			simulate(t, 6, 13, func(t *testing.T, c *cluster) {

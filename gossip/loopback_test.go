@@ -52,7 +52,10 @@ func (p *peer) add(list *[]string, b []byte) {
 func newPeer(t *testing.T, name string, change func(*Config)) *peer {
 	t.Helper()
 	p := &peer{}
-	cfg := Config{Name: name, Bind: "127.0.0.1:0", Key: key(1), Label: "test", Profile: Local, Meta: Meta{PoP: "lhr"}}
+	cfg := Config{
+		Name: name, Bind: "127.0.0.1:0", Key: key(1), Label: "test", Profile: Local,
+		Meta: Meta{PoP: "lhr"},
+	}
 	cfg.Receive = func(b []byte) { p.add(&p.packets, b) }
 	cfg.Merge = func(b []byte) { p.add(&p.states, b) }
 	cfg.ReceiveRecord = func(b []byte) bool {
@@ -141,10 +144,17 @@ func TestTwoNodesOverLoopback(t *testing.T) {
 
 func TestWhoLacksTheKeyIsNoMember(t *testing.T) {
 	a := newPeer(t, "a", nil)
-	wrong := newPeer(t, "wrong", func(c *Config) { c.Join, c.Key = []string{a.Addr().String()}, key(2) })
-	other := newPeer(t, "other", func(c *Config) { c.Join, c.Label = []string{a.Addr().String()}, "another" })
+	wrong := newPeer(t, "wrong", func(c *Config) {
+		c.Join,
+			c.Key = []string{a.Addr().String()}, key(2)
+	})
+	other := newPeer(t, "other", func(c *Config) {
+		c.Join,
+			c.Label = []string{a.Addr().String()}, "another"
+	})
 	eventually(t, "joins that failed", func() bool {
-		return wrong.Stats().JoinErrors > 0 && other.Stats().JoinErrors > 0 && a.Stats().Dropped["stream"] >= 2
+		return wrong.Stats().JoinErrors > 0 && other.Stats().JoinErrors > 0 &&
+			a.Stats().Dropped["stream"] >= 2
 	})
 	conn, err := net.Dial("udp", a.Addr().String())
 	if err != nil {

@@ -37,7 +37,10 @@ func flood(addr string, what []byte, stop *atomic.Bool) {
 
 // mapped is the process's memory in use, bytes: the quantity that RSS follows.
 func mapped() uint64 {
-	all := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	all := []metrics.Sample{
+		{Name: "/memory/classes/total:bytes"},
+		{Name: "/memory/classes/heap/released:bytes"},
+	}
 	metrics.Read(all)
 	return all[0].Value.Uint64() - all[1].Value.Uint64()
 }
@@ -47,12 +50,14 @@ func mapped() uint64 {
 func TestMemberTakesNoMemory(t *testing.T) {
 	members := bytes.Repeat([]byte{0x80}, 900<<10)
 	for name, plain := range map[string][]byte{
-		"compressed":                 guardtest.Bomb(t, 39<<20),
-		"a million members":          guardtest.PushPull(1<<20, 0, nil),
-		"a million empty members":    guardtest.PushPull(900<<10, 0, members),
-		"20 MiB of state":            guardtest.PushPull(0, 20<<20, nil),
-		"maps in a map":              append(append([]byte{6, 0x81, 0xa1, 'x', 0xdd}, 0, 14, 16, 0), members...),
-		"as long as it may be, good": guardtest.PushPull(0, 256<<10, append([]byte{1, 9}, make([]byte, 256<<10-2)...)),
+		"compressed":              guardtest.Bomb(t, 39<<20),
+		"a million members":       guardtest.PushPull(1<<20, 0, nil),
+		"a million empty members": guardtest.PushPull(900<<10, 0, members),
+		"20 MiB of state":         guardtest.PushPull(0, 20<<20, nil),
+		"maps in a map": append(append([]byte{6, 0x81, 0xa1, 'x', 0xdd}, 0, 14, 16, 0),
+			members...),
+		"as long as it may be, good": guardtest.PushPull(0, 256<<10,
+			append([]byte{1, 9}, make([]byte, 256<<10-2)...)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newPeer(t, "a", func(c *Config) { c.Merge = func([]byte) {} })
@@ -68,7 +73,8 @@ func TestMemberTakesNoMemory(t *testing.T) {
 			})
 			stop.Store(true)
 			wg.Wait()
-			t.Logf("%d bytes a stream: %.1f MiB more", len(plain), (float64(most)-float64(before))/(1<<20))
+			t.Logf("%d bytes a stream: %.1f MiB more", len(plain),
+				(float64(most)-float64(before))/(1<<20))
 			if most > before+32<<20 {
 				t.Errorf("took %d MiB more, want at most 32", (most-before)>>20)
 			}

@@ -77,7 +77,8 @@ func open(cfg Config) (*Node, error) {
 		return nil, err
 	}
 	if random {
-		n.log.Warn("gossip: no key: a random one is used, so no other node can join this one", "bind", n.at)
+		n.log.Warn("gossip: no key: a random one is used, so no other node can join this one",
+			"bind", n.at)
 	}
 	return n, nil
 }
@@ -140,7 +141,8 @@ func (n *Node) Send(to string, packet []byte) {
 		n.c.drop(count.Unknown)
 		return
 	}
-	b := append(frame.AppendHead(make([]byte, 0, frame.HeadBytes+len(packet)), frame.Packet), packet...)
+	b := append(frame.AppendHead(make([]byte, 0, frame.HeadBytes+len(packet)), frame.Packet),
+		packet...)
 	select {
 	case n.out <- outgoing{to, at, b}:
 	default:

@@ -31,7 +31,10 @@ func newQueue(nodes func() int) *queue {
 // sent most often. r.Age holds the clock's reading at which the record's age was 0; pack turns it
 // into an age.
 func (q *queue) push(r frame.Record) {
-	q.q.QueueBroadcast(&named{id: r.ID, encoded: frame.AppendRecord(make([]byte, 0, frame.RecordBytes+len(r.Body)), r)})
+	q.q.QueueBroadcast(&named{
+		id:      r.ID,
+		encoded: frame.AppendRecord(make([]byte, 0, frame.RecordBytes+len(r.Body)), r),
+	})
 	// Prune panics on a queue that was never used, hence only where it has something to do.
 	if over := q.q.NumQueued() - maxQueued; over > 0 {
 		q.q.Prune(maxQueued)

@@ -86,7 +86,10 @@ func (r *roster) put(node *memberlist.Node, state State, now time.Time) error {
 	if state == Dead && meta.Leaving {
 		state = Left
 	}
-	m := &entry{Member{Name: node.Name, Meta: meta, Addr: at.String(), State: state, Since: now}, at}
+	m := &entry{
+		Member{Name: node.Name, Meta: meta, Addr: at.String(), State: state, Since: now},
+		at,
+	}
 	if old := r.members[node.Name]; old != nil && old.State == state {
 		m.Since = old.Since
 	}

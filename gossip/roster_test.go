@@ -29,8 +29,14 @@ func TestRoster(t *testing.T) {
 	put(3*time.Second, "c", Meta{PoP: "lhr", Leaving: true}, Dead)
 	want := []Member{
 		{Name: "a", Meta: Meta{PoP: "ams", Rules: "x"}, Addr: "10.0.0.1:7", Since: now},
-		{Name: "b", Meta: Meta{PoP: "lhr"}, Addr: "10.0.0.1:7", State: Dead, Since: now.Add(2 * time.Second)},
-		{Name: "c", Meta: Meta{PoP: "lhr", Leaving: true}, Addr: "10.0.0.1:7", State: Left, Since: now.Add(3 * time.Second)},
+		{
+			Name: "b", Meta: Meta{PoP: "lhr"}, Addr: "10.0.0.1:7", State: Dead,
+			Since: now.Add(2 * time.Second),
+		},
+		{
+			Name: "c", Meta: Meta{PoP: "lhr", Leaving: true}, Addr: "10.0.0.1:7", State: Left,
+			Since: now.Add(3 * time.Second),
+		},
 	}
 	if diff := cmp.Diff(want, r.list()); diff != "" {
 		t.Errorf("members (-want +got):\n%s", diff)
@@ -39,7 +45,8 @@ func TestRoster(t *testing.T) {
 		t.Errorf("PoPs (-want +got):\n%s", diff)
 	}
 	if living, dead := r.addresses(); len(living) != 1 || len(dead) != 1 {
-		t.Errorf("%v live and %v are dead, want one each: who left is not called back", living, dead)
+		t.Errorf("%v live and %v are dead, want one each: who left is not called back", living,
+			dead)
 	}
 	put(time.Hour, "a", Meta{}, Alive)
 	if got := len(r.list()); got != 2 {
@@ -60,7 +67,8 @@ func TestRosterIsBounded(t *testing.T) {
 		_ = r.put(node(fmt.Sprint(i), Meta{}), Dead, now.Add(time.Duration(i)))
 	}
 	if _, oldest := r.find("0"); oldest || len(r.list()) != maxDead {
-		t.Errorf("%d dead are remembered, the oldest %v; want %d and not", len(r.list()), oldest, maxDead)
+		t.Errorf("%d dead are remembered, the oldest %v; want %d and not",
+			len(r.list()), oldest, maxDead)
 	}
 	n := idle(t, nil)
 	for i := range maxMembers + maxDead {

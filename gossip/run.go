@@ -59,7 +59,8 @@ func (n *Node) settings() *memberlist.Config {
 	c.BindAddr, c.BindPort = n.at.Addr().String(), int(n.at.Port())
 	c.AdvertiseAddr, c.AdvertisePort = "", int(n.at.Port())
 	c.Transport = guard.New(n.transport(), guard.Options{
-		Label: n.cfg.Label, Allow: n.cfg.Allow, Keys: n.keyring.GetKeys, MaxMembers: maxMembers + maxDead, MaxState: frame.HeadBytes + MaxState,
+		Label: n.cfg.Label, Allow: n.cfg.Allow, Keys: n.keyring.GetKeys,
+		MaxMembers: maxMembers + maxDead, MaxState: frame.HeadBytes + MaxState,
 	}, &n.c.Traffic)
 	c.Keyring = n.keyring
 	c.GossipVerifyIncoming, c.GossipVerifyOutgoing = true, true

@@ -15,19 +15,27 @@ func TestSettings(t *testing.T) {
 	for _, p := range []Profile{LAN, WAN, Local} {
 		n := idle(t, func(c *Config) {
 			c.Profile, c.Label = p, "us"
-			c.Allow = []netip.Prefix{netip.MustParsePrefix("10.1.2.3/8"), netip.MustParsePrefix("2001:db8::/32")}
+			c.Allow = []netip.Prefix{
+				netip.MustParsePrefix("10.1.2.3/8"),
+				netip.MustParsePrefix("2001:db8::/32"),
+			}
 		})
 		s := n.settings()
-		if !s.GossipVerifyIncoming || !s.GossipVerifyOutgoing || s.SkipInboundLabelCheck || s.Keyring == nil || s.Label != "us" {
+		if !s.GossipVerifyIncoming || !s.GossipVerifyOutgoing || s.SkipInboundLabelCheck ||
+			s.Keyring == nil || s.Label != "us" {
 			t.Errorf("profile %d: plaintext or another label could pass", p)
 		}
-		if s.EnableCompression || s.UDPBufferSize != udpBuffer || s.TCPTimeout != guard.StreamTimeout {
-			t.Errorf("profile %d: compression %v, buffer %d, timeout %v", p, s.EnableCompression, s.UDPBufferSize, s.TCPTimeout)
+		if s.EnableCompression || s.UDPBufferSize != udpBuffer ||
+			s.TCPTimeout != guard.StreamTimeout {
+			t.Errorf("profile %d: compression %v, buffer %d, timeout %v", p, s.EnableCompression,
+				s.UDPBufferSize, s.TCPTimeout)
 		}
 		if s.PushPullInterval > pushPullWAN || s.PushPullInterval == 0 || s.RetransmitMult < 4 {
-			t.Errorf("profile %d does not converge: %v, %d", p, s.PushPullInterval, s.RetransmitMult)
+			t.Errorf("profile %d does not converge: %v, %d", p,
+				s.PushPullInterval, s.RetransmitMult)
 		}
-		if len(s.CIDRsAllowed) != 2 || s.CIDRsAllowed[0].String() != "10.0.0.0/8" || s.CIDRsAllowed[1].String() != "2001:db8::/32" {
+		if len(s.CIDRsAllowed) != 2 || s.CIDRsAllowed[0].String() != "10.0.0.0/8" ||
+			s.CIDRsAllowed[1].String() != "2001:db8::/32" {
 			t.Errorf("networks %v", s.CIDRsAllowed)
 		}
 		_ = s.Transport.Shutdown()

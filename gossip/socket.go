@@ -100,7 +100,10 @@ func (s *socket) readPackets() {
 			s.c.Dropped.Add(count.Oversize)
 			continue
 		}
-		p := &memberlist.Packet{Buf: append([]byte(nil), buf[:n]...), From: net.UDPAddrFromAddrPort(from), Timestamp: time.Now()}
+		p := &memberlist.Packet{
+			Buf:  append([]byte(nil), buf[:n]...),
+			From: net.UDPAddrFromAddrPort(from), Timestamp: time.Now(),
+		}
 		select {
 		case s.packets <- p:
 		case <-s.ctx.Done():

@@ -109,8 +109,9 @@ func (n *Node) Stats() Stats {
 		Packets: n.c.packets.Flow(), Messages: n.c.messages.Flow(), States: n.c.states.Flow(),
 		RecordsIn: n.c.recordsIn.Load(), RecordsOut: n.c.recordsOut.Load(), News: n.c.news.Load(),
 		Dropped: n.c.Dropped.ByName(),
-		Queued:  n.queue.len(), Waiting: len(n.inbox.messages) + len(n.inbox.states), Sending: len(n.out),
-		Joins: n.c.joins.Load(), Rejoins: n.c.rejoins.Load(), JoinErrors: n.c.joinErrors.Load(),
+		Queued:  n.queue.len(), Waiting: len(n.inbox.messages) + len(n.inbox.states),
+		Sending: len(n.out),
+		Joins:   n.c.joins.Load(), Rejoins: n.c.rejoins.Load(), JoinErrors: n.c.joinErrors.Load(),
 		Conflicts: n.c.conflicts.Load(), MetaErrors: n.c.metaErrors.Load(),
 		Mismatches: n.mismatches(),
 	}

@@ -107,7 +107,8 @@ func (t *Table) notePut(e *entry, f *Flag, held, lives bool) {
 // last.
 func (f *Flag) differsFrom(g *Flag, noted Ratio) bool {
 	moved := max(g.Ratio, noted) - min(g.Ratio, noted)
-	return f.Action != g.Action || f.Source != g.Source || f.Origin != g.Origin || f.Reason != g.Reason || moved >= RatioStep
+	return f.Action != g.Action || f.Source != g.Source || f.Origin != g.Origin ||
+		f.Reason != g.Reason || moved >= RatioStep
 }
 
 // Each calls f with every live flag at now until f returns false. It holds the table's lock: f must

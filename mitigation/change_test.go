@@ -92,7 +92,8 @@ func TestChangesCarryTheFlag(t *testing.T) {
 		table.Changes()
 	}
 	for n, c := range changes[:2] {
-		if string(c.Flag.Key) != "a key" || c.Flag.Reason != "because" || c.Flag.Action != Block || c.Flag.Until != f.Until {
+		if string(c.Flag.Key) != "a key" || c.Flag.Reason != "because" || c.Flag.Action != Block ||
+			c.Flag.Until != f.Until {
 			t.Errorf("change %d: %+v", n, c)
 		}
 	}
@@ -140,7 +141,8 @@ func TestChangesAddUp(t *testing.T) {
 		for range 500 {
 			at = at.Add(time.Duration(rng.Int64N(int64(time.Second))))
 			f := flag(rng.IntN(60), Action(rng.IntN(3)), Source(rng.IntN(4)), 0)
-			f.Since, f.Until, f.Ratio = at, at.Add(time.Duration(rng.Int64N(int64(20*time.Second)))), Ratio(rng.Uint32())
+			f.Since, f.Until, f.Ratio = at,
+				at.Add(time.Duration(rng.Int64N(int64(20*time.Second)))), Ratio(rng.Uint32())
 			switch rng.IntN(8) {
 			case 0:
 				table.Lift(at, f.Index)
@@ -162,7 +164,8 @@ func follow(t *testing.T, seed uint64, table *Table, known map[sketch.Index]Flag
 	for _, c := range changes {
 		_, there := known[c.Flag.Index]
 		if there == (c.Kind == FlagSet) || lost != 0 {
-			t.Fatalf("seed %d: kind %d of a flag that is there: %v; %d lost", seed, c.Kind, there, lost)
+			t.Fatalf("seed %d: kind %d of a flag that is there: %v; %d lost", seed,
+				c.Kind, there, lost)
 		}
 		if known[c.Flag.Index] = c.Flag; c.Kind == FlagCleared {
 			delete(known, c.Flag.Index)
@@ -196,7 +199,8 @@ func compareKnown(
 
 // TestWatchedDoesNotAllocate checks that the decision path pays nothing for being watched.
 func TestWatchedDoesNotAllocate(t *testing.T) {
-	table, f, other := watched(100), flag(1, Shed, Self, time.Minute), flag(2, Shed, Self, time.Minute)
+	table, f, other := watched(100), flag(1, Shed, Self, time.Minute),
+		flag(2, Shed, Self, time.Minute)
 	n := testing.AllocsPerRun(1000, func() {
 		table.TryPut(now, f)
 		table.TryPut(now, other)

@@ -11,7 +11,10 @@ import (
 
 // A key is offered four times its limit: a flag with a ratio of 0.75 sheds three requests of four.
 func Example() {
-	rule := mitigation.Rule{Name: "login", Limit: 100, Window: time.Second, Mode: mitigation.Enforce}
+	rule := mitigation.Rule{
+		Name: "login", Limit: 100, Window: time.Second,
+		Mode: mitigation.Enforce,
+	}
 	table := mitigation.NewTable(1 << 16)
 	now, index := window.Instant(time.Hour), sketch.Index(7)
 	table.Put(now, mitigation.Flag{

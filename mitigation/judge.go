@@ -23,7 +23,10 @@ const (
 // Reasons is the number of reasons, none included: each Why is below it.
 const Reasons = len(whyNames)
 
-var whyNames = [...]string{Unrefused: "", ByBlock: "block", ByShed: "shed", ByLimit: "limit", ByReserve: "reserve", ByPending: "pending"}
+var whyNames = [...]string{
+	Unrefused: "", ByBlock: "block", ByShed: "shed", ByLimit: "limit",
+	ByReserve: "reserve", ByPending: "pending",
+}
 
 // String returns the reason's name in answers; "" for none.
 func (w Why) String() string { return whyNames[w] }

@@ -59,7 +59,12 @@ func TestJudge(t *testing.T) {
 
 func TestRatio(t *testing.T) {
 	for _, c := range []struct{ offered, limit, want float64 }{
-		{50, 100, 0}, {100, 100, 0}, {200, 100, 0.5}, {1000, 1, 0.999}, {1e9, 1, 1 - 1e-9}, {5, 0, 1},
+		{50, 100, 0},
+		{100, 100, 0},
+		{200, 100, 0.5},
+		{1000, 1, 0.999},
+		{1e9, 1, 1 - 1e-9},
+		{5, 0, 1},
 	} {
 		if got := RatioFor(c.offered, c.limit).Float(); got < c.want-1e-9 || got > c.want+1e-9 {
 			t.Errorf("RatioFor(%v, %v) = %v, want %v", c.offered, c.limit, got, c.want)
@@ -121,7 +126,8 @@ func TestOperatorOverrulesSelf(t *testing.T) {
 	if !table.Put(now.Add(2*time.Second), flag(1, Block, Self, time.Hour)) {
 		t.Error("an expired flag overrules nobody")
 	}
-	if was, live := table.Lift(now, allow.Index); !live || was.Source != Self || table.Get(now, allow.Index).Live() {
+	if was, live := table.Lift(now, allow.Index); !live || was.Source != Self ||
+		table.Get(now, allow.Index).Live() {
 		t.Errorf("lifted %+v %v", was, live)
 	}
 	if _, live := table.Lift(now, allow.Index); live {
@@ -170,7 +176,8 @@ func TestFullTableKeepsTheMostValuable(t *testing.T) {
 // TestTableAgainstModel plays random moves against a plain map.
 func TestTableAgainstModel(t *testing.T) {
 	for seed := range uint64(50) {
-		rng, table, model, at := rand.New(rand.NewPCG(seed, 1)), NewTable(1<<20), map[sketch.Index]Flag{}, now
+		rng, table, model, at := rand.New(rand.NewPCG(seed, 1)), NewTable(1<<20),
+			map[sketch.Index]Flag{}, now
 		for range 500 {
 			at = at.Add(time.Duration(rng.Int64N(int64(time.Second))))
 			f := flag(rng.IntN(40), Action(rng.IntN(3)), Source(rng.IntN(2)), 0)
@@ -184,7 +191,8 @@ func TestTableAgainstModel(t *testing.T) {
 				}
 				delete(model, f.Index)
 			default:
-				news := !live || f.Source > is.Source || f.Source == is.Source && (f.Action != is.Action || f.Until > is.Until)
+				news := !live || f.Source > is.Source ||
+					f.Source == is.Source && (f.Action != is.Action || f.Until > is.Until)
 				if got := table.Put(at, f); got != news {
 					t.Fatalf("seed %d: news %v, want %v: %+v over %+v", seed, got, news, f, is)
 				}
@@ -193,7 +201,8 @@ func TestTableAgainstModel(t *testing.T) {
 				}
 			}
 			want, got := model[f.Index], table.Get(at, f.Index)
-			if got.Live() != (want.Until > at) || got.Live() && (got.Action != want.Action || got.Until != want.Until) {
+			if got.Live() != (want.Until > at) ||
+				got.Live() && (got.Action != want.Action || got.Until != want.Until) {
 				t.Fatalf("seed %d: %+v, want %+v", seed, got, want)
 			}
 		}
@@ -224,7 +233,8 @@ func TestReadersSeeWholeFlags(t *testing.T) {
 					return
 				default:
 				}
-				if e := table.Get(now, block.Index); e.Live() && (e.Action == Block) != (e.Until == block.Until) {
+				if e := table.Get(now, block.Index); e.Live() &&
+					(e.Action == Block) != (e.Until == block.Until) {
 					t.Errorf("half a flag: %+v", e)
 					return
 				}
@@ -281,6 +291,7 @@ func FuzzTable(f *testing.F) {
 }
 
 func ExampleRatioFor() {
-	fmt.Printf("%.2f of 5,000 a second must go for 1,000 to get through\n", RatioFor(5000, 1000).Float())
+	fmt.Printf("%.2f of 5,000 a second must go for 1,000 to get through\n",
+		RatioFor(5000, 1000).Float())
 	// Output: 0.80 of 5,000 a second must go for 1,000 to get through
 }

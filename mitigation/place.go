@@ -101,7 +101,8 @@ func (t *Table) choose(now window.Instant, f *Flag) int {
 // manual returns how many live flags of a bucket are an operator's.
 func (t *Table) manual(now window.Instant, bucket int) (n int) {
 	for at := bucket; at < bucket+flagWays; at++ {
-		if f := &t.entries[at].flag; t.index[at].Load() != 0 && f.Source == Manual && f.Until > now {
+		if f := &t.entries[at].flag; t.index[at].Load() != 0 &&
+			f.Source == Manual && f.Until > now {
 			n++
 		}
 	}

@@ -63,7 +63,8 @@ func TestEveryOverrideHasAPlace(t *testing.T) {
 		half := now.Add(time.Hour / 2)
 		table.Sweep(half, func(*Flag) bool { return true })
 		if is := table.strays.Load(); is == 0 || is != table.strayed() {
-			t.Errorf("seed %d: after a sweep %d strays are counted of %d", seed, is, table.strayed())
+			t.Errorf("seed %d: after a sweep %d strays are counted of %d", seed,
+				is, table.strayed())
 		}
 		for n := range all {
 			if _, live := table.Lift(half, all[n].Index); live != (n >= overrides/2) {
@@ -90,7 +91,8 @@ func TestAStrayKeepsItsPlace(t *testing.T) {
 	}
 	flags := table.Stats().Flags
 	f.Action = Allow
-	if !table.Put(now, f) || table.Get(now, f.Index).Action != Allow || table.Stats().Flags != flags {
+	if !table.Put(now, f) || table.Get(now, f.Index).Action != Allow ||
+		table.Stats().Flags != flags {
 		t.Errorf("%+v of %d flags", table.Get(now, f.Index), table.Stats().Flags)
 	}
 	later := now.Add(2 * time.Minute)

@@ -25,7 +25,9 @@ func TestSpread(t *testing.T) {
 		{10_000, time.Minute, time.Minute},
 		{10_000, mitigation.MaxBlockFor, mitigation.MaxBlockFor},
 	} {
-		if low, high := mitigation.Spread(c.retry, c.spread, 0), mitigation.Spread(c.retry, c.spread, math.MaxUint64); low != c.retry || high != c.retry+c.most {
+		if low, high := mitigation.Spread(c.retry, c.spread, 0),
+			mitigation.Spread(c.retry, c.spread, math.MaxUint64); low != c.retry ||
+			high != c.retry+c.most {
 			t.Errorf("%+v: %s to %s", c, low, high)
 		}
 	}
@@ -45,7 +47,8 @@ func TestSpreadOf(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ says, check, whole int }{{0, 0, 1000}, {mitigation.NoSpread, 0, 0}, {2500, 2500, 2500}} {
 		r := mitigation.Rule{RetrySpread: c.says}
-		if check, whole := r.SpreadOf(false), r.SpreadOf(true); check != c.check || whole != c.whole {
+		if check, whole := r.SpreadOf(false), r.SpreadOf(true); check != c.check ||
+			whole != c.whole {
 			t.Errorf("%+v: %d, of whole requests %d", c, check, whole)
 		}
 	}

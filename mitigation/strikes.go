@@ -61,7 +61,8 @@ func (e *entry) climb(now window.Instant, mine bool, f *Flag, l *Ladder) {
 		return
 	}
 	f.Strikes = before
-	if goesOn := mine && e.flag.Until > now && e.flag.Action == Block && before > 0; !goesOn && before < math.MaxUint8 {
+	if goesOn := mine && e.flag.Until > now && e.flag.Action == Block && before > 0; !goesOn &&
+		before < math.MaxUint8 {
 		f.Strikes++
 	}
 	if f.Until == 0 {
@@ -132,7 +133,8 @@ func (t *Table) Remember(now window.Instant, f Flag) bool {
 // writes, nor to a flag of another source, and reports whether it did.
 func (t *Table) TrySoften(now window.Instant, f Flag, is Effect, lasts time.Duration) bool {
 	left := is.Until.Sub(now)
-	if is.Action == Shed && left > lasts/2 && is.Ratio/4*3 <= f.Ratio && f.Ratio/4*3 <= is.Ratio || !t.mu.TryLock() {
+	if is.Action == Shed && left > lasts/2 && is.Ratio/4*3 <= f.Ratio && f.Ratio/4*3 <= is.Ratio ||
+		!t.mu.TryLock() {
 		return false
 	}
 	defer t.mu.Unlock()

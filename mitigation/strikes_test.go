@@ -12,7 +12,10 @@ import (
 
 var ladder = mitigation.Rule{
 	Name: "login", Limit: 5, Window: time.Minute, Action: mitigation.Block, BlockFor: time.Minute,
-	Ladder: mitigation.Ladder{Steps: []time.Duration{time.Minute, 10 * time.Minute, time.Hour}, Forget: 2 * time.Hour},
+	Ladder: mitigation.Ladder{
+		Steps:  []time.Duration{time.Minute, 10 * time.Minute, time.Hour},
+		Forget: 2 * time.Hour,
+	},
 }
 
 func blockOf(i sketch.Index, now window.Instant) mitigation.Flag {
@@ -82,7 +85,10 @@ func TestStrikesYield(t *testing.T) {
 	if s := table.Stats(); s.Flags != 0 || s.Forgotten != 0 {
 		t.Fatalf("%+v", s)
 	}
-	shed := mitigation.Flag{Index: 3, Rule: "login", Key: []byte("3"), Action: mitigation.Shed, Since: now, Until: now.Add(time.Minute)}
+	shed := mitigation.Flag{
+		Index: 3, Rule: "login", Key: []byte("3"), Action: mitigation.Shed,
+		Since: now, Until: now.Add(time.Minute),
+	}
 	if !table.Put(now, shed) {
 		t.Fatal("no place")
 	}

@@ -76,7 +76,10 @@ func (t *Table) Get(now window.Instant, i sketch.Index) Effect {
 		return Effect{}
 	}
 	// memory ends before 2^32 flags
-	return Effect{Action: Action(effect >> 32), Ratio: Ratio(effect), Until: until, place: uint32(at)}
+	return Effect{
+		Action: Action(effect >> 32), Ratio: Ratio(effect),
+		Until: until, place: uint32(at),
+	}
 }
 
 // Decides reports whether Get can return an effect that decides a request. It is false while the
@@ -188,7 +191,8 @@ func (t *Table) put(now window.Instant, f Flag, l *Ladder) bool {
 
 // same reports whether two flags of one key have the same effect from the same source.
 func (f *Flag) same(g *Flag) bool {
-	return f.Action == g.Action && f.Ratio == g.Ratio && f.Source == g.Source && f.Origin == g.Origin
+	return f.Action == g.Action && f.Ratio == g.Ratio && f.Source == g.Source &&
+		f.Origin == g.Origin
 }
 
 // Lift removes i's flag and returns it, and whether it was live.

@@ -35,7 +35,8 @@ func TestDistinct(t *testing.T) {
 			squares += off * off / float64(max(n*n, 1))
 		}
 		if off := math.Sqrt(squares / float64(runs)); off > 2*DistinctError {
-			t.Errorf("%d keys: off by %.4f of it in the mean, want about %.4f", n, off, DistinctError)
+			t.Errorf("%d keys: off by %.4f of it in the mean, want about %.4f",
+				n, off, DistinctError)
 		}
 	}
 }

@@ -31,7 +31,8 @@ func (s *Sketch) tryPour(i Index, number uint64, units [Held]uint8) bool {
 	for age := range uint(Held) {
 		floor := min(now[0].at(age), now[1].at(age), now[2].at(age), now[3].at(age))
 		for row := range now {
-			if target := min(floor+uint64(units[age]), maxCount); units[age] > 0 && now[row].at(age) < target {
+			if target := min(floor+uint64(units[age]), maxCount); units[age] > 0 &&
+				now[row].at(age) < target {
 				now[row] = now[row].set(age, target)
 			}
 		}

@@ -64,8 +64,10 @@ func TestConcurrentPoursAreAllCounted(t *testing.T) {
 		}
 		close(begin)
 		wg.Wait()
-		if now, before := s.CountAt(Index(5), 9, 0), s.CountAt(Index(5), 9, 1); now < 4*each || before < 2*each {
-			t.Fatalf("round %d: %d of %d counted, %d of %d a sub-window ago", round, now, 4*each, before, 2*each)
+		if now, before := s.CountAt(Index(5), 9, 0), s.CountAt(Index(5), 9, 1); now < 4*each ||
+			before < 2*each {
+			t.Fatalf("round %d: %d of %d counted, %d of %d a sub-window ago", round, now,
+				4*each, before, 2*each)
 		}
 	}
 }

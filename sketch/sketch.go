@@ -30,7 +30,10 @@ const CellBytes = 8
 
 // odd holds one multiplier a row. Different odd multipliers and the high half of the product make
 // rows independent; xor-ing a seed and masking would make all rows collide together.
-var odd = [Rows]uint64{0x9e3779b97f4a7c15, 0xd6e8feb86659fd93, 0xa0761d6478bd642f, 0xe7037ed1a0b428db}
+var odd = [Rows]uint64{
+	0x9e3779b97f4a7c15, 0xd6e8feb86659fd93,
+	0xa0761d6478bd642f, 0xe7037ed1a0b428db,
+}
 
 // Saturated is the count of a sub-window that may stand for more: a cell counts no further.
 const Saturated = maxCount

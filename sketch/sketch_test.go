@@ -227,7 +227,8 @@ func TestBoundHolds(t *testing.T) {
 		}
 	}
 	if share := float64(over) / float64(len(truth)); share > 1-live.Confidence {
-		t.Errorf("%.4f of the keys exceed the bound %.1f, at most %.4f may", share, live.ErrorBound, 1-live.Confidence)
+		t.Errorf("%.4f of the keys exceed the bound %.1f, at most %.4f may", share,
+			live.ErrorBound, 1-live.Confidence)
 	}
 	if live.Fill < 0.99 || live.ErrorBound < 10 {
 		t.Errorf("20 units a cell: %+v", live)

@@ -72,7 +72,13 @@ var belowLimits = []struct {
 	limit  int64
 	window time.Duration
 	part   int // of 20
-}{{5, time.Minute, 1}, {5, 2 * time.Second, 4}, {20, 10 * time.Second, 4}, {100, 10 * time.Second, 9}, {3, time.Second, 2}}
+}{
+	{5, time.Minute, 1},
+	{5, 2 * time.Second, 4},
+	{20, 10 * time.Second, 4},
+	{100, 10 * time.Second, 9},
+	{3, time.Second, 2},
+}
 
 // TestNobodyBelowTheLimitIsRefusedForOthers: clients of many shapes ask several nodes at random.
 // Whatever a node knows of what the others admitted, it refuses nothing that fits into the trailing
@@ -91,14 +97,19 @@ func askBelow(t *testing.T, nodes, requests int) {
 	var sum judged
 	for n, l := range belowLimits {
 		for k, a := range clientsBelow {
-			j := askPop(uint64(100*nodes+10*n+k), nodes, Limit{Name: "r", Limit: l.limit, Window: l.window}, a, requests*l.part/20/len(clientsBelow))
+			j := askPop(uint64(100*nodes+10*n+k), nodes,
+				Limit{Name: "r", Limit: l.limit, Window: l.window}, a,
+				requests*l.part/20/len(clientsBelow))
 			if j.wrong > 0 {
-				t.Errorf("%d a %v on %d nodes, %s at %v of it: %d of %d refused though they fit", l.limit, l.window, nodes, a.name, a.share, j.wrong, j.asked)
+				t.Errorf("%d a %v on %d nodes, %s at %v of it: %d of %d refused though they fit",
+					l.limit, l.window, nodes, a.name, a.share, j.wrong, j.asked)
 			}
-			sum.asked, sum.refused, sum.wrong = sum.asked+j.asked, sum.refused+j.refused, sum.wrong+j.wrong
+			sum.asked, sum.refused, sum.wrong = sum.asked+j.asked,
+				sum.refused+j.refused, sum.wrong+j.wrong
 		}
 	}
-	t.Logf("%d nodes: %d asked, %d refused, %d of them wrongly", nodes, sum.asked, sum.refused, sum.wrong)
+	t.Logf("%d nodes: %d asked, %d refused, %d of them wrongly", nodes, sum.asked,
+		sum.refused, sum.wrong)
 }
 
 func askPop(seed uint64, nodes int, l Limit, a arrivals, requests int) (j judged) {
@@ -126,7 +137,8 @@ func askPop(seed uint64, nodes int, l Limit, a arrivals, requests int) (j judged
 func TestAnEarlyBurstIsNotHeldForLonger(t *testing.T) {
 	for _, window := range []time.Duration{time.Minute, 10 * time.Second, 2 * time.Second} {
 		p := newPop(2, Limit{Name: "r", Limit: 5, Window: window})
-		begins := p.nodes[0].Meter("r").begins(p.nodes[0].Meter("r").period(start.Add(window), 0), 0)
+		begins := p.nodes[0].Meter("r").begins(p.nodes[0].Meter("r").period(start.Add(window), 0),
+			0)
 		at := func(seconds float64) Instant { return begins.Add(time.Duration(seconds / 60 * float64(window))) }
 		p.until(at(0))
 		for _, ask := range []struct {
@@ -163,7 +175,8 @@ func (w *worldOf) until(end Instant) {
 		n := w.round % len(w.nodes)
 		for _, s := range soloFlush(w.nodes[n], next) {
 			told := w.own[n].At(s.Totals.Period)
-			told.Offered, told.Admitted, told.Times = told.Offered+s.Totals.By[0].Offered, told.Admitted+s.Totals.By[0].Admitted, told.Times+s.Totals.By[0].Times
+			told.Offered, told.Admitted, told.Times = told.Offered+s.Totals.By[0].Offered,
+				told.Admitted+s.Totals.By[0].Admitted, told.Times+s.Totals.By[0].Times
 			w.own[n].Raise(s.Totals.Period, told)
 		}
 		if w.rng.IntN(10) == 0 {
@@ -207,7 +220,8 @@ func TestNobodyBelowTheLimitIsRefusedForOtherPoPs(t *testing.T) {
 				w.nodes = append(w.nodes, c)
 			}
 			var j judged
-			log, at, mean := NewLog(l.window, time.Microsecond), 0, time.Duration(float64(l.window)/float64(l.limit)/a.share)
+			log, at, mean := NewLog(l.window, time.Microsecond), 0,
+				time.Duration(float64(l.window)/float64(l.limit)/a.share)
 			for range propertyRequests / 4 * l.part / 20 / len(clientsBelow) {
 				w.until(w.now.Add(a.next(rng, mean)))
 				if rng.IntN(a.stays) == 0 {
@@ -216,9 +230,11 @@ func TestNobodyBelowTheLimitIsRefusedForOtherPoPs(t *testing.T) {
 				j.judge(log, w.now, l.limit, ask(w.nodes[at].Meter("r"), w.now, "k", 1).Fits)
 			}
 			if j.wrong > 0 {
-				t.Errorf("%d a %v, %s at %v of it: %d of %d refused though they fit", l.limit, l.window, a.name, a.share, j.wrong, j.asked)
+				t.Errorf("%d a %v, %s at %v of it: %d of %d refused though they fit", l.limit,
+					l.window, a.name, a.share, j.wrong, j.asked)
 			}
-			sum.asked, sum.refused, sum.wrong = sum.asked+j.asked, sum.refused+j.refused, sum.wrong+j.wrong
+			sum.asked, sum.refused, sum.wrong = sum.asked+j.asked,
+				sum.refused+j.refused, sum.wrong+j.wrong
 		}
 	}
 	t.Logf("%d asked, %d refused, %d of them wrongly", sum.asked, sum.refused, sum.wrong)
@@ -233,7 +249,10 @@ func TestWhatIsCountedLateIsNotAnothers(t *testing.T) {
 		if d.Delta == 0 || late != nil {
 			return false, false
 		}
-		late = &Due{Rule: d.Rule, Variant: d.Variant, Window: d.Window, Period: d.Period, Key: []byte("k"), Delta: d.Delta}
+		late = &Due{
+			Rule: d.Rule, Variant: d.Variant, Window: d.Window, Period: d.Period,
+			Key: []byte("k"), Delta: d.Delta,
+		}
 		return true, true
 	}
 	p.ask(0, "r", "k")

@@ -42,7 +42,8 @@ func (l *Limit) quota() (most int64, window time.Duration) {
 	if b == nil {
 		return l.Limit, l.Window
 	}
-	return l.Burst, max((b.FillTime() + time.Millisecond - 1).Truncate(time.Millisecond), time.Second)
+	return l.Burst, max((b.FillTime() + time.Millisecond - 1).Truncate(time.Millisecond),
+		time.Second)
 }
 
 // continues reports whether m goes on with the counts of old, a meter of the same name. A window's

@@ -254,7 +254,8 @@ func (c *Counter) collectSlot(at int, f Flush, least int, dues []Due, keys []byt
 	// the next period's server may be another
 	down := f.Solo || st.server != 0 && st.period == period && f.Down(int(st.server)-1)
 	switch {
-	case down && (!f.Alone || !m.global || st.offered() == 0), m.mayWait(s, st, t, f, c.sync.turn+uint32(at)):
+	case down && (!f.Alone || !m.global || st.offered() == 0),
+		m.mayWait(s, st, t, f, c.sync.turn+uint32(at)):
 		return dues, keys
 	case len(dues) >= f.Room, m.size(st) < least:
 		c.sync.deferred.Add(1)

@@ -13,7 +13,8 @@ import (
 // at one frozen instant: the limit gets through, to the unit.
 func TestExactlyTheLimitUnderContention(t *testing.T) {
 	for _, limit := range []int64{1, 2, 5, 20, 100, 1000} {
-		m := newTestCounter(t, 8<<20, Limit{Name: "r", Limit: limit, Window: time.Minute}).Meter("r")
+		m := newTestCounter(t, 8<<20,
+			Limit{Name: "r", Limit: limit, Window: time.Minute}).Meter("r")
 		for lap := range 60 {
 			key := fmt.Sprintf("lap-%d", lap)
 			var admitted atomic.Int64
@@ -38,7 +39,10 @@ func TestExactlyTheLimitUnderContention(t *testing.T) {
 // TestManyKeysOneTable runs requests, sweeps, reconfiguration and inspection against each other on
 // a table far too small, for the race detector and the free lists; afterwards every chunk is back.
 func TestManyKeysOneTable(t *testing.T) {
-	limits := []Limit{{Name: "a", Limit: 3, Window: time.Second}, {Name: "b", Limit: 2000, Window: time.Minute}}
+	limits := []Limit{
+		{Name: "a", Limit: 3, Window: time.Second},
+		{Name: "b", Limit: 2000, Window: time.Minute},
+	}
 	c := newTestCounter(t, MinMemory, limits...)
 	var wg sync.WaitGroup
 	for g := range 4 {

@@ -63,7 +63,8 @@ func TestRecordPeekForgive(t *testing.T) {
 	h := m.Offer(start, i, []byte("a"), 5, 0)
 	m.Record(start, h, 5)
 	m.Record(start.Add(time.Second), h, 4) // past the limit, and kept
-	if got := m.Peek(start.Add(time.Second), m.Look(start, i), 1); got.Fits || got.Used != 9 || got.Wait != time.Minute-time.Second+0 {
+	if got := m.Peek(start.Add(time.Second), m.Look(start, i), 1); got.Fits || got.Used != 9 ||
+		got.Wait != time.Minute-time.Second+0 {
 		t.Errorf("recorded above the limit: %+v", got)
 	}
 	m.Record(start.Add(time.Second), h, 4) // at most one limit above it
@@ -105,7 +106,8 @@ func TestLongKeysAreKept(t *testing.T) {
 // its end.
 func TestOffered(t *testing.T) {
 	const limit = 50
-	m := newTestCounter(t, 1<<20, Limit{Name: "r", Limit: limit, Window: 10 * time.Second}).Meter("r")
+	m := newTestCounter(t, 1<<20,
+		Limit{Name: "r", Limit: limit, Window: 10 * time.Second}).Meter("r")
 	log, i, now := NewLog(10*time.Second, time.Microsecond), m.Index([]byte("a")), start
 	rng := rand.New(rand.NewPCG(5, 6))
 	for n := range 4000 {
@@ -121,21 +123,27 @@ func TestOffered(t *testing.T) {
 		log.Offer(now, 1)
 		exact, got := log.Offered(now), m.Offered(now, i)
 		if (exact > limit) != (got > limit) {
-			t.Fatalf("request %d: %d offered, %d estimated: over and under the limit are confused", n, exact, got)
+			t.Fatalf("request %d: %d offered, %d estimated: over and under the limit are confused",
+				n, exact, got)
 		}
-		if exact <= limit && got != exact || float64(got) < 0.8*float64(exact)-10 || float64(got) > 1.2*float64(exact)+10 {
+		if exact <= limit && got != exact || float64(got) < 0.8*float64(exact)-10 ||
+			float64(got) > 1.2*float64(exact)+10 {
 			t.Fatalf("request %d: %d offered, %d estimated", n, exact, got)
 		}
 	}
 }
 
 func TestConfigureKeepsWhatStays(t *testing.T) {
-	c := newTestCounter(t, 1<<20, Limit{Name: "a", Limit: 5, Window: time.Minute}, Limit{Name: "b", Limit: 5, Window: time.Minute})
+	c := newTestCounter(t, 1<<20, Limit{Name: "a", Limit: 5, Window: time.Minute},
+		Limit{Name: "b", Limit: 5, Window: time.Minute})
 	for range 5 {
 		ask(c.Meter("a"), start, "k", 1)
 		ask(c.Meter("b"), start, "k", 1)
 	}
-	c.Configure([]Limit{{Name: "a", Limit: 7, Window: time.Minute}, {Name: "c", Limit: 1, Window: time.Second}})
+	c.Configure([]Limit{
+		{Name: "a", Limit: 7, Window: time.Minute},
+		{Name: "c", Limit: 1, Window: time.Second},
+	})
 	if got := ask(c.Meter("a"), start, "k", 1); !got.Fits || got.Used != 6 {
 		t.Errorf("the limit rose to 7, 5 were used: %+v", got)
 	}
@@ -163,7 +171,10 @@ func TestConfigureKeepsWhatStays(t *testing.T) {
 func TestMoreWindowsThanLayers(t *testing.T) {
 	var limits []Limit
 	for n := range 12 {
-		limits = append(limits, Limit{Name: fmt.Sprint(n), Limit: 3, Window: time.Duration(n+1) * time.Second})
+		limits = append(limits, Limit{
+			Name: fmt.Sprint(n), Limit: 3,
+			Window: time.Duration(n+1) * time.Second,
+		})
 	}
 	c := newTestCounter(t, 1<<20, limits...)
 	for n := range limits {
@@ -203,7 +214,8 @@ func TestHalve(t *testing.T) {
 		}
 		for k := range uint32(m.n) {
 			if got, want := m.nth(a, int64(2*k)+1), 103+2*k+1; got != want {
-				t.Errorf("%d marks: mark %d at tick %d, want the later of its two, %d", n, k, got, want)
+				t.Errorf("%d marks: mark %d at tick %d, want the later of its two, %d", n, k, got,
+					want)
 			}
 		}
 		m.drop(a)
@@ -237,7 +249,8 @@ func FuzzCounter(f *testing.F) {
 		if limit == 0 || limit > 1020 {
 			return
 		}
-		m := newTestCounter(t, MinMemory, Limit{Name: "r", Limit: int64(limit), Window: time.Second}).Meter("r")
+		m := newTestCounter(t, MinMemory,
+			Limit{Name: "r", Limit: int64(limit), Window: time.Second}).Meter("r")
 		log, now := NewLog(time.Second, time.Microsecond), start
 		for _, move := range moves {
 			now = now.Add(time.Duration(move%16) * 100 * time.Millisecond)

@@ -82,7 +82,8 @@ func (m *Meter) demand(s *slot, t stamp, d *Demand) {
 	if s.refusals != 0 {
 		m.addRefused(&cost, &m.c.refusals.all[s.refusals], t)
 	}
-	d.Rule, d.Index, d.Newest = m.name, sketch.Index(s.index.Load()), m.span.Number(t.now)*slicesEach-1
+	d.Rule, d.Index, d.Newest = m.name, sketch.Index(s.index.Load()),
+		m.span.Number(t.now)*slicesEach-1
 	clear(d.Cost[copy(d.Cost[:], cost[m.slice(t.now)-d.Newest:Slices]):])
 }
 

@@ -46,7 +46,10 @@ func TestDemands(t *testing.T) {
 				}
 			}
 			if now.Sub(looked) >= over/2 {
-				c.Demands(now, looked, 0, 1, func(d *Demand) { tell(t, told, names[uint64(d.Index)], d) })
+				c.Demands(now, looked, 0, 1, func(d *Demand) {
+					tell(t, told,
+						names[uint64(d.Index)], d)
+				})
 				looked = now
 			}
 		}

@@ -126,7 +126,8 @@ func TestCoarseLogsRefuseNobody(t *testing.T) {
 				if ask(m, now, "client", 1).Fits {
 					passed = append(passed, now)
 				} else if rate < 1 {
-					t.Fatalf("limit %d: refused at %v, %d passed", limit, now.Sub(start), len(passed))
+					t.Fatalf("limit %d: refused at %v, %d passed", limit,
+						now.Sub(start), len(passed))
 				}
 				if at := c.table.find(m.Index([]byte("client"))); at != noSlot {
 					coarse = max(coarse, c.table.slots[at].admitted.per)
@@ -142,7 +143,8 @@ func TestCoarseLogsRefuseNobody(t *testing.T) {
 				}
 				worst = max(worst, i-j+1)
 			}
-			t.Logf("limit %d, rate %v: a mark of %d, %d passed in a window", limit, rate, coarse, worst)
+			t.Logf("limit %d, rate %v: a mark of %d, %d passed in a window", limit,
+				rate, coarse, worst)
 			if worst > int(limit)*5/4 {
 				t.Errorf("limit %d: %d passed in a window", limit, worst)
 			}

@@ -45,7 +45,8 @@ func TestPendingIsCollectedOnce(t *testing.T) {
 		p.fails = nil
 		p.until(p.now.Add(time.Second))
 		if got := p.toldBy(); got != want || p.nodes[0].sync.dropped.Load() > 0 {
-			t.Errorf("cost up to %d: %+v told of %+v, %d dropped", most, got, want, p.nodes[0].sync.dropped.Load())
+			t.Errorf("cost up to %d: %+v told of %+v, %d dropped", most, got, want,
+				p.nodes[0].sync.dropped.Load())
 		}
 	}
 }

@@ -53,7 +53,10 @@ const shortWindow = 5 * time.Second
 // is the state before the answer.
 func (m *Meter) batchOf(d *Due, st syncState, t stamp, f Flush, heard tally) batch {
 	begin := m.begins(d.Period, f.Wall)
-	b := batch{begin: begin, least: begin, most: max(t.now, f.Now.Add(f.Took)), times: heard.times, timed: m.packing.small}
+	b := batch{
+		begin: begin, least: begin, most: max(t.now, f.Now.Add(f.Took)), times: heard.times,
+		timed: m.packing.small,
+	}
 	if d.vague {
 		b.timed = false // this node's own delta, counted or not, was taken off the sum of times
 	}

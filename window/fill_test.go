@@ -32,7 +32,10 @@ func check(m *window.Meter, now window.Instant, key string, cost int64) window.C
 func TestBucketOfAKey(t *testing.T) {
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 2))
-		l := window.Limit{Name: "r", Limit: 1 + r.Int64N(1000), Window: time.Duration(1+r.IntN(100)) * time.Second, Burst: 1 + r.Int64N(50)}
+		l := window.Limit{
+			Name: "r", Limit: 1 + r.Int64N(1000),
+			Window: time.Duration(1+r.IntN(100)) * time.Second, Burst: 1 + r.Int64N(50),
+		}
 		b, ok := bucket.New(l.Limit, l.Window, l.Burst)
 		if !ok {
 			t.Fatal(l)
@@ -53,10 +56,13 @@ func TestBucketOfAKey(t *testing.T) {
 			left, reset := b.Left(tat, int64(now))
 			switch {
 			case got.Fits != fits || peek.Fits != fits && cost <= l.Burst:
-				t.Fatalf("seed %d, request %d: fits %v, peek %v, want %v", seed, n, got.Fits, peek.Fits, fits)
+				t.Fatalf("seed %d, request %d: fits %v, peek %v, want %v", seed, n,
+					got.Fits, peek.Fits, fits)
 			case !got.Exact: // a cost above the burst of a key without a slot
-			case got.Used != l.Burst-left || fits && got.Reset != reset || !fits && near(got.Wait, wait) > 0:
-				t.Fatalf("seed %d, request %d of %d: %+v, want used %d, wait %v, reset %v", seed, n, cost, got, l.Burst-left, wait, reset)
+			case got.Used != l.Burst-left || fits && got.Reset != reset ||
+				!fits && near(got.Wait, wait) > 0:
+				t.Fatalf("seed %d, request %d of %d: %+v, want used %d, wait %v, reset %v", seed, n,
+					cost, got, l.Burst-left, wait, reset)
 			}
 			now = now.Add(time.Duration(r.Int64N(int64(b.Token()) * 3)))
 		}
@@ -88,7 +94,8 @@ func TestBucketEdges(t *testing.T) {
 		{4 * token, 3, true, 3, 0, token},
 	} {
 		got := check(m, began.Add(c.at), "k", c.cost)
-		if got.Fits != c.fits || got.Used != c.used || c.cost <= 3 && near(got.Wait, c.wait) > 0 || near(got.Reset, c.reset) > 2 {
+		if got.Fits != c.fits || got.Used != c.used || c.cost <= 3 && near(got.Wait, c.wait) > 0 ||
+			near(got.Reset, c.reset) > 2 {
 			t.Errorf("%v, cost %d: %+v, want %+v", c.at, c.cost, got, c)
 		}
 	}
@@ -166,7 +173,8 @@ func TestBucketRace(t *testing.T) {
 func TestBucketTogether(t *testing.T) {
 	c := window.NewCounter(1 << 20)
 	c.Configure([]window.Limit{
-		{Name: "bucket", Limit: 1, Window: time.Second, Burst: 5}, {Name: "window", Limit: 3, Window: time.Minute},
+		{Name: "bucket", Limit: 1, Window: time.Second, Burst: 5},
+		{Name: "window", Limit: 3, Window: time.Minute},
 	})
 	pass := 0
 	for range 10 {
@@ -174,14 +182,18 @@ func TestBucketTogether(t *testing.T) {
 		for n, name := range []string{"bucket", "window"} {
 			m := c.Meter(name)
 			i := m.Index([]byte("k"))
-			all[n] = window.Question{Meter: m, Hit: m.Offer(began, i, []byte("k"), 1, 0), Cost: 1, Judges: true, Counts: true}
+			all[n] = window.Question{
+				Meter: m, Hit: m.Offer(began, i, []byte("k"), 1, 0), Cost: 1,
+				Judges: true, Counts: true,
+			}
 		}
 		if window.AdmitAll(began, all) {
 			pass++
 		}
 	}
 	m := c.Meter("bucket")
-	if got := m.Peek(began, m.Look(began, m.Index([]byte("k"))), 1); pass != 3 || got.Used != 3 || got.Reset != time.Second {
+	if got := m.Peek(began, m.Look(began, m.Index([]byte("k"))), 1); pass != 3 || got.Used != 3 ||
+		got.Reset != time.Second {
 		t.Errorf("%d passed, and of the bucket %+v", pass, got)
 	}
 }
@@ -205,12 +217,16 @@ func TestBucketSnapshot(t *testing.T) {
 	if !next.Restore(now, []byte("k"), k) {
 		t.Fatal("not restored")
 	}
-	a, b := m.Peek(now, m.Look(now, i), 1), next.Peek(now, next.Look(now, next.Index([]byte("k"))), 1)
+	a, b := m.Peek(now, m.Look(now, i), 1),
+		next.Peek(now, next.Look(now, next.Index([]byte("k"))), 1)
 	if a != b || a.Fits {
 		t.Errorf("restored %+v, was %+v", b, a)
 	}
 	_, next = counterOf(1<<20, l)
-	log := window.Snapshot{Marks: []window.Mark{{At: now.Add(-time.Minute), Units: 7}, {At: now.Add(-time.Second), Units: 4}}}
+	log := window.Snapshot{Marks: []window.Mark{
+		{At: now.Add(-time.Minute), Units: 7},
+		{At: now.Add(-time.Second), Units: 4},
+	}}
 	next.Restore(now, []byte("k"), log)
 	if got := next.Peek(now, next.Look(now, next.Index([]byte("k"))), 1); got.Used != 4 {
 		t.Errorf("of a log restored: %+v", got)

@@ -17,7 +17,10 @@ func TestNobodyIsLastForEver(t *testing.T) {
 		for k := range 200 {
 			ask(m, now, fmt.Sprint("key", k), 1)
 		}
-		dues, _ := c.Collect(Flush{Now: now, Interval: testFlush, Nodes: 2, Room: 10_000, Down: func(int) bool { return false }}, nil, nil)
+		dues, _ := c.Collect(Flush{
+			Now: now, Interval: testFlush, Nodes: 2, Room: 10_000,
+			Down: func(int) bool { return false },
+		}, nil, nil)
 		last[string(dues[len(dues)-1].Key)]++
 	}
 	for key, times := range last {
@@ -32,7 +35,10 @@ func TestTheNextPeriodMayLiveElsewhere(t *testing.T) {
 	p := newPop(1, Limit{Name: "r", Limit: 5, Window: 10 * time.Second}) // periods of 2 s
 	p.ask(0, "r", "k")
 	p.until(start.Add(testFlush))
-	f := Flush{Interval: testFlush, Nodes: 1, Room: 100, Down: func(server int) bool { return server == 0 }}
+	f := Flush{
+		Interval: testFlush, Nodes: 1, Room: 100,
+		Down: func(server int) bool { return server == 0 },
+	}
 	for _, c := range []struct {
 		at   time.Duration
 		dues bool

@@ -23,13 +23,16 @@ func refusedOf(m *Meter, key string, now Instant) (recorded, folded int64) {
 func TestFolds(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int64{16, 100, 1000, 1_000_000} {
-		m := newTestCounter(t, 1<<20, Limit{Name: "r", Limit: limit, Window: time.Minute}).Meter("r")
+		m := newTestCounter(t, 1<<20,
+			Limit{Name: "r", Limit: limit, Window: time.Minute}).Meter("r")
 		ask(m, start, "a", limit)
 		for n := range 10 * int64(mostFolded) {
 			got := ask(m, start, "a", 1)
 			recorded, folded := refusedOf(m, "a", start)
-			if got.Fits || recorded+folded != n+1 || folded >= int64(m.fold) || got.Folded != (folded > 0) {
-				t.Fatalf("limit %d, refusal %d: %+v, %d recorded, %d folded", limit, n, got, recorded, folded)
+			if got.Fits || recorded+folded != n+1 || folded >= int64(m.fold) ||
+				got.Folded != (folded > 0) {
+				t.Fatalf("limit %d, refusal %d: %+v, %d recorded, %d folded", limit, n,
+					got, recorded, folded)
 			}
 		}
 		if got, want := m.Offered(start, m.Index([]byte("a"))), limit+10*mostFolded; got != want {
@@ -52,14 +55,17 @@ func TestFoldsNothing(t *testing.T) {
 		m    *Meter
 		cost int64
 	}{
-		{"small", newTestCounter(t, 1<<20, Limit{Name: "r", Limit: 15, Window: time.Minute}).Meter("r"), 1},
-		{"cost 2", newTestCounter(t, 1<<20, Limit{Name: "r", Limit: 100, Window: time.Minute}).Meter("r"), 2},
+		{"small", newTestCounter(t, 1<<20,
+			Limit{Name: "r", Limit: 15, Window: time.Minute}).Meter("r"), 1},
+		{"cost 2", newTestCounter(t, 1<<20,
+			Limit{Name: "r", Limit: 100, Window: time.Minute}).Meter("r"), 2},
 		{"shared", shared.Meter("r"), 1},
 	} {
 		ask(c.m, start, "a", c.m.limit)
 		for n := range 3 * int64(mostFolded) {
 			ask(c.m, start, "a", c.cost)
-			if recorded, folded := refusedOf(c.m, "a", start); recorded != (n+1)*c.cost || folded != 0 {
+			if recorded, folded := refusedOf(c.m, "a", start); recorded != (n+1)*c.cost ||
+				folded != 0 {
 				t.Fatalf("%s: refusal %d: %d recorded, %d folded", c.name, n, recorded, folded)
 			}
 		}
@@ -86,7 +92,8 @@ func TestSilenceAfterFolds(t *testing.T) {
 		t.Errorf("after a sweep %d are recorded and %d folded, want 5 and 0", recorded, folded)
 	}
 	e := m.Evidence(later, m.Index([]byte("a")))
-	if at := m.span.Number(later) - m.span.Number(start); e.SubWindows[at].Estimate != 105 || e.Offered != 105 {
+	if at := m.span.Number(later) - m.span.Number(start); e.SubWindows[at].Estimate != 105 ||
+		e.Offered != 105 {
 		t.Errorf("%+v", e)
 	}
 }
@@ -143,7 +150,8 @@ func TestFoldsAgainstTheLog(t *testing.T) {
 				continue
 			}
 			truth, got := log.Offered(now), m.Offered(now, m.Index([]byte("a")))
-			if least := short.Offered(now); got < min(least, limit+1) || truth <= limit && got > truth {
+			if least := short.Offered(now); got < min(least, limit+1) ||
+				truth <= limit && got > truth {
 				t.Fatalf("seed %d: %d offered, want %d to %d", seed, got, least, truth)
 			}
 		}

@@ -13,7 +13,8 @@ import (
 // whatever a mark stands for; a mark pushed out must not make room for the next check.
 func TestCheckThenCountStaysFull(t *testing.T) {
 	for _, limit := range []int64{1000, 100_000, 10_000_000} {
-		m := newTestCounter(t, 8<<20, Limit{Name: "r", Limit: limit, Window: time.Minute}).Meter("r")
+		m := newTestCounter(t, 8<<20,
+			Limit{Name: "r", Limit: limit, Window: time.Minute}).Meter("r")
 		i, now, checked := m.Index([]byte("a")), start, int64(0)
 		for range 20_000 {
 			now = now.Add(time.Millisecond)
@@ -51,7 +52,8 @@ func TestRaisedLimitBoundsItsList(t *testing.T) {
 	c.Configure([]Limit{{Name: "r", Limit: 1_000_000, Window: time.Minute}})
 	m := c.Meter("r")
 	for n := range 200_000 {
-		if got := ask(m, start.Add(time.Duration(n)*time.Microsecond), "a", 1); !got.Fits || got.Used < int64(n+2) {
+		if got := ask(m, start.Add(time.Duration(n)*time.Microsecond), "a", 1); !got.Fits ||
+			got.Used < int64(n+2) {
 			t.Fatalf("request %d: %+v", n, got)
 		}
 	}
@@ -64,7 +66,8 @@ func TestRaisedLimitBoundsItsList(t *testing.T) {
 // key of another rule passes at most three times its limit of 5.
 func TestFullArenaKeepsSmallLimits(t *testing.T) {
 	c := newTestCounter(t, 1<<20,
-		Limit{Name: "daily", Limit: 127, Window: 24 * time.Hour}, Limit{Name: "login", Limit: 5, Window: time.Minute})
+		Limit{Name: "daily", Limit: 127, Window: 24 * time.Hour},
+		Limit{Name: "login", Limit: 5, Window: time.Minute})
 	for k := 0; c.arena.failed.Load() < 1000; k++ {
 		for range 120 {
 			ask(c.Meter("daily"), start, fmt.Sprint(k), 1)
@@ -127,7 +130,8 @@ func TestRefusedKeysKeepTheirSlots(t *testing.T) {
 func TestNoRuleCrowdsOutAnother(t *testing.T) {
 	sequential(t)
 	c := newTestCounter(t, 1<<20,
-		Limit{Name: "signup", Limit: 1, Window: 24 * time.Hour}, Limit{Name: "r", Limit: 10, Window: 10 * time.Second})
+		Limit{Name: "signup", Limit: 1, Window: 24 * time.Hour},
+		Limit{Name: "r", Limit: 10, Window: 10 * time.Second})
 	now := start
 	for k := range 20 * len(c.table.slots) {
 		now = now.Add(10 * time.Millisecond)

@@ -214,7 +214,8 @@ func (c *Counter) Stats(now Instant) Stats {
 		Divisor:       c.divisor.Load(),
 	}
 	if c.sync != nil {
-		s.Dropped, s.Deferred, s.Postponed = c.sync.dropped.Load(), c.sync.deferred.Load(), c.sync.postponed.Load()
+		s.Dropped, s.Deferred, s.Postponed = c.sync.dropped.Load(), c.sync.deferred.Load(),
+			c.sync.postponed.Load()
 		s.Unreturned = c.sync.refunds.unsent.Load()
 	}
 	for _, l := range c.meters.Load().layers {

@@ -18,13 +18,15 @@ func TestEvidenceOfWhatIsShared(t *testing.T) {
 			t.Fatalf("limit %d: a key nobody asked for: %+v", l.Limit, is)
 		}
 		ask(p.nodes[0].Meter("r"), p.now, "k", 4)
-		if is := evidence(0, "k"); is == nil || is.Server != -1 || is.Merged != 0 || is.Pending != 4 {
+		if is := evidence(0, "k"); is == nil || is.Server != -1 ||
+			is.Merged != 0 || is.Pending != 4 {
 			t.Fatalf("limit %d: before the first flush: %+v", l.Limit, is)
 		}
 		p.flush(0)
 		flushed := p.now
 		p.now = p.now.Add(50 * time.Millisecond)
-		if is := evidence(0, "k"); is == nil || is.Server != 0 || is.Merged != flushed || is.Pending != 0 {
+		if is := evidence(0, "k"); is == nil || is.Server != 0 ||
+			is.Merged != flushed || is.Pending != 0 {
 			t.Fatalf("limit %d: after it: %+v", l.Limit, is)
 		}
 		ask(p.nodes[0].Meter("r"), p.now, "k", 1)
@@ -82,7 +84,10 @@ func TestStatsOfWhatIsShared(t *testing.T) {
 		t.Errorf("dropped %d, deferred %d; want 7, 0", s.Dropped, s.Deferred)
 	}
 	ask(c.Meter("r"), p.now, "k", 1)
-	f := Flush{Now: p.now, Interval: p.every, Nodes: 1, Room: 0, Down: func(int) bool { return false }}
+	f := Flush{
+		Now: p.now, Interval: p.every, Nodes: 1, Room: 0,
+		Down: func(int) bool { return false },
+	}
 	if dues, _ := c.Collect(f, nil, nil); len(dues) != 0 {
 		t.Fatalf("%d dues without room", len(dues))
 	}

@@ -33,7 +33,8 @@ func (c *Counter) Levels(now, last Instant, part, parts int, f func(*Level)) {
 // level sets l to the state of s. The caller holds its lock and has expired it.
 func (m *Meter) level(s *slot, t stamp, l *Level) {
 	*l = Level{
-		Rule: m.name, Index: sketch.Index(s.index.Load()), Since: s.since, At: t.now, Full: Instant(s.tat().At), Number: m.span.Number(t.now),
+		Rule: m.name, Index: sketch.Index(s.index.Load()), Since: s.since, At: t.now,
+		Full: Instant(s.tat().At), Number: m.span.Number(t.now),
 	}
 	if s.refusals == 0 {
 		return

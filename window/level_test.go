@@ -9,7 +9,10 @@ import (
 // before, in the running sub-window too.
 func TestLevels(t *testing.T) {
 	c := NewCounter(1 << 20)
-	c.Configure([]Limit{{Name: "b", Limit: 1, Window: time.Second, Burst: 10}, {Name: "w", Limit: 1, Window: time.Second}})
+	c.Configure([]Limit{
+		{Name: "b", Limit: 1, Window: time.Second, Burst: 10},
+		{Name: "w", Limit: 1, Window: time.Second},
+	})
 	m, w, key := c.Meter("b"), c.Meter("w"), []byte("k")
 	start := Instant(1_700_000_000 * time.Second)
 	take := func(m *Meter, at Instant, n int) {
@@ -26,8 +29,10 @@ func TestLevels(t *testing.T) {
 		seen := 0
 		c.Levels(start.Add(after), start, 0, 1, func(l *Level) {
 			seen++
-			if got := l.RefusedSince(number, running); l.Rule != "b" || l.Full != start.Add(full) || got != refused || l.At != start.Add(after) || l.Since != start {
-				t.Errorf("after %s: %+v, %d refused, want full at %s, %d refused", after, l, got, full, refused)
+			if got := l.RefusedSince(number, running); l.Rule != "b" || l.Full != start.Add(full) ||
+				got != refused || l.At != start.Add(after) || l.Since != start {
+				t.Errorf("after %s: %+v, %d refused, want full at %s, %d refused", after,
+					l, got, full, refused)
 			}
 			number, running = l.Number, l.Refused[0]
 		})

@@ -261,7 +261,8 @@ func (m *Meter) admit(c *Count, s *slot, now Instant, h *Hit, cost int64) {
 	if s.admitted.n == 0 || s.refusals != 0 {
 		m.recall(s, t)
 	}
-	if after := s.admitted.units() + cost; after > m.ceiling() && after > m.admits(s, t.now) || s.full.until() > t.now {
+	if after := s.admitted.units() + cost; after > m.ceiling() && after > m.admits(s, t.now) ||
+		s.full.until() > t.now {
 		m.refuse(s, h.at, t, cost)
 		m.count(c, s, t, cost)
 		return

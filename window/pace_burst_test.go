@@ -37,8 +37,14 @@ func TestWhatOthersTellLateIsNoRise(t *testing.T) {
 	const rate = 1300.0
 	for _, lasts := range []time.Duration{100, 200, 300, 400, 500} {
 		for begins := start.Add(3 * time.Second); begins < start.Add(4*time.Second); begins = begins.Add(210 * time.Millisecond) {
-			p, ends := newPop(6, Limit{Name: "r", Limit: 10_000, Window: 5 * time.Second, Global: true}), begins.Add(lasts*time.Millisecond)
-			p.fails = func(*Due) (failed, sent bool) { return p.round%6 != 0 && p.now > begins && p.now <= ends, false }
+			p, ends := newPop(6, Limit{
+				Name: "r", Limit: 10_000, Window: 5 * time.Second,
+				Global: true,
+			}), begins.Add(lasts*time.Millisecond)
+			p.fails = func(*Due) (failed, sent bool) {
+				return p.round%6 != 0 && p.now > begins &&
+					p.now <= ends, false
+			}
 			most := 0.0
 			p.learns = func(n int, s Standing) {
 				if n == 0 && p.now > begins {
@@ -51,7 +57,8 @@ func TestWhatOthersTellLateIsNoRise(t *testing.T) {
 				p.ask(dice.IntN(6), "r", "k")
 			}
 			if most > 1.5*rate {
-				t.Errorf("late for %d ms from %v on: up to %.0f a second are told of, of %.0f", lasts, begins.Sub(start), most, rate)
+				t.Errorf("late for %d ms from %v on: up to %.0f a second are told of, of %.0f",
+					lasts, begins.Sub(start), most, rate)
 			}
 		}
 	}

@@ -51,7 +51,10 @@ type packing struct {
 
 // packingOf returns the packing of a rule. Nodes that agree on limit and window agree on it.
 func packingOf(limit int64, window time.Duration) packing {
-	return packing{small: limit <= SmallLimit, unit: int64(parts(limit, shareUnits)), period: CountingPeriod(window)}
+	return packing{
+		small: limit <= SmallLimit, unit: int64(parts(limit, shareUnits)),
+		period: CountingPeriod(window),
+	}
 }
 
 // CountingPeriod returns the length of the counting periods of a window: a fifth of it, or all of
@@ -121,9 +124,11 @@ func (p packing) pack(t tally) uint64 {
 func (p packing) unpack(word uint64) (t tally, ok bool) {
 	if !p.small {
 		offered, admitted := word>>largeShift, word&(1<<largeShift-1)
-		return tally{offered: int64(offered) * p.unit, admitted: int64(admitted) * p.unit}, admitted <= offered
+		return tally{offered: int64(offered) * p.unit, admitted: int64(admitted) * p.unit},
+			admitted <= offered
 	}
-	offered, times, admitted := word>>smallShift, word>>timeShift&(1<<(smallShift-timeShift)-1), word&mostPacked
+	offered, times, admitted := word>>smallShift,
+		word>>timeShift&(1<<(smallShift-timeShift)-1), word&mostPacked
 	t = tally{offered: int64(offered), admitted: int64(admitted)}
 	if t.times = int64(times); admitted > 0 {
 		t.at = time.Duration(times * uint64(p.period) / admitted / timeParts)

@@ -58,7 +58,8 @@ func (m *Meter) mayWait(s *slot, st *syncState, t stamp, f Flush, turn uint32) b
 	if m.period(t.now.Add(2*f.Interval), f.Wall) != m.period(st.since, f.Wall) {
 		return false
 	}
-	return float64(st.offered()) < quiet*float64(m.limit)/float64(f.Nodes) && 2*m.offered(s, t) < m.limit
+	return float64(st.offered()) < quiet*float64(m.limit)/float64(f.Nodes) &&
+		2*m.offered(s, t) < m.limit
 }
 
 // lookBack moves st to d's period and appends Dues for earlier periods to dues. The period that
@@ -135,7 +136,8 @@ func (m *Meter) takePending(st *syncState, period uint32, f Flush) uint64 {
 	st.refused -= uint32(refused * m.packing.unit)
 	return m.packing.pack(tally{
 		// all at the time of the oldest
-		offered: (admitted + refused) * m.packing.unit, admitted: admitted * m.packing.unit, at: st.since.Sub(m.begins(period, f.Wall)),
+		offered: (admitted + refused) * m.packing.unit, admitted: admitted * m.packing.unit,
+		at: st.since.Sub(m.begins(period, f.Wall)),
 	})
 }
 

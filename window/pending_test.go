@@ -26,7 +26,8 @@ func TestPackingKeepsTotals(t *testing.T) {
 			if !ok || got.offered != told.offered || got.admitted != told.admitted {
 				t.Fatalf("limit %d: told %+v, heard %+v", l.limit, told, got)
 			}
-			if off := told.at - got.at; p.small && told.admitted > 0 && (off < 0 || off > p.period/timeParts+1) {
+			if off := told.at - got.at; p.small && told.admitted > 0 &&
+				(off < 0 || off > p.period/timeParts+1) {
 				t.Fatalf("limit %d: told of %v, heard of %v", l.limit, told.at, got.at)
 			}
 		}
@@ -185,7 +186,10 @@ func TestTheSmallestWait(t *testing.T) {
 			ask(m, now, fmt.Sprint("key", k), 1)
 		}
 	}
-	f := Flush{Now: now, Interval: testFlush, Nodes: 2, Room: 120, Down: func(int) bool { return false }}
+	f := Flush{
+		Now: now, Interval: testFlush, Nodes: 2, Room: 120,
+		Down: func(int) bool { return false },
+	}
 	dues, _ := c.Collect(f, nil, nil)
 	told, large := 0, 0
 	for _, d := range dues {
@@ -197,7 +201,8 @@ func TestTheSmallestWait(t *testing.T) {
 		}
 	}
 	if len(dues) > f.Room || told != large || told == 0 {
-		t.Errorf("%d of %d exchanges tell something, %d of them the largest", told, len(dues), large)
+		t.Errorf("%d of %d exchanges tell something, %d of them the largest",
+			told, len(dues), large)
 	}
 	if c.sync.deferred.Load() == 0 {
 		t.Error("nothing counted as deferred")
@@ -250,7 +255,8 @@ func TestWhenThingsAreTold(t *testing.T) {
 	p.until(start.Add(testFlush))
 	for _, word := range p.ring {
 		told, _ := p.nodes[0].Meter("r").packing.unpack(word)
-		if at := told.at - 8*time.Second; at < -p.nodes[0].Meter("r").packing.period/timeParts || at > 0 {
+		if at := told.at - 8*time.Second; at < -p.nodes[0].Meter("r").packing.period/timeParts ||
+			at > 0 {
 			t.Errorf("admissions at 0 and 80 ms are told as of %v, want as of the first", at)
 		}
 	}

@@ -35,10 +35,12 @@ func TestLostAnswers(t *testing.T) {
 			for n := range int(limit * 4) {
 				p.until(p.now.Add(10 * time.Second * 10 / 8 / time.Duration(limit)))
 				if !p.ask(n%2, "r", "k") {
-					t.Fatalf("limit %d, counted %v: request %d refused at 0.8 of it", limit, counted, n)
+					t.Fatalf("limit %d, counted %v: request %d refused at 0.8 of it", limit,
+						counted, n)
 				}
 				if known := p.known(0, "k"); known > limit*82/100 {
-					t.Fatalf("limit %d, counted %v: %d known of %d", limit, counted, known, limit*8/10)
+					t.Fatalf("limit %d, counted %v: %d known of %d", limit,
+						counted, known, limit*8/10)
 				}
 			}
 			if p.lied > 0 {
@@ -72,7 +74,10 @@ func TestAFirstMeetingThatFailsHalfway(t *testing.T) {
 
 // flushAt is one flush of a single node, whose wall clock is ahead by wall.
 func (p *pop) flushAt(now Instant, wall time.Duration) {
-	f := Flush{Now: now, Wall: wall, Interval: p.every, Nodes: 1, Room: 1000, Down: func(int) bool { return false }}
+	f := Flush{
+		Now: now, Wall: wall, Interval: p.every, Nodes: 1, Room: 1000,
+		Down: func(int) bool { return false },
+	}
 	p.dues, p.keys = p.nodes[0].Collect(f, p.dues[:0], p.keys[:0])
 	for k := range p.dues {
 		p.nodes[0].Merge(f, &p.dues[k], p.add(&p.dues[k]), 0)
@@ -205,7 +210,10 @@ func TestStandingIsWithoutTheSketch(t *testing.T) {
 	c.evict(at, evictValue)
 	c.table.slots[at].mu.Unlock()
 	p.ask(0, "r", "k")
-	f := Flush{Now: p.now, Interval: p.every, Nodes: 1, Room: 1000, Down: func(int) bool { return false }}
+	f := Flush{
+		Now: p.now, Interval: p.every, Nodes: 1, Room: 1000,
+		Down: func(int) bool { return false },
+	}
 	dues, _ := c.Collect(f, nil, nil)
 	var got Standing
 	for k := range dues {
@@ -218,7 +226,8 @@ func TestStandingIsWithoutTheSketch(t *testing.T) {
 
 // TestShadowCountsApart: nodes in shadow and nodes that refuse do not share a counter.
 func TestShadowCountsApart(t *testing.T) {
-	enforce, shadow := newPop(1, Limit{Name: "r", Limit: 5, Window: time.Minute}), newPop(1, Limit{Name: "r", Limit: 5, Window: time.Minute, Shadow: true})
+	enforce, shadow := newPop(1, Limit{Name: "r", Limit: 5, Window: time.Minute}),
+		newPop(1, Limit{Name: "r", Limit: 5, Window: time.Minute, Shadow: true})
 	shadow.ring = enforce.ring
 	for _, p := range []*pop{enforce, shadow} {
 		for range 5 {

@@ -63,7 +63,8 @@ func TestShortArenaCoarsens(t *testing.T) {
 // of cost.
 func TestWithRoomEveryKeyIsASuspect(t *testing.T) {
 	for _, limit := range []int64{1, 1000, 5000, 1_000_000_000} {
-		m := newTestCounter(t, 1<<20, Limit{Name: "r", Limit: limit, Window: time.Minute}).Meter("r")
+		m := newTestCounter(t, 1<<20,
+			Limit{Name: "r", Limit: limit, Window: time.Minute}).Meter("r")
 		ask(m, start, "k", 1)
 		if got := m.Evidence(start, m.Index([]byte("k"))); !got.Suspect || got.Estimate != 1 {
 			t.Errorf("limit %d: after one request %+v", limit, got)

@@ -12,7 +12,10 @@ func TestPausesAreNoFall(t *testing.T) {
 	const flush = 100 * time.Millisecond
 	key, ring := []byte("k"), map[string]uint64{}
 	c := NewSharedCounter(MinMemory, flush)
-	c.Configure([]Limit{{Name: "r", Limit: 4000, Window: 5 * time.Second, Shared: true, Global: true}})
+	c.Configure([]Limit{{
+		Name: "r", Limit: 4000, Window: 5 * time.Second,
+		Shared: true, Global: true,
+	}})
 	m, now := c.Meter("r"), Instant(1_800_000_000_000_000_000)
 	ask := func(n int) (told float64) {
 		for k := range n {
@@ -20,7 +23,10 @@ func TestPausesAreNoFall(t *testing.T) {
 			m.Admit(now, hit, 1)
 		}
 		now = now.Add(flush)
-		f := Flush{Now: now, Interval: flush, Nodes: 2, Room: 100, Down: func(int) bool { return false }}
+		f := Flush{
+			Now: now, Interval: flush, Nodes: 2, Room: 100,
+			Down: func(int) bool { return false },
+		}
 		dues, _ := c.Collect(f, nil, nil)
 		for n := range dues {
 			name := fmt.Sprint(dues[n].Period)

@@ -40,7 +40,8 @@ func TestRefund(t *testing.T) {
 						check(m, now, "a", a)
 					}
 				}
-				one, two := m.Peek(now, m.Look(now, estimated), 1), m.Peek(now, m.Look(now, exact), 1)
+				one, two := m.Peek(now, m.Look(now, estimated), 1),
+					m.Peek(now, m.Look(now, exact), 1)
 				if one.Exact && two.Exact && one != two {
 					t.Fatalf("request %d: %d of %d taken back: %+v, want %+v", n, e-a, e, one, two)
 				}

@@ -29,7 +29,8 @@ func (c *Counter) CollectHints(f Flush, dues []Due) []Due {
 			continue
 		}
 		d := Due{
-			Rule: m.name, Window: m.span.window, Variant: m.packing.variant() | hintKind, TTL: max(hintTTL, m.counterTTL()),
+			Rule: m.name, Window: m.span.window, Variant: m.packing.variant() | hintKind,
+			TTL:   max(hintTTL, m.counterTTL()),
 			meter: m, index: m.Index(nil), at: noSlot, kind: hintDue,
 		}
 		if m.hints {
@@ -108,7 +109,8 @@ func (m *Meter) collectRefunds(s *slot, st *syncState, d *Due, f Flush, dues []D
 func (r *refunding) due(d *Due, period uint32) Due {
 	look := *d
 	look.kind, look.Variant, look.Period, look.main = refundDue, d.Variant|refundKind, period, false
-	look.Delta, look.back, look.base, look.vague, look.read = 0, 0, r.total(period), r.rebase, r.read
+	look.Delta, look.back, look.base, look.vague, look.read = 0, 0,
+		r.total(period), r.rebase, r.read
 	return look
 }
 
@@ -172,7 +174,8 @@ func (c *Counter) mergeRefund(f Flush, d *Due, total uint64) {
 	}
 	c.sync.refunds.put(d.at, r, 0) // it has its place
 	heard, ok := m.packing.unpack(total - d.base - d.Delta)
-	if ok = ok && total >= d.base+d.Delta && !d.vague && !m.forgotten(f.Now); !ok || heard.admitted == 0 {
+	if ok = ok && total >= d.base+d.Delta && !d.vague && !m.forgotten(f.Now); !ok ||
+		heard.admitted == 0 {
 		return
 	}
 	t := m.expire(s, f.Now)

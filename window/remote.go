@@ -154,7 +154,8 @@ const mostRemoteNodes = 10_000
 // mergeRemote is MergeRemote for one period, under the slot's lock.
 func (m *Meter) mergeRemote(s *slot, at int, t stamp, wall time.Duration, h RemoteDelta) {
 	heard := tally{offered: h.Offered, admitted: h.Admitted}
-	if h.Admitted < 0 || h.Offered < h.Admitted || h.Admitted > mostRemoteNodes*m.most || h.Times < 0 || h.Times > h.Admitted*timeParts {
+	if h.Admitted < 0 || h.Offered < h.Admitted || h.Admitted > mostRemoteNodes*m.most ||
+		h.Times < 0 || h.Times > h.Admitted*timeParts {
 		return
 	}
 	begin, most := m.begins(h.Period, wall), t.now
@@ -165,7 +166,8 @@ func (m *Meter) mergeRemote(s *slot, at int, t stamp, wall time.Duration, h Remo
 		m.pour(s, at, t, from, h.Admitted)
 	}
 	m.addRemote(s, t, heard, batch{
-		begin: begin, least: max(begin, min(h.Since, t.now)), most: most, times: h.Times, timed: m.packing.small,
+		begin: begin, least: max(begin, min(h.Since, t.now)), most: most, times: h.Times,
+		timed: m.packing.small,
 	}, t.now < begin.Add(m.packing.period))
 }
 
@@ -192,7 +194,8 @@ func (c *Counter) Alone(f Flush, d *Due) (standing Standing, ok bool) {
 		st.setQuiet(0)
 		st.leapt, st.waits = 0, waitsOf(st.waits.failed(), 0)
 		if past > 0 && past < 3*recent {
-			st.rate, st.admittedRate = float32(float64(own.offered)/past.Seconds()), float32(float64(own.admitted)/past.Seconds())
+			st.rate, st.admittedRate = float32(float64(own.offered)/past.Seconds()),
+				float32(float64(own.admitted)/past.Seconds())
 		}
 	}
 	m.pour(s, d.at, t, m.worldSince(t.now, f.Wall), own.admitted)

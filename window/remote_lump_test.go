@@ -17,7 +17,10 @@ func TestRemoteAllAtOnce(t *testing.T) {
 	ask(m, begins.Add(time.Millisecond), "k", 1)
 	tell := func(now Instant, p uint32, n int64, mean time.Duration) {
 		times := n * int64(mean*timeParts/time.Second)
-		m.MergeRemote(now, 0, i, 0, []RemoteDelta{{Period: p, PeriodTotals: PeriodTotals{Offered: n, Admitted: n, Times: times}}})
+		m.MergeRemote(now, 0, i, 0, []RemoteDelta{{
+			Period:       p,
+			PeriodTotals: PeriodTotals{Offered: n, Admitted: n, Times: times},
+		}})
 	}
 	tell(begins.Add(time.Second+late), period, others, time.Second/2)
 	tell(begins.Add(time.Second+late), period+1, others/5, late/2)
@@ -31,6 +34,7 @@ func TestRemoteAllAtOnce(t *testing.T) {
 		}
 	}
 	if wrong > 0 {
-		t.Errorf("%d refused of a key that never had more than 0.9 of its limit in any second", wrong)
+		t.Errorf("%d refused of a key that never had more than 0.9 of its limit in any second",
+			wrong)
 	}
 }

@@ -25,7 +25,11 @@ func TestMergedAtOnceIsNotMixedUp(t *testing.T) {
 			i := m.Index([]byte(name(k)))
 			times := int64(at(k) * timeParts / time.Second)
 			for range each {
-				m.MergeRemote(begins.Add(time.Second), 0, i, 0, []RemoteDelta{{Period: period, PeriodTotals: PeriodTotals{Offered: 1, Admitted: 1, Times: times}}})
+				m.MergeRemote(begins.Add(time.Second), 0, i, 0,
+					[]RemoteDelta{{
+						Period:       period,
+						PeriodTotals: PeriodTotals{Offered: 1, Admitted: 1, Times: times},
+					}})
 			}
 		})
 	}

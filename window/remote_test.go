@@ -15,7 +15,8 @@ func TestTotalsRollAndRaise(t *testing.T) {
 	is.Raise(102, PeriodTotals{Offered: 1})
 	is.Raise(90, PeriodTotals{Offered: 9}) // long past
 	for period, want := range map[uint32]PeriodTotals{
-		103: {Offered: 7, Admitted: 7}, 102: {Offered: 1}, 101: {}, 100: {Offered: 5, Admitted: 4}, 90: {}, 104: {},
+		103: {Offered: 7, Admitted: 7}, 102: {Offered: 1}, 101: {},
+		100: {Offered: 5, Admitted: 4}, 90: {}, 104: {},
 	} {
 		if got := is.At(period); got != want {
 			t.Errorf("period %d: %+v, want %+v", period, got, want)
@@ -46,7 +47,8 @@ func worldCounter(limit int64, window time.Duration) (*Counter, *Meter) {
 // soloFlush collects for a node without a ring.
 func soloFlush(c *Counter, now Instant) (all []Standing) {
 	f := Flush{
-		Now: now, Interval: testFlush, Nodes: 1, Room: 1000, Alone: true, Solo: true, Down: func(int) bool { return true },
+		Now: now, Interval: testFlush, Nodes: 1, Room: 1000, Alone: true, Solo: true,
+		Down: func(int) bool { return true },
 	}
 	dues, _ := c.Collect(f, nil, nil)
 	for n := range dues {
@@ -90,7 +92,11 @@ func TestRemoteRefusesHere(t *testing.T) {
 		t.Error("what an earlier slot lacks is counted in this one")
 	}
 	at := start.Sub(m.begins(period, 0)) * timeParts / m.packing.period
-	m.MergeRemote(start, 0, i, 0, []RemoteDelta{{Period: period, PeriodTotals: PeriodTotals{Offered: 9, Admitted: 4, Times: 4 * int64(at)}}})
+	m.MergeRemote(start, 0, i, 0,
+		[]RemoteDelta{{
+			Period:       period,
+			PeriodTotals: PeriodTotals{Offered: 9, Admitted: 4, Times: 4 * int64(at)},
+		}})
 	if ask(m, start.Add(time.Second), "k", 1).Fits {
 		t.Error("a sixth passed")
 	}
@@ -107,7 +113,8 @@ func TestRemoteLate(t *testing.T) {
 	ask(m, start, "k", 1)
 	period := m.period(start, 0)
 	begins := m.begins(period, 0)
-	m.MergeRemote(start.Add(20*time.Second), 0, i, 0, []RemoteDelta{{Period: period, PeriodTotals: PeriodTotals{Offered: 5, Admitted: 5}}})
+	m.MergeRemote(start.Add(20*time.Second), 0, i, 0,
+		[]RemoteDelta{{Period: period, PeriodTotals: PeriodTotals{Offered: 5, Admitted: 5}}})
 	if ask(m, begins.Add(59*time.Second), "k", 1).Fits {
 		t.Error("passed within the window")
 	}
@@ -121,7 +128,8 @@ func TestRemoteNonsenseIsNotCounted(t *testing.T) {
 	i := m.Index([]byte("k"))
 	ask(m, start, "k", 1)
 	for _, told := range []PeriodTotals{{Offered: 1, Admitted: 2}, {Offered: -1, Admitted: -1}, {Offered: 1 << 50, Admitted: 1 << 50}} {
-		m.MergeRemote(start, 0, i, 0, []RemoteDelta{{Period: m.period(start, 0), PeriodTotals: told}})
+		m.MergeRemote(start, 0, i, 0,
+			[]RemoteDelta{{Period: m.period(start, 0), PeriodTotals: told}})
 	}
 	if !ask(m, start, "k", 1).Fits {
 		t.Error("refused by what cannot be true")
@@ -156,7 +164,8 @@ func TestRatesLeapAndCease(t *testing.T) {
 		t.Errorf("rate %.0f a second after the end", last.Rate)
 	}
 	if took < 3_800 || took > 4_800 {
-		t.Errorf("admitted adds up to %.0f of 4500, what came before the first flush not counted", took)
+		t.Errorf("admitted adds up to %.0f of 4500, what came before the first flush not counted",
+			took)
 	}
 }
 
@@ -167,7 +176,8 @@ func TestBackFromAloneIsNoRise(t *testing.T) {
 	const limit, rate = 2000, 1200.0
 	for _, lasts := range []time.Duration{150, 400, 900, 1300, 2100, 3500} {
 		for begins := start.Add(3 * time.Second); begins < start.Add(4*time.Second); begins = begins.Add(130 * time.Millisecond) {
-			p, back := newPop(3, Limit{Name: "r", Limit: limit, Window: time.Second, Global: true}), begins.Add(lasts*time.Millisecond)
+			p, back := newPop(3, Limit{Name: "r", Limit: limit, Window: time.Second, Global: true}),
+				begins.Add(lasts*time.Millisecond)
 			p.cut = func(n int) bool { return n == 0 && p.now > begins && p.now <= back }
 			most, last := 0.0, 0.0
 			p.learns = func(n int, s Standing) {

@@ -63,7 +63,8 @@ func (m *Meter) ringSnapshot(st *syncState) RingSnapshot {
 // soonCollected returns the pending admissions that the next flush will exchange. It is 0 while the
 // shared counters do not answer.
 func (m *Meter) soonCollected(st *syncState, t stamp) int64 {
-	if st.merged == 0 || st.flags&localOnly != 0 || st.since == 0 || t.now.Sub(st.since) > 2*m.c.every {
+	if st.merged == 0 || st.flags&localOnly != 0 || st.since == 0 ||
+		t.now.Sub(st.since) > 2*m.c.every {
 		return 0
 	}
 	return int64(st.admitted)
@@ -135,7 +136,8 @@ func (m *Meter) keyIfNear(s *slot, now Instant, share float64, room []byte) []by
 	defer s.mu.Unlock()
 	least := share * float64(m.limit)
 	// expiry only lowers it
-	if !m.tokens && float64(s.admitted.units()) < least || s.index.Load() == 0 || s.rule.Load() != m.id {
+	if !m.tokens && float64(s.admitted.units()) < least || s.index.Load() == 0 ||
+		s.rule.Load() != m.id {
 		return nil
 	}
 	if t := m.expire(s, now); float64(m.used(s, t.now)) < least {
@@ -174,7 +176,8 @@ func (m *Meter) restore(s *slot, at int, now Instant, k *Snapshot) {
 			at := int64(min(mark.At, now))
 			s.setTAT(m.bucket.Add(s.tat(), at, mark.Units, m.latest(Instant(at))))
 		case now.Sub(mark.At) < m.span.window:
-			s.admitted.push(m.c.arena, m.span.Tick(min(mark.At, now)), min(mark.Units, m.keeps()), m.keeps())
+			s.admitted.push(m.c.arena, m.span.Tick(min(mark.At, now)),
+				min(mark.Units, m.keeps()), m.keeps())
 		}
 	}
 	if k.Refusing {

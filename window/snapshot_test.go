@@ -25,7 +25,8 @@ func TestMarksRestored(t *testing.T) {
 			kept := was.Snapshot(now, was.Index([]byte("k")), nil, most)
 			marks, refusing := kept.Marks, kept.Refusing
 			if len(marks) == 0 || len(marks) > most || !refusing && limit < 1024 {
-				t.Fatalf("limit %d: %d marks of at most %d, refusing %v", limit, len(marks), most, refusing)
+				t.Fatalf("limit %d: %d marks of at most %d, refusing %v", limit,
+					len(marks), most, refusing)
 			}
 			is := newTestCounter(t, 1<<20, l).Meter("r")
 			now = now.Add(200 * time.Millisecond)
@@ -39,7 +40,8 @@ func TestMarksRestored(t *testing.T) {
 			for range 1100 {
 				then, have := used(was, now, "k"), used(is, now, "k")
 				if have < then || have > then+mark {
-					t.Fatalf("limit %d in %d marks: %v on, %d is used; before it was %d", limit, most, now.Sub(start), have, then)
+					t.Fatalf("limit %d in %d marks: %v on, %d is used; before it was %d", limit,
+						most, now.Sub(start), have, then)
 				}
 				now = now.Add(10 * time.Millisecond)
 			}
@@ -57,7 +59,8 @@ func used(m *Meter, now Instant, key string) int64 {
 // TestNear: those near their limits are found, whole keys and no others, and the search ends when
 // it is told to.
 func TestNear(t *testing.T) {
-	c := newTestCounter(t, 1<<20, Limit{Name: "a", Limit: 10, Window: time.Second}, Limit{Name: "b", Limit: 2, Window: time.Minute})
+	c := newTestCounter(t, 1<<20, Limit{Name: "a", Limit: 10, Window: time.Second},
+		Limit{Name: "b", Limit: 2, Window: time.Minute})
 	want := map[string]bool{}
 	for n := range 100 {
 		key := fmt.Sprintf("%d %0*d", n, n*2, 0)
@@ -98,7 +101,14 @@ func TestMarksOfStrangers(t *testing.T) {
 		t.Errorf("%+v", k)
 	}
 	round := start.Add(-(1<<32 + 1000) * time.Microsecond) // ticks come round
-	old := []Mark{{round, 2}, {start.Add(-time.Second), 5}, {start.Add(-time.Second / 2), 3}, {start.Add(time.Hour), 1}, {start, -1}, {start, 0}}
+	old := []Mark{
+		{round, 2},
+		{start.Add(-time.Second), 5},
+		{start.Add(-time.Second / 2), 3},
+		{start.Add(time.Hour), 1},
+		{start, -1},
+		{start, 0},
+	}
 	if !m.Restore(start, []byte("k"), Snapshot{Marks: old}) || used(m, start, "k") != 4 {
 		t.Errorf("%d used, want what is in the window and no later than now", used(m, start, "k"))
 	}

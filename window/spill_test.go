@@ -33,7 +33,8 @@ func TestSlotAndSketchCountTogether(t *testing.T) {
 	}
 	for age := range after.SubWindows {
 		if after.SubWindows[age] != before.SubWindows[age] {
-			t.Errorf("sub-window %d: %+v, was %+v", age, after.SubWindows[age], before.SubWindows[age])
+			t.Errorf("sub-window %d: %+v, was %+v", age, after.SubWindows[age],
+				before.SubWindows[age])
 		}
 	}
 }

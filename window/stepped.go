@@ -28,5 +28,6 @@ func (s *stepped) note(f Flush) {
 func (m *Meter) wrote(s *slot, period uint32, now Instant) bool {
 	step := &m.c.sync.stepped
 	from := m.period(step.from, 0)
-	return period <= from && s.since <= step.at && now.Sub(step.at) < m.counterTTL()+slack && from-m.period(step.to, 0) > m.mostAhead()
+	return period <= from && s.since <= step.at && now.Sub(step.at) < m.counterTTL()+slack &&
+		from-m.period(step.to, 0) > m.mostAhead()
 }

@@ -48,13 +48,15 @@ func TestOwnCountsFromBeforeAStepBack(t *testing.T) {
 			backTo(window, ahead, func(p *pop, asked int64) {
 				m := p.nodes[0].Meter("r")
 				if got := m.Evidence(p.now, m.Index([]byte("k"))).Admitted; got > min(asked, 100*int64(window/time.Second))+2 {
-					t.Fatalf("a window of %v, %v ahead: after %d requests %d are known", window, ahead, asked, got)
+					t.Fatalf("a window of %v, %v ahead: after %d requests %d are known",
+						window, ahead, asked, got)
 				}
 				st := &p.nodes[0].sync.all[m.Look(p.now, m.Index([]byte("k"))).at]
 				worst = max(worst, float64(st.rate))
 			})
 			if worst > 115 {
-				t.Errorf("a window of %v, %v ahead: a rate of %.0f, where 100 are asked for", window, ahead, worst)
+				t.Errorf("a window of %v, %v ahead: a rate of %.0f, where 100 are asked for",
+					window, ahead, worst)
 			}
 		}
 	}
@@ -90,11 +92,13 @@ func TestTheOthersCountsAfterAStepForward(t *testing.T) {
 				p.flushAt(p.now, wall)
 				// a hundredth for how finely times are told
 				if got := p.known(0, "k"); got > all+all/100+2*each {
-					t.Fatalf("a window of %v, %v behind: at %v %d are known in the window, of %d", window, back, p.now.Sub(start), got, all)
+					t.Fatalf("a window of %v, %v behind: at %v %d are known in the window, of %d",
+						window, back, p.now.Sub(start), got, all)
 				}
 			}
 			if got := p.known(0, "k"); got < all*9/10 {
-				t.Errorf("a window of %v, %v behind: in the end %d are known in the window, of %d", window, back, got, all)
+				t.Errorf("a window of %v, %v behind: in the end %d are known in the window, of %d",
+					window, back, got, all)
 			}
 		}
 	}

@@ -128,13 +128,15 @@ const (
 // this nearness.
 func (t *suspects) bucketFull(i sketch.Index, now Instant, share float64) bool {
 	word := t.fullUntil[t.bucket(i)/ways].Load()
-	return word>>shareBits > uint64(now)>>retryUnit && share*shareScale <= float64(word&(1<<shareBits-1))
+	return word>>shareBits > uint64(now)>>retryUnit &&
+		share*shareScale <= float64(word&(1<<shareBits-1))
 }
 
 // setBucketFull notes that i's bucket has no slot to spare for keys up to this nearness.
 func (t *suspects) setBucketFull(i sketch.Index, now Instant, share float64) {
 	until := uint64(now.Add(bucketFullFor)) >> retryUnit
-	t.fullUntil[t.bucket(i)/ways].Store(until<<shareBits | uint64(min(share*shareScale, 1<<shareBits-1)))
+	t.fullUntil[t.bucket(i)/ways].Store(until<<shareBits | uint64(min(share*shareScale,
+		1<<shareBits-1)))
 }
 
 // lockFor returns the stripe of i's bucket.

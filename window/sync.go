@@ -122,8 +122,10 @@ type syncTable struct {
 func newSyncTable(slots int) *syncTable {
 	words := (slots + 63) / 64
 	return &syncTable{
-		all: make([]syncState, slots), uncounted: make([]uncounted, slots), dirty: make([]atomic.Uint64, words), polled: make([]uint64, words),
-		scratch: make([]uint32, 2*mostMarks), urgent: make([]atomic.Uint64, words), filled: make([]atomic.Uint64, words), wake: make(chan struct{}, 1),
+		all: make([]syncState, slots), uncounted: make([]uncounted, slots),
+		dirty: make([]atomic.Uint64, words), polled: make([]uint64, words),
+		scratch: make([]uint32, 2*mostMarks), urgent: make([]atomic.Uint64, words),
+		filled: make([]atomic.Uint64, words), wake: make(chan struct{}, 1),
 	}
 }
 
@@ -205,7 +207,8 @@ func (m *Meter) setShared(l Limit) {
 	m.global = l.Global && m.shared
 	m.most = m.limit
 	if m.tokens { // in a counting period a bucket and its refill pass
-		m.most += int64(math.Ceil(m.rate * max(CountingPeriod(m.span.window), time.Second).Seconds()))
+		m.most += int64(math.Ceil(m.rate * max(CountingPeriod(m.span.window),
+			time.Second).Seconds()))
 	}
 	if !m.shared {
 		return
@@ -216,7 +219,8 @@ func (m *Meter) setShared(l Limit) {
 	enough := time.Duration(rateRequests / m.rate * float64(time.Second))
 	m.settles = min(max(enough, 2*m.c.every), m.span.window)
 	if !m.packing.small && m.span.window < shortWindow && !m.tokens {
-		m.slack = min(int64(float64(m.limit)*float64(m.c.every)/float64(m.span.window)), m.limit/slackParts)
+		m.slack = min(int64(float64(m.limit)*float64(m.c.every)/float64(m.span.window)),
+			m.limit/slackParts)
 	}
 }
 

@@ -71,14 +71,20 @@ func (p *pop) until(end Instant) {
 func (p *pop) flush(n int) {
 	c := p.nodes[n]
 	cut := p.cut != nil && p.cut(n)
-	f := Flush{Now: p.now, Interval: p.every, Nodes: len(p.nodes), Room: 1000, Alone: cut, Down: func(int) bool { return cut }}
+	f := Flush{
+		Now: p.now, Interval: p.every, Nodes: len(p.nodes), Room: 1000, Alone: cut,
+		Down: func(int) bool { return cut },
+	}
 	p.dues, p.keys = c.Collect(f, p.dues[:0], p.keys[:0])
 	p.exchange(n, f)
 }
 
 // hurry has node n exchange its urgent keys.
 func (p *pop) hurry(n int) {
-	f := Flush{Now: p.now, Interval: p.every, Nodes: len(p.nodes), Room: 1000, Down: func(int) bool { return false }}
+	f := Flush{
+		Now: p.now, Interval: p.every, Nodes: len(p.nodes), Room: 1000,
+		Down: func(int) bool { return false },
+	}
 	p.dues, p.keys, _ = p.nodes[n].CollectUrgent(f, p.dues[:0], p.keys[:0])
 	p.exchange(n, f)
 }
@@ -133,16 +139,19 @@ func TestSmallLimitHoldsOverNodes(t *testing.T) {
 			p := newPop(4, Limit{Name: "r", Limit: limit, Window: window})
 			rng := rand.New(rand.NewPCG(seed, 3))
 			resolution := p.nodes[0].Meter("r").packing.period/timeParts + time.Millisecond
-			short, long := NewLog(window-resolution, time.Microsecond), NewLog(window+testFlush, time.Microsecond)
+			short, long := NewLog(window-resolution, time.Microsecond),
+				NewLog(window+testFlush, time.Microsecond)
 			for n := range 2000 {
 				p.until(p.now.Add(2*testFlush + time.Duration(rng.Int64N(int64(window)/6))))
 				// until a node has met a key it knows less
 				fits, met := p.ask(n%4, "r", "k"), p.now.Sub(start) > 2*window
 				switch {
 				case fits && met && short.Admitted(p.now) >= limit:
-					t.Fatalf("window %v, seed %d, request %d: admitted on top of %d", window, seed, n, limit)
+					t.Fatalf("window %v, seed %d, request %d: admitted on top of %d",
+						window, seed, n, limit)
 				case !fits && met && long.Admitted(p.now) < limit:
-					t.Fatalf("window %v, seed %d, request %d: refused at %d", window, seed, n, long.Admitted(p.now))
+					t.Fatalf("window %v, seed %d, request %d: refused at %d", window, seed, n,
+						long.Admitted(p.now))
 				case fits:
 					short.Admit(p.now, 1)
 					long.Admit(p.now, 1)
@@ -167,7 +176,8 @@ func TestBelowTheLimitNothingIsLost(t *testing.T) {
 		for n := range 60_000 {
 			p.until(p.now.Add(gap))
 			if !ask(p.nodes[n%4].Meter("r"), p.now, "k", cost).Fits {
-				t.Fatalf("limit %d a %v: request %d was refused at 0.97 of it", l.Limit, l.Window, n)
+				t.Fatalf("limit %d a %v: request %d was refused at 0.97 of it",
+					l.Limit, l.Window, n)
 			}
 		}
 	}
@@ -182,7 +192,10 @@ func TestWhatIsToldLastInAPeriodIsHeard(t *testing.T) {
 	p.until(start.Add(1945 * time.Millisecond)) // node 1 has just looked
 	// told at 2.000 s less nothing: make it the old period's
 	p.ask(0, "r", "k")
-	f := Flush{Now: start.Add(1999 * time.Millisecond), Interval: testFlush, Nodes: 2, Room: 100, Down: func(int) bool { return false }}
+	f := Flush{
+		Now: start.Add(1999 * time.Millisecond), Interval: testFlush, Nodes: 2, Room: 100,
+		Down: func(int) bool { return false },
+	}
 	dues, _ := p.nodes[0].Collect(f, nil, nil)
 	for _, late := range []time.Duration{50, 150} { // the first look comes too early
 		if late == 150 {
@@ -259,7 +272,10 @@ func TestServersThatAreDownAreLeftAlone(t *testing.T) {
 	for range 60 { // too much to wait
 		p.ask(0, "r", "k")
 	}
-	f := Flush{Now: p.now, Interval: testFlush, Nodes: 1, Room: 100, Down: func(server int) bool { return server == 0 }}
+	f := Flush{
+		Now: p.now, Interval: testFlush, Nodes: 1, Room: 100,
+		Down: func(server int) bool { return server == 0 },
+	}
 	if dues, _ := c.Collect(f, nil, nil); len(dues) > 0 {
 		t.Errorf("%d exchanges with a server that is down", len(dues))
 	}

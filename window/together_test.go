@@ -13,7 +13,10 @@ func together(now Instant, key string, ms ...*Meter) (bool, []Question) {
 	all := make([]Question, len(ms))
 	for n, m := range ms {
 		i := m.Index([]byte(key))
-		all[n] = Question{Meter: m, Hit: m.Offer(now, i, []byte(key), 1, 7), Cost: 1, Judges: true, Counts: true}
+		all[n] = Question{
+			Meter: m, Hit: m.Offer(now, i, []byte(key), 1, 7), Cost: 1,
+			Judges: true, Counts: true,
+		}
 	}
 	return AdmitAll(now, all), all
 }
@@ -21,7 +24,8 @@ func together(now Instant, key string, ms ...*Meter) (bool, []Question) {
 // Limits of 10 for a group and 3 for one of its routes: after five requests of the route, two of
 // them refused, the group has 7 left.
 func TestANarrowLimitDoesNotUseUpAWideOne(t *testing.T) {
-	c := newTestCounter(t, 8<<20, Limit{Name: "group", Limit: 10, Window: time.Minute}, Limit{Name: "route", Limit: 3, Window: time.Minute})
+	c := newTestCounter(t, 8<<20, Limit{Name: "group", Limit: 10, Window: time.Minute},
+		Limit{Name: "route", Limit: 3, Window: time.Minute})
 	group, route := c.Meter("group"), c.Meter("route")
 	passed := 0
 	for range 5 {
@@ -50,16 +54,19 @@ func TestANarrowLimitDoesNotUseUpAWideOne(t *testing.T) {
 }
 
 func TestAQuestionThatYieldsHoldsUpNobody(t *testing.T) {
-	c := newTestCounter(t, 8<<20, Limit{Name: "wide", Limit: 10, Window: time.Minute}, Limit{Name: "shadow", Limit: 1, Window: time.Minute})
+	c := newTestCounter(t, 8<<20, Limit{Name: "wide", Limit: 10, Window: time.Minute},
+		Limit{Name: "shadow", Limit: 1, Window: time.Minute})
 	wide, shadow := c.Meter("wide"), c.Meter("shadow")
 	for k := range 3 {
 		_, all := together(start, "none", wide)
-		all = append(all[:0], Question{Meter: wide, Cost: 1, Judges: true, Counts: true}, Question{Meter: shadow, Cost: 1, Judges: true, Counts: true, Yields: true})
+		all = append(all[:0], Question{Meter: wide, Cost: 1, Judges: true, Counts: true},
+			Question{Meter: shadow, Cost: 1, Judges: true, Counts: true, Yields: true})
 		for n := range all {
 			i := all[n].Meter.Index([]byte("a"))
 			all[n].Hit = all[n].Meter.Offer(start, i, []byte("a"), 1, 7)
 		}
-		if !AdmitAll(start, all) || all[0].Count.Used != int64(k+1) || all[1].Count.Fits != (k == 0) {
+		if !AdmitAll(start, all) || all[0].Count.Used != int64(k+1) ||
+			all[1].Count.Fits != (k == 0) {
 			t.Fatalf("request %d: %+v", k, all)
 		}
 	}
@@ -84,7 +91,10 @@ func TestLooksAndCounts(t *testing.T) {
 	m := newTestCounter(t, 8<<20, Limit{Name: "r", Limit: 2, Window: time.Minute}).Meter("r")
 	i := m.Index([]byte("a"))
 	for k := range 4 {
-		all := []Question{{Meter: m, Hit: m.Offer(start, i, []byte("a"), 1, 7), Cost: 1, Counts: true}}
+		all := []Question{{
+			Meter: m, Hit: m.Offer(start, i, []byte("a"), 1, 7),
+			Cost: 1, Counts: true,
+		}}
 		if !AdmitAll(start, all) || all[0].Fills != (k >= 1) {
 			t.Fatalf("count %d: %+v", k, all)
 		}
@@ -101,7 +111,10 @@ func TestAllOrNothingUnderConcurrency(t *testing.T) {
 	const rules, workers, each = 8, 4, 250_000
 	var limits []Limit
 	for i := range rules {
-		limits = append(limits, Limit{Name: fmt.Sprint("r", i), Limit: int64(20_000 + 3_700*i), Window: time.Hour})
+		limits = append(limits, Limit{
+			Name:  fmt.Sprint("r", i),
+			Limit: int64(20_000 + 3_700*i), Window: time.Hour,
+		})
 	}
 	c := newTestCounter(t, 64<<20, limits...)
 	var ms [rules]*Meter
@@ -124,7 +137,8 @@ func TestAllOrNothingUnderConcurrency(t *testing.T) {
 			used += m.Peek(start, m.Look(start, m.Index([]byte{byte(k)})), 1).Used
 		}
 		if used != passed[i].Load() || used > 2*limits[i].Limit {
-			t.Errorf("rule %d: the slots hold %d, %d passed, limit 2 x %d", i, used, passed[i].Load(), limits[i].Limit)
+			t.Errorf("rule %d: the slots hold %d, %d passed, limit 2 x %d", i, used,
+				passed[i].Load(), limits[i].Limit)
 		}
 		t.Logf("rule %d: %d of %d", i, used, 2*limits[i].Limit)
 	}
@@ -139,7 +153,10 @@ func askAtRandom(ms *[8]*Meter, x uint64, requests int, passed *[8]atomic.Int64)
 		n, key := 0, []byte{byte(x >> 32 & 1)}
 		for i, m := range ms {
 			if x>>(8+i)&1 == 1 {
-				all[n] = Question{Meter: m, Hit: m.Offer(start, m.Index(key), key, 1, x), Cost: 1, Judges: true, Counts: true}
+				all[n] = Question{
+					Meter: m, Hit: m.Offer(start, m.Index(key), key, 1, x), Cost: 1,
+					Judges: true, Counts: true,
+				}
 				n++
 			}
 		}
@@ -156,7 +173,10 @@ func BenchmarkAdmitAll(b *testing.B) {
 		b.Run(fmt.Sprint(k), func(b *testing.B) {
 			var limits []Limit
 			for i := range k {
-				limits = append(limits, Limit{Name: fmt.Sprint("r", i), Limit: 1e9, Window: time.Hour})
+				limits = append(limits, Limit{
+					Name:  fmt.Sprint("r", i),
+					Limit: 1e9, Window: time.Hour,
+				})
 			}
 			c := newTestCounter(b, 64<<20, limits...)
 			var all [4]Question
@@ -169,7 +189,11 @@ func BenchmarkAdmitAll(b *testing.B) {
 			for b.Loop() {
 				now += 100
 				for i := range k {
-					all[i] = Question{Meter: ms[i], Hit: ms[i].Offer(now, ms[i].Index(key), key, 1, 7), Cost: 1, Judges: true, Counts: true}
+					all[i] = Question{
+						Meter: ms[i],
+						Hit:   ms[i].Offer(now, ms[i].Index(key), key, 1, 7), Cost: 1,
+						Judges: true, Counts: true,
+					}
 				}
 				AdmitAll(now, all[:k])
 			}

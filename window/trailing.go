@@ -9,7 +9,8 @@ type Trailing struct{ Offered, Admitted float64 }
 // oldest period it takes the part that is still in the window, as if its cost had come evenly.
 func (t *Totals) Trailing(span, wall time.Duration) (sum Trailing) {
 	period := CountingPeriod(span)
-	running, passed := uint32(uint64(wall)/uint64(period)), float64(uint64(wall)%uint64(period))/float64(period)
+	running, passed := uint32(uint64(wall)/uint64(period)),
+		float64(uint64(wall)%uint64(period))/float64(period)
 	each := uint32(span / period)
 	for back := range each + 1 {
 		part, is := 1., t.At(running-back)

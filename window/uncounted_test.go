@@ -21,7 +21,10 @@ func hangs(
 			ask(m, now.Add(time.Duration(n-9)*testFlush/10), "k", 1)
 		}
 		down := now > died.Add(noticed)
-		f := Flush{Now: now, Interval: testFlush, Nodes: 2, Room: 100, Alone: true, Down: func(int) bool { return down }}
+		f := Flush{
+			Now: now, Interval: testFlush, Nodes: 2, Room: 100, Alone: true,
+			Down: func(int) bool { return down },
+		}
 		dues, _ := c.Collect(f, nil, nil)
 		for n := range dues {
 			d := &dues[n]
@@ -46,9 +49,12 @@ func hangs(
 // since its ring answered last, at the rate at which it came, and no earlier cost.
 func TestWhatAHangingRingMayNotHaveCountedIsTold(t *testing.T) {
 	for _, l := range []Limit{
-		{Limit: 1000, Window: time.Second}, {Limit: 10_000, Window: time.Second}, {Limit: 1000, Window: 5 * time.Second},
+		{Limit: 1000, Window: time.Second},
+		{Limit: 10_000, Window: time.Second},
+		{Limit: 1000, Window: 5 * time.Second},
 	} {
-		alone, sent := hangs(t, l, start.Add(time.Second-start.Sub(0)%time.Second), 3*testFlush, false)
+		alone, sent := hangs(t, l, start.Add(time.Second-start.Sub(0)%time.Second), 3*testFlush,
+			false)
 		if len(alone) == 0 || sent != 30 {
 			t.Fatalf("%+v: %d exchanges alone, %d sent", l, len(alone), sent)
 		}
@@ -70,7 +76,8 @@ func TestWhatAHangingRingMayNotHaveCountedIsTold(t *testing.T) {
 // TestDoubtOfLongAgoIsNotTold: after a long silence it was the node that stood still, and the ring
 // may have counted everything.
 func TestDoubtOfLongAgoIsNotTold(t *testing.T) {
-	alone, sent := hangs(t, Limit{Limit: 1000, Window: 5 * time.Second}, start.Add(time.Second-start.Sub(0)%time.Second), 8*testFlush, false)
+	alone, sent := hangs(t, Limit{Limit: 1000, Window: 5 * time.Second},
+		start.Add(time.Second-start.Sub(0)%time.Second), 8*testFlush, false)
 	if len(alone) == 0 || sent != 80 {
 		t.Fatalf("%d exchanges alone, %d sent", len(alone), sent)
 	}
@@ -83,7 +90,8 @@ func TestDoubtOfLongAgoIsNotTold(t *testing.T) {
 
 // TestWhatTheRingCountedAfterAllIsNotTold: a ring that answers again keeps its counts.
 func TestWhatTheRingCountedAfterAllIsNotTold(t *testing.T) {
-	alone, sent := hangs(t, Limit{Limit: 1000, Window: time.Second}, start.Add(time.Second-start.Sub(0)%time.Second), 3*testFlush, true)
+	alone, sent := hangs(t, Limit{Limit: 1000, Window: time.Second},
+		start.Add(time.Second-start.Sub(0)%time.Second), 3*testFlush, true)
 	if len(alone) == 0 || sent == 0 {
 		t.Fatalf("%d exchanges alone, %d sent", len(alone), sent)
 	}
@@ -106,7 +114,8 @@ func TestWhatTheRingMayNotHaveCountedIsTakenForOld(t *testing.T) {
 	if now.Offered != 10 || before.Offered != sent {
 		t.Fatalf("%+v and %+v told of %d sent", now, before, sent)
 	}
-	if mean := float64(before.Times) / float64(before.Admitted) / timeParts; mean < 0.89 || mean > 0.901 {
+	if mean := float64(before.Times) / float64(before.Admitted) / timeParts; mean < 0.89 ||
+		mean > 0.901 {
 		t.Errorf("told at %.3f of the period, want 0.900, when the ring answered last", mean)
 	}
 }

@@ -30,7 +30,8 @@ func (m *Meter) markIfUrgent(sl *slot, at int) {
 	if pending == 0 { // it has just moved on, being more than a slot holds
 		pending = int64(m.c.sync.all[at].admitted)
 	}
-	if 2*pending*int64(m.c.sync.nodes.Load()) >= left && (m.packing.small || left >= 0 && m.hasty(sl, at)) {
+	if 2*pending*int64(m.c.sync.nodes.Load()) >= left &&
+		(m.packing.small || left >= 0 && m.hasty(sl, at)) {
 		m.markUrgent(at)
 	}
 }

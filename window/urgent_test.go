@@ -85,14 +85,21 @@ func TestAKeyThatOthersUseUpIsReadAtOnce(t *testing.T) {
 			cost = 100
 		}
 		period := uint32(int64(p.now) / int64(12*time.Second))
-		m.MergeRemote(p.now, 0, m.Index([]byte("k")), 0, []RemoteDelta{{Period: period, PeriodTotals: PeriodTotals{Offered: cost, Admitted: cost}}})
+		m.MergeRemote(p.now, 0, m.Index([]byte("k")), 0,
+			[]RemoteDelta{{
+				Period:       period,
+				PeriodTotals: PeriodTotals{Offered: cost, Admitted: cost},
+			}})
 		urgent := false
 		select {
 		case <-c.Urgent():
 			urgent = true
 		default:
 		}
-		dues, _, _ := c.CollectUrgent(Flush{Now: p.now, Interval: p.every, Nodes: 4, Room: 10, Down: func(int) bool { return false }}, nil, nil)
+		dues, _, _ := c.CollectUrgent(Flush{
+			Now: p.now, Interval: p.every, Nodes: 4, Room: 10,
+			Down: func(int) bool { return false },
+		}, nil, nil)
 		if urgent != want || len(dues) > 0 != want {
 			t.Errorf("growth %d: urgent %v, %d exchanges, want %v", n, urgent, len(dues), want)
 		}

@@ -33,7 +33,8 @@ func admit(m *window.Meter, now window.Instant, key []byte) window.Count {
 func TestAKeyThatOthersUsedUpIsDeniedFromItsFirstRequest(t *testing.T) {
 	_, m := usedUpCounter()
 	for n := range 3 {
-		if got := admit(m, usedUpNow, []byte("full")); got.Fits || got.Wait > 3*time.Second || got.Wait < 2900*time.Millisecond {
+		if got := admit(m, usedUpNow, []byte("full")); got.Fits || got.Wait > 3*time.Second ||
+			got.Wait < 2900*time.Millisecond {
 			t.Fatalf("request %d: %+v", n, got)
 		}
 	}
@@ -59,8 +60,14 @@ func TestRemoteCountsStandBetweenTheirMoments(t *testing.T) {
 		{window.RemoteDelta{Since: now.Add(-time.Second)}, 9000 * time.Millisecond},
 		// a mean of 1.5 s, and one of both at 1.6 s at the latest: the other at 1.4 s at the
 		// earliest
-		{window.RemoteDelta{PeriodTotals: window.PeriodTotals{Times: 2 * 3072}, Until: usedUpNow.Add(1600 * time.Millisecond)}, 9500 * time.Millisecond},
-		{window.RemoteDelta{PeriodTotals: window.PeriodTotals{Times: 2 * 3072}}, 9200 * time.Millisecond},
+		{window.RemoteDelta{
+			PeriodTotals: window.PeriodTotals{Times: 2 * 3072},
+			Until:        usedUpNow.Add(1600 * time.Millisecond),
+		}, 9500 * time.Millisecond},
+		{
+			window.RemoteDelta{PeriodTotals: window.PeriodTotals{Times: 2 * 3072}},
+			9200 * time.Millisecond,
+		},
 	} {
 		key := []byte{byte('a' + n)}
 		admit(m, now, key)
@@ -83,7 +90,10 @@ func TestLooksAreFew(t *testing.T) {
 		looks, ring := 0, map[uint32]uint64{}
 		for n := range 20 {
 			now := usedUpNow.Add(time.Duration(n) * 100 * time.Millisecond)
-			f := window.Flush{Now: now, Interval: 100 * time.Millisecond, Nodes: 2, Room: 10, Down: func(int) bool { return false }}
+			f := window.Flush{
+				Now: now, Interval: 100 * time.Millisecond, Nodes: 2, Room: 10,
+				Down: func(int) bool { return false },
+			}
 			dues, _ := c.Collect(f, nil, nil)
 			for k := range dues {
 				ring[dues[k].Period] += dues[k].Delta

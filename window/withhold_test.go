@@ -9,7 +9,8 @@ import (
 func withheld(now Instant, key string, m *Meter, leaves int64, patience time.Duration) Question {
 	i := m.Index([]byte(key))
 	all := []Question{{
-		Meter: m, Hit: m.Offer(now, i, []byte(key), 1, 7), Cost: 1, Judges: true, Counts: true, Leaves: leaves, Patience: patience,
+		Meter: m, Hit: m.Offer(now, i, []byte(key), 1, 7), Cost: 1, Judges: true, Counts: true,
+		Leaves: leaves, Patience: patience,
 	}}
 	WithholdAll(now, all)
 	return all[0]
@@ -22,7 +23,8 @@ func TestWithheldIsOffered(t *testing.T) {
 	i := m.Index([]byte("a"))
 	together(start, "a", m)
 	for k := range int64(6) {
-		if q := withheld(start, "a", m, 0, 0); !q.Count.Fits || q.Count.Used != 1 || q.Kept || !q.Count.Exact {
+		if q := withheld(start, "a", m, 0, 0); !q.Count.Fits || q.Count.Used != 1 ||
+			q.Kept || !q.Count.Exact {
 			t.Fatalf("withheld %d: %+v", k, q.Count)
 		}
 	}
@@ -38,7 +40,8 @@ func TestWithheldIsOffered(t *testing.T) {
 	for range 2 {
 		together(start, "a", m)
 	}
-	if q := withheld(start, "a", m, 0, 0); q.Count.Fits || q.Kept || q.Count.Used != 3 || q.Count.Wait <= 0 {
+	if q := withheld(start, "a", m, 0, 0); q.Count.Fits || q.Kept ||
+		q.Count.Used != 3 || q.Count.Wait <= 0 {
 		t.Errorf("full: %+v", q)
 	}
 	if got := m.Offered(start, i); got != 11 {
@@ -54,7 +57,8 @@ func TestWithheldFolds(t *testing.T) {
 	for n := range 3 * int64(mostFolded) {
 		q := withheld(start, "a", m, 0, 0)
 		recorded, folded := refusedOf(m, "a", start)
-		if c := q.Count; c.Fits || c.Used != 100 || c.Wait <= 0 || recorded+folded != n+1 || c.Folded != (folded > 0) || n == 1 && folded != 1 {
+		if c := q.Count; c.Fits || c.Used != 100 || c.Wait <= 0 || recorded+folded != n+1 ||
+			c.Folded != (folded > 0) || n == 1 && folded != 1 {
 			t.Fatalf("denial %d: %+v, %d recorded, %d folded", n, c, recorded, folded)
 		}
 	}
@@ -65,7 +69,8 @@ func TestWithheldFolds(t *testing.T) {
 
 // A bucket that is empty fits what may wait, withheld as well.
 func TestWithheldMayWait(t *testing.T) {
-	m := newTestCounter(t, 8<<20, Limit{Name: "r", Limit: 60, Window: time.Minute, Burst: 2, Delay: time.Minute}).Meter("r")
+	m := newTestCounter(t, 8<<20,
+		Limit{Name: "r", Limit: 60, Window: time.Minute, Burst: 2, Delay: time.Minute}).Meter("r")
 	together(start, "a", m, m)
 	for _, c := range []struct {
 		patience time.Duration
@@ -79,7 +84,8 @@ func TestWithheldMayWait(t *testing.T) {
 
 // Where denials count, so do those that are withheld.
 func TestWithheldCountsWhereDenialsDo(t *testing.T) {
-	m := newTestCounter(t, 8<<20, Limit{Name: "r", Limit: 2, Window: time.Minute, CountDenied: true}).Meter("r")
+	m := newTestCounter(t, 8<<20,
+		Limit{Name: "r", Limit: 2, Window: time.Minute, CountDenied: true}).Meter("r")
 	together(start, "a", m)
 	together(start, "a", m)
 	later := start.Add(40 * time.Second)
@@ -100,12 +106,14 @@ func TestWithheldWithoutASlot(t *testing.T) {
 	m.c.table.slots[hit.at].index.Store(uint64(i) + 1)
 	all := []Question{{Meter: m, Hit: hit, Cost: 1, Judges: true, Counts: true}}
 	WithholdAll(start, all)
-	if got := m.layer.sketch.Count(i, m.layer.span.Number(start)); !all[0].Count.Fits || all[0].Count.Exact || got != 1 {
+	if got := m.layer.sketch.Count(i, m.layer.span.Number(start)); !all[0].Count.Fits ||
+		all[0].Count.Exact || got != 1 {
 		t.Errorf("in the sketch: %d, want 1: %+v", got, all[0].Count)
 	}
 	all[0].Hit, all[0].Cost = Hit{index: i, at: noSlot}, 3
 	WithholdAll(start, all)
-	if _, refused := m.Keys(); all[0].Count.Fits || all[0].Count.Wait != time.Minute || refused < 0.5 {
+	if _, refused := m.Keys(); all[0].Count.Fits ||
+		all[0].Count.Wait != time.Minute || refused < 0.5 {
 		t.Errorf("more than the limit: %+v, %v refused", all[0].Count, refused)
 	}
 }

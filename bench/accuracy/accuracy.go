@@ -54,7 +54,8 @@ func runAccuracy(o options) (result, error) {
 		return nil, err
 	}
 	a := &accuracy{
-		Traffic: o.traffic, Seed: o.seed, Limit: p.limit, Window: ruleWindow.Seconds(), Memory: o.memory,
+		Traffic: o.traffic, Seed: o.seed, Limit: p.limit,
+		Window: ruleWindow.Seconds(), Memory: o.memory,
 		Requests: o.n, GoVersion: runtime.Version(),
 	}
 	fast := o.n
@@ -123,8 +124,9 @@ func (a *accuracy) judge(p profile, o options) error {
 		return err
 	}
 	run := &trial{
-		traffic: t, node: node, keys: addresses(t.sources()), accounts: make([]account, t.sources()),
-		score: oracle.NewScore(p.limit), bits: newDice(o.seed, 2),
+		traffic: t, node: node, keys: addresses(t.sources()),
+		accounts: make([]account, t.sources()),
+		score:    oracle.NewScore(p.limit), bits: newDice(o.seed, 2),
 	}
 	began := time.Now()
 	run.all(o.n)

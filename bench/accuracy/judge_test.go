@@ -39,7 +39,10 @@ func TestTrialJudges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &trial{node: n, keys: addresses(2), accounts: make([]account, 2), score: oracle.NewScore(limit), bits: newDice(1, 2)}
+	r := &trial{
+		node: n, keys: addresses(2), accounts: make([]account, 2),
+		score: oracle.NewScore(limit), bits: newDice(1, 2),
+	}
 	r.decide(event{trafficStart, 1}) // within the warm-up: recorded, not judged
 	late := trafficStart.Add(warmUp)
 	for i := range 30 {
@@ -60,9 +63,15 @@ func TestTrialJudges(t *testing.T) {
 func TestDemands(t *testing.T) {
 	good := func() *accuracy {
 		a := &accuracy{Traffic: "calm", Limit: 600, Score: oracle.NewScore(600)}
-		a.Score.Classification = oracle.Classification{Judged: 10_000_000, WrongOver: 15, WrongUnder: 14, RateError: 0.009}
+		a.Score.Classification = oracle.Classification{
+			Judged: 10_000_000, WrongOver: 15,
+			WrongUnder: 14, RateError: 0.009,
+		}
 		a.Score.Keys = oracle.Keys{FalseNegatives: 3, WorstMissed: 1.07}
-		a.Score.Settled = oracle.Enforcement{WrongDeny: 5, WorstDeny: 0.98, WrongAllow: 5, WorstAllow: 1.02}
+		a.Score.Settled = oracle.Enforcement{
+			WrongDeny: 5, WorstDeny: 0.98,
+			WrongAllow: 5, WorstAllow: 1.02,
+		}
 		return a
 	}
 	if a := good(); !a.passed() {
@@ -90,7 +99,8 @@ func TestPrintSaysWhatFailed(t *testing.T) {
 	a.Score.Keys.FalsePositives = 1
 	var out strings.Builder
 	a.print(&out)
-	if !strings.Contains(out.String(), "FAIL  no false positive") || strings.Count(out.String(), "PASS  ") != 4 {
+	if !strings.Contains(out.String(), "FAIL  no false positive") ||
+		strings.Count(out.String(), "PASS  ") != 4 {
 		t.Errorf("want one FAIL and four PASS in:\n%s", out.String())
 	}
 }

@@ -69,5 +69,6 @@ func (d *distinct) print(w io.Writer) {
 	printNode(w, &d.Node)
 	fmt.Fprintf(w, "resident    %.1f MiB after %d keys, %.1f MiB after %d\n",
 		float64(d.ResidentFirst)/mib, keysFirst, float64(d.ResidentLast)/mib, d.Keys)
-	fmt.Fprintf(w, "%s  grown to %.3f of that, at most %.2f\n", verdict(d.passed()), d.growth(), mayGrow)
+	fmt.Fprintf(w, "%s  grown to %.3f of that, at most %.2f\n", verdict(d.passed()),
+		d.growth(), mayGrow)
 }

@@ -67,9 +67,11 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.mode, "mode", "accuracy", "accuracy, overfull, keys or twins")
 	f.StringVar(&o.traffic, "traffic", "calm", "calm, edge, pareto or pulse (mode accuracy)")
 	f.Int64Var(&o.n, "n", 0, "requests, keys or pairs (default: the mode's own)")
-	f.StringVar(&memory, "memory", "", "memory of the node, such as 64MiB (default: 64MiB; overfull: 20MiB)")
+	f.StringVar(&memory, "memory", "",
+		"memory of the node, such as 64MiB (default: 64MiB; overfull: 20MiB)")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of the traffic")
-	f.BoolVar(&o.oracle, "oracle", true, "keep exact logs and judge by them; false: only decide and take the time")
+	f.BoolVar(&o.oracle, "oracle", true,
+		"keep exact logs and judge by them; false: only decide and take the time")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	if err := f.Parse(args); err != nil {
 		return o, err

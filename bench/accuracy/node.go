@@ -97,7 +97,8 @@ func addresses(n int) [][]byte {
 	keys := make([][]byte, n)
 	for i := range keys {
 		scattered := uint32(i) * 2_654_435_761 // odd: a bijection of 32 bits
-		keys[i] = fmt.Appendf(nil, "%d.%d.%d.%d", scattered>>24, scattered>>16&255, scattered>>8&255, scattered&255)
+		keys[i] = fmt.Appendf(nil, "%d.%d.%d.%d", scattered>>24, scattered>>16&255,
+			scattered>>8&255, scattered&255)
 	}
 	return keys
 }

@@ -157,19 +157,23 @@ func (s *siege) sum() {
 
 // The one promise that must hold however full the sketch is: collisions refuse nobody.
 func (r *overfull) passed() bool {
-	return r.GoodRefused == 0 && r.NoiseRefused == 0 && r.NeverRefused == 0 && r.FirstRefusal <= ruleWindow
+	return r.GoodRefused == 0 && r.NoiseRefused == 0 && r.NeverRefused == 0 &&
+		r.FirstRefusal <= ruleWindow
 }
 
 func (r *overfull) print(w io.Writer) {
 	fmt.Fprintf(w, "overfull, seed %d: %d random keys a window of %v, limit %d, memory %d MiB; %d decisions, %.1f ns each\n",
 		r.Seed, r.RandomKeys, ruleWindow, overfullLimit, r.Memory/mib, r.Decisions, r.NanosEach)
 	printNode(w, &r.Node)
-	fmt.Fprintf(w, "good        %d clients at %.1f of the limit: %d of %d requests refused\n", goodClients, goodShare, r.GoodRefused, r.GoodAsked)
+	fmt.Fprintf(w, "good        %d clients at %.1f of the limit: %d of %d requests refused\n",
+		goodClients, goodShare, r.GoodRefused, r.GoodAsked)
 	fmt.Fprintf(w, "noise       %d refused\n", r.NoiseRefused)
 	fmt.Fprintf(w, "attackers   %d at %d limits: never refused %d; first refusal median %v, slowest %v; most admitted in the first window %.2f L\n",
 		r.Attackers, attackShareOf, r.NeverRefused, r.MedianFirst, r.FirstRefusal, r.Excess)
-	fmt.Fprintf(w, "%s  nobody below the limit refused\n", verdict(r.GoodRefused+r.NoiseRefused == 0))
-	fmt.Fprintf(w, "%s  every attacker refused within a window\n", verdict(r.NeverRefused == 0 && r.FirstRefusal <= ruleWindow))
+	fmt.Fprintf(w, "%s  nobody below the limit refused\n",
+		verdict(r.GoodRefused+r.NoiseRefused == 0))
+	fmt.Fprintf(w, "%s  every attacker refused within a window\n",
+		verdict(r.NeverRefused == 0 && r.FirstRefusal <= ruleWindow))
 }
 
 // pace deals a number of things evenly over slots.

@@ -47,7 +47,10 @@ func (a *accuracy) demands() []check {
 		{fmt.Sprintf("classification wrong < %.4f %%", 100*mayBeWrong), wrong < mayBeWrong},
 		{fmt.Sprintf("rate error < %.0f %%", 100*mayRateError), c.RateError < mayRateError},
 		{"no false positive", k.FalsePositives == 0},
-		{fmt.Sprintf("no false negative above %.2f of the limit", mayBeMissed), k.WorstMissed <= mayBeMissed},
+		{
+			fmt.Sprintf("no false negative above %.2f of the limit", mayBeMissed),
+			k.WorstMissed <= mayBeMissed,
+		},
 		{"enforcement, once a key has been a suspect for a window", a.enforced()},
 	}
 }
@@ -62,7 +65,8 @@ func (a *accuracy) enforced() bool {
 		return e.WrongDeny+e.WrongAllow == 0
 	}
 	unit := 1 / float64(a.Limit)
-	return (e.WrongDeny == 0 || e.WorstDeny >= lowestDeny) && e.WorstAllow <= max(highestAllow, 1+unit)
+	return (e.WrongDeny == 0 || e.WorstDeny >= lowestDeny) &&
+		e.WorstAllow <= max(highestAllow, 1+unit)
 }
 
 // passed reports whether the run met every bound; without exact logs there are none.
@@ -77,10 +81,12 @@ func (a *accuracy) passed() bool {
 
 func (a *accuracy) print(w io.Writer) {
 	fmt.Fprintf(w, "%s traffic, seed %d: %d requests of %d sources, %.0f/s; limit %d per %.0f s; memory %d MiB; %s\n",
-		a.Traffic, a.Seed, a.Requests, sourceCount, a.PerSecond, a.Limit, a.Window, a.Memory/mib, a.GoVersion)
+		a.Traffic, a.Seed, a.Requests, sourceCount, a.PerSecond, a.Limit, a.Window,
+		a.Memory/mib, a.GoVersion)
 	a.Census.print(w)
 	printNode(w, &a.Node)
-	fmt.Fprintf(w, "speed       %.1f ns a decision, sweeps included (%.2f M/s, one goroutine)", a.Decide, 1e3/a.Decide)
+	fmt.Fprintf(w, "speed       %.1f ns a decision, sweeps included (%.2f M/s, one goroutine)",
+		a.Decide, 1e3/a.Decide)
 	if a.Score != nil {
 		fmt.Fprintf(w, "; %.1f ns with traffic and exact logs", a.WithOracle)
 	}
@@ -115,7 +121,8 @@ func printNode(w io.Writer, s *window.Stats) {
 	fmt.Fprintf(w, "node        %d of %d slots, %d of %d chunks, promotion mark L/%d\n",
 		s.Suspects, s.Slots, s.Chunks, s.ChunkCap, s.Divisor)
 	fmt.Fprintf(w, "            promoted %d, evicted idle %d, spare %d, value %d, pinned %d; slots full %d, arena full %d\n",
-		s.Promoted, s.EvictedIdle, s.EvictedSpare, s.EvictedValue, s.EvictedPinned, s.Full, s.ArenaFull)
+		s.Promoted, s.EvictedIdle, s.EvictedSpare, s.EvictedValue, s.EvictedPinned,
+		s.Full, s.ArenaFull)
 	for _, l := range s.Layers {
 		fmt.Fprintf(w, "            error bound %.1f units at %.1f %%, noise p50 %d, p99 %d\n",
 			l.ErrorBound, 100*l.Confidence, l.NoiseMedian, l.NoiseP99)
@@ -128,7 +135,8 @@ func printScore(w io.Writer, s *oracle.Score) {
 	wrong := c.WrongOver + c.WrongUnder
 	fmt.Fprintf(w, "classified  %d judged, %.2f %% over; wrong %d = %.7f %% (over %d, under %d)\n",
 		c.Judged, share(c.Over, c.Judged), wrong, share(wrong, c.Judged), c.WrongOver, c.WrongUnder)
-	fmt.Fprintf(w, "            rate error %.4f %% over %d requests above L/10\n", 100*c.RateError, c.Rated)
+	fmt.Fprintf(w, "            rate error %.4f %% over %d requests above L/10\n",
+		100*c.RateError, c.Rated)
 	fmt.Fprintf(w, "keys        %d, ever over %d; false positives %d, false negatives %d (worst %.3f L)\n",
 		k.Seen, k.Over, k.FalsePositives, k.FalseNegatives, k.WorstMissed)
 	printEnforcement(w, "enforced    ", &s.Enforcement)

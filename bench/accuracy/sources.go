@@ -77,7 +77,10 @@ func (p profile) rates(dice *rand.Rand) (rates []float64, attackers int) {
 	weight := func() float64 { return math.Exp(dice.NormFloat64()) }
 	if p.pareto {
 		total = overallRate
-		weight = func() float64 { return min(math.Pow(1-dice.Float64(), -1/paretoShape), paretoTop) }
+		weight = func() float64 {
+			return min(math.Pow(1-dice.Float64(), -1/paretoShape),
+				paretoTop)
+		}
 	}
 	sum := 0.0
 	for i := range rates {

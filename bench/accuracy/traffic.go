@@ -50,7 +50,10 @@ type burst struct {
 func newTraffic(p profile, seed uint64) *traffic {
 	dice := newDice(seed, 1)
 	rates, attackers := p.rates(dice)
-	t := &traffic{profile: p, census: p.census(rates, attackers), dice: dice, base: newAlias(rates), now: trafficStart}
+	t := &traffic{
+		profile: p, census: p.census(rates, attackers), dice: dice,
+		base: newAlias(rates), now: trafficStart,
+	}
 	for i := range p.pulses {
 		first := t.now.Add(time.Duration(dice.Float64() * float64(ruleWindow)))
 		heap.Push(&t.pulses, burst{source: uint32(sourceCount + i), until: first})

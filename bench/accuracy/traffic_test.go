@@ -15,8 +15,14 @@ func TestCensus(t *testing.T) {
 		kind string
 		want census
 	}{
-		{"calm", census{Above16th: 37_800, Above10th: 16_500, Above8th: 10_300, Above4th: 2_000, AboveHalf: 309, Above: 123, Near: 10, Attackers: 105}},
-		{"edge", census{Above16th: 37_800, Above10th: 16_500, Above8th: 10_300, Above4th: 2_000, AboveHalf: 366, Above: 180, Near: 10, Attackers: 162}},
+		{"calm", census{
+			Above16th: 37_800, Above10th: 16_500, Above8th: 10_300, Above4th: 2_000,
+			AboveHalf: 309, Above: 123, Near: 10, Attackers: 105,
+		}},
+		{"edge", census{
+			Above16th: 37_800, Above10th: 16_500, Above8th: 10_300, Above4th: 2_000,
+			AboveHalf: 366, Above: 180, Near: 10, Attackers: 162,
+		}},
 		{"pareto", census{Above: 437, Near: 104}},
 	} {
 		got := newTraffic(profiles[c.kind], 1).census
@@ -103,7 +109,8 @@ func TestPulsesAreWhatTheyAreCalled(t *testing.T) {
 		if long > pulseLong+2*slotLength {
 			t.Errorf("source %d pulsed for %v, want at most %v", source, long, pulseLong)
 		}
-		if last[source] < traffic.now.Add(-pulseLong) && math.Abs(float64(n)-900) > 5*math.Sqrt(900) {
+		if last[source] < traffic.now.Add(-pulseLong) &&
+			math.Abs(float64(n)-900) > 5*math.Sqrt(900) {
 			t.Errorf("source %d sent %d, want about 900", source, n)
 		}
 	}
@@ -138,7 +145,8 @@ func TestAlias(t *testing.T) {
 	for i, w := range weights {
 		want := draws * w / 10
 		if math.Abs(counts[i]-want) > 5*math.Sqrt(want) {
-			t.Errorf("index %d of weight %v was drawn %.0f times, want about %.0f", i, w, counts[i], want)
+			t.Errorf("index %d of weight %v was drawn %.0f times, want about %.0f",
+				i, w, counts[i], want)
 		}
 	}
 }

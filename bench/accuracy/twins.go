@@ -115,7 +115,8 @@ func (t *twins) noiseAllowed() int64 { return t.ControlSum + t.ControlSum/10 + t
 func (t *twins) passed() bool { return t.Collide == t.Pairs && t.TwinSum <= t.noiseAllowed() }
 
 func (t *twins) print(w io.Writer) {
-	fmt.Fprintf(w, "twins, seed %d: %d pairs, each first asks %d times; memory %d MiB\n", t.Seed, t.Pairs, twinAsks, t.Memory/mib)
+	fmt.Fprintf(w, "twins, seed %d: %d pairs, each first asks %d times; memory %d MiB\n", t.Seed,
+		t.Pairs, twinAsks, t.Memory/mib)
 	fmt.Fprintf(w, "XXH64       %d pairs share all 64 bits under a random seed\n", t.Collide)
 	fmt.Fprintf(w, "headgate    twins are taken to have asked %d times in all (most %d), keys that are nobody's twin %d (most %d)\n",
 		t.TwinSum, t.TwinMax, t.ControlSum, t.ControlMax)

@@ -29,8 +29,10 @@ import (
 // The parts of HTTP/2 that a caller needs.
 // RFC 9113, 6; the other types never reach a caller that sends nothing else.
 const (
-	frameData, frameHeaders, frameReset, frameSettings, framePing, frameGoAway, frameWindow = 0, 1, 3, 4, 6, 7, 8
-	endStream, endHeaders, ack                                                              = 1, 4, 1
+	frameData, frameHeaders, frameReset, frameSettings, framePing, frameGoAway,
+	frameWindow = 0, 1, 3, 4, 6, 7, 8
+	endStream, endHeaders, ack = 1, 4,
+		1
 	// So large that flow control is never met: its price is not what is measured here.
 	wide = 1 << 30 // bytes of a window
 )
@@ -48,7 +50,8 @@ func main() {
 	flag.StringVar(&o.at, "at", "127.0.0.1:4294", "address of the server")
 	// With its five bytes of length in front, as bench/grpc.sh writes it.
 	flag.StringVar(&o.body, "body", "", "file with the message of a call, in its gRPC frame")
-	flag.StringVar(&o.method, "method", "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit", "path of the method")
+	flag.StringVar(&o.method, "method",
+		"/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit", "path of the method")
 	flag.IntVar(&o.conns, "conns", 2, "connections")
 	flag.IntVar(&o.streams, "streams", 32, "calls under way on each")
 	flag.IntVar(&o.calls, "n", 200000, "calls in all")
@@ -70,7 +73,8 @@ func main() {
 	}
 	all.Wait()
 	took := time.Since(began)
-	fmt.Printf("%.0f calls/s, %d calls in %v\n", float64(o.calls/o.conns*o.conns)/took.Seconds(), o.calls/o.conns*o.conns, took.Round(time.Millisecond))
+	fmt.Printf("%.0f calls/s, %d calls in %v\n", float64(o.calls/o.conns*o.conns)/took.Seconds(),
+		o.calls/o.conns*o.conns, took.Round(time.Millisecond))
 }
 
 // caller is one connection.
@@ -128,7 +132,8 @@ func (o *options) connection(body []byte) error {
 
 // frame appends a frame to what is sent next.
 func (k *caller) frame(kind, flags byte, stream uint32, payload []byte) {
-	k.out = append(k.out, byte(len(payload)>>16), byte(len(payload)>>8), byte(len(payload)), kind, flags)
+	k.out = append(k.out, byte(len(payload)>>16), byte(len(payload)>>8),
+		byte(len(payload)), kind, flags)
 	k.out = append(binary.BigEndian.AppendUint32(k.out, stream), payload...)
 }
 
@@ -140,7 +145,12 @@ func (k *caller) call() {
 	}
 	k.block.Reset()
 	for _, f := range [...][2]string{
-		{":method", "POST"}, {":scheme", "http"}, {":path", k.method}, {":authority", "headgate"}, {"content-type", "application/grpc"}, {"te", "trailers"},
+		{":method", "POST"},
+		{":scheme", "http"},
+		{":path", k.method},
+		{":authority", "headgate"},
+		{"content-type", "application/grpc"},
+		{"te", "trailers"},
 	} {
 		_ = k.encoder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
 	}

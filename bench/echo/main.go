@@ -31,7 +31,10 @@ func servers() []server {
 		{"http-fast", "204 by fasthttp", http204Fast},
 		{"check-std", "prototype of the decision listener on net/http", checkStd},
 		{"check-fast", "the same on fasthttp", func(a string) error { return checkFast(a, false) }},
-		{"check-fast-lean", "the same on fasthttp with ReduceMemoryUsage", func(a string) error { return checkFast(a, true) }},
+		{
+			"check-fast-lean", "the same on fasthttp with ReduceMemoryUsage",
+			func(a string) error { return checkFast(a, true) },
+		},
 	}
 }
 

@@ -73,7 +73,8 @@ func TestSocketsShareTheWindow(t *testing.T) {
 			_, _ = c.WriteTo([]byte("allow remaining=1\n"), from)
 		}
 	}()
-	code, r, errs := loaded(t, "udp", "-addr", c.LocalAddr().String(), "-requests", "500", "-warmup", "50", "-window", "16", "-sockets", "8")
+	code, r, errs := loaded(t, "udp", "-addr", c.LocalAddr().String(), "-requests", "500",
+		"-warmup", "50", "-window", "16", "-sockets", "8")
 	if code != 0 || r.Requests != 500 || r.Lost != 0 || r.Short != 0 || r.Verdicts.Allow != 500 {
 		t.Errorf("exit %d, %s, %+v", code, errs, r)
 	}
@@ -82,16 +83,19 @@ func TestSocketsShareTheWindow(t *testing.T) {
 	if sockets != 8 {
 		t.Errorf("%d sockets asked, want 8", sockets)
 	}
-	if code, _, errs := loaded(t, "udp", "-window", "16", "-sockets", "5"); code != 2 || !strings.Contains(errs, "--sockets") {
+	if code, _, errs := loaded(t, "udp", "-window", "16", "-sockets", "5"); code != 2 ||
+		!strings.Contains(errs, "--sockets") {
 		t.Errorf("exit %d, %s", code, errs)
 	}
 }
 
 func TestUDPCountsWhatItIsTold(t *testing.T) {
 	addr := answering(t, func(b []byte) []byte {
-		return []byte(strings.Repeat("allow remaining=1\ndeny why=limit\n", bytes.Count(b, []byte("\n"))/2+1))
+		return []byte(strings.Repeat("allow remaining=1\ndeny why=limit\n",
+			bytes.Count(b, []byte("\n"))/2+1))
 	})
-	code, r, errs := loaded(t, "udp", "-addr", addr, "-requests", "300", "-warmup", "20", "-window", "8", "-checks", "2")
+	code, r, errs := loaded(t, "udp", "-addr", addr, "-requests", "300", "-warmup", "20", "-window",
+		"8", "-checks", "2")
 	if code != 0 || r.Requests != 300 || r.Lost != 0 || r.Verdicts != (Verdicts{Allow: 300, Deny: 300}) || r.Short != 0 {
 		t.Errorf("exit %d, report %+v, stderr %q", code, r, errs)
 	}
@@ -110,7 +114,8 @@ func TestUDPLossIsCountedAndTheRunEnds(t *testing.T) {
 			}
 			return b
 		})
-		code, r, errs := loaded(t, "udp", "-addr", addr, "-requests", "200", "-window", "4", "-id", "-timeout", "40ms")
+		code, r, errs := loaded(t, "udp", "-addr", addr, "-requests", "200", "-window", "4",
+			"-id", "-timeout", "40ms")
 		if code != 1 || r.Lost < 1 || r.Requests+r.Lost != 200 {
 			t.Fatalf("exit %d, report %+v, stderr %q", code, r, errs)
 		}
@@ -125,7 +130,8 @@ func TestUDPSilenceIsAnError(t *testing.T) {
 	addr := answering(t, func([]byte) []byte { return nil })
 	began := time.Now()
 	code, _, errs := loaded(t, "udp", "-addr", addr, "-requests", "1000", "-timeout", "10ms")
-	if code != 1 || !strings.Contains(errs, "does not answer") || time.Since(began) > 5*time.Second {
+	if code != 1 || !strings.Contains(errs, "does not answer") ||
+		time.Since(began) > 5*time.Second {
 		t.Errorf("exit %d after %v, stderr %q", code, time.Since(began), errs)
 	}
 }
@@ -141,14 +147,16 @@ func TestHTTPAsksEveryConnection(t *testing.T) {
 	var asked atomic.Int64
 	addr := serving(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
-		if r.FormValue("rule") != "login" || net.ParseIP(r.FormValue("key")) == nil || len(r.Header) < 30 {
+		if r.FormValue("rule") != "login" || net.ParseIP(r.FormValue("key")) == nil ||
+			len(r.Header) < 30 {
 			w.WriteHeader(http.StatusBadRequest)
 			return
 		}
 		w.WriteHeader(http.StatusTooManyRequests)
 		fmt.Fprint(w, "no")
 	}))
-	code, r, errs := loaded(t, "http", "-addr", addr, "-requests", "500", "-warmup", "50", "-window", "7", "-rule", "login", "-header-bytes", "30000")
+	code, r, errs := loaded(t, "http", "-addr", addr, "-requests", "500", "-warmup", "50",
+		"-window", "7", "-rule", "login", "-header-bytes", "30000")
 	if code != 0 || r.Requests != 500 || r.Verdicts != (Verdicts{Deny: 500}) || asked.Load() != 550 {
 		t.Errorf("exit %d, %d asked, report %+v, stderr %q", code, asked.Load(), r, errs)
 	}
@@ -163,7 +171,8 @@ func TestHTTPBrokenConnectionsAreLostAndTheRunEnds(t *testing.T) {
 		w.WriteHeader(http.StatusNoContent)
 	}))
 	code, r, errs := loaded(t, "http", "-addr", addr, "-requests", "200", "-window", "4")
-	if code != 1 || r.Lost < 9 || r.Lost > 11 || r.Verdicts.OK != r.Requests || r.Requests+r.Lost != 200 {
+	if code != 1 || r.Lost < 9 || r.Lost > 11 || r.Verdicts.OK != r.Requests ||
+		r.Requests+r.Lost != 200 {
 		t.Errorf("exit %d, report %+v, stderr %q", code, r, errs)
 	}
 }
@@ -180,7 +189,8 @@ func TestHTTPStrangeAnswerIsAnError(t *testing.T) {
 			fmt.Fprint(c, "220 mail\r\n\r\n")
 		}
 	}()
-	if code, _, errs := loaded(t, "http", "-addr", l.Addr().String(), "-window", "1"); code != 1 || !strings.Contains(errs, "not HTTP") {
+	if code, _, errs := loaded(t, "http", "-addr", l.Addr().String(), "-window", "1"); code != 1 ||
+		!strings.Contains(errs, "not HTTP") {
 		t.Errorf("exit %d, stderr %q", code, errs)
 	}
 }
@@ -219,7 +229,10 @@ func BenchmarkCeiling(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	o := options{addr: addr, op: "check", rule: "per-ip", checks: 1, window: 256, keys: 4096, dist: "uniform", seed: 1, requests: 1 << 20, pool: 1 << 20, timeout: time.Second}
+	o := options{
+		addr: addr, op: "check", rule: "per-ip", checks: 1, window: 256, keys: 4096,
+		dist: "uniform", seed: 1, requests: 1 << 20, pool: 1 << 20, timeout: time.Second,
+	}
 	f := newFlow(o)
 	f.fd = fd
 	b.ResetTimer()
@@ -246,7 +259,8 @@ func TestUnixDatagramsFindTheirWayBack(t *testing.T) {
 			_, _ = c.WriteToUnix(buf[:n], from)
 		}
 	}()
-	code, r, errs := loaded(t, "udp", "-addr", "unix:"+path, "-requests", "500", "-window", "8", "-id")
+	code, r, errs := loaded(t, "udp", "-addr", "unix:"+path, "-requests", "500",
+		"-window", "8", "-id")
 	if code != 0 || r.Verdicts != (Verdicts{Echoed: 500}) || r.Short != 0 {
 		t.Errorf("exit %d, report %+v, stderr %q", code, r, errs)
 	}

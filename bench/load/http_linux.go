@@ -256,7 +256,8 @@ func (f *fleet) checkSilence(got int) error {
 	}
 	f.heard = f.now
 	if f.silences++; f.silences >= maxSilences {
-		return fmt.Errorf("%w: %s, %d timeouts of %v in a row", errSilent, f.opt.addr, f.silences, f.opt.timeout)
+		return fmt.Errorf("%w: %s, %d timeouts of %v in a row", errSilent, f.opt.addr,
+			f.silences, f.opt.timeout)
 	}
 	return nil
 }

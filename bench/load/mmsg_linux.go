@@ -76,11 +76,13 @@ func (b *batch) receive(fd int) (int, error) {
 // With Go's own Syscall the scheduler would be told twice, of a call that never waits.
 func (b *batch) call(trap uintptr, name string, fd, n int) (int, error) {
 	first := unsafe.Pointer(&b.hdrs[0]) //nolint:gosec // x/sys has no mmsg calls
-	done, _, errno := unix.RawSyscall6(trap, uintptr(fd), uintptr(first), uintptr(n), unix.MSG_DONTWAIT, 0, 0)
+	done, _, errno := unix.RawSyscall6(trap, uintptr(fd), uintptr(first), uintptr(n),
+		unix.MSG_DONTWAIT, 0, 0)
 	if errno == 0 {
 		return int(done), nil
 	}
-	if errors.Is(errno, unix.EAGAIN) || errors.Is(errno, unix.EINTR) || errors.Is(errno, unix.ENOBUFS) {
+	if errors.Is(errno, unix.EAGAIN) || errors.Is(errno, unix.EINTR) ||
+		errors.Is(errno, unix.ENOBUFS) {
 		return 0, nil
 	}
 	return 0, os.NewSyscallError(name, errno)

@@ -83,7 +83,8 @@ func (o *options) commonFlags(fs *flag.FlagSet) {
 	fs.Uint64Var(&o.seed, "seed", 1, "seed of the draw")
 	fs.StringVar(&o.rule, "rule", "per-ip", "rule to ask about")
 	fs.IntVar(&o.pool, "pool", 1<<22, "checks drawn beforehand and used round and round")
-	fs.DurationVar(&o.timeout, "timeout", 500*time.Millisecond, "silence after which the outstanding are lost")
+	fs.DurationVar(&o.timeout, "timeout", 500*time.Millisecond,
+		"silence after which the outstanding are lost")
 	fs.BoolVar(&o.json, "json", false, "report as one JSON object")
 }
 
@@ -101,7 +102,8 @@ func (o *options) httpFlags(fs *flag.FlagSet) {
 	o.checks, o.sockets = 1, 1
 	fs.StringVar(&o.path, "path", "/v1/check?rule={rule}&key={key}", "request `target`")
 	fs.IntVar(&o.headerBytes, "header-bytes", 0, "bytes of ballast header a request carries")
-	fs.BoolVar(&o.hold, "hold", false, "after the report keep the connections open until SIGINT or SIGTERM")
+	fs.BoolVar(&o.hold, "hold", false,
+		"after the report keep the connections open until SIGINT or SIGTERM")
 }
 
 // holdOpen waits for a signal when the user asked for it; the connections stay open meanwhile.
@@ -129,20 +131,25 @@ func (o *options) validate(rest []string) error {
 	check(within(o.warmup, 0, maxRequests), "--warmup: want 0..%d", maxRequests)
 	check(within(o.window, 1, maxWindow), "--window: want 1..%d", maxWindow)
 	check(within(o.checks, 1, maxChecks), "--checks: want 1..%d", maxChecks)
-	check(within(o.sockets, 1, o.window) && o.window%o.sockets == 0, "--sockets: want a divisor of --window")
+	check(within(o.sockets, 1, o.window) &&
+		o.window%o.sockets == 0, "--sockets: want a divisor of --window")
 	check(within(o.pool, minPool, maxPool), "--pool: want %d..%d", minPool, maxPool)
 	check(within(o.headerBytes, 0, maxHeaderBytes), "--header-bytes: want 0..%d", maxHeaderBytes)
 	check(o.keys >= 1 && o.keys <= maxKeys, "--keys: want 1..%d", uint64(maxKeys))
-	check(o.dist == "one" || o.dist == "uniform" || o.dist == "zipf", "--dist: want one, uniform or zipf, not %q", o.dist)
+	check(o.dist == "one" || o.dist == "uniform" ||
+		o.dist == "zipf", "--dist: want one, uniform or zipf, not %q", o.dist)
 	check(o.dist != "zipf" || o.skew > 1, "--zipf-s: want more than 1")
 	// Only udpFlags gives op a value.
-	check(o.op == "" || o.op == "check" || o.op == "peek" || o.op == "count", "--op: want check, peek or count, not %q", o.op)
+	check(o.op == "" || o.op == "check" || o.op == "peek" ||
+		o.op == "count", "--op: want check, peek or count, not %q", o.op)
 	// A line of the user's own carries no id that could be written over.
-	check(!strings.Contains(o.line, "\n") && (o.line == "" || !o.ids), "--line: want one line, and no --id")
+	check(!strings.Contains(o.line, "\n") &&
+		(o.line == "" || !o.ids), "--line: want one line, and no --id")
 	check(o.timeout > 0, "--timeout: want more than 0")
 	// The name goes unescaped into a line, which a space or a newline ends, and into a query, which
 	// & ends.
-	check(o.rule != "" && !strings.ContainsAny(o.rule, " \n&"), "--rule: not a rule name: %q", o.rule)
+	check(o.rule != "" && !strings.ContainsAny(o.rule, " \n&"),
+		"--rule: not a rule name: %q", o.rule)
 	return errors.Join(faults...)
 }
 

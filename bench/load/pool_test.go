@@ -31,7 +31,8 @@ func TestStreamsKeepToTheirLaw(t *testing.T) {
 		{"uniform", 990, 1000, 1, 40},
 		{"zipf", 500, 999, 1000, 2000},
 	} {
-		s, seen := newStream(options{dist: c.dist, keys: 1000, skew: 1.01, seed: 7}), map[uint64]int{}
+		s, seen := newStream(options{dist: c.dist, keys: 1000, skew: 1.01, seed: 7}),
+			map[uint64]int{}
 		for range 10_000 {
 			seen[s.draw()]++
 		}
@@ -45,7 +46,10 @@ func TestStreamsKeepToTheirLaw(t *testing.T) {
 }
 
 func TestSameSeedSameDatagrams(t *testing.T) {
-	o := options{op: "check", rule: "r", checks: 3, keys: 100, dist: "zipf", skew: 1.5, seed: 3, requests: 50, pool: minPool}
+	o := options{
+		op: "check", rule: "r", checks: 3, keys: 100, dist: "zipf", skew: 1.5, seed: 3,
+		requests: 50, pool: minPool,
+	}
 	one, two := newDatagrams(o), newDatagrams(o)
 	if !bytes.Equal(one.data, two.data) {
 		t.Error("two pools of one seed differ")
@@ -56,15 +60,23 @@ func TestSameSeedSameDatagrams(t *testing.T) {
 }
 
 func TestDatagramHasItsLinesAndID(t *testing.T) {
-	p := newDatagrams(options{op: "check", rule: "login", checks: 2, keys: 1, dist: "one", ids: true, requests: 1, pool: minPool})
-	if got, want := string(p.take(0xbeef)), "check login 0.0.0.0 id=0000beef\ncheck login 0.0.0.0"; got != want {
+	p := newDatagrams(options{
+		op: "check", rule: "login", checks: 2, keys: 1, dist: "one",
+		ids: true, requests: 1, pool: minPool,
+	})
+	if got, want := string(p.take(0xbeef)),
+		"check login 0.0.0.0 id=0000beef\ncheck login 0.0.0.0"; got != want {
 		t.Errorf("datagram %q, want %q", got, want)
 	}
 }
 
 func TestDatagramOfAnyLines(t *testing.T) {
-	o := options{line: "ask path=/{rule} client={key} tier=a", rule: "x", checks: 2, keys: 1, dist: "one", requests: 1, pool: minPool}
-	if got, want := string(newDatagrams(o).take(1)), "ask path=/x client=0.0.0.0 tier=a\nask path=/x client=0.0.0.0 tier=a"; got != want {
+	o := options{
+		line: "ask path=/{rule} client={key} tier=a", rule: "x", checks: 2, keys: 1,
+		dist: "one", requests: 1, pool: minPool,
+	}
+	if got, want := string(newDatagrams(o).take(1)),
+		"ask path=/x client=0.0.0.0 tier=a\nask path=/x client=0.0.0.0 tier=a"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	o.line, o.checks = "ping", 1

@@ -92,7 +92,10 @@ func (t *tally) report(o options, w stopwatch) Report {
 
 func latencyOf(h *hdrhistogram.Histogram) Latency {
 	micros := func(q float64) float64 { return float64(h.ValueAtQuantile(q)) / 1e3 }
-	return Latency{micros(50), micros(90), micros(99), micros(99.9), float64(h.Max()) / 1e3, h.Mean() / 1e3}
+	return Latency{
+		micros(50), micros(90), micros(99), micros(99.9),
+		float64(h.Max()) / 1e3, h.Mean() / 1e3,
+	}
 }
 
 // write prints a table for people, or one line of JSON.
@@ -102,12 +105,15 @@ func (r Report) write(w io.Writer, asJSON bool) error {
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "server\t%s\n", r.Addr)
-	fmt.Fprintf(t, "asked\t%d x %d, window %d, rule %s, %d keys (%s)\n", r.Requests+r.Lost, r.Checks, r.Window, r.Rule, r.Keys, r.Dist)
+	fmt.Fprintf(t, "asked\t%d x %d, window %d, rule %s, %d keys (%s)\n", r.Requests+r.Lost,
+		r.Checks, r.Window, r.Rule, r.Keys, r.Dist)
 	fmt.Fprintf(t, "took\t%.3f s\tcore share %.2f\n", r.Seconds, r.CoreShare)
 	fmt.Fprintf(t, "rate\t%.0f requests/s\t%.0f decisions/s\n", r.Rate, r.Decisions)
 	fmt.Fprintf(t, "lost\t%d\tshort %d\n", r.Lost, r.Short)
 	v, l := r.Verdicts, r.Latency
-	fmt.Fprintf(t, "said\tallow %d\tdeny %d\tok %d\techoed %d\terror %d\n", v.Allow, v.Deny, v.OK, v.Echoed, v.Error)
-	fmt.Fprintf(t, "µs\tp50 %.1f\tp90 %.1f\tp99 %.1f\tp99.9 %.1f\tmax %.1f\tmean %.1f\n", l.P50, l.P90, l.P99, l.P999, l.Max, l.Mean)
+	fmt.Fprintf(t, "said\tallow %d\tdeny %d\tok %d\techoed %d\terror %d\n", v.Allow, v.Deny,
+		v.OK, v.Echoed, v.Error)
+	fmt.Fprintf(t, "µs\tp50 %.1f\tp90 %.1f\tp99 %.1f\tp99.9 %.1f\tmax %.1f\tmean %.1f\n", l.P50,
+		l.P90, l.P99, l.P999, l.Max, l.Mean)
 	return t.Flush()
 }

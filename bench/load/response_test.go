@@ -15,11 +15,23 @@ func TestParseResponse(t *testing.T) {
 	}{
 		{"no body", "HTTP/1.1 204 No Content\r\nDate: x\r\n\r\n", response{204, 36}, true, nil},
 		{"body", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", response{200, 40}, true, nil},
-		{"body to come", "HTTP/1.1 429 X\r\ncontent-LENGTH:  7 \r\n\r\n", response{429, 46}, true, nil},
+		{
+			"body to come", "HTTP/1.1 429 X\r\ncontent-LENGTH:  7 \r\n\r\n",
+			response{429, 46},
+			true, nil,
+		},
 		{"half a head", "HTTP/1.1 200 OK\r\nConte", response{}, false, nil},
 		{"no length", "HTTP/1.1 200 OK\r\n\r\n", response{}, false, errNoLength},
-		{"bad length", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", response{}, false, errNoLength},
-		{"too large", "HTTP/1.1 200 OK\r\nContent-Length: 99999\r\n\r\n", response{}, false, errTooLarge},
+		{
+			"bad length", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+			response{},
+			false, errNoLength,
+		},
+		{
+			"too large", "HTTP/1.1 200 OK\r\nContent-Length: 99999\r\n\r\n",
+			response{},
+			false, errTooLarge,
+		},
 		{"endless head", strings.Repeat("a", maxResponse), response{}, false, errTooLarge},
 		{"another protocol", "SSH-2.0-x\r\n\r\n", response{}, false, errNotHTTP},
 		{"strange status", "HTTP/1.1 999 X\r\n\r\n", response{}, false, errNotHTTP},

@@ -98,7 +98,8 @@ func newFlow(o options) *flow {
 		slots *= 2
 	}
 	return &flow{
-		opt: o, fd: -1, requests: newDatagrams(o), out: newBatch(), in: newReplies(), tally: newTally(),
+		opt: o, fd: -1, requests: newDatagrams(o), out: newBatch(),
+		in: newReplies(), tally: newTally(),
 		start: time.Now(), sentAt: make([]int64, slots), batch: min(maxBatch, max(1, o.window/4)),
 	}
 }
@@ -213,7 +214,8 @@ func (f *flow) idle() error {
 		return nil
 	}
 	if f.silences++; f.silences >= maxSilences {
-		return fmt.Errorf("%w: %s, %d timeouts of %v in a row", errSilent, f.opt.addr, f.silences, f.opt.timeout)
+		return fmt.Errorf("%w: %s, %d timeouts of %v in a row", errSilent, f.opt.addr,
+			f.silences, f.opt.timeout)
 	}
 	f.lost += f.waiting
 	f.waiting = 0

@@ -44,7 +44,8 @@ func Distinct(n int) []string {
 	keys := make([]string, n)
 	for i := range keys {
 		a := uint32(i) * spread
-		keys[i] = strings.Join([]string{octet(a >> 24), octet(a >> 16), octet(a >> 8), octet(a)}, ".")
+		keys[i] = strings.Join([]string{octet(a >> 24), octet(a >> 16), octet(a >> 8), octet(a)},
+			".")
 	}
 	return keys
 }

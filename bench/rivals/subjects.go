@@ -80,7 +80,10 @@ func newCountMin() (Take, error) {
 	sketch := new([rows][cells]atomic.Int64)
 	// Multiply-shift (Dietzfelbinger et al., 1997): the top 16 bits of an odd multiple are the
 	// cell, so one hash serves four rows.
-	odd := [rows]uint64{0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9, 0x94d049bb133111eb, 0xd6e8feb86659fd93}
+	odd := [rows]uint64{
+		0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9,
+		0x94d049bb133111eb, 0xd6e8feb86659fd93,
+	}
 	return func(key string) bool {
 		h, least := maphash.String(hash, key), int64(1<<62)
 		for r := range sketch {
@@ -100,7 +103,8 @@ func newTimeRate() (Take, error) {
 		if !ok {
 			// Load first: LoadOrStore alone would make a limiter for each request, to throw it
 			// away.
-			l, _ = limiters.LoadOrStore(key, rate.NewLimiter(rate.Limit(limit/period.Seconds()), limit))
+			l, _ = limiters.LoadOrStore(key,
+				rate.NewLimiter(rate.Limit(limit/period.Seconds()), limit))
 		}
 		return l.(*rate.Limiter).Allow()
 	}, nil
@@ -126,7 +130,10 @@ func newThrottled() (Take, error) {
 		return nil, err
 	}
 	// MaxBurst counts the requests besides the first.
-	quota := throttled.RateQuota{MaxRate: throttled.PerSec(int(limit / period.Seconds())), MaxBurst: limit - 1}
+	quota := throttled.RateQuota{
+		MaxRate:  throttled.PerSec(int(limit / period.Seconds())),
+		MaxBurst: limit - 1,
+	}
 	l, err := throttled.NewGCRARateLimiterCtx(store, quota)
 	if err != nil {
 		return nil, err

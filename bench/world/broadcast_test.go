@@ -24,7 +24,8 @@ func (l *lonely) Receive(window.Instant, time.Time, []byte) {}
 func (l *lonely) Tick(window.Instant, time.Time)            {}
 func (l *lonely) Measure(now window.Instant, _ time.Time, all []measured) {
 	for _, m := range all {
-		l.n.limiter.apply(now, coordinator.Advice{Ratio: mitigation.RatioFor(m.Report.Rate, l.w.rule.PerSecond()), Until: now.Add(second)})
+		l.n.limiter.apply(now, coordinator.Advice{Ratio: mitigation.RatioFor(m.Report.Rate,
+			l.w.rule.PerSecond()), Until: now.Add(second)})
 	}
 }
 
@@ -38,7 +39,10 @@ func (l *lonely) ReceiveHint(_ window.Instant, _ time.Time, record []byte) bool 
 }
 
 func lonelyFleet(nodes, pops int) fleet {
-	return fleet{nodes: nodes, pops: pops, flush: flush100, batch: flush100 / 2, evidence: "boxcar", seed: 3, rule: perSecond, loop: newLonely}
+	return fleet{
+		nodes: nodes, pops: pops, flush: flush100, batch: flush100 / 2, evidence: "boxcar",
+		seed: 3, rule: perSecond, loop: newLonely,
+	}
 }
 
 func ratioOf(p float64) mitigation.Ratio { return mitigation.RatioFor(1, 1-p) }
@@ -125,6 +129,7 @@ func TestLossAndCuts(t *testing.T) {
 	w.send(a, w.pops[0].nodes[1], packet{unicast: []byte{1}})
 	w.run(2 * second)
 	if b.traffic.received != 0 || w.pops[0].nodes[1].traffic.received < packetHeader+1 {
-		t.Errorf("through the cut %d bytes, beside it %d", b.traffic.received, w.pops[0].nodes[1].traffic.received)
+		t.Errorf("through the cut %d bytes, beside it %d", b.traffic.received,
+			w.pops[0].nodes[1].traffic.received)
 	}
 }

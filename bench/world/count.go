@@ -20,8 +20,9 @@ func counted(f fleet) values {
 	w.run(end)
 	r := w.record
 	v := values{
-		"count worst": r.sliding(0, end, minute.Window), "count later": r.sliding(warm+minute.Window, end, minute.Window),
-		"count mean": r.mean(warm, end),
+		"count worst": r.sliding(0, end, minute.Window),
+		"count later": r.sliding(warm+minute.Window, end, minute.Window),
+		"count mean":  r.mean(warm, end),
 	}
 	w = newWorld(f, steady(f.pops, 0.9))
 	w.run(end)

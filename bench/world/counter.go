@@ -35,9 +35,13 @@ func newCounterLimiter(w *world, p *pop) *counterLimiter {
 	}
 	r := &counterLimiter{
 		rule: &w.rule, every: w.flush,
-		counter: window.NewSharedCounter(window.MinMemory, w.flush), flags: mitigation.NewTable(0), packed: p.ring.packed,
+		counter: window.NewSharedCounter(window.MinMemory, w.flush), flags: mitigation.NewTable(0),
+		packed: p.ring.packed,
 	}
-	r.counter.Configure([]window.Limit{{Name: w.rule.Name, Limit: w.rule.Limit, Window: w.rule.Window, Shared: true, Global: true, UsedUp: r.notices.usedUp}})
+	r.counter.Configure([]window.Limit{{
+		Name: w.rule.Name, Limit: w.rule.Limit,
+		Window: w.rule.Window, Shared: true, Global: true, UsedUp: r.notices.usedUp,
+	}})
 	r.meter = r.counter.Meter(w.rule.Name)
 	return r
 }
@@ -102,7 +106,9 @@ func (r *counterLimiter) exchangeAll(w *world, n *node, f window.Flush, all []me
 		standing, ok := r.exchange(f, d, &n.pop.ring, w.now)
 		if ok {
 			all = append(all, measured{
-				Rule: d.Rule, Key: d.Key, Index: d.Index(), Since: standing.Since, Alone: d.Alone(), Own: standing.Own, Told: standing.Told, ToldFrom: standing.ToldFrom, Report: r.demand(&standing), Offered: standing.Offered,
+				Rule: d.Rule, Key: d.Key, Index: d.Index(), Since: standing.Since, Alone: d.Alone(),
+				Own: standing.Own, Told: standing.Told, ToldFrom: standing.ToldFrom,
+				Report: r.demand(&standing), Offered: standing.Offered,
 			})
 		}
 	}
@@ -117,7 +123,10 @@ func (r *counterLimiter) notify(n *node, now window.Instant) {
 		return
 	}
 	r.notices.read(now, &ring.notices)
-	r.counter.CollectFilled(now, func(k window.Filled) { r.notices.write(now, k.Until, r.every, &ring.notices) })
+	r.counter.CollectFilled(now, func(k window.Filled) {
+		r.notices.write(now, k.Until,
+			r.every, &ring.notices)
+	})
 }
 
 // exchange adds a due key's growth to the ring and merges the ring's total. A ring that hangs may
@@ -153,9 +162,13 @@ func (r *counterLimiter) apply(now window.Instant, a coordinator.Advice) {
 		a.Ratio = control.ByCount(r.rule, a.Ratio, r.meter.Offered(now, index), a.RateOnly, r.every)
 	}
 	r.flags.Put(now, mitigation.Flag{
-		Index: index, Rule: r.rule.Name, Key: key, Action: r.rule.Action, Ratio: a.Ratio, Source: mitigation.Gossip, Since: now, Until: a.Until,
+		Index: index, Rule: r.rule.Name, Key: key, Action: r.rule.Action, Ratio: a.Ratio,
+		Source: mitigation.Gossip, Since: now, Until: a.Until,
 	})
 }
 
 // minute is the rule of count mode.
-var minute = mitigation.Rule{Name: "minute", Limit: 600, Window: time.Minute, Scope: mitigation.Global}
+var minute = mitigation.Rule{
+	Name: "minute", Limit: 600, Window: time.Minute,
+	Scope: mitigation.Global,
+}

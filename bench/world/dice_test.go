@@ -56,7 +56,8 @@ func TestSheddingIsBinomial(t *testing.T) {
 	for _, p := range []float64{0, 0.2, 0.8, 0.99} {
 		m := &model{ratio: ratioOf(p)}
 		const n, runs = 50, 20_000
-		mean, variance := moments(runs, func() float64 { return float64(m.decide(w, nil, n).admitted) })
+		mean, variance := moments(runs,
+			func() float64 { return float64(m.decide(w, nil, n).admitted) })
 		want, spread := n*(1-p), n*p*(1-p)
 		if math.Abs(mean-want) > 5*math.Sqrt(spread/runs)+1e-9 {
 			t.Errorf("ratio %v: %v of %d admitted", p, mean, n)
@@ -101,7 +102,8 @@ func TestDelays(t *testing.T) {
 	if all[0][50] > all[0][52]+all[52][50] {
 		t.Error("a detour is shorter")
 	}
-	if a, b := newWorld(lonelyFleet(10, 5), steady(5, 0)), newWorld(lonelyFleet(10, 5), steady(5, 0)); a.delays[1][2] != b.delays[1][2] {
+	if a, b := newWorld(lonelyFleet(10, 5), steady(5, 0)),
+		newWorld(lonelyFleet(10, 5), steady(5, 0)); a.delays[1][2] != b.delays[1][2] {
 		t.Error("the same seed makes different worlds")
 	}
 }

@@ -40,7 +40,8 @@ func TestRates(t *testing.T) {
 		tell(500, 500)
 	}
 	for _, r := range []rates{box, soft} {
-		if offered, admitted := r.rate(); math.Abs(offered-5000) > 1 || math.Abs(admitted-5000) > 1 {
+		if offered, admitted := r.rate(); math.Abs(offered-5000) > 1 ||
+			math.Abs(admitted-5000) > 1 {
 			t.Errorf("%T: %v, %v before", r, offered, admitted)
 		}
 	}

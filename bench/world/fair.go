@@ -29,7 +29,10 @@ func fair(f fleet) values {
 
 // counting returns f with a rule in count mode.
 func (f fleet) counting() fleet {
-	f.rule = mitigation.Rule{Name: "count", Limit: 1000, Window: 10 * time.Second, Scope: mitigation.Global}
+	f.rule = mitigation.Rule{
+		Name: "count", Limit: 1000, Window: 10 * time.Second,
+		Scope: mitigation.Global,
+	}
 	return f
 }
 
@@ -47,7 +50,8 @@ func flooded(f fleet, fairness mitigation.Fairness) (denied, worst float64) {
 		return 0.2
 	})
 	w.run(warm + inWindows*f.rule.Window)
-	return w.deniedBut(0, warm+inWindows/2*f.rule.Window), w.record.sliding(warm+f.rule.Window, w.now, f.rule.Window)
+	return w.deniedBut(0, warm+inWindows/2*f.rule.Window),
+		w.record.sliding(warm+f.rule.Window, w.now, f.rule.Window)
 }
 
 // deniedBut returns the denied share of the requests of all PoPs but one, since from.

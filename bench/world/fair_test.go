@@ -11,7 +11,10 @@ import (
 // TestALieTakesNoEvenShare: a client at 0.8 of its limit keeps what it has in PoPs within an even
 // share, whatever another PoP claims; under one ratio for all it loses everything.
 func TestALieTakesNoEvenShare(t *testing.T) {
-	f := fleet{flush: 100 * time.Millisecond, batch: 50 * time.Millisecond, rule: perSecond, loop: newLoop, seed: 21}
+	f := fleet{
+		flush: 100 * time.Millisecond, batch: 50 * time.Millisecond, rule: perSecond,
+		loop: newLoop, seed: 21,
+	}
 	for _, s := range lies {
 		most := map[string]float64{"small": 0.30, "single": 0.40}[s.name]
 		if got := s.denied(f, mitigation.FairPoPs); got > most {
@@ -26,7 +29,11 @@ func TestALieTakesNoEvenShare(t *testing.T) {
 // TestSharesHoldInAPartition: half of the PoPs lose the other half for 25 s. An owner that does not
 // know of all of them gives no PoP more than it had.
 func TestSharesHoldInAPartition(t *testing.T) {
-	v := partition(fleet{nodes: 10, pops: 5, flush: 100 * time.Millisecond, batch: 50 * time.Millisecond, rule: perSecond, loop: newLoop, seed: 21, evidence: "counter"})
+	v := partition(fleet{
+		nodes: 10, pops: 5, flush: 100 * time.Millisecond,
+		batch: 50 * time.Millisecond, rule: perSecond, loop: newLoop, seed: 21,
+		evidence: "counter",
+	})
 	if mean := v["partition mean"]; mean < 0.98 || mean > 1.02 || v["partition bin"] > 1.05 {
 		t.Errorf("mean %.3f limits, worst second %.3f", mean, v["partition bin"])
 	}
@@ -35,7 +42,10 @@ func TestSharesHoldInAPartition(t *testing.T) {
 // TestCountsLeaveEachPoPItsShare: the same for a limit that is held by counts, two windows and some
 // seconds after a lie begins, and beside a flood that is none.
 func TestCountsLeaveEachPoPItsShare(t *testing.T) {
-	f := fleet{flush: 100 * time.Millisecond, batch: 50 * time.Millisecond, loop: newLoop, seed: 21}.counting()
+	f := fleet{
+		flush: 100 * time.Millisecond, batch: 50 * time.Millisecond, loop: newLoop,
+		seed: 21,
+	}.counting()
 	if got := lies[0].denied(f, mitigation.FairPoPs); got > 0 {
 		t.Errorf("%.5f denied beside a lie", got)
 	}

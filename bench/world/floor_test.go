@@ -9,8 +9,12 @@ import (
 // TestFloor: four nodes of a PoP learn of each other within 7 ms; two PoPs of one node each, 60 ms
 // apart, by owner and standby, which are one there and one here: 60 ms and half a batch.
 func TestFloor(t *testing.T) {
-	f := fleet{nodes: 4, pops: 1, flush: 100 * time.Millisecond, batch: 50 * time.Millisecond, seed: 21, rule: perSecond, evidence: "counter", loop: newLoop}
-	if got, want := newWorld(f, steady(1, 0)).floor(zipf(1), flood), 1+5*0.75*0.007+0.035; math.Abs(got-want) > 1e-9 {
+	f := fleet{
+		nodes: 4, pops: 1, flush: 100 * time.Millisecond, batch: 50 * time.Millisecond,
+		seed: 21, rule: perSecond, evidence: "counter", loop: newLoop,
+	}
+	if got, want := newWorld(f, steady(1, 0)).floor(zipf(1), flood),
+		1+5*0.75*0.007+0.035; math.Abs(got-want) > 1e-9 {
 		t.Errorf("one PoP: %v, want %v", got, want)
 	}
 	f.nodes, f.pops = 2, 2

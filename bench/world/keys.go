@@ -12,7 +12,10 @@ import (
 )
 
 // five is the rule of many keys: a limit so small that every admission matters.
-var five = mitigation.Rule{Name: "five", Limit: 5, Window: 10 * time.Second, Scope: mitigation.Global}
+var five = mitigation.Rule{
+	Name: "five", Limit: 5, Window: 10 * time.Second,
+	Scope: mitigation.Global,
+}
 
 // goods is how many clients at 0.8 of their limit run beside the others.
 const goods = 50
@@ -85,8 +88,14 @@ func newCrowdLimiter(w *world, c *crowd, p *pop) *crowdLimiter {
 	}
 	// a slot for each, in at most a daemon's default
 	memory := min(max(window.MinMemory, c.keys*6000), 64<<20)
-	r := &crowdLimiter{crowd: c, counter: window.NewSharedCounter(memory, w.flush), ring: c.rings[p]}
-	r.counter.Configure([]window.Limit{{Name: five.Name, Limit: five.Limit, Window: five.Window, Shared: true, Global: true, UsedUp: r.usedUp}})
+	r := &crowdLimiter{
+		crowd: c, counter: window.NewSharedCounter(memory, w.flush),
+		ring: c.rings[p],
+	}
+	r.counter.Configure([]window.Limit{{
+		Name: five.Name, Limit: five.Limit, Window: five.Window,
+		Shared: true, Global: true, UsedUp: r.usedUp,
+	}})
 	r.meter = r.counter.Meter(five.Name)
 	return r
 }
@@ -96,7 +105,10 @@ func (r *crowdLimiter) usedUp(now window.Instant, key []byte) window.Instant {
 	if r.table == nil {
 		return 0
 	}
-	return r.table.UsedUp(&counts.Query{Now: now, Rule: five.Name, Limit: five.Limit, Window: five.Window, Key: key})
+	return r.table.UsedUp(&counts.Query{
+		Now: now, Rule: five.Name, Limit: five.Limit,
+		Window: five.Window, Key: key,
+	})
 }
 
 // decide implements limiter: each request is of any key. Those of good clients come in between.
@@ -153,8 +165,12 @@ func (r *crowdLimiter) flush(w *world, n *node, all []measured) []measured {
 		r.ring[name] += d.Delta
 		if s, ok := r.counter.Merge(f, d, r.ring[name], 0); ok {
 			all = append(all, measured{
-				Rule: d.Rule, Key: d.Key, Index: d.Index(), Since: s.Since, Own: s.Own, Offered: s.Offered,
-				Report: control.Report{Rate: s.Rate, Admitted: s.Admitted, Over: s.Over, Totals: s.Totals},
+				Rule: d.Rule, Key: d.Key, Index: d.Index(), Since: s.Since,
+				Own: s.Own, Offered: s.Offered,
+				Report: control.Report{
+					Rate: s.Rate, Admitted: s.Admitted,
+					Over: s.Over, Totals: s.Totals,
+				},
 			})
 		}
 	}

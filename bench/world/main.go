@@ -37,9 +37,11 @@ type options struct {
 func main() {
 	var o options
 	flag.StringVar(&o.nodes, "n", "1000", "nodes; several sizes separated by commas")
-	flag.StringVar(&o.pops, "pops", "", "PoPs, one number a size (default 3, 5, 20, 50 for 3, 10, 100, 1000 nodes)")
+	flag.StringVar(&o.pops, "pops", "",
+		"PoPs, one number a size (default 3, 5, 20, 50 for 3, 10, 100, 1000 nodes)")
 	flag.StringVar(&o.seeds, "seed", "7", "seeds, separated by commas")
-	flag.StringVar(&o.scenarios, "scenario", "all", "scenarios, separated by commas: all (but keys), "+strings.Join(scenarioNames(), ", "))
+	flag.StringVar(&o.scenarios, "scenario", "all",
+		"scenarios, separated by commas: all (but keys), "+strings.Join(scenarioNames(), ", "))
 	flag.StringVar(&o.evidence, "rates", "counter", "how a node takes its rates: by the daemon's own counter, or from exact totals: boxcar, smooth")
 	flag.BoolVar(&o.fast, "fast", false, "the fast profile: flush 50 ms, batch 20 ms")
 	flag.BoolVar(&o.check, "check", false, "exit with 1 when a target is missed")
@@ -90,7 +92,10 @@ func run(o options, out io.Writer) (missed int, err error) {
 		return 0, err
 	}
 	for k, n := range nodes {
-		f := fleet{nodes: int(n), pops: popsOf(int(n)), flush: 100 * time.Millisecond, batch: 50 * time.Millisecond, evidence: o.evidence, rule: perSecond, loop: newLoop}
+		f := fleet{
+			nodes: int(n), pops: popsOf(int(n)), flush: 100 * time.Millisecond,
+			batch: 50 * time.Millisecond, evidence: o.evidence, rule: perSecond, loop: newLoop,
+		}
 		if o.fast {
 			f.flush, f.batch = fastFlush, 20*time.Millisecond
 		}
@@ -121,7 +126,8 @@ func measure(out io.Writer, f fleet, seeds []uint64, chosen []scenario) (missed 
 			for name, v := range s.run(f) {
 				runs[k][name] = v
 			}
-			fmt.Fprintf(os.Stderr, "N %d seed %d %s: %v\n", f.nodes, seed, s.name, time.Since(began).Round(10*time.Millisecond))
+			fmt.Fprintf(os.Stderr, "N %d seed %d %s: %v\n", f.nodes, seed, s.name,
+				time.Since(began).Round(10*time.Millisecond))
 		}
 	}
 	return report(out, f, seeds, runs)
@@ -138,13 +144,15 @@ func scenarioNames() (names []string) {
 // choose returns the scenarios named in a comma-separated list.
 func choose(names string) ([]scenario, error) {
 	if names == "all" { // but for keys, which has a fleet of its own and takes minutes
-		return slices.DeleteFunc(slices.Clone(scenarios), func(s scenario) bool { return s.name == "keys" }), nil
+		return slices.DeleteFunc(slices.Clone(scenarios),
+			func(s scenario) bool { return s.name == "keys" }), nil
 	}
 	var chosen []scenario
 	for name := range strings.SplitSeq(names, ",") {
 		k := slices.IndexFunc(scenarios, func(s scenario) bool { return s.name == name })
 		if k < 0 {
-			return nil, fmt.Errorf("no scenario %q: there are %s", name, strings.Join(scenarioNames(), ", "))
+			return nil, fmt.Errorf("no scenario %q: there are %s", name,
+				strings.Join(scenarioNames(), ", "))
 		}
 		chosen = append(chosen, scenarios[k])
 	}

@@ -53,7 +53,10 @@ func (w *world) send(from, to *node, p packet) {
 		return
 	}
 	p.from = from.pop.number
-	w.queue.put(event{at: w.now + w.delays[from.pop.number][to.pop.number], kind: arrives, node: to, packet: p})
+	w.queue.put(event{
+		at: w.now + w.delays[from.pop.number][to.pop.number], kind: arrives,
+		node: to, packet: p,
+	})
 }
 
 // partitioned reports whether the partition separates two nodes.

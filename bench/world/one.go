@@ -6,7 +6,8 @@ func onePoP(f fleet) values {
 	v := values{}
 	w := newWorld(f, step(1, never))
 	w.run(warm + 12*second)
-	v["four first"], v["four second"] = w.record.mean(warm, warm+second), w.record.mean(warm+second, warm+2*second)
+	v["four first"], v["four second"] = w.record.mean(warm, warm+second),
+		w.record.mean(warm+second, warm+2*second)
 	v["four mean"] = w.record.mean(warm+second, warm+11*second)
 	return v
 }

@@ -55,7 +55,8 @@ func stepUp(f fleet) values {
 	r := w.record
 	settled := min(r.settled(warm, end), stays)
 	return values{
-		"step worst": w.ofFloor(warm-second, zipf(f.pops), flood), "step mean": r.mean(warm+second, warm+11*second),
+		"step worst":  w.ofFloor(warm-second, zipf(f.pops), flood),
+		"step mean":   r.mean(warm+second, warm+11*second),
 		"step excess": r.excess(warm, warm+10*second), "step settled": settled.Seconds(),
 		"step next 10 s": r.mean(warm+settled, warm+settled+10*second),
 		"steady mean":    r.mean(steadyAt, end), "steady worst": r.worst(steadyAt, end, second),
@@ -89,8 +90,9 @@ func lossy(f fleet) values {
 	w.run(end)
 	r := w.record
 	return values{
-		"loss excess":      r.excess(warm, warm+10*second),
-		"loss steady mean": r.mean(warm+settling, end), "loss steady worst": r.worst(warm+settling, end, second),
+		"loss excess":       r.excess(warm, warm+10*second),
+		"loss steady mean":  r.mean(warm+settling, end),
+		"loss steady worst": r.worst(warm+settling, end, second),
 	}
 }
 
@@ -115,7 +117,10 @@ func follow(f fleet) values {
 func pulse(f fleet) values {
 	w, end := newWorld(f, pulses(f.pops)), 45*second
 	w.run(end)
-	return values{"pulse mean": w.record.mean(warm, end), "pulse bin": w.record.worst(warm, end, second)}
+	return values{
+		"pulse mean": w.record.mean(warm, end),
+		"pulse bin":  w.record.worst(warm, end, second),
+	}
 }
 
 // detected is after how long the living take the dead, or those cut off, for gone.
@@ -131,7 +136,10 @@ func deaths(f fleet) values {
 	// admit nothing.
 	w.at(dies+detected, func(w *world) { w.setMembers(func(*node) bool { return true }) })
 	w.run(end)
-	return values{"nodes excess": w.record.excess(dies, end), "nodes bin": w.record.worst(dies, end, second)}
+	return values{
+		"nodes excess": w.record.excess(dies, end),
+		"nodes bin":    w.record.worst(dies, end, second),
+	}
 }
 
 // rejoins is the time after which a healed partition is one cluster again: the daemon tries to join
@@ -176,7 +184,8 @@ func ringless(f fleet) values {
 	w.run(end)
 	r := w.record
 	return values{
-		"ring bin": r.worst(dies, end, second), "ring mean": r.mean(dies, back), "ring bytes most": most,
+		"ring bin": r.worst(dies, end, second), "ring mean": r.mean(dies, back),
+		"ring bytes most": most,
 	}
 }
 
@@ -184,5 +193,8 @@ func ringless(f fleet) values {
 func hide(f fleet) values {
 	w, end := newWorld(f, hidden(f.pops)), 40*second
 	w.run(end)
-	return values{"hidden mean": w.record.mean(warm, end), "hidden worst": w.record.worst(warm, end, second)}
+	return values{
+		"hidden mean":  w.record.mean(warm, end),
+		"hidden worst": w.record.worst(warm, end, second),
+	}
 }

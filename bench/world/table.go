@@ -11,7 +11,8 @@ import (
 // report prints the table of a fleet, a column for each seed, and returns the number of missed
 // targets.
 func report(out io.Writer, f fleet, seeds []uint64, runs []values) (missed int) {
-	fmt.Fprintf(out, "\n%d nodes in %d PoPs, flush %v, batch %v, rates %s\n", f.nodes, f.pops, f.flush, f.batch, f.evidence)
+	fmt.Fprintf(out, "\n%d nodes in %d PoPs, flush %v, batch %v, rates %s\n", f.nodes, f.pops,
+		f.flush, f.batch, f.evidence)
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprint(t, "row\twhat")
 	for _, seed := range seeds {
@@ -50,7 +51,8 @@ func (t *target) line(out io.Writer, f fleet, runs []values) (missed int) {
 	if v, ok := t.simulated(f); ok {
 		sim = t.show(v)
 	}
-	fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\n", row, t.label, strings.Join(cells, "\t"), sim, t.wanted(f), verdict)
+	fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\n", row, t.label, strings.Join(cells, "\t"), sim,
+		t.wanted(f), verdict)
 	return missed
 }
 

@@ -25,7 +25,10 @@ const (
 // newThree returns the world of three PoPs under a limit a second, with f's seed and intervals.
 // demand is that of a PoP, in limits.
 func newThree(f fleet, limit int64, demand load) *world {
-	f.rule = mitigation.Rule{Name: "second", Limit: limit, Window: time.Second, Scope: mitigation.Global}
+	f.rule = mitigation.Rule{
+		Name: "second", Limit: limit, Window: time.Second,
+		Scope: mitigation.Global,
+	}
 	return newFlat(f, uneven, demand)
 }
 
@@ -89,7 +92,8 @@ func leaps(f fleet) values {
 		w.run(at + 12*second)
 		r := w.record
 		v[name+" first"], v[name+" mean"] = r.mean(at, at+second), r.mean(at+second, at+11*second)
-		v[name+" most"], v[name+" least"] = r.worst(at+second, at+11*second, second), r.least(at+second, at+11*second, second)
+		v[name+" most"], v[name+" least"] = r.worst(at+second, at+11*second, second),
+			r.least(at+second, at+11*second, second)
 	}
 	return v
 }

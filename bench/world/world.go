@@ -32,8 +32,11 @@ type fleet struct {
 
 // perSecond is the rule of rate mode. key is the one key of all requests.
 var (
-	perSecond = mitigation.Rule{Name: "second", Limit: 10_000, Window: time.Second, Scope: mitigation.Global}
-	key       = []byte("203.0.113.7")
+	perSecond = mitigation.Rule{
+		Name: "second", Limit: 10_000, Window: time.Second,
+		Scope: mitigation.Global,
+	}
+	key = []byte("203.0.113.7")
 )
 
 // world is a fleet under a load on virtual time: one goroutine, in which the seed alone decides.
@@ -123,7 +126,8 @@ func (w *world) setMembers(among func(*node) bool) {
 	var members []coordinator.Member
 	for _, n := range w.nodes {
 		if !n.dead && among(n) {
-			nodes, members = append(nodes, n), append(members, coordinator.Member{Name: n.name, PoP: n.pop.name})
+			nodes, members = append(nodes, n),
+				append(members, coordinator.Member{Name: n.name, PoP: n.pop.name})
 		}
 	}
 	assignment := coordinator.NewAssignment(w.secret(), members)

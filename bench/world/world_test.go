@@ -122,7 +122,8 @@ func TestADeadRing(t *testing.T) {
 		if p.side == 0 {
 			want /= 4
 		}
-		if len(all) != 1 || all[0].Alone != (p.side == 0) || math.Abs(all[0].Report.Rate/want-1) > 0.3 {
+		if len(all) != 1 || all[0].Alone != (p.side == 0) ||
+			math.Abs(all[0].Report.Rate/want-1) > 0.3 {
 			t.Errorf("PoP %d: %+v, want a rate of %v", k, all, want)
 		}
 	}
@@ -175,7 +176,10 @@ func TestDemands(t *testing.T) {
 func TestTable(t *testing.T) {
 	var out bytes.Buffer
 	f := fleet{nodes: 1000, pops: 50, flush: flush100}
-	runs := []values{{"step settled": 0.39, "dropped at 0.90": 0, "jain": 0.9995}, {"step settled": 0.41, "dropped at 0.90": 1e-9, "jain": 0.9}}
+	runs := []values{
+		{"step settled": 0.39, "dropped at 0.90": 0, "jain": 0.9995},
+		{"step settled": 0.41, "dropped at 0.90": 1e-9, "jain": 0.9},
+	}
 	if missed := report(&out, f, []uint64{1, 2}, runs); missed != 3 {
 		t.Errorf("%d missed, want 3:\n%s", missed, &out)
 	}
@@ -245,12 +249,15 @@ func TestEvidenceIsTrue(t *testing.T) {
 		times := 0.0
 		for _, n := range w.nodes {
 			c := n.loop.(*watcher)
-			sum.Rate, sum.Admitted, times = sum.Rate+c.sum.Rate, sum.Admitted+c.sum.Admitted, times+c.times
+			sum.Rate, sum.Admitted, times = sum.Rate+c.sum.Rate,
+				sum.Admitted+c.sum.Admitted, times+c.times
 		}
 		truth := w.record.between(3*second, 63*second)
-		offered, admitted := sum.Rate/times*60/float64(truth.offered), sum.Admitted/times*60/float64(truth.admitted)
+		offered, admitted := sum.Rate/times*60/float64(truth.offered),
+			sum.Admitted/times*60/float64(truth.admitted)
 		if math.Abs(offered-1) > c.error || math.Abs(admitted-1) > c.error {
-			t.Errorf("%s: %v of what was offered, %v of what was admitted", c.evidence, offered, admitted)
+			t.Errorf("%s: %v of what was offered, %v of what was admitted",
+				c.evidence, offered, admitted)
 		}
 	}
 }
@@ -260,8 +267,12 @@ func TestEvidenceIsTrue(t *testing.T) {
 // up for what it had not known: 0.88.)
 func TestALeapIsHeld(t *testing.T) {
 	for _, seed := range []uint64{21, 23, 28} {
-		v := leaps(fleet{flush: 100 * time.Millisecond, batch: 50 * time.Millisecond, loop: newLoop, seed: seed})
-		if v["leap rates least"] < 0.94 || v["leap rates most"] > 1.04 || v["leap counts most"] > 1.06 {
+		v := leaps(fleet{
+			flush: 100 * time.Millisecond, batch: 50 * time.Millisecond,
+			loop: newLoop, seed: seed,
+		})
+		if v["leap rates least"] < 0.94 || v["leap rates most"] > 1.04 ||
+			v["leap counts most"] > 1.06 {
 			t.Errorf("seed %d: %v", seed, v)
 		}
 	}
@@ -269,7 +280,8 @@ func TestALeapIsHeld(t *testing.T) {
 
 // TestARingHangsUntilItIsNoticed: its nodes send to it meanwhile, and count alone afterwards.
 func TestARingHangsUntilItIsNoticed(t *testing.T) {
-	w := newThree(lonelyFleet(6, 3), threeRates, unevenly(func(time.Duration) float64 { return 0.8 }))
+	w := newThree(lonelyFleet(6, 3), threeRates,
+		unevenly(func(time.Duration) float64 { return 0.8 }))
 	w.run(2 * second)
 	w.pops[0].ring.stop(w.now, 250*time.Millisecond)
 	n := w.pops[0].nodes[0]

@@ -45,9 +45,12 @@ func TestConfigCheck(t *testing.T) {
 		{nil, 2, "", "check wants FILE, got 0 arguments"},
 	}
 	for _, c := range cases {
-		code, stdout, stderr := b.run(t.Context(), append([]string{"config", "check"}, c.args...)...)
-		if code != c.code || !strings.Contains(stdout, c.stdout) || !strings.Contains(stderr, c.stderr) {
-			t.Errorf("config check %v: %d\n%s%s\nwant %d with %q and %q", c.args, code, stdout, stderr, c.code, c.stdout, c.stderr)
+		code, stdout, stderr := b.run(t.Context(),
+			append([]string{"config", "check"}, c.args...)...)
+		if code != c.code || !strings.Contains(stdout, c.stdout) ||
+			!strings.Contains(stderr, c.stderr) {
+			t.Errorf("config check %v: %d\n%s%s\nwant %d with %q and %q", c.args, code, stdout,
+				stderr, c.code, c.stdout, c.stderr)
 		}
 	}
 }
@@ -56,7 +59,8 @@ func TestConfigCheck(t *testing.T) {
 func TestConfigPrintIsAConfiguration(t *testing.T) {
 	b := newBench(t)
 	_, first, _ := b.run(t.Context(), "config", "check", "--print", b.file("a.yaml", "pop: lhr\n"))
-	code, second, stderr := b.run(t.Context(), "config", "check", "--print", b.file("b.yaml", first))
+	code, second, stderr := b.run(t.Context(), "config", "check", "--print",
+		b.file("b.yaml", first))
 	if code != 0 || first != second || !strings.Contains(first, "per-ip") {
 		t.Errorf("exit %d, printed\n%s%s\nthen\n%s", code, first, stderr, second)
 	}
@@ -72,7 +76,8 @@ func TestUnixSockets(t *testing.T) {
 	server := &httptest.Server{Listener: listener, Config: &http.Server{Handler: b.admin}} //nolint:gosec // a test's
 	server.Start()
 	defer server.Close()
-	if code, stdout, stderr := b.run(t.Context(), "top", "--admin", "unix:"+socket); code != 0 || !strings.Contains(stdout, "203.0.113.7") {
+	if code, stdout, stderr := b.run(t.Context(), "top", "--admin", "unix:"+socket); code != 0 ||
+		!strings.Contains(stdout, "203.0.113.7") {
 		t.Errorf("top over a unix socket: %d\n%s%s", code, stdout, stderr)
 	}
 	datagrams := fakeDaemon(t, "unixgram", filepath.Join(t.TempDir(), "d.sock"))
@@ -108,12 +113,22 @@ func TestAnswersThatAreNone(t *testing.T) {
 		handler http.HandlerFunc
 		want    string
 	}{
-		"another server": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, "the answer is not headgate's"},
+		"another server": {func(w http.ResponseWriter, _ *http.Request) {
+			_,
+				_ = w.Write([]byte("<html>"))
+		}, "the answer is not headgate's"},
 		"a redirect": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusFound)
 		}, "answered 302 Found"},
-		"a bare error":  {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }, "answered 502 Bad Gateway"},
-		"hung up":       {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "ask ADMIN: "},
+		"a bare error": {func(w http.ResponseWriter,
+			_ *http.Request,
+		) {
+			w.WriteHeader(http.StatusBadGateway)
+		}, "answered 502 Bad Gateway"},
+		"hung up": {
+			func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+			"ask ADMIN: ",
+		},
 		"hostile words": {func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusBadRequest, "no\x1b[2J\nnext") }, `no\x1b[2J` + "\nnext"},
 	}
 	for name, c := range cases {
@@ -134,7 +149,8 @@ func TestInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, args := range [][]string{{"top"}, {"check", "--addr", "$UDP", "login", "good"}} {
-		if code, _, stderr := b.run(ctx, args...); code != cli.ExitFailed || stderr != "headgate: interrupted\n" {
+		if code, _, stderr := b.run(ctx, args...); code != cli.ExitFailed ||
+			stderr != "headgate: interrupted\n" {
 			t.Errorf("%v: %d %q", args, code, stderr)
 		}
 	}
@@ -154,7 +170,8 @@ func TestCompletion(t *testing.T) {
 	if _, stdout, _ := b.run(t.Context(), "__complete", "check", ""); stdout != ":4\n" {
 		t.Errorf("without a daemon a rule completes to %q", stdout)
 	}
-	if code, stdout, _ := b.run(t.Context(), "completion", "bash"); code != 0 || !strings.Contains(stdout, "__start_headgate") {
+	if code, stdout, _ := b.run(t.Context(), "completion", "bash"); code != 0 ||
+		!strings.Contains(stdout, "__start_headgate") {
 		t.Errorf("completion bash: %d, %d bytes", code, len(stdout))
 	}
 }

@@ -40,7 +40,8 @@ func docPages(t *testing.T) map[string]string {
 			if err != nil {
 				t.Fatal(err)
 			}
-			pages[filepath.ToSlash(strings.TrimPrefix(file, filepath.Join("..", "..")+string(filepath.Separator)))] = string(text)
+			pages[filepath.ToSlash(strings.TrimPrefix(file,
+				filepath.Join("..", "..")+string(filepath.Separator)))] = string(text)
 		}
 	}
 	return pages
@@ -165,8 +166,10 @@ func TestDocBounds(t *testing.T) {
 	for name, text := range docPages(t) {
 		lines := strings.Count(text, "\n")
 		switch {
-		case name == "README.md" && (lines > readmeLines || utf8.RuneCountInString(text) > readmeChars):
-			t.Errorf("%s: %d lines, %d characters, want %d and %d at most", name, lines, utf8.RuneCountInString(text), readmeLines, readmeChars)
+		case name == "README.md" && (lines > readmeLines ||
+			utf8.RuneCountInString(text) > readmeChars):
+			t.Errorf("%s: %d lines, %d characters, want %d and %d at most", name, lines,
+				utf8.RuneCountInString(text), readmeLines, readmeChars)
 		case strings.HasPrefix(name, "docs/") && lines > pageLines:
 			t.Errorf("%s: %d lines, want %d at most", name, lines, pageLines)
 		}

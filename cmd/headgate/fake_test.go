@@ -43,14 +43,17 @@ func newFakeAdmin() *fakeAdmin {
 	f.HandleFunc("POST /v1/test-request", f.testRequest)
 	f.HandleFunc("GET /v1/pools", f.pools)
 	f.HandleFunc("GET /v1/leases", f.leases)
-	f.HandleFunc("GET /v1/cluster", func(w http.ResponseWriter, _ *http.Request) { reply(w, f.peers) })
+	f.HandleFunc("GET /v1/cluster",
+		func(w http.ResponseWriter, _ *http.Request) { reply(w, f.peers) })
 	f.HandleFunc("POST /v1/reload", func(w http.ResponseWriter, _ *http.Request) {
-		refuse(w, http.StatusUnprocessableEntity, "headgate.yaml:3:5: rules[0].limt: unknown field\nheadgate.yaml:9:1: it goes on")
+		refuse(w, http.StatusUnprocessableEntity,
+			"headgate.yaml:3:5: rules[0].limt: unknown field\nheadgate.yaml:9:1: it goes on")
 	})
 	f.HandleFunc("GET /v1/config", func(w http.ResponseWriter, _ *http.Request) {
 		reply(w, api.ConfigView{
-			File: "/etc/headgate\x1b[2J.yaml", Since: clitest.Noon.Add(-time.Hour), NeedRestart: []string{"listen.udp", "memory"},
-			Config: []byte(`{"node":"edge-1","listen":{"udp":["127.0.0.1:4290"]},"ring":{"servers":[]},"rules":[{"name":"per-ip","limit":100}]}`),
+			File: "/etc/headgate\x1b[2J.yaml", Since: clitest.Noon.Add(-time.Hour),
+			NeedRestart: []string{"listen.udp", "memory"},
+			Config:      []byte(`{"node":"edge-1","listen":{"udp":["127.0.0.1:4290"]},"ring":{"servers":[]},"rules":[{"name":"per-ip","limit":100}]}`),
 		})
 	})
 	f.HandleFunc("PUT /v1/mode", func(w http.ResponseWriter, r *http.Request) { f.known(w, r) })
@@ -68,7 +71,8 @@ func (f *fakeAdmin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	f.asked = append(f.asked, line)
 	f.mu.Unlock()
-	if r.Method != http.MethodGet && f.token != "" && r.Header.Get("Authorization") != "Bearer "+f.token {
+	if r.Method != http.MethodGet && f.token != "" &&
+		r.Header.Get("Authorization") != "Bearer "+f.token {
 		refuse(w, http.StatusUnauthorized, "the admin token is missing or wrong")
 		return
 	}
@@ -92,7 +96,10 @@ func reply(w http.ResponseWriter, v any) {
 func refuse(w http.ResponseWriter, status int, detail string) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(cli.Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail})
+	_ = json.NewEncoder(w).Encode(cli.Problem{
+		Type: "about:blank", Title: http.StatusText(status),
+		Status: status, Detail: detail,
+	})
 }
 
 // known refuses a request about a rule that there is not, and reports whether it did not have to.
@@ -114,12 +121,16 @@ func (f *fakeAdmin) mitigations(w http.ResponseWriter, r *http.Request) {
 	}
 	page := api.MitigationsView{Total: 3, NextCursor: "page2", Mitigations: []api.MitigationView{
 		{
-			Rule: "login", Key: "203.0.113.7", Action: "block", Ratio: 1, Mode: "enforce", View: "node", Source: "self",
-			Since: clitest.Noon.Add(-time.Minute), Expires: clitest.Noon.Add(9 * time.Minute), Offered: 1234, Limit: 5, Strikes: 2,
+			Rule: "login", Key: "203.0.113.7", Action: "block", Ratio: 1, Mode: "enforce",
+			View: "node", Source: "self",
+			Since: clitest.Noon.Add(-time.Minute), Expires: clitest.Noon.Add(9 * time.Minute),
+			Offered: 1234, Limit: 5, Strikes: 2,
 		},
 		{
-			Rule: "per-ip", Key: clitest.HostileKey, Action: "shed", Ratio: 0.83, Mode: "shadow", View: "node", Source: "self",
-			Since: clitest.Noon.Add(-time.Hour), Expires: clitest.Noon.Add(4500 * time.Millisecond), Offered: 588, Limit: 100, Blast: 140,
+			Rule: "per-ip", Key: clitest.HostileKey, Action: "shed", Ratio: 0.83, Mode: "shadow",
+			View: "node", Source: "self",
+			Since: clitest.Noon.Add(-time.Hour), Expires: clitest.Noon.Add(4500 * time.Millisecond),
+			Offered: 588, Limit: 100, Blast: 140,
 		},
 	}}
 	switch {
@@ -127,8 +138,10 @@ func (f *fakeAdmin) mitigations(w http.ResponseWriter, r *http.Request) {
 		page = api.MitigationsView{Mitigations: []api.MitigationView{}}
 	case r.FormValue("cursor") == "page2":
 		page = api.MitigationsView{Total: 3, Mitigations: []api.MitigationView{{
-			Rule: "login", Key: "office", Action: "allow", Mode: "enforce", View: "node", Source: "manual:ann", Reason: "our own\nwatchdog",
-			Since: clitest.Noon.Add(-time.Hour), Expires: clitest.Noon.Add(26 * time.Hour), Limit: 5, Strikes: 2,
+			Rule: "login", Key: "office", Action: "allow", Mode: "enforce", View: "node",
+			Source: "manual:ann", Reason: "our own\nwatchdog",
+			Since: clitest.Noon.Add(-time.Hour), Expires: clitest.Noon.Add(26 * time.Hour),
+			Limit: 5, Strikes: 2,
 		}}}
 	case r.FormValue("n") == "1":
 		page.Mitigations = page.Mitigations[:1]
@@ -142,7 +155,11 @@ func (f *fakeAdmin) set(w http.ResponseWriter, r *http.Request) {
 	_ = json.Unmarshal(body, &m)
 	r.Body = io.NopCloser(strings.NewReader(string(body)))
 	if f.known(w, r) {
-		reply(w, api.MitigationView{Rule: m.Rule, Key: cli.First(m.Key, m.Shown), Mode: "enforce", Action: m.Action, Source: "manual:" + m.By, Reason: m.Reason, Expires: clitest.Noon.Add(10 * time.Minute)})
+		reply(w, api.MitigationView{
+			Rule: m.Rule, Key: cli.First(m.Key, m.Shown), Mode: "enforce",
+			Action: m.Action, Source: "manual:" + m.By, Reason: m.Reason,
+			Expires: clitest.Noon.Add(10 * time.Minute),
+		})
 	}
 }
 
@@ -152,7 +169,10 @@ func (f *fakeAdmin) lift(w http.ResponseWriter, r *http.Request) {
 	case r.FormValue("key") == "nobody":
 		w.Header().Set("Content-Type", "application/problem+json")
 		w.WriteHeader(http.StatusNotFound)
-		_ = json.NewEncoder(w).Encode(cli.Problem{Status: http.StatusNotFound, Parameter: "key", Detail: "key has no mitigation under this rule"})
+		_ = json.NewEncoder(w).Encode(cli.Problem{
+			Status: http.StatusNotFound, Parameter: "key",
+			Detail: "key has no mitigation under this rule",
+		})
 	default:
 		w.WriteHeader(http.StatusNoContent)
 	}
@@ -165,9 +185,18 @@ func (f *fakeAdmin) top(w http.ResponseWriter, r *http.Request) {
 	}
 	if f.known(w, r) {
 		reply(w, api.TopsView{Top: []api.TopView{
-			{Rule: "login", Key: "203.0.113.7", Offered: 1234, Admitted: 5, Limit: 5, Share: 246.8, State: "block"},
-			{Rule: "per-ip", Key: clitest.HostileKey, Offered: 588, Admitted: 100, Limit: 100, Share: 5.88, State: "shed"},
-			{Rule: "per-ip", Key: "198.51.100.20", Offered: 42, Admitted: 42, Limit: 100, Share: 0.42, State: "ok"},
+			{
+				Rule: "login", Key: "203.0.113.7", Offered: 1234, Admitted: 5, Limit: 5,
+				Share: 246.8, State: "block",
+			},
+			{
+				Rule: "per-ip", Key: clitest.HostileKey, Offered: 588, Admitted: 100, Limit: 100,
+				Share: 5.88, State: "shed",
+			},
+			{
+				Rule: "per-ip", Key: "198.51.100.20", Offered: 42, Admitted: 42, Limit: 100,
+				Share: 0.42, State: "ok",
+			},
 		}})
 	}
 }
@@ -175,10 +204,12 @@ func (f *fakeAdmin) top(w http.ResponseWriter, r *http.Request) {
 // events sends one of each, a hostile one among them, and one of a kind that is not known yet.
 func (f *fakeAdmin) events(w http.ResponseWriter, _ *http.Request) {
 	flag := api.MitigationView{
-		Rule: "login", Key: "203.0.113.7", Action: "block", Ratio: 1, Source: "self", Since: clitest.Noon, Expires: clitest.Noon.Add(10 * time.Minute),
+		Rule: "login", Key: "203.0.113.7", Action: "block", Ratio: 1, Source: "self",
+		Since: clitest.Noon, Expires: clitest.Noon.Add(10 * time.Minute),
 	}
 	shed := api.MitigationView{
-		Rule: "per-ip", Key: clitest.HostileKey, Action: "shed", Ratio: 0.83, Source: "ring", Since: clitest.Noon.Add(-time.Minute), Expires: clitest.Noon.Add(time.Second),
+		Rule: "per-ip", Key: clitest.HostileKey, Action: "shed", Ratio: 0.83, Source: "ring",
+		Since: clitest.Noon.Add(-time.Minute), Expires: clitest.Noon.Add(time.Second),
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := []byte(live.Beat)
@@ -215,7 +246,13 @@ func newBench(t *testing.T) *bench {
 	t.Cleanup(server.Close)
 	at := server.Listener.Addr().String()
 	dir := t.TempDir()
-	b := &bench{t: t, admin: admin, env: map[string]string{"HEADGATE_ADMIN": at, "USER": "ann", "UDP": fakeDaemon(t, "udp", "127.0.0.1:0"), "DIR": dir}}
+	b := &bench{
+		t: t, admin: admin,
+		env: map[string]string{
+			"HEADGATE_ADMIN": at, "USER": "ann",
+			"UDP": fakeDaemon(t, "udp", "127.0.0.1:0"), "DIR": dir,
+		},
+	}
 	b.hide = strings.NewReplacer(at, "ADMIN", b.env["UDP"], "UDP", dir, "DIR")
 	return b
 }
@@ -229,7 +266,8 @@ func (b *bench) run(ctx context.Context, args ...string) (code int, stdout, stde
 	a.Now = func() time.Time { return clitest.Noon }
 	filled := make([]string, len(args))
 	for i, arg := range args {
-		filled[i] = strings.NewReplacer("$UDP", b.env["UDP"], "$DIR", filepath.ToSlash(b.env["DIR"])).Replace(arg)
+		filled[i] = strings.NewReplacer("$UDP", b.env["UDP"], "$DIR",
+			filepath.ToSlash(b.env["DIR"])).Replace(arg)
 	}
 	code = a.Run(ctx, commands, filled)
 	return code, b.hide.Replace(out.String()), b.hide.Replace(errs.String())

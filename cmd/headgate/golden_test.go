@@ -13,8 +13,13 @@ import (
 // sessions are golden files and the command lines that each one shows.
 var sessions = map[string][]string{
 	"help": {
-		"", "--help", "serve --help", "demo --help", "check --help", "config --help", "config check --help", "mitigations --help", "top --help", "rules --help", "suggest --help", "replay --help",
-		"events --help", "explain --help", "pools --help", "leases --help", "cluster --help", "health --help", "block --help", "allow --help", "unblock --help", "mode --help", "reload --help", "version --help", "config show --help", "import --help", "import envoy --help",
+		"", "--help", "serve --help", "demo --help", "check --help", "config --help",
+		"config check --help", "mitigations --help", "top --help", "rules --help",
+		"suggest --help", "replay --help",
+		"events --help", "explain --help", "pools --help", "leases --help", "cluster --help",
+		"health --help", "block --help", "allow --help", "unblock --help", "mode --help",
+		"reload --help", "version --help", "config show --help", "import --help",
+		"import envoy --help",
 	},
 	"check": {
 		"check --addr $UDP login good",
@@ -154,7 +159,11 @@ var sessions = map[string][]string{
 		"reload --json",
 	},
 	"config": {"config show", "config show --json", "config show much", "config"},
-	"init":   {"init", "init --help", "init nginx --help", "init ngnix", "init caddy much", "init nginx --rule a;b", "init caddy", "init caddy --rule login --write $DIR", "init haproxy --rule nope --write $DIR", "init nginx --write $DIR -c $DIR/none"},
+	"init": {
+		"init", "init --help", "init nginx --help", "init ngnix", "init caddy much",
+		"init nginx --rule a;b", "init caddy", "init caddy --rule login --write $DIR",
+		"init haproxy --rule nope --write $DIR", "init nginx --write $DIR -c $DIR/none",
+	},
 	"policies": {
 		"test-request --help", "policy --help", "policy list --help", "policy test --help",
 		"policy list -c testdata/policies.yaml",

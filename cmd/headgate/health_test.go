@@ -28,9 +28,15 @@ func TestHealth(t *testing.T) {
 	}{
 		{200, "ready\n", cli.ExitOK, "ready\n", ""},
 		{200, "ready, degraded: the \x1b[2Jring is lost\n", cli.ExitOK, `ready, degraded: the \x1b[2Jring is lost` + "\n", ""},
-		{503, "the node is starting or stopping", cli.ExitNo, "the node is starting or stopping\n", ""},
+		{
+			503, "the node is starting or stopping", cli.ExitNo,
+			"the node is starting or stopping\n", "",
+		},
 		{404, "", cli.ExitFailed, "", "404 Not Found"},
-		{200, strings.Repeat("x", 2*cli.MaxHealth), cli.ExitOK, strings.Repeat("x", cli.MaxHealth) + "\n", ""},
+		{
+			200, strings.Repeat("x", 2*cli.MaxHealth), cli.ExitOK,
+			strings.Repeat("x", cli.MaxHealth) + "\n", "",
+		},
 	} {
 		status, body = c.status, c.body
 		code, stdout, stderr := b.run(t.Context(), "health")

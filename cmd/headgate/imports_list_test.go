@@ -3,31 +3,42 @@ package main
 import "slices"
 
 // counting are the rooms that count and judge: arithmetic, which everything else may rest on.
-var counting = []string{"sketch", "window", "window/bucket", "window/whatif", "window/lease", "window/moments", "mitigation", "mitigation/pool", "mitigation/override", "mitigation/control"}
+var counting = []string{
+	"sketch", "window", "window/bucket", "window/whatif", "window/lease",
+	"window/moments", "mitigation", "mitigation/pool", "mitigation/override", "mitigation/control",
+}
 
 // nodeParts are the rooms that a node is made of.
 var nodeParts = []string{
-	"edge/gate", "edge/gate/health", "edge/gate/snapshot", "edge/gate/usedup", "edge/config/scope", "edge/pop", "edge/pop/board", "edge/global", "edge/state", "edge/door", "edge/latency", "edge/door/udp", "edge/door/udp/rest", "edge/door/http", "edge/door/grpc", "edge/door/spop", "edge/door/resp", "edge/metrics",
-	"edge/explain", "edge/admin", "edge/api", "edge/ask", "edge/config", "edge/policy", "edge/wire", "edge/ring", "edge/live", "edge/web", "edge/private", "edge/rls",
+	"edge/gate", "edge/gate/health", "edge/gate/snapshot", "edge/gate/usedup", "edge/config/scope",
+	"edge/pop", "edge/pop/board", "edge/global", "edge/state", "edge/door", "edge/latency",
+	"edge/door/udp", "edge/door/udp/rest", "edge/door/http", "edge/door/grpc", "edge/door/spop",
+	"edge/door/resp", "edge/metrics",
+	"edge/explain", "edge/admin", "edge/api", "edge/ask", "edge/config", "edge/policy", "edge/wire",
+	"edge/ring", "edge/live", "edge/web", "edge/private", "edge/rls",
 	"edge/door/local", "edge/client",
 }
 
 // coordinatorParts are the rooms that the coordinator is made of.
 var coordinatorParts = []string{
-	"gossip/coordinator/packet", "gossip/coordinator/assignment", "gossip/coordinator/order", "gossip/coordinator/budget",
-	"gossip/coordinator/peers", "gossip/coordinator/partners", "gossip/coordinator/rates", "gossip/coordinator/arrivals",
+	"gossip/coordinator/packet", "gossip/coordinator/assignment", "gossip/coordinator/order",
+	"gossip/coordinator/budget",
+	"gossip/coordinator/peers", "gossip/coordinator/partners", "gossip/coordinator/rates",
+	"gossip/coordinator/arrivals",
 }
 
 // commandLine are the rooms of the commands.
 var commandLine = []string{
 	"cmd/headgate", "cmd/headgate/cli", "cmd/headgate/ask", "cmd/headgate/serve",
-	"cmd/headgate/demo", "cmd/headgate/replay", "cmd/headgate/setup", "cmd/headgate/policies", "cmd/headgate/man",
+	"cmd/headgate/demo", "cmd/headgate/replay", "cmd/headgate/setup",
+	"cmd/headgate/policies", "cmd/headgate/man",
 	"cmd/headgate/systemtest",
 }
 
 // demoParts are the rooms of the demo.
 var demoParts = []string{
-	"cmd/headgate/demo/story", "cmd/headgate/demo/figures", "cmd/headgate/demo/stage", "cmd/headgate/demo/watch",
+	"cmd/headgate/demo/story", "cmd/headgate/demo/figures", "cmd/headgate/demo/stage",
+	"cmd/headgate/demo/watch",
 	"cmd/headgate/demo/screen",
 }
 
@@ -40,160 +51,360 @@ var rooms = map[string]struct {
 	imports []string
 	why     string
 }{
-	"sketch":              {nil, "the sketch is arithmetic: it counts what it is handed and rests on nothing"},
-	"window/bucket":       {nil, "a bucket is arithmetic over one moment; which keys have one is not its affair"},
-	"window":              {[]string{"sketch", "window/bucket"}, "a window is a sketch and slots over time; what a count leads to is mitigation's affair"},
-	"window/whatif":       {[]string{"sketch", "window", "window/bucket"}, "what other limits would have refused is arithmetic over costs; who shows it to whom is not its affair"},
-	"window/lease":        {[]string{"sketch", "window"}, "who holds which places until when is arithmetic over times; what a denial means is not its affair"},
-	"window/moments":      {[]string{"window"}, "when admissions came is arithmetic over lists; who tells them to whom is the coordinator's affair"},
-	"mitigation":          {[]string{"sketch", "window", "window/bucket"}, "the judge is handed rule, count and flag; it must not know who asks, or over what"},
+	"sketch":        {nil, "the sketch is arithmetic: it counts what it is handed and rests on nothing"},
+	"window/bucket": {nil, "a bucket is arithmetic over one moment; which keys have one is not its affair"},
+	"window": {
+		[]string{"sketch", "window/bucket"},
+		"a window is a sketch and slots over time; what a count leads to is mitigation's affair",
+	},
+	"window/whatif":  {[]string{"sketch", "window", "window/bucket"}, "what other limits would have refused is arithmetic over costs; who shows it to whom is not its affair"},
+	"window/lease":   {[]string{"sketch", "window"}, "who holds which places until when is arithmetic over times; what a denial means is not its affair"},
+	"window/moments": {[]string{"window"}, "when admissions came is arithmetic over lists; who tells them to whom is the coordinator's affair"},
+	"mitigation": {
+		[]string{"sketch", "window", "window/bucket"},
+		"the judge is handed rule, count and flag; it must not know who asks, or over what",
+	},
 	"mitigation/override": {[]string{"mitigation"}, "overrides are records of operators and their order; how they travel and what they do to counts is not their affair"},
-	"mitigation/pool":     {[]string{"window", "mitigation"}, "levels are arithmetic over reports and time; who asks, and over what, is not its affair"},
-	"mitigation/control":  {[]string{"sketch", "window", "window/moments", "mitigation"}, "ratios are arithmetic over reports; who sends them is the coordinator's affair"},
+	"mitigation/pool": {
+		[]string{"window", "mitigation"},
+		"levels are arithmetic over reports and time; who asks, and over what, is not its affair",
+	},
+	"mitigation/control": {
+		[]string{"sketch", "window", "window/moments", "mitigation"},
+		"ratios are arithmetic over reports; who sends them is the coordinator's affair",
+	},
 
 	"gossip": {[]string{"gossip/count", "gossip/frame", "gossip/guard", "gossip/lossy", "gossip/rate"}, "gossip carries bytes; edge/global joins it to a node, so that either can be tested without the other"},
 	"gossip/coordinator": {
-		with(coordinatorParts, "sketch", "window", "window/moments", "mitigation", "mitigation/control", "gossip/counts"),
+		with(coordinatorParts, "sketch", "window", "window/moments", "mitigation",
+			"mitigation/control", "gossip/counts"),
 		"the control loop is arithmetic over reports: it is handed time, chance and a way to send, so that a simulated world runs the same code",
 	},
-	"gossip/coordinator/packet":     {[]string{"window", "window/moments", "mitigation", "mitigation/control"}, "the wire format knows the form of records and their bounds, and nothing of their effect"},
-	"gossip/coordinator/assignment": {nil, "who does which part follows from names and a secret alone"},
-	"gossip/coordinator/order":      {nil, "collections with an order that a simulation can repeat; what they hold is not their affair"},
-	"gossip/coordinator/budget":     {[]string{"window", "gossip/coordinator/packet"}, "bytes by kind of record; what is in the records is not its affair"},
-	"gossip/coordinator/peers":      {[]string{"window", "gossip/coordinator/packet"}, "whether a packet is to be believed follows from its header; its records are not its affair"},
-	"gossip/coordinator/partners":   {[]string{"window"}, "between which PoPs counts are exchanged follows from names and times; what is in them is not its affair"},
-	"gossip/coordinator/arrivals":   {[]string{"window", "window/moments", "mitigation/control"}, "when admissions came follows from samples and lists; who reports them to whom is the coordinator's affair"},
-	"gossip/coordinator/rates":      {[]string{"mitigation", "mitigation/control", "window", "gossip/coordinator/packet"}, "which changes and ratios follow from rates alone is arithmetic; who sends them is the coordinator's affair"},
-	"gossip/counts":                 {[]string{"window"}, "what PoPs tell each other about counts is arithmetic over periods and bytes; who sends it to whom is the coordinator's affair"},
-	"gossip/frame":                  {nil, "the wire format encodes and parses, and keeps nothing"},
-	"gossip/count":                  {nil, "counters know numbers and reasons"},
-	"gossip/guard":                  {[]string{"gossip/count", "gossip/rate"}, "the guard checks what reaches memberlist; what the payload holds is not its affair"},
-	"gossip/rate":                   {nil, "a token bucket is arithmetic over times"},
-	"gossip/lossy":                  {nil, "a network in memory that loses, delays and cuts, for the tests of whatever gossips"},
+	"gossip/coordinator/packet": {[]string{"window", "window/moments", "mitigation", "mitigation/control"}, "the wire format knows the form of records and their bounds, and nothing of their effect"},
+	"gossip/coordinator/assignment": {
+		nil,
+		"who does which part follows from names and a secret alone",
+	},
+	"gossip/coordinator/order": {nil, "collections with an order that a simulation can repeat; what they hold is not their affair"},
+	"gossip/coordinator/budget": {
+		[]string{"window", "gossip/coordinator/packet"},
+		"bytes by kind of record; what is in the records is not its affair",
+	},
+	"gossip/coordinator/peers":    {[]string{"window", "gossip/coordinator/packet"}, "whether a packet is to be believed follows from its header; its records are not its affair"},
+	"gossip/coordinator/partners": {[]string{"window"}, "between which PoPs counts are exchanged follows from names and times; what is in them is not its affair"},
+	"gossip/coordinator/arrivals": {[]string{"window", "window/moments", "mitigation/control"}, "when admissions came follows from samples and lists; who reports them to whom is the coordinator's affair"},
+	"gossip/coordinator/rates":    {[]string{"mitigation", "mitigation/control", "window", "gossip/coordinator/packet"}, "which changes and ratios follow from rates alone is arithmetic; who sends them is the coordinator's affair"},
+	"gossip/counts":               {[]string{"window"}, "what PoPs tell each other about counts is arithmetic over periods and bytes; who sends it to whom is the coordinator's affair"},
+	"gossip/frame":                {nil, "the wire format encodes and parses, and keeps nothing"},
+	"gossip/count":                {nil, "counters know numbers and reasons"},
+	"gossip/guard": {
+		[]string{"gossip/count", "gossip/rate"},
+		"the guard checks what reaches memberlist; what the payload holds is not its affair",
+	},
+	"gossip/rate": {nil, "a token bucket is arithmetic over times"},
+	"gossip/lossy": {
+		nil,
+		"a network in memory that loses, delays and cuts, for the tests of whatever gossips",
+	},
 
-	"edge/gate":          {with(counting, "edge/gate/snapshot", "edge/gate/health", "edge/gate/networks", "edge/gate/blast", "edge/gate/observer", "edge/gate/siblings", "edge/gate/totals", "edge/gate/usedup"), "the gate decides from memory: it knows no door, no disk, no network and no person"},
+	"edge/gate": {
+		with(counting, "edge/gate/snapshot", "edge/gate/health",
+			"edge/gate/networks", "edge/gate/blast", "edge/gate/observer", "edge/gate/siblings",
+			"edge/gate/totals", "edge/gate/usedup"),
+		"the gate decides from memory: it knows no door, no disk, no network and no person",
+	},
 	"edge/gate/blast":    {[]string{"sketch", "window"}, "how many clients asked is arithmetic over hashes; what follows from it is the gate's affair"},
 	"edge/gate/siblings": {[]string{"sketch", "window", "mitigation"}, "how many narrower keys asked is arithmetic over times; what follows from it is the gate's affair"},
 	"edge/gate/observer": {[]string{"window", "window/lease", "window/whatif", "mitigation", "edge/gate/totals"}, "estimates are made of samples; which rules are in force is the gate's affair"},
-	"edge/gate/totals":   {[]string{"window"}, "outcomes are counted; which of them a request has is the gate's affair"},
+	"edge/gate/totals": {
+		[]string{"window"},
+		"outcomes are counted; which of them a request has is the gate's affair",
+	},
 	"edge/gate/snapshot": {[]string{"window", "mitigation", "mitigation/control", "mitigation/override"}, "values that outlive a restart; the gate makes them, and others write them"},
 	"edge/gate/health":   {[]string{"window"}, "which servers are silent is arithmetic over times; what follows from it is the gate's affair"},
-	"edge/gate/networks": {[]string{"window", "mitigation", "edge/request"}, "flags of networks are found by the keys in them; who sets them is the gate's affair"},
-	"edge/gate/usedup":   {[]string{"window", "mitigation"}, "which keys others know to be at their limits is a table of digests; who fills it is the flusher's affair"},
-	"edge/pop/board":     {[]string{"window", "edge/ring", "edge/gate/usedup"}, "notices are counters of the ring; which keys are at their limits is the window's affair"},
-	"edge/pop":           {[]string{"window", "mitigation", "edge/gate", "edge/gate/health", "edge/gate/usedup", "edge/ring", "edge/pop/board"}, "the flusher exchanges what the gate has to tell over the ring; it decides nothing"},
+	"edge/gate/networks": {
+		[]string{"window", "mitigation", "edge/request"},
+		"flags of networks are found by the keys in them; who sets them is the gate's affair",
+	},
+	"edge/gate/usedup": {[]string{"window", "mitigation"}, "which keys others know to be at their limits is a table of digests; who fills it is the flusher's affair"},
+	"edge/pop/board": {
+		[]string{"window", "edge/ring", "edge/gate/usedup"},
+		"notices are counters of the ring; which keys are at their limits is the window's affair",
+	},
+	"edge/pop": {
+		[]string{
+			"window", "mitigation", "edge/gate", "edge/gate/health",
+			"edge/gate/usedup", "edge/ring", "edge/pop/board",
+		},
+		"the flusher exchanges what the gate has to tell over the ring; it decides nothing",
+	},
 	"edge/global": {
-		[]string{"window", "mitigation", "mitigation/override", "mitigation/control", "gossip", "gossip/coordinator", "gossip/counts", "edge/gate", "edge/api", "edge/config"},
+		[]string{
+			"window", "mitigation", "mitigation/override", "mitigation/control", "gossip",
+			"gossip/coordinator", "gossip/counts", "edge/gate", "edge/api", "edge/config",
+		},
 		"the one place that joins gate, coordinator and gossip",
 	},
-	"edge/state":              {with(counting, "edge/gate/snapshot", "edge/gate", "edge/private", "edge/state/codec"), "the state file is the gate's snapshot as bytes; what is worth keeping is the gate's affair"},
-	"edge/state/codec":        {with(counting, "edge/gate/snapshot", "edge/gate"), "a snapshot as bytes: it opens no file and changes no gate"},
-	"edge/ask":                {[]string{"window", "window/lease", "mitigation", "mitigation/pool", "edge/gate", "edge/latency", "edge/policy", "edge/request"}, "it decides whole requests by policies; which protocol they came by is the doors' affair"},
-	"edge/latency":            {nil, "a histogram knows neither what took the time nor who reads it"},
-	"edge/door":               {[]string{"edge/config"}, "what doors share: sockets, and how they are opened"},
-	"edge/door/stream":        {[]string{"edge/door", "edge/door/budget"}, "connections are accepted, bounded and ended alike, whatever they carry"},
-	"edge/door/verdict":       {[]string{"mitigation", "edge/gate", "edge/api"}, "a decision in seconds and in the text of headers; which protocol carries them is the doors' affair"},
-	"edge/door/lines":         {[]string{"mitigation", "edge/gate", "edge/request", "edge/wire"}, "the line protocol's fields and values as those of a request and of the gate, so that they mean the same in every door"},
-	"edge/door/grpc":          {[]string{"mitigation", "edge/gate", "edge/ask", "edge/latency", "edge/api", "edge/h2", "edge/policy", "edge/request", "edge/rls", "edge/wire", "edge/door", "edge/door/budget", "edge/door/lines", "edge/door/stream", "edge/door/verdict"}, "a door translates between its protocol and the gate, and judges nothing"},
-	"edge/door/spop":          {[]string{"window", "edge/gate", "edge/ask", "edge/latency", "edge/request", "edge/wire", "edge/door", "edge/door/budget", "edge/door/lines", "edge/door/stream", "edge/door/verdict"}, "a door translates between its protocol and the gate, and judges nothing"},
+	"edge/state": {with(counting, "edge/gate/snapshot", "edge/gate", "edge/private", "edge/state/codec"), "the state file is the gate's snapshot as bytes; what is worth keeping is the gate's affair"},
+	"edge/state/codec": {
+		with(counting, "edge/gate/snapshot", "edge/gate"),
+		"a snapshot as bytes: it opens no file and changes no gate",
+	},
+	"edge/ask": {
+		[]string{
+			"window", "window/lease", "mitigation", "mitigation/pool",
+			"edge/gate", "edge/latency", "edge/policy", "edge/request",
+		},
+		"it decides whole requests by policies; which protocol they came by is the doors' affair",
+	},
+	"edge/latency": {
+		nil,
+		"a histogram knows neither what took the time nor who reads it",
+	},
+	"edge/door": {
+		[]string{"edge/config"},
+		"what doors share: sockets, and how they are opened",
+	},
+	"edge/door/stream": {
+		[]string{"edge/door", "edge/door/budget"},
+		"connections are accepted, bounded and ended alike, whatever they carry",
+	},
+	"edge/door/verdict": {[]string{"mitigation", "edge/gate", "edge/api"}, "a decision in seconds and in the text of headers; which protocol carries them is the doors' affair"},
+	"edge/door/lines":   {[]string{"mitigation", "edge/gate", "edge/request", "edge/wire"}, "the line protocol's fields and values as those of a request and of the gate, so that they mean the same in every door"},
+	"edge/door/grpc": {
+		[]string{
+			"mitigation", "edge/gate", "edge/ask", "edge/latency",
+			"edge/api", "edge/h2", "edge/policy", "edge/request", "edge/rls", "edge/wire", "edge/door",
+			"edge/door/budget", "edge/door/lines", "edge/door/stream", "edge/door/verdict",
+		},
+		"a door translates between its protocol and the gate, and judges nothing",
+	},
+	"edge/door/spop": {
+		[]string{
+			"window", "edge/gate", "edge/ask", "edge/latency",
+			"edge/request", "edge/wire", "edge/door", "edge/door/budget", "edge/door/lines",
+			"edge/door/stream", "edge/door/verdict",
+		},
+		"a door translates between its protocol and the gate, and judges nothing",
+	},
 	"edge/door/resp":          {[]string{"window", "mitigation", "edge/gate", "edge/ask", "edge/latency", "edge/wire", "edge/door", "edge/door/budget", "edge/door/lines", "edge/door/stream", "edge/door/verdict", "edge/door/resp/throttle"}, "a door translates between its protocol and the gate, and judges nothing but CL.THROTTLE, whose numbers no rule has"},
 	"edge/door/resp/throttle": {nil, "the arithmetic of another program's command, and a table of its keys; it knows no protocol"},
 	"edge/door/local":         {[]string{"edge/gate", "edge/ask", "edge/request", "edge/wire", "edge/door", "edge/door/lines", "edge/api", "edge/client"}, "a door translates between its protocol and the gate, and judges nothing; the protocol of the program itself is the client's methods"},
 	"edge/door/udp":           {[]string{"mitigation", "window", "edge/gate", "edge/ask", "edge/latency", "edge/wire", "edge/door", "edge/door/lines", "edge/door/udp/rest", "edge/config", "edge/api"}, "a door translates between its protocol and the gate, and judges nothing"},
-	"edge/door/udp/rest":      {[]string{"window"}, "when a loop without waits lets others run; it knows no datagrams"},
-	"edge/door/http":          {[]string{"mitigation", "window", "edge/gate", "edge/ask", "edge/latency", "edge/request", "edge/wire", "edge/door", "edge/door/lines", "edge/door/verdict", "edge/config", "edge/api", "edge/door/budget", "edge/door/http/head", "edge/door/http/input"}, "a door translates between its protocol and the gate, and judges nothing"},
-	"edge/door/http/head":     {[]string{"edge/request", "edge/api"}, "a head is bytes that have arrived; sockets and answers are the door's affair"},
-	"edge/door/http/input":    {[]string{"mitigation", "edge/gate", "edge/api", "edge/wire"}, "text becomes checks and members; it decides and answers nothing"},
-	"edge/door/budget":        {nil, "bytes under way are a sum with a bound; it knows no protocol"},
-	"edge/metrics":            {with(counting, "edge/gate", "edge/gate/health", "edge/pop", "edge/state", "edge/ring", "edge/latency", "edge/door", "edge/door/udp", "edge/door/http", "edge/api", "edge/request", "edge/ask", "edge/explain"), "metrics read what others count"},
-	"edge/explain":            {with(counting, "edge/gate", "edge/pop", "edge/api"), "one key in words: it reads the gate and changes nothing"},
+	"edge/door/udp/rest": {
+		[]string{"window"},
+		"when a loop without waits lets others run; it knows no datagrams",
+	},
+	"edge/door/http": {[]string{"mitigation", "window", "edge/gate", "edge/ask", "edge/latency", "edge/request", "edge/wire", "edge/door", "edge/door/lines", "edge/door/verdict", "edge/config", "edge/api", "edge/door/budget", "edge/door/http/head", "edge/door/http/input"}, "a door translates between its protocol and the gate, and judges nothing"},
+	"edge/door/http/head": {
+		[]string{"edge/request", "edge/api"},
+		"a head is bytes that have arrived; sockets and answers are the door's affair",
+	},
+	"edge/door/http/input": {
+		[]string{"mitigation", "edge/gate", "edge/api", "edge/wire"},
+		"text becomes checks and members; it decides and answers nothing",
+	},
+	"edge/door/budget": {
+		nil,
+		"bytes under way are a sum with a bound; it knows no protocol",
+	},
+	"edge/metrics": {with(counting, "edge/gate", "edge/gate/health", "edge/pop",
+		"edge/state", "edge/ring", "edge/latency", "edge/door", "edge/door/udp", "edge/door/http",
+		"edge/api", "edge/request", "edge/ask", "edge/explain"), "metrics read what others count"},
+	"edge/explain": {
+		with(counting, "edge/gate", "edge/pop", "edge/api"),
+		"one key in words: it reads the gate and changes nothing",
+	},
 	"edge/admin": {
-		with(counting, "edge/gate", "edge/gate/health", "edge/pop", "edge/state", "edge/ring", "edge/api", "edge/config", "edge/explain", "edge/live", "edge/web", "edge/metrics", "edge/door", "edge/door/budget", "edge/admin/places", "edge/ask", "edge/sample"),
+		with(counting, "edge/gate", "edge/gate/health", "edge/pop", "edge/state", "edge/ring",
+			"edge/api", "edge/config", "edge/explain", "edge/live", "edge/web", "edge/metrics",
+			"edge/door", "edge/door/budget", "edge/admin/places", "edge/ask", "edge/sample"),
 		"the door for people: it reads every part of a node by value, and changes only the gate",
 	},
 	"edge/admin/places": {nil, "who gives up a connection when all are taken is a question of addresses and tokens, not of headgate"},
 
-	"edge/client":        {[]string{"edge/wire", "edge/request", "edge/client/packet"}, "any Go program may import the client: it brings the codec, the one reading of a request and the standard library, nothing else"},
-	"edge/client/packet": {[]string{"edge/wire"}, "a datagram is lines and ids; sockets, and the queries that wait, are the client's"},
+	"edge/client": {[]string{"edge/wire", "edge/request", "edge/client/packet"}, "any Go program may import the client: it brings the codec, the one reading of a request and the standard library, nothing else"},
+	"edge/client/packet": {
+		[]string{"edge/wire"},
+		"a datagram is lines and ids; sockets, and the queries that wait, are the client's",
+	},
 
-	"edge/wire":             {nil, "the codec of the line protocol is shared by daemon and clients: it imports neither"},
-	"edge/h2":               {nil, "HTTP/2 is frames: bytes in, bytes out, and a handler for whole messages; it knows nothing of limits, sockets or time"},
-	"edge/rls":              {[]string{"mitigation"}, "which limit a descriptor means follows from the tree; where it was read, and who asks, is not its affair"},
-	"edge/config/envoy":     {[]string{"mitigation", "edge/nearest", "edge/rls"}, "another program's configuration is limits and faults; it opens no file"},
-	"edge/nearest":          {nil, "a misspelt name and the known ones are words; it knows nothing of them"},
-	"edge/request":          {nil, "a request is fields of bytes; which of them matter to whom is edge/policy's affair"},
-	"edge/policy":           {[]string{"mitigation", "edge/request", "edge/policy/sets", "edge/policy/condition", "edge/policy/tables"}, "policies make questions of a request; it knows neither gate nor door, and opens no file"},
-	"edge/sample":           {[]string{"edge/api", "edge/policy", "edge/request"}, "it says what policies make of a request, for people; it asks no gate"},
-	"edge/policy/doubt":     {[]string{"mitigation", "edge/request", "edge/policy", "edge/policy/condition", "edge/policy/sets"}, "what is hardly meant is read off policies; where it stands in which file is edge/config's affair"},
-	"edge/policy/tables":    {[]string{"edge/policy/condition", "edge/policy/sets"}, "a table finds conditions by one field; what they lead to is edge/policy's affair"},
-	"edge/policy/condition": {[]string{"edge/request", "edge/policy/sets"}, "a condition holds for a request or not; what follows from it is edge/policy's affair"},
-	"edge/policy/sets":      {nil, "a set is searched; which field of which request is looked up is its caller's affair"},
-	"edge/config/scope":     {[]string{"mitigation", "edge/config"}, "which rules count over less than they ask for is read off a whole configuration"},
-	"edge/config":           {[]string{"mitigation", "mitigation/pool", "edge/config/envoy", "edge/rls", "edge/config/asjson", "edge/config/document", "edge/config/scalar", "edge/nearest", "edge/policy", "edge/policy/condition", "edge/policy/doubt", "edge/policy/sets", "edge/request"}, "the configuration is values and their faults; it opens no socket and starts nothing"},
-	"edge/config/reference": {[]string{"mitigation", "edge/config", "edge/config/scalar"}, "the fields of the configuration, for people; it reads no file"},
-	"edge/config/document":  {nil, "text becomes one tree of YAML; no field is known here"},
-	"edge/config/scalar":    {nil, "a value is read from its text; which field it is of is edge/config's affair"},
-	"edge/config/asjson":    {nil, "one text becomes another, field by field, whatever the fields"},
-	"edge/ring":             {[]string{"window"}, "the ring adds up deltas; whom they convict is not its affair"},
-	"edge/ring/minimal":     {nil, "a small memcached for the demo, where none is installed; it knows the protocol only"},
-	"edge/api":              {[]string{"edge/nearest"}, "the contract of the admin listener: any Go program may import it, and nothing but words may come along with it"},
-	"edge/private":          {nil, "how a secret is read is the same for whoever needs one, and knows nothing of it"},
-	"edge/live":             {[]string{"edge/api"}, "streams and histories are bytes, names and numbers; what they show is the admin listener's affair"},
-	"edge/web":              {[]string{"edge/web/browser"}, "the dashboard is pages that fetch the admin listener's JSON"},
-	"edge/web/browser":      {nil, "a browser for tests: it knows pages, not what is on them"},
+	"edge/wire": {
+		nil,
+		"the codec of the line protocol is shared by daemon and clients: it imports neither",
+	},
+	"edge/h2":  {nil, "HTTP/2 is frames: bytes in, bytes out, and a handler for whole messages; it knows nothing of limits, sockets or time"},
+	"edge/rls": {[]string{"mitigation"}, "which limit a descriptor means follows from the tree; where it was read, and who asks, is not its affair"},
+	"edge/config/envoy": {
+		[]string{"mitigation", "edge/nearest", "edge/rls"},
+		"another program's configuration is limits and faults; it opens no file",
+	},
+	"edge/nearest": {
+		nil,
+		"a misspelt name and the known ones are words; it knows nothing of them",
+	},
+	"edge/request": {
+		nil,
+		"a request is fields of bytes; which of them matter to whom is edge/policy's affair",
+	},
+	"edge/policy": {
+		[]string{
+			"mitigation", "edge/request", "edge/policy/sets",
+			"edge/policy/condition", "edge/policy/tables",
+		},
+		"policies make questions of a request; it knows neither gate nor door, and opens no file",
+	},
+	"edge/sample": {
+		[]string{"edge/api", "edge/policy", "edge/request"},
+		"it says what policies make of a request, for people; it asks no gate",
+	},
+	"edge/policy/doubt": {[]string{"mitigation", "edge/request", "edge/policy", "edge/policy/condition", "edge/policy/sets"}, "what is hardly meant is read off policies; where it stands in which file is edge/config's affair"},
+	"edge/policy/tables": {
+		[]string{"edge/policy/condition", "edge/policy/sets"},
+		"a table finds conditions by one field; what they lead to is edge/policy's affair",
+	},
+	"edge/policy/condition": {
+		[]string{"edge/request", "edge/policy/sets"},
+		"a condition holds for a request or not; what follows from it is edge/policy's affair",
+	},
+	"edge/policy/sets": {
+		nil,
+		"a set is searched; which field of which request is looked up is its caller's affair",
+	},
+	"edge/config/scope": {
+		[]string{"mitigation", "edge/config"},
+		"which rules count over less than they ask for is read off a whole configuration",
+	},
+	"edge/config": {
+		[]string{
+			"mitigation", "mitigation/pool", "edge/config/envoy",
+			"edge/rls", "edge/config/asjson", "edge/config/document", "edge/config/scalar",
+			"edge/nearest", "edge/policy", "edge/policy/condition", "edge/policy/doubt",
+			"edge/policy/sets", "edge/request",
+		},
+		"the configuration is values and their faults; it opens no socket and starts nothing",
+	},
+	"edge/config/reference": {
+		[]string{"mitigation", "edge/config", "edge/config/scalar"},
+		"the fields of the configuration, for people; it reads no file",
+	},
+	"edge/config/document": {nil, "text becomes one tree of YAML; no field is known here"},
+	"edge/config/scalar": {
+		nil,
+		"a value is read from its text; which field it is of is edge/config's affair",
+	},
+	"edge/config/asjson": {nil, "one text becomes another, field by field, whatever the fields"},
+	"edge/ring": {
+		[]string{"window"},
+		"the ring adds up deltas; whom they convict is not its affair",
+	},
+	"edge/ring/minimal": {
+		nil,
+		"a small memcached for the demo, where none is installed; it knows the protocol only",
+	},
+	"edge/api": {[]string{"edge/nearest"}, "the contract of the admin listener: any Go program may import it, and nothing but words may come along with it"},
+	"edge/private": {
+		nil,
+		"how a secret is read is the same for whoever needs one, and knows nothing of it",
+	},
+	"edge/live": {[]string{"edge/api"}, "streams and histories are bytes, names and numbers; what they show is the admin listener's affair"},
+	"edge/web": {
+		[]string{"edge/web/browser"},
+		"the dashboard is pages that fetch the admin listener's JSON",
+	},
+	"edge/web/browser": {nil, "a browser for tests: it knows pages, not what is on them"},
 
-	"edge": {with(counting, with(nodeParts, "gossip", "gossip/coordinator", "gossip/counts")...), "the one wiring of a node; it does not know the command line"},
+	"edge": {
+		with(counting, with(nodeParts, "gossip", "gossip/coordinator", "gossip/counts")...),
+		"the one wiring of a node; it does not know the command line",
+	},
 
 	"cmd/headgate": {
 		[]string{
-			"edge", "edge/admin", "edge/api", "edge/client", "edge/config", "edge/live", "edge/wire", "edge/edgetest", "cmd/headgate/cli", "cmd/headgate/ask",
-			"cmd/headgate/serve", "cmd/headgate/demo", "cmd/headgate/replay", "cmd/headgate/setup", "cmd/headgate/policies", "cmd/headgate/man", "cmd/headgate/clitest",
+			"edge", "edge/admin", "edge/api", "edge/client", "edge/config", "edge/live",
+			"edge/wire", "edge/edgetest", "cmd/headgate/cli", "cmd/headgate/ask",
+			"cmd/headgate/serve", "cmd/headgate/demo", "cmd/headgate/replay", "cmd/headgate/setup",
+			"cmd/headgate/policies", "cmd/headgate/man", "cmd/headgate/clitest",
 		},
 		"it lists the commands, and its tests run the whole program",
 	},
-	"cmd/headgate/cli": {[]string{"edge/api", "edge/config", "edge/private", "cmd/headgate/clitest"}, "what commands share; it knows none of them"},
+	"cmd/headgate/cli": {[]string{
+		"edge/api", "edge/config", "edge/private",
+		"cmd/headgate/clitest",
+	}, "what commands share; it knows none of them"},
 	"cmd/headgate/ask": {
-		[]string{"mitigation", "edge/api", "edge/client", "edge/config", "edge/gate", "edge/gate/health", "edge/live", "edge/wire", "cmd/headgate/cli", "cmd/headgate/clitest"},
+		[]string{
+			"mitigation", "edge/api", "edge/client", "edge/config", "edge/gate",
+			"edge/gate/health", "edge/live", "edge/wire", "cmd/headgate/cli",
+			"cmd/headgate/clitest",
+		},
 		"it asks a daemon from outside, and of the gate knows only the names of its states",
 	},
-	"cmd/headgate/serve": {[]string{"mitigation", "edge", "edge/api", "edge/config", "edge/door/udp", "edge/edgetest", "cmd/headgate/cli"}, "it runs a node, and tells the service manager of it"},
+	"cmd/headgate/serve": {
+		[]string{
+			"mitigation", "edge", "edge/api", "edge/config",
+			"edge/door/udp", "edge/edgetest", "cmd/headgate/cli",
+		},
+		"it runs a node, and tells the service manager of it",
+	},
 	"cmd/headgate/demo": {
 		with(demoParts, "edge/client", "edge/edgetest", "cmd/headgate/cli", "cmd/headgate/clitest"),
 		"it joins the parts of the demo: what is sent, where, and what is shown",
 	},
-	"cmd/headgate/demo/story":   {nil, "the script is arithmetic over time and a seed"},
-	"cmd/headgate/demo/figures": {[]string{"cmd/headgate/demo/story"}, "the result is arithmetic over answers; who asked for them is not its affair"},
+	"cmd/headgate/demo/story": {nil, "the script is arithmetic over time and a seed"},
+	"cmd/headgate/demo/figures": {
+		[]string{"cmd/headgate/demo/story"},
+		"the result is arithmetic over answers; who asked for them is not its affair",
+	},
 	"cmd/headgate/demo/stage": {
 		[]string{
-			"edge", "edge/api", "edge/gate", "edge/gate/health", "edge/ring", "edge/ring/minimal", "edge/wire", "gossip",
-			"cmd/headgate/cli", "cmd/headgate/serve", "cmd/headgate/clitest", "cmd/headgate/demo/story",
+			"edge", "edge/api", "edge/gate", "edge/gate/health", "edge/ring", "edge/ring/minimal",
+			"edge/wire", "gossip",
+			"cmd/headgate/cli", "cmd/headgate/serve", "cmd/headgate/clitest",
+			"cmd/headgate/demo/story",
 		},
 		"it runs nodes as serve does, beside a stand-in for memcached",
 	},
 	"cmd/headgate/demo/watch": {
-		[]string{"edge/api", "edge/edgetest", "cmd/headgate/cli", "cmd/headgate/demo/story", "cmd/headgate/demo/figures"},
+		[]string{
+			"edge/api", "edge/edgetest", "cmd/headgate/cli", "cmd/headgate/demo/story",
+			"cmd/headgate/demo/figures",
+		},
 		"it asks the admin listeners, as an operator does",
 	},
 	"cmd/headgate/demo/screen": {
-		[]string{"edge/api", "cmd/headgate/cli", "cmd/headgate/clitest", "cmd/headgate/demo/story", "cmd/headgate/demo/figures", "cmd/headgate/demo/watch"},
+		[]string{
+			"edge/api", "cmd/headgate/cli", "cmd/headgate/clitest", "cmd/headgate/demo/story",
+			"cmd/headgate/demo/figures", "cmd/headgate/demo/watch",
+		},
 		"it shows plain values: no daemon, no socket",
 	},
-	"cmd/headgate/replay":   {with(counting, "edge", "edge/admin", "edge/ask", "edge/gate", "edge/gate/observer", "edge/api", "edge/config", "edge/policy", "edge/request", "cmd/headgate/cli", "cmd/headgate/accesslog", "cmd/headgate/oracle"), "a log instead of a network: no door, no ring"},
+	"cmd/headgate/replay": {
+		with(counting, "edge", "edge/admin", "edge/ask", "edge/gate",
+			"edge/gate/observer", "edge/api", "edge/config", "edge/policy", "edge/request",
+			"cmd/headgate/cli", "cmd/headgate/accesslog", "cmd/headgate/oracle"),
+		"a log instead of a network: no door, no ring",
+	},
 	"cmd/headgate/setup":    {[]string{"edge/config/scope", "mitigation", "edge/api", "edge/config", "edge/config/asjson", "edge/config/envoy", "edge/wire", "cmd/headgate/cli", "cmd/headgate/clitest"}, "it reads and prints configurations, and asks nobody but the admin listener"},
 	"cmd/headgate/man":      {[]string{"edge/config/reference", "cmd/headgate/cli"}, "the manual is made from the help texts of the commands and the reference of the configuration"},
 	"cmd/headgate/clitest":  {nil, "what tests of commands share knows no command"},
 	"cmd/headgate/policies": {[]string{"edge/api", "edge/config", "edge/policy", "edge/sample", "cmd/headgate/cli"}, "it reads policies and tries requests on them, of a file or of a daemon"},
 	"cmd/headgate/systemtest": {
 		[]string{
-			"window", "gossip", "gossip/coordinator", "edge/api", "edge/client", "edge/config", "edge/request", "edge/wire", "edge/edgetest", "edge/web/browser",
-			"cmd/headgate/cli", "cmd/headgate/ask", "cmd/headgate/demo", "cmd/headgate/demo/figures", "cmd/headgate/demo/story",
+			"window", "gossip", "gossip/coordinator", "edge/api", "edge/client", "edge/config",
+			"edge/request", "edge/wire", "edge/edgetest", "edge/web/browser",
+			"cmd/headgate/cli", "cmd/headgate/ask", "cmd/headgate/demo",
+			"cmd/headgate/demo/figures", "cmd/headgate/demo/story",
 			"cmd/headgate/setup", "cmd/headgate/policies", "cmd/headgate/clitest",
 		},
 		"it runs daemons as processes: what it knows of them it sees from outside",
 	},
 	"cmd/headgate/systemtest/seam": {[]string{"edge/client", "cmd/headgate/clitest"}, "the judge of what a visitor sends reads bytes by itself: the node's own readings are what it judges"},
 	"cmd/headgate/accesslog":       {nil, "a log reader knows lines of text, not headgate"},
-	"cmd/headgate/oracle":          {[]string{"window"}, "the judge of the judge must share nothing with it but the exact log"},
+	"cmd/headgate/oracle": {
+		[]string{"window"},
+		"the judge of the judge must share nothing with it but the exact log",
+	},
 }
 
 // kits are the rooms that only tests, and other kits, import.
@@ -201,15 +412,30 @@ var kits = map[string]struct {
 	imports []string
 	why     string
 }{
-	"edge/edgetest":          {nil, "what tests of whole nodes wait by; it knows no node"},
-	"edge/api/apitest":       {[]string{"edge/api"}, "values of the contract, for the tests of the rooms that show them"},
-	"edge/ask/asktest":       {[]string{"edge/ask", "edge/config", "edge/gate", "edge/gate/gatetest"}, "gates with policies, for the tests of the rooms that ask about whole requests"},
-	"edge/door/doortest":     {nil, "servers, connections and HTTP answers, for the tests of whatever listens; it knows nothing of headgate"},
-	"edge/gate/gatetest":     {with(counting, "edge/gate"), "gates and questions, for the tests of the rooms around the gate"},
-	"edge/ring/ringtest":     {[]string{"edge/ring"}, "a memcached in memory that can fail, forget and lie"},
-	"gossip/guard/guardtest": {nil, "the bytes of memberlist's messages, as members and attackers send them"},
+	"edge/edgetest": {nil, "what tests of whole nodes wait by; it knows no node"},
+	"edge/api/apitest": {
+		[]string{"edge/api"},
+		"values of the contract, for the tests of the rooms that show them",
+	},
+	"edge/ask/asktest":   {[]string{"edge/ask", "edge/config", "edge/gate", "edge/gate/gatetest"}, "gates with policies, for the tests of the rooms that ask about whole requests"},
+	"edge/door/doortest": {nil, "servers, connections and HTTP answers, for the tests of whatever listens; it knows nothing of headgate"},
+	"edge/gate/gatetest": {
+		with(counting, "edge/gate"),
+		"gates and questions, for the tests of the rooms around the gate",
+	},
+	"edge/ring/ringtest": {
+		[]string{"edge/ring"},
+		"a memcached in memory that can fail, forget and lie",
+	},
+	"gossip/guard/guardtest": {
+		nil,
+		"the bytes of memberlist's messages, as members and attackers send them",
+	},
 	"edge/pop/poptest": {
-		[]string{"window", "mitigation", "edge/gate", "edge/gate/gatetest", "edge/ring", "edge/ring/ringtest", "edge/pop"},
+		[]string{
+			"window", "mitigation", "edge/gate", "edge/gate/gatetest", "edge/ring",
+			"edge/ring/ringtest", "edge/pop",
+		},
 		"the nodes of one PoP, for the tests of the rooms around it",
 	},
 }
@@ -236,15 +462,45 @@ var doors = map[string]struct {
 	rooms []string
 	why   string
 }{
-	"github.com/bradfitz/gomemcache":      {[]string{"edge/ring"}, "only the ring speaks memcached"},
-	"github.com/hashicorp/memberlist":     {[]string{"gossip", "gossip/guard", "gossip/lossy"}, "only gossip knows the members"},
-	"github.com/cespare/xxhash/v2":        {[]string{"edge/ring", "gossip", "gossip/coordinator/assignment"}, "only where nodes must agree: counting is by a seeded maphash, or keys could be made to collide"},
-	"github.com/valyala/fasthttp":         {[]string{"edge/door/http"}, "only the decision listener uses it; edge/client and the admin listener use net/http"},
-	"github.com/prometheus/client_golang": {[]string{"edge/metrics", "edge/admin", "edge"}, "rooms count, the metrics of a node report in the registry that it makes"},
-	"go.yaml.in/yaml/v3":                  {[]string{"edge/config", "edge/config/envoy", "edge/config/document", "edge/config/asjson", "edge/config/reference"}, "only the configuration is YAML"},
-	"github.com/spf13/cobra":              {commandLine, "only the command line parses flags"},
-	"github.com/google/go-cmp":            {[]string{"cmd/headgate/clitest"}, "only tests compare by it, and the rooms that are for tests"},
-	"golang.org/x/net":                    {[]string{"edge", "edge/h2", "edge/door/grpc"}, "only the coder of HTTP/2's header blocks, for edge/h2 and the tests of its door: frames are parsed where they lie"},
-	"golang.org/x/sync":                   {[]string{"edge", "cmd/headgate/demo/stage"}, "only where several parts of a node run until the first fails"},
-	"golang.org/x/sys":                    {[]string{"edge/door", "edge/door/udp", "cmd/headgate/cli", "cmd/headgate/serve", "cmd/headgate/systemtest"}, "system calls are for sockets and terminals"},
+	"github.com/bradfitz/gomemcache": {
+		[]string{"edge/ring"},
+		"only the ring speaks memcached",
+	},
+	"github.com/hashicorp/memberlist": {
+		[]string{"gossip", "gossip/guard", "gossip/lossy"},
+		"only gossip knows the members",
+	},
+	"github.com/cespare/xxhash/v2": {[]string{"edge/ring", "gossip", "gossip/coordinator/assignment"}, "only where nodes must agree: counting is by a seeded maphash, or keys could be made to collide"},
+	"github.com/valyala/fasthttp": {
+		[]string{"edge/door/http"},
+		"only the decision listener uses it; edge/client and the admin listener use net/http",
+	},
+	"github.com/prometheus/client_golang": {
+		[]string{"edge/metrics", "edge/admin", "edge"},
+		"rooms count, the metrics of a node report in the registry that it makes",
+	},
+	"go.yaml.in/yaml/v3": {
+		[]string{
+			"edge/config", "edge/config/envoy",
+			"edge/config/document", "edge/config/asjson", "edge/config/reference",
+		},
+		"only the configuration is YAML",
+	},
+	"github.com/spf13/cobra": {commandLine, "only the command line parses flags"},
+	"github.com/google/go-cmp": {
+		[]string{"cmd/headgate/clitest"},
+		"only tests compare by it, and the rooms that are for tests",
+	},
+	"golang.org/x/net": {[]string{"edge", "edge/h2", "edge/door/grpc"}, "only the coder of HTTP/2's header blocks, for edge/h2 and the tests of its door: frames are parsed where they lie"},
+	"golang.org/x/sync": {
+		[]string{"edge", "cmd/headgate/demo/stage"},
+		"only where several parts of a node run until the first fails",
+	},
+	"golang.org/x/sys": {
+		[]string{
+			"edge/door", "edge/door/udp",
+			"cmd/headgate/cli", "cmd/headgate/serve", "cmd/headgate/systemtest",
+		},
+		"system calls are for sockets and terminals",
+	},
 }

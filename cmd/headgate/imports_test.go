@@ -42,7 +42,8 @@ func (p goPackage) room() string {
 
 // otherSystems returns the package's source files that are not built here.
 func (p goPackage) otherSystems() []string {
-	return slices.DeleteFunc(slices.Clone(p.IgnoredGoFiles), func(name string) bool { return strings.HasSuffix(name, "_test.go") })
+	return slices.DeleteFunc(slices.Clone(p.IgnoredGoFiles),
+		func(name string) bool { return strings.HasSuffix(name, "_test.go") })
 }
 
 // listPackages returns all packages of the module.
@@ -90,7 +91,8 @@ func TestImportsFollowTheDrawing(t *testing.T) {
 // wrongTestImport says why a test of room must not import path, or "".
 func wrongTestImport(room, path string) string {
 	other := strings.TrimPrefix(path, module+"/")
-	if _, isKit := kits[other]; isKit || within(path, testTools) || within(path, worldly) || slices.Contains(testImports[room], other) {
+	if _, isKit := kits[other]; isKit || within(path, testTools) || within(path, worldly) ||
+		slices.Contains(testImports[room], other) {
 		return ""
 	}
 	return wrongImport(room, path)

@@ -98,7 +98,8 @@ var (
 		},
 	}
 	goroutineLaw = law{
-		"starts a goroutine with a go statement", "goroutines begin in Run and Serve, by a WaitGroup's Go, and never one a query",
+		"starts a goroutine with a go statement",
+		"goroutines begin in Run and Serve, by a WaitGroup's Go, and never one a query",
 		map[string]string{
 			"cmd/":                     "commands wait for what they start",
 			"gossip/guard/guard.go":    "a listener's streams, bounded, waited for by its shutdown",
@@ -107,7 +108,8 @@ var (
 		},
 	}
 	groupLaw = law{
-		"starts a goroutine through a Go method or AfterFunc", "goroutines begin in Run and Serve, which wait for them, and never one a query",
+		"starts a goroutine through a Go method or AfterFunc",
+		"goroutines begin in Run and Serve, which wait for them, and never one a query",
 		map[string]string{
 			"cmd/":                     "commands wait for what they start",
 			"edge/ring/ring.go":        "New: one a server, waited for by Close",

@@ -27,7 +27,8 @@ func TestLaws(t *testing.T) {
 		for _, name := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {
 			file := parseFile(t, filepath.Join(p.Dir, name), nil)
 			if uses(file, "time", []string{"Sleep"}) && !imports(file, "testing/synctest") {
-				t.Errorf("%s/%s sleeps: wait for what is to happen, or sleep in a synctest bubble", p.room(), name)
+				t.Errorf("%s/%s sleeps: wait for what is to happen, or sleep in a synctest bubble",
+					p.room(), name)
 			}
 		}
 	}
@@ -57,10 +58,12 @@ func lawsOf(file *ast.File) (broken []law) {
 	if uses(file, "time", clockNames) {
 		broken = append(broken, clockLaw)
 	}
-	if uses(file, "time", waitNames["time"]) || uses(file, "context", waitNames["context"]) || receivesTime(file) {
+	if uses(file, "time", waitNames["time"]) || uses(file, "context", waitNames["context"]) ||
+		receivesTime(file) {
 		broken = append(broken, waitLaw)
 	}
-	if callsMethod(file, "Go") || uses(file, "time", afterFunc) || uses(file, "context", afterFunc) {
+	if callsMethod(file, "Go") || uses(file, "time", afterFunc) ||
+		uses(file, "context", afterFunc) {
 		broken = append(broken, groupLaw)
 	}
 	if slices.ContainsFunc(chance, func(path string) bool { return imports(file, path) }) {

@@ -57,8 +57,14 @@ func TestManualIsWhole(t *testing.T) {
 		}
 	}
 	for name, wants := range map[string][]string{
-		"headgate.1":              {"\n.B check\n", "HEADGATE_ADMIN", ".BR headgate\\-config\\-check (1),"},
-		"headgate-check.1":        {"\n.B \\-\\-cost N\n", "headgate check \\-\\-peek \\-\\-json login 203.0.113.7"},
+		"headgate.1": {
+			"\n.B check\n", "HEADGATE_ADMIN",
+			".BR headgate\\-config\\-check (1),",
+		},
+		"headgate-check.1": {
+			"\n.B \\-\\-cost N\n",
+			"headgate check \\-\\-peek \\-\\-json login 203.0.113.7",
+		},
 		"headgate-config-check.1": {".BR headgate\\-config (1),"},
 		"headgate.yaml.5":         {".TH HEADGATE.YAML 5", "memory: 64MiB"},
 	} {
@@ -69,7 +75,8 @@ func TestManualIsWhole(t *testing.T) {
 		}
 	}
 	for name := range pages {
-		if strings.HasPrefix(name, "headgate-man.") || strings.HasPrefix(name, "headgate-completion.") {
+		if strings.HasPrefix(name, "headgate-man.") ||
+			strings.HasPrefix(name, "headgate-completion.") {
 			t.Errorf("%s is nobody's to read", name)
 		}
 	}
@@ -128,7 +135,8 @@ func TestManualIsRoff(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), mandoc, append([]string{"-T", "lint", "-W", "warning"}, files...)...).CombinedOutput(); err != nil {
 		t.Errorf("%v:\n%s", err, out)
 	}
-	text, err := exec.CommandContext(t.Context(), mandoc, "-T", "utf8", filepath.Join(dir, "headgate-mode.1")).Output()
+	text, err := exec.CommandContext(t.Context(), mandoc, "-T", "utf8",
+		filepath.Join(dir, "headgate-mode.1")).Output()
 	if err != nil {
 		t.Fatal(err)
 	}

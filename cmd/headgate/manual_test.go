@@ -22,7 +22,9 @@ func TestNetworksByHand(t *testing.T) {
 	b := newBench(t)
 	b.env["HEADGATE_ADMIN"] = server.Listener.Addr().String()
 	for _, c := range [][2]string{
-		{"block login 2001:db8::/64", "block login 2001:db8::/64, "}, {"allow per-ip 10.1.2.3/8", "allow per-ip 10.0.0.0/8, "}, {"unblock per-ip 10.9.9.9/8", "per-ip"},
+		{"block login 2001:db8::/64", "block login 2001:db8::/64, "},
+		{"allow per-ip 10.1.2.3/8", "allow per-ip 10.0.0.0/8, "},
+		{"unblock per-ip 10.9.9.9/8", "per-ip"},
 	} {
 		code, stdout, stderr := b.run(t.Context(), strings.Fields(c[0])...)
 		if code != 0 || !strings.Contains(stdout, c[1]) {

@@ -40,7 +40,8 @@ func TestTopLive(t *testing.T) {
 		t.Errorf("exit %d", code)
 	}
 	got := tty.drawn.String()
-	if !strings.HasPrefix(got, cli.EnterScreen+cli.Home+"headgate top   ") || !strings.HasSuffix(got, cli.ClearBelow+cli.LeaveScreen) {
+	if !strings.HasPrefix(got, cli.EnterScreen+cli.Home+"headgate top   ") ||
+		!strings.HasSuffix(got, cli.ClearBelow+cli.LeaveScreen) {
 		t.Errorf("the screen is not taken and given back: %q", got)
 	}
 	if n := strings.Count(got, `\x1b[2J\xe2\x80\xae203.0.113.66\x00`); n != 2 {

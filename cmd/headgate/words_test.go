@@ -20,12 +20,16 @@ import (
 // avoided are words that a reader of a help text, an error, a log line or a HELP line need not
 // puzzle over, each with the word to write instead.
 var avoided = map[string]string{
-	"told": "sent, reported", "untold": "unsent", "tell": "report, show", "tells": "reports, shows", "telling": "reporting",
-	"hear": "receive", "hears": "receives", "heard": "received",
-	"word": "a noun: source, value", "whose": "of which, or a second sentence", "whom": "a noun", "owed": "unsent", "owe": "is to be repaid", "owes": "is to be repaid",
+	"told": "sent, reported", "untold": "unsent", "tell": "report, show", "tells": "reports, shows",
+	"telling": "reporting",
+	"hear":    "receive", "hears": "receives", "heard": "received",
+	"word": "a noun: source, value", "whose": "of which, or a second sentence", "whom": "a noun",
+	"owed": "unsent", "owe": "is to be repaid", "owes": "is to be repaid",
 	"believe": "trust", "believes": "trusts", "believed": "trusted",
-	"refuse": "deny, reject", "refuses": "denies, rejects", "refused": "denied, rejected", "refusal": "denial", "refusals": "denials",
-	"flags": "mitigations", "flagged": "with a mitigation in force", "nobody": "no client, none", "anew": "again",
+	"refuse": "deny, reject", "refuses": "denies, rejects", "refused": "denied, rejected",
+	"refusal": "denial", "refusals": "denials",
+	"flags": "mitigations", "flagged": "with a mitigation in force",
+	"nobody": "no client, none", "anew": "again",
 }
 
 // accepted are phrases in which a word of avoided is the usual one.
@@ -80,7 +84,8 @@ func TestTextsArePlain(t *testing.T) {
 	root, texts := filepath.Join("..", ".."), 0
 	for _, room := range wordyRooms {
 		err := filepath.WalkDir(filepath.Join(root, room), func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || forTests(path) {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") ||
+				strings.HasSuffix(path, "_test.go") || forTests(path) {
 				return err
 			}
 			texts += checkSource(t, path)
@@ -122,7 +127,8 @@ func checkSource(t *testing.T, path string) (texts int) {
 				return false
 			}
 		case *ast.BasicLit:
-			if text, err := strconv.Unquote(n.Value); n.Kind == token.STRING && err == nil && prose.MatchString(text) {
+			if text, err := strconv.Unquote(n.Value); n.Kind == token.STRING && err == nil &&
+				prose.MatchString(text) {
 				texts++
 				checkWords(t, files.Position(n.Pos()).String(), text)
 			}

@@ -43,7 +43,8 @@ type cluster []any
 // Kubernetes can.
 func kustomized(t *testing.T, folder string) (all cluster) {
 	t.Helper()
-	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
+	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(),
+		folder)
 	if err != nil {
 		t.Fatal(err)
 	}

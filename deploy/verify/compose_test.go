@@ -24,7 +24,10 @@ func composed(t *testing.T, file string) (*types.Project, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	details := types.ConfigDetails{WorkingDir: filepath.Dir(path), ConfigFiles: []types.ConfigFile{{Filename: path}}, Environment: types.Mapping{}}
+	details := types.ConfigDetails{
+		WorkingDir:  filepath.Dir(path),
+		ConfigFiles: []types.ConfigFile{{Filename: path}}, Environment: types.Mapping{},
+	}
 	return loader.LoadWithContext(t.Context(), details)
 }
 
@@ -49,7 +52,10 @@ func TestComposeRefusesFaults(t *testing.T) {
 func TestComposeFiles(t *testing.T) {
 	p := compose(t)
 	build := p.Services["headgate"].Build
-	files := []string{filepath.Join(build.Context, "go.mod"), filepath.Join(build.Context, build.Dockerfile)}
+	files := []string{
+		filepath.Join(build.Context, "go.mod"),
+		filepath.Join(build.Context, build.Dockerfile),
+	}
 	for _, s := range p.Services {
 		for _, v := range s.Volumes {
 			files = append(files, v.Source)
@@ -79,7 +85,8 @@ func TestComposeServicesFit(t *testing.T) {
 	var servers []string
 	for _, server := range cfg.Ring.Servers {
 		servers = append(servers, server.Address.Host)
-		if s, ok := p.Services[server.Address.Host]; !ok || server.Address.Port != 11211 || !shareNetwork(s, p.Services["headgate"]) {
+		if s, ok := p.Services[server.Address.Host]; !ok || server.Address.Port != 11211 ||
+			!shareNetwork(s, p.Services["headgate"]) {
 			t.Errorf("%s is not to be reached", server)
 		}
 	}
@@ -95,11 +102,13 @@ func TestComposeServicesFit(t *testing.T) {
 		}
 	}
 	asked := regexp.MustCompile(`server headgate:(\d+);`).FindStringSubmatch(p.Configs["nginx"].Content)
-	if asked == nil || asked[1] != fmt.Sprint(cfg.Listen.HTTP[0].Port) || !shareNetwork(p.Services["nginx"], p.Services["headgate"]) {
+	if asked == nil || asked[1] != fmt.Sprint(cfg.Listen.HTTP[0].Port) ||
+		!shareNetwork(p.Services["nginx"], p.Services["headgate"]) {
 		t.Errorf("nginx asks %q", asked)
 	}
 	port := p.Services["nginx"].Ports[0]
-	if port.HostIP != "127.0.0.1" || !strings.Contains(p.Configs["nginx"].Content, fmt.Sprintf("listen %d;", port.Target)) {
+	if port.HostIP != "127.0.0.1" ||
+		!strings.Contains(p.Configs["nginx"].Content, fmt.Sprintf("listen %d;", port.Target)) {
 		t.Errorf("port %+v", port)
 	}
 	if !p.Networks["ring"].Internal || !p.Networks["doors"].Internal {
@@ -151,7 +160,8 @@ func TestComposeNginx(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	site := strings.NewReplacer("headgate:4291", "127.0.0.1:4291", "/etc/nginx/headgate.conf", snippet).Replace(p.Configs["nginx"].Content)
+	site := strings.NewReplacer("headgate:4291", "127.0.0.1:4291", "/etc/nginx/headgate.conf",
+		snippet).Replace(p.Configs["nginx"].Content)
 	if !strings.Contains(site, snippet) {
 		t.Errorf("no snippet in %s", site)
 	}

@@ -89,7 +89,8 @@ func TestDashboardAsksForWhatIsTold(t *testing.T) {
 // Each query is one: promtool reads them as rules, the dashboard's variables filled in.
 func TestDashboardQueriesParse(t *testing.T) {
 	promtool := program(t, "promtool")
-	fill := strings.NewReplacer("$__rate_interval", "5m", "$job", "headgate", "$pop", ".*", "$instance", ".*", "$rule", ".*")
+	fill := strings.NewReplacer("$__rate_interval", "5m", "$job", "headgate", "$pop", ".*",
+		"$instance", ".*", "$rule", ".*")
 	check := func(queries map[string]string) error {
 		var rules strings.Builder
 		rules.WriteString("groups:\n- name: dashboard\n  rules:\n")
@@ -98,7 +99,8 @@ func TestDashboardQueriesParse(t *testing.T) {
 			if strings.Contains(query, "$") {
 				t.Errorf("a variable that nobody fills in: %s", query)
 			}
-			fmt.Fprintf(&rules, "  - {record: \"dashboard:query%d\", expr: %q}\n", rules.Len(), query)
+			fmt.Fprintf(&rules, "  - {record: \"dashboard:query%d\", expr: %q}\n", rules.Len(),
+				query)
 		}
 		file := filepath.Join(t.TempDir(), "rules.yaml")
 		write(t, file, rules.String())

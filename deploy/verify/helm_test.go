@@ -40,7 +40,8 @@ func rendered(t *testing.T, values string) (map[string]string, error) {
 	if err := yaml.Unmarshal([]byte(values), &given); err != nil {
 		t.Fatal(err)
 	}
-	all, err := chartutil.ToRenderValues(loaded, given, chartutil.ReleaseOptions{Name: "headgate", Namespace: "headgate", IsInstall: true}, nil)
+	all, err := chartutil.ToRenderValues(loaded, given,
+		chartutil.ReleaseOptions{Name: "headgate", Namespace: "headgate", IsInstall: true}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -163,21 +164,26 @@ networkPolicy: {monitoringNamespace: prom}
 tolerations: [{operator: Exists}]
 `)
 	pod := all.daemonSet(t).Spec.Template.Spec
-	if c := pod.Containers[0]; c.Image != "example.net/hg:1.2.3" || c.Ports[0].HostPort != 4290 || c.Ports[1].HostIP != "127.0.0.1" {
+	if c := pod.Containers[0]; c.Image != "example.net/hg:1.2.3" || c.Ports[0].HostPort != 4290 ||
+		c.Ports[1].HostIP != "127.0.0.1" {
 		t.Errorf("%+v", c)
 	}
-	if pod.PriorityClassName != "high" || len(pod.Tolerations) != 1 || mountedAt(pod, "/etc/headgate-secret").Secret.SecretName != "secrets" {
+	if pod.PriorityClassName != "high" || len(pod.Tolerations) != 1 ||
+		mountedAt(pod, "/etc/headgate-secret").Secret.SecretName != "secrets" {
 		t.Errorf("%+v", pod)
 	}
-	if roll := all.daemonSet(t).Spec.UpdateStrategy.RollingUpdate; roll.MaxSurge.IntVal != 0 || roll.MaxUnavailable.IntVal != 1 {
+	if roll := all.daemonSet(t).Spec.UpdateStrategy.RollingUpdate; roll.MaxSurge.IntVal != 0 ||
+		roll.MaxUnavailable.IntVal != 1 {
 		t.Errorf("%+v", roll)
 	}
 	cfg := all.config(t)
-	if cfg.PoP != "lhr" || len(cfg.Rules) != 1 || cfg.Rules[0].Limit != 1e9 || len(cfg.Ring.Servers) != 1 || len(cfg.Gossip.Join) != 2 {
+	if cfg.PoP != "lhr" || len(cfg.Rules) != 1 || cfg.Rules[0].Limit != 1e9 ||
+		len(cfg.Ring.Servers) != 1 || len(cfg.Gossip.Join) != 2 {
 		t.Errorf("%+v", cfg)
 	}
 	policy := first(t, all, any1[*networkingv1.NetworkPolicy])
-	if from := policy.Spec.Ingress[2].From; len(from) != 2 || from[1].IPBlock.CIDR != "198.51.100.0/24" {
+	if from := policy.Spec.Ingress[2].From; len(from) != 2 ||
+		from[1].IPBlock.CIDR != "198.51.100.0/24" {
 		t.Errorf("%+v", from)
 	}
 	if from := policy.Spec.Ingress[1].From[0].NamespaceSelector.MatchLabels[corev1.LabelMetadataName]; from != "prom" {

@@ -23,7 +23,8 @@ import (
 // builtImage makes the image of the tests' daemon, and returns its path.
 func builtImage(t *testing.T, dir string) string {
 	t.Helper()
-	if _, err := command(t, "env", "VERSION=1.2.3~rc1+4.gabc", "SOURCE_DATE_EPOCH=1772323200", "ARCH=amd64", "FORMATS=image", "BINARY="+daemon(t),
+	if _, err := command(t, "env", "VERSION=1.2.3~rc1+4.gabc", "SOURCE_DATE_EPOCH=1772323200",
+		"ARCH=amd64", "FORMATS=image", "BINARY="+daemon(t),
 		top+"/deploy/package/build", dir); err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,10 @@ func TestImageIsTheDockerfiles(t *testing.T) {
 		want.Volumes[path] = struct{}{}
 	}
 	health := of[*instructions.HealthCheckCommand](stage)[0].Health
-	want.Healthcheck = &v1.HealthConfig{Test: health.Test, Interval: health.Interval, Timeout: health.Timeout, StartPeriod: health.StartPeriod, Retries: health.Retries}
+	want.Healthcheck = &v1.HealthConfig{
+		Test: health.Test, Interval: health.Interval,
+		Timeout: health.Timeout, StartPeriod: health.StartPeriod, Retries: health.Retries,
+	}
 	file, err := imageOf(t, builtImage(t, t.TempDir())).ConfigFile()
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +136,8 @@ func TestImageIsReproducible(t *testing.T) {
 // An image of two architectures lists both.
 func TestImageOfTwoArchitectures(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "image.tar")
-	run(t, "go", "run", "./image", "-notice", filepath.Join(top, "LICENSE"), "-out", file, "amd64="+daemon(t), "arm64="+daemon(t))
+	run(t, "go", "run", "./image", "-notice", filepath.Join(top, "LICENSE"), "-out", file,
+		"amd64="+daemon(t), "arm64="+daemon(t))
 	list := layoutOf(t, file)
 	top, err := list.IndexManifest()
 	if err != nil || len(top.Manifests) != 1 {
@@ -143,7 +148,8 @@ func TestImageOfTwoArchitectures(t *testing.T) {
 		t.Fatal(err)
 	}
 	manifest, err := both.IndexManifest()
-	if err != nil || len(manifest.Manifests) != 2 || manifest.Manifests[1].Platform.String() != "linux/arm64" {
+	if err != nil || len(manifest.Manifests) != 2 ||
+		manifest.Manifests[1].Platform.String() != "linux/arm64" {
 		t.Errorf("%+v, %v", manifest, err)
 	}
 }
@@ -192,7 +198,10 @@ func inImage(t *testing.T, root string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "/headgate", args...)
 	cmd.Dir, cmd.Env = "/", []string{}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: 65532, Gid: 65532}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Chroot:     root,
+		Credential: &syscall.Credential{Uid: 65532, Gid: 65532},
+	}
 	return cmd
 }
 

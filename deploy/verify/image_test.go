@@ -55,17 +55,20 @@ func TestDockerfile(t *testing.T) {
 		t.Errorf("from %s and %s", build.BaseName, image.BaseName)
 	}
 	for _, from := range of[*instructions.CopyCommand](image) {
-		if from.From != "build" || !strings.Contains(text, " "+path.Clean(from.SourcePaths[0])+" ") {
+		if from.From != "build" || !strings.Contains(text,
+			" "+path.Clean(from.SourcePaths[0])+" ") {
 			t.Errorf("%v is copied from %q", from.SourcePaths, from.From)
 		}
 	}
-	if user := of[*instructions.UserCommand](image); len(user) != 1 || user[0].User != "65532:65532" {
+	if user := of[*instructions.UserCommand](image); len(user) != 1 ||
+		user[0].User != "65532:65532" {
 		t.Errorf("user %+v", user)
 	}
 	if check := of[*instructions.HealthCheckCommand](image); len(check) != 1 || !slices.Equal(check[0].Health.Test, []string{"CMD", "/headgate", "health"}) {
 		t.Errorf("health check %+v", check)
 	}
-	entry, command := of[*instructions.EntrypointCommand](image), of[*instructions.CmdCommand](image)
+	entry, command := of[*instructions.EntrypointCommand](image),
+		of[*instructions.CmdCommand](image)
 	if !slices.Equal(entry[0].CmdLine, []string{"/headgate"}) || !slices.Equal(command[0].CmdLine, []string{"serve"}) {
 		t.Errorf("%q %q", entry, command)
 	}

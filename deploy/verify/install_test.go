@@ -50,7 +50,8 @@ func released(t *testing.T) (proxy string) {
 // repository.
 func moduleFiles(t *testing.T) (files []string) {
 	t.Helper()
-	all := strings.Split(run(t, "git", "-C", top, "ls-files", "-z", "--cached", "--others", "--exclude-standard"), "\x00")
+	all := strings.Split(run(t, "git", "-C", top, "ls-files", "-z", "--cached", "--others",
+		"--exclude-standard"), "\x00")
 	var nested []string
 	for _, name := range all {
 		if dir, file := filepath.Split(name); file == "go.mod" && dir != "" {
@@ -58,8 +59,10 @@ func moduleFiles(t *testing.T) (files []string) {
 		}
 	}
 	for _, name := range all {
-		other := slices.ContainsFunc(nested, func(dir string) bool { return strings.HasPrefix(name, dir) })
-		if _, err := os.Stat(filepath.Join(top, name)); name != "" && err == nil && !other && !strings.Contains(name, "/vendor/") {
+		other := slices.ContainsFunc(nested,
+			func(dir string) bool { return strings.HasPrefix(name, dir) })
+		if _, err := os.Stat(filepath.Join(top, name)); name != "" && err == nil && !other &&
+			!strings.Contains(name, "/vendor/") {
 			files = append(files, name)
 		}
 	}
@@ -73,7 +76,8 @@ func TestGoInstall(t *testing.T) {
 	proxies := released(t) + "," + strings.TrimSpace(run(t, "go", "env", "GOPROXY"))
 	cache := filepath.Join(t.TempDir(), "modules")
 	download := "file://" + filepath.Join(strings.TrimSpace(run(t, "go", "env", "GOMODCACHE")), "cache/download")
-	run(t, "env", "GOBIN="+bin, "GOPROXY="+download+","+proxies, "GONOSUMDB="+module, "GOMODCACHE="+cache, "GOFLAGS=-modcacherw -trimpath", "CGO_ENABLED=0",
+	run(t, "env", "GOBIN="+bin, "GOPROXY="+download+","+proxies, "GONOSUMDB="+module,
+		"GOMODCACHE="+cache, "GOFLAGS=-modcacherw -trimpath", "CGO_ENABLED=0",
 		"go", "install", module+"/cmd/headgate@latest")
 	program := filepath.Join(bin, "headgate")
 	if said := run(t, program, "version"); !strings.HasPrefix(said, "headgate 1.2.3 (go1.") {

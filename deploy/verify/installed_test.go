@@ -74,7 +74,8 @@ func TestInstalled(t *testing.T) {
 func freshlyInstalled(m *machine) {
 	said := m.do("dpkg", "--install", "/root/old.deb")
 	m.decides(2)
-	if !strings.Contains(said, "are in shadow") || !strings.Contains(said, "systemctl reload headgate") {
+	if !strings.Contains(said, "are in shadow") ||
+		!strings.Contains(said, "systemctl reload headgate") {
 		m.Errorf("the way to enforce is not named:\n%s", said)
 	}
 	m.enforces()
@@ -88,8 +89,10 @@ func freshlyInstalled(m *machine) {
 		m.Errorf("account %s", account)
 	}
 	for path, want := range map[string]string{
-		"/var/lib/headgate": "700 headgate headgate", "/run/headgate": "755 headgate headgate", "/etc/headgate": "755 root root",
-		confPath: "644 root root", "/usr/bin/headgate": "755 root root", "/usr/share/man/man1/headgate.1.gz": "644 root root",
+		"/var/lib/headgate": "700 headgate headgate", "/run/headgate": "755 headgate headgate",
+		"/etc/headgate": "755 root root",
+		confPath:        "644 root root", "/usr/bin/headgate": "755 root root",
+		"/usr/share/man/man1/headgate.1.gz": "644 root root",
 	} {
 		if got := m.mode(path); got != want {
 			m.Errorf("%s: %s, want %s", path, got, want)
@@ -146,7 +149,12 @@ func reloadedByHand(m *machine) {
 		m.Errorf("the socket: %s", got)
 	}
 	m.do("headgate", "block", "login", "203.0.113.9", "--ttl", "1h")
-	await(m, "the state is written", func() bool { _, err := m.try("test", "-s", "/var/lib/headgate/headgate.state"); return err == nil })
+	await(m, "the state is written",
+		func() bool {
+			_, err := m.try("test", "-s",
+				"/var/lib/headgate/headgate.state")
+			return err == nil
+		})
 	m.do("systemctl", "restart", "headgate")
 	m.refuse("reason block", "headgate", "check", "login", "203.0.113.9")
 }
@@ -224,7 +232,8 @@ func rpmOverAFault(m *machine) {
 	pid := m.property("MainPID")
 	m.file(confPath, brokenConf)
 	said, err := m.try("rpm", "--upgrade", "--nodeps", "/root/new.rpm")
-	if err != nil || !strings.Contains(said, confPath+":3:") || !strings.Contains(said, "the one that ran before goes on") {
+	if err != nil || !strings.Contains(said, confPath+":3:") ||
+		!strings.Contains(said, "the one that ran before goes on") {
 		m.Errorf("%v: %s", err, said)
 	}
 	m.decides(2)

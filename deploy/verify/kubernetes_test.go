@@ -25,7 +25,8 @@ func TestStrictDecoding(t *testing.T) {
 		"kind: Service\nspec: {clusterIP: None}":    "",
 	} {
 		_, err := decode("v1 Service", []byte(text))
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		if want == "" && err != nil ||
+			want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -54,19 +55,24 @@ func TestConfigurationFitsTheManifests(t *testing.T) {
 		ports[p.Name+"/"+string(p.Protocol)] = p.ContainerPort
 	}
 	want := map[string]int32{
-		"decide-udp/UDP": int32(cfg.Listen.UDP[0].Port), "decide-http/TCP": int32(cfg.Listen.HTTP[0].Port), "admin/TCP": int32(cfg.Listen.Admin[0].Port),
-		"gossip-tcp/TCP": int32(cfg.Gossip.Bind.Port), "gossip-udp/UDP": int32(cfg.Gossip.Bind.Port),
+		"decide-udp/UDP":  int32(cfg.Listen.UDP[0].Port),
+		"decide-http/TCP": int32(cfg.Listen.HTTP[0].Port),
+		"admin/TCP":       int32(cfg.Listen.Admin[0].Port),
+		"gossip-tcp/TCP":  int32(cfg.Gossip.Bind.Port),
+		"gossip-udp/UDP":  int32(cfg.Gossip.Bind.Port),
 	}
 	if !reflect.DeepEqual(ports, want) {
 		t.Errorf("ports %v, want %v", ports, want)
 	}
 	secret := first(t, all, any1[*corev1.Secret])
 	for _, file := range []string{cfg.AdminTokenFile, cfg.Gossip.KeyFile} {
-		if volume := mountedAt(pod.Spec, filepath.Dir(file)); volume.Secret == nil || volume.Secret.SecretName != secret.Name || len(secret.Data[filepath.Base(file)]) == 0 {
+		if volume := mountedAt(pod.Spec, filepath.Dir(file)); volume.Secret == nil ||
+			volume.Secret.SecretName != secret.Name || len(secret.Data[filepath.Base(file)]) == 0 {
 			t.Errorf("%s is in no secret", file)
 		}
 	}
-	if volume := mountedAt(pod.Spec, filepath.Dir(container.Args[2])); volume.ConfigMap == nil || volume.ConfigMap.Name != first(t, all, any1[*corev1.ConfigMap]).Name {
+	if volume := mountedAt(pod.Spec, filepath.Dir(container.Args[2])); volume.ConfigMap == nil ||
+		volume.ConfigMap.Name != first(t, all, any1[*corev1.ConfigMap]).Name {
 		t.Errorf("%s is in no config map", container.Args[2])
 	}
 	if volume := mountedAt(pod.Spec, cfg.StateDir); volume.EmptyDir == nil {
@@ -74,7 +80,8 @@ func TestConfigurationFitsTheManifests(t *testing.T) {
 	}
 	for _, seed := range cfg.Gossip.Join {
 		s := all.service(t, seed.Host)
-		if s.Spec.ClusterIP != corev1.ClusterIPNone || !s.Spec.PublishNotReadyAddresses || s.Spec.Ports[0].Port != int32(seed.Port) {
+		if s.Spec.ClusterIP != corev1.ClusterIPNone || !s.Spec.PublishNotReadyAddresses ||
+			s.Spec.Ports[0].Port != int32(seed.Port) {
 			t.Errorf("%s: %+v", seed, s.Spec)
 		}
 	}
@@ -93,7 +100,8 @@ func TestConfigurationFitsTheManifests(t *testing.T) {
 func mountedAt(pod corev1.PodSpec, path string) corev1.Volume {
 	for _, m := range pod.Containers[0].VolumeMounts {
 		if m.MountPath == path {
-			return pod.Volumes[slices.IndexFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == m.Name })]
+			return pod.Volumes[slices.IndexFunc(pod.Volumes,
+				func(v corev1.Volume) bool { return v.Name == m.Name })]
 		}
 	}
 	return corev1.Volume{}
@@ -172,13 +180,16 @@ func TestPodsAreRestricted(t *testing.T) {
 	class := first(t, all, any1[*schedulingv1.PriorityClass])
 	for name, pod := range all.pods() {
 		s, c := pod.Spec.SecurityContext, pod.Spec.Containers[0]
-		if !*s.RunAsNonRoot || *s.RunAsUser == 0 || s.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault || *pod.Spec.AutomountServiceAccountToken {
+		if !*s.RunAsNonRoot || *s.RunAsUser == 0 ||
+			s.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault ||
+			*pod.Spec.AutomountServiceAccountToken {
 			t.Errorf("%s: %+v", name, s)
 		}
 		if own := c.SecurityContext; *own.AllowPrivilegeEscalation || !*own.ReadOnlyRootFilesystem || !slices.Equal(own.Capabilities.Drop, []corev1.Capability{"ALL"}) {
 			t.Errorf("%s: %+v", name, own)
 		}
-		if pod.Spec.PriorityClassName != class.Name || c.Resources.Limits.Memory().IsZero() || c.Resources.Requests.Cpu().IsZero() {
+		if pod.Spec.PriorityClassName != class.Name || c.Resources.Limits.Memory().IsZero() ||
+			c.Resources.Requests.Cpu().IsZero() {
 			t.Errorf("%s: %s, %+v", name, pod.Spec.PriorityClassName, c.Resources)
 		}
 		for _, p := range c.Ports {
@@ -195,7 +206,8 @@ func TestProbes(t *testing.T) {
 	c := all.daemonSet(t).Spec.Template.Spec.Containers[0]
 	admin := serve(t, "node: a\nmemory: 1MiB\nlisten: {udp: \"127.0.0.1:0\", http: [], admin: \"127.0.0.1:0\"}\n")
 	for _, probe := range []*corev1.Probe{c.StartupProbe, c.ReadinessProbe, c.LivenessProbe} {
-		if status, body := get(t, admin, probe.HTTPGet.Path); status != 200 || probe.HTTPGet.Port.StrVal != "admin" {
+		if status, body := get(t, admin, probe.HTTPGet.Path); status != 200 ||
+			probe.HTTPGet.Port.StrVal != "admin" {
 			t.Errorf("%s: %d %s", probe.HTTPGet.Path, status, body)
 		}
 	}
@@ -221,7 +233,8 @@ func TestHostPorts(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 	}
-	if roll := set.Spec.UpdateStrategy.RollingUpdate; roll.MaxSurge.IntVal != 0 || roll.MaxUnavailable.IntVal != 1 {
+	if roll := set.Spec.UpdateStrategy.RollingUpdate; roll.MaxSurge.IntVal != 0 ||
+		roll.MaxUnavailable.IntVal != 1 {
 		t.Errorf("%+v", roll)
 	}
 	if level := first(t, all, any1[*corev1.Namespace]).Labels["pod-security.kubernetes.io/enforce"]; level != "privileged" {
@@ -231,7 +244,8 @@ func TestHostPorts(t *testing.T) {
 
 // The example's configuration is the base's, to begin with.
 func TestExampleIsTheBase(t *testing.T) {
-	if read(t, filepath.Join(kubernetes, "example/headgate.yaml")) != read(t, filepath.Join(kubernetes, "base/headgate.yaml")) {
+	if read(t, filepath.Join(kubernetes, "example/headgate.yaml")) != read(t,
+		filepath.Join(kubernetes, "base/headgate.yaml")) {
 		t.Error("they differ")
 	}
 }

@@ -46,9 +46,11 @@ func debian(t testing.TB) (root string) {
 	if _, err := os.Stat(filepath.Join(root, "lib/systemd/systemd")); err == nil {
 		return root
 	}
-	at := run(t, "apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", "Component: main", "Codename: "+suite)
+	at := run(t, "apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages",
+		"Component: main", "Codename: "+suite)
 	mirror, _, _ := strings.Cut(at, "\n")
-	run(t, debootstrap, "--variant=minbase", "--include=systemd,systemd-sysv,adduser,rpm", suite, root, mirror)
+	run(t, debootstrap, "--variant=minbase", "--include=systemd,systemd-sysv,adduser,rpm",
+		suite, root, mirror)
 	return root
 }
 
@@ -65,7 +67,8 @@ func boot(t testing.TB, root string) *machine {
 		t.Fatal(err)
 	}
 	defer log.Close() //nolint:errcheck // the child has it
-	cmd := exec.Command("unshare", "--fork", "--kill-child", "--pid", "--mount", "--uts", "--ipc", "--net", "--cgroup", "--propagation", "private", "sh", script, root)
+	cmd := exec.Command("unshare", "--fork", "--kill-child", "--pid", "--mount", "--uts", "--ipc",
+		"--net", "--cgroup", "--propagation", "private", "sh", script, root)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
@@ -101,8 +104,13 @@ func child(pid int) int {
 func (m *machine) try(args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(m.Context()), commandPatience)
 	defer cancel()
-	in := exec.CommandContext(ctx, "nsenter", append([]string{"--target", strconv.Itoa(m.pid), "--all", "--root", "--wdns=/", "--"}, args...)...)
-	in.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C"}
+	in := exec.CommandContext(ctx, "nsenter",
+		append([]string{"--target", strconv.Itoa(m.pid), "--all", "--root", "--wdns=/", "--"},
+			args...)...)
+	in.Env = []string{
+		"PATH=/usr/sbin:/usr/bin:/sbin:/bin",
+		"DEBIAN_FRONTEND=noninteractive", "LC_ALL=C",
+	}
 	said, err := in.CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, said)

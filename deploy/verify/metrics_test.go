@@ -94,7 +94,8 @@ func (s series) unknownTo(query string) (faults []string) {
 		}
 		for _, m := range matcher.FindAllStringSubmatch(found[2], -1) {
 			if !isGiven(m[1]) && !matches(all, m[1], m[2], m[3]) {
-				faults = append(faults, fmt.Sprintf("no series %s with %s%s%q", found[1], m[1], m[2], m[3]))
+				faults = append(faults, fmt.Sprintf("no series %s with %s%s%q",
+					found[1], m[1], m[2], m[3]))
 			}
 		}
 	}
@@ -118,7 +119,8 @@ func matches(all []map[string]string, label, op, value string) bool {
 		got, ok := labels[label]
 		switch {
 		case !ok:
-		case op == "=" && got == value, op == "!=" && got != value, op == "=~" && pattern.MatchString(got), op == "!~" && !pattern.MatchString(got):
+		case op == "=" && got == value, op == "!=" && got != value, op == "=~" &&
+			pattern.MatchString(got), op == "!~" && !pattern.MatchString(got):
 			return true
 		}
 	}

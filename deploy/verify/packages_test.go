@@ -29,7 +29,8 @@ func packed(t *testing.T) (deb, rpm string) {
 	packages.once.Do(func() {
 		dir := filepath.Join(built.dir, "packages")
 		if _, packages.err = pack(t, dir, "1.2.3", "deb rpm"); packages.err == nil {
-			packages.deb, packages.rpm = filepath.Join(dir, "headgate_1.2.3-1_amd64.deb"), filepath.Join(dir, "headgate-1.2.3-1.x86_64.rpm")
+			packages.deb, packages.rpm = filepath.Join(dir, "headgate_1.2.3-1_amd64.deb"),
+				filepath.Join(dir, "headgate-1.2.3-1.x86_64.rpm")
 		}
 	})
 	if packages.err != nil {
@@ -41,7 +42,8 @@ func packed(t *testing.T) (deb, rpm string) {
 // pack makes packages of the built daemon.
 func pack(t testing.TB, dir, version, formats string) (string, error) {
 	t.Helper()
-	said, err := command(t, "env", "VERSION="+version, "SOURCE_DATE_EPOCH=1772323200", "ARCH=amd64", "FORMATS="+formats, "BINARY="+daemon(t),
+	said, err := command(t, "env", "VERSION="+version, "SOURCE_DATE_EPOCH=1772323200", "ARCH=amd64",
+		"FORMATS="+formats, "BINARY="+daemon(t),
 		top+"/deploy/package/build", dir)
 	return said, err
 }
@@ -90,14 +92,16 @@ func TestDeb(t *testing.T) {
 		}
 	}
 	for _, path := range []string{
-		"usr/share/bash-completion/completions/headgate", "usr/share/fish/vendor_completions.d/headgate.fish",
+		"usr/share/bash-completion/completions/headgate",
+		"usr/share/fish/vendor_completions.d/headgate.fish",
 		"usr/share/zsh/vendor-completions/_headgate", "usr/share/doc/headgate/copyright",
 	} {
 		if !strings.Contains(read(t, filepath.Join(root, path)), "headgate") {
 			t.Errorf("%s is another's", path)
 		}
 	}
-	run(t, filepath.Join(root, "usr/bin/headgate"), "config", "check", filepath.Join(root, "etc/headgate/headgate.yaml"))
+	run(t, filepath.Join(root, "usr/bin/headgate"), "config", "check",
+		filepath.Join(root, "etc/headgate/headgate.yaml"))
 	for _, script := range []string{"postinst", "prerm", "postrm"} {
 		run(t, "sh", "-n", filepath.Join(root, "DEBIAN", script))
 	}
@@ -191,7 +195,8 @@ func TestRPM(t *testing.T) {
 	_, file := packed(t)
 	files := strings.Split(run(t, rpm, "-qpl", file), "\n")
 	for _, want := range []string{
-		"/usr/bin/headgate", "/usr/lib/systemd/system/headgate.service", "/etc/headgate/headgate.yaml",
+		"/usr/bin/headgate", "/usr/lib/systemd/system/headgate.service",
+		"/etc/headgate/headgate.yaml",
 		"/usr/share/man/man1/headgate.1.gz", "/usr/share/zsh/site-functions/_headgate",
 	} {
 		if !slices.Contains(files, want) {

@@ -79,7 +79,8 @@ func TestScrapeConfiguration(t *testing.T) {
 		t.Errorf("no %s", token)
 	}
 	write(t, filepath.Join(dir, "token"), "secret\n")
-	write(t, filepath.Join(dir, "prometheus.yml"), strings.ReplaceAll(text, token, filepath.Join(dir, "token")))
+	write(t, filepath.Join(dir, "prometheus.yml"),
+		strings.ReplaceAll(text, token, filepath.Join(dir, "token")))
 	write(t, filepath.Join(dir, "alerts.yaml"), read(t, filepath.Join(prometheus, "alerts.yaml")))
 	said := run(t, promtool, "check", "config", filepath.Join(dir, "prometheus.yml"))
 	if !strings.Contains(said, "1 rule files found") {
@@ -125,7 +126,8 @@ func TestScrapeOfKubernetes(t *testing.T) {
 			kept++
 		}
 	}
-	if kept != 1 || job.KubernetesSDConfigs[0].Role != "pod" || job.KubernetesSDConfigs[0].Namespaces.Names[0] != cluster.daemonSet(t).Namespace {
+	if kept != 1 || job.KubernetesSDConfigs[0].Role != "pod" ||
+		job.KubernetesSDConfigs[0].Namespaces.Names[0] != cluster.daemonSet(t).Namespace {
 		t.Errorf("%d ports kept by %+v", kept, job)
 	}
 }

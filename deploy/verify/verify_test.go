@@ -47,7 +47,9 @@ func daemon(t testing.TB) string {
 		if built.dir, built.err = os.MkdirTemp("", "headgate-verify"); built.err != nil {
 			return
 		}
-		build := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w -X main.version=1.2.3", "-o", filepath.Join(built.dir, "headgate"), "./cmd/headgate")
+		build := exec.Command("go", "build", "-buildvcs=false",
+			"-ldflags=-s -w -X main.version=1.2.3", "-o",
+			filepath.Join(built.dir, "headgate"), "./cmd/headgate")
 		build.Dir, build.Env = top, append(os.Environ(), "CGO_ENABLED=0")
 		if said, err := build.CombinedOutput(); err != nil {
 			built.err = fmt.Errorf("go build: %w: %s", err, said)

@@ -18,7 +18,10 @@ func TestAdminGolden(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := newNode(t, admin.Options{
-			Local: true, Build: api.Build{Version: "v1.2.3", Revision: "abc", Go: "go1.26", OS: "linux", Arch: "amd64"},
+			Local: true, Build: api.Build{
+				Version: "v1.2.3", Revision: "abc", Go: "go1.26",
+				OS: "linux", Arch: "amd64",
+			},
 		})
 		empty := map[string]string{"mitigations_none": "/v1/mitigations", "top_none": "/v1/top"}
 		for name, target := range empty {
@@ -50,7 +53,10 @@ func TestAdminGolden(t *testing.T) {
 // TestAdminRoutes checks the answer of each path to each method, and the headers of every answer.
 func TestAdminRoutes(t *testing.T) {
 	t.Parallel()
-	a := newNode(t, admin.Options{Local: true, Reload: func() ([]string, error) { return nil, nil }})
+	a := newNode(t, admin.Options{
+		Local:  true,
+		Reload: func() ([]string, error) { return nil, nil },
+	})
 	a.SetReady(true)
 	for _, tt := range []struct {
 		method, target, body string
@@ -101,7 +107,8 @@ func TestAdminRoutes(t *testing.T) {
 // TestAdminWithoutReload checks that a node that cannot read its configuration again says so.
 func TestAdminWithoutReload(t *testing.T) {
 	t.Parallel()
-	checkProblem(t, newNode(t, admin.Options{Local: true}).ask("POST", "/v1/reload", ""), http.StatusNotImplemented, "")
+	checkProblem(t, newNode(t, admin.Options{Local: true}).ask("POST", "/v1/reload", ""),
+		http.StatusNotImplemented, "")
 }
 
 // TestAdminMode checks that the kill switch reaches the rules.

@@ -40,5 +40,6 @@ func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 // audit writes one line for a change: its kind, its author, its reason and the address of the
 // client. Keys in more must be escaped already.
 func (a *Door) audit(r *http.Request, change string, more ...any) {
-	a.auditLog.InfoContext(r.Context(), "admin: changed", append([]any{"change", change, "from", r.RemoteAddr}, more...)...)
+	a.auditLog.InfoContext(r.Context(), "admin: changed",
+		append([]any{"change", change, "from", r.RemoteAddr}, more...)...)
 }

@@ -18,7 +18,8 @@ func TestAudit(t *testing.T) {
 	var log, audit bytes.Buffer
 	fails := false
 	a := newNode(t, admin.Options{
-		Local: true, Log: slog.New(slog.NewTextHandler(&log, nil)), Audit: slog.New(slog.NewTextHandler(&audit, nil)),
+		Local: true, Log: slog.New(slog.NewTextHandler(&log, nil)),
+		Audit: slog.New(slog.NewTextHandler(&audit, nil)),
 		Reload: func() ([]string, error) {
 			if fails {
 				return nil, errors.New("a.yaml:1:1: a fault")
@@ -57,7 +58,10 @@ func TestAudit(t *testing.T) {
 func TestAuditBad(t *testing.T) {
 	t.Parallel()
 	var audit bytes.Buffer
-	a := newNode(t, admin.Options{Local: true, Audit: slog.New(slog.NewTextHandler(&audit, nil)), Reload: func() ([]string, error) { return nil, nil }})
+	a := newNode(t, admin.Options{
+		Local: true, Audit: slog.New(slog.NewTextHandler(&audit, nil)),
+		Reload: func() ([]string, error) { return nil, nil },
+	})
 	a.put(t, "shed", "k")
 	long := strings.Repeat("x", 257)
 	for _, c := range []struct{ method, target, body, parameter string }{

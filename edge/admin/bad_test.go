@@ -32,7 +32,10 @@ var adminBadInput = []struct {
 	{"rule empty", "GET", "/v1/top?rule=", "", 404, "rule"},
 	{"explain without rule", "GET", "/v1/explain?key=a", "", 400, "rule"},
 	{"explain without key", "GET", "/v1/explain?rule=shed", "", 400, "key"},
-	{"explain long key", "GET", "/v1/explain?rule=shed&key=" + strings.Repeat("k", 257), "", 400, "key"},
+	{
+		"explain long key", "GET", "/v1/explain?rule=shed&key=" + strings.Repeat("k", 257), "", 400,
+		"key",
+	},
 	{"explain by a part", "GET", "/v1/explain?rule=shed&key=a&by=b", "", 400, "by"},
 	{"explain shown", "GET", `/v1/explain?rule=shed&shown=%5Cx0`, "", 400, "shown"},
 	{"explain both", "GET", `/v1/explain?rule=shed&shown=a&key=a`, "", 400, "shown"},
@@ -80,7 +83,10 @@ var adminBadInput = []struct {
 // changes for it.
 func TestAdminBadInput(t *testing.T) {
 	t.Parallel()
-	a := newNode(t, admin.Options{Local: true, Reload: func() ([]string, error) { return nil, errors.New("two faults\non two lines") }})
+	a := newNode(t, admin.Options{
+		Local:  true,
+		Reload: func() ([]string, error) { return nil, errors.New("two faults\non two lines") },
+	})
 	for _, tt := range adminBadInput {
 		t.Run(tt.name, func(t *testing.T) {
 			checkProblem(t, a.ask(tt.method, tt.target, tt.body), tt.status, tt.parameter)

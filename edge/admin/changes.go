@@ -24,7 +24,8 @@ const (
 
 // eventNames are the names of events, by kind of change.
 var eventNames = [...]string{
-	mitigation.FlagSet: api.EventFlagSet, mitigation.FlagChanged: api.EventFlagChanged, mitigation.FlagCleared: api.EventFlagCleared,
+	mitigation.FlagSet: api.EventFlagSet, mitigation.FlagChanged: api.EventFlagChanged,
+	mitigation.FlagCleared: api.EventFlagCleared,
 }
 
 // publish sends the changes of flags since its last call to the streams and the log.
@@ -63,19 +64,23 @@ func (w *feed) note(changes []mitigation.Change, views []api.MitigationView, los
 	if lines > maxEventLines || lost > 0 {
 		// One line is for the number of the others.
 		lines = min(lines, maxEventLines-1)
-		w.log.LogAttrs(ctx, slog.LevelInfo, "mitigations: more changes than are logged", slog.Uint64("changes", uint64(len(changes)-lines)+lost))
+		w.log.LogAttrs(ctx, slog.LevelInfo, "mitigations: more changes than are logged",
+			slog.Uint64("changes", uint64(len(changes)-lines)+lost))
 	}
 	for n := range lines {
 		v := &views[n]
 		attrs := []slog.Attr{
-			slog.String("rule", v.Rule), slog.String("key", v.Key), slog.String("action", v.Action), slog.Float64("ratio", v.Ratio),
+			slog.String("rule", v.Rule), slog.String("key", v.Key), slog.String("action", v.Action),
+			slog.Float64("ratio", v.Ratio),
 			slog.String("mode", v.Mode), slog.String("source", v.Source),
-			slog.Time("since", v.Since), slog.Time("expires", v.Expires), slog.Int64("offered", v.Offered), slog.Int64("limit", v.Limit),
+			slog.Time("since", v.Since), slog.Time("expires", v.Expires),
+			slog.Int64("offered", v.Offered), slog.Int64("limit", v.Limit),
 		}
 		if v.Reason != "" {
 			attrs = append(attrs, slog.String("reason", v.Reason))
 		}
-		w.log.LogAttrs(ctx, slog.LevelInfo, "mitigation "+strings.TrimPrefix(eventNames[changes[n].Kind], "flag-"), attrs...)
+		w.log.LogAttrs(ctx, slog.LevelInfo,
+			"mitigation "+strings.TrimPrefix(eventNames[changes[n].Kind], "flag-"), attrs...)
 	}
 }
 

@@ -42,7 +42,10 @@ func (f *follower) settled() (names []string) {
 func TestEventsAreBounded(t *testing.T) {
 	var log edgetest.Log
 	o := admin.Options{Log: slog.New(slog.NewJSONHandler(&log, nil))}
-	make16 := func(t *testing.T) *gate.Gate { return gatetest.New(t, 16<<20, gatetest.Shed, gatetest.Block) }
+	make16 := func(t *testing.T) *gate.Gate {
+		return gatetest.New(t, 16<<20,
+			gatetest.Shed, gatetest.Block)
+	}
 	inBubbleOf(t, make16, o, func(t *testing.T, a *node, p *pipes) {
 		f := follow(t, p.dial, "")
 		f.next(api.EventHello)
@@ -60,7 +63,10 @@ func TestEventsAreBounded(t *testing.T) {
 		if flags := a.gate.FlagStats(); int64(lost) < flags.Flags-maxEvents {
 			t.Errorf("%d lost of %+v", lost, flags)
 		}
-		want := []string{fmt.Sprintf("headgate_events_dropped_total %d", lost), fmt.Sprintf("headgate_events_sent_total %d", maxEvents)}
+		want := []string{
+			fmt.Sprintf("headgate_events_dropped_total %d", lost),
+			fmt.Sprintf("headgate_events_sent_total %d", maxEvents),
+		}
 		for lines, n := scrape(t, a), 0; n < len(want); n++ {
 			if !slices.Contains(lines, want[n]) {
 				t.Errorf("no %s", want[n])
@@ -84,7 +90,10 @@ func TestEventsOfAKeyAreOne(t *testing.T) {
 		then   func(a *node)
 		want   string
 	}{
-		{"set twice", nil, func(a *node) { byHand("shed", "block")(a); byHand("shed", "block")(a) }, api.EventFlagSet},
+		{
+			"set twice", nil, func(a *node) { byHand("shed", "block")(a); byHand("shed", "block")(a) },
+			api.EventFlagSet,
+		},
 		{"set and lifted", nil, func(a *node) {
 			byHand("shed", "block")(a)
 			a.ask("DELETE", "/v1/mitigations?rule=shed&key=k", "")
@@ -93,7 +102,10 @@ func TestEventsOfAKeyAreOne(t *testing.T) {
 		{"a reload that moves it", byHand("shed", "block"), func(a *node) {
 			a.gate.SetRules([]mitigation.Rule{{Name: "shed", Limit: 3, Window: 20 * time.Second}})
 		}, ""},
-		{"its rule is gone", byHand("shed", "block"), func(a *node) { a.gate.SetRules(nil) }, api.EventFlagCleared},
+		{
+			"its rule is gone", byHand("shed", "block"), func(a *node) { a.gate.SetRules(nil) },
+			api.EventFlagCleared,
+		},
 		{"nothing", byHand("shed", "block"), func(*node) {}, ""},
 		{"it expired", byHand("shed", "block"), func(a *node) {
 			time.Sleep(time.Hour)

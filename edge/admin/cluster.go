@@ -56,7 +56,8 @@ func viewRing(g *gate.Gate, ring func(window.Instant) pop.Stats, now window.Inst
 		Fingerprint: p.Fingerprint, Flush: p.Every.Seconds(), Nodes: p.Nodes,
 		Clock:   api.ClockView{State: p.Clock.String(), SkewSeconds: p.Skew.Seconds()},
 		Servers: make([]api.RingServerView, len(p.Servers)),
-		Flushes: p.Flushes, LastFlushSeconds: p.Last.Seconds(), Failed: p.Failed, Implausible: p.Implausible,
+		Flushes: p.Flushes, LastFlushSeconds: p.Last.Seconds(), Failed: p.Failed,
+		Implausible: p.Implausible,
 		DroppedCost: s.Dropped, Deferred: s.Deferred,
 	}
 	for n := range p.Servers {
@@ -70,8 +71,9 @@ func viewRing(g *gate.Gate, ring func(window.Instant) pop.Stats, now window.Inst
 func viewServer(g *gate.Gate, now window.Instant, s *pop.Server) api.RingServerView {
 	v := api.RingServerView{
 		Address: s.Address, Weight: s.Weight, Up: s.Up, Lost: s.Lost, Protocol: s.Protocol,
-		Operations: s.Ops, Errors: make(map[string]uint64, len(s.Errors)), Timeouts: s.Timeouts, BreakerOpened: s.Opened,
-		LastError: s.LastError,
+		Operations: s.Ops, Errors: make(map[string]uint64, len(s.Errors)), Timeouts: s.Timeouts,
+		BreakerOpened: s.Opened,
+		LastError:     s.LastError,
 	}
 	for kind, n := range s.Errors {
 		// All kinds, those without an error too, so that a reader sees which there are.

@@ -62,7 +62,8 @@ func pass(d time.Duration, nodes ...*joined) {
 func TestAdminCluster(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		compareGolden(t, "cluster_none", newNode(t, admin.Options{Local: true, PoP: "lhr"}).ask("GET", "/v1/cluster", ""))
+		compareGolden(t, "cluster_none",
+			newNode(t, admin.Options{Local: true, PoP: "lhr"}).ask("GET", "/v1/cluster", ""))
 		j := newJoined(t, "a", ringtest.NewMeasured(), poptest.Rule(10, time.Minute))
 		compareGolden(t, "cluster_new", j.ask("GET", "/v1/cluster", ""))
 		b := newJoined(t, "b", j.tally, poptest.Rule(10, time.Minute))
@@ -84,7 +85,8 @@ func TestClusterWithoutStatistics(t *testing.T) {
 	p := poptest.NewTogether(t, 1, ringtest.NewMemory(2), poptest.Rule(10, time.Minute))
 	p.After(time.Second)
 	s := p.Nodes[0].Flusher.Stats(p.Now)
-	if len(s.Servers) != 2 || s.Servers[1].Address != "127.0.0.1:20001" || !s.Servers[1].Up || s.Servers[1].Ops != 0 {
+	if len(s.Servers) != 2 || s.Servers[1].Address != "127.0.0.1:20001" || !s.Servers[1].Up ||
+		s.Servers[1].Ops != 0 {
 		t.Errorf("%+v", s.Servers)
 	}
 }

@@ -51,9 +51,13 @@ func streamHeaders(h http.Header) {
 func (a *Door) stream(w http.ResponseWriter, left <-chan struct{}, watches bool) *api.Problem {
 	control := http.NewResponseController(w)
 	if control.SetWriteDeadline(time.Time{}) != nil {
-		return &api.Problem{Status: http.StatusNotImplemented, Parameter: "connection", Detail: "cannot carry a stream"}
+		return &api.Problem{
+			Status: http.StatusNotImplemented, Parameter: "connection",
+			Detail: "cannot carry a stream",
+		}
 	}
-	reader, err := a.live.hub.Join(watches, func() { _ = control.SetWriteDeadline(time.Unix(1, 0)) })
+	reader, err := a.live.hub.Join(watches,
+		func() { _ = control.SetWriteDeadline(time.Unix(1, 0)) })
 	if err != nil {
 		w.Header().Set("Retry-After", "5")
 		return &api.Problem{Status: http.StatusServiceUnavailable, Parameter: "request", Detail: "cannot be served: the maximum number of streams is open, or the node is stopping"}
@@ -115,7 +119,8 @@ func (s *streamWriter) write(frame []byte) bool {
 
 // hello returns the first frame of every stream.
 func (w *feed) hello() []byte {
-	return frameOf(0, api.EventHello, api.HelloView{Node: w.gate.Node(), PoP: w.options.PoP, Version: w.options.Build.Version})
+	return frameOf(0, api.EventHello,
+		api.HelloView{Node: w.gate.Node(), PoP: w.options.PoP, Version: w.options.Build.Version})
 }
 
 // frameOf returns the event called name, with v as its data.

@@ -31,7 +31,10 @@ import (
 // TestEvents follows a flag from when it is set until it is lifted, by a key that would do harm.
 func TestEvents(t *testing.T) {
 	var log bytes.Buffer
-	o := admin.Options{PoP: "lhr", Build: api.Build{Version: "v1"}, Log: slog.New(slog.NewJSONHandler(&log, nil))}
+	o := admin.Options{
+		PoP: "lhr", Build: api.Build{Version: "v1"},
+		Log: slog.New(slog.NewJSONHandler(&log, nil)),
+	}
 	inBubble(t, o, func(t *testing.T, a *node, p *pipes) {
 		f := follow(t, p.dial, "")
 		if hello := eventOf[api.HelloView](f, api.EventHello); hello != (api.HelloView{Node: "test", PoP: "lhr", Version: "v1"}) {
@@ -43,14 +46,16 @@ func TestEvents(t *testing.T) {
 		if err := json.Unmarshal(e.Data, &set); err != nil {
 			t.Fatal(err)
 		}
-		if set.Rule != "shed" || set.Key != api.EscapeKey([]byte(gatetest.HostileKey)) || set.Action != "block" || set.Source != "manual:kim" || set.Reason != "a<b" {
+		if set.Rule != "shed" || set.Key != api.EscapeKey([]byte(gatetest.HostileKey)) ||
+			set.Action != "block" || set.Source != "manual:kim" || set.Reason != "a<b" {
 			t.Errorf("%+v", set)
 		}
 		if e.ID != "1" || bytes.ContainsAny(e.Data, "<>\x1b\r\x00\xff") {
 			t.Errorf("id %s: %q", e.ID, e.Data)
 		}
 		a.mustSet(t, `{"rule":"shed","shown":"`+strings.ReplaceAll(set.Key, `\`, `\\`)+`","action":"allow","ttl":"1m"}`)
-		if v := eventOf[api.MitigationView](f, api.EventFlagChanged); v.Action != "allow" || v.Key != set.Key {
+		if v := eventOf[api.MitigationView](f, api.EventFlagChanged); v.Action != "allow" ||
+			v.Key != set.Key {
 			t.Errorf("%+v", v)
 		}
 		if w := a.serve(newRequest("DELETE", "/v1/mitigations?rule=shed&shown="+url.QueryEscape(set.Key), "")); w.Code != http.StatusNoContent {
@@ -66,7 +71,8 @@ func TestEvents(t *testing.T) {
 		if err := json.Unmarshal([]byte(line), &v); err != nil {
 			t.Errorf("%v: %s", err, line)
 		}
-		if strings.HasPrefix(v.Msg, "mitigation ") && v.Key == api.EscapeKey([]byte(gatetest.HostileKey)) && v.Rule == "shed" {
+		if strings.HasPrefix(v.Msg, "mitigation ") &&
+			v.Key == api.EscapeKey([]byte(gatetest.HostileKey)) && v.Rule == "shed" {
 			lines++
 		}
 	}
@@ -102,19 +108,22 @@ func TestEventsLive(t *testing.T) {
 		if took := time.Since(began); took > liveEvery/10 {
 			t.Errorf("the first picture came after %v", took)
 		}
-		if len(v.Rules) != 4 || v.Rules[1].Flags != 1 || v.Rules[1].Suspects != 1 || v.Rules[1].Denied != 2 || v.Viewers != 2 {
+		if len(v.Rules) != 4 || v.Rules[1].Flags != 1 || v.Rules[1].Suspects != 1 ||
+			v.Rules[1].Denied != 2 || v.Viewers != 2 {
 			t.Errorf("%+v", v)
 		}
 		if v.Flags != (api.FlagCountsView{Total: 1, Block: 1}) || len(v.Mitigations) != 1 || v.Mitigations[0].Key != "203.0.113.7" {
 			t.Errorf("%+v, %+v", v.Flags, v.Mitigations)
 		}
-		if len(v.Top) != 1 || v.Top[0].State != "block" || v.Cluster.PoP != "lhr" || len(v.Sketches) != 1 || v.Degraded == nil || len(v.Degraded) != 0 {
+		if len(v.Top) != 1 || v.Top[0].State != "block" || v.Cluster.PoP != "lhr" ||
+			len(v.Sketches) != 1 || v.Degraded == nil || len(v.Degraded) != 0 {
 			t.Errorf("%+v", v)
 		}
 		f.next(api.EventFlagSet)
 		for range 30 {
 			was := v.Now
-			if v = eventOf[api.LiveView](f, api.EventLive); v.Now.Sub(was) < liveEvery/2 || v.Now.Sub(was) > 2*liveEvery {
+			if v = eventOf[api.LiveView](f, api.EventLive); v.Now.Sub(was) < liveEvery/2 ||
+				v.Now.Sub(was) > 2*liveEvery {
 				t.Errorf("%v after %v", v.Now, was)
 			}
 		}
@@ -186,9 +195,11 @@ func TestEventsRefused(t *testing.T) {
 	a := newNode(t, admin.Options{Local: true})
 	checkProblem(t, a.ask("GET", "/v1/events?live=2", ""), http.StatusBadRequest, "live")
 	checkProblem(t, a.ask("GET", "/v1/events?rule=shed", ""), http.StatusBadRequest, "rule")
-	checkProblem(t, a.ask("GET", "/v1/events", "", "Sec-Fetch-Site", "cross-site"), http.StatusForbidden, "Sec-Fetch-Site")
+	checkProblem(t, a.ask("GET", "/v1/events", "", "Sec-Fetch-Site", "cross-site"),
+		http.StatusForbidden, "Sec-Fetch-Site")
 	checkProblem(t, a.ask("GET", "/v1/events", ""), http.StatusNotImplemented, "connection")
-	if w := a.ask("HEAD", "/v1/events", ""); w.Code != http.StatusOK || w.Header().Get("Content-Type") != "text/event-stream" {
+	if w := a.ask("HEAD", "/v1/events", ""); w.Code != http.StatusOK ||
+		w.Header().Get("Content-Type") != "text/event-stream" {
 		t.Errorf("status %d, %v", w.Code, w.Header())
 	}
 	far := newNode(t, admin.Options{Token: "secret"})
@@ -216,7 +227,8 @@ func TestEventsEnd(t *testing.T) {
 // and leave nothing behind.
 func TestEventsLeaveNothing(t *testing.T) { // not parallel: it looks for goroutines left
 	left := goleak.IgnoreCurrent()
-	edgetest.Within(t, "a node with readers stops", time.Second, func() time.Duration { return stopWithReaders(t) })
+	edgetest.Within(t, "a node with readers stops", time.Second,
+		func() time.Duration { return stopWithReaders(t) })
 	goleak.VerifyNone(t, left)
 }
 

@@ -56,11 +56,13 @@ func (a *Door) drawnBy(in *mitigation.Rule, query url.Values) ([]byte, *api.Prob
 	case by == "":
 		return nil, nil
 	case in.ShedBy == "":
-		return nil, api.BadParameter("by", "is for a rule with shed_by: "+in.Name+" draws its drop ratio for each request")
+		return nil, api.BadParameter("by",
+			"is for a rule with shed_by: "+in.Name+" draws its drop ratio for each request")
 	case len(by) > mitigation.MaxKey:
 		return nil, api.BadParameter("by", "must be 1 to 256 bytes long")
 	}
-	if client, err := netip.ParseAddr(by); err == nil && a.options.Requests != nil && a.options.Requests.Engine() != nil {
+	if client, err := netip.ParseAddr(by); err == nil && a.options.Requests != nil &&
+		a.options.Requests.Engine() != nil {
 		return a.options.Requests.Engine().AppendClient(nil, client), nil
 	}
 	return []byte(by), nil

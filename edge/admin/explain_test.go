@@ -80,7 +80,8 @@ func TestAdminLifts(t *testing.T) {
 					tt.before(a)
 				}
 				time.Sleep(1500 * time.Millisecond)
-				v := askFor[api.ExplainView](t, a, "/v1/explain?"+url.Values{"rule": {tt.rule}, "key": {tt.key}}.Encode())
+				v := askFor[api.ExplainView](t, a,
+					"/v1/explain?"+url.Values{"rule": {tt.rule}, "key": {tt.key}}.Encode())
 				if v.Verdict != tt.verdict || v.Why != tt.why || v.Shadow != tt.shadow {
 					t.Errorf("%s, why %q, shadow %v", v.Verdict, v.Why, v.Shadow)
 				}
@@ -98,8 +99,14 @@ func (a *node) flagRatio(rule string, ratio mitigation.Ratio) {
 	now, r := a.gate.Now(), a.gate.Rule([]byte(rule))
 	written := a.gate.Wall(now).UnixMicro()
 	_, _ = a.gate.Restore(now, &gate.Snapshot{
-		Written: written, Rules: []snapshot.Rule{{Name: rule, Window: r.Window, Shadow: r.Mode == mitigation.Shadow}},
-		Flags: []snapshot.Flag{{Key: []byte("k"), Ratio: ratio, Since: written, Until: written + r.Window.Microseconds()}},
+		Written: written, Rules: []snapshot.Rule{{
+			Name: rule, Window: r.Window,
+			Shadow: r.Mode == mitigation.Shadow,
+		}},
+		Flags: []snapshot.Flag{{
+			Key: []byte("k"), Ratio: ratio, Since: written,
+			Until: written + r.Window.Microseconds(),
+		}},
 	}, 0)
 }
 
@@ -108,7 +115,8 @@ func TestAdminExplainCountsNothing(t *testing.T) {
 	t.Parallel()
 	a := newNode(t, admin.Options{Local: true})
 	for range 10 {
-		if v := askFor[api.ExplainView](t, a, "/v1/explain?rule=shed&key=k"); v.Remaining != 3 || v.Offered != 0 || v.Suspect {
+		if v := askFor[api.ExplainView](t, a, "/v1/explain?rule=shed&key=k"); v.Remaining != 3 ||
+			v.Offered != 0 || v.Suspect {
 			t.Fatalf("%+v", v)
 		}
 	}
@@ -139,8 +147,10 @@ policies:
 `)
 	a.flagRatio("shed", mitigation.MaxRatio)
 	for by, want := range map[string]string{"203.0.113.7": "203.0.113.7", "2001:db8::7": "2001:db8::/64", "session-1": "session-1"} {
-		v := askFor[api.ExplainView](t, a, "/v1/explain?rule=shed&key=k&by="+url.QueryEscape(by)).ShedBy
-		if v == nil || v.By != want || v.Denied == nil || !*v.Denied || v.Part != "client" || v.Epoch != 3600 {
+		v := askFor[api.ExplainView](t, a,
+			"/v1/explain?rule=shed&key=k&by="+url.QueryEscape(by)).ShedBy
+		if v == nil || v.By != want || v.Denied == nil || !*v.Denied ||
+			v.Part != "client" || v.Epoch != 3600 {
 			t.Errorf("by %s: %+v", by, v)
 		}
 	}

@@ -74,7 +74,8 @@ func follow(
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ct := response.Header.Get("Content-Type"); response.StatusCode != http.StatusOK || ct != "text/event-stream" {
+	if ct := response.Header.Get("Content-Type"); response.StatusCode != http.StatusOK ||
+		ct != "text/event-stream" {
 		t.Fatalf("status %d, %s", response.StatusCode, ct)
 	}
 	f := &follower{t: t, body: response.Body, events: make(chan live.Event, 1000)}

@@ -29,7 +29,8 @@ func FuzzAdminBody(f *testing.F) {
 			t.Fatalf("status %d and %d flags", w.Code, len(flags))
 		case w.Code >= 500:
 			t.Fatalf("status %d: %s", w.Code, w.Body)
-		case w.Code == http.StatusCreated && (len(flags) != 1 || len(flags[0].Key) > mitigation.MaxKey):
+		case w.Code == http.StatusCreated &&
+			(len(flags) != 1 || len(flags[0].Key) > mitigation.MaxKey):
 			t.Fatalf("%+v", flags)
 		}
 	})
@@ -38,7 +39,8 @@ func FuzzAdminBody(f *testing.F) {
 // FuzzAdminQuery checks that no query string breaks the door or changes anything by reading.
 func FuzzAdminQuery(f *testing.F) {
 	for _, query := range []string{
-		"rule=shed&key=a", "n=3&cursor=c2hlZABh", "rule=block&shown=%5Cxff", "a;b", "%", "=&=", "key=%00&rule=off",
+		"rule=shed&key=a", "n=3&cursor=c2hlZABh", "rule=block&shown=%5Cxff", "a;b", "%",
+		"=&=", "key=%00&rule=off",
 	} {
 		f.Add(query)
 	}

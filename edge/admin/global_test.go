@@ -26,7 +26,8 @@ func newGlobalNode(
 	stats func() api.GossipStats, standing explain.Standing, rules ...mitigation.Rule,
 ) *node {
 	g := gate.New(gate.Options{
-		Node: "a", Memory: 1 << 20, Rules: rules, Flush: 100 * time.Millisecond, Global: &gate.Global{}, Start: time.Now(),
+		Node: "a", Memory: 1 << 20, Rules: rules, Flush: 100 * time.Millisecond,
+		Global: &gate.Global{}, Start: time.Now(),
 	})
 	gossip := func() *api.GossipView {
 		connected, lost, _ := g.GlobalState()
@@ -69,7 +70,8 @@ func TestClusterWorldWithoutSource(t *testing.T) {
 	t.Parallel()
 	a := newGlobalNode(nil, nil, globalRule("r", 10, time.Minute))
 	a.gate.SetGlobalState(true, false)
-	if v := askFor[api.ClusterView](t, a, "/v1/cluster"); v.View != "global" || v.Gossip == nil || !v.Gossip.Connected || v.Gossip.Joins != 0 {
+	if v := askFor[api.ClusterView](t, a, "/v1/cluster"); v.View != "global" || v.Gossip == nil ||
+		!v.Gossip.Connected || v.Gossip.Joins != 0 {
 		t.Errorf("%+v, %+v", v, v.Gossip)
 	}
 	if v := askFor[api.ExplainView](t, a, "/v1/explain?rule=r&key=k"); v.Global != nil {
@@ -83,7 +85,12 @@ func TestClusterWorldWithoutSource(t *testing.T) {
 // TestLagWithin checks the bounds that shares of the records kept to.
 func TestLagWithin(t *testing.T) {
 	t.Parallel()
-	buckets := []api.LagBucket{{Within: 0.1, Count: 49}, {Within: 0.5, Count: 98}, {Within: 1, Count: 99}, {Within: 30, Count: 99}}
+	buckets := []api.LagBucket{
+		{Within: 0.1, Count: 49},
+		{Within: 0.5, Count: 98},
+		{Within: 1, Count: 99},
+		{Within: 30, Count: 99},
+	}
 	for _, tt := range []struct {
 		count uint64
 		want  string
@@ -122,22 +129,36 @@ func TestExplainWorld(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		standing := control.Standing{
-			View: control.GlobalView{Sum: 5000, Limit: 900, Share: 450, Shed: true, Others: window.Totals{Period: 7}},
-			Rate: 800, Ratio: mitigation.RatioFor(5000, 900), Owner: "b", Standby: "c", Reporter: "a", Alone: true, Hinted: true,
-			Parts: []control.Part{{PoP: "b", Rate: 4200, Share: 470, Ratio: mitigation.RatioFor(4, 1)}, {PoP: "a", Alone: true, Rate: 800}},
+			View: control.GlobalView{
+				Sum: 5000, Limit: 900, Share: 450, Shed: true,
+				Others: window.Totals{Period: 7},
+			},
+			Rate: 800, Ratio: mitigation.RatioFor(5000, 900), Owner: "b", Standby: "c",
+			Reporter: "a", Alone: true, Hinted: true,
+			Parts: []control.Part{{
+				PoP: "b", Rate: 4200, Share: 470,
+				Ratio: mitigation.RatioFor(4, 1),
+			}, {PoP: "a", Alone: true, Rate: 800}},
 		}
 		standing.View.Others.By[0] = window.PeriodTotals{Offered: 20, Admitted: 3}
 		standing.View.Others.By[5] = window.PeriodTotals{Offered: 30, Admitted: 4}
-		a := newGlobalNode(nil, standingAt(&standing), globalRule("rate", 10_000, time.Second), globalRule("count", 3, 10*time.Second), gatetest.Shed)
+		a := newGlobalNode(nil, standingAt(&standing), globalRule("rate", 10_000, time.Second),
+			globalRule("count", 3, 10*time.Second), gatetest.Shed)
 		time.Sleep(time.Minute)
 		standing.Viewed = a.gate.Now()
-		standing.Parts[0].ReportedAt, standing.Parts[1].ReportedAt = standing.Viewed, standing.Viewed.Add(100*time.Millisecond)
+		standing.Parts[0].ReportedAt, standing.Parts[1].ReportedAt = standing.Viewed,
+			standing.Viewed.Add(100*time.Millisecond)
 		time.Sleep(250 * time.Millisecond)
 		age := 0.25
 		want := &api.KeyGlobalView{
-			AgeSeconds: &age, OfferedRate: 5000, LimitRate: 900, ShareRate: 450, Shed: true, Ratio: standing.Ratio.Float(), PoPRate: 800,
-			Owner: "b", Standby: "c", Reporter: "a", Alone: true, Hinted: true, Others: &api.KeyOthersView{Offered: 50, Admitted: 7},
-			PoPs: []api.KeyPoPView{{PoP: "a", Alone: true, OfferedRate: 800, AgeSeconds: 0.15}, {PoP: "b", OfferedRate: 4200, ShareRate: 470, Ratio: 0.75, AgeSeconds: 0.25}},
+			AgeSeconds: &age, OfferedRate: 5000, LimitRate: 900, ShareRate: 450, Shed: true,
+			Ratio: standing.Ratio.Float(), PoPRate: 800,
+			Owner: "b", Standby: "c", Reporter: "a", Alone: true, Hinted: true,
+			Others: &api.KeyOthersView{Offered: 50, Admitted: 7},
+			PoPs: []api.KeyPoPView{
+				{PoP: "a", Alone: true, OfferedRate: 800, AgeSeconds: 0.15},
+				{PoP: "b", OfferedRate: 4200, ShareRate: 470, Ratio: 0.75, AgeSeconds: 0.25},
+			},
 		}
 		check := func(target string, want *api.KeyGlobalView) {
 			t.Helper()
@@ -164,12 +185,16 @@ func TestExplainWorld(t *testing.T) {
 func TestExplainWorldLifts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		standing := control.Standing{View: control.GlobalView{Sum: 50_000, Limit: 10_000, Shed: true}}
+		standing := control.Standing{View: control.GlobalView{
+			Sum:   50_000,
+			Limit: 10_000, Shed: true,
+		}}
 		block := globalRule("block", 5, time.Minute)
 		block.Action, block.BlockFor = mitigation.Block, 10*time.Minute
 		deny, allow := globalRule("deny", 5, time.Minute), globalRule("allow", 5, time.Minute)
 		deny.FailureMode, allow.FailureMode = mitigation.FailDeny, mitigation.FailAllow
-		a := newGlobalNode(nil, standingAt(&standing), globalRule("rate", 10_000, time.Second), block, deny, allow)
+		a := newGlobalNode(nil, standingAt(&standing),
+			globalRule("rate", 10_000, time.Second), block, deny, allow)
 		a.gate.SetGlobalState(true, false)
 		a.gate.Sweep(a.gate.Now())
 		advise := func(rule string, v control.GlobalView, ratio mitigation.Ratio) {
@@ -214,10 +239,16 @@ func TestPartsKeepTheirOrder(t *testing.T) {
 		now := a.gate.Now()
 		for _, older := range []time.Duration{time.Second, -time.Second} {
 			standing.Parts = []control.Part{
-				{PoP: "b", ReportedAt: now}, {PoP: "a", ReportedAt: now.Add(-2*time.Second - older)}, {PoP: "a", Alone: true, ReportedAt: now.Add(-2 * time.Second)},
+				{PoP: "b", ReportedAt: now},
+				{
+					PoP:        "a",
+					ReportedAt: now.Add(-2*time.Second - older),
+				},
+				{PoP: "a", Alone: true, ReportedAt: now.Add(-2 * time.Second)},
 			}
 			all := askFor[api.ExplainView](t, a, "/v1/explain?rule=r&key=k").Global.PoPs
-			if len(all) != 3 || all[0].PoP != "a" || all[0].Alone || all[1].PoP != "a" || !all[1].Alone || all[2].PoP != "b" {
+			if len(all) != 3 || all[0].PoP != "a" || all[0].Alone || all[1].PoP != "a" ||
+				!all[1].Alone || all[2].PoP != "b" {
 				t.Errorf("%v older: %+v", older, all)
 			}
 		}

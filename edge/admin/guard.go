@@ -35,11 +35,15 @@ func (a *Door) guard(w http.ResponseWriter, r *http.Request, shown bool) *api.Pr
 	case change && !sameOrigin(r):
 		return forbidden("Origin", "is not this listener")
 	// On this machine reading is free, and changes too while no token is set.
-	case shown || a.options.Local && (!change || *a.token.Load() == "") || a.options.Mixed && !change && nearby(r):
+	case shown || a.options.Local && (!change || *a.token.Load() == "") ||
+		a.options.Mixed && !change && nearby(r):
 		return nil
 	}
 	w.Header().Set("WWW-Authenticate", `Bearer realm="headgate"`)
-	return &api.Problem{Status: http.StatusUnauthorized, Parameter: "Authorization", Detail: "must be Bearer and the admin token"}
+	return &api.Problem{
+		Status: http.StatusUnauthorized, Parameter: "Authorization",
+		Detail: "must be Bearer and the admin token",
+	}
 }
 
 // nearbyKey is the key of a context's value that says that the listener is one of this machine.
@@ -96,7 +100,8 @@ func (a *Door) tokenShown(r *http.Request) bool {
 func ownHost(r *http.Request) bool {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	name := hostName(r.Host)
-	if name == "" || strings.EqualFold(name, "localhost") || local != nil && local.Network() == "unix" {
+	if name == "" || strings.EqualFold(name, "localhost") ||
+		local != nil && local.Network() == "unix" {
 		return true
 	}
 	// Any other name could be made to resolve to this address: only addresses are accepted below.

@@ -33,17 +33,44 @@ var guardCases = []struct {
 	{name: "loopback", local: true},
 	{name: "loopback, token set", local: true, token: guardToken, change: 401},
 	{name: "loopback, token shown", local: true, token: guardToken, headers: tokenHeader},
-	{name: "another case", local: true, token: guardToken, headers: []string{"Authorization", "bearer " + guardToken}},
-	{name: "wrong token", local: true, token: guardToken, headers: []string{"Authorization", "Bearer open"}, change: 401},
-	{name: "longer token", local: true, token: guardToken, headers: []string{"Authorization", "Bearer " + guardToken + "!"}, change: 401},
-	{name: "no scheme", local: true, token: guardToken, headers: []string{"Authorization", guardToken}, change: 401},
-	{name: "basic", local: true, token: guardToken, headers: []string{"Authorization", "Basic " + guardToken}, change: 401},
-	{name: "empty token", local: true, token: guardToken, headers: []string{"Authorization", "Bearer "}, change: 401},
-	{name: "no token is no token", headers: []string{"Authorization", "Bearer "}, came: lan, read: 401, change: 401},
+	{
+		name: "another case", local: true, token: guardToken,
+		headers: []string{"Authorization", "bearer " + guardToken},
+	},
+	{
+		name: "wrong token", local: true, token: guardToken,
+		headers: []string{"Authorization", "Bearer open"}, change: 401,
+	},
+	{
+		name: "longer token", local: true, token: guardToken,
+		headers: []string{"Authorization", "Bearer " + guardToken + "!"}, change: 401,
+	},
+	{
+		name: "no scheme", local: true, token: guardToken,
+		headers: []string{"Authorization", guardToken}, change: 401,
+	},
+	{
+		name: "basic", local: true, token: guardToken,
+		headers: []string{"Authorization", "Basic " + guardToken}, change: 401,
+	},
+	{
+		name: "empty token", local: true, token: guardToken,
+		headers: []string{"Authorization", "Bearer "}, change: 401,
+	},
+	{
+		name: "no token is no token", headers: []string{"Authorization", "Bearer "}, came: lan,
+		read: 401, change: 401,
+	},
 
 	{name: "off loopback", token: guardToken, came: lan, read: 401, change: 401},
-	{name: "off loopback, own address", token: guardToken, came: lan, headers: []string{"Host", "192.0.2.7:4292"}, read: 401, change: 401},
-	{name: "off loopback, token shown", token: guardToken, came: lan, headers: withToken("Host", "edge-1.example.net:4292")},
+	{
+		name: "off loopback, own address", token: guardToken, came: lan,
+		headers: []string{"Host", "192.0.2.7:4292"}, read: 401, change: 401,
+	},
+	{
+		name: "off loopback, token shown", token: guardToken, came: lan,
+		headers: withToken("Host", "edge-1.example.net:4292"),
+	},
 
 	{name: "localhost", local: true, headers: []string{"Host", "LocalHost:4292"}},
 	{name: "another loopback", local: true, headers: []string{"Host", "127.9.9.9"}},
@@ -51,13 +78,34 @@ var guardCases = []struct {
 	{name: "::1 without port", local: true, headers: []string{"Host", "[::1]"}},
 	{name: "mapped", local: true, headers: []string{"Host", "[::ffff:127.0.0.1]:4292"}},
 	{name: "no host", local: true, headers: []string{"Host", ""}},
-	{name: "rebound", local: true, headers: []string{"Host", "attacker.example:4292"}, read: 403, change: 403, names: "Host"},
-	{name: "rebound, looks local", local: true, headers: []string{"Host", "127.0.0.1.attacker.example"}, read: 403, change: 403, names: "Host"},
-	{name: "rebound, localhost below", local: true, headers: []string{"Host", "localhost.attacker.example"}, read: 403, change: 403, names: "Host"},
-	{name: "another address", local: true, came: lan, headers: []string{"Host", "192.0.2.8"}, read: 403, change: 403, names: "Host"},
+	{
+		name: "rebound", local: true, headers: []string{"Host", "attacker.example:4292"}, read: 403,
+		change: 403, names: "Host",
+	},
+	{
+		name: "rebound, looks local", local: true,
+		headers: []string{"Host", "127.0.0.1.attacker.example"}, read: 403,
+		change: 403, names: "Host",
+	},
+	{
+		name: "rebound, localhost below", local: true,
+		headers: []string{"Host", "localhost.attacker.example"}, read: 403,
+		change: 403, names: "Host",
+	},
+	{
+		name: "another address", local: true, came: lan, headers: []string{"Host", "192.0.2.8"},
+		read: 403, change: 403, names: "Host",
+	},
 	{name: "own address", local: true, came: lan, headers: []string{"Host", "192.0.2.7"}},
-	{name: "unix socket", local: true, came: &net.UnixAddr{Name: "/run/headgate/admin.sock", Net: "unix"}, headers: []string{"Host", "whatever"}},
-	{name: "name, token shown", local: true, token: guardToken, headers: withToken("Host", "admin.example.net")},
+	{
+		name: "unix socket", local: true,
+		came:    &net.UnixAddr{Name: "/run/headgate/admin.sock", Net: "unix"},
+		headers: []string{"Host", "whatever"},
+	},
+	{
+		name: "name, token shown", local: true, token: guardToken,
+		headers: withToken("Host", "admin.example.net"),
+	},
 
 	{name: "own page", local: true, headers: []string{"Origin", "http://127.0.0.1:4292", "Sec-Fetch-Site", "same-origin"}},
 	{name: "own page behind TLS", local: true, headers: []string{"Origin", "https://127.0.0.1:4292"}},
@@ -65,8 +113,14 @@ var guardCases = []struct {
 	{name: "foreign page", local: true, headers: []string{"Origin", "https://attacker.example"}, change: 403, names: "Origin"},
 	{name: "another port", local: true, headers: []string{"Origin", "http://127.0.0.1:8080"}, change: 403, names: "Origin"},
 	{name: "null", local: true, headers: []string{"Origin", "null"}, change: 403, names: "Origin"},
-	{name: "cross-site", local: true, headers: []string{"Sec-Fetch-Site", "cross-site"}, change: 403, names: "Sec-Fetch-Site"},
-	{name: "same-site", local: true, headers: []string{"Sec-Fetch-Site", "same-site"}, change: 403, names: "Sec-Fetch-Site"},
+	{
+		name: "cross-site", local: true, headers: []string{"Sec-Fetch-Site", "cross-site"},
+		change: 403, names: "Sec-Fetch-Site",
+	},
+	{
+		name: "same-site", local: true, headers: []string{"Sec-Fetch-Site", "same-site"}, change: 403,
+		names: "Sec-Fetch-Site",
+	},
 	{name: "foreign page with token", local: true, token: guardToken, headers: withToken("Origin", "https://attacker.example"), change: 403, names: "Origin"},
 }
 
@@ -83,7 +137,8 @@ func TestAdminGuard(t *testing.T) {
 			if came == nil {
 				came = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 4292}
 			}
-			checkGuard(t, a.askVia(came, "GET", "/v1/rules", "", tt.headers), tt.read, http.StatusOK, tt.names)
+			checkGuard(t, a.askVia(came, "GET", "/v1/rules", "", tt.headers), tt.read,
+				http.StatusOK, tt.names)
 			// a kubelet has neither name nor token
 			for _, probe := range []string{"/healthz", "/readyz"} {
 				checkGuard(t, a.askVia(came, "GET", probe, "", tt.headers), 0, http.StatusOK, "")
@@ -109,7 +164,8 @@ func TestAdminGuard(t *testing.T) {
 				{"POST", "/v1/reload", "", http.StatusNotImplemented},
 				{"POST", "/healthz", "", http.StatusMethodNotAllowed},
 			} {
-				checkGuard(t, a.askVia(came, c.method, c.target, c.body, tt.headers), tt.change, c.done, tt.names)
+				checkGuard(t, a.askVia(came, c.method, c.target, c.body, tt.headers),
+					tt.change, c.done, tt.names)
 			}
 		})
 	}

@@ -57,7 +57,8 @@ func (a *Door) listHistory(w http.ResponseWriter, r *http.Request) *api.Problem 
 func (w *feed) viewHistory(over live.Range, name string) api.HistoryView {
 	ends, all := w.history.Read(over, name)
 	v := api.HistoryView{
-		Range: over.String(), Every: int(over.Step() / time.Second), Points: make([]int64, len(ends)), Rules: make([]api.HistoryRuleView, len(all)),
+		Range: over.String(), Every: int(over.Step() / time.Second),
+		Points: make([]int64, len(ends)), Rules: make([]api.HistoryRuleView, len(all)),
 	}
 	for n, end := range ends {
 		// The history knows the monotonic clock alone; only here does it become a time of day, by

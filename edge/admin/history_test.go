@@ -27,20 +27,26 @@ type historyAnswer struct {
 func TestAdminHistory(t *testing.T) {
 	inBubble(t, admin.Options{}, func(t *testing.T, a *node, _ *pipes) {
 		empty := askFor[historyAnswer](t, a, "/v1/history")
-		if empty.Every != 5 || empty.Range != "15m" || empty.Points == nil || len(empty.Rules) != 0 {
+		if empty.Every != 5 || empty.Range != "15m" || empty.Points == nil ||
+			len(empty.Rules) != 0 {
 			t.Errorf("%+v", empty)
 		}
 		time.Sleep(1500 * time.Millisecond) // the first look
 		gatetest.Decide(a.gate, a.gate.Now(), gate.Check, "shed", "a", 2)
 		gatetest.Decide(a.gate, a.gate.Now(), gate.Check, "shed", "a", 3)
 		time.Sleep(5 * time.Second)
-		a.gate.SetRules([]mitigation.Rule{gatetest.Shadow, {Name: "shed", Limit: 9, Window: time.Minute}, gatetest.Block})
+		a.gate.SetRules([]mitigation.Rule{
+			gatetest.Shadow,
+			{Name: "shed", Limit: 9, Window: time.Minute},
+			gatetest.Block,
+		})
 		time.Sleep(5 * time.Second)
 		a.gate.SetRules([]mitigation.Rule{gatetest.Shadow, gatetest.Shed})
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
 		v := askFor[historyAnswer](t, a, "/v1/history?rule=shed")
-		if len(v.Points) != 3 || v.Points[2]-v.Points[0] != 10 || len(v.Rules) != 1 || v.Rules[0].Name != "shed" {
+		if len(v.Points) != 3 || v.Points[2]-v.Points[0] != 10 || len(v.Rules) != 1 ||
+			v.Rules[0].Name != "shed" {
 			t.Fatalf("%+v", v)
 		}
 		got := ""
@@ -52,7 +58,8 @@ func TestAdminHistory(t *testing.T) {
 		if want := "1 0 0 0.4 0 0 0.6 0 0 "; got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
-		if all := askFor[historyAnswer](t, a, "/v1/history"); len(all.Rules) != 2 || all.Rules[0].Name != "shadow" {
+		if all := askFor[historyAnswer](t, a, "/v1/history"); len(all.Rules) != 2 ||
+			all.Rules[0].Name != "shadow" {
 			t.Errorf("%+v", all)
 		}
 		time.Sleep(10 * time.Second)

@@ -47,7 +47,8 @@ func TestTopOfKinds(t *testing.T) {
 	}
 	var got []string
 	for _, k := range askFor[api.TopsView](t, a, "/v1/top?sort=used").Top {
-		got = append(got, fmt.Sprintf("%s %.6s %d/%d %s cut=%v full=%v oldest=%v", k.Kind, k.Key, k.Admitted, k.Limit, k.State, k.Cut, k.FullAt != nil, k.Oldest != nil))
+		got = append(got, fmt.Sprintf("%s %.6s %d/%d %s cut=%v full=%v oldest=%v", k.Kind, k.Key,
+			k.Admitted, k.Limit, k.State, k.Cut, k.FullAt != nil, k.Oldest != nil))
 	}
 	want := []string{
 		"concurrency all 3/3 full cut=false full=false oldest=true",
@@ -58,10 +59,12 @@ func TestTopOfKinds(t *testing.T) {
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if top := askFor[api.TopsView](t, a, "/v1/top?rule=jobs&n=1").Top; len(top) != 1 || top[0].Key != "all" {
+	if top := askFor[api.TopsView](t, a, "/v1/top?rule=jobs&n=1").Top; len(top) != 1 ||
+		top[0].Key != "all" {
 		t.Errorf("of one rule: %+v", top)
 	}
-	if v := askFor[api.LeasesView](t, a, "/v1/leases?rule=jobs&n=1"); v.Keys != 3 || len(v.Held) != 1 || v.Held[0].Key != "all" || v.Taken != 6 {
+	if v := askFor[api.LeasesView](t, a, "/v1/leases?rule=jobs&n=1"); v.Keys != 3 ||
+		len(v.Held) != 1 || v.Held[0].Key != "all" || v.Taken != 6 {
 		t.Errorf("leases: %+v", v)
 	}
 }
@@ -72,13 +75,15 @@ func TestRulesOfKinds(t *testing.T) {
 	a, _ := newKinds(t)
 	gatetest.Decide(a.gate, a.gate.Now(), gate.Acquire, "jobs", "k", 2)
 	rules := askFor[api.RulesView](t, a, "/v1/rules").Rules
-	if r := rules[0]; r.Kind != "bucket" || r.Burst != 20 || r.Delay != 5 || len(r.Reserve) != 1 || r.Places != nil || r.Blocks != nil {
+	if r := rules[0]; r.Kind != "bucket" || r.Burst != 20 || r.Delay != 5 || len(r.Reserve) != 1 ||
+		r.Places != nil || r.Blocks != nil {
 		t.Errorf("bucket: %+v", r)
 	}
 	if r := rules[1]; r.Kind != "concurrency" || r.Lease != 60 || *r.Places != (api.PlacesView{Taken: 2, Keys: 1, Leases: 1}) {
 		t.Errorf("places: %+v, %+v", r, r.Places)
 	}
-	if r := rules[2]; r.Counts != "offered" || fmt.Sprint(r.Blocks) != "[600 3600]" || r.ForgetAfter != 86400 {
+	if r := rules[2]; r.Counts != "offered" || fmt.Sprint(r.Blocks) != "[600 3600]" ||
+		r.ForgetAfter != 86400 {
 		t.Errorf("ladder: %+v", r)
 	}
 }
@@ -98,7 +103,8 @@ func TestPoolsAreShown(t *testing.T) {
 	if p.Level != 1.5 || p.Sources != 1 || p.Heard == nil || fmt.Sprint(p.Tiers) != "[{test 1} {normal 0.5}]" {
 		t.Errorf("%+v", p)
 	}
-	if v := askFor[api.PoliciesView](t, a, "/v1/policies"); v.Policies[0].Does != "pool workers" || v.Tickets != 0 {
+	if v := askFor[api.PoliciesView](t, a, "/v1/policies"); v.Policies[0].Does != "pool workers" ||
+		v.Tickets != 0 {
 		t.Errorf("%+v", v)
 	}
 }

@@ -21,7 +21,8 @@ func TestAdminListingsWait(t *testing.T) {
 		r, w := httptest.NewRequest("GET", target, nil).WithContext(ctx), httptest.NewRecorder()
 		r.Host = "localhost"
 		a.ServeHTTP(w, r)
-		if p := decode[problemBody](t, w); w.Code != http.StatusServiceUnavailable || p.Status != w.Code || p.Parameter != "request" {
+		if p := decode[problemBody](t, w); w.Code != http.StatusServiceUnavailable ||
+			p.Status != w.Code || p.Parameter != "request" {
 			t.Errorf("%s: status %d: %+v", target, w.Code, p)
 		}
 	}

@@ -56,7 +56,8 @@ func newFeed(g *gate.Gate, o Options) *feed {
 func (w *feed) stats() metrics.Live {
 	hub := w.hub.Stats()
 	return metrics.Live{
-		Readers: hub.Readers, Sent: w.sent.Load(), Dropped: w.dropped.Load(), Cut: hub.Cut, Refused: hub.Refused,
+		Readers: hub.Readers, Sent: w.sent.Load(), Dropped: w.dropped.Load(), Cut: hub.Cut,
+		Refused: hub.Refused,
 	}
 }
 

@@ -22,7 +22,8 @@ import (
 // real connections.
 func liveLoad(b *testing.B, n int) (a *Door, wait func()) {
 	b.Helper()
-	a = New(gatetest.NewFlagged(b, 10_000), Options{Local: true, Log: slog.New(slog.DiscardHandler)})
+	a = New(gatetest.NewFlagged(b, 10_000),
+		Options{Local: true, Log: slog.New(slog.DiscardHandler)})
 	ln, err := door.Listen(b.Context(), config.Address{Host: "127.0.0.1"})
 	if err != nil {
 		b.Fatal(err)
@@ -95,7 +96,10 @@ func BenchmarkLive(b *testing.B) {
 func BenchmarkLiveRules(b *testing.B) {
 	rules := make([]mitigation.Rule, mitigation.MaxRules)
 	for n := range rules {
-		rules[n] = mitigation.Rule{Name: fmt.Sprintf("rule-%d", n), Limit: 100, Window: 10 * time.Second}
+		rules[n] = mitigation.Rule{
+			Name: fmt.Sprintf("rule-%d", n), Limit: 100,
+			Window: 10 * time.Second,
+		}
 	}
 	a := New(gatetest.New(b, 64<<20, rules...), Options{Local: true})
 	now := a.gate.Now()

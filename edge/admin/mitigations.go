@@ -119,7 +119,8 @@ func (a *Door) setMitigation(w http.ResponseWriter, r *http.Request) *api.Proble
 	}
 	var m api.MitigationRequest
 	if p := readMembers(r, map[string]*string{
-		"rule": &m.Rule, "key": &m.Key, "shown": &m.Shown, "action": &m.Action, "ttl": &m.TTL, "reason": &m.Reason, "by": &m.By,
+		"rule": &m.Rule, "key": &m.Key, "shown": &m.Shown, "action": &m.Action, "ttl": &m.TTL,
+		"reason": &m.Reason, "by": &m.By,
 	}); p != nil {
 		return p
 	}
@@ -134,9 +135,13 @@ func (a *Door) setMitigation(w http.ResponseWriter, r *http.Request) *api.Proble
 	case errors.Is(err, gate.ErrNoRule):
 		return api.UnknownRule("rule", []byte(m.Rule), a.gate.RuleNames())
 	case err != nil:
-		return &api.Problem{Status: http.StatusServiceUnavailable, Parameter: "key", Detail: "has no room among the mitigations set by hand"}
+		return &api.Problem{
+			Status: http.StatusServiceUnavailable, Parameter: "key",
+			Detail: "has no room among the mitigations set by hand",
+		}
 	}
-	a.audit(r, m.Action, "rule", f.Rule, "key", api.EscapeKey(f.Key), "ttl", h.TTL.String(), "by", h.Who, "reason", h.Reason)
+	a.audit(r, m.Action, "rule", f.Rule, "key", api.EscapeKey(f.Key), "ttl", h.TTL.String(), "by",
+		h.Who, "reason", h.Reason)
 	return answerJSON(w, http.StatusCreated, explain.Flag(a.gate, now, &f))
 }
 
@@ -189,13 +194,17 @@ func (a *Door) liftMitigation(w http.ResponseWriter, r *http.Request) *api.Probl
 	}
 	lifted, ok := a.gate.Lift(a.gate.Now(), in.Name, key, who)
 	if !ok {
-		return &api.Problem{Status: http.StatusNotFound, Parameter: "key", Detail: "has no mitigation under this rule" + a.heldBy(in.Name, key)}
+		return &api.Problem{
+			Status: http.StatusNotFound, Parameter: "key",
+			Detail: "has no mitigation under this rule" + a.heldBy(in.Name, key),
+		}
 	}
 	was, source := "no mitigation here", ""
 	if f := &lifted.Was; f.Rule != "" {
 		was, source = f.Action.String(), explain.SourceOf(f)
 	}
-	a.audit(r, "lift", "rule", in.Name, "key", api.EscapeKey(key), "was", was, "source", source, "by", who, "reason", query.Get("reason"))
+	a.audit(r, "lift", "rule", in.Name, "key", api.EscapeKey(key), "was", was, "source", source,
+		"by", who, "reason", query.Get("reason"))
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }

@@ -25,7 +25,8 @@ import (
 // others come and go.
 func TestAdminPaging(t *testing.T) {
 	t.Parallel()
-	a := newNodeOf(gatetest.New(t, 64<<20, gatetest.Shed, gatetest.Block, gatetest.Off), admin.Options{Local: true})
+	a := newNodeOf(gatetest.New(t, 64<<20, gatetest.Shed, gatetest.Block, gatetest.Off),
+		admin.Options{Local: true})
 	const all = 1000
 	for n := range all {
 		a.put(t, []string{"shed", "block"}[n%2], fmt.Sprintf("stay-%04d", n))
@@ -33,7 +34,8 @@ func TestAdminPaging(t *testing.T) {
 	for _, size := range []int{1000, 333, 100, 7} {
 		rows, pages, total, cursor := []api.MitigationView{}, 0, all, ""
 		for {
-			page := askFor[api.MitigationsView](t, a, fmt.Sprintf("/v1/mitigations?n=%d&cursor=%s", size, cursor))
+			page := askFor[api.MitigationsView](t, a,
+				fmt.Sprintf("/v1/mitigations?n=%d&cursor=%s", size, cursor))
 			rows = append(rows, page.Mitigations...)
 			pages++
 			if cursor = page.NextCursor; cursor == "" {
@@ -44,7 +46,10 @@ func TestAdminPaging(t *testing.T) {
 			}
 			last := rows[len(rows)-1]
 			if pages%2 == 0 { // gone by the time the next page is asked for
-				a.ask("DELETE", "/v1/mitigations?"+url.Values{"rule": {last.Rule}, "key": {last.Key}}.Encode(), "")
+				a.ask("DELETE", "/v1/mitigations?"+url.Values{
+					"rule": {last.Rule},
+					"key":  {last.Key},
+				}.Encode(), "")
 				total--
 			}
 			total++
@@ -66,7 +71,8 @@ func TestAdminPaging(t *testing.T) {
 	}
 	for rule, want := range map[string]int{"shed": all / 2, "block": all / 2, "off": 0} {
 		if page := askFor[api.MitigationsView](t, a, "/v1/mitigations?n=1000&rule="+rule); page.Total != want || len(page.Mitigations) != want {
-			t.Errorf("%s: %d rows, total %d, want %d", rule, len(page.Mitigations), page.Total, want)
+			t.Errorf("%s: %d rows, total %d, want %d", rule,
+				len(page.Mitigations), page.Total, want)
 		}
 	}
 }
@@ -89,7 +95,10 @@ func TestAdminByHand(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := newNode(t, admin.Options{Local: true})
-		status := func() gate.Decision { return gatetest.Decide(a.gate, a.gate.Now(), gate.Check, "block", "k", 1) }
+		status := func() gate.Decision {
+			return gatetest.Decide(a.gate, a.gate.Now(),
+				gate.Check, "block", "k", 1)
+		}
 		set := func(action, ttl string) {
 			t.Helper()
 			body := fmt.Sprintf(`{"rule":"block","key":"k","action":%q,"ttl":%q}`, action, ttl)
@@ -171,10 +180,12 @@ func TestAdminOddKeys(t *testing.T) {
 			continue
 		}
 		query := "rule=shed&key=" + url.QueryEscape(key)
-		if v := askFor[api.ExplainView](t, a, "/v1/explain?"+query); v.Key != shown || v.Flag == nil || v.Flag.Key != shown {
+		if v := askFor[api.ExplainView](t, a, "/v1/explain?"+query); v.Key != shown ||
+			v.Flag == nil || v.Flag.Key != shown {
 			t.Errorf("%q: explained as %q, flag %v", key, v.Key, v.Flag)
 		}
-		page := a.ask("GET", "/v1/mitigations", "").Body.String() + a.ask("GET", "/v1/top", "").Body.String()
+		page := a.ask("GET", "/v1/mitigations", "").Body.String() + a.ask("GET",
+			"/v1/top", "").Body.String()
 		if strings.ContainsFunc(page, func(r rune) bool { return r != '\n' && (r < ' ' || r == 0x7f || r == '<') }) {
 			t.Errorf("%q: shown as it is in %q", key, page)
 		}
@@ -194,7 +205,8 @@ func TestAdminOddKeys(t *testing.T) {
 // forgotten: of flags that each end sooner than the one before, the first stay.
 func TestAdminTableFull(t *testing.T) {
 	t.Parallel()
-	a := newNodeOf(gatetest.New(t, 16*window.MinMemory/15, gatetest.Shed), admin.Options{Local: true})
+	a := newNodeOf(gatetest.New(t, 16*window.MinMemory/15, gatetest.Shed),
+		admin.Options{Local: true})
 	room := int(a.gate.FlagStats().Capacity)
 	set := 0
 	for n := range 16 * room {
@@ -205,7 +217,8 @@ func TestAdminTableFull(t *testing.T) {
 		}
 		checkProblem(t, w, http.StatusServiceUnavailable, "key")
 	}
-	if page := askFor[api.MitigationsView](t, a, "/v1/mitigations"); page.Total != set || set != room {
+	if page := askFor[api.MitigationsView](t, a, "/v1/mitigations"); page.Total != set ||
+		set != room {
 		t.Errorf("%d set, %d there, room for %d", set, page.Total, room)
 	}
 }
@@ -216,7 +229,8 @@ func TestAdminTop(t *testing.T) {
 	a := newNode(t, admin.Options{Local: true})
 	for _, n := range rand.Perm(30) {
 		for range n + 1 {
-			gatetest.Decide(a.gate, a.gate.Now(), gate.Check, []string{"shed", "block"}[n%2], fmt.Sprintf("k%02d", n), 1)
+			gatetest.Decide(a.gate, a.gate.Now(), gate.Check, []string{"shed", "block"}[n%2],
+				fmt.Sprintf("k%02d", n), 1)
 		}
 	}
 	for target, want := range map[string]string{

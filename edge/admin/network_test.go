@@ -43,8 +43,10 @@ func TestAdminTakesNetworks(t *testing.T) {
 		if w := a.ask("DELETE", "/v1/mitigations?rule=shed&key="+c.key, ""); w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "its network "+c.shown+" has one") {
 			t.Errorf("lifting %s: %d %s", c.key, w.Code, w.Body)
 		}
-		view := decode[api.ExplainView](t, a.ask("GET", "/v1/explain?rule=shed&key="+c.key, "").Body.String())
-		if !strings.Contains(strings.Join(view.Sentences, " "), "with its network "+c.shown) || !strings.Contains(view.LiftedBy, "headgate unblock shed "+c.shown) {
+		view := decode[api.ExplainView](t,
+			a.ask("GET", "/v1/explain?rule=shed&key="+c.key, "").Body.String())
+		if !strings.Contains(strings.Join(view.Sentences, " "), "with its network "+c.shown) ||
+			!strings.Contains(view.LiftedBy, "headgate unblock shed "+c.shown) {
 			t.Errorf("%s: %q, lifted by %q", c.key, view.Sentences, view.LiftedBy)
 		}
 		if w := a.ask("DELETE", "/v1/mitigations?rule=shed&key="+c.network, ""); w.Code != http.StatusNoContent {

@@ -51,7 +51,10 @@ func newNodeOf(g *gate.Gate, o admin.Options) *node {
 	if o.Registry == nil {
 		o.Registry = prometheus.NewRegistry()
 	}
-	metrics.Register(o.Registry, metrics.Sources{Gate: g, Ask: o.Requests, Build: o.Build, Ring: o.Ring, State: o.State, Gossip: o.Gossip})
+	metrics.Register(o.Registry, metrics.Sources{
+		Gate: g, Ask: o.Requests, Build: o.Build,
+		Ring: o.Ring, State: o.State, Gossip: o.Gossip,
+	})
 	return &node{admin.New(g, o), g}
 }
 
@@ -139,7 +142,8 @@ func flagsOf(g *gate.Gate) (all []mitigation.Flag) {
 // key has neither flag nor count.
 func indexOf(t testing.TB, g *gate.Gate, rule, key string) sketch.Index {
 	t.Helper()
-	f, err := g.Override(g.Now(), gate.ByHand{Rule: rule, Key: []byte(key), Action: mitigation.Block, TTL: gate.MinTTL})
+	f, err := g.Override(g.Now(),
+		gate.ByHand{Rule: rule, Key: []byte(key), Action: mitigation.Block, TTL: gate.MinTTL})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,12 +165,14 @@ func checkProblem(t testing.TB, w *httptest.ResponseRecorder, status int, parame
 		t.Fatalf("status %d: %v in %q", w.Code, err, w.Body)
 	}
 	if w.Code != status || p.Status != status || p.Parameter != parameter {
-		t.Errorf("status %d, %d in the body, parameter %q; want %d, %q: %s", w.Code, p.Status, p.Parameter, status, parameter, w.Body)
+		t.Errorf("status %d, %d in the body, parameter %q; want %d, %q: %s", w.Code, p.Status,
+			p.Parameter, status, parameter, w.Body)
 	}
 	if ct := w.Header().Get("Content-Type"); ct != "application/problem+json" {
 		t.Errorf("content type %q", ct)
 	}
-	if p.Title != http.StatusText(status) || p.Type != "about:blank" || !strings.HasPrefix(p.Detail, parameter) || p.Detail == "" {
+	if p.Title != http.StatusText(status) || p.Type != "about:blank" ||
+		!strings.HasPrefix(p.Detail, parameter) || p.Detail == "" {
 		t.Errorf("problem %+v", p)
 	}
 }

@@ -28,10 +28,12 @@ func newPeers(n int) (all []*peer) {
 	for at := range n {
 		k := &peer{}
 		g := gate.New(gate.Options{
-			Node: fmt.Sprintf("node-%d", at), Memory: 1 << 20, Flush: 100 * time.Millisecond, Start: time.Now(),
+			Node: fmt.Sprintf("node-%d", at), Memory: 1 << 20,
+			Flush: 100 * time.Millisecond, Start: time.Now(),
 			Rules: []mitigation.Rule{gatetest.Shed, gatetest.Block, gatetest.Shadow, gatetest.Off},
 			Global: &gate.Global{
-				Publish: func(record []byte) { k.published = append(k.published, record) }, Peers: func() bool { return true },
+				Publish: func(record []byte) { k.published = append(k.published, record) },
+				Peers:   func() bool { return true },
 			},
 		})
 		k.node = newNodeOf(g, admin.Options{Local: true})
@@ -94,11 +96,13 @@ func TestOverridesReachOthers(t *testing.T) {
 		if news := there.receive(here); news != 1 {
 			t.Errorf("%d news of one word heard twice", news)
 		}
-		if a := there.check("shed", "k"); a.Why != mitigation.ByBlock || a.Retry != 600*time.Second {
+		if a := there.check("shed", "k"); a.Why != mitigation.ByBlock ||
+			a.Retry != 600*time.Second {
 			t.Errorf("blocked elsewhere: %+v", a)
 		}
 		rows := askFor[api.MitigationsView](t, there.node, "/v1/mitigations").Mitigations
-		if len(rows) != 1 || rows[0].Source != "manual:ann" || rows[0].Node != "node-0" || rows[0].Reason != "why" {
+		if len(rows) != 1 || rows[0].Source != "manual:ann" || rows[0].Node != "node-0" ||
+			rows[0].Reason != "why" {
 			t.Errorf("shown there as %+v", rows)
 		}
 		if rows := askFor[api.MitigationsView](t, here.node, "/v1/mitigations").Mitigations; len(rows) != 1 || rows[0].Node != "" {
@@ -167,7 +171,8 @@ func TestLiftReachesOthers(t *testing.T) {
 			t.Errorf("a lift took back what came after it: %+v", a)
 		}
 		alone := newNode(t, admin.Options{Local: true})
-		checkProblem(t, alone.ask("DELETE", "/v1/mitigations?rule=shed&key=k", ""), http.StatusNotFound, "key")
+		checkProblem(t, alone.ask("DELETE", "/v1/mitigations?rule=shed&key=k", ""),
+			http.StatusNotFound, "key")
 		alone.refuse("shed", "k")
 		if w := alone.ask("DELETE", "/v1/mitigations?rule=shed&key=k", ""); w.Code != http.StatusNoContent {
 			t.Errorf("status %d: %s", w.Code, w.Body)
@@ -252,14 +257,18 @@ func TestMergeOverridesRefuses(t *testing.T) {
 			t.Fatalf("cut at %d of %d: %d news, %v", n, len(state), news, err)
 		}
 	}
-	early := override.Override{Rule: "shed", Key: []byte("early"), Verb: override.Block, Node: "x", Issued: time.Now().Add(time.Hour).UnixMilli()}
+	early := override.Override{
+		Rule: "shed", Key: []byte("early"), Verb: override.Block, Node: "x",
+		Issued: time.Now().Add(time.Hour).UnixMilli(),
+	}
 	early.Until = early.Issued + 5000
 	early.Keep = early.Until
 	all, err := override.ParseAll(state)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = there.gate.MergeOverrides(override.AppendAll(nil, append([]override.Override{early}, all...)))
+	_, err = there.gate.MergeOverrides(override.AppendAll(nil,
+		append([]override.Override{early}, all...)))
 	if err == nil || len(flagsOf(there.gate)) != 2 {
 		t.Errorf("%v, flags %v", err, flagsOf(there.gate))
 	}

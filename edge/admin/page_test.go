@@ -31,8 +31,10 @@ func TestAdminPage(t *testing.T) {
 	}
 	listed := listedRoutes(t, a)
 	for _, want := range []string{
-		"GET /v1/mitigations", "POST /v1/mitigations", "DELETE /v1/mitigations", "GET /v1/top", "GET /v1/explain", "GET /v1/rules",
-		"GET /v1/suggest", "GET /v1/cluster", "GET /v1/events", "GET /v1/history", "PUT /v1/mode", "POST /v1/reload",
+		"GET /v1/mitigations", "POST /v1/mitigations", "DELETE /v1/mitigations", "GET /v1/top",
+		"GET /v1/explain", "GET /v1/rules",
+		"GET /v1/suggest", "GET /v1/cluster", "GET /v1/events", "GET /v1/history",
+		"PUT /v1/mode", "POST /v1/reload",
 		"GET /v1/version", "GET /metrics", "GET /healthz", "GET /readyz",
 	} {
 		if _, ok := listed[want]; !ok {
@@ -44,7 +46,8 @@ func TestAdminPage(t *testing.T) {
 	}
 	for _, found := range regexp.MustCompile(`(?:src|href)="(/assets/[^"]+)"`).FindAllStringSubmatch(w.Body.String(), -1) {
 		asset := a.ask("GET", found[1], "")
-		if asset.Code != http.StatusOK || asset.Header().Get("Cache-Control") != "public, max-age=31536000, immutable" {
+		if asset.Code != http.StatusOK ||
+			asset.Header().Get("Cache-Control") != "public, max-age=31536000, immutable" {
 			t.Errorf("%s: status %d, %s", found[1], asset.Code, asset.Header().Get("Cache-Control"))
 		}
 	}

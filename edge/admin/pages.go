@@ -16,7 +16,10 @@ func (a *Door) healthy(w http.ResponseWriter, _ *http.Request) *api.Problem { re
 // worse.
 func (a *Door) readiness(w http.ResponseWriter, _ *http.Request) *api.Problem {
 	if !a.ready.Load() {
-		return &api.Problem{Status: http.StatusServiceUnavailable, Detail: "the node is starting or stopping"}
+		return &api.Problem{
+			Status: http.StatusServiceUnavailable,
+			Detail: "the node is starting or stopping",
+		}
 	}
 	if a.gate.Degraded() {
 		return plain(w, "ready, degraded: "+a.gate.DegradedBy()+"\n")
@@ -34,7 +37,8 @@ func plain(w http.ResponseWriter, text string) *api.Problem {
 // metrics returns the handler of /metrics.
 // A third scrape at a time is answered 503: they cost the more the more rules there are.
 func (a *Door) metrics() handler {
-	h := promhttp.HandlerFor(a.options.Registry, promhttp.HandlerOpts{MaxRequestsInFlight: maxAdminScrapes})
+	h := promhttp.HandlerFor(a.options.Registry,
+		promhttp.HandlerOpts{MaxRequestsInFlight: maxAdminScrapes})
 	return func(w http.ResponseWriter, r *http.Request) *api.Problem {
 		h.ServeHTTP(w, r)
 		return nil
@@ -50,7 +54,10 @@ func (a *Door) page(w http.ResponseWriter, r *http.Request) *api.Problem {
 // asset answers a file of the dashboard.
 func (a *Door) asset(w http.ResponseWriter, r *http.Request) *api.Problem {
 	if !a.site.Asset(w, r) {
-		return &api.Problem{Status: http.StatusNotFound, Parameter: "path", Detail: "is not part of the current page: load GET / again"}
+		return &api.Problem{
+			Status: http.StatusNotFound, Parameter: "path",
+			Detail: "is not part of the current page: load GET / again",
+		}
 	}
 	return nil
 }

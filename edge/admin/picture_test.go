@@ -64,7 +64,10 @@ func TestViewersShareAPicture(t *testing.T) {
 func TestPictureOrder(t *testing.T) {
 	const shown = 100
 	// no flag gives up its place
-	spacious := func(t *testing.T) *gate.Gate { return gatetest.New(t, 32<<20, gatetest.Shed, gatetest.Block) }
+	spacious := func(t *testing.T) *gate.Gate {
+		return gatetest.New(t, 32<<20,
+			gatetest.Shed, gatetest.Block)
+	}
 	inBubbleOf(t, spacious, admin.Options{}, func(t *testing.T, a *node, p *pipes) {
 		for range 20 { // the heaviest, and the oldest
 			a.refuse("shed", "attacker")
@@ -78,13 +81,15 @@ func TestPictureOrder(t *testing.T) {
 		f := follow(t, p.dial, "?live=1")
 		f.next(api.EventHello)
 		v := eventOf[api.LiveView](f, api.EventLive)
-		if v.Flags.Total != int(a.gate.FlagStats().Flags) || v.Flags.Allow != 1 || v.Flags.Shed+v.Flags.Block+1 != v.Flags.Total {
+		if v.Flags.Total != int(a.gate.FlagStats().Flags) || v.Flags.Allow != 1 ||
+			v.Flags.Shed+v.Flags.Block+1 != v.Flags.Total {
 			t.Errorf("%+v", v.Flags)
 		}
 		if v.Rules[0].Allowed != 1 || v.Rules[1].Allowed != 0 {
 			t.Errorf("allowed: %+v", v.Rules)
 		}
-		if len(v.Mitigations) != shown || v.Mitigations[0].Key != "attacker" || v.Mitigations[0].DeniedRate < 9 {
+		if len(v.Mitigations) != shown || v.Mitigations[0].Key != "attacker" ||
+			v.Mitigations[0].DeniedRate < 9 {
 			t.Fatalf("%d, the first %+v", len(v.Mitigations), v.Mitigations[0])
 		}
 		if slices.ContainsFunc(v.Mitigations, func(m api.MitigationView) bool { return m.DeniedRate == 0 }) {
@@ -132,7 +137,8 @@ func TestLiveMetrics(t *testing.T) {
 		time.Sleep(2 * writeTimeout)
 		got = append(got, scrape(t, a)...)
 		for _, want := range []string{
-			"headgate_events_viewers 64", "headgate_events_sent_total 1", "headgate_events_dropped_total 0",
+			"headgate_events_viewers 64", "headgate_events_sent_total 1",
+			"headgate_events_dropped_total 0",
 			"headgate_events_refused_readers_total 1", "headgate_log_dropped_lines_total 5",
 			"headgate_events_cut_readers_total 64", "headgate_events_viewers 0",
 		} {

@@ -19,7 +19,8 @@ func (a *Door) pools(w http.ResponseWriter, r *http.Request) *api.Problem {
 	if _, p := adminQuery(r); p != nil {
 		return p
 	}
-	return answerJSON(w, http.StatusOK, api.PoolsView{Now: a.gate.Shown(a.gate.Now()), Pools: viewPools(a.gate, a.options)})
+	return answerJSON(w, http.StatusOK,
+		api.PoolsView{Now: a.gate.Shown(a.gate.Now()), Pools: viewPools(a.gate, a.options)})
 }
 
 // viewPools returns the views of all pools, in the order of the configuration.
@@ -44,8 +45,10 @@ func ticketsOf(o Options, now window.Instant) uint64 {
 // viewPool returns the view of one pool.
 func viewPool(g *gate.Gate, p *pool.View) api.PoolView {
 	v := api.PoolView{
-		Name: p.Name, Level: p.Level, Utilisation: p.Mean, Sources: p.Sources, Reports: p.Reports, Dropped: p.Crowded, Denied: p.Denied,
-		ShedAbove: float64(p.ShedAbove) / pool.Unit, RestoreBelow: float64(p.RestoreBelow) / pool.Unit,
+		Name: p.Name, Level: p.Level, Utilisation: p.Mean, Sources: p.Sources, Reports: p.Reports,
+		Dropped: p.Crowded, Denied: p.Denied,
+		ShedAbove:    float64(p.ShedAbove) / pool.Unit,
+		RestoreBelow: float64(p.RestoreBelow) / pool.Unit,
 	}
 	// Absent rather than 1970 where no source has reported yet.
 	if p.Heard != 0 {
@@ -96,7 +99,8 @@ func (a *Door) listLeases(view *api.LeasesView, now window.Instant, key string) 
 	for _, l := range list {
 		view.Taken += l.Cost
 		view.Leases = append(view.Leases, api.LeaseView{
-			Lease: fmt.Sprintf("%016x", l.Number), Places: l.Cost, Since: a.gate.Shown(l.Since), Until: a.gate.Shown(l.Until),
+			Lease: fmt.Sprintf("%016x", l.Number), Places: l.Cost, Since: a.gate.Shown(l.Since),
+			Until: a.gate.Shown(l.Until),
 		})
 	}
 	return err
@@ -108,7 +112,11 @@ func (a *Door) listHolders(view *api.LeasesView, now window.Instant, n int) erro
 	list, keys, err := a.gate.Holders(now, []byte(view.Rule), n)
 	view.Keys = keys
 	for _, h := range list {
-		view.Held = append(view.Held, api.HolderView{Key: api.EscapeKey(h.Key), Cut: h.Cut, Places: h.Places, Oldest: a.gate.Shown(h.Oldest)})
+		view.Held = append(view.Held,
+			api.HolderView{
+				Key: api.EscapeKey(h.Key), Cut: h.Cut, Places: h.Places,
+				Oldest: a.gate.Shown(h.Oldest),
+			})
 	}
 	for _, u := range a.gate.PlacesTaken(now) {
 		if u.Rule == view.Rule {

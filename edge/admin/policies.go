@@ -18,7 +18,11 @@ func (a *Door) policies(w http.ResponseWriter, r *http.Request) *api.Problem {
 		return p
 	}
 	now := a.gate.Now()
-	return answerJSON(w, http.StatusOK, api.PoliciesView{Now: a.gate.Shown(now), Policies: viewPolicies(a.gate, a.options), Tickets: ticketsOf(a.options, now)})
+	return answerJSON(w, http.StatusOK,
+		api.PoliciesView{
+			Now: a.gate.Shown(now), Policies: viewPolicies(a.gate, a.options),
+			Tickets: ticketsOf(a.options, now),
+		})
 }
 
 // viewPolicies returns the policies in force with what they did.
@@ -31,7 +35,8 @@ func viewPolicies(g *gate.Gate, o Options) []api.PolicyView {
 	for _, f := range o.Requests.Figures() {
 		for i := range all {
 			if v := &all[i]; v.Name == f.Name { // a reload may come between the two
-				v.Matched, v.Denied, v.ShadowDenied, v.Unreported = f.Matched, f.Denied.Total(), f.Shadow, f.Unreported
+				v.Matched, v.Denied, v.ShadowDenied, v.Unreported = f.Matched, f.Denied.Total(),
+					f.Shadow, f.Unreported
 				if f.Seen != 0 {
 					seen := g.Shown(f.Seen).Truncate(time.Millisecond)
 					v.LastSeen = &seen
@@ -82,7 +87,9 @@ func (a *Door) peek(q *api.TestQuestion) *api.TestAnswer {
 		return nil
 	}
 	answer := api.TestAnswer{
-		Verdict: "allow", Shadow: d.Shadow, Remaining: d.Remaining, Reset: api.WholeSeconds(d.Reset), Retry: api.WholeSeconds(d.Retry), View: d.View.String(),
+		Verdict: "allow", Shadow: d.Shadow, Remaining: d.Remaining,
+		Reset: api.WholeSeconds(d.Reset), Retry: api.WholeSeconds(d.Retry),
+		View: d.View.String(),
 	}
 	if d.Deny {
 		answer.Verdict, answer.Why = "deny", d.Why.String()
@@ -104,7 +111,10 @@ func readTestRequest(r *http.Request) (*api.TestRequest, *api.Problem) {
 	}
 	s := new(api.TestRequest)
 	var host, path, status string
-	texts := map[string]*string{"method": &s.Method, "url": &s.URL, "host": &host, "path": &path, "client": &s.Client, "peer": &s.Peer, "status": &status}
+	texts := map[string]*string{
+		"method": &s.Method, "url": &s.URL, "host": &host, "path": &path,
+		"client": &s.Client, "peer": &s.Peer, "status": &status,
+	}
 	p = j.Object(func(name []byte) *api.Problem {
 		switch {
 		case string(name) == "headers":

@@ -64,10 +64,14 @@ func TestPolicies(t *testing.T) {
 	for _, path := range []string{"/login", "/login", "/login", "/.env", "/"} {
 		ask(path)
 	}
-	got := decode[api.PoliciesView](t, a.ask(http.MethodGet, "/v1/policies", "").Body.String()).Policies
+	got := decode[api.PoliciesView](t,
+		a.ask(http.MethodGet, "/v1/policies", "").Body.String()).Policies
 	want := []api.PolicyView{
 		{Name: "scanners", Mode: "enforce", Does: "deny 403", Line: 4, Matched: 1, Denied: 1},
-		{Name: "login", Mode: "enforce", Does: "ask login", Key: "client", Line: 5, Matched: 3, Denied: 1},
+		{
+			Name: "login", Mode: "enforce", Does: "ask login", Key: "client", Line: 5,
+			Matched: 3, Denied: 1,
+		},
 		{Name: "all", Mode: "shadow", Does: "ask shared", Key: "client", Line: 6, Matched: 4},
 	}
 	for i, w := range want {
@@ -75,7 +79,9 @@ func TestPolicies(t *testing.T) {
 			t.Fatalf("%d policies, want %d", len(got), len(want))
 		}
 		g := got[i]
-		if g.Name != w.Name || g.Mode != w.Mode || g.Does != w.Does || g.Key != w.Key || g.Line != w.Line || g.Matched != w.Matched || g.Denied != w.Denied || g.LastSeen == nil {
+		if g.Name != w.Name || g.Mode != w.Mode || g.Does != w.Does || g.Key != w.Key ||
+			g.Line != w.Line || g.Matched != w.Matched ||
+			g.Denied != w.Denied || g.LastSeen == nil {
 			t.Errorf("%+v, want %+v", g, w)
 		}
 	}
@@ -105,16 +111,19 @@ func TestTestRequest(t *testing.T) {
 	} {
 		w := a.ask(http.MethodPost, "/v1/test-request", body)
 		v := decode[api.TestView](t, w.Body.String())
-		if w.Code != http.StatusOK || v.Path != "/login" || v.Client != "203.0.113.7" || v.Verdict != "ask" || len(v.Questions) != 2 || v.Denied() {
+		if w.Code != http.StatusOK || v.Path != "/login" || v.Client != "203.0.113.7" ||
+			v.Verdict != "ask" || len(v.Questions) != 2 || v.Denied() {
 			t.Fatalf("%s: %d %s", body, w.Code, w.Body)
 		}
-		if q := v.Questions[0]; q.Rule != "login" || q.Answer.Verdict != "allow" || q.Answer.Remaining != 1 {
+		if q := v.Questions[0]; q.Rule != "login" || q.Answer.Verdict != "allow" ||
+			q.Answer.Remaining != 1 {
 			t.Errorf("%s: %+v %+v", body, q, q.Answer)
 		}
 	}
 	ask("/login")
 	v := decode[api.TestView](t, a.ask(http.MethodPost, "/v1/test-request", `{"url":"/login","client":"203.0.113.7"}`).Body.String())
-	if q := v.Questions[0]; q.Answer.Verdict != "deny" || q.Answer.Why != "limit" || q.Answer.Retry == 0 || !v.Denied() {
+	if q := v.Questions[0]; q.Answer.Verdict != "deny" || q.Answer.Why != "limit" ||
+		q.Answer.Retry == 0 || !v.Denied() {
 		t.Errorf("at the limit: %+v", q.Answer)
 	}
 }
@@ -127,7 +136,8 @@ func TestTestRequestFaults(t *testing.T) {
 		`{"url":"/","headers":1}`: "headers", `{"url":"/","headers":{"a":1}}`: "must be a string", `{"url":"/"} x`: "JSON", `{"url":"/","url":"/"}`: "twice",
 		`{"url":"/","headers":["a: b"` + strings.Repeat(`,"a: b"`, 300) + `]}`: "more than 256",
 	} {
-		if w := a.ask(http.MethodPost, "/v1/test-request", body); w.Code < 400 || !strings.Contains(w.Body.String(), want) {
+		if w := a.ask(http.MethodPost, "/v1/test-request", body); w.Code < 400 ||
+			!strings.Contains(w.Body.String(), want) {
 			t.Errorf("%.60s: %d %s, want %q", body, w.Code, w.Body, want)
 		}
 	}

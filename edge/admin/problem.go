@@ -23,7 +23,8 @@ type problemBody struct {
 // answerProblem answers p as application/problem+json.
 func answerProblem(w http.ResponseWriter, p *api.Problem) {
 	b := problemBody{
-		Type: "about:blank", Title: http.StatusText(p.Status), Status: p.Status, Detail: p.Detail, Parameter: p.Parameter,
+		Type: "about:blank", Title: http.StatusText(p.Status), Status: p.Status, Detail: p.Detail,
+		Parameter: p.Parameter,
 	}
 	if p.Parameter != "" {
 		b.Detail = p.Parameter + " " + p.Detail
@@ -55,7 +56,10 @@ func writeAdminJSON(w http.ResponseWriter, contentType string, status int, v any
 // Values are percent-decoded and may hold any bytes.
 func adminQuery(r *http.Request, names ...string) (url.Values, *api.Problem) {
 	if len(r.URL.RawQuery) > maxAdminQuery {
-		return nil, &api.Problem{Status: http.StatusRequestURITooLong, Parameter: "query", Detail: "is longer than 4096 bytes"}
+		return nil, &api.Problem{
+			Status: http.StatusRequestURITooLong, Parameter: "query",
+			Detail: "is longer than 4096 bytes",
+		}
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {

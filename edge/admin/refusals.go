@@ -20,7 +20,8 @@ func viewDenials(g *gate.Gate, f *gate.Figures, from *gate.Baseline) api.Denials
 		KeysError: math.Round(sketch.DistinctError*1000) / 1000,
 		Keys:      uint64(math.Round(f.Keys)), DeniedKeys: uint64(math.Round(f.RefusedKeys)),
 	}
-	v.DeniedShare, v.DeniedCostShare, v.DeniedKeyShare = share(v.Denied, v.Requests), share(v.DeniedCost, v.Offered), share(v.DeniedKeys, v.Keys)
+	v.DeniedShare, v.DeniedCostShare, v.DeniedKeyShare = share(v.Denied, v.Requests),
+		share(v.DeniedCost, v.Offered), share(v.DeniedKeys, v.Keys)
 	return v
 }
 

@@ -64,11 +64,14 @@ func TestRefusals(t *testing.T) {
 			got.Keys != estimated(t, a, rule, met) || got.DeniedKeys != estimated(t, a, rule, refused) {
 			t.Errorf("%s: %+v", rule, got)
 		}
-		if got.DeniedShare != 9.0/81 || got.DeniedCostShare != 12.0/86 || got.DeniedKeyShare != float64(got.DeniedKeys)/float64(got.Keys) || got.KeysError != 0.023 {
+		if got.DeniedShare != 9.0/81 || got.DeniedCostShare != 12.0/86 ||
+			got.DeniedKeyShare != float64(got.DeniedKeys)/float64(got.Keys) ||
+			got.KeysError != 0.023 {
 			t.Errorf("%s: shares %+v", rule, got)
 		}
 	}
-	if got := refusalsOf(t, a, "off"); got.Requests+got.Denied+got.Keys+got.DeniedKeys != 0 || got.DeniedKeyShare != 0 {
+	if got := refusalsOf(t, a, "off"); got.Requests+got.Denied+got.Keys+got.DeniedKeys != 0 ||
+		got.DeniedKeyShare != 0 {
 		t.Errorf("off: %+v", got)
 	}
 }
@@ -78,7 +81,10 @@ func TestRefusals(t *testing.T) {
 func TestRefusalsAreOfOneLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		rule := mitigation.Rule{Name: "r", Limit: 3, Window: 10 * time.Second, Mode: mitigation.Shadow}
+		rule := mitigation.Rule{
+			Name: "r", Limit: 3, Window: 10 * time.Second,
+			Mode: mitigation.Shadow,
+		}
 		a := newNodeOf(gatetest.New(t, 1<<20, rule), admin.Options{Local: true})
 		began := a.gate.Now()
 		for n, c := range []struct {
@@ -87,7 +93,10 @@ func TestRefusalsAreOfOneLimit(t *testing.T) {
 			anew   bool
 		}{
 			{"nothing", func(*mitigation.Rule) {}, false},
-			{"action", func(r *mitigation.Rule) { r.Action, r.BlockFor = mitigation.Block, time.Second }, false},
+			{"action", func(r *mitigation.Rule) {
+				r.Action, r.BlockFor = mitigation.Block,
+					time.Second
+			}, false},
 			{"limit", func(r *mitigation.Rule) { r.Limit = 4 }, true},
 			{"window", func(r *mitigation.Rule) { r.Window = time.Second }, true},
 			{"force", func(r *mitigation.Rule) { r.Mode = mitigation.Enforce }, true},
@@ -101,10 +110,12 @@ func TestRefusalsAreOfOneLimit(t *testing.T) {
 			c.change(&rule)
 			a.gate.Reload(time.Now(), []mitigation.Rule{rule})
 			got := refusalsOf(t, a, "r")
-			if c.anew && (got.Requests != 0 || got.Denied != 0 || got.Offered != 0 || got.DeniedKeys != 0 || !got.Since.Equal(a.gate.Shown(a.gate.Now()))) {
+			if c.anew && (got.Requests != 0 || got.Denied != 0 || got.Offered != 0 ||
+				got.DeniedKeys != 0 || !got.Since.Equal(a.gate.Shown(a.gate.Now()))) {
 				t.Errorf("%s changed: %+v does not begin anew", c.what, got)
 			}
-			if !c.anew && (got != before || got.Denied == 0 || got.Since.Before(a.gate.Shown(began))) {
+			if !c.anew && (got != before || got.Denied == 0 ||
+				got.Since.Before(a.gate.Shown(began))) {
 				t.Errorf("%s changed: %+v was %+v", c.what, got, before)
 			}
 		}

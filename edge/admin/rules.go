@@ -49,9 +49,11 @@ func viewRule(g *gate.Gate, f *gate.Figures) api.RuleView {
 	v := api.RuleView{
 		Name: f.Name, Limit: f.Limit, Window: f.Window.Seconds(), Scope: f.Scope.String(),
 		View: f.View.String(), Action: f.Action.String(), BlockFor: f.BlockFor.Seconds(),
-		Mode: f.Mode.String(), FailureMode: f.FailureMode.String(), Kind: f.Kind.String(), Burst: f.Burst,
+		Mode: f.Mode.String(), FailureMode: f.FailureMode.String(),
+		Kind: f.Kind.String(), Burst: f.Burst,
 		Offered: f.Totals.Offered(), Admitted: f.Totals.Admitted(), Denied: f.Totals.Refused(),
-		ShadowDenied: f.Totals.Cost[gate.OutcomeShadowed], Delayed: f.Delayed, Denials: viewDenials(g, f, &f.From),
+		ShadowDenied: f.Totals.Cost[gate.OutcomeShadowed], Delayed: f.Delayed,
+		Denials: viewDenials(g, f, &f.From),
 	}
 	v.Lease, v.Delay, v.Siblings = f.Lease.Seconds(), f.Delay.Seconds(), f.Siblings
 	v.MaxBlast = f.MaxBlast
@@ -66,7 +68,8 @@ func viewRule(g *gate.Gate, f *gate.Figures) api.RuleView {
 		v.Blocks, v.ForgetAfter = append(v.Blocks, step.Seconds()), f.Ladder.Forget.Seconds()
 	}
 	for _, s := range f.Reserve {
-		v.Reserve = append(v.Reserve, api.ShareView{Tier: s.Tier, Share: float64(s.Part) / mitigation.Whole})
+		v.Reserve = append(v.Reserve,
+			api.ShareView{Tier: s.Tier, Share: float64(s.Part) / mitigation.Whole})
 	}
 	if f.Scope == mitigation.Global {
 		v.Fairness = f.Fairness.String()
@@ -98,7 +101,8 @@ func (a *Door) setMode(w http.ResponseWriter, r *http.Request) *api.Problem {
 	if name == "" && a.options.Requests != nil {
 		a.options.Requests.Kill(mode != mitigation.Enforce)
 	}
-	a.audit(r, "mode", "mode", wanted, "rule", api.EscapeKey([]byte(name)), "by", who, "reason", reason)
+	a.audit(r, "mode", "mode", wanted, "rule", api.EscapeKey([]byte(name)), "by",
+		who, "reason", reason)
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
@@ -120,7 +124,10 @@ func (a *Door) reload(w http.ResponseWriter, r *http.Request) *api.Problem {
 		return p
 	}
 	if a.options.Reload == nil {
-		return &api.Problem{Status: http.StatusNotImplemented, Detail: "this node has no configuration file to read again"}
+		return &api.Problem{
+			Status: http.StatusNotImplemented,
+			Detail: "this node has no configuration file to read again",
+		}
 	}
 	// waiting names the settings that another file would change at a restart only.
 	answerIn := unbounded(w)
@@ -128,11 +135,13 @@ func (a *Door) reload(w http.ResponseWriter, r *http.Request) *api.Problem {
 	answerIn(adminWriteTimeout)
 	if err != nil {
 		// How many faults, not which: their texts hold parts of the file, and go to who asked.
-		a.auditLog.WarnContext(r.Context(), "admin: reload rejected, nothing was changed", "from", r.RemoteAddr, "by", who, "reason", reason, "faults", len(api.Lines(err)))
+		a.auditLog.WarnContext(r.Context(), "admin: reload rejected, nothing was changed", "from",
+			r.RemoteAddr, "by", who, "reason", reason, "faults", len(api.Lines(err)))
 		return &api.Problem{Status: http.StatusUnprocessableEntity, Detail: err.Error()}
 	}
 	a.audit(r, "reload", "by", who, "reason", reason)
-	return answerJSON(w, http.StatusOK, api.ReloadView{Rules: len(a.gate.Rules()), NeedRestart: waiting})
+	return answerJSON(w, http.StatusOK,
+		api.ReloadView{Rules: len(a.gate.Rules()), NeedRestart: waiting})
 }
 
 // config answers the configuration in force.
@@ -141,7 +150,10 @@ func (a *Door) config(w http.ResponseWriter, r *http.Request) *api.Problem {
 		return p
 	}
 	if a.options.Config == nil {
-		return &api.Problem{Status: http.StatusNotImplemented, Detail: "this node has no configuration to show"}
+		return &api.Problem{
+			Status: http.StatusNotImplemented,
+			Detail: "this node has no configuration to show",
+		}
 	}
 	v, err := a.options.Config()
 	if err != nil {
@@ -156,6 +168,7 @@ func (a *Door) version(w http.ResponseWriter, r *http.Request) *api.Problem {
 		return p
 	}
 	return answerJSON(w, http.StatusOK, api.VersionView{
-		Build: a.options.Build, Node: a.gate.Node(), Started: a.gate.Started().UTC().Truncate(time.Millisecond),
+		Build: a.options.Build, Node: a.gate.Node(),
+		Started: a.gate.Started().UTC().Truncate(time.Millisecond),
 	})
 }

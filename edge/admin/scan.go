@@ -39,7 +39,10 @@ func (s *scan) due(now window.Instant) bool { return s == nil || now.Sub(s.at) >
 
 // newScan passes once over the suspects and once over the flags.
 func newScan(g *gate.Gate, now window.Instant) *scan {
-	s := &scan{at: now, byRule: map[string]int{}, allowed: map[string]int{}, suspects: map[string]int{}}
+	s := &scan{
+		at: now, byRule: map[string]int{}, allowed: map[string]int{},
+		suspects: map[string]int{},
+	}
 	s.scanFlags(g, now, s.scanSuspects(g, now))
 	s.took = g.Now().Sub(now)
 	return s
@@ -61,7 +64,8 @@ func (s *scan) scanSuspects(g *gate.Gate, now window.Instant) map[string]float64
 	}
 	top := newShortlist(liveTop, heavier)
 	most := newShortlist(liveMitigations, func(a, b deniedSuspect) int {
-		return cmp.Or(-cmp.Compare(a.rate, b.rate), heavier(topKey{Suspect: a.Suspect}, topKey{Suspect: b.Suspect}))
+		return cmp.Or(-cmp.Compare(a.rate, b.rate),
+			heavier(topKey{Suspect: a.Suspect}, topKey{Suspect: b.Suspect}))
 	})
 	g.EachSuspect(now, func(is window.Suspect) bool {
 		s.suspects[is.Rule]++
@@ -69,7 +73,8 @@ func (s *scan) scanSuspects(g *gate.Gate, now window.Instant) map[string]float64
 		if over := seconds[is.Rule]; over > 0 { // 0: a reload took the rule away meanwhile
 			d.rate = float64(is.Offered-passedOf(is)) / over
 		}
-		forTop, forMost := is.Offered > 0 && top.Wants(topKey{Suspect: is}), d.rate > 0 && most.Wants(d)
+		forTop, forMost := is.Offered > 0 &&
+			top.Wants(topKey{Suspect: is}), d.rate > 0 && most.Wants(d)
 		if !forTop && !forMost {
 			return true
 		}
@@ -147,6 +152,7 @@ func countFlag(v *api.FlagCountsView, a mitigation.Action) {
 // when it is full. Of two flags of a kind the newer comes first: its place then does not depend on
 // the last extension of its end.
 func compareRanked(a, b rankedFlag) int {
-	return cmp.Or(-cmp.Compare(a.denied, b.denied), -cmp.Compare(a.Weight(), b.Weight()), -cmp.Compare(a.Since, b.Since),
+	return cmp.Or(-cmp.Compare(a.denied, b.denied), -cmp.Compare(a.Weight(), b.Weight()),
+		-cmp.Compare(a.Since, b.Since),
 		compareFlags(a.Flag, b.Flag))
 }

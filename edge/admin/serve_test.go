@@ -104,10 +104,14 @@ func TestAdminServeMixed(t *testing.T) {
 			at = far.Listener.Addr()
 		}
 		serve(t, a, ln)
-		return doortest.Exchange(t, doortest.Dial(t, at), method+" /v1/rules HTTP/1.1\r\nHost: 127.0.0.1\r\n"+headers+"\r\n").StatusCode
+		return doortest.Exchange(t, doortest.Dial(t, at),
+			method+" /v1/rules HTTP/1.1\r\nHost: 127.0.0.1\r\n"+headers+"\r\n").StatusCode
 	}
 	at := func() net.Listener { return listen(t, config.Address{Host: "127.0.0.1"}) }
-	unix := func() net.Listener { return listen(t, config.Address{Path: filepath.Join(t.TempDir(), "admin.sock")}) }
+	unix := func() net.Listener {
+		return listen(t,
+			config.Address{Path: filepath.Join(t.TempDir(), "admin.sock")})
+	}
 	for _, c := range []struct {
 		name   string
 		mixed  bool
@@ -120,7 +124,12 @@ func TestAdminServeMixed(t *testing.T) {
 		{"a unix socket reads", true, unix(), "GET", "", http.StatusOK},
 		{"loopback changes", true, at(), "POST", "", http.StatusUnauthorized},
 		{"beyond reads", true, beyond{at()}, "GET", "", http.StatusUnauthorized},
-		{"beyond reads with the token", true, beyond{at()}, "GET", "Authorization: Bearer " + guardToken + "\r\n", http.StatusOK},
+		{
+			"beyond reads with the token", true,
+			beyond{at()},
+			"GET",
+			"Authorization: Bearer " + guardToken + "\r\n", http.StatusOK,
+		},
 		{"none is near", false, at(), "GET", "", http.StatusUnauthorized},
 	} {
 		if got := ask(c.mixed, c.ln, c.method, c.header); got != c.want {
@@ -134,7 +143,8 @@ func TestAdminServeFails(t *testing.T) {
 	t.Parallel()
 	bad := errors.New("the listener broke")
 	good := listen(t, config.Address{Host: "127.0.0.1"})
-	err := newNode(t, admin.Options{Local: true}).Serve(t.Context(), good, doortest.FailingListener{Err: bad})
+	err := newNode(t, admin.Options{Local: true}).Serve(t.Context(), good,
+		doortest.FailingListener{Err: bad})
 	if !errors.Is(err, bad) {
 		t.Errorf("%v", err)
 	}
@@ -197,7 +207,8 @@ func TestAdminTooManyConnections(t *testing.T) {
 		open = append(open, c)
 	}
 	_ = open[0].SetDeadline(time.Now().Add(doortest.Patience)) // the others took their time
-	if n, err := open[0].Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+	if n, err := open[0].Read(make([]byte, 1)); err == nil ||
+		errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("the first: read %d, %v", n, err)
 	}
 	if r := doortest.Exchange(t, open[1], ask); r.StatusCode != http.StatusOK {
@@ -227,7 +238,8 @@ func TestAdminSlow(t *testing.T) {
 		return took
 	})
 	c := doortest.Dial(t, ln.Addr())
-	_, _ = io.WriteString(c, "GET / HTTP/1.1\r\nHost: localhost\r\nX: "+strings.Repeat("x", 2*headerBytes)+"\r\n\r\n")
+	_, _ = io.WriteString(c, "GET / HTTP/1.1\r\nHost: localhost\r\nX: "+strings.Repeat("x",
+		2*headerBytes)+"\r\n\r\n")
 	// Only the first line: a request that the server did not read may cut the rest of its answer
 	// short.
 	if line, err := bufio.NewReader(c).ReadString('\n'); !strings.HasPrefix(line, "HTTP/1.1 431 ") {

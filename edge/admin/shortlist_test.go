@@ -20,7 +20,8 @@ func TestShortlist(t *testing.T) {
 			short.Offer(all[i])
 		}
 		slices.Sort(all)
-		if got, want := fmt.Sprint(short.Sorted()), fmt.Sprint(all[:min(n, len(all))]); got != want {
+		if got, want := fmt.Sprint(short.Sorted()),
+			fmt.Sprint(all[:min(n, len(all))]); got != want {
 			t.Fatalf("%s, want %s", got, want)
 		}
 	}

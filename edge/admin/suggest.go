@@ -40,7 +40,8 @@ func (a *Door) suggest(w http.ResponseWriter, r *http.Request) *api.Problem {
 func suggest(g *gate.Gate, name string) (api.SuggestView, bool) {
 	f, o, ok := g.Observation(name)
 	v := api.SuggestView{
-		Rule: f.Name, Kind: f.Kind.String(), Limit: f.Limit, Burst: f.Burst, Delay: f.Delay.Seconds(), Window: f.Window.Seconds(),
+		Rule: f.Name, Kind: f.Kind.String(), Limit: f.Limit, Burst: f.Burst,
+		Delay: f.Delay.Seconds(), Window: f.Window.Seconds(),
 		Action: f.Action.String(), Mode: f.Mode.String(), Shared: f.Shared,
 		Since: g.Shown(f.From.Since), Until: g.Shown(g.Now()), Rows: []api.SuggestRow{},
 	}
@@ -48,7 +49,10 @@ func suggest(g *gate.Gate, name string) (api.SuggestView, bool) {
 		v.Counts = f.Counts.String()
 	}
 	if f.Delayed > 0 {
-		v.Waited = &api.WaitedView{Requests: f.Delayed, Mean: f.Waits.Seconds() / float64(f.Delayed)}
+		v.Waited = &api.WaitedView{
+			Requests: f.Delayed,
+			Mean:     f.Waits.Seconds() / float64(f.Delayed),
+		}
 	}
 	denied := viewDenials(g, &f, &o.From)
 	if f.Kind == mitigation.Concurrency {
@@ -73,11 +77,15 @@ func ownOf(v *api.SuggestView) int64 {
 // A sample of keys tells the shape of the demand, the rule's own counters its amount: where both
 // say something the exact one is taken.
 func fillSuggest(v *api.SuggestView, o *gate.Observation, denied api.DenialsView) {
-	v.Since, v.Offered, v.Keys, v.KeysError = denied.Since, denied.Offered, denied.Keys, denied.KeysError
+	v.Since, v.Offered, v.Keys, v.KeysError = denied.Since, denied.Offered,
+		denied.Keys, denied.KeysError
 	if o.Keys == 0 {
 		return
 	}
-	v.Sample = api.SampleView{Keys: o.Keys, AllFrom: math.Ceil(o.AllFrom), BlindTo: o.BlindTo, LateLooks: o.Late}
+	v.Sample = api.SampleView{
+		Keys: o.Keys, AllFrom: math.Ceil(o.AllFrom),
+		BlindTo: o.BlindTo, LateLooks: o.Late,
+	}
 	if o.BlindTo == 0 && o.Error < denied.KeysError {
 		v.Keys, v.KeysError = uint64(math.Round(o.Distinct)), o.Error
 	}
@@ -94,7 +102,10 @@ func fillSuggest(v *api.SuggestView, o *gate.Observation, denied api.DenialsView
 		rows[own].Cost = api.ShareRange{Low: denied.DeniedCostShare, High: denied.DeniedCostShare}
 		// looks at a bucket leave a wider range
 		if v.Burst > 0 {
-			rows[own].Keys, rows[own].KeysError = api.ShareRange{Low: denied.DeniedKeyShare, High: denied.DeniedKeyShare}, denied.KeysError
+			rows[own].Keys, rows[own].KeysError = api.ShareRange{
+				Low:  denied.DeniedKeyShare,
+				High: denied.DeniedKeyShare,
+			}, denied.KeysError
 		}
 	}
 	v.Rows = pick(rows, ownOf(v))
@@ -105,7 +116,8 @@ func suggestRows(o *gate.Observation, demand, keys float64) []api.SuggestRow {
 	var rows []api.SuggestRow
 	for _, e := range o.Estimates {
 		rows = append(rows, api.SuggestRow{
-			Limit: e.Limit, Cost: shares(e.Cost, demand), Keys: shares(e.Keys, keys), KeysError: e.Error, AtLeast: e.Limit < o.BlindTo,
+			Limit: e.Limit, Cost: shares(e.Cost, demand), Keys: shares(e.Keys, keys),
+			KeysError: e.Error, AtLeast: e.Limit < o.BlindTo,
 		})
 	}
 	return rows

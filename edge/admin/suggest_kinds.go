@@ -25,7 +25,8 @@ func fillHeld(v *api.SuggestView, held *whatif.HeldFigures, denied api.DenialsVi
 		cost := denied.DeniedCostShare + (1-denied.DeniedCostShare)*h.Share
 		keys := h.Keys / math.Max(1, held.Keys)
 		rows = append(rows, api.SuggestRow{
-			Limit: h.Limit, Cost: api.ShareRange{Low: cost, High: cost}, Keys: api.ShareRange{Low: keys, High: keys}, KeysError: sketch.DistinctError,
+			Limit: h.Limit, Cost: api.ShareRange{Low: cost, High: cost},
+			Keys: api.ShareRange{Low: keys, High: keys}, KeysError: sketch.DistinctError,
 			// Requests that the rule denied held nothing, so how much a lower limit would deny of
 			// it is not known: at least so much.
 			AtLeast: h.Limit < v.Limit,
@@ -42,7 +43,11 @@ func suggestPool(o Options, g *gate.Gate, name string) *api.SuggestView {
 	for _, p := range o.Requests.Pools() {
 		if p.Name == name {
 			now := g.Shown(g.Now())
-			return &api.SuggestView{Rule: p.Name, Kind: "pool", Since: g.Started().UTC().Truncate(time.Millisecond), Until: now, Rows: []api.SuggestRow{}, Pool: viewPoolSeen(&p)}
+			return &api.SuggestView{
+				Rule: p.Name, Kind: "pool",
+				Since: g.Started().UTC().Truncate(time.Millisecond), Until: now,
+				Rows: []api.SuggestRow{}, Pool: viewPoolSeen(&p),
+			}
 		}
 	}
 	return nil
@@ -56,8 +61,10 @@ const leastMark = pool.Marks / 2
 func viewPoolSeen(p *pool.View) *api.PoolSeenView {
 	seen := &p.Seen
 	v := &api.PoolSeenView{
-		Heard: seen.Heard().Seconds(), Silent: float64(seen.Silent), ShedAbove: float64(p.ShedAbove) / pool.Unit, RestoreBelow: float64(p.RestoreBelow) / pool.Unit,
-		Denied: p.Denied, Busy: []api.BusyRow{}, Tiers: []api.TierView{},
+		Heard: seen.Heard().Seconds(), Silent: float64(seen.Silent),
+		ShedAbove:    float64(p.ShedAbove) / pool.Unit,
+		RestoreBelow: float64(p.RestoreBelow) / pool.Unit,
+		Denied:       p.Denied, Busy: []api.BusyRow{}, Tiers: []api.TierView{},
 	}
 	// Silent counts steps of a second, so both are seconds.
 	steps := v.Heard + v.Silent
@@ -66,7 +73,10 @@ func viewPoolSeen(p *pool.View) *api.PoolSeenView {
 		v.Busy = append(v.Busy, api.BusyRow{Above: float64(n) / pool.Marks, Share: seen.Above(n)})
 	}
 	for i, tier := range p.Order {
-		v.Tiers = append(v.Tiers, api.TierView{Tier: tier, Ratio: seen.Levels[i] / math.Max(1, steps)})
+		v.Tiers = append(v.Tiers, api.TierView{
+			Tier:  tier,
+			Ratio: seen.Levels[i] / math.Max(1, steps),
+		})
 	}
 	return v
 }

@@ -34,7 +34,8 @@ func TestSuggest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		// samples get a sixteenth
 		a := newNodeOf(gatetest.New(t, 16<<20, gatetest.Shadow), admin.Options{Local: true})
-		if got := askFor[api.SuggestView](t, a, "/v1/suggest?rule=shadow"); len(got.Rows) != 0 || got.Limit != 3 || got.Mode != "shadow" {
+		if got := askFor[api.SuggestView](t, a, "/v1/suggest?rule=shadow"); len(got.Rows) != 0 ||
+			got.Limit != 3 || got.Mode != "shadow" {
 			t.Errorf("before anything was seen: %+v", got)
 		}
 		runFor(a.gate, 5*time.Second)
@@ -45,7 +46,8 @@ func TestSuggest(t *testing.T) {
 		}
 		runFor(a.gate, 20*time.Second)
 		got := askFor[api.SuggestView](t, a, "/v1/suggest?rule=shadow")
-		if got.Offered != 36 || got.Keys != 8 || got.Sample.Keys != 8 || got.Sample.AllFrom != 0 || got.Sample.LateLooks != 0 {
+		if got.Offered != 36 || got.Keys != 8 || got.Sample.Keys != 8 || got.Sample.AllFrom != 0 ||
+			got.Sample.LateLooks != 0 {
 			t.Errorf("%+v", got)
 		}
 		if last := got.Rows[len(got.Rows)-1]; last.Limit != 8 || last.Note != "denies nothing" {
@@ -56,7 +58,8 @@ func TestSuggest(t *testing.T) {
 			for k := row.Limit + 1; k <= 8; k++ {
 				cost += float64(k-row.Limit) / 36
 			}
-			if math.Abs(row.Cost.Low-cost) > 1e-9 || math.Abs(row.Cost.High-cost) > 1e-9 || row.KeysError != 0 || row.AtLeast {
+			if math.Abs(row.Cost.Low-cost) > 1e-9 || math.Abs(row.Cost.High-cost) > 1e-9 ||
+				row.KeysError != 0 || row.AtLeast {
 				t.Errorf("limit %d: %+v, want %v of the cost", row.Limit, row, cost)
 			}
 			if keys := float64(8-row.Limit) / 8; row.Keys.Low != keys || row.Keys.High != keys {
@@ -122,7 +125,8 @@ func TestSuggestBeginsAnew(t *testing.T) {
 		}
 		a.refuse("shadow", "b")
 		runFor(a.gate, 20*time.Second)
-		if got := askFor[api.SuggestView](t, a, "/v1/suggest?rule=shadow"); len(got.Rows) == 0 || got.Offered != 5 || got.Keys != 1 {
+		if got := askFor[api.SuggestView](t, a, "/v1/suggest?rule=shadow"); len(got.Rows) == 0 ||
+			got.Offered != 5 || got.Keys != 1 {
 			t.Errorf("in force, and asked again: %+v", got)
 		}
 		block := a.gate.Rules()
@@ -137,7 +141,8 @@ func TestSuggestBeginsAnew(t *testing.T) {
 		}
 		a.refuse("shadow", "c")
 		runFor(a.gate, 20*time.Second)
-		if got := askFor[api.SuggestView](t, a, "/v1/suggest?rule=shadow"); len(got.Rows) == 0 || got.Offered != 5 || refusalsOf(t, a, "shadow").Offered != 10 {
+		if got := askFor[api.SuggestView](t, a, "/v1/suggest?rule=shadow"); len(got.Rows) == 0 ||
+			got.Offered != 5 || refusalsOf(t, a, "shadow").Offered != 10 {
 			t.Errorf("another action, and asked again: %+v", got)
 		}
 		if got := askFor[api.SuggestView](t, a, "/v1/suggest?rule=off"); len(got.Rows) != 0 {
@@ -230,7 +235,8 @@ func TestSuggestBad(t *testing.T) {
 	checkProblem(t, a.ask("GET", "/v1/suggest", ""), http.StatusBadRequest, "rule")
 	checkProblem(t, a.ask("GET", "/v1/suggest?rule=none", ""), http.StatusNotFound, "rule")
 	checkProblem(t, a.ask("GET", "/v1/suggest?rule=shed&n=1", ""), http.StatusBadRequest, "n")
-	checkProblem(t, a.ask("POST", "/v1/suggest?rule=shed", ""), http.StatusMethodNotAllowed, "method")
+	checkProblem(t, a.ask("POST", "/v1/suggest?rule=shed", ""),
+		http.StatusMethodNotAllowed, "method")
 }
 
 // TestObserveBesideDecisions: looking at keys, telling of it, deciding and changing the rules go on

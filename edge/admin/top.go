@@ -71,7 +71,8 @@ func (a *Door) top(w http.ResponseWriter, r *http.Request) *api.Problem {
 func top(
 	g *gate.Gate, now window.Instant, of *mitigation.Rule, n int, order func(a, b topKey) int,
 ) api.TopsView {
-	return api.TopsView{Top: firstOf(g, now, func(name string) bool { return of == nil || name == of.Name }, n, order)}
+	return api.TopsView{Top: firstOf(g, now,
+		func(name string) bool { return of == nil || name == of.Name }, n, order)}
 }
 
 // firstOf returns the first n suspects, in that order, of the rules for which of returns true. It
@@ -106,7 +107,8 @@ func eachHolder(
 		held, _, _ := g.Holders(now, []byte(r.Name), n)
 		for _, h := range held {
 			offer(topKey{cut: h.Cut, Suspect: window.Suspect{
-				Rule: r.Name, Key: h.Key, Since: h.Oldest, Offered: h.Places, Admitted: h.Places, Limit: r.Limit, Refusing: h.Places >= r.Limit,
+				Rule: r.Name, Key: h.Key, Since: h.Oldest, Offered: h.Places, Admitted: h.Places,
+				Limit: r.Limit, Refusing: h.Places >= r.Limit,
 			}})
 		}
 	}
@@ -117,7 +119,8 @@ func viewTop(g *gate.Gate, now window.Instant, keys []topKey) []api.TopView {
 	top := []api.TopView{}
 	for _, s := range keys {
 		v := api.TopView{
-			Rule: s.Rule, Key: api.EscapeKey(s.Key), Cut: s.cut, Offered: s.Offered, Admitted: s.Admitted, Limit: s.Limit,
+			Rule: s.Rule, Key: api.EscapeKey(s.Key), Cut: s.cut, Offered: s.Offered,
+			Admitted: s.Admitted, Limit: s.Limit,
 			Share: shareOf(s), State: stateOf(g, now, s),
 		}
 		if r := g.Rule([]byte(s.Rule)); r != nil {
@@ -138,7 +141,8 @@ func viewTop(g *gate.Gate, now window.Instant, keys []topKey) []api.TopView {
 
 // heavier orders suspects by offered cost, the largest first, then by rule and key.
 func heavier(a, b topKey) int {
-	return cmp.Or(-cmp.Compare(a.Offered, b.Offered), cmp.Compare(a.Rule, b.Rule), bytes.Compare(a.Key, b.Key))
+	return cmp.Or(-cmp.Compare(a.Offered, b.Offered), cmp.Compare(a.Rule, b.Rule),
+		bytes.Compare(a.Key, b.Key))
 }
 
 // stateOf returns the treatment of s: the action of its flag, else shed if its own count refuses

@@ -35,7 +35,8 @@ func (w *feed) troubles(now window.Instant, v *api.LiveView, stats *window.Stats
 	add(flags.Flags >= flags.Capacity, "the table of mitigations is full")
 	add(stats.Suspects >= stats.Slots, "there is no room to count more keys exactly")
 	for _, s := range v.Sketches {
-		add(s.Saturated, "the counters of %v windows are too full for good estimates", seconds64(s.Window))
+		add(s.Saturated, "the counters of %v windows are too full for good estimates",
+			seconds64(s.Window))
 	}
 	if w.options.State != nil {
 		state := w.options.State(now)
@@ -87,7 +88,8 @@ func gossipTroubles(v *api.GossipView, all []string) []string {
 		setting string
 	}{{v.Mismatches.Ring, "ring servers"}, {v.Mismatches.Rules, "global rules"}, {v.Mismatches.Wire, "wire version"}, {v.Mismatches.Clock, "clocks"}} {
 		if differ.members > 0 {
-			all = append(all, fmt.Sprintf("members with other %s: %d", differ.setting, differ.members))
+			all = append(all, fmt.Sprintf("members with other %s: %d",
+				differ.setting, differ.members))
 		}
 	}
 	return all

@@ -90,7 +90,8 @@ func (v *TestView) Denied() bool {
 	denied := v.Verdict == "deny"
 	for i := range v.Questions {
 		q := &v.Questions[i]
-		denied = denied || q.Answer != nil && q.Answer.Verdict == "deny" && q.Judges && !q.Shadow && !v.Report
+		denied = denied || q.Answer != nil && q.Answer.Verdict == "deny" && q.Judges &&
+			!q.Shadow && !v.Report
 	}
 	return denied
 }

@@ -22,7 +22,10 @@ func TestWhoIsDeniedAllocatesNothing(t *testing.T) {
 		{"ladder", ladder, false, func(a *ask.Answer) bool { return a.By.Rule.Name == "site/24,56" && a.By.Why == mitigation.ByLimit }},
 		{
 			"block_for", `policies: [{name: signin, match: {}, key: host, limit: 5, window: 1m, action: block, block_for: [10m, 1h]}]`, false,
-			func(a *ask.Answer) bool { return a.By.Why == mitigation.ByBlock && a.By.Retry >= 9*time.Minute },
+			func(a *ask.Answer) bool {
+				return a.By.Why == mitigation.ByBlock &&
+					a.By.Retry >= 9*time.Minute
+			},
 		},
 		{
 			"retry_spread", `policies: [{name: site, match: {}, key: host, limit: 5, window: 1m, retry_spread: 100%}]`, false,

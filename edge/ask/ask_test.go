@@ -111,7 +111,8 @@ func TestAnswers(t *testing.T) {
 		{"/.env", "192.0.2.7", ask.BySkip, false, 0},
 		{"/v2/a", "203.0.113.7", ask.ByRules, false, 0},
 	} {
-		if a := h.ask("GET", c.path, c.client); a.Why != c.why || a.Deny != c.deny || a.Status != c.status || a.Ticket != 0 {
+		if a := h.ask("GET", c.path, c.client); a.Why != c.why || a.Deny != c.deny ||
+			a.Status != c.status || a.Ticket != 0 {
 			t.Errorf("%s by %s: %+v", c.path, c.client, a)
 		}
 	}
@@ -220,7 +221,8 @@ func TestAResponseThatDoesNotCount(t *testing.T) {
 
 // Reports never come: nothing is counted, and the tickets go.
 func TestAProxyThatNeverReports(t *testing.T) {
-	h := open(t, strings.Replace(policies, "block_for: 10m", "block_for: 10m\n    pending: free", 1))
+	h := open(t, strings.Replace(policies, "block_for: 10m",
+		"block_for: 10m\n    pending: free", 1))
 	for range 70_000 {
 		if a := h.ask("POST", "/login", "203.0.113.7"); a.Deny {
 			t.Fatal("denied")
@@ -237,17 +239,21 @@ func TestAProxyThatNeverReports(t *testing.T) {
 
 // reload is policies with another rule, by n, and another set: each n is a generation of its own.
 func reload(n int) string {
-	return strings.Replace(strings.Replace(policies, "rules: []", fmt.Sprintf("rules: [{name: other%d, limit: 1, window: 1s}]", n), 1), "192.0.2.0", "192.0.3.0", 1)
+	return strings.Replace(strings.Replace(policies, "rules: []",
+		fmt.Sprintf("rules: [{name: other%d, limit: 1, window: 1s}]", n), 1),
+		"192.0.2.0", "192.0.3.0", 1)
 }
 
 // Tickets of three earlier generations are good, older ones late. Another set, another limit and a
 // policy that asks nothing make no generation.
 func TestTicketsAcrossReloads(t *testing.T) {
 	h := open(t, policies)
-	first, second := h.ask("POST", "/login", "203.0.113.7").Ticket, h.ask("POST", "/login", "203.0.113.7").Ticket
+	first, second := h.ask("POST", "/login", "203.0.113.7").Ticket,
+		h.ask("POST", "/login", "203.0.113.7").Ticket
 	alike := strings.Replace(policies, "192.0.2.0", "192.0.9.0", 1)
 	alike = strings.Replace(alike, "limit: 10,", "limit: 11,", 1)
-	alike = strings.Replace(alike, "policies:\n", "policies:\n  - {name: more, match: {path: /x}, deny: 404}\n", 1)
+	alike = strings.Replace(alike, "policies:\n",
+		"policies:\n  - {name: more, match: {path: /x}, deny: 404}\n", 1)
 	for range 10 {
 		h.put(h.parse(alike))
 		h.put(h.parse(policies))
@@ -303,7 +309,8 @@ policies:
 	if a := h.ask("POST", "/login/slow", "203.0.113.7"); !a.Deny {
 		t.Error("the lease is gone")
 	}
-	if !h.report(slow.Ticket, 401) || h.gate.Offered(h.now, []byte("login"), []byte("/login/slow")) != 1 {
+	if !h.report(slow.Ticket, 401) ||
+		h.gate.Offered(h.now, []byte("login"), []byte("/login/slow")) != 1 {
 		t.Error("the slow ticket is gone")
 	}
 	if a := h.ask("POST", "/login/slow", "203.0.113.7"); a.Deny {
@@ -328,11 +335,13 @@ policies:
 		if a.Deny || a.Ticket == 0 {
 			t.Fatalf("%s: %+v", path, a)
 		}
-		if !h.room.Orphan(h.now, a.Ticket) || h.room.Orphan(h.now, a.Ticket) || h.report(a.Ticket, 401) {
+		if !h.room.Orphan(h.now, a.Ticket) || h.room.Orphan(h.now, a.Ticket) ||
+			h.report(a.Ticket, 401) {
 			t.Errorf("%s: %x ends once", path, a.Ticket)
 		}
 	}
-	if n := h.gate.Offered(h.now, []byte("login"), []byte("203.0.113.7")); n != 0 || h.gate.LeaseStats(h.now).Live != 0 {
+	if n := h.gate.Offered(h.now, []byte("login"), []byte("203.0.113.7")); n != 0 ||
+		h.gate.LeaseStats(h.now).Live != 0 {
 		t.Errorf("%d counted, %d leases", n, h.gate.LeaseStats(h.now).Live)
 	}
 }
@@ -374,7 +383,8 @@ func TestGuessesAtOnce(t *testing.T) {
 			if want := int64(4 - k); a.By.Remaining != want {
 				t.Errorf("guess %d: %d left, want %d", k, a.By.Remaining, want)
 			}
-		} else if a.By.Why != mitigation.ByPending || a.By.Retry != time.Second || a.By.Remaining != 0 || a.Status != 429 {
+		} else if a.By.Why != mitigation.ByPending || a.By.Retry != time.Second ||
+			a.By.Remaining != 0 || a.Status != 429 {
 			t.Fatalf("guess %d: %+v", k, a.By)
 		}
 	}
@@ -427,7 +437,8 @@ func TestPendingOptions(t *testing.T) {
 				passes++
 			}
 		}
-		if n := h.room.Waiting(h.now, []byte("login"), []byte("203.0.113.7")); passes != c.passes || n != c.waits {
+		if n := h.room.Waiting(h.now, []byte("login"), []byte("203.0.113.7")); passes != c.passes ||
+			n != c.waits {
 			t.Errorf("%s: %d pass, %d wait", c.option, passes, n)
 		}
 	}

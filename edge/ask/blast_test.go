@@ -41,7 +41,8 @@ func TestABlockOfFewClients(t *testing.T) {
 	h := open(t, partner)
 	for n := range 500 {
 		a := h.askAs(n % 8)
-		if want := n >= 5; a.Deny != want || n > 5 && (a.By.Why != mitigation.ByBlock || a.By.Blast != 0) {
+		if want := n >= 5; a.Deny != want ||
+			n > 5 && (a.By.Why != mitigation.ByBlock || a.By.Blast != 0) {
 			t.Fatalf("request %d: %+v", n, a.By)
 		}
 	}
@@ -68,10 +69,12 @@ func TestABlockOfManyClientsSheds(t *testing.T) {
 		}
 	}
 	if passed < 10 || passed > 30 || blocked < 20 || blocked > 120 || passed+blocked+shed != 6000 {
-		t.Errorf("in six minutes %d passed, want about 5 a minute, %d were blocked and %d shed", passed, blocked, shed)
+		t.Errorf("in six minutes %d passed, want about 5 a minute, %d were blocked and %d shed",
+			passed, blocked, shed)
 	}
 	is, _ := h.gate.Inspect(h.now, 0, "partner", []byte("h.example"), nil)
-	if is.Flag == nil || is.Flag.Action != mitigation.Shed || is.Flag.Ratio == 0 || is.Strikes != 0 {
+	if is.Flag == nil || is.Flag.Action != mitigation.Shed ||
+		is.Flag.Ratio == 0 || is.Strikes != 0 {
 		t.Errorf("the flag: %+v", is.Flag)
 	}
 }

@@ -72,10 +72,12 @@ func TestOneLoudAddressSparesItsNetwork(t *testing.T) {
 	}
 	is, _ := h.gate.Inspect(h.now, 0, "site/24,56", []byte("203.0.113.0/24"), nil)
 	if is.Siblings != 3 || is.Count.Used != 20 || !is.Decision.Deny {
-		t.Errorf("the network: %d narrower keys, %d used, %+v", is.Siblings, is.Count.Used, is.Decision)
+		t.Errorf("the network: %d narrower keys, %d used, %+v", is.Siblings,
+			is.Count.Used, is.Decision)
 	}
 	if is, _ := h.gate.Inspect(h.now, 0, "site/16,48", []byte("203.0.0.0/16"), nil); is.Siblings != 2 || is.Count.Used != 21 {
-		t.Errorf("the /16: %d narrower keys, %d used: what the /24 denies is not to count", is.Siblings, is.Count.Used)
+		t.Errorf("the /16: %d narrower keys, %d used: what the /24 denies is not to count",
+			is.Siblings, is.Count.Used)
 	}
 }
 
@@ -93,7 +95,8 @@ policies:
 			}
 		}
 	}
-	if a := h.ask("GET", "/", "203.0.113.4"); !a.Deny || a.By.Rule.Name != "site/24,56" || a.By.Why != mitigation.ByLimit {
+	if a := h.ask("GET", "/", "203.0.113.4"); !a.Deny || a.By.Rule.Name != "site/24,56" ||
+		a.By.Why != mitigation.ByLimit {
 		t.Fatalf("the fourth address: %+v", a.By)
 	}
 	h.now = h.now.Add(2 * time.Minute)

@@ -36,7 +36,10 @@ policies:
 		{"/quiet", true, ask.Answer{Deny: true, Status: 503, Silent: true, Body: "later"}, 0},
 		{"/trap", false, ask.Answer{Deny: true, Status: 429}, 1},
 		{"/trap", true, ask.Answer{Deceive: true, Silent: true}, 0},
-		{"/.env", true, ask.Answer{Why: ask.ByPolicy, Deny: true, Status: 404, Silent: true, Body: "not here", Policy: "scanners"}, 0},
+		{"/.env", true, ask.Answer{
+			Why: ask.ByPolicy, Deny: true, Status: 404, Silent: true,
+			Body: "not here", Policy: "scanners",
+		}, 0},
 		{"/plain", true, ask.Answer{Deny: true, Status: 429}, 1},
 	} {
 		h.ask("GET", tt.path, "203.0.113.7") // the one that passes
@@ -51,7 +54,8 @@ policies:
 		}
 		got.By = nil
 		if got != tt.want || tt.path != "/.env" && limits != tt.limits {
-			t.Errorf("%s: %+v, want %+v; %d limits shown, want %d", tt.path, got, tt.want, limits, tt.limits)
+			t.Errorf("%s: %+v, want %+v; %d limits shown, want %d", tt.path, got,
+				tt.want, limits, tt.limits)
 		}
 	}
 	if f := h.room.Figures(); f[1].Denied.Total() != 3 {

@@ -122,7 +122,8 @@ func (s *Session) judgePools(u uint64) (denies shed, shadow bool) {
 func (s *Session) shedAnswer(a *Answer, by shed) {
 	s.in.tallies[s.result.Pools.By(by.pool)].Denied[byLoad].Add(1)
 	s.in.pools[by.pool].NoteDenied()
-	a.Why, a.Deny, a.Status, a.Pool, a.Ratio = ByLoad, true, statusShed, s.in.pools[by.pool].Name(), by.ratio
+	a.Why, a.Deny, a.Status, a.Pool, a.Ratio = ByLoad, true, statusShed,
+		s.in.pools[by.pool].Name(), by.ratio
 }
 
 // RetryShed is after how long a request that a pool denied may come again: the next draw is

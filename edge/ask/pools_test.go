@@ -62,12 +62,14 @@ func TestPoolsShedTierByTier(t *testing.T) {
 		if math.Abs(share-want) > 0.04 {
 			t.Errorf("%s: %v denied, want %v", path, share, want)
 		}
-		if want > 0 && (last.Why != ask.ByLoad || last.Status != 503 || last.Pool != "workers" || math.Abs(last.Ratio.Float()-want) > 1e-6 || last.By != nil) {
+		if want > 0 && (last.Why != ask.ByLoad || last.Status != 503 || last.Pool != "workers" ||
+			math.Abs(last.Ratio.Float()-want) > 1e-6 || last.By != nil) {
 			t.Errorf("%+v", last)
 		}
 	}
 	for _, f := range h.room.Figures() {
-		if f.Name == "all" && (f.Denied.Total() < 500 || f.Denied.Total() > 700) || f.Name == "reports" && f.Denied.Total() != 0 {
+		if f.Name == "all" && (f.Denied.Total() < 500 || f.Denied.Total() > 700) ||
+			f.Name == "reports" && f.Denied.Total() != 0 {
 			t.Errorf("%+v", f)
 		}
 	}
@@ -116,7 +118,8 @@ func TestAPoolAdmitsNothing(t *testing.T) {
 		}
 	}
 	h.busyFor("workers", 40, 1)
-	if a := h.ask("GET", "/site/get", "203.0.113.7"); a.Why != ask.ByRules || a.Status != 429 || a.By.Rule.Name != "site" {
+	if a := h.ask("GET", "/site/get", "203.0.113.7"); a.Why != ask.ByRules || a.Status != 429 ||
+		a.By.Rule.Name != "site" {
 		t.Errorf("%+v", a)
 	}
 }
@@ -128,7 +131,8 @@ func TestReportsOfLoad(t *testing.T) {
 	}
 	h.busyFor("workers", 25, 1)
 	h.put(h.parse(busy)) // a reload keeps the level
-	if v := h.room.Pools(); len(v) != 2 || v[0].Level != 2.5 || v[1].Level != 0 || v[0].Sources != 1 {
+	if v := h.room.Pools(); len(v) != 2 || v[0].Level != 2.5 ||
+		v[1].Level != 0 || v[0].Sources != 1 {
 		t.Errorf("%+v", v)
 	}
 	for n := range pool.MaxSources {

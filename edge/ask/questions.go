@@ -32,7 +32,8 @@ func (s *Session) fill() int {
 		q := &s.result.Questions[i]
 		to := &s.together.Questions[i]
 		*to = gate.Question{} // and set in place: see gate.Together
-		to.Op, to.Rule, to.Key, to.Cost, to.Tier, to.Wait, to.Whole = opOf(q), q.Name, q.Key, q.Cost, tier, s.CanWait, true
+		to.Op, to.Rule, to.Key, to.Cost, to.Tier, to.Wait, to.Whole = opOf(q), q.Name, q.Key,
+			q.Cost, tier, s.CanWait, true
 		to.At, to.Shadow = q.Rule, q.Shadow
 		s.setWaits(to, q)
 		if q.Narrower != nil || q.ShedBy != nil || client != nil {

@@ -21,7 +21,8 @@ func TestResponsesOfOtherRequests(t *testing.T) {
 	h := open(t, elsewhere)
 	const visitor = "203.0.113.7"
 	for n := range 5 {
-		if a := h.ask("GET", "/", visitor); a.Why != ask.ByNone || a.Ticket == 0 || !h.report(a.Ticket, 200) {
+		if a := h.ask("GET", "/", visitor); a.Why != ask.ByNone || a.Ticket == 0 ||
+			!h.report(a.Ticket, 200) {
 			t.Errorf("request %d: %+v", n+1, a)
 		}
 	}
@@ -30,7 +31,8 @@ func TestResponsesOfOtherRequests(t *testing.T) {
 			t.Errorf("%s: %+v", path, a)
 		}
 	}
-	if a := h.ask("GET", "/page", visitor); a.By.Rule.Name != "pages" || a.By.Remaining != 99 || a.Ticket == 0 {
+	if a := h.ask("GET", "/page", visitor); a.By.Rule.Name != "pages" ||
+		a.By.Remaining != 99 || a.Ticket == 0 {
 		t.Errorf("beside a policy that counts now: %+v", a)
 	}
 	for range 2 {

@@ -89,13 +89,15 @@ func (r record) questionsAt() int {
 
 // fits reports whether every number of r is one of the policies and rules of in; nil: none is.
 func (r record) fits(in *generation) bool {
-	if in == nil || in.settles == nil || len(r) < numbersAt || len(r) < numbersAt+8*(int(r[numbersAt-2])+int(r[numbersAt-1])) {
+	if in == nil || in.settles == nil || len(r) < numbersAt ||
+		len(r) < numbersAt+8*(int(r[numbersAt-2])+int(r[numbersAt-1])) {
 		return false
 	}
 	for rest := r[r.questionsAt():]; len(rest) > 0; {
 		var w waiting
 		var ok bool
-		if w, rest, ok = rest.next(); !ok || w.rule >= len(in.rules) || int(w.pending.Policy) >= in.settles.Len() {
+		if w, rest, ok = rest.next(); !ok || w.rule >= len(in.rules) ||
+			int(w.pending.Policy) >= in.settles.Len() {
 			return false
 		}
 	}
@@ -121,7 +123,8 @@ func (r record) next() (w waiting, rest record, ok bool) {
 		}
 		n[i], r = v, r[size:]
 	}
-	if n[0] > math.MaxUint16 || n[2] > math.MaxInt32 || n[3] > mitigation.MaxCost || n[4] == 0 || n[4] > uint64(len(r)) {
+	if n[0] > math.MaxUint16 || n[2] > math.MaxInt32 || n[3] > mitigation.MaxCost || n[4] == 0 ||
+		n[4] > uint64(len(r)) {
 		return w, nil, false
 	}
 	w.pending = policy.Pending{Policy: uint16(n[0]), Held: n[1]} // as just looked at

@@ -44,7 +44,8 @@ func FuzzRecord(f *testing.F) {
 		fits := record(b).fits(r.now.Load().tickets)
 		s.Begin()
 		s.Request.Status = 401
-		if counted := s.Report(&batch, now, number); counted != (fits && record(b).generation() == 1) {
+		if counted := s.Report(&batch, now, number); counted != (fits &&
+			record(b).generation() == 1) {
 			t.Errorf("counted %v, the record fits: %v", counted, fits)
 		}
 	})
@@ -62,13 +63,15 @@ func TestRecordIsReadAsWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := &generation{settles: e.Settler(), rules: [][]byte{[]byte("login"), []byte("tokens")}}
-	whole := append(beginRecord(nil, 1<<30, 2, 1).addNumber(7).addNumber(9).addNumber(11), 1, 3, 1, 4, 3, 'k', 'e', 'y')
+	whole := append(beginRecord(nil, 1<<30, 2, 1).addNumber(7).addNumber(9).addNumber(11), 1, 3, 1,
+		4, 3, 'k', 'e', 'y')
 	var leases []uint64
 	for n := range whole.leases() {
 		leases = append(leases, n)
 	}
 	w, rest, ok := whole[whole.questionsAt():].next()
-	if whole.generation() != 1<<30 || len(leases) != 2 || leases[1] != 9 || !ok || len(rest) > 0 || w.rule != 1 || w.counted != 4 || string(w.key) != "key" || !whole.fits(in) {
+	if whole.generation() != 1<<30 || len(leases) != 2 || leases[1] != 9 || !ok || len(rest) > 0 ||
+		w.rule != 1 || w.counted != 4 || string(w.key) != "key" || !whole.fits(in) {
 		t.Errorf("%v %+v %v %v", leases, w, ok, whole.fits(in))
 	}
 	for n := range whole {

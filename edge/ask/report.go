@@ -35,7 +35,8 @@ func (s *Session) takeTicket(now window.Instant, u uint64) uint64 {
 	b := beginRecord(s.record, s.in.tickets.number, leases, places)
 	for _, place := range [...]bool{false, true} {
 		for i := range s.together.N {
-			if n := s.together.Decisions[i].Lease; n != 0 && place == (s.together.Questions[i].Waits != nil) {
+			if n := s.together.Decisions[i].Lease; n != 0 &&
+				place == (s.together.Questions[i].Waits != nil) {
 				if !waits && leases == 1 {
 					return n
 				}
@@ -95,7 +96,10 @@ func (s *Session) Report(b *gate.Batch, now window.Instant, number uint64) bool 
 		if !counts || w.counted > 0 {
 			continue
 		}
-		t.Questions[t.N] = gate.Question{Ask: gate.Ask{Op: gate.Count, Rule: in.rules[w.rule], Key: w.key, Cost: cost}, At: w.rule}
+		t.Questions[t.N] = gate.Question{Ask: gate.Ask{
+			Op: gate.Count, Rule: in.rules[w.rule],
+			Key: w.key, Cost: cost,
+		}, At: w.rule}
 		t.N++
 	}
 	if t.N > 0 {

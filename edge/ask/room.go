@@ -77,7 +77,10 @@ type Stats struct {
 // New returns a room without policies that asks g. bytes is the memory for tickets.
 func New(g *gate.Gate, bytes int) *Room {
 	bytes = min(bytes, TicketBytes)
-	r := &Room{gate: g, bytes: bytes, matching: latency.Of(latency.Matching), tickets: newTickets(bytes)}
+	r := &Room{
+		gate: g, bytes: bytes, matching: latency.Of(latency.Matching),
+		tickets: newTickets(bytes),
+	}
 	for i := range r.shelves {
 		r.shelves[i] = stock()
 	}
@@ -150,8 +153,9 @@ func (r *Room) Figures() []Figures {
 	all := make([]Figures, len(f.tallies))
 	for i, t := range f.tallies {
 		all[i] = Figures{
-			Name: f.engine.Policy(i).Name, Matched: t.Matched.Load(), Shadow: t.Shadow.Load(), Denied: t.denials(),
-			Seen: window.Instant(t.Seen.Load()), Unreported: f.unreported(i),
+			Name: f.engine.Policy(i).Name, Matched: t.Matched.Load(), Shadow: t.Shadow.Load(),
+			Denied: t.denials(),
+			Seen:   window.Instant(t.Seen.Load()), Unreported: f.unreported(i),
 		}
 	}
 	return all

@@ -48,7 +48,8 @@ func (s *Session) Room() *Room { return s.room }
 // Begin empties s.Request for the next request and holds the policies in force for it. It reports
 // whether there are any.
 func (s *Session) Begin() bool {
-	s.in, s.together.N, s.CanWait, s.CanDeceive, s.pretends, s.Cost = s.room.now.Load(), 0, false, false, false, 0
+	s.in, s.together.N, s.CanWait, s.CanDeceive, s.pretends, s.Cost = s.room.now.Load(), 0,
+		false, false, false, 0
 	if s.in.engine == nil {
 		s.Request.Reset(nil)
 		return false

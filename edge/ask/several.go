@@ -155,7 +155,10 @@ func (s *Session) add(p *Part, q gate.Question, use Use, by int) {
 	}
 	q.Key = m.keep(q.Key)
 	if q.Parts != nil {
-		m.parts[m.n] = gate.Parts{Narrower: m.keep(q.Parts.Narrower), ShedBy: m.keep(q.Parts.ShedBy), Client: m.keep(q.Parts.Client)}
+		m.parts[m.n] = gate.Parts{
+			Narrower: m.keep(q.Parts.Narrower),
+			ShedBy:   m.keep(q.Parts.ShedBy), Client: m.keep(q.Parts.Client),
+		}
 		q.Parts = &m.parts[m.n]
 	}
 	m.asks[m.n], m.uses[m.n], m.tallies[m.n], m.forms[m.n] = q, use, nil, nil

@@ -30,7 +30,8 @@ func openShed(t *testing.T, text string, until time.Duration, rules ...string) *
 	h := &house{t: t}
 	c := h.parse(text)
 	h.gate = gate.New(gate.Options{
-		Node: "test", Memory: 4 << 20, Rules: c.AllRules(), Flush: 100 * time.Millisecond, Start: time.Now(), Global: &gate.Global{},
+		Node: "test", Memory: 4 << 20, Rules: c.AllRules(), Flush: 100 * time.Millisecond,
+		Start: time.Now(), Global: &gate.Global{},
 	})
 	h.room = ask.New(h.gate, ask.TicketBytes)
 	h.put(c)
@@ -38,13 +39,17 @@ func openShed(t *testing.T, text string, until time.Duration, rules ...string) *
 	h.s = h.room.NewSession()
 	key := []byte("h.example")
 	for _, rule := range rules {
-		f, err := h.gate.Override(h.now, gate.ByHand{Rule: rule, Key: key, Action: mitigation.Allow, TTL: time.Minute})
+		f, err := h.gate.Override(h.now,
+			gate.ByHand{Rule: rule, Key: key, Action: mitigation.Allow, TTL: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}
 		h.gate.Lift(h.now, rule, key, "")
 		const ratio = mitigation.Ratio(math.MaxUint32 / 10)
-		h.gate.Apply(h.now, control.Advice{Rule: rule, Key: key, Index: f.Index, Ratio: ratio, RateOnly: 1, Until: h.now.Add(until)})
+		h.gate.Apply(h.now, control.Advice{
+			Rule: rule, Key: key, Index: f.Index, Ratio: ratio,
+			RateOnly: 1, Until: h.now.Add(until),
+		})
 	}
 	return h
 }
@@ -120,7 +125,8 @@ func TestARatioByClient(t *testing.T) {
 			same := 0
 			h.affected(c.path, clients, func(_, denied int) { same += denied / 3 })
 			if same != n {
-				t.Errorf("%s: %d clients affected at the end of the epoch, %d at its start", c.path, same, n)
+				t.Errorf("%s: %d clients affected at the end of the epoch, %d at its start", c.path,
+					same, n)
 			}
 			h.now++
 		}

@@ -105,7 +105,8 @@ func TestRetriesOfRequestsAreSpread(t *testing.T) {
 				h.s.AddRequest(p, b, 1, ask.Take)
 			})},
 			"named in a list": {c.checked, h.listed(func(p *ask.Part, _ *gate.Batch) {
-				h.s.AddQuestion(p, gate.Ask{Rule: []byte(c.rule), Key: []byte("h.example")}, ask.Take)
+				h.s.AddQuestion(p, gate.Ask{Rule: []byte(c.rule), Key: []byte("h.example")},
+					ask.Take)
 			})},
 		} {
 			if least, most := h.retries(ask.by); least != 60 || most != ask.most {

@@ -143,7 +143,8 @@ func TestSoManyTicketsLive(t *testing.T) {
 			t.Fatal("no room")
 		}
 	}
-	if live, dropped := ts.Stats(); live != mostTickets || dropped != 0 || ts.Add(text, start, rand.Uint64()) != 0 {
+	if live, dropped := ts.Stats(); live != mostTickets || dropped != 0 ||
+		ts.Add(text, start, rand.Uint64()) != 0 {
 		t.Errorf("%d live, %d dropped", live, dropped)
 	}
 	if _, ok := ts.Take(nil, slow, start); !ok {

@@ -50,7 +50,8 @@ policies: [{name: p, match: {}, pool: db}]`, true},
 	} {
 		h := open(t, tt.policies)
 		a := h.askUnfit(request.MaxTarget + 2)
-		if a.Why != ask.ByUnfit || a.Deny != tt.deny || a.Shadow == tt.deny || a.Deny && a.Status != 414 {
+		if a.Why != ask.ByUnfit || a.Deny != tt.deny || a.Shadow == tt.deny ||
+			a.Deny && a.Status != 414 {
 			t.Errorf("%s: %+v", tt.name, a)
 		}
 		if n := h.room.Stats(h.now).Unfit[ask.Program][request.UnfitTarget]; n != 1 {

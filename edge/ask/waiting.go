@@ -43,7 +43,10 @@ func (f *inForce) setWaits(was *inForce, ticketBytes int, keep time.Duration) {
 	f.waits = make([]gate.Waits, len(f.tallies))
 	for i := range f.waits {
 		if p := f.engine.Policy(i); p.Waits() {
-			f.waits[i] = gate.Waits{Table: f.waiting, Under: f.waiting.RuleNumber(p.Name), Most: int64(p.Pending), For: keep}
+			f.waits[i] = gate.Waits{
+				Table: f.waiting, Under: f.waiting.RuleNumber(p.Name),
+				Most: int64(p.Pending), For: keep,
+			}
 		}
 	}
 }

@@ -11,7 +11,8 @@ import (
 
 // proxies are the networks that these tests trust.
 var proxies = []netip.Prefix{
-	netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8:ffff::/48"), netip.MustParsePrefix("::ffff:172.16.0.0/108"),
+	netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8:ffff::/48"),
+	netip.MustParsePrefix("::ffff:172.16.0.0/108"),
 }
 
 func request(peer string, forwarded ...string) *http.Request {
@@ -60,7 +61,8 @@ func TestClientAddress(t *testing.T) {
 func TestAddressKey(t *testing.T) {
 	for text, want := range map[string]string{
 		"192.0.2.1": "192.0.2.1", "::ffff:192.0.2.1": "192.0.2.1", "2001:db8::1": "2001:db8::/64",
-		"2001:db8:0:0:ffff::": "2001:db8::/64", "2001:db8:0:1::": "2001:db8:0:1::/64", "fe80::1%eth0": "fe80::/64",
+		"2001:db8:0:0:ffff::": "2001:db8::/64", "2001:db8:0:1::": "2001:db8:0:1::/64",
+		"fe80::1%eth0": "fe80::/64",
 	} {
 		if got := client.AddressKey(netip.MustParseAddr(text)); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
@@ -76,7 +78,8 @@ func TestAddressKey(t *testing.T) {
 // who is no proxy be anyone else.
 func FuzzClientAddress(f *testing.F) {
 	for _, header := range []string{
-		"", "192.0.2.9", "192.0.2.9, 10.0.0.1", ",", "unknown", "[2001:db8::1]:80", "for=192.0.2.60", "10.0.0.1\r\n", "::ffff:10.0.0.1",
+		"", "192.0.2.9", "192.0.2.9, 10.0.0.1", ",", "unknown", "[2001:db8::1]:80",
+		"for=192.0.2.60", "10.0.0.1\r\n", "::ffff:10.0.0.1",
 		strings.Repeat("10.0.0.1,", 100), "%", "\x00\xff",
 	} {
 		f.Add(header, header)
@@ -98,7 +101,8 @@ func FuzzClientAddress(f *testing.F) {
 		if address != address.Unmap() || address.Zone() != "" || !address.IsValid() {
 			t.Fatalf("%q, %q: %v is not the one form of an address", before, header, address)
 		}
-		if key := client.AddressKey(address); key == "" || len(key) > len("2001:db80:1234:5678::/64") {
+		if key := client.AddressKey(address); key == "" ||
+			len(key) > len("2001:db80:1234:5678::/64") {
 			t.Fatalf("%q, %q: key %q", before, header, key)
 		}
 	})

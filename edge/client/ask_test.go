@@ -40,7 +40,8 @@ func TestAskPacksManyQuestionsIntoFewDatagrams(t *testing.T) {
 	for _, tt := range []struct{ queries, datagrams int }{{0, 0}, {1, 1}, {30, 1}, {31, 2}, {1000, 33}} {
 		sizes := make(chan int, 100)
 		d := serve(t, "udp", "", func(datagram string, reply func(string)) {
-			if lines := 1 + strings.Count(datagram, "\n"); lines > packet.MaxLines || len(datagram) > packet.Size {
+			if lines := 1 + strings.Count(datagram, "\n"); lines > packet.MaxLines ||
+				len(datagram) > packet.Size {
 				t.Errorf("a datagram of %d lines, %d bytes", lines, len(datagram))
 			}
 			sizes <- len(datagram)
@@ -51,7 +52,8 @@ func TestAskPacksManyQuestionsIntoFewDatagrams(t *testing.T) {
 		answers, err := c.Batch(t.Context(), queries)
 		checkOwn(t, queries, answers, err)
 		if got := len(sizes); got > tt.datagrams {
-			t.Errorf("%d queries went in %d datagrams, want %d at most", tt.queries, got, tt.datagrams)
+			t.Errorf("%d queries went in %d datagrams, want %d at most",
+				tt.queries, got, tt.datagrams)
 		}
 	}
 }
@@ -63,7 +65,10 @@ func TestAskTakesRepliesInAnyOrder(t *testing.T) {
 		if waiting = append(waiting, strings.Split(answerAll(datagram), "\n")...); len(waiting) < 120 {
 			return
 		}
-		rand.Shuffle(len(waiting), func(i, j int) { waiting[i], waiting[j] = waiting[j], waiting[i] })
+		rand.Shuffle(len(waiting), func(i, j int) {
+			waiting[i],
+				waiting[j] = waiting[j], waiting[i]
+		})
 		for _, line := range waiting {
 			reply(line + "\n" + line)
 		}
@@ -104,7 +109,8 @@ func TestAskSparesTheGoodQuestions(t *testing.T) {
 			t.Errorf("answer %d: %+v, want %+v", i, a, want[i])
 		}
 	}
-	if !errors.Is(err, wire.BadRequest) || !errors.Is(err, wire.UnknownRule) || errors.Is(err, ErrTimeout) {
+	if !errors.Is(err, wire.BadRequest) || !errors.Is(err, wire.UnknownRule) ||
+		errors.Is(err, ErrTimeout) {
 		t.Errorf("got %v", err)
 	}
 	if err != nil && !strings.Contains(err.Error(), "4 of 7 queries") {

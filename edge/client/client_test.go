@@ -60,7 +60,8 @@ func TestDialRejectsWrongArguments(t *testing.T) {
 		{"127.0.0.1:99999", slow, "invalid port"},
 		{"127.0.0.1:1", WithTimeout(0), "timeout 0s is not above 0"},
 	} {
-		if _, err := Dial(tt.address, tt.option); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := Dial(tt.address, tt.option); err == nil ||
+			!strings.Contains(err.Error(), tt.want) {
 			t.Errorf("Dial(%s): %v, want %q", tt.address, err, tt.want)
 		}
 	}
@@ -203,7 +204,8 @@ func TestRepliesThatAreNoVerdict(t *testing.T) {
 		want(t, a, err, wire.Deny, tt.want)
 	}
 	answers <- "deny" // cut as short as may be
-	if a, err := c.Check(t.Context(), "r", "k", 1); err != nil || a.Status != wire.Deny || a.Retry != time.Second {
+	if a, err := c.Check(t.Context(), "r", "k", 1); err != nil || a.Status != wire.Deny ||
+		a.Retry != time.Second {
 		t.Errorf("a deny without fields: %+v, %v", a, err)
 	}
 	answers <- "allow"

@@ -168,7 +168,8 @@ func patient(t *testing.T) context.Context {
 // given kind.
 func want(t *testing.T, a Answer, err error, status wire.Status, kind error) {
 	t.Helper()
-	if a.Status != status || !errors.Is(err, kind) || (err == nil) != (kind == nil) || !errors.Is(a.Err, kind) {
+	if a.Status != status || !errors.Is(err, kind) || (err == nil) != (kind == nil) ||
+		!errors.Is(a.Err, kind) {
 		t.Fatalf("got %v (%v), %v; want %v, %v", a.Status, a.Err, err, status, kind)
 	}
 }

@@ -36,7 +36,8 @@ func TestDocsCompile(t *testing.T) {
 	}
 	for _, block := range blocks {
 		block, _, _ = strings.Cut(block, "```")
-		indented := "\n\t" + strings.ReplaceAll(strings.TrimSuffix(block, "\n"), "\n", "\n\t") + "\n"
+		indented := "\n\t" + strings.ReplaceAll(strings.TrimSuffix(block, "\n"),
+			"\n", "\n\t") + "\n"
 		if !strings.Contains(plain, strings.ReplaceAll(indented, "\n\t\n", "\n\n")) {
 			t.Errorf("not in docs_test.go:\n%s", block)
 		}

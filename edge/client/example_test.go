@@ -18,7 +18,8 @@ func ExampleDial() {
 	address, stop := startNode("[{name: login, limit: 5, window: 1m}]")
 	defer stop()
 
-	c, err := client.Dial(address, client.WithTimeout(time.Second), client.WithFailMode(client.FailClosed))
+	c, err := client.Dial(address, client.WithTimeout(time.Second),
+		client.WithFailMode(client.FailClosed))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -109,7 +110,10 @@ func ExampleClient_Handler() {
 	}
 	defer func() { _ = c.Close() }()
 
-	login := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "welcome") })
+	login := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_,
+			_ = fmt.Fprintln(w, "welcome")
+	})
 	mux := http.NewServeMux()
 	mux.Handle("POST /login", c.Handler(login, client.WithRule("login"),
 		client.WithPolicy(1, time.Minute),
@@ -121,7 +125,8 @@ func ExampleClient_Handler() {
 		r.Header.Set("X-Forwarded-For", "203.0.113.7")
 		w := httptest.NewRecorder()
 		mux.ServeHTTP(w, r)
-		fmt.Printf("%d %s %s %q\n", w.Code, w.Header().Get("RateLimit-Policy"), w.Header().Get("RateLimit"), w.Header().Get("Retry-After"))
+		fmt.Printf("%d %s %s %q\n", w.Code, w.Header().Get("RateLimit-Policy"),
+			w.Header().Get("RateLimit"), w.Header().Get("Retry-After"))
 	}
 	// Output:
 	// 200 "login";q=1;w=60 "login";r=0;t=60 ""

@@ -151,7 +151,11 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h *handler) ask(ctx context.Context, r *http.Request) (Answer, error) {
 	if h.rule != "" {
 		// Check has no word for a wait.
-		answers, err := h.limiter.Batch(ctx, []Query{{Op: wire.Check, Rule: h.rule, Key: h.key(r), Cost: h.cost(r), CanWait: !h.hurried}})
+		answers, err := h.limiter.Batch(ctx,
+			[]Query{{
+				Op: wire.Check, Rule: h.rule, Key: h.key(r), Cost: h.cost(r),
+				CanWait: !h.hurried,
+			}})
 		answer := answers[0]
 		answer.Rule, answer.HTTP = h.rule, http.StatusTooManyRequests
 		return answer, err
@@ -216,7 +220,10 @@ func (h *handler) serveReported(
 		case status == 0:
 			status = http.StatusOK
 		}
-		h.tell(ctx, r, a.Ticket, Response{Status: status, Took: time.Since(began), Headers: pick(w.Header(), h.reported)})
+		h.tell(ctx, r, a.Ticket, Response{
+			Status: status, Took: time.Since(began),
+			Headers: pick(w.Header(), h.reported),
+		})
 	}()
 	h.answering(a).ServeHTTP(seen, r)
 	returned = true

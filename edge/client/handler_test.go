@@ -36,7 +36,8 @@ func get(h http.Handler, peer string, headers ...string) *httptest.ResponseRecor
 
 func TestHandlerRoundTrip(t *testing.T) {
 	c := dialNode(t, "[{name: login, limit: 2, window: 1m}]", client.WithTimeout(patience))
-	server := httptest.NewServer(c.Handler(okHandler, client.WithRule("login"), client.WithPolicy(2, time.Minute)))
+	server := httptest.NewServer(c.Handler(okHandler, client.WithRule("login"),
+		client.WithPolicy(2, time.Minute)))
 	defer server.Close()
 	for n, want := range []struct {
 		status                    int
@@ -50,7 +51,8 @@ func TestHandlerRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.StatusCode != want.status || got.Header.Get("RateLimit") != want.limit || got.Header.Get("Retry-After") != want.retry ||
+		if got.StatusCode != want.status || got.Header.Get("RateLimit") != want.limit ||
+			got.Header.Get("Retry-After") != want.retry ||
 			got.Header.Get("Content-Type") != want.contentType || got.Header.Get("RateLimit-Policy") != `"login";q=2;w=60` {
 			t.Errorf("request %d: %d %v", n+1, got.StatusCode, got.Header)
 		}
@@ -71,7 +73,8 @@ func checkDenial(t *testing.T, r *http.Response) {
 	for name, want := range map[string]any{
 		"type":   "https://iana.org/assignments/http-problem-types#quota-exceeded",
 		"title":  "The limit of this rule is used up",
-		"status": 429.0, "verdict": "deny", "rule": "login", "limit": 2.0, "window": 60.0, "remaining": 0.0, "reset": 60.0,
+		"status": 429.0, "verdict": "deny", "rule": "login", "limit": 2.0, "window": 60.0,
+		"remaining": 0.0, "reset": 60.0,
 		"view": "node", "why": "limit", "retry_after": 60.0,
 	} {
 		if got[name] != want {
@@ -84,7 +87,8 @@ func checkDenial(t *testing.T, r *http.Response) {
 }
 
 func TestHandlerCountsByClientAddress(t *testing.T) {
-	proxies := client.WithTrustedProxies(netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::ffff:172.16.0.0/108"))
+	proxies := client.WithTrustedProxies(netip.MustParsePrefix("10.0.0.0/8"),
+		netip.MustParsePrefix("::ffff:172.16.0.0/108"))
 	c := dialNode(t, oneAMinute, client.WithTimeout(patience))
 	h := c.Handler(okHandler, client.WithRule("login"), proxies)
 	for _, tt := range []struct {
@@ -111,7 +115,8 @@ func TestHandlerCountsByClientAddress(t *testing.T) {
 
 func TestHandlerOptions(t *testing.T) {
 	c := dialNode(t, "[{name: per-key, limit: 6, window: 1500ms}]", client.WithTimeout(patience))
-	h := c.Handler(okHandler, client.WithRule("per-key"), client.WithPolicy(6, 1500*time.Millisecond),
+	h := c.Handler(okHandler, client.WithRule("per-key"),
+		client.WithPolicy(6, 1500*time.Millisecond),
 		client.WithKey(func(r *http.Request) string { return r.Header.Get("X-Api-Key") }),
 		client.WithCost(func(*http.Request) uint32 { return 4 }))
 	first := get(h, "192.0.2.1:1", "X-Api-Key: a")
@@ -131,7 +136,8 @@ func TestHandlerOptions(t *testing.T) {
 
 // Two limits are two handlers; the headers list both.
 func TestHandlersWithinEachOther(t *testing.T) {
-	c := dialNode(t, "[{name: inner, limit: 5, window: 1m}, {name: outer, limit: 9, window: 1m}]", client.WithTimeout(patience))
+	c := dialNode(t, "[{name: inner, limit: 5, window: 1m}, {name: outer, limit: 9, window: 1m}]",
+		client.WithTimeout(patience))
 	h := c.Handler(c.Handler(okHandler, client.WithRule("inner")), client.WithRule("outer"))
 	if got := get(h, "192.0.2.1:1").Header().Values("RateLimit"); len(got) != 2 || got[0] != `"outer";r=8;t=60` || got[1] != `"inner";r=4;t=60` {
 		t.Errorf("RateLimit is %q", got)
@@ -152,7 +158,8 @@ func TestHandlerWithoutDaemon(t *testing.T) {
 			client.WithErrorFunc(func(_ *http.Request, err error) { reported = err }))
 		for range 3 {
 			got := get(h, "192.0.2.1:1")
-			if got.Code != tt.status || got.Header().Get("Retry-After") != tt.retry || got.Header().Get("RateLimit") != "" {
+			if got.Code != tt.status || got.Header().Get("Retry-After") != tt.retry ||
+				got.Header().Get("RateLimit") != "" {
 				t.Errorf("mode %d: %d %v", tt.mode, got.Code, got.Header())
 			}
 		}
@@ -168,8 +175,10 @@ func TestHandlerWithoutDaemon(t *testing.T) {
 func TestHandlerWithUnknownRule(t *testing.T) {
 	c := dialNode(t, oneAMinute, client.WithTimeout(patience))
 	var reported error
-	h := c.Handler(okHandler, client.WithRule("logon"), client.WithErrorFunc(func(_ *http.Request, err error) { reported = err }))
-	if got := get(h, "192.0.2.1:1"); got.Code != 200 || !errors.Is(reported, client.ErrUnknownRule) {
+	h := c.Handler(okHandler, client.WithRule("logon"),
+		client.WithErrorFunc(func(_ *http.Request, err error) { reported = err }))
+	if got := get(h, "192.0.2.1:1"); got.Code != 200 ||
+		!errors.Is(reported, client.ErrUnknownRule) {
 		t.Errorf("%d, %v", got.Code, reported)
 	}
 	defer func() {

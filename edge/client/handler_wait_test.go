@@ -54,15 +54,22 @@ func TestHandlerWaits(t *testing.T) {
 			"policies":          {true, nil},
 			"rule":              {true, []client.HandlerOption{client.WithRule("line")}},
 			"policies, no wait": {false, []client.HandlerOption{client.WithoutWait()}},
-			"rule, no wait":     {false, []client.HandlerOption{client.WithRule("line"), client.WithoutWait()}},
+			"rule, no wait": {false, []client.HandlerOption{
+				client.WithRule("line"),
+				client.WithoutWait(),
+			}},
 		} {
-			s := &scripted{answer: client.Answer{Delay: delay, Rule: "line", Ticket: "0123456789abcdef"}}
+			s := &scripted{answer: client.Answer{
+				Delay: delay, Rule: "line",
+				Ticket: "0123456789abcdef",
+			}}
 			began := time.Now()
 			w := get(client.NewHandler(s, site, tt.options...), "192.0.2.1:1")
 			if took := time.Since(began); took != delay+work || w.Code != http.StatusAccepted {
 				t.Errorf("%s: %d after %v", name, w.Code, took)
 			}
-			if len(s.told) != 1 || s.told[0].Status != http.StatusAccepted || s.told[0].Took != work {
+			if len(s.told) != 1 || s.told[0].Status != http.StatusAccepted ||
+				s.told[0].Took != work {
 				t.Errorf("%s: reported %+v", name, s.told)
 			}
 			if len(s.queries)+len(s.asked) != 1 ||
@@ -90,15 +97,20 @@ func TestHandlerWaitEnds(t *testing.T) {
 			},
 		} {
 			for _, ticket := range []string{"", "0123456789abcdef"} {
-				s := &scripted{answer: client.Answer{Delay: time.Minute, Rule: "line", Ticket: ticket}}
+				s := &scripted{answer: client.Answer{
+					Delay: time.Minute,
+					Rule:  "line", Ticket: ticket,
+				}}
 				ctx, cancel := end(t.Context())
 				began, w := time.Now(), httptest.NewRecorder()
-				client.NewHandler(s, site).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil).WithContext(ctx))
+				client.NewHandler(s, site).ServeHTTP(w,
+					httptest.NewRequest(http.MethodGet, "/", nil).WithContext(ctx))
 				cancel()
 				if took := time.Since(began); took != time.Second || w.Code != want {
 					t.Errorf("%d after %v, want %d", w.Code, took, want)
 				}
-				if ticket == "" && len(s.told) > 0 || ticket != "" && (len(s.told) != 1 || s.told[0].Status != want) {
+				if ticket == "" && len(s.told) > 0 ||
+					ticket != "" && (len(s.told) != 1 || s.told[0].Status != want) {
 					t.Errorf("with ticket %q: reported %+v", ticket, s.told)
 				}
 			}
@@ -129,8 +141,10 @@ func TestHandlerDeceives(t *testing.T) {
 		} {
 			w := httptest.NewRecorder()
 			failed := client.WithErrorFunc(func(_ *http.Request, err error) { t.Error(err) })
-			l.Handler(site, append(tt.options, failed)...).ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/trap", nil))
-			if w.Code != tt.status || tt.body != "" && w.Body.String() != tt.body || (w.Header().Get("RateLimit") != "") != tt.limit {
+			l.Handler(site, append(tt.options, failed)...).ServeHTTP(w,
+				httptest.NewRequest(http.MethodPost, "/trap", nil))
+			if w.Code != tt.status || tt.body != "" && w.Body.String() != tt.body ||
+				(w.Header().Get("RateLimit") != "") != tt.limit {
 				t.Errorf("request %d: %d %q %v", n+1, w.Code, w.Body, w.Header())
 			}
 		}

@@ -53,7 +53,10 @@ func dial(t *testing.T, address string, options ...client.Option) *client.Client
 }
 
 // okHandler answers every request with "ok".
-var okHandler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok")) })
+var okHandler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	_,
+		_ = w.Write([]byte("ok"))
+})
 
 // Every key that a visitor can choose is counted: none passes under FailOpen because the daemon
 // rejects it.
@@ -61,13 +64,15 @@ func TestEveryKeyIsCounted(t *testing.T) {
 	c := dialNode(t, "[{name: r, limit: 2, window: 1m}]", client.WithTimeout(patience))
 	long := strings.Repeat("k", 300)
 	for _, key := range []string{
-		"", "\x00", "a b", "%", "\xff\xfe", "check r k\ncheck r k", strings.Repeat("\x01", 256), long, long + "x",
+		"", "\x00", "a b", "%", "\xff\xfe", "check r k\ncheck r k",
+		strings.Repeat("\x01", 256), long, long + "x",
 		strings.Repeat("k", 100_000),
 	} {
 		for n := range 4 {
 			answer, err := c.Check(t.Context(), "r", key, 1)
 			if err != nil || answer.Allowed() != (n < 2) {
-				t.Errorf("key %.20q of %d bytes, request %d of 2: %+v, %v", key, len(key), n+1, answer, err)
+				t.Errorf("key %.20q of %d bytes, request %d of 2: %+v, %v", key,
+					len(key), n+1, answer, err)
 			}
 		}
 	}

@@ -48,7 +48,10 @@ func (p *outgoing) fillWhole(k *call) {
 func (p *outgoing) encode(q Query) wire.Query {
 	p.rule = append(p.rule[:0], q.Rule...)
 	p.key = append(p.key[:0], SentKey(q.Key)...)
-	return wire.Query{Op: q.Op, Rule: p.rule, Key: p.key, Cost: min(q.Cost, wire.MaxCost), Wait: q.CanWait}
+	return wire.Query{
+		Op: q.Op, Rule: p.rule, Key: p.key,
+		Cost: min(q.Cost, wire.MaxCost), Wait: q.CanWait,
+	}
 }
 
 // check is [wire.Query.Validate], which lets Ping pass: a pong has no id by which to match it.

@@ -32,7 +32,10 @@ type idSpan struct {
 }
 
 func newCall(queries []Query) *call {
-	k := &call{queries: queries, answers: make([]Answer, len(queries)), news: make(chan struct{}, 1)}
+	k := &call{
+		queries: queries, answers: make([]Answer, len(queries)),
+		news: make(chan struct{}, 1),
+	}
 	for i := range k.answers {
 		k.answers[i].Err = errPending
 	}

@@ -42,15 +42,43 @@ func TestAsk(t *testing.T) {
 		client.Request
 		want client.Answer
 	}{
-		{"skipped", client.Request{Path: "/.env", Client: netip.MustParseAddr("192.0.2.1")}, client.Answer{Ground: "skip"}},
-		{"nothing matches", client.Request{Path: "/", Client: visitor}, client.Answer{Ground: "none"}},
-		{"denied by a policy", client.Request{Path: "/x/../.env?a=b", Client: visitor}, client.Answer{Status: 1, Ground: "policy", HTTP: 404}},
-		{"a rule", client.Request{Path: "/rest/1", Client: visitor}, client.Answer{Rule: "rest", Remaining: 2}},
-		{"by a header", client.Request{Host: "API.example.com:443", Path: "", Client: visitor, Headers: http.Header{"X-Api-Key": {"a b%"}}}, client.Answer{Rule: "api"}},
-		{"and again", client.Request{Host: "api.example.com", Client: visitor, Headers: http.Header{"X-Api-Key": {"a b%"}}}, client.Answer{Status: 1, Rule: "api", HTTP: 429}},
+		{
+			"skipped",
+			client.Request{Path: "/.env", Client: netip.MustParseAddr("192.0.2.1")},
+			client.Answer{Ground: "skip"},
+		},
+		{
+			"nothing matches",
+			client.Request{Path: "/", Client: visitor},
+			client.Answer{Ground: "none"},
+		},
+		{
+			"denied by a policy",
+			client.Request{Path: "/x/../.env?a=b", Client: visitor},
+			client.Answer{Status: 1, Ground: "policy", HTTP: 404},
+		},
+		{
+			"a rule",
+			client.Request{Path: "/rest/1", Client: visitor},
+			client.Answer{Rule: "rest", Remaining: 2},
+		},
+		{"by a header", client.Request{
+			Host: "API.example.com:443", Path: "", Client: visitor,
+			Headers: http.Header{"X-Api-Key": {"a b%"}},
+		}, client.Answer{Rule: "api"}},
+		{
+			"and again",
+			client.Request{
+				Host: "api.example.com", Client: visitor,
+				Headers: http.Header{"X-Api-Key": {"a b%"}},
+			},
+			client.Answer{Status: 1, Rule: "api", HTTP: 429},
+		},
 	} {
 		got, err := c.Ask(t.Context(), tt.Request)
-		if err != nil || got.Status != tt.want.Status || got.Ground != tt.want.Ground || got.Rule != tt.want.Rule || got.HTTP != tt.want.HTTP || got.Remaining != tt.want.Remaining || got.Ticket != "" {
+		if err != nil || got.Status != tt.want.Status || got.Ground != tt.want.Ground ||
+			got.Rule != tt.want.Rule || got.HTTP != tt.want.HTTP ||
+			got.Remaining != tt.want.Remaining || got.Ticket != "" {
 			t.Errorf("%s: %+v, %v, want %+v", tt.name, got, err, tt.want)
 		}
 	}
@@ -59,20 +87,26 @@ func TestAsk(t *testing.T) {
 // TestAskAnything: no value of a request makes the question fail, for then it would pass uncounted.
 func TestAskAnything(t *testing.T) {
 	c := dialSite(t)
-	odd := []string{"", "\x00", "%", "a b", "\xff", strings.Repeat("%", 9000), strings.Repeat("x", 70_000), "a\nask path=/ id=x"}
+	odd := []string{
+		"", "\x00", "%", "a b", "\xff", strings.Repeat("%", 9000),
+		strings.Repeat("x", 70_000), "a\nask path=/ id=x",
+	}
 	headers := http.Header{"Bad Name": {"x"}, "X%Y": {"x"}}
 	for n := range 300 {
 		headers.Add("X-"+strings.Repeat("n", n), strings.Repeat("v", n*10))
 	}
 	for n, s := range odd {
 		r := client.Request{
-			Method: s, Host: s, Path: "/rest/" + s, Client: netip.AddrFrom4([4]byte{203, 0, 113, byte(n)}), Country: s, TLS: s, Scheme: s, Tier: s, ASN: 1 << 31,
+			Method: s, Host: s, Path: "/rest/" + s,
+			Client: netip.AddrFrom4([4]byte{203, 0, 113, byte(n)}), Country: s, TLS: s,
+			Scheme: s, Tier: s, ASN: 1 << 31,
 			Headers: headers,
 		}
 		for range 2 {
 			a, err := c.Ask(t.Context(), r)
 			fits := len(s) < 9000 && a.Rule == "rest"
-			if long := len(s) >= 9000 && a.Ground == "unfit" && a.HTTP == http.StatusRequestURITooLong; err != nil || !fits && !long {
+			if long := len(s) >= 9000 && a.Ground == "unfit" &&
+				a.HTTP == http.StatusRequestURITooLong; err != nil || !fits && !long {
 				t.Errorf("%.20q: %+v, %v", s, a, err)
 			}
 		}
@@ -90,19 +124,32 @@ policies: [{name: evil, match: {header.x-api-key: evil, cookie.session: evil}, d
 		headers http.Header
 		want    int // 0: allowed
 	}{
-		"little":                 {http.Header{"Cookie": {"session=fine"}}, 0},
-		"behind 1,024 bytes":     {http.Header{"Cookie": {"a=" + kilo + kilo + "; session=evil"}}, 403},
-		"behind 4,096 bytes":     {http.Header{"Cookie": {strings.Repeat("a="+kilo+"; ", 6) + "session=evil"}}, 403},
-		"in the second line":     {http.Header{"Cookie": {"a=b", "session=evil"}}, 403},
-		"behind a tab":           {http.Header{"Cookie": {"	session=evil"}}, 403},
-		"a cookie is too long":   {http.Header{"Cookie": {"a=" + strings.Repeat("b", 5000)}}, 431},
-		"too many are":           {http.Header{"Cookie": {strings.Repeat("a="+kilo+"; ", 9) + "session=evil"}}, 431},
-		"a header nobody reads":  {http.Header{"Cookie": {"session=fine"}, "Referer": {strings.Repeat("r", 5000)}}, 0},
-		"and beside one that is": {http.Header{"Cookie": {"session=evil"}, "Referer": {strings.Repeat("r", 5000)}}, 403},
-		"129 headers":            {http.Header{"X-Api-Key": strings.Split(strings.Repeat("k ", 129), " ")}, 431},
+		"little": {http.Header{"Cookie": {"session=fine"}}, 0},
+		"behind 1,024 bytes": {
+			http.Header{"Cookie": {"a=" + kilo + kilo + "; session=evil"}},
+			403,
+		},
+		"behind 4,096 bytes": {http.Header{"Cookie": {strings.Repeat("a="+kilo+"; ",
+			6) + "session=evil"}}, 403},
+		"in the second line":   {http.Header{"Cookie": {"a=b", "session=evil"}}, 403},
+		"behind a tab":         {http.Header{"Cookie": {"	session=evil"}}, 403},
+		"a cookie is too long": {http.Header{"Cookie": {"a=" + strings.Repeat("b", 5000)}}, 431},
+		"too many are": {http.Header{"Cookie": {strings.Repeat("a="+kilo+"; ",
+			9) + "session=evil"}}, 431},
+		"a header nobody reads": {http.Header{
+			"Cookie":  {"session=fine"},
+			"Referer": {strings.Repeat("r", 5000)},
+		}, 0},
+		"and beside one that is": {http.Header{
+			"Cookie":  {"session=evil"},
+			"Referer": {strings.Repeat("r", 5000)},
+		}, 403},
+		"129 headers": {http.Header{"X-Api-Key": strings.Split(strings.Repeat("k ", 129),
+			" ")}, 431},
 	} {
 		a, err := c.Ask(t.Context(), client.Request{Path: "/", Headers: tt.headers})
-		if err != nil || a.HTTP != tt.want || a.Allowed() != (tt.want == 0) || (a.Ground == "unfit") != (tt.want == 431) {
+		if err != nil || a.HTTP != tt.want || a.Allowed() != (tt.want == 0) ||
+			(a.Ground == "unfit") != (tt.want == 431) {
 			t.Errorf("%s: %+v, %v", name, a, err)
 		}
 	}
@@ -112,12 +159,19 @@ policies: [{name: evil, match: {header.x-api-key: evil, cookie.session: evil}, d
 func TestHandlerOddRequests(t *testing.T) {
 	c := dialNode(t, "[]\npolicies: [{name: cookies, match: {cookie.c: x}, deny: 404}, {name: queries, match: {query.q: x}, deny: 404}, {name: all, match: {}, deny: 403}]\n", client.WithTimeout(patience))
 	served := 0
-	server := httptest.NewServer(c.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served++ })))
+	server := httptest.NewServer(c.Handler(http.HandlerFunc(func(http.ResponseWriter,
+		*http.Request,
+	) {
+		served++
+	})))
 	t.Cleanup(server.Close)
 	for begin, want := range map[string]int{
 		"GET http://a?x HTTP/1.1\r\nHost: a": 403, "GET a:80 HTTP/1.1\r\nHost: a": 403, "CONNECT a:80 HTTP/1.1\r\nHost: a": 403, "OPTIONS /* HTTP/1.1\r\nHost: a": 403,
-		"GET /#a HTTP/1.1\r\nHost: a": 403, "A%1 / HTTP/1.1\r\nHost: a": 403, "GET / HTTP/1.0": 403, "GET / HTTP/1.1\r\nHost:": 403,
-		"GET / HTTP/1.1\r\nHost: [abc": 403, "GET / HTTP/1.1\r\nHost: x@a": 403, "GET / HTTP/1.1\r\nHost: a:99999": 403, "GET / HTTP/1.1\r\nHost: " + strings.Repeat("h", 9000): 403,
+		"GET /#a HTTP/1.1\r\nHost: a": 403, "A%1 / HTTP/1.1\r\nHost: a": 403, "GET / HTTP/1.0": 403,
+		"GET / HTTP/1.1\r\nHost:":      403,
+		"GET / HTTP/1.1\r\nHost: [abc": 403, "GET / HTTP/1.1\r\nHost: x@a": 403,
+		"GET / HTTP/1.1\r\nHost: a:99999":                                                 403,
+		"GET / HTTP/1.1\r\nHost: " + strings.Repeat("h", 9000):                            403,
 		"GET /?" + strings.Repeat("x", 5000) + " HTTP/1.1\r\nHost: a":                     414,
 		"GET / HTTP/1.1\r\nHost: a\r\nX-A: " + strings.Repeat("x", 90_000):                403,
 		"GET / HTTP/1.1\r\nHost: a\r\nCookie: c=" + strings.Repeat("x", 5000):             431,
@@ -156,7 +210,10 @@ func FuzzAsk(f *testing.F) {
 	}
 	f.Cleanup(func() { _ = c.Close() })
 	f.Fuzz(func(t *testing.T, method, host, path, name, value string) {
-		r := client.Request{Method: method, Host: host, Path: path, Headers: http.Header{name: {value}}}
+		r := client.Request{
+			Method: method, Host: host, Path: path,
+			Headers: http.Header{name: {value}},
+		}
 		if _, err := c.Ask(t.Context(), r); err != nil {
 			t.Errorf("%+v: %v", r, err)
 		}
@@ -221,7 +278,8 @@ func TestHandlerByPolicies(t *testing.T) {
 	if w := visit(http.MethodGet, "/.env", "203.0.113.8"); w.Code != http.StatusNotFound || w.Header().Get("Retry-After") != "" || !strings.Contains(w.Body.String(), `"why":"policy"`) {
 		t.Errorf("a scanner: %d %v %s", w.Code, w.Header(), w.Body)
 	}
-	if w := visit(http.MethodGet, "/", "203.0.113.8"); w.Code != http.StatusOK || w.Header().Get("RateLimit") != "" {
+	if w := visit(http.MethodGet, "/", "203.0.113.8"); w.Code != http.StatusOK ||
+		w.Header().Get("RateLimit") != "" {
 		t.Errorf("nothing matches: %d %v", w.Code, w.Header())
 	}
 }

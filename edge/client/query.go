@@ -89,6 +89,7 @@ func answerOf(op wire.Op, a wire.Answer) Answer {
 	return Answer{
 		Status: a.Status, Why: a.Why, View: a.View, Shadow: a.Shadow, Remaining: a.Remaining,
 		Reset: time.Duration(a.Reset) * time.Second, Retry: time.Duration(a.Retry) * time.Second,
-		Ratio: float64(a.Ratio), Blast: int(a.Blast), Delay: time.Duration(a.Delay) * time.Millisecond,
+		Ratio: float64(a.Ratio), Blast: int(a.Blast),
+		Delay: time.Duration(a.Delay) * time.Millisecond,
 	}
 }

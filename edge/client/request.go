@@ -35,7 +35,10 @@ type Request struct {
 
 // SentHeaders are the headers that [RequestOf] takes from a request. A Handler sends others, that
 // its policies look at, with [WithHeaders].
-var SentHeaders = []string{"X-Api-Key", "Authorization", "User-Agent", "Cookie", "Origin", "Referer", "Content-Type"}
+var SentHeaders = []string{
+	"X-Api-Key", "Authorization", "User-Agent", "Cookie", "Origin",
+	"Referer", "Content-Type",
+}
 
 // RequestOf describes r, which a server received, with the headers that are named, by default
 // [SentHeaders]. Its Client is the peer: see [ClientAddress] for servers behind proxies.
@@ -43,7 +46,10 @@ func RequestOf(r *http.Request, headers ...string) Request {
 	if len(headers) == 0 {
 		headers = SentHeaders
 	}
-	q := Request{Method: r.Method, Host: r.Host, Path: r.URL.RequestURI(), Client: ClientAddress(r, nil), Headers: pick(r.Header, headers), Scheme: "http"}
+	q := Request{
+		Method: r.Method, Host: r.Host, Path: r.URL.RequestURI(),
+		Client: ClientAddress(r, nil), Headers: pick(r.Header, headers), Scheme: "http",
+	}
 	if r.TLS != nil {
 		q.Scheme = "https"
 	}

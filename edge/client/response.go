@@ -105,7 +105,10 @@ func (h *handler) problemOf(a Answer) problem {
 		}
 	}
 	if a.Rule == "" { // a policy denies by itself
-		return problem{Type: "about:blank", Title: http.StatusText(a.HTTP), Status: a.HTTP, Verdict: wire.Deny.String(), Why: a.Ground}
+		return problem{
+			Type: "about:blank", Title: http.StatusText(a.HTTP), Status: a.HTTP,
+			Verdict: wire.Deny.String(), Why: a.Ground,
+		}
 	}
 	return problem{
 		Type: quotaExceeded, Title: "The limit of this rule is used up", Status: a.HTTP,

@@ -155,7 +155,8 @@ func TestManyGoroutinesGetTheirOwnAnswers(t *testing.T) {
 		callers.Go(func() {
 			for j := range 50 {
 				cost := uint32(1 + 1000*i + j)
-				if a, err := c.Check(t.Context(), "r", "k"+strconv.Itoa(i), cost); err != nil || a.Remaining != int64(cost) {
+				if a, err := c.Check(t.Context(), "r", "k"+strconv.Itoa(i), cost); err != nil ||
+					a.Remaining != int64(cost) {
 					t.Errorf("asked at cost %d, got %+v, %v", cost, a, err)
 				}
 			}
@@ -175,7 +176,8 @@ func TestManyGoroutinesThroughRestarts(t *testing.T) {
 		callers.Go(func() {
 			for j := 1; ctx.Err() == nil; j++ {
 				cost := uint32(1 + (100_000*i+j)%wire.MaxCost)
-				if a, err := c.Check(ctx, "r", "k", cost); err == nil && a.Remaining != int64(cost) {
+				if a, err := c.Check(ctx, "r", "k", cost); err == nil &&
+					a.Remaining != int64(cost) {
 					t.Errorf("asked at cost %d, got %+v", cost, a)
 				} else if err != nil && a.Err == nil {
 					t.Errorf("an error, and yet an answer: %+v, %v", a, err)

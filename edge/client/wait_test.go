@@ -29,7 +29,8 @@ func eachLimiter(t *testing.T, rules string, f func(*testing.T, client.Limiter))
 			t.Fatal(err)
 		}
 		cfg.Listen = config.Listen{}
-		node, err := edge.New(context.Background(), edge.Options{Config: &cfg, Log: slog.New(slog.DiscardHandler)})
+		node, err := edge.New(context.Background(),
+			edge.Options{Config: &cfg, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,18 +46,23 @@ func TestWaits(t *testing.T) {
 	eachLimiter(t, waitRules, func(t *testing.T, l client.Limiter) {
 		for name, ask := range map[string]func(canWait bool) (client.Answer, error){
 			"rule": func(canWait bool) (client.Answer, error) {
-				answers, err := l.Batch(t.Context(), []client.Query{{Rule: "line", Key: "k", CanWait: canWait}})
+				answers, err := l.Batch(t.Context(),
+					[]client.Query{{Rule: "line", Key: "k", CanWait: canWait}})
 				return answers[0], err
 			},
 			"policy": func(canWait bool) (client.Answer, error) {
-				return l.Ask(t.Context(), client.Request{Path: "/queue", Client: netip.MustParseAddr("192.0.2.1"), CanWait: canWait})
+				return l.Ask(t.Context(), client.Request{
+					Path:   "/queue",
+					Client: netip.MustParseAddr("192.0.2.1"), CanWait: canWait,
+				})
 			},
 		} {
 			const each = 20 * time.Second
 			for n := range 4 {
 				a, err := ask(n < 3)
 				most := time.Duration(n) * each
-				if n < 3 && (!a.Allowed() || a.Delay > most || a.Delay <= most-each && n > 0) || n == 3 && (a.Allowed() || a.Delay > 0) || err != nil {
+				if n < 3 && (!a.Allowed() || a.Delay > most || a.Delay <= most-each && n > 0) ||
+					n == 3 && (a.Allowed() || a.Delay > 0) || err != nil {
 					t.Errorf("%s, request %d: %+v, %v", name, n+1, a, err)
 				}
 			}
@@ -69,8 +75,12 @@ func TestDeceives(t *testing.T) {
 	t.Parallel()
 	eachLimiter(t, waitRules, func(t *testing.T, l client.Limiter) {
 		for n, want := range []client.Answer{{Rule: "trap"}, {Deceive: true}, {Status: 1, Rule: "trap", HTTP: 429}} {
-			a, err := l.Ask(t.Context(), client.Request{Path: "/trap", Client: netip.MustParseAddr("192.0.2.1"), CanDeceive: n < 2})
-			if err != nil || a.Status != want.Status || a.Deceive != want.Deceive || a.Rule != want.Rule || a.HTTP != want.HTTP {
+			a, err := l.Ask(t.Context(), client.Request{
+				Path:   "/trap",
+				Client: netip.MustParseAddr("192.0.2.1"), CanDeceive: n < 2,
+			})
+			if err != nil || a.Status != want.Status || a.Deceive != want.Deceive ||
+				a.Rule != want.Rule || a.HTTP != want.HTTP {
 				t.Errorf("request %d: %+v, %v, want %+v", n+1, a, err, want)
 			}
 		}

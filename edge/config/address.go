@@ -35,11 +35,13 @@ func ParseAddress(text string) (Address, error) {
 	}
 	host, port, err := net.SplitHostPort(text)
 	if err != nil {
-		return Address{}, fmt.Errorf("%s is not an address such as 127.0.0.1:4290%s", scalar.Show(text), addressHint(text))
+		return Address{}, fmt.Errorf("%s is not an address such as 127.0.0.1:4290%s",
+			scalar.Show(text), addressHint(text))
 	}
 	number, ok := parsePort(port)
 	if !ok {
-		return Address{}, fmt.Errorf("%s: the port must be a number from 0 to 65535", scalar.Show(text))
+		return Address{}, fmt.Errorf("%s: the port must be a number from 0 to 65535",
+			scalar.Show(text))
 	}
 	if host, err = canonicalHost(host); err != nil {
 		return Address{}, fmt.Errorf("%s: %w", scalar.Show(text), err)
@@ -48,7 +50,8 @@ func ParseAddress(text string) (Address, error) {
 		return Address{}, fmt.Errorf("%s: a host called unix must be given by its IP address; a socket is unix:/path", scalar.Show(text))
 	}
 	if host == "" && number == 0 { // the zero Address already means none
-		return Address{}, fmt.Errorf("%s: for any port of every interface write [::]:0", scalar.Show(text))
+		return Address{}, fmt.Errorf("%s: for any port of every interface write [::]:0",
+			scalar.Show(text))
 	}
 	return Address{Host: host, Port: number}, nil
 }
@@ -114,7 +117,8 @@ func unixAddress(path string) (Address, error) {
 func addressHint(text string) string {
 	switch {
 	case scalar.Decimal(text):
-		return fmt.Sprintf(": write 127.0.0.1:%s, or :%s for every interface", scalar.Clip(text), scalar.Clip(text))
+		return fmt.Sprintf(": write 127.0.0.1:%s, or :%s for every interface",
+			scalar.Clip(text), scalar.Clip(text))
 	case strings.Contains(text, "://"):
 		return ": leave out the scheme and //"
 	case strings.HasPrefix(text, "/"):

@@ -13,14 +13,16 @@ func (d *decoder) check(c Config) {
 
 // checkDoors refuses a daemon nobody can ask.
 func (d *decoder) checkDoors(l Listen) {
-	if at, given := d.given["listen"]; given && len(l.UDP)+len(l.HTTP)+len(l.GRPC)+len(l.SPOP)+len(l.RESP) == 0 {
+	if at, given := d.given["listen"]; given &&
+		len(l.UDP)+len(l.HTTP)+len(l.GRPC)+len(l.SPOP)+len(l.RESP) == 0 {
 		at.fault("udp and http are both empty: no client could request a decision")
 	}
 }
 
 // checkToken requires a token where the admin listener can be reached from elsewhere.
 func (d *decoder) checkToken(c Config) {
-	const path, how = "admin_token_file", "is required: listen.admin %s is neither loopback nor a unix socket"
+	const path, how = "admin_token_file",
+		"is required: listen.admin %s is neither loopback nor a unix socket"
 	if c.AdminTokenFile == "" && !d.bad[path] {
 		d.checkBeyond("listen.admin", c.Listen.Admin, path, how)
 	}
@@ -51,7 +53,8 @@ func (d *decoder) checkTLS(c Config) {
 // checkTLSClients warns of TLS without certificates of clients, and refuses a listener that would
 // admit no other machine.
 func (d *decoder) checkTLSClients(c *Config) {
-	if c.TLS.CertFile == "" || c.TLS.ClientCAFile != "" || d.bad["tls.client_ca_file"] || d.bad["tls.clients"] {
+	if c.TLS.CertFile == "" || c.TLS.ClientCAFile != "" || d.bad["tls.client_ca_file"] ||
+		d.bad["tls.clients"] {
 		return
 	}
 	who := "those are admitted who may connect plain, and over RESP who shows the password; tls.clients: any admits everybody"
@@ -59,7 +62,8 @@ func (d *decoder) checkTLSClients(c *Config) {
 		who = "everybody may connect, as tls.clients says"
 	}
 	d.given["tls.cert_file"].warn("without tls.client_ca_file: over TLS %s", who)
-	if _, given := d.given["tls.clients"]; given || d.bad["clients.trusted"] || c.Policies.Clients.TrustsOthers() {
+	if _, given := d.given["tls.clients"]; given || d.bad["clients.trusted"] ||
+		c.Policies.Clients.TrustsOthers() {
 		return
 	}
 	const how = "%s admits no other machine over TLS: it needs tls.client_ca_file, clients.trusted to name who may connect, or tls.clients"
@@ -92,7 +96,8 @@ func (d *decoder) checkGossip(g Gossip) {
 	if at := d.given["gossip.join"]; len(g.Join) > 0 && g.Bind.IsZero() {
 		at.fault("needs gossip.bind: without an address this node does not gossip")
 	}
-	if at := d.given["gossip.bind"]; !g.Bind.IsZero() && !g.Bind.Loopback() && g.KeyFile == "" && !d.bad["gossip.key_file"] {
+	if at := d.given["gossip.bind"]; !g.Bind.IsZero() && !g.Bind.Loopback() && g.KeyFile == "" &&
+		!d.bad["gossip.key_file"] {
 		at.path = "gossip.key_file"
 		at.fault("is required: gossip.bind %s is not loopback", g.Bind)
 	}

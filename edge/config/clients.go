@@ -35,8 +35,10 @@ func clients(v value, c *request.Clients) {
 		leaf("hops", number(&c.Hops, 0, maxHops)),
 		leaf("ipv4", number(&c.IPv4, 8, 32)),
 		leaf("ipv6", number(&c.IPv6, 16, 128)),
-		leaf("path", set(&path, oneOf([]string{"normal", "raw"}, func(s string) (string, bool) { return s, true }))),
-		leaf("path_fold", set(&folds, listOf(len(request.FoldNames), oneOf(request.FoldNames, request.ParseFold)))),
+		leaf("path", set(&path, oneOf([]string{"normal", "raw"},
+			func(s string) (string, bool) { return s, true }))),
+		leaf("path_fold", set(&folds,
+			listOf(len(request.FoldNames), oneOf(request.FoldNames, request.ParseFold)))),
 	})
 	if !ok {
 		return
@@ -61,7 +63,8 @@ func clients(v value, c *request.Clients) {
 	}
 	// The hops-th from the right of a single address would be that address for 1 and nothing for
 	// more.
-	if at := v.d.given[join(v.path, "hops")]; c.Hops > 0 && (c.From == request.FromHeader || c.From == request.FromPeer) {
+	if at := v.d.given[join(v.path, "hops")]; c.Hops > 0 &&
+		(c.From == request.FromHeader || c.From == request.FromPeer) {
 		at.fault("needs a list: from must be x-forwarded-for or forwarded")
 	}
 }

@@ -52,7 +52,10 @@ func (d *decoder) faultAt(line, col int, path, format string, args ...any) {
 		return
 	}
 	d.bad[path] = true
-	d.faults = append(d.faults, Fault{d.file, max(line, 1), max(col, 1), path, fmt.Sprintf(format, args...)})
+	d.faults = append(d.faults, Fault{
+		d.file, max(line, 1), max(col, 1), path,
+		fmt.Sprintf(format, args...),
+	})
 }
 
 // warn records that the value works, and what it is hardly meant to do.
@@ -243,7 +246,8 @@ func (v value) items(limit int) ([]value, bool) {
 	}
 	nodes := v.node.Content
 	if len(nodes) > limit {
-		v.d.faultAt(nodes[limit].Line, nodes[limit].Column, v.path, "at most %d are allowed, got %d", limit, len(nodes))
+		v.d.faultAt(nodes[limit].Line, nodes[limit].Column, v.path,
+			"at most %d are allowed, got %d", limit, len(nodes))
 		// The first ones are looked at all the same; the rest have one fault together.
 		nodes = nodes[:limit]
 	}

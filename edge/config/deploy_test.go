@@ -59,7 +59,8 @@ func TestDeployedGlobalCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkPoP(t, c)
-	if c.Gossip.Bind.IsZero() || c.Gossip.Bind.Loopback() || len(c.Gossip.Join) < 2 || c.Gossip.KeyFile == "" {
+	if c.Gossip.Bind.IsZero() || c.Gossip.Bind.Loopback() || len(c.Gossip.Join) < 2 ||
+		c.Gossip.KeyFile == "" {
 		t.Errorf("%+v", c.Gossip)
 	}
 	for _, byRate := range []bool{true, false} {

@@ -22,8 +22,14 @@ func (c *Config) fields() []field {
 		group("rls", []field{
 			leaf("files", set(&c.RLS.Files, listOf(MaxRLSFiles, filePath))),
 			leaf("dynamic_metadata", set(&c.RLS.Metadata, boolean)),
-			leaf("headers", set(&c.RLS.Headers, oneOf(rlsHeaders, func(s string) (string, bool) { return strings.TrimPrefix(s, rlsHeaders[0]), true }))),
-			leaf("long_units", set(&c.RLS.LongUnits, oneOf(longUnits, func(s string) (bool, bool) { return s == longUnits[1], true }))),
+			leaf("headers", set(&c.RLS.Headers,
+				oneOf(rlsHeaders, func(s string) (string,
+					bool,
+				) {
+					return strings.TrimPrefix(s, rlsHeaders[0]), true
+				}))),
+			leaf("long_units", set(&c.RLS.LongUnits,
+				oneOf(longUnits, func(s string) (bool, bool) { return s == longUnits[1], true }))),
 		}),
 		leaf("admin_token_file", set(&c.AdminTokenFile, filePath)),
 		leaf("memory", set(&c.Memory, size(MinMemory, MaxMemory))),
@@ -37,7 +43,8 @@ func (c *Config) fields() []field {
 		leaf("clients", func(v value) { clients(v, &c.Policies.Clients) }),
 		leaf("sets", func(v value) { c.Policies.Sets = namedSets(v) }),
 		leaf("pools", set(&c.Pools, pools)),
-		group("tickets", []field{leaf("keep", set(&c.TicketKeep, duration(MinTicketKeep, MaxTicketKeep)))}),
+		group("tickets", []field{leaf("keep",
+			set(&c.TicketKeep, duration(MinTicketKeep, MaxTicketKeep)))}),
 		leaf("policies", set(&c.Policies.Policies, policies)),
 	}
 }
@@ -58,7 +65,8 @@ func (t *TLS) fields() []field {
 		leaf("cert_file", set(&t.CertFile, filePath)),
 		leaf("key_file", set(&t.KeyFile, filePath)),
 		leaf("client_ca_file", set(&t.ClientCAFile, filePath)),
-		leaf("clients", set(&t.Clients, oneOf([]string{"known", AnyClient}, func(s string) (string, bool) { return s, true }))),
+		leaf("clients", set(&t.Clients,
+			oneOf([]string{"known", AnyClient}, func(s string) (string, bool) { return s, true }))),
 	}
 }
 

@@ -34,7 +34,8 @@ func parse(tb testing.TB, data []byte) error {
 		if f.Line < last.Line || (f.Line == last.Line && f.Col < last.Col) {
 			tb.Fatalf("%v comes after %v", f, last)
 		}
-		if f.Line > lines || f.Message == "" || f.File != "f.yaml" || strings.ContainsAny(f.String(), "\n\x00") {
+		if f.Line > lines || f.Message == "" || f.File != "f.yaml" ||
+			strings.ContainsAny(f.String(), "\n\x00") {
 			tb.Fatalf("not a fault of a file of %d lines: %q\n%q", lines, f, data)
 		}
 		last = f
@@ -115,7 +116,10 @@ func TestMutatedConfigs(t *testing.T) {
 
 // mutate returns data with one to four of its lines, words or bytes damaged.
 func mutate(rng *rand.Rand, data []byte) []byte {
-	words := []string{"-1", "0", "1e9", "~", "[]", "{}", "*a", "&a", "<<", "!!str", "\"", "'", "---", "\t", "010", "10s", "block", "rules", ": ", "- ", "#", "|", ">"}
+	words := []string{
+		"-1", "0", "1e9", "~", "[]", "{}", "*a", "&a", "<<", "!!str", "\"", "'",
+		"---", "\t", "010", "10s", "block", "rules", ": ", "- ", "#", "|", ">",
+	}
 	const noise = "\x00\x01\t\r\n\x7f\x80\xc3\xff \"'[]{}&*!%@`|>,0a"
 	text := string(data)
 	for range 1 + rng.IntN(4) {

@@ -11,7 +11,10 @@ import (
 )
 
 // reloaded are the settings that a reload takes over.
-var reloaded = []string{"admin_token_file", "resp.password_file", "gossip.key_file", "rules", "clients", "sets", "pools", "policies", "tickets", "rls"}
+var reloaded = []string{
+	"admin_token_file", "resp.password_file", "gossip.key_file", "rules",
+	"clients", "sets", "pools", "policies", "tickets", "rls",
+}
 
 // Every setting is either taken over at a reload, or kept and named. That Marshal shows every one:
 // TestEveryFieldIsShown.
@@ -47,12 +50,20 @@ func TestKeepKnowsEverySetting(t *testing.T) {
 func TestKeep(t *testing.T) {
 	running := Default()
 	next := Config{
-		Node: "other", PoP: "fra", Listen: Listen{UDP: []Address{{Path: "/u"}}, HTTP: []Address{{Path: "/h"}}, Admin: []Address{{Path: "/a"}}, GRPC: []Address{{Path: "/g"}}, SPOP: []Address{{Path: "/s"}}, RESP: []Address{{Path: "/r"}}},
+		Node: "other", PoP: "fra", Listen: Listen{
+			UDP:  []Address{{Path: "/u"}},
+			HTTP: []Address{{Path: "/h"}}, Admin: []Address{{Path: "/a"}},
+			GRPC: []Address{{Path: "/g"}}, SPOP: []Address{{Path: "/s"}},
+			RESP: []Address{{Path: "/r"}},
+		},
 		TLS:            TLS{"/cert", "/key", "/ca", AnyClient},
 		AdminTokenFile: "/token", Memory: 1 << 21, StateDir: "/state",
-		Ring:   Ring{Servers: []Server{{Address{Host: "a", Port: 1}, 1}}, Flush: 1, Timeout: 1},
-		Gossip: Gossip{Bind: Address{Host: "b", Port: 1}, Join: []Address{{Host: "c", Port: 1}}, KeyFile: "/key"},
-		Rules:  []mitigation.Rule{{Name: "r"}},
+		Ring: Ring{Servers: []Server{{Address{Host: "a", Port: 1}, 1}}, Flush: 1, Timeout: 1},
+		Gossip: Gossip{
+			Bind: Address{Host: "b", Port: 1},
+			Join: []Address{{Host: "c", Port: 1}}, KeyFile: "/key",
+		},
+		Rules: []mitigation.Rule{{Name: "r"}},
 	}
 	now, waiting := Keep(running, next)
 	if names := FixedSettings(); !slices.Equal(waiting, names) {

@@ -52,7 +52,8 @@ func reserve(v value) ([]mitigation.Share, bool) {
 	// Of 100 % there would be nothing for requests without a tier, which is a rule that denies
 	// everybody by accident.
 	if ok && sum >= mitigation.Whole {
-		v.fault("adds up to %s: less than 100%% can be kept, or nothing is left for the others", scalar.PercentText(sum, mitigation.Whole))
+		v.fault("adds up to %s: less than 100%% can be kept, or nothing is left for the others",
+			scalar.PercentText(sum, mitigation.Whole))
 		return nil, false
 	}
 	return list, ok

@@ -28,7 +28,8 @@ func (v value) blockFor(r *mitigation.Rule) {
 // finishLadder holds block_for and forget_after together: only a list has steps to forget. The
 // default is taken beside any block_for, as config check --print shows it.
 func (v value) finishLadder(r *mitigation.Rule) {
-	if at, given := v.d.given[join(v.path, "forget_after")]; given && len(r.Ladder.Steps) == 0 && r.Ladder.Forget != mitigation.DefaultForget && !v.d.bad[join(v.path, "block_for")] {
+	if at, given := v.d.given[join(v.path, "forget_after")]; given && len(r.Ladder.Steps) == 0 &&
+		r.Ladder.Forget != mitigation.DefaultForget && !v.d.bad[join(v.path, "block_for")] {
 		at.fault("applies to a list of durations in block_for only: write such as block_for: [10m, 1h], or leave it out")
 	}
 	switch {

@@ -55,7 +55,8 @@ func (v value) term(key value, depth int) *condition.Expr {
 	if err != nil {
 		// The names of headers are not among them: nobody can say which one was meant.
 		known := append(condition.FieldNames(), "any", "not", "when")
-		key.fault("unknown field %s%s", scalar.Show(key.node.Value), didYouMean(key.node.Value, known))
+		key.fault("unknown field %s%s", scalar.Show(key.node.Value),
+			didYouMean(key.node.Value, known))
 		return condition.Any()
 	}
 	values, ok := v.oneOrMore(f)

@@ -10,7 +10,8 @@ import (
 
 func TestPathFold(t *testing.T) {
 	for text, want := range map[string]request.Folds{
-		"{}": request.FoldSlash, "{path_fold: []}": 0, "{path: raw}": request.FoldSlash, "{path: raw, path_fold: []}": 0,
+		"{}": request.FoldSlash, "{path_fold: []}": 0, "{path: raw}": request.FoldSlash,
+		"{path: raw, path_fold: []}":         0,
 		"{path_fold: [tail, case]}":          request.FoldTail | request.FoldCase,
 		"{path_fold: [slash, params, tail]}": request.FoldSlash | request.FoldParams | request.FoldTail,
 	} {
@@ -24,12 +25,14 @@ func TestPathFold(t *testing.T) {
 		"{path_fold: [dots]}":             `f:1:23: clients.path_fold[0]: must be slash, case, params or tail, not "dots"`,
 		"{path_fold: slash}":              "f:1:22: clients.path_fold: must be a list, not a single value",
 	} {
-		if _, err := config.Parse("f", []byte("clients: "+text)); err == nil || err.Error() != want {
+		if _, err := config.Parse("f", []byte("clients: "+text)); err == nil ||
+			err.Error() != want {
 			t.Errorf("%s: got %v, want %s", text, err, want)
 		}
 	}
 	const capitals = "clients: {path_fold: [case]}\npolicies:\n  - {name: a, match: {when: 'path == \"/A\"'}, deny: 403}"
-	if _, err := config.Parse("f", []byte(capitals)); err == nil || !strings.HasPrefix(err.Error(), "f:3:22: policies[0].match: ") {
+	if _, err := config.Parse("f", []byte(capitals)); err == nil ||
+		!strings.HasPrefix(err.Error(), "f:3:22: policies[0].match: ") {
 		t.Errorf("capitals: got %v", err)
 	}
 }
@@ -49,8 +52,10 @@ policies:
 		t.Fatal(err)
 	}
 	want := []string{
-		"f:3:29: policies[0].match.path: no request for /login/ fits", "f:3:66: policies[0].cost: a visitor sets this cost",
-		"f:5:29: policies[2].match.path: no request is skipped for %2F", "f:7:54: policies[4].cost: a visitor sets this cost",
+		"f:3:29: policies[0].match.path: no request for /login/ fits",
+		"f:3:66: policies[0].cost: a visitor sets this cost",
+		"f:5:29: policies[2].match.path: no request is skipped for %2F",
+		"f:7:54: policies[4].cost: a visitor sets this cost",
 	}
 	for i, w := range c.Warnings {
 		if i >= len(want) || !strings.HasPrefix(w.String(), want[i]) {

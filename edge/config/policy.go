@@ -57,7 +57,10 @@ type tierNumber struct {
 // A policy with numbers of its own becomes rules called as itself, which are counted, shown and
 // blocked by hand like those of the section rules.
 func (v value) policy() policy.Policy {
-	p := &policyFile{Policy: policy.Policy{At: v.pos(), Key: policy.DefaultKey(), Cost: policy.DefaultCost()}}
+	p := &policyFile{Policy: policy.Policy{
+		At: v.pos(), Key: policy.DefaultKey(),
+		Cost: policy.DefaultCost(),
+	}}
 	if !v.fields(v.policyFields(p)) {
 		return p.Policy
 	}
@@ -81,7 +84,9 @@ func (v value) policyFields(p *policyFile) []field {
 		leaf("match", set(&p.Match, match)),
 		leaf("count_when", set(&p.CountWhen, match)),
 		leaf("key", set(&p.Key, key)),
-		leaf("missing", set(&p.MissingSkip, oneOf([]string{"shared", "skip"}, func(s string) (bool, bool) { return s == "skip", true }))),
+		leaf("missing", set(&p.MissingSkip,
+			oneOf([]string{"shared", "skip"},
+				func(s string) (bool, bool) { return s == "skip", true }))),
 		leaf("cost", set(&p.Cost, cost)),
 		leaf("pending", func(v value) { v.pending(&p.Pending) }),
 		leaf("rules", set(&p.Rules, listOf(policy.MaxQuestions, name(mitigation.MaxRuleName)))),
@@ -119,7 +124,8 @@ func (v value) numbers(one *int64, each *[]tierNumber, least int64) {
 		return
 	}
 	v.entriesOf(policy.MaxTiers, func(key, item value) {
-		if n, ok := integer(1, mitigation.MaxLimit)(item); ok && key.checkName(key.node.Value, mitigation.MaxRuleName) {
+		if n, ok := integer(1, mitigation.MaxLimit)(item); ok &&
+			key.checkName(key.node.Value, mitigation.MaxRuleName) {
 			*each = append(*each, tierNumber{key.node.Value, n})
 		}
 	})
@@ -170,7 +176,10 @@ func keyPart(v value) ([]policy.Part, bool) {
 func cost(v value) (policy.Cost, bool) {
 	of, limit := v, int64(mitigation.MaxCost)
 	if v.node.Kind == yaml.MappingNode {
-		v.fields([]field{leaf("of", func(v value) { of = v }), leaf("max", set(&limit, integer(1, mitigation.MaxCost)))})
+		v.fields([]field{
+			leaf("of", func(v value) { of = v }),
+			leaf("max", set(&limit, integer(1, mitigation.MaxCost))),
+		})
 		v.require("of")
 		// of was missing, or could not be read: require has said so.
 		if of == v {

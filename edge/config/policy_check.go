@@ -19,7 +19,8 @@ import (
 func (v value) hasOwn() bool {
 	var r mitigation.Rule
 	for _, f := range ruleFields(&r) {
-		if _, given := v.d.given[join(v.path, f.name)]; given && f.name != "name" && f.name != "mode" {
+		if _, given := v.d.given[join(v.path, f.name)]; given &&
+			f.name != "name" && f.name != "mode" {
 			return true
 		}
 	}
@@ -139,7 +140,8 @@ func (v value) checkActions(p *policyFile) {
 	switch {
 	case len(acts) > 1:
 		last := len(acts) - 1
-		v.fault("%s and %s stand side by side: a policy does one of them", strings.Join(acts[:last], ", "), acts[last])
+		v.fault("%s and %s stand side by side: a policy does one of them",
+			strings.Join(acts[:last], ", "), acts[last])
 	case len(acts) == 0 && !hasTier && !hasPool:
 		v.fault("does nothing: give it limit and window, rules, skip, deny, tier or pool")
 	}
@@ -207,7 +209,10 @@ func LoadPolicies(c *Config, key [32]byte) (*policy.Engine, error) {
 // ReloadPolicies is LoadPolicies beside the engine before, nil for none: the sets whose files have
 // not changed are shared with it.
 func ReloadPolicies(c *Config, key [32]byte, before *policy.Engine) (*policy.Engine, error) {
-	o := policy.Options{Pools: c.poolNames(), Open: openSet, Before: before, Key: key, MaxBytes: c.Memory / 2}
+	o := policy.Options{
+		Pools: c.poolNames(), Open: openSet, Before: before, Key: key,
+		MaxBytes: c.Memory / 2,
+	}
 	for _, r := range c.AllRules() {
 		o.Rules = append(o.Rules, r.Name)
 	}

@@ -47,7 +47,8 @@ func onePool(v value) pool.Config {
 	if _, given := v.d.given[join(v.path, "restore_below")]; !given {
 		p.RestoreBelow = min(p.RestoreBelow, p.ShedAbove)
 	}
-	if p.RestoreBelow > p.ShedAbove && !v.d.bad[join(v.path, "restore_below")] && !v.d.bad[join(v.path, "shed_above")] {
+	if p.RestoreBelow > p.ShedAbove && !v.d.bad[join(v.path, "restore_below")] &&
+		!v.d.bad[join(v.path, "shed_above")] {
 		v.d.given[join(v.path, "restore_below")].fault("is above shed_above: the level would rise and fall at once")
 	}
 	return p

@@ -20,7 +20,8 @@ func TestPoolsAreBounded(t *testing.T) {
 		}
 		fmt.Fprintf(&text, "  - {name: p%d, shed_above: 0.85, restore_below: 0.70, order: [normal]}\n", n)
 	}
-	if _, err := config.Parse("f", []byte(text.String())); err == nil || !strings.Contains(err.Error(), "64") {
+	if _, err := config.Parse("f", []byte(text.String())); err == nil ||
+		!strings.Contains(err.Error(), "64") {
 		t.Errorf("%d pools: %v", pool.MaxPools+1, err)
 	}
 }

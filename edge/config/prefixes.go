@@ -24,7 +24,8 @@ func level(v value) (l policy.Level, ok bool) {
 // checkLadder holds ladder and siblings together with the policy's own numbers.
 func (v value) checkLadder(p *policyFile) {
 	if len(p.Ladder) == 0 {
-		if _, given := v.d.given[join(v.path, "ladder")]; !given || !v.d.bad[join(v.path, "ladder")] {
+		if _, given := v.d.given[join(v.path, "ladder")]; !given ||
+			!v.d.bad[join(v.path, "ladder")] {
 			v.without("siblings", "applies to ladder only: it is how many narrower networks must ask before a wider one denies")
 		}
 		return
@@ -38,7 +39,8 @@ func (v value) checkLadder(p *policyFile) {
 	}
 	for _, l := range p.Ladder {
 		if limit*l.Times > mitigation.MaxLimit {
-			v.d.given[join(v.path, "ladder")].fault("%d times %d is above %d, the greatest limit", l.Times, limit, mitigation.MaxLimit)
+			v.d.given[join(v.path, "ladder")].fault("%d times %d is above %d, the greatest limit",
+				l.Times, limit, mitigation.MaxLimit)
 			return
 		}
 	}
@@ -48,7 +50,8 @@ func (v value) checkLadder(p *policyFile) {
 func (v value) ownRules(p *policyFile, r mitigation.Rule) {
 	all := p.Widened(r, p.siblings)
 	if last := all[len(all)-1].Name; len(last) > mitigation.MaxRuleName {
-		v.d.given[join(v.path, "limit")].fault("the name of its rule, %s, is longer than %d bytes", scalar.Show(last), mitigation.MaxRuleName)
+		v.d.given[join(v.path, "limit")].fault("the name of its rule, %s, is longer than %d bytes",
+			scalar.Show(last), mitigation.MaxRuleName)
 	}
 	p.Own = append(p.Own, all...)
 }

@@ -42,7 +42,8 @@ func TestLargeRLSFiles(t *testing.T) {
 		t.Errorf("a file of more than %d bytes: %v", config.MaxRLSBytes, err)
 	}
 	c, err = load(descriptors(50, "month"))
-	if err != nil || len(c.Warnings) != 21 || c.Warnings[20].Message != "and 30 more limits are counted by the day" {
+	if err != nil || len(c.Warnings) != 21 ||
+		c.Warnings[20].Message != "and 30 more limits are counted by the day" {
 		t.Errorf("%v, %d warnings", err, len(c.Warnings))
 	}
 }

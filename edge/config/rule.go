@@ -128,14 +128,16 @@ func (v value) checkBlock(r mitigation.Rule) {
 	case !given:
 		value{v.d, v.node, path}.fault("is missing: action block needs a duration, such as 10m")
 	case r.BlockFor < MinBlockFor:
-		at.fault("must be %s to %s with action block, not %s", scalar.Brief(MinBlockFor), scalar.Brief(mitigation.MaxBlockFor), scalar.Clip(at.node.Value))
+		at.fault("must be %s to %s with action block, not %s", scalar.Brief(MinBlockFor),
+			scalar.Brief(mitigation.MaxBlockFor), scalar.Clip(at.node.Value))
 	}
 }
 
 // checkFairness holds fairness and scope together. pops, the default, has no effect on other
 // scopes, and is what config check --print shows for them.
 func (v value) checkFairness(r mitigation.Rule) {
-	if at := v.d.given[join(v.path, "fairness")]; r.Fairness != mitigation.FairPoPs && r.Scope != mitigation.Global && !v.d.bad[join(v.path, "scope")] {
+	if at := v.d.given[join(v.path, "fairness")]; r.Fairness != mitigation.FairPoPs &&
+		r.Scope != mitigation.Global && !v.d.bad[join(v.path, "scope")] {
 		at.fault("requests applies to scope global only: write scope: global, or leave it out")
 	}
 }
@@ -173,6 +175,7 @@ func (v value) checkTokens(r *mitigation.Rule) {
 // checkFill records a bucket that fills too slowly: its state would have to outlive every window.
 func (v value) checkFill(at value, r mitigation.Rule) {
 	if r.Limit > 0 && r.Window > 0 && r.Fill() > mitigation.MaxFill {
-		at.fault("%d at %d per %s takes more than %s to refill: lower it, or raise limit", r.Burst, r.Limit, scalar.Brief(r.Window), scalar.Brief(mitigation.MaxFill))
+		at.fault("%d at %d per %s takes more than %s to refill: lower it, or raise limit", r.Burst,
+			r.Limit, scalar.Brief(r.Window), scalar.Brief(mitigation.MaxFill))
 	}
 }

@@ -70,7 +70,8 @@ func oneOf[T any](words []string, parse func(string) (T, bool)) func(value) (T, 
 			}
 		}
 		last := len(words) - 1
-		v.fault("must be %s or %s, not %s%s", strings.Join(words[:last], ", "), words[last], scalar.Show(s), cmp.Or(synonymForValue(v.path, s), didYouMean(s, words)))
+		v.fault("must be %s or %s, not %s%s", strings.Join(words[:last], ", "), words[last],
+			scalar.Show(s), cmp.Or(synonymForValue(v.path, s), didYouMean(s, words)))
 		return none, false
 	}
 }

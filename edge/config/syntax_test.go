@@ -40,7 +40,8 @@ func TestSyntaxErrorLine(t *testing.T) {
 				slack = 1
 			}
 			if off := faults[0].Line - above - c.line; len(faults) != 1 || off < 0 || off > slack {
-				t.Errorf("%s, %d lines above: got %v, want line %d", c.name, above, err, above+c.line)
+				t.Errorf("%s, %d lines above: got %v, want line %d", c.name,
+					above, err, above+c.line)
 			}
 		}
 	}
@@ -50,7 +51,8 @@ func TestSyntaxErrorLine(t *testing.T) {
 func TestCharacters(t *testing.T) {
 	for _, bad := range []string{"\x00", "\x1b", "\x7f", "\u0085", "\u009f", "\u2028", "\u2029", "\ufeff", "\r", "\x80", "\xc3", "\xed\xa0\x80"} {
 		_, err := config.Parse("f", []byte("pop: lhr\n# é"+bad+"x\n"))
-		if faults := faultsOf(t, err); len(faults) != 1 || faults[0].Line != 2 || faults[0].Col != 4 {
+		if faults := faultsOf(t, err); len(faults) != 1 || faults[0].Line != 2 ||
+			faults[0].Col != 4 {
 			t.Errorf("%q: got %v, want a fault at 2:4", bad, err)
 		}
 	}

@@ -12,7 +12,8 @@ import (
 // neither is the listener's.
 func Transient(err error) bool {
 	for _, e := range []error{
-		syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED, syscall.EINTR,
+		syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM,
+		syscall.ECONNABORTED, syscall.EINTR,
 	} {
 		if errors.Is(err, e) {
 			return true

@@ -143,7 +143,8 @@ func TestDoorstepFlood(t *testing.T) {
 			hurry(t, l, 2*floodLeast)
 			ask()
 		}
-		edgetest.Await(t, "the flood is over", edgetest.Patience, func() bool { return !l.isAside() })
+		edgetest.Await(t, "the flood is over", edgetest.Patience,
+			func() bool { return !l.isAside() })
 		if ask(); d.Abandoned() < uint64(round+1)*floodLeast {
 			t.Errorf("%d abandoned", d.Abandoned())
 		}

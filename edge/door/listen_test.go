@@ -64,10 +64,12 @@ func TestHTTPUnix(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode() != os.ModeSocket|door.SocketMode {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
-	if _, err := door.Listen(t.Context(), address); err == nil || !strings.Contains(err.Error(), "another process listens") {
+	if _, err := door.Listen(t.Context(), address); err == nil ||
+		!strings.Contains(err.Error(), "another process listens") {
 		t.Errorf("listen twice: %v", err)
 	}
-	r := doortest.Exchange(t, doortest.Dial(t, addr), "GET /v1/check?rule=shed&key=a HTTP/1.1\r\nHost: h\r\n\r\n")
+	r := doortest.Exchange(t, doortest.Dial(t, addr),
+		"GET /v1/check?rule=shed&key=a HTTP/1.1\r\nHost: h\r\n\r\n")
 	if r.StatusCode != nethttp.StatusOK {
 		t.Errorf("status %d", r.StatusCode)
 	}
@@ -80,7 +82,8 @@ func TestHTTPUnix(t *testing.T) {
 	if err := os.WriteFile(path, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := door.Listen(t.Context(), address); err == nil || !strings.Contains(err.Error(), "not a socket") {
+	if _, err := door.Listen(t.Context(), address); err == nil ||
+		!strings.Contains(err.Error(), "not a socket") {
 		t.Errorf("listen over a file: %v", err)
 	}
 }
@@ -93,7 +96,8 @@ func TestHTTPListenFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := door.Listen(t.Context(), taken); !errors.Is(err, syscall.EADDRINUSE) || !strings.Contains(err.Error(), addr.String()) {
+	if _, err := door.Listen(t.Context(), taken); !errors.Is(err, syscall.EADDRINUSE) ||
+		!strings.Contains(err.Error(), addr.String()) {
 		t.Errorf("listen twice: %v", err)
 	}
 }

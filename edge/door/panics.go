@@ -36,7 +36,8 @@ func (p *Panics) Recover() {
 func (p *Panics) Note(fault any) {
 	p.total.Add(1)
 	now, last := time.Now().UnixNano(), p.told.Load()
-	if p.tell == nil || last != 0 && now-last < int64(stackEvery) || !p.told.CompareAndSwap(last, now) {
+	if p.tell == nil || last != 0 && now-last < int64(stackEvery) ||
+		!p.told.CompareAndSwap(last, now) {
 		return
 	}
 	p.tell(fault, debug.Stack())

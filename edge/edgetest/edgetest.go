@@ -90,7 +90,8 @@ func DropTime(_ []string, a slog.Attr) slog.Attr {
 // PlainLine returns a line of slog's text handler, written at a second, as "second level text
 // fields".
 func PlainLine(second int, line string) string {
-	line = strings.TrimSuffix(strings.Replace(strings.TrimPrefix(line, "level="), "msg=", "", 1), "\n")
+	line = strings.TrimSuffix(strings.Replace(strings.TrimPrefix(line, "level="), "msg=", "", 1),
+		"\n")
 	level, rest, _ := strings.Cut(line, " ")
 	if text, fields, ok := strings.Cut(strings.TrimPrefix(rest, `"`), `"`); ok && strings.HasPrefix(rest, `"`) {
 		rest = text + fields

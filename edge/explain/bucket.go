@@ -59,17 +59,20 @@ func (c *explanation) inAdvance() int64 {
 // wait, or it would be denied whether it waits or not.
 func (c *explanation) wait() (time.Duration, bool) {
 	wait := c.ahead() + c.token()
-	return wait, c.Rule.Delay > 0 && wait > 0 && wait <= c.Rule.Delay && (c.why() == mitigation.ByLimit || c.Count.Wait > 0) && !c.denied()
+	return wait, c.Rule.Delay > 0 && wait > 0 && wait <= c.Rule.Delay &&
+		(c.why() == mitigation.ByLimit || c.Count.Wait > 0) && !c.denied()
 }
 
 // bucketSays states how much of its bucket the key has taken, and when it is full again.
 func (c *explanation) bucketSays(v *api.ExplainView) string {
 	state := "is full"
 	if left := c.Evidence.Full.Sub(c.now); left > 0 {
-		state = fmt.Sprintf("holds %d of %d and is full again in %s", c.left(), c.Rule.Burst, Span(left))
+		state = fmt.Sprintf("holds %d of %d and is full again in %s", c.left(),
+			c.Rule.Burst, Span(left))
 	}
 	if n := c.inAdvance(); n > 0 {
-		state += ": " + plural(n, "token is", "tokens are") + " taken in advance, by requests that wait or by costs known afterwards"
+		state += ": " + plural(n, "token is",
+			"tokens are") + " taken in advance, by requests that wait or by costs known afterwards"
 	}
 	return fmt.Sprintf("By %s its bucket of %s %s.", countersOf(v.View), c.limitSays(), state)
 }
@@ -92,7 +95,8 @@ func (c *explanation) viewBucket(fullAt func() time.Time) *api.BucketView {
 		return nil
 	}
 	v := &api.BucketView{
-		Burst: c.Rule.Burst, Left: c.Rule.Burst, Fill: 1, Delay: c.Rule.Delay.Seconds(), Debt: c.inAdvance(),
+		Burst: c.Rule.Burst, Left: c.Rule.Burst, Fill: 1, Delay: c.Rule.Delay.Seconds(),
+		Debt:  c.inAdvance(),
 		Token: c.Rule.Window.Seconds() / float64(c.Rule.Limit),
 	}
 	if wait, waits := c.wait(); waits {

@@ -62,7 +62,8 @@ func Key(from Sources, now window.Instant, u uint64, about About) (api.ExplainVi
 	c.viewVerdict(&v)
 	v.Bucket = c.viewBucket(func() time.Time { return g.Shown(is.Evidence.Full) })
 	v.Strikes, v.Reserve, v.Siblings = c.viewStrikes(g), c.viewReserve(), c.viewSiblings()
-	v.Blast, v.ShedBy, v.Ladder = c.viewBlast(), c.viewShedBy(g.Shown), levels(g, now, u, r.Name, key)
+	v.Blast, v.ShedBy, v.Ladder = c.viewBlast(), c.viewShedBy(g.Shown),
+		levels(g, now, u, r.Name, key)
 	v.RetrySpread = float64(r.SpreadOf(false)) / mitigation.Whole
 	// last: the texts read the rest of the view
 	v.LiftedBy, v.Sentences = c.lifts(), c.sentences(&v)
@@ -80,7 +81,8 @@ func (c *explanation) viewVerdict(v *api.ExplainView) {
 		v.Verdict = "deny"
 	}
 	v.Why, v.Shadow = c.why().String(), d.Shadow
-	v.Remaining, v.Reset, v.Retry = d.Remaining, api.WholeSeconds(d.Reset), api.WholeSeconds(d.Retry)
+	v.Remaining, v.Reset, v.Retry = d.Remaining, api.WholeSeconds(d.Reset),
+		api.WholeSeconds(d.Retry)
 }
 
 // viewCount fills in a key's counts, in units of cost: the sketch's estimate with its error, the
@@ -94,7 +96,8 @@ func viewCount(g *gate.Gate, v *api.ExplainView, known *window.Evidence) {
 		v.SuspectSince = &since
 	}
 	for _, sub := range slices.Backward(known.SubWindows[:]) {
-		v.SubWindows = append(v.SubWindows, api.SubWindowView{Start: g.Shown(sub.Start), Estimate: sub.Estimate})
+		v.SubWindows = append(v.SubWindows,
+			api.SubWindowView{Start: g.Shown(sub.Start), Estimate: sub.Estimate})
 	}
 }
 

@@ -12,12 +12,15 @@ import (
 func Flag(g *gate.Gate, now window.Instant, f *mitigation.Flag) api.MitigationView {
 	is := g.FlagContext(now, f)
 	v := api.MitigationView{
-		Rule: f.Rule, Key: api.EscapeKey(f.Key), Action: f.Action.String(), View: mitigation.Node.String(),
-		Source: SourceOf(f), Node: is.Node, Reason: f.Reason, Since: g.Shown(f.Since), Expires: g.Shown(f.Until), Strikes: int(f.Strikes),
+		Rule: f.Rule, Key: api.EscapeKey(f.Key), Action: f.Action.String(),
+		View:   mitigation.Node.String(),
+		Source: SourceOf(f), Node: is.Node, Reason: f.Reason, Since: g.Shown(f.Since),
+		Expires: g.Shown(f.Until), Strikes: int(f.Strikes),
 	}
 	// a reload may have taken the rule away; its flags go a moment later
 	if r := is.Rule; r != nil {
-		v.Mode, v.Limit, v.View, v.Offered, v.Blast = r.Mode.String(), r.Quota(), is.View.String(), is.Offered, is.Blast
+		v.Mode, v.Limit, v.View, v.Offered, v.Blast = r.Mode.String(), r.Quota(), is.View.String(),
+			is.Offered, is.Blast
 		v.Ratio = ratioOf(f, v.Offered, v.Limit)
 		v.DeniedRate = float64(v.Offered) * v.Ratio / max(r.Fill(), mitigation.MinWindow).Seconds()
 	}

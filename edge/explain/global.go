@@ -22,7 +22,8 @@ func viewGlobal(
 	}
 	s := standing(now, is.Rule.Name, key)
 	v := &api.KeyGlobalView{
-		PoPRate: s.Rate, Owner: s.Owner, Standby: s.Standby, Reporter: s.Reporter, Alone: s.Alone, Hinted: s.Hinted,
+		PoPRate: s.Rate, Owner: s.Owner, Standby: s.Standby, Reporter: s.Reporter,
+		Alone: s.Alone, Hinted: s.Hinted,
 		PoPs: viewPoPs(now, s.Parts),
 	}
 	if s.Viewed == 0 { // nothing has come from the key's owner yet
@@ -53,7 +54,8 @@ func viewPoPs(now window.Instant, parts []control.Part) []api.KeyPoPView {
 	var all []api.KeyPoPView
 	for _, s := range parts {
 		all = append(all, api.KeyPoPView{
-			PoP: s.PoP, Alone: s.Alone, OfferedRate: s.Rate, ShareRate: s.Share, Ratio: s.Ratio.Float(), AgeSeconds: max(0, now.Sub(s.ReportedAt)).Seconds(),
+			PoP: s.PoP, Alone: s.Alone, OfferedRate: s.Rate, ShareRate: s.Share,
+			Ratio: s.Ratio.Float(), AgeSeconds: max(0, now.Sub(s.ReportedAt)).Seconds(),
 		})
 	}
 	slices.SortStableFunc(all, func(a, b api.KeyPoPView) int { return cmp.Compare(a.PoP, b.PoP) })

@@ -17,7 +17,8 @@ import (
 // stated returns the view of key k, and its sentences as one text.
 func stated(t *testing.T, g *gate.Gate, now window.Instant, rule string) (api.ExplainView, string) {
 	t.Helper()
-	v, ok := explain.Key(explain.Sources{Gate: g}, now, 0, explain.About{Rule: rule, Key: []byte("k")})
+	v, ok := explain.Key(explain.Sources{Gate: g}, now, 0,
+		explain.About{Rule: rule, Key: []byte("k")})
 	if !ok {
 		t.Fatalf("rule %s is not in force", rule)
 	}
@@ -36,23 +37,33 @@ func lacks(text string, parts ...string) string {
 
 // TestAQueueIsExplained: how many tokens are taken in advance, and how long the next request waits.
 func TestAQueueIsExplained(t *testing.T) {
-	g := gatetest.New(t, 1<<20, mitigation.Rule{Name: "q", Limit: 10, Window: time.Second, Kind: mitigation.Bucket, Burst: 1, Delay: 250 * time.Millisecond})
+	g := gatetest.New(t, 1<<20, mitigation.Rule{
+		Name: "q", Limit: 10, Window: time.Second,
+		Kind: mitigation.Bucket, Burst: 1, Delay: 250 * time.Millisecond,
+	})
 	now := g.Now()
 	for n, want := range []struct {
 		wait  float64
 		debt  int64
 		parts []string
 	}{
-		{0, 0, []string{"allowed now.", "room for 1 more", "those that can wait up to 250ms pass later"}},
+		{0, 0, []string{
+			"allowed now.", "room for 1 more",
+			"those that can wait up to 250ms pass later",
+		}},
 		{0.1, 0, []string{"that can wait would be allowed 100ms later; any other would be denied now"}},
 		{0.2, 1, []string{"allowed 200ms later", "1 token is taken in advance"}},
-		{0, 2, []string{"would be denied now.", "2 tokens are taken in advance", "room again in 1s"}},
+		{0, 2, []string{
+			"would be denied now.", "2 tokens are taken in advance",
+			"room again in 1s",
+		}},
 	} {
 		v, text := stated(t, g, now, "q")
 		if part := lacks(text, want.parts...); part != "" {
 			t.Errorf("after %d: %q lacks %q", n, text, part)
 		}
-		if b := v.Bucket; b.Wait != want.wait || b.Debt != want.debt || b.Delay != 0.25 || b.Token != 0.1 {
+		if b := v.Bucket; b.Wait != want.wait || b.Debt != want.debt ||
+			b.Delay != 0.25 || b.Token != 0.1 {
 			t.Errorf("after %d: %+v", n, b)
 		}
 		a := gatetest.Ask(gate.Check, "q", "k", 1)
@@ -65,12 +76,16 @@ func TestAQueueIsExplained(t *testing.T) {
 
 // TestADebtIsExplained: a cost that is known afterwards takes tokens that the bucket does not have.
 func TestADebtIsExplained(t *testing.T) {
-	g := gatetest.New(t, 1<<20, mitigation.Rule{Name: "b", Limit: 1, Window: time.Second, Kind: mitigation.Bucket, Burst: 10})
+	g := gatetest.New(t, 1<<20, mitigation.Rule{
+		Name: "b", Limit: 1, Window: time.Second,
+		Kind: mitigation.Bucket, Burst: 10,
+	})
 	now := g.Now()
 	gatetest.Decide(g, now, gate.Check, "b", "k", 4)
 	gatetest.Decide(g, now, gate.Count, "b", "k", 9)
 	v, text := stated(t, g, now, "b")
-	if v.Bucket.Debt != 3 || v.Bucket.Left != 0 || v.Bucket.Wait != 0 || lacks(text, "3 tokens are taken in advance", "full again in 13s") != "" {
+	if v.Bucket.Debt != 3 || v.Bucket.Left != 0 || v.Bucket.Wait != 0 ||
+		lacks(text, "3 tokens are taken in advance", "full again in 13s") != "" {
 		t.Errorf("%+v: %s", v.Bucket, text)
 	}
 }
@@ -79,7 +94,10 @@ func TestADebtIsExplained(t *testing.T) {
 func TestAReserveIsExplained(t *testing.T) {
 	rule := mitigation.Rule{
 		Name: "r", Limit: 10, Window: 10 * time.Second,
-		Reserve: []mitigation.Share{{Tier: "critical", Part: mitigation.Whole / 5}, {Tier: "normal", Part: mitigation.Whole / 10}},
+		Reserve: []mitigation.Share{
+			{Tier: "critical", Part: mitigation.Whole / 5},
+			{Tier: "normal", Part: mitigation.Whole / 10},
+		},
 	}
 	shadow := rule
 	shadow.Name, shadow.Mode = "s", mitigation.Shadow
@@ -100,7 +118,8 @@ func TestAReserveIsExplained(t *testing.T) {
 			for _, r := range v.Reserve {
 				lefts = append(lefts, r.Left)
 			}
-			if v.Why != want.why || fmt.Sprint(lefts) != want.lefts || lacks(text, want.sentence) != "" || strings.Contains(text, "in 0s") {
+			if v.Why != want.why || fmt.Sprint(lefts) != want.lefts ||
+				lacks(text, want.sentence) != "" || strings.Contains(text, "in 0s") {
 				t.Errorf("after %d: why %q, left %v: %s", n, v.Why, lefts, text)
 			}
 		}
@@ -117,7 +136,10 @@ func TestAReserveIsExplained(t *testing.T) {
 func TestALadderIsExplained(t *testing.T) {
 	g := gatetest.New(t, 1<<20, mitigation.Rule{
 		Name: "l", Limit: 1, Window: time.Second, Action: mitigation.Block, BlockFor: time.Minute,
-		Ladder: mitigation.Ladder{Steps: []time.Duration{time.Minute, time.Hour}, Forget: 2 * time.Hour},
+		Ladder: mitigation.Ladder{
+			Steps:  []time.Duration{time.Minute, time.Hour},
+			Forget: 2 * time.Hour,
+		},
 	})
 	now := g.Now()
 	over := func() {
@@ -125,7 +147,8 @@ func TestALadderIsExplained(t *testing.T) {
 			gatetest.Decide(g, now, gate.Check, "l", "k", 1)
 		}
 	}
-	if v, text := stated(t, g, now, "l"); v.Strikes.Blocks != 0 || v.Strikes.Next != 60 || v.Strikes.Forgotten != nil || lacks(text, "blocks the key for 1m.") != "" {
+	if v, text := stated(t, g, now, "l"); v.Strikes.Blocks != 0 || v.Strikes.Next != 60 ||
+		v.Strikes.Forgotten != nil || lacks(text, "blocks the key for 1m.") != "" {
 		t.Errorf("before: %+v: %s", v.Strikes, text)
 	}
 	over()
@@ -138,7 +161,8 @@ func TestALadderIsExplained(t *testing.T) {
 		t.Errorf("after it: %+v: %s", v.Strikes, text)
 	}
 	over()
-	if v, text := stated(t, g, now, "l"); v.Strikes.Blocks != 2 || lacks(text, "It is block 2 of the key in a row") != "" {
+	if v, text := stated(t, g, now, "l"); v.Strikes.Blocks != 2 ||
+		lacks(text, "It is block 2 of the key in a row") != "" {
 		t.Errorf("again: %+v: %s", v.Strikes, text)
 	}
 }

@@ -83,7 +83,8 @@ func levels(
 // viewLevel returns one network as people are shown it.
 func viewLevel(is *gate.Inspection, network string) api.LevelView {
 	v := api.LevelView{
-		Rule: is.Rule.Name, Key: network, Verdict: mitigation.Allow.String(), Used: is.Count.Used, Limit: is.Rule.Quota(),
+		Rule: is.Rule.Name, Key: network, Verdict: mitigation.Allow.String(), Used: is.Count.Used,
+		Limit:    is.Rule.Quota(),
 		Siblings: api.SiblingsView{Asked: is.Siblings, Needed: is.Rule.Siblings},
 	}
 	if is.Decision.Deny {
@@ -104,5 +105,6 @@ func ladderSays(all []api.LevelView) string {
 	if len(deny) == 0 {
 		return ""
 	}
-	return "Whatever its own count, a request of it is denied: " + strings.Join(deny, ", and ") + "."
+	return "Whatever its own count, a request of it is denied: " +
+		strings.Join(deny, ", and ") + "."
 }

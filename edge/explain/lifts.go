@@ -28,7 +28,8 @@ func (c *explanation) why() mitigation.Why {
 	switch {
 	case !c.Decision.Deny && !c.Decision.Shadow:
 		return mitigation.Unrefused
-	case c.Decision.Why == mitigation.ByBlock, c.Decision.Shadow && c.Flag != nil && c.Flag.Action == mitigation.Block:
+	case c.Decision.Why == mitigation.ByBlock, c.Decision.Shadow && c.Flag != nil &&
+		c.Flag.Action == mitigation.Block:
 		return mitigation.ByBlock
 	case c.reserved() && c.Decision.Why != mitigation.ByShed:
 		return mitigation.ByReserve
@@ -47,7 +48,8 @@ func (c *explanation) lifts() string {
 	case c.why() == mitigation.Unrefused:
 		return c.passing()
 	case c.Rule.Mode == mitigation.Shadow:
-		return "nothing to lift: the rule is in shadow and allows everything; if enforced, " + c.refused()
+		return "nothing to lift: the rule is in shadow and allows everything; if enforced, " +
+			c.refused()
 	}
 	return c.refused()
 }
@@ -56,7 +58,8 @@ func (c *explanation) lifts() string {
 func (c *explanation) passing() string {
 	switch {
 	case c.Flag != nil && c.Flag.Action == mitigation.Allow:
-		return fmt.Sprintf("nothing to lift: allowed by hand (%s) for another %s", c.Flag.Origin, c.flagLeft())
+		return fmt.Sprintf("nothing to lift: allowed by hand (%s) for another %s",
+			c.Flag.Origin, c.flagLeft())
 	case c.ViewLost && c.Rule.FailureMode == mitigation.FailAllow:
 		return "nothing to lift: the view of " + c.scope() + " is lost and failure_mode is allow"
 	}
@@ -76,7 +79,8 @@ func (c *explanation) refused() string {
 	case c.Flag == nil: // it changed between the two readings of Inspect
 		return "the mitigation has just ended"
 	case c.why() == mitigation.ByBlock:
-		return fmt.Sprintf("the block%s ends in %s; %s lifts it now", c.byOwner(), c.flagLeft(), c.command("unblock"))
+		return fmt.Sprintf("the block%s ends in %s; %s lifts it now", c.byOwner(), c.flagLeft(),
+			c.command("unblock"))
 	case c.Flag.Source == mitigation.Gossip && c.Global:
 		return c.shedGlobally()
 	}
@@ -89,7 +93,8 @@ func (c *explanation) refused() string {
 func (c *explanation) shedGlobally() string {
 	because := "this PoP receives more than the limit and no totals from other PoPs"
 	if c.global != nil && c.global.AgeSeconds != nil {
-		because = fmt.Sprintf("all PoPs together receive %s a second and %s may pass", rateOf(c.global.OfferedRate), rateOf(c.global.LimitRate))
+		because = fmt.Sprintf("all PoPs together receive %s a second and %s may pass",
+			rateOf(c.global.OfferedRate), rateOf(c.global.LimitRate))
 	}
 	return fmt.Sprintf("%.0f %% of its requests are denied %s, because %s; that ends when fewer requests arrive, and %s ends it now",
 		c.Flag.Ratio.Float()*100, c.drawSays(""), because, c.command("allow"))
@@ -144,9 +149,11 @@ func (c *explanation) counted() string {
 		return fmt.Sprintf("a request that can wait passes after %s; %s from now a token is back in its bucket", threeDigits(wait.Round(time.Millisecond)), Span(c.Count.Wait))
 	}
 	if c.isBucket() {
-		return fmt.Sprintf("%s from now a token is back in its bucket", Span(c.Count.Wait)) + c.orSooner()
+		return fmt.Sprintf("%s from now a token is back in its bucket",
+			Span(c.Count.Wait)) + c.orSooner()
 	}
-	return fmt.Sprintf("%s from now the oldest of %d admitted leaves the window", Span(c.Count.Wait), c.Count.Used) + c.orSooner()
+	return fmt.Sprintf("%s from now the oldest of %d admitted leaves the window",
+		Span(c.Count.Wait), c.Count.Used) + c.orSooner()
 }
 
 // orSooner says what a request before then does, or which command forgets the count; empty when
@@ -188,7 +195,8 @@ func (c *explanation) command(verb string) string {
 
 // holder reports whether the flag is of a network that holds the key.
 func (c *explanation) holder() bool {
-	return c.Flag != nil && c.Flag.Source == mitigation.Manual && len(c.Flag.Key) > 0 && !bytes.Equal(c.Flag.Key, c.key)
+	return c.Flag != nil && c.Flag.Source == mitigation.Manual && len(c.Flag.Key) > 0 &&
+		!bytes.Equal(c.Flag.Key, c.key)
 }
 
 // decimalOf renders n without grouping: 10000.

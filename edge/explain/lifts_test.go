@@ -23,7 +23,8 @@ func byHand(rule string, action mitigation.Action) func(*gate.Gate) {
 }
 
 func override(g *gate.Gate, rule, key string, action mitigation.Action, ttl time.Duration) {
-	_, err := g.Override(g.Now(), gate.ByHand{Rule: rule, Key: []byte(key), Action: action, TTL: ttl, Who: "kim"})
+	_, err := g.Override(g.Now(),
+		gate.ByHand{Rule: rule, Key: []byte(key), Action: action, TTL: ttl, Who: "kim"})
 	if err != nil {
 		panic(err)
 	}
@@ -55,13 +56,17 @@ func shedBy(rule string, ratio mitigation.Ratio) func(*gate.Gate) {
 		}
 		g.SetRules(worldwide)
 		now := g.Now()
-		f, err := g.Override(now, gate.ByHand{Rule: rule, Key: []byte("k"), Action: mitigation.Allow, TTL: time.Minute})
+		f, err := g.Override(now, gate.ByHand{
+			Rule: rule, Key: []byte("k"),
+			Action: mitigation.Allow, TTL: time.Minute,
+		})
 		if err != nil {
 			panic(err)
 		}
 		g.Lift(now, rule, []byte("k"), "")
 		g.Apply(now, control.Advice{
-			Rule: rule, Key: []byte("k"), Index: f.Index, Ratio: ratio, RateOnly: 100, Until: now.Add(time.Minute),
+			Rule: rule, Key: []byte("k"), Index: f.Index, Ratio: ratio, RateOnly: 100,
+			Until: now.Add(time.Minute),
 		})
 		g.SetRules(own)
 	}
@@ -70,8 +75,9 @@ func shedBy(rule string, ratio mitigation.Ratio) func(*gate.Gate) {
 // newGate returns a gate with the four kinds of rules and a way to other PoPs.
 func newGate() *gate.Gate {
 	return gate.New(gate.Options{
-		Node: "test", Memory: 1 << 20, Flush: 100 * time.Millisecond, Start: time.Now(), Global: &gate.Global{},
-		Rules: []mitigation.Rule{gatetest.Shed, gatetest.Block, gatetest.Shadow, gatetest.Off},
+		Node: "test", Memory: 1 << 20, Flush: 100 * time.Millisecond, Start: time.Now(),
+		Global: &gate.Global{},
+		Rules:  []mitigation.Rule{gatetest.Shed, gatetest.Block, gatetest.Shadow, gatetest.Off},
 	})
 }
 
@@ -133,7 +139,8 @@ var liftCases = []struct {
 			"leaves the window; `headgate unblock shadow k` clears the count now",
 	},
 	{
-		"in shadow, blocked by hand", "shadow", "k", byHand("shadow", mitigation.Block), "allow", "block", true,
+		"in shadow, blocked by hand", "shadow", "k", byHand("shadow", mitigation.Block),
+		"allow", "block", true,
 		"nothing to lift: the rule is in shadow and allows everything; if enforced, the block ends in 9m59s; " +
 			"`headgate unblock shadow k` lifts it now",
 	},
@@ -143,7 +150,10 @@ var liftCases = []struct {
 			"denied at random; that ends in 59s, and `headgate unblock shadow k` ends it now",
 	},
 	{"in shadow, below", "shadow", "k", nil, "allow", "", false, "nothing to lift: 3 of 3 left"},
-	{"off", "off", "k", refused("off", "k"), "allow", "", false, "nothing to lift: the rule is off"},
+	{
+		"off", "off", "k", refused("off", "k"), "allow", "", false,
+		"nothing to lift: the rule is off",
+	},
 	{
 		"drawn for", "shed", "k", drawn("shed"), "deny", "shed", false,
 		"100 % of its requests are denied at random; that ends in 59s, and `headgate unblock shed k` ends it now",
@@ -207,8 +217,9 @@ func TestRuleGone(t *testing.T) {
 func TestSpan(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration]string{
-		-time.Second: "0s", 0: "0s", 1: "1s", time.Second: "1s", 59*time.Second + 1: "1m", 598 * time.Second: "9m58s",
-		time.Hour: "1h", time.Hour + time.Second: "1h1s", 720 * time.Hour: "720h",
+		-time.Second: "0s", 0: "0s", 1: "1s", time.Second: "1s", 59*time.Second + 1: "1m",
+		598 * time.Second: "9m58s",
+		time.Hour:         "1h", time.Hour + time.Second: "1h1s", 720 * time.Hour: "720h",
 	} {
 		if got := explain.Span(d); got != want {
 			t.Errorf("%v: %s, want %s", d, got, want)

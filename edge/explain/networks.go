@@ -36,7 +36,8 @@ func (c *explanation) drawSays(each string) string {
 	if c.Rule.ShedBy == "" {
 		return each + "at random"
 	}
-	return fmt.Sprintf("by %s, the same ones for %s and then others", c.Rule.ShedBy, Span(c.Rule.Epoch))
+	return fmt.Sprintf("by %s, the same ones for %s and then others",
+		c.Rule.ShedBy, Span(c.Rule.Epoch))
 }
 
 // byText says of whom the draw for one value of the part is told, in the texts: client 203.0.113.7.
@@ -66,7 +67,8 @@ func (c *explanation) fateSays() string {
 	case denied:
 		does = "are denied"
 	}
-	return fmt.Sprintf("Those of %s %s for another %s, then it is drawn again.", c.byText(), does, Span(c.epochLeft()))
+	return fmt.Sprintf("Those of %s %s for another %s, then it is drawn again.", c.byText(), does,
+		Span(c.epochLeft()))
 }
 
 // viewShedBy returns by what the rule's drop ratio is drawn; nil where it is drawn for each
@@ -75,7 +77,10 @@ func (c *explanation) viewShedBy(at func(window.Instant) time.Time) *api.ShedByV
 	if c.Rule.ShedBy == "" {
 		return nil
 	}
-	v := &api.ShedByView{Part: c.Rule.ShedBy, Epoch: c.Rule.Epoch.Seconds(), Ends: at(c.now.Add(c.epochLeft()))}
+	v := &api.ShedByView{
+		Part: c.Rule.ShedBy, Epoch: c.Rule.Epoch.Seconds(),
+		Ends: at(c.now.Add(c.epochLeft())),
+	}
 	if denied, known := c.fate(); known {
 		v.By, v.Denied = api.EscapeKey(c.by), &denied
 	}
@@ -87,7 +92,10 @@ func (c *explanation) viewBlast() *api.KeyBlastView {
 	if c.Rule.MaxBlast == 0 {
 		return nil
 	}
-	return &api.KeyBlastView{Clients: c.Blast, Most: c.Rule.MaxBlast, Sheds: c.Blast > c.Rule.MaxBlast}
+	return &api.KeyBlastView{
+		Clients: c.Blast, Most: c.Rule.MaxBlast,
+		Sheds: c.Blast > c.Rule.MaxBlast,
+	}
 }
 
 // blastSays says how many clients a block of the key denies, or would; empty where none was

@@ -32,7 +32,8 @@ func TestExplainNetworks(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		v, ok := explain.Key(explain.Sources{Gate: g}, now, 0, explain.About{Rule: rule.Name, Key: []byte(key)})
+		v, ok := explain.Key(explain.Sources{Gate: g}, now, 0,
+			explain.About{Rule: rule.Name, Key: []byte(key)})
 		text := strings.Join(v.Sentences, "\n")
 		if !ok || !slices.Contains(v.Sentences, want) || v.Siblings.Asked != n+1 || v.Siblings.Needed != 2 || v.Verdict != []string{"allow", "deny"}[n] {
 			t.Errorf("after %d: %s, %+v:\n%s", n+1, v.Verdict, v.Siblings, text)
@@ -56,18 +57,24 @@ func TestExplainBlast(t *testing.T) {
 		if _, err := g.Lane(0).Decide(now, 0, a); err != nil {
 			t.Fatal(err)
 		}
-		want := map[int]string{8: "above max_blast 40 a block sheds instead.", 999: "more than max_blast 40, so it sheds instead."}[n]
+		want := map[int]string{
+			8:   "above max_blast 40 a block sheds instead.",
+			999: "more than max_blast 40, so it sheds instead.",
+		}[n]
 		if want == "" {
 			continue
 		}
-		v, _ := explain.Key(explain.Sources{Gate: g}, now, 0, explain.About{Rule: rule.Name, Key: []byte("k")})
+		v, _ := explain.Key(explain.Sources{Gate: g}, now, 0,
+			explain.About{Rule: rule.Name, Key: []byte("k")})
 		if text := strings.Join(v.Sentences, "\n"); !strings.Contains(text, want) {
 			t.Errorf("after %d, want %q:\n%s", n+1, want, text)
 		}
-		if b := v.Blast; b == nil || b.Most != 40 || b.Sheds != (n == 999) || b.Sheds != (b.Clients > 40) || b.Clients < n*2/3-2 || v.RetrySpread != 0.2 {
+		if b := v.Blast; b == nil || b.Most != 40 || b.Sheds != (n == 999) ||
+			b.Sheds != (b.Clients > 40) || b.Clients < n*2/3-2 || v.RetrySpread != 0.2 {
 			t.Errorf("after %d: %+v, retry spread %v", n+1, b, v.RetrySpread)
 		}
-		if m := v.Flag; m == nil || (m.Action == "shed") != (m.Blast > 40) || (m.Action == "block") != (m.Blast == 0) {
+		if m := v.Flag; m == nil || (m.Action == "shed") != (m.Blast > 40) ||
+			(m.Action == "block") != (m.Blast == 0) {
 			t.Errorf("after %d: %+v", n+1, m)
 		}
 	}

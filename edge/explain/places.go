@@ -13,7 +13,8 @@ import (
 // of places. There are no counts over a window.
 func (c *explanation) viewPlaces(g *gate.Gate, v *api.ExplainView) {
 	v.Places = &api.KeyPlacesView{Taken: c.Count.Used, Leases: len(c.Leases)}
-	v.SubWindows, v.ErrorBound, v.Confidence, v.NoiseFloor, v.PromoteAt = []api.SubWindowView{}, 0, 0, 0, 0
+	v.SubWindows, v.ErrorBound, v.Confidence, v.NoiseFloor,
+		v.PromoteAt = []api.SubWindowView{}, 0, 0, 0, 0
 	if len(c.Leases) > 0 {
 		since, until := g.Shown(c.Leases[0].Since), g.Shown(c.Leases[0].Until)
 		v.Places.Oldest, v.Places.Until = &since, &until
@@ -21,9 +22,13 @@ func (c *explanation) viewPlaces(g *gate.Gate, v *api.ExplainView) {
 	if c.Rule.Mode == mitigation.Off || c.Flag != nil {
 		return
 	}
-	v.Sentences = []string{c.verdictSays(), c.takenSays(), fmt.Sprintf("There is room for %d more at the same time.", c.Decision.Remaining)}
+	v.Sentences = []string{
+		c.verdictSays(), c.takenSays(),
+		fmt.Sprintf("There is room for %d more at the same time.", c.Decision.Remaining),
+	}
 	if c.why() != mitigation.Unrefused {
-		v.LiftedBy = "a request of this key that ends, or in " + Span(c.oldestLeft()) + " the end of its oldest lease"
+		v.LiftedBy = "a request of this key that ends, or in " +
+			Span(c.oldestLeft()) + " the end of its oldest lease"
 		v.Sentences[2] = "There is room again when a request of this key ends; its oldest lease ends in " + Span(c.oldestLeft()) + " at the latest."
 	}
 }
@@ -42,5 +47,6 @@ func (c *explanation) takenSays() string {
 		return fmt.Sprintf("It holds none of its %d places.", c.Rule.Limit)
 	}
 	return fmt.Sprintf("It holds %d of its %d places by %s; the oldest began %s ago.",
-		c.Count.Used, c.Rule.Limit, plural(int64(len(c.Leases)), "lease", "leases"), Span(c.now.Sub(c.Leases[0].Since)))
+		c.Count.Used, c.Rule.Limit, plural(int64(len(c.Leases)), "lease", "leases"),
+		Span(c.now.Sub(c.Leases[0].Since)))
 }

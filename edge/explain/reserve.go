@@ -11,7 +11,8 @@ import (
 // limit that are kept for some tiers.
 func (c *explanation) reserved() bool {
 	kept := c.Rule.Reserved(nil)
-	return kept > 0 && !c.denied() && c.Count.Used < c.Rule.Quota() && c.Count.Used+1 > c.Rule.Quota()-kept
+	return kept > 0 && !c.denied() && c.Count.Used < c.Rule.Quota() &&
+		c.Count.Used+1 > c.Rule.Quota()-kept
 }
 
 // viewReserve returns the room of each tier with a part of the limit, in order, and last that of
@@ -22,7 +23,10 @@ func (c *explanation) viewReserve() (all []api.KeyReserveView) {
 	}
 	add := func(tier string) {
 		most := c.Rule.Quota() - c.Rule.Reserved([]byte(tier))
-		all = append(all, api.KeyReserveView{Tier: tier, Most: most, Left: max(0, most-c.Count.Used)})
+		all = append(all, api.KeyReserveView{
+			Tier: tier, Most: most,
+			Left: max(0, most-c.Count.Used),
+		})
 	}
 	for _, share := range c.Rule.Reserve {
 		add(share.Tier)

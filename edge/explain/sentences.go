@@ -29,7 +29,8 @@ func (c *explanation) sentences(v *api.ExplainView) []string {
 
 // drawn reports whether a ratio decides on each request by a draw, and nothing else refuses.
 func (c *explanation) drawn() bool {
-	return c.Flag != nil && c.Flag.Action == mitigation.Shed && c.Flag.Ratio > 0 && c.Count.Fits && !c.denied()
+	return c.Flag != nil && c.Flag.Action == mitigation.Shed && c.Flag.Ratio > 0 &&
+		c.Count.Fits && !c.denied()
 }
 
 // verdictSays states the verdict on the next request. For a key that is drawn for there is no
@@ -41,7 +42,8 @@ func (c *explanation) verdictSays() string {
 		return fmt.Sprintf("A request with this key would be allowed now, but only because the rule is in shadow: enforced, %s of such requests would be denied.",
 			percentOf(c.Flag.Ratio.Float()))
 	case c.drawn():
-		return fmt.Sprintf("Of the requests with this key %s are denied now, %s.", percentOf(c.Flag.Ratio.Float()), c.drawSays("each "))
+		return fmt.Sprintf("Of the requests with this key %s are denied now, %s.",
+			percentOf(c.Flag.Ratio.Float()), c.drawSays("each "))
 	case c.why() == mitigation.Unrefused:
 		return "A request with this key would be allowed now."
 	case shadow:
@@ -65,13 +67,15 @@ func (c *explanation) groundSays(v *api.ExplainView) string {
 	case c.denied():
 		return fmt.Sprintf("The view of %s is lost, and the rule's failure_mode is deny: every key without a manual allow is denied.", c.scope())
 	case c.Flag != nil && c.Flag.Action == mitigation.Block:
-		return fmt.Sprintf("It went over the limit of %s, %s ago by %s, and is blocked %s.", limit, Span(c.now.Sub(c.Flag.Since)), c.blocker(), c.untilSays(v)) + c.strikesSay()
+		return fmt.Sprintf("It went over the limit of %s, %s ago by %s, and is blocked %s.", limit,
+			Span(c.now.Sub(c.Flag.Since)), c.blocker(), c.untilSays(v)) + c.strikesSay()
 	case c.drawn():
 		return c.askedSays(v, limit)
 	case c.isBucket() && v.Suspect:
 		return c.bucketSays(v)
 	case c.why() == mitigation.ByLimit || v.Suspect:
-		return fmt.Sprintf("By %s it used %d of the limit of %s and offered %d.", countersOf(v.View), c.Count.Used, limit, v.Offered)
+		return fmt.Sprintf("By %s it used %d of the limit of %s and offered %d.",
+			countersOf(v.View), c.Count.Used, limit, v.Offered)
 	case v.Estimate == 0:
 		return fmt.Sprintf("No request with this key arrived in the last %s.", c.span())
 	}
@@ -129,9 +133,11 @@ func (c *explanation) askedSays(v *api.ExplainView, limit string) string {
 		if v.Global.Owner != "" {
 			by = v.Global.Owner
 		}
-		return fmt.Sprintf("All PoPs together receive %s a second (summed by %s), and %s may pass.", rateOf(v.Global.OfferedRate), by, rateOf(v.Global.LimitRate))
+		return fmt.Sprintf("All PoPs together receive %s a second (summed by %s), and %s may pass.",
+			rateOf(v.Global.OfferedRate), by, rateOf(v.Global.LimitRate))
 	case v.Ring != nil && v.Ring.AgeSeconds != nil:
-		return fmt.Sprintf("The nodes of this PoP together receive %s a second; the limit is %s.", rateOf(v.Ring.OfferedRate), limit)
+		return fmt.Sprintf("The nodes of this PoP together receive %s a second; the limit is %s.",
+			rateOf(v.Ring.OfferedRate), limit)
 	}
 	return fmt.Sprintf("Its requests exceed the limit of %s.", limit)
 }
@@ -149,7 +155,8 @@ func (c *explanation) lossSays() string {
 	case mitigation.FailDeny:
 		does = "every key without a manual allow is denied"
 	}
-	return fmt.Sprintf("The view of %s is lost, and the rule's failure_mode is %s: %s until %s.", c.scope(), c.Rule.FailureMode, does, c.found())
+	return fmt.Sprintf("The view of %s is lost, and the rule's failure_mode is %s: %s until %s.",
+		c.scope(), c.Rule.FailureMode, does, c.found())
 }
 
 // changeSays states the event or the command that ends a refusal, or that would bring one. Its
@@ -165,7 +172,8 @@ func (c *explanation) changeSays() string {
 	case c.denied():
 		return "Requests pass again once " + c.found() + "."
 	case c.why() == mitigation.ByReserve:
-		return "There is room again for requests without a reserve when others leave some" + c.inTime() + "."
+		return "There is room again for requests without a reserve when others leave some" +
+			c.inTime() + "."
 	case c.why() == mitigation.ByLimit:
 		return c.roomSays()
 	case c.why() != mitigation.Unrefused:
@@ -174,7 +182,8 @@ func (c *explanation) changeSays() string {
 	case c.ViewLost && c.Rule.FailureMode == mitigation.FailAllow:
 		return "Requests are still counted meanwhile."
 	case c.few():
-		return fmt.Sprintf("Beyond its limit it is denied once %d narrower keys ask within %s.", c.Rule.Siblings, c.span())
+		return fmt.Sprintf("Beyond its limit it is denied once %d narrower keys ask within %s.",
+			c.Rule.Siblings, c.span())
 	}
 	// the key passes: the next change is the limit
 	past := "requests beyond that are denied until earlier ones leave the window"
@@ -184,7 +193,8 @@ func (c *explanation) changeSays() string {
 	if c.Rule.Action == mitigation.Block {
 		past = "one more than that blocks the key for " + Span(c.Rule.NextBlock(c.Strikes))
 	}
-	return fmt.Sprintf("There is room for %d more; %s.", c.Decision.Remaining, past) + c.struckSays()
+	return fmt.Sprintf("There is room for %d more; %s.", c.Decision.Remaining,
+		past) + c.struckSays()
 }
 
 // roomSays states when a key that its count refuses may pass again.
@@ -194,7 +204,8 @@ func (c *explanation) roomSays() string {
 		there = "There would be"
 	}
 	if c.isBucket() {
-		return fmt.Sprintf("%s room again in %s, when a token is back%s.", there, Span(c.Count.Wait), c.orSooner())
+		return fmt.Sprintf("%s room again in %s, when a token is back%s.", there,
+			Span(c.Count.Wait), c.orSooner())
 	}
 	return fmt.Sprintf("%s room again in %s, when the oldest of the %d admitted leaves the window%s.",
 		there, Span(c.Count.Wait), c.Count.Used, c.orSooner())

@@ -28,7 +28,8 @@ func (c *explanation) struckSays() string {
 	if c.Strikes < 1 || !c.climbs() {
 		return ""
 	}
-	return fmt.Sprintf(" It was blocked %s before, which is forgotten in %s.", times(c.Strikes), Span(c.Forget.Sub(c.now)))
+	return fmt.Sprintf(" It was blocked %s before, which is forgotten in %s.", times(c.Strikes),
+		Span(c.Forget.Sub(c.now)))
 }
 
 // times renders a number of times: once, twice, 3 times.

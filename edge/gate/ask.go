@@ -55,7 +55,8 @@ func (p *Parts) Equal(o *Parts) bool {
 	if p == nil || o == nil {
 		return p == o
 	}
-	return bytes.Equal(p.Narrower, o.Narrower) && bytes.Equal(p.ShedBy, o.ShedBy) && bytes.Equal(p.Client, o.Client)
+	return bytes.Equal(p.Narrower, o.Narrower) && bytes.Equal(p.ShedBy, o.ShedBy) &&
+		bytes.Equal(p.Client, o.Client)
 }
 
 // cost returns the cost that counts.

@@ -11,9 +11,13 @@ import (
 func TestCostZeroMeansOne(t *testing.T) {
 	zero, one := gatetest.New(t, 1<<20, gatetest.Shed), gatetest.New(t, 1<<20, gatetest.Shed)
 	at, at1 := zero.Now(), one.Now()
-	ops := []gate.Op{gate.Check, gate.Peek, gate.Count, gate.Peek, gate.Check, gate.Peek, gate.Check}
+	ops := []gate.Op{
+		gate.Check, gate.Peek, gate.Count, gate.Peek, gate.Check,
+		gate.Peek, gate.Check,
+	}
 	for n, op := range ops {
-		got, want := gatetest.Decide(zero, at, op, "shed", "k", 0), gatetest.Decide(one, at1, op, "shed", "k", 1)
+		got, want := gatetest.Decide(zero, at, op, "shed", "k", 0),
+			gatetest.Decide(one, at1, op, "shed", "k", 1)
 		if got != want {
 			t.Errorf("step %d: cost 0 decides %+v, cost 1 %+v", n, got, want)
 		}
@@ -22,6 +26,7 @@ func TestCostZeroMeansOne(t *testing.T) {
 		t.Error("four requests of cost 0 passed a limit of 3")
 	}
 	if got := zero.Offered(at, []byte("shed"), []byte("k")); got != one.Offered(at1, []byte("shed"), []byte("k"))+1 {
-		t.Errorf("%d are counted as offered, want one more than %d", got, one.Offered(at1, []byte("shed"), []byte("k")))
+		t.Errorf("%d are counted as offered, want one more than %d", got,
+			one.Offered(at1, []byte("shed"), []byte("k")))
 	}
 }

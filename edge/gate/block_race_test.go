@@ -12,8 +12,14 @@ import (
 // answers with the time that the other reader's block still lasts. It begins both blocks itself,
 // because only a race would reach this through Decide.
 func TestBlockBegunByAnotherReaderIsAnswered(t *testing.T) {
-	block := mitigation.Rule{Name: "block", Limit: 3, Window: 10 * time.Second, Action: mitigation.Block, BlockFor: time.Minute}
-	g := New(Options{Node: "test", Memory: 1 << 20, Rules: []mitigation.Rule{block}, Flush: 100 * time.Millisecond, Start: time.Now()})
+	block := mitigation.Rule{
+		Name: "block", Limit: 3, Window: 10 * time.Second,
+		Action: mitigation.Block, BlockFor: time.Minute,
+	}
+	g := New(Options{
+		Node: "test", Memory: 1 << 20, Rules: []mitigation.Rule{block},
+		Flush: 100 * time.Millisecond, Start: time.Now(),
+	})
 	lane := g.Lane(0)
 	now, r := g.Now(), lane.rule([]byte(block.Name))
 	begin := func(now window.Instant) time.Duration {

@@ -11,8 +11,14 @@ import (
 
 // tokens is a bucket of 5 that refills with one a second, and slow one of 2 with one every 10 s.
 var (
-	tokens = mitigation.Rule{Name: "tokens", Limit: 60, Window: time.Minute, Kind: mitigation.Bucket, Burst: 5}
-	slow   = mitigation.Rule{Name: "slow", Limit: 6, Window: time.Minute, Kind: mitigation.Bucket, Burst: 2}
+	tokens = mitigation.Rule{
+		Name: "tokens", Limit: 60, Window: time.Minute,
+		Kind: mitigation.Bucket, Burst: 5,
+	}
+	slow = mitigation.Rule{
+		Name: "slow", Limit: 6, Window: time.Minute,
+		Kind: mitigation.Bucket, Burst: 2,
+	}
 )
 
 // TestBucketDecisions is a key's life under a bucket: remaining, reset and retry by section of
@@ -47,7 +53,8 @@ func TestBucketDecisions(t *testing.T) {
 		{time.Minute, gate.Check, 1, true, 0, 6 * time.Second, 6 * time.Second}, // in debt by one burst, not more
 	} {
 		got := gatetest.Decide(g, began.Add(c.at), c.op, "tokens", "k", c.cost)
-		if got.Deny != c.deny || got.Remaining != c.left || got.Reset != c.reset || got.Retry != c.retry {
+		if got.Deny != c.deny || got.Remaining != c.left || got.Reset != c.reset ||
+			got.Retry != c.retry {
 			t.Errorf("step %d: %+v, want %+v", n, got, c)
 		}
 	}
@@ -70,7 +77,8 @@ func TestBucketsTogether(t *testing.T) {
 	g := gatetest.New(t, 1<<20, tokens, slow, group)
 	now := g.Now()
 	for k := range 4 {
-		got := all(t, g, now, question(gate.Check, "group", "a"), question(gate.Check, "tokens", "a"), question(gate.Check, "slow", "a"))
+		got := all(t, g, now, question(gate.Check, "group", "a"),
+			question(gate.Check, "tokens", "a"), question(gate.Check, "slow", "a"))
 		if got.Deny != (k >= 2) || got.By != 2 {
 			t.Fatalf("request %d: deny %v by %d: %+v", k, got.Deny, got.By, got.Decisions[:3])
 		}

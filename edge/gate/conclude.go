@@ -19,7 +19,8 @@ func (t *Together) conclude(l *Lane, now window.Instant, i int, pass bool) {
 	if p.ask >= 0 {
 		ask := &t.asks[p.ask]
 		c := &ask.Count
-		p.res.count.Used, p.res.count.Wait, p.res.count.Reset, p.res.count.Folded = c.Used, c.Wait, c.Reset, c.Folded
+		p.res.count.Used, p.res.count.Wait, p.res.count.Reset, p.res.count.Folded = c.Used,
+			c.Wait, c.Reset, c.Folded
 		fills = ask.Fills && pass && !p.few && r.Action == mitigation.Block
 		if !c.Fits {
 			switch p.res.why = mitigation.ByLimit; {
@@ -32,7 +33,8 @@ func (t *Together) conclude(l *Lane, now window.Instant, i int, pass bool) {
 	}
 	// the refusal before it noted the flag
 	folded := p.res.count.Folded && r.Action == mitigation.Shed
-	if (fills || p.res.why == mitigation.ByLimit && !folded) && !p.shedInstead() && (fills || q.Op == Check && !p.place.asked) {
+	if (fills || p.res.why == mitigation.ByLimit && !folded) && !p.shedInstead() &&
+		(fills || q.Op == Check && !p.place.asked) {
 		if !p.effect.Live() {
 			p.effect = l.gate.flags.Get(now, p.index)
 		}
@@ -50,7 +52,8 @@ func (t *Together) conclude(l *Lane, now window.Instant, i int, pass bool) {
 	if d.Why == mitigation.ByShed {
 		d.Blast = p.blast
 	}
-	if pass && p.res.count.Wait > 0 && p.res.why == mitigation.Unrefused && !p.yields && p.ask >= 0 {
+	if pass && p.res.count.Wait > 0 && p.res.why == mitigation.Unrefused &&
+		!p.yields && p.ask >= 0 {
 		d.Delay = p.res.count.Wait
 		r.delayed.Note(p.res.count.Wait)
 	}
@@ -99,7 +102,8 @@ func (t *Together) choose() {
 		if d.Deny && d.Retry > longest {
 			t.Deny, t.By, longest = true, i, d.Retry
 		}
-		if left := float64(d.Remaining) / float64(d.Rule.Quota()); longest < 0 && !d.Shadow && left < least {
+		if left := float64(d.Remaining) / float64(d.Rule.Quota()); longest < 0 &&
+			!d.Shadow && left < least {
 			t.By, least = i, left
 		}
 	}

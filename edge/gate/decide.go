@@ -176,14 +176,17 @@ func (l *Lane) flag(
 ) time.Duration {
 	lasts := max(r.fill, mitigation.MinWindow)
 	if r.Action == mitigation.Block {
-		l.gate.flags.TryPutBlock(now, mitigation.Flag{Index: i, Rule: r.Name, Key: key, Source: mitigation.Self, Since: now}, &r.Rule)
+		l.gate.flags.TryPutBlock(now,
+			mitigation.Flag{Index: i, Rule: r.Name, Key: key, Source: mitigation.Self, Since: now},
+			&r.Rule)
 		return l.gate.flags.Get(now, i).Blocks(now)
 	}
 	if is.Live() && is.Until.Sub(now) > lasts/2 {
 		return 0
 	}
 	l.gate.flags.TryPut(now, mitigation.Flag{
-		Index: i, Rule: r.Name, Key: key, Action: r.Action, Source: mitigation.Self, Since: now, Until: now.Add(lasts),
+		Index: i, Rule: r.Name, Key: key, Action: r.Action, Source: mitigation.Self, Since: now,
+		Until: now.Add(lasts),
 	})
 	return l.gate.flags.Get(now, i).Blocks(now)
 }

@@ -18,7 +18,8 @@ func restoreFlags(
 ) {
 	t.Helper()
 	s := gate.Snapshot{
-		Written: g.Wall(now).UnixMicro(), Rules: []snapshot.Rule{{Name: rule.Name, Window: rule.Window}}, Flags: flags,
+		Written: g.Wall(now).UnixMicro(),
+		Rules:   []snapshot.Rule{{Name: rule.Name, Window: rule.Window}}, Flags: flags,
 	}
 	if is, err := g.Restore(now, &s, 0); err != nil || is.Flags == 0 {
 		t.Fatalf("%+v, %v", is, err)
@@ -76,7 +77,8 @@ func TestBlockWithoutRoomIsNotAnswered(t *testing.T) {
 	}
 	useUp(t, g, now, "k")
 	for after := range 3 {
-		got := ask(g, now.Add(time.Duration(after)*time.Second), gate.Check, gatetest.Block.Name, "k", 1)
+		got := ask(g, now.Add(time.Duration(after)*time.Second), gate.Check,
+			gatetest.Block.Name, "k", 1)
 		if got.Why != mitigation.ByLimit || got.Retry != time.Duration(10-after)*time.Second {
 			t.Errorf("after %d s: %+v, want retry %d", after, got, 10-after)
 		}
@@ -92,14 +94,18 @@ func TestRetryOutlastsAShortBlock(t *testing.T) {
 	start := g.Now()
 	useUp(t, g, start, "k")
 	for after := range 10 {
-		now, left := start.Add(time.Duration(after)*time.Second), time.Duration(10-after)*time.Second
+		now, left := start.Add(time.Duration(after)*time.Second),
+			time.Duration(10-after)*time.Second
 		for _, op := range []gate.Op{gate.Peek, gate.Check} {
-			if got := ask(g, now, op, short.Name, "k", 1); !got.Deny || got.Retry != left || got.Reset != left {
+			if got := ask(g, now, op, short.Name, "k", 1); !got.Deny ||
+				got.Retry != left || got.Reset != left {
 				t.Errorf("op %d after %d s: %+v, want retry and reset %s", op, after, got, left)
 			}
-			got := all(t, g, now, gate.Question{Ask: gatetest.Ask(op, short.Name, "k", 1)}).Decisions[0]
+			got := all(t, g, now, gate.Question{Ask: gatetest.Ask(op, short.Name,
+				"k", 1)}).Decisions[0]
 			if !got.Deny || wholeSeconds(got.Retry) != left || wholeSeconds(got.Reset) != left {
-				t.Errorf("together, op %d after %d s: %+v, want retry and reset %s", op, after, got, left)
+				t.Errorf("together, op %d after %d s: %+v, want retry and reset %s",
+					op, after, got, left)
 			}
 		}
 	}
@@ -113,12 +119,16 @@ func TestRetryOutlastsAShortBlock(t *testing.T) {
 func TestShadowSaysWhenABlockEnds(t *testing.T) {
 	g := gatetest.New(t, 1<<20, gatetest.Shadow)
 	now := g.Now()
-	h := gate.ByHand{Rule: gatetest.Shadow.Name, Key: []byte("k"), Action: mitigation.Block, TTL: 4 * time.Second, Who: "me"}
+	h := gate.ByHand{
+		Rule: gatetest.Shadow.Name, Key: []byte("k"), Action: mitigation.Block,
+		TTL: 4 * time.Second, Who: "me",
+	}
 	if _, err := g.Override(now, h); err != nil {
 		t.Fatal(err)
 	}
 	for _, op := range []gate.Op{gate.Peek, gate.Check} {
-		if got := ask(g, now, op, gatetest.Shadow.Name, "k", 1); got.Deny || !got.Shadow || got.Remaining != 0 || got.Reset != 4*time.Second {
+		if got := ask(g, now, op, gatetest.Shadow.Name, "k", 1); got.Deny || !got.Shadow ||
+			got.Remaining != 0 || got.Reset != 4*time.Second {
 			t.Errorf("op %d: %+v, want nothing remaining for 4s", op, got)
 		}
 	}

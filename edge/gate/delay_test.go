@@ -14,7 +14,8 @@ import (
 
 // queue is nginx's limit_req rate=10r/s burst=5: one every 100 ms, and five that wait.
 var queue = mitigation.Rule{
-	Name: "queue", Limit: 10, Window: time.Second, Kind: mitigation.Bucket, Burst: 1, Delay: 500 * time.Millisecond,
+	Name: "queue", Limit: 10, Window: time.Second, Kind: mitigation.Bucket, Burst: 1,
+	Delay: 500 * time.Millisecond,
 }
 
 // patient asks for a request of that cost that can wait.
@@ -37,14 +38,16 @@ func TestDelay(t *testing.T) {
 	g := gatetest.New(t, 1<<20, queue)
 	now := g.Now()
 	for n := range 6 {
-		if d := patient(t, g, now, "queue", 1); d.Deny || d.Delay != time.Duration(n)*100*time.Millisecond {
+		if d := patient(t, g, now, "queue", 1); d.Deny ||
+			d.Delay != time.Duration(n)*100*time.Millisecond {
 			t.Errorf("request %d: %+v", n, d)
 		}
 		if d := gatetest.Decide(g, now, gate.Check, "queue", "k", 1); !d.Deny || d.Delay != 0 {
 			t.Errorf("request %d of who cannot wait: %+v", n, d)
 		}
 	}
-	if d := patient(t, g, now, "queue", 1); !d.Deny || d.Retry != time.Second || d.Why != mitigation.ByLimit {
+	if d := patient(t, g, now, "queue", 1); !d.Deny || d.Retry != time.Second ||
+		d.Why != mitigation.ByLimit {
 		t.Errorf("the seventh: %+v", d)
 	}
 	now = now.Add(100 * time.Millisecond)
@@ -59,7 +62,10 @@ func TestDelay(t *testing.T) {
 // TestDelayAgainstTheArithmetic: 20,000 requests of any cost are delayed as bucket.Reserve says,
 // which is held against x/time/rate.
 func TestDelayAgainstTheArithmetic(t *testing.T) {
-	rule := mitigation.Rule{Name: "r", Limit: 7, Window: time.Second, Kind: mitigation.Bucket, Burst: 5, Delay: 3 * time.Second}
+	rule := mitigation.Rule{
+		Name: "r", Limit: 7, Window: time.Second, Kind: mitigation.Bucket,
+		Burst: 5, Delay: 3 * time.Second,
+	}
 	g := gatetest.New(t, 1<<20, rule)
 	b, _ := bucket.New(rule.Limit, rule.Window, rule.Burst)
 	r, now, tat, delayed := rand.New(rand.NewPCG(1, 1)), g.Now(), bucket.TAT{}, 0
@@ -70,7 +76,8 @@ func TestDelayAgainstTheArithmetic(t *testing.T) {
 		tat = next
 		d := patient(t, g, now, "r", uint32(cost)) // at most 3
 		if d.Deny == ok || ok && d.Delay != wait {
-			t.Fatalf("request %d: deny %v after %v, want %v after %v", n, d.Deny, d.Delay, !ok, wait)
+			t.Fatalf("request %d: deny %v after %v, want %v after %v", n,
+				d.Deny, d.Delay, !ok, wait)
 		}
 		if d.Delay > 0 {
 			delayed++
@@ -84,7 +91,10 @@ func TestDelayAgainstTheArithmetic(t *testing.T) {
 // TestDelaysTogether: a request waits for the slowest of its buckets, and takes a place in none if
 // one denies it.
 func TestDelaysTogether(t *testing.T) {
-	wide := mitigation.Rule{Name: "wide", Limit: 1, Window: time.Second, Kind: mitigation.Bucket, Burst: 2, Delay: 3 * time.Second}
+	wide := mitigation.Rule{
+		Name: "wide", Limit: 1, Window: time.Second, Kind: mitigation.Bucket,
+		Burst: 2, Delay: 3 * time.Second,
+	}
 	g := gatetest.New(t, 1<<20, queue, wide)
 	now := g.Now()
 	can := func(rule string) gate.Question {
@@ -97,7 +107,8 @@ func TestDelaysTogether(t *testing.T) {
 			t.Errorf("request %d: deny %v, delay %v, want %v", n, got.Deny, got.Delay(), want)
 		}
 	}
-	if got := all(t, g, now, can("queue"), can("wide")); !got.Deny || got.Delay() != 0 || got.By != 1 {
+	if got := all(t, g, now, can("queue"), can("wide")); !got.Deny ||
+		got.Delay() != 0 || got.By != 1 {
 		t.Errorf("denied by the wide one: %+v", got.Decisions[:2])
 	}
 	if d := patient(t, g, now, "queue", 1); d.Delay != 500*time.Millisecond {
@@ -151,7 +162,10 @@ func TestDeniedRequestsCount(t *testing.T) {
 
 // TestDeniedByAnotherDoesNotCount: counts: offered is about a rule's own limit.
 func TestDeniedByAnotherDoesNotCount(t *testing.T) {
-	offered := mitigation.Rule{Name: "offered", Limit: 5, Window: time.Minute, Counts: mitigation.CountOffered}
+	offered := mitigation.Rule{
+		Name: "offered", Limit: 5, Window: time.Minute,
+		Counts: mitigation.CountOffered,
+	}
 	g := gatetest.New(t, 1<<20, offered, route)
 	now := g.Now()
 	for range 10 {

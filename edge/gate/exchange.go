@@ -118,7 +118,8 @@ func (g *Gate) pace(now window.Instant, d *window.Due, s window.Standing) {
 		return
 	}
 	g.flags.Put(now, mitigation.Flag{
-		Index: d.Index(), Rule: r.Name, Key: d.Key, Action: mitigation.Shed, Ratio: ratio, Source: mitigation.Ring,
-		Since: now, Until: now.Add(pace.Stands),
+		Index: d.Index(), Rule: r.Name, Key: d.Key, Action: mitigation.Shed, Ratio: ratio,
+		Source: mitigation.Ring,
+		Since:  now, Until: now.Add(pace.Stands),
 	})
 }

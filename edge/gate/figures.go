@@ -45,7 +45,10 @@ func (g *Gate) Figures() []Figures {
 }
 
 func (g *Gate) figuresOf(r *rule) Figures {
-	f := Figures{Rule: r.Rule, Shared: r.shared, Global: r.global, View: g.ruleView(r), Totals: r.totals(), From: r.from}
+	f := Figures{
+		Rule: r.Rule, Shared: r.shared, Global: r.global, View: g.ruleView(r),
+		Totals: r.totals(), From: r.from,
+	}
 	f.Delayed, f.Waits = r.delayed.Load()
 	keys, refused := r.meter.Keys()
 	f.Keys, f.RefusedKeys = keys, min(refused, keys)
@@ -70,5 +73,8 @@ func (g *Gate) Observation(name string) (Figures, Observation, bool) {
 
 // subject returns r as it is observed.
 func (r *rule) subject() observer.Subject {
-	return observer.Subject{Rule: r.Rule, Meter: r.meter, From: r.from, Totals: r.totals, Leases: r.places, Number: r.number}
+	return observer.Subject{
+		Rule: r.Rule, Meter: r.meter, From: r.from, Totals: r.totals,
+		Leases: r.places, Number: r.number,
+	}
 }

@@ -28,11 +28,13 @@ func TestFigures(t *testing.T) {
 	if requests, cost := shadow.Totals.WouldRefuse(); requests != 2 || cost != 2 {
 		t.Errorf("shadow would refuse %d requests, cost %d", requests, cost)
 	}
-	if shadow.Keys < 1.9 || shadow.Keys > 2.1 || shadow.RefusedKeys < 1.9 || shadow.RefusedKeys > 2.1 {
+	if shadow.Keys < 1.9 || shadow.Keys > 2.1 || shadow.RefusedKeys < 1.9 ||
+		shadow.RefusedKeys > 2.1 {
 		t.Errorf("about %v keys, %v refused, want 2 of 2", shadow.Keys, shadow.RefusedKeys)
 	}
 	for n := range all {
-		if f := &all[n]; f.Shared || f.Global || f.View != mitigation.Node || f.Saturated || f.Layer != 10*time.Second {
+		if f := &all[n]; f.Shared || f.Global || f.View != mitigation.Node || f.Saturated ||
+			f.Layer != 10*time.Second {
 			t.Errorf("%+v", f)
 		}
 	}
@@ -68,7 +70,8 @@ func TestFiguresBaseline(t *testing.T) {
 		if after.Totals != before.Totals {
 			t.Errorf("%s: the totals went from %+v to %+v", name, before.Totals, after.Totals)
 		}
-		if anew := after.From.Totals == before.Totals && after.From.Since >= before.From.Since; anew != c.anew {
+		if anew := after.From.Totals == before.Totals &&
+			after.From.Since >= before.From.Since; anew != c.anew {
 			t.Errorf("%s: from %+v to %+v, want anew %v", name, before.From, after.From, c.anew)
 		}
 	}
@@ -86,7 +89,8 @@ func TestObservation(t *testing.T) {
 		g.Turn(n+1, now, now.Time())
 	}
 	f, o, ok := g.Observation("shed")
-	if !ok || f.Name != "shed" || o.Keys != 1 || o.Demand < 200 || o.Demand > 300 || len(o.Estimates) == 0 {
+	if !ok || f.Name != "shed" || o.Keys != 1 || o.Demand < 200 || o.Demand > 300 ||
+		len(o.Estimates) == 0 {
 		t.Fatalf("%+v, %v", o, ok)
 	}
 	for n := 1; n < len(o.Estimates); n++ {

@@ -38,7 +38,8 @@ func TestAFloodHidesNobody(t *testing.T) {
 				}
 			}
 			if passed > 3*limit {
-				t.Errorf("burst %d: %d of 500 passed under a limit of %d", rule.Burst, passed, limit)
+				t.Errorf("burst %d: %d of 500 passed under a limit of %d",
+					rule.Burst, passed, limit)
 			}
 		}
 	}

@@ -99,7 +99,8 @@ func New(o Options) *Gate {
 		g.lanes[n].gate, g.lanes[n].number = g, n
 	}
 	if o.Servers > 0 {
-		g.ring, g.usedUp = health.New(o.Servers, max(health.LostAfter, 5*o.Flush), g.Now()), new(usedup.Table)
+		g.ring, g.usedUp = health.New(o.Servers, max(health.LostAfter, 5*o.Flush), g.Now()),
+			new(usedup.Table)
 	}
 	if o.Global != nil {
 		g.global = &global{Global: *o.Global, gate: g, every: o.Flush}

@@ -103,7 +103,8 @@ func (g *Gate) RunAlone(ctx context.Context) {
 func (g *Gate) FlushAlone(now window.Instant, wall time.Time) {
 	l := g.global
 	f := window.Flush{
-		Now: now, Wall: time.Duration(wall.UnixNano() - int64(now)), Interval: l.every, Nodes: 1, Room: FlushRoom,
+		Now: now, Wall: time.Duration(wall.UnixNano() - int64(now)), Interval: l.every,
+		Nodes: 1, Room: FlushRoom,
 		Down: func(int) bool { return true }, Alone: true, Solo: true,
 	}
 	l.dues, l.keys = g.counter.Collect(f, l.dues[:0], l.keys[:0])
@@ -120,8 +121,10 @@ func (l *global) sample(now window.Instant, r *rule, d *window.Due, s window.Sta
 		return
 	}
 	m := control.Sample{
-		Rule: r.Name, Key: d.Key, Index: d.Index(), Since: s.Since, Alone: alone, Own: s.Own, Told: s.Told, ToldFrom: s.ToldFrom,
-		Report: control.Report{Rate: s.Rate, Admitted: s.Admitted, Over: s.Over, Totals: s.Totals}, Offered: s.Offered,
+		Rule: r.Name, Key: d.Key, Index: d.Index(), Since: s.Since, Alone: alone, Own: s.Own,
+		Told: s.Told, ToldFrom: s.ToldFrom,
+		Report:  control.Report{Rate: s.Rate, Admitted: s.Admitted, Over: s.Over, Totals: s.Totals},
+		Offered: s.Offered,
 	}
 	if is := l.gate.flags.Get(now, d.Index()); is.Live() && is.Action == mitigation.Block {
 		m.Report.Blocked = is.Until.Sub(now)
@@ -158,12 +161,14 @@ func (g *Gate) Apply(now window.Instant, a control.Advice) {
 		r.meter.MergeRemote(now, time.Duration(g.steps.Offset()), a.Index, a.Since, a.Remote)
 	}
 	f := mitigation.Flag{
-		Index: a.Index, Rule: r.Name, Key: a.Key, Action: r.Action, Source: mitigation.Gossip, Origin: a.From, Since: now,
+		Index: a.Index, Rule: r.Name, Key: a.Key, Action: r.Action, Source: mitigation.Gossip,
+		Origin: a.From, Since: now,
 	}
 	switch {
 	case r.Action == mitigation.Block && a.View.Blocked > 0:
 		f.Until = now.Add(min(a.View.Blocked, r.LongestBlock()))
-		if is := g.flags.Get(now, a.Index); is.Live() && is.Action == mitigation.Block && is.Until >= f.Until.Add(-time.Second) {
+		if is := g.flags.Get(now, a.Index); is.Live() && is.Action == mitigation.Block &&
+			is.Until >= f.Until.Add(-time.Second) {
 			return
 		}
 		g.flags.PutBlock(now, f, &r.Rule)

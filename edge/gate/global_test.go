@@ -31,7 +31,11 @@ func newGlobalNode(t *testing.T, servers int, rules ...mitigation.Rule) *globalN
 	w := &globalNode{t: t, now: window.Instant(began.UnixNano()), totals: map[uint32]uint64{}}
 	w.Gate = gate.New(gate.Options{
 		Node: "a", Memory: 4 << 20, Rules: rules, Flush: flushEvery, Servers: servers, Start: began,
-		Global: &gate.Global{Report: func(_ window.Instant, all []control.Sample) { w.reported = slices.Clone(all) }},
+		Global: &gate.Global{Report: func(_ window.Instant,
+			all []control.Sample,
+		) {
+			w.reported = slices.Clone(all)
+		}},
 	})
 	w.SetGlobalState(true, false)
 	w.Turn(1, w.now, began)
@@ -62,10 +66,15 @@ func (w *globalNode) flush() control.Sample {
 // advise hands w a ratio and the cost that others admitted in the running period.
 func (w *globalNode) advise(m control.Sample, ratio float64, heard int64) {
 	a := control.Advice{
-		Rule: m.Rule, Key: m.Key, Index: m.Index, Ratio: mitigation.Ratio(min(ratio*(1<<32), float64(mitigation.MaxRatio))), Until: w.now.Add(time.Second), From: "far",
+		Rule: m.Rule, Key: m.Key, Index: m.Index,
+		Ratio: mitigation.Ratio(min(ratio*(1<<32), float64(mitigation.MaxRatio))),
+		Until: w.now.Add(time.Second), From: "far",
 	}
 	if heard > 0 {
-		a.Remote = []window.RemoteDelta{{Period: m.Report.Totals.Period, PeriodTotals: window.PeriodTotals{Offered: heard, Admitted: heard}}}
+		a.Remote = []window.RemoteDelta{{
+			Period:       m.Report.Totals.Period,
+			PeriodTotals: window.PeriodTotals{Offered: heard, Admitted: heard},
+		}}
 	}
 	w.Apply(w.now, a)
 }
@@ -76,7 +85,8 @@ func TestCountsAreReported(t *testing.T) {
 		w.check("k")
 	}
 	m := w.flush()
-	if told := m.Report.Totals.By[0]; m.Rule != "r" || string(m.Key) != "k" || !m.Alone || told.Offered != 7 || told.Admitted != 5 {
+	if told := m.Report.Totals.By[0]; m.Rule != "r" || string(m.Key) != "k" || !m.Alone ||
+		told.Offered != 7 || told.Admitted != 5 {
 		t.Errorf("reported %+v", m)
 	}
 }
@@ -126,7 +136,8 @@ func TestRatioInRateMode(t *testing.T) {
 		t.Errorf("%d of 1000 refused, want 750: requests take turns", denied)
 	}
 	all := flagsOf(w.Gate, w.now)
-	if len(all) != 1 || all[0].Source != mitigation.Gossip || all[0].Origin != "far" || w.FlagContext(w.now, &all[0]).View != mitigation.Global {
+	if len(all) != 1 || all[0].Source != mitigation.Gossip || all[0].Origin != "far" ||
+		w.FlagContext(w.now, &all[0]).View != mitigation.Global {
 		t.Errorf("%+v", all)
 	}
 	w.advise(w.reported[0], 0, 0)
@@ -141,7 +152,10 @@ func TestBlockedEverywhere(t *testing.T) {
 	w := newGlobalNode(t, 0, r)
 	w.check("k")
 	m := w.flush()
-	a := control.Advice{Rule: "r", Key: m.Key, Index: m.Index, From: "far", View: control.GlobalView{Blocked: 30 * 24 * time.Hour}}
+	a := control.Advice{
+		Rule: "r", Key: m.Key, Index: m.Index, From: "far",
+		View: control.GlobalView{Blocked: 30 * 24 * time.Hour},
+	}
 	w.Apply(w.now, a)
 	got := w.check("k")
 	if !got.Deny || got.Why != mitigation.ByBlock || got.Retry > 600*time.Second {
@@ -214,7 +228,8 @@ func TestOtherPoPsLost(t *testing.T) {
 func (w *globalNode) exchange(lost bool) {
 	w.now, w.reported = w.now.Add(flushEvery), nil
 	f := window.Flush{
-		Now: w.now, Interval: flushEvery, Nodes: 1, Room: gate.FlushRoom, Down: func(int) bool { return lost }, Alone: w.Reports(),
+		Now: w.now, Interval: flushEvery, Nodes: 1, Room: gate.FlushRoom,
+		Down: func(int) bool { return lost }, Alone: w.Reports(),
 	}
 	dues, _ := w.Collect(f, nil, nil)
 	for n := range dues {

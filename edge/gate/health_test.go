@@ -11,13 +11,15 @@ import (
 )
 
 func TestGlobalState(t *testing.T) {
-	if connected, lost, gossips := gatetest.New(t, 1<<20).GlobalState(); connected || lost || gossips {
+	if connected, lost, gossips := gatetest.New(t, 1<<20).GlobalState(); connected || lost ||
+		gossips {
 		t.Errorf("without gossip: %v, %v, %v", connected, lost, gossips)
 	}
 	w := newGlobalNode(t, 0, globalRule(5, time.Minute))
 	for _, c := range []struct{ connected, lost bool }{{true, false}, {false, false}, {false, true}} {
 		w.SetGlobalState(c.connected, c.lost)
-		if connected, lost, gossips := w.GlobalState(); connected != c.connected || lost != c.lost || !gossips {
+		if connected, lost, gossips := w.GlobalState(); connected != c.connected ||
+			lost != c.lost || !gossips {
 			t.Errorf("set %+v: %v, %v, %v", c, connected, lost, gossips)
 		}
 		if w.Degraded() == c.connected {
@@ -38,7 +40,10 @@ func TestRingHealth(t *testing.T) {
 	start := time.Now()
 	g := gate.New(gate.Options{
 		Node: "a", Memory: 1 << 20, Flush: flushEvery, Servers: 2, Start: start,
-		Rules: []mitigation.Rule{{Name: "r", Limit: 3, Window: 10 * time.Second, Scope: mitigation.PoP}},
+		Rules: []mitigation.Rule{{
+			Name: "r", Limit: 3, Window: 10 * time.Second,
+			Scope: mitigation.PoP,
+		}},
 	})
 	now, ring := g.At(start), g.Ring()
 	step := func(after time.Duration, answering ...int) mitigation.Scope {
@@ -49,7 +54,8 @@ func TestRingHealth(t *testing.T) {
 		g.Turn(1, now, now.Time())
 		return g.Figures()[0].View
 	}
-	if view := step(0); view != mitigation.Node || g.PoPReached() || ring.Clock() != health.ClockComparing {
+	if view := step(0); view != mitigation.Node || g.PoPReached() ||
+		ring.Clock() != health.ClockComparing {
 		t.Errorf("comparing: view %v", view)
 	}
 	ring.SetClock(health.ClockAgreed)
@@ -62,14 +68,16 @@ func TestRingHealth(t *testing.T) {
 	if silent, lost := ring.Silent(1, now); silent != time.Second || !lost {
 		t.Errorf("silent for %v, lost %v", silent, lost)
 	}
-	if view := step(time.Second); view != mitigation.Node || !g.Degraded() || g.DegradedBy() != "the ring is lost" {
+	if view := step(time.Second); view != mitigation.Node || !g.Degraded() ||
+		g.DegradedBy() != "the ring is lost" {
 		t.Errorf("both are silent: view %v, degraded by %q", view, g.DegradedBy())
 	}
 	if view := step(time.Second, 0, 1); view != mitigation.PoP || g.Degraded() {
 		t.Errorf("back: view %v", view)
 	}
 	ring.SetClock(health.ClockApart)
-	if view := step(0, 0, 1); view != mitigation.Node || ring.Shares() || !g.Degraded() || ring.Clock().String() != "apart" {
+	if view := step(0, 0, 1); view != mitigation.Node || ring.Shares() || !g.Degraded() ||
+		ring.Clock().String() != "apart" {
 		t.Errorf("apart: view %v", view)
 	}
 }

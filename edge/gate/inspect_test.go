@@ -19,16 +19,19 @@ func TestInspect(t *testing.T) {
 	if !ok || is.Rule.Name != "block" || is.Global || is.ViewLost || is.Remote {
 		t.Fatalf("%+v, %v", is, ok)
 	}
-	if is.Flag == nil || is.Flag.Action != mitigation.Block || string(is.Flag.Key) != "k" || is.Flag.Source != mitigation.Self {
+	if is.Flag == nil || is.Flag.Action != mitigation.Block || string(is.Flag.Key) != "k" ||
+		is.Flag.Source != mitigation.Self {
 		t.Errorf("flag %+v", is.Flag)
 	}
 	if !is.Evidence.Suspect || is.Evidence.Admitted != 3 || is.Count.Used != 3 || is.Count.Fits {
 		t.Errorf("evidence %+v, count %+v", is.Evidence, is.Count)
 	}
-	if !is.Decision.Deny || is.Decision.Why != mitigation.ByBlock || is.Decision.View != mitigation.Node {
+	if !is.Decision.Deny || is.Decision.Why != mitigation.ByBlock ||
+		is.Decision.View != mitigation.Node {
 		t.Errorf("decision %+v", is.Decision)
 	}
-	if is, ok := g.Inspect(now, 0, "block", []byte("unseen"), nil); !ok || is.Flag != nil || is.Decision.Deny || is.Decision.Remaining != 3 {
+	if is, ok := g.Inspect(now, 0, "block", []byte("unseen"), nil); !ok || is.Flag != nil ||
+		is.Decision.Deny || is.Decision.Remaining != 3 {
 		t.Errorf("an unseen key: %+v, %v", is, ok)
 	}
 	if is, ok := g.Inspect(now, 0, "off", []byte("k"), nil); !ok || is.Decision.Deny {
@@ -75,7 +78,8 @@ func TestFlagContext(t *testing.T) {
 	gatetest.Refuse(g, "block", "k")
 	now := g.Now()
 	f := flagsOf(g, now)[0]
-	if is := g.FlagContext(now, &f); is.Rule == nil || is.Rule.Name != "block" || is.View != mitigation.Node || is.Offered != 4 || is.Node != "" {
+	if is := g.FlagContext(now, &f); is.Rule == nil || is.Rule.Name != "block" ||
+		is.View != mitigation.Node || is.Offered != 4 || is.Node != "" {
 		t.Errorf("%+v", is)
 	}
 	f.Rule = "none"
@@ -104,7 +108,8 @@ func TestEachSuspectShowsTheExactCount(t *testing.T) {
 	gatetest.Refuse(g, "shed", "k")
 	found := 0
 	g.EachSuspect(g.Now(), func(s window.Suspect) bool {
-		if found++; s.Rule != "shed" || string(s.Key) != "k" || s.Admitted != 3 || s.Offered != 4 || !s.Refusing {
+		if found++; s.Rule != "shed" || string(s.Key) != "k" || s.Admitted != 3 ||
+			s.Offered != 4 || !s.Refusing {
 			t.Errorf("%+v", s)
 		}
 		return true

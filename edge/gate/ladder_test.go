@@ -13,7 +13,10 @@ import (
 // climbing is gatetest.Block with a ladder.
 func climbing() mitigation.Rule {
 	r := gatetest.Block
-	r.Ladder = mitigation.Ladder{Steps: []time.Duration{r.BlockFor, 10 * time.Minute, time.Hour}, Forget: 24 * time.Hour}
+	r.Ladder = mitigation.Ladder{
+		Steps:  []time.Duration{r.BlockFor, 10 * time.Minute, time.Hour},
+		Forget: 24 * time.Hour,
+	}
 	return r
 }
 

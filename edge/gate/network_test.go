@@ -56,10 +56,12 @@ func TestNetworksByHand(t *testing.T) {
 	set("2001:DB8::/32", mitigation.Block)
 	check("two networks", "block block block count block block block count block block block count")
 	set("203.0.113.0/26", mitigation.Allow)
-	check("a smaller one allows", "allow allow block count block block block count allow allow block count")
+	check("a smaller one allows",
+		"allow allow block count block block block count allow allow block count")
 	set("203.0.113.7", mitigation.Block)
 	check("an address in it", "block allow block count block block block count allow allow block count")
-	if is, ok := g.Lift(now, "block", []byte("203.0.113.7/26"), "ann"); !ok || string(is.Was.Key) != "203.0.113.0/26" {
+	if is, ok := g.Lift(now, "block", []byte("203.0.113.7/26"), "ann"); !ok ||
+		string(is.Was.Key) != "203.0.113.0/26" {
 		t.Errorf("lift: %+v %v", is, ok)
 	}
 	check("it is lifted", "block block block count block block block count block block block count")
@@ -90,10 +92,13 @@ func TestNetworksEnd(t *testing.T) {
 	changed := gatetest.Block
 	changed.Window *= 2 // keys have other indices now
 	g.SetRules([]mitigation.Rule{changed, gatetest.Shed})
-	if d := gatetest.Decide(g, now, gate.Check, "block", "10.1.2.3", 1); !d.Deny || d.Why != mitigation.ByBlock {
+	if d := gatetest.Decide(g, now, gate.Check, "block", "10.1.2.3", 1); !d.Deny ||
+		d.Why != mitigation.ByBlock {
 		t.Errorf("after a reload: %+v", d)
 	}
-	if is, ok := g.Inspect(now, 1, "block", []byte("10.1.2.3"), nil); !ok || is.Flag == nil || string(is.Flag.Key) != "10.0.0.0/8" || string(g.Holder(now, "block", []byte("10.1.2.3"))) != "10.0.0.0/8" {
+	if is, ok := g.Inspect(now, 1, "block", []byte("10.1.2.3"), nil); !ok || is.Flag == nil ||
+		string(is.Flag.Key) != "10.0.0.0/8" ||
+		string(g.Holder(now, "block", []byte("10.1.2.3"))) != "10.0.0.0/8" {
 		t.Errorf("inspect: %+v", is.Flag)
 	}
 	over := now.Add(time.Minute + time.Second)
@@ -115,7 +120,8 @@ func TestNetworksOfOthers(t *testing.T) {
 	now := g.Now()
 	at := g.Wall(now).UnixMilli()
 	o := override.Override{
-		Rule: "block", Key: []byte("10.0.0.0/8"), Verb: override.Block, Issued: at, Until: at + 60_000, Keep: at + 60_000, Node: "other", Who: "ann",
+		Rule: "block", Key: []byte("10.0.0.0/8"), Verb: override.Block, Issued: at,
+		Until: at + 60_000, Keep: at + 60_000, Node: "other", Who: "ann",
 	}
 	if !g.MergeOverride(override.Append(nil, &o)) {
 		t.Fatal("it is no news")

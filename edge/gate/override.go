@@ -68,7 +68,8 @@ func (g *Gate) overrideHere(
 		return f, nil, ErrNoRoom
 	}
 	f = mitigation.Flag{
-		Index: r.meter.Index(h.Key), Rule: r.Name, Key: h.Key, Action: h.Action, Source: mitigation.Manual,
+		Index: r.meter.Index(h.Key), Rule: r.Name, Key: h.Key, Action: h.Action,
+		Source: mitigation.Manual,
 		Origin: h.Who, Reason: h.Reason, Since: now, Until: now.Add(h.TTL),
 	}
 	if !g.replaceManual(now, f) {
@@ -79,7 +80,10 @@ func (g *Gate) overrideHere(
 	if h.Action == mitigation.Allow {
 		verb = override.Allow
 	}
-	return f, g.issue(now, override.Override{Rule: r.Name, Key: h.Key, Verb: verb, Who: h.Who, Reason: h.Reason}, h.TTL), nil
+	return f, g.issue(now, override.Override{
+		Rule: r.Name, Key: h.Key, Verb: verb, Who: h.Who,
+		Reason: h.Reason,
+	}, h.TTL), nil
 }
 
 // replaceManual puts f in the place of any flag of its key, and reports whether there was room.
@@ -136,7 +140,8 @@ func (g *Gate) liftHere(
 	if !l.Published && !given {
 		return l, func() {} // no node holds an override that this lift would have to end
 	}
-	return l, g.issue(now, override.Override{Rule: name, Key: key, Verb: override.Lift, Who: who}, 0)
+	return l, g.issue(now, override.Override{Rule: name, Key: key, Verb: override.Lift, Who: who},
+		0)
 }
 
 // lift ends was, the flag of key; was is zero if key has none. Unless was allowed the key, its

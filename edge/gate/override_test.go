@@ -27,7 +27,10 @@ func peers(t *testing.T, rules ...mitigation.Rule) (a, b *gate.Gate) {
 }
 
 func byHand(rule, key string, action mitigation.Action) gate.ByHand {
-	return gate.ByHand{Rule: rule, Key: []byte(key), Action: action, TTL: time.Hour, Who: "ann", Reason: "why not"}
+	return gate.ByHand{
+		Rule: rule, Key: []byte(key), Action: action, TTL: time.Hour,
+		Who: "ann", Reason: "why not",
+	}
 }
 
 func TestOverrideReplacesAndLasts(t *testing.T) {
@@ -35,7 +38,8 @@ func TestOverrideReplacesAndLasts(t *testing.T) {
 	gatetest.Refuse(g, "block", "k")
 	now := g.Now()
 	f, err := g.Override(now, byHand("block", "k", mitigation.Allow))
-	if err != nil || f.Source != mitigation.Manual || f.Origin != "ann" || f.Reason != "why not" || f.Until != now.Add(time.Hour) {
+	if err != nil || f.Source != mitigation.Manual || f.Origin != "ann" || f.Reason != "why not" ||
+		f.Until != now.Add(time.Hour) {
 		t.Fatalf("%+v, %v", f, err)
 	}
 	if got := ask(g, now, gate.Check, "block", "k", 3); got.Deny {
@@ -70,7 +74,8 @@ func TestOverrideRefusals(t *testing.T) {
 	if _, err := g.Override(now, byHand("none", "k", mitigation.Block)); !errors.Is(err, gate.ErrNoRule) {
 		t.Errorf("no such rule: %v", err)
 	}
-	if f, err := g.Override(now, byHand("block", "10.1.2.3/8", mitigation.Block)); err != nil || string(f.Key) != "10.0.0.0/8" {
+	if f, err := g.Override(now, byHand("block", "10.1.2.3/8", mitigation.Block)); err != nil ||
+		string(f.Key) != "10.0.0.0/8" {
 		t.Errorf("a network that no request has sent: %s %v", f.Key, err)
 	}
 	listed := byHand("block", "10.0.0.0/8", mitigation.Block)
@@ -81,7 +86,8 @@ func TestOverrideRefusals(t *testing.T) {
 	if _, err := g.Override(now, byHand("block", "10.0.0.0/8", mitigation.Allow)); err != nil {
 		t.Errorf("a network that has an override: %v", err)
 	}
-	if is, ok := g.Lift(now, "block", []byte("10.0.0.0/8"), "ann"); !ok || is.Was.Action != mitigation.Allow {
+	if is, ok := g.Lift(now, "block", []byte("10.0.0.0/8"), "ann"); !ok ||
+		is.Was.Action != mitigation.Allow {
 		t.Fatalf("%+v, %v", is, ok)
 	}
 	if _, err := g.Override(now, byHand("block", "10.0.0.0/8", mitigation.Block)); err != nil {
@@ -105,7 +111,8 @@ func TestLiftForgivesARefusedKey(t *testing.T) {
 	gatetest.Refuse(g, "block", "k")
 	now := g.Now()
 	is, ok := g.Lift(now, "block", []byte("k"), "ann")
-	if !ok || is.Was.Action != mitigation.Block || is.Was.Source != mitigation.Self || is.Published {
+	if !ok || is.Was.Action != mitigation.Block ||
+		is.Was.Source != mitigation.Self || is.Published {
 		t.Fatalf("%+v, %v", is, ok)
 	}
 	if got := ask(g, now, gate.Check, "block", "k", 3); got.Deny {
@@ -145,7 +152,8 @@ func TestOverrideReachesPeers(t *testing.T) {
 		t.Errorf("at the other node: %+v", got)
 	}
 	all := flagsOf(b, b.Now())
-	if len(all) != 1 || all[0].Source != mitigation.Manual || b.FlagContext(b.Now(), &all[0]).Node != "a" {
+	if len(all) != 1 || all[0].Source != mitigation.Manual ||
+		b.FlagContext(b.Now(), &all[0]).Node != "a" {
 		t.Errorf("%+v", all)
 	}
 	if is, ok := b.Lift(b.Now(), "block", []byte("k"), "bob"); !ok || !is.Published {

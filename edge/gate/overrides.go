@@ -117,7 +117,8 @@ func (g *Gate) applyAll(now window.Instant) {
 		if r == nil || !o.InForce(wall) {
 			continue
 		}
-		if was, held := g.flags.Find(now, r.meter.Index(o.Key)); !held || was.Source != mitigation.Manual {
+		if was, held := g.flags.Find(now, r.meter.Index(o.Key)); !held ||
+			was.Source != mitigation.Manual {
 			g.flags.Put(now, g.flagOf(now, r, &o))
 		}
 	}
@@ -127,7 +128,8 @@ func (g *Gate) applyAll(now window.Instant) {
 // read.
 func (g *Gate) flagOf(now window.Instant, r *rule, o *override.Override) mitigation.Flag {
 	return mitigation.Flag{
-		Index: r.meter.Index(o.Key), Rule: r.Name, Key: o.Key, Action: o.Action(), Source: mitigation.Manual,
+		Index: r.meter.Index(o.Key), Rule: r.Name, Key: o.Key, Action: o.Action(),
+		Source: mitigation.Manual,
 		Origin: o.Who, Reason: o.Reason,
 		Since: min(g.instant(o.Issued), now), Until: min(g.instant(o.Until), now.Add(MaxTTL)),
 	}

@@ -52,7 +52,8 @@ func tableOf[T any](g *Gate, of func(*rule) *T) *T {
 
 // sticky returns the bits that decide on the requests with part until the rule's epoch ends.
 func (r *rule) sticky(now window.Instant, part []byte) uint64 {
-	return mitigation.Sticky(uint64(r.meter.Index(part)), int64(now)/int64(max(r.Epoch, mitigation.MinEpoch)))
+	return mitigation.Sticky(uint64(r.meter.Index(part)),
+		int64(now)/int64(max(r.Epoch, mitigation.MinEpoch)))
 }
 
 // spread lengthens the retry of a denial as the rule says, so that not all who were denied come

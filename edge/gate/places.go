@@ -47,7 +47,8 @@ func (g *Gate) setPlaces(rules []mitigation.Rule) {
 
 // setSpecial sets the parts of r that follow from its kind.
 func (g *Gate) setSpecial(r *rule) {
-	r.special = len(r.Reserve) > 0 || r.Delay > 0 || r.ShedBy != "" || r.Counts == mitigation.CountOffered
+	r.special = len(r.Reserve) > 0 || r.Delay > 0 || r.ShedBy != "" ||
+		r.Counts == mitigation.CountOffered
 	if r.Kind == mitigation.Concurrency {
 		r.special, r.places, r.number = true, g.leases, g.leases.RuleNumber(r.Name)
 	}
@@ -104,7 +105,8 @@ func (t *Together) offerPlaces(l *Lane, now window.Instant, i int) bool {
 		p.res.why, p.res.blockLeft = why, p.effect.Until.Sub(now)
 		return p.yields
 	}
-	p.place.asked, p.place.passes, t.table = true, ruling == mitigation.LetPass || p.few, p.rule.places
+	p.place.asked, p.place.passes, t.table = true, ruling == mitigation.LetPass ||
+		p.few, p.rule.places
 	return true
 }
 
@@ -168,7 +170,8 @@ func (t *Together) takePlaces(now window.Instant, chance func() uint64) {
 		if p.place.fits {
 			p.place.lease = r.places.Take(now, &lease.Request{
 				// at most MaxCost; cut
-				Index: p.index, Key: q.Key, Rule: r.number, Cost: uint32(q.cost()), For: q.leaseFor(r), Nonce: uint32(chance()), Limit: r.Limit,
+				Index: p.index, Key: q.Key, Rule: r.number, Cost: uint32(q.cost()),
+				For: q.leaseFor(r), Nonce: uint32(chance()), Limit: r.Limit,
 			})
 			p.res.count.Used += q.cost()
 		}

@@ -49,7 +49,8 @@ func TestEachTierHasItsPartOfTheLimit(t *testing.T) {
 		if !d.Deny || d.Why != why || d.Retry != time.Second || d.Remaining != 0 {
 			t.Errorf("%q: %+v", tier, d)
 		}
-		if d = tiered(t, g, now, "fleet", "critical", uint32(100-want)+1); !d.Deny || d.Why != mitigation.ByLimit {
+		if d = tiered(t, g, now, "fleet", "critical", uint32(100-want)+1); !d.Deny ||
+			d.Why != mitigation.ByLimit {
 			t.Errorf("one more than the limit: %+v", d)
 		}
 		a := gatetest.Ask(gate.Acquire, "exports", "all", uint32(want))
@@ -69,7 +70,8 @@ func TestEachTierHasItsPartOfTheLimit(t *testing.T) {
 // limit, whatever the memory; and what passes in all is never above the limit.
 func TestCriticalTrafficIsNotDeniedBelowTheLimit(t *testing.T) {
 	rule := fleet
-	rule.Window, rule.Reserve, rule.Action, rule.BlockFor = 10*time.Second, rule.Reserve[:1], mitigation.Block, time.Hour
+	rule.Window, rule.Reserve, rule.Action, rule.BlockFor = 10*time.Second, rule.Reserve[:1],
+		mitigation.Block, time.Hour
 	g := gatetest.New(t, 1<<20, rule)
 	start, chance := g.Now(), rand.New(rand.NewPCG(1, 6))
 	log := window.NewLog(rule.Window, time.Microsecond)
@@ -78,7 +80,8 @@ func TestCriticalTrafficIsNotDeniedBelowTheLimit(t *testing.T) {
 		now := start.Add(time.Duration(ms) * time.Millisecond)
 		if ms%500 == 0 { // 20 in 10 s
 			if d := tiered(t, g, now, "fleet", "critical", 1); d.Deny {
-				t.Fatalf("critical is denied at %d ms with %d in the window: %+v", ms, log.Admitted(now), d)
+				t.Fatalf("critical is denied at %d ms with %d in the window: %+v", ms,
+					log.Admitted(now), d)
 			}
 			critical++
 			log.Admit(now, 1)
@@ -110,7 +113,8 @@ func TestCriticalTrafficIsNotDeniedBelowTheLimit(t *testing.T) {
 // even where the memory is full of others.
 func TestReserveInAFullMemory(t *testing.T) {
 	rule := fleet
-	rule.Window, rule.Limit, rule.Reserve = time.Minute, 1000, []mitigation.Share{{Tier: "critical", Part: 9900}}
+	rule.Window, rule.Limit, rule.Reserve = time.Minute, 1000,
+		[]mitigation.Share{{Tier: "critical", Part: 9900}}
 	g := gatetest.New(t, 1<<20, rule)
 	now := g.Now()
 	for k := range 20_000 {

@@ -29,7 +29,8 @@ func (g *Gate) Restore(now window.Instant, s *Snapshot, unseen time.Duration) (R
 		return Restored{}, ErrFuture
 	}
 	var is Restored
-	_, _ = g.overrides.MergeAll(g.Wall(now).UnixMilli(), s.Overrides, func(override.Override, override.News) { is.Overrides++ })
+	_, _ = g.overrides.MergeAll(g.Wall(now).UnixMilli(), s.Overrides,
+		func(override.Override, override.News) { is.Overrides++ })
 	g.applyAll(now)
 	for n := range s.Flags {
 		if g.restoreFlag(now, s, &s.Flags[n]) {
@@ -79,9 +80,11 @@ func (g *Gate) restoreFlag(now window.Instant, s *Snapshot, was *snapshot.Flag) 
 		longest = r.LongestBlock()
 	}
 	f := mitigation.Flag{
-		Index: r.meter.Index(was.Key), Rule: r.Name, Key: was.Key, Action: was.Action, Ratio: was.Ratio, Source: was.Source,
+		Index: r.meter.Index(was.Key), Rule: r.Name, Key: was.Key, Action: was.Action,
+		Ratio: was.Ratio, Source: was.Source,
 		Origin: was.Origin, Reason: was.Reason,
-		Since: min(g.instantOf(was.Since), now), Until: min(g.instantOf(was.Until), now.Add(longest)),
+		Since: min(g.instantOf(was.Since), now),
+		Until: min(g.instantOf(was.Until), now.Add(longest)),
 	}
 	return f.Until > now && g.flags.Put(now, f)
 }
@@ -93,8 +96,9 @@ func (g *Gate) restoreStrikes(now window.Instant, s *Snapshot, was *snapshot.Str
 		return
 	}
 	g.flags.Remember(now, mitigation.Flag{
-		Index: r.meter.Index(was.Key), Rule: r.Name, Key: was.Key, Action: mitigation.Block, Strikes: was.Number,
-		Forget: min(g.instantOf(was.Forget), now.Add(r.LongestBlock()+r.Ladder.Forget)),
+		Index: r.meter.Index(was.Key), Rule: r.Name, Key: was.Key, Action: mitigation.Block,
+		Strikes: was.Number,
+		Forget:  min(g.instantOf(was.Forget), now.Add(r.LongestBlock()+r.Ladder.Forget)),
 	})
 }
 
@@ -123,7 +127,10 @@ func (g *Gate) restoreCount(
 			marks = refill(marks, r.Window, written, written.Add(unseen))
 		}
 		asked := float64(c.Asked) * float64(unseen) / float64(r.fill)
-		marks = append(marks, window.Mark{At: written.Add(unseen), Units: min(r.free(used), int64(math.Ceil(asked)))})
+		marks = append(marks, window.Mark{
+			At:    written.Add(unseen),
+			Units: min(r.free(used), int64(math.Ceil(asked))),
+		})
 	}
 	if !r.meter.Restore(now, c.Key, window.Snapshot{Marks: marks, Refusing: c.Refusing, Ring: c.Ring}) {
 		return false

@@ -101,13 +101,16 @@ func (g *Gate) SetRules(rules []mitigation.Rule) {
 	limits := make([]window.Limit, len(rules))
 	anew := make(map[string]bool)
 	for n, r := range rules {
-		if was := old.byName[r.Name]; was != nil && was.Mode == mitigation.Shadow && r.Mode != mitigation.Shadow {
+		if was := old.byName[r.Name]; was != nil && was.Mode == mitigation.Shadow &&
+			r.Mode != mitigation.Shadow {
 			anew[r.Name] = true
 		}
 		limits[n] = window.Limit{
-			Name: r.Name, Limit: r.Limit, Window: r.Window, Burst: r.Burst, Delay: r.Delay, Anew: anew[r.Name], Shared: g.isShared(&r),
+			Name: r.Name, Limit: r.Limit, Window: r.Window, Burst: r.Burst, Delay: r.Delay,
+			Anew: anew[r.Name], Shared: g.isShared(&r),
 			CountDenied: r.Counts == mitigation.CountOffered,
-			Shadow:      r.Mode == mitigation.Shadow, Global: g.isGlobal(&r), Least: max(1, r.Quota()-r.Reserved(nil)),
+			Shadow:      r.Mode == mitigation.Shadow, Global: g.isGlobal(&r),
+			Least:  max(1, r.Quota()-r.Reserved(nil)),
 			UsedUp: g.usedUpOf(&r),
 		}
 		if r.Kind == mitigation.Concurrency {
@@ -118,7 +121,10 @@ func (g *Gate) SetRules(rules []mitigation.Rule) {
 	next := &ruleSet{byName: make(map[string]*rule, len(rules))}
 	g.setPlaces(rules)
 	for n, r := range rules {
-		in := &rule{Rule: r, set: next, fill: r.Fill(), shared: g.isShared(&r), global: g.isGlobal(&r), meter: g.counter.Meter(r.Name)}
+		in := &rule{
+			Rule: r, set: next, fill: r.Fill(), shared: g.isShared(&r),
+			global: g.isGlobal(&r), meter: g.counter.Meter(r.Name),
+		}
 		g.setSpecial(in)
 		g.setTables(in)
 		in.startFigures(old.byName[r.Name], anew[r.Name], g.Now())

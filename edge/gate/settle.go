@@ -30,5 +30,6 @@ func (b *Batch) Settle(rule, key []byte, delta int64) error {
 // Over reports whether more is admitted to key under rule, a window, than its limit.
 func (b *Batch) Over(rule, key []byte) bool {
 	r := b.lane.rule(rule)
-	return r != nil && r.Kind == mitigation.Window && !r.meter.Peek(b.now, r.meter.Look(b.now, r.meter.Index(key)), 0).Fits
+	return r != nil && r.Kind == mitigation.Window &&
+		!r.meter.Peek(b.now, r.meter.Look(b.now, r.meter.Index(key)), 0).Fits
 }

@@ -66,7 +66,8 @@ func (s *snapshotter) rule(r *rule) int {
 	if !ok {
 		at = len(s.to.Rules)
 		s.rules[r.Name] = at
-		s.to.Rules = append(s.to.Rules, snapshot.Rule{Name: r.Name, Window: r.Window, Shadow: r.Mode == mitigation.Shadow})
+		s.to.Rules = append(s.to.Rules,
+			snapshot.Rule{Name: r.Name, Window: r.Window, Shadow: r.Mode == mitigation.Shadow})
 	}
 	return at
 }
@@ -81,7 +82,11 @@ type snapshotKey struct {
 // flags adds the flags that follow from no override in force, blocks first, and returns the keys of
 // those that refuse. wall is Unix milliseconds.
 func (s *snapshotter) flags(live []mitigation.Flag, wall int64) (keys []snapshotKey) {
-	slices.SortStableFunc(live, func(a, b mitigation.Flag) int { return -cmp.Compare(a.Action, b.Action) })
+	slices.SortStableFunc(live, func(a,
+		b mitigation.Flag,
+	) int {
+		return -cmp.Compare(a.Action, b.Action)
+	})
 	for n := range live {
 		f := &live[n]
 		r := s.set.byName[f.Rule]
@@ -91,7 +96,8 @@ func (s *snapshotter) flags(live []mitigation.Flag, wall int64) (keys []snapshot
 		if f.Action != mitigation.Allow && len(keys) < snapshotKeys {
 			keys = append(keys, snapshotKey{r, f.Index, f.Key})
 		}
-		if o, given := s.gate.overrides.Last(wall, f.Rule, f.Key); f.Source == mitigation.Manual && given && o.InForce(wall) {
+		if o, given := s.gate.overrides.Last(wall, f.Rule, f.Key); f.Source == mitigation.Manual &&
+			given && o.InForce(wall) {
 			continue
 		}
 		s.to.Flags = append(s.to.Flags, snapshot.Flag{
@@ -107,7 +113,11 @@ func (s *snapshotter) strikes(struck []mitigation.Flag) {
 	for n := range struck {
 		f := &struck[n]
 		if r := s.set.byName[f.Rule]; r != nil {
-			s.to.Strikes = append(s.to.Strikes, snapshot.Strikes{Rule: s.rule(r), Key: f.Key, Number: f.Strikes, Forget: s.micros(f.Forget)})
+			s.to.Strikes = append(s.to.Strikes,
+				snapshot.Strikes{
+					Rule: s.rule(r), Key: f.Key, Number: f.Strikes,
+					Forget: s.micros(f.Forget),
+				})
 		}
 	}
 }
@@ -140,7 +150,8 @@ func (s *snapshotter) counts(keys []snapshotKey) {
 			continue
 		}
 		c := snapshot.Count{
-			Rule: s.rule(k.rule), Key: k.key, Refusing: log.Refusing, Marks: make([]snapshot.Mark, len(log.Marks)),
+			Rule: s.rule(k.rule), Key: k.key, Refusing: log.Refusing,
+			Marks: make([]snapshot.Mark, len(log.Marks)),
 			Apart: true, Ring: log.Ring, Global: global,
 		}
 		c.Asked = k.rule.meter.Offered(s.now, k.index)

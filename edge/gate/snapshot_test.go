@@ -23,7 +23,8 @@ func TestSnapshotRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := g.Snapshot(now, true)
-	if len(s.Overrides) != 1 || len(s.Flags) != 2 || len(s.Counts) != 3 || len(s.Rules) != 2 || !s.Stopped {
+	if len(s.Overrides) != 1 || len(s.Flags) != 2 || len(s.Counts) != 3 ||
+		len(s.Rules) != 2 || !s.Stopped {
 		t.Fatalf("%+v", s)
 	}
 	next := gatetest.New(t, 1<<20, gatetest.Shed, gatetest.Block)
@@ -40,7 +41,8 @@ func TestSnapshotRoundTrip(t *testing.T) {
 		}
 	}
 	again := next.Snapshot(now, true)
-	if again.Written != s.Written || len(again.Overrides) != 1 || len(again.Flags) != 2 || len(again.Counts) != 3 {
+	if again.Written != s.Written || len(again.Overrides) != 1 || len(again.Flags) != 2 ||
+		len(again.Counts) != 3 {
 		t.Errorf("before %+v, after %+v", s, again)
 	}
 }
@@ -65,7 +67,8 @@ func TestRestoreIsHeldToTheRulesInForce(t *testing.T) {
 		g := gatetest.New(t, 1<<20, c.was)
 		gatetest.Refuse(g, "block", "k")
 		next := gatetest.New(t, 1<<20, c.is)
-		if is, err := next.Restore(next.Now(), g.Snapshot(g.Now(), true), 0); err != nil || is != c.want {
+		if is, err := next.Restore(next.Now(), g.Snapshot(g.Now(), true), 0); err != nil ||
+			is != c.want {
 			t.Errorf("%s: %+v, %v, want %+v", name, is, err, c.want)
 		}
 	}

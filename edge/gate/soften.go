@@ -27,7 +27,8 @@ func (t *Together) soften(l *Lane, now window.Instant, i int) {
 	case q.Parts == nil || q.Parts.Client == nil || !p.effect.Live():
 		p.blast = r.blasts.Clients(now, p.index)
 	default:
-		p.blast = r.blasts.Note(now, p.index, r.meter.Index(q.Parts.Client), p.effect.Until.Add(r.fill))
+		p.blast = r.blasts.Note(now, p.index, r.meter.Index(q.Parts.Client),
+			p.effect.Until.Add(r.fill))
 	}
 	if p.blast <= r.MaxBlast {
 		p.blast = 0

@@ -33,7 +33,8 @@ func TestRetryIsSpread(t *testing.T) {
 		together := gate.Together{N: 2}
 		together.Questions[0].Ask = gatetest.Ask(gate.Check, wide.Name, "k", 1)
 		together.Questions[1].Ask = a
-		if err := b.All(&together); err != nil || together.By != 0 && together.Decisions[0].Retry != time.Minute {
+		if err := b.All(&together); err != nil ||
+			together.By != 0 && together.Decisions[0].Retry != time.Minute {
 			t.Fatalf("%v: %+v", err, together.Decisions[0])
 		}
 		several[together.Decisions[1].Retry] = true

@@ -48,7 +48,8 @@ func TestANarrowRuleDoesNotUseUpAWideOne(t *testing.T) {
 	g := gatetest.New(t, 1<<20, group, route)
 	now := g.Now()
 	for k := range 5 {
-		got := all(t, g, now, question(gate.Check, "group", "a"), question(gate.Check, "route", "a"))
+		got := all(t, g, now, question(gate.Check, "group", "a"),
+			question(gate.Check, "route", "a"))
 		if got.Deny != (k >= 3) || got.By != 1 || got.Decisions[0].Deny {
 			t.Fatalf("request %d: deny %v by %d: %+v", k, got.Deny, got.By, got.Decisions[:2])
 		}
@@ -57,7 +58,8 @@ func TestANarrowRuleDoesNotUseUpAWideOne(t *testing.T) {
 		t.Errorf("the group has %d left, want 7", n)
 	}
 	f, _, _ := g.Observation("group")
-	if r := f.Totals.Requests; r[gate.OutcomeAllowed] != 3 || r[gate.OutcomeWithheld] != 2 || f.Totals.Offered() != 5 || f.Totals.Refused() != 0 {
+	if r := f.Totals.Requests; r[gate.OutcomeAllowed] != 3 || r[gate.OutcomeWithheld] != 2 ||
+		f.Totals.Offered() != 5 || f.Totals.Refused() != 0 {
 		t.Errorf("figures of the group: %+v", f.Totals)
 	}
 	if f, _, _ = g.Observation("route"); f.Totals.Requests[gate.OutcomeLimited] != 2 {
@@ -73,7 +75,8 @@ func TestTheLongestRetryAnswers(t *testing.T) {
 		gatetest.Decide(g, now, gate.Check, "route", "a", 1)
 	}
 	gatetest.Decide(g, now, gate.Check, "wide", "a", 1)
-	got := all(t, g, now, question(gate.Check, "route", "a"), question(gate.Check, "wide", "a"), question(gate.Check, "group", "a"))
+	got := all(t, g, now, question(gate.Check, "route", "a"), question(gate.Check, "wide", "a"),
+		question(gate.Check, "group", "a"))
 	if !got.Deny || got.By != 1 || !got.Decisions[0].Deny || got.Decisions[2].Deny {
 		t.Errorf("deny %v by %d", got.Deny, got.By)
 	}
@@ -98,7 +101,8 @@ func TestFlagsDecideTogether(t *testing.T) {
 			if _, err := g.Override(now, gate.ByHand{Rule: "route", Key: []byte("a"), Action: c.action, TTL: time.Minute, Who: "t"}); err != nil {
 				t.Fatal(err)
 			}
-			got := all(t, g, now, question(gate.Check, "group", "a"), question(gate.Check, "route", "a"))
+			got := all(t, g, now, question(gate.Check, "group", "a"),
+				question(gate.Check, "route", "a"))
 			if got.Deny != c.deny {
 				t.Errorf("deny %v", got.Deny)
 			}
@@ -119,7 +123,8 @@ func TestShadowDeniesNothingTogether(t *testing.T) {
 	g := gatetest.New(t, 1<<20, group, route, gatetest.Shadow)
 	now := g.Now()
 	for k := range 5 {
-		got := all(t, g, now, question(gate.Check, "group", "a"), shadowed, question(gate.Check, "shadow", "a"))
+		got := all(t, g, now, question(gate.Check, "group", "a"), shadowed,
+			question(gate.Check, "shadow", "a"))
 		if got.Deny || got.Shadow != (k >= 3) || got.By != min(max(0, 1-k/3), 1) {
 			t.Errorf("request %d: deny %v, shadow %v, by %d", k, got.Deny, got.Shadow, got.By)
 		}
@@ -127,7 +132,8 @@ func TestShadowDeniesNothingTogether(t *testing.T) {
 	if n := left(g, now, "group", "a"); n != 5 {
 		t.Errorf("the group has %d left, want 5", n)
 	}
-	if f, _, _ := g.Observation("route"); f.Totals.Requests[gate.OutcomeShadowed] != 2 || f.Totals.Refused() != 0 {
+	if f, _, _ := g.Observation("route"); f.Totals.Requests[gate.OutcomeShadowed] != 2 ||
+		f.Totals.Refused() != 0 {
 		t.Errorf("figures: %+v", f.Totals)
 	}
 }
@@ -142,7 +148,10 @@ func TestReportsBlockLooksDoNot(t *testing.T) {
 			t.Fatalf("report %d denied", k)
 		}
 		got := all(t, g, now, question(gate.Peek, "block", "a"), question(gate.Peek, "block", "b"))
-		why := [...]mitigation.Why{0, 0, mitigation.ByBlock, mitigation.ByBlock, mitigation.ByBlock}[k]
+		why := [...]mitigation.Why{
+			0, 0, mitigation.ByBlock, mitigation.ByBlock,
+			mitigation.ByBlock,
+		}[k]
 		if got.Deny != (k >= 2) || got.Decisions[0].Why != why {
 			t.Fatalf("look %d: %+v", k, got.Decisions[0])
 		}
@@ -152,7 +161,8 @@ func TestReportsBlockLooksDoNot(t *testing.T) {
 func TestAnUnknownRuleCountsNothing(t *testing.T) {
 	g := gatetest.New(t, 1<<20, group)
 	together := gate.Together{N: 2}
-	together.Questions[0], together.Questions[1] = question(gate.Check, "group", "a"), question(gate.Check, "none", "a")
+	together.Questions[0], together.Questions[1] = question(gate.Check, "group", "a"),
+		question(gate.Check, "none", "a")
 	b := g.Lane(0).Batch(g.Now(), rand.Uint64)
 	if err := b.All(&together); !errors.Is(err, gate.ErrUnknownRule) {
 		t.Fatal(err)
@@ -169,7 +179,10 @@ func TestTogetherUnderConcurrency(t *testing.T) {
 	names := [rules]string{"r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7"}
 	var in []mitigation.Rule
 	for k, name := range names {
-		in = append(in, mitigation.Rule{Name: name, Limit: int64(20_000 + 5_000*k), Window: time.Hour})
+		in = append(in, mitigation.Rule{
+			Name:  name,
+			Limit: int64(20_000 + 5_000*k), Window: time.Hour,
+		})
 	}
 	g := gatetest.New(t, 32<<20, in...)
 	now, each := g.Now(), 250_000
@@ -212,7 +225,8 @@ func TestTogetherAllocatesNothing(t *testing.T) {
 	g := gatetest.New(t, 1<<20, group, route)
 	b := g.Lane(0).Batch(g.Now(), rand.Uint64)
 	together := gate.Together{N: 2}
-	together.Questions[0], together.Questions[1] = question(gate.Check, "group", "a"), question(gate.Check, "route", "a")
+	together.Questions[0], together.Questions[1] = question(gate.Check, "group", "a"),
+		question(gate.Check, "route", "a")
 	if n := testing.AllocsPerRun(100, func() { _ = b.All(&together) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
@@ -222,13 +236,21 @@ func BenchmarkTogether(b *testing.B) {
 	for _, n := range []int{1, 2, 4} {
 		for _, limit := range []int64{1e9, 100} {
 			b.Run(map[bool]string{true: "allowed", false: "denied"}[limit > 100]+"-"+string(rune('0'+n)), func(b *testing.B) {
-				g := gatetest.New(b, 64<<20, mitigation.Rule{Name: "a", Limit: 1e9, Window: time.Minute}, mitigation.Rule{Name: "b", Limit: 1e9, Window: time.Minute},
-					mitigation.Rule{Name: "c", Limit: 1e9, Window: time.Minute}, mitigation.Rule{Name: "d", Limit: limit, Window: time.Minute})
+				g := gatetest.New(b, 64<<20, mitigation.Rule{
+					Name: "a", Limit: 1e9,
+					Window: time.Minute,
+				}, mitigation.Rule{
+					Name: "b", Limit: 1e9,
+					Window: time.Minute,
+				},
+					mitigation.Rule{Name: "c", Limit: 1e9, Window: time.Minute},
+					mitigation.Rule{Name: "d", Limit: limit, Window: time.Minute})
 				batch := g.Lane(0).Batch(g.Now(), rand.Uint64)
 				together := gate.Together{N: n}
 				for k := range n {
 					at := 4 - n + k
-					together.Questions[k] = gate.Question{Ask: gatetest.Ask(gate.Check, string(rune('a'+at)), "203.0.113.7", 1), At: at}
+					together.Questions[k] = gate.Question{Ask: gatetest.Ask(gate.Check,
+						string(rune('a'+at)), "203.0.113.7", 1), At: at}
 				}
 				b.ReportAllocs()
 				for b.Loop() {

@@ -87,7 +87,8 @@ func (g *Gate) popView(r *rule, hit window.Hit) (view mitigation.Scope, lost boo
 	case g.ring.Clock() != health.ClockAgreed:
 		return mitigation.Node, false
 	}
-	if server, failed, known := r.meter.Server(hit); known && (failed >= failsLost || g.ring.IsLost(server)) {
+	if server, failed, known := r.meter.Server(hit); known &&
+		(failed >= failsLost || g.ring.IsLost(server)) {
 		return mitigation.Node, true
 	}
 	return mitigation.PoP, false

@@ -26,7 +26,8 @@ func (t *Together) admitWaiting(now window.Instant, chance func() uint64, pass b
 	defer t.waiting.End()
 	for i := range t.N {
 		q, p := &t.Questions[i], &t.parts[i]
-		if q.Waits == nil || p.rule == nil || p.ask < 0 || t.waiting.Quiet(q.Waits.Under) && p.rule.FailureMode != mitigation.FailDeny {
+		if q.Waits == nil || p.rule == nil || p.ask < 0 ||
+			t.waiting.Quiet(q.Waits.Under) && p.rule.FailureMode != mitigation.FailDeny {
 			continue
 		}
 		p.holds, p.waiting = true, t.waiting.Used(p.index)
@@ -52,8 +53,10 @@ func (t *Together) hold(now window.Instant, chance func() uint64) {
 		}
 		p.place.lease = t.waiting.Take(now, &lease.Request{
 			// at most MaxCost
-			Index: p.index, Key: q.Key, Rule: q.Waits.Under, Limit: p.rule.Quota() + q.Waits.Most, Cost: uint32(q.cost()),
-			For: min(max(q.Waits.For.Round(time.Second), lease.MinTime), lease.MaxTime), Nonce: uint32(chance()),
+			Index: p.index, Key: q.Key, Rule: q.Waits.Under, Limit: p.rule.Quota() + q.Waits.Most,
+			Cost:  uint32(q.cost()),
+			For:   min(max(q.Waits.For.Round(time.Second), lease.MinTime), lease.MaxTime),
+			Nonce: uint32(chance()),
 		})
 		p.waiting += q.cost()
 		p.res.leaves += p.waiting

@@ -26,12 +26,15 @@ func TestWrongClockIsNotConnected(t *testing.T) {
 			t.Helper()
 			for _, n := range s.nodes {
 				stats := n.world.stats()
-				if n.edge.Degraded() == together || stats.Mismatches.Clock != apart || len(stats.PoPs) != 2 || stats.PoPs[0].Alive+stats.PoPs[1].Alive != 2 {
-					t.Errorf("%s, %s: degraded %v, %d clocks apart, PoPs %+v", when, n.name, n.edge.Degraded(), stats.Mismatches.Clock, stats.PoPs)
+				if n.edge.Degraded() == together || stats.Mismatches.Clock != apart ||
+					len(stats.PoPs) != 2 || stats.PoPs[0].Alive+stats.PoPs[1].Alive != 2 {
+					t.Errorf("%s, %s: degraded %v, %d clocks apart, PoPs %+v", when, n.name,
+						n.edge.Degraded(), stats.Mismatches.Clock, stats.PoPs)
 				}
 				for _, m := range stats.Members {
 					if (m.Ahead != 0) != (!together && !m.Self) {
-						t.Errorf("%s: %s says that the clock of %s is %v s ahead", when, n.name, m.Name, m.Ahead)
+						t.Errorf("%s: %s says that the clock of %s is %v s ahead", when,
+							n.name, m.Name, m.Ahead)
 					}
 				}
 			}

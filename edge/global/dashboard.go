@@ -19,7 +19,8 @@ func DashboardOf(admin, gossips string) string {
 		return ""
 	}
 	host, port := admin[:colon], admin[colon+1:]
-	if at, err := netip.ParseAddrPort(admin); host == "" || err == nil && at.Addr().IsUnspecified() {
+	if at, err := netip.ParseAddrPort(admin); host == "" ||
+		err == nil && at.Addr().IsUnspecified() {
 		member, err := netip.ParseAddrPort(gossips)
 		if err != nil {
 			return ""
@@ -31,7 +32,8 @@ func DashboardOf(admin, gossips string) string {
 	} else if err != nil && strings.Trim(host, hostRunes) != "" {
 		return ""
 	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 || strings.Contains(host, "%") {
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 ||
+		strings.Contains(host, "%") {
 		return ""
 	}
 	return "http://" + host + ":" + port + "/"

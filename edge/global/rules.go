@@ -17,11 +17,16 @@ import (
 func rulesDigest(rules []mitigation.Rule) string {
 	rules = slices.Clone(rules)
 	// The order of a file is nobody's difference.
-	slices.SortFunc(rules, func(a, b mitigation.Rule) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(rules, func(a,
+		b mitigation.Rule,
+	) int {
+		return strings.Compare(a.Name, b.Name)
+	})
 	sum := sha256.New()
 	for _, r := range rules {
 		if r.Scope == mitigation.Global {
-			fmt.Fprintf(sum, "%s %d %s %s %s %s\n", r.Name, r.Limit, r.Window, r.Action, r.BlockFor, r.Mode)
+			fmt.Fprintf(sum, "%s %d %s %s %s %s\n", r.Name, r.Limit, r.Window,
+				r.Action, r.BlockFor, r.Mode)
 			// the default is no difference from versions before fairness
 			if r.Fairness != mitigation.FairPoPs {
 				fmt.Fprintf(sum, "fairness %s\n", r.Fairness)

@@ -16,10 +16,22 @@ import (
 // simBuckets are buckets over all PoPs: of a few tokens and of many, quick and slow, with bursts of
 // less and of more than a second's refill.
 var simBuckets = []mitigation.Rule{
-	{Name: "tens", Kind: mitigation.Bucket, Limit: 20, Window: 10 * time.Second, Burst: 5, Scope: mitigation.Global},
-	{Name: "minute", Kind: mitigation.Bucket, Limit: 120, Window: time.Minute, Burst: 30, Scope: mitigation.Global},
-	{Name: "second", Kind: mitigation.Bucket, Limit: 200, Window: time.Second, Burst: 50, Scope: mitigation.Global},
-	{Name: "large", Kind: mitigation.Bucket, Limit: 2000, Window: time.Second, Burst: 3000, Scope: mitigation.Global},
+	{
+		Name: "tens", Kind: mitigation.Bucket, Limit: 20, Window: 10 * time.Second, Burst: 5,
+		Scope: mitigation.Global,
+	},
+	{
+		Name: "minute", Kind: mitigation.Bucket, Limit: 120, Window: time.Minute, Burst: 30,
+		Scope: mitigation.Global,
+	},
+	{
+		Name: "second", Kind: mitigation.Bucket, Limit: 200, Window: time.Second, Burst: 50,
+		Scope: mitigation.Global,
+	},
+	{
+		Name: "large", Kind: mitigation.Bucket, Limit: 2000, Window: time.Second, Burst: 3000,
+		Scope: mitigation.Global,
+	},
 }
 
 // bucketClient asks for tokens of one bucket at random nodes. A good one asks for what a bucket of
@@ -36,8 +48,12 @@ type bucketClient struct {
 }
 
 func newBucketClient(r *mitigation.Rule, flood bool, number int) *bucketClient {
-	c := &bucketClient{rule: r, flood: flood, key: fmt.Appendf(nil, "%s-%v-%d", r.Name, flood, number)}
-	c.pace, _ = bucket.New(int64(goodShare*float64(r.Limit)), r.Window, int64(goodShare*float64(r.Burst)))
+	c := &bucketClient{
+		rule: r, flood: flood,
+		key: fmt.Appendf(nil, "%s-%v-%d", r.Name, flood, number),
+	}
+	c.pace, _ = bucket.New(int64(goodShare*float64(r.Limit)), r.Window,
+		int64(goodShare*float64(r.Burst)))
 	return c
 }
 
@@ -89,7 +105,8 @@ func TestSimulatorBuckets(t *testing.T) {
 func simulateBuckets(t *testing.T, seed uint64) {
 	s := newSim(&simPlan{
 		seed: seed, pops: []int{2, 1, 2}, ring: []bool{true, seed%2 == 0, true}, rules: simBuckets,
-		links: lossy.Fault{Delay: time.Duration(seed) * 10 * time.Millisecond, Jitter: simStep}, detect: 5 * time.Second, rejoin: time.Second,
+		links:  lossy.Fault{Delay: time.Duration(seed) * 10 * time.Millisecond, Jitter: simStep},
+		detect: 5 * time.Second, rejoin: time.Second,
 	})
 	if err := s.build(); err != nil {
 		t.Fatal(err)
@@ -120,16 +137,19 @@ func (c *bucketClient) check(t *testing.T, seed uint64, nodes int) {
 	t.Helper()
 	if !c.flood {
 		if c.admitted < c.asked || c.asked < int64(0.5*c.rule.PerSecond()*simBucketTime.Seconds()) {
-			t.Errorf("seed %d: %s, at 0.8 of its bucket: %d of %d denied", seed, c.key, c.asked-c.admitted, c.asked)
+			t.Errorf("seed %d: %s, at 0.8 of its bucket: %d of %d denied", seed, c.key,
+				c.asked-c.admitted, c.asked)
 		}
 		return
 	}
 	refill := c.rule.PerSecond() * simBucketTime.Seconds()
 	beyond := float64(c.admitted) - refill - float64(c.rule.Burst)
-	t.Logf("seed %d: %s: %d admitted, refill %.0f, burst %d: %.3f of both", seed, c.key, c.admitted, refill, c.rule.Burst, float64(c.admitted)/(refill+float64(c.rule.Burst)))
+	t.Logf("seed %d: %s: %d admitted, refill %.0f, burst %d: %.3f of both", seed, c.key, c.admitted,
+		refill, c.rule.Burst, float64(c.admitted)/(refill+float64(c.rule.Burst)))
 	if float64(c.admitted) < refill || beyond > c.unseen(nodes) {
 		t.Errorf("seed %d: %s gets %d: the refill is %.0f, with the burst of %d and %.0f unseen it is %.0f at most",
-			seed, c.key, c.admitted, refill, c.rule.Burst, c.unseen(nodes), refill+float64(c.rule.Burst)+c.unseen(nodes))
+			seed, c.key, c.admitted, refill, c.rule.Burst, c.unseen(nodes),
+			refill+float64(c.rule.Burst)+c.unseen(nodes))
 	}
 }
 

@@ -17,7 +17,8 @@ func TestPlantedBugs(t *testing.T) {
 	broken := regexp.MustCompile(`--- FAIL: Test(Simulator\w*).*\n\s+(.*\n.*)`)
 	for _, bug := range plantedBugs {
 		t.Run(bug.name, func(t *testing.T) {
-			run := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-overlay", plant(t, bug.file, bug.is, bug.becomes), "-run", "^TestSimulator", ".")
+			run := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-overlay",
+				plant(t, bug.file, bug.is, bug.becomes), "-run", "^TestSimulator", ".")
 			out, err := run.CombinedOutput()
 			found := broken.FindStringSubmatch(string(out))
 			switch {

@@ -129,7 +129,8 @@ func (s *sim) meet(n int) {
 // parted reports whether a partition lies between two nodes.
 func (s *sim) parted(a, b *simNode) bool {
 	for n := range s.plan.faults {
-		if f := &s.plan.faults[n]; f.kind == faultPartition && s.ongoing(f) && f.sides[a.pop] != f.sides[b.pop] {
+		if f := &s.plan.faults[n]; f.kind == faultPartition && s.ongoing(f) &&
+			f.sides[a.pop] != f.sides[b.pop] {
 			return true
 		}
 	}
@@ -174,7 +175,10 @@ func (s *sim) tellSeats(a int) {
 	var members []gossip.Member
 	for b, is := range s.seated[a] {
 		if is {
-			members = append(members, gossip.Member{Name: s.nodes[b].name, Meta: gossip.Meta{PoP: s.popName(s.nodes[b].pop)}})
+			members = append(members, gossip.Member{
+				Name: s.nodes[b].name,
+				Meta: gossip.Meta{PoP: s.popName(s.nodes[b].pop)},
+			})
 		}
 	}
 	n.world.changed(members)

@@ -34,8 +34,10 @@ const (
 // delays is by how much each kind of fault may put detection off: until somebody else is asked, or
 // alone is told alone.
 var delays = [simKinds]time.Duration{
-	faultLinks: time.Second, faultOneWay: 2 * time.Second, faultPartition: 500 * time.Millisecond, faultPause: 2 * time.Second,
-	faultCrash: 2 * time.Second, faultClock: time.Second, faultRingDeath: time.Second, faultRingLoss: 500 * time.Millisecond,
+	faultLinks: time.Second, faultOneWay: 2 * time.Second, faultPartition: 500 * time.Millisecond,
+	faultPause: 2 * time.Second,
+	faultCrash: 2 * time.Second, faultClock: time.Second, faultRingDeath: time.Second,
+	faultRingLoss: 500 * time.Millisecond,
 	faultRingSlow: 500 * time.Millisecond, faultRingForget: 200 * time.Millisecond,
 }
 
@@ -56,7 +58,8 @@ func (s *sim) bound(c *simClient) float64 {
 // least returns the least that c must have got in the window that ends now, in limits: a limit is
 // no block, though what the first windows let through is paid back.
 func (s *sim) least(c *simClient) float64 {
-	if len(s.plan.faults) > 0 || c.rule.Action == mitigation.Block || s.at-c.from <= 2*c.rule.Window || s.at > c.until {
+	if len(s.plan.faults) > 0 || c.rule.Action == mitigation.Block ||
+		s.at-c.from <= 2*c.rule.Window || s.at > c.until {
 		return 0
 	}
 	if c.rule.RateMode() {
@@ -115,11 +118,13 @@ func (s *sim) check(step int) {
 		}
 		got := float64(c.log.Admitted(now)) / float64(c.rule.Limit)
 		if most := s.bound(c); got > most {
-			s.fail("I2", "%s got %.2f limits of %s in a window, at most %.2f are bounded", c.key, got, c.rule.Name, most)
+			s.fail("I2", "%s got %.2f limits of %s in a window, at most %.2f are bounded", c.key,
+				got, c.rule.Name, most)
 			s.explain(c)
 		}
 		if least := s.least(c); got < least {
-			s.fail("I2", "%s got %.2f limits of %s in a window, at least %.2f are due", c.key, got, c.rule.Name, least)
+			s.fail("I2", "%s got %.2f limits of %s in a window, at least %.2f are due", c.key,
+				got, c.rule.Name, least)
 			s.explain(c)
 		}
 	}
@@ -163,7 +168,8 @@ func (s *sim) checkQuiet(clients []*simClient) {
 	}
 	for _, n := range s.nodes {
 		if is := n.stats().Hints; n.answers() && is > long {
-			s.fail("I3", "%s is still woken for %d keys, though nobody asks for more than %d", n.name, is, long)
+			s.fail("I3", "%s is still woken for %d keys, though nobody asks for more than %d",
+				n.name, is, long)
 		}
 	}
 }
@@ -233,12 +239,14 @@ func (s *sim) checkAgreement(c *simClient) {
 			first = is
 		}
 		if is.Owner != first.Owner || is.Standby != first.Standby {
-			s.fail("I4", "%s thinks that %s owns %s, %s that %s does", n.name, is.Owner, c.key, s.nodes[0].name, first.Owner)
+			s.fail("I4", "%s thinks that %s owns %s, %s that %s does", n.name, is.Owner, c.key,
+				s.nodes[0].name, first.Owner)
 		}
 		attacked := c.role == attacker && c.until >= s.at && s.at-c.from > 5*time.Second
 		asked := is.Viewed != 0 && n.edge.Now().Sub(is.Viewed) < 2*time.Second
 		if attacked && asked && c.rule.RateMode() && !is.View.Shed {
-			s.fail("I4", "%s does not shed %s, of which it heard %v ago", n.name, c.key, n.edge.Now().Sub(is.Viewed))
+			s.fail("I4", "%s does not shed %s, of which it heard %v ago", n.name, c.key,
+				n.edge.Now().Sub(is.Viewed))
 			s.explain(c)
 		}
 	}

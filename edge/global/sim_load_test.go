@@ -46,9 +46,17 @@ func (l simLoad) String() string {
 // not stay for long.
 func (p *simPlan) drawLoads(d dice) (all []simLoad) {
 	for _, r := range simRules {
-		good := simLoad{role: goodClient, rule: r.Name, times: goodShare * (0.5 + 0.5*d.Float64()), until: p.last + simRejoin, moves: d.between(time.Second, 20*time.Second), skew: d.Float64()}
+		good := simLoad{
+			role: goodClient, rule: r.Name, times: goodShare * (0.5 + 0.5*d.Float64()),
+			until: p.last + simRejoin, moves: d.between(time.Second, 20*time.Second),
+			skew: d.Float64(),
+		}
 		good.bursts = !r.RateMode() && d.chance(0.3)
-		bad := simLoad{role: attacker, rule: r.Name, times: 10, from: d.between(simWarm, 8*time.Second), until: p.last + simRejoin, moves: p.last, skew: d.Float64()}
+		bad := simLoad{
+			role: attacker, rule: r.Name, times: 10,
+			from: d.between(simWarm, 8*time.Second), until: p.last + simRejoin,
+			moves: p.last, skew: d.Float64(),
+		}
 		if r.RateMode() {
 			good.from = d.between(0, 8*time.Second)
 			good.until = good.from + d.between(4*time.Second, 8*time.Second)
@@ -86,7 +94,8 @@ func newSimClient(l simLoad, number int) *simClient {
 	r := simRule(l.rule)
 	return &simClient{
 		simLoad: l, rule: r, key: fmt.Appendf(nil, "%s%d", simRoleNames[l.role], number),
-		log: window.NewLog(r.Window, time.Millisecond), pace: window.NewLog(time.Duration(goodSlack*float64(r.Window)), time.Millisecond),
+		log:  window.NewLog(r.Window, time.Millisecond),
+		pace: window.NewLog(time.Duration(goodSlack*float64(r.Window)), time.Millisecond),
 	}
 }
 

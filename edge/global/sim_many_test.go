@@ -39,7 +39,8 @@ func (c *simCrowd) ask(s *sim, step int, limit float64) {
 
 func (c *simCrowd) request(s *sim, n int) {
 	c.offered++
-	if s.nodes[s.dice.IntN(len(s.nodes))].decide("tens", fmt.Appendf(nil, "%s-%d", c.name, n)).Deny {
+	if s.nodes[s.dice.IntN(len(s.nodes))].decide("tens",
+		fmt.Appendf(nil, "%s-%d", c.name, n)).Deny {
 		c.refused++
 	}
 }
@@ -49,7 +50,10 @@ func (c *simCrowd) request(s *sim, n int) {
 // refused, and none of a client below the limit.
 func TestSimulatorMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSim(&simPlan{seed: 1, pops: []int{2, 2, 2}, ring: []bool{true, true, true}, memory: 16 << 20, detect: 5 * time.Second, rejoin: time.Second})
+		s := newSim(&simPlan{
+			seed: 1, pops: []int{2, 2, 2}, ring: []bool{true, true, true},
+			memory: 16 << 20, detect: 5 * time.Second, rejoin: time.Second,
+		})
 		if err := s.build(); err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +62,8 @@ func TestSimulatorMany(t *testing.T) {
 			n.limit(simBudget)
 		}
 		s.meet(0)
-		bad, good := &simCrowd{name: "bad", keys: 300, times: 2}, &simCrowd{name: "good", keys: 30, times: goodShare, even: true}
+		bad, good := &simCrowd{name: "bad", keys: 300, times: 2},
+			&simCrowd{name: "good", keys: 30, times: goodShare, even: true}
 		for step := 1; step <= int(simCrowded/simStep); step++ {
 			s.step(step)
 			for _, c := range []*simCrowd{bad, good} {
@@ -72,12 +77,14 @@ func TestSimulatorMany(t *testing.T) {
 			t.Errorf("of keys at twice their limit %.3f were refused in the end, want a half", got)
 		}
 		if good.refused > 0 {
-			t.Errorf("of clients at %v of their limit %d of %d requests were refused", goodShare, good.refused, good.offered)
+			t.Errorf("of clients at %v of their limit %d of %d requests were refused", goodShare,
+				good.refused, good.offered)
 		}
 		joining, later := 0, 0 // bytes that a member is told
 		for _, n := range s.nodes {
 			if sent := float64(n.stats().BytesOut) / s.at.Seconds(); sent > 1.1*simBudget {
-				t.Errorf("%s sends %.0f bytes/s, more than the budget of %d", n.name, sent, simBudget)
+				t.Errorf("%s sends %.0f bytes/s, more than the budget of %d",
+					n.name, sent, simBudget)
 			}
 			joining += len(n.world.state(true))
 			later += len(n.world.state(false))

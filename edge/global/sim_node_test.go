@@ -51,7 +51,8 @@ func (n *simNode) answers() bool { return !n.paused && !n.down }
 // config is the node's configuration.
 func (n *simNode) config() config.Config {
 	cfg := config.Default()
-	cfg.Node, cfg.PoP, cfg.Memory, cfg.Rules = n.name, n.sim.popName(n.pop), max(simMemory, n.sim.plan.memory), simRules
+	cfg.Node, cfg.PoP, cfg.Memory, cfg.Rules = n.name, n.sim.popName(n.pop),
+		max(simMemory, n.sim.plan.memory), simRules
 	if n.sim.plan.rules != nil {
 		cfg.Rules = n.sim.plan.rules
 	}
@@ -64,7 +65,11 @@ func (n *simNode) config() config.Config {
 	}
 	if n.sim.plan.ring[n.pop] {
 		for server := range simRingServers {
-			cfg.Ring.Servers = append(cfg.Ring.Servers, config.Server{Address: config.Address{Host: "127.0.0.1", Port: uint16(20000 + server)}, Weight: 1})
+			cfg.Ring.Servers = append(cfg.Ring.Servers,
+				config.Server{Address: config.Address{
+					Host: "127.0.0.1",
+					Port: uint16(20000 + server),
+				}, Weight: 1})
 		}
 	}
 	return cfg
@@ -79,12 +84,16 @@ func (n *simNode) start() error {
 	cfg := n.config()
 	var err error
 	n.world = New(Options{
-		Node: cfg.Node, PoP: cfg.PoP, Flush: cfg.Ring.Flush, Bind: simAddress(cfg.Gossip.Bind), Join: simAddresses(cfg.Gossip.Join),
+		Node: cfg.Node, PoP: cfg.PoP, Flush: cfg.Ring.Flush, Bind: simAddress(cfg.Gossip.Bind),
+		Join: simAddresses(cfg.Gossip.Join),
 		Keys: [][]byte{n.sim.key}, Log: slog.New(slog.DiscardHandler),
 	})
 	n.edge = gate.New(gateOptions(&cfg, n.world.Hooks()))
 	if n.ring = nil; n.sim.plan.ring[n.pop] {
-		n.ring = pop.New(n.edge, pop.Options{Tally: n.sim.rings[n.pop], Placement: n.sim.placement, Secret: []byte(cfg.PoP), Every: simFlush})
+		n.ring = pop.New(n.edge, pop.Options{
+			Tally: n.sim.rings[n.pop], Placement: n.sim.placement,
+			Secret: []byte(cfg.PoP), Every: simFlush,
+		})
 	}
 	n.end = n.sim.net.End(n.addr)
 	n.world.Attach(n.edge)
@@ -129,7 +138,8 @@ func (n *simNode) recall() {
 		if c.role == vipClient {
 			word := override.Override{
 				Rule: c.rule.Name, Key: c.key, Verb: override.Allow, Node: "op", Who: "op",
-				Issued: wall, Until: wall + simWords.Milliseconds(), Keep: wall + simWords.Milliseconds(),
+				Issued: wall, Until: wall + simWords.Milliseconds(),
+				Keep: wall + simWords.Milliseconds(),
 			}
 			n.edge.MergeOverride(override.Append(nil, &word))
 		}
@@ -269,7 +279,8 @@ func (l *links) drain() {
 
 // decide asks n about one request.
 func (n *simNode) decide(rule string, key []byte) gate.Decision {
-	d, err := n.edge.Lane(0).Decide(n.edge.Now(), n.sim.dice.Uint64(), gate.Ask{Op: gate.Check, Cost: 1, Rule: []byte(rule), Key: key})
+	d, err := n.edge.Lane(0).Decide(n.edge.Now(), n.sim.dice.Uint64(),
+		gate.Ask{Op: gate.Check, Cost: 1, Rule: []byte(rule), Key: key})
 	if err != nil {
 		panic(err) // the simulator asks for rules there are
 	}
@@ -279,8 +290,9 @@ func (n *simNode) decide(rule string, key []byte) gate.Decision {
 // gateOptions returns the options of a gate that counts as cfg says, from now on.
 func gateOptions(cfg *config.Config, global *gate.Global) gate.Options {
 	return gate.Options{
-		Node: cfg.Node, Memory: cfg.Memory, Rules: cfg.Rules, Flush: cfg.Ring.Flush, Servers: len(cfg.Ring.Servers),
-		Global: global, Start: time.Now(),
+		Node: cfg.Node, Memory: cfg.Memory, Rules: cfg.Rules, Flush: cfg.Ring.Flush,
+		Servers: len(cfg.Ring.Servers),
+		Global:  global, Start: time.Now(),
 	}
 }
 

@@ -19,11 +19,15 @@ const simStep = 10 * time.Millisecond
 var simRules = []mitigation.Rule{
 	{Name: "fast", Limit: 2000, Window: time.Second, Scope: mitigation.Global},
 	{Name: "tens", Limit: 20, Window: 10 * time.Second, Scope: mitigation.Global},
-	{Name: "login", Limit: 5, Window: time.Minute, Scope: mitigation.Global, Action: mitigation.Block, BlockFor: 2 * time.Minute},
+	{
+		Name: "login", Limit: 5, Window: time.Minute, Scope: mitigation.Global,
+		Action: mitigation.Block, BlockFor: 2 * time.Minute,
+	},
 }
 
 func simRule(name string) *mitigation.Rule {
-	return &simRules[slices.IndexFunc(simRules, func(r mitigation.Rule) bool { return r.Name == name })]
+	return &simRules[slices.IndexFunc(simRules,
+		func(r mitigation.Rule) bool { return r.Name == name })]
 }
 
 // simPlan holds the decisions that a seed makes before anything runs.
@@ -62,8 +66,10 @@ const (
 )
 
 var simKindNames = [...]string{
-	faultLinks: "links", faultOneWay: "one-way cut", faultPartition: "partition", faultPause: "pause", faultCrash: "crash", faultClock: "clock step",
-	faultRingDeath: "ring dead", faultRingLoss: "ring loses", faultRingSlow: "ring slow", faultRingForget: "ring forgets",
+	faultLinks: "links", faultOneWay: "one-way cut", faultPartition: "partition",
+	faultPause: "pause", faultCrash: "crash", faultClock: "clock step",
+	faultRingDeath: "ring dead", faultRingLoss: "ring loses", faultRingSlow: "ring slow",
+	faultRingForget: "ring forgets",
 }
 
 func (k simKind) String() string { return simKindNames[k] }
@@ -157,7 +163,10 @@ func newSimPlan(seed uint64, full bool, most int) *simPlan {
 	d := newDice(seed, 1)
 	p := &simPlan{
 		seed: seed, full: full, last: d.between(16*time.Second, 24*time.Second),
-		links:  lossy.Fault{Delay: d.between(0, 40*time.Millisecond), Jitter: d.between(simStep, 2*simStep)},
+		links: lossy.Fault{
+			Delay:  d.between(0, 40*time.Millisecond),
+			Jitter: d.between(simStep, 2*simStep),
+		},
 		detect: d.between(4*time.Second, 8*time.Second), rejoin: d.between(0, 15*time.Second),
 	}
 	p.quiet = !full && d.chance(0.05)
@@ -192,7 +201,10 @@ func (p *simPlan) layOut(d dice, nodes int) {
 
 // drawFault draws one fault of any kind that the cluster can have.
 func (p *simPlan) drawFault(d dice) simFault {
-	f := simFault{at: d.between(simWarm, 10*time.Second), kind: simKind(d.IntN(int(simKinds))), node: d.IntN(p.nodes()), pop: d.IntN(len(p.pops))}
+	f := simFault{
+		at: d.between(simWarm, 10*time.Second), kind: simKind(d.IntN(int(simKinds))),
+		node: d.IntN(p.nodes()), pop: d.IntN(len(p.pops)),
+	}
 	f.until = f.at + d.between(500*time.Millisecond, 10*time.Second)
 	f.other = (f.node + 1 + d.IntN(p.nodes()-1)) % p.nodes()
 	if rings := p.rings(); f.kind >= faultRingDeath && len(rings) == 0 {
@@ -204,7 +216,8 @@ func (p *simPlan) drawFault(d dice) simFault {
 	case faultLinks:
 		f.links = lossy.Fault{
 			Loss: 0.5 * d.Float64(), Duplicate: 0.3 * d.Float64(),
-			Delay: p.links.Delay + d.between(0, 100*time.Millisecond), Jitter: d.between(simStep, 100*time.Millisecond),
+			Delay:  p.links.Delay + d.between(0, 100*time.Millisecond),
+			Jitter: d.between(simStep, 100*time.Millisecond),
 		}
 	case faultPartition:
 		f.sides = p.drawSides(d)

@@ -20,7 +20,8 @@ func TestRefundStaysInItsPoP(t *testing.T) {
 			rule := simMinute
 			rule.Limit = limit
 			s := newSim(&simPlan{
-				seed: 1, pops: []int{1, 1}, ring: []bool{false, false}, detect: 5 * time.Second, rejoin: time.Second, rules: []mitigation.Rule{rule},
+				seed: 1, pops: []int{1, 1}, ring: []bool{false, false}, detect: 5 * time.Second,
+				rejoin: time.Second, rules: []mitigation.Rule{rule},
 			})
 			if err := s.build(); err != nil {
 				t.Fatal(err)
@@ -50,7 +51,8 @@ func TestRefundStaysInItsPoP(t *testing.T) {
 			here := asks(0, limit)
 			t.Logf("limit %d: %d, of which %d were taken back; then %d passed in the other PoP, and %d in this one", limit, cost, back, there, here)
 			told := limit - cost + back // what would be left there, if it were told
-			if net := cost - back + there + here; cost != limit*5/6 || there > told/2 || here < limit/4 || net > limit*105/100 {
+			if net := cost - back + there + here; cost != limit*5/6 || there > told/2 ||
+				here < limit/4 || net > limit*105/100 {
 				t.Errorf("limit %d: %d, of which %d were taken back; then %d passed in the other PoP, and %d in this one", limit, cost, back, there, here)
 			}
 			c.pass(rule.Window + 5*time.Second)

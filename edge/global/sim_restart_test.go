@@ -15,7 +15,10 @@ import (
 )
 
 // simMinute is the rule that the restarts here are about.
-var simMinute = mitigation.Rule{Name: "minute", Limit: 60, Window: time.Minute, Scope: mitigation.Global}
+var simMinute = mitigation.Rule{
+	Name: "minute", Limit: 60, Window: time.Minute,
+	Scope: mitigation.Global,
+}
 
 // simRestart is a client that uses up its limit in several PoPs, one node of which then ends and
 // starts again.
@@ -27,7 +30,8 @@ type simRestart struct {
 }
 
 func (r simRestart) String() string {
-	return fmt.Sprintf("ring %v, forgets %v, killed %v, used %v", r.ring, r.forgets, r.killed, r.used)
+	return fmt.Sprintf("ring %v, forgets %v, killed %v, used %v", r.ring,
+		r.forgets, r.killed, r.used)
 }
 
 // TestRestartIsNoAmnesty has a client use its limit up in three PoPs, or most of it, and ends the
@@ -59,7 +63,8 @@ func TestRestartIsNoAmnesty(t *testing.T) {
 
 func (r simRestart) run(t *testing.T) {
 	s := newSim(&simPlan{
-		seed: 1, pops: []int{1, 1, 1}, ring: []bool{r.ring, r.ring, r.ring}, detect: 5 * time.Second, rejoin: time.Second,
+		seed: 1, pops: []int{1, 1, 1}, ring: []bool{r.ring, r.ring, r.ring},
+		detect: 5 * time.Second, rejoin: time.Second,
 		rules: []mitigation.Rule{simMinute}, state: t.TempDir(),
 	})
 	if err := s.build(); err != nil {
@@ -98,7 +103,8 @@ func (r simRestart) run(t *testing.T) {
 	}
 	// less: something was counted twice
 	if c.worst > simMinute.Limit*105/100 || c.worst < simMinute.Limit*95/100 {
-		t.Errorf("%d of %d admitted in the worst window, by PoP %v after %v at first", c.worst, simMinute.Limit, c.by, r.used)
+		t.Errorf("%d of %d admitted in the worst window, by PoP %v after %v at first", c.worst,
+			simMinute.Limit, c.by, r.used)
 	}
 	c.pass(simMinute.Window)
 	for range 60 {

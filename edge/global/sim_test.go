@@ -9,7 +9,8 @@ import (
 
 var (
 	simSeed  = flag.Uint64("seed", 0, "simulator: run only this seed, and tell what happened")
-	simSeeds = flag.Int("seeds", 0, "simulator: run so many seeds (0: what fits the time of make test)")
+	simSeeds = flag.Int("seeds", 0,
+		"simulator: run so many seeds (0: what fits the time of make test)")
 	simFirst = flag.Uint64("first", 1, "simulator: the first of them")
 )
 
@@ -66,12 +67,15 @@ func runSeeds(t *testing.T, first uint64, seeds int, full bool, most int) {
 			continue
 		}
 		if total.broken++; total.broken <= simShown {
-			t.Errorf("seed %d is broken; run it again with -run '%s' -seed %d\n%s", seed, t.Name(), seed, s.report())
+			t.Errorf("seed %d is broken; run it again with -run '%s' -seed %d\n%s", seed,
+				t.Name(), seed, s.report())
 		} else {
 			t.Errorf("seed %d: %s", seed, s.faults[0])
 		}
 	}
-	t.Logf("%d seeds in %v: %d requests of good clients, %d of allowed ones, %d of attackers", total.seeds, time.Since(began).Round(time.Millisecond), total.good, total.vip, total.attacks)
+	t.Logf("%d seeds in %v: %d requests of good clients, %d of allowed ones, %d of attackers",
+		total.seeds, time.Since(began).Round(time.Millisecond), total.good,
+		total.vip, total.attacks)
 	for why, n := range total.known {
 		t.Logf("known, not mended: %d refused: %s", n, why)
 	}

@@ -63,8 +63,10 @@ func simulate(t *testing.T, plan *simPlan) *sim {
 // newSim returns a run of plan that has not begun.
 func newSim(plan *simPlan) *sim {
 	s := &sim{
-		plan: plan, dice: newDice(plan.seed, 2), began: time.Now(), key: []byte(strings.Repeat("k", gossip.KeyBytes)),
-		net: lossy.New(plan.seed, plan.links), rings: make([]*simRing, len(plan.pops)), known: make(map[string]int), answering: make([][]*simNode, len(plan.pops)),
+		plan: plan, dice: newDice(plan.seed, 2), began: time.Now(),
+		key: []byte(strings.Repeat("k", gossip.KeyBytes)),
+		net: lossy.New(plan.seed, plan.links), rings: make([]*simRing, len(plan.pops)),
+		known: make(map[string]int), answering: make([][]*simNode, len(plan.pops)),
 	}
 	for number, l := range plan.loads {
 		if l.until > l.from {
@@ -82,7 +84,10 @@ func (s *sim) build() (err error) {
 	for pop, in := range s.plan.pops {
 		s.rings[pop] = newSimRing(newDice(s.plan.seed, uint64(100+pop)))
 		for range in {
-			n := &simNode{number: len(s.nodes), pop: pop, sim: s, name: fmt.Sprintf("n%d", len(s.nodes)), phase: s.dice.IntN(100)}
+			n := &simNode{
+				number: len(s.nodes), pop: pop, sim: s,
+				name: fmt.Sprintf("n%d", len(s.nodes)), phase: s.dice.IntN(100),
+			}
 			n.addr = fmt.Sprintf("%s:%d", n.host(), simPort)
 			s.nodes = append(s.nodes, n)
 		}
@@ -210,7 +215,8 @@ func (s *sim) event(format string, args ...any) {
 // fail notes that an invariant is broken.
 func (s *sim) fail(law, format string, args ...any) {
 	s.event("BROKEN "+law+": "+format, args...)
-	s.faults = append(s.faults, fmt.Sprintf("%s at %.2fs: ", law, s.at.Seconds())+fmt.Sprintf(format, args...))
+	s.faults = append(s.faults, fmt.Sprintf("%s at %.2fs: ", law,
+		s.at.Seconds())+fmt.Sprintf(format, args...))
 }
 
 // explain adds each node's view of a client's key to the report.
@@ -222,12 +228,15 @@ func (s *sim) explain(c *simClient) {
 		}
 		st := n.standing(c)
 		s.event("  %s in %s, rate %.1f alone %v, view sum %.1f limit %.1f shed %v echo %.1f %.2fs old; here %d; reporter %s, owner %s, standby %s",
-			n.name, s.popName(n.pop), st.Rate, st.Alone, st.View.Sum, st.View.Limit, st.View.Shed, st.View.EchoRate, math.Min(999, n.edge.Now().Sub(st.Viewed).Seconds()),
-			n.edge.Offered(n.edge.Now(), []byte(c.rule.Name), c.key), st.Reporter, st.Owner, st.Standby)
+			n.name, s.popName(n.pop), st.Rate, st.Alone, st.View.Sum, st.View.Limit, st.View.Shed,
+			st.View.EchoRate, math.Min(999, n.edge.Now().Sub(st.Viewed).Seconds()),
+			n.edge.Offered(n.edge.Now(), []byte(c.rule.Name), c.key), st.Reporter,
+			st.Owner, st.Standby)
 	}
 }
 
 // report is the text about a run that broke an invariant.
 func (s *sim) report() string {
-	return fmt.Sprintf("%s\n%v  events:\n    %s", strings.Join(s.faults, "\n"), s.plan, strings.Join(s.events, "\n    "))
+	return fmt.Sprintf("%s\n%v  events:\n    %s", strings.Join(s.faults, "\n"), s.plan,
+		strings.Join(s.events, "\n    "))
 }

@@ -19,8 +19,9 @@ func newQuietWorld(tb testing.TB) *Link {
 	cfg.Node, cfg.PoP, cfg.Memory, cfg.Rules = "a", "lhr", 1<<20, simRules
 	cfg.Gossip.Bind = config.Address{Host: "127.0.0.1"}
 	w := New(Options{
-		Node: cfg.Node, PoP: cfg.PoP, Flush: cfg.Ring.Flush, Bind: "127.0.0.1:0", Keys: [][]byte{make([]byte, gossip.KeyBytes)},
-		Log: slog.New(slog.DiscardHandler),
+		Node: cfg.Node, PoP: cfg.PoP, Flush: cfg.Ring.Flush, Bind: "127.0.0.1:0",
+		Keys: [][]byte{make([]byte, gossip.KeyBytes)},
+		Log:  slog.New(slog.DiscardHandler),
 	})
 	w.Attach(gate.New(gateOptions(&cfg, w.Hooks())))
 	return w
@@ -30,7 +31,8 @@ func newQuietWorld(tb testing.TB) *Link {
 func aWord(key string) override.Override {
 	now := time.Now().UnixMilli()
 	return override.Override{
-		Rule: "login", Key: []byte(key), Verb: override.Block, Node: "b", Who: "op", Issued: now, Until: now + 60_000, Keep: now + 60_000,
+		Rule: "login", Key: []byte(key), Verb: override.Block, Node: "b", Who: "op", Issued: now,
+		Until: now + 60_000, Keep: now + 60_000,
 	}
 }
 
@@ -54,7 +56,8 @@ func TestStateOfOtherVersions(t *testing.T) {
 	words := 0
 	w.gate.AppendOverrides(func([]byte) bool { words++; return true })
 	if words != 2 || w.dropped(nil)["kind"] != 3 {
-		t.Errorf("%d words taken, want 2; %d parts counted as not read, want 3", words, w.dropped(nil)["kind"])
+		t.Errorf("%d words taken, want 2; %d parts counted as not read, want 3", words,
+			w.dropped(nil)["kind"])
 	}
 }
 

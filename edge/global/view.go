@@ -27,15 +27,24 @@ func (l *Link) stats() api.GossipStats {
 	l.mu.Unlock()
 	g := l.transport.Stats()
 	s := api.GossipStats{
-		Members:    l.members(clocks.Off),
-		PoPs:       make([]api.PoPMembers, 0, len(g.PoPs)),
-		Mismatches: api.Mismatches{Ring: g.Mismatches.Ring, Rules: g.Mismatches.Rules, Wire: g.Mismatches.Wire, Clock: len(clocks.Off)},
-		Bytes:      api.Flow{In: g.Datagrams.InBytes + g.Streams.InBytes, Out: g.Datagrams.OutBytes + g.Streams.OutBytes},
-		Packets:    api.Flow{In: g.Datagrams.In + g.Streams.In, Out: g.Datagrams.Out + g.Streams.Out},
-		Dropped:    l.dropped(g.Dropped),
-		Queue:      api.Queue{Spreading: g.Queued, Waiting: g.Waiting, Sending: g.Sending},
-		Lag:        lagOf(g.Lag),
-		Joins:      g.Joins, Rejoins: g.Rejoins, JoinErrors: g.JoinErrors, JoinError: g.JoinError,
+		Members: l.members(clocks.Off),
+		PoPs:    make([]api.PoPMembers, 0, len(g.PoPs)),
+		Mismatches: api.Mismatches{
+			Ring: g.Mismatches.Ring, Rules: g.Mismatches.Rules,
+			Wire: g.Mismatches.Wire, Clock: len(clocks.Off),
+		},
+		Bytes: api.Flow{
+			In:  g.Datagrams.InBytes + g.Streams.InBytes,
+			Out: g.Datagrams.OutBytes + g.Streams.OutBytes,
+		},
+		Packets: api.Flow{
+			In:  g.Datagrams.In + g.Streams.In,
+			Out: g.Datagrams.Out + g.Streams.Out,
+		},
+		Dropped: l.dropped(g.Dropped),
+		Queue:   api.Queue{Spreading: g.Queued, Waiting: g.Waiting, Sending: g.Sending},
+		Lag:     lagOf(g.Lag),
+		Joins:   g.Joins, Rejoins: g.Rejoins, JoinErrors: g.JoinErrors, JoinError: g.JoinError,
 		Conflicts: g.Conflicts, Health: g.Health,
 	}
 	for _, p := range g.PoPs {
@@ -59,17 +68,22 @@ func (l *Link) dropped(by map[string]uint64) map[string]uint64 {
 func addCoordinator(s *api.GossipStats, c *coordinator.Stats) {
 	s.Records = make(map[string]api.Flow, coordinator.Kinds)
 	for kind := 1; kind < coordinator.Kinds; kind++ {
-		s.Records[coordinator.KindName(kind)] = api.Flow{In: c.RecordsIn[kind], Out: c.RecordsOut[kind]}
+		s.Records[coordinator.KindName(kind)] = api.Flow{
+			In:  c.RecordsIn[kind],
+			Out: c.RecordsOut[kind],
+		}
 	}
 	s.Rejected = make(map[string]uint64, len(c.Rejected))
 	for why, n := range c.Rejected {
 		s.Rejected[coordinator.Reject(why).String()] = n
 	}
 	s.Keys = api.ControlKeys{
-		Measured: c.Locals, Reported: c.ReporterKeys, Owned: c.OwnedKeys, Hinted: c.Hints, Shed: c.Shed, Guarded: c.Guarded,
+		Measured: c.Locals, Reported: c.ReporterKeys, Owned: c.OwnedKeys, Hinted: c.Hints,
+		Shed: c.Shed, Guarded: c.Guarded,
 	}
 	s.Counts = api.CountsStats{
-		Records: api.Flow{In: c.CountsIn, Out: c.CountsOut}, Waiting: c.CountsQueue, Dropped: c.RelaysDropped,
+		Records: api.Flow{In: c.CountsIn, Out: c.CountsOut}, Waiting: c.CountsQueue,
+		Dropped:   c.RelaysDropped,
 		Displaced: c.CountsDisplaced, Pressure: c.CountsPressure,
 	}
 	s.MostDebt, s.Overloaded, s.Deferred, s.Full = c.MostDebt, c.Overloaded, c.Deferred, c.Full
@@ -82,8 +96,10 @@ func (l *Link) members(off map[string]time.Duration) []api.Member {
 	all := make([]api.Member, len(members))
 	for n, m := range members {
 		all[n] = api.Member{
-			Name: m.Name, PoP: m.PoP, Address: m.Addr, State: m.State.String(), Since: m.Since.UTC(),
-			Version: m.Version, Wire: int(m.Wire), Ring: m.Ring, Rules: m.Rules, Self: m.Name == l.gate.Node(),
+			Name: m.Name, PoP: m.PoP, Address: m.Addr, State: m.State.String(),
+			Since:   m.Since.UTC(),
+			Version: m.Version, Wire: int(m.Wire), Ring: m.Ring, Rules: m.Rules,
+			Self:  m.Name == l.gate.Node(),
 			Ahead: off[m.Name].Seconds(), Dashboard: DashboardOf(m.Admin, m.Addr),
 		}
 	}

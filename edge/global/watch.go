@@ -66,9 +66,11 @@ func (w *watch) logState(s gossip.Stats) {
 	}
 	switch w.is {
 	case heard:
-		w.log.Info("gossip: other nodes are connected, global rules apply across all of them", "nodes", nodes, "pops", pops)
+		w.log.Info("gossip: other nodes are connected, global rules apply across all of them",
+			"nodes", nodes, "pops", pops)
 	case alone:
-		w.log.Warn("gossip: no records from other nodes", "joinError", api.EscapeKey([]byte(s.JoinError)))
+		w.log.Warn("gossip: no records from other nodes", "joinError",
+			api.EscapeKey([]byte(s.JoinError)))
 	case skewed:
 		w.log.Warn("gossip: records of other nodes are rejected because their clocks are more than a minute from this node's: is NTP running?",
 			"nodes", nodes, "pops", pops)
@@ -90,7 +92,8 @@ func (w *watch) differ(now time.Time, thing string, count int) {
 	case count == 0 && did:
 		delete(w.differs, thing)
 		if now.Sub(since) >= differsFor {
-			w.log.Info("gossip: all members have the same "+thing+" again", "after", now.Sub(since).Round(time.Second))
+			w.log.Info("gossip: all members have the same "+thing+" again", "after",
+				now.Sub(since).Round(time.Second))
 		}
 	}
 }

@@ -54,7 +54,14 @@ var watchCases = []struct {
 	},
 	{
 		"rules differ while they are rolled out, and for long",
-		[]outlooks{{0, alone, 1}, {10, alone, 0}, {20, alone, 2}, {50, alone, 1}, {80, alone, 0}, {90, alone, 0}},
+		[]outlooks{
+			{0, alone, 1},
+			{10, alone, 0},
+			{20, alone, 2},
+			{50, alone, 1},
+			{80, alone, 0},
+			{90, alone, 0},
+		},
 		[]string{`80 INFO gossip: all members have the same rules again after=1m0s`},
 	},
 }
@@ -66,10 +73,15 @@ func TestWatch(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
 			var line strings.Builder
-			w := newWatch(slog.New(slog.NewTextHandler(&line, &slog.HandlerOptions{ReplaceAttr: edgetest.DropTime})), 30*time.Second)
+			w := newWatch(slog.New(slog.NewTextHandler(&line,
+				&slog.HandlerOptions{ReplaceAttr: edgetest.DropTime})), 30*time.Second)
 			for _, s := range c.seen {
 				w.Look(edgetest.Noon.Add(time.Duration(s.second)*time.Second), s.is, gossip.Stats{
-					PoPs:      []gossip.PoPStats{{PoP: "cdg", Alive: 1}, {PoP: "lhr", Alive: 2}, {PoP: "nrt", Dead: 4}},
+					PoPs: []gossip.PoPStats{
+						{PoP: "cdg", Alive: 1},
+						{PoP: "lhr", Alive: 2},
+						{PoP: "nrt", Dead: 4},
+					},
 					JoinError: "no \x1b[2J", Mismatches: gossip.Mismatches{Rules: s.others},
 				})
 				for text := range strings.Lines(line.String()) {

@@ -15,8 +15,10 @@ func (n *simNode) giveWords(reason int) {
 	wall := n.wall().UnixMilli()
 	for k := range override.MaxHeld {
 		word := override.Override{
-			Rule: "login", Key: fmt.Appendf(nil, "client-%d", k), Verb: override.Block, Node: "edge-1.lhr", Who: "op", Reason: fmt.Sprintf("%0*d", reason, k),
-			Issued: wall, Until: wall + simWords.Milliseconds(), Keep: wall + simWords.Milliseconds(),
+			Rule: "login", Key: fmt.Appendf(nil, "client-%d", k), Verb: override.Block,
+			Node: "edge-1.lhr", Who: "op", Reason: fmt.Sprintf("%0*d", reason, k),
+			Issued: wall, Until: wall + simWords.Milliseconds(),
+			Keep: wall + simWords.Milliseconds(),
 		}
 		n.edge.MergeOverride(override.Append(nil, &word))
 	}
@@ -37,7 +39,10 @@ func TestAllWordsArrive(t *testing.T) {
 	}{{0, 10 * time.Second}, {21, 15 * time.Second}, {override.MaxReason, 60 * time.Second}} {
 		t.Run(fmt.Sprint(c.reason), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newSim(&simPlan{seed: 1, full: true, pops: []int{1, 1}, ring: []bool{false, false}, memory: 64 << 20})
+				s := newSim(&simPlan{
+					seed: 1, full: true, pops: []int{1, 1},
+					ring: []bool{false, false}, memory: 64 << 20,
+				})
 				if err := s.build(); err != nil {
 					t.Fatal(err)
 				}
@@ -47,7 +52,8 @@ func TestAllWordsArrive(t *testing.T) {
 					s.step(step)
 				}
 				if held := s.nodes[1].held(); held != override.MaxHeld {
-					t.Errorf("%d of %d words have arrived after %v", held, override.MaxHeld, c.within)
+					t.Errorf("%d of %d words have arrived after %v", held,
+						override.MaxHeld, c.within)
 				}
 				for k := range override.MaxHeld {
 					if a := s.nodes[1].decide("login", fmt.Appendf(nil, "client-%d", k)); a.Why != mitigation.ByBlock {

@@ -79,7 +79,10 @@ const (
 // String returns the reason as a metric's label has it.
 func (r Reason) String() string { return reasonNames[r] }
 
-var reasonNames = [...]string{"protocol", "control_flood", "reset_flood", "head_too_long", "too_many_streams", "too_late", "unsent", "too_long", "no_room"}
+var reasonNames = [...]string{
+	"protocol", "control_flood", "reset_flood", "head_too_long",
+	"too_many_streams", "too_late", "unsent", "too_long", "no_room",
+}
 
 // Counters are the totals of all connections that share them. They may be read at any time.
 type Counters struct {

@@ -108,11 +108,13 @@ func TestEarly(t *testing.T) {
 	if !strings.HasPrefix(out, "HEADERS 3 :status=200 content-type=application/grpc grpc-status=8") || !strings.Contains(out, "RST_STREAM 3 0") {
 		t.Error(out)
 	}
-	out = p.send(raw(data, 0, 3, strings.Repeat("x", 16384)), raw(headers, endHeaders|endStream, 3, p.fields("later", "on")))
+	out = p.send(raw(data, 0, 3, strings.Repeat("x", 16384)),
+		raw(headers, endHeaders|endStream, 3, p.fields("later", "on")))
 	if strings.Contains(out, " 3 ") || p.err != nil || p.c.Streams() != 0 {
 		t.Errorf("%s, %v, %d streams", out, p.err, p.c.Streams())
 	}
-	if long, protocol := p.counters.Faults[h2.TooLong].Load(), p.counters.Faults[h2.Protocol].Load(); long != 1 || protocol != 0 {
+	if long, protocol := p.counters.Faults[h2.TooLong].Load(),
+		p.counters.Faults[h2.Protocol].Load(); long != 1 || protocol != 0 {
 		t.Errorf("counted as too long: %d, as faults: %d", long, protocol)
 	}
 	// their bytes were credited: this is more than the connection's window
@@ -172,7 +174,8 @@ func TestCredit(t *testing.T) {
 	p := newPeer(t, false)
 	credited := 0
 	for id := uint32(1); id < 2000; id += 2 {
-		out := p.send(p.call(id, "/echo", strings.Repeat("x", 1000)), raw(window, 0, 0, number(1005)))
+		out := p.send(p.call(id, "/echo", strings.Repeat("x", 1000)),
+			raw(window, 0, 0, number(1005)))
 		if _, more, ok := strings.Cut(out, "WINDOW_UPDATE 0 "); ok {
 			n := 0
 			_, _ = fmt.Sscan(more, &n)
@@ -184,7 +187,8 @@ func TestCredit(t *testing.T) {
 	}
 	p = newPeer(t, false)
 	for id := uint32(1); p.err == nil && id < 100; id += 2 {
-		p.send(raw(headers, endHeaders, id, p.head("/echo")), raw(data, 0, id, strings.Repeat("x", 16000)))
+		p.send(raw(headers, endHeaders, id, p.head("/echo")),
+			raw(data, 0, id, strings.Repeat("x", 16000)))
 	}
 	if n := p.c.Streams(); p.err == nil || n > 17 {
 		t.Errorf("%d requests of 16,000 bytes are kept, %v", n, p.err)
@@ -208,8 +212,10 @@ func TestNoCall(t *testing.T) {
 	p := newPeer(t, false)
 	body := "|DATA %d \"this port answers gRPC calls only\\n\" END"
 	get := p.fields(":method", "GET", ":scheme", "http", ":path", "/", ":authority", "h")
-	p.want(p.send(raw(headers, endHeaders|endStream, 1, get)), fmt.Sprintf("HEADERS 1 :status=405 content-type=text/plain content-length=34"+body, 1))
-	post := p.fields(":method", "POST", ":scheme", "http", ":path", "/echo", "content-type", "application/json", "content-length", "2")
+	p.want(p.send(raw(headers, endHeaders|endStream, 1, get)),
+		fmt.Sprintf("HEADERS 1 :status=405 content-type=text/plain content-length=34"+body, 1))
+	post := p.fields(":method", "POST", ":scheme", "http", ":path", "/echo", "content-type",
+		"application/json", "content-length", "2")
 	p.want(p.send(raw(headers, endHeaders, 3, post), raw(data, endStream, 3, "{}")),
 		fmt.Sprintf("HEADERS 3 :status=415 content-type=text/plain content-length=34"+body, 3))
 	long := p.head("/echo", "a", strings.Repeat("x", 30_000), "b", strings.Repeat("y", 36_000))
@@ -294,7 +300,8 @@ func TestAllocations(t *testing.T) {
 	bump := func() {
 		id += 2
 		for _, at := range []int{5, len(call) - 17 - 4} {
-			call[at], call[at+1], call[at+2], call[at+3] = byte(id>>24), byte(id>>16), byte(id>>8), byte(id)
+			call[at], call[at+1], call[at+2], call[at+3] = byte(id>>24), byte(id>>16),
+				byte(id>>8), byte(id)
 		}
 	}
 	credit := raw(window, 0, 0, number(100))
@@ -329,11 +336,13 @@ func TestLend(t *testing.T) {
 	block := p.head("/echo")
 	p.send(raw(headers, 0, 3, block[:4]))
 	lent(4)
-	p.send(raw(continuation, endHeaders, 3, block[4:]), raw(data, 0, 3, message("in two parts")[:10]))
+	p.send(raw(continuation, endHeaders, 3, block[4:]),
+		raw(data, 0, 3, message("in two parts")[:10]))
 	lent(10)
 	p.want(p.send(raw(data, endStream, 3, message("in two parts")[10:])), ok(3, "in two parts"))
 	lent(0)
-	p.send(raw(headers, endHeaders, 5, p.head("/echo")), raw(data, 0, 5, "\x00\x00\x00"), raw(reset, 0, 5, number(8)))
+	p.send(raw(headers, endHeaders, 5, p.head("/echo")), raw(data, 0, 5, "\x00\x00\x00"),
+		raw(reset, 0, 5, number(8)))
 	lent(0)
 	p.send(raw(settings, 0, 0, "\x00\x04"+number(3)), p.call(7, "/echo", "abcdef"))
 	lent(8) // of eleven
@@ -354,7 +363,10 @@ func TestNoRoom(t *testing.T) {
 	}{
 		"a message in parts": {
 			func(p *peer) [][]byte {
-				return [][]byte{raw(headers, endHeaders, 1, p.head("/echo")), raw(data, 0, 1, message(strings.Repeat("x", 100)))}
+				return [][]byte{
+					raw(headers, endHeaders, 1, p.head("/echo")),
+					raw(data, 0, 1, message(strings.Repeat("x", 100))),
+				}
 			},
 			"HEADERS 1 :status=200 content-type=application/grpc grpc-status=8 grpc-message=the node has no memory for a message in parts END|RST_STREAM 1 0|GOAWAY 1 11",
 		},
@@ -366,7 +378,10 @@ func TestNoRoom(t *testing.T) {
 		},
 		"an answer": {
 			func(p *peer) [][]byte {
-				return [][]byte{raw(settings, 0, 0, "\x00\x04"+number(3)), p.call(1, "/echo", strings.Repeat("x", 100))}
+				return [][]byte{
+					raw(settings, 0, 0, "\x00\x04"+number(3)),
+					p.call(1, "/echo", strings.Repeat("x", 100)),
+				}
 			},
 			"SETTINGS ACK|HEADERS 1 :status=200 content-type=application/grpc|DATA 1 \"\\x00\\x00\\x00\"|GOAWAY 1 11",
 		},

@@ -45,7 +45,8 @@ func (h *head) pseudo(name, value string) {
 	default:
 		h.malformed = true
 	}
-	h.malformed = h.malformed || h.trailer || h.regular || *is != "" || value == "" && name != ":authority"
+	h.malformed = h.malformed || h.trailer || h.regular || *is != "" ||
+		value == "" && name != ":authority"
 	*is = value
 }
 

@@ -76,7 +76,8 @@ func (f *frame) unpad() bool {
 // appendHead appends the head of a frame with a payload of size bytes.
 func appendHead(b []byte, size int, kind, flags byte, id uint32) []byte {
 	// the bytes of numbers
-	return append(b, byte(size>>16), byte(size>>8), byte(size), kind, flags, byte(id>>24), byte(id>>16), byte(id>>8), byte(id))
+	return append(b, byte(size>>16), byte(size>>8), byte(size), kind, flags, byte(id>>24),
+		byte(id>>16), byte(id>>8), byte(id))
 }
 
 // appendReset appends a RST_STREAM frame.

@@ -14,7 +14,8 @@ import (
 
 // The types and flags of frames, as RFC 9113 numbers them.
 const (
-	data, headers, priority, reset, settings, push, ping, goAway, window, continuation = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
+	data, headers, priority, reset, settings, push, ping, goAway, window, continuation = 0, 1,
+		2, 3, 4, 5, 6, 7, 8, 9
 
 	endStream, ack, endHeaders, padded = 1, 1, 4, 8
 )
@@ -50,11 +51,15 @@ func (e *echo) Lend(bytes int) bool {
 func (e *echo) Call(dst []byte, method int, message []byte) ([]byte, h2.Status) {
 	e.calls++
 	if message == nil {
-		return dst, h2.Status{Code: h2.ResourceExhausted, Message: "a message has at most 65536 bytes"}
+		return dst, h2.Status{
+			Code:    h2.ResourceExhausted,
+			Message: "a message has at most 65536 bytes",
+		}
 	}
 	switch method {
 	case 1:
-		return append(dst, "partly written"...), h2.Status{Code: h2.NotFound, Message: "no rule “x”\n100 %"}
+		return append(dst, "partly written"...),
+			h2.Status{Code: h2.NotFound, Message: "no rule “x”\n100 %"}
 	case 2:
 		return append(dst, make([]byte, 40_000)...), h2.Status{}
 	}
@@ -114,7 +119,8 @@ func (p *peer) fields(pairs ...string) string {
 // head returns the header block of a call.
 func (p *peer) head(path string, more ...string) string {
 	return p.fields(append([]string{
-		":method", "POST", ":scheme", "http", ":path", path, ":authority", "h", "content-type", "application/grpc", "te", "trailers",
+		":method", "POST", ":scheme", "http", ":path", path, ":authority", "h", "content-type",
+		"application/grpc", "te", "trailers",
 	}, more...)...)
 }
 
@@ -123,7 +129,8 @@ func message(text string) string { return "\x00" + number(uint32(len(text))) + t
 
 // call returns the frames of a call.
 func (p *peer) call(id uint32, path, text string) []byte {
-	return append(raw(headers, endHeaders, id, p.head(path)), raw(data, endStream, id, message(text))...)
+	return append(raw(headers, endHeaders, id, p.head(path)),
+		raw(data, endStream, id, message(text))...)
 }
 
 // send sends frames and returns the answer in words; the error is kept.
@@ -146,7 +153,10 @@ func (p *peer) send(frames ...[]byte) string {
 	return p.words(out)
 }
 
-var kinds = [...]string{"DATA", "HEADERS", "PRIORITY", "RST_STREAM", "SETTINGS", "PUSH", "PING", "GOAWAY", "WINDOW_UPDATE", "CONTINUATION"}
+var kinds = [...]string{
+	"DATA", "HEADERS", "PRIORITY", "RST_STREAM", "SETTINGS", "PUSH", "PING",
+	"GOAWAY", "WINDOW_UPDATE", "CONTINUATION",
+}
 
 // words says what frames are in b.
 func (p *peer) words(b []byte) string {
@@ -165,7 +175,8 @@ func (p *peer) words(b []byte) string {
 		case settings:
 			word = "SETTINGS"
 			for ; len(payload) > 0; payload = payload[6:] {
-				word += fmt.Sprintf(" %d=%d", binary.BigEndian.Uint16(payload), binary.BigEndian.Uint32(payload[2:]))
+				word += fmt.Sprintf(" %d=%d", binary.BigEndian.Uint16(payload),
+					binary.BigEndian.Uint32(payload[2:]))
 			}
 		case headers:
 			list, err := p.dec.DecodeFull(payload)
@@ -183,7 +194,8 @@ func (p *peer) words(b []byte) string {
 		case reset:
 			word += fmt.Sprintf(" %d", binary.BigEndian.Uint32(payload))
 		case goAway:
-			word = fmt.Sprintf("GOAWAY %d %d", binary.BigEndian.Uint32(payload), binary.BigEndian.Uint32(payload[4:]))
+			word = fmt.Sprintf("GOAWAY %d %d", binary.BigEndian.Uint32(payload),
+				binary.BigEndian.Uint32(payload[4:]))
 		case window:
 			word += fmt.Sprintf(" %d", binary.BigEndian.Uint32(payload))
 		}

@@ -48,7 +48,8 @@ func (c *Conn) find(id uint32) *stream {
 		}
 		return nil
 	}
-	at, ok := slices.BinarySearchFunc(c.streams, id, func(s *stream, id uint32) int { return int(int64(s.id) - int64(id)) })
+	at, ok := slices.BinarySearchFunc(c.streams, id,
+		func(s *stream, id uint32) int { return int(int64(s.id) - int64(id)) })
 	if !ok {
 		return nil
 	}

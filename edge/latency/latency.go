@@ -19,8 +19,14 @@ const (
 
 // bounds are the upper bounds of the buckets by scale, inclusive and ascending.
 var bounds = [...][buckets]time.Duration{
-	Decisions: {20 * time.Microsecond, 100 * time.Microsecond, 500 * time.Microsecond, 2500 * time.Microsecond, 25 * time.Millisecond},
-	Matching:  {200 * time.Nanosecond, time.Microsecond, 5 * time.Microsecond, 25 * time.Microsecond, 250 * time.Microsecond},
+	Decisions: {
+		20 * time.Microsecond, 100 * time.Microsecond, 500 * time.Microsecond,
+		2500 * time.Microsecond, 25 * time.Millisecond,
+	},
+	Matching: {
+		200 * time.Nanosecond, time.Microsecond, 5 * time.Microsecond,
+		25 * time.Microsecond, 250 * time.Microsecond,
+	},
 }
 
 // Histogram is a histogram of durations. The zero value is empty and of the scale Decisions. Its

@@ -16,8 +16,14 @@ func TestHistogram(t *testing.T) {
 		unit time.Duration
 		want string
 	}{
-		{new(latency.Histogram), time.Microsecond, "10 map[2e-05:4 0.0001:6 0.0005:6 0.0025:6 0.025:8] 2.050082s"},
-		{latency.Of(latency.Matching), 10 * time.Nanosecond, "10 map[2e-07:4 1e-06:6 5e-06:6 2.5e-05:6 0.00025:8] 20.50082ms"},
+		{
+			new(latency.Histogram), time.Microsecond,
+			"10 map[2e-05:4 0.0001:6 0.0005:6 0.0025:6 0.025:8] 2.050082s",
+		},
+		{
+			latency.Of(latency.Matching), 10 * time.Nanosecond,
+			"10 map[2e-07:4 1e-06:6 5e-06:6 2.5e-05:6 0.00025:8] 20.50082ms",
+		},
 	} {
 		for _, took := range []time.Duration{0, 20, 21, 25_000, 1_000_000} {
 			tt.h.Note(took * tt.unit)

@@ -44,16 +44,26 @@ func TestScanner(t *testing.T) {
 		{"CRLF", "id: 1\r\nevent: a\r\ndata: x\r\n\r\n", []Event{{"1", "a", []byte("x")}}},
 		{"no space, no name", "data:x\n\n", []Event{{"", "message", []byte("x")}}},
 		{"lines", "data: x\ndata:  y\ndata\n\n", []Event{{"", "message", []byte("x\n y\n")}}},
-		{"an id lasts, a name does not", "id: 1\nevent: a\ndata: x\n\ndata: y\n\n", []Event{{"1", "a", []byte("x")}, {"1", "message", []byte("y")}}},
-		{"without data there is none", "id: 2\nevent: a\n\ndata: x\n\n", []Event{{"2", "message", []byte("x")}}},
+		{
+			"an id lasts, a name does not", "id: 1\nevent: a\ndata: x\n\ndata: y\n\n",
+			[]Event{{"1", "a", []byte("x")}, {"1", "message", []byte("y")}},
+		},
+		{
+			"without data there is none", "id: 2\nevent: a\n\ndata: x\n\n",
+			[]Event{{"2", "message", []byte("x")}},
+		},
 		{"empty data is some", "event: a\ndata\n\n", []Event{{"", "a", nil}}},
-		{"comments and unknown fields", ": hello\nretry: 10\nevent: a\n:\ndata: x\n\n", []Event{{"", "a", []byte("x")}}},
+		{
+			"comments and unknown fields", ": hello\nretry: 10\nevent: a\n:\ndata: x\n\n",
+			[]Event{{"", "a", []byte("x")}},
+		},
 		{"cut short", "data: x\n\nevent: a\ndata: y\n", []Event{{"", "message", []byte("x")}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			for name, r := range map[string]io.Reader{
-				"whole": strings.NewReader(tt.stream), "bytewise": iotest.OneByteReader(strings.NewReader(tt.stream)),
+				"whole":    strings.NewReader(tt.stream),
+				"bytewise": iotest.OneByteReader(strings.NewReader(tt.stream)),
 			} {
 				got, err := scanAll(r)
 				if diff := cmp.Diff(tt.want, got); diff != "" || !errors.Is(err, io.EOF) {
@@ -110,7 +120,8 @@ func FuzzEvent(f *testing.F) {
 		}
 		want := strings.ReplaceAll(string(data), "\r", "\n")
 		for _, e := range got {
-			if string(e.Data) != want || e.Name != name || id != 0 && e.ID != strconv.FormatUint(id, 10) {
+			if string(e.Data) != want || e.Name != name ||
+				id != 0 && e.ID != strconv.FormatUint(id, 10) {
 				t.Errorf("%+v of %d %q %q", e, id, name, data)
 			}
 		}

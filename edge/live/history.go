@@ -237,7 +237,8 @@ func (h *History) Read(r Range, name string) (ends []time.Duration, all []Series
 			known = t.quietSince(t.series[is].born)
 		}
 		for v, rates := range known {
-			one.Rates[v] = append(append(make(api.Rates, 0, count), rates[first:count]...), rates[:first]...)
+			one.Rates[v] = append(append(make(api.Rates, 0, count), rates[first:count]...),
+				rates[:first]...)
 		}
 		all = append(all, one)
 	}

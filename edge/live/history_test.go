@@ -50,7 +50,10 @@ func TestHistory(t *testing.T) {
 	// two were missed
 	h.Sample(begin+6*Every, []Totals{totals("b", 12), totals("a", 1401)})
 	ends, all := h.Read(Quarter, "")
-	want := []time.Duration{Every, 2 * Every, 3*Every + time.Millisecond, 4 * Every, 5 * Every, 6 * Every}
+	want := []time.Duration{
+		Every, 2 * Every, 3*Every + time.Millisecond, 4 * Every,
+		5 * Every, 6 * Every,
+	}
 	for n := range want {
 		want[n] += begin
 	}
@@ -86,7 +89,8 @@ func TestHistoryAgainstAllThereWas(t *testing.T) {
 			missed = n % 5
 		}
 		for m := range missed {
-			rates, ends = append(rates, float32(math.NaN())), append(ends, at+time.Duration(m+1)*Every)
+			rates, ends = append(rates, float32(math.NaN())),
+				append(ends, at+time.Duration(m+1)*Every)
 		}
 		gone := time.Duration(missed+1) * Every
 		at += gone
@@ -103,7 +107,9 @@ func TestHistoryAgainstAllThereWas(t *testing.T) {
 		}
 	}
 	h.Sample(at+1000*time.Hour, []Totals{totals("a", offered)}) // longer than it goes back
-	if ends, all := h.Read(Quarter, ""); len(ends) != Steps || all[0].Rates[Offered][Steps-1] != 0 || all[0].Rates[Offered][0] == all[0].Rates[Offered][0] {
+	if ends, all := h.Read(Quarter, ""); len(ends) != Steps ||
+		all[0].Rates[Offered][Steps-1] != 0 ||
+		all[0].Rates[Offered][0] == all[0].Rates[Offered][0] {
 		t.Errorf("%d steps, %v", len(ends), all[0].Rates[Offered])
 	}
 }
@@ -134,7 +140,8 @@ func TestHistoryRanges(t *testing.T) {
 	}
 	for r, lasts := range map[Range]time.Duration{Quarter: 15 * time.Minute, Hour: time.Hour, SixHours: 6 * time.Hour} {
 		ends, all := h.Read(r, "a")
-		if len(ends) != Steps || r.Step()*Steps != lasts || ends[Steps-1]-ends[0] != lasts-r.Step() {
+		if len(ends) != Steps || r.Step()*Steps != lasts ||
+			ends[Steps-1]-ends[0] != lasts-r.Step() {
 			t.Errorf("%v: %d steps from %v to %v", r, len(ends), ends[0], ends[len(ends)-1])
 		}
 		rates, sum := all[0].Rates[Offered], 0.0
@@ -178,7 +185,8 @@ func TestHistoryConcurrently(t *testing.T) {
 		})
 	}
 	for n := range 200 {
-		h.Sample(time.Duration(n)*Every, []Totals{totals("a", uint64(n)), totals(fmt.Sprint(n%3), 1)})
+		h.Sample(time.Duration(n)*Every,
+			[]Totals{totals("a", uint64(n)), totals(fmt.Sprint(n%3), 1)})
 	}
 	working.Wait()
 }
@@ -219,7 +227,8 @@ func TestHistoryOfTheQuiet(t *testing.T) {
 		if want := map[int]string{
 			1: "[0] ",
 			4: "[0 0 NaN 0 0] [NaN NaN NaN 0 0] [NaN NaN NaN 0 0] ",
-			5: fmt.Sprintf("[0 0 NaN 0 0 %v] [NaN NaN NaN 0 0 %v] [NaN NaN NaN 0 0 NaN] ", 2*per, per),
+			5: fmt.Sprintf("[0 0 NaN 0 0 %v] [NaN NaN NaN 0 0 %v] [NaN NaN NaN 0 0 NaN] ", 2*per,
+				per),
 		}[i]; want != "" && got != want {
 			t.Errorf("after %d samples: %s, want %s", i+1, got, want)
 		}

@@ -57,7 +57,8 @@ func TestHubSharesFrames(t *testing.T) {
 	h.Send(event)
 	h.Show(picture)
 	for _, r := range all {
-		if first, second := <-r.Frames(), <-r.Frames(); &first[0] != &event[0] || &second[0] != &picture[0] {
+		if first, second := <-r.Frames(), <-r.Frames(); &first[0] != &event[0] ||
+			&second[0] != &picture[0] {
 			t.Fatalf("copies: %q, %q", first, second)
 		}
 	}
@@ -109,7 +110,8 @@ func TestHubCutsTheSlow(t *testing.T) {
 	h.Send([]byte("and more"))
 	check(t, quick, false, "and more")
 	if !slow.Gone() || unblocked.Load() != 1 || quick.Gone() || quickUnblocked.Load() != 0 {
-		t.Errorf("slow: gone %v, unblocked %d times; quick: %v, %d", slow.Gone(), unblocked.Load(), quick.Gone(), quickUnblocked.Load())
+		t.Errorf("slow: gone %v, unblocked %d times; quick: %v, %d", slow.Gone(), unblocked.Load(),
+			quick.Gone(), quickUnblocked.Load())
 	}
 	if frames, ended := waiting(slow); len(frames) != QueueFrames || !ended {
 		t.Errorf("%q, ended %v", frames, ended)

@@ -20,28 +20,42 @@ type askMetrics struct {
 // newAskMetrics returns the families.
 func newAskMetrics() askMetrics {
 	return askMetrics{
-		matches:          counterOf("policy_matches_total", "Requests that the policy matched.", "policy"),
-		denials:          counterOf("policy_denials_total", "Requests that the policy, or a rule that it asks, denied, by reason.", "policy", "why"),
-		shadows:          counterOf("policy_shadow_denials_total", "Requests that passed only because the policy or its rule is in shadow mode.", "policy"),
-		matching:         summaryOf("match_duration_seconds", "Time to find the policies that a request matches and the keys that they ask. One request in 256 is measured."),
-		tickets:          gaugeOf("tickets", "Tickets that wait for the report of a response."),
-		ticketsDropped:   counterOf("tickets_dropped_total", "Tickets dropped for newer ones, unreported."),
-		pending:          gaugeOf("pending", "Requests that may count by their responses, and have not been reported."),
-		pendingExpired:   counterOf("pending_expired_total", "Such requests that no report ended in time."),
-		late:             counterOf("reports_late_total", "Reports of tickets that are unknown, used or too old."),
-		questionsDropped: counterOf("questions_dropped_total", "Questions of requests that matched more than 16 limits; the first 16 are asked."),
-		badCosts:         counterOf("bad_costs_total", "Costs of requests that were not one number and counted as the most that the policy allows."),
-		badAddresses:     counterOf("client_unreadable_total", "Requests with a list of addresses that could not be read to its end."),
-		badFields:        counterOf("fields_unreadable_total", "Fields by which a proxy said what it knows of a request, and that cannot be read."),
-		setBytes:         gaugeOf("sets_bytes", "Memory of the sets in force, in bytes."),
-		unfit:            counterOf("unfit_total", "Requests that are longer, or have more parts, than is read.", "door", "why"),
+		matches: counterOf("policy_matches_total",
+			"Requests that the policy matched.", "policy"),
+		denials: counterOf("policy_denials_total",
+			"Requests that the policy, or a rule that it asks, denied, by reason.", "policy",
+			"why"),
+		shadows: counterOf("policy_shadow_denials_total",
+			"Requests that passed only because the policy or its rule is in shadow mode.",
+			"policy"),
+		matching: summaryOf("match_duration_seconds", "Time to find the policies that a request matches and the keys that they ask. One request in 256 is measured."),
+		tickets:  gaugeOf("tickets", "Tickets that wait for the report of a response."),
+		ticketsDropped: counterOf("tickets_dropped_total",
+			"Tickets dropped for newer ones, unreported."),
+		pending: gaugeOf("pending",
+			"Requests that may count by their responses, and have not been reported."),
+		pendingExpired: counterOf("pending_expired_total",
+			"Such requests that no report ended in time."),
+		late: counterOf("reports_late_total",
+			"Reports of tickets that are unknown, used or too old."),
+		questionsDropped: counterOf("questions_dropped_total",
+			"Questions of requests that matched more than 16 limits; the first 16 are asked."),
+		badCosts: counterOf("bad_costs_total", "Costs of requests that were not one number and counted as the most that the policy allows."),
+		badAddresses: counterOf("client_unreadable_total",
+			"Requests with a list of addresses that could not be read to its end."),
+		badFields: counterOf("fields_unreadable_total",
+			"Fields by which a proxy said what it knows of a request, and that cannot be read."),
+		setBytes: gaugeOf("sets_bytes", "Memory of the sets in force, in bytes."),
+		unfit: counterOf("unfit_total",
+			"Requests that are longer, or have more parts, than is read.", "door", "why"),
 	}
 }
 
 // all returns the families, for Describe.
 func (m *askMetrics) all() []metric {
 	return []metric{
-		m.matches, m.denials, m.shadows, m.matching, m.tickets, m.ticketsDropped, m.pending, m.pendingExpired, m.late,
+		m.matches, m.denials, m.shadows, m.matching, m.tickets, m.ticketsDropped, m.pending,
+		m.pendingExpired, m.late,
 		m.questionsDropped, m.badCosts, m.badAddresses, m.badFields, m.unfit, m.setBytes,
 	}
 }

@@ -23,28 +23,43 @@ type countMetrics struct {
 func newCountMetrics() countMetrics {
 	const inUnits = " One unit is 1/1020 of the rule's limit, rounded up to whole cost."
 	return countMetrics{
-		suspects:      gaugeOf("suspects", "Keys that are counted exactly at present."),
-		capacity:      gaugeOf("suspects_capacity", "Keys that can be counted exactly at the same time."),
-		promoted:      counterOf("suspects_promoted_total", "Keys promoted to exact counting because their estimate came near the limit."),
-		evicted:       counterOf("suspects_evicted_total", "Keys that lost their exact counter, by reason.", "why"),
-		full:          counterOf("suspects_full_total", "Promotions to exact counting that failed because every slot was taken."),
-		chunks:        gaugeOf("log_chunks", "Chunks of memory that the logs of exact counts use."),
-		chunkCapacity: gaugeOf("log_chunks_capacity", "Chunks of memory that the logs of exact counts can use."),
-		logFull:       counterOf("log_full_total", "Requests for which the log of an exact count found no free chunk."),
-		divisor:       gaugeOf("promotion_divisor", "A key is counted exactly once its estimate reaches the limit divided by this number."),
+		suspects: gaugeOf("suspects", "Keys that are counted exactly at present."),
+		capacity: gaugeOf("suspects_capacity",
+			"Keys that can be counted exactly at the same time."),
+		promoted: counterOf("suspects_promoted_total",
+			"Keys promoted to exact counting because their estimate came near the limit."),
+		evicted: counterOf("suspects_evicted_total",
+			"Keys that lost their exact counter, by reason.", "why"),
+		full: counterOf("suspects_full_total",
+			"Promotions to exact counting that failed because every slot was taken."),
+		chunks: gaugeOf("log_chunks", "Chunks of memory that the logs of exact counts use."),
+		chunkCapacity: gaugeOf("log_chunks_capacity",
+			"Chunks of memory that the logs of exact counts can use."),
+		logFull: counterOf("log_full_total",
+			"Requests for which the log of an exact count found no free chunk."),
+		divisor: gaugeOf("promotion_divisor",
+			"A key is counted exactly once its estimate reaches the limit divided by this number."),
 
-		fill:           gaugeOf("sketch_fill_ratio", "Share of the sketch's cells that are not zero, from 0 to 1.", "window"),
-		saturatedShare: gaugeOf("sketch_saturated_ratio", "Share of the sketch's cells that have reached their highest count, from 0 to 1.", "window"),
-		errorBound:     gaugeOf("sketch_error_bound", "An estimate exceeds the true count by more than this many units with a probability of at most 1.8 %."+inUnits, "window"),
-		noise:          gaugeOf("sketch_noise", "Estimate, in units, of keys that were never seen, by percentile."+inUnits, "window", "percentile"),
-		saturated:      gaugeOf("sketch_saturated", "1 if the sketch is so noisy that nearly idle keys are counted exactly, else 0.", "window"),
+		fill: gaugeOf("sketch_fill_ratio",
+			"Share of the sketch's cells that are not zero, from 0 to 1.", "window"),
+		saturatedShare: gaugeOf("sketch_saturated_ratio",
+			"Share of the sketch's cells that have reached their highest count, from 0 to 1.",
+			"window"),
+		errorBound: gaugeOf("sketch_error_bound", "An estimate exceeds the true count by more than this many units with a probability of at most 1.8 %."+inUnits, "window"),
+		noise: gaugeOf("sketch_noise",
+			"Estimate, in units, of keys that were never seen, by percentile."+inUnits,
+			"window", "percentile"),
+		saturated: gaugeOf("sketch_saturated",
+			"1 if the sketch is so noisy that nearly idle keys are counted exactly, else 0.",
+			"window"),
 	}
 }
 
 // all returns the families, for Describe.
 func (m *countMetrics) all() []metric {
 	return []metric{
-		m.suspects, m.capacity, m.promoted, m.evicted, m.full, m.chunks, m.chunkCapacity, m.logFull, m.divisor,
+		m.suspects, m.capacity, m.promoted, m.evicted, m.full, m.chunks, m.chunkCapacity,
+		m.logFull, m.divisor,
 		m.fill, m.saturatedShare, m.errorBound, m.noise, m.saturated,
 	}
 }
@@ -84,7 +99,8 @@ func (m *countMetrics) collectLayers(
 		m.errorBound.set(to, l.ErrorBound, label)
 		m.noise.set(to, float64(l.NoiseMedian), label, "50")
 		m.noise.set(to, float64(l.NoiseP99), label, "99")
-		saturated := slices.ContainsFunc(figures, func(f gate.Figures) bool { return f.Saturated && f.Layer == l.Window })
+		saturated := slices.ContainsFunc(figures,
+			func(f gate.Figures) bool { return f.Saturated && f.Layer == l.Window })
 		m.saturated.set(to, flagOf(saturated), label)
 	}
 }

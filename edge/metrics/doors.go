@@ -21,22 +21,29 @@ type doorMetrics struct {
 // in the answers of the listeners; why is unsendable or kernel.
 func newDoorMetrics() doorMetrics {
 	return doorMetrics{
-		packets:     counterOf("udp_packets_total", "Datagrams received by the UDP decision listener."),
-		lines:       counterOf("udp_lines_total", "Request lines in the datagrams received by the UDP decision listener."),
-		malformed:   counterOf("udp_malformed_total", "Request lines in datagrams, and datagrams that are too long, answered with an error, by code.", "code"),
-		unanswered:  counterOf("udp_unanswered_total", "Datagram replies not sent, by reason. unsendable: longer than the request off loopback, or no return address. kernel: the kernel did not accept it.", "why"),
-		inRuns:      counterOf("udp_batched_replies_total", "Datagram replies sent several to a message by UDP segmentation offload."),
+		packets: counterOf("udp_packets_total",
+			"Datagrams received by the UDP decision listener."),
+		lines: counterOf("udp_lines_total",
+			"Request lines in the datagrams received by the UDP decision listener."),
+		malformed:  counterOf("udp_malformed_total", "Request lines in datagrams, and datagrams that are too long, answered with an error, by code.", "code"),
+		unanswered: counterOf("udp_unanswered_total", "Datagram replies not sent, by reason. unsendable: longer than the request off loopback, or no return address. kernel: the kernel did not accept it.", "why"),
+		inRuns: counterOf("udp_batched_replies_total",
+			"Datagram replies sent several to a message by UDP segmentation offload."),
 		runsRefused: counterOf("udp_segmentation_refused_total", "Messages of datagram replies that the kernel did not segment. Their replies, and all later ones of that socket, are sent one by one."),
 		gaveWay:     counterOf("udp_reader_yields_total", "Times that a reader of datagrams, busy without a pause, let other listeners run: hardly any unless datagrams flood in."),
 
-		connections:     counterOf("http_accepted_connections_total", "Connections served by the HTTP decision listener."),
-		rejected:        counterOf("http_rejected_connections_total", "HTTP connections answered 503 because too many were open."),
-		refused:         counterOf("http_refused_requests_total", "HTTP requests answered with an error, for whatever cause, and not counted against any limit."),
-		cut:             counterOf("http_cut_requests_total", "HTTP requests abandoned because the client was too slow."),
-		malformedHTTP:   counterOf("http_malformed_total", "HTTP requests answered with an error because of their content, by code: the counterpart of headgate_udp_malformed_total.", "code"),
-		crowded:         counterOf("door_refused_total", "Requests and connections rejected because those in progress already held too many bytes: 503, grpc-status 8, DISCONNECT 13, -ERR busy."),
-		underWay:        gaugeOf("door_bytes", "Bytes held by all doors for requests that arrive in parts, large bodies, batches and unsent answers."),
-		openConnections: gaugeOf("http_open_connections", "Connections open to the HTTP decision listener."),
+		connections: counterOf("http_accepted_connections_total",
+			"Connections served by the HTTP decision listener."),
+		rejected: counterOf("http_rejected_connections_total",
+			"HTTP connections answered 503 because too many were open."),
+		refused: counterOf("http_refused_requests_total", "HTTP requests answered with an error, for whatever cause, and not counted against any limit."),
+		cut: counterOf("http_cut_requests_total",
+			"HTTP requests abandoned because the client was too slow."),
+		malformedHTTP: counterOf("http_malformed_total", "HTTP requests answered with an error because of their content, by code: the counterpart of headgate_udp_malformed_total.", "code"),
+		crowded:       counterOf("door_refused_total", "Requests and connections rejected because those in progress already held too many bytes: 503, grpc-status 8, DISCONNECT 13, -ERR busy."),
+		underWay:      gaugeOf("door_bytes", "Bytes held by all doors for requests that arrive in parts, large bodies, batches and unsent answers."),
+		openConnections: gaugeOf("http_open_connections",
+			"Connections open to the HTTP decision listener."),
 
 		abandoned: counterOf("abandoned_connections_total", "Connections closed by their clients before they were accepted, without a request, by listener. They are counted as nothing else.", "listener"),
 
@@ -52,7 +59,8 @@ func newDoorMetrics() doorMetrics {
 func (m *doorMetrics) all() []metric {
 	return []metric{
 		m.packets, m.lines, m.malformed, m.unanswered, m.inRuns, m.runsRefused, m.gaveWay,
-		m.connections, m.rejected, m.refused, m.cut, m.openConnections, m.crowded, m.underWay, m.malformedHTTP, m.abandoned, m.orphans, m.panics, m.took,
+		m.connections, m.rejected, m.refused, m.cut, m.openConnections, m.crowded, m.underWay,
+		m.malformedHTTP, m.abandoned, m.orphans, m.panics, m.took,
 	}
 }
 

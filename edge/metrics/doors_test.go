@@ -77,7 +77,8 @@ func TestDoorMetrics(t *testing.T) {
 	c := &counted{newDoorMetrics(), []udp.Stats{u, u}, []http.Stats{h, h}}
 	reg, w := prometheus.NewRegistry(), httptest.NewRecorder()
 	reg.MustRegister(c)
-	promhttp.HandlerFor(reg, promhttp.HandlerOpts{}).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	promhttp.HandlerFor(reg, promhttp.HandlerOpts{}).ServeHTTP(w,
+		httptest.NewRequest("GET", "/metrics", nil))
 	got := w.Body.String()
 	for want := range strings.Lines(doorValues) {
 		if !strings.Contains(got, "\n"+want) {

@@ -18,8 +18,12 @@ import (
 // newGlobalNode returns a node that gossips, whose statistics are apitest.Gossip.
 func newGlobalNode() *node {
 	g := gate.New(gate.Options{
-		Node: "a", Memory: 1 << 20, Flush: 100 * time.Millisecond, Global: &gate.Global{}, Start: time.Now(),
-		Rules: []mitigation.Rule{{Name: "r", Limit: 10, Window: time.Minute, Scope: mitigation.Global}},
+		Node: "a", Memory: 1 << 20, Flush: 100 * time.Millisecond,
+		Global: &gate.Global{}, Start: time.Now(),
+		Rules: []mitigation.Rule{{
+			Name: "r", Limit: 10, Window: time.Minute,
+			Scope: mitigation.Global,
+		}},
 	})
 	return newCheckedNode(metrics.Sources{Gate: g, Gossip: func() *api.GossipView {
 		connected, lost, _ := g.GlobalState()
@@ -99,7 +103,8 @@ func TestGlobalMetrics(t *testing.T) {
 		t.Errorf("%v %+v", err, problems)
 	}
 	a.gate.SetGlobalState(false, true)
-	if got := strings.Join(globalLines(t, a), "\n"); !strings.Contains(got, "gossip_connected 0") || !strings.Contains(got, "gossip_lost 1") {
+	if got := strings.Join(globalLines(t, a), "\n"); !strings.Contains(got, "gossip_connected 0") ||
+		!strings.Contains(got, "gossip_lost 1") {
 		t.Errorf("cut off:\n%s", got)
 	}
 }
@@ -115,6 +120,7 @@ func TestGlobalMetricsOnlyWithGossip(t *testing.T) {
 func globalLines(t *testing.T, a *node) []string {
 	t.Helper()
 	return slices.DeleteFunc(a.scrape(t), func(line string) bool {
-		return !strings.HasPrefix(line, "headgate_gossip_") && !strings.HasPrefix(line, "headgate_control_")
+		return !strings.HasPrefix(line, "headgate_gossip_") &&
+			!strings.HasPrefix(line, "headgate_control_")
 	})
 }

@@ -11,9 +11,12 @@ func newLiveMetrics() liveMetrics {
 		viewers: gaugeOf("events_viewers", "Open streams of /v1/events, such as dashboards."),
 		sent:    counterOf("events_sent_total", "Changes of mitigations sent to the streams of /v1/events. Several changes of one key within a second count once."),
 		dropped: counterOf("events_dropped_total", "Changes of mitigations not sent to the streams of /v1/events because there were more than 100 in a second."),
-		cut:     counterOf("events_cut_readers_total", "Streams of /v1/events closed because their reader was too slow."),
-		refused: counterOf("events_refused_readers_total", "Streams of /v1/events rejected because the maximum number was open."),
-		lines:   counterOf("log_dropped_lines_total", "Log lines dropped because one place in the code wrote more than 10 a second."),
+		cut: counterOf("events_cut_readers_total",
+			"Streams of /v1/events closed because their reader was too slow."),
+		refused: counterOf("events_refused_readers_total",
+			"Streams of /v1/events rejected because the maximum number was open."),
+		lines: counterOf("log_dropped_lines_total",
+			"Log lines dropped because one place in the code wrote more than 10 a second."),
 	}
 }
 

@@ -20,7 +20,10 @@ func manyKeys(tb testing.TB) *node {
 	tb.Helper()
 	rules := make([]mitigation.Rule, mitigation.MaxRules)
 	for n := range rules {
-		rules[n] = mitigation.Rule{Name: fmt.Sprintf("rule-%d", n), Limit: 3, Window: 10 * time.Second}
+		rules[n] = mitigation.Rule{
+			Name: fmt.Sprintf("rule-%d", n), Limit: 3,
+			Window: 10 * time.Second,
+		}
 	}
 	e := gatetest.New(tb, 64<<20, rules...)
 	now, lane, d := e.Now(), e.Lane(0), gate.Decision{}

@@ -86,8 +86,10 @@ func Register(reg prometheus.Registerer, from Sources) {
 	reg.MustRegister(
 		&collector{
 			Sources: from, more: more,
-			rule: newRuleMetrics(), node: newNodeMetrics(), count: newCountMetrics(), door: newDoorMetrics(),
-			ring: newRingMetrics(), state: newStateMetrics(), global: newGlobalMetrics(), ask: newAskMetrics(), place: newPlaceMetrics(),
+			rule: newRuleMetrics(), node: newNodeMetrics(), count: newCountMetrics(),
+			door: newDoorMetrics(),
+			ring: newRingMetrics(), state: newStateMetrics(), global: newGlobalMetrics(),
+			ask: newAskMetrics(), place: newPlaceMetrics(),
 		},
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -98,7 +100,8 @@ func Register(reg prometheus.Registerer, from Sources) {
 // By it the registry finds, before the first scrape, that a family is there already.
 func (c *collector) Describe(to chan<- *prometheus.Desc) {
 	for _, all := range [][]metric{
-		c.rule.all(), c.node.all(), c.count.all(), c.door.all(), c.ring.all(), c.state.all(), c.global.all(), c.ask.all(), c.place.all(),
+		c.rule.all(), c.node.all(), c.count.all(), c.door.all(), c.ring.all(), c.state.all(),
+		c.global.all(), c.ask.all(), c.place.all(),
 	} {
 		for _, m := range all {
 			to <- m.desc
@@ -153,15 +156,20 @@ type nodeMetrics struct {
 // newNodeMetrics returns the families. Their only labels are the versions of the binary.
 func newNodeMetrics() nodeMetrics {
 	return nodeMetrics{
-		build:        gaugeOf("build_info", "Always 1; the labels are the version of headgate and of Go.", "version", "goversion"),
-		reloaded:     gaugeOf("config_last_reload_successful", "1 if the last attempt to load the configuration succeeded, else 0."),
-		reloadedAt:   gaugeOf("config_last_reload_success_timestamp_seconds", "Unix time of the last successful load of the configuration, in seconds."),
+		build: gaugeOf("build_info",
+			"Always 1; the labels are the version of headgate and of Go.", "version", "goversion"),
+		reloaded: gaugeOf("config_last_reload_successful",
+			"1 if the last attempt to load the configuration succeeded, else 0."),
+		reloadedAt: gaugeOf("config_last_reload_success_timestamp_seconds",
+			"Unix time of the last successful load of the configuration, in seconds."),
 		steps:        counterOf("clock_steps_total", "Jumps of the wall clock by more than half a second. Counting uses a monotonic clock and does not see them."),
 		flags:        gaugeOf("flags", "Mitigations in the table: keys that are shed, blocked or allowed. An expired one may be included for up to a second."),
 		flagCapacity: gaugeOf("flags_capacity", "Mitigations that the table can hold."),
-		flagsEvicted: counterOf("flags_evicted_total", "Mitigations in force that were evicted to make room for more important ones."),
+		flagsEvicted: counterOf("flags_evicted_total",
+			"Mitigations in force that were evicted to make room for more important ones."),
 		flagsExpired: counterOf("flags_expired_total", "Mitigations removed because they expired."),
-		flagsFull:    counterOf("flags_full_total", "Mitigations not set because the table had no room."),
+		flagsFull: counterOf("flags_full_total",
+			"Mitigations not set because the table had no room."),
 	}
 }
 

@@ -78,7 +78,8 @@ func TestMetricsValues(t *testing.T) {
 	for _, want := range metricsLines {
 		if !strings.Contains(got, want+"\n") {
 			name, _, _ := strings.Cut(want, "{")
-			t.Errorf("no %s in\n%s", want, strings.Join(regexp.MustCompile(name+".*").FindAllString(got, -1), "\n"))
+			t.Errorf("no %s in\n%s", want,
+				strings.Join(regexp.MustCompile(name+".*").FindAllString(got, -1), "\n"))
 		}
 	}
 	if strings.Contains(got, "203.0.113.7") {
@@ -95,7 +96,8 @@ func TestMetricsReload(t *testing.T) {
 	got := strings.Join(a.scrape(t), "\n")
 	for _, want := range []string{
 		"headgate_config_last_reload_successful 0",
-		"headgate_config_last_reload_success_timestamp_seconds " + strconv.FormatFloat(float64(start.UnixMilli())/1e3, 'g', -1, 64),
+		"headgate_config_last_reload_success_timestamp_seconds " +
+			strconv.FormatFloat(float64(start.UnixMilli())/1e3, 'g', -1, 64),
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %s", want)
@@ -111,7 +113,8 @@ func TestMetricsSeries(t *testing.T) {
 		rules := make([]mitigation.Rule, n)
 		for i := range rules {
 			rules[i] = mitigation.Rule{
-				Name: fmt.Sprintf("rule-%d", i), Limit: 1 + int64(i), Window: time.Duration(1+i) * time.Second,
+				Name: fmt.Sprintf("rule-%d", i), Limit: 1 + int64(i),
+				Window: time.Duration(1+i) * time.Second,
 			}
 		}
 		a := newNode(sources(t, gatetest.New(t, 4<<20, rules...)))
@@ -123,7 +126,8 @@ func TestMetricsSeries(t *testing.T) {
 			}
 		}
 		if bound := 82 + 22*n; own > bound || n == mitigation.MaxRules && len(lines) > bound {
-			t.Errorf("%d rules: %d series of ours, %d in all; at most %d", n, own, len(lines), bound)
+			t.Errorf("%d rules: %d series of ours, %d in all; at most %d", n,
+				own, len(lines), bound)
 		}
 	}
 }

@@ -22,27 +22,40 @@ type placeMetrics struct {
 // Levels are gauges and not counters of denials: an alert asks how much is shed now.
 func newPlaceMetrics() placeMetrics {
 	return placeMetrics{
-		places:      gaugeOf("places_taken", "Places taken now under a rule of kind concurrency, by all keys.", "rule"),
-		leases:      gaugeOf("leases", "Leases held now, of all rules of kind concurrency."),
-		capacity:    gaugeOf("lease_capacity", "Leases that can be held at most."),
-		expired:     counterOf("leases_expired_total", "Leases that ended because they were not released in time."),
-		late:        counterOf("leases_late_total", "Releases and renewals of leases that are unknown, were released or have ended."),
-		full:        counterOf("leases_full_total", "Requests that found no lease left, so that the failure mode of their rule decided."),
-		displaced:   counterOf("leases_displaced_total", "Leases that gave way to others where all were taken. Their release is late."),
-		denied:      counterOf("pool_denials_total", "Requests that the pool denied.", "pool"),
-		shed:        gaugeOf("pool_shed_ratio", "Share of the requests of the tier that the pool denies now.", "pool", "tier"),
-		level:       gaugeOf("pool_level", "Level of the pool: 1.3 sheds all of the first tier in its order, and 30 % of the second.", "pool"),
-		utilisation: gaugeOf("pool_utilisation_ratio", "Mean share of the pool in use, as its sources report.", "pool"),
-		sources:     gaugeOf("pool_sources", "Sources that reported the load of the pool within its stale time.", "pool"),
-		blasts:      counterOf("blast_dropped_total", "Requests under blocked keys that found no room to have their clients counted."),
-		siblings:    counterOf("siblings_dropped_total", "Networks of a ladder that gave their place to others, with the narrower keys that asked under them."),
-		crowded:     counterOf("pool_reports_dropped_total", "Reports of the load of the pool that had no room for their source.", "pool"),
+		places: gaugeOf("places_taken",
+			"Places taken now under a rule of kind concurrency, by all keys.", "rule"),
+		leases:   gaugeOf("leases", "Leases held now, of all rules of kind concurrency."),
+		capacity: gaugeOf("lease_capacity", "Leases that can be held at most."),
+		expired: counterOf("leases_expired_total",
+			"Leases that ended because they were not released in time."),
+		late: counterOf("leases_late_total",
+			"Releases and renewals of leases that are unknown, were released or have ended."),
+		full: counterOf("leases_full_total",
+			"Requests that found no lease left, so that the failure mode of their rule decided."),
+		displaced: counterOf("leases_displaced_total",
+			"Leases that gave way to others where all were taken. Their release is late."),
+		denied: counterOf("pool_denials_total", "Requests that the pool denied.", "pool"),
+		shed: gaugeOf("pool_shed_ratio",
+			"Share of the requests of the tier that the pool denies now.", "pool", "tier"),
+		level: gaugeOf("pool_level", "Level of the pool: 1.3 sheds all of the first tier in its order, and 30 % of the second.", "pool"),
+		utilisation: gaugeOf("pool_utilisation_ratio",
+			"Mean share of the pool in use, as its sources report.", "pool"),
+		sources: gaugeOf("pool_sources",
+			"Sources that reported the load of the pool within its stale time.", "pool"),
+		blasts: counterOf("blast_dropped_total",
+			"Requests under blocked keys that found no room to have their clients counted."),
+		siblings: counterOf("siblings_dropped_total", "Networks of a ladder that gave their place to others, with the narrower keys that asked under them."),
+		crowded: counterOf("pool_reports_dropped_total",
+			"Reports of the load of the pool that had no room for their source.", "pool"),
 	}
 }
 
 // all returns the families, for Describe.
 func (m *placeMetrics) all() []metric {
-	return []metric{m.places, m.leases, m.capacity, m.expired, m.late, m.full, m.displaced, m.level, m.utilisation, m.sources, m.crowded, m.denied, m.shed, m.siblings, m.blasts}
+	return []metric{
+		m.places, m.leases, m.capacity, m.expired, m.late, m.full, m.displaced, m.level,
+		m.utilisation, m.sources, m.crowded, m.denied, m.shed, m.siblings, m.blasts,
+	}
 }
 
 // collect sends the values; nothing of what the configuration does not have.

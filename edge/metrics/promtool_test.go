@@ -24,7 +24,8 @@ func TestMetricsPassPromtool(t *testing.T) {
 		t.Skip("promtool is not installed (Debian package prometheus)")
 	}
 	from := sources(t, fourRules(t))
-	from.Build, from.State = api.Build{Version: "v1", Go: "go1"}, func(window.Instant) state.Stats { return state.Stats{Age: -1} }
+	from.Build, from.State = api.Build{Version: "v1", Go: "go1"},
+		func(window.Instant) state.Stats { return state.Stats{Age: -1} }
 	alone := newNode(from)
 	refuse(alone.gate, "shed", gatetest.HostileKey)
 	joined := poptest.NewNode(t, "a", ringtest.NewMeasured(), poptest.Rule(10, time.Minute))

@@ -22,26 +22,35 @@ type ringMetrics struct {
 // is ok or the kind of the error, as package ring names it.
 func newRingMetrics() ringMetrics {
 	return ringMetrics{
-		up: gaugeOf("ring_server_up", "1 if the memcached server has answered recently, else 0.", "server"),
+		up: gaugeOf("ring_server_up",
+			"1 if the memcached server has answered recently, else 0.", "server"),
 		viewAge: gaugeOf("ring_view_age_seconds",
 			"Age of this node's view of the PoP's counts on the memcached server: time since its last answer, or since start.", "server"),
-		operations: counterOf("ring_operations_total", "Increments and reads of counters on the memcached server, by result.", "server", "result"),
-		timeouts:   counterOf("ring_timeouts_total", "Exchanges with the memcached server that timed out; one exchange holds many operations.", "server"),
-		opened:     counterOf("ring_breaker_opened_total", "Times the circuit breaker of the memcached server opened.", "server"),
+		operations: counterOf("ring_operations_total",
+			"Increments and reads of counters on the memcached server, by result.",
+			"server", "result"),
+		timeouts: counterOf("ring_timeouts_total", "Exchanges with the memcached server that timed out; one exchange holds many operations.", "server"),
+		opened: counterOf("ring_breaker_opened_total",
+			"Times the circuit breaker of the memcached server opened.", "server"),
 
-		nodes:     gaugeOf("ring_nodes", "Nodes of the PoP with a recent heartbeat, this one included."),
-		agreed:    gaugeOf("ring_clock_agreed", "1 if this node's clock is known to agree with the other nodes', else 0: the node counts alone."),
-		skew:      gaugeOf("ring_clock_skew_seconds", "Seconds that this node's clock is ahead of the other nodes' while the two disagree, negative if behind; else 0."),
-		flushes:   summaryOf("ring_flush_duration_seconds", "Duration of flushes, each an exchange of all pending counts with all memcached servers."),
-		dropped:   counterOf("ring_dropped_cost_total", "Cost never sent to the other nodes of the PoP: too old, of an evicted key, or sent without an answer."),
-		deferred:  counterOf("ring_deferred_keys_total", "Keys postponed to the next flush because the current one was full."),
-		early:     counterOf("ring_early_exchanges_total", "Exchanges of one key's counts that did not wait for the next flush."),
+		nodes: gaugeOf("ring_nodes",
+			"Nodes of the PoP with a recent heartbeat, this one included."),
+		agreed:  gaugeOf("ring_clock_agreed", "1 if this node's clock is known to agree with the other nodes', else 0: the node counts alone."),
+		skew:    gaugeOf("ring_clock_skew_seconds", "Seconds that this node's clock is ahead of the other nodes' while the two disagree, negative if behind; else 0."),
+		flushes: summaryOf("ring_flush_duration_seconds", "Duration of flushes, each an exchange of all pending counts with all memcached servers."),
+		dropped: counterOf("ring_dropped_cost_total", "Cost never sent to the other nodes of the PoP: too old, of an evicted key, or sent without an answer."),
+		deferred: counterOf("ring_deferred_keys_total",
+			"Keys postponed to the next flush because the current one was full."),
+		early: counterOf("ring_early_exchanges_total",
+			"Exchanges of one key's counts that did not wait for the next flush."),
 		postponed: counterOf("ring_early_postponed_total", "Times that a key waited for the next flush because the budget of early exchanges was used up."),
 		notices:   counterOf("ring_notices_total", "Notices of keys at their limits, sent to and received from the other nodes of the PoP.", "direction"),
-		unnoticed: counterOf("ring_notices_dropped_total", "Notices that were not sent or read: too many at once, or without an answer."),
+		unnoticed: counterOf("ring_notices_dropped_total",
+			"Notices that were not sent or read: too many at once, or without an answer."),
 		unreturned: counterOf("ring_unreturned_cost_total",
 			"Cost that settlements took back here and that stays counted at the other nodes of the PoP: too old, of an evicted key, or sent without an answer."),
-		implausible: counterOf("ring_implausible_total", "Totals from memcached servers that cannot be true and were ignored."),
+		implausible: counterOf("ring_implausible_total",
+			"Totals from memcached servers that cannot be true and were ignored."),
 	}
 }
 
@@ -55,7 +64,8 @@ func summaryOf(name, help string) metric {
 func (m *ringMetrics) all() []metric {
 	return []metric{
 		m.up, m.viewAge, m.operations, m.timeouts, m.opened,
-		m.nodes, m.agreed, m.skew, m.flushes, m.dropped, m.deferred, m.implausible, m.early, m.postponed, m.notices, m.unnoticed, m.unreturned,
+		m.nodes, m.agreed, m.skew, m.flushes, m.dropped, m.deferred, m.implausible, m.early,
+		m.postponed, m.notices, m.unnoticed, m.unreturned,
 	}
 }
 

@@ -83,7 +83,10 @@ func TestRingMetrics(t *testing.T) {
 		poptest.Pass(time.Second, j)
 		time.Sleep(250 * time.Millisecond)
 		got := a.scrape(t)
-		got = slices.DeleteFunc(got, func(line string) bool { return !strings.HasPrefix(line, "headgate_ring_") })
+		got = slices.DeleteFunc(got, func(line string) bool {
+			return !strings.HasPrefix(line,
+				"headgate_ring_")
+		})
 		if diff := cmp.Diff(ringMetricsWant, strings.Join(got, "\n")+"\n"); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}

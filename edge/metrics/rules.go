@@ -23,13 +23,18 @@ func newRuleMetrics() ruleMetrics {
 			"rule", "decision", "reason"),
 		cost: counterOf("cost_total", "Cost of requests by result. Offered is the sum of admitted, denied, withheld (another rule of the request denied it), and the cost allowed only because of shadow mode.",
 			"rule", "result"),
-		limit:       gaugeOf("rule_limit", "Cost that the rule admits to one key in any window; of a bucket, the cost that comes back in a window; of kind concurrency, the places of one key.", "rule"),
-		window:      gaugeOf("rule_window_seconds", "Length of the rule's trailing window; of a bucket, the time in which its limit comes back.", "rule"),
-		burst:       gaugeOf("rule_burst", "Most cost that the bucket of one key admits at once.", "rule"),
-		delay:       gaugeOf("rule_delay_seconds", "Time for which a request may have to wait for its tokens.", "rule"),
-		delayed:     counterOf("delayed_requests_total", "Requests that were allowed for later: the answer has a delay.", "rule"),
-		waits:       counterOf("delays_seconds_total", "Sum of the delays of such requests.", "rule"),
-		mode:        gaugeOf("rule_mode", "Always 1; the label mode is the mode of the rule.", "rule", "mode"),
+		limit:  gaugeOf("rule_limit", "Cost that the rule admits to one key in any window; of a bucket, the cost that comes back in a window; of kind concurrency, the places of one key.", "rule"),
+		window: gaugeOf("rule_window_seconds", "Length of the rule's trailing window; of a bucket, the time in which its limit comes back.", "rule"),
+		burst: gaugeOf("rule_burst",
+			"Most cost that the bucket of one key admits at once.", "rule"),
+		delay: gaugeOf("rule_delay_seconds",
+			"Time for which a request may have to wait for its tokens.", "rule"),
+		delayed: counterOf("delayed_requests_total",
+			"Requests that were allowed for later: the answer has a delay.", "rule"),
+		waits: counterOf("delays_seconds_total",
+			"Sum of the delays of such requests.", "rule"),
+		mode: gaugeOf("rule_mode",
+			"Always 1; the label mode is the mode of the rule.", "rule", "mode"),
 		keys:        gaugeOf("rule_keys", "Estimated number of distinct keys since the last change of the limit, the window or the enforcement of the rule.", "rule"),
 		refusedKeys: gaugeOf("rule_denied_keys", "Estimated number of distinct keys denied at least once since the last change of the limit, the window or the enforcement of the rule; in shadow mode, keys that enforcement would have denied.", "rule"),
 	}
@@ -37,7 +42,10 @@ func newRuleMetrics() ruleMetrics {
 
 // all returns the families, for Describe.
 func (m *ruleMetrics) all() []metric {
-	return []metric{m.requests, m.cost, m.limit, m.window, m.mode, m.keys, m.refusedKeys, m.burst, m.delay, m.delayed, m.waits}
+	return []metric{
+		m.requests, m.cost, m.limit, m.window, m.mode, m.keys, m.refusedKeys, m.burst,
+		m.delay, m.delayed, m.waits,
+	}
 }
 
 // outcomeLabels are the values of the labels decision and reason, by outcome.

@@ -42,7 +42,8 @@ func newCheckedNode(from metrics.Sources) *node {
 func newNodeIn(reg *prometheus.Registry, from metrics.Sources) *node {
 	n := &node{gate: from.Gate, reg: reg}
 	metrics.Register(n.reg, from)
-	n.admin = admin.New(from.Gate, admin.Options{Local: true, Registry: n.reg, Log: slog.New(slog.DiscardHandler)})
+	n.admin = admin.New(from.Gate,
+		admin.Options{Local: true, Registry: n.reg, Log: slog.New(slog.DiscardHandler)})
 	return n
 }
 
@@ -87,7 +88,8 @@ func sources(t testing.TB, g *gate.Gate) metrics.Sources {
 	t.Helper()
 	from := metrics.Sources{Gate: g, Ask: ask.New(g, 1<<20)}
 	for range 2 {
-		d, err := udp.Listen(t.Context(), g, ask.New(g, 1<<20), config.Address{Host: "127.0.0.1"}, 1)
+		d, err := udp.Listen(t.Context(), g, ask.New(g, 1<<20),
+			config.Address{Host: "127.0.0.1"}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

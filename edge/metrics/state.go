@@ -21,23 +21,35 @@ type stateMetrics struct {
 func newStateMetrics() stateMetrics {
 	return stateMetrics{
 		overrides: gaugeOf("overrides", "Keys with a stored override by an operator: a block, an allow, or the removal of a mitigation."),
-		refused:   counterOf("overrides_refused_total", "Operators' overrides received from other nodes and rejected, by reason.", "reason"),
-		evicted:   counterOf("overrides_evicted_total", "Operators' overrides evicted to make room for ones that last longer."),
-		full:      counterOf("overrides_full_total", "Operators' overrides rejected because the table was full of ones that last longer."),
-		networks:  gaugeOf("networks", "Mitigations set by hand of networks, which hold for every key in them."),
-		unplaced:  counterOf("networks_dropped_total", "Mitigations of networks that hold for no other key, because there were 1,024 already."),
-		writes:    counterOf("state_writes_total", "Times the state file was written to state_dir."),
-		failures:  counterOf("state_write_failures_total", "Attempts to write the state file to state_dir that failed."),
-		ignored:   counterOf("state_ignored_total", "State files found at the start that could not be used."),
-		left:      counterOf("state_left_out_total", "Mitigations and counts left out of the state file because it was full."),
-		bytes:     gaugeOf("state_bytes", "Size of the state file, in bytes."),
-		aged:      gaugeOf("state_age_seconds", "Age of the state file on disk. Absent until it has been written once."),
+		refused: counterOf("overrides_refused_total",
+			"Operators' overrides received from other nodes and rejected, by reason.", "reason"),
+		evicted: counterOf("overrides_evicted_total",
+			"Operators' overrides evicted to make room for ones that last longer."),
+		full: counterOf("overrides_full_total",
+			"Operators' overrides rejected because the table was full of ones that last longer."),
+		networks: gaugeOf("networks",
+			"Mitigations set by hand of networks, which hold for every key in them."),
+		unplaced: counterOf("networks_dropped_total", "Mitigations of networks that hold for no other key, because there were 1,024 already."),
+		writes: counterOf("state_writes_total",
+			"Times the state file was written to state_dir."),
+		failures: counterOf("state_write_failures_total",
+			"Attempts to write the state file to state_dir that failed."),
+		ignored: counterOf("state_ignored_total",
+			"State files found at the start that could not be used."),
+		left: counterOf("state_left_out_total",
+			"Mitigations and counts left out of the state file because it was full."),
+		bytes: gaugeOf("state_bytes", "Size of the state file, in bytes."),
+		aged: gaugeOf("state_age_seconds",
+			"Age of the state file on disk. Absent until it has been written once."),
 	}
 }
 
 // all returns the families, for Describe.
 func (m *stateMetrics) all() []metric {
-	return []metric{m.overrides, m.refused, m.evicted, m.full, m.networks, m.unplaced, m.writes, m.failures, m.ignored, m.left, m.bytes, m.aged}
+	return []metric{
+		m.overrides, m.refused, m.evicted, m.full, m.networks, m.unplaced, m.writes,
+		m.failures, m.ignored, m.left, m.bytes, m.aged,
+	}
 }
 
 // collect sends the values of g's overrides and, unless saved is nil, of the state file.

@@ -29,12 +29,15 @@ const displacedHelp = "Connections closed for the place of another while as many
 func newStreamMetrics(name string) streamMetrics {
 	m := streamMetrics{
 		connections: gaugeOf(name+"_connections", "Connections open to this decision listener."),
-		requests:    counterOf(name+"_requests_total", "Requests and reports received, those with an error included."),
-		errors:      counterOf(name+"_errors_total", "Requests answered with an error and not counted, and connections ended for a fault (protocol) or because too many were open (rejected).", "code"),
-		displaced:   counterOf(name+"_displaced_total", displacedHelp),
+		requests: counterOf(name+"_requests_total",
+			"Requests and reports received, those with an error included."),
+		errors:    counterOf(name+"_errors_total", "Requests answered with an error and not counted, and connections ended for a fault (protocol) or because too many were open (rejected).", "code"),
+		displaced: counterOf(name+"_displaced_total", displacedHelp),
 	}
 	if m.tables = name == "resp"; m.tables {
-		m.displaced = counterOf(name+"_displaced_total", displacedHelp+" Of CL.THROTTLE, keys and sets of numbers that gave way to others.", "what")
+		m.displaced = counterOf(name+"_displaced_total",
+			displacedHelp+" Of CL.THROTTLE, keys and sets of numbers that gave way to others.",
+			"what")
 	}
 	return m
 }

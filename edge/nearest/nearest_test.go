@@ -10,12 +10,17 @@ import (
 )
 
 func TestOf(t *testing.T) {
-	known := []string{"name", "limit", "window", "scope", "block_for", "mode", "failure_mode", "udp", "off"}
+	known := []string{
+		"name", "limit", "window", "scope", "block_for", "mode",
+		"failure_mode", "udp", "off",
+	}
 	for word, want := range map[string]string{
-		"window": "window", "windw": "window", "winodw": "window", "Window": "window", "widnwo": "window", "WINDOW": "window",
+		"window": "window", "windw": "window", "winodw": "window", "Window": "window",
+		"widnwo": "window", "WINDOW": "window",
 		"upd": "udp", "udq": "udp", "u": "", "ud": "udp", "ofd": "off", "ffo": "",
 		"block-for": "block_for", "blockFor": "block_for", "block": "block_for", "bl": "",
-		"fail": "failure_mode", "limit_per_ip": "limit", "mod": "mode", "": "", "xyz": "", "burst": "",
+		"fail": "failure_mode", "limit_per_ip": "limit", "mod": "mode", "": "",
+		"xyz": "", "burst": "",
 	} {
 		if got := nearest.Of(word, slices.Values(known)); got != want {
 			t.Errorf("nearest(%q) = %q, want %q", word, got, want)

@@ -255,7 +255,8 @@ func (w *walk) one(s *step, rule *askedRule, d demand) {
 	q := &out.Questions[out.N]
 	out.N++
 	q.Policy, q.Rule, q.Name, q.Key, q.Cost = int(s.policy), rule.index, rule.name, key, d.cost
-	q.Judges, q.Counts, q.Later, q.Shadow = d.do&judges != 0, d.do&counts != 0, d.do&later != 0, s.traits&inShadow != 0
+	q.Judges, q.Counts, q.Later, q.Shadow = d.do&judges != 0, d.do&counts != 0, d.do&later != 0,
+		s.traits&inShadow != 0
 	out.Later = out.Later || q.Later
 	q.Pending = Pending{s.asks, d.held}
 	q.Narrower, q.ShedBy = nil, nil

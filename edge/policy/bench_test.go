@@ -19,21 +19,34 @@ func manyPolicies(tb testing.TB, n int) []Policy {
 		case 0:
 			terms = []*condition.Expr{term(tb, "path", fmt.Sprintf("/v2/svc%d/**", i))}
 		case 1:
-			terms = []*condition.Expr{term(tb, "method", "POST"), term(tb, "path", "/v2/users/**"), term(tb, "header.x-api-key", "true"), term(tb, "header.x-internal", "false")}
+			terms = []*condition.Expr{
+				term(tb, "method", "POST"), term(tb, "path", "/v2/users/**"),
+				term(tb, "header.x-api-key", "true"), term(tb, "header.x-internal", "false"),
+			}
 		case 2:
 			terms = []*condition.Expr{term(tb, "host", fmt.Sprintf("t%d.example.com", i))}
 		case 3:
-			terms = []*condition.Expr{term(tb, "host", "*.example.com"), term(tb, "country", "CN", "RU", "FR")}
+			terms = []*condition.Expr{
+				term(tb, "host", "*.example.com"),
+				term(tb, "country", "CN", "RU", "FR"),
+			}
 		case 4:
-			terms = []*condition.Expr{term(tb, "client", fmt.Sprintf("10.%d.0.0/16", i/10), "192.0.2.0/24")}
+			terms = []*condition.Expr{term(tb, "client",
+				fmt.Sprintf("10.%d.0.0/16", i/10), "192.0.2.0/24")}
 		case 5:
-			terms = []*condition.Expr{term(tb, "method", methods[i/10%4]), term(tb, "path", fmt.Sprintf("/login%d", i))}
+			terms = []*condition.Expr{
+				term(tb, "method", methods[i/10%4]),
+				term(tb, "path", fmt.Sprintf("/login%d", i)),
+			}
 		case 6:
 			terms = []*condition.Expr{term(tb, "header.x-tier", "gold"), term(tb, "path", "/v2/**")}
 		case 7:
 			terms = []*condition.Expr{term(tb, "path", "/graphql/**", "/api/graphql")}
 		case 8:
-			terms = []*condition.Expr{term(tb, "host", "shop.example.org"), term(tb, "path", "~^/v[0-9]+/users/[0-9]+/orders$")}
+			terms = []*condition.Expr{
+				term(tb, "host", "shop.example.org"),
+				term(tb, "path", "~^/v[0-9]+/users/[0-9]+/orders$"),
+			}
 		case 9:
 			terms = []*condition.Expr{term(tb, "path", fmt.Sprintf("/static/%d/**", i))}
 		}
@@ -44,9 +57,12 @@ func manyPolicies(tb testing.TB, n int) []Policy {
 
 // headers are those of an ordinary request.
 var headers = []string{
-	"User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36", "Accept: application/json", "Accept-Encoding: gzip, br",
-	"Accept-Language: de", "Authorization: Bearer abcdefghijklmnopqrstuvwxyz0123456789", "X-API-Key: k_live_0123456789abcdef",
-	"Cookie: sid=abc; theme=dark", "X-Request-Id: f00", "Content-Type: application/json", "X-Forwarded-Proto: https",
+	"User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36", "Accept: application/json",
+	"Accept-Encoding: gzip, br",
+	"Accept-Language: de", "Authorization: Bearer abcdefghijklmnopqrstuvwxyz0123456789",
+	"X-API-Key: k_live_0123456789abcdef",
+	"Cookie: sid=abc; theme=dark", "X-Request-Id: f00", "Content-Type: application/json",
+	"X-Forwarded-Proto: https",
 }
 
 // BenchmarkEvaluate is the matching with its questions: of n policies n/10 match, or one.
@@ -57,7 +73,10 @@ func BenchmarkEvaluate(b *testing.B) {
 			{"few", "GET", "www.other.net/static/9/x.png", "198.51.100.7"},
 			{"ordinary", "GET", "t2.example.com/v2/svc0/users", "2001:db8:1234:5678:9abc::77"},
 			{"many", "POST", "api.example.com/v2/users/4711/orders", "2001:db8:1234:5678:9abc::77"},
-			{"twice", "POST", "api.example.com/v2/users/4711%2Forders", "2001:db8:1234:5678:9abc::77"},
+			{
+				"twice", "POST", "api.example.com/v2/users/4711%2Forders",
+				"2001:db8:1234:5678:9abc::77",
+			},
 		} {
 			b.Run(fmt.Sprintf("policies=%d/%s", n, c.name), func(b *testing.B) {
 				r, out := ask(b, e, c.method, c.url, c.client, headers...), new(Result)
@@ -101,7 +120,8 @@ func BenchmarkKey(b *testing.B) {
 		p.Key = keyOf(b, parts...)
 		e := engine(b, nil, p)
 		b.Run(fmt.Sprint(parts), func(b *testing.B) {
-			r, out := ask(b, e, "GET", "h/a/b/c", "2001:db8:1234:5678:9abc::77", headers...), new(Result)
+			r, out := ask(b, e, "GET", "h/a/b/c", "2001:db8:1234:5678:9abc::77", headers...),
+				new(Result)
 			b.ReportAllocs()
 			for b.Loop() {
 				e.Evaluate(r, out)

@@ -119,7 +119,8 @@ func (c *checker) path(at condition.Pos, w *condition.Want) {
 	case w.Loose && err == nil && decoded != text:
 		c.fault(at, never, w.Text, decoded)
 	case w.Loose:
-	case c.spec.Clients.Folds&request.FoldCase != 0 && strings.ContainsAny(w.Text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"):
+	case c.spec.Clients.Folds&request.FoldCase != 0 &&
+		strings.ContainsAny(w.Text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"):
 		c.fault(at, "no request has a path with %.64q: clients.path_fold has case, so paths are compared in lower case", w.Text)
 	case w.Kind == condition.WantText && strings.HasPrefix(w.Text, "/") && sent != w.Text:
 		c.fault(at, never, w.Text, sent)
@@ -152,7 +153,8 @@ func (c *checker) set(at condition.Pos, name string, addresses bool) {
 func (c *checker) names(p *Policy) {
 	for i, name := range p.Rules {
 		if !slices.Contains(c.rules, name) {
-			c.fault(under(p, fmt.Sprintf("rules[%d]", i)), "there is no rule %.64q%s", name, c.hint(name, c.rules))
+			c.fault(under(p, fmt.Sprintf("rules[%d]", i)), "there is no rule %.64q%s", name,
+				c.hint(name, c.rules))
 		}
 	}
 	for i, name := range p.Skip {

@@ -24,7 +24,8 @@ func (c *checker) tiers(p *Policy) {
 	}
 	table := c.table(at, t.Table)
 	if t.Default != "" && !slices.Contains(t.Names, t.Default) {
-		c.fault(at, "the default tier %.64q has no number in limit%s", t.Default, c.hint(t.Default, t.Names))
+		c.fault(at, "the default tier %.64q has no number in limit%s", t.Default,
+			c.hint(t.Default, t.Names))
 	}
 	if table == nil || table.Kind != Table {
 		return
@@ -79,7 +80,8 @@ func (c *checker) reachable(number int) {
 		counted := p.CountWhen != nil && !condition.Covers(c.matches[i], c.resolved(p.CountWhen))
 		switch {
 		case ends && !counted:
-			c.fault(p.At, "no request reaches policy %q: %q on line %d takes them all", p.Name, earlier.Name, earlier.At.Line)
+			c.fault(p.At, "no request reaches policy %q: %q on line %d takes them all", p.Name,
+				earlier.Name, earlier.At.Line)
 			return
 		case earlier.Group != "" && earlier.Group == p.Group && earlier.Asks() && !counted:
 			c.fault(p.At, "policy %q never asks: of group %s only the first that matches does, and %q on line %d is wider; write the narrower one first",

@@ -90,7 +90,8 @@ func (w *walk) all() {
 			// by a test that failed; none is ever set.
 			number := i<<6 + bits.TrailingZeros64(live[i])
 			s := &w.e.steps[number]
-			if list := s.tests; list >= 0 && out.passed[list>>6]>>(list&63)&1 == 0 && !w.holds(number) {
+			if list := s.tests; list >= 0 &&
+				out.passed[list>>6]>>(list&63)&1 == 0 && !w.holds(number) {
 				continue // it has taken number, and others, out of live
 			}
 			live[i] &= live[i] - 1

@@ -46,7 +46,10 @@ type Part struct {
 // DefaultKey counts by the client.
 // Of IPv6 by its network: see partPrefix.
 func DefaultKey() Key {
-	return Key{Parts: [][]Part{{{kind: partPrefix, field: condition.Field{Kind: condition.Client}}}}}
+	return Key{Parts: [][]Part{{{
+		kind:  partPrefix,
+		field: condition.Field{Kind: condition.Client},
+	}}}}
 }
 
 // Sets returns the names of the sets in the key.
@@ -75,7 +78,8 @@ func ParseKeyPart(text string) ([]Part, error) {
 	}
 	// Counted after all were read, so that a fault in one of them is reported first.
 	if len(list) > MaxParts {
-		return nil, fmt.Errorf("at most %d alternatives are allowed, here are %d", MaxParts, len(list))
+		return nil, fmt.Errorf("at most %d alternatives are allowed, here are %d",
+			MaxParts, len(list))
 	}
 	return list, nil
 }
@@ -100,7 +104,8 @@ func parsePart(text string) (Part, error) {
 func wrappedPart(name, text string) (Part, error) {
 	inner, behind, ok := strings.Cut(text, ")")
 	if !ok || behind != "" && !strings.HasPrefix(behind, "@") {
-		return Part{}, fmt.Errorf("%s(…) encloses one part, and only @ and a set may follow it", name)
+		return Part{}, fmt.Errorf("%s(…) encloses one part, and only @ and a set may follow it",
+			name)
 	}
 	p, err := parsePart(strings.TrimSpace(inner) + behind)
 	switch {
@@ -155,7 +160,8 @@ func plainPart(text string) (Part, error) {
 	field, err := condition.ParseField(text)
 	if err != nil {
 		return Part{}, fmt.Errorf("%.64q is no part of a key: parts are client, client/24,56, peer, method, host, path, path:2, "+
-			"query.NAME, header.NAME, cookie.NAME, country, asn, ja3, ja4, tier, policy and all", text)
+			"query.NAME, header.NAME, cookie.NAME, country, asn, ja3, ja4, tier, policy and all",
+			text)
 	}
 	if field.OfResponse() {
 		return Part{}, errors.New("the response cannot be part of a key: the key is needed before it")
@@ -170,7 +176,10 @@ func prefixPart(text string) (Part, error) {
 	if err4 != nil || err6 != nil || bits4 < 8 || bits4 > 32 || bits6 < 16 || bits6 > 128 {
 		return Part{}, fmt.Errorf("client/ is followed by the bits of IPv4, 8 to 32, and of IPv6, 16 to 128, as in client/24,56, not by %.64q; in a list it stands in quotes", text)
 	}
-	return Part{kind: partPrefix, field: condition.Field{Kind: condition.Client}, bits4: bits4, bits6: bits6}, nil
+	return Part{
+		kind: partPrefix, field: condition.Field{Kind: condition.Client},
+		bits4: bits4, bits6: bits6,
+	}, nil
 }
 
 // secret reports whether the part's values stay out of keys: a digest stands for them.

@@ -28,19 +28,57 @@ func TestKeys(t *testing.T) { //nolint:funlen // one table
 		{"IPv6", []string{"client"}, "h/", "2001:db8:1:2:3::4", nil, "2001:db8:1:2::/64"},
 		{"other bits", []string{"client/24,128"}, "h/", "203.0.113.7", nil, "203.0.113.0/24"},
 		{"all bits of IPv6", []string{"client/24,128"}, "h/", "2001:db8::1", nil, "2001:db8::1"},
-		{"parts", []string{"client", "path:2"}, "h/a/b/c", "203.0.113.7", nil, "203.0.113.7\x1f/a/b"},
+		{
+			"parts",
+			[]string{"client", "path:2"},
+			"h/a/b/c", "203.0.113.7", nil,
+			"203.0.113.7\x1f/a/b",
+		},
 		{"fewer segments", []string{"path:2"}, "h/a", "203.0.113.7", nil, "/a"},
 		{"one part is its text", []string{"path"}, "h/a%252fb", "203.0.113.7", nil, "/a%2fb"},
-		{"a part of a list is escaped", []string{"path", "host"}, "h/a%252fb", "203.0.113.7", nil, "/a%252fb\x1fh"},
+		{
+			"a part of a list is escaped",
+			[]string{"path", "host"},
+			"h/a%252fb", "203.0.113.7",
+			nil, "/a%252fb\x1fh",
+		},
 		{"a spelling of a path", []string{"path"}, "h/a%2fb%2f", "203.0.113.7", nil, "/a/b"},
-		{"a spelling of segments", []string{"path:2"}, "h/%2Fa%2fb/c%2Fd", "203.0.113.7", nil, "/a/b"},
+		{
+			"a spelling of segments",
+			[]string{"path:2"},
+			"h/%2Fa%2fb/c%2Fd",
+			"203.0.113.7", nil, "/a/b",
+		},
 		{"a last slash", []string{"path:3"}, "h/caf%C3%A9/", "203.0.113.7", nil, "/café"},
-		{"the first that is present", []string{"raw(header.x-api-key)@tenants | client"}, "h/", "203.0.113.7", []string{"x-api-key: known"}, "known"},
-		{"made up", []string{"raw(header.x-api-key)@tenants | client"}, "h/", "203.0.113.7", []string{"x-api-key: other"}, "203.0.113.7"},
-		{"an address of a set", []string{"client@office | method"}, "h/", "203.0.113.7", nil, "GET"},
+		{
+			"the first that is present",
+			[]string{"raw(header.x-api-key)@tenants | client"},
+			"h/",
+			"203.0.113.7",
+			[]string{"x-api-key: known"},
+			"known",
+		},
+		{
+			"made up",
+			[]string{"raw(header.x-api-key)@tenants | client"},
+			"h/", "203.0.113.7",
+			[]string{"x-api-key: other"},
+			"203.0.113.7",
+		},
+		{
+			"an address of a set",
+			[]string{"client@office | method"},
+			"h/",
+			"203.0.113.7", nil, "GET",
+		},
 		{"absent", []string{"header.x-a"}, "h/", "203.0.113.7", nil, "\x00"},
 		{"empty", []string{"header.x-a"}, "h/", "203.0.113.7", []string{"x-a: "}, "\x00"},
-		{"absent in a list", []string{"header.x-a", "query.q"}, "h/?q=1", "203.0.113.7", nil, "\x00\x1f1"},
+		{
+			"absent in a list",
+			[]string{"header.x-a", "query.q"},
+			"h/?q=1",
+			"203.0.113.7", nil, "\x00\x1f1",
+		},
 		{"for everybody", []string{"all"}, "h/", "203.0.113.7", nil, "all"},
 		{"the policy", []string{"policy", "method"}, "h/", "203.0.113.7", nil, "p\x1fGET"},
 	}
@@ -53,7 +91,8 @@ func TestKeys(t *testing.T) { //nolint:funlen // one table
 		if got := string(out.Questions[0].Key); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
-		if p.Key.String() != strings.Trim("["+strings.Join(c.parts, ", ")+"]", "[]") && len(c.parts) == 1 {
+		if p.Key.String() != strings.Trim("["+strings.Join(c.parts, ", ")+"]", "[]") &&
+			len(c.parts) == 1 {
 			t.Errorf("%s: written as %s", c.name, p.Key.String())
 		}
 		p.MissingSkip = true
@@ -76,7 +115,8 @@ func TestDigests(t *testing.T) {
 			t.Fatal(err)
 		}
 		out := new(Result)
-		e.Evaluate(ask(t, e, "GET", "h/", "192.0.2.1", "x-a: "+value, "authorization: "+value, "cookie: c="+value), out)
+		e.Evaluate(ask(t, e, "GET", "h/", "192.0.2.1", "x-a: "+value, "authorization: "+value,
+			"cookie: c="+value), out)
 		return string(out.Questions[0].Key)
 	}
 	isDigest := func(text string) bool { return len(text) == 33 && text[0] == '~' }
@@ -98,7 +138,9 @@ func TestDigests(t *testing.T) {
 		{"header.x-a", "a\x00b", true},
 	} {
 		got := key(1, c.part, c.value)
-		if isDigest(got) != c.digest || c.digest && (got == c.value || got == key(2, c.part, c.value) || got == key(1, c.part, c.value+"x")) {
+		if isDigest(got) != c.digest ||
+			c.digest && (got == c.value || got == key(2, c.part, c.value) ||
+				got == key(1, c.part, c.value+"x")) {
 			t.Errorf("%s of %.10q: got %q", c.part, c.value, got)
 		}
 		if got != key(1, c.part, c.value) {

@@ -22,7 +22,10 @@ func (l Level) suffix() string { return fmt.Sprintf("/%d,%d", l.V4, l.V6) }
 
 // part returns the part of a key for the level.
 func (l Level) part() Part {
-	return Part{kind: partPrefix, field: condition.Field{Kind: condition.Client}, bits4: l.V4, bits6: l.V6}
+	return Part{
+		kind: partPrefix, field: condition.Field{Kind: condition.Client},
+		bits4: l.V4, bits6: l.V6,
+	}
 }
 
 // Widened returns r and the rules of p's ladder for it: NAME/24,56 with Times the limit of r.
@@ -42,7 +45,8 @@ func (p *Policy) Widened(r mitigation.Rule, siblings int) []mitigation.Rule {
 // countsClients reports whether k is the client's address or network alone, and nothing instead of
 // it. Only then a network is the wider key of what the policy counts by.
 func (k *Key) countsClients() bool {
-	return len(k.Parts) == 1 && len(k.Parts[0]) == 1 && k.Parts[0][0].kind == partPrefix && k.Parts[0][0].set == ""
+	return len(k.Parts) == 1 && len(k.Parts[0]) == 1 && k.Parts[0][0].kind == partPrefix &&
+		k.Parts[0][0].set == ""
 }
 
 // ladder checks that each level of p's ladder is wider than the one before it.
@@ -64,7 +68,8 @@ func (c *checker) ladder(p *Policy) {
 		case l.V4 == 0 || l.V6 == 0 || l.Times == 0: // at fault by itself
 			return
 		case l.V4 > before.V4 || l.V6 > before.V6 || l.V4 == before.V4 && l.V6 == before.V6:
-			c.fault(at, "must be wider than what it widens: of fewer bits than v4: %d, v6: %d", before.V4, before.V6)
+			c.fault(at, "must be wider than what it widens: of fewer bits than v4: %d, v6: %d",
+				before.V4, before.V6)
 		// A network with less than one of its addresses would be the limit of each, and the
 		// narrower rule without effect.
 		case l.Times < before.Times:

@@ -17,21 +17,38 @@ import (
 // The words that generated policies and requests are made of: few, so that they meet.
 var (
 	someMethods = []string{"GET", "POST", "PUT", "PROPFIND"}
-	someHosts   = []string{"example.com", "api.example.com", "a.b.example.com", "shop.test", "xexample.com"}
-	somePaths   = []string{
-		"/", "/v2", "/v2/", "/v2/users", "/v2/users/7/orders", "/v2/users/7/orders/", "/v2x", "/login", "/v1/charges/1", "/caf%C3%A9",
-		"/%2Flogin", "/login%2F", "/v2%2Fusers", "/v2/..%2Flogin", "/v2%2F../login", "/v2/users/7%2Forders", "/v2%25", "/v1%2Fv2/../login",
+	someHosts   = []string{
+		"example.com", "api.example.com", "a.b.example.com",
+		"shop.test", "xexample.com",
 	}
-	someClients = []string{"192.0.2.1", "192.0.2.200", "10.1.2.3", "203.0.113.9", "2001:db8::1", "2001:db8:1::9", "::1"}
-	someValues  = []string{"a", "ab", "b", "", "gold"}
+	somePaths = []string{
+		"/", "/v2", "/v2/", "/v2/users", "/v2/users/7/orders", "/v2/users/7/orders/", "/v2x",
+		"/login", "/v1/charges/1", "/caf%C3%A9",
+		"/%2Flogin", "/login%2F", "/v2%2Fusers", "/v2/..%2Flogin", "/v2%2F../login",
+		"/v2/users/7%2Forders", "/v2%25", "/v1%2Fv2/../login",
+	}
+	someClients = []string{
+		"192.0.2.1", "192.0.2.200", "10.1.2.3", "203.0.113.9", "2001:db8::1",
+		"2001:db8:1::9", "::1",
+	}
+	someValues = []string{"a", "ab", "b", "", "gold"}
 )
 
 // terms are the generated conditions, by field.
 var someTerms = [][]string{
 	{"method", "GET", "POST", "PROPFIND"},
-	{"host", "example.com", "*.example.com", "*.b.example.com", "api.example.com", "shop.test", "*.test"},
-	{"path", "/**", "/v2/**", "/v2", "/v2/*/**", "/v2/users/*/orders", "/login", "/login/", "/caf%c3%a9", "/*", "~^/v[0-9]+/", "/v2/users/**"},
-	{"client", "192.0.2.0/24", "192.0.2.200", "192.0.2.1", "10.1.0.0/16", "10.0.0.0/8", "0.0.0.0/0", "2001:db8::/32", "::/0", "@office"},
+	{
+		"host", "example.com", "*.example.com", "*.b.example.com", "api.example.com",
+		"shop.test", "*.test",
+	},
+	{
+		"path", "/**", "/v2/**", "/v2", "/v2/*/**", "/v2/users/*/orders", "/login", "/login/",
+		"/caf%c3%a9", "/*", "~^/v[0-9]+/", "/v2/users/**",
+	},
+	{
+		"client", "192.0.2.0/24", "192.0.2.200", "192.0.2.1", "10.1.0.0/16", "10.0.0.0/8", "0.0.0.0/0",
+		"2001:db8::/32", "::/0", "@office",
+	},
 	{"header.x-a", "a", "a*", "~b$", "true", "false", "@words"},
 	{"query.q", "a", "a*", "true", "false", "@words"},
 	{"cookie.c", "ab", "true", "@words"},
@@ -75,7 +92,10 @@ func anyPolicies(tb testing.TB, rng *rand.Rand, n int) []Policy {
 	var list []Policy
 	for i := range n {
 		p := limit(fmt.Sprintf("p%d", i), anyCondition(tb, rng))
-		p.Mode = []mitigation.Mode{mitigation.Enforce, mitigation.Enforce, mitigation.Enforce, mitigation.Shadow, mitigation.Off}[rng.IntN(5)]
+		p.Mode = []mitigation.Mode{
+			mitigation.Enforce, mitigation.Enforce, mitigation.Enforce,
+			mitigation.Shadow, mitigation.Off,
+		}[rng.IntN(5)]
 		switch rng.IntN(16) {
 		case 0:
 			p.Own, p.SkipAll = nil, true
@@ -102,7 +122,13 @@ func anyPolicies(tb testing.TB, rng *rand.Rand, n int) []Policy {
 }
 
 // someKeys are the generated keys; keyText knows them.
-var someKeys = [][]string{{"client"}, {"client"}, {"header.x-a"}, {"client", "path"}, {"method", "policy"}}
+var someKeys = [][]string{
+	{"client"},
+	{"client"},
+	{"header.x-a"},
+	{"client", "path"},
+	{"method", "policy"},
+}
 
 // keyText returns the key of r under p, or false where a part is absent and p asks nothing then.
 func keyText(e *Engine, p *Policy, r *request.Request) (string, bool) {
@@ -114,7 +140,8 @@ func keyText(e *Engine, p *Policy, r *request.Request) (string, bool) {
 	case "client":
 		return client, true
 	case "[client, path]":
-		return client + "\x1f" + strings.ReplaceAll(string(r.KeyPath(e.Clients())), "%", "%25"), true
+		return client + "\x1f" + strings.ReplaceAll(string(r.KeyPath(e.Clients())), "%", "%25"),
+			true
 	case "[method, policy]":
 		return string(r.Method) + "\x1f" + p.Name, true
 	}
@@ -128,12 +155,15 @@ func keyText(e *Engine, p *Policy, r *request.Request) (string, bool) {
 func anyRequest(tb testing.TB, rng *rand.Rand, e *Engine, r *request.Request) {
 	var headers []string
 	if rng.IntN(2) == 0 {
-		headers = append(headers, "X-A: "+pick(rng, someValues), "Cookie: d=1; c="+pick(rng, someValues)+"; c="+pick(rng, someValues))
+		headers = append(headers, "X-A: "+pick(rng, someValues),
+			"Cookie: d=1; c="+pick(rng, someValues)+"; c="+pick(rng, someValues))
 	}
 	if rng.IntN(4) == 0 {
 		headers = append(headers, "x-a: "+pick(rng, someValues))
 	}
-	fill(tb, r, e, pick(rng, someMethods), pick(rng, someHosts)+pick(rng, somePaths)+"?q="+pick(rng, someValues)+"&r", pick(rng, someClients), headers...)
+	fill(tb, r, e, pick(rng, someMethods),
+		pick(rng, someHosts)+pick(rng, somePaths)+"?q="+pick(rng, someValues)+"&r",
+		pick(rng, someClients), headers...)
 	// small
 	r.Country, r.ASN = []byte(pick(rng, []string{"DE", "FR", ""})), uint32(rng.IntN(3)*1660)
 	r.Tier = []byte(pick(rng, []string{"", "gold"}))
@@ -203,7 +233,8 @@ func linearOf(e *Engine, r *request.Request) (out outcomes) {
 				out.tier = p.Tier
 			}
 		}
-		if !p.Asks() || skipped[p.Name] || !t.Matches && !t.Counts || t.Matches && p.Group != "" && groups[p.Group] {
+		if !p.Asks() || skipped[p.Name] || !t.Matches && !t.Counts ||
+			t.Matches && p.Group != "" && groups[p.Group] {
 			continue
 		}
 		groups[p.Group] = groups[p.Group] || t.Matches
@@ -219,10 +250,12 @@ func linearOf(e *Engine, r *request.Request) (out outcomes) {
 func (o *outcomes) add(q question, policy int, second bool) {
 	for i := range o.asks {
 		same := &o.asks[i]
-		if same.rule != q.rule || same.key != q.key || same.shadow != q.shadow || (same.later || q.later) && (!second || o.of[i] != policy) {
+		if same.rule != q.rule || same.key != q.key || same.shadow != q.shadow ||
+			(same.later || q.later) && (!second || o.of[i] != policy) {
 			continue
 		}
-		same.judges, same.counts, same.later = same.judges || q.judges, same.counts || q.counts, same.later || q.later
+		same.judges, same.counts, same.later = same.judges || q.judges, same.counts ||
+			q.counts, same.later || q.later
 		return
 	}
 	if len(o.asks) < MaxQuestions {
@@ -241,7 +274,8 @@ func questions(e *Engine, p *Policy, t Trace, r *request.Request) (asks []questi
 		names = append(names, own.Name)
 	}
 	for _, name := range names {
-		asks = append(asks, question{name, key, t.Matches, t.Counts && !t.Later, t.Counts && t.Later, p.Mode == mitigation.Shadow})
+		asks = append(asks, question{name, key, t.Matches, t.Counts && !t.Later, t.Counts &&
+			t.Later, p.Mode == mitigation.Shadow})
 	}
 	return asks
 }
@@ -255,7 +289,10 @@ func TestMatcherEqualsLinear(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(15, 2026))
 	sets := []Set{
-		{Name: "office", Kind: CIDR, Nets: []netip.Prefix{netip.MustParsePrefix("192.0.2.128/25"), netip.MustParsePrefix("2001:db8:1::/48"), netip.MustParsePrefix("192.0.2.0/28")}},
+		{Name: "office", Kind: CIDR, Nets: []netip.Prefix{
+			netip.MustParsePrefix("192.0.2.128/25"),
+			netip.MustParsePrefix("2001:db8:1::/48"), netip.MustParsePrefix("192.0.2.0/28"),
+		}},
 		{Name: "words", Kind: Values, Entries: []sets.Entry{{Value: "ab"}, {Value: "go*"}}},
 	}
 	out, r := new(Result), new(request.Request)
@@ -268,10 +305,16 @@ func TestMatcherEqualsLinear(t *testing.T) {
 			e.Evaluate(r, out)
 			var got []question
 			for _, q := range out.Questions[:out.N] {
-				got = append(got, question{string(q.Name), string(q.Key), q.Judges, q.Counts, q.Later, q.Shadow})
+				got = append(got, question{
+					string(q.Name), string(q.Key), q.Judges,
+					q.Counts, q.Later, q.Shadow,
+				})
 			}
-			if out.Verdict != want.verdict || out.Policy != want.by || !slices.Equal(got, want.asks) || want.verdict == Ask && string(out.Tier) != want.tier {
-				t.Fatalf("round %d: %s %s%s?%s from %v: got %v %d %v %q, want %+v", round, r.Method, r.Host, r.Path, r.Query, r.Client,
+			if out.Verdict != want.verdict || out.Policy != want.by ||
+				!slices.Equal(got, want.asks) ||
+				want.verdict == Ask && string(out.Tier) != want.tier {
+				t.Fatalf("round %d: %s %s%s?%s from %v: got %v %d %v %q, want %+v", round, r.Method,
+					r.Host, r.Path, r.Query, r.Client,
 					out.Verdict, out.Policy, got, out.Tier, want)
 			}
 			verdicts[want.verdict] += 1 + len(want.asks)
@@ -280,7 +323,8 @@ func TestMatcherEqualsLinear(t *testing.T) {
 			}
 		}
 	}
-	if verdicts[Ask] < 1000 || verdicts[Skip] < 100 || verdicts[Deny] < 100 || twice[Ask] < 200 || twice[Skip] < 100 || twice[Deny] < 100 {
+	if verdicts[Ask] < 1000 || verdicts[Skip] < 100 || verdicts[Deny] < 100 || twice[Ask] < 200 ||
+		twice[Skip] < 100 || twice[Deny] < 100 {
 		t.Errorf("too few of some kind: %v, of two readings %v", verdicts, twice)
 	}
 }

@@ -50,8 +50,14 @@ func Load(s *Spec, o Options) (*Engine, error) {
 	if o.MaxBytes == 0 {
 		o.MaxBytes = defaultMaxBytes
 	}
-	l := &loader{spec: s, options: o, nodeOf: map[string]int32{}, groupOf: map[string]int{}, keyOf: map[string]int32{}, listOf: map[string]int32{}}
-	l.engine = &Engine{clients: s.Clients, policies: make([]policy, len(s.Policies)), digest: newDigester(o.Key)}
+	l := &loader{
+		spec: s, options: o, nodeOf: map[string]int32{}, groupOf: map[string]int{},
+		keyOf: map[string]int32{}, listOf: map[string]int32{},
+	}
+	l.engine = &Engine{
+		clients: s.Clients, policies: make([]policy, len(s.Policies)),
+		digest: newDigester(o.Key),
+	}
 	l.names()
 	l.loadSets()
 	if len(l.faults) == 0 {
@@ -130,7 +136,10 @@ func (l *loader) compile() {
 	}
 	// Counted after equal ones became one: a thousand policies with the same ten tests have ten.
 	if len(e.nodes) > MaxTests {
-		l.fault(Fault{Pos: condition.Pos{Line: 1, Col: 1, Path: "policies"}, Message: "the policies have more than 4096 different tests"})
+		l.fault(Fault{
+			Pos:     condition.Pos{Line: 1, Col: 1, Path: "policies"},
+			Message: "the policies have more than 4096 different tests",
+		})
 		return
 	}
 	for i := range e.conds {
@@ -139,7 +148,10 @@ func (l *loader) compile() {
 	l.engine.settles = l.engine.settler()
 	l.steps()
 	if l.tooManyKeys() {
-		l.fault(Fault{Pos: condition.Pos{Line: 1, Col: 1, Path: "policies"}, Message: fmt.Sprintf("the policies count by more than %d different keys", MaxPolicies)})
+		l.fault(Fault{
+			Pos:     condition.Pos{Line: 1, Col: 1, Path: "policies"},
+			Message: fmt.Sprintf("the policies count by more than %d different keys", MaxPolicies),
+		})
 	}
 }
 
@@ -150,7 +162,8 @@ func (l *loader) needs(i int) {
 	if len(c.held) > maxHeld {
 		l.fault(Fault{Pos: l.spec.Policies[c.policy].At, Message: "count_when joins more than 64 tests of the request with tests of the response"})
 	}
-	slices.SortStableFunc(c.residual, func(a, b int32) int { return e.nodes[a].effort() - e.nodes[b].effort() })
+	slices.SortStableFunc(c.residual,
+		func(a, b int32) int { return e.nodes[a].effort() - e.nodes[b].effort() })
 	for _, id := range c.residual {
 		n := &e.nodes[id]
 		if n.needs == nil {
@@ -164,7 +177,10 @@ func (l *loader) needs(i int) {
 func (l *loader) policy(i int) error {
 	spec := &l.spec.Policies[i]
 	p := &l.engine.policies[i]
-	*p = policy{Policy: spec, match: -1, count: -1, group: -1, cost: spec.Cost, tier: []byte(spec.Tier), pool: slices.Index(l.options.Pools, spec.Pool)}
+	*p = policy{
+		Policy: spec, match: -1, count: -1, group: -1, cost: spec.Cost,
+		tier: []byte(spec.Tier), pool: slices.Index(l.options.Pools, spec.Pool),
+	}
 	p.cost.number = l.number(p.cost.Of)
 	for _, name := range spec.Rules {
 		p.rules = append(p.rules, l.rule(name))
@@ -229,7 +245,8 @@ func (l *loader) tiers(p *policy) {
 func (l *loader) resolveAll(e *condition.Expr) []*condition.Expr {
 	var list []*condition.Expr
 	for _, c := range e.Conjuncts() {
-		list = append(list, c.Resolve(&l.engine.names, &l.engine.clients, func(name string) *sets.Set { return l.sets[name] }))
+		list = append(list, c.Resolve(&l.engine.names, &l.engine.clients,
+			func(name string) *sets.Set { return l.sets[name] }))
 	}
 	return list
 }

@@ -12,7 +12,11 @@ import (
 // A file's faults bear its name and line; too many entries and too much memory are faults.
 func TestLoadFaults(t *testing.T) {
 	file := func(text string) Options {
-		return Options{Open: func(string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }}
+		return Options{Open: func(string) (io.ReadCloser,
+			error,
+		) {
+			return io.NopCloser(strings.NewReader(text)), nil
+		}}
 	}
 	p := limit("p", nil)
 	p.Own = nil

@@ -37,7 +37,8 @@ func (w *walk) merge(s *step, rule *askedRule, key []byte, d demand) bool {
 	out, shadow := w.out, s.traits&inShadow != 0
 	for i := range out.N {
 		same := &out.Questions[i]
-		if same.Rule != rule.index || same.Cost != d.cost || same.Shadow != shadow || !bytes.Equal(same.Key, key) ||
+		if same.Rule != rule.index || same.Cost != d.cost || same.Shadow != shadow ||
+			!bytes.Equal(same.Key, key) ||
 			(same.Later || d.do&later != 0) && !w.waitsAlike(same, s, d) {
 			continue
 		}

@@ -185,7 +185,8 @@ func (l *loader) entriesOf(s *Set, lines int, is *setFile) (ok bool) {
 		}
 		for _, names := range known {
 			if !slices.Contains(names, e.Word) {
-				return fmt.Errorf("tier %.64q has no number in a policy that uses the table", e.Word)
+				return fmt.Errorf("tier %.64q has no number in a policy that uses the table",
+					e.Word)
 			}
 		}
 		// Nobody asks for the words, and there may be a million.

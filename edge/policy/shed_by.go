@@ -89,7 +89,8 @@ func (s *Spec) decides(k *Key, draw []Part) bool {
 func (s *Spec) says(part, d *Part) bool {
 	switch {
 	case d.kind == partPath:
-		return part.kind == partPath && part.segments >= d.segments || part.kind == partField && part.field.Kind == condition.Path
+		return part.kind == partPath && part.segments >= d.segments ||
+			part.kind == partField && part.field.Kind == condition.Path
 	case part.kind != d.kind:
 		return false
 	case d.kind == partPrefix:

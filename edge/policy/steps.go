@@ -56,7 +56,10 @@ func (l *loader) step(i int) step {
 	e := l.engine
 	p := &e.policies[i]
 	// bounded by the configuration
-	s := step{policy: uint16(i), rules: uint16(len(p.rules)), first: uint32(len(e.asked)), cost: p.cost.Fixed, asks: p.asks}
+	s := step{
+		policy: uint16(i), rules: uint16(len(p.rules)), first: uint32(len(e.asked)),
+		cost: p.cost.Fixed, asks: p.asks,
+	}
 	if len(p.rules) > 0 {
 		l.levels(p)
 	}

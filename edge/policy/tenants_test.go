@@ -38,9 +38,23 @@ func TestMillionTenants(t *testing.T) {
 	for _, tier := range tiers {
 		api.Own = append(api.Own, mitigation.Rule{Name: "api@" + tier})
 	}
-	api.Tiers = &Tiers{Of: condition.Field{Kind: condition.Header, Name: "x-api-key"}, Table: "tenants", Default: "free", Names: tiers}
-	s := &Spec{Clients: request.DefaultClients(), Sets: []Set{{Name: "tenants", Kind: TableFile, File: "tenants.csv"}}, Policies: []Policy{api}}
-	o := Options{MaxBytes: 32 << 20, Rules: ruleNames(s), Open: func(string) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(file.Bytes())), nil }}
+	api.Tiers = &Tiers{
+		Of:    condition.Field{Kind: condition.Header, Name: "x-api-key"},
+		Table: "tenants", Default: "free", Names: tiers,
+	}
+	s := &Spec{
+		Clients:  request.DefaultClients(),
+		Sets:     []Set{{Name: "tenants", Kind: TableFile, File: "tenants.csv"}},
+		Policies: []Policy{api},
+	}
+	o := Options{
+		MaxBytes: 32 << 20, Rules: ruleNames(s),
+		Open: func(string) (io.ReadCloser,
+			error,
+		) {
+			return io.NopCloser(bytes.NewReader(file.Bytes())), nil
+		},
+	}
 	before := heap()
 	e, err := Load(s, o)
 	if err != nil {

@@ -18,7 +18,8 @@ func FuzzWhen(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, method, target, header string) {
 		expr, err := condition.ParseWhen(text)
 		if err != nil {
-			if at, ok := errors.AsType[*condition.ExprError](err); !ok || at.At < 0 || at.At > len(text) {
+			if at, ok := errors.AsType[*condition.ExprError](err); !ok ||
+				at.At < 0 || at.At > len(text) {
 				t.Fatalf("%q: %v", text, err)
 			}
 			return

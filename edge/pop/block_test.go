@@ -12,7 +12,8 @@ import (
 
 func loginRule() mitigation.Rule {
 	return mitigation.Rule{
-		Name: "login", Limit: 5, Window: time.Minute, Scope: mitigation.PoP, Action: mitigation.Block, BlockFor: 10 * time.Minute,
+		Name: "login", Limit: 5, Window: time.Minute, Scope: mitigation.PoP,
+		Action: mitigation.Block, BlockFor: 10 * time.Minute,
 	}
 }
 
@@ -55,7 +56,8 @@ func TestWhoIsAboveTheLimitIsBlocked(t *testing.T) {
 			p.Check(n%3, "login", k)
 		}
 		for n := range 3 {
-			if a := p.Check(n, "login", k); !a.Deny || a.Why != mitigation.ByBlock || a.Retry < 500*time.Second {
+			if a := p.Check(n, "login", k); !a.Deny || a.Why != mitigation.ByBlock ||
+				a.Retry < 500*time.Second {
 				t.Errorf("%s at node %d: %+v", k, n, a)
 			}
 		}

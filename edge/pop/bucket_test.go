@@ -63,7 +63,8 @@ func TestNobodyIsDeniedForLumps(t *testing.T) {
 			p.After(pause)
 		}
 		if denied > 0 {
-			t.Errorf("%d a %v, burst %d, on %d nodes: %d of %d denied", c.limit, c.window, c.burst, c.nodes, denied, asked)
+			t.Errorf("%d a %v, burst %d, on %d nodes: %d of %d denied", c.limit, c.window, c.burst,
+				c.nodes, denied, asked)
 		}
 	}
 }
@@ -87,7 +88,8 @@ func TestABucketHoldsOverNodes(t *testing.T) {
 		took := p.Now.Sub(began).Seconds()
 		exact := float64(c.burst) + took*perSecond
 		beyond := float64(c.nodes-1)*(float64(c.burst)+perSecond*poptest.Every.Seconds()) + 4*perSecond*poptest.Every.Seconds()
-		t.Logf("%d a %v, burst %d, on %d nodes: %d of %.0f in %.0f s", c.limit, c.window, c.burst, c.nodes, admitted, exact, took)
+		t.Logf("%d a %v, burst %d, on %d nodes: %d of %.0f in %.0f s", c.limit, c.window, c.burst,
+			c.nodes, admitted, exact, took)
 		if float64(admitted) > exact+beyond || float64(admitted) < 0.97*exact-1 {
 			t.Errorf("%d a %v, burst %d, on %d nodes: %d admitted in %.0f s, want %.0f and at most %.0f more",
 				c.limit, c.window, c.burst, c.nodes, admitted, took, exact, beyond)
@@ -119,7 +121,8 @@ func TestRefundsOverNodes(t *testing.T) {
 		settle(-6) // before the flush
 		p.After(time.Second)
 		for n := range 2 {
-			if d := p.Check(n, rule, "k"); d.Remaining < int64(20-5-1-n) || d.Remaining > int64(20-5-1-n)+more {
+			if d := p.Check(n, rule, "k"); d.Remaining < int64(20-5-1-n) ||
+				d.Remaining > int64(20-5-1-n)+more {
 				t.Errorf("%s, node %d: %d left, want %d", rule, n, d.Remaining, 20-5-1-n)
 			}
 			p.After(time.Second)

@@ -19,7 +19,8 @@ func BenchmarkDecideShared(b *testing.B) {
 		b.Run(fmt.Sprintf("limit=%d", limit), func(b *testing.B) {
 			p := newTogether(b, 4, ringtest.NewMemory(3), poptest.Rule(limit, time.Hour))
 			p.After(5 * time.Second)
-			lane, q, now := p.Nodes[0].Gate.Lane(0), gate.Ask{Rule: []byte("r"), Key: []byte("203.0.113.7"), Cost: 1}, p.Now
+			lane, q, now := p.Nodes[0].Gate.Lane(0),
+				gate.Ask{Rule: []byte("r"), Key: []byte("203.0.113.7"), Cost: 1}, p.Now
 			step := time.Hour / time.Duration(min(limit/8, 1_000_000_000))
 			var d gate.Decision
 			b.ReportAllocs()

@@ -34,12 +34,16 @@ func TestALargeLimitHoldsFromTheFirstSecond(t *testing.T) {
 		admitted := p.floodAt(rule, 5, 2*time.Second+time.Millisecond, at)
 		early := p.early()
 		admitted = append(admitted, p.floodAt(rule, 5, 4*time.Second+time.Millisecond, at)...)
-		t.Logf("%d a second on %d nodes: %.3f; %d early exchanges, later %d", c.limit, c.nodes, admitted, early, p.early()-early)
+		t.Logf("%d a second on %d nodes: %.3f; %d early exchanges, later %d", c.limit, c.nodes,
+			admitted, early, p.early()-early)
 		if admitted[0] > c.first || admitted[1] < 0.98 || admitted[1] > 1.03 {
-			t.Errorf("%d a second on %d nodes: %.3f, want at most %v, then 0.98 to 1.03", c.limit, c.nodes, admitted[:2], c.first)
+			t.Errorf("%d a second on %d nodes: %.3f, want at most %v, then 0.98 to 1.03", c.limit,
+				c.nodes, admitted[:2], c.first)
 		}
-		if more := p.early() - early; early == 0 || early > uint64(10*c.nodes) || more > uint64(c.nodes) {
-			t.Errorf("%d a second on %d nodes: %d early exchanges, later %d", c.limit, c.nodes, early, more)
+		if more := p.early() - early; early == 0 || early > uint64(10*c.nodes) ||
+			more > uint64(c.nodes) {
+			t.Errorf("%d a second on %d nodes: %d early exchanges, later %d", c.limit,
+				c.nodes, early, more)
 		}
 	}
 }
@@ -88,7 +92,8 @@ func TestNobodyBelowALargeLimitIsDenied(t *testing.T) {
 				p := newTogether(t, 4, m, rule)
 				p.After(5 * time.Second)
 				if asked, denied := p.walk(k, rule, share, away, m); denied > 0 {
-					t.Errorf("%v of %d a second, %s, ring away for %v a second: %d of %d denied", share, rule.Limit, w.name, away, denied, asked)
+					t.Errorf("%v of %d a second, %s, ring away for %v a second: %d of %d denied",
+						share, rule.Limit, w.name, away, denied, asked)
 				}
 			}
 		}

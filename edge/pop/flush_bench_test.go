@@ -91,12 +91,18 @@ func newFlushBenchOf(
 		b.Fatal(err)
 	}
 	began := time.Unix(1_700_000_000, 0)
-	f := &flushBench{tally: &timedTally{Memory: ringtest.NewMemory(len(servers))}, now: window.Instant(began.UnixNano())}
+	f := &flushBench{
+		tally: &timedTally{Memory: ringtest.NewMemory(len(servers))},
+		now:   window.Instant(began.UnixNano()),
+	}
 	f.gate = gate.New(gate.Options{
 		Node: "a", Memory: 64 << 20, Rules: []mitigation.Rule{poptest.Rule(limit, length)},
 		Flush: poptest.Every, Servers: len(servers), Start: began,
 	})
-	f.flusher = pop.New(f.gate, pop.Options{Tally: f.tally, Placement: placement, Secret: []byte("s"), Every: poptest.Every})
+	f.flusher = pop.New(f.gate, pop.Options{
+		Tally: f.tally, Placement: placement,
+		Secret: []byte("s"), Every: poptest.Every,
+	})
 	for n := range keys {
 		f.keys = append(f.keys, fmt.Sprintf("203.0.113.%d", n))
 	}
@@ -117,7 +123,8 @@ const benchLimit = 1_000_000_000
 func (f *flushBench) ask(cost uint32) {
 	lane := f.gate.Lane(0)
 	for _, key := range f.keys {
-		if d, err := lane.Decide(f.now, 0, gatetest.Ask(gate.Check, "r", key, cost)); err != nil || d.Deny {
+		if d, err := lane.Decide(f.now, 0, gatetest.Ask(gate.Check, "r", key, cost)); err != nil ||
+			d.Deny {
 			panic(fmt.Sprint(key, " is refused: ", err))
 		}
 	}

@@ -88,9 +88,13 @@ func newRealFlush(b *testing.B, keys int) *realFlush {
 	f := &realFlush{counted: &countedTally{Ring: r}}
 	f.now = window.Instant(began.UnixNano())
 	f.gate = gate.New(gate.Options{
-		Node: "a", Memory: 64 << 20, Rules: []mitigation.Rule{poptest.Rule(5, 10*time.Second)}, Flush: poptest.Every, Servers: 1, Start: began,
+		Node: "a", Memory: 64 << 20, Rules: []mitigation.Rule{poptest.Rule(5, 10*time.Second)},
+		Flush: poptest.Every, Servers: 1, Start: began,
 	})
-	f.flusher = pop.New(f.gate, pop.Options{Tally: f.counted, Placement: placement, Secret: []byte("s"), Every: poptest.Every})
+	f.flusher = pop.New(f.gate, pop.Options{
+		Tally: f.counted, Placement: placement,
+		Secret: []byte("s"), Every: poptest.Every,
+	})
 	for n := range keys {
 		f.keys = append(f.keys, fmt.Sprintf("203.0.113.%d", n))
 	}
@@ -114,7 +118,8 @@ func startMemcached(b *testing.B) ring.Server {
 	// a port
 	s := ring.Server{Host: "127.0.0.1", Port: uint16(l.Addr().(*net.TCPAddr).Port), Weight: 1}
 	_ = l.Close()
-	cmd := exec.Command("memcached", "-l", s.Host, "-p", fmt.Sprint(s.Port), "-U", "0", "-m", "64", "-u", "nobody")
+	cmd := exec.Command("memcached", "-l", s.Host, "-p", fmt.Sprint(s.Port), "-U", "0", "-m",
+		"64", "-u", "nobody")
 	if err := cmd.Start(); err != nil {
 		b.Fatal(err)
 	}

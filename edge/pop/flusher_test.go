@@ -31,11 +31,14 @@ func TestAFloodIsHeldToTheLimit(t *testing.T) {
 		p.After(5 * time.Second) // then each knows how many they are
 		admitted := p.flood(c.rule, c.times, 12*c.rule.Window)
 		t.Logf("%d a %v, %v times: %.3f", c.rule.Limit, c.rule.Window, c.times, admitted)
-		if least, most := slices.Min(admitted[2:]), slices.Max(admitted[2:]); least < c.least || most > c.most {
-			t.Errorf("%d a %v at %v times: %.3f to %.3f of it", c.rule.Limit, c.rule.Window, c.times, least, most)
+		if least, most := slices.Min(admitted[2:]), slices.Max(admitted[2:]); least < c.least ||
+			most > c.most {
+			t.Errorf("%d a %v at %v times: %.3f to %.3f of it", c.rule.Limit, c.rule.Window,
+				c.times, least, most)
 		}
 		if m := mean(admitted[2:]); m > 1.03 {
-			t.Errorf("%d a %v at %v times: %.3f of it in the mean", c.rule.Limit, c.rule.Window, c.times, m)
+			t.Errorf("%d a %v at %v times: %.3f of it in the mean", c.rule.Limit,
+				c.rule.Window, c.times, m)
 		}
 	}
 }
@@ -54,7 +57,8 @@ func TestOneNodeGetsAllOfIt(t *testing.T) {
 	p.After(time.Second)
 	p.SetNodes(p.Nodes[:1])
 	admitted := p.floodAt(rule, 3, 60*time.Second, func(int) int { return 0 })
-	if least, most := slices.Min(admitted[1:]), slices.Max(admitted[1:]); least < 0.97 || most > 1.01 {
+	if least, most := slices.Min(admitted[1:]), slices.Max(admitted[1:]); least < 0.97 ||
+		most > 1.01 {
 		t.Errorf("%.3f", admitted)
 	}
 }

@@ -16,7 +16,11 @@ import (
 // for itself, to the control loop over all PoPs.
 func TestLostRingIsReportedAlone(t *testing.T) {
 	var reported []control.Sample
-	global := &gate.Global{Report: func(_ window.Instant, all []control.Sample) { reported = append(reported, all...) }}
+	global := &gate.Global{Report: func(_ window.Instant,
+		all []control.Sample,
+	) {
+		reported = append(reported, all...)
+	}}
 	rule := poptest.Rule(5, time.Minute)
 	rule.Scope = mitigation.Global
 	m := ringtest.NewMemory(1)
@@ -46,7 +50,11 @@ func TestLostRingIsReportedAlone(t *testing.T) {
 // loop as soon as the ring has counted it, or, with the ring lost, as the node's own.
 func TestAGlobalKeyIsReportedEarly(t *testing.T) {
 	var reported []control.Sample
-	global := &gate.Global{Report: func(_ window.Instant, all []control.Sample) { reported = append(reported, all...) }}
+	global := &gate.Global{Report: func(_ window.Instant,
+		all []control.Sample,
+	) {
+		reported = append(reported, all...)
+	}}
 	rule := poptest.Rule(100, time.Minute)
 	rule.Scope = mitigation.Global
 	m := ringtest.NewMemory(1)
@@ -59,7 +67,8 @@ func TestAGlobalKeyIsReportedEarly(t *testing.T) {
 			p.Check(0, "r", "k")
 		}
 		p.After(3 * time.Millisecond)
-		if len(reported) != 1 || reported[0].Alone != down || reported[0].Report.Totals.By[0].Admitted != 30 {
+		if len(reported) != 1 || reported[0].Alone != down ||
+			reported[0].Report.Totals.By[0].Admitted != 30 {
 			t.Errorf("ring lost %v: %+v", down, reported)
 		}
 		p.After(97 * time.Millisecond)

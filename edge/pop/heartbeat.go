@@ -146,17 +146,22 @@ func (b *heartbeat) remember(second int64) {
 
 // beat appends an operation on the beat of second.
 func (b *heartbeat) beat(ops []ring.Op, server int, second int64, delta uint64) []ring.Op {
-	return b.counter(ops, ring.Op{Server: server, Delta: delta, TTL: beatLife}, beatName, uint64(second))
+	return b.counter(ops, ring.Op{Server: server, Delta: delta, TTL: beatLife},
+		beatName, uint64(second))
 }
 
 // liveness appends an operation on the liveness counter.
 func (b *heartbeat) liveness(ops []ring.Op, server int, delta uint64) []ring.Op {
-	return b.counter(ops, ring.Op{Server: server, Delta: delta, TTL: livenessLife + uint32(server%7)}, livenessName, 0)
+	return b.counter(ops, ring.Op{
+		Server: server, Delta: delta,
+		TTL: livenessLife + uint32(server%7),
+	}, livenessName, 0)
 }
 
 func (b *heartbeat) counter(ops []ring.Op, op ring.Op, name string, number uint64) []ring.Op {
 	b.pop.digest.Key(&op.Key, ring.Counter{
-		Variant: beatVariant | uint32(op.Server), Window: beatEvery, Client: []byte(name), Period: number,
+		Variant: beatVariant | uint32(op.Server), Window: beatEvery,
+		Client: []byte(name), Period: number,
 	})
 	return append(ops, op)
 }

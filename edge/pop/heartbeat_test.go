@@ -25,7 +25,8 @@ func TestFirstNodeJoinsAtOnce(t *testing.T) {
 	if got := p.Nodes[0].Flusher.OwnBeats(); got > pop.HeartbeatTTL+1 {
 		t.Errorf("%d beats remembered", got)
 	}
-	if s, alone := p.stats(0), p.Nodes[0].Flusher.SeesNobody(); s.Nodes != 1 || s.Clock != health.ClockAgreed || !alone {
+	if s, alone := p.stats(0), p.Nodes[0].Flusher.SeesNobody(); s.Nodes != 1 ||
+		s.Clock != health.ClockAgreed || !alone {
 		t.Errorf("%d nodes, clock %v, nobody else seen %v", s.Nodes, s.Clock, alone)
 	}
 }
@@ -55,8 +56,10 @@ func TestOneOfTwoGivesWay(t *testing.T) {
 	p.Nodes[1].Ahead = 20 * time.Second
 	p.After(60 * time.Second)
 	behind, ahead := p.stats(0), p.stats(1)
-	if behind.Clock != health.ClockApart || behind.Skew != -20*time.Second || ahead.Clock != health.ClockAgreed {
-		t.Errorf("behind: clock %v, skew %v; ahead: clock %v", behind.Clock, behind.Skew, ahead.Clock)
+	if behind.Clock != health.ClockApart || behind.Skew != -20*time.Second ||
+		ahead.Clock != health.ClockAgreed {
+		t.Errorf("behind: clock %v, skew %v; ahead: clock %v", behind.Clock,
+			behind.Skew, ahead.Clock)
 	}
 }
 

@@ -25,10 +25,12 @@ func TestNamesAreTheDigests(t *testing.T) {
 			d := &due[n]
 			var want ring.Key
 			digest.Key(&want, ring.Counter{
-				Rule: d.Rule, Variant: d.Variant, Window: d.Window, Client: d.Key, Period: uint64(d.Period),
+				Rule: d.Rule, Variant: d.Variant, Window: d.Window, Client: d.Key,
+				Period: uint64(d.Period),
 			})
 			if key, server := table.Of(d); *key != want || server != place.Pick(want[:]) {
-				t.Fatalf("flush %d: the counter of %s in period %d is %s on %d", flush, d.Key, d.Period, key, server)
+				t.Fatalf("flush %d: the counter of %s in period %d is %s on %d", flush, d.Key,
+					d.Period, key, server)
 			}
 			d.Period += uint32(n+flush) % 3 / 2 // some go on to the next period
 		}
@@ -61,7 +63,10 @@ func TestNamesAreKept(t *testing.T) {
 
 func placement(t *testing.T) *ring.Placement {
 	t.Helper()
-	p, err := ring.NewPlacement([]ring.Server{{Host: "192.0.2.1", Port: 11211, Weight: 1}, {Host: "192.0.2.2", Port: 11211, Weight: 1}})
+	p, err := ring.NewPlacement([]ring.Server{
+		{Host: "192.0.2.1", Port: 11211, Weight: 1},
+		{Host: "192.0.2.2", Port: 11211, Weight: 1},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +84,10 @@ func dues(t *testing.T) []window.Due {
 		key := fmt.Appendf(nil, "client-%d", n)
 		m.Admit(now, m.Offer(now, m.Index(key), key, 1, 0), 1)
 	}
-	f := window.Flush{Now: now, Interval: every, Nodes: 1, Room: 2 * mostNames, Down: func(int) bool { return false }}
+	f := window.Flush{
+		Now: now, Interval: every, Nodes: 1, Room: 2 * mostNames,
+		Down: func(int) bool { return false },
+	}
 	all, _ := c.Collect(f, nil, nil)
 	if len(all) < mostNames/2 {
 		t.Fatalf("%d dues", len(all))

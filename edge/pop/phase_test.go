@@ -23,8 +23,14 @@ func TestPhase(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g := gate.New(gate.Options{Node: "a", Memory: 1 << 20, Flush: poptest.Every, Servers: len(servers), Start: time.Now()})
-		f := pop.New(g, pop.Options{Tally: ringtest.NewMemory(len(servers)), Placement: placement, Secret: []byte("s"), Every: poptest.Every, Phase: phase})
+		g := gate.New(gate.Options{
+			Node: "a", Memory: 1 << 20, Flush: poptest.Every,
+			Servers: len(servers), Start: time.Now(),
+		})
+		f := pop.New(g, pop.Options{
+			Tally: ringtest.NewMemory(len(servers)), Placement: placement,
+			Secret: []byte("s"), Every: poptest.Every, Phase: phase,
+		})
 		ctx, stop := context.WithCancel(t.Context())
 		var done bool
 		go func() { f.Run(ctx); done = true }()

@@ -50,7 +50,8 @@ func TestRefundsEqualAdmittingLess(t *testing.T) {
 	sequential(t)
 	for _, rule := range refundRules() {
 		const nodes = 3
-		is, as := newTogether(t, nodes, ringtest.NewMemory(3), rule), newTogether(t, nodes, ringtest.NewMemory(3), rule)
+		is, as := newTogether(t, nodes, ringtest.NewMemory(3), rule),
+			newTogether(t, nodes, ringtest.NewMemory(3), rule)
 		after := func(d time.Duration) { is.After(d); as.After(d) }
 		after(5 * time.Second)
 		for n := range min(5, int(time.Hour/rule.Fill())+1) { // windows
@@ -82,8 +83,10 @@ func TestRefundsEqualAdmittingLess(t *testing.T) {
 				is.ask(t, x, gate.Check, 1)
 				as.ask(t, x, gate.Check, 1)
 				after(time.Second)
-				if got, want := is.ask(t, x, gate.Peek, 1).Remaining, as.ask(t, x, gate.Peek, 1).Remaining; got != want {
-					t.Errorf("limit %d, %v: node %d: %d left, want %d", rule.Quota(), is.Now.Sub(end), x, got, want)
+				if got, want := is.ask(t, x, gate.Peek, 1).Remaining,
+					as.ask(t, x, gate.Peek, 1).Remaining; got != want {
+					t.Errorf("limit %d, %v: node %d: %d left, want %d", rule.Quota(),
+						is.Now.Sub(end), x, got, want)
 				}
 			}
 		}
@@ -166,8 +169,10 @@ func TestRefundsMakeNoRoom(t *testing.T) {
 					p.settle(t, n, actual-estimate)
 				}
 				p.After(300*time.Millisecond + time.Duration(p.Rand.Int64N(int64(time.Second))))
-				if used, own := rule.Quota()-p.ask(t, n, gate.Peek, 1).Remaining, log[n].Admitted(p.Now); used < own*3/4 {
-					t.Fatalf("fault %d, limit %d, step %d: node %d counts %d, and admitted %d", kind, rule.Quota(), step, n, used, own)
+				if used, own := rule.Quota()-p.ask(t, n, gate.Peek, 1).Remaining,
+					log[n].Admitted(p.Now); used < own*3/4 {
+					t.Fatalf("fault %d, limit %d, step %d: node %d counts %d, and admitted %d",
+						kind, rule.Quota(), step, n, used, own)
 				}
 			}
 		}
@@ -195,7 +200,8 @@ func TestARefundOpensAFullKey(t *testing.T) {
 		p.After(time.Second)
 		p.ask(t, 1, gate.Check, 1) // a node learns of a key's counts when it is asked for it
 		p.After(time.Second)
-		if d := p.ask(t, 1, gate.Check, 1); d.Deny || d.Remaining < rule.Quota()/2-5 || d.Remaining > rule.Quota()/2 {
+		if d := p.ask(t, 1, gate.Check, 1); d.Deny || d.Remaining < rule.Quota()/2-5 ||
+			d.Remaining > rule.Quota()/2 {
 			t.Errorf("limit %d: %+v", rule.Quota(), d)
 		}
 	}

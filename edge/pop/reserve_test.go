@@ -36,7 +36,8 @@ func TestCriticalTrafficPassesOverThePoP(t *testing.T) {
 		p := newTogether(t, c.nodes, ringtest.NewMemory(3), rule)
 		p.After(5 * time.Second)
 		asked, critical, passed, shed := p.fleet(t, rule, c.spread)
-		t.Logf("%+v: %d of %d critical requests; %.3f limits a window pass; %d of the rest shed", c, critical, asked, passed, shed)
+		t.Logf("%+v: %d of %d critical requests; %.3f limits a window pass; %d of the rest shed", c,
+			critical, asked, passed, shed)
 		if critical < asked || asked == 0 {
 			t.Errorf("%+v: %d of %d critical requests denied", c, asked-critical, asked)
 		}

@@ -25,11 +25,13 @@ func TestAFlushRests(t *testing.T) {
 	}
 	began := time.Unix(1_700_000_000, 0)
 	g := gate.New(gate.Options{
-		Node: "a", Memory: 16 << 20, Rules: []mitigation.Rule{poptest.Rule(10, time.Minute)}, Flush: poptest.Every, Servers: len(servers), Start: began,
+		Node: "a", Memory: 16 << 20, Rules: []mitigation.Rule{poptest.Rule(10, time.Minute)},
+		Flush: poptest.Every, Servers: len(servers), Start: began,
 	})
 	rests, now := 0, window.Instant(began.UnixNano())
 	f := pop.New(g, pop.Options{
-		Tally: ringtest.NewMemory(len(servers)), Placement: placement, Secret: []byte("s"), Every: poptest.Every, Rest: func() { rests++ },
+		Tally: ringtest.NewMemory(len(servers)), Placement: placement, Secret: []byte("s"),
+		Every: poptest.Every, Rest: func() { rests++ },
 	})
 	flush := func(keys int) int {
 		for n := range keys {

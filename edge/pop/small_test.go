@@ -46,7 +46,8 @@ func TestCountsAloneHoldSmallLimits(t *testing.T) {
 		t.Logf("%d a %v on %d nodes: %.3f", c.limit, c.window, c.nodes, admitted[:windows])
 		for n, share := range admitted[1:windows] {
 			if share < c.least-1e-9 || share > c.most+1e-9 {
-				t.Errorf("%d a %v on %d nodes: %.3f of it in window %d", c.limit, c.window, c.nodes, share, n+1)
+				t.Errorf("%d a %v on %d nodes: %.3f of it in window %d", c.limit, c.window,
+					c.nodes, share, n+1)
 			}
 		}
 		if shed > 0 {

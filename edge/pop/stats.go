@@ -57,7 +57,8 @@ func (p *Flusher) Stats(now window.Instant) Stats {
 		Fingerprint: p.options.Placement.Fingerprint(), Every: p.options.Every,
 		Nodes: p.heartbeat.nodes(), Clock: p.gate.Ring().Clock(),
 		Servers: p.servers(now),
-		Flushes: p.flushes.Load(), Early: p.early.Load(), Spent: time.Duration(p.spent.Load()), Last: time.Duration(p.last.Load()),
+		Flushes: p.flushes.Load(), Early: p.early.Load(), Spent: time.Duration(p.spent.Load()),
+		Last:   time.Duration(p.last.Load()),
 		Failed: p.failed.Load(), Implausible: p.implausible.Load(), Notices: p.board.Stats(),
 	}
 	if s.Clock == health.ClockApart {

@@ -28,10 +28,12 @@ func TestASmallLimitHoldsAtNodesThatAreNewToTheKey(t *testing.T) {
 		admitted := p.floodAt(rule, c.times, 3*c.window+time.Millisecond, at)
 		p.After(c.window + 100*time.Millisecond)
 		admitted = append(admitted, p.floodAt(rule, c.times, 2*c.window+time.Millisecond, at)...)
-		t.Logf("%d a %v at %v times on %d nodes: %.3f, %+v", c.limit, c.window, c.times, c.nodes, admitted, p.stats(0).Notices)
+		t.Logf("%d a %v at %v times on %d nodes: %.3f, %+v", c.limit, c.window, c.times, c.nodes,
+			admitted, p.stats(0).Notices)
 		for n, share := range admitted {
 			if share < 1-1e-9 || share > 1+1e-9 {
-				t.Errorf("%d a %v at %v times on %d nodes: %.3f in window %d", c.limit, c.window, c.times, c.nodes, share, n)
+				t.Errorf("%d a %v at %v times on %d nodes: %.3f in window %d", c.limit, c.window,
+					c.times, c.nodes, share, n)
 			}
 		}
 	}

@@ -19,7 +19,8 @@ func look(path string, info fs.FileInfo) (warnings []string, err error) {
 	}
 	mode := info.Mode().Perm()
 	if mode&0o002 != 0 {
-		return nil, fmt.Errorf("%s %w (mode %04o): chmod o-rw it, and put something new in it", path, ErrExposed, mode)
+		return nil, fmt.Errorf("%s %w (mode %04o): chmod o-rw it, and put something new in it",
+			path, ErrExposed, mode)
 	}
 	if mode&0o020 != 0 {
 		warnings = append(warnings, fmt.Sprintf("%s can be written by its group (mode %04o): chmod g-w it", path, mode))

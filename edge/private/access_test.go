@@ -71,7 +71,8 @@ func TestReadRefusesWhatEverybodyMayWrite(t *testing.T) {
 	if err := os.Chmod(path, 0o606); err != nil { //nolint:gosec // too open on purpose //nolint:gosec // too open on purpose
 		t.Fatal(err)
 	}
-	if content, warnings, err := Read(path, 100); !errors.Is(err, ErrExposed) || content != nil || warnings != nil {
+	if content, warnings, err := Read(path, 100); !errors.Is(err, ErrExposed) ||
+		content != nil || warnings != nil {
 		t.Errorf("%q, %q, %v", content, warnings, err)
 	}
 }

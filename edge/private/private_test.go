@@ -40,7 +40,8 @@ func TestRead(t *testing.T) {
 	defer func() { _ = socket.Close() }()
 	for name, want := range map[string]error{
 		"file": nil, "empty": nil, "link": nil, "long": private.ErrSize,
-		"directory": private.ErrNotRegular, "pipe": private.ErrNotRegular, "link to a pipe": private.ErrNotRegular, "socket": private.ErrNotRegular,
+		"directory": private.ErrNotRegular, "pipe": private.ErrNotRegular,
+		"link to a pipe": private.ErrNotRegular, "socket": private.ErrNotRegular,
 		"none": fs.ErrNotExist, "link to nothing": fs.ErrNotExist,
 	} {
 		content, _, err := private.Read(at(name), 5)

@@ -39,13 +39,17 @@ type Clients struct {
 func DefaultClients() Clients {
 	return Clients{
 		From: FromForwardedFor, Header: "x-forwarded-for", IPv4: 32, IPv6: 64, Folds: FoldSlash,
-		Trusted: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")},
+		Trusted: []netip.Prefix{
+			netip.MustParsePrefix("127.0.0.0/8"),
+			netip.MustParsePrefix("::1/128"),
+		},
 	}
 }
 
 // TrustsOthers reports whether a machine other than this one is trusted.
 func (c *Clients) TrustsOthers() bool {
-	return slices.ContainsFunc(c.Trusted, func(p netip.Prefix) bool { return !p.Addr().IsLoopback() })
+	return slices.ContainsFunc(c.Trusted,
+		func(p netip.Prefix) bool { return !p.Addr().IsLoopback() })
 }
 
 // Found is how the address of a client was found.

@@ -23,7 +23,10 @@ const (
 )
 
 // pathClass gives the class of each byte of a path.
-var pathClass = [256]uint8{'?': pathEnds, '#': pathEnds, '%': pathEnds, '/': isSlash | afterSlash, '.': afterSlash}
+var pathClass = [256]uint8{
+	'?': pathEnds, '#': pathEnds, '%': pathEnds,
+	'/': isSlash | afterSlash, '.': afterSlash,
+}
 
 // isNormal reports whether appendReading would leave path as it is, but for folds. It may say no
 // where it would.

@@ -55,7 +55,8 @@ func TestSetTarget(t *testing.T) { //nolint:funlen // one table
 		r.Reset(nil)
 		r.SetTarget([]byte(c.target), new(request.Clients))
 		if string(r.Path) != c.path || string(r.Query) != c.query || r.Unfit != 0 {
-			t.Errorf("%s: got %q and %q, want %q and %q", c.target, r.Path, r.Query, c.path, c.query)
+			t.Errorf("%s: got %q and %q, want %q and %q", c.target, r.Path,
+				r.Query, c.path, c.query)
 		}
 	}
 	if r.SetTarget(bytes.Repeat([]byte("/"), request.MaxTarget+1), new(request.Clients)); r.Unfit != request.UnfitTarget {
@@ -84,7 +85,8 @@ func FuzzTarget(f *testing.F) {
 		if path != "*" && (path[0] != '/' || strings.Contains(path, "//") || strings.Contains(path+"/", "/../") || strings.Contains(path+"/", "/./")) {
 			t.Fatalf("%q is not normal", path)
 		}
-		if again.SetTarget(r.Path, new(request.Clients)); path != string(again.Path) && !strings.ContainsAny(path, "?#") {
+		if again.SetTarget(r.Path, new(request.Clients)); path != string(again.Path) &&
+			!strings.ContainsAny(path, "?#") {
 			t.Fatalf("%q became %q", path, again.Path)
 		}
 	})
@@ -93,10 +95,14 @@ func FuzzTarget(f *testing.F) {
 func TestSetHost(t *testing.T) {
 	r := new(request.Request)
 	for host, want := range map[string]string{
-		"": "", "example.com": "example.com", "EXAMPLE.com:8080": "example.com", "example.com.": "example.com",
-		"example.com.:80": "example.com", "192.0.2.1:80": "192.0.2.1", "[2001:DB8::1]:443": "[2001:db8::1]", "[::1]": "[::1]", "a:": "a",
-		"user:pw@A:80": "a", "a@b@c": "c", "a:b": "a", "a:99999": "a", "[abc": "[abc", "[::1]x:80": "[::1]x", "a b": "a b",
-		"a/b?c#\x00": "a/b?c#\x00", "..": ".", "@": "", strings.Repeat("a", 256): "", strings.Repeat("A", 255) + ".:80": strings.Repeat("a", 255),
+		"": "", "example.com": "example.com", "EXAMPLE.com:8080": "example.com",
+		"example.com.":    "example.com",
+		"example.com.:80": "example.com", "192.0.2.1:80": "192.0.2.1",
+		"[2001:DB8::1]:443": "[2001:db8::1]", "[::1]": "[::1]", "a:": "a",
+		"user:pw@A:80": "a", "a@b@c": "c", "a:b": "a", "a:99999": "a", "[abc": "[abc",
+		"[::1]x:80": "[::1]x", "a b": "a b",
+		"a/b?c#\x00": "a/b?c#\x00", "..": ".", "@": "", strings.Repeat("a", 256): "",
+		strings.Repeat("A", 255) + ".:80": strings.Repeat("a", 255),
 	} {
 		r.Reset(nil)
 		if r.SetHost([]byte(host)); string(r.Host) != want {

@@ -53,7 +53,8 @@ func TestReadings(t *testing.T) { //nolint:funlen // one table
 		}
 		clients := Clients{Folds: c.folds}
 		if sent, decoded := clients.Readings(c.path); sent != c.sent || decoded != c.decoded {
-			t.Errorf("%s with %d: got %q and %q, want %q and %q", c.path, c.folds, sent, decoded, c.sent, c.decoded)
+			t.Errorf("%s with %d: got %q and %q, want %q and %q", c.path, c.folds, sent,
+				decoded, c.sent, c.decoded)
 		}
 	}
 	raw := Clients{Raw: true, Folds: letters | tail}
@@ -82,7 +83,8 @@ func TestEveryEscape(t *testing.T) {
 					}
 				default:
 					if sent != want || decoded != want {
-						t.Errorf("%s in %s: got %q and %q, want %q", escape, form, sent, decoded, want)
+						t.Errorf("%s in %s: got %q and %q, want %q", escape, form,
+							sent, decoded, want)
 					}
 				}
 				double := strings.ReplaceAll(escape, "%", "%25")
@@ -95,7 +97,10 @@ func TestEveryEscape(t *testing.T) {
 }
 
 // What spelt paths are made of.
-var pieces = []string{"/", "/", "/", "a", "B", ".", "..", "%2e", "%2E", "%61", "%20", " ", "%c3%a9", "%25", "%2561", "%2F", "%2f", "%252f", ";", "%3B", "x=1", "%", "%4", "%zz", "...", "+"}
+var pieces = []string{
+	"/", "/", "/", "a", "B", ".", "..", "%2e", "%2E", "%61", "%20", " ", "%c3%a9",
+	"%25", "%2561", "%2F", "%2f", "%252f", ";", "%3B", "x=1", "%", "%4", "%zz", "...", "+",
+}
 
 func anyPath(rng *rand.Rand) string {
 	path := "/"
@@ -119,7 +124,8 @@ func TestReadingsAreResolved(t *testing.T) {
 		for _, reading := range []string{sent, decoded} {
 			// An escaped percent sign keeps what was decoded from being decoded once more.
 			again, _ := clients.Readings(strings.ReplaceAll(reading, "%", "%25"))
-			if again = strings.ReplaceAll(again, "%25", "%"); again != reading || reading[0] != '/' {
+			if again = strings.ReplaceAll(again, "%25", "%"); again != reading ||
+				reading[0] != '/' {
 				t.Fatalf("%q with %d: %q became %q", path, clients.Folds, reading, again)
 			}
 		}

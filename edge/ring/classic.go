@@ -120,7 +120,11 @@ type worker struct {
 }
 
 func newWorker(s *server) *worker {
-	w := &worker{dialer: func(ctx context.Context) (net.Conn, error) { return s.dialer(ctx, s.network, s.address) }}
+	w := &worker{dialer: func(ctx context.Context) (net.Conn,
+		error,
+	) {
+		return s.dialer(ctx, s.network, s.address)
+	}}
 	w.client = memcache.NewFromSelector(only{})
 	w.client.Timeout = s.timeout
 	w.client.MaxIdleConns = 1
@@ -224,7 +228,8 @@ func (w *worker) command(op *Op, do func() error) (err error) {
 // cut to a length that the server cannot choose.
 func (w *worker) fault(err error) error {
 	var network net.Error
-	said := w.wrote && !errors.As(err, &network) && !errors.Is(err, ErrReply) && !errors.Is(err, ErrLate) && !isClosed(err)
+	said := w.wrote && !errors.As(err, &network) && !errors.Is(err, ErrReply) &&
+		!errors.Is(err, ErrLate) && !isClosed(err)
 	if !said {
 		return err
 	}

@@ -38,7 +38,8 @@ func newGuarded(conn net.Conn, w *worker) *guarded {
 // Write sends a command, unless something came before it: that would be taken for its answer.
 func (g *guarded) Write(command []byte) (int, error) {
 	if !quiet(g.Conn) {
-		return 0, fmt.Errorf("%w: it came before the question, or the connection was closed", ErrReply)
+		return 0, fmt.Errorf("%w: it came before the question, or the connection was closed",
+			ErrReply)
 	}
 	g.worker.wrote = true
 	return g.Conn.Write(command)
@@ -80,5 +81,6 @@ func (g *guarded) Close() error {
 
 // isClosed reports whether err says that either side closed a connection.
 func isClosed(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed)
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, net.ErrClosed)
 }

@@ -58,7 +58,8 @@ func FuzzClassicReply(f *testing.F) {
 			if op.Total != 0 || !errors.Is(op.Err, errUnanswered) || !op.Sent {
 				t.Errorf("%q: %v, but the op was answered: %+v", said, err, op)
 			}
-		case op.Err == nil && (!ended || rest != "" || strings.TrimLeft(text, "0") != fmt.Sprint(op.Total)):
+		case op.Err == nil && (!ended || rest != "" ||
+			strings.TrimLeft(text, "0") != fmt.Sprint(op.Total)):
 			t.Errorf("%q is read as %d", said, op.Total)
 		case errors.Is(op.Err, ErrValue) && string(said) != nonNumeric+"\r\n":
 			t.Errorf("%q: %v", said, op.Err)
@@ -74,7 +75,8 @@ func TestPanicsStayInside(t *testing.T) {
 			return scripted{strings.NewReader(said)}, nil
 		}
 		op := Op{Key: keyOf(1), Delta: 1, TTL: 60}
-		if err := w.perform(&op); !errors.Is(err, ErrReply) || !strings.Contains(err.Error(), "panic") {
+		if err := w.perform(&op); !errors.Is(err, ErrReply) ||
+			!strings.Contains(err.Error(), "panic") {
 			t.Errorf("%q: %v", said, err)
 		}
 		w.close()
@@ -108,7 +110,10 @@ func TestComplaintsKeepConnections(t *testing.T) {
 				return dial(ctx, network, address)
 			}
 			m := startMemcached(t)
-			r := openRing(t, Config{Servers: []Server{m.Server}, Timeout: unhurried, Dial: counting})
+			r := openRing(t, Config{
+				Servers: []Server{m.Server},
+				Timeout: unhurried, Dial: counting,
+			})
 			ops := adds(200, 1, 1)
 			for i := range ops {
 				m.raw(fmt.Sprintf("set %s 0 0 1\r\nx", textKey(i)))
@@ -197,7 +202,8 @@ func TestGuardSeesTheEndOfTheRound(t *testing.T) {
 	defer func() { _ = g.Close() }()
 	_ = g.SetDeadline(time.Now().Add(patience))
 	started := time.Now()
-	if _, err := g.Read(make([]byte, maxLine)); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(started) >= patience {
+	if _, err := g.Read(make([]byte, maxLine)); !errors.Is(err, os.ErrDeadlineExceeded) ||
+		time.Since(started) >= patience {
 		t.Errorf("%v after %v", err, time.Since(started))
 	}
 }

@@ -40,17 +40,40 @@ func TestDigesterGolden(t *testing.T) {
 		counterName
 		want string
 	}{
-		{goldenSecret, counterName{"per-ip", 0, time.Minute, "203.0.113.7", 29_000_000}, "hg:75da25a1849aeaf9f3824a408a85d5ac"},
-		{goldenSecret, counterName{"per-ip", 1, time.Minute, "203.0.113.7", 29_000_000}, "hg:9a6a3b96006bfa373e747bff617f5d01"},
-		{goldenSecret, counterName{"per-ip", 0, time.Minute, "203.0.113.7", 29_000_001}, "hg:3cd1fd3aa9e6e833d272817f0a82b60f"},
-		{goldenSecret, counterName{"login", 0, time.Second, "2001:db8::", 1_740_000_000}, "hg:454da8af4c333c8a892c0fa62177de2e"},
 		{
 			goldenSecret,
-			counterName{strings.Repeat("r", 64), 1<<32 - 1, 24 * time.Hour, string(every[:]), 1<<64 - 1},
+			counterName{"per-ip", 0, time.Minute, "203.0.113.7", 29_000_000},
+			"hg:75da25a1849aeaf9f3824a408a85d5ac",
+		},
+		{
+			goldenSecret,
+			counterName{"per-ip", 1, time.Minute, "203.0.113.7", 29_000_000},
+			"hg:9a6a3b96006bfa373e747bff617f5d01",
+		},
+		{
+			goldenSecret,
+			counterName{"per-ip", 0, time.Minute, "203.0.113.7", 29_000_001},
+			"hg:3cd1fd3aa9e6e833d272817f0a82b60f",
+		},
+		{
+			goldenSecret,
+			counterName{"login", 0, time.Second, "2001:db8::", 1_740_000_000},
+			"hg:454da8af4c333c8a892c0fa62177de2e",
+		},
+		{
+			goldenSecret,
+			counterName{
+				strings.Repeat("r", 64), 1<<32 - 1, 24 * time.Hour,
+				string(every[:]), 1<<64 - 1,
+			},
 			"hg:f91396cc1049c45f9f2103d9b2e33dcf",
 		},
 		{"", counterName{}, "hg:698609f4969c19cd55e02091ac6275d5"},
-		{strings.Repeat("k", 100), counterName{"a", 2, 1500 * time.Millisecond, "bc", 1}, "hg:798edcc72bf357e2942e35ebf8e148ac"},
+		{
+			strings.Repeat("k", 100),
+			counterName{"a", 2, 1500 * time.Millisecond, "bc", 1},
+			"hg:798edcc72bf357e2942e35ebf8e148ac",
+		},
 	} {
 		d := NewDigester([]byte(c.secret))
 		for range 2 { // the second time after a Reset

@@ -119,7 +119,8 @@ func (l ketamaLab) socketMemcached(name string) Server {
 func (l ketamaLab) setThroughNutcracker(program string, servers []Server) {
 	l.Helper()
 	front := Server{Path: filepath.Join(l.dir, "front.sock")}
-	conf := fmt.Sprintf("pool:\n  listen: %s\n  distribution: ketama\n  hash: md5\n  servers:\n", front.Path)
+	conf := fmt.Sprintf("pool:\n  listen: %s\n  distribution: ketama\n  hash: md5\n  servers:\n",
+		front.Path)
 	for _, s := range servers {
 		_, address := s.Network()
 		conf += fmt.Sprintf("    - %s:%d", address, s.Weight)
@@ -132,7 +133,8 @@ func (l ketamaLab) setThroughNutcracker(program string, servers []Server) {
 	if err := os.WriteFile(file, []byte(conf), 0o600); err != nil {
 		l.Fatal(err)
 	}
-	l.start(nil, program, "-c", file, "-p", filepath.Join(l.dir, "pid"), "-o", filepath.Join(l.dir, "nutcracker.log"),
+	l.start(nil, program, "-c", file, "-p", filepath.Join(l.dir, "pid"), "-o",
+		filepath.Join(l.dir, "nutcracker.log"),
 		"-a", "127.0.0.1", "-s", strconv.Itoa(int(freePort(l)))) // for its figures, which it cannot do without
 	l.awaitDial(front)
 

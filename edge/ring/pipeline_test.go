@@ -25,14 +25,16 @@ func FuzzReply(f *testing.F) {
 		in := bufio.NewReaderSize(from, readBytes)
 		total, err := readValue(in, number)
 		read := string(said[:len(said)-from.Len()-in.Buffered()])
-		if value, size := valueIn(said, number); size > 0 && (err != nil || value != total || size != len(read)) {
+		if value, size := valueIn(said, number); size > 0 &&
+			(err != nil || value != total || size != len(read)) {
 			t.Errorf("%q is %d in place, and read as %d, %v", said[:size], value, total, err)
 		}
 		switch {
 		case err == nil:
 			length, text, _ := strings.Cut(strings.TrimPrefix(read, "VA "), " ")
 			number, text, _ := strings.Cut(strings.TrimPrefix(text, "O"), "\r\n")
-			if want := fmt.Sprintf("VA %s O%s\r\n%s", length, number, text); want != read || !sameNumber(text, total) {
+			if want := fmt.Sprintf("VA %s O%s\r\n%s", length, number, text); want != read ||
+				!sameNumber(text, total) {
 				t.Errorf("%q is read as %d", read, total)
 			}
 		case total != 0:
@@ -76,8 +78,10 @@ func TestValueIn(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"VA 1 O8\r\n5\r\n", "VA 01 O7\r\n5\r\n", "VA 1 O07\r\n5\r\n", "VA 1 O\r\n5\r\n", "VA 2 O7\r\n5\r\n", "VA 0 O7\r\n\r\n",
-		"VA 1 O7\r\n-\r\n", "VA 1 O7\n5\r\n", "VA 1 O7 \r\n5\r\n", "NF O7\r\n", "VA 20 O7\r\n18446744073709551615\r\n",
+		"VA 1 O8\r\n5\r\n", "VA 01 O7\r\n5\r\n", "VA 1 O07\r\n5\r\n", "VA 1 O\r\n5\r\n",
+		"VA 2 O7\r\n5\r\n", "VA 0 O7\r\n\r\n",
+		"VA 1 O7\r\n-\r\n", "VA 1 O7\n5\r\n", "VA 1 O7 \r\n5\r\n", "NF O7\r\n",
+		"VA 20 O7\r\n18446744073709551615\r\n",
 	} {
 		if got, n := valueIn([]byte(text), 7); n != 0 {
 			t.Errorf("%q: %d in %d bytes", text, got, n)
@@ -132,8 +136,11 @@ func TestCreatingIsNeverMissing(t *testing.T) {
 
 func TestAppendCommand(t *testing.T) {
 	for want, op := range map[string]Op{
-		"ma hg:00000000000000000000000000000001 D0 v O7\r\n":        {Key: keyOf(1), TTL: 60},
-		"ma hg:00000000000000000000000000000002 N60 J5 D5 v O7\r\n": {Key: keyOf(2), Delta: 5, TTL: 60},
+		"ma hg:00000000000000000000000000000001 D0 v O7\r\n": {Key: keyOf(1), TTL: 60},
+		"ma hg:00000000000000000000000000000002 N60 J5 D5 v O7\r\n": {
+			Key: keyOf(2), Delta: 5,
+			TTL: 60,
+		},
 	} {
 		if got := string(appendCommand(nil, &op, 7)); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -59,7 +59,8 @@ func (s Server) ketamaName() string {
 func (s Server) check() error {
 	switch {
 	case s.Weight < 1 || s.Weight > MaxWeight:
-		return fmt.Errorf("ring: server %q: weight %d is not in 1..%d", s.ketamaName(), s.Weight, MaxWeight)
+		return fmt.Errorf("ring: server %q: weight %d is not in 1..%d", s.ketamaName(),
+			s.Weight, MaxWeight)
 	case s.Path != "" && (s.Host != "" || s.Port != 0):
 		return fmt.Errorf("ring: server %q has a path and also a host or a port", s.Path)
 	case s.Path == "" && (s.Host == "" || s.Port == 0):

@@ -42,10 +42,12 @@ func TestLosingAServerWherePointsChange(t *testing.T) {
 	for _, n := range []int{25, 26} {
 		moved, strays := lose(t, equalServers("h", n), 7, 1, keys)
 		if strays < keys/60 || strays > keys/30 {
-			t.Errorf("%d servers: %d of %d keys of other servers moved, want about one in 40", n, strays, keys)
+			t.Errorf("%d servers: %d of %d keys of other servers moved, want about one in 40", n,
+				strays, keys)
 		}
 		if share := keys / n; moved < share*3/4 || moved > share*5/4 {
-			t.Errorf("%d servers: %d of %d keys moved with theirs, want about %d", n, moved, keys, share)
+			t.Errorf("%d servers: %d of %d keys moved with theirs, want about %d",
+				n, moved, keys, share)
 		}
 	}
 }
@@ -75,7 +77,9 @@ func FuzzPick(f *testing.F) {
 		f.Add([]byte(key))
 	}
 	p := place(f, []Server{
-		{Host: "192.0.2.1", Port: 11211, Weight: 3}, {Host: "2001:db8::1", Port: 11212, Weight: 1}, {Path: "/run/mc.sock", Weight: 2},
+		{Host: "192.0.2.1", Port: 11211, Weight: 3},
+		{Host: "2001:db8::1", Port: 11212, Weight: 1},
+		{Path: "/run/mc.sock", Weight: 2},
 	})
 	f.Fuzz(func(t *testing.T, key []byte) {
 		sum := md5.Sum(key) //nolint:gosec // ketama is made of it

@@ -72,7 +72,8 @@ func parseKetamaVector(t *testing.T, line string) ketamaVector {
 	}
 	v := ketamaVector{key: fields[2], want: want}
 	for _, s := range listed {
-		v.servers = append(v.servers, Server{Host: s[0].(string), Port: uint16(s[1].(float64)), Weight: int(s[2].(float64))})
+		v.servers = append(v.servers,
+			Server{Host: s[0].(string), Port: uint16(s[1].(float64)), Weight: int(s[2].(float64))})
 	}
 	return v
 }
@@ -111,8 +112,9 @@ func TestNewPlacementErrors(t *testing.T) {
 		return []Server{a, s}
 	}
 	for want, servers := range map[string][]Server{
-		"ring: no servers":                                             nil,
-		"ring: 1001 servers, more than 1000":                           equalServers("h", MaxServers+1),
+		"ring: no servers": nil,
+		"ring: 1001 servers, more than 1000": equalServers("h",
+			MaxServers+1),
 		`ring: server "b:1": weight 0 is not in 1..1000000`:            with(func(s *Server) { s.Weight = 0 }),
 		`ring: server "b:1": weight -1 is not in 1..1000000`:           with(func(s *Server) { s.Weight = -1 }),
 		`ring: server "b:1": weight 1000001 is not in 1..1000000`:      with(func(s *Server) { s.Weight = MaxWeight + 1 }),
@@ -123,7 +125,8 @@ func TestNewPlacementErrors(t *testing.T) {
 		`ring: server "/t" has a path and also a host or a port`:       with(func(s *Server) { s.Path, s.Host = "/t", "" }),
 		`ring: server "a:1": weight 1 of 81 in all is too small a sha`: with(func(s *Server) { s.Weight = 80 }),
 	} {
-		if p, err := NewPlacement(servers); p != nil || err == nil || !strings.HasPrefix(err.Error(), want) {
+		if p, err := NewPlacement(servers); p != nil || err == nil ||
+			!strings.HasPrefix(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
@@ -212,7 +215,8 @@ func TestOrderOfServers(t *testing.T) {
 	slices.Reverse(mirrored)
 	other := place(t, mirrored)
 	if one.Fingerprint() != other.Fingerprint() {
-		t.Errorf("fingerprints %s and %s of the same servers", one.Fingerprint(), other.Fingerprint())
+		t.Errorf("fingerprints %s and %s of the same servers", one.Fingerprint(),
+			other.Fingerprint())
 	}
 	if servers[0] != one.Servers()[0] || mirrored[0] != other.Servers()[0] {
 		t.Error("the servers are not in the order they were given in")

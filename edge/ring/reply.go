@@ -61,12 +61,14 @@ func valueIn(text []byte, number uint32) (total uint64, size int) {
 	}
 	at := 3
 	digits, at := decimal(text, at)
-	if digits == 0 || digits > totalDigits-1 || at+2 > len(text) || text[at] != ' ' || text[at+1] != 'O' {
+	if digits == 0 || digits > totalDigits-1 || at+2 > len(text) ||
+		text[at] != ' ' || text[at+1] != 'O' {
 		return 0, 0
 	}
 	from := at + 2
 	answers, at := decimal(text, from)
-	if at == from || answers != uint64(number) || at+2 > len(text) || text[at] != '\r' || text[at+1] != '\n' {
+	if at == from || answers != uint64(number) || at+2 > len(text) || text[at] != '\r' ||
+		text[at+1] != '\n' {
 		return 0, 0
 	}
 	first := at + 2
@@ -112,7 +114,8 @@ func readValue(in *bufio.Reader, number uint32) (total uint64, err error) {
 		return 0, err
 	}
 	var suffix [len(" O4294967295")]byte
-	rest, numbered := bytes.CutSuffix(line, strconv.AppendUint(append(suffix[:0], " O"...), uint64(number), 10))
+	rest, numbered := bytes.CutSuffix(line,
+		strconv.AppendUint(append(suffix[:0], " O"...), uint64(number), 10))
 	length, isValue := bytes.CutPrefix(rest, []byte("VA "))
 	switch {
 	case numbered && string(rest) == "NF":

@@ -11,7 +11,10 @@ func BenchmarkDo(b *testing.B) {
 		for _, protocol := range []string{"meta", "classic"} {
 			b.Run(fmt.Sprintf("%s/ops=%d", protocol, n), func(b *testing.B) {
 				m := startMemcached(b)
-				r := openRing(b, Config{Servers: []Server{m.Server}, Timeout: unhurried, Dial: dials[protocol]})
+				r := openRing(b, Config{
+					Servers: []Server{m.Server}, Timeout: unhurried,
+					Dial: dials[protocol],
+				})
 				ops := adds(n, 1, 1)
 				r.Do(b.Context(), ops)
 				wantTotals(b, ops, 1)

@@ -16,7 +16,10 @@ func onBoth(t *testing.T, test func(t *testing.T, m *memcached, r *Ring)) {
 	for protocol, dial := range dials {
 		t.Run(protocol, func(t *testing.T) {
 			m := startMemcached(t)
-			test(t, m, openRing(t, Config{Servers: []Server{m.Server}, Timeout: unhurried, Dial: dial}))
+			test(t, m, openRing(t, Config{
+				Servers: []Server{m.Server},
+				Timeout: unhurried, Dial: dial,
+			}))
 		})
 	}
 }
@@ -24,7 +27,10 @@ func onBoth(t *testing.T, test func(t *testing.T, m *memcached, r *Ring)) {
 func TestDoAddsUp(t *testing.T) {
 	for protocol, dial := range dials {
 		t.Run(protocol, func(t *testing.T) {
-			servers := []Server{startMemcached(t).Server, startMemcached(t).Server, startMemcached(t).Server}
+			servers := []Server{
+				startMemcached(t).Server, startMemcached(t).Server,
+				startMemcached(t).Server,
+			}
 			r := openRing(t, Config{Servers: servers, Timeout: unhurried, Dial: dial})
 			for round := range uint64(3) {
 				ops := adds(5000, 3, 7)
@@ -62,7 +68,11 @@ func TestOneOp(t *testing.T) {
 			{"creates", Op{Key: keyOf(1), Delta: 5, TTL: 60}, 5, nil, true},
 			{"adds", Op{Key: keyOf(1), Delta: 6, TTL: 60}, 11, nil, true},
 			{"looks", Op{Key: keyOf(1)}, 11, nil, false},
-			{"the largest", Op{Key: keyOf(2), Delta: math.MaxUint64, TTL: MaxTTL}, math.MaxUint64, nil, true},
+			{
+				"the largest",
+				Op{Key: keyOf(2), Delta: math.MaxUint64, TTL: MaxTTL},
+				math.MaxUint64, nil, true,
+			},
 			{"wraps", Op{Key: keyOf(2), Delta: 2, TTL: 60}, 0, ErrWrapped, true},
 			{"another's wraps", Op{Key: keyOf(4), Delta: 1, TTL: 60}, 0, ErrWrapped, true},
 			{"no number", Op{Key: keyOf(5), Delta: 1, TTL: 60}, 0, ErrValue, false},
@@ -73,8 +83,10 @@ func TestOneOp(t *testing.T) {
 			ops := []Op{c.op}
 			r.Do(t.Context(), ops)
 			op := ops[0]
-			if !errors.Is(op.Err, c.err) || (c.err == nil) != (op.Err == nil) || op.Err == nil && op.Total != c.total {
-				t.Errorf("%s: total %d (%v), want %d (%v)", c.what, op.Total, op.Err, c.total, c.err)
+			if !errors.Is(op.Err, c.err) || (c.err == nil) != (op.Err == nil) ||
+				op.Err == nil && op.Total != c.total {
+				t.Errorf("%s: total %d (%v), want %d (%v)", c.what, op.Total,
+					op.Err, c.total, c.err)
 			}
 			if op.Err != nil && op.Sent != c.sent {
 				t.Errorf("%s: sent %v", c.what, op.Sent)
@@ -111,7 +123,10 @@ func TestNodesTogether(t *testing.T) {
 		const nodes, counters, rounds = 4, 50, 10
 		var done sync.WaitGroup
 		for range nodes {
-			node := openRing(t, Config{Servers: []Server{m.Server}, Timeout: unhurried, Dial: dials[r.protocolOf(t)]})
+			node := openRing(t, Config{
+				Servers: []Server{m.Server}, Timeout: unhurried,
+				Dial: dials[r.protocolOf(t)],
+			})
 			done.Go(func() {
 				for range rounds {
 					ops := adds(counters, 1, 3)

@@ -75,7 +75,10 @@ func newServer(at Server, c Config) *server {
 
 // handOver starts a round with the operations dealt to the server.
 func (s *server) handOver(ctx context.Context, done *sync.WaitGroup) {
-	r := &round{ctx: ctx, ops: s.dealt, timeout: s.timeout, until: time.Now().Add(s.timeout), done: done}
+	r := &round{
+		ctx: ctx, ops: s.dealt, timeout: s.timeout,
+		until: time.Now().Add(s.timeout), done: done,
+	}
 	s.dealt = s.dealt[:0] // nothing more is dealt before the round is over
 	s.rounds <- r
 }

@@ -137,7 +137,8 @@ func lookAfterwards(t *testing.T, r *Ring, kept bool) error {
 	t.Helper()
 	ops := []Op{{Key: keyOf(1), Server: 1}}
 	r.Do(t.Context(), ops)
-	if op := ops[0]; op.Err != nil || op.Total == 0 || kept && op.Total < 2 || !kept && op.Total > 2 {
+	if op := ops[0]; op.Err != nil || op.Total == 0 || kept && op.Total < 2 ||
+		!kept && op.Total > 2 {
 		return fmt.Errorf("total %d, error %v", op.Total, op.Err) //nolint:errorlint // it may be nil
 	}
 	return nil

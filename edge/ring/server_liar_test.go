@@ -116,7 +116,11 @@ func TestIdleConnectionsAreSuspected(t *testing.T) {
 	for protocol, classic := range map[string]bool{"meta": false, "classic": true} {
 		t.Run(protocol, func(t *testing.T) {
 			f := &fake{classic: classic}
-			f.lie = func(command string) (string, bool) { return f.reply(strings.Fields(command), nil), true }
+			f.lie = func(command string) (string,
+				bool,
+			) {
+				return f.reply(strings.Fields(command), nil), true
+			}
 			f.counters = map[string]uint64{string(textKey(0)): 0}
 			r := openRing(t, Config{Servers: []Server{f.listen(t)}, Timeout: unhurried})
 			for i := range uint64(5) {
@@ -160,7 +164,11 @@ func TestHangingUpAtTheProbeIsClassic(t *testing.T) {
 // TestANewConnectionIsProbedAnew has a server learn meta commands while it is away.
 func TestANewConnectionIsProbedAnew(t *testing.T) {
 	f := &fake{classic: true}
-	f.lie = func(command string) (string, bool) { return f.reply(strings.Fields(command), nil), true }
+	f.lie = func(command string) (string,
+		bool,
+	) {
+		return f.reply(strings.Fields(command), nil), true
+	}
 	f.counters = map[string]uint64{string(textKey(0)): 0}
 	r := openRing(t, Config{Servers: []Server{f.listen(t)}, Timeout: unhurried})
 	r.Do(t.Context(), adds(1, 1, 1))

@@ -45,7 +45,8 @@ func startMemcached(t testing.TB, args ...string) *memcached {
 
 func (m *memcached) start(args ...string) {
 	m.Helper()
-	args = append([]string{"-l", m.Host, "-p", strconv.Itoa(int(m.Port)), "-U", "0", "-m", "16"}, args...)
+	args = append([]string{"-l", m.Host, "-p", strconv.Itoa(int(m.Port)), "-U", "0", "-m", "16"},
+		args...)
 	if os.Geteuid() == 0 {
 		args = append(args, "-u", "nobody")
 	}
@@ -148,7 +149,8 @@ func startNutcracker(t testing.TB, servers ...*memcached) Server {
 	if err := os.WriteFile(name, []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(program, "-c", name, "-a", "127.0.0.1", "-s", strconv.Itoa(int(freePort(t))), "-o", name+".log")
+	cmd := exec.Command(program, "-c", name, "-a", "127.0.0.1", "-s",
+		strconv.Itoa(int(freePort(t))), "-o", name+".log")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,10 @@ const (
 	kinds
 )
 
-var kindNames = [kinds]string{"timeout", "connection", "reply", "counter", "server", "down", "late", "cancelled"}
+var kindNames = [kinds]string{
+	"timeout", "connection", "reply", "counter", "server", "down",
+	"late", "cancelled",
+}
 
 // String returns the kind's name as in metrics, a lower-case word.
 func (k Kind) String() string {

@@ -47,7 +47,8 @@ func tryFlushes(
 		}
 		<-ticks.C
 	}
-	return patience, longest, fmt.Errorf("it did not come to pass within %v: %+v", patience, r.Stats())
+	return patience, longest, fmt.Errorf("it did not come to pass within %v: %+v",
+		patience, r.Stats())
 }
 
 // isDown tells whether the last operation was not even tried.
@@ -70,7 +71,10 @@ var slowness = map[string]struct {
 	few, many time.Duration
 }{
 	"stopped": {func(net.Conn, int, string) { after(time.Minute) }, DefaultTimeout, DefaultTimeout},
-	"slow":    {func(net.Conn, int, string) { after(40 * time.Millisecond) }, 80 * time.Millisecond, 2 * DefaultTimeout},
+	"slow": {
+		func(net.Conn, int, string) { after(40 * time.Millisecond) }, 80 * time.Millisecond,
+		2 * DefaultTimeout,
+	},
 	"slow by the chunk": {func(_ net.Conn, i int, _ string) {
 		if i%chunkOps == 1 { // the first command after the probe
 			after(40 * time.Millisecond)
@@ -134,7 +138,10 @@ func TestBlackholeOpensAndRecovers(t *testing.T) {
 				}
 				return f.pipe(ctx, network, address)
 			}
-			r := openRing(t, Config{Servers: []Server{{Host: "light", Port: 1}, {Host: "dark", Port: 1}}, Dial: dial})
+			r := openRing(t, Config{Servers: []Server{
+				{Host: "light", Port: 1},
+				{Host: "dark", Port: 1},
+			}, Dial: dial})
 			took := flushes(t, r, 2, func(ops []Op) bool {
 				if ops[0].Err != nil || ops[1].Sent {
 					t.Errorf("the well server: %v; the other: sent %v", ops[0].Err, ops[1].Sent)
@@ -152,7 +159,8 @@ func TestBlackholeOpensAndRecovers(t *testing.T) {
 			if took = flushes(t, r, 2, isWell); took > 2*time.Second || !r.Up(1) {
 				t.Errorf("recovered after %v: %+v", took, r.Stats()[1])
 			}
-			if s := r.Stats()[1]; s.Timeouts < 2 || s.Errors[KindTimeout] < 2 || s.Errors[KindDown] == 0 || s.LastError == "" {
+			if s := r.Stats()[1]; s.Timeouts < 2 || s.Errors[KindTimeout] < 2 ||
+				s.Errors[KindDown] == 0 || s.LastError == "" {
 				t.Errorf("%+v", s)
 			}
 		})
@@ -175,7 +183,8 @@ func TestProbesAreSingle(t *testing.T) {
 			return time.Since(started) >= 10*probeEvery
 		})
 		if sent == 0 || sent > 10 || f.questions()-asked != sent {
-			t.Errorf("sent %d operations in the time of 10 probes; asked %d", sent, f.questions()-asked)
+			t.Errorf("sent %d operations in the time of 10 probes; asked %d", sent,
+				f.questions()-asked)
 		}
 	})
 }
@@ -214,7 +223,8 @@ func TestLateIsNoFailure(t *testing.T) {
 		for range 2 * failuresToOpen {
 			ops := adds(3000, 1, 1)
 			r.Do(t.Context(), ops)
-			if last := ops[len(ops)-1]; ops[0].Err != nil || !errors.Is(last.Err, ErrLate) || last.Sent {
+			if last := ops[len(ops)-1]; ops[0].Err != nil ||
+				!errors.Is(last.Err, ErrLate) || last.Sent {
 				t.Errorf("first: %v; last: %v, sent %v", ops[0].Err, last.Err, last.Sent)
 			}
 		}

@@ -144,7 +144,8 @@ func (w *Walk) Step(key, value []byte, last bool) []byte {
 
 // pattern returns what stands for the values of key that n's wildcard matches.
 func (n *Node) pattern(key []byte) []byte {
-	if at := len(key); len(n.Shared) > at && string(n.Shared[:at]) == string(key) && n.Shared[at] == '_' {
+	if at := len(key); len(n.Shared) > at && string(n.Shared[:at]) == string(key) &&
+		n.Shared[at] == '_' {
 		return n.Shared[at+1:]
 	}
 	return n.Shared // the wildcard is of a shorter key
@@ -154,7 +155,8 @@ func (n *Node) pattern(key []byte) []byte {
 func (n *Node) wildcard(text []byte) *Node {
 	for i := range n.Wildcards {
 		w := &n.Wildcards[i]
-		if p := len(w.first); len(text) >= p && string(text[:p]) == string(w.first) && w.ends(text[p:]) {
+		if p := len(w.first); len(text) >= p &&
+			string(text[:p]) == string(w.first) && w.ends(text[p:]) {
 			return w.node
 		}
 	}
@@ -178,5 +180,6 @@ func RuleName(text, also string) string {
 	}
 	const digits = 8
 	sum := sha256.Sum256([]byte(text))
-	return string(clean[:min(len(clean), mitigation.MaxRuleName-digits-1)]) + "-" + hex.EncodeToString(sum[:digits/2])
+	return string(clean[:min(len(clean), mitigation.MaxRuleName-digits-1)]) + "-" +
+		hex.EncodeToString(sum[:digits/2])
 }

@@ -17,12 +17,17 @@ const loopback = "127.0.0.1"
 // proxyFields are the headers by which a proxy says what it knows of a request.
 // In the order of docs/protocol.md. They are believed of a trusted peer only, as at a door.
 var proxyFields = map[string]func(r *request.Request, value []byte) bool{
-	"headgate-country": func(r *request.Request, value []byte) bool { r.Country = value; return true },
-	"headgate-ja3":     func(r *request.Request, value []byte) bool { r.JA3 = value; return true },
-	"headgate-ja4":     func(r *request.Request, value []byte) bool { r.JA4 = value; return true },
-	"headgate-tls":     func(r *request.Request, value []byte) bool { r.TLS = value; return true },
-	"headgate-tier":    func(r *request.Request, value []byte) bool { r.Tier = value; return true },
-	"headgate-asn":     (*request.Request).SetASN,
+	"headgate-country": func(r *request.Request,
+		value []byte,
+	) bool {
+		r.Country = value
+		return true
+	},
+	"headgate-ja3":  func(r *request.Request, value []byte) bool { r.JA3 = value; return true },
+	"headgate-ja4":  func(r *request.Request, value []byte) bool { r.JA4 = value; return true },
+	"headgate-tls":  func(r *request.Request, value []byte) bool { r.TLS = value; return true },
+	"headgate-tier": func(r *request.Request, value []byte) bool { r.Tier = value; return true },
+	"headgate-asn":  (*request.Request).SetASN,
 }
 
 // fill makes r the request s and says how its client was found.

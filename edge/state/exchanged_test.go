@@ -38,7 +38,8 @@ func golden(t testing.TB, name string) *gate.Snapshot {
 // its limit.
 func TestRestoreOfBefore(t *testing.T) {
 	t.Parallel()
-	here, world := mitigation.Rule{Name: "shed", Limit: 3, Window: 10 * time.Second}, globalRule(60, time.Minute)
+	here, world := mitigation.Rule{Name: "shed", Limit: 3, Window: 10 * time.Second},
+		globalRule(60, time.Minute)
 	world.Name = "world"
 	for _, c := range []struct {
 		state *gate.Snapshot

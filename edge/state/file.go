@@ -64,9 +64,11 @@ func Open(g *gate.Gate, dir string, log *slog.Logger) *File {
 		log.Info("no state file: starting without mitigations and counts", "state_dir", dir)
 	case err != nil:
 		s.ignored.Add(1)
-		log.Warn("state file ignored: starting without mitigations and counts", "state_dir", dir, "error", err)
+		log.Warn("state file ignored: starting without mitigations and counts",
+			"state_dir", dir, "error", err)
 	default:
-		log.Info("state restored", "state_dir", dir, "words", is.Overrides, "flags", is.Flags, "counts", is.Counts)
+		log.Info("state restored", "state_dir", dir, "words", is.Overrides, "flags", is.Flags,
+			"counts", is.Counts)
 	}
 	return s
 }
@@ -139,7 +141,8 @@ func (s *File) writeAt(now window.Instant, stopped bool) {
 		s.failures.Add(1)
 		if !s.failing || now.Sub(s.complained) >= complainEvery {
 			s.complained = now
-			s.log.Error("state not written: a restart now would restore an older state", "error", err)
+			s.log.Error("state not written: a restart now would restore an older state", "error",
+				err)
 		}
 		s.failing = true
 		return
@@ -216,7 +219,8 @@ type Stats struct {
 // Stats returns the figures as of now. It is safe for concurrent use.
 func (s *File) Stats(now window.Instant) Stats {
 	stats := Stats{
-		Writes: s.writes.Load(), Failures: s.failures.Load(), Ignored: s.ignored.Load(), Left: s.left.Load(),
+		Writes: s.writes.Load(), Failures: s.failures.Load(), Ignored: s.ignored.Load(),
+		Left:  s.left.Load(),
 		Bytes: s.bytes.Load(), Age: -1,
 	}
 	// Never below 0: a write may have finished after now was read.

@@ -38,14 +38,16 @@ func TestStateTorn(t *testing.T) {
 	}
 	for name, content := range map[string][]byte{
 		"torn": all[:len(all)/2], "foreign": []byte("something else altogether"), "empty": nil,
-		"later version": append([]byte("headgate\x02"), all[len("headgate\x02"):]...), "oversize": make([]byte, codec.MaxBytes+1),
+		"later version": append([]byte("headgate\x02"), all[len("headgate\x02"):]...),
+		"oversize":      make([]byte, codec.MaxBytes+1),
 	} {
 		if err := os.WriteFile(path, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		g := gatetest.New(t, 1<<20, gatetest.Shed, gatetest.Block)
 		s := Open(g, dir, quiet())
-		if is := s.Stats(g.Now()); is.Ignored != 1 || len(flags(g)) != 0 || g.OverrideStats().Held != 0 {
+		if is := s.Stats(g.Now()); is.Ignored != 1 || len(flags(g)) != 0 ||
+			g.OverrideStats().Held != 0 {
 			t.Errorf("%s: %+v", name, is)
 		}
 	}
@@ -146,7 +148,8 @@ func TestStateRun(t *testing.T) {
 		gatetest.Refuse(n.gate, "block", "b")
 		time.Sleep(9500 * time.Millisecond)
 		n.wrote(11, "while something is in the window")
-		if is, err := os.Stat(filepath.Join(n.dir, fileName)); err != nil || is.Mode().Perm() != 0o600 {
+		if is, err := os.Stat(filepath.Join(n.dir, fileName)); err != nil ||
+			is.Mode().Perm() != 0o600 {
 			t.Errorf("%v %v", is.Mode(), err)
 		}
 		if last, err := codec.Decode(n.onDisk()); err != nil || last.Stopped {
@@ -155,7 +158,8 @@ func TestStateRun(t *testing.T) {
 		n.stop()
 		n.wrote(12, "at the stop")
 		all := n.onDisk()
-		if last, err := codec.Decode(all); err != nil || !last.Stopped || int64(len(all)) != n.state.Stats(n.gate.Now()).Bytes {
+		if last, err := codec.Decode(all); err != nil || !last.Stopped ||
+			int64(len(all)) != n.state.Stats(n.gate.Now()).Bytes {
 			t.Errorf("the last state: %+v %v", last, err)
 		}
 		if names, _ := os.ReadDir(n.dir); len(names) != 1 {
@@ -182,7 +186,8 @@ func TestStateNotWritten(t *testing.T) {
 		time.Sleep(61 * time.Second)
 		synctest.Wait()
 		is := n.state.Stats(n.gate.Now())
-		if is.Failures != 61 || is.Writes != 2 || is.Age < 60*time.Second || n.log.complaints() != 3 {
+		if is.Failures != 61 || is.Writes != 2 || is.Age < 60*time.Second ||
+			n.log.complaints() != 3 {
 			t.Errorf("%+v, %d lines of it", is, n.log.complaints())
 		}
 		if !bytes.Equal(before, n.onDisk()) {

@@ -22,7 +22,8 @@ const unseen = 1250 * time.Millisecond
 func fourRules(t testing.TB, global *gate.Global) *gate.Gate {
 	t.Helper()
 	return gate.New(gate.Options{
-		Node: "test", Memory: 1 << 20, Flush: 100 * time.Millisecond, Start: time.Now(), Global: global,
+		Node: "test", Memory: 1 << 20, Flush: 100 * time.Millisecond,
+		Start: time.Now(), Global: global,
 		Rules: []mitigation.Rule{gatetest.Shed, gatetest.Block, gatetest.Shadow, gatetest.Off},
 	})
 }
@@ -72,7 +73,8 @@ func newGlobalGate(global gate.Global, rules ...mitigation.Rule) *globalGate {
 		global.Report = func(window.Instant, []control.Sample) {}
 	}
 	g := gate.New(gate.Options{
-		Node: "a", Memory: 4 << 20, Rules: rules, Flush: 100 * time.Millisecond, Global: &global, Start: began,
+		Node: "a", Memory: 4 << 20, Rules: rules, Flush: 100 * time.Millisecond,
+		Global: &global, Start: began,
 	})
 	w := &globalGate{Gate: g, now: window.Instant(began.UnixNano())}
 	w.SetGlobalState(true, false)

@@ -111,7 +111,9 @@ func TestDashboardDegraded(t *testing.T) {
 	l.wait(`document.querySelector('#headline .words').textContent === 'The ring is lost: each node limits on its own. No other node answers gossip: each PoP limits on its own.'`)
 	l.wait(`document.querySelector('#trouble .words').textContent.includes('Faults: ring lost; no other node answers gossip; the last reload failed, the old rules stay in force. 5 nodes do not answer:')`)
 	for part, want := range map[string]string{
-		"ring": "lost, failure modes apply", "gossip": "alone, no other node answers", "rules": "1 of 4 enforced, 2 off, 1 in shadow, last reload failed", "counters": "67 % in use, too full for good estimates",
+		"ring": "lost, failure modes apply", "gossip": "alone, no other node answers",
+		"rules":    "1 of 4 enforced, 2 off, 1 in shadow, last reload failed",
+		"counters": "67 % in use, too full for good estimates",
 	} {
 		got := value[[]string](l, `((p) => [p.dataset.state, p.querySelector('.words').textContent])(document.querySelector('[data-part=`+part+`]'))`)
 		if got[0] != "bad" || strings.ReplaceAll(got[1], "\u202f", " ") != want {
@@ -174,7 +176,8 @@ func TestDashboardPhone(t *testing.T) {
 			for _, opened := range []string{"", `document.querySelector('#open-block').click()`} {
 				l.run(opened)
 				if wide := value[int](l, `Math.max(document.scrollingElement.scrollWidth, document.body.scrollWidth)`); wide > width {
-					t.Errorf("%d pixels wide on %d after %q: %s", wide, width, opened, value[[]string](l, widest))
+					t.Errorf("%d pixels wide on %d after %q: %s", wide, width, opened,
+						value[[]string](l, widest))
 				}
 			}
 		})

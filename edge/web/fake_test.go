@@ -35,7 +35,10 @@ const policy = "default-src 'self'; frame-ancestors 'none'"
 // startFake serves the page and a scene until the test ends.
 func startFake(t testing.TB, name string) *fake {
 	t.Helper()
-	f := &fake{is: scenes[name], build: "0", every: 100 * time.Millisecond, began: time.Now().Add(-time.Hour), lifted: map[string]bool{}, cut: make(chan struct{})}
+	f := &fake{
+		is: scenes[name], build: "0", every: 100 * time.Millisecond,
+		began: time.Now().Add(-time.Hour), lifted: map[string]bool{}, cut: make(chan struct{}),
+	}
 	site, mux := New(testEndpoints), http.NewServeMux()
 	mux.HandleFunc("GET /{$}", site.Page)
 	mux.HandleFunc("GET /assets/", func(w http.ResponseWriter, r *http.Request) {
@@ -68,7 +71,11 @@ func startFake(t testing.TB, name string) *fake {
 func (f *fake) guard(h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if f.token != "" && r.Header.Get("Authorization") != "Bearer "+f.token {
-			answer(w, http.StatusUnauthorized, object{"status": 401, "detail": "Authorization must be Bearer and the admin token", "parameter": "Authorization"})
+			answer(w, http.StatusUnauthorized,
+				object{
+					"status": 401, "detail": "Authorization must be Bearer and the admin token",
+					"parameter": "Authorization",
+				})
 			return
 		}
 		h(w, r)
@@ -100,7 +107,8 @@ func (f *fake) events(w http.ResponseWriter, r *http.Request) {
 	cut, refuses := f.cut, f.refuses
 	f.mu.Unlock()
 	if refuses {
-		answer(w, http.StatusServiceUnavailable, object{"status": 503, "detail": "request finds 64 streams open already"})
+		answer(w, http.StatusServiceUnavailable,
+			object{"status": 503, "detail": "request finds 64 streams open already"})
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -139,14 +147,23 @@ func (f *fake) live(now time.Time) object {
 		counts[g["action"].(string)]++
 	}
 	return object{
-		"now": now, "started": f.began, "doors": s.doors(seconds), "degraded": append([]string{}, s.degraded...), "rules": s.ruleViews(seconds), "policies": s.policyViews(now),
-		"pools": s.poolViews(now), "tickets": map[bool]int{true: 7}[s.kinds],
-		"flags":       object{"total": counts["total"], "shed": counts["shed"], "block": counts["block"], "allow": counts["allow"]},
-		"mitigations": flags[:min(100, len(flags))], "top": s.top(now), "viewers": 2, "cluster": s.cluster(now, seconds),
+		"now": now, "started": f.began, "doors": s.doors(seconds),
+		"degraded": append([]string{}, s.degraded...), "rules": s.ruleViews(seconds),
+		"policies": s.policyViews(now),
+		"pools":    s.poolViews(now), "tickets": map[bool]int{true: 7}[s.kinds],
+		"flags": object{
+			"total": counts["total"], "shed": counts["shed"],
+			"block": counts["block"], "allow": counts["allow"],
+		},
+		"mitigations": flags[:min(100, len(flags))], "top": s.top(now), "viewers": 2,
+		"cluster": s.cluster(now, seconds),
 		"sketches": []object{
 			{"window": 1, "error_bound": 0.4, "noise_floor": 0, "fill": 0.021, "saturated": false},
 			{"window": 10, "error_bound": 2.2, "noise_floor": 1, "fill": 0.184, "saturated": false},
-			{"window": 60, "error_bound": 11.5, "noise_floor": 4, "fill": 0.672, "saturated": s.attack && len(s.degraded) > 1},
+			{
+				"window": 60, "error_bound": 11.5, "noise_floor": 4, "fill": 0.672,
+				"saturated": s.attack && len(s.degraded) > 1,
+			},
 		},
 	}
 }
@@ -161,7 +178,12 @@ func (f *fake) flags(now time.Time) []object {
 	defer f.mu.Unlock()
 	all = slices.DeleteFunc(all, func(g object) bool { return f.lifted[idOf(g)] })
 	all = append(slices.Clone(f.set), all...)
-	slices.SortStableFunc(all, func(a, b object) int { return -cmp.Compare(a["denied_rate"].(float64), b["denied_rate"].(float64)) })
+	slices.SortStableFunc(all, func(a,
+		b object,
+	) int {
+		return -cmp.Compare(a["denied_rate"].(float64),
+			b["denied_rate"].(float64))
+	})
 	return all
 }
 
@@ -179,17 +201,25 @@ func (f *fake) list(w http.ResponseWriter, r *http.Request) {
 
 func (f *fake) post(w http.ResponseWriter, r *http.Request) {
 	var m map[string]string
-	if err := json.NewDecoder(r.Body).Decode(&m); err != nil || r.Header.Get("Content-Type") != "application/json" {
+	if err := json.NewDecoder(r.Body).Decode(&m); err != nil ||
+		r.Header.Get("Content-Type") != "application/json" {
 		answer(w, http.StatusBadRequest, object{"status": 400, "detail": "body is not JSON"})
 		return
 	}
 	ttl, err := time.ParseDuration(m["ttl"])
 	if err != nil || strings.HasPrefix(m["ttl"], "0") {
-		answer(w, http.StatusBadRequest, object{"status": 400, "parameter": "ttl", "detail": "ttl must be a duration from 1s to 720h, such as 10m"})
+		answer(w, http.StatusBadRequest,
+			object{
+				"status": 400, "parameter": "ttl",
+				"detail": "ttl must be a duration from 1s to 720h, such as 10m",
+			})
 		return
 	}
 	now := time.Now()
-	g := sceneFlag{m["rule"], m["shown"] + m["key"], m["action"], "manual:" + m["by"], m["reason"], 1, 0, 100, ttl}.at(now)
+	g := sceneFlag{
+		m["rule"], m["shown"] + m["key"], m["action"], "manual:" + m["by"], m["reason"],
+		1, 0, 100, ttl,
+	}.at(now)
 	f.mu.Lock()
 	f.set = append(f.set, g)
 	delete(f.lifted, idOf(g))
@@ -207,10 +237,12 @@ func (f *fake) remove(w http.ResponseWriter, r *http.Request) {
 }
 
 func (f *fake) top(w http.ResponseWriter, r *http.Request) {
-	list := slices.DeleteFunc(f.scene().top(time.Now()), func(k object) bool { return k["rule"] != r.FormValue("rule") })
+	list := slices.DeleteFunc(f.scene().top(time.Now()),
+		func(k object) bool { return k["rule"] != r.FormValue("rule") })
 	answer(w, http.StatusOK, object{"top": list})
 }
 
 func (f *fake) explain(w http.ResponseWriter, r *http.Request) {
-	answer(w, http.StatusOK, f.scene().explain(r.FormValue("rule"), r.FormValue("shown")+r.FormValue("key"), time.Now()))
+	answer(w, http.StatusOK, f.scene().explain(r.FormValue("rule"),
+		r.FormValue("shown")+r.FormValue("key"), time.Now()))
 }

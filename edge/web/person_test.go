@@ -225,7 +225,8 @@ func TestDashboardTheme(t *testing.T) {
 	drawn("rgb(122, 168, 245)", "rgba(122, 168, 245, 0.2)")
 	l.must(l.page.Go(l.ctx, f.URL))
 	if again := ground(); dark == light || system != dark || again != dark {
-		t.Errorf("light %s, dark as the system is %s, dark by choice %s, loaded again %s", light, system, dark, again)
+		t.Errorf("light %s, dark as the system is %s, dark by choice %s, loaded again %s", light,
+			system, dark, again)
 	}
 	l.run(`localStorage.clear()`)
 }

@@ -28,8 +28,10 @@ func TestDashboardFirstSteps(t *testing.T) {
 	shown := l.said()
 	for _, want := range []string{
 		"No proxy has asked yet", "echo 'check login 203.0.113.7' | nc -u -w1 127.0.0.1 4290", "curl -i 'http://127.0.0.1:4291/v1/check?rule=login&key=203.0.113.7'",
-		"headgate init nginx", "headgate init nginx-lua", "headgate init haproxy", "headgate init caddy", "started 1h ago", "0 connections", "No faults.",
-		"No mitigations: no key is blocked, shed or allowed by hand.", "this node is its PoP", "No gossip is configured", "Why is a key allowed or denied?",
+		"headgate init nginx", "headgate init nginx-lua", "headgate init haproxy",
+		"headgate init caddy", "started 1h ago", "0 connections", "No faults.",
+		"No mitigations: no key is blocked, shed or allowed by hand.", "this node is its PoP",
+		"No gossip is configured", "Why is a key allowed or denied?",
 	} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("not shown: %s", want)
@@ -109,7 +111,8 @@ func TestDashboardBars(t *testing.T) {
 	l.live()
 	l.wait(`document.querySelectorAll('#top-table tbody tr').length === 10`)
 	lengths := value[map[string]float64](l, `Object.fromEntries([...document.querySelectorAll('#top-table tbody tr')].map((r) => [r.item.key, Number(r.querySelector('.load').style.getPropertyValue('--part'))]))`)
-	if a, b, c := lengths["tenant-7f3a9b"], lengths["203.0.113.46"], lengths["203.0.113.40"]; !(a > 0.25 && a+0.1 < b && b+0.1 < c && c < 1) {
+	if a, b, c := lengths["tenant-7f3a9b"], lengths["203.0.113.46"],
+		lengths["203.0.113.40"]; !(a > 0.25 && a+0.1 < b && b+0.1 < c && c < 1) {
 		t.Errorf("%v", lengths)
 	}
 	if marks := value[[]string](l, `[...document.querySelectorAll('#top-scale i')].map((i) => i.textContent.replace('\u202f', ' '))`); strings.Join(marks, " ") != "0.1 1 10 100 1 k" {
@@ -174,7 +177,10 @@ func TestDashboardNothingCut(t *testing.T) {
 		t.Run(fmt.Sprint(width), func(t *testing.T) {
 			f := startFake(t, "attack")
 			// the longest action
-			f.set = []object{sceneFlag{"per-ip", "203.0.113.99", "shed", "self", "", 0.9995, 200_000, 100, time.Hour}.at(time.Now())}
+			f.set = []object{sceneFlag{
+				"per-ip", "203.0.113.99", "shed", "self", "", 0.9995,
+				200_000, 100, time.Hour,
+			}.at(time.Now())}
 			l := open(t, f, width, 900, width < 800)
 			l.live()
 			l.wait(row("2001:db8:77:1::5a"))

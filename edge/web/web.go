@@ -81,8 +81,14 @@ func New(endpoints []Endpoint) *Site {
 			modules = append(modules, name)
 		}
 	}
-	page := render(pageData{Assets: "/assets/" + version, Modules: slices.Sorted(slices.Values(modules)), Endpoints: endpoints})
-	s.page = file{body: page, contentType: "text/html; charset=utf-8", etag: digest(page), caching: "no-cache"}
+	page := render(pageData{
+		Assets:  "/assets/" + version,
+		Modules: slices.Sorted(slices.Values(modules)), Endpoints: endpoints,
+	})
+	s.page = file{
+		body: page, contentType: "text/html; charset=utf-8", etag: digest(page),
+		caching: "no-cache",
+	}
 	return s
 }
 

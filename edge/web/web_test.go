@@ -117,7 +117,8 @@ func checkAttribute(t *testing.T, s *Site, element, name, value string) {
 		if w := get(s, "GET", value); w.Code != http.StatusOK {
 			t.Errorf("%s: %d", value, w.Code)
 		}
-	case name == "src", name == "href" && !strings.HasPrefix(value, "/v1/") && !strings.HasPrefix(value, "#"):
+	case name == "src", name == "href" && !strings.HasPrefix(value, "/v1/") &&
+		!strings.HasPrefix(value, "#"):
 		t.Errorf("%s %s=%q is neither ours nor listed", element, name, value)
 	}
 }
@@ -213,7 +214,8 @@ func TestCaching(t *testing.T) {
 	t.Parallel()
 	s := New(testEndpoints)
 	types := map[string]string{
-		".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml", "": "text/plain; charset=utf-8",
+		".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
+		".svg": "image/svg+xml", "": "text/plain; charset=utf-8",
 	}
 	for name, w := range assets(t, s) {
 		h := w.Header()
@@ -221,18 +223,21 @@ func TestCaching(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(w.Body.Bytes(), is) || h.Get("ETag") == "" || h.Get("Cache-Control") != "public, max-age=31536000, immutable" {
+		if !bytes.Equal(w.Body.Bytes(), is) || h.Get("ETag") == "" ||
+			h.Get("Cache-Control") != "public, max-age=31536000, immutable" {
 			t.Errorf("%s: %d bytes of %d, %v", name, w.Body.Len(), len(is), h)
 		}
 		if want := types[path.Ext(name)]; want == "" || h.Get("Content-Type") != want {
 			t.Errorf("%s is served as %s, want %s", name, h.Get("Content-Type"), want)
 		}
-		if w := get(s, "GET", version(s)+name, h.Get("ETag")); w.Code != http.StatusNotModified || w.Body.Len() != 0 {
+		if w := get(s, "GET", version(s)+name, h.Get("ETag")); w.Code != http.StatusNotModified ||
+			w.Body.Len() != 0 {
 			t.Errorf("%s again: %d", name, w.Code)
 		}
 	}
 	page := get(s, "GET", "/").Header()
-	if page.Get("Cache-Control") != "no-cache" || page.Get("Content-Type") != "text/html; charset=utf-8" {
+	if page.Get("Cache-Control") != "no-cache" ||
+		page.Get("Content-Type") != "text/html; charset=utf-8" {
 		t.Errorf("%v", page)
 	}
 	if w := get(s, "GET", "/", page.Get("ETag")); w.Code != http.StatusNotModified {

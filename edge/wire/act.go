@@ -17,7 +17,10 @@ const (
 // actWords are the first words of the lines, with the space behind them.
 // They do not begin like a question's words, so that lines of questions, which are nearly all, pay
 // one comparison for them.
-var actWords = [...]string{ActAcquire: "acquire ", ActRelease: "release ", ActRenew: "renew ", ActLoad: "load ", ActSettle: "settle "}
+var actWords = [...]string{
+	ActAcquire: "acquire ", ActRelease: "release ", ActRenew: "renew ",
+	ActLoad: "load ", ActSettle: "settle ",
+}
 
 // ShareUnit is the unit of Act.Share.
 const ShareUnit = 1_000_000

@@ -10,7 +10,8 @@ import (
 
 // shownAct returns a as text.
 func shownAct(a *wire.Act) string {
-	return fmt.Sprintf("%d %s %q cost=%d for=%d lease=%x share=%d from=%q id=%s", a.Op, a.Rule, a.Key, a.Cost, a.For, a.Lease, a.Share, a.From, a.ID)
+	return fmt.Sprintf("%d %s %q cost=%d for=%d lease=%x share=%d from=%q id=%s", a.Op, a.Rule,
+		a.Key, a.Cost, a.For, a.Lease, a.Share, a.From, a.ID)
 }
 
 func TestActLines(t *testing.T) {
@@ -58,7 +59,8 @@ func TestActLines(t *testing.T) {
 		}
 	}
 	var a wire.Act
-	if code := wire.ParseAct(&a, []byte("acquire exports k cost=x id=7")); code == wire.NoError || string(a.ID) != "7" || a.Key != nil {
+	if code := wire.ParseAct(&a, []byte("acquire exports k cost=x id=7")); code == wire.NoError ||
+		string(a.ID) != "7" || a.Key != nil {
 		t.Errorf("of a faulty line only the id holds: %s", shownAct(&a))
 	}
 }
@@ -68,12 +70,27 @@ func TestRepliesToActs(t *testing.T) {
 		answer wire.WholeAnswer
 		want   string
 	}{
-		{wire.WholeAnswer{Answer: wire.Answer{Remaining: 2, Reset: 60}, Lease: 0x40000000000000af}, "allow lease=40000000000000af remaining=2 reset=60 view=node"},
-		{wire.WholeAnswer{Answer: wire.Answer{Remaining: 2, Reset: 60}, Full: true}, "allow full=1 remaining=2 reset=60 view=node"},
-		{wire.WholeAnswer{Answer: wire.Answer{Status: wire.Deny, Why: wire.WhyLimit, Retry: 1}}, "deny why=limit retry=1 view=node"},
-		{wire.WholeAnswer{Answer: wire.Answer{Status: wire.Deny, Why: wire.WhyReserve, Retry: 1}, HTTP: 503}, "deny why=reserve status=503 retry=1 view=node"},
+		{
+			wire.WholeAnswer{Answer: wire.Answer{Remaining: 2, Reset: 60}, Lease: 0x40000000000000af},
+			"allow lease=40000000000000af remaining=2 reset=60 view=node",
+		},
+		{
+			wire.WholeAnswer{Answer: wire.Answer{Remaining: 2, Reset: 60}, Full: true},
+			"allow full=1 remaining=2 reset=60 view=node",
+		},
+		{
+			wire.WholeAnswer{Answer: wire.Answer{Status: wire.Deny, Why: wire.WhyLimit, Retry: 1}},
+			"deny why=limit retry=1 view=node",
+		},
+		{wire.WholeAnswer{
+			Answer: wire.Answer{Status: wire.Deny, Why: wire.WhyReserve, Retry: 1},
+			HTTP:   503,
+		}, "deny why=reserve status=503 retry=1 view=node"},
 		{wire.WholeAnswer{Answer: wire.Answer{Status: wire.OK}, Late: true}, "ok late=1"},
-		{wire.WholeAnswer{Answer: wire.Answer{Status: wire.Error, Code: wire.UnknownPool}}, "error unknown-pool"},
+		{
+			wire.WholeAnswer{Answer: wire.Answer{Status: wire.Error, Code: wire.UnknownPool}},
+			"error unknown-pool",
+		},
 	} {
 		if got := string(wire.AppendWhole(nil, &c.answer)); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
@@ -83,7 +100,8 @@ func TestRepliesToActs(t *testing.T) {
 
 func FuzzParseAct(f *testing.F) {
 	for _, seed := range []string{
-		"acquire exports k%20ey cost=2 lease=30 id=7", "release exports k lease=40000000000000af", "renew exports k", "load workers 0.93 from=web-1",
+		"acquire exports k%20ey cost=2 lease=30 id=7", "release exports k lease=40000000000000af",
+		"renew exports k", "load workers 0.93 from=web-1",
 		"load workers 1.0001", "acquire exports % id=", "release exports k lease=",
 	} {
 		f.Add([]byte(seed))
@@ -92,7 +110,8 @@ func FuzzParseAct(f *testing.F) {
 		var a wire.Act
 		switch wire.ParseAct(&a, line) {
 		case wire.NoError:
-			if len(a.Rule) < 1 || len(a.Rule) > wire.MaxRule || len(a.Key) > wire.MaxKey || a.Cost < 1 || a.Cost > wire.MaxCost ||
+			if len(a.Rule) < 1 || len(a.Rule) > wire.MaxRule || len(a.Key) > wire.MaxKey ||
+				a.Cost < 1 || a.Cost > wire.MaxCost ||
 				a.Share > wire.ShareUnit || len(a.From) > wire.MaxSource || (a.Op == wire.ActLoad) != (len(a.Key) == 0) {
 				t.Errorf("%s", shownAct(&a))
 			}

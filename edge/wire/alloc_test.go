@@ -16,9 +16,12 @@ func TestCodecAllocatesNothing(t *testing.T) {
 		"ParseQuery bad":   func() { _, _ = ParseQuery(bad) },
 		"AppendAnswer":     func() { AppendAnswer(AppendAnswer(buf, allow), deny) },
 		"AppendAnswerMax":  func() { AppendAnswerMax(buf, deny, 12) },
-		"AppendQuery":      func() { AppendQuery(buf, Query{Cost: 5, Rule: plain[:5], Key: full, ID: plain[:5]}) },
-		"ParseAnswer":      func() { _, _ = ParseAnswer(reply) },
-		"ParseAnswer bad":  func() { _, _ = ParseAnswer(plain) },
+		"AppendQuery": func() {
+			AppendQuery(buf,
+				Query{Cost: 5, Rule: plain[:5], Key: full, ID: plain[:5]})
+		},
+		"ParseAnswer":     func() { _, _ = ParseAnswer(reply) },
+		"ParseAnswer bad": func() { _, _ = ParseAnswer(plain) },
 	} {
 		if n := testing.AllocsPerRun(100, f); n != 0 {
 			t.Errorf("%s allocates %v times", name, n)

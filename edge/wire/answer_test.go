@@ -13,13 +13,28 @@ func TestAppendAnswer(t *testing.T) {
 	}{
 		{Answer{}, "allow remaining=0 reset=0 view=node"},
 		{Answer{Remaining: 99, Reset: 10}, "allow remaining=99 reset=10 view=node"},
-		{Answer{Remaining: 1_000_000_000, Reset: 86400, View: ViewGlobal, ID: []byte("a7")}, "id=a7 allow remaining=1000000000 reset=86400 view=global"},
-		{Answer{Remaining: math.MaxInt64, Reset: math.MaxUint32}, "allow remaining=9223372036854775807 reset=4294967295 view=node"},
+		{
+			Answer{Remaining: 1_000_000_000, Reset: 86400, View: ViewGlobal, ID: []byte("a7")},
+			"id=a7 allow remaining=1000000000 reset=86400 view=global",
+		},
+		{
+			Answer{Remaining: math.MaxInt64, Reset: math.MaxUint32},
+			"allow remaining=9223372036854775807 reset=4294967295 view=node",
+		},
 		{Answer{Remaining: -3, Reset: 9}, "allow remaining=0 reset=9 view=node"},
-		{Answer{Shadow: true, Reset: 9, View: ViewPoP}, "allow remaining=0 reset=9 view=pop shadow=deny"},
+		{
+			Answer{Shadow: true, Reset: 9, View: ViewPoP},
+			"allow remaining=0 reset=9 view=pop shadow=deny",
+		},
 		{Answer{Status: Deny, Why: WhyLimit, Retry: 3}, "deny why=limit retry=3 view=node"},
-		{Answer{Status: Deny, Why: WhyBlock, Retry: 600, View: ViewPoP}, "deny why=block retry=600 view=pop"},
-		{Answer{Status: Deny, Why: WhyShed, Retry: 1, View: ViewGlobal, Ratio: 0.83, ID: []byte("7")}, "id=7 deny why=shed retry=1 view=global ratio=0.83"},
+		{
+			Answer{Status: Deny, Why: WhyBlock, Retry: 600, View: ViewPoP},
+			"deny why=block retry=600 view=pop",
+		},
+		{Answer{
+			Status: Deny, Why: WhyShed, Retry: 1, View: ViewGlobal, Ratio: 0.83,
+			ID: []byte("7"),
+		}, "id=7 deny why=shed retry=1 view=global ratio=0.83"},
 		{Answer{Status: Deny, Why: WhyLimit}, "deny why=limit retry=1 view=node"},
 		{Answer{Status: Deny, Retry: 2}, "deny retry=2 view=node"},
 		{Answer{Status: OK, Remaining: 4, Retry: 5}, "ok"},
@@ -55,7 +70,8 @@ func TestRatioIsNeverRoundedToAllOrNothing(t *testing.T) {
 		{-1, ""},
 		{float32(math.NaN()), ""},
 	} {
-		got := string(AppendAnswer(nil, Answer{Status: Deny, Why: WhyShed, Retry: 1, Ratio: tt.ratio}))
+		got := string(AppendAnswer(nil,
+			Answer{Status: Deny, Why: WhyShed, Retry: 1, Ratio: tt.ratio}))
 		if want := "deny why=shed retry=1 view=node" + tt.want; got != want {
 			t.Errorf("ratio %v: got %q, want %q", tt.ratio, got, want)
 		}
@@ -98,7 +114,10 @@ func TestAppendAnswerMaxLeavesOutTheLeastUsefulFirst(t *testing.T) {
 			},
 		},
 		{
-			Answer{Status: Deny, Why: WhyShed, Retry: 30, View: ViewPoP, Ratio: 0.83, ID: []byte("7")},
+			Answer{
+				Status: Deny, Why: WhyShed, Retry: 30, View: ViewPoP,
+				Ratio: 0.83, ID: []byte("7"),
+			},
 			[]string{
 				"id=7 deny why=shed retry=30 view=pop ratio=0.83",
 				"id=7 deny why=shed retry=30 view=pop",
@@ -107,7 +126,10 @@ func TestAppendAnswerMaxLeavesOutTheLeastUsefulFirst(t *testing.T) {
 				"id=7 deny",
 			},
 		},
-		{Answer{Status: Error, Code: UnknownRule, ID: []byte("7")}, []string{"id=7 error unknown-rule"}},
+		{
+			Answer{Status: Error, Code: UnknownRule, ID: []byte("7")},
+			[]string{"id=7 error unknown-rule"},
+		},
 		{Answer{Status: OK}, []string{"ok"}},
 		{Answer{Status: Pong}, []string{"pong"}},
 	} {
@@ -150,7 +172,10 @@ var replyCases = []struct{ line, want string }{
 	{"allow remaining=99 reset=10 view=pop", "allow remaining=99 reset=10 view=pop"},
 	{"allow", "allow remaining=0 reset=0 view=node"},
 	{"id=7 allow", "allow remaining=0 reset=0 view=node id=7"},
-	{"allow view=global shadow=deny reset=4 remaining=2", "allow remaining=2 reset=4 view=global shadow"},
+	{
+		"allow view=global shadow=deny reset=4 remaining=2",
+		"allow remaining=2 reset=4 view=global shadow",
+	},
 	{"allow shadow=allow", "allow remaining=0 reset=0 view=node"},
 	{"deny why=limit retry=3 view=node", "deny why=limit retry=3 view=node"},
 	{"deny why=shed retry=3 view=pop ratio=0.83", "deny why=shed retry=3 view=pop ratio=0.83"},
@@ -187,7 +212,10 @@ var replyCases = []struct{ line, want string }{
 	{"allow remaining=", "malformed reply line: a field's value is out of its range"},
 	{"allow remaining=-1", "malformed reply line: a field's value is out of its range"},
 	{"allow remaining=01", "malformed reply line: a field's value is out of its range"},
-	{"allow remaining=9223372036854775808", "malformed reply line: a field's value is out of its range"},
+	{
+		"allow remaining=9223372036854775808",
+		"malformed reply line: a field's value is out of its range",
+	},
 	{"allow reset=4294967296", "malformed reply line: a field's value is out of its range"},
 	{"deny retry=1s", "malformed reply line: a field's value is out of its range"},
 	{"deny ratio=1.01", "malformed reply line: a field's value is out of its range"},

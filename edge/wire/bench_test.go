@@ -24,7 +24,10 @@ func BenchmarkLine(b *testing.B) {
 		{"append/to", func() { reply = AppendAnswerTo(reply[:0], &allow) }},
 		{"append/deny", func() { reply = AppendAnswer(reply[:0], deny) }},
 		{"append/short", func() { reply, _ = AppendAnswerMax(reply[:0], allow, len(plain)) }},
-		{"client/query", func() { reply = AppendQuery(reply[:0], Query{Rule: plain[6:12], Key: plain[13:], ID: full[36:]}) }},
+		{"client/query", func() {
+			reply = AppendQuery(reply[:0],
+				Query{Rule: plain[6:12], Key: plain[13:], ID: full[36:]})
+		}},
 		{"client/answer", func() { _, _ = ParseAnswer(answer) }},
 	} {
 		b.Run(bm.name, func(b *testing.B) {

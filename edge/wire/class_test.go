@@ -30,7 +30,10 @@ func TestKeySpan(t *testing.T) {
 // Every field has its name, and no other word is one.
 func TestPlainFields(t *testing.T) {
 	t.Parallel()
-	names := []string{"method", "path", "host", "client", "peer", "country", "asn", "ja3", "ja4", "tls", "scheme", "tier"}
+	names := []string{
+		"method", "path", "host", "client", "peer", "country", "asn", "ja3", "ja4",
+		"tls", "scheme", "tier",
+	}
 	for i, name := range names {
 		if f, ok := plainField([]byte(name)); !ok || f != Field(i) {
 			t.Errorf("%s: got %d, %v, want %d", name, f, ok, i)

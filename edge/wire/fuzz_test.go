@@ -20,7 +20,8 @@ func oracle(line string) (q Query, ok bool) {
 	}
 	words := strings.Split(line, " ")
 	op := slices.Index([]string{"check", "peek", "count"}, words[0])
-	if len(words) < 3 || op < 0 || slices.Contains(words, "") || strings.ContainsFunc(line, control) {
+	if len(words) < 3 || op < 0 || slices.Contains(words, "") ||
+		strings.ContainsFunc(line, control) {
 		return q, false
 	}
 	key, err := url.PathUnescape(words[2])

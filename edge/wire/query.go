@@ -190,7 +190,8 @@ func (q Query) Validate() Code {
 		return NoError
 	case q.Op > Ping, q.Cost > MaxCost,
 		len(q.Rule) < 1, len(q.Rule) > MaxRule, !all(q.Rule, inRule),
-		len(q.Key) < 1, len(q.ID) > 0 && !validID(q.ID), len(q.Tier) > MaxRule, !all(q.Tier, inRule):
+		len(q.Key) < 1, len(q.ID) > 0 &&
+			!validID(q.ID), len(q.Tier) > MaxRule, !all(q.Tier, inRule):
 		return BadRequest
 	case len(q.Key) > MaxKey:
 		return TooLong

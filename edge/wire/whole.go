@@ -35,7 +35,8 @@ type Whole struct {
 // behind the header that syslog senders put before it; acquire, release, renew, load or settle. By
 // the first letter, as it is asked of each line; a check, a peek and a count begin with others.
 func IsWhole(line []byte) bool {
-	return len(line) > 0 && (line[0] == 'a' || line[0] == 'r' || line[0] == 'l' || line[0] == 's' || line[0] == '<')
+	return len(line) > 0 && (line[0] == 'a' || line[0] == 'r' || line[0] == 'l' ||
+		line[0] == 's' || line[0] == '<')
 }
 
 // ParseWhole parses an ask or a report, given without its line feed. Values are percent-decoded
@@ -169,7 +170,8 @@ func ParseStatus(b []byte) (status int, ok bool) {
 func isDecimal(b []byte) bool {
 	whole, part, point := cut(b, '.')
 	digits := func(b []byte) bool { return len(bytes.Trim(b, "0123456789")) == 0 }
-	return len(whole) > 0 && len(b) <= maxDigits && digits(whole) && digits(part) && (!point || len(part) > 0)
+	return len(whole) > 0 && len(b) <= maxDigits && digits(whole) && digits(part) &&
+		(!point || len(part) > 0)
 }
 
 // TicketDigits is the length of a ticket in hexadecimal.

@@ -66,8 +66,9 @@ const maxPlain = 8
 // comparing all of them takes less time than finding where the name ends.
 var plainNames = [FieldHeader]uint64{
 	FieldMethod: packName("method="), FieldPath: packName("path="), FieldHost: packName("host="),
-	FieldClient: packName("client="), FieldPeer: packName("peer="), FieldCountry: packName("country="),
-	FieldASN: packName("asn="), FieldJA3: packName("ja3="), FieldJA4: packName("ja4="),
+	FieldClient: packName("client="), FieldPeer: packName("peer="),
+	FieldCountry: packName("country="),
+	FieldASN:     packName("asn="), FieldJA3: packName("ja3="), FieldJA4: packName("ja4="),
 	FieldTLS: packName("tls="), FieldScheme: packName("scheme="), FieldTier: packName("tier="),
 }
 

@@ -10,13 +10,22 @@ import (
 
 // wholeAnswers are replies that a daemon sends, in full.
 var wholeAnswers = []wire.WholeAnswer{
-	{Answer: wire.Answer{Status: wire.Allow, Remaining: 4, Reset: 60, ID: []byte("7")}, Rule: []byte("login"), Ticket: 0x0123456789abcdef},
+	{
+		Answer: wire.Answer{Status: wire.Allow, Remaining: 4, Reset: 60, ID: []byte("7")},
+		Rule:   []byte("login"), Ticket: 0x0123456789abcdef,
+	},
 	{Answer: wire.Answer{Status: wire.Allow, Shadow: true}, Ground: []byte("none")},
 	{Answer: wire.Answer{Status: wire.Allow}, Ground: []byte("skip")},
-	{Answer: wire.Answer{Status: wire.Deny, Why: wire.WhyShed, Retry: 1, Ratio: 0.83, View: wire.ViewGlobal}, Rule: []byte("a@b")},
+	{Answer: wire.Answer{
+		Status: wire.Deny, Why: wire.WhyShed, Retry: 1, Ratio: 0.83,
+		View: wire.ViewGlobal,
+	}, Rule: []byte("a@b")},
 	{Answer: wire.Answer{Status: wire.Deny}, Ground: []byte("policy"), HTTP: 403},
 	{Answer: wire.Answer{Status: wire.OK, ID: []byte("x")}, Late: true},
-	{Answer: wire.Answer{Status: wire.Allow, Remaining: 2}, Rule: []byte("exports"), Lease: 3, Full: true},
+	{
+		Answer: wire.Answer{Status: wire.Allow, Remaining: 2}, Rule: []byte("exports"),
+		Lease: 3, Full: true,
+	},
 	{Answer: wire.Answer{Status: wire.Error, Code: wire.BadRequest}},
 }
 

@@ -10,7 +10,8 @@ import (
 // shown returns w as text.
 func shown(w *Whole) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "report=%v ticket=%x ended=%v status=%d cost=%d delay=%v deceive=%v id=%s", w.Report, w.Ticket, w.Ended, w.Status, w.Cost, w.Delay, w.Deceive, w.ID)
+	fmt.Fprintf(&b, "report=%v ticket=%x ended=%v status=%d cost=%d delay=%v deceive=%v id=%s",
+		w.Report, w.Ticket, w.Ended, w.Status, w.Cost, w.Delay, w.Deceive, w.ID)
 	for _, p := range w.Pairs {
 		fmt.Fprintf(&b, " %d.%s=%q", p.Field, p.Name, p.Value)
 	}
@@ -34,7 +35,8 @@ var wholeLines = []struct {
 		`report=false ticket=0 ended=false status=0 cost=0 delay=true deceive=true id= 1.="/" 12.X-Api-Key="k=1" 12.x-api-key=""`,
 	},
 	{
-		"ask path=/ country=DE asn=AS3320 ja3=a ja4=b tls=1.3 scheme=https tier=gold peer=::1", NoError,
+		"ask path=/ country=DE asn=AS3320 ja3=a ja4=b tls=1.3 scheme=https tier=gold peer=::1",
+		NoError,
 		`report=false ` + noWords + ` 1.="/" 5.="DE" 6.="AS3320" 7.="a" 8.="b" 9.="1.3" 10.="https" 11.="gold" 4.="::1"`,
 	},
 	{
@@ -83,7 +85,8 @@ var wholeLines = []struct {
 func TestWholeLines(t *testing.T) {
 	for _, c := range wholeLines {
 		var w Whole
-		if code := ParseWhole(&w, []byte(c.line)); code != c.code || code == NoError && shown(&w) != c.want {
+		if code := ParseWhole(&w, []byte(c.line)); code != c.code ||
+			code == NoError && shown(&w) != c.want {
 			t.Errorf("%.60q: %v %s\nwant %v %s", c.line, code, shown(&w), c.code, c.want)
 		}
 	}
@@ -95,16 +98,28 @@ func TestWholeAnswers(t *testing.T) {
 		want string
 	}{
 		{WholeAnswer{Ground: []byte("none")}, "allow why=none"},
-		{WholeAnswer{Ground: []byte("none"), Answer: Answer{ID: []byte("7"), Shadow: true}}, "id=7 allow why=none shadow=deny"},
 		{
-			WholeAnswer{Rule: []byte("login"), Ticket: 0xaf, Answer: Answer{Remaining: 3, Reset: 60}},
+			WholeAnswer{Ground: []byte("none"), Answer: Answer{ID: []byte("7"), Shadow: true}},
+			"id=7 allow why=none shadow=deny",
+		},
+		{
+			WholeAnswer{
+				Rule: []byte("login"), Ticket: 0xaf,
+				Answer: Answer{Remaining: 3, Reset: 60},
+			},
 			"allow ticket=00000000000000af rule=login remaining=3 reset=60 view=node",
 		},
 		{
-			WholeAnswer{Rule: []byte("login"), Answer: Answer{Status: Deny, Why: WhyShed, Retry: 1, Ratio: .5}},
+			WholeAnswer{
+				Rule:   []byte("login"),
+				Answer: Answer{Status: Deny, Why: WhyShed, Retry: 1, Ratio: .5},
+			},
 			"deny why=shed retry=1 rule=login view=node ratio=0.50",
 		},
-		{WholeAnswer{Ground: []byte("policy"), HTTP: 403, Answer: Answer{Status: Deny}}, "deny why=policy status=403"},
+		{
+			WholeAnswer{Ground: []byte("policy"), HTTP: 403, Answer: Answer{Status: Deny}},
+			"deny why=policy status=403",
+		},
 		{WholeAnswer{Answer: Answer{Status: OK}}, "ok"},
 		{WholeAnswer{Late: true, Answer: Answer{Status: OK}}, "ok late=1"},
 		{WholeAnswer{Answer: Answer{Status: Error, Code: UnknownField}}, "error unknown-field"},
@@ -126,7 +141,8 @@ func TestWholeAnswers(t *testing.T) {
 
 func FuzzParseWhole(f *testing.F) {
 	for _, seed := range []string{
-		"ask path=/", "report ticket=00000000000000af status=401 ms=0.1 id=x", "<190>Nov 22 07:28:50 h: report path=/ status=0", "ask path=/ header.A=%41",
+		"ask path=/", "report ticket=00000000000000af status=401 ms=0.1 id=x",
+		"<190>Nov 22 07:28:50 h: report path=/ status=0", "ask path=/ header.A=%41",
 	} {
 		f.Add([]byte(seed))
 	}

@@ -4,9 +4,16 @@ package wire
 var (
 	opWords     = [...]string{Check: "check", Peek: "peek", Count: "count", Ping: "ping"}
 	statusWords = [...]string{Allow: "allow", Deny: "deny", OK: "ok", Pong: "pong", Error: "error"}
-	codeWords   = [...]string{NoError: "", BadRequest: "bad-request", UnknownRule: "unknown-rule", TooLong: "too-long", UnknownField: "unknown-field", UnknownPool: "unknown-pool", Full: "full", Internal: "internal"}
-	whyWords    = [...]string{NoWhy: "", WhyBlock: "block", WhyShed: "shed", WhyLimit: "limit", WhyReserve: "reserve", WhyPending: "pending"}
-	viewWords   = [...]string{ViewNode: "node", ViewPoP: "pop", ViewGlobal: "global"}
+	codeWords   = [...]string{
+		NoError: "", BadRequest: "bad-request", UnknownRule: "unknown-rule",
+		TooLong: "too-long", UnknownField: "unknown-field", UnknownPool: "unknown-pool",
+		Full: "full", Internal: "internal",
+	}
+	whyWords = [...]string{
+		NoWhy: "", WhyBlock: "block", WhyShed: "shed", WhyLimit: "limit",
+		WhyReserve: "reserve", WhyPending: "pending",
+	}
+	viewWords = [...]string{ViewNode: "node", ViewPoP: "pop", ViewGlobal: "global"}
 )
 
 // String returns the protocol's word, "undefined" for a value that has none.

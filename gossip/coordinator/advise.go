@@ -52,7 +52,8 @@ func (c *Coordinator) fresh(now window.Instant, l *local) bool {
 // in rate mode holds the limit by itself.
 func (c *Coordinator) advise(now window.Instant, l *local) {
 	a := Advice{
-		Rule: l.id.Rule, Key: []byte(l.id.Key), Index: l.index, Since: l.since, Until: now.Add(max(4*c.o.Flush, time.Second)), From: l.from,
+		Rule: l.id.Rule, Key: []byte(l.id.Key), Index: l.index, Since: l.since,
+		Until: now.Add(max(4*c.o.Flush, time.Second)), From: l.from,
 	}
 	if l.direct.fresh {
 		c.refill(now, l)
@@ -66,7 +67,8 @@ func (c *Coordinator) advise(now window.Instant, l *local) {
 		if c.rateOnly(l) {
 			a.RateOnly, a.Until = rates.Count(&l.rule, l.view.RateOnly), now.Add(l.rateTTL())
 		}
-	} else if over := l.report.Rate; l.rule.RateMode() && over > 1.03*l.rule.PerSecond() && l.offered > l.rule.Limit {
+	} else if over := l.report.Rate; l.rule.RateMode() && over > 1.03*l.rule.PerSecond() &&
+		l.offered > l.rule.Limit {
 		a.Ratio = mitigation.RatioFor(over, l.rule.PerSecond()) // each PoP by itself
 	}
 	c.o.Apply(now, a)
@@ -103,7 +105,8 @@ func (c *Coordinator) collectRemote(now window.Instant, l *local) []window.Remot
 		l.others.Blind(l.merged.Period)
 		return l.remote
 	}
-	return append(l.remote, l.others.Place(c.clock(now, &l.rule), now, l.view.Moments, c.growth(now, l))...)
+	return append(l.remote, l.others.Place(c.clock(now, &l.rule), now, l.view.Moments,
+		c.growth(now, l))...)
 }
 
 // growth returns the growth of the other PoPs' totals, newest period first, and marks it merged: as
@@ -114,18 +117,26 @@ func (c *Coordinator) growth(now window.Instant, l *local) (all []window.RemoteD
 	for n := range others.By {
 		period := others.Period - uint32(n)
 		reported, merged := others.By[n], l.merged.At(period)
-		fresh := window.PeriodTotals{Offered: reported.Offered - merged.Offered, Admitted: reported.Admitted - merged.Admitted, Times: reported.Times - merged.Times}
+		fresh := window.PeriodTotals{
+			Offered:  reported.Offered - merged.Offered,
+			Admitted: reported.Admitted - merged.Admitted, Times: reported.Times - merged.Times,
+		}
 		// records brought a part, of moments that the owner may not have
 		if period <= l.direct.byCounts {
-			fresh = window.PeriodTotals{Offered: max(fresh.Offered, fresh.Admitted), Admitted: fresh.Admitted}
+			fresh = window.PeriodTotals{
+				Offered:  max(fresh.Offered, fresh.Admitted),
+				Admitted: fresh.Admitted,
+			}
 		}
-		if fresh.Admitted < 0 || fresh.Offered < fresh.Admitted || fresh.Times < 0 || fresh.Offered == 0 {
+		if fresh.Admitted < 0 || fresh.Offered < fresh.Admitted || fresh.Times < 0 ||
+			fresh.Offered == 0 {
 			continue // the totals fell: this owner is new and knows less
 		}
 		if fresh = room.Cut(fresh); fresh.Offered == 0 {
 			continue
 		}
-		merged.Offered, merged.Admitted, merged.Times = merged.Offered+fresh.Offered, merged.Admitted+fresh.Admitted, merged.Times+fresh.Times
+		merged.Offered, merged.Admitted, merged.Times = merged.Offered+fresh.Offered,
+			merged.Admitted+fresh.Admitted, merged.Times+fresh.Times
 		l.merged.Raise(period, merged)
 		if fresh.Admitted > 0 {
 			l.direct.byOwner = max(l.direct.byOwner, period)

@@ -44,7 +44,8 @@ func (l *local) noteDivision(now window.Instant) {
 
 // divided reports whether the limit of l's key, in count mode, has been divided for long enough.
 func (c *Coordinator) divided(now window.Instant, l *local) bool {
-	return !l.rule.RateMode() && !c.held(&l.rule) && l.view.Share > 0 && l.dividedAt != 0 && now.Sub(l.dividedAt) > l.rule.Window+control.AssuredAfter
+	return !l.rule.RateMode() && !c.held(&l.rule) && l.view.Share > 0 && l.dividedAt != 0 &&
+		now.Sub(l.dividedAt) > l.rule.Window+control.AssuredAfter
 }
 
 // assured reports whether l's share is assured.

@@ -16,9 +16,13 @@ func pacing(f *fleet, n *node, offered, admitted int64) coordinator.Sample {
 	const period = 12
 	wall := n.wall(f.now).Unix()
 	into := wall % period
-	m := coordinator.Sample{Rule: "r", Key: []byte("k"), Since: 1, Offered: 60 * offered, Report: control.Report{Rate: 0.1, Over: time.Minute}}
+	m := coordinator.Sample{
+		Rule: "r", Key: []byte("k"), Since: 1, Offered: 60 * offered,
+		Report: control.Report{Rate: 0.1, Over: time.Minute},
+	}
 	m.Report.Totals = window.Totals{Period: uint32(wall / period), By: [window.Periods]window.PeriodTotals{
-		{Offered: offered * into, Admitted: admitted * into}, {Offered: offered * period, Admitted: admitted * period},
+		{Offered: offered * into, Admitted: admitted * into},
+		{Offered: offered * period, Admitted: admitted * period},
 	}}
 	return m
 }
@@ -37,7 +41,8 @@ func TestAWholeWindowSaysHowMuchIsAskedFor(t *testing.T) {
 		})
 		came := int64(8 * (90 + 12)) // the first sample has the period before it too
 		if got := f.nodes["b0"].merged; got < 500 || got > came || got > 750 != all {
-			t.Errorf("asked for %d a second, b believes %d of %d, all: want %v", asks, got, came, all)
+			t.Errorf("asked for %d a second, b believes %d of %d, all: want %v",
+				asks, got, came, all)
 		}
 	}
 }

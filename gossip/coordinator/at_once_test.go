@@ -40,7 +40,11 @@ func TestALeapIsReportedUntilItsHeight(t *testing.T) {
 		}
 	}
 	load := func(n *node) (coordinator.Sample, bool) {
-		return coordinator.Sample{Rule: "r", Key: []byte("k"), Since: 1, Report: control.Report{Rate: rate, Admitted: rate, Over: 200 * time.Millisecond}}, n.pop == "b"
+		return coordinator.Sample{
+				Rule: "r", Key: []byte("k"), Since: 1,
+				Report: control.Report{Rate: rate, Admitted: rate, Over: 200 * time.Millisecond},
+			},
+			n.pop == "b"
 	}
 	f.run(5*time.Second, load)
 	rate = 20_000

@@ -22,10 +22,12 @@ func TestNoBinIsLate(t *testing.T) {
 	for phase := window.Instant(0); phase < window.Instant(time.Millisecond); phase += 37_003 {
 		a, b := clocks(1_000_000_000+phase), clocks(5_000_000_000-phase/3)
 		for past := time.Duration(0); past < 10*time.Millisecond; past += 171 * time.Microsecond {
-			cameA, cameB := window.Instant(1_000_000_000).Add(time.Duration(phase)-past), window.Instant(5_000_000_000).Add(-time.Duration(phase/3)-past)
+			cameA, cameB := window.Instant(1_000_000_000).Add(time.Duration(phase)-past),
+				window.Instant(5_000_000_000).Add(-time.Duration(phase/3)-past)
 			bin := moments.ClockOf(window10s, a.Ahead()).Bin(cameA)
 			if placed := moments.ClockOf(window10s, b.Ahead()).Instant(bin); placed > cameB {
-				t.Fatalf("phase %v, %v ago: placed %v late", time.Duration(phase), past, placed.Sub(cameB))
+				t.Fatalf("phase %v, %v ago: placed %v late", time.Duration(phase),
+					past, placed.Sub(cameB))
 			}
 		}
 	}

@@ -18,7 +18,10 @@ func TestAClockThatWentBack(t *testing.T) {
 	const each = 12 * time.Second // a counting period, in which ten a second are admitted
 	load := func(n *node) (coordinator.Sample, bool) {
 		at := time.Duration(n.wall(f.now).UnixNano())
-		r := control.Report{Rate: 10, Admitted: 10, Over: time.Second, Totals: window.Totals{Period: uint32(at / each)}}
+		r := control.Report{
+			Rate: 10, Admitted: 10, Over: time.Second,
+			Totals: window.Totals{Period: uint32(at / each)},
+		}
 		r.Totals.By[0].Admitted = int64(at % each / (100 * time.Millisecond))
 		r.Totals.By[0].Offered = r.Totals.By[0].Admitted
 		return coordinator.Sample{Rule: "r", Key: []byte("k"), Since: 1, Report: r}, true

@@ -39,7 +39,8 @@ func TestAWrongClockIsReported(t *testing.T) {
 			}
 			continue
 		}
-		if off := is.Off["a0"]; is.Skewed() || len(is.Off) != 1 || off < 60*time.Second || off > 62*time.Second || is.Taken != 1 || refused == 0 {
+		if off := is.Off["a0"]; is.Skewed() || len(is.Off) != 1 || off < 60*time.Second ||
+			off > 62*time.Second || is.Taken != 1 || refused == 0 {
 			t.Errorf("%s: %+v, %d packets refused, want a0 61s ahead and one other that is believed", n.name, is, refused)
 		}
 		if sum := n.advice.View.Sum; sum < 39_000 || sum > 41_000 {
@@ -64,7 +65,8 @@ func (f *fleet) exchangeClocks() {
 	for _, n := range f.order {
 		for _, other := range f.order {
 			if other != n {
-				n.ReceiveClock(n.at(f.now), n.wall(f.now), other.name, other.wall(f.now).UnixMilli())
+				n.ReceiveClock(n.at(f.now), n.wall(f.now), other.name,
+					other.wall(f.now).UnixMilli())
 			}
 		}
 	}
@@ -112,7 +114,8 @@ func TestReplaysDoNotMarkAClockSkewed(t *testing.T) {
 		f.forge(n, h)
 	}
 	if is := n.Clocks(f.now); n.Stats().Rejected[coordinator.RejectTime] != 3 || !is.Skewed() {
-		t.Errorf("stamps beyond any date: %d refused, clocks %+v", n.Stats().Rejected[coordinator.RejectTime], is)
+		t.Errorf("stamps beyond any date: %d refused, clocks %+v",
+			n.Stats().Rejected[coordinator.RejectTime], is)
 	}
 	f.now = f.now.Add(peers.RefusedFor)
 	if is := n.Clocks(f.now); is.Skewed() {

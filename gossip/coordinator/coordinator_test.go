@@ -16,7 +16,10 @@ import (
 )
 
 // second is a rule in rate mode with one ratio everywhere.
-var second = mitigation.Rule{Name: "r", Limit: 10_000, Window: time.Second, Scope: mitigation.Global, Fairness: mitigation.FairRequests}
+var second = mitigation.Rule{
+	Name: "r", Limit: 10_000, Window: time.Second,
+	Scope: mitigation.Global, Fairness: mitigation.FairRequests,
+}
 
 // fleet is a set of coordinators whose packets arrive at once, or not at all.
 type fleet struct {
@@ -68,7 +71,10 @@ func newFleet(t *testing.T, rule mitigation.Rule, sizes ...int) *fleet {
 func newFleetWithin(
 	t *testing.T, rule mitigation.Rule, budget func(pop string) int, sizes ...int,
 ) *fleet {
-	f := &fleet{t: t, now: window.Instant(1_800_000_000_000_000_000), nodes: map[string]*node{}, cut: func(string, string) bool { return false }, budget: budget, fairness: rule.Fairness}
+	f := &fleet{
+		t: t, now: window.Instant(1_800_000_000_000_000_000), nodes: map[string]*node{},
+		cut: func(string, string) bool { return false }, budget: budget, fairness: rule.Fairness,
+	}
 	for p, size := range sizes {
 		for n := range size {
 			name, pop := fmt.Sprintf("%c%d", 'a'+p, n), string(rune('a'+p))
@@ -91,7 +97,8 @@ func (f *fleet) assign(secret []byte, members []coordinator.Member) {
 func (f *fleet) add(rule mitigation.Rule, name, pop string) {
 	n := &node{name: name, pop: pop}
 	n.Coordinator = coordinator.New(coordinator.Options{
-		Name: name, PoP: pop, Secret: []byte("secret"), Flush: 100 * time.Millisecond, Batch: 50 * time.Millisecond, Seed: 1, Budget: f.budget(pop), Counts: f.counts[name],
+		Name: name, PoP: pop, Secret: []byte("secret"), Flush: 100 * time.Millisecond,
+		Batch: 50 * time.Millisecond, Seed: 1, Budget: f.budget(pop), Counts: f.counts[name],
 		Rule: func(name string) (mitigation.Rule, bool) {
 			rule.Fairness = f.fairness
 			return rule, name == rule.Name
@@ -176,7 +183,10 @@ func TestRatioFollowsGlobalDemand(t *testing.T) {
 		if got := n.advice.Ratio.Float(); math.Abs(got-0.8) > 0.01 {
 			t.Errorf("%s: ratio %.3f, want 0.8", n.name, got)
 		}
-		admitted += map[string]float64{"a": 40_000, "b": 7_500, "c": 2_500}[n.pop] / 2 * (1 - n.advice.Ratio.Float())
+		admitted += map[string]float64{
+			"a": 40_000, "b": 7_500,
+			"c": 2_500,
+		}[n.pop] / 2 * (1 - n.advice.Ratio.Float())
 	}
 	if admitted < 9_800 || admitted > 10_100 {
 		t.Errorf("admitted %.0f a second of 10000", admitted)
@@ -209,7 +219,8 @@ func TestTheEndIsReported(t *testing.T) {
 			sum += p.Rate
 		}
 		if s := n.Stats(); sum > 5_000 || s.Shed+s.Guarded > 0 {
-			t.Errorf("%s: %.0f a second are still counted, %d keys shed, %d guarded", n.name, sum, s.Shed, s.Guarded)
+			t.Errorf("%s: %.0f a second are still counted, %d keys shed, %d guarded", n.name,
+				sum, s.Shed, s.Guarded)
 		}
 	}
 }
@@ -221,7 +232,10 @@ func TestALargeLimitBlocksEverywhere(t *testing.T) {
 	rule.Action, rule.BlockFor = mitigation.Block, time.Minute
 	f := newFleet(t, rule, 1, 1, 1)
 	f.run(2*time.Second, func(n *node) (coordinator.Sample, bool) {
-		m := coordinator.Sample{Rule: "r", Key: []byte("k"), Since: 1, Report: control.Report{Rate: 100, Over: time.Second}}
+		m := coordinator.Sample{
+			Rule: "r", Key: []byte("k"), Since: 1,
+			Report: control.Report{Rate: 100, Over: time.Second},
+		}
 		m.Report.Totals.Period = uint32(int64(f.now) / int64(time.Second))
 		if m.Report.Totals.By[0].Offered = 100; n.pop == "a" {
 			m.Report.Blocked, m.Report.Totals.By[0].Offered = time.Minute, 20_000
@@ -257,12 +271,14 @@ func TestAnotherSecretReassignsShards(t *testing.T) {
 		n.Tick(f.now, f.now.Time())
 		s := n.Stats()
 		if got := s.RecordsOut[packet.Report] - before; got > 2*uint64(s.ReporterKeys) {
-			t.Errorf("%s: %d reports sent for %d keys, want each to its owner and standby once", n.name, got, s.ReporterKeys)
+			t.Errorf("%s: %d reports sent for %d keys, want each to its owner and standby once",
+				n.name, got, s.ReporterKeys)
 		}
 	}
 	f.run(200*time.Millisecond, attack)
 	f.look = func(from, to string, r *packet.Record) {
-		if want := f.nodes[from].Explain(f.now, "r", []byte("k")).Reporter; r.Kind == packet.Ask && to != want {
+		if want := f.nodes[from].Explain(f.now, "r", []byte("k")).Reporter; r.Kind == packet.Ask &&
+			to != want {
 			t.Errorf("%s reports the key to %s, the reporter of before; want %s", from, to, want)
 		}
 	}
@@ -309,7 +325,8 @@ func TestTheRingsReturnIsNoFall(t *testing.T) {
 		f.run(100*time.Millisecond, load)
 		for _, n := range f.order {
 			if sum := n.advice.View.Sum; sum < 4500 || sum > 9500 {
-				t.Errorf("%s, flush %d after the ring's return: a sum of %.0f, want about 5000", n.name, k, sum)
+				t.Errorf("%s, flush %d after the ring's return: a sum of %.0f, want about 5000",
+					n.name, k, sum)
 			}
 		}
 	}

@@ -85,7 +85,8 @@ func newExchange(o *Options) exchange {
 // admissions finer than a record has them, and a block needs two witnesses: what others admitted
 // begins no block by itself.
 func ByCounts(r *mitigation.Rule) bool {
-	return r.Kind == mitigation.Window && r.Counts != mitigation.CountOffered && !r.RateMode() && r.Action == mitigation.Shed && r.Limit <= MaxByCounts
+	return r.Kind == mitigation.Window && r.Counts != mitigation.CountOffered && !r.RateMode() &&
+		r.Action == mitigation.Shed && r.Limit <= MaxByCounts
 }
 
 // MaxByCounts is the largest limit whose keys are exchanged by records.
@@ -114,7 +115,8 @@ func (x *exchange) assign(s *Assignment, o *Options) {
 	}
 	var all []partners.PoP
 	for _, pop := range slices.Sorted(s.Names()) {
-		nodes := slices.DeleteFunc(slices.Clone(s.Nodes(pop)), func(name string) bool { return name == o.Name })
+		nodes := slices.DeleteFunc(slices.Clone(s.Nodes(pop)),
+			func(name string) bool { return name == o.Name })
 		all = append(all, partners.PoP{Name: pop, Own: pop == o.PoP, Nodes: nodes})
 		x.origins.Number(pop, pop)
 	}

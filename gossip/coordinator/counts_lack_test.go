@@ -70,7 +70,8 @@ func TestWhatAPoPLackedWasNotLate(t *testing.T) {
 	f.admitIn("b0", 1, 0)
 	f.run(300*time.Millisecond, beside)
 	if b := f.nodes["b0"]; f.heardOf("b0") != 3 || b.since > last {
-		t.Errorf("b0 counts %d of 3, none of the last before %v, want at most 0s", f.heardOf("b0"), b.since.Sub(last))
+		t.Errorf("b0 counts %d of 3, none of the last before %v, want at most 0s",
+			f.heardOf("b0"), b.since.Sub(last))
 	}
 }
 
@@ -132,7 +133,10 @@ func TestANewSlotIsHandedNothingTwice(t *testing.T) {
 	n.slot = 2 // of the gate
 	f.admit("a0", fiveEach, 3, 3)
 	f.run(50*time.Millisecond, quiet)
-	m := coordinator.Sample{Rule: "r", Key: []byte("k"), Since: n.slot, Report: control.Report{Over: fiveEach.Window}}
+	m := coordinator.Sample{
+		Rule: "r", Key: []byte("k"), Since: n.slot,
+		Report: control.Report{Over: fiveEach.Window},
+	}
 	n.Measure(n.at(f.now), n.wall(f.now), []coordinator.Sample{m})
 	f.run(time.Second, quiet)
 	if got := f.heardOf("b0"); got != 3 {

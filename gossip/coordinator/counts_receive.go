@@ -123,7 +123,8 @@ func (c *Coordinator) knownRule(
 		return k
 	}
 	k.basis = counts.BasisOf(k.rule.Limit, k.rule.Window, c.assignment.PoPs(), c.o.Flush)
-	k.period, k.running, k.here = window.CountingPeriod(k.rule.Window), c.period(issued, &k.rule), c.period(now, &k.rule)
+	k.period, k.running, k.here = window.CountingPeriod(k.rule.Window), c.period(issued, &k.rule),
+		c.period(now, &k.rule)
 	return k
 }
 
@@ -180,7 +181,10 @@ func (l *local) take(g *counts.Growth) (more int64) {
 	if more <= 0 {
 		return 0
 	}
-	delta := window.RemoteDelta{Period: g.Period, PeriodTotals: window.PeriodTotals{Offered: more, Admitted: more}}
+	delta := window.RemoteDelta{
+		Period:       g.Period,
+		PeriodTotals: window.PeriodTotals{Offered: more, Admitted: more},
+	}
 	if more == units && g.Period > d.byOwner {
 		delta.Times, delta.Since, delta.Until = g.Times*d.basis.Unit, g.Since, g.Until
 	}

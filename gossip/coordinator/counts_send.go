@@ -82,7 +82,10 @@ func (c *Coordinator) bit(pop string) uint64 { return 1 << (c.counts.origins.Num
 func (c *Coordinator) addOlder(now window.Instant, to batchTo, l *local, oldest uint32) {
 	totals := &l.seen
 	for period := totals.Period - 2; period >= oldest; period -= 2 {
-		older := window.Totals{Period: period, By: [window.Periods]window.PeriodTotals{totals.At(period), totals.At(period - 1)}}
+		older := window.Totals{
+			Period: period,
+			By:     [window.Periods]window.PeriodTotals{totals.At(period), totals.At(period - 1)},
+		}
 		if older.By[0].Admitted+older.By[1].Admitted > 0 {
 			r := counts.RecordOf(&older, l.rule.Limit, l.rule.Window, 2*l.rule.Window)
 			r.Digest = l.direct.digest

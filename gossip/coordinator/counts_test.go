@@ -13,14 +13,18 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-var fiveEach = mitigation.Rule{Name: "r", Limit: 5, Window: 10 * time.Second, Scope: mitigation.Global}
+var fiveEach = mitigation.Rule{
+	Name: "r", Limit: 5, Window: 10 * time.Second,
+	Scope: mitigation.Global,
+}
 
 // newCounting returns a fleet whose nodes take part in the exchange of counts, but for those of the
 // PoPs in without.
 func newCounting(t *testing.T, rule mitigation.Rule, without string, sizes ...int) *fleet {
 	t.Helper()
 	f := &fleet{
-		t: t, now: window.Instant(1_800_000_000_000_000_000), nodes: map[string]*node{}, cut: func(string, string) bool { return false },
+		t: t, now: window.Instant(1_800_000_000_000_000_000), nodes: map[string]*node{},
+		cut:    func(string, string) bool { return false },
 		budget: func(string) int { return 0 }, counts: map[string]*counts.Table{},
 	}
 	for p, size := range sizes {
@@ -44,9 +48,15 @@ func (f *fleet) admit(name string, rule mitigation.Rule, own, total int64) {
 	n := f.nodes[name]
 	period := window.CountingPeriod(rule.Window)
 	at := int64(f.now)
-	m := coordinator.Sample{Rule: rule.Name, Key: []byte("k"), Since: 1, Own: own, Offered: total, Report: control.Report{Over: rule.Window, Rate: float64(total) / rule.Window.Seconds()}}
+	m := coordinator.Sample{
+		Rule: rule.Name, Key: []byte("k"), Since: 1, Own: own, Offered: total,
+		Report: control.Report{Over: rule.Window, Rate: float64(total) / rule.Window.Seconds()},
+	}
 	m.Report.Totals.Period = uint32(at / int64(period))
-	m.Report.Totals.By[0] = window.PeriodTotals{Offered: total, Admitted: total, Times: total * (at % int64(period)) * window.TimeParts / int64(period)}
+	m.Report.Totals.By[0] = window.PeriodTotals{
+		Offered: total, Admitted: total,
+		Times: total * (at % int64(period)) * window.TimeParts / int64(period),
+	}
 	n.Measure(n.at(f.now), n.wall(f.now), []coordinator.Sample{m})
 }
 
@@ -63,7 +73,10 @@ func (f *fleet) heardOf(name string) (sum int64) {
 
 // usedUp reports whether the key k, new at the node, begins as one at its limit.
 func (f *fleet) usedUp(name string, rule mitigation.Rule) bool {
-	return f.counts[name].UsedUp(&counts.Query{Now: f.now, Rule: rule.Name, Limit: rule.Limit, Window: rule.Window, Key: []byte("k")}) > f.now
+	return f.counts[name].UsedUp(&counts.Query{
+		Now: f.now, Rule: rule.Name, Limit: rule.Limit,
+		Window: rule.Window, Key: []byte("k"),
+	}) > f.now
 }
 
 // TestCountsGoFromPoPToPoP: what a PoP admitted reaches every node of the others in one flush: the
@@ -121,7 +134,10 @@ func TestMembersOfAnEarlierVersion(t *testing.T) {
 	f := newCounting(t, fiveEach, "c", 2, 2, 2)
 	f.run(5*time.Second, func(n *node) (coordinator.Sample, bool) {
 		total := map[string]int64{"a": 1, "b": 1, "c": 2}[n.pop]
-		m := coordinator.Sample{Rule: "r", Key: []byte("k"), Since: 1, Offered: total, Report: control.Report{Over: 10 * time.Second, Rate: .5}}
+		m := coordinator.Sample{
+			Rule: "r", Key: []byte("k"), Since: 1, Offered: total,
+			Report: control.Report{Over: 10 * time.Second, Rate: .5},
+		}
 		m.Report.Totals.Period = uint32(int64(f.now) / int64(2*time.Second))
 		m.Report.Totals.By[0] = window.PeriodTotals{Offered: total, Admitted: total}
 		return m, true
@@ -139,7 +155,8 @@ func TestMembersOfAnEarlierVersion(t *testing.T) {
 // TestWhatGoesByOwners: rates, blocks and larger limits.
 func TestWhatGoesByOwners(t *testing.T) {
 	block, large := fiveEach, fiveEach
-	block.Action, block.BlockFor, large.Limit = mitigation.Block, time.Minute, coordinator.MaxByCounts+1
+	block.Action, block.BlockFor, large.Limit = mitigation.Block, time.Minute,
+		coordinator.MaxByCounts+1
 	for name, rule := range map[string]mitigation.Rule{"a block": block, "a larger limit": large, "a rate": second} {
 		f := newCounting(t, rule, "", 1, 1)
 		f.admit("a0", rule, 4, 4)
@@ -157,13 +174,18 @@ func TestCountsOfStrangers(t *testing.T) {
 	f.admit("b0", fiveEach, 1, 1)
 	before := f.nodes["b0"].Stats().Rejected[coordinator.RejectStranger]
 	d := counts.NewDigester([]byte("secret"))
-	head := counts.Head{Relayed: true, Origin: "c", Issued: f.now.Time().UnixMilli(), Rules: []counts.Rule{{Name: "r", Terms: counts.Terms(5, 10*time.Second, false)}}}
+	head := counts.Head{
+		Relayed: true, Origin: "c", Issued: f.now.Time().UnixMilli(),
+		Rules: []counts.Rule{{Name: "r", Terms: counts.Terms(5, 10*time.Second, false)}},
+	}
 	body := counts.AppendRecord(counts.AppendHead(nil, &head), &counts.Record{
 		Digest: d.Of("r", []byte("k")), Period: uint32(int64(f.now) / int64(2*time.Second)), Now: 5,
 	})
-	sent := packet.AppendHeader(nil, packet.Header{Sender: "a0", Session: 1, Sequence: 1, Issued: f.now.Time().UnixMilli()})
+	sent := packet.AppendHeader(nil,
+		packet.Header{Sender: "a0", Session: 1, Sequence: 1, Issued: f.now.Time().UnixMilli()})
 	f.nodes["b0"].Receive(f.now, f.now.Time(), packet.AppendBody(sent, packet.Counts, body))
-	if got := f.nodes["b0"].Stats().Rejected[coordinator.RejectStranger]; got != before+1 || f.heardOf("b0") != 0 {
+	if got := f.nodes["b0"].Stats().Rejected[coordinator.RejectStranger]; got != before+1 ||
+		f.heardOf("b0") != 0 {
 		t.Errorf("%d are rejected, the gate counts %d", got-before, f.heardOf("b0"))
 	}
 }
@@ -175,8 +197,14 @@ func TestCountsWaitForTheBudget(t *testing.T) {
 	const keys = 8000
 	all := make([]coordinator.Sample, keys)
 	for k := range all {
-		all[k] = coordinator.Sample{Rule: "r", Key: fmt.Append(nil, k), Since: 1, Own: 1, Offered: 1, Report: control.Report{Over: 10 * time.Second}}
-		all[k].Report.Totals = window.Totals{Period: uint32(int64(f.now) / int64(2*time.Second)), By: [window.Periods]window.PeriodTotals{{Offered: 1, Admitted: 1}}}
+		all[k] = coordinator.Sample{
+			Rule: "r", Key: fmt.Append(nil, k), Since: 1, Own: 1,
+			Offered: 1, Report: control.Report{Over: 10 * time.Second},
+		}
+		all[k].Report.Totals = window.Totals{
+			Period: uint32(int64(f.now) / int64(2*time.Second)),
+			By:     [window.Periods]window.PeriodTotals{{Offered: 1, Admitted: 1}},
+		}
 	}
 	f.nodes["a0"].Measure(f.now, f.now.Time(), all)
 	if s := f.nodes["a0"].Stats(); s.CountsQueue == 0 || s.CountsOut == 0 {
@@ -199,7 +227,10 @@ func TestOwnersOfHeldKeysAnswer(t *testing.T) {
 	f := newCounting(t, fiveEach, "", 1, 1, 1)
 	others := func(n *node) (coordinator.Sample, bool) {
 		key := map[bool]string{true: "another", false: "k"}[n.name == "a0"]
-		return coordinator.Sample{Rule: "r", Key: []byte(key), Since: 1, Offered: 1, Report: control.Report{Over: 10 * time.Second, Rate: .1}}, true
+		return coordinator.Sample{
+			Rule: "r", Key: []byte(key), Since: 1, Offered: 1,
+			Report: control.Report{Over: 10 * time.Second, Rate: .1},
+		}, true
 	}
 	f.run(5*time.Second, others)
 	if held := f.nodes["b0"].Stats().CountsHeld; held != 1 {

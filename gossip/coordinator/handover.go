@@ -52,7 +52,8 @@ func (c *Coordinator) handOver(now window.Instant) {
 		}
 	}
 	lasts := handOverFor
-	if n := len(c.absent); n >= cutOffPoPs && float64(n) >= cutOffShare*float64(n+c.assignment.PoPs()) {
+	if n := len(c.absent); n >= cutOffPoPs &&
+		float64(n) >= cutOffShare*float64(n+c.assignment.PoPs()) {
 		lasts = cutOffFor
 	}
 	c.carriesUntil = now.Add(lasts)
@@ -60,7 +61,8 @@ func (c *Coordinator) handOver(now window.Instant) {
 		b.aggregate.CarryOver(now, lasts, c.allPoPs())
 	}
 	c.visits.reporterKeys.Each(c.dice, func(d *reporterKey) {
-		if resharded || before.ShardOwners(d.shard) != c.assignment.ShardOwners(d.shard) || before.Members() != c.assignment.Members() {
+		if resharded || before.ShardOwners(d.shard) != c.assignment.ShardOwners(d.shard) ||
+			before.Members() != c.assignment.Members() {
 			c.forward(now, d)
 		}
 	})

@@ -40,12 +40,14 @@ const (
 // is outdated. The standby stays silent.
 func (c *Coordinator) announce(now window.Instant, b *ownedKey) {
 	v := control.GlobalView{
-		Sum: b.aggregate.Sum(), Limit: b.aggregate.Limit(), Shed: b.aggregate.Shed(), Blocked: b.aggregate.Blocked(now),
+		Sum: b.aggregate.Sum(), Limit: b.aggregate.Limit(), Shed: b.aggregate.Shed(),
+		Blocked: b.aggregate.Blocked(now),
 	}
 	if !c.near(now, b) && v.Blocked == 0 || c.assignment.Members() < 2 {
 		return
 	}
-	if owner, _ := c.assignment.Owners(b.id.Rule, b.id.Key); owner != c.o.Name || b.hinted.at != 0 && now.Sub(b.hinted.at) < hintEvery {
+	if owner, _ := c.assignment.Owners(b.id.Rule, b.id.Key); owner != c.o.Name ||
+		b.hinted.at != 0 && now.Sub(b.hinted.at) < hintEvery {
 		return
 	}
 	if !c.may(packet.Hint, &b.rule) {
@@ -66,7 +68,8 @@ func (c *Coordinator) announce(now window.Instant, b *ownedKey) {
 // rises later than they come.
 func (c *Coordinator) near(now window.Instant, b *ownedKey) bool {
 	return b.aggregate.Sum() >= (1-rates.Theta)*b.rule.PerSecond() ||
-		c.clock(now, &b.rule).Runs() && float64(b.aggregate.Used()) >= hintUsed*float64(b.rule.Quota())
+		c.clock(now, &b.rule).Runs() &&
+			float64(b.aggregate.Used()) >= hintUsed*float64(b.rule.Quota())
 }
 
 // relay charges the budget for passing a hint on, this node's own or another's. All nodes receive
@@ -132,7 +135,8 @@ func (c *Coordinator) ReceiveHint(now window.Instant, wall time.Time, hint []byt
 // reportHinted reports a key that was too small to be reported, at once: its next request may come
 // when the limit is used up, and would be judged by this node's counts alone.
 func (c *Coordinator) reportHinted(now window.Instant, k packet.ID) {
-	if l := c.locals[k]; l != nil && l.sentAt == 0 && c.clock(now, &l.rule).Runs() && now.Sub(l.measured) < l.rule.Window && c.may(packet.Ask, &l.rule) {
+	if l := c.locals[k]; l != nil && l.sentAt == 0 && c.clock(now, &l.rule).Runs() &&
+		now.Sub(l.measured) < l.rule.Window && c.may(packet.Ask, &l.rule) {
 		c.report(now, l, false)
 	}
 }

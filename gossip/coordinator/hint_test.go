@@ -13,8 +13,14 @@ import (
 // admitted returns a sample of a key of hundreds of which the node's PoP has admitted that much, at
 // a rate that says nothing yet.
 func admitted(f *fleet, n *node, cost int64) coordinator.Sample {
-	m := coordinator.Sample{Rule: "r", Key: []byte("k"), Since: 1, Offered: cost, Report: control.Report{Rate: 0.1, Over: time.Minute}}
-	m.Report.Totals = window.Totals{Period: uint32(n.wall(f.now).Unix() / 12), By: [window.Periods]window.PeriodTotals{{Offered: cost, Admitted: cost}}}
+	m := coordinator.Sample{
+		Rule: "r", Key: []byte("k"), Since: 1, Offered: cost,
+		Report: control.Report{Rate: 0.1, Over: time.Minute},
+	}
+	m.Report.Totals = window.Totals{
+		Period: uint32(n.wall(f.now).Unix() / 12),
+		By:     [window.Periods]window.PeriodTotals{{Offered: cost, Admitted: cost}},
+	}
 	return m
 }
 

@@ -22,7 +22,8 @@ import (
 // omitsCounts reports whether l's counts are not sent. Rules that block keep theirs: only counts
 // block.
 func (c *Coordinator) omitsCounts(l *local) bool {
-	return c.budget.Overloaded() && !c.held(&l.rule) && l.rule.Action == mitigation.Shed && !l.rule.RateMode()
+	return c.budget.Overloaded() && !c.held(&l.rule) &&
+		l.rule.Action == mitigation.Shed && !l.rule.RateMode()
 }
 
 // rateOnly reports whether l, a key in count mode, is shed by rates because counts are missing: its

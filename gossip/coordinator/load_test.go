@@ -28,7 +28,10 @@ func (f *fleet) overload(pops string) {
 		}
 		all := make([]coordinator.Sample, 40)
 		for k := range all {
-			all[k] = coordinator.Sample{Rule: "r", Key: fmt.Append(nil, "crowd ", k), Since: 1, Report: control.Report{Rate: 2_000 + dice.Float64()*4_000, Over: 10 * time.Second}}
+			all[k] = coordinator.Sample{
+				Rule: "r", Key: fmt.Append(nil, "crowd ", k), Since: 1,
+				Report: control.Report{Rate: 2_000 + dice.Float64()*4_000, Over: 10 * time.Second},
+			}
 		}
 		n.Measure(f.now, f.now.Time(), all)
 		return m, false
@@ -44,7 +47,8 @@ func (f *fleet) overload(pops string) {
 
 // overloaded reports whether the nodes of the PoPs are overloaded, and no others.
 func (f *fleet) overloaded(pops string) bool {
-	return !slices.ContainsFunc(f.order, func(n *node) bool { return n.Stats().Overloaded != strings.Contains(pops, n.pop) })
+	return !slices.ContainsFunc(f.order,
+		func(n *node) bool { return n.Stats().Overloaded != strings.Contains(pops, n.pop) })
 }
 
 // budgets gives the nodes of the PoPs the tight budget, and the others a large one.
@@ -60,14 +64,21 @@ func budgets(pops string) func(pop string) int {
 // TestOverloadDelaysNoBlock: only counts block, so the counts of rules that block are sent under
 // any load.
 func TestOverloadDelaysNoBlock(t *testing.T) {
-	rule := mitigation.Rule{Name: "r", Limit: 1000, Window: 10 * time.Second, Scope: mitigation.Global, Action: mitigation.Block, BlockFor: time.Minute}
+	rule := mitigation.Rule{
+		Name: "r", Limit: 1000, Window: 10 * time.Second,
+		Scope: mitigation.Global, Action: mitigation.Block, BlockFor: time.Minute,
+	}
 	f := newFleetWithin(t, rule, budgets("abc"), 1, 1, 1)
 	f.overload("abc")
 	f.run(5*time.Second, func(n *node) (coordinator.Sample, bool) {
-		m := coordinator.Sample{Rule: "r", Key: []byte("k"), Since: 1, Offered: 100, Report: control.Report{Rate: 100, Over: time.Second}}
+		m := coordinator.Sample{
+			Rule: "r", Key: []byte("k"), Since: 1, Offered: 100,
+			Report: control.Report{Rate: 100, Over: time.Second},
+		}
 		m.Report.Totals.Period = uint32(int64(f.now) / int64(10*time.Second))
 		if m.Report.Totals.By[0].Offered = 100; n.pop == "a" {
-			m.Report.Rate, m.Report.Blocked, m.Report.Totals.By[0].Offered = 2000, time.Minute, 20_000
+			m.Report.Rate, m.Report.Blocked,
+				m.Report.Totals.By[0].Offered = 2000, time.Minute, 20_000
 		}
 		return m, true
 	})
@@ -84,18 +95,25 @@ func TestOverloadDelaysNoBlock(t *testing.T) {
 // TestOverloadOfOneReachesAll: counts that an overloaded node leaves out are not zero to the
 // others.
 func TestOverloadOfOneReachesAll(t *testing.T) {
-	rule := mitigation.Rule{Name: "r", Limit: 1000, Window: 10 * time.Second, Scope: mitigation.Global}
+	rule := mitigation.Rule{
+		Name: "r", Limit: 1000, Window: 10 * time.Second,
+		Scope: mitigation.Global,
+	}
 	for _, who := range []string{"a", "b", "ab"} {
 		f := newFleetWithin(t, rule, budgets(who), 1, 1)
 		f.overload(who)
 		passes := map[string]float64{}
 		f.run(5*time.Second, func(n *node) (coordinator.Sample, bool) {
-			m := coordinator.Sample{Rule: "r", Key: []byte("k"), Since: 1, Offered: 900, Report: control.Report{Rate: 90, Admitted: 90, Over: 10 * time.Second}}
+			m := coordinator.Sample{
+				Rule: "r", Key: []byte("k"), Since: 1, Offered: 900,
+				Report: control.Report{Rate: 90, Admitted: 90, Over: 10 * time.Second},
+			}
 			m.Report.Totals.Period = uint32(int64(f.now) / int64(10*time.Second))
 			m.Report.Totals.By[0] = window.PeriodTotals{Offered: 450, Admitted: 450, Times: 1}
 			m.Report.Totals.By[1] = window.PeriodTotals{Offered: 900, Admitted: 900, Times: 1}
 			heard := n.heard.By[0].Offered + n.heard.By[1].Offered/2
-			passes[n.pop] = 1 - control.ByCount(&rule, n.advice.Ratio, 900+heard, n.advice.RateOnly, 100*time.Millisecond).Float()
+			passes[n.pop] = 1 - control.ByCount(&rule, n.advice.Ratio, 900+heard, n.advice.RateOnly,
+				100*time.Millisecond).Float()
 			return m, true
 		})
 		if !f.overloaded(who) {
@@ -116,7 +134,10 @@ func TestOverloadForgetsNobody(t *testing.T) {
 	for k := 0; len(all) < 1500; k++ {
 		key, table := fmt.Sprint(k), a0.Assignment()
 		if table.Reporters("a", table.Shard("r", key)).First == "a1" {
-			all = append(all, coordinator.Sample{Rule: "r", Key: []byte(key), Since: 1, Report: control.Report{Rate: 12_000, Over: 200 * time.Millisecond}})
+			all = append(all, coordinator.Sample{
+				Rule: "r", Key: []byte(key), Since: 1,
+				Report: control.Report{Rate: 12_000, Over: 200 * time.Millisecond},
+			})
 		}
 	}
 	end, reports := f.now.Add(10*time.Second), 0 // of the TTL of the last report
@@ -133,7 +154,8 @@ func TestOverloadForgetsNobody(t *testing.T) {
 			a0.Measure(f.now, f.now.Time(), all)
 		}
 		if f.now > end {
-			t.Fatalf("%v after the start the last report's TTL has ended", f.now.Sub(1_800_000_000_000_000_000))
+			t.Fatalf("%v after the start the last report's TTL has ended",
+				f.now.Sub(1_800_000_000_000_000_000))
 		}
 		return m, false
 	})
@@ -145,10 +167,16 @@ func TestOverloadForgetsNobody(t *testing.T) {
 // TestHintsAloneAreNoLoad: hints of many keys near their limits, from all nodes, leave each node
 // most of its budget.
 func TestHintsAloneAreNoLoad(t *testing.T) {
-	f := newFleet(t, mitigation.Rule{Name: "r", Limit: 5, Window: 10 * time.Second, Scope: mitigation.Global}, 3, 3, 3, 3, 3)
+	f := newFleet(t, mitigation.Rule{
+		Name: "r", Limit: 5, Window: 10 * time.Second,
+		Scope: mitigation.Global,
+	}, 3, 3, 3, 3, 3)
 	all := make([]coordinator.Sample, 600)
 	for k := range all {
-		all[k] = coordinator.Sample{Rule: "r", Key: fmt.Append(nil, k), Since: 1, Report: control.Report{Rate: 0.08, Over: 10 * time.Second}}
+		all[k] = coordinator.Sample{
+			Rule: "r", Key: fmt.Append(nil, k), Since: 1,
+			Report: control.Report{Rate: 0.08, Over: 10 * time.Second},
+		}
 	}
 	f.run(20*time.Second, func(n *node) (m coordinator.Sample, ok bool) {
 		if n.name[1] == '0' {
@@ -169,11 +197,13 @@ func TestRatesNeedNoCounts(t *testing.T) {
 		f := newFleet(t, rule, 1, 1, 1)
 		f.run(3*time.Second, func(n *node) (coordinator.Sample, bool) {
 			return coordinator.Sample{Rule: "r", Key: []byte("k"), Since: 1, Report: control.Report{
-				Rate: rule.PerSecond(), Over: 200 * time.Millisecond, RateOnly: n.pop == "c", Totals: window.Totals{Period: 7},
+				Rate: rule.PerSecond(), Over: 200 * time.Millisecond, RateOnly: n.pop == "c",
+				Totals: window.Totals{Period: 7},
 			}}, true
 		})
 		a := &f.nodes["a0"].advice
-		if rateOnly := a.RateOnly > 0; a.View.Sum == 0 || rateOnly == rule.RateMode() || a.View.RateOnly > 0 == rule.RateMode() {
+		if rateOnly := a.RateOnly > 0; a.View.Sum == 0 || rateOnly == rule.RateMode() ||
+			a.View.RateOnly > 0 == rule.RateMode() {
 			t.Errorf("%d in %v: %+v", rule.Limit, rule.Window, a)
 		}
 	}

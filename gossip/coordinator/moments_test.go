@@ -19,8 +19,14 @@ var hundreds = mitigation.Rule{Name: "r", Limit: 600, Window: time.Minute, Scope
 // the first sample. Of these the PoP called older does not say when they came.
 func admitting(f *fleet, older string) func(n *node) (coordinator.Sample, bool) {
 	return func(n *node) (coordinator.Sample, bool) {
-		m := coordinator.Sample{Rule: "r", Key: []byte("k"), Since: 1, Offered: 300, Report: control.Report{Rate: 30, Admitted: 5, Over: time.Minute}}
-		m.Report.Totals = window.Totals{Period: uint32(n.wall(f.now).Unix() / 12), By: [window.Periods]window.PeriodTotals{{Offered: 300, Admitted: 300}}}
+		m := coordinator.Sample{
+			Rule: "r", Key: []byte("k"), Since: 1, Offered: 300,
+			Report: control.Report{Rate: 30, Admitted: 5, Over: time.Minute},
+		}
+		m.Report.Totals = window.Totals{
+			Period: uint32(n.wall(f.now).Unix() / 12),
+			By:     [window.Periods]window.PeriodTotals{{Offered: 300, Admitted: 300}},
+		}
 		if n.advice.Until == 0 && n.pop != older {
 			m.Own, m.Told, m.ToldFrom = 100, 100, n.at(f.now).Add(-100*time.Millisecond)
 		}
@@ -53,7 +59,8 @@ func TestMomentsReachOtherPoPs(t *testing.T) {
 				t.Errorf("older %s, %s: %d merged", older, n.name, n.merged)
 			}
 			if got := recent(f, n.parts); got != want[n.pop] {
-				t.Errorf("older %s, %s: %d of the last second, want %d", older, n.name, got, want[n.pop])
+				t.Errorf("older %s, %s: %d of the last second, want %d", older,
+					n.name, got, want[n.pop])
 			}
 		}
 	}
@@ -101,7 +108,11 @@ func TestMomentsOutliveTheirNode(t *testing.T) {
 			said += min(1, len(r.Report.Moments))
 		}
 	}
-	f.run(3*time.Second, func(*node) (coordinator.Sample, bool) { return coordinator.Sample{}, false })
+	f.run(3*time.Second, func(*node) (coordinator.Sample,
+		bool,
+	) {
+		return coordinator.Sample{}, false
+	})
 	if last == 0 || said != last {
 		t.Errorf("%d of %d last reports say when", said, last)
 	}

@@ -78,7 +78,8 @@ func (c *Coordinator) receiveReport(now window.Instant, h packet.Header, r *pack
 	if !b.aggregate.Merge(now, c.origin(pop, from), r.Report, maxOrigins) {
 		c.stats.Full++
 	}
-	leaps := r.Report.Rate-was > leapPart*rule.PerSecond() || b.aggregate.Sum() > rule.PerSecond() && !b.aggregate.Shed()
+	leaps := r.Report.Rate-was > leapPart*rule.PerSecond() ||
+		b.aggregate.Sum() > rule.PerSecond() && !b.aggregate.Shed()
 	if leaps && now.Sub(b.hurriedAt) >= atOnceGap {
 		b.hurriedAt = now
 		c.step(now, b)
@@ -112,7 +113,8 @@ func (c *Coordinator) origin(pop string, from reporter) string {
 func (c *Coordinator) ownedKey(now window.Instant, k packet.ID, rule mitigation.Rule) *ownedKey {
 	b := c.ownedKeys[k]
 	switch {
-	case b != nil && b.rule.Limit == rule.Limit && b.rule.Burst == rule.Burst && b.rule.Window == rule.Window && b.rule.Action == rule.Action &&
+	case b != nil && b.rule.Limit == rule.Limit && b.rule.Burst == rule.Burst &&
+		b.rule.Window == rule.Window && b.rule.Action == rule.Action &&
 		(b.rule.Mode == mitigation.Shadow) == (rule.Mode == mitigation.Shadow):
 		b.rule = rule
 		b.aggregate.SetFairness(rule.Fairness)
@@ -181,7 +183,10 @@ func (c *Coordinator) answer(now window.Instant, b *ownedKey) {
 // answerTo is answer for one reporter.
 func (c *Coordinator) answerTo(now window.Instant, b *ownedKey, from reporter, a *subscriber) {
 	pop, _ := c.assignment.PoP(from.node)
-	is := sentView{view: rates.View{GlobalView: b.aggregate.View(now, c.origin(pop, from)), Left: b.rule.Quota() - b.aggregate.Used()}, at: now}
+	is := sentView{view: rates.View{
+		GlobalView: b.aggregate.View(now, c.origin(pop, from)),
+		Left:       b.rule.Quota() - b.aggregate.Used(),
+	}, at: now}
 	if !c.differs(&b.rule, &a.sent, &is, viewEvery) {
 		return
 	}
@@ -190,7 +195,10 @@ func (c *Coordinator) answerTo(now window.Instant, b *ownedKey, from reporter, a
 		return
 	}
 	a.sent = is
-	r := packet.Record{Kind: packet.View, ID: b.id, Nonce: a.nonce, Alone: from.alone, View: is.view.GlobalView, From: c.o.PoP}
+	r := packet.Record{
+		Kind: packet.View, ID: b.id, Nonce: a.nonce, Alone: from.alone,
+		View: is.view.GlobalView, From: c.o.PoP,
+	}
 	if from.node == c.o.Name {
 		c.receiveWitness(now, packet.Header{Sender: c.o.Name}, &r)
 		return
@@ -217,6 +225,7 @@ func (c *Coordinator) differs(rule *mitigation.Rule, has, is *sentView, every ti
 		return true
 	}
 	return has.view.Differs(&is.view, rates.Terms{
-		Rule: rule, PoPs: c.assignment.PoPs(), Load: c.budget.Load(), ByCounts: c.clock(is.at, rule).Runs(),
+		Rule: rule, PoPs: c.assignment.PoPs(), Load: c.budget.Load(),
+		ByCounts: c.clock(is.at, rule).Runs(),
 	})
 }

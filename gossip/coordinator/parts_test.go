@@ -27,7 +27,9 @@ func TestOwnersListParts(t *testing.T) {
 			t.Errorf("%s: %+v", n.name, shares)
 		}
 		for _, s := range shares {
-			if math.Abs(s.Rate-rates[s.PoP]) > 0.02*rates[s.PoP] || math.Abs(s.Ratio.Float()-0.8) > 0.02 || s.Alone || f.now.Sub(s.ReportedAt) > time.Second {
+			if math.Abs(s.Rate-rates[s.PoP]) > 0.02*rates[s.PoP] ||
+				math.Abs(s.Ratio.Float()-0.8) > 0.02 || s.Alone ||
+				f.now.Sub(s.ReportedAt) > time.Second {
 				t.Errorf("%s: %+v", n.name, s)
 			}
 		}
@@ -43,7 +45,10 @@ func TestPartsAreRecent(t *testing.T) {
 	a := control.NewAggregate(second)
 	now := f.now
 	report := func(name string, rate float64) {
-		d := control.Report{Rate: rate, Over: time.Second, Totals: window.Totals{Period: uint32(now / window.Instant(time.Second))}}
+		d := control.Report{
+			Rate: rate, Over: time.Second,
+			Totals: window.Totals{Period: uint32(now / window.Instant(time.Second))},
+		}
 		d.Totals.By[1].Offered = int64(rate)
 		a.Merge(now, name, d, 10)
 	}
@@ -53,10 +58,12 @@ func TestPartsAreRecent(t *testing.T) {
 	report(control.Alone("b"), 20_000)
 	a.Step(now, 0)
 	shares := a.Parts(now)
-	if len(shares) != 2 || shares[0].PoP != "a" || shares[0].Alone || shares[1].PoP != "b" || !shares[1].Alone {
+	if len(shares) != 2 || shares[0].PoP != "a" || shares[0].Alone ||
+		shares[1].PoP != "b" || !shares[1].Alone {
 		t.Fatalf("%+v", shares)
 	}
 	if got := shares[1].Ratio.Float(); math.Abs(got-0.761) > 0.01 {
-		t.Errorf("ratio %.3f, want 0.75 and, as the sum has just leapt, 4.5 %% less that passes", got)
+		t.Errorf("ratio %.3f, want 0.75 and, as the sum has just leapt, 4.5 %% less that passes",
+			got)
 	}
 }

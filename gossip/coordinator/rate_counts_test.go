@@ -51,7 +51,8 @@ func TestCountsRideAlongNearTheLimit(t *testing.T) {
 		reports, with = 0, 0
 		f.run(8*time.Second, load)
 		if reports == 0 || c.counts && with < reports || !c.counts && with > 0 {
-			t.Errorf("%.0f a second: %d of %d reports have counts, want all or none: %v", c.rate, with, reports, c.counts)
+			t.Errorf("%.0f a second: %d of %d reports have counts, want all or none: %v", c.rate,
+				with, reports, c.counts)
 		}
 	}
 }
@@ -64,13 +65,17 @@ func TestTheRatioNeedsCounts(t *testing.T) {
 			f := newFleet(t, second, 1, 1, 1)
 			f.cut = func(string, string) bool { return cut }
 			owners := f.order[0].Explain(f.now, "r", []byte("k"))
-			one := f.order[slices.IndexFunc(f.order, func(n *node) bool { return n.name != owners.Owner && n.name != owners.Standby })]
+			one := f.order[slices.IndexFunc(f.order,
+				func(n *node) bool { return n.name != owners.Owner && n.name != owners.Standby })]
 			f.run(40*time.Second, func(n *node) (coordinator.Sample, bool) {
 				d := control.Report{Rate: 16_000, Over: 200 * time.Millisecond}
 				d.Totals = window.Totals{Period: uint32(n.wall(f.now).Unix())}
 				d.Totals.By[1].Offered = offered
 				d.Totals.By[0].Offered = offered * int64(n.wall(f.now).Nanosecond()) / int64(time.Second)
-				return coordinator.Sample{Rule: "r", Key: []byte("k"), Since: 1, Offered: offered, Report: d}, n == one
+				return coordinator.Sample{
+					Rule: "r", Key: []byte("k"), Since: 1, Offered: offered,
+					Report: d,
+				}, n == one
 			})
 			if got, want := one.advice.Ratio > 0, offered > second.Limit; got != want {
 				t.Errorf("cut off %v, %d requests in the window: shed %v", cut, offered, got)

@@ -55,7 +55,8 @@ func (c *Coordinator) reportDue(now window.Instant, l *local) (priority float64,
 		return 0, false
 	}
 	pops := c.assignment.PoPs()
-	if !c.hinted(now, l) && rates.Small(&l.rule, &l.report, pops) && (l.sentAt == 0 || rates.Small(&l.rule, &l.sent, pops)) {
+	if !c.hinted(now, l) && rates.Small(&l.rule, &l.report, pops) &&
+		(l.sentAt == 0 || rates.Small(&l.rule, &l.sent, pops)) {
 		return 0, false
 	}
 	report := l.smoothed()
@@ -89,7 +90,8 @@ func (l *local) spentTTL(age time.Duration) float64 {
 
 // hinted reports whether l is to be reported however small its rate is.
 func (c *Coordinator) hinted(now window.Instant, l *local) bool {
-	if l.viewed != 0 && now.Sub(l.viewed) < hintedFor && l.view.Sum >= (1-rates.Theta)*l.rule.PerSecond() {
+	if l.viewed != 0 && now.Sub(l.viewed) < hintedFor &&
+		l.view.Sum >= (1-rates.Theta)*l.rule.PerSecond() {
 		return true
 	}
 	if b := c.ownedKeys[l.id]; b != nil && b.hinted.at != 0 && now.Sub(b.hinted.at) < hintTTL {
@@ -126,7 +128,10 @@ func (c *Coordinator) report(now window.Instant, l *local, done bool) {
 		l.leapt = now
 	}
 	l.sent, l.sentAt = report, now
-	r := packet.Record{Kind: packet.Ask, ID: l.id, Nonce: l.nonce, Alone: l.alone, Done: done, Report: l.sent}
+	r := packet.Record{
+		Kind: packet.Ask, ID: l.id, Nonce: l.nonce, Alone: l.alone,
+		Done: done, Report: l.sent,
+	}
 	if done {
 		r.Report = control.Report{Over: l.report.Over, Totals: l.report.Totals}
 	}

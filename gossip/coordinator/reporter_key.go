@@ -104,7 +104,8 @@ func (c *Coordinator) forwards(now window.Instant, d *reporterKey) bool {
 	if age < minGap || !ok || d.forwarded != 0 && age < heldGap && c.held(&rule) {
 		return false
 	}
-	if d.changed && (d.forwarded == 0 || d.report.Rate == 0 || c.moved(rule, &d.report, &d.sent) > 0) {
+	if d.changed && (d.forwarded == 0 || d.report.Rate == 0 ||
+		c.moved(rule, &d.report, &d.sent) > 0) {
 		return true
 	}
 	every := steadyGap
@@ -127,7 +128,10 @@ func (c *Coordinator) reporterKey(is reporterKeyID) *reporterKey {
 		c.stats.Full++
 		return nil
 	}
-	d = &reporterKey{is: is, shard: c.assignment.Shard(is.id.Rule, is.id.Key), nonce: c.dice.Uint32()}
+	d = &reporterKey{
+		is: is, shard: c.assignment.Shard(is.id.Rule, is.id.Key),
+		nonce: c.dice.Uint32(),
+	}
 	c.reporterKeys[is] = d
 	c.visits.reporterKeys.Add(c.dice, d)
 	return d
@@ -222,7 +226,8 @@ func (c *Coordinator) forwardDue(now window.Instant, d *reporterKey) {
 // forward sends d's report to owner and standby.
 func (c *Coordinator) forward(now window.Instant, d *reporterKey) {
 	rule, _ := c.o.Rule(d.is.id.Rule)
-	hold := c.reportTTL(&rule, c.budget.Stretched(steadyGap, len(c.reporterKeys)), now.Sub(d.forwarded))
+	hold := c.reportTTL(&rule, c.budget.Stretched(steadyGap, len(c.reporterKeys)),
+		now.Sub(d.forwarded))
 	if rates.Leaps(&d.sent, &d.report) {
 		d.leapt = now
 	}
@@ -230,7 +235,10 @@ func (c *Coordinator) forward(now window.Instant, d *reporterKey) {
 	if d.opened == 0 {
 		d.opened = now
 	}
-	r := packet.Record{Kind: packet.Report, ID: d.is.id, Nonce: d.nonce, Alone: d.is.alone, Report: d.report}
+	r := packet.Record{
+		Kind: packet.Report, ID: d.is.id, Nonce: d.nonce,
+		Alone: d.is.alone, Report: d.report,
+	}
 	r.Report.TTL = hold
 	if !c.carriesOver(now) {
 		r.Report.LastSum = 0
@@ -272,7 +280,11 @@ func (c *Coordinator) tickReported(now window.Instant) {
 // drop forgets the nodes that are silent.
 func (d *reporterKey) drop(now window.Instant, dice *rand.Rand) {
 	before := d.nodes.Len()
-	d.nodes.Visit(dice, func(_ string, n *nodeState) bool { return now.Sub(n.receivedAt) <= max(staleAfter, n.ttl) })
+	d.nodes.Visit(dice, func(_ string,
+		n *nodeState,
+	) bool {
+		return now.Sub(n.receivedAt) <= max(staleAfter, n.ttl)
+	})
 	if d.is.alone && d.nodes.Len() < before {
 		d.report = d.sum()
 	}

@@ -23,7 +23,8 @@ func TestASeedIsARun(t *testing.T) {
 		if got := seededRun(t); n == 0 {
 			first = got
 		} else if at := firstDifference(first, got); at >= 0 {
-			t.Fatalf("run %d is another one from its %d. batch of 50 ms on, of %d", n+1, at+1, len(first))
+			t.Fatalf("run %d is another one from its %d. batch of 50 ms on, of %d",
+				n+1, at+1, len(first))
 		}
 	}
 }
@@ -40,20 +41,28 @@ func firstDifference(a, b []string) int {
 
 // seededRun runs a fleet, and returns a checksum of the packets up to the end of each batch.
 func seededRun(t *testing.T) (sums []string) {
-	rule := mitigation.Rule{Name: "r", Limit: 100, Window: 10 * time.Second, Scope: mitigation.Global}
+	rule := mitigation.Rule{
+		Name: "r", Limit: 100, Window: 10 * time.Second,
+		Scope: mitigation.Global,
+	}
 	f := newFleetWithin(t, rule, func(string) int { return 8_000 }, 3, 3, 3)
 	f.sent = sha256.New()
 	for batch := range 300 {
 		switch batch {
 		case 100:
 			f.cut = func(from, to string) bool { return from == "b1" || to == "b1" }
-			f.assign([]byte("secret"), slices.DeleteFunc(slices.Clone(f.members), func(m coordinator.Member) bool { return m.Name == "b1" }))
+			f.assign([]byte("secret"), slices.DeleteFunc(slices.Clone(f.members),
+				func(m coordinator.Member) bool { return m.Name == "b1" }))
 		case 200:
 			f.cut = func(string, string) bool { return false }
 			f.assign([]byte("secret"), f.members)
 		}
 		f.crowd(batch, 60)
-		f.run(50*time.Millisecond, func(*node) (coordinator.Sample, bool) { return coordinator.Sample{}, false })
+		f.run(50*time.Millisecond, func(*node) (coordinator.Sample,
+			bool,
+		) {
+			return coordinator.Sample{}, false
+		})
 		sums = append(sums, fmt.Sprintf("%x", f.sent.Sum(nil)))
 	}
 	return sums
@@ -71,7 +80,10 @@ func (f *fleet) crowd(batch, keys int) {
 				Rate: float64(10 + k + at), Admitted: 8, Over: time.Second,
 			}}
 			m.Report.Totals.Period = uint32(int64(f.now) / int64(10*time.Second))
-			m.Report.Totals.By[0] = window.PeriodTotals{Offered: int64(batch * (k + 1)), Admitted: int64(batch), Times: int64(batch)}
+			m.Report.Totals.By[0] = window.PeriodTotals{
+				Offered:  int64(batch * (k + 1)),
+				Admitted: int64(batch), Times: int64(batch),
+			}
 			list = append(list, m)
 		}
 		n.Measure(f.now, f.now.Time(), list)

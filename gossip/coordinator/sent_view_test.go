@@ -18,8 +18,14 @@ func TestCountsAreSentFarFromTheLimit(t *testing.T) {
 	f := newFleet(t, few, 1, 1)
 	count := map[string]int64{"a": 1, "b": 1}
 	measure := func(n *node) (coordinator.Sample, bool) {
-		m := coordinator.Sample{Rule: "r", Key: []byte("k"), Since: 1, Report: control.Report{Rate: 0.016 * float64(count[n.pop]), Over: time.Minute}}
-		m.Report.Totals.Raise(100, window.PeriodTotals{Offered: count[n.pop], Admitted: count[n.pop]})
+		m := coordinator.Sample{
+			Rule: "r", Key: []byte("k"), Since: 1,
+			Report: control.Report{Rate: 0.016 * float64(count[n.pop]), Over: time.Minute},
+		}
+		m.Report.Totals.Raise(100, window.PeriodTotals{
+			Offered:  count[n.pop],
+			Admitted: count[n.pop],
+		})
 		return m, true
 	}
 	f.run(3*time.Second, measure)
@@ -30,7 +36,8 @@ func TestCountsAreSentFarFromTheLimit(t *testing.T) {
 			f.run(250*time.Millisecond, measure)
 			other := map[string]string{"a": "b0", "b": "a0"}[pop]
 			if got := f.nodes[other].heard.At(100).Admitted; got != count[pop] {
-				t.Fatalf("%s knows of %d admissions of PoP %s, want %d", other, got, pop, count[pop])
+				t.Fatalf("%s knows of %d admissions of PoP %s, want %d", other,
+					got, pop, count[pop])
 			}
 		}
 	}
@@ -50,7 +57,10 @@ func TestRatesFarFromTheLimitWait(t *testing.T) {
 		if n.pop == "a" && int64(f.now)/int64(200*time.Millisecond)%2 == 0 {
 			rate = 2_600
 		}
-		return coordinator.Sample{Rule: "r", Key: []byte("k"), Since: 1, Report: control.Report{Rate: rate, Over: 200 * time.Millisecond}}, true
+		return coordinator.Sample{
+			Rule: "r", Key: []byte("k"), Since: 1,
+			Report: control.Report{Rate: rate, Over: 200 * time.Millisecond},
+		}, true
 	})
 	if views < 10 || views > 24 {
 		t.Errorf("owner and standby sent %d views in 10 s, want about one a second each", views)

@@ -11,7 +11,10 @@ import (
 )
 
 // tenants is a rule in rate mode whose limit is divided among the PoPs.
-var tenants = mitigation.Rule{Name: "r", Limit: 10_000, Window: time.Second, Scope: mitigation.Global}
+var tenants = mitigation.Rule{
+	Name: "r", Limit: 10_000, Window: time.Second,
+	Scope: mitigation.Global,
+}
 
 // dropped checks the drop ratio of every node, by PoP.
 func (f *fleet) dropped(want map[string]float64, off float64) {
@@ -62,13 +65,15 @@ func TestNodesAloneDivideTheirShare(t *testing.T) {
 	rates := map[string]float64{"a0": 15_000, "a1": 1_000, "b0": 20_000, "b1": 20_000}
 	f.run(10*time.Second, func(n *node) (coordinator.Sample, bool) {
 		m := coordinator.Sample{Rule: "r", Key: []byte("k"), Since: 1, Alone: n.pop == "a", Report: control.Report{
-			Rate: rates[n.name], Admitted: rates[n.name] * (1 - n.advice.Ratio.Float()), Over: 200 * time.Millisecond,
+			Rate: rates[n.name], Admitted: rates[n.name] * (1 - n.advice.Ratio.Float()),
+			Over: 200 * time.Millisecond,
 		}}
 		ms, totals := n.wall(f.now).UnixMilli(), &m.Report.Totals
 		if totals.Period = uint32(ms / 1000); m.Alone {
 			totals.By[0].Offered = int64(rates[n.name] / 10) // since the last sample
 		} else {
-			totals.By[0].Offered, totals.By[1].Offered = int64(rates[n.name])*(ms%1000)/1000, int64(rates[n.name])
+			totals.By[0].Offered, totals.By[1].Offered = int64(rates[n.name])*(ms%1000)/1000,
+				int64(rates[n.name])
 		}
 		return m, true
 	})

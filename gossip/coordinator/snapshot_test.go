@@ -16,7 +16,10 @@ var minute = mitigation.Rule{Name: "r", Limit: 60, Window: time.Minute, Scope: m
 // measured returns a coordinator.Sample of a key with so much admitted in period 100: the PoP's
 // total, or with alone the node's growth.
 func measured(admitted int64, alone bool) coordinator.Sample {
-	m := coordinator.Sample{Rule: "r", Key: []byte("k"), Since: 1, Alone: alone, Report: control.Report{Rate: 1, Over: time.Second}}
+	m := coordinator.Sample{
+		Rule: "r", Key: []byte("k"), Since: 1, Alone: alone,
+		Report: control.Report{Rate: 1, Over: time.Second},
+	}
 	m.Report.Totals.Raise(100, window.PeriodTotals{Offered: admitted, Admitted: admitted})
 	return m
 }
@@ -68,7 +71,8 @@ func TestRestartMergesNothingTwice(t *testing.T) {
 				want = 4
 			}
 			if got := is.heard.At(100).Admitted; got != want {
-				t.Errorf("alone %v, keeps %v: merged %d after the start, want %d", alone, saved, got, want)
+				t.Errorf("alone %v, keeps %v: merged %d after the start, want %d",
+					alone, saved, got, want)
 			}
 		}
 	}

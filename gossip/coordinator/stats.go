@@ -33,14 +33,18 @@ const (
 )
 
 var rejectNames = [...]string{
-	RejectMalformed: "malformed", RejectStranger: "stranger", RejectReplay: "replay", RejectTime: "time",
+	RejectMalformed: "malformed", RejectStranger: "stranger",
+	RejectReplay: "replay", RejectTime: "time",
 	RejectKind: "kind", RejectUnasked: "unasked", RejectRule: "rule", RejectQuota: "quota",
 }
 
 // String returns the reason's name in metrics.
 func (r Reject) String() string { return rejectNames[r] }
 
-var kindNames = [...]string{"", packet.Ask: "ask", packet.Report: "demand", packet.View: "view", packet.Advice: "advice", packet.Hint: "notice", packet.Counts: "counts"}
+var kindNames = [...]string{
+	"", packet.Ask: "ask", packet.Report: "demand", packet.View: "view",
+	packet.Advice: "advice", packet.Hint: "notice", packet.Counts: "counts",
+}
 
 // Kinds is the number of record packet.Kinds, of which 0 is unused.
 const Kinds = int(packet.Kinds)
@@ -101,7 +105,8 @@ func (c *Coordinator) Stats() Stats {
 	if c.counts.all {
 		s.CountsHeld = len(c.counts.keys)
 	}
-	s.Locals, s.ReporterKeys, s.OwnedKeys, s.Hints = len(c.locals), len(c.reporterKeys), len(c.ownedKeys), len(c.hints)
+	s.Locals, s.ReporterKeys, s.OwnedKeys, s.Hints = len(c.locals), len(c.reporterKeys),
+		len(c.ownedKeys), len(c.hints)
 	for _, b := range c.ownedKeys {
 		if b.aggregate.Shed() {
 			s.Shed++

@@ -14,12 +14,19 @@ import (
 // BenchmarkTick is a flush and two ticks of all nodes of a fleet with ten thousand keys, packets
 // included.
 func BenchmarkTick(b *testing.B) {
-	rule := mitigation.Rule{Name: "r", Limit: 100, Window: 10 * time.Second, Scope: mitigation.Global}
+	rule := mitigation.Rule{
+		Name: "r", Limit: 100, Window: 10 * time.Second,
+		Scope: mitigation.Global,
+	}
 	f := newFleet(&testing.T{}, rule, 2, 2, 2)
 	lists := make([][]coordinator.Sample, len(f.order))
 	for at := range f.order {
 		for k := range 10_000 {
-			lists[at] = append(lists[at], coordinator.Sample{Rule: "r", Key: fmt.Append(nil, k), Since: 1, Report: control.Report{Rate: 12, Admitted: 8, Over: time.Second}})
+			lists[at] = append(lists[at],
+				coordinator.Sample{
+					Rule: "r", Key: fmt.Append(nil, k), Since: 1,
+					Report: control.Report{Rate: 12, Admitted: 8, Over: time.Second},
+				})
 		}
 	}
 	flush := func(n int) {
@@ -27,11 +34,18 @@ func BenchmarkTick(b *testing.B) {
 			for k := range lists[at] {
 				d := &lists[at][k].Report
 				d.Totals.Period = uint32(int64(f.now) / int64(10*time.Second))
-				d.Totals.By[0] = window.PeriodTotals{Offered: int64(n), Admitted: int64(n), Times: int64(n)}
+				d.Totals.By[0] = window.PeriodTotals{
+					Offered:  int64(n),
+					Admitted: int64(n), Times: int64(n),
+				}
 			}
 			node.Measure(f.now, f.now.Time(), lists[at])
 		}
-		f.run(100*time.Millisecond, func(*node) (coordinator.Sample, bool) { return coordinator.Sample{}, false })
+		f.run(100*time.Millisecond, func(*node) (coordinator.Sample,
+			bool,
+		) {
+			return coordinator.Sample{}, false
+		})
 	}
 	n := 0
 	for ; n < 50; n++ {

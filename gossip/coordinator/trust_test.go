@@ -30,7 +30,10 @@ func (f *fleet) forge(n *node, h packet.Header, records ...*packet.Record) {
 
 // by returns a header of sender as it would be now.
 func (f *fleet) by(sender string) packet.Header {
-	return packet.Header{Sender: sender, Session: 1 << 50, Sequence: 1 << 40, Issued: int64(f.now) / int64(time.Millisecond)}
+	return packet.Header{
+		Sender: sender, Session: 1 << 50, Sequence: 1 << 40,
+		Issued: int64(f.now) / int64(time.Millisecond),
+	}
 }
 
 // An owner that lies convicts nobody: its standby does not agree.
@@ -51,15 +54,21 @@ func TestLyingOwnerConvictsNobody(t *testing.T) {
 	for name, nonce := range nonces {
 		lie := control.GlobalView{Sum: 1e9, Limit: 1, Shed: true, EchoRate: 1, Blocked: time.Hour}
 		before := f.nodes[name].Stats()
-		f.forge(f.nodes[name], f.by(owner.name), &packet.Record{Kind: packet.View, ID: packet.ID{Rule: "r", Key: "k"}, Nonce: nonce, View: lie, From: owner.pop})
-		if after := f.nodes[name].Stats(); after.Rejected != before.Rejected || after.RecordsIn[packet.View] != before.RecordsIn[packet.View]+1 {
+		f.forge(f.nodes[name], f.by(owner.name),
+			&packet.Record{
+				Kind: packet.View, ID: packet.ID{Rule: "r", Key: "k"}, Nonce: nonce,
+				View: lie, From: owner.pop,
+			})
+		if after := f.nodes[name].Stats(); after.Rejected != before.Rejected ||
+			after.RecordsIn[packet.View] != before.RecordsIn[packet.View]+1 {
 			t.Errorf("%s rejects the lie unread: %v", name, after.Rejected)
 		}
 	}
 	f.run(200*time.Millisecond, good)
 	for _, n := range f.order {
 		if n.advice.Ratio != 0 || n.advice.View.Blocked != 0 {
-			t.Errorf("%s: ratio %v, blocked %v on one member's view", n.name, n.advice.Ratio.Float(), n.advice.View.Blocked)
+			t.Errorf("%s: ratio %v, blocked %v on one member's view", n.name,
+				n.advice.Ratio.Float(), n.advice.View.Blocked)
 		}
 	}
 }
@@ -71,7 +80,10 @@ func TestUnaskedViewsAreIgnored(t *testing.T) {
 	f.run(3*time.Second, good)
 	for _, n := range f.order {
 		for _, k := range []packet.Kind{packet.View, packet.Advice} {
-			r := &packet.Record{Kind: k, ID: packet.ID{Rule: "r", Key: "k"}, Nonce: 12345, From: "a", View: control.GlobalView{Sum: 1e9, Limit: 1, Shed: true}}
+			r := &packet.Record{
+				Kind: k, ID: packet.ID{Rule: "r", Key: "k"}, Nonce: 12345,
+				From: "a", View: control.GlobalView{Sum: 1e9, Limit: 1, Shed: true},
+			}
 			for _, sender := range f.order {
 				if sender != n {
 					f.forge(n, f.by(sender.name), r)
@@ -90,7 +102,10 @@ func TestUnaskedViewsAreIgnored(t *testing.T) {
 func TestPacketsThatAreRejected(t *testing.T) {
 	f := newFleet(t, second, 2, 2)
 	n := f.nodes["a0"]
-	demand := &packet.Record{Kind: packet.Report, ID: packet.ID{Rule: "r", Key: "k"}, Report: control.Report{Rate: 1}}
+	demand := &packet.Record{
+		Kind: packet.Report, ID: packet.ID{Rule: "r", Key: "k"},
+		Report: control.Report{Rate: 1},
+	}
 	h := f.by("b0")
 	old, future, replay, stranger, self := h, h, h, h, h
 	old.Issued -= 61_000
@@ -103,14 +118,23 @@ func TestPacketsThatAreRejected(t *testing.T) {
 		record *packet.Record
 		why    coordinator.Reject
 	}{
-		"old":       {old, demand, coordinator.RejectTime},
-		"future":    {future, demand, coordinator.RejectTime},
-		"replayed":  {replay, demand, coordinator.RejectReplay},
-		"stranger":  {stranger, demand, coordinator.RejectStranger},
-		"own name":  {self, demand, coordinator.RejectStranger},
-		"no rule":   {h, &packet.Record{Kind: packet.Report, ID: packet.ID{Rule: "other", Key: "k"}}, coordinator.RejectRule},
-		"other PoP": {h, &packet.Record{Kind: packet.Ask, ID: packet.ID{Rule: "r", Key: "k"}}, coordinator.RejectStranger},
-		"notice":    {h, &packet.Record{Kind: packet.Hint, ID: packet.ID{Rule: "r", Key: "k"}}, coordinator.RejectKind},
+		"old":      {old, demand, coordinator.RejectTime},
+		"future":   {future, demand, coordinator.RejectTime},
+		"replayed": {replay, demand, coordinator.RejectReplay},
+		"stranger": {stranger, demand, coordinator.RejectStranger},
+		"own name": {self, demand, coordinator.RejectStranger},
+		"no rule": {h, &packet.Record{
+			Kind: packet.Report,
+			ID:   packet.ID{Rule: "other", Key: "k"},
+		}, coordinator.RejectRule},
+		"other PoP": {
+			h, &packet.Record{Kind: packet.Ask, ID: packet.ID{Rule: "r", Key: "k"}},
+			coordinator.RejectStranger,
+		},
+		"notice": {
+			h, &packet.Record{Kind: packet.Hint, ID: packet.ID{Rule: "r", Key: "k"}},
+			coordinator.RejectKind,
+		},
 	} {
 		before := n.Stats().Rejected[c.why]
 		f.forge(n, c.header, c.record)
@@ -136,8 +160,9 @@ func TestHintsAreBoundedBySender(t *testing.T) {
 	n := f.nodes["a0"]
 	hint := func(from string, k int, seq uint64, until window.Instant) []byte {
 		r := packet.Record{
-			Kind: packet.Hint, ID: packet.ID{Rule: "r", Key: fmt.Sprint(k)}, From: from, Seq: seq, Until: int64(until) / int64(time.Millisecond),
-			View: control.GlobalView{Sum: 1, Limit: 1},
+			Kind: packet.Hint, ID: packet.ID{Rule: "r", Key: fmt.Sprint(k)}, From: from, Seq: seq,
+			Until: int64(until) / int64(time.Millisecond),
+			View:  control.GlobalView{Sum: 1, Limit: 1},
 		}
 		b, _ := packet.AppendRecord([]byte{coordinator.Version}, &r, nil)
 		return b
@@ -150,7 +175,8 @@ func TestHintsAreBoundedBySender(t *testing.T) {
 		n.ReceiveHint(f.now, f.now.Time(), hint("b0", k, 1, f.now.Add(hintTTL)))
 	}
 	if live := n.Stats().Hints; live > coordinator.MaxOwnerHints || live < 1000 {
-		t.Errorf("%d hints of one sender in force, want some and at most %d", live, coordinator.MaxOwnerHints)
+		t.Errorf("%d hints of one sender in force, want some and at most %d", live,
+			coordinator.MaxOwnerHints)
 	}
 	if !n.ReceiveHint(f.now, f.now.Time(), hint("c0", 1_000_000, 1, f.now.Add(hintTTL))) {
 		t.Error("another sender's first is not taken")

@@ -71,7 +71,8 @@ func (c *Coordinator) publishTo(
 ) {
 	rule, _ := c.o.Rule(d.is.id.Rule)
 	is := sentView{view: rates.View{GlobalView: d.viewOf(n, w.view)}, at: now}
-	if !c.differs(&rule, &n.sent, &is, adviceEvery) && (!n.awaiting || now.Sub(n.sent.at) <= shedGap) {
+	if !c.differs(&rule, &n.sent, &is, adviceEvery) &&
+		(!n.awaiting || now.Sub(n.sent.at) <= shedGap) {
 		return
 	}
 	if name != c.o.Name && !c.may(packet.Advice, &rule) {
@@ -85,7 +86,10 @@ func (c *Coordinator) publishTo(
 		}
 		return
 	}
-	c.put(now, name, &packet.Record{Kind: packet.Advice, ID: d.is.id, Nonce: n.nonce, View: is.view.GlobalView, From: w.from})
+	c.put(now, name, &packet.Record{
+		Kind: packet.Advice, ID: d.is.id, Nonce: n.nonce,
+		View: is.view.GlobalView, From: w.from,
+	})
 }
 
 // verdict is the lesser of both witnesses' views, or the view of the only one that answers.
@@ -94,13 +98,15 @@ func (c *Coordinator) verdict(now window.Instant, d *reporterKey) (witness, bool
 	owner, standby := owners.First, owners.Second
 	first, one := d.witness(now, owner)
 	second, two := d.witness(now, standby)
-	one, two = one && c.peers.Responsive(now, owner, answerTimeout), two && c.peers.Responsive(now, standby, answerTimeout)
+	one, two = one && c.peers.Responsive(now, owner, answerTimeout), two &&
+		c.peers.Responsive(now, standby, answerTimeout)
 	switch {
 	case one && two:
 		first.view = first.view.Lesser(second.view)
 		return first, true
 	case one:
-		waits := standby != "" && c.peers.Responsive(now, standby, answerTimeout) && now.Sub(d.opened) < witnessWait
+		waits := standby != "" && c.peers.Responsive(now, standby, answerTimeout) &&
+			now.Sub(d.opened) < witnessWait
 		return first, !waits
 	case two:
 		return second, true

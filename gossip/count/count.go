@@ -53,7 +53,8 @@ const (
 )
 
 var names = [Reasons]string{
-	"oversize", "unknown_member", "send_queue", "send_error", "pruned", "inbox", "malformed", "foreign", "label", "key",
+	"oversize", "unknown_member", "send_queue", "send_error", "pruned", "inbox", "malformed",
+	"foreign", "label", "key",
 	"backlog", "accepts", "streams", "stream", "member", "log", "compressed",
 }
 
@@ -85,7 +86,10 @@ func (m *Meter) Wrote(bytes int) { m.outBytes.Add(uint64(bytes)) }
 
 // Flow returns the counters as a value.
 func (m *Meter) Flow() Flow {
-	return Flow{In: m.in.Load(), Out: m.out.Load(), InBytes: m.inBytes.Load(), OutBytes: m.outBytes.Load()}
+	return Flow{
+		In: m.in.Load(), Out: m.out.Load(), InBytes: m.inBytes.Load(),
+		OutBytes: m.outBytes.Load(),
+	}
 }
 
 // Drops counts drops by reason.

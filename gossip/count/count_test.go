@@ -69,6 +69,7 @@ func TestTrafficIsCountedConcurrently(t *testing.T) {
 	const n = workers * each
 	in, out := traffic.Datagrams.Flow(), traffic.Streams.Flow()
 	if in != (count.Flow{In: n, InBytes: 2 * n}) || out != (count.Flow{Out: n, OutBytes: 3 * n}) || traffic.Dropped.Of(count.Key) != n {
-		t.Errorf("datagrams %+v, streams %+v, %d drops, want %d each", in, out, traffic.Dropped.Of(count.Key), n)
+		t.Errorf("datagrams %+v, streams %+v, %d drops, want %d each", in, out,
+			traffic.Dropped.Of(count.Key), n)
 	}
 }

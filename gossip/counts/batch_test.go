@@ -26,7 +26,8 @@ func TestBatchKeepsItsSize(t *testing.T) {
 		}
 		for n := range added {
 			var r counts.Record
-			if r, rest = counts.ParseRecord(rest); r.Digest != counts.Digest(n+1) || h.Rules[r.Rule].Name != fmt.Sprint("rule", n%20) {
+			if r, rest = counts.ParseRecord(rest); r.Digest != counts.Digest(n+1) ||
+				h.Rules[r.Rule].Name != fmt.Sprint("rule", n%20) {
 				t.Errorf("record %d is %+v", n, r)
 			}
 		}
@@ -39,7 +40,8 @@ func TestOrigins(t *testing.T) {
 	var o counts.Origins
 	a, b := o.Number("a", "a"), o.Number("b", "b")
 	lone := o.Number("a/n1", "a")
-	if a == b || lone == a || a == 0 || o.Number("a", "a") != a || !o.In(lone, "a") || o.In(b, "a") || o.In(0, "a") {
+	if a == b || lone == a || a == 0 || o.Number("a", "a") != a || !o.In(lone, "a") ||
+		o.In(b, "a") || o.In(0, "a") {
 		t.Errorf("numbers %d %d %d", a, b, lone)
 	}
 	for _, c := range []struct {

@@ -31,7 +31,8 @@ func TestPressure(t *testing.T) {
 	}
 	small, large := p.Step(1, 10, 1000), p.Step(1, 1000, 1000)
 	if ratio := float64(large) / float64(small); small < 2 || ratio < 7 || ratio > 13 {
-		t.Errorf("a hundred times the admissions has the step %d in place of %d, want ten times it", large, small)
+		t.Errorf("a hundred times the admissions has the step %d in place of %d, want ten times it",
+			large, small)
 	}
 	for range 200 {
 		p.Adjust(true)

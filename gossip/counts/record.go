@@ -151,7 +151,8 @@ func AppendRecord(b []byte, r *Record) []byte {
 	b = binary.LittleEndian.AppendUint64(b, uint64(r.Digest))
 	// 4 bits
 	facts := uint32(r.Rule&(MaxRules-1))<<28 | r.Period&7<<25 | uint32(r.Now&maxCount)<<18 | uint32(r.Before&maxCount)<<11
-	return binary.LittleEndian.AppendUint32(b, facts|uint32(r.Mean&(Means-1))<<4|uint32(r.Age&maxAge))
+	return binary.LittleEndian.AppendUint32(b,
+		facts|uint32(r.Mean&(Means-1))<<4|uint32(r.Age&maxAge))
 }
 
 // ParseHead returns the head of batch b, and its records' bytes: a whole number of records, of
@@ -206,8 +207,9 @@ func ParseRecord(records []byte) (r Record, rest []byte) {
 func RecordOf(totals *window.Totals, limit int64, length, age time.Duration) Record {
 	unit, now := UnitOf(limit), totals.By[0]
 	r := Record{
-		Period: totals.Period, Now: inUnits(now.Admitted, unit), Before: inUnits(totals.By[1].Admitted, unit),
-		Age: AgeOf(age, window.CountingPeriod(length)),
+		Period: totals.Period, Now: inUnits(now.Admitted, unit),
+		Before: inUnits(totals.By[1].Admitted, unit),
+		Age:    AgeOf(age, window.CountingPeriod(length)),
 	}
 	if now.Admitted > 0 {
 		// below Means

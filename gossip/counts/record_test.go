@@ -19,7 +19,10 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 // someBatches are batches of all forms.
 func someBatches() []counts.Head {
-	rules := []counts.Rule{{"per-ip", counts.Terms(5, 10*time.Second, false)}, {strings.Repeat("r", 64), 7}}
+	rules := []counts.Rule{
+		{"per-ip", counts.Terms(5, 10*time.Second, false)},
+		{strings.Repeat("r", 64), 7},
+	}
 	return []counts.Head{
 		{Rules: rules},
 		{Alone: true, Rules: rules},
@@ -31,7 +34,10 @@ func someBatches() []counts.Head {
 func someRecords() []counts.Record {
 	d := counts.NewDigester([]byte("secret"))
 	return []counts.Record{
-		{Digest: d.Of("per-ip", []byte("203.0.113.7")), Period: 5, Now: 3, Before: 1, Mean: 77, Age: 6},
+		{
+			Digest: d.Of("per-ip", []byte("203.0.113.7")), Period: 5, Now: 3,
+			Before: 1, Mean: 77, Age: 6,
+		},
 		{Digest: 1, Rule: 1, Period: 7, Now: 127, Before: 127, Mean: 127, Age: 15},
 	}
 }
@@ -90,7 +96,10 @@ func TestGoldenBytes(t *testing.T) {
 // TestMalformedBatches: what a later version may have changed, and what ends too early, is no
 // batch.
 func TestMalformedBatches(t *testing.T) {
-	whole := encode(&counts.Head{Relayed: true, Origin: "lhr", Issued: 1, Rules: []counts.Rule{{"r", 1}, {"s", 2}}})
+	whole := encode(&counts.Head{
+		Relayed: true, Origin: "lhr", Issued: 1,
+		Rules: []counts.Rule{{"r", 1}, {"s", 2}},
+	})
 	for n := range len(whole) - 2*counts.RecordBytes {
 		if _, _, err := counts.ParseHead(whole[:n]); err == nil {
 			t.Errorf("the first %d bytes are a batch", n)
@@ -168,7 +177,8 @@ func TestTerms(t *testing.T) {
 			for _, shadow := range []bool{false, true} {
 				terms := counts.Terms(limit, length, shadow)
 				if seen[terms] != "" {
-					t.Errorf("%d in %v (%t) has the terms of %s", limit, length, shadow, seen[terms])
+					t.Errorf("%d in %v (%t) has the terms of %s", limit, length,
+						shadow, seen[terms])
 				}
 				seen[terms] = length.String()
 			}
@@ -184,7 +194,8 @@ func TestDigest(t *testing.T) {
 	long, key := strings.Repeat("r", 64), []byte(strings.Repeat("k", 256))
 	is := d.Of("r", []byte("ab"))
 	for name, got := range map[string]counts.Digest{
-		"another secret": other.Of("r", []byte("ab")), "another rule": d.Of("ra", []byte("b")), "another key": d.Of("r", []byte("abc")), "a long one": d.Of(long, key),
+		"another secret": other.Of("r", []byte("ab")), "another rule": d.Of("ra", []byte("b")),
+		"another key": d.Of("r", []byte("abc")), "a long one": d.Of(long, key),
 	} {
 		if got == is || got == 0 {
 			t.Errorf("%s has the digest %x", name, got)

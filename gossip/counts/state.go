@@ -43,8 +43,9 @@ type Basis struct {
 func BasisOf(limit int64, length time.Duration, pops int, flush time.Duration) Basis {
 	unit := UnitOf(limit)
 	return Basis{
-		Unit: unit, Each: int(length / window.CountingPeriod(length)), Most: int(Believed(limit, pops) / unit),
-		Lag: window.OldestPending(limit, length, flush),
+		Unit: unit, Each: int(length / window.CountingPeriod(length)),
+		Most: int(Believed(limit, pops) / unit),
+		Lag:  window.OldestPending(limit, length, flush),
 	}
 }
 
@@ -191,7 +192,10 @@ func (s *State) meanOf(period uint32) int64 {
 func (s *State) Whole(b *Basis, grown []Growth) []Growth {
 	for back := uint32(0); back < window.Periods; back++ {
 		if units := int(s.By[back]); units > 0 {
-			grown = append(grown, Growth{Period: s.Period - back, Units: int64(units), Times: b.timesOf(0, units, 0, s.Means[back])})
+			grown = append(grown, Growth{
+				Period: s.Period - back, Units: int64(units),
+				Times: b.timesOf(0, units, 0, s.Means[back]),
+			})
 		}
 	}
 	return grown

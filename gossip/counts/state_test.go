@@ -13,11 +13,21 @@ import (
 // TestRaiseIsCumulative: a record that is lost, repeated or late changes nothing in the end.
 func TestRaiseIsCumulative(t *testing.T) {
 	all := []counts.Record{
-		{Period: 10, Now: 1}, {Period: 10, Now: 3}, {Period: 11, Now: 1, Before: 3}, {Period: 11, Now: 2, Before: 4}, {Period: 12, Now: 1, Before: 2},
+		{Period: 10, Now: 1},
+		{Period: 10, Now: 3},
+		{Period: 11, Now: 1, Before: 3},
+		{Period: 11, Now: 2, Before: 4},
+		{Period: 12, Now: 1, Before: 2},
 	}
 	b := counts.BasisOf(100, 10*time.Second, 3, 100*time.Millisecond)
 	want := [window.Periods]uint8{1, 2, 4}
-	orders := [][]int{{0, 1, 2, 3, 4}, {1, 3, 4}, {0, 0, 1, 1, 2, 3, 3, 4, 4}, {4, 3, 2, 1, 0}, {3, 4, 0}}
+	orders := [][]int{
+		{0, 1, 2, 3, 4},
+		{1, 3, 4},
+		{0, 0, 1, 1, 2, 3, 3, 4, 4},
+		{4, 3, 2, 1, 0},
+		{3, 4, 0},
+	}
 	for _, order := range orders {
 		var s counts.State
 		sum := int64(0)
@@ -63,9 +73,11 @@ func TestUnbelievedIsNoNews(t *testing.T) {
 	b := counts.BasisOf(100, 10*time.Second, 5, 100*time.Millisecond)
 	var s counts.State
 	for _, r := range []counts.Record{{Period: 10, Now: 95}, {Period: 14, Now: 50, Mean: 20}} {
-		s.Raise(&r, counts.Moments{AsOf: window.Instant(2*time.Second) * window.Instant(r.Period)}, &b, nil)
+		s.Raise(&r, counts.Moments{AsOf: window.Instant(2*time.Second) * window.Instant(r.Period)},
+			&b, nil)
 	}
-	got := s.Raise(&counts.Record{Period: 15, Now: 0, Before: 50}, counts.Moments{AsOf: window.Instant(32 * time.Second)}, &b, nil)
+	got := s.Raise(&counts.Record{Period: 15, Now: 0, Before: 50},
+		counts.Moments{AsOf: window.Instant(32 * time.Second)}, &b, nil)
 	if len(got) != 1 || got[0] != (counts.Growth{Period: 14, Units: 50}) {
 		t.Errorf("grown by %+v", got)
 	}
@@ -124,7 +136,12 @@ func earliest(g counts.Growth, unit int64, period, now time.Duration) (marks []m
 func TestNothingIsTakenForLater(t *testing.T) {
 	for seed := range uint64(400) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		rules := []testRule{{5, 10 * time.Second}, {600, time.Minute}, {2, 3 * time.Second}, {900, 10 * time.Second}}
+		rules := []testRule{
+			{5, 10 * time.Second},
+			{600, time.Minute},
+			{2, 3 * time.Second},
+			{900, 10 * time.Second},
+		}
 		o := origin{rule: rules[seed%uint64(len(rules))]}
 		runOrigin(t, &o, rng, seed)
 	}
@@ -136,7 +153,8 @@ func runOrigin(t *testing.T, o *origin, rng *rand.Rand, seed uint64) {
 	b := counts.BasisOf(o.rule.limit, o.rule.length, 3, 100*time.Millisecond)
 	start := 100 * o.rule.length
 	for at := start; len(o.admitted) < int(min(o.rule.limit*2, 60)); {
-		at += time.Duration(rng.ExpFloat64() * float64(o.rule.length) / float64(min(o.rule.limit, 60)))
+		at += time.Duration(rng.ExpFloat64() * float64(o.rule.length) / float64(min(o.rule.limit,
+			60)))
 		o.admitted = append(o.admitted, at)
 		o.counted = append(o.counted, at+time.Duration(rng.Float64()*float64(b.Lag)))
 	}
@@ -155,7 +173,10 @@ func runOrigin(t *testing.T, o *origin, rng *rand.Rand, seed uint64) {
 			}
 			asOf := sent - counts.Age(r.Age, period)
 			r.Period = counts.PeriodNear(r.Period&7, uint32(sent/period))
-			all = append(all, arrival{sent + time.Duration(rng.IntN(150))*time.Millisecond, asOf, sent, r})
+			all = append(all, arrival{
+				sent + time.Duration(rng.IntN(150))*time.Millisecond, asOf,
+				sent, r,
+			})
 		}
 	}
 	slices.SortFunc(all, func(a, b arrival) int { return int(a.at - b.at) })
@@ -207,7 +228,8 @@ func compare(t *testing.T, o *origin, marks []mark, now time.Duration, seed uint
 			}
 		}
 		if taken > really {
-			t.Fatalf("seed %d, limit %d in %v: at %v, %d admissions since %v, there were %d", seed, o.rule.limit, o.rule.length, now, taken, m.at, really)
+			t.Fatalf("seed %d, limit %d in %v: at %v, %d admissions since %v, there were %d", seed,
+				o.rule.limit, o.rule.length, now, taken, m.at, really)
 		}
 	}
 }

@@ -189,7 +189,8 @@ func (t *Table) Each(
 		}
 		facts := set[n].facts.Load()
 		// above 0
-		if set[n].name.Load() != name || (stamp-facts>>stampAt)%stamps > uint64(length/stampEvery)+1 {
+		if set[n].name.Load() != name ||
+			(stamp-facts>>stampAt)%stamps > uint64(length/stampEvery)+1 {
 			continue
 		}
 		s := State{Origin: uint8(name >> 16), hidden: 4}         // 8 bits
@@ -247,7 +248,8 @@ func (t *Table) Sweep(now window.Instant) {
 	size, stamp := max(len(t.entries)/sweeps, 1), stampOf(now)
 	for range size {
 		e := &t.entries[t.cursor]
-		if t.cursor = (t.cursor + 1) % len(t.entries); e.name.Load() != 0 && e.age(stamp) > uint64(forgottenAfter/stampEvery) {
+		if t.cursor = (t.cursor + 1) % len(t.entries); e.name.Load() != 0 &&
+			e.age(stamp) > uint64(forgottenAfter/stampEvery) {
 			e.name.Store(0)
 		}
 	}

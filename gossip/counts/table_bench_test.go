@@ -25,7 +25,10 @@ func BenchmarkUsedUp(b *testing.B) {
 	}
 	for name, first := range map[string]uint64{"unknown": 1 << 40, "known": 0} {
 		b.Run(name, func(b *testing.B) {
-			q := counts.Query{Now: began, Rule: "r", Limit: 20, Window: 10 * time.Second, Key: key[:]}
+			q := counts.Query{
+				Now: began, Rule: "r", Limit: 20,
+				Window: 10 * time.Second, Key: key[:],
+			}
 			n := uint64(0)
 			for b.Loop() {
 				binary.LittleEndian.PutUint64(key[:], first+n*7919%(counts.Entries/3))

@@ -24,8 +24,15 @@ func known(
 // TestTableRemembers: what each origin admitted of a key, until it has left the window.
 func TestTableRemembers(t *testing.T) {
 	table, d := counts.NewTable(1024), counts.Digest(0xfeedbeef_12345678)
-	one := counts.State{Origin: 1, Period: 875_000_002, By: [window.Periods]uint8{3, 0, 63, 1, 0, 7}, Means: [window.Periods]uint8{37, 127, 15, 16, 0, 112}}
-	two := counts.State{Origin: 2, Period: 875_000_000, By: [window.Periods]uint8{1, 255, 3}, Means: [window.Periods]uint8{124}}
+	one := counts.State{
+		Origin: 1, Period: 875_000_002,
+		By:    [window.Periods]uint8{3, 0, 63, 1, 0, 7},
+		Means: [window.Periods]uint8{37, 127, 15, 16, 0, 112},
+	}
+	two := counts.State{
+		Origin: 2, Period: 875_000_000, By: [window.Periods]uint8{1, 255, 3},
+		Means: [window.Periods]uint8{124},
+	}
 	table.Put(began, d, &counts.State{Origin: 1, Period: 874_999_999})
 	table.Put(began, d, &two)
 	table.Put(began, d, &one)
@@ -33,7 +40,8 @@ func TestTableRemembers(t *testing.T) {
 	got := known(table, began, d, 875_000_003)
 	one.Means, two.By = [window.Periods]uint8{36, 112, 0, 16, 0, 112}, [window.Periods]uint8{0, 252}
 	for n, want := range map[uint8]counts.State{1: one, 2: two} {
-		if is := got[n]; len(got) != 2 || is.Period != want.Period || is.By != want.By || is.Means != want.Means {
+		if is := got[n]; len(got) != 2 || is.Period != want.Period || is.By != want.By ||
+			is.Means != want.Means {
 			t.Errorf("the table knows %+v, want %+v", is, want)
 		}
 	}
@@ -54,10 +62,12 @@ func TestTableRemembers(t *testing.T) {
 func TestTableDisplacesTheOldest(t *testing.T) {
 	table, d := counts.NewTable(64), counts.Digest(1<<63)
 	for n := range 17 {
-		table.Put(began.Add(time.Duration(n)*30*time.Minute), d, &counts.State{Origin: uint8(n + 1), Period: 100})
+		table.Put(began.Add(time.Duration(n)*30*time.Minute), d,
+			&counts.State{Origin: uint8(n + 1), Period: 100})
 	}
 	all := map[uint8]bool{}
-	table.Each(began.Add(9*time.Hour), d, 100, 24*time.Hour, func(s counts.State) { all[s.Origin] = true })
+	table.Each(began.Add(9*time.Hour), d, 100, 24*time.Hour,
+		func(s counts.State) { all[s.Origin] = true })
 	if len(all) != 16 || all[1] || table.Evicted() != 1 {
 		t.Errorf("the table knows %v, %d displaced", all, table.Evicted())
 	}
@@ -97,7 +107,8 @@ func TestTableIsOneMegabyte(t *testing.T) {
 	table.SetSecret([]byte("secret"))
 	table.Put(began, 7, &counts.State{Origin: 1, Period: 5, By: [window.Periods]uint8{1}})
 	q := counts.Query{Now: began, Rule: "r", Limit: 5, Window: 10 * time.Second, Key: []byte("k")}
-	table.Put(began, table.Digest("r", q.Key), &counts.State{Origin: 1, Period: uint32(began / 2e9), By: [window.Periods]uint8{5}})
+	table.Put(began, table.Digest("r", q.Key),
+		&counts.State{Origin: 1, Period: uint32(began / 2e9), By: [window.Periods]uint8{5}})
 	if n := testing.AllocsPerRun(100, func() {
 		table.Each(began, 7, 5, time.Second, func(s counts.State) { sum += int(s.By[0]) })
 		if table.UsedUp(&q) == 0 {
@@ -112,12 +123,16 @@ func TestTableIsOneMegabyte(t *testing.T) {
 // within the window, and until so much of it can have left that something fits.
 func TestUsedUp(t *testing.T) {
 	table := counts.NewTable(64)
-	q := counts.Query{Now: began.Add(500 * time.Millisecond), Wall: time.Hour, Rule: "r", Limit: 5, Window: 10 * time.Second, Key: []byte("k")}
+	q := counts.Query{
+		Now: began.Add(500 * time.Millisecond), Wall: time.Hour, Rule: "r", Limit: 5,
+		Window: 10 * time.Second, Key: []byte("k"),
+	}
 	if got := table.UsedUp(&q); got != 0 {
 		t.Errorf("without a secret a key is used up until %v", got)
 	}
 	table.SetSecret([]byte("secret"))
-	d, running := table.Digest("r", q.Key), uint32((int64(began)+int64(time.Hour))/int64(2*time.Second))
+	d, running := table.Digest("r", q.Key),
+		uint32((int64(began)+int64(time.Hour))/int64(2*time.Second))
 	steps := []struct {
 		state counts.State
 		until time.Duration // after began
@@ -151,8 +166,15 @@ func TestOneAdmissionIsWhereItsMeanIs(t *testing.T) {
 	}{{1, 0, time.Second}, {1, 999 * time.Millisecond, time.Second}, {1, time.Second, 0}, {2, 0, 0}} {
 		table := counts.NewTable(64)
 		table.SetSecret([]byte("secret"))
-		q := counts.Query{Now: began.Add(c.at), Rule: "r", Limit: int64(c.units), Window: 10 * time.Second, Key: []byte("k")}
-		table.Put(began, table.Digest("r", q.Key), &counts.State{Origin: 1, Period: running - 5, By: [window.Periods]uint8{c.units}, Means: [window.Periods]uint8{64}})
+		q := counts.Query{
+			Now: began.Add(c.at), Rule: "r", Limit: int64(c.units),
+			Window: 10 * time.Second, Key: []byte("k"),
+		}
+		table.Put(began, table.Digest("r", q.Key),
+			&counts.State{
+				Origin: 1, Period: running - 5, By: [window.Periods]uint8{c.units},
+				Means: [window.Periods]uint8{64},
+			})
 		want := window.Instant(0)
 		if c.leaves > 0 {
 			want = began.Add(c.leaves)
@@ -188,7 +210,8 @@ func TestTableIsReadWhileWritten(t *testing.T) {
 	}
 	for n := range 50_000 {
 		o := uint8(n%16 + 1)
-		table.Put(began, counts.Digest(n%4)<<40|1, &counts.State{Origin: o, Period: 200, By: [window.Periods]uint8{o, 0, 0, 0, 0, o}})
+		table.Put(began, counts.Digest(n%4)<<40|1,
+			&counts.State{Origin: o, Period: 200, By: [window.Periods]uint8{o, 0, 0, 0, 0, o}})
 	}
 	close(stop)
 	group.Wait()

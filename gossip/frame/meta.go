@@ -56,7 +56,11 @@ var (
 // Check returns an error for a text that is too long.
 func (m Meta) Check() error {
 	for _, f := range []struct{ name, text string }{
-		{"pop", m.PoP}, {"version", m.Version}, {"ring", m.Ring}, {"rules", m.Rules}, {"admin", m.Admin},
+		{"pop", m.PoP},
+		{"version", m.Version},
+		{"ring", m.Ring},
+		{"rules", m.Rules},
+		{"admin", m.Admin},
 	} {
 		if len(f.text) > MaxMetaText {
 			return fmt.Errorf("meta: %s has %d bytes, at most %d", f.name, len(f.text), MaxMetaText)

@@ -41,7 +41,10 @@ func golden(t *testing.T, name string, b []byte) {
 }
 
 func fullMeta() frame.Meta {
-	return frame.Meta{PoP: "lhr", Version: "1.4.0", Wire: 2, Ring: "00112233aabbccdd", Rules: "8899aabbccddeeff", Leaving: true}
+	return frame.Meta{
+		PoP: "lhr", Version: "1.4.0", Wire: 2, Ring: "00112233aabbccdd",
+		Rules: "8899aabbccddeeff", Leaving: true,
+	}
 }
 
 func TestMetaGolden(t *testing.T) {
@@ -58,7 +61,10 @@ func TestMetaGolden(t *testing.T) {
 
 func TestMetaFits(t *testing.T) {
 	long := strings.Repeat("x", frame.MaxMetaText)
-	m := frame.Meta{PoP: long, Version: long, Wire: 255, Ring: long, Rules: long, Admin: long, Leaving: true}
+	m := frame.Meta{
+		PoP: long, Version: long, Wire: 255, Ring: long, Rules: long,
+		Admin: long, Leaving: true,
+	}
 	if got := len(m.Append(nil)); got > maxMeta {
 		t.Errorf("%d bytes, memberlist takes %d and panics beyond", got, maxMeta)
 	}
@@ -77,14 +83,38 @@ func TestMetaOfOthers(t *testing.T) {
 	}{
 		{"empty", nil, frame.Meta{}, frame.ErrMetaVersion},
 		{"no fields", []byte{version}, frame.Meta{}, nil},
-		{"version of the future", []byte{version + 1, fieldPoP, 1, 'x'}, frame.Meta{}, frame.ErrMetaVersion},
-		{"unknown field", []byte{version, 200, 3, 1, 2, 3, fieldPoP, 1, 'x'}, frame.Meta{PoP: "x"}, nil},
+		{
+			"version of the future",
+			[]byte{version + 1, fieldPoP, 1, 'x'},
+			frame.Meta{},
+			frame.ErrMetaVersion,
+		},
+		{
+			"unknown field",
+			[]byte{version, 200, 3, 1, 2, 3, fieldPoP, 1, 'x'},
+			frame.Meta{PoP: "x"},
+			nil,
+		},
 		{"longer field", []byte{version, fieldWire, 2, 7, 9}, frame.Meta{Wire: 7}, nil},
 		{"admin", frame.Meta{Admin: ":4292"}.Append(nil), frame.Meta{Admin: ":4292"}, nil},
 		{"empty field", []byte{version, fieldWire, 0}, frame.Meta{}, nil},
-		{"too long a text", append([]byte{version, fieldPoP, 65}, make([]byte, 65)...), frame.Meta{}, nil},
-		{"cut in a head", []byte{version, fieldPoP, 1, 'x', fieldRing}, frame.Meta{PoP: "x"}, frame.ErrMetaShort},
-		{"cut in a field", []byte{version, fieldPoP, 1, 'x', fieldRing, 2, 'y'}, frame.Meta{PoP: "x"}, frame.ErrMetaShort},
+		{
+			"too long a text", append([]byte{version, fieldPoP, 65}, make([]byte, 65)...),
+			frame.Meta{},
+			nil,
+		},
+		{
+			"cut in a head",
+			[]byte{version, fieldPoP, 1, 'x', fieldRing},
+			frame.Meta{PoP: "x"},
+			frame.ErrMetaShort,
+		},
+		{
+			"cut in a field",
+			[]byte{version, fieldPoP, 1, 'x', fieldRing, 2, 'y'},
+			frame.Meta{PoP: "x"},
+			frame.ErrMetaShort,
+		},
 	} {
 		got, err := frame.ParseMeta(c.in)
 		if diff := cmp.Diff(c.want, got); diff != "" || err != c.err { //nolint:errorlint // these are not wrapped

@@ -11,8 +11,14 @@ import (
 
 func TestFramesGolden(t *testing.T) {
 	b := frame.AppendHead(nil, frame.Records)
-	b = frame.AppendRecord(b, frame.Record{ID: frame.IDOf("per-ip 203.0.113.7"), Age: 0x0102, Body: []byte("first")})
-	b = frame.AppendRecord(b, frame.Record{ID: frame.IDOf("x"), Age: 0, Body: bytes.Repeat([]byte{'y'}, 200)})
+	b = frame.AppendRecord(b, frame.Record{
+		ID: frame.IDOf("per-ip 203.0.113.7"), Age: 0x0102,
+		Body: []byte("first"),
+	})
+	b = frame.AppendRecord(b, frame.Record{
+		ID: frame.IDOf("x"), Age: 0,
+		Body: bytes.Repeat([]byte{'y'}, 200),
+	})
 	golden(t, "records.golden", b)
 	golden(t, "packet.golden", append(frame.AppendHead(nil, frame.Packet), "packet"...))
 	golden(t, "state.golden", append(frame.AppendHead(nil, frame.State), "state"...))
@@ -22,7 +28,10 @@ func TestRecordsReadBack(t *testing.T) {
 	var b []byte
 	sizes := []int{0, 1, 127, 128, frame.MaxRecord}
 	for i, size := range sizes {
-		b = frame.AppendRecord(b, frame.Record{ID: frame.ID{byte(i)}, Age: uint16(i), Body: bytes.Repeat([]byte{byte(i)}, size)})
+		b = frame.AppendRecord(b, frame.Record{
+			ID: frame.ID{byte(i)}, Age: uint16(i),
+			Body: bytes.Repeat([]byte{byte(i)}, size),
+		})
 	}
 	for i, size := range sizes {
 		r, rest, err := frame.NextRecord(b)
@@ -69,9 +78,13 @@ func TestClockWraps(t *testing.T) {
 // over the wrap of the clock.
 func TestSetAgeTurnsBirthIntoAge(t *testing.T) {
 	for _, c := range []struct{ born, now, want uint16 }{{100, 100, 0}, {100, 130, 30}, {65530, 10, 16}} {
-		b := frame.AppendRecord(nil, frame.Record{ID: frame.IDOf("x"), Age: c.born, Body: []byte("body")})
+		b := frame.AppendRecord(nil, frame.Record{
+			ID: frame.IDOf("x"), Age: c.born,
+			Body: []byte("body"),
+		})
 		frame.SetAge(b, c.now)
-		if r, _, err := frame.NextRecord(b); err != nil || r.Age != c.want || r.ID != frame.IDOf("x") || string(r.Body) != "body" {
+		if r, _, err := frame.NextRecord(b); err != nil || r.Age != c.want ||
+			r.ID != frame.IDOf("x") || string(r.Body) != "body" {
 			t.Errorf("born at %d, sent at %d: %+v, %v; want age %d", c.born, c.now, r, err, c.want)
 		}
 	}
@@ -91,7 +104,8 @@ func TestHeads(t *testing.T) {
 
 func FuzzRecords(f *testing.F) {
 	f.Add(frame.AppendRecord(nil, frame.Record{ID: frame.IDOf("x"), Age: 7, Body: []byte("body")}))
-	f.Add(frame.AppendRecord(frame.AppendRecord(nil, frame.Record{Body: []byte("a")}), frame.Record{Body: make([]byte, 300)}))
+	f.Add(frame.AppendRecord(frame.AppendRecord(nil, frame.Record{Body: []byte("a")}),
+		frame.Record{Body: make([]byte, 300)}))
 	f.Add([]byte(strings.Repeat("\xff", 40)))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for len(b) > 0 {
@@ -103,7 +117,8 @@ func FuzzRecords(f *testing.F) {
 				t.Fatalf("a record of %d bytes, %d of %d left", len(r.Body), len(rest), len(b))
 			}
 			again, _, err := frame.NextRecord(frame.AppendRecord(nil, r))
-			if err != nil || again.ID != r.ID || again.Age != r.Age || !bytes.Equal(again.Body, r.Body) {
+			if err != nil || again.ID != r.ID || again.Age != r.Age ||
+				!bytes.Equal(again.Body, r.Body) {
 				t.Fatalf("written and read again: %+v, %v", again, err)
 			}
 			b = rest

@@ -41,7 +41,8 @@ var _ memberlist.Transport = (*End)(nil)
 func (n *Net) End(addr string) *End {
 	e := &End{
 		net: n, addr: addr, at: netip.MustParseAddrPort(addr),
-		packets: make(chan *memberlist.Packet, maxPackets), streams: make(chan net.Conn, maxStreams),
+		packets: make(chan *memberlist.Packet, maxPackets),
+		streams: make(chan net.Conn, maxStreams),
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -177,7 +178,8 @@ func (e *End) handshake(addr string, timeout time.Duration) (time.Duration, erro
 	defer n.mu.Unlock()
 	n.counts.Dials++
 	out, back := link{e.addr, addr}, link{addr, e.addr}
-	if n.cut[out] || n.cut[back] || n.ends[e.addr] != e || n.ends[addr] != nil && n.ends[addr].paused {
+	if n.cut[out] || n.cut[back] || n.ends[e.addr] != e ||
+		n.ends[addr] != nil && n.ends[addr].paused {
 		return timeout, os.ErrDeadlineExceeded
 	}
 	wait := n.latency(n.between(out)) + n.latency(n.between(back))

@@ -109,7 +109,8 @@ func TestCutsPausesAndCrashes(t *testing.T) {
 		}
 		again := n.End(there)
 		if got := send(a, again, 10) + send(b, a, 10); got != 10 {
-			t.Errorf("%d went to and from the node that took the address, want 10 to the new one", got)
+			t.Errorf("%d went to and from the node that took the address, want 10 to the new one",
+				got)
 		}
 	})
 }
@@ -122,7 +123,8 @@ func TestStreams(t *testing.T) {
 			t.Fatalf("dial: %v after %v, want a round trip", err, time.Since(begin))
 		}
 		d := <-b.streams
-		if d.RemoteAddr().String() != here || c.RemoteAddr().String() != there || c.LocalAddr().String() != here {
+		if d.RemoteAddr().String() != here || c.RemoteAddr().String() != there ||
+			c.LocalAddr().String() != here {
 			t.Errorf("addresses %v, %v and %v", d.RemoteAddr(), c.RemoteAddr(), c.LocalAddr())
 		}
 		go func() { _, _ = c.Write([]byte("hello")) }()
@@ -135,7 +137,8 @@ func TestStreams(t *testing.T) {
 			t.Error("a stream survived a cut")
 		}
 		begin = time.Now()
-		if _, err := a.DialTimeout(there, 3*time.Second); err == nil || time.Since(begin) != 3*time.Second {
+		if _, err := a.DialTimeout(there, 3*time.Second); err == nil ||
+			time.Since(begin) != 3*time.Second {
 			t.Errorf("a dial into a cut: %v after %v", err, time.Since(begin))
 		}
 		n.Heal()

@@ -115,7 +115,8 @@ func (a *Aggregate) Merge(now window.Instant, name string, d Report, maxOrigins 
 	}
 	o.report, o.receivedAt = d, now
 	o.grow(now, &d.Totals)
-	if d.Blocked > 0 && a.rule.Action == mitigation.Block && a.offered(d.Totals.Period) > a.rule.Quota() {
+	if d.Blocked > 0 && a.rule.Action == mitigation.Block &&
+		a.offered(d.Totals.Period) > a.rule.Quota() {
 		a.blocked = max(a.blocked, now.Add(min(d.Blocked, a.rule.BlockFor)))
 	}
 	return true
@@ -236,7 +237,8 @@ func (a *Aggregate) count(
 // part is the median LastSum minus the sum of the reports. lasts is short after a change of owners,
 // and long when many PoPs vanished at once. pops is the number of all PoPs, those included.
 func (a *Aggregate) CarryOver(now window.Instant, lasts time.Duration, pops int) {
-	a.carriedAt, a.carriedUntil, a.carriedPoPs, a.missingRate, a.missingAdmitted = now, now.Add(lasts), pops, 0, 0
+	a.carriedAt, a.carriedUntil, a.carriedPoPs, a.missingRate, a.missingAdmitted = now,
+		now.Add(lasts), pops, 0, 0
 }
 
 // carryOver returns the offered and the admitted rate of the missing origins, given the reported

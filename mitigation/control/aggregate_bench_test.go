@@ -18,7 +18,10 @@ func BenchmarkAggregate(b *testing.B) {
 			names, now := make([]string, pops), window.Instant(time.Hour)
 			for n := range names {
 				names[n] = fmt.Sprintf("pop-%d", n)
-				d := Report{Rate: 1, Over: time.Second, TTL: time.Hour, Totals: window.Totals{Period: 7}}
+				d := Report{
+					Rate: 1, Over: time.Second, TTL: time.Hour,
+					Totals: window.Totals{Period: 7},
+				}
 				a.Merge(now.Add(-time.Duration(n%2)*time.Second), names[n], d, pops)
 			}
 			b.ReportAllocs()

@@ -10,7 +10,10 @@ import (
 )
 
 // second is a rule in rate mode, and noon the beginning of one of its counting periods.
-var second = mitigation.Rule{Name: "r", Limit: 10_000, Window: time.Second, Scope: mitigation.Global}
+var second = mitigation.Rule{
+	Name: "r", Limit: 10_000, Window: time.Second,
+	Scope: mitigation.Global,
+}
 
 const noon = window.Instant(1_800_000_000 * time.Second)
 
@@ -106,7 +109,8 @@ func TestCountsOfAWindowThatEnded(t *testing.T) {
 		d.Totals.By[c.ended].Offered = c.count
 		a.Merge(now, "ams", d, 10)
 		if a.Step(now, 0); a.Shed() != c.shed {
-			t.Errorf("limit %d, %d in the window that ended %d periods ago: shed %v", c.rule.Limit, c.count, c.ended, a.Shed())
+			t.Errorf("limit %d, %d in the window that ended %d periods ago: shed %v", c.rule.Limit,
+				c.count, c.ended, a.Shed())
 		}
 	}
 }

@@ -49,7 +49,8 @@ func (o *origin) measure(rule *mitigation.Rule, wall time.Duration) {
 // per second; 0: the limit is not divided.
 func (o *origin) exceed(elapsed, share float64) {
 	o.share = share
-	if share > 0 && o.counts && o.passes > share+max(tolerance*share, Chance(share, o.report.Over)) {
+	if share > 0 && o.counts && o.passes > share+max(tolerance*share,
+		Chance(share, o.report.Over)) {
 		o.exceeds = min(o.exceeds+elapsed, patience.Seconds())
 		return
 	}

@@ -28,7 +28,8 @@ const (
 // exponential mean over sumSettles. After a jump the mean is faster for a while: the rest of a leap
 // is not chance.
 func (a *Aggregate) smooth(offered float64, over time.Duration, elapsed float64) {
-	if beyond := max(0.05*offered, Chance(offered, over)); !a.settled || math.Abs(offered-a.sum) > beyond {
+	if beyond := max(0.05*offered, Chance(offered, over)); !a.settled ||
+		math.Abs(offered-a.sum) > beyond {
 		if offered > surge*a.sum {
 			a.surged = a.stepped
 		}
@@ -50,7 +51,8 @@ func (a *Aggregate) leaptWithin(t time.Duration) bool {
 // surgedLately reports whether the demand of a key in count mode, whose window is steered, has just
 // leapt.
 func (a *Aggregate) surgedLately() bool {
-	return !a.rule.RateMode() && Steered(&a.rule) && a.surged != 0 && a.stepped.Sub(a.surged) < leapFor
+	return !a.rule.RateMode() && Steered(&a.rule) && a.surged != 0 &&
+		a.stepped.Sub(a.surged) < leapFor
 }
 
 // rate returns the offered rate of o, cost per second. After a leap in count mode the reported one,

@@ -205,7 +205,8 @@ func (a *Aggregate) Parts(now window.Instant) []Part {
 		v := a.outside(now)
 		v.EchoRate, v.Share = o.report.Rate, a.shareOf(o)
 		all = append(all, Part{
-			PoP: pop, Alone: alone, Rate: o.report.Rate, ReportedAt: o.receivedAt, Ratio: v.Ratio(v.EchoRate, 0), Share: v.Share,
+			PoP: pop, Alone: alone, Rate: o.report.Rate, ReportedAt: o.receivedAt,
+			Ratio: v.Ratio(v.EchoRate, 0), Share: v.Share,
 		})
 	}
 	return all

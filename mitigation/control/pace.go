@@ -71,9 +71,11 @@ func (p Pace) Ratio(offered int64, rate float64) mitigation.Ratio {
 // at this origin, averaged over over. The counts refuse everything above the limit. The ratio
 // bounds the excess that arrives before the counts do.
 func (p Pace) Global(v GlobalView, now float64, over time.Duration) mitigation.Ratio {
-	fair, unseen := p.Open*float64(p.Limit)/p.Window.Seconds(), max(1, tolerated*p.Open*float64(p.Limit))
+	fair, unseen := p.Open*float64(p.Limit)/p.Window.Seconds(),
+		max(1, tolerated*p.Open*float64(p.Limit))
 	v.Limit *= p.Open
-	if v.Sum*p.Lag.Seconds() <= unseen || v.Sum <= fair+Chance(fair, over)+chanceRequests/over.Seconds() {
+	if v.Sum*p.Lag.Seconds() <= unseen ||
+		v.Sum <= fair+Chance(fair, over)+chanceRequests/over.Seconds() {
 		// or a client below its limit that by chance asked for more would be shed though it fits
 		return 0
 	}

@@ -73,7 +73,10 @@ func TestGlobalShedsNobodyByChance(t *testing.T) {
 		window       time.Duration
 		modest, over float64 // cost a second
 	}{{5, 2 * time.Second, 6, 25}, {20, 10 * time.Second, 4, 100}, {1000, time.Second, 1100, 5000}} {
-		p := Pace{Limit: c.limit, Open: 1, Window: c.window, Lag: 350 * time.Millisecond, Stands: time.Second}
+		p := Pace{
+			Limit: c.limit, Open: 1, Window: c.window, Lag: 350 * time.Millisecond,
+			Stands: time.Second,
+		}
 		v := GlobalView{Sum: c.modest, Limit: float64(c.limit) / c.window.Seconds(), Shed: true}
 		if got := p.Global(v, c.modest, c.window); got != 0 {
 			t.Errorf("%d a %v: %v shed of %v a second", c.limit, c.window, got.Float(), c.modest)

@@ -159,7 +159,8 @@ type Advice struct {
 // nobody without its standby.
 func (v GlobalView) Lesser(o GlobalView) GlobalView {
 	if !o.Shed || v.Shed && o.overload() < v.overload() {
-		v.Sum, v.Limit, v.Share, v.Shed, v.EchoRate = o.Sum, o.Limit, o.Share, o.Shed && v.Shed, o.EchoRate
+		v.Sum, v.Limit, v.Share, v.Shed, v.EchoRate = o.Sum, o.Limit, o.Share, o.Shed &&
+			v.Shed, o.EchoRate
 	}
 	for n := range v.Others.By {
 		other := o.Others.At(v.Others.Period - uint32(n))
@@ -205,7 +206,8 @@ func (v GlobalView) Ratio(now float64, over time.Duration) mitigation.Ratio {
 	if v.Share > 0 {
 		sum, limit = v.EchoRate, v.Share
 	}
-	if chance := Chance(max(now, v.EchoRate), over); change > max(0.1*v.EchoRate, chance) || -change > max(0.1*v.EchoRate, chance) {
+	if chance := Chance(max(now, v.EchoRate), over); change > max(0.1*v.EchoRate, chance) ||
+		-change > max(0.1*v.EchoRate, chance) {
 		sum = max(now, sum+change)
 	}
 	return mitigation.RatioFor(sum, limit)

@@ -13,17 +13,26 @@ import (
 )
 
 // tenants is a rule in rate mode whose limit is divided among the PoPs.
-var tenants = mitigation.Rule{Name: "tenant", Limit: 10_000, Window: time.Second, Scope: mitigation.Global}
+var tenants = mitigation.Rule{
+	Name: "tenant", Limit: 10_000, Window: time.Second,
+	Scope: mitigation.Global,
+}
 
 const morning = window.Instant(1_800_000_000 * time.Second)
 
 // report is the report of a PoP that is offered rate and admits admitted, cost per second, with the
 // counts that go with them.
 func report(now window.Instant, rate, admitted float64) control.Report {
-	d := control.Report{Rate: rate, Admitted: admitted, Over: 200 * time.Millisecond, TTL: time.Minute}
+	d := control.Report{
+		Rate: rate, Admitted: admitted,
+		Over: 200 * time.Millisecond, TTL: time.Minute,
+	}
 	d.Totals.Period = uint32(now / window.Instant(time.Second))
 	for n := range 2 {
-		d.Totals.By[n] = window.PeriodTotals{Offered: int64(rate), Admitted: int64(min(rate, admitted))}
+		d.Totals.By[n] = window.PeriodTotals{
+			Offered:  int64(rate),
+			Admitted: int64(min(rate, admitted)),
+		}
 	}
 	return d
 }
@@ -94,9 +103,24 @@ func TestPoPsShareTheLimit(t *testing.T) {
 		want    map[string]float64 // ratio by PoP
 		equally float64            // ratio with fairness requests
 	}{
-		{"an even part each", map[string]float64{"ams": 15_000, "lhr": 5_000}, map[string]float64{"ams": 0.667, "lhr": 0}, 0.5},
-		{"a claim beyond reason", map[string]float64{"ams": 1e9, "lhr": 2_600, "nrt": 2_600}, map[string]float64{"ams": 1, "lhr": 0, "nrt": 0}, 1},
-		{"all ask for more", map[string]float64{"ams": 20_000, "lhr": 10_000}, map[string]float64{"ams": 0.75, "lhr": 0.5}, 0.667},
+		{
+			"an even part each",
+			map[string]float64{"ams": 15_000, "lhr": 5_000},
+			map[string]float64{"ams": 0.667, "lhr": 0},
+			0.5,
+		},
+		{
+			"a claim beyond reason",
+			map[string]float64{"ams": 1e9, "lhr": 2_600, "nrt": 2_600},
+			map[string]float64{"ams": 1, "lhr": 0, "nrt": 0},
+			1,
+		},
+		{
+			"all ask for more",
+			map[string]float64{"ams": 20_000, "lhr": 10_000},
+			map[string]float64{"ams": 0.75, "lhr": 0.5},
+			0.667,
+		},
 		{"one PoP", map[string]float64{"ams": 20_000}, map[string]float64{"ams": 0.5}, 0.5},
 	} {
 		all := map[string]control.Report{}
@@ -113,7 +137,8 @@ func TestPoPsShareTheLimit(t *testing.T) {
 					want = c.want[pop]
 				}
 				if got := a.View(now, pop).Ratio(rate, time.Second).Float(); math.Abs(got-want) > 0.05 {
-					t.Errorf("%s, fairness %v: %s drops %.3f, want %.3f", c.name, fairness, pop, got, want)
+					t.Errorf("%s, fairness %v: %s drops %.3f, want %.3f", c.name,
+						fairness, pop, got, want)
 				}
 			}
 		}
@@ -125,7 +150,8 @@ func TestPoPsShareTheLimit(t *testing.T) {
 func TestAPoPThatStartsGetsItsShare(t *testing.T) {
 	a, now := divided(tenants, map[string]control.Report{"ams": report(morning, 30_000, 10_000)})
 	v := a.View(now, "lhr")
-	if got := v.Ratio(30_000, time.Second).Float(); math.Abs(v.Share-5_000) > 300 || math.Abs(got-5./6) > 0.02 {
+	if got := v.Ratio(30_000, time.Second).Float(); math.Abs(v.Share-5_000) > 300 ||
+		math.Abs(got-5./6) > 0.02 {
 		t.Errorf("share %.0f, ratio %.3f", v.Share, got)
 	}
 	if v := a.View(now, "ams"); v.Share != 0 {
@@ -146,7 +172,8 @@ func TestNodesThatCountAloneShareWithTheirPoP(t *testing.T) {
 		a.Step(now, 0)
 	}
 	pop, alone := a.View(now, "lhr").Share, a.View(now, control.Alone("lhr")).Share
-	if whole := a.View(now, "ams").Share; pop != alone || math.Abs(pop+alone-whole) > 1 || whole < 4_500 {
+	if whole := a.View(now, "ams").Share; pop != alone ||
+		math.Abs(pop+alone-whole) > 1 || whole < 4_500 {
 		t.Errorf("lhr %.0f, its nodes alone %.0f, ams %.0f", pop, alone, whole)
 	}
 }
@@ -169,7 +196,8 @@ func TestAdmissionsBeyondAShareStopCounting(t *testing.T) {
 	}
 	run(4*time.Second, 1e9)
 	if v := a.View(now, "lhr"); v.Limit < 0.9*1e4 || v.Ratio(3_000, time.Second) != 0 {
-		t.Errorf("after 5 s of a lie the limit is %.0f, ratio %v", v.Limit, v.Ratio(3_000, time.Second))
+		t.Errorf("after 5 s of a lie the limit is %.0f, ratio %v", v.Limit,
+			v.Ratio(3_000, time.Second))
 	}
 	run(10*time.Second, 7_000)
 	run(time.Second, 1e9)
@@ -180,7 +208,10 @@ func TestAdmissionsBeyondAShareStopCounting(t *testing.T) {
 
 // TestFairnessChanges: a reload takes effect with the next step.
 func TestFairnessChanges(t *testing.T) {
-	a, now := divided(tenants, map[string]control.Report{"ams": report(morning, 30_000, 5_000), "lhr": report(morning, 30_000, 5_000)})
+	a, now := divided(tenants, map[string]control.Report{
+		"ams": report(morning, 30_000, 5_000),
+		"lhr": report(morning, 30_000, 5_000),
+	})
 	if a.View(now, "ams").Share == 0 || a.Parts(now)[0].Share == 0 {
 		t.Error("no shares")
 	}
@@ -192,7 +223,10 @@ func TestFairnessChanges(t *testing.T) {
 
 // TestLesserByShare: of two views the one by which less is dropped stands, with its share.
 func TestLesserByShare(t *testing.T) {
-	high := control.GlobalView{Sum: 30_000, Limit: 10_000, Share: 1_000, EchoRate: 4_000, Shed: true}
+	high := control.GlobalView{
+		Sum: 30_000, Limit: 10_000, Share: 1_000,
+		EchoRate: 4_000, Shed: true,
+	}
 	low := high
 	low.Share = 5_000
 	for _, v := range []control.GlobalView{high.Lesser(low), low.Lesser(high)} {

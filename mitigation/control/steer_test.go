@@ -10,7 +10,10 @@ import (
 )
 
 // thousand is a rule in count mode whose window is steered.
-var thousand = mitigation.Rule{Name: "r", Limit: 1000, Window: time.Second, Scope: mitigation.Global, Fairness: mitigation.FairRequests}
+var thousand = mitigation.Rule{
+	Name: "r", Limit: 1000, Window: time.Second,
+	Scope: mitigation.Global, Fairness: mitigation.FairRequests,
+}
 
 // teller is an origin that tells an aggregate what it admits.
 type teller struct {
@@ -30,7 +33,10 @@ func (o *teller) tell(a *Aggregate, now window.Instant, cost float64) {
 	o.told += more
 	o.totals.By[0].Admitted += more
 	o.totals.By[0].Offered += more
-	a.Merge(now, o.name, Report{Rate: o.rate, Admitted: o.says, Over: time.Second, Totals: o.totals}, 10)
+	a.Merge(now, o.name, Report{
+		Rate: o.rate, Admitted: o.says, Over: time.Second,
+		Totals: o.totals,
+	}, 10)
 }
 
 // TestCountsBringAShortWindowToItsLimit: in count mode, too, an excess is made up for within the
@@ -38,7 +44,8 @@ func (o *teller) tell(a *Aggregate, now window.Instant, cost float64) {
 // admitted.
 func TestCountsBringAShortWindowToItsLimit(t *testing.T) {
 	for _, c := range []struct{ told, most, least float64 }{{5000, 1.01, 0.98}, {4500, 1.045, 1}, {5150, 1.01, 0.98}} {
-		a, o, now, step := NewAggregate(thousand), teller{name: "ams", rate: c.told, says: 1000}, noon, 50*time.Millisecond
+		a, o, now, step := NewAggregate(thousand), teller{name: "ams", rate: c.told, says: 1000},
+			noon, 50*time.Millisecond
 		pass, seconds := 5000.0, [6]float64{}
 		o.tell(a, now, 1)
 		for at := time.Duration(0); at < 6*time.Second; at += step {
@@ -52,7 +59,8 @@ func TestCountsBringAShortWindowToItsLimit(t *testing.T) {
 		}
 		for n, sum := range seconds[2:] {
 			if sum < c.least || sum > c.most {
-				t.Errorf("told %.0f of 5000: %.3f limits in second %d, want %v to %v", c.told, sum, n+3, c.least, c.most)
+				t.Errorf("told %.0f of 5000: %.3f limits in second %d, want %v to %v", c.told, sum,
+					n+3, c.least, c.most)
 			}
 		}
 	}
@@ -62,7 +70,8 @@ func TestCountsBringAShortWindowToItsLimit(t *testing.T) {
 // than what leaves it next, until the leap does: 0.75 of the limit came in the leap, and 0.5 a
 // second leave before that.
 func TestALeapMakesNoRoomBeforeItLeaves(t *testing.T) {
-	a, o, now, step := NewAggregate(thousand), teller{name: "ams", rate: 500, says: 500}, noon, 25*time.Millisecond
+	a, o, now, step := NewAggregate(thousand), teller{name: "ams", rate: 500, says: 500},
+		noon, 25*time.Millisecond
 	o.tell(a, now, 1)
 	pass, sum := 500.0, 0.0
 	for at := -2 * time.Second; at < 950*time.Millisecond; at += step {
@@ -103,7 +112,8 @@ func TestAfterALeapTotalsTellTheRate(t *testing.T) {
 		now = now.Add(25 * time.Millisecond)
 		o.tell(a, now, 5000*0.025)
 		a.Step(now, 0)
-		if at > 1200*time.Millisecond && at < 1900*time.Millisecond && math.Abs(a.Sum()-5000) > 250 {
+		if at > 1200*time.Millisecond && at < 1900*time.Millisecond &&
+			math.Abs(a.Sum()-5000) > 250 {
 			t.Fatalf("%v after the leap a sum of %.0f, want 5000", at, a.Sum())
 		}
 	}
@@ -125,7 +135,8 @@ func TestALongerMeanLacksMoreOfALeap(t *testing.T) {
 		a.Merge(now, "ams", d, 10)
 		a.Step(now, 0)
 		if a.Step(now.Add(c.after), 0); math.Abs(a.Limit()-c.want) > 1 {
-			t.Errorf("%v after a leap, means over %v: a limit of %.0f in effect, want %.0f", c.after, c.over, a.Limit(), c.want)
+			t.Errorf("%v after a leap, means over %v: a limit of %.0f in effect, want %.0f",
+				c.after, c.over, a.Limit(), c.want)
 		}
 	}
 }
@@ -133,7 +144,8 @@ func TestALongerMeanLacksMoreOfALeap(t *testing.T) {
 // TestFirstTotalsAreOfNobodyKnowsWhen: an owner that is new to a key does not take a PoP's totals
 // so far for what happened now.
 func TestFirstTotalsAreOfNobodyKnowsWhen(t *testing.T) {
-	a, o, now := NewAggregate(thousand), teller{name: "ams", rate: 5000, says: 1000}, noon.Add(500*time.Millisecond)
+	a, o, now := NewAggregate(thousand), teller{name: "ams", rate: 5000, says: 1000},
+		noon.Add(500*time.Millisecond)
 	a.Step(now, 0)
 	o.tell(a, now, 900)
 	now = now.Add(50 * time.Millisecond)
@@ -153,14 +165,16 @@ func TestCountsBeyondAShareAreNotBelievedForLong(t *testing.T) {
 	rule := thousand
 	rule.Fairness = mitigation.FairPoPs
 	a, now, step := NewAggregate(rule), noon, 50*time.Millisecond
-	honest, liar := teller{name: "ams", rate: 300, says: 300}, teller{name: "lhr", rate: 10_000, says: 300}
+	honest, liar := teller{name: "ams", rate: 300, says: 300},
+		teller{name: "lhr", rate: 10_000, says: 300}
 	for at := time.Duration(0); at < 8*time.Second; at += step {
 		now = now.Add(step)
 		honest.tell(a, now, 300*step.Seconds())
 		liar.tell(a, now, 10_000*step.Seconds())
 		a.Step(now, 0)
 		share := a.View(now, "ams").Share
-		if believed := rule.Window + AssuredAfter; at > time.Second && at < believed && share >= 300 {
+		if believed := rule.Window + AssuredAfter; at > time.Second &&
+			at < believed && share >= 300 {
 			t.Fatalf("after %v a share of %.0f: nothing is believed", at, share)
 		} else if at > believed+patience+rule.Window+step && share < 300 {
 			t.Fatalf("after %v a share of %.0f for a PoP that asks for 300", at, share)

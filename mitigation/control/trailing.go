@@ -129,7 +129,8 @@ func (a *Aggregate) fits() float64 {
 	pace := a.rule.PerSecond()
 	stays := a.trailing.after(a.stepped.Add(horizon - a.rule.Window))
 	fits := (float64(a.rule.Limit) - stays) / horizon.Seconds()
-	if excess := a.excess(); a.leaptWithin(a.rule.Window+leapFor) && excess > excessOff*float64(a.rule.Limit) {
+	if excess := a.excess(); a.leaptWithin(a.rule.Window+leapFor) &&
+		excess > excessOff*float64(a.rule.Limit) {
 		leaves := float64(a.rule.Limit) + excess - a.trailing.after(a.stepped.Add(soon-a.rule.Window))
 		fits = min(fits, leaves/soon.Seconds()-excess/horizon.Seconds())
 	}

@@ -54,8 +54,10 @@ func Parse(record []byte) (Override, error) {
 	o := Override{Verb: Verb(record[1]), Issued: r.number()}
 	o.Until = o.Issued + r.number()
 	o.Keep = o.Until + r.number()
-	o.Rule, o.Key = string(r.text(mitigation.MaxRuleName)), append([]byte(nil), r.text(mitigation.MaxKey)...)
-	o.Node, o.Who, o.Reason = string(r.text(MaxNode)), string(r.text(MaxWho)), string(r.text(MaxReason))
+	o.Rule, o.Key = string(r.text(mitigation.MaxRuleName)),
+		append([]byte(nil), r.text(mitigation.MaxKey)...)
+	o.Node, o.Who, o.Reason = string(r.text(MaxNode)), string(r.text(MaxWho)),
+		string(r.text(MaxReason))
 	if r.failed {
 		return Override{}, fmt.Errorf("%w: truncated, or a field exceeds its bound", ErrBad)
 	}

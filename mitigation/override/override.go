@@ -73,8 +73,10 @@ func (o *Override) InForce(now int64) bool { return o.Verb != Lift && o.Until > 
 // alike: the newer one, or of two from the same millisecond an arbitrary but fixed one.
 func (o *Override) Compare(v *Override) int {
 	return cmp.Or(
-		cmp.Compare(o.Issued, v.Issued), strings.Compare(o.Node, v.Node), cmp.Compare(o.Verb, v.Verb),
-		cmp.Compare(o.Until, v.Until), strings.Compare(o.Who, v.Who), strings.Compare(o.Reason, v.Reason),
+		cmp.Compare(o.Issued, v.Issued), strings.Compare(o.Node, v.Node),
+		cmp.Compare(o.Verb, v.Verb),
+		cmp.Compare(o.Until, v.Until), strings.Compare(o.Who, v.Who),
+		strings.Compare(o.Reason, v.Reason),
 	)
 }
 

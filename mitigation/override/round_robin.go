@@ -19,7 +19,8 @@ type RoundRobin struct {
 func (r *RoundRobin) Append(all []Override, add func(record []byte) bool) (left int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	first, _ := slices.BinarySearchFunc(all, r.next, func(a, b Override) int { return compareSubjects(&a, &b) })
+	first, _ := slices.BinarySearchFunc(all, r.next,
+		func(a, b Override) int { return compareSubjects(&a, &b) })
 	var record []byte
 	for n := range all {
 		o := &all[(first+n)%len(all)]

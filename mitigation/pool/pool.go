@@ -42,7 +42,8 @@ type Config struct {
 // Default returns the configuration of a pool that says nothing but its name.
 func Default() Config {
 	return Config{
-		ShedAbove: 850_000, RestoreBelow: 700_000, Order: []string{"test", "batch", Normal}, Up: 100_000, Down: 20_000, Stale: 10 * time.Second,
+		ShedAbove: 850_000, RestoreBelow: 700_000, Order: []string{"test", "batch", Normal},
+		Up: 100_000, Down: 20_000, Stale: 10 * time.Second,
 	}
 }
 
@@ -208,8 +209,10 @@ func (p *Pool) View() View {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	v := View{
-		Config: *p.config.Load(), Level: float64(p.level.Load()) / Unit, Mean: float64(p.mean) / Unit, Sources: len(p.sources),
-		Heard: p.heard, Reports: p.reports, Crowded: p.crowded, Denied: p.denied.Load(), Seen: p.seen,
+		Config: *p.config.Load(), Level: float64(p.level.Load()) / Unit,
+		Mean: float64(p.mean) / Unit, Sources: len(p.sources),
+		Heard: p.heard, Reports: p.reports, Crowded: p.crowded,
+		Denied: p.denied.Load(), Seen: p.seen,
 	}
 	v.Order = slices.Clone(v.Order)
 	return v

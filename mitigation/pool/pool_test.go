@@ -118,7 +118,8 @@ func TestTheMeanOfTheSources(t *testing.T) {
 	for n := range pool.MaxSources {
 		p.Report(start.Add(time.Second), fmt.Appendf(nil, "x%d", n), 0)
 	}
-	if v := p.View(); v.Sources != pool.MaxSources || v.Crowded != 10 || p.Report(start, []byte("one more"), 0) {
+	if v := p.View(); v.Sources != pool.MaxSources || v.Crowded != 10 ||
+		p.Report(start, []byte("one more"), 0) {
 		t.Errorf("%d sources, %d crowded out", v.Sources, v.Crowded)
 	}
 }

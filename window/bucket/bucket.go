@@ -51,7 +51,8 @@ type TAT struct {
 // 1 ns <= window <= MaxWindow, 1 <= burst <= MaxBurst. ok is false for numbers out of range, and
 // for a bucket that fills in more than MaxFill.
 func New(limit int64, window time.Duration, burst int64) (b Bucket, ok bool) {
-	if limit < 1 || limit > MaxLimit || window < 1 || window > MaxWindow || burst < 1 || burst > MaxBurst {
+	if limit < 1 || limit > MaxLimit || window < 1 || window > MaxWindow ||
+		burst < 1 || burst > MaxBurst {
 		return Bucket{}, false
 	}
 	hi, lo := bits.Mul64(uint64(burst), uint64(window))

@@ -18,7 +18,10 @@ type exact struct {
 
 func newExact(limit int64, window time.Duration, burst int64) *exact {
 	token := big.NewRat(int64(window), limit)
-	return &exact{tat: new(big.Rat), token: token, fill: new(big.Rat).Mul(token, ratOf(burst)), burst: burst}
+	return &exact{
+		tat: new(big.Rat), token: token,
+		fill: new(big.Rat).Mul(token, ratOf(burst)), burst: burst,
+	}
 }
 
 func ratOf(n int64) *big.Rat { return new(big.Rat).SetInt64(n) }
@@ -96,7 +99,10 @@ func TestExact(t *testing.T) {
 		if !ok {
 			t.Fatalf("%d per %v, burst %d: refused", limit, window, burst)
 		}
-		t.Run(fmt.Sprint(seed), func(t *testing.T) { compare(t, r, &b, newExact(limit, window, burst)) })
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			compare(t, r, &b,
+				newExact(limit, window, burst))
+		})
 	}
 }
 
@@ -111,7 +117,8 @@ func compare(t *testing.T, r *rand.Rand, b *bucket.Bucket, e *exact) {
 		if want := e.left(now); left != want {
 			t.Fatalf("left %d, want %d", left, want)
 		}
-		if want := e.wait(now, left+1); left < e.burst && int64(more) != want || left == e.burst && more != 0 {
+		if want := e.wait(now, left+1); left < e.burst && int64(more) != want ||
+			left == e.burst && more != 0 {
 			t.Fatalf("one more after %d, want %d", more, want)
 		}
 		if got, want := int64(b.Wait(tat, now, cost)), e.wait(now, cost); got != want {
@@ -232,7 +239,8 @@ func TestRange(t *testing.T) {
 // FuzzBucket takes any numbers: no panic, and what Wait says is the first moment that passes.
 func FuzzBucket(f *testing.F) {
 	f.Add(int64(7), int64(time.Minute), int64(10), int64(3), uint32(5), int64(1000))
-	f.Add(int64(bucket.MaxLimit), int64(1), int64(bucket.MaxBurst), int64(1<<30), uint32(0), int64(0))
+	f.Add(int64(bucket.MaxLimit), int64(1), int64(bucket.MaxBurst), int64(1<<30),
+		uint32(0), int64(0))
 	f.Add(int64(1), int64(bucket.MaxWindow), int64(1), int64(1), uint32(1<<31), int64(1<<60))
 	f.Fuzz(func(t *testing.T, limit, window, burst, cost int64, part uint32, now int64) {
 		b, ok := bucket.New(limit, time.Duration(window), burst)

@@ -45,7 +45,8 @@ func (m *model) used(key sketch.Index) (sum int64) {
 
 // at returns the place of the key's lease of that number, of its oldest for 0, or -1.
 func (m *model) at(key sketch.Index, number uint64) int {
-	at := slices.IndexFunc(m.leases, func(l modelled) bool { return l.key == key && (number == 0 || l.number == number) })
+	at := slices.IndexFunc(m.leases,
+		func(l modelled) bool { return l.key == key && (number == 0 || l.number == number) })
 	if at < 0 {
 		m.stats.Late++
 	}
@@ -78,8 +79,9 @@ const modelLimit = 40
 func (r *run) take() {
 	i := r.chance.IntN(len(r.keys))
 	q := lease.Request{
-		Index: r.keys[i], Key: fmt.Appendf(nil, "key-%d", i), Rule: r.rules[i%len(r.rules)], Cost: 1 + uint32(r.chance.IntN(3)),
-		For: time.Duration(1+r.chance.IntN(30)) * time.Second, Nonce: r.chance.Uint32(),
+		Index: r.keys[i], Key: fmt.Appendf(nil, "key-%d", i), Rule: r.rules[i%len(r.rules)],
+		Cost: 1 + uint32(r.chance.IntN(3)),
+		For:  time.Duration(1+r.chance.IntN(30)) * time.Second, Nonce: r.chance.Uint32(),
 	}
 	r.table.Begin(r.now)
 	used := r.table.Used(q.Index)
@@ -103,7 +105,8 @@ func (r *run) take() {
 	r.table.End()
 	r.model.stats.Taken++
 	r.known = append(r.known, n)
-	r.model.leases = append(r.model.leases, modelled{n, q.Index, q.Rule, int64(q.Cost), q.For, r.now.Add(q.For)})
+	r.model.leases = append(r.model.leases,
+		modelled{n, q.Index, q.Rule, int64(q.Cost), q.For, r.now.Add(q.For)})
 }
 
 // number returns 0, or a number that was given out, usually of a lease that is still live.
@@ -174,7 +177,10 @@ func (r *run) compare() {
 		var mine []lease.Lease
 		for _, l := range r.model.leases {
 			if l.key == key {
-				mine = append(mine, lease.Lease{Number: l.number, Cost: l.cost, Since: l.until.Add(-l.length), Until: l.until})
+				mine = append(mine, lease.Lease{
+					Number: l.number, Cost: l.cost,
+					Since: l.until.Add(-l.length), Until: l.until,
+				})
 			}
 		}
 		if !slices.Equal(got, mine) {
@@ -194,8 +200,10 @@ func (r *run) compare() {
 		for _, h := range held {
 			sum += h.Places
 		}
-		if int64(use.Places) != places || int(use.Leases) != leases || sum != places || keys != len(held) || keys != use.Keys {
-			r.t.Fatalf("rule %d: %+v and %d of %d keys with %d places; want %d places of %d leases", rule, use, len(held), keys, sum, places, leases)
+		if int64(use.Places) != places || int(use.Leases) != leases || sum != places ||
+			keys != len(held) || keys != use.Keys {
+			r.t.Fatalf("rule %d: %+v and %d of %d keys with %d places; want %d places of %d leases",
+				rule, use, len(held), keys, sum, places, leases)
 		}
 	}
 }
@@ -206,7 +214,10 @@ func TestTableAgainstAModel(t *testing.T) {
 	for _, c := range []struct{ keys, steps int }{{3, 300_000}, {20, 400_000}, {60, 300_000}} {
 		t.Run(fmt.Sprint(c.keys, " keys"), func(t *testing.T) {
 			t.Parallel()
-			r := &run{t: t, table: lease.New(0), chance: rand.New(rand.NewPCG(16, uint64(c.keys))), now: 1e18}
+			r := &run{
+				t: t, table: lease.New(0),
+				chance: rand.New(rand.NewPCG(16, uint64(c.keys))), now: 1e18,
+			}
 			r.rules = setRules(r.table, "exports", "uploads")
 			hasher := sketch.NewHasher()
 			for i := range c.keys {
@@ -221,7 +232,8 @@ func TestTableAgainstAModel(t *testing.T) {
 			r.now = r.now.Add(time.Hour)
 			r.model.expire(r.now)
 			r.compare()
-			if s := r.table.Stats(r.now); s.Live != 0 || s.Taken == 0 || s.Late == 0 || s.Expired == 0 {
+			if s := r.table.Stats(r.now); s.Live != 0 || s.Taken == 0 ||
+				s.Late == 0 || s.Expired == 0 {
 				t.Errorf("not everything happened: %+v", s)
 			}
 		})
@@ -237,7 +249,10 @@ func TestAFullTableIsExact(t *testing.T) {
 		if !table.HasRoom(1, rand.Uint64) {
 			t.Fatalf("full at %d", n)
 		}
-		table.Take(now, &lease.Request{Index: sketch.Index(n) << 40, Rule: rules[0], Cost: 1, For: time.Minute, Nonce: 1})
+		table.Take(now, &lease.Request{
+			Index: sketch.Index(n) << 40, Rule: rules[0], Cost: 1,
+			For: time.Minute, Nonce: 1,
+		})
 		table.End()
 	}
 	table.Begin(now)
@@ -266,7 +281,10 @@ func TestRaces(t *testing.T) {
 				table.Begin(now)
 				used, n := table.Used(key), uint64(0)
 				if used < limit {
-					n = table.Take(now, &lease.Request{Index: key, Rule: rules[0], Cost: 1, For: time.Second, Nonce: chance.Uint32()})
+					n = table.Take(now, &lease.Request{
+						Index: key, Rule: rules[0], Cost: 1,
+						For: time.Second, Nonce: chance.Uint32(),
+					})
 				}
 				over := table.Used(key) > limit
 				table.End()
@@ -308,7 +326,10 @@ func TestTakingAllocatesNothing(t *testing.T) {
 	now, key := window.Instant(1e18), []byte("203.0.113.7")
 	if n := testing.AllocsPerRun(1000, func() {
 		table.Begin(now)
-		number := table.Take(now, &lease.Request{Index: 7, Key: key, Rule: rules[0], Cost: 1, For: time.Second})
+		number := table.Take(now, &lease.Request{
+			Index: 7, Key: key, Rule: rules[0],
+			Cost: 1, For: time.Second,
+		})
 		table.End()
 		table.Release(now, 7, number)
 	}); n != 0 {
@@ -325,7 +346,10 @@ func BenchmarkTakeAndRelease(b *testing.B) {
 		n++
 		i := sketch.Index(n * 0x9e3779b97f4a7c15)
 		table.Begin(now)
-		number := table.Take(now, &lease.Request{Index: i, Key: key, Rule: rules[0], Cost: 1, For: time.Second})
+		number := table.Take(now, &lease.Request{
+			Index: i, Key: key, Rule: rules[0],
+			Cost: 1, For: time.Second,
+		})
 		table.End()
 		table.Release(now, i, number)
 	}
@@ -339,7 +363,10 @@ func TestHeldAreTheFirst(t *testing.T) {
 	for n := range 300 {
 		key := fmt.Appendf(nil, "key-%d", n)
 		table.Begin(now)
-		table.Take(now, &lease.Request{Index: hasher.Index(key), Key: key, Rule: rules[n%2], Cost: 1 + chance.Uint32N(50), For: time.Minute})
+		table.Take(now, &lease.Request{
+			Index: hasher.Index(key), Key: key, Rule: rules[n%2],
+			Cost: 1 + chance.Uint32N(50), For: time.Minute,
+		})
 		table.End()
 	}
 	all, keys := table.Held(now, rules[0], 1000)
@@ -353,7 +380,8 @@ func TestHeldAreTheFirst(t *testing.T) {
 		}
 		for i := range some {
 			if some[i].Places != all[i].Places {
-				t.Fatalf("the first %d: place %d has %d, want %d", most, i, some[i].Places, all[i].Places)
+				t.Fatalf("the first %d: place %d has %d, want %d", most, i,
+					some[i].Places, all[i].Places)
 			}
 		}
 	}
@@ -366,7 +394,10 @@ func TestHoldingsInParts(t *testing.T) {
 	hasher, now, want := sketch.NewHasher(), window.Instant(1e18), map[lease.Holding]bool{}
 	for n := range 500 {
 		key := fmt.Appendf(nil, "key-%d", n)
-		q := lease.Request{Index: hasher.Index(key), Key: key, Rule: rules[n%2], Cost: uint32(1 + n%3), For: time.Duration(1+n%5) * time.Minute, Nonce: 1}
+		q := lease.Request{
+			Index: hasher.Index(key), Key: key, Rule: rules[n%2],
+			Cost: uint32(1 + n%3), For: time.Duration(1+n%5) * time.Minute, Nonce: 1,
+		}
 		table.Begin(now)
 		table.Take(now, &q)
 		table.End()
@@ -400,7 +431,10 @@ func TestFullTableDisplaces(t *testing.T) {
 		table.Begin(now)
 		defer table.End()
 		if key <<= 40; table.Used(key) < limit && table.HasRoom(1, chance.Uint64) {
-			number = table.Take(now, &lease.Request{Index: key, Rule: rules[0], Cost: 1, For: time.Hour, Nonce: chance.Uint32(), Limit: limit})
+			number = table.Take(now, &lease.Request{
+				Index: key, Rule: rules[0], Cost: 1,
+				For: time.Hour, Nonce: chance.Uint32(), Limit: limit,
+			})
 		}
 		return number
 	}

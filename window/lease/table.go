@@ -93,8 +93,9 @@ type Stats struct {
 func New(bytes int64) *Table {
 	n := int(max(Least, min(bytes/Bytes, Max)))
 	return &Table{
-		records: make([]record, n), heap: make([]uint16, 0, n), holders: make([]holder, n), chains: make([]uint32, n),
-		stats: Stats{Room: n},
+		records: make([]record, n), heap: make([]uint16, 0, n), holders: make([]holder, n),
+		chains: make([]uint32, n),
+		stats:  Stats{Room: n},
 	}
 }
 
@@ -155,7 +156,8 @@ func (t *Table) Take(now window.Instant, q *Request) uint64 {
 	r := &t.records[at]
 	*r = record{
 		// at most MaxTime
-		until: now.Add(q.For), nonce: q.Nonce, terms: q.Cost<<lengthBits | uint32(q.For/time.Second),
+		until: now.Add(q.For), nonce: q.Nonce,
+		terms:  q.Cost<<lengthBits | uint32(q.For/time.Second),
 		holder: place, older: at, newer: at,
 	}
 	t.push(at, h)

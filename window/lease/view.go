@@ -28,7 +28,10 @@ func (t *Table) Leases(now window.Instant, i sketch.Index, most int) []Lease {
 	var list []Lease
 	for at := h.oldest; len(list) < most; at = t.records[at].newer {
 		r := &t.records[at]
-		list = append(list, Lease{number(at, r), int64(r.cost()), r.until.Add(-r.length()), r.until})
+		list = append(list, Lease{
+			number(at, r), int64(r.cost()),
+			r.until.Add(-r.length()), r.until,
+		})
 		if r.newer == at {
 			break
 		}
@@ -64,7 +67,10 @@ func (t *Table) Held(now window.Instant, rule uint16, most int) (list []Held, ke
 	for _, h := range t.mostPlaces(rule, most) {
 		r := &t.records[h.oldest]
 		n := min(int(h.length), keyText)
-		list = append(list, Held{slices.Clone(h.text[:n]), int(h.length) > keyText, int64(h.places), r.until.Add(-r.length())})
+		list = append(list, Held{
+			slices.Clone(h.text[:n]), int(h.length) > keyText, int64(h.places),
+			r.until.Add(-r.length()),
+		})
 	}
 	return list, t.rules[rule].keys
 }

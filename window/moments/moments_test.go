@@ -23,7 +23,10 @@ func newDice(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
 // someList returns a list of up to most lumps before now.
 func someList(dice *rand.Rand, now moments.Bin, most int) (l moments.List) {
 	for range dice.IntN(most + 1) {
-		l = moments.Sum(l, moments.List{{Bin: now - moments.Bin(dice.IntN(1024)), Units: 1 + dice.Int64N(5)}})
+		l = moments.Sum(l, moments.List{{
+			Bin:   now - moments.Bin(dice.IntN(1024)),
+			Units: 1 + dice.Int64N(5),
+		}})
 	}
 	return l
 }
@@ -53,8 +56,10 @@ func TestSums(t *testing.T) {
 		less := sum.Less(b)
 		for at := now; at > now-1025; at-- {
 			inA, inB := a.After(at), b.After(at)
-			if sum.After(at) != inA+inB || lesser.After(at) != min(inA, inB) || greater.After(at) != max(inA, inB) || less.After(at) != inA {
-				t.Fatalf("%v and %v: sum %v, lesser %v, greater %v, sum less the second %v", a, b, sum, lesser, greater, less)
+			if sum.After(at) != inA+inB || lesser.After(at) != min(inA, inB) ||
+				greater.After(at) != max(inA, inB) || less.After(at) != inA {
+				t.Fatalf("%v and %v: sum %v, lesser %v, greater %v, sum less the second %v", a, b,
+					sum, lesser, greater, less)
 			}
 		}
 		for _, l := range []moments.List{sum, lesser, greater, less} {
@@ -80,16 +85,19 @@ func TestCoarseSaysNoMore(t *testing.T) {
 		}
 		for at := now; at >= moments.Oldest(now); at-- {
 			if coarse.After(at) > fine.After(at) {
-				t.Fatalf("of %d: %d, and %d in the fine list", now-at, coarse.After(at), fine.After(at))
+				t.Fatalf("of %d: %d, and %d in the fine list", now-at,
+					coarse.After(at), fine.After(at))
 			}
 		}
 		for _, lump := range coarse {
 			if coarse.After(lump.Bin) != fine.After(lump.Bin) {
-				t.Fatalf("%d bins ago: %d, and %d in the fine list", now-lump.Bin, coarse.After(lump.Bin), fine.After(lump.Bin))
+				t.Fatalf("%d bins ago: %d, and %d in the fine list", now-lump.Bin,
+					coarse.After(lump.Bin), fine.After(lump.Bin))
 			}
 		}
 		if oldest := moments.Oldest(now); coarse.After(0) != fine.After(oldest) {
-			t.Fatalf("%d of %d since the period before this one", coarse.After(0), fine.After(oldest))
+			t.Fatalf("%d of %d since the period before this one",
+				coarse.After(0), fine.After(oldest))
 		}
 	}
 }
@@ -112,8 +120,14 @@ func TestSplitByMoments(t *testing.T) {
 	now := start.Add(6 * time.Second)
 	period := uint32(minute.Bin(now) / moments.Parts)
 	at := func(d time.Duration) moments.Bin { return minute.Bin(start.Add(d)) }
-	known := moments.List{{Bin: at(5900 * time.Millisecond), Units: 2}, {Bin: at(5800 * time.Millisecond), Units: 3}}
-	fresh := window.RemoteDelta{Period: period, PeriodTotals: window.PeriodTotals{Offered: 9, Admitted: 4, Times: 4 * 2000}}
+	known := moments.List{
+		{Bin: at(5900 * time.Millisecond), Units: 2},
+		{Bin: at(5800 * time.Millisecond), Units: 3},
+	}
+	fresh := window.RemoteDelta{
+		Period:       period,
+		PeriodTotals: window.PeriodTotals{Offered: 9, Admitted: 4, Times: 4 * 2000},
+	}
 	for _, c := range []struct {
 		placed moments.List
 		want   string
@@ -130,7 +144,8 @@ func TestSplitByMoments(t *testing.T) {
 			if n > 0 {
 				got += ", "
 			}
-			got += fmt.Sprintf("%d at %v", p.Admitted, max(0, p.Since.Sub(start)).Round(100*time.Millisecond))
+			got += fmt.Sprintf("%d at %v", p.Admitted,
+				max(0, p.Since.Sub(start)).Round(100*time.Millisecond))
 		}
 		if got != c.want && got != c.want+", 0 at 0s" && got+", 0 at 0s" != c.want {
 			t.Errorf("beside %v: %s, want %s", c.placed, got, c.want)

@@ -19,7 +19,10 @@ func (c Clock) Split(
 	more = place(placed, known, fresh.Admitted)
 	for _, lump := range more {
 		parts = append(parts, window.RemoteDelta{
-			Period: fresh.Period, PeriodTotals: window.PeriodTotals{Offered: lump.Units, Admitted: lump.Units}, Since: c.Instant(lump.Bin),
+			Period: fresh.Period, PeriodTotals: window.PeriodTotals{
+				Offered:  lump.Units,
+				Admitted: lump.Units,
+			}, Since: c.Instant(lump.Bin),
 		})
 		rest.Offered, rest.Admitted = rest.Offered-lump.Units, rest.Admitted-lump.Units
 	}
@@ -85,7 +88,10 @@ func (c Clock) ByTimes(now window.Instant, f *window.RemoteDelta) List {
 	var all List
 	for first := int64(1); first <= f.Admitted; first += each {
 		part := max(0, (f.Times-(f.Admitted-first)*last)/first)
-		all = append(all, Lump{begin + min(Bin(part*Parts/window.TimeParts), Parts-1), min(each, f.Admitted-first+1)})
+		all = append(all, Lump{
+			begin + min(Bin(part*Parts/window.TimeParts), Parts-1),
+			min(each, f.Admitted-first+1),
+		})
 	}
 	return Sum(all)
 }
@@ -97,7 +103,10 @@ func Growth(was, is *window.Totals) (fresh []window.RemoteDelta) {
 		before := was.At(period)
 		if more := now.Admitted - before.Admitted; more > 0 {
 			fresh = append(fresh, window.RemoteDelta{
-				Period: period, PeriodTotals: window.PeriodTotals{Offered: more, Admitted: more, Times: max(0, now.Times-before.Times)},
+				Period: period, PeriodTotals: window.PeriodTotals{
+					Offered: more, Admitted: more,
+					Times: max(0, now.Times-before.Times),
+				},
 			})
 		}
 	}

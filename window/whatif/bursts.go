@@ -48,7 +48,8 @@ func NewBursts(r Rule) *Bursts {
 			x.bursts, x.buckets = append(x.bursts, burst), append(x.buckets, b)
 		}
 	}
-	x.refused, x.waits, x.struck = make([]int64, len(x.bursts)), make([]int64, len(x.bursts)), make([]int64, len(x.bursts))
+	x.refused, x.waits, x.struck = make([]int64, len(x.bursts)), make([]int64, len(x.bursts)),
+		make([]int64, len(x.bursts))
 	return x
 }
 

@@ -147,7 +147,8 @@ func TestExactAgreesWithEveryLimitByItself(t *testing.T) {
 			least := x.Least(share)
 			most := int64(share * float64(len(stream)))
 			if x.Row(least).Requests > most || least > 1 && x.Row(least-1).Requests <= most {
-				t.Errorf("seed %d: %d is not the least limit that refuses at most %v", seed, least, share)
+				t.Errorf("seed %d: %d is not the least limit that refuses at most %v", seed, least,
+					share)
 			}
 		}
 	}
@@ -157,7 +158,10 @@ func TestExactAgreesWithEveryLimitByItself(t *testing.T) {
 func TestExactOfRulesThatBlock(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(12) {
-		rule := whatif.Rule{Limit: 7, Window: 10 * time.Second, BlockFor: time.Duration(1+seed%6) * 3 * time.Second, Offered: seed >= 6}
+		rule := whatif.Rule{
+			Limit: 7, Window: 10 * time.Second,
+			BlockFor: time.Duration(1+seed%6) * 3 * time.Second, Offered: seed >= 6,
+		}
 		stream := traffic(seed, rule.Window)
 		x := whatif.NewExact(rule)
 		for _, r := range stream {
@@ -205,7 +209,8 @@ func TestExactOfABlockThatEnds(t *testing.T) {
 // TestShown: a table is short, and holds the limits that stand out.
 func TestShown(t *testing.T) {
 	t.Parallel()
-	notes := whatif.Notes(42, 386, func(share float64) int64 { return map[float64]int64{0.05: 42, 0.01: 120}[share] })
+	notes := whatif.Notes(42, 386,
+		func(share float64) int64 { return map[float64]int64{0.05: 42, 0.01: 120}[share] })
 	got := fmt.Sprint(whatif.Shown(386, notes))
 	if want := "[1 2 5 10 20 42 50 100 120 200 386]"; got != want {
 		t.Errorf("%s, want %s", got, want)

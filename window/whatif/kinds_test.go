@@ -26,7 +26,10 @@ func stream(seed uint64, n int) (all []event) {
 		if chance.IntN(4) == 0 {
 			now = now.Add(time.Duration(chance.IntN(3000)) * time.Millisecond)
 		}
-		all = append(all, event{now, fmt.Sprint(chance.IntN(5)), time.Duration(chance.IntN(8)) * 500 * time.Millisecond})
+		all = append(all, event{
+			now, fmt.Sprint(chance.IntN(5)),
+			time.Duration(chance.IntN(8)) * 500 * time.Millisecond,
+		})
 	}
 	return all
 }
@@ -61,10 +64,12 @@ func TestPlacesAreExact(t *testing.T) {
 				held[e.key] = live
 			}
 			if got := p.Row(limit); got != (whatif.Row{Limit: limit, Requests: want, Keys: int64(len(struck))}) {
-				t.Fatalf("seed %d, limit %d: %+v, want %d requests of %d keys", seed, limit, got, want, len(struck))
+				t.Fatalf("seed %d, limit %d: %+v, want %d requests of %d keys", seed, limit,
+					got, want, len(struck))
 			}
 			if share := (float64(want) + 0.5) / 400; p.Least(share) > limit {
-				t.Fatalf("seed %d: least of %v is %d, but %d does", seed, share, p.Least(share), limit)
+				t.Fatalf("seed %d: least of %v is %d, but %d does", seed, share,
+					p.Least(share), limit)
 			}
 		}
 		if p.Row(p.Highest()).Requests != 0 || p.Row(p.Highest()-1).Requests == 0 {
@@ -77,7 +82,11 @@ func TestPlacesAreExact(t *testing.T) {
 // wait and blocks.
 func TestBurstsAreExact(t *testing.T) {
 	for seed := range uint64(8) {
-		rule := whatif.Rule{Limit: 7, Window: 3 * time.Second, Burst: 33, Delay: []time.Duration{0, 900 * time.Millisecond}[seed%2], BlockFor: []time.Duration{0, 4 * time.Second}[seed/2%2]}
+		rule := whatif.Rule{
+			Limit: 7, Window: 3 * time.Second, Burst: 33,
+			Delay:    []time.Duration{0, 900 * time.Millisecond}[seed%2],
+			BlockFor: []time.Duration{0, 4 * time.Second}[seed/2%2],
+		}
 		var all []request
 		x := whatif.NewBursts(rule)
 		for _, e := range stream(seed, 400) {
@@ -96,8 +105,10 @@ func TestBurstsAreExact(t *testing.T) {
 			}
 			waits += want.Waits
 		}
-		if tried < 30 || x.Row(x.Highest()).Requests != 0 || x.Keys() != 5 || x.Least(1) != 1 || (waits > 0) != (rule.Delay > 0) {
-			t.Fatalf("seed %d: %d tried, highest %d, %d keys, %d waits", seed, tried, x.Highest(), x.Keys(), waits)
+		if tried < 30 || x.Row(x.Highest()).Requests != 0 || x.Keys() != 5 || x.Least(1) != 1 ||
+			(waits > 0) != (rule.Delay > 0) {
+			t.Fatalf("seed %d: %d tried, highest %d, %d keys, %d waits", seed, tried,
+				x.Highest(), x.Keys(), waits)
 		}
 	}
 }

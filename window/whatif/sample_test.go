@@ -30,13 +30,19 @@ func newNode(t testing.TB, rule whatif.Rule, bytes int, start window.Instant) *n
 		memory = 512 << 10
 	}
 	c := window.NewCounter(memory)
-	c.Configure([]window.Limit{{Name: "r", Limit: rule.Limit, Window: rule.Window, Burst: rule.Burst, Delay: rule.Delay, CountDenied: rule.Offered}})
+	c.Configure([]window.Limit{{
+		Name: "r", Limit: rule.Limit, Window: rule.Window,
+		Burst: rule.Burst, Delay: rule.Delay, CountDenied: rule.Offered,
+	}})
 	half, enough := rule.Window/2, 4
 	if rule.Burst > 0 { // as often as a node looks at a bucket
 		half = rule.Window * time.Duration(rule.Burst) / time.Duration(rule.Limit) / window.Slices
 		enough = 2 * window.Slices
 	}
-	return &node{counter: c, meter: c.Meter("r"), sample: whatif.NewSample(rule, bytes), rule: rule, half: half, enough: enough, looked: start}
+	return &node{
+		counter: c, meter: c.Meter("r"), sample: whatif.NewSample(rule, bytes), rule: rule,
+		half: half, enough: enough, looked: start,
+	}
 }
 
 // take decides one request; whoever looks at keys was there in time before it.
@@ -57,7 +63,10 @@ func (n *node) admits(at window.Instant, hit window.Hit) bool {
 	if n.rule.Delay == 0 && !n.rule.Offered {
 		return n.meter.Admit(at, hit, 1).Fits
 	}
-	q := []window.Question{{Meter: n.meter, Hit: hit, Cost: 1, Judges: true, Counts: true, Patience: n.rule.Delay}}
+	q := []window.Question{{
+		Meter: n.meter, Hit: hit, Cost: 1, Judges: true, Counts: true,
+		Patience: n.rule.Delay,
+	}}
 	return window.AdmitAll(at, q)
 }
 
@@ -90,7 +99,8 @@ func TestSampleBoundsTheTruth(t *testing.T) {
 					n.take(r)
 				}
 				n.end()
-				checkBounds(t, fmt.Sprintf("seed %d, own %d, offered %t", seed, own, offered), n, rule, stream)
+				checkBounds(t, fmt.Sprintf("seed %d, own %d, offered %t", seed, own, offered), n,
+					rule, stream)
 			}
 		}
 	}
@@ -98,7 +108,8 @@ func TestSampleBoundsTheTruth(t *testing.T) {
 
 func checkBounds(t *testing.T, name string, n *node, rule whatif.Rule, stream []request) {
 	t.Helper()
-	if got := n.sample.Demand(); got != float64(len(stream)) && (!rule.Offered || got < 0.9*float64(len(stream))) {
+	if got := n.sample.Demand(); got != float64(len(stream)) &&
+		(!rule.Offered || got < 0.9*float64(len(stream))) {
 		t.Errorf("%s: %v asked for, want %d; %d late", name, got, len(stream), n.sample.Late())
 	}
 	small := rule.Offered && rule.Limit < 20
@@ -113,7 +124,8 @@ func checkBounds(t *testing.T, name string, n *node, rule whatif.Rule, stream []
 			slack = 0.07 * float64(len(stream))
 		}
 		if got := float64(want.Requests); got < e.Cost.Low-slack || got > e.Cost.High+slack {
-			t.Errorf("%s, limit %d: %v requests refused, not between %+v", name, e.Limit, got, e.Cost)
+			t.Errorf("%s, limit %d: %v requests refused, not between %+v", name,
+				e.Limit, got, e.Cost)
 		}
 		keySlack := 0.0
 		if e.Limit > rule.Limit {
@@ -143,8 +155,10 @@ func TestSampleOfRulesThatBlock(t *testing.T) {
 			n.end()
 			for _, e := range n.sample.Estimates() {
 				want := float64(bruteForce(t, rule, e.Limit, stream).Requests)
-				if slack := 0.04*want + 4; want < min(e.Cost.Low, e.Cost.High)-slack || want > max(e.Cost.Low, e.Cost.High)+slack {
-					t.Errorf("seed %d, blocked for %v by %d: %v refused, told as %+v", seed, lasts, e.Limit, want, e.Cost)
+				if slack := 0.04*want + 4; want < min(e.Cost.Low, e.Cost.High)-slack ||
+					want > max(e.Cost.Low, e.Cost.High)+slack {
+					t.Errorf("seed %d, blocked for %v by %d: %v refused, told as %+v", seed, lasts,
+						e.Limit, want, e.Cost)
 				}
 			}
 		}
@@ -162,7 +176,10 @@ func TestSampleStandsForTheRest(t *testing.T) {
 	var stream []request
 	for range 40_000 {
 		now = now.Add(time.Duration(rng.IntN(int(2 * time.Millisecond))))
-		stream = append(stream, request{now - now%window.Instant(time.Microsecond), fmt.Sprint(z.Uint64())})
+		stream = append(stream, request{
+			now - now%window.Instant(time.Microsecond),
+			fmt.Sprint(z.Uint64()),
+		})
 	}
 	n := newNode(t, rule, 600<<10, stream[0].at)
 	exact := whatif.NewExact(rule)

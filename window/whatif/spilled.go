@@ -83,7 +83,8 @@ func (k *spilled) look(
 	told := float64(l.RefusedSince(k.number, k.running))
 	asked.low, asked.high = asked.low+told, asked.high+told
 	rate := r.rule.rate()
-	back, blurred, waits := float64(l.At.Sub(k.looked))*rate, float64(l.At.Sub(from))*rate, math.Floor(float64(r.rule.Delay)*rate+whole)
+	back, blurred, waits := float64(l.At.Sub(k.looked))*rate, float64(l.At.Sub(from))*rate,
+		math.Floor(float64(r.rule.Delay)*rate+whole)
 	before := k.endless
 	k.endless = bounds{max(0, before.low-back) + asked.low, max(0, before.high-back) + asked.high}
 	for n := len(k.tries); n < len(r.limits) && k.endless.high+blurred-waits > float64(r.limits[n]); n++ {
@@ -133,7 +134,8 @@ func (s *Sample) Look(l *window.Level) {
 			weight = 0
 		}
 	}
-	if l.At.Sub(k.bucket.looked) > s.fill() && l.Since < l.Last && weight > 0 && k.bucket.full != 0 {
+	if l.At.Sub(k.bucket.looked) > s.fill() && l.Since < l.Last && weight > 0 &&
+		k.bucket.full != 0 {
 		s.late++
 	}
 	since, peak := k.bucket.look(l, &s.ladder, func(limit int, low, high float64) {
@@ -141,7 +143,8 @@ func (s *Sample) Look(l *window.Level) {
 		s.high[limit] += weight * high
 	})
 	s.demand += weight * (since.low + since.high) / 2
-	k.low, k.high = max(k.low, uint64(max(0, math.Ceil(peak.low-whole)))), max(k.high, uint64(max(1, math.Ceil(peak.high-whole))))
+	k.low, k.high = max(k.low, uint64(max(0, math.Ceil(peak.low-whole)))),
+		max(k.high, uint64(max(1, math.Ceil(peak.high-whole))))
 	s.rank(k)
 }
 

@@ -43,7 +43,8 @@ func FuzzTSV(f *testing.F) {
 		}
 		checkRecord(t, line, &rec)
 		written := rec.AppendTime(nil)
-		if setUnixSeconds(written, &again) != nil || again.Time != rec.Time || again.Digits != rec.Digits {
+		if setUnixSeconds(written, &again) != nil || again.Time != rec.Time ||
+			again.Digits != rec.Digits {
 			t.Errorf("time of %q was written as %s and read back as %d", line, written, again.Time)
 		}
 	})

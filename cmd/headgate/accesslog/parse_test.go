@@ -15,7 +15,10 @@ type flat struct {
 }
 
 func flatten(r *Record) flat {
-	return flat{string(r.AppendTime(nil)), string(r.Client), string(r.Method), string(r.Path), r.Status}
+	return flat{
+		string(r.AppendTime(nil)), string(r.Client), string(r.Method),
+		string(r.Path), r.Status,
+	}
 }
 
 var goodLines = []struct {

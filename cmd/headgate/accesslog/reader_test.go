@@ -45,13 +45,15 @@ func TestReaderReadsTheExamples(t *testing.T) {
 		}
 		records, faults, err := readAll(t, bytes.NewReader(raw), Auto)
 		if !errors.Is(err, io.EOF) || len(records) != want || faults.Count != 0 {
-			t.Errorf("%s: %d records, %+v, %v; want %d, no faults, EOF", file, len(records), faults, err, want)
+			t.Errorf("%s: %d records, %+v, %v; want %d, no faults, EOF", file,
+				len(records), faults, err, want)
 		}
 	}
 }
 
 func TestReaderCountsBadLinesAndGoesOn(t *testing.T) {
-	records, faults := readString(t, "1\ta\tm\t/\t200\nbad\n\n2\tb\tm\t/\t200\r\nworse\n3\tc\tm\t/\t200")
+	records, faults := readString(t,
+		"1\ta\tm\t/\t200\nbad\n\n2\tb\tm\t/\t200\r\nworse\n3\tc\tm\t/\t200")
 	if len(records) != 3 || records[2].Client != "c" || records[1].Status != 200 {
 		t.Errorf("records %+v, want the three good ones", records)
 	}
@@ -70,11 +72,14 @@ func TestReaderKeepsOnlyTheFirstFaults(t *testing.T) {
 func TestReaderBoundsLines(t *testing.T) {
 	const good = "1\ta\tm\t/\t200\n"
 	fits := "2\t" + strings.Repeat("x", MaxLine-len("2\t\tm\t/\t200\n")) + "\tm\t/\t200\n"
-	records, faults := readString(t, good+fits+strings.Repeat("y", 3*MaxLine)+"\n"+good+strings.Repeat("z", MaxLine))
+	records, faults := readString(t,
+		good+fits+strings.Repeat("y", 3*MaxLine)+"\n"+good+strings.Repeat("z", MaxLine))
 	if len(records) != 3 {
-		t.Errorf("%d records, want 3: the one of exactly MaxLine bytes and its neighbours", len(records))
+		t.Errorf("%d records, want 3: the one of exactly MaxLine bytes and its neighbours",
+			len(records))
 	}
-	if faults.Count != 2 || faults.First[0].Line != 3 || !errors.Is(faults.First[1].Err, errTooLong) {
+	if faults.Count != 2 || faults.First[0].Line != 3 ||
+		!errors.Is(faults.First[1].Err, errTooLong) {
 		t.Errorf("faults %+v, want lines 3 and 5 as too long", faults)
 	}
 }

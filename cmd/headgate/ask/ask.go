@@ -16,7 +16,8 @@ import (
 func ask(
 	ctx context.Context, address config.Address, timeout time.Duration, q client.Query,
 ) (client.Answer, error) {
-	c, err := client.Dial(address.String(), client.WithTimeout(timeout), client.WithFailMode(client.FailClosed))
+	c, err := client.Dial(address.String(), client.WithTimeout(timeout),
+		client.WithFailMode(client.FailClosed))
 	if err != nil {
 		return client.Answer{}, err
 	}

@@ -106,7 +106,8 @@ func (f checkFlags) query(rule, key string) (client.Query, error) {
 		q.Op = wire.Count
 	}
 	if !wire.ValidRule(rule) {
-		return q, fmt.Errorf("%s cannot be a rule's name: 1 to %d of A-Z a-z 0-9 _ . -", cli.Quote(rule), wire.MaxRule)
+		return q, fmt.Errorf("%s cannot be a rule's name: 1 to %d of A-Z a-z 0-9 _ . -",
+			cli.Quote(rule), wire.MaxRule)
 	}
 	return q, nil
 }
@@ -129,12 +130,14 @@ func newVerdict(rule, key string, answer client.Answer) verdict {
 	v := verdict{Verdict: answer.Status.String(), Rule: rule, Key: cli.ShownKey(key)}
 	switch answer.Status {
 	case wire.Allow:
-		v.Remaining, v.Reset, v.View = &answer.Remaining, seconds(answer.Reset), answer.View.String()
+		v.Remaining, v.Reset, v.View = &answer.Remaining, seconds(answer.Reset),
+			answer.View.String()
 		if answer.Shadow {
 			v.Shadow = wire.Deny.String()
 		}
 	case wire.Deny:
-		v.Why, v.Retry, v.Ratio, v.View = answer.Why.String(), seconds(answer.Retry), float32(answer.Ratio), answer.View.String()
+		v.Why, v.Retry, v.Ratio, v.View = answer.Why.String(), seconds(answer.Retry),
+			float32(answer.Ratio), answer.View.String()
 	}
 	return v
 }
@@ -145,12 +148,14 @@ func (a *app) printAnswer(answer client.Answer) {
 	text := "counted"
 	switch answer.Status {
 	case wire.Allow:
-		text = fmt.Sprintf("%d remaining, more in %s, view %s", answer.Remaining, cli.Span(answer.Reset), answer.View)
+		text = fmt.Sprintf("%d remaining, more in %s, view %s", answer.Remaining,
+			cli.Span(answer.Reset), answer.View)
 		if answer.Shadow {
 			text += ", shadow: would be denied in mode enforce"
 		}
 	case wire.Deny:
-		text = fmt.Sprintf("reason %s, retry in %s, view %s", answer.Why, cli.Span(answer.Retry), answer.View)
+		text = fmt.Sprintf("reason %s, retry in %s, view %s", answer.Why,
+			cli.Span(answer.Retry), answer.View)
 		if answer.Ratio > 0 {
 			text += fmt.Sprintf(", %.0f %% of its requests are denied", answer.Ratio*100)
 		}

@@ -27,7 +27,11 @@ node, and errors.`,
   headgate cluster --json | jq '.ring.servers[] | select(.lost)'
   headgate cluster --json | jq '.gossip.members[] | select(.state != "alive")'`,
 		Args: cli.Want(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.cluster(cmd.Context(), asJSON) },
+		RunE: func(cmd *cobra.Command,
+			_ []string,
+		) error {
+			return a.cluster(cmd.Context(), asJSON)
+		},
 	}
 	a.AddAdminFlags(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -42,7 +46,8 @@ func (a *app) cluster(ctx context.Context, asJSON bool) error {
 	if asJSON {
 		return cli.WriteJSON(a.Stdout, view)
 	}
-	fmt.Fprintf(a.Stdout, "node %s of PoP %s, view %s\n", cli.Safe(view.Node), cli.Safe(view.PoP), cli.Safe(view.View))
+	fmt.Fprintf(a.Stdout, "node %s of PoP %s, view %s\n", cli.Safe(view.Node), cli.Safe(view.PoP),
+		cli.Safe(view.View))
 	switch {
 	case view.Ring != nil:
 		a.printRing(view.Ring)
@@ -62,11 +67,14 @@ func (a *app) printRing(r *api.RingView) {
 	a.printFields([][2]string{
 		{"nodes", strconv.Itoa(r.Nodes) + " share counts, this one included"},
 		{"clock", clocked(r.Clock)},
-		{"flushes", fmt.Sprintf("%d, one every %s, the last took %s", r.Flushes, cli.Span(cli.Seconds(r.Flush)), cli.Seconds(r.LastFlushSeconds).Round(10*time.Microsecond))},
+		{"flushes", fmt.Sprintf("%d, one every %s, the last took %s", r.Flushes,
+			cli.Span(cli.Seconds(r.Flush)),
+			cli.Seconds(r.LastFlushSeconds).Round(10*time.Microsecond))},
 		{"errors", troubled(r)},
 		{"servers", "fingerprint " + r.Fingerprint + ", the same on all nodes of the PoP"},
 	})
-	rows := [][]cli.Cell{cli.Header("SERVER", "WEIGHT", "STATE", "PROTOCOL", "OPERATIONS", "FAILED", "TIMEOUTS", "OPENED", "ANSWERED", "LAST ERROR")}
+	rows := [][]cli.Cell{cli.Header("SERVER", "WEIGHT", "STATE", "PROTOCOL", "OPERATIONS", "FAILED",
+		"TIMEOUTS", "OPENED", "ANSWERED", "LAST ERROR")}
 	for _, s := range r.Servers {
 		rows = append(rows, serverRow(s))
 	}
@@ -85,8 +93,10 @@ func serverRow(s api.RingServerView) []cli.Cell {
 	}
 	total := func(n uint64) cli.Cell { return cli.Number(strconv.FormatUint(n, 10)) }
 	return []cli.Cell{
-		cli.Left(s.Address), cli.Number(strconv.Itoa(s.Weight)), serverState(s), cli.Left(cli.First(s.Protocol, "-")),
-		total(s.Operations), total(failed), total(s.Timeouts), total(s.BreakerOpened), cli.Number(answered), cli.Left(s.LastError),
+		cli.Left(s.Address), cli.Number(strconv.Itoa(s.Weight)), serverState(s),
+		cli.Left(cli.First(s.Protocol, "-")),
+		total(s.Operations), total(failed), total(s.Timeouts), total(s.BreakerOpened),
+		cli.Number(answered), cli.Left(s.LastError),
 	}
 }
 

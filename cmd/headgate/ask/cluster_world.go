@@ -17,7 +17,8 @@ func (a *app) printWorld(g *api.GossipView) {
 		{"gossip", connected(g)},
 		{"differ", differing(&g.Mismatches)},
 		{"delay", lagging(g.Lag)},
-		{"traffic", fmt.Sprintf("sent %s in %d packets, received %s in %d", sized(g.Bytes.Out), g.Packets.Out, sized(g.Bytes.In), g.Packets.In)},
+		{"traffic", fmt.Sprintf("sent %s in %d packets, received %s in %d", sized(g.Bytes.Out),
+			g.Packets.Out, sized(g.Bytes.In), g.Packets.In)},
 		{"keys", keyed(&g.Keys)},
 		{"errors", distressed(&g.GossipStats)},
 		{"join", joining(g)},
@@ -63,7 +64,8 @@ func lagging(l api.LagView) string {
 	if l.Count == 0 {
 		return "no records received yet"
 	}
-	text := fmt.Sprintf("records arrive after %s on average", cli.Seconds(l.Mean).Round(time.Millisecond))
+	text := fmt.Sprintf("records arrive after %s on average",
+		cli.Seconds(l.Mean).Round(time.Millisecond))
 	if l.P99 == nil {
 		return text + ", some later than the largest delay measured"
 	}
@@ -72,7 +74,8 @@ func lagging(l api.LagView) string {
 
 // keyed states the role of this node for the keys of global rules.
 func keyed(k *api.ControlKeys) string {
-	text := fmt.Sprintf("%d measured here, %d reported for the PoP, %d summed over all PoPs", k.Measured, k.Reported, k.Owned)
+	text := fmt.Sprintf("%d measured here, %d reported for the PoP, %d summed over all PoPs",
+		k.Measured, k.Reported, k.Owned)
 	if k.Shed > 0 {
 		text += fmt.Sprintf(", %d of those above their limit", k.Shed)
 	}
@@ -179,7 +182,10 @@ func popRows(pops []api.PoPMembers) [][]cli.Cell {
 		if p.Dead > 0 {
 			dead.Style = cli.Red
 		}
-		rows = append(rows, []cli.Cell{cli.Left(p.PoP), cli.Number(strconv.Itoa(p.Alive)), dead, cli.Number(strconv.Itoa(p.Left))})
+		rows = append(rows, []cli.Cell{
+			cli.Left(p.PoP), cli.Number(strconv.Itoa(p.Alive)), dead,
+			cli.Number(strconv.Itoa(p.Left)),
+		})
 	}
 	return rows
 }
@@ -191,14 +197,16 @@ func (a *app) memberRows(members []api.Member) [][]cli.Cell {
 			self = m
 		}
 	}
-	rows := [][]cli.Cell{cli.Header("MEMBER", "POP", "STATE", "FOR", "ADDRESS", "VERSION", "DIFFERS IN")}
+	rows := [][]cli.Cell{cli.Header("MEMBER", "POP", "STATE", "FOR", "ADDRESS",
+		"VERSION", "DIFFERS IN")}
 	for _, m := range members {
 		name := m.Name
 		if m.Self {
 			name += " (this)"
 		}
 		rows = append(rows, []cli.Cell{
-			cli.Left(name), cli.Left(m.PoP), memberState(m.State), cli.Number(cli.Span(a.Now().Sub(m.Since).Truncate(time.Second))),
+			cli.Left(name), cli.Left(m.PoP), memberState(m.State),
+			cli.Number(cli.Span(a.Now().Sub(m.Since).Truncate(time.Second))),
 			cli.Left(m.Address), cli.Left(m.Version),
 			{Text: differsIn(&self, &m), Style: cli.Yellow},
 		})

@@ -28,8 +28,11 @@ or restart:
 		Example: `  headgate mode                   # show the mode of every rule
   headgate mode shadow            # allow everything, and report the requests that would be denied
   headgate mode enforce per-ip`,
-		Args:      modeArgs,
-		ValidArgs: []string{mitigation.Enforce.String(), mitigation.Shadow.String(), mitigation.Off.String()},
+		Args: modeArgs,
+		ValidArgs: []string{
+			mitigation.Enforce.String(), mitigation.Shadow.String(),
+			mitigation.Off.String(),
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return a.showModes(cmd.Context(), f.json)
@@ -47,10 +50,12 @@ func modeArgs(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	if len(args) > 2 {
-		return cli.Usage(cmd, fmt.Errorf("mode wants a mode and at most one RULE, got %s", cli.Count(len(args), "argument")))
+		return cli.Usage(cmd, fmt.Errorf("mode wants a mode and at most one RULE, got %s",
+			cli.Count(len(args), "argument")))
 	}
 	if _, ok := mitigation.ParseMode(args[0]); !ok {
-		return cli.Usage(cmd, fmt.Errorf("there is no mode %s: use %s", cli.Quote(args[0]), cli.OneOf(cmd.ValidArgs)))
+		return cli.Usage(cmd, fmt.Errorf("there is no mode %s: use %s", cli.Quote(args[0]),
+			cli.OneOf(cmd.ValidArgs)))
 	}
 	return nil
 }
@@ -106,7 +111,10 @@ func modeCell(mode string) cli.Cell {
 }
 
 func (a *app) setMode(ctx context.Context, args []string, f changeFlags) error {
-	request, whom := modeRequest{Mode: args[0], changeRequest: changeRequest{a.author(f), f.reason}}, "every rule"
+	request, whom := modeRequest{
+		Mode:          args[0],
+		changeRequest: changeRequest{a.author(f), f.reason},
+	}, "every rule"
 	if len(args) == 2 {
 		request.Rule, whom = args[1], args[1]
 	}
@@ -159,7 +167,8 @@ func (a *app) reload(ctx context.Context, f changeFlags) error {
 		return cli.WriteJSON(a.Stdout, done)
 	}
 	if len(done.NeedRestart) > 0 {
-		fmt.Fprintf(a.Stdout, "reloaded, but a restart is needed for: %s\n", cli.Safe(strings.Join(done.NeedRestart, ", ")))
+		fmt.Fprintf(a.Stdout, "reloaded, but a restart is needed for: %s\n",
+			cli.Safe(strings.Join(done.NeedRestart, ", ")))
 		return nil
 	}
 	fmt.Fprintln(a.Stdout, "reloaded")

@@ -85,7 +85,8 @@ func (a *app) printEvent(e live.Event) error {
 		var v api.HelloView
 		err := json.Unmarshal(e.Data, &v)
 		if err == nil {
-			a.printEventLine("following", strings.TrimSpace(cli.Safe(v.Node)+" of "+cli.Safe(v.PoP)))
+			a.printEventLine("following",
+				strings.TrimSpace(cli.Safe(v.Node)+" of "+cli.Safe(v.PoP)))
 		}
 		return err
 	case api.EventLost:
@@ -108,13 +109,17 @@ func (a *app) printFlagEvent(e live.Event) error {
 	}
 	text := flagged(&v, a.Now())
 	if e.Name == api.EventFlagCleared {
-		text = fmt.Sprintf("was %s, source %s, for %s", v.Action, v.Source, cli.Span(a.Now().Sub(v.Since).Truncate(time.Second)))
+		text = fmt.Sprintf("was %s, source %s, for %s", v.Action, v.Source,
+			cli.Span(a.Now().Sub(v.Since).Truncate(time.Second)))
 	}
-	a.printEventLine(strings.TrimPrefix(e.Name, "flag-"), fmt.Sprintf("%s  %s  %s", cli.Safe(v.Rule), cli.Safe(v.Key), a.Paint(cli.StateStyle(v.Action), cli.Safe(text))))
+	a.printEventLine(strings.TrimPrefix(e.Name, "flag-"),
+		fmt.Sprintf("%s  %s  %s", cli.Safe(v.Rule), cli.Safe(v.Key),
+			a.Paint(cli.StateStyle(v.Action), cli.Safe(text))))
 	return nil
 }
 
 // printEventLine prints time, change and key; text is safe to show.
 func (a *app) printEventLine(what, text string) {
-	fmt.Fprintf(a.Stdout, "%s  %s  %s\n", a.Paint(cli.Faint, a.Now().Format(time.TimeOnly)), a.Paint(cli.Strong, fmt.Sprintf("%-9s", what)), text)
+	fmt.Fprintf(a.Stdout, "%s  %s  %s\n", a.Paint(cli.Faint, a.Now().Format(time.TimeOnly)),
+		a.Paint(cli.Strong, fmt.Sprintf("%-9s", what)), text)
 }

@@ -60,14 +60,16 @@ func (a *app) explain(ctx context.Context, rule, key, by string, asJSON bool) er
 }
 
 func (a *app) printExplain(v api.ExplainView) {
-	fmt.Fprintf(a.Stdout, "%s  %s  %s\n", a.Paint(cli.StateStyle(v.Verdict), cli.Safe(v.Verdict)), cli.Safe(v.Rule), cli.Safe(v.Key))
+	fmt.Fprintf(a.Stdout, "%s  %s  %s\n", a.Paint(cli.StateStyle(v.Verdict), cli.Safe(v.Verdict)),
+		cli.Safe(v.Rule), cli.Safe(v.Key))
 	for _, sentence := range v.Sentences {
 		fmt.Fprintf(a.Stdout, "  %s\n", cli.Safe(sentence))
 	}
 	a.printFields(slices.Concat([][2]string{
 		{"reason", because(v)},
 		{"remaining", remaining(v)},
-		{"rule", fmt.Sprintf("%s, scope %s, mode %s, failure_mode %s%s", limitOf(v), v.Scope, v.Mode, v.FailureMode, spreadText(v.RetrySpread))},
+		{"rule", fmt.Sprintf("%s, scope %s, mode %s, failure_mode %s%s", limitOf(v), v.Scope,
+			v.Mode, v.FailureMode, spreadText(v.RetrySpread))},
 		{"bucket", bucketOf(v)},
 		{"places", placesText(v)},
 		{"reserve", reserveText(v.Reserve)},
@@ -93,7 +95,8 @@ func (a *app) printExplain(v api.ExplainView) {
 func (a *app) printFields(fields [][2]string) {
 	for _, f := range fields {
 		if f[1] != "" {
-			fmt.Fprintf(a.Stdout, "  %s  %s\n", a.Paint(cli.Faint, fmt.Sprintf("%-10s", f[0])), cli.Safe(f[1]))
+			fmt.Fprintf(a.Stdout, "  %s  %s\n",
+				a.Paint(cli.Faint, fmt.Sprintf("%-10s", f[0])), cli.Safe(f[1]))
 		}
 	}
 }
@@ -133,7 +136,8 @@ func viewed(v api.ExplainView) string {
 		"allow": "only a mitigation in force denies",
 		"deny":  "every key without a manual allow is denied",
 	}
-	return v.View + ": the view of " + lost + " is lost, so " + cli.First(does[v.FailureMode], v.FailureMode)
+	return v.View + ": the view of " + lost + " is lost, so " +
+		cli.First(does[v.FailureMode], v.FailureMode)
 }
 
 // shared describes the key between the nodes of the PoP; "" when it is not shared.
@@ -156,7 +160,8 @@ func worldwide(w *api.KeyGlobalView) string {
 	text := "no total received yet"
 	if w.AgeSeconds != nil {
 		text = fmt.Sprintf("%s offered a second in all PoPs, %s may pass, as of %s ago",
-			cli.Decimal(w.OfferedRate), cli.Decimal(w.LimitRate), cli.Span(cli.Seconds(*w.AgeSeconds)))
+			cli.Decimal(w.OfferedRate), cli.Decimal(w.LimitRate),
+			cli.Span(cli.Seconds(*w.AgeSeconds)))
 	}
 	if w.ShareRate > 0 {
 		text += fmt.Sprintf("; this PoP may admit %s", cli.Decimal(w.ShareRate))
@@ -165,9 +170,11 @@ func worldwide(w *api.KeyGlobalView) string {
 		text += fmt.Sprintf("; %.1f %% to be denied", w.Ratio*100)
 	}
 	if w.Others != nil {
-		text += fmt.Sprintf("; other PoPs: %d offered, %d admitted", w.Others.Offered, w.Others.Admitted)
+		text += fmt.Sprintf("; other PoPs: %d offered, %d admitted",
+			w.Others.Offered, w.Others.Admitted)
 	}
-	text += fmt.Sprintf("; %s a second in this PoP; summed by %s, standby %s", cli.Decimal(w.PoPRate), cli.First(w.Owner, "none"), cli.First(w.Standby, "none"))
+	text += fmt.Sprintf("; %s a second in this PoP; summed by %s, standby %s",
+		cli.Decimal(w.PoPRate), cli.First(w.Owner, "none"), cli.First(w.Standby, "none"))
 	if w.Hinted {
 		text += ", reported at its owner's request"
 	}
@@ -195,7 +202,8 @@ func byPoP(w *api.KeyGlobalView) string {
 		if p.ShareRate > 0 {
 			may = fmt.Sprintf(" of which %s may pass", cli.Decimal(p.ShareRate))
 		}
-		all = append(all, fmt.Sprintf("%s %s a second%s, %.1f %% to be denied", name, cli.Decimal(p.OfferedRate), may, p.Ratio*100))
+		all = append(all, fmt.Sprintf("%s %s a second%s, %.1f %% to be denied", name,
+			cli.Decimal(p.OfferedRate), may, p.Ratio*100))
 	}
 	return strings.Join(all, "; ")
 }
@@ -206,16 +214,19 @@ func counted(v api.ExplainView) string {
 		return ""
 	}
 	if !v.Suspect {
-		return fmt.Sprintf("by estimate only: exact counting begins at an estimate of %s", cli.Decimal(v.PromoteAt))
+		return fmt.Sprintf("by estimate only: exact counting begins at an estimate of %s",
+			cli.Decimal(v.PromoteAt))
 	}
 	since := ""
 	if v.SuspectSince != nil {
 		since = " for " + cli.Span(v.Now.Sub(*v.SuspectSince).Truncate(time.Second))
 	}
 	if b := v.Bucket; b != nil {
-		return fmt.Sprintf("exactly%s: %d taken and not back yet, %d offered in the last %s", since, v.Admitted, v.Offered, cli.Span(cli.Seconds(float64(b.Burst)*b.Token)))
+		return fmt.Sprintf("exactly%s: %d taken and not back yet, %d offered in the last %s", since,
+			v.Admitted, v.Offered, cli.Span(cli.Seconds(float64(b.Burst)*b.Token)))
 	}
-	return fmt.Sprintf("exactly%s: %d admitted, %d offered in the last %s", since, v.Admitted, v.Offered, cli.Span(cli.Seconds(v.Window)))
+	return fmt.Sprintf("exactly%s: %d admitted, %d offered in the last %s", since, v.Admitted,
+		v.Offered, cli.Span(cli.Seconds(v.Window)))
 }
 
 func estimated(v api.ExplainView) string {
@@ -266,6 +277,7 @@ func (a *app) printSubWindows(v api.ExplainView) {
 			age = "-" + cli.Span(ago)
 		}
 		bar := strings.Repeat("#", int(s.Estimate*barWidth/most))
-		fmt.Fprintln(a.Stdout, strings.TrimRight(fmt.Sprintf("  %8s %8d %s", age, s.Estimate, bar), " "))
+		fmt.Fprintln(a.Stdout, strings.TrimRight(fmt.Sprintf("  %8s %8d %s", age, s.Estimate, bar),
+			" "))
 	}
 }

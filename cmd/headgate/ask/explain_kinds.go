@@ -33,12 +33,14 @@ func bucketOf(v api.ExplainView) string {
 	case b.FullAt == nil:
 		return fmt.Sprintf("full, %d of %d tokens", b.Left, b.Burst)
 	}
-	text := fmt.Sprintf("%d of %d tokens, %.0f %% full, full again in %s", b.Left, b.Burst, 100*b.Fill, cli.Span(b.FullAt.Sub(v.Now).Round(time.Millisecond)))
+	text := fmt.Sprintf("%d of %d tokens, %.0f %% full, full again in %s", b.Left, b.Burst,
+		100*b.Fill, cli.Span(b.FullAt.Sub(v.Now).Round(time.Millisecond)))
 	if b.Debt > 0 {
 		text += fmt.Sprintf("; %d taken in advance", b.Debt)
 	}
 	if b.Wait > 0 {
-		text += "; the next request would wait " + cli.Span(cli.Seconds(b.Wait).Round(time.Millisecond))
+		text += "; the next request would wait " +
+			cli.Span(cli.Seconds(b.Wait).Round(time.Millisecond))
 	}
 	return text
 }
@@ -53,14 +55,16 @@ func placesText(v api.ExplainView) string {
 		return fmt.Sprintf("0 of %d taken", v.Limit)
 	}
 	return fmt.Sprintf("%d of %d taken by %s, the oldest held for %s; it ends in %s unless it is released",
-		p.Taken, v.Limit, cli.Count(p.Leases, "lease"), cli.Span(v.Now.Sub(*p.Oldest).Truncate(time.Second)), timeLeft(*p.Until, v.Now))
+		p.Taken, v.Limit, cli.Count(p.Leases, "lease"),
+		cli.Span(v.Now.Sub(*p.Oldest).Truncate(time.Second)), timeLeft(*p.Until, v.Now))
 }
 
 // reserveText describes the room of each tier; "" where nothing is kept for any.
 func reserveText(all []api.KeyReserveView) string {
 	var parts []string
 	for _, r := range all {
-		parts = append(parts, fmt.Sprintf("%s %d of %d left", cli.First(r.Tier, "others"), r.Left, r.Most))
+		parts = append(parts, fmt.Sprintf("%s %d of %d left",
+			cli.First(r.Tier, "others"), r.Left, r.Most))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -71,7 +75,8 @@ func strikesText(v api.ExplainView) string {
 	if s == nil {
 		return ""
 	}
-	text := fmt.Sprintf("%s in a row, the next lasts %s", cli.Count(s.Blocks, "block"), cli.Span(cli.Seconds(s.Next)))
+	text := fmt.Sprintf("%s in a row, the next lasts %s", cli.Count(s.Blocks, "block"),
+		cli.Span(cli.Seconds(s.Next)))
 	if s.Forgotten != nil {
 		text += "; forgotten in " + timeLeft(*s.Forgotten, v.Now)
 	}
@@ -89,7 +94,11 @@ func siblingsText(s *api.SiblingsView) string {
 // networksOf describes the networks that the key is in, under a rule with a ladder, a field each.
 func networksOf(all []api.LevelView) (fields [][2]string) {
 	for _, v := range all {
-		fields = append(fields, [2]string{"network", fmt.Sprintf("%s, %s by %s: %d of %d used, %s", v.Key, v.Verdict, v.Rule, v.Used, v.Limit, siblingsText(&v.Siblings))})
+		fields = append(fields, [2]string{
+			"network",
+			fmt.Sprintf("%s, %s by %s: %d of %d used, %s", v.Key, v.Verdict, v.Rule, v.Used,
+				v.Limit, siblingsText(&v.Siblings)),
+		})
 	}
 	return fields
 }
@@ -103,7 +112,8 @@ func blastText(b *api.KeyBlastView) string {
 	case b.Clients == 0:
 		return fmt.Sprintf("none counted; above %d a block sheds instead", b.Most)
 	case b.Sheds:
-		return fmt.Sprintf("about %d, more than %d: it sheds instead of blocking", b.Clients, b.Most)
+		return fmt.Sprintf("about %d, more than %d: it sheds instead of blocking", b.Clients,
+			b.Most)
 	}
 	return fmt.Sprintf("about %d; above %d a block sheds instead", b.Clients, b.Most)
 }
@@ -114,7 +124,8 @@ func shedByText(s *api.ShedByView, now time.Time) string {
 	if s == nil {
 		return ""
 	}
-	text := fmt.Sprintf("%s, for %s; drawn again in %s", s.Part, cli.Span(cli.Seconds(s.Epoch)), timeLeft(s.Ends, now))
+	text := fmt.Sprintf("%s, for %s; drawn again in %s", s.Part, cli.Span(cli.Seconds(s.Epoch)),
+		timeLeft(s.Ends, now))
 	switch {
 	case s.Denied == nil:
 		return text

@@ -31,7 +31,8 @@ the leases of that key, oldest first. A lease ends at its end unless it is relea
   headgate leases exports customer-7 --json | jq -r '.leases[].lease'`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 1 || len(args) > 2 {
-				return cli.Usage(cmd, fmt.Errorf("leases wants RULE, or RULE and KEY, got %s", cli.Count(len(args), "argument")))
+				return cli.Usage(cmd, fmt.Errorf("leases wants RULE, or RULE and KEY, got %s",
+					cli.Count(len(args), "argument")))
 			}
 			return nil
 		},
@@ -59,9 +60,11 @@ func (a *app) leases(ctx context.Context, args []string, f leasesFlags) error {
 		return cli.WriteJSON(a.Stdout, view)
 	}
 	if view.Key != "" {
-		fmt.Fprintf(a.Stdout, "%s  %s: %d of %d places taken\n", cli.Safe(view.Rule), cli.Safe(view.Key), view.Taken, view.Limit)
+		fmt.Fprintf(a.Stdout, "%s  %s: %d of %d places taken\n", cli.Safe(view.Rule),
+			cli.Safe(view.Key), view.Taken, view.Limit)
 	} else {
-		fmt.Fprintf(a.Stdout, "%s: %s taken by %s, at most %d by one\n", cli.Safe(view.Rule), cli.Count(view.Taken, "place"), cli.Count(view.Keys, "key"), view.Limit)
+		fmt.Fprintf(a.Stdout, "%s: %s taken by %s, at most %d by one\n", cli.Safe(view.Rule),
+			cli.Count(view.Taken, "place"), cli.Count(view.Keys, "key"), view.Limit)
 	}
 	if rows := leaseRows(&view); len(rows) > 1 {
 		a.WriteTable(a.Stdout, rows)
@@ -77,7 +80,11 @@ func leaseRows(v *api.LeasesView) [][]cli.Cell {
 	if v.Key != "" {
 		rows := [][]cli.Cell{cli.Header("LEASE", "PLACES", "HELD FOR", "ENDS IN")}
 		for _, l := range v.Leases {
-			rows = append(rows, []cli.Cell{cli.Left(l.Lease), cli.Number(strconv.FormatInt(l.Places, 10)), age(l.Since), cli.Number(timeLeft(l.Until, v.Now))})
+			rows = append(rows, []cli.Cell{
+				cli.Left(l.Lease),
+				cli.Number(strconv.FormatInt(l.Places, 10)), age(l.Since),
+				cli.Number(timeLeft(l.Until, v.Now)),
+			})
 		}
 		return rows
 	}
@@ -87,7 +94,10 @@ func leaseRows(v *api.LeasesView) [][]cli.Cell {
 		if h.Cut {
 			key += "…"
 		}
-		rows = append(rows, []cli.Cell{cli.Left(key), cli.Number(strconv.FormatInt(h.Places, 10)), age(h.Oldest)})
+		rows = append(rows, []cli.Cell{
+			cli.Left(key),
+			cli.Number(strconv.FormatInt(h.Places, 10)), age(h.Oldest),
+		})
 	}
 	return rows
 }

@@ -72,7 +72,8 @@ func (a *app) drawTop(ctx context.Context, client *cli.Client, f topFlags) {
 		f.n = min(f.n, rows-3) // the title, an empty line, the header
 	}
 	var page strings.Builder
-	fmt.Fprintf(&page, "headgate top   %s   %s   sorted by %s: o a s r u sort, q quits\n\n", cli.Safe(client.Address), a.Now().Format(time.TimeOnly), f.sort)
+	fmt.Fprintf(&page, "headgate top   %s   %s   sorted by %s: o a s r u sort, q quits\n\n",
+		cli.Safe(client.Address), a.Now().Format(time.TimeOnly), f.sort)
 	ctx, cancel := context.WithTimeout(ctx, max(f.every, time.Second))
 	defer cancel()
 	view, err := fetchTop(ctx, client, f)

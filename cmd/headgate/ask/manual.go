@@ -70,9 +70,11 @@ func (a *app) manualCommand(action, long string) *cobra.Command {
 				return err
 			}
 			if cmd.Flags().Changed("ttl") && f.ttl <= 0 {
-				return fmt.Errorf("%s: --ttl is %v; it must be from 1s to 720h (without --ttl: 1h)", action, f.ttl)
+				return fmt.Errorf("%s: --ttl is %v; it must be from 1s to 720h (without --ttl: 1h)",
+					action, f.ttl)
 			}
-			return a.setByHand(cmd.Context(), api.MitigationRequest{Rule: args[0], Key: key, Action: action}, f)
+			return a.setByHand(cmd.Context(),
+				api.MitigationRequest{Rule: args[0], Key: key, Action: action}, f)
 		},
 	}
 	a.AddAdminFlags(cmd)
@@ -102,7 +104,8 @@ func (a *app) setByHand(ctx context.Context, request api.MitigationRequest, f ma
 	if f.json {
 		return cli.WriteJSON(a.Stdout, set)
 	}
-	fmt.Fprintf(a.Stdout, "%s %s %s, %s left\n", a.Paint(cli.StateStyle(request.Action), request.Action),
+	fmt.Fprintf(a.Stdout, "%s %s %s, %s left\n",
+		a.Paint(cli.StateStyle(request.Action), request.Action),
 		cli.Safe(request.Rule), cli.Safe(cli.First(set.Key, key)), timeLeft(set.Expires, a.Now()))
 	return nil
 }
@@ -169,7 +172,8 @@ func (a *app) unblock(ctx context.Context, rule, key string, f changeFlags) erro
 	} else if err = nil; there {
 		fmt.Fprintf(a.Stdout, "removed %s %s\n", cli.Safe(rule), cli.ShownKey(key))
 	} else {
-		fmt.Fprintf(a.Stdout, "no mitigation on %s %s: nothing to remove\n", cli.Safe(rule), cli.ShownKey(key))
+		fmt.Fprintf(a.Stdout, "no mitigation on %s %s: nothing to remove\n",
+			cli.Safe(rule), cli.ShownKey(key))
 	}
 	if err == nil && !there {
 		return cli.ErrNo

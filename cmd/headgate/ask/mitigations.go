@@ -109,14 +109,17 @@ func (a *app) printMitigations(list api.MitigationsView) {
 		fmt.Fprintln(a.Stdout, "no mitigations in force")
 		return
 	}
-	rows := [][]cli.Cell{cli.Header("RULE", "KEY", "ACTION", "RATIO", "OFFERED", "LIMIT", "VIEW", "LEFT", "SOURCE", "REASON")}
+	rows := [][]cli.Cell{cli.Header("RULE", "KEY", "ACTION", "RATIO", "OFFERED", "LIMIT", "VIEW",
+		"LEFT", "SOURCE", "REASON")}
 	now := a.Now()
 	for _, m := range list.Mitigations {
 		rows = append(rows, []cli.Cell{
 			cli.Left(m.Rule), cli.Left(m.Key),
 			{Text: actionIn(m), Style: cli.StateStyle(m.Action)},
-			cli.Number(cli.Ratio(m.Action, m.Ratio)), cli.Number(strconv.FormatInt(m.Offered, 10)), cli.Number(strconv.FormatInt(m.Limit, 10)),
-			cli.Left(m.View), cli.Number(timeLeft(m.Expires, now)), cli.Left(m.Source), cli.Left(reasonIn(m)),
+			cli.Number(cli.Ratio(m.Action, m.Ratio)), cli.Number(strconv.FormatInt(m.Offered, 10)),
+			cli.Number(strconv.FormatInt(m.Limit, 10)),
+			cli.Left(m.View), cli.Number(timeLeft(m.Expires, now)), cli.Left(m.Source),
+			cli.Left(reasonIn(m)),
 		})
 	}
 	a.WriteTable(a.Stdout, rows)

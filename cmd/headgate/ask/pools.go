@@ -25,7 +25,11 @@ without SOURCES sheds less every second, to nothing in the end: LAST REPORT is h
 		Example: `  headgate pools
   headgate pools --json | jq '.pools[] | select(.level > 0)'`,
 		Args: cli.Want(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.listPools(cmd.Context(), asJSON) },
+		RunE: func(cmd *cobra.Command,
+			_ []string,
+		) error {
+			return a.listPools(cmd.Context(), asJSON)
+		},
 	}
 	a.AddAdminFlags(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -44,7 +48,8 @@ func (a *app) listPools(ctx context.Context, asJSON bool) error {
 		fmt.Fprintln(a.Stdout, "there are no pools")
 		return nil
 	}
-	rows := [][]cli.Cell{cli.Header("POOL", "BUSY", "SHED", "RESTORE", "LEVEL", "SOURCES", "LAST REPORT", "DENIED NOW")}
+	rows := [][]cli.Cell{cli.Header("POOL", "BUSY", "SHED", "RESTORE", "LEVEL", "SOURCES",
+		"LAST REPORT", "DENIED NOW")}
 	for _, p := range view.Pools {
 		rows = append(rows, poolRow(p, view.Now))
 	}
@@ -65,7 +70,8 @@ func poolRow(p api.PoolView, now time.Time) []cli.Cell {
 		style = cli.Yellow
 	}
 	return []cli.Cell{
-		cli.Left(p.Name), cli.Number(busy), cli.Number("> " + cli.ShareText(p.ShedAbove)), cli.Number("< " + cli.ShareText(p.RestoreBelow)),
+		cli.Left(p.Name), cli.Number(busy), cli.Number("> " + cli.ShareText(p.ShedAbove)),
+		cli.Number("< " + cli.ShareText(p.RestoreBelow)),
 		{Text: strconv.FormatFloat(p.Level, 'f', 2, 64), Style: style},
 		cli.Number(strconv.Itoa(p.Sources)), cli.Left(heard), cli.Left(deniedTiers(p.Tiers)),
 	}

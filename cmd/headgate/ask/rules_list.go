@@ -24,7 +24,11 @@ of keys are estimates, accurate to about 2 %. Of a rule of kind concurrency KEYS
 		Example: `  headgate rules
   headgate rules --json | jq '.rules[] | select(.mode == "shadow") | .denials.denied_key_share'`,
 		Args: cli.Want(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.listRules(cmd.Context(), asJSON) },
+		RunE: func(cmd *cobra.Command,
+			_ []string,
+		) error {
+			return a.listRules(cmd.Context(), asJSON)
+		},
 	}
 	a.AddAdminFlags(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -43,7 +47,8 @@ func (a *app) listRules(ctx context.Context, asJSON bool) error {
 		fmt.Fprintln(a.Stdout, "there are no rules")
 		return nil
 	}
-	rows := [][]cli.Cell{cli.Header("RULE", "LIMIT", "PER", "SCOPE", "ACTION", "MODE", "REQUESTS", "DENIED", "", "KEYS", "DENIED", "", "SINCE")}
+	rows := [][]cli.Cell{cli.Header("RULE", "LIMIT", "PER", "SCOPE", "ACTION", "MODE", "REQUESTS",
+		"DENIED", "", "KEYS", "DENIED", "", "SINCE")}
 	for _, r := range view.Rules {
 		rows = append(rows, a.ruleRow(r))
 	}
@@ -53,14 +58,17 @@ func (a *app) listRules(ctx context.Context, asJSON bool) error {
 
 func (a *app) ruleRow(r api.RuleView) []cli.Cell {
 	f := r.Denials
-	keys, deniedKeys, share := cli.Grouped(int64(f.Keys)), cli.Grouped(int64(f.DeniedKeys)), cli.ShareText(f.DeniedKeyShare)
+	keys, deniedKeys, share := cli.Grouped(int64(f.Keys)), cli.Grouped(int64(f.DeniedKeys)),
+		cli.ShareText(f.DeniedKeyShare)
 	if r.Places != nil { // its keys are those that hold places now
 		keys, deniedKeys, share = cli.Grouped(int64(r.Places.Keys)), "-", "-"
 	}
 	return []cli.Cell{
-		cli.Left(r.Name), cli.Number(cli.Grouped(r.Limit)), cli.Left(per(r)), cli.Left(scopeText(r)), cli.Left(actionText(r)), modeCell(r.Mode),
+		cli.Left(r.Name), cli.Number(cli.Grouped(r.Limit)), cli.Left(per(r)),
+		cli.Left(scopeText(r)), cli.Left(actionText(r)), modeCell(r.Mode),
 		cli.Number(cli.Grouped(int64(f.Requests))), cli.Number(cli.Grouped(int64(f.Denied))), cli.Number(cli.ShareText(f.DeniedShare)), // far below 2^63
-		cli.Number(keys), cli.Number(deniedKeys), cli.Number(share), cli.Left(cli.Span(a.Now().Sub(f.Since)) + " ago"),
+		cli.Number(keys), cli.Number(deniedKeys), cli.Number(share),
+		cli.Left(cli.Span(a.Now().Sub(f.Since)) + " ago"),
 	}
 }
 
@@ -77,7 +85,8 @@ func actionText(r api.RuleView) string {
 	}
 	if r.Action != mitigation.Block.String() || len(times) == 0 {
 		if r.ShedBy != "" {
-			return fmt.Sprintf("%s by %s, for %s", r.Action, r.ShedBy, cli.Span(cli.Seconds(r.Epoch))) + spreadText(r.RetrySpread)
+			return fmt.Sprintf("%s by %s, for %s", r.Action, r.ShedBy,
+				cli.Span(cli.Seconds(r.Epoch))) + spreadText(r.RetrySpread)
 		}
 		return r.Action + spreadText(r.RetrySpread)
 	}
@@ -93,7 +102,8 @@ func scopeText(r api.RuleView) string {
 	if r.Fairness == "" {
 		return r.Scope
 	}
-	return r.Scope + ", fair to " + cli.First(map[string]string{"pops": "PoPs"}[r.Fairness], r.Fairness)
+	return r.Scope + ", fair to " +
+		cli.First(map[string]string{"pops": "PoPs"}[r.Fairness], r.Fairness)
 }
 
 // per names the rest of the limit: of a window its length, of a bucket the time of its refill and

@@ -32,7 +32,11 @@ func Suggest(shared *cli.App) *cobra.Command {
   headgate suggest per-ip --json | jq '.rows[] | select(.cost_share.high < 0.01) | .limit'`,
 		Args:              cli.Want("RULE"),
 		ValidArgsFunction: a.completeRule,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.suggest(cmd.Context(), args[0], asJSON) },
+		RunE: func(cmd *cobra.Command,
+			args []string,
+		) error {
+			return a.suggest(cmd.Context(), args[0], asJSON)
+		},
 	}
 	a.AddAdminFlags(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -56,7 +60,8 @@ func (a *app) printSuggest(v api.SuggestView) {
 		a.printPoolSeen(v)
 		return
 	}
-	fmt.Fprintf(a.Stdout, "%s  %s, %s, %s\n", cli.Safe(v.Rule), suggestLimit(v), cli.Safe(v.Action), cli.Safe(v.Mode))
+	fmt.Fprintf(a.Stdout, "%s  %s, %s, %s\n", cli.Safe(v.Rule), suggestLimit(v),
+		cli.Safe(v.Action), cli.Safe(v.Mode))
 	about := ""
 	if v.KeysError > 0 {
 		about = "about "
@@ -67,10 +72,17 @@ func (a *app) printSuggest(v api.SuggestView) {
 		fmt.Fprintln(a.Stdout, "no data yet: keys are sampled up to a window after their requests")
 		return
 	}
-	column := map[string]string{mitigation.Bucket.String(): "BURST", mitigation.Concurrency.String(): "PLACES"}[v.Kind]
+	column := map[string]string{
+		mitigation.Bucket.String():      "BURST",
+		mitigation.Concurrency.String(): "PLACES",
+	}[v.Kind]
 	rows := [][]cli.Cell{cli.Header(cli.First(column, "LIMIT"), "COST DENIED", "KEYS DENIED", "")}
 	for _, r := range v.Rows {
-		rows = append(rows, []cli.Cell{cli.Number(cli.Grouped(r.Limit)), cli.Number(rangeText(r.Cost, r.AtLeast)), cli.Number(rangeText(r.Keys, r.AtLeast)), cli.Left(r.Note)})
+		rows = append(rows, []cli.Cell{
+			cli.Number(cli.Grouped(r.Limit)),
+			cli.Number(rangeText(r.Cost, r.AtLeast)),
+			cli.Number(rangeText(r.Keys, r.AtLeast)), cli.Left(r.Note),
+		})
 	}
 	a.WriteTable(a.Stdout, rows)
 	for _, line := range suggestCaveats(v) {

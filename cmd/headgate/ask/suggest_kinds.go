@@ -33,10 +33,12 @@ func suggestLimit(v api.SuggestView) string {
 func suggestSeen(v api.SuggestView) (text string) {
 	if w := v.Waited; w != nil {
 		// far below 2^63
-		text = fmt.Sprintf("; %s waited, %s on average", cli.Grouped(int64(w.Requests)), cli.Span(cli.Seconds(w.Mean).Round(time.Millisecond)))
+		text = fmt.Sprintf("; %s waited, %s on average", cli.Grouped(int64(w.Requests)),
+			cli.Span(cli.Seconds(w.Mean).Round(time.Millisecond)))
 	}
 	if h := v.Held; h != nil {
-		text = fmt.Sprintf("; a key held %s places on average and %s at most", cli.Decimal(h.Mean), cli.Grouped(h.Most))
+		text = fmt.Sprintf("; a key held %s places on average and %s at most", cli.Decimal(h.Mean),
+			cli.Grouped(h.Most))
 	}
 	return text
 }
@@ -45,9 +47,11 @@ func suggestSeen(v api.SuggestView) (text string) {
 func (a *app) printPoolSeen(v api.SuggestView) {
 	p := v.Pool
 	percent := func(share float64) string { return fmt.Sprintf("%.0f %%", share*100) }
-	fmt.Fprintf(a.Stdout, "%s  pool, sheds above %s, restores below %s\n", cli.Safe(v.Rule), percent(p.ShedAbove), percent(p.RestoreBelow))
+	fmt.Fprintf(a.Stdout, "%s  pool, sheds above %s, restores below %s\n", cli.Safe(v.Rule),
+		percent(p.ShedAbove), percent(p.RestoreBelow))
 	fmt.Fprintf(a.Stdout, "reports for %s, none for %s; shed %s of the time, %s denied\n\n",
-		cli.Span(cli.Seconds(p.Heard)), cli.Span(cli.Seconds(p.Silent)), cli.ShareText(p.Shedding), cli.Count(p.Denied, "request"))
+		cli.Span(cli.Seconds(p.Heard)), cli.Span(cli.Seconds(p.Silent)), cli.ShareText(p.Shedding),
+		cli.Count(p.Denied, "request"))
 	if p.Heard == 0 {
 		fmt.Fprintln(a.Stdout, "no data yet: there was no report of how busy it is")
 		return
@@ -60,7 +64,10 @@ func (a *app) printPoolSeen(v api.SuggestView) {
 		} else if math.Abs(r.Above-p.RestoreBelow) < 0.001 {
 			note = "restore_below"
 		}
-		rows = append(rows, []cli.Cell{cli.Number(percent(r.Above)), cli.Number(cli.ShareText(r.Share)), cli.Left(note)})
+		rows = append(rows, []cli.Cell{
+			cli.Number(percent(r.Above)),
+			cli.Number(cli.ShareText(r.Share)), cli.Left(note),
+		})
 	}
 	a.WriteTable(a.Stdout, rows)
 	fmt.Fprintln(a.Stdout)
@@ -86,8 +93,11 @@ func suggestCaveats(v api.SuggestView) (lines []string) {
 	add(v.Counts != "", "Denied requests count: for limits other than its own the share of cost is an estimate, to about one limit for each time that a key goes over it.")
 	add(v.Shared && v.Burst == 0, "Several nodes share this rule: shares refer to the traffic at all nodes of the keys seen by this one.")
 	add(v.Shared && v.Burst > 0, "Several nodes share this rule: what the other nodes denied is not included.")
-	add(v.Sample.AllFrom > 0, "Below a limit of %s the figures come from a sample of %s keys.", cli.Grouped(int64(v.Sample.AllFrom)), cli.Grouped(int64(v.Sample.Keys)))
-	add(v.Sample.BlindTo > 0 && v.Burst == 0, "The sample was full: keys with a cost of less than %s in a window may be missing.", cli.Grouped(v.Sample.BlindTo))
+	add(v.Sample.AllFrom > 0, "Below a limit of %s the figures come from a sample of %s keys.",
+		cli.Grouped(int64(v.Sample.AllFrom)), cli.Grouped(int64(v.Sample.Keys)))
+	add(v.Sample.BlindTo > 0 && v.Burst == 0,
+		"The sample was full: keys with a cost of less than %s in a window may be missing.",
+		cli.Grouped(v.Sample.BlindTo))
 	add(v.Sample.BlindTo > 0 && v.Burst > 0, "Keys that take fewer than %s at once may be missing: their buckets can be full again before they are looked at.", cli.Count(v.Sample.BlindTo, "token"))
 	add(v.Sample.LateLooks > 0, "The daemon was busy: %s of keys came too late to include all their requests.", cli.Count(v.Sample.LateLooks, "reading"))
 	return lines

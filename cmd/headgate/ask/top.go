@@ -67,7 +67,8 @@ func (a *app) top(ctx context.Context, f topFlags) error {
 		return errors.New("top: -n must be at least 1")
 	}
 	if !slices.Contains(api.TopOrders[:], f.sort) {
-		return fmt.Errorf("top: --sort is %s, not %s", cli.OneOf(api.TopOrders[:]), cli.Quote(f.sort))
+		return fmt.Errorf("top: --sort is %s, not %s",
+			cli.OneOf(api.TopOrders[:]), cli.Quote(f.sort))
 	}
 	client, err := a.DialAdmin()
 	if err != nil {

@@ -21,7 +21,12 @@ type topColumn struct {
 func columnsOf(top []api.TopView) []topColumn {
 	for _, t := range top[1:] {
 		if t.Kind != top[0].Kind {
-			return append(windowColumns(), topColumn{"NOW", func(a *app, t api.TopView) cli.Cell { return cli.Left(a.nowOf(t)) }})
+			return append(windowColumns(),
+				topColumn{"NOW", func(a *app,
+					t api.TopView,
+				) cli.Cell {
+					return cli.Left(a.nowOf(t))
+				}})
 		}
 	}
 	switch top[0].Kind {

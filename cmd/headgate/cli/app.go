@@ -62,9 +62,11 @@ func Want(names ...string) cobra.PositionalArgs {
 			return nil
 		}
 		if len(names) == 0 {
-			return Usage(cmd, fmt.Errorf("%s takes no argument, got %s", cmd.Name(), Quote(args[0])))
+			return Usage(cmd, fmt.Errorf("%s takes no argument, got %s",
+				cmd.Name(), Quote(args[0])))
 		}
-		return Usage(cmd, fmt.Errorf("%s wants %s, got %s", cmd.Name(), strings.Join(names, " and "), Count(len(args), "argument")))
+		return Usage(cmd, fmt.Errorf("%s wants %s, got %s", cmd.Name(),
+			strings.Join(names, " and "), Count(len(args), "argument")))
 	}
 }
 

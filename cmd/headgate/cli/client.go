@@ -94,7 +94,11 @@ func NewClient(address, token string) (*Client, error) {
 		c.host = "localhost"
 	}
 	c.http.Timeout = adminTimeout
-	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	c.http.CheckRedirect = func(*http.Request,
+		[]*http.Request,
+	) error {
+		return http.ErrUseLastResponse
+	}
 	c.http.Transport = &http.Transport{ // no proxy: the token goes to the daemon or nowhere
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			network, target := at.Stream()
@@ -225,12 +229,14 @@ func (c *Client) Unreachable(err error) error {
 // problem reads an error answer.
 func (c *Client) problem(response *http.Response, data []byte) error {
 	p := &Problem{}
-	if json.Unmarshal(data, p) != nil || !strings.HasPrefix(response.Header.Get("Content-Type"), "application/problem+json") {
+	if json.Unmarshal(data, p) != nil ||
+		!strings.HasPrefix(response.Header.Get("Content-Type"), "application/problem+json") {
 		p = &Problem{}
 	}
 	p.Status = response.StatusCode
 	if p.Status == http.StatusUnauthorized || p.Status == http.StatusForbidden {
-		return fmt.Errorf("%w (changes need the admin token: --token-file or HEADGATE_TOKEN_FILE)", p)
+		return fmt.Errorf("%w (changes need the admin token: --token-file or HEADGATE_TOKEN_FILE)",
+			p)
 	}
 	return p
 }

@@ -21,7 +21,8 @@ func (c *Client) Stream(ctx context.Context, path string) (io.ReadCloser, error)
 	if err != nil {
 		return nil, c.Unreachable(err)
 	}
-	if response.StatusCode == http.StatusOK && strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
+	if response.StatusCode == http.StatusOK &&
+		strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
 		return response.Body, nil
 	}
 	data, err := c.read(response, maxAnswer)

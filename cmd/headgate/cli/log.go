@@ -30,7 +30,8 @@ func AddLogFlags(cmd *cobra.Command, f *LogFlags) {
 }
 
 var logLevels = map[string]slog.Level{
-	"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
+	"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn,
+	"error": slog.LevelError,
 }
 
 // NewLogger returns a logger that writes to w as f says, at most linesASecond of each site.

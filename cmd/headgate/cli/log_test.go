@@ -110,7 +110,8 @@ func TestLogSitesAreBounded(t *testing.T) {
 			allowed++
 		}
 	}
-	if most := maxLogSites + linesASecond; allowed > most || allowed < maxLogSites || len(s.by) > maxLogSites {
+	if most := maxLogSites + linesASecond; allowed > most || allowed < maxLogSites ||
+		len(s.by) > maxLogSites {
 		t.Errorf("%d lines of %d sites, %d remembered", allowed, 3*maxLogSites, len(s.by))
 	}
 }
@@ -124,14 +125,16 @@ func TestLogFormats(t *testing.T) {
 		}
 	}
 	for f, want := range map[LogFlags]string{
-		{"", ""}: "3 JSON", {"auto", "info"}: "3 JSON", {"json", "debug"}: "4 JSON", {"text", "warn"}: "2 text", {"text", "ERROR"}: "1 text",
+		{"", ""}: "3 JSON", {"auto", "info"}: "3 JSON", {"json", "debug"}: "4 JSON",
+		{"text", "warn"}: "2 text", {"text", "ERROR"}: "1 text",
 	} {
 		lines, _ := logged(t, f, say)
 		kind := "text"
 		if json.Valid([]byte(lines[0])) {
 			kind = "JSON"
 		}
-		if got := fmt.Sprint(len(lines), " ", kind); got != want || strings.ContainsRune(lines[0], '\x1b') {
+		if got := fmt.Sprint(len(lines), " ", kind); got != want ||
+			strings.ContainsRune(lines[0], '\x1b') {
 			t.Errorf("%+v: %s, want %s: %q", f, got, want, lines)
 		}
 	}

@@ -81,7 +81,11 @@ func TestTableAligns(t *testing.T) {
 	var out strings.Builder
 	a := NewApp(&out, io.Discard)
 	a.Colour = true
-	a.WriteTable(&out, [][]Cell{Header("KEY", "N"), {Left("é"), Number("10")}, {{Text: "abcd", Style: Red}, Number("7")}})
+	a.WriteTable(&out, [][]Cell{
+		Header("KEY", "N"),
+		{Left("é"), Number("10")},
+		{{Text: "abcd", Style: Red}, Number("7")},
+	})
 	want := "\x1b[2mKEY\x1b[0m    \x1b[2mN\x1b[0m\né     10\n\x1b[31mabcd\x1b[0m   7\n"
 	if out.String() != want {
 		t.Errorf("got  %q\nwant %q", out.String(), want)

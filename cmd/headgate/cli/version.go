@@ -53,7 +53,8 @@ func BuildVersion() string {
 	if Release != "" {
 		return untagged(Release)
 	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" &&
+		info.Main.Version != "(devel)" {
 		return untagged(info.Main.Version)
 	}
 	return "dev"
@@ -61,7 +62,8 @@ func BuildVersion() string {
 
 // untagged returns the version of a tag, and any other text as it is.
 func untagged(version string) string {
-	if rest, ok := strings.CutPrefix(version, "v"); ok && rest != "" && rest[0] >= '0' && rest[0] <= '9' {
+	if rest, ok := strings.CutPrefix(version, "v"); ok && rest != "" &&
+		rest[0] >= '0' && rest[0] <= '9' {
 		return rest
 	}
 	return version
@@ -69,7 +71,10 @@ func untagged(version string) string {
 
 // ThisBuild returns the facts about this build: version, revision and platform.
 func ThisBuild() Build {
-	b := Build{Version: BuildVersion(), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	b := Build{
+		Version: BuildVersion(), Go: runtime.Version(), OS: runtime.GOOS,
+		Arch: runtime.GOARCH,
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b

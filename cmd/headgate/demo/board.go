@@ -22,7 +22,8 @@ func (d *demo) opening() *screen.Opening {
 	}
 	for _, p := range d.stage.PoPs {
 		o.PoPs = append(o.PoPs, screen.PoP{
-			Name: p.Name, City: p.City, Node: p.Node, UDP: p.UDP, HTTP: p.HTTP, Admin: p.Admin, Dashboard: p.Dashboard(), Ring: p.Ring.String(),
+			Name: p.Name, City: p.City, Node: p.Node, UDP: p.UDP, HTTP: p.HTTP, Admin: p.Admin,
+			Dashboard: p.Dashboard(), Ring: p.Ring.String(),
 		})
 	}
 	return o
@@ -49,7 +50,8 @@ func (d *demo) board(at time.Duration) screen.Board {
 		if m, there := d.watch.Of(pop, story.Rule, d.traffic.Attacker); there {
 			row.Action, row.Ratio, row.Source = m.Action, m.Ratio, m.Source
 		}
-		b.Whole.Attack, b.Whole.Normal = b.Whole.Attack.Plus(row.Attack), b.Whole.Normal.Plus(row.Normal)
+		b.Whole.Attack, b.Whole.Normal = b.Whole.Attack.Plus(row.Attack),
+			b.Whole.Normal.Plus(row.Normal)
 		b.Whole.Denied += row.Denied
 	}
 	b.Share = float64(b.Whole.Attack.Admitted) / story.Limit
@@ -63,11 +65,13 @@ func (d *demo) board(at time.Duration) screen.Board {
 func (d *demo) summary(played time.Duration) *figures.Summary {
 	s := d.record.Summary(played)
 	s.Seed, s.Complete = d.flags.seed, d.flags.duration > 0 && played >= d.flags.duration
-	s.Attack.Key, s.Normal.Clients, s.Skipped = d.traffic.Attacker, d.traffic.Clients, d.load.Skipped()
+	s.Attack.Key, s.Normal.Clients, s.Skipped = d.traffic.Attacker,
+		d.traffic.Clients, d.load.Skipped()
 	d.watch.Report(s)
 	for n, p := range d.stage.PoPs {
 		to := &s.PoPs[n]
-		to.Node, to.Ring, to.RingFull, to.Dashboard = p.Node, p.Ring.String(), p.Ring.Full(), p.Dashboard()
+		to.Node, to.Ring, to.RingFull, to.Dashboard = p.Node, p.Ring.String(),
+			p.Ring.Full(), p.Dashboard()
 	}
 	return s
 }

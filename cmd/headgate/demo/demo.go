@@ -56,7 +56,8 @@ could run, whatever the figures; with --json scripts look at .held.`,
 		Args: cli.Want(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.duration != 0 && f.duration < story.Shortest {
-				return cli.Usage(cmd, fmt.Errorf("--duration must be 0 or at least %s", cli.Span(story.Shortest)))
+				return cli.Usage(cmd, fmt.Errorf("--duration must be 0 or at least %s",
+					cli.Span(story.Shortest)))
 			}
 			return a.demo(cmd.Context(), f)
 		},
@@ -66,7 +67,8 @@ could run, whatever the figures; with --json scripts look at .held.`,
 	options.Uint64Var(&f.seed, "seed", 1, "draw the traffic from `NUMBER`: the same one, the same requests")
 	options.BoolVar(&f.plain, "plain", false, "print lines, on a terminal too")
 	options.BoolVar(&f.json, "json", false, "print the summary as JSON, and the rest to stderr")
-	options.BoolVar(&f.open, "open", true, "open the dashboard in a browser, where there is a desktop and a live screen")
+	options.BoolVar(&f.open, "open", true,
+		"open the dashboard in a browser, where there is a desktop and a live screen")
 	return cmd
 }
 

@@ -22,7 +22,10 @@ import (
 // aDemo returns a demo of a minute whose PoPs do not run, shown to an audience.
 func aDemo(to audience) *demo {
 	s := story.Story{Length: time.Minute}
-	d := &demo{flags: flags{duration: time.Minute, open: true}, traffic: story.NewTraffic(s, 7), record: figures.NewRecord(s), audience: to}
+	d := &demo{
+		flags: flags{duration: time.Minute, open: true}, traffic: story.NewTraffic(s, 7),
+		record: figures.NewRecord(s), audience: to,
+	}
 	d.load = newLoad(d.traffic, d.record, [len(story.PoPs)]sender{})
 	d.load.Start(time.Now())
 	d.watch = watch.New(nil, nil)
@@ -64,7 +67,8 @@ func TestKeys(t *testing.T) {
 		aDemo(p).show(over, func() { quits++; end() })
 		late.Stop()
 		if quits != c.quits || p.pauses != c.pauses || !p.restored {
-			t.Errorf("%q: quit %d times, paused %d times, the terminal restored: %v", c.keys, quits, p.pauses, p.restored)
+			t.Errorf("%q: quit %d times, paused %d times, the terminal restored: %v", c.keys, quits,
+				p.pauses, p.restored)
 		}
 	}
 }

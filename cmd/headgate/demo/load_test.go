@@ -21,7 +21,8 @@ func testLoad(send sender) (*load, *figures.Record) {
 func admits(after time.Duration) sender {
 	return func(b *story.Batch) (attack, normal figures.Tally) {
 		time.Sleep(after)
-		return figures.Tally{Asked: b.Attack, Admitted: b.Attack}, figures.Tally{Asked: len(b.Normal), Admitted: len(b.Normal)}
+		return figures.Tally{Asked: b.Attack, Admitted: b.Attack},
+			figures.Tally{Asked: len(b.Normal), Admitted: len(b.Normal)}
 	}
 }
 
@@ -51,7 +52,8 @@ func TestLoadSendsTheStory(t *testing.T) {
 			t.Errorf("normal clients: %+v, want %d", got, normal)
 		}
 		// A batch is due at the end of its step at the latest, and is answered 3 ms later.
-		if got := record.Attack.Everything().Delay; got < 3*time.Millisecond || got > story.Step+3*time.Millisecond {
+		if got := record.Attack.Everything().Delay; got < 3*time.Millisecond ||
+			got > story.Step+3*time.Millisecond {
 			t.Errorf("the longest delay is %v", got)
 		}
 		if l.Played() != story.Shortest || l.Skipped() != 0 {
@@ -73,7 +75,8 @@ func TestLoadSkipsTheLate(t *testing.T) {
 			t.Errorf("played %v, skipped %d", l.Played(), l.Skipped())
 		}
 		from := figures.BinOf(l.Played() - maxLate*story.Step)
-		if late := record.Attack.All(0, from); late.Asked != 0 || record.Attack.Everything().Asked == 0 {
+		if late := record.Attack.All(0, from); late.Asked != 0 ||
+			record.Attack.Everything().Asked == 0 {
 			t.Errorf("sent too late: %+v of %+v", late, record.Attack.Everything())
 		}
 	})
@@ -90,7 +93,8 @@ func TestLoadOfASilentPoP(t *testing.T) {
 		if took := time.Since(began); took > story.Shortest+maxQueue*time.Second+2*time.Second {
 			t.Errorf("it took %v", took)
 		}
-		if attack, _ := expected(); l.Skipped() < 1000 || record.Attack.Everything().Asked > attack/2 {
+		if attack, _ := expected(); l.Skipped() < 1000 ||
+			record.Attack.Everything().Asked > attack/2 {
 			t.Errorf("skipped %d, sent %+v", l.Skipped(), record.Attack.Everything())
 		}
 	})

@@ -131,11 +131,20 @@ var (
 		{"HEADGATE_ADDR", "address of the UDP listener, for check: host:port, or unix:/path (default 127.0.0.1:4290)"},
 		{"HEADGATE_TOKEN_FILE", "file with the admin token, for the commands that change something"},
 		{"NO_COLOR", "print without colours, even on a terminal"},
-		{"NOTIFY_SOCKET, WATCHDOG_USEC", "set by a service manager, to which serve then reports its state: sd_notify(3)"},
+		{
+			"NOTIFY_SOCKET, WATCHDOG_USEC",
+			"set by a service manager, to which serve then reports its state: sd_notify(3)",
+		},
 	}
 	manFiles = [][2]string{
-		{"/etc/headgate/headgate.yaml", "the configuration, as installed by a package: headgate.yaml(5)"},
-		{"/var/lib/headgate/headgate.state", "the state that survives a restart, if state_dir is set"},
+		{
+			"/etc/headgate/headgate.yaml",
+			"the configuration, as installed by a package: headgate.yaml(5)",
+		},
+		{
+			"/var/lib/headgate/headgate.state",
+			"the state that survives a restart, if state_dir is set",
+		},
 		{"/run/headgate", "unix sockets, if listen names them"},
 	}
 )

@@ -23,7 +23,11 @@ func listCommand(a *app) *cobra.Command {
 since it was first in force, and when it matched last. With -c list those of a file, and ask no daemon.`,
 		Example: "  headgate policy list\n  headgate policy list -c headgate.yaml",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.list(cmd.Context(), file, asJSON) },
+		RunE: func(cmd *cobra.Command,
+			_ []string,
+		) error {
+			return a.list(cmd.Context(), file, asJSON)
+		},
 	}
 	cmd.Flags().StringVarP(&file, "config", "c", "", "list the policies of configuration `FILE` (default: ask the daemon)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -60,9 +64,13 @@ func (a *app) printList(v api.PoliciesView, live bool) {
 	rows := [][]cli.Cell{cli.Header(header...)}
 	for i := range v.Policies {
 		p := &v.Policies[i]
-		row := []cli.Cell{cli.Left(p.Name), cli.Left(strconv.Itoa(p.Line)), cli.Left(p.Mode), cli.Left(p.Does), cli.Left(p.Key)}
+		row := []cli.Cell{
+			cli.Left(p.Name), cli.Left(strconv.Itoa(p.Line)), cli.Left(p.Mode),
+			cli.Left(p.Does), cli.Left(p.Key),
+		}
 		if live {
-			row = append(row, cli.Left(strconv.FormatUint(p.Matched, 10)), cli.Left(denied(p)), cli.Left(lastSeen(p, v.Now)))
+			row = append(row, cli.Left(strconv.FormatUint(p.Matched, 10)), cli.Left(denied(p)),
+				cli.Left(lastSeen(p, v.Now)))
 		}
 		rows = append(rows, row)
 	}
@@ -73,14 +81,16 @@ func (a *app) printList(v api.PoliciesView, live bool) {
 		}
 	}
 	if v.Tickets > 0 {
-		fmt.Fprintf(a.Stdout, "%s: waiting for the report of a response\n", cli.Count(v.Tickets, "ticket"))
+		fmt.Fprintf(a.Stdout, "%s: waiting for the report of a response\n",
+			cli.Count(v.Tickets, "ticket"))
 	}
 }
 
 // denied returns how many requests p denied, or in shadow would have.
 func denied(p *api.PolicyView) string {
 	if p.ShadowDenied > 0 {
-		return strconv.FormatUint(p.Denied, 10) + " (" + strconv.FormatUint(p.ShadowDenied, 10) + " in shadow)"
+		return strconv.FormatUint(p.Denied, 10) + " (" +
+			strconv.FormatUint(p.ShadowDenied, 10) + " in shadow)"
 	}
 	return strconv.FormatUint(p.Denied, 10)
 }

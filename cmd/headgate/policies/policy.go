@@ -67,7 +67,8 @@ func (a *app) test(file string, names []string) error {
 				return fmt.Errorf("%s:%d: %w", name, cases[i].Line, err)
 			}
 			if difference != "" {
-				fmt.Fprintf(a.Stdout, "%s:%d: %s\n%s", cli.Safe(name), cases[i].Line, cli.Safe(cases[i].Name), difference)
+				fmt.Fprintf(a.Stdout, "%s:%d: %s\n%s", cli.Safe(name), cases[i].Line,
+					cli.Safe(cases[i].Name), difference)
 				return cli.ErrNo
 			}
 			held++
@@ -92,7 +93,11 @@ func readCases(name string) ([]config.Case, error) {
 
 // compare returns the lines in which c differs from what e makes of it, "" where there are none.
 func compare(e *policy.Engine, c *config.Case) (string, error) {
-	got, err := sample.Examine(e, &api.TestRequest{Method: c.Method, URL: c.URL, Headers: c.Headers, Client: c.Client, Peer: c.Peer, Status: c.Status})
+	got, err := sample.Examine(e,
+		&api.TestRequest{
+			Method: c.Method, URL: c.URL, Headers: c.Headers, Client: c.Client,
+			Peer: c.Peer, Status: c.Status,
+		})
 	if err != nil {
 		return "", err
 	}
@@ -111,9 +116,13 @@ func compare(e *policy.Engine, c *config.Case) (string, error) {
 		name, want, got string
 		differs         bool
 	}{
-		{"policies", strings.Join(c.Policies, ", "), strings.Join(matched, ", "), !slices.Equal(c.Policies, matched)},
+		{
+			"policies", strings.Join(c.Policies, ", "), strings.Join(matched, ", "),
+			!slices.Equal(c.Policies, matched),
+		},
 		{"key", c.Key, key, c.Key != key},
-		{"verdict", c.Verdict, got.Verdict, c.Verdict != got.Verdict && (c.Verdict != "allow" || got.Verdict == "deny")},
+		{"verdict", c.Verdict, got.Verdict, c.Verdict != got.Verdict &&
+			(c.Verdict != "allow" || got.Verdict == "deny")},
 	} {
 		if c.Expects(f.name) && f.differs {
 			text += fmt.Sprintf("  %s\n  - %s\n  + %s\n", f.name, cli.Safe(f.want), cli.Safe(f.got))

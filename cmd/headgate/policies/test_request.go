@@ -97,13 +97,15 @@ func (a *app) print(out *api.TestView) error {
 		if p.Matches {
 			fmt.Fprintf(&b, "  %-*s  matches\n", width, cli.Safe(p.Name))
 		} else {
-			fmt.Fprintf(&b, "  %-*s  no: %s (line %d)\n", width, cli.Safe(p.Name), cli.Safe(p.Failed), p.Line)
+			fmt.Fprintf(&b, "  %-*s  no: %s (line %d)\n", width, cli.Safe(p.Name),
+				cli.Safe(p.Failed), p.Line)
 		}
 	}
 	b.WriteString("\n" + verdict(out) + "\n")
 	for i := range out.Questions {
 		q := &out.Questions[i]
-		fmt.Fprintf(&b, "  rule %s  key %s  cost %d%s%s%s\n", cli.Safe(q.Rule), cli.Safe(q.Key), q.Cost, does(q), inShadow(q), answer(q.Answer))
+		fmt.Fprintf(&b, "  rule %s  key %s  cost %d%s%s%s\n", cli.Safe(q.Rule), cli.Safe(q.Key),
+			q.Cost, does(q), inShadow(q), answer(q.Answer))
 	}
 	_, err := fmt.Fprint(a.Stdout, b.String())
 	if err != nil {

@@ -42,7 +42,8 @@ func needsRequest(r *mitigation.Rule, ladder *widened) bool {
 // alone turns cfg into one policy that asks r, with its ladder, about every request.
 func (o *replayOptions) alone(cfg *config.Config, r mitigation.Rule, ladder *widened) error {
 	if len(ladder.levels) > 0 && o.key != "client" {
-		return fmt.Errorf("--key: %s counts networks of clients, so it is replayed by client", cli.Quote(r.Name))
+		return fmt.Errorf("--key: %s counts networks of clients, so it is replayed by client",
+			cli.Quote(r.Name))
 	}
 	part, err := policy.ParseKeyPart(o.key)
 	if err != nil {
@@ -51,7 +52,10 @@ func (o *replayOptions) alone(cfg *config.Config, r mitigation.Rule, ladder *wid
 	if r.ShedBy == o.key {
 		return fmt.Errorf("--key: %s has shed_by %s, so a key of it would be denied as a whole: replay it with --key path", cli.Quote(r.Name), r.ShedBy)
 	}
-	p := policy.Policy{Name: r.Name, Key: policy.Key{Parts: [][]policy.Part{part}}, Ladder: ladder.levels}
+	p := policy.Policy{
+		Name: r.Name, Key: policy.Key{Parts: [][]policy.Part{part}},
+		Ladder: ladder.levels,
+	}
 	p.Own = p.Widened(r, ladder.siblings)
 	cfg.Rules, cfg.Policies.Policies, cfg.RLS.Rules = nil, []policy.Policy{p}, nil
 	return nil

@@ -32,7 +32,8 @@ func (o *replayOptions) chooseRule(cfg *config.Config, name string) (mitigation.
 		return mitigation.Rule{}, fmt.Errorf("--rule: %s is a pool: what it denies follows from the load that is reported, which no access log has", cli.Quote(o.rule))
 	}
 	if i < 0 {
-		return mitigation.Rule{}, fmt.Errorf("--rule: there is no rule %s; the rules are %s", cli.Quote(o.rule), ruleNames(cfg.Rules))
+		return mitigation.Rule{}, fmt.Errorf("--rule: there is no rule %s; the rules are %s",
+			cli.Quote(o.rule), ruleNames(cfg.Rules))
 	}
 	rule := &cfg.Rules[i]
 	rule.Mode, rule.Scope = mitigation.Enforce, mitigation.Node
@@ -54,14 +55,16 @@ func (o *replayOptions) override(rule *mitigation.Rule) error {
 		return err
 	}
 	if o.window != 0 {
-		if o.window < mitigation.MinWindow || o.window > mitigation.MaxWindow || o.window%time.Millisecond != 0 {
+		if o.window < mitigation.MinWindow || o.window > mitigation.MaxWindow ||
+			o.window%time.Millisecond != 0 {
 			return fmt.Errorf("--window: %v is not within %v..%v in whole milliseconds",
 				o.window, mitigation.MinWindow, mitigation.MaxWindow)
 		}
 		rule.Window = o.window
 	}
 	if rule.Kind == mitigation.Bucket && rule.Fill() > mitigation.MaxFill {
-		return fmt.Errorf("%s: a bucket of %d that gets %d per %v back is full after more than 24h", rule.Name, rule.Burst, rule.Limit, rule.Window)
+		return fmt.Errorf("%s: a bucket of %d that gets %d per %v back is full after more than 24h",
+			rule.Name, rule.Burst, rule.Limit, rule.Window)
 	}
 	return o.kindError(rule)
 }
@@ -81,7 +84,8 @@ func (o *replayOptions) asBucket(rule *mitigation.Rule) error {
 	case o.burst == 0 && rule.Kind != mitigation.Bucket:
 		return fmt.Errorf("--delay: %s is a window; say --burst too", rule.Name)
 	}
-	rule.Kind, rule.Counts, rule.Burst, rule.Delay = mitigation.Bucket, mitigation.CountAdmitted, cmp.Or(o.burst, rule.Burst), cmp.Or(o.delay, rule.Delay)
+	rule.Kind, rule.Counts, rule.Burst, rule.Delay = mitigation.Bucket, mitigation.CountAdmitted,
+		cmp.Or(o.burst, rule.Burst), cmp.Or(o.delay, rule.Delay)
 	return nil
 }
 

@@ -15,14 +15,17 @@ import (
 func replayCLI(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code = cli.NewApp(&out, &errs).Run(t.Context(), []cli.Entry{{Build: Command}}, append([]string{"replay"}, args...))
+	code = cli.NewApp(&out, &errs).Run(t.Context(), []cli.Entry{{Build: Command}},
+		append([]string{"replay"}, args...))
 	return code, out.String(), errs.String()
 }
 
 func TestReplayCommand(t *testing.T) {
 	decisions := filepath.Join(t.TempDir(), "decisions.tsv")
-	code, out, errs := replayCLI(t, "--rule", "per-ip", "--limit", "2", "--window", "1m", "--oracle", "--json",
-		"--decisions", decisions, "../accesslog/testdata/logs/blog.tsv.gz", "../accesslog/testdata/logs/blog.tsv")
+	code, out, errs := replayCLI(t, "--rule", "per-ip", "--limit", "2", "--window", "1m",
+		"--oracle", "--json",
+		"--decisions", decisions, "../accesslog/testdata/logs/blog.tsv.gz",
+		"../accesslog/testdata/logs/blog.tsv")
 	if code != cli.ExitOK || errs != "" {
 		t.Fatalf("exit %d, stderr %q", code, errs)
 	}
@@ -42,7 +45,8 @@ func TestReplayCommand(t *testing.T) {
 	}
 	written := strings.Split(strings.TrimSuffix(string(raw), "\n"), "\n")
 	if len(written) != 120 || int64(strings.Count(string(raw), "\tdeny\tlimit\n")) != s.Denied {
-		t.Errorf("%d decisions, %d of them denied; want 120 and %d", len(written), strings.Count(string(raw), "\tdeny\t"), s.Denied)
+		t.Errorf("%d decisions, %d of them denied; want 120 and %d", len(written),
+			strings.Count(string(raw), "\tdeny\t"), s.Denied)
 	}
 }
 
@@ -76,7 +80,10 @@ func TestReplayCommandRefuses(t *testing.T) {
 		{[]string{log}, `required flag(s) "rule" not set`},
 		{[]string{"--rule", "nobody", log}, `there is no rule "nobody"; the rules are per-ip, login`},
 		{[]string{"--rule", "login", "--key", "agent", log}, `"agent" is neither client nor path`},
-		{[]string{"--rule", "login", "--format", "csv", log}, "not one of auto, combined, json, tsv"},
+		{
+			[]string{"--rule", "login", "--format", "csv", log},
+			"not one of auto, combined, json, tsv",
+		},
 		{[]string{"--rule", "login", "--limit", "-1", log}, "not within 1..1000000000"},
 		{[]string{"--rule", "login", "--window", "10ms", log}, "not within 1s..24h"},
 		{[]string{"--rule", "login", "no-such-file"}, "no-such-file"},

@@ -114,7 +114,10 @@ func (h *house) figures() (policies []replayPolicy, rules []replayAsked) {
 		if f.Totals.Offered() == 0 { // no policy asked it
 			continue
 		}
-		rules = append(rules, replayAsked{f.Name, f.Quota(), f.Totals.Offered(), f.Totals.Refused(), f.Totals.Cost[gate.OutcomeShadowed], f.Siblings})
+		rules = append(rules, replayAsked{
+			f.Name, f.Quota(), f.Totals.Offered(), f.Totals.Refused(),
+			f.Totals.Cost[gate.OutcomeShadowed], f.Siblings,
+		})
 	}
 	return policies, rules
 }

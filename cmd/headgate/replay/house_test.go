@@ -84,7 +84,12 @@ func TestReplayOfALadder(t *testing.T) {
 	denials := 0
 	for seed := range uint64(4) {
 		chance, log, want := rand.New(rand.NewPCG(seed, 16)), strings.Builder{}, []string(nil)
-		n := networks{10, 2, [3]int{3, 6, 15}, map[string][]float64{}, map[string]map[string]float64{}}
+		n := networks{
+			10, 2,
+			[3]int{3, 6, 15},
+			map[string][]float64{},
+			map[string]map[string]float64{},
+		}
 		for ms := 0; len(want) < 400; ms += chance.IntN(700) {
 			client := fmt.Sprintf("203.0.%d.%d", chance.IntN(3), chance.IntN(4)*chance.IntN(2))
 			log.WriteString(at(float64(ms)/1000, client, "/signin", 0))
@@ -99,12 +104,15 @@ func TestReplayOfALadder(t *testing.T) {
 			if got := decided(t, log.String(), "--rule", name); !slices.Equal(got, want) {
 				for i := range want {
 					if got[i] != want[i] {
-						t.Fatalf("seed %d, %s: request %d is %q, want %q", seed, name, i, got[i], want[i])
+						t.Fatalf("seed %d, %s: request %d is %q, want %q", seed,
+							name, i, got[i], want[i])
 					}
 				}
 			}
 		}
-		if s := summarised(t, log.String(), "--rule", "signin"); len(s.Rules) != 3 || s.Rules[1].Name != "signin/24,56" || s.Rules[1].Limit != 6 || s.Rules[1].Offered != 400 || s.Rules[1].Denied == 0 || s.Rules[2].Siblings != 2 {
+		if s := summarised(t, log.String(), "--rule", "signin"); len(s.Rules) != 3 ||
+			s.Rules[1].Name != "signin/24,56" || s.Rules[1].Limit != 6 ||
+			s.Rules[1].Offered != 400 || s.Rules[1].Denied == 0 || s.Rules[2].Siblings != 2 {
 			t.Errorf("%+v", s.Rules)
 		}
 	}
@@ -125,7 +133,8 @@ func TestReplayOfMaxBlast(t *testing.T) {
 		one.WriteString(at(float64(n)/100, "203.0.113.7", "/v1", 0))
 		many.WriteString(at(float64(n)/100, fmt.Sprintf("203.0.113.%d", n%60), "/v1", 0))
 	}
-	if s := summarised(t, one.String(), "--rule", "partners", "--key", "path"); s.Denied != 595 || s.DeniedBy.Block != 594 || s.DeniedBy.Shed != 0 {
+	if s := summarised(t, one.String(), "--rule", "partners", "--key", "path"); s.Denied != 595 ||
+		s.DeniedBy.Block != 594 || s.DeniedBy.Shed != 0 {
 		t.Errorf("one client: %+v", s)
 	}
 	s := summarised(t, many.String(), "--rule", "partners", "--key", "path")
@@ -166,7 +175,8 @@ func TestReplayOfPolicies(t *testing.T) {
 	log := strings.Repeat(at(0, "198.51.100.1", "/health", 0), 9) + // skipped
 		strings.Repeat(at(1, "203.0.113.7", "/admin", 0), 2) + // denied by a policy
 		// the fourth is denied: 3 failed
-		strings.Repeat(strings.ReplaceAll(at(2, "203.0.113.8", "/login", 0), "\t200\t", "\t401\t"), 4) +
+		strings.Repeat(strings.ReplaceAll(at(2, "203.0.113.8", "/login", 0), "\t200\t", "\t401\t"),
+			4) +
 		strings.Repeat(at(3, "203.0.113.9", "/login", 0), 9) + // none failed
 		// 4 to 14, 6.5 to 14.5: denied
 		at(14, "203.0.113.9", "/export", 10) + at(14.5, "203.0.113.9", "/export", 8) +
@@ -190,7 +200,8 @@ func TestReplayOfPolicies(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}
 	}
-	if all := decided(t, log, "--policies", "-c", policiesFile(t)); all[9] != "deny policy" || all[0] != "allow" {
+	if all := decided(t, log, "--policies", "-c", policiesFile(t)); all[9] != "deny policy" ||
+		all[0] != "allow" {
 		t.Errorf("%q", all)
 	}
 }

@@ -117,7 +117,8 @@ func (t *tiers) of(rec *accesslog.Record) []byte {
 func (o *replayOptions) kindError(rule *mitigation.Rule) error {
 	counts := rule.Counts == mitigation.CountOffered
 	switch {
-	case o.oracle && (rule.Kind != mitigation.Window || counts || len(rule.Reserve) > 0 || rule.MaxBlast > 0):
+	case o.oracle && (rule.Kind != mitigation.Window || counts ||
+		len(rule.Reserve) > 0 || rule.MaxBlast > 0):
 		return fmt.Errorf("%s: --oracle is for windows without a reserve or max_blast that count what was admitted", rule.Name)
 	}
 	return nil
@@ -125,7 +126,10 @@ func (o *replayOptions) kindError(rule *mitigation.Rule) error {
 
 // ask is the question about one request of the log.
 func (r *replay) ask(rec *accesslog.Record, key []byte) gate.Ask {
-	a := gate.Ask{Op: gate.Check, Cost: 1, Rule: r.name, Key: key, Tier: r.tiers.of(rec), Wait: true}
+	a := gate.Ask{
+		Op: gate.Check, Cost: 1, Rule: r.name, Key: key,
+		Tier: r.tiers.of(rec), Wait: true,
+	}
 	if r.rule.Kind == mitigation.Concurrency {
 		a.Op = gate.Acquire
 	}

@@ -79,7 +79,10 @@ func run(t *testing.T, log string, args ...string) (code int, stdout, stderr str
 		}
 	}
 	var out, errs bytes.Buffer
-	args = append([]string{"replay", "-c", filepath.Join(dir, "hg.yaml"), filepath.Join(dir, "log.tsv")}, args...)
+	args = append([]string{
+		"replay", "-c", filepath.Join(dir, "hg.yaml"),
+		filepath.Join(dir, "log.tsv"),
+	}, args...)
 	code = cli.NewApp(&out, &errs).Run(t.Context(), []cli.Entry{{Build: replay.Command}}, args)
 	return code, out.String(), errs.String()
 }
@@ -106,10 +109,12 @@ func at(end float64, client, path string, took float64) string {
 func TestReplayOfAQueue(t *testing.T) {
 	log := strings.Repeat(at(0, "a", "/", 0), 6) + at(10, "a", "/", 0)
 	s := summarised(t, log, "--rule", "queue")
-	if d := s.Delayed; s.Allowed != 5 || s.Denied != 2 || s.Rule.Kind != "bucket" || d == nil || d.Requests != 3 || d.Mean != 2 || d.P50 > 2 || d.Longest != 3 {
+	if d := s.Delayed; s.Allowed != 5 || s.Denied != 2 || s.Rule.Kind != "bucket" || d == nil ||
+		d.Requests != 3 || d.Mean != 2 || d.P50 > 2 || d.Longest != 3 {
 		t.Errorf("%+v, %+v", s, s.Delayed)
 	}
-	if s := summarised(t, log, "--rule", "queue", "--delay", "1s"); s.Allowed != 3 || s.Delayed.Longest != 1 {
+	if s := summarised(t, log, "--rule", "queue", "--delay", "1s"); s.Allowed != 3 ||
+		s.Delayed.Longest != 1 {
 		t.Errorf("1s: %+v, %+v", s, s.Delayed)
 	}
 	_, out, _ := run(t, log, "--rule", "queue")
@@ -123,7 +128,8 @@ func TestReplayOfAQueue(t *testing.T) {
 // TestReplayOfAWindowAsABucket: --burst turns a window into a bucket of that refill.
 func TestReplayOfAWindowAsABucket(t *testing.T) {
 	log := strings.Repeat(at(0, "a", "/", 0), 5) + at(5, "a", "/", 0) + at(5, "a", "/", 0)
-	if s := summarised(t, log, "--rule", "win", "--burst", "3"); s.Rule.Kind != "bucket" || s.Denied != 3 {
+	if s := summarised(t, log, "--rule", "win", "--burst", "3"); s.Rule.Kind != "bucket" ||
+		s.Denied != 3 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -172,7 +178,8 @@ func TestSuggestIsReplay(t *testing.T) {
 				continue // larger buckets begin to count exactly a little late
 			}
 			if s := summarised(t, log, "--rule", rule, flag, fmt.Sprint(row.Limit)); s.Denied != row.Requests || s.waiting() != row.Waits {
-				t.Errorf("%s %s %d: suggest says %d denied, %d waiting, replay %d, %d", rule, flag, row.Limit, row.Requests, row.Waits, s.Denied, s.waiting())
+				t.Errorf("%s %s %d: suggest says %d denied, %d waiting, replay %d, %d", rule, flag,
+					row.Limit, row.Requests, row.Waits, s.Denied, s.waiting())
 			}
 			compared++
 		}
@@ -211,7 +218,8 @@ func TestReplayOfKindsRefuses(t *testing.T) {
 		"--rule win --burst 1000000": "is full after more than 24h",
 	} {
 		code, out, errs := run(t, at(0, "a", "/", 0), strings.Fields(args)...)
-		if code != cli.ExitFailed || out != "" || !strings.Contains(errs, want) || strings.Count(errs, "\n") != 1 {
+		if code != cli.ExitFailed || out != "" || !strings.Contains(errs, want) ||
+			strings.Count(errs, "\n") != 1 {
 			t.Errorf("%s: exit %d, %q, %q; want %q", args, code, out, errs, want)
 		}
 	}

@@ -54,15 +54,20 @@ func totalRows(s *replaySummary) [][]cli.Cell {
 		fact("denied keys", cli.Grouped(int64(s.Flagged)), "denied at least once"),
 		fact("went back", cli.Grouped(s.WentBack), "records earlier than one before them"),
 		fact("bad lines", cli.Grouped(s.BadLines), ""),
-		fact("requests/s", cli.Grouped(int64(s.RequestsPS)), fmt.Sprintf("%.2f s in all", s.Seconds)),
+		fact("requests/s", cli.Grouped(int64(s.RequestsPS)),
+			fmt.Sprintf("%.2f s in all", s.Seconds)),
 	}
 	if w := s.Delayed; w != nil {
 		span := func(seconds float64) string { return cli.Span(cli.Seconds(seconds).Round(time.Millisecond)) }
-		rows = slices.Insert(rows, 4, fact("delayed", cli.Grouped(w.Requests), fmt.Sprintf("%s of all; waits of %s on average, %s median, %s p99, %s longest",
-			percent(w.Requests, s.Requests), span(w.Mean), span(w.P50), span(w.P99), span(w.Longest))))
+		rows = slices.Insert(rows, 4,
+			fact("delayed", cli.Grouped(w.Requests),
+				fmt.Sprintf("%s of all; waits of %s on average, %s median, %s p99, %s longest",
+					percent(w.Requests, s.Requests), span(w.Mean), span(w.P50),
+					span(w.P99), span(w.Longest))))
 	}
 	if s.Untold > 0 {
-		rows = append(rows, fact("keys not tracked", cli.Grouped(s.Untold), "requests of keys past the first "+cli.Grouped(maxTallied)))
+		rows = append(rows, fact("keys not tracked", cli.Grouped(s.Untold),
+			"requests of keys past the first "+cli.Grouped(maxTallied)))
 	}
 	return rows
 }
@@ -70,7 +75,8 @@ func totalRows(s *replaySummary) [][]cli.Cell {
 // subject is the first row: the rule, or the policies.
 func subject(s *replaySummary) []cli.Cell {
 	if s.Rule.Name == "" {
-		return fact("policies", cli.Grouped(int64(len(s.Policies))), "all of the configuration, by method, path, client and status")
+		return fact("policies", cli.Grouped(int64(len(s.Policies))),
+			"all of the configuration, by method, path, client and status")
 	}
 	return fact(s.Rule.Name, cli.Grouped(s.Rule.Limit), s.Rule.per())
 }
@@ -78,7 +84,10 @@ func subject(s *replaySummary) []cli.Cell {
 func policyRows(all []replayPolicy) [][]cli.Cell {
 	rows := [][]cli.Cell{cli.Header("POLICY", "MATCHED", "DENIED", "IN SHADOW")}
 	for _, p := range all {
-		rows = append(rows, []cli.Cell{cli.Left(p.Name), count(p.Matched), count(p.Denied), count(p.Shadow)})
+		rows = append(rows, []cli.Cell{
+			cli.Left(p.Name), count(p.Matched),
+			count(p.Denied), count(p.Shadow),
+		})
 	}
 	return rows
 }
@@ -90,7 +99,10 @@ func askedRows(all []replayAsked) [][]cli.Cell {
 		if r.Siblings > 0 {
 			note = fmt.Sprintf("from %d narrower keys on", r.Siblings)
 		}
-		rows = append(rows, []cli.Cell{cli.Left(r.Name), cli.Number(cli.Grouped(r.Limit)), count(r.Offered), count(r.Denied), count(r.Shadow), cli.Left(note)})
+		rows = append(rows, []cli.Cell{
+			cli.Left(r.Name), cli.Number(cli.Grouped(r.Limit)),
+			count(r.Offered), count(r.Denied), count(r.Shadow), cli.Left(note),
+		})
 	}
 	return rows
 }
@@ -121,7 +133,8 @@ func offenderRows(top []replayTop) [][]cli.Cell {
 	rows := [][]cli.Cell{cli.Header("REQUESTS", "DENIED", "FIRST DENIED", "TOP OFFENDERS")}
 	for _, k := range top {
 		rows = append(rows, []cli.Cell{
-			cli.Number(cli.Grouped(k.Requests)), cli.Number(cli.Grouped(k.Denied)), cli.Left(stamp(k.FirstDenied)), cli.Left(k.Key),
+			cli.Number(cli.Grouped(k.Requests)), cli.Number(cli.Grouped(k.Denied)),
+			cli.Left(stamp(k.FirstDenied)), cli.Left(k.Key),
 		})
 	}
 	return rows
@@ -132,7 +145,8 @@ func (a *app) writeOracle(s *replaySummary) {
 	o := s.Oracle
 	fmt.Fprintln(a.Stdout)
 	a.WriteTable(a.Stdout, [][]cli.Cell{
-		cli.Header("ENFORCEMENT, by admitted cost", "JUDGED", "WRONG DENY", "WORST", "WRONG ALLOW", "WORST", "OUTSIDE 2 %"),
+		cli.Header("ENFORCEMENT, by admitted cost", "JUDGED", "WRONG DENY", "WORST", "WRONG ALLOW",
+			"WORST", "OUTSIDE 2 %"),
 		enforcementRow("every request", &o.Enforcement),
 		enforcementRow("after a key's first window as a suspect", &o.Settled),
 	})
@@ -146,8 +160,10 @@ func (a *app) writeOracle(s *replaySummary) {
 func enforcementRow(name string, e *oracle.Enforcement) []cli.Cell {
 	return []cli.Cell{
 		cli.Left(name), cli.Number(cli.Grouped(e.Judged)),
-		cli.Number(cli.Grouped(e.WrongDeny) + " = " + percent(e.WrongDeny, e.Judged)), cli.Number(limits(e.WorstDeny)),
-		cli.Number(cli.Grouped(e.WrongAllow) + " = " + percent(e.WrongAllow, e.Judged)), cli.Number(limits(e.WorstAllow)),
+		cli.Number(cli.Grouped(e.WrongDeny) + " = " + percent(e.WrongDeny, e.Judged)),
+		cli.Number(limits(e.WorstDeny)),
+		cli.Number(cli.Grouped(e.WrongAllow) + " = " + percent(e.WrongAllow, e.Judged)),
+		cli.Number(limits(e.WorstAllow)),
 		cli.Number(cli.Grouped(e.Outside)),
 	}
 }
@@ -159,11 +175,16 @@ func classificationRows(o *oracle.Score) [][]cli.Cell {
 		cli.Header("CLASSIFICATION, by offered cost", "", ""),
 		fact("requests over their limit", cli.Grouped(c.Over), percent(c.Over, c.Judged)),
 		fact("wrong by the estimate", cli.Grouped(wrong),
-			fmt.Sprintf("%s: %s called over, %s called under", percent(wrong, c.Judged), cli.Grouped(c.WrongOver), cli.Grouped(c.WrongUnder))),
-		fact("rate error", percentOf(c.RateError), fmt.Sprintf("mean over %s requests of keys above a tenth of the limit", cli.Grouped(c.Rated))),
-		fact("false positives", cli.Grouped(k.FalsePositives), "keys denied that never exceeded the limit"),
+			fmt.Sprintf("%s: %s called over, %s called under", percent(wrong, c.Judged),
+				cli.Grouped(c.WrongOver), cli.Grouped(c.WrongUnder))),
+		fact("rate error", percentOf(c.RateError),
+			fmt.Sprintf("mean over %s requests of keys above a tenth of the limit",
+				cli.Grouped(c.Rated))),
+		fact("false positives", cli.Grouped(k.FalsePositives),
+			"keys denied that never exceeded the limit"),
 		fact("false negatives", cli.Grouped(k.FalseNegatives),
-			fmt.Sprintf("of %s keys that exceeded it, never denied; worst %s", cli.Grouped(k.Over), limits(k.WorstMissed))),
+			fmt.Sprintf("of %s keys that exceeded it, never denied; worst %s", cli.Grouped(k.Over),
+				limits(k.WorstMissed))),
 	}
 }
 

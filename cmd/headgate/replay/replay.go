@@ -83,7 +83,11 @@ func Command(shared *cli.App) *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, logs []string) error { return o.run(cmd.Context(), a, logs) },
+		RunE: func(cmd *cobra.Command,
+			logs []string,
+		) error {
+			return o.run(cmd.Context(), a, logs)
+		},
 	}
 	f := cmd.Flags()
 	f.StringVarP(&o.config, "config", "c", "", "configuration `FILE` (default: the built-in rules)")

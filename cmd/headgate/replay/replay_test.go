@@ -29,7 +29,8 @@ type exactJudge struct {
 
 func newExactJudge(rule mitigation.Rule) *exactJudge {
 	return &exactJudge{
-		rule: rule, logs: map[string]*window.Log{}, since: map[string]window.Instant{}, why: mitigation.ByLimit,
+		rule: rule, logs: map[string]*window.Log{}, since: map[string]window.Instant{},
+		why: mitigation.ByLimit,
 	}
 }
 
@@ -106,13 +107,15 @@ func lines(records ...string) string {
 
 func TestReplayCounts(t *testing.T) {
 	s := replayed(t, newExactJudge(twoPerTen()),
-		lines("100\ta", "101\ta", "102\ta", "102\tb", "109\ta", "110\ta", "111\ta", "99\tb")+"bad line\n")
+		lines("100\ta", "101\ta", "102\ta", "102\tb", "109\ta", "110\ta", "111\ta",
+			"99\tb")+"bad line\n")
 	if s.Requests != 8 || s.Keys != 2 || s.Allowed != 6 || s.Denied != 2 || s.DeniedBy.Limit != 2 {
 		t.Errorf("requests %d, keys %d, allowed %d, denied %+v; want 8, 2, 6, 2 by limit",
 			s.Requests, s.Keys, s.Allowed, s.DeniedBy)
 	}
 	if s.WentBack != 1 || s.BadLines != 1 || s.Flagged != 1 {
-		t.Errorf("went back %d, bad %d, flagged %d; want one each", s.WentBack, s.BadLines, s.Flagged)
+		t.Errorf("went back %d, bad %d, flagged %d; want one each", s.WentBack,
+			s.BadLines, s.Flagged)
 	}
 	want := []replayTop{{Key: "a", Requests: 6, Denied: 2, FirstDenied: time.Unix(102, 0).UTC()}}
 	if diff := cmp.Diff(want, s.Top); diff != "" {
@@ -124,13 +127,16 @@ func TestReplayCounts(t *testing.T) {
 }
 
 func TestReplayOracleFindsNoFaultInTheDefinition(t *testing.T) {
-	s := replayed(t, newExactJudge(twoPerTen()), lines("100\ta", "101\ta", "102\ta", "109\ta", "110\ta", "111\ta"))
+	s := replayed(t, newExactJudge(twoPerTen()),
+		lines("100\ta", "101\ta", "102\ta", "109\ta", "110\ta", "111\ta"))
 	e, c := s.Oracle.Enforcement, s.Oracle.Classification
-	if e.Judged != 6 || e.WrongDeny+e.WrongAllow != 0 || c.WrongOver+c.WrongUnder != 0 || c.Over != 4 {
+	if e.Judged != 6 || e.WrongDeny+e.WrongAllow != 0 ||
+		c.WrongOver+c.WrongUnder != 0 || c.Over != 4 {
 		t.Errorf("enforcement %+v, classification %+v; want 6 judged, 4 over, nothing wrong", e, c)
 	}
 	if s.Oracle.Settled.Judged != 2 {
-		t.Errorf("%d judged after a's first window as a suspect, want those at 110 and 111", s.Oracle.Settled.Judged)
+		t.Errorf("%d judged after a's first window as a suspect, want those at 110 and 111",
+			s.Oracle.Settled.Judged)
 	}
 	if k := s.Oracle.Keys; k.Over != 1 || k.FalseNegatives+k.FalsePositives != 0 {
 		t.Errorf("keys %+v, want one over and none wrong", k)
@@ -180,12 +186,21 @@ func TestReplaySweepsInLogTime(t *testing.T) {
 		log  string
 		want []time.Duration
 	}{
-		{"a sparse log every five windows", lines("100\ta", "110\ta", "149.9\ta", "150\ta", "170\ta"), []time.Duration{150 * time.Second}},
 		{
-			"a busy one every 100 ms", lines("100\ta") + strings.Repeat(lines("100.050\ta"), sweepBusy) + lines("100.099\ta", "100.100\ta"),
+			"a sparse log every five windows",
+			lines("100\ta", "110\ta", "149.9\ta", "150\ta", "170\ta"),
+			[]time.Duration{150 * time.Second},
+		},
+		{
+			"a busy one every 100 ms", lines("100\ta") + strings.Repeat(lines("100.050\ta"),
+				sweepBusy) + lines("100.099\ta", "100.100\ta"),
 			[]time.Duration{100_100 * time.Millisecond},
 		},
-		{"a long silence at its end, before anything is counted", lines("100\ta", "300\ta", "305\ta"), []time.Duration{300 * time.Second}},
+		{
+			"a long silence at its end, before anything is counted",
+			lines("100\ta", "300\ta", "305\ta"),
+			[]time.Duration{300 * time.Second},
+		},
 	} {
 		j := newExactJudge(twoPerTen())
 		replayed(t, j, c.log)
@@ -200,9 +215,11 @@ func TestReplaySweepsInLogTime(t *testing.T) {
 }
 
 func TestReplayRefusesKeysNobodyCouldAskFor(t *testing.T) {
-	s := replayed(t, newExactJudge(twoPerTen()), lines("100\t"+strings.Repeat("x", 257), "100\t"+strings.Repeat("x", 256)))
+	s := replayed(t, newExactJudge(twoPerTen()),
+		lines("100\t"+strings.Repeat("x", 257), "100\t"+strings.Repeat("x", 256)))
 	if s.Requests != 1 || s.BadLines != 1 {
-		t.Errorf("%d requests, %d bad; a key of 257 bytes is bad, one of 256 is not", s.Requests, s.BadLines)
+		t.Errorf("%d requests, %d bad; a key of 257 bytes is bad, one of 256 is not",
+			s.Requests, s.BadLines)
 	}
 }
 
@@ -225,7 +242,8 @@ func TestReplayTallyNamesTheWorst(t *testing.T) {
 
 // replayCLI runs the whole program.
 func TestReplayText(t *testing.T) {
-	code, out, _ := replayCLI(t, "--rule", "per-ip", "--limit", "2", "--oracle", "../accesslog/testdata/logs/blog.tsv")
+	code, out, _ := replayCLI(t, "--rule", "per-ip", "--limit", "2", "--oracle",
+		"../accesslog/testdata/logs/blog.tsv")
 	if code != cli.ExitOK {
 		t.Fatalf("exit %d", code)
 	}
@@ -264,7 +282,8 @@ func TestReplaySuggestsWithoutANode(t *testing.T) {
 	if err := r.readAll(t.Context(), []string{file}, &progress{}); err != nil {
 		t.Fatal(err)
 	}
-	if s := r.summarizeTrial(); r.judge != nil || s.Requests != 3 || s.WentBack != 1 || s.Began.Unix() != 100 || s.Ended.Unix() != 101 {
+	if s := r.summarizeTrial(); r.judge != nil || s.Requests != 3 || s.WentBack != 1 ||
+		s.Began.Unix() != 100 || s.Ended.Unix() != 101 {
 		t.Errorf("%v, %+v", r.judge, s)
 	}
 }

@@ -21,5 +21,6 @@ func wholeTraces(t *testing.T) string {
 // TestReplaySoakTraces is TestReplayOfRealTraces on whole logs, one of them of a distributed attack
 // on a login.
 func TestReplaySoakTraces(t *testing.T) {
-	checkTraces(t, wholeTraces(t), 1000, map[string]int{"web_blog_2016": 206_860, "attack_asa_webvpn_2025": 260_505})
+	checkTraces(t, wholeTraces(t), 1000,
+		map[string]int{"web_blog_2016": 206_860, "attack_asa_webvpn_2025": 260_505})
 }

@@ -125,13 +125,15 @@ func checkSuggestions(t *testing.T, path string) {
 		if err := json.Unmarshal(stdout.Bytes(), &got); err != nil {
 			t.Fatal(err)
 		}
-		if got.Requests != int64(len(all)) || len(got.Rows) < 10 || got.Rows[len(got.Rows)-1].Requests != 0 {
+		if got.Requests != int64(len(all)) || len(got.Rows) < 10 ||
+			got.Rows[len(got.Rows)-1].Requests != 0 {
 			t.Errorf("%s: %+v", name, got)
 		}
 		for _, row := range got.Rows {
 			requests, clients := truth(all, int(row.Limit), time.Minute, block)
 			if row.Requests != requests || row.Keys != clients {
-				t.Errorf("%s, limit %d: %d requests of %d clients; in truth %d of %d", name, row.Limit, row.Requests, row.Keys, requests, clients)
+				t.Errorf("%s, limit %d: %d requests of %d clients; in truth %d of %d", name,
+					row.Limit, row.Requests, row.Keys, requests, clients)
 			}
 		}
 	}
@@ -158,7 +160,8 @@ func driven(t *testing.T, memory int64, rule mitigation.Rule, all []hit) *gate.G
 	for _, r := range all {
 		upkeep(r.at)
 		draw = draw*6364136223846793005 + 1442695040888963407
-		_, _ = lane.Decide(r.at, draw, gate.Ask{Op: gate.Check, Cost: 1, Rule: []byte(rule.Name), Key: []byte(r.client)})
+		_, _ = lane.Decide(r.at, draw,
+			gate.Ask{Op: gate.Check, Cost: 1, Rule: []byte(rule.Name), Key: []byte(r.client)})
 	}
 	upkeep(turned.Add(3 * rule.Window))
 	return e
@@ -182,8 +185,10 @@ func checkNode(t *testing.T, rule mitigation.Rule, all []hit, memory int64) {
 	for _, r := range all {
 		clients[r.client] = true
 	}
-	admin := admin.New(driven(t, memory, rule, all), admin.Options{Local: true, Log: slog.New(slog.DiscardHandler)})
-	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/v1/suggest?rule=r", http.NoBody)
+	admin := admin.New(driven(t, memory, rule, all),
+		admin.Options{Local: true, Log: slog.New(slog.DiscardHandler)})
+	w, r := httptest.NewRecorder(),
+		httptest.NewRequest(http.MethodGet, "/v1/suggest?rule=r", http.NoBody)
 	r.Host = "localhost"
 	admin.ServeHTTP(w, r)
 	var got api.SuggestView
@@ -194,13 +199,17 @@ func checkNode(t *testing.T, rule mitigation.Rule, all []hit, memory int64) {
 	if got.Sample.AllFrom == 0 && got.Keys != uint64(len(clients)) {
 		t.Errorf("%d keys of %d, a sample of %+v", got.Keys, len(clients), got.Sample)
 	}
-	if got.Offered != uint64(len(all)) || len(got.Rows) < 8 || got.Sample.BlindTo > 0 || got.Sample.LateLooks > 0 {
+	if got.Offered != uint64(len(all)) || len(got.Rows) < 8 || got.Sample.BlindTo > 0 ||
+		got.Sample.LateLooks > 0 {
 		t.Errorf("offered %d, sample %+v", got.Offered, got.Sample)
 	}
 	for _, row := range got.Rows {
 		requests, refused := truth(all, int(row.Limit), rule.Window, rule.BlockFor)
-		checkRange(t, fmt.Sprintf("limit %d, requests", row.Limit), float64(requests)/float64(len(all)), row.Cost, 3*row.KeysError+float64(rule.Action)*0.05)
-		checkRange(t, fmt.Sprintf("limit %d, keys", row.Limit), float64(refused)/float64(len(clients)), row.Keys, 3*row.KeysError+3*got.KeysError)
+		checkRange(t, fmt.Sprintf("limit %d, requests", row.Limit),
+			float64(requests)/float64(len(all)), row.Cost,
+			3*row.KeysError+float64(rule.Action)*0.05)
+		checkRange(t, fmt.Sprintf("limit %d, keys", row.Limit),
+			float64(refused)/float64(len(clients)), row.Keys, 3*row.KeysError+3*got.KeysError)
 	}
 }
 
@@ -209,7 +218,8 @@ func checkNode(t *testing.T, rule mitigation.Rule, all []hit, memory int64) {
 func checkRange(t *testing.T, name string, want float64, got api.ShareRange, off float64) {
 	t.Helper()
 	t.Logf("%s: %.5f in %.5f to %.5f", name, want, got.Low, got.High)
-	if want < got.Low*(1-off)-1e-9 || want > got.High*(1+off)+1e-9 || got.High-got.Low > 0.15*want+0.001 {
+	if want < got.Low*(1-off)-1e-9 || want > got.High*(1+off)+1e-9 ||
+		got.High-got.Low > 0.15*want+0.001 {
 		t.Errorf("%s: a share of %.5f, told as %.5f to %.5f", name, want, got.Low, got.High)
 	}
 }

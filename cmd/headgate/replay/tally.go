@@ -110,7 +110,10 @@ type replayRule struct {
 
 // replayedRule returns rule as a summary shows it.
 func replayedRule(r *mitigation.Rule) replayRule {
-	return replayRule{r.Name, r.Limit, r.Window.Seconds(), r.Action.String(), r.Kind.String(), r.Burst, r.Delay.Seconds(), r.Lease.Seconds()}
+	return replayRule{
+		r.Name, r.Limit, r.Window.Seconds(), r.Action.String(), r.Kind.String(),
+		r.Burst, r.Delay.Seconds(), r.Lease.Seconds(),
+	}
 }
 
 // per names the rest of the limit, for people.
@@ -150,9 +153,13 @@ func (t *replayTally) summary(rule mitigation.Rule, elapsed time.Duration) *repl
 	s := &replaySummary{
 		Rule:     replayedRule(&rule),
 		Requests: t.requests, Keys: len(t.keys), Untold: t.untold,
-		DeniedBy: replayGrounds{t.denied[mitigation.ByLimit], t.denied[mitigation.ByShed], t.denied[mitigation.ByBlock], t.denied[mitigation.ByReserve], t.denied[mitigation.ByPending], t.denied[byPolicy]},
-		Delayed:  t.waits.summary(),
-		Began:    t.began.Time().UTC(), WentBack: t.wentBack,
+		DeniedBy: replayGrounds{
+			t.denied[mitigation.ByLimit], t.denied[mitigation.ByShed],
+			t.denied[mitigation.ByBlock], t.denied[mitigation.ByReserve],
+			t.denied[mitigation.ByPending], t.denied[byPolicy],
+		},
+		Delayed: t.waits.summary(),
+		Began:   t.began.Time().UTC(), WentBack: t.wentBack,
 		Seconds: elapsed.Seconds(), RequestsPS: float64(t.requests) / max(elapsed.Seconds(), 1e-9),
 	}
 	for _, n := range t.denied {
@@ -172,7 +179,8 @@ func (t *replayTally) offenders() (top []replayTop, flagged int) {
 		}
 	}
 	slices.SortFunc(all, func(a, b replayTop) int {
-		return cmp.Or(cmp.Compare(b.Denied, a.Denied), cmp.Compare(b.Requests, a.Requests), strings.Compare(a.Key, b.Key))
+		return cmp.Or(cmp.Compare(b.Denied, a.Denied), cmp.Compare(b.Requests, a.Requests),
+			strings.Compare(a.Key, b.Key))
 	})
 	return all[:min(len(all), topOffenders)], len(all)
 }

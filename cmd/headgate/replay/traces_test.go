@@ -50,7 +50,10 @@ type enforced struct {
 // TestReplayOfRealTraces holds the rules to the exact log on excerpts of real traffic, by client
 // and by path; TestReplaySoakTraces does so on whole logs.
 func TestReplayOfRealTraces(t *testing.T) {
-	checkTraces(t, traces, 100, map[string]int{"web_blog_2016": 16_000, "web_longtail_2005_2018": 12_000})
+	checkTraces(t, traces, 100, map[string]int{
+		"web_blog_2016":          16_000,
+		"web_longtail_2005_2018": 12_000,
+	})
 }
 
 // checkTraces judges the logs in dir, each of that many requests, at every rule of traceRules.
@@ -66,7 +69,8 @@ func checkTraces(t *testing.T, dir string, hour int, requests map[string]int) {
 			for rule, may := range mayErr {
 				t.Run(fmt.Sprintf("%s/%s/%s", trace, key, rule), func(t *testing.T) {
 					t.Parallel()
-					got := replayTrace(t, "-c", file, "--rule", rule, "--key", key, filepath.Join(dir, trace+".tsv.gz"))
+					got := replayTrace(t, "-c", file, "--rule", rule, "--key", key,
+						filepath.Join(dir, trace+".tsv.gz"))
 					if got.Requests != want || got.Denied == 0 && got.Oracle.Keys.Over > 0 {
 						t.Fatalf("%d requests, want %d; %d denied of %d keys over the limit",
 							got.Requests, want, got.Denied, got.Oracle.Keys.Over)

@@ -43,9 +43,14 @@ type begun struct {
 func (t *transit) add(rec *accesslog.Record, key []byte, decide func(*begun) error) error {
 	took := min(rec.Took, int64(t.lease))
 	start := rec.Time - rec.Took
-	b := begun{window.Instant(start), accesslog.Record{Time: start, Digits: 3, Client: slices.Clone(rec.Client), Took: took}, slices.Clone(key)}
+	b := begun{
+		window.Instant(start),
+		accesslog.Record{Time: start, Digits: 3, Client: slices.Clone(rec.Client), Took: took},
+		slices.Clone(key),
+	}
 	if t.whole {
-		b.rec.Method, b.rec.Path, b.rec.Status = slices.Clone(rec.Method), slices.Clone(rec.Path), rec.Status
+		b.rec.Method, b.rec.Path, b.rec.Status = slices.Clone(rec.Method),
+			slices.Clone(rec.Path), rec.Status
 	}
 	heap.Push(&t.waits, b)
 	t.ended = max(t.ended, window.Instant(rec.Time))

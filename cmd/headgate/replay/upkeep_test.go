@@ -82,7 +82,8 @@ func TestReplaySettlesKeysByTheSweepsThatFallDue(t *testing.T) {
 		j := newExactJudge(twoPerTen())
 		j.rule.Limit = 100
 		if got := replayed(t, j, c.log).Oracle.Settled.Judged; got != int64(c.settled) {
-			t.Errorf("%s: %d decisions after the first window as a suspect, want %d", c.name, got, c.settled)
+			t.Errorf("%s: %d decisions after the first window as a suspect, want %d",
+				c.name, got, c.settled)
 		}
 	}
 }

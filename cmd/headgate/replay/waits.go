@@ -42,7 +42,8 @@ func (w *waits) summary() *replayWaits {
 		return nil
 	}
 	return &replayWaits{
-		Requests: w.count, Mean: w.sum.Seconds() / float64(w.count), P50: w.quantile(0.5), P99: w.quantile(0.99), Longest: w.quantile(1),
+		Requests: w.count, Mean: w.sum.Seconds() / float64(w.count), P50: w.quantile(0.5),
+		P99: w.quantile(0.99), Longest: w.quantile(1),
 	}
 }
 

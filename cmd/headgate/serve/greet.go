@@ -59,7 +59,11 @@ func writeGreeting(w io.Writer, name string, at edge.Addresses, rules []mitigati
 // those in shadow, the one with the smallest limit. ok is false when every rule is off, or has
 // places, which a check does not take.
 func ruleToTry(rules []mitigation.Rule) (least mitigation.Rule, ok bool) {
-	counting := slices.DeleteFunc(slices.Clone(rules), func(r mitigation.Rule) bool { return r.Mode == mitigation.Off || r.Kind == mitigation.Concurrency })
+	counting := slices.DeleteFunc(slices.Clone(rules),
+		func(r mitigation.Rule) bool {
+			return r.Mode == mitigation.Off ||
+				r.Kind == mitigation.Concurrency
+		})
 	if len(counting) == 0 {
 		return least, false
 	}
@@ -100,12 +104,14 @@ func writeShadowed(w io.Writer, rules []mitigation.Rule, tried *mitigation.Rule)
 func writeTrials(w io.Writer, at edge.Addresses, rule *mitigation.Rule) {
 	comment := ""
 	if rule.Mode == mitigation.Enforce && rule.Limit < 1000 {
-		comment = fmt.Sprintf(" (after %d requests within %s the next is denied)", rule.Limit, cli.Span(rule.Window))
+		comment = fmt.Sprintf(" (after %d requests within %s the next is denied)", rule.Limit,
+			cli.Span(rule.Window))
 	}
 	fmt.Fprintf(w, "Try%s:\n", comment)
 	if len(at.Datagram) > 0 {
 		if udp, ok := at.Datagram[0].(*net.UDPAddr); ok {
-			fmt.Fprintf(w, "  echo 'check %s 203.0.113.7' | nc -u -w1 %s %d\n", rule.Name, host(udp.IP), udp.Port)
+			fmt.Fprintf(w, "  echo 'check %s 203.0.113.7' | nc -u -w1 %s %d\n", rule.Name,
+				host(udp.IP), udp.Port)
 		}
 	}
 	if len(at.HTTP) > 0 {

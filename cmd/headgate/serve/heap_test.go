@@ -25,10 +25,12 @@ func TestHeapLimit(t *testing.T) {
 		g := openHeapGuard(func(string) string { return "" }, c.memory*mebi)
 		got := g.limit(heapUse{c.live * mebi, c.other * mebi})
 		if got/mebi != c.want {
-			t.Errorf("memory %d MiB, %d live, %d besides: limit %d MiB, want %d", c.memory, c.live, c.other, got/mebi, c.want)
+			t.Errorf("memory %d MiB, %d live, %d besides: limit %d MiB, want %d", c.memory, c.live,
+				c.other, got/mebi, c.want)
 		}
 		if goal := (got - c.other*mebi) * 97 / 100; goal < c.live*mebi+c.live*mebi/headroomShare*9/10 {
-			t.Errorf("memory %d MiB, %d live: a collection is due at %d MiB", c.memory, c.live, goal/mebi)
+			t.Errorf("memory %d MiB, %d live: a collection is due at %d MiB",
+				c.memory, c.live, goal/mebi)
 		}
 	}
 }

@@ -41,7 +41,8 @@ func openNotifier(getenv func(string) string, log *slog.Logger) *notifier {
 	}
 	conn, err := net.Dial("unixgram", at)
 	if err != nil {
-		log.Warn("the daemon's state cannot be reported to the service manager", "error", cli.SafeLines(err.Error()))
+		log.Warn("the daemon's state cannot be reported to the service manager", "error",
+			cli.SafeLines(err.Error()))
 		return nil
 	}
 	return &notifier{conn: conn, log: log}
@@ -81,7 +82,8 @@ func (n *notifier) tell(lines ...string) {
 	if n.failing.Swap(err != nil) || err == nil {
 		return
 	}
-	n.log.Warn("the state was not reported to the service manager", "message", lines[0], "error", cli.SafeLines(err.Error()))
+	n.log.Warn("the state was not reported to the service manager", "message", lines[0], "error",
+		cli.SafeLines(err.Error()))
 }
 
 // close gives the socket back.

@@ -122,10 +122,12 @@ func TestStatusLine(t *testing.T) {
 // Each reload has a time of its own on the clock that the manager goes by.
 func TestReloadingTellsWhen(t *testing.T) {
 	m := newManager(t, filepath.Join(t.TempDir(), "notify"))
-	n := openNotifier(environment("NOTIFY_SOCKET="+m.LocalAddr().String()), slog.New(slog.DiscardHandler))
+	n := openNotifier(environment("NOTIFY_SOCKET="+m.LocalAddr().String()),
+		slog.New(slog.DiscardHandler))
 	before := monotonic()
 	n.Reloading()
-	micros, err := strconv.ParseInt(strings.TrimPrefix(m.hear(), "RELOADING=1\nMONOTONIC_USEC="), 10, 64)
+	micros, err := strconv.ParseInt(strings.TrimPrefix(m.hear(), "RELOADING=1\nMONOTONIC_USEC="),
+		10, 64)
 	at := time.Duration(micros) * time.Microsecond
 	if err != nil || at < before.Truncate(time.Microsecond) || at > monotonic() {
 		t.Errorf("%v, %v; it was between %v and %v", at, err, before, monotonic())
@@ -156,14 +158,16 @@ func TestNobodyIsTold(t *testing.T) {
 func TestManagerGone(t *testing.T) {
 	var log bytes.Buffer
 	m := newManager(t, filepath.Join(t.TempDir(), "notify"))
-	n := openNotifier(environment("NOTIFY_SOCKET="+m.LocalAddr().String()), slog.New(slog.NewTextHandler(&log, nil)))
+	n := openNotifier(environment("NOTIFY_SOCKET="+m.LocalAddr().String()),
+		slog.New(slog.NewTextHandler(&log, nil)))
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
 		n.Ready(1, nil)
 	}
-	if lines := strings.Count(log.String(), "\n"); lines != 1 || !strings.Contains(log.String(), "READY=1") {
+	if lines := strings.Count(log.String(), "\n"); lines != 1 ||
+		!strings.Contains(log.String(), "READY=1") {
 		t.Errorf("%d lines: %s", lines, &log)
 	}
 }
@@ -186,7 +190,8 @@ func TestWatchdogIsAskedFor(t *testing.T) {
 		{"WATCHDOG_USEC=soon", tell, 0},
 		{"", tell, 0},
 	} {
-		w := openWatchdog(environment(strings.Fields(c.env)...), 7, c.tell, slog.New(slog.DiscardHandler))
+		w := openWatchdog(environment(strings.Fields(c.env)...), 7, c.tell,
+			slog.New(slog.DiscardHandler))
 		if w.every != c.every {
 			t.Errorf("%q: a look each %v, want %v", c.env, w.every, c.every)
 		}
@@ -198,7 +203,10 @@ func TestWatchdogGoesByTheLoops(t *testing.T) {
 	var log bytes.Buffer
 	m := newManager(t, filepath.Join(t.TempDir(), "notify"))
 	to := slog.New(slog.NewTextHandler(&log, nil))
-	w := &watchdog{tell: openNotifier(environment("NOTIFY_SOCKET="+m.LocalAddr().String()), to), log: to}
+	w := &watchdog{
+		tell: openNotifier(environment("NOTIFY_SOCKET="+m.LocalAddr().String()), to),
+		log:  to,
+	}
 	e, err := edge.NewGate(config.Default(), time.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -221,7 +229,8 @@ func TestWatchdogGoesByTheLoops(t *testing.T) {
 		}
 	}
 	m.await("STOPPING=1")
-	if lines := strings.Count(log.String(), "\n"); lines != 1 || !strings.Contains(log.String(), "control loop") {
+	if lines := strings.Count(log.String(), "\n"); lines != 1 ||
+		!strings.Contains(log.String(), "control loop") {
 		t.Errorf("%d lines: %s", lines, &log)
 	}
 }
@@ -242,7 +251,10 @@ func TestServeTellsTheManager(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan int, 1)
 	var serving sync.WaitGroup
-	serving.Go(func() { ended <- a.Run(ctx, []cli.Entry{{Build: Command}}, []string{"serve", "-c", file}) })
+	serving.Go(func() {
+		ended <- a.Run(ctx, []cli.Entry{{Build: Command}},
+			[]string{"serve", "-c", file})
+	})
 	t.Cleanup(func() { // what it logs is this test's, also where that fails
 		stop()
 		serving.Wait()

@@ -41,7 +41,8 @@ SIGHUP reads the file again; a file with faults changes nothing, and the log nam
 // configuration), as this program runs it.
 func NodeOptions(file string, log *slog.Logger, manager edge.Manager) edge.Options {
 	return edge.Options{
-		File: file, Build: api.Build(cli.ThisBuild()), Log: log, Audit: cli.AuditOf(log), Unlogged: cli.Unlogged(log), Manager: manager,
+		File: file, Build: api.Build(cli.ThisBuild()), Log: log, Audit: cli.AuditOf(log),
+		Unlogged: cli.Unlogged(log), Manager: manager,
 	}
 }
 
@@ -64,7 +65,10 @@ func runServe(ctx context.Context, a *cli.App, file string, logs cli.LogFlags) e
 	err = runBeside(ctx, node.Run,
 		openHeapGuard(a.Getenv, node.Memory()).run,
 		func(ctx context.Context) { reloadOnHangup(ctx, node, hangup, log) },
-		func(ctx context.Context) { openWatchdog(a.Getenv, os.Getpid(), manager, log).run(ctx, node.Life) },
+		func(ctx context.Context) {
+			openWatchdog(a.Getenv, os.Getpid(), manager,
+				log).run(ctx, node.Life)
+		},
 	)
 	return errors.Join(err, manager.close())
 }

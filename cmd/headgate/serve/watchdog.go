@@ -32,7 +32,8 @@ type watchdog struct {
 func openWatchdog(getenv func(string) string, pid int, tell *notifier, log *slog.Logger) *watchdog {
 	w := &watchdog{tell: tell, log: log}
 	micros, err := strconv.ParseInt(getenv("WATCHDOG_USEC"), 10, 64)
-	if whose := getenv("WATCHDOG_PID"); err != nil || micros <= 0 || tell == nil || whose != "" && whose != strconv.Itoa(pid) {
+	if whose := getenv("WATCHDOG_PID"); err != nil || micros <= 0 || tell == nil ||
+		whose != "" && whose != strconv.Itoa(pid) {
 		return w
 	}
 	const most = int64(24 * time.Hour / time.Microsecond) // more would not fit a Duration

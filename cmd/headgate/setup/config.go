@@ -106,7 +106,11 @@ file. Secrets are never part of it, only the names of their files.`,
   headgate config show --json | jq '.config.rules[].name'
   diff <(headgate config check --print /etc/headgate/headgate.yaml) <(headgate config show)`,
 		Args: cli.Want(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.showConfig(cmd.Context(), asJSON) },
+		RunE: func(cmd *cobra.Command,
+			_ []string,
+		) error {
+			return a.showConfig(cmd.Context(), asJSON)
+		},
 	}
 	a.AddAdminFlags(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -125,9 +129,12 @@ func (a *app) showConfig(ctx context.Context, asJSON bool) error {
 	if err != nil {
 		return fmt.Errorf("config show: %w", err)
 	}
-	fmt.Fprintf(a.Stdout, "# %s, in use since %s\n", cli.First(cli.Safe(view.File), "built-in configuration"), view.Since.UTC().Format(time.RFC3339))
+	fmt.Fprintf(a.Stdout, "# %s, in use since %s\n",
+		cli.First(cli.Safe(view.File), "built-in configuration"),
+		view.Since.UTC().Format(time.RFC3339))
 	if len(view.NeedRestart) > 0 {
-		fmt.Fprintf(a.Stdout, "# changed in the file, in use after a restart: %s\n", cli.Safe(strings.Join(view.NeedRestart, ", ")))
+		fmt.Fprintf(a.Stdout, "# changed in the file, in use after a restart: %s\n",
+			cli.Safe(strings.Join(view.NeedRestart, ", ")))
 	}
 	fmt.Fprintln(a.Stdout, cli.SafeLines(string(text)))
 	return nil

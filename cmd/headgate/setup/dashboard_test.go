@@ -15,7 +15,8 @@ func TestDashboardNamesSnippets(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range snippets {
-		if command := "<code>headgate init " + s.name + "</code>"; !strings.Contains(string(page), command) {
+		if command := "<code>headgate init " +
+			s.name + "</code>"; !strings.Contains(string(page), command) {
 			t.Errorf("not on the page: %s", command)
 		}
 	}

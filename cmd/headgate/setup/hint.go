@@ -23,12 +23,14 @@ func (a *app) printNextStep(ctx context.Context, s *snippet, f snippetFlags) {
 	switch {
 	case !known || mode == mitigation.Enforce.String():
 	case !there:
-		fmt.Fprintf(a.Stderr, "note: there is no rule %s; the rules are %s\n", cli.Quote(f.rule), cli.Safe(strings.Join(order, ", ")))
+		fmt.Fprintf(a.Stderr, "note: there is no rule %s; the rules are %s\n", cli.Quote(f.rule),
+			cli.Safe(strings.Join(order, ", ")))
 	case mode == mitigation.Shadow.String():
 		fmt.Fprintf(a.Stderr, "note: rule %s is in shadow mode: it counts and reports, and nothing is denied yet.\n"+
 			"      To enforce it: headgate mode enforce %s (until a reload), or mode: enforce in the configuration\n", f.rule, f.rule)
 	default:
-		fmt.Fprintf(a.Stderr, "note: rule %s has mode %s: nothing is counted or denied\n", f.rule, cli.Safe(mode))
+		fmt.Fprintf(a.Stderr, "note: rule %s has mode %s: nothing is counted or denied\n",
+			f.rule, cli.Safe(mode))
 	}
 }
 
@@ -43,7 +45,8 @@ func (a *app) notePolicies(ctx context.Context, file string) {
 		where = cli.Safe(file)
 		c, err := config.Read(file)
 		if err != nil {
-			fmt.Fprintf(a.Stderr, "note: the policies are not known: %s\n", cli.SafeLines(err.Error()))
+			fmt.Fprintf(a.Stderr, "note: the policies are not known: %s\n",
+				cli.SafeLines(err.Error()))
 			return
 		}
 		none = len(c.Policies.Policies) == 0
@@ -63,7 +66,8 @@ func (a *app) modes(
 	if file != "" {
 		c, err := config.Read(file)
 		if err != nil {
-			fmt.Fprintf(a.Stderr, "note: the mode of the rule is not known: %s\n", cli.SafeLines(err.Error()))
+			fmt.Fprintf(a.Stderr, "note: the mode of the rule is not known: %s\n",
+				cli.SafeLines(err.Error()))
 			return nil, nil, false
 		}
 		for _, r := range c.Rules {

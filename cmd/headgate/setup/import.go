@@ -44,7 +44,8 @@ func (a *app) importEnvoy(paths []string) error {
 		return fmt.Errorf("import envoy: %w", err)
 	}
 	say := func(f envoy.Fault) {
-		fmt.Fprintln(a.Stderr, cli.Safe(fmt.Sprintf("%s:%d:%d: %s", f.File, f.Line, f.Col, f.Message)))
+		fmt.Fprintln(a.Stderr, cli.Safe(fmt.Sprintf("%s:%d:%d: %s", f.File,
+			f.Line, f.Col, f.Message)))
 	}
 	tree, faults := envoy.Load(files, envoy.Options{LongUnits: true, Apart: true, Note: say})
 	for _, f := range faults {
@@ -68,10 +69,12 @@ func (a *app) importEnvoy(paths []string) error {
 
 // printRule prints a rule as headgate.yaml has it.
 func (a *app) printRule(r *mitigation.Rule) {
-	window := strings.NewReplacer("24h0m0s", "24h", "1h0m0s", "1h", "1m0s", "1m").Replace(r.Window.String())
+	window := strings.NewReplacer("24h0m0s", "24h", "1h0m0s", "1h", "1m0s",
+		"1m").Replace(r.Window.String())
 	mode := ""
 	if r.Mode == mitigation.Shadow {
 		mode = ", mode: shadow"
 	}
-	fmt.Fprintf(a.Stdout, "  - {name: %q, limit: %d, window: %s%s}\n", r.Name, r.Limit, window, mode)
+	fmt.Fprintf(a.Stdout, "  - {name: %q, limit: %d, window: %s%s}\n", r.Name,
+		r.Limit, window, mode)
 }

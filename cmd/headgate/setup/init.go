@@ -58,7 +58,10 @@ func (a *app) listSnippets() {
 	rows := [][]cli.Cell{cli.Header("NAME", "PROTOCOL", "PROXY")}
 	for i := range snippets {
 		s := &snippets[i]
-		rows = append(rows, []cli.Cell{cli.Left(s.name), cli.Left(s.form(s.defaultRule()).door), cli.Left(s.proxy)})
+		rows = append(rows, []cli.Cell{
+			cli.Left(s.name),
+			cli.Left(s.form(s.defaultRule()).door), cli.Left(s.proxy),
+		})
 	}
 	a.WriteTable(a.Stdout, rows)
 }

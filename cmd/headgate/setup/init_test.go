@@ -42,7 +42,8 @@ func TestDeployedSnippets(t *testing.T) {
 			}
 			texts := renderDefaults(t, s, rule)
 			for i, name := range f.files {
-				clitest.CompareGolden(t, filepath.Join("..", "..", "..", "deploy", filepath.FromSlash(name)), texts[i])
+				clitest.CompareGolden(t, filepath.Join("..", "..", "..", "deploy",
+					filepath.FromSlash(name)), texts[i])
 				used[name] = true
 			}
 			args := []string{"init", s.name}
@@ -55,14 +56,18 @@ func TestDeployedSnippets(t *testing.T) {
 			}
 		}
 	}
-	if paths, names := snippetPaths(t), slices.Sorted(maps.Keys(used)); !slices.Equal(names, paths) {
+	if paths, names := snippetPaths(t),
+		slices.Sorted(maps.Keys(used)); !slices.Equal(names, paths) {
 		t.Errorf("the texts are %q, the snippets use %q", paths, names)
 	}
 }
 
 func renderDefaults(t *testing.T, s *snippet, rule string) []string {
 	t.Helper()
-	b, err := s.fill(snippetFlags{rule: rule, address: cmp.Or(s.form(rule).address, s.address), timeout: DefaultTimeout})
+	b, err := s.fill(snippetFlags{
+		rule: rule, address: cmp.Or(s.form(rule).address, s.address),
+		timeout: DefaultTimeout,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,10 +82,14 @@ func renderDefaults(t *testing.T, s *snippet, rule string) []string {
 var spellings = map[string]map[string][]string{
 	"nginx": {
 		"192.0.2.1:80": {"server 192.0.2.1:80;"}, "[2001:db8::1]:80": {"server [2001:db8::1]:80;"},
-		"unix:/run/h.sock": {"server unix:/run/h.sock;", "set $headgate_upstream unix:/run/h.sock:;"},
+		"unix:/run/h.sock": {
+			"server unix:/run/h.sock;",
+			"set $headgate_upstream unix:/run/h.sock:;",
+		},
 	},
 	"nginx --rule a.B_9": {
-		"192.0.2.1:80": {"server 192.0.2.1:80;"}, "[2001:db8::1]:80": {"server [2001:db8::1]:80;"}, "unix:/run/h.sock": {"server unix:/run/h.sock;"},
+		"192.0.2.1:80": {"server 192.0.2.1:80;"}, "[2001:db8::1]:80": {"server [2001:db8::1]:80;"},
+		"unix:/run/h.sock": {"server unix:/run/h.sock;"},
 	},
 	"nginx-lua --rule a.B_9": {
 		"192.0.2.1:80": {`setpeername("192.0.2.1", 80)`}, "[2001:db8::1]:80": {`setpeername("[2001:db8::1]", 80)`}, "unix:/run/h.sock": {`setpeername("unix:/run/h.sock")`},
@@ -99,10 +108,16 @@ var spellings = map[string]map[string][]string{
 	},
 	"haproxy-lua --rule a.B_9": {"192.0.2.1:80": {`connect("192.0.2.1", 80)`}},
 	"haproxy --rule a.B_9":     {"192.0.2.1:80": {`connect("192.0.2.1", 80)`}},
-	"caddy":                    {"192.0.2.1:80": {"forward_auth 192.0.2.1:80 "}, "[2001:db8::1]:80": {"forward_auth [2001:db8::1]:80 "}},
-	"caddy --rule a.B_9":       {"192.0.2.1:80": {"forward_auth 192.0.2.1:80 "}, "[2001:db8::1]:80": {"forward_auth [2001:db8::1]:80 "}},
-	"traefik":                  {"192.0.2.1:80": {`"http://192.0.2.1:80/v1/auth/forward"`}},
-	"envoy-authz":              {"192.0.2.1:80": {`{address: "192.0.2.1", port_value: 80}`}, "[2001:db8::1]:80": {`"2001:db8::1"`, `"http://[2001:db8::1]:80"`}},
+	"caddy": {
+		"192.0.2.1:80":     {"forward_auth 192.0.2.1:80 "},
+		"[2001:db8::1]:80": {"forward_auth [2001:db8::1]:80 "},
+	},
+	"caddy --rule a.B_9": {
+		"192.0.2.1:80":     {"forward_auth 192.0.2.1:80 "},
+		"[2001:db8::1]:80": {"forward_auth [2001:db8::1]:80 "},
+	},
+	"traefik":     {"192.0.2.1:80": {`"http://192.0.2.1:80/v1/auth/forward"`}},
+	"envoy-authz": {"192.0.2.1:80": {`{address: "192.0.2.1", port_value: 80}`}, "[2001:db8::1]:80": {`"2001:db8::1"`, `"http://[2001:db8::1]:80"`}},
 	"envoy": {
 		"192.0.2.1:80": {`{address: "192.0.2.1", port_value: 80}`, `grpc: "192.0.2.1:80"`}, "unix:/run/h.sock": {`{pipe: {path: "/run/h.sock"}}`, `grpc: "unix:/run/h.sock"`},
 	},
@@ -115,7 +130,8 @@ func TestInitFillsIn(t *testing.T) {
 	defaults := regexp.MustCompile(`per-ip|:4291|"127\.0\.0\.1", 429[01]|\b20ms|settimeout\(20\)|\b20 / 1000`)
 	for i := range snippets {
 		s := &snippets[i]
-		if len(s.whole.files) > 0 && spellings[s.name] == nil || len(s.rule.files) > 0 && spellings[s.name+" --rule a.B_9"] == nil {
+		if len(s.whole.files) > 0 && spellings[s.name] == nil ||
+			len(s.rule.files) > 0 && spellings[s.name+" --rule a.B_9"] == nil {
 			t.Errorf("%s: no address is tried", s.name)
 		}
 	}
@@ -124,7 +140,11 @@ func TestInitFillsIn(t *testing.T) {
 		for at, wants := range addresses {
 			tried := append(args, "--address", at)
 			if line != "traefik" {
-				tried, wants = append(tried, "--timeout", "1234ms"), append(wants, map[bool]string{false: "1234", true: "1.234s"}[strings.HasPrefix(line, "envoy")])
+				tried, wants = append(tried, "--timeout", "1234ms"),
+					append(wants, map[bool]string{
+						false: "1234",
+						true:  "1.234s",
+					}[strings.HasPrefix(line, "envoy")])
 			}
 			_, printed, stderr := runInit(t, t.TempDir(), tried...)
 			for _, want := range wants {
@@ -153,8 +173,10 @@ func TestInitReports(t *testing.T) {
 		"nginx --udp :80":                  "",
 		"nginx --udp 127.0.0.1:1 --rule a": "",
 	} {
-		code, printed, stderr := runInit(t, t.TempDir(), append([]string{"init"}, strings.Fields(line)...)...)
-		if want == "" && (code != cli.ExitFailed || !strings.Contains(stderr, "--udp")) || !strings.Contains(printed, want) {
+		code, printed, stderr := runInit(t, t.TempDir(),
+			append([]string{"init"}, strings.Fields(line)...)...)
+		if want == "" && (code != cli.ExitFailed || !strings.Contains(stderr, "--udp")) ||
+			!strings.Contains(printed, want) {
 			t.Errorf("%s: %d, no %q in\n%s%s", line, code, want, printed, stderr)
 		}
 	}
@@ -173,7 +195,10 @@ func TestInitRefuses(t *testing.T) {
 		{"init haproxy --address nowhere", "init haproxy: --address"},
 		{"init haproxy --address :4291", "--address :4291: a proxy needs a host and a port"},
 		{"init haproxy --address 127.0.0.1:0", "a proxy needs a host and a port"},
-		{"init nginx --address unix:/run/a;b", "--address unix:/run/a;b: paths may hold only letters, digits and _ . - /"},
+		{
+			"init nginx --address unix:/run/a;b",
+			"--address unix:/run/a;b: paths may hold only letters, digits and _ . - /",
+		},
 		{"init caddy --address unix:/run/h", "this proxy cannot use a unix socket here"},
 		{"init nginx-lua --address localhost:4290", "give an IP address"},
 		{"init envoy-authz --address localhost:4290", "give an IP address"},
@@ -207,7 +232,8 @@ func TestInitWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, stdout, stderr = runInit(t, dir, "init", "haproxy", "--write", "$DIR")
-	if code != cli.ExitFailed || stdout != "" || !strings.Contains(stderr, "DIR/headgate.cfg already exists; nothing was written") {
+	if code != cli.ExitFailed || stdout != "" ||
+		!strings.Contains(stderr, "DIR/headgate.cfg already exists; nothing was written") {
 		t.Errorf("%d\n%s%s", code, stdout, stderr)
 	}
 	if _, err := os.Lstat(other); err == nil {
@@ -216,7 +242,8 @@ func TestInitWrites(t *testing.T) {
 
 	// in which there can be no file
 	code, stdout, stderr = runInit(t, dir, "init", "haproxy", "--write", "$DIR/headgate.cfg")
-	if code != cli.ExitFailed || stdout != "" || !strings.Contains(stderr, "DIR/headgate.cfg/headgate-spoe.cfg: not a directory") {
+	if code != cli.ExitFailed || stdout != "" ||
+		!strings.Contains(stderr, "DIR/headgate.cfg/headgate-spoe.cfg: not a directory") {
 		t.Errorf("%d\n%s%s", code, stdout, stderr)
 	}
 }
@@ -234,5 +261,6 @@ func runInit(t *testing.T, dir string, args ...string) (code int, stdout, stderr
 	// no daemon
 	a.Getenv = func(name string) string { return map[string]string{"HEADGATE_ADMIN": "127.0.0.1:1"}[name] }
 	code = a.Run(t.Context(), []cli.Entry{{Build: Init}}, filled)
-	return code, strings.ReplaceAll(out.String(), dir, "DIR"), strings.ReplaceAll(errs.String(), dir, "DIR")
+	return code, strings.ReplaceAll(out.String(), dir, "DIR"),
+		strings.ReplaceAll(errs.String(), dir, "DIR")
 }

@@ -27,14 +27,20 @@ var belowRules = []struct {
 	limit   int
 	window  time.Duration
 	clients int
-}{{"login", 5, time.Minute, 120}, {"second", 5, 2 * time.Second, 30}, {"few", 20, 10 * time.Second, 30}, {"hundred", 100, 10 * time.Second, 25}}
+}{
+	{"login", 5, time.Minute, 120},
+	{"second", 5, 2 * time.Second, 30},
+	{"few", 20, 10 * time.Second, 30},
+	{"hundred", 100, 10 * time.Second, 25},
+}
 
 // belowConfig is those rules' configuration.
 func belowConfig(scope string) string {
 	var b strings.Builder
 	b.WriteString("rules:\n")
 	for _, r := range belowRules {
-		fmt.Fprintf(&b, "  - {name: %s, limit: %d, window: %v, scope: %s", r.name, r.limit, r.window, scope)
+		fmt.Fprintf(&b, "  - {name: %s, limit: %d, window: %v, scope: %s", r.name,
+			r.limit, r.window, scope)
 		if r.name == "login" {
 			b.WriteString(", action: block, block_for: 10m")
 		}
@@ -89,7 +95,8 @@ func askBelow(t *testing.T, nodes []*ringNode) {
 		sum.asked, sum.refused = sum.asked+s.asked, sum.refused+s.refused
 		sum.wrong, sum.unanswered = sum.wrong+s.wrong, sum.unanswered+s.unanswered
 	}
-	t.Logf("%d nodes: %d asked, %d refused at their limit, %d below it, %d not answered", len(nodes), sum.asked, sum.refused-sum.wrong, sum.wrong, sum.unanswered)
+	t.Logf("%d nodes: %d asked, %d refused at their limit, %d below it, %d not answered",
+		len(nodes), sum.asked, sum.refused-sum.wrong, sum.wrong, sum.unanswered)
 	if sum.wrong > 0 || sum.asked < 10_000 {
 		t.Errorf("%+v", sum)
 	}
@@ -104,7 +111,10 @@ func askModest(
 	for r, rule := range belowRules {
 		for n := range rule.clients {
 			if (n+r)%workers == worker {
-				c := &modest{rule: r, name: fmt.Sprintf("%s-%d", rule.name, n), share: []float64{0.8, 0.95}[n/2%2], random: n%2 == 1}
+				c := &modest{
+					rule: r, name: fmt.Sprintf("%s-%d", rule.name, n),
+					share: []float64{0.8, 0.95}[n/2%2], random: n%2 == 1,
+				}
 				c.next = time.Now().Add(time.Duration(rng.Int64N(int64(rule.window) / int64(rule.limit))))
 				mine = append(mine, c)
 			}
@@ -132,7 +142,8 @@ func (c *modest) ask(t *testing.T, node *hg.Client, sum *modestAsked) {
 	rule, began := &belowRules[c.rule], time.Now()
 	a, err := node.Check(t.Context(), rule.name, c.name, 1)
 	sum.asked++
-	c.log = slices.DeleteFunc(c.log, func(at time.Time) bool { return began.Sub(at) >= rule.window })
+	c.log = slices.DeleteFunc(c.log,
+		func(at time.Time) bool { return began.Sub(at) >= rule.window })
 	switch {
 	case err != nil:
 		sum.unanswered++

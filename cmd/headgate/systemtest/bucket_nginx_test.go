@@ -29,7 +29,8 @@ func TestBucketBesideNginx(t *testing.T) {
 	t.Parallel()
 	limitReq := startLimitReq(t, "rate=2r/s", "burst=5 nodelay")
 	n := startFrontNode(t, "rules: [{name: b, limit: 2, window: 1s, burst: 6}]\n")
-	edgetest.Await(t, "the daemon listens", edgetest.Patience, func() bool { return n.listens("decisions, HTTP") != "" })
+	edgetest.Await(t, "the daemon listens", edgetest.Patience,
+		func() bool { return n.listens("decisions, HTTP") != "" })
 	headgate := "http://" + n.listens("decisions, HTTP") + "/v1/check?rule=b&key="
 	for try := range 30 { // a machine that stalls between two questions proves nothing
 		if besideInTime(t, limitReq+fmt.Sprint("k", try), headgate+fmt.Sprint("k", try)) {
@@ -46,7 +47,8 @@ func besideInTime(t *testing.T, theirs, ours string) bool {
 	began, at := time.Now(), time.Duration(0)
 	for _, phase := range besidePhases {
 		at += phase.pause
-		edgetest.Await(t, "the pause that both measure is over", edgetest.Patience, func() bool { return time.Since(began) >= at })
+		edgetest.Await(t, "the pause that both measure is over", edgetest.Patience,
+			func() bool { return time.Since(began) >= at })
 		for i := range phase.requests {
 			a, b := statusOf(t, theirs), statusOf(t, ours)
 			if time.Since(began) > at+100*time.Millisecond {
@@ -81,7 +83,8 @@ server { listen 127.0.0.1:%[2]d; root %[1]s; location / { limit_req zone=z %[4]s
 	if err := os.WriteFile(file, []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), clitest.ProgramPath(t, "nginx"), "-p", dir, "-c", file, "-e", filepath.Join(dir, "error.log"))
+	cmd := exec.CommandContext(t.Context(), clitest.ProgramPath(t, "nginx"), "-p", dir, "-c", file,
+		"-e", filepath.Join(dir, "error.log"))
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -174,7 +174,8 @@ func TestDashboardCounts(t *testing.T) {
 	t.Parallel()
 	d := openDashboard(t, dashboardNode(t, ""))
 	// goes on while it is looked at
-	startLoad(t, []*ringNode{d.ringNode}, &stream{name: "greedy", rule: "per-ip", keys: 1, rate: 200})
+	startLoad(t, []*ringNode{d.ringNode},
+		&stream{name: "greedy", rule: "per-ip", keys: 1, rate: 200})
 	d.wait(`[...document.querySelectorAll('.card')].find((c) => c.rule.name === 'per-ip')?.columns[1].some((v) => v > 1)`)
 	d.wait(`[...document.querySelectorAll('#top-table tbody tr')].some((r) => r.cells[0].textContent === 'greedy-0')`)
 	d.wait(`/^Denying /.test(document.querySelector('#headline .words').textContent)`)

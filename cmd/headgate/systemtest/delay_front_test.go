@@ -92,7 +92,8 @@ func TestFrontSilent(t *testing.T) {
 			t.Errorf("request %d: %d", i+1, r.StatusCode)
 		}
 		for name := range r.Header {
-			if strings.HasPrefix(name, "Ratelimit") || strings.HasPrefix(name, "Headgate-") || name == "Retry-After" {
+			if strings.HasPrefix(name, "Ratelimit") || strings.HasPrefix(name, "Headgate-") ||
+				name == "Retry-After" {
 				t.Errorf("request %d: %s: %s", i+1, name, r.Header.Get(name))
 			}
 		}
@@ -107,12 +108,14 @@ func TestRecipeDeceive(t *testing.T) {
 	n := startFrontNode(t, fmt.Sprintf(silentPolicies, true))
 	args := n.at(f, patient)
 	s := f.before(t, f.edits(t, "deceive", args[1], ""), args...)
-	if r := s.get("/form", "Headgate-Deceive", "1"); r.StatusCode != http.StatusOK || s.served.Load() != 1 {
+	if r := s.get("/form", "Headgate-Deceive", "1"); r.StatusCode != http.StatusOK ||
+		s.served.Load() != 1 {
 		t.Fatalf("the first: %d %q, %d served", r.StatusCode, r.body, s.served.Load())
 	}
 	for range 3 {
 		r := s.get("/form", "Headgate-Accept", "delay")
-		if r.StatusCode != http.StatusOK || r.body != "Thank you." || r.Header.Get("Headgate-Deceive") != "" {
+		if r.StatusCode != http.StatusOK || r.body != "Thank you." ||
+			r.Header.Get("Headgate-Deceive") != "" {
 			t.Errorf("past the limit: %d %q %v", r.StatusCode, r.body, r.Header)
 		}
 	}

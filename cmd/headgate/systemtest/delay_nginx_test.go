@@ -22,7 +22,8 @@ type queue struct {
 
 // nearTo reports whether the others pass at the same times, but for within.
 func (q *queue) nearTo(o *queue, within time.Duration) bool {
-	return slices.EqualFunc(q.passed, o.passed, func(a, b time.Duration) bool { return (a - b).Abs() < within })
+	return slices.EqualFunc(q.passed, o.passed,
+		func(a, b time.Duration) bool { return (a - b).Abs() < within })
 }
 
 // TestDelayBesideNginx: a bucket with a delay is nginx's limit_req with burst and without nodelay.

@@ -102,7 +102,8 @@ func runDemo(ctx context.Context, t *testing.T, args ...string) *demoRun {
 	r := &demoRun{stderr: overhear(t), over: make(chan struct{})}
 	go func() {
 		defer close(r.over)
-		r.code = runCommand(ctx, demo.Command, append([]string{"demo", "--json"}, args...), &r.stdout, r.stderr)
+		r.code = runCommand(ctx, demo.Command, append([]string{"demo", "--json"}, args...),
+			&r.stdout, r.stderr)
 	}()
 	t.Cleanup(func() {
 		<-r.over
@@ -211,11 +212,14 @@ func judgePhases(t *testing.T, s *result.Summary) {
 			admitted, seconds = admitted+p.Admitted, seconds+p.Seconds
 		}
 		before = p.Delay
-		t.Logf("%s: %.3f of the limit, the longest wait for an answer %.0f ms", p.Phase, p.OfLimit, 1000*p.Delay)
+		t.Logf("%s: %.3f of the limit, the longest wait for an answer %.0f ms", p.Phase,
+			p.OfLimit, 1000*p.Delay)
 	}
 	// of 6.7 s; growth, the longest phase, is among them
-	if share := float64(admitted) / (seconds * story.Limit); seconds > 3.5 && math.Abs(share-1) > wide {
-		t.Errorf("in %.1f s in which the machine kept up the attack was admitted %.3f of its limit", seconds, share)
+	if share := float64(admitted) / (seconds * story.Limit); seconds > 3.5 &&
+		math.Abs(share-1) > wide {
+		t.Errorf("in %.1f s in which the machine kept up the attack was admitted %.3f of its limit",
+			seconds, share)
 	}
 	// however busy the machine: most of the attack is denied, and not all of it
 	if math.Abs(s.Attack.OfLimit-1) > busy {
@@ -243,7 +247,8 @@ func TestDemoInterrupted(t *testing.T) {
 	r.stderr.await(t, "second ", "pop=all")
 	interrupt()
 	s := r.summary(t)
-	if s.Complete || s.Held || s.Normal.Asked == 0 || s.Normal.Denied != 0 || s.Normal.Unanswered != 0 {
+	if s.Complete || s.Held || s.Normal.Asked == 0 || s.Normal.Denied != 0 ||
+		s.Normal.Unanswered != 0 {
 		t.Errorf("%+v", s)
 	}
 }

@@ -57,7 +57,8 @@ func verifyUnit(t *testing.T, analyze string, unit, conf []byte) (faults string)
 			t.Fatal(err)
 		}
 	}
-	said, err := exec.CommandContext(t.Context(), analyze, "verify", "--man=no", file).CombinedOutput()
+	said, err := exec.CommandContext(t.Context(), analyze, "verify", "--man=no",
+		file).CombinedOutput()
 	// other units of the machine are not ours to mend
 	for line := range strings.Lines(string(said)) {
 		if strings.Contains(line, dir) || strings.Contains(line, "memcached") {

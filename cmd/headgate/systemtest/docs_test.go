@@ -110,14 +110,16 @@ func runSessions(t *testing.T, sessions []session) {
 	if err := os.Symlink(filepath.Dir(daemonBinary(t)), filepath.Join(dir, "bin")); err != nil {
 		t.Fatal(err)
 	}
-	edgetest.Await(t, "the daemon listens", edgetest.Patience, func() bool { return n.listens("decisions, HTTP") != "" })
+	edgetest.Await(t, "the daemon listens", edgetest.Patience,
+		func() bool { return n.listens("decisions, HTTP") != "" })
 	addresses := []string{}
 	for port, at := range map[int]string{4290: n.udp, 4291: n.listens("decisions, HTTP"), 4292: n.admin} {
 		host, number, err := net.SplitHostPort(at)
 		if err != nil {
 			t.Fatal(err)
 		}
-		addresses = append(addresses, fmt.Sprintf("127.0.0.1:%d", port), at, fmt.Sprintf("127.0.0.1 %d", port), host+" "+number)
+		addresses = append(addresses, fmt.Sprintf("127.0.0.1:%d", port), at,
+			fmt.Sprintf("127.0.0.1 %d", port), host+" "+number)
 	}
 	_, port, _ := net.SplitHostPort(n.listens("decisions, RESP"))
 	fill := strings.NewReplacer(append(addresses, "-p 4296", "-p "+port)...)
@@ -126,7 +128,8 @@ func runSessions(t *testing.T, sessions []session) {
 	for _, s := range sessions {
 		cmd := exec.CommandContext(ctx, "bash", "-c", fill.Replace(s.command))
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "PATH="+filepath.Join(dir, "bin")+":"+os.Getenv("PATH"), "HEADGATE_ADMIN="+n.admin, "HEADGATE_ADDR="+n.udp)
+		cmd.Env = append(os.Environ(), "PATH="+filepath.Join(dir, "bin")+":"+os.Getenv("PATH"),
+			"HEADGATE_ADMIN="+n.admin, "HEADGATE_ADDR="+n.udp)
 		said, _ := cmd.CombinedOutput() // some exit with what they answer: the output says it
 		if got := strings.ReplaceAll(string(said), "\r", ""); !outputPattern(s.want).MatchString(withNewline(got)) {
 			t.Errorf("$ %s\nthe page says:\n%s\nit printed:\n%s", s.command, s.want, got)

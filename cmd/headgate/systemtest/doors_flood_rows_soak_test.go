@@ -83,7 +83,10 @@ func (n *doorsNode) rates(
 // measure adds a second of questions to row, and the processor time of all that take part.
 func (n *doorsNode) measure(t *testing.T, victim string, row *floodRow, flooder, sink int) {
 	t.Helper()
-	of := map[*[]float64]int{&row.asker: os.Getpid(), &row.daemon: n.cmd.Process.Pid, &row.flooder: flooder, &row.sink: sink}
+	of := map[*[]float64]int{
+		&row.asker: os.Getpid(), &row.daemon: n.cmd.Process.Pid,
+		&row.flooder: flooder, &row.sink: sink,
+	}
 	before := map[*[]float64]float64{}
 	for v, pid := range of {
 		before[v] = spent(t, pid)
@@ -115,7 +118,9 @@ func spent(t *testing.T, pid int) float64 {
 // floodHeads are the heads of the table: cores in use are those of who asks, of the daemon, of the
 // flooder and of the program in the daemon's place.
 func floodHeads() string {
-	return fmt.Sprintf("%-26s %-5s beside %-28s %9s %8s %7s %7s %6s %7s %8s %6s %5s\n", "flood", "asked", "", "rate/s", "of quiet", "of sink", "p99 ms", "asker", "daemon", "flooder", "sink", "MiB")
+	return fmt.Sprintf("%-26s %-5s beside %-28s %9s %8s %7s %7s %6s %7s %8s %6s %5s\n", "flood",
+		"asked", "", "rate/s", "of quiet", "of sink", "p99 ms", "asker", "daemon",
+		"flooder", "sink", "MiB")
 }
 
 // show appends the rows of f to a table.
@@ -128,7 +133,8 @@ func (r *floodRates) show(table *strings.Builder, f *flood, victim string, resid
 			ratio = fmt.Sprintf("%.2f", median(r.ratios))
 		}
 		fmt.Fprintf(table, "%-26s %-5s beside %-28s %9.0f %8.2f %7s %7.2f %6.2f %7.2f %8.2f %6.2f %5d\n", f, victim, beside, rate, rate/none, ratio,
-			median(row.p99), median(row.asker), median(row.daemon), median(row.flooder), median(row.sink), resident)
+			median(row.p99), median(row.asker), median(row.daemon), median(row.flooder),
+			median(row.sink), resident)
 	}
 	fmt.Fprintf(table, "%-26s connections opened: %d\n", f, r.connections)
 }

@@ -202,7 +202,8 @@ func (w *witness) ask() error {
 		question, want = respAsk, "allow"
 	case "grpc":
 		stream := 2*w.calls + 1
-		question = h2Frame(h2Headers, h2EndHeaders, stream, h2Call) + h2Frame(h2Data, h2EndStream, stream, h2Message)
+		question = h2Frame(h2Headers, h2EndHeaders, stream, h2Call) + h2Frame(h2Data,
+			h2EndStream, stream, h2Message)
 		want = "login"
 	}
 	w.calls++

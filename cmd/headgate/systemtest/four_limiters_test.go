@@ -50,7 +50,8 @@ func (v *visitor) visit(fields string) (reply string) {
 // someone returns the field of a client that has not asked before.
 func (v *visitor) someone() string {
 	// two bytes
-	return fmt.Sprintf("path=/v1/things client=%v", netip.AddrFrom4([4]byte{198, 18, byte(v.asked >> 8), byte(v.asked)}))
+	return fmt.Sprintf("path=/v1/things client=%v",
+		netip.AddrFrom4([4]byte{198, 18, byte(v.asked >> 8), byte(v.asked)}))
 }
 
 // denied visits until an answer has all these parts, and returns how many visits that took.

@@ -30,7 +30,11 @@ func TestFrontCaddyLate(t *testing.T) {
 			}))
 			t.Cleanup(second.Close)
 			n := startFrontNode(t, frontRules)
-			s := f.before(t, []edit{{"\trespond 200\n", "\treverse_proxy " + second.Listener.Addr().String() + "\n"}}, n.at(f, setup.DefaultTimeout.String())...)
+			s := f.before(t, []edit{{
+				"\trespond 200\n",
+				"\treverse_proxy " + second.Listener.Addr().String() + "\n",
+			}},
+				n.at(f, setup.DefaultTimeout.String())...)
 			n.end()
 			for range 3 {
 				if r := s.get("/"); r.StatusCode != http.StatusOK {

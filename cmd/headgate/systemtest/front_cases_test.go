@@ -27,7 +27,8 @@ func eachFront(t *testing.T, test func(t *testing.T, f front)) {
 func (n *frontNode) at(f front, timeout string) []string {
 	n.Helper()
 	var at string
-	edgetest.Await(n, "the daemon listens", edgetest.Patience, func() bool { at = n.listens(f.door); return at != "" })
+	edgetest.Await(n, "the daemon listens", edgetest.Patience,
+		func() bool { at = n.listens(f.door); return at != "" })
 	return []string{"--address", at, "--timeout", timeout}
 }
 
@@ -51,7 +52,8 @@ func TestFrontLimits(t *testing.T) {
 			f.checkQuota(t, r, left)
 		}
 		r := s.get("/")
-		if r.StatusCode != http.StatusTooManyRequests || r.Header.Get("Content-Type") != "application/problem+json" {
+		if r.StatusCode != http.StatusTooManyRequests ||
+			r.Header.Get("Content-Type") != "application/problem+json" {
 			t.Errorf("past the limit: %d, %v", r.StatusCode, r.Header)
 		}
 		f.checkQuota(t, r, 0)
@@ -59,7 +61,8 @@ func TestFrontLimits(t *testing.T) {
 		if f.whole {
 			latest += 360 // a request that policies deny may be sent away for a tenth longer
 		}
-		if after, err := strconv.Atoi(r.Header.Get("Retry-After")); err != nil || after < 1 || after > latest {
+		if after, err := strconv.Atoi(r.Header.Get("Retry-After")); err != nil ||
+			after < 1 || after > latest {
 			t.Errorf("Retry-After: %q", r.Header.Get("Retry-After"))
 		}
 		if !strings.Contains(r.body, `"status":429`) {
@@ -160,7 +163,8 @@ func TestFrontLargeHeaders(t *testing.T) {
 			t.Errorf("counted %d times", got)
 		}
 		for range 2 * frontLimit {
-			s.raw("GET / HTTP/1.1\r\nHost: HOST\r\n" + strings.Repeat("X-A: "+strings.Repeat("x", 1000)+"\r\n", 100))
+			s.raw("GET / HTTP/1.1\r\nHost: HOST\r\n" +
+				strings.Repeat("X-A: "+strings.Repeat("x", 1000)+"\r\n", 100))
 			s.raw("GET /?" + strings.Repeat("x", 100_000) + " HTTP/1.1\r\nHost: HOST\r\n")
 		}
 		if served := s.served.Load(); served > frontLimit {
@@ -177,10 +181,12 @@ func TestFrontBodies(t *testing.T) {
 		s := f.before(t, nil, n.at(f, patient)...)
 		mega := strings.Repeat("x", 1_000_000)
 		for name, r := range map[string]frontReply{
-			"long":     s.do(http.MethodPost, "/", strings.NewReader(mega)),
-			"chunked":  s.do(http.MethodPut, "/", io.MultiReader(strings.NewReader(mega))),
-			"expected": s.do(http.MethodPost, "/", strings.NewReader(mega), "Expect", "100-continue"),
-			"upgrade":  s.do(http.MethodPatch, "/", strings.NewReader(mega), "Connection", "Upgrade", "Upgrade", "websocket"),
+			"long":    s.do(http.MethodPost, "/", strings.NewReader(mega)),
+			"chunked": s.do(http.MethodPut, "/", io.MultiReader(strings.NewReader(mega))),
+			"expected": s.do(http.MethodPost, "/", strings.NewReader(mega),
+				"Expect", "100-continue"),
+			"upgrade": s.do(http.MethodPatch, "/", strings.NewReader(mega), "Connection",
+				"Upgrade", "Upgrade", "websocket"),
 		} {
 			if r.StatusCode != http.StatusOK || r.body != "the page, for 1000000 bytes\n" {
 				t.Errorf("%s: %d, %q", name, r.StatusCode, r.body)

@@ -71,7 +71,8 @@ func (s *frontSite) timeOpen() (median, slowest time.Duration) {
 	for len(took) < openRequests {
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
 			r := s.do(method, "/", strings.NewReader("four"))
-			if r.StatusCode != http.StatusOK || len(r.Header.Values("RateLimit")) != 0 || r.body != "the page, for 4 bytes\n" {
+			if r.StatusCode != http.StatusOK || len(r.Header.Values("RateLimit")) != 0 ||
+				r.body != "the page, for 4 bytes\n" {
 				s.Errorf("%s: %d, %v, %q", method, r.StatusCode, r.Header, r.body)
 			}
 			took = append(took, r.took)

@@ -52,7 +52,8 @@ func TestFrontHostileRequests(t *testing.T) {
 			status := s.raw(request)
 			counted, served := n.offered("127.0.0.1")-before, s.served.Load()-seen
 			if served > counted || counted > 1 {
-				t.Errorf("%.60q: %d, counted %d times, served %d times", request, status, counted, served)
+				t.Errorf("%.60q: %d, counted %d times, served %d times", request,
+					status, counted, served)
 			}
 		}
 		if s.served.Load() < int64(len(hostileRequests))/2 {
@@ -74,7 +75,8 @@ func (s *frontSite) raw(request string) int {
 	}
 	defer conn.Close() //nolint:errcheck // only read from by then
 	_ = conn.SetDeadline(time.Now().Add(edgetest.Patience))
-	_, _ = io.WriteString(conn, strings.ReplaceAll(request, "HOST", address(s.port))+"Connection: close\r\n\r\n0\r\n\r\n")
+	_, _ = io.WriteString(conn, strings.ReplaceAll(request, "HOST",
+		address(s.port))+"Connection: close\r\n\r\n0\r\n\r\n")
 	for in := bufio.NewReader(conn); ; {
 		r, err := http.ReadResponse(in, nil)
 		if err != nil {
@@ -89,7 +91,8 @@ func (s *frontSite) raw(request string) int {
 
 // hostileKeys are names that a client may send as its own.
 var hostileKeys = []string{
-	"a&cost=1000000", "a&rule=none", "a b", "a cost=1000000", "a\tid=7", "100%", "%41", "a+b", "a#b", "a?b=c", "a/../b", "a,b",
+	"a&cost=1000000", "a&rule=none", "a b", "a cost=1000000", "a\tid=7", "100%", "%41", "a+b",
+	"a#b", "a?b=c", "a/../b", "a,b",
 	`"'\;`, "]]--", "$remote_addr", "%[src]", "{http.request.host}", "{a}", "caf\u00e9", "\xff\xfe", strings.Repeat("k", 256),
 }
 
@@ -135,7 +138,8 @@ func TestFrontUnfitKeys(t *testing.T) {
 			for range frontLimit + 1 {
 				got = append(got, s.get("/", header...).StatusCode)
 			}
-			refused := slices.IndexFunc(got, func(status int) bool { return status != http.StatusOK })
+			refused := slices.IndexFunc(got,
+				func(status int) bool { return status != http.StatusOK })
 			switch {
 			case refused == 0 && got[0] == http.StatusBadRequest: // not for this reason alone a key
 			case refused == frontLimit && got[refused] == http.StatusTooManyRequests:
@@ -157,15 +161,21 @@ func TestFrontRuleHidesHeaders(t *testing.T) {
 		}
 		t.Run(f.name, func(t *testing.T) {
 			asked := make(chan http.Header, 1)
-			daemon := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.Header }))
+			daemon := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter,
+				r *http.Request,
+			) {
+				asked <- r.Header
+			}))
 			t.Cleanup(daemon.Close)
-			s := f.before(t, nil, "--address", daemon.Listener.Addr().String(), "--timeout", patient)
+			s := f.before(t, nil, "--address", daemon.Listener.Addr().String(),
+				"--timeout", patient)
 			for _, name := range []string{"Sec-Fetch-Site", "X-Any", "Cookie", "Content-Type", "X-Forwarded-For", "Headgate-Tier", "Headgate-Accept", "Referer", "Origin", "User-Agent"} {
 				if r := s.get("/", name, mark); r.StatusCode != http.StatusOK {
 					t.Errorf("%s: %d", name, r.StatusCode)
 				}
 				for sent, values := range <-asked {
-					if sent == "Sec-Fetch-Site" || strings.Contains(strings.Join(values, ","), mark) {
+					if sent == "Sec-Fetch-Site" ||
+						strings.Contains(strings.Join(values, ","), mark) {
 						t.Errorf("%s is sent as %s: %q", name, sent, values)
 					}
 				}
@@ -178,7 +188,8 @@ func TestFrontRuleHidesHeaders(t *testing.T) {
 func TestFrontHAProxyFrame(t *testing.T) {
 	f := fronts[slices.IndexFunc(fronts, func(f front) bool { return f.name == "haproxy" })]
 	n := startFrontNode(t, frontFree)
-	s := f.before(t, []edit{{"    groups ask\n", "    groups ask\n    max-frame-size 4096\n"}}, n.at(f, patient)...)
+	s := f.before(t, []edit{{"    groups ask\n", "    groups ask\n    max-frame-size 4096\n"}},
+		n.at(f, patient)...)
 	for size, want := range map[int]int{2000: http.StatusOK, 6000: http.StatusRequestHeaderFieldsTooLarge} {
 		if r := s.get("/", "X-Any", strings.Repeat("x", size)); r.StatusCode != want {
 			t.Errorf("a header of %d bytes: %d, want %d", size, r.StatusCode, want)

@@ -45,7 +45,8 @@ var oddRequests = []string{
 	"GET / HTTP/1.0\r\n",
 	"GET / HTTP/1.1\r\nHost: HOST\r\nContent-Type: \x01\r\n",
 	"GET / HTTP/1.1\r\nHost: HOST\r\nX-Forwarded-For: \x01\r\n",
-	"GET / HTTP/1.1\r\nHost: HOST\r\nX-Forwarded-For: " + strings.Repeat("1.1.1.1, ", 3000) + "\r\n",
+	"GET / HTTP/1.1\r\nHost: HOST\r\nX-Forwarded-For: " +
+		strings.Repeat("1.1.1.1, ", 3000) + "\r\n",
 	"GET / HTTP/1.1\r\nHost: HOST\r\nHeadgate-ASN: x\r\nHeadgate-Country: \x01\r\nHeadgate-TLS:\r\n",
 	"GET / HTTP/1.1\r\nHost: HOST\r\nX-Original-URI:\r\nX-Forwarded-Uri:\r\nX-Original-Method:\r\nX-Forwarded-Method:\r\n",
 	"GET / HTTP/1.1\r\nHost: HOST\r\nExpect: x\r\n",
@@ -63,8 +64,10 @@ var oddRequests = []string{
 	"GET / HTTP/1.1\r\nHost: HOST\r\n" + strings.Repeat("Accept: a\r\n", 130),
 	"GET / HTTP/1.1\r\nHost: HOST\r\n" + strings.Repeat("A: a\r\n", 1000),
 	"GET / HTTP/1.1\r\nHost: HOST\r\nAccept: " + strings.Repeat("a", 9000) + "\r\n",
-	"GET / HTTP/1.1\r\nHost: HOST\r\n" + strings.Repeat("Accept: "+strings.Repeat("a", 7000)+"\r\n", 4),
-	"GET / HTTP/1.1\r\nHost: HOST\r\n" + strings.Repeat("X-A: "+strings.Repeat("a", 7000)+"\r\n", 130),
+	"GET / HTTP/1.1\r\nHost: HOST\r\n" +
+		strings.Repeat("Accept: "+strings.Repeat("a", 7000)+"\r\n", 4),
+	"GET / HTTP/1.1\r\nHost: HOST\r\n" +
+		strings.Repeat("X-A: "+strings.Repeat("a", 7000)+"\r\n", 130),
 	"GET / HTTP/1.1\r\nHost: HOST\r\nCookie: " + strings.Repeat("c=d; ", 300) + "\r\n",
 	"GET / HTTP/1.1\r\nHost: HOST\r\nCookie: c=" + strings.Repeat("%", 5000) + "\r\n",
 	"GET / HTTP/1.1\r\nHost: HOST\r\nCookie: " + strings.Repeat("c=%%%%%%; ", 700) + "\r\n",
@@ -120,13 +123,26 @@ var evilHeaders = []struct {
 	{"in the last of 60", strings.Repeat("Accept: good\r\n", 60) + "Accept: evil\r\n", false},
 	{"in the last of 130", strings.Repeat("Accept: good\r\n", 130) + "Accept: evil\r\n", true},
 	{"in a cookie", "Cookie: a=b; session=evil\r\n", false},
-	{"behind 1,024 bytes of a cookie", "Cookie: a=" + strings.Repeat("b", 1100) + "; session=evil\r\n", false},
-	{"behind 4,096 bytes of cookies", "Cookie: " + strings.Repeat("a="+strings.Repeat("b", 600)+"; ", 8) + "session=evil\r\n", false},
+	{
+		"behind 1,024 bytes of a cookie",
+		"Cookie: a=" + strings.Repeat("b", 1100) + "; session=evil\r\n", false,
+	},
+	{
+		"behind 4,096 bytes of cookies",
+		"Cookie: " + strings.Repeat("a="+strings.Repeat("b", 600)+"; ", 8) + "session=evil\r\n",
+		false,
+	},
 	{"in the second line of cookies", "Cookie: a=b\r\nCookie: session=evil\r\n", false},
 	{"in the 100th cookie", "Cookie: " + strings.Repeat("a=b; ", 99) + "session=evil\r\n", false},
 	{"in the 300th cookie", "Cookie: " + strings.Repeat("a=b; ", 299) + "session=evil\r\n", true},
-	{"behind a cookie of 5,000 bytes", "Cookie: a=" + strings.Repeat("b", 5000) + "; session=evil\r\n", true},
-	{"behind a header of 5,000 bytes", "Referer: " + strings.Repeat("r", 5000) + "\r\nCookie: session=evil\r\n", false},
+	{
+		"behind a cookie of 5,000 bytes",
+		"Cookie: a=" + strings.Repeat("b", 5000) + "; session=evil\r\n", true,
+	},
+	{
+		"behind a header of 5,000 bytes",
+		"Referer: " + strings.Repeat("r", 5000) + "\r\nCookie: session=evil\r\n", false,
+	},
 }
 
 // TestFrontEvilHeaders: a policy by a header or a cookie holds wherever among a request's headers
@@ -140,7 +156,8 @@ func TestFrontEvilHeaders(t *testing.T) {
 		s := f.before(t, f.looking(), n.at(f, patient)...)
 		for _, c := range evilHeaders {
 			const begin = "GET / HTTP/1.1\r\nHost: HOST\r\n"
-			if status := s.raw(begin + strings.ReplaceAll(c.head, "evil", "fine")); !c.unfit && status != http.StatusOK {
+			if status := s.raw(begin + strings.ReplaceAll(c.head, "evil", "fine")); !c.unfit &&
+				status != http.StatusOK {
 				t.Errorf("%s: without it %d", c.name, status)
 			}
 			want := []int{http.StatusForbidden}

@@ -15,28 +15,40 @@ import (
 // fronts are the proxies that there is a snippet for: by policies, and for one rule.
 var fronts = []front{
 	{
-		name: "nginx", snippet: "nginx", door: "decisions, HTTP", command: runNginx, policy: true, whole: true, unfit: []int{403},
-		closed: edit{"    set $headgate_verdict gone;\n    return 204;", "    set $headgate_verdict gone;\n    return 403;"},
+		name: "nginx", snippet: "nginx", door: "decisions, HTTP", command: runNginx, policy: true,
+		whole: true, unfit: []int{403},
+		closed: edit{
+			"    set $headgate_verdict gone;\n    return 204;",
+			"    set $headgate_verdict gone;\n    return 403;",
+		},
 	},
 	{
-		name: "openresty", snippet: "openresty", door: "decisions, datagrams", command: runOpenResty, whole: true, unfit: []int{414, 431},
+		name: "openresty", snippet: "openresty", door: "decisions, datagrams",
+		command: runOpenResty, whole: true, unfit: []int{414, 431},
 		closed: edit{"open = true,", "open = false,"},
 	},
 	{
-		name: "haproxy", snippet: "haproxy", door: "decisions, SPOP", command: runHAProxySPOE, policy: true, whole: true, unfit: []int{414, 431},
+		name: "haproxy", snippet: "haproxy", door: "decisions, SPOP", command: runHAProxySPOE,
+		policy: true, whole: true, unfit: []int{414, 431},
 		closed: edit{"#http-request return status 503", "http-request return status 503"},
 	},
 	{
-		name: "haproxy-lua", snippet: "haproxy-lua", door: "decisions, HTTP", command: runHAProxy, policy: true, whole: true, unfit: []int{414, 431},
+		name: "haproxy-lua", snippet: "haproxy-lua", door: "decisions, HTTP", command: runHAProxy,
+		policy: true, whole: true, unfit: []int{414, 431},
 		closed: edit{"#http-request return status 503", "http-request return status 503"},
 	},
 	{
-		name: "caddy", snippet: "caddy", door: "decisions, HTTP", command: runCaddy, policy: true, silent: true, whole: true, unfit: []int{400},
+		name: "caddy", snippet: "caddy", door: "decisions, HTTP", command: runCaddy, policy: true,
+		silent: true, whole: true, unfit: []int{400},
 		closed: edit{" 127.0.0.1:4299 {\n\t\turi", " {\n\t\turi"},
 	},
 	{
-		name: "nginx-rule", snippet: "nginx", door: "decisions, HTTP", command: runNginxRule, policy: true,
-		closed: edit{"    set $headgate_verdict gone;\n    return 204;", "    set $headgate_verdict gone;\n    return 403;"},
+		name: "nginx-rule", snippet: "nginx", door: "decisions, HTTP",
+		command: runNginxRule, policy: true,
+		closed: edit{
+			"    set $headgate_verdict gone;\n    return 204;",
+			"    set $headgate_verdict gone;\n    return 403;",
+		},
 	},
 	{
 		name: "nginx-lua", snippet: "nginx-lua", door: "decisions, datagrams", command: runNginxLua,
@@ -44,12 +56,14 @@ var fronts = []front{
 		closed: edit{"local open = true", "local open = false"},
 	},
 	{
-		name: "haproxy-rule", snippet: "haproxy", door: "decisions, HTTP", command: runHAProxy, policy: true,
+		name: "haproxy-rule", snippet: "haproxy", door: "decisions, HTTP",
+		command: runHAProxy, policy: true,
 		keyed:  edit{"set-var(txn.headgate_key) src", "set-var(txn.headgate_key) req.fhdr(X-Key)"},
 		closed: edit{"#http-request return status 503", "http-request return status 503"},
 	},
 	{
-		name: "caddy-rule", snippet: "caddy", door: "decisions, HTTP", command: runCaddy, policy: true, silent: true,
+		name: "caddy-rule", snippet: "caddy", door: "decisions, HTTP", command: runCaddy,
+		policy: true, silent: true,
 		keyed:  edit{"&key={http.request.remote.host}", "&key=k:{http.request.header.X-Key}"},
 		closed: edit{" 127.0.0.1:4299 {\n\t\t#", " {\n\t\t#"},
 	},
@@ -121,7 +135,8 @@ func nginxWithLua(s *frontSite, inHTTP, inServer string) *exec.Cmd {
 	if _, err := os.Stat(modules + "ngx_http_lua_module.so"); err != nil {
 		s.Skip("nginx's Lua module is not installed")
 	}
-	load := "load_module " + modules + "ndk_http_module.so; load_module " + modules + "ngx_http_lua_module.so;"
+	load := "load_module " + modules + "ndk_http_module.so; load_module " +
+		modules + "ngx_http_lua_module.so;"
 	return nginx(s, load, inHTTP, inServer)
 }
 
@@ -131,7 +146,8 @@ func nginx(s *frontSite, modules, inHTTP, inServer string) *exec.Cmd {
 		s.Fatal(err)
 	}
 	s.write("pages/index.html", "the page\n")
-	conf := s.write("nginx.conf", fmt.Sprintf(nginxConf, s.dir, s.port, s.backend, modules, inHTTP, inServer, s.bare))
+	conf := s.write("nginx.conf",
+		fmt.Sprintf(nginxConf, s.dir, s.port, s.backend, modules, inHTTP, inServer, s.bare))
 	return exec.Command(clitest.ProgramPath(s, "nginx"), "-p", s.dir, "-c", conf, "-e", "stderr")
 }
 
@@ -164,7 +180,8 @@ func runHAProxy(s *frontSite) *exec.Cmd {
 	if !found {
 		s.Fatalf("no %q in headgate.cfg", next)
 	}
-	conf := s.write("haproxy.cfg", fmt.Sprintf(haproxyConf, s.port, s.backend, s.bare, global, next+frontend))
+	conf := s.write("haproxy.cfg",
+		fmt.Sprintf(haproxyConf, s.port, s.backend, s.bare, global, next+frontend))
 	return exec.Command(clitest.ProgramPath(s, "haproxy"), "-db", "-f", conf)
 }
 
@@ -174,7 +191,8 @@ func runHAProxySPOE(s *frontSite) *exec.Cmd {
 	if !found {
 		s.Fatal("no section of its own in headgate.cfg")
 	}
-	conf := s.write("haproxy.cfg", fmt.Sprintf(haproxyConf, s.port, s.backend, s.bare, "", frontend)+"#"+backend)
+	conf := s.write("haproxy.cfg",
+		fmt.Sprintf(haproxyConf, s.port, s.backend, s.bare, "", frontend)+"#"+backend)
 	return exec.Command(clitest.ProgramPath(s, "haproxy"), "-db", "-f", conf)
 }
 
@@ -206,7 +224,9 @@ func runCaddy(s *frontSite) *exec.Cmd {
 	// Its port is a fixed one. With the brace behind it, for the daemon's own port may begin with
 	// the same digits.
 	text := s.read("headgate.caddy")
-	s.write("headgate.caddy", strings.ReplaceAll(text, "127.0.0.1:4299 {", address(lowPort(s))+" {"))
+	s.write("headgate.caddy", strings.ReplaceAll(text, "127.0.0.1:4299 {",
+		address(lowPort(s))+" {"))
 	conf := s.write("Caddyfile", fmt.Sprintf(caddyConf, s.dir, s.port, s.backend, s.bare))
-	return exec.Command(clitest.ProgramPath(s, "caddy"), "run", "--adapter", "caddyfile", "--config", conf)
+	return exec.Command(clitest.ProgramPath(s, "caddy"), "run", "--adapter",
+		"caddyfile", "--config", conf)
 }

@@ -151,7 +151,10 @@ type frontSite struct {
 // before runs the proxy with the snippet that init writes for args, edited, until the test ends.
 func (f front) before(t testing.TB, edits []edit, args ...string) *frontSite {
 	t.Helper()
-	s := &frontSite{TB: t, dir: t.TempDir(), port: lowPort(t), bare: lowPort(t), said: &edgetest.Log{}, exporting: make(chan struct{}), held: make(chan struct{})}
+	s := &frontSite{
+		TB: t, dir: t.TempDir(), port: lowPort(t), bare: lowPort(t),
+		said: &edgetest.Log{}, exporting: make(chan struct{}), held: make(chan struct{}),
+	}
 	s.openBackend()
 	var said bytes.Buffer
 	args = append([]string{"init", f.snippet, "--write", s.dir}, args...)
@@ -197,7 +200,9 @@ func (s *frontSite) openBackend() {
 		if r.Header.Get("X-Held") != "" {
 			<-s.held
 		}
-		if r.URL.Path == "/login/fails" || r.Method == http.MethodPost && r.URL.Path == "/login" && r.Header.Get("X-Password") != "right" {
+		if r.URL.Path == "/login/fails" ||
+			r.Method == http.MethodPost && r.URL.Path == "/login" &&
+				r.Header.Get("X-Password") != "right" {
 			s.report(r.Header.Get("Headgate-Ticket"), http.StatusUnauthorized)
 			http.Error(w, "wrong password", http.StatusUnauthorized)
 			return

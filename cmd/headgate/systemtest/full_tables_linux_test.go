@@ -23,12 +23,19 @@ func TestFullTables(t *testing.T) {
   - {name: offered, counts: offered, limit: 5, window: 1h, scope: %[1]s}
 `
 	t.Run("node", func(t *testing.T) {
-		fullTables(t, startDaemon(t, nil, "full", "memory: 8MiB\nrules:"+fmt.Sprintf(rules, "node")+"  - {name: places, kind: concurrency, limit: 5, lease: 1h}\n"),
-			map[string]string{"window": "check", "bucket": "check", "offered": "check", "places": "acquire"})
+		fullTables(t, startDaemon(t, nil, "full",
+			"memory: 8MiB\nrules:"+fmt.Sprintf(rules,
+				"node")+"  - {name: places, kind: concurrency, limit: 5, lease: 1h}\n"),
+			map[string]string{
+				"window": "check", "bucket": "check", "offered": "check",
+				"places": "acquire",
+			})
 	})
 	t.Run("pop", func(t *testing.T) {
 		server := startRingServer(t)
-		fullTables(t, startDaemon(t, nil, "full", fmt.Sprintf("memory: 8MiB\nring: {servers: [%q], flush: %v}\nrules:", address(server.port), ringFlush)+fmt.Sprintf(rules, "pop")),
+		fullTables(t, startDaemon(t, nil, "full",
+			fmt.Sprintf("memory: 8MiB\nring: {servers: [%q], flush: %v}\nrules:",
+				address(server.port), ringFlush)+fmt.Sprintf(rules, "pop")),
 			map[string]string{"window": "check", "bucket": "check", "offered": "check"})
 	})
 }

@@ -23,20 +23,27 @@ const (
 // guess sends a login with headers, and returns the status of the answer.
 func (s *frontSite) guess(header ...string) int {
 	s.Helper()
-	return s.visit(visit{method: http.MethodPost, path: "/login", client: guesser, header: header}).StatusCode
+	return s.visit(visit{
+		method: http.MethodPost, path: "/login", client: guesser,
+		header: header,
+	}).StatusCode
 }
 
 // awaitGuess guesses until the site is reached: a place of an earlier guess ends by the proxy's
 // report.
 func (s *frontSite) awaitGuess(want int, header ...string) {
 	s.Helper()
-	edgetest.Await(s, fmt.Sprint("a guess is answered ", want), edgetest.Patience, func() bool { return s.guess(header...) == want })
+	edgetest.Await(s, fmt.Sprint("a guess is answered ", want), edgetest.Patience,
+		func() bool { return s.guess(header...) == want })
 }
 
 // retryAfter returns the seconds for which the guesser is denied; 0: it is not.
 func (s *frontSite) retryAfter() (seconds int) {
 	s.Helper()
-	seconds, _ = strconv.Atoi(s.visit(visit{path: "/token", client: guesser}).Header.Get("Retry-After"))
+	seconds, _ = strconv.Atoi(s.visit(visit{
+		path:   "/token",
+		client: guesser,
+	}).Header.Get("Retry-After"))
 	return seconds
 }
 
@@ -52,7 +59,8 @@ func TestRecipeGuessesInTurn(t *testing.T) {
 			t.Fatalf("after four failures: %+v", all)
 		}
 		s.awaitGuess(http.StatusUnauthorized)
-		edgetest.Await(t, "the fifth failure blocks", edgetest.Patience, func() bool { return s.retryAfter() > 500 })
+		edgetest.Await(t, "the fifth failure blocks", edgetest.Patience,
+			func() bool { return s.retryAfter() > 500 })
 		if all := page[api.MitigationsView](n.ringNode, "/v1/mitigations").Mitigations; len(all) != 1 || all[0].Action != "block" || all[0].Key != guesser {
 			t.Errorf("%+v", all)
 		}
@@ -94,6 +102,7 @@ func TestRecipeGuessesAtOnce(t *testing.T) {
 		if denied.Load() != guesses-guessesLimit || failed.Load() != guessesLimit {
 			t.Errorf("%d denied, %d failed", denied.Load(), failed.Load())
 		}
-		edgetest.Await(t, "the failures block", edgetest.Patience, func() bool { return s.retryAfter() > 500 })
+		edgetest.Await(t, "the failures block", edgetest.Patience,
+			func() bool { return s.retryAfter() > 500 })
 	})
 }

@@ -18,24 +18,52 @@ import (
 // clients that read no answer. So many of each connect as a door takes.
 func unfinished() []flood {
 	half := func(stream int) string { // of a message of 60,000 bytes
-		return h2Frame(h2Headers, h2EndHeaders, stream, h2Call) + h2Frame(h2Data, 0, stream, "\x00\x00\x00\xea\x60"+strings.Repeat("\x0a", 16000)) +
+		return h2Frame(h2Headers, h2EndHeaders, stream, h2Call) + h2Frame(h2Data, 0, stream,
+			"\x00\x00\x00\xea\x60"+strings.Repeat("\x0a", 16000)) +
 			h2Frame(h2Data, 0, stream, strings.Repeat("\x0a", 16000))
 	}
 	shut := preface + h2Frame(h2Settings, 0, 0, "\x00\x04\x00\x00\x00\x00") // windows of 0 bytes
 	asks := ""
 	for stream := 1; stream < 800; stream += 2 {
-		asks += h2Frame(h2Headers, h2EndHeaders, stream, h2Call) + h2Frame(h2Data, h2EndStream, stream, h2Message)
+		asks += h2Frame(h2Headers, h2EndHeaders, stream, h2Call) + h2Frame(h2Data,
+			h2EndStream, stream, h2Message)
 	}
 	return []flood{
-		{door: "grpc", name: "half messages", conns: 100, open: h2Open + half(1) + half(3) + half(5) + half(7)},
-		{door: "grpc", name: "half heads", conns: 50, open: h2Open + h2Frame(h2Headers, 0, 1, strings.Repeat("\x83", 16000)) + h2Frame(h2Continuation, 0, 1, strings.Repeat("\x83", 16000)) + h2Frame(h2Continuation, 0, 1, strings.Repeat("\x83", 16000))},
+		{
+			door: "grpc", name: "half messages", conns: 100,
+			open: h2Open + half(1) + half(3) + half(5) + half(7),
+		},
+		{
+			door: "grpc", name: "half heads", conns: 50,
+			open: h2Open + h2Frame(h2Headers, 0, 1,
+				strings.Repeat("\x83", 16000)) + h2Frame(h2Continuation, 0, 1,
+				strings.Repeat("\x83", 16000)) + h2Frame(h2Continuation, 0, 1,
+				strings.Repeat("\x83", 16000)),
+		},
 		{door: "grpc", name: "no window", conns: 106, open: shut + asks},
-		{door: "spop", name: "half frames", conns: 500, open: spopOpen + string(binary.BigEndian.AppendUint32(nil, 16000)) + strings.Repeat("x", 15900)},
-		{door: "spop", name: "unread answers", conns: 524, deaf: true, open: spopOpen, wave: repeated(strings.Repeat(spopAsk, 300))},
-		{door: "resp", name: "half commands", conns: 700, open: "*2\r\n$4\r\nPING\r\n$60000\r\n" + strings.Repeat("x", 59000)},
-		{door: "resp", name: "unread answers", conns: 324, deaf: true, wave: repeated(strings.Repeat(respAsk, 300))},
+		{
+			door: "spop", name: "half frames", conns: 500,
+			open: spopOpen + string(binary.BigEndian.AppendUint32(nil, 16000)) + strings.Repeat("x",
+				15900),
+		},
+		{
+			door: "spop", name: "unread answers", conns: 524, deaf: true, open: spopOpen,
+			wave: repeated(strings.Repeat(spopAsk, 300)),
+		},
+		{
+			door: "resp", name: "half commands", conns: 700,
+			open: "*2\r\n$4\r\nPING\r\n$60000\r\n" + strings.Repeat("x", 59000),
+		},
+		{
+			door: "resp", name: "unread answers", conns: 324, deaf: true,
+			wave: repeated(strings.Repeat(respAsk, 300)),
+		},
 		{door: "http", name: "half bodies", conns: 3000, open: "POST /v1/check HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 900000\r\n\r\n" + strings.Repeat(" ", 30000)},
-		{door: "http", name: "half heads", conns: 1000, open: "GET /v1/check?rule=login&key=k HTTP/1.1\r\nHost: h\r\nX-A: " + strings.Repeat("x", 7000)},
+		{
+			door: "http", name: "half heads", conns: 1000,
+			open: "GET /v1/check?rule=login&key=k HTTP/1.1\r\nHost: h\r\nX-A: " +
+				strings.Repeat("x", 7000),
+		},
 	}
 }
 
@@ -73,7 +101,8 @@ func TestMemoryOfDoors(t *testing.T) {
 			if most > memory+flooded || refused == 0 {
 				t.Errorf("%d MiB resident at most, with memory %d MiB; %v requests for memory were rejected", most, memory, refused)
 			}
-			await(t, "all that was lent is given back", func() bool { return n.metrics("headgate_door_bytes")["headgate_door_bytes"] == 0 })
+			await(t, "all that was lent is given back",
+				func() bool { return n.metrics("headgate_door_bytes")["headgate_door_bytes"] == 0 })
 		})
 	}
 }

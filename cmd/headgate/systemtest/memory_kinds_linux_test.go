@@ -66,13 +66,15 @@ func TestMemoryOfAllKinds(t *testing.T) {
 		}
 	}
 	most := n.mostResident()
-	t.Logf("%d MiB resident at the start, %d MiB with %d keys of each kind; memory: %d MiB", before, most, keys, memory)
+	t.Logf("%d MiB resident at the start, %d MiB with %d keys of each kind; memory: %d MiB",
+		before, most, keys, memory)
 	if most > memory+rest {
 		t.Errorf("%d MiB resident at most, with memory %d MiB", most, memory)
 	}
 	figures := n.metrics("headgate_")
 	for _, full := range []string{
-		"headgate_leases_displaced_total", "headgate_tickets_dropped_total", "headgate_siblings_dropped_total", "headgate_blast_dropped_total",
+		"headgate_leases_displaced_total", "headgate_tickets_dropped_total",
+		"headgate_siblings_dropped_total", "headgate_blast_dropped_total",
 	} {
 		if figures[full] == 0 {
 			t.Errorf("%s is 0, for %d keys", full, keys)

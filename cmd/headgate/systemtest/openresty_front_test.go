@@ -33,7 +33,8 @@ func openresty(t *testing.T, edits ...edit) *frontSite {
 	t.Helper()
 	f := fronts[slices.IndexFunc(fronts, func(f front) bool { return f.name == "openresty" })]
 	n := startFrontNode(t, openrestyRules)
-	return f.before(t, append(edits, f.closed), "--address", "unix:"+filepath.Join(n.dir, "udp"), "--timeout", patient)
+	return f.before(t, append(edits, f.closed), "--address", "unix:"+filepath.Join(n.dir, "udp"),
+		"--timeout", patient)
 }
 
 // statusOf sends a request as it is written and returns the status.
@@ -69,8 +70,11 @@ func TestFrontOpenRestyAsksAboutAnything(t *testing.T) {
 		"GET /\xff\x80 HTTP/1.1\r\nHost: a#b@c\r\n",
 		"GET / HTTP/1.0\r\n",
 		"ODD_ONE / HTTP/1.1\r\nHost: [::1]:80\r\n",
-		"GET / HTTP/1.1\r\nHost: a\r\nCookie: " + strings.Repeat("% ", 3000) + "\r\nUser-Agent: " + strings.Repeat("\x80\t", 3000) + "\r\n",
-		"GET / HTTP/1.1\r\nHost: a\r\nX-Api-Key:\r\nOrigin: x\r\nReferer: " + strings.Repeat("r", 5000) + "\r\nContent-Type: a\r\nAuthorization: " + strings.Repeat("b", 5000) + "\r\n",
+		"GET / HTTP/1.1\r\nHost: a\r\nCookie: " + strings.Repeat("% ", 3000) + "\r\nUser-Agent: " +
+			strings.Repeat("\x80\t", 3000) + "\r\n",
+		"GET / HTTP/1.1\r\nHost: a\r\nX-Api-Key:\r\nOrigin: x\r\nReferer: " +
+			strings.Repeat("r", 5000) + "\r\nContent-Type: a\r\nAuthorization: " +
+			strings.Repeat("b", 5000) + "\r\n",
 	} {
 		if status := s.statusOf(head + "Connection: close\r\n\r\n"); status == http.StatusServiceUnavailable {
 			t.Errorf("request %d, %.40q, has no verdict", n, head)
@@ -78,7 +82,8 @@ func TestFrontOpenRestyAsksAboutAnything(t *testing.T) {
 	}
 	for n, want := range []int{200, 200, 429, 200} {
 		// the last one is another
-		list := strings.Repeat(fmt.Sprintf("198.51.100.%d, ", n), 300) + fmt.Sprintf("203.0.113.%d", 9+n/3)
+		list := strings.Repeat(fmt.Sprintf("198.51.100.%d, ", n),
+			300) + fmt.Sprintf("203.0.113.%d", 9+n/3)
 		if status := s.statusOf("GET /visits/1 HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX-Forwarded-For: " + list + "\r\n\r\n"); status != want {
 			t.Errorf("visit %d: %d, want %d", n+1, status, want)
 		}
@@ -107,10 +112,15 @@ func TestFrontOpenRestyWaits(t *testing.T) {
 // as if all were well, and the site does not see it; else it is denied. No visitor decides which.
 func TestFrontOpenRestyDeceives(t *testing.T) {
 	t.Parallel()
-	s := openresty(t, edit{"        -- deceive = {status = 200, body", "        deceive = {status = 201, body"})
+	s := openresty(t, edit{
+		"        -- deceive = {status = 200, body",
+		"        deceive = {status = 201, body",
+	})
 	for n, want := range []string{"", "Thank you.", "Thank you."} {
 		r := s.get("/form", "Headgate-Accept", "none", "Headgate-Deceive", "1")
-		if n == 0 && r.StatusCode != http.StatusOK || n > 0 && (r.StatusCode != http.StatusCreated || r.body != want || r.Header.Get("RateLimit") != "" || r.Header.Get("Content-Type") != "text/plain") {
+		if n == 0 && r.StatusCode != http.StatusOK ||
+			n > 0 && (r.StatusCode != http.StatusCreated || r.body != want ||
+				r.Header.Get("RateLimit") != "" || r.Header.Get("Content-Type") != "text/plain") {
 			t.Errorf("request %d: %d %q %v", n+1, r.StatusCode, r.body, r.Header)
 		}
 	}
@@ -133,7 +143,8 @@ func TestFrontOpenRestyReportsBytes(t *testing.T) {
 		t.Fatalf("%d %s", r.StatusCode, r.body)
 	}
 	tries := 1
-	edgetest.Await(t, "2,000 bytes are sent", edgetest.Patience, func() bool { tries++; return s.get("/bytes").StatusCode == http.StatusTooManyRequests })
+	edgetest.Await(t, "2,000 bytes are sent", edgetest.Patience,
+		func() bool { tries++; return s.get("/bytes").StatusCode == http.StatusTooManyRequests })
 	if tries > 1000 {
 		t.Errorf("only after %d requests: they count one each", tries)
 	}

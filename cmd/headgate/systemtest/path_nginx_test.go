@@ -18,7 +18,11 @@ import (
 )
 
 // pathPieces are what generated paths are made of.
-var pathPieces = []string{"/", "/", "/", "a", "B", ".", "..", "%2e", "%2E", "%61", "%7e", "~", "%20", "%c3%a9", "%25", "%2561", "%2F", "%2f", "%252F", "-", "%2D", "+", ";", ":", "=", "...", "&"}
+var pathPieces = []string{
+	"/", "/", "/", "a", "B", ".", "..", "%2e", "%2E", "%61", "%7e", "~",
+	"%20", "%c3%a9", "%25", "%2561", "%2F", "%2f", "%252F", "-", "%2D", "+", ";",
+	":", "=", "...", "&",
+}
 
 // What policies see of a path, decoded, is what nginx makes of it: an escaped slash is a separator.
 // The path as sent is the same where no slash or percent sign is escaped.
@@ -36,7 +40,8 @@ keepalive_requests 100000; server { listen unix:%[1]s/s; default_type text/plain
 	if err := os.WriteFile(filepath.Join(dir, "nginx.conf"), []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), program, "-p", dir, "-c", filepath.Join(dir, "nginx.conf"))
+	cmd := exec.CommandContext(t.Context(), program, "-p", dir, "-c",
+		filepath.Join(dir, "nginx.conf"))
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

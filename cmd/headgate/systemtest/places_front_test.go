@@ -38,7 +38,10 @@ func (s *frontSite) upload() *upload {
 		s.Fatal(err)
 	}
 	go func() {
-		client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: edgetest.Patience}
+		client := http.Client{
+			Transport: &http.Transport{DisableKeepAlives: true},
+			Timeout:   edgetest.Patience,
+		}
 		status := 0
 		if resp, err := client.Do(req); err == nil {
 			status = resp.StatusCode
@@ -86,7 +89,8 @@ func (n *frontNode) taken() int {
 // awaitTaken waits until that many places are taken, and returns how long that took.
 func (n *frontNode) awaitTaken(want int) time.Duration {
 	n.Helper()
-	return edgetest.Await(n, fmt.Sprint(want, " places are taken"), edgetest.Patience, func() bool { return n.taken() == want })
+	return edgetest.Await(n, fmt.Sprint(want, " places are taken"), edgetest.Patience,
+		func() bool { return n.taken() == want })
 }
 
 // TestFrontPlaces: uploads of a client take places through the real proxies, a third is denied, and
@@ -125,7 +129,8 @@ func TestFrontPlacesOfADeadProxy(t *testing.T) {
 	t.Parallel()
 	for _, f := range fronts {
 		if f.name == "haproxy" {
-			edgetest.Within(t, "the places are free", (shortLease+1)*time.Second, func() time.Duration { return freedByDeath(t, f) })
+			edgetest.Within(t, "the places are free", (shortLease+1)*time.Second,
+				func() time.Duration { return freedByDeath(t, f) })
 		}
 	}
 }

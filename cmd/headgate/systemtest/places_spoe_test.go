@@ -33,7 +33,10 @@ func TestFrontReportsBySPOE(t *testing.T) {
 		n := startFrontNode(t, fmt.Sprintf(placesPolicies, 60)+`
   - {name: lost, match: {path: "/missing"}, count_when: {path: "/missing", status: 200}, limit: 2, window: 1h}
 `)
-		s := f.before(t, []edit{{"    groups ask\n", "    groups ask\n" + agent + "\n"}, {"spoe-group ask\n", message + "\nspoe-group ask\n"}}, n.at(f, patient)...)
+		s := f.before(t, []edit{
+			{"    groups ask\n", "    groups ask\n" + agent + "\n"},
+			{"spoe-group ask\n", message + "\nspoe-group ask\n"},
+		}, n.at(f, patient)...)
 		first, second := s.upload(), s.upload()
 		n.awaitTaken(2)
 		if third := s.upload(); <-third.status != http.StatusTooManyRequests {

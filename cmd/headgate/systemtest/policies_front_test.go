@@ -37,35 +37,144 @@ var policyCases = []struct {
 	want  int
 	tells string // what test-request says of it
 }{
-	{"the office is exempt from denials", 1, visit{path: "/.env", client: "192.0.2.9"}, 200, "allow: policy ours skips all others"},
-	{"and from limits", 12, visit{path: "/v3/export", client: "2001:db8:1::9"}, 200, "ours  matches"},
-	{"scanners are denied", 1, visit{path: "/wp-admin/setup.php", client: "203.0.113.1"}, 403, "deny with 403: policy scanners"},
+	{
+		"the office is exempt from denials", 1,
+		visit{path: "/.env", client: "192.0.2.9"},
+		200,
+		"allow: policy ours skips all others",
+	},
+	{
+		"and from limits", 12,
+		visit{path: "/v3/export", client: "2001:db8:1::9"},
+		200, "ours  matches",
+	},
+	{
+		"scanners are denied", 1,
+		visit{path: "/wp-admin/setup.php", client: "203.0.113.1"},
+		403,
+		"deny with 403: policy scanners",
+	},
 	{"by any spelling of the path", 1, visit{path: "/x/..//%2eenv", client: "203.0.113.1"}, 403, "GET www.example.com/.env"},
-	{"by an escaped slash", 1, visit{path: "/%2F.env", client: "203.0.113.1"}, 403, "or /.env, if the server decodes"},
-	{"behind the path of another", 1, visit{path: "/v1/charges/..%2F..%2F.env", client: "203.0.113.1"}, 403, "deny with 403: policy scanners"},
-	{"with a last slash", 1, visit{path: "/.env/", client: "203.0.113.1"}, 403, "deny with 403: policy scanners"},
-	{"scripts find nothing", 1, visit{path: "/shop/1", client: "203.0.113.1", header: []string{"User-Agent", "curl/8"}}, 404, "deny with 404: policy scripts"},
-	{"a policy names its status", 1, visit{path: "/old/1", client: "203.0.113.1"}, 451, "deny with 451: policy gone"},
-	{"a tier alone lets pass", 1, visit{path: "/v1/charges/1", client: "203.0.113.1"}, 200, "payments  matches"},
-	{"who says where he is, is not believed", 1, visit{path: "/", client: "203.0.113.1", header: []string{"Headgate-Country", "NZ"}}, 200, ""},
-	{"two of a free tenant pass", 2, visit{host: "api.example.com", path: "/v2/a", client: "203.0.113.2", header: []string{"X-Api-Key", "k-free"}}, 200, "rule api@free  key ~"},
-	{"and no third", 1, visit{host: "api.example.com", path: "/v2/b", client: "203.0.113.3", header: []string{"X-Api-Key", "k-free"}}, 429, ""},
-	{"four of a gold one", 4, visit{host: "api.example.com", path: "/v2/a", client: "203.0.113.2", header: []string{"X-Api-Key", "k-gold"}}, 200, "rule api@gold  key ~"},
-	{"and no fifth", 1, visit{host: "api.example.com", path: "/v2/a", client: "203.0.113.2", header: []string{"X-Api-Key", "k-gold"}}, 429, ""},
-	{"a made-up key counts by its client", 2, visit{host: "api.example.com", path: "/v2/a", client: "203.0.113.4", header: []string{"X-Api-Key", "k-1"}}, 200, "rule api@free  key 203.0.113.4"},
-	{"whichever it makes up", 1, visit{host: "api.example.com", path: "/v2/a", client: "203.0.113.4", header: []string{"X-Api-Key", "k-2"}}, 429, ""},
-	{"a /64 is one client", 1, visit{host: "api.example.com", path: "/v2/a", client: "2001:db8:2:3::1"}, 200, "rule api@free  key 2001:db8:2:3::/64"},
-	{"with all its addresses", 1, visit{host: "api.example.com", path: "/v2/a", client: "2001:db8:2:3:ffff::2"}, 200, ""},
-	{"that share one limit", 1, visit{host: "api.example.com", path: "/v2/a", client: "2001:db8:2:3::3"}, 429, ""},
-	{"the next /64 is another", 1, visit{host: "api.example.com", path: "/v2/a", client: "2001:db8:2:4::1"}, 200, ""},
-	{"a burst of three passes", 3, visit{path: "/search?q=a", client: "203.0.113.8"}, 200, "rule search  key 203.0.113.8"},
+	{
+		"by an escaped slash", 1,
+		visit{path: "/%2F.env", client: "203.0.113.1"},
+		403,
+		"or /.env, if the server decodes",
+	},
+	{
+		"behind the path of another", 1,
+		visit{path: "/v1/charges/..%2F..%2F.env", client: "203.0.113.1"},
+		403,
+		"deny with 403: policy scanners",
+	},
+	{
+		"with a last slash", 1,
+		visit{path: "/.env/", client: "203.0.113.1"},
+		403,
+		"deny with 403: policy scanners",
+	},
+	{"scripts find nothing", 1, visit{
+		path: "/shop/1", client: "203.0.113.1",
+		header: []string{"User-Agent", "curl/8"},
+	}, 404, "deny with 404: policy scripts"},
+	{
+		"a policy names its status", 1,
+		visit{path: "/old/1", client: "203.0.113.1"},
+		451,
+		"deny with 451: policy gone",
+	},
+	{
+		"a tier alone lets pass", 1,
+		visit{path: "/v1/charges/1", client: "203.0.113.1"},
+		200,
+		"payments  matches",
+	},
+	{
+		"who says where he is, is not believed", 1,
+		visit{path: "/", client: "203.0.113.1", header: []string{"Headgate-Country", "NZ"}},
+		200,
+		"",
+	},
+	{
+		"two of a free tenant pass", 2,
+		visit{
+			host: "api.example.com", path: "/v2/a", client: "203.0.113.2",
+			header: []string{"X-Api-Key", "k-free"},
+		},
+		200, "rule api@free  key ~",
+	},
+	{"and no third", 1, visit{
+		host: "api.example.com", path: "/v2/b", client: "203.0.113.3",
+		header: []string{"X-Api-Key", "k-free"},
+	}, 429, ""},
+	{"four of a gold one", 4, visit{
+		host: "api.example.com", path: "/v2/a", client: "203.0.113.2",
+		header: []string{"X-Api-Key", "k-gold"},
+	}, 200, "rule api@gold  key ~"},
+	{"and no fifth", 1, visit{
+		host: "api.example.com", path: "/v2/a", client: "203.0.113.2",
+		header: []string{"X-Api-Key", "k-gold"},
+	}, 429, ""},
+	{
+		"a made-up key counts by its client", 2,
+		visit{
+			host: "api.example.com", path: "/v2/a", client: "203.0.113.4",
+			header: []string{"X-Api-Key", "k-1"},
+		},
+		200, "rule api@free  key 203.0.113.4",
+	},
+	{"whichever it makes up", 1, visit{
+		host: "api.example.com", path: "/v2/a",
+		client: "203.0.113.4", header: []string{"X-Api-Key", "k-2"},
+	}, 429, ""},
+	{"a /64 is one client", 1, visit{
+		host: "api.example.com", path: "/v2/a",
+		client: "2001:db8:2:3::1",
+	}, 200, "rule api@free  key 2001:db8:2:3::/64"},
+	{
+		"with all its addresses", 1,
+		visit{host: "api.example.com", path: "/v2/a", client: "2001:db8:2:3:ffff::2"},
+		200, "",
+	},
+	{"that share one limit", 1, visit{
+		host: "api.example.com", path: "/v2/a",
+		client: "2001:db8:2:3::3",
+	}, 429, ""},
+	{
+		"the next /64 is another", 1,
+		visit{host: "api.example.com", path: "/v2/a", client: "2001:db8:2:4::1"},
+		200, "",
+	},
+	{
+		"a burst of three passes", 3,
+		visit{path: "/search?q=a", client: "203.0.113.8"},
+		200,
+		"rule search  key 203.0.113.8",
+	},
 	{"and then one in a while", 1, visit{path: "/search?q=b", client: "203.0.113.8"}, 429, ""},
-	{"three exports pass", 3, visit{path: "/v3/export", client: "203.0.113.5"}, 200, "rule export  key 203.0.113.5"},
+	{
+		"three exports pass", 3,
+		visit{path: "/v3/export", client: "203.0.113.5"},
+		200,
+		"rule export  key 203.0.113.5",
+	},
 	{"and two do not", 2, visit{path: "/v3/export", client: "203.0.113.5"}, 429, ""},
-	{"which leaves seven of the group's ten", 7, visit{path: "/v3/a", client: "203.0.113.5"}, 200, "rule group  key 203.0.113.5"},
+	{
+		"which leaves seven of the group's ten", 7,
+		visit{path: "/v3/a", client: "203.0.113.5"},
+		200,
+		"rule group  key 203.0.113.5",
+	},
 	{"and no eighth", 1, visit{path: "/v3/a", client: "203.0.113.5"}, 429, ""},
-	{"an untrusted hop is the client", 3, visit{hop: "127.0.0.2", path: "/v3/export", client: "192.0.2.9"}, 200, ""},
-	{"whoever it says it is", 1, visit{hop: "127.0.0.2", path: "/v3/export", client: "203.0.113.77"}, 429, ""},
+	{
+		"an untrusted hop is the client", 3,
+		visit{hop: "127.0.0.2", path: "/v3/export", client: "192.0.2.9"},
+		200, "",
+	},
+	{"whoever it says it is", 1, visit{
+		hop: "127.0.0.2", path: "/v3/export",
+		client: "203.0.113.77",
+	}, 429, ""},
 }
 
 // TestFrontPolicies: each policy does its work through each proxy, and test-request says so
@@ -84,8 +193,11 @@ func TestFrontPolicies(t *testing.T) {
 			s := f.beforeSite(t, n)
 			for _, c := range policyCases {
 				for i := range max(c.times, 1) {
-					if r := s.visit(c.visit); r.StatusCode != c.want || r.StatusCode == http.StatusTooManyRequests && r.Header.Get("Retry-After") == "" {
-						t.Fatalf("%s: request %d: %d, want %d: %v", c.name, i+1, r.StatusCode, c.want, r.Header)
+					if r := s.visit(c.visit); r.StatusCode != c.want ||
+						r.StatusCode == http.StatusTooManyRequests &&
+							r.Header.Get("Retry-After") == "" {
+						t.Fatalf("%s: request %d: %d, want %d: %v", c.name, i+1,
+							r.StatusCode, c.want, r.Header)
 					}
 				}
 			}
@@ -135,7 +247,10 @@ func (s *frontSite) failLogins() {
 	}
 	for _, way := range []string{"/token", "/reset", "/login"} {
 		edgetest.Await(s, "after five failures "+way+" is closed", edgetest.Patience, func() bool {
-			return s.visit(visit{path: way, client: attacker}).StatusCode == http.StatusTooManyRequests
+			return s.visit(visit{
+				path:   way,
+				client: attacker,
+			}).StatusCode == http.StatusTooManyRequests
 		})
 	}
 	if r := s.visit(visit{path: "/token", client: other}); r.StatusCode != http.StatusOK {
@@ -150,7 +265,8 @@ func (s *frontSite) exportTwice() {
 	first := make(chan int)
 	go func() { first <- s.visit(export).StatusCode }()
 	<-s.exporting
-	if r := s.visit(export); r.StatusCode != http.StatusTooManyRequests || r.Header.Get("Retry-After") != "1" {
+	if r := s.visit(export); r.StatusCode != http.StatusTooManyRequests ||
+		r.Header.Get("Retry-After") != "1" {
 		s.Errorf("a second export: %d %v", r.StatusCode, r.Header)
 	}
 	s.exporting <- struct{}{}
@@ -191,7 +307,10 @@ func (s *frontSite) visit(v visit) visited {
 		req.Header.Set(v.header[i-1], v.header[i])
 	}
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(hopOf(v))}}
-	client := http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}, Timeout: edgetest.Patience}
+	client := http.Client{Transport: &http.Transport{
+		DialContext:       dialer.DialContext,
+		DisableKeepAlives: true,
+	}, Timeout: edgetest.Patience}
 	resp, err := client.Do(req)
 	if err != nil {
 		s.Fatal(err)

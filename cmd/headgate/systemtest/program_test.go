@@ -33,7 +33,8 @@ const sideBySide = 4
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if n := flag.Lookup("test.parallel"); n.Value.String() == n.DefValue && runtime.GOMAXPROCS(0) < sideBySide {
+	if n := flag.Lookup("test.parallel"); n.Value.String() == n.DefValue &&
+		runtime.GOMAXPROCS(0) < sideBySide {
 		_ = flag.Set(n.Name, strconv.Itoa(sideBySide)) // a number fits
 	}
 	code := m.Run()
@@ -50,7 +51,8 @@ func daemonBinary(t testing.TB) string {
 		if built.dir, built.err = os.MkdirTemp("", "headgate-ring"); built.err != nil {
 			return
 		}
-		build := exec.Command("go", "build", "-ldflags=-s -w", "-o", filepath.Join(built.dir, "headgate"), "..")
+		build := exec.Command("go", "build", "-ldflags=-s -w", "-o",
+			filepath.Join(built.dir, "headgate"), "..")
 		if said, err := build.CombinedOutput(); err != nil {
 			built.err = fmt.Errorf("go build: %w: %s", err, said)
 		}

@@ -84,7 +84,10 @@ func TestRecipeNetwork(t *testing.T) {
 func TestRecipeSharedKey(t *testing.T) {
 	eachPolicyRecipe(t, "A key that many clients share", func(t *testing.T, n *frontNode, s *frontSite) {
 		ask := func(key string, client int) visited {
-			return s.visit(visit{path: "/app/x", client: fmt.Sprintf("203.0.113.%d", client), header: []string{"X-Api-Key", key}})
+			return s.visit(visit{
+				path: "/app/x", client: fmt.Sprintf("203.0.113.%d", client),
+				header: []string{"X-Api-Key", key},
+			})
 		}
 		passed := 0
 		for client := range 250 {
@@ -106,7 +109,8 @@ func TestRecipeSharedKey(t *testing.T) {
 		if shed.Action == "block" {
 			shed, blocked = blocked, shed
 		}
-		if shed.Action != "shed" || shed.Blast <= 50 || shed.Blast > 300 || blocked.Action != "block" || blocked.Blast != 0 {
+		if shed.Action != "shed" || shed.Blast <= 50 || shed.Blast > 300 ||
+			blocked.Action != "block" || blocked.Blast != 0 {
 			t.Errorf("%+v", all)
 		}
 		if r := ask("alone", 1); r.StatusCode != http.StatusTooManyRequests {

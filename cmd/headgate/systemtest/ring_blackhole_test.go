@@ -36,7 +36,8 @@ func TestRingSoakBlackhole(t *testing.T) {
 	for _, s := range servers {
 		sever(t, s)
 	}
-	l.awaitViews("blackhole of all: all keys have view=node", lostWithin, func(_, pop int) bool { return pop == 0 })
+	l.awaitViews("blackhole of all: all keys have view=node", lostWithin,
+		func(_, pop int) bool { return pop == 0 })
 	hold(t, 10*time.Second)
 	compareWeights(t, before, weigh(t, l.nodes))
 	command(t, "nft", "flush chain inet ring cut")

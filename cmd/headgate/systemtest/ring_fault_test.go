@@ -81,12 +81,14 @@ const (
 
 func (l *lab) awaitLost(what string) {
 	l.Helper()
-	l.awaitViews(what+": some keys have view=node", lostWithin, func(alone, pop int) bool { return alone > 0 && pop > 0 })
+	l.awaitViews(what+": some keys have view=node", lostWithin,
+		func(alone, pop int) bool { return alone > 0 && pop > 0 })
 }
 
 func (l *lab) awaitRecovered(what string) {
 	l.Helper()
-	l.awaitViews(what+": all keys have view=pop", recoveredWithin, func(alone, _ int) bool { return alone == 0 })
+	l.awaitViews(what+": all keys have view=pop", recoveredWithin,
+		func(alone, _ int) bool { return alone == 0 })
 }
 
 // awaitCalm waits until the PoP counts as one and the load has gone round.
@@ -133,7 +135,8 @@ func (l *lab) killOne() {
 	share := float64(alone) / float64(alone+pop)
 	l.Logf("without one of three servers %.2f of the keys have view=node", share)
 	if share < 0.1 || share > 0.6 {
-		l.Errorf("without one of three servers %.2f of the keys have view=node, want about a third", share)
+		l.Errorf("without one of three servers %.2f of the keys have view=node, want about a third",
+			share)
 	}
 	l.servers[0].start()
 	l.awaitRecovered("restarted empty")
@@ -159,7 +162,8 @@ func (l *lab) killAll() {
 	for _, s := range l.servers {
 		s.kill()
 	}
-	l.awaitViews("kill -9 of all: all keys have view=node", lostWithin, func(_, pop int) bool { return pop == 0 })
+	l.awaitViews("kill -9 of all: all keys have view=node", lostWithin,
+		func(_, pop int) bool { return pop == 0 })
 	l.checkFailureModes()
 	hold(l, time.Second)
 	for _, s := range l.servers {

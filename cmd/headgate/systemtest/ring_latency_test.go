@@ -33,8 +33,10 @@ func TestRingSoakLatency(t *testing.T) {
 	t.Logf("healthy: median of 15 runs: p50 %v, p99 %v", healthy.half, healthy.most)
 	for _, f := range faultsInTurn {
 		faulty := middleOf(found[f.name])
-		t.Logf("%s: median of 5 runs: p50 %v (%.2f of healthy), p99 %v (%.2f, %+v)", f.name, faulty.half,
-			ratioOf(faulty.half, healthy.half), faulty.most, ratioOf(faulty.most, healthy.most), faulty.most-healthy.most)
+		t.Logf("%s: median of 5 runs: p50 %v (%.2f of healthy), p99 %v (%.2f, %+v)",
+			f.name, faulty.half,
+			ratioOf(faulty.half, healthy.half), faulty.most, ratioOf(faulty.most, healthy.most),
+			faulty.most-healthy.most)
 		logPairs(t, found["healthy"], found[f.name])
 	}
 }
@@ -44,7 +46,10 @@ var faultsInTurn = []struct {
 	name       string
 	begin, end func([]*ringServer)
 }{
-	{"one stopped", func(all []*ringServer) { all[0].signal(syscall.SIGSTOP) }, func(all []*ringServer) { all[0].signal(syscall.SIGCONT) }},
+	{
+		"one stopped", func(all []*ringServer) { all[0].signal(syscall.SIGSTOP) },
+		func(all []*ringServer) { all[0].signal(syscall.SIGCONT) },
+	},
 	{"all stopped", signalAll(syscall.SIGSTOP), signalAll(syscall.SIGCONT)},
 	{"all killed", func(all []*ringServer) {
 		for _, s := range all {
@@ -87,7 +92,10 @@ func middleOf(runs []figures) (m figures) {
 		slices.Sort(all)
 		return all[(len(all)-1)/2]
 	}
-	return figures{pick(func(f figures) time.Duration { return f.half }), pick(func(f figures) time.Duration { return f.most })}
+	return figures{
+		pick(func(f figures) time.Duration { return f.half }),
+		pick(func(f figures) time.Duration { return f.most }),
+	}
 }
 
 func ratioOf(a, b time.Duration) float64 { return float64(a) / float64(max(b, 1)) }

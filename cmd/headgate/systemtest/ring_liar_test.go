@@ -147,7 +147,8 @@ func TestRingLiar(t *testing.T) {
 		refused := l.refused()
 		liar.lie.Store(int64(n))
 		hold(t, 900*time.Millisecond)
-		t.Logf("%-32s told %4d times, %d wrong refusals", ringLies[n].name, liar.told[n].Load(), l.refused()-refused)
+		t.Logf("%-32s told %4d times, %d wrong refusals", ringLies[n].name, liar.told[n].Load(),
+			l.refused()-refused)
 	}
 	l.stop()
 	l.check("after all lies")

@@ -15,7 +15,8 @@ import (
 // sooner than two flushes after the last time: each gets 5, wherever it begins.
 func TestRingSmallLimitIsExact(t *testing.T) {
 	const limit, rounds, keys = 5, 10, 40
-	nodes := startNodes(t, 4, addressesOf(startRingServers(t, 3)), "rules: [{name: few, limit: 5, window: 1m, scope: pop}]\n")
+	nodes := startNodes(t, 4, addressesOf(startRingServers(t, 3)),
+		"rules: [{name: few, limit: 5, window: 1m, scope: pop}]\n")
 	joined(t, nodes, "few")
 	var clients []*hg.Client
 	for _, n := range nodes {
@@ -53,14 +54,18 @@ func checkFew(t *testing.T, a hg.Answer, client, round, before int) int {
 	t.Helper()
 	want := before < 5
 	if a.Allowed() != want || a.View != wire.ViewPoP {
-		t.Errorf("client %d, round %d, %d admitted before: allowed %v, %v, view %v", client, round, before, a.Allowed(), a.Why, a.View)
+		t.Errorf("client %d, round %d, %d admitted before: allowed %v, %v, view %v", client, round,
+			before, a.Allowed(), a.Why, a.View)
 	}
 	switch {
-	case !a.Allowed() && (a.Why != wire.WhyLimit || a.Remaining != 0 || a.Retry < 50*time.Second || a.Retry > time.Minute):
-		t.Errorf("client %d, round %d: refused by %v, remaining %d, retry %d", client, round, a.Why, a.Remaining, a.Retry)
+	case !a.Allowed() && (a.Why != wire.WhyLimit || a.Remaining != 0 || a.Retry < 50*time.Second ||
+		a.Retry > time.Minute):
+		t.Errorf("client %d, round %d: refused by %v, remaining %d, retry %d", client, round, a.Why,
+			a.Remaining, a.Retry)
 	// a node that never saw the client believes it has its whole limit
 	case a.Allowed() && (a.Remaining > 4 || round >= 4 && a.Remaining != int64(4-before)):
-		t.Errorf("client %d, round %d, %d admitted before: remaining %d", client, round, before, a.Remaining)
+		t.Errorf("client %d, round %d, %d admitted before: remaining %d", client, round,
+			before, a.Remaining)
 	}
 	if a.Allowed() {
 		return before + 1
@@ -112,6 +117,7 @@ func logSeconds(t *testing.T, all []second, limit float64) (mean float64) {
 			least, most = min(least, share), max(most, share)
 		}
 	}
-	t.Logf("admitted of the limit, by second:%s; from the third on %.3f..%.3f, mean %.4f", text, least, most, mean)
+	t.Logf("admitted of the limit, by second:%s; from the third on %.3f..%.3f, mean %.4f",
+		text, least, most, mean)
 	return mean
 }

@@ -44,7 +44,10 @@ type stream struct {
 type second struct{ asked, admitted, refused, unanswered, alone int }
 
 func (s second) plus(o second) second {
-	return second{s.asked + o.asked, s.admitted + o.admitted, s.refused + o.refused, s.unanswered + o.unanswered, s.alone + o.alone}
+	return second{
+		s.asked + o.asked, s.admitted + o.admitted, s.refused + o.refused,
+		s.unanswered + o.unanswered, s.alone + o.alone,
+	}
 }
 
 func (s second) String() string {

@@ -38,7 +38,8 @@ func page[T any](n *ringNode, path string) (view T) {
 
 func (n *ringNode) explain(rule, key string) api.ExplainView {
 	n.Helper()
-	return page[api.ExplainView](n, "/v1/explain?rule="+url.QueryEscape(rule)+"&key="+url.QueryEscape(key))
+	return page[api.ExplainView](n,
+		"/v1/explain?rule="+url.QueryEscape(rule)+"&key="+url.QueryEscape(key))
 }
 
 // get gets one of the daemon's pages.
@@ -58,7 +59,8 @@ func (n *ringNode) get(path string) string {
 	}
 	defer resp.Body.Close() //nolint:errcheck // only read from
 	var text strings.Builder
-	if _, err := bufio.NewReader(resp.Body).WriteTo(&text); err != nil || resp.StatusCode != http.StatusOK {
+	if _, err := bufio.NewReader(resp.Body).WriteTo(&text); err != nil ||
+		resp.StatusCode != http.StatusOK {
 		n.Fatalf("%s: %s, %v: %s", path, resp.Status, err, text.String())
 	}
 	return text.String()
@@ -103,7 +105,8 @@ func compareWeights(t testing.TB, before, after []weight) {
 	t.Helper()
 	for n := range before {
 		t.Logf("edge-%d: before %v, after %v", n+1, before[n], after[n])
-		if after[n].goroutines > before[n].goroutines+moreGoroutines || after[n].resident > before[n].resident+moreResident {
+		if after[n].goroutines > before[n].goroutines+moreGoroutines ||
+			after[n].resident > before[n].resident+moreResident {
 			t.Errorf("edge-%d has grown", n+1)
 		}
 	}

@@ -129,7 +129,8 @@ func (k *offeredKey) agrees(found [2]int, node *ringNode) bool {
 	if k.offered < k.limit {
 		return found == [2]int{int(x.Offered), int(x.Admitted)}
 	}
-	return int(x.Admitted) >= k.limit && int(x.Admitted)*100 <= k.limit*101 && int(x.Offered) > k.limit
+	return int(x.Admitted) >= k.limit && int(x.Admitted)*100 <= k.limit*101 &&
+		int(x.Offered) > k.limit
 }
 
 // offerAll offers each key its cost, in 30 rounds over all nodes.
@@ -202,7 +203,8 @@ func pythonTotals(
 func TestRingBehindNutcracker(t *testing.T) {
 	t.Parallel()
 	proxy := startRingProxy(t, startRingServers(t, 3))
-	nodes := startNodes(t, 2, []string{proxy}, "rules: [{name: few, limit: 5, window: 1m, scope: pop}]\n")
+	nodes := startNodes(t, 2, []string{proxy},
+		"rules: [{name: few, limit: 5, window: 1m, scope: pop}]\n")
 	joined(t, nodes, "few")
 	clients := []*hg.Client{nodes[0].client(), nodes[1].client()}
 	const keys = 20
@@ -211,7 +213,8 @@ func TestRingBehindNutcracker(t *testing.T) {
 		flushed(t, nodes) // the counts are with the ring,
 		flushed(t, nodes) // and with each node
 		for key := range keys {
-			a, err := clients[(key+round)%2].Check(t.Context(), "few", "client-"+strconv.Itoa(key), 1)
+			a, err := clients[(key+round)%2].Check(t.Context(), "few",
+				"client-"+strconv.Itoa(key), 1)
 			if err != nil || a.View != wire.ViewPoP {
 				t.Errorf("client %d, round %d: view %v, %v", key, round, a.View, err)
 			}
@@ -252,7 +255,8 @@ func startRingProxy(t *testing.T, servers []*ringServer) string {
 	t.Helper()
 	program := clitest.ProgramPath(t, "nutcracker")
 	proxy := address(lowPort(t))
-	conf := "ring:\n  listen: " + proxy + "\n  hash: md5\n  distribution: ketama\n  timeout: 1000\n  servers:\n"
+	conf := "ring:\n  listen: " +
+		proxy + "\n  hash: md5\n  distribution: ketama\n  timeout: 1000\n  servers:\n"
 	for _, s := range addressesOf(servers) {
 		conf += "   - " + s + ":1\n"
 	}
@@ -260,7 +264,8 @@ func startRingProxy(t *testing.T, servers []*ringServer) string {
 	if err := os.WriteFile(file, []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(program, "-c", file, "-a", "127.0.0.1", "-s", strconv.Itoa(lowPort(t)), "-o", file+".log")
+	cmd := exec.Command(program, "-c", file, "-a", "127.0.0.1", "-s",
+		strconv.Itoa(lowPort(t)), "-o", file+".log")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

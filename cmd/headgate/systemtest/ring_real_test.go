@@ -99,7 +99,10 @@ const inNamespace = "HEADGATE_RING_NAMESPACE"
 // start runs it, empty, and returns when it takes connections.
 func (s *ringServer) start() {
 	s.Helper()
-	args := []string{"-l", "127.0.0.1", "-p", strconv.Itoa(s.port), "-U", "0", "-m", strconv.Itoa(s.memory)}
+	args := []string{
+		"-l", "127.0.0.1", "-p", strconv.Itoa(s.port), "-U", "0", "-m",
+		strconv.Itoa(s.memory),
+	}
 	switch {
 	case os.Getenv(inNamespace) != "": // which has no other users
 		args = append(args, "-u", "root")
@@ -163,7 +166,8 @@ func startDaemon(t testing.TB, at *place, name, conf string) *ringNode {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name+".yaml")
 	conf = fmt.Sprintf("node: %s\n"+
-		"listen: {udp: \"127.0.0.1:0\", http: \"127.0.0.1:0\", admin: \"127.0.0.1:0\"}\n%s", name, conf)
+		"listen: {udp: \"127.0.0.1:0\", http: \"127.0.0.1:0\", admin: \"127.0.0.1:0\"}\n%s", name,
+		conf)
 	if err := os.WriteFile(file, []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -69,7 +69,8 @@ func (f *reservedFleet) denied(t *testing.T, node, cost int, tier string, whys .
 	t.Helper()
 	reply := f.nodes[node].line(fmt.Sprintf("check fleet k cost=%d tier=%s", cost, tier))
 	if why, _, _ := strings.Cut(strings.TrimPrefix(reply, "deny why="), " "); !slices.Contains(whys, why) {
-		t.Errorf("%s: %d of tier %s after %d: %q, want %q", f.nodes[node].name, cost, tier, f.used, reply, whys)
+		t.Errorf("%s: %d of tier %s after %d: %q, want %q", f.nodes[node].name, cost, tier,
+			f.used, reply, whys)
 	}
 }
 
@@ -95,7 +96,8 @@ func TestRingReserveInAFlood(t *testing.T) {
 		all.Go(func() { sum.flood(n, 4*reserveLimit/len(nodes)) })
 	}
 	all.Wait()
-	t.Logf("of %d critical requests %d passed, and %d others", sum.asked.Load(), sum.critical.Load(), sum.rest.Load())
+	t.Logf("of %d critical requests %d passed, and %d others", sum.asked.Load(),
+		sum.critical.Load(), sum.rest.Load())
 	if sum.critical.Load() != sum.asked.Load() || sum.asked.Load() != reserveLimit/5 {
 		t.Errorf("%d of %d critical requests passed", sum.critical.Load(), sum.asked.Load())
 	}

@@ -36,9 +36,11 @@ func TestRingSoakSizing(t *testing.T) {
 	idle := node.exchanges(sizeTime)
 	t.Logf("no key: %.0f exchanges/s", idle)
 
-	load := startLoad(t, []*ringNode{node}, &stream{name: "busy", rule: "busy", keys: sizeKeys, rate: 10})
+	load := startLoad(t, []*ringNode{node},
+		&stream{name: "busy", rule: "busy", keys: sizeKeys, rate: 10})
 	hold(t, sizeSettle*time.Second)
-	t.Logf("%d keys of a window of 10 s, each asked for every flush: %.0f exchanges/s more; %s", sizeKeys, node.exchanges(sizeTime)-idle, server.holds())
+	t.Logf("%d keys of a window of 10 s, each asked for every flush: %.0f exchanges/s more; %s",
+		sizeKeys, node.exchanges(sizeTime)-idle, server.holds())
 	load.stop()
 	hold(t, 12*time.Second)
 
@@ -50,7 +52,8 @@ func TestRingSoakSizing(t *testing.T) {
 	}
 	hold(t, 2*time.Second)
 	looks := node.exchanges(sizeTime) - idle
-	t.Logf("%d keys of a limit of 5, each asked for once in its window: %.0f exchanges/s more", sizeKeys, looks)
+	t.Logf("%d keys of a limit of 5, each asked for once in its window: %.0f exchanges/s more",
+		sizeKeys, looks)
 	if looks < sizeKeys || looks > 11*sizeKeys {
 		t.Errorf("%.0f exchanges/s: docs/pop.md says one a flush", looks)
 	}
@@ -80,7 +83,8 @@ func (s *ringServer) holds() string {
 		}
 	}
 	return fmt.Sprintf("curr_items %d, bytes %d, %d an item, evictions %d; %s",
-		stats["curr_items"], stats["bytes"], stats["bytes"]/max(1, stats["curr_items"]), stats["evictions"], s.chunks())
+		stats["curr_items"], stats["bytes"], stats["bytes"]/max(1, stats["curr_items"]),
+		stats["evictions"], s.chunks())
 }
 
 // chunks lists the sizes of the chunks in which a memcached keeps its items.

@@ -225,14 +225,16 @@ func poison(c *bufio.ReadWriter, value string) error {
 // faster than the nodes exchange counts: the bound is a limit a node.
 func TestRingSoakFirstFlush(t *testing.T) {
 	const limit = 5
-	nodes := startNodes(t, 4, addressesOf(startRingServers(t, 3)), "rules: [{name: few, limit: 5, window: 1m, scope: pop}]\n")
+	nodes := startNodes(t, 4, addressesOf(startRingServers(t, 3)),
+		"rules: [{name: few, limit: 5, window: 1m, scope: pop}]\n")
 	joined(t, nodes, "few")
 	for _, pause := range []time.Duration{0, ringFlush / 2, ringFlush, 3 * ringFlush / 2, 2 * ringFlush} {
 		counts := map[int]int{}
 		for trial := range 5 {
 			counts[firstFlush(t, nodes, fmt.Sprintf("%v-%d", pause, trial), pause)]++
 		}
-		t.Logf("a request each %v, in turn at 4 nodes: admitted (number of trials) %v", pause, counts)
+		t.Logf("a request each %v, in turn at 4 nodes: admitted (number of trials) %v", pause,
+			counts)
 		for n := range counts {
 			if n < limit || n > limit*len(nodes) {
 				t.Errorf("admitted %d", n)

@@ -30,8 +30,9 @@ func writePair(t testing.TB, dir string) *tls.Config {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		IsCA: true, BasicConstraintsValid: true,
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		IsCA:        true, BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &secret.PublicKey, secret)
 	if err != nil {
@@ -53,7 +54,10 @@ func writePair(t testing.TB, dir string) *tls.Config {
 	roots := x509.NewCertPool()
 	roots.AddCert(cert)
 	return &tls.Config{
-		RootCAs: roots, Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: secret}}, MinVersion: tls.VersionTLS12,
+		RootCAs: roots, Certificates: []tls.Certificate{{
+			Certificate: [][]byte{der},
+			PrivateKey:  secret,
+		}}, MinVersion: tls.VersionTLS12,
 	}
 }
 

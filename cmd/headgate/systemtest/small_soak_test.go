@@ -20,11 +20,18 @@ func TestSmallSoakFlood(t *testing.T) {
 	rules := []struct {
 		limit  int
 		window time.Duration
-	}{{1, time.Second}, {2, time.Second}, {5, 2 * time.Second}, {7, time.Second}, {100, time.Second}}
+	}{
+		{1, time.Second},
+		{2, time.Second},
+		{5, 2 * time.Second},
+		{7, time.Second},
+		{100, time.Second},
+	}
 	var conf strings.Builder
 	conf.WriteString("rules:\n")
 	for n, r := range rules {
-		fmt.Fprintf(&conf, "  - {name: r%d, limit: %d, window: %v, scope: pop}\n", n, r.limit, r.window)
+		fmt.Fprintf(&conf, "  - {name: r%d, limit: %d, window: %v, scope: pop}\n",
+			n, r.limit, r.window)
 	}
 	nodes := startNodes(t, 2, addressesOf(startRingServers(t, 3)), conf.String())
 	joined(t, nodes, "r0")

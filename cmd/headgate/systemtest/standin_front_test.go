@@ -61,8 +61,10 @@ func (s *frontSite) tryStandIn() {
 	s.Helper()
 	for _, v := range standInVisits {
 		r := s.visit(v.visit)
-		if r.StatusCode != v.want || v.want == http.StatusTooManyRequests && r.Header.Get("Retry-After") == "" {
-			s.Errorf("%s %s%s: %d %v, want %d", v.method, siteHost(v.visit), v.path, r.StatusCode, r.Header, v.want)
+		if r.StatusCode != v.want || v.want == http.StatusTooManyRequests &&
+			r.Header.Get("Retry-After") == "" {
+			s.Errorf("%s %s%s: %d %v, want %d", v.method, siteHost(v.visit), v.path,
+				r.StatusCode, r.Header, v.want)
 		}
 	}
 }
@@ -125,12 +127,18 @@ func annotation(t *testing.T, file, name string) string {
 // makes.
 func TestFrontIngress(t *testing.T) {
 	n := startFrontNode(t, standInPolicies)
-	f := front{name: "ingress-nginx", snippet: "ingress-nginx", door: "decisions, HTTP", whole: true}
+	f := front{
+		name: "ingress-nginx", snippet: "ingress-nginx",
+		door: "decisions, HTTP", whole: true,
+	}
 	f.command = func(s *frontSite) *exec.Cmd {
 		file := s.read("headgate.yaml")
-		conf := s.write("nginx.conf", fmt.Sprintf(ingressConf, s.dir, s.port, s.backend, annotation(t, file, "auth-url"),
-			annotation(t, file, "auth-snippet"), annotation(t, file, "configuration-snippet"), annotation(t, file, "server-snippet")))
-		return exec.Command(clitest.ProgramPath(s, "nginx"), "-p", s.dir, "-c", conf, "-e", "stderr")
+		conf := s.write("nginx.conf",
+			fmt.Sprintf(ingressConf, s.dir, s.port, s.backend, annotation(t, file, "auth-url"),
+				annotation(t, file, "auth-snippet"), annotation(t, file, "configuration-snippet"),
+				annotation(t, file, "server-snippet")))
+		return exec.Command(clitest.ProgramPath(s, "nginx"), "-p", s.dir, "-c",
+			conf, "-e", "stderr")
 	}
 	s := f.before(t, nil, n.at(f, patient)...)
 	s.tryStandIn()
@@ -147,7 +155,10 @@ func standIn(
 	t.Helper()
 	s := &frontSite{TB: t, dir: t.TempDir(), said: &edgetest.Log{}, exporting: make(chan struct{})}
 	s.openBackend()
-	args := []string{"init", name, "--write", s.dir, "--address", n.at(front{door: "decisions, HTTP"}, patient)[1]}
+	args := []string{
+		"init", name, "--write", s.dir, "--address",
+		n.at(front{door: "decisions, HTTP"}, patient)[1],
+	}
 	if out, err := exec.Command(daemonBinary(t), args...).CombinedOutput(); err != nil {
 		t.Fatalf("init: %s", out)
 	}

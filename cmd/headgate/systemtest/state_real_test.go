@@ -36,7 +36,10 @@ type stateNode struct {
 // newStateNode starts a daemon that keeps its state in dir.
 func newStateNode(t testing.TB, dir string) *stateNode {
 	t.Helper()
-	n := &stateNode{ringNode: &ringNode{TB: t, name: "edge"}, file: filepath.Join(t.TempDir(), "headgate.yaml"), dir: dir}
+	n := &stateNode{
+		ringNode: &ringNode{TB: t, name: "edge"},
+		file:     filepath.Join(t.TempDir(), "headgate.yaml"), dir: dir,
+	}
 	conf := fmt.Sprintf("node: edge\nmemory: 16MiB\nstate_dir: %q\nlisten: {udp: %q, http: [], admin: %q}\n%s",
 		dir, address(lowPort(t)), address(lowPort(t)), stateRules)
 	if err := os.WriteFile(n.file, []byte(conf), 0o600); err != nil {
@@ -127,7 +130,8 @@ func TestStateSurvivesKill(t *testing.T) {
 		t.Errorf("%d admitted within 3 s; the limit is 200", worst)
 	}
 	flag := n.explain("shed", "crawler").Flag
-	if flag == nil || flag.Source != "manual:ann" || flag.Reason != "scrapes" || time.Until(flag.Expires) > 30*time.Minute {
+	if flag == nil || flag.Source != "manual:ann" || flag.Reason != "scrapes" ||
+		time.Until(flag.Expires) > 30*time.Minute {
 		t.Errorf("the operator's block: %+v", flag)
 	}
 	if x := n.explain("shed", "attacker"); x.Admitted > 200 || x.Admitted < 150 {
@@ -166,7 +170,8 @@ func TestStateOfAStop(t *testing.T) {
 	if a := n.check("block", "guesser"); a.Status != wire.Allow {
 		t.Errorf("with a torn state: %+v", a)
 	}
-	if m := n.metrics("headgate_state_ignored_total"); m["headgate_state_ignored_total"] != 1 || !strings.Contains(n.said.String(), "torn") {
+	if m := n.metrics("headgate_state_ignored_total"); m["headgate_state_ignored_total"] != 1 ||
+		!strings.Contains(n.said.String(), "torn") {
 		t.Errorf("%v: %s", m, n.said)
 	}
 }
@@ -185,7 +190,8 @@ func TestStateNowhere(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	const failures = "headgate_state_write_failures_total"
-	edgetest.Await(t, "failures are counted", edgetest.Patience, func() bool { return n.metrics(failures)[failures] > 1 })
+	edgetest.Await(t, "failures are counted", edgetest.Patience,
+		func() bool { return n.metrics(failures)[failures] > 1 })
 	if lines := strings.Count(n.said.String(), "state not written"); lines != 1 {
 		t.Errorf("%d lines of it: %s", lines, n.said)
 	}
@@ -209,7 +215,10 @@ func TestStateOfAStopInAPoP(t *testing.T) {
 	for _, forgets := range []bool{false, true} {
 		server := startRingServer(t)
 		more := fmt.Sprintf("state_dir: %q\nrules: [{name: sixty, limit: 60, window: 1m, scope: pop}]\n", t.TempDir())
-		start := func() *ringNode { return startNode(t, "edge", addressesOf([]*ringServer{server}), more) }
+		start := func() *ringNode {
+			return startNode(t, "edge",
+				addressesOf([]*ringServer{server}), more)
+		}
 		use := func(n *ringNode, times int) {
 			client := n.client()
 			for range times {
@@ -220,7 +229,12 @@ func TestStateOfAStopInAPoP(t *testing.T) {
 		}
 		n := start()
 		use(n, 1)
-		edgetest.Await(t, "the ring is heard", edgetest.Patience, func() bool { x := n.explain("sixty", "k"); return x.Ring != nil && x.Ring.AgeSeconds != nil })
+		edgetest.Await(t, "the ring is heard", edgetest.Patience,
+			func() bool {
+				x := n.explain("sixty", "k")
+				return x.Ring != nil &&
+					x.Ring.AgeSeconds != nil
+			})
 		use(n, 34)
 		n.stop()
 		n.ended = true
@@ -232,7 +246,8 @@ func TestStateOfAStopInAPoP(t *testing.T) {
 		use(n, 1)
 		hold(t, 5*ringFlush)
 		if got := n.explain("sixty", "k").Admitted; got != 36 {
-			t.Errorf("the ring forgets %v: %d admitted, want 35 before the stop and one after it", forgets, got)
+			t.Errorf("the ring forgets %v: %d admitted, want 35 before the stop and one after it",
+				forgets, got)
 		}
 	}
 }

@@ -39,7 +39,8 @@ func TestUnit(t *testing.T) {
 	if !strings.Contains(unit, "\nStateDirectory=headgate\n") {
 		t.Error("no StateDirectory in the unit")
 	}
-	if c, err := config.Read("../../../deploy/package/headgate.yaml"); err != nil || c.StateDir != "/var/lib/headgate" {
+	if c, err := config.Read("../../../deploy/package/headgate.yaml"); err != nil ||
+		c.StateDir != "/var/lib/headgate" {
 		t.Errorf("%q, %v", c.StateDir, err)
 	}
 }
@@ -71,7 +72,8 @@ func exposure(t *testing.T, analyze string, unit []byte) float64 {
 	if err := os.WriteFile(file, unit, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	said, err := exec.CommandContext(t.Context(), analyze, "security", "--offline=true", "--no-pager", file).CombinedOutput()
+	said, err := exec.CommandContext(t.Context(), analyze, "security", "--offline=true",
+		"--no-pager", file).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, said)
 	}
@@ -99,7 +101,8 @@ func TestUnitAllowsWhatIsCalled(t *testing.T) {
 	if err := n.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	edgetest.Await(t, "it reloads", edgetest.Patience, func() bool { return strings.Contains(n.said.String(), "reloaded") })
+	edgetest.Await(t, "it reloads", edgetest.Patience,
+		func() bool { return strings.Contains(n.said.String(), "reloaded") })
 	edgetest.Await(t, "it writes its state", edgetest.Patience, func() bool {
 		_, err := os.Stat(filepath.Join(n.dir, "headgate.state"))
 		return err == nil
@@ -123,16 +126,21 @@ func TestUnitAllowsWhatIsCalled(t *testing.T) {
 // startTraced runs a daemon with a door of each kind, of which strace writes down the system calls.
 func startTraced(t *testing.T, strace, trace string) *stateNode {
 	t.Helper()
-	n := &stateNode{ringNode: &ringNode{TB: t, name: "edge"}, file: filepath.Join(t.TempDir(), "headgate.yaml"), dir: t.TempDir()}
+	n := &stateNode{
+		ringNode: &ringNode{TB: t, name: "edge"},
+		file:     filepath.Join(t.TempDir(), "headgate.yaml"), dir: t.TempDir(),
+	}
 	socket := filepath.Join(t.TempDir(), "http.sock")
 	conf := fmt.Sprintf("node: edge\nmemory: 1MiB\nstate_dir: %q\nring: {servers: [%q]}\ngossip: {bind: %q}\n"+
 		"listen: {udp: %q, http: [\"127.0.0.1:0\", %q], admin: %q}\n%s",
-		n.dir, address(startRingServer(t).port), address(lowPort(t)), address(lowPort(t)), "unix:"+socket, address(lowPort(t)), stateRules)
+		n.dir, address(startRingServer(t).port), address(lowPort(t)), address(lowPort(t)),
+		"unix:"+socket, address(lowPort(t)), stateRules)
 	if err := os.WriteFile(n.file, []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	// -D: the daemon is the child, and strace its
-	n.launch(exec.Command(strace, "-D", "-f", "-qq", "-c", "-o", trace, daemonBinary(t), "serve", "-c", n.file))
+	n.launch(exec.Command(strace, "-D", "-f", "-qq", "-c", "-o", trace, daemonBinary(t),
+		"serve", "-c", n.file))
 	t.Cleanup(n.stop)
 	n.awaitDoors()
 	n.metrics("headgate_build_info") // a scrape reads much of /proc
@@ -144,7 +152,8 @@ func tracedCalls(t *testing.T, trace string) map[string]bool {
 	t.Helper()
 	calls := map[string]bool{}
 	for line := range strings.Lines(string(readFile(t, trace))) {
-		if fields := strings.Fields(line); len(fields) > 4 && strings.Trim(fields[0], "%-") != "" && fields[len(fields)-1] != "total" {
+		if fields := strings.Fields(line); len(fields) > 4 && strings.Trim(fields[0], "%-") != "" &&
+			fields[len(fields)-1] != "total" {
 			calls[fields[len(fields)-1]] = true
 		}
 	}
@@ -173,7 +182,8 @@ func callsOf(t *testing.T, analyze, name string) (calls []string) {
 	if !strings.HasPrefix(name, "@") {
 		return []string{name}
 	}
-	said, err := exec.CommandContext(t.Context(), analyze, "syscall-filter", "--no-pager", name).Output()
+	said, err := exec.CommandContext(t.Context(), analyze, "syscall-filter",
+		"--no-pager", name).Output()
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}

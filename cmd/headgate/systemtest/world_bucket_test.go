@@ -47,14 +47,18 @@ func TestWorldBuckets(t *testing.T) {
 	t.Parallel()
 	rules := "rules:\n"
 	for _, b := range worldBuckets {
-		rules += fmt.Sprintf("  - {name: %s, limit: %d, window: %v, burst: %d, scope: global}\n", b.name, b.limit, b.window, b.burst)
+		rules += fmt.Sprintf("  - {name: %s, limit: %d, window: %v, burst: %d, scope: global}\n",
+			b.name, b.limit, b.window, b.burst)
 	}
 	l := startPoPs(t, worldPlan{rules: rules})
 	var floods []*flow
 	for n := range worldBuckets {
 		b := &worldBuckets[n]
 		even := 1 / float64(len(l.pops))
-		floods = append(floods, &flow{name: "flood", rule: b.name, rate: spread(worldGreed*b.refill(), even, even, even)})
+		floods = append(floods, &flow{
+			name: "flood", rule: b.name,
+			rate: spread(worldGreed*b.refill(), even, even, even),
+		})
 	}
 	began := time.Now()
 	load := l.load(floods...)
@@ -75,7 +79,8 @@ func TestWorldBuckets(t *testing.T) {
 	for _, c := range all {
 		t.Logf("%s: %d asked, %d denied", c.key, c.asked, len(c.denials))
 		if len(c.denials) > 0 || c.asked < int(worldModest/2*c.bucket.refill()*worldBucketTime.Seconds()) {
-			t.Errorf("%s, at %v of its bucket: %d asked, denied %q", c.key, worldModest, c.asked, c.denials)
+			t.Errorf("%s, at %v of its bucket: %d asked, denied %q", c.key,
+				worldModest, c.asked, c.denials)
 		}
 	}
 }
@@ -100,8 +105,10 @@ func (b *worldBucket) judge(w *worldLoad, f *flow, nodes int) {
 			break
 		}
 	}
-	w.Logf("%s: a flood of %v, %.0f to %.0f fit; from second %d on %v, %.0f fit", b.name, all, least, most, known, later, mostLater)
-	if float64(all.admitted) < least || float64(all.admitted) > most || float64(later.admitted) > mostLater || all.unanswered > 0 {
+	w.Logf("%s: a flood of %v, %.0f to %.0f fit; from second %d on %v, %.0f fit", b.name, all,
+		least, most, known, later, mostLater)
+	if float64(all.admitted) < least || float64(all.admitted) > most ||
+		float64(later.admitted) > mostLater || all.unanswered > 0 {
 		w.Errorf("%s: a flood of %v, want %.0f to %.0f admitted; from second %d on %v, want at most %.0f", b.name, all, least, most, known, later, mostLater)
 	}
 }
@@ -120,7 +127,10 @@ type bucketAsker struct {
 }
 
 func newBucketAsker(l *worldLab, b *worldBucket, number int) *bucketAsker {
-	c := &bucketAsker{bucket: b, key: fmt.Sprintf("%s-good-%d", b.name, number), dice: rand.New(rand.NewPCG(uint64(number), 7))}
+	c := &bucketAsker{
+		bucket: b, key: fmt.Sprintf("%s-good-%d", b.name, number),
+		dice: rand.New(rand.NewPCG(uint64(number), 7)),
+	}
 	for _, n := range l.nodes {
 		c.nodes = append(c.nodes, n.client())
 	}
@@ -149,7 +159,8 @@ func (c *bucketAsker) askUntil(t *testing.T, end time.Time) {
 		a, err := c.nodes[node].Check(t.Context(), c.bucket.name, c.key, 1)
 		c.full = max(c.full, time.Since(began)) + token
 		if c.asked++; err != nil || !a.Allowed() || a.View != wire.ViewGlobal {
-			c.denials = append(c.denials, fmt.Sprintf("%v: %+v %v", now.Round(time.Millisecond), a, err))
+			c.denials = append(c.denials,
+				fmt.Sprintf("%v: %+v %v", now.Round(time.Millisecond), a, err))
 		}
 	}
 }

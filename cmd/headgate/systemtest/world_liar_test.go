@@ -48,8 +48,9 @@ func (l *worldLab) joinLiar(name, pop string) *forger {
 	v := &forger{name: name, pop: pop, began: time.Now(), asked: map[string]int{}}
 	var err error
 	v.Node, err = gossip.Open(gossip.Config{
-		Name: name, Bind: address(lowPort(l)), Join: l.seeds, Key: l.key, Label: "headgate", Profile: gossip.Local,
-		Meta: gossip.Meta{PoP: pop, Wire: coordinator.Version}, Receive: v.receive,
+		Name: name, Bind: address(lowPort(l)), Join: l.seeds, Key: l.key, Label: "headgate",
+		Profile: gossip.Local,
+		Meta:    gossip.Meta{PoP: pop, Wire: coordinator.Version}, Receive: v.receive,
 	})
 	if err != nil {
 		l.Fatal(err)
@@ -63,7 +64,8 @@ func (l *worldLab) joinLiar(name, pop string) *forger {
 			l.Error(err)
 		}
 	})
-	edgetest.Await(l, name+" is a member", worldTogether, func() bool { return len(v.Members()) == len(l.nodes)+1 })
+	edgetest.Await(l, name+" is a member", worldTogether,
+		func() bool { return len(v.Members()) == len(l.nodes)+1 })
 	edgetest.Await(l, "all know "+name, worldTogether, func() bool {
 		for _, n := range l.nodes {
 			if n.alive() != len(l.nodes)+1 {
@@ -143,7 +145,8 @@ func noticeOf(key, from string, until time.Time, number uint64) []byte {
 	b := liarFloat(liarFloat(liarFloat([]byte{liarShed}, hugeRate), 1), 1)
 	b = append(append(b, byte(len(from))), from...)
 	b = binary.AppendUvarint(binary.AppendVarint(b, until.UnixMilli()), number)
-	return append([]byte{'n', coordinator.Version}, liarRecord(liarNotice, "thousand", key, 0, b)...)
+	return append([]byte{'n', coordinator.Version},
+		liarRecord(liarNotice, "thousand", key, 0, b)...)
 }
 
 // receive keeps a packet and answers the requests in it.
@@ -170,7 +173,8 @@ func (v *forger) receive(packet []byte) {
 		}
 		nonce, period := binary.LittleEndian.Uint32(body[keyEnd:]), liarPeriod(body[keyEnd+4:])
 		v.lied++
-		v.Send(sender, v.own(viewOf(map[byte]byte{liarAsk: liarAdvice, liarDemand: liarView}[kind], key, nonce, period, "lhr")))
+		v.Send(sender, v.own(viewOf(map[byte]byte{liarAsk: liarAdvice, liarDemand: liarView}[kind],
+			key, nonce, period, "lhr")))
 	}
 }
 

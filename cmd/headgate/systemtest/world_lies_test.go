@@ -17,8 +17,14 @@ func TestWorldSoakLiar(t *testing.T) {
 	v := l.joinLiar("liar", "far")
 	owned := l.keyOf("owned", v, func(owner, _ string) bool { return owner == v.name })
 	stood := l.keyOf("stood", v, func(_, standby string) bool { return standby == v.name })
-	other := l.keyOf("other", v, func(owner, standby string) bool { return owner != v.name && standby != v.name })
-	flood := l.keyOf("flood", v, func(owner, standby string) bool { return owner != v.name && standby != v.name })
+	other := l.keyOf("other", v, func(owner, standby string) bool {
+		return owner != v.name &&
+			standby != v.name
+	})
+	flood := l.keyOf("flood", v, func(owner, standby string) bool {
+		return owner != v.name &&
+			standby != v.name
+	})
 	before := weigh(t, l.nodes)
 	v.answers.Store(true)
 	for _, lie := range []struct {
@@ -29,12 +35,14 @@ func TestWorldSoakLiar(t *testing.T) {
 		{"says nothing", time.Second, func(int) {}},
 		{"views and advice that nobody asked for", 10 * time.Millisecond, func(n int) {
 			v.all(func() []byte {
-				return v.own(viewOf(liarView, other, uint32(n), 0, "lhr"), viewOf(liarAdvice, other, uint32(n), 0, "lhr"))
+				return v.own(viewOf(liarView, other, uint32(n), 0, "lhr"),
+					viewOf(liarAdvice, other, uint32(n), 0, "lhr"))
 			})
 		}},
 		{"advice in the name of a node of the PoP", 10 * time.Millisecond, func(n int) {
 			v.all(func() []byte {
-				return v.packet(l.nodes[n%6].name, v.began, time.Now(), viewOf(liarAdvice, other, uint32(n), 0, "lhr"))
+				return v.packet(l.nodes[n%6].name, v.began, time.Now(),
+					viewOf(liarAdvice, other, uint32(n), 0, "lhr"))
 			})
 		}},
 		{"a hundred thousand notices a second, if it could", 10 * time.Millisecond, func(n int) {
@@ -43,12 +51,16 @@ func TestWorldSoakLiar(t *testing.T) {
 				v.Spread(key, noticeOf(key, v.name, time.Now().Add(30*time.Second), uint64(n)))
 			}
 			for _, key := range []string{owned, stood, other} {
-				v.Spread(key, noticeOf(key, v.name, time.Now().Add(30*time.Second), uint64(time.Now().UnixMilli())))
+				v.Spread(key, noticeOf(key, v.name, time.Now().Add(30*time.Second),
+					uint64(time.Now().UnixMilli())))
 			}
 		}},
 		{"dates in the future and long past", 10 * time.Millisecond, func(n int) {
 			at := time.Now().Add([]time.Duration{time.Hour, -time.Hour, 1000 * time.Hour}[n%3])
-			v.all(func() []byte { return v.packet(v.name, v.began, at, demandOf("thousand", other, hugeRate)) })
+			v.all(func() []byte {
+				return v.packet(v.name, v.began, at,
+					demandOf("thousand", other, hugeRate))
+			})
 			v.Spread(other, noticeOf(other, v.name, at, uint64(at.UnixMilli())))
 		}},
 		{"what others sent it, again", time.Second, func(int) { v.replay() }},
@@ -61,7 +73,8 @@ func TestWorldSoakLiar(t *testing.T) {
 		load := l.load(append(quiet, attack)...)
 		every(t, lie.gap, phase, lie.tell)
 		load.stop()
-		_, _, mean := logShares(t, lie.what+": the attack", attack.shares(2*worldBins, load.bin(), worldLimit))
+		_, _, mean := logShares(t, lie.what+": the attack",
+			attack.shares(2*worldBins, load.bin(), worldLimit))
 		for _, f := range quiet {
 			if got := f.total(); got.refused > 0 {
 				t.Errorf("%s: %s, at 0.8 of its limit: %v; %v", lie.what, f.name, got, f.why)
@@ -99,7 +112,10 @@ func TestWorldSoakLiarSteps(t *testing.T) {
 		{what: "reports for a PoP of others", pop: "lhr", rule: "thousand", answers: true},
 		{what: "newer packets in the name of the attacked PoP's nodes, from next year", pop: "far", rule: "thousand", tell: func(l *worldLab, v *forger, _ string) {
 			for _, n := range l.nodes {
-				v.all(func() []byte { return v.packet(n.name, time.Now().AddDate(1, 0, 0), time.Now()) })
+				v.all(func() []byte {
+					return v.packet(n.name,
+						time.Now().AddDate(1, 0, 0), time.Now())
+				})
 			}
 		}},
 	} {
@@ -107,8 +123,14 @@ func TestWorldSoakLiarSteps(t *testing.T) {
 			l := startPoPs(t, worldPlan{rules: worldSoakRules})
 			v := l.joinLiar("liar", lie.pop)
 			v.answers.Store(lie.answers)
-			quiet := &flow{name: "victims", keys: victims, rule: lie.rule, rate: spread(victims*0.8*worldLimit, 0.34, 0.33, 0.33)}
-			attack := &flow{name: "flood", rule: "thousand", rate: spread(5*worldLimit, 0.80, 0.15, 0.05)}
+			quiet := &flow{
+				name: "victims", keys: victims, rule: lie.rule,
+				rate: spread(victims*0.8*worldLimit, 0.34, 0.33, 0.33),
+			}
+			attack := &flow{
+				name: "flood", rule: "thousand",
+				rate: spread(5*worldLimit, 0.80, 0.15, 0.05),
+			}
 			load := l.load(quiet, attack)
 			every(t, 20*time.Millisecond, phase, func(n int) {
 				if lie.tell != nil && n > 100 {
@@ -123,7 +145,8 @@ func TestWorldSoakLiarSteps(t *testing.T) {
 			if _, _, mean := logShares(t, "the attack after the lies", attack.shares(lies, load.bin(), worldLimit)); mean > 1.05 {
 				t.Errorf("after the lies the attack is admitted %.3f of the limit, want at most 1.05", mean)
 			}
-			t.Logf("of %d clients at 800/s, while it lies: %v; after it: %v; %v", victims, quiet.world(0, lies), quiet.world(lies, load.bin()), quiet.why)
+			t.Logf("of %d clients at 800/s, while it lies: %v; after it: %v; %v", victims,
+				quiet.world(0, lies), quiet.world(lies, load.bin()), quiet.why)
 			if got := quiet.world(0, lies); got.refused > 0 {
 				t.Errorf("%d of %d refused under the limit", got.refused, got.asked)
 			}

@@ -45,11 +45,15 @@ type flow struct {
 type tally struct{ asked, admitted, refused, unanswered int }
 
 func (s tally) plus(o tally) tally {
-	return tally{s.asked + o.asked, s.admitted + o.admitted, s.refused + o.refused, s.unanswered + o.unanswered}
+	return tally{
+		s.asked + o.asked, s.admitted + o.admitted, s.refused + o.refused,
+		s.unanswered + o.unanswered,
+	}
 }
 
 func (s tally) String() string {
-	return fmt.Sprintf("%d asked, %d admitted, %d refused, %d unanswered", s.asked, s.admitted, s.refused, s.unanswered)
+	return fmt.Sprintf("%d asked, %d admitted, %d refused, %d unanswered", s.asked, s.admitted,
+		s.refused, s.unanswered)
 }
 
 // spread returns a rate that is the sum of those of the PoPs in fixed shares.
@@ -79,7 +83,8 @@ func (f *flow) note(at time.Duration, pop int, answers []hg.Answer) {
 			sum.admitted++
 		default:
 			sum.refused++
-			why = append(why, fmt.Sprintf("%v %s %v %.2f", at.Round(time.Millisecond), worldNames[pop], a.Why, a.Ratio))
+			why = append(why, fmt.Sprintf("%v %s %v %.2f", at.Round(time.Millisecond),
+				worldNames[pop], a.Why, a.Ratio))
 		}
 		if a.Err == nil && a.View != wire.ViewGlobal {
 			near++
@@ -267,7 +272,8 @@ func logShares(t testing.TB, what string, all []float64) (least, most, mean floa
 		text += fmt.Sprintf(" %.3f", s)
 		least, most, mean = min(least, s), max(most, s), mean+s/float64(len(all))
 	}
-	t.Logf("%s, admitted of the limit by second:%s; %.3f..%.3f, mean %.4f", what, text, least, most, mean)
+	t.Logf("%s, admitted of the limit by second:%s; %.3f..%.3f, mean %.4f", what,
+		text, least, most, mean)
 	return least, most, mean
 }
 

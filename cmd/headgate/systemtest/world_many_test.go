@@ -26,7 +26,10 @@ func TestWorldSoakMany(t *testing.T) {
 		for _, rule := range []string{"open", "many"} {
 			f := &flow{name: rule, rule: rule, keys: keys, rate: spread(rate, 0.34, 0.33, 0.33)}
 			// 0.8 of the limit each
-			good := &flow{name: "good", rule: rule, keys: 50, rate: spread(20, 1.0/3, 1.0/3, 1.0/3), spaced: true}
+			good := &flow{
+				name: "good", rule: rule, keys: 50,
+				rate: spread(20, 1.0/3, 1.0/3, 1.0/3), spaced: true,
+			}
 			load, from := l.load(f, good), settle[rule]
 			load.until(from)
 			load.take()
@@ -37,15 +40,18 @@ func TestWorldSoakMany(t *testing.T) {
 			bytes := (l.controlBytes() - before) / time.Since(began).Seconds() / float64(len(l.nodes))
 			load.stop()
 			all := load.take()
-			sent[rule], waits[rule] = append(sent[rule], bytes), append(waits[rule], quantile(all, 0.99))
+			sent[rule], waits[rule] = append(sent[rule], bytes),
+				append(waits[rule], quantile(all, 0.99))
 			t.Logf("round %d, %s: %v; %.0f bytes/s a node; half within %v, 99 %% within %v; a flush takes %v",
-				round, rule, f.total(), bytes, quantile(all, 0.5), quantile(all, 0.99), flushes.mean())
+				round, rule, f.total(), bytes, quantile(all, 0.5),
+				quantile(all, 0.99), flushes.mean())
 			for at := 0; at < int(from/time.Second); at += 15 {
 				t.Logf("  from second %d on: %v", at, f.world(at*worldBins, (at+15)*worldBins))
 			}
 			got := f.world(int(from/time.Second)*worldBins, int(from/time.Second+10)*worldBins)
 			t.Logf("  at last: %v; clients at 0.8: %v", got, good.total())
-			if share := float64(got.refused) / float64(got.asked); rule == "many" && (share < 0.35 || share > 0.55) {
+			if share := float64(got.refused) / float64(got.asked); rule == "many" &&
+				(share < 0.35 || share > 0.55) {
 				t.Errorf("of keys at twice their limit %v", got) // each PoP's part is below it
 			}
 			if good.total().refused > 0 {
@@ -57,7 +63,8 @@ func TestWorldSoakMany(t *testing.T) {
 	for _, rule := range []string{"open", "many"} {
 		slices.Sort(sent[rule])
 		slices.Sort(waits[rule])
-		t.Logf("%s: median %.0f bytes/s a node, 99 %% within %v", rule, sent[rule][rounds/2], waits[rule][rounds/2])
+		t.Logf("%s: median %.0f bytes/s a node, 99 %% within %v", rule, sent[rule][rounds/2],
+			waits[rule][rounds/2])
 	}
 	if most := sent["many"][rounds/2]; most > 68<<10 {
 		t.Errorf("%.0f bytes/s a node, want at most 64 KiB and what gossip itself needs", most)

@@ -46,8 +46,10 @@ func partition(t *testing.T, lone int) {
 		load.say("in the end")
 		logShares(t, "before", flood.shares(begins-5*worldBins, begins, r.limit))
 		_, most, mean := logShares(t, "during the cut", flood.shares(begins, ends, r.limit))
-		_, late, later := logShares(t, "after it", flood.shares(ends, ends+(after-2)*worldBins, r.limit))
-		t.Logf("during the cut mean %.3f, worst second %.3f; after it mean %.4f, worst second %.3f", mean, most, later, late)
+		_, late, later := logShares(t, "after it",
+			flood.shares(ends, ends+(after-2)*worldBins, r.limit))
+		t.Logf("during the cut mean %.3f, worst second %.3f; after it mean %.4f, worst second %.3f",
+			mean, most, later, late)
 		if mean > 2.05 {
 			t.Errorf("two sides admitted %.3f of the limit, want at most one each", mean)
 		}
@@ -87,16 +89,26 @@ func TestWorldSoakLoss(t *testing.T) {
 	for _, percent := range []int{0, 10, 30} {
 		l.lose(percent)
 		for _, r := range worldRates {
-			flood := &flow{name: fmt.Sprintf("flood-%d", percent), rule: r.rule, rate: spread(5*r.limit, 0.80, 0.15, 0.05)}
-			quiet := &flow{name: fmt.Sprintf("quiet-%d", percent), rule: r.rule, rate: spread(0.8*r.limit, 0.34, 0.33, 0.33)}
+			flood := &flow{
+				name: fmt.Sprintf("flood-%d", percent), rule: r.rule,
+				rate: spread(5*r.limit, 0.80, 0.15, 0.05),
+			}
+			quiet := &flow{
+				name: fmt.Sprintf("quiet-%d", percent), rule: r.rule,
+				rate: spread(0.8*r.limit, 0.34, 0.33, 0.33),
+			}
 			load := l.load(flood, quiet)
 			load.until(20*time.Second + worldBin)
 			load.stop()
-			_, most, mean := logShares(t, fmt.Sprintf("%d %% lost, %s, from the third second on", percent, r.rule), flood.shares(2*worldBins, 20*worldBins, r.limit))
+			_, most, mean := logShares(t,
+				fmt.Sprintf("%d %% lost, %s, from the third second on", percent, r.rule),
+				flood.shares(2*worldBins, 20*worldBins, r.limit))
 			index, _ := flood.jain(2*worldBins, 20*worldBins)
-			t.Logf("%d %% lost, %s: settled after %v; Jain's index %.5f", percent, r.rule, flood.settled(0, r.limit), index)
+			t.Logf("%d %% lost, %s: settled after %v; Jain's index %.5f", percent, r.rule,
+				flood.settled(0, r.limit), index)
 			if mean > 1.02 || mean < 0.95 || most > 1.10+r.wide {
-				t.Errorf("%d %% lost, %s: mean %.4f, worst second %.3f", percent, r.rule, mean, most)
+				t.Errorf("%d %% lost, %s: mean %.4f, worst second %.3f",
+					percent, r.rule, mean, most)
 			}
 			l.unharmed(quiet)
 		}

@@ -52,7 +52,8 @@ func openPlace(t *testing.T, n int) *place {
 	}}
 	here, far := fmt.Sprintf("to%d", n), fmt.Sprintf("pop%d", n)
 	command(t, "ip", "link", "add", here, "type", "veth", "peer", "name", far)
-	command(t, "ip", "link", "set", far, "netns", fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), there.Fd()))
+	command(t, "ip", "link", "set", far, "netns",
+		fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), there.Fd()))
 	command(t, "ip", "link", "set", here, "master", "world", "up")
 	p.do(func() {
 		command(t, "ip", "link", "set", "lo", "up")
@@ -101,7 +102,8 @@ func (l *worldLab) lose(percent int) {
 			_, port, _ := strings.Cut(n.gossips, ":")
 			ports = append(ports, port)
 		}
-		l.rule(p, fmt.Sprintf("udp dport { %s } numgen random mod 100 < %s drop", strings.Join(ports, ", "), strconv.Itoa(percent)))
+		l.rule(p, fmt.Sprintf("udp dport { %s } numgen random mod 100 < %s drop",
+			strings.Join(ports, ", "), strconv.Itoa(percent)))
 	}
 }
 

@@ -172,7 +172,8 @@ type worldCluster struct {
 func (n *ringNode) alive() (count int) {
 	n.Helper()
 	var view worldCluster
-	if body := n.get("/v1/cluster"); json.Unmarshal([]byte(body), &view) != nil || view.Gossip == nil || view.Gossip.Members == nil {
+	if body := n.get("/v1/cluster"); json.Unmarshal([]byte(body), &view) != nil ||
+		view.Gossip == nil || view.Gossip.Members == nil {
 		return -1
 	}
 	for _, m := range view.Gossip.Members {
@@ -198,7 +199,8 @@ func (l *worldLab) together() {
 			return alive < 0 || alive == len(l.nodes)
 		})
 	}
-	l.Logf("%d nodes of %d PoPs found each other %v after the last was started", len(l.nodes), len(l.pops), time.Since(began).Round(time.Millisecond))
+	l.Logf("%d nodes of %d PoPs found each other %v after the last was started", len(l.nodes),
+		len(l.pops), time.Since(began).Round(time.Millisecond))
 	// rings agree on their clocks, and all members know the one that joined last
 	hold(l, 10*ringFlush)
 }

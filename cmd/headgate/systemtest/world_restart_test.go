@@ -37,7 +37,8 @@ func restartWorlds(t *testing.T, length time.Duration, all map[string][]worldRes
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := startPoPs(t, worldPlan{
-				rules: fmt.Sprintf("rules: [{name: sixty, limit: %d, window: %v, scope: global}]\n", restartLimit, length),
+				rules: fmt.Sprintf("rules: [{name: sixty, limit: %d, window: %v, scope: global}]\n",
+					restartLimit, length),
 				nodes: 1, alone: name == "Alone", state: t.TempDir(),
 			})
 			for n, how := range ends {
@@ -60,7 +61,10 @@ type wanderer struct {
 }
 
 func newWanderer(l *worldLab, key string, length time.Duration, uses ...int) *wanderer {
-	return &wanderer{lab: l, key: key, uses: uses, by: make([]int, len(uses)), log: window.NewLog(length*99/100, time.Microsecond)}
+	return &wanderer{
+		lab: l, key: key, uses: uses, by: make([]int, len(uses)),
+		log: window.NewLog(length*99/100, time.Microsecond),
+	}
 }
 
 // ask asks once in each PoP where the client is to use up more than that many.
@@ -113,9 +117,11 @@ func (l *worldLab) endUsedUp(how worldRestart, clients ...*wanderer) {
 		hold(l, pace)
 	}
 	for _, w := range clients {
-		l.Logf("%+v: %s: %d of %d admitted in the worst window, by PoP %v, which used %v up", how, w.key, w.worst, restartLimit, w.by, w.uses)
+		l.Logf("%+v: %s: %d of %d admitted in the worst window, by PoP %v, which used %v up", how,
+			w.key, w.worst, restartLimit, w.by, w.uses)
 		if most := int64(restartLimit * 105 / 100); w.worst > most || w.worst < restartLimit-2 {
-			l.Errorf("%+v: %s: %d of %d admitted in the worst window, by PoP %v; want at most %d", how, w.key, w.worst, restartLimit, w.by, most)
+			l.Errorf("%+v: %s: %d of %d admitted in the worst window, by PoP %v; want at most %d",
+				how, w.key, w.worst, restartLimit, w.by, most)
 		}
 	}
 }

@@ -34,7 +34,8 @@ func TestWorldSoakStep(t *testing.T) {
 		t.Run(r.rule, func(t *testing.T) {
 			var took []time.Duration
 			for n := range 5 {
-				took = append(took, l.in(t).step(fmt.Sprintf("leap-%d", n), r.rule, r.limit, 3*time.Second).settled(3*worldBins, r.limit))
+				took = append(took, l.in(t).step(fmt.Sprintf("leap-%d", n), r.rule, r.limit,
+					3*time.Second).settled(3*worldBins, r.limit))
 			}
 			slices.Sort(took)
 			t.Logf("0.3 s mean within 5 %% for good after the step: %v", took)
@@ -87,7 +88,8 @@ func (l *worldLab) longStep(rule string, limit, wide float64) {
 	for n, s := range all[1:] {
 		if s < 0.98-wide || s > 1.02+wide {
 			outside++
-			l.Errorf("second %d admitted %.3f of the limit, want %.2f to %.2f", n+2, s, 0.98-wide, 1.02+wide)
+			l.Errorf("second %d admitted %.3f of the limit, want %.2f to %.2f", n+2, s,
+				0.98-wide, 1.02+wide)
 		}
 	}
 	index, shares := flood.jain(from+worldBins, from+seconds*worldBins)
@@ -151,7 +153,8 @@ func TestWorldSoakOwnerDies(t *testing.T) {
 			logShares(t, "before", flood.shares(at-5*worldBins, at, r.limit))
 			_, _, mean := logShares(t, "after the death", flood.shares(at, back, r.limit))
 			excess := float64(flood.world(at, at+5*worldBins).admitted)/r.limit - 5
-			t.Logf("in the 5 s after it %.3f limit-seconds too much; mean until it was back %.4f", excess, mean)
+			t.Logf("in the 5 s after it %.3f limit-seconds too much; mean until it was back %.4f",
+				excess, mean)
 			logShares(t, "after its restart", flood.shares(back, seconds*worldBins, r.limit))
 			worst := flood.worst(at, seconds*worldBins, r.limit)
 			t.Logf("worst second, wherever it begins, %.3f", worst)
@@ -247,6 +250,7 @@ func (l *worldLab) owners(rule, key string) (owner, standby *ringNode) {
 // TestWorldSoakRestart is TestWorldRestart with a window of a minute.
 func TestWorldSoakRestart(t *testing.T) {
 	restartWorlds(t, time.Minute, map[string][]worldRestart{
-		"Alone": {{}, {killed: true}}, "Ring": {{}, {killed: true}, {forgets: true}, {killed: true, forgets: true}},
+		"Alone": {{}, {killed: true}},
+		"Ring":  {{}, {killed: true}, {forgets: true}, {killed: true, forgets: true}},
 	})
 }

@@ -92,10 +92,12 @@ func (l *worldLab) smallLimit() {
 		counts := map[int]int{}
 		for key, n := range c.admitted {
 			if counts[n]++; n < limit || n > c.most {
-				l.Errorf("%s: %s was admitted %d times, want %d to %d", c.what, key, n, limit, c.most)
+				l.Errorf("%s: %s was admitted %d times, want %d to %d", c.what,
+					key, n, limit, c.most)
 			}
 		}
-		l.Logf("5 a minute, asked every %v in turn at %s: admitted (number of clients) %v", fewGap, c.what, counts)
+		l.Logf("5 a minute, asked every %v in turn at %s: admitted (number of clients) %v",
+			fewGap, c.what, counts)
 	}
 }
 
@@ -116,7 +118,8 @@ func (l *worldLab) ask(client *hg.Client, key string, admitted map[string]int) {
 
 // block has a client go beyond its limit at one PoP: the others refuse it too.
 func (l *worldLab) block() {
-	l.Logf("blocked at all nodes after %v", l.blockEverywhere("burglar", 2*time.Second).Round(time.Millisecond))
+	l.Logf("blocked at all nodes after %v",
+		l.blockEverywhere("burglar", 2*time.Second).Round(time.Millisecond))
 }
 
 // blockEverywhere has a client go beyond its limit at one node, and returns how long it took until
@@ -149,7 +152,8 @@ func (l *worldLab) blockEverywhere(key string, within time.Duration) time.Durati
 				l.Fatal(err)
 			}
 			if !a.Allowed() {
-				l.Logf("%s: refused by %v, %v after the block", name, a.Why, time.Since(began).Round(time.Millisecond))
+				l.Logf("%s: refused by %v, %v after the block", name, a.Why,
+					time.Since(began).Round(time.Millisecond))
 				delete(left, name)
 			}
 		}
@@ -219,7 +223,8 @@ func (l *worldLab) divided() {
 	load.until((seconds + 1) * time.Second)
 	load.stop()
 	load.say("after 12 s")
-	_, _, mean := logShares(l, "five times a limit of 2,000/s, 80/15/5", flood.shares(skipped*worldBins, seconds*worldBins, limit))
+	_, _, mean := logShares(l, "five times a limit of 2,000/s, 80/15/5",
+		flood.shares(skipped*worldBins, seconds*worldBins, limit))
 	_, shares := flood.jain(skipped*worldBins, seconds*worldBins)
 	l.Logf("admitted of asked %.4f", shares)
 	if mean < 0.90 || mean > 1.05 {
@@ -237,7 +242,8 @@ func (l *worldLab) divided() {
 func TestWorldAlone(t *testing.T) {
 	t.Parallel()
 	l := startPoPs(t, worldPlan{
-		rules: "rules: [{name: few, limit: 5, window: 1m, scope: global}]\n", places: make([]*place, 2), nodes: 1, alone: true, noKey: true,
+		rules:  "rules: [{name: few, limit: 5, window: 1m, scope: global}]\n",
+		places: make([]*place, 2), nodes: 1, alone: true, noKey: true,
 	})
 	clients := []*hg.Client{l.nodes[0].client(), l.nodes[1].client()}
 	admitted := map[string]int{}

@@ -59,12 +59,15 @@ func imageConfig(arch, version, diffID string, created time.Time) config {
 	return config{
 		Created: created, Architecture: arch, OS: "linux",
 		Config: execution{
-			User:         fmt.Sprintf("%d:%d", user, user),
-			ExposedPorts: map[string]struct{}{"4290/udp": none, "4291/tcp": none, "4292/tcp": none, "4293/tcp": none, "4293/udp": none},
-			Entrypoint:   []string{"/headgate"},
-			Cmd:          []string{"serve"},
-			Volumes:      map[string]struct{}{"/var/lib/headgate": none},
-			WorkingDir:   "/",
+			User: fmt.Sprintf("%d:%d", user, user),
+			ExposedPorts: map[string]struct{}{
+				"4290/udp": none, "4291/tcp": none, "4292/tcp": none,
+				"4293/tcp": none, "4293/udp": none,
+			},
+			Entrypoint: []string{"/headgate"},
+			Cmd:        []string{"serve"},
+			Volumes:    map[string]struct{}{"/var/lib/headgate": none},
+			WorkingDir: "/",
 			Labels: map[string]string{
 				// Read by registries and by scanners, which look for the version here.
 				"org.opencontainers.image.title":    "headgate",
@@ -73,7 +76,11 @@ func imageConfig(arch, version, diffID string, created time.Time) config {
 				"org.opencontainers.image.licenses": "Apache-2.0",
 			},
 			// Docker and Podman ask so; Kubernetes has probes of its own and ignores it.
-			Healthcheck: healthcheck{[]string{"CMD", "/headgate", "health"}, 10 * time.Second, 3 * time.Second, 5 * time.Second, 3},
+			Healthcheck: healthcheck{
+				[]string{"CMD", "/headgate", "health"},
+				10 * time.Second,
+				3 * time.Second, 5 * time.Second, 3,
+			},
 		},
 		RootFS:  rootFS{"layers", []string{diffID}},
 		History: []history{{created, "deploy/verify/image"}},

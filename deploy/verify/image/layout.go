@@ -91,7 +91,12 @@ func (l *layout) add(arch, program, notice string) error {
 	}
 	image.Platform = &platform{arch, "linux"}
 	l.images = append(l.images, image)
-	l.archive = append(l.archive, archive{blobPath(config.Digest), []string{"headgate:" + tag(l.version)}, []string{blobPath(top.Digest)}})
+	l.archive = append(l.archive,
+		archive{
+			blobPath(config.Digest),
+			[]string{"headgate:" + tag(l.version)},
+			[]string{blobPath(top.Digest)},
+		})
 	return nil
 }
 

@@ -52,7 +52,8 @@ policies:
 // called or the test ends.
 func startNode(t *testing.T, text, udp string) (node *edge.Node, stop func()) {
 	t.Helper()
-	cfg, err := config.Parse("test", []byte(text+"listen: {udp: \""+udp+"\", http: [], admin: []}\n"))
+	cfg, err := config.Parse("test",
+		[]byte(text+"listen: {udp: \""+udp+"\", http: [], admin: []}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +81,10 @@ type origin struct{}
 var serve atomic.Pointer[http.HandlerFunc]
 
 func (origin) CaddyModule() caddy.ModuleInfo {
-	return caddy.ModuleInfo{ID: "http.handlers.origin", New: func() caddy.Module { return new(origin) }}
+	return caddy.ModuleInfo{
+		ID:  "http.handlers.origin",
+		New: func() caddy.Module { return new(origin) },
+	}
 }
 
 func (origin) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
@@ -168,7 +172,8 @@ func ok(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok")
 
 // directive is headgate with a socket and options, each a line.
 func directive(address string, options ...string) string {
-	return "\theadgate " + address + " {\n\t\ttimeout " + patience + "\n\t\t" + strings.Join(options, "\n\t\t") + "\n\t}\n\torigin"
+	return "\theadgate " + address + " {\n\t\ttimeout " + patience + "\n\t\t" +
+		strings.Join(options, "\n\t\t") + "\n\t}\n\torigin"
 }
 
 // TestPolicies: the policies of the daemon decide, over a unix socket and over UDP.
@@ -207,13 +212,17 @@ func TestLongHeaders(t *testing.T) {
 	}{
 		{"/", "Cookie", "session=fine", 200},
 		{"/", "Cookie", "a=" + strings.Repeat("b", 2000) + "; session=evil", 403},
-		{"/", "Cookie", strings.Repeat("a="+strings.Repeat("b", 600)+"; ", 8) + "session=evil", 403},
+		{
+			"/", "Cookie", strings.Repeat("a="+strings.Repeat("b", 600)+"; ", 8) + "session=evil",
+			403,
+		},
 		{"/", "Cookie", "a=" + strings.Repeat("b", 5000), 431},
 		{"/", "Referer", strings.Repeat("r", 5000), 200},
 		{"/?" + strings.Repeat("q", 5000), "A", "b", 414},
 	} {
 		if got := s.get(tt.path, tt.name, tt.value).StatusCode; got != tt.want {
-			t.Errorf("%.20s, %d bytes of %s: %d, want %d", tt.path, len(tt.value), tt.name, got, tt.want)
+			t.Errorf("%.20s, %d bytes of %s: %d, want %d", tt.path, len(tt.value),
+				tt.name, got, tt.want)
 		}
 	}
 }

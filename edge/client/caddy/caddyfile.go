@@ -63,7 +63,10 @@ func (h *Handler) UnmarshalCaddyfile(d *caddyfile.Dispenser) error {
 // such option.
 func (h *Handler) option(d *caddyfile.Dispenser, name string) error {
 	values := d.RemainingArgs()
-	one := map[string]*string{"rule": &h.Rule, "key": &h.Key, "country": &h.Country, "tier": &h.Tier}[name]
+	one := map[string]*string{
+		"rule": &h.Rule, "key": &h.Key, "country": &h.Country,
+		"tier": &h.Tier,
+	}[name]
 	switch {
 	case len(values) == 0:
 		return d.ArgErr()

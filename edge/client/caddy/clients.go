@@ -12,7 +12,8 @@ import (
 
 // versionsTLS are the names of versions, as policies know them.
 var versionsTLS = map[uint16]string{
-	tls.VersionTLS10: "TLSv1", tls.VersionTLS11: "TLSv1.1", tls.VersionTLS12: "TLSv1.2", tls.VersionTLS13: "TLSv1.3",
+	tls.VersionTLS10: "TLSv1", tls.VersionTLS11: "TLSv1.1", tls.VersionTLS12: "TLSv1.2",
+	tls.VersionTLS13: "TLSv1.3",
 }
 
 // clients are those in use: handlers with the same settings share one, and so does the
@@ -33,7 +34,8 @@ func (h *Handler) takeClient() error {
 	}
 	name := fmt.Sprint(h.Address, " ", time.Duration(h.Timeout), " ", mode)
 	shared, _, err := clients.LoadOrNew(name, func() (caddy.Destructor, error) {
-		c, err := client.Dial(h.Address, client.WithTimeout(time.Duration(h.Timeout)), client.WithFailMode(mode))
+		c, err := client.Dial(h.Address, client.WithTimeout(time.Duration(h.Timeout)),
+			client.WithFailMode(mode))
 		return pooled{c}, err
 	})
 	if err != nil {

@@ -100,7 +100,8 @@ func TestOverhead(t *testing.T) {
 		}
 		return path
 	}
-	run(t, build(t, "../../..", "./cmd/headgate"), "serve", "-c", file("headgate.yaml", overheadNode))
+	run(t, build(t, "../../..", "./cmd/headgate"), "serve", "-c",
+		file("headgate.yaml", overheadNode))
 	run(t, build(t, ".", "./cmd/caddy"), "run", "--config", file("Caddyfile", overheadSites))
 	sites := []string{"NONE", "FORWARD", "MODULE", "LOCAL"}
 	took := map[string][]time.Duration{}
@@ -117,7 +118,8 @@ func TestOverhead(t *testing.T) {
 		at := func(name string, share float64) time.Duration {
 			return took[name][int(share*each)].Round(time.Microsecond)
 		}
-		t.Logf("%-8s p50 %v p99 %v: more than none by p50 %v p99 %v", strings.ToLower(name), at(name, 0.5), at(name, 0.99),
+		t.Logf("%-8s p50 %v p99 %v: more than none by p50 %v p99 %v", strings.ToLower(name),
+			at(name, 0.5), at(name, 0.99),
 			at(name, 0.5)-at("NONE", 0.5), at(name, 0.99)-at("NONE", 0.99))
 	}
 }

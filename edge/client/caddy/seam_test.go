@@ -32,7 +32,11 @@ func TestSeam(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var do http.HandlerFunc = func(_ http.ResponseWriter, r *http.Request) { c.Note(seam.Received(r)) }
+	var do http.HandlerFunc = func(_ http.ResponseWriter,
+		r *http.Request,
+	) {
+		c.Note(seam.Received(r))
+	}
 	serve.Store(&do)
 	if err := caddy.Load(configuration, true); err != nil {
 		t.Fatal(err)

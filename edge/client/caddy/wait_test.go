@@ -85,7 +85,9 @@ func TestDeceives(t *testing.T) {
 		r := s.get("/form", "X-Name", "Ann", "Headgate-Accept", "none")
 		body, _ := io.ReadAll(r.Body)
 		verdict := []string{"allow", "deceive"}[min(n, 1)]
-		if string(body) != want || r.Header.Get("X-Verdict") != verdict || r.StatusCode != 200+min(n, 1) || r.Header.Get("RateLimit") != "" && n > 0 || r.Header.Get("Retry-After") != "" {
+		if string(body) != want || r.Header.Get("X-Verdict") != verdict ||
+			r.StatusCode != 200+min(n, 1) || r.Header.Get("RateLimit") != "" && n > 0 ||
+			r.Header.Get("Retry-After") != "" {
 			t.Errorf("request %d: %d %q %v", n+1, r.StatusCode, body, r.Header)
 		}
 	}

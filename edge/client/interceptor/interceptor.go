@@ -60,8 +60,15 @@ type limit struct {
 }
 
 func newLimit(l client.Limiter, options []Option) *limit {
-	is := &limit{limiter: l, headers: client.SentHeaders, failed: func(context.Context, string, error) {}}
-	is.key = func(ctx context.Context, _ string) string { return client.AddressKey(clientOf(ctx, is.trusted)) }
+	is := &limit{
+		limiter: l, headers: client.SentHeaders,
+		failed: func(context.Context, string, error) {},
+	}
+	is.key = func(ctx context.Context,
+		_ string,
+	) string {
+		return client.AddressKey(clientOf(ctx, is.trusted))
+	}
 	for _, set := range options {
 		set(is)
 	}
@@ -139,7 +146,11 @@ func (l *limit) admit(ctx context.Context, method string, to headers) (client.An
 	var err error
 	if l.rule != "" {
 		var answers []client.Answer // Check has no word for a wait
-		answers, err = l.limiter.Batch(asking, []client.Query{{Op: wire.Check, Rule: l.rule, Key: l.key(ctx, method), CanWait: !l.hurried}})
+		answers, err = l.limiter.Batch(asking,
+			[]client.Query{{
+				Op: wire.Check, Rule: l.rule, Key: l.key(ctx, method),
+				CanWait: !l.hurried,
+			}})
 		if a = answers[0]; a.Err == nil {
 			a.Rule = l.rule
 		}
@@ -198,7 +209,8 @@ func (c *call) end() {
 		code = codeOf(c.err)
 	}
 	is := client.Response{
-		Status: Status(code), Took: time.Since(c.began), Headers: http.Header{"Grpc-Status": {strconv.Itoa(int(code))}},
+		Status: Status(code), Took: time.Since(c.began),
+		Headers: http.Header{"Grpc-Status": {strconv.Itoa(int(code))}},
 	}
 	if err := c.limiter.Report(context.WithoutCancel(c.ctx), c.ticket, is); err != nil {
 		c.failed(c.ctx, c.method, err)

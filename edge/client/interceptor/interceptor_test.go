@@ -138,7 +138,11 @@ func serve(
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(at) }()
 	conn, err := grpc.NewClient("passthrough:///site.test", grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return at.DialContext(ctx) }))
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn,
+			error,
+		) {
+			return at.DialContext(ctx)
+		}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +167,8 @@ type reply struct {
 func check(t *testing.T, c grpc_health_v1.HealthClient, sent ...string) (r reply) {
 	t.Helper()
 	ctx := metadata.AppendToOutgoingContext(t.Context(), sent...)
-	_, r.err = c.Check(ctx, &grpc_health_v1.HealthCheckRequest{}, grpc.Header(&r.header), grpc.Trailer(&r.trailer))
+	_, r.err = c.Check(ctx, &grpc_health_v1.HealthCheckRequest{}, grpc.Header(&r.header),
+		grpc.Trailer(&r.trailer))
 	r.code = status.Code(r.err)
 	return r
 }
@@ -203,7 +208,8 @@ func TestUnary(t *testing.T) {
 			t.Errorf("%s: %+v", name, r)
 		}
 		r := check(t, c, "x-api-key", "key-1")
-		if r.code != codes.ResourceExhausted || len(r.header["retry-after"]) != 1 || len(r.trailer["grpc-retry-pushback-ms"]) != 1 {
+		if r.code != codes.ResourceExhausted || len(r.header["retry-after"]) != 1 ||
+			len(r.trailer["grpc-retry-pushback-ms"]) != 1 {
 			t.Errorf("%s: %+v", name, r)
 		}
 		var retry *errdetails.RetryInfo
@@ -216,13 +222,15 @@ func TestUnary(t *testing.T) {
 				quota = d
 			}
 		}
-		if retry.GetRetryDelay().AsDuration() < time.Minute || len(quota.GetViolations()) != 1 || quota.GetViolations()[0].GetSubject() != "keys" {
+		if retry.GetRetryDelay().AsDuration() < time.Minute || len(quota.GetViolations()) != 1 ||
+			quota.GetViolations()[0].GetSubject() != "keys" {
 			t.Errorf("%s: %v %v", name, retry, quota)
 		}
 		if r := check(t, c, "x-api-key", "key-2"); r.code != codes.OK {
 			t.Errorf("%s: another key: %+v", name, r)
 		}
-		if r := check(t, c, "x-api-key", "forbidden"); r.code != codes.PermissionDenied || len(r.header["retry-after"]) != 0 {
+		if r := check(t, c, "x-api-key", "forbidden"); r.code != codes.PermissionDenied ||
+			len(r.header["retry-after"]) != 0 {
 			t.Errorf("%s: a policy's own status: %+v", name, r)
 		}
 	}
@@ -300,7 +308,8 @@ func TestPanics(t *testing.T) {
 		await(t, c, codes.Internal, "x-api-key", "held, panics")
 		await(t, c, codes.OK, "x-api-key", "held")
 		stream := func() codes.Code {
-			s, err := c.Watch(metadata.AppendToOutgoingContext(t.Context(), "x-api-key", "held, panics"), &grpc_health_v1.HealthCheckRequest{})
+			s, err := c.Watch(metadata.AppendToOutgoingContext(t.Context(), "x-api-key",
+				"held, panics"), &grpc_health_v1.HealthCheckRequest{})
 			for err == nil {
 				_, err = s.Recv()
 			}
@@ -321,7 +330,8 @@ func TestPanics(t *testing.T) {
 func TestRule(t *testing.T) {
 	t.Parallel()
 	l := limiters(t)["node"]
-	c := serve(t, l, "10.0.0.1:1", fine, interceptor.WithRule("login"), interceptor.WithTrustedProxies(netip.MustParsePrefix("10.0.0.0/8")))
+	c := serve(t, l, "10.0.0.1:1", fine, interceptor.WithRule("login"),
+		interceptor.WithTrustedProxies(netip.MustParsePrefix("10.0.0.0/8")))
 	for n, want := range []codes.Code{codes.OK, codes.OK, codes.ResourceExhausted} {
 		if r := check(t, c, "x-forwarded-for", "192.0.2.1, 203.0.113.9"); r.code != want {
 			t.Errorf("call %d: %+v", n+1, r)
@@ -333,7 +343,8 @@ func TestRule(t *testing.T) {
 	if a, err := l.Peek(t.Context(), "login", "203.0.113.9", 1); err != nil || a.Allowed() {
 		t.Errorf("the key is not the address: %+v, %v", a, err)
 	}
-	c = serve(t, l, "203.0.113.7:1", fine, interceptor.WithRule("login"), interceptor.WithKey(func(_ context.Context, method string) string { return method }))
+	c = serve(t, l, "203.0.113.7:1", fine, interceptor.WithRule("login"),
+		interceptor.WithKey(func(_ context.Context, method string) string { return method }))
 	for n, want := range []codes.Code{codes.OK, codes.OK, codes.ResourceExhausted} {
 		if r := check(t, c); r.code != want {
 			t.Errorf("by method, call %d: %+v", n+1, r)
@@ -345,14 +356,16 @@ func TestRule(t *testing.T) {
 func TestWithoutADaemon(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[client.FailMode]codes.Code{client.FailOpen: codes.OK, client.FailClosed: codes.Unavailable} {
-		l, err := client.Dial("127.0.0.1:1", client.WithFailMode(mode), client.WithTimeout(time.Second))
+		l, err := client.Dial("127.0.0.1:1", client.WithFailMode(mode),
+			client.WithTimeout(time.Second))
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = l.Close() })
 		var failed atomic.Int64
 		c := serve(t, l, "203.0.113.7:1", fine, interceptor.WithErrorFunc(func(_ context.Context, method string, err error) {
-			if method != "/grpc.health.v1.Health/Check" || !errors.Is(err, client.ErrNoDaemon) && !errors.Is(err, client.ErrTimeout) {
+			if method != "/grpc.health.v1.Health/Check" ||
+				!errors.Is(err, client.ErrNoDaemon) && !errors.Is(err, client.ErrTimeout) {
 				t.Errorf("%s: %v", method, err)
 			}
 			failed.Add(1)

@@ -21,7 +21,10 @@ import (
 func (l *limit) requestOf(ctx context.Context, method string) client.Request {
 	// A call is a POST of its full method over HTTP/2: policies see /package.Service/Method as the
 	// path.
-	q := client.Request{Method: http.MethodPost, Path: method, Scheme: "http", Headers: http.Header{}, Client: clientOf(ctx, l.trusted), CanWait: !l.hurried}
+	q := client.Request{
+		Method: http.MethodPost, Path: method, Scheme: "http",
+		Headers: http.Header{}, Client: clientOf(ctx, l.trusted), CanWait: !l.hurried,
+	}
 	sent, _ := metadata.FromIncomingContext(ctx)
 	if host := sent[":authority"]; len(host) > 0 {
 		q.Host = host[0]
@@ -81,9 +84,12 @@ func codeOf(err error) codes.Code {
 // statuses are those of HTTP by the code of gRPC that means the same.
 // The table of google.rpc.Code, whose comments name a status for each.
 var statuses = [...]int{
-	codes.OK: 200, codes.Canceled: 499, codes.Unknown: 500, codes.InvalidArgument: 400, codes.DeadlineExceeded: 504, codes.NotFound: 404,
-	codes.AlreadyExists: 409, codes.PermissionDenied: 403, codes.ResourceExhausted: 429, codes.FailedPrecondition: 400, codes.Aborted: 409,
-	codes.OutOfRange: 400, codes.Unimplemented: 501, codes.Internal: 500, codes.Unavailable: 503, codes.DataLoss: 500, codes.Unauthenticated: 401,
+	codes.OK: 200, codes.Canceled: 499, codes.Unknown: 500, codes.InvalidArgument: 400,
+	codes.DeadlineExceeded: 504, codes.NotFound: 404,
+	codes.AlreadyExists: 409, codes.PermissionDenied: 403, codes.ResourceExhausted: 429,
+	codes.FailedPrecondition: 400, codes.Aborted: 409,
+	codes.OutOfRange: 400, codes.Unimplemented: 501, codes.Internal: 500, codes.Unavailable: 503,
+	codes.DataLoss: 500, codes.Unauthenticated: 401,
 }
 
 // Status returns the status of HTTP by which policies count a response that ends with code; 500 for

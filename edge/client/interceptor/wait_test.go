@@ -78,19 +78,27 @@ func TestWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const delay, lasts = 1500 * time.Millisecond, 30 * time.Millisecond
 		for waits, options := range map[bool][][]interceptor.Option{
-			true:  {nil, {interceptor.WithRule("line")}},
-			false: {{interceptor.WithoutWait()}, {interceptor.WithRule("line"), interceptor.WithoutWait()}},
+			true: {nil, {interceptor.WithRule("line")}},
+			false: {
+				{interceptor.WithoutWait()},
+				{interceptor.WithRule("line"), interceptor.WithoutWait()},
+			},
 		} {
 			for _, options := range options {
-				s := &scripted{answer: client.Answer{Delay: delay, Rule: "line", Ticket: "0123456789abcdef"}}
+				s := &scripted{answer: client.Answer{
+					Delay: delay, Rule: "line",
+					Ticket: "0123456789abcdef",
+				}}
 				for name, call := range calls(s, func() { time.Sleep(lasts) }, options...) {
 					s.waits, s.told = nil, nil
 					began := time.Now()
 					if err := call(t.Context()); err != nil || time.Since(began) != delay+lasts {
 						t.Errorf("%s: %v after %v", name, err, time.Since(began))
 					}
-					if len(s.waits) != 1 || s.waits[0] != waits || len(s.told) != 1 || s.told[0].Took != lasts || s.told[0].Status != 200 {
-						t.Errorf("%s: waits %v, want %v; reported %+v", name, s.waits, waits, s.told)
+					if len(s.waits) != 1 || s.waits[0] != waits || len(s.told) != 1 ||
+						s.told[0].Took != lasts || s.told[0].Status != 200 {
+						t.Errorf("%s: waits %v, want %v; reported %+v", name,
+							s.waits, waits, s.told)
 					}
 				}
 			}
@@ -103,7 +111,10 @@ func TestWaits(t *testing.T) {
 func TestWaitEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &scripted{answer: client.Answer{Delay: time.Minute, Rule: "line", Ticket: "0123456789abcdef"}}
+		s := &scripted{answer: client.Answer{
+			Delay: time.Minute, Rule: "line",
+			Ticket: "0123456789abcdef",
+		}}
 		for name, call := range calls(s, func() { t.Error("it passed") }) {
 			ctx, leave := context.WithCancel(t.Context())
 			time.AfterFunc(time.Second, leave)

@@ -66,7 +66,8 @@ func TestQueryWithoutRoomLeavesNoTrace(t *testing.T) {
 	}
 	for i, line := range whole {
 		q, code := wire.ParseQuery(line)
-		if id, ok := packet.ParseID(q.ID); code != wire.NoError || !ok || id != p.ID(i) || !bytes.Equal(q.Key, long.Key) {
+		if id, ok := packet.ParseID(q.ID); code != wire.NoError || !ok || id != p.ID(i) ||
+			!bytes.Equal(q.Key, long.Key) {
 			t.Errorf("line %d is %q", i, line)
 		}
 	}
@@ -105,7 +106,10 @@ func TestPaddingLeavesRoomForReplies(t *testing.T) {
 		if code != wire.NoError || string(q.Key) != key || q.Wait != sent.Wait {
 			t.Fatalf("%q is read as %+v, %v", p.Bytes(), q, code)
 		}
-		a := wire.Answer{ID: q.ID, Remaining: 1e9, Reset: 86400, View: wire.ViewGlobal, Shadow: true}
+		a := wire.Answer{
+			ID: q.ID, Remaining: 1e9, Reset: 86400,
+			View: wire.ViewGlobal, Shadow: true,
+		}
 		if q.Wait {
 			a.Delay = 60_000
 		}

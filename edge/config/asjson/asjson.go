@@ -93,6 +93,7 @@ func unstyle(n *yaml.Node, flow bool) {
 		n.Style = yaml.FlowStyle
 	}
 	for i, child := range n.Content {
-		unstyle(child, flow || n.Kind == yaml.MappingNode && i%2 == 1 && n.Content[i-1].Value == "listen")
+		unstyle(child, flow || n.Kind == yaml.MappingNode && i%2 == 1 &&
+			n.Content[i-1].Value == "listen")
 	}
 }

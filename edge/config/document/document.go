@@ -62,7 +62,8 @@ func Parse(data []byte) (*yaml.Node, *Fault) {
 	case err != nil:
 		return nil, syntax(data, in, err)
 	case second != nil:
-		return first.Content[0], fault(second.Line, second.Column, "a second document begins here: only one is read")
+		return first.Content[0], fault(second.Line, second.Column,
+			"a second document begins here: only one is read")
 	}
 	return first.Content[0], nil
 }
@@ -133,7 +134,8 @@ func unreadable(line []byte) (col int, why string) {
 		switch {
 		case r == utf8.RuneError && size == 1:
 			return col, "not UTF-8 text"
-		case r < ' ' && r != '\t', r >= 0x7f && r <= 0x9f, r == '\u2028', r == '\u2029', r == '\uFEFF':
+		case r < ' ' && r != '\t', r >= 0x7f &&
+			r <= 0x9f, r == '\u2028', r == '\u2029', r == '\uFEFF':
 			return col, fmt.Sprintf("the control character %U is not allowed", r)
 		}
 		line = line[size:]

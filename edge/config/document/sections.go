@@ -16,7 +16,10 @@ func Sections(root *yaml.Node, names ...string) string {
 			if root.Content[i].Value != name || len(root.Content[i+1].Content) == 0 {
 				continue
 			}
-			section := &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{root.Content[i], root.Content[i+1]}}
+			section := &yaml.Node{
+				Kind:    yaml.MappingNode,
+				Content: []*yaml.Node{root.Content[i], root.Content[i+1]},
+			}
 			unfoot(section)
 			enc := yaml.NewEncoder(&out)
 			enc.SetIndent(2)

@@ -49,12 +49,19 @@ type Options struct {
 // All files make one tree, as in envoyproxy/ratelimit: a domain is in one file, and a service asks
 // by its name.
 func Load(files []File, o Options) (*rls.Tree, []Fault) {
-	l := &loader{tree: &rls.Tree{Domains: map[string]*rls.Node{}, Rows: map[string]string{}}, options: o, named: map[string]bool{}}
+	l := &loader{
+		tree:    &rls.Tree{Domains: map[string]*rls.Node{}, Rows: map[string]string{}},
+		options: o, named: map[string]bool{},
+	}
 	for _, f := range files {
 		l.file = f.Name
 		from := len(l.faults)
 		l.read(f.Data)
-		slices.SortStableFunc(l.faults[from:], func(a, b Fault) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col)) })
+		slices.SortStableFunc(l.faults[from:],
+			func(a, b Fault) int {
+				return cmp.Or(cmp.Compare(a.Line, b.Line),
+					cmp.Compare(a.Col, b.Col))
+			})
 	}
 	if len(l.faults) > 0 {
 		return nil, l.faults
@@ -78,7 +85,10 @@ func (l *loader) fault(n *yaml.Node, format string, args ...any) {
 	// A file that is no configuration at all has a fault on each line; nobody reads more than the
 	// first of them.
 	if len(l.faults) < 1000 {
-		l.faults = append(l.faults, Fault{l.file, max(n.Line, 1), max(n.Column, 1), fmt.Sprintf(format, args...)})
+		l.faults = append(l.faults, Fault{
+			l.file, max(n.Line, 1), max(n.Column, 1),
+			fmt.Sprintf(format, args...),
+		})
 	}
 }
 

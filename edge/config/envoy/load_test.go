@@ -71,7 +71,9 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s: %s, want %s", tt.descriptor, got, tt.want)
 		}
 	}
-	if tree.Domain([]byte("other")) != nil || len(tree.Rules) != 6 || tree.Rules[0].Scope != mitigation.PoP || tree.Rules[4].Mode != mitigation.Shadow || tree.Rules[5].Mode != mitigation.Enforce {
+	if tree.Domain([]byte("other")) != nil || len(tree.Rules) != 6 ||
+		tree.Rules[0].Scope != mitigation.PoP || tree.Rules[4].Mode != mitigation.Shadow ||
+		tree.Rules[5].Mode != mitigation.Enforce {
 		t.Errorf("%+v", tree.Rules)
 	}
 	var none *rls.Tree
@@ -174,11 +176,13 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%q:\n%s\nwant\n%s", text, got, want)
 		}
 	}
-	_, faults := envoy.Load([]envoy.File{{"a", []byte("domain: d")}, {"b", []byte("domain: d")}}, envoy.Options{})
+	_, faults := envoy.Load([]envoy.File{{"a", []byte("domain: d")}, {"b", []byte("domain: d")}},
+		envoy.Options{})
 	if len(faults) != 1 || faults[0].File != "b" || faults[0].Message != `the domain "d" is in a file before` {
 		t.Errorf("%v", faults)
 	}
-	deep := "domain: d\ndescriptors: " + strings.Repeat("[{key: k, descriptors: ", 100) + "[]" + strings.Repeat("}]", 100)
+	deep := "domain: d\ndescriptors: " + strings.Repeat("[{key: k, descriptors: ", 100) + "[]" +
+		strings.Repeat("}]", 100)
 	if _, got := load(deep, envoy.Options{}); !strings.Contains(got, "too large or too deep") {
 		t.Error(got)
 	}
@@ -189,7 +193,13 @@ func TestLongUnits(t *testing.T) {
 	t.Parallel()
 	var notes []string
 	tree, faults := load("domain: d\ndescriptors:\n- {key: w, rate_limit: {unit: week, requests_per_unit: 15}}\n- {key: m, rate_limit: {unit: month, requests_per_unit: 1}}\n- {key: y, rate_limit: {unit: year, requests_per_unit: 730}}\n- {key: z, rate_limit: {unit: day, requests_per_unit: 4000000000}}\n",
-		envoy.Options{LongUnits: true, Note: func(f envoy.Fault) { notes = append(notes, fmt.Sprintf("%d %s", f.Line, f.Message)) }})
+		envoy.Options{
+			LongUnits: true,
+			Note: func(f envoy.Fault) {
+				notes = append(notes,
+					fmt.Sprintf("%d %s", f.Line, f.Message))
+			},
+		})
 	if faults != "" {
 		t.Fatal(faults)
 	}
@@ -198,7 +208,8 @@ func TestLongUnits(t *testing.T) {
 			t.Errorf("%s: %s", d, got)
 		}
 	}
-	if len(notes) != 4 || notes[0] != "3 d.w: a week is longer than a window can be: 3 a day" || tree.Rules[3].Limit != mitigation.MaxLimit {
+	if len(notes) != 4 || notes[0] != "3 d.w: a week is longer than a window can be: 3 a day" ||
+		tree.Rules[3].Limit != mitigation.MaxLimit {
 		t.Errorf("%q", notes)
 	}
 }
@@ -218,7 +229,8 @@ func FuzzLoad(f *testing.F) {
 			return
 		}
 		for _, r := range tree.Rules {
-			if len(r.Name) > mitigation.MaxRuleName || r.Limit < 1 || r.Limit > mitigation.MaxLimit {
+			if len(r.Name) > mitigation.MaxRuleName || r.Limit < 1 ||
+				r.Limit > mitigation.MaxLimit {
 				t.Errorf("%+v", r)
 			}
 		}
@@ -245,11 +257,15 @@ descriptors:
 	}
 	for d, want := range map[string]string{
 		"p=/api/7/items": "1/2 counts by /api/7/items", "p=/api//items": "1/2 counts by /api//items",
-		"p=/api/items": "9/2 counts by /api/items", "p=/api/7/items/8": "9/2 counts by /api/7/items/8",
-		"p=aba": "9/2 counts by aba", "p=ababa": "9/2 counts by ababa", "p=abaaba": "2/2 counts by abaaba",
+		"p=/api/items":     "9/2 counts by /api/items",
+		"p=/api/7/items/8": "9/2 counts by /api/7/items/8",
+		"p=aba":            "9/2 counts by aba", "p=ababa": "9/2 counts by ababa",
+		"p=abaaba":      "2/2 counts by abaaba",
 		"p=www.example": "3/2 counts by *.example", "p=.example": "3/2 counts by *.example",
-		"p=abbc": "4/2 counts by abbc", "p=abc": "9/2 counts by abc", "p=abcb": "9/2 counts by abcb", "p=axbxcbxc": "4/2 counts by axbxcbxc",
-		"p=z": "5/2 counts by z", "p=xzx": "5/2 counts by xzx", "key=y": "6/2 counts by y", "k=y": "6/2 counts by y", "k=x": "none",
+		"p=abbc": "4/2 counts by abbc", "p=abc": "9/2 counts by abc",
+		"p=abcb": "9/2 counts by abcb", "p=axbxcbxc": "4/2 counts by axbxcbxc",
+		"p=z": "5/2 counts by z", "p=xzx": "5/2 counts by xzx", "key=y": "6/2 counts by y",
+		"k=y": "6/2 counts by y", "k=x": "none",
 	} {
 		_, got, _ := strings.Cut(find(tree, "d", d), " ")
 		if want == "none" {

@@ -35,7 +35,10 @@ func (l *loader) rule(limit *rls.Limit, m map[string]*yaml.Node, path string, w 
 		limit.PerUnit = uint32(per) // smaller than before
 		l.note(at, longUnit, path, strings.ToLower(w.unit), per)
 		if l.options.Warn != nil {
-			l.options.Warn(Fault{l.file, at.Line, at.Column, fmt.Sprintf(longUnit, path, strings.ToLower(w.unit), per)})
+			l.options.Warn(Fault{
+				l.file, at.Line, at.Column,
+				fmt.Sprintf(longUnit, path, strings.ToLower(w.unit), per),
+			})
 		}
 	}
 	if per > mitigation.MaxLimit {
@@ -57,7 +60,10 @@ func (l *loader) rule(limit *rls.Limit, m map[string]*yaml.Node, path string, w 
 	if len(l.tree.Rules) >= rls.MaxRows {
 		l.tree.Rows[name] = rls.RuleName(l.domain, "") + "/*" // no rule is called so
 	}
-	r := mitigation.Rule{Name: name, Limit: per, Window: windows[limit.Unit], Scope: l.options.Scope}
+	r := mitigation.Rule{
+		Name: name, Limit: per, Window: windows[limit.Unit],
+		Scope: l.options.Scope,
+	}
 	if limit.Shadow || limit.Quota && l.options.Apart {
 		r.Mode = mitigation.Shadow
 	}

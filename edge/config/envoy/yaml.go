@@ -14,7 +14,8 @@ import (
 // envoyproxy/ratelimit takes a known key at any place, so this does; an unknown one fails there,
 // and so it does here.
 var keys = []string{
-	"domain", "key", "value", "descriptors", "rate_limit", "unit", "requests_per_unit", "unlimited", "shadow_mode", "quota_mode", "name",
+	"domain", "key", "value", "descriptors", "rate_limit", "unit", "requests_per_unit", "unlimited",
+	"shadow_mode", "quota_mode", "name",
 	"replaces", "detailed_metric", "value_to_metric", "share_threshold", "metadata",
 }
 
@@ -34,7 +35,8 @@ var (
 func (l *loader) check(n *yaml.Node, depth int) bool {
 	n = resolve(n)
 	if l.nodes++; l.nodes > maxNodes || depth > maxDepth {
-		l.fault(n, "the files are too large or too deep: at most %d values, %d levels", maxNodes, maxDepth)
+		l.fault(n, "the files are too large or too deep: at most %d values, %d levels", maxNodes,
+			maxDepth)
 		return false
 	}
 	if n.Kind != yaml.MappingNode {
@@ -115,7 +117,8 @@ func (l *loader) checkValue(key string, n *yaml.Node, depth int) bool {
 		case n.ShortTag() == "!!float":
 			l.fault(n, "%s is a text, a whole number, true or false", key)
 		case slices.Contains(lists, key) || slices.Contains(maps, key) || key == "metadata":
-			l.fault(n, "%s is no %s", key, map[bool]string{true: "number", false: "text"}[n.ShortTag() == "!!int"])
+			l.fault(n, "%s is no %s", key,
+				map[bool]string{true: "number", false: "text"}[n.ShortTag() == "!!int"])
 		}
 	}
 	return true
@@ -127,7 +130,8 @@ func (l *loader) checkValue(key string, n *yaml.Node, depth int) bool {
 func (l *loader) free(n *yaml.Node, depth int) (value any, ok bool) {
 	n = resolve(n)
 	if l.nodes++; l.nodes > maxNodes || depth > maxDepth {
-		l.fault(n, "the files are too large or too deep: at most %d values, %d levels", maxNodes, maxDepth)
+		l.fault(n, "the files are too large or too deep: at most %d values, %d levels", maxNodes,
+			maxDepth)
 		return nil, false
 	}
 	switch n.Kind {
@@ -161,7 +165,8 @@ func (l *loader) free(n *yaml.Node, depth int) (value any, ok bool) {
 func (l *loader) freeMap(n *yaml.Node, depth int) (map[string]any, bool) {
 	m := map[string]any{}
 	for i := 0; i < len(n.Content); i += 2 {
-		if key := resolve(n.Content[i]); n.Content[i].Tag != "!!merge" && key.ShortTag() != "!!str" {
+		if key := resolve(n.Content[i]); n.Content[i].Tag != "!!merge" &&
+			key.ShortTag() != "!!str" {
 			l.fault(n.Content[i], "a key must be a text, not %s", key.Value)
 		}
 	}

@@ -108,7 +108,10 @@ func nodeReference() []Field {
 func listenReference() []Field {
 	values := atMost("address, or a list of them", config.MaxListeners, "")
 	return []Field{
-		{"listen.udp", values, "127.0.0.1:4290", "Decisions, as lines of text in datagrams. A unix address is a datagram socket."},
+		{
+			"listen.udp", values, "127.0.0.1:4290",
+			"Decisions, as lines of text in datagrams. A unix address is a datagram socket.",
+		},
 		{"listen.http", values, "127.0.0.1:4291", "Decisions over HTTP/1.1."},
 		{
 			"listen.admin", values, "127.0.0.1:4292",

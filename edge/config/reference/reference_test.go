@@ -102,7 +102,8 @@ func TestReferenceDefaults(t *testing.T) {
 	}
 	text := "rules: [{name: a, limit: 1, window: 1s, " + strings.Join(rule, ", ") + "}]"
 	want := []mitigation.Rule{{Name: "a", Limit: 1, Window: time.Second}}
-	if c, err := config.Parse("rule", []byte(text)); err != nil || !reflect.DeepEqual(c.Rules, want) {
+	if c, err := config.Parse("rule", []byte(text)); err != nil ||
+		!reflect.DeepEqual(c.Rules, want) {
 		t.Errorf("%v: %+v, want %+v", err, c.Rules, want)
 	}
 }

@@ -29,7 +29,8 @@ func basicReference() []Field {
 				"it is denied.",
 		},
 		{
-			"rules[].window", between(mitigation.MinWindow, mitigation.MaxWindow) + ", whole milliseconds", "",
+			"rules[].window", between(mitigation.MinWindow,
+				mitigation.MaxWindow) + ", whole milliseconds", "",
 			"The time over which cost is counted. The window slides: it ends at the present moment, wherever it began.",
 		},
 		{

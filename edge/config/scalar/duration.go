@@ -16,9 +16,11 @@ func Duration(s string, low, high time.Duration) (time.Duration, error) {
 	// Before ParseDuration's own fault, which says only that a unit is missing; and "0" would pass
 	// there.
 	case bareNumber(s):
-		return 0, fmt.Errorf("must be a duration with a unit, not %s: write %ss for seconds", Show(s), Clip(s))
+		return 0, fmt.Errorf("must be a duration with a unit, not %s: write %ss for seconds",
+			Show(s), Clip(s))
 	case err != nil:
-		return 0, fmt.Errorf("must be a duration such as 10s, 1m30s or 24h, not %s%s", Show(s), durationHint(s))
+		return 0, fmt.Errorf("must be a duration such as 10s, 1m30s or 24h, not %s%s",
+			Show(s), durationHint(s))
 	case t < low || t > high:
 		return 0, fmt.Errorf("must be %s to %s, not %s", Brief(low), Brief(high), Clip(s))
 	}

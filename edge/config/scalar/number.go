@@ -10,7 +10,8 @@ import (
 // Integer reads a whole number from low to high, in plain decimal digits.
 func Integer(s string, low, high int64) (int64, error) {
 	if !plain(strings.TrimPrefix(s, "-")) {
-		return 0, fmt.Errorf("must be a whole number in plain digits, not %s%s", Show(s), plainHint(s))
+		return 0, fmt.Errorf("must be a whole number in plain digits, not %s%s",
+			Show(s), plainHint(s))
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n < low || n > high {

@@ -12,8 +12,10 @@ func Percent(s string, whole, most int) (int, error) {
 	number, found := strings.CutSuffix(s, "%")
 	f, err := strconv.ParseFloat(number, 64)
 	part := int(f*float64(whole)/100 + 0.5)
-	if !found || err != nil || strings.Trim(number, "0123456789.") != "" || part < 1 || part > most {
-		return 0, fmt.Errorf("must be a percentage above 0%% and at most %s, such as 20%%, not %s", PercentText(most, whole), Show(s))
+	if !found || err != nil || strings.Trim(number, "0123456789.") != "" ||
+		part < 1 || part > most {
+		return 0, fmt.Errorf("must be a percentage above 0%% and at most %s, such as 20%%, not %s",
+			PercentText(most, whole), Show(s))
 	}
 	return part, nil
 }

@@ -23,7 +23,8 @@ func Size(s string, low, high int64) (int64, error) {
 	n, ok := bytesOf(s)
 	switch {
 	case !ok:
-		return 0, fmt.Errorf("must be a size such as 512KiB, 64MiB or 1GiB, not %s%s", Show(s), unitHint(s))
+		return 0, fmt.Errorf("must be a size such as 512KiB, 64MiB or 1GiB, not %s%s",
+			Show(s), unitHint(s))
 	case n < low || n > high:
 		return 0, fmt.Errorf("must be %s to %s, not %s", InUnits(low), InUnits(high), Clip(s))
 	}

@@ -37,7 +37,8 @@ func Decimal(text string) bool {
 
 // Printable reports whether text can be shown as it is: no control, no line break, valid UTF-8.
 func Printable(text string) bool {
-	return strings.IndexFunc(text, func(r rune) bool { return r == unicode.ReplacementChar || !unicode.IsPrint(r) }) < 0
+	return strings.IndexFunc(text,
+		func(r rune) bool { return r == unicode.ReplacementChar || !unicode.IsPrint(r) }) < 0
 }
 
 // IsName reports whether text is [A-Za-z0-9_.-]{1,limit}.

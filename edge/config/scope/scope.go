@@ -29,7 +29,8 @@ func Warnings(c *config.Config) (list []string) {
 			}
 		}
 		if names := named(c.Rules, scope); len(names) > 0 {
-			list = append(list, fmt.Sprintf("rules: scope %s counts %s without %s; view=%s (%s)", scope, where, lacks, view, few(names)))
+			list = append(list, fmt.Sprintf("rules: scope %s counts %s without %s; view=%s (%s)",
+				scope, where, lacks, view, few(names)))
 		}
 	}
 	return list

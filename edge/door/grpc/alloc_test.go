@@ -15,13 +15,19 @@ import (
 func TestAllocations(t *testing.T) {
 	h := open(t, twoRules)
 	c := h.dial(t)
-	message := limits("d", describe("rule", "api", "key", "k"), describe("rule", "login", "user", "u"))
+	message := limits("d", describe("rule", "api", "key", "k"),
+		describe("rule", "login", "user", "u"))
 	for range 4 {
 		c.limit(message)
 	}
 	c.block.Reset()
 	for _, f := range [][2]string{
-		{":method", "POST"}, {":scheme", "http"}, {":path", limitMethod}, {":authority", "h"}, {"content-type", "application/grpc"}, {"te", "trailers"},
+		{":method", "POST"},
+		{":scheme", "http"},
+		{":path", limitMethod},
+		{":authority", "h"},
+		{"content-type", "application/grpc"},
+		{"te", "trailers"},
 	} {
 		_ = c.enc.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
 	}

@@ -194,7 +194,8 @@ func (k *caller) fillExtensions(f *request.Reader, attributes []byte) bool {
 		case "deceive":
 			k.session.CanDeceive = string(value) == "ok"
 		default:
-			if pair, ok := wire.FieldOf(name, false); ok && pair.Field >= wire.FieldCountry && pair.Field <= wire.FieldTier {
+			if pair, ok := wire.FieldOf(name, false); ok && pair.Field >= wire.FieldCountry &&
+				pair.Field <= wire.FieldTier {
 				f.Known(request.Field(pair.Field-wire.FieldCountry), value)
 			}
 		}

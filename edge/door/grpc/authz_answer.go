@@ -25,7 +25,8 @@ func (k *caller) appendPassed(b []byte, a *ask.Answer) []byte {
 		b = appendOption(b, 2, "Headgate-Ticket", wire.AppendTicket(k.values[:0], a.Ticket))
 	}
 	if a.Delay > 0 {
-		b = appendOption(b, 2, "Headgate-Delay", strconv.AppendUint(k.values[:0], uint64(verdict.Millis(a.Delay)), 10))
+		b = appendOption(b, 2, "Headgate-Delay",
+			strconv.AppendUint(k.values[:0], uint64(verdict.Millis(a.Delay)), 10))
 	}
 	if a.Deceive {
 		b = appendOption(b, 2, "Headgate-Deceive", one)
@@ -70,7 +71,8 @@ func (k *caller) appendReason(b []byte, a *ask.Answer) []byte {
 		b = appendOption(b, 2, "Retry-After", strconv.AppendUint(k.values[:0], uint64(v.Retry), 10))
 		b = appendOption(b, 2, "Headgate-Why", verdict.Whys[v.Why])
 		if v.Blast > 0 {
-			b = appendOption(b, 2, "Headgate-Blast", strconv.AppendInt(k.values[:0], int64(v.Blast), 10))
+			b = appendOption(b, 2, "Headgate-Blast",
+				strconv.AppendInt(k.values[:0], int64(v.Blast), 10))
 		}
 		return b
 	case a.Why == ask.ByLoad:
@@ -120,7 +122,8 @@ func (k *caller) appendLimits(b []byte, number int) []byte {
 	b = appendOption(b, number, "RateLimit-Policy", k.values)
 	k.values = k.values[:0]
 	k.session.Decisions(mostLimits, func(d *gate.Decision) {
-		k.values = verdict.AppendRateLimit(listed(k.values, 0), k.door.texts.Of(d.Rule), verdict.Of(d))
+		k.values = verdict.AppendRateLimit(listed(k.values, 0),
+			k.door.texts.Of(d.Rule), verdict.Of(d))
 	})
 	return appendOption(b, number, "RateLimit", k.values)
 }

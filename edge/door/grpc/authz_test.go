@@ -24,7 +24,10 @@ func check(source string, http []string, more ...string) string {
 
 // get are the fields of an HTTP request.
 func get(method, path string, headers ...string) []string {
-	all := []string{msg(1, "id"), msg(2, method), msg(4, path), msg(5, "example.com"), msg(6, "https")}
+	all := []string{
+		msg(1, "id"), msg(2, method), msg(4, path),
+		msg(5, "example.com"), msg(6, "https"),
+	}
 	for h := range slices.Chunk(headers, 2) {
 		all = append(all, msg(3, msg(1, h[0]), msg(2, h[1])))
 	}
@@ -119,21 +122,29 @@ func TestAuthz(t *testing.T) {
 		},
 		{"another client", check("203.0.113.8", login), `0 RateLimit-Policy: "login";q=1;w=60 RateLimit: "login";r=0;t=60`},
 		{"its header is not believed", check("203.0.113.7", get("POST", "/login", "x-forwarded-for", "198.51.100.1")), `0 RateLimit-Policy: "login";q=1;w=60 RateLimit: "login";r=0;t=60`},
-		{"a trusted proxy's is", check("192.0.2.1", get("POST", "/login", "x-forwarded-for", "198.51.100.1")), "0"},
+		{"a trusted proxy's is", check("192.0.2.1",
+			get("POST", "/login", "x-forwarded-for", "198.51.100.1")), "0"},
 		{"by a policy", check("203.0.113.9", get("GET", "/.env")), `7 403 Headgate-Why: policy Content-Type: application/problem+json {"type":"about:blank","title":"Denied by a policy","status":403,"verdict":"deny","why":"policy","policy":"scanners"}`},
 		{"by an extension", check("203.0.113.9", get("GET", "/"), extension("country", "ZZ")), `7 451 Headgate-Why: policy Content-Type: application/problem+json {"type":"about:blank","title":"Denied by a policy","status":451,"verdict":"deny","why":"policy","policy":"abroad"}`},
 		{"a quiet policy", check("203.0.113.9", get("GET", "/quiet")), "0"},
-		{"a quiet denial", check("203.0.113.9", get("GET", "/quiet")), "7 503 Content-Type: text/plain; charset=utf-8 later"},
+		{
+			"a quiet denial", check("203.0.113.9", get("GET", "/quiet")),
+			"7 503 Content-Type: text/plain; charset=utf-8 later",
+		},
 		{"a policy with a body", check("203.0.113.9", get("GET", "/loud")), `0 RateLimit-Policy: "loud";q=1;w=60 RateLimit: "loud";r=0;t=60`},
 		{
 			"its denial", check("203.0.113.9", get("GET", "/loud")),
 			`7 418 RateLimit-Policy: "loud";q=1;w=60 RateLimit: "loud";r=0;t=60 Retry-After: 60 Headgate-Why: limit Content-Type: text/plain; charset=utf-8 tea`,
 		},
 		{"a host that is none", check("203.0.113.9", append(get("GET", "/.env"), msg(5, "a b@[:"))), `7 403 Headgate-Why: policy Content-Type: application/problem+json {"type":"about:blank","title":"Denied by a policy","status":403,"verdict":"deny","why":"policy","policy":"scanners"}`},
-		{"a number that is none", check("203.0.113.9", get("GET", "/"), extension("asn", "x"), extension("tier", "")), "0"},
+		{"a number that is none", check("203.0.113.9", get("GET", "/"), extension("asn", "x"),
+			extension("tier", "")), "0"},
 		{"a long path", check("203.0.113.9", get("GET", "/"+strings.Repeat("a", 8192))), `7 414 Headgate-Why: unfit Content-Type: application/problem+json {"type":"about:blank","title":"Unfit","status":414,"verdict":"deny","why":"unfit"}`},
 		{"many headers", check("203.0.113.9", get("GET", "/", slices.Repeat([]string{"x-team", "red"}, 129)...)), `7 431 Headgate-Why: unfit Content-Type: application/problem+json {"type":"about:blank","title":"Unfit","status":431,"verdict":"deny","why":"unfit"}`},
-		{"an unknown extension", check("203.0.113.9", get("GET", "/"), extension("other", "x")), "0"},
+		{
+			"an unknown extension", check("203.0.113.9", get("GET", "/"), extension("other", "x")),
+			"0",
+		},
 		{"a header of the map", check("", get("GET", "/", "x-team", "red")), `0 RateLimit-Policy: "teams";q=3;w=3600 RateLimit: "teams";r=2;t=3600`},
 		{"a header of the list", check("", append(get("GET", "/"), msg(13, msg(1, msg(1, "x-team"), msg(3, "red"))))), `0 RateLimit-Policy: "teams";q=3;w=3600 RateLimit: "teams";r=1;t=3600`},
 	} {
@@ -157,7 +168,10 @@ func TestBadChecks(t *testing.T) {
 		{"no protobuf", "\xff", "status 3 the message is not"},
 		{"no path", check("", []string{msg(2, "GET")}), "status 3 a field of the request"},
 		{"source", check("home", get("GET", "/")), "status 3 a field of the request"},
-		{"header cut", check("", append(get("GET", "/"), msg(3, "\x0a\x05x"))), "status 3 a field of the request"},
+		{
+			"header cut", check("", append(get("GET", "/"), msg(3, "\x0a\x05x"))),
+			"status 3 a field of the request",
+		},
 	} {
 		if got := c.authz(tt.message); !strings.HasPrefix(got, tt.want) {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
@@ -170,12 +184,15 @@ func TestBadChecks(t *testing.T) {
 
 // FuzzCheck: any message is answered, by a status or by an answer that is well formed.
 func FuzzCheck(f *testing.F) {
-	f.Add([]byte(check("192.0.2.1", get("POST", "/login", "x-forwarded-for", "198.51.100.1"), msg(10, msg(1, "asn"), msg(2, "AS7")))))
-	f.Add([]byte(check("2001:db8::1", append(get("GET", "/token"), msg(13, msg(1, msg(1, "x-team"), msg(3, "red")))))))
+	f.Add([]byte(check("192.0.2.1", get("POST", "/login", "x-forwarded-for", "198.51.100.1"),
+		msg(10, msg(1, "asn"), msg(2, "AS7")))))
+	f.Add([]byte(check("2001:db8::1",
+		append(get("GET", "/token"), msg(13, msg(1, msg(1, "x-team"), msg(3, "red")))))))
 	h := open(f, site)
 	f.Fuzz(func(t *testing.T, message []byte) {
 		c := h.dial(t)
-		if got := c.authz(string(message)); !strings.HasPrefix(got, "0") && !strings.HasPrefix(got, "7") && !strings.HasPrefix(got, "status ") {
+		if got := c.authz(string(message)); !strings.HasPrefix(got, "0") &&
+			!strings.HasPrefix(got, "7") && !strings.HasPrefix(got, "status ") {
 			t.Error(got)
 		}
 		_ = c.conn.Close()

@@ -96,7 +96,10 @@ func (k *caller) Call(dst []byte, method int, message []byte) (answer []byte, st
 	defer func() {
 		if fault := recover(); fault != nil {
 			k.door.panics.Note(fault)
-			answer, status = dst, h2.Status{Code: h2.Internal, Message: "a fault of the daemon, which its log shows"}
+			answer, status = dst, h2.Status{
+				Code:    h2.Internal,
+				Message: "a fault of the daemon, which its log shows",
+			}
 		}
 	}()
 	switch method {
@@ -107,7 +110,10 @@ func (k *caller) Call(dst []byte, method int, message []byte) (answer []byte, st
 		return k.authz(dst, message)
 	}
 	if message == nil {
-		return dst, h2.Status{Code: h2.ResourceExhausted, Message: "a message has at most 65536 bytes"}
+		return dst, h2.Status{
+			Code:    h2.ResourceExhausted,
+			Message: "a message has at most 65536 bytes",
+		}
 	}
 	return k.health(dst, message)
 }

@@ -142,8 +142,9 @@ func (d *Door) Panics() *door.Panics { return &d.panics }
 // Stats returns the totals so far.
 func (d *Door) Stats() Stats {
 	s := Stats{
-		Stats: d.server.Stats(), Calls: d.http2.Calls.Load(), Malformed: d.malformed.Load(), UnknownRule: d.unknown.Load(),
-		Full: d.full.Load(),
+		Stats: d.server.Stats(), Calls: d.http2.Calls.Load(), Malformed: d.malformed.Load(),
+		UnknownRule: d.unknown.Load(),
+		Full:        d.full.Load(),
 	}
 	s.Untrusted, s.Unsecured = d.guard.Refused()
 	for r := range s.Faults {
@@ -156,8 +157,10 @@ func (d *Door) Stats() Stats {
 func (d *Door) Figures() door.Figures {
 	s := d.Stats()
 	f := door.Figures{
-		Open: s.Open, Requests: s.Calls, BadRequest: s.Malformed, Unknown: s.UnknownRule, TooLong: s.Faults[h2.TooLong],
-		Rejected: s.Rejected + s.Untrusted + s.Unsecured, Displaced: s.Displaced, Orphans: s.Orphans,
+		Open: s.Open, Requests: s.Calls, BadRequest: s.Malformed, Unknown: s.UnknownRule,
+		TooLong:   s.Faults[h2.TooLong],
+		Rejected:  s.Rejected + s.Untrusted + s.Unsecured,
+		Displaced: s.Displaced, Orphans: s.Orphans,
 	}
 	for r, n := range s.Faults {
 		if h2.Reason(r) != h2.TooLong { // below Reasons

@@ -35,7 +35,8 @@ var askAPI = limits("d", describe("rule", "api", "key", "k"))
 func TestUnix(t *testing.T) {
 	t.Parallel()
 	h := open(t, twoRules)
-	h.serve(t, config.Address{Path: filepath.Join(t.TempDir(), "grpc.sock")}, func(ln net.Listener) net.Listener { return ln })
+	h.serve(t, config.Address{Path: filepath.Join(t.TempDir(), "grpc.sock")},
+		func(ln net.Listener) net.Listener { return ln })
 	if got := h.dial(t).limit(askAPI); !strings.HasPrefix(got, "OK") {
 		t.Error(got)
 	}
@@ -49,7 +50,8 @@ func certificate(t testing.TB) (tls.Certificate, *x509.CertPool) {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
@@ -72,7 +74,8 @@ func TestTLS(t *testing.T) {
 	own, pool := certificate(t)
 	h.serve(t, config.Address{Host: "127.0.0.1"}, func(ln net.Listener) net.Listener {
 		return tls.NewListener(ln, &tls.Config{
-			Certificates: []tls.Certificate{own}, NextProtos: []string{"h2"}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert,
+			Certificates: []tls.Certificate{own}, NextProtos: []string{"h2"}, ClientCAs: pool,
+			ClientAuth: tls.RequireAndVerifyClientCert,
 		})
 	})
 	dial := func(cfg *tls.Config) (*tls.Conn, error) {
@@ -93,7 +96,11 @@ func TestTLS(t *testing.T) {
 	if _, err := dial(&tls.Config{ServerName: "127.0.0.1", Certificates: []tls.Certificate{own}}); err == nil {
 		t.Error("served without ALPN")
 	}
-	secure := tls.Client(doortest.Dial(t, h.addr), &tls.Config{RootCAs: pool, NextProtos: []string{"h2"}, ServerName: "127.0.0.1", Certificates: []tls.Certificate{own}})
+	secure := tls.Client(doortest.Dial(t, h.addr),
+		&tls.Config{
+			RootCAs: pool, NextProtos: []string{"h2"}, ServerName: "127.0.0.1",
+			Certificates: []tls.Certificate{own},
+		})
 	if got := greet(t, secure).limit(askAPI); !strings.HasPrefix(got, "OK") {
 		t.Error(got)
 	}
@@ -108,7 +115,11 @@ func TestUntrusted(t *testing.T) {
 	h := open(t, twoRules)
 	near, far := net.Pipe()
 	h.serve(t, config.Address{Host: "127.0.0.1"}, func(ln net.Listener) net.Listener {
-		return &oneConn{Listener: ln, conn: remote{far, &net.TCPAddr{IP: net.IPv4(192, 0, 2, 7), Port: 1}}, next: make(chan struct{}, 1)}
+		return &oneConn{
+			Listener: ln,
+			conn:     remote{far, &net.TCPAddr{IP: net.IPv4(192, 0, 2, 7), Port: 1}},
+			next:     make(chan struct{}, 1),
+		}
 	})
 	if _, err := near.Read(make([]byte, 1)); err == nil {
 		t.Error("it is served")
@@ -121,7 +132,11 @@ func TestUntrusted(t *testing.T) {
 	h.door.SetClients(clients)
 	near, far = net.Pipe()
 	h.serve(t, config.Address{Host: "127.0.0.1"}, func(ln net.Listener) net.Listener {
-		return &oneConn{Listener: ln, conn: remote{far, &net.TCPAddr{IP: net.IPv4(192, 0, 2, 7), Port: 1}}, next: make(chan struct{}, 1)}
+		return &oneConn{
+			Listener: ln,
+			conn:     remote{far, &net.TCPAddr{IP: net.IPv4(192, 0, 2, 7), Port: 1}},
+			next:     make(chan struct{}, 1),
+		}
 	})
 	if _, err := near.Read(make([]byte, 1)); err != nil {
 		t.Error(err)
@@ -181,7 +196,8 @@ func TestDrain(t *testing.T) {
 		t.Error(got)
 	}
 	c.write(finish)
-	if answer, status := c.receive(underWay); !strings.HasPrefix(limitWords(t, answer), "OK") || status != "0" {
+	if answer, status := c.receive(underWay); !strings.HasPrefix(limitWords(t, answer), "OK") ||
+		status != "0" {
 		t.Errorf("the call that was under way: %q %s", answer, status)
 	}
 	if kind, _, _, payload := c.frame(); kind != 7 || binary.BigEndian.Uint32(payload) != c.id-2 {
@@ -288,9 +304,12 @@ func TestServeFails(t *testing.T) {
 
 // FuzzLimit: any message is answered, by a status or by an answer that is well formed.
 func FuzzLimit(f *testing.F) {
-	f.Add([]byte(limits("d", describe("rule", "api", "key", "k"), describe("rule", "login", "user", "u"), num(3, 7))))
-	f.Add([]byte(limits("d", describe("path", "/x", "remote_address", "192.0.2.1", "+", msg(3, num(1, 0)), "+", num(4, 1)))))
-	f.Add([]byte(limits("shop", describe("user", "a", "+", msg(2, num(1, 5), num(2, 2), msg(3, num(1, 3)))))))
+	f.Add([]byte(limits("d", describe("rule", "api", "key", "k"),
+		describe("rule", "login", "user", "u"), num(3, 7))))
+	f.Add([]byte(limits("d", describe("path", "/x", "remote_address", "192.0.2.1", "+",
+		msg(3, num(1, 0)), "+", num(4, 1)))))
+	f.Add([]byte(limits("shop", describe("user", "a", "+",
+		msg(2, num(1, 5), num(2, 2), msg(3, num(1, 3)))))))
 	h := open(f, twoRules)
 	f.Fuzz(func(t *testing.T, message []byte) {
 		c := h.dial(t)

@@ -40,7 +40,8 @@ func (k *caller) find(domain *rls.Node) {
 			continue
 		}
 		for i, limit := range k.found {
-			if limit != nil && limit.Name != "" && !limit.Unlimited && slices.Contains(by.Replaces, limit.Name) {
+			if limit != nil && limit.Name != "" && !limit.Unlimited &&
+				slices.Contains(by.Replaces, limit.Name) {
 				k.descriptors[i].replaced = true
 			}
 		}
@@ -57,9 +58,15 @@ func (k *caller) askFound(p *ask.Part, r *limitRequest, d *descriptor, limit *rl
 	case limit.Banned():
 		k.deny(p, use, limit.Shadow, limit.Quota)
 	case limit.Quota:
-		k.session.AddQuota(p, gate.Ask{Rule: limit.Rule, Key: k.text[d.keyFrom:d.keyTo], Cost: cost}, use)
+		k.session.AddQuota(p, gate.Ask{
+			Rule: limit.Rule,
+			Key:  k.text[d.keyFrom:d.keyTo], Cost: cost,
+		}, use)
 	default:
-		k.session.AddQuestion(p, gate.Ask{Rule: limit.Rule, Key: k.text[d.keyFrom:d.keyTo], Cost: cost}, use)
+		k.session.AddQuestion(p, gate.Ask{
+			Rule: limit.Rule,
+			Key:  k.text[d.keyFrom:d.keyTo], Cost: cost,
+		}, use)
 	}
 }
 

@@ -40,15 +40,28 @@ func TestFormOfLimits(t *testing.T) {
 		{[]string{describe("path", "/loud")}, `OK [OK loud 1/MINUTE left 0 reset 60] RateLimit-Policy: "loud";q=1;w=60 RateLimit: "loud";r=0;t=60`},
 		{[]string{describe("path", "/loud")}, `OVER [OVER loud 1/MINUTE left 0 reset 60] RateLimit-Policy: "loud";q=1;w=60 RateLimit: "loud";r=0;t=60 Retry-After: 60 tea status 418`},
 		{[]string{describe("path", "/trap")}, "OK [OK trap 1/MINUTE left 0 reset 60] " + trap},
-		{[]string{describe("path", "/trap")}, "OVER [OVER trap 1/MINUTE left 0 reset 60] " + trap + " Retry-After: 60"},
-		{[]string{describe("path", "/trap", "deceive", "ok"), login}, "OK [OK] [OK login 2/MINUTE left 2 reset 0] ^Headgate-Deceive: 1"},
-		{[]string{describe("path", "/bait", "deceive", "ok"), login}, "OK [OK] [OK login 2/MINUTE left 2 reset 0] ^Headgate-Deceive: 1"},
+		{
+			[]string{describe("path", "/trap")},
+			"OVER [OVER trap 1/MINUTE left 0 reset 60] " + trap + " Retry-After: 60",
+		},
+		{
+			[]string{describe("path", "/trap", "deceive", "ok"), login},
+			"OK [OK] [OK login 2/MINUTE left 2 reset 0] ^Headgate-Deceive: 1",
+		},
+		{
+			[]string{describe("path", "/bait", "deceive", "ok"), login},
+			"OK [OK] [OK login 2/MINUTE left 2 reset 0] ^Headgate-Deceive: 1",
+		},
 		{[]string{describe("path", "/bait")}, "OVER [OVER] status 403"},
 		{[]string{describe("path", "/"+strings.Repeat("a", 8192)), login}, `OVER [OVER] [OK login 2/MINUTE left 2 reset 0] RateLimit-Policy: "login";q=2;w=60 RateLimit: "login";r=2;t=0 status 414`},
 		{[]string{describe("path", "/", "cut", "header.x-cost")}, "OVER [OVER] status 431"},
 		{[]string{describe("path", "/", "asn", "x", "tier", "", "host", "a b")}, "OK [OK]"},
 		// one that cannot pretend denies for all
-		{[]string{describe("path", "/trap", "deceive", "ok"), describe("path", "/bait")}, "OVER [OVER trap 1/MINUTE left 0 reset 60] [OVER] " + trap + " Retry-After: 60 status 403"},
+		{
+			[]string{describe("path", "/trap", "deceive", "ok"), describe("path", "/bait")},
+			"OVER [OVER trap 1/MINUTE left 0 reset 60] [OVER] " +
+				trap + " Retry-After: 60 status 403",
+		},
 	} {
 		if got := c.limit(limits("d", tt.parts...)); !doortest.SameButRetry(got, tt.want) {
 			t.Errorf("%q:\n%s\nwant %s", tt.parts, got, tt.want)
@@ -65,14 +78,17 @@ func TestDelayOfLimits(t *testing.T) {
 	h := open(t, forms)
 	c := h.dial(t)
 	slow, waits := describe("path", "/slow"), describe("path", "/slow", "delay", "ok")
-	if got := c.limit(limits("d", slow)); !strings.HasPrefix(got, "OK") || strings.Contains(got, "Delay") {
+	if got := c.limit(limits("d", slow)); !strings.HasPrefix(got, "OK") ||
+		strings.Contains(got, "Delay") {
 		t.Error(got)
 	}
-	if got := c.limit(limits("d", slow)); !strings.HasPrefix(got, "OVER") || strings.Contains(got, "Delay") {
+	if got := c.limit(limits("d", slow)); !strings.HasPrefix(got, "OVER") ||
+		strings.Contains(got, "Delay") {
 		t.Error(got)
 	}
 	got := c.limit(limits("d", waits))
-	if _, delay, _ := strings.Cut(got, "^Headgate-Delay: "); !strings.HasPrefix(got, "OK") || len(delay) != 5 || delay > "60000" || delay < "49999" {
+	if _, delay, _ := strings.Cut(got, "^Headgate-Delay: "); !strings.HasPrefix(got, "OK") ||
+		len(delay) != 5 || delay > "60000" || delay < "49999" {
 		t.Error(got)
 	}
 	c.authz(check("203.0.113.9", get("GET", "/slow")))
@@ -98,7 +114,8 @@ func TestFormOfChecks(t *testing.T) {
 		{check("203.0.113.9", get("GET", "/bait"), deceive), "0 ^Headgate-Deceive: 1"},
 		{check("203.0.113.9", get("GET", "/bait")), "7 403 Headgate-Why: policy "},
 	} {
-		if got := c.authz(tt.message); !strings.HasPrefix(got, tt.want) || strings.HasSuffix(tt.want, "1") && got != tt.want {
+		if got := c.authz(tt.message); !strings.HasPrefix(got, tt.want) ||
+			strings.HasSuffix(tt.want, "1") && got != tt.want {
 			t.Errorf("%s, want %s", got, tt.want)
 		}
 	}
@@ -110,7 +127,8 @@ func TestBusyPool(t *testing.T) {
 	h := open(t, forms)
 	gatetest.Busy(t, h.room, h.gate.Now(), "workers")
 	c := h.dial(t)
-	if got, want := c.limit(limits("d", describe("path", "/work"))), "OVER [OVER] Retry-After: 1 status 503"; got != want {
+	if got, want := c.limit(limits("d", describe("path", "/work"))),
+		"OVER [OVER] Retry-After: 1 status 503"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	want := `7 503 Retry-After: 1 Headgate-Why: load Content-Type: application/problem+json ` +
@@ -134,7 +152,10 @@ func TestPoliciesGiveBack(t *testing.T) {
 	}{
 		{[]string{describe(spent...)}, "OK spent 10/MINUTE left 7 reset 60"},
 		{[]string{describe(spent...), num(3, 2)}, "OK spent 10/MINUTE left 1 reset 60"},
-		{[]string{describe(append(spent, "+", negative)...), num(3, 2)}, "OK spent 10/MINUTE left 7 reset 60"},
+		{
+			[]string{describe(append(spent, "+", negative)...), num(3, 2)},
+			"OK spent 10/MINUTE left 7 reset 60",
+		},
 		{[]string{describe("path", "/busy")}, "OK busy 1/? left 0 reset 60"},
 		{[]string{describe("path", "/busy")}, "OVER busy 1/? left 0 reset 1"},
 		{[]string{describe("path", "/busy", "+", negative)}, "OK busy 1/? left 1 reset 0"},
@@ -145,7 +166,8 @@ func TestPoliciesGiveBack(t *testing.T) {
 		}
 	}
 	// a fault elsewhere in the request: nothing is given back
-	c.limit(limits("d", describe(append(spent, "+", negative)...), describe("rule", "nosuch", "k", "1")))
+	c.limit(limits("d", describe(append(spent, "+", negative)...),
+		describe("rule", "nosuch", "k", "1")))
 	if got := firstStatus(c.limit(limits("d", describe(append(spent, "+", msg(3))...)))); got != "OK spent 10/MINUTE left 7 reset 60" {
 		t.Error(got)
 	}
@@ -157,7 +179,8 @@ func TestNoLeaseLeft(t *testing.T) {
 	h := open(t, forms)
 	gatetest.TakeAllLeases(t, h.gate, "busy")
 	c := h.dial(t)
-	if got := c.limit(limits("d", describe("path", "/busy"))); !strings.HasPrefix(got, "OK") || !strings.HasSuffix(got, " ^Headgate-Full: 1") {
+	if got := c.limit(limits("d", describe("path", "/busy"))); !strings.HasPrefix(got, "OK") ||
+		!strings.HasSuffix(got, " ^Headgate-Full: 1") {
 		t.Error(got)
 	}
 	if got := c.authz(check("203.0.113.9", get("GET", "/busy"))); !strings.HasPrefix(got, "0 ^Headgate-Full: 1 ") {

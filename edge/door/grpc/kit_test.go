@@ -53,7 +53,10 @@ func (h *house) serve(t testing.TB, at config.Address, wrap func(net.Listener) n
 		t.Fatal(err)
 	}
 	h.addr = ln.Addr()
-	h.stop = doortest.Serve(t, func(ctx context.Context) error { return h.door.Serve(ctx, wrap(ln)) })
+	h.stop = doortest.Serve(t, func(ctx context.Context) error {
+		return h.door.Serve(ctx,
+			wrap(ln))
+	})
 }
 
 // client is one connection that asks one call after the other.
@@ -104,7 +107,12 @@ func (c *client) begin(method, message string) (stream uint32, rest []byte) {
 	c.t.Helper()
 	c.block.Reset()
 	for _, f := range [][2]string{
-		{":method", "POST"}, {":scheme", "http"}, {":path", method}, {":authority", "h"}, {"content-type", "application/grpc"}, {"te", "trailers"},
+		{":method", "POST"},
+		{":scheme", "http"},
+		{":path", method},
+		{":authority", "h"},
+		{"content-type", "application/grpc"},
+		{"te", "trailers"},
 	} {
 		_ = c.enc.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
 	}
@@ -180,7 +188,8 @@ func num(number int, value uint64) string {
 
 func msg(number int, parts ...string) string {
 	content := strings.Join(parts, "")
-	return string(binary.AppendUvarint(binary.AppendUvarint(nil, uint64(number)<<3|2), uint64(len(content)))) + content
+	return string(binary.AppendUvarint(binary.AppendUvarint(nil, uint64(number)<<3|2),
+		uint64(len(content)))) + content
 }
 
 // limits returns a RateLimitRequest of domain with descriptors.
@@ -285,7 +294,8 @@ func statusWords(t testing.TB, message string, codes []string) string {
 					times = fmt.Sprint(parse(t, f.data)[0].value)
 				}
 			}
-			limit = fmt.Sprintf(" %s/%s%s", per, times, []string{"?", "SECOND", "MINUTE", "HOUR", "DAY"}[unit])
+			limit = fmt.Sprintf(" %s/%s%s", per, times,
+				[]string{"?", "SECOND", "MINUTE", "HOUR", "DAY"}[unit])
 		case 3:
 			left = fmt.Sprintf(" left %d", f.value)
 		case 4:

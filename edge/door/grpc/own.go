@@ -110,7 +110,10 @@ func (k *caller) askOwn(p *ask.Part, r *limitRequest, d *descriptor) h2.Status {
 }
 
 // unitWindows are the windows of one unit.
-var unitWindows = [...]time.Duration{unitSecond: time.Second, unitMinute: time.Minute, unitHour: time.Hour, unitDay: 24 * time.Hour}
+var unitWindows = [...]time.Duration{
+	unitSecond: time.Second, unitMinute: time.Minute,
+	unitHour: time.Hour, unitDay: 24 * time.Hour,
+}
 
 // window returns the window of l, whole seconds up to a day; false: it has no such window.
 func (l *ownLimit) window() (time.Duration, bool) {

@@ -65,7 +65,8 @@ func (k *caller) appendAdvice(b []byte) []byte {
 		}
 	}
 	if delay := k.session.Delay(); delay > 0 {
-		b = appendHeader(b, fieldRequestHeaders, "Headgate-Delay", strconv.AppendUint(k.values[:0], uint64(verdict.Millis(delay)), 10))
+		b = appendHeader(b, fieldRequestHeaders, "Headgate-Delay",
+			strconv.AppendUint(k.values[:0], uint64(verdict.Millis(delay)), 10))
 	}
 	if k.session.Full() {
 		b = appendHeader(b, fieldRequestHeaders, "Headgate-Full", one)

@@ -25,7 +25,8 @@ func (k *caller) appendMetadata(b []byte, r *limitRequest) []byte {
 			is["hitsAddend"] = float64(d.hits)
 		}
 		descriptors = append(descriptors, is)
-		if passed := !k.parts[i].Deny && !k.parts[i].Over; passed && i < len(k.found) && k.found[i] != nil && !d.replaced {
+		if passed := !k.parts[i].Deny && !k.parts[i].Over; passed && i < len(k.found) &&
+			k.found[i] != nil && !d.replaced {
 			merge(merged, k.found[i].Metadata)
 		}
 	}

@@ -31,7 +31,8 @@ func TestRules(t *testing.T) {
 	}
 	want(c.limit(limits("d", describe("rule", "login", "user", "anna"))),
 		`OK [OK login 5/MINUTE left 4 reset 60] RateLimit-Policy: "login";q=5;w=60 RateLimit: "login";r=4;t=60`)
-	want(c.limit(limits("d", describe("user", "anna", "rule", "login"), describe("rule", "api", "a", "x", "b", "y"))),
+	want(c.limit(limits("d", describe("user", "anna", "rule", "login"),
+		describe("rule", "api", "a", "x", "b", "y"))),
 		`OK [OK login 5/MINUTE left 3 reset 60] [OK api 10/10SECOND left 9 reset 10] RateLimit-Policy: "login";q=5;w=60, "api";q=10;w=10 RateLimit: "login";r=3;t=60, "api";r=9;t=10`)
 	if left := h.left("login", "anna"); left != 3 {
 		t.Errorf("a check of the same key has %d left", left)
@@ -40,30 +41,38 @@ func TestRules(t *testing.T) {
 		t.Errorf("a list of values has %d left", left)
 	}
 	// all or nothing: the one that fits says what it would have without this request
-	got := c.limit(limits("d", describe("rule", "login", "user", "anna", "+", msg(3, num(1, 4))), describe("rule", "api", "a", "x", "b", "y")))
+	got := c.limit(limits("d", describe("rule", "login", "user", "anna", "+", msg(3, num(1, 4))),
+		describe("rule", "api", "a", "x", "b", "y")))
 	want(got, `OVER [OVER login 5/MINUTE left 3 reset 60] [OK api 10/10SECOND left 9 reset 10] `+
 		`RateLimit-Policy: "login";q=5;w=60, "api";q=10;w=10 RateLimit: "login";r=0;t=60, "api";r=9;t=10 Retry-After: 60`)
 	if login, api := h.left("login", "anna"), h.left("api", "x\x1fy"); login != 3 || api != 9 {
 		t.Errorf("a denied request has taken of login %d, of api %d", 3-login, 9-api)
 	}
 	// hits of the request, of a descriptor, and none
-	want(firstStatus(c.limit(limits("d", describe("rule", "api", "k", "1"), num(3, 4)))), "OK api 10/10SECOND left 6 reset 10")
-	want(firstStatus(c.limit(limits("d", describe("rule", "api", "k", "1", "+", msg(3, num(1, 6))), num(3, 4)))), "OK api 10/10SECOND left 0 reset 10")
-	want(firstStatus(c.limit(limits("d", describe("rule", "api", "k", "1", "+", msg(3))))), "OK api 10/10SECOND left 0 reset 10")
-	want(firstStatus(c.limit(limits("d", describe("rule", "api", "k", "1")))), "OVER api 10/10SECOND left 0 reset 10")
+	want(firstStatus(c.limit(limits("d", describe("rule", "api", "k", "1"), num(3, 4)))),
+		"OK api 10/10SECOND left 6 reset 10")
+	want(firstStatus(c.limit(limits("d", describe("rule", "api", "k", "1", "+", msg(3, num(1, 6))),
+		num(3, 4)))), "OK api 10/10SECOND left 0 reset 10")
+	want(firstStatus(c.limit(limits("d", describe("rule", "api", "k", "1", "+", msg(3))))),
+		"OK api 10/10SECOND left 0 reset 10")
+	want(firstStatus(c.limit(limits("d", describe("rule", "api", "k", "1")))),
+		"OVER api 10/10SECOND left 0 reset 10")
 	// nothing is to come back, and it is said
-	want(firstStatus(c.limit(limits("d", describe("rule", "api", "k", "new", "+", msg(3))))), "OK api 10/10SECOND left 10 reset 0")
+	want(firstStatus(c.limit(limits("d", describe("rule", "api", "k", "new", "+", msg(3))))),
+		"OK api 10/10SECOND left 10 reset 0")
 	// a block denies even a look
 	for range 2 {
 		c.limit(limits("d", describe("rule", "blocked", "k", "1")))
 	}
-	want(c.limit(limits("d", describe("rule", "blocked", "k", "1", "+", msg(3)), describe("rule", "api", "k", "2")))[:4], "OVER")
+	want(c.limit(limits("d", describe("rule", "blocked", "k", "1", "+", msg(3)),
+		describe("rule", "api", "k", "2")))[:4], "OVER")
 	if left := h.left("api", "2"); left != 10 {
 		t.Errorf("admitted beside a block: %d left", left)
 	}
 	// shadow
 	c.limit(limits("d", describe("rule", "dry", "k", "1")))
-	want(firstStatus(c.limit(limits("d", describe("rule", "dry", "k", "1")))), "OK dry 1/HOUR left 0 reset 3600")
+	want(firstStatus(c.limit(limits("d", describe("rule", "dry", "k", "1")))),
+		"OK dry 1/HOUR left 0 reset 3600")
 	// equal descriptors are one question
 	want(c.limit(limits("d", describe("rule", "api", "k", "3"), describe("rule", "api", "k", "3"))),
 		`OK [OK api 10/10SECOND left 9 reset 10] [OK api 10/10SECOND left 9 reset 10] RateLimit-Policy: "api";q=10;w=10 RateLimit: "api";r=9;t=10`)
@@ -101,13 +110,35 @@ func TestBadRequests(t *testing.T) {
 		{"no descriptors", limits("d"), "status 3 the request has no descriptors"},
 		{"no protobuf", "\xff\xff", "status 3 the message is not"},
 		{"cut descriptor", limits("d", good)[:8], "status 3 the message is not"},
-		{"unknown rule", limits("d", good, describe("rule", "apis", "k", "1")), "status 5 no rule is called apis"},
-		{"no key", limits("d", good, describe("rule", "api")), "status 3 a descriptor with an entry rule has no other entry"},
-		{"no address", limits("d", good, describe("remote_address", "home")), "status 3 an entry has a value"},
-		{"257 descriptors", limits("d", strings.Repeat(good, 257)), "status 8 a request has at most 256 descriptors"},
-		{"unit", limits("d", good, describe("k", "v", "+", msg(2, num(1, 5)))), "status 3 a descriptor's limit has a unit"},
-		{"unit of a year", limits("d", good, describe("k", "v", "+", msg(2, num(1, 5), num(2, 6)))), "status 3 a descriptor's limit has a unit"},
-		{"long window", limits("d", good, describe("k", "v", "+", msg(2, num(1, 5), num(2, 4), msg(3, num(1, 2))))), "status 3 a descriptor's limit has a unit"},
+		{
+			"unknown rule", limits("d", good, describe("rule", "apis", "k", "1")),
+			"status 5 no rule is called apis",
+		},
+		{
+			"no key", limits("d", good, describe("rule", "api")),
+			"status 3 a descriptor with an entry rule has no other entry",
+		},
+		{
+			"no address", limits("d", good, describe("remote_address", "home")),
+			"status 3 an entry has a value",
+		},
+		{
+			"257 descriptors", limits("d", strings.Repeat(good, 257)),
+			"status 8 a request has at most 256 descriptors",
+		},
+		{
+			"unit", limits("d", good, describe("k", "v", "+", msg(2, num(1, 5)))),
+			"status 3 a descriptor's limit has a unit",
+		},
+		{
+			"unit of a year", limits("d", good, describe("k", "v", "+", msg(2, num(1, 5), num(2, 6)))),
+			"status 3 a descriptor's limit has a unit",
+		},
+		{
+			"long window", limits("d", good,
+				describe("k", "v", "+", msg(2, num(1, 5), num(2, 4), msg(3, num(1, 2))))),
+			"status 3 a descriptor's limit has a unit",
+		},
 	} {
 		if got := c.limit(tt.message); !strings.HasPrefix(strings.ReplaceAll(got, "%27", "'"), tt.want) {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
@@ -134,7 +165,8 @@ func TestTooLong(t *testing.T) {
 			if got := c.limit(limits("d", describe("k", long))); !strings.HasPrefix(got, want[0]) {
 				t.Errorf("%d bytes: %.80s, want %s", size, got, want[0])
 			}
-			if got := c.authz(check("192.0.2.9", get("GET", "/", "x-team", long))); i > 0 && !strings.HasPrefix(got, want[1]) {
+			if got := c.authz(check("192.0.2.9", get("GET", "/", "x-team", long))); i > 0 &&
+				!strings.HasPrefix(got, want[1]) {
 				t.Errorf("%d bytes: %.80s, want %s", size, got, want[1])
 			}
 		}
@@ -150,7 +182,8 @@ func TestOwnLimits(t *testing.T) {
 	h := open(t, twoRules)
 	c := h.dial(t)
 	own := func(per, unit uint64, pairs ...string) string {
-		return firstStatus(c.limit(limits("shop", describe(append(pairs, "+", msg(2, num(1, per), num(2, unit)))...))))
+		return firstStatus(c.limit(limits("shop",
+			describe(append(pairs, "+", msg(2, num(1, per), num(2, unit)))...))))
 	}
 	began := time.Now()
 	for _, tt := range []struct{ got, want string }{
@@ -181,7 +214,8 @@ func sameButAge(got, want string, age time.Duration) bool {
 	g, w := strings.LastIndexByte(got, ' ')+1, strings.LastIndexByte(want, ' ')+1
 	left, errG := strconv.Atoi(got[g:])
 	most, errW := strconv.Atoi(want[w:])
-	return got[:g] == want[:w] && errG == nil && errW == nil && left <= most && left >= most-int(age/time.Second)-1
+	return got[:g] == want[:w] && errG == nil && errW == nil && left <= most &&
+		left >= most-int(age/time.Second)-1
 }
 
 // TestPolicies: without a rule or a limit the entries are the fields of a request.
@@ -201,13 +235,31 @@ policies:
 		want  string
 	}{
 		{[]string{describe("generic_key", "x")}, "OK [OK]"},
-		{[]string{describe("path", "/login?x=1", "method", "POST", "remote_address", "198.51.100.7")}, "OK [OK login 2/MINUTE left 1 reset 60]"},
-		{[]string{describe("path", "/a/../login", "method", "POST", "masked_remote_address", "198.51.100.7/32", "header.X-Team", "red")}, "OK [OK login 2/MINUTE left 0 reset 60]"},
-		{[]string{describe("path", "/login", "method", "POST", "remote_address", "198.51.100.7", "header.x-team", "red")}, "OVER [OVER login 2/MINUTE left 0 reset 60]"},
-		{[]string{describe("path", "/login", "method", "POST", "remote_address", "192.0.2.1")}, "OK [OK]"},
-		{[]string{describe("header.x-team", "red"), describe("path", "/.env")}, "OVER [OK keys 3/HOUR left 2 reset 3600] [OVER]"},
-		{[]string{describe("header.x-team", "red"), describe("path", "/login", "method", "POST", "remote_address", "198.51.100.8")}, "OK [OK keys 3/HOUR left 1 reset 3600] [OK login 2/MINUTE left 1 reset 60]"},
-		{[]string{describe("header.x-team", "red"), num(3, 2)}, "OVER [OVER keys 3/HOUR left 1 reset 3600]"},
+		{[]string{describe("path", "/login?x=1", "method", "POST", "remote_address",
+			"198.51.100.7")}, "OK [OK login 2/MINUTE left 1 reset 60]"},
+		{[]string{describe("path", "/a/../login", "method", "POST", "masked_remote_address",
+			"198.51.100.7/32", "header.X-Team", "red")}, "OK [OK login 2/MINUTE left 0 reset 60]"},
+		{[]string{describe("path", "/login", "method", "POST", "remote_address", "198.51.100.7",
+			"header.x-team", "red")}, "OVER [OVER login 2/MINUTE left 0 reset 60]"},
+		{
+			[]string{describe("path", "/login", "method", "POST", "remote_address", "192.0.2.1")},
+			"OK [OK]",
+		},
+		{
+			[]string{describe("header.x-team", "red"), describe("path", "/.env")},
+			"OVER [OK keys 3/HOUR left 2 reset 3600] [OVER]",
+		},
+		{
+			[]string{
+				describe("header.x-team", "red"),
+				describe("path", "/login", "method", "POST", "remote_address", "198.51.100.8"),
+			},
+			"OK [OK keys 3/HOUR left 1 reset 3600] [OK login 2/MINUTE left 1 reset 60]",
+		},
+		{
+			[]string{describe("header.x-team", "red"), num(3, 2)},
+			"OVER [OVER keys 3/HOUR left 1 reset 3600]",
+		},
 	} {
 		got, _, _ := strings.Cut(c.limit(limits("d", tt.parts...)), " RateLimit-Policy")
 		if !doortest.SameButRetry(got, tt.want) {

@@ -65,8 +65,11 @@ func TestHTTPAllocations(t *testing.T) {
 		status int
 	}{
 		"allow": {constDecider{gate.Decision{Rule: rule, Remaining: 4, Reset: time.Minute}}, 200},
-		"deny":  {constDecider{gate.Decision{Rule: rule, Deny: true, Why: mitigation.ByShed, Retry: time.Second, Ratio: mitigation.RatioFor(2, 1)}}, 403},
-		"node":  {realDecider(t), 403},
+		"deny": {constDecider{gate.Decision{
+			Rule: rule, Deny: true, Why: mitigation.ByShed,
+			Retry: time.Second, Ratio: mitigation.RatioFor(2, 1),
+		}}, 403},
+		"node": {realDecider(t), 403},
 	} {
 		ctx, serve := inMemory(newDoor(tt.j, testLimits()))
 		if n := testing.AllocsPerRun(1000, serve); n != 0 {
@@ -101,7 +104,8 @@ func inMemory(h *Door) (*fasthttp.RequestCtx, func()) {
 // formatted response.
 func BenchmarkHTTPCheck(b *testing.B) {
 	rule := &mitigation.Rule{Name: "login", Limit: 5, Window: time.Minute}
-	h := newDoor(constDecider{gate.Decision{Rule: rule, Remaining: 4, Reset: time.Minute}}, testLimits())
+	h := newDoor(constDecider{gate.Decision{Rule: rule, Remaining: 4, Reset: time.Minute}},
+		testLimits())
 	_, serve := inMemory(h)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -129,9 +133,11 @@ func TestHTTPMemory(t *testing.T) {
 	short := strings.Repeat("a:b\r\n", (60<<10)/len("a:b\r\n"))
 	for name, raw := range map[string]string{
 		"short headers": "GET /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\n" + short,
-		"long headers":  "GET /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\n" + cookies(60<<10) + "Cookie: c",
-		"half a body":   "POST /v1/check HTTP/1.1\r\nHost: h\r\nContent-Length: 7000\r\n" + short + "\r\n{",
-		"nothing":       okRequest,
+		"long headers": "GET /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\n" +
+			cookies(60<<10) + "Cookie: c",
+		"half a body": "POST /v1/check HTTP/1.1\r\nHost: h\r\nContent-Length: 7000\r\n" +
+			short + "\r\n{",
+		"nothing": okRequest,
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := openDoor(t, newFakeDecider(), testLimits())
@@ -175,7 +181,8 @@ func TestAuthAllocatesNothing(t *testing.T) {
 	c := &httpConn{door: h, Conn: discard{}}
 	c.head.Source = h.names
 	buf := new([head.Size]byte)
-	raw := rawRequest("GET /v1/auth/nginx HTTP/1.1", "Host: api.example.com", "X-Original-URI: /a", "X-Original-Method: GET", "X-API-Key: k")
+	raw := rawRequest("GET /v1/auth/nginx HTTP/1.1", "Host: api.example.com", "X-Original-URI: /a",
+		"X-Original-Method: GET", "X-API-Key: k")
 	run := func() {
 		c.head.Begin()
 		c.head.GiveBack()

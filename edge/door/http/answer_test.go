@@ -82,18 +82,22 @@ func TestHTTPQueries(t *testing.T) {
 		return gate.Ask{Op: op, Rule: []byte(rule), Key: []byte(key), Cost: cost}
 	}
 	for target, want := range map[string]gate.Ask{
-		"/v1/check?rule=login&key=a":                      query(gate.Check, "login", "a", 1),
-		"/v1/peek?key=a&rule=login&cost=7":                query(gate.Peek, "login", "a", 7),
-		"/v1/count?rule=login&key=a&cost=1000000":         query(gate.Count, "login", "a", 1_000_000),
-		"/v1/check?rule=per%2dip&key=a%20b+c%00%FF":       query(gate.Check, "per-ip", "a b c\x00\xff", 1),
-		"/v1/check?&rule=login&&key=a=b;c&x=%zz&y":        query(gate.Check, "login", "a=b;c", 1),
-		"/v1/check?rule=login&key=2001:db8::1&status=403": query(gate.Check, "login", "2001:db8::1", 1),
-		"/v1/check?rule=login&key=" + long:                query(gate.Check, "login", long, 1),
-		"http://h/v1/check?rule=login&key=a":              query(gate.Check, "login", "a", 1),
+		"/v1/check?rule=login&key=a":       query(gate.Check, "login", "a", 1),
+		"/v1/peek?key=a&rule=login&cost=7": query(gate.Peek, "login", "a", 7),
+		"/v1/count?rule=login&key=a&cost=1000000": query(gate.Count,
+			"login", "a", 1_000_000),
+		"/v1/check?rule=per%2dip&key=a%20b+c%00%FF": query(gate.Check, "per-ip",
+			"a b c\x00\xff", 1),
+		"/v1/check?&rule=login&&key=a=b;c&x=%zz&y": query(gate.Check, "login", "a=b;c", 1),
+		"/v1/check?rule=login&key=2001:db8::1&status=403": query(gate.Check,
+			"login", "2001:db8::1", 1),
+		"/v1/check?rule=login&key=" + long:   query(gate.Check, "login", long, 1),
+		"http://h/v1/check?rule=login&key=a": query(gate.Check, "login", "a", 1),
 	} {
 		for _, method := range []string{"GET", "POST"} {
 			j := newFakeDecider()
-			r := openDoor(t, j, testLimits()).send(t, method+" "+target+" HTTP/1.1\r\nHost: h\r\n\r\n")
+			r := openDoor(t, j, testLimits()).send(t,
+				method+" "+target+" HTTP/1.1\r\nHost: h\r\n\r\n")
 			if r.StatusCode/100 != 2 {
 				t.Errorf("%s %s: status %d: %s", method, target, r.StatusCode, r.Text)
 			}

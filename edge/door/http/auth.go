@@ -62,7 +62,8 @@ func (c *httpConn) answerAuth() quickResult {
 	began := h.decider.Now()
 	f := authForm{http11: c.head.HTTP11}
 	// A body is not read here, so that a request which has one ends the connection.
-	f.last = c.head.Close || !c.head.HTTP11 && !c.head.KeepAlive || c.head.Length != 0 || c.head.Expect
+	f.last = c.head.Close || !c.head.HTTP11 && !c.head.KeepAlive ||
+		c.head.Length != 0 || c.head.Expect
 	f.last, c.long = f.last || c.head.Odd || c.head.Broken, c.head.Broken
 	if p := c.fillAuth(k.session, &f); p != nil {
 		h.noteRefused(p)
@@ -100,7 +101,8 @@ func (c *httpConn) fillAuth(s *ask.Session, f *authForm) *api.Problem {
 	end := max(bytes.LastIndexByte(rest, ' '), 0)
 	target, version := rest[:end], rest[end:]
 	// Where the next request would begin is not known after a line like this.
-	if !c.head.Broken && (len(version) != len(" HTTP/1.1") || !bytes.HasPrefix(version[1:], http1)) {
+	if !c.head.Broken && (len(version) != len(" HTTP/1.1") ||
+		!bytes.HasPrefix(version[1:], http1)) {
 		f.last = true
 		return notHTTP1()
 	}

@@ -144,7 +144,8 @@ func appendWholeVerdict(b []byte, a *ask.Answer) []byte {
 		b = append(b, "\r\nHeadgate-Shadow: deny"...)
 	}
 	if a.Delay > 0 {
-		b = strconv.AppendUint(append(b, "\r\nHeadgate-Delay: "...), uint64(api.WholeMillis(a.Delay)), 10)
+		b = strconv.AppendUint(append(b, "\r\nHeadgate-Delay: "...),
+			uint64(api.WholeMillis(a.Delay)), 10)
 	}
 	if a.Full {
 		b = append(b, "\r\nHeadgate-Full: 1"...)
@@ -191,7 +192,8 @@ func appendPool(b []byte, a *ask.Answer) []byte {
 // The form is RFC 9457's; parameter is the member of our own that says where to look.
 func (k *asking) problem(h *Door, p *api.Problem, f authForm) {
 	text, _ := json.Marshal(map[string]any{ // strings and a number always encode
-		"type": "about:blank", "title": fasthttp.StatusMessage(p.Status), "status": p.Status, "detail": p.Error(), "parameter": p.Parameter,
+		"type": "about:blank", "title": fasthttp.StatusMessage(p.Status), "status": p.Status,
+		"detail": p.Error(), "parameter": p.Parameter,
 	})
 	k.kind = typeProblem
 	k.body = append(append(k.body[:0], text...), '\n')

@@ -88,7 +88,8 @@ func (c *httpConn) Read(b []byte) (int, error) {
 	}
 	c.between, c.answering = false, false
 	if p := c.fault; p != nil {
-		c.fault, c.long = nil, p.Status == fasthttp.StatusRequestURITooLong || p.Status == fasthttp.StatusRequestHeaderFieldsTooLarge
+		c.fault, c.long = nil, p.Status == fasthttp.StatusRequestURITooLong ||
+			p.Status == fasthttp.StatusRequestHeaderFieldsTooLarge
 		return 0, p
 	}
 	c.complete = false

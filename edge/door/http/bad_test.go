@@ -58,25 +58,44 @@ var badQueries = []badInput{
 var badRequests = []badInput{
 	{"unknown path", rawGet("/v1/chek?rule=login&key=a"), "path", 404},
 	{"root", rawGet("/"), "path", 404},
-	{"PUT", "PUT /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n", "method", 405},
-	{"unknown method", "BREW /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\n\r\n", "method", 405},
-	{"long target", rawGet("/v1/check?rule=login&key=a&x=" + strings.Repeat("x", 5000)), "uri", 414},
-	{"80 KiB of headers", strings.TrimSuffix(okRequest, "\r\n") + cookies(80<<10) + "\r\n", "headers", 431},
+	{
+		"PUT", "PUT /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n",
+		"method", 405,
+	},
+	{
+		"unknown method", "BREW /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\n\r\n", "method",
+		405,
+	},
+	{
+		"long target", rawGet("/v1/check?rule=login&key=a&x=" + strings.Repeat("x", 5000)), "uri",
+		414,
+	},
+	{
+		"80 KiB of headers", strings.TrimSuffix(okRequest, "\r\n") + cookies(80<<10) + "\r\n",
+		"headers", 431,
+	},
 	{"no host", "GET /v1/check?rule=login&key=a HTTP/1.1\r\n\r\n", "request", 400},
 	{"no HTTP", "check login a\r\n\r\n", "request", 400},
 	{"HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "request", 400},
-	{"bad length", "POST /v1/check HTTP/1.1\r\nHost: h\r\nContent-Length: -5\r\n\r\n", "request", 400},
+	{
+		"bad length", "POST /v1/check HTTP/1.1\r\nHost: h\r\nContent-Length: -5\r\n\r\n", "request",
+		400,
+	},
 	{"two lengths", "POST /v1/check HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}", "request", 400},
 }
 
 var badBodies = []badInput{
-	{"form", post("/v1/check", "application/x-www-form-urlencoded", "rule=login&key=a"), "content-type", 415},
+	{
+		"form", post("/v1/check", "application/x-www-form-urlencoded", "rule=login&key=a"),
+		"content-type", 415,
+	},
 	{"no type", post("/v1/check", "", `{"rule":"login","key":"a"}`), "content-type", 415},
 	{"large body", "POST /v1/check HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 1048577\r\n\r\n" +
 		strings.Repeat(" ", 10000), "body", 413},
 	{
 		"large chunked body", "POST /v1/check HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n" +
-			"Transfer-Encoding: chunked\r\n\r\n100001\r\n" + strings.Repeat(" ", maxHTTPBody+1) + "\r\n", "body", 413,
+			"Transfer-Encoding: chunked\r\n\r\n100001\r\n" +
+			strings.Repeat(" ", maxHTTPBody+1) + "\r\n", "body", 413,
 	},
 	{
 		"bad chunk", "POST /v1/check HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n" +
@@ -193,7 +212,8 @@ func checkProblem(t *testing.T, r doortest.Reply, status int, parameter string) 
 	if ct := r.Header.Get("Content-Type"); ct != "application/problem+json" {
 		t.Errorf("content type %q", ct)
 	}
-	if want := http.StatusText(status); p.Title != want || p.Type != "about:blank" || !strings.HasPrefix(p.Detail, parameter+" ") {
+	if want := http.StatusText(status); p.Title != want || p.Type != "about:blank" ||
+		!strings.HasPrefix(p.Detail, parameter+" ") {
 		t.Errorf("problem %+v", p)
 	}
 	if allow := r.Header.Get("Allow"); (status == http.StatusMethodNotAllowed) != (allow == allowedMethods) {

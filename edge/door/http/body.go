@@ -37,7 +37,8 @@ func (h *Door) readBody(ctx *fasthttp.RequestCtx, s *scratch) *api.Problem {
 	switch {
 	case !c.head.JSON:
 		return &api.Problem{
-			Status: fasthttp.StatusUnsupportedMediaType, Parameter: "content-type", Detail: "must be application/json",
+			Status: fasthttp.StatusUnsupportedMediaType, Parameter: "content-type",
+			Detail: "must be application/json",
 		}
 	// By the length that was announced: nothing of such a body is read.
 	case c.left > maxHTTPBody:
@@ -188,10 +189,16 @@ func (r restOf) Read(b []byte) (int, error) {
 
 // badBody answers a body that ends early or has malformed chunks.
 func badBody() *api.Problem {
-	return &api.Problem{Status: badRequest, Parameter: "body", Detail: "is cut short or badly chunked"}
+	return &api.Problem{
+		Status: badRequest, Parameter: "body",
+		Detail: "is cut short or badly chunked",
+	}
 }
 
 // tooLarge answers a body above maxHTTPBody.
 func tooLarge() *api.Problem {
-	return &api.Problem{Status: fasthttp.StatusRequestEntityTooLarge, Parameter: "body", Detail: "exceeds 1 MiB"}
+	return &api.Problem{
+		Status: fasthttp.StatusRequestEntityTooLarge, Parameter: "body",
+		Detail: "exceeds 1 MiB",
+	}
 }

@@ -205,7 +205,10 @@ func (c *httpConn) ended() {
 
 // newConn wraps nc. It does not register it: see register.
 func (h *Door) newConn(nc net.Conn) *httpConn {
-	c := &httpConn{Conn: nc, door: h, waiting: true, fresh: true, fd: noSocket, charged: budget.Loan{From: h.bytes}}
+	c := &httpConn{
+		Conn: nc, door: h, waiting: true, fresh: true, fd: noSocket,
+		charged: budget.Loan{From: h.bytes},
+	}
 	if h.room != nil {
 		// Only for whole requests: a check needs no header of its client.
 		c.head.Source = h.names

@@ -40,7 +40,8 @@ func TestHTTPConnectionHeader(t *testing.T) {
 				t.Fatal(err)
 			}
 			br := bufio.NewReader(c)
-			if r := doortest.ReadReply(t, br); r.StatusCode != http.StatusOK || r.Close != tt.closed {
+			if r := doortest.ReadReply(t, br); r.StatusCode != http.StatusOK ||
+				r.Close != tt.closed {
 				t.Errorf("status %d, says it closes: %t; want %t", r.StatusCode, r.Close, tt.closed)
 			}
 			checkClosed(t, c, br, tt.closed)
@@ -50,16 +51,37 @@ func TestHTTPConnectionHeader(t *testing.T) {
 
 // oddNames are header names that another reader may cut at another place.
 var oddNames = []badInput{
-	{"a space in a name", "GET /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\nX Y: a\r\n\r\n", "request", 400},
-	{"a space behind a name", "GET /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\nX : a\r\n\r\n", "request", 400},
-	{"a tab in a name", "GET /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\nX\tY: a\r\n\r\n", "request", 400},
-	{"a space before a name", "GET /v1/check?rule=login&key=a HTTP/1.1\r\n X: a\r\nHost: h\r\n\r\n", "request", 400},
+	{
+		"a space in a name", "GET /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\nX Y: a\r\n\r\n",
+		"request", 400,
+	},
+	{
+		"a space behind a name", "GET /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\nX : a\r\n\r\n",
+		"request", 400,
+	},
+	{
+		"a tab in a name", "GET /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\nX\tY: a\r\n\r\n",
+		"request", 400,
+	},
+	{
+		"a space before a name", "GET /v1/check?rule=login&key=a HTTP/1.1\r\n X: a\r\nHost: h\r\n\r\n",
+		"request", 400,
+	},
 	{"a line that goes on", "GET /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\nX: a\r\n b\r\n\r\n", "request", 400},
-	{"no name", "GET /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\n: a\r\n\r\n", "request", 400},
+	{
+		"no name", "GET /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\n: a\r\n\r\n", "request",
+		400,
+	},
 	{"no colon", "GET /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\nX\r\n\r\n", "request", 400},
-	{"a carriage return in a value", "GET /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\nX: a\rb\r\n\r\n", "request", 400},
+	{
+		"a carriage return in a value",
+		"GET /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\nX: a\rb\r\n\r\n", "request", 400,
+	},
 	{"a nought in a value", "GET /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\nX: a\x00b\r\n\r\n", "request", 400},
-	{"two hosts", "GET /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\nHost: h\r\n\r\n", "request", 400},
+	{
+		"two hosts", "GET /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\nHost: h\r\n\r\n",
+		"request", 400,
+	},
 }
 
 // TestHTTPOddNames checks that such a request is refused and is the last of its connection.

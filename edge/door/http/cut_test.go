@@ -14,13 +14,19 @@ import (
 // cutBodies are bodies whose end never comes, each of which would be a good check if it had ended
 // there.
 var cutBodies = map[string]string{
-	"after a chunk":            jsonHead + "Transfer-Encoding: chunked\r\n\r\n1a\r\n" + oneCheckBody + "\r\n",
-	"within a chunk's end":     jsonHead + "Transfer-Encoding: chunked\r\n\r\n1a\r\n" + oneCheckBody,
-	"within the last chunk":    jsonHead + "Transfer-Encoding: chunked\r\n\r\n1a\r\n" + oneCheckBody + "\r\n0",
-	"before the trailer's end": jsonHead + "Transfer-Encoding: chunked\r\n\r\n1a\r\n" + oneCheckBody + "\r\n0\r\n",
-	"within the trailer":       jsonHead + "Transfer-Encoding: chunked\r\n\r\n1a\r\n" + oneCheckBody + "\r\n0\r\nX: y\r\n",
-	"short of a length":        jsonHead + "Content-Length: 40\r\n\r\n" + oneCheckBody,
-	"short of a large length":  jsonHead + "Content-Length: 40000\r\n\r\n" + oneCheckBody + strings.Repeat(" ", 30000),
+	"after a chunk": jsonHead + "Transfer-Encoding: chunked\r\n\r\n1a\r\n" +
+		oneCheckBody + "\r\n",
+	"within a chunk's end": jsonHead + "Transfer-Encoding: chunked\r\n\r\n1a\r\n" +
+		oneCheckBody,
+	"within the last chunk": jsonHead + "Transfer-Encoding: chunked\r\n\r\n1a\r\n" +
+		oneCheckBody + "\r\n0",
+	"before the trailer's end": jsonHead + "Transfer-Encoding: chunked\r\n\r\n1a\r\n" +
+		oneCheckBody + "\r\n0\r\n",
+	"within the trailer": jsonHead + "Transfer-Encoding: chunked\r\n\r\n1a\r\n" +
+		oneCheckBody + "\r\n0\r\nX: y\r\n",
+	"short of a length": jsonHead + "Content-Length: 40\r\n\r\n" + oneCheckBody,
+	"short of a large length": jsonHead + "Content-Length: 40000\r\n\r\n" +
+		oneCheckBody + strings.Repeat(" ", 30000),
 }
 
 // TestHTTPBodyCutShort checks that a body whose client is gone before its end does not count.

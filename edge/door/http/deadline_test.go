@@ -38,7 +38,8 @@ const (
 
 func newTimedConn() (*timedConn, *httpConn) {
 	nc := &timedConn{}
-	return nc, newDoor(newFakeDecider(), limits{read: timedRead, write: timedWrite, idle: timedIdle, conns: 1}).newConn(nc)
+	return nc, newDoor(newFakeDecider(),
+		limits{read: timedRead, write: timedWrite, idle: timedIdle, conns: 1}).newConn(nc)
 }
 
 // ask does with c as the library does for one request, which comes in reads parts and is answered
@@ -84,7 +85,8 @@ func TestHTTPDeadlineOfRequest(t *testing.T) {
 				t.Errorf("a request may take %v, want %v", got, timedRead)
 			}
 			wrote := start.Add(8 * between)
-			if got := nc.write.Sub(wrote); got < timedWrite || got > timedWrite+timedWrite/deadlineSlack {
+			if got := nc.write.Sub(wrote); got < timedWrite ||
+				got > timedWrite+timedWrite/deadlineSlack {
 				t.Errorf("an answer may take %v, want %v", got, timedWrite)
 			}
 		}
@@ -107,12 +109,14 @@ func TestHTTPDeadlineOfIdle(t *testing.T) {
 			if err := c.limitRead(); err != nil {
 				t.Fatal(err)
 			}
-			if got := time.Until(nc.read); got < timedIdle || got > timedIdle+timedIdle/deadlineSlack {
+			if got := time.Until(nc.read); got < timedIdle ||
+				got > timedIdle+timedIdle/deadlineSlack {
 				t.Fatalf("waits %v for the next request, want %v", got, timedIdle)
 			}
 		}
 		if nc.readSet > requests/50 || nc.writeSet > requests/50 {
-			t.Errorf("%d read and %d write deadlines set for %d requests", nc.readSet, nc.writeSet, requests)
+			t.Errorf("%d read and %d write deadlines set for %d requests", nc.readSet,
+				nc.writeSet, requests)
 		}
 	})
 }

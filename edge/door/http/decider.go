@@ -24,7 +24,8 @@ type decider interface {
 	// DecideAll counts and decides checks in order, and calls answer with each decision, which it
 	// does not keep. chance returns 64 random bits, where a decision needs them. It ends with the
 	// first error.
-	DecideAll(conn uint64, now window.Instant, chance func() uint64, checks []gate.Ask, answer func(d *gate.Decision)) error
+	DecideAll(conn uint64, now window.Instant, chance func() uint64, checks []gate.Ask,
+		answer func(d *gate.Decision)) error
 }
 
 // gateDecider asks a gate, each connection through one lane.

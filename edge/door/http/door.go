@@ -84,7 +84,8 @@ type Door struct {
 // are spread over the lanes; each keeps to one.
 func New(g *gate.Gate, room *ask.Room, lanes ...*gate.Lane) *Door {
 	h := newDoor(gateDecider{g, lanes}, limits{
-		read: httpReadTimeout, write: httpWriteTimeout, idle: httpIdleTimeout, drain: httpDrainTimeout, conns: maxHTTPConns,
+		read: httpReadTimeout, write: httpWriteTimeout, idle: httpIdleTimeout,
+		drain: httpDrainTimeout, conns: maxHTTPConns,
 		bytes: maxHTTPBytes,
 	})
 	h.room, h.lanes = room, lanes
@@ -241,7 +242,8 @@ func (h *Door) noteRefused(p *api.Problem) {
 	h.refused.Add(1)
 	switch p.Status {
 	case fasthttp.StatusServiceUnavailable, fasthttp.StatusRequestTimeout:
-	case fasthttp.StatusRequestEntityTooLarge, fasthttp.StatusRequestURITooLong, fasthttp.StatusRequestHeaderFieldsTooLarge:
+	case fasthttp.StatusRequestEntityTooLarge, fasthttp.StatusRequestURITooLong,
+		fasthttp.StatusRequestHeaderFieldsTooLarge:
 		h.tooLong.Add(1)
 	default:
 		if p.Unknown {

@@ -37,7 +37,10 @@ type fakeDecider struct {
 func newFakeDecider() *fakeDecider {
 	rules := map[string]*mitigation.Rule{}
 	for _, r := range []mitigation.Rule{
-		{Name: "login", Limit: 5, Window: time.Minute, Action: mitigation.Block, BlockFor: 10 * time.Minute},
+		{
+			Name: "login", Limit: 5, Window: time.Minute, Action: mitigation.Block,
+			BlockFor: 10 * time.Minute,
+		},
 		{Name: "per-ip", Limit: 100, Window: 10 * time.Second},
 		{Name: "odd_window.v2", Limit: 1_000_000_000, Window: 1500 * time.Millisecond},
 	} {
@@ -92,11 +95,20 @@ func fakeAnswer(q gate.Ask) gate.Decision {
 	}
 	switch string(q.Key) {
 	case "limited":
-		return gate.Decision{Deny: true, Why: mitigation.ByLimit, Reset: 7 * time.Second, Retry: 9 * time.Second}
+		return gate.Decision{
+			Deny: true, Why: mitigation.ByLimit, Reset: 7 * time.Second,
+			Retry: 9 * time.Second,
+		}
 	case "blocked":
-		return gate.Decision{Deny: true, Why: mitigation.ByBlock, View: mitigation.PoP, Reset: 30 * time.Second, Retry: 600 * time.Second}
+		return gate.Decision{
+			Deny: true, Why: mitigation.ByBlock, View: mitigation.PoP,
+			Reset: 30 * time.Second, Retry: 600 * time.Second,
+		}
 	case "shed":
-		return gate.Decision{Deny: true, Why: mitigation.ByShed, View: mitigation.Global, Ratio: mitigation.RatioFor(100, 17), Remaining: 3}
+		return gate.Decision{
+			Deny: true, Why: mitigation.ByShed, View: mitigation.Global,
+			Ratio: mitigation.RatioFor(100, 17), Remaining: 3,
+		}
 	case "shadowed":
 		return gate.Decision{Shadow: true, Reset: 60 * time.Second}
 	}
@@ -113,7 +125,10 @@ func (j *fakeDecider) queries() []gate.Ask {
 // testLimits exceed doortest.Patience, so that no limit acts in a test that does not set it.
 func testLimits() limits {
 	const never = 2 * doortest.Patience
-	return limits{read: never, write: never, idle: never, drain: never, conns: maxHTTPConns, bytes: maxHTTPBytes}
+	return limits{
+		read: never, write: never, idle: never, drain: never, conns: maxHTTPConns,
+		bytes: maxHTTPBytes,
+	}
 }
 
 // serving is a door under test.

@@ -45,7 +45,8 @@ func FuzzHTTP(f *testing.F) {
 		}
 		asked := len(j.queries())
 		if asked < answered+counts || counts == 0 && asked > answered {
-			t.Errorf("the gate was asked %d times for %d checks and %d counts", asked, answered, counts)
+			t.Errorf("the gate was asked %d times for %d checks and %d counts",
+				asked, answered, counts)
 		}
 		if n := h.Stats().UnderWay; n != 0 {
 			t.Errorf("%d bytes under way", n)

@@ -70,7 +70,8 @@ func readable(c *net.TCPConn) (is bool) {
 		return false
 	}
 	_ = raw.Control(func(fd uintptr) {
-		n, _, err := syscall.Recvfrom(int(fd), make([]byte, 1), syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		n, _, err := syscall.Recvfrom(int(fd), make([]byte, 1),
+			syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
 		is = err == nil && n > 0
 	})
 	return is

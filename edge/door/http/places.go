@@ -97,7 +97,10 @@ func (h *Door) load(ctx *fasthttp.RequestCtx, body []byte) *api.Problem {
 	case errors.Is(err, ask.ErrUnknownPool):
 		return &api.Problem{Status: fasthttp.StatusNotFound, Parameter: "pool", Detail: `"` + api.EscapeKey(l.Pool[:min(len(l.Pool), api.MaxNameShown)]) + `" is not a pool of this node`}
 	case err != nil:
-		return &api.Problem{Status: fasthttp.StatusServiceUnavailable, Parameter: "from", Detail: "is one source more than this pool has room for"}
+		return &api.Problem{
+			Status: fasthttp.StatusServiceUnavailable, Parameter: "from",
+			Detail: "is one source more than this pool has room for",
+		}
 	}
 	ctx.SetStatusCode(fasthttp.StatusNoContent)
 	return nil
@@ -163,7 +166,8 @@ func (h *Door) unanswered(parameter string, name []byte, err error) *api.Problem
 // away.
 func wrongKind(parameter string, r *mitigation.Rule) *api.Problem {
 	if r != nil && r.Kind == mitigation.Concurrency {
-		return api.BadParameter(parameter, "is of kind concurrency: take and return its places with /v1/acquire and /v1/release")
+		return api.BadParameter(parameter,
+			"is of kind concurrency: take and return its places with /v1/acquire and /v1/release")
 	}
 	return api.BadParameter(parameter, "is not of kind concurrency: it has no places to take")
 }

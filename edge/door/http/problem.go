@@ -23,40 +23,61 @@ var tooManyConns = []byte("HTTP/1.1 503 Service Unavailable\r\nConnection: close
 
 // notHTTP1 answers another protocol or version.
 func notHTTP1() *api.Problem {
-	return &api.Problem{Status: badRequest, Parameter: "request", Detail: "is not HTTP/1.0 or HTTP/1.1"}
+	return &api.Problem{
+		Status: badRequest, Parameter: "request",
+		Detail: "is not HTTP/1.0 or HTTP/1.1",
+	}
 }
 
 // onlyPost answers another method than POST on a path that takes no other, or only those in
 // allowed.
 func onlyPost(ctx *fasthttp.RequestCtx, allowed string) *api.Problem {
 	ctx.Response.Header.Set(fasthttp.HeaderAllow, allowed)
-	return &api.Problem{Status: fasthttp.StatusMethodNotAllowed, Parameter: "method", Detail: "must be POST"}
+	return &api.Problem{
+		Status: fasthttp.StatusMethodNotAllowed, Parameter: "method",
+		Detail: "must be POST",
+	}
 }
 
 // tooSlow answers a request that did not arrive within httpReadTimeout.
 func tooSlow() *api.Problem {
-	return &api.Problem{Status: fasthttp.StatusRequestTimeout, Parameter: "request", Detail: "did not arrive in time"}
+	return &api.Problem{
+		Status: fasthttp.StatusRequestTimeout, Parameter: "request",
+		Detail: "did not arrive in time",
+	}
 }
 
 // reloaded answers a batch during which a reload removed a rule. The checks before that one were
 // counted; whether to ask again is up to the client.
 func reloaded() *api.Problem {
-	return &api.Problem{Status: fasthttp.StatusServiceUnavailable, Parameter: "checks", Detail: "was interrupted by a change of the rules"}
+	return &api.Problem{
+		Status: fasthttp.StatusServiceUnavailable, Parameter: "checks",
+		Detail: "was interrupted by a change of the rules",
+	}
 }
 
 // ofPage answers a request that a page of another site had a browser send.
 func ofPage() *api.Problem {
-	return &api.Problem{Status: fasthttp.StatusForbidden, Parameter: "sec-fetch-site", Detail: "says that a page of another site asks"}
+	return &api.Problem{
+		Status: fasthttp.StatusForbidden, Parameter: "sec-fetch-site",
+		Detail: "says that a page of another site asks",
+	}
 }
 
 // noRoom answers a body for which the budget had no room in time.
 func noRoom() *api.Problem {
-	return &api.Problem{Status: fasthttp.StatusServiceUnavailable, Parameter: "body", Detail: "must wait: too many other requests are in progress"}
+	return &api.Problem{
+		Status: fasthttp.StatusServiceUnavailable, Parameter: "body",
+		Detail: "must wait: too many other requests are in progress",
+	}
 }
 
 // internal answers a request that met a fault of the daemon.
 func internal() *api.Problem {
-	return &api.Problem{Status: fasthttp.StatusInternalServerError, Parameter: "request", Detail: "met a fault of the daemon, which its log shows"}
+	return &api.Problem{
+		Status: fasthttp.StatusInternalServerError, Parameter: "request",
+		Detail: "met a fault of the daemon, which its log shows",
+	}
 }
 
 // writeProblem writes p as application/problem+json. The JSON encoder escapes the parameter, which

@@ -114,7 +114,8 @@ func (c *httpConn) rest() error {
 // lookAgain begins the rest of the wait for the next request, if the end of the wait that err tells
 // of was that of lookAfter.
 func (c *httpConn) lookAgain(err error) bool {
-	if !c.early || c.head.Begun() || !errors.Is(err, os.ErrDeadlineExceeded) || c.door.draining.Load() {
+	if !c.early || c.head.Begun() || !errors.Is(err, os.ErrDeadlineExceeded) ||
+		c.door.draining.Load() {
 		return false
 	}
 	c.mu.Lock()

@@ -78,7 +78,10 @@ func (c *httpConn) answerQuickly() (became quickResult) {
 	c.complete = false
 	c.answering = false
 	last := h.draining.Load()
-	h.formatQuickly(s, &d, quickForm{op: a.Op, denyStatus: statusOf(&d, params.Status()), bodiless: bodiless, last: last})
+	h.formatQuickly(s, &d, quickForm{
+		op: a.Op, denyStatus: statusOf(&d, params.Status()),
+		bodiless: bodiless, last: last,
+	})
 	_, _ = c.Write(s.out)
 	c.ended()
 	if last {
@@ -123,7 +126,10 @@ func quickLine(line []byte) (op gate.Op, bodiless bool, query []byte, ok bool) {
 }
 
 // plainBytes are the bytes of a query that stand for themselves.
-var plainBytes = head.SetOf(func(c byte) bool { return c > ' ' && c < 0x7f && c != '%' && c != '+' && c != '#' })
+var plainBytes = head.SetOf(func(c byte) bool {
+	return c > ' ' && c < 0x7f && c != '%' &&
+		c != '+' && c != '#'
+})
 
 // quickForm is the form of an answer.
 type quickForm struct {

@@ -33,7 +33,10 @@ func route(ctx *fasthttp.RequestCtx) (gate.Op, *api.Problem) {
 		}
 	}
 	if !ctx.IsGet() && !ctx.IsPost() && !ctx.IsHead() {
-		return 0, &api.Problem{Status: fasthttp.StatusMethodNotAllowed, Parameter: "method", Detail: "must be GET, HEAD or POST"}
+		return 0, &api.Problem{
+			Status: fasthttp.StatusMethodNotAllowed, Parameter: "method",
+			Detail: "must be GET, HEAD or POST",
+		}
 	}
 	if bytes.IndexByte(ctx.RequestURI(), '#') >= 0 {
 		// A fragment is never sent; dropping it would quietly cut the key of a client that forgot

@@ -32,7 +32,8 @@ func TestHTTPTooManyConnections(t *testing.T) {
 	}
 	c := d.dial(t)
 	br := bufio.NewReader(c)
-	if r := doortest.ReadReply(t, br); r.StatusCode != http.StatusServiceUnavailable || r.Header.Get("Retry-After") != "1" {
+	if r := doortest.ReadReply(t, br); r.StatusCode != http.StatusServiceUnavailable ||
+		r.Header.Get("Retry-After") != "1" {
 		t.Errorf("status %d, %v", r.StatusCode, r.Header)
 	}
 	checkClosed(t, c, br, true)
@@ -164,7 +165,8 @@ func TestHTTPStopCuts(t *testing.T) {
 func TestHTTPServeFails(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
-	err := newDoor(newFakeDecider(), testLimits()).Serve(t.Context(), doortest.FailingListener{Err: broken})
+	err := newDoor(newFakeDecider(), testLimits()).Serve(t.Context(),
+		doortest.FailingListener{Err: broken})
 	if !errors.Is(err, broken) {
 		t.Errorf("Serve: %v", err)
 	}

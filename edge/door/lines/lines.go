@@ -20,8 +20,12 @@ var (
 	// Whys are the reasons of denials; of an answer that allows there is none.
 	Whys = [...]wire.Why{
 		mitigation.Unrefused: wire.NoWhy, mitigation.ByBlock: wire.WhyBlock,
-		mitigation.ByShed: wire.WhyShed, mitigation.ByLimit: wire.WhyLimit, mitigation.ByReserve: wire.WhyReserve, mitigation.ByPending: wire.WhyPending,
+		mitigation.ByShed: wire.WhyShed, mitigation.ByLimit: wire.WhyLimit,
+		mitigation.ByReserve: wire.WhyReserve, mitigation.ByPending: wire.WhyPending,
 	}
 	// Views are on whose counts a decision rests.
-	Views = [...]wire.View{mitigation.Node: wire.ViewNode, mitigation.PoP: wire.ViewPoP, mitigation.Global: wire.ViewGlobal}
+	Views = [...]wire.View{
+		mitigation.Node: wire.ViewNode, mitigation.PoP: wire.ViewPoP,
+		mitigation.Global: wire.ViewGlobal,
+	}
 )

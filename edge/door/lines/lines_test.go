@@ -13,7 +13,8 @@ import (
 func TestWords(t *testing.T) {
 	t.Parallel()
 	for why, want := range map[mitigation.Why]string{
-		mitigation.Unrefused: "", mitigation.ByBlock: "block", mitigation.ByShed: "shed", mitigation.ByLimit: "limit", mitigation.ByReserve: "reserve",
+		mitigation.Unrefused: "", mitigation.ByBlock: "block", mitigation.ByShed: "shed",
+		mitigation.ByLimit: "limit", mitigation.ByReserve: "reserve",
 	} {
 		if got := lines.Whys[why].String(); got != want {
 			t.Errorf("reason %d is %q, want %q", why, got, want)
@@ -24,7 +25,8 @@ func TestWords(t *testing.T) {
 			t.Errorf("view %d is %q, want %q", view, got, want)
 		}
 	}
-	if lines.Ops[wire.Check] != gate.Check || lines.Ops[wire.Peek] != gate.Peek || lines.Ops[wire.Count] != gate.Count {
+	if lines.Ops[wire.Check] != gate.Check || lines.Ops[wire.Peek] != gate.Peek ||
+		lines.Ops[wire.Count] != gate.Count {
 		t.Errorf("%v", lines.Ops)
 	}
 }

@@ -25,13 +25,19 @@ func (s *seat) keep(text string) []byte {
 // It checks as a line to a daemon is checked, so that a program which moves from one to the other
 // meets no other limits.
 func (s *seat) answer(b *gate.Batch, q *client.Query) (a client.Answer) {
-	to := wire.Query{Op: q.Op, Rule: s.keep(q.Rule), Key: s.keep(client.SentKey(q.Key)), Cost: min(q.Cost, wire.MaxCost)}
+	to := wire.Query{
+		Op: q.Op, Rule: s.keep(q.Rule), Key: s.keep(client.SentKey(q.Key)),
+		Cost: min(q.Cost, wire.MaxCost),
+	}
 	code := to.Validate()
 	if q.Op == wire.Ping {
 		code = wire.BadRequest
 	}
 	if code == wire.NoError {
-		s.ask = gate.Ask{Op: lines.Ops[q.Op], Rule: to.Rule, Key: to.Key, Cost: to.Cost, Wait: q.CanWait}
+		s.ask = gate.Ask{
+			Op: lines.Ops[q.Op], Rule: to.Rule, Key: to.Key,
+			Cost: to.Cost, Wait: q.CanWait,
+		}
 		code = codeOf(b.Decide(&s.decision, &s.ask))
 	}
 	switch {
@@ -61,10 +67,12 @@ func codeOf(err error) wire.Code {
 func setDecision(a *client.Answer, d *gate.Decision) {
 	a.View = lines.Views[d.View]
 	if !d.Deny {
-		a.Shadow, a.Remaining, a.Reset, a.Delay = d.Shadow, max(d.Remaining, 0), seconds(d.Reset), millis(d.Delay)
+		a.Shadow, a.Remaining, a.Reset, a.Delay = d.Shadow, max(d.Remaining, 0),
+			seconds(d.Reset), millis(d.Delay)
 		return
 	}
-	a.Status, a.Why, a.Ratio, a.Retry = wire.Deny, lines.Whys[d.Why], float64(float32(d.Ratio.Float())), max(seconds(d.Retry), time.Second)
+	a.Status, a.Why, a.Ratio, a.Retry = wire.Deny, lines.Whys[d.Why],
+		float64(float32(d.Ratio.Float())), max(seconds(d.Retry), time.Second)
 	a.Blast = d.Blast
 }
 

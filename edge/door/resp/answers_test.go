@@ -62,9 +62,11 @@ func TestOtherAnswers(t *testing.T) {
 			t.Errorf("%v: %s, want %s", args, got, want)
 		}
 	}
-	ask("[verdict deny why load pool workers retry 1 ratio 1.00 status 503]", "HEADGATE.ASK", "path", "/work")
+	ask("[verdict deny why load pool workers retry 1 ratio 1.00 status 503]",
+		"HEADGATE.ASK", "path", "/work")
 	ask("[verdict allow rule kept remaining ", "HEADGATE.CHECK", "kept", "k")
-	ask("[verdict deny rule kept remaining 0 reset 60 view node why reserve retry 60 status 503]", "HEADGATE.CHECK", "kept", "k")
+	ask("[verdict deny rule kept remaining 0 reset 60 view node why reserve retry 60 status 503]",
+		"HEADGATE.CHECK", "kept", "k")
 	ask("ERR bad-request", "HEADGATE.CHECK", "slots", "k") // the question of another kind
 	ask("ERR unknown-rule", "HEADGATE.CHECK", "nosuch", "k")
 	ask("[verdict allow rule slow", "HEADGATE.ASK", "path", "/slow")

@@ -38,7 +38,10 @@ func allCommands() []command {
 		{name: "headgate.ask", least: 2, most: many, run: (*conn).ask},
 		{name: "headgate.check", least: 2, most: 3, run: (*conn).check},
 		{name: "ping", most: 1, run: (*conn).ping},
-		{name: "echo", least: 1, most: 1, run: func(c *conn, args [][]byte) { bulk(&c.reply, args[0]) }},
+		{
+			name: "echo", least: 1, most: 1,
+			run: func(c *conn, args [][]byte) { bulk(&c.reply, args[0]) },
+		},
 		{name: "hello", most: many, open: true, run: (*conn).hello},
 		{name: "auth", least: 1, most: 2, open: true, run: (*conn).auth},
 		{name: "select", least: 1, most: 1, run: (*conn).choose},
@@ -84,7 +87,8 @@ func (c *conn) client(args [][]byte) {
 		c.name = append(c.name[:0], args[1]...)
 		c.simple("OK")
 	// redis-py and go-redis send these on each connection.
-	case is(args[0], "SETINFO"), is(args[0], "NO-EVICT"), is(args[0], "NO-TOUCH"), is(args[0], "REPLY") && len(args) == 2 && is(args[1], "ON"):
+	case is(args[0], "SETINFO"), is(args[0], "NO-EVICT"), is(args[0], "NO-TOUCH"),
+		is(args[0], "REPLY") && len(args) == 2 && is(args[1], "ON"):
 		c.simple("OK")
 	default:
 		c.wrong("ERR unknown subcommand of CLIENT")

@@ -41,7 +41,10 @@ func (h *Door) serve(s *stream.Conn) {
 	if !h.guard.Admits(s) {
 		return
 	}
-	c := &conn{Conn: s, door: h, lane: h.lanes[s.ID%uint64(len(h.lanes))], peer: s.Peer(), in: stream.Input{Loan: budget.Loan{From: h.budget}, Most: maxCommand + 1}}
+	c := &conn{
+		Conn: s, door: h, lane: h.lanes[s.ID%uint64(len(h.lanes))], peer: s.Peer(),
+		in: stream.Input{Loan: budget.Loan{From: h.budget}, Most: maxCommand + 1},
+	}
 	c.authed = !h.secured()
 	defer c.in.Loan.Return()
 	c.Feed(c)

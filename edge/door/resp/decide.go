@@ -230,7 +230,8 @@ func (c *conn) verdict(deny bool) int {
 // decision appends the fields of a decision by a rule.
 func (c *conn) decision(d *gate.Decision) (pairs int) {
 	v := verdict.Of(d)
-	pairs = c.text("rule", d.Rule.Name) + c.number("remaining", v.Remaining) + c.number("reset", int64(v.Reset))
+	pairs = c.text("rule", d.Rule.Name) + c.number("remaining",
+		v.Remaining) + c.number("reset", int64(v.Reset))
 	bulk(&c.reply, "view")
 	bulk(&c.reply, verdict.Views[v.View])
 	pairs++

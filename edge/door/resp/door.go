@@ -98,7 +98,10 @@ type Door struct {
 // are spread over the lanes; each keeps to one. One connection too many is told so in Redis's own
 // words, which client libraries know.
 func New(g *gate.Gate, o Options, lanes ...*gate.Lane) *Door {
-	h := &Door{gate: g, room: o.Room, lanes: lanes, rule: []byte(o.Rule), commands: allCommands(), table: throttle.NewTable(o.Bytes)}
+	h := &Door{
+		gate: g, room: o.Room, lanes: lanes, rule: []byte(o.Rule), commands: allCommands(),
+		table: throttle.NewTable(o.Bytes),
+	}
 	if h.budget = o.Budget; h.budget == nil {
 		h.budget = budget.New(budget.Most)
 	}
@@ -141,8 +144,10 @@ func (h *Door) Panics() *door.Panics { return &h.panics }
 // Stats returns the totals so far.
 func (h *Door) Stats() Stats {
 	s := Stats{
-		Stats: h.server.Stats(), Requests: h.requests.Load(), Malformed: h.malformed.Load(), UnknownRule: h.unknown.Load(),
-		TooLong: h.tooLong.Load(), Limited: h.limited.Load(), Denied: h.denied.Load(), Broken: h.broken.Load(),
+		Stats: h.server.Stats(), Requests: h.requests.Load(), Malformed: h.malformed.Load(),
+		UnknownRule: h.unknown.Load(),
+		TooLong:     h.tooLong.Load(), Limited: h.limited.Load(), Denied: h.denied.Load(),
+		Broken:        h.broken.Load(),
 		DisplacedKeys: h.displaced.Load(), DisplacedNumbers: h.quotas.displaced.Load(),
 	}
 	s.Untrusted, s.Unsecured = h.guard.Refused()
@@ -153,8 +158,10 @@ func (h *Door) Stats() Stats {
 func (h *Door) Figures() door.Figures {
 	s := h.Stats()
 	return door.Figures{
-		Open: s.Open, Requests: s.Requests, BadRequest: s.Malformed, Unknown: s.UnknownRule, TooLong: s.TooLong,
-		Broken: s.Broken, Rejected: s.Rejected + s.Untrusted + s.Unsecured, Displaced: s.Displaced, Orphans: s.Orphans,
+		Open: s.Open, Requests: s.Requests, BadRequest: s.Malformed,
+		Unknown: s.UnknownRule, TooLong: s.TooLong,
+		Broken: s.Broken, Rejected: s.Rejected + s.Untrusted + s.Unsecured,
+		Displaced: s.Displaced, Orphans: s.Orphans,
 		Keys: s.DisplacedKeys, Numbers: s.DisplacedNumbers,
 	}
 }

@@ -19,9 +19,11 @@ func TestCheck(t *testing.T) {
 	n.want("HEADGATE.CHECK login k", "[verdict allow rule login remaining 1 reset 60 view node]")
 	n.want("HELLO 3", "{server redis version 7.0.0 proto 3 id 1 mode standalone role master modules []}")
 	n.want("HEADGATE.CHECK login k", "{verdict allow rule login remaining 0 reset 60 view node}")
-	n.want("HEADGATE.CHECK login k", "{verdict deny rule login remaining 0 reset 60 view node why limit retry 60}")
+	n.want("HEADGATE.CHECK login k",
+		"{verdict deny rule login remaining 0 reset 60 view node why limit retry 60}")
 	n.want("HEADGATE.CHECK shy k 1", "{verdict allow rule shy remaining 0 reset 60 view node}")
-	n.want("HEADGATE.CHECK shy k 1", "{verdict allow rule shy remaining 0 reset 60 view node shadow deny}")
+	n.want("HEADGATE.CHECK shy k 1",
+		"{verdict allow rule shy remaining 0 reset 60 view node shadow deny}")
 	n.want("HEADGATE.CHECK logout k", "ERR unknown-rule")
 	n.want("HEADGATE.CHECK login k 0", "ERR bad-request")
 	n.want("HEADGATE.CHECK login", "ERR wrong number of arguments")
@@ -41,8 +43,10 @@ func TestAsk(t *testing.T) {
 	n.want("HEADGATE.ASK path /.env client 192.0.2.1", "[verdict deny why policy status 403]")
 	n.want("HEADGATE.ASK path /.env path /", "ERR bad-request")
 	n.want("HEADGATE.ASK path / header.x 1 header.x 2", "[verdict allow why none]")
-	n.want("HEADGATE.ASK method GET path /v2/x header.X-Plan gold client 192.0.2.1", "[verdict allow rule api remaining 0 reset 60 view node]")
-	denied := n.do("HEADGATE.ASK", "method", "GET", "path", "/v2/x", "header.X-Plan", "gold", "client", "192.0.2.1", "delay", "ok")
+	n.want("HEADGATE.ASK method GET path /v2/x header.X-Plan gold client 192.0.2.1",
+		"[verdict allow rule api remaining 0 reset 60 view node]")
+	denied := n.do("HEADGATE.ASK", "method", "GET", "path", "/v2/x", "header.X-Plan", "gold",
+		"client", "192.0.2.1", "delay", "ok")
 	if want := "[verdict deny rule api remaining 0 reset 60 view node why limit retry 60]"; !doortest.SameButRetry(denied, want) {
 		t.Errorf("%s, want %s", denied, want)
 	}
@@ -100,7 +104,8 @@ func TestConnection(t *testing.T) {
 	} {
 		n.want(tt[0], tt[1])
 	}
-	if got := n.do("INFO"); !strings.Contains(got, "redis_version:7.0.0") || !strings.Contains(got, "loading:0") {
+	if got := n.do("INFO"); !strings.Contains(got, "redis_version:7.0.0") ||
+		!strings.Contains(got, "loading:0") {
 		t.Error(got)
 	}
 	n.want("QUIT", "OK")
@@ -147,7 +152,8 @@ func TestThreePasswords(t *testing.T) {
 	n.door.SetPassword([]byte("secret"))
 	n.connect()
 	n.want("AUTH wrong", "WRONGPASS invalid username-password pair or user is disabled.")
-	n.want("HELLO 3 AUTH default no", "WRONGPASS invalid username-password pair or user is disabled.")
+	n.want("HELLO 3 AUTH default no",
+		"WRONGPASS invalid username-password pair or user is disabled.")
 	began := time.Now()
 	n.want("AUTH worse", "WRONGPASS invalid username-password pair or user is disabled.")
 	n.want("AUTH secret", "closed")
@@ -162,7 +168,8 @@ func TestThreePasswords(t *testing.T) {
 func TestPipelines(t *testing.T) {
 	t.Parallel()
 	n := open(t, "", 1<<20)
-	n.send("\r\n*0\r\n*-1\r\n" + command("ECHO", "1") + "ECHO 2\r\n" + "  echo   3\n" + command("ECHO", "4")[:9])
+	n.send("\r\n*0\r\n*-1\r\n" + command("ECHO", "1") + "ECHO 2\r\n" + "  echo   3\n" +
+		command("ECHO", "4")[:9])
 	for i := range 3 {
 		if got := n.receive(); got != fmt.Sprint(i+1) {
 			t.Errorf("%d: %s", i+1, got)
@@ -173,7 +180,10 @@ func TestPipelines(t *testing.T) {
 		t.Error(got)
 	}
 	for range 3 { // more than the buffers hold, answered while it still comes
-		go func() { _, _ = io.WriteString(n.Conn, strings.Repeat(command("ECHO", strings.Repeat("x", 1000)), 200)) }()
+		go func() {
+			_, _ = io.WriteString(n.Conn,
+				strings.Repeat(command("ECHO", strings.Repeat("x", 1000)), 200))
+		}()
 		for range 200 {
 			if got := n.receive(); len(got) != 1000 {
 				t.Fatalf("%d bytes", len(got))
@@ -195,8 +205,10 @@ func TestBroken(t *testing.T) {
 	n := open(t, "", 1<<20)
 	began := time.Now()
 	for i, send := range []string{
-		"*1000000000\r\n", "*99999999999999999999\r\n", "*x\r\n", "*1\r\nPING\r\n", "*1\r\n$x\r\n", "*1\r\n$-1\r\n", "*1\r\n$65537\r\n", "*1\r\n$4\r\nPINGxx",
-		"*1\r\n$65536\r\n", strings.Repeat("x", 65_600), "*2\r\n$40000\r\n" + strings.Repeat("x", 40_000) + "\r\n$40000\r\n",
+		"*1000000000\r\n", "*99999999999999999999\r\n", "*x\r\n", "*1\r\nPING\r\n", "*1\r\n$x\r\n",
+		"*1\r\n$-1\r\n", "*1\r\n$65537\r\n", "*1\r\n$4\r\nPINGxx",
+		"*1\r\n$65536\r\n", strings.Repeat("x", 65_600),
+		"*2\r\n$40000\r\n" + strings.Repeat("x", 40_000) + "\r\n$40000\r\n",
 	} {
 		began = time.Now()
 		n.connect()
@@ -225,7 +237,8 @@ func TestStop(t *testing.T) {
 // TestAllocations: a warm connection answers without allocating.
 func TestAllocations(t *testing.T) {
 	n := open(t, "", 1<<20)
-	request := []byte(command("CL.THROTTLE", "user", "15", "30", "60") + command("HEADGATE.CHECK", "shy", "k") + command("HEADGATE.ASK", "path", "/v2/x"))
+	request := []byte(command("CL.THROTTLE", "user", "15", "30", "60") + command("HEADGATE.CHECK",
+		"shy", "k") + command("HEADGATE.ASK", "path", "/v2/x"))
 	answer := make([]byte, 1024)
 	exchange := func() {
 		if _, err := n.Write(request); err != nil {
@@ -246,8 +259,10 @@ func TestAllocations(t *testing.T) {
 // answered.
 func FuzzCommands(f *testing.F) {
 	for _, seed := range []string{
-		"", "PING\r\n", command("CL.THROTTLE", "k", "1", "1", "1"), command("HELLO", "3") + command("HEADGATE.CHECK", "login", "k"),
-		command("HEADGATE.ASK", "path", "/.env", "header.x", "y"), "*1\r\n$3\r\nab", "*-1\r\n*3\r\n", "$5\r\n", command("RESET", "QUIT") + command("QUIT"),
+		"", "PING\r\n", command("CL.THROTTLE", "k", "1", "1", "1"),
+		command("HELLO", "3") + command("HEADGATE.CHECK", "login", "k"),
+		command("HEADGATE.ASK", "path", "/.env", "header.x", "y"), "*1\r\n$3\r\nab",
+		"*-1\r\n*3\r\n", "$5\r\n", command("RESET", "QUIT") + command("QUIT"),
 	} {
 		f.Add([]byte(seed))
 	}

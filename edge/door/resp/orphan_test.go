@@ -32,7 +32,8 @@ func TestHangUp(t *testing.T) {
 	_ = n.Close()
 	doortest.WaitFor(t, func() bool { return n.door.Stats().Open == 1 })
 	n.connect()
-	if got := n.do("HEADGATE.ASK", "path", "/p"); !strings.Contains(got, "verdict deny") || n.door.Stats().Orphans != 3 {
+	if got := n.do("HEADGATE.ASK", "path", "/p"); !strings.Contains(got, "verdict deny") ||
+		n.door.Stats().Orphans != 3 {
 		t.Errorf("%s, %+v", got, n.door.Stats())
 	}
 }

@@ -12,12 +12,17 @@ import (
 func TestInline(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{
-		"", " \t\v\f ", "PING", "  ping  ", "HEADGATE.CHECK\tlogin k 2", "a\rb", "k k\u00a0k \u2003",
-		strings.Repeat("n", maxName) + " k", "\x00 k", "pin\xe7 k", "\x7f k", strings.Repeat("n", maxName+1) + " k",
-		strings.Repeat("w ", maxArgs), strings.Repeat("w ", maxArgs+1), strings.Repeat("w ", mostWords), strings.Repeat("w ", 99),
+		"", " \t\v\f ", "PING", "  ping  ", "HEADGATE.CHECK\tlogin k 2", "a\rb",
+		"k k\u00a0k \u2003",
+		strings.Repeat("n", maxName) + " k", "\x00 k", "pin\xe7 k", "\x7f k",
+		strings.Repeat("n", maxName+1) + " k",
+		strings.Repeat("w ", maxArgs), strings.Repeat("w ", maxArgs+1),
+		strings.Repeat("w ", mostWords), strings.Repeat("w ", 99),
 	} {
-		want := bytes.FieldsFunc([]byte(line), func(r rune) bool { return strings.ContainsRune(" \t\n\v\f\r", r) })
-		if strings.HasSuffix(line, " k") && !strings.HasPrefix(line, strings.Repeat("n", maxName)+" ") {
+		want := bytes.FieldsFunc([]byte(line),
+			func(r rune) bool { return strings.ContainsRune(" \t\n\v\f\r", r) })
+		if strings.HasSuffix(line, " k") &&
+			!strings.HasPrefix(line, strings.Repeat("n", maxName)+" ") {
 			want = want[:1] // it is no name
 		}
 		var p parser

@@ -32,7 +32,8 @@ func TestQuotas(t *testing.T) {
 	call(0) // now 1 is the longest unused
 	call(maxQuotas)
 	if !known(0) || known(1) || !known(2) || !known(maxQuotas) || q.displaced.Load() != 1 {
-		t.Errorf("0 %t, 1 %t, 2 %t, the new one %t; %d displaced", known(0), known(1), known(2), known(maxQuotas), q.displaced.Load())
+		t.Errorf("0 %t, 1 %t, 2 %t, the new one %t; %d displaced", known(0), known(1), known(2),
+			known(maxQuotas), q.displaced.Load())
 	}
 	if _, err := q.of(numbers{0, 0, 1}, at); err == nil || q.displaced.Load() != 1 {
 		t.Errorf("numbers out of range: %v, %d displaced", err, q.displaced.Load())

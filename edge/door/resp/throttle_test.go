@@ -17,13 +17,16 @@ func TestThrottle(t *testing.T) {
 	n.want("CL.THROTTLE user 2 1 60 4", "[1 3 0 -1 180]")
 	n.want("CL.THROTTLE other 0 1 60", "[0 1 0 -1 60]")
 	for _, line := range []string{
-		"CL.THROTTLE user -1 1 60", "CL.THROTTLE user x 1 60", "CL.THROTTLE user 2 0 60", "CL.THROTTLE user 2 1 0", "CL.THROTTLE user 2 1 60 -1",
-		"CL.THROTTLE user 2 1 60 9999999999999999999", "CL.THROTTLE user 2 1 99999999999999999", "CL.THROTTLE user 999999999999999999 1 60",
+		"CL.THROTTLE user -1 1 60", "CL.THROTTLE user x 1 60", "CL.THROTTLE user 2 0 60",
+		"CL.THROTTLE user 2 1 0", "CL.THROTTLE user 2 1 60 -1",
+		"CL.THROTTLE user 2 1 60 9999999999999999999", "CL.THROTTLE user 2 1 99999999999999999",
+		"CL.THROTTLE user 999999999999999999 1 60",
 	} {
 		n.want(line, "ERR value is not an integer or out of range")
 	}
 	// whole numbers of 64 bits, with either sign
-	n.want("CL.THROTTLE large +1000000000000000000 +1000000000 1", "[0 1000000000000000001 1000000000000000000 -1 0]")
+	n.want("CL.THROTTLE large +1000000000000000000 +1000000000 1",
+		"[0 1000000000000000001 1000000000000000000 -1 0]")
 	n.want("CL.THROTTLE user 2 1 60 9223372036854775807", "[1 3 0 -1 180]")
 	n.want("CL.THROTTLE user 2 1 60 +-1", "ERR value is not an integer or out of range")
 	n.want("CL.THROTTLE user 2 1", "ERR wrong number of arguments")
@@ -66,7 +69,8 @@ func TestThrottleNumbers(t *testing.T) {
 	t.Parallel()
 	n := open(t, "cl.throttle", 1<<20)
 	for i := range 200 {
-		n.want(fmt.Sprintf("CL.THROTTLE k%d %d 1 3600", i, i), fmt.Sprintf("[0 %d %d -1 3600]", i+1, i))
+		n.want(fmt.Sprintf("CL.THROTTLE k%d %d 1 3600", i, i),
+			fmt.Sprintf("[0 %d %d -1 3600]", i+1, i))
 	}
 	if s := n.door.Stats(); s.DisplacedNumbers != 200-64 {
 		t.Errorf("%+v", s)

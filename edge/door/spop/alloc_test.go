@@ -13,7 +13,9 @@ import (
 func TestAllocations(t *testing.T) {
 	a := open(t, policies)
 	a.greet()
-	ask := frameOf(notify, fin, 1, 1, message("ask", "path", "/v2/a", "src", visitor, "host", "h", "hdrs", []byte(str("x-plan")+str("gold")+"\x00\x00")))
+	ask := frameOf(notify, fin, 1, 1,
+		message("ask", "path", "/v2/a", "src", visitor, "host", "h", "hdrs",
+			[]byte(str("x-plan")+str("gold")+"\x00\x00")))
 	a.send(ask)
 	answer := make([]byte, 4096)
 	n, err := a.Read(answer)
@@ -40,7 +42,8 @@ func BenchmarkAsk(b *testing.B) {
 	const together = 16
 	var many string
 	for range together {
-		many += frameOf(notify, fin, 1, 1, message("ask", "path", "/v2/a", "src", visitor, "host", "h", "header.x-plan", "gold"))
+		many += frameOf(notify, fin, 1, 1,
+			message("ask", "path", "/v2/a", "src", visitor, "host", "h", "header.x-plan", "gold"))
 	}
 	a.send(many)
 	answer := make([]byte, 1<<16)

@@ -50,7 +50,10 @@ func (h *Door) serve(s *stream.Conn) {
 		in: stream.Input{Loan: budget.Loan{From: h.budget}, Most: maxFrame + lengthBytes},
 	}
 	defer c.in.Loan.Return()
-	c.addPolicy = func(d *gate.Decision) { c.line = append(comma(c.line), h.texts.Of(d.Rule).Policy...) }
+	c.addPolicy = func(d *gate.Decision) {
+		c.line = append(comma(c.line),
+			h.texts.Of(d.Rule).Policy...)
+	}
 	c.addLimit = func(d *gate.Decision) {
 		c.line = verdict.AppendRateLimit(comma(c.line), h.texts.Of(d.Rule), verdict.Of(d))
 	}

@@ -84,8 +84,9 @@ func (h *Door) Panics() *door.Panics { return &h.panics }
 // Stats returns the totals so far.
 func (h *Door) Stats() Stats {
 	return Stats{
-		Stats: h.server.Stats(), Requests: h.requests.Load(), Malformed: h.malformed.Load(), UnknownRule: h.unknown.Load(),
-		TooLong: h.tooLong.Load(), Unanswered: h.unanswered.Load(), Broken: h.broken.Load(),
+		Stats: h.server.Stats(), Requests: h.requests.Load(), Malformed: h.malformed.Load(),
+		UnknownRule: h.unknown.Load(),
+		TooLong:     h.tooLong.Load(), Unanswered: h.unanswered.Load(), Broken: h.broken.Load(),
 	}
 }
 
@@ -93,7 +94,8 @@ func (h *Door) Stats() Stats {
 func (h *Door) Figures() door.Figures {
 	s := h.Stats()
 	return door.Figures{
-		Open: s.Open, Requests: s.Requests, BadRequest: s.Malformed, Unknown: s.UnknownRule, TooLong: s.TooLong,
+		Open: s.Open, Requests: s.Requests, BadRequest: s.Malformed,
+		Unknown: s.UnknownRule, TooLong: s.TooLong,
 		Broken: s.Broken, Rejected: s.Rejected, Displaced: s.Displaced, Orphans: s.Orphans,
 	}
 }

@@ -109,7 +109,10 @@ func (c *conn) decide(b *gate.Batch, now window.Instant) {
 		c.session.Request.Status, c.session.Cost = m.status, m.cost
 		c.report(b, now)
 	case m.plain:
-		a := gate.Ask{Op: gate.Check, Rule: m.rule, Key: m.key, Cost: max(m.cost, 1), Wait: m.waits, Tier: c.session.Request.Tier}
+		a := gate.Ask{
+			Op: gate.Check, Rule: m.rule, Key: m.key, Cost: max(m.cost, 1), Wait: m.waits,
+			Tier: c.session.Request.Tier,
+		}
 		if m.failBy(b.Decide(&c.d, &a)) {
 			return
 		}

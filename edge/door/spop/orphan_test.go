@@ -26,7 +26,8 @@ func TestHangUp(t *testing.T) {
 func TestUnansweredHoldsNothing(t *testing.T) {
 	t.Parallel()
 	a := open(t, placesPolicies)
-	a.send(frameOf(hello, fin, 0, 0, kvs("supported-versions", "2.0", "max-frame-size", uint32(256), "capabilities", "")))
+	a.send(frameOf(hello, fin, 0, 0,
+		kvs("supported-versions", "2.0", "max-frame-size", uint32(256), "capabilities", "")))
 	a.receive()
 	ask := message("ask", "path", "/p")
 	a.send(frameOf(notify, fin, 1, 1, ask+ask+ask+ask))

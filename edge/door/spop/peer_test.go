@@ -78,7 +78,8 @@ func kvs(pairs ...any) string {
 
 // frameOf is one frame with its length.
 func frameOf(kind byte, flags uint32, stream, number uint64, payload string) string {
-	b := string([]byte{kind}) + string(binary.BigEndian.AppendUint32(nil, flags)) + varint(stream) + varint(number) + payload
+	b := string([]byte{kind}) + string(binary.BigEndian.AppendUint32(nil,
+		flags)) + varint(stream) + varint(number) + payload
 	return string(binary.BigEndian.AppendUint32(nil, uint32(len(b)))) + b
 }
 
@@ -88,7 +89,9 @@ func message(name string, pairs ...any) string {
 }
 
 // helloOf26 is the first frame of HAProxy 2.6.
-var helloOf26 = frameOf(hello, fin, 0, 0, kvs("supported-versions", "2.0", "max-frame-size", uint32(16380), "capabilities", "pipelining,async", "engine-id", "x"))
+var helloOf26 = frameOf(hello, fin, 0, 0,
+	kvs("supported-versions", "2.0", "max-frame-size", uint32(16380), "capabilities",
+		"pipelining,async", "engine-id", "x"))
 
 // reader reads what the agent sends.
 type reader struct {
@@ -164,7 +167,10 @@ func open(t testing.TB, text string) *agent {
 		t.Fatal(err)
 	}
 	bytes := budget.New(budget.Most)
-	a := &agent{TB: t, door: spop.New(g, room, bytes, g.Lane(0)), room: room, gate: g, addr: ln.Addr(), bytes: bytes}
+	a := &agent{
+		TB: t, door: spop.New(g, room, bytes, g.Lane(0)), room: room, gate: g,
+		addr: ln.Addr(), bytes: bytes,
+	}
 	a.stop = doortest.Serve(t, func(ctx context.Context) error { return a.door.Serve(ctx, ln) })
 	a.Conn = doortest.Dial(t, a.addr)
 	return a
@@ -194,7 +200,9 @@ func (a *agent) receive() string {
 		a.Errorf("flags %x", b[1:5])
 	}
 	r := &reader{a, string(b[5:])}
-	out := fmt.Sprintf("%s %d/%d", map[byte]string{agentHello: "hello", agentDisconnect: "disconnect", ack: "ack"}[b[0]], r.number(), r.number())
+	out := fmt.Sprintf("%s %d/%d",
+		map[byte]string{agentHello: "hello", agentDisconnect: "disconnect", ack: "ack"}[b[0]],
+		r.number(), r.number())
 	for r.b != "" {
 		if b[0] == ack {
 			// set-var, three arguments, a transaction's

@@ -98,14 +98,16 @@ func TestOtherAnswers(t *testing.T) {
 			t.Errorf("%v: %s, want %s", tt.pairs, got, tt.want)
 		}
 	}
-	a.send(frameOf(notify, fin, 1, 1, message("report", "path", "/spent", "src", visitor, "status", 200, "cost", 7)))
+	a.send(frameOf(notify, fin, 1, 1,
+		message("report", "path", "/spent", "src", visitor, "status", 200, "cost", 7)))
 	a.want("ack 1/1")
 	if got := gatetest.Decide(a.gate, a.gate.Now(), gate.Peek, "spent", "203.0.113.9", 1).Remaining; got != 3 {
 		t.Errorf("a report with a cost of 7 leaves %d of 10", got)
 	}
 	gatetest.TakeAllLeases(t, a.gate, "exports")
 	a.send(frameOf(notify, fin, 1, 1, message("ask", "path", "/export", "src", visitor)))
-	if got := a.receive(); !strings.HasPrefix(got, "ack 1/1 deny=false") || !strings.HasSuffix(got, " full=true") {
+	if got := a.receive(); !strings.HasPrefix(got, "ack 1/1 deny=false") ||
+		!strings.HasSuffix(got, " full=true") {
 		t.Error(got)
 	}
 }

@@ -57,7 +57,10 @@ func (f *taking) takes(t *testing.T, want ...string) {
 func feed(t *testing.T, f *taking) net.Conn {
 	t.Helper()
 	f.took, f.begun = make(chan string), make(chan struct{}, 16)
-	at, stop := start(t, &stream.Server{Name: "feed", Most: 1, Drain: time.Second, Handle: func(c *stream.Conn) { c.Feed(f) }})
+	at, stop := start(t, &stream.Server{
+		Name: "feed", Most: 1, Drain: time.Second,
+		Handle: func(c *stream.Conn) { c.Feed(f) },
+	})
 	t.Cleanup(stop)
 	c, _ := dial(t, at)
 	return c

@@ -80,7 +80,8 @@ func (s *Server) quietest(own *tally) (out *Conn) {
 		switch {
 		case c.stand == shown, c.stand == faulty && c.from == own:
 		case c.from != own && c.from.quiet == 1 && time.Since(c.accepted) < firstMoment:
-		case out == nil, c.from.quiet > out.from.quiet, c.from.quiet == out.from.quiet && c.ID < out.ID:
+		case out == nil, c.from.quiet > out.from.quiet, c.from.quiet == out.from.quiet &&
+			c.ID < out.ID:
 			out = c
 		}
 	}
@@ -93,7 +94,8 @@ func (s *Server) idlest(own *tally) (out *Conn) {
 	for c := range s.conns {
 		switch {
 		case c.stand != shown || c.from.all < own.all+2:
-		case out == nil, c.from.all > out.from.all, c.from.all == out.from.all && c.lastRead().Before(out.lastRead()):
+		case out == nil, c.from.all > out.from.all, c.from.all == out.from.all &&
+			c.lastRead().Before(out.lastRead()):
 			out = c
 		}
 	}

@@ -66,11 +66,15 @@ func gather(t *testing.T) *crowd {
 	t.Helper()
 	c := &crowd{T: t, come: make(chan net.Conn)}
 	c.server = &stream.Server{
-		Name: "echo", Most: 4, Drain: time.Second, Handle: func(s *stream.Conn) { s.Feed(&echoes{Conn: s, waits: &c.waits}) },
-		Full: func(c *stream.Conn) { _ = c.WriteWithin([]byte("full\n"), time.Second) },
+		Name: "echo", Most: 4, Drain: time.Second,
+		Handle: func(s *stream.Conn) { s.Feed(&echoes{Conn: s, waits: &c.waits}) },
+		Full:   func(c *stream.Conn) { _ = c.WriteWithin([]byte("full\n"), time.Second) },
 	}
 	ended, end := context.WithCancel(context.Background())
-	doortest.Serve(t, func(ctx context.Context) error { return c.server.Serve(ctx, pipes{c.come, ended, end}) })
+	doortest.Serve(t, func(ctx context.Context) error {
+		return c.server.Serve(ctx,
+			pipes{c.come, ended, end})
+	})
 	return c
 }
 
@@ -281,11 +285,14 @@ func TestGuardOfTLS(t *testing.T) {
 		admits  bool
 		trusted bool
 	}{
-		"another machine":  {from: there, guard: new(stream.Guard)},
-		"this machine":     {from: "127.0.0.1", guard: new(stream.Guard), admits: true},
-		"with trust":       {from: there, guard: new(stream.Guard), trusted: true, admits: true},
-		"a certificate":    {from: there, guard: new(stream.Guard), own: cert, admits: true},
-		"a password":       {from: there, guard: &stream.Guard{Asks: func() bool { return true }}, admits: true},
+		"another machine": {from: there, guard: new(stream.Guard)},
+		"this machine":    {from: "127.0.0.1", guard: new(stream.Guard), admits: true},
+		"with trust":      {from: there, guard: new(stream.Guard), trusted: true, admits: true},
+		"a certificate":   {from: there, guard: new(stream.Guard), own: cert, admits: true},
+		"a password": {
+			from:  there,
+			guard: &stream.Guard{Asks: func() bool { return true }}, admits: true,
+		},
 		"no password":      {from: there, guard: &stream.Guard{Asks: func() bool { return false }}},
 		"everybody is let": {from: there, guard: &stream.Guard{Anybody: true}, admits: true},
 	} {
@@ -295,12 +302,19 @@ func TestGuardOfTLS(t *testing.T) {
 				tt.guard.SetTrust(func(netip.Addr) bool { return true })
 			}
 			admitted := make(chan bool, 1)
-			s := &stream.Server{Name: "tls", Most: 1, Drain: time.Second, Handle: func(c *stream.Conn) { admitted <- tt.guard.Admits(c) }}
+			s := &stream.Server{
+				Name: "tls", Most: 1, Drain: time.Second,
+				Handle: func(c *stream.Conn) { admitted <- tt.guard.Admits(c) },
+			}
 			come := make(chan net.Conn)
 			ended, end := context.WithCancel(context.Background())
-			doortest.Serve(t, func(ctx context.Context) error { return s.Serve(ctx, pipes{come, ended, end}) })
+			doortest.Serve(t, func(ctx context.Context) error {
+				return s.Serve(ctx,
+					pipes{come, ended, end})
+			})
 			near, at := net.Pipe()
-			come <- tls.Server(far{at, &net.TCPAddr{IP: net.ParseIP(tt.from)}}, &tls.Config{Certificates: cert, ClientAuth: tls.RequestClientCert})
+			come <- tls.Server(far{at, &net.TCPAddr{IP: net.ParseIP(tt.from)}},
+				&tls.Config{Certificates: cert, ClientAuth: tls.RequestClientCert})
 			client := tls.Client(near, &tls.Config{InsecureSkipVerify: true, Certificates: tt.own}) //nolint:gosec // the certificate is of this test
 			go func() { _, _ = io.Copy(io.Discard, client) }()
 			if got := <-admitted; got != tt.admits {

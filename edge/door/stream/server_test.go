@@ -169,7 +169,10 @@ func TestCut(t *testing.T) {
 func TestPeer(t *testing.T) {
 	t.Parallel()
 	peers := make(chan bool, 1)
-	s := &stream.Server{Name: "peer", Most: 1, Drain: time.Second, Handle: func(c *stream.Conn) { peers <- c.Peer().IsLoopback() }}
+	s := &stream.Server{
+		Name: "peer", Most: 1, Drain: time.Second,
+		Handle: func(c *stream.Conn) { peers <- c.Peer().IsLoopback() },
+	}
 	at, stop := start(t, s)
 	dial(t, at)
 	if !<-peers {

@@ -83,7 +83,10 @@ func codeOf(err error) wire.Code {
 // acquire takes places.
 func (k *asker) acquire(b *gate.Batch) wire.Code {
 	d := &k.decision
-	err := b.Decide(d, &gate.Ask{Op: gate.Acquire, Rule: k.act.Rule, Key: k.act.Key, Cost: k.act.Cost, For: k.act.For, Tier: k.act.Tier})
+	err := b.Decide(d, &gate.Ask{
+		Op: gate.Acquire, Rule: k.act.Rule, Key: k.act.Key,
+		Cost: k.act.Cost, For: k.act.For, Tier: k.act.Tier,
+	})
 	if err != nil {
 		return codeOf(err)
 	}

@@ -35,17 +35,20 @@ func TestUDPPortIsNotShared(t *testing.T) {
 				t.Fatal(err)
 			}
 			port := uint16(first.Addr().(*net.UDPAddr).Port)
-			second, err := udp.Listen(t.Context(), g, nil, config.Address{Host: c.second, Port: port}, readers)
+			second, err := udp.Listen(t.Context(), g, nil,
+				config.Address{Host: c.second, Port: port}, readers)
 			if err == nil {
 				_ = second.Close()
 			}
-			if (err == nil) != c.free || err != nil && !strings.Contains(err.Error(), "another process listens there") {
+			if (err == nil) != c.free || err != nil &&
+				!strings.Contains(err.Error(), "another process listens there") {
 				t.Errorf("%q, then %q, %d readers: %v", c.first, c.second, readers, err)
 			}
 			if err := first.Close(); err != nil {
 				t.Error(err)
 			}
-			again, err := udp.Listen(t.Context(), g, nil, config.Address{Host: c.second, Port: port}, readers)
+			again, err := udp.Listen(t.Context(), g, nil,
+				config.Address{Host: c.second, Port: port}, readers)
 			if err != nil {
 				t.Fatalf("when the first has gone: %v", err)
 			}

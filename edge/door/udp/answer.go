@@ -16,11 +16,13 @@ func setAnswer(a *wire.Answer, d *gate.Decision, q *wire.Query) {
 		a.Status = wire.OK
 		return
 	}
-	a.Shadow, a.View, a.Remaining, a.Reset = d.Shadow, lines.Views[d.View], d.Remaining, api.WholeSeconds(d.Reset)
+	a.Shadow, a.View, a.Remaining, a.Reset = d.Shadow, lines.Views[d.View], d.Remaining,
+		api.WholeSeconds(d.Reset)
 	if d.Delay > 0 {
 		a.Delay = api.WholeMillis(d.Delay)
 	}
 	if d.Deny {
-		a.Status, a.Why, a.Ratio, a.Retry, a.Blast = wire.Deny, lines.Whys[d.Why], float32(d.Ratio.Float()), api.WholeSeconds(d.Retry), uint32(d.Blast)
+		a.Status, a.Why, a.Ratio, a.Retry, a.Blast = wire.Deny, lines.Whys[d.Why],
+			float32(d.Ratio.Float()), api.WholeSeconds(d.Retry), uint32(d.Blast)
 	}
 }

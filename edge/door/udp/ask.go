@@ -105,13 +105,17 @@ func (k *asker) fill() wire.Code {
 }
 
 // The grounds of answers that no rule gives.
-var grounds = [...][]byte{ask.ByRules: nil, ask.ByNone: []byte("none"), ask.BySkip: []byte("skip"), ask.ByPolicy: []byte("policy"), ask.ByLoad: []byte("load"), ask.ByUnfit: []byte("unfit")}
+var grounds = [...][]byte{
+	ask.ByRules: nil, ask.ByNone: []byte("none"), ask.BySkip: []byte("skip"),
+	ask.ByPolicy: []byte("policy"), ask.ByLoad: []byte("load"), ask.ByUnfit: []byte("unfit"),
+}
 
 // setAnswer sets the reply to a.
 func (k *asker) setAnswer(a *ask.Answer) {
 	to := &k.answer
 	to.Silent, to.Deceive, to.Full = a.Silent, a.Deceive, a.Full
-	to.Ground, to.Ticket, to.Shadow, to.Delay = grounds[a.Why], a.Ticket, a.Shadow, api.WholeMillis(a.Delay)
+	to.Ground, to.Ticket, to.Shadow, to.Delay = grounds[a.Why], a.Ticket, a.Shadow,
+		api.WholeMillis(a.Delay)
 	if a.Deny {
 		to.Status = wire.Deny
 		if to.HTTP = a.Status; a.Status == tooManyRequests {
@@ -119,12 +123,15 @@ func (k *asker) setAnswer(a *ask.Answer) {
 		}
 	}
 	if a.Why == ask.ByLoad {
-		to.Pool, to.Ratio, to.Retry = append(k.rule[:0], a.Pool...), float32(a.Ratio.Float()), api.WholeSeconds(ask.RetryShed)
+		to.Pool, to.Ratio, to.Retry = append(k.rule[:0], a.Pool...), float32(a.Ratio.Float()),
+			api.WholeSeconds(ask.RetryShed)
 	}
 	if d := a.By; d != nil {
 		to.Rule = append(k.rule[:0], d.Rule.Name...)
-		to.View, to.Remaining, to.Reset = lines.Views[d.View], d.Remaining, api.WholeSeconds(d.Reset)
-		to.Why, to.Ratio, to.Retry, to.Blast = lines.Whys[d.Why], float32(d.Ratio.Float()), api.WholeSeconds(d.Retry), uint32(d.Blast)
+		to.View, to.Remaining, to.Reset = lines.Views[d.View], d.Remaining,
+			api.WholeSeconds(d.Reset)
+		to.Why, to.Ratio, to.Retry, to.Blast = lines.Whys[d.Why], float32(d.Ratio.Float()),
+			api.WholeSeconds(d.Retry), uint32(d.Blast)
 	}
 }
 

@@ -190,7 +190,8 @@ func (u *Door) answerOn(stats *readerStats, r *reader, decisions *gate.Batch) {
 	for ; r.at < r.got; r.at++ {
 		k := r.at
 		r.asker.peer = peerOf(&r.names[k])
-		r.answered(stats, k, u.respond(stats, decisions, &r.asker, r.packets[k][:r.in[k].n], r.replies[k][:0]))
+		r.answered(stats, k, u.respond(stats, decisions, &r.asker,
+			r.packets[k][:r.in[k].n], r.replies[k][:0]))
 	}
 }
 

@@ -27,7 +27,8 @@ func TestReaderLooksAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := net.DialUDP("udp4", nil, &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: at.(*unix.SockaddrInet4).Port})
+	client, err := net.DialUDP("udp4", nil,
+		&net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: at.(*unix.SockaddrInet4).Port})
 	if err != nil {
 		t.Fatal(err)
 	}

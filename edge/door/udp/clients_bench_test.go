@@ -25,7 +25,8 @@ policies:
 func BenchmarkAskLinesClients(b *testing.B) {
 	for _, path := range []string{"open", "tight"} {
 		for _, clients := range []int{1, 4096} {
-			b.Run(fmt.Sprintf("%s/%d", path, clients), func(b *testing.B) { benchmarkClients(b, path, clients) })
+			b.Run(fmt.Sprintf("%s/%d", path, clients),
+				func(b *testing.B) { benchmarkClients(b, path, clients) })
 		}
 	}
 }
@@ -47,7 +48,8 @@ func benchmarkClients(b *testing.B, path string, clients int) {
 	for i := range packets {
 		for range 20 {
 			n := rng.IntN(clients)
-			packets[i] = fmt.Appendf(packets[i], "ask method=GET path=/%s/x host=a.example client=198.18.%d.%d\n", path, n>>8, n&255)
+			packets[i] = fmt.Appendf(packets[i],
+				"ask method=GET path=/%s/x host=a.example client=198.18.%d.%d\n", path, n>>8, n&255)
 		}
 	}
 	packet, reply := make([]byte, 0, 2000), make([]byte, 0, 5000)
@@ -66,6 +68,7 @@ func benchmarkClients(b *testing.B, path string, clients int) {
 	}
 	slices.Sort(took)
 	for _, p := range []int{1, 5, 25} {
-		b.ReportMetric(float64(took[len(took)*p/100].Nanoseconds())/perSlice/20, fmt.Sprintf("p%d-ns/request", p))
+		b.ReportMetric(float64(took[len(took)*p/100].Nanoseconds())/perSlice/20,
+			fmt.Sprintf("p%d-ns/request", p))
 	}
 }

@@ -122,7 +122,10 @@ func (u *Door) Stats() (sum Stats) {
 func Listen(
 	ctx context.Context, g *gate.Gate, room *ask.Room, address config.Address, readers int,
 ) (*Door, error) {
-	u := &Door{gate: g, room: room, public: !address.Loopback(), stats: new([gate.Lanes]readerStats)}
+	u := &Door{
+		gate: g, room: room, public: !address.Loopback(),
+		stats: new([gate.Lanes]readerStats),
+	}
 	network, at := address.Packet()
 	if address.IsUnix() {
 		return u, u.listenUnix(ctx, at)

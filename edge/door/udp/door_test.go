@@ -26,7 +26,10 @@ func TestUDPSession(t *testing.T) {
 		{"check shed 203.0.113.7", "deny why=limit retry=10 view=node\n"},
 		{"peek shed 203.0.113.7", "deny why=limit retry=10 view=node\n"},
 		{"peek shed other id=a", "id=a allow remaining=3 reset=0 view=node\n"},
-		{"count shed other cost=3 unknown=option\npeek shed other", "ok\ndeny why=limit retry=10 view=node\n"},
+		{
+			"count shed other cost=3 unknown=option\npeek shed other",
+			"ok\ndeny why=limit retry=10 view=node\n",
+		},
 		{"check none k id=x", "id=x error unknown-rule\n"},
 		{"check shed", "error bad-request\n"},
 		{"", "error bad-request\n"},
@@ -41,7 +44,8 @@ func TestUDPSession(t *testing.T) {
 		{strings.Repeat("\x00\xff garbage", 6000), "error too-long\n"},
 		{
 			batch, "id=7 allow remaining=2 reset=10 view=node\nid=7 allow remaining=1 reset=10 view=node\n" +
-				"id=7 allow remaining=0 reset=10 view=node\n" + strings.Repeat("id=7 deny why=limit retry=10 view=node\n", 37),
+				"id=7 allow remaining=0 reset=10 view=node\n" +
+				strings.Repeat("id=7 deny why=limit retry=10 view=node\n", 37),
 		},
 	} {
 		if got := udp.Exchange(t, c, s.request); got != s.want {
@@ -56,7 +60,8 @@ func TestMalformedIsNotCounted(t *testing.T) {
 	u := udp.Start(t, g, "127.0.0.1:0", 2)
 	c := doortest.Dial(t, u.Addr())
 	for _, bad := range []string{
-		"check shed k cost=x", "check shed k id=", "check  shed k", "chek shed k", "check shed k ", "check shed a\tb",
+		"check shed k cost=x", "check shed k id=", "check  shed k", "chek shed k",
+		"check shed k ", "check shed a\tb",
 		strings.Repeat("check shed k\n", 65), "check shed k" + strings.Repeat(" o=1", 3000),
 	} {
 		if got := udp.Exchange(t, c, bad); !strings.HasPrefix(got, "error ") {
@@ -79,7 +84,9 @@ func TestUnixDatagrams(t *testing.T) {
 	path := filepath.Join(dir, "udp.sock")
 	g := gatetest.New(t, 1<<20, gatetest.Shed)
 	u := udp.Start(t, g, "unix:"+path, 2)
-	c, err := net.DialUnix("unixgram", &net.UnixAddr{Name: filepath.Join(dir, "me"), Net: "unixgram"}, &net.UnixAddr{Name: path, Net: "unixgram"})
+	c, err := net.DialUnix("unixgram",
+		&net.UnixAddr{Name: filepath.Join(dir, "me"), Net: "unixgram"},
+		&net.UnixAddr{Name: path, Net: "unixgram"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,8 +19,18 @@ func TestStalled(t *testing.T) {
 	}{
 		{"all turn", Life{1, []uint64{2, 3}}, Life{2, []uint64{4, 5}}, ""},
 		{"readers wait", Life{1, []uint64{0, 4}}, Life{2, []uint64{0, 4}}, ""},
-		{"one answers for long", Life{1, []uint64{2, 3}}, Life{2, []uint64{4, 3}}, "reader 1 of datagram door 0"},
-		{"a second door's", Life{1, append(make([]uint64, gate.Lanes), 1)}, Life{2, append(make([]uint64, gate.Lanes), 1)}, "reader 0 of datagram door 1"},
+		{
+			"one answers for long",
+			Life{1, []uint64{2, 3}},
+			Life{2, []uint64{4, 3}},
+			"reader 1 of datagram door 0",
+		},
+		{
+			"a second door's",
+			Life{1, append(make([]uint64, gate.Lanes), 1)},
+			Life{2, append(make([]uint64, gate.Lanes), 1)},
+			"reader 0 of datagram door 1",
+		},
 		{"the loop stands", Life{7, []uint64{2}}, Life{7, []uint64{4}}, "the control loop"},
 		{"nothing but the loop", Life{7, nil}, Life{8, nil}, ""},
 	} {

@@ -19,7 +19,8 @@ func (u *Door) respond(
 	lines := countLines(packet)
 	if len(packet) > wire.MaxDatagram || lines > wire.MaxLines {
 		stats.tooLong.Add(1)
-		return u.fit(stats, reply, start, &wire.Answer{Status: wire.Error, Code: wire.TooLong}, len(packet))
+		return u.fit(stats, reply, start,
+			&wire.Answer{Status: wire.Error, Code: wire.TooLong}, len(packet))
 	}
 	stats.lines.Add(uint64(lines)) // at most 64
 	var (
@@ -100,7 +101,10 @@ func (s *readerStats) answer(a *wire.Answer, q *question, decisions *gate.Batch,
 		*a = wire.Answer{Status: wire.Pong, ID: q.query.ID}
 		return
 	default:
-		q.ask = gate.Ask{Op: lines.Ops[q.query.Op], Rule: q.query.Rule, Key: q.query.Key, Cost: q.query.Cost, Tier: q.query.Tier, Wait: q.query.Wait}
+		q.ask = gate.Ask{
+			Op: lines.Ops[q.query.Op], Rule: q.query.Rule, Key: q.query.Key,
+			Cost: q.query.Cost, Tier: q.query.Tier, Wait: q.query.Wait,
+		}
 		err := decisions.Decide(&q.decision, &q.ask)
 		if err == nil {
 			setAnswer(a, &q.decision, &q.query)

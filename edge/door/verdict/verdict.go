@@ -13,10 +13,14 @@ import (
 // read only.
 var (
 	Whys = [...][]byte{
-		mitigation.Unrefused: {}, mitigation.ByBlock: []byte("block"), mitigation.ByShed: []byte("shed"), mitigation.ByLimit: []byte("limit"),
+		mitigation.Unrefused: {}, mitigation.ByBlock: []byte("block"),
+		mitigation.ByShed: []byte("shed"), mitigation.ByLimit: []byte("limit"),
 		mitigation.ByReserve: []byte("reserve"), mitigation.ByPending: []byte("pending"),
 	}
-	Views = [...][]byte{mitigation.Node: []byte("node"), mitigation.PoP: []byte("pop"), mitigation.Global: []byte("global")}
+	Views = [...][]byte{
+		mitigation.Node: []byte("node"), mitigation.PoP: []byte("pop"),
+		mitigation.Global: []byte("global"),
+	}
 )
 
 // Verdict is a decision in the units of the protocols: durations in whole seconds, rounded up.
@@ -36,8 +40,9 @@ type Verdict struct {
 // retry.
 func Of(d *gate.Decision) Verdict {
 	v := Verdict{
-		Deny: d.Deny, Shadow: d.Shadow, Why: d.Why, View: d.View, Ratio: d.Ratio, Blast: d.Blast, Remaining: max(d.Remaining, 0),
-		Reset: api.WholeSeconds(d.Reset), Delay: api.WholeMillis(d.Delay),
+		Deny: d.Deny, Shadow: d.Shadow, Why: d.Why, View: d.View, Ratio: d.Ratio, Blast: d.Blast,
+		Remaining: max(d.Remaining, 0),
+		Reset:     api.WholeSeconds(d.Reset), Delay: api.WholeMillis(d.Delay),
 	}
 	if v.Deny {
 		v.Retry = max(api.WholeSeconds(Wait(d)), 1)

@@ -27,7 +27,8 @@ func TestClients(t *testing.T) {
 					got = table.Note(start, index, client, start+1)
 				}
 			}
-			if off := math.Abs(float64(got-clients)) / float64(clients); off > 0.55 && clients > 3 || math.Abs(float64(got-clients)) > 1 && clients <= 3 {
+			if off := math.Abs(float64(got-clients)) / float64(clients); off > 0.55 &&
+				clients > 3 || math.Abs(float64(got-clients)) > 1 && clients <= 3 {
 				t.Errorf("%d clients: counted %d", clients, got)
 			}
 			sum += math.Pow(float64(got-clients)/float64(clients), 2)

@@ -13,10 +13,16 @@ import (
 
 // Rules of every kind, each with a limit of 3.
 var (
-	Shed   = mitigation.Rule{Name: "shed", Limit: 3, Window: 10 * time.Second}
-	Block  = mitigation.Rule{Name: "block", Limit: 3, Window: 10 * time.Second, Action: mitigation.Block, BlockFor: time.Minute}
-	Shadow = mitigation.Rule{Name: "shadow", Limit: 3, Window: 10 * time.Second, Mode: mitigation.Shadow}
-	Off    = mitigation.Rule{Name: "off", Limit: 3, Window: 10 * time.Second, Mode: mitigation.Off}
+	Shed  = mitigation.Rule{Name: "shed", Limit: 3, Window: 10 * time.Second}
+	Block = mitigation.Rule{
+		Name: "block", Limit: 3, Window: 10 * time.Second,
+		Action: mitigation.Block, BlockFor: time.Minute,
+	}
+	Shadow = mitigation.Rule{
+		Name: "shadow", Limit: 3, Window: 10 * time.Second,
+		Mode: mitigation.Shadow,
+	}
+	Off = mitigation.Rule{Name: "off", Limit: 3, Window: 10 * time.Second, Mode: mitigation.Off}
 )
 
 // HostileKey is a key that does harm wherever it is shown without escaping.
@@ -25,7 +31,10 @@ const HostileKey = "\x1b[2J<script>alert('1')</script>\r\n\xff\x00\\"
 // New returns a gate called "test" with rules in memory bytes, without other nodes.
 func New(t testing.TB, memory int64, rules ...mitigation.Rule) *gate.Gate {
 	t.Helper()
-	return gate.New(gate.Options{Node: "test", Memory: memory, Rules: rules, Flush: 100 * time.Millisecond, Start: time.Now()})
+	return gate.New(gate.Options{
+		Node: "test", Memory: memory, Rules: rules,
+		Flush: 100 * time.Millisecond, Start: time.Now(),
+	})
 }
 
 // NewFlagged returns a gate under the rules Shed and Block that has n flags, at most 10,000, of

@@ -25,7 +25,10 @@ const (
 	ClockApart
 )
 
-var clockNames = [...]string{ClockComparing: "comparing", ClockAgreed: "agreed", ClockApart: "apart"}
+var clockNames = [...]string{
+	ClockComparing: "comparing", ClockAgreed: "agreed",
+	ClockApart: "apart",
+}
 
 // String returns the word that GET /v1/cluster uses.
 func (c ClockState) String() string { return clockNames[c] }
@@ -47,7 +50,10 @@ type Ring struct {
 // New returns the health of a ring at now: no server is lost yet, and the clock is not
 // yet compared.
 func New(servers int, after time.Duration, now window.Instant) *Ring {
-	h := &Ring{after: after, answered: make([]atomic.Int64, servers), lost: make([]atomic.Bool, servers)}
+	h := &Ring{
+		after: after, answered: make([]atomic.Int64, servers),
+		lost: make([]atomic.Bool, servers),
+	}
 	h.some.Store(true)
 	for n := range h.answered {
 		h.answered[n].Store(int64(now)) // each server has until now+after to answer

@@ -125,7 +125,10 @@ func (s *set) add(flag *mitigation.Flag) bool {
 		return false
 	}
 	s.held++
-	is := Flag{mitigation.Effect{Action: flag.Action, Ratio: flag.Ratio, Until: flag.Until}, bytes.Clone(flag.Key)}
+	is := Flag{
+		mitigation.Effect{Action: flag.Action, Ratio: flag.Ratio, Until: flag.Until},
+		bytes.Clone(flag.Key),
+	}
 	r.networks = append(r.networks, Entry[Flag]{Prefix: unmapped(p), Value: is})
 	return true
 }

@@ -65,7 +65,8 @@ func (t *Table[V]) Len() int { return len(t.entries) }
 // The entry before which p would stand lies in every network that holds p: the larger ones are
 // found from there. It takes a binary search and as many steps as networks lie within one another.
 func (t *Table[V]) Find(p netip.Prefix, use func(v *V) bool) bool {
-	i := sort.Search(len(t.entries), func(i int) bool { return compare(t.entries[i].Prefix, p) > 0 }) - 1
+	i := sort.Search(len(t.entries),
+		func(i int) bool { return compare(t.entries[i].Prefix, p) > 0 }) - 1
 	for i = t.holderOf(i, p); i >= 0; i = t.holderOf(t.entries[i].holder, p) {
 		if use(&t.entries[i].Value) {
 			return true

@@ -24,12 +24,16 @@ func found(t *networks.Table[string], p string) (all []string) {
 }
 
 func TestFind(t *testing.T) {
-	nets := table("10.0.0.0/8", "10.1.0.0/16", "10.1.2.0/24", "10.2.0.0/16", "10.1.2.3/32", "2001:db8::/32", "2001:db8:1::/48", "0.0.0.0/0", "10.1.0.0/16")
+	nets := table("10.0.0.0/8", "10.1.0.0/16", "10.1.2.0/24", "10.2.0.0/16", "10.1.2.3/32",
+		"2001:db8::/32", "2001:db8:1::/48", "0.0.0.0/0", "10.1.0.0/16")
 	if n := nets.Len(); n != 8 {
 		t.Errorf("%d networks, want 8: equal ones are one", n)
 	}
 	for p, want := range map[string][]string{
-		"10.1.2.3/32":         {"10.1.2.3/32", "10.1.2.0/24", "10.1.0.0/16", "10.0.0.0/8", "0.0.0.0/0"},
+		"10.1.2.3/32": {
+			"10.1.2.3/32", "10.1.2.0/24", "10.1.0.0/16",
+			"10.0.0.0/8", "0.0.0.0/0",
+		},
 		"10.1.2.4/32":         {"10.1.2.0/24", "10.1.0.0/16", "10.0.0.0/8", "0.0.0.0/0"},
 		"10.1.2.0/23":         {"10.1.0.0/16", "10.0.0.0/8", "0.0.0.0/0"},
 		"10.3.0.1/32":         {"10.0.0.0/8", "0.0.0.0/0"},
@@ -57,9 +61,15 @@ func TestFindIsALinearLook(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	random := func() netip.Prefix {
 		if rnd.IntN(2) == 0 {
-			return netip.PrefixFrom(netip.AddrFrom4([4]byte{byte(rnd.IntN(2)), byte(rnd.IntN(4)) << 6, 0, byte(rnd.IntN(3))}), rnd.IntN(33)).Masked()
+			return netip.PrefixFrom(netip.AddrFrom4([4]byte{
+				byte(rnd.IntN(2)),
+				byte(rnd.IntN(4)) << 6, 0, byte(rnd.IntN(3)),
+			}), rnd.IntN(33)).Masked()
 		}
-		return netip.PrefixFrom(netip.AddrFrom16([16]byte{0x20, 1, byte(rnd.IntN(4)) << 6, 15: byte(rnd.IntN(3))}), rnd.IntN(129)).Masked()
+		return netip.PrefixFrom(netip.AddrFrom16([16]byte{
+			0x20, 1, byte(rnd.IntN(4)) << 6,
+			15: byte(rnd.IntN(3)),
+		}), rnd.IntN(129)).Masked()
 	}
 	for range 300 {
 		var all []networks.Entry[string]
@@ -72,7 +82,8 @@ func TestFindIsALinearLook(t *testing.T) {
 			p := random()
 			var want []netip.Prefix
 			for _, e := range all {
-				if e.Prefix.Bits() <= p.Bits() && e.Prefix.Contains(p.Addr()) && !slices.Contains(want, e.Prefix) {
+				if e.Prefix.Bits() <= p.Bits() && e.Prefix.Contains(p.Addr()) &&
+					!slices.Contains(want, e.Prefix) {
 					want = append(want, e.Prefix)
 				}
 			}

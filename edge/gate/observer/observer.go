@@ -133,7 +133,8 @@ func (o *Observer) follow(set *Set, now window.Instant) {
 	}
 	for i := range set.Subjects {
 		if s := o.samples[set.Subjects[i].Rule.Name]; s != nil {
-			s.blind = max(s.blind, set.Subjects[i].Meter.SeenFrom(), set.unseen(&set.Subjects[i].Rule))
+			s.blind = max(s.blind, set.Subjects[i].Meter.SeenFrom(),
+				set.unseen(&set.Subjects[i].Rule))
 		}
 	}
 }
@@ -160,12 +161,16 @@ func (s *observed) continueAs(r *Subject, bytes int, now window.Instant) *observ
 
 // isOf reports whether s is a sample of r as r is now. s may be nil.
 func (s *observed) isOf(r *Subject) bool {
-	return s != nil && s.of == r.From.Since && s.rule == Tried(&r.Rule) && (s.held != nil) == (r.Leases != nil)
+	return s != nil && s.of == r.From.Since && s.rule == Tried(&r.Rule) &&
+		(s.held != nil) == (r.Leases != nil)
 }
 
 // Tried returns the part of r, a window or a bucket, that decides what other limits would do.
 func Tried(r *mitigation.Rule) whatif.Rule {
-	t := whatif.Rule{Limit: r.Limit, Window: r.Window, Burst: r.Burst, Delay: r.Delay, Offered: r.Counts == mitigation.CountOffered}
+	t := whatif.Rule{
+		Limit: r.Limit, Window: r.Window, Burst: r.Burst, Delay: r.Delay,
+		Offered: r.Counts == mitigation.CountOffered,
+	}
 	if r.Action == mitigation.Block {
 		t.BlockFor = r.BlockFor
 	}
@@ -241,7 +246,8 @@ func (o *Observer) lookAtPlaces(now window.Instant, set *Set, lasts time.Duratio
 
 // buckets reports whether one of the rules is a bucket.
 func (s *Set) buckets() bool {
-	return slices.ContainsFunc(s.Subjects, func(r Subject) bool { return r.Rule.Kind == mitigation.Bucket })
+	return slices.ContainsFunc(s.Subjects,
+		func(r Subject) bool { return r.Rule.Kind == mitigation.Bucket })
 }
 
 // look adds one suspect of a bucket to the sample of its rule.

@@ -113,7 +113,8 @@ func (b *bucket) entry(now window.Instant, wide sketch.Index, most int) *entry {
 			}
 			return e
 		}
-		if full, least := e.n >= most, victim.n >= most; e.index == 0 || victim.index != 0 && (!full && least || full == least && e.last < victim.last) {
+		if full, least := e.n >= most, victim.n >= most; e.index == 0 ||
+			victim.index != 0 && (!full && least || full == least && e.last < victim.last) {
 			victim = e
 		}
 	}

@@ -24,19 +24,23 @@ func TestTotals(t *testing.T) {
 		switch o {
 		case totals.Allowed, totals.Counted:
 			if admitted != 16 || refused+would+requests != 0 {
-				t.Errorf("outcome %d: admitted %d, refused %d, would refuse %d", o, admitted, refused, would)
+				t.Errorf("outcome %d: admitted %d, refused %d, would refuse %d", o,
+					admitted, refused, would)
 			}
 		case totals.Shadowed:
 			if requests != 6 || would != 16 || admitted+refused != 0 {
-				t.Errorf("shadowed: admitted %d, refused %d, would refuse %d of %d requests", admitted, refused, would, requests)
+				t.Errorf("shadowed: admitted %d, refused %d, would refuse %d of %d requests",
+					admitted, refused, would, requests)
 			}
 		case totals.Withheld:
 			if admitted+refused+would != 0 {
-				t.Errorf("withheld: admitted %d, refused %d, would refuse %d", admitted, refused, would)
+				t.Errorf("withheld: admitted %d, refused %d, would refuse %d",
+					admitted, refused, would)
 			}
 		default:
 			if refused != 16 || would != 16 || admitted != 0 {
-				t.Errorf("outcome %d: admitted %d, refused %d, would refuse %d", o, admitted, refused, would)
+				t.Errorf("outcome %d: admitted %d, refused %d, would refuse %d", o,
+					admitted, refused, would)
 			}
 		}
 	}

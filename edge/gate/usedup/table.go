@@ -49,8 +49,10 @@ const mostDirect = 64
 // Takes reports whether there are notices of r's keys: those of limits over several nodes that are
 // judged by counts alone.
 func Takes(r *mitigation.Rule) bool {
-	shared := r.Scope == mitigation.PoP || r.Scope == mitigation.Global && r.Action == mitigation.Shed && r.Limit > mostDirect
-	return shared && r.Kind == mitigation.Window && r.Counts != mitigation.CountOffered && r.Limit <= window.SmallLimit
+	shared := r.Scope == mitigation.PoP ||
+		r.Scope == mitigation.Global && r.Action == mitigation.Shed && r.Limit > mostDirect
+	return shared && r.Kind == mitigation.Window && r.Counts != mitigation.CountOffered &&
+		r.Limit <= window.SmallLimit
 }
 
 // UsedUp returns a function that says until when other nodes know a key of r to be at its limit, 0
@@ -88,7 +90,10 @@ func (t *Table) Name(r *mitigation.Rule, key []byte) Name {
 	n++
 	n += copy(text[n:], key)
 	sum := sha256.Sum256(text[:n])
-	return Name{Digest: max(binary.BigEndian.Uint64(sum[:]), 1), Check: binary.BigEndian.Uint32(sum[8:])}
+	return Name{
+		Digest: max(binary.BigEndian.Uint64(sum[:]), 1),
+		Check:  binary.BigEndian.Uint32(sum[8:]),
+	}
 }
 
 // Until returns until when the key called n is known to be at its limit; 0: not known, or over.

@@ -55,8 +55,10 @@ func TestNamesDiffer(t *testing.T) {
 	table, r := newTable(), rule()
 	table.Put(table.Name(r, []byte("k")), now.Add(time.Second))
 	for what, change := range map[string]func(r *mitigation.Rule){
-		"rule": func(r *mitigation.Rule) { r.Name = "logi" }, "limit": func(r *mitigation.Rule) { r.Limit = 6 },
-		"window": func(r *mitigation.Rule) { r.Window = time.Hour }, "mode": func(r *mitigation.Rule) { r.Mode = mitigation.Shadow },
+		"rule":   func(r *mitigation.Rule) { r.Name = "logi" },
+		"limit":  func(r *mitigation.Rule) { r.Limit = 6 },
+		"window": func(r *mitigation.Rule) { r.Window = time.Hour },
+		"mode":   func(r *mitigation.Rule) { r.Mode = mitigation.Shadow },
 	} {
 		other := rule()
 		change(other)
@@ -77,8 +79,12 @@ func TestNamesDiffer(t *testing.T) {
 func TestLargeLimitsAndOtherKindsHaveNone(t *testing.T) {
 	t.Parallel()
 	for what, change := range map[string]func(r *mitigation.Rule){
-		"node": func(r *mitigation.Rule) { r.Scope = mitigation.Node }, "small, of all PoPs": func(r *mitigation.Rule) { r.Scope = mitigation.Global }, "large": func(r *mitigation.Rule) { r.Limit = window.SmallLimit + 1 }, "offered": func(r *mitigation.Rule) { r.Counts = mitigation.CountOffered },
-		"bucket": func(r *mitigation.Rule) { r.Kind = mitigation.Bucket }, "places": func(r *mitigation.Rule) { r.Kind = mitigation.Concurrency },
+		"node":               func(r *mitigation.Rule) { r.Scope = mitigation.Node },
+		"small, of all PoPs": func(r *mitigation.Rule) { r.Scope = mitigation.Global },
+		"large":              func(r *mitigation.Rule) { r.Limit = window.SmallLimit + 1 },
+		"offered":            func(r *mitigation.Rule) { r.Counts = mitigation.CountOffered },
+		"bucket":             func(r *mitigation.Rule) { r.Kind = mitigation.Bucket },
+		"places":             func(r *mitigation.Rule) { r.Kind = mitigation.Concurrency },
 	} {
 		r := rule()
 		if change(r); newTable().UsedUp(r) != nil {

@@ -43,19 +43,24 @@ func expression(rng *rand.Rand, depth int) string {
 	case 1:
 		return fmt.Sprintf("%d %s asn", rng.IntN(4)*1660, operator)
 	case 2:
-		return fmt.Sprintf("%q in %s", pick(rng, []string{"x-a", "x-b", "q", "c"}), pick(rng, []string{"header", "query", "cookie"}))
+		return fmt.Sprintf("%q in %s", pick(rng, []string{"x-a", "x-b", "q", "c"}),
+			pick(rng, []string{"header", "query", "cookie"}))
 	case 3:
 		return fmt.Sprintf("%s in [%q, %q]", pick(rng, fields), pick(rng, texts), pick(rng, texts))
 	case 4:
-		return fmt.Sprintf("%s.%s(%q)", pick(rng, fields), pick(rng, []string{"startsWith", "endsWith", "contains"}), pick(rng, texts))
+		return fmt.Sprintf("%s.%s(%q)", pick(rng, fields),
+			pick(rng, []string{"startsWith", "endsWith", "contains"}), pick(rng, texts))
 	case 5:
-		return fmt.Sprintf("%s.matches(%q)", pick(rng, fields), pick(rng, []string{"^a", "b$", "[0-9]", "^/v2/", "(?i)GOLD", ""}))
+		return fmt.Sprintf("%s.matches(%q)", pick(rng, fields),
+			pick(rng, []string{"^a", "b$", "[0-9]", "^/v2/", "(?i)GOLD", ""}))
 	case 6:
-		return fmt.Sprintf("client %s %q", pick(rng, []string{"==", "!="}), pick(rng, []string{"192.0.2.1", "2001:db8::1"}))
+		return fmt.Sprintf("client %s %q", pick(rng, []string{"==", "!="}),
+			pick(rng, []string{"192.0.2.1", "2001:db8::1"}))
 	case 7:
 		return fmt.Sprintf("%s in sets.words", pick(rng, fields))
 	case 8:
-		return fmt.Sprintf("%s %s %s", pick(rng, fields), pick(rng, []string{"==", "!="}), pick(rng, fields))
+		return fmt.Sprintf("%s %s %s", pick(rng, fields),
+			pick(rng, []string{"==", "!="}), pick(rng, fields))
 	}
 	return fmt.Sprintf("%s %s %q", pick(rng, fields), operator, pick(rng, texts))
 }
@@ -67,8 +72,10 @@ type sample struct {
 }
 
 func newSample(rng *rand.Rand) sample {
-	method, host, path := pick(rng, []string{"GET", "POST"}), pick(rng, []string{"example.com", "a"}), pick(rng, []string{"/", "/v2/users", "/v2/7"})
-	country, tier, client := pick(rng, []string{"DE", "a"}), pick(rng, []string{"gold", "b"}), pick(rng, []string{"192.0.2.1", "2001:db8::1"})
+	method, host, path := pick(rng, []string{"GET", "POST"}),
+		pick(rng, []string{"example.com", "a"}), pick(rng, []string{"/", "/v2/users", "/v2/7"})
+	country, tier, client := pick(rng, []string{"DE", "a"}), pick(rng, []string{"gold", "b"}),
+		pick(rng, []string{"192.0.2.1", "2001:db8::1"})
 	asn := 1 + rng.IntN(3)*1660
 	maps := map[string]map[string]string{"header": {}, "query": {}, "cookie": {}}
 	for _, at := range [][2]string{{"header", "x-a"}, {"header", "x-b"}, {"query", "q"}, {"cookie", "c"}} {
@@ -77,11 +84,14 @@ func newSample(rng *rand.Rand) sample {
 		}
 	}
 	s := sample{vars: map[string]any{
-		"method": method, "host": host, "path": path, "country": country, "tier": tier, "client": client, "asn": asn,
-		"header": maps["header"], "query": maps["query"], "cookie": maps["cookie"], "sets": map[string][]string{"words": {"a", "gold", "/v2/users"}},
+		"method": method, "host": host, "path": path, "country": country, "tier": tier,
+		"client": client, "asn": asn,
+		"header": maps["header"], "query": maps["query"], "cookie": maps["cookie"],
+		"sets": map[string][]string{"words": {"a", "gold", "/v2/users"}},
 	}}
 	s.fill = func(r *request.Request) {
-		r.Method, r.Country, r.Tier, r.Client, r.ASN = []byte(method), []byte(country), []byte(tier), netip.MustParseAddr(client), uint32(asn)
+		r.Method, r.Country, r.Tier, r.Client, r.ASN = []byte(method), []byte(country),
+			[]byte(tier), netip.MustParseAddr(client), uint32(asn)
 		r.SetHost([]byte(host))
 		target := path
 		if q, ok := maps["query"]["q"]; ok {
@@ -102,8 +112,10 @@ func environment(t *testing.T) *cel.Env {
 	t.Helper()
 	texts := cel.MapType(cel.StringType, cel.StringType)
 	env, err := cel.NewEnv(
-		cel.Variable("method", cel.StringType), cel.Variable("host", cel.StringType), cel.Variable("path", cel.StringType),
-		cel.Variable("country", cel.StringType), cel.Variable("tier", cel.StringType), cel.Variable("client", cel.StringType), cel.Variable("asn", cel.IntType),
+		cel.Variable("method", cel.StringType), cel.Variable("host", cel.StringType),
+		cel.Variable("path", cel.StringType),
+		cel.Variable("country", cel.StringType), cel.Variable("tier", cel.StringType),
+		cel.Variable("client", cel.StringType), cel.Variable("asn", cel.IntType),
 		cel.Variable("header", texts), cel.Variable("query", texts), cel.Variable("cookie", texts),
 		cel.Variable("sets", cel.MapType(cel.StringType, cel.ListType(cel.StringType))),
 	)
@@ -120,8 +132,11 @@ func load(t *testing.T, text string) *policy.Engine {
 		t.Fatalf("%s: %v", text, err)
 	}
 	s := &policy.Spec{
-		Clients:  request.DefaultClients(),
-		Sets:     []policy.Set{{Name: "words", Kind: policy.Values, Entries: []sets.Entry{{Value: "a"}, {Value: "gold"}, {Value: "/v2/users"}}}},
+		Clients: request.DefaultClients(),
+		Sets: []policy.Set{{
+			Name: "words", Kind: policy.Values,
+			Entries: []sets.Entry{{Value: "a"}, {Value: "gold"}, {Value: "/v2/users"}},
+		}},
 		Policies: []policy.Policy{{Name: "p", Match: expr, Deny: 403}},
 	}
 	e, err := policy.Load(s, policy.Options{})

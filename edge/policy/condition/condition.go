@@ -66,7 +66,10 @@ func (e *Expr) UsesResponse() bool {
 // NamesRequest reports whether the condition looks at the method or the path.
 func (e *Expr) NamesRequest() bool {
 	found := false
-	e.EachTest(func(t *Expr) { found = found || t.Test.Field.Kind == Method || t.Test.Field.Kind == Path })
+	e.EachTest(func(t *Expr) {
+		found = found || t.Test.Field.Kind == Method ||
+			t.Test.Field.Kind == Path
+	})
 	return found
 }
 

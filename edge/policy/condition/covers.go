@@ -62,7 +62,8 @@ func (w *Want) covers(v *Want) bool {
 	case WantPresent:
 		return v.Kind != WantAbsent && v.Kind != WantOutside
 	case WantPrefix:
-		return (v.Kind == WantText || v.Kind == WantPrefix) && len(v.Text) >= len(w.Text) && v.Text[:len(w.Text)] == w.Text
+		return (v.Kind == WantText || v.Kind == WantPrefix) && len(v.Text) >= len(w.Text) &&
+			v.Text[:len(w.Text)] == w.Text
 	case WantHost:
 		return (v.Kind == WantText || v.Kind == WantHost) && endsWith([]byte(v.Text), w.Text)
 	case WantPath:

@@ -35,7 +35,8 @@ const (
 )
 
 var fieldNames = map[string]FieldKind{
-	"method": Method, "host": Host, "path": Path, "client": Client, "peer": Peer, "country": Country, "asn": ASN,
+	"method": Method, "host": Host, "path": Path, "client": Client, "peer": Peer,
+	"country": Country, "asn": ASN,
 	"ja3": JA3, "ja4": JA4, "tls": TLS, "scheme": Scheme, "tier": Tier, "status": Status,
 }
 
@@ -74,7 +75,8 @@ func ParseField(text string) (Field, error) {
 // cookies as they are.
 func namedField(kind FieldKind, name string) (Field, error) {
 	if name == "" || len(name) > MaxFieldName {
-		return Field{}, fmt.Errorf("the name of a header, parameter or cookie has 1 to %d bytes", MaxFieldName)
+		return Field{}, fmt.Errorf("the name of a header, parameter or cookie has 1 to %d bytes",
+			MaxFieldName)
 	}
 	if kind == Header || kind == Response {
 		// The separators of RFC 9110, 5.6.2: a name with one could never be sent.

@@ -35,7 +35,10 @@ func (e *ExprError) Error() string { return fmt.Sprintf("at character %d: %s", e
 
 // signs are the operators and brackets, longer ones first.
 // "<=" must be tried before "<".
-var signs = []string{"&&", "||", "==", "!=", "<=", ">=", "<", ">", "!", "(", ")", "[", "]", ".", ","}
+var signs = []string{
+	"&&", "||", "==", "!=", "<=", ">=", "<", ">", "!", "(",
+	")", "[", "]", ".", ",",
+}
 
 // lexer splits an expression into tokens.
 type lexer struct {
@@ -103,7 +106,10 @@ func (l *lexer) quoted(quote byte) (token, error) {
 			}
 			escaped, ok := escapes[l.text[l.at]]
 			if !ok {
-				return token{}, &ExprError{l.at - 1, "this escape is not known; a backslash is written twice"}
+				return token{}, &ExprError{
+					l.at - 1,
+					"this escape is not known; a backslash is written twice",
+				}
 			}
 			c = escaped
 		}

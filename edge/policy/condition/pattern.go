@@ -133,13 +133,17 @@ func newHost(text string) (Want, error) {
 	domain, below := strings.CutPrefix(text, "*.")
 	switch {
 	case domain == "" || strings.ContainsAny(domain, "*/ ") || strings.HasPrefix(domain, "."):
-		return Want{}, fmt.Errorf("must be a host such as api.example.com or *.example.com, not %q", clip(text))
+		return Want{}, fmt.Errorf("must be a host such as api.example.com or *.example.com, not %q",
+			clip(text))
 	case domain != strings.ToLower(domain):
-		return Want{}, fmt.Errorf("hosts are compared in lower case: write %s", clip(strings.ToLower(text)))
+		return Want{}, fmt.Errorf("hosts are compared in lower case: write %s",
+			clip(strings.ToLower(text)))
 	case strings.HasSuffix(domain, "."):
-		return Want{}, fmt.Errorf("hosts are compared without their final dot: write %s", clip(strings.TrimSuffix(text, ".")))
+		return Want{}, fmt.Errorf("hosts are compared without their final dot: write %s",
+			clip(strings.TrimSuffix(text, ".")))
 	case strings.Contains(domain, ":") && !strings.HasPrefix(domain, "["):
-		return Want{}, fmt.Errorf("hosts are compared without their port: write %s", clip(text[:strings.Index(text, ":")]))
+		return Want{}, fmt.Errorf("hosts are compared without their port: write %s",
+			clip(text[:strings.Index(text, ":")]))
 	}
 	if below {
 		return Want{Kind: WantHost, Text: "." + domain}, nil

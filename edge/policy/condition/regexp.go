@@ -14,7 +14,8 @@ const MaxRegexp = 1024
 // compile compiles a regular expression within its bounds.
 func compile(text string) (*regexp.Regexp, error) {
 	if len(text) > MaxRegexp {
-		return nil, fmt.Errorf("a regular expression has at most %d bytes, this one has %d", MaxRegexp, len(text))
+		return nil, fmt.Errorf("a regular expression has at most %d bytes, this one has %d",
+			MaxRegexp, len(text))
 	}
 	// The package regexp does the same steps and does not say how long the program is.
 	parsed, err := syntax.Parse(text, syntax.Perl)

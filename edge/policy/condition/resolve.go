@@ -50,5 +50,6 @@ func (f Field) HeaderIn(names *request.Names) int { return names.Index([]byte(f.
 
 // Only reports whether all wants are of kinds.
 func (t *Test) Only(kinds ...WantKind) bool {
-	return !slices.ContainsFunc(t.Wants, func(w Want) bool { return !slices.Contains(kinds, w.Kind) })
+	return !slices.ContainsFunc(t.Wants,
+		func(w Want) bool { return !slices.Contains(kinds, w.Kind) })
 }

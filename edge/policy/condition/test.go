@@ -65,7 +65,8 @@ type Want struct {
 // spelling leaves out numbers of headers and sets, which follow from names.
 // %q keeps texts with blanks apart.
 func (w *Want) spelling() string {
-	return fmt.Sprintf("%d %q %v %d %d %v %v", w.Kind, w.Text, w.Net, w.low, w.high, w.field, w.Loose)
+	return fmt.Sprintf("%d %q %v %d %d %v %v", w.Kind, w.Text, w.Net, w.low,
+		w.high, w.field, w.Loose)
 }
 
 // Texts returns the texts of a WantText: its Text and, where a last slash makes no difference, Text
@@ -143,7 +144,8 @@ func (t *Test) holdsAddress(r *request.Request) bool {
 	for i := range t.Wants {
 		w := &t.Wants[i]
 		switch {
-		case w.Kind == WantNet && w.Net.Contains(a), w.Kind == WantSet && w.set.HasAddress(a), w.Kind == WantPresent:
+		case w.Kind == WantNet && w.Net.Contains(a), w.Kind == WantSet &&
+			w.set.HasAddress(a), w.Kind == WantPresent:
 			return true
 		}
 	}
@@ -156,7 +158,8 @@ func (t *Test) holdsNumber(r *request.Request) bool {
 		w := &t.Wants[i]
 		inside := ok && n >= w.low && n <= w.high
 		switch {
-		case w.Kind == WantRange && inside, w.Kind == WantOutside && !inside, w.Kind == WantPresent && ok, w.Kind == WantAbsent && !ok:
+		case w.Kind == WantRange && inside, w.Kind == WantOutside &&
+			!inside, w.Kind == WantPresent && ok, w.Kind == WantAbsent && !ok:
 			return true
 		case w.Kind == WantSet && ok && w.set.HasNumber(n):
 			return true
@@ -169,7 +172,8 @@ func (t *Test) holdsNumber(r *request.Request) bool {
 func (w *Want) holds(value []byte, r *request.Request) bool {
 	switch w.Kind {
 	case WantText:
-		return string(value) == w.Text || w.slash && endsWith(value, "/") && string(value[:len(value)-1]) == w.Text
+		return string(value) == w.Text ||
+			w.slash && endsWith(value, "/") && string(value[:len(value)-1]) == w.Text
 	case WantPrefix:
 		return len(value) >= len(w.Text) && string(value[:len(w.Text)]) == w.Text
 	case WantSuffix, WantHost:

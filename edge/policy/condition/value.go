@@ -51,7 +51,8 @@ func parseWant(f Field, text string) (Want, error) {
 	}
 	// Of these four no set exists: their values have a grammar of their own, and are found by
 	// tables.
-	if name, ok := strings.CutPrefix(text, "@"); ok && f.Kind != Method && f.Kind != Host && f.Kind != Path && f.Kind != Status {
+	if name, ok := strings.CutPrefix(text, "@"); ok && f.Kind != Method && f.Kind != Host &&
+		f.Kind != Path && f.Kind != Status {
 		return Want{Kind: WantSet, Text: name}, nil
 	}
 	switch f.Kind {
@@ -90,7 +91,8 @@ func parseText(text string) (Want, error) {
 func parseMethod(text string) (Want, error) {
 	for _, c := range text {
 		if (c < 'A' || c > 'Z') && c != '-' && c != '_' {
-			return Want{}, fmt.Errorf("a method is written in upper case, such as GET, not %q", clip(text))
+			return Want{}, fmt.Errorf("a method is written in upper case, such as GET, not %q",
+				clip(text))
 		}
 	}
 	return Want{Kind: WantText, Text: text}, nil
@@ -112,7 +114,8 @@ func parseRange(text string, limit int64) (Want, error) {
 	// An ASN has 32 bits (RFC 6793).
 	w := Want{Kind: WantRange, low: int64(low), high: int64(high)} // 32 bits
 	if errLow != nil || errHigh != nil || w.low > w.high || w.high > limit {
-		return Want{}, fmt.Errorf("must be a number, or a range such as 100-200, not %q", clip(text))
+		return Want{}, fmt.Errorf("must be a number, or a range such as 100-200, not %q",
+			clip(text))
 	}
 	return w, nil
 }
@@ -129,7 +132,8 @@ func parseStatus(text string) (Want, error) {
 	}
 	w, err := parseRange(plain, 599)
 	if err != nil || w.low < 100 {
-		return Want{}, fmt.Errorf("must be a status such as 401, 4xx, 500-599 or !2xx, not %q", clip(text))
+		return Want{}, fmt.Errorf("must be a status such as 401, 4xx, 500-599 or !2xx, not %q",
+			clip(text))
 	}
 	if not {
 		w.Kind = WantOutside

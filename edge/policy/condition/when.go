@@ -21,7 +21,8 @@ const maxNesting = 64
 // *ExprError.
 func ParseWhen(text string) (*Expr, error) {
 	if len(text) > MaxWhen {
-		return nil, &ExprError{0, fmt.Sprintf("an expression has at most %d bytes, this one has %d", MaxWhen, len(text))}
+		return nil, &ExprError{0, fmt.Sprintf("an expression has at most %d bytes, this one has %d",
+			MaxWhen, len(text))}
 	}
 	p := &parser{lexer: lexer{text: text}}
 	if err := p.advance(); err != nil {
@@ -214,7 +215,8 @@ func (p *parser) fieldOperand(o operand) (operand, error) {
 	}
 	if !slices.Contains(whenFields, o.text) {
 		known := append(slices.Sorted(maps.Keys(whenFamilies)), whenFields...)
-		return o, p.fault("%q is not a field; fields are %s", clip(o.text), strings.Join(known, ", "))
+		return o, p.fault("%q is not a field; fields are %s", clip(o.text),
+			strings.Join(known, ", "))
 	}
 	o.field = Field{Kind: fieldNames[o.text]}
 	return o, p.advance()

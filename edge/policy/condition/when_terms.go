@@ -41,13 +41,23 @@ func compare(left operand, operator token, right operand) (*Expr, error) {
 func (o operand) typed(constant operand) error {
 	switch {
 	case o.field.IsNumber() && constant.kind != tokenNumber:
-		return &ExprError{constant.at, fmt.Sprintf("%s is a number, %s is not", o.field, strconv.Quote(clip(constant.text)))}
+		return &ExprError{
+			constant.at,
+			fmt.Sprintf("%s is a number, %s is not", o.field, strconv.Quote(clip(constant.text))),
+		}
 	case !o.field.IsNumber() && constant.kind != tokenString:
-		return &ExprError{constant.at, fmt.Sprintf("%s is text: write %s in quotes", o.field, clip(constant.text))}
+		return &ExprError{
+			constant.at,
+			fmt.Sprintf("%s is text: write %s in quotes", o.field, clip(constant.text)),
+		}
 	}
 	if o.field.IsAddress() {
 		if a, err := netip.ParseAddr(constant.text); err != nil || a.Zone() != "" {
-			return &ExprError{constant.at, fmt.Sprintf("client is an address, %s is not; networks stand in sets", strconv.Quote(clip(constant.text)))}
+			return &ExprError{
+				constant.at,
+				fmt.Sprintf("client is an address, %s is not; networks stand in sets",
+					strconv.Quote(clip(constant.text))),
+			}
 		}
 	}
 	return nil
@@ -118,8 +128,12 @@ func (o operand) one(wants ...Want) *Expr {
 // host == header["x-forwarded-host"], for instance. The first value of the second field is compared
 // with each of the first.
 func compareFields(left operand, sign string, right operand) (*Expr, error) {
-	if left.field.IsNumber() || right.field.IsNumber() || left.field.IsAddress() || right.field.IsAddress() {
-		return nil, &ExprError{right.at, "only fields that are text can be compared with one another"}
+	if left.field.IsNumber() || right.field.IsNumber() || left.field.IsAddress() ||
+		right.field.IsAddress() {
+		return nil, &ExprError{
+			right.at,
+			"only fields that are text can be compared with one another",
+		}
 	}
 	e := left.one(Want{Kind: WantField, field: right.field, number: -1})
 	switch sign {
@@ -143,7 +157,10 @@ func compareConstants(left operand, operator token, right operand) (*Expr, error
 		b, _ := strconv.ParseInt(right.text, 10, 64)
 		order = cmp.Compare(a, b)
 	}
-	holds := map[string]bool{"==": order == 0, "!=": order != 0, "<": order < 0, "<=": order <= 0, ">": order > 0, ">=": order >= 0}
+	holds := map[string]bool{
+		"==": order == 0, "!=": order != 0, "<": order < 0, "<=": order <= 0,
+		">": order > 0, ">=": order >= 0,
+	}
 	return constant(holds[operator.text]), nil
 }
 
@@ -166,7 +183,8 @@ func (p *parser) membership(left operand) (*Expr, error) {
 		}
 		return operand{field: field}.one(Want{Kind: WantPresent}), p.advance()
 	}
-	return nil, p.fault("a list, sets.NAME, header, query or cookie must follow in, not %s", p.shown())
+	return nil, p.fault("a list, sets.NAME, header, query or cookie must follow in, not %s",
+		p.shown())
 }
 
 func (p *parser) inSet(left operand) (*Expr, error) {
@@ -231,7 +249,10 @@ func oneTest(items []*Expr) *Expr {
 
 // methods are the functions of a text.
 // CEL's names. matches is unanchored, as there: ^ and $ are written where they are meant.
-var methods = map[string]WantKind{"startsWith": WantPrefix, "endsWith": WantSuffix, "contains": WantInside, "matches": WantRegexp}
+var methods = map[string]WantKind{
+	"startsWith": WantPrefix, "endsWith": WantSuffix,
+	"contains": WantInside, "matches": WantRegexp,
+}
 
 // method reads .startsWith("…") and its like.
 func (p *parser) method(left operand) (*Expr, error) {
@@ -240,7 +261,8 @@ func (p *parser) method(left operand) (*Expr, error) {
 	}
 	kind, ok := methods[p.now.text]
 	if p.now.kind != tokenName || !ok {
-		return nil, p.fault("startsWith, endsWith, contains or matches must stand here, not %s", p.shown())
+		return nil, p.fault("startsWith, endsWith, contains or matches must stand here, not %s",
+			p.shown())
 	}
 	if left.constant() || left.field.IsNumber() || left.field.IsAddress() {
 		return nil, &ExprError{left.at, "a field that is text must stand before " + p.now.text}

@@ -19,7 +19,8 @@ func someRequest(t *testing.T) (*request.Request, *request.Names) {
 	}
 	r := new(request.Request)
 	r.Reset(names)
-	r.Method, r.Client, r.Country, r.ASN = []byte("POST"), netip.MustParseAddr("2001:db8::7"), []byte("DE"), 3320
+	r.Method, r.Client, r.Country, r.ASN = []byte("POST"),
+		netip.MustParseAddr("2001:db8::7"), []byte("DE"), 3320
 	r.SetHost([]byte("api.example.com"))
 	r.SetTarget([]byte("/v2/users?q=1&q=2&e="), new(request.Clients))
 	r.AddHeader([]byte("x-a"), []byte("a"))

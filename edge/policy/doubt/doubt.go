@@ -69,7 +69,8 @@ func (d *doubter) doubt(w *condition.Want) string {
 	case c.Raw:
 	case (p.SkipAll || len(p.Skip) > 0) && strings.Contains(strings.ToLower(w.Text), "%2f"):
 		return "no request is skipped for %2F: a skip holds only if it also holds for the path with %2F decoded"
-	case limits && w.Kind == condition.WantText && c.Folds&request.FoldSlash == 0 && !strings.HasSuffix(w.Text, "/") && !d.fits(w.Text+"/"):
+	case limits && w.Kind == condition.WantText && c.Folds&request.FoldSlash == 0 &&
+		!strings.HasSuffix(w.Text, "/") && !d.fits(w.Text+"/"):
 		return "no request for " + w.Text + "/ fits, which many servers serve alike: add that path, or slash to clients.path_fold"
 	}
 	return ""
@@ -81,7 +82,8 @@ func (d *doubter) fits(path string) (found bool) {
 	r.SetTarget([]byte(path), d.clients)
 	e := d.whole.Resolve(new(request.Names), d.clients, func(string) *sets.Set { return nil })
 	e.EachTest(func(e *condition.Expr) {
-		found = found || e.Test.Field.Kind == condition.Path && !e.Test.Has(condition.WantSet) && e.Test.Holds(&r)
+		found = found || e.Test.Field.Kind == condition.Path &&
+			!e.Test.Has(condition.WantSet) && e.Test.Holds(&r)
 	})
 	return found
 }

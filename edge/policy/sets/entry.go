@@ -66,7 +66,8 @@ func ParseNet(text string) (netip.Prefix, error) {
 		p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
 	}
 	if p != p.Masked() {
-		return netip.Prefix{}, fmt.Errorf("%.64s has bits behind its prefix: write %s", text, p.Masked())
+		return netip.Prefix{}, fmt.Errorf("%.64s has bits behind its prefix: write %s", text,
+			p.Masked())
 	}
 	return p, nil
 }

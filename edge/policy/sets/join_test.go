@@ -55,7 +55,8 @@ func bits(active []bool) (n uint16) {
 // A file is read to its end within its bounds, and its sum is of its content.
 func TestReadLines(t *testing.T) {
 	read := func(text string, limit int64) (sum sets.Sum, lines int, err error) {
-		return sets.ReadLines(strings.NewReader(text), limit, func([]byte, int) bool { return true })
+		return sets.ReadLines(strings.NewReader(text), limit,
+			func([]byte, int) bool { return true })
 	}
 	a, lines, err := read("a\nb", 3)
 	if err != nil || lines != 2 {
@@ -67,7 +68,8 @@ func TestReadLines(t *testing.T) {
 	if _, _, err := read("a\nbc", 3); err == nil || err.Error() != "larger than 3 bytes" {
 		t.Errorf("got %v", err)
 	}
-	if _, _, err := read("a\n#"+strings.Repeat("-", 70_000), 1<<20); err == nil || err.Error() != "line 2 is longer than 65536 bytes" {
+	if _, _, err := read("a\n#"+strings.Repeat("-", 70_000), 1<<20); err == nil ||
+		err.Error() != "line 2 is longer than 65536 bytes" {
 		t.Errorf("got %v", err)
 	}
 }

@@ -57,7 +57,10 @@ const prefixMark = 1 << 63
 
 // Two hashes of 64 bits under seeds that nobody outside knows: nobody can make two values meet.
 func (w *words) hash(value []byte, beginning bool) fingerprint {
-	f := fingerprint{maphash.Bytes(w.seeds[0], value), maphash.Bytes(w.seeds[1], value) &^ prefixMark}
+	f := fingerprint{
+		maphash.Bytes(w.seeds[0], value),
+		maphash.Bytes(w.seeds[1], value) &^ prefixMark,
+	}
 	if beginning {
 		f.low |= prefixMark
 	}

@@ -60,7 +60,8 @@ func (v *Values) Set() (*Set, []Twice) {
 		n++
 	}
 	if n < cap(w.high) {
-		w.high, w.low, w.word = slices.Clone(w.high[:n]), slices.Clone(w.low[:n]), slices.Clone(w.word[:n])
+		w.high, w.low, w.word = slices.Clone(w.high[:n]), slices.Clone(w.low[:n]),
+			slices.Clone(w.word[:n])
 	}
 	// A search by "acme-eu-*" must come before one by "acme-*".
 	slices.SortFunc(w.lengths, func(a, b int) int { return b - a }) // the longest beginning first

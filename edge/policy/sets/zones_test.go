@@ -15,14 +15,21 @@ func anyNet(rng *rand.Rand) netip.Prefix {
 	var a netip.Addr
 	var bits int
 	if rng.IntN(2) == 0 {
-		a = netip.AddrFrom4([4]byte{[]byte{0, 10, 192, 255}[rng.IntN(4)], byte(rng.IntN(2) * 255), byte(rng.IntN(4)), byte(rng.IntN(256))})
+		a = netip.AddrFrom4([4]byte{
+			[]byte{0, 10, 192, 255}[rng.IntN(4)], byte(rng.IntN(2) * 255),
+			byte(rng.IntN(4)), byte(rng.IntN(256)),
+		})
 		bits = rng.IntN(33)
 	} else {
 		octets := [16]byte{0x20, 0x01, 0x0d, 0xb8}
 		if rng.IntN(4) == 0 {
-			octets = [16]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
+			octets = [16]byte{
+				0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+				0xff, 0xff, 0xff, 0xff, 0xff,
+			}
 		}
-		octets[7], octets[8], octets[15] = byte(rng.IntN(4)), byte(rng.IntN(2)*255), byte(rng.IntN(256))
+		octets[7], octets[8], octets[15] = byte(rng.IntN(4)),
+			byte(rng.IntN(2)*255), byte(rng.IntN(256))
 		a = netip.AddrFrom16(octets)
 		bits = rng.IntN(129)
 	}
@@ -43,7 +50,8 @@ func TestZones(t *testing.T) {
 				if !a.IsValid() {
 					continue
 				}
-				want := slices.ContainsFunc(nets, func(p netip.Prefix) bool { return p.Contains(a) })
+				want := slices.ContainsFunc(nets,
+					func(p netip.Prefix) bool { return p.Contains(a) })
 				if z.HasAddress(a) != want {
 					t.Fatalf("%v in %v: got %v", a, nets, !want)
 				}
@@ -64,13 +72,18 @@ func lastOf(p netip.Prefix) netip.Addr {
 func TestWords(t *testing.T) {
 	var entries []sets.Entry
 	for i := range 5000 {
-		entries = append(entries, sets.Entry{Value: fmt.Sprintf("key-%d", i), Word: []string{"free", "gold"}[i%2]})
+		entries = append(entries, sets.Entry{
+			Value: fmt.Sprintf("key-%d", i),
+			Word:  []string{"free", "gold"}[i%2],
+		})
 	}
-	entries = append(entries, sets.Entry{Value: "curl/*", Word: "bot"}, sets.Entry{Value: "curl/8*", Word: "new"}, sets.Entry{Value: "*", Word: "any"})
+	entries = append(entries, sets.Entry{Value: "curl/*", Word: "bot"},
+		sets.Entry{Value: "curl/8*", Word: "new"}, sets.Entry{Value: "*", Word: "any"})
 	w := sets.OfValues(entries)
 	word := func(value string) string { return w.Words()[w.Find([]byte(value))] }
 	for value, want := range map[string]string{
-		"key-0": "free", "key-4999": "gold", "key-5000": "any", "curl/7": "bot", "curl/8.1": "new", "curl/8": "new", "curl": "any", "": "any",
+		"key-0": "free", "key-4999": "gold", "key-5000": "any", "curl/7": "bot", "curl/8.1": "new",
+		"curl/8": "new", "curl": "any", "": "any",
 	} {
 		if got := word(value); got != want {
 			t.Errorf("%q: got %s, want %s", value, got, want)

@@ -93,7 +93,10 @@ func (p *Paths) split(at int32, length int) {
 	lower := p.nodes[at]
 	lower.label = lower.label[length:]
 	kid := int32(len(p.nodes)) // bounded by the configuration
-	p.nodes[at] = pathNode{label: p.nodes[at].label[:length], here: NewBits(p.words), firsts: lower.label[:1], kids: []int32{kid}}
+	p.nodes[at] = pathNode{
+		label: p.nodes[at].label[:length], here: NewBits(p.words),
+		firsts: lower.label[:1], kids: []int32{kid},
+	}
 	p.nodes = append(p.nodes, lower)
 }
 

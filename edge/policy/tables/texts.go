@@ -65,7 +65,10 @@ func (n *named) find(name []byte) Bits {
 
 // NewTexts returns an empty table of 64 conditions a word.
 func NewTexts(words int) *Texts {
-	return &Texts{Any: NewBits(words), exact: named{sets: map[string]Bits{}}, suffix: named{sets: map[string]Bits{}}}
+	return &Texts{
+		Any: NewBits(words), exact: named{sets: map[string]Bits{}},
+		suffix: named{sets: map[string]Bits{}},
+	}
 }
 
 // Add adds condition cond, which holds for each of wants.

@@ -35,7 +35,8 @@ func newNode(m *ringtest.Memory, ahead time.Duration) *node {
 	n := &node{table: new(usedup.Table), m: m, ahead: ahead}
 	n.table.SetSecret([]byte("s"))
 	n.Board = board.NewBoard(board.Options{
-		Table: n.table, Digest: ring.NewDigester([]byte("s")), Every: every, Servers: m.Servers(), Up: m.Up, Do: m.Do,
+		Table: n.table, Digest: ring.NewDigester([]byte("s")), Every: every,
+		Servers: m.Servers(), Up: m.Up, Do: m.Do,
 	})
 	return n
 }

@@ -29,7 +29,8 @@ func NewNode(t testing.TB, name string, tally pop.Tally, rules ...mitigation.Rul
 	t.Helper()
 	servers := ringtest.Servers()
 	return newNode(placementOf(t, servers), tally, gate.Options{
-		Node: name, Memory: 1 << 20, Rules: rules, Flush: Every, Servers: len(servers), Start: time.Now(),
+		Node: name, Memory: 1 << 20, Rules: rules, Flush: Every,
+		Servers: len(servers), Start: time.Now(),
 	})
 }
 
@@ -56,7 +57,10 @@ func placementOf(t testing.TB, servers []ring.Server) *ring.Placement {
 // newNode returns a node whose gate is made by o. Its flusher is not running: a test calls it.
 func newNode(placement *ring.Placement, tally pop.Tally, o gate.Options) *Node {
 	g := gate.New(o)
-	options := pop.Options{Tally: tally, Placement: placement, Secret: []byte(secret), Every: o.Flush}
+	options := pop.Options{
+		Tally: tally, Placement: placement,
+		Secret: []byte(secret), Every: o.Flush,
+	}
 	return &Node{Gate: g, Flusher: pop.New(g, options)}
 }
 

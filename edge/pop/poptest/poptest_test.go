@@ -33,7 +33,8 @@ func TestNodesCountTogether(t *testing.T) {
 		gatetest.Refuse(a.Gate, "r", "k")
 		gatetest.Decide(b.Gate, b.Gate.Now(), gate.Check, "r", "k", 1)
 		poptest.Pass(time.Second, a, b)
-		if d := gatetest.Decide(b.Gate, b.Gate.Now(), gate.Check, "r", "k", 1); !d.Deny || d.View != mitigation.PoP {
+		if d := gatetest.Decide(b.Gate, b.Gate.Now(), gate.Check, "r", "k", 1); !d.Deny ||
+			d.View != mitigation.PoP {
 			t.Errorf("in a bubble: %+v", d)
 		}
 	})

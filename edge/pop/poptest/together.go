@@ -64,8 +64,9 @@ func NewTogetherOf(
 	placement := placementOf(t, servers)
 	for n := range nodes {
 		p.Nodes = append(p.Nodes, newNode(placement, tally, gate.Options{
-			Node: string(rune('a' + n)), Memory: 4 << 20, Rules: rules, Flush: Every, Servers: len(servers),
-			Global: global, Start: p.began,
+			Node: string(rune('a' + n)), Memory: 4 << 20, Rules: rules, Flush: Every,
+			Servers: len(servers),
+			Global:  global, Start: p.began,
 		}))
 	}
 	p.start = window.Instant(p.began.UnixNano())
@@ -137,7 +138,8 @@ func (p *Together) soonest(end window.Instant) (first *Node) {
 
 // Check asks node n, a number from 0, for one request of key under rule, which must be in force.
 func (p *Together) Check(n int, rule, key string) gate.Decision {
-	d, err := p.Nodes[n].Gate.Lane(0).Decide(p.Now, p.Rand.Uint64(), gatetest.Ask(gate.Check, rule, key, 1))
+	d, err := p.Nodes[n].Gate.Lane(0).Decide(p.Now, p.Rand.Uint64(),
+		gatetest.Ask(gate.Check, rule, key, 1))
 	if err != nil {
 		panic(err)
 	}

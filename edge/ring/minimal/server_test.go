@@ -35,7 +35,8 @@ type client struct {
 func newClient(tb testing.TB) *client {
 	tb.Helper()
 	c, start := &client{TB: tb}, time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
-	s, err := minimal.Open(tb.Context(), func() time.Time { return start.Add(time.Duration(c.ahead.Load())) })
+	s, err := minimal.Open(tb.Context(),
+		func() time.Time { return start.Add(time.Duration(c.ahead.Load())) })
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -137,7 +138,8 @@ func TestServerIsBounded(t *testing.T) {
 	if err := <-sent; err != nil {
 		t.Fatal(err)
 	}
-	if held, full := len(c.server.Counters()), c.server.Full(); held != maxCounters || full != beyond {
+	if held, full := len(c.server.Counters()), c.server.Full(); held != maxCounters ||
+		full != beyond {
 		t.Errorf("%d counters, %d refused", held, full)
 	}
 	if got := c.ask("ma k0 D1 v"); got != "VA 1\r\n2\r\n" {
@@ -194,7 +196,8 @@ var answers = regexp.MustCompile(`^(MN|VERSION stand-in|ERROR|CLIENT_ERROR bad c
 // most one counter with a name that memcached allows.
 func FuzzCommand(f *testing.F) {
 	for _, line := range []string{
-		"ma hg:0 N60 J5 D5 v O7", "ma k D0 v O8", "ma k v", "ma  k  D1  v ", "ma k D-1 v", "ma k O v", "ma k N4294967295 J1 D1 v", "ma", "mn", "ma \x00 v",
+		"ma hg:0 N60 J5 D5 v O7", "ma k D0 v O8", "ma k v", "ma  k  D1  v ", "ma k D-1 v",
+		"ma k O v", "ma k N4294967295 J1 D1 v", "ma", "mn", "ma \x00 v",
 	} {
 		f.Add([]byte(line))
 	}
@@ -210,7 +213,8 @@ func FuzzCommand(f *testing.F) {
 		}
 		made := c.server.Counters()
 		for _, counter := range made {
-			if counter.Name == "" || len(counter.Name) > 250 || strings.ContainsAny(counter.Name, " \r\n") {
+			if counter.Name == "" || len(counter.Name) > 250 ||
+				strings.ContainsAny(counter.Name, " \r\n") {
 				t.Errorf("%q makes the counter %q", line, counter.Name)
 			}
 		}

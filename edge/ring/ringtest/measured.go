@@ -18,7 +18,10 @@ func (m *Measured) Stats() []ring.ServerStats { return m.Figures }
 // Servers returns the two servers of NewMeasured: one on TCP, and one on a Unix socket with weight
 // 3.
 func Servers() []ring.Server {
-	return []ring.Server{{Host: "192.0.2.1", Port: 11211, Weight: 1}, {Path: "/run/mc.sock", Weight: 3}}
+	return []ring.Server{
+		{Host: "192.0.2.1", Port: 11211, Weight: 1},
+		{Path: "/run/mc.sock", Weight: 3},
+	}
 }
 
 // NewMeasured returns Servers with figures of every kind: the first is well, the second has failed
@@ -26,7 +29,10 @@ func Servers() []ring.Server {
 func NewMeasured() *Measured {
 	m := &Measured{Memory: NewMemory(2), Figures: []ring.ServerStats{
 		{Address: "192.0.2.1:11211", Up: true, Protocol: "meta", Ops: 100, LastSuccess: time.Now()},
-		{Address: "/run/mc.sock", Ops: 50, Timeouts: 3, Opened: 2, LastError: "ring: /run/mc.sock: connect: refused"},
+		{
+			Address: "/run/mc.sock", Ops: 50, Timeouts: 3, Opened: 2,
+			LastError: "ring: /run/mc.sock: connect: refused",
+		},
 	}}
 	m.Figures[1].Errors[ring.KindTimeout], m.Figures[1].Errors[ring.KindDown] = 7, 40
 	return m

@@ -31,14 +31,28 @@ const goldenWritten = 1_700_000_000_000_000
 func stateBefore() *gate.Snapshot {
 	return &gate.Snapshot{
 		Written: goldenWritten, Stopped: true,
-		Rules: []snapshot.Rule{{Name: "shed", Window: 10 * time.Second}, {Name: "world", Window: time.Minute}},
+		Rules: []snapshot.Rule{
+			{Name: "shed", Window: 10 * time.Second},
+			{Name: "world", Window: time.Minute},
+		},
 		Flags: []snapshot.Flag{{
-			Rule: 0, Key: []byte("10.0.0.1"), Action: mitigation.Shed, Ratio: 1 << 31, Source: mitigation.Gossip,
-			Since: goldenWritten - 3_000_000, Until: goldenWritten + 7_000_000, Origin: "fra", Reason: "too much",
+			Rule: 0, Key: []byte("10.0.0.1"), Action: mitigation.Shed, Ratio: 1 << 31,
+			Source: mitigation.Gossip,
+			Since:  goldenWritten - 3_000_000, Until: goldenWritten + 7_000_000,
+			Origin: "fra", Reason: "too much",
 		}},
 		Counts: []snapshot.Count{
-			{Rule: 0, Key: []byte("10.0.0.1"), Refusing: true, Asked: 30, Marks: []snapshot.Mark{{At: goldenWritten - 4_000_000, Units: 2}, {At: goldenWritten - 1_000_000, Units: 1}}},
-			{Rule: 1, Key: []byte("10.0.0.2"), Asked: 60, Marks: []snapshot.Mark{{At: goldenWritten - 20_000_000, Units: 60}}},
+			{
+				Rule: 0, Key: []byte("10.0.0.1"), Refusing: true, Asked: 30,
+				Marks: []snapshot.Mark{
+					{At: goldenWritten - 4_000_000, Units: 2},
+					{At: goldenWritten - 1_000_000, Units: 1},
+				},
+			},
+			{
+				Rule: 1, Key: []byte("10.0.0.2"), Asked: 60,
+				Marks: []snapshot.Mark{{At: goldenWritten - 20_000_000, Units: 60}},
+			},
 		},
 	}
 }
@@ -47,11 +61,16 @@ func stateBefore() *gate.Snapshot {
 // part of each count.
 func stateExchanged() *gate.Snapshot {
 	s := stateBefore()
-	s.Counts[0].Apart, s.Counts[0].Ring = true, window.RingSnapshot{Kind: 1<<31 | 1<<29, Period: 850_000_000, Last: 3<<40 | 5000<<14 | 3, Before: 1 << 63}
+	s.Counts[0].Apart, s.Counts[0].Ring = true,
+		window.RingSnapshot{
+			Kind: 1<<31 | 1<<29, Period: 850_000_000,
+			Last: 3<<40 | 5000<<14 | 3, Before: 1 << 63,
+		}
 	told, heard := window.Totals{Period: 141_666_666}, window.Totals{Period: 141_666_665}
 	told.By[0] = window.PeriodTotals{Offered: 25, Admitted: 20, Times: 41_000}
 	heard.By[window.Periods-1] = window.PeriodTotals{Offered: 40, Admitted: 40, Times: 82_000}
-	s.Counts[1].Apart, s.Counts[1].Global = true, control.Snapshot{Reported: told, Alone: true, Merged: heard}
+	s.Counts[1].Apart, s.Counts[1].Global = true,
+		control.Snapshot{Reported: told, Alone: true, Merged: heard}
 	byPoP := s.Counts[1]
 	byPoP.Key, byPoP.Global = []byte("10.0.0.3"), control.Snapshot{Merged: heard}
 	s.Counts = append(s.Counts, byPoP)
@@ -62,12 +81,16 @@ func stateExchanged() *gate.Snapshot {
 func TestStrikes(t *testing.T) {
 	t.Parallel()
 	s := stateBefore()
-	s.Strikes = []snapshot.Strikes{{Rule: 1, Key: []byte("10.0.0.2"), Number: 3, Forget: goldenWritten + 86_400_000_000}}
+	s.Strikes = []snapshot.Strikes{{
+		Rule: 1, Key: []byte("10.0.0.2"), Number: 3,
+		Forget: goldenWritten + 86_400_000_000,
+	}}
 	all, left := codec.Encode(nil, s)
 	if left != 0 {
 		t.Fatalf("%d did not fit", left)
 	}
-	if back, err := codec.Decode(all); err != nil || len(back.Strikes) != 1 || fmt.Sprintf("%+v", back.Strikes) != fmt.Sprintf("%+v", s.Strikes) {
+	if back, err := codec.Decode(all); err != nil || len(back.Strikes) != 1 ||
+		fmt.Sprintf("%+v", back.Strikes) != fmt.Sprintf("%+v", s.Strikes) {
 		t.Errorf("%+v, %v", back, err)
 	}
 	s.Strikes[0].Number = 0
@@ -157,7 +180,8 @@ func TestExchangedIsAllOrNothing(t *testing.T) {
 		}
 		for end := len(without) + 1; end < len(whole); end++ {
 			if is, err := codec.Decode(stateOfCount(before, whole[:end])); err == nil {
-				t.Errorf("count %d cut at %d of %d is read as %+v", n, end-len(without), len(whole)-len(without), is.Counts)
+				t.Errorf("count %d cut at %d of %d is read as %+v", n, end-len(without),
+					len(whole)-len(without), is.Counts)
 			}
 		}
 		for _, sender := range []byte{1, 3} { // a PoP that sent nothing, and an unknown sender
@@ -186,7 +210,10 @@ func TestStateBounds(t *testing.T) {
 	s := &gate.Snapshot{Written: 1 << 50, Rules: []snapshot.Rule{{Name: "r", Window: time.Second}}}
 	for n := range 33_000 {
 		key := bytes.Repeat([]byte{byte(n), byte(n >> 8)}, 128)
-		s.Flags = append(s.Flags, snapshot.Flag{Key: key, Source: mitigation.Self, Reason: strings.Repeat("r", 256)})
+		s.Flags = append(s.Flags, snapshot.Flag{
+			Key: key, Source: mitigation.Self,
+			Reason: strings.Repeat("r", 256),
+		})
 	}
 	all, left := codec.Encode(nil, s)
 	if len(all) > codec.MaxBytes || left == 0 || left > 10_000 {
@@ -222,7 +249,8 @@ func FuzzSnapshot(f *testing.F) {
 			if d := cmp.Diff(s, back); d != "" {
 				t.Fatal(d)
 			}
-			if _, err := g.Restore(g.Now(), s, time.Second); err != nil && g.FlagStats().Flags > 1000 {
+			if _, err := g.Restore(g.Now(), s, time.Second); err != nil &&
+				g.FlagStats().Flags > 1000 {
 				t.Fatal("more than there is room for")
 			}
 		}

@@ -84,7 +84,8 @@ func (r *reader) exchanged(c *snapshot.Count) {
 	c.Global.Alone = by == sentByNode
 	r.totals(&c.Global.Reported)
 	r.totals(&c.Global.Merged)
-	r.failed = r.failed || by > sentByNode || by == sentByPoP && c.Global.Reported.Period|c.Global.Merged.Period == 0
+	r.failed = r.failed || by > sentByNode ||
+		by == sentByPoP && c.Global.Reported.Period|c.Global.Merged.Period == 0
 }
 
 // number32 reads a number of 0..MaxUint32.
@@ -96,6 +97,9 @@ func (r *reader) totals(t *window.Totals) {
 		return
 	}
 	for n := range t.By {
-		t.By[n] = window.PeriodTotals{Offered: r.number(maxNumber), Admitted: r.number(maxNumber), Times: r.number(maxNumber)}
+		t.By[n] = window.PeriodTotals{
+			Offered: r.number(maxNumber), Admitted: r.number(maxNumber),
+			Times: r.number(maxNumber),
+		}
 	}
 }

@@ -76,7 +76,8 @@ func readRecord(s *gate.Snapshot, kind byte, r *reader) (err error) {
 	case recordRule:
 		s.Rules = append(s.Rules, snapshot.Rule{
 			Name:   string(r.text(mitigation.MaxRuleName)),
-			Window: time.Duration(r.number(mitigation.MaxWindow.Milliseconds())) * time.Millisecond, Shadow: r.bool(),
+			Window: time.Duration(r.number(mitigation.MaxWindow.Milliseconds())) * time.Millisecond,
+			Shadow: r.bool(),
 		})
 	case recordFlag:
 		if f, known := r.flag(s); known {
@@ -103,9 +104,11 @@ func (r *reader) flag(s *gate.Snapshot) (f snapshot.Flag, known bool) {
 	f.Rule, f.Key, f.Action = r.rule(s), r.key(), mitigation.Action(r.byte())
 	source := sourceCode(r.byte())
 	f.Source, known = source.source()
-	f.Ratio, f.Since, f.Until = mitigation.Ratio(r.number(int64(mitigation.MaxRatio))), r.number(maxNumber), r.number(maxNumber)
+	f.Ratio, f.Since, f.Until = mitigation.Ratio(r.number(int64(mitigation.MaxRatio))),
+		r.number(maxNumber), r.number(maxNumber)
 	f.Origin, f.Reason = string(r.text(maxOrigin)), string(r.text(override.MaxReason))
-	r.failed = r.failed || f.Action > mitigation.Allow || f.Action == mitigation.Allow && source != sourceManual
+	r.failed = r.failed || f.Action > mitigation.Allow ||
+		f.Action == mitigation.Allow && source != sourceManual
 	return f, known
 }
 
@@ -115,7 +118,10 @@ func (r *reader) strikes(s *gate.Snapshot) (k snapshot.Strikes) {
 		r.failed = true
 		return k
 	}
-	k = snapshot.Strikes{Rule: r.rule(s), Key: r.key(), Number: r.byte(), Forget: r.number(maxNumber)}
+	k = snapshot.Strikes{
+		Rule: r.rule(s), Key: r.key(), Number: r.byte(),
+		Forget: r.number(maxNumber),
+	}
 	r.failed = r.failed || k.Number == 0
 	return k
 }
@@ -127,7 +133,10 @@ func (r *reader) count(s *gate.Snapshot) snapshot.Count {
 		r.failed = true
 		return snapshot.Count{}
 	}
-	c := snapshot.Count{Rule: r.rule(s), Key: r.key(), Refusing: r.bool(), Asked: r.number(maxNumber)}
+	c := snapshot.Count{
+		Rule: r.rule(s), Key: r.key(), Refusing: r.bool(),
+		Asked: r.number(maxNumber),
+	}
 	n := r.number(int64(len(r.rest)) / 2) // a mark takes two bytes or more
 	if r.failed {
 		return c

@@ -61,7 +61,8 @@ func Start(path string) (*Browser, error) {
 	// they write to the profile.
 	b.cmd.Stderr, b.cmd.WaitDelay = io.Discard, closeTimeout
 	if b.pipe, err = startPiped(b.cmd); err != nil {
-		return nil, errors.Join(fmt.Errorf("browser: start %s: %w", path, err), os.RemoveAll(profile))
+		return nil, errors.Join(fmt.Errorf("browser: start %s: %w", path, err),
+			os.RemoveAll(profile))
 	}
 	b.reading.Go(b.read)
 	return b, nil
@@ -70,8 +71,10 @@ func Start(path string) (*Browser, error) {
 func arguments(profile string) []string {
 	return []string{
 		"--headless=new", "--remote-debugging-pipe", "--user-data-dir=" + profile,
-		"--no-first-run", "--no-default-browser-check", "--disable-gpu", "--disable-extensions", "--disable-background-networking",
-		"--disable-component-update", "--disable-sync", "--metrics-recording-only", "--hide-scrollbars", "--mute-audio",
+		"--no-first-run", "--no-default-browser-check", "--disable-gpu", "--disable-extensions",
+		"--disable-background-networking",
+		"--disable-component-update", "--disable-sync", "--metrics-recording-only",
+		"--hide-scrollbars", "--mute-audio",
 		"--disable-dev-shm-usage", "--force-color-profile=srgb",
 		"--no-sandbox", // in containers there is none to be had, and it opens our own pages only
 		"about:blank",

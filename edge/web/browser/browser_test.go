@@ -87,7 +87,8 @@ func TestPage(t *testing.T) {
 	must(p.Wait(ctx, "matchMedia('(prefers-color-scheme: dark)').matches"))
 	must(p.Do(ctx, "setTimeout(() => location.reload(), 50)", nil))
 	must(p.Wait(ctx, "!window.pressed"))
-	if picture, err := p.Picture(ctx, false); err != nil || !strings.HasPrefix(string(picture), "\x89PNG") {
+	if picture, err := p.Picture(ctx, false); err != nil ||
+		!strings.HasPrefix(string(picture), "\x89PNG") {
 		t.Errorf("picture: %.8q, %v", picture, err)
 	}
 	if said := p.Complaints(); len(said) != 0 {
@@ -113,12 +114,14 @@ func TestPageErrors(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	p := show(ctx, t, b, "")
-	if err := p.Do(ctx, "nowhere.at.all", nil); err == nil || !strings.Contains(err.Error(), "nowhere is not defined") {
+	if err := p.Do(ctx, "nowhere.at.all", nil); err == nil ||
+		!strings.Contains(err.Error(), "nowhere is not defined") {
 		t.Errorf("%v", err)
 	}
 	short, end := context.WithTimeout(ctx, 50*time.Millisecond)
 	defer end()
-	if err := p.Wait(short, "false"); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "waiting for false") {
+	if err := p.Wait(short, "false"); !errors.Is(err, context.DeadlineExceeded) ||
+		!strings.Contains(err.Error(), "waiting for false") {
 		t.Errorf("%v", err)
 	}
 	if err := p.Go(ctx, "http://127.0.0.1:1/"); err == nil || !strings.Contains(err.Error(), "http://127.0.0.1:1/") {

@@ -59,7 +59,10 @@ func (b *Browser) Open(ctx context.Context, width, height int, touch bool) (*Pag
 // Resize gives p another size.
 // One CSS pixel is one pixel of the picture.
 func (p *Page) Resize(ctx context.Context, width, height int, touch bool) error {
-	metrics := map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": touch}
+	metrics := map[string]any{
+		"width": width, "height": height,
+		"deviceScaleFactor": 1, "mobile": touch,
+	}
 	if err := p.call(ctx, "Emulation.setDeviceMetricsOverride", metrics, nil); err != nil {
 		return err
 	}
@@ -113,13 +116,17 @@ func (p *Page) Do(ctx context.Context, expression string, result any) error {
 			} `json:"exception"`
 		} `json:"exceptionDetails"`
 	}
-	params := map[string]any{"expression": expression, "awaitPromise": true, "returnByValue": true, "userGesture": true}
+	params := map[string]any{
+		"expression": expression, "awaitPromise": true, "returnByValue": true,
+		"userGesture": true,
+	}
 	if err := p.call(ctx, "Runtime.evaluate", params, &done); err != nil {
 		return err
 	}
 	// text is "Uncaught", and the description has the error with its stack.
 	if done.Exception != nil {
-		return fmt.Errorf("browser: %s: %s %s", expression, done.Exception.Text, done.Exception.Exception.Description)
+		return fmt.Errorf("browser: %s: %s %s", expression, done.Exception.Text,
+			done.Exception.Exception.Description)
 	}
 	if result == nil || len(done.Result.Value) == 0 {
 		return nil
@@ -209,7 +216,8 @@ func (p *Page) note(m message) {
 		var said struct {
 			Type string `json:"type"`
 		}
-		if json.Unmarshal(m.Params, &said) != nil || said.Type == "error" || said.Type == "warning" || said.Type == "assert" {
+		if json.Unmarshal(m.Params, &said) != nil || said.Type == "error" ||
+			said.Type == "warning" || said.Type == "assert" {
 			p.complaints = append(p.complaints, string(m.Params))
 		}
 	// Counted and not answered: a page of ours opens none, and one that does hangs until the test's

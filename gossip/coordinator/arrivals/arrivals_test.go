@@ -27,7 +27,8 @@ func TestOwnAdmissions(t *testing.T) {
 	o.Note(c, now, told(0, now))
 	o.Note(c, now, told(7, 0)) // nobody knows when they came
 	o.Note(c, now.Add(time.Second), told(2, now.Add(900*time.Millisecond)))
-	if l := o.List(); l.After(0) != 5 || l.After(c.Bin(now)) != 2 || l.After(c.Bin(now.Add(-200*time.Millisecond))) != 5 {
+	if l := o.List(); l.After(0) != 5 || l.After(c.Bin(now)) != 2 ||
+		l.After(c.Bin(now.Add(-200*time.Millisecond))) != 5 {
 		t.Errorf("%v", l)
 	}
 	o.Note(clock(time.Hour+time.Second), now.Add(2*time.Second), told(1, now.Add(2*time.Second)))
@@ -46,8 +47,12 @@ func TestOthersAreBlindAfterAStep(t *testing.T) {
 	now := start.Add(5 * time.Second)
 	since := func(o *arrivals.Others, ahead time.Duration, now window.Instant) window.Instant {
 		c := clock(ahead)
-		fresh := []window.RemoteDelta{{Period: uint32(c.Bin(now) / moments.Parts), PeriodTotals: window.PeriodTotals{Offered: 1, Admitted: 1}}}
-		return o.Place(c, now, moments.List{{Bin: c.Bin(now.Add(-time.Second)), Units: 100}}, fresh)[0].Since
+		fresh := []window.RemoteDelta{{
+			Period:       uint32(c.Bin(now) / moments.Parts),
+			PeriodTotals: window.PeriodTotals{Offered: 1, Admitted: 1},
+		}}
+		return o.Place(c, now, moments.List{{Bin: c.Bin(now.Add(-time.Second)), Units: 100}},
+			fresh)[0].Since
 	}
 	var o arrivals.Others
 	for _, c := range []struct {

@@ -30,7 +30,8 @@ func (p *pop) tell(lists bool) {
 		period := moments.Period(b)
 		p.totals.Roll(period)
 		is := p.totals.At(period)
-		is.Offered, is.Admitted, is.Times = is.Offered+1, is.Admitted+1, is.Times+int64(b%moments.Parts)*window.TimeParts/moments.Parts
+		is.Offered, is.Admitted, is.Times = is.Offered+1, is.Admitted+1,
+			is.Times+int64(b%moments.Parts)*window.TimeParts/moments.Parts
 		p.totals.Raise(period, is)
 	}
 	p.told = len(p.came)
@@ -70,7 +71,10 @@ type scene struct {
 }
 
 func place(t *testing.T, dice *rand.Rand) {
-	s := scene{clock: clock(0), comes: 2 + dice.IntN(30), tells: 5 + dice.IntN(200), arrives: 2 + dice.IntN(3), asks: 5 + dice.IntN(50)}
+	s := scene{
+		clock: clock(0), comes: 2 + dice.IntN(30), tells: 5 + dice.IntN(200),
+		arrives: 2 + dice.IntN(3), asks: 5 + dice.IntN(50),
+	}
 	var others arrivals.Others
 	var merged window.Totals
 	var log moments.List
@@ -121,7 +125,8 @@ func (s *scene) view(now window.Instant, who int) (window.Totals, moments.List) 
 		for n := range s.owners[o] {
 			is := &s.owners[o][n]
 			totals[o].Add(&is.totals)
-			lists[o] = moments.Sum(lists[o], moments.Coarse(moments.Greater(is.byTimes, is.list), bin))
+			lists[o] = moments.Sum(lists[o],
+				moments.Coarse(moments.Greater(is.byTimes, is.list), bin))
 		}
 	}
 	if who < len(s.owners) {
@@ -162,7 +167,10 @@ func TestOneInPlaceOfAnotherIsNotPlacedLate(t *testing.T) {
 	c := clock(0)
 	first := c.Bin(start)
 	period := moments.Period(first)
-	one := []window.RemoteDelta{{Period: period, PeriodTotals: window.PeriodTotals{Offered: 1, Admitted: 1}}}
+	one := []window.RemoteDelta{{
+		Period:       period,
+		PeriodTotals: window.PeriodTotals{Offered: 1, Admitted: 1},
+	}}
 	place := func(now moments.Bin, known moments.List) moments.Bin {
 		parts := o.Place(c, c.Instant(first+now), known, one)
 		if len(parts) != 1 || parts[0].Since == 0 {

@@ -88,7 +88,8 @@ func New(secret []byte, members []Member) *Table {
 		p.members, p.hashes = append(p.members, n), append(p.hashes, xxhash.Sum64String(m.Name))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.byPoP)) {
-		s.pops, s.popHashes = append(s.pops, s.byPoP[name]), append(s.popHashes, xxhash.Sum64String(name))
+		s.pops, s.popHashes = append(s.pops, s.byPoP[name]),
+			append(s.popHashes, xxhash.Sum64String(name))
 	}
 	return s
 }

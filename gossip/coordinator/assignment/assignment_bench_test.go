@@ -13,7 +13,10 @@ func BenchmarkMembersChange(b *testing.B) {
 	var list []assignment.Member
 	for n := range 10_000 {
 		pop := fmt.Sprintf("pop-%03d", n%300)
-		list = append(list, assignment.Member{Name: fmt.Sprintf("%s/edge-%d", pop, n/300), PoP: pop})
+		list = append(list, assignment.Member{
+			Name: fmt.Sprintf("%s/edge-%d", pop, n/300),
+			PoP:  pop,
+		})
 	}
 	for _, keys := range []int{0, 1000} {
 		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) {

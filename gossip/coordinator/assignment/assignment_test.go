@@ -14,7 +14,10 @@ import (
 func members(sizes ...int) (list []assignment.Member) {
 	for p, size := range sizes {
 		for n := range size {
-			list = append(list, assignment.Member{Name: fmt.Sprintf("%c%d", 'a'+p, n), PoP: string(rune('a' + p))})
+			list = append(list, assignment.Member{
+				Name: fmt.Sprintf("%c%d", 'a'+p, n),
+				PoP:  string(rune('a' + p)),
+			})
 		}
 	}
 	return list
@@ -29,7 +32,8 @@ func TestOwnersAreOfTwoPoPs(t *testing.T) {
 			pair := table.ShardOwners(shard)
 			first, ok := table.PoP(pair.First)
 			second, two := table.PoP(pair.Second)
-			if !ok || two != (table.Members() > 1) || pair.First == pair.Second || two && (first != second) != (len(sizes) > 1) {
+			if !ok || two != (table.Members() > 1) || pair.First == pair.Second ||
+				two && (first != second) != (len(sizes) > 1) {
 				t.Fatalf("%v: shard %d has the owners %+v", sizes, shard, pair)
 			}
 			for p, size := range sizes {
@@ -37,8 +41,10 @@ func TestOwnersAreOfTwoPoPs(t *testing.T) {
 				reporters := table.Reporters(pop, shard)
 				first, ok := table.PoP(reporters.First)
 				second, two := table.PoP(reporters.Second)
-				if !ok || first != pop || two != (size > 1) || two && second != pop || reporters.First == reporters.Second {
-					t.Fatalf("%v: shard %d has the reporters %+v in PoP %s", sizes, shard, reporters, pop)
+				if !ok || first != pop || two != (size > 1) || two && second != pop ||
+					reporters.First == reporters.Second {
+					t.Fatalf("%v: shard %d has the reporters %+v in PoP %s", sizes,
+						shard, reporters, pop)
 				}
 			}
 		}
@@ -55,12 +61,16 @@ func TestOrderOfMembersDoesNotMatter(t *testing.T) {
 	slices.Reverse(list)
 	other := assignment.New([]byte("secret"), append(list, list[0]))
 	for shard := range assignment.Shards {
-		if one.ShardOwners(shard) != other.ShardOwners(shard) || one.Reporters("b", shard) != other.Reporters("b", shard) {
-			t.Fatalf("shard %d: owners %+v and %+v", shard, one.ShardOwners(shard), other.ShardOwners(shard))
+		if one.ShardOwners(shard) != other.ShardOwners(shard) ||
+			one.Reporters("b", shard) != other.Reporters("b", shard) {
+			t.Fatalf("shard %d: owners %+v and %+v", shard, one.ShardOwners(shard),
+				other.ShardOwners(shard))
 		}
 	}
-	if one.Members() != other.Members() || one.PoPs() != 3 || one.Neighbours("c") != 4 || !one.Has("a") || one.Has("d") {
-		t.Errorf("%d and %d members, %d PoPs, %d neighbours", one.Members(), other.Members(), one.PoPs(), one.Neighbours("c"))
+	if one.Members() != other.Members() || one.PoPs() != 3 || one.Neighbours("c") != 4 ||
+		!one.Has("a") || one.Has("d") {
+		t.Errorf("%d and %d members, %d PoPs, %d neighbours", one.Members(), other.Members(),
+			one.PoPs(), one.Neighbours("c"))
 	}
 }
 
@@ -68,7 +78,8 @@ func TestOrderOfMembersDoesNotMatter(t *testing.T) {
 // to its own PoP, and no others. Each member owns about its part.
 func TestMembersMoveOnlyTheirShards(t *testing.T) {
 	list := members(4, 4, 4)
-	before, after := assignment.New([]byte("secret"), list), assignment.New([]byte("secret"), list[1:])
+	before, after := assignment.New([]byte("secret"), list),
+		assignment.New([]byte("secret"), list[1:])
 	owned, moved := map[string]int{}, 0
 	for shard := range assignment.Shards {
 		was, is := before.ShardOwners(shard), after.ShardOwners(shard)
@@ -77,12 +88,14 @@ func TestMembersMoveOnlyTheirShards(t *testing.T) {
 			moved++
 		}
 		heir := before.Reporters("a", shard).Second
-		if was.First != is.First && (was.First != "a0" || is.First != heir) || was.Second != is.Second && (was.Second != "a0" || is.Second != heir) {
+		if was.First != is.First && (was.First != "a0" || is.First != heir) ||
+			was.Second != is.Second && (was.Second != "a0" || is.Second != heir) {
 			t.Errorf("shard %d moved from %+v to %+v", shard, was, is)
 		}
 		for _, pop := range []string{"a", "b", "c"} {
 			was, is := before.Reporters(pop, shard), after.Reporters(pop, shard)
-			if was != is && was.First != "a0" && was.Second != "a0" || was.First != is.First && was.First != "a0" {
+			if was != is && was.First != "a0" && was.Second != "a0" ||
+				was.First != is.First && was.First != "a0" {
 				t.Errorf("shard %d in PoP %s moved from %+v to %+v", shard, pop, was, is)
 			}
 		}
@@ -107,7 +120,8 @@ func even(t *testing.T, owned map[string]int, about int) {
 // others move. When it is back, all are where they were.
 func TestPoPsMoveOnlyTheirShards(t *testing.T) {
 	list := members(3, 3, 3, 3)
-	before, after := assignment.New([]byte("secret"), list), assignment.New([]byte("secret"), list[3:])
+	before, after := assignment.New([]byte("secret"), list),
+		assignment.New([]byte("secret"), list[3:])
 	owners, standbys := 0, 0
 	for shard := range assignment.Shards {
 		was, is := before.ShardOwners(shard), after.ShardOwners(shard)
@@ -136,7 +150,8 @@ func TestOwnersReport(t *testing.T) {
 		pair := table.ShardOwners(shard)
 		for _, name := range []string{pair.First, pair.Second} {
 			if pop, _ := table.PoP(name); table.Reporters(pop, shard).First != name {
-				t.Fatalf("shard %d: %+v, reporters in %s %+v", shard, pair, pop, table.Reporters(pop, shard))
+				t.Fatalf("shard %d: %+v, reporters in %s %+v", shard, pair, pop,
+					table.Reporters(pop, shard))
 			}
 		}
 	}
@@ -149,7 +164,8 @@ func TestAssignmentGolden(t *testing.T) {
 	var got strings.Builder
 	for _, key := range []string{"203.0.113.7", "2001:db8::/64", "tenant-1", ""} {
 		shard := table.Shard("per-ip", key)
-		fmt.Fprintf(&got, "%s: shard %d, owners %v, reporters %v %v %v\n", key, shard, table.ShardOwners(shard),
+		fmt.Fprintf(&got, "%s: shard %d, owners %v, reporters %v %v %v\n", key, shard,
+			table.ShardOwners(shard),
 			table.Reporters("a", shard), table.Reporters("b", shard), table.Reporters("c", shard))
 	}
 	const want = `203.0.113.7: shard 3413, owners {c2 b0}, reporters {a0 a2} {b0 b1} {c2 c3}
@@ -164,7 +180,8 @@ tenant-1: shard 2577, owners {c3 a1}, reporters {a1 a2} {b1 b0} {c3 c1}
 
 // TestSharedTable: nodes of one process may ask one table at the same time.
 func TestSharedTable(t *testing.T) {
-	table, alone := assignment.New([]byte("secret"), members(3, 2, 4)), assignment.New([]byte("secret"), members(3, 2, 4))
+	table, alone := assignment.New([]byte("secret"), members(3, 2, 4)),
+		assignment.New([]byte("secret"), members(3, 2, 4))
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
@@ -185,7 +202,8 @@ func TestSharedTable(t *testing.T) {
 
 // TestSecretsHashApart: another secret puts keys into other shards.
 func TestSecretsHashApart(t *testing.T) {
-	one, other, same := assignment.New([]byte("one"), members(2)), assignment.New([]byte("other"), members(2)), 0
+	one, other, same := assignment.New([]byte("one"), members(2)),
+		assignment.New([]byte("other"), members(2)), 0
 	for k := range 1000 {
 		if one.Shard("r", fmt.Sprint(k)) == other.Shard("r", fmt.Sprint(k)) {
 			same++

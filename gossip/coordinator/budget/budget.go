@@ -38,12 +38,17 @@ const idleShare = 0.75
 // shares are the parts of the rate by kind. A key that a node reports is reported on to two owners,
 // and both answer. Counts have a quarter beside, and what the others do not use.
 var shares = [packet.Kinds]float64{
-	packet.Ask: .75 / 7, packet.Report: 1.5 / 7, packet.View: 1.5 / 7, packet.Advice: .75 / 7, packet.Hint: .75 / 7, packet.Counts: .25,
+	packet.Ask: .75 / 7, packet.Report: 1.5 / 7, packet.View: 1.5 / 7, packet.Advice: .75 / 7,
+	packet.Hint: .75 / 7, packet.Counts: .25,
 }
 
 // New returns a budget of rate bytes per second with a full shared bucket and a load of 1.
 func New(rate int, now window.Instant) *Budget {
-	return &Budget{rate: float64(rate), filled: now, shared: burst * float64(rate), idle: idleShare * burst * float64(rate), near: nearShare * burst * float64(rate), load: load{factor: 1, decay: loadDecay}}
+	return &Budget{
+		rate: float64(rate), filled: now, shared: burst * float64(rate),
+		idle: idleShare * burst * float64(rate), near: nearShare * burst * float64(rate),
+		load: load{factor: 1, decay: loadDecay},
+	}
 }
 
 // Refill moves the load by the bytes denied since the last Refill, and adds the bytes of the time

@@ -18,14 +18,32 @@ func TestBudgetLeavesEachKindItsShare(t *testing.T) {
 		needs map[packet.Kind]int // bytes a tick, as far as it may
 		want  map[packet.Kind]int // bytes a second
 	}{
-		{"one alone gets all", map[packet.Kind]int{packet.View: 1000}, map[packet.Kind]int{packet.View: 4000}},
-		{"but for notices", map[packet.Kind]int{packet.Hint: 1000}, map[packet.Kind]int{packet.Hint: 429}},
+		{
+			"one alone gets all",
+			map[packet.Kind]int{packet.View: 1000},
+			map[packet.Kind]int{packet.View: 4000},
+		},
+		{
+			"but for notices",
+			map[packet.Kind]int{packet.Hint: 1000},
+			map[packet.Kind]int{packet.Hint: 429},
+		},
 		{
 			"all get their shares",
-			map[packet.Kind]int{packet.Ask: 1000, packet.Report: 1000, packet.View: 1000, packet.Advice: 1000, packet.Hint: 1000, packet.Counts: 1000},
-			map[packet.Kind]int{packet.Ask: 429, packet.Report: 857, packet.View: 857, packet.Advice: 429, packet.Hint: 429, packet.Counts: 1000},
+			map[packet.Kind]int{
+				packet.Ask: 1000, packet.Report: 1000, packet.View: 1000,
+				packet.Advice: 1000, packet.Hint: 1000, packet.Counts: 1000,
+			},
+			map[packet.Kind]int{
+				packet.Ask: 429, packet.Report: 857, packet.View: 857,
+				packet.Advice: 429, packet.Hint: 429, packet.Counts: 1000,
+			},
 		},
-		{"who needs little gets it", map[packet.Kind]int{packet.Ask: 10, packet.View: 1000}, map[packet.Kind]int{packet.Ask: 200, packet.View: 3800}},
+		{
+			"who needs little gets it",
+			map[packet.Kind]int{packet.Ask: 10, packet.View: 1000},
+			map[packet.Kind]int{packet.Ask: 200, packet.View: 3800},
+		},
 	} {
 		b, sent := budget.New(4000, now), map[packet.Kind]int{}
 		for tick := range 20 * 20 {
@@ -74,7 +92,8 @@ func TestLoadRisesFastAndDecaysSlowly(t *testing.T) {
 		least, most int
 	}{{1, true, 10_000, 10_000}, {80, true, 5, 20}, {0, false, 100, 200}, {80, true, 5, 20}, {0, false, 600, 800}} {
 		if n := ticks(step.denied, step.until); n < step.least || n > step.most {
-			t.Errorf("with %d records denied a tick it took %d ticks, want %d to %d", step.denied, n, step.least, step.most)
+			t.Errorf("with %d records denied a tick it took %d ticks, want %d to %d", step.denied,
+				n, step.least, step.most)
 		}
 	}
 }

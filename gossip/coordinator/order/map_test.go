@@ -47,7 +47,8 @@ func TestMapIsAMap(t *testing.T) {
 			want[k] = v
 		}
 		if got, ok := o.Get(k); got != want[k] || ok != (want[k] != "") || o.Len() != len(want) {
-			t.Fatalf("step %d: %q %v of %d, want %q of %d", step, got, ok, o.Len(), want[k], len(want))
+			t.Fatalf("step %d: %q %v of %d, want %q of %d", step, got, ok,
+				o.Len(), want[k], len(want))
 		}
 		all := map[int]string{}
 		for k, v := range o.All() {

@@ -46,7 +46,8 @@ func TestRoundRobin(t *testing.T) {
 		}
 		for v := range all {
 			if turns[v] != 1 || looks[v] != want {
-				t.Errorf("more %v: %d had %d turns and %d looks, want 1 and %d", more, v, turns[v], looks[v], want)
+				t.Errorf("more %v: %d had %d turns and %d looks, want 1 and %d", more, v,
+					turns[v], looks[v], want)
 			}
 		}
 	}
@@ -74,7 +75,8 @@ func TestDroppedItemsAreFreed(t *testing.T) {
 		all = append(all, weak.Make(v))
 	}
 	for round := range order.Parts {
-		r.Visit(round, dice, func() bool { return false }, func(*[64]byte, bool) bool { return false })
+		r.Visit(round, dice, func() bool { return false },
+			func(*[64]byte, bool) bool { return false })
 	}
 	runtime.GC()
 	for n := range all {
@@ -133,8 +135,10 @@ func TestSomeWaitForTheirTurns(t *testing.T) {
 	turns, looks := walk(rounds)
 	for v := range all {
 		want := rounds / order.Parts / max(1, min(waits[v], order.MostTurns))
-		if turns[v] < want-1 || turns[v] > want+1 || waits[v] > 0 && looks[v] != turns[v] || waits[v] == 0 && looks[v] != rounds {
-			t.Errorf("%d waits %d turns: %d turns and %d looks in %d rounds", v, waits[v], turns[v], looks[v], rounds)
+		if turns[v] < want-1 || turns[v] > want+1 || waits[v] > 0 && looks[v] != turns[v] ||
+			waits[v] == 0 && looks[v] != rounds {
+			t.Errorf("%d waits %d turns: %d turns and %d looks in %d rounds", v, waits[v],
+				turns[v], looks[v], rounds)
 		}
 	}
 	seen := map[int]int{}
@@ -144,7 +148,8 @@ func TestSomeWaitForTheirTurns(t *testing.T) {
 	}
 	waits = [all]int{}
 	walk(2 * rounds)
-	if _, looks = walk(3 * rounds); slices.Min(looks[:]) != rounds || slices.Max(looks[:]) != rounds {
+	if _, looks = walk(3 * rounds); slices.Min(looks[:]) != rounds ||
+		slices.Max(looks[:]) != rounds {
 		t.Errorf("none waits any more: %d looks in %d rounds", looks, rounds)
 	}
 }

@@ -63,7 +63,8 @@ func appendBody(b []byte, r *Record) []byte {
 
 func appendReport(b []byte, r *Record) []byte {
 	d := &r.Report
-	b = append(b, flagsOf(r, d.Totals.Period, d.Blocked, false, d.RateOnly)|flagIf(d.Totals.Period, d.Moments))
+	b = append(b, flagsOf(r, d.Totals.Period, d.Blocked, false,
+		d.RateOnly)|flagIf(d.Totals.Period, d.Moments))
 	b = appendFloat(b, d.Rate)
 	b = appendFloat(b, d.Admitted)
 	b = appendSpan(b, d.Over)
@@ -110,7 +111,8 @@ func appendMoments(b []byte, period uint32, l moments.List) []byte {
 
 func appendView(b []byte, r *Record) []byte {
 	v := &r.View
-	flags, shared := flagsOf(r, v.Others.Period, v.Blocked, v.Shed, v.RateOnly > 0), v.Share > 0 && r.Kind != Hint
+	flags, shared := flagsOf(r, v.Others.Period, v.Blocked, v.Shed, v.RateOnly > 0), v.Share > 0 &&
+		r.Kind != Hint
 	if shared {
 		flags |= flagShare
 	}

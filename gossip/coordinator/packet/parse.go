@@ -114,7 +114,8 @@ func (r *reader) totals() (t window.Totals) {
 func (r *reader) moments(period uint32) (l moments.List) {
 	n := int(r.byte())
 	at := moments.Begin(period) + moments.Parts + moments.Bin(r.varint())
-	if r.bad = r.bad || period == 0 || n == 0 || n > moments.MaxLumps || at < 0 || at > MaxCount; r.bad {
+	if r.bad = r.bad || period == 0 || n == 0 || n > moments.MaxLumps || at < 0 ||
+		at > MaxCount; r.bad {
 		return nil
 	}
 	for k := range n {
@@ -160,7 +161,10 @@ func NextRecord(b []byte) (k Kind, body, rest []byte, ok bool) {
 // ranges of this package; any other fault is ErrRecord.
 func ParseRecord(k Kind, body []byte) (rec Record, err error) {
 	r := reader{rest: body}
-	rec = Record{Kind: k, ID: ID{Rule: r.text(), Key: string(r.take(int(r.byte()) + 1))}, Nonce: r.uint32()}
+	rec = Record{
+		Kind: k, ID: ID{Rule: r.text(), Key: string(r.take(int(r.byte()) + 1))},
+		Nonce: r.uint32(),
+	}
 	flags := r.byte()
 	rec.Alone, rec.Done = flags&flagAlone != 0, flags&flagDone != 0
 	switch k {
@@ -177,7 +181,10 @@ func ParseRecord(k Kind, body []byte) (rec Record, err error) {
 
 // report parses the fields of a report.
 func (r *reader) report(d *control.Report, flags byte) {
-	*d = control.Report{Rate: r.float(), Admitted: r.float(), Over: r.span(), TTL: r.span(), LastSum: r.float()}
+	*d = control.Report{
+		Rate: r.float(), Admitted: r.float(), Over: r.span(),
+		TTL: r.span(), LastSum: r.float(),
+	}
 	d.TTL, d.RateOnly = min(d.TTL, MaxTTL), flags&flagRateOnly != 0
 	if flags&flagBlocked != 0 {
 		d.Blocked = r.span()
@@ -192,7 +199,10 @@ func (r *reader) report(d *control.Report, flags byte) {
 
 // view parses the fields of a view; a hint has an end and a sequence number in place of totals.
 func (r *reader) view(rec *Record, flags byte) {
-	rec.View = control.GlobalView{Sum: r.float(), Limit: r.float(), EchoRate: r.float(), Shed: flags&flagShed != 0}
+	rec.View = control.GlobalView{
+		Sum: r.float(), Limit: r.float(), EchoRate: r.float(),
+		Shed: flags&flagShed != 0,
+	}
 	rec.From = r.text()
 	if flags&flagBlocked != 0 {
 		rec.View.Blocked = r.span()

@@ -43,7 +43,10 @@ func TestAllSpeak(t *testing.T) {
 // TestTurns: each node of a PoP receives in its turn, and two PoPs are not in step.
 func TestTurns(t *testing.T) {
 	var all partners.Table
-	all.Assign([]partners.PoP{{Name: "a", Nodes: []string{"a0", "a1"}}, {Name: "b", Nodes: []string{"b0", "b1"}}})
+	all.Assign([]partners.PoP{
+		{Name: "a", Nodes: []string{"a0", "a1"}},
+		{Name: "b", Nodes: []string{"b0", "b1"}},
+	})
 	for turn, want := range []string{"a0 b1", "a1 b0", "a0 b1"} {
 		if got := all.Next(0) + " " + all.Next(1); got != want {
 			t.Errorf("turn %d: %s, want %s", turn, got, want)

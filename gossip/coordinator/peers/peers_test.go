@@ -58,7 +58,8 @@ func TestBusySessionsStay(t *testing.T) {
 // and any packet is an answer.
 func TestAnswersAreAwaited(t *testing.T) {
 	p := table()
-	if !p.Responsive(start, "b", time.Second) || p.Awaits("b") || p.Responsive(start, "", time.Second) {
+	if !p.Responsive(start, "b", time.Second) || p.Awaits("b") ||
+		p.Responsive(start, "", time.Second) {
 		t.Error("before the first question")
 	}
 	p.Asked(start, "b")
@@ -94,7 +95,8 @@ func TestStampsGoByTheWallClock(t *testing.T) {
 	}
 	for issued, want := range map[int64]bool{
 		wall.UnixMilli(): true, wall.UnixMilli() - 60_000: true, wall.UnixMilli() + 60_000: true,
-		wall.UnixMilli() - 60_001: false, wall.UnixMilli() + 60_001: false, -1 << 63: false, 1<<63 - 1: false,
+		wall.UnixMilli() - 60_001: false, wall.UnixMilli() + 60_001: false,
+		-1 << 63: false, 1<<63 - 1: false,
 	} {
 		if got := p.Timely(start, packet.Header{Sender: "b", Issued: issued}); got != want {
 			t.Errorf("issued %d ms from now: %v, want %v", issued-wall.UnixMilli(), got, want)

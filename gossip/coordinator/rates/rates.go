@@ -73,7 +73,8 @@ func Grown(was, is *window.Totals, least int64) (admitted int64, ok bool) {
 	for n := range is.By {
 		now, then := is.By[n], was.At(is.Period-uint32(n))
 		admitted = now.Admitted - then.Admitted
-		if admitted >= least || now.Offered-then.Offered >= 10*least && now.Offered*10 > then.Offered*11 {
+		if admitted >= least || now.Offered-then.Offered >= 10*least &&
+			now.Offered*10 > then.Offered*11 {
 			return admitted, true
 		}
 	}
@@ -96,7 +97,8 @@ func Moved(rule *mitigation.Rule, was, is *control.Report, pops int) float64 {
 	switch {
 	case max(change, admitted) > max(0.1*was.Rate, Trigger(is.Rate, is.Over, limit, pops)):
 		return max(change, admitted)
-	case rule.RateMode() && admitted > max(0.1*was.Admitted, Trigger(is.Admitted, is.Over, limit, pops)):
+	case rule.RateMode() && admitted > max(0.1*was.Admitted,
+		Trigger(is.Admitted, is.Over, limit, pops)):
 		return admitted
 	}
 	return 0

@@ -14,7 +14,10 @@ import (
 // TestRatioIsBeyondChance: rates stand in for counts, and a rate that may exceed the limit by
 // chance sheds nobody.
 func TestRatioIsBeyondChance(t *testing.T) {
-	rule := mitigation.Rule{Name: "r", Limit: 20, Window: 10 * time.Second, Scope: mitigation.Global}
+	rule := mitigation.Rule{
+		Name: "r", Limit: 20, Window: 10 * time.Second,
+		Scope: mitigation.Global,
+	}
 	for _, c := range []struct{ sum, want float64 }{{1.6, 0}, {2, 0}, {2.2, 0}, {4, 0.5}, {20, 0.9}} {
 		if got := fmt.Sprintf("%.3f", rates.Ratio(&rule, c.sum).Float()); got != fmt.Sprintf("%.3f", c.want) {
 			t.Errorf("sum %v of a limit of 2 a second: ratio %s, want %.3f", c.sum, got, c.want)
@@ -31,7 +34,8 @@ func TestSteadyIsNoBurst(t *testing.T) {
 		want    float64
 	}{{600, 60, 1}, {10, 600, 10}, {19, 600, 19}, {0.5, 60, 0.5}, {5, 0, 0}, {2.5, 60, 1}} {
 		if got := rates.Steady(&rule, c.rate, c.offered); math.Abs(got-c.want) > 1e-9 {
-			t.Errorf("%v a second of late, %d in a minute: %v, want %v", c.rate, c.offered, got, c.want)
+			t.Errorf("%v a second of late, %d in a minute: %v, want %v", c.rate,
+				c.offered, got, c.want)
 		}
 	}
 }
@@ -70,7 +74,8 @@ func TestWithinAShare(t *testing.T) {
 		want       string
 	}{{90, 10, "0.000"}, {100, 10, "0.000"}, {106, 10, "0.000"}, {107, 10, "0.065"}, {107, 1, "0.000"}, {400, 10, "0.750"}} {
 		if got := fmt.Sprintf("%.3f", rates.Within(100, c.rate, time.Duration(c.over*float64(time.Second))).Float()); got != c.want {
-			t.Errorf("%v a second, a mean of %v s, of a share of 100: ratio %s, want %s", c.rate, c.over, got, c.want)
+			t.Errorf("%v a second, a mean of %v s, of a share of 100: ratio %s, want %s", c.rate,
+				c.over, got, c.want)
 		}
 	}
 }
@@ -84,10 +89,14 @@ func TestWhatIsAdmittedMoves(t *testing.T) {
 		rule                      *mitigation.Rule
 		rate, admitted, was, want float64
 	}{{&rule, 20_000, 4000, 1800, 2200}, {&few, 4000, 800, 500, 0}, {&rule, 20_000, 4000, 3600, 0}, {&rule, 20_000, 4000, 3400, 600}, {&rule, 25_000, 4000, 4000, 5000}} {
-		was := control.Report{Rate: 20_000 * float64(c.rule.Limit) / 5000, Admitted: c.was, Over: 320 * time.Millisecond}
+		was := control.Report{
+			Rate: 20_000 * float64(c.rule.Limit) / 5000, Admitted: c.was,
+			Over: 320 * time.Millisecond,
+		}
 		is := control.Report{Rate: c.rate, Admitted: c.admitted, Over: was.Over}
 		if got := rates.Moved(c.rule, &was, &is, 3); got != c.want {
-			t.Errorf("limit %d: %.0f of %.0f admitted after %.0f of %.0f: moved by %.0f, want %.0f", c.rule.Limit, is.Admitted, is.Rate, was.Admitted, was.Rate, got, c.want)
+			t.Errorf("limit %d: %.0f of %.0f admitted after %.0f of %.0f: moved by %.0f, want %.0f",
+				c.rule.Limit, is.Admitted, is.Rate, was.Admitted, was.Rate, got, c.want)
 		}
 	}
 }

@@ -52,7 +52,8 @@ func (has *View) demandDiffers(is *View, t Terms) bool {
 		return true
 	case max(is.Sum, has.Sum) <= 0.5*is.Limit:
 		return false
-	case Beyond(has.Sum, is.Sum, step), Beyond(has.Limit, is.Limit, step), Beyond(has.EchoRate, is.EchoRate, 5*step):
+	case Beyond(has.Sum, is.Sum, step), Beyond(has.Limit, is.Limit, step),
+		Beyond(has.EchoRate, is.EchoRate, 5*step):
 		return true
 	case (has.Share > 0) != (is.Share > 0) && is.EchoRate > 0:
 		return true

@@ -12,7 +12,10 @@ import (
 
 // viewOf is a view in which other PoPs have admitted that much of a limit of which so much is left.
 func viewOf(admitted, left int64) *rates.View {
-	v := control.GlobalView{Others: window.Totals{Period: 7, By: [window.Periods]window.PeriodTotals{{Offered: admitted, Admitted: admitted}}}}
+	v := control.GlobalView{Others: window.Totals{
+		Period: 7,
+		By:     [window.Periods]window.PeriodTotals{{Offered: admitted, Admitted: admitted}},
+	}}
 	return &rates.View{GlobalView: v, Left: left}
 }
 

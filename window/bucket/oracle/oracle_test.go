@@ -59,7 +59,11 @@ func TestThrottled(t *testing.T) {
 		token := time.Duration(1+r.IntN(60)) * time.Second / time.Duration(count)
 		most := r.IntN(50)
 		s := &store{now: start}
-		l, err := throttled.NewGCRARateLimiterCtx(s, throttled.RateQuota{MaxRate: throttled.PerDuration(count, token*time.Duration(count)), MaxBurst: most})
+		l, err := throttled.NewGCRARateLimiterCtx(s,
+			throttled.RateQuota{
+				MaxRate:  throttled.PerDuration(count, token*time.Duration(count)),
+				MaxBurst: most,
+			})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +94,8 @@ func TestThrottled(t *testing.T) {
 			if !ok {
 				denied++
 			}
-			if ok == limited || left != int64(want.Remaining) || b.Full(tat, now) != want.ResetAfter ||
+			if ok == limited || left != int64(want.Remaining) ||
+				b.Full(tat, now) != want.ResetAfter ||
 				!ok && b.Wait(tat, now, int64(cost)) != want.RetryAfter {
 				differ++
 			}

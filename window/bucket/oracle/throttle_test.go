@@ -19,7 +19,8 @@ func TestCLThrottle(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 11))
 		count, period, most := 1+r.IntN(1000), time.Duration(1+r.IntN(3600))*time.Second, r.IntN(50)
 		s := &store{now: start}
-		l, err := throttled.NewGCRARateLimiterCtx(s, throttled.RateQuota{MaxRate: throttled.PerDuration(count, period), MaxBurst: most})
+		l, err := throttled.NewGCRARateLimiterCtx(s,
+			throttled.RateQuota{MaxRate: throttled.PerDuration(count, period), MaxBurst: most})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,10 +55,12 @@ func TestCLThrottle(t *testing.T) {
 			if got.Limited {
 				denied++
 			}
-			if reset := max(0, want.ResetAfter); got.Limited != limited || got.Limit != int64(want.Limit) || got.Remaining != int64(want.Remaining) ||
+			if reset := max(0, want.ResetAfter); got.Limited != limited ||
+				got.Limit != int64(want.Limit) || got.Remaining != int64(want.Remaining) ||
 				got.Retry != want.RetryAfter || got.Reset != reset {
 				if differ++; differ < 5 {
-					t.Errorf("%d of %d per %s, burst %d: %+v, want %t %+v", quantity, count, period, most, got, limited, want)
+					t.Errorf("%d of %d per %s, burst %d: %+v, want %t %+v", quantity, count, period,
+						most, got, limited, want)
 				}
 			}
 		}

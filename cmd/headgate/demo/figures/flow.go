@@ -27,7 +27,10 @@ type Tally struct {
 
 // Plus returns the sums of both, and the longer delay.
 func (t Tally) Plus(o Tally) Tally {
-	return Tally{t.Asked + o.Asked, t.Admitted + o.Admitted, t.Denied + o.Denied, t.Unanswered + o.Unanswered, max(t.Delay, o.Delay)}
+	return Tally{
+		t.Asked + o.Asked, t.Admitted + o.Admitted, t.Denied + o.Denied,
+		t.Unanswered + o.Unanswered, max(t.Delay, o.Delay),
+	}
 }
 
 // Flow counts the answers to one client, or to many, by PoP and time. It remembers a given number

@@ -97,7 +97,8 @@ func (r *Record) Summary(played time.Duration) *Summary {
 	s := &Summary{
 		Seconds: played.Seconds(), Rule: story.Rule, Limit: story.Limit, Window: 1,
 		Attack: Attack{
-			Rounds: r.rounds, OfLimit: r.attack.OfLimit, Counts: CountsOf(r.Attack.Everything()), Seconds: r.attack.Seconds,
+			Rounds: r.rounds, OfLimit: r.attack.OfLimit, Counts: CountsOf(r.Attack.Everything()),
+			Seconds: r.attack.Seconds,
 			Settled: r.attack.Settled, BySecond: r.seconds, Outside: r.outside,
 		},
 		Normal: Normal{Counts: CountsOf(r.Normal.Everything())},
@@ -109,7 +110,10 @@ func (r *Record) Summary(played time.Duration) *Summary {
 	}
 	s.Held = Near(s.Attack.OfLimit) && s.Normal.Denied == 0
 	for pop, name := range story.PoPs {
-		s.PoPs = append(s.PoPs, Place{PoP: name, Attack: CountsOf(r.Attack.Total(pop)), Normal: CountsOf(r.Normal.Total(pop))})
+		s.PoPs = append(s.PoPs, Place{
+			PoP: name, Attack: CountsOf(r.Attack.Total(pop)),
+			Normal: CountsOf(r.Normal.Total(pop)),
+		})
 	}
 	return s
 }

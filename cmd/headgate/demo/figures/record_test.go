@@ -55,7 +55,8 @@ func played(length time.Duration, admitted func(second int) float64) *figures.Re
 		}
 		got := int(admitted(bin/figures.BinsASecond) * story.Limit / float64(figures.BinsASecond))
 		r.Attack.Note(bin%len(story.PoPs), bin, figures.Tally{
-			Asked: int(rate.Sum() * story.Limit / float64(figures.BinsASecond)), Admitted: got, Delay: time.Duration(bin) * time.Millisecond,
+			Asked: int(rate.Sum() * story.Limit / float64(figures.BinsASecond)), Admitted: got,
+			Delay: time.Duration(bin) * time.Millisecond,
 		})
 	}
 	return r
@@ -84,7 +85,8 @@ func TestRecord(t *testing.T) {
 	r.Finish(length + 60*time.Second)
 	s := r.Summary(length + 60*time.Second)
 	if s.Attack.Rounds != 2 || s.Attack.Outside != 3 || len(s.Attack.BySecond) != 52 || !s.Held {
-		t.Errorf("%d rounds, %d seconds outside, %d seconds of the last, held %v", s.Attack.Rounds, s.Attack.Outside, len(s.Attack.BySecond), s.Held)
+		t.Errorf("%d rounds, %d seconds outside, %d seconds of the last, held %v", s.Attack.Rounds,
+			s.Attack.Outside, len(s.Attack.BySecond), s.Held)
 	}
 	if got := s.Attack.Seconds; got != 136 {
 		t.Errorf("the attack went on for %v s, want 136", got)

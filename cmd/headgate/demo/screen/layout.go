@@ -70,14 +70,18 @@ func (l *Live) layout(d *drawing, columns, rows int) (lines []string) {
 		add(l.hints()...)
 		add("")
 	}
-	add(fmt.Sprintf("Now: %s (phase %d of %d)", l.app.Paint(cli.Strong, story.Phases[b.Phase].Text), b.Phase+1, len(story.Phases)))
+	add(fmt.Sprintf("Now: %s (phase %d of %d)", l.app.Paint(cli.Strong, story.Phases[b.Phase].Text),
+		b.Phase+1, len(story.Phases)))
 	add(l.table(b)...)
 	if p.gap {
 		add("")
 	}
 	if p.offered {
 		add("Attacker, requests sent in each second, % of its limit:")
-		add(l.chart(chart{values: b.Offered, first: b.First, height: 4, step: 1, columns: columns, seconds: l.seconds(), over: 9})...)
+		add(l.chart(chart{
+			values: b.Offered, first: b.First, height: 4, step: 1, columns: columns,
+			seconds: l.seconds(), over: 9,
+		})...)
 		add("")
 	}
 	if p.height > 0 {
@@ -87,7 +91,8 @@ func (l *Live) layout(d *drawing, columns, rows int) (lines []string) {
 		}
 		add(fmt.Sprintf("Attacker, requests admitted in each second, %% of its limit (last second: %.0f %%):", 100*b.Share))
 		add(l.chart(chart{
-			values: b.Admitted, first: b.First, height: p.height, step: step, columns: columns, seconds: l.seconds(), over: 1 + figures.Tolerance,
+			values: b.Admitted, first: b.First, height: p.height, step: step, columns: columns,
+			seconds: l.seconds(), over: 1 + figures.Tolerance,
 		})...)
 	}
 	shown := d.events[max(0, len(d.events)-p.events):]
@@ -115,7 +120,8 @@ func (l *Live) title(b *Board) string {
 func (l *Live) pops() []string {
 	lines := []string{"Three PoPs, like three data centres: each has a node and a ring of its own."}
 	for _, p := range l.opening.PoPs {
-		lines = append(lines, fmt.Sprintf("  %s %-9s  %s  ring %s", p.Name, p.City, p.Dashboard, p.Ring))
+		lines = append(lines, fmt.Sprintf("  %s %-9s  %s  ring %s", p.Name, p.City,
+			p.Dashboard, p.Ring))
 	}
 	return lines
 }
@@ -129,14 +135,16 @@ func (l *Live) hints() []string {
 	return []string{
 		"In another terminal:",
 		"  headgate top --admin " + admin,
-		fmt.Sprintf("  headgate explain %s %s --admin %s", story.Rule, cli.Safe(l.opening.Attacker), admin),
+		fmt.Sprintf("  headgate explain %s %s --admin %s", story.Rule,
+			cli.Safe(l.opening.Attacker), admin),
 	}
 }
 
 // table is each PoP's figures. SOURCE is as wide as its usual value, so that the columns stay in
 // place.
 func (l *Live) table(b *Board) []string {
-	rows := [][]cli.Cell{cli.Header("POP", "ATTACK/S", "ADMITTED/S", "MITIGATION", "SOURCE          ", "NORMAL/S", "NORMAL DENIED")}
+	rows := [][]cli.Cell{cli.Header("POP", "ATTACK/S", "ADMITTED/S", "MITIGATION",
+		"SOURCE          ", "NORMAL/S", "NORMAL DENIED")}
 	for pop := range b.Rows {
 		rows = append(rows, row(story.PoPs[pop], &b.Rows[pop]))
 	}
@@ -151,7 +159,8 @@ func row(name string, r *Row) []cli.Cell {
 		does += " " + strconv.FormatFloat(100*r.Ratio, 'f', 0, 64) + " %"
 	}
 	return []cli.Cell{
-		cli.Left(name), cli.Number(strconv.Itoa(r.Attack.Asked)), cli.Number(strconv.Itoa(r.Attack.Admitted)),
+		cli.Left(name), cli.Number(strconv.Itoa(r.Attack.Asked)),
+		cli.Number(strconv.Itoa(r.Attack.Admitted)),
 		{Text: cli.Safe(does), Style: cli.StateStyle(r.Action)},
 		cli.Left(sourceName(r.Source)),
 		cli.Number(strconv.Itoa(r.Normal.Asked)),

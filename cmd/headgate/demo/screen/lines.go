@@ -53,21 +53,25 @@ func value(v any) string {
 // Open reports the demo and its PoPs.
 func (l *Lines) Open(o *Opening) {
 	l.line("demo", "seed", o.Seed, "duration", o.Duration, "round", o.Round, "rule", story.Rule,
-		"limit", story.Limit, "window", time.Second, "normal_clients", o.Clients, "attacker", o.Attacker)
+		"limit", story.Limit, "window", time.Second, "normal_clients", o.Clients,
+		"attacker", o.Attacker)
 	for _, p := range o.PoPs {
-		l.line("pop", "name", p.Name, "node", p.Node, "udp", p.UDP, "http", p.HTTP, "admin", p.Admin, "dashboard", p.Dashboard, "ring", p.Ring)
+		l.line("pop", "name", p.Name, "node", p.Node, "udp", p.UDP, "http", p.HTTP, "admin",
+			p.Admin, "dashboard", p.Dashboard, "ring", p.Ring)
 	}
 }
 
 // Phase reports the beginning of a phase.
 func (l *Lines) Phase(at time.Duration, p *story.Phase) {
-	l.line("phase", "t", at, "name", p.Name, "attack_at", cli.First(strings.Join(p.Where(), ","), "nowhere"), "text", p.Text)
+	l.line("phase", "t", at, "name", p.Name, "attack_at",
+		cli.First(strings.Join(p.Where(), ","), "nowhere"), "text", p.Text)
 }
 
 // Change reports a change of a PoP's mitigations.
 func (l *Lines) Change(c watch.Change) {
 	m := &c.Mitigation
-	l.line("mitigation", "t", c.At, "pop", story.PoPs[c.PoP], "change", c.Kind, "rule", m.Rule, "key", m.Key,
+	l.line("mitigation", "t", c.At, "pop", story.PoPs[c.PoP], "change", c.Kind, "rule",
+		m.Rule, "key", m.Key,
 		"action", m.Action, "ratio", m.Ratio, "source", m.Source)
 }
 
@@ -85,7 +89,10 @@ func (l *Lines) Board(b *Board) {
 }
 
 func (l *Lines) row(b *Board, name string, r *Row, more ...any) {
-	pairs := []any{"t", b.At, "pop", name, "attack_asked", r.Attack.Asked, "attack_admitted", r.Attack.Admitted}
+	pairs := []any{
+		"t", b.At, "pop", name, "attack_asked", r.Attack.Asked,
+		"attack_admitted", r.Attack.Admitted,
+	}
 	if name != "all" {
 		pairs = append(pairs, "ratio", r.Ratio, "source", cli.First(r.Source, "none"))
 	}
@@ -105,18 +112,24 @@ func (l *Lines) Close() {}
 // Summary reports the result, a line for each phase and mitigation.
 func (l *Lines) Summary(s *figures.Summary) {
 	for _, one := range s.Attack.Phases {
-		l.line("summary-phase", "name", one.Phase, "attack_at", strings.Join(one.PoPs, ","), "seconds", one.Seconds, "asked", one.Asked,
-			"admitted", one.Admitted, "of_limit", one.OfLimit, "least", one.Least, "most", one.Most, "settled", one.Settled, "delay", one.Delay)
+		l.line("summary-phase", "name", one.Phase, "attack_at", strings.Join(one.PoPs, ","),
+			"seconds", one.Seconds, "asked", one.Asked,
+			"admitted", one.Admitted, "of_limit", one.OfLimit, "least", one.Least, "most", one.Most,
+			"settled", one.Settled, "delay", one.Delay)
 	}
 	for _, m := range s.Mitigations {
-		l.line("summary-mitigation", "pop", m.PoP, "rule", m.Rule, "key", m.Key, "action", m.Action, "source", m.Source,
+		l.line("summary-mitigation", "pop", m.PoP, "rule", m.Rule, "key", m.Key, "action",
+			m.Action, "source", m.Source,
 			"first", m.First, "last", m.Last, "ratio", m.Ratio)
 	}
 	a := &s.Attack
 	l.line("summary-seconds", "of_limit", joinShares(a.BySecond), "outside", a.Outside)
-	l.line("summary", "held", s.Held, "complete", s.Complete, "seconds", s.Seconds, "attack_asked", a.Asked, "attack_admitted", a.Admitted,
-		"attack_of_limit", a.OfLimit, "settled", a.Settled, "attack_unanswered", a.Unanswered, "normal_asked", s.Normal.Asked,
-		"normal_denied", s.Normal.Denied, "normal_unanswered", s.Normal.Unanswered, "skipped", s.Skipped,
+	l.line("summary", "held", s.Held, "complete", s.Complete, "seconds", s.Seconds, "attack_asked",
+		a.Asked, "attack_admitted", a.Admitted,
+		"attack_of_limit", a.OfLimit, "settled", a.Settled, "attack_unanswered", a.Unanswered,
+		"normal_asked", s.Normal.Asked,
+		"normal_denied", s.Normal.Denied, "normal_unanswered", s.Normal.Unanswered,
+		"skipped", s.Skipped,
 		"unkept", s.Unkept, "missed", s.Missed)
 }
 

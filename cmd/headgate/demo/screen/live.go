@@ -49,13 +49,17 @@ func (l *Live) Phase(at time.Duration, p *story.Phase) { l.event(at, l.app.Paint
 
 // Change shows a change of a PoP's mitigations.
 func (l *Live) Change(c watch.Change) {
-	does := map[string]string{"shed": "sheds", "block": "blocks", "allow": "always allows"}[c.Mitigation.Action]
+	does := map[string]string{
+		"shed": "sheds", "block": "blocks",
+		"allow": "always allows",
+	}[c.Mitigation.Action]
 	pop, key := story.PoPs[c.PoP], cli.Safe(c.Mitigation.Key)
 	if c.Kind == "cleared" {
 		l.event(c.At, fmt.Sprintf("%s no longer %s %s", pop, does, key))
 		return
 	}
-	l.event(c.At, fmt.Sprintf("%s %s %s; source: %s", pop, does, key, sourceText(c.Mitigation.Source)))
+	l.event(c.At, fmt.Sprintf("%s %s %s; source: %s", pop, does, key,
+		sourceText(c.Mitigation.Source)))
 }
 
 func (l *Live) event(at time.Duration, text string) {
@@ -90,7 +94,8 @@ func (l *Live) Page(columns, rows int) string {
 	}
 	d, keys := &l.last, "q quit   p pause"
 	if l.paused != nil {
-		d, keys = l.paused, l.app.Paint(cli.Yellow, "PAUSED")+"; the demo goes on   p continue   q quit"
+		d, keys = l.paused, l.app.Paint(cli.Yellow,
+			"PAUSED")+"; the demo goes on   p continue   q quit"
 	}
 	lines := l.layout(d, columns, rows-1)
 	if len(lines) > rows-2 {

@@ -22,10 +22,14 @@ const attacker = "198.51.100.7"
 
 // opening is a demo of a minute.
 func opening() *screen.Opening {
-	o := &screen.Opening{Seed: 7, Duration: time.Minute, Round: time.Minute, Clients: 80, Attacker: attacker}
+	o := &screen.Opening{
+		Seed: 7, Duration: time.Minute, Round: time.Minute,
+		Clients: 80, Attacker: attacker,
+	}
 	for n, name := range story.PoPs {
 		o.PoPs = append(o.PoPs, screen.PoP{
-			Name: name, City: story.Cities[n], Node: name + "-1", UDP: "127.0.0.1:20001", HTTP: "127.0.0.1:20002", Admin: "127.0.0.1:20003",
+			Name: name, City: story.Cities[n], Node: name + "-1", UDP: "127.0.0.1:20001",
+			HTTP: "127.0.0.1:20002", Admin: "127.0.0.1:20003",
 			Dashboard: "http://127.0.0.1:20003/", Ring: "memcached 1.6.18 127.0.0.1:20004",
 		})
 	}
@@ -36,14 +40,19 @@ func opening() *screen.Opening {
 func board() *screen.Board {
 	b := &screen.Board{At: 41 * time.Second, Phase: 2, Share: 1.02}
 	b.Rows[0] = screen.Row{
-		Attack: figures.Tally{Asked: 1000, Admitted: 340, Denied: 660}, Normal: figures.Tally{Asked: 200, Admitted: 200},
+		Attack: figures.Tally{Asked: 1000, Admitted: 340, Denied: 660},
+		Normal: figures.Tally{Asked: 200, Admitted: 200},
 		Action: "shed", Ratio: 0.66, Source: "self",
 	}
 	b.Rows[1] = screen.Row{
-		Attack: figures.Tally{Asked: 500, Admitted: 170, Denied: 330}, Normal: figures.Tally{Asked: 190, Admitted: 189, Denied: 1},
+		Attack: figures.Tally{Asked: 500, Admitted: 170, Denied: 330},
+		Normal: figures.Tally{Asked: 190, Admitted: 189, Denied: 1},
 		Denied: 1, Action: "shed", Ratio: 0.66, Source: "gossip:lhr",
 	}
-	b.Whole = screen.Row{Attack: figures.Tally{Asked: 1500, Admitted: 510}, Normal: figures.Tally{Asked: 390, Admitted: 389}, Denied: 1}
+	b.Whole = screen.Row{
+		Attack: figures.Tally{Asked: 1500, Admitted: 510},
+		Normal: figures.Tally{Asked: 390, Admitted: 389}, Denied: 1,
+	}
 	for second := range 41 {
 		switch {
 		case second < 5:
@@ -71,7 +80,10 @@ type audience interface {
 func play(to audience) {
 	to.Open(opening())
 	to.Phase(15*time.Second, &story.Phases[2])
-	m := api.MitigationView{Rule: story.Rule, Key: clitest.HostileKey, Action: "shed", Ratio: 0.5, Source: "self"}
+	m := api.MitigationView{
+		Rule: story.Rule, Key: clitest.HostileKey, Action: "shed",
+		Ratio: 0.5, Source: "self",
+	}
 	to.Change(watch.Change{At: 15200 * time.Millisecond, Kind: "set", PoP: 0, Mitigation: m})
 	m.Source = "gossip:lhr"
 	to.Change(watch.Change{At: 15600 * time.Millisecond, Kind: "changed", PoP: 1, Mitigation: m})
@@ -85,22 +97,45 @@ func play(to audience) {
 func summary() *figures.Summary {
 	settled := 0.25
 	return &figures.Summary{
-		Seed: 7, Seconds: 60, Complete: true, Rule: story.Rule, Limit: story.Limit, Window: 1, Skipped: 2,
-		PoPs: []figures.Place{{PoP: "lhr", Node: "lhr-1", Ring: "stand-in 127.0.0.1:20004 (memcached is not in PATH)"}},
+		Seed: 7, Seconds: 60, Complete: true, Rule: story.Rule, Limit: story.Limit,
+		Window: 1, Skipped: 2,
+		PoPs: []figures.Place{{
+			PoP: "lhr", Node: "lhr-1",
+			Ring: "stand-in 127.0.0.1:20004 (memcached is not in PATH)",
+		}},
 		Attack: figures.Attack{
-			Key: attacker, Rounds: 1, OfLimit: 1.004, Seconds: 48, Settled: &settled, BySecond: []float64{1.07, 1, 0.99}, Outside: 1,
+			Key: attacker, Rounds: 1, OfLimit: 1.004, Seconds: 48, Settled: &settled,
+			BySecond: []float64{1.07, 1, 0.99}, Outside: 1,
 			Counts: figures.Counts{Asked: 72000, Admitted: 24100, Denied: 47890, Unanswered: 10},
 			Phases: []figures.Phase{
-				{Phase: "start", PoPs: []string{"lhr"}, Seconds: 9, Asked: 6750, Admitted: 4545, OfLimit: 1.01, Least: 0.99, Most: 1.07, Settled: &settled},
-				{Phase: "growth", PoPs: story.PoPs[:], Seconds: 15, Asked: 20625, Admitted: 6000, OfLimit: 0.8, Least: 0.7, Most: 0.9, Delay: 0.015},
-				{Phase: "spread", PoPs: story.PoPs[:], Seconds: 0.8, Asked: 1600, Admitted: 400, OfLimit: 1},
+				{
+					Phase: "start", PoPs: []string{"lhr"}, Seconds: 9, Asked: 6750, Admitted: 4545,
+					OfLimit: 1.01, Least: 0.99, Most: 1.07, Settled: &settled,
+				},
+				{
+					Phase: "growth", PoPs: story.PoPs[:], Seconds: 15, Asked: 20625, Admitted: 6000,
+					OfLimit: 0.8, Least: 0.7, Most: 0.9, Delay: 0.015,
+				},
+				{
+					Phase: "spread", PoPs: story.PoPs[:], Seconds: 0.8, Asked: 1600,
+					Admitted: 400, OfLimit: 1,
+				},
 			},
 		},
 		Normal: figures.Normal{Clients: 80, Counts: figures.Counts{Asked: 36000, Admitted: 36000}},
 		Mitigations: []figures.Mitigation{
-			{PoP: "fra", Rule: story.Rule, Key: attacker, Action: "shed", Source: "gossip:lhr", First: 12.2, Last: 50, Ratio: 0.75},
-			{PoP: "lhr", Rule: story.Rule, Key: attacker, Action: "shed", Source: "ring", First: 13, Last: 14, Ratio: 0.5},
-			{PoP: "lhr", Rule: story.Rule, Key: attacker, Action: "block", Source: "manual:ann", First: 20, Last: 21, Ratio: 1},
+			{
+				PoP: "fra", Rule: story.Rule, Key: attacker, Action: "shed", Source: "gossip:lhr",
+				First: 12.2, Last: 50, Ratio: 0.75,
+			},
+			{
+				PoP: "lhr", Rule: story.Rule, Key: attacker, Action: "shed", Source: "ring", First: 13,
+				Last: 14, Ratio: 0.5,
+			},
+			{
+				PoP: "lhr", Rule: story.Rule, Key: attacker, Action: "block", Source: "manual:ann",
+				First: 20, Last: 21, Ratio: 1,
+			},
 		},
 	}
 }
@@ -122,7 +157,8 @@ func TestLinesQuote(t *testing.T) {
 	} {
 		var out strings.Builder
 		(&screen.Lines{W: &out}).Phase(1500*time.Millisecond, &story.Phase{Name: "end", Text: text})
-		if got, want := out.String(), "phase t=1.50 name=end attack_at=nowhere text="+want+"\n"; got != want {
+		if got, want := out.String(),
+			"phase t=1.50 name=end attack_at=nowhere text="+want+"\n"; got != want {
 			t.Errorf("%q: %s, want %s", text, got, want)
 		}
 	}
@@ -149,7 +185,8 @@ func TestLiveTakesTheScreen(t *testing.T) {
 	var out strings.Builder
 	drawn(&out)
 	got := out.String()
-	if !strings.HasPrefix(got, cli.EnterScreen+cli.Home) || !strings.HasSuffix(got, cli.ClearBelow+cli.LeaveScreen) {
+	if !strings.HasPrefix(got, cli.EnterScreen+cli.Home) ||
+		!strings.HasSuffix(got, cli.ClearBelow+cli.LeaveScreen) {
 		t.Errorf("%q", got)
 	}
 }
@@ -157,7 +194,8 @@ func TestLiveTakesTheScreen(t *testing.T) {
 func TestLivePages(t *testing.T) {
 	l := drawn(io.Discard)
 	for _, size := range [][2]int{{80, 24}, {160, 50}} {
-		clitest.CompareGolden(t, golden(fmt.Sprintf("%dx%d", size[0], size[1])), l.Page(size[0], size[1]))
+		clitest.CompareGolden(t, golden(fmt.Sprintf("%dx%d", size[0], size[1])),
+			l.Page(size[0], size[1]))
 	}
 	for line := range strings.Lines(l.Page(80, 24)) {
 		if width := len([]rune(strings.TrimSuffix(line, "\n"))); width > 80 && !strings.Contains(line, `\x1b`) {
@@ -207,7 +245,8 @@ func TestLiveCharts(t *testing.T) {
 		found := false
 		for line := range strings.Lines(l.Page(columns, 50)) {
 			found = found || strings.HasPrefix(line, want)
-			if width := len([]rune(strings.TrimSuffix(line, "\n"))); width > columns && strings.Contains(line, "│") {
+			if width := len([]rune(strings.TrimSuffix(line, "\n"))); width > columns &&
+				strings.Contains(line, "│") {
 				t.Errorf("%d columns: a line of %d: %s", columns, width, line)
 			}
 		}
@@ -256,11 +295,13 @@ func TestLivePauses(t *testing.T) {
 	if want := strings.Replace(before, "q quit   p pause", "PAUSED; the demo goes on   p continue   q quit", 1); paused != want {
 		t.Errorf("paused:\n%s\nwant:\n%s", paused, want)
 	}
-	if page := l.Page(100, 40); !strings.Contains(page, "41s of 1m") || !strings.Contains(page, "headgate top") {
+	if page := l.Page(100, 40); !strings.Contains(page, "41s of 1m") ||
+		!strings.Contains(page, "headgate top") {
 		t.Errorf("paused, in another size:\n%s", page)
 	}
 	l.Pause()
-	if page := l.Page(80, 24); !strings.Contains(page, "50s of 1m") || !strings.Contains(page, story.Phases[3].Text) {
+	if page := l.Page(80, 24); !strings.Contains(page, "50s of 1m") ||
+		!strings.Contains(page, story.Phases[3].Text) {
 		t.Errorf("after the pause:\n%s", page)
 	}
 }

@@ -20,10 +20,13 @@ func (l *Live) Summary(s *figures.Summary) {
 		fmt.Fprintln(w, "It ended before the attack began.")
 	}
 	fmt.Fprintf(w, "normal clients: %d, with %d requests, %s%s\n", s.Normal.Clients, s.Normal.Asked,
-		l.app.Paint(goodStyle(s.Normal.Denied == 0), fmt.Sprintf("%d denied", s.Normal.Denied)), unanswered(s.Normal.Unanswered))
+		l.app.Paint(goodStyle(s.Normal.Denied == 0), fmt.Sprintf("%d denied", s.Normal.Denied)),
+		unanswered(s.Normal.Unanswered))
 	for _, m := range s.Mitigations {
-		fmt.Fprintf(w, "%s: %s %s, ratio up to %s, from %s s to %s s; source: %s\n", cli.Safe(m.PoP), l.app.Paint(cli.StateStyle(m.Action), cli.Safe(m.Action)),
-			cli.Safe(m.Key), cli.Ratio(m.Action, m.Ratio), cli.Decimal(m.First), cli.Decimal(m.Last), sourceText(m.Source))
+		fmt.Fprintf(w, "%s: %s %s, ratio up to %s, from %s s to %s s; source: %s\n",
+			cli.Safe(m.PoP), l.app.Paint(cli.StateStyle(m.Action), cli.Safe(m.Action)),
+			cli.Safe(m.Key), cli.Ratio(m.Action, m.Ratio), cli.Decimal(m.First),
+			cli.Decimal(m.Last), sourceText(m.Source))
 	}
 	if s.Skipped > 0 {
 		fmt.Fprintf(w, "The machine was too busy to send %s of requests in time; they were left out.\n", batches(s.Skipped))
@@ -42,11 +45,13 @@ func batches(n uint64) string {
 
 // attack prints the result of the attack, phase by phase.
 func (l *Live) attack(s *figures.Attack) {
-	rows := [][]cli.Cell{cli.Header("PHASE", "POPS", "SECONDS", "ATTACK/S", "ADMITTED/S", "OF LIMIT", "BY SECOND", "WITHIN 5 % AFTER")}
+	rows := [][]cli.Cell{cli.Header("PHASE", "POPS", "SECONDS", "ATTACK/S", "ADMITTED/S",
+		"OF LIMIT", "BY SECOND", "WITHIN 5 % AFTER")}
 	for n := range s.Phases {
 		p := &s.Phases[n]
 		rows = append(rows, []cli.Cell{
-			cli.Left(p.Phase), cli.Left(strings.Join(p.PoPs, " ")), cli.Number(cli.Decimal(p.Seconds)), cli.Number(perSecond(p.Asked, p.Seconds)),
+			cli.Left(p.Phase), cli.Left(strings.Join(p.PoPs, " ")),
+			cli.Number(cli.Decimal(p.Seconds)), cli.Number(perSecond(p.Asked, p.Seconds)),
 			cli.Number(perSecond(p.Admitted, p.Seconds)),
 			{Text: hundredths(p.OfLimit), Right: true, Style: goodStyle(figures.Near(p.OfLimit))},
 			cli.Number(between(p)), cli.Number(after(p)),
@@ -54,7 +59,8 @@ func (l *Live) attack(s *figures.Attack) {
 	}
 	l.app.WriteTable(l.app.Stdout, rows)
 	fmt.Fprintf(l.app.Stdout, "\nattack: %d requests, %d admitted: %s of the limit over %s%s; %s more than 5 %% off the limit\n",
-		s.Asked, s.Admitted, l.app.Paint(goodStyle(figures.Near(s.OfLimit)), strconv.FormatFloat(s.OfLimit, 'f', 3, 64)),
+		s.Asked, s.Admitted, l.app.Paint(goodStyle(figures.Near(s.OfLimit)),
+			strconv.FormatFloat(s.OfLimit, 'f', 3, 64)),
 		cli.Span(cli.Seconds(s.Seconds)), unanswered(s.Unanswered), cli.Count(s.Outside, "second"))
 }
 

@@ -26,7 +26,10 @@ func aRing(t *testing.T, at string) *ring.Ring {
 	if _, err := fmt.Sscan(port, &number); err != nil {
 		t.Fatal(err)
 	}
-	r, err := ring.New(ring.Config{Servers: []ring.Server{{Host: host, Port: number, Weight: 1}}, Timeout: time.Second})
+	r, err := ring.New(ring.Config{
+		Servers: []ring.Server{{Host: host, Port: number, Weight: 1}},
+		Timeout: time.Second,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

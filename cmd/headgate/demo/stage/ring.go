@@ -56,7 +56,10 @@ func OpenRing(ctx context.Context, program string) (*Ring, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Ring{Address: s.Addr().String(), Kind: "stand-in", Reason: reason, standIn: s, close: s.Close}, nil
+	return &Ring{
+		Address: s.Addr().String(), Kind: "stand-in", Reason: reason, standIn: s,
+		close: s.Close,
+	}, nil
 }
 
 // Close ends the ring and returns when it is gone.
@@ -70,7 +73,8 @@ func startMemcached(ctx context.Context, program string) (*Ring, error) {
 	}
 	_, port, _ := net.SplitHostPort(at)
 	//nolint:gosec // found in PATH
-	cmd := exec.Command(program, "-l", "127.0.0.1", "-p", port, "-U", "0", "-m", strconv.Itoa(ringMemory), "-t", "1")
+	cmd := exec.Command(program, "-l", "127.0.0.1", "-p", port, "-U", "0", "-m",
+		strconv.Itoa(ringMemory), "-t", "1")
 	tame(cmd)
 	if err := cmd.Start(); err != nil {
 		return nil, err

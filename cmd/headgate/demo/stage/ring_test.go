@@ -38,7 +38,8 @@ func TestOpenPrintsTheLog(t *testing.T) {
 	cancel()
 	log, after := &stage.Log{}, &strings.Builder{}
 	_, _ = log.Write([]byte("a warning\n"))
-	if _, _, err := stage.Open(ctx, "", log, after); !errors.Is(err, context.Canceled) || after.String() != "a warning\n" {
+	if _, _, err := stage.Open(ctx, "", log, after); !errors.Is(err, context.Canceled) ||
+		after.String() != "a warning\n" {
 		t.Errorf("%v: %q", err, after)
 	}
 }

@@ -134,7 +134,8 @@ func (s *Stage) openPoP(
 		return err
 	}
 	file := p.Name + ".yaml"
-	conf := fmt.Sprintf(nodeConfig, p.Name, p.Name, p.Ring.Address, strings.Join(seeds, ", "), s.path("cluster.key"), story.Rule, story.Limit)
+	conf := fmt.Sprintf(nodeConfig, p.Name, p.Name, p.Ring.Address, strings.Join(seeds, ", "),
+		s.path("cluster.key"), story.Rule, story.Limit)
 	if err := s.write(file, conf); err != nil {
 		return err
 	}
@@ -158,7 +159,8 @@ func (s *Stage) write(file, text string) error {
 
 // join waits until each PoP reports that it counts with all others.
 func (s *Stage) join(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, joinTimeout, fmt.Errorf("the PoPs did not find each other within %s", cli.Span(joinTimeout)))
+	ctx, cancel := context.WithTimeoutCause(ctx, joinTimeout,
+		fmt.Errorf("the PoPs did not find each other within %s", cli.Span(joinTimeout)))
 	defer cancel()
 	poll := time.NewTicker(joinPoll)
 	defer poll.Stop()
@@ -177,7 +179,8 @@ func (s *Stage) join(ctx context.Context) error {
 // joined reports whether the PoP is connected to all others and to its ring.
 func (p *PoP) joined(ctx context.Context) bool {
 	var view api.ClusterView
-	if err := p.Client.Get(ctx, "/v1/cluster", nil, &view); err != nil || view.Gossip == nil || view.Ring == nil {
+	if err := p.Client.Get(ctx, "/v1/cluster", nil, &view); err != nil ||
+		view.Gossip == nil || view.Ring == nil {
 		return false
 	}
 	alive := 0
@@ -186,7 +189,8 @@ func (p *PoP) joined(ctx context.Context) bool {
 			alive++
 		}
 	}
-	return alive == len(story.PoPs) && view.View == wire.ViewGlobal.String() && view.Ring.Clock.State == health.ClockAgreed.String()
+	return alive == len(story.PoPs) && view.View == wire.ViewGlobal.String() &&
+		view.Ring.Clock.State == health.ClockAgreed.String()
 }
 
 // Doors returns the addresses at which the PoPs take datagrams.

@@ -34,7 +34,10 @@ func newCrowd(seed uint64) (c *crowd, attacker string) {
 	c = &crowd{draw: rand.New(rand.NewPCG(seed, 0))} //nolint:gosec // repeatable on purpose
 	hosts := c.draw.Perm(254)
 	for n := range clients {
-		one := client{key: fmt.Appendf(nil, "203.0.113.%d", hosts[n]+1), home: c.draw.IntN(len(PoPs))}
+		one := client{
+			key:  fmt.Appendf(nil, "203.0.113.%d", hosts[n]+1),
+			home: c.draw.IntN(len(PoPs)),
+		}
 		// most send seldom, a few send often
 		one.rate = min(most*Limit, math.Pow(1-c.draw.Float64(), -0.8))
 		if n == 0 {

@@ -67,10 +67,22 @@ func (p *Phase) Where() (names []string) {
 var Phases = [...]Phase{
 	{Name: "calm", Share: 0.08, Text: "normal clients only"},
 	{Name: "start", Share: 0.12, From: Rates{1.5}, To: Rates{1.5}, Text: "an attack starts in lhr"},
-	{Name: "growth", Share: 0.35, From: Rates{1.5}, To: Rates{2.5, 1, 0.5}, Text: "the attack grows and reaches fra and nyc"},
-	{Name: "to-fra", Share: 0.15, From: Rates{0, 4}, To: Rates{0, 4}, Text: "the attack moves to fra at once"},
-	{Name: "to-nyc", Share: 0.12, From: Rates{0, 0, 4}, To: Rates{0, 0, 4}, Text: "the attack moves on to nyc"},
-	{Name: "spread", Share: 0.10, From: Rates{1.4, 1.3, 1.3}, To: Rates{1.4, 1.3, 1.3}, Text: "the attack comes through all three PoPs"},
+	{
+		Name: "growth", Share: 0.35, From: Rates{1.5}, To: Rates{2.5, 1, 0.5},
+		Text: "the attack grows and reaches fra and nyc",
+	},
+	{
+		Name: "to-fra", Share: 0.15, From: Rates{0, 4}, To: Rates{0, 4},
+		Text: "the attack moves to fra at once",
+	},
+	{
+		Name: "to-nyc", Share: 0.12, From: Rates{0, 0, 4}, To: Rates{0, 0, 4},
+		Text: "the attack moves on to nyc",
+	},
+	{
+		Name: "spread", Share: 0.10, From: Rates{1.4, 1.3, 1.3}, To: Rates{1.4, 1.3, 1.3},
+		Text: "the attack comes through all three PoPs",
+	},
 	{Name: "end", Share: 0.08, Text: "the attack is over: normal clients only"},
 }
 

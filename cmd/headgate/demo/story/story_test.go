@@ -18,7 +18,8 @@ func TestSpans(t *testing.T) {
 		for n := range story.Phases {
 			from, to := s.Span(n)
 			if from != at || to <= from || from%story.Bin != 0 {
-				t.Errorf("%v: phase %d goes from %v to %v, want it to begin at %v", length, n, from, to, at)
+				t.Errorf("%v: phase %d goes from %v to %v, want it to begin at %v",
+					length, n, from, to, at)
 			}
 			at = to
 		}
@@ -46,8 +47,10 @@ func TestRates(t *testing.T) {
 		{210 * time.Second, "start", 2, story.Rates{1.5}},
 	} {
 		round, phase, _ := s.At(c.at)
-		if got, name := s.Rates(c.at), story.Phases[phase].Name; round != c.round || name != c.phase || got != c.rates {
-			t.Errorf("at %v: round %d, %s, %v; want %d, %s, %v", c.at, round, name, got, c.round, c.phase, c.rates)
+		if got, name := s.Rates(c.at), story.Phases[phase].Name; round != c.round ||
+			name != c.phase || got != c.rates {
+			t.Errorf("at %v: round %d, %s, %v; want %d, %s, %v", c.at, round, name, got,
+				c.round, c.phase, c.rates)
 		}
 	}
 	if from, to := s.Attack(); from != 8*time.Second || to != 92*time.Second {
@@ -76,8 +79,10 @@ func TestPhases(t *testing.T) {
 
 func TestFor(t *testing.T) {
 	for duration, want := range map[time.Duration]time.Duration{
-		0: story.Round, story.Shortest: story.Shortest, time.Minute: time.Minute, story.Round: story.Round,
-		170 * time.Second: 170 * time.Second, 10 * time.Minute: story.Round, 9123 * time.Millisecond: 9100 * time.Millisecond,
+		0: story.Round, story.Shortest: story.Shortest, time.Minute: time.Minute,
+		story.Round:       story.Round,
+		170 * time.Second: 170 * time.Second, 10 * time.Minute: story.Round,
+		9123 * time.Millisecond: 9100 * time.Millisecond,
 	} {
 		if got := story.For(duration).Length; got != want {
 			t.Errorf("a demo of %v has rounds of %v, want %v", duration, got, want)
@@ -119,7 +124,8 @@ func TestTrafficFollowsTheStory(t *testing.T) {
 	want := story.Rates{1.5*2.4 + 2*7 + 1.4*2, 0.5*7 + 4*3 + 1.3*2, 0.25*7 + 4*2.4 + 1.3*2}
 	for pop := range sent {
 		if got := float64(sent[pop]) / story.Limit; math.Abs(got-want[pop]) > 0.02 {
-			t.Errorf("%s receives %.3f seconds of the limit, want %.3f", story.PoPs[pop], got, want[pop])
+			t.Errorf("%s receives %.3f seconds of the limit, want %.3f",
+				story.PoPs[pop], got, want[pop])
 		}
 	}
 }

@@ -125,7 +125,8 @@ func (w *Watch) compare(at time.Duration, pop int, all []api.MitigationView) (ch
 // note remembers a mitigation and its source for the summary.
 func (w *Watch) note(at time.Duration, pop int, m api.MitigationView) {
 	n := slices.IndexFunc(w.seen, func(is figures.Mitigation) bool {
-		return is.PoP == story.PoPs[pop] && is.Rule == m.Rule && is.Key == m.Key && is.Action == m.Action && is.Source == m.Source
+		return is.PoP == story.PoPs[pop] && is.Rule == m.Rule && is.Key == m.Key &&
+			is.Action == m.Action && is.Source == m.Source
 	})
 	if n < 0 {
 		if len(w.seen) == MaxSeen {
@@ -133,7 +134,8 @@ func (w *Watch) note(at time.Duration, pop int, m api.MitigationView) {
 			return
 		}
 		w.seen = append(w.seen, figures.Mitigation{
-			PoP: story.PoPs[pop], Rule: m.Rule, Key: m.Key, Action: m.Action, Source: m.Source, First: at.Seconds(),
+			PoP: story.PoPs[pop], Rule: m.Rule, Key: m.Key, Action: m.Action, Source: m.Source,
+			First: at.Seconds(),
 		})
 		n = len(w.seen) - 1
 	}
@@ -155,6 +157,7 @@ func (w *Watch) Report(s *figures.Summary) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s.Mitigations = slices.Clone(w.seen)
-	slices.SortStableFunc(s.Mitigations, func(a, b figures.Mitigation) int { return cmp.Compare(a.First, b.First) })
+	slices.SortStableFunc(s.Mitigations,
+		func(a, b figures.Mitigation) int { return cmp.Compare(a.First, b.First) })
 	s.Unkept, s.Missed = w.unkept, w.missed
 }

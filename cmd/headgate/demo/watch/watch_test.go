@@ -42,7 +42,8 @@ func (a *admin) shows(t *testing.T, all ...api.MitigationView) {
 	a.page.Mitigations = all
 	a.mu.Unlock()
 	before := a.answers.Load()
-	edgetest.Await(t, "two more answers", edgetest.Patience, func() bool { return a.answers.Load() >= before+2 })
+	edgetest.Await(t, "two more answers", edgetest.Patience,
+		func() bool { return a.answers.Load() >= before+2 })
 }
 
 // watched returns a running watch over lhr, where an admin listener of the test answers, and over
@@ -100,10 +101,12 @@ func TestChanges(t *testing.T) {
 	}
 	var s figures.Summary
 	a.Report(&s)
-	if len(s.Mitigations) != 2 || s.Mitigations[0].Source != "self" || s.Mitigations[0].Ratio != 0.6 || s.Mitigations[1].Source != "gossip:lhr" {
+	if len(s.Mitigations) != 2 || s.Mitigations[0].Source != "self" ||
+		s.Mitigations[0].Ratio != 0.6 || s.Mitigations[1].Source != "gossip:lhr" {
 		t.Fatalf("seen %+v", s.Mitigations)
 	}
-	if one, other := s.Mitigations[0], s.Mitigations[1]; one.PoP != "lhr" || one.Key != "x" || one.First >= one.Last || one.Last >= other.First {
+	if one, other := s.Mitigations[0], s.Mitigations[1]; one.PoP != "lhr" || one.Key != "x" ||
+		one.First >= one.Last || one.Last >= other.First {
 		t.Errorf("seen %+v", s.Mitigations)
 	}
 }

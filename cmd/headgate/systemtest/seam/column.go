@@ -147,7 +147,8 @@ func (c *Column) again(first []Fault, rowsOf func(number int) []Row) (faults []F
 	tried := map[string]bool{}
 	for _, f := range first {
 		var number int
-		if _, err := fmt.Sscanf(f.Row.Name, "%c-%d", &f.Base, &number); err != nil || tried[f.Row.Name] {
+		if _, err := fmt.Sscanf(f.Row.Name, "%c-%d", &f.Base, &number); err != nil ||
+			tried[f.Row.Name] {
 			continue
 		}
 		tried[f.Row.Name] = true
@@ -178,7 +179,8 @@ func Tell(faults []Fault, most int) string {
 		if told[kind]++; told[kind] > most {
 			continue
 		}
-		fmt.Fprintf(&b, "%s (%d of these)\n  row  %s\n  sent %q\n  site %s\n", kind, seen[kind], f.Row.Name, short(f.sent.Bytes()), &f.Served)
+		fmt.Fprintf(&b, "%s (%d of these)\n  row  %s\n  sent %q\n  site %s\n", kind, seen[kind],
+			f.Row.Name, short(f.sent.Bytes()), &f.Served)
 	}
 	return b.String()
 }

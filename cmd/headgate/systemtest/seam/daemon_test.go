@@ -42,7 +42,8 @@ func headgate(t testing.TB) string {
 		if built.dir, built.err = os.MkdirTemp("", "headgate-seam"); built.err != nil {
 			return
 		}
-		said, err := exec.Command("go", "build", "-o", filepath.Join(built.dir, "headgate"), "../..").CombinedOutput()
+		said, err := exec.Command("go", "build", "-o", filepath.Join(built.dir, "headgate"),
+			"../..").CombinedOutput()
 		if err != nil {
 			built.err = fmt.Errorf("go build: %w: %s", err, said)
 		}
@@ -70,7 +71,8 @@ func startDaemon(t testing.TB, clients string) *daemon {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	d := &daemon{dir, freePort(t)}
 	listen := fmt.Sprintf("{udp: 'unix:%[1]s/udp', http: ['127.0.0.1:%[2]d', 'unix:%[1]s/http'], spop: 'unix:%[1]s/spop', grpc: 'unix:%[1]s/grpc', admin: []}", dir, d.http)
-	file := write(t, dir, "headgate.yaml", "node: seam\nmemory: 64MiB\nlisten: "+listen+"\n"+seam.Policies(clients))
+	file := write(t, dir, "headgate.yaml",
+		"node: seam\nmemory: 64MiB\nlisten: "+listen+"\n"+seam.Policies(clients))
 	run(t, exec.Command(headgate(t), "serve", "-c", file))
 	for _, socket := range []string{"http", "spop", "grpc"} {
 		awaitListener(t, "unix", filepath.Join(dir, socket))

@@ -22,11 +22,16 @@ import (
 func goHandler(t testing.TB, d *daemon) *seam.Column {
 	t.Helper()
 	c := &seam.Column{Seen: seam.Usual}
-	gate, err := client.Dial("unix:"+filepath.Join(d.dir, "udp"), client.WithTimeout(edgetest.Patience))
+	gate, err := client.Dial("unix:"+filepath.Join(d.dir, "udp"),
+		client.WithTimeout(edgetest.Patience))
 	if err != nil {
 		t.Fatal(err)
 	}
-	site := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { c.Note(seam.Received(r)) })
+	site := http.HandlerFunc(func(_ http.ResponseWriter,
+		r *http.Request,
+	) {
+		c.Note(seam.Received(r))
+	})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +46,8 @@ func goHandler(t testing.TB, d *daemon) *seam.Column {
 // field returns a field of a message of protobuf.
 func field(number int, parts ...string) string {
 	content := strings.Join(parts, "")
-	return string(binary.AppendUvarint(binary.AppendUvarint(nil, uint64(number)<<3|2), uint64(len(content)))) + content
+	return string(binary.AppendUvarint(binary.AppendUvarint(nil, uint64(number)<<3|2),
+		uint64(len(content)))) + content
 }
 
 // envoy is a column without a proxy: what was asked is what would be served. ask returns the call's
@@ -62,7 +68,8 @@ func envoy(
 		c.Send = func(from string, r *seam.Request) int {
 			text := message(from, r)
 			call, err := http.NewRequestWithContext(context.Background(), http.MethodPost, "http://headgate"+method,
-				strings.NewReader(string(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(text))))+text))
+				strings.NewReader(string(binary.BigEndian.AppendUint32([]byte{0},
+					uint32(len(text))))+text))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -79,7 +86,10 @@ func envoy(
 			if status == "0" && !passes(string(body[min(5, len(body)):])) {
 				return http.StatusForbidden
 			}
-			c.Note(seam.Served{Row: r.Get("X-Row"), Method: r.Method, Target: r.Target, Headers: joined(r)})
+			c.Note(seam.Served{
+				Row: r.Get("X-Row"), Method: r.Method, Target: r.Target,
+				Headers: joined(r),
+			})
 			return http.StatusOK
 		}
 		return c
@@ -107,7 +117,10 @@ const authz = "/envoy.service.auth.v3.Authorization/Check"
 
 // check is a CheckRequest as Envoy fills it.
 func check(from string, r *seam.Request) string {
-	all := []string{field(1, "id"), field(2, r.Method), field(4, r.Target), field(5, r.Get("Host")), field(6, "http")}
+	all := []string{
+		field(1, "id"), field(2, r.Method), field(4, r.Target),
+		field(5, r.Get("Host")), field(6, "http"),
+	}
 	for _, h := range append(joined(r), seam.Header{Name: ":path", Value: r.Target}, seam.Header{Name: ":method", Value: r.Method}, seam.Header{Name: ":authority", Value: r.Get("Host")}) {
 		if h.Name != "host" {
 			all = append(all, field(3, field(1, h.Name), field(2, h.Value)))

@@ -52,7 +52,8 @@ func (s *Served) wrong(seen []string, limited bool, fold []string) string {
 	}
 	for _, h := range s.Headers {
 		is := func(name string) bool { return strings.EqualFold(name, h.Name) }
-		if slices.ContainsFunc(seen, is) && !slices.ContainsFunc(unjudged, is) && strings.Trim(h.Value, " \t") == "secret" {
+		if slices.ContainsFunc(seen, is) && !slices.ContainsFunc(unjudged, is) &&
+			strings.Trim(h.Value, " \t") == "secret" {
 			return "by-" + strings.ToLower(h.Name)
 		}
 	}
@@ -117,7 +118,8 @@ func (s *Served) hasCookie() bool {
 			continue
 		}
 		for pair := range strings.SplitSeq(h.Value, ";") {
-			if name, value, _ := strings.Cut(pair, "="); strings.Trim(name, " \t") == "secret" && strings.Trim(value, " \t") == "1" {
+			if name, value, _ := strings.Cut(pair, "="); strings.Trim(name, " \t") == "secret" &&
+				strings.Trim(value, " \t") == "1" {
 				return true
 			}
 		}
@@ -176,7 +178,8 @@ func unescape(text, kept string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
 		if text[i] == '%' && i+2 < len(text) {
-			if v, err := strconv.ParseUint(text[i+1:i+3], 16, 8); err == nil && strings.IndexByte(kept, byte(v)) < 0 {
+			if v, err := strconv.ParseUint(text[i+1:i+3], 16, 8); err == nil &&
+				strings.IndexByte(kept, byte(v)) < 0 {
 				b.WriteByte(byte(v))
 				i += 2
 				continue

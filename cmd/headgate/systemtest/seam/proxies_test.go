@@ -43,7 +43,8 @@ func behind(
 			t.Fatalf("init: %s", said)
 		}
 		cmd := command(p)
-		cmd.Dir, cmd.Env = p.dir, append(os.Environ(), "HOME="+p.dir, "XDG_CONFIG_HOME="+p.dir, "XDG_DATA_HOME="+p.dir)
+		cmd.Dir, cmd.Env = p.dir, append(os.Environ(), "HOME="+p.dir, "XDG_CONFIG_HOME="+p.dir,
+			"XDG_DATA_HOME="+p.dir)
 		run(t, cmd)
 		awaitListener(t, "tcp", address(p.port))
 		c.Send = seam.Sender(address(p.port))
@@ -89,7 +90,8 @@ http {
 
 func (p *proxy) nginx(modules, inHTTP, inServer string) *exec.Cmd {
 	p.Helper()
-	conf := write(p, p.dir, "nginx.conf", fmt.Sprintf(nginxConf, p.dir, p.port, p.site, modules, inHTTP, inServer))
+	conf := write(p, p.dir, "nginx.conf",
+		fmt.Sprintf(nginxConf, p.dir, p.port, p.site, modules, inHTTP, inServer))
 	return exec.Command(clitest.ProgramPath(p, "nginx"), "-p", p.dir, "-c", conf, "-e", "stderr")
 }
 
@@ -109,7 +111,8 @@ func runOpenResty(p *proxy) *exec.Cmd {
 	if _, err := os.Stat(modules + "ngx_http_lua_module.so"); err != nil {
 		p.Skip("nginx's Lua module is not installed")
 	}
-	load := "load_module " + modules + "ndk_http_module.so; load_module " + modules + "ngx_http_lua_module.so;"
+	load := "load_module " + modules + "ndk_http_module.so; load_module " +
+		modules + "ngx_http_lua_module.so;"
 	return p.nginx(load, p.include("http.conf"), p.include("server.conf"))
 }
 
@@ -134,7 +137,8 @@ backend site
 
 func (p *proxy) haproxy(global, frontend, sections string) *exec.Cmd {
 	p.Helper()
-	conf := write(p, p.dir, "haproxy.cfg", fmt.Sprintf(haproxyConf, p.port, p.site, global, frontend, sections))
+	conf := write(p, p.dir, "haproxy.cfg",
+		fmt.Sprintf(haproxyConf, p.port, p.site, global, frontend, sections))
 	return exec.Command(clitest.ProgramPath(p, "haproxy"), "-db", "-f", conf)
 }
 
@@ -174,7 +178,9 @@ func runCaddy(p *proxy) *exec.Cmd {
 	p.Helper()
 	// Its second address has a fixed port. With the brace behind it, for the daemon's own port may
 	// begin with the same digits.
-	write(p, p.dir, "headgate.caddy", strings.ReplaceAll(p.read("headgate.caddy"), "127.0.0.1:4299 {", address(freePort(p))+" {"))
+	write(p, p.dir, "headgate.caddy",
+		strings.ReplaceAll(p.read("headgate.caddy"), "127.0.0.1:4299 {", address(freePort(p))+" {"))
 	conf := write(p, p.dir, "Caddyfile", fmt.Sprintf(caddyConf, p.dir, p.port, p.site))
-	return exec.Command(clitest.ProgramPath(p, "caddy"), "run", "--adapter", "caddyfile", "--config", conf)
+	return exec.Command(clitest.ProgramPath(p, "caddy"), "run", "--adapter",
+		"caddyfile", "--config", conf)
 }

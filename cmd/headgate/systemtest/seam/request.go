@@ -18,7 +18,10 @@ type Request struct {
 
 // plain is an honest visitor's request.
 func plain() Request {
-	return Request{Method: "GET", Target: "/", Version: "HTTP/1.1", Headers: []Header{{"Host", "ok.test"}}}
+	return Request{
+		Method: "GET", Target: "/", Version: "HTTP/1.1",
+		Headers: []Header{{"Host", "ok.test"}},
+	}
 }
 
 // Bytes returns the request as it is sent.
@@ -46,7 +49,8 @@ func (r *Request) Get(name string) string {
 
 // set has one header of that name, at the place of the first.
 func (r *Request) set(name, value string) {
-	at := slices.IndexFunc(r.Headers, func(h Header) bool { return strings.EqualFold(h.Name, name) })
+	at := slices.IndexFunc(r.Headers,
+		func(h Header) bool { return strings.EqualFold(h.Name, name) })
 	if at < 0 {
 		r.add(name, value)
 		return
@@ -63,12 +67,15 @@ func (r *Request) add(name string, values ...string) {
 
 // drop leaves out the headers of that name.
 func (r *Request) drop(name string) {
-	r.Headers = slices.DeleteFunc(r.Headers, func(h Header) bool { return strings.EqualFold(h.Name, name) })
+	r.Headers = slices.DeleteFunc(r.Headers,
+		func(h Header) bool { return strings.EqualFold(h.Name, name) })
 }
 
 // last reports whether nobody can say where the next request on the same connection would begin.
 func (r *Request) last() bool {
 	odd := func(text string) bool { return strings.ContainsAny(text, "\r\n") }
-	return r.Body != "" || r.Version != "HTTP/1.1" || !slices.Contains([]string{"GET", "HEAD", "POST"}, r.Method) || odd(r.Target) ||
-		slices.ContainsFunc(r.Headers, func(h Header) bool { return h.Name == "" || odd(h.Name) || odd(h.Value) })
+	return r.Body != "" || r.Version != "HTTP/1.1" ||
+		!slices.Contains([]string{"GET", "HEAD", "POST"}, r.Method) || odd(r.Target) ||
+		slices.ContainsFunc(r.Headers,
+			func(h Header) bool { return h.Name == "" || odd(h.Name) || odd(h.Value) })
 }

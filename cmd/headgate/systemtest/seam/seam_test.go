@@ -25,7 +25,8 @@ var columns = []struct {
 	{"caddy", behind("caddy", "tcp", runCaddy, seam.Names)},
 	{"go", goHandler},
 	{"ext-authz", envoy(authz, seam.Names, check, passesCheck)},
-	{"rls", envoy("/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit", []string{"X-Api-Key"}, limits, passesLimits)},
+	{"rls", envoy("/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit",
+		[]string{"X-Api-Key"}, limits, passesLimits)},
 }
 
 // open are the columns in which the law does not hold yet, with the reason. It is empty in the end:
@@ -64,7 +65,8 @@ func TestSeam(t *testing.T) {
 			const spellings = 2500
 			faults := c.Try(rows)
 			faults = append(faults, c.Fuzz(rows, spellings, chance)...)
-			t.Logf("%d rows, %d spellings by HEADGATE_TEST_SEED=%d: %s", len(rows), spellings, chance, c.Sum())
+			t.Logf("%d rows, %d spellings by HEADGATE_TEST_SEED=%d: %s", len(rows),
+				spellings, chance, c.Sum())
 			c.Premise(t)
 			verdict(t, column.name, faults)
 		})

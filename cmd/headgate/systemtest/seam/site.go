@@ -54,7 +54,8 @@ func (s *Site) serve(conn net.Conn) {
 		}
 		s.note(served)
 		r := Request{Headers: served.Headers}
-		ended := readBody(in, &r) != nil || version != "HTTP/1.1" || strings.EqualFold(r.Get("Connection"), "close")
+		ended := readBody(in, &r) != nil || version != "HTTP/1.1" ||
+			strings.EqualFold(r.Get("Connection"), "close")
 		answer := "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n"
 		if ended {
 			answer += "Connection: close\r\n"
@@ -128,7 +129,10 @@ func readBody(in *bufio.Reader, r *Request) error {
 
 // Received is what a handler of net/http was asked to serve, as the server reads it.
 func Received(r *http.Request) Served {
-	s := Served{Row: r.Header.Get("X-Row"), Method: r.Method, Target: r.URL.RequestURI(), Headers: []Header{{"Host", r.Host}}}
+	s := Served{
+		Row: r.Header.Get("X-Row"), Method: r.Method, Target: r.URL.RequestURI(),
+		Headers: []Header{{"Host", r.Host}},
+	}
 	for name, values := range r.Header {
 		for _, value := range values {
 			s.Headers = append(s.Headers, Header{name, value})

@@ -46,7 +46,8 @@ func (v *Visitor) receive(method string) (status int, kept bool) {
 		if err != nil {
 			return 0, false
 		}
-		if answer.StatusCode >= http.StatusContinue && answer.StatusCode < http.StatusOK && answer.StatusCode != http.StatusSwitchingProtocols {
+		if answer.StatusCode >= http.StatusContinue && answer.StatusCode < http.StatusOK &&
+			answer.StatusCode != http.StatusSwitchingProtocols {
 			continue
 		}
 		_, err = io.Copy(io.Discard, answer.Body)

@@ -37,7 +37,8 @@ func listed(t *testing.T) (keys []string) {
 // pinned returns the keys of the map validKeys in the source of the pinned module.
 func pinned(t *testing.T) (keys []string) {
 	t.Helper()
-	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/envoyproxy/ratelimit").Output()
+	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}",
+		"github.com/envoyproxy/ratelimit").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +127,8 @@ func read(rows []row, entries [][2]string) (per int, by string) {
 		if value := e[1]; at < 0 {
 			at = slices.IndexFunc(rows, func(r row) bool {
 				pattern := strings.ReplaceAll(regexp.QuoteMeta(r.full()), `\*`, "(?s:.*)")
-				return strings.Contains(r.full(), "*") && regexp.MustCompile("^(?:"+pattern+")$").MatchString(asked)
+				return strings.Contains(r.full(), "*") &&
+					regexp.MustCompile("^(?:"+pattern+")$").MatchString(asked)
 			})
 			if at >= 0 && rows[at].share {
 				value = strings.TrimPrefix(rows[at].full(), e[0]+"_")
@@ -153,12 +155,17 @@ func read(rows []row, entries [][2]string) (per int, by string) {
 func (m maker) rows(depth int) (rows []row) {
 	known := map[string]bool{}
 	for range 1 + m.IntN(6) {
-		r := row{key: m.pick("p", "q", "p*"), value: m.pick("", "a", "/x/*/y", "*b", "a*a", "aba*aba", "**", "a*b*c", "*a*b*"), per: m.IntN(4) * (1 + m.IntN(900))}
+		r := row{
+			key:   m.pick("p", "q", "p*"),
+			value: m.pick("", "a", "/x/*/y", "*b", "a*a", "aba*aba", "**", "a*b*c", "*a*b*"),
+			per:   m.IntN(4) * (1 + m.IntN(900)),
+		}
 		if known[r.full()] {
 			continue
 		}
 		known[r.full()] = true
-		if r.share = strings.Contains(r.full(), "*") && m.IntN(3) == 0; depth > 0 && m.IntN(2) == 0 {
+		if r.share = strings.Contains(r.full(), "*") &&
+			m.IntN(3) == 0; depth > 0 && m.IntN(2) == 0 {
 			r.below = m.rows(depth - 1)
 		}
 		rows = append(rows, r)
@@ -188,7 +195,8 @@ func TestSecondReading(t *testing.T) {
 			per, by := read(rows, entries)
 			gotPer, gotBy := walked(tree, entries)
 			if per != gotPer || per > 0 && by != gotBy {
-				t.Fatalf("%q: the second reading says %d by%s, we say %d by%s\n%s", entries, per, by, gotPer, gotBy, b.String())
+				t.Fatalf("%q: the second reading says %d by%s, we say %d by%s\n%s", entries, per,
+					by, gotPer, gotBy, b.String())
 			}
 			if per > 0 {
 				limits++

@@ -28,13 +28,18 @@ func theirs(text string) (c config.RateLimitConfig, err error) {
 		}
 	}()
 	root := config.ConfigFileContentToYaml("f.yaml", text)
-	manager := stats.NewStatManager(gostats.NewStore(gostats.NewNullSink(), false), settings.Settings{})
-	return config.NewRateLimitConfigImpl([]config.RateLimitConfigToLoad{{Name: "f.yaml", ConfigYaml: root}}, manager, false), nil
+	manager := stats.NewStatManager(gostats.NewStore(gostats.NewNullSink(), false),
+		settings.Settings{})
+	return config.NewRateLimitConfigImpl([]config.RateLimitConfigToLoad{{
+		Name:       "f.yaml",
+		ConfigYaml: root,
+	}}, manager, false), nil
 }
 
 // ours loads one file as headgate does.
 func ours(text string) (*rls.Tree, error) {
-	tree, faults := envoy.Load([]envoy.File{{Name: "f.yaml", Data: []byte(text)}}, envoy.Options{LongUnits: true})
+	tree, faults := envoy.Load([]envoy.File{{Name: "f.yaml", Data: []byte(text)}},
+		envoy.Options{LongUnits: true})
 	if len(faults) > 0 {
 		return nil, fmt.Errorf("%v", faults)
 	}
@@ -43,7 +48,8 @@ func ours(text string) (*rls.Tree, error) {
 
 // TestTheirFiles: of every file that envoyproxy/ratelimit ships both say the same: taken or not.
 func TestTheirFiles(t *testing.T) {
-	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/envoyproxy/ratelimit").Output()
+	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}",
+		"github.com/envoyproxy/ratelimit").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,8 +96,10 @@ func (m maker) descriptors(b *strings.Builder, indent string, depth int) {
 			fmt.Fprintf(b, "%s  value: %s\n", indent, m.pick("b", "x", "xy", `"x*"`, `"xy*"`, `"*"`, "7", "true", "0x1F", "2024-01-01"))
 		}
 		for _, flag := range []string{"shadow_mode", "quota_mode", "detailed_metric", "value_to_metric", "share_threshold"} {
-			if m.IntN(8) == 0 && (flag != "share_threshold" || strings.HasSuffix(b.String(), "*\"\n") || m.IntN(9) == 0) {
-				fmt.Fprintf(b, "%s  %s: %s\n", indent, flag, m.rarely(50, "maybe", m.pick("true", "false", "yes", "off", "")))
+			if m.IntN(8) == 0 && (flag != "share_threshold" ||
+				strings.HasSuffix(b.String(), "*\"\n") || m.IntN(9) == 0) {
+				fmt.Fprintf(b, "%s  %s: %s\n", indent, flag,
+					m.rarely(50, "maybe", m.pick("true", "false", "yes", "off", "")))
 			}
 		}
 		if m.IntN(3) > 0 {
@@ -114,9 +122,11 @@ func (m maker) limit(b *strings.Builder, indent string) {
 	case 0:
 		fmt.Fprintf(b, "%s    unlimited: true\n", indent)
 	case 1:
-		fmt.Fprintf(b, "%s    unlimited: true\n%s    unit: %s\n", indent, indent, m.pick("day", "none"))
+		fmt.Fprintf(b, "%s    unlimited: true\n%s    unit: %s\n", indent, indent,
+			m.pick("day", "none"))
 	default:
-		fmt.Fprintf(b, "%s    unit: %s\n", indent, m.rarely(80, "fortnight", m.pick("second", "minute", "HOUR", "Day", "month", "year")))
+		fmt.Fprintf(b, "%s    unit: %s\n", indent,
+			m.rarely(80, "fortnight", m.pick("second", "minute", "HOUR", "Day", "month", "year")))
 	}
 	if m.IntN(8) > 0 {
 		fmt.Fprintf(b, "%s    requests_per_unit: %s\n", indent, m.rarely(60, m.pick("-1", "1.5", `"5"`), m.pick("0", "1", "5", "010", "0x10", "1_000", "100000")))
@@ -142,7 +152,8 @@ func TestGenerated(t *testing.T) {
 		c, they := theirs(b.String())
 		tree, we := ours(b.String())
 		if (they == nil) != (we == nil) {
-			t.Fatalf("file %d of seed %d: they say %v, we say %v\n%s", n, seed, they, we, b.String())
+			t.Fatalf("file %d of seed %d: they say %v, we say %v\n%s", n, seed,
+				they, we, b.String())
 		}
 		if they != nil {
 			continue
@@ -152,7 +163,8 @@ func TestGenerated(t *testing.T) {
 			d := m.descriptor()
 			they, we := meant(c, d), means(tree, d)
 			if they != we {
-				t.Fatalf("file %d of seed %d, %v: they mean %s, we mean %s\n%s", n, seed, d.GetEntries(), they, we, b.String())
+				t.Fatalf("file %d of seed %d, %v: they mean %s, we mean %s\n%s", n, seed,
+					d.GetEntries(), they, we, b.String())
 			}
 			if they != "none" {
 				limits++
@@ -170,7 +182,8 @@ func (m maker) descriptor() *ratelimit.RateLimitDescriptor {
 	d := new(ratelimit.RateLimitDescriptor)
 	for range 1 + m.IntN(3) {
 		d.Entries = append(d.Entries, &ratelimit.RateLimitDescriptor_Entry{
-			Key: m.pick("a", "b", "a_b", "c", "cc", "1"), Value: m.pick("b", "x", "xy", "xyz", "", "7", "true", "0x1F", "2024-01-01"),
+			Key:   m.pick("a", "b", "a_b", "c", "cc", "1"),
+			Value: m.pick("b", "x", "xy", "xyz", "", "7", "true", "0x1F", "2024-01-01"),
 		})
 	}
 	return d
@@ -198,7 +211,8 @@ func meant(c config.RateLimitConfig, d *ratelimit.RateLimitDescriptor) string {
 	if days := map[int]int64{5: 30, 6: 365, 7: 7}[unit]; days > 0 {
 		per, unit = (per+days-1)/days, 4
 	}
-	return fmt.Sprintf("%d/%d %v %q %v by%s", per, unit, l.ShadowMode || l.QuotaMode, l.Name, l.Replaces, by)
+	return fmt.Sprintf("%d/%d %v %q %v by%s", per, unit, l.ShadowMode ||
+		l.QuotaMode, l.Name, l.Replaces, by)
 }
 
 // means says which limit we mean by d.
@@ -207,7 +221,8 @@ func means(tree *rls.Tree, d *ratelimit.RateLimitDescriptor) string {
 	w.Begin(tree.Domain([]byte("d")))
 	by := ""
 	for i, e := range d.GetEntries() {
-		by += " " + string(w.Step([]byte(e.GetKey()), []byte(e.GetValue()), i == len(d.GetEntries())-1))
+		by += " " + string(w.Step([]byte(e.GetKey()), []byte(e.GetValue()),
+			i == len(d.GetEntries())-1))
 	}
 	l := w.Limit
 	switch {
@@ -216,5 +231,6 @@ func means(tree *rls.Tree, d *ratelimit.RateLimitDescriptor) string {
 	case l.Unlimited:
 		return fmt.Sprintf("unlimited %v", l.Replaces)
 	}
-	return fmt.Sprintf("%d/%d %v %q %v by%s", l.PerUnit, l.Unit, l.Shadow || l.Quota, l.Name, l.Replaces, by)
+	return fmt.Sprintf("%d/%d %v %q %v by%s", l.PerUnit, l.Unit, l.Shadow ||
+		l.Quota, l.Name, l.Replaces, by)
 }

@@ -99,11 +99,14 @@ func startTheirs(t *testing.T, files map[string]string) service.RateLimitService
 	root := t.TempDir()
 	write(t, filepath.Join(root, "ratelimit", "config"), files)
 	redis, port := freePort(t), freePort(t)
-	run(t, exec.Command("redis-server", "--port", redis, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"))
+	run(t, exec.Command("redis-server", "--port", redis, "--bind", "127.0.0.1", "--save", "",
+		"--appendonly", "no"))
 	dials(t, "127.0.0.1:"+redis)
 	cmd := exec.Command(build(t, ".", "github.com/envoyproxy/ratelimit/src/service_cmd"))
-	cmd.Env = append(os.Environ(), "REDIS_SOCKET_TYPE=tcp", "REDIS_URL=127.0.0.1:"+redis, "RUNTIME_ROOT="+root, "RUNTIME_SUBDIRECTORY=ratelimit",
-		"RUNTIME_WATCH_ROOT=false", "USE_STATSD=false", "LOG_LEVEL=error", "GRPC_HOST=127.0.0.1", "GRPC_PORT="+port, "HOST=127.0.0.1", "PORT="+freePort(t),
+	cmd.Env = append(os.Environ(), "REDIS_SOCKET_TYPE=tcp", "REDIS_URL=127.0.0.1:"+redis,
+		"RUNTIME_ROOT="+root, "RUNTIME_SUBDIRECTORY=ratelimit",
+		"RUNTIME_WATCH_ROOT=false", "USE_STATSD=false", "LOG_LEVEL=error", "GRPC_HOST=127.0.0.1",
+		"GRPC_PORT="+port, "HOST=127.0.0.1", "PORT="+freePort(t),
 		"DEBUG_HOST=127.0.0.1", "DEBUG_PORT="+freePort(t), "BACKEND_TYPE=redis")
 	run(t, cmd)
 	return client(t, "127.0.0.1:"+port)
@@ -180,7 +183,8 @@ func ask(
 	for _, s := range r.GetStatuses() {
 		words += " " + s.GetCode().String()
 		if l := s.GetCurrentLimit(); l != nil {
-			words += fmt.Sprintf(" %d/%s %s left %d", l.GetRequestsPerUnit(), l.GetUnit(), l.GetName(), s.GetLimitRemaining())
+			words += fmt.Sprintf(" %d/%s %s left %d", l.GetRequestsPerUnit(), l.GetUnit(),
+				l.GetName(), s.GetLimitRemaining())
 		}
 	}
 	return words
@@ -208,13 +212,15 @@ descriptors:
 // minute of both; limits per second are left out. A request that is denied counts there under its
 // other descriptors, here under none, so requests of several are compared by their overall code.
 func TestSameVerdicts(t *testing.T) {
-	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/envoyproxy/ratelimit").Output()
+	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}",
+		"github.com/envoyproxy/ratelimit").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 	files := map[string]string{"more.yaml": more}
 	for _, name := range []string{"config.yaml", "example.yaml"} {
-		data, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(dir)), "examples/ratelimit/config", name))
+		data, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(dir)),
+			"examples/ratelimit/config", name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -227,15 +233,37 @@ func TestSameVerdicts(t *testing.T) {
 	began := time.Now()
 	from := rand.New(rand.NewPCG(7, 22))
 	singles := [][]string{
-		{"rl", "category", "account"}, {"rl", "source_cluster", "proxy", "destination_cluster", "bkthomps"},
-		{"rl", "source_cluster", "proxy", "destination_cluster", "mock"}, {"rl", "source_cluster", "proxy", "destination_cluster", "override"},
-		{"rl", "source_cluster", "proxy", "destination_cluster", "fake"}, {"rl", "source_cluster", "proxy", "destination_cluster", "none"},
-		{"rl", "source_cluster", "proxy"}, {"rl", "foo", "a"}, {"rl", "foo", "b"}, {"rl", "foo", "a", "bar", "x"}, {"rl", "foo", "a", "bar", "bkthomps"},
-		{"rl", "foo", "a", "bar", "banned"}, {"rl", "foo", "a", "baz", "not-so-shady"}, {"rl", "foo", "a", "baz", "shady"}, {"rl", "foo", "a", "bay", "x"},
-		{"rl", "unspec", "x"}, {"rl", "qux", "x"}, {"rl", "nothing", "x"}, {"nowhere-else", "a", "b"},
-		{"more", "path", "/api/login"}, {"more", "path", "/api/a"}, {"more", "path", "/api/b"}, {"more", "path", "/other"},
-		{"more", "shy", "x"}, {"more", "free", "x"}, {"more", "shut", "x"}, {"more", "shut", "y"},
-		{"more", "tenant", "a", "plan", "gold"}, {"more", "tenant", "b", "plan", "gold"}, {"more", "tenant", "a", "plan", "tin"}, {"more", "tenant", "a"},
+		{"rl", "category", "account"},
+		{"rl", "source_cluster", "proxy", "destination_cluster", "bkthomps"},
+		{"rl", "source_cluster", "proxy", "destination_cluster", "mock"},
+		{"rl", "source_cluster", "proxy", "destination_cluster", "override"},
+		{"rl", "source_cluster", "proxy", "destination_cluster", "fake"},
+		{"rl", "source_cluster", "proxy", "destination_cluster", "none"},
+		{"rl", "source_cluster", "proxy"},
+		{"rl", "foo", "a"},
+		{"rl", "foo", "b"},
+		{"rl", "foo", "a", "bar", "x"},
+		{"rl", "foo", "a", "bar", "bkthomps"},
+		{"rl", "foo", "a", "bar", "banned"},
+		{"rl", "foo", "a", "baz", "not-so-shady"},
+		{"rl", "foo", "a", "baz", "shady"},
+		{"rl", "foo", "a", "bay", "x"},
+		{"rl", "unspec", "x"},
+		{"rl", "qux", "x"},
+		{"rl", "nothing", "x"},
+		{"nowhere-else", "a", "b"},
+		{"more", "path", "/api/login"},
+		{"more", "path", "/api/a"},
+		{"more", "path", "/api/b"},
+		{"more", "path", "/other"},
+		{"more", "shy", "x"},
+		{"more", "free", "x"},
+		{"more", "shut", "x"},
+		{"more", "shut", "y"},
+		{"more", "tenant", "a", "plan", "gold"},
+		{"more", "tenant", "b", "plan", "gold"},
+		{"more", "tenant", "a", "plan", "tin"},
+		{"more", "tenant", "a"},
 	}
 	pairs := [][2][]string{ // of keys that no single has
 		{{"rl", "foo", "p1", "bar", "bkthomps"}, {"rl", "foo", "p1", "bay", "x"}},
@@ -249,8 +277,10 @@ func TestSameVerdicts(t *testing.T) {
 	describe := func(words []string) *ratelimit.RateLimitDescriptor {
 		d := new(ratelimit.RateLimitDescriptor)
 		for i := 1; i+1 < len(words); i += 2 {
-			d.Entries = append(d.Entries, &ratelimit.RateLimitDescriptor_Entry{Key: words[i], Value: words[i+1]})
-			if e := d.Entries[len(d.Entries)-1]; len(e.Value) == 1 && words[0] != "nowhere-else" && e.Key != "shut" {
+			d.Entries = append(d.Entries,
+				&ratelimit.RateLimitDescriptor_Entry{Key: words[i], Value: words[i+1]})
+			if e := d.Entries[len(d.Entries)-1]; len(e.Value) == 1 &&
+				words[0] != "nowhere-else" && e.Key != "shut" {
 				e.Value += fmt.Sprint(from.IntN(30))
 			}
 		}
@@ -277,7 +307,8 @@ func TestSameVerdicts(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d requests, %d denied, in %v", asked, denied, time.Since(began).Round(time.Millisecond))
+	t.Logf("%d requests, %d denied, in %v", asked, denied,
+		time.Since(began).Round(time.Millisecond))
 	if began.Minute() != time.Now().Minute() {
 		t.Skip("the run went over the end of a minute")
 	}

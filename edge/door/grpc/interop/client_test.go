@@ -45,7 +45,8 @@ policies:
 func describe(pairs ...string) *ratelimit.RateLimitDescriptor {
 	d := new(ratelimit.RateLimitDescriptor)
 	for i := 0; i < len(pairs); i += 2 {
-		d.Entries = append(d.Entries, &ratelimit.RateLimitDescriptor_Entry{Key: pairs[i], Value: pairs[i+1]})
+		d.Entries = append(d.Entries,
+			&ratelimit.RateLimitDescriptor_Entry{Key: pairs[i], Value: pairs[i+1]})
 	}
 	return d
 }
@@ -59,8 +60,18 @@ func TestRLS(t *testing.T) {
 			options = append(options, grpc.UseCompressor(gzip.Name))
 		}
 		own := describe("tenant", "t")
-		own.Limit = &ratelimit.RateLimitDescriptor_RateLimitOverride{RequestsPerUnit: 100, Unit: typev3.RateLimitUnit_HOUR, UnitMultiplier: wrapperspb.UInt32(2)}
-		r, err := c.ShouldRateLimit(timeout(t), &rls.RateLimitRequest{Domain: "edge", Descriptors: []*ratelimit.RateLimitDescriptor{describe("rule", "login", "user", "anna"), own}}, options...)
+		own.Limit = &ratelimit.RateLimitDescriptor_RateLimitOverride{
+			RequestsPerUnit: 100,
+			Unit:            typev3.RateLimitUnit_HOUR, UnitMultiplier: wrapperspb.UInt32(2),
+		}
+		r, err := c.ShouldRateLimit(timeout(t),
+			&rls.RateLimitRequest{
+				Domain: "edge",
+				Descriptors: []*ratelimit.RateLimitDescriptor{
+					describe("rule", "login", "user", "anna"),
+					own,
+				},
+			}, options...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,21 +80,31 @@ func TestRLS(t *testing.T) {
 			want = rls.RateLimitResponse_OVER_LIMIT
 		}
 		s := r.GetStatuses()[0]
-		if r.GetOverallCode() != want || s.GetCode() != want || s.GetLimitRemaining() != uint32(max(0, 4-n)) || s.GetDurationUntilReset().AsDuration() < 50*time.Second {
+		if r.GetOverallCode() != want || s.GetCode() != want ||
+			s.GetLimitRemaining() != uint32(max(0, 4-n)) ||
+			s.GetDurationUntilReset().AsDuration() < 50*time.Second {
 			t.Errorf("%d: %v", n, r)
 		}
-		if l := s.GetCurrentLimit(); l.GetName() != "login" || l.GetRequestsPerUnit() != 5 || l.GetUnit() != rls.RateLimitResponse_RateLimit_MINUTE {
+		if l := s.GetCurrentLimit(); l.GetName() != "login" || l.GetRequestsPerUnit() != 5 ||
+			l.GetUnit() != rls.RateLimitResponse_RateLimit_MINUTE {
 			t.Errorf("%v", l)
 		}
-		if l := r.GetStatuses()[1].GetCurrentLimit(); l.GetRequestsPerUnit() != 100 || l.GetUnit() != rls.RateLimitResponse_RateLimit_HOUR || l.GetUnitMultiplier().GetValue() != 2 {
+		if l := r.GetStatuses()[1].GetCurrentLimit(); l.GetRequestsPerUnit() != 100 ||
+			l.GetUnit() != rls.RateLimitResponse_RateLimit_HOUR ||
+			l.GetUnitMultiplier().GetValue() != 2 {
 			t.Errorf("%v", l)
 		}
 		headers := r.GetResponseHeadersToAdd()
-		if headers[0].GetKey() != "RateLimit-Policy" || headers[1].GetKey() != "RateLimit" || (n == 5) != (len(headers) == 3 && headers[2].GetKey() == "Retry-After") {
+		if headers[0].GetKey() != "RateLimit-Policy" || headers[1].GetKey() != "RateLimit" ||
+			(n == 5) != (len(headers) == 3 && headers[2].GetKey() == "Retry-After") {
 			t.Errorf("%d: %v", n, headers)
 		}
 	}
-	_, err := c.ShouldRateLimit(timeout(t), &rls.RateLimitRequest{Domain: "edge", Descriptors: []*ratelimit.RateLimitDescriptor{describe("rule", "none", "k", "v")}})
+	_, err := c.ShouldRateLimit(timeout(t),
+		&rls.RateLimitRequest{
+			Domain:      "edge",
+			Descriptors: []*ratelimit.RateLimitDescriptor{describe("rule", "none", "k", "v")},
+		})
 	if status.Code(err) != codes.NotFound {
 		t.Error(err)
 	}
@@ -97,7 +118,8 @@ func TestAuthz(t *testing.T) {
 		r, err := c.Check(timeout(t), &auth.CheckRequest{Attributes: &auth.AttributeContext{
 			Source: &auth.AttributeContext_Peer{Address: &core.Address{Address: &core.Address_SocketAddress{SocketAddress: &core.SocketAddress{Address: "203.0.113.5"}}}},
 			Request: &auth.AttributeContext_Request{Http: &auth.AttributeContext_HttpRequest{
-				Method: method, Path: path, Host: "example.com", Headers: map[string]string{":path": path, "user-agent": "x"},
+				Method: method, Path: path, Host: "example.com",
+				Headers: map[string]string{":path": path, "user-agent": "x"},
 			}},
 		}})
 		if err != nil {
@@ -106,13 +128,16 @@ func TestAuthz(t *testing.T) {
 		return r
 	}
 	for range 2 {
-		if r := check("POST", "/x"); r.GetStatus().GetCode() != 0 || len(r.GetOkResponse().GetResponseHeadersToAdd()) != 2 {
+		if r := check("POST", "/x"); r.GetStatus().GetCode() != 0 ||
+			len(r.GetOkResponse().GetResponseHeadersToAdd()) != 2 {
 			t.Errorf("%v", r)
 		}
 	}
 	r := check("POST", "/x")
 	denied := r.GetDeniedResponse()
-	if codes.Code(r.GetStatus().GetCode()) != codes.PermissionDenied || denied.GetStatus().GetCode() != 429 || denied.GetBody() == "" || denied.GetHeaders()[0].GetHeader().GetKey() != "RateLimit-Policy" {
+	if codes.Code(r.GetStatus().GetCode()) != codes.PermissionDenied ||
+		denied.GetStatus().GetCode() != 429 || denied.GetBody() == "" ||
+		denied.GetHeaders()[0].GetHeader().GetKey() != "RateLimit-Policy" {
 		t.Errorf("%v", r)
 	}
 	if r = check("GET", "/.env"); r.GetDeniedResponse().GetStatus().GetCode() != typev3.StatusCode_Forbidden {
@@ -123,7 +148,8 @@ func TestAuthz(t *testing.T) {
 // TestHealth: as health probes ask.
 func TestHealth(t *testing.T) {
 	c := grpc_health_v1.NewHealthClient(dial(t, start(t, site).String()))
-	r, err := c.Check(timeout(t), &grpc_health_v1.HealthCheckRequest{Service: "envoy.service.auth.v3.Authorization"})
+	r, err := c.Check(timeout(t),
+		&grpc_health_v1.HealthCheckRequest{Service: "envoy.service.auth.v3.Authorization"})
 	if err != nil || r.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
 		t.Errorf("%v, %v", r, err)
 	}
@@ -154,12 +180,15 @@ func TestConcurrent(t *testing.T) {
 				}
 				if n%10 == 9 {
 					gone, cancel := context.WithTimeout(t.Context(), time.Microsecond)
-					_, _ = c.ShouldRateLimit(gone, &rls.RateLimitRequest{Domain: "edge", Descriptors: d, HitsAddend: 1})
+					_, _ = c.ShouldRateLimit(gone,
+						&rls.RateLimitRequest{Domain: "edge", Descriptors: d, HitsAddend: 1})
 					cancel()
 					continue
 				}
-				r, err := c.ShouldRateLimit(timeout(t), &rls.RateLimitRequest{Domain: "edge", Descriptors: d})
-				if err != nil || len(r.GetStatuses()) != len(d) || r.GetStatuses()[0].GetLimitRemaining() > 999_999-uint32(n)+5 {
+				r, err := c.ShouldRateLimit(timeout(t),
+					&rls.RateLimitRequest{Domain: "edge", Descriptors: d})
+				if err != nil || len(r.GetStatuses()) != len(d) ||
+					r.GetStatuses()[0].GetLimitRemaining() > 999_999-uint32(n)+5 {
 					t.Errorf("caller %d: %v, %v", caller, r, err)
 				}
 			}
@@ -175,7 +204,10 @@ func TestTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &secret.PublicKey, secret)
 	if err != nil {
 		t.Fatal(err)
@@ -190,7 +222,8 @@ func TestTLS(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	addr := start(t, fmt.Sprintf("tls: {cert_file: %s, key_file: %s, client_ca_file: %s}\n", cert, key, cert))
+	addr := start(t, fmt.Sprintf("tls: {cert_file: %s, key_file: %s, client_ca_file: %s}\n", cert,
+		key, cert))
 	pool := x509.NewCertPool()
 	leaf, err := x509.ParseCertificate(der)
 	if err != nil {
@@ -198,7 +231,10 @@ func TestTLS(t *testing.T) {
 	}
 	pool.AddCert(leaf)
 	c, err := grpc.NewClient(addr.String(), grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{
-		RootCAs: pool, Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: secret}},
+		RootCAs: pool, Certificates: []tls.Certificate{{
+			Certificate: [][]byte{der},
+			PrivateKey:  secret,
+		}},
 	})))
 	if err != nil {
 		t.Fatal(err)
@@ -216,7 +252,8 @@ func TestPython(t *testing.T) {
 	if exec.Command(python, "-c", "import grpc").Run() != nil {
 		t.Skip("python3-grpcio is not installed")
 	}
-	out, err := exec.CommandContext(timeout(t), python, "-c", script, start(t, site).String()).CombinedOutput()
+	out, err := exec.CommandContext(timeout(t), python, "-c", script,
+		start(t, site).String()).CombinedOutput()
 	if err != nil || string(out) != "500 answers\n" {
 		t.Errorf("%s, %v", out, err)
 	}

@@ -26,7 +26,8 @@ func withFiles(t *testing.T, names, more string) string {
 func asked(pairs ...string) *common.RateLimitDescriptor {
 	d := new(common.RateLimitDescriptor)
 	for i := 0; i+1 < len(pairs); i += 2 {
-		d.Entries = append(d.Entries, &common.RateLimitDescriptor_Entry{Key: pairs[i], Value: pairs[i+1]})
+		d.Entries = append(d.Entries,
+			&common.RateLimitDescriptor_Entry{Key: pairs[i], Value: pairs[i+1]})
 	}
 	return d
 }
@@ -37,7 +38,8 @@ func call(
 	all ...*common.RateLimitDescriptor,
 ) *rls.RateLimitResponse {
 	t.Helper()
-	r, err := c.ShouldRateLimit(timeout(t), &rls.RateLimitRequest{Domain: domain, Descriptors: all, HitsAddend: hits})
+	r, err := c.ShouldRateLimit(timeout(t),
+		&rls.RateLimitRequest{Domain: domain, Descriptors: all, HitsAddend: hits})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +51,8 @@ func call(
 func TestMetadata(t *testing.T) {
 	t.Parallel()
 	small := asked("plan", "small")
-	c := rls.NewRateLimitServiceClient(dial(t, start(t, withFiles(t, "rls-*.yaml", "dynamic_metadata: true")).String()))
+	c := rls.NewRateLimitServiceClient(dial(t,
+		start(t, withFiles(t, "rls-*.yaml", "dynamic_metadata: true")).String()))
 	said := func(r *rls.RateLimitResponse) string {
 		text, _ := json.Marshal(r.GetDynamicMetadata().AsMap())
 		return r.GetOverallCode().String() + " " + string(text)
@@ -71,7 +74,8 @@ func TestMetadata(t *testing.T) {
 			t.Errorf("got  %s\nwant %s", tt.got, tt.want)
 		}
 	}
-	quiet := rls.NewRateLimitServiceClient(dial(t, start(t, withFiles(t, "rls-metadata.yaml", "")).String()))
+	quiet := rls.NewRateLimitServiceClient(dial(t,
+		start(t, withFiles(t, "rls-metadata.yaml", "")).String()))
 	if r := call(t, quiet, 0, "shop", small); r.GetDynamicMetadata() != nil {
 		t.Errorf("without the option: %v", r)
 	}
@@ -88,7 +92,8 @@ func TestLargest(t *testing.T) {
 	} {
 		t.Run(form, func(t *testing.T) {
 			t.Parallel()
-			c := rls.NewRateLimitServiceClient(dial(t, start(t, withFiles(t, "largest.yaml", "headers: "+form)).String()))
+			c := rls.NewRateLimitServiceClient(dial(t,
+				start(t, withFiles(t, "largest.yaml", "headers: "+form)).String()))
 			r := call(t, c, 0, "shop", asked("route", "open"))
 			var list []string
 			for _, h := range r.GetResponseHeadersToAdd() {
@@ -98,7 +103,8 @@ func TestLargest(t *testing.T) {
 				t.Errorf("headers %s, want %s", got, want)
 			}
 			s := r.GetStatuses()[0]
-			if s.GetCurrentLimit().GetRequestsPerUnit() != math.MaxUint32 || s.GetLimitRemaining() != math.MaxUint32-1 {
+			if s.GetCurrentLimit().GetRequestsPerUnit() != math.MaxUint32 ||
+				s.GetLimitRemaining() != math.MaxUint32-1 {
 				t.Error(s)
 			}
 		})

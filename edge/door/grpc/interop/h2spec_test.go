@@ -42,7 +42,10 @@ func h2spec(t *testing.T, addr net.Addr) (out outcome) {
 	os.Stdout = w // h2spec prints as it goes
 	go func() { _, _ = io.Copy(io.Discard, r) }()
 	defer func() { os.Stdout = stdout; _ = w.Close() }()
-	c := &config.Config{Host: "127.0.0.1", Port: tcp.Port, Path: "/", Timeout: 2 * time.Second, MaxHeaderLen: 4000}
+	c := &config.Config{
+		Host: "127.0.0.1", Port: tcp.Port, Path: "/",
+		Timeout: 2 * time.Second, MaxHeaderLen: 4000,
+	}
 	for _, group := range []*spec.TestGroup{generic.Spec(), http2.Spec(), hpack.Spec()} {
 		group.Test(c)
 		out.add(group)

@@ -18,7 +18,8 @@ import (
 // start runs a node with listen.grpc until the test ends, and returns the door's address.
 func start(t testing.TB, yaml string) net.Addr {
 	t.Helper()
-	c, err := config.Parse("headgate.yaml", []byte("listen: {udp: [], http: [], admin: [], grpc: '127.0.0.1:0'}\n"+yaml))
+	c, err := config.Parse("headgate.yaml",
+		[]byte("listen: {udp: [], http: [], admin: [], grpc: '127.0.0.1:0'}\n"+yaml))
 	if err != nil {
 		t.Fatal(err)
 	}

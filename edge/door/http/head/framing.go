@@ -62,7 +62,8 @@ func (h *Head) header(line []byte) *api.Problem {
 	case accept:
 		h.accept(value)
 	case fetchSite:
-		h.Page = h.Page || bytes.EqualFold(value, []byte("cross-site")) || bytes.EqualFold(value, []byte("same-site"))
+		h.Page = h.Page || bytes.EqualFold(value, []byte("cross-site")) ||
+			bytes.EqualFold(value, []byte("same-site"))
 	case nothing:
 	}
 	return nil
@@ -105,7 +106,8 @@ func (h *Head) contentLength(value []byte) *api.Problem {
 
 // transferEncoding accepts chunked alone, in HTTP/1.1 and without a Content-Length.
 func (h *Head) transferEncoding(value []byte) *api.Problem {
-	if h.Measured || h.Length == Chunked || !h.HTTP11 || !bytes.EqualFold(value, []byte("chunked")) {
+	if h.Measured || h.Length == Chunked || !h.HTTP11 ||
+		!bytes.EqualFold(value, []byte("chunked")) {
 		return Malformed("has an ambiguous Transfer-Encoding")
 	}
 	h.Length = Chunked

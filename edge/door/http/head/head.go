@@ -47,7 +47,10 @@ type Head struct {
 
 // Begin prepares for the next head. Bytes that have arrived stay.
 func (h *Head) Begin() {
-	*h = Head{buf: h.buf, next: h.next, end: h.end, searched: h.next, Source: h.Source, fields: h.fields[:0]}
+	*h = Head{
+		buf: h.buf, next: h.next, end: h.end, searched: h.next, Source: h.Source,
+		fields: h.fields[:0],
+	}
 }
 
 // RequestLine returns the request line. It is valid until the next change of h.

@@ -5,7 +5,8 @@ import "bytes"
 // Plain reports whether the head asks for nothing but an answer: there is no body, the connection
 // stays, and the Host is one that no reader of URIs can object to.
 func (h *Head) Plain() bool {
-	if h.Length != 0 || h.Measured || h.Close || h.KeepAlive || h.Expect || h.Waits || h.Page || !h.HTTP11 {
+	if h.Length != 0 || h.Measured || h.Close || h.KeepAlive || h.Expect || h.Waits ||
+		h.Page || !h.HTTP11 {
 		return false
 	}
 	return isPlainHost(h.Host())
@@ -29,5 +30,6 @@ func isPlainHost(host []byte) bool {
 
 // hostBytes are the bytes of names and IPv4 addresses.
 var hostBytes = SetOf(func(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || c == '.' || c == '-' || c == '_'
+	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || c == '.' ||
+		c == '-' || c == '_'
 })

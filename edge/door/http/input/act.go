@@ -95,7 +95,8 @@ func (a *Act) set(operation string, m *Member) *api.Problem {
 		var ok bool
 		// A plus in a query that is not written %2B has become a blank.
 		if a.Delta, ok = wire.ParseDelta(bytes.TrimPrefix(m.Value, []byte{' '})); !ok {
-			return api.BadParameter("delta", "must be a whole number with a sign, 1 to 1000000 or -1 to -1000000")
+			return api.BadParameter("delta",
+				"must be a whole number with a sign, 1 to 1000000 or -1 to -1000000")
 		}
 	// A settlement is of a key's count, which has no leases.
 	case name == "lease" && operation == "settle":

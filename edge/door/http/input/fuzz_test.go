@@ -70,7 +70,8 @@ func checkSame(t *testing.T, q gate.Ask, want oneCheck) {
 	if string(q.Rule) != want.Rule || string(q.Key) != want.Key || q.Cost != cost {
 		t.Errorf("%q %q %d, want %q %q %d", q.Rule, q.Key, q.Cost, want.Rule, want.Key, cost)
 	}
-	if len(q.Rule) == 0 || len(q.Key) == 0 || len(q.Key) > mitigation.MaxKey || q.Cost > mitigation.MaxCost || !utf8.Valid(q.Key) {
+	if len(q.Rule) == 0 || len(q.Key) == 0 || len(q.Key) > mitigation.MaxKey ||
+		q.Cost > mitigation.MaxCost || !utf8.Valid(q.Key) {
 		t.Errorf("out of range: %q %q %d", q.Rule, q.Key, q.Cost)
 	}
 }

@@ -29,7 +29,8 @@ func Members(query []byte) (list []Member, p *api.Problem) {
 		// A plus sign is a blank, as browsers write forms; a plus itself is %2B.
 		text, ok := unescape(value)
 		if !ok {
-			return nil, api.BadParameter(api.Shown(name), "has a % without two hexadecimal digits after it")
+			return nil, api.BadParameter(api.Shown(name),
+				"has a % without two hexadecimal digits after it")
 		}
 		if n, ok := bytes.CutPrefix(name, []byte("header.")); ok {
 			list = append(list, Member{[]byte("headers"), n, text})

@@ -28,7 +28,8 @@ type Quota struct {
 // least 1. ErrRange: a number is out of range, count in period is more than one a nanosecond, or a
 // full bucket takes more than 292 years.
 func NewQuota(maxBurst, count int64, period time.Duration) (Quota, error) {
-	if maxBurst < 0 || maxBurst == math.MaxInt64 || count < 1 || period < 1 || int64(period) < count {
+	if maxBurst < 0 || maxBurst == math.MaxInt64 || count < 1 || period < 1 ||
+		int64(period) < count {
 		return Quota{}, ErrRange
 	}
 	q := Quota{burst: maxBurst, interval: int64(period) / count}

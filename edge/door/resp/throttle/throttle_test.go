@@ -61,7 +61,15 @@ func TestRange(t *testing.T) {
 		burst, count int64
 		period       time.Duration
 	}{
-		{-1, 1, 1}, {0, 0, 1}, {0, -1, 1}, {0, 1, 0}, {0, 1, -1}, {math.MaxInt64, 1, 1}, {0, 2, 1}, {1 << 40, 1, time.Hour}, {1, 1, math.MaxInt64},
+		{-1, 1, 1},
+		{0, 0, 1},
+		{0, -1, 1},
+		{0, 1, 0},
+		{0, 1, -1},
+		{math.MaxInt64, 1, 1},
+		{0, 2, 1},
+		{1 << 40, 1, time.Hour},
+		{1, 1, math.MaxInt64},
 	} {
 		if _, err := throttle.NewQuota(tt.burst, tt.count, tt.period); !errors.Is(err, throttle.ErrRange) {
 			t.Errorf("%+v: %v", tt, err)
@@ -96,7 +104,8 @@ func TestRange(t *testing.T) {
 func TestSeconds(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration]int64{
-		-1: -1, 0: 0, 1: 0, 999_999: 0, time.Millisecond: 1, time.Second: 1, time.Second + 999_999: 1, time.Second + time.Millisecond: 2, 2 * time.Second: 2,
+		-1: -1, 0: 0, 1: 0, 999_999: 0, time.Millisecond: 1, time.Second: 1,
+		time.Second + 999_999: 1, time.Second + time.Millisecond: 2, 2 * time.Second: 2,
 	} {
 		if got := throttle.Seconds(d); got != want {
 			t.Errorf("%v: %d, want %d", d, got, want)
@@ -118,7 +127,8 @@ func TestTable(t *testing.T) {
 		key := fmt.Sprint(rng.IntN(table.Cells() / 64)) // so few that none can lack room by chance
 		next, want, _ := q.Take(alone[key], now, 1)
 		alone[key] = next
-		if got, displaced, err := table.Take(&q, []byte(key), now, 1); got != want || displaced || err != nil {
+		if got, displaced, err := table.Take(&q, []byte(key), now, 1); got != want ||
+			displaced || err != nil {
 			t.Fatalf("%s: %+v %t %v, want %+v", key, got, displaced, err, want)
 		}
 	}

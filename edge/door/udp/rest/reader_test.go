@@ -68,7 +68,8 @@ func TestReaderAlone(t *testing.T) {
 	failing := errors.New("no events")
 	alone := (*Share)(nil).Reader(func() error { return failing })
 	_, early := alone.Worked(1)
-	if _, late := alone.Worked(1 + window.Instant(Slice)); early != nil || !errors.Is(late, failing) {
+	if _, late := alone.Worked(1 + window.Instant(Slice)); early != nil ||
+		!errors.Is(late, failing) {
 		t.Errorf("without other doors: %v, then %v", early, late)
 	}
 }

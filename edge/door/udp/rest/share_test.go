@@ -26,7 +26,10 @@ func TestShareNeedsPlaces(t *testing.T) {
 		{"one turn", time.Second + Slice, 1, true},
 		{"the rest of its time", time.Second + Slice + YieldedFor - 1, 1, true},
 		{"its time is over", time.Second + Slice + YieldedFor, 1, false},
-		{"a turn since the last look, which is too short ago", time.Second + Slice + YieldedFor + 1, 2, false},
+		{
+			"a turn since the last look, which is too short ago",
+			time.Second + Slice + YieldedFor + 1, 2, false,
+		},
 		{"the next look", 2 * time.Second, 2, true},
 		{"two turns more add up", 2*time.Second + Slice, 4, true},
 		{"to three in all", 2*time.Second + 3*YieldedFor - 1, 4, true},
@@ -84,7 +87,8 @@ func TestSharePlaces(t *testing.T) {
 			}
 			synctest.Wait()
 			if got := on.Load() - yielded.Load(); got != want || want > 0 && yielded.Load() > 0 {
-				t.Errorf("%d readers have places of %d processors, want %d; %d yielded", got, processors, want, yielded.Load())
+				t.Errorf("%d readers have places of %d processors, want %d; %d yielded", got,
+					processors, want, yielded.Load())
 			}
 			close(done)
 			synctest.Wait()

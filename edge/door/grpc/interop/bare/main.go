@@ -21,8 +21,14 @@ type server struct {
 func (server) ShouldRateLimit(
 	context.Context, *rls.RateLimitRequest,
 ) (*rls.RateLimitResponse, error) {
-	ok := &rls.RateLimitResponse_DescriptorStatus{Code: rls.RateLimitResponse_OK, LimitRemaining: 41}
-	return &rls.RateLimitResponse{OverallCode: rls.RateLimitResponse_OK, Statuses: []*rls.RateLimitResponse_DescriptorStatus{ok, ok}}, nil
+	ok := &rls.RateLimitResponse_DescriptorStatus{
+		Code:           rls.RateLimitResponse_OK,
+		LimitRemaining: 41,
+	}
+	return &rls.RateLimitResponse{
+		OverallCode: rls.RateLimitResponse_OK,
+		Statuses:    []*rls.RateLimitResponse_DescriptorStatus{ok, ok},
+	}, nil
 }
 
 func main() {
