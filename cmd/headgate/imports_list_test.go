@@ -471,10 +471,6 @@ var doors = map[string]struct {
 		"only gossip knows the members",
 	},
 	"github.com/cespare/xxhash/v2": {[]string{"edge/ring", "gossip", "gossip/coordinator/assignment"}, "only where nodes must agree: counting is by a seeded maphash, or keys could be made to collide"},
-	"github.com/valyala/fasthttp": {
-		[]string{"edge/door/http"},
-		"only the decision listener uses it; edge/client and the admin listener use net/http",
-	},
 	"github.com/prometheus/client_golang": {
 		[]string{"edge/metrics", "edge/admin", "edge"},
 		"rooms count, the metrics of a node report in the registry that it makes",

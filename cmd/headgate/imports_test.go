@@ -163,8 +163,7 @@ func TestWrongImport(t *testing.T) {
 		{"window", "github.com/cespare/xxhash/v2", true},
 		{"gossip", "github.com/cespare/xxhash/v2", false},
 		{"edge", "github.com/bradfitz/gomemcache/memcache", true},
-		{"edge/door/http", "github.com/valyala/fasthttp/fasthttputil", false},
-		{"edge/door/http", "github.com/valyala/fasthttpx", true},
+		{"edge/door/http", "github.com/valyala/fasthttp", true},
 		{"cmd/headgate", "example.com/handy", true},
 	}
 	for _, c := range cases {

@@ -1,101 +1,138 @@
 package http
 
 import (
+	"errors"
+	"math/rand/v2"
+	"net/http"
 	"strconv"
 
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/door/http/head"
+	"github.com/headgate-dev/headgate/edge/door/http/input"
 	"github.com/headgate-dev/headgate/edge/door/verdict"
 	"github.com/headgate-dev/headgate/edge/gate"
-	"github.com/valyala/fasthttp"
+	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// The response headers, spelled as they are sent.
+// Types of bodies.
 var (
-	// The response headers in the spelling that is sent.
-	headerPolicy  = []byte("RateLimit-Policy")
-	headerLimit   = []byte("RateLimit")
-	headerRetry   = []byte("Retry-After")
-	headerVerdict = []byte("Headgate-Verdict")
-	headerView    = []byte("Headgate-View")
-	headerWhy     = []byte("Headgate-Why")
-	headerShadow  = []byte("Headgate-Shadow")
-	headerDelay   = []byte("Headgate-Delay")
-
 	typeJSON    = []byte("application/json")
 	typeProblem = []byte("application/problem+json")
 	typeText    = []byte("text/plain; charset=utf-8")
 )
 
-// The words of answers, each as the header and the JSON have it.
+// The words of verdicts, spelled the same in headers and JSON.
 var (
-	// Words of the protocol, spelled the same in headers and JSON.
 	wordAllow = []byte("allow")
 	wordDeny  = []byte("deny")
 )
 
-// resultSize is the usual size of one result of a batch, in bytes, rounded up.
-const resultSize = 160
-
-// scratch is the memory of one request under way. It is pooled; bodies and lists above a bound are
-// dropped before it returns to the pool.
-// Pooled rather than the connection's: ten thousand connections that wait must not hold a buffer
-// each.
-type scratch struct {
-	out    []byte
-	body   []byte
-	checks []gate.Ask
+// answerCheck answers /v1/check, /v1/peek and /v1/count, which take a query or JSON.
+func (x *exchange) answerCheck() *api.Problem {
+	op, p := x.line.op()
+	if p != nil {
+		return p
+	}
+	params, p := input.Query(x.line.query)
+	if p != nil {
+		return p
+	}
+	if string(x.line.method) == http.MethodPost && x.c.left != 0 {
+		return x.answerBody(op, params)
+	}
+	a, p := params.Ask(op)
+	if p != nil {
+		return p
+	}
+	return x.answerOne(a, params.Status())
 }
 
-// forget clears s of a finished batch: its checks point into the body. A body above maxHTTPSmall
-// and room for more than 128 checks are released.
-func (s *scratch) forget() {
-	const checks = 128
-	if cap(s.body) > maxHTTPSmall {
-		s.body = nil
+// op returns the operation that the path and the method name.
+func (l *line) op() (op gate.Op, p *api.Problem) {
+	if len(l.target) > head.MaxTarget {
+		return 0, head.LongTarget()
 	}
-	if clear(s.checks); cap(s.checks) > checks {
-		s.checks = nil
+	switch string(l.path) {
+	case "/v1/check":
+		op = gate.Check
+	case "/v1/peek":
+		op = gate.Peek
+	case "/v1/count":
+		op = gate.Count
+	default:
+		return 0, noPath()
 	}
+	switch string(l.method) {
+	case http.MethodGet, http.MethodHead, http.MethodPost:
+	default:
+		return 0, badMethod("must be GET, HEAD or POST")
+	}
+	if l.hasFragment() {
+		// A fragment is never sent; dropping it would quietly cut the key of a client that forgot
+		// to encode.
+		return 0, api.BadParameter("uri", "has a # that is not percent-encoded")
+	}
+	return op, nil
 }
 
-// writeDecision writes the whole response to one check: status 200, or denyStatus for a refusal.
-// The library keeps headers that it knows at fixed places and others in the order they are set; the
-// quick path writes the same order.
-func writeDecision(
-	ctx *fasthttp.RequestCtx, s *scratch, text *verdict.Text, a verdict.Verdict, denyStatus int,
-) {
-	header := &ctx.Response.Header
-	header.SetCanonical(headerPolicy, text.Policy)
-	s.out = verdict.AppendRateLimit(s.out[:0], text, a)
-	header.SetCanonical(headerLimit, s.out)
-	header.SetCanonical(headerView, verdict.Views[a.View])
-	if a.Deny {
-		writeDeny(ctx, s, text, a, denyStatus)
-		return
+// answerOne decides a. A count is answered 204, a refusal with the status wished for (0: the usual
+// one), anything else with 200.
+func (x *exchange) answerOne(a gate.Ask, wished int) *api.Problem {
+	now := x.decider.Now()
+	defer x.clock(now)
+	a.Wait = x.c.head.Waits
+	d, err := x.decider.Decide(x.c.id, now, rand.Uint64(), a) //nolint:gosec // ChaCha8, seeded by the system
+	switch {
+	case err != nil:
+		return x.unanswered("rule", a.Rule, err)
+	case a.Op == gate.Count:
+		x.status = http.StatusNoContent
+	default:
+		x.answerDecision(&d, statusOf(&d, wished))
 	}
-	header.SetCanonical(headerVerdict, wordAllow)
-	if a.Delay > 0 {
-		header.SetCanonical(headerDelay, strconv.AppendUint(nil, uint64(a.Delay), 10))
-	}
-	if a.Shadow {
-		header.SetCanonical(headerShadow, wordDeny)
-	}
-	header.SetContentTypeBytes(typeJSON)
-	s.out = verdict.AppendBody(s.out[:0], text, a, fasthttp.StatusOK)
-	ctx.Response.SetBody(s.out)
+	return nil
 }
 
-// writeDeny writes the headers and the body that only a refusal has.
-func writeDeny(
-	ctx *fasthttp.RequestCtx, s *scratch, text *verdict.Text, a verdict.Verdict, status int,
-) {
-	header := &ctx.Response.Header
-	header.SetCanonical(headerVerdict, wordDeny)
-	header.SetCanonical(headerWhy, verdict.Whys[a.Why])
-	s.out = strconv.AppendUint(s.out[:0], uint64(a.Retry), 10)
-	header.SetCanonical(headerRetry, s.out)
-	header.SetContentTypeBytes(typeProblem)
-	ctx.SetStatusCode(status)
+// answerDecision answers one check, with status 200, or denyStatus for a refusal.
+func (x *exchange) answerDecision(d *gate.Decision, denyStatus int) {
+	text, is := x.texts.Of(d.Rule), verdict.Of(d)
+	b := append(append(x.fields, "\r\nRateLimit-Policy: "...), text.Policy...)
+	b = verdict.AppendRateLimit(append(b, "\r\nRateLimit: "...), text, is)
+	b = append(append(b, "\r\nHeadgate-View: "...), verdict.Views[is.View]...)
+	if is.Deny {
+		x.status, x.kind = denyStatus, typeProblem
+		b = append(append(b, "\r\nHeadgate-Verdict: deny\r\nHeadgate-Why: "...),
+			verdict.Whys[is.Why]...)
+		x.fields = strconv.AppendUint(append(b, "\r\nRetry-After: "...), uint64(is.Retry), 10)
+	} else {
+		x.fields = append(b, "\r\nHeadgate-Verdict: allow"...)
+		if is.Delay > 0 {
+			b = append(x.fields, "\r\nHeadgate-Delay: "...)
+			x.fields = strconv.AppendUint(b, uint64(is.Delay), 10)
+		}
+		if is.Shadow {
+			x.field("Headgate-Shadow", "deny")
+		}
+	}
+	x.body = verdict.AppendBody(x.body, text, is, x.status)
+}
 
-	s.out = verdict.AppendBody(s.out[:0], text, a, status)
-	ctx.Response.SetBody(s.out)
+// statusOf returns the status of the denial d: wished, or where that is 0 the usual one.
+func statusOf(d *gate.Decision, wished int) int {
+	switch {
+	case wished != 0:
+		return wished
+	case d.Why == mitigation.ByReserve:
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusTooManyRequests
+}
+
+// unanswered returns the problem of a question that the gate does not answer, because of err. The
+// rule called name stands in parameter.
+func (h *Door) unanswered(parameter string, name []byte, err error) *api.Problem {
+	if errors.Is(err, gate.ErrKind) {
+		return wrongKind(parameter, h.decider.Rule(name))
+	}
+	return api.UnknownRule(parameter, name, h.decider.RuleNames())
 }

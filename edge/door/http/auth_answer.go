@@ -1,86 +1,46 @@
 package http
 
 import (
-	"encoding/json"
+	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door/verdict"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/wire"
-	"github.com/valyala/fasthttp"
 )
 
 // mostLimits is the most rules whose limits one answer shows.
 const mostLimits = 4
 
-// answer writes the response to a whole request to k.out.
-func (k *asking) answer(h *Door, a *ask.Answer, f authForm) {
-	status := fasthttp.StatusOK
+// answerWholeBy answers a request that proxies ask about. auth_request of nginx takes 401 and 403
+// for a denial; of any other status it makes a 500, so that nginx denies with 403.
+func (x *exchange) answerWholeBy(s *ask.Session, a *ask.Answer, nginx bool) {
 	if a.Deny {
-		// auth_request of nginx takes 401 and 403 for a denial; of any other status it makes a 500.
-		if status = a.Status; f.nginx && a.Why != ask.ByUnfit {
-			status = fasthttp.StatusForbidden
+		if x.status = a.Status; nginx && a.Why != ask.ByUnfit {
+			x.status = http.StatusForbidden
 		}
+		if x.kind = typeProblem; a.Body != "" {
+			x.kind = typeText
+		}
+		x.body = x.appendDenial(x.body, a)
 	}
-	k.body, k.kind = k.body[:0], typeProblem
-	if a.Body != "" {
-		k.kind = typeText
-	}
-	if a.Deny {
-		k.body = appendDenial(k.body, h, a, status)
-	}
-	b := k.begin(h, status, f)
-	b = k.appendLimits(b, h)
-	b = appendWholeVerdict(b, a)
-	k.finish(b, f)
+	x.answerFields(s, a)
 }
 
-// begin appends the status line and the headers of every response to k.out.
-// Written by hand, as these answers do not pass through the library.
-func (k *asking) begin(h *Door, status int, f authForm) []byte {
-	version := "HTTP/1.1 "
-	if !f.http11 {
-		version = "HTTP/1.0 "
-	}
-	b := strconv.AppendInt(append(k.out[:0], version...), int64(status), 10)
-	b = append(append(append(b, ' '), fasthttp.StatusMessage(status)...), "\r\nDate: "...)
-	// RFC 9110, 6.6.1: a server with a clock sends it.
-	b = h.date.append(b, time.Now())
-	b = strconv.AppendInt(append(b, "\r\nContent-Length: "...), int64(len(k.body)), 10)
-	if len(k.body) > 0 {
-		b = append(append(b, "\r\nContent-Type: "...), k.kind...)
-	}
-	switch {
-	case f.last:
-		b = append(b, "\r\nConnection: close"...)
-	case !f.http11:
-		b = append(b, "\r\nConnection: keep-alive"...)
-	}
-	return b
-}
-
-// finish appends the end of the head and the body.
-// An answer to HEAD has the length of the body that GET would get, and not the body (RFC 9110,
-// 9.3.2).
-func (k *asking) finish(b []byte, f authForm) {
-	b = append(b, "\r\n\r\n"...)
-	if !f.bodiless {
-		b = append(b, k.body...)
-	}
-	k.out = b
+// answerFields adds the headers of the answer to a whole request.
+func (x *exchange) answerFields(s *ask.Session, a *ask.Answer) {
+	x.fields = appendWholeVerdict(x.appendLimits(x.fields, s), a)
 }
 
 // appendLimits appends RateLimit-Policy and RateLimit of the rules that were asked, those nearest
 // to their limits first. Each is one line with its items joined by commas, a list of structured
-// fields (RFC 9651, 3.1). A line begins with the end of the one before, as all here do, so that
-// none has to know the next.
-func (k *asking) appendLimits(b []byte, h *Door) []byte {
+// fields (RFC 9651, 3.1).
+func (h *Door) appendLimits(b []byte, s *ask.Session) []byte {
 	var nearest [mostLimits]*gate.Decision
 	n := 0
-	k.session.Decisions(mostLimits, func(d *gate.Decision) {
+	s.Decisions(mostLimits, func(d *gate.Decision) {
 		nearest[n] = d
 		n++
 	})
@@ -157,16 +117,16 @@ func appendWholeVerdict(b []byte, a *ask.Answer) []byte {
 }
 
 // appendDenial appends the body of a denial.
-func appendDenial(b []byte, h *Door, a *ask.Answer, status int) []byte {
+func (x *exchange) appendDenial(b []byte, a *ask.Answer) []byte {
 	if a.Body != "" {
 		return append(b, a.Body...)
 	}
 	if d := a.By; d != nil && !a.Silent {
-		return verdict.AppendBody(b, h.texts.Of(d.Rule), verdict.Of(d), status)
+		return verdict.AppendBody(b, x.texts.Of(d.Rule), verdict.Of(d), x.status)
 	}
 	b = append(b, `{"type":"about:blank","title":"`...)
-	b = append(append(b, fasthttp.StatusMessage(status)...), `","status":`...)
-	b = strconv.AppendInt(b, int64(status), 10)
+	b = append(append(b, statusText(x.status)...), `","status":`...)
+	b = strconv.AppendInt(b, int64(x.status), 10)
 	if a.Why == ask.ByLoad {
 		return append(appendPool(append(b, `,"verdict":"deny","why":"load"`...), a), "}\n"...)
 	}
@@ -185,17 +145,4 @@ func appendPool(b []byte, a *ask.Answer) []byte {
 	// By 32 bits: 0.3 is written as 0.3, as it was meant, and not with the digits of its 64 bits.
 	b = strconv.AppendFloat(append(b, `,"ratio":`...), float64(float32(a.Ratio.Float())), 'f', -1, 32)
 	return append(b, `,"retry_after":1`...)
-}
-
-// problem writes the response to a request that is at fault to k.out.
-// Problems are rare and not on anybody's fast path: encoding/json will do.
-// The form is RFC 9457's; parameter is the member of our own that says where to look.
-func (k *asking) problem(h *Door, p *api.Problem, f authForm) {
-	text, _ := json.Marshal(map[string]any{ // strings and a number always encode
-		"type": "about:blank", "title": fasthttp.StatusMessage(p.Status), "status": p.Status,
-		"detail": p.Error(), "parameter": p.Parameter,
-	})
-	k.kind = typeProblem
-	k.body = append(append(k.body[:0], text...), '\n')
-	k.finish(k.begin(h, p.Status, f), f)
 }

@@ -44,7 +44,7 @@ func doorOf(t testing.TB, text string) (*Door, *gate.Gate) {
 func TestAuthOfACrowd(t *testing.T) {
 	h, g := doorOf(t, `policies: [{name: partner, match: {}, key: host, limit: 1, window: 1m, action: block, block_for: 10m, max_blast: 20}]`)
 	gatetest.Crowd(t, g, "partner", "h.example")
-	got := string(exchange(t, h, []byte(rawRequest("GET /v1/auth/forward HTTP/1.1", "Host: h",
+	got := string(answersTo(t, h, []byte(rawRequest("GET /v1/auth/forward HTTP/1.1", "Host: h",
 		"X-Forwarded-Uri: /", "X-Forwarded-Host: h.example", "X-Forwarded-For: 203.0.113.7"))))
 	if !regexp.MustCompile(`(?s)\r\nHeadgate-Why: shed\r\n.*\r\nHeadgate-Blast: [2-9]\d\r\n.*"why":"shed".*"blast":[2-9]\d[,}]`).MatchString(got) {
 		t.Error(got)
@@ -66,7 +66,7 @@ policies:
 			"GET /v1/auth/forward HTTP/1.1", "Host: h",
 			"X-Forwarded-Uri: " + path,
 		}, more...)
-		got := string(exchange(t, h, []byte(rawRequest(lines...))))
+		got := string(answersTo(t, h, []byte(rawRequest(lines...))))
 		head, rest, _ := strings.Cut(got, "\r\nDate: ")
 		_, rest, _ = strings.Cut(rest, "\r\n")
 		return head + "|" + strings.ReplaceAll(rest, "\r\n", "|")
@@ -302,7 +302,7 @@ func TestAuthProfiles(t *testing.T) {
 	for _, c := range authProfiles {
 		t.Run(c.name, func(t *testing.T) {
 			h, _ := askDoor(t)
-			got := string(exchange(t, h, []byte(c.raw)))
+			got := string(answersTo(t, h, []byte(c.raw)))
 			if !strings.Contains(strings.SplitN(got, "\r\n", 2)[0]+" ", c.status) {
 				t.Errorf("answered %q, want %s", got, c.status)
 			}
@@ -327,7 +327,7 @@ func TestAuthAmongOthers(t *testing.T) {
 		"X-Forwarded-Uri: /.env", "Host: a")
 	body := `{"path":"/.env"}`
 	posted := "POST /v1/ask HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 16\r\n\r\n" + body
-	got := string(exchange(t, h, []byte(one+other+posted+one)))
+	got := string(answersTo(t, h, []byte(one+other+posted+one)))
 	var statuses []string
 	for _, line := range strings.Split(got, "\r\n") {
 		if i := strings.Index(line, "HTTP/1.1 "); i >= 0 {
@@ -344,7 +344,7 @@ func TestReportsOverHTTP(t *testing.T) {
 	login := rawRequest("GET /v1/auth/nginx HTTP/1.1", "Host: a", "X-Original-URI: /login",
 		"X-Original-Method: POST", "X-Forwarded-For: 203.0.113.7")
 	for k := range 3 {
-		got := exchange(t, h, []byte(login))
+		got := answersTo(t, h, []byte(login))
 		if denied := bytes.Contains(got, []byte("403 Forbidden")); denied != (k == 2) {
 			t.Fatalf("attempt %d: %s", k, got)
 		}
@@ -354,7 +354,7 @@ func TestReportsOverHTTP(t *testing.T) {
 		ticket := string(ticketHeader.FindSubmatch(got)[1])
 		report := rawRequest("GET /v1/report?ticket="+ticket+"&status=401&ms=0.2 HTTP/1.1",
 			"Host: a")
-		if got := string(exchange(t, h, []byte(report+report))); strings.Count(got, "204 No Content") != 2 || strings.Count(got, "Headgate-Late: 1") != 1 {
+		if got := string(answersTo(t, h, []byte(report+report))); strings.Count(got, "204 No Content") != 2 || strings.Count(got, "Headgate-Late: 1") != 1 {
 			t.Fatalf("reported: %q", got)
 		}
 	}
@@ -363,7 +363,7 @@ func TestReportsOverHTTP(t *testing.T) {
 		t.Errorf("%d counted, want 2", n)
 	}
 	again := rawRequest("GET /v1/report?path=/login&method=POST&status=401&client=203.0.113.8 HTTP/1.1", "Host: a")
-	if got := string(exchange(t, h, []byte(again))); !strings.Contains(got, "204 ") {
+	if got := string(answersTo(t, h, []byte(again))); !strings.Contains(got, "204 ") {
 		t.Fatalf("%q", got)
 	}
 	if n := g.Offered(g.Now(), []byte("login"), []byte("203.0.113.8")); n != 1 {
@@ -383,7 +383,7 @@ func TestUnfitAsks(t *testing.T) {
 		},
 	} {
 		raw := "POST /v1/ask HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: " + strconv.Itoa(len(tt.body)) + "\r\n\r\n" + tt.body
-		got := string(exchange(t, h, []byte(raw)))
+		got := string(answersTo(t, h, []byte(raw)))
 		if !strings.HasPrefix(got, "HTTP/1.1 "+tt.status) || !strings.Contains(got, tt.want) {
 			t.Errorf("%.60s: %s", tt.body, got)
 		}
@@ -402,7 +402,7 @@ func TestFramingHeadersAreLookedAt(t *testing.T) {
 		"Content-Type: a": "418",
 	} {
 		raw := rawRequest(forwardRequest, "Host: H", "X-Forwarded-Uri: /", header)
-		if got := string(exchange(t, h, []byte(raw))); !strings.Contains(got, "Headgate-Status: "+want) {
+		if got := string(answersTo(t, h, []byte(raw))); !strings.Contains(got, "Headgate-Status: "+want) {
 			t.Errorf("%s: %s", header, got)
 		}
 	}
@@ -427,7 +427,7 @@ func TestFaultyRequestsCountNothing(t *testing.T) {
 			"Host: a"),
 	} {
 		h, g := askDoor(t)
-		got := string(exchange(t, h, []byte(raw)))
+		got := string(answersTo(t, h, []byte(raw)))
 		if !strings.HasPrefix(got, "HTTP/1.1 4") {
 			t.Errorf("%q: %q", raw, got)
 		}
@@ -453,7 +453,7 @@ func FuzzAuth(f *testing.F) {
 			strings.Contains(headers, "\n\n") {
 			return
 		}
-		got := string(exchange(t, h, []byte("GET /v1/auth/"+path+" HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"+headers+"\r\n\r\n")))
+		got := string(answersTo(t, h, []byte("GET /v1/auth/"+path+" HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"+headers+"\r\n\r\n")))
 		if !strings.HasPrefix(got, "HTTP/1.") || !strings.Contains(got, "Connection: close") {
 			t.Errorf("%q %q: %q", path, headers, got)
 		}
@@ -472,7 +472,7 @@ policies: [{name: login, match: {path: /login}, count_when: {path: /login, statu
 		for _, body := range []bool{false, true} {
 			h, _ := doorOf(t, login)
 			ask := func() []byte {
-				return exchange(t, h, []byte(rawRequest("GET /v1/auth/nginx HTTP/1.1", "Host: a",
+				return answersTo(t, h, []byte(rawRequest("GET /v1/auth/nginx HTTP/1.1", "Host: a",
 					"X-Original-URI: /login", "X-Original-Method: POST")))
 			}
 			ticket := string(ticketHeader.FindSubmatch(ask())[1])
@@ -481,7 +481,7 @@ policies: [{name: login, match: {path: /login}, count_when: {path: /login, statu
 			if body {
 				report = post("/v1/report", jsonType, `{"ticket":"`+ticket+`","status":`+c.status+`}`)
 			}
-			if got := string(exchange(t, h, []byte(report))); !strings.Contains(got, " 204 ") ||
+			if got := string(answersTo(t, h, []byte(report))); !strings.Contains(got, " 204 ") ||
 				strings.Contains(got, "Late") {
 				t.Errorf("%s: %q", c.status, got)
 			}

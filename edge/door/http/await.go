@@ -8,32 +8,13 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/door/http/head"
-	"github.com/valyala/fasthttp"
 )
 
-// A connection waits for a request here. It holds no memory until the first bytes arrive, then one
-// buffer. The HTTP library sees complete heads only:
-//
-//	await: look ─► head ─► complete (and a small body behind it)? ─► ServeConn ─► Read gives the head ─► handler ─► answer
-//	   ▲                                                                             │
-//	   └──── Read returns io.EOF: the library releases its memory ◄───────┘ more than maxHTTPSeats wait
-//
-// The library's reader, writer and context take 20 KiB and more per connection. The first
-// maxHTTPSeats connections keep theirs between requests, which is faster ("seated"). All others
-// hold them for the time of an answer only.
-
-// serveConn serves c until the client or the door ends it.
+// serveConn serves c until the client or the door ends it. c holds no memory until the first bytes
+// of a request arrive, then one buffer until the answer.
 func (h *Door) serveConn(c *httpConn) {
 	defer c.end()
-	for c.await() {
-		c.parked = false
-		c.seated = h.seats.Add(1) <= maxHTTPSeats
-		_ = h.server.ServeConn(c) // its errors are counted where they occur
-		h.seats.Add(-1)
-		c.charged.Return()
-		if !c.parked {
-			return
-		}
+	for c.await() && c.answer() {
 	}
 }
 
@@ -58,7 +39,7 @@ func (c *httpConn) discardRest() {
 	var b [1 << 10]byte
 	_ = c.SetReadDeadline(time.Now().Add(restTimeout))
 	for n := 0; n < maxRest; {
-		read, err := c.Conn.Read(b[:])
+		read, err := c.Read(b[:])
 		if n += read; err != nil {
 			return
 		}
@@ -66,58 +47,11 @@ func (c *httpConn) discardRest() {
 }
 
 // cut closes the socket. It is safe from any goroutine.
-func (c *httpConn) cut() { _ = c.Conn.Close() }
+func (c *httpConn) cut() { _ = c.Close() }
 
-// Close is called by the library when it is done with c. It does nothing, since c may only be
-// parked; serveConn closes the socket.
-func (*httpConn) Close() error { return nil }
-
-// Read gives the library one complete head, never a part and never a body. While no request is
-// there it waits if c is seated; otherwise it returns io.EOF so that the library releases its
-// memory, and sets parked. b must have ReadBufferSize bytes.
-func (c *httpConn) Read(b []byte) (int, error) {
-	if !c.complete && c.fault == nil {
-		switch {
-		case !c.between:
-			// the library wants more of a head that this package took for complete
-			return 0, io.ErrUnexpectedEOF
-		case !c.seated || !c.await() || c.fault != nil: // a fault is reported to a fresh call of the library
-			c.parked = true
-			return 0, io.EOF
-		}
-	}
-	c.between, c.answering = false, false
-	if p := c.fault; p != nil {
-		c.fault, c.long = nil, p.Status == fasthttp.StatusRequestURITooLong ||
-			p.Status == fasthttp.StatusRequestHeaderFieldsTooLarge
-		return 0, p
-	}
-	c.complete = false
-	c.left = c.head.Length
-	return c.head.Write(b), nil
-}
-
-// await waits for a complete request head or a fault in one that is the library's to answer, and
-// answers what the quick path can. It returns false at the end of the connection.
+// await waits for a request that answer can take: a complete head, with a small body behind it, or
+// a fault. It returns false at the end of the connection.
 func (c *httpConn) await() bool {
-	if c.complete || c.fault != nil {
-		return true
-	}
-	for c.awaitHead() {
-		switch c.answerQuickly() {
-		case notQuick:
-			return true
-		case quickLast:
-			return false
-		case quick:
-		}
-	}
-	return false
-}
-
-// awaitHead waits for a complete request head or a fault in one. It returns false at the end of the
-// connection.
-func (c *httpConn) awaitHead() bool {
 	c.head.Begin()
 	c.releaseBuffer()
 	if len(c.head.Pending()) > 0 {
@@ -136,8 +70,8 @@ func (c *httpConn) awaitHead() bool {
 	return true
 }
 
-// progress parses the bytes that have arrived. It reports whether the library can be called: the
-// head is complete and a small body behind it, or the head is faulty.
+// progress parses the bytes that have arrived. It reports whether answer can be called: see
+// await.
 func (c *httpConn) progress() bool {
 	if len(c.head.Pending()) > 0 && !c.complete && c.fault == nil {
 		c.complete, c.fault = c.head.Advance()
@@ -152,7 +86,7 @@ func (c *httpConn) progress() bool {
 	case !c.complete:
 		return false
 	case c.head.Length <= 0 || !c.head.Pack() || int64(len(c.head.Pending())) >= c.head.Length:
-		return true // the handler reads a body that does not fit here
+		return true // answer reads a body that does not fit here
 	}
 	c.fault = c.askForBody()
 	return c.fault != nil
@@ -223,12 +157,12 @@ func (c *httpConn) more() error {
 	return err
 }
 
-// read reads once. On unix it takes a buffer only when bytes are there, and answers quick requests
-// itself: see look.
+// read reads once. On unix it takes a buffer only when bytes are there, and answers requests
+// there: see look.
 func (c *httpConn) read() (int, error) {
 	if c.raw == nil {
 		c.takeBuffer()
-		n, err := c.Conn.Read(c.head.Room())
+		n, err := c.Read(c.head.Room())
 		if n > 0 {
 			c.owed.Settle()
 		}

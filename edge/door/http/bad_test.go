@@ -216,7 +216,7 @@ func checkProblem(t *testing.T, r doortest.Reply, status int, parameter string) 
 		!strings.HasPrefix(p.Detail, parameter+" ") {
 		t.Errorf("problem %+v", p)
 	}
-	if allow := r.Header.Get("Allow"); (status == http.StatusMethodNotAllowed) != (allow == allowedMethods) {
+	if allow := r.Header.Get("Allow"); (status == http.StatusMethodNotAllowed) != (allow == "GET, HEAD, POST") {
 		t.Errorf("Allow: %q", allow)
 	}
 }

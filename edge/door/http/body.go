@@ -6,70 +6,57 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
 	"net/http/httputil"
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/door/http/head"
-	"github.com/valyala/fasthttp"
 )
 
 // continues is the interim response to a client that waits for it before it sends its body.
 var continues = []byte("HTTP/1.1 100 Continue\r\n\r\n")
 
-// connOf returns the connection of ctx, nil in tests without one. The methods used on it accept
-// nil.
-func connOf(ctx *fasthttp.RequestCtx) *httpConn {
-	c, _ := ctx.Conn().(*httpConn)
-	return c
-}
-
-// hasBody reports whether c has body bytes that the handler has not read.
-func (c *httpConn) hasBody() bool { return c != nil && c.left != 0 }
-
-// charge reserves n bytes of the shared budget for the request under way. It reports whether there
-// was room. They are returned after the answer.
-func (c *httpConn) charge(n int64) bool { return c == nil || c.charged.Add(n) }
-
-// readBody reads the request body into s.body. On success the connection may stay open, as no byte
-// is left that could be taken for the next request.
-func (h *Door) readBody(ctx *fasthttp.RequestCtx, s *scratch) *api.Problem {
-	c := connOf(ctx)
+// readBody reads the request body into x.received. On success the connection may stay open, as no
+// byte is left that could be taken for the next request.
+func (x *exchange) readBody() *api.Problem {
+	c := x.c
 	switch {
 	case !c.head.JSON:
 		return &api.Problem{
-			Status: fasthttp.StatusUnsupportedMediaType, Parameter: "content-type",
+			Status: http.StatusUnsupportedMediaType, Parameter: "content-type",
 			Detail: "must be application/json",
 		}
 	// By the length that was announced: nothing of such a body is read.
 	case c.left > maxHTTPBody:
 		return tooLarge()
 	}
-	if p := c.readInto(s); p != nil {
+	if p := x.receive(); p != nil {
 		return p
 	}
-	ctx.Response.Header.ResetConnectionClose() // no byte of it is left
+	x.last = c.head.Close || !c.head.HTTP11 && !c.head.KeepAlive
 	return nil
 }
 
-// readInto reads the body of c into s. A body that arrived behind its head is only copied; any
-// other reserves maxHTTPRequest bytes of the budget first.
-func (c *httpConn) readInto(s *scratch) *api.Problem {
+// receive reads the body. One that arrived behind its head is only copied; any other reserves
+// maxHTTPRequest bytes of the budget first.
+func (x *exchange) receive() *api.Problem {
+	c := x.c
 	if c.left != head.Chunked && int64(len(c.head.Pending())) >= c.left {
-		s.body = append(s.body[:0], c.head.Pending()[:c.left]...)
+		x.received = append(x.received[:0], c.head.Pending()[:c.left]...)
 		c.head.Skip(int(c.left))
 		c.left = 0
 		return nil
 	}
-	if !c.charge(maxHTTPRequest) {
+	if !c.charged.Add(maxHTTPRequest) {
 		return noRoom()
 	}
 	if p := c.askForBody(); p != nil {
 		return p
 	}
 	if c.left == head.Chunked {
-		return c.readChunks(s)
+		return x.readChunks()
 	}
-	return c.fill(s, io.LimitReader(restOf{c}, c.left), c.left)
+	return x.fill(io.LimitReader(restOf{c}, c.left), c.left)
 }
 
 // askForBody sends 100 Continue once, to a client that waits for it.
@@ -86,26 +73,26 @@ func (c *httpConn) askForBody() *api.Problem {
 	return nil
 }
 
-// fill reads from until its end into s.body. most is the expected size in bytes, at most
+// fill reads from until its end into x.received. most is the expected size in bytes, at most
 // maxHTTPBody; the buffer grows towards it as bytes arrive.
 // The size that a client claims is not allocated in advance: it grows as the bytes come.
-func (c *httpConn) fill(s *scratch, from io.Reader, most int64) *api.Problem {
-	s.body = s.body[:0]
+func (x *exchange) fill(from io.Reader, most int64) *api.Problem {
+	x.received = x.received[:0]
 	for {
-		if len(s.body) == cap(s.body) && !c.grow(s, most) {
+		if len(x.received) == cap(x.received) && !x.grow(most) {
 			return noRoom()
 		}
-		n, err := from.Read(s.body[len(s.body):cap(s.body)])
-		s.body = s.body[:len(s.body)+n]
+		n, err := from.Read(x.received[len(x.received):cap(x.received)])
+		x.received = x.received[:len(x.received)+n]
 		var slow net.Error
 		switch {
-		case len(s.body) > maxHTTPBody:
+		case len(x.received) > maxHTTPBody:
 			return tooLarge()
 		case errors.Is(err, io.EOF):
-			c.left = 0
+			x.c.left = 0
 			return nil
 		case errors.As(err, &slow) && slow.Timeout():
-			c.door.cut.Add(1)
+			x.cut.Add(1)
 			return tooSlow()
 		case err != nil:
 			return badBody()
@@ -113,24 +100,26 @@ func (c *httpConn) fill(s *scratch, from io.Reader, most int64) *api.Problem {
 	}
 }
 
-// grow enlarges s.body fourfold, up to most+1 bytes. Above maxHTTPSmall the growth is reserved
+// grow enlarges x.received fourfold, up to most+1 bytes. Above maxHTTPSmall the growth is reserved
 // from the budget; false means that there was no room.
 // Fourfold, so that a megabyte takes four copies and not twelve.
-func (c *httpConn) grow(s *scratch, most int64) bool {
+func (x *exchange) grow(most int64) bool {
 	const factor = 4
-	size := min(max(factor*int64(cap(s.body)), maxHTTPSmall), most+1)
-	if size > maxHTTPSmall && !c.charge(size-int64(cap(s.body))) {
+	have := int64(cap(x.received))
+	size := min(max(factor*have, maxHTTPSmall), most+1)
+	if size > maxHTTPSmall && !x.c.charged.Add(size-have) {
 		return false
 	}
-	s.body = append(make([]byte, 0, max(size, int64(cap(s.body))+1)), s.body...)
+	x.received = append(make([]byte, 0, max(size, have+1)), x.received...)
 	return true
 }
 
-// readChunks reads a chunked body into s and drops its trailer. Bytes behind it stay for the next
+// readChunks reads a chunked body and drops its trailer. Bytes behind it stay for the next
 // request.
-func (c *httpConn) readChunks(s *scratch) *api.Problem {
+func (x *exchange) readChunks() *api.Problem {
+	c := x.c
 	br := bufio.NewReader(restOf{c})
-	if p := c.fill(s, httputil.NewChunkedReader(br), maxHTTPBody); p != nil {
+	if p := x.fill(httputil.NewChunkedReader(br), maxHTTPBody); p != nil {
 		// Bytes may be left on the connection, and it must end.
 		c.left = head.Chunked
 		return p
@@ -180,7 +169,7 @@ func (r restOf) Read(b []byte) (int, error) {
 	if err := c.limitRead(); err != nil {
 		return 0, err
 	}
-	n, err := c.Conn.Read(b)
+	n, err := c.Read(b)
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
@@ -190,7 +179,7 @@ func (r restOf) Read(b []byte) (int, error) {
 // badBody answers a body that ends early or has malformed chunks.
 func badBody() *api.Problem {
 	return &api.Problem{
-		Status: badRequest, Parameter: "body",
+		Status: http.StatusBadRequest, Parameter: "body",
 		Detail: "is cut short or badly chunked",
 	}
 }
@@ -198,7 +187,7 @@ func badBody() *api.Problem {
 // tooLarge answers a body above maxHTTPBody.
 func tooLarge() *api.Problem {
 	return &api.Problem{
-		Status: fasthttp.StatusRequestEntityTooLarge, Parameter: "body",
+		Status: http.StatusRequestEntityTooLarge, Parameter: "body",
 		Detail: "exceeds 1 MiB",
 	}
 }

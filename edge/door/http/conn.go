@@ -12,7 +12,6 @@ import (
 	"github.com/headgate-dev/headgate/edge/door/budget"
 	"github.com/headgate-dev/headgate/edge/door/http/head"
 	"github.com/headgate-dev/headgate/edge/request"
-	"github.com/valyala/fasthttp"
 )
 
 // deadlineSlack is the divisor of a timeout that gives its tolerance: an idle or write deadline
@@ -23,9 +22,8 @@ import (
 const deadlineSlack = 32
 
 // httpConn is one connection. It tracks whether a request is under way, so that a stop can end an
-// idle connection at once and a busy one after its answer. It also sets the deadlines itself. The
-// HTTP library would set three per request, although most requests arrive whole and are answered
-// long before any deadline.
+// idle connection at once and a busy one after its answer. Most requests arrive whole and are
+// answered long before any deadline, so that few deadlines are set.
 type httpConn struct {
 	net.Conn
 	door *Door
@@ -34,21 +32,18 @@ type httpConn struct {
 
 	// The fields up to mu belong to the goroutine of the connection.
 	head      head.Head
-	complete  bool                  // head is complete, and the library has not seen it
-	fault     *api.Problem          // the fault of head; not reported to the library yet
-	between   bool                  // the library has answered the last head
-	seated    bool                  // the library keeps its memory between requests
+	complete  bool                  // head is complete, and not answered
+	fault     *api.Problem          // the fault of head, not answered
 	long      bool                  // the head was too long: more of it may be on its way
-	parked    bool                  // Read returned io.EOF so that the library releases its memory
 	slow      bool                  // the head arrives in parts, and is counted in the budget
-	left      int64                 // body bytes that the handler has not read, or head.Chunked
+	left      int64                 // body bytes that nobody has read, or head.Chunked
 	charged   budget.Loan           // of the request under way
 	pull      func(fd uintptr) bool // look
 	pulled    int                   // bytes that were read into head
 	taken     bool                  // head knows of them
 	fd        int                   // of the socket, within look; else noSocket
 	over      bool                  // the answer was the last one
-	quickly   uint64                // requests answered on the quick path
+	requests  uint64                // answered
 	peer      netip.Addr            // of the other end; zero: a unix socket
 	owed      door.Owed
 	pullErr   error
@@ -89,13 +84,6 @@ func (c *httpConn) limitIdle(d time.Duration) error {
 		return c.SetReadDeadline(time.Now().Add(httpStopGrace))
 	}
 	return extend(&c.idleBy, d, c.SetReadDeadline)
-}
-
-// owe notes the number of a ticket or a lease in the answer that is written next; 0 is none.
-func (c *httpConn) owe(number uint64) {
-	if c != nil {
-		c.owed.Add(number)
-	}
 }
 
 // orphan ends a ticket or a lease whose answer nobody has read.
@@ -152,15 +140,6 @@ func extend(inForce *time.Time, d time.Duration, set func(time.Time) error) erro
 	return set(*inForce)
 }
 
-// lane returns the number of the lane of c, the same for all its requests. Without a connection it
-// is 0.
-func (c *httpConn) lane() uint64 {
-	if c == nil {
-		return 0
-	}
-	return c.id
-}
-
 // wake ends the wait of an idle connection after httpStopGrace, so that a request on its way is
 // still answered.
 func (c *httpConn) wake() {
@@ -175,25 +154,7 @@ func (c *httpConn) wake() {
 // past is a deadline that has passed.
 func past() time.Time { return time.Unix(1, 0) }
 
-// noteState follows the state that the library reports for a connection. The library reports a
-// fresh connection as active before any byte came; it is still waiting then.
-func noteState(nc net.Conn, state fasthttp.ConnState) {
-	c, ok := nc.(*httpConn)
-	if !ok {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch state {
-	case fasthttp.StateIdle: // the answer is written
-		c.waiting, c.timed, c.answering, c.between = true, false, false, true
-		c.charged.Return()
-	case fasthttp.StateActive:
-		c.waiting = c.fresh
-	}
-}
-
-// ended notes that the answer of the quick path is written: c waits for the next request.
+// ended notes that the answer is written: c waits for the next request.
 func (c *httpConn) ended() {
 	if c.answering = false; c.fd != noSocket {
 		return // see rest
@@ -229,6 +190,3 @@ func (h *Door) names() *request.Names {
 	}
 	return &noNames
 }
-
-// waits reports whether the sender of the request on c can wait before it lets a request pass.
-func (c *httpConn) waits() bool { return c != nil && c.head.Waits }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/door/http/head"
-	"github.com/valyala/fasthttp"
 )
 
 // timedConn takes and gives bytes at once, and remembers which deadlines it was given.
@@ -42,7 +41,7 @@ func newTimedConn() (*timedConn, *httpConn) {
 		limits{read: timedRead, write: timedWrite, idle: timedIdle, conns: 1}).newConn(nc)
 }
 
-// ask does with c as the library does for one request, which comes in reads parts and is answered
+// ask does with c as one request, which comes in reads parts and is answered
 // in writes parts.
 func (c *httpConn) ask(t *testing.T, reads, writes int, between time.Duration) {
 	t.Helper()
@@ -54,7 +53,7 @@ func (c *httpConn) ask(t *testing.T, reads, writes int, between time.Duration) {
 			t.Fatal(err)
 		}
 		if i == 0 {
-			noteState(c, fasthttp.StateActive)
+			c.begun()
 		}
 	}
 	for i := range writes {
@@ -65,7 +64,7 @@ func (c *httpConn) ask(t *testing.T, reads, writes int, between time.Duration) {
 			t.Fatal(err)
 		}
 	}
-	noteState(c, fasthttp.StateIdle)
+	c.ended()
 	c.head = head.Head{}
 }
 

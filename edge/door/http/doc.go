@@ -1,15 +1,14 @@
 // Package http is the HTTP/1.x decision listener: /v1/check, /v1/peek and /v1/count for proxies
 // and programs.
 //
-//	accept ─► await: head.go reads and checks the head ─► fasthttp ─► route ─► parameters or JSON
-//	                                                                              │ all valid?
+//	accept ─► await: head reads and checks the head ─► line ─► parameters or JSON
+//	                                                                │ all valid?
 //	client ◄─ 200, 204, 401, 403, 429, 503 ◄─ headers, JSON ◄─ gate.Decision ◄─ Decide
-//	       ◄─ problem+json: nothing was counted ◄─────────────────────────────────┘ no
+//	       ◄─ problem+json: nothing was counted ◄───────────────────┘ no
 //
-// A connection waits for its client without a buffer and without the library's memory. This
-// package reads the head itself, keeps only the request line and the Host, and hands the HTTP
-// library a head that is complete and unambiguous. It reads bodies itself too, within one budget
-// of bytes for all connections. So the memory of slow clients is bounded: see maxHTTPConns.
+// A connection waits for its client without a buffer. Of a head only the request line, the Host and
+// the headers that policies look at are kept. Bodies are read within one budget of bytes for all
+// connections. So the memory of slow clients is bounded: see maxHTTPConns.
 //
 // The door gives up HTTP/2, TLS, compression, trailers and all request headers that do not frame
 // the message. A proxy in front provides them. A request whose length two readers could see

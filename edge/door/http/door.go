@@ -1,8 +1,7 @@
 package http
 
 import (
-	"errors"
-	"math/rand/v2"
+	"net/http"
 	"sync"
 	"sync/atomic"
 
@@ -11,12 +10,9 @@ import (
 	"github.com/headgate-dev/headgate/edge/door"
 	"github.com/headgate-dev/headgate/edge/door/budget"
 	"github.com/headgate-dev/headgate/edge/door/http/head"
-	"github.com/headgate-dev/headgate/edge/door/http/input"
 	"github.com/headgate-dev/headgate/edge/door/verdict"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/latency"
-	"github.com/headgate-dev/headgate/window"
-	"github.com/valyala/fasthttp"
 )
 
 // Stats are totals since the listener was made, unless they say "now". The gate counts the
@@ -58,14 +54,11 @@ type Door struct {
 	room    *ask.Room // nil: no whole requests
 	lanes   []*gate.Lane
 	limits  limits
-	server  fasthttp.Server
 	texts   verdict.Texts
 	date    dateLine
-	pool    sync.Pool // of *scratch
-	asking  sync.Pool // of *asking
-	heads   sync.Pool // of *[head.Size]byte
 	bytes   *budget.Budget
-	seats   atomic.Int64 // connections inside the library now
+	// pools of *exchange, *ask.Session and *[head.Size]byte
+	pool, sessions, heads sync.Pool
 
 	draining atomic.Bool
 	serving  sync.WaitGroup
@@ -97,35 +90,21 @@ func newDoor(d decider, limits limits) *Door {
 	h := &Door{
 		decider: d,
 		limits:  limits,
-		pool:    sync.Pool{New: func() any { return new(scratch) }},
 		heads:   sync.Pool{New: func() any { return new([head.Size]byte) }},
 		bytes:   budget.New(limits.bytes),
 		conns:   make(map[*httpConn]struct{}),
 	}
-	h.asking.New = func() any {
-		k := &asking{session: h.room.NewSession()}
-		k.session.Door = ask.HTTP
-		return k
-	}
-	h.server = fasthttp.Server{
-		Handler:      h.handle,
-		ErrorHandler: h.unreadable,
-		ConnState:    noteState,
-		// The library's own bound on heads: never met, as Read gives it heads that fit.
-		ReadBufferSize:        head.Size + head.MaxEnd,
-		NoDefaultServerHeader: true,
-		NoDefaultContentType:  true,
-		SecureErrorLogMessage: true, // errors without a copy of the request
-		Logger:                silence{},
+	h.pool.New = func() any { return &exchange{Door: h} }
+	h.sessions.New = func() any {
+		s := h.room.NewSession()
+		s.Door = ask.HTTP
+		return s
 	}
 	return h
 }
 
-// silence drops the log lines of the HTTP library. It writes one per malformed request, so clients
-// could fill a disk.
-type silence struct{}
-
-func (silence) Printf(string, ...any) {}
+// lane returns the lane of the connection of x, the same for all its requests.
+func (x *exchange) lane() *gate.Lane { return x.lanes[x.c.id%uint64(len(x.lanes))] }
 
 // Budget bounds the bodies and batches of this door, and what other doors take from it.
 func (h *Door) Budget() *budget.Budget { return h.bytes }
@@ -146,104 +125,14 @@ func (h *Door) Stats() Stats {
 	}
 }
 
-// handle answers one request. It allocates nothing for a check without a body.
-func (h *Door) handle(ctx *fasthttp.RequestCtx) {
-	if connOf(ctx).hasBody() {
-		// Until all of it is read: the rest of a body would be taken for the next request.
-		ctx.SetConnectionClose()
-	}
-	h.answerSafely(ctx)
-	if h.draining.Load() {
-		ctx.SetConnectionClose()
-	}
-}
-
-// answerSafely answers one request. One that panics is answered 500, and ends its connection.
-func (h *Door) answerSafely(ctx *fasthttp.RequestCtx) {
-	defer func() {
-		if fault := recover(); fault != nil {
-			h.panics.Note(fault)
-			ctx.Response.Reset()
-			writeProblem(ctx, internal())
-			ctx.SetConnectionClose()
-		}
-	}()
-	s := h.pool.Get().(*scratch)
-	if p := h.answer(ctx, s); p != nil {
-		h.noteRefused(p)
-		writeProblem(ctx, p)
-	}
-	h.pool.Put(s)
-}
-
-// answer decides one request and writes the response, or returns the problem with the request.
-// Whole requests and leases are looked for first, though they are rarer here: a check nearly always
-// took the quick path.
-func (h *Door) answer(ctx *fasthttp.RequestCtx, s *scratch) *api.Problem {
-	if c := connOf(ctx); c != nil && c.head.Page && changes(ctx.Path()) {
-		return ofPage()
-	}
-	if h.room != nil && isWholePath(ctx.Path()) {
-		return h.answerWhole(ctx, s)
-	}
-	if h.room != nil && isActPath(ctx.Path()) {
-		return h.answerAct(ctx, s)
-	}
-	op, p := route(ctx)
-	if p != nil {
-		return p
-	}
-	params, p := input.Query(ctx.URI().QueryString())
-	if p != nil {
-		return p
-	}
-	if ctx.IsPost() && connOf(ctx).hasBody() {
-		return h.answerBody(ctx, s, op, params)
-	}
-	a, p := params.Ask(op)
-	if p != nil {
-		return p
-	}
-	return h.answerOne(ctx, s, a, params.Status())
-}
-
-// answerOne decides a. A count is answered 204, a refusal with the status wished for (0: the usual
-// one), anything else with 200.
-func (h *Door) answerOne(
-	ctx *fasthttp.RequestCtx, s *scratch, a gate.Ask, wished int,
-) *api.Problem {
-	now := h.decider.Now()
-	defer h.clock(ctx, now)
-	a.Wait = connOf(ctx).waits()
-	d, err := h.decider.Decide(connOf(ctx).lane(), now, rand.Uint64(), a) //nolint:gosec // ChaCha8, seeded by the system
-	switch {
-	case err != nil:
-		return h.unanswered("rule", a.Rule, err)
-	case a.Op == gate.Count:
-		ctx.SetStatusCode(fasthttp.StatusNoContent)
-	default:
-		writeDecision(ctx, s, h.texts.Of(d.Rule), verdict.Of(&d), statusOf(&d, wished))
-	}
-	return nil
-}
-
-// unreadable answers a head that cannot be read. The library calls it in place of handle, with the
-// fault that Read returned, and closes the connection afterwards.
-func (h *Door) unreadable(ctx *fasthttp.RequestCtx, err error) {
-	p := notHTTP1()
-	_ = errors.As(err, &p) // else the library read a head differently from this package
-	h.noteRefused(p)
-	writeProblem(ctx, p)
-}
-
 // noteRefused counts a request that is answered with p: in refused, and by kind unless the door
 // itself was busy or the client slow.
 func (h *Door) noteRefused(p *api.Problem) {
 	h.refused.Add(1)
 	switch p.Status {
-	case fasthttp.StatusServiceUnavailable, fasthttp.StatusRequestTimeout:
-	case fasthttp.StatusRequestEntityTooLarge, fasthttp.StatusRequestURITooLong,
-		fasthttp.StatusRequestHeaderFieldsTooLarge:
+	case http.StatusServiceUnavailable, http.StatusRequestTimeout:
+	case http.StatusRequestEntityTooLarge, http.StatusRequestURITooLong,
+		http.StatusRequestHeaderFieldsTooLarge:
 		h.tooLong.Add(1)
 	default:
 		if p.Unknown {
@@ -251,13 +140,6 @@ func (h *Door) noteRefused(p *api.Problem) {
 			return
 		}
 		h.malformed.Add(1)
-	}
-}
-
-// clock notes the duration since began for one request in LatencyEvery.
-func (h *Door) clock(ctx *fasthttp.RequestCtx, began window.Instant) {
-	if (ctx.ConnID()+ctx.ConnRequestNum())%door.LatencyEvery == 0 {
-		h.latency.Note(h.decider.Now().Sub(began))
 	}
 }
 

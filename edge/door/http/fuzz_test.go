@@ -57,7 +57,7 @@ func FuzzHTTP(f *testing.F) {
 // converse serves one connection that sends raw and then no more, and returns the answers.
 func converse(t *testing.T, h *Door, raw []byte) []doortest.Reply {
 	t.Helper()
-	answers := exchange(t, h, raw)
+	answers := answersTo(t, h, raw)
 	var replies []doortest.Reply
 	br := bufio.NewReader(bytes.NewReader(answers))
 	for br.Buffered() > 0 || len(replies) == 0 {
@@ -83,8 +83,8 @@ func converse(t *testing.T, h *Door, raw []byte) []doortest.Reply {
 	return replies
 }
 
-// exchange serves one connection that sends raw and then no more, and returns all that is answered.
-func exchange(t *testing.T, h *Door, raw []byte) []byte {
+// answersTo serves one connection that sends raw and then no more, and returns all that is answered.
+func answersTo(t *testing.T, h *Door, raw []byte) []byte {
 	t.Helper()
 	client, server := net.Pipe()
 	defer func() { _ = client.Close() }()

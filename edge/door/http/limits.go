@@ -12,8 +12,7 @@ import (
 //
 //	maxHTTPConns x (8 KiB + about 6 KiB of connection and goroutine) + maxHTTPBytes = 68 MiB
 //
-// and maxHTTPSeats connections keep 20 KiB more each, to be served faster. Unused memory goes back
-// to the system.
+// Unused memory goes back to the system.
 const (
 	// maxHTTPConns is the most open connections; a further one is answered 503 and closed.
 	maxHTTPConns = 4096
@@ -27,8 +26,6 @@ const (
 	maxHTTPRequest = 32 << 10
 	// maxHTTPSmall is the largest body, in bytes, whose buffer is kept for reuse.
 	maxHTTPSmall = 8 << 10
-	// maxHTTPSeats is the most connections that keep the library's memory between requests.
-	maxHTTPSeats = 256
 )
 
 // Timeouts. No action or omission of a client outlasts them.

@@ -106,7 +106,7 @@ func TestHTTPRequestAfterLook(t *testing.T) {
 	}
 }
 
-// TestHTTPQuickAndOther: requests of which some are for the library, wherever they are cut.
+// TestHTTPQuickAndOther: requests of all kinds on one connection, wherever they are cut.
 func TestHTTPQuickAndOther(t *testing.T) {
 	t.Parallel()
 	const all = okRequest + okRequest +

@@ -2,17 +2,9 @@ package http
 
 import (
 	"encoding/json"
+	"net/http"
 
 	"github.com/headgate-dev/headgate/edge/api"
-	"github.com/valyala/fasthttp"
-)
-
-const (
-	// Texts and values that several problems share.
-	badRequest = fasthttp.StatusBadRequest
-
-	allowedMethods = "GET, HEAD, POST" // of a path that says nothing else
-	busyRetry      = "1"               // seconds after which to ask again when there was no room
 )
 
 // tooManyConns is the whole response to a connection beyond maxHTTPConns. The connection is
@@ -24,25 +16,36 @@ var tooManyConns = []byte("HTTP/1.1 503 Service Unavailable\r\nConnection: close
 // notHTTP1 answers another protocol or version.
 func notHTTP1() *api.Problem {
 	return &api.Problem{
-		Status: badRequest, Parameter: "request",
+		Status: http.StatusBadRequest, Parameter: "request",
 		Detail: "is not HTTP/1.0 or HTTP/1.1",
+	}
+}
+
+// noPath answers a path that is not the door's.
+func noPath() *api.Problem {
+	return &api.Problem{
+		Status: http.StatusNotFound, Parameter: "path", Detail: "is none of /v1/check, /v1/peek, /v1/count, /v1/auth/…, /v1/ask, /v1/report, /v1/acquire, /v1/release, /v1/renew, /v1/settle and /v1/load",
+	}
+}
+
+// badMethod answers a method that the path does not take; detail says which are.
+func badMethod(detail string) *api.Problem {
+	return &api.Problem{
+		Status: http.StatusMethodNotAllowed, Parameter: "method", Detail: detail,
 	}
 }
 
 // onlyPost answers another method than POST on a path that takes no other, or only those in
 // allowed.
-func onlyPost(ctx *fasthttp.RequestCtx, allowed string) *api.Problem {
-	ctx.Response.Header.Set(fasthttp.HeaderAllow, allowed)
-	return &api.Problem{
-		Status: fasthttp.StatusMethodNotAllowed, Parameter: "method",
-		Detail: "must be POST",
-	}
+func (x *exchange) onlyPost(allowed string) *api.Problem {
+	x.field("Allow", allowed)
+	return badMethod("must be POST")
 }
 
 // tooSlow answers a request that did not arrive within httpReadTimeout.
 func tooSlow() *api.Problem {
 	return &api.Problem{
-		Status: fasthttp.StatusRequestTimeout, Parameter: "request",
+		Status: http.StatusRequestTimeout, Parameter: "request",
 		Detail: "did not arrive in time",
 	}
 }
@@ -51,7 +54,7 @@ func tooSlow() *api.Problem {
 // counted; whether to ask again is up to the client.
 func reloaded() *api.Problem {
 	return &api.Problem{
-		Status: fasthttp.StatusServiceUnavailable, Parameter: "checks",
+		Status: http.StatusServiceUnavailable, Parameter: "checks",
 		Detail: "was interrupted by a change of the rules",
 	}
 }
@@ -59,7 +62,7 @@ func reloaded() *api.Problem {
 // ofPage answers a request that a page of another site had a browser send.
 func ofPage() *api.Problem {
 	return &api.Problem{
-		Status: fasthttp.StatusForbidden, Parameter: "sec-fetch-site",
+		Status: http.StatusForbidden, Parameter: "sec-fetch-site",
 		Detail: "says that a page of another site asks",
 	}
 }
@@ -67,7 +70,7 @@ func ofPage() *api.Problem {
 // noRoom answers a body for which the budget had no room in time.
 func noRoom() *api.Problem {
 	return &api.Problem{
-		Status: fasthttp.StatusServiceUnavailable, Parameter: "body",
+		Status: http.StatusServiceUnavailable, Parameter: "body",
 		Detail: "must wait: too many other requests are in progress",
 	}
 }
@@ -75,33 +78,39 @@ func noRoom() *api.Problem {
 // internal answers a request that met a fault of the daemon.
 func internal() *api.Problem {
 	return &api.Problem{
-		Status: fasthttp.StatusInternalServerError, Parameter: "request",
+		Status: http.StatusInternalServerError, Parameter: "request",
 		Detail: "met a fault of the daemon, which its log shows",
 	}
 }
 
-// writeProblem writes p as application/problem+json. The JSON encoder escapes the parameter, which
-// may be bytes of the client.
-func writeProblem(ctx *fasthttp.RequestCtx, p *api.Problem) {
-	body, err := json.Marshal(struct {
+// refuse answers with p as application/problem+json. The JSON encoder escapes the parameter, which
+// may be bytes of the client. Whole requests have the members in the order of their names.
+func (x *exchange) refuse(p *api.Problem) {
+	title := statusText(p.Status)
+	var all any = struct {
 		Type      string `json:"type"`
 		Title     string `json:"title"`
 		Status    int    `json:"status"`
 		Detail    string `json:"detail"`
 		Parameter string `json:"parameter"`
-	}{"about:blank", fasthttp.StatusMessage(p.Status), p.Status, p.Error(), p.Parameter})
+	}{"about:blank", title, p.Status, p.Error(), p.Parameter}
+	if x.whole {
+		all = map[string]any{
+			"type": "about:blank", "title": title, "status": p.Status, "detail": p.Error(),
+			"parameter": p.Parameter,
+		}
+	}
+	text, err := json.Marshal(all)
 	if err != nil { // strings and a number always encode
 		panic(err)
 	}
-	ctx.SetStatusCode(p.Status)
-	ctx.Response.Header.SetContentTypeBytes(typeProblem)
+	x.status, x.kind, x.body = p.Status, typeProblem, append(append(x.body[:0], text...), '\n')
 	switch p.Status {
-	case fasthttp.StatusMethodNotAllowed:
-		if len(ctx.Response.Header.Peek(fasthttp.HeaderAllow)) == 0 {
-			ctx.Response.Header.Set(fasthttp.HeaderAllow, allowedMethods)
+	case http.StatusMethodNotAllowed:
+		if len(x.fields) == 0 {
+			x.field("Allow", "GET, HEAD, POST")
 		}
-	case fasthttp.StatusServiceUnavailable:
-		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, busyRetry)
+	case http.StatusServiceUnavailable:
+		x.field("Retry-After", "1")
 	}
-	ctx.Response.SetBody(append(body, '\n'))
 }

@@ -31,7 +31,7 @@ func (c *httpConn) openRaw() {
 // that left room.
 const lookAfter = time.Second
 
-// look reads what is there and answers it, as far as that is quick requests. It reports false where
+// look reads what is there and answers it, as far as that is whole requests. It reports false where
 // the runtime is to wait for more.
 //
 // A read that leaves room has taken all there was, and the runtime tells what comes later, as long
@@ -70,7 +70,7 @@ func (c *httpConn) pullOnce(fd uintptr) bool {
 	return true
 }
 
-// answerHere answers what was pulled, if that is quick requests and nothing else, and begins the
+// answerHere answers what was pulled, if that is whole requests and nothing else, and begins the
 // wait for the next. It reports false where it is not, or nothing came: what is left is for more
 // and its callers.
 func (c *httpConn) answerHere() bool {
@@ -79,14 +79,9 @@ func (c *httpConn) answerHere() bool {
 	}
 	c.head.Arrived(c.pulled)
 	c.taken = true
-	for c.progress() {
-		switch c.answerQuickly() {
-		case notQuick:
+	for c.progress() && !c.awaitsBody() {
+		if c.over = !c.answer(); c.over {
 			return false
-		case quickLast:
-			c.over = true
-			return false
-		case quick:
 		}
 		if c.head.Begin(); len(c.head.Pending()) == 0 {
 			c.releaseBuffer()
@@ -95,6 +90,12 @@ func (c *httpConn) answerHere() bool {
 		}
 	}
 	return false
+}
+
+// awaitsBody reports whether more is to be read before the request can be answered.
+func (c *httpConn) awaitsBody() bool {
+	length := c.head.Length
+	return c.fault == nil && (length < 0 || length > int64(len(c.head.Pending())))
 }
 
 // rest begins the wait for the next request, which is at first one for lookAfter.

@@ -180,7 +180,7 @@ pools: [{name: db}]
 func TestAnswersAsRecorded(t *testing.T) {
 	var all strings.Builder
 	record := func(h *Door, raw string) {
-		got := answerDate.ReplaceAll(exchange(t, h, []byte(raw)), []byte("Date: (now)"))
+		got := answerDate.ReplaceAll(answersTo(t, h, []byte(raw)), []byte("Date: (now)"))
 		got = answerNumber.ReplaceAll(got, []byte("(number)"))
 		got = answerRest.ReplaceAllFunc(got, func(b []byte) []byte {
 			return digits.ReplaceAll(b, []byte("(n)"))

@@ -14,7 +14,6 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/door/doortest"
 	"github.com/headgate-dev/headgate/edge/edgetest"
-	"github.com/valyala/fasthttp"
 )
 
 // TestHTTPTooManyConnections checks that a connection too many is answered 503 and closed, and the
@@ -180,7 +179,7 @@ func TestHTTPConnNoLongerWaits(t *testing.T) {
 	defer func() { _, _ = ours.Close(), theirs.Close() }()
 	h := newDoor(newFakeDecider(), testLimits())
 	c := h.newConn(ours)
-	noteState(c, fasthttp.StateIdle)
+	c.ended()
 	h.draining.Store(true)
 	defer time.AfterFunc(doortest.Patience, func() { _ = ours.Close() }).Stop()
 	if err := c.SetReadDeadline(time.Now().Add(2 * doortest.Patience)); err != nil {

@@ -1,147 +1,136 @@
 package http
 
 import (
-	"bytes"
 	"math/rand/v2"
+	"net/http"
 	"strconv"
 	"unicode/utf8"
 
 	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door/http/head"
 	"github.com/headgate-dev/headgate/edge/door/http/input"
-	"github.com/valyala/fasthttp"
 )
 
-// isWholePath reports whether path is one of whole requests that the library answers.
+// isWholePath reports whether path is one of whole requests in JSON or a query.
 func isWholePath(path []byte) bool {
 	return string(path) == "/v1/ask" || string(path) == "/v1/report"
 }
 
 // answerWhole answers /v1/ask, which takes JSON, and /v1/report, which takes JSON or a query.
-func (h *Door) answerWhole(ctx *fasthttp.RequestCtx, s *scratch) *api.Problem {
-	if len(ctx.RequestURI()) > head.MaxTarget {
+func (x *exchange) answerWhole() *api.Problem {
+	if len(x.line.target) > head.MaxTarget {
 		return head.LongTarget()
 	}
-	report := string(ctx.Path()) == "/v1/report"
-	hasBody := connOf(ctx).hasBody()
+	report := string(x.line.path) == "/v1/report"
+	hasBody, isPost := x.c.left != 0, string(x.line.method) == http.MethodPost
 	switch {
-	case report && !hasBody && (ctx.IsGet() || ctx.IsPost()):
-		list, p := input.Members(ctx.URI().QueryString())
+	case report && !hasBody && (isPost || string(x.line.method) == http.MethodGet):
+		list, p := input.Members(x.line.query)
 		if p == nil {
-			p = h.report(ctx, list)
+			p = x.report(list)
 		}
 		return p
-	case !ctx.IsPost():
+	case !isPost:
 		if report {
-			return onlyPost(ctx, "GET, POST")
+			return x.onlyPost("GET, POST")
 		}
-		return onlyPost(ctx, "POST")
+		return x.onlyPost("POST")
 	case !hasBody:
 		return api.BadParameter("body", "is missing")
 	}
-	defer s.forget()
-	if p := h.readBody(ctx, s); p != nil {
+	if p := x.readBody(); p != nil {
 		return p
 	}
 	// RFC 8259, 8.1. A reader that puts U+FFFD for bad bytes would make one key of two.
-	if !utf8.Valid(s.body) {
+	if !utf8.Valid(x.received) {
 		return api.BadParameter("body", "is not UTF-8")
 	}
-	requests, batch, p := input.Requests(s.body)
+	requests, batch, p := input.Requests(x.received)
 	switch {
 	case p != nil:
 		return p
 	case report && batch:
 		return api.BadParameter("requests", "is not for reports")
 	case report:
-		return h.report(ctx, requests[0])
+		return x.report(requests[0])
 	case !batch:
-		return h.askOne(ctx, requests[0])
+		return x.askOne(requests[0])
 	}
-	return h.askAll(ctx, requests)
+	return x.askAll(requests)
 }
 
 // askOne answers one request with its own status.
-func (h *Door) askOne(ctx *fasthttp.RequestCtx, list []input.Member) *api.Problem {
-	k := h.asking.Get().(*asking) //nolint:forcetypeassert // see newDoor
-	defer h.asking.Put(k)
-	if _, p := k.fill(connOf(ctx), list, false); p != nil {
+func (x *exchange) askOne(list []input.Member) *api.Problem {
+	s := x.sessions.Get().(*ask.Session) //nolint:forcetypeassert // see newDoor
+	defer x.sessions.Put(s)
+	if _, p := x.ask(s, list, false); p != nil {
 		return p
 	}
-	now := h.decider.Now()
-	defer h.clock(ctx, now)
-	b := h.lanes[connOf(ctx).lane()%uint64(len(h.lanes))].Batch(now, rand.Uint64)
-	a := k.session.Decide(&b, now, rand.Uint64()) //nolint:gosec // ChaCha8, seeded by the system
+	now := x.decider.Now()
+	defer x.clock(now)
+	b := x.lane().Batch(now, rand.Uint64)
+	a := s.Decide(&b, now, rand.Uint64()) //nolint:gosec // ChaCha8, seeded by the system
 	b.End()
-	connOf(ctx).owe(a.Ticket)
-	k.body = append(k.appendResult(k.body[:0], h, a), '\n')
-	header := &ctx.Response.Header
-	// The headers are those of the paths for proxies, made as one text there and taken apart here.
-	for line := range bytes.SplitSeq(appendWholeVerdict(k.appendLimits(nil, h), a), []byte("\r\n")) {
-		if name, value, ok := bytes.Cut(line, []byte(": ")); ok {
-			header.SetCanonical(name, value)
-		}
-	}
-	header.SetContentTypeBytes(typeJSON)
+	x.c.owed.Add(a.Ticket)
+	x.body = append(x.appendResult(x.body, a), '\n')
+	x.answerFields(s, a)
 	if a.Deny {
-		ctx.SetStatusCode(a.Status)
-		header.SetContentTypeBytes(typeProblem)
+		x.status, x.kind = a.Status, typeProblem
 	}
-	ctx.Response.SetBody(k.body)
 	return nil
 }
 
 // askAll answers a list with 200 and all results. Every request is checked before any is decided.
 // They are filled twice, once to be checked and once to be decided: there is one session, and a
 // hundred would be 6 MiB.
-func (h *Door) askAll(ctx *fasthttp.RequestCtx, requests [][]input.Member) *api.Problem {
-	k := h.asking.Get().(*asking) //nolint:forcetypeassert // see newDoor
-	defer h.asking.Put(k)
+func (x *exchange) askAll(requests [][]input.Member) *api.Problem {
+	s := x.sessions.Get().(*ask.Session) //nolint:forcetypeassert // see newDoor
+	defer x.sessions.Put(s)
 	for i, list := range requests {
-		if _, p := k.fill(connOf(ctx), list, false); p != nil {
+		if _, p := x.ask(s, list, false); p != nil {
 			if !p.Whole {
 				p.Parameter = "requests[" + strconv.Itoa(i) + "]." + p.Parameter
 			}
 			return p
 		}
 	}
-	now := h.decider.Now()
-	defer h.clock(ctx, now)
-	b := h.lanes[connOf(ctx).lane()%uint64(len(h.lanes))].Batch(now, rand.Uint64)
+	now := x.decider.Now()
+	defer x.clock(now)
+	b := x.lane().Batch(now, rand.Uint64)
 	defer b.End()
-	out := []byte(`{"results":[`)
+	x.body = append(x.body, `{"results":[`...)
 	for i, list := range requests {
-		if _, p := k.fill(connOf(ctx), list, false); p != nil {
+		if _, p := x.ask(s, list, false); p != nil {
 			return p
 		}
 		if i > 0 {
-			out = append(out, ',')
+			x.body = append(x.body, ',')
 		}
-		a := k.session.Decide(&b, now, rand.Uint64()) //nolint:gosec // as above
-		connOf(ctx).owe(a.Ticket)
-		out = k.appendResult(out, h, a)
+		a := s.Decide(&b, now, rand.Uint64()) //nolint:gosec // as above
+		x.c.owed.Add(a.Ticket)
+		x.body = x.appendResult(x.body, a)
 	}
-	ctx.Response.Header.SetContentTypeBytes(typeJSON)
-	ctx.Response.SetBodyRaw(append(out, "]}\n"...))
+	x.body = append(x.body, "]}\n"...)
 	return nil
 }
 
 // report counts a response and answers 204.
-func (h *Door) report(ctx *fasthttp.RequestCtx, list []input.Member) *api.Problem {
-	k := h.asking.Get().(*asking) //nolint:forcetypeassert // see newDoor
-	defer h.asking.Put(k)
-	ticket, p := k.fill(connOf(ctx), list, true)
+func (x *exchange) report(list []input.Member) *api.Problem {
+	s := x.sessions.Get().(*ask.Session) //nolint:forcetypeassert // see newDoor
+	defer x.sessions.Put(s)
+	ticket, p := x.ask(s, list, true)
 	if p != nil {
 		return p
 	}
-	now := h.decider.Now()
-	b := h.lanes[connOf(ctx).lane()%uint64(len(h.lanes))].Batch(now, rand.Uint64)
+	now := x.decider.Now()
+	b := x.lane().Batch(now, rand.Uint64)
 	defer b.End()
 	if ticket == 0 {
-		k.session.ReportAgain(&b)
-	} else if !k.session.Report(&b, now, ticket) {
-		ctx.Response.Header.Set("Headgate-Late", "1")
+		s.ReportAgain(&b)
+	} else if !s.Report(&b, now, ticket) {
+		x.field("Headgate-Late", "1")
 	}
-	ctx.SetStatusCode(fasthttp.StatusNoContent)
+	x.status = http.StatusNoContent
 	return nil
 }

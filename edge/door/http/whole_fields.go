@@ -1,7 +1,6 @@
 package http
 
 import (
-	"net/netip"
 	"strconv"
 
 	"github.com/headgate-dev/headgate/edge/api"
@@ -13,24 +12,17 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// fill sets the session's request from its members.
+// ask sets the session's request from its members.
 // {"path":"/login","client":"192.0.2.1","headers":{"x-api-key":"k"}} is a list of three, in any
 // order.
-func (k *asking) fill(
-	c *httpConn, list []input.Member, report bool,
+func (x *exchange) ask(
+	s *ask.Session, list []input.Member, report bool,
 ) (ticket uint64, p *api.Problem) {
-	s := k.session
-	var peer netip.Addr
-	if c != nil {
-		peer = c.peer
-	}
 	r := &s.Request
 	// Whom to trust is settled by the peer of the connection, before a member may name another
 	// peer: who speaks does not change by what is said.
-	f := filling{s: s, f: s.Read(peer), report: report}
-	if c != nil {
-		s.CanWait, s.CanDeceive = c.head.Waits, c.head.Deceives
-	}
+	f := filling{s: s, f: s.Read(x.c.peer), report: report}
+	s.CanWait, s.CanDeceive = x.c.head.Waits, x.c.head.Deceives
 	for i := range list {
 		if p := f.set(&list[i]); p != nil {
 			return 0, p
@@ -100,7 +92,7 @@ func (f *filling) setReport(m *input.Member, ok *bool) bool {
 // appendResult appends the answer to one request as JSON.
 // {"verdict":"allow","why":"none"} is the shortest: no policy asked a rule. With a rule its members
 // are those of /v1/check, so that a client that reads one reads the other.
-func (k *asking) appendResult(b []byte, h *Door, a *ask.Answer) []byte {
+func (h *Door) appendResult(b []byte, a *ask.Answer) []byte {
 	b = append(b, '{')
 	if d := a.By; d != nil && !a.Silent {
 		v := verdict.Of(d)

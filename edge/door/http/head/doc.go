@@ -2,7 +2,7 @@
 //
 //	bytes of a socket ──Room, Arrived──► Head ──Advance──► complete, or the problem with it
 //	                                      │
-//	         request line, Host, framing, kept headers ◄──┘ ──Write──► a head for the HTTP library
+//	         request line, Host, framing, kept headers ◄──┘
 //
 // It does no I/O, allocates nothing and holds no clock: whoever owns the connection lends the
 // buffer, waits and answers.

@@ -247,29 +247,3 @@ func (h *Head) drop(part []byte) *api.Problem {
 	h.searched = h.end
 	return p
 }
-
-// The ends of a written head, by the fate of the connection, and the length of the longest.
-const (
-	endPlain     = "\r\n\r\n"
-	endClose     = "\r\nConnection: close\r\n\r\n"
-	endKeepAlive = "\r\nConnection: keep-alive\r\n\r\n"
-	MaxEnd       = len(endKeepAlive) + len("\r\n")
-)
-
-// Write writes the head for the HTTP library to b and returns its size. b must have
-// Size+MaxEnd bytes. The library sees the request line, the Host and at most one Connection
-// header, and never a body.
-func (h *Head) Write(b []byte) int {
-	n := copy(b, h.buf[:h.line])
-	if h.Hosted {
-		n += copy(b[n:], "\r\n")
-		n += copy(b[n:], h.buf[h.hostAt:h.hostEnd])
-	}
-	switch {
-	case h.Close:
-		return n + copy(b[n:], endClose)
-	case !h.HTTP11 && h.KeepAlive:
-		return n + copy(b[n:], endKeepAlive)
-	}
-	return n + copy(b[n:], endPlain)
-}

@@ -2,18 +2,8 @@ package head
 
 import "bytes"
 
-// Plain reports whether the head asks for nothing but an answer: there is no body, the connection
-// stays, and the Host is one that no reader of URIs can object to.
-func (h *Head) Plain() bool {
-	if h.Length != 0 || h.Measured || h.Close || h.KeepAlive || h.Expect || h.Waits ||
-		h.Page || !h.HTTP11 {
-		return false
-	}
-	return isPlainHost(h.Host())
-}
-
-// isPlainHost reports whether host is a name or an IPv4 address, with a port or without.
-func isPlainHost(host []byte) bool {
+// IsPlainHost reports whether host is a name or an IPv4 address, with a port or without.
+func IsPlainHost(host []byte) bool {
 	name, port, ported := bytes.Cut(host, []byte{':'})
 	for _, c := range name {
 		if !hostBytes[c] {

@@ -1,0 +1,236 @@
+package http
+
+import (
+	"bytes"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/window"
+
+	"github.com/headgate-dev/headgate/edge/door"
+)
+
+// exchange is a request and its answer:
+//
+//	head ─► line ─► the path's own: check, batch, whole request, places ─► status, fields, body ─► write
+//	                    └─► problem, nothing was counted ─► refuse ───────────────┘
+//
+// It is pooled rather than the connection's: ten thousand connections that wait must not hold a
+// buffer each. It is for one goroutine.
+type exchange struct {
+	*Door
+	c    *httpConn
+	line line
+
+	status int
+	kind   []byte // of body
+	fields []byte // header fields, each after the end of the line before it
+	body   []byte
+	// of a whole request, whose fields stand in another order
+	whole    bool
+	bodiless bool // the headers of an answer with a body, but not the body
+	last     bool // the connection ends with the answer
+
+	received []byte // body of the request
+	checks   []gate.Ask
+	out      []byte // what is written
+}
+
+// answer answers the request of c whose head is complete or at fault. It reports whether the
+// connection goes on.
+func (c *httpConn) answer() bool {
+	x := c.door.pool.Get().(*exchange) //nolint:forcetypeassert // see newDoor
+	defer c.door.pool.Put(x)
+	x.begin(c)
+	x.decideSafely()
+	// Looked at after the decision, so that a stop which began meanwhile is told.
+	x.last = x.last || c.door.draining.Load()
+	err := x.write()
+	x.forget()
+	c.complete, c.fault = false, nil
+	c.ended()
+	return err == nil && !x.last
+}
+
+// begin prepares x for the request of c.
+func (x *exchange) begin(c *httpConn) {
+	c.requests++
+	if c.left = c.head.Length; c.fault != nil {
+		c.left = 0
+	}
+	x.c, x.status, x.kind = c, http.StatusOK, typeJSON
+	x.fields, x.body, x.received = x.fields[:0], x.body[:0], x.received[:0]
+	x.whole, x.bodiless = false, false
+	// Until all of it is read: the rest of a body would be taken for the next request.
+	x.last = c.head.Close || !c.head.HTTP11 && !c.head.KeepAlive || c.left != 0
+}
+
+// decideSafely finds the answer. A request that panics is answered 500, and ends its connection.
+func (x *exchange) decideSafely() {
+	defer func() {
+		if fault := recover(); fault != nil {
+			x.panics.Note(fault)
+			x.refuse(internal())
+			x.last = true
+		}
+	}()
+	if p := x.decide(); p != nil {
+		x.noteRefused(p)
+		x.refuse(p)
+	}
+}
+
+// decide finds the answer, or the problem with the request.
+func (x *exchange) decide() *api.Problem {
+	c := x.c
+	switch {
+	case c.fault != nil:
+		x.last, c.long = true, c.fault.Status == http.StatusRequestURITooLong ||
+			c.fault.Status == http.StatusRequestHeaderFieldsTooLarge
+		return c.fault
+	case c.head.IsWhole():
+		return x.answerAuth()
+	case !x.line.read(c.head.RequestLine(), c.head.Host(), c.head.HTTP11):
+		x.last = true
+		return notHTTP1()
+	}
+	x.bodiless = string(x.line.method) == http.MethodHead
+	switch {
+	case !bytes.HasPrefix(x.line.version, []byte("HTTP/1.")):
+		x.last = true
+		return notHTTP1()
+	case c.head.Page && changes(x.line.path):
+		return ofPage()
+	case x.room != nil && isWholePath(x.line.path):
+		return x.answerWhole()
+	case x.room != nil && isActPath(x.line.path):
+		return x.answerAct()
+	}
+	return x.answerCheck()
+}
+
+// field adds a header field. Its value is the configuration's own words or numbers: no byte of a
+// client is among them.
+func (x *exchange) field(name, value string) {
+	x.fields = append(append(append(append(x.fields, "\r\n"...), name...), ": "...), value...)
+}
+
+// write writes the answer. A large body is not copied behind its head.
+func (x *exchange) write() error {
+	x.appendHead()
+	rest := x.body
+	switch {
+	case x.bodiless:
+		rest = nil
+	case len(rest) <= maxHTTPSmall:
+		x.out, rest = append(x.out, rest...), nil
+	}
+	_, err := x.c.Write(x.out)
+	if err == nil && len(rest) > 0 {
+		_, err = x.c.Write(rest)
+	}
+	return err
+}
+
+// appendHead puts the head of the answer into out. Answers to whole requests have their length
+// first and say HTTP/1.0 to a client that does. 204 has no body, and says nothing about one.
+func (x *exchange) appendHead() {
+	version := "HTTP/1.1 "
+	if x.whole && !x.c.head.HTTP11 {
+		version = "HTTP/1.0 "
+	}
+	b := strconv.AppendInt(append(x.out[:0], version...), int64(x.status), 10)
+	b = append(append(append(b, ' '), statusText(x.status)...), "\r\nDate: "...)
+	// RFC 9110, 6.6.1: a server with a clock sends it.
+	b = x.date.append(b, time.Now())
+	switch {
+	case x.whole:
+		b = x.appendLength(b)
+		if len(x.body) > 0 {
+			b = x.appendKind(b)
+		}
+		b = append(x.appendFate(b), x.fields...)
+	case x.status == http.StatusNoContent:
+		b = x.appendFate(append(b, x.fields...))
+	default:
+		b = x.appendLength(x.appendKind(b))
+		b = x.appendFate(append(b, x.fields...))
+	}
+	x.out = append(b, "\r\n\r\n"...)
+}
+
+// appendLength appends the length of the body, which an answer to HEAD has as well: RFC 9110,
+// 9.3.2.
+func (x *exchange) appendLength(b []byte) []byte {
+	return strconv.AppendInt(append(b, "\r\nContent-Length: "...), int64(len(x.body)), 10)
+}
+
+// appendKind appends the type of the body.
+func (x *exchange) appendKind(b []byte) []byte {
+	return append(append(b, "\r\nContent-Type: "...), x.kind...)
+}
+
+// appendFate appends whether the connection stays, unless the version says it.
+func (x *exchange) appendFate(b []byte) []byte {
+	switch {
+	case x.last:
+		return append(b, "\r\nConnection: close"...)
+	case !x.c.head.HTTP11:
+		return append(b, "\r\nConnection: keep-alive"...)
+	}
+	return b
+}
+
+// statusText returns the words for a status, which a policy may have made up.
+func statusText(status int) string {
+	if text := http.StatusText(status); text != "" {
+		return text
+	}
+	return "Unknown Status Code"
+}
+
+// forget drops what points into the body of the request, and memory above maxHTTPSmall.
+func (x *exchange) forget() {
+	const checks = 128
+	if clear(x.checks); cap(x.checks) > checks {
+		x.checks = nil
+	}
+	for _, b := range []*[]byte{&x.received, &x.body, &x.out} {
+		if cap(*b) > maxHTTPSmall {
+			*b = nil
+		}
+	}
+	x.c.charged.Return()
+	x.c, x.line = nil, line{}
+}
+
+// clock notes the duration since began for one request in LatencyEvery.
+func (x *exchange) clock(began window.Instant) {
+	if (x.c.id+x.c.requests)%door.LatencyEvery == 0 {
+		x.latency.Note(x.decider.Now().Sub(began))
+	}
+}
+
+// dateLine is the value of the Date header, formatted once a second. The zero value is ready. It is
+// safe for concurrent use and takes no lock.
+type dateLine struct{ last atomic.Pointer[datedSecond] }
+
+// datedSecond is the text of one second.
+type datedSecond struct {
+	unix int64
+	text []byte
+}
+
+// append appends the date at now.
+func (d *dateLine) append(b []byte, now time.Time) []byte {
+	last, unix := d.last.Load(), now.Unix()
+	if last == nil || last.unix != unix {
+		last = &datedSecond{unix, now.UTC().AppendFormat(nil, http.TimeFormat)}
+		d.last.Store(last)
+	}
+	return append(b, last.text...)
+}
