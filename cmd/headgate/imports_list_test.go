@@ -195,7 +195,7 @@ var rooms = map[string]struct {
 		[]string{"window"},
 		"when a loop without waits lets others run; it knows no datagrams",
 	},
-	"edge/door/http": {[]string{"mitigation", "window", "edge/gate", "edge/ask", "edge/latency", "edge/request", "edge/wire", "edge/door", "edge/door/lines", "edge/door/verdict", "edge/config", "edge/api", "edge/door/budget", "edge/door/http/head", "edge/door/http/input"}, "a door translates between its protocol and the gate, and judges nothing"},
+	"edge/door/http": {[]string{"mitigation", "window", "edge/gate", "edge/ask", "edge/latency", "edge/request", "edge/wire", "edge/door", "edge/door/lines", "edge/door/verdict", "edge/config", "edge/api", "edge/door/budget", "edge/door/stream", "edge/door/http/head", "edge/door/http/input"}, "a door translates between its protocol and the gate, and judges nothing"},
 	"edge/door/http/head": {
 		[]string{"edge/request", "edge/api"},
 		"a head is bytes that have arrived; sockets and answers are the door's affair",

@@ -18,7 +18,7 @@ import (
 // ceilings bound the size of the house and its language. A ceiling falls with what it measures and
 // never rises: slack is how far below its ceiling a figure may be before the ceiling must follow.
 var ceilings = map[string]struct{ most, slack float64 }{
-	"lines of code":                          {65_000, 400},
+	"lines of code":                          {64_600, 400},
 	"lines of tests":                         {68_400, 600},
 	"packages":                               {116, 2},
 	"direct dependencies":                    {12, 0},
@@ -29,7 +29,7 @@ var ceilings = map[string]struct{ most, slack float64 }{
 	"lines of code over 100 columns":         {930, 60},
 	"lines of tests over 100 columns":        {1_920, 100},
 	"files of code over 300 lines":           {0, 0},
-	"structs with more than 6 bools":         {2, 0},
+	"structs with more than 6 bools":         {1, 0},
 	"lines of the 99th of 100 functions":     {38, 2},
 	"words of CONTRIBUTING.md":               {1_250, 50},
 	"packages under 150 lines, one importer": {11, 1},

@@ -97,17 +97,9 @@ func (c *kept) Write(b []byte) (int, error) {
 func inMemory(t testing.TB, h *Door, raw string) (*bytes.Buffer, func()) {
 	t.Helper()
 	nc := &kept{}
-	c := &httpConn{door: h, Conn: nc, fd: noSocket}
-	if h.room != nil {
-		c.head.Source = h.names
-	}
-	buf := new([head.Size]byte)
+	c := connOn(t, h, nc)
 	return &nc.last, func() {
-		c.head.Begin()
-		c.head.GiveBack()
-		c.head.Lend(buf)
-		c.head.Arrived(copy(c.head.Room(), raw))
-		if !c.progress() || !c.answer() {
+		if !c.Take(copy(c.Room(), raw), nil) {
 			t.Fatal("not answered")
 		}
 	}

@@ -81,7 +81,7 @@ func (x *exchange) answerOne(a gate.Ask, wished int) *api.Problem {
 	now := x.decider.Now()
 	defer x.clock(now)
 	a.Wait = x.c.head.Waits
-	d, err := x.decider.Decide(x.c.id, now, rand.Uint64(), a) //nolint:gosec // ChaCha8, seeded by the system
+	d, err := x.decider.Decide(x.c.ID, now, rand.Uint64(), a) //nolint:gosec // ChaCha8, seeded by the system
 	switch {
 	case err != nil:
 		return x.unanswered("rule", a.Rule, err)

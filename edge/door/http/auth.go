@@ -3,9 +3,7 @@ package http
 import (
 	"bytes"
 	"math/rand/v2"
-	"net"
 	"net/http"
-	"net/netip"
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/ask"
@@ -25,14 +23,6 @@ const (
 	authEnvoy   = head.AuthPath + "envoy"
 )
 
-// peerOf returns the address of the other end; the zero Addr stands for a unix socket.
-func peerOf(at net.Addr) netip.Addr {
-	if tcp, ok := at.(*net.TCPAddr); ok {
-		return tcp.AddrPort().Addr().Unmap()
-	}
-	return netip.Addr{}
-}
-
 // answerAuth answers a request whose path begins with head.AuthPath.
 func (x *exchange) answerAuth() *api.Problem {
 	// From a pool and not a connection's own: a session is some 60 KiB, and most connections are
@@ -51,7 +41,7 @@ func (x *exchange) answerAuth() *api.Problem {
 	b := x.lane().Batch(began, rand.Uint64)
 	a := s.Decide(&b, began, rand.Uint64()) //nolint:gosec // ChaCha8, seeded by the system
 	b.End()
-	c.owed.Add(a.Ticket)
+	c.Owe(a.Ticket)
 	x.answerWholeBy(s, a, nginx)
 	x.clock(began)
 	return nil
@@ -105,7 +95,7 @@ func (x *exchange) fillAuth(s *ask.Session) (nginx bool, p *api.Problem) {
 }
 
 // fillBy fills in the method and the target that two headers name.
-func (c *httpConn) fillBy(r *request.Reader, method, uri head.Profile) *api.Problem {
+func (c *conn) fillBy(r *request.Reader, method, uri head.Profile) *api.Problem {
 	target, given := c.head.Profile(uri)
 	if !given && c.head.Unfit == 0 {
 		return api.BadParameter(neededBy[uri], "is missing")
@@ -125,7 +115,7 @@ var neededBy = map[head.Profile]string{
 // fillRest fills in what all profiles take from the same headers.
 // All headers of the visitor come along; those that say what only a proxy can know count from a
 // trusted sender alone.
-func (c *httpConn) fillRest(s *ask.Session, r *request.Reader) {
+func (c *conn) fillRest(s *ask.Session, r *request.Reader) {
 	s.CanWait, s.CanDeceive = r.Trusted() && c.head.Waits, r.Trusted() && c.head.Deceives
 	for _, f := range c.head.Fields() {
 		r.Header(c.head.Name(f), c.head.Value(f))

@@ -4,12 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/door/doortest"
@@ -147,12 +145,10 @@ var tooManyChecks = `{"checks":[` + strings.Repeat(`{"rule":"login","key":"a"},`
 
 // unread is a socket that has received so many bytes which nobody has read.
 type unread struct {
-	net.Conn
-	left, atClose int
+	discard
+	left int
 }
 
-func (c *unread) SetReadDeadline(time.Time) error { return nil }
-func (c *unread) Close() error                    { c.atClose = c.left; return nil }
 func (c *unread) Read(b []byte) (int, error) {
 	if c.left == 0 {
 		return 0, io.EOF
@@ -168,10 +164,11 @@ func (c *unread) Read(b []byte) (int, error) {
 func TestHTTPBodyNobodyReads(t *testing.T) {
 	t.Parallel()
 	for _, left := range []int64{2 * maxHTTPBody, head.Chunked} {
-		socket := &unread{left: 2 * maxHTTPBody, atClose: -1}
-		c := &httpConn{door: newDoor(newFakeDecider(), testLimits()), Conn: socket, left: left}
-		if c.end(); socket.atClose != 0 {
-			t.Errorf("closed with %d bytes unread of a body of %d", socket.atClose, left)
+		socket := &unread{left: 2 * maxHTTPBody}
+		c := connOn(t, newDoor(newFakeDecider(), testLimits()), socket)
+		c.left = left
+		if c.end(); socket.left != 0 {
+			t.Errorf("ends with %d bytes unread of a body of %d", socket.left, left)
 		}
 	}
 }

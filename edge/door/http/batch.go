@@ -33,7 +33,7 @@ func (x *exchange) answerBody(op gate.Op, params input.Params) *api.Problem {
 	case !batch:
 		checks[0].Op = op
 		return x.answerOne(checks[0], params.Status())
-	case !x.c.charged.Add(int64(len(checks)) * resultSize):
+	case !x.loan.Add(int64(len(checks)) * resultSize):
 		return noRoom()
 	}
 	return x.answerBatch(op)
@@ -57,7 +57,7 @@ func (x *exchange) answerBatch(op gate.Op) *api.Problem {
 	now := x.decider.Now()
 	defer x.clock(now)
 	out := append(slices.Grow(x.body, len(checks)*resultSize), `{"results":[`...)
-	err := x.decider.DecideAll(x.c.id, now, rand.Uint64, checks, func(d *gate.Decision) {
+	err := x.decider.DecideAll(x.c.ID, now, rand.Uint64, checks, func(d *gate.Decision) {
 		out = append(out, '{')
 		out = append(verdict.AppendFields(out, x.texts.Of(d.Rule), verdict.Of(d)), '}', ',')
 	})

@@ -13,9 +13,6 @@ import (
 	"github.com/headgate-dev/headgate/edge/door/http/head"
 )
 
-// continues is the interim response to a client that waits for it before it sends its body.
-var continues = []byte("HTTP/1.1 100 Continue\r\n\r\n")
-
 // readBody reads the request body into x.received. On success the connection may stay open, as no
 // byte is left that could be taken for the next request.
 func (x *exchange) readBody() *api.Problem {
@@ -33,7 +30,7 @@ func (x *exchange) readBody() *api.Problem {
 	if p := x.receive(); p != nil {
 		return p
 	}
-	x.last = c.head.Close || !c.head.HTTP11 && !c.head.KeepAlive
+	x.last = c.isLast()
 	return nil
 }
 
@@ -47,30 +44,16 @@ func (x *exchange) receive() *api.Problem {
 		c.left = 0
 		return nil
 	}
-	if !c.charged.Add(maxHTTPRequest) {
+	if !x.loan.Add(maxHTTPRequest) {
 		return noRoom()
 	}
-	if p := c.askForBody(); p != nil {
-		return p
+	if c.askForBody(x); !x.send() {
+		return badBody()
 	}
 	if c.left == head.Chunked {
 		return x.readChunks()
 	}
 	return x.fill(io.LimitReader(restOf{c}, c.left), c.left)
-}
-
-// askForBody sends 100 Continue once, to a client that waits for it.
-func (c *httpConn) askForBody() *api.Problem {
-	if !c.head.Expect {
-		return nil
-	}
-	c.head.Expect = false
-	_, err := c.Write(continues)
-	c.answering = false // the answer has its own deadline
-	if err != nil {
-		return badBody()
-	}
-	return nil
 }
 
 // fill reads from until its end into x.received. most is the expected size in bytes, at most
@@ -107,7 +90,7 @@ func (x *exchange) grow(most int64) bool {
 	const factor = 4
 	have := int64(cap(x.received))
 	size := min(max(factor*have, maxHTTPSmall), most+1)
-	if size > maxHTTPSmall && !x.c.charged.Add(size-have) {
+	if size > maxHTTPSmall && !x.loan.Add(size-have) {
 		return false
 	}
 	x.received = append(make([]byte, 0, max(size, have+1)), x.received...)
@@ -158,7 +141,7 @@ func endOfTrailer(br *bufio.Reader) bool {
 
 // restOf reads the bytes after the head of a request, first from the buffer, then from the socket.
 // The end of the connection is io.ErrUnexpectedEOF: it never ends a body.
-type restOf struct{ c *httpConn }
+type restOf struct{ c *conn }
 
 // Read reads within the deadline of the request.
 func (r restOf) Read(b []byte) (int, error) {
@@ -166,10 +149,7 @@ func (r restOf) Read(b []byte) (int, error) {
 	if n := c.head.Drain(b); n > 0 {
 		return n, nil
 	}
-	if err := c.limitRead(); err != nil {
-		return 0, err
-	}
-	n, err := c.Read(b)
+	n, err := c.ReadWithin(b, c.Patience())
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}

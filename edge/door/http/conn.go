@@ -1,182 +1,69 @@
 package http
 
 import (
-	"net"
+	"errors"
+	"io"
 	"net/netip"
-	"sync"
-	"syscall"
+	"os"
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/api"
-	"github.com/headgate-dev/headgate/edge/door"
-	"github.com/headgate-dev/headgate/edge/door/budget"
 	"github.com/headgate-dev/headgate/edge/door/http/head"
+	"github.com/headgate-dev/headgate/edge/door/stream"
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
-// deadlineSlack is the divisor of a timeout that gives its tolerance: an idle or write deadline
-// may be late by 1/32 of the timeout. So a busy connection sets a deadline rarely, and not for
-// every request.
-// Setting a deadline locks the runtime's poller and moves a timer, which is a good part of a small
-// request's cost.
-const deadlineSlack = 32
-
-// httpConn is one connection. It tracks whether a request is under way, so that a stop can end an
-// idle connection at once and a busy one after its answer. Most requests arrive whole and are
-// answered long before any deadline, so that few deadlines are set.
-type httpConn struct {
-	net.Conn
+// conn is one connection. It holds no memory until the first bytes of a request arrive, then one
+// buffer until the answer. Bytes that arrive together are answered together.
+type conn struct {
+	*stream.Conn
 	door *Door
-	id   uint64
-	raw  syscall.RawConn // nil: reads need a buffer in advance
+	peer netip.Addr // of the other end; zero: a unix socket
 
-	// The fields up to mu belong to the goroutine of the connection.
-	head      head.Head
-	complete  bool                  // head is complete, and not answered
-	fault     *api.Problem          // the fault of head, not answered
-	long      bool                  // the head was too long: more of it may be on its way
-	slow      bool                  // the head arrives in parts, and is counted in the budget
-	left      int64                 // body bytes that nobody has read, or head.Chunked
-	charged   budget.Loan           // of the request under way
-	pull      func(fd uintptr) bool // look
-	pulled    int                   // bytes that were read into head
-	taken     bool                  // head knows of them
-	fd        int                   // of the socket, within look; else noSocket
-	over      bool                  // the answer was the last one
-	requests  uint64                // answered
-	peer      netip.Addr            // of the other end; zero: a unix socket
-	owed      door.Owed
-	pullErr   error
-	answering bool      // writeBy is for the answer being written
-	writeBy   time.Time // write deadline in force
-
-	mu      sync.Mutex // protects the fields below and the order of read deadlines
-	waiting bool       // for the first byte of a request
-	fresh   bool       // no byte was read yet
-	timed   bool       // the read deadline in force is that of a request
-	idleBy  time.Time  // idle deadline in force; zero: another one is
-	// the idle deadline in force is that of lookAfter. Written by the connection's goroutine
-	early bool
+	head     head.Head
+	state    state
+	complete bool         // head is complete, and not answered
+	fault    *api.Problem // the fault of head, not answered
+	slow     bool         // the head arrives in parts, and is counted in the budget
+	long     bool         // the head was too long: more of it may be on its way
+	left     int64        // body bytes that nobody has read, or head.Chunked
+	requests uint64       // answered
+	// until when the request under way is to have come, or the first one; zero: it has not begun
+	by time.Time
 }
 
-// noSocket is no descriptor.
-const noSocket = -1
+// state is what a connection does next.
+type state uint8
 
-// limitRead sets the read deadline: one for the whole of a request, however many reads it takes,
-// and one for the idle wait before it. While the door drains, an idle wait is httpStopGrace.
-// Once for a whole request: a client that sends a byte a second gets no new deadline with each.
-func (c *httpConn) limitRead() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch {
-	case c.waiting && (!c.fresh || c.door.draining.Load()):
-		return c.limitIdle(c.door.limits.idle)
-	case c.timed:
-		return nil
-	}
-	c.timed, c.early, c.idleBy = true, false, time.Time{}
-	return c.SetReadDeadline(time.Now().Add(c.door.limits.read))
-}
+const (
+	waits state = iota // for bytes of a request
+	reads              // a body that does not fit behind its head
+	ends
+)
 
-// limitIdle sets the deadline of a wait for a request to d from now. The caller holds c.mu.
-func (c *httpConn) limitIdle(d time.Duration) error {
-	if c.early = false; c.door.draining.Load() {
-		return c.SetReadDeadline(time.Now().Add(httpStopGrace))
-	}
-	return extend(&c.idleBy, d, c.SetReadDeadline)
-}
-
-// orphan ends a ticket or a lease whose answer nobody has read.
-func (h *Door) orphan(number uint64) {
-	if h.room.Orphan(h.decider.Now(), number) {
-		h.orphans.Add(1)
-	}
-}
-
-// Write writes within one deadline for the whole answer, however many writes it takes.
-func (c *httpConn) Write(b []byte) (int, error) {
-	if c.owed.Len() == 0 {
-		return c.write(b)
-	}
-	if c.hasClosed() {
-		c.owed.Lose(0)
-	}
-	n, err := c.write(b)
-	c.owed.Written(err)
-	return n, err
-}
-
-// hasClosed reports whether the peer has closed c, as far as that is known without a wait.
-func (c *httpConn) hasClosed() bool {
-	if c.fd != noSocket {
-		return door.Ended(uintptr(c.fd)) // a descriptor is at least 0
-	}
-	return door.HasClosed(c.Conn)
-}
-
-// write is Write of an answer with which nothing is owed.
-func (c *httpConn) write(b []byte) (int, error) {
-	sent := c.writeNow(b)
-	if sent == len(b) {
-		return sent, nil
-	}
-	if !c.answering {
-		c.answering = true
-		if err := extend(&c.writeBy, c.door.limits.write, c.SetWriteDeadline); err != nil {
-			return 0, err
+// handle serves a connection until the client or the door ends it.
+func (h *Door) handle(sc *stream.Conn) {
+	c := h.newConn(sc)
+	defer c.end()
+	for c.state != ends {
+		if c.state == waits {
+			c.Feed(c)
+		}
+		if c.state == reads {
+			c.answerAll()
 		}
 	}
-	n, err := c.Conn.Write(b[sent:])
-	return sent + n, err
 }
 
-// extend moves the deadline in force if it is less than d away, to d plus d/deadlineSlack.
-func extend(inForce *time.Time, d time.Duration, set func(time.Time) error) error {
-	least := time.Now().Add(d)
-	if !inForce.Before(least) {
-		return nil
-	}
-	*inForce = least.Add(d / deadlineSlack)
-	return set(*inForce)
-}
-
-// wake ends the wait of an idle connection after httpStopGrace, so that a request on its way is
-// still answered.
-func (c *httpConn) wake() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.waiting {
-		c.timed, c.idleBy = false, time.Time{}
-		_ = c.SetReadDeadline(time.Now().Add(httpStopGrace))
-	}
-}
-
-// past is a deadline that has passed.
-func past() time.Time { return time.Unix(1, 0) }
-
-// ended notes that the answer is written: c waits for the next request.
-func (c *httpConn) ended() {
-	if c.answering = false; c.fd != noSocket {
-		return // see rest
-	}
-	c.mu.Lock()
-	c.waiting, c.timed = true, false
-	c.mu.Unlock()
-}
-
-// newConn wraps nc. It does not register it: see register.
-func (h *Door) newConn(nc net.Conn) *httpConn {
-	c := &httpConn{
-		Conn: nc, door: h, waiting: true, fresh: true, fd: noSocket,
-		charged: budget.Loan{From: h.bytes},
-	}
+// newConn returns the connection of the door on sc.
+func (h *Door) newConn(sc *stream.Conn) *conn {
+	c := &conn{Conn: sc, door: h, by: time.Now().Add(h.limits.read)}
 	if h.room != nil {
 		// Only for whole requests: a check needs no header of its client.
 		c.head.Source = h.names
-		c.peer = peerOf(nc.RemoteAddr())
-		c.owed.End = h.orphan
+		c.peer = sc.Peer()
 	}
-	c.openRaw()
+	c.head.Begin()
 	return c
 }
 
@@ -189,4 +76,176 @@ func (h *Door) names() *request.Names {
 		return e.Names()
 	}
 	return &noNames
+}
+
+// Room returns the memory for the next bytes: see stream.Feeder.
+func (c *conn) Room() []byte {
+	if !c.head.HasBuffer() {
+		c.head.Lend(c.door.heads.Get().(*[head.Size]byte)) //nolint:forcetypeassert // see newDoor
+	}
+	return c.head.Room()
+}
+
+// Rest returns the buffer to the pool if no byte of a request is in it.
+func (c *conn) Rest() {
+	if buf := c.head.GiveBack(); buf != nil {
+		c.door.heads.Put(buf)
+	}
+}
+
+// Patience returns how long the next bytes may take: one time for the whole of a request, however
+// many reads it takes, or a client that sends a byte a second would get a new time with each.
+func (c *conn) Patience() time.Duration {
+	if c.by.IsZero() {
+		return c.door.limits.idle
+	}
+	return max(0, time.Until(c.by))
+}
+
+// Take takes n bytes, or the reason why there are none.
+func (c *conn) Take(n int, err error) bool {
+	if n == 0 {
+		return c.broken(err)
+	}
+	c.head.Arrived(n)
+	c.answerAll()
+	return c.state == waits
+}
+
+// answerAll answers the requests that have arrived, and notes what is to be done next.
+func (c *conn) answerAll() {
+	x := c.door.pool.Get().(*exchange) //nolint:forcetypeassert // see newDoor
+	x.begin(c)
+	c.answerWith(x)
+	x.c = nil
+	c.door.pool.Put(x)
+}
+
+// answerWith is answerAll with the memory of x.
+func (c *conn) answerWith(x *exchange) {
+	for {
+		switch came := c.progress(); {
+		case !came:
+			c.await(x)
+			return
+		case c.awaitsBody() && c.state == waits:
+			c.begun()
+			c.state = reads // on the goroutine that may wait
+			x.send()
+			return
+		}
+		c.noteSlow(false)
+		if c.state = waits; !x.answer() || !x.sendMany() {
+			c.state = ends
+			return
+		}
+		c.head.Begin()
+		c.by = time.Time{}
+	}
+}
+
+// await begins the wait for more: for the rest of a request, or for the next one.
+func (c *conn) await(x *exchange) {
+	begun := c.head.Begun()
+	if begun {
+		c.begun()
+	}
+	c.noteSlow(begun)
+	c.askForBody(x)
+	if !x.send() {
+		c.state = ends
+	}
+	c.Rest()
+}
+
+// begun begins the time of a request.
+func (c *conn) begun() {
+	if c.by.IsZero() {
+		c.by = time.Now().Add(c.door.limits.read)
+	}
+}
+
+// progress parses the bytes that have arrived. It reports whether answer can be called: a head is
+// complete, with the body behind it if that fits there, or is at fault.
+func (c *conn) progress() bool {
+	if len(c.head.Pending()) > 0 && !c.complete && c.fault == nil {
+		c.complete, c.fault = c.head.Advance()
+		if c.fault != nil && c.head.IsWhole() {
+			c.head.Break()
+			c.complete, c.fault = true, nil
+		}
+	}
+	return c.fault != nil || c.complete && (!c.awaitsBody() || c.head.Length < 0 || !c.head.Pack())
+}
+
+// awaitsBody reports whether more of a body is to come.
+func (c *conn) awaitsBody() bool {
+	length := c.head.Length
+	return c.fault == nil && c.complete &&
+		(length < 0 || length > int64(len(c.head.Pending())))
+}
+
+// askForBody puts 100 Continue into the answers once, for a client that waits for it.
+func (c *conn) askForBody(x *exchange) {
+	if c.complete && c.head.Expect {
+		c.head.Expect = false
+		x.out = append(x.out, "HTTP/1.1 100 Continue\r\n\r\n"...)
+	}
+}
+
+// noteSlow adds the memory of a head that arrives in parts to the budget, or takes it off again. A
+// head that arrives whole is never counted: that would be two atomic operations per request.
+func (c *conn) noteSlow(slow bool) {
+	if slow == c.slow {
+		return
+	}
+	c.slow = slow
+	if slow {
+		c.door.bytes.AddHead(head.Size)
+	} else {
+		c.door.bytes.AddHead(-head.Size)
+	}
+}
+
+// broken handles a read error, and reports whether the request under way has time left, which ends
+// only with it at the stop too. The client is answered 408 after a timeout within a request or
+// before the first one, and 400 for a head that is cut short. An idle connection that times out is
+// closed silently.
+func (c *conn) broken(err error) bool {
+	begun := c.head.Begun()
+	switch late := errors.Is(err, os.ErrDeadlineExceeded); {
+	case late && begun && c.Patience() > 0:
+		return true
+	case late && (begun || !c.by.IsZero() && !c.Stopping()):
+		c.door.cut.Add(1)
+		c.fault = tooSlow()
+	case begun && errors.Is(err, io.EOF):
+		c.fault = head.Malformed("is cut short")
+	}
+	if c.fault != nil {
+		c.complete = false
+		c.answerAll()
+	}
+	c.state = ends
+	return false
+}
+
+// end returns the memory of c, and reads what is left of a request that was answered before its
+// end: its head was too long, or nobody wanted its body. A socket closed before that is reset: the
+// answer could be lost, and a proxy would take the denial for a daemon that is gone, and let the
+// request pass.
+func (c *conn) end() {
+	c.noteSlow(false)
+	c.Rest()
+	if !c.long && c.left == 0 {
+		return
+	}
+	var b [1 << 10]byte
+	_ = c.SetReadDeadline(time.Now().Add(restTimeout))
+	for n := 0; n < maxRest; {
+		read, err := c.Read(b[:])
+		if n += read; err != nil {
+			return
+		}
+	}
 }

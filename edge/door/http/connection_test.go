@@ -135,7 +135,7 @@ func checkContinue(t *testing.T, start string, size int, told bool, continues st
 			t.Fatalf("%q, %v", got, err)
 		}
 	} else {
-		doortest.WaitFor(t, func() bool { return begun(d) == 1 })
+		doortest.WaitFor(t, func() bool { return d.Stats().UnderWay > 0 })
 	}
 	if _, err := io.WriteString(c, oneCheckBody+strings.Repeat(" ", size-len(oneCheckBody))); err != nil {
 		t.Fatal(err)

@@ -1,15 +1,21 @@
 package http
 
 import (
+	"context"
+	"net"
 	"net/http"
+	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door"
 	"github.com/headgate-dev/headgate/edge/door/budget"
 	"github.com/headgate-dev/headgate/edge/door/http/head"
+	"github.com/headgate-dev/headgate/edge/door/stream"
 	"github.com/headgate-dev/headgate/edge/door/verdict"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/latency"
@@ -59,17 +65,11 @@ type Door struct {
 	bytes   *budget.Budget
 	// pools of *exchange, *ask.Session and *[head.Size]byte
 	pool, sessions, heads sync.Pool
+	server                stream.Server
+	panics                door.Panics
+	latency               latency.Histogram
 
-	draining atomic.Bool
-	serving  sync.WaitGroup
-	mu       sync.Mutex // protects conns
-	conns    map[*httpConn]struct{}
-
-	panics door.Panics
-
-	accepted, rejected, refused, cut, orphans atomic.Uint64
-	unknown, tooLong, malformed               atomic.Uint64
-	latency                                   latency.Histogram
+	refused, cut, unknown, tooLong, malformed atomic.Uint64
 }
 
 // New returns a door that asks g through lanes, of which there must be at least one. room decides
@@ -81,7 +81,9 @@ func New(g *gate.Gate, room *ask.Room, lanes ...*gate.Lane) *Door {
 		drain: httpDrainTimeout, conns: maxHTTPConns,
 		bytes: maxHTTPBytes,
 	})
-	h.room, h.lanes = room, lanes
+	if h.room, h.lanes = room, lanes; room != nil {
+		h.server.Orphan = func(number uint64) bool { return room.Orphan(g.Now(), number) }
+	}
 	return h
 }
 
@@ -92,7 +94,6 @@ func newDoor(d decider, limits limits) *Door {
 		limits:  limits,
 		heads:   sync.Pool{New: func() any { return new([head.Size]byte) }},
 		bytes:   budget.New(limits.bytes),
-		conns:   make(map[*httpConn]struct{}),
 	}
 	h.pool.New = func() any { return &exchange{Door: h} }
 	h.sessions.New = func() any {
@@ -100,11 +101,49 @@ func newDoor(d decider, limits limits) *Door {
 		s.Door = ask.HTTP
 		return s
 	}
+	h.server = stream.Server{
+		Name: "http", Most: limits.conns, Keeps: true, Drain: limits.drain, Handle: h.handle,
+		Full:   func(c *stream.Conn) { _ = c.WriteWithin(tooManyConns, limits.write) },
+		Panics: &h.panics,
+	}
 	return h
 }
 
+// Serve answers on every listener until ctx ends or a listener fails for good; the error of that
+// listener is returned, nil otherwise. It must be called once only.
+//
+// At the end it serves the connections that wait to be accepted, lets requests under way finish
+// within httpDrainTimeout and cuts the rest. It waits for every goroutine it started.
+func (h *Door) Serve(ctx context.Context, listeners ...net.Listener) error {
+	trimming, enough := context.WithCancel(ctx)
+	var trims sync.WaitGroup
+	trims.Go(func() { h.trim(trimming) })
+	defer trims.Wait()
+	defer enough()
+	return h.server.Serve(ctx, listeners...)
+}
+
+// trim returns unused memory to the system every httpTrimEvery, until ctx ends, if slow clients
+// had filled it and are gone. A quiet node allocates nothing, so no garbage collection would do it
+// otherwise.
+func (h *Door) trim(ctx context.Context) {
+	tick := time.NewTicker(httpTrimEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if h.bytes.Trimmable() {
+				runtime.GC() // pools let go of what they hold at the second collection
+				debug.FreeOSMemory()
+			}
+		}
+	}
+}
+
 // lane returns the lane of the connection of x, the same for all its requests.
-func (x *exchange) lane() *gate.Lane { return x.lanes[x.c.id%uint64(len(x.lanes))] }
+func (x *exchange) lane() *gate.Lane { return x.lanes[x.c.ID%uint64(len(x.lanes))] }
 
 // Budget bounds the bodies and batches of this door, and what other doors take from it.
 func (h *Door) Budget() *budget.Budget { return h.bytes }
@@ -114,12 +153,10 @@ func (h *Door) Panics() *door.Panics { return &h.panics }
 
 // Stats returns the totals so far.
 func (h *Door) Stats() Stats {
-	h.mu.Lock()
-	open := len(h.conns)
-	h.mu.Unlock()
+	s := h.server.Stats()
 	return Stats{
-		Accepted: h.accepted.Load(), Rejected: h.rejected.Load(),
-		Refused: h.refused.Load(), Cut: h.cut.Load(), Orphans: h.orphans.Load(), Open: open,
+		Accepted: s.Accepted, Rejected: s.Rejected, Orphans: s.Orphans, Open: s.Open,
+		Refused: h.refused.Load(), Cut: h.cut.Load(),
 		UnknownRule: h.unknown.Load(), TooLong: h.tooLong.Load(), Malformed: h.malformed.Load(),
 		Crowded: h.bytes.Refused(), UnderWay: h.bytes.Used(),
 	}

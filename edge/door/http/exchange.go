@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/door"
+	"github.com/headgate-dev/headgate/edge/door/budget"
+	"github.com/headgate-dev/headgate/edge/door/stream"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/window"
-
-	"github.com/headgate-dev/headgate/edge/door"
 )
 
 // exchange is a request and its answer:
@@ -23,7 +24,7 @@ import (
 // buffer each. It is for one goroutine.
 type exchange struct {
 	*Door
-	c    *httpConn
+	c    *conn
 	line line
 
 	status int
@@ -37,37 +38,44 @@ type exchange struct {
 
 	received []byte // body of the request
 	checks   []gate.Ask
-	out      []byte // what is written
+	loan     budget.Loan // of the request
+	out      []byte      // answers that are not sent
 }
 
-// answer answers the request of c whose head is complete or at fault. It reports whether the
-// connection goes on.
-func (c *httpConn) answer() bool {
-	x := c.door.pool.Get().(*exchange) //nolint:forcetypeassert // see newDoor
-	defer c.door.pool.Put(x)
-	x.begin(c)
-	x.decideSafely()
-	// Looked at after the decision, so that a stop which began meanwhile is told.
-	x.last = x.last || c.door.draining.Load()
-	err := x.write()
-	x.forget()
-	c.complete, c.fault = false, nil
-	c.ended()
-	return err == nil && !x.last
+// begin prepares x for the requests of c.
+func (x *exchange) begin(c *conn) {
+	x.c, x.line, x.loan, x.out = c, line{}, budget.Loan{From: x.bytes}, x.out[:0]
 }
 
-// begin prepares x for the request of c.
-func (x *exchange) begin(c *httpConn) {
+// answer puts the answer to the request whose head is complete or at fault into out. It reports
+// whether the connection goes on; if not, the answer is sent.
+func (x *exchange) answer() bool {
+	c := x.c
 	c.requests++
 	if c.left = c.head.Length; c.fault != nil {
 		c.left = 0
 	}
-	x.c, x.status, x.kind = c, http.StatusOK, typeJSON
-	x.fields, x.body, x.received = x.fields[:0], x.body[:0], x.received[:0]
+	x.status, x.kind = http.StatusOK, typeJSON
+	x.fields, x.body = x.fields[:0], x.body[:0]
 	x.whole, x.bodiless = false, false
-	// Until all of it is read: the rest of a body would be taken for the next request.
-	x.last = c.head.Close || !c.head.HTTP11 && !c.head.KeepAlive || c.left != 0
+	x.last = c.isLast() || c.left != 0 // until all is read: the rest would be the next request
+	defer x.forget()
+	x.decideSafely()
+	// Looked at after the decision, so that a stop which began meanwhile is told.
+	x.last = x.last || c.Stopping()
+	x.appendHead()
+	c.complete, c.fault = false, nil
+	if !x.appendBody() {
+		return false
+	}
+	if x.last {
+		x.send()
+	}
+	return !x.last
 }
+
+// isLast reports whether the client wants the connection to end with the answer.
+func (c *conn) isLast() bool { return c.head.Close || !c.head.HTTP11 && !c.head.KeepAlive }
 
 // decideSafely finds the answer. A request that panics is answered 500, and ends its connection.
 func (x *exchange) decideSafely() {
@@ -119,21 +127,29 @@ func (x *exchange) field(name, value string) {
 	x.fields = append(append(append(append(x.fields, "\r\n"...), name...), ": "...), value...)
 }
 
-// write writes the answer. A large body is not copied behind its head.
-func (x *exchange) write() error {
-	x.appendHead()
-	rest := x.body
+// send writes the answers so far, and reports whether that could be done.
+func (x *exchange) send() (ok bool) {
+	if len(x.out) == 0 {
+		return true
+	}
+	x.out, ok = x.c.Send(x.out, x.limits.write)
+	return ok
+}
+
+// sendMany sends where the answers are many.
+func (x *exchange) sendMany() bool { return len(x.out) < stream.Answers || x.send() }
+
+// appendBody puts the body behind its head, unless it is too large to be copied: that is sent. It
+// reports whether all went well.
+func (x *exchange) appendBody() bool {
 	switch {
 	case x.bodiless:
-		rest = nil
-	case len(rest) <= maxHTTPSmall:
-		x.out, rest = append(x.out, rest...), nil
+		return true
+	case len(x.body) <= maxHTTPSmall:
+		x.out = append(x.out, x.body...)
+		return true
 	}
-	_, err := x.c.Write(x.out)
-	if err == nil && len(rest) > 0 {
-		_, err = x.c.Write(rest)
-	}
-	return err
+	return x.send() && x.c.WriteWithin(x.body, x.limits.write) == nil
 }
 
 // appendHead puts the head of the answer into out. Answers to whole requests have their length
@@ -143,7 +159,7 @@ func (x *exchange) appendHead() {
 	if x.whole && !x.c.head.HTTP11 {
 		version = "HTTP/1.0 "
 	}
-	b := strconv.AppendInt(append(x.out[:0], version...), int64(x.status), 10)
+	b := strconv.AppendInt(append(x.out, version...), int64(x.status), 10)
 	b = append(append(append(b, ' '), statusText(x.status)...), "\r\nDate: "...)
 	// RFC 9110, 6.6.1: a server with a clock sends it.
 	b = x.date.append(b, time.Now())
@@ -199,18 +215,18 @@ func (x *exchange) forget() {
 	if clear(x.checks); cap(x.checks) > checks {
 		x.checks = nil
 	}
-	for _, b := range []*[]byte{&x.received, &x.body, &x.out} {
-		if cap(*b) > maxHTTPSmall {
-			*b = nil
-		}
+	if cap(x.received) > maxHTTPSmall {
+		x.received = nil
 	}
-	x.c.charged.Return()
-	x.c, x.line = nil, line{}
+	if cap(x.body) > maxHTTPSmall {
+		x.body = nil
+	}
+	x.loan.Return()
 }
 
 // clock notes the duration since began for one request in LatencyEvery.
 func (x *exchange) clock(began window.Instant) {
-	if (x.c.id+x.c.requests)%door.LatencyEvery == 0 {
+	if (x.c.ID+x.c.requests)%door.LatencyEvery == 0 {
 		x.latency.Note(x.decider.Now().Sub(began))
 	}
 }

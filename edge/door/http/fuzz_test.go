@@ -3,6 +3,7 @@ package http
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/door/doortest"
+	"github.com/headgate-dev/headgate/edge/door/stream"
 )
 
 // FuzzHTTP sends whatever bytes on a connection and holds every answer to the contract: a known
@@ -91,13 +93,54 @@ func answersTo(t *testing.T, h *Door, raw []byte) []byte {
 	if err := client.SetDeadline(time.Now().Add(doortest.Patience)); err != nil {
 		t.Fatal(err)
 	}
-	h.admit(&halfClosed{Conn: server, raw: bytes.NewReader(raw)})
+	ln := make(oneConn, 1)
+	ln <- &halfClosed{Conn: server, raw: bytes.NewReader(raw)}
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- h.Serve(ctx, ln) }()
 	answers, err := io.ReadAll(client)
-	if err != nil {
+	stop()
+	if err := errors.Join(err, <-served); err != nil {
 		t.Fatalf("read answers: %v", err)
 	}
-	h.serving.Wait()
 	return answers
+}
+
+// oneConn is a listener of one connection. Close ends the wait for another.
+type oneConn chan net.Conn
+
+func (l oneConn) Accept() (net.Conn, error) {
+	if c := <-l; c != nil {
+		return c, nil
+	}
+	return nil, net.ErrClosed
+}
+
+// Close is called twice.
+func (l oneConn) Close() error {
+	select {
+	case l <- nil:
+	default:
+	}
+	return nil
+}
+
+func (l oneConn) Addr() net.Addr { return &net.UnixAddr{} }
+
+// connOn returns a connection of h on nc, which nobody serves.
+func connOn(t testing.TB, h *Door, nc net.Conn) *conn {
+	t.Helper()
+	conns, done := make(chan *conn), make(chan struct{})
+	h.server.Handle = func(sc *stream.Conn) {
+		conns <- h.newConn(sc)
+		<-done
+	}
+	ln := make(oneConn, 1)
+	ln <- nc
+	stop := doortest.Serve(t, func(ctx context.Context) error { return h.Serve(ctx, ln) })
+	t.Cleanup(stop)
+	t.Cleanup(func() { close(done) })
+	return <-conns
 }
 
 // halfClosed is a connection whose other end sends raw and then closes its half.

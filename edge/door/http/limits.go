@@ -45,13 +45,6 @@ const (
 	// httpDrainTimeout bounds the stop. It exceeds httpReadTimeout, so that a request under way is
 	// finished.
 	httpDrainTimeout = 5 * time.Second
-	// httpQueueTimeout bounds the accepting of queued connections at the stop.
-	httpQueueTimeout = time.Second
-	// httpQueueLeast is how many of them are accepted also where that is over before: on a busy
-	// machine the process may not run for so long.
-	httpQueueLeast = 1024
-	// httpStopGrace is the wait at the stop for a request that is on its way.
-	httpStopGrace = 50 * time.Millisecond
 	// httpTrimEvery is the interval of attempts to return unused memory to the system.
 	httpTrimEvery = 10 * time.Second
 )

@@ -102,7 +102,7 @@ func (x *exchange) load(body []byte) *api.Problem {
 func (x *exchange) acquire(a gate.Ask) *api.Problem {
 	now := x.decider.Now()
 	defer x.clock(now)
-	d, err := x.decider.Decide(x.c.id, now, rand.Uint64(), a) //nolint:gosec // ChaCha8, seeded by the system
+	d, err := x.decider.Decide(x.c.ID, now, rand.Uint64(), a) //nolint:gosec // ChaCha8, seeded by the system
 	if err != nil {
 		return x.unanswered("rule", a.Rule, err)
 	}
@@ -113,7 +113,7 @@ func (x *exchange) acquire(a gate.Ask) *api.Problem {
 	if d.Lease == 0 {
 		return nil
 	}
-	x.c.owed.Add(d.Lease)
+	x.c.Owe(d.Lease)
 	number := wire.AppendTicket(nil, d.Lease)
 	x.field("Headgate-Lease", string(number))
 	// The body was written as a check's; the lease goes in before its end.

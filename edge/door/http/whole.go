@@ -72,7 +72,7 @@ func (x *exchange) askOne(list []input.Member) *api.Problem {
 	b := x.lane().Batch(now, rand.Uint64)
 	a := s.Decide(&b, now, rand.Uint64()) //nolint:gosec // ChaCha8, seeded by the system
 	b.End()
-	x.c.owed.Add(a.Ticket)
+	x.c.Owe(a.Ticket)
 	x.body = append(x.appendResult(x.body, a), '\n')
 	x.answerFields(s, a)
 	if a.Deny {
@@ -108,7 +108,7 @@ func (x *exchange) askAll(requests [][]input.Member) *api.Problem {
 			x.body = append(x.body, ',')
 		}
 		a := s.Decide(&b, now, rand.Uint64()) //nolint:gosec // as above
-		x.c.owed.Add(a.Ticket)
+		x.c.Owe(a.Ticket)
 		x.body = x.appendResult(x.body, a)
 	}
 	x.body = append(x.body, "]}\n"...)

@@ -28,10 +28,11 @@ type Conn struct {
 	owed     door.Owed
 	place
 
-	mu       sync.Mutex // orders deadlines for reading
-	stopping bool
-	read     deadline
-	write    deadline // for the goroutine that writes
+	mu      sync.Mutex // orders deadlines for reading
+	woken   bool       // the deadline in force is that of stopGrace
+	resumed bool       // woken, and the Feeder goes on: its own deadlines hold again
+	read    deadline
+	write   deadline // for the goroutine that writes
 }
 
 // deadline is the last one that was set. To set one costs as much as the decision of a request, so
@@ -50,13 +51,13 @@ func (l *deadline) moves(now time.Time, d time.Duration) (at time.Time, moved bo
 	return l.at, true
 }
 
-// limitRead has reads end d after now at least, and an eighth later at most; not once the door
-// stops.
+// limitRead has reads end d after now at least, and an eighth later at most; at the stop after
+// stopGrace.
 func (c *Conn) limitRead(now time.Time, d time.Duration) error {
 	c.waits.Store(int64(now.Sub(c.accepted)))
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.stopping {
+	if c.woken && !c.resumed {
 		return nil
 	}
 	if at, moved := c.read.moves(now, d); moved {
@@ -145,10 +146,20 @@ func (c *Conn) endFault(ctx context.Context) {
 }
 
 // Stopping reports whether the door stops: a protocol that has a word for that says it, and ends.
-func (c *Conn) Stopping() bool {
+func (c *Conn) Stopping() bool { return c.server.stopping.Load() }
+
+// isWoken reports whether the wait for bytes that are on their way at the stop is in force.
+func (c *Conn) isWoken() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.stopping
+	return c.woken && !c.resumed
+}
+
+// resume says that the Feeder has not enough, although the door stops.
+func (c *Conn) resume() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.resumed, c.read = c.woken, deadline{}
 }
 
 // Peer returns the address of the other end. The zero Addr stands for a unix socket.
@@ -163,6 +174,9 @@ func (c *Conn) Peer() netip.Addr {
 func (c *Conn) wake() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.stopping = true
+	if c.woken {
+		return
+	}
+	c.woken = true
 	_ = c.SetReadDeadline(time.Now().Add(stopGrace))
 }

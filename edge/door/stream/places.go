@@ -51,6 +51,9 @@ func (s *Server) enter(c *Conn) (out *Conn, ok bool) {
 		own = &tally{key: key}
 	}
 	if len(s.conns) >= s.Most {
+		if s.Keeps {
+			return nil, false
+		}
 		if out = s.quietest(own); out == nil {
 			out = s.idlest(own)
 		}

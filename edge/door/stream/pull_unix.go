@@ -82,6 +82,9 @@ type puller struct {
 	until time.Time // by when the next bytes are to come
 	early bool      // the deadline in force is that of lookAfter, before until
 	ended bool      // f has enough
+	last  bool      // takesLast has looked
+	came  bool      // read has read something
+	rest  func()    // gives the room of f back
 }
 
 // pull feeds f until it has enough. It reports false where c is no socket, and nothing was done.
@@ -90,7 +93,10 @@ func (c *Conn) pull(f Feeder) bool {
 	if raw == nil {
 		return false
 	}
-	p := &puller{c: c, f: f}
+	p := &puller{c: c, f: f, rest: func() {}}
+	if r, ok := f.(rester); ok {
+		p.rest = r.Rest
+	}
 	look := p.look // one closure for all waits
 	p.wait(0)
 	for !p.ended {
@@ -99,9 +105,10 @@ func (c *Conn) pull(f Feeder) bool {
 		case p.ended:
 		case err == nil: // after mostReads
 			c.server.yields.yield()
-		case p.early && late(err) && !c.Stopping():
+		case p.early && late(err) && !c.isWoken():
 			p.early = false
 			p.limit(time.Now())
+		case p.takesLast(raw, err):
 		default:
 			p.take(0, err)
 			p.wait(0)
@@ -114,24 +121,42 @@ func (c *Conn) pull(f Feeder) bool {
 // wait for more.
 func (p *puller) look(fd uintptr) bool {
 	for reads := 0; reads < mostReads && !p.ended; reads++ {
-		room := p.f.Room()
-		n, err := door.ReadNow(int(fd), room)
-		switch {
-		case errors.Is(err, syscall.EAGAIN):
-			return false
-		case err != nil:
-			p.take(0, os.NewSyscallError("read", err))
-		case n == 0:
-			p.take(0, io.EOF)
-		default:
-			p.take(n, nil)
-			p.wait(lookAfter)
-			if n < len(room) {
-				return p.ended
-			}
+		if !p.read(fd) {
+			return p.ended
 		}
 	}
 	return true
+}
+
+// read reads once. It reports whether more may be there.
+func (p *puller) read(fd uintptr) (more bool) {
+	room := p.f.Room()
+	n, err := door.ReadNow(int(fd), room)
+	switch {
+	case errors.Is(err, syscall.EAGAIN):
+		p.rest()
+		return false
+	case err != nil:
+		p.take(0, os.NewSyscallError("read", err))
+	case n == 0:
+		p.take(0, io.EOF)
+	default:
+		p.came = true
+		p.take(n, nil)
+		p.wait(lookAfter)
+	}
+	return n == len(room)
+}
+
+// takesLast takes what is there at the end of the wait at the stop, which is what err must say: on
+// a busy machine that may be before the first look. It reports whether something was, once.
+func (p *puller) takesLast(raw syscall.RawConn, err error) bool {
+	if p.last || !late(err) || !p.c.isWoken() {
+		return false
+	}
+	p.last, p.came = true, false
+	_ = raw.Control(func(fd uintptr) { p.read(fd) }) // without an answer nothing came
+	return p.came
 }
 
 // take gives f what was read, or why nothing was.

@@ -18,6 +18,13 @@ import (
 // holds.
 const FaultPause = 100 * time.Millisecond
 
+// A stop serves the connections that are queued at a listener for queueTimeout, or until queueLeast
+// have come, which may take longer on a busy machine.
+const (
+	queueTimeout = time.Second
+	queueLeast   = 1024
+)
+
 // acceptPause is the wait of an accept loop after the system ran out of file descriptors or memory.
 const acceptPause = 20 * time.Millisecond
 
@@ -36,6 +43,7 @@ type Stats struct {
 type Server struct {
 	Name   string        // of the protocol, for errors
 	Most   int           // connections at once, 1 or more
+	Keeps  bool          // a connection never gives its place to another
 	Drain  time.Duration // from a stop until connections that are left are closed
 	Handle func(c *Conn) // serves one connection until its end; the server closes it
 	// says to one connection too many, without TLS, that it is; it may be nil, and must not wait
@@ -66,8 +74,8 @@ func (s *Server) Stats() Stats {
 }
 
 // Serve accepts from every listener until ctx ends, or one fails for good: then it returns that
-// listener's error. It closes the listeners, lets connections end for Drain, closes those that are
-// left, and returns when every Handle has.
+// listener's error. It serves the connections that are queued, closes the listeners, lets
+// connections end for Drain, closes those that are left, and returns when every Handle has.
 func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	s.stopping.Store(false)
 	if err := s.yields.open(); err != nil {
@@ -85,11 +93,15 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	case <-ctx.Done():
 	case err = <-failed:
 	}
+	// First, so that who is accepted from here on is told that its answer is the last.
 	s.stopping.Store(true)
+	for _, ln := range listeners {
+		interrupt(ln)
+	}
+	accepting.Wait()
 	for _, ln := range listeners {
 		_ = ln.Close()
 	}
-	accepting.Wait()
 	s.drain()
 	return err
 }
@@ -102,23 +114,65 @@ func (s *Server) accept(ctx context.Context, ln net.Listener) error {
 		nc, err := ln.Accept()
 		switch {
 		case err == nil:
-			c := &Conn{Conn: nc, server: s, accepted: time.Now()}
-			if s.Orphan != nil {
-				c.owed.End = s.orphan
-			}
-			s.admit(ctx, c)
+			s.admit(ctx, nc)
 		case s.stopping.Load():
-			return nil
 		case !door.Transient(err):
 			return fmt.Errorf("%s: accept on %s: %w", s.Name, ln.Addr(), err)
-		case !door.Pause(ctx, acceptPause):
+		default:
+			door.Pause(ctx, acceptPause)
+		}
+		if s.stopping.Load() { // a deadline interrupts only an Accept that waits
+			s.acceptRest(ctx, ln)
 			return nil
 		}
 	}
 }
 
-// admit serves c on a goroutine of its own, or closes it where no place is to be had: see enter.
-func (s *Server) admit(ctx context.Context, c *Conn) {
+// deadliner is a listener whose Accept can be given a deadline. TCP and unix listeners are.
+type deadliner interface{ SetDeadline(t time.Time) error }
+
+// interrupt ends a pending Accept of ln: by a deadline where possible, so that queued connections
+// can still be accepted, else by closing it.
+func interrupt(ln net.Listener) {
+	if d, ok := ln.(deadliner); !ok || d.SetDeadline(time.Unix(1, 0)) != nil {
+		_ = ln.Close()
+	}
+}
+
+// acceptRest serves the connections that were queued at ln before the stop; closing ln would reset
+// them. It ends after two waits in a row in which no connection came. On a busy machine a wait may
+// end before Accept has looked at the queue: that one does not count.
+func (s *Server) acceptRest(ctx context.Context, ln net.Listener) {
+	d, ok := ln.(deadliner)
+	if !ok {
+		return
+	}
+	end := time.Now().Add(queueTimeout)
+	for quiet, came := 0, 0; quiet < 2 && (came < queueLeast || time.Now().Before(end)); {
+		if d.SetDeadline(time.Now().Add(stopGrace/2)) != nil {
+			return
+		}
+		nc, err := ln.Accept()
+		switch {
+		case err == nil:
+			quiet, came = 0, came+1
+			s.admit(ctx, nc)
+		case late(err):
+			if !door.Queued(ln) { // else the deadline had passed before Accept looked
+				quiet++
+			}
+		case !door.Transient(err), time.Now().After(end):
+			return
+		}
+	}
+}
+
+// admit serves nc on a goroutine of its own, or closes it where no place is to be had: see enter.
+func (s *Server) admit(ctx context.Context, nc net.Conn) {
+	c := &Conn{Conn: nc, server: s, accepted: time.Now()}
+	if s.Orphan != nil {
+		c.owed.End = s.orphan
+	}
 	if !s.register(c) {
 		s.rejected.Add(1)
 		// Over TLS the word would wait for the handshake.
@@ -127,6 +181,9 @@ func (s *Server) admit(ctx context.Context, c *Conn) {
 		}
 		c.cut()
 		return
+	}
+	if s.stopping.Load() {
+		c.wake()
 	}
 	s.serving.Go(func() {
 		defer s.unregister(c)
@@ -183,7 +240,18 @@ func (s *Server) each(f func(*Conn)) {
 // drain ends every connection: by a word to it at once, by force after Drain.
 func (s *Server) drain() {
 	s.each((*Conn).wake)
-	late := time.AfterFunc(s.Drain, func() { s.each(func(c *Conn) { _ = c.Close() }) })
+	ended := make(chan struct{})
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		s.serving.Wait()
+		close(ended)
+	})
+	late := time.NewTimer(s.Drain)
 	defer late.Stop()
-	s.serving.Wait()
+	select {
+	case <-ended:
+	case <-late.C:
+		s.each(func(c *Conn) { _ = c.Close() })
+		<-ended
+	}
 }

@@ -185,3 +185,56 @@ func TestPeer(t *testing.T) {
 		t.Error("a pipe has an address")
 	}
 }
+
+// TestReadWithin: a read within a time of its own is not cut short by a stop, and ends at its time.
+func TestReadWithin(t *testing.T) {
+	t.Parallel()
+	read := make(chan error, 2)
+	s := &stream.Server{Name: "part", Most: 2, Drain: never, Handle: func(c *stream.Conn) {
+		if c.ID > 1 {
+			echo(c)
+			return
+		}
+		var b [1]byte
+		for _, within := range []time.Duration{never, time.Millisecond} {
+			_, err := c.ReadWithin(b[:], within)
+			read <- err
+		}
+	}}
+	at, stop := start(t, s)
+	c, _ := dial(t, at)
+	doortest.WaitFor(t, func() bool { return s.Stats().Open == 1 })
+	idle, told := dial(t, at)
+	say(t, idle, told, "one", "one")
+	stopped := make(chan struct{})
+	go func() { stop(); close(stopped) }()
+	say(t, idle, told, "", "bye") // the wait at the stop is over
+	if _, err := io.WriteString(c, "a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-read; err != nil {
+		t.Errorf("within its time: %v", err)
+	}
+	if err := <-read; !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("after its time: %v", err)
+	}
+	<-stopped
+}
+
+// TestKeeps: a Server that keeps its connections has no place for one too many.
+func TestKeeps(t *testing.T) {
+	t.Parallel()
+	s := &stream.Server{Name: "echo", Most: 1, Keeps: true, Drain: never, Handle: echo}
+	at, stop := start(t, s)
+	t.Cleanup(stop)
+	silent, r := dial(t, at)
+	doortest.WaitFor(t, func() bool { return s.Stats().Open == 1 })
+	_, more := dial(t, at)
+	if _, err := more.ReadByte(); err == nil {
+		t.Error("answered")
+	}
+	say(t, silent, r, "one", "one")
+	if got := s.Stats(); got.Rejected != 1 || got.Displaced != 0 {
+		t.Error(got)
+	}
+}
