@@ -18,7 +18,7 @@ import (
 // ceilings bound the size of the house and its language. A ceiling falls with what it measures and
 // never rises: slack is how far below its ceiling a figure may be before the ceiling must follow.
 var ceilings = map[string]struct{ most, slack float64 }{
-	"lines of code":                          {64_600, 400},
+	"lines of code":                          {64_200, 400},
 	"lines of tests":                         {68_400, 600},
 	"packages":                               {116, 2},
 	"direct dependencies":                    {12, 0},
@@ -26,7 +26,7 @@ var ceilings = map[string]struct{ most, slack float64 }{
 	"it, its, that, they, them per 1,000":    {54.4, 1},
 	"one, ones per 1,000":                    {13.2, 0.5},
 	"what per 1,000":                         {3.5, 0.3},
-	"lines of code over 100 columns":         {930, 60},
+	"lines of code over 100 columns":         {864, 60},
 	"lines of tests over 100 columns":        {1_920, 100},
 	"files of code over 300 lines":           {0, 0},
 	"structs with more than 6 bools":         {1, 0},

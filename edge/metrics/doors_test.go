@@ -15,21 +15,16 @@ import (
 // counted is a collector of figures that no test brings about at real doors: thousands of
 // connections, or slow clients.
 type counted struct {
-	doorMetrics
+	descriptions
 	udp  []udp.Stats
 	http []http.Stats
 }
 
-func (c *counted) Describe(to chan<- *prometheus.Desc) {
-	for _, m := range c.all() {
-		to <- m.desc
-	}
-}
-
-func (c *counted) Collect(to chan<- prometheus.Metric) {
-	c.collectUDP(to, sumUDP(c.udp))
-	c.collectHTTP(to, sumHTTP(c.http))
-	c.collectAbandoned(to, map[string]func() uint64{"http": func() uint64 { return 5 }})
+func (c *counted) Collect(out chan<- prometheus.Metric) {
+	to := scrape{c.descriptions, out}
+	collectUDP(to, sumUDP(c.udp))
+	collectHTTP(to, sumHTTP(c.http))
+	collectAbandoned(to, map[string]func() uint64{"http": func() uint64 { return 5 }})
 }
 
 // number gives every field of a struct a number of its own, from 1.
@@ -74,7 +69,7 @@ headgate_abandoned_connections_total{listener="http"} 5
 func TestDoorMetrics(t *testing.T) {
 	t.Parallel()
 	u, h := number[udp.Stats](), number[http.Stats]()
-	c := &counted{newDoorMetrics(), []udp.Stats{u, u}, []http.Stats{h, h}}
+	c := &counted{describe(doorFamilies), []udp.Stats{u, u}, []http.Stats{h, h}}
 	reg, w := prometheus.NewRegistry(), httptest.NewRecorder()
 	reg.MustRegister(c)
 	promhttp.HandlerFor(reg, promhttp.HandlerOpts{}).ServeHTTP(w,

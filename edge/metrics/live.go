@@ -2,27 +2,31 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// liveMetrics are the families of the streams of /v1/events, and of the log: five series and one.
-type liveMetrics struct{ viewers, sent, dropped, cut, refused, lines metric }
-
-// newLiveMetrics returns the families, which have no labels.
-func newLiveMetrics() liveMetrics {
-	return liveMetrics{
-		viewers: gaugeOf("events_viewers", "Open streams of /v1/events, such as dashboards."),
-		sent:    counterOf("events_sent_total", "Changes of mitigations sent to the streams of /v1/events. Several changes of one key within a second count once."),
-		dropped: counterOf("events_dropped_total", "Changes of mitigations not sent to the streams of /v1/events because there were more than 100 in a second."),
-		cut: counterOf("events_cut_readers_total",
-			"Streams of /v1/events closed because their reader was too slow."),
-		refused: counterOf("events_refused_readers_total",
-			"Streams of /v1/events rejected because the maximum number was open."),
-		lines: counterOf("log_dropped_lines_total",
-			"Log lines dropped because one place in the code wrote more than 10 a second."),
-	}
-}
-
-// all returns the families, for Describe.
-func (m *liveMetrics) all() []metric {
-	return []metric{m.viewers, m.sent, m.dropped, m.cut, m.refused, m.lines}
+// liveFamilies are the families of the streams of /v1/events, and the log.
+var liveFamilies = []family{
+	{"events_viewers", "", "Open streams of /v1/events, such as dashboards."},
+	{
+		"events_sent_total", "",
+		"Changes of mitigations sent to the streams of /v1/events. Several changes of one key " +
+			"within a second count once.",
+	},
+	{
+		"events_dropped_total", "",
+		"Changes of mitigations not sent to the streams of /v1/events because there were more " +
+			"than 100 in a second.",
+	},
+	{
+		"events_cut_readers_total", "",
+		"Streams of /v1/events closed because their reader was too slow.",
+	},
+	{
+		"events_refused_readers_total", "",
+		"Streams of /v1/events rejected because the maximum number was open.",
+	},
+	{
+		"log_dropped_lines_total", "",
+		"Log lines dropped because one place in the code wrote more than 10 a second.",
+	},
 }
 
 // Live are the figures of the streams of /v1/events since start.
@@ -35,7 +39,7 @@ type Live struct {
 
 // liveCollector reads the figures of the streams and the log at each scrape.
 type liveCollector struct {
-	liveMetrics
+	descriptions
 	read     func() Live
 	unlogged func() uint64 // nil: no series
 }
@@ -44,25 +48,18 @@ type liveCollector struct {
 // the number of log lines dropped since start. It is apart from Register because the admin listener
 // owns the streams and is made later. Both functions may be called concurrently.
 func RegisterLive(reg prometheus.Registerer, read func() Live, unlogged func() uint64) {
-	reg.MustRegister(&liveCollector{newLiveMetrics(), read, unlogged})
-}
-
-// Describe sends every family's description.
-func (c *liveCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, m := range c.all() {
-		to <- m.desc
-	}
+	reg.MustRegister(&liveCollector{describe(liveFamilies), read, unlogged})
 }
 
 // Collect sends every present value. It may be called concurrently.
-func (c *liveCollector) Collect(to chan<- prometheus.Metric) {
-	s := c.read()
-	c.viewers.set(to, float64(s.Readers))
-	c.sent.set(to, float64(s.Sent))
-	c.dropped.set(to, float64(s.Dropped))
-	c.cut.set(to, float64(s.Cut))
-	c.refused.set(to, float64(s.Refused))
+func (c *liveCollector) Collect(out chan<- prometheus.Metric) {
+	s, to := c.read(), scrape{c.descriptions, out}
+	put(to, "events_viewers", s.Readers)
+	put(to, "events_sent_total", s.Sent)
+	put(to, "events_dropped_total", s.Dropped)
+	put(to, "events_cut_readers_total", s.Cut)
+	put(to, "events_refused_readers_total", s.Refused)
 	if c.unlogged != nil {
-		c.lines.set(to, float64(c.unlogged()))
+		put(to, "log_dropped_lines_total", c.unlogged())
 	}
 }
