@@ -29,7 +29,7 @@ var ceilings = map[string]struct{ most, slack float64 }{
 	"lines of code over 100 columns":         {864, 60},
 	"lines of tests over 100 columns":        {1_920, 100},
 	"files of code over 300 lines":           {0, 0},
-	"structs with more than 6 bools":         {1, 0},
+	"structs with more than 6 bools":         {0, 0},
 	"lines of the 99th of 100 functions":     {38, 2},
 	"words of CONTRIBUTING.md":               {1_250, 50},
 	"packages under 150 lines, one importer": {11, 1},

@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"reflect"
+
 	"github.com/headgate-dev/headgate/edge/door/http"
 	"github.com/headgate-dev/headgate/edge/door/udp"
 	"github.com/headgate-dev/headgate/edge/latency"
@@ -107,26 +109,25 @@ func collectDoors(to scrape, datagram []*udp.Door, web []*http.Door, more []List
 		d.AddLatency(&took)
 		put(to, "orphans_total", d.Figures().Orphans, d.Name)
 	}
-	collectUDP(to, sumUDP(u))
-	collectHTTP(to, sumHTTP(h))
+	collectUDP(to, sum(u))
+	collectHTTP(to, sum(h))
 	to.putLatency("decision_duration_seconds", &took)
 }
 
-// sumUDP adds up the figures of several listeners.
+// sum adds up the figures of several listeners, which are integers.
 // Counters may only grow, or Prometheus takes the fall for a restart: doors stay for the life of
 // the process.
-func sumUDP(doors []udp.Stats) (all udp.Stats) {
-	for _, s := range doors {
-		all.Packets += s.Packets
-		all.Lines += s.Lines
-		all.Malformed += s.Malformed
-		all.UnknownRule += s.UnknownRule
-		all.TooLong += s.TooLong
-		all.Unanswered += s.Unanswered
-		all.SendFailed += s.SendFailed
-		all.InRuns += s.InRuns
-		all.RunsRefused += s.RunsRefused
-		all.GaveWay += s.GaveWay
+func sum[T any](doors []T) (all T) {
+	to := reflect.ValueOf(&all).Elem()
+	for i := range doors {
+		from := reflect.ValueOf(&doors[i]).Elem()
+		for n := range to.NumField() {
+			if f := to.Field(n); f.CanUint() {
+				f.SetUint(f.Uint() + from.Field(n).Uint())
+			} else {
+				f.SetInt(f.Int() + from.Field(n).Int())
+			}
+		}
 	}
 	return all
 }
@@ -144,24 +145,6 @@ func collectUDP(to scrape, s udp.Stats) {
 	put(to, "udp_batched_replies_total", s.InRuns)
 	put(to, "udp_segmentation_refused_total", s.RunsRefused)
 	put(to, "udp_reader_yields_total", s.GaveWay)
-}
-
-// sumHTTP adds up the figures of several listeners.
-func sumHTTP(doors []http.Stats) (all http.Stats) {
-	for _, s := range doors {
-		all.Accepted += s.Accepted
-		all.Rejected += s.Rejected
-		all.Refused += s.Refused
-		all.UnknownRule += s.UnknownRule
-		all.TooLong += s.TooLong
-		all.Malformed += s.Malformed
-		all.Cut += s.Cut
-		all.Crowded += s.Crowded
-		all.UnderWay += s.UnderWay
-		all.Open += s.Open
-		all.Orphans += s.Orphans
-	}
-	return all
 }
 
 // collectHTTP sends the figures of all HTTP listeners.

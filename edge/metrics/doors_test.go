@@ -22,8 +22,8 @@ type counted struct {
 
 func (c *counted) Collect(out chan<- prometheus.Metric) {
 	to := scrape{c.descriptions, out}
-	collectUDP(to, sumUDP(c.udp))
-	collectHTTP(to, sumHTTP(c.http))
+	collectUDP(to, sum(c.udp))
+	collectHTTP(to, sum(c.http))
 	collectAbandoned(to, map[string]func() uint64{"http": func() uint64 { return 5 }})
 }
 

@@ -80,7 +80,7 @@ func (l *line) op() (op gate.Op, p *api.Problem) {
 func (x *exchange) answerOne(a gate.Ask, wished int) *api.Problem {
 	now := x.decider.Now()
 	defer x.clock(now)
-	a.Wait = x.c.head.Waits
+	a.Wait = x.c.head.Is(head.Waits)
 	d, err := x.decider.Decide(x.c.ID, now, rand.Uint64(), a) //nolint:gosec // ChaCha8, seeded by the system
 	switch {
 	case err != nil:

@@ -32,8 +32,9 @@ func (x *exchange) answerAuth() *api.Problem {
 	began := x.decider.Now()
 	c := x.c
 	// A body is not read here, so that a request which has one ends the connection.
-	x.whole, x.last = true, x.last || c.head.Expect || c.head.Odd || c.head.Broken
-	c.long = c.head.Broken
+	x.whole = true
+	x.last = x.last || c.head.Is(head.Expect|head.Odd|head.Broken)
+	c.long = c.head.Is(head.Broken)
 	nginx, p := x.fillAuth(s)
 	if p != nil {
 		return p
@@ -61,7 +62,7 @@ func (x *exchange) fillAuth(s *ask.Session) (nginx bool, p *api.Problem) {
 	end := max(bytes.LastIndexByte(rest, ' '), 0)
 	target, version := rest[:end], rest[end:]
 	// Where the next request would begin is not known after a line like this.
-	if !c.head.Broken && (len(version) != len(" HTTP/1.1") ||
+	if !c.head.Is(head.Broken) && (len(version) != len(" HTTP/1.1") ||
 		!bytes.HasPrefix(version, []byte(" HTTP/1."))) {
 		x.last = true
 		return false, notHTTP1()
@@ -69,7 +70,7 @@ func (x *exchange) fillAuth(s *ask.Session) (nginx bool, p *api.Problem) {
 	path, _, _ := bytes.Cut(target, []byte{'?'})
 	host := c.head.Host()
 	switch {
-	case c.head.Broken: // its request line may be cut
+	case c.head.Is(head.Broken): // its request line may be cut
 	case string(path) == authNginx:
 		nginx = true
 		p = c.fillBy(r, head.OriginalMethod, head.OriginalURI)
@@ -116,7 +117,8 @@ var neededBy = map[head.Profile]string{
 // All headers of the visitor come along; those that say what only a proxy can know count from a
 // trusted sender alone.
 func (c *conn) fillRest(s *ask.Session, r *request.Reader) {
-	s.CanWait, s.CanDeceive = r.Trusted() && c.head.Waits, r.Trusted() && c.head.Deceives
+	s.CanWait = r.Trusted() && c.head.Is(head.Waits)
+	s.CanDeceive = r.Trusted() && c.head.Is(head.Deceives)
 	for _, f := range c.head.Fields() {
 		r.Header(c.head.Name(f), c.head.Value(f))
 	}

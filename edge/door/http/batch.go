@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/door/http/head"
 	"github.com/headgate-dev/headgate/edge/door/http/input"
 	"github.com/headgate-dev/headgate/edge/door/verdict"
 	"github.com/headgate-dev/headgate/edge/gate"
@@ -46,7 +47,7 @@ func (x *exchange) answerBody(op gate.Op, params input.Params) *api.Problem {
 func (x *exchange) answerBatch(op gate.Op) *api.Problem {
 	checks := x.checks
 	for i := range checks {
-		checks[i].Op, checks[i].Wait = op, x.c.head.Waits
+		checks[i].Op, checks[i].Wait = op, x.c.head.Is(head.Waits)
 		switch r := x.decider.Rule(checks[i].Rule); {
 		case r == nil:
 			return api.UnknownRule(input.InCheck(i, "rule"), checks[i].Rule, x.decider.RuleNames())

@@ -18,7 +18,7 @@ import (
 func (x *exchange) readBody() *api.Problem {
 	c := x.c
 	switch {
-	case !c.head.JSON:
+	case !c.head.Is(head.JSON):
 		return &api.Problem{
 			Status: http.StatusUnsupportedMediaType, Parameter: "content-type",
 			Detail: "must be application/json",

@@ -187,8 +187,8 @@ func (c *conn) awaitsBody() bool {
 
 // askForBody puts 100 Continue into the answers once, for a client that waits for it.
 func (c *conn) askForBody(x *exchange) {
-	if c.complete && c.head.Expect {
-		c.head.Expect = false
+	if c.complete && c.head.Is(head.Expect) {
+		c.head.Set(head.Expect, false)
 		x.out = append(x.out, "HTTP/1.1 100 Continue\r\n\r\n"...)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/door"
 	"github.com/headgate-dev/headgate/edge/door/budget"
+	"github.com/headgate-dev/headgate/edge/door/http/head"
 	"github.com/headgate-dev/headgate/edge/door/stream"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/window"
@@ -75,7 +76,9 @@ func (x *exchange) answer() bool {
 }
 
 // isLast reports whether the client wants the connection to end with the answer.
-func (c *conn) isLast() bool { return c.head.Close || !c.head.HTTP11 && !c.head.KeepAlive }
+func (c *conn) isLast() bool {
+	return c.head.Is(head.Close) || !c.head.Is(head.HTTP11) && !c.head.Is(head.KeepAlive)
+}
 
 // decideSafely finds the answer. A request that panics is answered 500, and ends its connection.
 func (x *exchange) decideSafely() {
@@ -102,7 +105,7 @@ func (x *exchange) decide() *api.Problem {
 		return c.fault
 	case c.head.IsWhole():
 		return x.answerAuth()
-	case !x.line.read(c.head.RequestLine(), c.head.Host(), c.head.HTTP11):
+	case !x.line.read(c.head.RequestLine(), c.head.Host(), c.head.Is(head.HTTP11)):
 		x.last = true
 		return notHTTP1()
 	}
@@ -111,7 +114,7 @@ func (x *exchange) decide() *api.Problem {
 	case !bytes.HasPrefix(x.line.version, []byte("HTTP/1.")):
 		x.last = true
 		return notHTTP1()
-	case c.head.Page && changes(x.line.path):
+	case c.head.Is(head.Page) && changes(x.line.path):
 		return ofPage()
 	case x.room != nil && isWholePath(x.line.path):
 		return x.answerWhole()
@@ -156,7 +159,7 @@ func (x *exchange) appendBody() bool {
 // first and say HTTP/1.0 to a client that does. 204 has no body, and says nothing about one.
 func (x *exchange) appendHead() {
 	version := "HTTP/1.1 "
-	if x.whole && !x.c.head.HTTP11 {
+	if x.whole && !x.c.head.Is(head.HTTP11) {
 		version = "HTTP/1.0 "
 	}
 	b := strconv.AppendInt(append(x.out, version...), int64(x.status), 10)
@@ -195,7 +198,7 @@ func (x *exchange) appendFate(b []byte) []byte {
 	switch {
 	case x.last:
 		return append(b, "\r\nConnection: close"...)
-	case !x.c.head.HTTP11:
+	case !x.c.head.Is(head.HTTP11):
 		return append(b, "\r\nConnection: keep-alive"...)
 	}
 	return b

@@ -5,6 +5,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/door/http/head"
 	"github.com/headgate-dev/headgate/edge/door/http/input"
 	"github.com/headgate-dev/headgate/edge/door/lines"
 	"github.com/headgate-dev/headgate/edge/door/verdict"
@@ -22,7 +23,7 @@ func (x *exchange) ask(
 	// Whom to trust is settled by the peer of the connection, before a member may name another
 	// peer: who speaks does not change by what is said.
 	f := filling{s: s, f: s.Read(x.c.peer), report: report}
-	s.CanWait, s.CanDeceive = x.c.head.Waits, x.c.head.Deceives
+	s.CanWait, s.CanDeceive = x.c.head.Is(head.Waits), x.c.head.Is(head.Deceives)
 	for i := range list {
 		if p := f.set(&list[i]); p != nil {
 			return 0, p

@@ -9,28 +9,41 @@ import (
 
 // Framing is the result of the headers that say where a request and its connection end.
 type Framing struct {
-	// Length is the bytes of body, 0 without one, or Chunked.
+	// Length is the bytes of body, 0 without a body, or Chunked.
 	Length int64
-	HTTP11 bool
-	// Hosted: a Host was given. HTTP/1.1 requires exactly one.
-	Hosted bool
-	// Measured: a Content-Length was given, even one of 0. A second one is refused.
-	Measured  bool
-	Close     bool // the connection is to end after the answer
-	KeepAlive bool // the connection is to stay open
-	// Expect: the client waits for 100 Continue before it sends the body. HTTP/1.1 only, and false
-	// once that was sent.
-	Expect bool
-	JSON   bool // the body's type is application/json
-	Waits  bool // Headgate-Accept: delay
-	Page   bool // Sec-Fetch-Site: a page of another site had a browser send the request
-	// Deceives: Headgate-Accept: deceive.
-	Deceives bool
+	Marks  Mark
+	Unfit  request.Unfit // a part of a whole request was not kept
+}
 
-	// Of a whole request:
-	Unfit  request.Unfit // a part of it was not kept
-	Odd    bool          // the connection is to end, as a line was no header
-	Broken bool          // the head was not read to its end
+// Mark is a set of properties of a head.
+type Mark uint16
+
+// The properties.
+const (
+	HTTP11    Mark = 1 << iota // the version is exactly HTTP/1.1
+	Hosted                     // a Host was given. HTTP/1.1 requires exactly one
+	Measured                   // a Content-Length was given, even of 0. A second one is refused
+	Close                      // the connection is to end after the answer
+	KeepAlive                  // the connection is to stay open
+	// Expect: the client waits for 100 Continue before it sends the body. HTTP/1.1 only; the door
+	// clears the mark when it has sent that.
+	Expect
+	JSON     // the type of the body is application/json
+	Waits    // Headgate-Accept: delay
+	Deceives // Headgate-Accept: deceive
+	Page     // Sec-Fetch-Site: a page of another site had a browser send the request
+	Odd      // of a whole request: the connection is to end, as a line was no header
+	Broken   // of a whole request: the head was not read to its end
+)
+
+// Is reports whether the head has a property in m.
+func (f *Framing) Is(m Mark) bool { return f.Marks&m != 0 }
+
+// Set gives the head the properties in m, or takes them away.
+func (f *Framing) Set(m Mark, on bool) {
+	if f.Marks &^= m; on {
+		f.Marks |= m
+	}
 }
 
 // header parses one header line.
@@ -56,14 +69,14 @@ func (h *Head) header(line []byte) *api.Problem {
 	case connection:
 		h.connection(value)
 	case contentType:
-		h.JSON = isJSON(value)
+		h.Set(JSON, isJSON(value))
 	case expect:
-		h.Expect = h.HTTP11 && bytes.EqualFold(value, []byte("100-continue"))
+		h.Set(Expect, h.Is(HTTP11) && bytes.EqualFold(value, []byte("100-continue")))
 	case accept:
 		h.accept(value)
 	case fetchSite:
-		h.Page = h.Page || bytes.EqualFold(value, []byte("cross-site")) ||
-			bytes.EqualFold(value, []byte("same-site"))
+		h.Set(Page, h.Is(Page) || bytes.EqualFold(value, []byte("cross-site")) ||
+			bytes.EqualFold(value, []byte("same-site")))
 	case nothing:
 	}
 	return nil
@@ -75,16 +88,17 @@ func (h *Head) noHeader() *api.Problem {
 	if !h.authed {
 		return Malformed("has a malformed header name")
 	}
-	h.Odd = true
+	h.Set(Odd, true)
 	return nil
 }
 
 // takeHost keeps the Host line. A second one is a fault.
 func (h *Head) takeHost(line []byte) *api.Problem {
-	if h.Hosted {
+	if h.Is(Hosted) {
 		return Malformed("has two Hosts")
 	}
-	if h.Hosted, h.hostAt = true, h.kept; h.authed && h.kept+len(line) > Size-reserved {
+	h.Set(Hosted, true)
+	if h.hostAt = h.kept; h.authed && h.kept+len(line) > Size-reserved {
 		h.unfit(noProfile)
 		return nil
 	}
@@ -97,16 +111,17 @@ func (h *Head) takeHost(line []byte) *api.Problem {
 // 9112, sections 6.1 and 6.3.
 func (h *Head) contentLength(value []byte) *api.Problem {
 	length, ok := parseLength(value)
-	if h.Measured || h.Length == Chunked || !ok {
+	if h.Is(Measured) || h.Length == Chunked || !ok {
 		return Malformed("has an ambiguous Content-Length")
 	}
-	h.Measured, h.Length = true, length
+	h.Set(Measured, true)
+	h.Length = length
 	return nil
 }
 
 // transferEncoding accepts chunked alone, in HTTP/1.1 and without a Content-Length.
 func (h *Head) transferEncoding(value []byte) *api.Problem {
-	if h.Measured || h.Length == Chunked || !h.HTTP11 ||
+	if h.Is(Measured) || h.Length == Chunked || !h.Is(HTTP11) ||
 		!bytes.EqualFold(value, []byte("chunked")) {
 		return Malformed("has an ambiguous Transfer-Encoding")
 	}
@@ -120,8 +135,8 @@ func (h *Head) connection(value []byte) {
 		var word []byte
 		word, value, _ = bytes.Cut(value, []byte{','})
 		word = trim(word)
-		h.Close = h.Close || bytes.EqualFold(word, []byte("close"))
-		h.KeepAlive = h.KeepAlive || bytes.EqualFold(word, []byte("keep-alive"))
+		h.Set(Close, h.Is(Close) || bytes.EqualFold(word, []byte("close")))
+		h.Set(KeepAlive, h.Is(KeepAlive) || bytes.EqualFold(word, []byte("keep-alive")))
 	}
 }
 
@@ -129,7 +144,7 @@ func (h *Head) connection(value []byte) {
 func (h *Head) accept(value []byte) {
 	for word := range bytes.SplitSeq(value, []byte{','}) {
 		word = bytes.Trim(word, " \t")
-		h.Waits = h.Waits || bytes.EqualFold(word, []byte("delay"))
-		h.Deceives = h.Deceives || bytes.EqualFold(word, []byte("deceive"))
+		h.Set(Waits, h.Is(Waits) || bytes.EqualFold(word, []byte("delay")))
+		h.Set(Deceives, h.Is(Deceives) || bytes.EqualFold(word, []byte("deceive")))
 	}
 }

@@ -152,7 +152,8 @@ func (h *Head) Advance() (complete bool, p *api.Problem) {
 
 // Break ends the head of a whole request at its fault: the request is unfit, and has no body.
 func (h *Head) Break() {
-	if h.Broken, h.Length, h.Unfit = true, 0, request.UnfitHeaders; h.line == 0 {
+	h.Set(Broken, true)
+	if h.Length, h.Unfit = 0, request.UnfitHeaders; h.line == 0 {
 		h.Unfit = request.UnfitTarget
 	}
 }
@@ -167,7 +168,7 @@ func (h *Head) take(line []byte) (complete bool, p *api.Problem) {
 		}
 		return false, CheckValue(line)
 	case h.line == 0: // empty ones before it are ignored, by RFC 9112, 2.2
-		h.HTTP11 = bytes.HasSuffix(line, []byte(" HTTP/1.1"))
+		h.Set(HTTP11, bytes.HasSuffix(line, []byte(" HTTP/1.1")))
 		if h.Source != nil && isAuthLine(line) {
 			h.authed, h.names = true, h.Source()
 			if len(line) > Size-reserved {
@@ -179,7 +180,7 @@ func (h *Head) take(line []byte) (complete bool, p *api.Problem) {
 		return false, nil
 	case len(line) > 0:
 		return false, h.header(line)
-	case h.Hosted || !h.HTTP11 || h.authed:
+	case h.Is(Hosted) || !h.Is(HTTP11) || h.authed:
 		return true, nil
 	}
 	return false, Malformed("has no Host")
