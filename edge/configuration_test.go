@@ -8,7 +8,6 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/config"
-	"github.com/headgate-dev/headgate/edge/config/asjson"
 )
 
 // parsed is the configuration that text means.
@@ -38,7 +37,7 @@ func TestConfiguration(t *testing.T) {
 		if err := json.Unmarshal(w.Body.Bytes(), &v); w.Code != http.StatusOK || err != nil {
 			t.Fatalf("%d %v: %s", w.Code, err, w.Body)
 		}
-		text, err := asjson.ToYAML(v.Config)
+		text, err := config.YAMLFromJSON(v.Config)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,6 @@ import (
 	"github.com/headgate-dev/headgate/edge/door"
 	"github.com/headgate-dev/headgate/edge/door/http"
 	"github.com/headgate-dev/headgate/edge/door/udp"
-	"github.com/headgate-dev/headgate/edge/door/udp/rest"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/latency"
 	"github.com/headgate-dev/headgate/edge/metrics"
@@ -26,7 +25,7 @@ import (
 // last: it shows all of them.
 func (n *Node) openDoors(ctx context.Context, p prepared) error {
 	processors := runtime.GOMAXPROCS(0)
-	share := rest.NewShare(processors, n.turnsOfConnections)
+	share := udp.NewShare(processors, n.turnsOfConnections)
 	for _, at := range p.cfg.Listen.UDP {
 		d, err := udp.Listen(ctx, n.gate, n.room, at, processors)
 		if err != nil {

@@ -44,7 +44,8 @@ func readKeyFile(path string) (text []byte, warnings []string, err error) {
 }
 
 // errKey is the error of a text that is no list of keys. It never quotes the text.
-var errKey = errors.New("must hold 1 to 8 keys of 32 bytes, one a line: raw, in hexadecimal or in base64 (openssl rand -base64 32)")
+var errKey = errors.New("must hold 1 to 8 keys of 32 bytes, one a line: raw, in hexadecimal or " +
+	"in base64 (openssl rand -base64 32)")
 
 // parseKeys reads keys of 32 bytes as people write them: the bytes alone, or one key a line, while
 // one is replaced by another.

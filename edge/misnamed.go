@@ -23,7 +23,8 @@ func (n *Node) watchNames(ctx context.Context) {
 			return
 		case <-tick.C:
 			if name, count := n.gate.Misnamed(); count > 0 {
-				n.log.Warn("requests name a rule that does not exist: a proxy that fails open lets them pass",
+				n.log.Warn("requests name a rule that does not exist: a proxy that fails open "+
+					"lets them pass",
 					"rule", api.EscapeKey([]byte(name)), "requests", count)
 			}
 			silent = n.tellSilent(silent)
@@ -40,7 +41,8 @@ func (n *Node) tellSilent(told map[string]bool) map[string]bool {
 			continue
 		}
 		if now[f.Name] = true; !told[f.Name] {
-			n.log.Warn("its questions are never reported: the proxy sends no response, and nothing of the policy is counted", "policy", f.Name)
+			n.log.Warn("its questions are never reported: the proxy sends no response, and "+
+				"nothing of the policy is counted", "policy", f.Name)
 		}
 	}
 	return now

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/headgate-dev/headgate/edge/config"
-	"github.com/headgate-dev/headgate/edge/config/scope"
 	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/edge/private"
 	"github.com/headgate-dev/headgate/edge/rls"
@@ -67,7 +66,7 @@ func prepareConfig(cfg config.Config, started *config.Config) (p prepared, err e
 		}
 		p.warnings = append(p.warnings, text)
 	}
-	p.warnings = append(p.warnings, scope.Warnings(&p.cfg)...)
+	p.warnings = append(p.warnings, config.ScopeWarnings(&p.cfg)...)
 	return p, nil
 }
 
@@ -119,10 +118,12 @@ func (p *prepared) counts() bool { return len(p.cfg.Ring.Servers) > 0 || !p.cfg.
 // are those that were opened at the start, and its files those that are named now.
 func checkOpen(c config.Config) error {
 	if c.Gossip.KeyFile == "" && !c.Gossip.Bind.IsZero() && !c.Gossip.Bind.Loopback() {
-		return fmt.Errorf("gossip.key_file: is required until the next restart: gossip listens on %s, which is not loopback", c.Gossip.Bind)
+		return fmt.Errorf("gossip.key_file: is required until the next restart: gossip listens "+
+			"on %s, which is not loopback", c.Gossip.Bind)
 	}
 	if n := slices.IndexFunc(c.Listen.Admin, beyondLoopback); c.AdminTokenFile == "" && n >= 0 {
-		return fmt.Errorf("admin_token_file: is required until the next restart: the admin listener is on %s, which is not loopback", c.Listen.Admin[n])
+		return fmt.Errorf("admin_token_file: is required until the next restart: the admin "+
+			"listener is on %s, which is not loopback", c.Listen.Admin[n])
 	}
 	return nil
 }

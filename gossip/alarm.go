@@ -102,7 +102,8 @@ func (n *Node) alarm(due []difference) {
 		members[d.property] = append(members[d.property], d.member)
 	}
 	for property, text := range map[string]string{
-		"ring":  "gossip: nodes of this PoP have other ring servers: they do not share counts with this node",
+		"ring": "gossip: nodes of this PoP have other ring servers: they do not share counts " +
+			"with this node",
 		"rules": "gossip: members have other rules",
 		"wire":  "gossip: members speak another version",
 	} {

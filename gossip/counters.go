@@ -5,15 +5,15 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/headgate-dev/headgate/gossip/count"
+	"github.com/headgate-dev/headgate/gossip/guard"
 )
 
 // counters are all counters of this package. Safe for concurrent use.
 type counters struct {
 	// Traffic counts the network's traffic, and all drops.
-	count.Traffic
+	guard.Traffic
 	// packets, messages and states count its payload: of Send, Spread and State.
-	packets, messages, states count.Meter
+	packets, messages, states guard.Meter
 	// recordsIn, recordsOut and news count records; news are those that ReceiveRecord called so.
 	recordsIn, recordsOut, news atomic.Uint64
 	// joins, rejoins and joinErrors count attempts to join.
@@ -29,7 +29,7 @@ type counters struct {
 }
 
 // drop counts one drop.
-func (c *counters) drop(why count.Reason) { c.Dropped.Add(why) }
+func (c *counters) drop(why guard.Reason) { c.Dropped.Add(why) }
 
 // failedJoin records a failed join and its error.
 func (c *counters) failedJoin(err error) {

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/memberlist"
-	"github.com/headgate-dev/headgate/gossip/count"
 	"github.com/headgate-dev/headgate/gossip/frame"
+	"github.com/headgate-dev/headgate/gossip/guard"
 )
 
 // delegate holds memberlist's callbacks. memberlist calls them under its locks and on its packet
@@ -52,7 +52,7 @@ func (d delegate) GetBroadcasts(overhead, limit int) [][]byte {
 func (d delegate) LocalState(join bool) []byte {
 	state := d.n.cfg.State(join)
 	if len(state) > MaxState {
-		d.n.c.drop(count.Oversize)
+		d.n.c.drop(guard.Oversize)
 		return nil
 	}
 	if len(state) == 0 {
@@ -96,7 +96,7 @@ func (d delegate) NotifyAlive(m *memberlist.Node) error {
 		err = errFull
 	}
 	if err != nil {
-		d.n.c.drop(count.Member)
+		d.n.c.drop(guard.Member)
 		return fmt.Errorf("member rejected: %w", err)
 	}
 	return nil

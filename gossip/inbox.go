@@ -1,7 +1,6 @@
 package gossip
 
 import (
-	"github.com/headgate-dev/headgate/gossip/count"
 	"github.com/headgate-dev/headgate/gossip/frame"
 	"github.com/headgate-dev/headgate/gossip/guard"
 )
@@ -37,35 +36,35 @@ func newInbox(c *counters) *inbox {
 // offer queues a copy of a message, or counts its drop. memberlist only lends b.
 func (in *inbox) offer(b []byte) {
 	if len(b) > guard.MaxDatagram {
-		in.c.drop(count.Oversize)
+		in.c.drop(guard.Oversize)
 		return
 	}
 	kind, body, err := frame.SplitHead(b)
 	if err != nil || kind != frame.Packet && kind != frame.Records {
-		in.c.drop(count.Malformed)
+		in.c.drop(guard.Malformed)
 		return
 	}
 	select {
 	case in.messages <- message{kind, append([]byte(nil), body...)}:
 	default:
-		in.c.drop(count.Inbox)
+		in.c.drop(guard.Inbox)
 	}
 }
 
 // offerState queues a copy of a peer's state, or counts its drop.
 func (in *inbox) offerState(b []byte) {
 	if len(b) > frame.HeadBytes+MaxState {
-		in.c.drop(count.Oversize)
+		in.c.drop(guard.Oversize)
 		return
 	}
 	kind, body, err := frame.SplitHead(b)
 	if err != nil || kind != frame.State {
-		in.c.drop(count.Malformed)
+		in.c.drop(guard.Malformed)
 		return
 	}
 	select {
 	case in.states <- append([]byte(nil), body...):
 	default:
-		in.c.drop(count.Inbox)
+		in.c.drop(guard.Inbox)
 	}
 }

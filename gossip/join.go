@@ -50,7 +50,8 @@ func jitter(most time.Duration) time.Duration {
 
 // pick returns at most n of the addresses, at random.
 func pick(list []netip.AddrPort, n int) []netip.AddrPort {
-	rand.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] }) //nolint:gosec // as above
+	//nolint:gosec // as above
+	rand.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	return list[:min(len(list), n)]
 }
 

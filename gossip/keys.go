@@ -10,7 +10,8 @@ import (
 	"github.com/hashicorp/memberlist"
 )
 
-var errNoKey = errors.New("key: one of 32 bytes is required to listen beyond loopback or to join others")
+var errNoKey = errors.New("key: one of 32 bytes is required to listen beyond loopback or to join " +
+	"others")
 
 // newKeyring returns the keyring for a Config. random says that its key was drawn here, so no
 // other node has it.

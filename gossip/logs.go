@@ -8,8 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/headgate-dev/headgate/gossip/count"
-	"github.com/headgate-dev/headgate/gossip/rate"
+	"github.com/headgate-dev/headgate/gossip/guard"
 )
 
 // At most logBurst lines at once and logRate a second after that: no more than 10 in any second.
@@ -29,14 +28,14 @@ type limited struct {
 // lineLimit is the bound of limited, and the lines it has suppressed.
 type lineLimit struct {
 	mu         sync.Mutex // protects what follows
-	lines      rate.Bucket
+	lines      guard.Bucket
 	suppressed int
 	c          *counters
 }
 
 // limitLog returns a logger that writes at most 10 lines a second to l.
 func limitLog(l *slog.Logger, c *counters) *slog.Logger {
-	return slog.New(limited{l.Handler(), &lineLimit{lines: rate.New(logRate, logBurst), c: c}})
+	return slog.New(limited{l.Handler(), &lineLimit{lines: guard.NewBucket(logRate, logBurst), c: c}})
 }
 
 // Handle implements slog.Handler. The line after suppressed ones carries their number.
@@ -64,7 +63,7 @@ func (l *lineLimit) take(now time.Time) (suppressed int, ok bool) {
 	defer l.mu.Unlock()
 	if !l.lines.Take(now) {
 		l.suppressed++
-		l.c.drop(count.Log)
+		l.c.drop(guard.Log)
 		return 0, false
 	}
 	suppressed, l.suppressed = l.suppressed, 0
@@ -95,11 +94,11 @@ func (w memberlistLog) Write(line []byte) (int, error) {
 func (w memberlistLog) count(text string) {
 	switch {
 	case strings.Contains(text, "Decrypt packet failed"):
-		w.c.drop(count.Key)
+		w.c.drop(guard.Key)
 	case strings.Contains(text, "failed to receive"), strings.Contains(text, "discarding stream"):
-		w.c.drop(count.Stream)
+		w.c.drop(guard.Stream)
 	case strings.Contains(text, "handler queue full"):
-		w.c.drop(count.Backlog)
+		w.c.drop(guard.Backlog)
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/memberlist"
-	"github.com/headgate-dev/headgate/gossip/count"
 	"github.com/headgate-dev/headgate/gossip/frame"
+	"github.com/headgate-dev/headgate/gossip/guard"
 )
 
 // maxSending bounds the packets waiting for the socket.
@@ -133,12 +133,12 @@ func (n *Node) Members() []Member { return n.roster.list() }
 // copied. One that is too long, for a stranger, or beyond the queue's bound is dropped and counted.
 func (n *Node) Send(to string, packet []byte) {
 	if len(packet) < 1 || len(packet) > MaxPacket {
-		n.c.drop(count.Oversize)
+		n.c.drop(guard.Oversize)
 		return
 	}
 	at, ok := n.roster.find(to)
 	if !ok {
-		n.c.drop(count.Unknown)
+		n.c.drop(guard.Unknown)
 		return
 	}
 	b := append(frame.AppendHead(make([]byte, 0, frame.HeadBytes+len(packet)), frame.Packet),
@@ -146,7 +146,7 @@ func (n *Node) Send(to string, packet []byte) {
 	select {
 	case n.out <- outgoing{to, at, b}:
 	default:
-		n.c.drop(count.SendQueue)
+		n.c.drop(guard.SendQueue)
 	}
 }
 
@@ -155,7 +155,7 @@ func (n *Node) Send(to string, packet []byte) {
 // copied; one that is too long is dropped and counted.
 func (n *Node) Spread(name string, rec []byte) {
 	if len(rec) < 1 || len(rec) > MaxRecord {
-		n.c.drop(count.Oversize)
+		n.c.drop(guard.Oversize)
 		return
 	}
 	n.queue.push(frame.Record{ID: frame.IDOf(name), Age: n.clock.At(time.Now()), Body: rec})

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/memberlist"
-	"github.com/headgate-dev/headgate/gossip/count"
 	"github.com/headgate-dev/headgate/gossip/frame"
 	"github.com/headgate-dev/headgate/gossip/guard"
 )
@@ -122,7 +121,7 @@ func (n *Node) sendOut(ctx context.Context, ml *memberlist.Memberlist) {
 		case o := <-n.out:
 			to := memberlist.Node{Name: o.name, Addr: o.at.Addr().AsSlice(), Port: o.at.Port()}
 			if err := ml.SendBestEffort(&to, o.packet); err != nil {
-				n.c.drop(count.SendError)
+				n.c.drop(guard.SendError)
 				continue
 			}
 			n.c.packets.Went(len(o.packet) - frame.HeadBytes)
@@ -179,7 +178,7 @@ func (n *Node) receive(m message) {
 	for rest := m.body; len(rest) > 0; {
 		r, after, err := frame.NextRecord(rest)
 		if err != nil {
-			n.c.drop(count.Malformed)
+			n.c.drop(guard.Malformed)
 			return
 		}
 		n.receiveRecord(r)

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/memberlist"
-	"github.com/headgate-dev/headgate/gossip/count"
 	"github.com/headgate-dev/headgate/gossip/guard"
 )
 
@@ -22,13 +21,14 @@ type socket struct {
 	udp       *net.UDPConn
 	at        netip.AddrPort
 	advertise netip.AddrPort
-	c         *count.Traffic
+	c         *guard.Traffic
 
 	packets chan *memberlist.Packet
 	streams chan net.Conn
-	ctx     context.Context //nolint:containedctx // the life of the socket: dials and loops end with it
-	cancel  context.CancelFunc
-	wg      sync.WaitGroup
+	//nolint:containedctx // the life of the socket: dials and loops end with it
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
 }
 
 // socketBuffer is the requested receive buffer of the kernel, bytes. It may grant less.
@@ -41,7 +41,7 @@ const bindTries = 10
 const errorPause = 20 * time.Millisecond
 
 // bind opens the sockets. Nothing is read from them before start.
-func bind(at netip.AddrPort, c *count.Traffic) (*socket, error) {
+func bind(at netip.AddrPort, c *guard.Traffic) (*socket, error) {
 	var err error
 	for range bindTries {
 		var s *socket
@@ -97,7 +97,7 @@ func (s *socket) readPackets() {
 		}
 		if n == 0 || n > guard.MaxDatagram {
 			s.c.Datagrams.Came(n)
-			s.c.Dropped.Add(count.Oversize)
+			s.c.Dropped.Add(guard.Oversize)
 			continue
 		}
 		p := &memberlist.Packet{
@@ -198,7 +198,8 @@ func advertised(advertise string, at netip.AddrPort) (netip.AddrPort, error) {
 	return netip.AddrPortFrom(ip, at.Port()), err
 }
 
-var errNoPrivate = errors.New("advertise: needed, for bind names no address and this machine has no private one")
+var errNoPrivate = errors.New("advertise: needed, for bind names no address and this machine has " +
+	"no private one")
 
 // privateAddress returns the machine's first private address.
 func privateAddress() (netip.Addr, error) {

@@ -3,7 +3,7 @@ package gossip
 import (
 	"time"
 
-	"github.com/headgate-dev/headgate/gossip/count"
+	"github.com/headgate-dev/headgate/gossip/guard"
 )
 
 // Stats are a Node's gauges, and its counters since Open. Written by Node.Stats; read by metrics
@@ -25,7 +25,7 @@ type Stats struct {
 	RecordsIn, RecordsOut uint64
 	// News counts the received records that ReceiveRecord called news.
 	News uint64
-	// Dropped counts drops by the name of their count.Reason; all reasons are present.
+	// Dropped counts drops by the name of their guard.Reason; all reasons are present.
 	Dropped map[string]uint64
 
 	// Queued is the number of records being spread.
@@ -56,8 +56,8 @@ type Stats struct {
 	Lag        Lag
 }
 
-// Flow counts items in both directions, and their bytes: see count.Flow.
-type Flow = count.Flow
+// Flow counts items in both directions, and their bytes: see guard.Flow.
+type Flow = guard.Flow
 
 // PoPStats counts the members of a PoP by state.
 type PoPStats struct {
@@ -115,7 +115,7 @@ func (n *Node) Stats() Stats {
 		Conflicts: n.c.conflicts.Load(), MetaErrors: n.c.metaErrors.Load(),
 		Mismatches: n.mismatches(),
 	}
-	s.Dropped[count.Pruned.String()] += n.queue.pruned.Load()
+	s.Dropped[guard.Pruned.String()] += n.queue.pruned.Load()
 	if ml := n.ml.Load(); ml != nil {
 		s.Health = ml.GetHealthScore()
 	}

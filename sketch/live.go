@@ -14,7 +14,8 @@ const sampled = 1024
 
 func (s *Sketch) drawCanaries() {
 	for c := range s.probe {
-		s.probe[c] = Index(rand.Uint64()) //nolint:gosec // which cells are watched is no secret worth more
+		//nolint:gosec // which cells are watched is no secret worth more
+		s.probe[c] = Index(rand.Uint64())
 	}
 }
 

@@ -55,7 +55,8 @@ func (f *fullWord) set(until Instant) (folded int64) {
 }
 
 // hold sets the Instant by what other nodes know.
-func (f *fullWord) hold(until Instant) { f.word.Store(uint64(until)&untilBits | heldBit) } // not negative
+// not negative
+func (f *fullWord) hold(until Instant) { f.word.Store(uint64(until)&untilBits | heldBit) }
 
 // held reports whether the Instant is what other nodes know, and not over.
 func (f *fullWord) held(now Instant) bool {

@@ -137,10 +137,10 @@ func TestFoldsAgainstTheLog(t *testing.T) {
 			total++
 			log.Offer(now, 1)
 			short.Offer(now, 1)
-			if ask(m, now, "a", 1).Fits != log.Fits(now, 1, limit) {
+			if ask(m, now, "a", 1).Fits != (log.Admitted(now)+1 <= limit) {
 				t.Fatalf("seed %d: wrong decision", seed)
 			}
-			if log.Fits(now, 1, limit) {
+			if log.Admitted(now)+1 <= limit {
 				log.Admit(now, 1)
 			}
 			if rng.IntN(200) == 0 {

@@ -58,11 +58,6 @@ func (l *Log) Admitted(now Instant) int64 {
 	return l.admitted.sum
 }
 
-// Fits reports whether cost may be admitted at now under limit. Equality fits.
-func (l *Log) Fits(now Instant, cost, limit int64) bool {
-	return l.Admitted(now)+cost <= limit
-}
-
 // advance moves the log to now, forgets events that have left the window, and returns the moment it
 // is at: now in whole ticks, or the newest moment if that is later.
 func (l *Log) advance(now Instant) Instant {

@@ -10,11 +10,11 @@ var counting = []string{
 
 // nodeParts are the rooms that a node is made of.
 var nodeParts = []string{
-	"edge/gate", "edge/gate/health", "edge/gate/snapshot", "edge/gate/usedup", "edge/config/scope",
+	"edge/gate", "edge/gate/health", "edge/gate/snapshot", "edge/gate/usedup", "edge/config",
 	"edge/pop", "edge/pop/board", "edge/global", "edge/state", "edge/door", "edge/latency",
-	"edge/door/udp", "edge/door/udp/rest", "edge/door/http", "edge/door/grpc", "edge/door/spop",
+	"edge/door/udp", "edge/door/http", "edge/door/grpc", "edge/door/spop",
 	"edge/door/resp", "edge/metrics",
-	"edge/explain", "edge/admin", "edge/api", "edge/ask", "edge/config", "edge/policy", "edge/wire",
+	"edge/explain", "edge/admin", "edge/api", "edge/ask", "edge/policy", "edge/wire",
 	"edge/ring", "edge/live", "edge/web", "edge/private", "edge/rls",
 	"edge/door/local", "edge/client",
 }
@@ -23,7 +23,7 @@ var nodeParts = []string{
 var coordinatorParts = []string{
 	"gossip/coordinator/packet", "gossip/coordinator/assignment", "gossip/coordinator/order",
 	"gossip/coordinator/budget",
-	"gossip/coordinator/peers", "gossip/coordinator/partners", "gossip/coordinator/rates",
+	"gossip/coordinator/peers", "gossip/coordinator/rates",
 	"gossip/coordinator/arrivals",
 }
 
@@ -38,7 +38,6 @@ var commandLine = []string{
 // demoParts are the rooms of the demo.
 var demoParts = []string{
 	"cmd/headgate/demo/story", "cmd/headgate/demo/figures", "cmd/headgate/demo/stage",
-	"cmd/headgate/demo/watch",
 	"cmd/headgate/demo/screen",
 }
 
@@ -74,7 +73,7 @@ var rooms = map[string]struct {
 		"ratios are arithmetic over reports; who sends them is the coordinator's affair",
 	},
 
-	"gossip": {[]string{"gossip/count", "gossip/frame", "gossip/guard", "gossip/lossy", "gossip/rate"}, "gossip carries bytes; edge/global joins it to a node, so that either can be tested without the other"},
+	"gossip": {[]string{"gossip/guard", "gossip/frame", "gossip/lossy"}, "gossip carries bytes; edge/global joins it to a node, so that either can be tested without the other"},
 	"gossip/coordinator": {
 		with(coordinatorParts, "sketch", "window", "window/moments", "mitigation",
 			"mitigation/control", "gossip/counts"),
@@ -91,17 +90,14 @@ var rooms = map[string]struct {
 		"bytes by kind of record; what is in the records is not its affair",
 	},
 	"gossip/coordinator/peers":    {[]string{"window", "gossip/coordinator/packet"}, "whether a packet is to be believed follows from its header; its records are not its affair"},
-	"gossip/coordinator/partners": {[]string{"window"}, "between which PoPs counts are exchanged follows from names and times; what is in them is not its affair"},
 	"gossip/coordinator/arrivals": {[]string{"window", "window/moments", "mitigation/control"}, "when admissions came follows from samples and lists; who reports them to whom is the coordinator's affair"},
 	"gossip/coordinator/rates":    {[]string{"mitigation", "mitigation/control", "window", "gossip/coordinator/packet"}, "which changes and ratios follow from rates alone is arithmetic; who sends them is the coordinator's affair"},
 	"gossip/counts":               {[]string{"window"}, "what PoPs tell each other about counts is arithmetic over periods and bytes; who sends it to whom is the coordinator's affair"},
 	"gossip/frame":                {nil, "the wire format encodes and parses, and keeps nothing"},
-	"gossip/count":                {nil, "counters know numbers and reasons"},
 	"gossip/guard": {
-		[]string{"gossip/count", "gossip/rate"},
+		[]string{"gossip/guard"},
 		"the guard checks what reaches memberlist; what the payload holds is not its affair",
 	},
-	"gossip/rate": {nil, "a token bucket is arithmetic over times"},
 	"gossip/lossy": {
 		nil,
 		"a network in memory that loses, delays and cuts, for the tests of whatever gossips",
@@ -190,12 +186,8 @@ var rooms = map[string]struct {
 	"edge/door/resp":          {[]string{"window", "mitigation", "edge/gate", "edge/ask", "edge/latency", "edge/wire", "edge/door", "edge/door/budget", "edge/door/lines", "edge/door/stream", "edge/door/verdict", "edge/door/resp/throttle"}, "a door translates between its protocol and the gate, and judges nothing but CL.THROTTLE, whose numbers no rule has"},
 	"edge/door/resp/throttle": {nil, "the arithmetic of another program's command, and a table of its keys; it knows no protocol"},
 	"edge/door/local":         {[]string{"edge/gate", "edge/ask", "edge/request", "edge/wire", "edge/door", "edge/door/lines", "edge/api", "edge/client"}, "a door translates between its protocol and the gate, and judges nothing; the protocol of the program itself is the client's methods"},
-	"edge/door/udp":           {[]string{"mitigation", "window", "edge/gate", "edge/ask", "edge/latency", "edge/wire", "edge/door", "edge/door/lines", "edge/door/udp/rest", "edge/config", "edge/api"}, "a door translates between its protocol and the gate, and judges nothing"},
-	"edge/door/udp/rest": {
-		[]string{"window"},
-		"when a loop without waits lets others run; it knows no datagrams",
-	},
-	"edge/door/http": {[]string{"mitigation", "window", "edge/gate", "edge/ask", "edge/latency", "edge/request", "edge/wire", "edge/door", "edge/door/lines", "edge/door/verdict", "edge/config", "edge/api", "edge/door/budget", "edge/door/stream", "edge/door/http/head", "edge/door/http/input"}, "a door translates between its protocol and the gate, and judges nothing"},
+	"edge/door/udp":           {[]string{"mitigation", "window", "edge/gate", "edge/ask", "edge/latency", "edge/wire", "edge/door", "edge/door/lines", "edge/door/udp", "edge/config", "edge/api"}, "a door translates between its protocol and the gate, and judges nothing"},
+	"edge/door/http":          {[]string{"mitigation", "window", "edge/gate", "edge/ask", "edge/latency", "edge/request", "edge/wire", "edge/door", "edge/door/lines", "edge/door/verdict", "edge/config", "edge/api", "edge/door/budget", "edge/door/stream", "edge/door/http/head", "edge/door/http/input"}, "a door translates between its protocol and the gate, and judges nothing"},
 	"edge/door/http/head": {
 		[]string{"edge/request", "edge/api"},
 		"a head is bytes that have arrived; sockets and answers are the door's affair",
@@ -236,12 +228,8 @@ var rooms = map[string]struct {
 	"edge/h2":  {nil, "HTTP/2 is frames: bytes in, bytes out, and a handler for whole messages; it knows nothing of limits, sockets or time"},
 	"edge/rls": {[]string{"mitigation"}, "which limit a descriptor means follows from the tree; where it was read, and who asks, is not its affair"},
 	"edge/config/envoy": {
-		[]string{"mitigation", "edge/nearest", "edge/rls"},
+		[]string{"mitigation", "edge/api", "edge/rls"},
 		"another program's configuration is limits and faults; it opens no file",
-	},
-	"edge/nearest": {
-		nil,
-		"a misspelt name and the known ones are words; it knows nothing of them",
 	},
 	"edge/request": {
 		nil,
@@ -258,7 +246,6 @@ var rooms = map[string]struct {
 		[]string{"edge/api", "edge/policy", "edge/request"},
 		"it says what policies make of a request, for people; it asks no gate",
 	},
-	"edge/policy/doubt": {[]string{"mitigation", "edge/request", "edge/policy", "edge/policy/condition", "edge/policy/sets"}, "what is hardly meant is read off policies; where it stands in which file is edge/config's affair"},
 	"edge/policy/tables": {
 		[]string{"edge/policy/condition", "edge/policy/sets"},
 		"a table finds conditions by one field; what they lead to is edge/policy's affair",
@@ -271,29 +258,20 @@ var rooms = map[string]struct {
 		nil,
 		"a set is searched; which field of which request is looked up is its caller's affair",
 	},
-	"edge/config/scope": {
-		[]string{"mitigation", "edge/config"},
-		"which rules count over less than they ask for is read off a whole configuration",
-	},
 	"edge/config": {
 		[]string{
 			"mitigation", "mitigation/pool", "edge/config/envoy",
-			"edge/rls", "edge/config/asjson", "edge/config/document", "edge/config/scalar",
-			"edge/nearest", "edge/policy", "edge/policy/condition", "edge/policy/doubt",
+			"edge/rls", "edge/config", "edge/config/document",
+			"edge/api", "edge/policy", "edge/policy/condition",
 			"edge/policy/sets", "edge/request",
 		},
 		"the configuration is values and their faults; it opens no socket and starts nothing",
 	},
 	"edge/config/reference": {
-		[]string{"mitigation", "edge/config", "edge/config/scalar"},
+		[]string{"mitigation", "edge/config", "edge/config/document"},
 		"the fields of the configuration, for people; it reads no file",
 	},
 	"edge/config/document": {nil, "text becomes one tree of YAML; no field is known here"},
-	"edge/config/scalar": {
-		nil,
-		"a value is read from its text; which field it is of is edge/config's affair",
-	},
-	"edge/config/asjson": {nil, "one text becomes another, field by field, whatever the fields"},
 	"edge/ring": {
 		[]string{"window"},
 		"the ring adds up deltas; whom they convict is not its affair",
@@ -302,7 +280,7 @@ var rooms = map[string]struct {
 		nil,
 		"a small memcached for the demo, where none is installed; it knows the protocol only",
 	},
-	"edge/api": {[]string{"edge/nearest"}, "the contract of the admin listener: any Go program may import it, and nothing but words may come along with it"},
+	"edge/api": {[]string{"edge/api"}, "the contract of the admin listener: any Go program may import it, and nothing but words may come along with it"},
 	"edge/private": {
 		nil,
 		"how a secret is read is the same for whoever needs one, and knows nothing of it",
@@ -348,7 +326,9 @@ var rooms = map[string]struct {
 		"it runs a node, and tells the service manager of it",
 	},
 	"cmd/headgate/demo": {
-		with(demoParts, "edge/client", "edge/edgetest", "cmd/headgate/cli", "cmd/headgate/clitest"),
+		with(
+			demoParts, "edge/api", "edge/client", "edge/edgetest", "cmd/headgate/cli", "cmd/headgate/clitest",
+		),
 		"it joins the parts of the demo: what is sent, where, and what is shown",
 	},
 	"cmd/headgate/demo/story": {nil, "the script is arithmetic over time and a seed"},
@@ -365,17 +345,10 @@ var rooms = map[string]struct {
 		},
 		"it runs nodes as serve does, beside a stand-in for memcached",
 	},
-	"cmd/headgate/demo/watch": {
-		[]string{
-			"edge/api", "edge/edgetest", "cmd/headgate/cli", "cmd/headgate/demo/story",
-			"cmd/headgate/demo/figures",
-		},
-		"it asks the admin listeners, as an operator does",
-	},
 	"cmd/headgate/demo/screen": {
 		[]string{
 			"edge/api", "cmd/headgate/cli", "cmd/headgate/clitest", "cmd/headgate/demo/story",
-			"cmd/headgate/demo/figures", "cmd/headgate/demo/watch",
+			"cmd/headgate/demo/figures",
 		},
 		"it shows plain values: no daemon, no socket",
 	},
@@ -385,8 +358,8 @@ var rooms = map[string]struct {
 			"cmd/headgate/cli", "cmd/headgate/accesslog", "cmd/headgate/oracle"),
 		"a log instead of a network: no door, no ring",
 	},
-	"cmd/headgate/setup":    {[]string{"edge/config/scope", "mitigation", "edge/api", "edge/config", "edge/config/asjson", "edge/config/envoy", "edge/wire", "cmd/headgate/cli", "cmd/headgate/clitest"}, "it reads and prints configurations, and asks nobody but the admin listener"},
-	"cmd/headgate/man":      {[]string{"edge/config/reference", "cmd/headgate/cli"}, "the manual is made from the help texts of the commands and the reference of the configuration"},
+	"cmd/headgate/setup":    {[]string{"edge/config", "mitigation", "edge/api", "edge/config/envoy", "edge/wire", "cmd/headgate/cli", "cmd/headgate/clitest"}, "it reads and prints configurations, and asks nobody but the admin listener"},
+	"cmd/headgate/man":      {[]string{"edge/config/reference", "cmd/headgate/cli", "cmd/headgate/clitest"}, "the manual is made from the help texts of the commands and the reference of the configuration"},
 	"cmd/headgate/clitest":  {nil, "what tests of commands share knows no command"},
 	"cmd/headgate/policies": {[]string{"edge/api", "edge/config", "edge/policy", "edge/sample", "cmd/headgate/cli"}, "it reads policies and tries requests on them, of a file or of a daemon"},
 	"cmd/headgate/systemtest": {
@@ -443,8 +416,8 @@ var kits = map[string]struct {
 // testImports are the rooms that tests import beside the kits and the imports of their own room. A
 // test from outside puts its room among the rooms that use it.
 var testImports = map[string][]string{
-	"edge":           {"edge/config/asjson", "edge/ring/minimal"},
-	"edge/config":    {"edge/config/scope"},
+	"edge":           {"edge/config", "edge/ring/minimal"},
+	"edge/config":    {"edge/config"},
 	"edge/admin":     {"edge/config", "edge/gate/snapshot"},
 	"edge/ask":       {"edge/config", "mitigation/control"},
 	"edge/door/grpc": {"edge/config", "edge/config/envoy"},
@@ -478,7 +451,7 @@ var doors = map[string]struct {
 	"go.yaml.in/yaml/v3": {
 		[]string{
 			"edge/config", "edge/config/envoy",
-			"edge/config/document", "edge/config/asjson", "edge/config/reference",
+			"edge/config/document", "edge/config/reference",
 		},
 		"only the configuration is YAML",
 	},

@@ -13,7 +13,6 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 
 	"github.com/headgate-dev/headgate/edge/config"
-	"github.com/headgate-dev/headgate/edge/config/scope"
 )
 
 // composed returns a compose file as compose itself reads it: by its schema, with the files it
@@ -138,8 +137,8 @@ func TestComposeMemcached(t *testing.T) {
 		t.Errorf("%d memcached, want 3", count)
 	}
 	cfg, err := config.Parse("headgate.yaml", []byte(p.Configs["headgate"].Content))
-	if err != nil || len(scope.Warnings(&cfg)) > 0 {
-		t.Errorf("%v, warns %q", err, scope.Warnings(&cfg))
+	if err != nil || len(config.ScopeWarnings(&cfg)) > 0 {
+		t.Errorf("%v, warns %q", err, config.ScopeWarnings(&cfg))
 	}
 }
 

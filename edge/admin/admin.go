@@ -26,7 +26,8 @@ import (
 // Parts of the node are given as funcs, so that this package knows no more of them than it shows,
 // and a test gives what it likes.
 type Options struct {
-	Token string // required for changes, and off loopback for everything but probes; empty: none. See SetToken
+	// required for changes, and off loopback for everything but probes; empty: none. See SetToken
+	Token string
 	// It decides whether reading needs the token: on this machine a user could read the daemon's
 	// configuration anyway.
 	Local bool // every listener is on loopback or a unix socket
@@ -103,7 +104,8 @@ func New(g *gate.Gate, o Options) *Door {
 	// Only this door knows these figures, so they are registered here and not where the others are.
 	metrics.RegisterLive(o.Registry, a.live.stats, o.Unlogged)
 	o.Registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-		Name: "headgate_admin_dropped_connections_total", Help: "Connections to the admin listener closed because every place was taken.",
+		Name: "headgate_admin_dropped_connections_total", Help: "Connections to the admin " +
+			"listener closed because every place was taken.",
 	}, func() float64 { return float64(a.places.Stats().Dropped) }))
 	a.route()
 	return a
@@ -131,20 +133,27 @@ type endpoint struct {
 // routes returns the table of endpoints.
 func (a *Door) routes() []endpoint {
 	return []endpoint{
-		{"GET", "/v1/mitigations", "?rule=&n=&cursor=", "the mitigations in force: key, action, source, end", a.listMitigations},
+		{"GET", "/v1/mitigations", "?rule=&n=&cursor=", "the mitigations in force: key, action, " +
+			"source, end", a.listMitigations},
 		{"POST", "/v1/mitigations", "", "block or allow a key by hand", a.setMitigation},
 		{"DELETE", "/v1/mitigations", "?rule=&key=&by=&reason=", "remove the mitigation of a key", a.liftMitigation},
 		{"GET", "/v1/top", "?rule=&n=&sort=", "the keys with the most traffic", a.top},
 		{"GET", "/v1/explain", "?rule=&key=", "everything that decides one key now", a.explain},
 		{"GET", "/v1/rules", "", "the rules and their totals", a.rules},
 		{"GET", "/v1/policies", "", "the policies and what they did", a.policies},
-		{"GET", "/v1/pools", "", "the pools: how busy they are, and the tiers that are shed by that", a.pools},
-		{"GET", "/v1/leases", "?rule=&key=&n=", "the leases of a key, or the keys that hold most places", a.leases},
-		{"POST", "/v1/test-request", "", "what the policies make of a request; nothing is counted", a.testRequest},
+		{"GET", "/v1/pools", "", "the pools: how busy they are, and the tiers that are shed by " +
+			"that", a.pools},
+		{"GET", "/v1/leases", "?rule=&key=&n=", "the leases of a key, or the keys that hold most " +
+			"places", a.leases},
+		{"POST", "/v1/test-request", "", "what the policies make of a request; nothing is " +
+			"counted", a.testRequest},
 		{"GET", "/v1/suggest", "?rule=", "estimated denials of other limits of a rule", a.suggest},
-		{"GET", "/v1/cluster", "", "the nodes that share counts: clock, servers of the ring, the other PoPs", a.cluster},
-		{"GET", "/v1/events", "?live=", "a stream of mitigations set, changed and cleared; with live=1 also the state of the node every second", a.events},
-		{"GET", "/v1/history", "?rule=&range=", "cost a second of each rule over the last 15m, 1h or 6h", a.listHistory},
+		{"GET", "/v1/cluster", "", "the nodes that share counts: clock, servers of the ring, the " +
+			"other PoPs", a.cluster},
+		{"GET", "/v1/events", "?live=", "a stream of mitigations set, changed and cleared; with " +
+			"live=1 also the state of the node every second", a.events},
+		{"GET", "/v1/history", "?rule=&range=", "cost a second of each rule over the last 15m, " +
+			"1h or 6h", a.listHistory},
 		{"PUT", "/v1/mode", "", "set the mode of one rule or of all", a.setMode},
 		{"GET", "/v1/config", "", "the configuration in force", a.config},
 		{"POST", "/v1/reload", "", "read the configuration file again", a.reload},
@@ -180,7 +189,8 @@ func (a *Door) route() {
 		a.handle(path, wrongMethod(strings.Join(allowed, ", ")))
 	}
 	a.handle("/", func(http.ResponseWriter, *http.Request) *api.Problem {
-		return &api.Problem{Status: http.StatusNotFound, Parameter: "path", Detail: "does not exist; GET / lists the paths"}
+		return &api.Problem{Status: http.StatusNotFound, Parameter: "path", Detail: "does not " +
+			"exist; GET / lists the paths"}
 	})
 }
 

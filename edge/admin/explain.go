@@ -24,8 +24,9 @@ func (a *Door) explain(w http.ResponseWriter, r *http.Request) *api.Problem {
 		return p
 	}
 	from := explain.Sources{Gate: a.gate, Ring: a.options.Ring, Standing: a.options.Standing}
-	view, ok := explain.Key(from, a.gate.Now(), rand.Uint64(), about) //nolint:gosec // ChaCha8, seeded by the system
-	if !ok {                                                          // a reload took the rule away
+	//nolint:gosec // ChaCha8, seeded by the system
+	view, ok := explain.Key(from, a.gate.Now(), rand.Uint64(), about)
+	if !ok { // a reload took the rule away
 		return api.UnknownRule("rule", []byte(in.Name), a.gate.RuleNames())
 	}
 	// For a rule that nobody asks: most likely a policy was meant to.

@@ -175,7 +175,8 @@ func flagAsked(m *api.MitigationRequest) (gate.ByHand, *api.Problem) {
 // heldBy names the network that holds key and has a mitigation; empty if there is none.
 func (a *Door) heldBy(rule string, key []byte) string {
 	if network := a.gate.Holder(a.gate.Now(), rule, key); network != nil {
-		return "; its network " + api.EscapeKey(network) + " has one: unblock that, or allow this key"
+		return "; its network " + api.EscapeKey(network) + " has one: unblock that, or allow " +
+			"this key"
 	}
 	return ""
 }

@@ -82,7 +82,8 @@ func (a *Door) testRequest(w http.ResponseWriter, r *http.Request) *api.Problem 
 // A peek takes the same path as a question, on lane 0, whose figures have a peek more.
 func (a *Door) peek(q *api.TestQuestion) *api.TestAnswer {
 	ask := gate.Ask{Op: gate.Peek, Rule: []byte(q.Rule), Key: []byte(q.Key), Cost: q.Cost}
-	d, err := a.gate.Lane(0).Decide(a.gate.Now(), rand.Uint64(), ask) //nolint:gosec // ChaCha8, seeded by the system
+	//nolint:gosec // ChaCha8, seeded by the system
+	d, err := a.gate.Lane(0).Decide(a.gate.Now(), rand.Uint64(), ask)
 	if err != nil {
 		return nil
 	}

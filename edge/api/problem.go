@@ -4,8 +4,6 @@ import (
 	"iter"
 	"net/http"
 	"strings"
-
-	"github.com/headgate-dev/headgate/edge/nearest"
 )
 
 // MaxNameShown is the most bytes of a name chosen by a client that an answer repeats.
@@ -44,7 +42,7 @@ func UnknownRule(parameter string, name []byte, rules iter.Seq[string]) *Problem
 		shown += "…"
 	}
 	p.Detail = `"` + shown + `" is not a rule of this node`
-	if near := nearest.Of(string(name[:min(len(name), nearest.MaxWord+1)]), rules); near != "" {
+	if near := Nearest(string(name[:min(len(name), MaxWord+1)]), rules); near != "" {
 		p.Detail += `; did you mean "` + near + `"?`
 	}
 	return p

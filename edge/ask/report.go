@@ -67,7 +67,8 @@ func (s *Session) Report(b *gate.Batch, now window.Instant, number uint64) bool 
 	ended := s.room.end(now, s.record, number)
 	s.record = ended
 	counted := false
-	defer func() { s.room.endPlaces(now, ended, counted || s.answered()) }() // once what counts is counted
+	// once what counts is counted
+	defer func() { s.room.endPlaces(now, ended, counted || s.answered()) }()
 	// By the policies that asked, which may have been replaced since: the conditions on the
 	// response are theirs.
 	in := s.in.tickets.of(ended.generation())

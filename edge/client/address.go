@@ -16,7 +16,9 @@ const keyBitsIPv6 = 64
 // socket). Then it is the rightmost address of X-Forwarded-For that is in none of them: what stands
 // left of it was written by the client. Where all are trusted, it is the leftmost, and where one
 // cannot be read, the address to the right of it. No header of an untrusted peer is read.
-func ClientAddress(r *http.Request, trusted []netip.Prefix) netip.Addr { //nolint:revive // not the address of headgate
+//
+//nolint:revive // not the address of headgate
+func ClientAddress(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	address, ok := parseAddress(r.RemoteAddr)
 	if ok && !contains(trusted, address) || !ok && !isUnix(r.RemoteAddr) {
 		return address

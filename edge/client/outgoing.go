@@ -15,7 +15,8 @@ type outgoing struct {
 }
 
 func newOutgoing() outgoing {
-	return outgoing{Packet: packet.New(rand.Uint64())} //nolint:gosec // ChaCha8, seeded by the system
+	//nolint:gosec // ChaCha8, seeded by the system
+	return outgoing{Packet: packet.New(rand.Uint64())}
 }
 
 // fill packs the queries of k from index from on until there is no more room, and returns the index

@@ -234,7 +234,8 @@ type Response struct {
 	Cost   uint32        // the actual cost, where that is known now; 0: as it was asked
 	Took   time.Duration // 0: not known
 
-	Headers http.Header // those that policies look at, such as a cost; a value above 4,096 bytes is not sent
+	// those that policies look at, such as a cost; a value above 4,096 bytes is not sent
+	Headers http.Header
 }
 
 // StatusCode returns the status as policies see it: 100..999, or 0 where there was no response.

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/headgate-dev/headgate/edge/config/scalar"
+	"github.com/headgate-dev/headgate/edge/config/document"
 )
 
 const (
@@ -36,22 +36,23 @@ func ParseAddress(text string) (Address, error) {
 	host, port, err := net.SplitHostPort(text)
 	if err != nil {
 		return Address{}, fmt.Errorf("%s is not an address such as 127.0.0.1:4290%s",
-			scalar.Show(text), addressHint(text))
+			document.Show(text), addressHint(text))
 	}
 	number, ok := parsePort(port)
 	if !ok {
 		return Address{}, fmt.Errorf("%s: the port must be a number from 0 to 65535",
-			scalar.Show(text))
+			document.Show(text))
 	}
 	if host, err = canonicalHost(host); err != nil {
-		return Address{}, fmt.Errorf("%s: %w", scalar.Show(text), err)
+		return Address{}, fmt.Errorf("%s: %w", document.Show(text), err)
 	}
 	if host == "unix" { // written out, it would read as the path of a socket
-		return Address{}, fmt.Errorf("%s: a host called unix must be given by its IP address; a socket is unix:/path", scalar.Show(text))
+		return Address{}, fmt.Errorf("%s: a host called unix must be given by its IP address; a "+
+			"socket is unix:/path", document.Show(text))
 	}
 	if host == "" && number == 0 { // the zero Address already means none
 		return Address{}, fmt.Errorf("%s: for any port of every interface write [::]:0",
-			scalar.Show(text))
+			document.Show(text))
 	}
 	return Address{Host: host, Port: number}, nil
 }
@@ -97,13 +98,15 @@ func (a Address) String() string {
 }
 
 func unixAddress(path string) (Address, error) {
-	text := scalar.Show(unixPrefix + path)
+	text := document.Show(unixPrefix + path)
 	switch {
 	case !strings.HasPrefix(path, "/"):
-		return Address{}, fmt.Errorf("%s: the path of a unix socket must be absolute, such as unix:/run/headgate/udp.sock", text)
+		return Address{}, fmt.Errorf("%s: the path of a unix socket must be absolute, such as "+
+			"unix:/run/headgate/udp.sock", text)
 	case len(path) > maxUnixPath:
-		return Address{}, fmt.Errorf("%s: the path of a unix socket is at most %d bytes long, this one has %d", text, maxUnixPath, len(path))
-	case !scalar.Printable(path):
+		return Address{}, fmt.Errorf("%s: the path of a unix socket is at most %d bytes long, "+
+			"this one has %d", text, maxUnixPath, len(path))
+	case !document.Printable(path):
 		return Address{}, fmt.Errorf("%s: a path holds printable characters only", text)
 	case filepath.Clean(path) != path:
 		return Address{}, fmt.Errorf("%s: write %s%s", text, unixPrefix, filepath.Clean(path))
@@ -116,9 +119,9 @@ func unixAddress(path string) (Address, error) {
 // addressHint returns a correction of text, which is not host:port, or "".
 func addressHint(text string) string {
 	switch {
-	case scalar.Decimal(text):
+	case document.Decimal(text):
 		return fmt.Sprintf(": write 127.0.0.1:%s, or :%s for every interface",
-			scalar.Clip(text), scalar.Clip(text))
+			document.Clip(text), document.Clip(text))
 	case strings.Contains(text, "://"):
 		return ": leave out the scheme and //"
 	case strings.HasPrefix(text, "/"):
@@ -134,7 +137,7 @@ func addressHint(text string) string {
 // canonicalHost returns host in its one spelling, or an error that names its fault.
 func canonicalHost(host string) (string, error) {
 	if ip, err := netip.ParseAddr(host); err == nil {
-		if ip.Zone() != "" && !scalar.IsName(ip.Zone(), maxHostName) {
+		if ip.Zone() != "" && !document.IsName(ip.Zone(), maxHostName) {
 			return "", errors.New("the zone after % is not the name of an interface")
 		}
 		return ip.String(), nil
@@ -145,9 +148,9 @@ func canonicalHost(host string) (string, error) {
 		return "", nil
 	case host == "*":
 		return "", errors.New("write :port for every interface")
-	case !scalar.IsName(host, maxHostName) || last == "":
+	case !document.IsName(host, maxHostName) || last == "":
 		return "", errors.New("the host is neither an IP address nor a host name")
-	case scalar.Decimal(last):
+	case document.Decimal(last):
 		// Resolvers take 127.1 or 0177.0.0.1 for addresses, each in its own way.
 		return "", errors.New("the host looks like an IP address but is not a valid one")
 	}
@@ -155,7 +158,7 @@ func canonicalHost(host string) (string, error) {
 }
 
 func parsePort(text string) (uint16, bool) {
-	if !scalar.Decimal(text) {
+	if !document.Decimal(text) {
 		return 0, false
 	}
 	n, err := strconv.ParseUint(text, 10, 16)

@@ -96,7 +96,8 @@ func (v value) caseRequest(c *Case) {
 		leaf("peer", set(&c.Peer, value.text)),
 		leaf("status", number(&c.Status, 100, 599)),
 	}
-	for _, name := range []string{"country", "asn", "ja3", "ja4", "tls", "tier"} { // as the proxy says
+	// as the proxy says
+	for _, name := range []string{"country", "asn", "ja3", "ja4", "tls", "tier"} {
 		list = append(list, leaf(name, func(v value) {
 			if v.is(yaml.ScalarNode) {
 				c.Headers = append(c.Headers, "Headgate-"+name+": "+v.node.Value)

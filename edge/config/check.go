@@ -45,7 +45,8 @@ func (d *decoder) checkTLS(c Config) {
 	if _, trusted := d.given["clients.trusted"]; trusted || t.CertFile != "" {
 		return
 	}
-	const how = "%s is neither loopback nor a unix socket: it needs tls.cert_file, or clients.trusted to name who may connect"
+	const how = "%s is neither loopback nor a unix socket: it needs tls.cert_file, or " +
+		"clients.trusted to name who may connect"
 	d.checkBeyond("listen.grpc", c.Listen.GRPC, "", how)
 	d.checkBeyond("listen.resp", c.Listen.RESP, "", how)
 }
@@ -57,7 +58,8 @@ func (d *decoder) checkTLSClients(c *Config) {
 		d.bad["tls.clients"] {
 		return
 	}
-	who := "those are admitted who may connect plain, and over RESP who shows the password; tls.clients: any admits everybody"
+	who := "those are admitted who may connect plain, and over RESP who shows the password; " +
+		"tls.clients: any admits everybody"
 	if c.TLS.Clients == AnyClient {
 		who = "everybody may connect, as tls.clients says"
 	}
@@ -66,7 +68,8 @@ func (d *decoder) checkTLSClients(c *Config) {
 		c.Policies.Clients.TrustsOthers() {
 		return
 	}
-	const how = "%s admits no other machine over TLS: it needs tls.client_ca_file, clients.trusted to name who may connect, or tls.clients"
+	const how = "%s admits no other machine over TLS: it needs tls.client_ca_file, " +
+		"clients.trusted to name who may connect, or tls.clients"
 	d.checkBeyond("listen.grpc", c.Listen.GRPC, "", how)
 	if c.RESP.PasswordFile == "" && !d.bad["resp.password_file"] {
 		d.checkBeyond("listen.resp", c.Listen.RESP, "", how)

@@ -56,7 +56,8 @@ type Config struct {
 	TicketKeep     time.Duration     // how long a ticket is good, MinTicketKeep..MaxTicketKeep
 	// It is kept as text for Marshal: compiled conditions have lost how they were written, and the
 	// operator is to find the words of the file.
-	PolicyText string // the sections clients, sets, pools and policies, as YAML; "" where there are none
+	// the sections clients, sets, pools and policies, as YAML; "" where there are none
+	PolicyText string
 	Warnings   Faults // what works and is hardly meant, sorted by position; the file is valid
 }
 

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/config"
-	"github.com/headgate-dev/headgate/edge/config/scope"
 	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -234,7 +233,7 @@ func TestWarnings(t *testing.T) {
 	}
 	check := func(what string, c config.Config, want ...string) {
 		t.Helper()
-		if got := scope.Warnings(&c); !reflect.DeepEqual(got, want) {
+		if got := config.ScopeWarnings(&c); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %q", what, got)
 		}
 	}

@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/config/document"
-	"github.com/headgate-dev/headgate/edge/config/scalar"
-	"github.com/headgate-dev/headgate/edge/nearest"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -104,14 +103,14 @@ func (v value) fault(format string, args ...any) {
 func (v value) is(kind yaml.Kind) bool {
 	n := v.node
 	if n.Kind == yaml.AliasNode {
-		v.fault("aliases (*%s) are not allowed: write the value itself", scalar.Clip(n.Value))
+		v.fault("aliases (*%s) are not allowed: write the value itself", document.Clip(n.Value))
 		return false
 	}
 	if n.Anchor != "" {
-		v.fault("anchors (&%s) are not allowed", scalar.Clip(n.Anchor))
+		v.fault("anchors (&%s) are not allowed", document.Clip(n.Anchor))
 	}
 	if n.Style&yaml.TaggedStyle != 0 {
-		v.fault("tags (%s) are not allowed", scalar.Clip(n.Tag))
+		v.fault("tags (%s) are not allowed", document.Clip(n.Tag))
 	}
 	switch {
 	// Also "~" and "null" without quotes. A list or mapping that is meant to be empty is written []
@@ -181,7 +180,7 @@ func (v value) entries(visit func(key value, child *yaml.Node)) {
 		}
 		name := key.node.Value
 		if line, twice := firstLine[name]; twice {
-			key.fault("%s is given twice, first on line %d", scalar.Show(name), line)
+			key.fault("%s is given twice, first on line %d", document.Show(name), line)
 			continue
 		}
 		firstLine[name] = key.node.Line
@@ -219,12 +218,12 @@ func (v value) field(key value, node *yaml.Node, table []field) {
 		names[i] = f.name
 	}
 	if s, ok := synonymOf(v.path, name); ok {
-		key.fault("unknown field %s: %s", scalar.Show(name), s.Text)
+		key.fault("unknown field %s: %s", document.Show(name), s.Text)
 		v.stands(key, s.Means...)
 		return
 	}
-	key.fault("unknown field %s%s", scalar.Show(name), didYouMean(name, names))
-	v.stands(key, nearest.Of(name, slices.Values(names)))
+	key.fault("unknown field %s%s", document.Show(name), didYouMean(name, names))
+	v.stands(key, api.Nearest(name, slices.Values(names)))
 }
 
 // stands records that the unknown field at key stands for the fields called names, unless they are
@@ -275,7 +274,7 @@ func listOf[T any](limit int, one func(value) (T, bool)) func(value) ([]T, bool)
 
 // didYouMean returns ` (did you mean "…"?)` for the known word nearest to word, or "".
 func didYouMean(word string, known []string) string {
-	if near := nearest.Of(word, slices.Values(known)); near != "" {
+	if near := api.Nearest(word, slices.Values(known)); near != "" {
 		return ` (did you mean "` + near + `"?)`
 	}
 	return ""

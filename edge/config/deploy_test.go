@@ -11,7 +11,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/headgate-dev/headgate/edge/config"
-	"github.com/headgate-dev/headgate/edge/config/scope"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
@@ -80,7 +79,7 @@ func checkPoP(t *testing.T, c config.Config) {
 	if !slices.ContainsFunc(c.Rules, func(r mitigation.Rule) bool { return r.Limit <= 1000 && r.Scope == mitigation.PoP }) {
 		t.Error("no small limit of the PoP")
 	}
-	if w := scope.Warnings(&c); len(w) > 0 {
+	if w := config.ScopeWarnings(&c); len(w) > 0 {
 		t.Errorf("warns: %q", w)
 	}
 }

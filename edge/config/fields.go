@@ -5,7 +5,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/headgate-dev/headgate/edge/config/scalar"
+	"github.com/headgate-dev/headgate/edge/config/document"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
@@ -208,7 +208,7 @@ func server(v value) (Server, bool) {
 	}
 	words := strings.Fields(s)
 	if len(words) == 0 || len(words) > 2 {
-		v.fault(`must be "host:port" or "host:port weight", not %s`, scalar.Show(s))
+		v.fault(`must be "host:port" or "host:port weight", not %s`, document.Show(s))
 		return Server{}, false
 	}
 	a, ok := v.address(words[0])
@@ -224,7 +224,7 @@ func (v value) weight(words []string) (int, bool) {
 	if len(words) == 0 {
 		return 1, true
 	}
-	n, err := scalar.Integer(words[0], 1, MaxWeight)
+	n, err := document.Integer(words[0], 1, MaxWeight)
 	if err != nil {
 		v.fault("the weight %v", err)
 	}

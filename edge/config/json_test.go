@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/headgate-dev/headgate/edge/config"
-	"github.com/headgate-dev/headgate/edge/config/asjson"
 )
 
 // TestJSONKeepsEverything: the YAML made of a configuration's JSON is the YAML that Marshal makes,
@@ -31,7 +30,7 @@ func TestJSONKeepsEverything(t *testing.T) {
 		if err != nil || !json.Valid(text) {
 			t.Fatalf("%v: %s", err, text)
 		}
-		if got, err := asjson.ToYAML(text); err != nil || string(got) != string(want) {
+		if got, err := config.YAMLFromJSON(text); err != nil || string(got) != string(want) {
 			t.Errorf("%v:\n%s\nwant\n%s", err, got, want)
 		}
 	}
@@ -41,12 +40,12 @@ func TestJSONKeepsEverything(t *testing.T) {
 // configuration is an error.
 func TestYAMLFromJSONOfAnotherVersion(t *testing.T) {
 	t.Parallel()
-	got, err := asjson.ToYAML([]byte(`{"pop":"lhr","clients":{"from":"peer","hops":0},"policies":[{"name":"a"}]}`))
+	got, err := config.YAMLFromJSON([]byte(`{"pop":"lhr","clients":{"from":"peer","hops":0},"policies":[{"name":"a"}]}`))
 	if want := "pop: lhr\nclients:\n  from: peer\n  hops: 0\npolicies:\n  - name: a\n"; err != nil || string(got) != want {
 		t.Errorf("%v:\n%s", err, got)
 	}
 	for _, text := range []string{"", "[]", `"a"`, "{", strings.Repeat("[", 10000)} {
-		if _, err := asjson.ToYAML([]byte(text)); err == nil {
+		if _, err := config.YAMLFromJSON([]byte(text)); err == nil {
 			t.Errorf("%.20q is a configuration", text)
 		}
 	}

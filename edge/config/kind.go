@@ -6,7 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/headgate-dev/headgate/edge/config/scalar"
+	"github.com/headgate-dev/headgate/edge/config/document"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
@@ -29,7 +29,7 @@ func lease(v value) (time.Duration, bool) {
 	}
 	t, ok := duration(MinLease, MaxLease)(v)
 	if ok && t%time.Second != 0 {
-		v.fault("must be whole seconds, not %s", scalar.Clip(v.node.Value))
+		v.fault("must be whole seconds, not %s", document.Clip(v.node.Value))
 		return 0, false
 	}
 	return t, ok
@@ -53,7 +53,7 @@ func reserve(v value) ([]mitigation.Share, bool) {
 	// everybody by accident.
 	if ok && sum >= mitigation.Whole {
 		v.fault("adds up to %s: less than 100%% can be kept, or nothing is left for the others",
-			scalar.PercentText(sum, mitigation.Whole))
+			document.PercentText(sum, mitigation.Whole))
 		return nil, false
 	}
 	return list, ok
@@ -62,7 +62,7 @@ func reserve(v value) ([]mitigation.Share, bool) {
 // percent parses a percentage of at most most, in units of which whole make 100%.
 // Such as 12.5%, exactly: a value with more digits than whole has is a fault, not rounded.
 func (v value) percent(whole, most int) (int, bool) {
-	return part(v, func(s string) (int, error) { return scalar.Percent(s, whole, most) })
+	return part(v, func(s string) (int, error) { return document.Percent(s, whole, most) })
 }
 
 // part parses a number by read.
@@ -88,13 +88,16 @@ func (v value) checkKind(r *mitigation.Rule) {
 	if r.Kind != mitigation.Concurrency {
 		v.require("window")
 		if r.Lease > 0 {
-			v.without("lease", "applies to kind concurrency only: write kind: concurrency, or leave it out")
+			v.without("lease", "applies to kind concurrency only: write kind: concurrency, or "+
+				"leave it out")
 		}
 		return
 	}
-	v.without("window", "is not for kind concurrency, which limits the cost under way: leave it out")
+	v.without("window", "is not for kind concurrency, which limits the cost under way: leave it "+
+		"out")
 	if r.Action == mitigation.Block {
-		v.without("action", "block is not for kind concurrency, which denies only while all places are taken: leave it out")
+		v.without("action", "block is not for kind concurrency, which denies only while all "+
+			"places are taken: leave it out")
 		// So that the checks of blocks, which come next, do not blame the same line again.
 		r.Action, r.BlockFor = mitigation.Shed, 0
 		v.d.bad[join(v.path, "action")] = true
@@ -102,7 +105,8 @@ func (v value) checkKind(r *mitigation.Rule) {
 	// Places are given back by whoever took them: a count that others hold could not be corrected
 	// when a node dies.
 	if r.Scope != mitigation.Node {
-		v.d.given[join(v.path, "scope")].fault("kind concurrency counts at one node only: write scope: node, or leave it out")
+		v.d.given[join(v.path, "scope")].fault("kind concurrency counts at one node only: write " +
+			"scope: node, or leave it out")
 	}
 	// The default must not be left in a field that the kind does not have: it would be shown.
 	r.Window = 0
@@ -128,7 +132,7 @@ type shares []mitigation.Share
 func (s shares) MarshalYAML() (any, error) {
 	node := &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
 	for _, share := range s {
-		for _, text := range []string{share.Tier, scalar.PercentText(share.Part, mitigation.Whole)} {
+		for _, text := range []string{share.Tier, document.PercentText(share.Part, mitigation.Whole)} {
 			one := new(yaml.Node)
 			if err := one.Encode(text); err != nil {
 				return nil, fmt.Errorf("config: write a share: %w", err)

@@ -30,7 +30,8 @@ func (v value) blockFor(r *mitigation.Rule) {
 func (v value) finishLadder(r *mitigation.Rule) {
 	if at, given := v.d.given[join(v.path, "forget_after")]; given && len(r.Ladder.Steps) == 0 &&
 		r.Ladder.Forget != mitigation.DefaultForget && !v.d.bad[join(v.path, "block_for")] {
-		at.fault("applies to a list of durations in block_for only: write such as block_for: [10m, 1h], or leave it out")
+		at.fault("applies to a list of durations in block_for only: write such as block_for: " +
+			"[10m, 1h], or leave it out")
 	}
 	switch {
 	// A list of one is a block of that length, with nothing to climb: it costs no memory of

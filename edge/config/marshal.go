@@ -9,8 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/headgate-dev/headgate/edge/config/asjson"
-	"github.com/headgate-dev/headgate/edge/config/scalar"
+	"github.com/headgate-dev/headgate/edge/config/document"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
@@ -128,7 +127,7 @@ func (c Config) JSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return asjson.FromYAML(text)
+	return JSONFromYAML(text)
 }
 
 func (c Config) shape() fileShape {
@@ -152,19 +151,19 @@ func (c Config) shape() fileShape {
 		// Not nil, which would be written as null, which Parse does not take.
 		RLS:            rlsShape{append([]string{}, c.RLS.Files...), long, c.RLS.Metadata, cmp.Or(c.RLS.Headers, rlsHeaders[0])},
 		AdminTokenFile: c.AdminTokenFile,
-		Memory:         scalar.InUnits(c.Memory),
+		Memory:         document.InUnits(c.Memory),
 		StateDir:       c.StateDir,
 		Ring: ringShape{
 			Servers: words(c.Ring.Servers),
-			Flush:   scalar.Brief(c.Ring.Flush),
-			Timeout: scalar.Brief(c.Ring.Timeout),
+			Flush:   document.Brief(c.Ring.Flush),
+			Timeout: document.Brief(c.Ring.Timeout),
 		},
 		Gossip: gossipShape{
 			Bind:    c.Gossip.Bind.String(),
 			Join:    words(c.Gossip.Join),
 			KeyFile: c.Gossip.KeyFile,
 		},
-		Tickets: ticketShape{Keep: scalar.Brief(c.TicketKeep)},
+		Tickets: ticketShape{Keep: document.Brief(c.TicketKeep)},
 		Rules:   shapes(c.Rules),
 	}
 }
@@ -179,21 +178,21 @@ func shapes(rules []mitigation.Rule) []ruleShape {
 
 func ruleShapeOf(r mitigation.Rule) ruleShape {
 	s := ruleShape{
-		Name: r.Name, Limit: r.Limit, Window: scalar.Brief(r.Window), Scope: r.Scope.String(),
-		Action: r.Action.String(), BlockFor: scalar.Brief(r.BlockFor), ForgetAfter: scalar.Brief(mitigation.DefaultForget),
+		Name: r.Name, Limit: r.Limit, Window: document.Brief(r.Window), Scope: r.Scope.String(),
+		Action: r.Action.String(), BlockFor: document.Brief(r.BlockFor), ForgetAfter: document.Brief(mitigation.DefaultForget),
 		Mode: r.Mode.String(), FailureMode: r.FailureMode.String(), Fairness: r.Fairness.String(),
-		Kind: r.Kind.String(), Lease: scalar.Brief(r.Lease), Reserve: r.Reserve, Burst: r.Burst, Delay: scalar.Brief(r.Delay), Counts: r.Counts.String(),
+		Kind: r.Kind.String(), Lease: document.Brief(r.Lease), Reserve: r.Reserve, Burst: r.Burst, Delay: document.Brief(r.Delay), Counts: r.Counts.String(),
 	}
 	s.MaxBlast = r.MaxBlast
 	s.RetrySpread = spreadText(r.RetrySpread)
 	// In a Rule the defaults are zero, so that a decision need not look further than one
 	// comparison; in the file they have names.
-	s.ShedBy, s.Epoch = "request", scalar.Brief(mitigation.DefaultEpoch)
+	s.ShedBy, s.Epoch = "request", document.Brief(mitigation.DefaultEpoch)
 	if r.ShedBy != "" {
-		s.ShedBy, s.Epoch = r.ShedBy, scalar.Brief(r.Epoch)
+		s.ShedBy, s.Epoch = r.ShedBy, document.Brief(r.Epoch)
 	}
 	if steps := r.Ladder.Steps; len(steps) > 0 {
-		s.BlockFor, s.ForgetAfter = briefs(steps), scalar.Brief(r.Ladder.Forget)
+		s.BlockFor, s.ForgetAfter = briefs(steps), document.Brief(r.Ladder.Forget)
 	}
 	// It has none, and Parse says so to whoever writes one: it is left out.
 	if r.Kind == mitigation.Concurrency {
@@ -205,7 +204,7 @@ func ruleShapeOf(r mitigation.Rule) ruleShape {
 func briefs(all []time.Duration) []string {
 	out := make([]string, len(all))
 	for i, d := range all {
-		out[i] = scalar.Brief(d)
+		out[i] = document.Brief(d)
 	}
 	return out
 }

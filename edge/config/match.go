@@ -6,7 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/headgate-dev/headgate/edge/config/scalar"
+	"github.com/headgate-dev/headgate/edge/config/document"
 	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/edge/policy/condition"
 )
@@ -55,7 +55,7 @@ func (v value) term(key value, depth int) *condition.Expr {
 	if err != nil {
 		// The names of headers are not among them: nobody can say which one was meant.
 		known := append(condition.FieldNames(), "any", "not", "when")
-		key.fault("unknown field %s%s", scalar.Show(key.node.Value),
+		key.fault("unknown field %s%s", document.Show(key.node.Value),
 			didYouMean(key.node.Value, known))
 		return condition.Any()
 	}
@@ -83,7 +83,7 @@ func (v value) spelt() string {
 			break
 		}
 	}
-	return name + ": " + scalar.Clip(flow(v.node))
+	return name + ": " + document.Clip(flow(v.node))
 }
 
 // flow returns a node as one line.

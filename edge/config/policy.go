@@ -7,7 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/headgate-dev/headgate/edge/config/scalar"
+	"github.com/headgate-dev/headgate/edge/config/document"
 	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -137,7 +137,7 @@ func (v value) skip(p *policyFile) {
 	p.skip = true
 	if v.node.Kind == yaml.ScalarNode {
 		if s, ok := v.text(); ok && s != "all" {
-			v.fault("must be all, or a list of names of policies, not %s", scalar.Show(s))
+			v.fault("must be all, or a list of names of policies, not %s", document.Show(s))
 		}
 		p.SkipAll = true
 		return
@@ -225,7 +225,8 @@ func (v value) checkPending(p *policyFile) {
 	case !p.CountWhen.NamesRequest():
 		p.Pending = policy.Free
 		if at, ok := v.d.given[join(v.path, "count_when")]; ok && p.Mode != mitigation.Off {
-			at.warn("names no method and no path: requests under way are free, unless pending says otherwise")
+			at.warn("names no method and no path: requests under way are free, unless pending " +
+				"says otherwise")
 		}
 	}
 }
@@ -268,7 +269,7 @@ func setName(v value) (string, bool) {
 	}
 	name, found := strings.CutPrefix(s, "@")
 	if !found {
-		v.fault("must be @ and the name of a table, not %s", scalar.Show(s))
+		v.fault("must be @ and the name of a table, not %s", document.Show(s))
 		return "", false
 	}
 	return name, v.checkName(name, mitigation.MaxRuleName)

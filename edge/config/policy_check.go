@@ -9,9 +9,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/headgate-dev/headgate/edge/config/scalar"
+	"github.com/headgate-dev/headgate/edge/config/document"
 	"github.com/headgate-dev/headgate/edge/policy"
-	"github.com/headgate-dev/headgate/edge/policy/doubt"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
@@ -42,7 +41,8 @@ func (v value) own(p *policyFile) {
 	v.checkShedBy(&p.rule)
 	v.checkBlast(&p.rule)
 	if len(p.Rules) > 0 {
-		v.d.given[join(v.path, "rules")].fault("stands beside limit: a policy asks other rules, or has numbers of its own")
+		v.d.given[join(v.path, "rules")].fault("stands beside limit: a policy asks other rules, " +
+			"or has numbers of its own")
 	}
 	at := v.d.given[join(v.path, "limit")]
 	switch {
@@ -72,9 +72,11 @@ func (v value) checkPlaces(p *policyFile) {
 	if p.rule.Kind != mitigation.Concurrency {
 		return
 	}
-	v.without("count_when", "is not for kind concurrency: every request that match selects takes its places")
+	v.without("count_when", "is not for kind concurrency: every request that match selects takes "+
+		"its places")
 	if p.Cost.Later() {
-		v.without("cost", "must be known with the request for kind concurrency, not by the response")
+		v.without("cost", "must be known with the request for kind concurrency, not by the "+
+			"response")
 	}
 }
 
@@ -95,7 +97,7 @@ func (v value) checkBursts(p *policyFile) {
 	v.checkTokens(&p.rule)
 	for _, b := range p.bursts {
 		if !slices.ContainsFunc(p.limits, func(t tierNumber) bool { return t.tier == b.tier }) {
-			at.fault("has a number for tier %s, which has no limit", scalar.Show(b.tier))
+			at.fault("has a number for tier %s, which has no limit", document.Show(b.tier))
 		}
 	}
 }
@@ -112,7 +114,7 @@ func (v value) setBurst(p *policyFile, r *mitigation.Rule, tier string) {
 	n := slices.IndexFunc(p.bursts, func(b tierNumber) bool { return b.tier == tier })
 	if n < 0 {
 		if !v.d.bad[at.path] {
-			at.fault("has no number for tier %s", scalar.Show(tier))
+			at.fault("has no number for tier %s", document.Show(tier))
 		}
 		return
 	}
@@ -146,7 +148,8 @@ func (v value) checkActions(p *policyFile) {
 		v.fault("does nothing: give it limit and window, rules, skip, deny, tier or pool")
 	}
 	if hasPool && (p.skip || p.Deny > 0) {
-		v.d.given[join(v.path, "pool")].fault("stands beside skip or deny: such a policy lets nothing through to the pool")
+		v.d.given[join(v.path, "pool")].fault("stands beside skip or deny: such a policy lets " +
+			"nothing through to the pool")
 	}
 	asks := own || len(p.Rules) > 0
 	for _, name := range []string{"count_when", "pending", "key", "cost", "missing", "group", "tiers", "ladder", "siblings", "on_deny"} {
@@ -171,7 +174,8 @@ func (d *decoder) checkPolicies(c *Config) {
 		rules[i] = r.Name
 	}
 	if len(c.Rules)+len(c.Policies.Rules()) > mitigation.MaxRules {
-		d.given["policies"].fault("rules and policies together make at most %d rules, these make %d", mitigation.MaxRules, len(c.Rules)+len(c.Policies.Rules()))
+		d.given["policies"].fault("rules and policies together make at most %d rules, these make "+
+			"%d", mitigation.MaxRules, len(c.Rules)+len(c.Policies.Rules()))
 	}
 	_, hasRules := d.given["rules"]
 	c.Policies.Pools, c.Policies.ShedBy = c.poolNames(), drawnRules(c.Rules)
@@ -189,7 +193,7 @@ func (d *decoder) checkPolicies(c *Config) {
 		}
 		d.faultAt(line, col, f.Path, "%s", f.Message)
 	}
-	for _, f := range doubt.Of(&c.Policies) {
+	for _, f := range policy.Doubts(&c.Policies) {
 		d.warnAt(f.Line, f.Col, f.Path, f.Message)
 	}
 }

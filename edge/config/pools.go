@@ -3,7 +3,7 @@ package config
 import (
 	"slices"
 
-	"github.com/headgate-dev/headgate/edge/config/scalar"
+	"github.com/headgate-dev/headgate/edge/config/document"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/pool"
 )
@@ -49,14 +49,15 @@ func onePool(v value) pool.Config {
 	}
 	if p.RestoreBelow > p.ShedAbove && !v.d.bad[join(v.path, "restore_below")] &&
 		!v.d.bad[join(v.path, "shed_above")] {
-		v.d.given[join(v.path, "restore_below")].fault("is above shed_above: the level would rise and fall at once")
+		v.d.given[join(v.path, "restore_below")].fault("is above shed_above: the level would " +
+			"rise and fall at once")
 	}
 	return p
 }
 
 // share parses 0 to 1, in units of pool.Unit.
 func share(v value) (int, bool) {
-	return part(v, func(s string) (int, error) { return scalar.Share(s, pool.Unit) })
+	return part(v, func(s string) (int, error) { return document.Share(s, pool.Unit) })
 }
 
 // levelStep parses a step of a level: 0.0001% to 100%.
@@ -67,7 +68,7 @@ func order(v value) ([]string, bool) {
 	list, ok := listOf(pool.MaxTiers, name(mitigation.MaxRuleName))(v)
 	for i, tier := range list {
 		if tier != "" && slices.Contains(list[:i], tier) {
-			v.fault("names %s twice", scalar.Show(tier))
+			v.fault("names %s twice", document.Show(tier))
 			return nil, false
 		}
 	}

@@ -3,7 +3,7 @@ package config
 import (
 	"slices"
 
-	"github.com/headgate-dev/headgate/edge/config/scalar"
+	"github.com/headgate-dev/headgate/edge/config/document"
 	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/mitigation"
 )
@@ -26,7 +26,8 @@ func (v value) checkLadder(p *policyFile) {
 	if len(p.Ladder) == 0 {
 		if _, given := v.d.given[join(v.path, "ladder")]; !given ||
 			!v.d.bad[join(v.path, "ladder")] {
-			v.without("siblings", "applies to ladder only: it is how many narrower networks must ask before a wider one denies")
+			v.without("siblings", "applies to ladder only: it is how many narrower networks must "+
+				"ask before a wider one denies")
 		}
 		return
 	}
@@ -51,7 +52,7 @@ func (v value) ownRules(p *policyFile, r mitigation.Rule) {
 	all := p.Widened(r, p.siblings)
 	if last := all[len(all)-1].Name; len(last) > mitigation.MaxRuleName {
 		v.d.given[join(v.path, "limit")].fault("the name of its rule, %s, is longer than %d bytes",
-			scalar.Show(last), mitigation.MaxRuleName)
+			document.Show(last), mitigation.MaxRuleName)
 	}
 	p.Own = append(p.Own, all...)
 }

@@ -3,7 +3,7 @@ package config
 import (
 	"time"
 
-	"github.com/headgate-dev/headgate/edge/config/scalar"
+	"github.com/headgate-dev/headgate/edge/config/document"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
@@ -94,7 +94,7 @@ func ruleFields(r *mitigation.Rule) []field {
 func window(v value) (time.Duration, bool) {
 	t, ok := duration(mitigation.MinWindow, mitigation.MaxWindow)(v)
 	if ok && t%time.Millisecond != 0 {
-		v.fault("must be whole milliseconds, not %s", scalar.Clip(v.node.Value))
+		v.fault("must be whole milliseconds, not %s", document.Clip(v.node.Value))
 		return 0, false
 	}
 	return t, ok
@@ -128,8 +128,8 @@ func (v value) checkBlock(r mitigation.Rule) {
 	case !given:
 		value{v.d, v.node, path}.fault("is missing: action block needs a duration, such as 10m")
 	case r.BlockFor < MinBlockFor:
-		at.fault("must be %s to %s with action block, not %s", scalar.Brief(MinBlockFor),
-			scalar.Brief(mitigation.MaxBlockFor), scalar.Clip(at.node.Value))
+		at.fault("must be %s to %s with action block, not %s", document.Brief(MinBlockFor),
+			document.Brief(mitigation.MaxBlockFor), document.Clip(at.node.Value))
 	}
 }
 
@@ -156,7 +156,8 @@ func (v value) checkBurst(r *mitigation.Rule) {
 		r.Kind = mitigation.Bucket
 		v.checkFill(v.d.given[burst], *r)
 	case r.Kind == mitigation.Bucket:
-		value{v.d, v.node, burst}.fault("is missing: kind bucket needs the most cost at once, such as 20")
+		value{v.d, v.node, burst}.fault("is missing: kind bucket needs the most cost at once, " +
+			"such as 20")
 	}
 	v.checkTokens(r)
 }
@@ -165,7 +166,8 @@ func (v value) checkBurst(r *mitigation.Rule) {
 // Both defaults are accepted beside any kind, as config check --print shows them.
 func (v value) checkTokens(r *mitigation.Rule) {
 	if r.Delay > 0 && r.Kind != mitigation.Bucket {
-		v.without("delay", "applies to a limit with burst: requests wait for the tokens of a bucket")
+		v.without("delay", "applies to a limit with burst: requests wait for the tokens of a "+
+			"bucket")
 	}
 	if r.Counts == mitigation.CountOffered && r.Kind != mitigation.Window {
 		v.without("counts", "offered applies to kind window only: leave it out")
@@ -176,6 +178,6 @@ func (v value) checkTokens(r *mitigation.Rule) {
 func (v value) checkFill(at value, r mitigation.Rule) {
 	if r.Limit > 0 && r.Window > 0 && r.Fill() > mitigation.MaxFill {
 		at.fault("%d at %d per %s takes more than %s to refill: lower it, or raise limit", r.Burst,
-			r.Limit, scalar.Brief(r.Window), scalar.Brief(mitigation.MaxFill))
+			r.Limit, document.Brief(r.Window), document.Brief(mitigation.MaxFill))
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/headgate-dev/headgate/edge/config/scalar"
+	"github.com/headgate-dev/headgate/edge/config/document"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -33,9 +33,9 @@ func nameOrNone(limit int) func(value) (string, bool) {
 }
 
 func (v value) checkName(s string, limit int) bool {
-	ok := scalar.IsName(s, limit)
+	ok := document.IsName(s, limit)
 	if !ok {
-		v.fault("must be 1 to %d letters, digits, _, . or -, not %s", limit, scalar.Show(s))
+		v.fault("must be 1 to %d letters, digits, _, . or -, not %s", limit, document.Show(s))
 	}
 	return ok
 }
@@ -49,8 +49,8 @@ func filePath(v value) (string, bool) {
 	case len(s) > MaxPath:
 		v.fault("a file name is at most %d bytes long, this one has %d", MaxPath, len(s))
 		return "", false
-	case !scalar.Printable(s):
-		v.fault("a file name holds printable characters only, not %s", scalar.Show(s))
+	case !document.Printable(s):
+		v.fault("a file name holds printable characters only, not %s", document.Show(s))
 		return "", false
 	}
 	return s, ok
@@ -71,7 +71,7 @@ func oneOf[T any](words []string, parse func(string) (T, bool)) func(value) (T, 
 		}
 		last := len(words) - 1
 		v.fault("must be %s or %s, not %s%s", strings.Join(words[:last], ", "), words[last],
-			scalar.Show(s), cmp.Or(synonymForValue(v.path, s), didYouMean(s, words)))
+			document.Show(s), cmp.Or(synonymForValue(v.path, s), didYouMean(s, words)))
 		return none, false
 	}
 }
@@ -87,7 +87,7 @@ func integer(low, high int64) func(value) (int64, bool) {
 			v.fault("must be a number, not text: leave out the quotes")
 			return 0, false
 		}
-		n, err := scalar.Integer(s, low, high)
+		n, err := document.Integer(s, low, high)
 		if err != nil {
 			v.fault("%v", err)
 		}
@@ -102,7 +102,7 @@ func duration(low, high time.Duration) func(value) (time.Duration, bool) {
 		if !ok {
 			return 0, false
 		}
-		t, err := scalar.Duration(s, low, high)
+		t, err := document.Duration(s, low, high)
 		if err != nil {
 			v.fault("%v", err)
 		}
@@ -117,7 +117,7 @@ func size(low, high int64) func(value) (int64, bool) {
 		if !ok {
 			return 0, false
 		}
-		n, err := scalar.Size(s, low, high)
+		n, err := document.Size(s, low, high)
 		if err != nil {
 			v.fault("%v", err)
 		}

@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/headgate-dev/headgate/edge/config/scalar"
+	"github.com/headgate-dev/headgate/edge/config/document"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
@@ -41,7 +41,7 @@ func settingText(value any) string {
 	case shares:
 		parts := make([]string, len(value))
 		for i, share := range value {
-			parts[i] = share.Tier + ": " + scalar.PercentText(share.Part, mitigation.Whole)
+			parts[i] = share.Tier + ": " + document.PercentText(share.Part, mitigation.Whole)
 		}
 		return "{" + strings.Join(parts, ", ") + "}"
 	}

@@ -1,7 +1,7 @@
 package config
 
 import (
-	"github.com/headgate-dev/headgate/edge/config/scalar"
+	"github.com/headgate-dev/headgate/edge/config/document"
 	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/mitigation"
 )
@@ -69,13 +69,14 @@ func spreadText(part int) string {
 	if part == 0 {
 		return spreadOfRequests
 	}
-	return scalar.PercentText(max(part, 0), mitigation.Whole)
+	return document.PercentText(max(part, 0), mitigation.Whole)
 }
 
 // checkBlast holds max_blast together with action: only a block can deny too many.
 func (v value) checkBlast(r *mitigation.Rule) {
 	if r.MaxBlast == 1 {
-		v.without("max_blast", "must be 2 to 1000000 clients, or 0 for none: a block of one client is what action block is for")
+		v.without("max_blast", "must be 2 to 1000000 clients, or 0 for none: a block of one "+
+			"client is what action block is for")
 	}
 	if r.MaxBlast > 0 && r.Action != mitigation.Block && !v.d.bad[join(v.path, "action")] {
 		v.without("max_blast", "applies to action block only: write action: block, or leave it out")

@@ -16,29 +16,39 @@ var (
 		[]string{"limit"},
 	}
 	useWindow = synonym{"write window: a duration such as 10s, 1m or 24h", []string{"window"}}
-	useBlock  = synonym{"write action: block, with block_for: the time for which a key over its limit stays blocked", []string{"block_for"}}
+	useBlock  = synonym{"write action: block, with block_for: the time for which a key over its " +
+		"limit stays blocked", []string{"block_for"}}
 	useShadow = synonym{
 		"write mode: shadow, which counts and reports but denies nothing",
 		[]string{"mode"},
 	}
 	useMode  = synonym{"write mode: enforce, shadow or off", []string{"mode"}}
-	useScope = synonym{"write scope: node, pop (all nodes that share ring.servers) or global (all PoPs, by gossip)", []string{"scope"}}
-	useFail  = synonym{"write failure_mode: local, allow or deny", []string{"failure_mode"}}
-	useName  = synonym{"write name", []string{"name"}}
+	useScope = synonym{"write scope: node, pop (all nodes that share ring.servers) or global " +
+		"(all PoPs, by gossip)", []string{"scope"}}
+	useFail = synonym{"write failure_mode: local, allow or deny", []string{"failure_mode"}}
+	useName = synonym{"write name", []string{"name"}}
 
 	useBurst = synonym{
 		"write burst: the size of a token bucket, which refills at limit per window",
 		[]string{"burst"},
 	}
-	noRate   = synonym{"write a rate as limit and window: 100 requests per 10 seconds are limit: 100 and window: 10s", []string{"limit", "window"}}
-	useDelay = synonym{"write delay: the longest time for which a request waits for the tokens of a bucket", []string{"delay"}}
-	noDelay  = synonym{Text: "without delay no request waits: leave it out"}
-	noAllow  = synonym{Text: "write a policy, under policies, with match and skip: all; for one key run headgate allow RULE KEY"}
-	noDeny   = synonym{Text: "write a policy, under policies, with match and deny: 403; for one key run headgate block RULE KEY"}
-	noMatch  = synonym{Text: "a rule is asked for by its name and does not select requests; write a policy, under policies, with match and limit"}
-	noKey    = synonym{Text: "a rule has no key of its own: whoever asks sends it, or a policy, under policies, has key and limit"}
-	noStatus = synonym{Text: "a policy has it, as on_deny: {status: 503}; a check over HTTP says status="}
-	useKind  = synonym{"write kind: window, which slides, or bucket; a limit with burst is a bucket", []string{"kind"}}
+	noRate = synonym{"write a rate as limit and window: 100 requests per 10 seconds are limit: " +
+		"100 and window: 10s", []string{"limit", "window"}}
+	useDelay = synonym{"write delay: the longest time for which a request waits for the tokens " +
+		"of a bucket", []string{"delay"}}
+	noDelay = synonym{Text: "without delay no request waits: leave it out"}
+	noAllow = synonym{Text: "write a policy, under policies, with match and skip: all; for one " +
+		"key run headgate allow RULE KEY"}
+	noDeny = synonym{Text: "write a policy, under policies, with match and deny: 403; for one " +
+		"key run headgate block RULE KEY"}
+	noMatch = synonym{Text: "a rule is asked for by its name and does not select requests; " +
+		"write a policy, under policies, with match and limit"}
+	noKey = synonym{Text: "a rule has no key of its own: whoever asks sends it, or a policy, " +
+		"under policies, has key and limit"}
+	noStatus = synonym{Text: "a policy has it, as on_deny: {status: 503}; a check over HTTP says " +
+		"status="}
+	useKind = synonym{"write kind: window, which slides, or bucket; a limit with burst is a " +
+		"bucket", []string{"kind"}}
 	isPolicy = synonym{Text: "it is a field of policies: write the limit there, with match"}
 	noTTL    = synonym{Text: "a count ends with its window, a block after block_for: leave it out"}
 
@@ -47,16 +57,22 @@ var (
 		[]string{"rules"},
 	}
 	useListen = synonym{Text: "write the addresses under listen: udp, http and admin"}
-	useRing   = synonym{Text: "list the memcached servers that the nodes of a PoP share under ring.servers"}
-	useJoin   = synonym{Text: "list some nodes of the other PoPs under gossip.join, and set gossip.bind"}
-	useToken  = synonym{
+	useRing   = synonym{Text: "list the memcached servers that the nodes of a PoP share under " +
+		"ring.servers"}
+	useJoin = synonym{Text: "list some nodes of the other PoPs under gossip.join, and set " +
+		"gossip.bind"}
+	useToken = synonym{
 		"write the token to a file and name it in admin_token_file",
 		[]string{"admin_token_file"},
 	}
-	usePoP    = synonym{"write pop", []string{"pop"}}
-	noLog     = synonym{Text: "logging is set on the command line: headgate serve --log-level LEVEL --log-format FORMAT"}
-	noMetrics = synonym{Text: "metrics are always served, at /metrics of listen.admin: leave it out"}
-	noTrust   = synonym{Text: "write clients.trusted: the networks of proxies that send the client's address in a header; where the proxy sends the key, set its trusted proxies there"}
+	usePoP = synonym{"write pop", []string{"pop"}}
+	noLog  = synonym{Text: "logging is set on the command line: headgate serve --log-level " +
+		"LEVEL --log-format FORMAT"}
+	noMetrics = synonym{Text: "metrics are always served, at /metrics of listen.admin: leave it " +
+		"out"}
+	noTrust = synonym{Text: "write clients.trusted: the networks of proxies that send the " +
+		"client's address in a header; where the proxy sends the key, set its trusted proxies " +
+		"there"}
 )
 
 // ruleSynonyms are names that other tools use for, or beside, the fields of a rule, in lower case

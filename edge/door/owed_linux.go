@@ -12,7 +12,8 @@ import (
 // not wait, and Go's scheduler does not hear of it: see now_linux.go.
 func Ended(fd uintptr) bool {
 	var one [1]byte
-	n, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, fd, uintptr(unsafe.Pointer(&one)), 1, unix.MSG_PEEK|unix.MSG_DONTWAIT, 0, 0) //nolint:gosec // as there
+	//nolint:gosec // as there
+	n, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, fd, uintptr(unsafe.Pointer(&one)), 1, unix.MSG_PEEK|unix.MSG_DONTWAIT, 0, 0)
 	return n == 0 && errno == 0 || errno == unix.ECONNRESET
 }
 

@@ -84,7 +84,8 @@ func (c *explanation) left() int64 { return max(0, c.Rule.Burst-c.Evidence.Admit
 func (c *explanation) pastSays() string {
 	every := "one every " + threeDigits(c.token())
 	if c.Rule.Delay > 0 {
-		return fmt.Sprintf("beyond that those that can wait up to %s pass later, and the others are denied until tokens are back, %s", threeDigits(c.Rule.Delay), every)
+		return fmt.Sprintf("beyond that those that can wait up to %s pass later, and the others "+
+			"are denied until tokens are back, %s", threeDigits(c.Rule.Delay), every)
 	}
 	return "requests beyond that are denied until tokens are back, " + every
 }

@@ -71,9 +71,11 @@ func (c *explanation) passing() string {
 func (c *explanation) refused() string {
 	switch {
 	case c.denied():
-		return "the view of " + c.scope() + " is lost and failure_mode is deny; requests pass again once " + c.found()
+		return "the view of " + c.scope() + " is lost and failure_mode is deny; requests pass " +
+			"again once " + c.found()
 	case c.why() == mitigation.ByReserve:
-		return "the rest of the limit is reserved for other tiers; it passes when others leave room" + c.inTime()
+		return "the rest of the limit is reserved for other tiers; it passes when others leave " +
+			"room" + c.inTime()
 	case c.why() == mitigation.ByLimit:
 		return c.counted()
 	case c.Flag == nil: // it changed between the two readings of Inspect
@@ -96,7 +98,8 @@ func (c *explanation) shedGlobally() string {
 		because = fmt.Sprintf("all PoPs together receive %s a second and %s may pass",
 			rateOf(c.global.OfferedRate), rateOf(c.global.LimitRate))
 	}
-	return fmt.Sprintf("%.0f %% of its requests are denied %s, because %s; that ends when fewer requests arrive, and %s ends it now",
+	return fmt.Sprintf("%.0f %% of its requests are denied %s, because %s; that ends when fewer "+
+		"requests arrive, and %s ends it now",
 		c.Flag.Ratio.Float()*100, c.drawSays(""), because, c.command("allow"))
 }
 
@@ -146,7 +149,8 @@ func (c *explanation) deniesLost() bool {
 // counted says when enough admitted cost leaves the window for another request.
 func (c *explanation) counted() string {
 	if wait, waits := c.wait(); waits {
-		return fmt.Sprintf("a request that can wait passes after %s; %s from now a token is back in its bucket", threeDigits(wait.Round(time.Millisecond)), Span(c.Count.Wait))
+		return fmt.Sprintf("a request that can wait passes after %s; %s from now a token is back "+
+			"in its bucket", threeDigits(wait.Round(time.Millisecond)), Span(c.Count.Wait))
 	}
 	if c.isBucket() {
 		return fmt.Sprintf("%s from now a token is back in its bucket",

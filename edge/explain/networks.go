@@ -18,9 +18,11 @@ func (c *explanation) siblingsSay() string {
 	case c.Rule.Siblings == 0:
 		return ""
 	case c.few():
-		return fmt.Sprintf("Of the narrower keys in it %d asked in the last %s: below %d its limit denies nothing.", c.Siblings, c.span(), c.Rule.Siblings)
+		return fmt.Sprintf("Of the narrower keys in it %d asked in the last %s: below %d its "+
+			"limit denies nothing.", c.Siblings, c.span(), c.Rule.Siblings)
 	}
-	return fmt.Sprintf("Of the narrower keys in it at least %d asked in the last %s, so its limit is in force.", c.Rule.Siblings, c.span())
+	return fmt.Sprintf("Of the narrower keys in it at least %d asked in the last %s, so its "+
+		"limit is in force.", c.Rule.Siblings, c.span())
 }
 
 // viewSiblings returns the narrower keys under the rule of a network; nil under others.
@@ -105,7 +107,9 @@ func (c *explanation) blastSays() string {
 		return ""
 	}
 	if c.Blast > c.Rule.MaxBlast {
-		return fmt.Sprintf("A block would deny about %d clients, more than max_blast %d, so it sheds instead.", c.Blast, c.Rule.MaxBlast)
+		return fmt.Sprintf("A block would deny about %d clients, more than max_blast %d, so it "+
+			"sheds instead.", c.Blast, c.Rule.MaxBlast)
 	}
-	return fmt.Sprintf("About %d clients asked meanwhile; above max_blast %d a block sheds instead.", c.Blast, c.Rule.MaxBlast)
+	return fmt.Sprintf("About %d clients asked meanwhile; above max_blast %d a block sheds "+
+		"instead.", c.Blast, c.Rule.MaxBlast)
 }

@@ -29,7 +29,8 @@ func (c *explanation) viewPlaces(g *gate.Gate, v *api.ExplainView) {
 	if c.why() != mitigation.Unrefused {
 		v.LiftedBy = "a request of this key that ends, or in " +
 			Span(c.oldestLeft()) + " the end of its oldest lease"
-		v.Sentences[2] = "There is room again when a request of this key ends; its oldest lease ends in " + Span(c.oldestLeft()) + " at the latest."
+		v.Sentences[2] = "There is room again when a request of this key ends; its oldest lease " +
+			"ends in " + Span(c.oldestLeft()) + " at the latest."
 	}
 }
 

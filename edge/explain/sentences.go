@@ -16,7 +16,8 @@ import (
 // order, since most readers stop after the first, and the last is advice.
 func (c *explanation) sentences(v *api.ExplainView) []string {
 	if c.Rule.Mode == mitigation.Off {
-		return []string{"The rule is off: it neither counts nor denies, so every request is allowed."}
+		return []string{"The rule is off: it neither counts nor denies, so every request is " +
+			"allowed."}
 	}
 	all := []string{c.verdictSays(), c.groundSays(v)}
 	for _, more := range [...]string{c.fateSays(), c.reserveSays(), c.siblingsSay(), ladderSays(v.Ladder), c.blastSays(), c.lossSays()} {
@@ -39,7 +40,8 @@ func (c *explanation) verdictSays() string {
 	shadow := c.Rule.Mode == mitigation.Shadow
 	switch {
 	case c.drawn() && shadow:
-		return fmt.Sprintf("A request with this key would be allowed now, but only because the rule is in shadow: enforced, %s of such requests would be denied.",
+		return fmt.Sprintf("A request with this key would be allowed now, but only because the "+
+			"rule is in shadow: enforced, %s of such requests would be denied.",
 			percentOf(c.Flag.Ratio.Float()))
 	case c.drawn():
 		return fmt.Sprintf("Of the requests with this key %s are denied now, %s.",
@@ -47,12 +49,14 @@ func (c *explanation) verdictSays() string {
 	case c.why() == mitigation.Unrefused:
 		return "A request with this key would be allowed now."
 	case shadow:
-		return "A request with this key would be allowed now, but only because the rule is in shadow: enforced, it would be denied."
+		return "A request with this key would be allowed now, but only because the rule is in " +
+			"shadow: enforced, it would be denied."
 	case c.why() == mitigation.ByReserve:
 		return "A request with this key would be denied now, unless it is of a tier with a reserve."
 	}
 	if wait, waits := c.wait(); waits {
-		return fmt.Sprintf("A request with this key that can wait would be allowed %s later; any other would be denied now.", threeDigits(wait.Round(time.Millisecond)))
+		return fmt.Sprintf("A request with this key that can wait would be allowed %s later; any "+
+			"other would be denied now.", threeDigits(wait.Round(time.Millisecond)))
 	}
 	return "A request with this key would be denied now."
 }
@@ -65,7 +69,8 @@ func (c *explanation) groundSays(v *api.ExplainView) string {
 	case c.Flag != nil && c.Flag.Source == mitigation.Manual:
 		return c.handSays(v)
 	case c.denied():
-		return fmt.Sprintf("The view of %s is lost, and the rule's failure_mode is deny: every key without a manual allow is denied.", c.scope())
+		return fmt.Sprintf("The view of %s is lost, and the rule's failure_mode is deny: every "+
+			"key without a manual allow is denied.", c.scope())
 	case c.Flag != nil && c.Flag.Action == mitigation.Block:
 		return fmt.Sprintf("It went over the limit of %s, %s ago by %s, and is blocked %s.", limit,
 			Span(c.now.Sub(c.Flag.Since)), c.blocker(), c.untilSays(v)) + c.strikesSay()
@@ -79,7 +84,8 @@ func (c *explanation) groundSays(v *api.ExplainView) string {
 	case v.Estimate == 0:
 		return fmt.Sprintf("No request with this key arrived in the last %s.", c.span())
 	}
-	return fmt.Sprintf("The sketch saw at most %d of it in the last %s; from %.0f on the key is counted exactly, and only exact counts deny.",
+	return fmt.Sprintf("The sketch saw at most %d of it in the last %s; from %.0f on the key is "+
+		"counted exactly, and only exact counts deny.",
 		v.Estimate, c.span(), v.PromoteAt)
 }
 
@@ -98,7 +104,8 @@ func (c *explanation) handSays(v *api.ExplainView) string {
 	if c.holder() {
 		did += " with its network " + api.EscapeKey(c.Flag.Key)
 	}
-	return fmt.Sprintf("It was %s by hand %s ago, by %s%s%s: an operator's override outranks every count, this one %s.",
+	return fmt.Sprintf("It was %s by hand %s ago, by %s%s%s: an operator's override outranks "+
+		"every count, this one %s.",
 		did, Span(c.now.Sub(c.Flag.Since)), c.Flag.Origin, at, because, c.untilSays(v))
 }
 
@@ -168,7 +175,8 @@ func (c *explanation) changeSays() string {
 	case c.drawn() && c.Flag.Source == mitigation.Gossip && c.Global:
 		return "That ends when fewer requests arrive; " + c.command("allow") + " ends it now."
 	case c.drawn():
-		return fmt.Sprintf("That ends in %s unless its requests still exceed the limit; %s ends it now.", c.flagLeft(), c.command("unblock"))
+		return fmt.Sprintf("That ends in %s unless its requests still exceed the limit; %s ends "+
+			"it now.", c.flagLeft(), c.command("unblock"))
 	case c.denied():
 		return "Requests pass again once " + c.found() + "."
 	case c.why() == mitigation.ByReserve:
@@ -207,7 +215,8 @@ func (c *explanation) roomSays() string {
 		return fmt.Sprintf("%s room again in %s, when a token is back%s.", there,
 			Span(c.Count.Wait), c.orSooner())
 	}
-	return fmt.Sprintf("%s room again in %s, when the oldest of the %d admitted leaves the window%s.",
+	return fmt.Sprintf("%s room again in %s, when the oldest of the %d admitted leaves the "+
+		"window%s.",
 		there, Span(c.Count.Wait), c.Count.Used, c.orSooner())
 }
 

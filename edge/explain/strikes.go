@@ -20,7 +20,8 @@ func (c *explanation) strikesSay() string {
 	if c.Strikes < 1 || !c.climbs() {
 		return ""
 	}
-	return fmt.Sprintf(" It is block %d of the key in a row; another within %s of its end lasts %s.", c.Strikes, Span(c.Rule.Ladder.Forget), Span(c.Rule.NextBlock(c.Strikes)))
+	return fmt.Sprintf(" It is block %d of the key in a row; another within %s of its end lasts "+
+		"%s.", c.Strikes, Span(c.Rule.Ladder.Forget), Span(c.Rule.NextBlock(c.Strikes)))
 }
 
 // struckSays says how often a key that is not blocked was; empty if it was not.

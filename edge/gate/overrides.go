@@ -92,7 +92,8 @@ func (g *Gate) applyNews(now window.Instant, o override.Override, is override.Ne
 	case o.InForce(g.Wall(now).UnixMilli()):
 		// if the table is full that is counted, and tried again at a reload
 		g.replaceManual(now, g.flagOf(now, r, &o))
-	case held && was.Source == mitigation.Manual: // the override has ended, and with it the one that it replaced
+	// the override has ended, and with it the one that it replaced
+	case held && was.Source == mitigation.Manual:
 		g.flags.Lift(now, i)
 	}
 }

@@ -72,10 +72,12 @@ func (w *watch) logState(s gossip.Stats) {
 		w.log.Warn("gossip: no records from other nodes", "joinError",
 			api.EscapeKey([]byte(s.JoinError)))
 	case skewed:
-		w.log.Warn("gossip: records of other nodes are rejected because their clocks are more than a minute from this node's: is NTP running?",
+		w.log.Warn("gossip: records of other nodes are rejected because their clocks are more "+
+			"than a minute from this node's: is NTP running?",
 			"nodes", nodes, "pops", pops)
 	case silent:
-		w.log.Warn("gossip: lost, no trusted record from another node for too long: failure_mode of global rules applies",
+		w.log.Warn("gossip: lost, no trusted record from another node for too long: failure_mode "+
+			"of global rules applies",
 			"silent", w.lostAfter, "joinError", api.EscapeKey([]byte(s.JoinError)))
 	}
 }

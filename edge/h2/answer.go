@@ -89,7 +89,8 @@ func (c *Conn) call(s *stream, message []byte) error {
 		return nil
 	}
 	size := len(c.out) - at - headBytes
-	binary.BigEndian.PutUint32(c.out[at+headBytes+1:], uint32(size-prefixBytes)) // a response is short
+	// a response is short
+	binary.BigEndian.PutUint32(c.out[at+headBytes+1:], uint32(size-prefixBytes))
 	// The headers stay; the rest waits in the stream for WINDOW_UPDATE.
 	if int64(size) > min(c.window, s.window, maxFrame) {
 		s.trailer = true

@@ -7,7 +7,8 @@ import (
 
 // Bounds of one connection. They are announced to the peer where HTTP/2 has a setting for them.
 const (
-	MaxStreams = 1000     // requests and unsent answers under way; a further one is reset, REFUSED_STREAM
+	// requests and unsent answers under way; a further one is reset, REFUSED_STREAM
+	MaxStreams = 1000
 	MaxMessage = 64 << 10 // bytes of a request's message, as sent and decompressed
 	// HPACK's count is names, values and 32 for each field, so that many empty fields are not free.
 	MaxHeaderList = 64 << 10 // bytes of a request's headers, as HPACK counts them; more: status 431
@@ -21,7 +22,8 @@ const (
 	MaxResets = 1000 // unanswered requests that the peer may reset in a second
 	// Floods of PING, SETTINGS, empty DATA or unknown frames (CVE-2019-9512, 9515, 9518), each of
 	// which costs this side work or an answer.
-	MaxControl = 1000 // frames without a request in a second, beside controlPerCall for each call answered in it
+	// frames without a request in a second, beside controlPerCall for each call answered in it
+	MaxControl = 1000
 	// Bodies that come a byte at a time (CVE-2019-9511) hold a stream no longer than that.
 	MaxTime = 10 * time.Second // from a request's first byte to the last byte of its answer
 	// Whoever connects and is silent holds a place no longer than that.
@@ -30,7 +32,9 @@ const (
 	maxFrame = 16 << 10 // bytes of a frame's payload: the default of HTTP/2
 	// A block of 64 KiB can name a large entry of the table in each byte ("HPACK bomb"): it is the
 	// decoded size that costs memory and time.
-	maxDecoded    = 1 << 20 // bytes of headers, as HPACK counts them, that are decoded for their tables; then the connection ends
+	// bytes of headers, as HPACK counts them, that are decoded for their tables; then the
+	// connection ends
+	maxDecoded    = 1 << 20
 	decodedAtOnce = 1 << 10 // bytes of a block between two looks at maxDecoded
 	// "CONTINUATION flood" (CVE-2024-27316 and others): a block that never ends. MaxBlock alone
 	// would let in 64 Ki frames of one byte.

@@ -41,7 +41,8 @@ func (c *Conn) message(s *stream, body []byte) ([]byte, Status) {
 	case body[0] != 1:
 		return nil, Status{InvalidArgument, "the message's first byte is neither 0 nor 1"}
 	case s.kind == identity:
-		return nil, Status{Internal, "the message is compressed, and grpc-encoding does not say how"}
+		return nil, Status{Internal, "the message is compressed, and grpc-encoding does not say " +
+			"how"}
 	case s.kind != gzipped:
 		return nil, Status{Unimplemented, "messages may be compressed by gzip only"}
 	}

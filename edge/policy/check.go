@@ -67,7 +67,8 @@ func (c *checker) policy(p *Policy) {
 	c.condition(p, p.Match, "match")
 	c.condition(p, p.CountWhen, "count_when")
 	if p.Match.UsesResponse() {
-		c.fault(under(p, "match"), "cannot look at the response: status and response.* belong in count_when")
+		c.fault(under(p, "match"), "cannot look at the response: status and response.* belong in "+
+			"count_when")
 	}
 	for _, alternatives := range p.Key.Parts {
 		for i := range alternatives {
@@ -82,7 +83,8 @@ func (c *checker) policy(p *Policy) {
 	c.pool(p)
 	c.tiers(p)
 	if p.Name != "" && slices.Contains(c.rules, p.Name) && !slices.Contains(p.Rules, p.Name) {
-		c.fault(under(p, "name"), "%q is the name of a rule: a policy has it only if its rules name that rule", p.Name)
+		c.fault(under(p, "name"), "%q is the name of a rule: a policy has it only if its rules "+
+			"name that rule", p.Name)
 	}
 }
 
@@ -111,7 +113,8 @@ func (c *checker) condition(p *Policy, e *condition.Expr, field string) {
 // /a/b. A text of a match map may have escapes; one of "when" is compared byte by byte with a path
 // that has none.
 func (c *checker) path(at condition.Pos, w *condition.Want) {
-	const never = "no request has the path %.64q: paths are compared decoded, without empty segments and dots; write %.64q"
+	const never = "no request has the path %.64q: paths are compared decoded, without empty " +
+		"segments and dots; write %.64q"
 	sent, decoded := new(request.Clients).Readings(w.Text)
 	text, err := url.PathUnescape(w.Text)
 	switch {
@@ -121,7 +124,8 @@ func (c *checker) path(at condition.Pos, w *condition.Want) {
 	case w.Loose:
 	case c.spec.Clients.Folds&request.FoldCase != 0 &&
 		strings.ContainsAny(w.Text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"):
-		c.fault(at, "no request has a path with %.64q: clients.path_fold has case, so paths are compared in lower case", w.Text)
+		c.fault(at, "no request has a path with %.64q: clients.path_fold has case, so paths are "+
+			"compared in lower case", w.Text)
 	case w.Kind == condition.WantText && strings.HasPrefix(w.Text, "/") && sent != w.Text:
 		c.fault(at, never, w.Text, sent)
 	}
@@ -169,7 +173,8 @@ func (c *checker) names(p *Policy) {
 			c.fault(at, "there is no policy %.64q%s", name, c.hint(name, known))
 		// The order of the file is the order of asking.
 		case other.At.Line < p.At.Line:
-			c.fault(at, "policy %.64q stands above and has asked already: write the policy that skips it first", name)
+			c.fault(at, "policy %.64q stands above and has asked already: write the policy that "+
+				"skips it first", name)
 		case !other.Asks():
 			c.fault(at, "policy %.64q asks no rule, so there is nothing to skip", name)
 		}

@@ -84,7 +84,8 @@ func (c *checker) reachable(number int) {
 				earlier.Name, earlier.At.Line)
 			return
 		case earlier.Group != "" && earlier.Group == p.Group && earlier.Asks() && !counted:
-			c.fault(p.At, "policy %q never asks: of group %s only the first that matches does, and %q on line %d is wider; write the narrower one first",
+			c.fault(p.At, "policy %q never asks: of group %s only the first that matches does, "+
+				"and %q on line %d is wider; write the narrower one first",
 				p.Name, p.Group, earlier.Name, earlier.At.Line)
 			return
 		}
@@ -101,7 +102,8 @@ func (c *checker) headers() {
 		for _, f := range p.fields() {
 			if name := f.HeaderName(); name != "" && !names[name] {
 				if names[name] = true; len(names) == MaxHeaders+1 {
-					c.fault(p.At, "all policies together look at most at %d headers; here %.64s is one more", MaxHeaders, strings.ToLower(name))
+					c.fault(p.At, "all policies together look at most at %d headers; here %.64s "+
+						"is one more", MaxHeaders, strings.ToLower(name))
 				}
 			}
 		}

@@ -42,7 +42,8 @@ func CostOf(text string, limit uint32) (Cost, error) {
 			return Cost{Of: field, Max: limit, number: -1}, err
 		}
 	}
-	return Cost{}, fmt.Errorf("must be a number, or query.NAME, header.NAME or response.header.NAME, not %.64q", text)
+	return Cost{}, fmt.Errorf("must be a number, or query.NAME, header.NAME or "+
+		"response.header.NAME, not %.64q", text)
 }
 
 // later reports whether the cost is known only after the response.

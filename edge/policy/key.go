@@ -153,18 +153,21 @@ func plainPart(text string) (Part, error) {
 	if count, ok := strings.CutPrefix(text, "path:"); ok {
 		n, err := strconv.Atoi(count)
 		if err != nil || n < 1 || n > 16 {
-			return Part{}, fmt.Errorf("path: is followed by how many segments make the key, 1 to 16, not %.64q", count)
+			return Part{}, fmt.Errorf("path: is followed by how many segments make the key, 1 to "+
+				"16, not %.64q", count)
 		}
 		return Part{kind: partPath, field: condition.Field{Kind: condition.Path}, segments: n}, nil
 	}
 	field, err := condition.ParseField(text)
 	if err != nil {
-		return Part{}, fmt.Errorf("%.64q is no part of a key: parts are client, client/24,56, peer, method, host, path, path:2, "+
+		return Part{}, fmt.Errorf("%.64q is no part of a key: parts are client, client/24,56, "+
+			"peer, method, host, path, path:2, "+
 			"query.NAME, header.NAME, cookie.NAME, country, asn, ja3, ja4, tier, policy and all",
 			text)
 	}
 	if field.OfResponse() {
-		return Part{}, errors.New("the response cannot be part of a key: the key is needed before it")
+		return Part{}, errors.New("the response cannot be part of a key: the key is needed " +
+			"before it")
 	}
 	return Part{kind: partField, field: field, number: -1}, nil
 }
@@ -174,7 +177,8 @@ func prefixPart(text string) (Part, error) {
 	bits4, err4 := strconv.Atoi(first)
 	bits6, err6 := strconv.Atoi(second)
 	if err4 != nil || err6 != nil || bits4 < 8 || bits4 > 32 || bits6 < 16 || bits6 > 128 {
-		return Part{}, fmt.Errorf("client/ is followed by the bits of IPv4, 8 to 32, and of IPv6, 16 to 128, as in client/24,56, not by %.64q; in a list it stands in quotes", text)
+		return Part{}, fmt.Errorf("client/ is followed by the bits of IPv4, 8 to 32, and of "+
+			"IPv6, 16 to 128, as in client/24,56, not by %.64q; in a list it stands in quotes", text)
 	}
 	return Part{
 		kind: partPrefix, field: condition.Field{Kind: condition.Client},

@@ -55,7 +55,8 @@ func (c *checker) ladder(p *Policy) {
 		return
 	}
 	if !p.Key.countsClients() {
-		c.fault(under(p, "ladder"), "counts networks of clients, so the key must be client; here it is %.64s", p.Key.String())
+		c.fault(under(p, "ladder"), "counts networks of clients, so the key must be client; here "+
+			"it is %.64s", p.Key.String())
 		return
 	}
 	before := Level{V4: c.spec.Clients.IPv4, V6: c.spec.Clients.IPv6, Times: 1}
@@ -73,7 +74,8 @@ func (c *checker) ladder(p *Policy) {
 		// A network with less than one of its addresses would be the limit of each, and the
 		// narrower rule without effect.
 		case l.Times < before.Times:
-			c.fault(at, "times must be at least %d, that of the narrower networks: these would never reach their limit", before.Times)
+			c.fault(at, "times must be at least %d, that of the narrower networks: these would "+
+				"never reach their limit", before.Times)
 		}
 		before = l
 	}

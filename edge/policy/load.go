@@ -160,7 +160,8 @@ func (l *loader) needs(i int) {
 	e := l.engine
 	c := &e.conds[i]
 	if len(c.held) > maxHeld {
-		l.fault(Fault{Pos: l.spec.Policies[c.policy].At, Message: "count_when joins more than 64 tests of the request with tests of the response"})
+		l.fault(Fault{Pos: l.spec.Policies[c.policy].At, Message: "count_when joins more than 64 " +
+			"tests of the request with tests of the response"})
 	}
 	slices.SortStableFunc(c.residual,
 		func(a, b int32) int { return e.nodes[a].effort() - e.nodes[b].effort() })

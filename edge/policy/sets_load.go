@@ -45,11 +45,13 @@ func (l *loader) loadSets() {
 		l.sets[s.Name] = loaded
 		l.bytes += loaded.Bytes()
 		if l.entries > MaxEntries {
-			l.fault(Fault{Pos: s.At, Message: fmt.Sprintf("all sets together hold at most %d entries; with this one there are %d", MaxEntries, l.entries)})
+			l.fault(Fault{Pos: s.At, Message: fmt.Sprintf("all sets together hold at most %d "+
+				"entries; with this one there are %d", MaxEntries, l.entries)})
 			return
 		}
 		if l.bytes > l.options.MaxBytes {
-			l.fault(Fault{Pos: s.At, Message: fmt.Sprintf("all sets together may take %d bytes of memory; with this one they take %d", l.options.MaxBytes, l.bytes)})
+			l.fault(Fault{Pos: s.At, Message: fmt.Sprintf("all sets together may take %d bytes "+
+				"of memory; with this one they take %d", l.options.MaxBytes, l.bytes)})
 			return
 		}
 	}

@@ -44,7 +44,8 @@ func ParseShedBy(text string) (string, error) {
 	}
 	for i := range part {
 		if kind := part[i].kind; kind == partAll || kind == partPolicy {
-			return "", errors.New("is the same for every request of the rule: name a part that differs, such as client")
+			return "", errors.New("is the same for every request of the rule: name a part that " +
+				"differs, such as client")
 		}
 	}
 	k := Key{Parts: [][]Part{part}}
@@ -70,7 +71,8 @@ func (c *checker) shedBy(p *Policy) {
 			}
 		}
 		if c.spec.decides(&p.Key, draw) {
-			c.fault(at, "%s%.64s, which is part of the key %.64s: all requests of a key would be denied, or none", who, text, p.Key.String())
+			c.fault(at, "%s%.64s, which is part of the key %.64s: all requests of a key would be "+
+				"denied, or none", who, text, p.Key.String())
 		}
 		return
 	}

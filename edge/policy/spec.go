@@ -114,8 +114,9 @@ type Policy struct {
 
 // OnDeny is the form of a policy's denials. The zero OnDeny is the usual one.
 type OnDeny struct {
-	Status int  // 400..599; 0: 429, or 503 where the reason is load or a reserve
-	Silent bool // answers, of allows too, name no rule and no numbers: the limit is not to be mapped
+	Status int // 400..599; 0: 429, or 503 where the reason is load or a reserve
+	// answers, of allows too, name no rule and no numbers: the limit is not to be mapped
+	Silent bool
 	// For traps: who guesses passwords is to believe that they were wrong.
 	Deceive bool   // a sender that can pretend is answered allow, and is to do nothing
 	Body    string // of doors that carry one, up to MaxBody bytes; "": the usual one

@@ -23,13 +23,16 @@ func look(path string, info fs.FileInfo) (warnings []string, err error) {
 			path, ErrExposed, mode)
 	}
 	if mode&0o020 != 0 {
-		warnings = append(warnings, fmt.Sprintf("%s can be written by its group (mode %04o): chmod g-w it", path, mode))
+		warnings = append(warnings, fmt.Sprintf("%s can be written by its group (mode %04o): "+
+			"chmod g-w it", path, mode))
 	}
 	if mode&0o004 != 0 {
-		warnings = append(warnings, fmt.Sprintf("%s can be read by everybody (mode %04o): chmod o-r it", path, mode))
+		warnings = append(warnings, fmt.Sprintf("%s can be read by everybody (mode %04o): chmod "+
+			"o-r it", path, mode))
 	}
 	if uid, foreign := Foreign(info); foreign {
-		warnings = append(warnings, fmt.Sprintf("%s belongs to user %d, who can change it: chown it to root or to the user who reads it", path, uid))
+		warnings = append(warnings, fmt.Sprintf("%s belongs to user %d, who can change it: chown "+
+			"it to root or to the user who reads it", path, uid))
 	}
 	return warnings, nil
 }

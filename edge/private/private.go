@@ -47,7 +47,8 @@ func open(path string) (*os.File, fs.FileInfo, error) {
 	if is, err := os.Stat(path); err == nil && !is.Mode().IsRegular() {
 		return nil, nil, notRegular(path)
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) //nolint:gosec // the operator names it
+	//nolint:gosec // the operator names it
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -33,7 +33,8 @@ func ParseAddress(text []byte) (netip.Addr, bool) {
 	switch colon := bytes.IndexByte(text, ':'); {
 	case colon < 0:
 		return netip.Addr{}, false
-	case bytes.LastIndexByte(text, ':') == colon && bytes.IndexByte(text, '.') >= 0: // one colon: a port
+	// one colon: a port
+	case bytes.LastIndexByte(text, ':') == colon && bytes.IndexByte(text, '.') >= 0:
 		if !isPort(text[colon:]) {
 			return netip.Addr{}, false
 		}

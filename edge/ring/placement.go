@@ -2,7 +2,8 @@ package ring
 
 import (
 	"cmp"
-	"crypto/md5" //nolint:gosec // G501: ketama is made of MD5; it spreads keys here and guards nothing
+	//nolint:gosec // G501: ketama is made of MD5; it spreads keys here and guards nothing
+	"crypto/md5"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -97,7 +98,8 @@ func NewPlacement(servers []Server) (*Placement, error) {
 	for i, s := range servers {
 		sums := ketamaSums(s.Weight, total, len(servers))
 		if sums == 0 {
-			return nil, fmt.Errorf("ring: server %q: weight %d of %d in all is too small a share to hold any key",
+			return nil, fmt.Errorf("ring: server %q: weight %d of %d in all is too small a share "+
+				"to hold any key",
 				s.ketamaName(), s.Weight, total)
 		}
 		p.addPoints(i, sums)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/headgate-dev/headgate/gossip/coordinator/order"
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
-	"github.com/headgate-dev/headgate/gossip/coordinator/partners"
+	"github.com/headgate-dev/headgate/gossip/coordinator/peers"
 	"github.com/headgate-dev/headgate/gossip/counts"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
@@ -39,7 +39,7 @@ type exchange struct {
 	queue    []*local                 // keys with something to send, oldest first
 	again    []*local                 // keys whose last record may be sent once more, each once
 	pressure counts.Pressure
-	partners partners.Table // of the assignment
+	partners peers.Partners // of the assignment
 	origins  counts.Origins
 	// of a batch, which still fits into a packet when it is passed on
 	size    int
@@ -113,11 +113,11 @@ func (x *exchange) assign(s *Assignment, o *Options) {
 	if x.table == nil {
 		return
 	}
-	var all []partners.PoP
+	var all []peers.PoP
 	for _, pop := range slices.Sorted(s.Names()) {
 		nodes := slices.DeleteFunc(slices.Clone(s.Nodes(pop)),
 			func(name string) bool { return name == o.Name })
-		all = append(all, partners.PoP{Name: pop, Own: pop == o.PoP, Nodes: nodes})
+		all = append(all, peers.PoP{Name: pop, Own: pop == o.PoP, Nodes: nodes})
 		x.origins.Number(pop, pop)
 	}
 	x.partners.Assign(all)

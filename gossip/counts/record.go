@@ -197,7 +197,8 @@ func ParseRecord(records []byte) (r Record, rest []byte) {
 	facts := binary.LittleEndian.Uint32(records[8:])
 	return Record{
 		Digest: Digest(binary.LittleEndian.Uint64(records)),
-		Rule:   int(facts >> 28), Period: facts >> 25 & 7, Now: uint8(facts >> 18 & maxCount), Before: uint8(facts >> 11 & maxCount), // 7 bits each
+		// 7 bits each
+		Rule: int(facts >> 28), Period: facts >> 25 & 7, Now: uint8(facts >> 18 & maxCount), Before: uint8(facts >> 11 & maxCount),
 		Mean: uint8(facts >> 4 & (Means - 1)), Age: uint8(facts & maxAge),
 	}, records[RecordBytes:]
 }

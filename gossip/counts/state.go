@@ -106,7 +106,8 @@ func (s *State) Raise(r *Record, at Moments, b *Basis, grown []Growth) []Growth 
 	}
 	s.AsOf = max(s.AsOf, at.AsOf)
 	switch {
-	case s.By[0] < r.Now || s.By[1] < r.Before: // what is not believed now may be later, and happened before
+	// what is not believed now may be later, and happened before
+	case s.By[0] < r.Now || s.By[1] < r.Before:
 		s.AsOf, s.Prior, s.hidden = 0, 0, 0
 	case s.By[0] == r.Now:
 		s.Means[0], s.hidden = r.Mean, 1

@@ -146,7 +146,8 @@ func (t *Table) set(d Digest) []entry {
 func tagOf(d Digest) uint64 { return uint64(d) >> 24 << 24 }
 
 // stampOf returns the stamp of a moment.
-func stampOf(now window.Instant) uint64 { return uint64(int64(now)/int64(stampEvery)) % stamps } // above 0
+// above 0
+func stampOf(now window.Instant) uint64 { return uint64(int64(now)/int64(stampEvery)) % stamps }
 
 // Put remembers s as what is known of its origin's admissions of d.
 func (t *Table) Put(now window.Instant, d Digest, s *State) {

@@ -3,8 +3,6 @@ package guard
 import (
 	"net"
 	"time"
-
-	"github.com/headgate-dev/headgate/gossip/count"
 )
 
 // accept passes a stream on, or closes it.
@@ -23,16 +21,16 @@ func (g *Guard) accept(conn net.Conn) {
 }
 
 // admitStream checks the address, the rate and the number of incoming streams.
-func (g *Guard) admitStream(conn net.Conn) (*stream, count.Reason, bool) {
+func (g *Guard) admitStream(conn net.Conn) (*stream, Reason, bool) {
 	if !g.allowed(conn.RemoteAddr()) {
-		return nil, count.Foreign, false
+		return nil, Foreign, false
 	}
 	if !g.accepts.Take(time.Now()) {
-		return nil, count.Accepts, false
+		return nil, Accepts, false
 	}
 	s := g.track(conn, true)
 	if s == nil {
-		return nil, count.Streams, false
+		return nil, Streams, false
 	}
 	g.c.Streams.Came(0)
 	return s, 0, true

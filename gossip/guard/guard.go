@@ -27,8 +27,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/memberlist"
-	"github.com/headgate-dev/headgate/gossip/count"
-	"github.com/headgate-dev/headgate/gossip/rate"
 )
 
 // Bounds of the traffic that reaches memberlist.
@@ -69,7 +67,7 @@ type Guard struct {
 	// inner is the transport below.
 	inner memberlist.Transport
 	o     Options
-	c     *count.Traffic
+	c     *Traffic
 	// prefix is the label's encoding, with which every packet of the cluster begins; empty without
 	// a label.
 	prefix []byte
@@ -78,10 +76,11 @@ type Guard struct {
 
 	packets chan *memberlist.Packet
 	streams chan net.Conn
-	accepts rate.Bucket
-	ctx     context.Context //nolint:containedctx // the life of the guard: dials and pumps end with it
-	cancel  context.CancelFunc
-	wg      sync.WaitGroup
+	accepts Bucket
+	//nolint:containedctx // the life of the guard: dials and pumps end with it
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
 
 	mu   sync.Mutex // protects the fields below
 	open map[*stream]struct{}
@@ -92,12 +91,12 @@ type Guard struct {
 var _ memberlist.NodeAwareTransport = (*Guard)(nil)
 
 // New returns a running guard around inner, which counts in c. Shutdown ends both.
-func New(inner memberlist.Transport, o Options, c *count.Traffic) *Guard {
+func New(inner memberlist.Transport, o Options, c *Traffic) *Guard {
 	g := &Guard{
 		inner: inner, o: o, c: c,
 		packets: make(chan *memberlist.Packet, MaxPackets),
 		streams: make(chan net.Conn),
-		accepts: rate.New(MaxAccepts, MaxAccepts),
+		accepts: NewBucket(MaxAccepts, MaxAccepts),
 		open:    make(map[*stream]struct{}), freed: make(chan struct{}),
 	}
 	if o.Label != "" {
@@ -133,29 +132,29 @@ func (g *Guard) packet(p *memberlist.Packet) {
 	select {
 	case g.packets <- p:
 	default:
-		g.c.Dropped.Add(count.Backlog)
+		g.c.Dropped.Add(Backlog)
 	}
 }
 
 // admit returns the reason for dropping p, and true if there is none.
-func (g *Guard) admit(p *memberlist.Packet) (count.Reason, bool) {
+func (g *Guard) admit(p *memberlist.Packet) (Reason, bool) {
 	switch {
 	case len(p.Buf) > MaxDatagram:
-		return count.Oversize, false
+		return Oversize, false
 	case !g.allowed(p.From):
-		return count.Foreign, false
+		return Foreign, false
 	case len(p.Buf) < len(g.prefix) || string(p.Buf[:len(g.prefix)]) != string(g.prefix):
-		return count.Label, false
+		return Label, false
 	}
 	return g.vet(p.Buf[len(g.prefix):])
 }
 
 // vet checks a packet without its label. A packet that does not decrypt passes: memberlist logs and
 // drops it.
-func (g *Guard) vet(sealed []byte) (count.Reason, bool) {
+func (g *Guard) vet(sealed []byte) (Reason, bool) {
 	// no member seals like this, and memberlist would panic
 	if len(sealed) > 0 && sealed[0] < sealVersion {
-		return count.Key, false
+		return Key, false
 	}
 	var label []byte
 	if len(g.prefix) > 0 {
@@ -170,9 +169,9 @@ func (g *Guard) vet(sealed []byte) (count.Reason, bool) {
 	case err == nil:
 		return 0, true
 	case errors.Is(err, errCompressed):
-		return count.Compressed, false
+		return Compressed, false
 	}
-	return count.Malformed, false
+	return Malformed, false
 }
 
 // allowed reports whether an address is in the allowed networks.

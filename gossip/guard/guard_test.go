@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/memberlist"
-	"github.com/headgate-dev/headgate/gossip/count"
 	"github.com/headgate-dev/headgate/gossip/guard"
 	"github.com/headgate-dev/headgate/gossip/guard/guardtest"
 )
@@ -39,7 +38,7 @@ func (i *inner) Shutdown() error                                           { ret
 type bench struct {
 	*guard.Guard
 	below   *inner
-	traffic *count.Traffic
+	traffic *guard.Traffic
 }
 
 // bubble runs f with a guard in a synctest bubble. Its cluster has the keys 2 and 1, the latter for
@@ -49,7 +48,7 @@ func bubble(t *testing.T, o guard.Options, f func(t *testing.T, b *bench)) {
 	o.Keys = func() [][]byte { return [][]byte{key(2), key(1)} }
 	o.MaxMembers, o.MaxState = 5000, 258<<10
 	synctest.Test(t, func(t *testing.T) {
-		b := &bench{below: &inner{packets: make(chan *memberlist.Packet), streams: make(chan net.Conn)}, traffic: &count.Traffic{}}
+		b := &bench{below: &inner{packets: make(chan *memberlist.Packet), streams: make(chan net.Conn)}, traffic: &guard.Traffic{}}
 		b.Guard = guard.New(b.below, o, b.traffic)
 		defer func() { _ = b.Shutdown() }()
 		f(t, b)
@@ -99,7 +98,7 @@ func TestPacketsThatAreDropped(t *testing.T) {
 			b.below.packets <- &memberlist.Packet{Buf: labelled, From: ours}
 		}
 		synctest.Wait()
-		if got := b.traffic.Dropped.Of(count.Backlog); got != 4 {
+		if got := b.traffic.Dropped.Of(guard.Backlog); got != 4 {
 			t.Errorf("%d dropped behind a full channel, want 4", got)
 		}
 	})
@@ -169,8 +168,8 @@ func TestStreamsAreBounded(t *testing.T) {
 			}
 			open = append(open, conn)
 		}
-		if conn, _ := b.stream(t, "10.0.0.9"); conn != nil || b.traffic.Dropped.Of(count.Streams) != 1 {
-			t.Errorf("one stream too many is open; %d dropped", b.traffic.Dropped.Of(count.Streams))
+		if conn, _ := b.stream(t, "10.0.0.9"); conn != nil || b.traffic.Dropped.Of(guard.Streams) != 1 {
+			t.Errorf("one stream too many is open; %d dropped", b.traffic.Dropped.Of(guard.Streams))
 		}
 		b.below.dial = func() net.Conn { ours, _ := net.Pipe(); return from{ours, "10.0.0.9"} }
 		if dialled, err := b.DialTimeout("10.0.0.9:1", time.Second); err != nil {
@@ -181,7 +180,7 @@ func TestStreamsAreBounded(t *testing.T) {
 		_ = open[0].Close()
 		_ = open[0].Close() // twice is once
 		time.Sleep(time.Second)
-		if conn, _ := b.stream(t, "10.0.0.1"); conn != nil || b.traffic.Dropped.Of(count.Streams) != 2 {
+		if conn, _ := b.stream(t, "10.0.0.1"); conn != nil || b.traffic.Dropped.Of(guard.Streams) != 2 {
 			t.Errorf("one address has more than %d streams", guard.MaxHostStreams)
 		}
 		if conn, _ := b.stream(t, "10.0.0.9"); conn == nil {
@@ -203,8 +202,8 @@ func TestAcceptsAreBounded(t *testing.T) {
 			}
 			return accepted
 		}
-		if got := try(guard.MaxAccepts + 10); got != guard.MaxAccepts || b.traffic.Dropped.Of(count.Accepts) != 10 {
-			t.Errorf("%d accepted at once, %d dropped; want %d and 10", got, b.traffic.Dropped.Of(count.Accepts), guard.MaxAccepts)
+		if got := try(guard.MaxAccepts + 10); got != guard.MaxAccepts || b.traffic.Dropped.Of(guard.Accepts) != 10 {
+			t.Errorf("%d accepted at once, %d dropped; want %d and 10", got, b.traffic.Dropped.Of(guard.Accepts), guard.MaxAccepts)
 		}
 		time.Sleep(500 * time.Millisecond)
 		if got := try(guard.MaxAccepts); got != guard.MaxAccepts/2 {

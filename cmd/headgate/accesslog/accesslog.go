@@ -41,9 +41,6 @@ const (
 
 var formatNames = [...]string{Auto: "auto", Combined: "combined", JSON: "json", TSV: "tsv"}
 
-// String returns the word the command line uses.
-func (f Format) String() string { return formatNames[f] }
-
 // ParseFormat returns the format called word.
 func ParseFormat(word string) (Format, error) {
 	for i, name := range formatNames {

@@ -9,8 +9,10 @@ import (
 )
 
 var (
-	errJSONTime  = errors.New("no time: none of time_iso8601, msec, time_local, time, @timestamp, ts")
-	errJSONWrite = errors.New("time is neither a number of seconds, nor RFC 3339, nor like 10/Oct/2000:13:55:36 -0700")
+	errJSONTime = errors.New("no time: none of time_iso8601, msec, time_local, time, " +
+		"@timestamp, ts")
+	errJSONWrite = errors.New("time is neither a number of seconds, nor RFC 3339, nor like " +
+		"10/Oct/2000:13:55:36 -0700")
 )
 
 // jsonLine holds the field names of common log formats for the fields of a Record. Of several names

@@ -177,7 +177,7 @@ func TestDetect(t *testing.T) {
 
 func TestParseFormat(t *testing.T) {
 	for _, f := range []Format{Auto, Combined, JSON, TSV} {
-		if got, err := ParseFormat(f.String()); got != f || err != nil {
+		if got, err := ParseFormat(formatNames[f]); got != f || err != nil {
 			t.Errorf("ParseFormat(%q) = %v, %v", f, got, err)
 		}
 	}

@@ -34,9 +34,11 @@ func (a *app) notAsked(ctx context.Context, err error, rule string, f checkFlags
 	case errors.Is(err, context.Canceled):
 		return errors.New("interrupted")
 	case errors.Is(err, client.ErrNoDaemon):
-		return fmt.Errorf("no answer from headgate at %s (is `headgate serve` running? --addr or HEADGATE_ADDR sets another address)", f.address)
+		return fmt.Errorf("no answer from headgate at %s (is `headgate serve` running? --addr or "+
+			"HEADGATE_ADDR sets another address)", f.address)
 	case errors.Is(err, client.ErrTimeout):
-		return fmt.Errorf("no answer from %s within %v (--addr or HEADGATE_ADDR sets another address)", f.address, f.timeout)
+		return fmt.Errorf("no answer from %s within %v (--addr or HEADGATE_ADDR sets another "+
+			"address)", f.address, f.timeout)
 	}
 	return fmt.Errorf("check: %w", err)
 }

@@ -46,7 +46,8 @@ Exit code 0 for allow, 1 for deny, 2 when there is no answer.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.address, "addr", "", "UDP `ADDRESS` of the daemon, or unix:/path (default "+decisionDefault+"; env HEADGATE_ADDR)")
+	flags.StringVar(&f.address, "addr", "", "UDP `ADDRESS` of the daemon, or unix:/path (default "+
+		""+decisionDefault+"; env HEADGATE_ADDR)")
 	flags.IntVar(&f.cost, "cost", 1, "count the request as `N`, 1 to 1000000")
 	flags.BoolVar(&f.peek, "peek", false, "decide, but do not count")
 	flags.BoolVar(&f.count, "count", false, "count, but do not decide")

@@ -54,7 +54,8 @@ func (a *app) cluster(ctx context.Context, asJSON bool) error {
 	case view.Gossip != nil:
 		fmt.Fprintln(a.Stdout, "no ring: each node reports to the other PoPs on its own")
 	default:
-		fmt.Fprintln(a.Stdout, "no ring: this node counts alone. To share counts with other nodes, list the same memcached servers\n"+
+		fmt.Fprintln(a.Stdout, "no ring: this node counts alone. To share counts with other "+
+			"nodes, list the same memcached servers\n"+
 			"in the configuration of each node, under ring.servers, and restart them.")
 	}
 	if view.Gossip != nil {

@@ -38,9 +38,11 @@ func connected(g *api.GossipView) string {
 	}
 	switch {
 	case g.Lost:
-		return "lost: no trusted record from another node for too long, so failure_mode of global rules applies"
+		return "lost: no trusted record from another node for too long, so failure_mode of " +
+			"global rules applies"
 	case !g.Connected && g.Mismatches.Clock > 0:
-		return "no other node is trusted, clocks are more than a minute apart: this PoP counts alone"
+		return "no other node is trusted, clocks are more than a minute apart: this PoP counts " +
+			"alone"
 	case !g.Connected:
 		return "no records from other nodes: this PoP counts alone"
 	case others <= 1:

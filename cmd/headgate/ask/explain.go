@@ -41,7 +41,8 @@ with that value are denied until the epoch ends.`,
 	a.AddAdminFlags(cmd)
 	cli.AddShownFlag(cmd, &shown)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.Flags().StringVar(&by, "by", "", "`VALUE` of the part of a request by which the rule draws its drop ratio, such as a client's address")
+	cmd.Flags().StringVar(&by, "by", "", "`VALUE` of the part of a request by which the rule "+
+		"draws its drop ratio, such as a client's address")
 	return cmd
 }
 
@@ -148,7 +149,8 @@ func shared(r *api.KeyRingView) string {
 	case r.AgeSeconds == nil:
 		return fmt.Sprintf("no total received yet, %d not sent yet", r.Unsent)
 	}
-	return fmt.Sprintf("%s reported %s ago: %s offered a second at all nodes; %d counted here not sent yet",
+	return fmt.Sprintf("%s reported %s ago: %s offered a second at all nodes; %d counted here "+
+		"not sent yet",
 		r.Server, cli.Span(cli.Seconds(*r.AgeSeconds)), cli.Decimal(r.OfferedRate), r.Unsent)
 }
 
@@ -233,7 +235,8 @@ func estimated(v api.ExplainView) string {
 	if v.Places != nil {
 		return ""
 	}
-	return fmt.Sprintf("%d by the sketch; with probability %.1f %% at most %s too high (an unseen key reads %s)",
+	return fmt.Sprintf("%d by the sketch; with probability %.1f %% at most %s too high (an "+
+		"unseen key reads %s)",
 		v.Estimate, v.Confidence*100, cli.Decimal(v.ErrorBound), cli.Decimal(v.NoiseFloor))
 }
 

@@ -54,7 +54,8 @@ func placesText(v api.ExplainView) string {
 	case p.Oldest == nil:
 		return fmt.Sprintf("0 of %d taken", v.Limit)
 	}
-	return fmt.Sprintf("%d of %d taken by %s, the oldest held for %s; it ends in %s unless it is released",
+	return fmt.Sprintf("%d of %d taken by %s, the oldest held for %s; it ends in %s unless it is "+
+		"released",
 		p.Taken, v.Limit, cli.Count(p.Leases, "lease"),
 		cli.Span(v.Now.Sub(*p.Oldest).Truncate(time.Second)), timeLeft(*p.Until, v.Now))
 }

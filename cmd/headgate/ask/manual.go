@@ -22,8 +22,10 @@ type changeFlags struct {
 
 // addChangeFlags gives cmd the flags that name the author and the reason of a change.
 func addChangeFlags(cmd *cobra.Command, f *changeFlags) {
-	cmd.Flags().StringVar(&f.reason, "reason", "", "reason for the change, `TEXT` for the lists and the log")
-	cmd.Flags().StringVar(&f.by, "by", "", "`NAME` of the author of the change (default: your user name)")
+	cmd.Flags().StringVar(&f.reason, "reason", "", "reason for the change, `TEXT` for the lists "+
+		"and the log")
+	cmd.Flags().StringVar(&f.by, "by", "", "`NAME` of the author of the change (default: your "+
+		"user name)")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
 }
 
@@ -58,10 +60,12 @@ print it.`
 func (a *app) manualCommand(action, long string) *cobra.Command {
 	var f manualFlags
 	cmd := &cobra.Command{
-		Use:               action + " RULE KEY",
-		Short:             strings.ToUpper(action[:1]) + action[1:] + " a key by hand, for a limited time",
-		Long:              long + manualKey,
-		Example:           fmt.Sprintf("  headgate %[1]s login 203.0.113.7 --ttl 10m --reason 'ticket 4711'\n  headgate %[1]s login 203.0.113.0/24", action),
+		Use: action + " RULE KEY",
+		Short: strings.ToUpper(action[:1]) + action[1:] + " a key by hand, for a " +
+			"limited time",
+		Long: long + manualKey,
+		Example: fmt.Sprintf("  headgate %[1]s login 203.0.113.7 --ttl 10m --reason "+
+			"'ticket 4711'\n  headgate %[1]s login 203.0.113.0/24", action),
 		Args:              cli.Want("RULE", "KEY"),
 		ValidArgsFunction: a.completeRule,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -120,7 +124,8 @@ func Unblock(shared *cli.App) *cobra.Command {
 		Short: "Remove the mitigation of a key, whatever its source",
 		Long: `Remove the mitigation of a key, whatever its source, on every node: its next requests are decided by its count alone.
 Exit code 0 when it was removed, 1 when there was none, 2 on an error.`,
-		Example:           "  headgate unblock login 203.0.113.7 --reason 'ticket 4711: a shared address'",
+		Example: "  headgate unblock login 203.0.113.7 --reason 'ticket 4711: a shared " +
+			"address'",
 		Args:              cli.Want("RULE", "KEY"),
 		ValidArgsFunction: a.completeRule,
 		RunE: func(cmd *cobra.Command, args []string) error {

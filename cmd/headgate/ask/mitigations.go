@@ -43,7 +43,8 @@ until it ends.`,
 	a.AddAdminFlags(cmd)
 	a.addRuleFlag(cmd, &f.rule)
 	cmd.Flags().IntVarP(&f.n, "number", "n", 50, "list at most `N`; 0 lists all")
-	cmd.Flags().StringVar(&f.cursor, "cursor", "", "continue after the `CURSOR` that an earlier list printed as next_cursor")
+	cmd.Flags().StringVar(&f.cursor, "cursor", "", "continue after the `CURSOR` that an earlier "+
+		"list printed as next_cursor")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
 	return cmd
 }

@@ -66,7 +66,8 @@ func (a *app) ruleRow(r api.RuleView) []cli.Cell {
 	return []cli.Cell{
 		cli.Left(r.Name), cli.Number(cli.Grouped(r.Limit)), cli.Left(per(r)),
 		cli.Left(scopeText(r)), cli.Left(actionText(r)), modeCell(r.Mode),
-		cli.Number(cli.Grouped(int64(f.Requests))), cli.Number(cli.Grouped(int64(f.Denied))), cli.Number(cli.ShareText(f.DeniedShare)), // far below 2^63
+		// far below 2^63
+		cli.Number(cli.Grouped(int64(f.Requests))), cli.Number(cli.Grouped(int64(f.Denied))), cli.Number(cli.ShareText(f.DeniedShare)),
 		cli.Number(keys), cli.Number(deniedKeys), cli.Number(share),
 		cli.Left(cli.Span(a.Now().Sub(f.Since)) + " ago"),
 	}

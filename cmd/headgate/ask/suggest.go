@@ -67,7 +67,8 @@ func (a *app) printSuggest(v api.SuggestView) {
 		about = "about "
 	}
 	fmt.Fprintf(a.Stdout, "cost of %s in %s, from %s%s%s\n\n",
-		cli.Grouped(int64(v.Offered)), cli.Span(v.Until.Sub(v.Since)), about, cli.Count(v.Keys, "key"), suggestSeen(v)) // far below 2^63
+		// far below 2^63
+		cli.Grouped(int64(v.Offered)), cli.Span(v.Until.Sub(v.Since)), about, cli.Count(v.Keys, "key"), suggestSeen(v))
 	if len(v.Rows) == 0 {
 		fmt.Fprintln(a.Stdout, "no data yet: keys are sampled up to a window after their requests")
 		return

@@ -76,7 +76,8 @@ func (a *app) printPoolSeen(v api.SuggestView) {
 		rows = append(rows, []cli.Cell{cli.Left(t.Tier), cli.Number(cli.ShareText(t.Ratio))})
 	}
 	a.WriteTable(a.Stdout, rows)
-	fmt.Fprintln(a.Stdout, "These are the shares in use that were left after what was shed: what would have been without is not known.")
+	fmt.Fprintln(a.Stdout, "These are the shares in use that were left after what was shed: what "+
+		"would have been without is not known.")
 }
 
 // suggestCaveats names the limits of the table's evidence, a line each.
@@ -87,18 +88,26 @@ func suggestCaveats(v api.SuggestView) (lines []string) {
 		}
 	}
 	add(v.Kind == mitigation.Concurrency.String(),
-		"Keys are looked at twice a second: shares assume that requests above a limit take as long as others, and a peak between two looks is not seen.")
-	add(v.Kind == mitigation.Concurrency.String(), "More than the rule's %s are never held: headgate replay --suggest tries more on an access log.", cli.Count(v.Limit, "place"))
-	add(v.Action == mitigation.Block.String(), "The rule blocks: for limits other than its own the share of cost is an estimate, accurate to a few percent.")
-	add(v.Counts != "", "Denied requests count: for limits other than its own the share of cost is an estimate, to about one limit for each time that a key goes over it.")
-	add(v.Shared && v.Burst == 0, "Several nodes share this rule: shares refer to the traffic at all nodes of the keys seen by this one.")
-	add(v.Shared && v.Burst > 0, "Several nodes share this rule: what the other nodes denied is not included.")
+		"Keys are looked at twice a second: shares assume that requests above a limit take as "+
+			"long as others, and a peak between two looks is not seen.")
+	add(v.Kind == mitigation.Concurrency.String(), "More than the rule's %s are never held: "+
+		"headgate replay --suggest tries more on an access log.", cli.Count(v.Limit, "place"))
+	add(v.Action == mitigation.Block.String(), "The rule blocks: for limits other than its own "+
+		"the share of cost is an estimate, accurate to a few percent.")
+	add(v.Counts != "", "Denied requests count: for limits other than its own the share of cost "+
+		"is an estimate, to about one limit for each time that a key goes over it.")
+	add(v.Shared && v.Burst == 0, "Several nodes share this rule: shares refer to the traffic at "+
+		"all nodes of the keys seen by this one.")
+	add(v.Shared && v.Burst > 0, "Several nodes share this rule: what the other nodes denied is "+
+		"not included.")
 	add(v.Sample.AllFrom > 0, "Below a limit of %s the figures come from a sample of %s keys.",
 		cli.Grouped(int64(v.Sample.AllFrom)), cli.Grouped(int64(v.Sample.Keys)))
 	add(v.Sample.BlindTo > 0 && v.Burst == 0,
 		"The sample was full: keys with a cost of less than %s in a window may be missing.",
 		cli.Grouped(v.Sample.BlindTo))
-	add(v.Sample.BlindTo > 0 && v.Burst > 0, "Keys that take fewer than %s at once may be missing: their buckets can be full again before they are looked at.", cli.Count(v.Sample.BlindTo, "token"))
-	add(v.Sample.LateLooks > 0, "The daemon was busy: %s of keys came too late to include all their requests.", cli.Count(v.Sample.LateLooks, "reading"))
+	add(v.Sample.BlindTo > 0 && v.Burst > 0, "Keys that take fewer than %s at once may be "+
+		"missing: their buckets can be full again before they are looked at.", cli.Count(v.Sample.BlindTo, "token"))
+	add(v.Sample.LateLooks > 0, "The daemon was busy: %s of keys came too late to include all "+
+		"their requests.", cli.Count(v.Sample.LateLooks, "reading"))
 	return lines
 }

@@ -65,8 +65,10 @@ func (p *Problem) Error() string {
 // AddAdminFlags gives cmd the flags that say where the admin listener is.
 func (a *App) AddAdminFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&a.admin.address, "admin", "", "admin `ADDRESS` of the daemon, or unix:/path (default "+adminDefault+"; env HEADGATE_ADMIN)")
-	flags.StringVar(&a.admin.tokenFile, "token-file", "", "`FILE` that holds the admin token (env HEADGATE_TOKEN_FILE)")
+	flags.StringVar(&a.admin.address, "admin", "", "admin `ADDRESS` of the daemon, or unix:/path "+
+		"(default "+adminDefault+"; env HEADGATE_ADMIN)")
+	flags.StringVar(&a.admin.tokenFile, "token-file", "", "`FILE` that holds the admin token "+
+		"(env HEADGATE_TOKEN_FILE)")
 }
 
 // DialAdmin returns a client for the admin listener that flags and environment name. It opens
@@ -221,7 +223,8 @@ func (c *Client) Unreachable(err error) error {
 	}
 	var opError *net.OpError
 	if errors.As(err, &opError) && opError.Op == "dial" {
-		return fmt.Errorf("no answer from headgate at %s (is `headgate serve` running? --admin sets another address)", c.Address)
+		return fmt.Errorf("no answer from headgate at %s (is `headgate serve` running? --admin "+
+			"sets another address)", c.Address)
 	}
 	return fmt.Errorf("ask %s: %w", c.Address, err)
 }

@@ -25,8 +25,10 @@ type LogFlags struct{ format, level string }
 
 // AddLogFlags gives cmd the flags that say how to log.
 func AddLogFlags(cmd *cobra.Command, f *LogFlags) {
-	cmd.Flags().StringVar(&f.format, "log-format", "auto", "log as `FORMAT`: text, json, or auto (text on a terminal)")
-	cmd.Flags().StringVar(&f.level, "log-level", "info", "log from `LEVEL` on: debug, info, warn, error")
+	cmd.Flags().StringVar(&f.format, "log-format", "auto", "log as `FORMAT`: text, json, or auto "+
+		"(text on a terminal)")
+	cmd.Flags().StringVar(&f.level, "log-level", "info", "log from `LEVEL` on: debug, info, "+
+		"warn, error")
 }
 
 var logLevels = map[string]slog.Level{

@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	boardDelay   = 2   // bins by which the figures are behind the present: by then all requests of a bin are answered
+	// bins by which the figures are behind the present: by then all requests of a bin are answered
+	boardDelay   = 2
 	boardSeconds = 150 // the seconds that a board looks back; a record remembers two rounds
 )
 

@@ -14,7 +14,8 @@ func (d *demo) browse(a *app) (opened bool) {
 	if _, live := d.audience.(*screen.Live); !live || !d.flags.open || program == "" {
 		return false
 	}
-	cmd := exec.Command(program, d.stage.PoPs[0].Dashboard()) //nolint:gosec // one of two; the browser is its user's, and outlives this
+	//nolint:gosec // one of two; the browser is its user's, and outlives this
+	cmd := exec.Command(program, d.stage.PoPs[0].Dashboard())
 	if cmd.Start() != nil {
 		return false
 	}

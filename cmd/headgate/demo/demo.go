@@ -15,7 +15,6 @@ import (
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/screen"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/stage"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/story"
-	"github.com/headgate-dev/headgate/cmd/headgate/demo/watch"
 	"github.com/spf13/cobra"
 )
 
@@ -63,8 +62,10 @@ could run, whatever the figures; with --json scripts look at .held.`,
 		},
 	}
 	options := cmd.Flags()
-	options.DurationVar(&f.duration, "duration", story.Round, "end after `DURATION`; 0: when stopped")
-	options.Uint64Var(&f.seed, "seed", 1, "draw the traffic from `NUMBER`: the same one, the same requests")
+	options.DurationVar(&f.duration, "duration", story.Round, "end after `DURATION`; 0: when "+
+		"stopped")
+	options.Uint64Var(&f.seed, "seed", 1, "draw the traffic from `NUMBER`: the same one, the "+
+		"same requests")
 	options.BoolVar(&f.plain, "plain", false, "print lines, on a terminal too")
 	options.BoolVar(&f.json, "json", false, "print the summary as JSON, and the rest to stderr")
 	options.BoolVar(&f.open, "open", true,
@@ -79,7 +80,7 @@ type demo struct {
 	record   *figures.Record
 	stage    *stage.Stage
 	load     *load
-	watch    *watch.Watch
+	watch    *watch
 	audience audience
 }
 
@@ -87,7 +88,7 @@ type demo struct {
 type audience interface {
 	Open(o *screen.Opening)                   // everything runs, no request was sent yet
 	Phase(at time.Duration, p *story.Phase)   // begins
-	Change(c watch.Change)                    // of a mitigation
+	Change(c screen.Change)                   // of a mitigation
 	Board(b *screen.Board)                    // the state, twice a second
 	Keys() (keys <-chan byte, restore func()) // pressed
 	Pause()                                   // stop or go on, by a key
@@ -135,7 +136,7 @@ func (d *demo) run(ctx context.Context, a *app) *figures.Summary {
 	defer quit()
 	watching, unwatch := context.WithCancel(context.WithoutCancel(ctx))
 	defer unwatch()
-	d.watch = watch.New(d.clients(), func() time.Duration { return d.load.Elapsed(time.Now()) })
+	d.watch = newWatch(d.clients(), func() time.Duration { return d.load.Elapsed(time.Now()) })
 	d.audience.Open(d.opening())
 	d.browse(a)
 	d.load.Start(time.Now())

@@ -1,7 +1,6 @@
 package man
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/headgate-dev/headgate/edge/config/reference"
@@ -9,18 +8,27 @@ import (
 
 // The introduction of the configuration's documentation, in the form of a reference.Section's text.
 const (
-	configIntro = "headgate reads one YAML file: `headgate serve -c FILE`. Every field has a default except the name, limit and window of a " +
-		"rule, and no file at all is a valid configuration. The file is read strictly: an unknown field, a duplicate or an impossible value is an error.\n\n" +
-		"`headgate config check FILE` reports every fault of a file with its line and column, and the nearest name for a " +
+	configIntro = "headgate reads one YAML file: `headgate serve -c FILE`. Every field has a " +
+		"default except the name, limit and window of a " +
+		"rule, and no file at all is a valid configuration. The file is read strictly: an " +
+		"unknown field, a duplicate or an impossible value is an error.\n\n" +
+		"`headgate config check FILE` reports every fault of a file with its line and column, " +
+		"and the nearest name for a " +
 		"misspelt one; `--print` also writes the effective configuration, defaults included.\n\n" +
-		"Durations have a unit (`100ms`, `10s`, `1m30s`, `24h`), and so have sizes (`512KiB`, `64MiB`, `1GiB`). Names consist of " +
+		"Durations have a unit (`100ms`, `10s`, `1m30s`, `24h`), and so have sizes (`512KiB`, " +
+		"`64MiB`, `1GiB`). Names consist of " +
 		"letters, digits, `_`, `.` and `-`."
-	reloadText = "`headgate reload` or SIGHUP reads the file again and applies it in one step: counters and mitigations of rules that " +
-		"stay are kept. A file with faults changes nothing, is reported with its faults, and sets " +
+	reloadText = "`headgate reload` or SIGHUP reads the file again and applies it in one step: " +
+		"counters and mitigations of rules that " +
+		"stay are kept. A file with faults changes nothing, is reported with its faults, and " +
+		"sets " +
 		"`headgate_config_last_reload_successful` to 0.\n\n" +
-		"Rules change at a reload, as do the contents of the files named by `admin_token_file` and `gossip.key_file`. Fields " +
-		"marked \"restart\" keep their value until the daemon is restarted: a reload and the log name those that wait for one. " +
-		"The packaged service checks the file first: `systemctl reload headgate` fails, and changes nothing, when it has faults."
+		"Rules change at a reload, as do the contents of the files named by `admin_token_file` " +
+		"and `gossip.key_file`. Fields " +
+		"marked \"restart\" keep their value until the daemon is restarted: a reload and the log " +
+		"name those that wait for one. " +
+		"The packaged service checks the file first: `systemctl reload headgate` fails, and " +
+		"changes nothing, when it has faults."
 )
 
 // facts returns the short facts about a field, without its meaning.
@@ -69,60 +77,4 @@ func configPage(example, date string) string {
 	}
 	p.line(`.BR headgate\-reload (1)`)
 	return p.String()
-}
-
-// width is that of a line of Markdown, in characters.
-const width = 230
-
-// ConfigMarkdown returns docs/configuration.md, which has the same source as headgate.yaml(5).
-func ConfigMarkdown() string {
-	var b strings.Builder
-	b.WriteString("# Configuration\n\n<!-- Made from edge/config/reference by `make golden`: edit there. headgate.yaml(5) is the same. -->\n\n")
-	b.WriteString(wrapped(configIntro, ""))
-	b.WriteString("\n[`deploy/headgate.yaml`](../deploy/headgate.yaml) has every field at its default. Each field has its values, " +
-		"its default, and \"restart\" where a reload does not change it.\n")
-	for _, s := range reference.All() {
-		fmt.Fprintf(&b, "\n## %s\n", s.Title)
-		if s.Text != "" {
-			b.WriteString("\n" + wrapped(s.Text, ""))
-		}
-		for _, f := range s.Fields {
-			fmt.Fprintf(&b, "- **`%s`** · %s\\\n%s", f.Path, facts(f), wrapped(f.Meaning, "  "))
-		}
-	}
-	b.WriteString("\n## Reloading\n\n" + wrapped(reloadText, ""))
-	return b.String()
-}
-
-// wrapped returns text as Markdown in lines of at most width characters, each after indent.
-func wrapped(text, indent string) string {
-	var b strings.Builder
-	for i, paragraph := range strings.Split(text, "\n\n") {
-		if i > 0 {
-			b.WriteString("\n")
-		}
-		if strings.HasPrefix(paragraph, "  ") {
-			b.WriteString("```yaml\n" + strings.ReplaceAll(paragraph[2:], "\n  ", "\n") + "\n```\n")
-			continue
-		}
-		b.WriteString(filled(paragraph, indent))
-	}
-	return b.String()
-}
-
-// filled returns one paragraph in lines.
-func filled(paragraph, indent string) string {
-	var b strings.Builder
-	line := indent
-	for word := range strings.FieldsSeq(paragraph) {
-		if line != indent && len([]rune(line))+1+len([]rune(word)) > width {
-			b.WriteString(line + "\n")
-			line = indent
-		}
-		if line != indent {
-			line += " "
-		}
-		line += word
-	}
-	return b.String() + line + "\n"
 }

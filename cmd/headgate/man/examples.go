@@ -10,12 +10,14 @@ const manExamples = "Check the configuration, and run the daemon by it:\n\n" +
 	"Ask for one decision, and for the reason behind it:\n\n" +
 	"  headgate check login 203.0.113.7\n" +
 	"  headgate explain login 203.0.113.7\n\n" +
-	"See the effect of a rule in shadow, then enforce it until the next reload (the mode in the file decides from then on):\n\n" +
+	"See the effect of a rule in shadow, then enforce it until the next reload (the mode in the " +
+	"file decides from then on):\n\n" +
 	"  headgate rules\n" +
 	"  headgate suggest per-ip\n" +
 	"  headgate mode enforce per-ip\n\n" +
 	"Try a rule on the access log of yesterday:\n\n" +
-	"  headgate replay -c /etc/headgate/headgate.yaml --rule per-ip /var/log/nginx/access.log.1\n\n" +
+	"  headgate replay -c /etc/headgate/headgate.yaml --rule per-ip " +
+	"/var/log/nginx/access.log.1\n\n" +
 	"Block a client for an hour, and end it early:\n\n" +
 	"  headgate block login 203.0.113.7 --ttl 1h --reason 'ticket 4711'\n" +
 	"  headgate unblock login 203.0.113.7\n\n" +

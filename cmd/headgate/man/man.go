@@ -34,7 +34,8 @@ it they have none, so that the same source always yields the same pages.`,
 			return writeManual(cmd.Root(), args[0], example, date)
 		},
 	}
-	cmd.Flags().StringVar(&example, "example", "", "`FILE` with a configuration to show at the end of headgate.yaml(5)")
+	cmd.Flags().StringVar(&example, "example", "", "`FILE` with a configuration to show at the "+
+		"end of headgate.yaml(5)")
 	return cmd
 }
 
@@ -61,7 +62,8 @@ func writeManual(root *cobra.Command, dir, example, date string) error {
 	var text []byte
 	if example != "" {
 		var err error
-		if text, err = os.ReadFile(example); err != nil { //nolint:gosec // who makes the package names it
+		//nolint:gosec // who makes the package names it
+		if text, err = os.ReadFile(example); err != nil {
 			return fmt.Errorf("man: %w", err)
 		}
 	}
@@ -69,7 +71,8 @@ func writeManual(root *cobra.Command, dir, example, date string) error {
 }
 
 func writePage(dir, name, page string) error {
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(page), 0o644); err != nil { //nolint:gosec // for everybody to read
+	//nolint:gosec // for everybody to read
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(page), 0o644); err != nil {
 		return fmt.Errorf("man: %w", err)
 	}
 	return nil
@@ -127,9 +130,12 @@ func synopsis(cmd *cobra.Command) string {
 // The text of the general page beside the commands' own help texts.
 var (
 	manEnvironment = [][2]string{
-		{"HEADGATE_ADMIN", "address of the admin listener: host:port, or unix:/path (default 127.0.0.1:4292)"},
-		{"HEADGATE_ADDR", "address of the UDP listener, for check: host:port, or unix:/path (default 127.0.0.1:4290)"},
-		{"HEADGATE_TOKEN_FILE", "file with the admin token, for the commands that change something"},
+		{"HEADGATE_ADMIN", "address of the admin listener: host:port, or unix:/path (default " +
+			"127.0.0.1:4292)"},
+		{"HEADGATE_ADDR", "address of the UDP listener, for check: host:port, or unix:/path " +
+			"(default 127.0.0.1:4290)"},
+		{"HEADGATE_TOKEN_FILE", "file with the admin token, for the commands that change " +
+			"something"},
 		{"NO_COLOR", "print without colours, even on a terminal"},
 		{
 			"NOTIFY_SOCKET, WATCHDOG_USEC",

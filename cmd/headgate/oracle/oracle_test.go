@@ -163,7 +163,7 @@ func TestBookFindsNoFaultInTheDefinition(t *testing.T) {
 		}
 		log, cost := logs[key], int64(1+i%2)
 		log.Offer(now, cost)
-		refused := !log.Fits(now, cost, limit)
+		refused := log.Admitted(now)+cost > limit
 		if !refused {
 			log.Admit(now, cost)
 		}

@@ -29,7 +29,8 @@ since it was first in force, and when it matched last. With -c list those of a f
 			return a.list(cmd.Context(), file, asJSON)
 		},
 	}
-	cmd.Flags().StringVarP(&file, "config", "c", "", "list the policies of configuration `FILE` (default: ask the daemon)")
+	cmd.Flags().StringVarP(&file, "config", "c", "", "list the policies of configuration `FILE` "+
+		"(default: ask the daemon)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	a.AddAdminFlags(cmd)
 	return cmd

@@ -38,11 +38,14 @@ Exit code 0 when the request would be allowed, 1 when it would be denied, 2 on e
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&s.Method, "request", "X", "GET", "`METHOD`")
-	flags.StringArrayVarP(&s.Headers, "header", "H", nil, "a `HEADER`, 'name: value'; may be repeated")
-	flags.StringVar(&s.Client, "client", "", "`ADDRESS` of the client, as a trusted proxy would give it")
+	flags.StringArrayVarP(&s.Headers, "header", "H", nil, "a `HEADER`, 'name: value'; may be "+
+		"repeated")
+	flags.StringVar(&s.Client, "client", "", "`ADDRESS` of the client, as a trusted proxy would "+
+		"give it")
 	flags.StringVar(&s.Peer, "peer", "", "`ADDRESS` of the sender")
 	flags.IntVar(&s.Status, "status", 0, "`STATUS` of the response: say what the report counts")
-	flags.StringVarP(&file, "config", "c", "", "use the policies of configuration `FILE` (default: ask the daemon)")
+	flags.StringVarP(&file, "config", "c", "", "use the policies of configuration `FILE` "+
+		"(default: ask the daemon)")
 	a.AddAdminFlags(cmd)
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd

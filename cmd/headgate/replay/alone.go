@@ -50,7 +50,8 @@ func (o *replayOptions) alone(cfg *config.Config, r mitigation.Rule, ladder *wid
 		return fmt.Errorf("--key: %w", err)
 	}
 	if r.ShedBy == o.key {
-		return fmt.Errorf("--key: %s has shed_by %s, so a key of it would be denied as a whole: replay it with --key path", cli.Quote(r.Name), r.ShedBy)
+		return fmt.Errorf("--key: %s has shed_by %s, so a key of it would be denied as a whole: "+
+			"replay it with --key path", cli.Quote(r.Name), r.ShedBy)
 	}
 	p := policy.Policy{
 		Name: r.Name, Key: policy.Key{Parts: [][]policy.Part{part}},

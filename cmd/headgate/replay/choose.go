@@ -29,7 +29,8 @@ func (o *replayOptions) chooseRule(cfg *config.Config, name string) (mitigation.
 	cfg.Policies.Policies = nil // a policy's rule is tried alone, on every request
 	i := slices.IndexFunc(cfg.Rules, func(r mitigation.Rule) bool { return r.Name == name })
 	if p := slices.IndexFunc(cfg.Pools, func(p pool.Config) bool { return p.Name == o.rule }); i < 0 && p >= 0 {
-		return mitigation.Rule{}, fmt.Errorf("--rule: %s is a pool: what it denies follows from the load that is reported, which no access log has", cli.Quote(o.rule))
+		return mitigation.Rule{}, fmt.Errorf("--rule: %s is a pool: what it denies follows from "+
+			"the load that is reported, which no access log has", cli.Quote(o.rule))
 	}
 	if i < 0 {
 		return mitigation.Rule{}, fmt.Errorf("--rule: there is no rule %s; the rules are %s",
@@ -76,7 +77,8 @@ func (o *replayOptions) asBucket(rule *mitigation.Rule) error {
 	}
 	switch {
 	case rule.Kind == mitigation.Concurrency:
-		return fmt.Errorf("%s: --burst and --delay are for buckets, and the rule is of kind concurrency", rule.Name)
+		return fmt.Errorf("%s: --burst and --delay are for buckets, and the rule is of kind "+
+			"concurrency", rule.Name)
 	case o.burst < 0 || o.burst > mitigation.MaxLimit:
 		return fmt.Errorf("--burst: %d is not within 1..%d", o.burst, mitigation.MaxLimit)
 	case o.delay < 0 || o.delay > mitigation.MaxDelay:

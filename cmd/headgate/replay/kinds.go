@@ -18,7 +18,8 @@ import (
 )
 
 // errNoDuration is the fault of a line under a rule of kind concurrency.
-var errNoDuration = errors.New("no duration, which a concurrency limit needs: a sixth field of TSV, request_time or duration of JSON, $request_time at the end of a combined line")
+var errNoDuration = errors.New("no duration, which a concurrency limit needs: a sixth field of " +
+	"TSV, request_time or duration of JSON, $request_time at the end of a combined line")
 
 // releaser gives back leases.
 type releaser interface {
@@ -119,7 +120,8 @@ func (o *replayOptions) kindError(rule *mitigation.Rule) error {
 	switch {
 	case o.oracle && (rule.Kind != mitigation.Window || counts ||
 		len(rule.Reserve) > 0 || rule.MaxBlast > 0):
-		return fmt.Errorf("%s: --oracle is for windows without a reserve or max_blast that count what was admitted", rule.Name)
+		return fmt.Errorf("%s: --oracle is for windows without a reserve or max_blast that count "+
+			"what was admitted", rule.Name)
 	}
 	return nil
 }

@@ -151,7 +151,8 @@ func (a *app) writeOracle(s *replaySummary) {
 		enforcementRow("after a key's first window as a suspect", &o.Settled),
 	})
 	if s.Rule.Action == mitigation.Block.String() || o.ByFlag > 0 {
-		fmt.Fprintf(a.Stdout, "Denials by a mitigation in force follow an earlier verdict and are not compared here: %s.\n", cli.Grouped(o.ByFlag))
+		fmt.Fprintf(a.Stdout, "Denials by a mitigation in force follow an earlier verdict and "+
+			"are not compared here: %s.\n", cli.Grouped(o.ByFlag))
 	}
 	fmt.Fprintln(a.Stdout)
 	a.WriteTable(a.Stdout, classificationRows(o))

@@ -101,8 +101,10 @@ func Command(shared *cli.App) *cobra.Command {
 	f.BoolVar(&o.json, "json", false, "print the summary as JSON")
 	f.Int64Var(&o.limit, "limit", 0, "use the limit `N` instead of the rule's")
 	f.DurationVar(&o.window, "window", 0, "use the window `DURATION` instead of the rule's")
-	f.Int64Var(&o.burst, "burst", 0, "replay a bucket of `N` tokens, instead of a window or of the rule's burst")
-	f.DurationVar(&o.delay, "delay", 0, "have requests of a bucket wait up to `DURATION` for their tokens")
+	f.Int64Var(&o.burst, "burst", 0, "replay a bucket of `N` tokens, instead of a window or of "+
+		"the rule's burst")
+	f.DurationVar(&o.delay, "delay", 0, "have requests of a bucket wait up to `DURATION` for "+
+		"their tokens")
 	for _, other := range []string{"rule", "oracle", "suggest", "limit", "window", "burst", "delay"} {
 		cmd.MarkFlagsMutuallyExclusive("policies", other)
 	}
@@ -123,7 +125,8 @@ func (o *replayOptions) run(ctx context.Context, a *app, logs []string) error {
 		if err != nil {
 			return fmt.Errorf("write decisions: %w", err)
 		}
-		defer file.Close() //nolint:errcheck // finish closes it and looks; this is for the error paths
+		//nolint:errcheck // finish closes it and looks; this is for the error paths
+		defer file.Close()
 		r.writeDecisionsTo(file)
 	}
 	meter := newProgress(a.Stderr, logs)

@@ -50,7 +50,7 @@ func (j *exactJudge) Decide(now window.Instant, _ uint64, q gate.Ask) (d gate.De
 		j.since[string(q.Key)] = now
 	}
 	log.Offer(now, int64(q.Cost))
-	if !log.Fits(now, int64(q.Cost), j.rule.Limit) {
+	if log.Admitted(now)+int64(q.Cost) > j.rule.Limit {
 		d.Deny, d.Why = true, j.why
 		return d, nil
 	}

@@ -94,9 +94,11 @@ func writeShadowed(w io.Writer, rules []mitigation.Rule, tried *mitigation.Rule)
 		names, more = names[:maxNamedRules], fmt.Sprintf(" and %d more", n)
 	}
 	if len(names) == len(rules) {
-		fmt.Fprintf(w, "shadow: nothing is denied yet; every rule only counts and reports. To enforce one: headgate mode enforce %s\n", first)
+		fmt.Fprintf(w, "shadow: nothing is denied yet; every rule only counts and reports. To "+
+			"enforce one: headgate mode enforce %s\n", first)
 	} else {
-		fmt.Fprintf(w, "shadow: nothing is denied yet by %s%s; rules in shadow only count and report. To enforce one: headgate mode enforce %s\n", strings.Join(names, ", "), more, first)
+		fmt.Fprintf(w, "shadow: nothing is denied yet by %s%s; rules in shadow only count and "+
+			"report. To enforce one: headgate mode enforce %s\n", strings.Join(names, ", "), more, first)
 	}
 }
 

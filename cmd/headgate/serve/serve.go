@@ -32,7 +32,8 @@ SIGHUP reads the file again; a file with faults changes nothing, and the log nam
 			return runServe(cmd.Context(), a, file, logs)
 		},
 	}
-	cmd.Flags().StringVarP(&file, "config", "c", "", "configuration `FILE` (default: built-in configuration)")
+	cmd.Flags().StringVarP(&file, "config", "c", "", "configuration `FILE` (default: built-in "+
+		"configuration)")
 	cli.AddLogFlags(cmd, &logs)
 	return cmd
 }

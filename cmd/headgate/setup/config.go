@@ -10,8 +10,6 @@ import (
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/config"
-	"github.com/headgate-dev/headgate/edge/config/asjson"
-	"github.com/headgate-dev/headgate/edge/config/scope"
 	"github.com/spf13/cobra"
 )
 
@@ -74,7 +72,7 @@ func (a *app) checkConfig(file string, show bool) error {
 	for _, warning := range c.Warnings {
 		fmt.Fprintf(a.Stderr, "warning: %s\n", cli.Safe(warning.String()))
 	}
-	for _, warning := range scope.Warnings(&c) {
+	for _, warning := range config.ScopeWarnings(&c) {
 		fmt.Fprintf(a.Stderr, "%s: warning: %s\n", cli.Safe(file), cli.Safe(warning))
 	}
 	if !show {
@@ -125,7 +123,7 @@ func (a *app) showConfig(ctx context.Context, asJSON bool) error {
 	if asJSON {
 		return cli.WriteJSON(a.Stdout, view)
 	}
-	text, err := asjson.ToYAML(view.Config)
+	text, err := config.YAMLFromJSON(view.Config)
 	if err != nil {
 		return fmt.Errorf("config show: %w", err)
 	}

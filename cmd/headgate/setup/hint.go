@@ -26,8 +26,10 @@ func (a *app) printNextStep(ctx context.Context, s *snippet, f snippetFlags) {
 		fmt.Fprintf(a.Stderr, "note: there is no rule %s; the rules are %s\n", cli.Quote(f.rule),
 			cli.Safe(strings.Join(order, ", ")))
 	case mode == mitigation.Shadow.String():
-		fmt.Fprintf(a.Stderr, "note: rule %s is in shadow mode: it counts and reports, and nothing is denied yet.\n"+
-			"      To enforce it: headgate mode enforce %s (until a reload), or mode: enforce in the configuration\n", f.rule, f.rule)
+		fmt.Fprintf(a.Stderr, "note: rule %s is in shadow mode: it counts and reports, and "+
+			"nothing is denied yet.\n"+
+			"      To enforce it: headgate mode enforce %s (until a reload), or mode: enforce in "+
+			"the configuration\n", f.rule, f.rule)
 	default:
 		fmt.Fprintf(a.Stderr, "note: rule %s has mode %s: nothing is counted or denied\n",
 			f.rule, cli.Safe(mode))
@@ -52,7 +54,8 @@ func (a *app) notePolicies(ctx context.Context, file string) {
 		none = len(c.Policies.Policies) == 0
 	}
 	if none {
-		fmt.Fprintf(a.Stderr, "note: %s has no policies yet: every request passes. One for all of them:\n"+
+		fmt.Fprintf(a.Stderr, "note: %s has no policies yet: every request passes. One for all "+
+			"of them:\n"+
 			"      policies: [{name: everybody, match: {}, limit: 100, window: 10s}]\n", where)
 	}
 }

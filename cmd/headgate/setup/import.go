@@ -55,7 +55,8 @@ func (a *app) importEnvoy(paths []string) error {
 		fmt.Fprintln(a.Stderr, cli.Count(len(faults), "fault"))
 		return cli.ErrNo
 	}
-	fmt.Fprintf(a.Stdout, "# The limits of %s. A descriptor names its rule by an entry called rule.\n", cli.Safe(strings.Join(paths, ", ")))
+	fmt.Fprintf(a.Stdout, "# The limits of %s. A descriptor names its rule by an entry called "+
+		"rule.\n", cli.Safe(strings.Join(paths, ", ")))
 	fmt.Fprint(a.Stdout, "listen: {grpc: 127.0.0.1:4294}\nrules:")
 	if len(tree.Rules) == 0 {
 		fmt.Fprint(a.Stdout, " []")

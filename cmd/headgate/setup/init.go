@@ -114,12 +114,16 @@ func (a *app) addSnippetFlags(cmd *cobra.Command, s *snippet, f *snippetFlags) {
 	flags.StringVar(&f.address, "address", s.address, s.where())
 	f.timeout = DefaultTimeout
 	if s.form(s.defaultRule()).waits {
-		flags.DurationVar(&f.timeout, "timeout", DefaultTimeout, "wait at most `DURATION` for headgate's answer")
+		flags.DurationVar(&f.timeout, "timeout", DefaultTimeout, "wait at most `DURATION` for "+
+			"headgate's answer")
 	}
-	flags.StringVar(&f.dir, "write", "", "write the files to `DIR`, made if it does not exist, instead of printing them; existing files are never overwritten")
-	flags.StringVarP(&f.config, "config", "c", "", "read the policies and rules from configuration `FILE` (default: ask the daemon)")
+	flags.StringVar(&f.dir, "write", "", "write the files to `DIR`, made if it does not exist, "+
+		"instead of printing them; existing files are never overwritten")
+	flags.StringVarP(&f.config, "config", "c", "", "read the policies and rules from "+
+		"configuration `FILE` (default: ask the daemon)")
 	if s.whole.reports {
-		flags.StringVar(&f.udp, "udp", "", "report responses, for policies that count by them, to `ADDRESS` of headgate's datagrams: "+atUDP+" or unix:/path")
+		flags.StringVar(&f.udp, "udp", "", "report responses, for policies that count by them, "+
+			"to `ADDRESS` of headgate's datagrams: "+atUDP+" or unix:/path")
 	}
 	if len(s.rule.files) == 0 {
 		return
@@ -143,7 +147,8 @@ func (s *snippet) checkFlags(cmd *cobra.Command, f *snippetFlags) error {
 	case named && f.rule == "":
 		return errors.New(`--rule "" is not a valid rule name`)
 	case named && f.udp != "":
-		return errors.New("--udp is for policies: a rule that --rule names does not count by the response")
+		return errors.New("--udp is for policies: a rule that --rule names does not count by the " +
+			"response")
 	}
 	return nil
 }
@@ -199,7 +204,8 @@ func writeNew(dir string, files, texts []string) (wrote []string, err error) {
 			return nil, fmt.Errorf("look for %w", err)
 		}
 	}
-	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) { //nolint:gosec // the proxy's user reads it
+	//nolint:gosec // the proxy's user reads it
+	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("make %w", err)
 	}
 	for i, path := range paths {
@@ -212,7 +218,8 @@ func writeNew(dir string, files, texts []string) (wrote []string, err error) {
 
 // writeOnce makes a file that a proxy's own user can read. An existing file is left alone.
 func writeOnce(path, text string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // configuration without secrets
+	//nolint:gosec // configuration without secrets
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return fmt.Errorf("write %w", err)
 	}

@@ -56,10 +56,14 @@ const (
 
 // What to run once the files are in place.
 const (
-	nextNginx   = "include the files where their comments say, then run: nginx -t && systemctl reload nginx"
-	nextHAProxy = "copy the lines to haproxy.cfg, then run: haproxy -c -f /etc/haproxy/haproxy.cfg && systemctl reload haproxy"
-	nextEnvoy   = "copy its parts to envoy.yaml, then run: envoy --mode validate -c /etc/envoy/envoy.yaml"
-	nextCaddy   = "import the file in the Caddyfile, then run: caddy validate --config /etc/caddy/Caddyfile && systemctl reload caddy"
+	nextNginx = "include the files where their comments say, then run: nginx -t && systemctl " +
+		"reload nginx"
+	nextHAProxy = "copy the lines to haproxy.cfg, then run: haproxy -c -f " +
+		"/etc/haproxy/haproxy.cfg && systemctl reload haproxy"
+	nextEnvoy = "copy its parts to envoy.yaml, then run: envoy --mode validate -c " +
+		"/etc/envoy/envoy.yaml"
+	nextCaddy = "import the file in the Caddyfile, then run: caddy validate --config " +
+		"/etc/caddy/Caddyfile && systemctl reload caddy"
 )
 
 // snippets is everything that init knows.
@@ -69,7 +73,8 @@ var snippets = []snippet{
 		other: "unix:/run/headgate/http.sock", dir: "/etc/nginx/headgate", sockets: true, spell: spellPlain,
 		whole: form{
 			door: "HTTP", files: []string{"nginx/http.conf", "nginx/server.conf", "nginx/guard.conf"}, waits: true, reports: true,
-			use:  "Three files: http.conf belongs in http {}, server.conf in the server {} to guard, guard.conf there or in some of its locations.",
+			use: "Three files: http.conf belongs in http {}, server.conf in the server {} to " +
+				"guard, guard.conf there or in some of its locations.",
 			next: nextNginx,
 		},
 		rule: form{
@@ -81,7 +86,8 @@ var snippets = []snippet{
 		other: "unix:/run/headgate/udp.sock", dir: "/etc/nginx/headgate", sockets: true, spell: spellNginxLua,
 		rule: form{
 			door: "UDP", files: []string{"nginx/rule/headgate-lua.conf"}, waits: true, next: nextNginx,
-			use: "One file, to include in the server {} or location {} to protect. A key may be chosen by the client, such as a header.",
+			use: "One file, to include in the server {} or location {} to protect. A key may be " +
+				"chosen by the client, such as a header.",
 		},
 	},
 	{
@@ -89,7 +95,8 @@ var snippets = []snippet{
 		other: "unix:/run/headgate/udp.sock", dir: "/etc/nginx/headgate", sockets: true, spell: spellNginxLua,
 		whole: form{
 			door: "UDP", files: []string{"openresty/headgate.lua", "openresty/http.conf", "openresty/server.conf"}, waits: true, next: nextNginx,
-			use: "Three files: headgate.lua, the module, http.conf for http {}, server.conf for the server {} to guard. It reports responses itself.",
+			use: "Three files: headgate.lua, the module, http.conf for http {}, server.conf for " +
+				"the server {} to guard. It reports responses itself.",
 		},
 	},
 	{
@@ -97,7 +104,8 @@ var snippets = []snippet{
 		other: "unix:/run/headgate/spop.sock", dir: "/etc/haproxy", sockets: true, spell: spellSPOE,
 		whole: form{
 			door: "SPOP", files: []string{"haproxy/headgate-spoe.cfg", "haproxy/headgate.cfg"}, waits: true, reports: true, next: nextHAProxy,
-			use: "Two files: headgate-spoe.cfg, the messages to headgate, and headgate.cfg, lines for your haproxy.cfg. headgate.yaml needs listen.spop.",
+			use: "Two files: headgate-spoe.cfg, the messages to headgate, and headgate.cfg, " +
+				"lines for your haproxy.cfg. headgate.yaml needs listen.spop.",
 		},
 		rule: form{
 			door: "HTTP", address: atHTTP, spell: spellHAProxy, files: []string{"haproxy/lua/headgate.lua", "haproxy/rule/headgate.cfg"},
@@ -109,7 +117,8 @@ var snippets = []snippet{
 		other: "192.0.2.1:4291", dir: "/etc/haproxy", sockets: true, spell: spellHAProxy,
 		whole: form{
 			door: "HTTP", files: []string{"haproxy/lua/headgate.lua", "haproxy/lua/headgate.cfg"}, waits: true, reports: true, next: nextHAProxy,
-			use: "Two files: headgate.lua, which HAProxy loads, and headgate.cfg, lines for your haproxy.cfg: one in global, the others in the frontend to guard.",
+			use: "Two files: headgate.lua, which HAProxy loads, and headgate.cfg, lines for your " +
+				"haproxy.cfg: one in global, the others in the frontend to guard.",
 		},
 		rule: form{door: "HTTP", files: []string{"haproxy/lua/headgate.lua", "haproxy/rule/headgate.cfg"}, waits: true, next: nextHAProxy},
 	},
@@ -125,8 +134,10 @@ var snippets = []snippet{
 		name: "traefik", proxy: "Traefik (forwardAuth)", address: atHTTP, other: "192.0.2.1:4291", dir: "/etc/traefik/dynamic", spell: spellPlain,
 		whole: form{
 			door: "HTTP", files: []string{"traefik/headgate.yaml"},
-			use:  "One file for the directory that Traefik watches; then name headgate-guard@file among the middlewares of each router to guard.",
-			next: "name headgate-guard@file among the middlewares of your routers; Traefik reads the file when it changes",
+			use: "One file for the directory that Traefik watches; then name " +
+				"headgate-guard@file among the middlewares of each router to guard.",
+			next: "name headgate-guard@file among the middlewares of your routers; Traefik reads " +
+				"the file when it changes",
 		},
 	},
 	{
@@ -134,7 +145,8 @@ var snippets = []snippet{
 		sockets: true, spell: spellEnvoy,
 		whole: form{
 			door: "gRPC", files: []string{"envoy/headgate-rls.yaml"}, waits: true, next: nextEnvoy,
-			use: "One file: a filter for http_filters, rate limits for the virtual hosts to guard, and a cluster for clusters. headgate.yaml needs listen.grpc.",
+			use: "One file: a filter for http_filters, rate limits for the virtual hosts to " +
+				"guard, and a cluster for clusters. headgate.yaml needs listen.grpc.",
 		},
 	},
 	{
@@ -142,7 +154,8 @@ var snippets = []snippet{
 		sockets: true, spell: spellEnvoy,
 		whole: form{
 			door: "gRPC", files: []string{"envoy/headgate-authz-grpc.yaml"}, waits: true, next: nextEnvoy,
-			use: "One file: a filter for http_filters and a cluster for clusters. headgate.yaml needs listen.grpc.",
+			use: "One file: a filter for http_filters and a cluster for clusters. headgate.yaml " +
+				"needs listen.grpc.",
 		},
 	},
 	{
@@ -176,9 +189,11 @@ func (s *snippet) form(rule string) *form {
 func (s *snippet) help() string {
 	text := "Print the configuration for " + s.proxy + ".\n"
 	if len(s.whole.files) == 0 {
-		return text + s.rule.use + "\nThe comments explain each line, and the change that denies instead of allowing while headgate is down."
+		return text + s.rule.use + "\nThe comments explain each line, and the change that denies " +
+			"instead of allowing while headgate is down."
 	}
-	text += s.whole.use + "\nheadgate is shown every request, and the policies of its configuration decide."
+	text += s.whole.use + "\nheadgate is shown every request, and the policies of its " +
+		"configuration decide."
 	if len(s.rule.files) > 0 {
 		text += " With --rule the proxy asks that one rule\ninstead, by the client's address."
 	}

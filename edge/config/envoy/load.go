@@ -199,7 +199,8 @@ func (l *loader) descriptor(node *rls.Node, m map[string]*yaml.Node, path string
 		l.fault(cmp.Or(fields["unit"], at), "the unit is second, minute, hour or day, not %q", unit)
 		return
 	case days > 0 && !l.options.LongUnits:
-		l.fault(fields["unit"], "a window is at most a day here: rls.long_units: day makes a %s a part of it a day", strings.ToLower(unit))
+		l.fault(fields["unit"], "a window is at most a day here: rls.long_units: day makes a %s "+
+			"a part of it a day", strings.ToLower(unit))
 		return
 	default:
 		l.rule(limit, m, path, window{number, days, unit})
@@ -214,16 +215,19 @@ func (l *loader) apart(m map[string]*yaml.Node, full, path string) {
 	}
 	limit := mapOf(m["rate_limit"])
 	if strings.Contains(full, "*") {
-		l.note(m["key"], "%s: a wildcard is not in a rule: name the rule for the values that it matches", path)
+		l.note(m["key"], "%s: a wildcard is not in a rule: name the rule for the values that it "+
+			"matches", path)
 	}
 	if !isNull(m["metadata"]) {
 		l.note(m["metadata"], "%s: metadata is not in a rule", path)
 	}
 	if len(itemsOf(limit["replaces"])) > 0 {
-		l.note(limit["replaces"], "%s: replaces is not in a rule: send only the descriptor that is to hold", path)
+		l.note(limit["replaces"], "%s: replaces is not in a rule: send only the descriptor that "+
+			"is to hold", path)
 	}
 	if l.flag(m["quota_mode"]) && !isNull(m["rate_limit"]) {
-		l.note(m["quota_mode"], "%s: quota_mode is not in a rule: the rule is in shadow and denies nothing", path)
+		l.note(m["quota_mode"], "%s: quota_mode is not in a rule: the rule is in shadow and "+
+			"denies nothing", path)
 	}
 	switch {
 	case isNull(m["rate_limit"]):

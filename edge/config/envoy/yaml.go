@@ -7,7 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/headgate-dev/headgate/edge/nearest"
+	"github.com/headgate-dev/headgate/edge/api"
 )
 
 // keys are all that a file may have, anywhere.
@@ -76,7 +76,7 @@ func (l *loader) checkKey(key *yaml.Node) bool {
 		l.fault(key, "a key must be a text, not %s", resolve(key).Value)
 	case !slices.Contains(keys, resolve(key).Value):
 		hint := ""
-		if near := nearest.Of(resolve(key).Value, slices.Values(keys)); near != "" {
+		if near := api.Nearest(resolve(key).Value, slices.Values(keys)); near != "" {
 			hint = ` (did you mean "` + near + `"?)`
 		}
 		l.fault(key, "unknown key %q%s", resolve(key).Value, hint)

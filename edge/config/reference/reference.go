@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/headgate-dev/headgate/edge/config"
-	"github.com/headgate-dev/headgate/edge/config/scalar"
+	"github.com/headgate-dev/headgate/edge/config/document"
 )
 
 // Section documents one part of headgate.yaml. Texts are plain paragraphs with an empty line
@@ -89,7 +89,7 @@ func nodeReference() []Field {
 				"may write it; the log warns when others may read or own it. A reload reads it again.",
 		},
 		{
-			"memory", fmt.Sprintf("size, `%s` to `%s`", scalar.InUnits(config.MinMemory), scalar.InUnits(config.MaxMemory)), "64MiB",
+			"memory", fmt.Sprintf("size, `%s` to `%s`", document.InUnits(config.MinMemory), document.InUnits(config.MaxMemory)), "64MiB",
 			"The memory for counters and mitigations, reserved at start: a sixteenth for mitigations, a fifth of the rest for the " +
 				"sketch, and the rest for exact slots (136,608 of them in 64MiB; 93,744 with a ring). `headgate suggest` takes " +
 				"another sixteenth at most. The process stays within `memory` + sets + 64MiB, under floods of keys too, and within `memory` + sets + 128MiB " +

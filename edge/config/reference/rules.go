@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/config"
-	"github.com/headgate-dev/headgate/edge/config/scalar"
+	"github.com/headgate-dev/headgate/edge/config/document"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
@@ -144,7 +144,7 @@ func atMost(kind string, n int, what string) string {
 
 // between documents a range of durations.
 func between(low, high time.Duration) string {
-	return fmt.Sprintf("duration, `%s` to `%s`", scalar.Brief(low), scalar.Brief(high))
+	return fmt.Sprintf("duration, `%s` to `%s`", document.Brief(low), document.Brief(high))
 }
 
 // oneOf documents a choice.

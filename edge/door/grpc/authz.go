@@ -25,7 +25,8 @@ func (k *caller) authz(dst, message []byte) ([]byte, h2.Status) {
 	case !k.fillCheck(&r):
 		return k.malformed(dst, "a field of the request has a value that it cannot have")
 	}
-	a := k.session.Decide(&k.batch, k.batch.Now(), rand.Uint64()) //nolint:gosec // chance for a drop ratio, no secret
+	//nolint:gosec // chance for a drop ratio, no secret
+	a := k.session.Decide(&k.batch, k.batch.Now(), rand.Uint64())
 	if a.Deny {
 		return k.appendDenied(dst, a), h2.Status{}
 	}

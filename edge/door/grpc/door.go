@@ -29,7 +29,8 @@ const (
 	writeTimeout = 10 * time.Second // for the answers of one read
 	// Envoy's own idle timeout is an hour: this side ends first, by the protocol, so that no call
 	// meets a closed socket.
-	idleTimeout = 5 * time.Minute // without a call; the peer is sent GOAWAY and opens another connection
+	// without a call; the peer is sent GOAWAY and opens another connection
+	idleTimeout = 5 * time.Minute
 	// at a stop, for calls that were on their way
 	drainTime = 5 * time.Second
 )

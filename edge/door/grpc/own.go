@@ -73,7 +73,8 @@ func (k *caller) askOwn(p *ask.Part, r *limitRequest, d *descriptor) h2.Status {
 	entries := k.entries[d.from:d.to]
 	window, ok := d.limit.window()
 	if !ok || len(entries) == 0 {
-		_, status := k.malformed(nil, "a descriptor's limit has a unit of second, minute, hour or day, at most a day in all, and the descriptor has entries")
+		_, status := k.malformed(nil, "a descriptor's limit has a unit of second, minute, hour "+
+			"or day, at most a day in all, and the descriptor has entries")
 		return status
 	}
 	if d.limit.perUnit == 0 {
@@ -96,7 +97,8 @@ func (k *caller) askOwn(p *ask.Part, r *limitRequest, d *descriptor) h2.Status {
 		// 32 bits
 		if a.Rule = k.door.own.add(spelled, name[:len(name):len(name)], int64(min(d.limit.perUnit, mitigation.MaxLimit)), window); a.Rule == nil {
 			k.door.full.Add(1)
-			return h2.Status{Code: h2.Unavailable, Message: "descriptors have brought as many limits of their own as there is room for"}
+			return h2.Status{Code: h2.Unavailable, Message: "descriptors have brought as many " +
+				"limits of their own as there is room for"}
 		}
 	}
 	from = len(k.text)

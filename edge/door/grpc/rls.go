@@ -37,7 +37,8 @@ func (k *caller) limit(dst, message []byte) ([]byte, h2.Status) {
 		return k.malformed(dst, "the request has no descriptors")
 	case len(k.descriptors) > maxDescriptors:
 		k.door.malformed.Add(1)
-		return dst, h2.Status{Code: h2.ResourceExhausted, Message: "a request has at most 256 descriptors"}
+		return dst, h2.Status{Code: h2.ResourceExhausted, Message: "a request has at most 256 " +
+			"descriptors"}
 	}
 	k.session.Start()
 	k.text, k.parts, k.found = k.text[:0], k.parts[:0], k.found[:0]
@@ -68,7 +69,8 @@ func (k *caller) limit(dst, message []byte) ([]byte, h2.Status) {
 	deny, err := k.session.DecideAll(&k.batch, k.parts)
 	if err != nil { // a reload took a rule away
 		k.door.unknown.Add(1)
-		return dst, h2.Status{Code: h2.NotFound, Message: "a rule was removed from the configuration a moment ago"}
+		return dst, h2.Status{Code: h2.NotFound, Message: "a rule was removed from the " +
+			"configuration a moment ago"}
 	}
 	dst = k.appendAnswer(dst, &r, deny, k.door.form.Load())
 	k.forget()
@@ -152,7 +154,8 @@ func (k *caller) ask(p *ask.Part, r *limitRequest, d *descriptor) h2.Status {
 func (k *caller) askRule(p *ask.Part, d *descriptor, at int, a gate.Ask, use ask.Use) h2.Status {
 	entries := k.entries[d.from:d.to]
 	if len(entries) == 1 {
-		_, status := k.malformed(nil, "a descriptor with an entry rule has no other entry, and so no key")
+		_, status := k.malformed(nil, "a descriptor with an entry rule has no other entry, and "+
+			"so no key")
 		return status
 	}
 	if k.door.gate.Rule(a.Rule) == nil {

@@ -81,7 +81,8 @@ func (x *exchange) answerOne(a gate.Ask, wished int) *api.Problem {
 	now := x.decider.Now()
 	defer x.clock(now)
 	a.Wait = x.c.head.Is(head.Waits)
-	d, err := x.decider.Decide(x.c.ID, now, rand.Uint64(), a) //nolint:gosec // ChaCha8, seeded by the system
+	//nolint:gosec // ChaCha8, seeded by the system
+	d, err := x.decider.Decide(x.c.ID, now, rand.Uint64(), a)
 	switch {
 	case err != nil:
 		return x.unanswered("rule", a.Rule, err)

@@ -102,7 +102,8 @@ func (x *exchange) load(body []byte) *api.Problem {
 func (x *exchange) acquire(a gate.Ask) *api.Problem {
 	now := x.decider.Now()
 	defer x.clock(now)
-	d, err := x.decider.Decide(x.c.ID, now, rand.Uint64(), a) //nolint:gosec // ChaCha8, seeded by the system
+	//nolint:gosec // ChaCha8, seeded by the system
+	d, err := x.decider.Decide(x.c.ID, now, rand.Uint64(), a)
 	if err != nil {
 		return x.unanswered("rule", a.Rule, err)
 	}

@@ -9,7 +9,8 @@ import (
 
 // tooManyConns is the whole response to a connection beyond maxHTTPConns. The connection is
 // refused before its request is read, so the response is the same for all.
-var tooManyConns = []byte("HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Type: application/problem+json\r\n" +
+var tooManyConns = []byte("HTTP/1.1 503 Service Unavailable\r\nConnection: " +
+	"close\r\nContent-Type: application/problem+json\r\n" +
 	"Retry-After: 1\r\nContent-Length: 99\r\n\r\n" +
 	`{"type":"about:blank","title":"Service Unavailable","status":503,"detail":"too many connections"}` + "\r\n")
 
@@ -24,7 +25,9 @@ func notHTTP1() *api.Problem {
 // noPath answers a path that is not the door's.
 func noPath() *api.Problem {
 	return &api.Problem{
-		Status: http.StatusNotFound, Parameter: "path", Detail: "is none of /v1/check, /v1/peek, /v1/count, /v1/auth/…, /v1/ask, /v1/report, /v1/acquire, /v1/release, /v1/renew, /v1/settle and /v1/load",
+		Status: http.StatusNotFound, Parameter: "path", Detail: "is none of /v1/check, /v1/peek, " +
+			"/v1/count, /v1/auth/…, /v1/ask, /v1/report, /v1/acquire, /v1/release, /v1/renew, " +
+			"/v1/settle and /v1/load",
 	}
 }
 

@@ -27,7 +27,8 @@ func (d *Door) Ask(_ context.Context, r client.Request) (answer client.Answer, e
 	s.fill(&r)
 	now := d.gate.Now()
 	b := s.lane.Batch(now, rand.Uint64)
-	a := s.session.Decide(&b, now, rand.Uint64()) //nolint:gosec // tickets need luck that nobody can guess: ChaCha8
+	//nolint:gosec // tickets need luck that nobody can guess: ChaCha8
+	a := s.session.Decide(&b, now, rand.Uint64())
 	b.End()
 	return answerOf(a), nil
 }

@@ -99,7 +99,8 @@ func (c *conn) client(args [][]byte) {
 // redis-benchmark and health checks look for loading:0 and role:master. The version says which
 // protocol is spoken.
 func (c *conn) info([][]byte) {
-	bulk(&c.reply, "# Server\r\nredis_version:7.0.0\r\nredis_mode:standalone\r\n# Persistence\r\nloading:0\r\n# Replication\r\nrole:master\r\n")
+	bulk(&c.reply, "# Server\r\nredis_version:7.0.0\r\nredis_mode:standalone\r\n# "+
+		"Persistence\r\nloading:0\r\n# Replication\r\nrole:master\r\n")
 }
 
 // describe answers COMMAND: its number of commands, or none of their descriptions.
@@ -193,7 +194,8 @@ func (c *conn) hello(args [][]byte) {
 		}
 	}
 	if !c.authed {
-		c.wrong("NOAUTH HELLO must be called with the client already authenticated, or with AUTH <user> <password>")
+		c.wrong("NOAUTH HELLO must be called with the client already authenticated, or with AUTH " +
+			"<user> <password>")
 		return
 	}
 	c.v3 = v3

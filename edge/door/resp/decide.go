@@ -101,7 +101,8 @@ func (c *conn) check(args [][]byte) {
 	}
 	// The arguments lie in the connection's buffer, which stays as it is until all its commands are
 	// answered.
-	err := c.batch.Decide(&c.d, &gate.Ask{Op: gate.Check, Rule: args[0], Key: args[1], Cost: uint32(cost)}) // at most MaxCost
+	// at most MaxCost
+	err := c.batch.Decide(&c.d, &gate.Ask{Op: gate.Check, Rule: args[0], Key: args[1], Cost: uint32(cost)})
 	switch {
 	case errors.Is(err, gate.ErrUnknownRule):
 		c.code(wire.UnknownRule)
@@ -170,7 +171,8 @@ func (c *conn) ask(args [][]byte) {
 		return
 	}
 	f.End()
-	a := c.session.Decide(&c.batch, c.now, rand.Uint64()) //nolint:gosec // tickets need luck that nobody can guess: ChaCha8
+	//nolint:gosec // tickets need luck that nobody can guess: ChaCha8
+	a := c.session.Decide(&c.batch, c.now, rand.Uint64())
 	c.whole(a)
 }
 

@@ -119,7 +119,8 @@ func (c *conn) decide(b *gate.Batch, now window.Instant) {
 		c.out = c.appendDecision(c.out, &c.d)
 	default:
 		c.session.CanWait, c.session.CanDeceive = m.waits, m.deceives
-		a := c.session.Decide(b, now, rand.Uint64()) //nolint:gosec // tickets need luck that nobody can guess: ChaCha8
+		//nolint:gosec // tickets need luck that nobody can guess: ChaCha8
+		a := c.session.Decide(b, now, rand.Uint64())
 		c.out = c.appendAnswer(c.out, a)
 	}
 }

@@ -177,4 +177,5 @@ func (p *puller) wait(first time.Duration) {
 }
 
 // limit has the wait end at its end.
-func (p *puller) limit(now time.Time) { _ = p.c.limitRead(now, max(0, p.until.Sub(now))) } // likewise
+// likewise
+func (p *puller) limit(now time.Time) { _ = p.c.limitRead(now, max(0, p.until.Sub(now))) }

@@ -47,8 +47,9 @@ type Server struct {
 	Drain  time.Duration // from a stop until connections that are left are closed
 	Handle func(c *Conn) // serves one connection until its end; the server closes it
 	// says to one connection too many, without TLS, that it is; it may be nil, and must not wait
-	Full   func(c *Conn)
-	Panics *door.Panics // counts the connections that a panic of Handle ended; nil: a panic ends the process
+	Full func(c *Conn)
+	// counts the connections that a panic of Handle ended; nil: a panic ends the process
+	Panics *door.Panics
 	// Orphan ends a ticket or a lease whose answer nobody has read, and reports whether there was
 	// one; nil: there are none. It may be called concurrently.
 	Orphan func(number uint64) bool

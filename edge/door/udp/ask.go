@@ -72,7 +72,8 @@ func (k *asker) decide(b *gate.Batch) wire.Code {
 	switch {
 	case !w.Report:
 		s.CanWait, s.CanDeceive = w.Delay, w.Deceive
-		k.setAnswer(s.Decide(b, k.now, rand.Uint64())) //nolint:gosec // tickets need luck that nobody can guess: ChaCha8
+		//nolint:gosec // tickets need luck that nobody can guess: ChaCha8
+		k.setAnswer(s.Decide(b, k.now, rand.Uint64()))
 	case w.Ticket != 0:
 		k.answer.Status, k.answer.Late = wire.OK, !s.Report(b, k.now, w.Ticket)
 	case w.Ended: // a proxy's word for "there was no ticket"

@@ -12,7 +12,6 @@ import (
 	"unsafe"
 
 	"github.com/headgate-dev/headgate/edge/door"
-	"github.com/headgate-dev/headgate/edge/door/udp/rest"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/wire"
 	"golang.org/x/sys/unix"
@@ -52,7 +51,7 @@ type reader struct {
 	turns   uint // batches answered
 	err     error
 	asker   asker
-	rests   rest.Reader
+	rests   Reader
 }
 
 // newReader returns a reader whose headers point to its own buffers. Replies of up to longest bytes
@@ -62,7 +61,8 @@ func newReader(longest int) *reader {
 	for k := range batch {
 		r.inVec[k].Base = &r.packets[k][0]
 		r.inVec[k].SetLen(len(r.packets[k]))
-		r.in[k].header.Name = (*byte)(unsafe.Pointer(&r.names[k])) //nolint:gosec // room for any address
+		//nolint:gosec // room for any address
+		r.in[k].header.Name = (*byte)(unsafe.Pointer(&r.names[k]))
 		r.in[k].header.Iov = &r.inVec[k]
 		r.in[k].header.SetIovlen(1)
 	}
@@ -254,9 +254,11 @@ func (u *Door) drain(n int, r *reader, raw syscall.RawConn) error {
 func peerOf(name *unix.RawSockaddrAny) netip.Addr {
 	switch name.Addr.Family {
 	case unix.AF_INET:
-		return netip.AddrFrom4((*unix.RawSockaddrInet4)(unsafe.Pointer(name)).Addr) //nolint:gosec // as its family says
+		//nolint:gosec // as its family says
+		return netip.AddrFrom4((*unix.RawSockaddrInet4)(unsafe.Pointer(name)).Addr)
 	case unix.AF_INET6:
-		return netip.AddrFrom16((*unix.RawSockaddrInet6)(unsafe.Pointer(name)).Addr).Unmap() //nolint:gosec // as its family says
+		//nolint:gosec // as its family says
+		return netip.AddrFrom16((*unix.RawSockaddrInet6)(unsafe.Pointer(name)).Addr).Unmap()
 	}
 	return netip.Addr{}
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/door"
-	"github.com/headgate-dev/headgate/edge/door/udp/rest"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/latency"
 	"github.com/headgate-dev/headgate/edge/wire"
@@ -47,9 +46,9 @@ type Door struct {
 	room    *ask.Room
 	sockets []*net.UDPConn
 	locals  []*net.UnixConn
-	paths   []string    // socket files to remove at the end
-	public  bool        // not on loopback: a reply is never longer than its request
-	share   *rest.Share // nil: there are no other doors
+	paths   []string // socket files to remove at the end
+	public  bool     // not on loopback: a reply is never longer than its request
+	share   *Share   // nil: there are no other doors
 	panics  door.Panics
 	// apart from the door and without pointers: so the allocator places it on a cache line
 	stats *[gate.Lanes]readerStats
@@ -145,7 +144,8 @@ func Listen(
 // udpError returns err with the reason why the door at an address is not open.
 func udpError(at string, err error) error {
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("udp: listen on udp %s: another process listens there, and each would receive only part of the requests: %w", at, err)
+		return fmt.Errorf("udp: listen on udp %s: another process listens there, and each would "+
+			"receive only part of the requests: %w", at, err)
 	}
 	return fmt.Errorf("udp: listen on udp %s: %w", at, err)
 }
@@ -168,7 +168,7 @@ func (u *Door) listenUnix(ctx context.Context, path string) error {
 
 // ShareWith has the readers of u share the processors with other doors, as s says. It is called
 // before Serve, or not at all. Off Linux it changes nothing: there a door has one reader.
-func (u *Door) ShareWith(s *rest.Share) { u.share = s }
+func (u *Door) ShareWith(s *Share) { u.share = s }
 
 // Addr returns the address the door listens on, with the port that was picked for port 0.
 func (u *Door) Addr() net.Addr {

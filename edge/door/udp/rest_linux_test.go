@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/door/doortest"
-	"github.com/headgate-dev/headgate/edge/door/udp/rest"
 	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 	"github.com/headgate-dev/headgate/window"
@@ -40,7 +39,7 @@ func TestOthersRunBesideAFullSocket(t *testing.T) {
 	defer func() { _ = other.Close() }()
 	wake := doortest.Dial(t, other.LocalAddr())
 	asked := false
-	u.ShareWith(rest.NewShare(2, func() uint64 { // called by the reader, after its first slice
+	u.ShareWith(NewShare(2, func() uint64 { // called by the reader, after its first slice
 		if !asked {
 			asked = true
 			_, _ = wake.Write([]byte("go"))
@@ -61,7 +60,7 @@ func TestOthersRunBesideAFullSocket(t *testing.T) {
 
 // takePlace has a further reader of share take the place that others are to have given up, and
 // leave.
-func takePlace(t *testing.T, share *rest.Share) {
+func takePlace(t *testing.T, share *Share) {
 	t.Helper()
 	taken := make(chan error, 1)
 	go func() {
@@ -69,7 +68,7 @@ func takePlace(t *testing.T, share *rest.Share) {
 		defer r.Leave()
 		at := window.Instant(time.Hour)
 		_, first := r.Worked(at)
-		_, second := r.Worked(at.Add(rest.Slice))
+		_, second := r.Worked(at.Add(Slice))
 		taken <- errors.Join(first, second)
 	}()
 	select {
@@ -87,7 +86,7 @@ func takePlace(t *testing.T, share *rest.Share) {
 func TestReadersInTurns(t *testing.T) {
 	u := listen(t, gatetest.New(t, 1<<20, gatetest.Shed), "127.0.0.1:0", 2)
 	var turns atomic.Uint64
-	share := rest.NewShare(2, func() uint64 { return turns.Add(100) })
+	share := NewShare(2, func() uint64 { return turns.Add(100) })
 	u.ShareWith(share)
 	const senders, datagrams = 16, 100
 	for range senders {

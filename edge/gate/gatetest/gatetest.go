@@ -59,7 +59,9 @@ func Ask(op gate.Op, rule, key string, cost uint32) gate.Ask {
 // Decide has g decide at now, by a random number in the middle of its range. It returns the
 // decision as tests compare it: durations rounded up to whole seconds, without the rule. It panics
 // if no such rule is in force.
-func Decide(g *gate.Gate, now window.Instant, op gate.Op, rule, key string, cost uint32) gate.Decision { //nolint:revive // a question in one line
+//
+//nolint:revive // a question in one line
+func Decide(g *gate.Gate, now window.Instant, op gate.Op, rule, key string, cost uint32) gate.Decision {
 	d, err := g.Lane(0).Decide(now, 1<<63, Ask(op, rule, key, cost))
 	if err != nil {
 		panic(err)

@@ -19,8 +19,9 @@ type ClockState uint8
 
 // The states of a clock.
 const (
-	ClockComparing ClockState = iota // not known yet: the node keeps its counts to itself, and its view does not count as lost
-	ClockAgreed                      // within a second of the others, or there are no others
+	// not known yet: the node keeps its counts to itself, and its view does not count as lost
+	ClockComparing ClockState = iota
+	ClockAgreed               // within a second of the others, or there are no others
 	// differs from the others: the node counts alone, and the view of shared rules is lost
 	ClockApart
 )

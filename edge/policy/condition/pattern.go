@@ -24,10 +24,12 @@ type PathPattern struct {
 // those of a regular expression, for which there is ~.
 func newPath(text string) (Want, error) {
 	if !strings.HasPrefix(text, "/") {
-		return Want{}, fmt.Errorf("a path begins with /, not as %q does; a regular expression begins with ~", clip(text))
+		return Want{}, fmt.Errorf("a path begins with /, not as %q does; a regular expression "+
+			"begins with ~", clip(text))
 	}
 	if strings.ContainsAny(text, "?#") {
-		return Want{}, errors.New("a path has neither ? nor #: parameters are matched by query.NAME")
+		return Want{}, errors.New("a path has neither ? nor #: parameters are matched by " +
+			"query.NAME")
 	}
 	var p PathPattern
 	// "/**" is /v2 and all below it, as people expect of it, and so is the root's.
@@ -42,7 +44,8 @@ func newPath(text string) (Want, error) {
 		case s == "**":
 			return Want{}, errors.New("/** stands at the end of a path only")
 		case s != "*" && strings.Contains(s, "*"):
-			return Want{}, fmt.Errorf("in a path * is one whole segment, not a part of it as in %q; for parts write ~ and a regular expression", clip(s))
+			return Want{}, fmt.Errorf("in a path * is one whole segment, not a part of it as in "+
+				"%q; for parts write ~ and a regular expression", clip(s))
 		}
 		star = star || s == "*"
 	}

@@ -27,7 +27,8 @@ func compile(text string) (*regexp.Regexp, error) {
 		return nil, fmt.Errorf("the regular expression is at fault: %w", err)
 	}
 	if len(program.Inst) > MaxRegexp {
-		return nil, fmt.Errorf("the regular expression makes a program of %d instructions, %d are allowed", len(program.Inst), MaxRegexp)
+		return nil, fmt.Errorf("the regular expression makes a program of %d instructions, %d "+
+			"are allowed", len(program.Inst), MaxRegexp)
 	}
 	return regexp.MustCompile(text), nil
 }

@@ -25,7 +25,8 @@ func CheckEntry(e Entry, table bool) error {
 	case strings.Contains(plain, "*"):
 		return fmt.Errorf("* stands at the end of a value only, not as in %.64q", e.Value)
 	case table && !IsWord(e.Word):
-		return fmt.Errorf("the tier beside a value must be 1 to 64 letters, digits, _, . or -, not %.64q", e.Word)
+		return fmt.Errorf("the tier beside a value must be 1 to 64 letters, digits, _, . or -, "+
+			"not %.64q", e.Word)
 	}
 	return nil
 }
@@ -57,11 +58,13 @@ func ParseNet(text string) (netip.Prefix, error) {
 	}
 	p, err := netip.ParsePrefix(text)
 	if err != nil {
-		return netip.Prefix{}, fmt.Errorf("must be an address or a network such as 192.0.2.0/24, not %.64q", text)
+		return netip.Prefix{}, fmt.Errorf("must be an address or a network such as 192.0.2.0/24, "+
+			"not %.64q", text)
 	}
 	if p.Addr().Is4In6() {
 		if p.Bits() < 96 {
-			return netip.Prefix{}, fmt.Errorf("%.64s is wider than all of IPv4: write an IPv4 network", text)
+			return netip.Prefix{}, fmt.Errorf("%.64s is wider than all of IPv4: write an IPv4 "+
+				"network", text)
 		}
 		p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
 	}

@@ -56,7 +56,8 @@ func NewTogetherOf(
 	t testing.TB, nodes int, tally *ringtest.Memory, global *gate.Global, rules ...mitigation.Rule,
 ) *Together {
 	t.Helper()
-	p := &Together{began: time.Unix(1_700_000_000, 0), Rand: rand.New(rand.NewPCG(1, 2))} //nolint:gosec // the same for each run
+	//nolint:gosec // the same for each run
+	p := &Together{began: time.Unix(1_700_000_000, 0), Rand: rand.New(rand.NewPCG(1, 2))}
 	servers := make([]ring.Server, tally.Servers())
 	for n := range servers {
 		servers[n] = ring.Server{Host: "127.0.0.1", Port: uint16(20000 + n), Weight: 1}

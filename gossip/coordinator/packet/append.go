@@ -179,7 +179,8 @@ func appendTotals(b []byte, t *window.Totals) []byte {
 	return b
 }
 
-func appendText(b []byte, s string) []byte { return append(append(b, byte(len(s))), s...) } // names are shorter than 256 bytes
+// names are shorter than 256 bytes
+func appendText(b []byte, s string) []byte { return append(append(b, byte(len(s))), s...) }
 
 func appendFloat(b []byte, f float64) []byte {
 	return binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(f)))

@@ -1,7 +1,7 @@
 // Package screen shows `headgate demo`: drawn on a terminal (Live), or in lines of name=value pairs
 // (Lines), and its result. It is handed plain values and computes nothing.
 //
-//	Opening, phases, watch.Change, Board ─► Live:  Page ─► cli.Frame ─► the terminal
+//	Opening, phases, Change, Board ─► Live:  Page ─► cli.Frame ─► the terminal
 //	                                     └► Lines: one line each
 //	figures.Summary ─► Live.Summary, Lines.Summary
 package screen
@@ -13,6 +13,7 @@ import (
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/figures"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/story"
+	"github.com/headgate-dev/headgate/edge/api"
 )
 
 // Opening describes a demo before its story begins.
@@ -29,6 +30,14 @@ type PoP struct {
 	Name, City, Node string
 	UDP, HTTP, Admin string // host:port
 	Dashboard, Ring  string // for people
+}
+
+// Change is a mitigation that was set, changed or cleared.
+type Change struct {
+	At         time.Duration // since the story began
+	Kind       string        // "set", "changed" or "cleared"
+	PoP        int
+	Mitigation api.MitigationView // for "cleared" the last one
 }
 
 // Board is the state of a demo at a time.

@@ -89,7 +89,8 @@ func (l *Live) layout(d *drawing, columns, rows int) (lines []string) {
 		if p.height > 6 {
 			step = 0.125
 		}
-		add(fmt.Sprintf("Attacker, requests admitted in each second, %% of its limit (last second: %.0f %%):", 100*b.Share))
+		add(fmt.Sprintf("Attacker, requests admitted in each second, %% of its limit (last "+
+			"second: %.0f %%):", 100*b.Share))
 		add(l.chart(chart{
 			values: b.Admitted, first: b.First, height: p.height, step: step, columns: columns,
 			seconds: l.seconds(), over: 1 + figures.Tolerance,

@@ -10,7 +10,6 @@ import (
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/figures"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/story"
-	"github.com/headgate-dev/headgate/cmd/headgate/demo/watch"
 )
 
 // Lines reports a demo in lines: the kind of the line, and name=value pairs, texts with spaces in
@@ -68,7 +67,7 @@ func (l *Lines) Phase(at time.Duration, p *story.Phase) {
 }
 
 // Change reports a change of a PoP's mitigations.
-func (l *Lines) Change(c watch.Change) {
+func (l *Lines) Change(c Change) {
 	m := &c.Mitigation
 	l.line("mitigation", "t", c.At, "pop", story.PoPs[c.PoP], "change", c.Kind, "rule",
 		m.Rule, "key", m.Key,

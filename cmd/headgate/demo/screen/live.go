@@ -9,7 +9,6 @@ import (
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/story"
-	"github.com/headgate-dev/headgate/cmd/headgate/demo/watch"
 )
 
 // Live draws a demo on a terminal, in the size that the terminal has at the time. One goroutine
@@ -48,7 +47,7 @@ func (l *Live) Keys() (keys <-chan byte, restore func()) { return cli.Keystrokes
 func (l *Live) Phase(at time.Duration, p *story.Phase) { l.event(at, l.app.Paint(cli.Strong, p.Text)) }
 
 // Change shows a change of a PoP's mitigations.
-func (l *Live) Change(c watch.Change) {
+func (l *Live) Change(c Change) {
 	does := map[string]string{
 		"shed": "sheds", "block": "blocks",
 		"allow": "always allows",

@@ -14,7 +14,6 @@ import (
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/figures"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/screen"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/story"
-	"github.com/headgate-dev/headgate/cmd/headgate/demo/watch"
 	"github.com/headgate-dev/headgate/edge/api"
 )
 
@@ -71,7 +70,7 @@ func board() *screen.Board {
 type audience interface {
 	Open(o *screen.Opening)
 	Phase(at time.Duration, p *story.Phase)
-	Change(c watch.Change)
+	Change(c screen.Change)
 	Board(b *screen.Board)
 	Close()
 }
@@ -84,10 +83,10 @@ func play(to audience) {
 		Rule: story.Rule, Key: clitest.HostileKey, Action: "shed",
 		Ratio: 0.5, Source: "self",
 	}
-	to.Change(watch.Change{At: 15200 * time.Millisecond, Kind: "set", PoP: 0, Mitigation: m})
+	to.Change(screen.Change{At: 15200 * time.Millisecond, Kind: "set", PoP: 0, Mitigation: m})
 	m.Source = "gossip:lhr"
-	to.Change(watch.Change{At: 15600 * time.Millisecond, Kind: "changed", PoP: 1, Mitigation: m})
-	to.Change(watch.Change{At: 16 * time.Second, Kind: "cleared", PoP: 1, Mitigation: m})
+	to.Change(screen.Change{At: 15600 * time.Millisecond, Kind: "changed", PoP: 1, Mitigation: m})
+	to.Change(screen.Change{At: 16 * time.Second, Kind: "cleared", PoP: 1, Mitigation: m})
 	to.Board(board())
 	to.Board(board())
 	to.Close()

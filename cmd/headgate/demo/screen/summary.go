@@ -12,7 +12,8 @@ import (
 // Summary prints the result, for people.
 func (l *Live) Summary(s *figures.Summary) {
 	w := l.app.Stdout
-	fmt.Fprintf(w, "Limit: %d requests a second for each client, over %d PoPs. Played for %s, seed %d.\n\n",
+	fmt.Fprintf(w, "Limit: %d requests a second for each client, over %d PoPs. Played for %s, "+
+		"seed %d.\n\n",
 		s.Limit, len(s.PoPs), cli.Span(cli.Seconds(s.Seconds)), s.Seed)
 	if len(s.Attack.Phases) > 0 {
 		l.attack(&s.Attack)
@@ -29,7 +30,8 @@ func (l *Live) Summary(s *figures.Summary) {
 			cli.Decimal(m.Last), sourceText(m.Source))
 	}
 	if s.Skipped > 0 {
-		fmt.Fprintf(w, "The machine was too busy to send %s of requests in time; they were left out.\n", batches(s.Skipped))
+		fmt.Fprintf(w, "The machine was too busy to send %s of requests in time; they were left "+
+			"out.\n", batches(s.Skipped))
 	}
 	for _, p := range s.PoPs {
 		fmt.Fprintf(w, "%s: ring %s\n", p.PoP, p.Ring)
@@ -58,7 +60,8 @@ func (l *Live) attack(s *figures.Attack) {
 		})
 	}
 	l.app.WriteTable(l.app.Stdout, rows)
-	fmt.Fprintf(l.app.Stdout, "\nattack: %d requests, %d admitted: %s of the limit over %s%s; %s more than 5 %% off the limit\n",
+	fmt.Fprintf(l.app.Stdout, "\nattack: %d requests, %d admitted: %s of the limit over %s%s; %s "+
+		"more than 5 %% off the limit\n",
 		s.Asked, s.Admitted, l.app.Paint(goodStyle(figures.Near(s.OfLimit)),
 			strconv.FormatFloat(s.OfLimit, 'f', 3, 64)),
 		cli.Span(cli.Seconds(s.Seconds)), unanswered(s.Unanswered), cli.Count(s.Outside, "second"))

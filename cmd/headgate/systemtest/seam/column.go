@@ -129,7 +129,8 @@ func (c *Column) Try(rows []Row) (faults []Fault) {
 // returns the faults.
 func (c *Column) Fuzz(rows []Row, n int, seed uint64) (faults []Fault) {
 	chosen := func(number int) (some []Row) {
-		chance := rand.New(rand.NewPCG(seed, uint64(number))) //nolint:gosec // which spellings are tried
+		//nolint:gosec // which spellings are tried
+		chance := rand.New(rand.NewPCG(seed, uint64(number)))
 		for range 2 + chance.IntN(3) {
 			some = append(some, rows[chance.IntN(len(rows))])
 		}

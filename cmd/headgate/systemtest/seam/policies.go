@@ -60,13 +60,16 @@ func Judged() (all []string) {
 func Policies(clients string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "clients: {trusted: [127.0.0.1/32]%s}\nrules: []\npolicies:\n", clients)
-	b.WriteString("  - {name: by-path, match: {path: /secret}, deny: 410}\n  - {name: by-host, match: {host: secret.test}, deny: 451}\n")
-	b.WriteString("  - {name: by-cookie, match: {cookie.secret: '1'}, deny: 404}\n  - {name: by-query, match: {query.secret: '1'}, deny: 404}\n")
+	b.WriteString("  - {name: by-path, match: {path: /secret}, deny: 410}\n  - {name: by-host, " +
+		"match: {host: secret.test}, deny: 451}\n")
+	b.WriteString("  - {name: by-cookie, match: {cookie.secret: '1'}, deny: 404}\n  - {name: " +
+		"by-query, match: {query.secret: '1'}, deny: 404}\n")
 	for _, name := range Judged() {
 		fmt.Fprintf(&b, "  - {name: by-%s, match: {header.%[1]s: secret}, deny: 403}\n",
 			strings.ToLower(name))
 	}
-	fmt.Fprintf(&b, "  - {name: ours, match: {client: %s}, skip: all}\n  - {name: free, match: {path: /free/**}, skip: all}\n", Skipped)
+	fmt.Fprintf(&b, "  - {name: ours, match: {client: %s}, skip: all}\n  - {name: free, match: "+
+		"{path: /free/**}, skip: all}\n", Skipped)
 	fmt.Fprintf(&b, "  - {name: everybody, match: {}, limit: %d, window: 1h}\n", limit)
 	return b.String()
 }

@@ -76,7 +76,9 @@ func (t *table) hosts() {
 func (t *table) lines() {
 	for _, line := range []string{
 		" folded", "\tfolded", "no colon", ":", ": no name", "X-Any", "X-Any :secret", "X-Any : secret", "X-Any\t: secret", " X-Any: secret", "X Any: secret", "X-Any:secret", "X-Any:\tsecret", "X-Any:\r\n secret", "X-Any:\n\tsecret", "X-Any: x\r\n secret", "X-Any: secret\r",
-		"X-Any: x\rX-Api-Key: secret", "X-Any: x\nX-Api-Key: secret", "X-Any: x\n\nGET /secret HTTP/1.1\nHost: secret.test\n", "X-Any: x\r\n\r\nGET /secret HTTP/1.1\r\nHost: secret.test\r\n", "\x00", "\x00: x", "x\x00y: z", "\xff: x", "GET / HTTP/1.1", "X_Api_Key: secret", "X-Api_Key: secret",
+		"X-Any: x\rX-Api-Key: secret", "X-Any: x\nX-Api-Key: secret", "X-Any: x\n\nGET /secret " +
+			"HTTP/1.1\nHost: secret.test\n", "X-Any: x\r\n\r\nGET /secret HTTP/1.1\r\nHost: " +
+			"secret.test\r\n", "\x00", "\x00: x", "x\x00y: z", "\xff: x", "GET / HTTP/1.1", "X_Api_Key: secret", "X-Api_Key: secret",
 		"Content-Length : 0", "Transfer-Encoding : chunked", "Transfer-Encoding\t: chunked", "Transfer-Encoding:chunked", "transfer-encoding: x, chunked", "Host : secret.test", "Host: \r\n secret.test", "Headgate_Tier: gold", "X_Forwarded_For: 127.9.9.9", "X_Original_Uri: /free/x", "X-Original-Uri : /free/x",
 	} {
 		t.row("a line", "lphtqc", fmt.Sprintf("%q", line), func(r *Request) { r.Headers = append(r.Headers, Header{Value: line}) })

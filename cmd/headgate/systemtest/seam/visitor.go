@@ -42,7 +42,8 @@ func (v *Visitor) send(r *Request) int {
 // receive reads the answer, and reports whether the connection can be used again.
 func (v *Visitor) receive(method string) (status int, kept bool) {
 	for {
-		answer, err := http.ReadResponse(v.in, &http.Request{Method: method}) //nolint:bodyclose // it is read to its end, or the connection ends
+		//nolint:bodyclose // it is read to its end, or the connection ends
+		answer, err := http.ReadResponse(v.in, &http.Request{Method: method})
 		if err != nil {
 			return 0, false
 		}

@@ -32,7 +32,8 @@ func LoadOf(query, body []byte) (l Load, p *api.Problem) {
 			}
 		case name == "utilisation":
 			if l.Share, shared = wire.ParseShare(m.Value); !shared {
-				p = api.BadParameter(name, "must be a number of 0 to 1 in decimal digits, such as 0.93")
+				p = api.BadParameter(name, "must be a number of 0 to 1 in decimal digits, such "+
+					"as 0.93")
 			}
 		default:
 			p = api.BadParameter(api.Shown(m.Name), "is not a member of this request")

@@ -1,13 +1,4 @@
-// Package rest is when a loop that hardly ever waits lets others run: the readers of datagrams,
-// whose sockets a flood keeps full.
-//
-//	reader ─► batches for a Slice ─► did other doors answer of late? ─no─► yield ─────────────────────► on
-//	              ▲                                                  └yes─► one of few places, in turns ─┤
-//	              └──────────────────────────────────────────────────────────────────────────────────────┘
-//
-// It reads no clock, and knows neither sockets nor datagrams. A Share is the node's, a Reader is
-// one loop's part in it.
-package rest
+package udp
 
 import (
 	"sync/atomic"

@@ -1,11 +1,4 @@
-// Package rate is a token bucket with time as an argument. The guard bounds accepted streams with
-// one, and the node its log lines.
-//
-//	Take(now):  tokens = min(burst, tokens + (now - last)·perSecond);  one less if there is one
-//
-// At most burst + perSecond·t tokens are taken within any t seconds of a clock that does not step
-// back.
-package rate
+package guard
 
 import "time"
 
@@ -15,8 +8,8 @@ type Bucket struct {
 	last                     time.Time // of the last Take
 }
 
-// New returns a full bucket. perSecond and burst are above 0.
-func New(perSecond, burst float64) Bucket {
+// NewBucket returns a full bucket. perSecond and burst are above 0.
+func NewBucket(perSecond, burst float64) Bucket {
 	return Bucket{perSecond: perSecond, burst: burst, tokens: burst}
 }
 

@@ -1,9 +1,4 @@
-// Package watch follows the mitigations of the PoPs of `headgate demo`, as an operator would, over
-// the admin listener.
-//
-//	GET /v1/mitigations of each PoP ─► compare with the last ─► Changes
-//	                                          └─► Seen, for the summary
-package watch
+package demo
 
 import (
 	"cmp"
@@ -16,30 +11,23 @@ import (
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/figures"
+	"github.com/headgate-dev/headgate/cmd/headgate/demo/screen"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/story"
 	"github.com/headgate-dev/headgate/edge/api"
 )
 
 const (
-	// MaxSeen is the number of mitigations remembered for the summary; more are counted.
-	MaxSeen = 200
+	// maxSeen is the number of mitigations remembered for the summary; more are counted.
+	maxSeen = 200
 
 	every       = 200 * time.Millisecond // from one request to a PoP to the next
 	mitigations = 100                    // of a PoP, in one request
 	changes     = 256                    // that wait to be read
 )
 
-// Change is a mitigation that was set, changed or cleared.
-type Change struct {
-	At         time.Duration // since the story began
-	Kind       string        // "set", "changed" or "cleared"
-	PoP        int
-	Mitigation api.MitigationView // for "cleared" the last one
-}
-
-// Watch follows the mitigations of all PoPs. It is safe for concurrent use.
-type Watch struct {
-	Changes chan Change // as they are seen
+// watch follows the mitigations of all PoPs. It is safe for concurrent use.
+type watch struct {
+	Changes chan screen.Change // as they are seen
 
 	clients []*cli.Client
 	elapsed func() time.Duration
@@ -51,14 +39,14 @@ type Watch struct {
 	missed int // requests that failed
 }
 
-// New returns a watch over the admin listeners of the PoPs; elapsed returns the time since the
+// newWatch returns a watch over the admin listeners of the PoPs; elapsed returns the time since the
 // story began.
-func New(clients []*cli.Client, elapsed func() time.Duration) *Watch {
-	return &Watch{clients: clients, elapsed: elapsed, Changes: make(chan Change, changes)}
+func newWatch(clients []*cli.Client, elapsed func() time.Duration) *watch {
+	return &watch{clients: clients, elapsed: elapsed, Changes: make(chan screen.Change, changes)}
 }
 
 // Run follows the mitigations until ctx ends.
-func (w *Watch) Run(ctx context.Context) {
+func (w *watch) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	for pop := range w.clients {
 		all.Go(func() {
@@ -78,7 +66,7 @@ func (w *Watch) Run(ctx context.Context) {
 }
 
 // look compares one PoP's mitigations once.
-func (w *Watch) look(ctx context.Context, pop int) {
+func (w *watch) look(ctx context.Context, pop int) {
 	var page api.MitigationsView
 	if err := w.clients[pop].Get(ctx, "/v1/mitigations", url.Values{"n": {strconv.Itoa(mitigations)}}, &page); err != nil {
 		if ctx.Err() == nil { // else it was cancelled
@@ -98,7 +86,7 @@ func (w *Watch) look(ctx context.Context, pop int) {
 }
 
 // compare takes the mitigations that a PoP has now, and returns the changes.
-func (w *Watch) compare(at time.Duration, pop int, all []api.MitigationView) (changes []Change) {
+func (w *watch) compare(at time.Duration, pop int, all []api.MitigationView) (changes []screen.Change) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	is := make(map[string]api.MitigationView, len(all))
@@ -108,14 +96,14 @@ func (w *Watch) compare(at time.Duration, pop int, all []api.MitigationView) (ch
 		w.note(at, pop, m)
 		switch was, there := w.now[pop][id]; {
 		case !there:
-			changes = append(changes, Change{at, "set", pop, m})
+			changes = append(changes, screen.Change{At: at, Kind: "set", PoP: pop, Mitigation: m})
 		case was.Action != m.Action || was.Source != m.Source:
-			changes = append(changes, Change{at, "changed", pop, m})
+			changes = append(changes, screen.Change{At: at, Kind: "changed", PoP: pop, Mitigation: m})
 		}
 	}
 	for id, m := range w.now[pop] {
 		if _, there := is[id]; !there {
-			changes = append(changes, Change{at, "cleared", pop, m})
+			changes = append(changes, screen.Change{At: at, Kind: "cleared", PoP: pop, Mitigation: m})
 		}
 	}
 	w.now[pop] = is
@@ -123,13 +111,13 @@ func (w *Watch) compare(at time.Duration, pop int, all []api.MitigationView) (ch
 }
 
 // note remembers a mitigation and its source for the summary.
-func (w *Watch) note(at time.Duration, pop int, m api.MitigationView) {
+func (w *watch) note(at time.Duration, pop int, m api.MitigationView) {
 	n := slices.IndexFunc(w.seen, func(is figures.Mitigation) bool {
 		return is.PoP == story.PoPs[pop] && is.Rule == m.Rule && is.Key == m.Key &&
 			is.Action == m.Action && is.Source == m.Source
 	})
 	if n < 0 {
-		if len(w.seen) == MaxSeen {
+		if len(w.seen) == maxSeen {
 			w.unkept++
 			return
 		}
@@ -144,7 +132,7 @@ func (w *Watch) note(at time.Duration, pop int, m api.MitigationView) {
 }
 
 // Of returns the mitigation that a PoP has now for a key.
-func (w *Watch) Of(pop int, rule, key string) (m api.MitigationView, there bool) {
+func (w *watch) Of(pop int, rule, key string) (m api.MitigationView, there bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	m, there = w.now[pop][rule+" "+key]
@@ -153,7 +141,7 @@ func (w *Watch) Of(pop int, rule, key string) (m api.MitigationView, there bool)
 
 // Report adds to a summary the mitigations seen, in the order in which they were first seen, the
 // number of those for which there was no room, and the number of requests that failed.
-func (w *Watch) Report(s *figures.Summary) {
+func (w *watch) Report(s *figures.Summary) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s.Mitigations = slices.Clone(w.seen)

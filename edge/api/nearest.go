@@ -1,11 +1,4 @@
-// Package nearest finds the known name that a misspelt one most likely stands for.
-//
-//	fault in headgate.yaml ──┐
-//	unknown rule over HTTP ──┴──► Of(word, names) ──► "login"
-//
-// Its cost is bounded, so that a listener may call it for every wrong request: names longer than
-// MaxWord bytes are never compared, and no more than MaxCompared names are.
-package nearest
+package api
 
 import (
 	"iter"
@@ -21,10 +14,10 @@ const (
 	maxEdits  = 2 // by which a word may differ from the name that is suggested for it
 )
 
-// Of returns the name that word most likely stands for, or "" when none comes near: the one that
+// Nearest returns the name that word most likely stands for, or "" when none comes near: the one that
 // differs from it by the fewest edits, at most two and at most one in short names, else the first
 // that begins with word or with which word begins. Names are in lower case; word need not be.
-func Of(word string, names iter.Seq[string]) string {
+func Nearest(word string, names iter.Seq[string]) string {
 	if len(word) > MaxWord {
 		return ""
 	}

@@ -1,11 +1,4 @@
-// Package count holds the counters of a node's traffic: items and bytes in both directions, and
-// drops by reason. The guard, the sockets and the node write to one Traffic; Node.Stats reads it.
-//
-//	guard, socket, node ─► Meter.Came, Meter.Went, Drops.Add ─► Node.Stats ─► metrics, admin pages
-//
-// All types are safe for concurrent use, and their zero values are ready for use. Counters only
-// grow, and wrap at 2^64.
-package count
+package guard
 
 import "sync/atomic"
 

@@ -1,4 +1,4 @@
-package watch_test
+package demo
 
 import (
 	"context"
@@ -15,14 +15,13 @@ import (
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/figures"
-	"github.com/headgate-dev/headgate/cmd/headgate/demo/watch"
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // admin is an admin listener that answers with the mitigations it is given, and counts the answers.
 type admin struct {
-	*watch.Watch
+	*watch
 	answers atomic.Int64
 	mu      sync.Mutex
 	page    api.MitigationsView
@@ -63,7 +62,7 @@ func watched(t *testing.T) *admin {
 		clients = append(clients, client)
 	}
 	began := time.Now()
-	a.Watch = watch.New(clients, func() time.Duration { return time.Since(began) })
+	a.watch = newWatch(clients, func() time.Duration { return time.Since(began) })
 	ctx, end := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { a.Run(ctx) })
@@ -129,7 +128,7 @@ func TestBounds(t *testing.T) {
 		a.Report(&s)
 		return s.Missed > 1
 	})
-	if len(s.Mitigations) != watch.MaxSeen || s.Unkept == 0 {
+	if len(s.Mitigations) != maxSeen || s.Unkept == 0 {
 		t.Errorf("%d seen, %d not kept", len(s.Mitigations), s.Unkept)
 	}
 }

@@ -1,4 +1,4 @@
-package doubt_test
+package policy_test
 
 import (
 	"strings"
@@ -6,7 +6,6 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/edge/policy/condition"
-	"github.com/headgate-dev/headgate/edge/policy/doubt"
 	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/mitigation"
 )
@@ -71,7 +70,7 @@ func TestOf(t *testing.T) {
 		{"no path", raw, limit, nil, "", 0},
 	} {
 		c.policy.Match = c.match
-		got := doubt.Of(&policy.Spec{Clients: c.clients, Policies: []policy.Policy{c.policy}})
+		got := policy.Doubts(&policy.Spec{Clients: c.clients, Policies: []policy.Policy{c.policy}})
 		switch {
 		case c.want == "" && len(got) > 0:
 			t.Errorf("%s: got %v", c.name, got)
@@ -81,7 +80,7 @@ func TestOf(t *testing.T) {
 	}
 	both := limit
 	both.Match, both.CountWhen = path(t, 2, "/login", "/login/"), path(t, 3, "/login")
-	if got := doubt.Of(&policy.Spec{Policies: []policy.Policy{both}}); len(got) != 1 || got[0].Line != 3 {
+	if got := policy.Doubts(&policy.Spec{Policies: []policy.Policy{both}}); len(got) != 1 || got[0].Line != 3 {
 		t.Errorf("count_when: got %v", got)
 	}
 }

@@ -1,20 +1,16 @@
-// Package doubt finds policies that work and are hardly meant.
-//
-//	policy.Spec, without faults ──Of──► warnings, each with its place
-package doubt
+package policy
 
 import (
 	"strings"
 
-	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/edge/policy/sets"
 	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// Of returns what is in doubt in the policies of s, in which Check found no fault.
-func Of(s *policy.Spec) (list []policy.Fault) {
+// Doubts returns what is in doubt in the policies of s, in which Check found no fault.
+func Doubts(s *Spec) (list []Fault) {
 	for i := range s.Policies {
 		p := &s.Policies[i]
 		if p.Mode == mitigation.Off {
@@ -33,13 +29,13 @@ func Of(s *policy.Spec) (list []policy.Fault) {
 // doubter looks at one condition of a policy.
 type doubter struct {
 	clients *request.Clients
-	policy  *policy.Policy
+	policy  *Policy
 	whole   *condition.Expr
 }
 
 // look appends the first doubt of each test of e that looks at the path. at is the place of what e
 // is part of. A spelling that makes a "not" hold gets round nothing.
-func (d *doubter) look(list []policy.Fault, e *condition.Expr, at condition.Pos) []policy.Fault {
+func (d *doubter) look(list []Fault, e *condition.Expr, at condition.Pos) []Fault {
 	if e.At.Line > 0 {
 		at = e.At
 	}
@@ -52,7 +48,7 @@ func (d *doubter) look(list []policy.Fault, e *condition.Expr, at condition.Pos)
 	case e.Test.Field.Kind == condition.Path:
 		for i := range e.Test.Wants {
 			if message := d.doubt(&e.Test.Wants[i]); message != "" {
-				return append(list, policy.Fault{Pos: at, Message: message})
+				return append(list, Fault{Pos: at, Message: message})
 			}
 		}
 	}
@@ -68,10 +64,12 @@ func (d *doubter) doubt(w *condition.Want) string {
 		return "clients.path is raw: any other spelling of the path gets round this policy"
 	case c.Raw:
 	case (p.SkipAll || len(p.Skip) > 0) && strings.Contains(strings.ToLower(w.Text), "%2f"):
-		return "no request is skipped for %2F: a skip holds only if it also holds for the path with %2F decoded"
+		return "no request is skipped for %2F: a skip holds only if it also holds for the path " +
+			"with %2F decoded"
 	case limits && w.Kind == condition.WantText && c.Folds&request.FoldSlash == 0 &&
 		!strings.HasSuffix(w.Text, "/") && !d.fits(w.Text+"/"):
-		return "no request for " + w.Text + "/ fits, which many servers serve alike: add that path, or slash to clients.path_fold"
+		return "no request for " + w.Text + "/ fits, which many servers serve alike: add that " +
+			"path, or slash to clients.path_fold"
 	}
 	return ""
 }

@@ -1,4 +1,4 @@
-package rest
+package udp
 
 import "github.com/headgate-dev/headgate/window"
 

@@ -1,21 +1,18 @@
-// Package scope finds the rules of a configuration that count over fewer nodes than their scope
-// asks for, because there is no ring or no gossip.
-package scope
+package config
 
 import (
 	"fmt"
 	"strings"
 
-	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
 // maxNamed is how many rules one warning names before it only counts them.
 const maxNamed = 5
 
-// Warnings returns sentences that name the rules of c which count over less than their scope,
+// ScopeWarnings returns sentences that name the rules of c which count over less than their scope,
 // because there is no ring or no gossip. nil means that every rule counts over its scope.
-func Warnings(c *config.Config) (list []string) {
+func ScopeWarnings(c *Config) (list []string) {
 	where, view := "on this node alone", mitigation.Node
 	if len(c.Ring.Servers) > 0 {
 		where, view = "over this node's PoP alone", mitigation.PoP

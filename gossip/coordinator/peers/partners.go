@@ -1,10 +1,4 @@
-// Package partners knows between which PoPs a node exchanges counts: their nodes, whether they take
-// part, and which node's turn it is to receive. It is arithmetic: it sends nothing and reads no
-// clock.
-//
-//	members ─► Assign ─► All ─► Next: the node that the next batch goes to
-//	batches that arrive ─► Heard ─► AllSpeak: is everybody told and heard by counts alone?
-package partners
+package peers
 
 import (
 	"time"
@@ -27,9 +21,9 @@ type PoP struct {
 	Nodes []string
 }
 
-// Table is what one node knows of all PoPs. Its zero value knows none. It is not safe for
+// Partners is what one node knows of all PoPs. Its zero value knows none. It is not safe for
 // concurrent use.
-type Table struct {
+type Partners struct {
 	all    []PoP
 	speaks map[string]window.Instant // by PoP: its last batch
 	hello  window.Instant            // the last one
@@ -37,7 +31,7 @@ type Table struct {
 }
 
 // Assign replaces the PoPs by all. What is known of those that stay is kept.
-func (t *Table) Assign(all []PoP) {
+func (t *Partners) Assign(all []PoP) {
 	t.all = all
 	had := t.speaks
 	t.speaks = make(map[string]window.Instant, len(all))
@@ -47,10 +41,10 @@ func (t *Table) Assign(all []PoP) {
 }
 
 // All returns all PoPs. The caller changes nothing.
-func (t *Table) All() []PoP { return t.all }
+func (t *Partners) All() []PoP { return t.all }
 
 // Own returns the other nodes of this node's PoP.
-func (t *Table) Own() []string {
+func (t *Partners) Own() []string {
 	for n := range t.all {
 		if t.all[n].Own {
 			return t.all[n].Nodes
@@ -60,10 +54,10 @@ func (t *Table) Own() []string {
 }
 
 // Heard notes that pop, one of All, sent a batch.
-func (t *Table) Heard(now window.Instant, pop string) { t.speaks[pop] = now }
+func (t *Partners) Heard(now window.Instant, pop string) { t.speaks[pop] = now }
 
 // AllSpeak reports whether all other PoPs take part, and there are some.
-func (t *Table) AllSpeak(now window.Instant) bool {
+func (t *Partners) AllSpeak(now window.Instant) bool {
 	others := 0
 	for n := range t.all {
 		if p := &t.all[n]; !p.Own {
@@ -77,7 +71,7 @@ func (t *Table) AllSpeak(now window.Instant) bool {
 
 // Greets reports, at most once in 30 s, whether the other PoPs are to be told that this node takes
 // part.
-func (t *Table) Greets(now window.Instant) bool {
+func (t *Partners) Greets(now window.Instant) bool {
 	if t.hello != 0 && now.Sub(t.hello) < helloEvery {
 		return false
 	}
@@ -86,10 +80,10 @@ func (t *Table) Greets(now window.Instant) bool {
 }
 
 // Next returns the node of the n-th PoP of All, which has some, that is to receive the next batch.
-func (t *Table) Next(n int) string {
+func (t *Partners) Next(n int) string {
 	nodes := t.all[n].Nodes
 	return nodes[(t.turn+n)%len(nodes)]
 }
 
 // Turn moves the turn on to other nodes.
-func (t *Table) Turn() { t.turn++ }
+func (t *Partners) Turn() { t.turn++ }

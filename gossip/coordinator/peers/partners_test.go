@@ -1,10 +1,10 @@
-package partners_test
+package peers_test
 
 import (
 	"testing"
 	"time"
 
-	"github.com/headgate-dev/headgate/gossip/coordinator/partners"
+	"github.com/headgate-dev/headgate/gossip/coordinator/peers"
 	"github.com/headgate-dev/headgate/window"
 )
 
@@ -13,25 +13,25 @@ const now = window.Instant(1_800_000_000_000_000_000)
 // TestAllSpeak: counts alone hold a key while every other PoP has sent a batch of late, and there
 // is one.
 func TestAllSpeak(t *testing.T) {
-	var all partners.Table
-	own := partners.PoP{Name: "a", Own: true, Nodes: []string{"a1"}}
-	if all.Assign([]partners.PoP{own}); all.AllSpeak(now) {
+	var all peers.Partners
+	own := peers.PoP{Name: "a", Own: true, Nodes: []string{"a1"}}
+	if all.Assign([]peers.PoP{own}); all.AllSpeak(now) {
 		t.Error("there is no other PoP")
 	}
-	all.Assign([]partners.PoP{own, {Name: "b", Nodes: []string{"b0", "b1"}}, {Name: "c"}})
+	all.Assign([]peers.PoP{own, {Name: "b", Nodes: []string{"b0", "b1"}}, {Name: "c"}})
 	all.Heard(now, "b")
 	if all.AllSpeak(now) {
 		t.Error("c was never heard")
 	}
 	all.Heard(now.Add(time.Minute), "c")
-	all.Assign([]partners.PoP{own, {Name: "b", Nodes: []string{"b0"}}, {Name: "c"}})
+	all.Assign([]peers.PoP{own, {Name: "b", Nodes: []string{"b0"}}, {Name: "c"}})
 	if !all.AllSpeak(now.Add(2 * time.Minute)) {
 		t.Error("a change of members forgets who was heard")
 	}
 	if all.AllSpeak(now.Add(2*time.Minute + 1)) {
 		t.Error("b is silent for more than two minutes")
 	}
-	all.Assign([]partners.PoP{own, {Name: "c"}})
+	all.Assign([]peers.PoP{own, {Name: "c"}})
 	if !all.AllSpeak(now.Add(3 * time.Minute)) {
 		t.Error("who is gone is waited for")
 	}
@@ -42,8 +42,8 @@ func TestAllSpeak(t *testing.T) {
 
 // TestTurns: each node of a PoP receives in its turn, and two PoPs are not in step.
 func TestTurns(t *testing.T) {
-	var all partners.Table
-	all.Assign([]partners.PoP{
+	var all peers.Partners
+	all.Assign([]peers.PoP{
 		{Name: "a", Nodes: []string{"a0", "a1"}},
 		{Name: "b", Nodes: []string{"b0", "b1"}},
 	})
@@ -57,7 +57,7 @@ func TestTurns(t *testing.T) {
 
 // TestGreets: at once, and then every half minute.
 func TestGreets(t *testing.T) {
-	var all partners.Table
+	var all peers.Partners
 	for _, c := range []struct {
 		at    time.Duration
 		wants bool

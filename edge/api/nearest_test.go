@@ -1,4 +1,4 @@
-package nearest_test
+package api_test
 
 import (
 	"slices"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headgate-dev/headgate/edge/nearest"
+	"github.com/headgate-dev/headgate/edge/api"
 )
 
 func TestOf(t *testing.T) {
@@ -22,7 +22,7 @@ func TestOf(t *testing.T) {
 		"fail": "failure_mode", "limit_per_ip": "limit", "mod": "mode", "": "",
 		"xyz": "", "burst": "",
 	} {
-		if got := nearest.Of(word, slices.Values(known)); got != want {
+		if got := api.Nearest(word, slices.Values(known)); got != want {
 			t.Errorf("nearest(%q) = %q, want %q", word, got, want)
 		}
 	}
@@ -43,7 +43,7 @@ func TestOfCountsEdits(t *testing.T) {
 		{"", "ab", ""},
 		{"x", "abcd", ""},
 	} {
-		if got := nearest.Of(c.word, slices.Values([]string{c.name})); got != c.want {
+		if got := api.Nearest(c.word, slices.Values([]string{c.name})); got != c.want {
 			t.Errorf("%q beside %q: %q, want %q", c.word, c.name, got, c.want)
 		}
 	}
@@ -53,10 +53,10 @@ func TestOfCountsEdits(t *testing.T) {
 // are read.
 func TestOfIsBounded(t *testing.T) {
 	long := strings.Repeat("a", 1<<20)
-	if got := nearest.Of(long, slices.Values([]string{"a", "aaaa"})); got != "" {
+	if got := api.Nearest(long, slices.Values([]string{"a", "aaaa"})); got != "" {
 		t.Errorf("a megabyte stands for %q", got)
 	}
-	if got := nearest.Of("login", slices.Values([]string{long, "logon"})); got != "logon" {
+	if got := api.Nearest("login", slices.Values([]string{long, "logon"})); got != "logon" {
 		t.Errorf("beside a long name: %q", got)
 	}
 	read := 0
@@ -65,7 +65,7 @@ func TestOfIsBounded(t *testing.T) {
 			read++
 		}
 	}
-	if got := nearest.Of("login", names); got != "" || read > nearest.MaxCompared {
+	if got := api.Nearest("login", names); got != "" || read > api.MaxCompared {
 		t.Errorf("%q after %d names", got, read)
 	}
 }

@@ -1,7 +1,4 @@
-// Package asjson writes the YAML of a configuration as JSON, and such JSON as YAML again, without
-// knowing the fields: the admin listener sends JSON, people read YAML, and the two programs may be
-// of different versions.
-package asjson
+package config
 
 import (
 	"bytes"
@@ -12,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// FromYAML returns a configuration that Marshal wrote as JSON: the same names, order and values.
-func FromYAML(text []byte) ([]byte, error) {
+// JSONFromYAML returns a configuration that Marshal wrote as JSON: the same names, order and values.
+func JSONFromYAML(text []byte) ([]byte, error) {
 	var file yaml.Node
 	if err := yaml.Unmarshal(text, &file); err != nil {
 		return nil, fmt.Errorf("config: write as JSON: %w", err)
@@ -64,9 +61,9 @@ func appendScalar(out *bytes.Buffer, n *yaml.Node) error {
 	return err
 }
 
-// ToYAML returns the YAML of a configuration that JSON wrote, possibly in another version of
+// YAMLFromJSON returns the YAML of a configuration that JSON wrote, possibly in another version of
 // this program: fields that this one does not know are kept, in their order.
-func ToYAML(text []byte) ([]byte, error) {
+func YAMLFromJSON(text []byte) ([]byte, error) {
 	var file yaml.Node
 	if err := yaml.Unmarshal(text, &file); err != nil {
 		return nil, fmt.Errorf("config: read JSON: %w", err)
