@@ -258,7 +258,8 @@ func TestNodeEndsWithItsLimit(t *testing.T) {
 // TestNodeHandler: a place is held until the handler returns.
 func TestNodeHandler(t *testing.T) {
 	t.Parallel()
-	n := embed(t, "{node: test, memory: 4MiB, rules: [], policies: [{name: one, match: {}, kind: concurrency, limit: 1}]}", client.FailOpen)
+	n := embed(t, "{node: test, memory: 4MiB, rules: [], policies: [{name: one, match: {}, kind: "+
+		"concurrency, limit: 1}]}", client.FailOpen)
 	visit := func(h http.Handler) int {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))

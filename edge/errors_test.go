@@ -48,7 +48,8 @@ func TestErrorsByDoor(t *testing.T) {
 			"too long", "HTTP", r.visit("/v1/check?rule=login&key=" + strings.Repeat("k", 20<<10)),
 			"414",
 		},
-		{"too long", "gRPC", r.call(strings.Repeat("x", 65<<10)), "0 \x08\x02"}, // OVER_LIMIT: the visitor's doing
+		// OVER_LIMIT: the visitor's doing
+		{"too long", "gRPC", r.call(strings.Repeat("x", 65<<10)), "0 \x08\x02"},
 		{"too long", "SPOE", r.notify(strings.Repeat("x", 17<<10)), "disconnect 3"},
 		{
 			"too long", "RESP", r.redis("HEADGATE.CHECK", "login", strings.Repeat("k", 65<<10)),
@@ -56,7 +57,8 @@ func TestErrorsByDoor(t *testing.T) {
 		},
 		{"no policy", "lines", r.send("ask path=/"), "allow why=none"},
 		{"no policy", "HTTP", r.visit("/v1/auth/envoy/"), "200"},
-		{"no policy", "gRPC", r.call(descriptor("path", "/")), "0 \x08\x01\x12\x02\x08\x01"}, // OK, one status, OK
+		// OK, one status, OK
+		{"no policy", "gRPC", r.call(descriptor("path", "/")), "0 \x08\x01\x12\x02\x08\x01"},
 		{"no policy", "SPOE", r.ask("path", "/"), "\x01\x03\x02\x04deny\x01"},
 		{
 			"no policy", "RESP", r.redis("HEADGATE.ASK", "path", "/"),

@@ -55,7 +55,8 @@ func TestGRPC(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	cert, key := writePair(t, dir)
-	text := fmt.Sprintf("listen: {udp: [], http: [], admin: [], grpc: ['127.0.0.1:0', 'unix:%s']}\ntls: {cert_file: %s, key_file: %s, client_ca_file: %s}\n",
+	text := fmt.Sprintf("listen: {udp: [], http: [], admin: [], grpc: ['127.0.0.1:0', "+
+		"'unix:%s']}\ntls: {cert_file: %s, key_file: %s, client_ca_file: %s}\n",
 		filepath.Join(dir, "s"), cert, key, cert)
 	c, err := config.Parse("headgate.yaml", []byte(text))
 	if err != nil {

@@ -35,9 +35,11 @@ func startFile(t *testing.T, text string) (r *running, put func(text string)) {
 // counted under no other rule, however many rules there are now and in whatever order.
 func TestTicketOutlivesReloads(t *testing.T) {
 	t.Parallel()
-	const held = "  - {name: held, match: {path: /x}, key: all, kind: concurrency, limit: 1, lease: 1h}\n"
+	const held = "  - {name: held, match: {path: /x}, key: all, kind: concurrency, limit: 1, " +
+		"lease: 1h}\n"
 	failures := func(name string) string {
-		return "  - {name: " + name + ", match: {}, key: all, count_when: {status: 401}, limit: 9, window: 1h}\n"
+		return "  - {name: " + name + ", match: {}, key: all, count_when: {status: 401}, limit: " +
+			"9, window: 1h}\n"
 	}
 	many := "policies:\n"
 	for i := range 12 {

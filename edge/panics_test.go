@@ -117,7 +117,8 @@ policies: [{name: all, match: {}, limit: 3, window: 1h}]
 	}
 	for i := range gate.Lanes {
 		lane := reflect.ValueOf(n.gate.Lane(i)).Elem().FieldByName("gate")
-		*(**gate.Gate)(unsafe.Pointer(lane.UnsafeAddr())) = nil //nolint:gosec // there is no other way to a fault
+		//nolint:gosec // there is no other way to a fault
+		*(**gate.Gate)(unsafe.Pointer(lane.UnsafeAddr())) = nil
 	}
 	doortest.Serve(t, func(ctx context.Context) error { return n.Run(ctx) })
 	at := map[string]net.Addr{"udp": n.Addresses().Datagram[0], "http": n.Addresses().HTTP[0]}

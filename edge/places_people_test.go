@@ -78,9 +78,13 @@ func TestPlacesForPeople(t *testing.T) {
 func TestExplainSpeaksOfPlaces(t *testing.T) {
 	n := start(t, placesConfig)
 	for _, want := range []string{
-		"A request with this key would be allowed now. It holds none of its 2 places. There is room for 2 more at the same time.",
-		"A request with this key would be allowed now. It holds 1 of its 2 places by 1 lease; the oldest began T ago. There is room for 1 more at the same time.",
-		"A request with this key would be denied now. It holds 2 of its 2 places by 2 leases; the oldest began T ago. There is room again when a request of this key ends; its oldest lease ends in T at the latest.",
+		"A request with this key would be allowed now. It holds none of its 2 places. There is " +
+			"room for 2 more at the same time.",
+		"A request with this key would be allowed now. It holds 1 of its 2 places by 1 lease; " +
+			"the oldest began T ago. There is room for 1 more at the same time.",
+		"A request with this key would be denied now. It holds 2 of its 2 places by 2 leases; " +
+			"the oldest began T ago. There is room again when a request of this key ends; its " +
+			"oldest lease ends in T at the latest.",
 	} {
 		var v api.ExplainView
 		n.inspect("/v1/explain?rule=exports&key=a", &v)

@@ -29,7 +29,8 @@ func TestPoolsOverLinesAndHTTP(t *testing.T) {
 		if status, _, body := n.post("/v1/load", `{"pool":"workers","utilisation":0.99,"from":"web-2"}`); status != 204 {
 			t.Fatalf("%d %s", status, body)
 		}
-		return n.send("ask path=/batch/1") == "deny why=load status=503 retry=1 pool=workers ratio=1.00"
+		return n.send("ask path=/batch/1") == "deny why=load status=503 retry=1 pool=workers "+
+			"ratio=1.00"
 	})
 	c, err := client.Dial(n.node.Addresses().Datagram[0].String(),
 		client.WithTimeout(edgetest.Patience))

@@ -31,7 +31,8 @@ func TestReloadOfPolicies(t *testing.T) {
 		return err
 	}
 	set := "sets: {tor: {cidr_file: " + n.path("tor.txt") + "}}\n"
-	if err := put(set + "policies: [{name: tor, match: {client: \"@tor\"}, deny: 403}, {name: site, match: {}, limit: 5, window: 1m}]\n"); err != nil {
+	if err := put(set + "policies: [{name: tor, match: {client: \"@tor\"}, deny: 403}, {name: " +
+		"site, match: {}, limit: 5, window: 1m}]\n"); err != nil {
 		t.Fatal(err)
 	}
 	if a := asks(t, n, "/", "203.0.113.7"); a.Why != ask.ByPolicy || a.Status != 403 {
@@ -41,7 +42,8 @@ func TestReloadOfPolicies(t *testing.T) {
 		t.Fatalf("%+v", a)
 	}
 	n.write("tor.txt", "no address\n")
-	if err := put(set + "policies: [{name: other, match: {}, limit: 1, window: 1s}, {name: tor, match: {client: \"@tor\"}, deny: 404}]\n"); err == nil {
+	if err := put(set + "policies: [{name: other, match: {}, limit: 1, window: 1s}, {name: tor, " +
+		"match: {client: \"@tor\"}, deny: 404}]\n"); err == nil {
 		t.Fatal("a set with a fault was taken")
 	}
 	if a := asks(t, n, "/", "203.0.113.7"); a.Status != 403 {

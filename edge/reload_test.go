@@ -61,7 +61,8 @@ func newReloadNode(t testing.TB, more string) *reloadNode {
 // configure writes the configuration, with more in it.
 func (n *reloadNode) configure(more string) {
 	n.Helper()
-	n.write("headgate.yaml", fmt.Sprintf("memory: 4MiB\nring: {servers: [%q]}\nadmin_token_file: %q\n", n.memcached.Addr(), n.path("token"))+
+	n.write("headgate.yaml", fmt.Sprintf("memory: 4MiB\nring: {servers: [%q]}\nadmin_token_file: "+
+		"%q\n", n.memcached.Addr(), n.path("token"))+
 		reloadDoors+strings.ReplaceAll(more, "$KEY", n.path("cluster.key"))+reloadRules)
 }
 

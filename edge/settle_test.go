@@ -56,7 +56,8 @@ func TestSettleOverHTTP(t *testing.T) {
 	}{
 		{"/v1/settle?rule=tokens&key=h&delta=-30", "", 204},
 		{"/v1/settle", `{"rule":"tokens","key":"h","delta":-10}`, 204},
-		{"/v1/settle?rule=tokens&key=h&delta=+5", "", 204}, // as people write it: a plus is a blank there
+		// as people write it: a plus is a blank there
+		{"/v1/settle?rule=tokens&key=h&delta=+5", "", 204},
 		{"/v1/settle?rule=tokens&key=h&delta=%2B5", "", 204},
 		{"/v1/settle?rule=tokens&key=h&delta=++5", "", 400},
 		{"/v1/settle?rule=tokens&key=h", "", 400},

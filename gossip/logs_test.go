@@ -99,7 +99,8 @@ func TestGarbageDoesNotFillTheLog(t *testing.T) {
 			t.Errorf("%d lines in a second, want at most 10", l.worst())
 		}
 		if d["label"] != each || d["key"]+d["backlog"] != each {
-			t.Errorf("counted %d without label, %d without key, %d behind; want %d and as many together", d["label"], d["key"], d["backlog"], each)
+			t.Errorf("counted %d without label, %d without key, %d behind; want %d and as many "+
+				"together", d["label"], d["key"], d["backlog"], each)
 		}
 		if !c.whole() {
 			t.Error("the cluster fell apart")

@@ -37,7 +37,8 @@ func TestALeapWithinAFlush(t *testing.T) {
 			t.Errorf("a limit of %d: 3 s later %.0f a second of 4000", limit, last)
 		}
 		if flush(600); last > 4350 {
-			t.Errorf("a limit of %d: %.0f a second after a flush at 6000, though the leap is long ago", limit, last)
+			t.Errorf("a limit of %d: %.0f a second after a flush at 6000, though the leap is "+
+				"long ago", limit, last)
 		}
 	}
 }

@@ -191,7 +191,8 @@ func TestBackFromAloneIsNoRise(t *testing.T) {
 				p.ask(dice.IntN(3), "r", "k")
 			}
 			if most > 1.8*rate || math.Abs(last-rate) > 0.2*rate {
-				t.Errorf("alone for %d ms from %v on: up to %.0f a second are told of, at last %.0f, of %.0f", lasts, begins.Sub(start), most, last, rate)
+				t.Errorf("alone for %d ms from %v on: up to %.0f a second are told of, at last "+
+					"%.0f, of %.0f", lasts, begins.Sub(start), most, last, rate)
 			}
 		}
 	}

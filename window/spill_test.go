@@ -71,7 +71,8 @@ func TestSpareSlotsAreSpilled(t *testing.T) {
 	}
 	i := m.Index([]byte("a"))
 	c.arena.reserve.Store(int64(len(c.arena.chunks))) // the logs count as full,
-	m.mark.Store(100)                                 // and a key with 25 would not be made a suspect now
+	// and a key with 25 would not be made a suspect now
+	m.mark.Store(100)
 	c.Sweep(now)
 	if c.Stats(now).EvictedSpare != 1 {
 		t.Fatalf("not given up: %+v", c.Stats(now))

@@ -16,13 +16,15 @@ func TestTrailing(t *testing.T) {
 	}{
 		// period 1000 begins
 		{10 * time.Second, 2000 * time.Second, 2 + 4 + 8 + 16 + 32 + 64, 1 + 2 + 3 + 4 + 5 + 6},
-		{10 * time.Second, 2001 * time.Second, 2 + 4 + 8 + 16 + 32 + 32, 1 + 2 + 3 + 4 + 5 + 3}, // half of it has passed
+		// half of it has passed
+		{10 * time.Second, 2001 * time.Second, 2 + 4 + 8 + 16 + 32 + 32, 1 + 2 + 3 + 4 + 5 + 3},
 		// 1001
 		{10 * time.Second, 2002 * time.Second, 0 + 2 + 4 + 8 + 16 + 32, 0 + 1 + 2 + 3 + 4 + 5},
 		{10 * time.Second, 2020 * time.Second, 0, 0}, // all of it is over
 		// a period is a window
 		{time.Second, 1000*time.Second + 250*time.Millisecond, 2 + 0.75*4, 1 + 0.75*2},
-		{2 * time.Second, 2000*time.Second + 1500*time.Millisecond, 2 + 0.25*4, 1 + 0.25*2}, // likewise
+		// likewise
+		{2 * time.Second, 2000*time.Second + 1500*time.Millisecond, 2 + 0.25*4, 1 + 0.25*2},
 	} {
 		totals := window.Totals{Period: 1000}
 		for n := range totals.By {

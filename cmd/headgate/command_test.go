@@ -24,7 +24,8 @@ func (b *bench) file(name, content string) string {
 
 func TestConfigCheck(t *testing.T) {
 	b := newBench(t)
-	good := b.file("good.yaml", "pop: lhr\nrules:\n  - {name: a, limit: 7, window: 1m, scope: pop}\n")
+	good := b.file("good.yaml", "pop: lhr\nrules:\n  - {name: a, limit: 7, window: 1m, scope: "+
+		"pop}\n")
 	bad := b.file("bad.yaml", "popp: lhr\nrules:\n  - {name: a, limit: 010, window: 1m}\n")
 	tor := b.file("tor.txt", "192.0.2.0/24\neverybody\n")
 	sets := b.file("sets.yaml", "sets: {tor: {cidr_file: "+tor+"}, none: {table_file: "+tor+".csv}}\n")
@@ -34,7 +35,8 @@ func TestConfigCheck(t *testing.T) {
 		stdout, stderr string
 	}{
 		{[]string{sets}, 1, "", "DIR/tor.txt:2: must be an address"},
-		{[]string{sets}, 1, "", "\nread DIR/tor.txt.csv: no such file or directory\nDIR/sets.yaml: 2 faults\n"},
+		{[]string{sets}, 1, "", "\nread DIR/tor.txt.csv: no such file or " +
+			"directory\nDIR/sets.yaml: 2 faults\n"},
 		{[]string{good}, 0, "DIR/good.yaml: ok\n", "DIR/good.yaml: warning: rules: scope pop"},
 		{[]string{"--print", good}, 0, "pop: lhr\n", "warning"},
 		{[]string{bad}, 1, "", "DIR/bad.yaml:1:1: "},
@@ -73,7 +75,8 @@ func TestUnixSockets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &httptest.Server{Listener: listener, Config: &http.Server{Handler: b.admin}} //nolint:gosec // a test's
+	//nolint:gosec // a test's
+	server := &httptest.Server{Listener: listener, Config: &http.Server{Handler: b.admin}}
 	server.Start()
 	defer server.Close()
 	if code, stdout, stderr := b.run(t.Context(), "top", "--admin", "unix:"+socket); code != 0 ||
@@ -92,7 +95,8 @@ func TestToken(t *testing.T) {
 	good, bad := b.file("token", "s3cret\n"), b.file("two", "two words\n")
 
 	_, _, stderr := b.run(t.Context(), "block", "login", "x")
-	if !strings.Contains(stderr, "missing or wrong (changes need the admin token: --token-file or HEADGATE_TOKEN_FILE)") {
+	if !strings.Contains(stderr, "missing or wrong (changes need the admin token: --token-file "+
+		"or HEADGATE_TOKEN_FILE)") {
 		t.Errorf("without a token: %s", stderr)
 	}
 	if code, _, stderr := b.run(t.Context(), "block", "login", "x", "--token-file", good); code != 0 {

@@ -148,7 +148,9 @@ func TestAlertsNamePages(t *testing.T) {
 // The rule itself sees a link to no file and to no heading.
 func TestBrokenLinks(t *testing.T) {
 	pages := map[string]string{
-		"a/README.md":   "# One `code`, two\n[y](SECURITY.md#there) [z](../z.txt) [here](#one-code-two) [far](https://example.net/#x) `[no](none.txt)`\n```\n[no](none.txt)\n```\n",
+		"a/README.md": "# One `code`, two\n[y](SECURITY.md#there) [z](../z.txt) " +
+			"[here](#one-code-two) [far](https://example.net/#x) " +
+			"`[no](none.txt)`\n```\n[no](none.txt)\n```\n",
 		"a/SECURITY.md": "## There\n",
 	}
 	only := func(target string) bool { return target == "z.txt" }

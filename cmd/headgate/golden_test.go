@@ -173,25 +173,33 @@ var sessions = map[string][]string{
 		"policy test testdata/policy-cases.yaml",
 		"policy lst",
 		"policy test -c testdata/policies.yaml testdata/policy-cases.yaml",
-		"policy test -c testdata/policies.yaml testdata/policy-cases.yaml testdata/policy-cases-wrong.yaml",
+		"policy test -c testdata/policies.yaml testdata/policy-cases.yaml " +
+			"testdata/policy-cases-wrong.yaml",
 		"policy test -c testdata/policies.yaml testdata/policy-cases-faults.yaml",
 		"policy test -c testdata/policies.yaml testdata/policies.yaml",
 		"policy test -c testdata/policies.yaml testdata/none.yaml",
-		"test-request -c testdata/policies.yaml https://api.example.com/v2/./x -H X-API-Key:k-gold --client 203.0.113.7",
-		"test-request -c testdata/policies.yaml example.com/x/..//%2eenv -H X-Forwarded-For:203.0.113.7,127.0.0.9",
-		"test-request -c testdata/policies.yaml example.com/.env -H X-Forwarded-For:203.0.113.7 --peer 192.0.2.5",
+		"test-request -c testdata/policies.yaml https://api.example.com/v2/./x -H " +
+			"X-API-Key:k-gold --client 203.0.113.7",
+		"test-request -c testdata/policies.yaml example.com/x/..//%2eenv -H " +
+			"X-Forwarded-For:203.0.113.7,127.0.0.9",
+		"test-request -c testdata/policies.yaml example.com/.env -H X-Forwarded-For:203.0.113.7 " +
+			"--peer 192.0.2.5",
 		"test-request -c testdata/policies.yaml -X POST example.com/login --client 2001:db8::1",
-		"test-request -c testdata/policies.yaml -X POST example.com/login --client 2001:db8::1 --status 401",
-		"test-request -c testdata/policies.yaml -X POST example.com/login --client 2001:db8::1 --status 200",
+		"test-request -c testdata/policies.yaml -X POST example.com/login --client 2001:db8::1 " +
+			"--status 401",
+		"test-request -c testdata/policies.yaml -X POST example.com/login --client 2001:db8::1 " +
+			"--status 200",
 		"test-request -c testdata/policies.yaml example.com/export/csv --client 203.0.113.7 --json",
 		"test-request -c testdata/policies.yaml example.com/export/csv --client 203.0.113.7",
 		"test-request -c testdata/policies.yaml example.com/x/..%2F%2eenv --client 203.0.113.7",
-		"test-request -c testdata/policies.yaml example.com/export%2Fcsv --client 203.0.113.7 --json",
+		"test-request -c testdata/policies.yaml example.com/export%2Fcsv --client 203.0.113.7 " +
+			"--json",
 		"test-request -c testdata/policies.yaml example.com/ -H X-Forwarded-For:unknown",
 		"test-request -c testdata/policies.yaml example.com/ -H wrong",
 		"test-request -c testdata/policies.yaml example.com/ --client nobody",
 		"test-request -c testdata/policies.yaml http://exa[mple/",
-		"test-request example.com/login -H X-Forwarded-For:203.0.113.7 -H 'a: b' --peer 127.0.0.1 -X POST --status 401",
+		"test-request example.com/login -H X-Forwarded-For:203.0.113.7 -H 'a: b' --peer " +
+			"127.0.0.1 -X POST --status 401",
 		"test-request example.com/login --json",
 		"test-request",
 	},

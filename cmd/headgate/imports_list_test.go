@@ -50,20 +50,26 @@ var rooms = map[string]struct {
 	imports []string
 	why     string
 }{
-	"sketch":        {nil, "the sketch is arithmetic: it counts what it is handed and rests on nothing"},
-	"window/bucket": {nil, "a bucket is arithmetic over one moment; which keys have one is not its affair"},
+	"sketch": {nil, "the sketch is arithmetic: it counts what it is handed and rests on " +
+		"nothing"},
+	"window/bucket": {nil, "a bucket is arithmetic over one moment; which keys have one is not " +
+		"its affair"},
 	"window": {
 		[]string{"sketch", "window/bucket"},
 		"a window is a sketch and slots over time; what a count leads to is mitigation's affair",
 	},
-	"window/whatif":  {[]string{"sketch", "window", "window/bucket"}, "what other limits would have refused is arithmetic over costs; who shows it to whom is not its affair"},
-	"window/lease":   {[]string{"sketch", "window"}, "who holds which places until when is arithmetic over times; what a denial means is not its affair"},
-	"window/moments": {[]string{"window"}, "when admissions came is arithmetic over lists; who tells them to whom is the coordinator's affair"},
+	"window/whatif": {[]string{"sketch", "window", "window/bucket"}, "what other limits would " +
+		"have refused is arithmetic over costs; who shows it to whom is not its affair"},
+	"window/lease": {[]string{"sketch", "window"}, "who holds which places until when is " +
+		"arithmetic over times; what a denial means is not its affair"},
+	"window/moments": {[]string{"window"}, "when admissions came is arithmetic over lists; who " +
+		"tells them to whom is the coordinator's affair"},
 	"mitigation": {
 		[]string{"sketch", "window", "window/bucket"},
 		"the judge is handed rule, count and flag; it must not know who asks, or over what",
 	},
-	"mitigation/override": {[]string{"mitigation"}, "overrides are records of operators and their order; how they travel and what they do to counts is not their affair"},
+	"mitigation/override": {[]string{"mitigation"}, "overrides are records of operators and " +
+		"their order; how they travel and what they do to counts is not their affair"},
 	"mitigation/pool": {
 		[]string{"window", "mitigation"},
 		"levels are arithmetic over reports and time; who asks, and over what, is not its affair",
@@ -73,27 +79,32 @@ var rooms = map[string]struct {
 		"ratios are arithmetic over reports; who sends them is the coordinator's affair",
 	},
 
-	"gossip": {[]string{"gossip/guard", "gossip/frame", "gossip/lossy"}, "gossip carries bytes; edge/global joins it to a node, so that either can be tested without the other"},
+	"gossip": {[]string{"gossip/guard", "gossip/frame", "gossip/lossy"}, "gossip carries bytes; " +
+		"edge/global joins it to a node, so that either can be tested without the other"},
 	"gossip/coordinator": {
 		with(coordinatorParts, "sketch", "window", "window/moments", "mitigation",
 			"mitigation/control", "gossip/counts"),
-		"the control loop is arithmetic over reports: it is handed time, chance and a way to send, so that a simulated world runs the same code",
+		"the control loop is arithmetic over reports: it is handed time, chance and a way to " +
+			"send, so that a simulated world runs the same code",
 	},
 	"gossip/coordinator/packet": {[]string{"window", "window/moments", "mitigation", "mitigation/control"}, "the wire format knows the form of records and their bounds, and nothing of their effect"},
 	"gossip/coordinator/assignment": {
 		nil,
 		"who does which part follows from names and a secret alone",
 	},
-	"gossip/coordinator/order": {nil, "collections with an order that a simulation can repeat; what they hold is not their affair"},
+	"gossip/coordinator/order": {nil, "collections with an order that a simulation can repeat; " +
+		"what they hold is not their affair"},
 	"gossip/coordinator/budget": {
 		[]string{"window", "gossip/coordinator/packet"},
 		"bytes by kind of record; what is in the records is not its affair",
 	},
-	"gossip/coordinator/peers":    {[]string{"window", "gossip/coordinator/packet"}, "whether a packet is to be believed follows from its header; its records are not its affair"},
+	"gossip/coordinator/peers": {[]string{"window", "gossip/coordinator/packet"}, "whether a " +
+		"packet is to be believed follows from its header; its records are not its affair"},
 	"gossip/coordinator/arrivals": {[]string{"window", "window/moments", "mitigation/control"}, "when admissions came follows from samples and lists; who reports them to whom is the coordinator's affair"},
 	"gossip/coordinator/rates":    {[]string{"mitigation", "mitigation/control", "window", "gossip/coordinator/packet"}, "which changes and ratios follow from rates alone is arithmetic; who sends them is the coordinator's affair"},
-	"gossip/counts":               {[]string{"window"}, "what PoPs tell each other about counts is arithmetic over periods and bytes; who sends it to whom is the coordinator's affair"},
-	"gossip/frame":                {nil, "the wire format encodes and parses, and keeps nothing"},
+	"gossip/counts": {[]string{"window"}, "what PoPs tell each other about counts " +
+		"is arithmetic over periods and bytes; who sends it to whom is the coordinator's affair"},
+	"gossip/frame": {nil, "the wire format encodes and parses, and keeps nothing"},
 	"gossip/guard": {
 		[]string{"gossip/guard"},
 		"the guard checks what reaches memberlist; what the payload holds is not its affair",
@@ -109,20 +120,24 @@ var rooms = map[string]struct {
 			"edge/gate/totals", "edge/gate/usedup"),
 		"the gate decides from memory: it knows no door, no disk, no network and no person",
 	},
-	"edge/gate/blast":    {[]string{"sketch", "window"}, "how many clients asked is arithmetic over hashes; what follows from it is the gate's affair"},
-	"edge/gate/siblings": {[]string{"sketch", "window", "mitigation"}, "how many narrower keys asked is arithmetic over times; what follows from it is the gate's affair"},
+	"edge/gate/blast": {[]string{"sketch", "window"}, "how many clients asked is arithmetic " +
+		"over hashes; what follows from it is the gate's affair"},
+	"edge/gate/siblings": {[]string{"sketch", "window", "mitigation"}, "how many narrower keys " +
+		"asked is arithmetic over times; what follows from it is the gate's affair"},
 	"edge/gate/observer": {[]string{"window", "window/lease", "window/whatif", "mitigation", "edge/gate/totals"}, "estimates are made of samples; which rules are in force is the gate's affair"},
 	"edge/gate/totals": {
 		[]string{"window"},
 		"outcomes are counted; which of them a request has is the gate's affair",
 	},
 	"edge/gate/snapshot": {[]string{"window", "mitigation", "mitigation/control", "mitigation/override"}, "values that outlive a restart; the gate makes them, and others write them"},
-	"edge/gate/health":   {[]string{"window"}, "which servers are silent is arithmetic over times; what follows from it is the gate's affair"},
+	"edge/gate/health": {[]string{"window"}, "which servers are silent is arithmetic over " +
+		"times; what follows from it is the gate's affair"},
 	"edge/gate/networks": {
 		[]string{"window", "mitigation", "edge/request"},
 		"flags of networks are found by the keys in them; who sets them is the gate's affair",
 	},
-	"edge/gate/usedup": {[]string{"window", "mitigation"}, "which keys others know to be at their limits is a table of digests; who fills it is the flusher's affair"},
+	"edge/gate/usedup": {[]string{"window", "mitigation"}, "which keys others know to be at " +
+		"their limits is a table of digests; who fills it is the flusher's affair"},
 	"edge/pop/board": {
 		[]string{"window", "edge/ring", "edge/gate/usedup"},
 		"notices are counters of the ring; which keys are at their limits is the window's affair",
@@ -165,8 +180,9 @@ var rooms = map[string]struct {
 		[]string{"edge/door", "edge/door/budget"},
 		"connections are accepted, bounded and ended alike, whatever they carry",
 	},
-	"edge/door/verdict": {[]string{"mitigation", "edge/gate", "edge/api"}, "a decision in seconds and in the text of headers; which protocol carries them is the doors' affair"},
-	"edge/door/lines":   {[]string{"mitigation", "edge/gate", "edge/request", "edge/wire"}, "the line protocol's fields and values as those of a request and of the gate, so that they mean the same in every door"},
+	"edge/door/verdict": {[]string{"mitigation", "edge/gate", "edge/api"}, "a decision in " +
+		"seconds and in the text of headers; which protocol carries them is the doors' affair"},
+	"edge/door/lines": {[]string{"mitigation", "edge/gate", "edge/request", "edge/wire"}, "the line protocol's fields and values as those of a request and of the gate, so that they mean the same in every door"},
 	"edge/door/grpc": {
 		[]string{
 			"mitigation", "edge/gate", "edge/ask", "edge/latency",
@@ -183,11 +199,12 @@ var rooms = map[string]struct {
 		},
 		"a door translates between its protocol and the gate, and judges nothing",
 	},
-	"edge/door/resp":          {[]string{"window", "mitigation", "edge/gate", "edge/ask", "edge/latency", "edge/wire", "edge/door", "edge/door/budget", "edge/door/lines", "edge/door/stream", "edge/door/verdict", "edge/door/resp/throttle"}, "a door translates between its protocol and the gate, and judges nothing but CL.THROTTLE, whose numbers no rule has"},
-	"edge/door/resp/throttle": {nil, "the arithmetic of another program's command, and a table of its keys; it knows no protocol"},
-	"edge/door/local":         {[]string{"edge/gate", "edge/ask", "edge/request", "edge/wire", "edge/door", "edge/door/lines", "edge/api", "edge/client"}, "a door translates between its protocol and the gate, and judges nothing; the protocol of the program itself is the client's methods"},
-	"edge/door/udp":           {[]string{"mitigation", "window", "edge/gate", "edge/ask", "edge/latency", "edge/wire", "edge/door", "edge/door/lines", "edge/door/udp", "edge/config", "edge/api"}, "a door translates between its protocol and the gate, and judges nothing"},
-	"edge/door/http":          {[]string{"mitigation", "window", "edge/gate", "edge/ask", "edge/latency", "edge/request", "edge/wire", "edge/door", "edge/door/lines", "edge/door/verdict", "edge/config", "edge/api", "edge/door/budget", "edge/door/stream", "edge/door/http/head", "edge/door/http/input"}, "a door translates between its protocol and the gate, and judges nothing"},
+	"edge/door/resp": {[]string{"window", "mitigation", "edge/gate", "edge/ask", "edge/latency", "edge/wire", "edge/door", "edge/door/budget", "edge/door/lines", "edge/door/stream", "edge/door/verdict", "edge/door/resp/throttle"}, "a door translates between its protocol and the gate, and judges nothing but CL.THROTTLE, whose numbers no rule has"},
+	"edge/door/resp/throttle": {nil, "the arithmetic of another program's command, and a table " +
+		"of its keys; it knows no protocol"},
+	"edge/door/local": {[]string{"edge/gate", "edge/ask", "edge/request", "edge/wire", "edge/door", "edge/door/lines", "edge/api", "edge/client"}, "a door translates between its protocol and the gate, and judges nothing; the protocol of the program itself is the client's methods"},
+	"edge/door/udp":   {[]string{"mitigation", "window", "edge/gate", "edge/ask", "edge/latency", "edge/wire", "edge/door", "edge/door/lines", "edge/door/udp", "edge/config", "edge/api"}, "a door translates between its protocol and the gate, and judges nothing"},
+	"edge/door/http":  {[]string{"mitigation", "window", "edge/gate", "edge/ask", "edge/latency", "edge/request", "edge/wire", "edge/door", "edge/door/lines", "edge/door/verdict", "edge/config", "edge/api", "edge/door/budget", "edge/door/stream", "edge/door/http/head", "edge/door/http/input"}, "a door translates between its protocol and the gate, and judges nothing"},
 	"edge/door/http/head": {
 		[]string{"edge/request", "edge/api"},
 		"a head is bytes that have arrived; sockets and answers are the door's affair",
@@ -213,9 +230,12 @@ var rooms = map[string]struct {
 			"edge/door", "edge/door/budget", "edge/admin/places", "edge/ask", "edge/sample"),
 		"the door for people: it reads every part of a node by value, and changes only the gate",
 	},
-	"edge/admin/places": {nil, "who gives up a connection when all are taken is a question of addresses and tokens, not of headgate"},
+	"edge/admin/places": {nil, "who gives up a connection when all are taken is a question of " +
+		"addresses and tokens, not of headgate"},
 
-	"edge/client": {[]string{"edge/wire", "edge/request", "edge/client/packet"}, "any Go program may import the client: it brings the codec, the one reading of a request and the standard library, nothing else"},
+	"edge/client": {[]string{"edge/wire", "edge/request", "edge/client/packet"}, "any Go program " +
+		"may import the client: it brings the codec, the one reading of a request and the " +
+		"standard library, nothing else"},
 	"edge/client/packet": {
 		[]string{"edge/wire"},
 		"a datagram is lines and ids; sockets, and the queries that wait, are the client's",
@@ -225,8 +245,10 @@ var rooms = map[string]struct {
 		nil,
 		"the codec of the line protocol is shared by daemon and clients: it imports neither",
 	},
-	"edge/h2":  {nil, "HTTP/2 is frames: bytes in, bytes out, and a handler for whole messages; it knows nothing of limits, sockets or time"},
-	"edge/rls": {[]string{"mitigation"}, "which limit a descriptor means follows from the tree; where it was read, and who asks, is not its affair"},
+	"edge/h2": {nil, "HTTP/2 is frames: bytes in, bytes out, and a handler for whole messages; " +
+		"it knows nothing of limits, sockets or time"},
+	"edge/rls": {[]string{"mitigation"}, "which limit a descriptor means follows from the tree; " +
+		"where it was read, and who asks, is not its affair"},
 	"edge/config/envoy": {
 		[]string{"mitigation", "edge/api", "edge/rls"},
 		"another program's configuration is limits and faults; it opens no file",
@@ -280,12 +302,14 @@ var rooms = map[string]struct {
 		nil,
 		"a small memcached for the demo, where none is installed; it knows the protocol only",
 	},
-	"edge/api": {[]string{"edge/api"}, "the contract of the admin listener: any Go program may import it, and nothing but words may come along with it"},
+	"edge/api": {[]string{"edge/api"}, "the contract of the admin listener: any Go program may " +
+		"import it, and nothing but words may come along with it"},
 	"edge/private": {
 		nil,
 		"how a secret is read is the same for whoever needs one, and knows nothing of it",
 	},
-	"edge/live": {[]string{"edge/api"}, "streams and histories are bytes, names and numbers; what they show is the admin listener's affair"},
+	"edge/live": {[]string{"edge/api"}, "streams and histories are bytes, names and numbers; " +
+		"what they show is the admin listener's affair"},
 	"edge/web": {
 		[]string{"edge/web/browser"},
 		"the dashboard is pages that fetch the admin listener's JSON",
@@ -372,8 +396,10 @@ var rooms = map[string]struct {
 		},
 		"it runs daemons as processes: what it knows of them it sees from outside",
 	},
-	"cmd/headgate/systemtest/seam": {[]string{"edge/client", "cmd/headgate/clitest"}, "the judge of what a visitor sends reads bytes by itself: the node's own readings are what it judges"},
-	"cmd/headgate/accesslog":       {nil, "a log reader knows lines of text, not headgate"},
+	"cmd/headgate/systemtest/seam": {[]string{"edge/client", "cmd/headgate/clitest"}, "the judge " +
+		"of what a visitor sends reads bytes by itself: the node's own readings are what it " +
+		"judges"},
+	"cmd/headgate/accesslog": {nil, "a log reader knows lines of text, not headgate"},
 	"cmd/headgate/oracle": {
 		[]string{"window"},
 		"the judge of the judge must share nothing with it but the exact log",
@@ -390,8 +416,9 @@ var kits = map[string]struct {
 		[]string{"edge/api"},
 		"values of the contract, for the tests of the rooms that show them",
 	},
-	"edge/ask/asktest":   {[]string{"edge/ask", "edge/config", "edge/gate", "edge/gate/gatetest"}, "gates with policies, for the tests of the rooms that ask about whole requests"},
-	"edge/door/doortest": {nil, "servers, connections and HTTP answers, for the tests of whatever listens; it knows nothing of headgate"},
+	"edge/ask/asktest": {[]string{"edge/ask", "edge/config", "edge/gate", "edge/gate/gatetest"}, "gates with policies, for the tests of the rooms that ask about whole requests"},
+	"edge/door/doortest": {nil, "servers, connections and HTTP answers, for the tests of " +
+		"whatever listens; it knows nothing of headgate"},
 	"edge/gate/gatetest": {
 		with(counting, "edge/gate"),
 		"gates and questions, for the tests of the rooms around the gate",
@@ -460,7 +487,9 @@ var doors = map[string]struct {
 		[]string{"cmd/headgate/clitest"},
 		"only tests compare by it, and the rooms that are for tests",
 	},
-	"golang.org/x/net": {[]string{"edge", "edge/h2", "edge/door/grpc"}, "only the coder of HTTP/2's header blocks, for edge/h2 and the tests of its door: frames are parsed where they lie"},
+	"golang.org/x/net": {[]string{"edge", "edge/h2", "edge/door/grpc"}, "only the coder of " +
+		"HTTP/2's header blocks, for edge/h2 and the tests of its door: frames are parsed where " +
+		"they lie"},
 	"golang.org/x/sync": {
 		[]string{"edge", "cmd/headgate/demo/stage"},
 		"only where several parts of a node run until the first fails",

@@ -72,7 +72,8 @@ func TestImportsFollowTheDrawing(t *testing.T) {
 		_, isRoom := rooms[p.room()]
 		_, isKit := kits[p.room()]
 		if isRoom == isKit {
-			t.Errorf("%s: has no room in the drawing, or two; give it one in imports_list_test.go, with what it may import and why", p.room())
+			t.Errorf("%s: has no room in the drawing, or two; give it one in "+
+				"imports_list_test.go, with what it may import and why", p.room())
 			continue
 		}
 		for _, path := range p.Imports {
@@ -111,7 +112,8 @@ func wrongImport(room, path string) string {
 		}
 	case !strings.Contains(strings.Split(path, "/")[0], "."): // the standard library
 		if slices.Contains(pure, room) && within(path, worldly) {
-			return "time, chance and the world enter through cmd and the doors; a pure room is handed plain values"
+			return "time, chance and the world enter through cmd and the doors; a pure room is " +
+				"handed plain values"
 		}
 	default:
 		return wrongDoor(room, path)
@@ -130,7 +132,8 @@ func wrongDoor(room, path string) string {
 		}
 		return ""
 	}
-	return "a new third party: name its one door in imports_test.go, and say in the commit what it gives that we cannot"
+	return "a new third party: name its one door in imports_test.go, and say in the commit what " +
+		"it gives that we cannot"
 }
 
 // within reports whether path is one of roots or lies below one.

@@ -36,16 +36,22 @@ var recipeRequests = map[string][]string{
 		"/.env/ => deny with 404", "/ -H headgate-country:NZ => deny with 451",
 		"/public/x -H headgate-country:NZ => no policy asks",
 	},
-	"IPv6 by /64": {"/ --client 2001:db8:1:2:3::4 => rule everybody  key 2001:db8:1::/56 ; rule networks  key 2001:db8:1::/48 ", "/ --client 203.0.113.7 => rule networks  key 203.0.113.0/24 "},
+	"IPv6 by /64": {"/ --client 2001:db8:1:2:3::4 => rule everybody  key 2001:db8:1::/56 ; rule " +
+		"networks  key 2001:db8:1::/48 ", "/ --client 203.0.113.7 => rule networks  key " +
+		"203.0.113.0/24 "},
 	"Behind a CDN or a load balancer": {
-		"/ --peer 127.0.0.1 -H x-forwarded-for:198.51.100.1,203.0.113.7,192.0.2.3 => key 203.0.113.7 ", "/ --peer 203.0.113.9 -H x-forwarded-for:192.0.2.3 => key 203.0.113.9 ",
+		"/ --peer 127.0.0.1 -H x-forwarded-for:198.51.100.1,203.0.113.7,192.0.2.3 => key " +
+			"203.0.113.7 ", "/ --peer 203.0.113.9 -H x-forwarded-for:192.0.2.3 => key 203.0.113.9 ",
 	},
 	"Several limits at once": {
 		"/api/export => rule second ; rule hour ; rule export ",
 		"/api/x => rule second ; rule hour ",
 	},
-	"The narrowest limit alone":     {"/api/export => rule export ", "/api/x => rule rest "},
-	"A client with a whole network": {"/login --client 203.0.113.7 => rule login  key 203.0.113.7 ; rule login/24,56  key 203.0.113.0/24 ", "/login --client 2001:db8:1:2:3::4 => rule login  key 2001:db8:1:2::/64 ; rule login/24,56  key 2001:db8:1::/56 "},
+	"The narrowest limit alone": {"/api/export => rule export ", "/api/x => rule rest "},
+	"A client with a whole network": {"/login --client 203.0.113.7 => rule login  key " +
+		"203.0.113.7 ; rule login/24,56  key 203.0.113.0/24 ", "/login --client " +
+		"2001:db8:1:2:3::4 => rule login  key 2001:db8:1:2::/64 ; rule login/24,56  key " +
+		"2001:db8:1::/56 "},
 	"A key that many clients share": {
 		"/app/x -H x-api-key:k => rule app  key ~",
 		"/x -H x-api-key:k => no policy asks",
@@ -57,8 +63,9 @@ var recipeRequests = map[string][]string{
 		"/report?days=7 => cost 7", "/report?days=400 => cost 31",
 		"/report => cost 1",
 	},
-	"Four limiters of an API": {"/v1/charges/1 -H x-api-key:k => rule rate ; rule concurrent ; rule fleet "},
-	"Try it first":            {"/ => in shadow"},
+	"Four limiters of an API": {"/v1/charges/1 -H x-api-key:k => rule rate ; rule concurrent ; " +
+		"rule fleet "},
+	"Try it first": {"/ => in shadow"},
 	"An expression instead of a map": {
 		"/v2/a -X POST => rule writes ", "/v2/a => no policy asks",
 		"/v2/a -X PUT -H x-internal:1 => no policy asks",

@@ -137,7 +137,8 @@ func TestEventsCutTheSlow(t *testing.T) {
 	inBubble(t, admin.Options{}, func(t *testing.T, a *node, p *pipes) {
 		stuck, _ := p.dial(t.Context(), "", "")
 		defer func() { _ = stuck.Close() }()
-		if _, err := io.WriteString(stuck, "GET /v1/events?live=1 HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+		if _, err := io.WriteString(stuck, "GET /v1/events?live=1 HTTP/1.1\r\nHost: "+
+			"localhost\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -167,7 +168,8 @@ func TestEventsStopWithStuckReaders(t *testing.T) {
 		for range live.MaxReaders {
 			c, _ := p.dial(t.Context(), "", "")
 			t.Cleanup(func() { _ = c.Close() })
-			if _, err := io.WriteString(c, "GET /v1/events?live=1 HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+			if _, err := io.WriteString(c, "GET /v1/events?live=1 HTTP/1.1\r\nHost: "+
+				"localhost\r\n\r\n"); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -47,11 +47,13 @@ var liftCases = []struct {
 	{"new", "shed", "k", nil, "allow", "", false, "nothing to lift: 3 of 3 left"},
 	{
 		"about to be blocked", "block", "k", used("block", 3), "deny", "limit", false,
-		"9s from now the oldest of 3 admitted leaves the window, but a check before then blocks the key for 1m",
+		"9s from now the oldest of 3 admitted leaves the window, but a check before then blocks " +
+			"the key for 1m",
 	},
 	{
 		"drawn for", "shed", "k", drawn("shed"), "deny", "shed", false,
-		"100 % of its requests are denied at random; that ends in 9s, and `headgate unblock shed k` ends it now",
+		"100 % of its requests are denied at random; that ends in 9s, and `headgate unblock shed " +
+			"k` ends it now",
 	},
 	{
 		"blocked, odd key", "block", "-k'", refused("block", "-k'"), "deny", "block", false,

@@ -29,7 +29,8 @@ func (f *flooder) ask(t *testing.T) {
 	t.Helper()
 	for range 3 {
 		if f.conn != nil {
-			if _, err := io.WriteString(f.conn, "GET /v1/rules HTTP/1.1\r\nHost: localhost\r\n\r\n"); err == nil {
+			if _, err := io.WriteString(f.conn, "GET /v1/rules HTTP/1.1\r\nHost: "+
+				"localhost\r\n\r\n"); err == nil {
 				if r, err := http.ReadResponse(f.from, nil); err == nil {
 					_, _ = io.Copy(io.Discard, r.Body)
 					_ = r.Body.Close()
@@ -57,7 +58,8 @@ func probe(t *testing.T, ln net.Listener, path string) time.Duration {
 	}
 	defer func() { _ = c.Close() }()
 	_ = c.SetDeadline(began.Add(doortest.Patience))
-	_, _ = io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: 10.0.0.1:4292\r\nConnection: close\r\n\r\n")
+	_, _ = io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: 10.0.0.1:4292\r\nConnection: "+
+		"close\r\n\r\n")
 	answer, err := io.ReadAll(c)
 	if !strings.HasPrefix(string(answer), "HTTP/1.1 200 ") {
 		t.Errorf("%s: %q, %v", path, answer, err)

@@ -70,7 +70,8 @@ func follow(
 	if err != nil {
 		t.Fatal(err)
 	}
-	response, err := (&http.Transport{DialContext: dial}).RoundTrip(request) //nolint:bodyclose // closed by close
+	//nolint:bodyclose // closed by close
+	response, err := (&http.Transport{DialContext: dial}).RoundTrip(request)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -212,15 +212,20 @@ func TestExplainWorldLifts(t *testing.T) {
 			}
 		}
 		advise("rate", standing.View, mitigation.RatioFor(1e9, 1)) // refuses them all
-		check("rate", "100 % of its requests are denied at random, because this PoP receives more than the limit and no totals from "+
-			"other PoPs; that ends when fewer requests arrive, and `headgate allow rate k` ends it now")
+		check("rate", "100 % of its requests are denied at random, because this PoP receives "+
+			"more than the limit and no totals from "+
+			"other PoPs; that ends when fewer requests arrive, and `headgate allow rate k` ends "+
+			"it now")
 		standing.Viewed, standing.View.Limit = a.gate.Now(), 83.333
-		check("rate", "100 % of its requests are denied at random, because all PoPs together receive 50000 a second and 83.3 may pass; "+
+		check("rate", "100 % of its requests are denied at random, because all PoPs together "+
+			"receive 50000 a second and 83.3 may pass; "+
 			"that ends when fewer requests arrive, and `headgate allow rate k` ends it now")
 		advise("block", control.GlobalView{Blocked: 10 * time.Minute}, 0)
-		check("block", "the block, set by the count of all PoPs at cdg, ends in 10m; `headgate unblock block k` lifts it now")
+		check("block", "the block, set by the count of all PoPs at cdg, ends in 10m; `headgate "+
+			"unblock block k` lifts it now")
 		a.gate.SetGlobalState(false, true)
-		check("deny", "the view of all PoPs is lost and failure_mode is deny; requests pass again once gossip reaches another node")
+		check("deny", "the view of all PoPs is lost and failure_mode is deny; requests pass "+
+			"again once gossip reaches another node")
 		check("allow", "nothing to lift: the view of all PoPs is lost and failure_mode is allow")
 		if d := gatetest.Decide(a.gate, a.gate.Now(), gate.Check, "deny", "k", 1); !d.Deny {
 			t.Errorf("%+v", d)

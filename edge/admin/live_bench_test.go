@@ -39,7 +39,8 @@ func liveLoad(b *testing.B, n int) (a *Door, wait func()) {
 			b.Fatal(err)
 		}
 		b.Cleanup(func() { _ = c.Close() })
-		if _, err := io.WriteString(c, "GET /v1/events?live=1 HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+		if _, err := io.WriteString(c, "GET /v1/events?live=1 HTTP/1.1\r\nHost: "+
+			"localhost\r\n\r\n"); err != nil {
 			b.Fatal(err)
 		}
 		serving.Go(func() { countPictures(c, seen) })

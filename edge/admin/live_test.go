@@ -92,14 +92,16 @@ func TestTroublesInside(t *testing.T) {
 		saved := state.Stats{Failures: 1, Age: -1}
 		w := newFeed(e, Options{State: func(window.Instant) state.Stats { return saved }})
 		stats := e.Stats(e.Now())
-		want := []string{"the last reload failed, the old rules stay in force", "no state could be written to disk yet"}
+		want := []string{"the last reload failed, the old rules stay in force", "no state could " +
+			"be written to disk yet"}
 		if diff := cmp.Diff(want, w.troubles(e.Now(), &api.LiveView{}, &stats)); diff != "" {
 			t.Errorf("never written (-want +got):\n%s", diff)
 		}
 		saved.Age = time.Minute
 		stats = e.Stats(e.Now())
 		stats.Suspects = stats.Slots
-		want = []string{"the last reload failed, the old rules stay in force", "there is no room to count more keys exactly", "the state on disk is 1m old"}
+		want = []string{"the last reload failed, the old rules stay in force", "there is no room " +
+			"to count more keys exactly", "the state on disk is 1m old"}
 		if diff := cmp.Diff(want, w.troubles(e.Now(), &api.LiveView{}, &stats)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}

@@ -125,7 +125,8 @@ func TestLiveMetrics(t *testing.T) {
 		for range live.MaxReaders + 1 {
 			c, _ := p.dial(t.Context(), "", "")
 			defer func() { _ = c.Close() }()
-			if _, err := io.WriteString(c, "GET /v1/events?live=1 HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+			if _, err := io.WriteString(c, "GET /v1/events?live=1 HTTP/1.1\r\nHost: "+
+				"localhost\r\n\r\n"); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()

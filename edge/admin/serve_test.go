@@ -74,7 +74,8 @@ func TestAdminServe(t *testing.T) {
 			}
 		}
 	}
-	if r := doortest.Exchange(t, doortest.Dial(t, tcp.Addr()), "GET /v1/rules HTTP/1.1\r\nHost: attacker.example\r\n\r\n"); r.StatusCode != http.StatusForbidden {
+	if r := doortest.Exchange(t, doortest.Dial(t, tcp.Addr()), "GET /v1/rules HTTP/1.1\r\nHost: "+
+		"attacker.example\r\n\r\n"); r.StatusCode != http.StatusForbidden {
 		t.Errorf("rebound: status %d", r.StatusCode)
 	}
 	if err := stop(); err != nil {

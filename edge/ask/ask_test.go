@@ -279,7 +279,8 @@ func TestATicketOutlivesReloads(t *testing.T) {
 	h := open(t, policies)
 	live := h.ask("POST", "/login", "203.0.113.7").Ticket
 	for n := range 300 {
-		h.put(h.parse(fmt.Sprintf("rules: [{name: other, limit: 1, window: 1m}, {name: r%d, limit: 1, window: 1m}]", n)))
+		h.put(h.parse(fmt.Sprintf("rules: [{name: other, limit: 1, window: 1m}, {name: r%d, "+
+			"limit: 1, window: 1m}]", n)))
 	}
 	if h.report(live, 401) {
 		t.Fatal("the ticket is good")

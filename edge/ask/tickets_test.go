@@ -87,7 +87,8 @@ func TestTicketsAgainstAModel(t *testing.T) { //nolint:funlen // one model, step
 								}
 							}
 							if !same {
-								t.Fatalf("step %d: another record went than the one that ends first", n)
+								t.Fatalf("step %d: another record went than the one that ends "+
+									"first", n)
 							}
 						}
 					}

@@ -29,7 +29,8 @@ func TestDocsCompile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain := strings.ReplaceAll(string(source), " //nolint:errcheck // as a reader would write it", "")
+	plain := strings.ReplaceAll(string(source), " //nolint:errcheck // as a reader would write "+
+		"it", "")
 	blocks := strings.Split(string(page), "```go\n")[1:]
 	if len(blocks) != 7 {
 		t.Errorf("%d blocks of Go, want 7", len(blocks))

@@ -157,7 +157,8 @@ policies: [{name: evil, match: {header.x-api-key: evil, cookie.session: evil}, d
 
 // TestHandlerOddRequests: where every request is denied, no spelling of one is served.
 func TestHandlerOddRequests(t *testing.T) {
-	c := dialNode(t, "[]\npolicies: [{name: cookies, match: {cookie.c: x}, deny: 404}, {name: queries, match: {query.q: x}, deny: 404}, {name: all, match: {}, deny: 403}]\n", client.WithTimeout(patience))
+	c := dialNode(t, "[]\npolicies: [{name: cookies, match: {cookie.c: x}, deny: 404}, {name: "+
+		"queries, match: {query.q: x}, deny: 404}, {name: all, match: {}, deny: 403}]\n", client.WithTimeout(patience))
 	served := 0
 	server := httptest.NewServer(c.Handler(http.HandlerFunc(func(http.ResponseWriter,
 		*http.Request,

@@ -162,9 +162,10 @@ func hostile() map[string]string {
 		"aliases":      "- &a b\n" + fill("- *a\n"),
 		"rules":        "rules:\n" + fill("- {name: a, limit: 1, window: 1s}\n"),
 		"bad rules":    "rules:\n" + fill("- {nam: a}\n"),
-		"late bracket": "pop: [\n" + fill("an item of a list that nobody closes, and that goes on for long\n") + "b: c: d\n",
-		"open at end":  fill("# comment\n") + "a: [\n",
-		"late fault":   fill("pop: lhr # and a few more words to make the line long\n") + "a: b: c\n",
+		"late bracket": "pop: [\n" + fill("an item of a list that nobody closes, and that goes "+
+			"on for long\n") + "b: c: d\n",
+		"open at end": fill("# comment\n") + "a: [\n",
+		"late fault":  fill("pop: lhr # and a few more words to make the line long\n") + "a: b: c\n",
 	} {
 		files[name] = text
 	}

@@ -14,9 +14,12 @@ func TestJSONKeepsEverything(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{
 		"{}",
-		"pop: \"123\"\nnode: \"true\"\nlisten: {udp: [], http: [\"unix:/run/h.sock\", \"127.0.0.1:1\"]}\nrules: []\n",
-		"ring: {servers: [\"10.0.0.1:11211 2\", \"10.0.0.2:11211\"]}\ngossip: {bind: \"127.0.0.1:4293\", join: [\"127.0.0.1:4294\"]}\n" +
-			"rules:\n  - {name: \"1e3\", limit: 1000000000, window: 1500ms, scope: global, action: block, block_for: 10m, mode: shadow, failure_mode: deny}\n",
+		"pop: \"123\"\nnode: \"true\"\nlisten: {udp: [], http: [\"unix:/run/h.sock\", " +
+			"\"127.0.0.1:1\"]}\nrules: []\n",
+		"ring: {servers: [\"10.0.0.1:11211 2\", \"10.0.0.2:11211\"]}\ngossip: {bind: " +
+			"\"127.0.0.1:4293\", join: [\"127.0.0.1:4294\"]}\n" +
+			"rules:\n  - {name: \"1e3\", limit: 1000000000, window: 1500ms, scope: global, " +
+			"action: block, block_for: 10m, mode: shadow, failure_mode: deny}\n",
 	} {
 		c, err := config.Parse("a.yaml", []byte(file))
 		if err != nil {

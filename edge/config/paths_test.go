@@ -21,16 +21,19 @@ func TestPathFold(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"{path: raw, path_fold: [slash]}": "f:1:33: clients.path_fold: stands beside path: raw, which compares paths as they are sent",
-		"{path_fold: [dots]}":             `f:1:23: clients.path_fold[0]: must be slash, case, params or tail, not "dots"`,
-		"{path_fold: slash}":              "f:1:22: clients.path_fold: must be a list, not a single value",
+		"{path: raw, path_fold: [slash]}": "f:1:33: clients.path_fold: stands beside path: raw, " +
+			"which compares paths as they are sent",
+		"{path_fold: [dots]}": `f:1:23: clients.path_fold[0]: must be slash, case, params or tail, not "dots"`,
+		"{path_fold: slash}": "f:1:22: clients.path_fold: must be a list, not a " +
+			"single value",
 	} {
 		if _, err := config.Parse("f", []byte("clients: "+text)); err == nil ||
 			err.Error() != want {
 			t.Errorf("%s: got %v, want %s", text, err, want)
 		}
 	}
-	const capitals = "clients: {path_fold: [case]}\npolicies:\n  - {name: a, match: {when: 'path == \"/A\"'}, deny: 403}"
+	const capitals = "clients: {path_fold: [case]}\npolicies:\n  - {name: a, match: {when: 'path " +
+		"== \"/A\"'}, deny: 403}"
 	if _, err := config.Parse("f", []byte(capitals)); err == nil ||
 		!strings.HasPrefix(err.Error(), "f:3:22: policies[0].match: ") {
 		t.Errorf("capitals: got %v", err)

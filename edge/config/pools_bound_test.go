@@ -18,7 +18,8 @@ func TestPoolsAreBounded(t *testing.T) {
 		if _, err := config.Parse("f", []byte(text.String())); err != nil && n > 0 {
 			t.Fatalf("%d pools: %v", n, err)
 		}
-		fmt.Fprintf(&text, "  - {name: p%d, shed_above: 0.85, restore_below: 0.70, order: [normal]}\n", n)
+		fmt.Fprintf(&text, "  - {name: p%d, shed_above: 0.85, restore_below: 0.70, order: "+
+			"[normal]}\n", n)
 	}
 	if _, err := config.Parse("f", []byte(text.String())); err == nil ||
 		!strings.Contains(err.Error(), "64") {

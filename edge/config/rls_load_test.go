@@ -30,7 +30,8 @@ func TestLargeRLSFiles(t *testing.T) {
 		var b strings.Builder
 		b.WriteString("domain: d\ndescriptors:\n")
 		for i := range n {
-			fmt.Fprintf(&b, "  - key: remote_address\n    value: \"client number %d of a customer\"\n    rate_limit:\n      unit: %s\n      requests_per_unit: 400\n", i, unit)
+			fmt.Fprintf(&b, "  - key: remote_address\n    value: \"client number %d of a "+
+				"customer\"\n    rate_limit:\n      unit: %s\n      requests_per_unit: 400\n", i, unit)
 		}
 		return b.String()
 	}

@@ -15,7 +15,8 @@ func TestSyntaxErrorLine(t *testing.T) {
 		name, bad string
 		line      int // of the fault, counted within bad
 	}{
-		{"bracket never closed", "ring: {flush: 1s}\nlisten:\n  udp: [\"a:1\",\n    \"b:1\"\npop: lhr\n", 3},
+		{"bracket never closed", "ring: {flush: 1s}\nlisten:\n  udp: [\"a:1\",\n    " +
+			"\"b:1\"\npop: lhr\n", 3},
 		{"brace never closed", "ring: {flush: 1s,\n", 1},
 		{"quote never closed", "node: a\npop: \"lhr\n", 2},
 		{"single quote never closed", "node: a\n\n\npop: 'lhr\nmore\n", 4},
@@ -32,7 +33,8 @@ func TestSyntaxErrorLine(t *testing.T) {
 		{"Windows line ends", "node: a\r\nring: {flush: 1s\r\n", 2},
 	} {
 		for _, above := range []int{0, 1, 20, large} {
-			text := strings.Repeat("# nothing to see here, and nothing there, nor anywhere else at all, and so on\n", above) + c.bad
+			text := strings.Repeat("# nothing to see here, and nothing there, nor anywhere else "+
+				"at all, and so on\n", above) + c.bad
 			_, err := config.Parse("f", []byte(text))
 			faults := faultsOf(t, err)
 			slack := 0

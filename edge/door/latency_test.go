@@ -33,7 +33,8 @@ func TestLatencyOfDoors(t *testing.T) {
 	stream := doortest.Dial(t, addr)
 	in := bufio.NewReader(stream)
 	for range 2 * door.LatencyEvery {
-		if _, err := io.WriteString(stream, "GET /v1/check?rule=shed&key=k HTTP/1.1\r\nHost: h\r\n\r\n"); err != nil {
+		if _, err := io.WriteString(stream, "GET /v1/check?rule=shed&key=k HTTP/1.1\r\nHost: "+
+			"h\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
 		doortest.ReadReply(t, in)

@@ -41,14 +41,16 @@ func TestALadderOfNetworksIsExplained(t *testing.T) {
 			text += fmt.Sprintf("%s %s %s%s %d/%d %d/%d; ", l.Rule, l.Key, l.Verdict, l.Why, l.Used, l.Limit, l.Siblings.Asked, l.Siblings.Needed)
 		}
 		says := strings.Contains(strings.Join(v.Sentences, " "),
-			"Whatever its own count, a request of it is denied: its network 203.0.113.0/24 is over its limit under site/24,56 (3 of 3 used, at least 2 narrower keys asked).")
+			"Whatever its own count, a request of it is denied: its network 203.0.113.0/24 is "+
+				"over its limit under site/24,56 (3 of 3 used, at least 2 narrower keys asked).")
 		return fmt.Sprintf("%s %t %s", v.Verdict, says, text)
 	}
 	const wide = "site/16,48 203.0.0.0/16 allow 0/30 0/2; "
 	for _, c := range []struct{ rule, key, want string }{
 		{"site", "203.0.113.9", "allow true site/24,56 203.0.113.0/24 denylimit 3/3 2/2; " + wide},
 		{"site", "203.0.112.9", "allow false site/24,56 203.0.112.0/24 allow 0/3 0/2; " + wide},
-		{"site", "2001:db8:1:2::/64", "allow false site/24,56 2001:db8:1::/56 allow 0/3 0/2; site/16,48 2001:db8:1::/48 allow 0/30 0/2; "},
+		{"site", "2001:db8:1:2::/64", "allow false site/24,56 2001:db8:1::/56 allow 0/3 0/2; " +
+			"site/16,48 2001:db8:1::/48 allow 0/30 0/2; "},
 		{"site/24,56", "203.0.113.0/24", "deny false " + wide},
 		{"site/16,48", "203.0.0.0/16", "allow false "},
 		{"site", "tenant-1", "allow false "},

@@ -51,7 +51,8 @@ func TestAQueueIsExplained(t *testing.T) {
 			"allowed now.", "room for 1 more",
 			"those that can wait up to 250ms pass later",
 		}},
-		{0.1, 0, []string{"that can wait would be allowed 100ms later; any other would be denied now"}},
+		{0.1, 0, []string{"that can wait would be allowed 100ms later; any other would be denied " +
+			"now"}},
 		{0.2, 1, []string{"allowed 200ms later", "1 token is taken in advance"}},
 		{0, 2, []string{
 			"would be denied now.", "2 tokens are taken in advance",
@@ -157,7 +158,8 @@ func TestALadderIsExplained(t *testing.T) {
 	}
 	now = now.Add(2 * time.Minute)
 	if v, text := stated(t, g, now, "l"); v.Verdict != "allow" || v.Strikes.Forgotten == nil ||
-		lacks(text, "blocks the key for 1h.", "It was blocked once before, which is forgotten in 1h59m.") != "" {
+		lacks(text, "blocks the key for 1h.", "It was blocked once before, which is forgotten in "+
+			"1h59m.") != "" {
 		t.Errorf("after it: %+v: %s", v.Strikes, text)
 	}
 	over()

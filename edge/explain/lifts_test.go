@@ -107,7 +107,8 @@ var liftCases = []struct {
 	},
 	{
 		"shed", "shed", "k", refused("shed", "k"), "deny", "limit", false,
-		"9s from now the oldest of 3 admitted leaves the window; `headgate unblock shed k` clears the count now",
+		"9s from now the oldest of 3 admitted leaves the window; `headgate unblock shed k` " +
+			"clears the count now",
 	},
 	{
 		"shed, flag not noted", "shed", "k", used("shed", 3), "deny", "limit", false,
@@ -115,7 +116,8 @@ var liftCases = []struct {
 	},
 	{
 		"about to be blocked", "block", "k", used("block", 3), "deny", "limit", false,
-		"9s from now the oldest of 3 admitted leaves the window, but a check before then blocks the key for 1m",
+		"9s from now the oldest of 3 admitted leaves the window, but a check before then blocks " +
+			"the key for 1m",
 	},
 	{
 		"blocked", "block", "k", refused("block", "k"), "deny", "block", false,
@@ -135,18 +137,21 @@ var liftCases = []struct {
 	},
 	{
 		"in shadow", "shadow", "k", refused("shadow", "k"), "allow", "limit", true,
-		"nothing to lift: the rule is in shadow and allows everything; if enforced, 9s from now the oldest of 3 admitted " +
+		"nothing to lift: the rule is in shadow and allows everything; if enforced, 9s from now " +
+			"the oldest of 3 admitted " +
 			"leaves the window; `headgate unblock shadow k` clears the count now",
 	},
 	{
 		"in shadow, blocked by hand", "shadow", "k", byHand("shadow", mitigation.Block),
 		"allow", "block", true,
-		"nothing to lift: the rule is in shadow and allows everything; if enforced, the block ends in 9m59s; " +
+		"nothing to lift: the rule is in shadow and allows everything; if enforced, the block " +
+			"ends in 9m59s; " +
 			"`headgate unblock shadow k` lifts it now",
 	},
 	{
 		"in shadow, drawn for", "shadow", "k", drawn("shadow"), "allow", "shed", true,
-		"nothing to lift: the rule is in shadow and allows everything; if enforced, 100 % of its requests are " +
+		"nothing to lift: the rule is in shadow and allows everything; if enforced, 100 % of its " +
+			"requests are " +
 			"denied at random; that ends in 59s, and `headgate unblock shadow k` ends it now",
 	},
 	{"in shadow, below", "shadow", "k", nil, "allow", "", false, "nothing to lift: 3 of 3 left"},
@@ -156,7 +161,8 @@ var liftCases = []struct {
 	},
 	{
 		"drawn for", "shed", "k", drawn("shed"), "deny", "shed", false,
-		"100 % of its requests are denied at random; that ends in 59s, and `headgate unblock shed k` ends it now",
+		"100 % of its requests are denied at random; that ends in 59s, and `headgate unblock " +
+			"shed k` ends it now",
 	},
 }
 

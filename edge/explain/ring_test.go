@@ -85,7 +85,8 @@ func TestExplainRate(t *testing.T) {
 // mode, and the event that would let the key through.
 func TestExplainLost(t *testing.T) {
 	t.Parallel()
-	const denied = "the view of the PoP is lost and failure_mode is deny; requests pass again once the ring answers"
+	const denied = "the view of the PoP is lost and failure_mode is deny; requests pass again " +
+		"once the ring answers"
 	rule := func(name string, f mitigation.FailureMode, m mitigation.Mode) mitigation.Rule {
 		return mitigation.Rule{
 			Name: name, Limit: 3, Window: 10 * time.Second,
@@ -106,13 +107,15 @@ func TestExplainLost(t *testing.T) {
 		poptest.Pass(time.Second, j)
 		for _, tt := range []struct{ rule, key, verdict, why, lifts string }{
 			{"local", "k", "allow", "", "nothing to lift: 3 of 3 left"},
-			{"allow", "k", "allow", "", "nothing to lift: the view of the PoP is lost and failure_mode is allow"},
+			{"allow", "k", "allow", "", "nothing to lift: the view of the PoP is lost and " +
+				"failure_mode is allow"},
 			{
 				"allow", "friend", "allow", "",
 				"nothing to lift: allowed by hand (kim) for another 59m59s",
 			},
 			{"deny", "k", "deny", "limit", denied},
-			{"deny", "foe", "deny", "block", "the block ends in 59m59s; `headgate unblock deny foe` lifts it now"},
+			{"deny", "foe", "deny", "block", "the block ends in 59m59s; `headgate unblock deny " +
+				"foe` lifts it now"},
 			{
 				"shadow", "k", "allow", "limit",
 				"nothing to lift: the rule is in shadow and allows everything; if enforced, " +

@@ -47,10 +47,12 @@ func TestBucketDecisions(t *testing.T) {
 		{3500 * time.Millisecond, gate.Check, 1, true, 0, 2 * time.Second, 2 * time.Second},
 		{5 * time.Second, gate.Check, 1, false, 0, time.Second, 0},
 		{time.Minute, gate.Peek, 1, false, 5, 0, 0},
-		{time.Minute, gate.Count, 7, false, 0, 0, 0}, // a single cost above the burst is a debt of what is above it
+		// a single cost above the burst is a debt of what is above it
+		{time.Minute, gate.Count, 7, false, 0, 0, 0},
 		{time.Minute, gate.Check, 1, true, 0, 3 * time.Second, 3 * time.Second},
 		{time.Minute, gate.Count, 100, false, 0, 0, 0},
-		{time.Minute, gate.Check, 1, true, 0, 6 * time.Second, 6 * time.Second}, // in debt by one burst, not more
+		// in debt by one burst, not more
+		{time.Minute, gate.Check, 1, true, 0, 6 * time.Second, 6 * time.Second},
 	} {
 		got := gatetest.Decide(g, began.Add(c.at), c.op, "tokens", "k", c.cost)
 		if got.Deny != c.deny || got.Remaining != c.left || got.Reset != c.reset ||

@@ -16,7 +16,9 @@ import (
 
 // ask has g decide at now by a random draw, and returns the decision as tests compare it: durations
 // rounded up to whole seconds, without the rule. It panics when no such rule is in force.
-func ask(g *gate.Gate, now window.Instant, op gate.Op, rule, key string, cost uint32) gate.Decision { //nolint:revive // a question in one line
+//
+//nolint:revive // a question in one line
+func ask(g *gate.Gate, now window.Instant, op gate.Op, rule, key string, cost uint32) gate.Decision {
 	d, err := g.Lane(0).Decide(now, rand.Uint64(), gatetest.Ask(op, rule, key, cost))
 	if err != nil {
 		panic(err)

@@ -38,7 +38,9 @@ func verdicts(t *testing.T, g *gate.Gate, now window.Instant, keys string) (all 
 func TestNetworksByHand(t *testing.T) {
 	g := gatetest.New(t, 1<<20, gatetest.Block, gatetest.Shed)
 	now := g.Now()
-	const keys = "203.0.113.7 203.0.113.7:443 203.0.113.128 203.0.114.1 2001:db8:1::/64 2001:db8::1 2001:DB8:0::1 /203.0.113.7 203.0.113.7|/login a|203.0.113.7 203.0.113.0/25 203.0.112.0/23"
+	const keys = "203.0.113.7 203.0.113.7:443 203.0.113.128 203.0.114.1 2001:db8:1::/64 " +
+		"2001:db8::1 2001:DB8:0::1 /203.0.113.7 203.0.113.7|/login a|203.0.113.7 203.0.113.0/25 " +
+		"203.0.112.0/23"
 	check := func(name, want string) {
 		t.Helper()
 		if got := strings.Join(verdicts(t, g, now, keys), " "); got != want {
@@ -59,7 +61,8 @@ func TestNetworksByHand(t *testing.T) {
 	check("a smaller one allows",
 		"allow allow block count block block block count allow allow block count")
 	set("203.0.113.7", mitigation.Block)
-	check("an address in it", "block allow block count block block block count allow allow block count")
+	check("an address in it", "block allow block count block block block count allow allow block "+
+		"count")
 	if is, ok := g.Lift(now, "block", []byte("203.0.113.7/26"), "ann"); !ok ||
 		string(is.Was.Key) != "203.0.113.0/26" {
 		t.Errorf("lift: %+v %v", is, ok)

@@ -19,7 +19,9 @@ import (
 var exports = mitigation.Rule{Name: "exports", Kind: mitigation.Concurrency, Limit: 3, Lease: time.Minute}
 
 // acquire takes a lease of cost places for key, for so many seconds; 0: those of the rule.
-func acquire(t testing.TB, g *gate.Gate, now window.Instant, key string, cost, seconds uint32) gate.Decision { //nolint:revive // a question in one line
+//
+//nolint:revive // a question in one line
+func acquire(t testing.TB, g *gate.Gate, now window.Instant, key string, cost, seconds uint32) gate.Decision {
 	t.Helper()
 	a := gatetest.Ask(gate.Acquire, "exports", key, cost)
 	a.For = seconds

@@ -147,7 +147,8 @@ func (c *bucketClient) check(t *testing.T, seed uint64, nodes int) {
 	t.Logf("seed %d: %s: %d admitted, refill %.0f, burst %d: %.3f of both", seed, c.key, c.admitted,
 		refill, c.rule.Burst, float64(c.admitted)/(refill+float64(c.rule.Burst)))
 	if float64(c.admitted) < refill || beyond > c.unseen(nodes) {
-		t.Errorf("seed %d: %s gets %d: the refill is %.0f, with the burst of %d and %.0f unseen it is %.0f at most",
+		t.Errorf("seed %d: %s gets %d: the refill is %.0f, with the burst of %d and %.0f unseen "+
+			"it is %.0f at most",
 			seed, c.key, c.admitted, refill, c.rule.Burst, c.unseen(nodes),
 			refill+float64(c.rule.Burst)+c.unseen(nodes))
 	}

@@ -29,7 +29,9 @@ var plantedBugs = []struct{ name, file, is, becomes, missed string }{
 		"no ratio is ever in force", "gossip/coordinator/advise.go",
 		"a.Ratio = c.ratio(now, l)", "a.Ratio = 0", "",
 	},
-	{"nodes that count alone report their PoP's rate", "window/remote.go", "st.rate, st.admittedRate = 0, 0\n\t\tst.setQuiet(0)\n\t\tst.leapt, st.waits = 0, waitsOf(st.waits.failed(), 0)\n\t\tif past > 0 && past < 3*recent {", "if false {", "rates deny nobody whose counts are below the limit; the tests of the window fail"},
+	{"nodes that count alone report their PoP's rate", "window/remote.go", "st.rate, " +
+		"st.admittedRate = 0, 0\n\t\tst.setQuiet(0)\n\t\tst.leapt, st.waits = 0, " +
+		"waitsOf(st.waits.failed(), 0)\n\t\tif past > 0 && past < 3*recent {", "if false {", "rates deny nobody whose counts are below the limit; the tests of the window fail"},
 	{
 		"a block is nobody else's business", "mitigation/control/aggregate.go",
 		"a.blocked = max(a.blocked, now.Add(min(d.Blocked, a.rule.BlockFor)))", "",
@@ -56,7 +58,10 @@ var plantedBugs = []struct{ name, file, is, becomes, missed string }{
 		"remote counts are as old as their arrival", "window/remote.go",
 		"m.begins(h.Period, wall)", "t.now", "",
 	},
-	{"the wall clock is the clock", "edge/pop/flusher.go", "Now: now, Wall: time.Duration(wall.UnixNano() - int64(now))", "Now: window.Instant(wall.UnixNano()), Wall: 0", "the bound on attackers is wide while a clock is wrong, and rates deny nobody whose counts are below the limit"},
+	{"the wall clock is the clock", "edge/pop/flusher.go", "Now: now, Wall: " +
+		"time.Duration(wall.UnixNano() - int64(now))", "Now: window.Instant(wall.UnixNano()), " +
+		"Wall: 0", "the bound on attackers is wide while a clock is wrong, and rates deny nobody " +
+		"whose counts are below the limit"},
 	{
 		"an excess counts as credit", "mitigation/control/trailing.go",
 		"fits := (float64(a.rule.Limit) - stays)", "fits := (float64(a.rule.Limit) + stays)",
@@ -67,7 +72,9 @@ var plantedBugs = []struct{ name, file, is, becomes, missed string }{
 		"if age > max(silentAfter, o.report.TTL) {", "if age > 1000*silentAfter {",
 		"rates deny nobody whose counts are below the limit",
 	},
-	{"a report expires after a tenth of its time", "mitigation/control/origins.go", "if age > max(silentAfter, o.report.TTL) {", "if age > silentAfter/10 {", "counts hold the limit while no report is taken to stand; the tests of the coordinator fail"},
+	{"a report expires after a tenth of its time", "mitigation/control/origins.go", "if age > " +
+		"max(silentAfter, o.report.TTL) {", "if age > silentAfter/10 {", "counts hold the limit " +
+		"while no report is taken to stand; the tests of the coordinator fail"},
 }
 
 // TestBugsCanBePlanted: the source says in one place what each bug changes, so that none of them is

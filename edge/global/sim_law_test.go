@@ -146,7 +146,8 @@ func (s *sim) checkTables() {
 			held, most int
 		}{
 			{"locals", is.Locals, min(keys, coordinator.MaxLocals)},
-			{"desks", is.ReporterKeys, min(2*keys, coordinator.MaxReporterKeys)}, // for the PoP, and alone
+			// for the PoP, and alone
+			{"desks", is.ReporterKeys, min(2*keys, coordinator.MaxReporterKeys)},
 			{"books", is.OwnedKeys, min(keys, coordinator.MaxOwnedKeys)},
 			{"wakes", is.Hints, min(keys, coordinator.MaxHints)},
 			{"queued", n.queued(), 2 * keys},

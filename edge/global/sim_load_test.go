@@ -12,9 +12,10 @@ import (
 type simRole int
 
 const (
-	goodClient simRole = iota // at most 0.8 of the limit in any window, all over the world: never refused
-	attacker                  // far more than the limit
-	vipClient                 // likewise, but allowed by hand
+	// at most 0.8 of the limit in any window, all over the world: never refused
+	goodClient simRole = iota
+	attacker           // far more than the limit
+	vipClient          // likewise, but allowed by hand
 )
 
 var simRoleNames = [...]string{goodClient: "good", attacker: "attacker", vipClient: "vip"}
@@ -158,7 +159,8 @@ func (s *sim) ask(c *simClient) {
 		if why := s.open(c, n); why != "" {
 			s.known[why]++
 		} else {
-			s.fail("I1", "%s refused %s at %s, %s in view of the %v, ratio %.3f, with %d of %d offered in the world's window", c.key, a.Why, n.name, c.rule.Name, a.View, a.Ratio.Float(), c.log.Offered(now), c.rule.Limit)
+			s.fail("I1", "%s refused %s at %s, %s in view of the %v, ratio %.3f, with %d of %d "+
+				"offered in the world's window", c.key, a.Why, n.name, c.rule.Name, a.View, a.Ratio.Float(), c.log.Offered(now), c.rule.Limit)
 			s.explain(c)
 		}
 	}

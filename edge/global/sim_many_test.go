@@ -90,7 +90,8 @@ func TestSimulatorMany(t *testing.T) {
 			later += len(n.world.state(false))
 		}
 		if later >= joining {
-			t.Errorf("who joins is told %d bytes of state and a member now and then %d: notices are in both or in neither", joining, later)
+			t.Errorf("who joins is told %d bytes of state and a member now and then %d: notices "+
+				"are in both or in neither", joining, later)
 		}
 	})
 }

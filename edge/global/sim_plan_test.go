@@ -111,7 +111,8 @@ func (f simFault) String() string {
 // String tells the whole plan.
 func (p *simPlan) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d: nodes %v, rings %v, memberlist %v, %v, links %+v, seated after %v and %v\n",
+	fmt.Fprintf(&b, "seed %d: nodes %v, rings %v, memberlist %v, %v, links %+v, seated after %v "+
+		"and %v\n",
 		p.seed, p.pops, p.ring, p.full, p.last, p.links, p.detect, p.rejoin)
 	for _, l := range p.loads {
 		fmt.Fprintf(&b, "  load  %v\n", l)

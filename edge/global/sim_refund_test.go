@@ -49,11 +49,13 @@ func TestRefundStaysInItsPoP(t *testing.T) {
 			there := asks(1, limit)
 			c.pass(2 * time.Second)
 			here := asks(0, limit)
-			t.Logf("limit %d: %d, of which %d were taken back; then %d passed in the other PoP, and %d in this one", limit, cost, back, there, here)
+			t.Logf("limit %d: %d, of which %d were taken back; then %d passed in the other PoP, "+
+				"and %d in this one", limit, cost, back, there, here)
 			told := limit - cost + back // what would be left there, if it were told
 			if net := cost - back + there + here; cost != limit*5/6 || there > told/2 ||
 				here < limit/4 || net > limit*105/100 {
-				t.Errorf("limit %d: %d, of which %d were taken back; then %d passed in the other PoP, and %d in this one", limit, cost, back, there, here)
+				t.Errorf("limit %d: %d, of which %d were taken back; then %d passed in the other "+
+					"PoP, and %d in this one", limit, cost, back, there, here)
 			}
 			c.pass(rule.Window + 5*time.Second)
 			if later := asks(1, limit); later < limit*9/10 {

@@ -227,7 +227,8 @@ func (s *sim) explain(c *simClient) {
 			continue
 		}
 		st := n.standing(c)
-		s.event("  %s in %s, rate %.1f alone %v, view sum %.1f limit %.1f shed %v echo %.1f %.2fs old; here %d; reporter %s, owner %s, standby %s",
+		s.event("  %s in %s, rate %.1f alone %v, view sum %.1f limit %.1f shed %v echo %.1f "+
+			"%.2fs old; here %d; reporter %s, owner %s, standby %s",
 			n.name, s.popName(n.pop), st.Rate, st.Alone, st.View.Sum, st.View.Limit, st.View.Shed,
 			st.View.EchoRate, math.Min(999, n.edge.Now().Sub(st.Viewed).Seconds()),
 			n.edge.Offered(n.edge.Now(), []byte(c.rule.Name), c.key), st.Reporter,

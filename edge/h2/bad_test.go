@@ -373,7 +373,8 @@ func TestBomb(t *testing.T) {
 	p := newPeer(t, false)
 	p.send(raw(headers, endHeaders, 1, p.head("/echo", "big", strings.Repeat("x", 3800))))
 	out := p.send(raw(headers, endHeaders|endStream, 3, strings.Repeat("\xbe", 200)))
-	p.want(out, fmt.Sprintf("HEADERS 3 :status=431 content-type=text/plain content-length=34|DATA 3 %q END", "this port answers gRPC calls only\n"))
+	p.want(out, fmt.Sprintf("HEADERS 3 :status=431 content-type=text/plain "+
+		"content-length=34|DATA 3 %q END", "this port answers gRPC calls only\n"))
 	if n := p.counters.Faults[h2.HeadTooLong].Load(); n != 1 || p.err != nil {
 		t.Errorf("%d, %v", n, p.err)
 	}

@@ -18,9 +18,12 @@ func TestCalls(t *testing.T) {
 	got := p.send(append(p.call(1, "/echo", "one"), p.call(3, "/echo", "two")...))
 	p.want(got, ok(1, "one")+"|"+ok(3, "two"))
 	p.want(p.send(p.call(5, "/fail", "x")),
-		"HEADERS 5 :status=200 content-type=application/grpc grpc-status=5 grpc-message=no rule %E2%80%9Cx%E2%80%9D%0A100 %25 END")
+		"HEADERS 5 :status=200 content-type=application/grpc grpc-status=5 grpc-message=no rule "+
+			"%E2%80%9Cx%E2%80%9D%0A100 %25 END")
 	p.want(p.send(p.call(7, "/none", "x")),
-		"HEADERS 7 :status=200 content-type=application/grpc grpc-status=12 grpc-message=headgate does not have this method grpc-accept-encoding=identity,gzip END|RST_STREAM 7 0")
+		"HEADERS 7 :status=200 content-type=application/grpc grpc-status=12 "+
+			"grpc-message=headgate does not have this method grpc-accept-encoding=identity,gzip "+
+			"END|RST_STREAM 7 0")
 	p.want(p.send(p.call(9, "/echo", "again")), ok(9, "again"))
 	if e := p.echo; e.begun != 3 || e.ended != 3 || e.calls != 4 || p.counters.Calls.Load() != 4 {
 		t.Errorf("%+v, %d calls", e, p.counters.Calls.Load())
@@ -93,7 +96,8 @@ func TestEarly(t *testing.T) {
 	t.Parallel()
 	p := newPeer(t, false)
 	p.want(p.send(raw(headers, endHeaders, 1, p.head("/none"))),
-		"HEADERS 1 :status=200 content-type=application/grpc grpc-status=12 grpc-message=headgate does not have this method "+
+		"HEADERS 1 :status=200 content-type=application/grpc grpc-status=12 "+
+			"grpc-message=headgate does not have this method "+
 			"grpc-accept-encoding=identity,gzip END|RST_STREAM 1 0")
 	p.want(p.send(raw(data, 0, 1, message("on its way")), raw(data, endStream, 1, "")), "")
 	p.want(p.send(raw(headers, endHeaders, 3, p.head("/echo"))), "")
@@ -105,7 +109,8 @@ func TestEarly(t *testing.T) {
 		t.Errorf("%s before the message is too long", out)
 	}
 	out = p.send(raw(data, 0, 3, "beyond"))
-	if !strings.HasPrefix(out, "HEADERS 3 :status=200 content-type=application/grpc grpc-status=8") || !strings.Contains(out, "RST_STREAM 3 0") {
+	if !strings.HasPrefix(out, "HEADERS 3 :status=200 content-type=application/grpc "+
+		"grpc-status=8") || !strings.Contains(out, "RST_STREAM 3 0") {
 		t.Error(out)
 	}
 	out = p.send(raw(data, 0, 3, strings.Repeat("x", 16384)),
@@ -148,7 +153,10 @@ func TestParts(t *testing.T) {
 func TestWindows(t *testing.T) {
 	t.Parallel()
 	p := newPeer(t, false)
-	start := func(id uint32) string { return fmt.Sprintf("HEADERS %d :status=200 content-type=application/grpc", id) }
+	start := func(id uint32) string {
+		return fmt.Sprintf("HEADERS %d :status=200 "+
+			"content-type=application/grpc", id)
+	}
 	p.want(p.send(raw(settings, 0, 0, "\x00\x04"+number(3))), "SETTINGS ACK")
 	p.want(p.send(p.call(1, "/echo", "abc")), start(1)+`|DATA 1 "\x00\x00\x00"`)
 	p.want(p.send(raw(window, 0, 1, number(1))), `DATA 1 "\x00"`)
@@ -158,7 +166,8 @@ func TestWindows(t *testing.T) {
 	p.want(p.send(raw(settings, 0, 0, "\x00\x04"+number(100))), `SETTINGS ACK|DATA 1 "\x03abc"|HEADERS 1 grpc-status=0 END`)
 
 	p = newPeer(t, false) // the connection's window: 65,535
-	p.want(p.send(p.call(1, "/long", "")), start(1)+"|DATA 1 16384 bytes|DATA 1 16384 bytes|DATA 1 7237 bytes|HEADERS 1 grpc-status=0 END")
+	p.want(p.send(p.call(1, "/long", "")), start(1)+"|DATA 1 16384 bytes|DATA 1 16384 bytes|DATA "+
+		"1 7237 bytes|HEADERS 1 grpc-status=0 END")
 	p.want(p.send(p.call(3, "/long", "")), start(3)+"|DATA 3 16384 bytes|DATA 3 9146 bytes")
 	p.want(p.send(p.call(5, "/echo", "x")), start(5))
 	p.want(p.send(raw(window, 0, 0, number(1<<20))),
@@ -203,7 +212,8 @@ func TestTableOff(t *testing.T) {
 	p.send(raw(settings, 0, 0, "\x00\x01"+number(0)))
 	p.dec.SetMaxDynamicTableSize(0)
 	p.want(p.send(p.call(3, "/echo", "x"), p.call(5, "/fail", "")), ok(3, "x")+
-		"|HEADERS 5 :status=200 content-type=application/grpc grpc-status=5 grpc-message=no rule %E2%80%9Cx%E2%80%9D%0A100 %25 END")
+		"|HEADERS 5 :status=200 content-type=application/grpc grpc-status=5 grpc-message=no rule "+
+		"%E2%80%9Cx%E2%80%9D%0A100 %25 END")
 }
 
 // TestNoCall: requests that are not gRPC are answered by HTTP.
@@ -368,7 +378,8 @@ func TestNoRoom(t *testing.T) {
 					raw(data, 0, 1, message(strings.Repeat("x", 100))),
 				}
 			},
-			"HEADERS 1 :status=200 content-type=application/grpc grpc-status=8 grpc-message=the node has no memory for a message in parts END|RST_STREAM 1 0|GOAWAY 1 11",
+			"HEADERS 1 :status=200 content-type=application/grpc grpc-status=8 grpc-message=the " +
+				"node has no memory for a message in parts END|RST_STREAM 1 0|GOAWAY 1 11",
 		},
 		"a head in parts": {
 			func(p *peer) [][]byte {
@@ -383,7 +394,8 @@ func TestNoRoom(t *testing.T) {
 					p.call(1, "/echo", strings.Repeat("x", 100)),
 				}
 			},
-			"SETTINGS ACK|HEADERS 1 :status=200 content-type=application/grpc|DATA 1 \"\\x00\\x00\\x00\"|GOAWAY 1 11",
+			"SETTINGS ACK|HEADERS 1 :status=200 content-type=application/grpc|DATA 1 " +
+				"\"\\x00\\x00\\x00\"|GOAWAY 1 11",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -217,5 +217,6 @@ func (p *peer) want(got, want string) {
 
 // ok is the answer to a call of /echo.
 func ok(id uint32, text string) string {
-	return fmt.Sprintf("HEADERS %d :status=200 content-type=application/grpc|DATA %d %q|HEADERS %d grpc-status=0 END", id, id, message(text), id)
+	return fmt.Sprintf("HEADERS %d :status=200 content-type=application/grpc|DATA %d %q|HEADERS "+
+		"%d grpc-status=0 END", id, id, message(text), id)
 }

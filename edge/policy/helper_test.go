@@ -96,14 +96,17 @@ func ruleNames(s *Spec) []string {
 }
 
 // ask is a request for tests: method, URL without scheme, client, then headers as "name: value".
-func ask(tb testing.TB, e *Engine, method, url, client string, headers ...string) *request.Request { //nolint:revive // a request in one line
+//
+//nolint:revive // a request in one line
+func ask(tb testing.TB, e *Engine, method, url, client string, headers ...string) *request.Request {
 	tb.Helper()
 	r := new(request.Request)
 	fill(tb, r, e, method, url, client, headers...)
 	return r
 }
 
-func fill(tb testing.TB, r *request.Request, e *Engine, method, url, client string, headers ...string) { //nolint:revive // a request in one line
+//nolint:revive // a request in one line
+func fill(tb testing.TB, r *request.Request, e *Engine, method, url, client string, headers ...string) {
 	tb.Helper()
 	r.Reset(e.Names())
 	host, path, _ := strings.Cut(url, "/")

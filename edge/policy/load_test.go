@@ -27,8 +27,11 @@ func TestLoadFaults(t *testing.T) {
 		want string
 	}{
 		{Set{Kind: CIDRFile}, "192.0.2.1\n\n # all\n10.0.0.0/8 # ours\n", ""},
-		{Set{Kind: CIDRFile}, "192.0.2.1\n10.0.0.1/8\nx", "f:2: 10.0.0.1/8 has bits behind its prefix: write 10.0.0.0/8\nf:3: must be an address or a network such as 192.0.2.0/24, not \"x\""},
-		{Set{Kind: TableFile}, "a,free\nb,gold\na,gold\nc\n,x\n", "f:3: the value stands on line 1 already\nf:4: a line holds a value, a comma and a tier\nf:5: the value is empty"},
+		{Set{Kind: CIDRFile}, "192.0.2.1\n10.0.0.1/8\nx", "f:2: 10.0.0.1/8 has bits behind its " +
+			"prefix: write 10.0.0.0/8\nf:3: must be an address or a network such as " +
+			"192.0.2.0/24, not \"x\""},
+		{Set{Kind: TableFile}, "a,free\nb,gold\na,gold\nc\n,x\n", "f:3: the value stands on line " +
+			"1 already\nf:4: a line holds a value, a comma and a tier\nf:5: the value is empty"},
 	} {
 		c.set.Name, c.set.File = "s", "f"
 		_, err := Load(&Spec{Sets: []Set{c.set}, Policies: []Policy{p}}, file(c.text))

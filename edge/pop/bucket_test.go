@@ -91,7 +91,8 @@ func TestABucketHoldsOverNodes(t *testing.T) {
 		t.Logf("%d a %v, burst %d, on %d nodes: %d of %.0f in %.0f s", c.limit, c.window, c.burst,
 			c.nodes, admitted, exact, took)
 		if float64(admitted) > exact+beyond || float64(admitted) < 0.97*exact-1 {
-			t.Errorf("%d a %v, burst %d, on %d nodes: %d admitted in %.0f s, want %.0f and at most %.0f more",
+			t.Errorf("%d a %v, burst %d, on %d nodes: %d admitted in %.0f s, want %.0f and at "+
+				"most %.0f more",
 				c.limit, c.window, c.burst, c.nodes, admitted, took, exact, beyond)
 		}
 	}

@@ -21,7 +21,8 @@ func TestAFloodIsHeldToTheLimit(t *testing.T) {
 	}{
 		{poptest.Rule(10_000, time.Second), 5, 0.98, 1.015},
 		{poptest.Rule(10_000, time.Second), 1.2, 0.98, 1.015},
-		{poptest.Rule(2000, time.Second), 5, 0.93, 1.04}, // 4 standard deviations of chance at this size
+		// 4 standard deviations of chance at this size
+		{poptest.Rule(2000, time.Second), 5, 0.93, 1.04},
 		{poptest.Rule(1000, 5*time.Second), 3, 0.99, 1.01},
 		{poptest.Rule(100, 10*time.Second), 5, 0.99, 1.02},
 		{poptest.Rule(600, time.Minute), 20, 0.99, 1.01},

@@ -68,7 +68,8 @@ func TestReadRefusesWhatEverybodyMayWrite(t *testing.T) {
 	if err := os.WriteFile(path, []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(path, 0o606); err != nil { //nolint:gosec // too open on purpose //nolint:gosec // too open on purpose
+	//nolint:gosec // too open on purpose //nolint:gosec // too open on purpose
+	if err := os.Chmod(path, 0o606); err != nil {
 		t.Fatal(err)
 	}
 	if content, warnings, err := Read(path, 100); !errors.Is(err, ErrExposed) ||

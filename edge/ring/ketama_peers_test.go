@@ -96,7 +96,8 @@ func (l ketamaLab) memcached(name string, weight int) Server {
 	l.Helper()
 	ports := filepath.Join(l.dir, name+".ports")
 	l.start([]string{"MEMCACHED_PORT_FILENAME=" + ports}, l.program("memcached"),
-		"-l", "127.0.0.1", "-p", "-1", "-U", "0", "-m", "16", "-u", "root") // -u counts only for root, who must choose
+		// -u counts only for root, who must choose
+		"-l", "127.0.0.1", "-p", "-1", "-U", "0", "-m", "16", "-u", "root")
 	s := Server{Host: "127.0.0.1", Weight: weight}
 	l.await(name+"'s port", func() bool {
 		text, _ := os.ReadFile(ports)
@@ -135,7 +136,8 @@ func (l ketamaLab) setThroughNutcracker(program string, servers []Server) {
 	}
 	l.start(nil, program, "-c", file, "-p", filepath.Join(l.dir, "pid"), "-o",
 		filepath.Join(l.dir, "nutcracker.log"),
-		"-a", "127.0.0.1", "-s", strconv.Itoa(int(freePort(l)))) // for its figures, which it cannot do without
+		// for its figures, which it cannot do without
+		"-a", "127.0.0.1", "-s", strconv.Itoa(int(freePort(l))))
 	l.awaitDial(front)
 
 	l.exchange(front, "set %s 0 0 1\r\nx\r\n", func(line string) bool {

@@ -139,7 +139,8 @@ func lookAfterwards(t *testing.T, r *Ring, kept bool) error {
 	r.Do(t.Context(), ops)
 	if op := ops[0]; op.Err != nil || op.Total == 0 || kept && op.Total < 2 ||
 		!kept && op.Total > 2 {
-		return fmt.Errorf("total %d, error %v", op.Total, op.Err) //nolint:errorlint // it may be nil
+		//nolint:errorlint // it may be nil
+		return fmt.Errorf("total %d, error %v", op.Total, op.Err)
 	}
 	return nil
 }

@@ -141,7 +141,8 @@ func startNutcracker(t testing.TB, servers ...*memcached) Server {
 		t.Skip("nutcracker is not installed")
 	}
 	proxy := Server{Host: "127.0.0.1", Port: freePort(t), Weight: 1}
-	conf := fmt.Sprintf("ring:\n  listen: 127.0.0.1:%d\n  hash: md5\n  distribution: ketama\n  timeout: 1000\n  servers:\n", proxy.Port)
+	conf := fmt.Sprintf("ring:\n  listen: 127.0.0.1:%d\n  hash: md5\n  distribution: ketama\n  "+
+		"timeout: 1000\n  servers:\n", proxy.Port)
 	for _, s := range servers {
 		conf += fmt.Sprintf("   - 127.0.0.1:%d:1\n", s.Port)
 	}

@@ -54,7 +54,8 @@ func TestRestartGain(t *testing.T) {
 			for _, before := range []time.Duration{r.Window * 5 / 4, 2*r.Window - 300*time.Millisecond, 2*r.Window + r.Window/20} {
 				worst, after := restartUnderAttack(t, r, before, stale)
 				limit := float64(r.Limit)
-				t.Logf("limit %d per %v, attacked for %v, state %v old: worst window %+.2f %%, the window after %.1f %% of the limit",
+				t.Logf("limit %d per %v, attacked for %v, state %v old: worst window %+.2f %%, "+
+					"the window after %.1f %% of the limit",
 					r.Limit, r.Window, before, stale, float64(worst)/limit*100-100, float64(after)/limit*100)
 				if float64(worst) > 1.05*limit {
 					t.Errorf("limit %d per %v, state %v old: %d admitted in a window", r.Limit, r.Window, stale, worst)

@@ -82,7 +82,8 @@ func TestFormats(t *testing.T) {
 func TestStreamReader(t *testing.T) {
 	t.Parallel()
 	l := open(t, startFake(t, "alone"), 800, 600, false)
-	stream := ": a comment\n\nevent: a\ndata: 1\ndata:2\nid: 7\n\r\ndata\n\nevent: none\n\nevent:b\r\ndata: {\"x\": 1}\r\n\r\ndata: cut"
+	stream := ": a comment\n\nevent: a\ndata: 1\ndata:2\nid: 7\n\r\ndata\n\nevent: " +
+		"none\n\nevent:b\r\ndata: {\"x\": 1}\r\n\r\ndata: cut"
 	for size := 1; size <= len(stream); size++ {
 		got := value[string](l, fmt.Sprintf(`%s.then((m) => {
 			const all = [], take = m.reader((name, data) => all.push(name + '=' + data)), text = %q;

@@ -27,9 +27,10 @@ type scene struct {
 }
 
 var scenes = map[string]scene{
-	"idle":     {name: "idle"},
-	"attack":   {name: "attack", attack: true},
-	"degraded": {name: "degraded", attack: true, degraded: []string{"ring lost", "no other node answers gossip", "the last reload failed, the old rules stay in force"}},
+	"idle":   {name: "idle"},
+	"attack": {name: "attack", attack: true},
+	"degraded": {name: "degraded", attack: true, degraded: []string{"ring lost", "no other node " +
+		"answers gossip", "the last reload failed, the old rules stay in force"}},
 	"ringlost": {name: "ringlost", attack: true, well: true, ringLost: true, degraded: []string{"ring lost"}},
 	"errors":   {name: "errors", well: true, errors: true},
 	"alone":    {name: "alone", alone: true, empty: true, fresh: true},

@@ -118,7 +118,8 @@ func TestDashboardBars(t *testing.T) {
 	if marks := value[[]string](l, `[...document.querySelectorAll('#top-scale i')].map((i) => i.textContent.replace('\u202f', ' '))`); strings.Join(marks, " ") != "0.1 1 10 100 1 k" {
 		t.Errorf("scale %q", marks)
 	}
-	if note := l.said(); !strings.Contains(note, "bars on a log scale from 0.1 to 1 k times the limit") {
+	if note := l.said(); !strings.Contains(note, "bars on a log scale from 0.1 to 1 k times the "+
+		"limit") {
 		t.Error("the scale is not said")
 	}
 	places := value[[]float64](l, module("top")+`.then((m) => [m.place(0.1, 4), m.place(1, 4), m.place(1000, 4), m.place(1e9, 4), m.place(0, 4), m.decadesOf([]), m.decadesOf([{ share: 100 }]), m.decadesOf([{ share: 101 }]), m.decadesOf([{ share: 1e12 }])])`)
@@ -214,7 +215,9 @@ func TestDashboardPolicies(t *testing.T) {
 	l.wait(`document.querySelectorAll('#policies tbody tr').length === 3`)
 	rows := value[[]string](l, `[...document.querySelectorAll('#policies tbody tr')].map((r) => [...r.cells].map((c) => c.textContent.trim()).join(' | '))`)
 	for n, want := range []string{
-		"ours | skip all | – | enforce | 1\u202f200 | 0 | 1m\u202f", "login | ask login | client | enforce | 25\u202f340 | 812 | 1m\u202f", worst + " | ask search | header.x-api-key@tenants | client | shadow | 40 | 7 would be | never",
+		"ours | skip all | – | enforce | 1\u202f200 | 0 | 1m\u202f", "login | ask login | client " +
+			"| enforce | 25\u202f340 | 812 | 1m\u202f", worst + " | ask search | " +
+			"header.x-api-key@tenants | client | shadow | 40 | 7 would be | never",
 	} {
 		if !strings.HasPrefix(rows[n], want) {
 			t.Errorf("row %d: %q, want %q", n, rows[n], want)

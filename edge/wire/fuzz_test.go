@@ -131,7 +131,8 @@ func properQuestion(line []byte) bool {
 
 func FuzzParseAnswer(f *testing.F) {
 	for _, line := range []string{
-		"allow remaining=99 reset=10 view=node", "id=7 deny why=shed retry=1 view=global ratio=0.83", "ok", "pong",
+		"allow remaining=99 reset=10 view=node", "id=7 deny why=shed retry=1 view=global " +
+			"ratio=0.83", "ok", "pong",
 		"id=x error unknown-rule", "allow shadow=deny x=y", "id=", "allow remaining=-1", "deny ratio=1.01", "error",
 	} {
 		f.Add([]byte(line))

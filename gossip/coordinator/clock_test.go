@@ -17,7 +17,8 @@ func TestTheClockAtTheStartDoesNotMatter(t *testing.T) {
 		f.run(5*time.Second, asked(map[string]float64{"a": 20_000, "b": 20_000}))
 		for _, n := range f.order {
 			if sum := n.advice.View.Sum; sum < 39_000 || sum > 41_000 {
-				t.Errorf("started with a clock %v ahead: %s adds up %.0f a second, want 40000; rejected %v", began, n.name, sum, n.Stats().Rejected)
+				t.Errorf("started with a clock %v ahead: %s adds up %.0f a second, want 40000; "+
+					"rejected %v", began, n.name, sum, n.Stats().Rejected)
 			}
 		}
 	}
@@ -41,7 +42,8 @@ func TestAWrongClockIsReported(t *testing.T) {
 		}
 		if off := is.Off["a0"]; is.Skewed() || len(is.Off) != 1 || off < 60*time.Second ||
 			off > 62*time.Second || is.Taken != 1 || refused == 0 {
-			t.Errorf("%s: %+v, %d packets refused, want a0 61s ahead and one other that is believed", n.name, is, refused)
+			t.Errorf("%s: %+v, %d packets refused, want a0 61s ahead and one other that is "+
+				"believed", n.name, is, refused)
 		}
 		if sum := n.advice.View.Sum; sum < 39_000 || sum > 41_000 {
 			t.Errorf("%s adds up %.0f a second, want the 40000 of the two that agree", n.name, sum)

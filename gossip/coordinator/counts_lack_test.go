@@ -111,7 +111,8 @@ func TestOnlyNewsIsPassedOn(t *testing.T) {
 	f.admitIn("a0", 1, 0)
 	f.run(100*time.Millisecond, beside)
 	if got := relays() - before; got != 2+2 {
-		t.Fatalf("%d batches go to neighbours, want 2 from a0 and 2 from the node of b that hears it", got)
+		t.Fatalf("%d batches go to neighbours, want 2 from a0 and 2 from the node of b that "+
+			"hears it", got)
 	}
 	f.run(time.Second, beside)
 	if got := f.nodes["a0"].Stats().CountsOut - out; got != 3 {

@@ -117,7 +117,8 @@ func TestMetaOfOthers(t *testing.T) {
 		},
 	} {
 		got, err := frame.ParseMeta(c.in)
-		if diff := cmp.Diff(c.want, got); diff != "" || err != c.err { //nolint:errorlint // these are not wrapped
+		//nolint:errorlint // these are not wrapped
+		if diff := cmp.Diff(c.want, got); diff != "" || err != c.err {
 			t.Errorf("%s: %v, %v; want %v, %v", c.what, got, err, c.want, c.err)
 		}
 	}

@@ -118,15 +118,16 @@ func TestPacketsThatUnpack(t *testing.T) {
 			packet []byte
 			why    string // "" passes
 		}{
-			"good":                    {guardtest.Packet(t, key(1), []byte{8, 1, 2}), ""},
-			"two good ones":           {guardtest.Packet(t, key(2), compound([]byte{8, 1, 2})), ""},
-			"compressed":              {guardtest.Packet(t, key(1), bomb), "compressed"},
-			"in a compound":           {guardtest.Packet(t, key(1), compound(bomb)), "compressed"},
-			"in two":                  {guardtest.Packet(t, key(1), compound(compound(bomb))), "compressed"},
-			"with a checksum":         {guardtest.Packet(t, key(1), append([]byte{12, 1, 2, 3, 4}, bomb...)), "compressed"},
-			"empty":                   {guardtest.Packet(t, key(1), nil), "malformed"},
-			"padded":                  {padded, "key"},
-			"compressed, another key": {guardtest.Packet(t, key(3), bomb), ""}, // memberlist drops and logs it
+			"good":            {guardtest.Packet(t, key(1), []byte{8, 1, 2}), ""},
+			"two good ones":   {guardtest.Packet(t, key(2), compound([]byte{8, 1, 2})), ""},
+			"compressed":      {guardtest.Packet(t, key(1), bomb), "compressed"},
+			"in a compound":   {guardtest.Packet(t, key(1), compound(bomb)), "compressed"},
+			"in two":          {guardtest.Packet(t, key(1), compound(compound(bomb))), "compressed"},
+			"with a checksum": {guardtest.Packet(t, key(1), append([]byte{12, 1, 2, 3, 4}, bomb...)), "compressed"},
+			"empty":           {guardtest.Packet(t, key(1), nil), "malformed"},
+			"padded":          {padded, "key"},
+			// memberlist drops and logs it
+			"compressed, another key": {guardtest.Packet(t, key(3), bomb), ""},
 		} {
 			if passes, why := b.packet(&memberlist.Packet{Buf: c.packet, From: &net.UDPAddr{IP: net.IPv4(10, 0, 0, 1)}}); passes != (c.why == "") || why != c.why {
 				t.Errorf("%s: passes %v (%s), want %q", name, passes, why, c.why)

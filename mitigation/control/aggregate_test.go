@@ -138,7 +138,8 @@ func TestTheTrailingWindowIsBroughtToItsLimit(t *testing.T) {
 		}
 	}
 	if first, flood := seconds[0], 1.375; first < flood+(1-0.275)*minPass-0.01 || first > 1.56 {
-		t.Errorf("second 1: %.3f limits, want the %.3f of the flood, then little until it leaves the window", first, flood)
+		t.Errorf("second 1: %.3f limits, want the %.3f of the flood, then little until it leaves "+
+			"the window", first, flood)
 	}
 	for n, sum := range seconds[1:] {
 		if sum < 0.94 || sum > 1.02 {

@@ -135,7 +135,8 @@ func TestSplitByMoments(t *testing.T) {
 		{nil, "2 at 5.9s, 2 at 5.8s, 0 at 0s"},
 		{moments.List{{Bin: at(5800 * time.Millisecond), Units: 3}}, "2 at 5.9s, 2 at 0s"},
 		{moments.List{{Bin: at(5900 * time.Millisecond), Units: 2}}, "3 at 5.8s, 1 at 0s"},
-		{moments.List{{Bin: at(500 * time.Millisecond), Units: 4}}, "1 at 5.9s, 3 at 0s"}, // of those that came later four may be these
+		// of those that came later four may be these
+		{moments.List{{Bin: at(500 * time.Millisecond), Units: 4}}, "1 at 5.9s, 3 at 0s"},
 		{known, "4 at 0s"},
 	} {
 		parts, _ := minute.Split(c.placed, known, &fresh)

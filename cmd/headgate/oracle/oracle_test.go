@@ -124,7 +124,8 @@ func TestBook(t *testing.T) {
 		{At: at(999), Estimate: 5, Refused: true, ByFlag: true}, // not judged
 		// right: the admission at 0 is out, 100 and 300 are in
 		{At: at(1000), Estimate: 4, Refused: true},
-		{At: at(1300), Estimate: 1, Refused: true, Settled: true},    // wrong deny: 300 is out by now; and 3 were offered
+		// wrong deny: 300 is out by now; and 3 were offered
+		{At: at(1300), Estimate: 1, Refused: true, Settled: true},
 		{At: at(5000), Key: []byte("other"), Estimate: 1, Cost: 100}, // wrong allow, 100 of 2
 	} {
 		if d.Key == nil {

@@ -195,7 +195,9 @@ func TestReplayOfPolicies(t *testing.T) {
 		t.Errorf("%s, want %s", strings.Join(got, ", "), want)
 	}
 	_, out, _ := run(t, log, "--policies", "-c", policiesFile(t))
-	for _, want := range []string{"5  all of the configuration, by method, path, client and status", ", limit 2, policy 2", "POLICY  MATCHED  DENIED  IN SHADOW", "failed       13       1          0"} {
+	for _, want := range []string{"5  all of the configuration, by method, path, client and " +
+		"status", ", limit 2, policy 2", "POLICY  MATCHED  DENIED  IN SHADOW", "failed       13  " +
+		"     1          0"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}
@@ -228,10 +230,12 @@ policies:
 // TestReplayOfWholeRequestsRefuses: what cannot be replayed is said in one line.
 func TestReplayOfWholeRequestsRefuses(t *testing.T) {
 	for args, want := range map[string]string{
-		"--rule signin --key path":     `--key: "signin" counts networks of clients, so it is replayed by client`,
-		"--rule signin --oracle":       "signin: --oracle is for rules without a ladder of networks",
-		"--rule sticky":                `--key: "sticky" has shed_by client, so a key of it would be denied as a whole: replay it with --key path`,
-		"--rule partners --oracle":     "partners: --oracle is for windows without a reserve or max_blast",
+		"--rule signin --key path": `--key: "signin" counts networks of clients, so it is replayed by client`,
+		"--rule signin --oracle": "signin: --oracle is for rules without a ladder of " +
+			"networks",
+		"--rule sticky": `--key: "sticky" has shed_by client, so a key of it would be denied as a whole: replay it with --key path`,
+		"--rule partners --oracle": "partners: --oracle is for windows without a reserve or " +
+			"max_blast",
 		"--policies --rule signin":     "[policies rule] were all set",
 		"--policies --suggest":         "[policies suggest] were all set",
 		"--policies -c /does/not/be":   "/does/not/be",

@@ -118,7 +118,8 @@ func TestReplayOfAQueue(t *testing.T) {
 		t.Errorf("1s: %+v, %+v", s, s.Delayed)
 	}
 	_, out, _ := run(t, log, "--rule", "queue")
-	for _, want := range []string{"per 1s, 1 at once, waits up to 3s, shed", "42.9 % of all; waits of 2s on average,", "3s longest"} {
+	for _, want := range []string{"per 1s, 1 at once, waits up to 3s, shed", "42.9 % of all; " +
+		"waits of 2s on average,", "3s longest"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}

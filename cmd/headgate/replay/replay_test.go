@@ -175,7 +175,8 @@ func TestReplayDoesNotJudgeRefusalsByFlag(t *testing.T) {
 	}
 	var out bytes.Buffer
 	(&app{cli.NewApp(&out, &out)}).writeReplay(s)
-	if !strings.Contains(out.String(), "Denials by a mitigation in force follow an earlier verdict and are not compared here: 1.") {
+	if !strings.Contains(out.String(), "Denials by a mitigation in force follow an earlier "+
+		"verdict and are not compared here: 1.") {
 		t.Errorf("the output does not say that refusals by flag are not judged:\n%s", out.String())
 	}
 }

@@ -34,14 +34,16 @@ func TestGreeting(t *testing.T) {
 			[]mitigation.Rule{off, login, shadow, office},
 			[]string{
 				"dashboard             http://127.0.0.1:4292/\n", "check login ", "rule=login&", "after 5 requests within 1m the next is denied",
-				"shadow: nothing is denied yet by shy; rules in shadow only count and report. To enforce one: headgate mode enforce shy\n",
+				"shadow: nothing is denied yet by shy; rules in shadow only count and report. To " +
+					"enforce one: headgate mode enforce shy\n",
 			},
 			nil,
 		},
 		{
 			"all in shadow",
 			[]mitigation.Rule{rule("wide", 9, mitigation.Shadow), shadow},
-			[]string{"shadow: nothing is denied yet; every rule only counts and reports. To enforce one: headgate mode enforce shy\n", "Try:\n", "check shy "},
+			[]string{"shadow: nothing is denied yet; every rule only counts and reports. To " +
+				"enforce one: headgate mode enforce shy\n", "Try:\n", "check shy "},
 			[]string{"the next is denied"},
 		},
 		{"a wide limit", []mitigation.Rule{office}, []string{"Try:\n"}, []string{"shadow"}},
@@ -74,8 +76,10 @@ func TestGreetingExplains(t *testing.T) {
 		want  string
 	}{
 		{[]net.Addr{lan, loopback}, "  curl 'http://127.0.0.1:4293/v1/explain?rule=login&key=203.0.113.7'\n"},
-		{[]net.Addr{lan}, "  curl -H \"Authorization: Bearer $TOKEN\" 'http://192.0.2.7:4292/v1/explain?rule=login&key=203.0.113.7'\n"},
-		{[]net.Addr{&net.TCPAddr{IP: net.IPv4zero, Port: 4292}}, "  curl -H \"Authorization: Bearer $TOKEN\" 'http://127.0.0.1:4292/v1/explain"},
+		{[]net.Addr{lan}, "  curl -H \"Authorization: Bearer $TOKEN\" " +
+			"'http://192.0.2.7:4292/v1/explain?rule=login&key=203.0.113.7'\n"},
+		{[]net.Addr{&net.TCPAddr{IP: net.IPv4zero, Port: 4292}}, "  curl -H \"Authorization: " +
+			"Bearer $TOKEN\" 'http://127.0.0.1:4292/v1/explain"},
 	} {
 		var out strings.Builder
 		writeGreeting(&out, "edge-1", edge.Addresses{Admin: c.admin}, rules)
@@ -104,7 +108,8 @@ func TestGreetingIsBounded(t *testing.T) {
 	}
 	var out strings.Builder
 	writeGreeting(&out, "edge-1", edge.Addresses{}, rules)
-	if !strings.Contains(out.String(), "shadow: nothing is denied yet by s, s, s, s, s and 995 more; rules") {
+	if !strings.Contains(out.String(), "shadow: nothing is denied yet by s, s, s, s, s and 995 "+
+		"more; rules") {
 		t.Errorf("%.300s", &out)
 	}
 }

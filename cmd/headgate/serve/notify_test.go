@@ -91,7 +91,8 @@ func TestNotifierSaysWhatIs(t *testing.T) {
 		n.Stopping()
 		for _, want := range []string{
 			"READY=1\nSTATUS=Deciding by 1 rule",
-			"READY=1\nSTATUS=Deciding by 2 rules, for the last reload was refused: a.yaml:3:5: \\x1b[2J is no",
+			"READY=1\nSTATUS=Deciding by 2 rules, for the last reload was refused: a.yaml:3:5: " +
+				"\\x1b[2J is no",
 			"STOPPING=1\nSTATUS=Answering what has arrived",
 		} {
 			if got := m.hear(); got != want {
@@ -241,7 +242,8 @@ func TestServeTellsTheManager(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "headgate.yaml")
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(file, []byte("listen: {udp: \"127.0.0.1:0\", http: [], admin: []}\n"+text), 0o600); err != nil {
+		if err := os.WriteFile(file, []byte("listen: {udp: \"127.0.0.1:0\", http: [], admin: "+
+			"[]}\n"+text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -273,7 +275,8 @@ func TestServeTellsTheManager(t *testing.T) {
 	write("rules: [{name: a}]\n")
 	hangUp(t)
 	m.await("RELOADING=1")
-	if said := m.await("READY=1"); !strings.Contains(said, "by 2 rules, for the last reload was refused: "+file+":2:") {
+	if said := m.await("READY=1"); !strings.Contains(said, "by 2 rules, for the last reload was "+
+		"refused: "+file+":2:") {
 		t.Errorf("refused: %q", said)
 	}
 	stop()

@@ -73,7 +73,8 @@ func TestLongUnits(t *testing.T) {
 		limits: "domain: d\ndescriptors:\n" +
 			"  - {key: free, rate_limit: {unit: month, requests_per_unit: 100}}\n" +
 			"  - {key: team, rate_limit: {unit: day, requests_per_unit: 100}}\n" +
-			"  - {key: paid, descriptors: [{key: user, rate_limit: {unit: YEAR, requests_per_unit: 365}}]}\n" +
+			"  - {key: paid, descriptors: [{key: user, rate_limit: {unit: YEAR, " +
+			"requests_per_unit: 365}}]}\n" +
 			"  - {key: week, rate_limit: {unit: week, requests_per_unit: 7}}\n",
 		file: "rls: {long_units: day, files: ['" + limits + "']}\n",
 	} {

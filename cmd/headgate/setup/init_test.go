@@ -163,11 +163,16 @@ func TestInitFillsIn(t *testing.T) {
 // comments.
 func TestInitReports(t *testing.T) {
 	for line, want := range map[string]string{
-		"nginx":                            "\n# access_log syslog:server=127.0.0.1:4290,nohostname headgate if=$headgate_ticket;",
-		"nginx --udp 192.0.2.1:80":         "\naccess_log syslog:server=192.0.2.1:80,nohostname headgate if=$headgate_ticket;",
-		"nginx --udp unix:/run/u.sock":     "\naccess_log syslog:server=unix:/run/u.sock,nohostname headgate",
-		"haproxy":                          "\n    #log 127.0.0.1:4290 format raw local0\n    #log-format \"report ticket=",
-		"haproxy --udp 192.0.2.1:80":       "\n    log 192.0.2.1:80 format raw local0\n    log-format \"report ticket=",
+		"nginx": "\n# access_log " +
+			"syslog:server=127.0.0.1:4290,nohostname headgate if=$headgate_ticket;",
+		"nginx --udp 192.0.2.1:80": "\naccess_log syslog:server=192.0.2.1:80,nohostname " +
+			"headgate if=$headgate_ticket;",
+		"nginx --udp unix:/run/u.sock": "\naccess_log " +
+			"syslog:server=unix:/run/u.sock,nohostname headgate",
+		"haproxy": "\n    #log 127.0.0.1:4290 format raw local0\n    " +
+			"#log-format \"report ticket=",
+		"haproxy --udp 192.0.2.1:80": "\n    log 192.0.2.1:80 format raw local0\n    " +
+			"log-format \"report ticket=",
 		"haproxy --udp unix:/run/u.sock":   "\n    log /run/u.sock format raw local0\n",
 		"nginx --udp nowhere":              "",
 		"nginx --udp :80":                  "",
@@ -189,7 +194,8 @@ func TestInitRefuses(t *testing.T) {
 		{"init nginx --rule a;b", `init nginx: --rule "a;b" is not a valid rule name`},
 		{"init nginx --rule " + strings.Repeat("a", 65), "is not a valid rule name"},
 		{"init nginx --rule=", "is not a valid rule name"},
-		{"init caddy --timeout 0s", "init caddy: --timeout 0s is not 1ms to 10s in whole milliseconds"},
+		{"init caddy --timeout 0s", "init caddy: --timeout 0s is not 1ms to 10s in whole " +
+			"milliseconds"},
 		{"init caddy --timeout 11s", "--timeout 11s is not"},
 		{"init caddy --timeout 1500us", "--timeout 1.5ms is not"},
 		{"init haproxy --address nowhere", "init haproxy: --address"},

@@ -88,7 +88,8 @@ func (d *dashboard) press(key string) {
 
 // mitigationRow is the row of a key in the table of mitigations.
 func mitigationRow(key string) string {
-	return "[...document.querySelectorAll('#mitigations-table tbody tr')].find((r) => r.cells[0].textContent === '" + key + "')"
+	return "[...document.querySelectorAll('#mitigations-table tbody tr')].find((r) => " +
+		"r.cells[0].textContent === '" + key + "')"
 }
 
 // verdict returns the daemon's answer for a key.
@@ -197,7 +198,8 @@ func TestDashboardDegrades(t *testing.T) {
 	d.wait(part("ring") + ` === 'bad' && document.querySelector('#headline .words').textContent.startsWith('The ring is lost')`)
 	server.start()
 	d.wait(part("ring") + ` === 'good' && /ring operations? failed in the last minute/.test(document.querySelector('#trouble').textContent) && !/lost/.test(document.querySelector('#headline').textContent)`)
-	if err := os.WriteFile(d.cmd.Args[len(d.cmd.Args)-1], []byte("rules: [{name: x, limit: none}]\n"), 0o600); err != nil {
+	if err := os.WriteFile(d.cmd.Args[len(d.cmd.Args)-1], []byte("rules: [{name: x, limit: "+
+		"none}]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	d.ask("POST", "/v1/reload", "{}", http.StatusUnprocessableEntity)

@@ -24,7 +24,8 @@ func TestRecipeDelay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := frontNamed(name)
-			n := startFrontNode(t, "rules: [{name: per-ip, limit: 1, window: 1s, burst: 1, delay: 2s}]\n")
+			n := startFrontNode(t, "rules: [{name: per-ip, limit: 1, window: 1s, burst: 1, "+
+				"delay: 2s}]\n")
 			args := n.at(f, patient)
 			s := f.before(t, f.edits(t, "delay", args[1], ""), args...)
 			passed, denied := s.sixAtOnce()

@@ -132,7 +132,8 @@ func (r *floodRates) show(table *strings.Builder, f *flood, victim string, resid
 		if beside == flooded {
 			ratio = fmt.Sprintf("%.2f", median(r.ratios))
 		}
-		fmt.Fprintf(table, "%-26s %-5s beside %-28s %9.0f %8.2f %7s %7.2f %6.2f %7.2f %8.2f %6.2f %5d\n", f, victim, beside, rate, rate/none, ratio,
+		fmt.Fprintf(table, "%-26s %-5s beside %-28s %9.0f %8.2f %7s %7.2f %6.2f %7.2f %8.2f "+
+			"%6.2f %5d\n", f, victim, beside, rate, rate/none, ratio,
 			median(row.p99), median(row.asker), median(row.daemon), median(row.flooder),
 			median(row.sink), resident)
 	}

@@ -126,7 +126,8 @@ func allFloods() []flood {
 		{door: "resp", name: "bulk of 10^9", counted: true, wave: repeated("*2\r\n$1000000000\r\n")},
 		{door: "resp", name: "stopped", deaf: true, wave: repeated(strings.Repeat(respAsk, 300))},
 		{door: "resp", name: "garbage", counted: true, wave: repeated(noise())},
-		{door: "http", name: "slow loris", open: "GET /v1/check?rule=login&key=k HTTP/1.1\r\nHost: h\r\n", conns: 400, every: 50 * time.Millisecond, wave: repeated("X-A: b\r\n")},
+		{door: "http", name: "slow loris", open: "GET /v1/check?rule=login&key=k " +
+			"HTTP/1.1\r\nHost: h\r\n", conns: 400, every: 50 * time.Millisecond, wave: repeated("X-A: b\r\n")},
 		{door: "http", name: "stopped", deaf: true, wave: repeated(strings.Repeat(httpAsk, 300))},
 		{door: "http", name: "garbage", counted: true, wave: repeated(noise())},
 		{door: "udp", name: "garbage", counted: true, wave: repeated(noise()[:1200])},

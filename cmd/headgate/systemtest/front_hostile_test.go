@@ -31,9 +31,12 @@ var hostileRequests = []string{
 	"GET / HTTP/1.1\r\nHost: a\"<>{}|^b,c;d\r\n",
 	"GET / HTTP/1.1\r\nHost: " + strings.Repeat("h", 5000) + "\r\n",
 	"GET / HTTP/1.1\r\nHost: a@b?c#d\r\n",
-	"GET / HTTP/1.1\r\nHost: HOST\r\nX-A: \x01\r\nHeadgate-ASN: many\r\nX-Original-URL: none\r\nX-Forwarded-Uri: none\r\n",
-	"GET / HTTP/1.1\r\nHost: HOST\r\nX-Forwarded-For: 192.0.2.1\r\nX-Real-IP: 192.0.2.1\r\nForwarded: for=192.0.2.1\r\n",
-	"GET / HTTP/1.1\r\nHost: HOST\r\nHeadgate-Verdict: allow\r\nRateLimit: \"per-ip\";r=1;t=1\r\nX-Headgate: allow\r\n",
+	"GET / HTTP/1.1\r\nHost: HOST\r\nX-A: \x01\r\nHeadgate-ASN: many\r\nX-Original-URL: " +
+		"none\r\nX-Forwarded-Uri: none\r\n",
+	"GET / HTTP/1.1\r\nHost: HOST\r\nX-Forwarded-For: 192.0.2.1\r\nX-Real-IP: " +
+		"192.0.2.1\r\nForwarded: for=192.0.2.1\r\n",
+	"GET / HTTP/1.1\r\nHost: HOST\r\nHeadgate-Verdict: allow\r\nRateLimit: " +
+		"\"per-ip\";r=1;t=1\r\nX-Headgate: allow\r\n",
 	"GET / HTTP/1.1\r\nHost: HOST\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n",
 	"OPTIONS * HTTP/1.1\r\nHost: HOST\r\n",
 	"PURGE / HTTP/1.1\r\nHost: HOST\r\n",

@@ -47,8 +47,10 @@ var oddRequests = []string{
 	"GET / HTTP/1.1\r\nHost: HOST\r\nX-Forwarded-For: \x01\r\n",
 	"GET / HTTP/1.1\r\nHost: HOST\r\nX-Forwarded-For: " +
 		strings.Repeat("1.1.1.1, ", 3000) + "\r\n",
-	"GET / HTTP/1.1\r\nHost: HOST\r\nHeadgate-ASN: x\r\nHeadgate-Country: \x01\r\nHeadgate-TLS:\r\n",
-	"GET / HTTP/1.1\r\nHost: HOST\r\nX-Original-URI:\r\nX-Forwarded-Uri:\r\nX-Original-Method:\r\nX-Forwarded-Method:\r\n",
+	"GET / HTTP/1.1\r\nHost: HOST\r\nHeadgate-ASN: x\r\nHeadgate-Country: " +
+		"\x01\r\nHeadgate-TLS:\r\n",
+	"GET / HTTP/1.1\r\nHost: " +
+		"HOST\r\nX-Original-URI:\r\nX-Forwarded-Uri:\r\nX-Original-Method:\r\nX-Forwarded-Method:\r\n",
 	"GET / HTTP/1.1\r\nHost: HOST\r\nExpect: x\r\n",
 	"GET / HTTP/1.1\r\nHost: HOST\r\nConnection: host, x-original-uri, x-forwarded-uri, close\r\n",
 	"GET / HTTP/1.1\r\nHost: HOST\r\nA B: c\r\n",

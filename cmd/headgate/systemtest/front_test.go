@@ -85,7 +85,9 @@ func startFrontNode(t testing.TB, rules string) *frontNode {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	file := filepath.Join(dir, "headgate.yaml")
-	conf := fmt.Sprintf("node: edge\nmemory: 16MiB\nlisten: {udp: ['127.0.0.1:0', 'unix:%[1]s/udp'], http: ['127.0.0.1:0', 'unix:%[1]s/http'], spop: ['127.0.0.1:0', 'unix:%[1]s/spop'], resp: '127.0.0.1:0', admin: '127.0.0.1:0'}\n", dir)
+	conf := fmt.Sprintf("node: edge\nmemory: 16MiB\nlisten: {udp: ['127.0.0.1:0', "+
+		"'unix:%[1]s/udp'], http: ['127.0.0.1:0', 'unix:%[1]s/http'], spop: ['127.0.0.1:0', "+
+		"'unix:%[1]s/spop'], resp: '127.0.0.1:0', admin: '127.0.0.1:0'}\n", dir)
 	if err := os.WriteFile(file, []byte(conf+rules), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +230,8 @@ func (s *frontSite) report(ticket string, status int) {
 	if s.reportTo == "" || ticket == "" {
 		return
 	}
-	resp, err := http.Get(fmt.Sprintf("%s?status=%d&ticket=%s", s.reportTo, status, ticket)) //nolint:gosec // an address of the test's own daemon
+	//nolint:gosec // an address of the test's own daemon
+	resp, err := http.Get(fmt.Sprintf("%s?status=%d&ticket=%s", s.reportTo, status, ticket))
 	if err != nil {
 		s.Error(err)
 		return

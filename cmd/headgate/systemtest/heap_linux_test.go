@@ -18,7 +18,8 @@ import (
 // tables.
 func TestHeapUnderReading(t *testing.T) {
 	const memory = 64
-	n := startDaemon(t, nil, "edge", fmt.Sprintf("memory: %dMiB\nrules: [{name: login, limit: 1, window: 10m, action: block, block_for: 1h}]\n", memory))
+	n := startDaemon(t, nil, "edge", fmt.Sprintf("memory: %dMiB\nrules: [{name: login, limit: 1, "+
+		"window: 10m, action: block, block_for: 1h}]\n", memory))
 	n.fillFlags(2000)
 	for range 100 {
 		for _, path := range []string{"/v1/mitigations?n=1000", "/v1/top?n=1000", "/metrics"} {

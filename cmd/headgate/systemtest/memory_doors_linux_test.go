@@ -58,7 +58,8 @@ func unfinished() []flood {
 			door: "resp", name: "unread answers", conns: 324, deaf: true,
 			wave: repeated(strings.Repeat(respAsk, 300)),
 		},
-		{door: "http", name: "half bodies", conns: 3000, open: "POST /v1/check HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 900000\r\n\r\n" + strings.Repeat(" ", 30000)},
+		{door: "http", name: "half bodies", conns: 3000, open: "POST /v1/check HTTP/1.1\r\nHost: " +
+			"h\r\nContent-Type: application/json\r\nContent-Length: 900000\r\n\r\n" + strings.Repeat(" ", 30000)},
 		{
 			door: "http", name: "half heads", conns: 1000,
 			open: "GET /v1/check?rule=login&key=k HTTP/1.1\r\nHost: h\r\nX-A: " +
@@ -97,9 +98,11 @@ func TestMemoryOfDoors(t *testing.T) {
 			stop()
 			clients.Wait()
 			refused := n.metrics("headgate_door_refused_total")["headgate_door_refused_total"]
-			t.Logf("%d MiB resident at most; %d rounds of questions were answered, and %v requests for memory were not", most, asked, refused)
+			t.Logf("%d MiB resident at most; %d rounds of questions were answered, and %v "+
+				"requests for memory were not", most, asked, refused)
 			if most > memory+flooded || refused == 0 {
-				t.Errorf("%d MiB resident at most, with memory %d MiB; %v requests for memory were rejected", most, memory, refused)
+				t.Errorf("%d MiB resident at most, with memory %d MiB; %v requests for memory "+
+					"were rejected", most, memory, refused)
 			}
 			await(t, "all that was lent is given back",
 				func() bool { return n.metrics("headgate_door_bytes")["headgate_door_bytes"] == 0 })

@@ -51,10 +51,12 @@ func TestMemoryOfAllKinds(t *testing.T) {
 		for _, rule := range []string{"window", "denied", "bucket", "queue", "ladder"} {
 			fmt.Fprintf(&lines, "check %s k%d cost=2 delay=ok\n", rule, key)
 		}
-		fmt.Fprintf(&lines, "check fleet k%d\nacquire places k%d\nask path=/login client=198.18.%d.%d\nload workers 0.5 from=w%d\n",
+		fmt.Fprintf(&lines, "check fleet k%d\nacquire places k%d\nask path=/login "+
+			"client=198.18.%d.%d\nload workers 0.5 from=w%d\n",
 			key, key, key>>8&255, key&255, key)
 		for client := range 3 {
-			fmt.Fprintf(&lines, "ask path=/site client=10.%d.%d.%d\nask path=/partner header.x-api-key=k%d client=198.18.0.%d\n", key>>8&255, key&255, client, key, client)
+			fmt.Fprintf(&lines, "ask path=/site client=10.%d.%d.%d\nask path=/partner "+
+				"header.x-api-key=k%d client=198.18.0.%d\n", key>>8&255, key&255, client, key, client)
 		}
 		if key%4 == 3 {
 			_ = conn.SetReadDeadline(time.Now().Add(edgetest.Patience))

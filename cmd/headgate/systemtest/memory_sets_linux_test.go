@@ -30,16 +30,19 @@ func TestMemoryOfSets(t *testing.T) {
 	}
 	unchanged := n.mostResident()
 	if unchanged > memory+set+rest {
-		t.Errorf("%d MiB resident at most after reloads that change nothing, with memory %d MiB and a set of %d MiB", unchanged, memory, set)
+		t.Errorf("%d MiB resident at most after reloads that change nothing, with memory %d MiB "+
+			"and a set of %d MiB", unchanged, memory, set)
 	}
 	for i := range 5 {
 		writeNetworks(t, file, networks, i+1)
 		n.reload()
 	}
 	changed := n.mostResident()
-	t.Logf("%d MiB resident at most, %d MiB with reloads that change the set; memory %d MiB, set %d MiB", unchanged, changed, memory, set)
+	t.Logf("%d MiB resident at most, %d MiB with reloads that change the set; memory %d MiB, set "+
+		"%d MiB", unchanged, changed, memory, set)
 	if changed > memory+2*set+rest {
-		t.Errorf("%d MiB resident at most while reloads change the set, with memory %d MiB and a set of %d MiB", changed, memory, set)
+		t.Errorf("%d MiB resident at most while reloads change the set, with memory %d MiB and a "+
+			"set of %d MiB", changed, memory, set)
 	}
 }
 

@@ -84,7 +84,8 @@ func TestFrontOpenRestyAsksAboutAnything(t *testing.T) {
 		// the last one is another
 		list := strings.Repeat(fmt.Sprintf("198.51.100.%d, ", n),
 			300) + fmt.Sprintf("203.0.113.%d", 9+n/3)
-		if status := s.statusOf("GET /visits/1 HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX-Forwarded-For: " + list + "\r\n\r\n"); status != want {
+		if status := s.statusOf("GET /visits/1 HTTP/1.1\r\nHost: a\r\nConnection: " +
+			"close\r\nX-Forwarded-For: " + list + "\r\n\r\n"); status != want {
 			t.Errorf("visit %d: %d, want %d", n+1, status, want)
 		}
 	}

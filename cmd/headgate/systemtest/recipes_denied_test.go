@@ -33,7 +33,8 @@ func policyRecipe(t *testing.T, heading string) string {
 func eachPolicyRecipe(
 	t *testing.T, heading string, test func(t *testing.T, n *frontNode, s *frontSite),
 ) {
-	text := policyRecipe(t, heading) + "clients: {from: x-forwarded-for, trusted: [127.0.0.1/32], ipv6: 64}\n"
+	text := policyRecipe(t, heading) + "clients: {from: x-forwarded-for, trusted: " +
+		"[127.0.0.1/32], ipv6: 64}\n"
 	for _, f := range fronts {
 		if f.whole {
 			t.Run(f.name, func(t *testing.T) {

@@ -21,7 +21,8 @@ func TestRingSoakBlackhole(t *testing.T) {
 		return
 	}
 	command(t, "ip", "link", "set", "lo", "up")
-	command(t, "nft", "add table inet ring; add chain inet ring cut { type filter hook input priority 0 ; }")
+	command(t, "nft", "add table inet ring; add chain inet ring cut { type filter hook input "+
+		"priority 0 ; }")
 	servers := startRingServers(t, 3)
 	l := openLab(t, servers, addressesOf(servers))
 	l.awaitCalm()
@@ -57,7 +58,8 @@ func again(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), unshare, "-rn", nft, "add table inet ring").CombinedOutput(); err != nil {
 		t.Skipf("nft in a network namespace: %v: %s", err, out)
 	}
-	self := exec.CommandContext(t.Context(), unshare, "-rn", os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v") //nolint:gosec // this test itself
+	//nolint:gosec // this test itself
+	self := exec.CommandContext(t.Context(), unshare, "-rn", os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
 	self.Env = append(os.Environ(), inNamespace+"=1")
 	out, err := self.CombinedOutput()
 	for line := range strings.Lines(string(out)) {

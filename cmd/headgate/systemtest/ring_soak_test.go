@@ -34,7 +34,8 @@ func TestRingSoakLargeLimit(t *testing.T) {
 			outside++
 		}
 	}
-	t.Logf("of 59 seconds after the first, %d admitted less than 0.98 or more than 1.01 of the limit", outside)
+	t.Logf("of 59 seconds after the first, %d admitted less than 0.98 or more than 1.01 of the "+
+		"limit", outside)
 	if got := quiet.total(); got.refused > 0 || got.unanswered > 0 {
 		t.Errorf("0.9 of the limit: %v", got)
 	}
@@ -187,7 +188,8 @@ func TestRingSoakPoison(t *testing.T) {
 		stop := meddle(t, servers[:1], func(c *bufio.ReadWriter) error { return poison(c, value) })
 		hold(t, 10*time.Second)
 		stop()
-		t.Logf("all counters of one server set to %q (empty: deleted): %d wrong refusals, %.0f totals not believed",
+		t.Logf("all counters of one server set to %q (empty: deleted): %d wrong refusals, %.0f "+
+			"totals not believed",
 			value, l.refused()-refused, implausible(l.nodes)-disbelieved)
 	}
 	l.stop()

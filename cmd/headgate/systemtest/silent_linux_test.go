@@ -96,7 +96,8 @@ func keepSilent(t testing.TB, at string, count int) {
 func TestSilentConnections(t *testing.T) {
 	dir := t.TempDir()
 	client := writePair(t, dir)
-	n := startDoors(t, fmt.Sprintf("tls: {cert_file: %[1]s/cert, key_file: %[1]s/key, client_ca_file: %[1]s/cert}\n", dir))
+	n := startDoors(t, fmt.Sprintf("tls: {cert_file: %[1]s/cert, key_file: %[1]s/key, "+
+		"client_ca_file: %[1]s/cert}\n", dir))
 	plain := startAllDoors(t)
 	for door, at := range map[string]string{"grpc": n.at["grpc"], "spop": n.at["spop"], "resp": plain.at["resp"]} {
 		t.Run(door, func(t *testing.T) {

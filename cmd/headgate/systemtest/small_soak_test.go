@@ -60,7 +60,8 @@ func TestSmallSoakFlood(t *testing.T) {
 				}
 			}
 			share := float64(admitted) / float64(windows*r.limit)
-			t.Logf("%d a %v at ten times: %.3f of it in %d windows after the first, %d of %d refused by a ratio", r.limit, r.window, share, windows, shed, denied)
+			t.Logf("%d a %v at ten times: %.3f of it in %d windows after the first, %d of %d "+
+				"refused by a ratio", r.limit, r.window, share, windows, shed, denied)
 			if shed > 0 || share < 0.95 || share > 1.05 {
 				t.Errorf("%d a %v: %.3f, %d shed", r.limit, r.window, share, shed)
 			}

@@ -46,7 +46,8 @@ var standInVisits = []struct {
 	{visit{path: "/", header: []string{"Headgate-Country", "NZ"}}, 200}, // a visitor's own
 	// what ingress-nginx does not set itself
 	{visit{path: "/.env", header: []string{"X-Original-URI", "/"}}, 404},
-	{visit{path: "/.env", header: []string{"X-Original-URI", "nowhere"}}, 404}, // a fault would let it pass
+	// a fault would let it pass
+	{visit{path: "/.env", header: []string{"X-Original-URI", "nowhere"}}, 404},
 	{visit{host: "api.example.com", path: "/v2/a?b"}, 200},
 	{visit{host: "api.example.com", method: "DELETE", path: "/v2/a"}, 200},
 	{visit{host: "api.example.com", path: "/v2/b"}, 200},

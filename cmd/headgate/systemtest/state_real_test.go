@@ -40,7 +40,8 @@ func newStateNode(t testing.TB, dir string) *stateNode {
 		ringNode: &ringNode{TB: t, name: "edge"},
 		file:     filepath.Join(t.TempDir(), "headgate.yaml"), dir: dir,
 	}
-	conf := fmt.Sprintf("node: edge\nmemory: 16MiB\nstate_dir: %q\nlisten: {udp: %q, http: [], admin: %q}\n%s",
+	conf := fmt.Sprintf("node: edge\nmemory: 16MiB\nstate_dir: %q\nlisten: {udp: %q, http: [], "+
+		"admin: %q}\n%s",
 		dir, address(lowPort(t)), address(lowPort(t)), stateRules)
 	if err := os.WriteFile(n.file, []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
@@ -123,7 +124,8 @@ func TestStateSurvivesKill(t *testing.T) {
 			}
 		}
 		n.attack(1100*time.Millisecond, log, &worst)
-		t.Logf("kill %d: it answered after %v, what was in the worst window so far is %.1f %% of the limit", kill, took, float64(worst)/2)
+		t.Logf("kill %d: it answered after %v, what was in the worst window so far is %.1f %% of "+
+			"the limit", kill, took, float64(worst)/2)
 	}
 	n.attack(3*time.Second, log, &worst)
 	if worst > 210 {
@@ -214,7 +216,8 @@ func (n *stateNode) post(body string) {
 func TestStateOfAStopInAPoP(t *testing.T) {
 	for _, forgets := range []bool{false, true} {
 		server := startRingServer(t)
-		more := fmt.Sprintf("state_dir: %q\nrules: [{name: sixty, limit: 60, window: 1m, scope: pop}]\n", t.TempDir())
+		more := fmt.Sprintf("state_dir: %q\nrules: [{name: sixty, limit: 60, window: 1m, scope: "+
+			"pop}]\n", t.TempDir())
 		start := func() *ringNode {
 			return startNode(t, "edge",
 				addressesOf([]*ringServer{server}), more)

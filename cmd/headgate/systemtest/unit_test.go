@@ -131,7 +131,8 @@ func startTraced(t *testing.T, strace, trace string) *stateNode {
 		file:     filepath.Join(t.TempDir(), "headgate.yaml"), dir: t.TempDir(),
 	}
 	socket := filepath.Join(t.TempDir(), "http.sock")
-	conf := fmt.Sprintf("node: edge\nmemory: 1MiB\nstate_dir: %q\nring: {servers: [%q]}\ngossip: {bind: %q}\n"+
+	conf := fmt.Sprintf("node: edge\nmemory: 1MiB\nstate_dir: %q\nring: {servers: [%q]}\ngossip: "+
+		"{bind: %q}\n"+
 		"listen: {udp: %q, http: [\"127.0.0.1:0\", %q], admin: %q}\n%s",
 		n.dir, address(startRingServer(t).port), address(lowPort(t)), address(lowPort(t)),
 		"unix:"+socket, address(lowPort(t)), stateRules)

@@ -143,7 +143,8 @@ func TestWorldSoakLiarSteps(t *testing.T) {
 			load.stop()
 			logShares(t, "the attack", attack.shares(2*worldBins, lies, worldLimit))
 			if _, _, mean := logShares(t, "the attack after the lies", attack.shares(lies, load.bin(), worldLimit)); mean > 1.05 {
-				t.Errorf("after the lies the attack is admitted %.3f of the limit, want at most 1.05", mean)
+				t.Errorf("after the lies the attack is admitted %.3f of the limit, want at most "+
+					"1.05", mean)
 			}
 			t.Logf("of %d clients at 800/s, while it lies: %v; after it: %v; %v", victims,
 				quiet.world(0, lies), quiet.world(lies, load.bin()), quiet.why)

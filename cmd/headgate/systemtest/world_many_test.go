@@ -42,7 +42,8 @@ func TestWorldSoakMany(t *testing.T) {
 			all := load.take()
 			sent[rule], waits[rule] = append(sent[rule], bytes),
 				append(waits[rule], quantile(all, 0.99))
-			t.Logf("round %d, %s: %v; %.0f bytes/s a node; half within %v, 99 %% within %v; a flush takes %v",
+			t.Logf("round %d, %s: %v; %.0f bytes/s a node; half within %v, 99 %% within %v; a "+
+				"flush takes %v",
 				round, rule, f.total(), bytes, quantile(all, 0.5),
 				quantile(all, 0.99), flushes.mean())
 			for at := 0; at < int(from/time.Second); at += 15 {

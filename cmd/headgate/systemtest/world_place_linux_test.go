@@ -59,7 +59,8 @@ func openPlace(t *testing.T, n int) *place {
 		command(t, "ip", "link", "set", "lo", "up")
 		command(t, "ip", "address", "add", p.address+"/24", "dev", far)
 		command(t, "ip", "link", "set", far, "up")
-		command(t, "nft", "add table inet world; add chain inet world cut { type filter hook input priority 0 ; }")
+		command(t, "nft", "add table inet world; add chain inet world cut { type filter hook "+
+			"input priority 0 ; }")
 	})
 	return p
 }

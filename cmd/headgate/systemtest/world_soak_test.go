@@ -93,7 +93,8 @@ func (l *worldLab) longStep(rule string, limit, wide float64) {
 		}
 	}
 	index, shares := flood.jain(from+worldBins, from+seconds*worldBins)
-	l.Logf("%d of %d seconds outside %.2f..%.2f; mean %.4f; Jain's index over the PoPs %.5f, admitted of asked %.4f", outside, seconds-1,
+	l.Logf("%d of %d seconds outside %.2f..%.2f; mean %.4f; Jain's index over the PoPs %.5f, "+
+		"admitted of asked %.4f", outside, seconds-1,
 		0.98-wide, 1.02+wide, mean, index, shares)
 	if index < 0.999 {
 		l.Errorf("Jain's index over the PoPs is %.5f, want at least 0.999", index)
@@ -120,7 +121,8 @@ func TestWorldSoakMoving(t *testing.T) {
 		load.say(r.rule)
 		_, most, _ := logShares(t, r.rule, flood.shares(0, seconds*worldBins, r.limit))
 		sliding := flood.worst(5*worldBins, seconds*worldBins, r.limit)
-		t.Logf("%s: worst second %.3f, wherever it begins (after the first PoP's) %.3f of the limit", r.rule, most, sliding)
+		t.Logf("%s: worst second %.3f, wherever it begins (after the first PoP's) %.3f of the "+
+			"limit", r.rule, most, sliding)
 		if sliding > 1.6 {
 			t.Errorf("%s: worst second %.3f of the limit, want at most 1.6", r.rule, sliding)
 		}

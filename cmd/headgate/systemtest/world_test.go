@@ -203,7 +203,8 @@ func (l *worldLab) skewed() {
 	l.Logf("Jain's index over the PoPs %.5f, admitted of asked %.4f", index, shares)
 	l.Logf("the machine kept up in %d of %d seconds; of those at most %.3f", kept, len(all), most)
 	if mean < 0.90 || mean > 1.05 || most > 1.25 {
-		l.Errorf("admitted %.3f of the limit, at most %.3f in a second in which the machine kept up; want 0.90 to 1.05, at most 1.25", mean, most)
+		l.Errorf("admitted %.3f of the limit, at most %.3f in a second in which the machine kept "+
+			"up; want 0.90 to 1.05, at most 1.25", mean, most)
 	}
 	if index < 0.98 {
 		l.Errorf("Jain's index over the PoPs is %.4f", index)

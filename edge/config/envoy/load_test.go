@@ -127,12 +127,19 @@ func find(tree *rls.Tree, domain, descriptor string) string {
 func TestLoader(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
-		"later documents":         "domain: d\ndescriptors: [{key: k, rate_limit: {unit: minute, requests_per_unit: 3}}]\n---\nnonsense: 1\n",
-		"repeated keys":           "domain: c\ndomain: d\ndescriptors: [{key: k, rate_limit: {unit: hour, unit: minute, requests_per_unit: 3}}]\n",
-		"anchors":                 "domain: d\ndescriptors: [{key: other, rate_limit: &l {unit: minute, requests_per_unit: 3}}, {key: k, rate_limit: *l}]\n",
-		"merge keys":              "domain: d\ndescriptors: [{key: other, rate_limit: &l {unit: minute, requests_per_unit: 4}}, {key: k, rate_limit: {<<: *l, requests_per_unit: 3}}]\n",
-		"keys in the wrong place": "domain: d\nunit: second\ndescriptors: [{key: k, domain: x, rate_limit: {unit: minute, requests_per_unit: 0x3}}]\n",
-		"nothing":                 "domain: d\ndescriptors: [{key: k, value: , descriptors: , rate_limit: {unit: minute, requests_per_unit: 3, replaces: , name: }}]\n",
+		"later documents": "domain: d\ndescriptors: [{key: k, rate_limit: {unit: minute, " +
+			"requests_per_unit: 3}}]\n---\nnonsense: 1\n",
+		"repeated keys": "domain: c\ndomain: d\ndescriptors: [{key: k, rate_limit: " +
+			"{unit: hour, unit: minute, requests_per_unit: 3}}]\n",
+		"anchors": "domain: d\ndescriptors: [{key: other, rate_limit: &l {unit: " +
+			"minute, requests_per_unit: 3}}, {key: k, rate_limit: *l}]\n",
+		"merge keys": "domain: d\ndescriptors: [{key: other, rate_limit: &l {unit: " +
+			"minute, requests_per_unit: 4}}, {key: k, rate_limit: {<<: *l, requests_per_unit: " +
+			"3}}]\n",
+		"keys in the wrong place": "domain: d\nunit: second\ndescriptors: [{key: k, domain: x, " +
+			"rate_limit: {unit: minute, requests_per_unit: 0x3}}]\n",
+		"nothing": "domain: d\ndescriptors: [{key: k, value: , descriptors: , " +
+			"rate_limit: {unit: minute, requests_per_unit: 3, replaces: , name: }}]\n",
 	} {
 		tree, faults := load(text, envoy.Options{})
 		if faults != "" {
@@ -149,23 +156,34 @@ func TestLoader(t *testing.T) {
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"":                                     "f.yaml:1:1: the file is empty: it has no domain\n",
-		"descriptors: []\n":                    "f.yaml:1:1: the file has no domain\n",
-		"- a\n":                                "f.yaml:1:1: must be a mapping\n",
-		"domain: [\n":                          "f.yaml:1:1: line 1: did not find expected node content\n",
-		"domain: d\nrate: 1\n":                 "f.yaml:2:1: unknown key \"rate\" (did you mean \"name\"?)\n",
-		"1: d\n":                               "f.yaml:1:1: a key must be a text, not 1\n",
-		"domain: 1.5\n":                        "f.yaml:1:9: domain is a text, a whole number, true or false\n",
-		"domain: {key: d}\n":                   "f.yaml:1:9: domain is no mapping\n",
-		"domain: [{key: d}]\n":                 "f.yaml:1:9: domain is no list\n",
-		"domain: d\ndescriptors: [x]\n":        "f.yaml:2:15: must be a mapping\n",
-		"domain: d\ndescriptors: x\n":          "f.yaml:2:14: descriptors is no text\n",
-		"domain: d\ndescriptors: [{value: x}]": "f.yaml:2:15: the descriptor has no key\n",
-		"domain: d\ndescriptors: [{key: a_b}, {key: a, value: b}]":                                                              "f.yaml:2:27: the descriptor \"d.a_b\" is there already\n",
-		"domain: d\ndescriptors:\n- {key: a, rate_limt: 1}\n- {key: b, rate_limit: {unit: fortnight, requests_per_unit: -1}}\n": "f.yaml:3:12: unknown key \"rate_limt\" (did you mean \"rate_limit\"?)\n",
-		"domain: d\ndescriptors:\n- {key: a, rate_limit: {unit: fortnight}}\n- {key: b, rate_limit: {unit: day, requests_per_unit: -1}}\n- {key: c, rate_limit: {unit: week, requests_per_unit: 1}}\n- {key: d, shadow_mode: maybe, rate_limit: {unlimited: true, unit: day}}\n- {key: e, share_threshold: true}\n- {key: f, rate_limit: {unit: day, name: n, replaces: [{name: n}, {}]}}\n": "f.yaml:3:31: the unit is second, minute, hour or day, not \"fortnight\"\n" +
+		"":                  "f.yaml:1:1: the file is empty: it has no domain\n",
+		"descriptors: []\n": "f.yaml:1:1: the file has no domain\n",
+		"- a\n":             "f.yaml:1:1: must be a mapping\n",
+		"domain: [\n": "f.yaml:1:1: line 1: did not find expected node " +
+			"content\n",
+		"domain: d\nrate: 1\n": "f.yaml:2:1: unknown key \"rate\" (did you mean " +
+			"\"name\"?)\n",
+		"1: d\n": "f.yaml:1:1: a key must be a text, not 1\n",
+		"domain: 1.5\n": "f.yaml:1:9: domain is a text, a whole number, " +
+			"true or false\n",
+		"domain: {key: d}\n":                                       "f.yaml:1:9: domain is no mapping\n",
+		"domain: [{key: d}]\n":                                     "f.yaml:1:9: domain is no list\n",
+		"domain: d\ndescriptors: [x]\n":                            "f.yaml:2:15: must be a mapping\n",
+		"domain: d\ndescriptors: x\n":                              "f.yaml:2:14: descriptors is no text\n",
+		"domain: d\ndescriptors: [{value: x}]":                     "f.yaml:2:15: the descriptor has no key\n",
+		"domain: d\ndescriptors: [{key: a_b}, {key: a, value: b}]": "f.yaml:2:27: the descriptor \"d.a_b\" is there already\n",
+		"domain: d\ndescriptors:\n- {key: a, rate_limt: 1}\n- {key: b, rate_limit: {unit: " +
+			"fortnight, requests_per_unit: -1}}\n": "f.yaml:3:12: unknown key \"rate_limt\" (did " +
+			"you mean \"rate_limit\"?)\n",
+		"domain: d\ndescriptors:\n- {key: a, rate_limit: {unit: fortnight}}\n- {key: b, " +
+			"rate_limit: {unit: day, requests_per_unit: -1}}\n- {key: c, rate_limit: {unit: " +
+			"week, requests_per_unit: 1}}\n- {key: d, shadow_mode: maybe, rate_limit: " +
+			"{unlimited: true, unit: day}}\n- {key: e, share_threshold: true}\n- {key: f, " +
+			"rate_limit: {unit: day, name: n, replaces: [{name: n}, {}]}}\n": "f.yaml:3:31: the " +
+			"unit is second, minute, hour or day, not \"fortnight\"\n" +
 			"f.yaml:4:55: must be a whole number up to 4294967295, not \"-1\"\n" +
-			"f.yaml:5:31: a window is at most a day here: rls.long_units: day makes a week a part of it a day\n" +
+			"f.yaml:5:31: a window is at most a day here: rls.long_units: day makes a week a " +
+			"part of it a day\n" +
 			"f.yaml:6:25: must be true or false, not \"maybe\"\n" +
 			"f.yaml:6:68: an unlimited descriptor has no unit\n" +
 			"f.yaml:7:29: share_threshold is for values with a *\n" +
@@ -192,7 +210,10 @@ func TestFaults(t *testing.T) {
 func TestLongUnits(t *testing.T) {
 	t.Parallel()
 	var notes []string
-	tree, faults := load("domain: d\ndescriptors:\n- {key: w, rate_limit: {unit: week, requests_per_unit: 15}}\n- {key: m, rate_limit: {unit: month, requests_per_unit: 1}}\n- {key: y, rate_limit: {unit: year, requests_per_unit: 730}}\n- {key: z, rate_limit: {unit: day, requests_per_unit: 4000000000}}\n",
+	tree, faults := load("domain: d\ndescriptors:\n- {key: w, rate_limit: {unit: week, "+
+		"requests_per_unit: 15}}\n- {key: m, rate_limit: {unit: month, requests_per_unit: 1}}\n- "+
+		"{key: y, rate_limit: {unit: year, requests_per_unit: 730}}\n- {key: z, rate_limit: "+
+		"{unit: day, requests_per_unit: 4000000000}}\n",
 		envoy.Options{
 			LongUnits: true,
 			Note: func(f envoy.Fault) {
@@ -217,7 +238,8 @@ func TestLongUnits(t *testing.T) {
 // FuzzLoad: no file makes the loader panic, and a tree and faults exclude each other.
 func FuzzLoad(f *testing.F) {
 	f.Add([]byte(good))
-	f.Add([]byte("domain: d\ndescriptors: [{key: other, rate_limit: &l {unit: week, requests_per_unit: 4}}, {key: k, rate_limit: {<<: [*l, *l], requests_per_unit: 3}}]\n"))
+	f.Add([]byte("domain: d\ndescriptors: [{key: other, rate_limit: &l {unit: week, " +
+		"requests_per_unit: 4}}, {key: k, rate_limit: {<<: [*l, *l], requests_per_unit: 3}}]\n"))
 	f.Add([]byte("a: &a [*a]"))
 	f.Add([]byte("domain: d\ndescriptors: [&a {key: k, <<: *a}]"))
 	f.Fuzz(func(t *testing.T, data []byte) {

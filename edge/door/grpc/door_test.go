@@ -203,7 +203,8 @@ func TestDrain(t *testing.T) {
 	if kind, _, _, payload := c.frame(); kind != 7 || binary.BigEndian.Uint32(payload) != c.id-2 {
 		t.Errorf("frame %d %x", kind, payload)
 	}
-	if _, err := c.conn.Read(make([]byte, 1)); err != io.EOF { //nolint:errorlint // as sockets say it
+	//nolint:errorlint // as sockets say it
+	if _, err := c.conn.Read(make([]byte, 1)); err != io.EOF {
 		t.Error(err)
 	}
 	<-stopped

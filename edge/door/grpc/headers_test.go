@@ -28,14 +28,20 @@ func TestHeaders(t *testing.T) {
 		parts []string
 		want  string
 	}{
-		{"ratelimit", []string{three("a"), one("a")}, "RateLimit-Limit: 1 RateLimit-Remaining: 0 RateLimit-Reset: 60"},
-		{"ratelimit", []string{three("b"), describe("foo", "b")}, "RateLimit-Limit: 2 RateLimit-Remaining: 1 RateLimit-Reset: 60"},
-		{"ratelimit", []string{one("a"), three("a")}, "RateLimit-Limit: 1 RateLimit-Remaining: 0 RateLimit-Reset: 60"},
-		{"ratelimit", []string{one("a"), banned}, "RateLimit-Limit: 0 RateLimit-Remaining: 0 RateLimit-Reset: 60"},
-		{"ratelimit", []string{banned, one("a")}, "RateLimit-Limit: 1 RateLimit-Remaining: 0 RateLimit-Reset: 60"},
+		{"ratelimit", []string{three("a"), one("a")}, "RateLimit-Limit: 1 RateLimit-Remaining: 0 " +
+			"RateLimit-Reset: 60"},
+		{"ratelimit", []string{three("b"), describe("foo", "b")}, "RateLimit-Limit: 2 " +
+			"RateLimit-Remaining: 1 RateLimit-Reset: 60"},
+		{"ratelimit", []string{one("a"), three("a")}, "RateLimit-Limit: 1 RateLimit-Remaining: 0 " +
+			"RateLimit-Reset: 60"},
+		{"ratelimit", []string{one("a"), banned}, "RateLimit-Limit: 0 RateLimit-Remaining: 0 " +
+			"RateLimit-Reset: 60"},
+		{"ratelimit", []string{banned, one("a")}, "RateLimit-Limit: 1 RateLimit-Remaining: 0 " +
+			"RateLimit-Reset: 60"},
 		{"ratelimit", []string{describe("nothing", "x")}, ""},
 		{"ratelimit", []string{describe("foo", "x", "bay", "x")}, ""}, // unlimited
-		{"x-ratelimit", []string{three("c"), one("c")}, "X-RateLimit-Limit: 1 X-RateLimit-Remaining: 0 X-RateLimit-Reset: 60"},
+		{"x-ratelimit", []string{three("c"), one("c")}, "X-RateLimit-Limit: 1 " +
+			"X-RateLimit-Remaining: 0 X-RateLimit-Reset: 60"},
 		{"none", []string{three("c"), one("c")}, ""},
 		{"none", []string{three("d")}, ""},
 		{"", []string{one("d")}, `RateLimit-Policy: "rl.foo.bar_bkthomps";q=1;w=60 RateLimit: "rl.foo.bar_bkthomps";r=0;t=60`},

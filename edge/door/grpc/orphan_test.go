@@ -15,7 +15,8 @@ func TestHangUp(t *testing.T) {
 		c := h.dial(t)
 		c.send(authzMethod, check("192.0.2.1", get("GET", "/p")))
 		doortest.WaitFor(t, func() bool { return h.door.Stats().Calls == uint64(n)+1 }) // up to 3
-		_ = c.conn.(*net.TCPConn).SetLinger(linger)                                     //nolint:forcetypeassert // it is one
+		//nolint:forcetypeassert // it is one
+		_ = c.conn.(*net.TCPConn).SetLinger(linger)
 		_ = c.conn.Close()
 	}
 	doortest.WaitFor(t, func() bool { return h.door.Stats().Orphans == 3 })

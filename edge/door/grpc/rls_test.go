@@ -156,7 +156,8 @@ func TestBadRequests(t *testing.T) {
 // visitor chooses the length.
 func TestTooLong(t *testing.T) {
 	t.Parallel()
-	for i, rules := range []string{twoRules, site, "rules: [{name: api, limit: 10, window: 1m, mode: shadow}]"} {
+	for i, rules := range []string{twoRules, site, "rules: [{name: api, limit: 10, window: 1m, " +
+		"mode: shadow}]"} {
 		h := open(t, rules)
 		c := h.dial(t)
 		want := map[bool][2]string{false: {"OVER [OVER]", "7 431"}, true: {"OK [OK]", "0"}}[i == 2]

@@ -26,12 +26,13 @@ func TestHTTPGolden(t *testing.T) {
 	t.Parallel()
 	const batch = `{"checks":[{"rule":"login","key":"a"},{"rule":"per-ip","key":"shed","cost":3},{"rule":"login","key":"shadowed"}]}`
 	for name, raw := range map[string]string{
-		"allow":         "GET /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\n\r\n",
-		"allow_odd":     "GET /v1/check?rule=odd_window.v2&key=a HTTP/1.1\r\nHost: h\r\n\r\n",
-		"allow_shadow":  "GET /v1/check?rule=login&key=shadowed HTTP/1.1\r\nHost: h\r\n\r\n",
-		"allow_http10":  "GET /v1/check?rule=login&key=a HTTP/1.0\r\n\r\n",
-		"deny_limit":    "GET /v1/check?rule=login&key=limited HTTP/1.1\r\nHost: h\r\n\r\n",
-		"deny_block":    "GET /v1/check?rule=login&key=blocked&status=503 HTTP/1.1\r\nHost: h\r\n\r\n",
+		"allow":        "GET /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\n\r\n",
+		"allow_odd":    "GET /v1/check?rule=odd_window.v2&key=a HTTP/1.1\r\nHost: h\r\n\r\n",
+		"allow_shadow": "GET /v1/check?rule=login&key=shadowed HTTP/1.1\r\nHost: h\r\n\r\n",
+		"allow_http10": "GET /v1/check?rule=login&key=a HTTP/1.0\r\n\r\n",
+		"deny_limit":   "GET /v1/check?rule=login&key=limited HTTP/1.1\r\nHost: h\r\n\r\n",
+		"deny_block": "GET /v1/check?rule=login&key=blocked&status=503 HTTP/1.1\r\nHost: " +
+			"h\r\n\r\n",
 		"deny_shed":     "GET /v1/peek?rule=per-ip&key=shed&status=403 HTTP/1.1\r\nHost: h\r\n\r\n",
 		"count":         "POST /v1/count?rule=login&key=a HTTP/1.1\r\nHost: h\r\n\r\n",
 		"json":          post("/v1/check", jsonType, `{"rule":"login","key":"limited","cost":2}`),
@@ -145,8 +146,10 @@ func TestHTTPChunked(t *testing.T) {
 	c := openDoor(t, j, testLimits()).dial(t)
 	br := bufio.NewReader(c)
 	for range 2 {
-		fmt.Fprint(c, "POST /v1/check HTTP/1.1\r\nHost: h\r\nContent-Type: Application/JSON; charset=utf-8\r\n"+
-			"Transfer-Encoding: chunked\r\n\r\n10\r\n{\"rule\":\"login\",\r\nb\r\n\"key\":\"a\"  \r\n1\r\n}\r\n0\r\n\r\n")
+		fmt.Fprint(c, "POST /v1/check HTTP/1.1\r\nHost: h\r\nContent-Type: Application/JSON; "+
+			"charset=utf-8\r\n"+
+			"Transfer-Encoding: chunked\r\n\r\n10\r\n{\"rule\":\"login\",\r\nb\r\n\"key\":\"a\"  "+
+			"\r\n1\r\n}\r\n0\r\n\r\n")
 		if r := doortest.ReadReply(t, br); r.StatusCode != http.StatusOK || r.Close {
 			t.Fatalf("status %d, close %t: %s", r.StatusCode, r.Close, r.Text)
 		}

@@ -74,9 +74,13 @@ policies:
 	for _, tt := range []struct{ got, want string }{
 		{ask("/quiet"), "HTTP/1.1 200 OK|Content-Length: 0|Headgate-Verdict: allow||"},
 		{
-			ask("/quiet"), "HTTP/1.1 503 Service Unavailable|Content-Length: 5|Content-Type: text/plain; charset=utf-8|Headgate-Verdict: deny|Headgate-Why: limit|Headgate-Status: 503||later",
+			ask("/quiet"), "HTTP/1.1 503 Service Unavailable|Content-Length: 5|Content-Type: " +
+				"text/plain; charset=utf-8|Headgate-Verdict: deny|Headgate-Why: " +
+				"limit|Headgate-Status: 503||later",
 		},
-		{ask("/trap"), "HTTP/1.1 200 OK|Content-Length: 0|RateLimit-Policy: \"trap\";q=1;w=60|RateLimit: \"trap\";r=0;t=60|Headgate-Verdict: allow|Headgate-Rule: trap|Headgate-View: node||"},
+		{ask("/trap"), "HTTP/1.1 200 OK|Content-Length: 0|RateLimit-Policy: " +
+			"\"trap\";q=1;w=60|RateLimit: \"trap\";r=0;t=60|Headgate-Verdict: " +
+			"allow|Headgate-Rule: trap|Headgate-View: node||"},
 		{
 			ask("/trap", "Headgate-Accept: delay, deceive"),
 			"HTTP/1.1 200 OK|Content-Length: 0|Headgate-Verdict: allow|Headgate-Deceive: 1||",
@@ -155,7 +159,8 @@ var authProfiles = []struct {
 		"200 OK",
 		[]string{"Headgate-Rule: far"},
 	},
-	{"the host of ingress-nginx", rawRequest(nginxRequest, siteHost, "X-Original-URL: https://API.example.com:8443/v2?a=http://b/", "X-API-Key: k"), "200 OK", []string{"Headgate-Rule: keys"}},
+	{"the host of ingress-nginx", rawRequest(nginxRequest, siteHost, "X-Original-URL: "+
+		"https://API.example.com:8443/v2?a=http://b/", "X-API-Key: k"), "200 OK", []string{"Headgate-Rule: keys"}},
 	{"a visitor's own path behind ingress-nginx's", rawRequest(nginxRequest, siteHost, "X-Original-URL: https://www.example.com/login", "X-Original-URI: /a"), "200 OK", []string{"Headgate-Rule: login"}},
 	{"a visitor's own path behind nginx's", rawRequest(nginxRequest, siteHost, "X-Original-URI: /login", "X-Original-URL: https://other/a"), "200 OK", []string{"Headgate-Rule: login"}},
 	{
@@ -165,7 +170,8 @@ var authProfiles = []struct {
 		[]string{"Headgate-Rule: login"},
 	},
 	{"a visitor's own host through envoy", rawRequest("GET /v1/auth/envoy/a HTTP/1.1", "Host: api.example.com", "X-Original-URL: https://other/a", "X-API-Key: k"), "200 OK", []string{"Headgate-Rule: keys"}},
-	{"no URL", rawRequest(nginxRequest, "Host: api.example.com", "X-Original-URI: /to?http://other/", "X-API-Key: k"), "200 OK", []string{"Headgate-Rule: keys"}},
+	{"no URL", rawRequest(nginxRequest, "Host: api.example.com", "X-Original-URI: "+
+		"/to?http://other/", "X-API-Key: k"), "200 OK", []string{"Headgate-Rule: keys"}},
 	{
 		"a visitor's host that is none",
 		rawRequest(nginxRequest, "Host: a@b", "X-Original-URI: /login"), "200 OK",
@@ -326,7 +332,8 @@ func TestAuthAmongOthers(t *testing.T) {
 	other := rawRequest("GET /v1/check?rule=login&key=k HTTP/1.1",
 		"X-Forwarded-Uri: /.env", "Host: a")
 	body := `{"path":"/.env"}`
-	posted := "POST /v1/ask HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 16\r\n\r\n" + body
+	posted := "POST /v1/ask HTTP/1.1\r\nHost: a\r\nContent-Type: " +
+		"application/json\r\nContent-Length: 16\r\n\r\n" + body
 	got := string(answersTo(t, h, []byte(one+other+posted+one)))
 	var statuses []string
 	for _, line := range strings.Split(got, "\r\n") {
@@ -362,7 +369,8 @@ func TestReportsOverHTTP(t *testing.T) {
 	if n := g.Offered(g.Now(), []byte("login"), []byte("203.0.113.7")); n != 2 {
 		t.Errorf("%d counted, want 2", n)
 	}
-	again := rawRequest("GET /v1/report?path=/login&method=POST&status=401&client=203.0.113.8 HTTP/1.1", "Host: a")
+	again := rawRequest("GET /v1/report?path=/login&method=POST&status=401&client=203.0.113.8 "+
+		"HTTP/1.1", "Host: a")
 	if got := string(answersTo(t, h, []byte(again))); !strings.Contains(got, "204 ") {
 		t.Fatalf("%q", got)
 	}
@@ -382,7 +390,8 @@ func TestUnfitAsks(t *testing.T) {
 			`{"results":[{"verdict":"allow","why":"none"},{"verdict":"deny","why":"unfit","status":414},{"verdict":"allow","why":"none"}]}`,
 		},
 	} {
-		raw := "POST /v1/ask HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: " + strconv.Itoa(len(tt.body)) + "\r\n\r\n" + tt.body
+		raw := "POST /v1/ask HTTP/1.1\r\nHost: a\r\nContent-Type: " +
+			"application/json\r\nConnection: close\r\nContent-Length: " + strconv.Itoa(len(tt.body)) + "\r\n\r\n" + tt.body
 		got := string(answersTo(t, h, []byte(raw)))
 		if !strings.HasPrefix(got, "HTTP/1.1 "+tt.status) || !strings.Contains(got, tt.want) {
 			t.Errorf("%.60s: %s", tt.body, got)
@@ -411,7 +420,8 @@ func TestFramingHeadersAreLookedAt(t *testing.T) {
 // A request that is at fault is never counted.
 func TestFaultyRequestsCountNothing(t *testing.T) {
 	post := func(path, body string) string {
-		return "POST " + path + " HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body
+		return "POST " + path + " HTTP/1.1\r\nHost: a\r\nContent-Type: " +
+			"application/json\r\nConnection: close\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body
 	}
 	for _, raw := range []string{
 		post("/v1/ask", `{"host":"a"}`), post("/v1/ask", `{"path":"/login","path":"/"}`), post("/v1/ask", `{"path":"/login","colour":"red"}`),
@@ -453,7 +463,8 @@ func FuzzAuth(f *testing.F) {
 			strings.Contains(headers, "\n\n") {
 			return
 		}
-		got := string(answersTo(t, h, []byte("GET /v1/auth/"+path+" HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"+headers+"\r\n\r\n")))
+		got := string(answersTo(t, h, []byte("GET /v1/auth/"+path+" HTTP/1.1\r\nHost: "+
+			"a\r\nConnection: close\r\n"+headers+"\r\n\r\n")))
 		if !strings.HasPrefix(got, "HTTP/1.") || !strings.Contains(got, "Connection: close") {
 			t.Errorf("%q %q: %q", path, headers, got)
 		}

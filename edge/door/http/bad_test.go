@@ -79,7 +79,8 @@ var badRequests = []badInput{
 		"bad length", "POST /v1/check HTTP/1.1\r\nHost: h\r\nContent-Length: -5\r\n\r\n", "request",
 		400,
 	},
-	{"two lengths", "POST /v1/check HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}", "request", 400},
+	{"two lengths", "POST /v1/check HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: " +
+		"2\r\n\r\n{}", "request", 400},
 }
 
 var badBodies = []badInput{
@@ -88,10 +89,12 @@ var badBodies = []badInput{
 		"content-type", 415,
 	},
 	{"no type", post("/v1/check", "", `{"rule":"login","key":"a"}`), "content-type", 415},
-	{"large body", "POST /v1/check HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 1048577\r\n\r\n" +
+	{"large body", "POST /v1/check HTTP/1.1\r\nHost: h\r\nContent-Type: " +
+		"application/json\r\nContent-Length: 1048577\r\n\r\n" +
 		strings.Repeat(" ", 10000), "body", 413},
 	{
-		"large chunked body", "POST /v1/check HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n" +
+		"large chunked body", "POST /v1/check HTTP/1.1\r\nHost: h\r\nContent-Type: " +
+			"application/json\r\n" +
 			"Transfer-Encoding: chunked\r\n\r\n100001\r\n" +
 			strings.Repeat(" ", maxHTTPBody+1) + "\r\n", "body", 413,
 	},

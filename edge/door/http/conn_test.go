@@ -41,7 +41,8 @@ func TestHTTPKeepAlive(t *testing.T) {
 			[]int{200, 429, 204, 200},
 			false,
 		},
-		{"body of a GET is no request", fmt.Sprintf("GET %sa HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n%s", target, len(okRequest), okRequest), []int{200}, true},
+		{"body of a GET is no request", fmt.Sprintf("GET %sa HTTP/1.1\r\nHost: "+
+			"h\r\nContent-Length: %d\r\n\r\n%s", target, len(okRequest), okRequest), []int{200}, true},
 		{"body refused is no request", post("/v1/check", "text/plain", strings.Repeat(okRequest, 1000)), []int{415}, true},
 		{"large cookies", "GET " + target + "a HTTP/1.1\r\nHost: h\r\n" + cookies(14<<10) + "\r\n" + okRequest, []int{200, 200}, false},
 		{"large cookies, 1.0", "GET " + target + "a HTTP/1.0\r\n" + cookies(14<<10) + "\r\n", []int{200}, true},

@@ -56,7 +56,8 @@ var oddNames = []badInput{
 		"request", 400,
 	},
 	{
-		"a space behind a name", "GET /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\nX : a\r\n\r\n",
+		"a space behind a name", "GET /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\nX : " +
+			"a\r\n\r\n",
 		"request", 400,
 	},
 	{
@@ -64,10 +65,12 @@ var oddNames = []badInput{
 		"request", 400,
 	},
 	{
-		"a space before a name", "GET /v1/check?rule=login&key=a HTTP/1.1\r\n X: a\r\nHost: h\r\n\r\n",
+		"a space before a name", "GET /v1/check?rule=login&key=a HTTP/1.1\r\n X: a\r\nHost: " +
+			"h\r\n\r\n",
 		"request", 400,
 	},
-	{"a line that goes on", "GET /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\nX: a\r\n b\r\n\r\n", "request", 400},
+	{"a line that goes on", "GET /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\nX: a\r\n " +
+		"b\r\n\r\n", "request", 400},
 	{
 		"no name", "GET /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\n: a\r\n\r\n", "request",
 		400,
@@ -77,7 +80,8 @@ var oddNames = []badInput{
 		"a carriage return in a value",
 		"GET /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\nX: a\rb\r\n\r\n", "request", 400,
 	},
-	{"a nought in a value", "GET /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\nX: a\x00b\r\n\r\n", "request", 400},
+	{"a nought in a value", "GET /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\nX: " +
+		"a\x00b\r\n\r\n", "request", 400},
 	{
 		"two hosts", "GET /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\nHost: h\r\n\r\n",
 		"request", 400,

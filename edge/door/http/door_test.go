@@ -196,6 +196,7 @@ func (d *serving) post(t testing.TB, target, body string) doortest.Reply {
 }
 
 func post(target, contentType, body string) string {
-	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: h\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s",
+	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: h\r\nContent-Type: %s\r\nContent-Length: "+
+		"%d\r\n\r\n%s",
 		target, contentType, len(body), body)
 }

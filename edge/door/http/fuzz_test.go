@@ -29,9 +29,12 @@ func FuzzHTTP(f *testing.F) {
 	}
 	f.Add([]byte(okRequest + okRequest))
 	f.Add([]byte(post("/v1/check", jsonType, `{"checks":[{"rule":"login","key":"shed"},{"rule":"per-ip","key":"b","cost":2}]}`)))
-	f.Add([]byte("POST /v1/count HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n" +
-		"Expect: 100-continue\r\n\r\n1b\r\n{\"rule\":\"login\",\"key\":\"a\"} \r\n0\r\nX: y\r\n\r\n"))
-	f.Add([]byte("GET /v1/check?rule=login&key=a&status=401 HTTP/1.0\r\nConnection: keep-alive\r\n" + cookies(5000) + "\r\nGET / HTTP/1.1\r\n\r\n"))
+	f.Add([]byte("POST /v1/count HTTP/1.1\r\nHost: h\r\nContent-Type: " +
+		"application/json\r\nTransfer-Encoding: chunked\r\n" +
+		"Expect: 100-continue\r\n\r\n1b\r\n{\"rule\":\"login\",\"key\":\"a\"} \r\n0\r\nX: " +
+		"y\r\n\r\n"))
+	f.Add([]byte("GET /v1/check?rule=login&key=a&status=401 HTTP/1.0\r\nConnection: " +
+		"keep-alive\r\n" + cookies(5000) + "\r\nGET / HTTP/1.1\r\n\r\n"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		if bytes.Contains(raw, []byte("HEAD ")) {
 			t.Skip("answers without their bodies cannot be told apart")

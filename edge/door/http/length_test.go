@@ -15,8 +15,10 @@ const oneCheckBody = `{"rule":"login","key":"a"}`
 // ambiguousLengths are requests whose end two readers may see in two places (RFC 9112, 6.1 and
 // 6.3): whoever stands in front of the door may have seen the other one.
 var ambiguousLengths = []badInput{
-	{"length, then chunked", jsonHead + "Content-Length: 26\r\nTransfer-Encoding: chunked\r\n\r\n1a\r\n" + oneCheckBody + "\r\n0\r\n\r\n", "request", 400},
-	{"chunked, then length", jsonHead + "Transfer-Encoding: chunked\r\nContent-Length: 26\r\n\r\n1a\r\n" + oneCheckBody + "\r\n0\r\n\r\n", "request", 400},
+	{"length, then chunked", jsonHead + "Content-Length: 26\r\nTransfer-Encoding: " +
+		"chunked\r\n\r\n1a\r\n" + oneCheckBody + "\r\n0\r\n\r\n", "request", 400},
+	{"chunked, then length", jsonHead + "Transfer-Encoding: chunked\r\nContent-Length: " +
+		"26\r\n\r\n1a\r\n" + oneCheckBody + "\r\n0\r\n\r\n", "request", 400},
 	{
 		"chunked and length, mixed case",
 		jsonHead + "transfer-ENCODING: Chunked\r\ncontent-LENGTH: 5\r\n\r\n0\r\n\r\n", "request",
@@ -33,8 +35,10 @@ var ambiguousLengths = []badInput{
 		"gzip, chunked", jsonHead + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", "request",
 		400,
 	},
-	{"chunked twice", jsonHead + "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "request", 400},
-	{"chunked in HTTP/1.0", "POST /v1/check HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "request", 400},
+	{"chunked twice", jsonHead + "Transfer-Encoding: chunked\r\nTransfer-Encoding: " +
+		"chunked\r\n\r\n0\r\n\r\n", "request", 400},
+	{"chunked in HTTP/1.0", "POST /v1/check HTTP/1.0\r\nTransfer-Encoding: " +
+		"chunked\r\n\r\n0\r\n\r\n", "request", 400},
 	{"one length twice", jsonHead + "Content-Length: 26\r\nContent-Length: 26\r\n\r\n" +
 		oneCheckBody, "request", 400},
 	{

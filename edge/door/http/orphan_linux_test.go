@@ -21,10 +21,12 @@ func placesDoor(t *testing.T) *serving {
 
 // questions take a place each, over the paths of an answer with a number.
 var questions = map[string]string{
-	"auth":    "HEAD /v1/auth/nginx HTTP/1.1\r\nHost: h\r\nX-Original-URI: /p\r\n\r\n",
-	"last":    "GET /v1/auth/nginx HTTP/1.1\r\nHost: h\r\nConnection: close\r\nX-Original-URI: /p\r\n\r\n",
-	"old":     "GET /v1/auth/nginx HTTP/1.0\r\nHost: h\r\nX-Original-URI: /p\r\n\r\n",
-	"ask":     "POST /v1/ask HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 13\r\n\r\n{\"path\":\"/p\"}",
+	"auth": "HEAD /v1/auth/nginx HTTP/1.1\r\nHost: h\r\nX-Original-URI: /p\r\n\r\n",
+	"last": "GET /v1/auth/nginx HTTP/1.1\r\nHost: h\r\nConnection: close\r\nX-Original-URI: " +
+		"/p\r\n\r\n",
+	"old": "GET /v1/auth/nginx HTTP/1.0\r\nHost: h\r\nX-Original-URI: /p\r\n\r\n",
+	"ask": "POST /v1/ask HTTP/1.1\r\nHost: h\r\nContent-Type: " +
+		"application/json\r\nContent-Length: 13\r\n\r\n{\"path\":\"/p\"}",
 	"acquire": "GET /v1/acquire?rule=places&key=all HTTP/1.1\r\nHost: h\r\n\r\n",
 }
 

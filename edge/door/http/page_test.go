@@ -33,7 +33,8 @@ policies: [{name: any, match: {}, limit: 9, window: 1m}]
 		{"/v1/peek?rule=login&key=k", "same-site", http.StatusOK},
 		{"/v1/auth/forward", "cross-site", http.StatusOK},
 	} {
-		r := d.send(t, "GET "+tt.target+" HTTP/1.1\r\nHost: h\r\nX-Forwarded-Uri: /\r\nSec-Fetch-Site: "+tt.site+"\r\n\r\n")
+		r := d.send(t, "GET "+tt.target+" HTTP/1.1\r\nHost: h\r\nX-Forwarded-Uri: "+
+			"/\r\nSec-Fetch-Site: "+tt.site+"\r\n\r\n")
 		if r.StatusCode != tt.status {
 			t.Errorf("%s, %s: %s %s", tt.target, tt.site, r.Status, r.Text)
 		}

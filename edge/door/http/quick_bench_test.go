@@ -63,8 +63,10 @@ func (oneConn) Addr() net.Addr { return &net.UnixAddr{} }
 // answer: a check, and whole requests with no question, one and two, with the headers of an
 // ordinary visitor.
 func BenchmarkQuick(b *testing.B) {
-	visitor := "\r\nHost: api.example.com\r\nUser-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36\r\nAccept: application/json\r\n" +
-		"Accept-Encoding: gzip, br\r\nAccept-Language: de\r\nCookie: sid=abc; theme=dark\r\nX-Request-Id: f00\r\n"
+	visitor := "\r\nHost: api.example.com\r\nUser-Agent: Mozilla/5.0 (X11; Linux x86_64) " +
+		"AppleWebKit/537.36\r\nAccept: application/json\r\n" +
+		"Accept-Encoding: gzip, br\r\nAccept-Language: de\r\nCookie: sid=abc; " +
+		"theme=dark\r\nX-Request-Id: f00\r\n"
 	nginx := "GET /v1/auth/nginx HTTP/1.1" + visitor + "X-Original-Method: GET\r\nX-Original-URI: "
 	for _, c := range []struct{ name, raw string }{
 		{"check", "GET /v1/check?rule=login&key=203.0.113.7 HTTP/1.1" + visitor},

@@ -33,10 +33,13 @@ var oddLines = []string{
 	"CONNECT h:80 HTTP/1.1", "CONNECT /v1/check HTTP/1.1", "GET h:80 HTTP/1.1", "GET :// HTTP/1.1",
 	"GET http:///v1/check?rule=login&key=a HTTP/1.1", "GET http://h HTTP/1.1", "GET http://h? HTTP/1.1",
 	"GET http://h?/v1/check?rule=login&key=a HTTP/1.1", "GET HTTPS://u:p@h:8/v1/peek?rule=login&key=a HTTP/1.1",
-	"GET 1http://h/v1/check?rule=login&key=a HTTP/1.1", "GET ht_tp://h/v1/check?rule=login&key=a HTTP/1.1",
+	"GET 1http://h/v1/check?rule=login&key=a HTTP/1.1", "GET ht_tp://h/v1/check?rule=login&key=a " +
+		"HTTP/1.1",
 	"GET http://[::1]:80/v1/check?rule=login&key=a HTTP/1.1", "GET http://[::1/v1/check?rule=login&key=a HTTP/1.1",
-	"GET http://h:x/v1/check?rule=login&key=a HTTP/1.1", "GET http://a b/v1/check?rule=login&key=a HTTP/1.1",
-	"GET http://h%zz/v1/check?rule=login&key=a HTTP/1.1", "GET http:/v1/check?rule=login&key=a HTTP/1.1",
+	"GET http://h:x/v1/check?rule=login&key=a HTTP/1.1", "GET http://a " +
+		"b/v1/check?rule=login&key=a HTTP/1.1",
+	"GET http://h%zz/v1/check?rule=login&key=a HTTP/1.1", "GET http:/v1/check?rule=login&key=a " +
+		"HTTP/1.1",
 	"GET /v1/check?rule=login&key=http://a/b HTTP/1.1", "GET /v1/check?rule=login&key=//a HTTP/1.1",
 	"GET //h/v1/check?rule=login&key=a HTTP/1.1", "GET ///v1/check?rule=login&key=a HTTP/1.1",
 	"GET /v1//check?rule=login&key=a HTTP/1.1", "GET /v1/check/?rule=login&key=a HTTP/1.1",
@@ -79,7 +82,8 @@ var oddHosts = []string{
 // lastHeaders are what a connection ends or stays open by.
 var lastHeaders = []string{
 	"", "Connection: close\r\n", "Connection: keep-alive\r\n", "Connection: te, close\r\n", "Expect: 100-continue\r\n", "Content-Length: 0\r\n",
-	"Content-Length: 1\r\n", "Transfer-Encoding: chunked\r\n", "Headgate-Accept: delay, deceive\r\n", "Sec-Fetch-Site: cross-site\r\n",
+	"Content-Length: 1\r\n", "Transfer-Encoding: chunked\r\n", "Headgate-Accept: delay, " +
+		"deceive\r\n", "Sec-Fetch-Site: cross-site\r\n",
 }
 
 // recordedChecks are requests to a door that answers by the key.
@@ -92,7 +96,8 @@ func recordedChecks() (raws []string) {
 	}
 	for _, host := range oddHosts {
 		raws = append(raws, "GET /v1/check?rule=login&key=limited HTTP/1.1\r\nHost: "+host+"\r\n\r\n"+okRequest)
-		raws = append(raws, "GET http://"+host+"/v1/check?rule=login&key=limited HTTP/1.1\r\nHost: h\r\n\r\n"+okRequest)
+		raws = append(raws, "GET http://"+host+"/v1/check?rule=login&key=limited "+
+			"HTTP/1.1\r\nHost: h\r\n\r\n"+okRequest)
 	}
 	raws = append(raws, slices.Sorted(maps.Values(cutBodies))...)
 	for _, header := range smuggled {
@@ -115,7 +120,8 @@ func recordedChecks() (raws []string) {
 		one := post(path, jsonType, `{"rule":"login","key":"limited"}`)
 		raws = append(raws, post(path, jsonType, batch)+okRequest, one+okRequest)
 	}
-	chunked := "POST /v1/check HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n"
+	chunked := "POST /v1/check HTTP/1.1\r\nHost: h\r\nContent-Type: " +
+		"application/json\r\nTransfer-Encoding: chunked\r\n"
 	for _, rest := range []string{
 		"\r\n1a\r\n" + oneCheckBody + "\r\n0\r\n\r\n",
 		"Expect: 100-continue\r\n\r\n1a\r\n" + oneCheckBody + "\r\n0\r\nX: y\r\n\r\n",
@@ -138,7 +144,8 @@ func recordedAsks() (raws []string) {
 	for _, version := range []string{"1.0", "1.1"} {
 		for _, header := range lastHeaders {
 			for _, path := range []string{"/v1/auth/nginx", "/v1/auth/forward", "/v1/auth/envoy/.env", "/v1/auth/none"} {
-				raws = append(raws, "GET "+path+" HTTP/"+version+"\r\nHost: h\r\nX-Original-URI: /.env\r\n"+
+				raws = append(raws, "GET "+path+" HTTP/"+version+"\r\nHost: h\r\nX-Original-URI: "+
+					"/.env\r\n"+
 					"X-Forwarded-Uri: /login\r\nX-Forwarded-Method: POST\r\n"+header+"\r\n"+okRequest)
 			}
 		}

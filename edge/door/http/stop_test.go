@@ -56,7 +56,8 @@ func TestHTTPBytes(t *testing.T) {
 	var conns []net.Conn
 	for range bodies {
 		c := d.dial(t)
-		fmt.Fprint(c, "POST /v1/check HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n",
+		fmt.Fprint(c, "POST /v1/check HTTP/1.1\r\nHost: h\r\nContent-Type: "+
+			"application/json\r\nContent-Length: 100000\r\n\r\n",
 			strings.Repeat(" ", 2*maxHTTPSmall))
 		conns = append(conns, c)
 	}

@@ -17,7 +17,8 @@ func TestCheck(t *testing.T) {
 	t.Parallel()
 	n := open(t, "", 0)
 	n.want("HEADGATE.CHECK login k", "[verdict allow rule login remaining 1 reset 60 view node]")
-	n.want("HELLO 3", "{server redis version 7.0.0 proto 3 id 1 mode standalone role master modules []}")
+	n.want("HELLO 3", "{server redis version 7.0.0 proto 3 id 1 mode standalone role master "+
+		"modules []}")
 	n.want("HEADGATE.CHECK login k", "{verdict allow rule login remaining 0 reset 60 view node}")
 	n.want("HEADGATE.CHECK login k",
 		"{verdict deny rule login remaining 0 reset 60 view node why limit retry 60}")
@@ -65,7 +66,8 @@ func TestAsk(t *testing.T) {
 	n.want("HEADGATE.ASK method GET", "ERR bad-request")
 	n.want("HEADGATE.ASK path / host", "ERR bad-request")
 	n.want("HEADGATE.ASK path / asn x", "[verdict allow why none]")
-	if got := n.do("HEADGATE.ASK", "path", "/"+strings.Repeat("t", 8192)); got != "[verdict deny why unfit status 414]" {
+	if got := n.do("HEADGATE.ASK", "path", "/"+strings.Repeat("t", 8192)); got != "[verdict deny "+
+		"why unfit status 414]" {
 		t.Error(got)
 	}
 }
@@ -90,10 +92,12 @@ func TestConnection(t *testing.T) {
 		{"COMMAND COUNT", "13"},
 		{"COMMAND DOCS", "[]"},
 		{"HELLO 4", "NOPROTO unsupported protocol version"},
-		{"HELLO 3 SETNAME you", "{server redis version 7.0.0 proto 3 id 1 mode standalone role master modules []}"},
+		{"HELLO 3 SETNAME you", "{server redis version 7.0.0 proto 3 id 1 mode standalone role " +
+			"master modules []}"},
 		{"CLIENT GETNAME", "you"},
 		{"COMMAND DOCS", "{}"},
-		{"HELLO", "{server redis version 7.0.0 proto 3 id 1 mode standalone role master modules []}"},
+		{"HELLO", "{server redis version 7.0.0 proto 3 id 1 mode standalone role master modules " +
+			"[]}"},
 		{"HELLO 3 LATER", "ERR syntax error in HELLO"},
 		{"RESET", "RESET"},
 		{"CLIENT GETNAME", "null"},
@@ -125,7 +129,8 @@ func TestPassword(t *testing.T) {
 		{"CL.THROTTLE k 1 1 1", "NOAUTH Authentication required."},
 		{"AUTH wrong", "WRONGPASS invalid username-password pair or user is disabled."},
 		{"AUTH admin secret", "WRONGPASS invalid username-password pair or user is disabled."},
-		{"HELLO 3", "NOAUTH HELLO must be called with the client already authenticated, or with AUTH <user> <password>"},
+		{"HELLO 3", "NOAUTH HELLO must be called with the client already authenticated, or with " +
+			"AUTH <user> <password>"},
 		{"AUTH secret", "OK"},
 		{"PING", "PONG"},
 		{"RESET", "RESET"},

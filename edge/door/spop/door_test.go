@@ -38,7 +38,8 @@ func TestHello(t *testing.T) {
 	t.Parallel()
 	a := open(t, policies)
 	for _, tt := range []struct{ name, send, want string }{
-		{"HAProxy 2.6", helloOf26, "hello 0/0 version=2.0 max-frame-size=16380 capabilities=pipelining"},
+		{"HAProxy 2.6", helloOf26, "hello 0/0 version=2.0 max-frame-size=16380 " +
+			"capabilities=pipelining"},
 		{"small frames", frameOf(hello, fin, 0, 0, kvs("supported-versions", "1.0, 2.0", "max-frame-size", uint32(256), "capabilities", "")), "hello 0/0 version=2.0 max-frame-size=256 capabilities=pipelining"},
 		{"large frames", frameOf(hello, fin, 0, 0, kvs("supported-versions", "2", "max-frame-size", uint32(1<<30), "capabilities", "")), "hello 0/0 version=2.0 max-frame-size=16380 capabilities=pipelining"},
 		{"no version", frameOf(hello, fin, 0, 0, kvs("max-frame-size", uint32(16380), "capabilities", "")), "disconnect 0/0 status-code=5 message=supported-versions is missing"},
@@ -46,10 +47,14 @@ func TestHello(t *testing.T) {
 		{"no capabilities", frameOf(hello, fin, 0, 0, kvs("supported-versions", "2.0", "max-frame-size", uint32(16380))), "disconnect 0/0 status-code=7 message=capabilities is missing"},
 		{"another version", frameOf(hello, fin, 0, 0, kvs("supported-versions", "3.0", "max-frame-size", uint32(16380), "capabilities", "")), "disconnect 0/0 status-code=8 message=the version is not 2.0"},
 		{"tiny frames", frameOf(hello, fin, 0, 0, kvs("supported-versions", "2.0", "max-frame-size", uint32(255), "capabilities", "")), "disconnect 0/0 status-code=9 message=max-frame-size is too small"},
-		{"NOTIFY first", frameOf(notify, fin, 1, 1, ""), "disconnect 0/0 status-code=4 message=the frame is malformed"},
-		{"not SPOP", "GET / HTTP/1.1\r\n\r\n", "disconnect 0/0 status-code=3 message=the frame is too big"},
-		{"a value of no type", frameOf(hello, fin, 0, 0, str("x")+"\x0f"), "disconnect 0/0 status-code=4 message=the frame is malformed"},
-		{"ids of a stream", frameOf(hello, fin, 1, 1, ""), "disconnect 0/0 status-code=4 message=the frame is malformed"},
+		{"NOTIFY first", frameOf(notify, fin, 1, 1, ""), "disconnect 0/0 status-code=4 " +
+			"message=the frame is malformed"},
+		{"not SPOP", "GET / HTTP/1.1\r\n\r\n", "disconnect 0/0 status-code=3 message=the frame " +
+			"is too big"},
+		{"a value of no type", frameOf(hello, fin, 0, 0, str("x")+"\x0f"), "disconnect 0/0 " +
+			"status-code=4 message=the frame is malformed"},
+		{"ids of a stream", frameOf(hello, fin, 1, 1, ""), "disconnect 0/0 status-code=4 " +
+			"message=the frame is malformed"},
 		{"farewell", frameOf(disconnect, fin, 0, 0, kvs("status-code", uint32(0), "message", "normal")), "disconnect 0/0 status-code=0 message=the agent stops"},
 	} {
 		a.Conn = doortest.Dial(t, a.addr)
@@ -82,7 +87,8 @@ func TestAskOfACrowd(t *testing.T) {
 	gatetest.Crowd(t, a.gate, "partner", "h.example")
 	a.greet()
 	a.send(frameOf(notify, fin, 7, 300, message("ask", "path", "/", "host", "h.example", "src", visitor)))
-	if got := a.receive(); !strings.HasPrefix(got, "ack 7/300 deny=true status=429 rule=partner why=shed retry_after=") || strings.Contains(got, "blast") {
+	if got := a.receive(); !strings.HasPrefix(got, "ack 7/300 deny=true status=429 rule=partner "+
+		"why=shed retry_after=") || strings.Contains(got, "blast") {
 		t.Error(got)
 	}
 }
@@ -100,7 +106,8 @@ func TestAsk(t *testing.T) {
 	}{
 		{"no policy", []any{"method", "GET", "path", "/", "src", visitor}, "deny=false why=none"},
 		{"an office", []any{"path", "/.env", "src", netip.MustParseAddr("192.0.2.8")}, "deny=false why=skip"},
-		{"a scanner", []any{"url", "http://h/.env?x", "src", visitor}, "deny=true status=403 why=policy"},
+		{"a scanner", []any{"url", "http://h/.env?x", "src", visitor}, "deny=true status=403 " +
+			"why=policy"},
 		{
 			"headers as they are",
 			[]any{"path", "/v2/a", "src", visitor, "hdrs", headers},
@@ -122,7 +129,8 @@ func TestAsk(t *testing.T) {
 		{"a target without one", []any{"method", "GET", "path", nil, "src", visitor}, "deny=false why=none"},
 		{"a field that is not known", []any{"path", "/", "colour", "red"}, "error=unknown-field"},
 		{"a field of reports", []any{"path", "/", "status", 200}, "error=unknown-field"},
-		{"a path that is too long", []any{"path", "/" + strings.Repeat("x", 8192)}, "deny=true status=414 why=unfit"},
+		{"a path that is too long", []any{"path", "/" + strings.Repeat("x", 8192)}, "deny=true " +
+			"status=414 why=unfit"},
 		{"a path and another", []any{"path", "/", "url", "/.env"}, "error=bad-request"},
 		{"a number that is none", []any{"path", "/", "asn", "x"}, "deny=false why=none"},
 		{"headers cut short", []any{"path", "/", "hdrs", []byte("\x05ab")}, "error=bad-request"},
@@ -316,10 +324,12 @@ func TestSmallFrames(t *testing.T) {
 func TestDenialInASmallFrame(t *testing.T) {
 	t.Parallel()
 	name := strings.Repeat("n", 64)
-	a := open(t, fmt.Sprintf("rules: []\npolicies: [{name: %s, match: {}, limit: 1, window: 1m}, {name: %s, match: {}, limit: 2, window: 1m}]\n", name, name[1:]))
+	a := open(t, fmt.Sprintf("rules: []\npolicies: [{name: %s, match: {}, limit: 1, window: 1m}, "+
+		"{name: %s, match: {}, limit: 2, window: 1m}]\n", name, name[1:]))
 	a.send(frameOf(hello, fin, 0, 0, kvs("supported-versions", "2.0", "max-frame-size", uint32(256), "capabilities", "")))
 	a.receive()
-	for i, want := range []string{"ack 1/1 deny=false rule=" + name, "ack 1/1 deny=true status=429 rule=" + name + " why=limit retry_after=6"} {
+	for i, want := range []string{"ack 1/1 deny=false rule=" + name, "ack 1/1 deny=true " +
+		"status=429 rule=" + name + " why=limit retry_after=6"} {
 		a.send(frameOf(notify, fin, 1, 1, message("ask", "path", "/")))
 		if got := a.receive(); !strings.HasPrefix(got, want) || strings.Contains(got, "ratelimit") {
 			t.Errorf("%d: %s, want %s", i, got, want)

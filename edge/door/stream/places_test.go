@@ -315,7 +315,8 @@ func TestGuardOfTLS(t *testing.T) {
 			near, at := net.Pipe()
 			come <- tls.Server(far{at, &net.TCPAddr{IP: net.ParseIP(tt.from)}},
 				&tls.Config{Certificates: cert, ClientAuth: tls.RequestClientCert})
-			client := tls.Client(near, &tls.Config{InsecureSkipVerify: true, Certificates: tt.own}) //nolint:gosec // the certificate is of this test
+			//nolint:gosec // the certificate is of this test
+			client := tls.Client(near, &tls.Config{InsecureSkipVerify: true, Certificates: tt.own})
 			go func() { _, _ = io.Copy(io.Discard, client) }()
 			if got := <-admitted; got != tt.admits {
 				t.Error(got)

@@ -43,7 +43,8 @@ func TestUDPSession(t *testing.T) {
 		{"ping\n" + strings.Repeat("x", 8200), "error too-long\n"},
 		{strings.Repeat("\x00\xff garbage", 6000), "error too-long\n"},
 		{
-			batch, "id=7 allow remaining=2 reset=10 view=node\nid=7 allow remaining=1 reset=10 view=node\n" +
+			batch, "id=7 allow remaining=2 reset=10 view=node\nid=7 allow remaining=1 reset=10 " +
+				"view=node\n" +
 				"id=7 allow remaining=0 reset=10 view=node\n" +
 				strings.Repeat("id=7 deny why=limit retry=10 view=node\n", 37),
 		},

@@ -46,7 +46,8 @@ func TestReader(t *testing.T) {
 		}
 	}
 	if yields != 1 || gave != 3 {
-		t.Errorf("it yielded %d times, want once, at the end, and gave way %d times, want 3: by two places, too", yields, gave)
+		t.Errorf("it yielded %d times, want once, at the end, and gave way %d times, want 3: by "+
+			"two places, too", yields, gave)
 	}
 	var err error
 	at := window.Instant(time.Hour)

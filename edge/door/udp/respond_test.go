@@ -90,7 +90,8 @@ func FuzzRespond(f *testing.F) {
 func TestNodesDoNotAnswerEachOther(t *testing.T) {
 	g := gatetest.New(t, 1<<20, gatetest.Shed)
 	u := doorOf(g, true)
-	for _, start := range []string{"error bad-request\n", "allow remaining=2 reset=10 view=node\n", "pong\n", "error too-long", strings.Repeat("x", 300)} {
+	for _, start := range []string{"error bad-request\n", "allow remaining=2 reset=10 " +
+		"view=node\n", "pong\n", "error too-long", strings.Repeat("x", 300)} {
 		packet := []byte(start)
 		for hops := 0; len(packet) > 0; hops++ {
 			if hops == 4 {
@@ -161,27 +162,36 @@ func askDoor(t testing.TB, public bool) *Door {
 func TestAskLines(t *testing.T) {
 	u := askDoor(t, false)
 	for _, c := range []struct{ request, want string }{
-		{"ask path=/\nping\nask path=/.env id=7\n", "allow why=none\npong\nid=7 deny why=policy status=403\n"},
-		{"ask path=/v2/x client=203.0.113.7\n", "allow rule=route remaining=2 reset=60 view=node\n"},
+		{"ask path=/\nping\nask path=/.env id=7\n", "allow why=none\npong\nid=7 deny why=policy " +
+			"status=403\n"},
+		{"ask path=/v2/x client=203.0.113.7\n", "allow rule=route remaining=2 reset=60 " +
+			"view=node\n"},
 		{
-			"ask path=/v2/x client=203.0.113.7\nask path=/v2/x client=203.0.113.7\nask path=/v2/x client=203.0.113.7",
-			"allow rule=route remaining=1 reset=60 view=node\nallow rule=route remaining=0 reset=60 view=node\ndeny why=limit retry=60 rule=route view=node\n",
+			"ask path=/v2/x client=203.0.113.7\nask path=/v2/x client=203.0.113.7\nask " +
+				"path=/v2/x client=203.0.113.7",
+			"allow rule=route remaining=1 reset=60 view=node\nallow rule=route remaining=0 " +
+				"reset=60 view=node\ndeny why=limit retry=60 rule=route view=node\n",
 		},
-		{"ask path=/v2/y client=203.0.113.7\n", "allow rule=group remaining=6 reset=60 view=node\n"},
-		{"ask path=/ cut=header.referer cut=x\nask path=/ cut=path\n", "allow why=none\ndeny why=unfit status=414\n"},
+		{"ask path=/v2/y client=203.0.113.7\n", "allow rule=group remaining=6 reset=60 " +
+			"view=node\n"},
+		{"ask path=/ cut=header.referer cut=x\nask path=/ cut=path\n", "allow why=none\ndeny " +
+			"why=unfit status=414\n"},
 		{"ask path=/" + strings.Repeat("a", 4096) + "\n", "deny why=unfit status=414\n"},
 		{"ask path=/.env host=" + strings.Repeat("a", 4097) + " header.a=" + strings.Repeat("a", 3000) + "\n", "deny why=policy status=403\n"},
 		{"ask path=/" + strings.Repeat(" header.a=", 500) + "\n", "allow why=none\n"},
 		{"ask path=x method=%01 host=%00@[ asn=x tier= header.x=%01\n", "allow why=none\n"},
 		{"ask path=/ colour=red id=1\nask\n", "id=1 error unknown-field\nerror bad-request\n"},
-		{"report path=/login method=POST client=203.0.113.7 status=401\nreport path=/login method=POST client=203.0.113.7 status=401 id=x\n", "id=x ok\n"},
+		{"report path=/login method=POST client=203.0.113.7 status=401\nreport path=/login " +
+			"method=POST client=203.0.113.7 status=401 id=x\n", "id=x ok\n"},
 		{"ask path=/login client=203.0.113.7\n", "deny why=limit retry=60 rule=login view=node\n"},
-		{"report ticket=00000000000000af status=200 id=x\n<190>Nov 22 07:28:50 nginx: report ticket=00000000000000af status=200\n", "id=x ok late=1\n"},
+		{"report ticket=00000000000000af status=200 id=x\n<190>Nov 22 07:28:50 nginx: report " +
+			"ticket=00000000000000af status=200\n", "id=x ok late=1\n"},
 		{"report ticket=- status=200\n", ""},
 		{"ask path=/quiet\nask path=/quiet id=1\n", "allow\nid=1 deny why=limit status=503\n"},
 		{
 			"ask path=/trap\nask path=/trap\nask path=/trap deceive=ok\n",
-			"allow rule=trap remaining=0 reset=60 view=node\ndeny why=limit retry=60 rule=trap view=node\nallow deceive=1\n",
+			"allow rule=trap remaining=0 reset=60 view=node\ndeny why=limit retry=60 rule=trap " +
+				"view=node\nallow deceive=1\n",
 		},
 	} {
 		if got := string(respond(u, []byte(c.request), nil)); !doortest.SameButRetry(got, c.want) {
@@ -203,7 +213,8 @@ func TestAskLines(t *testing.T) {
 }
 
 func FuzzRespondToAsks(f *testing.F) {
-	for _, seed := range []string{"ask path=/login", "report path=/login status=401 id=1\nask path=/v2/x header.a=b", "<1>Nov 22 07:28:50 h: report ticket=- status=0"} {
+	for _, seed := range []string{"ask path=/login", "report path=/login status=401 id=1\nask " +
+		"path=/v2/x header.a=b", "<1>Nov 22 07:28:50 h: report ticket=- status=0"} {
 		f.Add([]byte(seed))
 	}
 	public, private := askDoor(f, true), askDoor(f, false)
@@ -217,7 +228,8 @@ func FuzzRespondToAsks(f *testing.F) {
 
 func TestAskLinesAllocateNothing(t *testing.T) {
 	answer, _ := reader0(askDoor(t, false))
-	packet, line := make([]byte, 0, 200), "ask method=GET path=/v2/x host=a.example client=203.0.113.7\n"
+	packet, line := make([]byte, 0, 200), "ask method=GET path=/v2/x host=a.example "+
+		"client=203.0.113.7\n"
 	reply := make([]byte, 0, 500)
 	if n := testing.AllocsPerRun(100, func() {
 		packet = append(packet[:0], line...)

@@ -79,7 +79,8 @@ func TestPage(t *testing.T) {
 	must(p.Press(ctx, "Enter"))
 	must(p.Wait(ctx, "window.pressed"))
 	var typed []any
-	must(p.Do(ctx, "Promise.resolve([document.querySelector('#a').value, innerWidth, matchMedia('(prefers-color-scheme: dark)').matches])", &typed))
+	must(p.Do(ctx, "Promise.resolve([document.querySelector('#a').value, innerWidth, "+
+		"matchMedia('(prefers-color-scheme: dark)').matches])", &typed))
 	if typed[0] != "müller <b>!" || typed[1] != 400.0 || typed[2] != false {
 		t.Errorf("%v", typed)
 	}
@@ -94,7 +95,8 @@ func TestPage(t *testing.T) {
 	if said := p.Complaints(); len(said) != 0 {
 		t.Errorf("complaints: %v", said)
 	}
-	must(p.Do(ctx, "console.error('one'); console.warn('two'); setTimeout(() => { throw new Error('three'); }); fetch('/four'); console.log('none')", nil))
+	must(p.Do(ctx, "console.error('one'); console.warn('two'); setTimeout(() => { throw new "+
+		"Error('three'); }); fetch('/four'); console.log('none')", nil))
 	for _, want := range []string{"one", "two", "three", "404"} {
 		for !strings.Contains(strings.Join(p.Complaints(), "\n"), want) && ctx.Err() == nil {
 			must(p.Wait(ctx, "true"))

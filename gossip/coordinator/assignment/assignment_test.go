@@ -101,7 +101,8 @@ func TestMembersMoveOnlyTheirShards(t *testing.T) {
 		}
 	}
 	if want := 2 * assignment.Shards / len(list); moved < want*8/10 || moved > want*12/10 {
-		t.Errorf("%d shards moved, want about %d: a twelfth of all has a0 as its owner, a twelfth as its standby", moved, want)
+		t.Errorf("%d shards moved, want about %d: a twelfth of all has a0 as its owner, a "+
+			"twelfth as its standby", moved, want)
 	}
 	even(t, owned, assignment.Shards/len(list))
 }

@@ -128,7 +128,8 @@ func TestWhatCanBeLeftOutYields(t *testing.T) {
 			t.Errorf("%+v: other PoPs are told %d bytes/s", c, far/20)
 		}
 		if all := (far + near + spare) / 20; all > c.most*105/100 || all < c.most*95/100 {
-			t.Errorf("%+v: %d bytes/s are sent in all: %d to other PoPs, %d inside, %d that could be left out", c, all, far/20, near/20, spare/20)
+			t.Errorf("%+v: %d bytes/s are sent in all: %d to other PoPs, %d inside, %d that "+
+				"could be left out", c, all, far/20, near/20, spare/20)
 		}
 	}
 }

@@ -291,7 +291,8 @@ func TestLivePauses(t *testing.T) {
 	later.At = 50 * time.Second
 	l.Board(later)
 	paused := l.Page(80, 24)
-	if want := strings.Replace(before, "q quit   p pause", "PAUSED; the demo goes on   p continue   q quit", 1); paused != want {
+	if want := strings.Replace(before, "q quit   p pause", "PAUSED; the demo goes on   p "+
+		"continue   q quit", 1); paused != want {
 		t.Errorf("paused:\n%s\nwant:\n%s", paused, want)
 	}
 	if page := l.Page(100, 40); !strings.Contains(page, "41s of 1m") ||

@@ -70,7 +70,8 @@ func startDaemon(t testing.TB, clients string) *daemon {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	d := &daemon{dir, freePort(t)}
-	listen := fmt.Sprintf("{udp: 'unix:%[1]s/udp', http: ['127.0.0.1:%[2]d', 'unix:%[1]s/http'], spop: 'unix:%[1]s/spop', grpc: 'unix:%[1]s/grpc', admin: []}", dir, d.http)
+	listen := fmt.Sprintf("{udp: 'unix:%[1]s/udp', http: ['127.0.0.1:%[2]d', 'unix:%[1]s/http'], "+
+		"spop: 'unix:%[1]s/spop', grpc: 'unix:%[1]s/grpc', admin: []}", dir, d.http)
 	file := write(t, dir, "headgate.yaml",
 		"node: seam\nmemory: 64MiB\nlisten: "+listen+"\n"+seam.Policies(clients))
 	run(t, exec.Command(headgate(t), "serve", "-c", file))
