@@ -47,8 +47,7 @@ type printedEvent struct {
 func TestEventsOfADaemon(t *testing.T) {
 	b := newBench(t)
 	at := "unix:" + filepath.Join(t.TempDir(), "admin.sock")
-	file := b.file("serve.yaml", "node: edge-1\nlisten: {udp: \"127.0.0.1:0\", http: [], admin: "+
-		"\""+at+"\"}\n")
+	file := b.file("serve.yaml", "node: edge-1\nlisten: {udp: \"127.0.0.1:0\", http: [], admin: \""+at+"\"}\n")
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var log edgetest.Log

@@ -155,9 +155,7 @@ func (s scene) explainKind(v object, rule string, now time.Time) {
 				"limit": 80, "siblings": object{"asked": 1, "needed": 3},
 			},
 		}
-		v["sentences"] = []string{"A request with this key would be allowed now.", "Whatever its " +
-			"own count, a request of it is denied: its network 203.0.113.0/24 is over its limit " +
-			"under signin/24,56 (20 of 20 used, at least 3 narrower keys asked)."}
+		v["sentences"] = []string{"A request with this key would be allowed now.", "Whatever its own count, a request of it is denied: its network 203.0.113.0/24 is over its limit under signin/24,56 (20 of 20 used, at least 3 narrower keys asked)."}
 	}
 }
 
