@@ -221,28 +221,39 @@ func (s *Session) final(a *Answer) {
 // Decisions calls each with every question's decision of the last request that has a limit, those
 // nearest to it first, up to most of them. It is for the headers of an answer: policies that do not
 // announce their limits are left out, and all where the answer deceives.
-// It picks the nearest again and again instead of sorting: at most four of sixteen.
 func (s *Session) Decisions(most int, each func(d *gate.Decision)) {
-	var taken [gate.MaxQuestions]bool
-	t, left := &s.together, s.together.N
+	s.nearest(most, s.together.N, func(i int) (*gate.Decision, bool) {
+		form := &s.in.engine.Policy(s.result.Questions[i].Policy).OnDeny
+		return &s.together.Decisions[i], form.Silent
+	}, each)
+}
+
+// nearest is Decisions for n questions, whose decisions at returns, and whether they are silent.
+// It picks the nearest again and again instead of sorting: at most four of sixteen.
+func (s *Session) nearest(
+	most, n int, at func(i int) (d *gate.Decision, silent bool), each func(d *gate.Decision),
+) {
 	if s.pretends {
 		return
 	}
-	for i := range t.N {
-		if s.in.engine.Policy(s.result.Questions[i].Policy).OnDeny.Silent {
-			taken[i] = true
-			left--
+	var all [gate.MaxQuestions]*gate.Decision
+	left := 0
+	for i := range n {
+		if d, silent := at(i); !silent {
+			all[left] = d
+			left++
 		}
 	}
 	for range min(most, left) {
-		best := -1
-		for i := range t.N {
-			if !taken[i] && (best < 0 || nearer(&t.Decisions[i], &t.Decisions[best])) {
+		best := 0
+		for i := 1; i < left; i++ {
+			if nearer(all[i], all[best]) {
 				best = i
 			}
 		}
-		taken[best] = true //nolint:gosec // one is left
-		each(&t.Decisions[best])
+		each(all[best])
+		left--
+		copy(all[best:left], all[best+1:left+1]) // equals stay in the order of the questions
 	}
 }
 

@@ -89,26 +89,8 @@ func (s *Session) Left(b *gate.Batch, p *Part) int64 {
 
 // AllDecisions is Decisions for the questions of all parts.
 func (s *Session) AllDecisions(most int, each func(d *gate.Decision)) {
-	var taken [gate.MaxQuestions]bool
-	m := &s.several
-	left := m.n
-	if s.pretends {
-		return
-	}
-	for i := range m.n {
-		if m.forms[i] != nil && m.forms[i].Silent {
-			taken[i] = true
-			left--
-		}
-	}
-	for range min(most, left) {
-		best := -1
-		for i := range m.n {
-			if !taken[i] && (best < 0 || nearer(s.decision(i), s.decision(best))) {
-				best = i
-			}
-		}
-		taken[best] = true //nolint:gosec // one is left
-		each(s.decision(best))
-	}
+	s.nearest(most, s.several.n, func(i int) (*gate.Decision, bool) {
+		form := s.several.forms[i]
+		return s.decision(i), form != nil && form.Silent
+	}, each)
 }
