@@ -117,9 +117,9 @@ func (m *Meter) leaves(s *slot, t stamp) time.Duration {
 // admits is the cost up to which the key of s is admitted, as its log counts. That is the ceiling.
 // A log that found no chunk may have fewer than coarsest marks: once cost has left its window it
 // counts up to a mark too much, and as much more is admitted, for nobody is refused below the
-// limit.
+// limit. A bucket has no log.
 func (m *Meter) admits(s *slot, now Instant) int64 {
-	if per := s.admitted.per; per > m.per && int64(per)*coarsest > m.limit && now.Sub(s.since) >= m.span.window {
+	if per := s.admitted.per; !m.tokens && per > m.per && int64(per)*coarsest > m.limit && now.Sub(s.since) >= m.span.window {
 		return m.ceiling() + int64(per) - 1
 	}
 	return m.ceiling()

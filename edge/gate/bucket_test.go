@@ -147,3 +147,36 @@ func TestBucketOverARestart(t *testing.T) {
 		}
 	}
 }
+
+// TestCountBlocksBucket: a count that uses up the bucket of a rule that blocks begins the block,
+// alone or as a question of a request.
+func TestCountBlocksBucket(t *testing.T) {
+	t.Parallel()
+	rule := mitigation.Rule{
+		Name: "r", Kind: mitigation.Bucket, Limit: 6, Window: time.Second, Burst: 4,
+		Action: mitigation.Block, BlockFor: 2 * time.Second,
+	}
+	for name, count := range map[string]func(b *gate.Batch, a *gate.Ask) error{
+		"alone": func(b *gate.Batch, a *gate.Ask) error { return b.Decide(&gate.Decision{}, a) },
+		"of a request": func(b *gate.Batch, a *gate.Ask) error {
+			all := gate.Together{N: 1}
+			all.Questions[0] = gate.Question{Ask: *a, At: -1}
+			return b.All(&all)
+		},
+	} {
+		g := gatetest.New(t, 1<<20, rule)
+		now := g.Now().Add(time.Hour)
+		gatetest.Decide(g, now, gate.Check, "r", "k", 3)
+		now = now.Add(time.Second)
+		gatetest.Decide(g, now, gate.Check, "r", "k", 1)
+		b := g.Lane(0).Batch(now, func() uint64 { return 0 })
+		a := gatetest.Ask(gate.Count, "r", "k", 4)
+		if err := count(&b, &a); err != nil {
+			t.Fatal(err)
+		}
+		b.End()
+		if d := gatetest.Decide(g, now.Add(time.Second), gate.Check, "r", "k", 1); !d.Deny || d.Why != mitigation.ByBlock {
+			t.Errorf("%s: %+v, want a block", name, d)
+		}
+	}
+}

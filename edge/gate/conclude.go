@@ -53,7 +53,7 @@ func (t *Together) conclude(l *Lane, now window.Instant, i int, pass bool) {
 		d.Blast = p.blast
 	}
 	if pass && p.res.count.Wait > 0 && p.res.why == mitigation.Unrefused &&
-		!p.yields && p.ask >= 0 {
+		!p.yields && p.ask >= 0 && t.asks[p.ask].Judges && t.asks[p.ask].Patience > 0 {
 		d.Delay = p.res.count.Wait
 		r.delayed.Note(p.res.count.Wait)
 	}

@@ -191,7 +191,7 @@ func (t *Together) start(r *rule, i int) {
 	t.quotas = t.quotas || q.Quota
 	p.rule, p.yields, d.Rule = r, q.Shadow || q.Quota || r.Mode == mitigation.Shadow, &r.Rule
 	if r.Mode == mitigation.Off {
-		d.Remaining, p.rule = r.Quota(), nil
+		d.Remaining, p.rule, p.outcome = r.Quota(), nil, Outcomes
 	}
 }
 
