@@ -85,6 +85,7 @@ func (x *exchange) decideSafely() {
 	defer func() {
 		if fault := recover(); fault != nil {
 			x.panics.Note(fault)
+			x.fields = x.fields[:0]
 			x.refuse(internal())
 			x.last = true
 		}

@@ -5,11 +5,11 @@
 //	                 │ no                         ▲             ▲
 //	                 ├─ a connection gives way ───┘             │   the oldest of the address with most that showed nothing;
 //	                 └─ none: Full(c), closed                   │   else the longest idle of the address with most
-//	ctx ends ──► no new connections ──► c.Stopping, reads end ──┘ ──► after Drain: closed
+//	ctx ends ──► those that wait, no new ones ──► c.Stopping, reads end ──┘ ──► after Drain: closed
 //	c.Fault(), and Handle returned ──► its own direction ends ──► after FaultPause: closed
 //
 //	c.Feed(feeder) ──► bytes, as they come ──► feeder.Take ──► c.WriteWithin
 //
-// It reads and writes nothing of a protocol. The doors for HTTP/1 have an accept loop of their own,
-// which knows about requests that are half read.
+// It reads and writes nothing of a protocol. A stop serves the connections that wait to be accepted,
+// and a Feeder in the middle of a unit keeps its time.
 package stream
