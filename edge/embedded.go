@@ -47,8 +47,8 @@ func (n *Node) Ask(ctx context.Context, r client.Request) (client.Answer, error)
 	return n.local.Ask(ctx, r)
 }
 
-// Report reports the response to a request that Ask answered with a ticket, and gives back what the
-// request held. An unknown ticket is counted as late, and no error.
+// Report reports the response to a request that Ask answered with a ticket, and gives back the
+// places of the request. An unknown ticket is counted as late, and no error.
 func (n *Node) Report(ctx context.Context, ticket string, r client.Response) error {
 	return n.local.Report(ctx, ticket, r)
 }

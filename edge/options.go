@@ -50,8 +50,8 @@ func throttleBytes(cfg *config.Config) int64 {
 	return cfg.Memory / resp.TableShare
 }
 
-// countsBytes returns how much of cfg's memory is for what other PoPs admitted of keys that are new
-// here.
+// countsBytes returns how much of cfg's memory is for the admissions of other PoPs of keys that are
+// new here.
 func countsBytes(cfg *config.Config) int64 {
 	if cfg.Gossip.Bind.IsZero() {
 		return 0

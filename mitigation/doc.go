@@ -14,7 +14,7 @@
 //	}
 //	verdict := mitigation.Judge(rule, why)               // shadow changes the answer only
 //
-// What it gives up: the table is bounded. When a bucket of 8 places is full, the flag worth least
-// goes: one from a node's own count before an operator's, a short one before a long one. An
-// operator's may take a place in a second bucket too, so that all of them have one.
+// Given up: the table is bounded. When a bucket of 8 places is full, the flag worth least goes: one
+// from a node's own count before an operator's, a short one before a long one. An operator's may
+// take a place in a second bucket too, so that all of them have one.
 package mitigation

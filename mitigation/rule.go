@@ -20,7 +20,7 @@ type Action uint8
 
 // The actions of a rule, and of a flag set by hand.
 const (
-	Shed  Action = iota // let through what fits, refuse the rest
+	Shed  Action = iota // let through the cost that fits, refuse the rest
 	Block               // refuse everything for BlockFor
 	Allow               // never refuse: only a flag set by hand carries it
 )
@@ -59,7 +59,7 @@ const (
 type Fairness uint8
 
 // The fairnesses. With FairPoPs each PoP gets its demand up to a level, with the sum at the limit:
-// an even share, and its part of what the others leave of theirs. With FairRequests every PoP drops
+// an even share, and its part of the rest of the others' shares. With FairRequests every PoP drops
 // the same share of its requests.
 const (
 	FairPoPs Fairness = iota

@@ -6,9 +6,9 @@ package window
 //	remote = total - base - Delta
 //
 // where base is the total that this node knew before. Its admissions go into the slot's log, each
-// as early as it can have happened; its refusals count as offered. Merging is what keeps a node's
-// log at or below the cost that is really in the window: nobody is refused for remote cost longer
-// than a window.
+// as early as it can have happened; its refusals count as offered. Merging keeps a node's log at or
+// below the cost that is really in the window: nobody is refused for remote cost longer than a
+// window.
 //
 // ok reports whether standing is set. It is false when the slot is gone, for a period that ended,
 // for the first total after rebase, and for a total that cannot be true.

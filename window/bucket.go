@@ -60,8 +60,8 @@ func (m *Meter) sameBucket(next *Meter) bool {
 	return *m.bucket == *next.bucket && m.shared == next.shared && m.packing == next.packing
 }
 
-// resize adapts the slot at place at to a bucket of other numbers. What has been taken stays taken,
-// up to one burst. The caller holds the slot's lock.
+// resize adapts the slot at place at to a bucket of other numbers. Tokens taken stay taken, up to
+// one burst. The caller holds the slot's lock.
 func (c *Counter) resize(s *slot, at int, is *Meter) {
 	s.full.set(0)
 	c.dropRefusals(s) // they lie by sub-windows of another length
@@ -109,8 +109,8 @@ func (m *Meter) pushed(s *slot, at int, t stamp, cost int64) {
 	m.publish(s, t)
 }
 
-// countBucket sets c to whether cost passes, and if not, when it will. A cost of 0 asks for what is
-// left.
+// countBucket sets c to whether cost passes, and if not, when it will. A cost of 0 asks for the
+// rest.
 func (m *Meter) countBucket(c *Count, s *slot, t stamp, cost int64) {
 	tat, now := s.tat(), int64(t.now)
 	left, more := m.bucket.Left(tat, now)
@@ -131,8 +131,8 @@ func (m *Meter) emptyUntil(s *slot, t stamp) Instant {
 	return 0
 }
 
-// appendTaken appends what was taken from the bucket in s as one mark: so much, at the moment that
-// leads to the same TAT.
+// appendTaken appends the tokens taken from the bucket in s as one mark: so much, at the moment
+// that leads to the same TAT.
 func (m *Meter) appendTaken(s *slot, t stamp, dst []Mark) []Mark {
 	tat, now := s.tat(), int64(t.now)
 	full := m.bucket.Full(tat, now)
@@ -174,8 +174,8 @@ func (m *Meter) latest(now Instant) int64 {
 	return max(m.bucket.Debt(int64(now)), int64(now.Add(m.bucket.FillTime()+m.delay)))
 }
 
-// low returns the TAT of the bucket in the slot at place at by what all nodes admitted; see pour. 0
-// is a full one.
+// low returns the TAT of the bucket in the slot at place at by the admissions of all nodes; see
+// pour. 0 is a full one.
 func (s *syncTable) low(at int) Instant {
 	u := s.uncounted[at]
 	return Instant(u.admitted)<<32 | Instant(u.refused)

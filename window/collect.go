@@ -113,8 +113,8 @@ func (c *Counter) Collect(f Flush, dues []Due, keys []byte) ([]Due, []byte) {
 }
 
 // collectLooks appends reads of the counters of polled keys, as far as there is room: of those of
-// which others can have used up half of what is left since the last look. A key that is at its
-// limit anyway is left out, unless its last exchange failed.
+// which others can have used up half of the rest since the last look. A key that is at its limit
+// anyway is left out, unless its last exchange failed.
 func (c *Counter) collectLooks(f Flush, dues []Due, keys []byte) ([]Due, []byte) {
 	s := c.sync
 	for n := range s.polled {

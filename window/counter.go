@@ -55,7 +55,7 @@
 //
 // Admissions of other nodes stand in the log beside this node's own, and the same arithmetic
 // refuses. sync.go has the state of a key, pending.go and collect.go the way out, merge.go and
-// remote.go the way in, snapshot.go what outlives the process.
+// remote.go the way in, snapshot.go the state that outlives the process.
 package window
 
 import (
@@ -167,7 +167,7 @@ func (c *Counter) touch() {
 	}
 }
 
-// Limit is what one rule asks of a Counter.
+// Limit is the part of a rule that a Counter needs.
 type Limit struct {
 	Name   string
 	Limit  int64         // cost per window, 1..1e9
@@ -188,8 +188,8 @@ type Limit struct {
 	Burst int64
 	// a request of a bucket may be let pass up to so much later: see Question.Patience
 	Delay time.Duration
-	// what AdmitAll denies for its own count is counted as admitted too, up to one limit; windows
-	// only
+	// cost that AdmitAll denies for its own count is counted as admitted too, up to one limit;
+	// windows only
 	CountDenied bool
 }
 

@@ -145,8 +145,8 @@ func (m *Meter) nearness(h Hit) float64 {
 }
 
 // overdue reports whether h's key may have passed twice its limit without a slot. The estimate is
-// never below what the key asked for. It must be above the noise by the limit too, or in a large
-// flood each key would be overdue at its first request.
+// never below the cost that the key asked for. It must be above the noise by the limit too, or in a
+// large flood each key would be overdue at its first request.
 func (m *Meter) overdue(h Hit) bool {
 	return int64(h.estimate)*int64(m.unit) >= beyond*m.limit && m.nearness(h) >= 1
 }

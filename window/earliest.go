@@ -6,7 +6,7 @@ import "time"
 // is refused for it longer than a window. Where the moments of admissions are not known one by one,
 // each is taken to be as early as it can have been.
 
-// batch is what is known of the moments of remote admissions that arrived together.
+// batch holds the moments of remote admissions that arrived together, as far as known.
 type batch struct {
 	begin Instant // of the counting period they belong to
 	least Instant // none of them was earlier
@@ -49,8 +49,8 @@ func OldestPending(limit int64, window, every time.Duration) time.Duration {
 // slack makes up for the error, and a drop ratio holds such a limit.
 const shortWindow = 5 * time.Second
 
-// batchOf returns what is known of the moments of remote, the others' part in the answer to d. st
-// is the state before the answer.
+// batchOf returns the known moments of remote, the others' part in the answer to d. st is the state
+// before the answer.
 func (m *Meter) batchOf(d *Due, st syncState, t stamp, f Flush, heard tally) batch {
 	begin := m.begins(d.Period, f.Wall)
 	b := batch{
@@ -93,8 +93,8 @@ func (m *Meter) earliest(b *batch, i, count int64) Instant {
 	return max(b.least, b.begin.Add(time.Duration(part*int64(m.packing.period)/timeParts)))
 }
 
-// lumps appends count admissions of b to dst, in order of time. It leaves out what has left the
-// window, and all but the newest of more than a limit.
+// lumps appends count admissions of b to dst, in order of time. It leaves out cost that has left
+// the window, and all but the newest of more than a limit.
 func (m *Meter) lumps(dst []lump, b *batch, t stamp, count int64) []lump {
 	limit := m.limit + m.slack + 1
 	each := (min(count, limit) + mostLumps - 1) / mostLumps

@@ -54,11 +54,10 @@ func (f *fullWord) set(until Instant) (folded int64) {
 	return int64(f.word.Swap(next) & foldedBits) // 5 bits
 }
 
-// hold sets the Instant by what other nodes know.
-// not negative
+// hold sets the Instant by the knowledge of other nodes. not negative
 func (f *fullWord) hold(until Instant) { f.word.Store(uint64(until)&untilBits | heldBit) }
 
-// held reports whether the Instant is what other nodes know, and not over.
+// held reports whether the Instant is the knowledge of other nodes, and not over.
 func (f *fullWord) held(now Instant) bool {
 	word := f.word.Load()
 	return word&(heldBit|foldable) == heldBit && untilOf(word) > now

@@ -157,8 +157,8 @@ func (m *Meter) push(s *slot, at int, t stamp, cost int64) {
 // is exactly the tick in which the oldest mark leaves; above the limit, the mark that brings the
 // rest below it.
 //
-// A slot that is held by what other nodes know stays so: their counts may have come as a sum, whose
-// parts are placed too early here.
+// A slot that is held by the knowledge of other nodes stays so: their counts may have come as a
+// sum, whose parts are placed too early here.
 func (m *Meter) publish(s *slot, t stamp) {
 	until := Instant(0)
 	if m.tokens {

@@ -52,7 +52,7 @@ func (m *marks) units() int64 { return int64(m.n)*int64(m.per) + int64(m.rest) }
 // Meter.admits.
 const coarsest = 64
 
-// mostMarks bounds a list whose limit was raised above what its marks stand for.
+// mostMarks bounds a list whose limit was raised above the cost of its marks.
 const mostMarks = 2 * fullMarks
 
 // push records units at tick and forgets the oldest beyond limit, which can never matter again.

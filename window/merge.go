@@ -63,7 +63,7 @@ func (c *Counter) Plausible(f Flush, d *Due, total uint64) bool {
 }
 
 // surely reports whether total can be a true answer to d even if the counter was read at the flush
-// before: what d itself knows is enough to say so.
+// before: d itself is enough to say so.
 func (d *Due) surely(f Flush, total uint64) bool {
 	heard, ok := d.meter.packing.unpack(total - d.base - d.Delta)
 	return ok && total >= d.base && d.meter.believable(heard, f.Interval, f)
@@ -163,8 +163,8 @@ func (m *Meter) mayYetHold(st *syncState, d *Due) uint64 {
 	return 0
 }
 
-// remoteSince returns what total says that other nodes did since d's counter was read before. ok is
-// false when total is below what was known then: the server forgot the counter.
+// remoteSince returns the cost of other nodes in total since d's counter was read before. ok is
+// false when total is below the total of then: the server forgot the counter.
 func (m *Meter) remoteSince(st *syncState, d *Due, total uint64) (heard tally, ok bool) {
 	if total < m.mayYetHold(st, d) {
 		return tally{}, true
@@ -229,7 +229,7 @@ func (c *Counter) Unsent(d *Due, now Instant, server int, sent bool) {
 //	admitted <= 2 · nodes · most
 //	offered  <= nodes · (nodeOffers · elapsed + most)
 //
-// Where refunds are sent, what was admitted and taken back again makes room for more: only the
+// Where refunds are sent, cost that was admitted and taken back again makes room for more: only the
 // second bound holds then.
 func (m *Meter) plausible(heard tally, d *Due, t stamp, f Flush) bool {
 	since := max(m.c.sync.all[d.at].merged, m.begins(d.Period, f.Wall))
@@ -283,9 +283,10 @@ func (m *Meter) looks(used int64) bool {
 	return m.packing.small && used > 0 && (m.limit <= alwaysLook || 4*used >= m.limit)
 }
 
-// nextLook returns after how many flushes, 1..stride, what others admit meanwhile can matter: when
-// they may have used up half of what is left by the rate at which all nodes are asked for the key,
-// and before one admission a flush has used it up. A period that ended is read once more at once.
+// nextLook returns after how many flushes, 1..stride, the admissions of others meanwhile can
+// matter: when they may have used up half of the rest by the rate at which all nodes are asked for
+// the key, and before one admission a flush has used it up. A period that ended is read once more
+// at once.
 func (m *Meter) nextLook(st *syncState, left int64) uint32 {
 	if st.flags&lookAgain != 0 {
 		return 1

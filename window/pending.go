@@ -119,10 +119,10 @@ func (m *Meter) takeEnded(st *syncState, look *Due, f Flush) {
 	}
 }
 
-// takePending takes pending cost out of st and returns it packed for period's counter. What does
-// not fit or is less than a unit stays in st. Both totals are bounded by what other nodes believe:
-// admissions above one limit, recorded by hand, count as one limit (of a bucket: as what fits into
-// a counting period), and refusals above nodeOffers are dropped.
+// takePending takes pending cost out of st and returns it packed for period's counter. Cost that
+// does not fit or is less than a unit stays in st. Both totals are bounded by the bounds of other
+// nodes: admissions above one limit, recorded by hand, count as one limit (of a bucket: as what
+// fits into a counting period), and refusals above nodeOffers are dropped.
 func (m *Meter) takePending(st *syncState, period uint32, f Flush) uint64 {
 	most := m.most + int64(nodeOffers*f.Interval.Seconds())
 	if over := st.offered() - most; over > 0 {

@@ -41,9 +41,9 @@ func (m *Meter) giveBack(s *slot, t stamp, cost int64) int64 {
 	return cost
 }
 
-// withdraw takes cost that was refunded to the slot at place at out of what the other nodes are
-// still to be sent. The rest of a bucket's is taken out of its low, or the next exchange would
-// bring it back.
+// withdraw takes cost that was refunded to the slot at place at out of the cost still to be sent to
+// other nodes. The rest of a bucket's is taken out of its low, or the next exchange would bring it
+// back.
 func (m *Meter) withdraw(s *slot, at int, t stamp, cost int64) {
 	st := m.c.sync.of(s, at)
 	unsent := min(cost, int64(st.admitted))

@@ -36,7 +36,7 @@ type refunding struct {
 	last    uint64       // packed total of period, this node's part under way included
 	before  uint64       // packed total of period-1, likewise
 	again   bool         // the counter of period-1 is to be read once more
-	// the log has taken in what the counters hold: the next totals are the base
+	// the log has taken in the counters: the next totals are the base
 	rebase bool
 }
 

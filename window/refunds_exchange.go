@@ -122,9 +122,8 @@ func (r *refunding) unread() uint32 {
 	return r.period
 }
 
-// forgotten reports whether a server forgot counters in the window that ends now. What was added to
-// them just before or after, this node may never have read: to take it back would take something
-// else.
+// forgotten reports whether a server forgot counters in the window that ends now. This node may
+// never have read the cost added just before or after: to take it back would take something else.
 func (m *Meter) forgotten(now Instant) bool {
 	at := m.c.sync.refunds.forgot
 	return at != 0 && now.Sub(at) < m.span.window
@@ -154,8 +153,8 @@ func (m *Meter) takeRefund(r *refunding, f Flush) uint64 {
 	return m.packing.pack(tally{offered: units * unit, admitted: units * unit, at: at})
 }
 
-// mergeRefund is Merge for a refund counter: what others took back since its last read goes out of
-// the key's log here too.
+// mergeRefund is Merge for a refund counter: refunds of others since its last read go out of the
+// key's log here too.
 func (c *Counter) mergeRefund(f Flush, d *Due, total uint64) {
 	s, st, m := &c.table.slots[d.at], &c.sync.all[d.at], d.meter
 	s.mu.Lock()
@@ -202,7 +201,7 @@ func (m *Meter) refundedUntil(d *Due, t stamp, f Flush, heard tally) Instant {
 	return t.now
 }
 
-// takeBack takes cost out of what was admitted until then, the newest first.
+// takeBack takes cost out of the admissions until then, the newest first.
 func (m *Meter) takeBack(s *slot, at int, t stamp, cost int64, until Instant) {
 	if m.tokens {
 		m.takeBackTokens(s, at, t, cost)

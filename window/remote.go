@@ -142,7 +142,7 @@ func (m *Meter) MergeRemote(
 			m.noteFilled(s, hit.at, t)
 		}
 		if !looked && m.looks(m.used(s, now)) {
-			m.markUrgent(hit.at) // what its PoP admits is not read yet
+			m.markUrgent(hit.at) // admissions of its PoP are not read yet
 		}
 	})
 	return ok

@@ -150,8 +150,8 @@ func (m *Meter) keyIfNear(s *slot, now Instant, share float64, room []byte) []by
 // left the window are left out. With k.Refusing the key is one that was refused just now. It
 // reports false, and does nothing, for a key that has a slot already or gets none.
 //
-// It is for a counter that does not count yet. Of the shared counters only what they hold beyond
-// k.Ring is merged, as after a silence.
+// It is for a counter that does not count yet. Of the shared counters only the part beyond k.Ring
+// is merged, as after a silence.
 func (m *Meter) Restore(now Instant, key []byte, k Snapshot) bool {
 	i := m.Index(key)
 	if m.c.table.find(i) != noSlot {

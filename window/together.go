@@ -206,8 +206,8 @@ func (q *Question) judge(now Instant, earlier []Question) {
 	q.Count.Used = min(q.Count.Used+before, max(q.Count.Used, m.ceiling()))
 }
 
-// wait has q fit if it may wait for its tokens, after Count: before is what earlier questions of
-// the request take. If it may not wait long enough, Count.Wait is until it would.
+// wait has q fit if it may wait for its tokens, after Count: before is the cost of earlier
+// questions of the request. If it may not wait long enough, Count.Wait is until it would.
 func (q *Question) wait(before int64) {
 	c := &q.Count
 	if c.Fits || q.Patience <= 0 || !q.Meter.tokens || before+q.Cost+q.Leaves > q.Meter.limit {
@@ -218,7 +218,7 @@ func (q *Question) wait(before int64) {
 	}
 }
 
-// noteKept sets q.Kept, after Count: before is what earlier questions of the request take.
+// noteKept sets q.Kept, after Count: before is the cost of earlier questions of the request.
 func (q *Question) noteKept(before int64) {
 	q.Kept = !q.Count.Fits && q.Leaves > 0 && q.Count.Used+before+q.Cost <= q.Meter.ceiling()
 }

@@ -5,8 +5,7 @@ import "time"
 // A ring that hangs is not lost at once: for 150 to 300 ms each flush still sends to it, and the
 // deltas may or may not have been added. They cannot be sent again, for a delta added twice would
 // count against the key twice. But if the node then goes on alone, other PoPs do not read that
-// ring: what was sent to it is this node's own cost, and other PoPs learn of it from this node
-// only.
+// ring: the cost sent to it is this node's own, and other PoPs learn of it from this node only.
 
 // uncounted is cost that was sent to a shared counter which did not answer, since the counter
 // answered last. Only Global windows have it.
@@ -37,7 +36,7 @@ func (s *syncTable) takeUncounted(at int) (own tally) {
 
 // longestDoubt is the longest time since the ring last answered for which cost in doubt is counted.
 // A ring that hangs is given up sooner. After a longer silence it was the node that stood still:
-// the ring may have added what was sent, the other nodes of the PoP report it, and it must not
+// the ring may have added the cost sent, the other nodes of the PoP report it, and it must not
 // count against the key twice.
 const longestDoubt = 600 * time.Millisecond
 

@@ -8,8 +8,8 @@ import "math/bits"
 //	2 · pending admissions · nodes >= limit - admitted
 //
 // where limit is at first the part that no reserve keeps, that is, when it admitted half of its
-// even part of what is left. All nodes together then never admit more than is left, except for what
-// is under way (distributed threshold monitoring; Cormode, Muthukrishnan and Yi, 2008).
+// even part of the rest. All nodes together then never admit more than is left, except for requests
+// under way (distributed threshold monitoring; Cormode, Muthukrishnan and Yi, 2008).
 //
 // A small limit is held by counts alone, without a drop ratio. While its key is being refused each
 // node exchanges it as often, for in the moment that an admission leaves the window every node has

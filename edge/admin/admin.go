@@ -22,9 +22,8 @@ import (
 )
 
 // Options are the parts and settings of a Door besides its gate. The zero value serves nobody, as
-// it has neither Local nor a Token.
-// Parts of the node are given as funcs, so that this package knows no more of them than it shows,
-// and a test gives what it likes.
+// it has neither Local nor a Token. Parts of the node are given as funcs, so that this package
+// knows no more than it shows, and a test gives its own.
 type Options struct {
 	// required for changes, and off loopback for everything but probes; empty: none. See SetToken
 	Token string
@@ -214,7 +213,7 @@ func wrongMethod(allowed string) handler {
 // ServeHTTP answers one request.
 func (a *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	// What is shown is true for a second, and keys are addresses of people.
+	// An answer is true for a second, and keys are addresses of people.
 	h.Set("Cache-Control", "no-store")
 	// Nothing but the page's own files runs in it: a key that is made to look like a script stays
 	// text, even if a line of the dashboard forgot so.

@@ -139,7 +139,7 @@ func appendFrame(dst []byte, id uint64, name string, v any) []byte {
 // million entries take seconds to read, on a slow disk minutes, and who asked waits for the faults.
 func unbounded(w http.ResponseWriter) (bound func(time.Duration)) {
 	control := http.NewResponseController(w)
-	// What has no deadlines, as in a test, needs none lifted.
+	// A connection without deadlines, as in a test, needs none lifted.
 	_ = control.SetReadDeadline(time.Time{})
 	_ = control.SetWriteDeadline(time.Time{})
 	return func(d time.Duration) { _ = control.SetWriteDeadline(time.Now().Add(d)) }

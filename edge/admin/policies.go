@@ -12,7 +12,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/sample"
 )
 
-// policies answers the policies in force, in the order of the file, with what they did.
+// policies answers the policies in force, in the order of the file, with their counts.
 func (a *Door) policies(w http.ResponseWriter, r *http.Request) *api.Problem {
 	if _, p := adminQuery(r); p != nil {
 		return p
@@ -25,8 +25,8 @@ func (a *Door) policies(w http.ResponseWriter, r *http.Request) *api.Problem {
 		})
 }
 
-// viewPolicies returns the policies in force with what they did.
-// Their order and their texts are the engine's, their figures the room's; the names join them.
+// viewPolicies returns the policies in force with their counts. Their order and their texts are the
+// engine's, their figures the room's; the names join them.
 func viewPolicies(g *gate.Gate, o Options) []api.PolicyView {
 	if o.Requests == nil || o.Requests.Engine() == nil {
 		return []api.PolicyView{}
@@ -55,8 +55,8 @@ func (a *Door) asking(rule string) []string {
 	return sample.Asking(a.options.Requests.Engine(), rule)
 }
 
-// testRequest answers what the policies in force make of a request, and what each rule that it asks
-// would answer. Nothing is counted.
+// testRequest answers the decision of the policies in force on a request, and the answer of each
+// rule that the request asks. Nothing is counted.
 func (a *Door) testRequest(w http.ResponseWriter, r *http.Request) *api.Problem {
 	if _, p := adminQuery(r); p != nil {
 		return p
@@ -78,8 +78,8 @@ func (a *Door) testRequest(w http.ResponseWriter, r *http.Request) *api.Problem 
 	return answerJSON(w, http.StatusOK, view)
 }
 
-// peek returns what the rule of q would answer now; nil if a reload took the rule away.
-// A peek takes the same path as a question, on lane 0, whose figures have a peek more.
+// peek returns the answer that the rule of q would give now; nil if a reload took the rule away. A
+// peek takes the same path as a question, on lane 0, whose figures have a peek more.
 func (a *Door) peek(q *api.TestQuestion) *api.TestAnswer {
 	ask := gate.Ask{Op: gate.Peek, Rule: []byte(q.Rule), Key: []byte(q.Key), Cost: q.Cost}
 	//nolint:gosec // ChaCha8, seeded by the system

@@ -124,8 +124,8 @@ func (a *Door) ruleAndKey(
 	return in, key, query, p
 }
 
-// adminKey returns the key given as it is (raw) or in its escaped form (shown).
-// The escaped form is what tables print and people copy; it gives back the bytes of any key.
+// adminKey returns the key given as it is (raw) or in its escaped form (shown). Tables print and
+// people copy the escaped form; it gives back the bytes of any key.
 func adminKey(raw, shown string) ([]byte, *api.Problem) {
 	key, name := []byte(raw), "key"
 	if shown != "" {

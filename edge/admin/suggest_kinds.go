@@ -11,8 +11,9 @@ import (
 	"github.com/headgate-dev/headgate/window/whatif"
 )
 
-// fillHeld fills v, of kind concurrency, with what keys were seen to hold. Of what the rule let
-// pass, a limit denies the part that was held above it, and all that the rule denied.
+// fillHeld fills v, of kind concurrency, with the places that keys were seen to hold. Of the cost
+// that the rule admitted a limit denies the part held above the limit, and all that the rule
+// denied.
 func fillHeld(v *api.SuggestView, held *whatif.HeldFigures, denied api.DenialsView) {
 	v.Since, v.Offered = denied.Since, denied.Offered
 	if len(held.Rows) == 0 {
@@ -35,7 +36,7 @@ func fillHeld(v *api.SuggestView, held *whatif.HeldFigures, denied api.DenialsVi
 	v.Rows = pick(rows, v.Limit)
 }
 
-// suggestPool returns what was seen of the pool called name; nil if there is none.
+// suggestPool returns the observations of the pool called name; nil if there is none.
 func suggestPool(o Options, g *gate.Gate, name string) *api.SuggestView {
 	if o.Requests == nil {
 		return nil
@@ -57,7 +58,7 @@ func suggestPool(o Options, g *gate.Gate, name string) *api.SuggestView {
 // Below half a pool is idle, and no threshold is set there.
 const leastMark = pool.Marks / 2
 
-// viewPoolSeen returns how busy a pool was, and what it shed.
+// viewPoolSeen returns how busy a pool was, and how much the pool shed.
 func viewPoolSeen(p *pool.View) *api.PoolSeenView {
 	seen := &p.Seen
 	v := &api.PoolSeenView{

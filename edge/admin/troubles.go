@@ -14,8 +14,8 @@ import (
 const staleState = 15 * time.Second
 
 // troubles returns the present faults of the node that v shows, in words; empty if there are none.
-// It is the list that /readyz has in one word: each line says what is wrong, in words of the
-// documentation, so that it can be searched for.
+// It is the list that /readyz has in one word: each line names the fault in words of the
+// documentation, so that people can search for the line.
 func (w *feed) troubles(now window.Instant, v *api.LiveView, stats *window.Stats) []string {
 	all := []string{}
 	add := func(is bool, format string, a ...any) {

@@ -4,7 +4,7 @@ import "time"
 
 // The JSON shapes of GET /v1/policies and POST /v1/test-request, as in views.go.
 
-// PolicyView is one policy in force, with what it did since it was first in force.
+// PolicyView is one policy in force, with its counts since it was first in force.
 type PolicyView struct {
 	Name         string     `json:"name"`
 	Mode         string     `json:"mode"`
@@ -27,7 +27,7 @@ type PoliciesView struct {
 	Tickets  uint64       `json:"tickets,omitempty"` // requests that wait for the report of their response
 }
 
-// TestRequest is a request that somebody writes down, to see what the policies make of it.
+// TestRequest is a request that somebody writes down, to see how the policies decide it.
 type TestRequest struct {
 	Method  string   `json:"method,omitempty"`  // "": GET
 	URL     string   `json:"url"`               // with or without a scheme
@@ -37,7 +37,7 @@ type TestRequest struct {
 	Status  int      `json:"status,omitempty"`  // of the response: the request is a report; 0: none yet
 }
 
-// TestView says what the policies make of a request.
+// TestView is the decision of the policies on a request.
 type TestView struct {
 	Method    string         `json:"method"`
 	Host      string         `json:"host"`
@@ -74,7 +74,7 @@ type TestQuestion struct {
 	Answer *TestAnswer `json:"answer,omitempty"`
 }
 
-// TestAnswer is what a rule in force would answer now. Nothing is counted.
+// TestAnswer is the answer that a rule in force would give now. Nothing is counted.
 type TestAnswer struct {
 	Verdict   string `json:"verdict"` // allow or deny
 	Why       string `json:"why,omitempty"`

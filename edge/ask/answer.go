@@ -9,7 +9,7 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// Why is what an answer rests on.
+// Why is the ground of an answer.
 type Why uint8
 
 // The grounds of an answer.
@@ -28,8 +28,8 @@ var whyWords = [...]string{"", "none", "skip", "policy", "load", "unfit"}
 // String returns the word of answers; "" for ByRules, whose decision has it.
 func (w Why) String() string { return whyWords[w] }
 
-// Answer is the answer to a whole request.
-// It is what all doors translate from, so that a door has nothing of its own to decide.
+// Answer is the answer to a whole request. All doors translate from Answer, so that a door has
+// nothing of its own to decide.
 type Answer struct {
 	Why    Why
 	Deny   bool

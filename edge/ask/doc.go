@@ -1,6 +1,6 @@
 // Package ask decides whole requests: a door fills in the request, the policies in force make
-// questions of it, and the gate answers them in one step. What can only be counted once the
-// response is known leaves a ticket behind, which a report ends.
+// questions of it, and the gate answers them in one step. A question that can only be counted once
+// the response is known leaves a ticket behind, which a report ends.
 //
 //	door ─► Session.Request ─► policy.Engine ─► questions ─► gate.Batch.All ─► Answer
 //	                                                │                             │ Ticket

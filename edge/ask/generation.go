@@ -11,9 +11,9 @@ import (
 // earlier is how many generations stay in force for their tickets, beside the present one.
 const earlier = 3
 
-// generation is what the records of tickets rest on: the rules by number, and of the policies that
-// ask how each settles a response. Sets of policies that agree in that are one generation, whatever
-// their sets of addresses and their policies that ask nothing.
+// generation holds the policies that the records of tickets refer to: the rules by number, and of
+// the policies that ask how each settles a response. Sets of policies that agree in that are one
+// generation, whatever their sets of addresses and their policies that ask nothing.
 type generation struct {
 	number   uint32 // from 1
 	spelling string // equal for equal generations

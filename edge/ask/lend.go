@@ -31,5 +31,5 @@ func (r *Room) Borrow(d Door, number uint64) *Session {
 	return s
 }
 
-// Return gives back what Borrow lent.
+// Return gives back the session of Borrow.
 func (s *Session) Return() { s.shelf <- s }

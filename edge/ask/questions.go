@@ -5,7 +5,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/policy"
 )
 
-// ops is what a question does, by Judges and Counts.
+// opOf returns Check, Peek or Count, by the question's Judges and Counts.
 func opOf(q *policy.Question) gate.Op {
 	switch {
 	case q.Judges && q.Counts:
@@ -63,7 +63,7 @@ func (s *Session) waitersLast() (others int) {
 }
 
 // note adds the decisions, one of which denied or would have, to the tallies of their policies.
-// Requests that pass are not noted here: that is nearly all of them, and what passes is counted by
+// Requests that pass are not noted here: that is nearly all of them, and admissions are counted by
 // rule.
 func (s *Session) note(b *gate.Batch) {
 	for i := range s.together.N {

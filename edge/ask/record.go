@@ -9,14 +9,14 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// record is what a ticket keeps of its request:
+// record is the part of a request that a ticket keeps:
 //
 //	number of the generation (4 bytes) · leases (1) · places (1) · the number of each (8) · then for each question that
 //	waits:
 //	policy, held (varints: see policy.Pending) · rule (varint) · cost counted so far · length of key · key
 //
 // Varints: most numbers are below 128, and a record of one question is its key and some ten bytes.
-// What is read of a record is checked against the policies in force: see fits.
+// A record is checked against the policies in force as it is read: see fits.
 type record []byte
 
 // numbersAt is the place of the first lease in a record.
@@ -112,8 +112,7 @@ type waiting struct {
 	key     []byte
 }
 
-// next reads the question at the begin of r, and returns what follows it. ok: r begins with a
-// question.
+// next reads the question at the begin of r, and returns the rest. ok: r begins with a question.
 func (r record) next() (w waiting, rest record, ok bool) {
 	var n [5]uint64
 	for i := range n {

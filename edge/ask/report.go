@@ -53,9 +53,9 @@ func (s *Session) takeTicket(now window.Instant, u uint64) uint64 {
 	return s.room.addTicket(b, until, now, u)
 }
 
-// Report ends the ticket of that number with the response in s.Request: it counts what holds, and
-// gives the request's leases back. It reports false where the ticket is late: unknown, used or too
-// old. Begin comes before it.
+// Report ends the ticket of that number with the response in s.Request: it counts the questions
+// whose conditions hold, and gives the request's leases back. It reports false where the ticket is
+// late: unknown, used or too old. Begin comes before it.
 func (s *Session) Report(b *gate.Batch, now window.Instant, number uint64) bool {
 	if lease.IsLease(number) {
 		ok := s.room.gate.EndLease(now, number)
@@ -67,7 +67,7 @@ func (s *Session) Report(b *gate.Batch, now window.Instant, number uint64) bool 
 	ended := s.room.end(now, s.record, number)
 	s.record = ended
 	counted := false
-	// once what counts is counted
+	// once the questions are counted
 	defer func() { s.room.endPlaces(now, ended, counted || s.answered()) }()
 	// By the policies that asked, which may have been replaced since: the conditions on the
 	// response are theirs.
@@ -89,8 +89,8 @@ func (s *Session) Report(b *gate.Batch, now window.Instant, number uint64) bool 
 			cost = s.Cost
 		}
 		cost = max(cost, 1)
-		// What was counted at first was more or less than the request cost in the end: the
-		// difference is settled.
+		// The cost counted at first was more or less than the cost in the end: the difference is
+		// settled.
 		if counts && w.counted > 0 && uint64(cost) != w.counted {
 			_ = b.Settle(in.rules[w.rule], w.key, int64(cost)-int64(w.counted)) // a cost
 		}
@@ -158,9 +158,9 @@ func (r *Room) Orphan(now window.Instant, number uint64) bool {
 	return len(ended) > 0
 }
 
-// ReportAgain counts what s.Request, filled in once more with its response, counts by that. It is
-// for senders that keep no tickets.
-// It costs a second look at the policies, and no memory between the two.
+// ReportAgain counts the questions of s.Request, filled in once more with its response, that count
+// by the response. It is for senders that keep no tickets. It costs a second look at the policies,
+// and no memory between the two.
 func (s *Session) ReportAgain(b *gate.Batch) {
 	if s.in.engine == nil {
 		return
@@ -171,7 +171,7 @@ func (s *Session) ReportAgain(b *gate.Batch) {
 	if s.Request.Unfit != 0 {
 		return
 	}
-	defer s.endOldest(b.Now()) // once what counts is counted
+	defer s.endOldest(b.Now()) // once the questions are counted
 	if s.result.N > 0 {
 		s.fill()
 		for i := range s.together.N {

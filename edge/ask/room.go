@@ -52,7 +52,7 @@ type inForce struct {
 	tallies []*Tally     // by policy; kept across reloads by name
 }
 
-// Tally counts what one policy did. Its fields only grow, but for Seen.
+// Tally counts the decisions of one policy. Its fields only grow, but for Seen.
 type Tally struct {
 	Matched atomic.Uint64          // requests that it asked about, skipped or denied
 	Denied  [reasons]atomic.Uint64 // of them, denied by it or by a question of it, by reason
@@ -70,7 +70,7 @@ type Stats struct {
 	QuestionsDropped  uint64 // beyond the first 16 of a request
 	BadCosts          uint64 // costs of visitors that were not one number, and counted as the most
 	UnreadableClients uint64 // lists of addresses that could not be read to their end
-	UnreadableFields  uint64 // what proxies said of requests, and nobody can read
+	UnreadableFields  uint64 // fields by which proxies described requests, and nobody can read
 	Unfit             [Doors][request.UnfitKinds]uint64
 }
 

@@ -18,7 +18,7 @@ type Session struct {
 	CanWait bool            // likewise: the sender can wait before it lets the request pass
 	// CanDeceive is likewise: the sender can pretend that a denied request passed.
 	CanDeceive bool
-	// likewise, of a report: what the request cost in the end; 0: as the policies say
+	// likewise, of a report: the cost of the request in the end; 0: as the policies say
 	Cost uint32
 
 	Door Door // of those that ask by this session, for Stats.Unfit
@@ -99,9 +99,8 @@ func (s *Session) Decide(b *gate.Batch, now window.Instant, u uint64) *Answer {
 	return a
 }
 
-// decide is Decide by policies.
-// The order: what policies decide by themselves, then pools (drawn first, as a held request still
-// counts as offered), then the rules.
+// decide is Decide by policies. The order: the decisions of policies by themselves, then pools
+// (drawn first, as a held request still counts as offered), then the rules.
 func (s *Session) decide(a *Answer, b *gate.Batch, now window.Instant, u uint64) {
 	out := &s.result
 	s.match(u)
@@ -161,7 +160,8 @@ func (s *Session) byRules(a *Answer, now window.Instant, u uint64) {
 // half as long as policies do.
 const matchEvery = 256
 
-// match finds what the policies ask. It takes the time of one request in matchEvery, drawn by u.
+// match finds the questions of the policies. It takes the time of one request in matchEvery, drawn
+// by u.
 func (s *Session) match(u uint64) {
 	if u%matchEvery != 0 {
 		s.in.engine.Evaluate(&s.Request, &s.result)
@@ -188,7 +188,7 @@ func (s *Session) noteMatches(b *gate.Batch, now window.Instant) {
 	})
 }
 
-// noteFaults counts what was wrong with the request as the policies read it.
+// noteFaults counts the faults of the request as the policies read it.
 func (s *Session) noteFaults() {
 	if n := s.result.Dropped; n > 0 {
 		s.room.dropped.Add(uint64(n)) // above 0

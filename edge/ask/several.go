@@ -22,7 +22,7 @@ type Part struct {
 	trap       bool   // it is denied, and would rather deceive
 }
 
-// Use is what a part does with the limits that it asks.
+// Use is the way in which a part uses the limits that it asks.
 type Use uint8
 
 // The uses.
@@ -30,7 +30,7 @@ const (
 	Take Use = iota // it counts, and is denied where it does not fit
 	Look            // it counts nothing, and only a block or more than the limit denies it
 	Tell            // its cost is admitted whether it fits or not; then it looks
-	// it gives its cost back, of what was admitted, or a key's oldest lease; only a block denies it
+	// it gives its cost back, of the admitted cost, or a key's oldest lease; only a block denies it
 	Return
 )
 
@@ -92,8 +92,8 @@ func (s *Session) Deny(p *Part) {
 	s.several.denied = true
 }
 
-// AddRequest makes p ask what s.Request asks by the policies, at times the cost that it would have.
-// times is 1 or more. What counts by the response is not given back.
+// AddRequest makes p ask the questions of s.Request by the policies, at times the cost. times is 1
+// or more. Questions that count by the response give nothing back.
 func (s *Session) AddRequest(p *Part, b *gate.Batch, times uint32, use Use) {
 	*p = Part{Answer: Answer{Why: ByNone}, canDeceive: s.CanDeceive}
 	s.CanDeceive = false // DecideAll deceives, if all parts that are denied can
@@ -181,10 +181,10 @@ func (m *several) keep(text []byte) []byte {
 	return m.keys[at:len(m.keys):len(m.keys)]
 }
 
-// DecideAll decides what was added since Start, and sets the answers of parts, which are all that
-// were added. With the error gate.ErrUnknownRule nothing was counted.
-// Looks are decided one by one, the rest in one step of the gate. A look that is denied joins that
-// step as a Peek, since it must keep the others from being admitted.
+// DecideAll decides the parts added since Start, and sets the answers of parts, which are all of
+// them. With the error gate.ErrUnknownRule nothing was counted. Looks are decided one by one, the
+// rest in one step of the gate. A look that is denied joins that step as a Peek, since it must keep
+// the others from being admitted.
 func (s *Session) DecideAll(b *gate.Batch, parts []Part) (deny bool, err error) {
 	m, t := &s.several, &s.together
 	t.N = 0
@@ -235,9 +235,8 @@ func (s *Session) DecideAll(b *gate.Batch, parts []Part) (deny bool, err error) 
 	return deny && !s.deceive(parts), nil
 }
 
-// look decides question i, which takes nothing that it could lack, after what it tells or gives
-// back. It reports whether a block, or more than the limit, denies it or would in shadow; else it
-// passes.
+// look decides question i, which takes nothing that could be short, after telling or giving back.
+// It reports whether a block, or more than the limit, denies it or would in shadow; else it passes.
 func (s *Session) look(b *gate.Batch, i int) (denied bool, err error) {
 	m := &s.several
 	q, d := &m.asks[i], &m.alone[i]

@@ -57,8 +57,8 @@ func (s *Session) deceive(parts []Part) bool {
 	return s.pretends
 }
 
-// giveBack gives back the cost of q: of what was admitted, or the key's oldest lease. What is not
-// there changes nothing.
+// giveBack gives back the cost of q: of the admitted cost, or the key's oldest lease. Cost that is
+// not there changes nothing.
 func (s *Session) giveBack(b *gate.Batch, q *gate.Question) {
 	if q.Op == gate.Check && errors.Is(b.Settle(q.Rule, q.Key, -int64(q.Cost)), gate.ErrKind) {
 		_, _ = s.room.Release(b.Now(), q.Rule, q.Key, 0)
@@ -72,8 +72,8 @@ func (s *Session) Delay() time.Duration { return s.together.Delay() }
 // Full reports whether there was no lease left for one of the parts: its failure mode decided.
 func (s *Session) Full() bool { return s.full() }
 
-// Left returns what is left of the limit that p is over: of use where its cost was above 1. It
-// counts nothing.
+// Left returns the rest of the limit that p is over: of use where its cost was above 1. It counts
+// nothing.
 func (s *Session) Left(b *gate.Batch, p *Part) int64 {
 	if p.By == nil || p.By.Deny && p.By.Why != mitigation.ByLimit {
 		return 0

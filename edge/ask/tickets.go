@@ -25,8 +25,8 @@ type place struct {
 	text   [placeText]byte
 }
 
-// ticketStore remembers what requests left to be counted until their responses come. The numbers
-// cannot be guessed, nothing is allocated, and the memory is fixed.
+// ticketStore remembers the questions that are counted when the responses of their requests come.
+// The numbers cannot be guessed, nothing is allocated, and the memory is fixed.
 //
 //	record ──Add──► number of a ticket ──Take──► record, once
 //	                      └──── First ──► the record that ends first, when there is no room

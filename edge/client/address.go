@@ -13,9 +13,9 @@ const keyBitsIPv6 = 64
 // address as IPv4. It is the zero Addr if r has none, which happens behind a unix socket only.
 //
 // It is the peer of the connection, unless that is in one of the trusted prefixes (or on a unix
-// socket). Then it is the rightmost address of X-Forwarded-For that is in none of them: what stands
-// left of it was written by the client. Where all are trusted, it is the leftmost, and where one
-// cannot be read, the address to the right of it. No header of an untrusted peer is read.
+// socket). Then it is the rightmost address of X-Forwarded-For that is in none of them: the client
+// wrote the addresses left of that. Where all are trusted, it is the leftmost, and where one cannot
+// be read, the address to the right of it. No header of an untrusted peer is read.
 //
 //nolint:revive // not the address of headgate
 func ClientAddress(r *http.Request, trusted []netip.Prefix) netip.Addr {

@@ -34,7 +34,7 @@ func (c *Client) Ask(ctx context.Context, r Request) (Answer, error) {
 }
 
 // Report reports the response to a request that [Client.Ask] answered with a ticket, and releases
-// what the request held. It sends and does not wait: the error says that it could not be sent.
+// the places of the request. It sends and does not wait: the error says that it could not be sent.
 // Without a ticket there is nothing to report.
 func (c *Client) Report(ctx context.Context, ticket string, r Response) error {
 	if ticket == "" {

@@ -151,8 +151,8 @@ func (c *Client) Allow(ctx context.Context, rule, key string) (bool, error) {
 	return answer.Allowed(), err
 }
 
-// Check counts cost (0 means 1) for key under rule and returns the verdict. [Query] says what
-// becomes of odd keys and costs.
+// Check counts cost (0 means 1) for key under rule and returns the verdict. [Query] describes the
+// handling of odd keys and costs.
 //
 // The answer is always usable: where the daemon gave none, it is the [FailMode]'s, and the error is
 // the reason: ErrTimeout, ErrNoDaemon, ErrBusy, ErrClosed, the context's error, wire.ErrReply or a

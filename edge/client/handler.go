@@ -64,8 +64,8 @@ func WithoutWait() HandlerOption {
 	return func(h *handler) { h.hurried = true }
 }
 
-// WithDeceive sets what answers the requests that a policy denies with on_deny: {deceive: true}, as
-// if all were well. By default they are denied. The one rule of [WithRule] pretends nothing.
+// WithDeceive sets the handler of the requests that a policy denies with on_deny: {deceive: true},
+// as if all were well. By default they are denied. The one rule of [WithRule] pretends nothing.
 func WithDeceive(answer http.Handler) HandlerOption {
 	return func(h *handler) { h.pretence = answer }
 }
@@ -103,14 +103,14 @@ func (c *Client) Handler(next http.Handler, options ...HandlerOption) http.Handl
 // the daemon, or with [WithRule] one rule, which counts by the client's address unless [WithKey]
 // says otherwise.
 //
-// What passes has the header RateLimit, with [WithPolicy] RateLimit-Policy, of
-// draft-ietf-httpapi-ratelimit-headers-10; handlers within each other add a value each. What is
-// denied is answered with status 429, or the one that a policy names, these headers, Retry-After
-// and a body of type application/problem+json. What a delay allows for later waits for as long, a
-// minute at most, unless [WithoutWait] says otherwise; the WriteTimeout of the server includes the
-// wait. Where a policy counts by the response, its status and the time that next took are reported
-// when next returns. Where the daemon does not answer, the client's [FailMode] decides: FailOpen
-// calls next without the headers, FailClosed answers with status 503.
+// A request that passes has the header RateLimit, with [WithPolicy] RateLimit-Policy, of
+// draft-ietf-httpapi-ratelimit-headers-10; handlers within each other add a value each. A denied
+// request is answered with status 429, or the one that a policy names, these headers, Retry-After
+// and a body of type application/problem+json. A request that a delay allows for later waits for as
+// long, a minute at most, unless [WithoutWait] says otherwise; the WriteTimeout of the server
+// includes the wait. Where a policy counts by the response, its status and the time that next took
+// are reported when next returns. Where the daemon does not answer, the client's [FailMode]
+// decides: FailOpen calls next without the headers, FailClosed answers with status 503.
 func NewHandler(l Limiter, next http.Handler, options ...HandlerOption) http.Handler {
 	h := &handler{
 		limiter: l, next: next,
@@ -165,7 +165,7 @@ func (h *handler) ask(ctx context.Context, r *http.Request) (Answer, error) {
 	return h.limiter.Ask(ctx, q)
 }
 
-// answering returns what answers a request that is allowed.
+// answering returns the handler of a request that is allowed.
 func (h *handler) answering(a *Answer) http.Handler {
 	if a.Deceive && h.pretence != nil {
 		return h.pretence
@@ -273,7 +273,7 @@ func (r *recorder) Write(b []byte) (int, error) {
 	return r.ResponseWriter.Write(b)
 }
 
-// Flush sends what was written, where that is possible.
+// Flush sends the bytes written so far, where that is possible.
 func (r *recorder) Flush() { _ = http.NewResponseController(r.ResponseWriter).Flush() }
 
 // Unwrap is for http.ResponseController.

@@ -14,9 +14,9 @@ import (
 )
 
 // Request is a whole request, which the policies of the daemon decide. No value of it makes the
-// question fail, since under FailOpen a failed one passes uncounted. What does not fit into the
-// question is left out, and a daemon whose policies look at that denies the request, with Ground
-// unfit: a path or a header above 4,096 bytes, or what is more than a datagram holds.
+// question fail, since under FailOpen a failed one passes uncounted. A part that does not fit into
+// the question is left out, and a daemon whose policies look at that denies the request, with
+// Ground unfit: a path or a header above 4,096 bytes, or more than a datagram holds.
 type Request struct {
 	Method  string      // empty: GET
 	Host    string      // as it was received
@@ -60,7 +60,7 @@ func RequestOf(r *http.Request, headers ...string) Request {
 const (
 	mostText  = 256  // of a field that is neither path, host nor header, as it is sent
 	mostName  = 64   // of the name of a header
-	mostNames = 4096 // of the words that name what is left out
+	mostNames = 4096 // of the words that name the parts left out
 	// A line has to fit one datagram, as a question is one packet and its answer another.
 	mostLine = wire.MaxDatagram - 64 // the rest is for the id
 )
@@ -68,7 +68,7 @@ const (
 // line is the line of a request, or of a report, that is being written.
 type line struct {
 	bytes []byte
-	cut   []byte // words that name what is left out
+	cut   []byte // words that name the parts left out
 	names int    // bytes that cut may come to
 }
 
@@ -107,9 +107,9 @@ func (l *line) known(r *Request) {
 	}
 }
 
-// reserve keeps room to name what may be left out. More headers than can be named come only from a
-// program that sends all that its visitors do: then what policies nearly always look at is named,
-// the path and the header that says who the client is.
+// reserve keeps room to name the parts that may be left out. More headers than can be named come
+// only from a program that sends all that its visitors do: then the path and the header that says
+// who the client is, at which policies nearly always look.
 func (l *line) reserve(headers http.Header) {
 	l.names = len(" cut=path")
 	for name := range headers {

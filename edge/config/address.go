@@ -64,7 +64,7 @@ func (a Address) IsZero() bool { return a == Address{} }
 func (a Address) IsUnix() bool { return a.Path != "" }
 
 // Loopback reports whether only this machine can reach a: a loopback IP address, localhost, or a
-// unix socket. Any other name counts as reachable, since what it resolves to may change.
+// unix socket. Any other name counts as reachable, since its addresses may change.
 func (a Address) Loopback() bool {
 	if a.IsUnix() || a.Host == "localhost" {
 		return true

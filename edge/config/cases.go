@@ -7,8 +7,7 @@ import "go.yaml.in/yaml/v3"
 // configuration has.
 const maxCases = 10_000
 
-// Case is one request of a file of cases, and what is expected of it.
-// Such as
+// Case is one request of a file of cases, and the expected decision. Such as
 //
 //   - name: a partner's key is counted alone
 //     request: {url: api.example.com/v2/x, headers: {x-api-key: abc}}
@@ -32,7 +31,7 @@ type Case struct {
 	has map[string]bool
 }
 
-// Expects reports whether the case says what is expected of field: policies, key or verdict.
+// Expects reports whether the case has an expectation of field: policies, key or verdict.
 func (c *Case) Expects(field string) bool { return c.has[field] }
 
 // ParseCases reads a list of cases, as strictly as Parse reads a configuration. The error is a
@@ -49,7 +48,7 @@ func ParseCases(name string, data []byte) ([]Case, error) {
 	return list, nil
 }
 
-// verdicts are what a case may expect.
+// verdicts are the verdicts that a case may expect.
 var verdicts = []string{"ask", "skip", "deny", "none", "allow"}
 
 // GET and no expectation are the defaults; only the URL has none.

@@ -78,9 +78,8 @@ func number(dst *int, low, high int64) func(value) {
 	}
 }
 
-// headerName parses the name of a header, or peer, in any case.
-// It is checked by the rules of conditions, as "header.NAME", so that what a policy can look at is
-// what can be used here.
+// headerName parses the name of a header, or peer, in any case. It is checked by the rules of
+// conditions, as "header.NAME", so that the headers of policies are those that can be used here.
 func headerName(v value) (string, bool) {
 	s, ok := v.text()
 	if !ok {

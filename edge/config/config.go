@@ -52,13 +52,13 @@ type Config struct {
 	Gossip         Gossip
 	Rules          []mitigation.Rule // at most mitigation.MaxRules, names unique; none is allowed
 	Pools          []pool.Config     // at most pool.MaxPools, names unique
-	Policies       policy.Spec       // what whole requests ask; its rules are not among Rules
+	Policies       policy.Spec       // questions of whole requests; its rules are not among Rules
 	TicketKeep     time.Duration     // how long a ticket is good, MinTicketKeep..MaxTicketKeep
 	// It is kept as text for Marshal: compiled conditions have lost how they were written, and the
 	// operator is to find the words of the file.
 	// the sections clients, sets, pools and policies, as YAML; "" where there are none
 	PolicyText string
-	Warnings   Faults // what works and is hardly meant, sorted by position; the file is valid
+	Warnings   Faults // settings that work and are hardly meant, sorted by position; the file is valid
 }
 
 // Listen is where the daemon can be asked. An empty list closes that door.
@@ -97,7 +97,7 @@ type RLS struct {
 	LongUnits bool     // weeks, months and years are counted by the day; else they are a fault
 	Metadata  bool     // dynamic_metadata: answers carry the request and the metadata of its limits
 	Headers   string   // that answers carry: "" (draft-10), ratelimit, x-ratelimit or none
-	// They are no part of headgate.yaml, and so not of what Marshal writes.
+	// They are no part of headgate.yaml, and so not of the output of Marshal.
 	Rules []mitigation.Rule // of the files, set by LoadRLS
 }
 
@@ -134,8 +134,8 @@ type Gossip struct {
 }
 
 // Default returns the built-in configuration: loopback only, neither ring nor gossip, the rules
-// per-ip (100 per 10s, shed) and login (5 per 1m, block for 10m), both of scope node. Node is "".
-// It is what a file that leaves a field out gets for that field.
+// per-ip (100 per 10s, shed) and login (5 per 1m, block for 10m), both of scope node. Node is "". A
+// file that leaves a field out gets the value of Default.
 func Default() Config {
 	return Config{
 		PoP: "local",

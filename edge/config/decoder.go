@@ -57,7 +57,7 @@ func (d *decoder) faultAt(line, col int, path, format string, args ...any) {
 	})
 }
 
-// warn records that the value works, and what it is hardly meant to do.
+// warn records that the value works, and an effect that is hardly meant.
 func (v value) warn(format string, args ...any) {
 	v.d.warnAt(v.node.Line, v.node.Column, v.path, fmt.Sprintf(format, args...))
 }
@@ -168,9 +168,9 @@ func (v value) fields(table []field) bool {
 	return true
 }
 
-// entries visits the keys of a mapping that are names, with what stands behind them. A name that is
-// given twice is a fault, for the library would take the last and say nothing; the first is
-// visited, as the fault names it.
+// entries visits the keys of a mapping that are names, with their values. A name that is given
+// twice is a fault, for the library would take the last and say nothing; the first is visited, as
+// the fault names it.
 func (v value) entries(visit func(key value, child *yaml.Node)) {
 	firstLine := map[string]int{}
 	for i := 0; i+1 < len(v.node.Content); i += 2 {
@@ -200,9 +200,9 @@ func (v value) isName() bool {
 }
 
 // field reads the field called key. An unknown one that resembles a known one counts as that being
-// given, so that one slip of a finger is one fault.
-// Words that other programs use for a field are known as synonyms, such as "rate" for limit: the
-// message says what to write, which the nearest name by letters would not.
+// given, so that one slip of a finger is one fault. Words that other programs use for a field are
+// known as synonyms, such as "rate" for limit: the message names the field to write, which the
+// nearest name by letters would not.
 func (v value) field(key value, node *yaml.Node, table []field) {
 	name := key.node.Value
 	for _, f := range table {
@@ -258,8 +258,8 @@ func (v value) items(limit int) ([]value, bool) {
 	return items, true
 }
 
-// listOf returns a parser of lists of at most limit of what one parses. A faulty item keeps its
-// place, so that item i of the list is item i of the file.
+// listOf returns a parser of lists of at most limit values, each parsed by one. A faulty item keeps
+// its place, so that item i of the list is item i of the file.
 func listOf[T any](limit int, one func(value) (T, bool)) func(value) ([]T, bool) {
 	return func(v value) ([]T, bool) {
 		items, ok := v.items(limit)

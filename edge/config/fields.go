@@ -36,7 +36,7 @@ func (c *Config) fields() []field {
 		leaf("state_dir", set(&c.StateDir, filePath)),
 		group("ring", c.Ring.fields()),
 		group("gossip", c.Gossip.fields()),
-		// The rule is made for its names alone: below is what may stand inside an item.
+		// The rule is made for its names alone: below lists the fields inside an item.
 		{"rules", set(&c.Rules, rules), ruleFields(new(mitigation.Rule))},
 		// Policies, their sets and their clients are read in place: they have faults of their own
 		// kind, with a place for each condition.

@@ -35,16 +35,16 @@ func lease(v value) (time.Duration, bool) {
 	return t, ok
 }
 
-// reserve parses the shares that are kept for tiers, in their order.
-// The order is that of the file, and means something: each tier may use what those before it leave.
-// A mapping of Go would lose it.
+// reserve parses the shares that are kept for tiers, in their order. The order is that of the file,
+// and means something: each tier may use the rest that the tiers before leave. A mapping of Go
+// would lose it.
 func reserve(v value) ([]mitigation.Share, bool) {
 	var list []mitigation.Share
 	sum, ok := 0, true
 	v.entriesOf(mitigation.MaxShares, func(key, item value) {
 		part, good := item.percent(mitigation.Whole, mitigation.Whole-1)
 		good = key.checkName(key.node.Value, mitigation.MaxRuleName) && good
-		// Where one is at fault it still counts in the sum as what could be read of it, so that
+		// Where one is at fault it still counts in the sum as far as it could be read, so that
 		// nothing is said of a sum that may be right.
 		list = append(list, mitigation.Share{Tier: key.node.Value, Part: part})
 		sum, ok = sum+part, ok && good

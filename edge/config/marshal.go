@@ -16,7 +16,7 @@ import (
 // The shape in which a Config is written: every field, in the order of the documentation.
 type (
 	// The library writes the fields of a struct in their order, which is why this is not a map. A
-	// test reads what was written and compares the two configurations.
+	// test reads the output and compares the two configurations.
 	fileShape struct {
 		Node           string      `yaml:"node"`
 		PoP            string      `yaml:"pop"`
@@ -107,8 +107,8 @@ func (c Config) Marshal() ([]byte, error) {
 	if err := enc.Close(); err != nil {
 		return nil, fmt.Errorf("config: write as YAML: %w", err)
 	}
-	// Policies are written as they were read, without their comments: what conditions were compiled
-	// to is no YAML.
+	// Policies are written as they were read, without their comments: the compiled form of
+	// conditions is no YAML.
 	out.WriteString(c.PolicyText)
 	// The sections that the file leaves out, as their defaults: Marshal promises every field.
 	for _, name := range []string{"clients: {}", "sets: {}", "pools: []", "policies: []"} {
@@ -120,8 +120,8 @@ func (c Config) Marshal() ([]byte, error) {
 }
 
 // JSON returns c as JSON: the names, the order and the values of Marshal's YAML, durations and
-// sizes included as text. It holds the paths of secret files, never what is in them. It is made
-// from the YAML so that there is one list of fields, and one spelling of values, for both.
+// sizes included as text. It holds the paths of secret files, never their contents. It is made from
+// the YAML so that there is one list of fields, and one spelling of values, for both.
 func (c Config) JSON() ([]byte, error) {
 	text, err := c.Marshal()
 	if err != nil {

@@ -131,8 +131,8 @@ func (v value) numbers(one *int64, each *[]tierNumber, least int64) {
 	})
 }
 
-// skip reads all, or the names of policies.
-// Names are of policies below: what stands above has been asked by the time this one is met.
+// skip reads all, or the names of policies. Names are of policies below: the policies above have
+// been asked by the time this policy is met.
 func (v value) skip(p *policyFile) {
 	p.skip = true
 	if v.node.Kind == yaml.ScalarNode {

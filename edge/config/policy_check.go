@@ -66,8 +66,8 @@ func (v value) own(p *policyFile) {
 	}
 }
 
-// checkPlaces refuses what a policy of kind concurrency cannot do: a request takes its places when
-// it begins, and gives them back at its end.
+// checkPlaces refuses the fields that a policy of kind concurrency cannot have: a request takes its
+// places when it begins, and gives them back at its end.
 func (v value) checkPlaces(p *policyFile) {
 	if p.rule.Kind != mitigation.Concurrency {
 		return

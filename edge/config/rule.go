@@ -47,7 +47,7 @@ func rules(v value) ([]mitigation.Rule, bool) {
 // mode local, fairness pops; name and limit have none, nor has window, which kind concurrency does
 // not have. The checks come after all fields are read, since the file may have them in any order;
 // those that complete a rule (checkKind, finishLadder, checkBurst, checkShedBy) come in an order in
-// which each finds what it needs settled.
+// which each finds its inputs settled.
 func rule(v value) mitigation.Rule {
 	var r mitigation.Rule
 	if v.fields(ruleFields(&r)) {
@@ -120,8 +120,8 @@ func (v value) checkBlock(r mitigation.Rule) {
 	at, given := v.d.given[path]
 	switch {
 	case v.d.bad[path] || v.d.bad[join(v.path, "action")]:
-	// 0s is the default, and what config check --print writes beside action shed: it must be
-	// accepted again.
+	// 0s is the default, and config check --print writes it beside action shed: it must be accepted
+	// again.
 	case r.Action != mitigation.Block && r.BlockFor > 0:
 		at.fault("applies to action block only: write action: block, or leave it out")
 	case r.Action != mitigation.Block:
@@ -134,7 +134,7 @@ func (v value) checkBlock(r mitigation.Rule) {
 }
 
 // checkFairness holds fairness and scope together. pops, the default, has no effect on other
-// scopes, and is what config check --print shows for them.
+// scopes, for which config check --print shows it.
 func (v value) checkFairness(r mitigation.Rule) {
 	if at := v.d.given[join(v.path, "fairness")]; r.Fairness != mitigation.FairPoPs &&
 		r.Scope != mitigation.Global && !v.d.bad[join(v.path, "scope")] {

@@ -50,7 +50,7 @@ func drawnRules(rules []mitigation.Rule) (all map[string]string) {
 	return all
 }
 
-// spreadOfRequests is the word for what holds of retry_spread where it is not written.
+// spreadOfRequests is the word for the value of retry_spread where the file has none.
 const spreadOfRequests = "requests"
 
 // spread parses a percentage, 0% included, or spreadOfRequests.
@@ -64,7 +64,7 @@ func spread(v value) (int, bool) {
 	return v.percent(mitigation.Whole, mitigation.Whole)
 }
 
-// spreadText is what spread reads as part.
+// spreadText is the text that spread reads as part.
 func spreadText(part int) string {
 	if part == 0 {
 		return spreadOfRequests

@@ -2,7 +2,8 @@ package config
 
 import "strings"
 
-// synonym answers a name that other rate limiters use: one sentence on what to write here instead.
+// synonym answers a name that other rate limiters use: one sentence on the words to write here
+// instead.
 type synonym struct {
 	Text string // follows `unknown field "…": `
 	// fields that the name stands for; they then count as given, so that one slip is one fault

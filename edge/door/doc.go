@@ -3,7 +3,7 @@
 // listener; each has its own package below this one.
 //
 //	config.Address ──► Listen ──► net.Listener ──► door/http, edge/admin
-//	                   Doorstep, which turns away what is ended already
+//	                   Doorstep, which turns away connections that have ended already
 //	                   RemoveStale ──────────────► door/udp (unix datagram sockets)
 //
 // The package never reads a request, never decides one, and never removes a file that is not a

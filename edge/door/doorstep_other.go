@@ -4,5 +4,5 @@ package door
 
 import "net"
 
-// Before returns ln: only Linux has what it takes.
+// Before returns ln: only Linux has the system calls.
 func (*Doorstep) Before(ln net.Listener) net.Listener { return ln }

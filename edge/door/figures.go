@@ -4,7 +4,7 @@ package door
 // second clock reading costs about half a decision, so timing every batch would show.
 const LatencyEvery = 16
 
-// Figures are what every door of connections counts alike: totals since it was made, unless they
+// Figures are the counts that every door of connections has: totals since it was made, unless they
 // say "now".
 type Figures struct {
 	Open int // connections now

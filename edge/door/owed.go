@@ -66,8 +66,8 @@ func (o *Owed) Broken(err error) {
 	}
 }
 
-// Linger ends the own direction of c, and waits until the peer has read what is owed or is known
-// not to, owedFor after the answer at most. The caller closes c then.
+// Linger ends the own direction of c, and waits until the peer has read the answer or is known not
+// to, owedFor after the answer at most. The caller closes c then.
 func (o *Owed) Linger(c net.Conn) {
 	if len(o.numbers) == 0 {
 		return

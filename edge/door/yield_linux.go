@@ -22,7 +22,7 @@ type Yielder struct {
 	raw   syscall.RawConn
 	await func(fd uintptr) bool
 	asked bool
-	// what is added to the descriptor: nobody reads the sum, each addition is an event
+	// the number added to the descriptor: nobody reads the sum, each addition is an event
 	one [8]byte
 	err error
 }
@@ -53,7 +53,7 @@ func (y *Yielder) ask(fd uintptr) bool {
 	return y.err != nil
 }
 
-// Yield returns when what was ready has had a processor. It allocates nothing.
+// Yield returns when the goroutines that were ready have had a processor. It allocates nothing.
 func (y *Yielder) Yield() error {
 	y.asked = false
 	if err := y.raw.Read(y.await); err != nil {

@@ -10,7 +10,7 @@ type Yielder struct{}
 // NewYielder returns a Yielder.
 func NewYielder() (*Yielder, error) { return new(Yielder), nil }
 
-// Yield returns when what was ready has had a processor.
+// Yield returns when the goroutines that were ready have had a processor.
 func (*Yielder) Yield() error { runtime.Gosched(); return nil }
 
 // GiveWay is Yield.

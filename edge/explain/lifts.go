@@ -160,8 +160,8 @@ func (c *explanation) counted() string {
 		Span(c.Count.Wait), c.Count.Used) + c.orSooner()
 }
 
-// orSooner says what a request before then does, or which command forgets the count; empty when
-// neither applies.
+// orSooner names the effect of a request before then, or the command that forgets the count; empty
+// when neither applies.
 func (c *explanation) orSooner() string {
 	switch {
 	case c.Rule.Action == mitigation.Block:

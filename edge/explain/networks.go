@@ -33,7 +33,7 @@ func (c *explanation) viewSiblings() *api.SiblingsView {
 	return &api.SiblingsView{Asked: c.Siblings, Needed: c.Rule.Siblings}
 }
 
-// drawSays says by what a drop ratio is drawn; each stands before "at random".
+// drawSays names the part by which a drop ratio is drawn; each stands before "at random".
 func (c *explanation) drawSays(each string) string {
 	if c.Rule.ShedBy == "" {
 		return each + "at random"
@@ -73,8 +73,8 @@ func (c *explanation) fateSays() string {
 		Span(c.epochLeft()))
 }
 
-// viewShedBy returns by what the rule's drop ratio is drawn; nil where it is drawn for each
-// request.
+// viewShedBy returns the part by which the rule's drop ratio is drawn; nil where it is drawn for
+// each request.
 func (c *explanation) viewShedBy(at func(window.Instant) time.Time) *api.ShedByView {
 	if c.Rule.ShedBy == "" {
 		return nil

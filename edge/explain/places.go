@@ -9,8 +9,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// viewPlaces fills in what the key holds under a rule of kind concurrency, and has the texts speak
-// of places. There are no counts over a window.
+// viewPlaces fills in the places of the key under a rule of kind concurrency, and has the texts
+// speak of places. There are no counts over a window.
 func (c *explanation) viewPlaces(g *gate.Gate, v *api.ExplainView) {
 	v.Places = &api.KeyPlacesView{Taken: c.Count.Used, Leases: len(c.Leases)}
 	v.SubWindows, v.ErrorBound, v.Confidence, v.NoiseFloor,

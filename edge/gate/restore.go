@@ -142,7 +142,7 @@ func (g *Gate) restoreCount(
 }
 
 // free returns the most that was admitted to a key without a record, of which used is on record:
-// what the limit leaves, or what a bucket holds.
+// the rest of the limit, or the tokens of a bucket.
 func (r *rule) free(used int64) int64 {
 	if r.Kind == mitigation.Bucket {
 		return r.Burst

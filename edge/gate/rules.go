@@ -131,7 +131,7 @@ func (g *Gate) SetRules(rules []mitigation.Rule) {
 		next.byName[r.Name] = in
 		if n < listed {
 			next.list = append(next.list, in)
-			// other limits can be tried on what its slots and leases hold
+			// other limits can be tried on its slots and leases
 			if in.Mode != mitigation.Off {
 				next.observed.Subjects = append(next.observed.Subjects, in.subject())
 			}
@@ -155,7 +155,7 @@ func (g *Gate) isGlobal(r *mitigation.Rule) bool {
 	return g.global != nil && r.Scope == mitigation.Global
 }
 
-// usedUpOf returns what is known of keys of r that are new here: by the PoP's other nodes, and by
+// usedUpOf returns the knowledge of keys of r that are new here: by the PoP's other nodes, and by
 // the other PoPs.
 func (g *Gate) usedUpOf(r *mitigation.Rule) func(now window.Instant, key []byte) window.Instant {
 	if g.isGlobal(r) && g.global.UsedUp != nil {

@@ -2,7 +2,7 @@ package gate
 
 import "github.com/headgate-dev/headgate/mitigation"
 
-// Settle corrects by delta what was admitted to key under rule, now that the true cost is known.
+// Settle corrects by delta the cost admitted to key under rule, now that the true cost is known.
 // More is admitted whether it fits or not: a bucket may then be in debt by one burst, a window
 // above its limit by one. Less is taken from the newest admissions, never below none. A settlement
 // begins no block. The errors are ErrUnknownRule and ErrKind; then nothing has changed.

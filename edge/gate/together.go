@@ -184,7 +184,7 @@ func (t *Together) rules(l *Lane) error {
 // start begins question i, which is about r.
 func (t *Together) start(r *rule, i int) {
 	p, d := &t.parts[i], &t.Decisions[i]
-	// emptied and then set in place: what is built elsewhere and copied at once takes much longer
+	// emptied and then set in place: to build a part elsewhere and copy it takes much longer
 	*p = part{}
 	*d = Decision{}
 	q := &t.Questions[i]

@@ -10,8 +10,8 @@ import (
 )
 
 // Waits makes a question hold a place until the response of its request is known: it may count by
-// then. The question passes only while what was counted, what waits and its cost are at most the
-// limit and Most together.
+// then. The question passes only while the counted cost, the waiting cost and its cost are at most
+// the limit and Most together.
 type Waits struct {
 	Table *lease.Table
 	Under uint16        // number in Table of who reports
@@ -19,8 +19,8 @@ type Waits struct {
 	For   time.Duration // a place ends by then, 1 s to 1 h
 }
 
-// admitWaiting is admit where questions wait. What waits is looked at and added to under one lock,
-// and before what was counted: a report counts before it ends its place.
+// admitWaiting is admit where questions wait. The waiting cost is looked at and added to under one
+// lock, and before the counted cost: a report counts before it ends its place.
 func (t *Together) admitWaiting(now window.Instant, chance func() uint64, pass bool) bool {
 	t.waiting.Begin(now)
 	defer t.waiting.End()
@@ -63,7 +63,7 @@ func (t *Together) hold(now window.Instant, chance func() uint64) {
 	}
 }
 
-// pending makes the refusal of a question for what waits, and returns whether it is one.
+// pending makes the refusal of a question for waiting cost, and returns whether it is one.
 func (t *Together) pending(i int) bool {
 	q, p := &t.Questions[i], &t.parts[i]
 	return p.holds && p.waiting > q.Waits.Most && t.asks[p.ask].Kept

@@ -73,7 +73,7 @@ type Options struct {
 	Flush time.Duration // between two flushes of the gate
 	Bind  string        // host:port to gossip on
 	Join  []string      // host:port of members to begin with; empty: this node is the first
-	// bytes for what other PoPs admitted of keys that have no counts here; 0: that of 64 MiB of
+	// bytes for the admissions of other PoPs of keys that have no counts here; 0: that of 64 MiB of
 	// counters
 	Memory int
 	// of the cluster, 32 bytes each, at least one: the first is used to send, all are accepted

@@ -53,7 +53,7 @@ func (c *Conn) finish(s *stream, body []byte) error {
 		return c.pushNew(s, notCall)
 	}
 	message, status := c.message(s, body)
-	// After the message was looked at: what is wrong with the call itself is said first.
+	// After the message was looked at: a fault of the call itself is said first.
 	if status.Code == OK && s.method < 0 {
 		status = noMethod
 	}
@@ -124,8 +124,8 @@ func (c *Conn) answerError(s *stream, status Status) {
 	c.answered(s)
 }
 
-// pushNew sends what the windows allow of an answer that is new, and checks what waits.
-// A peer that asks and never opens its window would otherwise have its answers pile up here: each
+// pushNew sends as much of a new answer as the windows allow, and checks the waiting answers. A
+// peer that asks and never opens its window would otherwise have its answers pile up here: each
 // unsent byte is counted, and 1 MiB of them end the connection.
 func (c *Conn) pushNew(s *stream, answer string) error {
 	c.dropBody(s) // the call is over
@@ -144,7 +144,7 @@ func (c *Conn) pushNew(s *stream, answer string) error {
 	return nil
 }
 
-// push sends what the windows allow of s's answer. It may forget s.
+// push sends as much of s's answer as the windows allow. It may forget s.
 func (c *Conn) push(s *stream) {
 	for len(s.unsent) > 0 {
 		n := int(min(int64(len(s.unsent)), c.window, s.window, maxFrame))
@@ -174,8 +174,8 @@ func (c *Conn) push(s *stream) {
 	}
 }
 
-// pushAll sends what the windows allow of all answers, the oldest first.
-// push may take s out of the list, and then the next one stands at i.
+// pushAll sends as much of all answers as the windows allow, the oldest first. push may take s out
+// of the list, and then the next one stands at i.
 func (c *Conn) pushAll() {
 	for i := 0; i < len(c.streams) && c.unsent > 0 && c.window > 0; {
 		s := c.streams[i]

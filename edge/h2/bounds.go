@@ -76,7 +76,7 @@ const (
 	TooLate
 	Unsent  // above MaxUnsent: the connection ends
 	TooLong // above MaxMessage: the handler answers without it
-	NoRoom  // no memory for what is under way: the connection ends
+	NoRoom  // no memory for streams under way: the connection ends
 	Reasons
 )
 

@@ -13,15 +13,15 @@ import (
 type Handler interface {
 	// Method returns the number of the method with that path, or -1: answered Unimplemented.
 	Method(path string) int
-	// Begin precedes the calls that one read brought, End follows them: they share what costs once
-	// a batch.
+	// Begin precedes the calls that one read brought, End follows them: they share the cost of a
+	// batch.
 	Begin()
 	End()
 	// Call answers one call: it appends the response message to dst, or returns a status other than
 	// OK. message lies in the connection's buffer: it holds until Call returns. It is nil where it
 	// is longer than MaxMessage: whoever chose its length must not choose an error.
 	Call(dst []byte, method int, message []byte) ([]byte, Status)
-	// Lend takes so many bytes more for what is under way, or gives them back where bytes is below
+	// Lend takes so many bytes more for streams under way, or gives them back where bytes is below
 	// 0. It reports whether there was room.
 	Lend(bytes int) bool
 }
@@ -106,9 +106,8 @@ func New(h Handler, counters *Counters, now time.Duration) *Conn {
 	return c
 }
 
-// Room returns memory for the next bytes of the peer: firstInput before the first, what completes a
-// frame after that. What is left of the last read is moved to the front, which is a part of one
-// frame.
+// Room returns memory for the next bytes of the peer: firstInput before the first, the rest of a
+// frame after that. The rest of the last read is moved to the front, which is a part of one frame.
 func (c *Conn) Room() []byte {
 	if c.from > 0 {
 		c.to = copy(c.in, c.in[c.from:c.to])
@@ -142,7 +141,7 @@ func (c *Conn) Written() {
 	}
 }
 
-// Close gives back what the handler lent for all that is under way. c is not used after it.
+// Close gives back the memory that the handler lent for streams under way. c is not used after it.
 func (c *Conn) Close() {
 	c.handler.Lend(-c.lent)
 	c.lent = 0
@@ -202,8 +201,8 @@ func (c *Conn) Advance(now time.Duration) (more bool, err error) {
 	return more, c.end(err)
 }
 
-// lendStreams has the handler lend what streams beyond the first few take that are open between two
-// reads. Most calls begin and end within one.
+// lendStreams has the handler lend the memory of streams beyond the first few that are open between
+// two reads. Most calls begin and end within one.
 func (c *Conn) lendStreams() error {
 	bytes := max(0, len(c.streams)-freeStreams) * streamBytes
 	if bytes != c.lentStreams && !c.lend(bytes-c.lentStreams) {
@@ -234,9 +233,9 @@ func (c *Conn) read() (more bool, err error) {
 	return true, nil
 }
 
-// greet reads the preface. It reports whether it is there.
-// What does not begin so is HTTP/1 or TLS sent to the wrong port: there is nothing to parse, and
-// the first bytes that differ are enough to say so.
+// greet reads the preface. It reports whether it is there. Another beginning is HTTP/1 or TLS sent
+// to the wrong port: there is nothing to parse, and the first bytes that differ are enough to say
+// so.
 func (c *Conn) greet() (bool, error) {
 	arrived := c.in[c.from:c.to]
 	n := min(len(arrived), len(preface))

@@ -13,9 +13,9 @@ type fault struct {
 // Error is part of error; the text is for tests.
 func (f fault) Error() string { return "h2: " + f.reason.String() }
 
-// end adds what was counted to the counters. If err is a fault, it says goodbye.
-// The counters are shared by all connections: they are added to once a read and not once a call,
-// for each is a cache line that all cores write.
+// end adds the counts to the counters. If err is a fault, it says goodbye. The counters are shared
+// by all connections: they are added to once a read and not once a call, for each is a cache line
+// that all cores write.
 func (c *Conn) end(err error) error {
 	if c.calls > 0 {
 		c.counters.Calls.Add(c.calls)
@@ -40,9 +40,8 @@ func (c *Conn) end(err error) error {
 // count notes a fault of the peer.
 func (c *Conn) count(r Reason) { c.faultCount[r]++ }
 
-// rate counts what a peer sends in one second.
-// Whole seconds of the caller's clock: a peer can send twice the bound around the turn of one,
-// which is no more than the bound of two seconds.
+// rate counts the frames of a peer in one second. Whole seconds of the caller's clock: a peer can
+// send twice the bound around the turn of one, which is no more than the bound of two seconds.
 type rate struct {
 	second                   time.Duration
 	control, resets, answers int
@@ -55,9 +54,9 @@ func (r *rate) turn(now time.Duration) {
 	}
 }
 
-// control counts a frame that is no request.
-// Clients send some with each answer (see controlPerCall), so the bound rises with what was
-// answered: only frames without work behind them are a flood.
+// control counts a frame that is no request. Clients send some with each answer (see
+// controlPerCall), so the bound rises with the answers: only frames without work behind them are a
+// flood.
 func (c *Conn) control() error {
 	c.rate.turn(c.now)
 	if c.rate.control++; c.rate.control > MaxControl+controlPerCall*c.rate.answers {

@@ -8,8 +8,8 @@ import (
 
 // field takes one field of the block that is being decoded.
 func (h *head) field(f hpack.HeaderField) {
-	// RFC 9113, 6.5.2, counts so for SETTINGS_MAX_HEADER_LIST_SIZE. What is beyond is decoded for
-	// the table's sake, and forgotten.
+	// RFC 9113, 6.5.2, counts so for SETTINGS_MAX_HEADER_LIST_SIZE. Fields beyond the bound are
+	// decoded for the table's sake, and forgotten.
 	if h.size += len(f.Name) + len(f.Value) + 32; h.size > MaxHeaderList {
 		h.tooLong = true
 		return
@@ -50,8 +50,8 @@ func (h *head) pseudo(name, value string) {
 	*is = value
 }
 
-// plain takes a field that is no pseudo-field.
-// Of the others none changes what is answered: descriptors and attributes travel in the message.
+// plain takes a field that is no pseudo-field. Of the others none changes an answer: descriptors
+// and attributes travel in the message.
 func (h *head) plain(name, value string) {
 	switch name {
 	case "content-type":

@@ -26,8 +26,8 @@ const (
 	flagPriority   = 0x20
 )
 
-// code is an error code of HTTP/2.
-// RFC 9113, 7. Only those that are sent are here; what a peer gives as its reason is not looked at.
+// code is an error code of HTTP/2. RFC 9113, 7. Only those that are sent are here; the reason of a
+// peer is not looked at.
 type code uint32
 
 const (
@@ -45,8 +45,8 @@ const (
 // headBytes is the size of a frame's head.
 const headBytes = 9
 
-// preface is what a client sends first.
-// RFC 9113, 3.4: made so that a server of HTTP/1 fails on it at once.
+// preface is the first text of a client. RFC 9113, 3.4: made so that a server of HTTP/1 fails on it
+// at once.
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 // frame is one frame; its payload lies in the connection's buffer.

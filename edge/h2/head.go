@@ -138,9 +138,8 @@ func (c *Conn) trailers(s *stream, end bool, block []byte) error {
 	return c.finish(s, s.body)
 }
 
-// head is what a header block means.
-// It is kept from one block to the next: nearly all requests of a connection have the same head,
-// and a comparison of its bytes is cheaper than decoding them.
+// head is the meaning of a header block. It is kept from one block to the next: nearly all requests
+// of a connection have the same head, and a comparison of its bytes is cheaper than decoding them.
 type head struct {
 	// "May be compared" means that decoding it again would leave the table as it is; else skipping
 	// it would make all later indices wrong.
@@ -192,8 +191,8 @@ func (h *head) valid() bool {
 	return !h.malformed && (h.tooLong || h.method != "" && h.path != "" && h.scheme)
 }
 
-// resolve sets what is to become of the request.
-// Once for each head and not for each request: it compares texts.
+// resolve decides the fate of the request. Once for each head and not for each request: it compares
+// texts.
 func (h *head) resolve(handler Handler) {
 	h.resolved, h.number, h.kind, h.status = true, -1, noCall, 0
 	switch {

@@ -7,9 +7,9 @@ import (
 	"io"
 )
 
-// prefixBytes is the size of what stands before a message: whether it is compressed, and its
-// length. "Length-Prefixed-Message" in gRPC's protocol: one byte of flag, four of length, most
-// significant first.
+// prefixBytes is the size of the prefix of a message: whether it is compressed, and its length.
+// "Length-Prefixed-Message" in gRPC's protocol: one byte of flag, four of length, most significant
+// first.
 const prefixBytes = 5
 
 // tooLong reports whether the body of a call is longer than one with the longest message.

@@ -45,9 +45,8 @@ func (c *Conn) receive(f *frame) error {
 }
 
 // data takes a part of a request's body. The common case is a whole message in one frame, which is
-// answered where it lies.
-// RFC 9113, 6.1 and 6.9. All of the payload counts for flow control, padding included; credit is
-// what the peer gets back.
+// answered where it lies. RFC 9113, 6.1 and 6.9. All of the payload counts for flow control,
+// padding included; credit is the number of bytes that the peer gets back.
 func (c *Conn) data(f *frame) error {
 	size := len(f.payload)
 	switch c.received -= size; {
@@ -92,8 +91,8 @@ func (c *Conn) data(f *frame) error {
 	return nil
 }
 
-// keep adds a part of s's body to those before. What no message can be long enough for is dropped.
-// An empty DATA frame costs its sender 9 bytes and no window, so it counts as control.
+// keep adds a part of s's body to those before. Bytes beyond the longest message are dropped. An
+// empty DATA frame costs its sender 9 bytes and no window, so it counts as control.
 func (c *Conn) keep(s *stream, part []byte) error {
 	switch {
 	case s.kind == noCall || s.tooLong():
@@ -229,9 +228,8 @@ func (c *Conn) windowUpdate(f *frame) error {
 	return c.control()
 }
 
-// settings takes the peer's SETTINGS and acknowledges them.
-// RFC 9113, 6.5. They hold once they are acknowledged, so what waits for a window is pushed after
-// that.
+// settings takes the peer's SETTINGS and acknowledges them. RFC 9113, 6.5. They hold once they are
+// acknowledged, so answers that wait for a window are pushed after that.
 func (c *Conn) settings(f *frame) error {
 	switch {
 	case f.id != 0:
@@ -252,7 +250,7 @@ func (c *Conn) settings(f *frame) error {
 	return c.control()
 }
 
-// setting takes one setting. Those that limit what this side never does mean nothing here.
+// setting takes one setting. Settings about frames that this side never sends mean nothing here.
 // RFC 9113, 6.5.2. A setting that is not known is to be ignored.
 func (c *Conn) setting(number uint16, value uint32) error {
 	switch number {

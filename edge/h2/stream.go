@@ -69,9 +69,8 @@ func (c *Conn) open(id uint32) *stream {
 	return s
 }
 
-// close forgets s. reset: this side has reset it.
-// It gives back what s holds of the connection's bounds: bytes received and not credited, bytes not
-// sent.
+// close forgets s. reset: this side has reset it. It gives back the share of s in the connection's
+// bounds: bytes received and not credited, bytes not sent.
 func (c *Conn) close(s *stream, reset bool) {
 	n := len(c.streams) - 1
 	if c.streams[n] == s {
@@ -101,9 +100,8 @@ func (c *Conn) remember(id uint32, reset bool) {
 	c.closedAt = (c.closedAt + 1) % len(c.closed)
 }
 
-// closedStream returns what is known of a stream that is not under way. reset: this side reset it;
-// known: it was open not long ago.
-// All 64 are looked at, in any order: it is rare.
+// closedStream returns the state of a stream that is not under way. reset: this side reset it;
+// known: it was open not long ago. All 64 are looked at, in any order: it is rare.
 func (c *Conn) closedStream(id uint32) (reset, known bool) {
 	for _, s := range c.closed {
 		if s.id == id {
@@ -130,9 +128,9 @@ func (c *Conn) resetUnknown(id uint32, why code, r Reason) error {
 	return c.control()
 }
 
-// Until returns the time by which Expire is to be called; false: nothing is under way.
-// Only what waits for the peer has a time: a connection with nothing under way may be silent for
-// ever, as pools keep it.
+// Until returns the time by which Expire is to be called; false: nothing is under way. Only a wait
+// for the peer has a time: a connection with nothing under way may be silent for ever, as pools
+// keep it.
 func (c *Conn) Until() (time.Duration, bool) {
 	frame, begun := c.frameUntil()
 	if len(c.streams) == 0 {
@@ -169,8 +167,8 @@ func (c *Conn) Expire(now time.Duration) error {
 	return c.end(nil)
 }
 
-// giveCredit lets the peer send again what is done with, once it is worth a frame.
-// A WINDOW_UPDATE for each frame would double the packets; so it is sent for half a window, or when
+// giveCredit lets the peer send as many bytes as are done with, once that is worth a frame. A
+// WINDOW_UPDATE for each frame would double the packets; so it is sent for half a window, or when
 // the peer has but a quarter left.
 func (c *Conn) giveCredit() {
 	if c.credit < connWindow/2 && (c.received > connWindow/4 || c.credit == 0) {

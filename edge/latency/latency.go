@@ -31,7 +31,8 @@ var bounds = [...][buckets]time.Duration{
 
 // Histogram is a histogram of durations. The zero value is empty and of the scale Decisions. Its
 // methods are safe for concurrent use and take no lock. It holds no pointer: whoever aligns one to
-// cache lines relies on that, because the allocator puts a header before what holds pointers.
+// cache lines relies on that, because the allocator puts a header before memory that holds
+// pointers.
 type Histogram struct {
 	scale  Scale
 	counts [buckets + 1]atomic.Uint64 // per bucket; the last one is above all bounds
@@ -53,7 +54,7 @@ func (h *Histogram) Note(took time.Duration) {
 
 // Sum adds up histograms of one scale. The zero value is empty. It is not safe for concurrent use.
 type Sum struct {
-	scale  Scale // of what was added
+	scale  Scale // of the added latencies
 	counts [buckets + 1]uint64
 	sum    time.Duration
 }

@@ -52,7 +52,7 @@ var placeFamilies = []family{
 	},
 }
 
-// collectPlaces sends the values; nothing of what the configuration does not have.
+// collectPlaces sends the values; nothing of rules and pools that the configuration does not have.
 // A family without a rule or a pool has no series, so that a node which limits by windows alone
 // shows none of it.
 func collectPlaces(

@@ -2,7 +2,7 @@ package policy
 
 import "github.com/headgate-dev/headgate/mitigation"
 
-// traits say what there is to do for a condition that holds.
+// traits list the effects of a condition that holds.
 type traits uint16
 
 const (
@@ -24,10 +24,9 @@ const (
 // most policies of a configuration never get here.
 const special = countsOnly | isFinal | notes | hasCountWhen | inGroup | variableCost | byTier | maySkip
 
-// step is what follows from a condition: the part of its policy that is needed for each request, in
-// one cache line.
-// A policy as the loader has it is some hundreds of bytes; the walk touches one step for each
-// condition that holds, so that a thousand policies stay in the cache.
+// step is an effect of a condition: the part of its policy that is needed for each request, in one
+// cache line. A policy as the loader has it is some hundreds of bytes; the walk touches one step
+// for each condition that holds, so that a thousand policies stay in the cache.
 type step struct {
 	traits traits
 	policy uint16
@@ -36,11 +35,11 @@ type step struct {
 	group  uint16
 	first  uint32 // of its rules in Engine.asked
 	cost   uint32 // unless variableCost
-	tests  int32  // in Engine.tests: what must hold besides what the tables say; -1: nothing
+	tests  int32  // in Engine.tests: tests that must hold besides the tables; -1: nothing
 }
 
-// does is what a question does: see Question.
-// A question that neither judges nor counts is not asked; later stands beside either.
+// does are the effects of a question: see Question. A question that neither judges nor counts is
+// not asked; later stands beside either.
 type does uint8
 
 const (
@@ -50,7 +49,7 @@ const (
 	later
 )
 
-// act does what follows from condition number, which holds, and reports whether that is the end.
+// act runs the steps of condition number, which holds, and reports whether that is the end.
 func (w *walk) act(number int) (end bool) {
 	s := &w.e.steps[number]
 	if s.traits&countsOnly != 0 { // match does not hold
@@ -89,7 +88,7 @@ func (w *walk) consider(s *step) {
 		out.groups[word] |= bit
 	}
 	// Without its response a request is judged by each question, counting or not: the limit holds
-	// for those whose counting is still open. A report judges nothing, for what was asked has been
+	// for those whose counting is still open. A report judges nothing, for its questions have been
 	// answered.
 	if !w.report {
 		w.ask(s, do|judges, held)
@@ -103,9 +102,8 @@ func (w *walk) consider(s *step) {
 	}
 }
 
-// final does what policies without questions do.
-// In shadow a denial is noted and the walk goes on, so that what stands below counts as it would
-// without the policy; a skip in shadow skips nothing.
+// final applies policies without questions. In shadow a denial is noted and the walk goes on, so
+// that the policies below count as they would without the policy; a skip in shadow skips nothing.
 func (w *walk) final(number int) (end, done bool) {
 	p, out := &w.e.policies[number], w.out
 	enforced := p.Mode == mitigation.Enforce
@@ -143,8 +141,8 @@ func (w *walk) final(number int) (end, done bool) {
 }
 
 // counting looks at count_when of p, whose match holds: whether it counts, whether that is known
-// only after the response, and what that needs of the request. In a report, counts is final. The
-// condition is taken out of the candidates, since all.walk would come by it a second time.
+// only after the response, and the bits of the request that it needs. In a report, counts is final.
+// The condition is taken out of the candidates, since all.walk would come by it a second time.
 func (w *walk) counting(p *policy) (do does, held uint64) {
 	live := w.out.live[:w.e.words]
 	if live[p.count>>6]>>(p.count&63)&1 == 0 || !w.holds(p.count) {
@@ -162,9 +160,8 @@ func (w *walk) counting(p *policy) (do does, held uint64) {
 	return later, held
 }
 
-// holding returns what the terms of c that look at the response need of the request.
-// It is all that is kept of a request until its response is known: 64 bits, and not the headers
-// themselves.
+// holding returns the bits of the request that the terms of c on the response need. It is all that
+// is kept of a request until its response is known: 64 bits, and not the headers themselves.
 func (w *walk) holding(c *cond) (held uint64) {
 	for bit, id := range c.held {
 		if w.node(id) {
@@ -193,7 +190,7 @@ func (w *walk) count(number int, s *step) {
 	}
 }
 
-// demand is what a policy wants of its rules for one request.
+// demand is the questions of a policy for one request.
 type demand struct {
 	do   does
 	cost uint32

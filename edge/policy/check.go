@@ -108,10 +108,9 @@ func (c *checker) condition(p *Policy, e *condition.Expr, field string) {
 	})
 }
 
-// path checks that a request can have the path that w is for.
-// A policy for /a//b is not what it looks like, as the path of a request for /a//b is compared as
-// /a/b. A text of a match map may have escapes; one of "when" is compared byte by byte with a path
-// that has none.
+// path checks that a request can have the path that w is for. A policy for /a//b never matches, as
+// the path of a request for /a//b is compared as /a/b. A text of a match map may have escapes; one
+// of "when" is compared byte by byte with a path that has none.
 func (c *checker) path(at condition.Pos, w *condition.Want) {
 	const never = "no request has the path %.64q: paths are compared decoded, without empty " +
 		"segments and dots; write %.64q"

@@ -61,9 +61,9 @@ func (c *checker) table(at condition.Pos, name string) *Set {
 	return nil
 }
 
-// reachable finds policies that an earlier one takes every request from.
-// Covers proves, by the texts of the conditions, that one is wider than the other. It may miss a
-// case and never invents one, so what is reported is certain.
+// reachable finds policies that an earlier one takes every request from. Covers proves, by the
+// texts of the conditions, that one is wider than the other. It may miss a case and never invents
+// one, so a report is certain.
 func (c *checker) reachable(number int) {
 	p := &c.spec.Policies[number]
 	if p.Mode == mitigation.Off {

@@ -54,7 +54,7 @@ type cond struct {
 	policy   int
 	counts   bool
 	terms    []*condition.Expr
-	residual []int32 // nodes that must hold, besides what the tables say
+	residual []int32 // nodes that must hold, besides the tables
 	later    []*rest // terms that look at the response
 	// At most 64, a bit each of Pending.Held.
 	held []int32 // nodes that later's terms need of the request
@@ -98,8 +98,9 @@ func (n *node) effort() int {
 // request.
 const maxHeld = 64
 
-// rest is a term that looks at the response. What it needs of the request is a bit of held.
-// It mirrors the term, with the parts that the request alone decides replaced by their outcome.
+// rest is a term that looks at the response. The part of the request that it needs is a bit of
+// held. It mirrors the term, with the parts that the request alone decides replaced by their
+// outcome.
 type rest struct {
 	op   condition.Op
 	kids []*rest
@@ -149,8 +150,8 @@ func (l *loader) rest(c *cond, e *condition.Expr) *rest {
 	return r
 }
 
-// holds reports whether the term holds after the response in r, held being what it needs of the
-// request.
+// holds reports whether the term holds after the response in r, held being the bits of the request
+// that it needs.
 func (t *rest) holds(held uint64, r *request.Request) bool {
 	switch {
 	case t.bit >= 0:

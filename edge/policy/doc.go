@@ -3,9 +3,9 @@
 //	Spec ──Check──► faults          Request ──Evaluate──► Result: skip, deny, or up to 16 questions
 //	  └──Load───► Engine ◄─────────────┘                     {rule, key, cost, judges, counts}
 //
-// A policy is a condition (edge/policy/condition) and what follows from it. The engine answers the
+// A policy is a condition (edge/policy/condition) and its effects. The engine answers the
 // conditions on method, host, path and client for all policies at once, by tables that lead to bit
-// sets; what is left are tests, each distinct one evaluated at most once a request. One that fails
+// sets; the rest are tests, each distinct one evaluated at most once a request. One that fails
 // removes every policy that needs it; a list of tests that held holds for all policies that need
 // the same list. Policies with equal keys share one, which is built when the first of them asks.
 //

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// Doubts returns what is in doubt in the policies of s, in which Check found no fault.
+// Doubts returns the doubtful policies of s, in which Check found no fault.
 func Doubts(s *Spec) (list []Fault) {
 	for i := range s.Policies {
 		p := &s.Policies[i]
@@ -33,8 +33,8 @@ type doubter struct {
 	whole   *condition.Expr
 }
 
-// look appends the first doubt of each test of e that looks at the path. at is the place of what e
-// is part of. A spelling that makes a "not" hold gets round nothing.
+// look appends the first doubt of each test of e that looks at the path. at is the place of the
+// policy that e is part of. A spelling that makes a "not" hold gets round nothing.
 func (d *doubter) look(list []Fault, e *condition.Expr, at condition.Pos) []Fault {
 	if e.At.Line > 0 {
 		at = e.At
@@ -55,7 +55,7 @@ func (d *doubter) look(list []Fault, e *condition.Expr, at condition.Pos) []Faul
 	return list
 }
 
-// doubt returns what is in doubt about a path of the condition; "" if nothing is.
+// doubt returns the doubt about a path of the condition; "" if nothing is.
 func (d *doubter) doubt(w *condition.Want) string {
 	p, c := d.policy, d.clients
 	limits := p.Deny > 0 || p.Asks()

@@ -17,7 +17,7 @@ func (e *Engine) Evaluate(r *request.Request, out *Result) { e.run(r, out, false
 // for it.
 func (e *Engine) Report(r *request.Request, out *Result) { e.run(r, out, true) }
 
-// Settler returns what tickets need of the policies; nil of nil.
+// Settler returns the part of the policies that tickets need; nil of nil.
 func (e *Engine) Settler() *Settler {
 	if e == nil {
 		return nil
@@ -116,8 +116,8 @@ func (w *walk) all() {
 	}
 }
 
-// holds reports whether the condition holds, but for what depends on the response. Where it does
-// not, it is taken out of the candidates, with all others that need the test that failed.
+// holds reports whether the condition holds, but for its terms on the response. Where it does not,
+// it is taken out of the candidates, with all others that need the test that failed.
 func (w *walk) holds(number int) bool {
 	list := w.e.steps[number].tests
 	if list < 0 || w.out.passed[list>>6]>>(list&63)&1 == 1 {

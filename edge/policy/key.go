@@ -11,7 +11,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/policy/sets"
 )
 
-// partKind is what a part of a key is made of.
+// partKind is the source of a part of a key.
 type partKind uint8
 
 const (
@@ -99,7 +99,7 @@ func parsePart(text string) (Part, error) {
 	return p, err
 }
 
-// wrappedPart reads what follows "raw(" or "hash(". A set may stand inside the bracket or behind
+// wrappedPart reads the text after "raw(" or "hash(". A set may stand inside the bracket or behind
 // it. As in hash(header.x-user)@known and hash(header.x-user@known), which are the same.
 func wrappedPart(name, text string) (Part, error) {
 	inner, behind, ok := strings.Cut(text, ")")
@@ -133,7 +133,7 @@ func (p *Part) checkSet() error {
 	return nil
 }
 
-// Each message names what can be written instead: keys are where configurations are wrong most
+// Each message names the words to write instead: keys are where configurations are wrong most
 // often.
 func plainPart(text string) (Part, error) {
 	switch text {

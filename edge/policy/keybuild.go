@@ -66,9 +66,8 @@ func (w *walk) buildKey(number int32) []byte {
 	return key[out.used:len(key):len(key)]
 }
 
-// appendKey appends a key of the request to dst, nothing where there is none.
-// A list of parts is written with separators, a key of one part without: 203.0.113.7 is what people
-// type to look it up.
+// appendKey appends a key of the request to dst, nothing where there is none. A list of parts is
+// written with separators, a key of one part without: People type 203.0.113.7 to look it up.
 func (w *walk) appendKey(dst []byte, k *builtKey) []byte {
 	begin := len(dst)
 	list := len(k.Parts) > 1

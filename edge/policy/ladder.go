@@ -43,7 +43,7 @@ func (p *Policy) Widened(r mitigation.Rule, siblings int) []mitigation.Rule {
 }
 
 // countsClients reports whether k is the client's address or network alone, and nothing instead of
-// it. Only then a network is the wider key of what the policy counts by.
+// it. Only then a network is the wider key of the policy's.
 func (k *Key) countsClients() bool {
 	return len(k.Parts) == 1 && len(k.Parts[0]) == 1 && k.Parts[0][0].kind == partPrefix &&
 		k.Parts[0][0].set == ""

@@ -6,7 +6,7 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// Verdict is what the policies make of a request before any rule is asked.
+// Verdict is the decision of the policies on a request before any rule is asked.
 type Verdict uint8
 
 // The verdicts.
@@ -37,8 +37,8 @@ type Question struct {
 	Pending Pending // for Engine.Settle, where Later is true
 }
 
-// Pending is what is kept of a request until its response is known.
-// A ticket carries it, in some bytes a question.
+// Pending is the part of a request that is kept until its response is known. A ticket carries it,
+// in some bytes a question.
 type Pending struct {
 	Policy uint16 // its number among those that ask
 	Held   uint64 // which tests of the request held
@@ -57,10 +57,10 @@ const (
 // maxClientText is the longest address with a prefix, in bytes.
 const maxClientText = 64
 
-// Result is what Evaluate and Report make of a request. It owns the keys of its questions: they
-// hold until it is used again. The caller must not copy it. One goroutine at a time uses a Result.
-// About 20 KiB, one for each lane or connection, used again for each request: only the words that
-// the engine uses are cleared.
+// Result is the result of Evaluate and Report for a request. It owns the keys of its questions:
+// they hold until it is used again. The caller must not copy it. One goroutine at a time uses a
+// Result. About 20 KiB, one for each lane or connection, used again for each request: only the
+// words that the engine uses are cleared.
 type Result struct {
 	Verdict   Verdict
 	Policy    int    // number of the policy that skipped or denied, or -1
@@ -127,7 +127,7 @@ func (out *Result) reset(e *Engine) {
 	out.forget(e)
 }
 
-// forget empties what holds for one walk. The questions, and the keys that were built, are kept.
+// forget empties the fields of one walk. The questions, and the keys that were built, are kept.
 // held needs no clearing: a bit of it is read only where seen has it.
 func (out *Result) forget(e *Engine) {
 	clear(out.seen[:(len(e.nodes)+63)/64])

@@ -8,9 +8,9 @@ import (
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
-// Settler is what is left of an Engine for the requests that wait for their responses: of the
-// policies that ask, how each counts by the response. It holds no sets but those that a response is
-// looked up in. It never changes.
+// Settler is the part of an Engine that outlives a reload, for the requests that wait for their
+// responses: of the policies that ask, how each counts by the response. It holds no sets but those
+// that a response is looked up in. It never changes.
 type Settler struct {
 	asking []settling // by Pending.Policy
 }

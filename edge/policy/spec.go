@@ -46,10 +46,9 @@ func (f Fault) Error() string {
 	return f.Message
 }
 
-// Spec is what a configuration says of requests: who the client is, the sets, the policies in the
-// order of the file.
-// It is plain data: Check and Load look at it, a configuration's reader makes it, and tests write
-// it by hand.
+// Spec is the part of a configuration about requests: who the client is, the sets, the policies in
+// the order of the file. It is plain data: Check and Load look at it, a configuration's reader
+// makes it, and tests write it by hand.
 type Spec struct {
 	Clients  request.Clients
 	Sets     []Set

@@ -17,7 +17,7 @@ type Trace struct {
 	Later   bool            // count_when also looks at the response
 }
 
-// Trace looks at all policies one by one, as Evaluate does not, and says what it found. After a
+// Trace looks at all policies one by one, as Evaluate does not, and lists the results. After a
 // policy that ends the evaluation none follows. Of a path with two readings a policy matches
 // either; a policy that does nothing but skip, or note a tier, matches both.
 func (e *Engine) Trace(r *request.Request) []Trace {
@@ -46,8 +46,8 @@ func (e *Engine) Trace(r *request.Request) []Trace {
 	return long
 }
 
-// trace is Trace for the path as r.Path has it.
-// It uses no table and no sharing, and so is what tests hold Evaluate against as well.
+// trace is Trace for the path as r.Path has it. It uses no table and no sharing, and so tests hold
+// Evaluate against it as well.
 func (e *Engine) trace(r *request.Request) []Trace {
 	tier := r.Tier
 	defer func() { r.Tier = tier }()

@@ -10,10 +10,10 @@
 //	heartbeat.collect ────────────────► []ring.Op ─► Tally.Do ─► totals ─► heartbeat.merge ─► gate.Ring().SetClock
 //
 // Between two flushes, Hurry exchanges the keys that cannot wait for the next one. A key of a small
-// limit is read though this node has nothing to add, when others can have used up what is left: a
-// ring tells nobody of a change, and a PoP may have no gossip. Without such reads sixteen nodes
-// admit 1.5 times a limit of 2 per 10 s. How much is left, and how fast it is used, says when to
-// read next: else each such key would take an exchange in every flush.
+// limit is read though this node has nothing to add, when others can have used up the rest: a ring
+// tells nobody of a change, and a PoP may have no gossip. Without such reads sixteen nodes admit
+// 1.5 times a limit of 2 per 10 s. How much is left, and how fast it is used, says when to read
+// next: else each such key would take an exchange in every flush.
 //
 // Three parts guard against totals that would refuse clients wrongly:
 //

@@ -21,8 +21,8 @@ const (
 //	window.Due ──► nameTable ──known: as before──────────────────────────► ring.Key, server
 //	                 └──────new period or key: Digester, Placement ──►
 //
-// It is a hash table in which a new one displaces one of an older period, or the first
-// of its places. What is displaced is worked out again. It is not safe for concurrent use.
+// It is a hash table in which a new one displaces one of an older period, or the first of its
+// places. A displaced name is computed again. It is not safe for concurrent use.
 type nameTable struct {
 	digest    *ring.Digester
 	placement *ring.Placement
@@ -32,7 +32,7 @@ type nameTable struct {
 	prefetched uint64
 }
 
-// name is a counter's identity within this process, and what it comes to.
+// name is a counter's identity within this process, and its name on the ring.
 type name struct {
 	// Due.Index, of the client's key under its rule: unique, for rules have seeds of their own
 	index   uint64

@@ -36,5 +36,5 @@ func one(name, path string) (secret string, warnings []string, err error) {
 	return secret, warnings, nil
 }
 
-// lastWord returns what stands behind the last space of s.
+// lastWord returns the text behind the last space of s.
 func lastWord(s string) string { return s[strings.LastIndexByte(s, ' ')+1:] }

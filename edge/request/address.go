@@ -12,9 +12,8 @@ const maxAddress = 128
 
 // ParseAddress reads an IP address, with or without a port: 192.0.2.1, 192.0.2.1:80, 2001:db8::1,
 // [2001:db8::1], [2001:db8::1]:80. A zone is left out, and an IPv4-mapped address is IPv4. It
-// allocates nothing.
-// It is what X-Forwarded-For may hold, from proxies of all kinds: some add the port, some the
-// brackets.
+// allocates nothing. X-Forwarded-For may hold these, from proxies of all kinds: some add the port,
+// some the brackets.
 func ParseAddress(text []byte) (netip.Addr, bool) {
 	if len(text) == 0 || len(text) > maxAddress {
 		return netip.Addr{}, false
@@ -110,7 +109,7 @@ func parse6(text []byte) (netip.Addr, bool) {
 	if !ok || (gap < 0) != (n == 16) {
 		return netip.Addr{}, false
 	}
-	if gap >= 0 { // move what stands behind "::" to the end
+	if gap >= 0 { // move the groups behind "::" to the end
 		tail := n - gap
 		copy(octets[16-tail:], octets[gap:n])
 		clear(octets[gap : 16-tail])

@@ -33,9 +33,9 @@ type Clients struct {
 	Folds Folds // spellings of a path that the site takes for one
 }
 
-// DefaultClients returns what holds where a configuration says nothing.
-// A proxy on this machine is what nearly every installation has. 64 bits of IPv6 are the least that
-// a customer gets. Rails, Django, Laravel and Express serve /login/ as /login.
+// DefaultClients returns the default where a configuration says nothing. Nearly every installation
+// has a proxy on this machine. 64 bits of IPv6 are the least that a customer gets. Rails, Django,
+// Laravel and Express serve /login/ as /login.
 func DefaultClients() Clients {
 	return Clients{
 		From: FromForwardedFor, Header: "x-forwarded-for", IPv4: 32, IPv6: 64, Folds: FoldSlash,
@@ -134,9 +134,10 @@ func (r *Request) clientOfHeader(number int) Found {
 	return FoundHeader
 }
 
-// clientOfList goes through the list from the right. Several headers of the name are one list.
-// Each proxy appends the address that it saw, so that the right end is the nearest to here. What a
-// client wrote itself stands left of all that trusted proxies added, and is never reached.
+// clientOfList goes through the list from the right. Several headers of the name are one list. Each
+// proxy appends the address that it saw, so that the right end is the nearest to here. The
+// addresses that a client wrote itself stand left of all that trusted proxies added, and are never
+// reached.
 func (r *Request) clientOfList(c *Clients, number int) Found {
 	found, hop := FoundPeer, 0
 	for i := len(r.headers) - 1; i >= 0; i-- {
@@ -151,8 +152,8 @@ func (r *Request) clientOfList(c *Clients, number int) Found {
 			}
 			address, ok := c.element(element)
 			if !ok {
-				// What is left of it is not looked at: behind a text that no proxy writes nothing
-				// can be believed.
+				// The addresses left of it are not looked at: behind a text that no proxy writes
+				// nothing can be believed.
 				return FoundUnreadable
 			}
 			r.Client, found = address, FoundHeader

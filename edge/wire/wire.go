@@ -70,7 +70,7 @@ const (
 	WhyBlock       // a block flag, set by the rule or by hand
 	WhyShed        // a drop ratio, drawn for this request
 	WhyLimit       // the admitted count and this cost would pass the limit
-	WhyReserve     // what is left of the limit is kept for other tiers
+	WhyReserve     // the rest of the limit is kept for other tiers
 	WhyPending     // what is left of the limit is taken by requests whose responses are not known
 )
 

@@ -18,7 +18,7 @@ import (
 //	others' counts   believed up to limit - share, by a PoP that asks for about its share
 //
 // By then the others have made room for the share, unless they admit more than theirs, or claim to:
-// what they report beyond it denies nothing within the share.
+// their reports beyond it deny nothing within the share.
 
 const (
 	// asksFor is the demand, in shares, up to which a share is assured. Where a PoP asks for much
@@ -74,7 +74,7 @@ func (c *Coordinator) countRatio(now window.Instant, l *local) mitigation.Ratio 
 	return control.PaceFor(&l.rule, lag/2).Global(v, l.report.Rate, l.report.Over)
 }
 
-// room returns how much more is believed of what other PoPs offered and admitted in the window of
+// room returns how much more offered and admitted cost of other PoPs is believed in the window of
 // l's key. Demand beyond their shares never denies here; their admissions do unless l's share is
 // assured.
 func (c *Coordinator) room(now window.Instant, l *local) (all arrivals.Room) {

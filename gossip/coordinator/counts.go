@@ -12,17 +12,17 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// Keys of small limits are not held by their owners: each PoP sends what it admitted to the PoPs
-// that see the key, at once, in 12 bytes (package counts). Owners have the rest: larger limits,
-// rates, blocks, and what people ask for; and the counts of members of an earlier version.
+// Keys of small limits are not held by their owners: each PoP sends its admissions to the PoPs that
+// see the key, at once, in 12 bytes (package counts). Owners have the rest: larger limits, rates,
+// blocks, and what people ask for; and the counts of members of an earlier version.
 //
 //	Measure ─► note ─step─► queue ─budget─► batches, one to each PoP ─► receiveCounts ─► raise ─► Apply
 //	                                                                     │     └─ no slot ─► counts.Table
 //	                                                                     └─ news ─► the nodes of the PoP
 //
 // A node that changed the PoP's totals sends them, as its ring added them up: the ring is the
-// blackboard. In the other PoP any node receives them, and passes on to its neighbours what is news
-// to it: they have the rest from it already.
+// blackboard. In the other PoP any node receives them, and passes on news to its neighbours: they
+// have the rest from it already.
 
 const (
 	// lateAfter is how long a key waits for its turn before the steps of all keys grow.
@@ -49,7 +49,7 @@ type exchange struct {
 	news    []byte                    // memory
 }
 
-// direct is what a local adds for the exchange.
+// direct is the part of a local for the exchange.
 type direct struct {
 	digest   counts.Digest // 0: the key takes no part
 	terms    uint32        // of its rule; 0: it takes no part yet
@@ -82,8 +82,8 @@ func newExchange(o *Options) exchange {
 
 // ByCounts reports whether keys of r are exchanged by records of package counts: those of small
 // limits, of which there can be tens of thousands at once. A larger limit needs the moments of its
-// admissions finer than a record has them, and a block needs two witnesses: what others admitted
-// begins no block by itself.
+// admissions finer than a record has them, and a block needs two witnesses: admissions of others
+// begin no block by themselves.
 func ByCounts(r *mitigation.Rule) bool {
 	return r.Kind == mitigation.Window && r.Counts != mitigation.CountOffered && !r.RateMode() &&
 		r.Action == mitigation.Shed && r.Limit <= MaxByCounts
@@ -123,7 +123,7 @@ func (x *exchange) assign(s *Assignment, o *Options) {
 	x.partners.Assign(all)
 }
 
-// enroll makes l, which is new here, take part. It begins with what the table knows of it.
+// enroll makes l, which is new here, take part. It begins with the knowledge of the table.
 func (c *Coordinator) enroll(now window.Instant, l *local) {
 	x := &c.counts
 	if x.table == nil {
@@ -144,7 +144,7 @@ func (c *Coordinator) enroll(now window.Instant, l *local) {
 	d.fresh = true
 }
 
-// withdraw puts what other origins admitted of l, which is dropped, into the table.
+// withdraw puts the admissions of other origins of l, which is dropped, into the table.
 func (c *Coordinator) withdraw(now window.Instant, l *local) {
 	x := &c.counts
 	if l.gone = true; l.direct.digest == 0 {
@@ -162,8 +162,8 @@ func (c *Coordinator) period(now window.Instant, r *mitigation.Rule) uint32 {
 	return uint32(uint64(at) / uint64(window.CountingPeriod(r.Window))) // 32 bits last until 2106
 }
 
-// note takes what this node admitted of l since its last sample, m, and queues l if that is enough
-// to matter elsewhere.
+// note takes the admissions of this node of l since its last sample, m, and queues l if that is
+// enough to matter elsewhere.
 func (c *Coordinator) note(now window.Instant, l *local, m *Sample) {
 	if !ByCounts(&l.rule) || c.counts.table == nil {
 		return

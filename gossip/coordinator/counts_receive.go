@@ -129,7 +129,7 @@ func (c *Coordinator) knownRule(
 }
 
 // remember puts a record of a key that is not measured here into the table, and reports whether it
-// adds to what is there.
+// adds to the entry.
 func (c *Coordinator) remember(
 	now window.Instant, k *known, origin uint8, r *counts.Record,
 ) (news bool) {
@@ -156,7 +156,7 @@ func (c *Coordinator) raise(
 		at, d.states = len(d.states), append(d.states, counts.State{Origin: origin})
 	}
 	if d.lacks != 0 && (begins || d.states[at].Period+uint32(d.basis.Each) < r.Period) { // 1 or 5
-		c.counts.put(now, l) // its PoP sees the key now, and lacks what the others were sent
+		c.counts.put(now, l) // its PoP sees the key now, and lacks the records that the others were sent
 	}
 	x := &c.counts
 	if x.grown = d.states[at].Raise(r, moments, &d.basis, x.grown[:0]); len(x.grown) == 0 {
@@ -170,9 +170,8 @@ func (c *Coordinator) raise(
 	return true
 }
 
-// take adds a growth to what the gate is to be handed. What an owner's view has brought already is
-// left out; of a period that both have brought nothing is known of the moments. It returns the
-// cost.
+// take adds a growth to those for the gate. Cost that an owner's view has brought already is left
+// out; of a period that both have brought nothing is known of the moments. It returns the cost.
 func (l *local) take(g *counts.Growth) (more int64) {
 	d, units := &l.direct, g.Units*l.direct.basis.Unit
 	l.merged.Roll(g.Period)

@@ -15,7 +15,7 @@ type batchTo struct {
 	alone bool
 }
 
-// sendCounts sends what the queue holds and the budget carries, oldest first.
+// sendCounts sends as much of the queue as the budget carries, oldest first.
 func (c *Coordinator) sendCounts(now window.Instant) {
 	x := &c.counts
 	sent := 0
@@ -41,7 +41,7 @@ func (c *Coordinator) sendCounts(now window.Instant) {
 
 // sendTo adds l's record to the batches of the PoPs that see it: of all PoPs, if it is the first in
 // a window, or the limit is used up, so that the key begins as one at its limit wherever it comes
-// next. What is sent again is for other PoPs: inside this one little is lost.
+// next. Records sent again are for other PoPs: inside this one little is lost.
 func (c *Coordinator) sendTo(now window.Instant, l *local, again bool) {
 	x, d := &c.counts, &l.direct
 	d.queuedAt = 0
@@ -76,7 +76,7 @@ func (c *Coordinator) sendTo(now window.Instant, l *local, again bool) {
 // bit returns the bit of a PoP. Two PoPs that have the same one are sent more than they lack.
 func (c *Coordinator) bit(pop string) uint64 { return 1 << (c.counts.origins.Number(pop, pop) % 64) }
 
-// addOlder adds records of what was admitted of l since the period oldest, in periods that the next
+// addOlder adds records of the admissions of l since the period oldest, in periods that the next
 // record does not hold. Their moment is before all of them: one after would say that nothing came
 // later.
 func (c *Coordinator) addOlder(now window.Instant, to batchTo, l *local, oldest uint32) {
@@ -163,8 +163,8 @@ func (c *Coordinator) putNear(now window.Instant, body []byte, but string) {
 	}
 }
 
-// tickCounts looks slowly after what no event brings up: admissions below a step, and old entries
-// of the table.
+// tickCounts looks slowly after keys that no event brings up: admissions below a step, and old
+// entries of the table.
 func (c *Coordinator) tickCounts(now window.Instant) {
 	x := &c.counts
 	if x.table == nil {
@@ -182,7 +182,7 @@ const tableEvery = 20
 
 // audit queues l if it has had unsent admissions for a tenth of the window, or when what was sent
 // with a clock that was ahead leaves the window for others too: until then they believed less of
-// what came after.
+// later cost.
 func (c *Coordinator) audit(now window.Instant, l *local) {
 	d := &l.direct
 	left := d.misdated + uint32(d.basis.Each) // 1 or 5

@@ -34,9 +34,9 @@
 //
 // unless a hint or a view near the limit asks for it, so silent PoPs hide at most a quarter of the
 // limit. A hint is spread when the rate comes near the limit, or counts have used up half of it. An
-// owner sends a view when a rate of it differs by 2 %, when it lacks half of what is left of the
-// limit and no less than 0.5 % of that, and at the latest after 1 s: see package rates. A node uses
-// a view for 30 s; a reporter takes the lesser of its two witnesses, or the only one that answers
+// owner sends a view when a rate of it differs by 2 %, when it lacks half of the rest of the limit
+// and no less than 0.5 % of that, and at the latest after 1 s: see package rates. A node uses a
+// view for 30 s; a reporter takes the lesser of its two witnesses, or the only one that answers
 // within 1.5 s.
 //
 // The members alone decide which node does which part: see package assignment. There is no
@@ -44,7 +44,7 @@
 // later one replaces an earlier one.
 //
 // Keys of small limits are held without owners: counts.go, counts_send.go and counts_receive.go
-// send what a PoP admitted of them to the other PoPs (package counts), and their reports wait.
+// send the admissions of a PoP to the other PoPs (package counts), and their reports wait.
 //
 // Package coordinator opens nothing and reads no clock: time, chance and sending are arguments, so
 // the same code runs in the daemon and in a simulation, and one seed gives one sequence of bytes.
@@ -57,8 +57,8 @@
 //	c.Receive(now, wall, packet)                                // for every packet
 //	news := c.ReceiveHint(now, wall, hint)                      // for every hint; pass news on
 //
-// What it gives up: a member that holds the cluster's key and acts as a PoP's reporter can misstate
-// that PoP's demand, because no other PoP can check it. A lying owner alone convicts no key,
-// because its standby does not agree. A partition into n sides admits up to n limits once the guard
-// of 60 s is over.
+// Given up: a member that holds the cluster's key and acts as a PoP's reporter can misstate that
+// PoP's demand, because no other PoP can check it. A lying owner alone convicts no key, because its
+// standby does not agree. A partition into n sides admits up to n limits once the guard of 60 s is
+// over.
 package coordinator

@@ -158,7 +158,7 @@ func (c *Coordinator) measure(now window.Instant, m *Sample) *local {
 	return l
 }
 
-// see raises what l saw of its PoP by a sample's totals, in count mode.
+// see raises the totals of l's PoP by those of a sample, in count mode.
 func (l *local) see(totals window.Totals) {
 	switch {
 	case l.rule.RateMode():
@@ -214,7 +214,7 @@ func (c *Coordinator) local(now window.Instant, m *Sample) *local {
 }
 
 // settling reports whether to skip m: after the ring has come back, the PoP's rate begins anew and
-// has to settle first. In count mode it has once it is half of what this node had alone.
+// has to settle first. In count mode it has once it is half of this node's own count.
 func (c *Coordinator) settling(now window.Instant, l *local, m *Sample) bool {
 	if !l.alone || m.Alone {
 		return false

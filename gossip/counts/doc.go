@@ -1,5 +1,6 @@
-// Package counts is what PoPs tell each other about keys that are judged by counts: how much of a
-// key each PoP admitted in the running counting period and in the one before, in 12 bytes.
+// Package counts holds the records that PoPs exchange about keys that are judged by counts: how
+// much of a key each PoP admitted in the running counting period and in the one before, in 12
+// bytes.
 //
 //	admissions ─► Step: enough to matter? ─► Queue ─► AppendHead, AppendRecord ─► one packet to each PoP
 //	                                                                                   │
@@ -17,15 +18,15 @@
 //
 // Counts do not replace the reports, sums and views of package coordinator, so the control loop has
 // two ways, and is larger by more than half than with one. A record of counts is cheap because it
-// lacks a rate, a block and a sum: without them nobody could drop by ratio what exceeds a large
+// lacks a rate, a block and a sum: without them nobody could drop by ratio the excess over a large
 // limit between two exchanges, divide a limit among PoPs, block in all PoPs at once, or show people
 // the demand of all. Reports for ten thousand keys, on the other hand, take six nodes 23 s a round.
 // So each key goes one way, by its rule: see coordinator.ByCounts.
 //
 // The package is arithmetic. It opens nothing and reads no clock.
 //
-// What it gives up: counts are sent rounded down to a 100th of the limit, and as many of them as
-// the budget of bytes allows; see Pressure. The table of keys without a slot loses its oldest
-// entries when it is full. A member that holds the cluster's key can misstate what its PoP
-// admitted, up to Believed.
+// Given up: counts are sent rounded down to a 100th of the limit, and as many of them as the budget
+// of bytes allows; see Pressure. The table of keys without a slot loses its oldest entries when it
+// is full. A member that holds the cluster's key can misstate the admissions of its PoP, up to
+// Believed.
 package counts

@@ -73,7 +73,7 @@ type Head struct {
 	Rules []Rule
 }
 
-// Record is what one origin admitted of one key.
+// Record is the admissions of one origin of one key.
 type Record struct {
 	Digest Digest
 	// Rule is the rule's place in the batch's table, 0..15.
@@ -219,7 +219,7 @@ func RecordOf(totals *window.Totals, limit int64, length, age time.Duration) Rec
 	return r
 }
 
-// inUnits returns cost in units, rounded down, at most what a record holds.
+// inUnits returns cost in units, rounded down, at most the maximum of a record.
 func inUnits(cost, unit int64) uint8 { return uint8(min(max(cost, 0)/unit, maxCount)) } // bounded
 
 // reader reads a head. After the first fault rest is nil, and it reads zeroes.

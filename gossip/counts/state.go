@@ -6,7 +6,7 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// State is what is known of one origin's admissions of one key.
+// State is the knowledge of one origin's admissions of one key.
 type State struct {
 	// Origin is the origin's number at this node, 1..255.
 	Origin uint8
@@ -26,13 +26,13 @@ type State struct {
 	hidden uint8
 }
 
-// Basis is what a rule makes of counts.
+// Basis are the scales of a rule's counts.
 type Basis struct {
 	// Unit is the cost of one unit.
 	Unit int64
 	// Each is how many counting periods a window has.
 	Each int
-	// Most is what one origin is believed to admit in a window, in units.
+	// Most is the cost that one origin is believed to admit in a window, in units.
 	Most int
 	// Lag is the longest time between an admission and its addition to the origin's ring.
 	Lag time.Duration
@@ -54,7 +54,7 @@ func BasisOf(limit int64, length time.Duration, pops int, flush time.Duration) B
 // more than that from clients in others.
 func Believed(limit int64, pops int) int64 { return limit - limit/int64(4*max(pops, 1)) }
 
-// Sum returns what all of states' origins admitted in a period, in units.
+// Sum returns the admissions of all origins of states in a period, in units.
 func Sum(states []State, period uint32) (sum int64) {
 	for n := range states {
 		if back := states[n].Period - period; back < window.Periods {
@@ -64,7 +64,7 @@ func Sum(states []State, period uint32) (sum int64) {
 	return sum
 }
 
-// Growth is what a record adds to a State, in one counting period.
+// Growth is the part of a record that is new to a State, in one counting period.
 type Growth struct {
 	// Period is its number.
 	Period uint32
@@ -87,12 +87,12 @@ type Moments struct {
 	Issued window.Instant
 }
 
-// Raise takes r into s, and appends to grown what it adds. A count only grows in its period, so the
-// greater one is the newer. Of a record that claims more than b.Most of a window the oldest is left
-// out.
+// Raise takes r into s, and appends the new parts to grown. A count only grows in its period, so
+// the greater one is the newer. Of a record that claims more than b.Most of a window the oldest is
+// left out.
 //
-// The new admissions of a period can have happened together at the earliest: at their mean less
-// what rounding hides, and not before the last record's moment less b.Lag.
+// The new admissions of a period can have happened together at the earliest: at their mean less the
+// rounding, and not before the last record's moment less b.Lag.
 func (s *State) Raise(r *Record, at Moments, b *Basis, grown []Growth) []Growth {
 	was, first := *s, len(grown)
 	s.roll(r.Period)
@@ -106,7 +106,7 @@ func (s *State) Raise(r *Record, at Moments, b *Basis, grown []Growth) []Growth 
 	}
 	s.AsOf = max(s.AsOf, at.AsOf)
 	switch {
-	// what is not believed now may be later, and happened before
+	// cost that is not believed now may be later, and happened before
 	case s.By[0] < r.Now || s.By[1] < r.Before:
 		s.AsOf, s.Prior, s.hidden = 0, 0, 0
 	case s.By[0] == r.Now:

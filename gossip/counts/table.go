@@ -25,9 +25,9 @@ const (
 	sweeps         = 256 // parts of a table, of which Sweep visits one
 )
 
-// Table remembers what other origins admitted of keys that have no slot here, so that a key begins
-// with it. It is lossy: of sixteen entries that a digest may take a new one displaces the oldest.
-// One goroutine may call Put, Drop and Sweep while others call Each.
+// Table remembers the admissions of other origins of keys that have no slot here, so that a key
+// begins with them. It is lossy: of sixteen entries that a digest may take a new one displaces the
+// oldest. One goroutine may call Put, Drop and Sweep while others call Each.
 //
 //	entry  = tag 40  origin 8  period 16 | stamp 6  coarse 1  means 5 5·3  by 6·6
 //
@@ -67,7 +67,7 @@ func (t *Table) SetSecret(secret []byte) {
 // Digest returns the digest of key under rule. SetSecret must precede it.
 func (t *Table) Digest(rule string, key []byte) Digest { return t.digests.Load().Of(rule, key) }
 
-// Query asks what is known of a key.
+// Query asks for the knowledge of a key.
 type Query struct {
 	// Now is the present, and Wall the wall clock less Now.
 	Now  window.Instant
@@ -149,7 +149,7 @@ func tagOf(d Digest) uint64 { return uint64(d) >> 24 << 24 }
 // above 0
 func stampOf(now window.Instant) uint64 { return uint64(int64(now)/int64(stampEvery)) % stamps }
 
-// Put remembers s as what is known of its origin's admissions of d.
+// Put remembers s as the knowledge of its origin's admissions of d.
 func (t *Table) Put(now window.Instant, d Digest, s *State) {
 	set, name := t.set(d), tagOf(d)|uint64(s.Origin)<<16
 	at, oldest, stamp := -1, 0, stampOf(now)
@@ -216,7 +216,7 @@ const (
 	coarseAt  = meanAt + 5
 )
 
-// pack returns the counts and means of s, rounded down to what an entry holds.
+// pack returns the counts and means of s, rounded down to the grain of an entry.
 func pack(s *State) (facts uint64) {
 	shift := 0
 	if slices.Max(s.By[:]) > mostUnits {
@@ -231,7 +231,7 @@ func pack(s *State) (facts uint64) {
 	return facts | uint64(s.Means[0]>>2)<<meanAt
 }
 
-// unpack sets s to what pack returned.
+// unpack sets s to the result of pack.
 func (s *State) unpack(facts uint64) {
 	shift := facts >> coarseAt & 1 * 2
 	for n := range s.By {

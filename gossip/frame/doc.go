@@ -14,6 +14,6 @@
 // Later versions append types to a Meta, which a reader skips if it does not know them; a type is
 // never used for another field.
 //
-// What it gives up: room for growth in records. Another layout of messages or records needs another
+// Given up: room for growth in records. Another layout of messages or records needs another
 // version, which nodes of this one drop and count.
 package frame

@@ -14,7 +14,7 @@
 // A node that members flood with the largest messages grows by less than 32 MiB, which a test of
 // package gossip asserts.
 //
-// What it gives up: streams that stay open. One stream carries one message in each direction, as
+// Given up: streams that stay open. One stream carries one message in each direction, as
 // memberlist's do.
 package guard
 

@@ -10,7 +10,7 @@ import (
 )
 
 // Aggregate is the owner's state of one key: the last report of every origin, their smoothed sum
-// and, in rate mode, what was admitted in the trailing window. It is a pure function of the reports
+// and, in rate mode, the cost admitted in the trailing window. It is a pure function of the reports
 // and their times. Not safe for concurrent use.
 //
 //	Merge(origin, Report) ─► origins ─► sum, smoothed ─► shed on/off ─────────────────► View(origin)

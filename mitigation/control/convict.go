@@ -6,13 +6,13 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// Rates claim what happens now, and two places can claim the same request: where a client was until
-// it moved or its node died, and where it is. Counts are of events, which happen once. So in rate
-// mode rates decide how much is shed, and counts whether anything is.
+// Rates are claims about the present, and two places can claim the same request: where a client was
+// until it moved or its node died, and where it is. Counts are of events, which happen once. So in
+// rate mode rates decide how much is shed, and counts whether anything is.
 
 // convicted reports whether the counts of a key in rate mode are above the limit: those of the
 // trailing window, or those of a window that ended with a counting period in the last recentCounts.
-// The trailing window lacks what happened since each origin's last report; a window that ended is
+// The trailing window lacks the time since each origin's last report; a window that ended is
 // complete once they have reported again. wall is the wall clock less now.
 func (a *Aggregate) convicted(now window.Instant, wall time.Duration) bool {
 	period := window.CountingPeriod(a.rule.Window)
@@ -79,8 +79,9 @@ func (a *Aggregate) countsOf(newest, n uint32) (sum float64) {
 const Bare = 0.45
 
 // withoutCounts returns the cost offered in a window to the origins that report no counts, by their
-// rates: each up to Bare of the limit. What a new owner takes over for origins that it does not
-// know yet is no part of it: it would claim once more what some of them report later as counts.
+// rates: each up to Bare of the limit. The shares that a new owner takes over for origins that it
+// does not know yet are no part of it: it would claim once more the cost that some of them report
+// later as counts.
 func (a *Aggregate) withoutCounts(now window.Instant) (sum float64) {
 	for _, o := range a.order {
 		if o.report.Totals.Period == 0 && !a.silent(now, o) {
@@ -90,7 +91,7 @@ func (a *Aggregate) withoutCounts(now window.Instant) (sum float64) {
 	return sum * a.rule.Window.Seconds()
 }
 
-// addUsed adds up what the counts of all origins say was admitted in the trailing window.
+// addUsed adds up the cost admitted in the trailing window by the counts of all origins.
 func (a *Aggregate) addUsed(now window.Instant, wall time.Duration) {
 	a.used = 0
 	for _, o := range a.order {

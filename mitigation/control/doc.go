@@ -17,6 +17,6 @@
 // judges all other keys by the window's counts, and uses the ratio only until the counts have
 // arrived.
 //
-// What it gives up: the excess of the first loop delay, about (demand/limit - 1) · delay seconds of
-// the limit. It is admitted first, and made up for within the window.
+// Given up: the excess of the first loop delay, about (demand/limit - 1) · delay seconds of the
+// limit. It is admitted first, and made up for within the window.
 package control

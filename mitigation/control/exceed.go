@@ -6,7 +6,7 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// No PoP can verify what another one reports: requests that it refused leave no trace elsewhere.
+// No PoP can verify the reports of another: requests that it refused leave no trace elsewhere.
 // Where the limit is divided, the influence of a report is limited instead: to its PoP's share,
 // once it claims more admissions than that for longer than it takes to learn of the share.
 
@@ -20,10 +20,9 @@ const (
 	tolerance = 0.1
 )
 
-// division is what an aggregate knows of an origin's part in the division of the limit, as of the
-// last Step.
+// division is an origin's part in the division of the limit, as of the last Step.
 type division struct {
-	// demand is the cost per second that the origin asks for, and passes what it admits of it.
+	// demand is the cost per second that the origin asks for, and passes the part that it admits.
 	demand, passes float64
 	// share is its part of the limit, cost per second; 0: it is not divided.
 	share float64
@@ -32,8 +31,8 @@ type division struct {
 	exceeds float64
 }
 
-// measure sets the demand of o at wall, Unix time, and what it admits. In count mode these are at
-// least the cost of the trailing window: whoever claims counts claims demand.
+// measure sets the demand of o at wall, Unix time, and the part that o admits. In count mode these
+// are at least the cost of the trailing window: whoever claims counts claims demand.
 func (o *origin) measure(rule *mitigation.Rule, wall time.Duration) {
 	o.demand, o.passes = 0, o.report.Admitted
 	if o.counts {

@@ -35,8 +35,8 @@ func shareBeside(limit float64, low, high []float64) float64 {
 	return limit
 }
 
-// shares is what an aggregate knows of the demand of each PoP: the cost per second by which the
-// limit is divided.
+// shares is the demand of each PoP as an aggregate knows it: the cost per second by which the limit
+// is divided.
 type shares struct {
 	// limit is the rate to divide, cost per second; 0: it is not divided.
 	limit float64

@@ -8,7 +8,7 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// A short window is steered: the limit in effect follows what was admitted in the trailing window,
+// A short window is steered: the limit in effect follows the cost admitted in the trailing window,
 // so that an excess is made up for. In rate mode that is known from the origins' averages, in count
 // mode from the totals they report.
 
@@ -142,7 +142,7 @@ func (a *Aggregate) excess() float64 {
 	return a.trailing.after(a.stepped.Add(-a.rule.Window)) - float64(a.rule.Limit)
 }
 
-// Steered reports whether the limit in effect of r follows what was admitted in the trailing
+// Steered reports whether the limit in effect of r follows the cost admitted in the trailing
 // window. In longer windows the counts arrive in time to hold the limit alone.
 func Steered(r *mitigation.Rule) bool {
 	return r.Kind == mitigation.Window && r.Window <= longestSteered

@@ -9,6 +9,6 @@
 // the same records agree without messages. A lift is an override too, and is kept until no older
 // one can return from a slow node or an old state file.
 //
-// What it gives up: two operators who contradict each other within the skew of two clocks may see
-// the earlier one win. Beyond MaxHeld keys, the overrides that end first are forgotten and counted.
+// Given up: two operators who contradict each other within the skew of two clocks may see the
+// earlier one win. Beyond MaxHeld keys, the overrides that end first are forgotten and counted.
 package override

@@ -127,7 +127,7 @@ func (p *Pool) Turn(now window.Instant) {
 	p.next = now.Add(step)
 }
 
-// step changes the level by what is known at now.
+// step changes the level by the reports known at now.
 func (p *Pool) step(now window.Instant) {
 	c := p.config.Load()
 	sum, n := int64(0), int64(0)

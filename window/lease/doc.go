@@ -1,4 +1,4 @@
-// Package lease counts what is under way: each key of a rule has places, and a request holds some
+// Package lease counts requests under way: each key of a rule has places, and a request holds some
 // of them, by a lease, until it gives them back or its time is over.
 //
 //	Take ──► lease: until, number ──┬─ list of its key's leases, oldest first ──► Release, Renew

@@ -130,7 +130,7 @@ func (t *Table) HasRoom(n int, chance func() uint64) bool {
 	return true
 }
 
-// Request is what a new lease is made of.
+// Request are the fields of a new lease.
 type Request struct {
 	Index sketch.Index // of the key
 	Key   []byte

@@ -120,8 +120,8 @@ type Holding struct {
 	Places int64
 }
 
-// AppendHoldings appends what the keys in part part, 0..parts-1, of the table hold at now. It takes
-// about 2 ns a key while decisions wait.
+// AppendHoldings appends the leases at now of the keys in part part, 0..parts-1, of the table. It
+// takes about 2 ns a key while decisions wait.
 func (t *Table) AppendHoldings(dst []Holding, now window.Instant, part, parts int) []Holding {
 	t.Begin(now)
 	defer t.End()

@@ -46,8 +46,8 @@ func Period(b Bin) uint32 { return uint32(b / Parts) }
 // one.
 func Oldest(now Bin) Bin { return (now/Parts - 1) * Parts }
 
-// Coarse returns l as it is told at now: without what is older than Oldest, and in bins that are
-// the coarser the older they are. It has at most MaxLumps lumps but for bins that are yet to come.
+// Coarse returns l as it is told at now: without cost older than Oldest, and in bins that are the
+// coarser the older they are. It has at most MaxLumps lumps but for bins that are yet to come.
 func Coarse(l List, now Bin) (out List) {
 	oldest := Oldest(now)
 	for _, lump := range l {

@@ -21,7 +21,7 @@ type Rule struct {
 	Limit    int64         // cost per window, its own
 	Window   time.Duration // 1 s..24 h
 	BlockFor time.Duration // 0: it sheds
-	Offered  bool          // of a window: what is refused counts as well
+	Offered  bool          // of a window: refused cost counts as well
 	Burst    int64         // above 0: a bucket of so much, its own, that gets Limit per Window back
 	Delay    time.Duration // of a bucket: a request waits up to so long for its tokens
 }

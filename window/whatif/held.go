@@ -54,7 +54,7 @@ func (h *Held) Look(key sketch.Index, places int64, lasts time.Duration) {
 	}
 }
 
-// HeldFigures are what a Held has seen.
+// HeldFigures are the observations of a Held.
 type HeldFigures struct {
 	Keys float64   // that held places, about
 	Most int64     // places of one key at one look
@@ -69,7 +69,7 @@ type HeldRow struct {
 	Keys  float64 // seen with more, about
 }
 
-// Figures returns what was seen.
+// Figures returns the observations.
 func (h *Held) Figures() HeldFigures {
 	f := HeldFigures{Keys: h.keys.Estimate(), Most: h.most}
 	if h.held == 0 {

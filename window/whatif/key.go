@@ -41,17 +41,17 @@ type side struct {
 	until    uint64 // number of the first slice that is not blocked
 }
 
-// memory is what one of the two bounds takes a rule to remember.
+// memory is the state of a rule by one of the two bounds.
 type memory struct {
 	slices  int    // before the one that asks
 	blocks  uint64 // slices that a block lasts after the first in which something is refused
-	offered bool   // what is refused counts as well
+	offered bool   // refused cost counts as well
 }
 
 // take returns how much of cost a limit refuses in slice number.
 func (s *side) take(number, cost, limit uint64, m memory) (refused uint64) {
 	admitted := min(cost, limit-min(limit, s.admitted.last(number-1, m.slices)))
-	counts := cost // where what is refused counts as well, but for what a block refuses
+	counts := cost // where refused cost counts as well, but for what a block refuses
 	switch {
 	case number < s.until:
 		admitted, counts = 0, 0
@@ -102,7 +102,7 @@ func (k *key) slice(cost uint64, r *ladder, refused func(limit int, low, high ui
 }
 
 // skip moves on to slice number through slices without demand. A silence of a whole window makes
-// what was before it irrelevant.
+// earlier cost irrelevant.
 func (k *key) skip(number uint64) {
 	if number <= k.next {
 		return

@@ -9,7 +9,7 @@ import (
 )
 
 // Places tries a stream of requests, each of which holds one place for a time of its own, against
-// all limits of what is under way at once. It rests on the same observation as Exact: each request
+// all limits of requests under way at once. It rests on the same observation as Exact: each request
 // takes the lowest free seat, now until it ends, and those above seat L are the ones that L
 // refuses.
 type Places struct {

@@ -21,8 +21,8 @@ import (
 // only keys far above the threshold can change, such as the refusals of a limit there, have no
 // sampling error.
 //
-// A key that was not remembered when it began to ask for much is known from what is in its window
-// at the first look. Its peak may be too low, by less than the threshold.
+// A key that was not remembered when it began to ask for much is known from its window at the first
+// look. Its peak may be too low, by less than the threshold.
 type Sample struct {
 	ladder
 	room      int // memory allowed, in units of a tried
@@ -43,7 +43,7 @@ const tryBytes = int(unsafe.Sizeof(tried{}))
 type ladder struct {
 	limits                []int64
 	shortBlock, longBlock uint64
-	offered               bool // what a limit refuses counts as well
+	offered               bool // cost that a limit refuses counts as well
 	rule                  Rule
 }
 

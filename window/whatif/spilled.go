@@ -8,7 +8,7 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// spilled is the memory of one key of a bucket. Two looks tell what its own bucket admitted in
+// spilled is the memory of one key of a bucket. Two looks tell the admissions of its own bucket in
 // between, but not when. Let d be the time between them, in which r tokens come back. Put all of
 // that cost at the second look: each unit then comes at most d too late. So a bucket of r tokens
 // more admits no less of it than the real one, which admits no less than a bucket of r tokens
@@ -26,7 +26,7 @@ type spilled struct {
 // bounds are the lower and the upper bound of a number of tokens.
 type bounds struct{ low, high float64 }
 
-// tank is one burst: what its bucket lacks, by both bounds, and until when it blocks.
+// tank is one burst: the debt of its bucket, by both bounds, and until when it blocks.
 type tank struct{ low, high lacking }
 
 type lacking struct {
@@ -59,7 +59,7 @@ func (l *lacking) take(
 // rate returns the tokens that come back in a nanosecond.
 func (r *Rule) rate() float64 { return float64(r.Limit) / float64(r.Window) }
 
-// admitted returns the bounds of what the key's own bucket admitted from one moment to l.
+// admitted returns the bounds of the admissions of the key's own bucket from one moment to l.
 func (k *spilled) admitted(l *window.Level, from window.Instant, r *Rule) bounds {
 	if l.Full <= from || l.Full == k.full {
 		return bounds{}

@@ -119,8 +119,8 @@ func blastText(b *api.KeyBlastView) string {
 	return fmt.Sprintf("about %d; above %d a block sheds instead", b.Clients, b.Most)
 }
 
-// shedByText describes by what the drop ratio is drawn, and the draw that was asked for; "" where
-// it is drawn for each request.
+// shedByText describes the part by which the drop ratio is drawn, and the draw that was asked for;
+// "" where it is drawn for each request.
 func shedByText(s *api.ShedByView, now time.Time) string {
 	if s == nil {
 		return ""

@@ -18,7 +18,7 @@ type leasesFlags struct {
 	json bool
 }
 
-// Leases returns `headgate leases`, which lists what is held under a rule of kind concurrency.
+// Leases returns `headgate leases`, which lists the leases held under a rule of kind concurrency.
 func Leases(shared *cli.App) *cobra.Command {
 	a := &app{shared}
 	var f leasesFlags

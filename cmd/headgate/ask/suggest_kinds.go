@@ -29,7 +29,7 @@ func suggestLimit(v api.SuggestView) string {
 	return text
 }
 
-// suggestSeen tells what else was seen: how long requests waited, how many places keys held.
+// suggestSeen tells the other observations: how long requests waited, how many places keys held.
 func suggestSeen(v api.SuggestView) (text string) {
 	if w := v.Waited; w != nil {
 		// far below 2^63

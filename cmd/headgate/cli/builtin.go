@@ -31,7 +31,7 @@ func helpOn(help *cobra.Command, path []string) error {
 	return cmd.Help()
 }
 
-// HelpOrUnknown is what a command does that only has commands below it: it prints its help, and
+// HelpOrUnknown is the action of a command that only has commands below it: it prints its help, and
 // takes an argument for a command that does not exist.
 func HelpOrUnknown(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {

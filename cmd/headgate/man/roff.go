@@ -137,7 +137,7 @@ func (p *roff) seeAlso(cmd *cobra.Command) {
 	p.line(".BR headgate.yaml (5)")
 }
 
-// roffStyled returns a line of text with what stands between backquotes in bold.
+// roffStyled returns a line of text with the parts between backquotes in bold.
 func roffStyled(text string) string {
 	parts := strings.Split(text, "`")
 	for i := range parts {

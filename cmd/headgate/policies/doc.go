@@ -1,5 +1,5 @@
-// Package policies holds the commands on policies: test-request says what they make of one request,
-// `policy list` prints them as a table, and `policy test` holds them to a file of cases.
+// Package policies holds the commands on policies: test-request prints their decision on one
+// request, `policy list` prints them as a table, and `policy test` holds them to a file of cases.
 //
 //	headgate.yaml ──edge/config──► policy.Engine ──edge/sample──┐
 //	a daemon ──GET /v1/policies, POST /v1/test-request──────────┴──► text or JSON
@@ -15,7 +15,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/policy"
 )
 
-// app is what the commands of this package are methods of.
+// app is the receiver of the commands of this package.
 type app struct{ *cli.App }
 
 // load reads the policies of the configuration called file.

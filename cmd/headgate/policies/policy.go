@@ -91,7 +91,7 @@ func readCases(name string) ([]config.Case, error) {
 	return config.ParseCases(name, data)
 }
 
-// compare returns the lines in which c differs from what e makes of it, "" where there are none.
+// compare returns the lines in which the result of e differs from the expectations of c; "": none.
 func compare(e *policy.Engine, c *config.Case) (string, error) {
 	got, err := sample.Examine(e,
 		&api.TestRequest{

@@ -158,7 +158,7 @@ func inShadow(q *api.TestQuestion) string {
 	return ""
 }
 
-// answer says what a rule would answer now.
+// answer prints the answer that a rule would give now.
 func answer(is *api.TestAnswer) string {
 	switch {
 	case is == nil:

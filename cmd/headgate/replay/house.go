@@ -87,7 +87,7 @@ func (h *house) report(now window.Instant, ticket uint64, status int) {
 	h.session.Report(&b, now, ticket) // a late one counts nothing
 }
 
-// replayPolicy is what a policy did.
+// replayPolicy counts the decisions of a policy.
 type replayPolicy struct {
 	Name    string `json:"name"`
 	Matched uint64 `json:"matched"`
@@ -95,7 +95,7 @@ type replayPolicy struct {
 	Shadow  uint64 `json:"shadow_denied,omitempty"`
 }
 
-// replayAsked is what a rule was asked and denied.
+// replayAsked counts the questions and the denials of a rule.
 type replayAsked struct {
 	Name     string `json:"name"`
 	Limit    int64  `json:"limit"`
@@ -105,7 +105,7 @@ type replayAsked struct {
 	Siblings int    `json:"siblings,omitempty"` // narrower keys that must ask
 }
 
-// figures returns what the policies and the rules did.
+// figures returns the counts of the policies and the rules.
 func (h *house) figures() (policies []replayPolicy, rules []replayAsked) {
 	for _, f := range h.room.Figures() {
 		policies = append(policies, replayPolicy{f.Name, f.Matched, f.Denied.Total(), f.Shadow})
@@ -122,8 +122,7 @@ func (h *house) figures() (policies []replayPolicy, rules []replayAsked) {
 	return policies, rules
 }
 
-// waitsForEnds reports whether one of rules is about what is under way, and the longest of their
-// leases.
+// waitsForEnds reports whether a rule counts requests under way, and the longest of the leases.
 func waitsForEnds(rules []mitigation.Rule) (longest time.Duration, waits bool) {
 	for i := range rules {
 		if rules[i].Kind == mitigation.Concurrency {

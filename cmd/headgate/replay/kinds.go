@@ -114,7 +114,7 @@ func (t *tiers) of(rec *accesslog.Record) []byte {
 	return t.result.Tier
 }
 
-// kindError says what cannot be tried under rule; nil: what was asked for can.
+// kindError returns the reason why a kind cannot be tried under rule; nil: what was asked for can.
 func (o *replayOptions) kindError(rule *mitigation.Rule) error {
 	counts := rule.Counts == mitigation.CountOffered
 	switch {

@@ -54,7 +54,7 @@ const (
 	atSPOP = "127.0.0.1:4295" // which the built-in configuration does not open
 )
 
-// What to run once the files are in place.
+// The commands to run once the files are in place.
 const (
 	nextNginx = "include the files where their comments say, then run: nginx -t && systemctl " +
 		"reload nginx"

@@ -7,8 +7,8 @@ import (
 )
 
 // Sections returns the named sections of root that are not empty as YAML, in the order of names. It
-// removes from root the comments that stand below something: read again, they would stand above
-// what follows.
+// removes from root the comments that stand below something: read again, they would stand above the
+// next section.
 func Sections(root *yaml.Node, names ...string) string {
 	var out bytes.Buffer
 	for _, name := range names {

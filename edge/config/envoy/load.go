@@ -33,14 +33,14 @@ type Fault struct {
 	Message   string
 }
 
-// Options say what becomes of the limits.
+// Options choose how limits are translated.
 type Options struct {
 	// a week, a month and a year are a seventh, a thirtieth and a 365th a day; else a fault
 	LongUnits bool
 	Scope     mitigation.Scope
-	// the rules are for descriptors that name them: what they cannot say is noted, too
+	// the rules are for descriptors that name them: properties that they cannot have are noted, too
 	Apart bool
-	Note  func(Fault)     // is told what means something else here than there; nil: nobody is
+	Note  func(Fault)     // is told the fields with another meaning here than there; nil: nobody is
 	Taken map[string]bool // names that other rules have
 	Warn  func(Fault)     // is told of each unit that is counted by the day; nil: nobody is
 }
@@ -92,8 +92,8 @@ func (l *loader) fault(n *yaml.Node, format string, args ...any) {
 	}
 }
 
-// note says what means something else here.
-// Notes are for headgate import, which shows them beside the rules that it writes.
+// note records a field that means something else here. Notes are for headgate import, which shows
+// them beside the rules that it writes.
 func (l *loader) note(n *yaml.Node, format string, args ...any) {
 	if l.options.Note != nil {
 		l.options.Note(Fault{l.file, n.Line, n.Column, fmt.Sprintf(format, args...)})
@@ -112,7 +112,8 @@ func (l *loader) read(data []byte) {
 		return
 	}
 	root := document.Content[0]
-	// A file with a fault in its form is not read any further: what its values mean is not known.
+	// A file with a fault in its form is not read any further: the meaning of its values is not
+	// known.
 	if before := len(l.faults); !l.check(root, 0) || len(l.faults) > before {
 		return
 	}
@@ -208,7 +209,7 @@ func (l *loader) descriptor(node *rls.Node, m map[string]*yaml.Node, path string
 	node.Limit = limit
 }
 
-// apart notes what a rule by itself cannot say of a descriptor.
+// apart notes the properties of a descriptor that a rule by itself cannot have.
 func (l *loader) apart(m map[string]*yaml.Node, full, path string) {
 	if !l.options.Apart {
 		return

@@ -50,7 +50,7 @@ func (l *loader) rule(limit *rls.Limit, m map[string]*yaml.Node, path string, w 
 		return
 	}
 	name := rls.RuleName(path, "")
-	// Two descriptors may have one name once what a rule's name cannot hold is replaced.
+	// Two descriptors may have one name once the bytes that no rule's name may have are replaced.
 	for n := 2; l.named[name]; n++ {
 		name = rls.RuleName(fmt.Sprintf("%s-%d", path, n), "")
 	}

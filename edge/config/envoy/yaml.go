@@ -28,10 +28,9 @@ var (
 	maps  = []string{"rate_limit"}
 )
 
-// check looks at all keys and values of the mapping n, and records what the loader of
-// envoyproxy/ratelimit does not take. It reports false where there is too much to look at.
-// It goes by the nodes of YAML and does not decode: a fault is to have its line, and a decoder
-// stops at the first.
+// check looks at all keys and values of the mapping n, and records the keys that the loader of
+// envoyproxy/ratelimit refuses. It reports false where there is too much to look at. It goes by the
+// nodes of YAML and does not decode: a fault is to have its line, and a decoder stops at the first.
 func (l *loader) check(n *yaml.Node, depth int) bool {
 	n = resolve(n)
 	if l.nodes++; l.nodes > maxNodes || depth > maxDepth {

@@ -109,9 +109,9 @@ func sourceOf(peer []byte) (netip.Addr, bool) {
 	return request.ParseAddress(text)
 }
 
-// fillHTTP sets what an AttributeContext.HttpRequest has.
-// 2 method, 3 headers as a map, 4 path with its query, 5 host, 6 scheme, 13 header_map, which Envoy
-// sends in place of 3 where it is told to keep repeated headers.
+// fillHTTP sets the fields of an AttributeContext.HttpRequest. 2 method, 3 headers as a map, 4 path
+// with its query, 5 host, 6 scheme, 13 header_map, which Envoy sends in place of 3 where it is told
+// to keep repeated headers.
 func fillHTTP(f *request.Reader, message []byte) bool {
 	w := walk(message)
 	ok, path := true, false

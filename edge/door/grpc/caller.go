@@ -81,7 +81,7 @@ func (k *caller) End() {
 	}
 }
 
-// leave gives back what a panic between two calls left.
+// leave gives back the streams that a panic between two calls left.
 func (k *caller) leave() {
 	if k.session != nil {
 		k.session.Return()
@@ -118,9 +118,9 @@ func (k *caller) Call(dst []byte, method int, message []byte) (answer []byte, st
 	return k.health(dst, message)
 }
 
-// malformed is the answer to a message that is not of the grammar.
-// Envoy then does what failure_mode_deny says, as for a server that is gone; the counter is how an
-// operator learns that it is the messages.
+// malformed is the answer to a message that is not of the grammar. Envoy then follows
+// failure_mode_deny, as for a server that is gone; the counter is how an operator learns that it is
+// the messages.
 func (k *caller) malformed(dst []byte, why string) ([]byte, h2.Status) {
 	k.door.malformed.Add(1)
 	return dst, h2.Status{Code: h2.InvalidArgument, Message: why}

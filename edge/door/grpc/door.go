@@ -118,7 +118,7 @@ func (d *Door) SetLimits(t *rls.Tree) {
 // Row returns the row in /metrics of a rule of the files, together with others; "": it has its own.
 func (d *Door) Row(rule string) string { return d.limits.Load().Row(rule) }
 
-// LimitForm says what answers about limits carry besides their statuses.
+// LimitForm lists the parts of answers about limits besides their statuses.
 type LimitForm struct {
 	Headers  string // "", "ratelimit", "x-ratelimit" or "none", as rls.headers has them
 	Metadata bool   // the request and the metadata of its limits, as dynamic_metadata
@@ -128,8 +128,8 @@ type LimitForm struct {
 func (d *Door) SetLimitForm(f LimitForm) { d.form.Store(&f) }
 
 // Serve answers on every listener until ctx ends or a listener fails for good; that error is
-// returned, nil otherwise. At the end every connection gets GOAWAY, and is answered what it still
-// asks. A listener of TLS is one of tls.NewListener.
+// returned, nil otherwise. At the end every connection gets GOAWAY, and its open questions are
+// answered. A listener of TLS is one of tls.NewListener.
 func (d *Door) Serve(ctx context.Context, listeners ...net.Listener) error {
 	d.stopped.Store(false)
 	stop := context.AfterFunc(ctx, func() { d.stopped.Store(true) })
@@ -211,7 +211,7 @@ func (f *feeder) Patience() time.Duration {
 	return idleTimeout
 }
 
-// Take answers what was read, and ends what has taken too long.
+// Take answers the messages read so far, and ends the streams that have taken too long.
 func (f *feeder) Take(n int, err error) bool {
 	switch {
 	case n > 0:
@@ -250,7 +250,7 @@ func (d *Door) advance(c *stream.Conn, h *h2.Conn, n int) bool {
 	return true
 }
 
-// write sends what waits to be sent. It reports whether that worked.
+// write sends the waiting bytes. It reports whether that worked.
 func (d *Door) write(c *stream.Conn, h *h2.Conn) bool {
 	if out := h.Output(); len(out) > 0 {
 		if c.WriteWithin(out, writeTimeout) != nil {
@@ -261,7 +261,7 @@ func (d *Door) write(c *stream.Conn, h *h2.Conn) bool {
 	return true
 }
 
-// tooLong ends what has taken too long. It reports whether the connection goes on.
+// tooLong ends the streams that have taken too long. It reports whether the connection goes on.
 func (d *Door) tooLong(c *stream.Conn, h *h2.Conn) bool {
 	if _, busy := h.Until(); !busy {
 		h.GoAway(true)
@@ -274,8 +274,8 @@ func (d *Door) tooLong(c *stream.Conn, h *h2.Conn) bool {
 
 // drain says that the connection ends, and answers until nothing is under way and the peer is
 // quiet. The server closes the connection after drainTime at the latest. The first GOAWAY names the
-// highest stream there can be: what was sent before the peer has read it is still answered. A peer
-// that is quiet for drainPause has read it.
+// highest stream there can be: messages sent before the peer has read GOAWAY are still answered. A
+// peer that is quiet for drainPause has read it.
 func (d *Door) drain(c *stream.Conn, h *h2.Conn) {
 	h.GoAway(false)
 	if !d.write(c, h) {

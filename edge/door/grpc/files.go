@@ -86,10 +86,9 @@ func (k *caller) deny(p *ask.Part, use ask.Use, shadow, quota bool) {
 	}
 }
 
-// appendFixed appends what a DescriptorStatus says where no rule was asked: of an unlimited
-// descriptor, and of one that nothing passes.
-// So that the answer looks as envoyproxy/ratelimit's does: an unlimited descriptor has all there is
-// left, a banned one its unit and the seconds of it.
+// appendFixed appends the fields of a DescriptorStatus where no rule was asked: of an unlimited
+// descriptor, and of one that nothing passes. So that the answer looks as envoyproxy/ratelimit's
+// does: an unlimited descriptor has all there is left, a banned one its unit and the seconds of it.
 func (k *caller) appendFixed(b []byte, i int) []byte {
 	d, unit, name := &k.descriptors[i], uint64(0), ""
 	switch {

@@ -26,7 +26,7 @@ type ownRules struct {
 	mu   sync.Mutex
 }
 
-// find returns the name of the rule for what spells domain, keys and limit; nil: there is none.
+// find returns the name of the rule for a text of domain, keys and limit; nil: there is none.
 func (o *ownRules) find(spelled []byte) []byte {
 	if all := o.all.Load(); all != nil {
 		return (*all)[string(spelled)]
@@ -87,7 +87,7 @@ func (k *caller) askOwn(p *ask.Part, r *limitRequest, d *descriptor) h2.Status {
 		k.text = append(append(k.text, '/'), entries[i].key...)
 	}
 	name := k.text[from:]
-	// No name has a zero byte: what is joined by it cannot be taken for something else.
+	// No name has a zero byte: a text joined by it cannot be taken for another.
 	k.text = append(k.text, 0)
 	k.text = strconv.AppendUint(k.text, d.limit.perUnit, 10)
 	k.text = append(k.text, 0)

@@ -14,8 +14,8 @@ import (
 // maxDescriptors is the most descriptors of a call. Envoy makes one a rule of a route.
 const maxDescriptors = 256
 
-// limit answers a call of ShouldRateLimit. In a domain of rls.files a descriptor means what they
-// say; in any other domain one of three things:
+// limit answers a call of ShouldRateLimit. In a domain of rls.files a descriptor has the meaning of
+// the files; in any other domain one of three things:
 //
 //	an entry "rule"     that rule, the values of the other entries being the key
 //	a limit of its own  a rule of that limit, named after the domain and the keys of the entries
@@ -110,11 +110,10 @@ func (k *caller) forget() {
 	}
 }
 
-// hitsOf returns the cost of d, and what it does with it. Negative hits are given back: from what
-// was admitted, or the key's oldest lease of a rule of kind concurrency. A descriptor's own
-// hits_addend goes before the request's; 0 asks how much is left without taking any. In a domain of
-// the files, its own hits are told: gateways send the cost of a response so, once it has been paid
-// for.
+// hitsOf returns the cost of d, and its use. Negative hits are given back: from the admitted cost,
+// or the key's oldest lease of a rule of kind concurrency. A descriptor's own hits_addend goes
+// before the request's; 0 asks how much is left without taking any. In a domain of the files, its
+// own hits are told: gateways send the cost of a response so, once it has been paid for.
 func (r *limitRequest) hitsOf(d *descriptor) (cost uint32, use ask.Use) {
 	hits := r.hits
 	if d.hasHits {
@@ -131,9 +130,8 @@ func (r *limitRequest) hitsOf(d *descriptor) (cost uint32, use ask.Use) {
 	return uint32(min(hits, mitigation.MaxCost)), use // within the bound
 }
 
-// ask makes p ask what d means.
-// An entry "rule" is looked for at any place: Envoy's configuration has no way to say which comes
-// first.
+// ask makes p ask the limit of d. An entry "rule" is looked for at any place: Envoy's configuration
+// has no way to say which comes first.
 func (k *caller) ask(p *ask.Part, r *limitRequest, d *descriptor) h2.Status {
 	cost, use := r.hitsOf(d)
 	entries := k.entries[d.from:d.to]

@@ -193,7 +193,7 @@ func (k *caller) appendHeaders(b []byte, deny bool, form string) []byte {
 	return b
 }
 
-// listed appends what stands before another member of the list that begins at.
+// listed appends the separator before another member of the list that begins at.
 func listed(b []byte, at int) []byte {
 	if len(b) == at {
 		return b

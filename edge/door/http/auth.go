@@ -48,9 +48,9 @@ func (x *exchange) answerAuth() *api.Problem {
 	return nil
 }
 
-// fillAuth fills the session's request from the head, and reports whether nginx asks. What it
-// returns is a fault of the operator: a path that there is not, a profile without its header,
-// another protocol.
+// fillAuth fills the session's request from the head, and reports whether nginx asks. The problem
+// is a fault of the operator: a path that there is not, a profile without its header, another
+// protocol.
 func (x *exchange) fillAuth(s *ask.Session) (nginx bool, p *api.Problem) {
 	c := x.c
 	r := s.Read(c.peer)
@@ -113,9 +113,8 @@ var neededBy = map[head.Profile]string{
 	head.ForwardedURI: "X-Forwarded-Uri",
 }
 
-// fillRest fills in what all profiles take from the same headers.
-// All headers of the visitor come along; those that say what only a proxy can know count from a
-// trusted sender alone.
+// fillRest fills in the fields that all profiles take from the same headers. All headers of the
+// visitor come along; fields that only a proxy can know count from a trusted sender alone.
 func (c *conn) fillRest(s *ask.Session, r *request.Reader) {
 	s.CanWait = r.Trusted() && c.head.Is(head.Waits)
 	s.CanDeceive = r.Trusted() && c.head.Is(head.Deceives)

@@ -97,7 +97,7 @@ func appendWholeVerdict(b []byte, a *ask.Answer) []byte {
 	if a.Policy != "" && !a.Silent {
 		b = append(append(b, "\r\nHeadgate-Policy: "...), a.Policy...)
 	}
-	if a.Deny { // what the policy means, beside the answer's own status: nginx knows 403 only
+	if a.Deny { // the status of the policy, beside the answer's own status: nginx knows 403 only
 		b = strconv.AppendInt(append(b, "\r\nHeadgate-Status: "...), int64(a.Status), 10)
 	}
 	if a.Shadow && !a.Deny {

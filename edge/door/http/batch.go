@@ -40,10 +40,9 @@ func (x *exchange) answerBody(op gate.Op, params input.Params) *api.Problem {
 	return x.answerBatch(op)
 }
 
-// answerBatch decides checks in order at one clock reading. An unknown rule refuses the whole
-// batch before anything is counted.
-// All rules are looked up before the first check counts: an answer in part would leave the client
-// to guess what was counted.
+// answerBatch decides checks in order at one clock reading. An unknown rule refuses the whole batch
+// before anything is counted. All rules are looked up before the first check counts: an answer in
+// part would leave the client to guess which checks were counted.
 func (x *exchange) answerBatch(op gate.Op) *api.Problem {
 	checks := x.checks
 	for i := range checks {

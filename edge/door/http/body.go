@@ -117,9 +117,9 @@ func (x *exchange) readChunks() *api.Problem {
 }
 
 // endOfTrailer reads the trailer up to its empty line, at most head.MaxHeaders bytes. It reports
-// whether that line came and every header before it was well formed.
-// Trailers are read for their end and dropped, and checked all the same: what looks like one may be
-// the next request.
+// whether that line came and every header before it was well formed. Trailers are read for their
+// end and dropped, and checked all the same: a line that looks like a trailer may be the next
+// request.
 func endOfTrailer(br *bufio.Reader) bool {
 	for size := 0; size < head.MaxHeaders; {
 		line, err := br.ReadSlice('\n')

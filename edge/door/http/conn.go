@@ -32,7 +32,7 @@ type conn struct {
 	by time.Time
 }
 
-// state is what a connection does next.
+// state is the next step of a connection.
 type state uint8
 
 const (
@@ -112,7 +112,7 @@ func (c *conn) Take(n int, err error) bool {
 	return c.state == waits
 }
 
-// answerAll answers the requests that have arrived, and notes what is to be done next.
+// answerAll answers the requests that have arrived, and notes the next step.
 func (c *conn) answerAll() {
 	x := c.door.pool.Get().(*exchange) //nolint:forcetypeassert // see newDoor
 	x.begin(c)
@@ -230,8 +230,8 @@ func (c *conn) broken(err error) bool {
 	return false
 }
 
-// end returns the memory of c, and reads what is left of a request that was answered before its
-// end: its head was too long, or nobody wanted its body. A socket closed before that is reset: the
+// end returns the memory of c, and reads the rest of a request that was answered before its end:
+// its head was too long, or nobody wanted its body. A socket closed before that is reset: the
 // answer could be lost, and a proxy would take the denial for a daemon that is gone, and let the
 // request pass.
 func (c *conn) end() {

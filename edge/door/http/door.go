@@ -135,7 +135,7 @@ func (h *Door) trim(ctx context.Context) {
 			return
 		case <-tick.C:
 			if h.bytes.Trimmable() {
-				runtime.GC() // pools let go of what they hold at the second collection
+				runtime.GC() // pools let go of their memory at the second collection
 				debug.FreeOSMemory()
 			}
 		}
@@ -145,7 +145,7 @@ func (h *Door) trim(ctx context.Context) {
 // lane returns the lane of the connection of x, the same for all its requests.
 func (x *exchange) lane() *gate.Lane { return x.lanes[x.c.ID%uint64(len(x.lanes))] }
 
-// Budget bounds the bodies and batches of this door, and what other doors take from it.
+// Budget bounds the bodies and batches of this door, and the memory that other doors take from it.
 func (h *Door) Budget() *budget.Budget { return h.bytes }
 
 // Panics counts the faults of the daemon that a request of this door met.

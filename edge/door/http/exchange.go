@@ -213,7 +213,7 @@ func statusText(status int) string {
 	return "Unknown Status Code"
 }
 
-// forget drops what points into the body of the request, and memory above maxHTTPSmall.
+// forget drops the pointers into the body of the request, and memory above maxHTTPSmall.
 func (x *exchange) forget() {
 	const checks = 128
 	if clear(x.checks); cap(x.checks) > checks {

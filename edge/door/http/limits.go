@@ -18,8 +18,8 @@ const (
 	maxHTTPConns = 4096
 	// maxHTTPBody is the most bytes of a body; more: 413.
 	maxHTTPBody = 1 << 20
-	// maxHTTPBytes is the most bytes of bodies and batches under way at once, with what the other
-	// doors take. A further request waits budget.Wait for room and is then answered 503.
+	// maxHTTPBytes is the most bytes of bodies and batches under way at once, with those of the
+	// other doors. A further request waits budget.Wait for room and is then answered 503.
 	maxHTTPBytes = budget.Most
 	// maxHTTPRequest is reserved of maxHTTPBytes, in bytes, for the memory that a request takes
 	// besides its body while that arrives.
@@ -37,8 +37,7 @@ const (
 	// httpIdleTimeout bounds the wait for the next request of a connection.
 	// nginx and HAProxy keep theirs for a minute by default; init's snippets say 20 s, below this.
 	httpIdleTimeout = 30 * time.Second
-	// maxRest and restTimeout bound what is read, and for how long, of a request that was answered
-	// before its end.
+	// maxRest and restTimeout bound the reading of a request that was answered before its end.
 	maxRest     = 4 << 20
 	restTimeout = 200 * time.Millisecond
 

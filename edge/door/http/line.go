@@ -9,8 +9,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/door/http/head"
 )
 
-// line is what a request line asks for. Its bytes are those of the head, but for a path that is
-// spelled in another way.
+// line is the parsed request line. Its bytes are those of the head, but for a path that is spelled
+// in another way.
 type line struct {
 	method, target, version []byte
 	path                    []byte // decoded; empty where no path of the door can be meant
@@ -46,7 +46,7 @@ func (l *line) read(b, host []byte, http11 bool) bool {
 	return head.IsPlainHost(host) || isHost(host)
 }
 
-// cut returns what stands before the first c and after it. bytes.Cut takes twice as long.
+// cut returns the bytes before the first c and the bytes after. bytes.Cut takes twice as long.
 func cut(b []byte, c byte) (before, after []byte) {
 	if i := bytes.IndexByte(b, c); i >= 0 {
 		return b[:i], b[i+1:]

@@ -123,7 +123,7 @@ func (x *exchange) acquire(a gate.Ask) *api.Problem {
 	return nil
 }
 
-// settle corrects what was admitted, and answers 204.
+// settle corrects the admitted cost, and answers 204.
 func (x *exchange) settle(a *input.Act) *api.Problem {
 	b := x.lane().Batch(x.decider.Now(), rand.Uint64)
 	defer b.End()

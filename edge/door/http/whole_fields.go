@@ -21,7 +21,7 @@ func (x *exchange) ask(
 ) (ticket uint64, p *api.Problem) {
 	r := &s.Request
 	// Whom to trust is settled by the peer of the connection, before a member may name another
-	// peer: who speaks does not change by what is said.
+	// peer: the sender does not change by the content.
 	f := filling{s: s, f: s.Read(x.c.peer), report: report}
 	s.CanWait, s.CanDeceive = x.c.head.Is(head.Waits), x.c.head.Is(head.Deceives)
 	for i := range list {

@@ -1,7 +1,7 @@
-// Package lines says in the values of the line protocol what the gate says in its own. Two doors
-// answer in them: that of datagrams, and the one without a socket, whose callers read a client's
-// answers. The gate does not know the protocol, and the protocol does not know the gate, so that
-// neither has to change with the other.
+// Package lines translates the values of the gate into those of the line protocol. Two doors answer
+// in them: that of datagrams, and the one without a socket, whose callers read a client's answers.
+// The gate does not know the protocol, and the protocol does not know the gate, so that neither has
+// to change with the other.
 //
 //	wire.Query ──Ops──► gate.Ask
 //	gate.Decision ──Whys, Views──► wire.Answer, client.Answer

@@ -72,9 +72,8 @@ func (c *conn) choose(args [][]byte) {
 	c.simple("OK")
 }
 
-// client takes what clients say of themselves.
-// What is told has no effect, and is an OK, as libraries end a connection whose CLIENT SETINFO
-// fails.
+// client takes the names that clients give themselves. The names have no effect, and the answer is
+// OK, as libraries end a connection whose CLIENT SETINFO fails.
 func (c *conn) client(args [][]byte) {
 	switch {
 	case is(args[0], "ID"):

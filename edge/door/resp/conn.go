@@ -73,7 +73,7 @@ func (c *conn) Patience() time.Duration {
 	return wait
 }
 
-// Take answers what was read, and goes on unless that was the end.
+// Take answers the commands read so far, and goes on unless that was the end.
 func (c *conn) Take(n int, _ error) bool {
 	if n == 0 {
 		return false

@@ -59,7 +59,7 @@ type Stats struct {
 	Malformed   uint64 // of them, unknown, or with arguments that are wrong
 	UnknownRule uint64 // of them, that named no rule in force
 	TooLong     uint64 // of them, with a value above its bound
-	// In mode shadow too: what would be denied is counted before it is known whether it is.
+	// In mode shadow too: a denial is counted before it is known whether it is one.
 	Limited   uint64 // of them, CL.THROTTLE that its numbers deny
 	Denied    uint64 // of them, with a wrong password
 	Broken    uint64 // connections ended because their framing was lost

@@ -129,7 +129,7 @@ func (p *parser) inline(line []byte) {
 	}
 }
 
-// cutWord returns the first word of line, which is empty if there is none, and what is behind it.
+// cutWord returns the first word of line, which is empty if there is none, and the rest.
 func cutWord(line []byte) (word, rest []byte) {
 	begin := 0
 	for begin < len(line) && blank(line[begin]) {

@@ -12,7 +12,8 @@ type reply struct {
 // simple appends a short text without line ends.
 func (r *reply) simple(s string) { r.out = append(append(append(r.out, '+'), s...), "\r\n"...) }
 
-// fail appends an error, whose first word is its kind. What a client sent must not be part of it.
+// fail appends an error, whose first word is its kind. No byte of a client may be part of the
+// reply.
 func (r *reply) fail(s string) { r.out = append(append(append(r.out, '-'), s...), "\r\n"...) }
 
 // integer appends a number.

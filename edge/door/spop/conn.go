@@ -33,7 +33,7 @@ type conn struct {
 	m                     message
 	d                     gate.Decision
 	headersAt, headersEnd int // of out: the headers in the answer to the last message
-	// The smaller one of what both sides take, as the HELLOs agree; no frame is larger, in either
+	// The smaller one of both sides' sizes, as the HELLOs agree; no frame is larger, in either
 	// direction.
 	size  int  // the largest frame of an answer; 0: no HELLO yet
 	last  bool // the connection ends when out is sent
@@ -74,7 +74,8 @@ func (c *conn) Patience() time.Duration {
 	return idleTimeout
 }
 
-// Take answers what was read. At a stop, or when nothing came for too long, it says so to HAProxy.
+// Take answers the frames read so far. At a stop, or when nothing came for too long, it says so to
+// HAProxy.
 func (c *conn) Take(n int, err error) bool {
 	if n > 0 {
 		c.in.Arrived(n)
@@ -114,7 +115,7 @@ func (c *conn) answer() (more bool) {
 	at, more := c.frames(&b, now)
 	c.session.Return()
 	b.End()
-	// What is left is a part of one frame.
+	// The rest is a part of one frame.
 	c.in.Use(at)
 	if c.batch++; (c.ID+c.batch)%door.LatencyEvery == 0 {
 		c.door.latency.Note(c.door.gate.Now().Sub(now))
@@ -136,7 +137,7 @@ func (c *conn) frames(b *gate.Batch, now window.Instant) (at int, full bool) {
 	for in := c.in.Received(); !c.last && len(in)-at >= lengthBytes; {
 		answered = len(c.out)
 		n := int(binary.BigEndian.Uint32(in[at:]))
-		// Before its bytes have come: nothing waits for what cannot fit.
+		// Before its bytes have come: nothing waits for a frame that cannot fit.
 		if n > maxFrame || c.size > 0 && n > c.size {
 			c.fail(tooBig)
 			break

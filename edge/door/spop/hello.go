@@ -5,7 +5,7 @@ import "bytes"
 // Version is the one version of the protocol that is spoken.
 const Version = "2.0"
 
-// hello is what HAProxy says of itself.
+// hello is the greeting of HAProxy.
 type hello struct {
 	versions  []byte // comma separated
 	frameSize uint64

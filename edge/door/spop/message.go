@@ -10,8 +10,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// message is what one message of a NOTIFY asks for. Its slices lie in the connection's buffer, or
-// in its scratch.
+// message is one parsed message of a NOTIFY. Its slices lie in the connection's buffer, or in its
+// scratch.
 type message struct {
 	kind      messageKind
 	rule, key []byte // of a plain check
@@ -30,7 +30,7 @@ type message struct {
 	scratch  []byte    // text of numbers and addresses
 }
 
-// messageKind is what a message is for.
+// messageKind is the purpose of a message.
 type messageKind uint8
 
 // The kinds of messages.

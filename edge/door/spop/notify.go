@@ -36,8 +36,8 @@ func (c *conn) notify(b *gate.Batch, now window.Instant, f *frame) {
 	c.out = endFrame(c.out, at)
 }
 
-// giveUp ends the connection in place of the answer that begins at at. owing is what was owed
-// before the answer.
+// giveUp ends the connection in place of the answer that begins at at. owing is the number of owed
+// answers before this one.
 func (c *conn) giveUp(at, owing int, why status) {
 	c.out = c.out[:at]
 	c.Lose(owing)
@@ -46,7 +46,7 @@ func (c *conn) giveUp(at, owing int, why status) {
 
 // fit leaves out variables of the answer that begins at before, where with it the frame from at on
 // would be one for which HAProxy closes the connection: first the headers, then all. The decision
-// stays: what was counted was counted. It reports whether anything of the answer is left.
+// stays: counts stay. It reports whether anything of the answer is left.
 func (c *conn) fit(at, before int) bool {
 	most := at + lengthBytes + c.size
 	if len(c.out) > most {
@@ -60,8 +60,8 @@ func (c *conn) fit(at, before int) bool {
 	return true
 }
 
-// message answers the message called name, at whose number of arguments args begins. It returns
-// what follows.
+// message answers the message called name, at whose number of arguments args begins. It returns the
+// rest.
 func (c *conn) message(
 	b *gate.Batch, now window.Instant, name, args []byte,
 ) (rest []byte, ok bool) {

@@ -20,7 +20,7 @@ type Conn struct {
 	ID uint64 // 1 for the first connection of a Server, and so on
 
 	server   *Server
-	socket   socket // what Conn is, if that is known
+	socket   socket // descriptor of Conn, if that is known
 	accepted time.Time
 	waits    atomic.Int64  // nanoseconds from accepted to the last wait for bytes
 	showed   bool          // Show was called
@@ -119,7 +119,7 @@ func (c *Conn) writeWithin(b []byte, d time.Duration) error {
 	return err
 }
 
-// Fault says that c ends by its client's fault, when Handle returns. What was written is ended at
+// Fault says that c ends by its client's fault, when Handle returns. The own direction ends at
 // once, so that the client knows; the socket is closed FaultPause later, or at the stop, and
 // nothing is read meanwhile. So a client that tries again without end costs little, and one that
 // still sends reads the reason before its connection is reset.

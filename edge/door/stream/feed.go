@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Feeder takes what a connection receives. Its methods are called by one goroutine.
+// Feeder takes the bytes that a connection receives. Its methods are called by one goroutine.
 type Feeder interface {
 	// Room returns memory for the next bytes, at least one.
 	Room() []byte
@@ -22,7 +22,7 @@ type Feeder interface {
 // A rester is a Feeder that gives its Room back while nothing is there to be read.
 type rester interface{ Rest() }
 
-// Feed gives f what c receives, until f has enough.
+// Feed gives f the bytes that c receives, until f has enough.
 func (c *Conn) Feed(f Feeder) {
 	if c.pull(f) {
 		return

@@ -13,7 +13,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/door"
 )
 
-// socket is what a connection is, unless its bytes are encrypted.
+// socket is the descriptor of a connection, unless its bytes are encrypted.
 type socket struct {
 	raw     syscall.RawConn // nil: not known
 	sought  bool
@@ -72,10 +72,9 @@ func (c *Conn) writeNow(b []byte) int {
 const lookAfter = time.Second
 
 // puller reads a socket. net.Conn.Read tries to read first and waits when nothing is there, so that
-// a client with one question at a time costs two reads each. A read that leaves room has taken all
-// there was, and the runtime tells what comes later: a puller waits at once. That is not so of an
-// end of the stream that came together with the last bytes, so that after lookAfter it tries to
-// read once.
+// a client with one question at a time costs two reads each. A short read empties the socket, and
+// the runtime reports later bytes: a puller waits at once. That is not so of an end of the stream
+// that came together with the last bytes, so that after lookAfter it tries to read once.
 type puller struct {
 	c     *Conn
 	f     Feeder
@@ -117,8 +116,8 @@ func (c *Conn) pull(f Feeder) bool {
 	return true
 }
 
-// look takes what is there, by mostReads reads at most. It reports false where the runtime is to
-// wait for more.
+// look takes the bytes that are there, by mostReads reads at most. It reports false where the
+// runtime is to wait for more.
 func (p *puller) look(fd uintptr) bool {
 	for reads := 0; reads < mostReads && !p.ended; reads++ {
 		if !p.read(fd) {
@@ -148,8 +147,8 @@ func (p *puller) read(fd uintptr) (more bool) {
 	return n == len(room)
 }
 
-// takesLast takes what is there at the end of the wait at the stop, which is what err must say: on
-// a busy machine that may be before the first look. It reports whether something was, once.
+// takesLast takes the bytes that are there at the end of the wait at the stop, which err must be:
+// on a busy machine that may be before the first look. It reports whether something was, once.
 func (p *puller) takesLast(raw syscall.RawConn, err error) bool {
 	if p.last || !late(err) || !p.c.isWoken() {
 		return false
@@ -159,7 +158,7 @@ func (p *puller) takesLast(raw syscall.RawConn, err error) bool {
 	return p.came
 }
 
-// take gives f what was read, or why nothing was.
+// take gives f the bytes read, or the reason why there are none.
 func (p *puller) take(n int, err error) { p.ended = !p.c.give(p.f, n, err) }
 
 // wait begins the wait for the next bytes. first above 0 is when to look for the first time.

@@ -200,7 +200,7 @@ func (s *Server) admit(ctx context.Context, nc net.Conn) {
 	})
 }
 
-// orphan ends what was owed.
+// orphan ends a ticket or a lease whose answer nobody has read.
 func (s *Server) orphan(number uint64) {
 	if s.Orphan(number) {
 		s.orphans.Add(1)

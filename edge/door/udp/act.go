@@ -33,7 +33,7 @@ func (k *asker) decideAct(s *readerStats, b *gate.Batch, line []byte) {
 	}
 }
 
-// perform does what the line says.
+// perform does the act of the line.
 func (k *asker) perform(b *gate.Batch) wire.Code {
 	a, room := &k.act, k.session.Room()
 	var err error
@@ -108,5 +108,5 @@ func shedStatus(why mitigation.Why) int {
 	return 0
 }
 
-// serviceUnavailable is the status of what is kept for others, or shed.
+// serviceUnavailable is the status of a reserve that is kept for others, and of shedding.
 const serviceUnavailable = 503

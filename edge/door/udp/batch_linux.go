@@ -219,7 +219,7 @@ func (u *Door) longestInRun(n int) int {
 	}
 }
 
-// noteSent counts what became of the replies in o.
+// noteSent counts the fates of the replies in o.
 func (s *readerStats) noteSent(o *outbox) {
 	s.sendFailed.Add(uint64(o.queued - o.sent)) // never negative
 	s.inRuns.Add(uint64(o.inRuns))              // never negative

@@ -11,7 +11,7 @@ type Reader struct {
 }
 
 // Reader returns the part of one more reader in s, which may be nil: there are no other doors then.
-// yield lets run what is ready, and returns.
+// yield lets ready goroutines run, and returns.
 func (s *Share) Reader(yield func() error) Reader { return Reader{share: s, yield: yield} }
 
 // Waits notes that the reader is about to wait for datagrams.

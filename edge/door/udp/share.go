@@ -19,9 +19,9 @@ const (
 	YieldedMost = 20 * time.Millisecond
 )
 
-// Share is what keeps the readers of datagrams from using up the processors of a node: while a
-// flood keeps their sockets full they never wait, and whoever else is to run, in this process or
-// the client of another door, would wait for them.
+// Share keeps the readers of datagrams from using up the processors of a node: while a flood keeps
+// their sockets full they never wait, and whoever else is to run, in this process or the client of
+// another door, would wait for them.
 //
 // Readers that wait for datagrams now and then, as they do below saturation, never meet it.
 // Datagrams for which no reader has time fill the buffers of the sockets and are dropped by the

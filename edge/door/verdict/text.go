@@ -52,7 +52,7 @@ func newText(r *mitigation.Rule) *Text {
 }
 
 // Texts caches one Text per rule. A rule value never changes, so its address is the key. Readers of
-// what is known take no lock. The zero value is empty; its methods may be called concurrently.
+// known texts take no lock. The zero value is empty; its methods may be called concurrently.
 type Texts struct {
 	known atomic.Pointer[map[*mitigation.Rule]*Text] // replaced as a whole, never changed in place
 	more  atomic.Int64

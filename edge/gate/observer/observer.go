@@ -1,5 +1,5 @@
 // Package observer estimates, beside the decisions, the effect of other limits on each rule, from
-// what the slots of suspects and the table of leases hold in any case.
+// the slots of suspects and the table of leases, which exist in any case.
 //
 //	window.Counter ──Demands, Levels of buckets──┐ one part at a time      ┌─► whatif.Sample ─┐ by rule
 //	                                             ├──────────► Observer ────┤                  ├──► Observation
@@ -93,8 +93,8 @@ func (o *Observer) Observe(now window.Instant, set *Set, c *window.Counter) {
 }
 
 // round returns the time in which all suspects are to be read once. Half the shortest window
-// ensures that no cost leaves a window unseen. What a bucket lacks and what places are held is
-// known at the looks alone.
+// ensures that no cost leaves a window unseen. The debt of a bucket and the places held are known
+// at the looks alone.
 func (s *Set) round() time.Duration {
 	round := latestRound
 	for i := range s.Subjects {
@@ -165,7 +165,7 @@ func (s *observed) isOf(r *Subject) bool {
 		(s.held != nil) == (r.Leases != nil)
 }
 
-// Tried returns the part of r, a window or a bucket, that decides what other limits would do.
+// Tried returns the part of r, a window or a bucket, that decides the effect of other limits.
 func Tried(r *mitigation.Rule) whatif.Rule {
 	t := whatif.Rule{
 		Limit: r.Limit, Window: r.Window, Burst: r.Burst, Delay: r.Delay,
@@ -191,8 +191,8 @@ type Observation struct {
 	Error     float64           // standard error of Distinct, as a share of it
 	Demand    float64           // estimated cost offered
 	Estimates []whatif.Estimate // by limit, lowest first
-	// Held is what keys hold under a rule of kind concurrency; then Estimates and what is of the
-	// sample are empty.
+	// Held are the places that keys hold under a rule of kind concurrency; then Estimates and the
+	// fields of the sample are empty.
 	Held whatif.HeldFigures
 }
 

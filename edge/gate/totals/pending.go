@@ -57,7 +57,7 @@ func (p *Pending) Note(t *Tally, o Outcome, extra uint64) {
 	}
 }
 
-// Flush adds what was gathered.
+// Flush adds the gathered counts.
 func (p *Pending) Flush() {
 	for i := range p.n {
 		a := &p.all[i]

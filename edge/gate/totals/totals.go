@@ -1,4 +1,4 @@
-// Package totals counts what became of requests: how many, and their cost, by outcome.
+// Package totals counts the outcomes of requests: how many, and their cost, by outcome.
 //
 //	a lane's requests ──Note──► Tally (a lane and a rule each) ──AddTo──► Totals
 package totals
@@ -21,7 +21,7 @@ const (
 	Blocked
 	Shed
 	Limited
-	Reserved // what is left of the limit is kept for other tiers
+	Reserved // the rest of the limit is kept for other tiers
 	Shadowed
 	Counted  // by Count, without a decision
 	Withheld // not admitted because another rule of the same request denied it

@@ -6,5 +6,5 @@
 // An entry is a hint with an exact count behind it, that of the node which sent the notice. It
 // holds a key only until this node has the totals of the others, a flush later.
 //
-// What it gives up: of eight keys that may take a place, a full Table forgets one.
+// Given up: of eight keys that may take a place, a full Table forgets one.
 package usedup

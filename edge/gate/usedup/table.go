@@ -35,7 +35,7 @@ type Table struct {
 // entry is a key at its limit. digest is 0 while the others are written.
 type entry struct{ digest, check, until atomic.Uint64 }
 
-// SetSecret derives names from secret. What is known under other names is not found any more. It
+// SetSecret derives names from secret. Keys known under other names are not found any more. It
 // precedes the first Put.
 func (t *Table) SetSecret(secret []byte) {
 	sum := sha256.Sum256(append([]byte("headgate used up\x00"), secret...))

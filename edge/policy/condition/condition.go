@@ -120,8 +120,8 @@ func (e *Expr) Conjuncts() []*Expr {
 }
 
 // Spelling returns a text that is equal for conditions that are written alike, whatever the order
-// of their terms. Two conditions with different spellings may still hold for the same requests. It
-// is how equal tests of a thousand policies become one, and what Covers compares first.
+// of their terms. Two conditions with different spellings may still hold for the same requests. By
+// it equal tests of a thousand policies become one, and Covers compares it first.
 func (e *Expr) Spelling() string {
 	if e.Op == OpTest {
 		return e.Test.spelling()
@@ -137,7 +137,7 @@ func (e *Expr) Spelling() string {
 }
 
 // Holds reports whether the condition holds for r. It evaluates test by test, without memory of
-// what was evaluated before, and ends where the result is known. It does not allocate. e comes from
+// earlier evaluations, and ends where the result is known. It does not allocate. e comes from
 // Resolve.
 func (e *Expr) Holds(r *request.Request) bool {
 	switch e.Op {

@@ -55,10 +55,9 @@ func newPath(text string) (Want, error) {
 	return Want{Kind: WantPath, Text: text, Path: p, Loose: true}, nil
 }
 
-// asPath brings w, which is compared with paths, to the form that c gives paths.
-// A text of a match map goes through what the path of a request goes through. A regular expression
-// and a text of "when" are compared with the path as it is; "." is any byte of it, as %0A is a byte
-// of a path.
+// asPath brings w, which is compared with paths, to the form that c gives paths. A text of a match
+// map goes through the steps of the path of a request. A regular expression and a text of "when"
+// are compared with the path as it is; "." is any byte of it, as %0A is a byte of a path.
 func (w *Want) asPath(c *request.Clients) {
 	switch {
 	case c.Raw:
@@ -129,9 +128,9 @@ func (p *PathPattern) matches(path []byte) bool {
 	return len(rest) == 0 || p.below && rest[0] == '/' || p.slash && string(rest) == "/"
 }
 
-// newHost reads a host, or *. and a domain: any host below it, at any depth, but not itself.
-// Each fault names what the request's host was made into before it is compared, since the pattern
-// would simply never hold otherwise.
+// newHost reads a host, or *. and a domain: any host below it, at any depth, but not itself. Each
+// fault names the form of the request's host that is compared, since the pattern would simply never
+// hold otherwise.
 func newHost(text string) (Want, error) {
 	domain, below := strings.CutPrefix(text, "*.")
 	switch {

@@ -19,8 +19,8 @@ type Test struct {
 	Wants  []Want
 }
 
-// WantKind is the kind of a comparison.
-// A number of them in one test is an "or", which is what a list in a match map means.
+// WantKind is the kind of a comparison. Several in one test are an "or", which is the meaning of a
+// list in a match map.
 type WantKind uint8
 
 // The kinds of comparisons.

@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// MaxWhen is the longest expression, in bytes.
-// It is for reading, and far above what anybody reads; a longer condition is a match map with any
-// and not.
+// MaxWhen is the longest expression, in bytes. It is for reading, and far above the length of
+// conditions in use; a longer condition is a match map with any and not.
 const MaxWhen = 4096
 
 // maxNesting bounds the brackets and negations inside one another of an expression.

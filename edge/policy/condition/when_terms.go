@@ -164,8 +164,8 @@ func compareConstants(left operand, operator token, right operand) (*Expr, error
 	return constant(holds[operator.text]), nil
 }
 
-// membership reads what follows "in".
-// "x-debug" in header asks whether it was sent, as CEL asks for a key of a map.
+// membership reads the operand of "in". "x-debug" in header asks whether it was sent, as CEL asks
+// for a key of a map.
 func (p *parser) membership(left operand) (*Expr, error) {
 	switch {
 	case p.is("["):

@@ -14,7 +14,7 @@ type Entry struct{ Value, Word string }
 // the longest key
 const MaxValue = 256
 
-// CheckEntry reports what is wrong with one value of a set, or of a table.
+// CheckEntry reports the fault of one value of a set, or of a table.
 func CheckEntry(e Entry, table bool) error {
 	plain := strings.TrimSuffix(e.Value, "*")
 	switch {

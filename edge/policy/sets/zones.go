@@ -60,9 +60,9 @@ func bounds(p netip.Prefix) (first, last wide) {
 	return first, last
 }
 
-// Zones divides the addresses of each family into ranges, and says of each what belongs to it: a
-// number, where 0 is what belongs to an address that no network holds.
-// 6 bytes a range of IPv4 and 18 of IPv6, in two arrays each: the search touches the starts only.
+// Zones divides the addresses of each family into ranges, and gives each a number: 0 is the number
+// of an address that no network holds. 6 bytes a range of IPv4 and 18 of IPv6, in two arrays each:
+// the search touches the starts only.
 type Zones struct {
 	starts4 []uint32 // ascending
 	of4     []uint16
@@ -70,7 +70,7 @@ type Zones struct {
 	of6     []uint16
 }
 
-// Find returns what belongs to a.
+// Find returns the number of a.
 func (z *Zones) Find(a netip.Addr) uint16 {
 	if a.Is4() {
 		return z.find4(number4(a))

@@ -13,7 +13,7 @@ import (
 type Networks struct {
 	zones *sets.Zones
 	named bool   // zones are those of a set of the configuration
-	sets  []Bits // by what belongs to a zone
+	sets  []Bits // by the number of a zone
 }
 
 // maxNetworkSets bounds the different sets of conditions that hold in some network.
@@ -68,7 +68,7 @@ func NewNetworks(groups []*Group, anyClient Bits) (*Networks, bool) {
 	return n, !full
 }
 
-// add adds the set of what holds where the active groups do, and returns its number.
+// add adds the set of conditions that hold where the active groups do, and returns its number.
 func (n *Networks) add(groups []*Group, active []bool) uint16 {
 	set := slices.Clone(n.sets[0])
 	for i, is := range active {

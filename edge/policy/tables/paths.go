@@ -17,8 +17,8 @@ type Paths struct {
 
 type pathNode struct {
 	label string
-	// Finish has handed down what holds above, so that a search ends with one set and joins
-	// nothing.
+	// Finish has handed down the conditions of wider entries, so that a search ends with one set
+	// and joins nothing.
 	here  Bits // of beginnings that end here or above
 	exact Bits // here, and of paths that end here; nil: here
 	// A string beside the kids, since comparing bytes of one string is faster than looking into
@@ -30,9 +30,8 @@ type pathNode struct {
 // NewPaths returns an empty table of 64 conditions a word.
 func NewPaths(words int) *Paths { return &Paths{[]pathNode{{here: NewBits(words)}}, words} }
 
-// Add adds the pattern w for condition cond.
-// /v2/** is /v2 itself and all that begins with /v2/; a pattern with a star in the middle is
-// entered by what stands before the star, and tested besides.
+// Add adds the pattern w for condition cond. /v2/** is /v2 itself and all that begins with /v2/; a
+// pattern with a star in the middle is entered by the text before the star, and tested besides.
 func (p *Paths) Add(w *condition.Want, cond int) {
 	switch w.Kind {
 	case condition.WantText:
@@ -108,7 +107,8 @@ func commonPrefix(a, b string) int {
 	return n
 }
 
-// Finish hands down what holds above. anyPath are the conditions that look at no path.
+// Finish hands down the conditions of wider entries. anyPath are the conditions that look at no
+// path.
 func (p *Paths) Finish(anyPath Bits) {
 	p.nodes[0].here.or(anyPath)
 	p.pushDown(0)

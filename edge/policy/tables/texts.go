@@ -82,9 +82,9 @@ func (t *Texts) Add(wants []condition.Want, cond int) {
 	}
 }
 
-// Finish adds to each set what holds for a wider pattern.
-// *.example.com holds for a.b.example.com and for any name that a table has below it.
-// At load, so that a request takes one set and joins none.
+// Finish adds to each set the conditions of wider patterns. *.example.com holds for a.b.example.com
+// and for any name that a table has below it. At load, so that a request takes one set and joins
+// none.
 func (t *Texts) Finish() {
 	for name, set := range t.suffix.sets {
 		t.widen(name[1:], set)

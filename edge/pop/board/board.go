@@ -47,7 +47,7 @@ type Stats struct {
 	Dropped        uint64 // beyond a bound, or by a server that did not answer
 }
 
-// Options are what a Board needs of the node and of its PoP.
+// Options are the parts of the node and of its PoP that a Board needs.
 type Options struct {
 	Table   *usedup.Table
 	Digest  *ring.Digester // of the counters' names
@@ -169,7 +169,8 @@ func (b *Board) Add(now window.Instant, n Notice) {
 	}
 }
 
-// isNews reports whether the others should know n: it is longer than what they know by two flushes.
+// isNews reports whether the others should know n: it is longer than their knowledge by two
+// flushes.
 func (b *Board) isNews(now window.Instant, n *Notice) bool {
 	return n.Until.Sub(max(now, b.o.Table.Until(now, n.Name))) >= 2*b.o.Every
 }

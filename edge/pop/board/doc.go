@@ -15,6 +15,6 @@
 // takes a notice to have been written when it read the number before: clocks do not matter then,
 // and no key is held longer than the counts that filled it are in the window.
 //
-// What it gives up: notices of less than two flushes are not written; a node writes MostWritten of
-// them and reads MostRead of a server in an exchange, and the rest is dropped and counted.
+// Given up: notices of less than two flushes are not written; a node writes MostWritten of them and
+// reads MostRead of a server in an exchange, and the rest is dropped and counted.
 package board

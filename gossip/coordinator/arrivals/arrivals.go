@@ -9,8 +9,8 @@
 // bytes each, and no more than there were admissions. A key at a limit of 600 a minute has up to
 // 240 of each, 8 KiB.
 //
-// What it gives up: after a clock was set, or a key's counts came from a file, Others goes by sums
-// until the counting periods are over that had begun.
+// Given up: after a clock was set, or a key's counts came from a file, Others goes by sums until
+// the counting periods are over that had begun.
 package arrivals
 
 import (
@@ -46,8 +46,7 @@ func (o *Own) List() moments.List { return o.list }
 // an empty log.
 type Others struct {
 	// known is the most that any list has said. Owners take turns who lack different admissions,
-	// and older lumps are told in coarser bins: what was said before is as true as what is said
-	// now.
+	// and older lumps are told in coarser bins: an earlier report is as true as the latest.
 	known, placed moments.List
 	ahead         time.Duration // of the clock, as of the last growth
 	blind         uint32        // the newest counting period of which placed lacks some
@@ -80,7 +79,8 @@ func (o *Others) Place(
 	return parts
 }
 
-// place is Place of one period. What goes by times counts as placed as late as it can have come.
+// place is Place of one period. Cost without an exact time counts as placed as late as it can have
+// come.
 func (o *Others) place(
 	c moments.Clock, now moments.Bin, fresh *window.RemoteDelta,
 ) []window.RemoteDelta {

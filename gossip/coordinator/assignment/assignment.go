@@ -20,9 +20,9 @@
 // There is no election. Members that disagree for a moment do no harm, because reports are state: a
 // key with two owners has two answers for as long, and a reporter takes the lesser.
 //
-// What it gives up: weights. A small node owns as many keys as a large one of its PoP, and all
-// nodes of a small PoP together as many as those of a large one. The secret only keeps clients from
-// choosing keys of one owner; it is no protection against members.
+// Given up: weights. A small node owns as many keys as a large one of its PoP, and all nodes of a
+// small PoP together as many as those of a large one. The secret only keeps clients from choosing
+// keys of one owner; it is no protection against members.
 package assignment
 
 import (
@@ -45,7 +45,7 @@ const Shards = 4096
 type Pair struct{ First, Second string }
 
 // Table is the assignment for one set of members. It may be shared, and its methods be called
-// concurrently: only what has been computed is remembered in it.
+// concurrently: only computed answers are remembered in it.
 type Table struct {
 	// secret is the hash of the cluster's secret.
 	secret  uint64

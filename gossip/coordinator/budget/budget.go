@@ -15,7 +15,7 @@ type Budget struct {
 	// buckets hold the bytes that may be sent, by kind; a negative value is a debt.
 	buckets [packet.Kinds]float64
 	shared  float64
-	// idle is what all traffic leaves of idleShare of the rate, that inside the PoP included.
+	// idle is the rest of idleShare of the rate after all traffic, that inside the PoP included.
 	idle float64
 	// near are the bytes that may be passed on inside the PoP.
 	near float64
@@ -32,7 +32,7 @@ const burst = 1
 const nearShare = 4
 
 // idleShare is the share of the rate beyond which nothing is sent that can be left out: the rest is
-// for what cannot wait, which comes in waves.
+// for records that cannot wait, which come in waves.
 const idleShare = 0.75
 
 // shares are the parts of the rate by kind. A key that a node reports is reported on to two owners,
@@ -102,7 +102,7 @@ func (b *Budget) SpendNear(bytes int) {
 	b.leave(bytes)
 }
 
-// leave takes bytes from what is left for records that can be left out.
+// leave takes bytes from the budget of records that can be left out.
 func (b *Budget) leave(bytes int) { b.idle = max(b.idle-float64(bytes), -burst*b.rate) }
 
 // Spend takes bytes for records of kind k. A debt is never larger than one burst.

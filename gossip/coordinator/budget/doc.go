@@ -12,8 +12,9 @@
 //	kind    Ask   Report  View  Advice  Hint  Counts
 //	share   3/28  6/28    6/28  3/28    3/28  1/4
 //
-// What is passed on inside the PoP may come on top, up to four times the rate. It goes before what
-// can be left out: with that a node sends no more than three quarters of the rate in all.
+// Records passed on inside the PoP may come on top, up to four times the rate. It goes before
+// records that can be left out: with that a node sends no more than three quarters of the rate in
+// all.
 //
 // The load is a factor of 1..8 for the steps from which changes are sent. Denied bytes raise it in
 // each tick, and time without denials lowers it:
@@ -24,6 +25,6 @@
 // At 8 the node is overloaded: it sends rates in place of counts until the load is 2. If the next
 // overload begins within 15 s of the end of this one, the decay is the longer one.
 //
-// What it gives up: an exact bound on an instant. A debt of one second's bytes is allowed, so that
-// a record that has been started is sent whole.
+// Given up: an exact bound on an instant. A debt of one second's bytes is allowed, so that a record
+// that has been started is sent whole.
 package budget

@@ -2,7 +2,7 @@ package budget
 
 import "github.com/headgate-dev/headgate/window"
 
-// Quota bounds what is accepted of the hints of one owner.
+// Quota bounds the accepted hints of one owner.
 type Quota struct {
 	// Live is how many are in force. The caller counts them.
 	Live   int

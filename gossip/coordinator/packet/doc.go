@@ -29,6 +29,6 @@
 // later versions append. It refuses values out of range, so that a parsed record needs no further
 // check of its numbers: see MaxRate, MaxCount, MaxSpan and MaxTTL.
 //
-// What it gives up: authenticity. Whoever holds the cluster's key can write any record; sessions,
-// replays and clocks are package peers' affair, and nonces the coordinator's.
+// Given up: authenticity. Whoever holds the cluster's key can write any record; sessions, replays
+// and clocks are package peers' affair, and nonces the coordinator's.
 package packet

@@ -13,8 +13,8 @@
 // and stand still while the machine is suspended. Times that other members compare are therefore
 // stamped with the present wall clock, and SetClock converts between the two.
 //
-// What it gives up: replays of a session that was forgotten. Within the 60 s in which a stamp is
-// accepted they repeat a state that was true a minute ago.
+// Given up: replays of a session that was forgotten. Within the 60 s in which a stamp is accepted
+// they repeat a state that was true a minute ago.
 //
 // A Table is not safe for concurrent use.
 package peers

@@ -21,7 +21,7 @@ type PoP struct {
 	Nodes []string
 }
 
-// Partners is what one node knows of all PoPs. Its zero value knows none. It is not safe for
+// Partners is the knowledge of one node of all PoPs. Its zero value knows none. It is not safe for
 // concurrent use.
 type Partners struct {
 	all    []PoP
@@ -30,7 +30,7 @@ type Partners struct {
 	turn   int
 }
 
-// Assign replaces the PoPs by all. What is known of those that stay is kept.
+// Assign replaces the PoPs by all. The entries of those that stay are kept.
 func (t *Partners) Assign(all []PoP) {
 	t.all = all
 	had := t.speaks

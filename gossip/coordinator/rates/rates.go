@@ -9,8 +9,8 @@
 // of √(r/t). Each function here says how it keeps that chance from denying a client below its
 // limit.
 //
-// What it gives up: speed. A ratio from rates alone rests on a mean of three windows, so it follows
-// a change as slowly.
+// Given up: speed. A ratio from rates alone rests on a mean of three windows, so it follows a
+// change as slowly.
 package rates
 
 import (
@@ -66,8 +66,8 @@ func Small(rule *mitigation.Rule, d *control.Report, pops int) bool {
 	return float64(offered) < share*float64(rule.Quota()) && d.Blocked == 0
 }
 
-// Grown reports whether the counts of a period grew from was to is enough to be told: what was
-// admitted by least, or what was offered by ten times least and a tenth. It returns by how much the
+// Grown reports whether the counts of a period grew from was to is enough to be told: the admitted
+// cost by least, or the offered cost by ten times least and a tenth. It returns by how much the
 // former did.
 func Grown(was, is *window.Totals, least int64) (admitted int64, ok bool) {
 	for n := range is.By {
@@ -82,11 +82,11 @@ func Grown(was, is *window.Totals, least int64) (admitted int64, ok bool) {
 }
 
 // Leaps reports whether the rate rose so much from the report was to d that it has not reached its
-// height: it is an average, and its last part is below what chance does.
+// height: it is an average, and its last part is below the noise.
 func Leaps(was, d *control.Report) bool { return d.Rate > leapFactor*was.Rate }
 
 // Moved returns the change between two reports of a key of rule, cost per second, from was to is; 0
-// if it may be chance. In rate mode the owner knows the trailing window by what is admitted, which
+// if it may be chance. In rate mode the owner knows the trailing window by the admitted cost, which
 // is a small part of a flood: there that is held against itself, and not against the flood.
 //
 //	|rate - was|        > max(0.1·was, Trigger)

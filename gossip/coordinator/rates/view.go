@@ -12,13 +12,13 @@ const (
 	// viewCountStep is the number of parts of a limit: counts of others that grow by one part are
 	// sent at once.
 	viewCountStep = 200
-	// viewLeftStep is that of what is left of a limit, divided by the number of PoPs, 2 at least.
-	// What they lack does no harm while more is left, and a budget that is used up by then carries
-	// nothing when it matters.
+	// viewLeftStep is that of the rest of a limit, divided by the number of PoPs, 2 at least. A lag
+	// does no harm while more is left, and a budget that is used up by then carries nothing when it
+	// matters.
 	viewLeftStep = 100
 )
 
-// View is what a receiver of views has, or is to have.
+// View is the state that a receiver of views has, or is to have.
 type View struct {
 	control.GlobalView
 	// Left is the cost that is left of the limit, by the counts of all origins: 0 or less, nothing.
@@ -62,7 +62,7 @@ func (has *View) demandDiffers(is *View, t Terms) bool {
 }
 
 // countsDiffer is Differs for the counts. Where they alone deny, a receiver lacks at most half of
-// what is left:
+// the rest:
 //
 //	lacks >= max(limit/viewCountStep, left·min(PoPs/viewLeftStep, 1/2))
 //

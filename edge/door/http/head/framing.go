@@ -140,7 +140,7 @@ func (h *Head) connection(value []byte) {
 	}
 }
 
-// accept takes what the proxy understands of an answer.
+// accept notes the kinds of answers that the proxy understands.
 func (h *Head) accept(value []byte) {
 	for word := range bytes.SplitSeq(value, []byte{','}) {
 		word = bytes.Trim(word, " \t")

@@ -20,8 +20,8 @@ const Size = 8 << 10
 //	     0      line   kept       next                    end        Size
 //
 // Of a request that asks about a whole request it keeps the headers that policies look at as well,
-// and those of its profile. Such a head has no fault: what a visitor can choose is read, passed
-// over, or makes the request unfit.
+// and those of its profile. Such a head has no fault: a part that a visitor can choose is read,
+// passed over, or makes the request unfit.
 //
 // It does no I/O and allocates nothing. Other malformed heads are refused, as nginx refuses them: a
 // guess at their meaning is how requests are smuggled past the proxy in front.

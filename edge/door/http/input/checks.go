@@ -118,8 +118,8 @@ func (f *checkFields) read(r *api.JSONReader, name []byte) *api.Problem {
 	case gaveTier:
 		return r.Text("tier", &f.ask.Tier)
 	}
-	// Number returns the digits as they stand; nothing, for what is no whole number, is out of
-	// range.
+	// Number returns the digits as they stand; nothing, for a text that is no whole number, is out
+	// of range.
 	cost, ok := Cost(r.Number())
 	if !ok {
 		return api.BadParameter("cost", costRange)

@@ -19,7 +19,7 @@ import (
 // ErrRange says that a number is out of range, or too large for the arithmetic.
 var ErrRange = errors.New("value is not an integer or out of range")
 
-// Quota is what a request asks for. Its zero value is not valid: see NewQuota.
+// Quota is the parsed limit of a request. Its zero value is not valid: see NewQuota.
 type Quota struct {
 	burst, interval, tolerance int64 // T and (max_burst + 1)·T in nanoseconds
 }
