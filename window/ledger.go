@@ -119,7 +119,8 @@ func (m *Meter) leaves(s *slot, t stamp) time.Duration {
 // counts up to a mark too much, and as much more is admitted, for nobody is refused below the
 // limit. A bucket has no log.
 func (m *Meter) admits(s *slot, now Instant) int64 {
-	if per := s.admitted.per; !m.tokens && per > m.per && int64(per)*coarsest > m.limit && now.Sub(s.since) >= m.span.window {
+	if per := s.admitted.per; !m.tokens && per > m.per && int64(per)*coarsest > m.limit &&
+		now.Sub(s.since) >= m.span.window {
 		return m.ceiling() + int64(per) - 1
 	}
 	return m.ceiling()

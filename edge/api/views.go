@@ -192,7 +192,7 @@ type RuleView struct {
 	RetrySpread  float64     `json:"retry_spread,omitempty"` // part that the rule names by which the retry of a denial may be longer, 0..1
 	Siblings     int         `json:"siblings,omitempty"`     // of the rule of a network: narrower keys that must ask before it denies
 	Reserve      []ShareView `json:"reserve,omitempty"`      // parts of the limit that are kept for tiers, in order
-	Places       *PlacesView `json:"places,omitempty"`       // of kind concurrency: places taken now
+	Places       *PlacesView `json:"places,omitempty"`       // of kind concurrency: taken now
 	Offered      uint64      `json:"offered"`                // cost
 	Admitted     uint64      `json:"admitted"`               // cost
 	Denied       uint64      `json:"denied"`                 // cost denied

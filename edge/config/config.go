@@ -58,7 +58,7 @@ type Config struct {
 	// operator is to find the words of the file.
 	// the sections clients, sets, pools and policies, as YAML; "" where there are none
 	PolicyText string
-	Warnings   Faults // settings that work and are hardly meant, sorted by position; the file is valid
+	Warnings   Faults // doubtful settings, sorted by position; the file is valid
 }
 
 // Listen is where the daemon can be asked. An empty list closes that door.

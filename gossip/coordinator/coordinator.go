@@ -36,8 +36,7 @@ type Options struct {
 	// Send sends packet to the member called to, best effort, never Name. It must not keep packet.
 	Send func(to string, packet []byte)
 	// Counts is the table of the admissions of other PoPs of keys that are not measured here; nil:
-	// the node takes no part in the exchange of counts from PoP to PoP, like one of an earlier
-	// version.
+	// the node takes no part in the exchange of counts from PoP to PoP, as earlier versions do.
 	Counts *counts.Table
 	// Spread sends record to all members, in place of the previous record under name.
 	Spread func(name string, record []byte)

@@ -156,7 +156,7 @@ func (c *Coordinator) raise(
 		at, d.states = len(d.states), append(d.states, counts.State{Origin: origin})
 	}
 	if d.lacks != 0 && (begins || d.states[at].Period+uint32(d.basis.Each) < r.Period) { // 1 or 5
-		c.counts.put(now, l) // its PoP sees the key now, and lacks the records that the others were sent
+		c.counts.put(now, l) // its PoP sees the key now, and lacks the records of the others
 	}
 	x := &c.counts
 	if x.grown = d.states[at].Raise(r, moments, &d.basis, x.grown[:0]); len(x.grown) == 0 {

@@ -1,7 +1,7 @@
 // Package whatif computes the refusals of a rule under other limits, for all limits at once.
 //
-//	an access log ──► Exact: one admitQueue a key ──────► Row: the refusals of a limit, to the request
-//	a running node ─► Sample: demand by slices of the ──► Estimate: bounds of the refusals of a limit
+//	an access log ──► Exact: one admitQueue a key ──────► Row: refusals, to the request
+//	a running node ─► Sample: demand by slices of the ──► Estimate: bounds of the refusals
 //	                  window, of a sample of its keys
 //	                  or looks at their buckets
 //	               ─► Held: looks at places ─────────────► HeldRow: the part held above a limit

@@ -5,11 +5,11 @@
 //	                 │ no                         ▲             ▲
 //	                 ├─ a connection gives way ───┘             │   the oldest of the address with most that showed nothing;
 //	                 └─ none: Full(c), closed                   │   else the longest idle of the address with most
-//	ctx ends ──► those that wait, no new ones ──► c.Stopping, reads end ──┘ ──► after Drain: closed
+//	ctx ends ──► the queue, no more ──► c.Stopping, reads end ──┘ ──► after Drain: closed
 //	c.Fault(), and Handle returned ──► its own direction ends ──► after FaultPause: closed
 //
 //	c.Feed(feeder) ──► bytes, as they come ──► feeder.Take ──► c.WriteWithin
 //
-// It reads and writes nothing of a protocol. A stop serves the connections that wait to be accepted,
-// and a Feeder in the middle of a unit keeps its time.
+// Package stream reads and writes nothing of a protocol. A stop serves the connections that wait to
+// be accepted, and a Feeder in the middle of a unit keeps its time.
 package stream
