@@ -89,7 +89,7 @@ func TestMemoryOfDoors(t *testing.T) {
 			asked := 0
 			for end := time.Now().Add(5 * time.Second); time.Now().Before(end); asked++ {
 				for _, door := range []string{"grpc", "spop", "resp", "http", "udp"} {
-					w := n.witness(t, door)
+					w := n.newcomer(t, door)
 					w.asks(t)
 					_ = w.conn.Close()
 				}
