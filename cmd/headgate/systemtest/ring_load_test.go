@@ -254,7 +254,7 @@ func joined(t testing.TB, nodes []*ringNode, rule string) {
 			a, err := client.Peek(t.Context(), rule, "anybody", 1)
 			return err == nil && a.View == wire.ViewPoP
 		})
-		edgetest.Await(t, "the other nodes", edgetest.Patience, func() bool {
+		edgetest.Await(t, "the other nodes", 3*edgetest.Patience, func() bool {
 			return page[api.ClusterView](n, "/v1/cluster").Ring.Nodes >= len(nodes)
 		})
 	}
