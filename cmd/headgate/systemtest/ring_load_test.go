@@ -250,7 +250,7 @@ func joined(t testing.TB, nodes []*ringNode, rule string) {
 	t.Helper()
 	for _, n := range nodes {
 		client := n.client()
-		edgetest.Await(t, "view=pop", edgetest.Patience, func() bool {
+		edgetest.Await(t, "view=pop", 3*edgetest.Patience, func() bool {
 			a, err := client.Peek(t.Context(), rule, "anybody", 1)
 			return err == nil && a.View == wire.ViewPoP
 		})
