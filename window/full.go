@@ -54,7 +54,7 @@ func (f *fullWord) set(until Instant) (folded int64) {
 	return int64(f.word.Swap(next) & foldedBits) // 5 bits
 }
 
-// hold sets the Instant by the knowledge of other nodes. not negative
+// hold sets the Instant by the knowledge of other nodes. An Instant is not negative.
 func (f *fullWord) hold(until Instant) { f.word.Store(uint64(until)&untilBits | heldBit) }
 
 // held reports whether the Instant is the knowledge of other nodes, and not over.

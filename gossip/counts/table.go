@@ -145,8 +145,7 @@ func (t *Table) set(d Digest) []entry {
 // tagOf returns the bits of d that an entry keeps, of which set uses the others.
 func tagOf(d Digest) uint64 { return uint64(d) >> 24 << 24 }
 
-// stampOf returns the stamp of a moment.
-// above 0
+// stampOf returns the stamp of a moment, which is above 0.
 func stampOf(now window.Instant) uint64 { return uint64(int64(now)/int64(stampEvery)) % stamps }
 
 // Put remembers s as the knowledge of its origin's admissions of d.

@@ -176,5 +176,6 @@ func (p *puller) wait(first time.Duration) {
 }
 
 // limit has the wait end at its end.
-// likewise
-func (p *puller) limit(now time.Time) { _ = p.c.limitRead(now, max(0, p.until.Sub(now))) }
+func (p *puller) limit(now time.Time) {
+	_ = p.c.limitRead(now, max(0, p.until.Sub(now))) // the next read has the error
+}

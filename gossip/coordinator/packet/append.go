@@ -179,7 +179,7 @@ func appendTotals(b []byte, t *window.Totals) []byte {
 	return b
 }
 
-// names are shorter than 256 bytes
+// appendText appends a name, which is shorter than 256 bytes, behind its length.
 func appendText(b []byte, s string) []byte { return append(append(b, byte(len(s))), s...) }
 
 func appendFloat(b []byte, f float64) []byte {
