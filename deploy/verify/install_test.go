@@ -73,10 +73,11 @@ func moduleFiles(t *testing.T) (files []string) {
 // embedded.
 func TestGoInstall(t *testing.T) {
 	bin := t.TempDir()
-	proxies := released(t) + "," + strings.TrimSpace(run(t, "go", "env", "GOPROXY"))
+	// The release first: a cache may have one of its own.
+	proxies := []string{released(t), "file://" + filepath.Join(strings.TrimSpace(run(t, "go", "env", "GOMODCACHE")),
+		"cache/download"), strings.TrimSpace(run(t, "go", "env", "GOPROXY"))}
 	cache := filepath.Join(t.TempDir(), "modules")
-	download := "file://" + filepath.Join(strings.TrimSpace(run(t, "go", "env", "GOMODCACHE")), "cache/download")
-	run(t, "env", "GOBIN="+bin, "GOPROXY="+download+","+proxies, "GONOSUMDB="+module,
+	run(t, "env", "GOBIN="+bin, "GOPROXY="+strings.Join(proxies, ","), "GONOSUMDB="+module,
 		"GOMODCACHE="+cache, "GOFLAGS=-modcacherw -trimpath", "CGO_ENABLED=0",
 		"go", "install", module+"/cmd/headgate@latest")
 	program := filepath.Join(bin, "headgate")

@@ -43,8 +43,7 @@ func TestEventsAreBounded(t *testing.T) {
 	var log edgetest.Log
 	o := admin.Options{Log: slog.New(slog.NewJSONHandler(&log, nil))}
 	make16 := func(t *testing.T) *gate.Gate {
-		return gatetest.New(t, 16<<20,
-			gatetest.Shed, gatetest.Block)
+		return gatetest.New(t, 16<<20, gatetest.Shed, gatetest.Block)
 	}
 	inBubbleOf(t, make16, o, func(t *testing.T, a *node, p *pipes) {
 		f := follow(t, p.dial, "")
@@ -72,6 +71,7 @@ func TestEventsAreBounded(t *testing.T) {
 				t.Errorf("no %s", want[n])
 			}
 		}
+		synctest.Wait() // the log's lines are written after the streams'
 		text := log.String()[before:]
 		first, _, _ := strings.Cut(text, "\n")
 		if lines := strings.Count(text, "\n"); lines != maxEventLines ||

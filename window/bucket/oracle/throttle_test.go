@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate-dev/headgate/edge/door/resp"
+	"github.com/headgate-dev/headgate/edge/door/resp/throttle"
 	"github.com/throttled/throttled/v2"
 )
 
@@ -24,11 +24,11 @@ func TestCLThrottle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q, err := resp.NewQuota(int64(most), int64(count), period)
+		q, err := throttle.NewQuota(int64(most), int64(count), period)
 		if err != nil {
 			t.Fatal(err)
 		}
-		table, token := resp.NewTable(4*resp.BlockBytes), period/time.Duration(count)
+		table, token := throttle.NewTable(4*throttle.BlockBytes), period/time.Duration(count)
 		for range 5000 {
 			quantity := 1
 			if r.IntN(8) == 0 {
