@@ -163,7 +163,7 @@ func TestInterrupt(t *testing.T) {
 func TestCompletion(t *testing.T) {
 	b := newBench(t)
 	for _, args := range [][]string{{"check", ""}, {"explain", ""}, {"block", ""}, {"top", "--rule", ""}} {
-		if _, stdout, _ := b.run(t.Context(), append([]string{"__complete"}, args...)...); !strings.HasPrefix(stdout, "per-ip\ntenant\nlogin\nfleet\npartners\nper-host\nsignin/24,56\njobs\n:4\n") {
+		if _, stdout, _ := b.run(t.Context(), append([]string{"__complete"}, args...)...); !strings.HasPrefix(stdout, "per-ip\ntenant\nfleet\nsignin/24,56\njobs\n:4\n") {
 			t.Errorf("%v completes to %q", args, stdout)
 		}
 	}

@@ -17,20 +17,11 @@ func (f *fakeAdmin) rules(w http.ResponseWriter, _ *http.Request) {
 		},
 		{Name: "tenant", Limit: 10_000, Window: 1, Scope: "global", Fairness: "pops", Action: "shed", Mode: "enforce", Denials: api.DenialsView{Since: clitest.Noon.Add(-time.Minute)}},
 		{
-			Name: "login", Limit: 5, Window: 60, Scope: "node", Action: "block", Mode: "enforce", BlockFor: 600, Blocks: []float64{600, 3600, 86400}, ForgetAfter: 86400,
-			Counts: "offered", Denials: api.DenialsView{Since: clitest.Noon.Add(-time.Minute)},
-		},
-		{
-			Name: "fleet", Kind: "bucket", Limit: 1000, Window: 1, Burst: 2000, Delay: 0.25, Scope: "node", Action: "block", BlockFor: 60, Mode: "enforce",
-			Reserve: []api.ShareView{{Tier: "critical\x1b[2J", Share: 0.2}}, Denials: api.DenialsView{Since: clitest.Noon.Add(-time.Minute)},
-		},
-		{
-			Name: "partners", Limit: 1000, Window: 60, Scope: "node", Action: "block", BlockFor: 600, MaxBlast: 100, Mode: "enforce",
+			Name: "fleet", Kind: "bucket", Limit: 1000, Window: 1, Burst: 2000, Scope: "node", Action: "shed", Mode: "enforce",
 			Denials: api.DenialsView{Since: clitest.Noon.Add(-time.Minute)},
-		},
-		{
-			Name: "per-host", Limit: 10_000, Window: 1, Scope: "pop", Action: "shed", ShedBy: "client\x1b[2J", Epoch: 10, RetrySpread: 0.2, Mode: "enforce",
-			Denials: api.DenialsView{Since: clitest.Noon.Add(-time.Minute)},
+			Settings: []api.SettingView{
+				{Name: "scope", Value: "node"}, {Name: "burst", Value: "2000"}, {Name: "reserve", Value: "{critical\x1b[2J: 20%}"},
+			},
 		},
 		{Name: "signin/24,56", Limit: 20, Window: 60, Scope: "node", Action: "shed", Siblings: 3, Mode: "enforce", Denials: api.DenialsView{Since: clitest.Noon.Add(-time.Minute)}},
 		{

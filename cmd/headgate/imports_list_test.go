@@ -289,10 +289,6 @@ var rooms = map[string]struct {
 		},
 		"the configuration is values and their faults; it opens no socket and starts nothing",
 	},
-	"edge/config/reference": {
-		[]string{"mitigation", "edge/config", "edge/config/document"},
-		"the fields of the configuration, for people; it reads no file",
-	},
 	"edge/config/document": {nil, "text becomes one tree of YAML; no field is known here"},
 	"edge/ring": {
 		[]string{"window"},
@@ -383,7 +379,7 @@ var rooms = map[string]struct {
 		"a log instead of a network: no door, no ring",
 	},
 	"cmd/headgate/setup":    {[]string{"edge/config", "mitigation", "edge/api", "edge/config/envoy", "edge/wire", "cmd/headgate/cli", "cmd/headgate/clitest"}, "it reads and prints configurations, and asks nobody but the admin listener"},
-	"cmd/headgate/man":      {[]string{"edge/config/reference", "cmd/headgate/cli", "cmd/headgate/clitest"}, "the manual is made from the help texts of the commands and the reference of the configuration"},
+	"cmd/headgate/man":      {[]string{"edge/config", "cmd/headgate/cli", "cmd/headgate/clitest"}, "the manual is made from the help texts of the commands and the reference of the configuration"},
 	"cmd/headgate/clitest":  {nil, "what tests of commands share knows no command"},
 	"cmd/headgate/policies": {[]string{"edge/api", "edge/config", "edge/policy", "edge/sample", "cmd/headgate/cli"}, "it reads policies and tries requests on them, of a file or of a daemon"},
 	"cmd/headgate/systemtest": {
@@ -478,7 +474,7 @@ var doors = map[string]struct {
 	"go.yaml.in/yaml/v3": {
 		[]string{
 			"edge/config", "edge/config/envoy",
-			"edge/config/document", "edge/config/reference",
+			"edge/config/document",
 		},
 		"only the configuration is YAML",
 	},

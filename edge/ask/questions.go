@@ -72,7 +72,7 @@ func (s *Session) note(b *gate.Batch) {
 }
 
 // clientText returns the client of the request, as a key has it, where a rule counts clients; else
-// nil. Only where a rule counts the clients of a key (max_blast), for which nobody else should pay.
+// nil. Only where a rule counts the clients of a key, for which nobody else should pay.
 func (s *Session) clientText() []byte {
 	if !s.room.gate.CountsClients() || !s.Request.Client.IsValid() {
 		return nil

@@ -54,7 +54,6 @@ var verdicts = []string{"ask", "skip", "deny", "none", "allow"}
 // GET and no expectation are the defaults; only the URL has none.
 func oneCase(v value) (Case, bool) {
 	c := Case{Line: v.node.Line, Method: "GET", has: map[string]bool{}}
-	same := func(s string) (string, bool) { return s, true }
 	ok := v.fields([]field{
 		leaf("name", set(&c.Name, value.text)),
 		leaf("request", func(v value) { v.caseRequest(&c) }),

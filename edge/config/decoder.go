@@ -131,13 +131,17 @@ var kindNames = map[yaml.Kind]string{
 	yaml.SequenceNode: "a list",
 }
 
-// field is one known field of a mapping, and the reader of its value. below are the fields inside
-// the value, or inside each item of it: Reference documents every one of them.
+// field describes one known field of a mapping: how it is read, written and documented.
 type field struct {
-	name string
-	read func(value)
-	// for documentation and its test; reading does not look at them
-	below []field
+	name  string
+	read  func(value)
+	below []field // the fields inside the value, or inside each item of it
+
+	print func() any // the value, for Marshal; nil: not written
+	at    any        // pointer to the value; nil: not kept
+	fixed bool       // see atStart
+
+	values, usual, text string // see codec and described; "": not documented
 }
 
 // leaf returns a field that holds a value, or a list of values.
@@ -145,7 +149,10 @@ func leaf(name string, read func(value)) field { return field{name: name, read: 
 
 // group returns a field that holds other fields.
 func group(name string, below []field) field {
-	return field{name, func(v value) { v.fields(below) }, below}
+	return field{
+		name: name, below: below, read: func(v value) { v.fields(below) },
+		print: func() any { return printed(below) },
+	}
 }
 
 // set returns a reader of a field. It stores the parsed value in dst, unless the value is at fault.

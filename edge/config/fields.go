@@ -1,232 +1,257 @@
 package config
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
-	"github.com/headgate-dev/headgate/edge/config/document"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// fields lists every top-level field, each setting its part of c.
+// fields describes every top-level field of the file that c is read from, in the order in which
+// Marshal writes them.
 func (c *Config) fields() []field {
-	// The order is that of the documentation. A test holds the names against those of
-	// edge/config/reference, so that no field is without its text.
+	return slices.Concat(c.nodeFields(), c.requestFields(), c.policyFields())
+}
+
+// nodeFields describes the fields of the node itself.
+func (c *Config) nodeFields() []field {
 	return []field{
-		leaf("node", set(&c.Node, nameOrNone(MaxNodeName))),
-		leaf("pop", set(&c.PoP, name(MaxPoPName))),
+		described("node", &c.Node, nodeNames, `""`,
+			"The name of this node, unique among all nodes. Empty: the host name.").atStart(),
+		described("pop", &c.PoP, names(MaxPoPName, "characters"), "local",
+			"The point of presence (PoP) of this node: all nodes with this name and the same "+
+				"ring servers count together.").atStart(),
 		group("listen", c.Listen.fields()),
 		group("tls", c.TLS.fields()),
 		group("resp", c.RESP.fields()),
-		group("rls", []field{
-			leaf("files", set(&c.RLS.Files, listOf(MaxRLSFiles, filePath))),
-			leaf("dynamic_metadata", set(&c.RLS.Metadata, boolean)),
-			leaf("headers", set(&c.RLS.Headers,
-				oneOf(rlsHeaders, func(s string) (string,
-					bool,
-				) {
-					return strings.TrimPrefix(s, rlsHeaders[0]), true
-				}))),
-			leaf("long_units", set(&c.RLS.LongUnits,
-				oneOf(longUnits, func(s string) (bool, bool) { return s == longUnits[1], true }))),
-		}),
-		leaf("admin_token_file", set(&c.AdminTokenFile, filePath)),
-		leaf("memory", set(&c.Memory, size(MinMemory, MaxMemory))),
-		leaf("state_dir", set(&c.StateDir, filePath)),
+		group("rls", c.RLS.fields()),
+		described("admin_token_file", &c.AdminTokenFile, paths, `""`,
+			"A file with the token that changes need, and off loopback nearly every request "+
+				"to the admin listener. Required when `listen.admin` is neither loopback nor a "+
+				"unix socket. Like an SSH key, the file is not accepted when everybody may write "+
+				"it; the log warns when others may read or own it. A reload reads it again."),
+		described("memory", &c.Memory, sizes(MinMemory, MaxMemory), "64MiB",
+			"The memory for counters and mitigations, reserved at start: a sixteenth for "+
+				"mitigations, a fifth of the rest for the sketch, and the rest for exact slots "+
+				"(136,608 of them in 64MiB; 93,744 with a ring). `headgate suggest` takes another "+
+				"sixteenth at most. The process stays within `memory` + sets + 64MiB, under "+
+				"floods of keys too, and within `memory` + sets + 128MiB while every door is full "+
+				"of clients that end no request and read no answer. Sets are the bytes that "+
+				"`config check` prints; they count twice while a reload changes them. The "+
+				"kernel's socket buffers come on top. `GOMEMLIMIT`, if set, replaces the limit "+
+				"that is derived from this field.").atStart(),
+		described("state_dir", &c.StateDir, paths, `""`,
+			"A directory for `headgate.state`, which keeps blocks, allows and the counts of "+
+				"busy keys over a restart. It is written every second while something changes. "+
+				"One daemon a directory. Empty: nothing is kept. The packaged systemd unit "+
+				"creates `/var/lib/headgate` for it.").atStart(),
 		group("ring", c.Ring.fields()),
 		group("gossip", c.Gossip.fields()),
-		// The rule is made for its names alone: below lists the fields inside an item.
-		{"rules", set(&c.Rules, rules), ruleFields(new(mitigation.Rule))},
-		// Policies, their sets and their clients are read in place: they have faults of their own
-		// kind, with a place for each condition.
-		leaf("clients", func(v value) { clients(v, &c.Policies.Clients) }),
-		leaf("sets", func(v value) { c.Policies.Sets = namedSets(v) }),
-		leaf("pools", set(&c.Pools, pools)),
-		group("tickets", []field{leaf("keep",
-			set(&c.TicketKeep, duration(MinTicketKeep, MaxTicketKeep)))}),
-		leaf("policies", set(&c.Policies.Policies, policies)),
+	}
+}
+
+// requestFields describes the fields about requests and their limits.
+func (c *Config) requestFields() []field {
+	return []field{
+		group("tickets", []field{described("keep", &c.TicketKeep,
+			durations(MinTicketKeep, MaxTicketKeep), "60s",
+			"How long a policy that counts by the response waits for its report. Later "+
+				"reports are answered `late=1`.")}),
+		// The rule is made for its names alone: below lists the fields of an item.
+		{
+			name: "rules", read: set(&c.Rules, rules), below: ruleFields(new(mitigation.Rule)),
+			print: func() any { return printedRules(c.Rules) },
+		},
+		// Policies, their sets and their clients have faults of their own kind, with a place for each
+		// condition. Marshal writes them as they were read.
+		documented("clients", func(v value) { clients(v, &c.Policies.Clients) },
+			"fields: from, trusted, hops, ipv4, ipv6, path, path_fold", "{}",
+			"How the address of the client is found. Headers of senders in the networks of "+
+				"`trusted` are used (127.0.0.0/8 and ::1/128). Behind one of them the client "+
+				"stands in the header `from` (x-forwarded-for; forwarded, peer, or a header with "+
+				"one address): it is the rightmost address of the list that is not trusted, or "+
+				"exactly the `hops`-th from the right. `ipv4` (8 to 32, default 32) and `ipv6` "+
+				"(16 to 128, default 64) are the bits of an address that make a key. `path: raw` "+
+				"matches paths as they are sent. `path_fold` (default [slash]; slash, case, "+
+				"params, tail) lists the spellings that the site takes for one path."),
+		documented("sets", func(v value) { c.Policies.Sets = namedSets(v) },
+			"names, each with one of cidr, cidr_file, values, table, table_file", "{}",
+			"Named lists: of networks (`cidr`, or a file with one a line), of `values`, exact "+
+				"or with * at the end, or of values with a tier beside each (`table`, or a file "+
+				"with `value,tier` a line). Policies name them with @. All sets together hold at "+
+				"most 1,000,000 entries. `config check` says how much memory they take: 12 bytes "+
+				"a network of IPv4."),
+	}
+}
+
+// policyFields describes the list of policies and what they name.
+func (c *Config) policyFields() []field {
+	return []field{
+		documented("pools", set(&c.Pools, pools), "list of at most 64", "[]",
+			"Things that can be busy, such as workers or a database. Whoever knows reports "+
+				"the share in use (`load NAME 0.93`), and policies name the pool with `pool`. "+
+				"Each has `name`, `shed_above` (0.85) and `restore_below` (0.70): once a second a "+
+				"level rises by `up` (10%) while the mean of the reports is above the one, and "+
+				"falls by `down` (2%) while it is below the other. Level 1.3 of `order` ([test, "+
+				"batch, normal]) denies all requests of the first tier and 30 % of the second, "+
+				"with status 503 and `why=load`. Requests without a tier are `normal`, a tier "+
+				"that is not in the order is never shed. A report counts for `stale` (10s, 1s to "+
+				"10m); without any the level falls."),
+		documented("policies", set(&c.Policies.Policies, policies), "list of at most 1000", "[]",
+			"Each has `name` and `match`, and one of: `limit` and `window` with the other "+
+				"fields of a rule, `rules` (names of rules), `skip` (`all`, or names of policies "+
+				"below), `deny` (a status, 400 to 599), `tier`, `pool`. Beside a limit: `key` "+
+				"(default client), `count_when`, `pending` (0 to 1000000, or free), `cost`, "+
+				"`tiers`, `group`, `missing`, `mode`, and `on_deny`: `status` (400 to 599), "+
+				"`announce: false`, `deceive: true`, `body` (up to 4 KiB). With key `client`, "+
+				"`ladder` limits its networks as well, as in `[{v4: 24, v6: 56, times: 4}]`: "+
+				"rules NAME/24,56 with `times` the limit, which deny once `siblings` (3; 1 to 16) "+
+				"clients of a network ask.\n\n`match` is a map of `method`, `host`, `path`, "+
+				"`query.NAME`, `header.NAME`, `cookie.NAME`, `client`, `peer`, `country`, `asn`, "+
+				"`ja3`, `ja4`, `tls`, `scheme`, `tier`, `any`, `not` and `when`; a list means one "+
+				"of. `count_when` also takes `status` and `response.header.NAME`."),
 	}
 }
 
 func (l *Listen) fields() []field {
 	return []field{
-		leaf("udp", set(&l.UDP, listenAddresses)),
-		leaf("http", set(&l.HTTP, listenAddresses)),
-		leaf("admin", set(&l.Admin, listenAddresses)),
-		leaf("grpc", set(&l.GRPC, doorAddresses)),
-		leaf("spop", set(&l.SPOP, doorAddresses)),
-		leaf("resp", set(&l.RESP, doorAddresses)),
+		described("udp", &l.UDP, openDoors, "127.0.0.1:4290",
+			"Decisions, as lines of text in datagrams. A unix address is a datagram socket.").atStart(),
+		described("http", &l.HTTP, openDoors, "127.0.0.1:4291",
+			"Decisions over HTTP/1.1.").atStart(),
+		described("admin", &l.Admin, openDoors, "127.0.0.1:4292",
+			"The dashboard, the JSON interface of the other commands, and Prometheus metrics "+
+				"at `/metrics`. Off loopback it needs `admin_token_file`.").atStart(),
+		described("grpc", &l.GRPC, closedDoors, "[]",
+			"Decisions for Envoy over gRPC, at `127.0.0.1:4294` by convention. Off loopback "+
+				"it needs `tls`, or `clients.trusted`, which then says who may connect.").atStart(),
+		described("spop", &l.SPOP, closedDoors, "[]",
+			"Decisions for HAProxy over SPOP 2.0, such as `127.0.0.1:4295` or "+
+				"`unix:/run/headgate/spop.sock`. Empty: closed.").atStart(),
+		described("resp", &l.RESP, closedDoors, "[]",
+			"Decisions for Redis clients, such as `127.0.0.1:4296` or "+
+				"`unix:/run/headgate/resp.sock`: `CL.THROTTLE`, `HEADGATE.CHECK` and "+
+				"`HEADGATE.ASK`. Off loopback it needs `tls`, or `clients.trusted`. Empty: closed.").atStart(),
 	}
 }
 
 func (t *TLS) fields() []field {
 	return []field{
-		leaf("cert_file", set(&t.CertFile, filePath)),
-		leaf("key_file", set(&t.KeyFile, filePath)),
-		leaf("client_ca_file", set(&t.ClientCAFile, filePath)),
-		leaf("clients", set(&t.Clients,
-			oneOf([]string{"known", AnyClient}, func(s string) (string, bool) { return s, true }))),
+		described("cert_file", &t.CertFile, paths, `""`,
+			"The certificate of `listen.grpc` and `listen.resp`, in PEM, with those between "+
+				"it and its authority. Unix sockets stay plain. Empty: TCP listeners are plain, "+
+				"too.").atStart(),
+		described("key_file", &t.KeyFile, paths, `""`,
+			"The private key of the certificate, in PEM. The file has the same rules for its "+
+				"permissions as `admin_token_file`.").atStart(),
+		described("client_ca_file", &t.ClientCAFile, paths, `""`,
+			"Authorities, in PEM, of which a client must have a certificate. Empty: clients "+
+				"need none; see `tls.clients`.").atStart(),
+		described("clients", &t.Clients, words("known", AnyClient).as("known or any"), "known",
+			"Without `tls.client_ca_file`: who may connect over TLS. `known`: who may connect "+
+				"plain (this machine, `clients.trusted`), and over RESP who shows its password. "+
+				"`any`: everybody.").atStart(),
 	}
 }
 
 func (r *RESP) fields() []field {
 	return []field{
-		leaf("rule", set(&r.Rule, name(mitigation.MaxRuleName))),
-		leaf("password_file", set(&r.PasswordFile, filePath)),
+		described("rule", &r.Rule, names(mitigation.MaxRuleName, "").as("name"), "cl.throttle",
+			"A rule of this name, if there is one, lends `CL.THROTTLE` its `mode`. The "+
+				"numbers travel with each call.").atStart(),
+		described("password_file", &r.PasswordFile, paths, `""`,
+			"The password that Redis clients begin with (`AUTH`), read again at a reload. "+
+				"Empty: none is asked for."),
+	}
+}
+
+func (r *RLS) fields() []field {
+	return []field{
+		described("files", &r.Files, rlsFiles, "[]",
+			"Configuration of envoyproxy/ratelimit, as it is, which decides its domains for "+
+				"`listen.grpc`. Each limit becomes a rule, of scope `pop` where there is a ring. "+
+				"A reload reads all files again, or changes nothing."),
+		described("long_units", &r.LongUnits, eitherOf("fault", "day"), "fault",
+			"A window is a day at most: units above it are a fault, or become a seventh, a "+
+				"thirtieth or a 365th of the limit a day."),
+		described("dynamic_metadata", &r.Metadata,
+			codec[bool]{quotedWords("true", "false"), boolean, itself[bool]}, "false",
+			"Answers carry the request and the `metadata` of its limits, as "+
+				"envoyproxy/ratelimit's with `RESPONSE_DYNAMIC_METADATA`."),
+		described("headers", &r.Headers, rlsHeaders, "draft-10",
+			"Headers that an answer adds: `RateLimit` and `RateLimit-Policy`; `RateLimit-` or "+
+				"`X-RateLimit-` with `Limit`, `Remaining` and `Reset`; none."),
 	}
 }
 
 func (r *Ring) fields() []field {
 	return []field{
-		leaf("servers", set(&r.Servers, servers)),
-		leaf("flush", set(&r.Flush, duration(MinFlush, MaxFlush))),
-		leaf("timeout", set(&r.Timeout, duration(MinTimeout, MaxTimeout))),
+		described("servers", &r.Servers, ringServers, "[]",
+			"The memcached servers. Empty: this node is its PoP. `unix:/path` is allowed. A "+
+				"server with weight 2 holds twice as many keys as one with weight 1. Use "+
+				"instances that no other program can write to.").atStart(),
+		described("flush", &r.Flush, durations(MinFlush, MaxFlush), "100ms",
+			"The time between two exchanges with memcached. Longer means fewer exchanges and "+
+				"later knowledge of what other nodes admitted. The same on all nodes.").atStart(),
+		described("timeout", &r.Timeout, durations(MinTimeout, MaxTimeout), "50ms",
+			"The time one exchange may take. After two failed exchanges in a row a server is "+
+				"left alone for 250ms; after 500ms without an answer `failure_mode` applies to "+
+				"the keys of that server.").atStart(),
 	}
 }
 
 func (g *Gossip) fields() []field {
 	return []field{
-		leaf("bind", set(&g.Bind, bindAddress)),
-		leaf("join", set(&g.Join, listOf(MaxSeeds, seedAddress))),
-		leaf("key_file", set(&g.KeyFile, filePath)),
+		described("bind", &g.Bind, bindAddresses, `""`,
+			"The address, UDP and TCP, at which the other nodes reach this one; port 4293 by "+
+				"convention. Empty: no gossip, and rules of scope `global` hold over this PoP "+
+				"only.").atStart(),
+		described("join", &g.Join, seeds, "[]",
+			"Some of the other nodes, in more than one PoP, or a DNS name of all of them. "+
+				"They are tried again for as long as the daemon runs. Empty: this node waits for "+
+				"others to join it.").atStart(),
+		described("key_file", &g.KeyFile, paths, `""`,
+			"A file with the secret of the cluster: 32 bytes, as they are, in base64 or as 64 "+
+				"hexadecimal digits; up to 8 keys, one a line, of which the first encrypts and "+
+				"all decrypt. Required when `bind` is off loopback. It also names the counters in "+
+				"memcached, so a node that has another first key counts separately in its PoP, "+
+				"and keys the digests of secrets in keys of policies, also of a node alone. To "+
+				"change the key, add the new one as second on all nodes, then move it to the "+
+				"first place, then remove the old one, with a reload each time. The file has the "+
+				"same rules for its permissions as `admin_token_file`."),
 	}
 }
 
-// anyAddress parses any address.
-// The zero port means whichever is free, which tests use; whoever connects to an address checks
-// reachable.
-func anyAddress(v value) (Address, bool) {
-	s, ok := v.text()
-	if !ok {
-		return Address{}, false
+// The values of fields whose values no other field has.
+var (
+	nodeNames = codec[string]{
+		atMost("name", MaxNodeName, "characters"), nameOrNone(MaxNodeName), itself[string],
 	}
-	return v.address(s)
-}
-
-func (v value) address(s string) (Address, bool) {
-	a, err := ParseAddress(s)
-	if err != nil {
-		v.fault("%v", err)
+	addressValues = atMost("address, or a list of them", MaxListeners, "")
+	openDoors     = codec[[]Address]{addressValues, listenAddresses, inOneLine[Address]}
+	closedDoors   = codec[[]Address]{addressValues, doorAddresses, inOneLine[Address]}
+	bindAddresses = codec[Address]{"`host:port`", bindAddress, func(a Address) any { return a.String() }}
+	ringServers   = codec[[]Server]{
+		atMost("list of `host:port` or `host:port weight`", MaxServers, "") +
+			fmt.Sprintf("; weight 1 to %d", MaxWeight), servers, texts[Server],
 	}
-	return a, err == nil
-}
-
-// listenAddresses parses one address, or a list of them. A faulty one reads as the zero Address.
-func listenAddresses(v value) ([]Address, bool) {
-	if v.node.Kind == yaml.ScalarNode {
-		a, _ := anyAddress(v)
-		return []Address{a}, true
+	seeds = codec[[]Address]{
+		atMost("list of `host:port`", MaxSeeds, ""), listOf(MaxSeeds, seedAddress), texts[Address],
 	}
-	return listOf(MaxListeners, anyAddress)(v)
-}
-
-// doorAddresses is listenAddresses for a door that is closed unless it is named; "" is closed too.
-// The doors that are open by default (udp, http, admin) take no "": an empty text there is more
-// likely a variable that nobody filled in.
-func doorAddresses(v value) ([]Address, bool) {
-	if v.node.Kind == yaml.ScalarNode {
-		if s, ok := v.text(); ok && s == "" {
-			return nil, true
-		}
+	rlsFiles = codec[[]string]{
+		atMost("list of paths", MaxRLSFiles, "") +
+			" and of at most 8 MiB each, with `*`, `?` and `[]` for several files",
+		listOf(MaxRLSFiles, filePath),
+		func(list []string) any { return oneLine(list) },
 	}
-	return listenAddresses(v)
-}
-
-// bindAddress parses where gossip listens; "" is nowhere.
-func bindAddress(v value) (Address, bool) {
-	s, ok := v.text()
-	if !ok || s == "" {
-		return Address{}, ok
+	// rlsHeaders keeps draft-10, the default, as "".
+	rlsHeaders = codec[string]{
+		quotedWords(headerStyles...),
+		oneOf(headerStyles, func(s string) (string, bool) {
+			return strings.TrimPrefix(s, headerStyles[0]), true
+		}),
+		func(s string) any { return cmp.Or(s, headerStyles[0]) },
 	}
-	return v.hostPort(s)
-}
-
-// hostPort parses an address that is not a unix socket.
-func (v value) hostPort(s string) (Address, bool) {
-	a, ok := v.address(s)
-	if ok && a.IsUnix() {
-		v.fault("must be host:port: gossip does not use unix sockets")
-		return Address{}, false
-	}
-	return a, ok
-}
-
-// seedAddress parses the address of a member to join.
-func seedAddress(v value) (Address, bool) {
-	s, ok := v.text()
-	if !ok {
-		return Address{}, false
-	}
-	a, ok := v.hostPort(s)
-	return a, ok && v.reachable(a)
-}
-
-// reachable records it when a is good to listen on but not to connect to.
-func (v value) reachable(a Address) bool {
-	switch {
-	case a.IsUnix():
-	case a.Host == "":
-		v.fault("the host is missing")
-		return false
-	case a.Port == 0:
-		v.fault("the port must not be 0")
-		return false
-	}
-	return true
-}
-
-// servers parses the servers of the ring, no two of them at one address.
-// A server that is named twice would get twice the keys under a name that looks like one server;
-// its weight is for that.
-func servers(v value) ([]Server, bool) {
-	items, ok := v.items(MaxServers)
-	lines := map[Address]int{}
-	var list []Server
-	for _, item := range items {
-		s, ok := server(item)
-		if !ok {
-			continue
-		}
-		if line, twice := lines[s.Address]; twice {
-			item.fault("%s is already a server, on line %d", s.Address, line)
-			continue
-		}
-		// By address, not by text: another weight of the same server is another mention of it, not
-		// another server.
-		lines[s.Address] = item.node.Line
-		list = append(list, s)
-	}
-	return list, ok
-}
-
-// server parses "host:port" or "host:port weight".
-func server(v value) (Server, bool) {
-	s, ok := v.text()
-	if !ok {
-		return Server{}, false
-	}
-	words := strings.Fields(s)
-	if len(words) == 0 || len(words) > 2 {
-		v.fault(`must be "host:port" or "host:port weight", not %s`, document.Show(s))
-		return Server{}, false
-	}
-	a, ok := v.address(words[0])
-	if !ok || !v.reachable(a) {
-		return Server{}, false
-	}
-	weight, ok := v.weight(words[1:])
-	return Server{Address: a, Weight: weight}, ok
-}
-
-// weight parses the word after an address, where there is one.
-func (v value) weight(words []string) (int, bool) {
-	if len(words) == 0 {
-		return 1, true
-	}
-	n, err := document.Integer(words[0], 1, MaxWeight)
-	if err != nil {
-		v.fault("the weight %v", err)
-	}
-	return int(n), err == nil
-}
+)

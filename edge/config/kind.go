@@ -1,10 +1,7 @@
 package config
 
 import (
-	"fmt"
 	"time"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/headgate-dev/headgate/edge/config/document"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -18,9 +15,6 @@ const (
 	MaxLease     = time.Hour
 	defaultLease = time.Minute
 )
-
-// kindWords are the kinds of rules that kind can name.
-var kindWords = []string{"window", "bucket", "concurrency"}
 
 // lease parses how long a lease lasts; 0s is the default of the rule's kind.
 func lease(v value) (time.Duration, bool) {
@@ -122,23 +116,4 @@ func (v value) without(name, why string) {
 	if at, given := v.d.given[path]; given && !v.d.bad[path] {
 		at.fault("%s", why)
 	}
-}
-
-// shares is a reserve as YAML, in its order.
-// A slice has an order, which the library would write as a list; a map would be written sorted.
-type shares []mitigation.Share
-
-// MarshalYAML returns s as a mapping in one line.
-func (s shares) MarshalYAML() (any, error) {
-	node := &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
-	for _, share := range s {
-		for _, text := range []string{share.Tier, document.PercentText(share.Part, mitigation.Whole)} {
-			one := new(yaml.Node)
-			if err := one.Encode(text); err != nil {
-				return nil, fmt.Errorf("config: write a share: %w", err)
-			}
-			node.Content = append(node.Content, one)
-		}
-	}
-	return node, nil
 }

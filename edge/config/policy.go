@@ -96,7 +96,7 @@ func (v value) policyFields(p *policyFile) []field {
 		leaf("deny", number(&p.Deny, 400, 599)),
 		leaf("tier", set(&p.Tier, name(mitigation.MaxRuleName))),
 		leaf("pool", set(&p.Pool, name(mitigation.MaxRuleName))),
-		leaf("mode", set(&p.Mode, oneOf(modeWords, mitigation.ParseMode))),
+		leaf("mode", set(&p.Mode, modes.parse)),
 		leaf("limit", func(v value) { v.numbers(&p.rule.Limit, &p.limits, 1) }),
 		leaf("burst", func(v value) { v.numbers(&p.rule.Burst, &p.bursts, 0) }),
 		leaf("block_for", func(v value) { v.blockFor(&p.rule) }),

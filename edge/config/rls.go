@@ -8,11 +8,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// longUnits are the values of rls.long_units, and rlsHeaders those of rls.headers.
-var (
-	longUnits  = []string{"fault", "day"}
-	rlsHeaders = []string{"draft-10", "ratelimit", "x-ratelimit", "none"}
-)
+// headerStyles are the values of rls.headers.
+var headerStyles = []string{"draft-10", "ratelimit", "x-ratelimit", "none"}
 
 // faultOf returns f as a fault of a configuration.
 func faultOf(f envoy.Fault) Fault {

@@ -10,16 +10,6 @@ import (
 // MinBlockFor is the shortest block: clients are told whole seconds.
 const MinBlockFor = time.Second
 
-// The words of a rule's fields, in the order in which a message lists them.
-var (
-	countsWords  = []string{"admitted", "offered"}
-	scopeWords   = []string{"node", "pop", "global"}
-	actionWords  = []string{"shed", "block"}
-	modeWords    = []string{"enforce", "shadow", "off"}
-	failureWords = []string{"local", "allow", "deny"}
-	fairWords    = []string{"pops", "requests"}
-)
-
 // rules parses the list of rules, no two of one name.
 // A name given twice is a fault at the second place, and names the line of the first: the operator
 // copied a rule and forgot to change it.
@@ -61,34 +51,6 @@ func rule(v value) mitigation.Rule {
 		v.checkBlast(&r)
 	}
 	return r
-}
-
-// ruleFields lists every field of a rule, each setting its part of r.
-// A policy has the same fields for its own numbers, so that a field that is added here is one of
-// both.
-func ruleFields(r *mitigation.Rule) []field {
-	return []field{
-		leaf("name", set(&r.Name, name(mitigation.MaxRuleName))),
-		leaf("limit", set(&r.Limit, integer(1, mitigation.MaxLimit))),
-		leaf("window", set(&r.Window, window)),
-		leaf("scope", set(&r.Scope, oneOf(scopeWords, mitigation.ParseScope))),
-		leaf("action", set(&r.Action, oneOf(actionWords, mitigation.ParseAction))),
-		leaf("block_for", func(v value) { v.blockFor(r) }),
-		leaf("forget_after", set(&r.Ladder.Forget, duration(time.Second, mitigation.MaxForget))),
-		leaf("mode", set(&r.Mode, oneOf(modeWords, mitigation.ParseMode))),
-		leaf("failure_mode", set(&r.FailureMode, oneOf(failureWords, mitigation.ParseFailureMode))),
-		leaf("fairness", set(&r.Fairness, oneOf(fairWords, mitigation.ParseFairness))),
-		leaf("kind", set(&r.Kind, oneOf(kindWords, mitigation.ParseKind))),
-		leaf("lease", set(&r.Lease, lease)),
-		leaf("reserve", set(&r.Reserve, reserve)),
-		leaf("burst", set(&r.Burst, integer(0, mitigation.MaxLimit))),
-		leaf("delay", set(&r.Delay, duration(0, mitigation.MaxDelay))),
-		leaf("max_blast", number(&r.MaxBlast, 0, mitigation.MaxMaxBlast)),
-		leaf("shed_by", set(&r.ShedBy, shedBy)),
-		leaf("epoch", set(&r.Epoch, duration(mitigation.MinEpoch, mitigation.MaxEpoch))),
-		leaf("retry_spread", set(&r.RetrySpread, spread)),
-		leaf("counts", set(&r.Counts, oneOf(countsWords, mitigation.ParseCounts))),
-	}
 }
 
 func window(v value) (time.Duration, bool) {

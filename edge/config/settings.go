@@ -1,13 +1,6 @@
 package config
 
-import (
-	"fmt"
-	"reflect"
-	"strings"
-
-	"github.com/headgate-dev/headgate/edge/config/document"
-	"github.com/headgate-dev/headgate/mitigation"
-)
+import "github.com/headgate-dev/headgate/mitigation"
 
 // Setting is one field of a rule and its value, both as the file has them.
 type Setting struct{ Name, Value string }
@@ -20,30 +13,13 @@ func Settings(r mitigation.Rule) []Setting {
 	if r.Kind == mitigation.Concurrency {
 		usual.Lease = defaultLease
 	}
-	is, def := reflect.ValueOf(ruleShapeOf(r)), reflect.ValueOf(ruleShapeOf(usual))
+	is, of := printed(ruleFields(&r)).Content, printed(ruleFields(&usual)).Content
 	all := []Setting{}
-	for i := range is.NumField() {
-		name, _, _ := strings.Cut(is.Type().Field(i).Tag.Get("yaml"), ",")
-		value := is.Field(i).Interface()
-		changed := !reflect.DeepEqual(value, def.Field(i).Interface())
-		if changed || name == "kind" && r.Kind != mitigation.Window {
-			all = append(all, Setting{name, settingText(value)})
+	for i := 0; i < len(is); i += 2 {
+		name, value := is[i].Value, flow(is[i+1])
+		if value != flow(of[i+1]) || name == "kind" && r.Kind != mitigation.Window {
+			all = append(all, Setting{name, value})
 		}
 	}
 	return all
-}
-
-// settingText returns a value of a ruleShape as the file has it in one line.
-func settingText(value any) string {
-	switch value := value.(type) {
-	case []string:
-		return "[" + strings.Join(value, ", ") + "]"
-	case shares:
-		parts := make([]string, len(value))
-		for i, share := range value {
-			parts[i] = share.Tier + ": " + document.PercentText(share.Part, mitigation.Whole)
-		}
-		return "{" + strings.Join(parts, ", ") + "}"
-	}
-	return fmt.Sprint(value)
 }

@@ -51,7 +51,7 @@ type Gate struct {
 	// nil until a rule of kind concurrency is in force; changes under mu only
 	leases   *lease.Table
 	siblings *siblings.Table // nil until a rule has Siblings; changes under mu only
-	blasts   *blast.Table    // nil until a rule has MaxBlast; changes under mu only
+	blasts   *blast.Table    // nil until a rule counts the clients of a block; changes under mu only
 	single   sync.Pool       // of *Together, for requests of rules that are special
 
 	mu      sync.Mutex        // held while rules change or overrides are applied

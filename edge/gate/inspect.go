@@ -22,7 +22,7 @@ type Inspection struct {
 	// decisions rest on fewer nodes than the rule's scope asks for, and its failure mode acts
 	ViewLost bool
 	Remote   bool // ViewLost, because the other PoPs are lost
-	// of a rule with MaxBlast: about how many clients asked while the key had a mitigation
+	// of a rule that counts the clients of a block: about how many clients asked while the key had a mitigation
 	Blast int
 	// of a network's rule: narrower keys that asked in the window, at most Rule.Siblings
 	Siblings int

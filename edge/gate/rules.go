@@ -38,7 +38,7 @@ type rule struct {
 	fill    time.Duration        // in which its quota comes back
 
 	siblings *siblings.Table // of a network's rule: see mitigation.Rule.Siblings; else nil
-	blasts   *blast.Table    // of a rule with MaxBlast; else nil
+	blasts   *blast.Table    // of a rule that counts the clients of a block; else nil
 }
 
 // Outcome is the result of one counted request.

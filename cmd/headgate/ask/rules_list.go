@@ -7,7 +7,6 @@ import (
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/edge/api"
-	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/spf13/cobra"
 )
 
@@ -20,7 +19,8 @@ func Rules(shared *cli.App) *cobra.Command {
 		Short: "List the rules and their denials, in shadow mode the denials to expect",
 		Long: `List the rules with the requests each has denied, and the keys denied at least once, since the daemon started or the
 rule got its present limit. For a rule in shadow mode these are the denials that enforcing it would have caused. Numbers
-of keys are estimates, accurate to about 2 %. Of a rule of kind concurrency KEYS are those that hold places now.`,
+of keys are estimates, accurate to about 2 %. Of a rule of kind concurrency KEYS are those that hold places now. SETTINGS
+are the fields of headgate.yaml that differ from their defaults.`,
 		Example: `  headgate rules
   headgate rules --json | jq '.rules[] | select(.mode == "shadow") | .denials.denied_key_share'`,
 		Args: cli.Want(),
@@ -48,7 +48,7 @@ func (a *app) listRules(ctx context.Context, asJSON bool) error {
 		return nil
 	}
 	rows := [][]cli.Cell{cli.Header("RULE", "LIMIT", "PER", "SCOPE", "ACTION", "MODE", "REQUESTS",
-		"DENIED", "", "KEYS", "DENIED", "", "SINCE")}
+		"DENIED", "", "KEYS", "DENIED", "", "SINCE", "SETTINGS")}
 	for _, r := range view.Rules {
 		rows = append(rows, a.ruleRow(r))
 	}
@@ -65,69 +65,33 @@ func (a *app) ruleRow(r api.RuleView) []cli.Cell {
 	}
 	return []cli.Cell{
 		cli.Left(r.Name), cli.Number(cli.Grouped(r.Limit)), cli.Left(per(r)),
-		cli.Left(scopeText(r)), cli.Left(actionText(r)), modeCell(r.Mode),
+		cli.Left(r.Scope), cli.Left(r.Action), modeCell(r.Mode),
 		// far below 2^63
 		cli.Number(cli.Grouped(int64(f.Requests))), cli.Number(cli.Grouped(int64(f.Denied))), cli.Number(cli.ShareText(f.DeniedShare)),
 		cli.Number(keys), cli.Number(deniedKeys), cli.Number(share),
-		cli.Left(cli.Span(a.Now().Sub(f.Since)) + " ago"),
+		cli.Left(cli.Span(a.Now().Sub(f.Since)) + " ago"), cli.Left(settingsText(r)),
 	}
 }
 
-// actionText is the action of a rule: by what it sheds, the times of its blocks, how many clients
-// one may deny, and how much longer than exact the retries are.
-func actionText(r api.RuleView) string {
-	steps := r.Blocks
-	if len(steps) == 0 && r.BlockFor > 0 {
-		steps = []float64{r.BlockFor}
-	}
-	var times []string
-	for _, s := range steps {
-		times = append(times, cli.Span(cli.Seconds(s)))
-	}
-	if r.Action != mitigation.Block.String() || len(times) == 0 {
-		if r.ShedBy != "" {
-			return fmt.Sprintf("%s by %s, for %s", r.Action, r.ShedBy,
-				cli.Span(cli.Seconds(r.Epoch))) + spreadText(r.RetrySpread)
+// settingsText lists the settings of a rule as its file has them, but those of other columns.
+func settingsText(r api.RuleView) string {
+	var all []string
+	for _, s := range r.Settings {
+		if s.Name != "scope" && s.Name != "action" && s.Name != "mode" {
+			all = append(all, s.Name+": "+s.Value)
 		}
-		return r.Action + spreadText(r.RetrySpread)
 	}
-	text := r.Action + " " + strings.Join(times, ", ")
-	if r.MaxBlast > 0 {
-		text += fmt.Sprintf(", up to %s", cli.Count(r.MaxBlast, "client"))
-	}
-	return text + spreadText(r.RetrySpread)
+	return strings.Join(all, ", ")
 }
 
-// scopeText is the scope of a rule, and for a rule of all PoPs the division of its limit.
-func scopeText(r api.RuleView) string {
-	if r.Fairness == "" {
-		return r.Scope
-	}
-	return r.Scope + ", fair to " +
-		cli.First(map[string]string{"pops": "PoPs"}[r.Fairness], r.Fairness)
-}
-
-// per names the rest of the limit: of a window its length, of a bucket the time of its refill and
-// the burst, of places how many all keys hold now; and the parts that are kept for tiers.
+// per names the rest of the limit: the window, or of places the number that all keys hold now; and
+// the narrower keys that must ask first.
 func per(r api.RuleView) string {
-	text := cli.Span(cli.Seconds(r.Window))
-	if r.Places != nil {
-		text = "at once a key, " + cli.Grouped(int64(r.Places.Taken)) + " taken" // far below 2^63
-	}
-	if r.Burst > 0 {
-		text += ", " + cli.Grouped(r.Burst) + " at once"
-	}
-	if r.Delay > 0 {
-		text += ", waits up to " + cli.Span(cli.Seconds(r.Delay))
-	}
-	if r.Counts != "" {
-		text += ", counts " + r.Counts
-	}
 	if r.Siblings > 0 {
-		text += fmt.Sprintf(", from %d keys on", r.Siblings)
+		return fmt.Sprintf("%s, from %d keys on", cli.Span(cli.Seconds(r.Window)), r.Siblings)
 	}
-	for _, s := range r.Reserve {
-		text += fmt.Sprintf(", %s for %s", cli.ShareText(s.Share), s.Tier)
+	if r.Places != nil {
+		return "at once a key, " + cli.Grouped(int64(r.Places.Taken)) + " taken" // far below 2^63
 	}
-	return text
+	return cli.Span(cli.Seconds(r.Window))
 }

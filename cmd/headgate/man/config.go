@@ -3,10 +3,10 @@ package man
 import (
 	"strings"
 
-	"github.com/headgate-dev/headgate/edge/config/reference"
+	"github.com/headgate-dev/headgate/edge/config"
 )
 
-// The introduction of the configuration's documentation, in the form of a reference.Section's text.
+// The introduction of the configuration's documentation, in the form of a config.Section's text.
 const (
 	configIntro = "headgate reads one YAML file: `headgate serve -c FILE`. Every field has a " +
 		"default except the name, limit and window of a " +
@@ -32,12 +32,12 @@ const (
 )
 
 // facts returns the short facts about a field, without its meaning.
-func facts(f reference.Field) string {
+func facts(f config.Field) string {
 	parts := []string{f.Values, "required"}
 	if f.Default != "" {
 		parts[1] = "default `" + f.Default + "`"
 	}
-	if f.NeedsRestart() {
+	if f.NeedsRestart {
 		parts = append(parts, "restart")
 	}
 	return strings.Join(parts, " · ")
@@ -51,7 +51,7 @@ func configPage(example, date string) string {
 	p.line(`headgate.yaml \- configuration of headgate`)
 	p.section("DESCRIPTION")
 	p.styled(configIntro)
-	for _, s := range reference.All() {
+	for _, s := range config.Reference() {
 		p.section(strings.ToUpper(s.Title))
 		p.styled(s.Text)
 		for _, f := range s.Fields {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/headgate-dev/headgate/cmd/headgate/clitest"
-	"github.com/headgate-dev/headgate/edge/config/reference"
+	"github.com/headgate-dev/headgate/edge/config"
 )
 
 // TestConfigurationPage keeps docs/configuration.md the page that edge/config's reference makes.
@@ -18,7 +18,7 @@ func TestConfigurationPage(t *testing.T) {
 // that is too long but those of facts, which are one line each.
 func TestConfigMarkdown(t *testing.T) {
 	page := configMarkdown()
-	for _, s := range reference.All() {
+	for _, s := range config.Reference() {
 		if !strings.Contains(page, "\n## "+s.Title+"\n") {
 			t.Errorf("no section %q", s.Title)
 		}
@@ -44,13 +44,13 @@ const width = 230
 // configMarkdown returns docs/configuration.md, which has the same source as headgate.yaml(5).
 func configMarkdown() string {
 	var b strings.Builder
-	b.WriteString("# Configuration\n\n<!-- Made from edge/config/reference by `make golden`: " +
+	b.WriteString("# Configuration\n\n<!-- Made from edge/config by `make golden`: " +
 		"edit there. headgate.yaml(5) is the same. -->\n\n")
 	b.WriteString(wrapped(configIntro, ""))
 	b.WriteString("\n[`deploy/headgate.yaml`](../deploy/headgate.yaml) has every field at its " +
 		"default. Each field has its values, " +
 		"its default, and \"restart\" where a reload does not change it.\n")
-	for _, s := range reference.All() {
+	for _, s := range config.Reference() {
 		fmt.Fprintf(&b, "\n## %s\n", s.Title)
 		if s.Text != "" {
 			b.WriteString("\n" + wrapped(s.Text, ""))

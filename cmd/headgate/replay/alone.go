@@ -10,7 +10,7 @@ import (
 )
 
 // A rule that looks at more of a request than its key is replayed by a policy that asks nothing
-// else, about every request: one with a ladder of networks, shed_by or max_blast.
+// else, about every request: one with a ladder of networks, or a rule that looks at clients.
 
 // widened is the ladder of a policy's rule.
 type widened struct {

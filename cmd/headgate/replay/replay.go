@@ -39,7 +39,7 @@ replayed at the latest time so far. Logs may be plain or gzipped: combined or co
 format, JSON lines, or TSV (unix_seconds, client, method, path, status). The rule is
 replayed with mode enforce and scope node, whatever the file says, because one log holds
 the traffic of one node. That of a policy is tried on every request, matched or not, with
-the networks of its ladder, and with max_blast by the clients of the log.
+the networks of its ladder, and a block of many clients by those of the log.
 
 With --policies all policies of the file decide, with their modes, as in the daemon: by
 method, path and client, by the status of the response and its time. A log has no headers

@@ -1,4 +1,4 @@
-package reference_test
+package config_test
 
 import (
 	"reflect"
@@ -10,13 +10,12 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/headgate-dev/headgate/edge/config"
-	"github.com/headgate-dev/headgate/edge/config/reference"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
 // documented returns all fields of the reference.
-func documented() (all []reference.Field) {
-	for _, s := range reference.All() {
+func documented() (all []config.Field) {
+	for _, s := range config.Reference() {
 		all = append(all, s.Fields...)
 	}
 	return all
@@ -130,11 +129,11 @@ func TestChoices(t *testing.T) {
 func TestNeedsRestart(t *testing.T) {
 	t.Parallel()
 	for _, f := range documented() {
-		if f.NeedsRestart() && strings.HasPrefix(f.Path, "rules[]") {
+		if f.NeedsRestart && strings.HasPrefix(f.Path, "rules[]") {
 			t.Errorf("%s needs a restart", f.Path)
 		}
-		if want := map[string]bool{"node": true, "admin_token_file": false}; f.NeedsRestart() != want[f.Path] && (f.Path == "node" || f.Path == "admin_token_file") {
-			t.Errorf("%s: needs a restart %v", f.Path, f.NeedsRestart())
+		if want := map[string]bool{"node": true, "admin_token_file": false}; f.NeedsRestart != want[f.Path] && (f.Path == "node" || f.Path == "admin_token_file") {
+			t.Errorf("%s: needs a restart %v", f.Path, f.NeedsRestart)
 		}
 	}
 }
