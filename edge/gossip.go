@@ -63,7 +63,9 @@ func reachableAdmin(all []config.Address) string {
 }
 
 // hostPort returns a as host:port, an IPv6 address in brackets.
-func hostPort(a config.Address) string { return net.JoinHostPort(a.Host, strconv.Itoa(int(a.Port))) }
+func hostPort(a config.Address) string {
+	return net.JoinHostPort(a.Host, strconv.Itoa(int(a.Port)))
+}
 
 // hostPorts returns all as hostPort does, in their order.
 func hostPorts(all []config.Address) (texts []string) {

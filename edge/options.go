@@ -20,7 +20,10 @@ func GateOptions(
 	cfg *config.Config, node string, start time.Time, global *gate.Global,
 ) gate.Options {
 	return gate.Options{
-		Node: node, Memory: cfg.Memory - ticketBytes(cfg) - waitingBytes(cfg) - throttleBytes(cfg) - countsBytes(cfg), Rules: cfg.AllRules(), Flush: cfg.Ring.Flush, Servers: len(cfg.Ring.Servers),
+		Node: node,
+		Memory: cfg.Memory - ticketBytes(cfg) - waitingBytes(cfg) - throttleBytes(cfg) -
+			countsBytes(cfg),
+		Rules: cfg.AllRules(), Flush: cfg.Ring.Flush, Servers: len(cfg.Ring.Servers),
 		Global: global, Start: start,
 	}
 }
@@ -36,7 +39,8 @@ func ticketBytes(cfg *config.Config) int64 {
 // waitingBytes returns how much of cfg's memory is for the places of requests that may count by
 // their responses.
 func waitingBytes(cfg *config.Config) int64 {
-	if !slices.ContainsFunc(cfg.Policies.Policies, func(p policy.Policy) bool { return p.Waits() }) {
+	if !slices.ContainsFunc(cfg.Policies.Policies,
+		func(p policy.Policy) bool { return p.Waits() }) {
 		return 0
 	}
 	return ask.WaitingBytes(ticketBytes(cfg))

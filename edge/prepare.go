@@ -112,7 +112,9 @@ func (p *prepared) digestKey(process [32]byte) [32]byte {
 }
 
 // counts reports whether p's node counts together with others, and so needs the cluster's keys.
-func (p *prepared) counts() bool { return len(p.cfg.Ring.Servers) > 0 || !p.cfg.Gossip.Bind.IsZero() }
+func (p *prepared) counts() bool {
+	return len(p.cfg.Ring.Servers) > 0 || !p.cfg.Gossip.Bind.IsZero()
+}
 
 // checkOpen refuses a configuration that would leave a listener open to everybody: c's listeners
 // are those that were opened at the start, and its files those that are named now.

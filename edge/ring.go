@@ -29,7 +29,10 @@ func (n *Node) openRing(p prepared) error {
 	if err != nil {
 		return fmt.Errorf("ring.servers: %w", err)
 	}
-	if n.ring, err = ring.New(ring.Config{Servers: servers, Timeout: cfg.Ring.Timeout}); err != nil {
+	if n.ring, err = ring.New(ring.Config{
+		Servers: servers,
+		Timeout: cfg.Ring.Timeout,
+	}); err != nil {
 		return fmt.Errorf("ring.servers: %w", err)
 	}
 	phase := time.Duration(binary.LittleEndian.Uint64(n.phase[:]) % uint64(cfg.Ring.Flush))

@@ -73,7 +73,12 @@ func (n *Node) startBehind(work context.Context, g *group) {
 	if n.flusher == nil {
 		context.AfterFunc(work, flushed)
 	} else {
-		g.start(func() error { defer flushed(); defer n.ring.Close(); n.flusher.Run(work); return n.rest.Close() })
+		g.start(func() error {
+			defer flushed()
+			defer n.ring.Close()
+			n.flusher.Run(work)
+			return n.rest.Close()
+		})
 		g.start(func() error { n.watchRing(work); return nil })
 	}
 	if n.link != nil {

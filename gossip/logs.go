@@ -35,7 +35,10 @@ type lineLimit struct {
 
 // limitLog returns a logger that writes at most 10 lines a second to l.
 func limitLog(l *slog.Logger, c *counters) *slog.Logger {
-	return slog.New(limited{l.Handler(), &lineLimit{lines: guard.NewBucket(logRate, logBurst), c: c}})
+	return slog.New(limited{l.Handler(), &lineLimit{
+		lines: guard.NewBucket(logRate, logBurst),
+		c:     c,
+	}})
 }
 
 // Handle implements slog.Handler. The line after suppressed ones carries their number.
@@ -52,10 +55,14 @@ func (h limited) Handle(ctx context.Context, r slog.Record) error {
 }
 
 // WithAttrs implements slog.Handler.
-func (h limited) WithAttrs(a []slog.Attr) slog.Handler { return limited{h.Handler.WithAttrs(a), h.l} }
+func (h limited) WithAttrs(a []slog.Attr) slog.Handler {
+	return limited{h.Handler.WithAttrs(a), h.l}
+}
 
 // WithGroup implements slog.Handler.
-func (h limited) WithGroup(name string) slog.Handler { return limited{h.Handler.WithGroup(name), h.l} }
+func (h limited) WithGroup(name string) slog.Handler {
+	return limited{h.Handler.WithGroup(name), h.l}
+}
 
 // take takes a token, and returns the number of lines suppressed before this one.
 func (l *lineLimit) take(now time.Time) (suppressed int, ok bool) {

@@ -140,7 +140,8 @@ func (m *Meter) syncView(s *slot, st *syncState, t stamp) *Shared {
 // sub-window weighted.
 func (m *Meter) Offered(now Instant, i sketch.Index) int64 {
 	offered := int64(0)
-	if m.locked(Hit{index: i, at: m.c.table.find(i)}, func(s *slot) { offered = m.offered(s, m.expire(s, now)) }) {
+	if m.locked(Hit{index: i, at: m.c.table.find(i)},
+		func(s *slot) { offered = m.offered(s, m.expire(s, now)) }) {
 		return offered
 	}
 	number := m.layer.span.Number(now)

@@ -25,7 +25,8 @@ func (m *Meter) at(s *slot, now Instant) stamp {
 // returns the stamp to go on with.
 func (m *Meter) expire(s *slot, now Instant) stamp {
 	t := m.at(s, now)
-	if a := &s.admitted; a.n > 0 && s.refusals == 0 && t.now.Sub(s.last) < m.span.window && !m.span.out(a.front, t.tick) {
+	if a := &s.admitted; a.n > 0 && s.refusals == 0 && t.now.Sub(s.last) < m.span.window &&
+		!m.span.out(a.front, t.tick) {
 		// where the oldest mark is in, all are; only a key with a record has folded refusals
 		s.last = t.now
 		return t
@@ -80,7 +81,8 @@ func (m *Meter) count(c *Count, s *slot, t stamp, cost int64) {
 		return
 	}
 	used := s.admitted.units()
-	c.Fits, c.Used, c.Reset, c.Exact = used+cost <= m.ceiling() || used+cost <= m.admits(s, t.now), used, m.reset(s, t), true
+	c.Fits, c.Used, c.Reset, c.Exact = used+cost <= m.ceiling() ||
+		used+cost <= m.admits(s, t.now), used, m.reset(s, t), true
 	if c.Fits {
 		// other nodes know it to be full
 		if wait := s.full.until().Sub(t.now); wait > 0 && cost > 0 {
@@ -276,24 +278,4 @@ func (m *Meter) asked(s *slot, t stamp) int64 {
 		admitted = 0 // it is among the refusals
 	}
 	return max(exact, admitted+int64(w.sum(m.span.Number(t.now), m.span.into(t.now))))
-}
-
-// carryLeft returns the part still in the layer's window of the cost that the sketch had counted
-// before the key became a suspect. Each sub-window's is taken to be spread evenly over it.
-func (m *Meter) carryLeft(s *slot, now Instant) int64 {
-	span := &m.layer.span
-	if now.Sub(s.since) >= span.window {
-		return 0
-	}
-	left := span.Number(now) - span.Number(s.since) // sub-windows since then
-	gone, units := span.into(now), 0.0
-	for age, n := range s.carry {
-		switch at := uint64(age) + left; {
-		case at < held-1:
-			units += float64(n)
-		case at == held-1:
-			units += float64(n) * (1 - gone)
-		}
-	}
-	return int64(units * float64(m.unit))
 }

@@ -62,3 +62,24 @@ func (l *Level) RefusedSince(number uint64, running uint32) (sum int64) {
 	}
 	return sum
 }
+
+// looks reports whether other nodes may be using up a small limit of which so much is used.
+func (m *Meter) looks(used int64) bool {
+	return m.packing.small && used > 0 && (m.limit <= alwaysLook || 4*used >= m.limit)
+}
+
+// nextLook returns after how many flushes, 1..stride, the admissions of others meanwhile can
+// matter: when they may have used up half of the rest by the rate at which all nodes are asked for
+// the key, and before one admission a flush has used it up. A period that ended is read once more
+// at once.
+func (m *Meter) nextLook(st *syncState, left int64) uint32 {
+	if st.flags&lookAgain != 0 {
+		return 1
+	}
+	wait := float64(left) / (2 * max(st.rateNow(), 1/m.span.window.Seconds()) * m.c.every.Seconds())
+	return uint32(min(max(min(wait, float64(left)), 1), stride))
+}
+
+// alwaysLook is the limit up to which one admission makes a key be polled. Above it takes a quarter
+// of the limit.
+const alwaysLook = 64

@@ -50,12 +50,14 @@ func (c *Counter) Plausible(f Flush, d *Due, total uint64) bool {
 	s := &c.table.slots[d.at]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.index.Load() != uint64(d.index) || total < d.base || c.sync.all[d.at].flags&(unsure|rebase) != 0 {
+	if s.index.Load() != uint64(d.index) || total < d.base ||
+		c.sync.all[d.at].flags&(unsure|rebase) != 0 {
 		return true
 	}
 	t := d.meter.at(s, f.Now)
 	for _, base := range [2]uint64{d.base, 0} {
-		if heard, ok := d.meter.packing.unpack(total - base - d.Delta); ok && d.meter.plausible(heard, d, t, f) {
+		if heard, ok := d.meter.packing.unpack(total - base - d.Delta); ok &&
+			d.meter.plausible(heard, d, t, f) {
 			return true
 		}
 	}
@@ -70,7 +72,9 @@ func (d *Due) surely(f Flush, total uint64) bool {
 }
 
 // mergeCost is Merge for a counter of cost.
-func (c *Counter) mergeCost(f Flush, d *Due, total uint64, server int) (standing Standing, ok bool) {
+func (c *Counter) mergeCost(
+	f Flush, d *Due, total uint64, server int,
+) (standing Standing, ok bool) {
 	s, st, m := &c.table.slots[d.at], &c.sync.all[d.at], d.meter
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,14 +123,16 @@ func (c *Counter) mergeCost(f Flush, d *Due, total uint64, server int) (standing
 	st.merged = f.Now
 	m.setPolled(s, d.at)
 	standing = m.standing(s, st, t)
-	standing.Own, standing.Totals = own.admitted, Totals{Period: d.Period, By: [Periods]PeriodTotals{m.packing.totals(total), m.packing.totals(st.before)}}
+	standing.Own = own.admitted
+	standing.Totals = m.totalsOf(d, total, st.before)
 	m.rateOfFew(&standing)
 	return m.told(standing, st, d, f), true
 }
 
 // told returns standing with what of its Own, which d brought, the totals have now.
 func (m *Meter) told(standing Standing, st *syncState, d *Due, f Flush) Standing {
-	if standing.Told, standing.ToldFrom = standing.Own, d.since; st.since != 0 && st.since <= d.since {
+	if standing.Told, standing.ToldFrom = standing.Own, d.since; st.since != 0 &&
+		st.since <= d.since {
 		// the rest was not sent, and is pending again
 		standing.Told = m.packing.totals(d.Delta).Admitted
 	}
@@ -278,23 +284,10 @@ func (m *Meter) setPolled(s *slot, at int) {
 	}
 }
 
-// looks reports whether other nodes may be using up a small limit of which so much is used.
-func (m *Meter) looks(used int64) bool {
-	return m.packing.small && used > 0 && (m.limit <= alwaysLook || 4*used >= m.limit)
-}
-
-// nextLook returns after how many flushes, 1..stride, the admissions of others meanwhile can
-// matter: when they may have used up half of the rest by the rate at which all nodes are asked for
-// the key, and before one admission a flush has used it up. A period that ended is read once more
-// at once.
-func (m *Meter) nextLook(st *syncState, left int64) uint32 {
-	if st.flags&lookAgain != 0 {
-		return 1
+// totalsOf returns the totals of d's period, as read, and of the period before.
+func (m *Meter) totalsOf(d *Due, total, before uint64) Totals {
+	return Totals{
+		Period: d.Period, By: [Periods]PeriodTotals{m.packing.totals(total),
+			m.packing.totals(before)},
 	}
-	wait := float64(left) / (2 * max(st.rateNow(), 1/m.span.window.Seconds()) * m.c.every.Seconds())
-	return uint32(min(max(min(wait, float64(left)), 1), stride))
 }
-
-// alwaysLook is the limit up to which one admission makes a key be polled. Above it takes a quarter
-// of the limit.
-const alwaysLook = 64

@@ -27,17 +27,20 @@ type Meter struct {
 	fold   uint32  // refusals of a full key that are recorded together; 1: each by itself
 	slices divisor // nanoseconds of a slice of the window
 
-	tokens  bool                                          // the limit is a bucket: see bucket
-	shared  bool                                          // other nodes count this rule's keys too
-	global  bool                                          // nodes of other PoPs among them
-	packing packing                                       // layout of the shared counters
-	settles time.Duration                                 // time constant of the rates: long enough for rateRequests at the limit
-	slack   int64                                         // cost tolerated above the limit; see ceiling
-	usedUp  func(now Instant, key []byte) (until Instant) // see Limit.UsedUp
-	alone   atomic.Bool                                   // no other node is heard of now
+	tokens  bool    // the limit is a bucket: see bucket
+	shared  bool    // other nodes count this rule's keys too
+	global  bool    // nodes of other PoPs among them
+	packing packing // layout of the shared counters
+	// time constant of the rates: long enough for rateRequests at the limit
+	settles time.Duration
+	// cost tolerated above the limit; see ceiling
+	slack  int64
+	usedUp func(now Instant, key []byte) (until Instant) // see Limit.UsedUp
+	alone  atomic.Bool                                   // no other node is heard of now
 
-	hinted Instant // when the rule's refund counter was last above 0; 0: never. Of the flusher's goroutine
-	hints  bool    // refunds were sent that the rule's refund counter does not show yet; likewise
+	// when the rule's refund counter was last above 0; 0: never. Of the flusher's goroutine
+	hinted Instant
+	hints  bool // refunds were sent that the rule's refund counter does not show yet; likewise
 
 	seen    *keyCount // keys
 	refused *keyCount // keys that this node refused something
@@ -193,19 +196,6 @@ func (m *Meter) OfferNew(now Instant, i sketch.Index, key []byte, cost int64, u 
 		h.estimate = m.layer.sketch.Add(i, number, units)
 	}
 	return h
-}
-
-// Rounds reports whether OfferNew uses its random bits: the sketch counts a large limit in units of
-// more than 1.
-func (m *Meter) Rounds() bool { return m.unit > 1 }
-
-// units rounds cost to sketch units, 0..255, up or down at random so that the mean is right.
-func (m *Meter) units(cost int64, u uint64) uint8 {
-	units := uint64(cost)
-	if m.unit > 1 {
-		units = (units + u%uint64(m.unit)) / uint64(m.unit)
-	}
-	return uint8(min(units, 255))
 }
 
 // Look is Offer without counting. While there is room for every key, one without a slot would get

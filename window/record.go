@@ -80,3 +80,23 @@ func (m *Meter) forgets() time.Duration {
 	}
 	return m.span.window
 }
+
+// carryLeft returns the part still in the layer's window of the cost that the sketch had counted
+// before the key became a suspect. Each sub-window's is taken to be spread evenly over it.
+func (m *Meter) carryLeft(s *slot, now Instant) int64 {
+	span := &m.layer.span
+	if now.Sub(s.since) >= span.window {
+		return 0
+	}
+	left := span.Number(now) - span.Number(s.since) // sub-windows since then
+	gone, units := span.into(now), 0.0
+	for age, n := range s.carry {
+		switch at := uint64(age) + left; {
+		case at < held-1:
+			units += float64(n)
+		case at == held-1:
+			units += float64(n) * (1 - gone)
+		}
+	}
+	return int64(units * float64(m.unit))
+}

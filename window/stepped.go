@@ -31,3 +31,16 @@ func (m *Meter) wrote(s *slot, period uint32, now Instant) bool {
 	return period <= from && s.since <= step.at && now.Sub(step.at) < m.counterTTL()+slack &&
 		from-m.period(step.to, 0) > m.mostAhead()
 }
+
+// Rounds reports whether OfferNew uses its random bits: the sketch counts a large limit in units of
+// more than 1.
+func (m *Meter) Rounds() bool { return m.unit > 1 }
+
+// units rounds cost to sketch units, 0..255, up or down at random so that the mean is right.
+func (m *Meter) units(cost int64, u uint64) uint8 {
+	units := uint64(cost)
+	if m.unit > 1 {
+		units = (units + u%uint64(m.unit)) / uint64(m.unit)
+	}
+	return uint8(min(units, 255))
+}

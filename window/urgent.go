@@ -46,7 +46,8 @@ func (m *Meter) markIfUrgent(sl *slot, at int) {
 // times.
 func (m *Meter) hasty(sl *slot, at int) bool {
 	st := &m.c.sync.all[at]
-	pending := (float64(st.admitted) + float64(sl.pending.admitted)) * float64(m.c.sync.nodes.Load())
+	pending := (float64(st.admitted) +
+		float64(sl.pending.admitted)) * float64(m.c.sync.nodes.Load())
 	return pending > hastyPace*m.rate*sl.last.Sub(st.since).Seconds()+hastyPart*float64(m.limit)
 }
 

@@ -95,9 +95,14 @@ func New(g *gate.Gate, o Options) *Door {
 		o.Budget = budget.New(budget.Most)
 	}
 	a := &Door{
-		gate: g, options: o, log: o.Log, auditLog: o.Audit,
-		mux: http.NewServeMux(), listings: make(chan struct{}, maxAdminListings), places: places.New(maxAdminConns),
-		live: newFeed(g, o),
+		gate:     g,
+		options:  o,
+		log:      o.Log,
+		auditLog: o.Audit,
+		mux:      http.NewServeMux(),
+		listings: make(chan struct{}, maxAdminListings),
+		places:   places.New(maxAdminConns),
+		live:     newFeed(g, o),
 	}
 	a.SetToken(o.Token)
 	// Only this door knows these figures, so they are registered here and not where the others are.
@@ -135,7 +140,10 @@ func (a *Door) routes() []endpoint {
 		{"GET", "/v1/mitigations", "?rule=&n=&cursor=", "the mitigations in force: key, action, " +
 			"source, end", a.listMitigations},
 		{"POST", "/v1/mitigations", "", "block or allow a key by hand", a.setMitigation},
-		{"DELETE", "/v1/mitigations", "?rule=&key=&by=&reason=", "remove the mitigation of a key", a.liftMitigation},
+		{
+			"DELETE", "/v1/mitigations", "?rule=&key=&by=&reason=",
+			"remove the mitigation of a key", a.liftMitigation,
+		},
 		{"GET", "/v1/top", "?rule=&n=&sort=", "the keys with the most traffic", a.top},
 		{"GET", "/v1/explain", "?rule=&key=", "everything that decides one key now", a.explain},
 		{"GET", "/v1/rules", "", "the rules and their totals", a.rules},
@@ -206,7 +214,11 @@ func (a *Door) handle(pattern string, h handler) {
 func wrongMethod(allowed string) handler {
 	return func(w http.ResponseWriter, _ *http.Request) *api.Problem {
 		w.Header().Set("Allow", allowed)
-		return &api.Problem{Status: http.StatusMethodNotAllowed, Parameter: "method", Detail: "must be one of " + allowed}
+		return &api.Problem{
+			Status:    http.StatusMethodNotAllowed,
+			Parameter: "method",
+			Detail:    "must be one of " + allowed,
+		}
 	}
 }
 
@@ -234,7 +246,10 @@ func (a *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		loan := budget.Loan{From: a.options.Budget}
 		defer loan.Return()
 		if !loan.Add(maxAdminBody) {
-			answerProblem(w, &api.Problem{Status: http.StatusServiceUnavailable, Parameter: "body", Detail: "must wait: too many bytes of other requests are in progress"})
+			answerProblem(w, &api.Problem{
+				Status: http.StatusServiceUnavailable, Parameter: "body",
+				Detail: "must wait: too many bytes of other requests are in progress",
+			})
 			return
 		}
 	}
@@ -251,6 +266,10 @@ func (a *Door) listing(r *http.Request, f func()) *api.Problem {
 		f()
 		return nil
 	case <-r.Context().Done():
-		return &api.Problem{Status: http.StatusServiceUnavailable, Parameter: "request", Detail: "must wait: too many other requests are in progress"}
+		return &api.Problem{
+			Status:    http.StatusServiceUnavailable,
+			Parameter: "request",
+			Detail:    "must wait: too many other requests are in progress",
+		}
 	}
 }

@@ -60,7 +60,12 @@ func (a *Door) stream(w http.ResponseWriter, left <-chan struct{}, watches bool)
 		func() { _ = control.SetWriteDeadline(time.Unix(1, 0)) })
 	if err != nil {
 		w.Header().Set("Retry-After", "5")
-		return &api.Problem{Status: http.StatusServiceUnavailable, Parameter: "request", Detail: "cannot be served: the maximum number of streams is open, or the node is stopping"}
+		return &api.Problem{
+			Status:    http.StatusServiceUnavailable,
+			Parameter: "request",
+			Detail: "cannot be served: the maximum number of streams is open, or the node is " +
+				"stopping",
+		}
 	}
 	defer reader.Leave()
 	// So that a page which has just been opened does not wait for the next second.

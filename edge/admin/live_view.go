@@ -28,8 +28,15 @@ func (w *feed) picture(now window.Instant) api.LiveView {
 	}
 	stats, s := e.Stats(now), w.scanned
 	v := api.LiveView{
-		Now: e.Shown(now), Started: e.Started().UTC().Truncate(time.Millisecond), Flags: s.flags, Top: s.top, Cluster: w.cluster(now),
-		Doors: []api.DoorView{}, Rules: []api.LiveRuleView{}, Mitigations: make([]api.MitigationView, 0, len(s.first)), Sketches: []api.SketchView{},
+		Now:         e.Shown(now),
+		Started:     e.Started().UTC().Truncate(time.Millisecond),
+		Flags:       s.flags,
+		Top:         s.top,
+		Cluster:     w.cluster(now),
+		Doors:       []api.DoorView{},
+		Rules:       []api.LiveRuleView{},
+		Mitigations: make([]api.MitigationView, 0, len(s.first)),
+		Sketches:    []api.SketchView{},
 	}
 	if w.options.Doors != nil {
 		v.Doors = w.options.Doors()
@@ -39,7 +46,10 @@ func (w *feed) picture(now window.Instant) api.LiveView {
 	v.Pools, v.Tickets = viewPools(e, w.options), ticketsOf(w.options, now)
 	figures := e.Figures()
 	for _, rule := range viewRules(e, now, figures) {
-		v.Rules = append(v.Rules, api.LiveRuleView{RuleView: rule, Suspects: s.suspects[rule.Name], Flags: s.byRule[rule.Name], Allowed: s.allowed[rule.Name]})
+		v.Rules = append(v.Rules, api.LiveRuleView{
+			RuleView: rule, Suspects: s.suspects[rule.Name],
+			Flags: s.byRule[rule.Name], Allowed: s.allowed[rule.Name],
+		})
 	}
 	for _, f := range s.first {
 		// The scan may be some seconds old.
@@ -49,8 +59,12 @@ func (w *feed) picture(now window.Instant) api.LiveView {
 	}
 	for _, l := range stats.Layers {
 		v.Sketches = append(v.Sketches, api.SketchView{
-			Window: l.Window.Seconds(), ErrorBound: l.ErrorBound, NoiseFloor: float64(l.NoiseMedian), Fill: l.Fill,
-			Saturated: slices.ContainsFunc(figures, func(f gate.Figures) bool { return f.Saturated && f.Layer == l.Window }),
+			Window:     l.Window.Seconds(),
+			ErrorBound: l.ErrorBound,
+			NoiseFloor: float64(l.NoiseMedian),
+			Fill:       l.Fill,
+			Saturated: slices.ContainsFunc(figures,
+				func(f gate.Figures) bool { return f.Saturated && f.Layer == l.Window }),
 		})
 	}
 	v.Degraded = w.troubles(now, &v, &stats)

@@ -39,7 +39,8 @@ func (a *Door) listMitigations(w http.ResponseWriter, r *http.Request) *api.Prob
 		return p
 	}
 	var page api.MitigationsView
-	if p := a.listing(r, func() { page = mitigations(a.gate, a.gate.Now(), of, after, n) }); p != nil {
+	if p := a.listing(r,
+		func() { page = mitigations(a.gate, a.gate.Now(), of, after, n) }); p != nil {
 		return p
 	}
 	return answerJSON(w, http.StatusOK, page)

@@ -9,7 +9,9 @@ import (
 )
 
 // healthy answers 200: a process that answers is alive.
-func (a *Door) healthy(w http.ResponseWriter, _ *http.Request) *api.Problem { return plain(w, "ok\n") }
+func (a *Door) healthy(w http.ResponseWriter, _ *http.Request) *api.Problem {
+	return plain(w, "ok\n")
+}
 
 // readiness answers 200 if requests should be sent to this node, else 503.
 // Degraded is ready: it counts alone and decides, and a balancer that took it out would make things

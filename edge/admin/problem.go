@@ -134,7 +134,8 @@ func adminKey(raw, shown string) ([]byte, *api.Problem) {
 		}
 		var ok bool
 		if key, ok = api.UnescapeKey(shown); !ok {
-			return nil, api.BadParameter("shown", `must be a key as the tables print it, with unprintable bytes as \xNN`)
+			return nil, api.BadParameter("shown",
+				`must be a key as the tables print it, with unprintable bytes as \xNN`)
 		}
 		name = "shown"
 	}

@@ -14,11 +14,15 @@ func viewDenials(g *gate.Gate, f *gate.Figures, from *gate.Baseline) api.Denials
 	requests, cost := f.Totals.WouldRefuse()
 	before, costBefore := from.Totals.WouldRefuse()
 	v := api.DenialsView{
-		Since: g.Shown(from.Since), Denied: requests - before, DeniedCost: cost - costBefore,
-		Requests:  requests - before + f.Totals.Requests[gate.OutcomeAllowed] - from.Totals.Requests[gate.OutcomeAllowed],
-		Offered:   f.Totals.Offered() - from.Totals.Offered(),
-		KeysError: math.Round(sketch.DistinctError*1000) / 1000,
-		Keys:      uint64(math.Round(f.Keys)), DeniedKeys: uint64(math.Round(f.RefusedKeys)),
+		Since:      g.Shown(from.Since),
+		Denied:     requests - before,
+		DeniedCost: cost - costBefore,
+		Requests: requests - before +
+			f.Totals.Requests[gate.OutcomeAllowed] - from.Totals.Requests[gate.OutcomeAllowed],
+		Offered:    f.Totals.Offered() - from.Totals.Offered(),
+		KeysError:  math.Round(sketch.DistinctError*1000) / 1000,
+		Keys:       uint64(math.Round(f.Keys)),
+		DeniedKeys: uint64(math.Round(f.RefusedKeys)),
 	}
 	v.DeniedShare, v.DeniedCostShare, v.DeniedKeyShare = share(v.Denied, v.Requests),
 		share(v.DeniedCost, v.Offered), share(v.DeniedKeys, v.Keys)

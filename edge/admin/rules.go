@@ -84,7 +84,11 @@ func (a *Door) setMode(w http.ResponseWriter, r *http.Request) *api.Problem {
 		return p
 	}
 	var wanted, name, by, reason string
-	if p := readMembers(r, map[string]*string{"mode": &wanted, "rule": &name, "by": &by, "reason": &reason}); p != nil {
+	if p := readMembers(r,
+		map[string]*string{
+			"mode": &wanted, "rule": &name, "by": &by,
+			"reason": &reason,
+		}); p != nil {
 		return p
 	}
 	who, p := claimed(by, reason)

@@ -86,7 +86,10 @@ func gossipTroubles(v *api.GossipView, all []string) []string {
 	for _, differ := range []struct {
 		members int
 		setting string
-	}{{v.Mismatches.Ring, "ring servers"}, {v.Mismatches.Rules, "global rules"}, {v.Mismatches.Wire, "wire version"}, {v.Mismatches.Clock, "clocks"}} {
+	}{{v.Mismatches.Ring, "ring servers"}, {v.Mismatches.Rules, "global rules"}, {
+		v.Mismatches.Wire,
+		"wire version",
+	}, {v.Mismatches.Clock, "clocks"}} {
 		if differ.members > 0 {
 			all = append(all, fmt.Sprintf("members with other %s: %d",
 				differ.setting, differ.members))

@@ -14,7 +14,8 @@ const (
 	maxEdits  = 2 // by which a word may differ from the name that is suggested for it
 )
 
-// Nearest returns the name that word most likely stands for, or "" when none comes near: the one that
+// Nearest returns the name that word most likely stands for, or "" when none comes near: the one
+// that
 // differs from it by the fewest edits, at most two and at most one in short names, else the first
 // that begins with word or with which word begins. Names are in lower case; word need not be.
 func Nearest(word string, names iter.Seq[string]) string {

@@ -6,11 +6,12 @@ import "time"
 
 // MitigationView is one mitigation in force.
 type MitigationView struct {
-	Rule    string    `json:"rule"`
-	Key     string    `json:"key"`
-	Action  string    `json:"action"` // shed, block, allow
-	Ratio   float64   `json:"ratio"`  // share of offered cost being denied
-	Mode    string    `json:"mode"`   // of the rule; in shadow mode nothing is denied, and ratio is the share that would be
+	Rule   string  `json:"rule"`
+	Key    string  `json:"key"`
+	Action string  `json:"action"` // shed, block, allow
+	Ratio  float64 `json:"ratio"`  // share of offered cost being denied
+	// of the rule; in shadow mode nothing is denied, and ratio is the share that would be
+	Mode    string    `json:"mode"`
 	View    string    `json:"view"`
 	Source  string    `json:"source"`         // self, ring, gossip:<pop>, manual:<who>
 	Node    string    `json:"node,omitempty"` // the other node at which an operator set it
@@ -19,8 +20,10 @@ type MitigationView struct {
 	Expires time.Time `json:"expires"`
 	Offered int64     `json:"offered"` // cost asked for in the trailing window
 	Limit   int64     `json:"limit"`
-	Strikes int       `json:"strikes,omitempty"` // blocks of the key by its rule's ladder, this one included
-	Blast   int       `json:"blast,omitempty"`   // of a block that sheds instead: about how many clients it would deny
+	// blocks of the key by its rule's ladder, this one included
+	Strikes int `json:"strikes,omitempty"`
+	// of a block that sheds instead: about how many clients it would deny
+	Blast int `json:"blast,omitempty"`
 	// DeniedRate is the cost a second denied over the trailing window: offered * ratio / window. In
 	// shadow mode it is the cost that would be denied.
 	DeniedRate float64 `json:"denied_rate"`
@@ -35,28 +38,35 @@ type MitigationsView struct {
 
 // MitigationRequest sets a mitigation by hand.
 type MitigationRequest struct {
-	Rule   string `json:"rule"`
-	Key    string `json:"key,omitempty"`
-	Shown  string `json:"shown,omitempty"` // the key as EscapeKey shows it, in place of Key: JSON cannot carry every byte
-	Action string `json:"action"`          // block or allow
-	TTL    string `json:"ttl"`             // a duration from MinTTL to MaxTTL, such as 10m; empty: DefaultTTL
+	Rule string `json:"rule"`
+	Key  string `json:"key,omitempty"`
+	// the key as EscapeKey shows it, in place of Key: JSON cannot carry every byte
+	Shown  string `json:"shown,omitempty"`
+	Action string `json:"action"` // block or allow
+	// a duration from MinTTL to MaxTTL, such as 10m; empty: DefaultTTL
+	TTL    string `json:"ttl"`
 	Reason string `json:"reason"`
 	By     string `json:"by,omitempty"` // who, for the record
 }
 
 // TopView is one heavy key.
 type TopView struct {
-	Rule     string     `json:"rule"`
-	Key      string     `json:"key"`
-	Kind     string     `json:"kind"`              // of the rule: window, bucket or concurrency
-	Cut      bool       `json:"cut,omitempty"`     // Key is the beginning of a longer one
-	Offered  int64      `json:"offered"`           // in the trailing window; of kind concurrency, the places taken
-	Admitted int64      `json:"admitted"`          // in the trailing window; of a bucket, the tokens taken and not back yet; of kind concurrency, the places taken
-	Limit    int64      `json:"limit"`             // of a bucket, its burst
-	Share    float64    `json:"share"`             // offered / limit
-	State    string     `json:"state"`             // ok, full (every place is taken), shed, block, allow
-	FullAt   *time.Time `json:"full_at,omitempty"` // of a bucket: when it is full again; none: it is
-	Oldest   *time.Time `json:"oldest,omitempty"`  // of kind concurrency: start of the oldest lease
+	Rule string `json:"rule"`
+	Key  string `json:"key"`
+	Kind string `json:"kind"`          // of the rule: window, bucket or concurrency
+	Cut  bool   `json:"cut,omitempty"` // Key is the beginning of a longer one
+	// in the trailing window; of kind concurrency, the places taken
+	Offered int64 `json:"offered"`
+	// in the trailing window; of a bucket, the tokens taken and not back yet; of kind concurrency,
+	// the places taken
+	Admitted int64   `json:"admitted"`
+	Limit    int64   `json:"limit"` // of a bucket, its burst
+	Share    float64 `json:"share"` // offered / limit
+	// ok, full (every place is taken), shed, block, allow
+	State string `json:"state"`
+	// of a bucket: when it is full again; none: it is
+	FullAt *time.Time `json:"full_at,omitempty"`
+	Oldest *time.Time `json:"oldest,omitempty"` // of kind concurrency: start of the oldest lease
 }
 
 // TopsView is the answer of /v1/top, heaviest first.
@@ -72,49 +82,68 @@ type SubWindowView struct {
 
 // ExplainView is everything that decides one key now.
 type ExplainView struct {
-	Rule         string           `json:"rule"`
-	Key          string           `json:"key"`
-	Now          time.Time        `json:"now"`
-	Verdict      string           `json:"verdict"`          // the answer to a check of cost 1
-	Why          string           `json:"why,omitempty"`    // the reason of the denial, also of one that only shadow mode prevents
-	Shadow       bool             `json:"shadow,omitempty"` // allowed only because the rule is in shadow
-	View         string           `json:"view"`
-	ViewLost     bool             `json:"view_lost,omitempty"` // the node knows less than the scope requires, so failure_mode applies
-	Mode         string           `json:"mode"`
-	Scope        string           `json:"scope"`
-	FailureMode  string           `json:"failure_mode"`
-	Limit        int64            `json:"limit"`
-	Window       float64          `json:"window"`
-	Remaining    int64            `json:"remaining"`
-	Reset        uint32           `json:"reset"`
-	Retry        uint32           `json:"retry,omitempty"`
-	Estimate     int64            `json:"estimate"`    // sketch, cost in the last window, never under until saturated
-	ErrorBound   float64          `json:"error_bound"` // with probability confidence the estimate is at most this much over
-	Confidence   float64          `json:"confidence"`  // 1 - e^-rows
-	NoiseFloor   float64          `json:"noise_floor"` // median estimate of a key that was never seen
-	PromoteAt    float64          `json:"promote_at"`  // estimate from which a key becomes a suspect
-	Suspect      bool             `json:"suspect"`     // holds an exact slot
-	SuspectSince *time.Time       `json:"suspect_since,omitempty"`
-	Admitted     int64            `json:"admitted"` // exact, trailing window (suspects)
-	Offered      int64            `json:"offered"`  // trailing window
-	SubWindows   []SubWindowView  `json:"sub_windows"`
-	Ring         *KeyRingView     `json:"ring,omitempty"`   // suspects of a rule that the PoP shares
-	Global       *KeyGlobalView   `json:"global,omitempty"` // of a rule that all PoPs share
-	Flag         *MitigationView  `json:"flag,omitempty"`
-	Kind         string           `json:"kind"`                   // of the rule: window, bucket or concurrency
-	Places       *KeyPlacesView   `json:"places,omitempty"`       // of kind concurrency
-	Policies     []string         `json:"policies,omitempty"`     // that ask this rule, in the order of the file
-	LiftedBy     string           `json:"lifted_by"`              // the conditions under which this key passes, for people to read
-	Bucket       *BucketView      `json:"bucket,omitempty"`       // of a rule of kind bucket
-	Strikes      *KeyStrikesView  `json:"strikes,omitempty"`      // of a rule whose blocks grow longer
-	Reserve      []KeyReserveView `json:"reserve,omitempty"`      // of a rule that keeps parts of its limit for some tiers
-	Siblings     *SiblingsView    `json:"siblings,omitempty"`     // of the rule of a network
-	Ladder       []LevelView      `json:"ladder,omitempty"`       // of a rule with a ladder: the networks that the key is in
-	Blast        *KeyBlastView    `json:"blast,omitempty"`        // of a rule with max_blast
-	ShedBy       *ShedByView      `json:"shed_by,omitempty"`      // of a rule whose drop ratio is drawn by a part of the request
-	RetrySpread  float64          `json:"retry_spread,omitempty"` // part that the rule names by which the retry of a denial may be longer, 0..1; that of this view is
-	Pending      int64            `json:"pending,omitempty"`      // cost of requests that wait for their responses
-	Sentences    []string         `json:"sentences"`              // the reason, its author, its end and the ways to change it, for people to read
+	Rule    string    `json:"rule"`
+	Key     string    `json:"key"`
+	Now     time.Time `json:"now"`
+	Verdict string    `json:"verdict"` // the answer to a check of cost 1
+	// the reason of the denial, also of one that only shadow mode prevents
+	Why string `json:"why,omitempty"`
+	// allowed only because the rule is in shadow
+	Shadow bool   `json:"shadow,omitempty"`
+	View   string `json:"view"`
+	// the node knows less than the scope requires, so failure_mode applies
+	ViewLost    bool    `json:"view_lost,omitempty"`
+	Mode        string  `json:"mode"`
+	Scope       string  `json:"scope"`
+	FailureMode string  `json:"failure_mode"`
+	Limit       int64   `json:"limit"`
+	Window      float64 `json:"window"`
+	Remaining   int64   `json:"remaining"`
+	Reset       uint32  `json:"reset"`
+	Retry       uint32  `json:"retry,omitempty"`
+	// sketch, cost in the last window, never under until saturated
+	Estimate int64 `json:"estimate"`
+	// with probability confidence the estimate is at most this much over
+	ErrorBound float64 `json:"error_bound"`
+	Confidence float64 `json:"confidence"` // 1 - e^-rows
+	// median estimate of a key that was never seen
+	NoiseFloor float64 `json:"noise_floor"`
+	// estimate from which a key becomes a suspect
+	PromoteAt    float64         `json:"promote_at"`
+	Suspect      bool            `json:"suspect"` // holds an exact slot
+	SuspectSince *time.Time      `json:"suspect_since,omitempty"`
+	Admitted     int64           `json:"admitted"` // exact, trailing window (suspects)
+	Offered      int64           `json:"offered"`  // trailing window
+	SubWindows   []SubWindowView `json:"sub_windows"`
+	// suspects of a rule that the PoP shares
+	Ring   *KeyRingView    `json:"ring,omitempty"`
+	Global *KeyGlobalView  `json:"global,omitempty"` // of a rule that all PoPs share
+	Flag   *MitigationView `json:"flag,omitempty"`
+	// of the rule: window, bucket or concurrency
+	Kind   string         `json:"kind"`
+	Places *KeyPlacesView `json:"places,omitempty"` // of kind concurrency
+	// that ask this rule, in the order of the file
+	Policies []string `json:"policies,omitempty"`
+	// the conditions under which this key passes, for people to read
+	LiftedBy string      `json:"lifted_by"`
+	Bucket   *BucketView `json:"bucket,omitempty"` // of a rule of kind bucket
+	// of a rule whose blocks grow longer
+	Strikes *KeyStrikesView `json:"strikes,omitempty"`
+	// of a rule that keeps parts of its limit for some tiers
+	Reserve  []KeyReserveView `json:"reserve,omitempty"`
+	Siblings *SiblingsView    `json:"siblings,omitempty"` // of the rule of a network
+	// of a rule with a ladder: the networks that the key is in
+	Ladder []LevelView   `json:"ladder,omitempty"`
+	Blast  *KeyBlastView `json:"blast,omitempty"` // of a rule with max_blast
+	// of a rule whose drop ratio is drawn by a part of the request
+	ShedBy *ShedByView `json:"shed_by,omitempty"`
+	// part that the rule names by which the retry of a denial may be longer, 0..1; that of this
+	// view is
+	RetrySpread float64 `json:"retry_spread,omitempty"`
+	// cost of requests that wait for their responses
+	Pending int64 `json:"pending,omitempty"`
+	// the reason, its author, its end and the ways to change it, for people to read
+	Sentences []string `json:"sentences"`
 }
 
 // BucketView is the state of the bucket of one key.
@@ -123,17 +152,21 @@ type BucketView struct {
 	Left   int64      `json:"left"`              // whole tokens in it
 	Fill   float64    `json:"fill"`              // 0..1, parts of a token included
 	FullAt *time.Time `json:"full_at,omitempty"` // when it is full again; none: it is
-	Debt   int64      `json:"debt,omitempty"`    // tokens taken beyond an empty one: by requests that wait, or by costs known afterwards
-	Token  float64    `json:"token"`             // seconds until one token is back
-	Delay  float64    `json:"delay,omitempty"`   // seconds that a request may have to wait; 0: none waits
-	Wait   float64    `json:"wait,omitempty"`    // seconds that the next request would have to wait for its token
+	// tokens taken beyond an empty one: by requests that wait, or by costs known afterwards
+	Debt  int64   `json:"debt,omitempty"`
+	Token float64 `json:"token"` // seconds until one token is back
+	// seconds that a request may have to wait; 0: none waits
+	Delay float64 `json:"delay,omitempty"`
+	// seconds that the next request would have to wait for its token
+	Wait float64 `json:"wait,omitempty"`
 }
 
 // KeyStrikesView is the state of a key under a rule whose blocks grow longer.
 type KeyStrikesView struct {
-	Blocks    int        `json:"blocks"`                 // in a row, a present one included
-	Next      float64    `json:"next"`                   // seconds that the next block lasts
-	Forgotten *time.Time `json:"forgotten_at,omitempty"` // when the key begins at the first step again, unless it is blocked before; none: it is there
+	Blocks int     `json:"blocks"` // in a row, a present one included
+	Next   float64 `json:"next"`   // seconds that the next block lasts
+	// when the key begins at the first step again, unless it is blocked before; none: it is there
+	Forgotten *time.Time `json:"forgotten_at,omitempty"`
 }
 
 // KeyReserveView is the room of the requests of one tier, where parts of the limit are kept for
@@ -164,44 +197,58 @@ type KeyRingView struct {
 	Server      string   `json:"server"`       // holds the key's counters; empty: not asked yet
 	AgeSeconds  *float64 `json:"age_seconds"`  // of the ring's last total; null: none yet
 	OfferedRate float64  `json:"offered_rate"` // cost a second asked for at all nodes, as of then
-	Unsent      int64    `json:"unsent"`       // cost counted here that was not sent to the others yet
+	// cost counted here that was not sent to the others yet
+	Unsent int64 `json:"unsent"`
 }
 
 // RuleView is one rule, its settings and its totals since start.
 type RuleView struct {
-	Name         string      `json:"name"`
-	Limit        int64       `json:"limit"`
-	Window       float64     `json:"window"`
-	Scope        string      `json:"scope"`
-	View         string      `json:"view"`
-	Action       string      `json:"action"`
-	BlockFor     float64     `json:"block_for"`
-	Mode         string      `json:"mode"`
-	FailureMode  string      `json:"failure_mode"`
-	Fairness     string      `json:"fairness,omitempty"`     // of scope global: pops or requests
-	Kind         string      `json:"kind"`                   // window, bucket or concurrency
-	Burst        int64       `json:"burst,omitempty"`        // of a bucket
-	Delay        float64     `json:"delay,omitempty"`        // of a bucket: seconds that a request may have to wait
-	Counts       string      `json:"counts,omitempty"`       // offered: denied requests count too
-	Blocks       []float64   `json:"blocks,omitempty"`       // of a rule whose blocks grow longer: seconds of each in a row
-	ForgetAfter  float64     `json:"forget_after,omitempty"` // of such a rule: seconds without a block after which the first is due again
-	Lease        float64     `json:"lease,omitempty"`        // of kind concurrency: seconds after which places that were not given back are free
-	ShedBy       string      `json:"shed_by,omitempty"`      // part of a request by which a drop ratio is drawn; empty: each request
-	Epoch        float64     `json:"epoch,omitempty"`        // seconds for which a draw by a part holds
-	MaxBlast     int         `json:"max_blast,omitempty"`    // clients above which a block sheds instead
-	RetrySpread  float64     `json:"retry_spread,omitempty"` // part that the rule names by which the retry of a denial may be longer, 0..1
-	Siblings     int         `json:"siblings,omitempty"`     // of the rule of a network: narrower keys that must ask before it denies
-	Reserve      []ShareView `json:"reserve,omitempty"`      // parts of the limit that are kept for tiers, in order
-	Places       *PlacesView `json:"places,omitempty"`       // of kind concurrency: taken now
-	Offered      uint64      `json:"offered"`                // cost
-	Admitted     uint64      `json:"admitted"`               // cost
-	Denied       uint64      `json:"denied"`                 // cost denied
+	Name        string  `json:"name"`
+	Limit       int64   `json:"limit"`
+	Window      float64 `json:"window"`
+	Scope       string  `json:"scope"`
+	View        string  `json:"view"`
+	Action      string  `json:"action"`
+	BlockFor    float64 `json:"block_for"`
+	Mode        string  `json:"mode"`
+	FailureMode string  `json:"failure_mode"`
+	Fairness    string  `json:"fairness,omitempty"` // of scope global: pops or requests
+	Kind        string  `json:"kind"`               // window, bucket or concurrency
+	Burst       int64   `json:"burst,omitempty"`    // of a bucket
+	// of a bucket: seconds that a request may have to wait
+	Delay  float64 `json:"delay,omitempty"`
+	Counts string  `json:"counts,omitempty"` // offered: denied requests count too
+	// of a rule whose blocks grow longer: seconds of each in a row
+	Blocks []float64 `json:"blocks,omitempty"`
+	// of such a rule: seconds without a block after which the first is due again
+	ForgetAfter float64 `json:"forget_after,omitempty"`
+	// of kind concurrency: seconds after which places that were not given back are free
+	Lease float64 `json:"lease,omitempty"`
+	// part of a request by which a drop ratio is drawn; empty: each request
+	ShedBy string `json:"shed_by,omitempty"`
+	// seconds for which a draw by a part holds
+	Epoch float64 `json:"epoch,omitempty"`
+	// clients above which a block sheds instead
+	MaxBlast int `json:"max_blast,omitempty"`
+	// part that the rule names by which the retry of a denial may be longer, 0..1
+	RetrySpread float64 `json:"retry_spread,omitempty"`
+	// of the rule of a network: narrower keys that must ask before it denies
+	Siblings int `json:"siblings,omitempty"`
+	// parts of the limit that are kept for tiers, in order
+	Reserve      []ShareView `json:"reserve,omitempty"`
+	Places       *PlacesView `json:"places,omitempty"` // of kind concurrency: taken now
+	Offered      uint64      `json:"offered"`          // cost
+	Admitted     uint64      `json:"admitted"`         // cost
+	Denied       uint64      `json:"denied"`           // cost denied
 	ShadowDenied uint64      `json:"shadow_denied"`
-	Delayed      uint64      `json:"delayed,omitempty"` // requests allowed for later, of a rule with a delay
+	// requests allowed for later, of a rule with a delay
+	Delayed uint64 `json:"delayed,omitempty"`
 
-	Denials DenialsView `json:"denials"` // since the last change of the limit; in shadow mode, those that enforcement would have caused
+	// since the last change of the limit; in shadow mode, those that enforcement would have caused
+	Denials DenialsView `json:"denials"`
 
-	Settings []SettingView `json:"settings,omitzero"` // fields that differ from their default, in the order of the documentation; of /v1/rules only
+	// fields that differ from their default, in the order of the documentation; of /v1/rules only
+	Settings []SettingView `json:"settings,omitzero"`
 }
 
 // SettingView is one field of a rule as headgate.yaml has it.

@@ -16,16 +16,18 @@ type LevelView struct {
 
 // KeyBlastView is about how many clients a key with a mitigation stands for.
 type KeyBlastView struct {
-	Clients int  `json:"clients"` // counted since the key had a mitigation, to within 13 %; 0: none was
-	Most    int  `json:"max"`     // that a block may deny
-	Sheds   bool `json:"sheds"`   // there are more, so that a block sheds instead
+	// counted since the key had a mitigation, to within 13 %; 0: none was
+	Clients int  `json:"clients"`
+	Most    int  `json:"max"`   // that a block may deny
+	Sheds   bool `json:"sheds"` // there are more, so that a block sheds instead
 }
 
 // ShedByView is by which part of a request a drop ratio is drawn, and until when.
 type ShedByView struct {
-	Part   string    `json:"part"`
-	Epoch  float64   `json:"epoch"` // seconds for which a draw holds
-	Ends   time.Time `json:"ends"`  // of the running epoch
-	By     string    `json:"by,omitempty"`
-	Denied *bool     `json:"denied,omitempty"` // the requests with By are, until Ends; none: there is no ratio, or none was asked for
+	Part  string    `json:"part"`
+	Epoch float64   `json:"epoch"` // seconds for which a draw holds
+	Ends  time.Time `json:"ends"`  // of the running epoch
+	By    string    `json:"by,omitempty"`
+	// the requests with By are, until Ends; none: there is no ratio, or none was asked for
+	Denied *bool `json:"denied,omitempty"`
 }

@@ -5,37 +5,47 @@ import "time"
 // GossipStats are the figures of a node's gossip with the nodes of all PoPs. Counts are since start
 // and only grow.
 type GossipStats struct {
-	Members    []Member          `json:"members"` // sorted by name, this node among them
-	PoPs       []PoPMembers      `json:"pops"`    // sorted by name
-	Mismatches Mismatches        `json:"mismatches"`
-	Bytes      Flow              `json:"bytes"` // on the network, framing and encryption included
-	Packets    Flow              `json:"packets"`
-	Records    map[string]Flow   `json:"records"`  // by kind
-	Rejected   map[string]uint64 `json:"rejected"` // records and packets that were refused, by reason
-	Dropped    map[string]uint64 `json:"dropped"`  // packets and records that did not fit or could not be read, by reason
+	Members    []Member        `json:"members"` // sorted by name, this node among them
+	PoPs       []PoPMembers    `json:"pops"`    // sorted by name
+	Mismatches Mismatches      `json:"mismatches"`
+	Bytes      Flow            `json:"bytes"` // on the network, framing and encryption included
+	Packets    Flow            `json:"packets"`
+	Records    map[string]Flow `json:"records"` // by kind
+	// records and packets that were refused, by reason
+	Rejected map[string]uint64 `json:"rejected"`
+	// packets and records that did not fit or could not be read, by reason
+	Dropped    map[string]uint64 `json:"dropped"`
 	Queue      Queue             `json:"queue"`
 	Lag        Lag               `json:"-"` // see LagView
 	Joins      uint64            `json:"joins"`
 	Rejoins    uint64            `json:"rejoins"`     // of Joins: with members that had been dead
 	JoinErrors uint64            `json:"join_errors"` // attempts that failed
-	JoinError  string            `json:"join_error"`  // the last one; empty: a join has worked since
-	Conflicts  uint64            `json:"conflicts"`   // sightings of another node with a name that is taken
-	Health     int               `json:"health"`      // 0: well; higher: this node is slow to answer
-	Keys       ControlKeys       `json:"keys"`
-	MostDebt   float64           `json:"most_debt"`  // largest excess admission of a key owned here that is still to be repaid, in seconds of its limit
-	Overloaded bool              `json:"overloaded"` // so many keys are over their limits that rates are sent instead of counts
-	Deferred   uint64            `json:"deferred"`   // reports, answers and hints postponed because the budget of packets was used up
-	Full       uint64            `json:"full"`       // times that a table was full
-	Counts     CountsStats       `json:"counts"`
+	// the last one; empty: a join has worked since
+	JoinError string `json:"join_error"`
+	// sightings of another node with a name that is taken
+	Conflicts uint64 `json:"conflicts"`
+	// 0: well; higher: this node is slow to answer
+	Health int         `json:"health"`
+	Keys   ControlKeys `json:"keys"`
+	// largest excess admission of a key owned here that is still to be repaid, in seconds of its
+	// limit
+	MostDebt float64 `json:"most_debt"`
+	// so many keys are over their limits that rates are sent instead of counts
+	Overloaded bool `json:"overloaded"`
+	// reports, answers and hints postponed because the budget of packets was used up
+	Deferred uint64      `json:"deferred"`
+	Full     uint64      `json:"full"` // times that a table was full
+	Counts   CountsStats `json:"counts"`
 }
 
 // CountsStats are the figures of the exchange of counts from PoP to PoP, of keys of small limits.
 type CountsStats struct {
-	Records   Flow    `json:"records"`   // counts of a key, 12 bytes each
-	Waiting   int     `json:"waiting"`   // keys whose counts wait for the budget
-	Dropped   uint64  `json:"dropped"`   // batches that the budget inside the PoP did not carry
-	Displaced uint64  `json:"displaced"` // counts of keys without a slot that gave way to newer ones
-	Pressure  float64 `json:"pressure"`  // 0: every admission is sent; higher: fewer are
+	Records Flow   `json:"records"` // counts of a key, 12 bytes each
+	Waiting int    `json:"waiting"` // keys whose counts wait for the budget
+	Dropped uint64 `json:"dropped"` // batches that the budget inside the PoP did not carry
+	// counts of keys without a slot that gave way to newer ones
+	Displaced uint64  `json:"displaced"`
+	Pressure  float64 `json:"pressure"` // 0: every admission is sent; higher: fewer are
 }
 
 // Member is a node that gossips.
@@ -109,7 +119,8 @@ type ControlKeys struct {
 	Owned    int `json:"owned"`    // added up here over all PoPs, as owner or standby
 	Hinted   int `json:"hinted"`   // reported at any rate because the owner sent a hint
 	Shed     int `json:"shed"`     // of Owned: above their limit
-	Guarded  int `json:"guarded"`  // of Owned: their last reports still count although many PoPs fell silent at once
+	// of Owned: their last reports still count although many PoPs fell silent at once
+	Guarded int `json:"guarded"`
 }
 
 // GossipView is the state of a node's gossip with the nodes of all PoPs.
@@ -130,24 +141,29 @@ type LagView struct {
 
 // KeyGlobalView is the state of one key over all PoPs.
 type KeyGlobalView struct {
-	AgeSeconds  *float64 `json:"age_seconds"`  // of the owner's last answer; null: none yet, and offered_rate to others mean nothing
+	// of the owner's last answer; null: none yet, and offered_rate to others mean nothing
+	AgeSeconds  *float64 `json:"age_seconds"`
 	OfferedRate float64  `json:"offered_rate"` // cost a second asked for in all PoPs
-	LimitRate   float64  `json:"limit_rate"`   // cost a second that may pass: the limit, less the excess still to be repaid
-	Shed        bool     `json:"shed"`         // above the limit
-	Ratio       float64  `json:"ratio"`        // resulting share to refuse here
+	// cost a second that may pass: the limit, less the excess still to be repaid
+	LimitRate float64 `json:"limit_rate"`
+	Shed      bool    `json:"shed"`  // above the limit
+	Ratio     float64 `json:"ratio"` // resulting share to refuse here
 	// ShareRate is the cost a second that this PoP may admit, however much is offered in it. 0: the
 	// limit is not divided, because it suffices, no other PoP asks, or the rule's fairness is
 	// requests.
 	ShareRate float64 `json:"share_rate,omitempty"`
 	// Others is the cost in the other PoPs, in the counting periods that the window touches. It is
 	// null for a rule that is judged by recent rates.
-	Others   *KeyOthersView `json:"others"`
-	PoPRate  float64        `json:"pop_rate"` // cost a second asked for in this PoP, as measured here
-	Owner    string         `json:"owner"`    // the node that adds up; empty: none
-	Standby  string         `json:"standby"`  // and the one that does so beside it
-	Reporter string         `json:"reporter"` // the node that reports the key for this PoP
-	Alone    bool           `json:"alone"`    // this node reports for itself: its ring does not answer, or it has none
-	Hinted   bool           `json:"hinted"`   // reported at any rate because the owner asked for it: hinted
+	Others *KeyOthersView `json:"others"`
+	// cost a second asked for in this PoP, as measured here
+	PoPRate  float64 `json:"pop_rate"`
+	Owner    string  `json:"owner"`    // the node that adds up; empty: none
+	Standby  string  `json:"standby"`  // and the one that does so beside it
+	Reporter string  `json:"reporter"` // the node that reports the key for this PoP
+	// this node reports for itself: its ring does not answer, or it has none
+	Alone bool `json:"alone"`
+	// reported at any rate because the owner asked for it: hinted
+	Hinted bool `json:"hinted"`
 	// PoPs are the parts of the PoPs, sorted by name. Only the owner of the key and its standby
 	// know them.
 	PoPs []KeyPoPView `json:"pops,omitempty"`
@@ -155,12 +171,14 @@ type KeyGlobalView struct {
 
 // KeyPoPView is the part of one PoP in a key's requests.
 type KeyPoPView struct {
-	PoP         string  `json:"pop"`
-	Alone       bool    `json:"alone,omitempty"`      // its nodes that count without the others, together
-	OfferedRate float64 `json:"offered_rate"`         // cost a second
-	ShareRate   float64 `json:"share_rate,omitempty"` // cost a second that may be admitted there; 0: the limit is not divided
-	Ratio       float64 `json:"ratio"`                // resulting share to refuse there
-	AgeSeconds  float64 `json:"age_seconds"`          // of its last report
+	PoP string `json:"pop"`
+	// its nodes that count without the others, together
+	Alone       bool    `json:"alone,omitempty"`
+	OfferedRate float64 `json:"offered_rate"` // cost a second
+	// cost a second that may be admitted there; 0: the limit is not divided
+	ShareRate  float64 `json:"share_rate,omitempty"`
+	Ratio      float64 `json:"ratio"`       // resulting share to refuse there
+	AgeSeconds float64 `json:"age_seconds"` // of its last report
 }
 
 // KeyOthersView is the cost of a key in the other PoPs.

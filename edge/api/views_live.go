@@ -25,27 +25,30 @@ type HelloView struct {
 
 // LostView reports a gap in a stream.
 type LostView struct {
-	Events uint64 `json:"events"` // number of events that there was no room to send, since the last one sent
+	// number of events that there was no room to send, since the last one sent
+	Events uint64 `json:"events"`
 }
 
 // LiveView is a picture of a node. It is made once a second, and every viewer receives the same
 // one.
 // Only what the page shows: a viewer receives it each second.
 type LiveView struct {
-	Now         time.Time        `json:"now"`
-	Started     time.Time        `json:"started"`  // of the node
-	Degraded    []string         `json:"degraded"` // present faults, in words; empty: none
-	Doors       []DoorView       `json:"doors"`    // the decision listeners, by protocol
-	Rules       []LiveRuleView   `json:"rules"`    // in configuration order
-	Policies    []PolicyView     `json:"policies"` // the first 100, in the order of the file
-	Pools       []PoolView       `json:"pools"`    // as /v1/pools answers
-	Tickets     uint64           `json:"tickets"`  // requests that wait for the report of their response
-	Flags       FlagCountsView   `json:"flags"`
-	Mitigations []MitigationView `json:"mitigations"` // the first 100: by cost denied a second; then by hand, blocks, the newest
-	Top         []TopView        `json:"top"`         // the 20 heaviest keys of all rules
-	Sketches    []SketchView     `json:"sketches"`    // one for each window length
-	Cluster     ClusterView      `json:"cluster"`     // as /v1/cluster answers
-	Viewers     int              `json:"viewers"`     // streams that are open, this one included
+	Now      time.Time      `json:"now"`
+	Started  time.Time      `json:"started"`  // of the node
+	Degraded []string       `json:"degraded"` // present faults, in words; empty: none
+	Doors    []DoorView     `json:"doors"`    // the decision listeners, by protocol
+	Rules    []LiveRuleView `json:"rules"`    // in configuration order
+	Policies []PolicyView   `json:"policies"` // the first 100, in the order of the file
+	Pools    []PoolView     `json:"pools"`    // as /v1/pools answers
+	// requests that wait for the report of their response
+	Tickets uint64         `json:"tickets"`
+	Flags   FlagCountsView `json:"flags"`
+	// the first 100: by cost denied a second; then by hand, blocks, the newest
+	Mitigations []MitigationView `json:"mitigations"`
+	Top         []TopView        `json:"top"`      // the 20 heaviest keys of all rules
+	Sketches    []SketchView     `json:"sketches"` // one for each window length
+	Cluster     ClusterView      `json:"cluster"`  // as /v1/cluster answers
+	Viewers     int              `json:"viewers"`  // streams that are open, this one included
 }
 
 // LiveRuleView is a rule with the number of its keys.
@@ -75,8 +78,9 @@ type FlagCountsView struct {
 // SketchView is the state of the sketch of one window length. Its unit is 1/1020 of a rule's limit,
 // rounded up to whole cost.
 type SketchView struct {
-	Window     float64 `json:"window"`      // seconds
-	ErrorBound float64 `json:"error_bound"` // units; an estimate is too high by more than this with probability 1.8 % at most
+	Window float64 `json:"window"` // seconds
+	// units; an estimate is too high by more than this with probability 1.8 % at most
+	ErrorBound float64 `json:"error_bound"`
 	NoiseFloor float64 `json:"noise_floor"` // units; median estimate of a key that was never seen
 	Fill       float64 `json:"fill"`        // share of cells that are not zero, 0..1
 	Saturated  bool    `json:"saturated"`   // so noisy that nearly idle keys are counted exactly

@@ -10,8 +10,9 @@ type PoolsView struct {
 
 // PoolView is one pool: how busy it is, and the tiers that are shed by that.
 type PoolView struct {
-	Name         string     `json:"name"`
-	Level        float64    `json:"level"`       // 0 to the number of tiers: 1.3 sheds all of the first and 30 % of the second
+	Name string `json:"name"`
+	// 0 to the number of tiers: 1.3 sheds all of the first and 30 % of the second
+	Level        float64    `json:"level"`
 	Utilisation  float64    `json:"utilisation"` // mean of the sources, 0..1
 	Sources      int        `json:"sources"`     // heard within the stale time
 	Heard        *time.Time `json:"heard"`       // the last report; null: never

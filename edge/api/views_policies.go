@@ -6,25 +6,31 @@ import "time"
 
 // PolicyView is one policy in force, with its counts since it was first in force.
 type PolicyView struct {
-	Name         string     `json:"name"`
-	Mode         string     `json:"mode"`
-	Does         string     `json:"does"`                 // such as: ask login · skip all · deny 403 · tier critical
-	Group        string     `json:"group,omitempty"`      // of its policies only the first that matches asks
-	Rules        []string   `json:"rules"`                // that it asks
-	Key          string     `json:"key,omitempty"`        // by which it counts
-	Line         int        `json:"line"`                 // in the configuration file
-	Matched      uint64     `json:"matched"`              // requests
-	Denied       uint64     `json:"denied"`               // of Matched, by it or a rule that it asked
-	ShadowDenied uint64     `json:"shadow_denied"`        // of Matched, those that its shadow would have denied
-	LastSeen     *time.Time `json:"last_seen"`            // when it matched last; null: never
-	Unreported   bool       `json:"unreported,omitempty"` // its questions are never reported: nothing counts
+	Name string `json:"name"`
+	Mode string `json:"mode"`
+	// such as: ask login · skip all · deny 403 · tier critical
+	Does string `json:"does"`
+	// of its policies only the first that matches asks
+	Group   string   `json:"group,omitempty"`
+	Rules   []string `json:"rules"`         // that it asks
+	Key     string   `json:"key,omitempty"` // by which it counts
+	Line    int      `json:"line"`          // in the configuration file
+	Matched uint64   `json:"matched"`       // requests
+	// of Matched, by it or a rule that it asked
+	Denied uint64 `json:"denied"`
+	// of Matched, those that its shadow would have denied
+	ShadowDenied uint64     `json:"shadow_denied"`
+	LastSeen     *time.Time `json:"last_seen"` // when it matched last; null: never
+	// its questions are never reported: nothing counts
+	Unreported bool `json:"unreported,omitempty"`
 }
 
 // PoliciesView is the answer of /v1/policies, in the order of the file.
 type PoliciesView struct {
 	Now      time.Time    `json:"now"`
 	Policies []PolicyView `json:"policies"`
-	Tickets  uint64       `json:"tickets,omitempty"` // requests that wait for the report of their response
+	// requests that wait for the report of their response
+	Tickets uint64 `json:"tickets,omitempty"`
 }
 
 // TestRequest is a request that somebody writes down, to see how the policies decide it.
@@ -32,17 +38,20 @@ type TestRequest struct {
 	Method  string   `json:"method,omitempty"`  // "": GET
 	URL     string   `json:"url"`               // with or without a scheme
 	Headers []string `json:"headers,omitempty"` // name: value
-	Client  string   `json:"client,omitempty"`  // address of the client, as a trusted proxy gives it; "": by the headers
-	Peer    string   `json:"peer,omitempty"`    // address of the sender; "": 127.0.0.1
-	Status  int      `json:"status,omitempty"`  // of the response: the request is a report; 0: none yet
+	// address of the client, as a trusted proxy gives it; "": by the headers
+	Client string `json:"client,omitempty"`
+	Peer   string `json:"peer,omitempty"` // address of the sender; "": 127.0.0.1
+	// of the response: the request is a report; 0: none yet
+	Status int `json:"status,omitempty"`
 }
 
 // TestView is the decision of the policies on a request.
 type TestView struct {
-	Method    string         `json:"method"`
-	Host      string         `json:"host"`
-	Path      string         `json:"path"`                   // as the policies see it
-	Decoded   string         `json:"path_decoded,omitempty"` // as they see it as well, where a server may take another path; else ""
+	Method string `json:"method"`
+	Host   string `json:"host"`
+	Path   string `json:"path"` // as the policies see it
+	// as they see it as well, where a server may take another path; else ""
+	Decoded   string         `json:"path_decoded,omitempty"`
 	Client    string         `json:"client"`
 	From      string         `json:"client_from"`
 	Report    bool           `json:"report,omitempty"` // the request has a response

@@ -9,7 +9,8 @@ import (
 // enforcement would have caused. Keys are estimates: each of the two is within KeysError of the
 // true number two times out of three.
 type DenialsView struct {
-	Since           time.Time `json:"since"` // when the node started, or the limit, the window or the enforcement of the rule changed
+	// when the node started, or the limit, the window or the enforcement of the rule changed
+	Since           time.Time `json:"since"`
 	Requests        uint64    `json:"requests"`
 	Denied          uint64    `json:"denied"`            // of Requests
 	DeniedShare     float64   `json:"denied_share"`      // Denied / Requests, 0..1
@@ -24,16 +25,20 @@ type DenialsView struct {
 
 // ReloadView is the answer of /v1/reload when the new rules are in force.
 type ReloadView struct {
-	Rules       int      `json:"rules"`                  // how many there are now
-	NeedRestart []string `json:"need_restart,omitempty"` // changed settings that take effect at the next start only
+	Rules int `json:"rules"` // how many there are now
+	// changed settings that take effect at the next start only
+	NeedRestart []string `json:"need_restart,omitempty"`
 }
 
 // ConfigView is the answer of /v1/config. It holds the paths of secret files, never their content.
 type ConfigView struct {
-	File        string          `json:"file,omitempty"`         // empty: the built-in configuration
-	Since       time.Time       `json:"since"`                  // of the start, or of the last reload that succeeded
-	NeedRestart []string        `json:"need_restart,omitempty"` // settings of the file that take effect at the next start only
-	Config      json.RawMessage `json:"config"`                 // every field of headgate.yaml, defaults included, with the modes in force
+	File string `json:"file,omitempty"` // empty: the built-in configuration
+	// of the start, or of the last reload that succeeded
+	Since time.Time `json:"since"`
+	// settings of the file that take effect at the next start only
+	NeedRestart []string `json:"need_restart,omitempty"`
+	// every field of headgate.yaml, defaults included, with the modes in force
+	Config json.RawMessage `json:"config"`
 }
 
 // VersionView is the answer of /v1/version.
@@ -56,26 +61,29 @@ type Build struct {
 // caused among a rule's requests. Offered and Keys are of this node. Where nodes share the rule,
 // Rows are of the cost that the sampled keys of this node asked of all nodes.
 type SuggestView struct {
-	Rule      string        `json:"rule"`
-	Kind      string        `json:"kind"` // window, bucket or concurrency; pool for a pool
-	Limit     int64         `json:"limit"`
-	Burst     int64         `json:"burst,omitempty"`  // of a bucket: the rows try others
-	Delay     float64       `json:"delay,omitempty"`  // of a bucket: seconds that a request may have to wait
-	Counts    string        `json:"counts,omitempty"` // offered: denied requests count too
-	Waited    *WaitedView   `json:"waited,omitempty"` // of a bucket with a delay, since the node started
-	Window    float64       `json:"window"`           // seconds
-	Action    string        `json:"action"`
-	Mode      string        `json:"mode"`
-	Shared    bool          `json:"shared"` // other nodes count too
-	Since     time.Time     `json:"since"`
-	Until     time.Time     `json:"until"`
-	Offered   uint64        `json:"offered"` // cost
-	Keys      uint64        `json:"keys"`    // estimated
-	KeysError float64       `json:"keys_error"`
-	Sample    SampleView    `json:"sample"`
-	Rows      []SuggestRow  `json:"rows"`           // the lowest limit first
-	Held      *HeldView     `json:"held,omitempty"` // of kind concurrency
-	Pool      *PoolSeenView `json:"pool,omitempty"` // where Rule names a pool; then there are no rows
+	Rule  string `json:"rule"`
+	Kind  string `json:"kind"` // window, bucket or concurrency; pool for a pool
+	Limit int64  `json:"limit"`
+	Burst int64  `json:"burst,omitempty"` // of a bucket: the rows try others
+	// of a bucket: seconds that a request may have to wait
+	Delay  float64 `json:"delay,omitempty"`
+	Counts string  `json:"counts,omitempty"` // offered: denied requests count too
+	// of a bucket with a delay, since the node started
+	Waited    *WaitedView  `json:"waited,omitempty"`
+	Window    float64      `json:"window"` // seconds
+	Action    string       `json:"action"`
+	Mode      string       `json:"mode"`
+	Shared    bool         `json:"shared"` // other nodes count too
+	Since     time.Time    `json:"since"`
+	Until     time.Time    `json:"until"`
+	Offered   uint64       `json:"offered"` // cost
+	Keys      uint64       `json:"keys"`    // estimated
+	KeysError float64      `json:"keys_error"`
+	Sample    SampleView   `json:"sample"`
+	Rows      []SuggestRow `json:"rows"`           // the lowest limit first
+	Held      *HeldView    `json:"held,omitempty"` // of kind concurrency
+	// where Rule names a pool; then there are no rows
+	Pool *PoolSeenView `json:"pool,omitempty"`
 }
 
 // HeldView is how many places keys held at once, by looks twice a second.
@@ -86,14 +94,15 @@ type HeldView struct {
 
 // PoolSeenView is how busy a pool was since it was made, and how much it shed.
 type PoolSeenView struct {
-	Heard        float64    `json:"heard"`    // seconds with reports
-	Silent       float64    `json:"silent"`   // seconds without
-	Shedding     float64    `json:"shedding"` // share of the time, 0..1
-	Denied       uint64     `json:"denied"`   // requests
-	ShedAbove    float64    `json:"shed_above"`
-	RestoreBelow float64    `json:"restore_below"`
-	Busy         []BusyRow  `json:"busy"`  // the least share in use first
-	Tiers        []TierView `json:"tiers"` // in the order in which they are shed, with the mean of their ratios
+	Heard        float64   `json:"heard"`    // seconds with reports
+	Silent       float64   `json:"silent"`   // seconds without
+	Shedding     float64   `json:"shedding"` // share of the time, 0..1
+	Denied       uint64    `json:"denied"`   // requests
+	ShedAbove    float64   `json:"shed_above"`
+	RestoreBelow float64   `json:"restore_below"`
+	Busy         []BusyRow `json:"busy"` // the least share in use first
+	// in the order in which they are shed, with the mean of their ratios
+	Tiers []TierView `json:"tiers"`
 }
 
 // BusyRow is for which share of the time with reports a pool was at least so busy.
@@ -110,22 +119,27 @@ type WaitedView struct {
 
 // SampleView describes the sample that the rows rest on.
 type SampleView struct {
-	Keys      int     `json:"keys"`          // in the sample
-	AllFrom   float64 `json:"complete_from"` // every key that asked for this much in a window is in the sample; 0: every key is
-	BlindTo   int64   `json:"missing_below"` // keys that never asked for this much in a window may be missing; 0: none is
-	LateLooks uint64  `json:"late_samples"`  // looks at a key that came too late to see all its requests
+	Keys int `json:"keys"` // in the sample
+	// every key that asked for this much in a window is in the sample; 0: every key is
+	AllFrom float64 `json:"complete_from"`
+	// keys that never asked for this much in a window may be missing; 0: none is
+	BlindTo int64 `json:"missing_below"`
+	// looks at a key that came too late to see all its requests
+	LateLooks uint64 `json:"late_samples"`
 }
 
 // SuggestRow is the estimated effect of one limit. The true share lies between low and high, apart
 // from the error of sampling, which exists only below sample.complete_from. For a rule that blocks,
 // the cost is estimated to within a few percent.
 type SuggestRow struct {
-	Limit     int64      `json:"limit"` // of a bucket, a burst; of kind concurrency, a number of places
+	// of a bucket, a burst; of kind concurrency, a number of places
+	Limit     int64      `json:"limit"`
 	Cost      ShareRange `json:"cost_share"`
-	Keys      ShareRange `json:"key_share"`      // denied at least once
-	KeysError float64    `json:"key_error"`      // standard error of sampling, as a share of that
-	AtLeast   bool       `json:"at_least"`       // below sample.missing_below: the true shares may be higher
-	Note      string     `json:"note,omitempty"` // reason why the limit is listed
+	Keys      ShareRange `json:"key_share"` // denied at least once
+	KeysError float64    `json:"key_error"` // standard error of sampling, as a share of that
+	// below sample.missing_below: the true shares may be higher
+	AtLeast bool   `json:"at_least"`
+	Note    string `json:"note,omitempty"` // reason why the limit is listed
 }
 
 // ShareRange bounds a share, 0 to 1.

@@ -83,4 +83,6 @@ func (s *Session) denied(a *Answer, o *policy.OnDeny) {
 }
 
 // deceive makes a, a denial, an allow that is none.
-func (a *Answer) deceive() { a.Deny, a.Deceive, a.Silent, a.Status, a.Body = false, true, true, 0, "" }
+func (a *Answer) deceive() {
+	a.Deny, a.Deceive, a.Silent, a.Status, a.Body = false, true, true, 0, ""
+}

@@ -28,7 +28,9 @@ func beginRecord(b []byte, generation uint32, leases, places uint8) record {
 }
 
 // addNumber adds a lease, or a place behind all leases. All of them come before the first question.
-func (r record) addNumber(number uint64) record { return binary.LittleEndian.AppendUint64(r, number) }
+func (r record) addNumber(number uint64) record {
+	return binary.LittleEndian.AppendUint64(r, number)
+}
 
 // add adds a question.
 func (r record) add(q *policy.Question) record {
@@ -37,7 +39,10 @@ func (r record) add(q *policy.Question) record {
 		counted = uint64(max(q.Cost, 1))
 	}
 	// not negative
-	for _, n := range [...]uint64{uint64(q.Pending.Policy), q.Pending.Held, uint64(q.Rule), counted, uint64(len(q.Key))} {
+	for _, n := range [...]uint64{
+		uint64(q.Pending.Policy), q.Pending.Held, uint64(q.Rule), counted,
+		uint64(len(q.Key)),
+	} {
 		r = binary.AppendUvarint(r, n)
 	}
 	return append(r, q.Key...)

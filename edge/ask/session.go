@@ -265,7 +265,9 @@ func nearer(d, o *gate.Decision) bool {
 	if d.Deny {
 		return d.Retry > o.Retry
 	}
-	return float64(d.Remaining)*float64(o.Rule.Quota()) < float64(o.Remaining)*float64(d.Rule.Quota())
+	part := float64(d.Remaining) * float64(o.Rule.Quota())
+	other := float64(o.Remaining) * float64(d.Rule.Quota())
+	return part < other
 }
 
 // until returns the end of a ticket's time.

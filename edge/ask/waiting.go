@@ -71,7 +71,9 @@ func (s *Session) setWaits(to *gate.Question, q *policy.Question) {
 
 // answered reports whether the report in s.Request is of a response: a client that hung up had
 // none.
-func (s *Session) answered() bool { return s.Request.Status != 0 && s.Request.Status != clientClosed }
+func (s *Session) answered() bool {
+	return s.Request.Status != 0 && s.Request.Status != clientClosed
+}
 
 // heard notes a report of the policy of a question, of the generation in.
 func (s *Session) heard(in *generation, p policy.Pending) {

@@ -94,7 +94,13 @@ func (l *line) known(r *Request) {
 	if r.ASN > 0 {
 		l.text("asn", strconv.FormatUint(uint64(r.ASN), 10))
 	}
-	for _, f := range [...][2]string{{"method", r.Method}, {"country", r.Country}, {"tls", r.TLS}, {"scheme", r.Scheme}, {"tier", r.Tier}} {
+	for _, f := range [...][2]string{
+		{"method", r.Method},
+		{"country", r.Country},
+		{"tls", r.TLS},
+		{"scheme", r.Scheme},
+		{"tier", r.Tier},
+	} {
 		if f[1] != "" {
 			l.text(f[0], f[1])
 		}

@@ -9,7 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// JSONFromYAML returns a configuration that Marshal wrote as JSON: the same names, order and values.
+// JSONFromYAML returns a configuration that Marshal wrote as JSON: the same names, order and
+// values.
 func JSONFromYAML(text []byte) ([]byte, error) {
 	var file yaml.Node
 	if err := yaml.Unmarshal(text, &file); err != nil {

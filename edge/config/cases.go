@@ -79,17 +79,7 @@ func (v value) caseRequest(c *Case) {
 		leaf("path", set(&path, value.text)),
 		leaf("method", set(&c.Method, value.text)),
 		leaf("url", set(&c.URL, value.text)),
-		leaf("headers", func(v value) {
-			if v.node.Kind != yaml.MappingNode {
-				v.is(yaml.MappingNode)
-				return
-			}
-			v.entriesOf(maxCases, func(key, item value) {
-				if text, ok := item.text(); ok {
-					c.Headers = append(c.Headers, key.node.Value+": "+text)
-				}
-			})
-		}),
+		leaf("headers", func(v value) { v.caseHeaders(c) }),
 		leaf("client", set(&c.Client, value.text)),
 		leaf("peer", set(&c.Peer, value.text)),
 		leaf("status", number(&c.Status, 100, 599)),
@@ -110,4 +100,16 @@ func (v value) caseRequest(c *Case) {
 	case ok:
 		c.URL = host + path
 	}
+}
+
+func (v value) caseHeaders(c *Case) {
+	if v.node.Kind != yaml.MappingNode {
+		v.is(yaml.MappingNode)
+		return
+	}
+	v.entriesOf(maxCases, func(key, item value) {
+		if text, ok := item.text(); ok {
+			c.Headers = append(c.Headers, key.node.Value+": "+text)
+		}
+	})
 }

@@ -64,7 +64,8 @@ func (c *Config) requestFields() []field {
 			name: "rules", read: set(&c.Rules, rules), below: ruleFields(new(mitigation.Rule)),
 			print: func() any { return printedRules(c.Rules) },
 		},
-		// Policies, their sets and their clients have faults of their own kind, with a place for each
+		// Policies, their sets and their clients have faults of their own kind, with a place for
+		// each
 		// condition. Marshal writes them as they were read.
 		documented("clients", func(v value) { clients(v, &c.Policies.Clients) },
 			"fields: from, trusted, hops, ipv4, ipv6, path, path_fold", "{}",
@@ -118,7 +119,8 @@ func (c *Config) policyFields() []field {
 func (l *Listen) fields() []field {
 	return []field{
 		described("udp", &l.UDP, openDoors, "127.0.0.1:4290",
-			"Decisions, as lines of text in datagrams. A unix address is a datagram socket.").atStart(),
+			"Decisions, as lines of text in datagrams. A unix address is a datagram "+
+				"socket.").atStart(),
 		described("http", &l.HTTP, openDoors, "127.0.0.1:4291",
 			"Decisions over HTTP/1.1.").atStart(),
 		described("admin", &l.Admin, openDoors, "127.0.0.1:4292",
@@ -133,7 +135,8 @@ func (l *Listen) fields() []field {
 		described("resp", &l.RESP, closedDoors, "[]",
 			"Decisions for Redis clients, such as `127.0.0.1:4296` or "+
 				"`unix:/run/headgate/resp.sock`: `CL.THROTTLE`, `HEADGATE.CHECK` and "+
-				"`HEADGATE.ASK`. Off loopback it needs `tls`, or `clients.trusted`. Empty: closed.").atStart(),
+				"`HEADGATE.ASK`. Off loopback it needs `tls`, or `clients.trusted`. Empty: "+
+				"closed.").atStart(),
 	}
 }
 
@@ -232,8 +235,10 @@ var (
 	addressValues = atMost("address, or a list of them", MaxListeners, "")
 	openDoors     = codec[[]Address]{addressValues, listenAddresses, inOneLine[Address]}
 	closedDoors   = codec[[]Address]{addressValues, doorAddresses, inOneLine[Address]}
-	bindAddresses = codec[Address]{"`host:port`", bindAddress, func(a Address) any { return a.String() }}
-	ringServers   = codec[[]Server]{
+	bindAddresses = codec[Address]{
+		"`host:port`", bindAddress, func(a Address) any { return a.String() },
+	}
+	ringServers = codec[[]Server]{
 		atMost("list of `host:port` or `host:port weight`", MaxServers, "") +
 			fmt.Sprintf("; weight 1 to %d", MaxWeight), servers, texts[Server],
 	}

@@ -27,7 +27,8 @@ func (c Config) Marshal() ([]byte, error) {
 	out.WriteString(c.PolicyText)
 	// The sections that the file leaves out, as their defaults: Marshal promises every field.
 	for _, name := range []string{"clients: {}", "sets: {}", "pools: []", "policies: []"} {
-		if section, _, _ := strings.Cut(name, " "); !strings.Contains("\n"+c.PolicyText, "\n"+section) {
+		if section, _, _ := strings.Cut(name,
+			" "); !strings.Contains("\n"+c.PolicyText, "\n"+section) {
 			out.WriteString(name + "\n")
 		}
 	}

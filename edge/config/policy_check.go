@@ -152,7 +152,10 @@ func (v value) checkActions(p *policyFile) {
 			"nothing through to the pool")
 	}
 	asks := own || len(p.Rules) > 0
-	for _, name := range []string{"count_when", "pending", "key", "cost", "missing", "group", "tiers", "ladder", "siblings", "on_deny"} {
+	for _, name := range []string{
+		"count_when", "pending", "key", "cost", "missing", "group",
+		"tiers", "ladder", "siblings", "on_deny",
+	} {
 		if name == "on_deny" && p.Deny > 0 {
 			continue // its body, and how it is announced
 		}

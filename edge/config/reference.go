@@ -59,19 +59,29 @@ func Reference() (all []Section) {
 }
 
 const (
-	listenText = "A listener takes one address or a list of them; `[]` closes it, and `udp` and `http` cannot both be " +
-		"closed. An address is `127.0.0.1:4290`, `[::1]:4290`, `localhost:4290`, `:4290` for every interface, or " +
-		"`unix:/run/headgate/http.sock` with an absolute path. Unix sockets are created with mode 0660.\n\n" +
-		"Every local user can reach loopback, and can then `count` any client over its limit: on shared machines " +
+	listenText = "A listener takes one address or a list of them; `[]` closes it, and `udp` and " +
+		"`http` cannot both be " +
+		"closed. An address is `127.0.0.1:4290`, `[::1]:4290`, `localhost:4290`, `:4290` for " +
+		"every interface, or " +
+		"`unix:/run/headgate/http.sock` with an absolute path. Unix sockets are created with " +
+		"mode 0660.\n\n" +
+		"Every local user can reach loopback, and can then `count` any client over its limit: " +
+		"on shared machines " +
 		"listen on unix sockets."
-	ringText = "Rules of scope `pop` hold over all nodes of a PoP, which add up their counts in memcached. " +
-		"`servers`, `pop`, `gossip.key_file` and the rules must be the same on every node of the PoP, the servers with the " +
-		"same spelling: an address on one node and a DNS name on another are two servers. `headgate cluster` shows a " +
+	ringText = "Rules of scope `pop` hold over all nodes of a PoP, which add up their counts in " +
+		"memcached. " +
+		"`servers`, `pop`, `gossip.key_file` and the rules must be the same on every node of " +
+		"the PoP, the servers with the " +
+		"same spelling: an address on one node and a DNS name on another are two servers. " +
+		"`headgate cluster` shows a " +
 		"fingerprint of the list to compare. No request waits for memcached."
-	gossipText = "Rules of scope `global` hold over all PoPs, which exchange what they count by gossip over UDP and TCP. " +
+	gossipText = "Rules of scope `global` hold over all PoPs, which exchange what they count by " +
+		"gossip over UDP and TCP. " +
 		"`headgate block`, `allow` and `unblock` reach every member."
-	rulesText = "A rule is a named limit; a request names the rule it is counted by. A file has at most 1000 of them. Without a `rules` field the two built-in " +
-		"rules hold: `per-ip` (100 in 10s, action shed) and `login` (5 in 1m, action block, block_for 10m). With `rules: []` " +
+	rulesText = "A rule is a named limit; a request names the rule it is counted by. A file has " +
+		"at most 1000 of them. Without a `rules` field the two built-in " +
+		"rules hold: `per-ip` (100 in 10s, action shed) and `login` (5 in 1m, action block, " +
+		"block_for 10m). With `rules: []` " +
 		"there are none, and every request is answered `unknown-rule`.\n\n" +
 		"  rules:\n" +
 		"    - name: per-ip            # requests name it\n" +
@@ -79,8 +89,10 @@ const (
 		"      window: 10s             # in any 10 seconds\n" +
 		"      mode: shadow            # decide, count and report, but allow\n" +
 		"    - {name: login, limit: 5, window: 1m, action: block, block_for: 10m}"
-	policiesText = "A policy counts the requests that `match` selects, by `key`, against a limit; or it skips or denies them. " +
-		"Policies are looked at in the order of the file. `headgate test-request` shows which of them match a request, " +
+	policiesText = "A policy counts the requests that `match` selects, by `key`, against a " +
+		"limit; or it skips or denies them. " +
+		"Policies are looked at in the order of the file. `headgate test-request` shows which " +
+		"of them match a request, " +
 		"and `headgate policy test` compares a file of cases.\n\n" +
 		"  policies:\n" +
 		"    - {name: office, match: {client: 192.0.2.0/24}, skip: all}\n" +

@@ -19,6 +19,8 @@ func faultOf(f envoy.Fault) Fault {
 // maxUnitWarnings is how many limits that are counted by the day are named one by one.
 const maxUnitWarnings = 20
 
+func readRLS(name string) ([]byte, error) { return readFile(name, MaxRLSBytes) }
+
 // LoadRLS reads the files of rls.files, all or none, and sets c.RLS.Rules to the rules that they
 // make. Without files the tree is nil. The error is a Faults where the content is at fault.
 func LoadRLS(c *Config) (*rls.Tree, error) {
@@ -26,7 +28,7 @@ func LoadRLS(c *Config) (*rls.Tree, error) {
 	if len(c.RLS.Files) == 0 {
 		return nil, nil
 	}
-	files, err := envoy.Read(c.RLS.Files, MaxRLSFiles, func(name string) ([]byte, error) { return readFile(name, MaxRLSBytes) })
+	files, err := envoy.Read(c.RLS.Files, MaxRLSFiles, readRLS)
 	if err != nil {
 		return nil, fmt.Errorf("config: rls.files: %w", err)
 	}

@@ -15,7 +15,8 @@ import (
 // ruleFields describes every field of a rule, in the order in which Marshal writes them.
 // A policy has the same fields for its own numbers.
 func ruleFields(r *mitigation.Rule) []field {
-	return slices.Concat(limitFields(r), forceFields(r), kindFields(r), denialFields(r))
+	return slices.Concat(limitFields(r), forceFields(r), failureFields(r), kindFields(r),
+		bucketFields(r), denialFields(r))
 }
 
 // limitFields describes the limit and its action.
@@ -47,11 +48,14 @@ func limitFields(r *mitigation.Rule) []field {
 func forceFields(r *mitigation.Rule) []field {
 	return []field{
 		{
-			name: "block_for", read: func(v value) { v.blockFor(r) },
+			name:  "block_for",
+			read:  func(v value) { v.blockFor(r) },
 			print: func() any { return printedBlocks(r) },
 			values: between(MinBlockFor, mitigation.MaxBlockFor) +
-				fmt.Sprintf(", or a list of up to %d; with action `block` only", mitigation.MaxSteps),
-			usual: "0s", text: "The length of a block. Action `block` must have it. A list is a ladder: " +
+				fmt.Sprintf(", or a list of up to %d; with action `block` only",
+					mitigation.MaxSteps),
+			usual: "0s",
+			text: "The length of a block. Action `block` must have it. A list is a ladder: " +
 				"`[10m, 1h, 24h]` blocks a key for ten minutes, the next time for an hour, " +
 				"and from then on for a day.",
 		},
@@ -65,6 +69,12 @@ func forceFields(r *mitigation.Rule) []field {
 				"answers `allow` to every request (with `shadow=deny` where it would have "+
 				"denied): the mode to begin with. `off` neither counts nor decides. `headgate "+
 				"mode` changes it until the next reload."),
+	}
+}
+
+// failureFields describes the behaviour between nodes.
+func failureFields(r *mitigation.Rule) []field {
+	return []field{
 		described("failure_mode", &r.FailureMode, choice(mitigation.ParseFailureMode,
 			mitigation.FailLocal, mitigation.FailAllow, mitigation.FailDeny), "local",
 			"The behaviour of a rule of scope `pop` or `global` while the counts of the "+
@@ -106,6 +116,12 @@ func kindFields(r *mitigation.Rule) []field {
 				"rounded down. With several, each tier may use what those before it leave. The "+
 				"tier of a request is that of a policy, or `tier=` of a check. A request denied "+
 				"so has status 503 and `why=reserve`."),
+	}
+}
+
+// bucketFields describes the fields of buckets, and the cost that counts in a window.
+func bucketFields(r *mitigation.Rule) []field {
+	return []field{
 		described("burst", &r.Burst, numbers[int64](0, mitigation.MaxLimit), "0",
 			"Above 0 the rule is a token bucket of that size, which refills at `limit` per "+
 				"`window`: so much cost passes at once, and then one more every window/limit. Its "+

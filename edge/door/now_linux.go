@@ -29,7 +29,8 @@ func WriteNow(fd int, b []byte) (int, error) {
 func now(call uintptr, fd int, b []byte, flags uintptr) (int, error) {
 	for {
 		//nolint:gosec // package syscall has it with an address only
-		n, _, errno := syscall.RawSyscall6(call, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), flags, 0, 0)
+		n, _, errno := syscall.RawSyscall6(call, uintptr(fd),
+			uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), flags, 0, 0)
 		switch errno {
 		case 0:
 			return int(n), nil

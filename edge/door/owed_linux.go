@@ -13,7 +13,8 @@ import (
 func Ended(fd uintptr) bool {
 	var one [1]byte
 	//nolint:gosec // as there
-	n, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, fd, uintptr(unsafe.Pointer(&one)), 1, unix.MSG_PEEK|unix.MSG_DONTWAIT, 0, 0)
+	n, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, fd, uintptr(unsafe.Pointer(&one)), 1,
+		unix.MSG_PEEK|unix.MSG_DONTWAIT, 0, 0)
 	return n == 0 && errno == 0 || errno == unix.ECONNRESET
 }
 

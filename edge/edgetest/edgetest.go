@@ -93,7 +93,8 @@ func PlainLine(second int, line string) string {
 	line = strings.TrimSuffix(strings.Replace(strings.TrimPrefix(line, "level="), "msg=", "", 1),
 		"\n")
 	level, rest, _ := strings.Cut(line, " ")
-	if text, fields, ok := strings.Cut(strings.TrimPrefix(rest, `"`), `"`); ok && strings.HasPrefix(rest, `"`) {
+	if text, fields, ok := strings.Cut(strings.TrimPrefix(rest, `"`), `"`); ok &&
+		strings.HasPrefix(rest, `"`) {
 		rest = text + fields
 	}
 	return strconv.Itoa(second) + " " + level + " " + rest

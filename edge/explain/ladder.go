@@ -100,7 +100,8 @@ func ladderSays(all []api.LevelView) string {
 	for _, v := range all {
 		if v.Verdict == "deny" {
 			deny = append(deny, fmt.Sprintf("its network %s is over its limit under %s (%d of %d "+
-				"used, at least %d narrower keys asked)", v.Key, v.Rule, v.Used, v.Limit, v.Siblings.Asked))
+				"used, at least %d narrower keys "+
+				"asked)", v.Key, v.Rule, v.Used, v.Limit, v.Siblings.Asked))
 		}
 	}
 	if len(deny) == 0 {

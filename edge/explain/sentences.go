@@ -20,7 +20,10 @@ func (c *explanation) sentences(v *api.ExplainView) []string {
 			"allowed."}
 	}
 	all := []string{c.verdictSays(), c.groundSays(v)}
-	for _, more := range [...]string{c.fateSays(), c.reserveSays(), c.siblingsSay(), ladderSays(v.Ladder), c.blastSays(), c.lossSays()} {
+	for _, more := range [...]string{
+		c.fateSays(), c.reserveSays(), c.siblingsSay(),
+		ladderSays(v.Ladder), c.blastSays(), c.lossSays(),
+	} {
 		if more != "" {
 			all = append(all, more)
 		}

@@ -46,7 +46,8 @@ type Parts struct {
 	// ShedBy is the part by which a rule with ShedBy draws its drop ratio. nil: it is absent, or
 	// not known; the ratio is drawn for the request.
 	ShedBy []byte
-	// Client is the client that sends the request, for rules that count the clients of a block. nil: it is not known.
+	// Client is the client that sends the request, for rules that count the clients of a block.
+	// nil: it is not known.
 	Client []byte
 }
 
@@ -82,7 +83,8 @@ type Decision struct {
 	Retry time.Duration // until another attempt can succeed, at least 1 s; 0 unless Deny
 	Late  uint64        // the random bits by which Retry was made longer; 0: it is exact
 	Lease uint64        // number of the lease that an Acquire took; 0: none
-	// with ByShed of a rule that counts the clients of a block: about how many clients a block would deny; else 0
+	// with ByShed of a rule that counts the clients of a block: about how many clients a block
+	// would deny; else 0
 	Blast int
 	// the request passes, and is to wait for that long first; 0: it passes now
 	Delay time.Duration

@@ -51,8 +51,9 @@ type Gate struct {
 	// nil until a rule of kind concurrency is in force; changes under mu only
 	leases   *lease.Table
 	siblings *siblings.Table // nil until a rule has Siblings; changes under mu only
-	blasts   *blast.Table    // nil until a rule counts the clients of a block; changes under mu only
-	single   sync.Pool       // of *Together, for requests of rules that are special
+	// nil until a rule counts the clients of a block; changes under mu only
+	blasts *blast.Table
+	single sync.Pool // of *Together, for requests of rules that are special
 
 	mu      sync.Mutex        // held while rules change or overrides are applied
 	extra   []mitigation.Rule // of AddRule
@@ -89,7 +90,8 @@ func New(o Options) *Gate {
 	if bytes := siblings.Bytes(o.Memory, o.Rules); bytes > 0 {
 		g.siblings = siblings.New(int(bytes))
 	}
-	if bytes := int(o.Memory - flags - leaseBytes(&o) - siblings.Bytes(o.Memory, o.Rules)); o.Servers == 0 && o.Global == nil {
+	if bytes := int(o.Memory - flags - leaseBytes(&o) - siblings.Bytes(o.Memory,
+		o.Rules)); o.Servers == 0 && o.Global == nil {
 		g.counter = window.NewCounter(bytes)
 	} else { // there are other nodes to share counts with
 		g.counter = window.NewSharedCounter(bytes, o.Flush)

@@ -22,7 +22,8 @@ type Inspection struct {
 	// decisions rest on fewer nodes than the rule's scope asks for, and its failure mode acts
 	ViewLost bool
 	Remote   bool // ViewLost, because the other PoPs are lost
-	// of a rule that counts the clients of a block: about how many clients asked while the key had a mitigation
+	// of a rule that counts the clients of a block: about how many clients asked while the key had
+	// a mitigation
 	Blast int
 	// of a network's rule: narrower keys that asked in the window, at most Rule.Siblings
 	Siblings int
@@ -41,7 +42,8 @@ func (g *Gate) Inspect(
 	}
 	i := r.meter.Index(key)
 	hit := r.meter.Look(now, i)
-	is := Inspection{Rule: r.Rule, Global: r.global, Count: r.meter.Peek(now, hit, 1), Evidence: r.meter.Evidence(now, i)}
+	is := Inspection{Rule: r.Rule, Global: r.global, Evidence: r.meter.Evidence(now, i)}
+	is.Count = r.meter.Peek(now, hit, 1)
 	is.Strikes, is.Forget = g.flags.Strikes(now, i)
 	at := i
 	if holder := g.Holder(now, name, key); holder != nil {
@@ -63,8 +65,9 @@ func (g *Gate) Inspect(
 		}
 		is.Count.Fits, is.Count.Exact = is.Count.Used < r.Limit, true
 	}
+	q := Ask{Op: Peek, Rule: []byte(name), Key: key, Cost: 1, Parts: parts}
 	var err error
-	is.Decision, err = g.Lane(0).Decide(now, u, Ask{Op: Peek, Rule: []byte(name), Key: key, Cost: 1, Parts: parts})
+	is.Decision, err = g.Lane(0).Decide(now, u, q)
 	return is, err == nil
 }
 

@@ -71,10 +71,11 @@ func (g *Gate) MergeOverrides(state []byte) (news int, err error) {
 	now := g.Now()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	_, err = g.overrides.MergeAll(g.Wall(now).UnixMilli(), all, func(o override.Override, is override.News) {
-		news++
-		g.applyNews(now, o, is)
-	})
+	_, err = g.overrides.MergeAll(g.Wall(now).UnixMilli(), all,
+		func(o override.Override, is override.News) {
+			news++
+			g.applyNews(now, o, is)
+		})
 	g.networks.Update(now, g.flags)
 	return news, err
 }

@@ -22,7 +22,8 @@ func kindError(o Outcome) error {
 
 // leaseBytes returns how much of o's memory is for leases: an eighth at most, if a rule needs any.
 func leaseBytes(o *Options) int64 {
-	if slices.ContainsFunc(o.Rules, func(r mitigation.Rule) bool { return r.Kind == mitigation.Concurrency }) {
+	if slices.ContainsFunc(o.Rules,
+		func(r mitigation.Rule) bool { return r.Kind == mitigation.Concurrency }) {
 		return min(lease.MaxBytes, o.Memory/8)
 	}
 	return 0

@@ -132,7 +132,8 @@ func (g *Gate) restoreCount(
 			Units: min(r.free(used), int64(math.Ceil(asked))),
 		})
 	}
-	if !r.meter.Restore(now, c.Key, window.Snapshot{Marks: marks, Refusing: c.Refusing, Ring: c.Ring}) {
+	if !r.meter.Restore(now, c.Key,
+		window.Snapshot{Marks: marks, Refusing: c.Refusing, Ring: c.Ring}) {
 		return false
 	}
 	if r.global && g.global.Restore != nil {

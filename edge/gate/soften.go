@@ -35,7 +35,9 @@ func (t *Together) soften(l *Lane, now window.Instant, i int) {
 		return
 	}
 	ratio := mitigation.RatioFor(float64(r.meter.Offered(now, p.index)), float64(r.Limit))
-	if l.gate.flags.TrySoften(now, mitigation.Flag{Index: p.index, Rule: r.Name, Key: q.Key, Ratio: ratio, Since: now}, p.effect, r.fill) {
+	if l.gate.flags.TrySoften(now,
+		mitigation.Flag{Index: p.index, Rule: r.Name, Key: q.Key, Ratio: ratio, Since: now},
+		p.effect, r.fill) {
 		p.effect = l.gate.effect(now, r, p.index, q.Key)
 	}
 	if p.effect.Action == mitigation.Block { // it is not this node's own

@@ -99,7 +99,8 @@ func (b *Batch) All(t *Together) error {
 	for i := range t.N {
 		if p := &t.parts[i]; p.rule != nil && p.outcome < Outcomes {
 			// at least 1
-			b.pending.Note(&p.rule.tallies[b.lane.number], p.outcome, uint64(t.Questions[i].cost()-1))
+			b.pending.Note(&p.rule.tallies[b.lane.number], p.outcome,
+				uint64(t.Questions[i].cost()-1))
 		}
 	}
 	return nil
@@ -236,7 +237,8 @@ func (t *Together) offer(l *Lane, now window.Instant, chance func() uint64, i in
 	switch {
 	case ruling == mitigation.AskCount || !ask.Judges:
 	case ruling == mitigation.Stop:
-		p.res.why, p.res.ratio, p.res.blockLeft, p.ask = why, p.effect.Ratio, p.effect.Until.Sub(now), -1
+		p.res.why, p.res.ratio, p.ask = why, p.effect.Ratio, -1
+		p.res.blockLeft = p.effect.Until.Sub(now)
 		if ask.Counts {
 			p.res.count.Wait = r.meter.Refuse(now, ask.Hit, ask.Cost)
 		} else {

@@ -1,7 +1,6 @@
 package global
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -86,7 +85,13 @@ type Options struct {
 // New returns a link whose gate is still to come. The gate is made with its Hooks, and then handed
 // to Attach.
 func New(o Options) *Link {
-	return &Link{options: o, key: o.Keys[0], heard: time.Now(), watch: newWatch(o.Log, lostAfter), counts: counts.NewTable(o.entries())}
+	return &Link{
+		options: o,
+		key:     o.Keys[0],
+		heard:   time.Now(),
+		watch:   newWatch(o.Log, lostAfter),
+		counts:  counts.NewTable(o.entries()),
+	}
 }
 
 // Open opens the network. ring is the fingerprint of the PoP's ring, empty without one; other
@@ -114,8 +119,13 @@ func (l *Link) Close() error { return l.transport.Close() }
 //	Restore   the same, from the state file
 func (l *Link) Hooks() *gate.Global {
 	return &gate.Global{
-		Report: l.measure, UsedUp: l.usedUp, Publish: l.publish, Peers: func() bool { return l.alive.Load() > 0 }, Lifted: l.lift,
-		Snapshot: l.snapshot, Restore: l.restore,
+		Report:   l.measure,
+		UsedUp:   l.usedUp,
+		Publish:  l.publish,
+		Peers:    func() bool { return l.alive.Load() > 0 },
+		Lifted:   l.lift,
+		Snapshot: l.snapshot,
+		Restore:  l.restore,
 	}
 }
 
@@ -123,7 +133,13 @@ func (l *Link) Hooks() *gate.Global {
 // nothing yet.
 func (l *Link) Attach(g *gate.Gate) {
 	l.gate = g
-	l.meta = gossip.Meta{PoP: l.options.PoP, Version: l.options.Version, Wire: coordinator.Version, Rules: rulesDigest(g.Rules()), Admin: l.options.Admin}
+	l.meta = gossip.Meta{
+		PoP:     l.options.PoP,
+		Version: l.options.Version,
+		Wire:    coordinator.Version,
+		Rules:   rulesDigest(g.Rules()),
+		Admin:   l.options.Admin,
+	}
 	now := g.Now()
 	l.coordinator = coordinator.New(l.coordinatorOptions(), now, g.Wall(now))
 	g.SetGlobalState(len(l.options.Join) == 0, false)
@@ -133,20 +149,40 @@ func (l *Link) Attach(g *gate.Gate) {
 // advice to the gate.
 func (l *Link) coordinatorOptions() coordinator.Options {
 	return coordinator.Options{
-		Name: l.gate.Node(), PoP: l.options.PoP, Secret: l.key, Rule: l.gate.GlobalRule,
-		Flush: l.options.Flush, Rest: l.options.Rest, Batch: batch, Seed: seed(), Counts: l.counts,
+		Name:   l.gate.Node(),
+		PoP:    l.options.PoP,
+		Secret: l.key,
+		Rule:   l.gate.GlobalRule,
+		Flush:  l.options.Flush,
+		Rest:   l.options.Rest,
+		Batch:  batch,
+		Seed:   seed(),
+		Counts: l.counts,
 		Send:   func(to string, packet []byte) { l.transport.Send(to, packet) },
-		Spread: func(name string, record []byte) { l.transport.Spread("n"+name, tagged(tagHint, record)) },
-		Apply:  l.gate.Apply,
+		Spread: func(name string, record []byte) {
+			l.transport.Spread("n"+name,
+				tagged(tagHint, record))
+		},
+		Apply: l.gate.Apply,
 	}
 }
 
 // gossipConfig returns the settings of the network.
 func (l *Link) gossipConfig() gossip.Config {
 	return gossip.Config{
-		Name: l.gate.Node(), Bind: l.options.Bind, Join: l.options.Join, Key: l.key, Keys: l.options.Keys[1:],
-		Label: "headgate", Meta: l.meta, Log: l.options.Log,
-		State: l.state, Merge: l.merge, Receive: l.receive, ReceiveRecord: l.receiveRecord, Changed: l.changed,
+		Name:          l.gate.Node(),
+		Bind:          l.options.Bind,
+		Join:          l.options.Join,
+		Key:           l.key,
+		Keys:          l.options.Keys[1:],
+		Label:         "headgate",
+		Meta:          l.meta,
+		Log:           l.options.Log,
+		State:         l.state,
+		Merge:         l.merge,
+		Receive:       l.receive,
+		ReceiveRecord: l.receiveRecord,
+		Changed:       l.changed,
 	}
 }
 
@@ -198,33 +234,6 @@ func (l *Link) turn(n int) {
 	}
 }
 
-// announceRules has other members know when the rules have changed.
-func (l *Link) announceRules() {
-	if digest := rulesDigest(l.gate.Rules()); digest != l.meta.Rules {
-		l.meta.Rules = digest
-		_ = l.transport.SetMeta(l.meta) // its texts are short
-	}
-}
-
-// Rekey makes keys, 32 bytes each and at least one, those of the cluster: the first is used to
-// send, all are accepted.
-func (l *Link) Rekey(keys [][]byte) {
-	// keys of another length, which no configuration lets through
-	if err := l.transport.Rotate(keys[0], keys[1:]...); err != nil {
-		l.options.Log.Error("gossip: the keys stay as they were", "error", err)
-		return
-	}
-	l.mu.Lock()
-	changed := !bytes.Equal(l.key, keys[0])
-	if l.key = keys[0]; changed {
-		l.coordinator.Rekey(l.key)
-	}
-	l.mu.Unlock()
-	if changed {
-		l.changed(l.transport.Members()) // the owner of a key follows from the first cluster key
-	}
-}
-
 // measure hands the coordinator the samples of a flush.
 func (l *Link) measure(now window.Instant, all []control.Sample) {
 	l.mu.Lock()
@@ -272,24 +281,4 @@ func (l *Link) lift(rule string, key []byte) {
 // must not take the place of another key's in the queue.
 func (l *Link) publish(record []byte) {
 	l.transport.Spread("w"+strconv.FormatUint(l.published.Add(1), 10), tagged(tagOverride, record))
-}
-
-// changed assigns the shards anew among the living members. All members that see the same living
-// ones and have the same first key compute the same assignment, without a message.
-func (l *Link) changed(members []gossip.Member) {
-	var living []coordinator.Member
-	for _, m := range members {
-		if m.State == gossip.Alive {
-			living = append(living, coordinator.Member{Name: m.Name, PoP: m.PoP})
-		}
-	}
-	l.mu.Lock()
-	key := l.key
-	l.mu.Unlock()
-	assignment := coordinator.NewAssignment(key, living)
-	l.mu.Lock()
-	l.coordinator.SetAssignment(assignment)
-	l.mu.Unlock()
-	l.alive.Store(int32(len(living) - 1)) // far fewer than 2^31
-	l.look()
 }

@@ -1,6 +1,7 @@
 package global
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -45,4 +46,31 @@ func rulesDigest(rules []mitigation.Rule) string {
 		}
 	}
 	return hex.EncodeToString(sum.Sum(nil)[:8])
+}
+
+// announceRules has other members know when the rules have changed.
+func (l *Link) announceRules() {
+	if digest := rulesDigest(l.gate.Rules()); digest != l.meta.Rules {
+		l.meta.Rules = digest
+		_ = l.transport.SetMeta(l.meta) // its texts are short
+	}
+}
+
+// Rekey makes keys, 32 bytes each and at least one, those of the cluster: the first is used to
+// send, all are accepted.
+func (l *Link) Rekey(keys [][]byte) {
+	// keys of another length, which no configuration lets through
+	if err := l.transport.Rotate(keys[0], keys[1:]...); err != nil {
+		l.options.Log.Error("gossip: the keys stay as they were", "error", err)
+		return
+	}
+	l.mu.Lock()
+	changed := !bytes.Equal(l.key, keys[0])
+	if l.key = keys[0]; changed {
+		l.coordinator.Rekey(l.key)
+	}
+	l.mu.Unlock()
+	if changed {
+		l.changed(l.transport.Members()) // the owner of a key follows from the first cluster key
+	}
 }

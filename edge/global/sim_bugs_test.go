@@ -58,10 +58,11 @@ var plantedBugs = []struct{ name, file, is, becomes, missed string }{
 		"remote counts are as old as their arrival", "window/remote.go",
 		"m.begins(h.Period, wall)", "t.now", "",
 	},
-	{"the wall clock is the clock", "edge/pop/flusher.go", "Now: now, Wall: " +
-		"time.Duration(wall.UnixNano() - int64(now))", "Now: window.Instant(wall.UnixNano()), " +
-		"Wall: 0", "the bound on attackers is wide while a clock is wrong, and rates deny nobody " +
-		"whose counts are below the limit"},
+	{
+		"the wall clock is the clock", "edge/pop/flusher.go", "Now: now, Wall: time.Duration(wall.UnixNano() - int64(now))",
+		"Now: window.Instant(wall.UnixNano()), Wall: 0", "the bound on attackers is wide while a clock is wrong, and rates deny nobody " +
+			"whose counts are below the limit",
+	},
 	{
 		"an excess counts as credit", "mitigation/control/trailing.go",
 		"fits := (float64(a.rule.Limit) - stays)", "fits := (float64(a.rule.Limit) + stays)",

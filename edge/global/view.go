@@ -121,3 +121,23 @@ func (l *Link) Standing(now window.Instant, rule string, key []byte) control.Sta
 	defer l.mu.Unlock()
 	return l.coordinator.Explain(now, rule, key)
 }
+
+// changed assigns the shards anew among the living members. All members that see the same living
+// ones and have the same first key compute the same assignment, without a message.
+func (l *Link) changed(members []gossip.Member) {
+	var living []coordinator.Member
+	for _, m := range members {
+		if m.State == gossip.Alive {
+			living = append(living, coordinator.Member{Name: m.Name, PoP: m.PoP})
+		}
+	}
+	l.mu.Lock()
+	key := l.key
+	l.mu.Unlock()
+	assignment := coordinator.NewAssignment(key, living)
+	l.mu.Lock()
+	l.coordinator.SetAssignment(assignment)
+	l.mu.Unlock()
+	l.alive.Store(int32(len(living) - 1)) // far fewer than 2^31
+	l.look()
+}

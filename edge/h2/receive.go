@@ -241,7 +241,8 @@ func (c *Conn) settings(f *frame) error {
 	}
 	c.settled = true
 	for p := f.payload; len(p) > 0; p = p[6:] {
-		if err := c.setting(binary.BigEndian.Uint16(p), binary.BigEndian.Uint32(p[2:])); err != nil {
+		if err := c.setting(binary.BigEndian.Uint16(p),
+			binary.BigEndian.Uint32(p[2:])); err != nil {
 			return err
 		}
 	}

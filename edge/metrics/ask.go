@@ -62,7 +62,10 @@ func collectAsk(to scrape, room *ask.Room, now window.Instant) {
 	for _, f := range room.Figures() {
 		put(to, "policy_matches_total", f.Matched, f.Name)
 		// Every reason at once, so that a series is there before its first denial.
-		f.Denied.ByReason(func(why string, n uint64) { put(to, "policy_denials_total", n, f.Name, why) })
+		f.Denied.ByReason(func(why string, n uint64) {
+			put(to, "policy_denials_total", n, f.Name,
+				why)
+		})
 		put(to, "policy_shadow_denials_total", f.Shadow, f.Name)
 	}
 	put(to, "sets_bytes", sets)

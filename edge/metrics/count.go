@@ -9,7 +9,8 @@ import (
 
 const inUnits = " One unit is 1/1020 of the rule's limit, rounded up to whole cost."
 
-// countFamilies are the families of the counters: the slots and logs of the keys that are counted exactly, called suspects, and the
+// countFamilies are the families of the counters: the slots and logs of the keys that are counted
+// exactly, called suspects, and the
 // sketch of each window length, which counts all other keys. why of an eviction is idle (no
 // request in its window), spare (few requests in its window while slots were short), value
 // (displaced by a key nearer to its limit), pinned (displaced although it was refused or above
@@ -56,7 +57,8 @@ var countFamilies = []family{
 	},
 }
 
-// collectCount sends the values of the exact tier. Suspects and chunks are gauges with a capacity beside
+// collectCount sends the values of the exact tier. Suspects and chunks are gauges with a capacity
+// beside
 // each: a full tier shows as suspects_full_total or log_full_total that grows.
 func collectCount(to scrape, s window.Stats) {
 	put(to, "suspects", s.Suspects)

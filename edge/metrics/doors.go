@@ -8,10 +8,12 @@ import (
 	"github.com/headgate-dev/headgate/edge/latency"
 )
 
-// doorFamilies are the families of doors: all listeners of a kind share a series, for an address would be a label without a bound.
+// doorFamilies are the families of doors: all listeners of a kind share a series, for an address
+// would be a label without a bound.
 // code is bad-request, unknown-rule or too-long, as in the answers; why is unsendable or kernel.
 var doorFamilies = []family{
-	// code is bad-request, unknown-rule or too-long, as in the answers; why is unsendable or kernel.
+	// code is bad-request, unknown-rule or too-long, as in the answers; why is unsendable or
+	// kernel.
 	{"udp_packets_total", "", "Datagrams received by the UDP decision listener."},
 	{
 		"udp_lines_total", "",

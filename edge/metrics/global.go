@@ -4,7 +4,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/api"
 )
 
-// globalFamilies are the families of counting together with other PoPs. Members and PoPs are no labels: this node cannot bound their
+// globalFamilies are the families of counting together with other PoPs. Members and PoPs are no
+// labels: this node cannot bound their
 // number. direction is in or out; state is alive, dead or left; what names the setting that
 // differs: ring, rules, wire or clock; queue is spread, receive or send; role is measured,
 // reported, owned or hinted. Kinds and reasons are the fixed words of packages gossip and

@@ -15,7 +15,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
-// nodeFamilies are the families of the process, its configuration, its clock and its table of flags.
+// nodeFamilies are the families of the process, its configuration, its clock and its table of
+// flags.
 var nodeFamilies = []family{
 	{
 		"build_info", "version goversion",
@@ -127,7 +128,8 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// collectNode sends the values of the process and of its flags. b is the build that the labels show.
+// collectNode sends the values of the process and of its flags. b is the build that the labels
+// show.
 func collectNode(to scrape, g *gate.Gate, b api.Build) {
 	put(to, "build_info", 1, b.Version, b.Go)
 	good, err := g.LastReload()

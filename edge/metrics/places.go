@@ -6,7 +6,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// placeFamilies are the families of leases and pools. Levels are gauges and not counters of denials: an alert asks how much is shed
+// placeFamilies are the families of leases and pools. Levels are gauges and not counters of
+// denials: an alert asks how much is shed
 // now. rule, pool and tier are bounded by the configuration.
 var placeFamilies = []family{
 	{"places_taken", "rule", "Places taken now under a rule of kind concurrency, by all keys."},

@@ -8,7 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// ringFamilies are the families of counting together in a PoP. server is an address of the configuration; result is ok or the kind
+// ringFamilies are the families of counting together in a PoP. server is an address of the
+// configuration; result is ok or the kind
 // of the error, as package ring names it.
 var ringFamilies = []family{
 	{"ring_server_up", "server", "1 if the memcached server has answered recently, else 0."},

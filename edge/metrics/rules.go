@@ -7,7 +7,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// ruleFamilies are the families of rules: decision is allow, deny, shadow_deny or count; reason is block, shed, limit, reserve or
+// ruleFamilies are the families of rules: decision is allow, deny, shadow_deny or count; reason is
+// block, shed, limit, reserve or
 // other_rule for a denial, else empty; result is offered, admitted or denied; mode is enforce,
 // shadow or off.
 var ruleFamilies = []family{
@@ -65,7 +66,8 @@ var outcomeLabels = [gate.Outcomes][2]string{
 	gate.OutcomeWithheld: {"deny", "other_rule"},
 }
 
-// collectRule sends the values of one rule. Every outcome has a series from the start, so that a rate
+// collectRule sends the values of one rule. Every outcome has a series from the start, so that a
+// rate
 // over its first increment is right.
 func collectRule(to scrape, f *gate.Figures) {
 	for o, labels := range outcomeLabels {

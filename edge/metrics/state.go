@@ -6,7 +6,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// stateFamilies are the families of the records that outlive a restart: overrides by operators, which nodes pass on to each other,
+// stateFamilies are the families of the records that outlive a restart: overrides by operators,
+// which nodes pass on to each other,
 // and the state file. reason is bad (a field out of bounds), future (issued too far ahead of the
 // clock of this node) or over (no longer in force).
 var stateFamilies = []family{

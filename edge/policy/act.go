@@ -22,7 +22,8 @@ const (
 // special are the traits of policies of which more must be looked at than that their condition
 // holds. A condition with none of them asks its rules and no more, which walk.all does itself: so
 // most policies of a configuration never get here.
-const special = countsOnly | isFinal | notes | hasCountWhen | inGroup | variableCost | byTier | maySkip
+const special = countsOnly | isFinal | notes | hasCountWhen | inGroup | variableCost |
+	byTier | maySkip
 
 // step is an effect of a condition: the part of its policy that is needed for each request, in one
 // cache line. A policy as the loader has it is some hundreds of bytes; the walk touches one step

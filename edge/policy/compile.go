@@ -176,7 +176,8 @@ type indexed struct{ method, host, path, client bool }
 // is in that table's Any.
 func (l *loader) index(withClients bool) bool {
 	e := l.engine
-	e.methods, e.hosts, e.paths = tables.NewTexts(e.words), tables.NewTexts(e.words), tables.NewPaths(e.words)
+	e.methods, e.hosts = tables.NewTexts(e.words), tables.NewTexts(e.words)
+	e.paths = tables.NewPaths(e.words)
 	anyPath, anyClient := tables.NewBits(e.words), tables.NewBits(e.words)
 	// Several policies for one list of networks share the entries of the table.
 	groups := groups{of: map[string]*tables.Group{}}
@@ -196,7 +197,8 @@ func (l *loader) index(withClients bool) bool {
 		for _, t := range []struct {
 			in  bool
 			any tables.Bits
-		}{{in.method, e.methods.Any}, {in.host, e.hosts.Any}, {in.path, anyPath}, {in.client, anyClient}} {
+		}{{in.method, e.methods.Any}, {in.host, e.hosts.Any}, {in.path, anyPath},
+			{in.client, anyClient}} {
 			if !t.in {
 				t.any.Add(i)
 			}
@@ -234,19 +236,24 @@ func (l *loader) table(
 		in.method = true
 		e.methods.Add(t.Wants, cond)
 		return true
-	case t.Field.Kind == condition.Host && !in.host && t.Only(condition.WantText, condition.WantHost):
+	case t.Field.Kind == condition.Host && !in.host && t.Only(condition.WantText,
+		condition.WantHost):
 		in.host = true
 		e.hosts.Add(t.Wants, cond)
 		return true
-	case t.Field.Kind == condition.Path && !in.path && t.Only(condition.WantText, condition.WantPath, condition.WantPrefix):
+	case t.Field.Kind == condition.Path && !in.path && t.Only(condition.WantText,
+		condition.WantPath, condition.WantPrefix):
 		in.path = true
 		for i := range t.Wants {
 			e.paths.Add(&t.Wants[i], cond)
 		}
-		return !slices.ContainsFunc(t.Wants, func(w condition.Want) bool { return w.Kind == condition.WantPath && !w.Path.IsPlain() })
+		return !slices.ContainsFunc(t.Wants, func(w condition.Want) bool {
+			return w.Kind == condition.WantPath && !w.Path.IsPlain()
+		})
 	// The table of networks is a tree that is cut where prefixes begin and end: with very many
 	// lists it would take too much memory, and addresses are tested one list at a time instead.
-	case t.Field.Kind == condition.Client && !in.client && withClients && t.Only(condition.WantNet, condition.WantSet):
+	case t.Field.Kind == condition.Client && !in.client && withClients &&
+		t.Only(condition.WantNet, condition.WantSet):
 		in.client = true
 		l.group(term, groups).Conds.Add(cond)
 		return true

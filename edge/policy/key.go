@@ -178,7 +178,8 @@ func prefixPart(text string) (Part, error) {
 	bits6, err6 := strconv.Atoi(second)
 	if err4 != nil || err6 != nil || bits4 < 8 || bits4 > 32 || bits6 < 16 || bits6 > 128 {
 		return Part{}, fmt.Errorf("client/ is followed by the bits of IPv4, 8 to 32, and of "+
-			"IPv6, 16 to 128, as in client/24,56, not by %.64q; in a list it stands in quotes", text)
+			"IPv6, 16 to 128, as in client/24,56, not by %.64q; in a list it stands in "+
+			"quotes", text)
 	}
 	return Part{
 		kind: partPrefix, field: condition.Field{Kind: condition.Client},

@@ -73,11 +73,22 @@ type Flusher struct {
 // yet.
 func New(g *gate.Gate, o Options) *Flusher {
 	servers := len(o.Placement.Servers())
-	p := &Flusher{gate: g, options: o, digest: ring.NewDigester(o.Secret), names: newNameTable(o.Secret, o.Placement), quarantines: make([]quarantine, servers)}
+	p := &Flusher{
+		gate:        g,
+		options:     o,
+		digest:      ring.NewDigester(o.Secret),
+		names:       newNameTable(o.Secret, o.Placement),
+		quarantines: make([]quarantine, servers),
+	}
 	p.heartbeat = newHeartbeat(p, servers)
 	g.UsedUp().SetSecret(o.Secret)
 	p.board = board.NewBoard(board.Options{
-		Table: g.UsedUp(), Digest: p.digest, Every: o.Every, Servers: servers, Up: o.Tally.Up, Do: o.Tally.Do,
+		Table:   g.UsedUp(),
+		Digest:  p.digest,
+		Every:   o.Every,
+		Servers: servers,
+		Up:      o.Tally.Up,
+		Do:      o.Tally.Do,
 	})
 	return p
 }
@@ -181,9 +192,16 @@ func (p *Flusher) count(took time.Duration) {
 func (p *Flusher) begin(now window.Instant, wall time.Time) window.Flush {
 	p.began = time.Now()
 	return window.Flush{
-		Now: now, Wall: time.Duration(wall.UnixNano() - int64(now)), Interval: p.options.Every, Room: gate.FlushRoom,
-		Alone: p.gate.Reports(),
-		Rest:  p.options.Rest, Nodes: p.heartbeat.nodes(), Down: func(server int) bool { return !p.options.Tally.Up(server) || p.quarantines[server].at(now) },
+		Now: now, Wall: time.Duration(wall.UnixNano() - int64(now)),
+		Interval: p.options.Every,
+		Room:     gate.FlushRoom,
+		Alone:    p.gate.Reports(),
+		Rest:     p.options.Rest,
+		Nodes:    p.heartbeat.nodes(),
+		Down: func(server int) bool {
+			return !p.options.Tally.Up(server) ||
+				p.quarantines[server].at(now)
+		},
 	}
 }
 
@@ -222,28 +240,8 @@ func (p *Flusher) address() {
 		d := &p.dues[n]
 		key, server := p.names.Of(d)
 		// TTL: at most two days
-		p.ops = append(p.ops, ring.Op{Key: *key, Server: server, Delta: d.Delta, TTL: uint32(d.TTL / time.Second)})
-	}
-}
-
-// restDues is after how many dues a flush rests, a multiple of window.PrefetchDues: 40 to 100 µs of
-// work.
-const restDues = 8 * window.PrefetchDues
-
-// soon returns the dues to prefetch from first on. It rests if it is time to.
-func (p *Flusher) soon(first int) []window.Due {
-	if p.options.Rest != nil && first%restDues == 0 {
-		p.options.Rest()
-	}
-	return p.dues[first:min(first+window.PrefetchDues, len(p.dues))]
-}
-
-// noteAnswers tells the gate which servers answered. A server in quarantine counts as silent.
-func (p *Flusher) noteAnswers(now window.Instant) {
-	for n := range p.ops {
-		if p.ops[n].Err == nil && !p.quarantines[p.ops[n].Server].at(now) {
-			p.gate.Ring().Heard(p.ops[n].Server, now)
-		}
+		p.ops = append(p.ops,
+			ring.Op{Key: *key, Server: server, Delta: d.Delta, TTL: uint32(d.TTL / time.Second)})
 	}
 }
 

@@ -48,3 +48,24 @@ func (p *Flusher) Hurry(
 	}
 	return max(next.Sub(now), HurryAfter, rest)
 }
+
+// restDues is after how many dues a flush rests, a multiple of window.PrefetchDues: 40 to 100 µs of
+// work.
+const restDues = 8 * window.PrefetchDues
+
+// soon returns the dues to prefetch from first on. It rests if it is time to.
+func (p *Flusher) soon(first int) []window.Due {
+	if p.options.Rest != nil && first%restDues == 0 {
+		p.options.Rest()
+	}
+	return p.dues[first:min(first+window.PrefetchDues, len(p.dues))]
+}
+
+// noteAnswers tells the gate which servers answered. A server in quarantine counts as silent.
+func (p *Flusher) noteAnswers(now window.Instant) {
+	for n := range p.ops {
+		if p.ops[n].Err == nil && !p.quarantines[p.ops[n].Server].at(now) {
+			p.gate.Ring().Heard(p.ops[n].Server, now)
+		}
+	}
+}

@@ -62,4 +62,6 @@ func open(path string) (*os.File, fs.FileInfo, error) {
 	return f, is, nil
 }
 
-func notRegular(path string) error { return &fs.PathError{Op: "read", Path: path, Err: ErrNotRegular} }
+func notRegular(path string) error {
+	return &fs.PathError{Op: "read", Path: path, Err: ErrNotRegular}
+}

@@ -29,7 +29,10 @@ func one(name, path string) (secret string, warnings []string, err error) {
 		return "", nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	secret = strings.TrimSpace(string(data))
-	if secret == "" || strings.ContainsFunc(secret, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+	if secret == "" || strings.ContainsFunc(secret, func(r rune) bool {
+		return r <= ' ' ||
+			r >= 0x7f
+	}) {
 		return "", nil, fmt.Errorf("read %s: %s does not hold exactly one %s of printable ASCII "+
 			"without spaces", name, path, lastWord(name))
 	}

@@ -34,7 +34,8 @@ func (f Folds) end(dst []byte, begin int) []byte {
 			dst[i] = c | 0x20
 		}
 	}
-	for f&FoldTail != 0 && len(dst) > begin+1 && (dst[len(dst)-1] == '.' || dst[len(dst)-1] == ' ') {
+	for f&FoldTail != 0 && len(dst) > begin+1 && (dst[len(dst)-1] == '.' ||
+		dst[len(dst)-1] == ' ') {
 		dst = dst[:len(dst)-1]
 	}
 	return dst

@@ -144,7 +144,9 @@ func readTotal(in *bufio.Reader, length string) (uint64, error) {
 }
 
 // odd returns the error for a line that is not an answer.
-func odd(line []byte) error { return fmt.Errorf("%w: %q", ErrReply, line[:min(len(line), maxLine)]) }
+func odd(line []byte) error {
+	return fmt.Errorf("%w: %q", ErrReply, line[:min(len(line), maxLine)])
+}
 
 // readLine reads one line of at most lineBytes and returns it without its end; it is valid until
 // the next read.

@@ -21,15 +21,25 @@ func Examine(e *policy.Engine, s *api.TestRequest) (*api.TestView, error) {
 		return nil, err
 	}
 	out := &api.TestView{
-		Method: string(r.Method), Host: string(r.Host), Path: string(r.Path), Decoded: string(r.Decoded), Client: r.Client.String(), Report: s.Status > 0,
-		From: origin(found, e.Clients()), Policies: trace(e, r), Questions: []api.TestQuestion{},
+		Method:    string(r.Method),
+		Host:      string(r.Host),
+		Path:      string(r.Path),
+		Decoded:   string(r.Decoded),
+		Client:    r.Client.String(),
+		Report:    s.Status > 0,
+		From:      origin(found, e.Clients()),
+		Policies:  trace(e, r),
+		Questions: []api.TestQuestion{},
 	}
 	if out.Report {
 		e.Report(r, result)
 	} else {
 		e.Evaluate(r, result)
 	}
-	out.Verdict = [...]string{policy.Ask: "ask", policy.Skip: "skip", policy.Deny: "deny"}[result.Verdict]
+	out.Verdict = [...]string{
+		policy.Ask: "ask", policy.Skip: "skip",
+		policy.Deny: "deny",
+	}[result.Verdict]
 	if result.Policy >= 0 {
 		out.By, out.Status = e.Policy(result.Policy).Name, result.Status
 	}
@@ -87,7 +97,14 @@ func Views(e *policy.Engine) []api.PolicyView {
 	for i := range all {
 		p := e.Policy(i)
 		v := &all[i]
-		*v = api.PolicyView{Name: p.Name, Mode: p.Mode.String(), Does: action(p), Group: p.Group, Rules: rulesOf(p), Line: p.At.Line}
+		*v = api.PolicyView{
+			Name:  p.Name,
+			Mode:  p.Mode.String(),
+			Does:  action(p),
+			Group: p.Group,
+			Rules: rulesOf(p),
+			Line:  p.At.Line,
+		}
 		if p.Asks() {
 			v.Key = p.Key.String()
 		}

@@ -123,21 +123,39 @@ func New(o Options, now window.Instant, wall time.Time) *Coordinator {
 	if o.Budget == 0 {
 		o.Budget = DefaultBudget
 	}
-	dice := rand.New(rand.NewPCG(o.Seed, uint64(now))) //nolint:gosec // nonces are seeded by the caller, from the system's own chance
 	var secret [16]byte
+	//nolint:gosec // nonces are seeded by the caller, from the system's own chance
+	dice := rand.New(rand.NewPCG(o.Seed, uint64(now)))
 	binary.LittleEndian.PutUint64(secret[:], dice.Uint64())
 	binary.LittleEndian.PutUint64(secret[8:], dice.Uint64())
 	c := &Coordinator{
-		o: o, incarnation: uint64(wall.UnixMilli()), dice: dice,
-		assignment: assignment.New(o.Secret, []assignment.Member{{Name: o.Name, PoP: o.PoP}}),
-		absent:     make(map[string]window.Instant), locals: make(map[packet.ID]*local), reporterKeys: make(map[reporterKeyID]*reporterKey), ownedKeys: make(map[packet.ID]*ownedKey),
-		hints: make(map[packet.ID]hint), restored: make(map[packet.ID]restored), quotas: make(map[string]*budget.Quota), out: make(map[string]*outgoing),
-		peers: peers.New(o.Name, secret), budget: budget.New(o.Budget, now), counts: newExchange(&o),
+		o:            o,
+		incarnation:  uint64(wall.UnixMilli()),
+		dice:         dice,
+		assignment:   assignment.New(o.Secret, []assignment.Member{{Name: o.Name, PoP: o.PoP}}),
+		absent:       make(map[string]window.Instant),
+		locals:       make(map[packet.ID]*local),
+		reporterKeys: make(map[reporterKeyID]*reporterKey),
+		ownedKeys:    make(map[packet.ID]*ownedKey),
+		hints:        make(map[packet.ID]hint),
+		restored:     make(map[packet.ID]restored),
+		quotas:       make(map[string]*budget.Quota),
+		out:          make(map[string]*outgoing),
+		peers:        peers.New(o.Name, secret),
+		budget:       budget.New(o.Budget, now),
+		counts:       newExchange(&o),
 	}
 	c.counts.assign(c.assignment, &o)
-	c.visits.locals.Touch, c.visits.reporterKeys.Touch, c.visits.ownedKeys.Touch = (*local).touch, (*reporterKey).touch, (*ownedKey).touch
-	c.visits.locals.Waits = func(l *local) int { return min(c.waits(&l.rule), 1) } // its admissions are audited
-	c.visits.reporterKeys.Waits = func(d *reporterKey) int { rule, _ := c.o.Rule(d.is.id.Rule); return c.waits(&rule) }
+	c.visits.locals.Touch = (*local).touch
+	c.visits.reporterKeys.Touch = (*reporterKey).touch
+	c.visits.ownedKeys.Touch = (*ownedKey).touch
+	// its admissions are audited
+	c.visits.locals.Waits = func(l *local) int { return min(c.waits(&l.rule), 1) }
+	c.visits.reporterKeys.Waits = func(d *reporterKey) int {
+		rule,
+			_ := c.o.Rule(d.is.id.Rule)
+		return c.waits(&rule)
+	}
 	c.visits.ownedKeys.Waits = func(b *ownedKey) int { return c.waits(&b.rule) }
 	c.peers.SetClock(now, wall)
 	return c
@@ -275,26 +293,4 @@ func (c *Coordinator) Lift(rule string, key []byte) {
 			d.witnesses = order.Map[string, witness]{}
 		}
 	}
-}
-
-// Clocks is the coordinator's view of the other members' clocks: see peers.Clocks.
-type Clocks = peers.Clocks
-
-// ReceiveClock compares this node's wall clock, wall at now, with that of the member called name,
-// which shows ms Unix milliseconds. Members exchange clocks in state exchanges, so a wrong clock is
-// noticed before any report.
-func (c *Coordinator) ReceiveClock(now window.Instant, wall time.Time, name string, ms int64) {
-	c.peers.SetClock(now, wall)
-	if !c.isMember(name) || name == c.o.Name {
-		c.stats.reject(RejectStranger)
-		return
-	}
-	if !c.peers.ReceiveClock(now, name, ms) {
-		c.stats.reject(RejectTime)
-	}
-}
-
-// Clocks returns the state of the other members' clocks at now.
-func (c *Coordinator) Clocks(now window.Instant) Clocks {
-	return c.peers.Clocks(now, c.assignment.Members(), c.isMember)
 }

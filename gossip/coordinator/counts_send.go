@@ -74,7 +74,9 @@ func (c *Coordinator) sendTo(now window.Instant, l *local, again bool) {
 }
 
 // bit returns the bit of a PoP. Two PoPs that have the same one are sent more than they lack.
-func (c *Coordinator) bit(pop string) uint64 { return 1 << (c.counts.origins.Number(pop, pop) % 64) }
+func (c *Coordinator) bit(pop string) uint64 {
+	return 1 << (c.counts.origins.Number(pop, pop) % 64)
+}
 
 // addOlder adds records of the admissions of l since the period oldest, in periods that the next
 // record does not hold. Their moment is before all of them: one after would say that nothing came
@@ -187,7 +189,8 @@ func (c *Coordinator) audit(now window.Instant, l *local) {
 	d := &l.direct
 	left := d.misdated + uint32(d.basis.Each) // 1 or 5
 	if d.misdated != 0 && c.period(d.sentAt, &l.rule) < left && left <= c.period(now, &l.rule) ||
-		d.unsent > 0 && c.counts.pressure.Factor() == 0 && now.Sub(max(d.sentAt, l.firstMeasured)) > l.rule.Window/10 {
+		d.unsent > 0 && c.counts.pressure.Factor() == 0 &&
+			now.Sub(max(d.sentAt, l.firstMeasured)) > l.rule.Window/10 {
 		c.counts.put(now, l)
 	}
 }

@@ -115,7 +115,8 @@ func (c *Coordinator) Measure(now window.Instant, wall time.Time, all []Sample) 
 	c.sendCounts(now)
 	slices.SortFunc(c.due, func(a, b dueReport) int { return cmp.Compare(b.priority, a.priority) })
 	for _, d := range c.due {
-		if to := c.assignment.Reporters(c.o.PoP, d.local.shard).First; to != c.o.Name && !c.may(packet.Ask, &d.local.rule) {
+		if to := c.assignment.Reporters(c.o.PoP, d.local.shard).First; to != c.o.Name &&
+			!c.may(packet.Ask, &d.local.rule) {
 			c.stats.Deferred++
 			continue
 		}
@@ -183,7 +184,8 @@ func (c *Coordinator) spareCounts(now window.Instant, l *local) bool {
 	if l.view.Shed {
 		return true
 	}
-	return now.Sub(l.firstMeasured) > l.rule.Window+staleAfter && max(l.view.Sum, l.report.Rate) <= control.Bare*l.rule.PerSecond()
+	return now.Sub(l.firstMeasured) > l.rule.Window+staleAfter &&
+		max(l.view.Sum, l.report.Rate) <= control.Bare*l.rule.PerSecond()
 }
 
 // local returns the local of m's key, a new one if need be: nil without room or without such a
@@ -199,7 +201,11 @@ func (c *Coordinator) local(now window.Instant, m *Sample) *local {
 			c.stats.Full++
 			return nil
 		}
-		l = &local{id: packet.ID{Rule: m.Rule, Key: string(m.Key)}, firstMeasured: now, nonce: c.dice.Uint32()}
+		l = &local{
+			id:            packet.ID{Rule: m.Rule, Key: string(m.Key)},
+			firstMeasured: now,
+			nonce:         c.dice.Uint32(),
+		}
 		l.shard = c.assignment.Shard(l.id.Rule, l.id.Key)
 		c.locals[l.id] = l
 		c.visits.locals.Add(c.dice, l)
@@ -269,32 +275,3 @@ func (c *Coordinator) gone(l *local, idle time.Duration) bool {
 
 // touch is order.RoundRobin's Touch.
 func (l *local) touch() bool { return l.measured == 0 || l.report.Rate == 0 }
-
-// tickLocals reports the end of idle keys, and drops them once no slot can hold them.
-func (c *Coordinator) tickLocals(now window.Instant) {
-	c.visits.locals.Visit(c.rounds, c.dice, c.budget.Calm, func(l *local, turn bool) bool {
-		idle := now.Sub(l.measured)
-		if turn {
-			c.audit(now, l)
-		}
-		if !turn && (idle < 3*c.o.Flush || l.report.Rate == 0) {
-			return true
-		}
-		switch {
-		case l.sentAt != 0 && l.report.Rate > 0 && (idle > l.idleAfter() || c.gone(l, idle)):
-			l.report.Rate, l.report.Admitted = 0, 0
-			c.report(now, l, true)
-			l.sentAt, l.endRepeats = 0, endRepeats
-		case l.endRepeats > 0 && l.report.Rate == 0 && turn:
-			l.endRepeats--
-			c.report(now, l, true)
-			l.sentAt = 0
-		}
-		if idle > l.rule.Window+l.rule.Window/2+viewTTL {
-			delete(c.locals, l.id)
-			c.withdraw(now, l)
-			return false
-		}
-		return true
-	})
-}

@@ -109,7 +109,8 @@ func (c *Coordinator) moved(rule mitigation.Rule, d, was *control.Report) float6
 	if d.Totals.Period == 0 || rule.RateMode() || c.held(&rule) {
 		return 0 // counts that hold no key ride along, and are not worth a report of their own
 	}
-	least := max(1, int64(c.budget.Load()*float64(rule.Quota())/float64(countStep*c.assignment.PoPs())))
+	least := max(1,
+		int64(c.budget.Load()*float64(rule.Quota())/float64(countStep*c.assignment.PoPs())))
 	if admitted, ok := rates.Grown(&was.Totals, &d.Totals, least); ok {
 		return float64(admitted)/float64(rule.Quota()) + 0.01
 	}

@@ -109,3 +109,32 @@ func (c *Coordinator) post(to string, o *outgoing) {
 	c.stats.PacketsOut++
 	c.stats.BytesOut += uint64(len(o.packet) + packetOverhead)
 }
+
+// tickLocals reports the end of idle keys, and drops them once no slot can hold them.
+func (c *Coordinator) tickLocals(now window.Instant) {
+	c.visits.locals.Visit(c.rounds, c.dice, c.budget.Calm, func(l *local, turn bool) bool {
+		idle := now.Sub(l.measured)
+		if turn {
+			c.audit(now, l)
+		}
+		if !turn && (idle < 3*c.o.Flush || l.report.Rate == 0) {
+			return true
+		}
+		switch {
+		case l.sentAt != 0 && l.report.Rate > 0 && (idle > l.idleAfter() || c.gone(l, idle)):
+			l.report.Rate, l.report.Admitted = 0, 0
+			c.report(now, l, true)
+			l.sentAt, l.endRepeats = 0, endRepeats
+		case l.endRepeats > 0 && l.report.Rate == 0 && turn:
+			l.endRepeats--
+			c.report(now, l, true)
+			l.sentAt = 0
+		}
+		if idle > l.rule.Window+l.rule.Window/2+viewTTL {
+			delete(c.locals, l.id)
+			c.withdraw(now, l)
+			return false
+		}
+		return true
+	})
+}

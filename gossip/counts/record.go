@@ -150,7 +150,8 @@ func AppendHead(b []byte, h *Head) []byte {
 func AppendRecord(b []byte, r *Record) []byte {
 	b = binary.LittleEndian.AppendUint64(b, uint64(r.Digest))
 	// 4 bits
-	facts := uint32(r.Rule&(MaxRules-1))<<28 | r.Period&7<<25 | uint32(r.Now&maxCount)<<18 | uint32(r.Before&maxCount)<<11
+	facts := uint32(r.Rule&(MaxRules-1))<<28 | r.Period&7<<25 | uint32(r.Now&maxCount)<<18 |
+		uint32(r.Before&maxCount)<<11
 	return binary.LittleEndian.AppendUint32(b,
 		facts|uint32(r.Mean&(Means-1))<<4|uint32(r.Age&maxAge))
 }
@@ -198,8 +199,12 @@ func ParseRecord(records []byte) (r Record, rest []byte) {
 	return Record{
 		Digest: Digest(binary.LittleEndian.Uint64(records)),
 		// 7 bits each
-		Rule: int(facts >> 28), Period: facts >> 25 & 7, Now: uint8(facts >> 18 & maxCount), Before: uint8(facts >> 11 & maxCount),
-		Mean: uint8(facts >> 4 & (Means - 1)), Age: uint8(facts & maxAge),
+		Rule:   int(facts >> 28),
+		Period: facts >> 25 & 7,
+		Now:    uint8(facts >> 18 & maxCount),
+		Before: uint8(facts >> 11 & maxCount),
+		Mean:   uint8(facts >> 4 & (Means - 1)),
+		Age:    uint8(facts & maxAge),
 	}, records[RecordBytes:]
 }
 

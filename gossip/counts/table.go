@@ -112,7 +112,8 @@ func (t *Table) UsedUp(q *Query) window.Instant {
 	}
 	for back := each; ; back-- {
 		if left += by[back].cost; left > 0 || back == 0 {
-			return window.Instant(int64(running-back)*int64(period) - int64(q.Wall)).Add(q.Window + by[back].earliest)
+			return window.Instant(int64(running-back)*int64(period) - int64(q.Wall)).Add(q.Window +
+				by[back].earliest)
 		}
 	}
 }

@@ -46,7 +46,8 @@ const maxAhead = time.Minute
 func Future(
 	totals *window.Totals, span time.Duration, now window.Instant, wall time.Duration,
 ) bool {
-	return int64(totals.Period) > (int64(now)+int64(wall)+int64(maxAhead))/int64(window.CountingPeriod(span))
+	latest := int64(now) + int64(wall) + int64(maxAhead)
+	return int64(totals.Period) > latest/int64(window.CountingPeriod(span))
 }
 
 // ForgetFuture empties totals that are of the future.

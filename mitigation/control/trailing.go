@@ -131,7 +131,8 @@ func (a *Aggregate) fits() float64 {
 	fits := (float64(a.rule.Limit) - stays) / horizon.Seconds()
 	if excess := a.excess(); a.leaptWithin(a.rule.Window+leapFor) &&
 		excess > excessOff*float64(a.rule.Limit) {
-		leaves := float64(a.rule.Limit) + excess - a.trailing.after(a.stepped.Add(soon-a.rule.Window))
+		leaves := float64(a.rule.Limit) +
+			excess - a.trailing.after(a.stepped.Add(soon-a.rule.Window))
 		fits = min(fits, leaves/soon.Seconds()-excess/horizon.Seconds())
 	}
 	return min(max(fits, minPass*pace), a.most()*pace)

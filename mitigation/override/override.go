@@ -123,8 +123,9 @@ func printable(text string, limit int) bool {
 
 // ruleName reports whether name is valid for a rule.
 func ruleName(name string) bool {
-	return name != "" && len(name) <= mitigation.MaxRuleName && !strings.ContainsFunc(name, func(r rune) bool {
-		letter := r|0x20 >= 'a' && r|0x20 <= 'z'
-		return !letter && (r < '0' || r > '9') && !strings.ContainsRune("_.-", r)
-	})
+	return name != "" && len(name) <= mitigation.MaxRuleName &&
+		!strings.ContainsFunc(name, func(r rune) bool {
+			letter := r|0x20 >= 'a' && r|0x20 <= 'z'
+			return !letter && (r < '0' || r > '9') && !strings.ContainsRune("_.-", r)
+		})
 }

@@ -87,7 +87,8 @@ func (k *spilled) look(
 		math.Floor(float64(r.rule.Delay)*rate+whole)
 	before := k.endless
 	k.endless = bounds{max(0, before.low-back) + asked.low, max(0, before.high-back) + asked.high}
-	for n := len(k.tries); n < len(r.limits) && k.endless.high+blurred-waits > float64(r.limits[n]); n++ {
+	for n := len(k.tries); n < len(r.limits) &&
+		k.endless.high+blurred-waits > float64(r.limits[n]); n++ {
 		// it admitted everything
 		k.tries = append(k.tries, tank{lacking{tokens: before.low}, lacking{tokens: before.high}})
 	}
@@ -149,4 +150,6 @@ func (s *Sample) Look(l *window.Level) {
 }
 
 // fill returns the time in which a bucket of the rule's own burst fills.
-func (s *Sample) fill() time.Duration { return time.Duration(float64(s.rule.Burst) / s.rule.rate()) }
+func (s *Sample) fill() time.Duration {
+	return time.Duration(float64(s.rule.Burst) / s.rule.rate())
+}

@@ -72,7 +72,8 @@ func parseJSON(line []byte, rec *Record) error {
 	if err := json.Unmarshal(line, &l); err != nil {
 		return fmt.Errorf("not a JSON object: %w", err)
 	}
-	if err := setJSONTime(first(l.TimeISO, l.Msec, l.TimeLocal, l.Time, l.Timestamp, l.TS), rec); err != nil {
+	if err := setJSONTime(first(l.TimeISO, l.Msec, l.TimeLocal, l.Time, l.Timestamp, l.TS),
+		rec); err != nil {
 		return err
 	}
 	rec.Method, rec.Path = nil, nil

@@ -34,8 +34,8 @@ func Check(shared *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check RULE KEY",
 		Short: "Ask the daemon whether a request may pass",
-		Long: `Ask the daemon over UDP, or a unix datagram socket, whether a request may pass, and count it.
-Exit code 0 for allow, 1 for deny, 2 when there is no answer.`,
+		Long: `Ask the daemon over UDP, or a unix datagram socket, whether a request may pass,
+and count it. Exit code 0 for allow, 1 for deny, 2 when there is no answer.`,
 		Example: `  headgate check login 203.0.113.7
   headgate check --peek --json login 203.0.113.7
   if headgate check login "$IP" >/dev/null; then echo welcome; fi`,

@@ -19,10 +19,11 @@ func Cluster(shared *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cluster",
 		Short: "Show the nodes that share counts: the PoP's ring and the other PoPs",
-		Long: `Show the nodes that share counts with this one. For its PoP: the number of nodes, whether their clocks agree, and the
-state of each memcached server of the ring. A server is lost once it has been silent so long that failure_mode applies.
-For all PoPs: the nodes known to gossip, how long they have been alive or dead, settings in which they differ from this
-node, and errors.`,
+		Long: `Show the nodes that share counts with this one. For its PoP: the number of nodes,
+whether their clocks agree, and the state of each memcached server of the ring. A server is lost
+once it has been silent so long that failure_mode applies. For all PoPs: the nodes known to
+gossip, how long they have been alive or dead, settings in which they differ from this node, and
+errors.`,
 		Example: `  headgate cluster
   headgate cluster --json | jq '.ring.servers[] | select(.lost)'
   headgate cluster --json | jq '.gossip.members[] | select(.state != "alive")'`,

@@ -20,8 +20,8 @@ func Mode(shared *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mode [enforce|shadow|off [RULE]]",
 		Short: "Show the modes of the rules, or set one or all (kill switch)",
-		Long: `Without arguments: show the mode of every rule. With a mode: set it for RULE, or for all rules, until the next reload
-or restart:
+		Long: `Without arguments: show the mode of every rule. With a mode: set it for RULE, or
+for all rules, until the next reload or restart:
   enforce  deny requests over the limit
   shadow   count and report as in enforce, but allow everything
   off      neither count nor decide`,
@@ -139,9 +139,10 @@ func Reload(shared *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reload",
 		Short: "Make the daemon read its configuration file again",
-		Long: `Make the daemon read its configuration file again. Counts and mitigations of rules that remain are kept.
-Settings fixed at start, such as listen and memory, need a restart; the output names those that differ.
-A file with faults changes nothing, and the faults are printed here.`,
+		Long: `Make the daemon read its configuration file again. Counts and mitigations of rules
+that remain are kept. Settings fixed at start, such as listen and memory, need a restart; the
+output names those that differ. A file with faults changes nothing, and the faults are printed
+here.`,
 		Args: cli.Want(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.reload(cmd.Context(), f) },
 	}
@@ -157,7 +158,8 @@ func (a *app) reload(ctx context.Context, f changeFlags) error {
 	}
 	client.Patient() // sets of a million entries take seconds to read
 	var done api.ReloadView
-	if err := client.Do(ctx, http.MethodPost, "/v1/reload", changeRequest{a.author(f), f.reason}, &done); err != nil {
+	if err := client.Do(ctx, http.MethodPost, "/v1/reload", changeRequest{a.author(f), f.reason},
+		&done); err != nil {
 		if _, ok := errors.AsType[*cli.Problem](err); ok {
 			return fmt.Errorf("reload rejected, nothing was changed: %w", err)
 		}

@@ -22,8 +22,9 @@ func Events(shared *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "events",
 		Short: "Follow mitigations as they are set, changed and cleared",
-		Long: `Print a line for each mitigation that is set, changed or cleared, as it happens, until ctrl-C. Several changes of one key
-within a second are printed as one. At most 100 changes a second are printed; the rest are only counted.`,
+		Long: `Print a line for each mitigation that is set, changed or cleared, as it happens,
+until ctrl-C. Several changes of one key within a second are printed as one. At most 100 changes
+a second are printed; the rest are only counted.`,
 		Example: `  headgate events
   headgate events --json | jq -r 'select(.event == "flag-set") | .data.key'`,
 		Args: cli.Want(),

@@ -22,10 +22,11 @@ func Explain(shared *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain RULE KEY",
 		Short: "Explain why a key would be allowed or denied now",
-		Long: `Print everything that decides one key now: the verdict and its reason, in sentences; then the exact count, the sketch's
-estimate with its error bound, the totals of the PoP's ring and of all PoPs, the mitigation with its source, and the
-event or command that would lift it. Nothing is counted. Of a rule with shed_by, --by says whether the requests
-with that value are denied until the epoch ends.`,
+		Long: `Print everything that decides one key now: the verdict and its reason, in
+sentences; then the exact count, the sketch's estimate with its error bound, the totals of the
+PoP's ring and of all PoPs, the mitigation with its source, and the event or command that would
+lift it. Nothing is counted. Of a rule with shed_by, --by says whether the requests with that
+value are denied until the epoch ends.`,
 		Example: `  headgate explain login 203.0.113.7
   headgate explain per-host www.example.com --by 203.0.113.7`,
 		Args:              cli.Want("RULE", "KEY"),

@@ -16,9 +16,10 @@ func Health(shared *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "health",
 		Short: "Ask the daemon whether it is ready to decide",
-		Long: `Ask the daemon whether it is ready to decide: for scripts, and for containers, which have no other program.
-A node that has lost its ring or the other PoPs is ready: it decides by its own counts.
-Exit code 0 when it is ready, 1 when it is starting or stopping, 2 when there is no answer.`,
+		Long: `Ask the daemon whether it is ready to decide: for scripts, and for containers,
+which have no other program. A node that has lost its ring or the other PoPs is ready: it decides
+by its own counts. Exit code 0 when it is ready, 1 when it is starting or stopping, 2 when there
+is no answer.`,
 		Example: `  headgate health
   headgate health --json
   until headgate health; do sleep 0.1; done`,

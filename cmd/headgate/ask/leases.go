@@ -25,8 +25,9 @@ func Leases(shared *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "leases RULE [KEY]",
 		Short: "List the keys that hold places of a concurrency limit, or the leases of a key",
-		Long: `List the keys that hold most places under a rule of kind concurrency, with the age of the oldest lease of each; with KEY
-the leases of that key, oldest first. A lease ends at its end unless it is released or renewed before.`,
+		Long: `List the keys that hold most places under a rule of kind concurrency, with the age
+of the oldest lease of each; with KEY the leases of that key, oldest first. A lease ends at its
+end unless it is released or renewed before.`,
 		Example: `  headgate leases exports
   headgate leases exports customer-7 --json | jq -r '.leases[].lease'`,
 		Args: func(cmd *cobra.Command, args []string) error {

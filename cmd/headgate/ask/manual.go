@@ -42,13 +42,17 @@ type manualFlags struct {
 // Block returns `headgate block`, which blocks a key by hand.
 func Block(shared *cli.App) *cobra.Command {
 	a := &app{shared}
-	return a.manualCommand("block", `Deny every request of a key for a limited time, whatever its count. Needs the admin token when one is set.`)
+	return a.manualCommand("block",
+		"Deny every request of a key for a limited time, whatever its count. Needs the "+
+			"admin token when one is set.")
 }
 
 // Allow returns `headgate allow`, which allows a key by hand.
 func Allow(shared *cli.App) *cobra.Command {
 	a := &app{shared}
-	return a.manualCommand("allow", `Allow every request of a key for a limited time, whatever its count. Needs the admin token when one is set.`)
+	return a.manualCommand("allow",
+		"Allow every request of a key for a limited time, whatever its count. Needs the "+
+			"admin token when one is set.")
 }
 
 // manualKey is the part of the help on which keys block and allow take.
@@ -122,8 +126,9 @@ func Unblock(shared *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "unblock RULE KEY",
 		Short: "Remove the mitigation of a key, whatever its source",
-		Long: `Remove the mitigation of a key, whatever its source, on every node: its next requests are decided by its count alone.
-Exit code 0 when it was removed, 1 when there was none, 2 on an error.`,
+		Long: `Remove the mitigation of a key, whatever its source, on every node: its next
+requests are decided by its count alone. Exit code 0 when it was removed, 1 when there was none,
+2 on an error.`,
 		Example: "  headgate unblock login 203.0.113.7 --reason 'ticket 4711: a shared " +
 			"address'",
 		Args:              cli.Want("RULE", "KEY"),

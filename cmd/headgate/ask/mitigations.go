@@ -32,9 +32,9 @@ func Mitigations(shared *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mitigations",
 		Short: "List the mitigations in force: blocked, shed and allowed keys",
-		Long: `List the mitigations in force: the keys that are blocked, shed in part, or allowed by an operator. RATIO is the share of
-the key's requests that is denied, SOURCE is the node, ring, PoP or operator that set the mitigation, LEFT is the time
-until it ends.`,
+		Long: `List the mitigations in force: the keys that are blocked, shed in part, or allowed
+by an operator. RATIO is the share of the key's requests that is denied, SOURCE is the node,
+ring, PoP or operator that set the mitigation, LEFT is the time until it ends.`,
 		Example: `  headgate mitigations --rule login
   headgate mitigations -n 0 --json | jq '.mitigations[].key'`,
 		Args: cli.Want(),

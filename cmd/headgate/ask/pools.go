@@ -19,9 +19,10 @@ func Pools(shared *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pools",
 		Short: "Show how busy each pool is, and which tiers are denied by that",
-		Long: `Show the pools. BUSY is the mean share in use that its sources report; above SHED the level rises, below RESTORE it falls.
-LEVEL 1.3 denies all requests of the first tier in the pool's order and 30 % of the second; DENIED NOW lists them. A pool
-without SOURCES sheds less every second, to nothing in the end: LAST REPORT is how long ago one came.`,
+		Long: `Show the pools. BUSY is the mean share in use that its sources report; above SHED
+the level rises, below RESTORE it falls. LEVEL 1.3 denies all requests of the first tier in the
+pool's order and 30 % of the second; DENIED NOW lists them. A pool without SOURCES sheds less
+every second, to nothing in the end: LAST REPORT is how long ago one came.`,
 		Example: `  headgate pools
   headgate pools --json | jq '.pools[] | select(.level > 0)'`,
 		Args: cli.Want(),

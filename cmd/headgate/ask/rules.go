@@ -15,7 +15,9 @@ func (a *app) completeRule(
 // addRuleFlag gives cmd --rule, completed from the running daemon.
 func (a *app) addRuleFlag(cmd *cobra.Command, rule *string) {
 	cmd.Flags().StringVar(rule, "rule", "", "only the rule `NAME`")
-	complete := func(cmd *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	complete := func(cmd *cobra.Command, _ []string, word string) (
+		[]cobra.Completion, cobra.ShellCompDirective,
+	) {
 		return a.completeRule(cmd, nil, word)
 	}
 	if err := cmd.RegisterFlagCompletionFunc("rule", complete); err != nil {

@@ -17,10 +17,11 @@ func Rules(shared *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rules",
 		Short: "List the rules and their denials, in shadow mode the denials to expect",
-		Long: `List the rules with the requests each has denied, and the keys denied at least once, since the daemon started or the
-rule got its present limit. For a rule in shadow mode these are the denials that enforcing it would have caused. Numbers
-of keys are estimates, accurate to about 2 %. Of a rule of kind concurrency KEYS are those that hold places now. SETTINGS
-are the fields of headgate.yaml that differ from their defaults.`,
+		Long: `List the rules with the requests each has denied, and the keys denied at least
+once, since the daemon started or the rule got its present limit. For a rule in shadow mode these
+are the denials that enforcing it would have caused. Numbers of keys are estimates, accurate to
+about 2 %. Of a rule of kind concurrency KEYS are those that hold places now. SETTINGS are the
+fields of headgate.yaml that differ from their defaults.`,
 		Example: `  headgate rules
   headgate rules --json | jq '.rules[] | select(.mode == "shadow") | .denials.denied_key_share'`,
 		Args: cli.Want(),
@@ -64,12 +65,21 @@ func (a *app) ruleRow(r api.RuleView) []cli.Cell {
 		keys, deniedKeys, share = cli.Grouped(int64(r.Places.Keys)), "-", "-"
 	}
 	return []cli.Cell{
-		cli.Left(r.Name), cli.Number(cli.Grouped(r.Limit)), cli.Left(per(r)),
-		cli.Left(r.Scope), cli.Left(r.Action), modeCell(r.Mode),
+		cli.Left(r.Name),
+		cli.Number(cli.Grouped(r.Limit)),
+		cli.Left(per(r)),
+		cli.Left(r.Scope),
+		cli.Left(r.Action),
+		modeCell(r.Mode),
 		// far below 2^63
-		cli.Number(cli.Grouped(int64(f.Requests))), cli.Number(cli.Grouped(int64(f.Denied))), cli.Number(cli.ShareText(f.DeniedShare)),
-		cli.Number(keys), cli.Number(deniedKeys), cli.Number(share),
-		cli.Left(cli.Span(a.Now().Sub(f.Since)) + " ago"), cli.Left(settingsText(r)),
+		cli.Number(cli.Grouped(int64(f.Requests))),
+		cli.Number(cli.Grouped(int64(f.Denied))),
+		cli.Number(cli.ShareText(f.DeniedShare)),
+		cli.Number(keys),
+		cli.Number(deniedKeys),
+		cli.Number(share),
+		cli.Left(cli.Span(a.Now().Sub(f.Since)) + " ago"),
+		cli.Left(settingsText(r)),
 	}
 }
 

@@ -11,14 +11,16 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const suggestLong = `Estimate the effect of other limits on the traffic a rule has seen since the daemon started or the rule got its
-present limit: for each limit the share of cost (of requests, where each costs 1) and the share of keys it would have
-denied. Of a bucket the table tries other bursts, of kind concurrency fewer places; of a pool it shows how busy it was.
-Run the rule in shadow mode for about a day, then choose.
+const suggestLong = `Estimate the effect of other limits on the traffic a rule has seen
+since the daemon started or the rule got its present limit: for each limit the share of cost (of
+requests, where each costs 1) and the share of keys it would have denied. Of a bucket the table
+tries other bursts, of kind concurrency fewer places; of a pool it shows how busy it was. Run the
+rule in shadow mode for about a day, then choose.
 
-Shares are ranges that contain the true value, because the daemon records the traffic of a key in twentieths of the
-window. When there are many keys it records a sample of them; the notes below the table name the limits for which that
-matters. For exact figures run headgate replay --suggest on an access log.`
+Shares are ranges that contain the true value, because the daemon records the traffic of a key in
+twentieths of the window. When there are many keys it records a sample of them; the notes below
+the table name the limits for which that matters. For exact figures run headgate replay --suggest
+on an access log.`
 
 // Suggest returns `headgate suggest`, which estimates how much other limits would deny.
 func Suggest(shared *cli.App) *cobra.Command {
@@ -68,7 +70,8 @@ func (a *app) printSuggest(v api.SuggestView) {
 	}
 	fmt.Fprintf(a.Stdout, "cost of %s in %s, from %s%s%s\n\n",
 		// far below 2^63
-		cli.Grouped(int64(v.Offered)), cli.Span(v.Until.Sub(v.Since)), about, cli.Count(v.Keys, "key"), suggestSeen(v))
+		cli.Grouped(int64(v.Offered)), cli.Span(v.Until.Sub(v.Since)), about,
+		cli.Count(v.Keys, "key"), suggestSeen(v))
 	if len(v.Rows) == 0 {
 		fmt.Fprintln(a.Stdout, "no data yet: keys are sampled up to a window after their requests")
 		return

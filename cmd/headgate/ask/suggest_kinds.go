@@ -106,7 +106,8 @@ func suggestCaveats(v api.SuggestView) (lines []string) {
 		"The sample was full: keys with a cost of less than %s in a window may be missing.",
 		cli.Grouped(v.Sample.BlindTo))
 	add(v.Sample.BlindTo > 0 && v.Burst > 0, "Keys that take fewer than %s at once may be "+
-		"missing: their buckets can be full again before they are looked at.", cli.Count(v.Sample.BlindTo, "token"))
+		"missing: their buckets can be full again before they are looked "+
+		"at.", cli.Count(v.Sample.BlindTo, "token"))
 	add(v.Sample.LateLooks > 0, "The daemon was busy: %s of keys came too late to include all "+
 		"their requests.", cli.Count(v.Sample.LateLooks, "reading"))
 	return lines

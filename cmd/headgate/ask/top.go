@@ -26,6 +26,14 @@ type topFlags struct {
 	every time.Duration
 }
 
+const topLong = `Show the keys of each rule with the most traffic, their share of the limit, and
+the mitigation in force on them. On a terminal the list is refreshed every second until you press
+q or ctrl-C; the keys o, a, s, r and u sort it by offered cost, admitted cost, share of the
+limit, rule, or the part of the limit that is used, like --sort. Elsewhere it is printed once.
+Keys of one kind have the columns of that kind: of buckets the tokens taken and how full they
+are, of concurrency limits the places held and since when. Of several kinds, NOW is the state of
+a key in the terms of its rule.`
+
 // Top returns `headgate top`, which shows the heaviest keys.
 func Top(shared *cli.App) *cobra.Command {
 	a := &app{shared}
@@ -33,11 +41,7 @@ func Top(shared *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "top",
 		Short: "Show the keys with the most traffic, live on a terminal",
-		Long: `Show the keys of each rule with the most traffic, their share of the limit, and the mitigation in force on them.
-On a terminal the list is refreshed every second until you press q or ctrl-C; the keys o, a, s, r and u sort it by offered
-cost, admitted cost, share of the limit, rule, or the part of the limit that is used, like --sort. Elsewhere it is printed
-once. Keys of one kind have the columns of that kind: of buckets the tokens taken and how full they are, of concurrency
-limits the places held and since when. Of several kinds, NOW is the state of a key in the terms of its rule.`,
+		Long:  topLong,
 		Example: `  headgate top --rule per-ip
   headgate top --sort share
   headgate top --sort used --rule exports
@@ -49,14 +53,16 @@ limits the places held and since when. Of several kinds, NOW is the state of a k
 	a.AddAdminFlags(cmd)
 	a.addRuleFlag(cmd, &f.rule)
 	flags := cmd.Flags()
-	flags.StringVar(&f.sort, "sort", api.TopOrders[0], "sort by `COLUMN`: "+cli.OneOf(api.TopOrders[:]))
+	flags.StringVar(&f.sort, "sort", api.TopOrders[0],
+		"sort by `COLUMN`: "+cli.OneOf(api.TopOrders[:]))
 	flags.IntVarP(&f.n, "number", "n", 20, "show `N` keys, at most 1000")
 	flags.BoolVar(&f.json, "json", false, "print JSON, once")
 	flags.BoolVar(&f.once, "once", false, "print once, even on a terminal")
 	flags.BoolVar(&f.live, "live", false, "keep refreshing, even when stdout is not a terminal")
 	flags.DurationVar(&f.every, "every", time.Second, "refresh every `DURATION`, at least 100ms")
 	cmd.MarkFlagsMutuallyExclusive("live", "once", "json")
-	if err := cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(api.TopOrders[:], cobra.ShellCompDirectiveNoFileComp)); err != nil {
+	if err := cmd.RegisterFlagCompletionFunc("sort",
+		cobra.FixedCompletions(api.TopOrders[:], cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // the flag was added above
 	}
 	return cmd

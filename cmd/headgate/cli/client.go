@@ -48,7 +48,8 @@ type Problem struct {
 	Status int    `json:"status"`
 	Detail string `json:"detail"`
 
-	Parameter string `json:"parameter"` // the part of the request that is wrong; empty: Detail stands alone
+	// the part of the request that is wrong; empty: Detail stands alone
+	Parameter string `json:"parameter"`
 }
 
 // Error returns the daemon's own description of the fault.

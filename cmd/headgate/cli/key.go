@@ -9,7 +9,8 @@ import (
 
 // AddShownFlag gives cmd --shown, so that a key can be copied from a list whatever its bytes.
 func AddShownFlag(cmd *cobra.Command, shown *bool) {
-	cmd.Flags().BoolVar(shown, "shown", false, `read KEY as the tables print it, with unprintable bytes as \xNN`)
+	cmd.Flags().BoolVar(shown, "shown", false,
+		`read KEY as the tables print it, with unprintable bytes as \xNN`)
 }
 
 // KeyOf returns the key that word stands for: itself, or the key that lists show as word.
@@ -19,7 +20,8 @@ func KeyOf(word string, shown bool) (string, error) {
 	}
 	key, ok := api.UnescapeKey(word)
 	if !ok {
-		return "", fmt.Errorf(`--shown: %s is not a key as the tables print it: unprintable bytes and \ must be written \xNN`, Quote(word))
+		return "", fmt.Errorf("--shown: %s is not a key as the tables print it: "+
+			`unprintable bytes and \ must be written \xNN`, Quote(word))
 	}
 	return string(key), nil
 }

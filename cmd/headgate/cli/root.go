@@ -21,9 +21,11 @@ func (a *App) Run(ctx context.Context, table []Entry, args []string) int {
 	return a.exitCode(root.ExecuteContext(ctx))
 }
 
-const rootHelp = `headgate answers "may this request pass?" beside an edge proxy, from its own memory.
+const rootHelp = `headgate answers "may this request pass?" beside an edge proxy, from
+its own memory.
 
-Exit codes: 0 done (check: allow) · 1 no (check: deny; config check: faults found; unblock: nothing to remove) · 2 error.`
+Exit codes: 0 done (check: allow) · 1 no (check: deny; config check: faults found; unblock:
+nothing to remove) · 2 error.`
 
 // NewRoot returns the command above those in table, which lists them in its help by group, in the
 // order of the table. Commands of the parser itself stand in the last group.

@@ -32,6 +32,22 @@ type flags struct {
 	open     bool
 }
 
+const demoLong = `Run three PoPs (points of presence, as three data centres: London, Frankfurt, New
+York) in one process. Each has a node and a ring of its own, and gossip joins them, as in
+production. 80 normal clients and one attacker send requests. The attack starts in one PoP,
+grows, moves to another and on to the third, comes through all three, and ends. One limit, 500
+requests a second for each client, holds over all PoPs together.
+
+Everything is on loopback, on free ports. The rings are memcached processes where memcached is in PATH, else small stand-ins,
+and the output shows which. The dashboards work meanwhile, and so does every command with --admin.
+
+On a terminal a live screen shows the state of each PoP in the size of the terminal; p
+pauses the screen, q or ctrl-C ends the demo. Elsewhere, and with --plain, the demo prints lines
+of name=value pairs. At the end a summary shows the attack's share of its limit, counted by the
+clients themselves, and whether any normal client was denied. The exit code is 0 whenever the
+demo could run, whatever the figures; with --json
+scripts look at .held.`
+
 // Command returns `headgate demo`.
 func Command(shared *cli.App) *cobra.Command {
 	a := &app{shared}
@@ -39,16 +55,7 @@ func Command(shared *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Run three PoPs and an attack on this machine, and watch",
-		Long: `Run three PoPs (points of presence, as three data centres: London, Frankfurt, New York) in one process. Each has a node
-and a ring of its own, and gossip joins them, as in production. 80 normal clients and one attacker send requests. The attack
-starts in one PoP, grows, moves to another and on to the third, comes through all three, and ends. One limit, 500 requests a
-second for each client, holds over all PoPs together.
-Everything is on loopback, on free ports. The rings are memcached processes where memcached is in PATH, else small stand-ins,
-and the output shows which. The dashboards work meanwhile, and so does every command with --admin.
-On a terminal a live screen shows the state of each PoP in the size of the terminal; p pauses the screen, q or ctrl-C ends the
-demo. Elsewhere, and with --plain, the demo prints lines of name=value pairs. At the end a summary shows the attack's share of
-its limit, counted by the clients themselves, and whether any normal client was denied. The exit code is 0 whenever the demo
-could run, whatever the figures; with --json scripts look at .held.`,
+		Long:  demoLong,
 		Example: `  headgate demo
   headgate demo --plain --duration 60s
   headgate demo --json --duration 30s 2>/dev/null | jq .attack.of_limit`,

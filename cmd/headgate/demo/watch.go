@@ -68,7 +68,8 @@ func (w *watch) Run(ctx context.Context) {
 // look compares one PoP's mitigations once.
 func (w *watch) look(ctx context.Context, pop int) {
 	var page api.MitigationsView
-	if err := w.clients[pop].Get(ctx, "/v1/mitigations", url.Values{"n": {strconv.Itoa(mitigations)}}, &page); err != nil {
+	if err := w.clients[pop].Get(ctx, "/v1/mitigations",
+		url.Values{"n": {strconv.Itoa(mitigations)}}, &page); err != nil {
 		if ctx.Err() == nil { // else it was cancelled
 			w.mu.Lock()
 			w.missed++
@@ -86,7 +87,9 @@ func (w *watch) look(ctx context.Context, pop int) {
 }
 
 // compare takes the mitigations that a PoP has now, and returns the changes.
-func (w *watch) compare(at time.Duration, pop int, all []api.MitigationView) (changes []screen.Change) {
+func (w *watch) compare(
+	at time.Duration, pop int, all []api.MitigationView,
+) (changes []screen.Change) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	is := make(map[string]api.MitigationView, len(all))
@@ -98,12 +101,14 @@ func (w *watch) compare(at time.Duration, pop int, all []api.MitigationView) (ch
 		case !there:
 			changes = append(changes, screen.Change{At: at, Kind: "set", PoP: pop, Mitigation: m})
 		case was.Action != m.Action || was.Source != m.Source:
-			changes = append(changes, screen.Change{At: at, Kind: "changed", PoP: pop, Mitigation: m})
+			changes = append(changes,
+				screen.Change{At: at, Kind: "changed", PoP: pop, Mitigation: m})
 		}
 	}
 	for id, m := range w.now[pop] {
 		if _, there := is[id]; !there {
-			changes = append(changes, screen.Change{At: at, Kind: "cleared", PoP: pop, Mitigation: m})
+			changes = append(changes,
+				screen.Change{At: at, Kind: "cleared", PoP: pop, Mitigation: m})
 		}
 	}
 	w.now[pop] = is

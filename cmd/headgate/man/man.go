@@ -23,8 +23,9 @@ func Command(a *cli.App) *cobra.Command {
 		Use:    "man DIR",
 		Short:  "Write the manual pages to a directory",
 		Hidden: true,
-		Long: `Write the manual pages to a directory, one page for each command. SOURCE_DATE_EPOCH (seconds) sets their date; without
-it they have none, so that the same source always yields the same pages.`,
+		Long: `Write the manual pages to a directory, one page for each command.
+SOURCE_DATE_EPOCH (seconds) sets their date; without it they have none, so that the same source
+always yields the same pages.`,
 		Args: cli.Want("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			date, err := sourceDate(a.Getenv("SOURCE_DATE_EPOCH"))

@@ -16,7 +16,8 @@ type roff struct {
 
 func newRoff(name string, section int, date string) *roff {
 	p := &roff{}
-	p.line(fmt.Sprintf(`.TH %s %d "%s" "headgate %s" "headgate"`, strings.ToUpper(roffText(name)), section, date, roffText(cli.BuildVersion())))
+	p.line(fmt.Sprintf(`.TH %s %d "%s" "headgate %s" "headgate"`, strings.ToUpper(roffText(name)),
+		section, date, roffText(cli.BuildVersion())))
 	p.line(".nh") // names of flags and files are not to be broken
 	return p
 }

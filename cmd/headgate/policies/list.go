@@ -19,8 +19,9 @@ func listCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the policies in their order, with what they did",
-		Long: `List the policies of the running daemon in the order of its file: how many requests each matched and denied
-since it was first in force, and when it matched last. With -c list those of a file, and ask no daemon.`,
+		Long: `List the policies of the running daemon in the order of its file: how many
+requests each matched and denied since it was first in force, and when it matched last. With
+-c list those of a file, and ask no daemon.`,
 		Example: "  headgate policy list\n  headgate policy list -c headgate.yaml",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command,

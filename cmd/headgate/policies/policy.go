@@ -28,17 +28,20 @@ func Policy(shared *cli.App) *cobra.Command {
 	return cmd
 }
 
+const testLong = `Read cases and compare what the policies make of each request with what the case
+expects. A case expects some of: policies (the names of all that match), key (of the first
+question), verdict (ask, skip, deny or none, or allow, which is any but deny). A request has url,
+or host and path, and method, headers, client, peer, status, and what a proxy says: country, asn,
+ja3, ja4, tls, tier. Stops at the first case that fails and shows the difference. Exit code 0
+when all cases hold, 1 when one fails, 2 on error. A file is a list of cases, such as
+- {request: {method: POST, url: example.com/login, client: 203.0.113.7}, policies: [login], verdict: ask}`
+
 func testCommand(a *app) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
-		Use:   "test FILE...",
-		Short: "Hold the policies of a configuration to files of cases",
-		Long: `Read cases and compare what the policies make of each request with what the case expects. A case expects
-some of: policies (the names of all that match), key (of the first question), verdict (ask, skip, deny
-or none, or allow, which is any but deny). A request has url, or host and path, and method, headers, client,
-peer, status, and what a proxy says: country, asn, ja3, ja4, tls, tier. Stops at the first case that fails and
-shows the difference. Exit code 0 when all cases hold, 1 when one fails, 2 on error. A file is a list of cases, such as
-- {request: {method: POST, url: example.com/login, client: 203.0.113.7}, policies: [login], verdict: ask}`,
+		Use:     "test FILE...",
+		Short:   "Hold the policies of a configuration to files of cases",
+		Long:    testLong,
 		Example: "  headgate policy test -c headgate.yaml cases.yaml",
 		Args:    cli.WantAll("FILE"),
 		RunE:    func(_ *cobra.Command, args []string) error { return a.test(file, args) },

@@ -21,12 +21,12 @@ func TestRequest(shared *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test-request URL",
 		Short: "Say what the policies make of one request",
-		Long: `Go through the policies with one request: which match and, of the others, the first term that does not
-hold, with its line; the client and where it was found; both readings of a path that has two; the
-questions that remain. The policies are those of the running daemon, which adds what each rule would
-answer now, or with -c those of a file. Nothing is counted. The peer is 127.0.0.1 unless --peer says
-otherwise.
-Exit code 0 when the request would be allowed, 1 when it would be denied, 2 on error.`,
+		Long: `Go through the policies with one request: which match and, of the others, the
+first term that does not hold, with its line; the client and where it was found; both readings of
+a path that has two; the questions that remain. The policies are those of the running daemon,
+which adds what each rule would answer now, or with -c those of a file. Nothing is counted. The
+peer is 127.0.0.1 unless --peer says otherwise. Exit code 0 when the request would be allowed, 1
+when it would be denied, 2 on error.`,
 		Example: `  headgate test-request https://api.example.com/v2/users --client 203.0.113.7
   headgate test-request -c headgate.yaml https://api.example.com/v2/users -H 'x-api-key: k1'
   headgate test-request -c headgate.yaml -X POST example.com/login --client 203.0.113.7 --status 401`,

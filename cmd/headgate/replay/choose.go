@@ -28,7 +28,8 @@ func (o *replayOptions) chooseRule(cfg *config.Config, name string) (mitigation.
 	cfg.Rules = slices.Clone(cfg.AllRules())
 	cfg.Policies.Policies = nil // a policy's rule is tried alone, on every request
 	i := slices.IndexFunc(cfg.Rules, func(r mitigation.Rule) bool { return r.Name == name })
-	if p := slices.IndexFunc(cfg.Pools, func(p pool.Config) bool { return p.Name == o.rule }); i < 0 && p >= 0 {
+	if p := slices.IndexFunc(cfg.Pools,
+		func(p pool.Config) bool { return p.Name == o.rule }); i < 0 && p >= 0 {
 		return mitigation.Rule{}, fmt.Errorf("--rule: %s is a pool: what it denies follows from "+
 			"the load that is reported, which no access log has", cli.Quote(o.rule))
 	}

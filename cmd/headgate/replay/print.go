@@ -58,7 +58,9 @@ func totalRows(s *replaySummary) [][]cli.Cell {
 			fmt.Sprintf("%.2f s in all", s.Seconds)),
 	}
 	if w := s.Delayed; w != nil {
-		span := func(seconds float64) string { return cli.Span(cli.Seconds(seconds).Round(time.Millisecond)) }
+		span := func(seconds float64) string {
+			return cli.Span(cli.Seconds(seconds).Round(time.Millisecond))
+		}
 		rows = slices.Insert(rows, 4,
 			fact("delayed", cli.Grouped(w.Requests),
 				fmt.Sprintf("%s of all; waits of %s on average, %s median, %s p99, %s longest",
@@ -116,7 +118,10 @@ func (g replayGrounds) String() string {
 	for _, ground := range []struct {
 		name string
 		n    int64
-	}{{"limit", g.Limit}, {"shed", g.Shed}, {"block", g.Block}, {"reserve", g.Reserve}, {"pending", g.Pending}, {"policy", g.Policy}} {
+	}{{"limit", g.Limit}, {"shed", g.Shed}, {"block", g.Block}, {"reserve", g.Reserve}, {
+		"pending",
+		g.Pending,
+	}, {"policy", g.Policy}} {
 		if ground.n > 0 {
 			fmt.Fprintf(&b, ", %s %s", ground.name, cli.Grouped(ground.n))
 		}

@@ -5,7 +5,10 @@ import (
 	"io"
 	"os"
 
+	"github.com/headgate-dev/headgate/cmd/headgate/accesslog"
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/mitigation"
 )
 
 // progress shows how far a replay has come, on a terminal only. The zero progress shows nothing.
@@ -51,4 +54,28 @@ func (p *progress) clear() {
 	if p.w != nil {
 		fmt.Fprint(p.w, "\r\x1b[K")
 	}
+}
+
+// writeDecision writes `unix_seconds  client  verdict  why`, with the time as the log wrote it.
+func (r *replay) writeDecision(rec *accesslog.Record, a gate.Decision) error {
+	r.line = rec.AppendTime(r.line[:0])
+	r.line = append(append(append(r.line, '\t'), rec.Client...), '\t')
+	verdict := "allow"
+	if a.Deny {
+		verdict = "deny"
+	}
+	r.line = append(append(r.line, verdict...), '\t')
+	r.line = append(append(r.line, whyOf(a.Why)...), '\n')
+	if _, err := r.out.Write(r.line); err != nil {
+		return fmt.Errorf("write decisions: %w", err)
+	}
+	return nil
+}
+
+// whyOf names the ground of a denial, byPolicy included.
+func whyOf(why mitigation.Why) string {
+	if why == byPolicy {
+		return "policy"
+	}
+	return why.String()
 }

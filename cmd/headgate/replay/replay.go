@@ -31,8 +31,8 @@ type replayOptions struct {
 	delay     time.Duration // 0: the rule's own
 }
 
-const replayLong = `Run access logs through the daemon's counting and deciding code, at the time of the logs:
-the decisions a rule would have made yesterday.
+const replayLong = `Run access logs through the daemon's counting and deciding code, at the
+time of the logs: the decisions a rule would have made yesterday.
 
 Records are replayed in file order at their timestamp; a record that goes back in time is
 replayed at the latest time so far. Logs may be plain or gzipped: combined or common
@@ -79,7 +79,8 @@ func Command(shared *cli.App) *cobra.Command {
 			case len(logs) == 0:
 				return cli.Usage(cmd, errors.New("replay wants at least one log"))
 			case o.rule == "" && !o.policies:
-				return cli.Usage(cmd, errors.New(`required flag(s) "rule" not set: name one, or replay all --policies`))
+				return cli.Usage(cmd,
+					errors.New(`required flag(s) "rule" not set: name one, or replay all --policies`))
 			}
 			return nil
 		},
@@ -105,7 +106,10 @@ func Command(shared *cli.App) *cobra.Command {
 		"the rule's burst")
 	f.DurationVar(&o.delay, "delay", 0, "have requests of a bucket wait up to `DURATION` for "+
 		"their tokens")
-	for _, other := range []string{"rule", "oracle", "suggest", "limit", "window", "burst", "delay"} {
+	for _, other := range []string{
+		"rule", "oracle", "suggest", "limit", "window", "burst",
+		"delay",
+	} {
 		cmd.MarkFlagsMutuallyExclusive("policies", other)
 	}
 	cmd.MarkFlagsMutuallyExclusive("suggest", "oracle")
@@ -189,18 +193,25 @@ func (o *replayOptions) prepare() (*replay, error) {
 		return nil, err
 	}
 	r.open = func(start time.Time) (judge, error) { return openJudge(cfg, start) }
+	return r, o.judge(r, cfg, rule, &ladder)
+}
+
+// judge has r judge by rule, whose networks are those of ladder, in the way that o asks for.
+func (o *replayOptions) judge(
+	r *replay, cfg config.Config, rule mitigation.Rule, ladder *widened,
+) error {
 	switch {
 	case o.suggest:
 		r.trial = newTrial(&rule)
 	case o.oracle && len(ladder.levels) > 0:
-		return nil, fmt.Errorf("%s: --oracle is for rules without a ladder of networks", rule.Name)
-	case needsRequest(&rule, &ladder):
-		if err := o.alone(&cfg, rule, &ladder); err != nil {
-			return nil, err
+		return fmt.Errorf("%s: --oracle is for rules without a ladder of networks", rule.Name)
+	case needsRequest(&rule, ladder):
+		if err := o.alone(&cfg, rule, ladder); err != nil {
+			return err
 		}
 		r.openHouse(cfg)
 	}
-	return r, nil
+	return nil
 }
 
 // prepareAll returns a replay of all policies of cfg.

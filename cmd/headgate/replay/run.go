@@ -81,7 +81,9 @@ type replay struct {
 	line []byte // reused for each decision written
 }
 
-func newReplay(rule mitigation.Rule, keyOf func(*accesslog.Record) []byte, f accesslog.Format, exact bool) *replay {
+func newReplay(
+	rule mitigation.Rule, keyOf func(*accesslog.Record) []byte, f accesslog.Format, exact bool,
+) *replay {
 	r := &replay{
 		rule: rule, name: []byte(rule.Name), keyOf: keyOf, format: f,
 		draw:  rand.New(rand.NewPCG(replaySeed, 0)), //nolint:gosec // repeatable on purpose
@@ -255,30 +257,6 @@ func (r *replay) decided(key []byte, a gate.Decision) oracle.Decided {
 		ByFlag:   a.Deny && a.Why != mitigation.ByLimit,
 		Settled:  suspect && r.now.Sub(since) >= r.rule.Window,
 	}
-}
-
-// writeDecision writes `unix_seconds  client  verdict  why`, with the time as the log wrote it.
-func (r *replay) writeDecision(rec *accesslog.Record, a gate.Decision) error {
-	r.line = rec.AppendTime(r.line[:0])
-	r.line = append(append(append(r.line, '\t'), rec.Client...), '\t')
-	verdict := "allow"
-	if a.Deny {
-		verdict = "deny"
-	}
-	r.line = append(append(r.line, verdict...), '\t')
-	r.line = append(append(r.line, whyOf(a.Why)...), '\n')
-	if _, err := r.out.Write(r.line); err != nil {
-		return fmt.Errorf("write decisions: %w", err)
-	}
-	return nil
-}
-
-// whyOf names the ground of a denial, byPolicy included.
-func whyOf(why mitigation.Why) string {
-	if why == byPolicy {
-		return "policy"
-	}
-	return why.String()
 }
 
 // finish writes out the buffer and returns the summary of a run that took elapsed.

@@ -85,8 +85,13 @@ func (r *replay) summarizeTrial() *trialSummary {
 	requests, untold := r.trial.Requests()
 	s := &trialSummary{
 		Rule:     replayedRule(&r.rule),
-		Requests: requests, Keys: r.trial.Keys(), Untold: untold, Began: r.tally.began.Time().UTC(), Ended: r.now.Time().UTC(),
-		WentBack: r.tally.wentBack, BadLines: r.faults.Count,
+		Requests: requests,
+		Keys:     r.trial.Keys(),
+		Untold:   untold,
+		Began:    r.tally.began.Time().UTC(),
+		Ended:    r.now.Time().UTC(),
+		WentBack: r.tally.wentBack,
+		BadLines: r.faults.Count,
 	}
 	highest := r.trial.Highest()
 	if r.trial.Row(highest).Requests > 0 {
@@ -96,9 +101,14 @@ func (r *replay) summarizeTrial() *trialSummary {
 	for _, limit := range whatif.Shown(r.trial.Highest(), notes) {
 		row := r.trial.Row(limit)
 		s.Rows = append(s.Rows, trialRow{
-			Limit: limit, Requests: row.Requests, RequestShare: float64(row.Requests) / float64(requests),
-			Keys: row.Keys, KeyShare: float64(row.Keys) / float64(max(1, s.Keys)), Note: notes[limit],
-			Waits: row.Waits, WaitShare: float64(row.Waits) / float64(requests),
+			Limit:        limit,
+			Requests:     row.Requests,
+			RequestShare: float64(row.Requests) / float64(requests),
+			Keys:         row.Keys,
+			KeyShare:     float64(row.Keys) / float64(max(1, s.Keys)),
+			Note:         notes[limit],
+			Waits:        row.Waits,
+			WaitShare:    float64(row.Waits) / float64(requests),
 		})
 	}
 	return s
@@ -112,7 +122,8 @@ func (a *app) writeTrial(s *trialSummary) {
 		fact("bad lines", cli.Grouped(s.BadLines), ""),
 	})
 	if s.Untold > 0 {
-		fmt.Fprintf(a.Stdout, "%s requests of keys past the first %s are not included\n", cli.Grouped(s.Untold), cli.Grouped(whatif.MaxKeys))
+		fmt.Fprintf(a.Stdout, "%s requests of keys past the first %s are not included\n",
+			cli.Grouped(s.Untold), cli.Grouped(whatif.MaxKeys))
 	}
 	fmt.Fprintln(a.Stdout)
 	column := "LIMIT"
@@ -122,18 +133,24 @@ func (a *app) writeTrial(s *trialSummary) {
 	case mitigation.Concurrency.String():
 		column = "PLACES"
 	}
-	header, waits := []string{column, "DENIED", "OF REQUESTS", "KEYS DENIED", "OF KEYS"}, s.Rule.Delay > 0
+	header, waits := []string{
+		column, "DENIED", "OF REQUESTS", "KEYS DENIED", "OF KEYS",
+	}, s.Rule.Delay > 0
 	if waits {
 		header = append(header, "WAITING", "OF REQUESTS")
 	}
 	rows := [][]cli.Cell{cli.Header(append(header, "")...)}
 	for _, r := range s.Rows {
 		row := []cli.Cell{
-			cli.Number(cli.Grouped(r.Limit)), cli.Number(cli.Grouped(r.Requests)), cli.Number(cli.ShareText(r.RequestShare)),
-			cli.Number(cli.Grouped(r.Keys)), cli.Number(cli.ShareText(r.KeyShare)),
+			cli.Number(cli.Grouped(r.Limit)),
+			cli.Number(cli.Grouped(r.Requests)),
+			cli.Number(cli.ShareText(r.RequestShare)),
+			cli.Number(cli.Grouped(r.Keys)),
+			cli.Number(cli.ShareText(r.KeyShare)),
 		}
 		if waits {
-			row = append(row, cli.Number(cli.Grouped(r.Waits)), cli.Number(cli.ShareText(r.WaitShare)))
+			row = append(row, cli.Number(cli.Grouped(r.Waits)),
+				cli.Number(cli.ShareText(r.WaitShare)))
 		}
 		rows = append(rows, append(row, cli.Left(r.Note)))
 	}

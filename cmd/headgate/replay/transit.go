@@ -54,7 +54,8 @@ func (t *transit) add(rec *accesslog.Record, key []byte, decide func(*begun) err
 	}
 	heap.Push(&t.waits, b)
 	t.ended = max(t.ended, window.Instant(rec.Time))
-	for len(t.waits) > 0 && (t.ended.Sub(t.waits[0].at) >= longestTransit || len(t.waits) > maxTransit) {
+	for len(t.waits) > 0 && (t.ended.Sub(t.waits[0].at) >= longestTransit ||
+		len(t.waits) > maxTransit) {
 		if err := t.next(decide); err != nil {
 			return err
 		}

@@ -98,7 +98,8 @@ func writeShadowed(w io.Writer, rules []mitigation.Rule, tried *mitigation.Rule)
 			"enforce one: headgate mode enforce %s\n", first)
 	} else {
 		fmt.Fprintf(w, "shadow: nothing is denied yet by %s%s; rules in shadow only count and "+
-			"report. To enforce one: headgate mode enforce %s\n", strings.Join(names, ", "), more, first)
+			"report. To enforce one: headgate mode enforce %s\n", strings.Join(names,
+			", "), more, first)
 	}
 }
 
@@ -118,15 +119,18 @@ func writeTrials(w io.Writer, at edge.Addresses, rule *mitigation.Rule) {
 	}
 	if len(at.HTTP) > 0 {
 		if tcp, ok := at.HTTP[0].(*net.TCPAddr); ok {
-			fmt.Fprintf(w, "  curl -i 'http://%s/v1/check?rule=%s&key=203.0.113.7'\n", reach(tcp.IP, tcp.Port), rule.Name)
+			fmt.Fprintf(w, "  curl -i 'http://%s/v1/check?rule=%s&key=203.0.113.7'\n",
+				reach(tcp.IP, tcp.Port), rule.Name)
 		}
 	}
 	if tcp := nearest(at.Admin); tcp != nil {
 		token := ""
 		if !tcp.IP.IsLoopback() {
-			token = `-H "Authorization: Bearer $TOKEN" ` //nolint:gosec // reading needs it there; the shell has it
+			//nolint:gosec // reading needs it there; the shell has it
+			token = `-H "Authorization: Bearer $TOKEN" `
 		}
-		fmt.Fprintf(w, "  curl %s'http://%s/v1/explain?rule=%s&key=203.0.113.7'\n", token, reach(tcp.IP, tcp.Port), rule.Name)
+		fmt.Fprintf(w, "  curl %s'http://%s/v1/explain?rule=%s&key=203.0.113.7'\n", token,
+			reach(tcp.IP, tcp.Port), rule.Name)
 	}
 }
 

@@ -22,9 +22,10 @@ func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve [-c FILE]",
 		Short: "Run the daemon",
-		Long: `Run the daemon until it receives SIGINT or SIGTERM; it then answers the requests that have arrived and exits 0.
-Without -c it uses the built-in configuration: everything on loopback, the rules per-ip and login.
-SIGHUP reads the file again; a file with faults changes nothing, and the log names settings that need a restart.`,
+		Long: `Run the daemon until it receives SIGINT or SIGTERM; it then answers the requests
+that have arrived and exits 0. Without -c it uses the built-in configuration: everything on
+loopback, the rules per-ip and login. SIGHUP reads the file again; a file with faults changes
+nothing, and the log names settings that need a restart.`,
 		Example: `  headgate serve
   headgate serve -c /etc/headgate/headgate.yaml`,
 		Args: cli.Want(),

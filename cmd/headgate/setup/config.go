@@ -31,8 +31,9 @@ func configCheckCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check FILE",
 		Short: "Report every fault of a configuration file",
-		Long: `Read a configuration file as serve would and report every fault with its file, line and column.
-Exit code 0 when the file is valid, 1 when it has faults, 2 when it cannot be read.`,
+		Long: `Read a configuration file as serve would and report every fault with its file,
+line and column. Exit code 0 when the file is valid, 1 when it has faults, 2 when it cannot be
+read.`,
 		Example: `  headgate config check headgate.yaml
   headgate config check --print headgate.yaml   # the file with every default filled in`,
 		Args: cli.Want("FILE"),
@@ -97,9 +98,10 @@ func configShowCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show",
 		Short: "Print the configuration a running daemon uses",
-		Long: `Print the configuration a running daemon uses, with all defaults: settings as they were at its start, rules as of the
-last reload, and modes as they are now, whether set by the file or by headgate mode. The output is a valid configuration
-file. Secrets are never part of it, only the names of their files.`,
+		Long: `Print the configuration a running daemon uses, with all defaults: settings as they
+were at its start, rules as of the last reload, and modes as they are now, whether set by the
+file or by headgate mode. The output is a valid configuration file. Secrets are never part of it,
+only the names of their files.`,
 		Example: `  headgate config show
   headgate config show --json | jq '.config.rules[].name'
   diff <(headgate config check --print /etc/headgate/headgate.yaml) <(headgate config show)`,

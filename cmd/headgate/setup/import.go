@@ -26,10 +26,11 @@ func Import(shared *cli.App) *cobra.Command {
 	cmd.AddCommand(&cobra.Command{
 		Use:   "envoy FILE...",
 		Short: "For envoyproxy/ratelimit",
-		Long: `Print headgate.yaml with a rule for each limit of envoyproxy/ratelimit's files, for descriptors that name it: an entry
-rule with the rule's name beside those that are counted by. What a rule says otherwise, or cannot say, is printed to stderr with
-its line. To use the files as they are name them in rls.files instead. Exit code 0; 1 when a file has faults, 2 when it cannot be
-read.`,
+		Long: `Print headgate.yaml with a rule for each limit of envoyproxy/ratelimit's files,
+for descriptors that name it: an entry rule with the rule's name beside those that are counted
+by. What a rule says otherwise, or cannot say, is printed to stderr with its line. To use the
+files as they are name them in rls.files instead. Exit code 0; 1 when a file has faults, 2 when
+it cannot be read.`,
 		Example: `  headgate import envoy /etc/ratelimit/*.yaml >headgate.yaml`,
 		Args:    cli.WantAll("FILE"),
 		RunE:    func(_ *cobra.Command, args []string) error { return a.importEnvoy(args) },

@@ -26,15 +26,18 @@ const (
 	maxSnippetTimeout = 10 * time.Second
 )
 
+const initLong = `Print the proxy configuration that shows headgate every request: its policies
+decide, with 429 and Retry-After over a limit, and requests pass (or fail, see the comments)
+while headgate is down or slow. With --rule the proxy asks one rule instead. Without a name: list
+the proxies. The next step, and what would deny nothing yet, are printed to stderr.`
+
 // Init returns `headgate init`, with a command for each snippet.
 func Init(shared *cli.App) *cobra.Command {
 	a := &app{shared}
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Print the configuration that connects your proxy",
-		Long: `Print the proxy configuration that shows headgate every request: its policies decide, with 429 and Retry-After over a
-limit, and requests pass (or fail, see the comments) while headgate is down or slow. With --rule the proxy asks one rule
-instead. Without a name: list the proxies. The next step, and what would deny nothing yet, are printed to stderr.`,
+		Long:  initLong,
 		Example: `  headgate init nginx
   headgate init nginx --write /etc/nginx/headgate --udp 127.0.0.1:4290
   headgate init haproxy --rule login --write /etc/haproxy`,
@@ -129,7 +132,9 @@ func (a *app) addSnippetFlags(cmd *cobra.Command, s *snippet, f *snippetFlags) {
 		return
 	}
 	flags.StringVar(&f.rule, "rule", s.defaultRule(), "ask the rule `NAME` alone, not the policies")
-	complete := func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	complete := func(cmd *cobra.Command, _ []string, _ string) (
+		[]cobra.Completion, cobra.ShellCompDirective,
+	) {
 		return a.AskRuleNames(cmd.Context()), cobra.ShellCompDirectiveNoFileComp
 	}
 	if err := cmd.RegisterFlagCompletionFunc("rule", complete); err != nil {

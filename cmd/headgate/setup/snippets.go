@@ -2,16 +2,8 @@ package setup
 
 import (
 	"embed"
-	"fmt"
-	"path/filepath"
-	"strconv"
-	"strings"
-	"text/template"
-	"time"
 
-	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/edge/config"
-	"github.com/headgate-dev/headgate/edge/wire"
 )
 
 // snippetFiles are the texts of the snippets, with << >> around the blanks. deploy/ has them filled
@@ -69,32 +61,61 @@ const (
 // snippets is everything that init knows.
 var snippets = []snippet{
 	{
-		name: "nginx", proxy: "nginx with auth_request, as Debian's nginx-light has it", address: atHTTP,
-		other: "unix:/run/headgate/http.sock", dir: "/etc/nginx/headgate", sockets: true, spell: spellPlain,
+		name:    "nginx",
+		proxy:   "nginx with auth_request, as Debian's nginx-light has it",
+		address: atHTTP,
+		other:   "unix:/run/headgate/http.sock",
+		dir:     "/etc/nginx/headgate",
+		sockets: true,
+		spell:   spellPlain,
 		whole: form{
-			door: "HTTP", files: []string{"nginx/http.conf", "nginx/server.conf", "nginx/guard.conf"}, waits: true, reports: true,
+			door:    "HTTP",
+			files:   []string{"nginx/http.conf", "nginx/server.conf", "nginx/guard.conf"},
+			waits:   true,
+			reports: true,
 			use: "Three files: http.conf belongs in http {}, server.conf in the server {} to " +
 				"guard, guard.conf there or in some of its locations.",
 			next: nextNginx,
 		},
 		rule: form{
-			door: "HTTP", files: []string{"nginx/rule/headgate-upstream.conf", "nginx/rule/headgate.conf"}, waits: true, next: nextNginx,
+			door:  "HTTP",
+			files: []string{"nginx/rule/headgate-upstream.conf", "nginx/rule/headgate.conf"},
+			waits: true,
+			next:  nextNginx,
 		},
 	},
 	{
-		name: "nginx-lua", proxy: "nginx with Lua (libnginx-mod-http-lua), for one rule", address: atUDP,
-		other: "unix:/run/headgate/udp.sock", dir: "/etc/nginx/headgate", sockets: true, spell: spellNginxLua,
+		name:    "nginx-lua",
+		proxy:   "nginx with Lua (libnginx-mod-http-lua), for one rule",
+		address: atUDP,
+		other:   "unix:/run/headgate/udp.sock",
+		dir:     "/etc/nginx/headgate",
+		sockets: true,
+		spell:   spellNginxLua,
 		rule: form{
-			door: "UDP", files: []string{"nginx/rule/headgate-lua.conf"}, waits: true, next: nextNginx,
+			door:  "UDP",
+			files: []string{"nginx/rule/headgate-lua.conf"},
+			waits: true,
+			next:  nextNginx,
 			use: "One file, to include in the server {} or location {} to protect. A key may be " +
 				"chosen by the client, such as a header.",
 		},
 	},
 	{
-		name: "openresty", proxy: "OpenResty, or nginx with Lua (libnginx-mod-http-lua)", address: atUDP,
-		other: "unix:/run/headgate/udp.sock", dir: "/etc/nginx/headgate", sockets: true, spell: spellNginxLua,
+		name:    "openresty",
+		proxy:   "OpenResty, or nginx with Lua (libnginx-mod-http-lua)",
+		address: atUDP,
+		other:   "unix:/run/headgate/udp.sock",
+		dir:     "/etc/nginx/headgate",
+		sockets: true,
+		spell:   spellNginxLua,
 		whole: form{
-			door: "UDP", files: []string{"openresty/headgate.lua", "openresty/http.conf", "openresty/server.conf"}, waits: true, next: nextNginx,
+			door: "UDP",
+			files: []string{
+				"openresty/headgate.lua", "openresty/http.conf", "openresty/server.conf",
+			},
+			waits: true,
+			next:  nextNginx,
 			use: "Three files: headgate.lua, the module, http.conf for http {}, server.conf for " +
 				"the server {} to guard. It reports responses itself.",
 		},
@@ -103,35 +124,75 @@ var snippets = []snippet{
 		name: "haproxy", proxy: "HAProxy from 2.6 on (SPOE)", address: atSPOP,
 		other: "unix:/run/headgate/spop.sock", dir: "/etc/haproxy", sockets: true, spell: spellSPOE,
 		whole: form{
-			door: "SPOP", files: []string{"haproxy/headgate-spoe.cfg", "haproxy/headgate.cfg"}, waits: true, reports: true, next: nextHAProxy,
+			door:    "SPOP",
+			files:   []string{"haproxy/headgate-spoe.cfg", "haproxy/headgate.cfg"},
+			waits:   true,
+			reports: true,
+			next:    nextHAProxy,
 			use: "Two files: headgate-spoe.cfg, the messages to headgate, and headgate.cfg, " +
 				"lines for your haproxy.cfg. headgate.yaml needs listen.spop.",
 		},
 		rule: form{
-			door: "HTTP", address: atHTTP, spell: spellHAProxy, files: []string{"haproxy/lua/headgate.lua", "haproxy/rule/headgate.cfg"},
-			waits: true, next: nextHAProxy,
+			door:    "HTTP",
+			address: atHTTP,
+			spell:   spellHAProxy,
+			files:   []string{"haproxy/lua/headgate.lua", "haproxy/rule/headgate.cfg"},
+			waits:   true,
+			next:    nextHAProxy,
 		},
 	},
 	{
-		name: "haproxy-lua", proxy: "HAProxy from 2.6 on, with Lua, over HTTP", address: atHTTP,
-		other: "192.0.2.1:4291", dir: "/etc/haproxy", sockets: true, spell: spellHAProxy,
+		name:    "haproxy-lua",
+		proxy:   "HAProxy from 2.6 on, with Lua, over HTTP",
+		address: atHTTP,
+		other:   "192.0.2.1:4291",
+		dir:     "/etc/haproxy",
+		sockets: true,
+		spell:   spellHAProxy,
 		whole: form{
-			door: "HTTP", files: []string{"haproxy/lua/headgate.lua", "haproxy/lua/headgate.cfg"}, waits: true, reports: true, next: nextHAProxy,
+			door:    "HTTP",
+			files:   []string{"haproxy/lua/headgate.lua", "haproxy/lua/headgate.cfg"},
+			waits:   true,
+			reports: true,
+			next:    nextHAProxy,
 			use: "Two files: headgate.lua, which HAProxy loads, and headgate.cfg, lines for your " +
 				"haproxy.cfg: one in global, the others in the frontend to guard.",
 		},
-		rule: form{door: "HTTP", files: []string{"haproxy/lua/headgate.lua", "haproxy/rule/headgate.cfg"}, waits: true, next: nextHAProxy},
-	},
-	{
-		name: "caddy", proxy: "Caddy from 2.6 on", address: atHTTP, other: "192.0.2.1:4291", dir: "/etc/caddy", spell: spellPlain,
-		whole: form{
-			door: "HTTP", files: []string{"caddy/headgate.caddy"}, waits: true, next: nextCaddy,
-			use: `One file, to import at the top of the Caddyfile; then "import headgate" in each site to guard.`,
+		rule: form{
+			door:  "HTTP",
+			files: []string{"haproxy/lua/headgate.lua", "haproxy/rule/headgate.cfg"},
+			waits: true,
+			next:  nextHAProxy,
 		},
-		rule: form{door: "HTTP", files: []string{"caddy/rule/headgate.caddy"}, waits: true, next: nextCaddy},
 	},
 	{
-		name: "traefik", proxy: "Traefik (forwardAuth)", address: atHTTP, other: "192.0.2.1:4291", dir: "/etc/traefik/dynamic", spell: spellPlain,
+		name:    "caddy",
+		proxy:   "Caddy from 2.6 on",
+		address: atHTTP,
+		other:   "192.0.2.1:4291",
+		dir:     "/etc/caddy",
+		spell:   spellPlain,
+		whole: form{
+			door:  "HTTP",
+			files: []string{"caddy/headgate.caddy"},
+			waits: true,
+			next:  nextCaddy,
+			use:   `One file, to import at the top of the Caddyfile; then "import headgate" in each site to guard.`,
+		},
+		rule: form{
+			door:  "HTTP",
+			files: []string{"caddy/rule/headgate.caddy"},
+			waits: true,
+			next:  nextCaddy,
+		},
+	},
+	{
+		name:    "traefik",
+		proxy:   "Traefik (forwardAuth)",
+		address: atHTTP,
+		other:   "192.0.2.1:4291",
+		dir:     "/etc/traefik/dynamic",
+		spell:   spellPlain,
 		whole: form{
 			door: "HTTP", files: []string{"traefik/headgate.yaml"},
 			use: "One file for the directory that Traefik watches; then name " +
@@ -141,8 +202,13 @@ var snippets = []snippet{
 		},
 	},
 	{
-		name: "envoy", proxy: "Envoy (rate limit service, over gRPC)", address: atGRPC, other: "unix:/run/headgate/grpc.sock", dir: "/etc/envoy",
-		sockets: true, spell: spellEnvoy,
+		name:    "envoy",
+		proxy:   "Envoy (rate limit service, over gRPC)",
+		address: atGRPC,
+		other:   "unix:/run/headgate/grpc.sock",
+		dir:     "/etc/envoy",
+		sockets: true,
+		spell:   spellEnvoy,
 		whole: form{
 			door: "gRPC", files: []string{"envoy/headgate-rls.yaml"}, waits: true, next: nextEnvoy,
 			use: "One file: a filter for http_filters, rate limits for the virtual hosts to " +
@@ -150,16 +216,29 @@ var snippets = []snippet{
 		},
 	},
 	{
-		name: "envoy-authz-grpc", proxy: "Envoy (ext_authz over gRPC)", address: atGRPC, other: "unix:/run/headgate/grpc.sock", dir: "/etc/envoy",
-		sockets: true, spell: spellEnvoy,
+		name:    "envoy-authz-grpc",
+		proxy:   "Envoy (ext_authz over gRPC)",
+		address: atGRPC,
+		other:   "unix:/run/headgate/grpc.sock",
+		dir:     "/etc/envoy",
+		sockets: true,
+		spell:   spellEnvoy,
 		whole: form{
-			door: "gRPC", files: []string{"envoy/headgate-authz-grpc.yaml"}, waits: true, next: nextEnvoy,
+			door:  "gRPC",
+			files: []string{"envoy/headgate-authz-grpc.yaml"},
+			waits: true,
+			next:  nextEnvoy,
 			use: "One file: a filter for http_filters and a cluster for clusters. headgate.yaml " +
 				"needs listen.grpc.",
 		},
 	},
 	{
-		name: "envoy-authz", proxy: "Envoy (ext_authz over HTTP)", address: atHTTP, other: "192.0.2.1:4291", dir: "/etc/envoy", spell: spellIP,
+		name:    "envoy-authz",
+		proxy:   "Envoy (ext_authz over HTTP)",
+		address: atHTTP,
+		other:   "192.0.2.1:4291",
+		dir:     "/etc/envoy",
+		spell:   spellIP,
 		whole: form{
 			door: "HTTP", files: []string{"envoy/headgate-authz.yaml"}, waits: true,
 			use:  "One file: a filter for http_filters and a cluster for clusters.",
@@ -167,8 +246,12 @@ var snippets = []snippet{
 		},
 	},
 	{
-		name: "ingress-nginx", proxy: "ingress-nginx in Kubernetes", address: "headgate.headgate.svc.cluster.local:4291",
-		other: "192.0.2.1:4291", dir: "/etc/headgate", spell: spellPlain,
+		name:    "ingress-nginx",
+		proxy:   "ingress-nginx in Kubernetes",
+		address: "headgate.headgate.svc.cluster.local:4291",
+		other:   "192.0.2.1:4291",
+		dir:     "/etc/headgate",
+		spell:   spellPlain,
 		whole: form{
 			door: "HTTP", files: []string{"ingress-nginx/headgate.yaml"}, waits: true,
 			use:  "One file: annotations for each Ingress to guard.",
@@ -198,96 +281,4 @@ func (s *snippet) help() string {
 		text += " With --rule the proxy asks that one rule\ninstead, by the client's address."
 	}
 	return text + "\nThe comments explain each line, and what happens while headgate is down."
-}
-
-// where describes --address.
-func (s *snippet) where() string {
-	text := "`ADDRESS` of headgate's decisions"
-	if s.sockets {
-		text += ", or unix:/path"
-	}
-	return text
-}
-
-// blanks are the values filled in.
-type blanks struct {
-	Rule    string
-	Address string // as the proxy spells it
-	Unix    bool   // Address is a unix socket
-	Listen  string // Address as headgate.yaml spells it
-	Host    string // of Address, where it is an IP address
-	Port    uint16
-	UDP     string // where to report responses, as the proxy spells it; empty: nowhere
-	Timeout int64  // in milliseconds
-	Dir     string // where the files lie, absolute
-}
-
-// Seconds returns the time to wait for an answer in seconds.
-func (b blanks) Seconds() string { return strconv.FormatFloat(float64(b.Timeout)/1000, 'f', -1, 64) }
-
-// fill returns the blanks for f, or an error for an option that no snippet can hold: a value must
-// mean the same in the proxy's configuration as here.
-func (s *snippet) fill(f snippetFlags) (blanks, error) {
-	b := blanks{Rule: f.rule, Timeout: f.timeout.Milliseconds(), Dir: s.dir}
-	if f.rule != "" && (!plainName(f.rule) || len(f.rule) > wire.MaxRule) {
-		return b, fmt.Errorf("--rule %s is not a valid rule name: 1 to %d of A-Z a-z 0-9 _ . -", cli.Quote(f.rule), wire.MaxRule)
-	}
-	if f.timeout < minSnippetTimeout || f.timeout > maxSnippetTimeout || f.timeout%time.Millisecond != 0 {
-		return b, fmt.Errorf("--timeout %v is not %v to %v in whole milliseconds", f.timeout, minSnippetTimeout, maxSnippetTimeout)
-	}
-	at, err := config.ParseAddress(f.address)
-	if err != nil {
-		return b, fmt.Errorf("--address %w", err)
-	}
-	if b.Address, err = s.spellAddress(at, s.form(f.rule)); err != nil {
-		return b, fmt.Errorf("--address %s: %w", f.address, err)
-	}
-	b.Unix, b.Host, b.Port, b.Listen = at.IsUnix(), at.Host, at.Port, at.String()
-	if b.UDP, err = s.spellUDP(f.udp); err != nil {
-		return b, fmt.Errorf("--udp %s: %w", cli.Quote(f.udp), err)
-	}
-	err = b.placeIn(f.dir)
-	return b, err
-}
-
-// placeIn notes that the files are to lie in dir, unless it is empty.
-func (b *blanks) placeIn(dir string) (err error) {
-	if dir == "" {
-		return nil
-	}
-	if b.Dir, err = filepath.Abs(dir); err != nil {
-		return fmt.Errorf("--write: %w", err)
-	}
-	if !plainPath(b.Dir) {
-		return fmt.Errorf("--write %s: %w", cli.Quote(dir), errOddPath)
-	}
-	return nil
-}
-
-// render returns the texts of the form's files.
-func (f *form) render(b blanks) (texts []string, err error) {
-	for _, name := range f.files {
-		all, err := template.New("").Delims("<<", ">>").ParseFS(snippetFiles, "snippets/"+name)
-		if err != nil {
-			return nil, err
-		}
-		var text strings.Builder
-		if err := all.ExecuteTemplate(&text, filepath.Base(name), b); err != nil {
-			return nil, err
-		}
-		texts = append(texts, text.String())
-	}
-	return texts, nil
-}
-
-// plainName reports whether s is letters, digits and _ . - and not empty.
-func plainName(s string) bool {
-	return s != "" && strings.IndexFunc(s, func(r rune) bool { return !plainRune(r) }) < 0
-}
-
-// plainPath reports whether s is plain names between slashes.
-func plainPath(s string) bool { return plainName(strings.ReplaceAll(s, "/", "")) }
-
-func plainRune(r rune) bool {
-	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '.' || r == '-'
 }

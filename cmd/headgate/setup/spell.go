@@ -99,3 +99,16 @@ func spellSPOE(at config.Address) (string, error) {
 }
 
 func spellHAProxy(at config.Address) (string, error) { return spellLua(at, "unix@") }
+
+// plainName reports whether s is letters, digits and _ . - and not empty.
+func plainName(s string) bool {
+	return s != "" && strings.IndexFunc(s, func(r rune) bool { return !plainRune(r) }) < 0
+}
+
+// plainPath reports whether s is plain names between slashes.
+func plainPath(s string) bool { return plainName(strings.ReplaceAll(s, "/", "")) }
+
+func plainRune(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' ||
+		r == '.' || r == '-'
+}

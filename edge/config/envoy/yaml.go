@@ -267,7 +267,8 @@ func (l *loader) number(n *yaml.Node) uint32 {
 		return 0
 	}
 	if n.ShortTag() == "!!int" {
-		if v, err := strconv.ParseUint(strings.ReplaceAll(strings.TrimPrefix(n.Value, "+"), "_", ""), 0, 32); err == nil {
+		if v, err := strconv.ParseUint(strings.ReplaceAll(strings.TrimPrefix(n.Value, "+"), "_",
+			""), 0, 32); err == nil {
 			return uint32(v)
 		}
 	}

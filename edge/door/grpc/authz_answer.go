@@ -90,17 +90,20 @@ func (k *caller) problem(a *ask.Answer) {
 		return
 	}
 	if a.Why == ask.ByLoad {
-		k.text = strconv.AppendInt(append(k.text, `{"type":"about:blank","title":"Denied by a pool","status":`...), int64(a.Status), 10)
+		k.text = strconv.AppendInt(append(k.text,
+			`{"type":"about:blank","title":"Denied by a pool","status":`...), int64(a.Status), 10)
 		k.text = append(k.text, `,"verdict":"deny","why":"load","pool":"`...)
 		k.text = append(append(k.text, a.Pool...), "\",\"retry_after\":1}\n"...)
 		return
 	}
 	if a.Why == ask.ByUnfit {
-		k.text = strconv.AppendInt(append(k.text, `{"type":"about:blank","title":"Unfit","status":`...), int64(a.Status), 10)
+		k.text = strconv.AppendInt(append(k.text,
+			`{"type":"about:blank","title":"Unfit","status":`...), int64(a.Status), 10)
 		k.text = append(k.text, `,"verdict":"deny","why":"unfit"}`+"\n"...)
 		return
 	}
-	k.text = strconv.AppendInt(append(k.text, `{"type":"about:blank","title":"Denied by a policy","status":`...), int64(a.Status), 10)
+	k.text = strconv.AppendInt(append(k.text,
+		`{"type":"about:blank","title":"Denied by a policy","status":`...), int64(a.Status), 10)
 	k.text = append(append(k.text, `,"verdict":"deny","why":"policy","policy":"`...), a.Policy...)
 	k.text = append(k.text, "\"}\n"...)
 }

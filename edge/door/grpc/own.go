@@ -95,7 +95,8 @@ func (k *caller) askOwn(p *ask.Part, r *limitRequest, d *descriptor) h2.Status {
 	spelled := k.text[from:]
 	if a.Rule = k.door.own.find(spelled); a.Rule == nil {
 		// 32 bits
-		if a.Rule = k.door.own.add(spelled, name[:len(name):len(name)], int64(min(d.limit.perUnit, mitigation.MaxLimit)), window); a.Rule == nil {
+		if a.Rule = k.door.own.add(spelled, name[:len(name):len(name)],
+			int64(min(d.limit.perUnit, mitigation.MaxLimit)), window); a.Rule == nil {
 			k.door.full.Add(1)
 			return h2.Status{Code: h2.Unavailable, Message: "descriptors have brought as many " +
 				"limits of their own as there is room for"}

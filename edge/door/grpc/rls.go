@@ -82,7 +82,8 @@ func (k *caller) limit(dst, message []byte) ([]byte, h2.Status) {
 func (k *caller) limitTooLong(dst []byte) ([]byte, h2.Status) {
 	k.session.Start()
 	k.session.Also = k.door.gate.Rules() // which of them it asks, nobody knows
-	k.descriptors, k.entries, k.found = append(k.descriptors[:0], descriptor{}), k.entries[:0], append(k.found[:0], nil)
+	k.descriptors, k.entries, k.found = append(k.descriptors[:0],
+		descriptor{}), k.entries[:0], append(k.found[:0], nil)
 	k.parts = append(k.parts[:0], ask.Part{})
 	k.readTooLong()
 	k.session.AddRequest(&k.parts[0], &k.batch, 1, 0)
@@ -160,7 +161,11 @@ func (k *caller) askRule(p *ask.Part, d *descriptor, at int, a gate.Ask, use ask
 		k.door.unknown.Add(1)
 		// It is logged once in a while, with the name: most likely a rule was renamed.
 		k.door.gate.NoteMisnamed(a.Rule)
-		return h2.Status{Code: h2.NotFound, Message: "no rule is called " + string(bytes.ToValidUTF8(a.Rule[:min(len(a.Rule), mitigation.MaxRuleName)], nil))}
+		return h2.Status{
+			Code: h2.NotFound,
+			Message: "no rule is called " + string(bytes.ToValidUTF8(a.Rule[:min(len(a.Rule),
+				mitigation.MaxRuleName)], nil)),
+		}
 	}
 	from := len(k.text)
 	for i := range entries {

@@ -136,13 +136,15 @@ func (x *exchange) appendDenial(b []byte, a *ask.Answer) []byte {
 	if a.Why == ask.ByUnfit {
 		return append(b, `,"verdict":"deny","why":"unfit"}`+"\n"...)
 	}
-	return append(append(append(b, `,"verdict":"deny","why":"policy","policy":"`...), a.Policy...), "\"}\n"...)
+	return append(append(append(b, `,"verdict":"deny","why":"policy","policy":"`...), a.Policy...),
+		"\"}\n"...)
 }
 
 // appendPool appends the members of a denial by a pool.
 func appendPool(b []byte, a *ask.Answer) []byte {
 	b = verdict.AppendWord(append(b, `,"pool":`...), []byte(a.Pool))
 	// By 32 bits: 0.3 is written as 0.3, as it was meant, and not with the digits of its 64 bits.
-	b = strconv.AppendFloat(append(b, `,"ratio":`...), float64(float32(a.Ratio.Float())), 'f', -1, 32)
+	b = strconv.AppendFloat(append(b, `,"ratio":`...), float64(float32(a.Ratio.Float())), 'f', -1,
+		32)
 	return append(b, `,"retry_after":1`...)
 }

@@ -28,7 +28,8 @@ const (
 	maxHTTPSmall = 8 << 10
 )
 
-// Timeouts. No action or omission of a client outlasts them by more than an eighth: see door/stream.
+// Timeouts. No action or omission of a client outlasts them by more than an eighth: see
+// door/stream.
 const (
 	// httpReadTimeout bounds the arrival of one request, from its first byte to its last.
 	httpReadTimeout = 2 * time.Second

@@ -77,7 +77,9 @@ func setDecision(a *client.Answer, d *gate.Decision) {
 }
 
 // seconds returns d in whole seconds, rounded up.
-func seconds(d time.Duration) time.Duration { return time.Duration(api.WholeSeconds(d)) * time.Second }
+func seconds(d time.Duration) time.Duration {
+	return time.Duration(api.WholeSeconds(d)) * time.Second
+}
 
 // millis returns d in whole milliseconds, rounded up.
 func millis(d time.Duration) time.Duration {

@@ -161,21 +161,11 @@ const maxName = 32
 func (c *conn) command() {
 	c.door.requests.Add(1)
 	var lower [maxName]byte
-	name := c.p.args[0]
-	if len(name) > maxName {
-		name = nil
-	}
-	for i, b := range name {
-		if 'A' <= b && b <= 'Z' {
-			b |= 0x20
-		}
-		lower[i] = b
-	}
-	// Lower case in place, without strings.ToLower, which would allocate.
-	known := c.door.find(lower[:len(name)])
+	name := lowered(&lower, c.p.args[0])
+	known := c.door.find(name)
 	n := c.p.n - 1
 	switch {
-	case known == nil && ofHTTP(lower[:len(name)]):
+	case known == nil && ofHTTP(name):
 		c.door.broken.Add(1)
 		c.fail("ERR this is no HTTP")
 		c.Fault()
@@ -225,3 +215,18 @@ func (c *conn) wrong(text string) {
 
 // is reports whether an argument is word, which is in upper case, in any case.
 func is(arg []byte, word string) bool { return bytes.EqualFold(arg, []byte(word)) }
+
+// lowered returns name in lower case, in the bytes of to; empty if name is too long for a command.
+// strings.ToLower would allocate.
+func lowered(to *[maxName]byte, name []byte) []byte {
+	if len(name) > maxName {
+		return nil
+	}
+	for i, b := range name {
+		if 'A' <= b && b <= 'Z' {
+			b |= 0x20
+		}
+		to[i] = b
+	}
+	return to[:len(name)]
+}

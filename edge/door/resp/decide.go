@@ -101,7 +101,8 @@ func (c *conn) check(args [][]byte) {
 	// The arguments lie in the connection's buffer, which stays as it is until all its commands are
 	// answered.
 	// at most MaxCost
-	err := c.batch.Decide(&c.d, &gate.Ask{Op: gate.Check, Rule: args[0], Key: args[1], Cost: uint32(cost)})
+	err := c.batch.Decide(&c.d,
+		&gate.Ask{Op: gate.Check, Rule: args[0], Key: args[1], Cost: uint32(cost)})
 	switch {
 	case errors.Is(err, gate.ErrUnknownRule):
 		c.code(wire.UnknownRule)
@@ -195,13 +196,12 @@ func (c *conn) whole(a *ask.Answer) {
 	if a.Full {
 		n += c.number("full", 1)
 	}
-	if a.By != nil && a.Silent {
-		if a.Deny {
-			n += c.text("why", a.By.Why.String())
-		}
-	} else if a.By != nil {
+	switch {
+	case a.By != nil && !a.Silent:
 		n += c.decision(a.By)
-	} else if a.Shadow {
+	case a.By != nil && a.Deny:
+		n += c.text("why", a.By.Why.String())
+	case a.By == nil && a.Shadow:
 		n += c.text("shadow", "deny")
 	}
 	if a.Deny && a.Status != tooManyRequests {

@@ -63,7 +63,9 @@ func newOutbox(longest int) *outbox {
 }
 
 // reset empties the outbox for the next batch.
-func (o *outbox) reset() { o.made, o.queued, o.sent, o.inRuns, o.segment, o.refused = 0, 0, 0, 0, 0, 0 }
+func (o *outbox) reset() {
+	o.made, o.queued, o.sent, o.inRuns, o.segment, o.refused = 0, 0, 0, 0, 0, 0
+}
 
 // add appends reply to the client whose address is in from. Reply and address stay valid until the
 // outbox is sent.
@@ -154,7 +156,9 @@ func (o *outbox) count(m, sent int) {
 // cannotSegment reports whether errno says that the kernel, the device or the path does not take a
 // run: EIO without checksum offload, EINVAL and EMSGSIZE above the MTU or before Linux 4.18.
 func cannotSegment(errno error) bool {
-	for _, e := range [...]error{unix.EIO, unix.EINVAL, unix.EMSGSIZE, unix.EOPNOTSUPP, unix.ENOPROTOOPT} {
+	for _, e := range [...]error{
+		unix.EIO, unix.EINVAL, unix.EMSGSIZE, unix.EOPNOTSUPP, unix.ENOPROTOOPT,
+	} {
 		if errors.Is(errno, e) {
 			return true
 		}

@@ -31,7 +31,9 @@ func newText(r *mitigation.Rule) *Text {
 	policy := name + ";q=" + strconv.FormatInt(r.Quota(), 10)
 	if r.Kind == mitigation.Concurrency {
 		return &Text{
-			Policy: []byte(policy + `;qu="concurrent-requests"`), Name: []byte(name), JSON: []byte(`,"rule":` + name + `,"limit":` + limit),
+			Policy:   []byte(policy + `;qu="concurrent-requests"`),
+			Name:     []byte(name),
+			JSON:     []byte(`,"rule":` + name + `,"limit":` + limit),
 			Violated: []byte(`,"violated-policies":[` + name + "]}\n"),
 		}
 	}

@@ -61,7 +61,9 @@ func Ask(op gate.Op, rule, key string, cost uint32) gate.Ask {
 // if no such rule is in force.
 //
 //nolint:revive // a question in one line
-func Decide(g *gate.Gate, now window.Instant, op gate.Op, rule, key string, cost uint32) gate.Decision {
+func Decide(
+	g *gate.Gate, now window.Instant, op gate.Op, rule, key string, cost uint32,
+) gate.Decision {
 	d, err := g.Lane(0).Decide(now, 1<<63, Ask(op, rule, key, cost))
 	if err != nil {
 		panic(err)

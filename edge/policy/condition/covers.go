@@ -14,7 +14,8 @@ func Covers(earlier, later *Expr) bool {
 	// missed, which is allowed.
 	has := later.Conjuncts()
 	for _, needed := range earlier.Conjuncts() {
-		if needed.UsesTier() || !slices.ContainsFunc(has, func(e *Expr) bool { return implies(e, needed) }) {
+		if needed.UsesTier() || !slices.ContainsFunc(has,
+			func(e *Expr) bool { return implies(e, needed) }) {
 			return false
 		}
 	}
@@ -67,7 +68,9 @@ func (w *Want) covers(v *Want) bool {
 	case WantHost:
 		return (v.Kind == WantText || v.Kind == WantHost) && endsWith([]byte(v.Text), w.Text)
 	case WantPath:
-		return v.Kind == WantText && v.each(func(text string) bool { return w.Path.matches([]byte(text)) }) || v.Kind == WantPath && w.Path.covers(&v.Path)
+		return v.Kind == WantText &&
+			v.each(func(text string) bool { return w.Path.matches([]byte(text)) }) ||
+			v.Kind == WantPath && w.Path.covers(&v.Path)
 	case WantRegexp:
 		return v.Kind == WantText && v.each(w.re.MatchString)
 	// 10.0.0.0/8 covers 10.1.0.0/16.

@@ -80,7 +80,11 @@ func namedField(kind FieldKind, name string) (Field, error) {
 	}
 	if kind == Header || kind == Response {
 		// The separators of RFC 9110, 5.6.2: a name with one could never be sent.
-		if strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune("()<>@,;:\\\"/[]?={}", r) }) {
+		if strings.ContainsFunc(name,
+			func(r rune) bool {
+				return r <= ' ' || r >= 0x7f ||
+					strings.ContainsRune("()<>@,;:\\\"/[]?={}", r)
+			}) {
 			return Field{}, fmt.Errorf("%q is not the name of a header", clip(name))
 		}
 		name = strings.ToLower(name)

@@ -122,7 +122,10 @@ func (b *Board) Collect(ops []ring.Op) []ring.Op {
 // op appends op on the counter with that name and number.
 func (b *Board) op(ops []ring.Op, name string, number uint64, op ring.Op) []ring.Op {
 	// a few hundred
-	b.o.Digest.Key(&op.Key, ring.Counter{Variant: variant | uint32(op.Server), Window: time.Second, Client: []byte(name), Period: number})
+	b.o.Digest.Key(&op.Key, ring.Counter{
+		Variant: variant | uint32(op.Server), Window: time.Second,
+		Client: []byte(name), Period: number,
+	})
 	return append(ops, op)
 }
 
@@ -202,7 +205,8 @@ func (b *Board) read(ctx context.Context) {
 // mergeRead takes in one notice.
 func (b *Board) mergeRead(r read, digest, facts *ring.Op) {
 	switch {
-	case digest.Err != nil || facts.Err != nil, (digest.Total == 0 || facts.Total == 0) && (r.again || len(b.again) >= mostAgain):
+	case digest.Err != nil || facts.Err != nil,
+		(digest.Total == 0 || facts.Total == 0) && (r.again || len(b.again) >= mostAgain):
 		b.dropped.Add(1)
 	case digest.Total == 0 || facts.Total == 0: // its node has the number, and writes it now
 		r.again = true
@@ -242,9 +246,13 @@ func (b *Board) write(ctx context.Context, now func() window.Instant) {
 		numbers[at] = number + 1
 		b.o.Table.Put(note.Name, note.Until)
 		b.sent.Add(1)
-		b.ops = b.op(b.ops, digestName, number, ring.Op{Server: at, Delta: note.Digest, TTL: noticeLife})
+		b.ops = b.op(b.ops, digestName, number,
+			ring.Op{Server: at, Delta: note.Digest, TTL: noticeLife})
 		// a day
-		b.ops = b.op(b.ops, factsName, number, ring.Op{Server: at, Delta: uint64(note.Check)<<checkShift | uint64(left), TTL: noticeLife})
+		b.ops = b.op(b.ops, factsName, number, ring.Op{
+			Server: at,
+			Delta:  uint64(note.Check)<<checkShift | uint64(left), TTL: noticeLife,
+		})
 	}
 	b.notes = b.notes[:0]
 	b.o.Do(ctx, b.ops)
@@ -261,7 +269,8 @@ func (b *Board) reserve(ctx context.Context) map[int]uint64 {
 	b.ops = b.ops[:0]
 	for n := range b.servers {
 		if want := b.servers[n].want; want > 0 {
-			b.ops = append(b.ops, ring.Op{Key: b.servers[n].key, Server: n, Delta: want, TTL: numberLife})
+			b.ops = append(b.ops,
+				ring.Op{Key: b.servers[n].key, Server: n, Delta: want, TTL: numberLife})
 		}
 	}
 	b.o.Do(ctx, b.ops)

@@ -123,7 +123,10 @@ func (b *Browser) call(ctx context.Context, session, method string, params, resu
 		return fmt.Errorf("%w: %s", err, method)
 	}
 	defer b.forget(id)
-	if err := b.pipe.send(message{ID: id, Session: session, Method: method, Params: body}); err != nil {
+	if err := b.pipe.send(message{
+		ID: id, Session: session, Method: method,
+		Params: body,
+	}); err != nil {
 		return fmt.Errorf("browser: %s: %w", method, err)
 	}
 	select {

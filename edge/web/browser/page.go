@@ -30,13 +30,15 @@ func (b *Browser) Open(ctx context.Context, width, height int, touch bool) (*Pag
 	var target struct {
 		ID string `json:"targetId"`
 	}
-	if err := b.call(ctx, "", "Target.createTarget", map[string]any{"url": "about:blank"}, &target); err != nil {
+	if err := b.call(ctx, "", "Target.createTarget", map[string]any{"url": "about:blank"},
+		&target); err != nil {
 		return nil, err
 	}
 	var attached struct {
 		Session string `json:"sessionId"`
 	}
-	if err := b.call(ctx, "", "Target.attachToTarget", map[string]any{"targetId": target.ID, "flatten": true}, &attached); err != nil {
+	if err := b.call(ctx, "", "Target.attachToTarget",
+		map[string]any{"targetId": target.ID, "flatten": true}, &attached); err != nil {
 		return nil, err
 	}
 	p := &Page{browser: b, session: attached.Session}
@@ -50,7 +52,8 @@ func (b *Browser) Open(ctx context.Context, width, height int, touch bool) (*Pag
 		}
 	}
 	// Every page is to believe that it is the one that is looked at: tests may run side by side.
-	if err := p.call(ctx, "Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true}, nil); err != nil {
+	if err := p.call(ctx, "Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true},
+		nil); err != nil {
 		return nil, err
 	}
 	return p, p.Resize(ctx, width, height, touch)
@@ -154,7 +157,10 @@ func (p *Page) Wait(ctx context.Context, condition string) error {
 // loaded reports whether err comes from the page having loaded something else meanwhile.
 // Chromium's words differ by the moment at which the page went away.
 func loaded(err error) bool {
-	return slices.ContainsFunc([]string{"navigated", "context was destroyed", "not attached", "Not attached", "Cannot find context"}, func(words string) bool {
+	return slices.ContainsFunc([]string{
+		"navigated", "context was destroyed", "not attached",
+		"Not attached", "Cannot find context",
+	}, func(words string) bool {
 		return strings.Contains(err.Error(), words)
 	})
 }

@@ -54,7 +54,9 @@ type Others struct {
 
 // Blind notes that the log has admissions of others, up to that counting period, of which it is not
 // known where they stand.
-func (o *Others) Blind(period uint32) { o.known, o.placed, o.blind = nil, nil, max(o.blind, period) }
+func (o *Others) Blind(period uint32) {
+	o.known, o.placed, o.blind = nil, nil, max(o.blind, period)
+}
 
 // Place returns fresh, by periods, newest first, in the parts in which the log is to be handed it.
 // known is a list of all admissions of others. A period of which no list says anything, or of which

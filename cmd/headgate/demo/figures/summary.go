@@ -5,28 +5,32 @@ import "time"
 // Summary is the result of a demo, by its clients' own count. Rates are shares of the limit: 1 is
 // all of it.
 type Summary struct {
-	Seed        uint64       `json:"seed"`
-	Seconds     float64      `json:"seconds"`  // played
-	Complete    bool         `json:"complete"` // played to its end
-	Held        bool         `json:"held"`     // the attack was admitted the limit, within Tolerance, and no normal client was denied
-	Rule        string       `json:"rule"`
-	Limit       int          `json:"limit"`  // requests
-	Window      float64      `json:"window"` // seconds
-	PoPs        []Place      `json:"pops"`
-	Attack      Attack       `json:"attack"`
-	Normal      Normal       `json:"normal"`
-	Mitigations []Mitigation `json:"mitigations"` // seen at the PoPs, in the order in which they were first seen
-	Unkept      int          `json:"unkept"`      // mitigations for which there was no room
-	Missed      int          `json:"missed"`      // requests for a PoP's mitigations that failed
-	Skipped     uint64       `json:"skipped"`     // batches left out because the machine was too busy
+	Seed     uint64  `json:"seed"`
+	Seconds  float64 `json:"seconds"`  // played
+	Complete bool    `json:"complete"` // played to its end
+	// the attack was admitted the limit, within Tolerance, and no normal client was denied
+	Held   bool    `json:"held"`
+	Rule   string  `json:"rule"`
+	Limit  int     `json:"limit"`  // requests
+	Window float64 `json:"window"` // seconds
+	PoPs   []Place `json:"pops"`
+	Attack Attack  `json:"attack"`
+	Normal Normal  `json:"normal"`
+	// seen at the PoPs, in the order in which they were first seen
+	Mitigations []Mitigation `json:"mitigations"`
+	Unkept      int          `json:"unkept"` // mitigations for which there was no room
+	Missed      int          `json:"missed"` // requests for a PoP's mitigations that failed
+	// batches left out because the machine was too busy
+	Skipped uint64 `json:"skipped"`
 }
 
 // Place is a PoP, with its clients' requests and answers.
 type Place struct {
-	PoP       string `json:"pop"`
-	Node      string `json:"node"`
-	Ring      string `json:"ring"`
-	RingFull  uint64 `json:"ring_full"` // counters for which the substitute for memcached had no room
+	PoP  string `json:"pop"`
+	Node string `json:"node"`
+	Ring string `json:"ring"`
+	// counters for which the substitute for memcached had no room
+	RingFull  uint64 `json:"ring_full"`
 	Dashboard string `json:"dashboard"`
 	Attack    Counts `json:"attack"`
 	Normal    Counts `json:"normal"`
@@ -63,8 +67,9 @@ type Attack struct {
 	Rounds  int     `json:"rounds"`
 	OfLimit float64 `json:"of_limit"`
 	Counts
-	Seconds  float64   `json:"seconds"`
-	Settled  *float64  `json:"settled"`   // seconds from its start to the first second within Tolerance; null: none
+	Seconds float64 `json:"seconds"`
+	// seconds from its start to the first second within Tolerance; null: none
+	Settled  *float64  `json:"settled"`
 	BySecond []float64 `json:"by_second"` // of the last round
 	Outside  int       `json:"outside"`   // seconds of any round that were not within Tolerance
 	Phases   []Phase   `json:"phases"`
@@ -80,8 +85,11 @@ type Phase struct {
 	OfLimit  float64  `json:"of_limit"`
 	Least    float64  `json:"least"` // of any whole second
 	Most     float64  `json:"most"`
-	Settled  *float64 `json:"settled"` // seconds from its beginning to the first second within Tolerance, of the worst round; null: none
-	Delay    float64  `json:"delay"`   // seconds, the longest from when a request was due to its answer
+	// seconds from its beginning to the first second within Tolerance, of the worst round; null:
+	// none
+	Settled *float64 `json:"settled"`
+	// seconds, the longest from when a request was due to its answer
+	Delay float64 `json:"delay"`
 
 	bins      int
 	unsettled bool // in one round at least

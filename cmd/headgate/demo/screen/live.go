@@ -44,7 +44,9 @@ func (l *Live) Close() { _, _ = io.WriteString(l.app.Stdout, cli.LeaveScreen) }
 func (l *Live) Keys() (keys <-chan byte, restore func()) { return cli.Keystrokes() }
 
 // Phase shows the beginning of a phase.
-func (l *Live) Phase(at time.Duration, p *story.Phase) { l.event(at, l.app.Paint(cli.Strong, p.Text)) }
+func (l *Live) Phase(at time.Duration, p *story.Phase) {
+	l.event(at, l.app.Paint(cli.Strong, p.Text))
+}
 
 // Change shows a change of a PoP's mitigations.
 func (l *Live) Change(c Change) {

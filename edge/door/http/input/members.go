@@ -86,7 +86,10 @@ func readRequests(r *api.JSONReader, all *[][]Member) *api.Problem {
 			return api.BadParameter("requests", "has more than 100 elements")
 		}
 		var one []Member
-		if p := r.Object(func(name []byte) *api.Problem { return readMember(r, name, &one) }); p != nil {
+		if p := r.Object(func(name []byte) *api.Problem {
+			return readMember(r, name,
+				&one)
+		}); p != nil {
 			return p
 		}
 		*all = append(*all, one)
