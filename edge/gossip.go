@@ -50,9 +50,9 @@ func (n *Node) openGossip(link *global.Link) error {
 	return nil
 }
 
-// reachableAdmin returns the first of the admin listeners that other machines may reach, empty if
-// there is none. A port that the system chooses is not known yet, a name longer than gossip carries
-// is left out.
+// reachableAdmin returns the first of the admin listeners other machines may reach, empty if there
+// is none. A port the system chooses is not known yet, a name longer than gossip carries is left
+// out.
 func reachableAdmin(all []config.Address) string {
 	for _, at := range all {
 		if text := hostPort(at); !at.Loopback() && at.Port != 0 && len(text) <= gossip.MaxMetaText {

@@ -7,12 +7,12 @@ import (
 	"github.com/headgate-dev/headgate/edge/api"
 )
 
-// watchNamesEvery is the period in which the log names a rule that was asked for and is not in
-// force. It bounds the log to a line a minute, however many names are asked for.
+// watchNamesEvery is the period in which the log names a rule asked for and is not in force. It
+// bounds the log to a line a minute, however many names are asked for.
 const watchNamesEvery = time.Minute
 
-// watchNames logs the rules that are asked for and not in force, until ctx ends: a proxy that fails
-// open lets such requests pass.
+// watchNames logs the rules asked for and not in force, until ctx ends: a proxy that fails open
+// lets such requests pass.
 func (n *Node) watchNames(ctx context.Context) {
 	tick := time.NewTicker(watchNamesEvery)
 	defer tick.Stop()

@@ -34,7 +34,7 @@ type Options struct {
 	Build    api.Build      // version of the program, shown to people and other members
 	Log      *slog.Logger   // nil: slog.Default()
 	Audit    *slog.Logger   // one line for each change by hand; nil: Log
-	Unlogged func() uint64  // lines that the log has left out since start; nil: nobody counts
+	Unlogged func() uint64  // lines the log has left out since start; nil: nobody counts
 	Manager  Manager        // is told how the node is; nil: nobody is
 
 	// of the node's own methods, Check and the like: their verdict under a rule that is not in
@@ -61,7 +61,7 @@ func (nobody) Stopping()        {}
 // Node is a whole node. It is made by New, runs once, and its methods may be called concurrently.
 type Node struct {
 	options Options
-	started config.Config // configuration at the start: the settings that a reload cannot change
+	started config.Config // configuration at the start: the settings a reload cannot change
 	log     *slog.Logger
 	manager Manager
 
@@ -131,8 +131,7 @@ func New(ctx context.Context, o Options) (*Node, error) {
 	return n, nil
 }
 
-// build makes the rooms, from the inside out: every room that a door asks exists before the door
-// opens.
+// build makes the rooms, from the inside out: every room a door asks exists before the door opens.
 func (n *Node) build(ctx context.Context, p prepared) error {
 	cfg := &p.cfg
 	name, err := NodeName(cfg)

@@ -34,8 +34,8 @@ type prepared struct {
 }
 
 // prepare reads the configuration in file ("": the built-in one) and the files it names. started is
-// the configuration that the node was started with, nil for one that is about to start: settings
-// that are fixed at the start keep its values.
+// the configuration the node was started with, nil for one that is about to start: settings fixed
+// at the start keep its values.
 func prepare(file string, started *config.Config) (prepared, error) {
 	cfg, err := config.Read(file)
 	if err != nil {
@@ -133,9 +133,9 @@ func checkOpen(c config.Config) error {
 // beyondLoopback reports whether other machines reach at.
 func beyondLoopback(at config.Address) bool { return !at.Loopback() }
 
-// ringSecret returns the secret that the counters' names are made with: the cluster's first key, so
-// that nobody without it can tell which counter is whose, and the PoP, so that two PoPs never share
-// a counter. Without a key the names can be guessed.
+// ringSecret returns the secret the counters' names are made with: the cluster's first key, so that
+// nobody without it can tell which counter is whose, and the PoP, so that two PoPs never share a
+// counter. Without a key the names can be guessed.
 func (p *prepared) ringSecret() []byte {
 	var key []byte
 	if len(p.keys) > 0 {

@@ -25,10 +25,9 @@ func (g *group) start(f func() error) {
 }
 
 // Run starts everything and waits. When ctx ends the doors stop first, each after it answered the
-// requests that have arrived; the rooms that they ask stay up until they are done. Run returns
-// early, with the error, if a part fails for good. It is for once.
-// Two groups, since two things end one after the other: doors by ctx, and behind them work, which
-// ctx does not end.
+// requests that have arrived; the rooms they ask stay up until they are done. Run returns early,
+// with the error, if a part fails for good. It is for once. Two groups, since two things end one
+// after the other: doors by ctx, and behind them work, which ctx does not end.
 func (n *Node) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -58,9 +57,9 @@ func (n *Node) Run(ctx context.Context) error {
 	return errors.Join(err, behind.Wait())
 }
 
-// startBehind starts in g the loops that the doors rest on, until work ends. The state is written
-// once more after the last flush: a count that the ring is told after it would be merged as another
-// node's at the next start.
+// startBehind starts in g the loops the doors rest on, until work ends. The state is written once
+// more after the last flush: a count the ring is told after it would be merged as another node's at
+// the next start.
 func (n *Node) startBehind(work context.Context, g *group) {
 	g.start(func() error { n.gate.Run(work); return nil })
 	g.start(func() error { n.room.Run(work); return nil })

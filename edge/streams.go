@@ -22,7 +22,7 @@ import (
 // reopenEvery is the time between two attempts to open a listener that was lost.
 const reopenEvery = time.Second
 
-// streamDoor is a door of connections that the configuration opens, beside HTTP.
+// streamDoor is a door of connections the configuration opens, beside HTTP.
 type streamDoor struct {
 	metrics.Listener
 	serve  func(context.Context, ...net.Listener) error
@@ -67,8 +67,8 @@ func (s *streamDoor) close() (errs []error) {
 	return errs
 }
 
-// openStreams opens the doors that the configuration has addresses for. When one fails the others
-// stay open, for Close.
+// openStreams opens the doors the configuration has addresses for. When one fails the others stay
+// open, for Close.
 func (n *Node) openStreams(ctx context.Context, p *prepared) error {
 	l := &p.cfg.Listen
 	if len(l.GRPC) > 0 {

@@ -9,7 +9,7 @@ import (
 // rules, nodes differ for a moment.
 const alarmAfter = 30 * time.Second
 
-// difference is a property that a member should share with this node and does not.
+// difference is a property a member should share with this node and does not.
 type difference struct{ member, property string }
 
 // alarms holds the differences of members from this node: since when, and which of them were

@@ -61,7 +61,7 @@ type Config struct {
 	// Key is the cluster's key, KeyBytes long. It may be empty only on loopback without Join: a
 	// random one is then drawn, and no node can join.
 	Key []byte
-	// Keys are others that are accepted from peers beside Key, for rotation: see Rotate.
+	// Keys are others accepted from peers beside Key, for rotation: see Rotate.
 	Keys [][]byte
 	// Label names the cluster, at most MaxLabel bytes: packets under another label are dropped
 	// unread.

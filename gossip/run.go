@@ -17,7 +17,7 @@ const (
 	alarmEvery = 5 * time.Second
 	// metaTimeout bounds the sending of new metadata.
 	metaTimeout = 5 * time.Second
-	// leaveGrace bounds the announcement that this node leaves,
+	// leaveGrace bounds the announcement this node leaves,
 	leaveGrace = time.Second
 	// leaveTime the leave itself.
 	leaveTime = time.Second

@@ -34,7 +34,7 @@ type socket struct {
 // socketBuffer is the requested receive buffer of the kernel, bytes. It may grant less.
 const socketBuffer = 2 << 20
 
-// bindTries is the number of attempts to find a port that is free for UDP and TCP.
+// bindTries is the number of attempts to find a port free for UDP and TCP.
 const bindTries = 10
 
 // errorPause is the pause of a loop after an error of its socket.

@@ -23,7 +23,7 @@ type Stats struct {
 
 	// RecordsIn and RecordsOut count the records in Messages; RecordsOut counts every copy.
 	RecordsIn, RecordsOut uint64
-	// News counts the received records that ReceiveRecord called news.
+	// News counts the received records ReceiveRecord called news.
 	News uint64
 	// Dropped counts drops by the name of their guard.Reason; all reasons are present.
 	Dropped map[string]uint64

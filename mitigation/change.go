@@ -18,7 +18,7 @@ type Change struct {
 	Flag Flag // after the change; for FlagCleared, before it
 }
 
-// Bounds of the changes that a watched Table holds for the next call of Changes: 200 KiB in all.
+// Bounds of the changes a watched Table holds for the next call of Changes: 200 KiB in all.
 const (
 	MaxChanges    = 256
 	manualChanges = 32 // reserved for flags set by hand: no attack hides an operator's act
@@ -86,8 +86,8 @@ func (c *changes) note(kind ChangeKind, f *Flag) {
 	is.flag.Key = is.key[:copy(is.key[:], f.Key)]
 }
 
-// notePut notes the change of putting f into e. held says that e holds a flag of some key, lives
-// that it is a live one of f's key. The caller holds the table's lock.
+// notePut notes the change of putting f into e. held says that e holds a flag of some key, lives it
+// is a live one of f's key. The caller holds the table's lock.
 func (t *Table) notePut(e *entry, f *Flag, held, lives bool) {
 	switch {
 	case lives && !e.flag.differsFrom(f, e.notedRatio):

@@ -15,7 +15,7 @@ const (
 	ByBlock       // a live block flag
 	ByShed        // a live drop ratio
 	ByLimit       // admitted + cost would pass the limit
-	// admitted + cost would pass the part of the limit that is open to the request's tier
+	// admitted + cost would pass the part of the limit open to the request's tier
 	ByReserve
 	ByPending // admitted + cost + the cost that waits for responses would pass the limit
 )
@@ -31,8 +31,8 @@ var whyNames = [...]string{
 // String returns the reason's name in answers; "" for none.
 func (w Why) String() string { return whyNames[w] }
 
-// Effect is the part of a live flag that a decision needs; the zero Effect is no flag. Four fields
-// at most: the compiler keeps larger structs in memory, which cost a decision 20 ns.
+// Effect is the part of a live flag a decision needs; the zero Effect is no flag. Four fields at
+// most: the compiler keeps larger structs in memory, which cost a decision 20 ns.
 type Effect struct {
 	Action Action
 	Ratio  Ratio

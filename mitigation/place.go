@@ -7,14 +7,14 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// bucket returns the first place of the bucket that a flag of i takes.
+// bucket returns the first place of the bucket a flag of i takes.
 func (t *Table) bucket(i sketch.Index) int {
 	b, _ := bits.Mul64(uint64(i), t.buckets)
 	return int(b) * flagWays // below len(entries)
 }
 
-// second returns the first place of the other bucket that a flag of i may take, if an operator set
-// it. With two buckets to choose from, every override that may be held has a place at half of the
+// second returns the first place of the other bucket a flag of i may take, if an operator set it.
+// With two buckets to choose from, every override that may be held has a place at half of the
 // table's capacity (Azar et al., Balanced Allocations, 1999); with one, a hundredth of them had
 // none.
 func (t *Table) second(i sketch.Index) int {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Kind is the quantity that a rule limits.
+// Kind is the quantity a rule limits.
 type Kind uint8
 
 // The kinds of rules.
@@ -177,7 +177,7 @@ func Spread(retry time.Duration, part int, u uint64) time.Duration {
 // MaxMaxBlast is the greatest MaxBlast.
 const MaxMaxBlast = 1_000_000
 
-// Bounds of the narrower keys that a rule of networks asks for.
+// Bounds of the narrower keys a rule of networks asks for.
 const (
 	DefaultSiblings = 3
 	MaxSiblings     = 16
@@ -204,8 +204,7 @@ func longest(all []time.Duration) (most time.Duration) {
 	return most
 }
 
-// Share is the part of a rule's limit that is kept for the requests of a tier, and of the tiers
-// before it.
+// Share is the part of a rule's limit kept for the requests of a tier, and of the tiers before it.
 type Share struct {
 	Tier string
 	Part int // of Whole, 1..Whole-1
@@ -217,8 +216,8 @@ const Whole = 10_000
 // MaxShares is the most shares of one rule.
 const MaxShares = 8
 
-// Reserved returns the part of r's quota that requests of tier must leave free: the shares of the
-// tiers before it, or of all if it has none. The share is rounded up to a unit of cost.
+// Reserved returns the part of r's quota requests of tier must leave free: the shares of the tiers
+// before it, or of all if it has none. The share is rounded up to a unit of cost.
 func (r *Rule) Reserved(tier []byte) int64 {
 	part := int64(0)
 	for i := range r.Reserve {
@@ -230,7 +229,7 @@ func (r *Rule) Reserved(tier []byte) int64 {
 	return (r.Quota()*part + Whole - 1) / Whole
 }
 
-// Open returns the part of r's limit that requests without a reserve may use, above 0 and up to 1.
+// Open returns the part of r's limit requests without a reserve may use, above 0 and up to 1.
 func (r *Rule) Open() float64 {
 	if len(r.Reserve) == 0 {
 		return 1

@@ -8,9 +8,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// The strikes of a key are the blocks that it had by its rule's ladder. They stand in the flag
-// while it blocks, and keep its place afterwards until they are forgotten, or another flag needs
-// it.
+// The strikes of a key are the blocks it had by its rule's ladder. They stand in the flag while it
+// blocks, and keep its place afterwards until they are forgotten, or another flag needs it.
 //
 //	PutBlock ──► a block ──Until──► retired: the strikes alone ──Forget──► free
 //	                ▲                      │

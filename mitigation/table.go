@@ -25,7 +25,7 @@ type Table struct {
 	live    atomic.Int64
 	// places taken in the second bucket of their keys
 	strays atomic.Int64
-	// flags that decide requests: all but those that only show people that a key is at its limit
+	// flags that decide requests: all but those that only show people a key is at its limit
 	deciding atomic.Int64
 
 	mu      sync.Mutex // guards flag and key of every entry, and writing
@@ -37,7 +37,7 @@ type Table struct {
 	changes   changes
 }
 
-// entry is one place: the words that the decision path reads, and the flag itself under the table's
+// entry is one place: the words the decision path reads, and the flag itself under the table's
 // lock.
 type entry struct {
 	seq        atomic.Uint32 // odd during a write
@@ -83,7 +83,7 @@ func (t *Table) Get(now window.Instant, i sketch.Index) Effect {
 }
 
 // Decides reports whether Get can return an effect that decides a request. It is false while the
-// only flags are those of keys that their exact counts refuse, which need not be looked up.
+// only flags are those of keys their exact counts refuse, which need not be looked up.
 func (t *Table) Decides() bool { return t.deciding.Load() != 0 }
 
 // decides reports whether f decides requests by itself: all but sheddings without a ratio.

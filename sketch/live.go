@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// canaries is how many indices that no key has are read to see the noise.
+// canaries is how many indices no key has are read to see the noise.
 const canaries = 512
 
 // sampled is how many cells are looked at for fill and mean.
@@ -19,7 +19,7 @@ func (s *Sketch) drawCanaries() {
 	}
 }
 
-// Noise is the distribution of the counts that keys never seen would read at one moment, in units.
+// Noise is the distribution of the counts keys never seen would read at one moment, in units.
 type Noise struct {
 	Median uint64 // half of them read at most this
 	P99    uint64 // 99 % of them read at most this

@@ -5,8 +5,8 @@ package window
 //
 //	remote = total - base - Delta
 //
-// where base is the total that this node knew before. Its admissions go into the slot's log, each
-// as early as it can have happened; its refusals count as offered. Merging keeps a node's log at or
+// where base is the total this node knew before. Its admissions go into the slot's log, each as
+// early as it can have happened; its refusals count as offered. Merging keeps a node's log at or
 // below the cost that is really in the window: nobody is refused for remote cost longer than a
 // window.
 //

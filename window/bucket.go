@@ -144,7 +144,7 @@ func (m *Meter) appendTaken(s *slot, t stamp, dst []Mark) []Mark {
 	return append(dst, Mark{At: Instant(at.At), Units: units})
 }
 
-// pour takes cost that nodes admitted into the bucket in the slot at place at: this node's own,
+// pour takes cost nodes admitted into the bucket in the slot at place at: this node's own,
 // exchanged now, or that of others. It counts as admitted at from, the earliest moment at which it
 // can have been. from never goes back.
 //

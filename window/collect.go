@@ -46,13 +46,13 @@ type Due struct {
 	meter *Meter
 	index sketch.Index // the key's
 	at    int
-	base  uint64  // packed total that this node knew before: all above it and Delta is other nodes'
+	base  uint64  // packed total this node knew before: all above it and Delta is other nodes'
 	back  uint64  // packed deltas for earlier periods, in other Dues of the same flush
 	since Instant // of the oldest cost in Delta
 	main  bool    // for the running period; false: for one that ended
 	alone bool    // for Counter.Alone
-	// base includes a delta that the server may not have counted; of a refund counter: the total is
-	// the base
+	// base includes a delta the server may not have counted; of a refund counter: the total is the
+	// base
 	vague    bool
 	kind     dueKind
 	tookBack bool    // of a refund counter: Merge took something back
@@ -80,7 +80,7 @@ const (
 )
 
 // Collect takes the pending cost out of the slots of shared rules and appends one Due or more for
-// each key to dues, their keys to keys. It adds Dues that only read the counters of keys that other
+// each key to dues, their keys to keys. It adds Dues that only read the counters of keys other
 // nodes may be using up. Keys that do not fit into f.Room wait for the next flush, those with the
 // least pending cost first; Stats.Deferred counts them.
 //
@@ -161,8 +161,8 @@ func (c *Counter) failing(at int) bool {
 	return c.sync.all[at].waits.failed() > 0
 }
 
-// least returns the smallest size class of pending cost that this flush collects. It is 0 unless
-// more keys have pending cost than half of f.Room; then the largest keys get that half.
+// least returns the smallest size class of pending cost this flush collects. It is 0 unless more
+// keys have pending cost than half of f.Room; then the largest keys get that half.
 func (c *Counter) least(f Flush) int {
 	total := 0
 	for word := range c.sync.dirty {

@@ -1,6 +1,5 @@
-// Package window counts, for every key of every rule, the cost that was offered and the cost that
-// was admitted in the trailing window (now - window, now]. It works in a memory budget fixed at
-// start.
+// Package window counts, for every key of every rule, the cost that was offered and the cost
+// admitted in the trailing window (now - window, now]. It works in a memory budget fixed at start.
 //
 // It is made for a rate limiter under attack: any number of keys, chosen by somebody hostile, may
 // arrive at any rate. A refusal is always backed by an exact count, an estimate never refuses
@@ -32,10 +31,9 @@
 //	displaced, or little while room is short: the slot's counts are poured back into the sketch
 //	Counter.Sweep (background): roll cells, measure noise, free idle slots, set the promotion mark
 //
-// The sketch counts every key that has no slot; its error is upwards only. A key whose estimate
-// comes near its limit becomes a suspect: it gets a slot with an exact log of its admissions, and
-// only that log refuses. So a collision in the sketch may cost a slot, but never a client its
-// answer.
+// The sketch counts every key with no slot; its error is upwards only. A key whose estimate comes
+// near its limit becomes a suspect: it gets a slot with an exact log of its admissions, and only
+// that log refuses. So a collision in the sketch may cost a slot, but never a client its answer.
 //
 // A key at its limit is refused by one word of its slot, without the lock, and such refusals are
 // recorded together: see fullWord.
@@ -44,8 +42,8 @@
 // the last one a refusals record is attached; it has a log of offers and the cost refused by
 // sub-window, from which drop ratios are worked out.
 //
-// Several nodes may share the limit of a rule. They exchange totals through counters that somebody
-// else keeps and adds up, for each key and counting period (see Flush):
+// Several nodes may share the limit of a rule. They exchange totals through counters somebody else
+// keeps and adds up, for each key and counting period (see Flush):
 //
 //	push, refuse ─► slot.pending ─► syncState ─► Collect ─► Due{Delta} ─► shared counter
 //	                                                                          │ total
@@ -102,18 +100,18 @@ type meters struct {
 	layers []*layer
 }
 
-// layer is the sketch that all rules of one window length share.
+// layer is the sketch all rules of one window length share.
 type layer struct {
 	span   Span
 	sketch *sketch.Sketch
-	median atomic.Uint64 // canaries' median: noise that an unseen key reads, units
+	median atomic.Uint64 // canaries' median: noise an unseen key reads, units
 	p99    atomic.Uint64 // canaries' 99th percentile, units
 	seen   uint64        // sub-window number of the last noise reading
 	cursor int           // cell where the next sweep starts
 	swept  Instant
 }
 
-// NewCounter returns a counter for rules that this node counts alone. Of bytes one fifth goes to
+// NewCounter returns a counter for rules this node counts alone. Of bytes one fifth goes to
 // sketches, about two fifths of the rest to slots, the remainder to their logs. It panics below
 // MinMemory.
 func NewCounter(bytes int) *Counter { return newCounter(bytes, 0) }
@@ -167,7 +165,7 @@ func (c *Counter) touch() {
 	}
 }
 
-// Limit is the part of a rule that a Counter needs.
+// Limit is the part of a rule a Counter needs.
 type Limit struct {
 	Name   string
 	Limit  int64         // cost per window, 1..1e9
@@ -188,8 +186,8 @@ type Limit struct {
 	Burst int64
 	// a request of a bucket may be let pass up to so much later: see Question.Patience
 	Delay time.Duration
-	// cost that AdmitAll denies for its own count is counted as admitted too, up to one limit;
-	// windows only
+	// cost AdmitAll denies for its own count is counted as admitted too, up to one limit; windows
+	// only
 	CountDenied bool
 }
 

@@ -8,8 +8,8 @@ const (
 	Slices = slicesEach * sketch.SubWindows
 )
 
-// Demand is the cost that a suspect asked for, admitted or refused, by slices of its window. Slice
-// n goes from n to n+1 times window/Slices since 1970. Under a shared rule it is the cost asked of
+// Demand is the cost a suspect asked for, admitted or refused, by slices of its window. Slice n
+// goes from n to n+1 times window/Slices since 1970. Under a shared rule it is the cost asked of
 // all nodes.
 //
 // It covers whole sub-windows that are over. Admissions are known to the tick. So are the newest
@@ -102,8 +102,8 @@ func (m *Meter) addTo(cost *sliced, log *marks, t stamp) {
 }
 
 // addRefused adds the refused cost to cost, which holds the admitted. As far back as w's log of
-// offers goes, the offers count. Before, each sub-window's refusals that the log does not account
-// for are spread over the rest of its slices.
+// offers goes, the offers count. Before, each sub-window's refusals the log does not account for
+// are spread over the rest of its slices.
 func (m *Meter) addRefused(cost *sliced, w *refusals, t stamp) {
 	number, running := m.span.Number(t.now), m.slice(t.now)
 	w.roll(number)

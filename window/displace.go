@@ -145,7 +145,7 @@ func (m *Meter) nearness(h Hit) float64 {
 }
 
 // overdue reports whether h's key may have passed twice its limit without a slot. The estimate is
-// never below the cost that the key asked for. It must be above the noise by the limit too, or in a
+// never below the cost the key asked for. It must be above the noise by the limit too, or in a
 // large flood each key would be overdue at its first request.
 func (m *Meter) overdue(h Hit) bool {
 	return int64(h.estimate)*int64(m.unit) >= beyond*m.limit && m.nearness(h) >= 1
@@ -170,9 +170,9 @@ func (c *Counter) standing(at int, now Instant) standing {
 	}
 }
 
-// share returns the cost that the key of s asked for in the window, as a fraction of its limit.
-// Like a newcomer's it includes the sketch's count from before the slot, above the noise. The
-// caller holds the lock and has expired the slot.
+// share returns the cost the key of s asked for in the window, as a fraction of its limit. Like a
+// newcomer's it includes the sketch's count from before the slot, above the noise. The caller holds
+// the lock and has expired the slot.
 func (m *Meter) share(s *slot, t stamp) float64 {
 	before := m.carryLeft(s, t.now) - int64(m.layer.median.Load())*int64(m.unit)
 	if s.carry[0] == sketch.Saturated && before > 0 { // it may stand for any number

@@ -3,8 +3,8 @@ package window
 import "sync/atomic"
 
 const (
-	// mostFolded is the most refusals of a full key that are counted in its fullWord before they
-	// are recorded, and 1/foldedPart of the limit the most of them for a small one.
+	// mostFolded is the most refusals of a full key counted in its fullWord before they are
+	// recorded, and 1/foldedPart of the limit the most of them for a small one.
 	mostFolded = 32
 	foldedPart = 8
 )
@@ -21,8 +21,8 @@ const (
 //
 // Folded refusals are recorded by the refusal that makes their number mostFolded or a foldedPart of
 // the limit, by the first one in another slice of the window, by whoever takes the lock for the
-// key's figures, and by the next sweep, within slotRound. They are placed at the refusal that was
-// recorded before them, up to a slice early. No decision depends on them.
+// key's figures, and by the next sweep, within slotRound. They are placed at the refusal recorded
+// before them, up to a slice early. No decision depends on them.
 //
 // The word is written under the slot's lock, except that fold adds refusals without it.
 type fullWord struct{ word atomic.Uint64 }

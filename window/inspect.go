@@ -62,7 +62,7 @@ type Evidence struct {
 	// cost by which Estimate is too high at most, with probability Confidence
 	ErrorBound float64
 	Confidence float64                          // 0..1
-	NoiseFloor float64                          // cost that an unseen key reads, median
+	NoiseFloor float64                          // cost an unseen key reads, median
 	PromoteAt  float64                          // estimated cost from which a key becomes a suspect
 	SubWindows [sketch.SubWindows + 1]SubWindow // newest first
 	Suspect    bool
@@ -78,7 +78,7 @@ type Shared struct {
 	Server  int     // number of the server that holds its counter; -1: not known yet
 	Merged  Instant // when totals were merged last; 0: never
 	Rate    float64 // cost a second, offered by all nodes then
-	Pending int64   // cost that the other nodes do not know of yet
+	Pending int64   // cost the other nodes do not know of yet
 }
 
 // SubWindow is a part of the window and the cost asked for in it, by slot and sketch.
@@ -135,9 +135,9 @@ func (m *Meter) syncView(s *slot, st *syncState, t stamp) *Shared {
 	return is
 }
 
-// Offered returns the cost that the key with index i asked for in the trailing window. It comes
-// from the slot of a suspect, else from the sketch: the estimate less the noise, its oldest
-// sub-window weighted.
+// Offered returns the cost the key with index i asked for in the trailing window. It comes from the
+// slot of a suspect, else from the sketch: the estimate less the noise, its oldest sub-window
+// weighted.
 func (m *Meter) Offered(now Instant, i sketch.Index) int64 {
 	offered := int64(0)
 	if m.locked(Hit{index: i, at: m.c.table.find(i)},
@@ -183,10 +183,10 @@ type Stats struct {
 	// first refusals that found no record: such a key's offers are not known
 	WatchesFull uint64
 	Divisor     int64  // promotion mark = limit / Divisor
-	Dropped     uint64 // cost that other nodes never heard of
-	Deferred    uint64 // times that a key had to wait for the next flush for want of room
+	Dropped     uint64 // cost other nodes never heard of
+	Deferred    uint64 // times a key had to wait for the next flush for want of room
 	Unreturned  uint64 // cost that was taken back, and stays counted at the other nodes
-	Postponed   uint64 // times that an urgent key had to wait for want of budget
+	Postponed   uint64 // times an urgent key had to wait for want of budget
 	Layers      []LayerStats
 }
 
@@ -194,7 +194,7 @@ type Stats struct {
 type LayerStats struct {
 	Window time.Duration
 	sketch.Live
-	NoiseMedian, NoiseP99 uint64 // units that an unseen key reads
+	NoiseMedian, NoiseP99 uint64 // units an unseen key reads
 }
 
 // Stats reads the counter's state. It is cheap enough for every scrape.

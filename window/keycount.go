@@ -10,7 +10,7 @@ import (
 const mostSpares = 256
 
 // keyCount is how many different keys were noted. Its memory, 2 KiB, comes with the first key: of
-// the thousands of limits that a file can hold most are never asked for.
+// the thousands of limits a file can hold most are never asked for.
 type keyCount struct {
 	spares chan *sketch.Distinct // of the Counter
 	is     atomic.Pointer[sketch.Distinct]

@@ -128,12 +128,12 @@ func (m *Meter) admits(s *slot, now Instant) int64 {
 	return m.ceiling()
 }
 
-// keeps is the most cost that a key's log keeps: one limit above the limit. Admissions stay below
-// the limit; costs that are settled afterwards, and those of requests that pass on other grounds,
-// may not.
+// keeps is the most cost a key's log keeps: one limit above the limit. Admissions stay below the
+// limit; costs that are settled afterwards, and those of requests that pass on other grounds, may
+// not.
 func (m *Meter) keeps() int64 { return 2*m.limit + m.slack }
 
-// knows is the most cost that the log of s keeps where the cost of other nodes, or denied cost, is
+// knows is the most cost the log of s keeps where the cost of other nodes, or denied cost, is
 // added: the limit, and no less than it holds.
 func (m *Meter) knows(s *slot) int64 { return max(m.limit+m.slack, s.admitted.units()) }
 
@@ -160,8 +160,8 @@ func (m *Meter) push(s *slot, at int, t stamp, cost int64) {
 // is exactly the tick in which the oldest mark leaves; above the limit, the mark that brings the
 // rest below it.
 //
-// A slot that is held by the knowledge of other nodes stays so: their counts may have come as a
-// sum, whose parts are placed too early here.
+// A slot held by the knowledge of other nodes stays so: their counts may have come as a sum, whose
+// parts are placed too early here.
 func (m *Meter) publish(s *slot, t stamp) {
 	until := Instant(0)
 	if m.tokens {

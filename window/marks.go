@@ -20,7 +20,7 @@ type marks struct {
 
 // spareChunk is the bit of marks.hi that says that an empty chunk lies between the last chunk and
 // the first, for the next append. A list that rolls empties a chunk as often as it needs one; each
-// way through the arena costs four atomic operations on lines that all cores write.
+// way through the arena costs four atomic operations on lines all cores write.
 const spareChunk = 0x80
 
 // first returns the first chunk, or 0.
@@ -259,8 +259,7 @@ func (m *marks) halve(a *arena) {
 	a.chunks[m.tail].next.Store(first)
 }
 
-// keep writes tick into the chunks that the list already has. The writer never overtakes the
-// reader.
+// keep writes tick into the chunks the list already has. The writer never overtakes the reader.
 func (m *marks) keep(a *arena, tick uint32) {
 	if m.hi == chunkTicks {
 		m.tail, m.hi = a.chunks[m.tail].next.Load(), 0

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Standing is the state of one key by the totals of all nodes that this node knows of. Merge and
-// Alone return it. The PoP's flusher works out the drop ratio from Rate, and hands the rest
-// on to other PoPs.
+// Standing is the state of one key by the totals of all nodes this node knows of. Merge and Alone
+// return it. The PoP's flusher works out the drop ratio from Rate, and hands the rest on to other
+// PoPs.
 type Standing struct {
 	Offered int64 // cost in the trailing window, of all nodes known
 	// cost offered a second; an average over Over, raised at once when it leaps
 	Rate     float64
 	Admitted float64       // cost admitted a second; a plain average over Over
 	Over     time.Duration // time constant of Rate and Admitted: cost 1 decays as e^(-age/Over)
-	Own      int64         // cost that this node admitted since its last exchange
+	Own      int64         // cost this node admitted since its last exchange
 	// the part of Own that Totals now have, and that was admitted at ToldFrom or later
 	Told     int64
 	ToldFrom Instant // 0: not known

@@ -20,7 +20,7 @@ type Meter struct {
 	layer  *layer
 	span   Span
 	limit  int64
-	least  int64 // lowest limit that a request may be held to; it decides who is a suspect
+	least  int64 // lowest limit a request may be held to; it decides who is a suspect
 	id     uint32
 	unit   uint32  // cost of one sketch unit: limit/4 must fit a cell's byte
 	per    uint32  // cost of one mark of the log
@@ -40,10 +40,10 @@ type Meter struct {
 
 	// when the rule's refund counter was last above 0; 0: never. Of the flusher's goroutine
 	hinted Instant
-	hints  bool // refunds were sent that the rule's refund counter does not show yet; likewise
+	hints  bool // refunds were sent the rule's refund counter does not show yet; likewise
 
 	seen    *keyCount // keys
-	refused *keyCount // keys that this node refused something
+	refused *keyCount // keys this node refused something
 
 	retired atomic.Bool // another meter took over: this one must not publish atLimitUntil
 	// promotion mark, units: the estimate from which a key gets a slot; 0: any key
@@ -53,7 +53,7 @@ type Meter struct {
 	// burst, and the window is at least the time in which an empty one fills: older cost has
 	// drained.
 	bucket *bucket.Bucket
-	rate   float64 // cost a second that the limit allows for long
+	rate   float64 // cost a second the limit allows for long
 	most   int64   // cost that one node can admit in a counting period, at most
 
 	delay       time.Duration // for which a request of a bucket may have to wait, at most
@@ -112,7 +112,7 @@ func (m *Meter) setFold() {
 	}
 }
 
-// ceiling is the most cost that a trailing window may hold. It is the limit, plus slack while other
+// ceiling is the most cost a trailing window may hold. It is the limit, plus slack while other
 // nodes are heard: the moments of remote admissions are known to a flush only, and that must refuse
 // nobody below the limit.
 func (m *Meter) ceiling() int64 {

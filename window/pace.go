@@ -57,7 +57,7 @@ func (m *Meter) pace(st *syncState, now Instant, offered, admitted int64, over t
 	st.admittedRate += float32((float64(admitted)/past - float64(st.admittedRate)) * weight)
 	rate, quiet := float64(offered)/past, 0
 	every, late := m.c.every.Seconds(), st.waits.late()
-	// cost that other nodes held back and may report now
+	// cost other nodes held back and may report now
 	waited := float64(st.rate) * float64(late) * every
 	early := past < every/2 // between two flushes: the absence of others' cost says nothing
 	if early {

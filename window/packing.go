@@ -119,8 +119,7 @@ func (p packing) pack(t tally) uint64 {
 	return offered<<smallShift | admitted*at<<timeShift | admitted
 }
 
-// unpack reads a word or a difference of two. ok is false for a value that no sum of packed words
-// has.
+// unpack reads a word or a difference of two. ok is false for a value no sum of packed words has.
 func (p packing) unpack(word uint64) (t tally, ok bool) {
 	if !p.small {
 		offered, admitted := word>>largeShift, word&(1<<largeShift-1)

@@ -11,9 +11,9 @@ import (
 const (
 	// stride is how many flushes a key far from its limit may wait at most.
 	stride = 8
-	// quiet is the fraction of the limit that all nodes together may keep pending for that long. A
-	// key waits only while less than half of its limit is known to be used. Half and a quarter
-	// never hide an overload.
+	// quiet is the fraction of the limit all nodes together may keep pending for that long. A key
+	// waits only while less than half of its limit is known to be used. Half and a quarter never
+	// hide an overload.
 	quiet = 0.25
 )
 

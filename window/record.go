@@ -81,8 +81,8 @@ func (m *Meter) forgets() time.Duration {
 	return m.span.window
 }
 
-// carryLeft returns the part still in the layer's window of the cost that the sketch had counted
-// before the key became a suspect. Each sub-window's is taken to be spread evenly over it.
+// carryLeft returns the part still in the layer's window of the cost the sketch had counted before
+// the key became a suspect. Each sub-window's is taken to be spread evenly over it.
 func (m *Meter) carryLeft(s *slot, now Instant) int64 {
 	span := &m.layer.span
 	if now.Sub(s.since) >= span.window {

@@ -6,8 +6,8 @@ import "github.com/headgate-dev/headgate/sketch"
 // been admitted. It returns how much that was: never more than there is. A key without a slot is
 // far from its limit, and keeps its estimate.
 //
-// Of a limit that the nodes of a PoP share, the others take it back with their next exchange of the
-// key; nodes of other PoPs count it until it has left their windows.
+// Of a limit the nodes of a PoP share, the others take it back with their next exchange of the key;
+// nodes of other PoPs count it until it has left their windows.
 func (m *Meter) Refund(now Instant, i sketch.Index, cost int64) (refunded int64) {
 	at := m.c.table.find(i)
 	m.locked(Hit{index: i, at: at}, func(s *slot) {
@@ -16,7 +16,7 @@ func (m *Meter) Refund(now Instant, i sketch.Index, cost int64) (refunded int64)
 			refunded = m.giveBack(s, t, cost)
 		} else {
 			refunded = s.admitted.pop(m.c.arena, cost)
-			s.full.set(0) // the totals that this node sent are no longer true
+			s.full.set(0) // the totals this node sent are no longer true
 			if s.refusals != 0 {
 				m.c.refusals.all[s.refusals].offered.pop(m.c.arena, refunded)
 			}
@@ -41,9 +41,8 @@ func (m *Meter) giveBack(s *slot, t stamp, cost int64) int64 {
 	return cost
 }
 
-// withdraw takes cost that was refunded to the slot at place at out of the cost still to be sent to
-// other nodes. The rest of a bucket's is taken out of its low, or the next exchange would bring it
-// back.
+// withdraw takes cost refunded to the slot at place at out of the cost still to be sent to other
+// nodes. The rest of a bucket's is taken out of its low, or the next exchange would bring it back.
 func (m *Meter) withdraw(s *slot, at int, t stamp, cost int64) {
 	st := m.c.sync.of(s, at)
 	unsent := min(cost, int64(st.admitted))

@@ -19,8 +19,8 @@ import (
 // added to the refund counter with the key's next exchange, and each node takes it back from the
 // newest admissions of its own log. A rule without refunds costs one read every few flushes.
 //
-// A refund that is lost leaves the limit stricter. None is applied twice, nor to admissions that
-// are newer than it, nor where a server forgot what it takes back.
+// A refund that is lost leaves the limit stricter. None is applied twice, nor to admissions newer
+// than it, nor where a server forgot what it takes back.
 
 // mostRefunding is how many keys may have refunds under way at once, 112 bytes each. Those of
 // further keys stay at the node that made them.
@@ -29,7 +29,7 @@ const mostRefunding = 8192
 // refunding is the state of one key's refund counters.
 type refunding struct {
 	index   sketch.Index // the key's
-	pending int64        // cost taken back that no other node knows of
+	pending int64        // cost taken back no other node knows of
 	since   Instant      // of the oldest pending cost; 0: nothing is pending
 	read    Instant      // when the counter of period was read last; 0: never
 	period  uint32       // number of the period of last; 0: no counter was ever read
@@ -58,7 +58,7 @@ type refunds struct {
 	mu     sync.Mutex
 	all    map[int]refunding
 	held   atomic.Int32  // length of all
-	unsent atomic.Uint64 // cost taken back that the other nodes were not sent
+	unsent atomic.Uint64 // cost taken back the other nodes were not sent
 	// when a server was last found to have forgotten; 0: never. Of the flusher's goroutine
 	forgot Instant
 	// slots made until then hold refunds of an earlier process; set before counting begins

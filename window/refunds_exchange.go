@@ -179,7 +179,7 @@ func (c *Counter) mergeRefund(f Flush, d *Due, total uint64) {
 	}
 	t := m.expire(s, f.Now)
 	d.tookBack = true
-	s.full.set(0) // the totals that other nodes know may no longer be true
+	s.full.set(0) // the totals other nodes know may no longer be true
 	m.takeBack(s, d.at, t, heard.admitted, m.refundedUntil(d, t, f, heard))
 	m.unpace(st, heard.admitted)
 	m.publish(s, t)

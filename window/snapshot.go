@@ -8,9 +8,9 @@ import (
 
 // A key's admissions outlive the process: they are read from one counter and restored into another.
 //
-// A log holds admissions of this node and of others. So that the next process merges none of them
-// twice, the totals that are in the log are saved with it: the shared counters' here, other PoPs'
-// by the coordinator.
+// A log holds admissions of this node and of others. So the next process merges none of them twice,
+// the totals in the log are saved with it: the shared counters' here, other PoPs' by the
+// coordinator.
 
 // Snapshot is a key's window as it outlives the process. Snapshot makes it, Restore reads it.
 type Snapshot struct {
@@ -36,8 +36,7 @@ type Mark struct {
 // Snapshot returns the admissions of the key with index i in the trailing window as up to most
 // marks, 1 or more, which it appends to dst. Where several admissions share a mark, the mark has
 // the time of the last, so that none is forgotten early. A key without a slot has no marks. Pending
-// cost that the next flush will add to the shared counters is left out: the counters will return
-// it.
+// cost the next flush will add to the shared counters is left out: the counters will return it.
 func (m *Meter) Snapshot(now Instant, i sketch.Index, dst []Mark, most int) (k Snapshot) {
 	k.Marks = slices.Grow(dst, most) // not under the lock
 	hit := Hit{index: i, at: m.c.table.find(i)}
@@ -60,7 +59,7 @@ func (m *Meter) ringSnapshot(st *syncState) RingSnapshot {
 	return RingSnapshot{Kind: m.packing.kind(), Period: st.period, Last: st.last, Before: st.before}
 }
 
-// soonCollected returns the pending admissions that the next flush will exchange. It is 0 while the
+// soonCollected returns the pending admissions the next flush will exchange. It is 0 while the
 // shared counters do not answer.
 func (m *Meter) soonCollected(st *syncState, t stamp) int64 {
 	if st.merged == 0 || st.flags&localOnly != 0 || st.since == 0 ||
@@ -148,7 +147,7 @@ func (m *Meter) keyIfNear(s *slot, now Instant, share float64, room []byte) []by
 
 // Restore gives key a slot whose log holds k.Marks, none of them later than now; marks that have
 // left the window are left out. With k.Refusing the key is one that was refused just now. It
-// reports false, and does nothing, for a key that has a slot already or gets none.
+// reports false, and does nothing, for a key with a slot already or gets none.
 //
 // It is for a counter that does not count yet. Of the shared counters only the part beyond k.Ring
 // is merged, as after a silence.

@@ -26,9 +26,9 @@ func (c *Counter) spill(at int, now Instant) {
 	m.layer.sketch.Pour(sketch.Index(s.index.Load()), m.layer.span.Number(t.now), units)
 }
 
-// spread returns the cost that the slot itself counted as offered, by the layer's sub-windows,
-// newest first. Admissions come from the log, refusals from their record. The caller holds the lock
-// and has expired the slot.
+// spread returns the cost the slot itself counted as offered, by the layer's sub-windows, newest
+// first. Admissions come from the log, refusals from their record. The caller holds the lock and
+// has expired the slot.
 func (m *Meter) spread(s *slot, t stamp) (cost [held]uint64) {
 	number := m.layer.span.Number(t.now)
 	at := func(tick uint32) uint64 {

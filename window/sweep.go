@@ -89,7 +89,7 @@ func (c *Counter) sweepSlots(now Instant) int {
 }
 
 // sweepSlot frees the slot at place at if its key was idle for a window. While room is short it
-// also frees one with so little in its window that its key would not be made a suspect now.
+// also frees one with so little in its window its key would not be made a suspect now.
 func (c *Counter) sweepSlot(at int, now Instant, short bool) {
 	s := &c.table.slots[at]
 	if !s.mu.TryLock() {

@@ -11,9 +11,9 @@ import (
 // The state that a key's slot keeps for the exchange with other nodes. The package comment has the
 // picture.
 
-// pending is cost that the slot counted since its syncState was last brought up to date. It lies in
-// the cache line that every decision touches anyway, so that decisions leave the syncState's line
-// to the flusher. While either field is not 0 the syncState's since is set.
+// pending is cost the slot counted since its syncState was last brought up to date. It lies in the
+// cache line every decision touches anyway, so that decisions leave the syncState's line to the
+// flusher. While either field is not 0 the syncState's since is set.
 type pending struct{ admitted, refused uint16 }
 
 // syncState is the exchange's state of one slot, in one cache line. The slot's lock guards it.
@@ -44,7 +44,7 @@ type syncFlags uint8
 
 const (
 	lookAgain syncFlags = 1 << iota // the counter of period-1 is to be read once more
-	unsure                          // last includes a delta that the server may not have counted
+	unsure                          // last includes a delta the server may not have counted
 	// the log already holds all that the counters do: the next total is the base and adds nothing
 	rebase
 	localOnly // rate and admittedRate are this node's, not the PoP's
@@ -86,8 +86,8 @@ const syncBytes = int(unsafe.Sizeof(syncState{}) + unsafe.Sizeof(uncounted{}))
 // sets are the hand-over between decisions, which set bits under the slot's lock, and the flusher.
 type syncTable struct {
 	all []syncState
-	// uncounted is, by place, cost that the ring may not have counted; valid with inDoubt only. For
-	// the key of a bucket it is the low of pour instead
+	// uncounted is, by place, cost the ring may not have counted; valid with inDoubt only. For the
+	// key of a bucket it is the low of pour instead
 	uncounted []uncounted
 	dirty     []atomic.Uint64 // a bit a slot: cost is pending
 	// a bit a slot: read its counter though nothing is pending; the flusher's own
@@ -105,17 +105,17 @@ type syncTable struct {
 	anyFilled atomic.Bool     // a bit of filled was set since then
 	wake      chan struct{}   // what Urgent returns; room for one
 	cursor    int             // word of polled where the next round of looks starts
-	// a sum that nobody reads: see prefetch
+	// a sum nobody reads: see prefetch
 	prefetched uint64
 	stepped    stepped // the wall clock's last step back
 	// weights of the averages of rates; of the goroutine that merges
 	decay decay
 
-	refunds refunds // refunds of cost that others know of
+	refunds refunds // refunds of cost others know of
 
 	dropped  atomic.Uint64 // cost never exchanged: too old, its slot gone, or its fate unknown
-	deferred atomic.Uint64 // times that a key had to wait for the next flush
-	// times that an urgent key had to wait for want of budget
+	deferred atomic.Uint64 // times a key had to wait for the next flush
+	// times an urgent key had to wait for want of budget
 	postponed atomic.Uint64
 }
 
@@ -129,8 +129,8 @@ func newSyncTable(slots int) *syncTable {
 	}
 }
 
-// addPending adds cost that other nodes do not know of yet to sl, the slot at place at. The caller
-// holds the slot's lock.
+// addPending adds cost other nodes do not know of yet to sl, the slot at place at. The caller holds
+// the slot's lock.
 func (s *syncTable) addPending(sl *slot, at int, now Instant, admitted, refused int64) {
 	if sl.pending == (pending{}) {
 		s.beginPending(at, now)

@@ -82,9 +82,8 @@ func AdmitAll(now Instant, all []Question) bool {
 	return pass
 }
 
-// WithholdAll records the questions of a request that is refused on other grounds, such as a flag
-// or the failure mode of a rule. Nothing is admitted, and Count is the answer that each would have
-// given.
+// WithholdAll records the questions of a request refused on other grounds, such as a flag or the
+// failure mode of a rule. Nothing is admitted, and Count is the answer that each would have given.
 func WithholdAll(now Instant, all []Question) {
 	for i := range all {
 		switch q := &all[i]; {

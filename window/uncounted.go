@@ -7,8 +7,8 @@ import "time"
 // count against the key twice. But if the node then goes on alone, other PoPs do not read that
 // ring: the cost sent to it is this node's own, and other PoPs learn of it from this node only.
 
-// uncounted is cost that was sent to a shared counter which did not answer, since the counter
-// answered last. Only Global windows have it.
+// uncounted is cost sent to a shared counter which did not answer, since the counter answered last.
+// Only Global windows have it.
 type uncounted struct{ admitted, refused uint32 }
 
 // doubt adds own, which the ring may not have counted, to the cost in doubt of the slot at place

@@ -7,8 +7,8 @@ import "math/bits"
 //
 //	2 · pending admissions · nodes >= limit - admitted
 //
-// where limit is at first the part that no reserve keeps, that is, when it admitted half of its
-// even part of the rest. All nodes together then never admit more than is left, except for requests
+// where limit is at first the part no reserve keeps, that is, when it admitted half of its even
+// part of the rest. All nodes together then never admit more than is left, except for requests
 // under way (distributed threshold monitoring; Cormode, Muthukrishnan and Yi, 2008).
 //
 // A small limit is held by counts alone, without a drop ratio. While its key is being refused each
@@ -55,7 +55,7 @@ const (
 	// hastyPace is the pace of all nodes, in limits a window, from which a large limit is used up
 	// hastily.
 	hastyPace = 1.5
-	// hastyPart is the share of a large limit that all nodes together may keep pending in any case.
+	// hastyPart is the share of a large limit all nodes together may keep pending in any case.
 	hastyPart = 0.01
 )
 

@@ -63,8 +63,8 @@ type Reload func() (waiting []string, err error)
 // Config returns the configuration in force.
 type Config func() (api.ConfigView, error)
 
-// Door is the admin listener. It is an http.Handler; Serve adds the bounds that a listener needs.
-// Its methods may be called concurrently.
+// Door is the admin listener. It is an http.Handler; Serve adds the bounds a listener needs. Its
+// methods may be called concurrently.
 type Door struct {
 	gate     *gate.Gate
 	options  Options
@@ -119,7 +119,7 @@ func New(g *gate.Gate, o Options) *Door {
 // are open and it has not been asked to stop.
 func (a *Door) SetReady(ready bool) { a.ready.Store(ready) }
 
-// SetToken replaces the token that requests must show; "" removes it. It may be called at any time.
+// SetToken replaces the token requests must show; "" removes it. It may be called at any time.
 func (a *Door) SetToken(token string) { a.token.Store(&token) }
 
 // handler answers one request, or returns a problem without having written anything.
@@ -227,8 +227,8 @@ func (a *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	// An answer is true for a second, and keys are addresses of people.
 	h.Set("Cache-Control", "no-store")
-	// Nothing but the page's own files runs in it: a key that is made to look like a script stays
-	// text, even if a line of the dashboard forgot so.
+	// Nothing but the page's own files runs in it: a key made to look like a script stays text,
+	// even if a line of the dashboard forgot so.
 	h.Set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("X-Content-Type-Options", "nosniff")

@@ -58,8 +58,8 @@ func readJSON(r *http.Request) (*api.JSONReader, *api.Problem) {
 	return api.NewJSONReader(body), nil
 }
 
-// takeMember reads the value of the member called name. It sets the entry of a field that was read
-// to nil, so that a second member of the same name is noticed.
+// takeMember reads the value of the member called name. It sets the entry of a field read to nil,
+// so that a second member of the same name is noticed.
 func takeMember(j *api.JSONReader, name []byte, fields map[string]*string) *api.Problem {
 	to, known := fields[string(name)]
 	switch {

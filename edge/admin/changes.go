@@ -47,7 +47,7 @@ func (w *feed) publish(now window.Instant) {
 		// One text for all streams: it is made once, however many watch.
 		frames = appendFrame(frames, w.id, eventNames[changes[n].Kind], views[n])
 	}
-	// Without an id: it is no change that a stream could go on behind after a break.
+	// Without an id: it is no change a stream could go on behind after a break.
 	if lost > 0 {
 		frames = appendFrame(frames, 0, api.EventLost, api.LostView{Events: lost})
 	}

@@ -68,7 +68,7 @@ func (a *Door) stream(w http.ResponseWriter, left <-chan struct{}, watches bool)
 		}
 	}
 	defer reader.Leave()
-	// So that a page which has just been opened does not wait for the next second.
+	// So a page which has just been opened does not wait for the next second.
 	if watches {
 		a.live.request()
 	}

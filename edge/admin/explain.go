@@ -29,7 +29,7 @@ func (a *Door) explain(w http.ResponseWriter, r *http.Request) *api.Problem {
 	if !ok { // a reload took the rule away
 		return api.UnknownRule("rule", []byte(in.Name), a.gate.RuleNames())
 	}
-	// For a rule that nobody asks: most likely a policy was meant to.
+	// For a rule nobody asks: most likely a policy was meant to.
 	view.Policies = a.asking(in.Name)
 	a.addWaiting(&view, in.Name, key)
 	return answerJSON(w, http.StatusOK, view)

@@ -75,7 +75,7 @@ func open(r *http.Request) bool {
 	return strings.HasPrefix(r.URL.Path, "/assets/")
 }
 
-// forbidden returns the problem of a header that a page of another site, or a name that may point
+// forbidden returns the problem of a header a page of another site, or a name that may point
 // elsewhere, would send: 403.
 func forbidden(parameter, detail string) *api.Problem {
 	return &api.Problem{Status: http.StatusForbidden, Parameter: parameter, Detail: detail}

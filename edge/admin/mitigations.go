@@ -100,7 +100,7 @@ func cursorAt(f *mitigation.Flag) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(f.Rule + "\x00" + string(f.Key)))
 }
 
-// readCursor returns the flag that cursorAt encoded; nil without a cursor.
+// readCursor returns the flag cursorAt encoded; nil without a cursor.
 func readCursor(cursor string) (*mitigation.Flag, *api.Problem) {
 	if cursor == "" {
 		return nil, nil

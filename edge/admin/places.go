@@ -11,7 +11,7 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// mostLeases is the most leases of a key that an answer lists.
+// mostLeases is the most leases of a key an answer lists.
 const mostLeases = 1000
 
 // pools answers the pools and their levels.

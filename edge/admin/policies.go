@@ -56,7 +56,7 @@ func (a *Door) asking(rule string) []string {
 }
 
 // testRequest answers the decision of the policies in force on a request, and the answer of each
-// rule that the request asks. Nothing is counted.
+// rule the request asks. Nothing is counted.
 func (a *Door) testRequest(w http.ResponseWriter, r *http.Request) *api.Problem {
 	if _, p := adminQuery(r); p != nil {
 		return p

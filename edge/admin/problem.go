@@ -89,7 +89,7 @@ func adminCount(query url.Values, otherwise int) (int, *api.Problem) {
 	return int(n), nil
 }
 
-// adminRule returns the rule that the parameter rule names. It returns nil without a problem if the
+// adminRule returns the rule the parameter rule names. It returns nil without a problem if the
 // parameter is missing.
 func (a *Door) adminRule(query url.Values) (*mitigation.Rule, *api.Problem) {
 	if !query.Has("rule") {
@@ -109,7 +109,7 @@ func (a *Door) neededRule(query url.Values) (*mitigation.Rule, *api.Problem) {
 	return a.adminRule(query)
 }
 
-// ruleAndKey returns the rule and the key that a query names, both required; others names further
+// ruleAndKey returns the rule and the key a query names, both required; others names further
 // parameters. The parameter key holds the key itself, the parameter shown its escaped form.
 func (a *Door) ruleAndKey(
 	r *http.Request, others ...string,

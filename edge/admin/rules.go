@@ -27,8 +27,7 @@ func (a *Door) rules(w http.ResponseWriter, r *http.Request) *api.Problem {
 	return answerJSON(w, http.StatusOK, api.RulesView{Rules: views})
 }
 
-// viewRules returns the views of the rules with these figures, and the places that are taken at
-// now.
+// viewRules returns the views of the rules with these figures, and the places taken at now.
 func viewRules(g *gate.Gate, now window.Instant, figures []gate.Figures) []api.RuleView {
 	// Not nil: JSON has a list, [], for a node without rules.
 	all := []api.RuleView{}

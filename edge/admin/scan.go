@@ -48,7 +48,7 @@ func newScan(g *gate.Gate, now window.Instant) *scan {
 	return s
 }
 
-// deniedSuspect is a suspect with the cost a second that it was denied over its trailing window.
+// deniedSuspect is a suspect with the cost a second it was denied over its trailing window.
 type deniedSuspect struct {
 	window.Suspect
 	rate float64
@@ -148,9 +148,9 @@ func countFlag(v *api.FlagCountsView, a mitigation.Action) {
 	}
 }
 
-// compareRanked orders flags by the cost a second that they deny, then by weight, as the table does
-// when it is full. Of two flags of a kind the newer comes first: its place then does not depend on
-// the last extension of its end.
+// compareRanked orders flags by the cost a second they deny, then by weight, as the table does when
+// it is full. Of two flags of a kind the newer comes first: its place then does not depend on the
+// last extension of its end.
 func compareRanked(a, b rankedFlag) int {
 	return cmp.Or(-cmp.Compare(a.denied, b.denied), -cmp.Compare(a.Weight(), b.Weight()),
 		-cmp.Compare(a.Since, b.Since),

@@ -63,8 +63,7 @@ func suggest(g *gate.Gate, name string) (api.SuggestView, bool) {
 	return v, ok
 }
 
-// ownOf returns the number of v's rule that the rows are in place of: its limit, of a bucket its
-// burst.
+// ownOf returns the number of v's rule the rows are in place of: its limit, of a bucket its burst.
 func ownOf(v *api.SuggestView) int64 {
 	if v.Burst > 0 {
 		return v.Burst
@@ -131,8 +130,8 @@ func shares(of whatif.Range, whole float64) api.ShareRange {
 }
 
 // pick returns the rows to show: limits in steps of 1, 2 and 5, the limit of the rule, and the
-// least limits that refuse no more than certain shares.
-// Some dozen rows: every limit that was tried would be a page that nobody reads.
+// least limits that refuse no more than certain shares. Some dozen rows: every limit that was tried
+// would be a page nobody reads.
 func pick(rows []api.SuggestRow, own int64) []api.SuggestRow {
 	picked := []api.SuggestRow{}
 	if len(rows) == 0 {

@@ -11,9 +11,8 @@ import (
 	"github.com/headgate-dev/headgate/window/whatif"
 )
 
-// fillHeld fills v, of kind concurrency, with the places that keys were seen to hold. Of the cost
-// that the rule admitted a limit denies the part held above the limit, and all that the rule
-// denied.
+// fillHeld fills v, of kind concurrency, with the places keys were seen to hold. Of the cost the
+// rule admitted a limit denies the part held above the limit, and all that the rule denied.
 func fillHeld(v *api.SuggestView, held *whatif.HeldFigures, denied api.DenialsView) {
 	v.Since, v.Offered = denied.Since, denied.Offered
 	if len(held.Rows) == 0 {
@@ -28,8 +27,8 @@ func fillHeld(v *api.SuggestView, held *whatif.HeldFigures, denied api.DenialsVi
 		rows = append(rows, api.SuggestRow{
 			Limit: h.Limit, Cost: api.ShareRange{Low: cost, High: cost},
 			Keys: api.ShareRange{Low: keys, High: keys}, KeysError: sketch.DistinctError,
-			// Requests that the rule denied held nothing, so how much a lower limit would deny of
-			// it is not known: at least so much.
+			// Requests the rule denied held nothing, so how much a lower limit would deny of it is
+			// not known: at least so much.
 			AtLeast: h.Limit < v.Limit,
 		})
 	}
@@ -54,8 +53,8 @@ func suggestPool(o Options, g *gate.Gate, name string) *api.SuggestView {
 	return nil
 }
 
-// leastMark is the lowest share in use that a table of a pool shows, in parts of pool.Marks.
-// Below half a pool is idle, and no threshold is set there.
+// leastMark is the lowest share in use a table of a pool shows, in parts of pool.Marks. Below half
+// a pool is idle, and no threshold is set there.
 const leastMark = pool.Marks / 2
 
 // viewPoolSeen returns how busy a pool was, and how much the pool shed.

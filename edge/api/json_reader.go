@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// JSONReader reads the few JSON forms that requests may have: the body of a check, of a list of
-// checks, or of an operator's request. It is strict because a limiter must be: encoding/json would
-// accept unknown, repeated and differently capitalised names, and would replace bytes that are not
-// UTF-8 by U+FFFD, so that two keys would share one count. Strings are decoded in place, as no
-// escape sequence is shorter than its character. A JSONReader is for one goroutine.
-// For instance {"rule": "login", "key": "a\u0020b", "cost": 2}, where the key is read as "a b" over
-// the bytes of its escape.
+// JSONReader reads the few JSON forms requests may have: the body of a check, of a list of checks,
+// or of an operator's request. It is strict because a limiter must be: encoding/json would accept
+// unknown, repeated and differently capitalised names, and would replace bytes that are not UTF-8
+// by U+FFFD, so that two keys would share one count. Strings are decoded in place, as no escape
+// sequence is shorter than its character. A JSONReader is for one goroutine. For instance {"rule":
+// "login", "key": "a\u0020b", "cost": 2}, where the key is read as "a b" over the bytes of its
+// escape.
 type JSONReader struct {
 	b []byte
 	i int // next byte to read

@@ -24,11 +24,10 @@ func EscapeKey(key []byte) string {
 	return b.String()
 }
 
-// UnescapeKey returns the key that EscapeKey shows as shown, and whether there is one. There is
-// none if a backslash is not followed by x and two hexadecimal digits, or if shown holds a byte
-// that EscapeKey would have escaped.
-// It takes nothing that EscapeKey does not write, so that one key has one form in which people copy
-// it.
+// UnescapeKey returns the key EscapeKey shows as shown, and whether there is one. There is none if
+// a backslash is not followed by x and two hexadecimal digits, or if shown holds a byte EscapeKey
+// would have escaped. It takes nothing EscapeKey does not write, so that one key has one form in
+// which people copy it.
 func UnescapeKey(shown string) ([]byte, bool) {
 	const escape = len(`\xNN`)
 	key := make([]byte, 0, len(shown))

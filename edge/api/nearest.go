@@ -11,7 +11,7 @@ const (
 	MaxCompared = 128 // names that are compared; those after them are not suggested
 
 	minPrefix = 3 // letters of a name that may stand for the whole of it
-	maxEdits  = 2 // by which a word may differ from the name that is suggested for it
+	maxEdits  = 2 // by which a word may differ from the name suggested for it
 )
 
 // Nearest returns the name that word most likely stands for, or "" when none comes near: the one

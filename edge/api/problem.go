@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// MaxNameShown is the most bytes of a name chosen by a client that an answer repeats.
+// MaxNameShown is the most bytes of a name chosen by a client an answer repeats.
 const MaxNameShown = 64
 
 // Problem is a fault of a request, in the terms of RFC 9457. Nothing was counted or changed for the
@@ -48,7 +48,7 @@ func UnknownRule(parameter string, name []byte, rules iter.Seq[string]) *Problem
 	return p
 }
 
-// Shown returns the first MaxNameShown bytes of a name that a client chose, and "" in quotes for an
+// Shown returns the first MaxNameShown bytes of a name a client chose, and "" in quotes for an
 // empty one.
 func Shown(name []byte) string {
 	if len(name) == 0 {

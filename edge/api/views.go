@@ -115,9 +115,9 @@ type ExplainView struct {
 	Admitted     int64           `json:"admitted"` // exact, trailing window (suspects)
 	Offered      int64           `json:"offered"`  // trailing window
 	SubWindows   []SubWindowView `json:"sub_windows"`
-	// suspects of a rule that the PoP shares
+	// suspects of a rule the PoP shares
 	Ring   *KeyRingView    `json:"ring,omitempty"`
-	Global *KeyGlobalView  `json:"global,omitempty"` // of a rule that all PoPs share
+	Global *KeyGlobalView  `json:"global,omitempty"` // of a rule all PoPs share
 	Flag   *MitigationView `json:"flag,omitempty"`
 	// of the rule: window, bucket or concurrency
 	Kind   string         `json:"kind"`
@@ -132,13 +132,12 @@ type ExplainView struct {
 	// of a rule that keeps parts of its limit for some tiers
 	Reserve  []KeyReserveView `json:"reserve,omitempty"`
 	Siblings *SiblingsView    `json:"siblings,omitempty"` // of the rule of a network
-	// of a rule with a ladder: the networks that the key is in
+	// of a rule with a ladder: the networks the key is in
 	Ladder []LevelView   `json:"ladder,omitempty"`
 	Blast  *KeyBlastView `json:"blast,omitempty"` // of a rule with max_blast
 	// of a rule whose drop ratio is drawn by a part of the request
 	ShedBy *ShedByView `json:"shed_by,omitempty"`
-	// part that the rule names by which the retry of a denial may be longer, 0..1; that of this
-	// view is
+	// part the rule names by which the retry of a denial may be longer, 0..1; that of this view is
 	RetrySpread float64 `json:"retry_spread,omitempty"`
 	// cost of requests that wait for their responses
 	Pending int64 `json:"pending,omitempty"`
@@ -155,16 +154,16 @@ type BucketView struct {
 	// tokens taken beyond an empty one: by requests that wait, or by costs known afterwards
 	Debt  int64   `json:"debt,omitempty"`
 	Token float64 `json:"token"` // seconds until one token is back
-	// seconds that a request may have to wait; 0: none waits
+	// seconds a request may have to wait; 0: none waits
 	Delay float64 `json:"delay,omitempty"`
-	// seconds that the next request would have to wait for its token
+	// seconds the next request would have to wait for its token
 	Wait float64 `json:"wait,omitempty"`
 }
 
 // KeyStrikesView is the state of a key under a rule whose blocks grow longer.
 type KeyStrikesView struct {
 	Blocks int     `json:"blocks"` // in a row, a present one included
-	Next   float64 `json:"next"`   // seconds that the next block lasts
+	Next   float64 `json:"next"`   // seconds the next block lasts
 	// when the key begins at the first step again, unless it is blocked before; none: it is there
 	Forgotten *time.Time `json:"forgotten_at,omitempty"`
 }
@@ -173,7 +172,7 @@ type KeyStrikesView struct {
 // some.
 type KeyReserveView struct {
 	Tier string `json:"tier"` // empty: a tier without a part of its own
-	Most int64  `json:"most"` // of the limit that these requests may use
+	Most int64  `json:"most"` // of the limit these requests may use
 	Left int64  `json:"left"` // of that
 }
 
@@ -215,7 +214,7 @@ type RuleView struct {
 	Fairness    string  `json:"fairness,omitempty"` // of scope global: pops or requests
 	Kind        string  `json:"kind"`               // window, bucket or concurrency
 	Burst       int64   `json:"burst,omitempty"`    // of a bucket
-	// of a bucket: seconds that a request may have to wait
+	// of a bucket: seconds a request may have to wait
 	Delay  float64 `json:"delay,omitempty"`
 	Counts string  `json:"counts,omitempty"` // offered: denied requests count too
 	// of a rule whose blocks grow longer: seconds of each in a row
@@ -230,11 +229,11 @@ type RuleView struct {
 	Epoch float64 `json:"epoch,omitempty"`
 	// clients above which a block sheds instead
 	MaxBlast int `json:"max_blast,omitempty"`
-	// part that the rule names by which the retry of a denial may be longer, 0..1
+	// part the rule names by which the retry of a denial may be longer, 0..1
 	RetrySpread float64 `json:"retry_spread,omitempty"`
 	// of the rule of a network: narrower keys that must ask before it denies
 	Siblings int `json:"siblings,omitempty"`
-	// parts of the limit that are kept for tiers, in order
+	// parts of the limit kept for tiers, in order
 	Reserve      []ShareView `json:"reserve,omitempty"`
 	Places       *PlacesView `json:"places,omitempty"` // of kind concurrency: taken now
 	Offered      uint64      `json:"offered"`          // cost
@@ -257,7 +256,7 @@ type SettingView struct {
 	Value string `json:"value"`
 }
 
-// ShareView is a part of a rule's limit that is kept for a tier and those before it.
+// ShareView is a part of a rule's limit kept for a tier and those before it.
 type ShareView struct {
 	Tier  string  `json:"tier"`
 	Share float64 `json:"share"` // 0..1

@@ -4,7 +4,7 @@ package api
 type ClusterView struct {
 	Node   string      `json:"node"`
 	PoP    string      `json:"pop"`
-	View   string      `json:"view"`   // node, pop or global: the widest that this node knows
+	View   string      `json:"view"`   // node, pop or global: the widest this node knows
 	Ring   *RingView   `json:"ring"`   // null: this node is its PoP
 	Gossip *GossipView `json:"gossip"` // null: no gossip
 }

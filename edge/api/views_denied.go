@@ -2,8 +2,8 @@ package api
 
 import "time"
 
-// LevelView is one network that a key is in, under a rule of its ladder. Its limit is asked in one
-// step with the key's own.
+// LevelView is one network a key is in, under a rule of its ladder. Its limit is asked in one step
+// with the key's own.
 type LevelView struct {
 	Rule     string       `json:"rule"` // NAME/24,56
 	Key      string       `json:"key"`  // the network

@@ -34,7 +34,7 @@ type GossipStats struct {
 	Overloaded bool `json:"overloaded"`
 	// reports, answers and hints postponed because the budget of packets was used up
 	Deferred uint64      `json:"deferred"`
-	Full     uint64      `json:"full"` // times that a table was full
+	Full     uint64      `json:"full"` // times a table was full
 	Counts   CountsStats `json:"counts"`
 }
 
@@ -42,7 +42,7 @@ type GossipStats struct {
 type CountsStats struct {
 	Records Flow   `json:"records"` // counts of a key, 12 bytes each
 	Waiting int    `json:"waiting"` // keys whose counts wait for the budget
-	Dropped uint64 `json:"dropped"` // batches that the budget inside the PoP did not carry
+	Dropped uint64 `json:"dropped"` // batches the budget inside the PoP did not carry
 	// counts of keys without a slot that gave way to newer ones
 	Displaced uint64  `json:"displaced"`
 	Pressure  float64 `json:"pressure"` // 0: every admission is sent; higher: fewer are
@@ -60,8 +60,8 @@ type Member struct {
 	Ring    string    `json:"ring"`  // fingerprint; empty: no ring
 	Rules   string    `json:"rules"` // digest of its rules of scope global
 	Self    bool      `json:"self"`
-	// Ahead is the time in seconds that its clock is ahead of this node's, negative if behind. It
-	// is 0 unless the difference is so large that the two nodes refuse each other's records.
+	// Ahead is the time in seconds its clock is ahead of this node's, negative if behind. It is 0
+	// unless the difference is so large the two nodes refuse each other's records.
 	Ahead float64 `json:"clock_ahead_seconds,omitempty"`
 	// Dashboard is the address of the node's page, http://host:port/. It is empty if its admin
 	// listener is on loopback or a unix socket.
@@ -76,8 +76,7 @@ type PoPMembers struct {
 	Left  int    `json:"left"`
 }
 
-// Mismatches counts the living members that differ from this node in a setting that all should
-// share.
+// Mismatches counts the living members that differ from this node in a setting all should share.
 type Mismatches struct {
 	Ring  int `json:"ring"`  // same PoP, other servers
 	Rules int `json:"rules"` // of scope global
@@ -148,12 +147,12 @@ type KeyGlobalView struct {
 	LimitRate float64 `json:"limit_rate"`
 	Shed      bool    `json:"shed"`  // above the limit
 	Ratio     float64 `json:"ratio"` // resulting share to refuse here
-	// ShareRate is the cost a second that this PoP may admit, however much is offered in it. 0: the
+	// ShareRate is the cost a second this PoP may admit, however much is offered in it. 0: the
 	// limit is not divided, because it suffices, no other PoP asks, or the rule's fairness is
 	// requests.
 	ShareRate float64 `json:"share_rate,omitempty"`
-	// Others is the cost in the other PoPs, in the counting periods that the window touches. It is
-	// null for a rule that is judged by recent rates.
+	// Others is the cost in the other PoPs, in the counting periods the window touches. It is null
+	// for a rule judged by recent rates.
 	Others *KeyOthersView `json:"others"`
 	// cost a second asked for in this PoP, as measured here
 	PoPRate  float64 `json:"pop_rate"`

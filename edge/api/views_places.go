@@ -8,7 +8,7 @@ type PoolsView struct {
 	Pools []PoolView `json:"pools"`
 }
 
-// PoolView is one pool: how busy it is, and the tiers that are shed by that.
+// PoolView is one pool: how busy it is, and the tiers shed by that.
 type PoolView struct {
 	Name string `json:"name"`
 	// 0 to the number of tiers: 1.3 sheds all of the first and 30 % of the second

@@ -16,7 +16,7 @@ type PolicyView struct {
 	Key     string   `json:"key,omitempty"` // by which it counts
 	Line    int      `json:"line"`          // in the configuration file
 	Matched uint64   `json:"matched"`       // requests
-	// of Matched, by it or a rule that it asked
+	// of Matched, by it or a rule it asked
 	Denied uint64 `json:"denied"`
 	// of Matched, those that its shadow would have denied
 	ShadowDenied uint64     `json:"shadow_denied"`
@@ -33,7 +33,7 @@ type PoliciesView struct {
 	Tickets uint64 `json:"tickets,omitempty"`
 }
 
-// TestRequest is a request that somebody writes down, to see how the policies decide it.
+// TestRequest is a request somebody writes down, to see how the policies decide it.
 type TestRequest struct {
 	Method  string   `json:"method,omitempty"`  // "": GET
 	URL     string   `json:"url"`               // with or without a scheme
@@ -70,7 +70,7 @@ type TestPolicy struct {
 	Line    int    `json:"line"`             // of that term, or of the policy
 }
 
-// TestQuestion is one rule that a request asks.
+// TestQuestion is one rule a request asks.
 type TestQuestion struct {
 	Policy string      `json:"policy"`
 	Rule   string      `json:"rule"`

@@ -59,13 +59,13 @@ type Build struct {
 
 // SuggestView estimates, since a moment, the denials that limits other than its own would have
 // caused among a rule's requests. Offered and Keys are of this node. Where nodes share the rule,
-// Rows are of the cost that the sampled keys of this node asked of all nodes.
+// Rows are of the cost the sampled keys of this node asked of all nodes.
 type SuggestView struct {
 	Rule  string `json:"rule"`
 	Kind  string `json:"kind"` // window, bucket or concurrency; pool for a pool
 	Limit int64  `json:"limit"`
 	Burst int64  `json:"burst,omitempty"` // of a bucket: the rows try others
-	// of a bucket: seconds that a request may have to wait
+	// of a bucket: seconds a request may have to wait
 	Delay  float64 `json:"delay,omitempty"`
 	Counts string  `json:"counts,omitempty"` // offered: denied requests count too
 	// of a bucket with a delay, since the node started
@@ -117,7 +117,7 @@ type WaitedView struct {
 	Mean     float64 `json:"mean"` // seconds
 }
 
-// SampleView describes the sample that the rows rest on.
+// SampleView describes the sample the rows rest on.
 type SampleView struct {
 	Keys int `json:"keys"` // in the sample
 	// every key that asked for this much in a window is in the sample; 0: every key is

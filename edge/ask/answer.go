@@ -18,11 +18,11 @@ const (
 	ByNone              // no policy matched: allow
 	BySkip              // a policy takes the request out: allow
 	ByPolicy            // a policy denies it
-	ByLoad              // a pool that it needs is too busy: deny
+	ByLoad              // a pool it needs is too busy: deny
 	ByUnfit             // it is longer, or has more parts, than is read: deny, or in shadow allow
 )
 
-// whyWords are the reasons of answers that no rule gives, in the order of their numbers.
+// whyWords are the reasons of answers no rule gives, in the order of their numbers.
 var whyWords = [...]string{"", "none", "skip", "policy", "load", "unfit"}
 
 // String returns the word of answers; "" for ByRules, whose decision has it.
@@ -40,7 +40,7 @@ type Answer struct {
 	// of ByRules: the question that answers; it holds until the next request
 	By     *gate.Decision
 	Pool   string           // of ByLoad: its name
-	Ratio  mitigation.Ratio // of ByLoad: the share of such requests that it denies
+	Ratio  mitigation.Ratio // of ByLoad: the share of such requests it denies
 	Ticket uint64           // the response is to be reported with it; 0: none
 	// the request passes, and is to wait for that long first; only with Session.CanWait
 	Delay time.Duration
@@ -61,8 +61,8 @@ const (
 	statusShed   = 503
 )
 
-// StatusOf returns the status of a denial for that reason.
-// A reserve that is kept for others is this side's shortage, and not the client's fault.
+// StatusOf returns the status of a denial for that reason. A reserve kept for others is this side's
+// shortage, and not the client's fault.
 func StatusOf(why mitigation.Why) int {
 	if why == mitigation.ByReserve {
 		return statusShed

@@ -10,8 +10,8 @@ const (
 	reasons
 )
 
-// Denials are denied requests by reason. Index 0 stays zero.
-// An array rather than a map: it is copied out of counters that requests add to.
+// Denials are denied requests by reason. Index 0 stays zero. An array rather than a map: it is
+// copied out of counters requests add to.
 type Denials [reasons]uint64
 
 // Total returns the denials for any reason.

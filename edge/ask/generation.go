@@ -11,8 +11,8 @@ import (
 // earlier is how many generations stay in force for their tickets, beside the present one.
 const earlier = 3
 
-// generation holds the policies that the records of tickets refer to: the rules by number, and of
-// the policies that ask how each settles a response. Sets of policies that agree in that are one
+// generation holds the policies the records of tickets refer to: the rules by number, and of the
+// policies that ask how each settles a response. Sets of policies that agree in that are one
 // generation, whatever their sets of addresses and their policies that ask nothing.
 type generation struct {
 	number   uint32 // from 1
@@ -22,8 +22,7 @@ type generation struct {
 	before   *generation     // of its tickets; nil: none, or earlier were kept
 }
 
-// next returns the generation of e and the rules that all names, after g: g itself if both are
-// alike.
+// next returns the generation of e and the rules all names, after g: g itself if both are alike.
 func (g *generation) next(e *policy.Engine, all []mitigation.Rule) *generation {
 	n := &generation{number: g.number + 1, settles: e.Settler(), before: g.cut(earlier - 1)}
 	var spelling strings.Builder

@@ -6,7 +6,7 @@ import (
 
 // Release gives back the lease of that number under a rule and a key, or the key's oldest if number
 // is 0. The number may be that of a ticket which holds such a lease. late says that there is none.
-// The error is that of gate.Release. A proxy holds the number that the answer gave: the number of a
+// The error is that of gate.Release. A proxy holds the number the answer gave: the number of a
 // lease, or that of a ticket in which several leases are.
 func (r *Room) Release(now window.Instant, rule, key []byte, number uint64) (late bool, err error) {
 	late, err = r.gate.Release(now, rule, key, number)

@@ -17,8 +17,8 @@ var (
 	ErrFull        = errors.New("ask: too many sources report to this pool")
 )
 
-// turnEvery is the time between two turns of Run.
-// The shares that a configuration gives for a turn, up and down, are for a second.
+// turnEvery is the time between two turns of Run. The shares a configuration gives for a turn, up
+// and down, are for a second.
 const turnEvery = time.Second
 
 // SetPools puts pools in force, for policies that are Set after it. A pool whose name stays keeps
@@ -89,16 +89,15 @@ func (r *Room) Turn(now window.Instant) {
 	}
 }
 
-// shed is a request that a pool denies.
+// shed is a request a pool denies.
 type shed struct {
 	pool  int // -1: none does
 	ratio mitigation.Ratio
 }
 
-// judgePools draws whether one of the pools that the request needs denies it: the one with the
-// highest ratio does. u is 64 random bits.
-// One draw for all of them: a request that passes the pool with the higher ratio passes the other
-// as well, so that needing two pools is not punished twice.
+// judgePools draws whether one of the pools the request needs denies it: the one with the highest
+// ratio does. u is 64 random bits. One draw for all of them: a request that passes the pool with
+// the higher ratio passes the other as well, so that needing two pools is not punished twice.
 func (s *Session) judgePools(u uint64) (denies shed, shadow bool) {
 	is, tier := &s.result.Pools, s.tier()
 	denies.pool = -1
@@ -118,7 +117,7 @@ func (s *Session) judgePools(u uint64) (denies shed, shadow bool) {
 	return denies, shadow
 }
 
-// shedAnswer answers a request that a pool denies.
+// shedAnswer answers a request a pool denies.
 func (s *Session) shedAnswer(a *Answer, by shed) {
 	s.in.tallies[s.result.Pools.By(by.pool)].Denied[byLoad].Add(1)
 	s.in.pools[by.pool].NoteDenied()
@@ -126,8 +125,8 @@ func (s *Session) shedAnswer(a *Answer, by shed) {
 		s.in.pools[by.pool].Name(), by.ratio
 }
 
-// RetryShed is after how long a request that a pool denied may come again: the next draw is
-// independent of this one.
+// RetryShed is after how long a request a pool denied may come again: the next draw is independent
+// of this one.
 const (
 	RetryShed        = RetryShedSeconds * time.Second
 	RetryShedSeconds = 1

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// record is the part of a request that a ticket keeps:
+// record is the part of a request a ticket keeps:
 //
 //	number of the generation (4 bytes) · leases (1) · places (1) · the number of each (8) · then for each question that
 //	waits:

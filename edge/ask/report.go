@@ -6,7 +6,7 @@ import (
 	"github.com/headgate-dev/headgate/window/lease"
 )
 
-// takeTicket stores the questions of the request that wait for its response, and the leases that it
+// takeTicket stores the questions of the request that wait for its response, and the leases it
 // holds, and returns the number of the ticket; 0 if there are none. A request that holds one lease
 // and waits for nothing else needs no record: the lease is its ticket.
 func (s *Session) takeTicket(now window.Instant, u uint64) uint64 {
@@ -104,7 +104,7 @@ func (s *Session) Report(b *gate.Batch, now window.Instant, number uint64) bool 
 		t.N++
 	}
 	if t.N > 0 {
-		_ = b.All(t) // a rule that a reload took away has nothing to count
+		_ = b.All(t) // a rule a reload took away has nothing to count
 	}
 	return true
 }

@@ -48,13 +48,13 @@ type inForce struct {
 	// of requests that may count by their responses; nil: no policy holds places
 	waiting *lease.Table
 	waits   []gate.Waits // by policy; without a Table it has none
-	pools   []*pool.Pool // by the number that the engine knows them by
+	pools   []*pool.Pool // by the number the engine knows them by
 	tallies []*Tally     // by policy; kept across reloads by name
 }
 
 // Tally counts the decisions of one policy. Its fields only grow, but for Seen.
 type Tally struct {
-	Matched atomic.Uint64          // requests that it asked about, skipped or denied
+	Matched atomic.Uint64          // requests it asked about, skipped or denied
 	Denied  [reasons]atomic.Uint64 // of them, denied by it or by a question of it, by reason
 	Shadow  atomic.Uint64          // of them, that its shadow would have denied
 	Seen    atomic.Int64           // when it matched last, a window.Instant; 0: never
@@ -90,9 +90,9 @@ func New(g *gate.Gate, bytes int) *Room {
 	return r
 }
 
-// Set puts policies in force in one step; nil means none. They were loaded for the rules that all
-// names, which must be in force at the gate, and for the pools of the last SetPools. keep is for
-// how long a ticket is good. Set is for one caller at a time.
+// Set puts policies in force in one step; nil means none. They were loaded for the rules all names,
+// which must be in force at the gate, and for the pools of the last SetPools. keep is for how long
+// a ticket is good. Set is for one caller at a time.
 func (r *Room) Set(e *policy.Engine, all []mitigation.Rule, keep time.Duration) {
 	was := r.now.Load()
 	next := &inForce{engine: e, tickets: was.tickets.next(e, all), pools: *r.pools.Load()}
@@ -161,7 +161,7 @@ func (r *Room) Figures() []Figures {
 	return all
 }
 
-// AddMatching adds the times that policies took to sum: from the request to its questions, of one
+// AddMatching adds the times policies took to sum: from the request to its questions, of one
 // request in 256.
 func (r *Room) AddMatching(sum *latency.Sum) { sum.Add(r.matching) }
 

@@ -16,13 +16,13 @@ import (
 type Session struct {
 	Request request.Request // filled in by the door between Begin and Decide
 	CanWait bool            // likewise: the sender can wait before it lets the request pass
-	// CanDeceive is likewise: the sender can pretend that a denied request passed.
+	// CanDeceive is likewise: the sender can pretend a denied request passed.
 	CanDeceive bool
 	// likewise, of a report: the cost of the request in the end; 0: as the policies say
 	Cost uint32
 
 	Door Door // of those that ask by this session, for Stats.Unfit
-	// Also are the rules that its requests may ask without policies.
+	// Also are the rules its requests may ask without policies.
 	Also []mitigation.Rule
 
 	reader   request.Reader
@@ -73,8 +73,8 @@ func (s *Session) Clients() *request.Clients {
 // as the sender names it; the zero Addr is none.
 func (s *Session) FindClient(given netip.Addr) { s.Request.FindClient(s.Clients(), given) }
 
-// Read is Begin for a request that peer sends. The reader that it returns fills in s.Request,
-// before Decide, Report or AddRequest.
+// Read is Begin for a request that peer sends. The reader it returns fills in s.Request, before
+// Decide, Report or AddRequest.
 func (s *Session) Read(peer netip.Addr) *request.Reader {
 	s.Begin()
 	s.reader.Begin(&s.Request, s.Clients(), peer)
@@ -204,7 +204,7 @@ func (s *Session) noteFaults() {
 	}
 }
 
-// final answers a request that a policy decides by itself.
+// final answers a request a policy decides by itself.
 func (s *Session) final(a *Answer) {
 	out := &s.result
 	p := s.in.engine.Policy(out.Policy)
@@ -218,7 +218,7 @@ func (s *Session) final(a *Answer) {
 	}
 }
 
-// Decisions calls each with every question's decision of the last request that has a limit, those
+// Decisions calls each with every question's decision of the last request with a limit, those
 // nearest to it first, up to most of them. It is for the headers of an answer: policies that do not
 // announce their limits are left out, and all where the answer deceives.
 func (s *Session) Decisions(most int, each func(d *gate.Decision)) {

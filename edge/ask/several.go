@@ -22,7 +22,7 @@ type Part struct {
 	trap       bool   // it is denied, and would rather deceive
 }
 
-// Use is the way in which a part uses the limits that it asks.
+// Use is the way in which a part uses the limits it asks.
 type Use uint8
 
 // The uses.

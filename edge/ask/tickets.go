@@ -46,7 +46,7 @@ type ticketStore struct {
 	dropped uint64
 }
 
-// newTickets returns a store of about that many bytes: 1,024 to mostTickets places.
+// newTickets returns a store of about many bytes: 1,024 to mostTickets places.
 func newTickets(bytes int) *ticketStore {
 	n := max(least, min(bytes/placeBytes, mostTickets))
 	return &ticketStore{places: make([]place, n), heap: make([]uint16, 0, n), free: -1, room: n}
@@ -76,7 +76,7 @@ func (t *ticketStore) Add(text []byte, until window.Instant, u uint64) (number u
 	return first.number
 }
 
-// take returns a free place that has no next. There is one.
+// take returns a free place with no next. There is one.
 func (t *ticketStore) take() (at uint16) {
 	if t.room--; t.free < 0 {
 		at = uint16(t.fresh) // below mostTickets

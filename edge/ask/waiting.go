@@ -96,8 +96,8 @@ func (r *Room) endPlaces(now window.Instant, ended record, end bool) {
 	}
 }
 
-// endOldest ends the oldest place of each key that the report in s.result, of a sender without
-// tickets, is about.
+// endOldest ends the oldest place of each key the report in s.result, of a sender without tickets,
+// is about.
 func (s *Session) endOldest(now window.Instant) {
 	if s.in.waits == nil {
 		return

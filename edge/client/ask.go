@@ -55,9 +55,9 @@ func (c *Client) Report(ctx context.Context, ticket string, r Response) error {
 	return c.write(ctx, conn)
 }
 
-// ask returns when every query of k is answered or has failed. After that no other goroutine uses
-// k. A few datagrams at a time and not all at once: more would overflow the socket's buffer, and be
-// lost silently.
+// ask returns when every query of k is answered or has failed. After no other goroutine uses k. A
+// few datagrams at a time and not all at once: more would overflow the socket's buffer, and be lost
+// silently.
 func (c *Client) ask(ctx context.Context, k *call) error {
 	defer c.forget(k)
 	for next := 0; next < len(k.queries); {
@@ -76,9 +76,8 @@ func (c *Client) ask(ctx context.Context, k *call) error {
 }
 
 // send sends one datagram with the queries of k from index from on, and returns the index of the
-// first that had no room. With none left it sends nothing.
-// A distant daemon sends no reply that is longer than its request, or it could be used to amplify:
-// fill is told.
+// first with no room. With none left it sends nothing. A distant daemon sends no reply longer than
+// its request, or it could be used to amplify: fill is told.
 func (c *Client) send(ctx context.Context, k *call, from int) (next int, err error) {
 	if from == len(k.queries) {
 		return from, nil

@@ -34,7 +34,7 @@ var (
 	ErrUnknownRule = error(wire.UnknownRule) // the daemon has no rule of this name
 )
 
-// FailMode is the verdict on a query that has no answer.
+// FailMode is the verdict on a query with no answer.
 type FailMode uint8
 
 // The two modes. Any other value means FailClosed.

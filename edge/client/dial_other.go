@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 )
 
-// dial connects a datagram socket. A unix one needs a name of its own for
-// replies to reach it: a file in a directory that no other user can write to.
+// dial connects a datagram socket. A unix one needs a name of its own for replies to reach it: a
+// file in a directory no other user can write to.
 func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	var d net.Dialer
 	if network != "unixgram" {

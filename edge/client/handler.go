@@ -24,19 +24,19 @@ func WithRule(name string) HandlerOption {
 	return func(h *handler) { h.rule = name }
 }
 
-// WithHeaders sets the headers of a request that policies look at, by default [SentHeaders].
+// WithHeaders sets the headers of a request policies look at, by default [SentHeaders].
 func WithHeaders(names ...string) HandlerOption {
 	return func(h *handler) { h.headers = slices.Clone(names) }
 }
 
-// WithResponseHeaders sets the headers of a response that policies look at, such as its cost: they
-// are reported with its status. By default there are none.
+// WithResponseHeaders sets the headers of a response policies look at, such as its cost: they are
+// reported with its status. By default there are none.
 func WithResponseHeaders(names ...string) HandlerOption {
 	return func(h *handler) { h.reported = slices.Clone(names) }
 }
 
-// WithKey sets the key that a request is counted by under a rule, by default the [AddressKey] of
-// its [ClientAddress]. Requests for which key returns "" share one count, that of [NoKey].
+// WithKey sets the key a request is counted by under a rule, by default the [AddressKey] of its
+// [ClientAddress]. Requests for which key returns "" share one count, that of [NoKey].
 func WithKey(key func(*http.Request) string) HandlerOption {
 	return func(h *handler) { h.key = key }
 }
@@ -58,20 +58,19 @@ func WithPolicy(limit int64, window time.Duration) HandlerOption {
 	return func(h *handler) { h.limit, h.window = limit, window }
 }
 
-// WithoutWait has requests that a delay allows for later denied. By default they wait, and then
-// pass.
+// WithoutWait has requests a delay allows for later denied. By default they wait, and then pass.
 func WithoutWait() HandlerOption {
 	return func(h *handler) { h.hurried = true }
 }
 
-// WithDeceive sets the handler of the requests that a policy denies with on_deny: {deceive: true},
-// as if all were well. By default they are denied. The one rule of [WithRule] pretends nothing.
+// WithDeceive sets the handler of the requests a policy denies with on_deny: {deceive: true}, as if
+// all were well. By default they are denied. The one rule of [WithRule] pretends nothing.
 func WithDeceive(answer http.Handler) HandlerOption {
 	return func(h *handler) { h.pretence = answer }
 }
 
-// WithErrorFunc sets a function that is called with the error of each query that the daemon did not
-// answer; see [Client.Check]. It runs before the request is served: have it log or count, not wait.
+// WithErrorFunc sets a function called with the error of each query the daemon did not answer; see
+// [Client.Check]. It runs before the request is served: have it log or count, not wait.
 func WithErrorFunc(report func(*http.Request, error)) HandlerOption {
 	return func(h *handler) { h.report = report }
 }
@@ -106,7 +105,7 @@ func (c *Client) Handler(next http.Handler, options ...HandlerOption) http.Handl
 // A request that passes has the header RateLimit, with [WithPolicy] RateLimit-Policy, of
 // draft-ietf-httpapi-ratelimit-headers-10; handlers within each other add a value each. A denied
 // request is answered with status 429, or the one that a policy names, these headers, Retry-After
-// and a body of type application/problem+json. A request that a delay allows for later waits for as
+// and a body of type application/problem+json. A request a delay allows for later waits for as
 // long, a minute at most, unless [WithoutWait] says otherwise; the WriteTimeout of the server
 // includes the wait. Where a policy counts by the response, its status and the time that next took
 // are reported when next returns. Where the daemon does not answer, the client's [FailMode]

@@ -13,7 +13,7 @@ var errPending = errors.New("pending")
 
 // call is one Batch or Ask under way. From its first datagram until Client.forget, Client.mu guards
 // it. A call owns its memory, and pending ones point at it: forget takes them away before its
-// caller has the answers back, so that a late reply cannot write into memory that somebody reads.
+// caller has the answers back, so that a late reply cannot write into memory somebody reads.
 type call struct {
 	queries []Query
 	whole   []byte   // the line of an Ask; nil: a Batch

@@ -31,8 +31,8 @@ type Query struct {
 	CanWait bool // an Answer may have a Delay; else such a request is denied
 }
 
-// SentKey returns the key that a [Query] with key is counted by: key itself, [NoKey] for none, and
-// a digest of a key that is too long.
+// SentKey returns the key a [Query] with key is counted by: key itself, [NoKey] for none, and a
+// digest of a key that is too long.
 func SentKey(key string) string {
 	switch {
 	case key == "":
@@ -48,7 +48,7 @@ func SentKey(key string) string {
 type Answer struct {
 	Status    wire.Status   // Allow or Deny; OK for a Count
 	Why       wire.Why      // the reason for Deny: limit, shed or block
-	View      wire.View     // the nodes that the counts come from: node, pop or global
+	View      wire.View     // the nodes the counts come from: node, pop or global
 	Shadow    bool          // allowed only because the rule is in shadow
 	Remaining int64         // cost left in the trailing window
 	Reset     time.Duration // until more cost is available, in whole seconds; 0 with Deny
@@ -58,7 +58,7 @@ type Answer struct {
 	// with Deny: about how many clients a block would deny, where it sheds instead; else 0
 	Blast  int
 	Rule   string // of an Ask: the rule that answers; empty: none did
-	Ground string // of an Ask that no rule answers: none, skip or policy
+	Ground string // of an Ask no rule answers: none, skip or policy
 	HTTP   int    // of an Ask: the status for a denial, such as 429; 0 with Allow
 	Ticket string // of an Ask: report the response with it; empty: no report is due
 	// with Allow: to wait before the request passes, whole milliseconds up to a minute; only for

@@ -143,8 +143,8 @@ func (l *line) path(path string) {
 	}
 }
 
-// headers appends the headers that there is room for: first the names in first, so that no header
-// that a visitor adds displaces a key.
+// headers appends the headers that there is room for: first the names in first, so that no header a
+// visitor adds displaces a key.
 func (l *line) headers(prefix string, headers http.Header, first []string) {
 	for _, name := range first {
 		l.header(prefix, name, headers[name])
@@ -210,7 +210,7 @@ func (l *line) leave(field string) {
 	}
 }
 
-// isName reports whether text can be the name of a header that policies look at (RFC 9110, 5.6.2).
+// isName reports whether text can be the name of a header policies look at (RFC 9110, 5.6.2).
 func isName(text string) bool {
 	for i := range len(text) {
 		c := text[i]
@@ -277,7 +277,7 @@ func wholeAnswerOf(line []byte) Answer {
 	if is.Err != nil {
 		return is
 	}
-	// Copied as strings: the line lies in a buffer that the next reply is read into.
+	// Copied as strings: the line lies in a buffer the next reply is read into.
 	is.Rule, is.Ground, is.Deceive = string(a.Rule), string(a.Ground), a.Deceive
 	if a.Ticket != 0 {
 		is.Ticket = string(wire.AppendTicket(nil, a.Ticket))

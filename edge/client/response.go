@@ -56,8 +56,8 @@ func (a Answer) RateLimit() string {
 	return `"` + a.Rule + `";r=` + strconv.FormatInt(remaining, 10) + ";t=" + wholeSeconds(reset)
 }
 
-// problem is the body of a denial: problem details of RFC 9457, with the members that the daemon's
-// own HTTP listener sends.
+// problem is the body of a denial: problem details of RFC 9457, with the members the daemon's own
+// HTTP listener sends.
 type problem struct {
 	Type       string   `json:"type"`
 	Title      string   `json:"title"`

@@ -63,7 +63,7 @@ func appendScalar(out *bytes.Buffer, n *yaml.Node) error {
 }
 
 // YAMLFromJSON returns the YAML of a configuration that JSON wrote, possibly in another version of
-// this program: fields that this one does not know are kept, in their order.
+// this program: fields this one does not know are kept, in their order.
 func YAMLFromJSON(text []byte) ([]byte, error) {
 	var file yaml.Node
 	if err := yaml.Unmarshal(text, &file); err != nil {

@@ -48,7 +48,7 @@ func ParseCases(name string, data []byte) ([]Case, error) {
 	return list, nil
 }
 
-// verdicts are the verdicts that a case may expect.
+// verdicts are the verdicts a case may expect.
 var verdicts = []string{"ask", "skip", "deny", "none", "allow"}
 
 // GET and no expectation are the defaults; only the URL has none.

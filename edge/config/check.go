@@ -2,7 +2,7 @@ package config
 
 import "fmt"
 
-// check records faults that no single field shows. None looks at a field that is bad already.
+// check records faults no single field shows. None looks at a field that is bad already.
 func (d *decoder) check(c Config) {
 	d.checkDoors(c.Listen)
 	d.checkToken(c)
@@ -76,8 +76,8 @@ func (d *decoder) checkTLSClients(c *Config) {
 	}
 }
 
-// checkBeyond refuses the first address that other machines reach, with a fault of the field at:
-// what mends it mends all.
+// checkBeyond refuses the first address other machines reach, with a fault of the field at: what
+// mends it mends all.
 func (d *decoder) checkBeyond(path string, addresses []Address, at, how string) {
 	for i, a := range addresses {
 		if !a.Loopback() && !a.IsZero() {

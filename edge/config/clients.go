@@ -188,9 +188,8 @@ func (v value) entry(e sets.Entry, ok, isTable bool) (sets.Entry, bool) {
 	return e, true
 }
 
-// table reads values, each with a word.
-// As in {partner-1: gold, "acme-*": silver}: the value that a field may have, and the tier that it
-// gives.
+// table reads values, each with a word. As in {partner-1: gold, "acme-*": silver}: the value a
+// field may have, and the tier it gives.
 func table(v value) []sets.Entry {
 	var list []sets.Entry
 	v.entriesOf(maxInline, func(key, item value) {

@@ -32,7 +32,7 @@ const (
 	MaxNodeName   = 253  // bytes, as a host name
 	MaxPoPName    = 64   // bytes
 	MaxPath       = 4095 // bytes of a file name
-	MaxRLSFiles   = 256  // paths in rls.files, and files that they mean
+	MaxRLSFiles   = 256  // paths in rls.files, and files they mean
 	// of one of them: mitigation.MaxTree descriptors, with room for comments
 	MaxRLSBytes = 8 << 20
 )
@@ -172,8 +172,8 @@ func Default() Config {
 func Parse(name string, data []byte) (Config, error) {
 	d := newDecoder(name)
 	c := Default()
-	// Fields are read into the defaults, so that a field that is left out has its default. Checks
-	// of several fields come after all are read: the file may have them in any order.
+	// Fields are read into the defaults, so that a field left out has its default. Checks of
+	// several fields come after all are read: the file may have them in any order.
 	if root, ok := d.document(data); ok && root.fields(c.fields()) {
 		d.check(c)
 		d.checkPolicies(&c)

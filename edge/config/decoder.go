@@ -57,7 +57,7 @@ func (d *decoder) faultAt(line, col int, path, format string, args ...any) {
 	})
 }
 
-// warn records that the value works, and an effect that is hardly meant.
+// warn records the value works, and an effect that is hardly meant.
 func (v value) warn(format string, args ...any) {
 	v.d.warnAt(v.node.Line, v.node.Column, v.path, fmt.Sprintf(format, args...))
 }
@@ -113,8 +113,7 @@ func (v value) is(kind yaml.Kind) bool {
 		v.fault("tags (%s) are not allowed", document.Clip(n.Tag))
 	}
 	switch {
-	// Also "~" and "null" without quotes. A list or mapping that is meant to be empty is written []
-	// or {}.
+	// Also "~" and "null" without quotes. A list or mapping meant to be empty is written [] or {}.
 	case n.Kind == yaml.ScalarNode && n.Tag == "!!null":
 		v.fault("has no value: give it one, or leave the line out to keep the default")
 	case n.Kind != kind:
@@ -207,9 +206,9 @@ func (v value) isName() bool {
 }
 
 // field reads the field called key. An unknown one that resembles a known one counts as that being
-// given, so that one slip of a finger is one fault. Words that other programs use for a field are
-// known as synonyms, such as "rate" for limit: the message names the field to write, which the
-// nearest name by letters would not.
+// given, so that one slip of a finger is one fault. Words other programs use for a field are known
+// as synonyms, such as "rate" for limit: the message names the field to write, which the nearest
+// name by letters would not.
 func (v value) field(key value, node *yaml.Node, table []field) {
 	name := key.node.Value
 	for _, f := range table {
@@ -233,9 +232,9 @@ func (v value) field(key value, node *yaml.Node, table []field) {
 	v.stands(key, api.Nearest(name, slices.Values(names)))
 }
 
-// stands records that the unknown field at key stands for the fields called names, unless they are
-// given themselves. Without it "wndow: 10s" would be two faults: an unknown field, and that window
-// is missing.
+// stands records the unknown field at key stands for the fields called names, unless they are given
+// themselves. Without it "wndow: 10s" would be two faults: an unknown field, and that window is
+// missing.
 func (v value) stands(key value, names ...string) {
 	for _, name := range names {
 		path := join(v.path, name)

@@ -13,7 +13,7 @@ import (
 
 // codec reads and prints the values of one type, and describes them in words.
 type codec[T any] struct {
-	values string // the type, and the values or the range that a field may have
+	values string // the type, and the values or the range a field may have
 	parse  func(value) (T, bool)
 	print  func(T) any // as YAML has it; nil: the field is left out
 }
@@ -40,8 +40,8 @@ func documented(name string, read func(value), values, usual, text string) field
 	return field{name: name, read: read, values: values, usual: usual, text: text}
 }
 
-// atStart returns f as a field that a daemon takes over at its start only. Sockets, memory and the
-// ring are built once: a change under load would lose counts or connections.
+// atStart returns f as a field a daemon takes over at its start only. Sockets, memory and the ring
+// are built once: a change under load would lose counts or connections.
 func (f field) atStart() field {
 	f.fixed = true
 	return f
@@ -77,7 +77,7 @@ func printed(table []field) *yaml.Node {
 	return node
 }
 
-// oneLine is a list that is written in one line.
+// oneLine is a list written in one line.
 type oneLine []string
 
 // nodeOf returns x as YAML: a node as it is, a list of nodes, or a value of a field.
@@ -169,7 +169,7 @@ func eitherOf(no, yes string) codec[bool] {
 	}
 }
 
-// atMost documents the most items or characters that a value may have.
+// atMost documents the most items or characters a value may have.
 func atMost(kind string, n int, words string) string {
 	return strings.TrimSpace(fmt.Sprintf("%s, at most %d %s", kind, n, words))
 }

@@ -29,9 +29,9 @@ func lease(v value) (time.Duration, bool) {
 	return t, ok
 }
 
-// reserve parses the shares that are kept for tiers, in their order. The order is that of the file,
-// and means something: each tier may use the rest that the tiers before leave. A mapping of Go
-// would lose it.
+// reserve parses the shares kept for tiers, in their order. The order is that of the file, and
+// means something: each tier may use the rest the tiers before leave. A mapping of Go would lose
+// it.
 func reserve(v value) ([]mitigation.Share, bool) {
 	var list []mitigation.Share
 	sum, ok := 0, true
@@ -72,9 +72,9 @@ func part(v value, read func(string) (int, error)) (int, bool) {
 	return n, err == nil
 }
 
-// checkKind holds kind together with the fields that it needs, and those that it has no use for.
-// Fields of another kind are faults and not ignored: somebody who writes block_for under
-// concurrency expects a block.
+// checkKind holds kind together with the fields it needs, and those that it has no use for. Fields
+// of another kind are faults and not ignored: somebody who writes block_for under concurrency
+// expects a block.
 func (v value) checkKind(r *mitigation.Rule) {
 	if v.d.bad[join(v.path, "kind")] {
 		return
@@ -92,17 +92,17 @@ func (v value) checkKind(r *mitigation.Rule) {
 	if r.Action == mitigation.Block {
 		v.without("action", "block is not for kind concurrency, which denies only while all "+
 			"places are taken: leave it out")
-		// So that the checks of blocks, which come next, do not blame the same line again.
+		// So the checks of blocks, which come next, do not blame the same line again.
 		r.Action, r.BlockFor = mitigation.Shed, 0
 		v.d.bad[join(v.path, "action")] = true
 	}
-	// Places are given back by whoever took them: a count that others hold could not be corrected
-	// when a node dies.
+	// Places are given back by whoever took them: a count others hold could not be corrected when a
+	// node dies.
 	if r.Scope != mitigation.Node {
 		v.d.given[join(v.path, "scope")].fault("kind concurrency counts at one node only: write " +
 			"scope: node, or leave it out")
 	}
-	// The default must not be left in a field that the kind does not have: it would be shown.
+	// The default must not be left in a field the kind does not have: it would be shown.
 	r.Window = 0
 	if r.Lease == 0 {
 		r.Lease = defaultLease

@@ -37,8 +37,8 @@ func listenAddresses(v value) ([]Address, bool) {
 }
 
 // doorAddresses is listenAddresses for a door that is closed unless it is named; "" is closed too.
-// The doors that are open by default (udp, http, admin) take no "": an empty text there is more
-// likely a variable that nobody filled in.
+// The doors open by default (udp, http, admin) take no "": an empty text there is more likely a
+// variable nobody filled in.
 func doorAddresses(v value) ([]Address, bool) {
 	if v.node.Kind == yaml.ScalarNode {
 		if s, ok := v.text(); ok && s == "" {

@@ -9,9 +9,8 @@ import (
 )
 
 // Marshal returns c as the YAML of a headgate.yaml with every field, defaults too: the effective
-// configuration. Parse makes an equal Config of it, if c is valid.
-// Values are written in the units that a person would use: 64MiB, 10s, not 67108864 and
-// 10000000000.
+// configuration. Parse makes an equal Config of it, if c is valid. Values are written in the units
+// a person would use: 64MiB, 10s, not 67108864 and 10000000000.
 func (c Config) Marshal() ([]byte, error) {
 	var out bytes.Buffer
 	enc := yaml.NewEncoder(&out)
@@ -25,7 +24,7 @@ func (c Config) Marshal() ([]byte, error) {
 	// Policies are written as they were read, without their comments: the compiled form of
 	// conditions is no YAML.
 	out.WriteString(c.PolicyText)
-	// The sections that the file leaves out, as their defaults: Marshal promises every field.
+	// The sections the file leaves out, as their defaults: Marshal promises every field.
 	for _, name := range []string{"clients: {}", "sets: {}", "pools: []", "policies: []"} {
 		if section, _, _ := strings.Cut(name,
 			" "); !strings.Contains("\n"+c.PolicyText, "\n"+section) {

@@ -21,9 +21,8 @@ const maxOneOf = 1000
 // configuration is refused anyway, but checks that follow have something to look at.
 func match(v value) (*condition.Expr, bool) { return v.match(0), true }
 
-// match reads a map of terms that all must hold.
-// The depth is bounded because compiling and printing go down recursively, and a file of 1 MiB
-// could nest half a million of them.
+// match reads a map of terms all must hold. The depth is bounded because compiling and printing go
+// down recursively, and a file of 1 MiB could nest half a million of them.
 func (v value) match(depth int) *condition.Expr {
 	if depth > policy.MaxDepth {
 		v.fault("any and not stand at most %d deep in one another", policy.MaxDepth)

@@ -4,9 +4,9 @@ import (
 	"github.com/headgate-dev/headgate/edge/policy"
 )
 
-// The statuses of a denial that a policy may name.
+// The statuses of a denial a policy may name.
 const (
-	// A status below would tell a browser or a proxy that the request was answered.
+	// A status below would tell a browser or a proxy the request was answered.
 	leastStatus = 400
 	mostStatus  = 599
 )

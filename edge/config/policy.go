@@ -145,9 +145,8 @@ func (v value) skip(p *policyFile) {
 	p.Skip, _ = listOf(policy.MaxPolicies, name(mitigation.MaxRuleName))(v)
 }
 
-// key reads a part of a key, or a list of them.
-// As in [client, header.x-api-key | cookie.session]: all parts make the key, and of alternatives
-// the first that the request has.
+// key reads a part of a key, or a list of them. As in [client, header.x-api-key | cookie.session]:
+// all parts make the key, and of alternatives the first the request has.
 func key(v value) (policy.Key, bool) {
 	if v.node.Kind != yaml.SequenceNode {
 		part, ok := keyPart(v)
@@ -231,9 +230,9 @@ func (v value) checkPending(p *policyFile) {
 	}
 }
 
-// tiers reads by which field and table a tier is found.
-// Such as {of: header.x-api-key, table: "@plans", default: free}. The default is for values that
-// the table does not have, and for requests without the field.
+// tiers reads by which field and table a tier is found. Such as {of: header.x-api-key, table:
+// "@plans", default: free}. The default is for values the table does not have, and for requests
+// without the field.
 func tiers(v value) *policy.Tiers {
 	t := &policy.Tiers{}
 	if !v.fields([]field{

@@ -66,7 +66,7 @@ func (v value) own(p *policyFile) {
 	}
 }
 
-// checkPlaces refuses the fields that a policy of kind concurrency cannot have: a request takes its
+// checkPlaces refuses the fields a policy of kind concurrency cannot have: a request takes its
 // places when it begins, and gives them back at its end.
 func (v value) checkPlaces(p *policyFile) {
 	if p.rule.Kind != mitigation.Concurrency {
@@ -122,7 +122,7 @@ func (v value) setBurst(p *policyFile, r *mitigation.Rule, tier string) {
 	v.checkFill(at, *r)
 }
 
-// checkActions holds the things together that a policy may do.
+// checkActions holds the things together a policy may do.
 func (v value) checkActions(p *policyFile) {
 	own := v.hasOwn()
 	var acts []string

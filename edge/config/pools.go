@@ -63,7 +63,7 @@ func share(v value) (int, bool) {
 // levelStep parses a step of a level: 0.0001% to 100%.
 func levelStep(v value) (int, bool) { return v.percent(pool.Unit, pool.Unit) }
 
-// order parses the tiers that a pool sheds, no one of them twice.
+// order parses the tiers a pool sheds, no one of them twice.
 func order(v value) ([]string, bool) {
 	list, ok := listOf(pool.MaxTiers, name(mitigation.MaxRuleName))(v)
 	for i, tier := range list {

@@ -14,7 +14,7 @@ type Section struct {
 // Field documents one field of headgate.yaml.
 type Field struct {
 	Path    string // from the top of the file, such as ring.flush; a rule's begins with rules[].
-	Values  string // the type, and the values or the range that it may have
+	Values  string // the type, and the values or the range it may have
 	Default string // as the file would have it; "" means that the field must be given
 	Meaning string // one or more paragraphs
 	// NeedsRestart is whether another value takes effect at a restart only. The other fields are

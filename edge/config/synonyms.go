@@ -2,11 +2,10 @@ package config
 
 import "strings"
 
-// synonym answers a name that other rate limiters use: one sentence on the words to write here
-// instead.
+// synonym answers a name other rate limiters use: one sentence on the words to write here instead.
 type synonym struct {
 	Text string // follows `unknown field "…": `
-	// fields that the name stands for; they then count as given, so that one slip is one fault
+	// fields the name stands for; they then count as given, so that one slip is one fault
 	Means []string
 }
 
@@ -76,9 +75,9 @@ var (
 		"there"}
 )
 
-// ruleSynonyms are names that other tools use for, or beside, the fields of a rule, in lower case
-// with _ for -. They are those of nginx, Envoy, HAProxy, Traefik, Kong, Cloudflare and of Go's and
-// Node's libraries: what people type who come from there.
+// ruleSynonyms are names other tools use for, or beside, the fields of a rule, in lower case with _
+// for -. They are those of nginx, Envoy, HAProxy, Traefik, Kong, Cloudflare and of Go's and Node's
+// libraries: what people type who come from there.
 var ruleSynonyms = map[string]synonym{
 	"max_burst":           useBurst,
 	"bucket":              useBurst,
@@ -224,9 +223,9 @@ var fileSynonyms = map[string]synonym{
 	"trusted_proxies": noTrust, "trusted": noTrust, "proxies": noTrust, "real_ip": noTrust,
 }
 
-// valueSynonyms are words that other tools use for the values of a field, by the field's name, and
-// the value here. A word may be a value there that means less or more here; the nearest one is
-// named, and the documentation says the rest.
+// valueSynonyms are words other tools use for the values of a field, by the field's name, and the
+// value here. A word may be a value there that means less or more here; the nearest one is named,
+// and the documentation says the rest.
 var valueSynonyms = map[string]map[string]string{
 	"mode": {
 		"dry_run": "shadow", "dryrun": "shadow", "log": "shadow", "log_only": "shadow",

@@ -102,8 +102,8 @@ func (l *swept) turn(flood bool) *net.TCPListener {
 	return l.open
 }
 
-// setAside keeps the socket by a descriptor that the runtime does not know: its poller would wake
-// up for each connection. Without a descriptor to spare all stays as it is. The caller holds mu.
+// setAside keeps the socket by a descriptor the runtime does not know: its poller would wake up for
+// each connection. Without a descriptor to spare all stays as it is. The caller holds mu.
 func (l *swept) setAside() {
 	raw, err := l.open.SyscallConn()
 	if err != nil {

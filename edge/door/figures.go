@@ -4,8 +4,8 @@ package door
 // second clock reading costs about half a decision, so timing every batch would show.
 const LatencyEvery = 16
 
-// Figures are the counts that every door of connections has: totals since it was made, unless they
-// say "now".
+// Figures are the counts every door of connections has: totals since it was made, unless they say
+// "now".
 type Figures struct {
 	Open int // connections now
 	// requests and reports that were read whole, with those that were answered with an error

@@ -13,9 +13,9 @@ import (
 // Listen opens a stream listener, TCP or unix, at address. Errors begin with "listen on" and the
 // address.
 //
-// A unix socket file that nobody listens on is replaced. A socket with a listener, or a file of
-// another kind, is left alone and is an error. The new socket file has mode SocketMode and is
-// removed when the listener closes. Port 0 picks a free port. ctx bounds only the opening.
+// A unix socket file nobody listens on is replaced. A socket with a listener, or a file of another
+// kind, is left alone and is an error. The new socket file has mode SocketMode and is removed when
+// the listener closes. Port 0 picks a free port. ctx bounds only the opening.
 func Listen(ctx context.Context, address config.Address) (net.Listener, error) {
 	network, at := address.Stream()
 	if address.IsUnix() {

@@ -18,9 +18,9 @@ func Ended(fd uintptr) bool {
 	return n == 0 && errno == 0 || errno == unix.ECONNRESET
 }
 
-// fate reports whether the kernel of the peer has refused a byte that was written to c, or has
-// taken all. A kernel takes no byte for a socket that was closed, and answers by a reset. After an
-// end of the stream no read tells of it.
+// fate reports whether the kernel of the peer has refused a byte written to c, or has taken all. A
+// kernel takes no byte for a socket that was closed, and answers by a reset. After an end of the
+// stream no read tells of it.
 func fate(c net.Conn) (refused, taken bool) {
 	taken = true // where nothing is known
 	control(c, func(fd uintptr) {

@@ -9,9 +9,9 @@ import (
 // stackEvery is the least time between two stacks of one door in the log.
 const stackEvery = time.Minute
 
-// Panics counts the panics that a door answered as faults of the daemon: a question that meets a
-// fault in the code gets an error, and all others their answers. The zero value is ready. Its
-// methods are safe for concurrent use, but Tell comes before the first Note.
+// Panics counts the panics a door answered as faults of the daemon: a question that meets a fault
+// in the code gets an error, and all others their answers. The zero value is ready. Its methods are
+// safe for concurrent use, but Tell comes before the first Note.
 type Panics struct {
 	total atomic.Uint64
 	told  atomic.Int64 // when a stack was told last, nanoseconds since 1970; 0: never

@@ -4,7 +4,7 @@ package door
 
 import "runtime"
 
-// Yielder lets goroutines run that the runtime knows to be ready.
+// Yielder lets goroutines run the runtime knows to be ready.
 type Yielder struct{}
 
 // NewYielder returns a Yielder.

@@ -38,8 +38,8 @@ func threeDigits(d time.Duration) string {
 }
 
 // ahead returns by how much the key's bucket lacks more than all its tokens, as the time until it
-// is empty; 0 or less: it is not. A bucket that is full again at T lacks T - now of filling; more
-// than a whole filling is taken in advance.
+// is empty; 0 or less: it is not. A bucket full again at T lacks T - now of filling; more than a
+// whole filling is taken in advance.
 func (c *explanation) ahead() time.Duration {
 	if c.Evidence.Full <= c.now {
 		return -c.Rule.Fill()
@@ -47,7 +47,7 @@ func (c *explanation) ahead() time.Duration {
 	return c.Evidence.Full.Sub(c.now) - c.Rule.Fill()
 }
 
-// inAdvance returns how many tokens are taken that the bucket does not have yet.
+// inAdvance returns how many tokens are taken the bucket does not have yet.
 func (c *explanation) inAdvance() int64 {
 	if late := c.ahead(); late > 0 {
 		return int64((late + c.token() - 1) / c.token())

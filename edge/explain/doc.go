@@ -9,7 +9,7 @@
 // The words mean the same everywhere:
 //
 //   - A view is the scope whose counts the verdict rests on: this node, the PoP or all PoPs. It is
-//     lost when it has been narrower than the rule's scope for so long that the rule's failure mode
+//     lost when it has been narrower than the rule's scope for so long the rule's failure mode
 //     acts.
 //   - A key is drawn for when a flag with a ratio sheds it: each request is refused with that
 //     probability.

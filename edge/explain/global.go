@@ -48,8 +48,8 @@ func viewGlobal(
 	return v
 }
 
-// viewPoPs returns the rate that each PoP is offered, by name. Parts of one PoP keep their order:
-// their ages change from call to call.
+// viewPoPs returns the rate each PoP is offered, by name. Parts of one PoP keep their order: their
+// ages change from call to call.
 func viewPoPs(now window.Instant, parts []control.Part) []api.KeyPoPView {
 	var all []api.KeyPoPView
 	for _, s := range parts {

@@ -15,8 +15,8 @@ import (
 // signin/24,56 is {24, 56}: the bits for IPv4 and for IPv6.
 type level struct{ v4, v6 int }
 
-// levelOf splits the name of a rule of a ladder, such as signin/24,56, into that of the rule that
-// it widens and its level; a name of another form is its own base. Rules of a ladder are known by
+// levelOf splits the name of a rule of a ladder, such as signin/24,56, into that of the rule it
+// widens and its level; a name of another form is its own base. Rules of a ladder are known by
 // their names alone, which the configuration makes.
 func levelOf(name string) (base string, l level) {
 	base, bits, found := strings.Cut(name, "/")
@@ -49,9 +49,9 @@ func addressOf(key []byte) (netip.Prefix, bool) {
 	return p, err == nil
 }
 
-// levels returns the state of the networks that key is in, where the rule called name is of a
-// ladder: those wider than key, in the order of the configuration. They are asked in the same step,
-// and each can deny.
+// levels returns the state of the networks key is in, where the rule called name is of a ladder:
+// those wider than key, in the order of the configuration. They are asked in the same step, and
+// each can deny.
 func levels(
 	g *gate.Gate, now window.Instant, u uint64, name string, key []byte,
 ) (all []api.LevelView) {

@@ -12,7 +12,7 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// explanation is the knowledge of one key that the texts are made of.
+// explanation is the knowledge of one key the texts are made of.
 type explanation struct {
 	gate.Inspection
 	key []byte

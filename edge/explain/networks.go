@@ -51,14 +51,14 @@ func (c *explanation) epochLeft() time.Duration {
 	return epoch - time.Duration(c.now)%epoch
 }
 
-// fate reports whether the ratio in force denies the requests with the part that was asked for
-// until the epoch ends. known is false where none was asked for, or there is no ratio.
+// fate reports whether the ratio in force denies the requests with the part asked for until the
+// epoch ends. known is false where none was asked for, or there is no ratio.
 func (c *explanation) fate() (denied, known bool) {
 	return c.why() == mitigation.ByShed, len(c.by) > 0 && c.Rule.ShedBy != "" && c.drawn()
 }
 
-// fateSays says whether the requests with the part that was asked for are denied in this epoch;
-// empty where that is not known.
+// fateSays says whether the requests with the part asked for are denied in this epoch; empty where
+// that is not known.
 func (c *explanation) fateSays() string {
 	does := "pass"
 	switch denied, known := c.fate(); {

@@ -8,7 +8,7 @@ import (
 )
 
 // reserved reports whether a request without a tier is denied only because of the parts of the
-// limit that are kept for some tiers.
+// limit kept for some tiers.
 func (c *explanation) reserved() bool {
 	kept := c.Rule.Reserved(nil)
 	return kept > 0 && !c.denied() && c.Count.Used < c.Rule.Quota() &&

@@ -11,9 +11,9 @@ import (
 
 // sentences returns three sentences or more, or one when the rule is off: the verdict on the next
 // request, its ground (a count, or an operator), the room of each tier, the networks and the
-// clients of the key, a view that is lost, and the way to change the verdict. v is the view that
-// the sentences go into, with its flag and counts filled in. Verdict, ground, way out: in this
-// order, since most readers stop after the first, and the last is advice.
+// clients of the key, a view that is lost, and the way to change the verdict. v is the view the
+// sentences go into, with its flag and counts filled in. Verdict, ground, way out: in this order,
+// since most readers stop after the first, and the last is advice.
 func (c *explanation) sentences(v *api.ExplainView) []string {
 	if c.Rule.Mode == mitigation.Off {
 		return []string{"The rule is off: it neither counts nor denies, so every request is " +
@@ -37,8 +37,8 @@ func (c *explanation) drawn() bool {
 		c.Count.Fits && !c.denied()
 }
 
-// verdictSays states the verdict on the next request. For a key that is drawn for there is no
-// single verdict: it states the share that is refused.
+// verdictSays states the verdict on the next request. For a key drawn for there is no single
+// verdict: it states the share that is refused.
 func (c *explanation) verdictSays() string {
 	shadow := c.Rule.Mode == mitigation.Shadow
 	switch {
@@ -123,7 +123,7 @@ func (c *explanation) blocker() string {
 	return "this node's exact count"
 }
 
-// countersOf names the counts that a view rests on.
+// countersOf names the counts a view rests on.
 func countersOf(view string) string {
 	switch view {
 	case mitigation.Global.String():
@@ -208,7 +208,7 @@ func (c *explanation) changeSays() string {
 		past) + c.struckSays()
 }
 
-// roomSays states when a key that its count refuses may pass again.
+// roomSays states when a key its count refuses may pass again.
 func (c *explanation) roomSays() string {
 	there := "There is"
 	if c.Rule.Mode == mitigation.Shadow {

@@ -16,7 +16,7 @@ const (
 	Check Op = iota // count the cost as offered, decide, and count it as admitted if it passes
 	Peek            // decide without counting
 	Count           // count without deciding
-	// Check of a rule of kind concurrency: the places that the cost takes are held by a lease
+	// Check of a rule of kind concurrency: the places the cost takes are held by a lease
 	Acquire
 )
 
@@ -27,7 +27,7 @@ type Ask struct {
 	Rule []byte // name of a rule
 	Key  []byte // 1..256 bytes of any value
 	Cost uint32 // 1..mitigation.MaxCost; 0 means 1
-	For  uint32 // seconds that the lease of an Acquire lasts, at most those of its rule; 0: those
+	For  uint32 // seconds the lease of an Acquire lasts, at most those of its rule; 0: those
 	Tier []byte // of the request, for rules that keep a part of their limit for some; nil: none
 	Wait bool   // the request can wait: under a rule with a delay it may be allowed for later
 	// Whole says that a policy asks for a whole request: its Retry is spread unless the rule says
@@ -40,8 +40,8 @@ type Ask struct {
 // Parts are parts of a request beside its key, for the rules that look at them. They belong to the
 // caller, like the key.
 type Parts struct {
-	// Narrower is the key of the narrower network that the client is in, for a rule with Siblings:
-	// it asks under the key. nil: the request is not of one client.
+	// Narrower is the key of the narrower network the client is in, for a rule with Siblings: it
+	// asks under the key. nil: the request is not of one client.
 	Narrower []byte
 	// ShedBy is the part by which a rule with ShedBy draws its drop ratio. nil: it is absent, or
 	// not known; the ratio is drawn for the request.
@@ -82,7 +82,7 @@ type Decision struct {
 	Reset time.Duration
 	Retry time.Duration // until another attempt can succeed, at least 1 s; 0 unless Deny
 	Late  uint64        // the random bits by which Retry was made longer; 0: it is exact
-	Lease uint64        // number of the lease that an Acquire took; 0: none
+	Lease uint64        // number of the lease an Acquire took; 0: none
 	// with ByShed of a rule that counts the clients of a block: about how many clients a block
 	// would deny; else 0
 	Blast int
@@ -92,8 +92,8 @@ type Decision struct {
 	Full bool
 }
 
-// NoteMisnamed records that a request named a rule that is not in force, for doors that find this
-// out before Decide.
+// NoteMisnamed records a request named a rule that is not in force, for doors that find this out
+// before Decide.
 func (g *Gate) NoteMisnamed(name []byte) { g.misnamed.Note(name) }
 
 // Misnamed returns the last unknown rule name since its last call, cut to 64 bytes, and about how

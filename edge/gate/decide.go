@@ -27,7 +27,7 @@ type result struct {
 	blockLeft time.Duration // until the flag ends; 0 or less: it ended, or there is none
 	ratio     mitigation.Ratio
 	view      mitigation.Scope
-	leaves    int64 // part of the limit that the request must leave to others
+	leaves    int64 // part of the limit the request must leave to others
 }
 
 // Decide answers a at now. u is 64 random bits, drawn anew for each request and independent of the
@@ -165,7 +165,7 @@ func (l *Lane) ruling(
 	return ruling, why
 }
 
-// flag records in the table that key exceeded its limit, and returns the time for which the key is
+// flag records in the table key exceeded its limit, and returns the time for which the key is
 // blocked from now on.
 //
 // The result is 0 where no block stands: the rule sheds, or the table was full or being written to.

@@ -42,8 +42,8 @@ func (g *Gate) CollectHurried(
 	return g.counter.CollectUrgent(f, dues, keys)
 }
 
-// UsedUp returns the keys that other nodes of the PoP know to be at their limits, for the flusher
-// to fill, or nil without a ring.
+// UsedUp returns the keys other nodes of the PoP know to be at their limits, for the flusher to
+// fill, or nil without a ring.
 func (g *Gate) UsedUp() *usedup.Table { return g.usedUp }
 
 // CollectFilled calls f for each key of a rule with notices that has come to its limit since the
@@ -57,7 +57,7 @@ func (g *Gate) CollectFilled(now window.Instant, f func(r *mitigation.Rule, k wi
 	})
 }
 
-// forgetUsedUp forgets that other nodes of the PoP know key to be at its limit.
+// forgetUsedUp forgets other nodes of the PoP know key to be at its limit.
 func (g *Gate) forgetUsedUp(r *rule, key []byte) {
 	if r != nil && g.usedUp != nil && usedup.Takes(&r.Rule) {
 		g.usedUp.Forget(g.usedUp.Name(&r.Rule, key))
@@ -82,9 +82,9 @@ func (g *Gate) Merge(f window.Flush, d *window.Due, total uint64, server int) {
 	}
 }
 
-// Unsent records that the exchange of d failed at the server with index server. Its cost stays due.
-// With sent the server may have counted the cost nevertheless: it is then dropped and counted as
-// such, because cost sent twice would count against the key twice.
+// Unsent records the exchange of d failed at the server with index server. Its cost stays due. With
+// sent the server may have counted the cost nevertheless: it is then dropped and counted as such,
+// because cost sent twice would count against the key twice.
 func (g *Gate) Unsent(d *window.Due, now window.Instant, server int, sent bool) {
 	g.counter.Unsent(d, now, server, sent)
 }

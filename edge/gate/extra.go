@@ -7,7 +7,7 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// MaxExtra is the most rules that AddRule adds.
+// MaxExtra is the most rules AddRule adds.
 const MaxExtra = 2000
 
 // ErrFull says that AddRule has added MaxExtra rules.
@@ -31,7 +31,7 @@ func (g *Gate) AddRule(r mitigation.Rule) error {
 	return nil
 }
 
-// withExtra returns rules and those of AddRule that rules do not replace.
+// withExtra returns rules and those of AddRule rules do not replace.
 func (g *Gate) withExtra(rules []mitigation.Rule) []mitigation.Rule {
 	if len(g.extra) == 0 {
 		return rules

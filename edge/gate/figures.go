@@ -56,8 +56,8 @@ func (g *Gate) figuresOf(r *rule) Figures {
 	return f
 }
 
-// Observation is an estimate, from a sample of keys, of the cost that other limits would have
-// refused under a rule.
+// Observation is an estimate, from a sample of keys, of the cost other limits would have refused
+// under a rule.
 type Observation = observer.Observation
 
 // Observation returns the figures of the rule called name and the estimate for other limits, and

@@ -40,7 +40,7 @@ type Gate struct {
 	turns    atomic.Uint64 // number of calls of Turn
 	steps    health.ClockSteps
 	ring     *health.Ring // nil: this node is the whole PoP
-	// keys that other nodes of the PoP know to be at their limits; nil without a ring
+	// keys other nodes of the PoP know to be at their limits; nil without a ring
 	usedUp     *usedup.Table
 	global     *global             // nil: there are no other PoPs
 	overrides  override.Set        // given at this node and merged from others

@@ -14,8 +14,8 @@ import (
 // Report may call the gate: Report may call Apply.
 type Global struct {
 	// Report receives, after every flush and from the flusher's goroutine, the samples of the keys
-	// of global rules that were counted here. They are valid until it returns. The advice that
-	// follows from them comes back through Apply.
+	// of global rules counted here. They are valid until it returns. The advice that follows from
+	// them comes back through Apply.
 	Report func(now window.Instant, all []control.Sample)
 	// UsedUp returns a rule's window.Limit.UsedUp, nil for none.
 	UsedUp func(r mitigation.Rule) func(now window.Instant, key []byte) (until window.Instant)
@@ -48,7 +48,7 @@ type global struct {
 	keys    []byte           // memory for FlushAlone
 
 	connected atomic.Bool // other PoPs answer and are trusted, or there are none
-	lost      atomic.Bool // not connected for so long that the failure modes act
+	lost      atomic.Bool // not connected for so long the failure modes act
 }
 
 // on reports whether samples of global rules are wanted. l may be nil.
@@ -74,7 +74,7 @@ func (g *Gate) RatioByCount(
 }
 
 // SetGlobalState records the state of the connection to other PoPs. connected: they answer and are
-// trusted, or there are none. lost: connected has been false for so long that the failure modes of
+// trusted, or there are none. lost: connected has been false for so long the failure modes of
 // global rules act. It panics on a gate made without Global.
 func (g *Gate) SetGlobalState(connected, lost bool) {
 	g.global.connected.Store(connected)
@@ -97,9 +97,9 @@ func (g *Gate) RunAlone(ctx context.Context) {
 	}
 }
 
-// FlushAlone reports the cost that this node counted since its last call, as that of this node
-// alone. It is for a node without a ring, and for one goroutine. wall is the reading of the wall
-// clock at now.
+// FlushAlone reports the cost this node counted since its last call, as that of this node alone. It
+// is for a node without a ring, and for one goroutine. wall is the reading of the wall clock at
+// now.
 func (g *Gate) FlushAlone(now window.Instant, wall time.Time) {
 	l := g.global
 	f := window.Flush{

@@ -74,7 +74,7 @@ func (g *Gate) Inspect(
 // mostLeases is the most leases of a key that are inspected.
 const mostLeases = 1000
 
-// FlagContext is information about a flag that its own fields do not hold.
+// FlagContext is information about a flag its own fields do not hold.
 type FlagContext struct {
 	Rule    *mitigation.Rule // nil: no longer in force; then View and Offered are zero
 	View    mitigation.Scope // nodes whose counts decisions under the rule rest on now
@@ -121,7 +121,7 @@ func (g *Gate) FlagStats() mitigation.Stats { return g.flags.Stats() }
 func (g *Gate) WatchFlags() { g.flags.Watch() }
 
 // FlagChanges returns the changes of flags since its last call, oldest first, and the number of
-// further changes that the table could not hold. It is for one caller.
+// further changes the table could not hold. It is for one caller.
 func (g *Gate) FlagChanges() (changes []mitigation.Change, lost uint64) { return g.flags.Changes() }
 
 // EachSuspect calls take with every suspect, a key that is counted exactly, in no order, until take

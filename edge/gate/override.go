@@ -40,8 +40,8 @@ type ByHand struct {
 // flag of the key, even one that would have lasted longer: the last override counts. It may wait
 // for a reload to end.
 //
-// The error is ErrNoRule, or ErrNoRoom if every place in the table that the flag may take holds a
-// flag that is worth more, or if there are networks.Most flags of networks.
+// The error is ErrNoRule, or ErrNoRoom if every place in the table the flag may take holds a flag
+// that is worth more, or if there are networks.Most flags of networks.
 func (g *Gate) Override(now window.Instant, h ByHand) (mitigation.Flag, error) {
 	f, publish, err := g.overrideHere(now, h)
 	if err == nil {
@@ -55,7 +55,7 @@ func (g *Gate) Override(now window.Instant, h ByHand) (mitigation.Flag, error) {
 func (g *Gate) overrideHere(
 	now window.Instant, h ByHand,
 ) (f mitigation.Flag, publish func(), err error) {
-	g.mu.Lock() // a reload in between would leave the flag under an index that no request asks for
+	g.mu.Lock() // a reload in between would leave the flag under an index no request asks for
 	defer g.mu.Unlock()
 	r := g.rules.Load().byName[h.Rule]
 	if r == nil {
@@ -138,7 +138,7 @@ func (g *Gate) liftHere(
 	g.networkChanged(now, key)
 	l.Was = was
 	if !l.Published && !given {
-		return l, func() {} // no node holds an override that this lift would have to end
+		return l, func() {} // no node holds an override this lift would have to end
 	}
 	return l, g.issue(now, override.Override{Rule: name, Key: key, Verb: override.Lift, Who: who},
 		0)

@@ -34,9 +34,9 @@ func (g *Gate) issue(now window.Instant, o override.Override, ttl time.Duration)
 }
 
 // MergeOverride merges an override that another node published, and reports whether it was news and
-// is to be passed on. It has the effect that the same override would have if given here. A record
-// that cannot be read or holds no longer is counted and dropped. MergeOverride may wait for a
-// reload to end, and keeps no reference to record.
+// is to be passed on. It has the effect the same override would have if given here. A record that
+// cannot be read or holds no longer is counted and dropped. MergeOverride may wait for a reload to
+// end, and keeps no reference to record.
 func (g *Gate) MergeOverride(record []byte) (news bool) {
 	o, err := override.Parse(record)
 	if err != nil {

@@ -40,7 +40,7 @@ func (g *Gate) SiblingStats() siblings.Stats {
 	return tableOf(g, func(r *rule) *siblings.Table { return r.siblings }).Stats()
 }
 
-// tableOf returns the table that the rules in force share, nil if none has it.
+// tableOf returns the table the rules in force share, nil if none has it.
 func tableOf[T any](g *Gate, of func(*rule) *T) *T {
 	for _, r := range g.rules.Load().list {
 		if t := of(r); t != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate-dev/headgate/window/lease"
 )
 
-// wrongKind is the outcome of a question that its rule's kind does not take.
+// wrongKind is the outcome of a question its rule's kind does not take.
 const wrongKind = Outcomes + 1
 
 // kindError returns the error of an outcome that is not tallied.

@@ -16,7 +16,7 @@ import (
 // of the snapshot is unknown.
 var ErrFuture = errors.New("written later than now")
 
-// Restored holds the numbers of overrides, flags and counts that a Restore put in force.
+// Restored holds the numbers of overrides, flags and counts a Restore put in force.
 type Restored struct{ Overrides, Flags, Counts int }
 
 // Restore puts s in force at now, as far as its rules still exist. unseen is the longest time for
@@ -142,8 +142,8 @@ func (g *Gate) restoreCount(
 	return true
 }
 
-// free returns the most that was admitted to a key without a record, of which used is on record:
-// the rest of the limit, or the tokens of a bucket.
+// free returns the most admitted to a key without a record, of which used is on record: the rest of
+// the limit, or the tokens of a bucket.
 func (r *rule) free(used int64) int64 {
 	if r.Kind == mitigation.Bucket {
 		return r.Burst
@@ -151,9 +151,9 @@ func (r *rule) free(used int64) int64 {
 	return r.Limit - used
 }
 
-// refill adds to marks, which come oldest first, the cost that a key refused at its limit was
-// admitted between from and end without a record: each mark that leaves a window of that length
-// makes room, and the key takes it.
+// refill adds to marks, which come oldest first, the cost a key refused at its limit was admitted
+// between from and end without a record: each mark that leaves a window of that length makes room,
+// and the key takes it.
 func refill(marks []window.Mark, length time.Duration, from, end window.Instant) []window.Mark {
 	marks = slices.Clip(marks)
 	for n := 0; n < len(marks); n++ { // includes the marks added here

@@ -94,7 +94,7 @@ func (r *rule) startFigures(was *rule, anew bool, now window.Instant) {
 // time; use Reload or SetMode where several may change rules.
 //
 // Counts and flags of a rule that stays are kept, unless its window changed or it leaves shadow:
-// requests that it only pretended to refuse must not be held against anybody.
+// requests it only pretended to refuse must not be held against anybody.
 func (g *Gate) SetRules(rules []mitigation.Rule) {
 	old, listed := g.rules.Load(), len(rules)
 	rules = g.withExtra(rules)
@@ -169,8 +169,8 @@ func (g *Gate) usedUpOf(r *mitigation.Rule) func(now window.Instant, key []byte)
 	return nil
 }
 
-// moveManual puts operators' flags under the index that their keys will have, before any request
-// can ask for it.
+// moveManual puts operators' flags under the index their keys will have, before any request can ask
+// for it.
 func (g *Gate) moveManual(old, next *ruleSet) {
 	now := g.Now()
 	for _, f := range g.flags.Live(now) {
@@ -184,8 +184,8 @@ func (g *Gate) moveManual(old, next *ruleSet) {
 	}
 }
 
-// dropFlags removes the flags of rules that are gone, flags under an index that no key has any
-// more, and this node's own flags of a rule whose action changed.
+// dropFlags removes the flags of rules that are gone, flags under an index no key has any more, and
+// this node's own flags of a rule whose action changed.
 func (g *Gate) dropFlags(old, next *ruleSet) {
 	now := g.Now()
 	for _, f := range g.flags.Live(now) {

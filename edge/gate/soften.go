@@ -45,7 +45,7 @@ func (t *Together) soften(l *Lane, now window.Instant, i int) {
 	}
 }
 
-// shedInstead has a question that its count denies shed rather than block, if it is softened.
+// shedInstead has a question its count denies shed rather than block, if it is softened.
 func (p *part) shedInstead() bool {
 	if p.blast > 0 && p.res.why == mitigation.ByLimit {
 		p.res.why, p.res.ratio = mitigation.ByShed, p.effect.Ratio

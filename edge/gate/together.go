@@ -29,8 +29,8 @@ type Question struct {
 type Together struct {
 	Questions [MaxQuestions]Question
 	N         int // how many
-	// Held says that the request is denied on grounds that no rule has: the questions are judged
-	// and counted as offered, and nothing is admitted.
+	// Held says that the request is denied on grounds no rule has: the questions are judged and
+	// counted as offered, and nothing is admitted.
 	Held bool
 
 	// at least one enforcing question denied: nothing was admitted under any

@@ -62,7 +62,7 @@ func (g *Gate) view(r *rule, hit window.Hit) (view mitigation.Scope, lost bool) 
 	return g.sharedView(r, hit)
 }
 
-// sharedView is view for a rule that other nodes count too.
+// sharedView is view for a rule other nodes count too.
 func (g *Gate) sharedView(r *rule, hit window.Hit) (view mitigation.Scope, lost bool) {
 	if r.global {
 		if g.global.connected.Load() {

@@ -49,7 +49,7 @@ type Link struct {
 	unread atomic.Uint64 // records and parts of an unknown kind, or cut off
 }
 
-// transport is the network that a link needs: a *gossip.Node, or its stand-in in a test.
+// transport is the network a link needs: a *gossip.Node, or its stand-in in a test.
 type transport interface {
 	Send(to string, packet []byte)
 	Spread(name string, record []byte)
@@ -72,7 +72,7 @@ type Options struct {
 	Flush time.Duration // between two flushes of the gate
 	Bind  string        // host:port to gossip on
 	Join  []string      // host:port of members to begin with; empty: this node is the first
-	// bytes for the admissions of other PoPs of keys that have no counts here; 0: that of 64 MiB of
+	// bytes for the admissions of other PoPs of keys with no counts here; 0: that of 64 MiB of
 	// counters
 	Memory int
 	// of the cluster, 32 bytes each, at least one: the first is used to send, all are accepted
@@ -102,7 +102,7 @@ func (l *Link) Open(ring string) (err error) {
 	return err
 }
 
-// Addr returns the address that this node gossips on.
+// Addr returns the address this node gossips on.
 func (l *Link) Addr() netip.AddrPort { return l.transport.Addr() }
 
 // Close closes the network of a link that does not run.
@@ -129,8 +129,8 @@ func (l *Link) Hooks() *gate.Global {
 	}
 }
 
-// Attach makes g the gate that the link serves. g was made with the link's Hooks, and decides
-// nothing yet.
+// Attach makes g the gate the link serves. g was made with the link's Hooks, and decides nothing
+// yet.
 func (l *Link) Attach(g *gate.Gate) {
 	l.gate = g
 	l.meta = gossip.Meta{
@@ -186,7 +186,7 @@ func (l *Link) gossipConfig() gossip.Config {
 	}
 }
 
-// seed returns bits that no other node has.
+// seed returns bits no other node has.
 func seed() uint64 {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails
@@ -277,8 +277,8 @@ func (l *Link) lift(rule string, key []byte) {
 	l.coordinator.Lift(rule, key)
 }
 
-// publish spreads an override that was given at this node. Each has a name of its own: a later one
-// must not take the place of another key's in the queue.
+// publish spreads an override given at this node. Each has a name of its own: a later one must not
+// take the place of another key's in the queue.
 func (l *Link) publish(record []byte) {
 	l.transport.Spread("w"+strconv.FormatUint(l.published.Add(1), 10), tagged(tagOverride, record))
 }

@@ -33,7 +33,7 @@ func rulesDigest(rules []mitigation.Rule) string {
 				fmt.Fprintf(sum, "fairness %s\n", r.Fairness)
 			}
 			// Lines only where they are used, here and below, so that nodes of an older version
-			// agree on rules that it knows.
+			// agree on rules it knows.
 			if len(r.Ladder.Steps) > 0 {
 				fmt.Fprintf(sum, "ladder %v %s\n", r.Ladder.Steps, r.Ladder.Forget)
 			}

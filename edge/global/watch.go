@@ -17,11 +17,11 @@ const (
 	heard                 // packets of other nodes are used
 	// packets arrive and none is used: the clocks of the other nodes differ from this one's
 	skewed
-	silent // none for so long that the failure modes act
+	silent // none for so long the failure modes act
 )
 
 // watch logs changes of the other PoPs. Package gossip logs that members differ, with their names;
-// a watch logs that they no longer do. It is for one goroutine.
+// a watch logs they no longer do. It is for one goroutine.
 type watch struct {
 	log       *slog.Logger
 	lostAfter time.Duration // shown when the state becomes silent

@@ -15,8 +15,7 @@ type Status struct {
 // by them: Unavailable is tried again, InvalidArgument is not.
 type Code uint8
 
-// The codes that are used here.
-// Those that are not here are for servers with more to say.
+// The codes used here. Those that are not here are for servers with more to say.
 const (
 	OK                Code = 0
 	InvalidArgument   Code = 3

@@ -19,7 +19,7 @@ const (
 	// "Rapid reset" (CVE-2023-44487): open and reset in one packet, so that MaxStreams never
 	// counts. A proxy resets when its own client hangs up, which hardly happens a thousand times a
 	// second on one connection.
-	MaxResets = 1000 // unanswered requests that the peer may reset in a second
+	MaxResets = 1000 // unanswered requests the peer may reset in a second
 	// Floods of PING, SETTINGS, empty DATA or unknown frames (CVE-2019-9512, 9515, 9518), each of
 	// which costs this side work or an answer.
 	// frames without a request in a second, beside controlPerCall for each call answered in it
@@ -49,11 +49,11 @@ const (
 	// bytes read at once after that: a frame with its head, and little more
 	inputSize  = maxFrame + 1<<10
 	outputSize = 16 << 10 // bytes after which Advance stops to have them written
-	// bytes of a header block that is compared with the next one
+	// bytes of a header block compared with the next one
 	keptHead = 4 << 10
 	// streams that may stay open between two reads without memory that is lent
 	freeStreams = 16
-	// bytes that a further one takes, besides its body and its answer
+	// bytes a further one takes, besides its body and its answer
 	streamBytes = 384
 	// streams whose memory is kept, without that of bodies and answers
 	keptStreams = 64

@@ -26,9 +26,9 @@ type Handler interface {
 	Lend(bytes int) bool
 }
 
-// Conn is one connection. It is for one goroutine.
-// There is no lock: the door reads, advances and writes in turn. All times are durations since some
-// start that the caller chose, so that a test can set them.
+// Conn is one connection. It is for one goroutine. There is no lock: the door reads, advances and
+// writes in turn. All times are durations since some start the caller chose, so that a test can set
+// them.
 type Conn struct {
 	handler  Handler
 	counters *Counters
@@ -60,22 +60,22 @@ type Conn struct {
 	// A HEADERS frame at or below it opens nothing: it is a stream of the past.
 	last uint32 // highest stream of the peer
 	// RFC 9113, 5.1, tells frames that were on their way when this side reset a stream (to be
-	// ignored) from those of a stream that the peer itself had ended (an error). They cannot all be
+	// ignored) from those of a stream the peer itself had ended (an error). They cannot all be
 	// remembered: these are the last.
 	closed   [64]closedStream
 	closedAt int
 
 	table table // of response headers
 	// It may be below 0: see push.
-	window  int64 // bytes of DATA that the peer takes
-	initial int64 // bytes of DATA that it takes on a new stream
+	window  int64 // bytes of DATA the peer takes
+	initial int64 // bytes of DATA it takes on a new stream
 	unsent  int   // bytes of answers that wait for a window
-	// Bytes that the handler has lent: for bodies, heads in parts, unsent answers and streams; and
-	// the part of these.
+	// Bytes the handler has lent: for bodies, heads in parts, unsent answers and streams; and the
+	// part of these.
 	lent, lentStreams int
 	// Only the connection's: streams are shorter than their first window, so that theirs is never
 	// raised.
-	received   int // bytes of DATA that the peer may still send
+	received   int // bytes of DATA the peer may still send
 	credit     int // bytes of DATA that are done with and not credited to the peer yet
 	rate       rate
 	calls      uint64 // answered and not in counters yet
@@ -141,7 +141,7 @@ func (c *Conn) Written() {
 	}
 }
 
-// Close gives back the memory that the handler lent for streams under way. c is not used after it.
+// Close gives back the memory the handler lent for streams under way. c is not used after it.
 func (c *Conn) Close() {
 	c.handler.Lend(-c.lent)
 	c.lent = 0
@@ -201,8 +201,8 @@ func (c *Conn) Advance(now time.Duration) (more bool, err error) {
 	return more, c.end(err)
 }
 
-// lendStreams has the handler lend the memory of streams beyond the first few that are open between
-// two reads. Most calls begin and end within one.
+// lendStreams has the handler lend the memory of streams beyond the first few open between two
+// reads. Most calls begin and end within one.
 func (c *Conn) lendStreams() error {
 	bytes := max(0, len(c.streams)-freeStreams) * streamBytes
 	if bytes != c.lentStreams && !c.lend(bytes-c.lentStreams) {
@@ -219,8 +219,8 @@ func (c *Conn) read() (more bool, err error) {
 			return false, err
 		}
 	}
-	// So that a peer who pipelines calls without reading answers stops being read once outputSize
-	// waits: TCP then slows it down.
+	// So a peer who pipelines calls without reading answers stops being read once outputSize waits:
+	// TCP then slows it down.
 	for len(c.out) < outputSize {
 		var f frame
 		if whole, err := c.next(&f); !whole || err != nil {

@@ -15,7 +15,7 @@ func (f fault) Error() string { return "h2: " + f.reason.String() }
 
 // end adds the counts to the counters. If err is a fault, it says goodbye. The counters are shared
 // by all connections: they are added to once a read and not once a call, for each is a cache line
-// that all cores write.
+// all cores write.
 func (c *Conn) end(err error) error {
 	if c.calls > 0 {
 		c.counters.Calls.Add(c.calls)

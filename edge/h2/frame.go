@@ -108,9 +108,9 @@ const (
 	setHeaders = 0x6
 )
 
-// appendGreeting appends the server's SETTINGS, and opens the connection's window.
-// Settings that are left out have their defaults: 4096 bytes of table, frames of 16 KiB. The window
-// of the connection cannot be a setting (RFC 9113, 6.9.2), so it is raised by a frame.
+// appendGreeting appends the server's SETTINGS, and opens the connection's window. Settings left
+// out have their defaults: 4096 bytes of table, frames of 16 KiB. The window of the connection
+// cannot be a setting (RFC 9113, 6.9.2), so it is raised by a frame.
 func appendGreeting(b []byte) []byte {
 	b = appendHead(b, 18, frameSettings, 0, 0)
 	for _, s := range [...]struct {

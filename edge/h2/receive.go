@@ -41,12 +41,12 @@ func (c *Conn) receive(f *frame) error {
 		return fault{protocolError, Protocol}
 	}
 	// To be ignored (RFC 9113, 5.5), though not in any number.
-	return c.control() // of an extension that this side does not know
+	return c.control() // of an extension this side does not know
 }
 
 // data takes a part of a request's body. The common case is a whole message in one frame, which is
 // answered where it lies. RFC 9113, 6.1 and 6.9. All of the payload counts for flow control,
-// padding included; credit is the number of bytes that the peer gets back.
+// padding included; credit is the number of bytes the peer gets back.
 func (c *Conn) data(f *frame) error {
 	size := len(f.payload)
 	switch c.received -= size; {
@@ -145,7 +145,7 @@ func (c *Conn) priority(f *frame) error {
 	return c.control()
 }
 
-// dependsOn returns the stream that a priority names.
+// dependsOn returns the stream a priority names.
 func dependsOn(p []byte) uint32 { return binary.BigEndian.Uint32(p) & 0x7fffffff }
 
 // resetAny ends the stream with that id, be it under way or not.
@@ -251,8 +251,8 @@ func (c *Conn) settings(f *frame) error {
 	return c.control()
 }
 
-// setting takes one setting. Settings about frames that this side never sends mean nothing here.
-// RFC 9113, 6.5.2. A setting that is not known is to be ignored.
+// setting takes one setting. Settings about frames this side never sends mean nothing here. RFC
+// 9113, 6.5.2. A setting that is not known is to be ignored.
 func (c *Conn) setting(number uint16, value uint32) error {
 	switch number {
 	case setTable:

@@ -19,7 +19,7 @@ type stream struct {
 	ended   bool          // the request is complete
 	body    []byte        // of the request, as far as it has arrived
 	size    int           // bytes of DATA so far
-	window  int64         // bytes of DATA that the peer takes
+	window  int64         // bytes of DATA the peer takes
 	unsent  []byte        // of the answer, waiting for a window
 	waiting int           // bytes that were lent for it
 	trailer bool          // trailers follow the answer
@@ -147,8 +147,8 @@ func (c *Conn) Until() (time.Duration, bool) {
 	return oldest, true
 }
 
-// frameUntil returns the time by which the peer's greeting, or the frame that it has begun, is to
-// be whole; false: it has greeted, and begun none.
+// frameUntil returns the time by which the peer's greeting, or the frame it has begun, is to be
+// whole; false: it has greeted, and begun none.
 func (c *Conn) frameUntil() (until time.Duration, begun bool) {
 	if !c.settled {
 		return c.opened + MaxGreeting, true

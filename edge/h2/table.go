@@ -15,10 +15,9 @@ type table struct {
 	empty         bool // the next block begins by emptying it
 }
 
-// limit takes the size that the peer's table may have.
-// The two entries take 130 bytes (RFC 7541, 4.1, counts 32 beside each name and value). Whether
-// they would fit a smaller table is not worth the question: the few clients that lower it are
-// answered without.
+// limit takes the size the peer's table may have. The two entries take 130 bytes (RFC 7541, 4.1,
+// counts 32 beside each name and value). Whether they would fit a smaller table is not worth the
+// question: the few clients that lower it are answered without.
 func (t *table) limit(size uint32) {
 	if size < tableSize && !t.off {
 		*t = table{off: true, empty: true}
@@ -71,8 +70,8 @@ func (t *table) appendType(b []byte) []byte {
 		return append(b, 0x80|firstOwnIndex)
 	}
 	t.typed = true
-	// 0x40|31: a literal that is put into the table, with name 31 of the static one, content-type
-	// (RFC 7541, 6.2.1).
+	// 0x40|31: a literal put into the table, with name 31 of the static one, content-type (RFC
+	// 7541, 6.2.1).
 	return append(append(b, 0x5f), typeGRPC...)
 }
 
@@ -140,9 +139,9 @@ func appendField(b []byte, name string, value []byte) []byte {
 	return append(b, value...)
 }
 
-// appendPercent appends text as grpc-message has it.
-// "Percent-encoded" there means UTF-8 bytes outside 0x20 to 0x7e and % itself as %XX: "zu spät"
-// becomes "zu sp%C3%A4t". Nothing that the text holds can end the field.
+// appendPercent appends text as grpc-message has it. "Percent-encoded" there means UTF-8 bytes
+// outside 0x20 to 0x7e and % itself as %XX: "zu spät" becomes "zu sp%C3%A4t". Nothing the text
+// holds can end the field.
 func appendPercent(b []byte, text string) []byte {
 	const digits = "0123456789ABCDEF"
 	for i := range len(text) {

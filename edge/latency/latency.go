@@ -8,12 +8,12 @@ import (
 // buckets is the number of buckets with a bound; one more is above all bounds.
 const buckets = 5
 
-// Scale is the range of durations that a histogram tells apart.
+// Scale is the range of durations a histogram tells apart.
 type Scale uint8
 
 // The scales.
 const (
-	Decisions Scale = iota // batches that a door reads and answers together: 20 us to 25 ms
+	Decisions Scale = iota // batches a door reads and answers together: 20 us to 25 ms
 	Matching               // finding the policies of one request: 200 ns to 250 us
 )
 

@@ -1,5 +1,5 @@
-// Package live serves pages that people keep open: it distributes the newest picture of a node,
-// made once for all viewers, and remembers the rates of the last 15 minutes, 1 hour and 6 hours.
+// Package live serves pages people keep open: it distributes the newest picture of a node, made
+// once for all viewers, and remembers the rates of the last 15 minutes, 1 hour and 6 hours.
 //
 //	one frame ─► Hub.Send ─┬─► queue ─► a reader's stream     encoded once for all readers;
 //	                       ├─► queue ─► a reader's stream     a reader that is too slow is cut

@@ -9,8 +9,8 @@ import (
 	"strconv"
 )
 
-// MaxEvent is the most bytes of one event that a Scanner accepts. A picture of 1,000 rules takes
-// less than 1 MiB.
+// MaxEvent is the most bytes of one event a Scanner accepts. A picture of 1,000 rules takes less
+// than 1 MiB.
 const MaxEvent = 8 << 20
 
 // Beat is an empty frame for a stream without events. It keeps proxies from closing an idle

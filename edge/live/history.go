@@ -20,7 +20,7 @@ const (
 )
 
 // Every is the time between two samples: the step of the shortest range. Steps is the number of
-// steps that each range remembers.
+// steps each range remembers.
 const (
 	Every = 5 * time.Second
 	Steps = 180
@@ -90,10 +90,10 @@ type track struct {
 	steps  int // that have been, at most Steps of them remembered
 	series map[string]*series
 	names  []string // in the order of the last sample
-	quiet  *rates   // of a series that was sampled from the first step on and never grew
+	quiet  *rates   // of a series sampled from the first step on and never grew
 }
 
-// series is one name. Of the thousands of limits that a file can hold most never grow, and need no
+// series is one name. Of the thousands of limits a file can hold most never grow, and need no
 // rates.
 type series struct {
 	was   [values]uint64

@@ -80,9 +80,9 @@ func collectCount(to scrape, s window.Stats) {
 // if one of its rules has too small a limit for its noise.
 //
 // The error bound is e·N/width with N the sum of the window in units; four rows exceed it together
-// with a probability of at most e^-4 = 1.8 %. Noise is measured instead: the estimate that a key
-// never seen would get, at the median and the 99th percentile. On skewed traffic it is far below
-// the bound.
+// with a probability of at most e^-4 = 1.8 %. Noise is measured instead: the estimate a key never
+// seen would get, at the median and the 99th percentile. On skewed traffic it is far below the
+// bound.
 func collectLayers(
 	to scrape, layers []window.LayerStats, figures []gate.Figures,
 ) {

@@ -3,9 +3,9 @@
 //	gate, doors, ring, state, gossip ──Stats()──► collector ──► Registry ◄── GET /metrics
 //	streams of /v1/events ──────────────Live────► RegisterLive ──┘
 //
-// Nothing is counted here: every scrape reads the counts that the rooms keep anyway, and takes no
-// lock that a decision waits for. A room that is missing, such as the ring of a node without one,
-// has no series.
+// Nothing is counted here: every scrape reads the counts the rooms keep anyway, and takes no lock a
+// decision waits for. A room that is missing, such as the ring of a node without one, has no
+// series.
 //
 // # Bounds
 //

@@ -9,7 +9,7 @@ import (
 )
 
 // family is a family of series: headgate_NAME. Those whose name ends with _total are counters, all
-// others gauges, but for the few that have a sum and a count.
+// others gauges, but for the few with a sum and a count.
 type family struct {
 	name   string
 	labels string // names, with a space between
@@ -40,7 +40,7 @@ func (d descriptions) Describe(to chan<- *prometheus.Desc) {
 }
 
 // scrape sends the values of one scrape. They are the rooms' own plain counters: the library's
-// counters would be atomics that requests of all lanes share.
+// counters would be atomics requests of all lanes share.
 type scrape struct {
 	descriptions
 	to chan<- prometheus.Metric

@@ -49,8 +49,8 @@ var nodeFamilies = []family{
 	{"flags_full_total", "", "Mitigations not set because the table had no room."},
 }
 
-// Sources are the parts of a node that a scrape reads. Functions may be called concurrently. Gate
-// is required; any other part that is nil or empty has no series, or shows zero.
+// Sources are the parts of a node a scrape reads. Functions may be called concurrently. Gate is
+// required; any other part that is nil or empty has no series, or shows zero.
 type Sources struct {
 	Gate  *gate.Gate
 	Ask   *ask.Room    // policies and tickets; nil: none
@@ -65,8 +65,8 @@ type Sources struct {
 	Ring      func(now window.Instant) pop.Stats   // nil: no ring
 	State     func(now window.Instant) state.Stats // nil: no state on disk
 	Gossip    func() *api.GossipView               // nil: no gossip
-	// Row returns the row that a rule's figures are summed up in with those of others; "": its own.
-	// nil: each has its own.
+	// Row returns the row a rule's figures are summed up in with those of others; "": its own. nil:
+	// each has its own.
 	Row func(rule string) string
 }
 
@@ -128,8 +128,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// collectNode sends the values of the process and of its flags. b is the build that the labels
-// show.
+// collectNode sends the values of the process and of its flags. b is the build the labels show.
 func collectNode(to scrape, g *gate.Gate, b api.Build) {
 	put(to, "build_info", 1, b.Version, b.Go)
 	good, err := g.LastReload()

@@ -25,9 +25,9 @@ const (
 const special = countsOnly | isFinal | notes | hasCountWhen | inGroup | variableCost |
 	byTier | maySkip
 
-// step is an effect of a condition: the part of its policy that is needed for each request, in one
-// cache line. A policy as the loader has it is some hundreds of bytes; the walk touches one step
-// for each condition that holds, so that a thousand policies stay in the cache.
+// step is an effect of a condition: the part of its policy needed for each request, in one cache
+// line. A policy as the loader has it is some hundreds of bytes; the walk touches one step for each
+// condition that holds, so that a thousand policies stay in the cache.
 type step struct {
 	traits traits
 	policy uint16
@@ -142,8 +142,8 @@ func (w *walk) final(number int) (end, done bool) {
 }
 
 // counting looks at count_when of p, whose match holds: whether it counts, whether that is known
-// only after the response, and the bits of the request that it needs. In a report, counts is final.
-// The condition is taken out of the candidates, since all.walk would come by it a second time.
+// only after the response, and the bits of the request it needs. In a report, counts is final. The
+// condition is taken out of the candidates, since all.walk would come by it a second time.
 func (w *walk) counting(p *policy) (do does, held uint64) {
 	live := w.out.live[:w.e.words]
 	if live[p.count>>6]>>(p.count&63)&1 == 0 || !w.holds(p.count) {
@@ -161,8 +161,8 @@ func (w *walk) counting(p *policy) (do does, held uint64) {
 	return later, held
 }
 
-// holding returns the bits of the request that the terms of c on the response need. It is all that
-// is kept of a request until its response is known: 64 bits, and not the headers themselves.
+// holding returns the bits of the request the terms of c on the response need. It is all that is
+// kept of a request until its response is known: 64 bits, and not the headers themselves.
 func (w *walk) holding(c *cond) (held uint64) {
 	for bit, id := range c.held {
 		if w.node(id) {
@@ -172,9 +172,9 @@ func (w *walk) holding(c *cond) (held uint64) {
 	return held
 }
 
-// count asks for a policy of which only count_when holds: condition number.
-// Such a policy lets requests pass that its match does not select and counts them, as in: match
-// /login, count_when POST /token.
+// count asks for a policy of which only count_when holds: condition number. Such a policy lets
+// requests pass its match does not select and counts them, as in: match /login, count_when POST
+// /token.
 func (w *walk) count(number int, s *step) {
 	if w.out.skipped[s.policy>>6]>>(s.policy&63)&1 == 1 {
 		return
@@ -216,7 +216,7 @@ func (w *walk) ask(s *step, do does, held uint64) {
 	for i := range rules {
 		w.one(s, &rules[i], d)
 	}
-	// A policy that both walks come by has its questions once, and its cost at fault once.
+	// A policy both walks come by has its questions once, and its cost at fault once.
 	if bad && w.out.N > before {
 		w.out.BadCosts++
 	}
@@ -263,8 +263,8 @@ func (w *walk) one(s *step, rule *askedRule, d demand) {
 	}
 }
 
-// tierRule returns the rule of p that the tier of the request chooses.
-// nil where not even the default has numbers, which Check does not let through.
+// tierRule returns the rule of p the tier of the request chooses. nil where not even the default
+// has numbers, which Check does not let through.
 func (w *walk) tierRule(p *policy) []askedRule {
 	at := p.standard
 	if value, next := p.of.Lookup(w.r, p.ofNumber, 0); next >= 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
-// Check returns everything wrong with the policies that no single value shows. rules are the names
-// of the rules beside those that policies make; hint returns a suggestion for a wrong name, or "".
+// Check returns everything wrong with the policies no single value shows. rules are the names of
+// the rules beside those that policies make; hint returns a suggestion for a wrong name, or "".
 // They are faults of a configuration and not of a request: a policy that can never act is as wrong
 // as a name that does not exist, and harder to notice.
 func (s *Spec) Check(rules []string, hint func(wrong string, known []string) string) []Fault {
@@ -32,7 +32,7 @@ func (s *Spec) Check(rules []string, hint func(wrong string, known []string) str
 	return c.faults
 }
 
-// resolved returns e with the paths that requests have.
+// resolved returns e with the paths requests have.
 func (c *checker) resolved(e *condition.Expr) *condition.Expr {
 	if e == nil {
 		return nil
@@ -88,7 +88,7 @@ func (c *checker) policy(p *Policy) {
 	}
 }
 
-// condition checks the sets that a condition names, and its paths.
+// condition checks the sets a condition names, and its paths.
 func (c *checker) condition(p *Policy, e *condition.Expr, field string) {
 	e.EachTest(func(e *condition.Expr) {
 		at := e.At
@@ -199,7 +199,7 @@ func (p *Policy) fields() []condition.Field {
 		list = append(list, part.field)
 	}
 	for i := range p.Own {
-		// A rule may draw by a header that no key has.
+		// A rule may draw by a header no key has.
 		part, _ := ParseKeyPart(p.Own[i].ShedBy) // "" has none
 		for j := range part {
 			list = append(list, part[j].field)

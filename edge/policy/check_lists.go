@@ -61,9 +61,9 @@ func (c *checker) table(at condition.Pos, name string) *Set {
 	return nil
 }
 
-// reachable finds policies that an earlier one takes every request from. Covers proves, by the
-// texts of the conditions, that one is wider than the other. It may miss a case and never invents
-// one, so a report is certain.
+// reachable finds policies an earlier one takes every request from. Covers proves, by the texts of
+// the conditions, that one is wider than the other. It may miss a case and never invents one, so a
+// report is certain.
 func (c *checker) reachable(number int) {
 	p := &c.spec.Policies[number]
 	if p.Mode == mitigation.Off {
@@ -92,9 +92,8 @@ func (c *checker) reachable(number int) {
 	}
 }
 
-// headers checks how many headers are named.
-// A request keeps the values of these headers and no others, in an array of this many places: doors
-// copy nothing that no policy asks for.
+// headers checks how many headers are named. A request keeps the values of these headers and no
+// others, in an array of this many places: doors copy nothing no policy asks for.
 func (c *checker) headers() {
 	names := map[string]bool{}
 	for i := range c.spec.Policies {

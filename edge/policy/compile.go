@@ -24,8 +24,8 @@ type policy struct {
 	table        *sets.Set // of tiers
 	of           condition.Field
 	ofNumber     int
-	// A word of the table that has no number in this policy's limit leads to -1: another policy may
-	// use the table with more tiers.
+	// A word of the table with no number in this policy's limit leads to -1: another policy may use
+	// the table with more tiers.
 	ruleOf            []int // by the number of a word: which of rules, or -1
 	standard          int   // which of rules without a word
 	tier              []byte
@@ -33,7 +33,7 @@ type policy struct {
 	terms, countTerms []*condition.Expr
 }
 
-// askedRule is a rule that a policy asks.
+// askedRule is a rule a policy asks.
 type askedRule struct {
 	index int
 	name  []byte
@@ -60,9 +60,9 @@ type cond struct {
 	held []int32 // nodes that later's terms need of the request
 }
 
-// testList is the tests that a condition needs, and perhaps others that need the same.
-// Policies tend to repeat themselves (host and path in the tables, the same two headers beside):
-// where a list has held once, it holds for all conditions that share it.
+// testList is the tests a condition needs, and perhaps others that need the same. Policies tend to
+// repeat themselves (host and path in the tables, the same two headers beside): where a list has
+// held once, it holds for all conditions that share it.
 type testList struct {
 	nodes    []int32
 	volatile bool // one of them is
@@ -98,9 +98,8 @@ func (n *node) effort() int {
 // request.
 const maxHeld = 64
 
-// rest is a term that looks at the response. The part of the request that it needs is a bit of
-// held. It mirrors the term, with the parts that the request alone decides replaced by their
-// outcome.
+// rest is a term that looks at the response. The part of the request it needs is a bit of held. It
+// mirrors the term, with the parts the request alone decides replaced by their outcome.
 type rest struct {
 	op   condition.Op
 	kids []*rest
@@ -151,7 +150,7 @@ func (l *loader) rest(c *cond, e *condition.Expr) *rest {
 }
 
 // holds reports whether the term holds after the response in r, held being the bits of the request
-// that it needs.
+// it needs.
 func (t *rest) holds(held uint64, r *request.Request) bool {
 	switch {
 	case t.bit >= 0:

@@ -33,8 +33,8 @@ func ParseCost(text string) (Cost, error) {
 	return CostOf(text, mitigation.MaxCost)
 }
 
-// CostOf reads the name of a field whose number is the cost, at most limit.
-// Fields that can hold a number that somebody means: no path, no address.
+// CostOf reads the name of a field whose number is the cost, at most limit. Fields that can hold a
+// number somebody means: no path, no address.
 func CostOf(text string, limit uint32) (Cost, error) {
 	for _, family := range []string{"query.", "header.", "response.header."} {
 		if strings.HasPrefix(text, family) {
@@ -54,7 +54,7 @@ func (c *Cost) Later() bool { return c.later() }
 
 // of returns the cost of r, 1 where the field is absent: one value of 1 to 20 digits is that
 // number, 0 is 1, and more than Max is Max. bad reports any other spelling, or several values, of a
-// field that a visitor writes: that costs Max, so that no spelling makes a request cheaper. Of a
+// field a visitor writes: that costs Max, so that no spelling makes a request cheaper. Of a
 // response, which the site writes, it costs 1.
 func (c *Cost) of(r *request.Request) (cost uint32, bad bool) {
 	if c.Fixed > 0 {

@@ -26,20 +26,20 @@ type Engine struct {
 
 	settles *Settler
 
-	// Each answers, for one field of a request, with the set of conditions that this field does not
-	// rule out.
+	// Each answers, for one field of a request, with the set of conditions this field does not rule
+	// out.
 	methods, hosts *tables.Texts
 	paths          *tables.Paths
 	networks       *tables.Networks
 }
 
-// Names returns the headers that are looked at.
+// Names returns the headers looked at.
 func (e *Engine) Names() *request.Names { return &e.names }
 
 // Clients returns who the client of a request is.
 func (e *Engine) Clients() *request.Clients { return &e.clients }
 
-// Bytes returns the memory that the sets take.
+// Bytes returns the memory the sets take.
 func (e *Engine) Bytes() int64 { return e.bytes }
 
 // Len returns how many policies there are.

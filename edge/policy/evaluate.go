@@ -8,7 +8,7 @@ import (
 )
 
 // Evaluate answers which questions r asks, into out, which it overwrites. r.Client and the fields
-// that policies look at must be set; r.Status is not looked at. It allocates nothing.
+// policies look at must be set; r.Status is not looked at. It allocates nothing.
 func (e *Engine) Evaluate(r *request.Request, out *Result) { e.run(r, out, false) }
 
 // Report is Evaluate for a request that comes again with its response: its questions are those that

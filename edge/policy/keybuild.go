@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	maxPart = 96 // bytes of a part that is shown as it is
+	maxPart = 96 // bytes of a part shown as it is
 	// "Unit separator": where a value holds it, it is escaped
 	separator  = 0x1f
 	absentPart = 0x00 // stands for a part that is absent: no value can spell it
@@ -50,8 +50,8 @@ func (d *digester) appendDigest(dst, text []byte) []byte {
 	return hex.AppendEncode(append(dst, '~'), sum[:16])
 }
 
-// builtKey is a key that policies count by, made ready. Policies with equal keys share it, so that
-// it is built once a request.
+// builtKey is a key policies count by, made ready. Policies with equal keys share it, so that it is
+// built once a request.
 type builtKey struct {
 	Key
 	skips  bool   // without a part there is no question
@@ -204,9 +204,8 @@ func firstSegments(path []byte, n int) []byte {
 	return path
 }
 
-// Joiner writes keys of values that no policy names, as the key of a policy is written.
-// RESP and Envoy's descriptors have keys of their own; those are to be written, cut and hidden by
-// the same rules.
+// Joiner writes keys of values no policy names, as the key of a policy is written. RESP and Envoy's
+// descriptors have keys of their own; those are to be written, cut and hidden by the same rules.
 type Joiner struct{ digest *digester }
 
 // NewJoiner returns a Joiner whose digests are made with key, as Options.DigestKey is.

@@ -88,9 +88,8 @@ type loader struct {
 
 func (l *loader) fault(f Fault) { l.faults = append(l.faults, f) }
 
-// names collects the headers that are looked at.
-// All of them before the first condition is resolved, since a header is known by its number from
-// then on.
+// names collects the headers looked at. All of them before the first condition is resolved, since a
+// header is known by its number from then on.
 func (l *loader) names() {
 	e := l.engine
 	if h := e.clients.Header; h != "" {
@@ -155,7 +154,7 @@ func (l *loader) compile() {
 	}
 }
 
-// needs notes condition i with the tests that it needs, those that take least first.
+// needs notes condition i with the tests it needs, those that take least first.
 func (l *loader) needs(i int) {
 	e := l.engine
 	c := &e.conds[i]

@@ -4,8 +4,8 @@ import "bytes"
 
 // again goes through the policies once more, with the path decoded, and joins the walks. A question
 // of either is asked; a denial of either denies; a skip or a tier holds if both say so. Whole walks
-// are joined, and not terms: so a "not" that holds for one path only changes one walk. Questions
-// that a skip took back stay so: the other walk has its questions.
+// are joined, and not terms: so a "not" that holds for one path only changes one walk. Questions a
+// skip took back stay so: the other walk has its questions.
 func (w *walk) again() {
 	out, r := w.out, w.r
 	first, tier, shadow := out.Verdict, out.Tier, out.Shadow

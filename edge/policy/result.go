@@ -16,8 +16,8 @@ const (
 	Deny                // deny with Result.Status
 )
 
-// Question is one rule that a request asks, by which key, at which cost.
-// Its slices point into the Result and the Engine, so that 16 of them cost nothing to make.
+// Question is one rule a request asks, by which key, at which cost. Its slices point into the
+// Result and the Engine, so that 16 of them cost nothing to make.
 type Question struct {
 	Policy int    // number of the policy
 	Rule   int    // place in Options.Rules
@@ -49,7 +49,7 @@ const (
 	maxConds  = 2 * MaxPolicies
 	condWords = (maxConds + 63) / 64
 	testWords = MaxTests / 64
-	// Each question has room for its key and for the part that it draws by, and one more key can be
+	// Each question has room for its key and for the part it draws by, and one more key can be
 	// built: building never has to look how much is left.
 	keyBytes = 2*MaxQuestions*mitigation.MaxKey + MaxParts*(3*maxPart+1)
 )
@@ -60,13 +60,13 @@ const maxClientText = 64
 // Result is the result of Evaluate and Report for a request. It owns the keys of its questions:
 // they hold until it is used again. The caller must not copy it. One goroutine at a time uses a
 // Result. About 20 KiB, one for each lane or connection, used again for each request: only the
-// words that the engine uses are cleared.
+// words the engine uses are cleared.
 type Result struct {
 	Verdict   Verdict
 	Policy    int    // number of the policy that skipped or denied, or -1
 	Status    int    // of Deny, 400..599
 	Shadow    bool   // a policy in shadow would have denied
-	Tier      []byte // the tier that policies noted; nil: none
+	Tier      []byte // the tier policies noted; nil: none
 	Pools     Pools  // that the request needs
 	N         int    // how many questions there are, in the order of the file
 	Questions [MaxQuestions]Question
@@ -90,7 +90,7 @@ type Result struct {
 	written int // bytes of client: the client's address as a key; 0: not yet
 }
 
-// Pools are the pools that a request needs, as policies say.
+// Pools are the pools a request needs, as policies say.
 type Pools struct {
 	Enforced uint64 // a bit for each, by its place in Options.Pools
 	Shadow   uint64 // those that only policies in shadow name

@@ -59,8 +59,8 @@ func (l *loader) loadSets() {
 
 // file returns the file of s: as the engine before has it while the file says the same, else read.
 // ok is false where the file is at fault. Read twice, first for the sum alone: an unchanged file
-// takes no memory, and a changed one the room that its lines need. A time of change would be
-// cheaper, and misses a file that is written twice within a tick of the clock.
+// takes no memory, and a changed one the room its lines need. A time of change would be cheaper,
+// and misses a file that is written twice within a tick of the clock.
 func (l *loader) file(s *Set) (is setFile, ok bool) {
 	sum, lines, ok := l.lines(s, func(string, int) error { return nil })
 	if !ok {

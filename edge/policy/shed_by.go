@@ -52,7 +52,7 @@ func ParseShedBy(text string) (string, error) {
 	return k.String(), nil
 }
 
-// shedBy checks that no rule of p draws by a part that its key has: all requests of a key would be
+// shedBy checks that no rule of p draws by a part its key has: all requests of a key would be
 // denied, or none.
 func (c *checker) shedBy(p *Policy) {
 	for i := range len(p.Rules) + len(p.Own) {

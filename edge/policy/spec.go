@@ -15,7 +15,7 @@ const (
 	MaxPolicies = 1000
 	// each costs a look into the table of counts, and adds 256 bytes of key to a Result
 	MaxQuestions = 16      // of one request
-	MaxHeaders   = 64      // names of headers that all policies look at
+	MaxHeaders   = 64      // names of headers all policies look at
 	MaxSets      = 256     // named sets
 	MaxEntries   = 1000000 // prefixes, values and lines of tables in all sets together
 	// deeper is not readable, and "when" has brackets
@@ -54,7 +54,7 @@ type Spec struct {
 	Sets     []Set
 	Policies []Policy
 	Pools    []string // names of the pools that there are
-	// of the rules that no policy makes, by name: see mitigation.Rule.ShedBy
+	// of the rules no policy makes, by name: see mitigation.Rule.ShedBy
 	ShedBy map[string]string
 }
 
@@ -105,7 +105,7 @@ type Policy struct {
 	Skip    []string // names of policies
 	Deny    int      // status, or 0
 	Tier    string
-	Pool    string // name of a pool that the requests need
+	Pool    string // name of a pool the requests need
 	OnDeny  OnDeny
 	Pending int // cost that may wait for its responses beyond the limit; Free: no request waits
 	Mode    mitigation.Mode
@@ -145,7 +145,7 @@ func (p *Policy) Waits() bool { return p.Pending >= 0 && p.CountWhen.UsesRespons
 // Asks reports whether the policy asks rules.
 func (p *Policy) Asks() bool { return len(p.Rules)+len(p.Own) > 0 }
 
-// Rules returns the rules that the policies make, in the order of the file.
+// Rules returns the rules the policies make, in the order of the file.
 func (s *Spec) Rules() []mitigation.Rule {
 	var rules []mitigation.Rule
 	for i := range s.Policies {

@@ -7,10 +7,10 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// steps makes the steps of all conditions, with the rules and the keys that they ask by.
-// After all policies are known, since whether a rule is asked once, or a policy may be skipped, is
-// a matter of all. A request reads the step of a policy and not the policy: a few numbers side by
-// side, so that many policies fit a cache.
+// steps makes the steps of all conditions, with the rules and the keys they ask by. After all
+// policies are known, since whether a rule is asked once, or a policy may be skipped, is a matter
+// of all. A request reads the step of a policy and not the policy: a few numbers side by side, so
+// that many policies fit a cache.
 func (l *loader) steps() {
 	e := l.engine
 	asked := map[int]int{} // how many policies ask a rule

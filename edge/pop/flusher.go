@@ -23,7 +23,7 @@ type Tally interface {
 	Up(server int) bool
 }
 
-// Options are the values that a node shares with the other nodes of its PoP, and its way to them.
+// Options are the values a node shares with the other nodes of its PoP, and its way to them.
 type Options struct {
 	Tally     Tally
 	Placement *ring.Placement // the server of each counter; the same on all nodes
@@ -216,7 +216,7 @@ func (p *Flusher) exchange(ctx context.Context, f *window.Flush) {
 	p.noteAnswers(f.Now)
 }
 
-// splitAlone moves the dues that no server can count now from p.dues to p.alone.
+// splitAlone moves the dues no server can count now from p.dues to p.alone.
 func (p *Flusher) splitAlone() {
 	p.alone = p.alone[:0]
 	kept := p.dues[:0]

@@ -28,7 +28,7 @@ import (
 // though their clocks are beyond the horizon.
 const (
 	beatEvery = time.Second
-	// seconds before and after the present that a look around reads
+	// seconds before and after the present a look around reads
 	beatHorizon = 120
 	beatLife    = 2*beatHorizon + 10 // seconds
 	beatDone    = 2                  // seconds after which every node has beaten
@@ -37,7 +37,7 @@ const (
 	lookAgain    = 2 * time.Second // between two looks while the others' clocks are unclear
 	// between two looks while the clocks agree, and up to half more by node
 	lookCheck   = 10 * time.Second
-	lookServers = 3    // servers that a look reads; every node beats on all servers
+	lookServers = 3    // servers a look reads; every node beats on all servers
 	mostNodes   = 1000 // of a PoP: a server that claims more is not believed
 )
 
@@ -69,7 +69,7 @@ type heartbeat struct {
 	totals  []int64        // of one counter, by server; memory for median
 
 	count atomic.Int64 // nodes, this one included
-	// while skewed: seconds that this clock is ahead of the others'; 0: beyond the horizon
+	// while skewed: seconds this clock is ahead of the others'; 0: beyond the horizon
 	skew   atomic.Int64
 	skewed atomic.Bool // the clock is not the others'
 }

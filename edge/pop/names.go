@@ -28,7 +28,7 @@ type nameTable struct {
 	placement *ring.Placement
 	all       []name // a power of two, 0 at first
 	computed  uint64
-	// a sum that nobody reads: see Prefetch
+	// a sum nobody reads: see Prefetch
 	prefetched uint64
 }
 
@@ -87,7 +87,7 @@ func (t *nameTable) Prefetch(dues []window.Due) {
 	}
 }
 
-// placesOf returns the places that the name of d's counter may take.
+// placesOf returns the places the name of d's counter may take.
 func (t *nameTable) placesOf(d *window.Due) *[places]name {
 	first := (uint64(d.Index()) + uint64(d.Period)*places) & uint64(len(t.all)-1) &^ (places - 1)
 	return (*[places]name)(t.all[first:])

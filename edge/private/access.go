@@ -6,13 +6,13 @@ import (
 	"io/fs"
 )
 
-// ErrExposed is the error of a file that everybody on the machine may write: nothing in it can be
+// ErrExposed is the error of a file everybody on the machine may write: nothing in it can be
 // trusted.
 var ErrExposed = errors.New("can be written by everybody")
 
 // look returns a warning, one sentence each, for every other user or group with access to the file
-// at path, whose FileInfo is info. A file that everybody may write is an error. Systems whose files
-// have no owner and mode are not checked.
+// at path, whose FileInfo is info. A file everybody may write is an error. Systems whose files have
+// no owner and mode are not checked.
 func look(path string, info fs.FileInfo) (warnings []string, err error) {
 	if !owned {
 		return nil, nil

@@ -30,11 +30,11 @@ type Clients struct {
 	IPv6 int  // 16..128
 	Raw  bool // the path is taken as it is
 	// Other folds would join the counters of different things where they are wrong.
-	Folds Folds // spellings of a path that the site takes for one
+	Folds Folds // spellings of a path the site takes for one
 }
 
 // DefaultClients returns the default where a configuration says nothing. Nearly every installation
-// has a proxy on this machine. 64 bits of IPv6 are the least that a customer gets. Rails, Django,
+// has a proxy on this machine. 64 bits of IPv6 are the least a customer gets. Rails, Django,
 // Laravel and Express serve /login/ as /login.
 func DefaultClients() Clients {
 	return Clients{
@@ -135,9 +135,8 @@ func (r *Request) clientOfHeader(number int) Found {
 }
 
 // clientOfList goes through the list from the right. Several headers of the name are one list. Each
-// proxy appends the address that it saw, so that the right end is the nearest to here. The
-// addresses that a client wrote itself stand left of all that trusted proxies added, and are never
-// reached.
+// proxy appends the address it saw, so that the right end is the nearest to here. The addresses a
+// client wrote itself stand left of all that trusted proxies added, and are never reached.
 func (r *Request) clientOfList(c *Clients, number int) Found {
 	found, hop := FoundPeer, 0
 	for i := len(r.headers) - 1; i >= 0; i-- {
@@ -152,8 +151,8 @@ func (r *Request) clientOfList(c *Clients, number int) Found {
 			}
 			address, ok := c.element(element)
 			if !ok {
-				// The addresses left of it are not looked at: behind a text that no proxy writes
-				// nothing can be believed.
+				// The addresses left of it are not looked at: behind a text no proxy writes nothing
+				// can be believed.
 				return FoundUnreadable
 			}
 			r.Client, found = address, FoundHeader

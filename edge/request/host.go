@@ -9,8 +9,8 @@ const maxHost = 255
 // brackets, in lower case, without one final dot. A host above 255 bytes is none. If the target has
 // named the host, SetHost changes nothing.
 //
-// EXAMPLE.com.:443 is example.com: a limit must hold for all spellings of a site. A host that no
-// server takes has a reading too: see SetTarget.
+// EXAMPLE.com.:443 is example.com: a limit must hold for all spellings of a site. A host no server
+// takes has a reading too: see SetTarget.
 func (r *Request) SetHost(host []byte) {
 	if !r.absolute {
 		r.setHost(host)

@@ -52,9 +52,8 @@ func (n *Names) Index(name []byte) int {
 func (n *Names) List() []string { return n.list }
 
 // hashName is cheap and the same for all cases of a name. The table is four times as large as the
-// names are many, so a poor hash costs a few comparisons.
-// Length, first, middle and last byte: enough for a list that an operator writes, and no client
-// chooses the names in it.
+// names are many, so a poor hash costs a few comparisons. Length, first, middle and last byte:
+// enough for a list an operator writes, and no client chooses the names in it.
 func hashName(name []byte) uint8 {
 	last := len(name) - 1
 	return uint8(len(name))*31 + (name[0]|0x20)*7 + (name[last]|0x20)*3 + (name[last/2] | 0x20)

@@ -17,7 +17,7 @@ func isPlain(target []byte) bool {
 // The classes of bytes of a path, for isPlain.
 const (
 	pathEnds uint8 = 1 << iota // ends it, or is an escape
-	// of a segment that appendNormal may change, where it follows a slash
+	// of a segment appendNormal may change, where it follows a slash
 	afterSlash
 	isSlash
 )
@@ -81,7 +81,7 @@ func appendReading(dst, path []byte, folds Folds, whole bool) (reading []byte, l
 	return folds.end(endSegment(dst, begin), begin), left
 }
 
-// escapes are the escapes that a path as sent keeps.
+// escapes are the escapes a path as sent keeps.
 var escapes = [256]string{'/': "%2F", '%': "%25"}
 
 // ordinary returns how many bytes of path come before one that may be more than itself.

@@ -8,7 +8,7 @@ import (
 // Bounds of a request. With more of either a request is unfit.
 const (
 	MaxTarget  = 8 << 10 // bytes of a request target
-	MaxHeaders = 128     // headers that policies look at
+	MaxHeaders = 128     // headers policies look at
 )
 
 // Field is a field that only a trusted sender may set: what a proxy knows of a visitor's request.
@@ -28,10 +28,10 @@ const (
 // methodGet is the method of a request that names none.
 var methodGet = []byte("GET")
 
-// Reader fills in a request from the bytes that a door received, or a client is about to send. It
-// has a reading for every sequence of bytes: no method of it fails. Its slices are kept until the
-// request is used again. Between Begin and End its methods may come in any order; a later value of
-// one field replaces an earlier one, and headers are added. It is for one goroutine, and allocates
+// Reader fills in a request from the bytes a door received, or a client is about to send. It has a
+// reading for every sequence of bytes: no method of it fails. Its slices are kept until the request
+// is used again. Between Begin and End its methods may come in any order; a later value of one
+// field replaces an earlier one, and headers are added. It is for one goroutine, and allocates
 // nothing.
 type Reader struct {
 	r       *Request
@@ -63,7 +63,7 @@ func (f *Reader) Target(b []byte) { f.r.SetTarget(b, f.c) }
 // Host sets the host: see [Request.SetHost].
 func (f *Reader) Host(b []byte) { f.r.SetHost(trim(b)) }
 
-// Header adds a header, its name in any case and of any bytes. A header that no policy looks at is
+// Header adds a header, its name in any case and of any bytes. A header no policy looks at is
 // passed over. One more than MaxHeaders makes the request unfit.
 func (f *Reader) Header(name, value []byte) { f.r.AddHeader(name, value) }
 

@@ -16,7 +16,7 @@ type Request struct {
 	Status                    int    // of the response; 0: there is none yet
 	// the first thing for which it is, perhaps found by Param or Cookie
 	Unfit      Unfit
-	Unreadable int   // fields that a proxy sent and nobody can read
+	Unreadable int   // fields a proxy sent and nobody can read
 	Found      Found // how Client was found
 
 	names    *Names
@@ -58,7 +58,7 @@ func (r *Request) Looks(name []byte) bool { return r.names.Index(name) >= 0 }
 
 // AddHeader adds a header of the request, its name in any case; value loses the blanks and tabs at
 // its ends. A name that occurs several times is kept several times. One more than MaxHeaders makes
-// the request unfit. A header that no policy looks at costs one look into a table of 256 bytes.
+// the request unfit. A header no policy looks at costs one look into a table of 256 bytes.
 func (r *Request) AddHeader(name, value []byte) {
 	number := r.names.Index(name)
 	if number < 0 {
@@ -89,7 +89,7 @@ func (r *Request) ResponseHeader(number, at int) (value []byte, next int) {
 	return valueAt(r.response, number, at)
 }
 
-// The list has as many entries as the request has headers that policies look at: a handful.
+// The list has as many entries as the request has headers policies look at: a handful.
 func valueAt(list []header, number, at int) (value []byte, next int) {
 	for i := at; i < len(list); i++ {
 		if list[i].number == number {

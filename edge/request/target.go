@@ -12,8 +12,8 @@ import "bytes"
 // stays there. Path keeps "%2F" and "%25"; Decoded is the path in which these are decoded before it
 // is resolved.
 //
-// A target that no server takes has a reading too. A fault would be an answer without a count, and
-// the visitor chooses the target.
+// A target no server takes has a reading too. A fault would be an answer without a count, and the
+// visitor chooses the target.
 func (r *Request) SetTarget(target []byte, c *Clients) {
 	if len(target) > MaxTarget {
 		r.unfit(UnfitTarget)

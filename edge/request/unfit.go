@@ -8,7 +8,7 @@ type Unfit uint8
 // The kinds of unfit requests.
 const (
 	UnfitTarget  Unfit = 1 + iota // the target: 414
-	UnfitHeaders                  // headers, parameters or cookies that policies look at: 431
+	UnfitHeaders                  // headers, parameters or cookies policies look at: 431
 
 	UnfitKinds = 1 + iota // one more than the last
 )

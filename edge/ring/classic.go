@@ -225,7 +225,7 @@ func (w *worker) command(op *Op, do func() error) (err error) {
 }
 
 // fault returns the error of a command. It wraps ErrReply if the server's answer caused it, and is
-// cut to a length that the server cannot choose.
+// cut to a length the server cannot choose.
 func (w *worker) fault(err error) error {
 	var network net.Error
 	said := w.wrote && !errors.As(err, &network) && !errors.Is(err, ErrReply) &&

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// only is the memcache.ServerSelector of a client that has one server. The address is a name: the
+// only is the memcache.ServerSelector of a client with one server. The address is a name: the
 // worker dials.
 type only struct{}
 

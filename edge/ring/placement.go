@@ -48,8 +48,8 @@ func (s Server) Network() (network, address string) {
 	return "tcp", net.JoinHostPort(s.Host, strconv.Itoa(int(s.Port)))
 }
 
-// ketamaName returns the name that the server's points are hashes of. It has an IPv6 address
-// without brackets and a unix socket as libmemcached has it, with port 0.
+// ketamaName returns the name the server's points are hashes of. It has an IPv6 address without
+// brackets and a unix socket as libmemcached has it, with port 0.
 func (s Server) ketamaName() string {
 	if s.Port == ketamaPort {
 		return s.Host
@@ -156,8 +156,8 @@ func checkServers(servers []Server) (total int64, err error) {
 
 // ketamaSums returns how many MD5 sums give points to a server that has weight of total, among n
 // servers. Each step is rounded to float32, as in the originals: at 25 equal servers float64 gives
-// 40, and they 39. (They also add 1e-10 to the last value, less than would change any float32 that
-// it could lift to the next whole number.)
+// 40, and they 39. (They also add 1e-10 to the last value, less than would change any float32 it
+// could lift to the next whole number.)
 func ketamaSums(weight int, total int64, n int) int {
 	share := float32(float32(weight) / float32(total))
 	points := float32(share * pointsPerServer)

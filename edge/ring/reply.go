@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// memcached's answers: the meta protocol's values, and the complaints that both protocols share.
+// memcached's answers: the meta protocol's values, and the complaints both protocols share.
 //
 //	VA 1 O7 / 5     the value 5, for the command with number 7       NF O7     no such counter
 //	CLIENT_ERROR …  the counter is not a number                      SERVER_ERROR …
@@ -51,8 +51,8 @@ func complaintOf(line []byte) error {
 }
 
 // valueIn returns the value that text begins with, if it is the answer VA to the command with that
-// number and in text as a whole, and the answer's size; else size 0. It accepts nothing that
-// readReply would not.
+// number and in text as a whole, and the answer's size; else size 0. It accepts nothing readReply
+// would not.
 //
 //	VA <digits> O<number>\r\n<value>\r\n
 func valueIn(text []byte, number uint32) (total uint64, size int) {

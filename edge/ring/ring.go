@@ -25,8 +25,8 @@ var (
 	// ErrValue is the error of an Op whose counter is not a number. Somebody else wrote it. Sent is
 	// false.
 	ErrValue = errors.New("ring: the counter is not a number")
-	// ErrServer is the error of an Op that the server, or one behind a proxy, gave up on. The
-	// connection stays good, and the server counts as well while it answers any other Op.
+	// ErrServer is the error of an Op the server, or one behind a proxy, gave up on. The connection
+	// stays good, and the server counts as well while it answers any other Op.
 	ErrServer = errors.New("ring: the server failed")
 	// ErrWrapped is the error of an Op after which the counter is below Delta: it passed 2^64. Sent
 	// is true.
@@ -34,8 +34,8 @@ var (
 	// ErrVanishing is the error of an Op whose counter was found missing and present by turns. Sent
 	// is false.
 	ErrVanishing = errors.New("ring: the counter comes and goes")
-	// ErrInvalid is the error of an Op that cannot be sent: no such Server, a Key of bytes that no
-	// key has, or with a Delta a TTL outside 1..MaxTTL. Sent is false.
+	// ErrInvalid is the error of an Op that cannot be sent: no such Server, a Key of bytes no key
+	// has, or with a Delta a TTL outside 1..MaxTTL. Sent is false.
 	ErrInvalid = errors.New("ring: invalid operation")
 	// ErrClosed is the error of an Op that came after Close, or was under way.
 	ErrClosed = errors.New("ring: closed")

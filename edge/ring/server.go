@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// errCancelled is the error of operations that a context ended.
+// errCancelled is the error of operations a context ended.
 var errCancelled = errors.New("cancelled")
 
 // goroutinesPerServer bounds the goroutines of one server: its own, and with the classic protocol
@@ -44,8 +44,8 @@ type transport interface {
 	// ready reports whether nothing happened on the connections since the last exchange: none was
 	// closed, no data arrived.
 	ready() bool
-	// exchange answers the operations of a round, or those before an error that it returns. It sets
-	// Sent of all that may have been written. After ErrLate the transport is still good.
+	// exchange answers the operations of a round, or those before an error it returns. It sets Sent
+	// of all that may have been written. After ErrLate the transport is still good.
 	exchange(r *round) error
 	close()
 }
@@ -190,7 +190,7 @@ func (s *server) drop() {
 	}
 }
 
-// settle gives err to every operation that has no answer yet.
+// settle gives err to every operation with no answer yet.
 func settle(ops []*Op, err error) {
 	for _, op := range ops {
 		if errors.Is(op.Err, errUnanswered) {

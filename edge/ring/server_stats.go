@@ -82,7 +82,7 @@ type ServerStats struct {
 	Ops      uint64        // operations, failed ones included, invalid ones not
 	Errors   [kinds]uint64 // failed operations by Kind
 	Timeouts uint64        // exchanges, of many operations each, that took too long
-	Opened   uint64        // times that the breaker opened
+	Opened   uint64        // times the breaker opened
 
 	LastSuccess time.Time // zero: never
 	// of the server, not of single counters; printable ASCII, at most 200 bytes; empty: none yet

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// quiet reports whether an idle connection is open and no data arrived on it. Data that it finds is
+// quiet reports whether an idle connection is open and no data arrived on it. Data it finds is
 // lost: a connection that is not quiet must be closed. Where it cannot tell without waiting, as
 // with TLS, it returns true.
 func quiet(conn net.Conn) bool {

@@ -17,7 +17,7 @@ type Tree struct {
 	Domains map[string]*Node
 	// of the limits that count, in the order of the files, at most mitigation.MaxTree
 	Rules []mitigation.Rule
-	// of the rules beyond MaxRows: the row in /metrics that they have in common
+	// of the rules beyond MaxRows: the row in /metrics they have in common
 	Rows map[string]string
 }
 

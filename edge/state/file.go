@@ -23,8 +23,8 @@ const (
 
 	// stateEvery is the interval of writes while anything in the state changes.
 	stateEvery = time.Second
-	// maxUnseen is the longest time after a write in which the node may have admitted cost that no
-	// file knows: the interval, and the duration of a write.
+	// maxUnseen is the longest time after a write in which the node may have admitted cost no file
+	// knows: the interval, and the duration of a write.
 	maxUnseen = stateEvery + stateEvery/4
 	// complainEvery is the least interval of log lines about a state that cannot be written.
 	complainEvery = 30 * time.Second
@@ -91,8 +91,8 @@ func (s *File) restore(now window.Instant) (gate.Restored, error) {
 }
 
 // readState reads at most codec.MaxBytes bytes of a regular file that belongs to root or the user
-// of this process. warnings name others who can read it. A file that others can write is an error:
-// it could allow or block anybody.
+// of this process. warnings name others who can read it. A file others can write is an error: it
+// could allow or block anybody.
 func readState(path string) (all []byte, warnings []string, err error) {
 	// Not Stat: a link could lead to a file of somebody else's.
 	is, err := os.Lstat(path)
@@ -182,7 +182,7 @@ func replaceFile(path string, all []byte) error {
 	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove what an earlier try left: %w", err)
 	}
-	// O_EXCL follows no link that somebody else put there.
+	// O_EXCL follows no link somebody else put there.
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // likewise
 	if err != nil {
 		return fmt.Errorf("make a temporary file: %w", err)

@@ -146,8 +146,8 @@ func digest(body []byte) string {
 // Page answers the dashboard.
 func (s *Site) Page(w http.ResponseWriter, r *http.Request) { s.page.serve(w, r) }
 
-// Asset answers the file that the path of r names below /assets/; it reports false, and has
-// answered nothing, when there is none.
+// Asset answers the file the path of r names below /assets/; it reports false, and has answered
+// nothing, when there is none.
 func (s *Site) Asset(w http.ResponseWriter, r *http.Request) bool {
 	f, ok := s.files[strings.TrimPrefix(r.URL.Path, "/assets/")]
 	if ok {

@@ -40,7 +40,7 @@ type Act struct {
 	Rule  []byte // name of a rule, or of a pool
 	Key   []byte // 1..MaxKey bytes, decoded; nil for a load
 	Cost  uint32 // of an acquire, 1..MaxCost
-	For   uint32 // seconds that the lease of an acquire is to last; 0: as its rule says
+	For   uint32 // seconds the lease of an acquire is to last; 0: as its rule says
 	Lease uint64 // of a release or a renewal; 0: the key's oldest
 	Share uint32 // of a load: 0..ShareUnit
 	From  []byte // of a load: who says it; nil: the sender

@@ -19,8 +19,8 @@ const (
 )
 
 // leaveOut is the order in which fields go when a reply must be short, the least useful first. Last
-// go the two that the caller acts on: when its client may come again, and that a shadow rule would
-// have refused.
+// go the two the caller acts on: when its client may come again, and that a shadow rule would have
+// refused.
 var leaveOut = [...]field{ratio, view, reset, remaining, why, retry, shadow}
 
 // AppendAnswer appends the reply line of a in full, without a line feed:

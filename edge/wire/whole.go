@@ -2,8 +2,8 @@ package wire
 
 import "bytes"
 
-// MaxValue is the most bytes of one field's value after decoding that a door looks at. A line with
-// a longer value is of the grammar: the visitor chose it, so that its request is denied.
+// MaxValue is the most bytes of one field's value after decoding a door looks at. A line with a
+// longer value is of the grammar: the visitor chose it, so that its request is denied.
 const MaxValue = 4096
 
 // Pair is a field with its value, which may be empty.
@@ -17,18 +17,18 @@ type Pair struct {
 type Whole struct {
 	Report bool
 	Ticket uint64 // of a report; 0: none, or "-", which a proxy writes for an empty variable
-	// nginx writes a variable that has no value as "-"; the report then still says that it is about
-	// one request and not a further count.
+	// nginx writes a variable with no value as "-"; the report then still says that it is about one
+	// request and not a further count.
 	Ended   bool   // the report names a ticket, even if it is "-"
 	Status  int    // of a report, 100..999; 0: the response never came
 	Cost    uint32 // of a report; 0: not given
 	Delay   bool   // the sender can wait before it lets a request pass
-	Deceive bool   // the sender can pretend that a denied request passed
+	Deceive bool   // the sender can pretend a denied request passed
 	ID      []byte
 	Pairs   []Pair // without repetition, except of headers
 
 	next  Field  // behind the one that was read last: most senders write them in this order
-	given uint16 // fields without a name of their own that the line has, by their numbers
+	given uint16 // fields without a name of their own the line has, by their numbers
 }
 
 // IsWhole reports whether line may be one for ParseWhole or ParseAct: ask, report, or a report
@@ -42,9 +42,9 @@ func IsWhole(line []byte) bool {
 // ParseWhole parses an ask or a report, given without its line feed. Values are percent-decoded
 // where they stand, so line is changed. Nothing is allocated once w has been used.
 //
-// The code is NoError; UnknownField for a field of the request that this version does not know;
-// else BadRequest. With a code other than NoError only the ID of w holds. How many fields there
-// are, and how long they are, is bounded by the line alone.
+// The code is NoError; UnknownField for a field of the request this version does not know; else
+// BadRequest. With a code other than NoError only the ID of w holds. How many fields there are, and
+// how long they are, is bounded by the line alone.
 func ParseWhole(w *Whole, line []byte) Code {
 	// The slice is kept across the clearing: a line's fields need no memory after the first.
 	pairs := w.Pairs[:0]

@@ -17,7 +17,7 @@ type WholeAnswer struct {
 	Deceive bool // to an allow: the sender is to do nothing, and to answer as if all were well
 }
 
-// wholeLeaveOut is the number of forms that AppendWholeMax tries: each leaves out more.
+// wholeLeaveOut is the number of forms AppendWholeMax tries: each leaves out more.
 const wholeForms = 4
 
 // AppendWhole appends the reply line of a in full, without a line feed:

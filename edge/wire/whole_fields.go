@@ -144,7 +144,7 @@ func (w *Whole) field(name, value []byte) Code {
 }
 
 // named reports whether a field of that kind has a name of its own. The name is the visitor's, so
-// it may be any bytes that a word can have.
+// it may be any bytes a word can have.
 func (f Field) named() bool { return f == FieldHeader || f == FieldResponse }
 
 // has reports whether the line has given f.

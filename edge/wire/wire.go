@@ -10,7 +10,7 @@ const (
 	MaxID       = 32        // bytes of a request id; the least is 1
 )
 
-// Op is the operation that a request line asks for.
+// Op is the operation a request line asks for.
 type Op uint8
 
 // The operations of the protocol.
@@ -55,7 +55,7 @@ const (
 	BadRequest        // the line does not follow the grammar
 	UnknownRule       // the line is well formed, but no rule has this name
 	TooLong           // the key, the line or the datagram is over its bound
-	UnknownField      // an ask or a report names a field that this version does not know
+	UnknownField      // an ask or a report names a field this version does not know
 	UnknownPool       // the line is well formed, but no pool has this name
 	Full              // there is no room for what the line asks for
 	Internal          // the daemon has a fault of its own: nothing is known of what was counted

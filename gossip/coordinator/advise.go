@@ -14,7 +14,7 @@ import (
 // viewTTL is the time for which a view stands without a successor.
 const viewTTL = 30 * time.Second
 
-// receiveAdvice merges a view that the PoP's reporter sent to this node.
+// receiveAdvice merges a view the PoP's reporter sent to this node.
 func (c *Coordinator) receiveAdvice(now window.Instant, h packet.Header, r *packet.Record) {
 	l := c.locals[r.ID]
 	if pop, _ := c.assignment.PoP(h.Sender); l == nil || r.Nonce != l.nonce || pop != c.o.PoP {
@@ -121,7 +121,7 @@ func (c *Coordinator) growth(now window.Instant, l *local) (all []window.RemoteD
 			Offered:  reported.Offered - merged.Offered,
 			Admitted: reported.Admitted - merged.Admitted, Times: reported.Times - merged.Times,
 		}
-		// records brought a part, of moments that the owner may not have
+		// records brought a part, of moments the owner may not have
 		if period <= l.direct.byCounts {
 			fresh = window.PeriodTotals{
 				Offered:  max(fresh.Offered, fresh.Admitted),

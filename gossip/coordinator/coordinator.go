@@ -72,7 +72,7 @@ const (
 type Coordinator struct {
 	o          Options
 	assignment *assignment.Table
-	// previous is the assignment before a change that the next Tick handles; nil for none.
+	// previous is the assignment before a change the next Tick handles; nil for none.
 	previous *assignment.Table
 	// absent holds PoPs without members, and since when.
 	absent map[string]window.Instant

@@ -58,7 +58,7 @@ type direct struct {
 	unsent   int64          // admissions of this node since the last record
 	queuedAt window.Instant // 0: not in the queue
 	sentAt   window.Instant // of the last record
-	lacks    uint64         // bits of the PoPs that a record did not go to: see Coordinator.bit
+	lacks    uint64         // bits of the PoPs a record did not go to: see Coordinator.bit
 	repeated bool           // the last record was sent twice
 	listed   bool           // it is in exchange.again
 	used     int64          // of the limit, by all PoPs, as far as is known
@@ -211,7 +211,7 @@ func (c *Coordinator) waits(r *mitigation.Rule) int {
 }
 
 // may reports whether a record of kind k about a key of r may be sent now. What owners are told of
-// keys that are held by records waits for those, and is no sign that the budget is too small.
+// keys held by records waits for those, and is no sign that the budget is too small.
 func (c *Coordinator) may(k packet.Kind, r *mitigation.Rule) bool {
 	if c.held(r) {
 		return len(c.counts.queue) == 0 && c.budget.Spare(spareForReports) && c.budget.Left(k)

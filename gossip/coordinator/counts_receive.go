@@ -170,8 +170,8 @@ func (c *Coordinator) raise(
 	return true
 }
 
-// take adds a growth to those for the gate. Cost that an owner's view has brought already is left
-// out; of a period that both have brought nothing is known of the moments. It returns the cost.
+// take adds a growth to those for the gate. Cost an owner's view has brought already is left out;
+// of a period both have brought nothing is known of the moments. It returns the cost.
 func (l *local) take(g *counts.Growth) (more int64) {
 	d, units := &l.direct, g.Units*l.direct.basis.Unit
 	l.merged.Roll(g.Period)

@@ -73,14 +73,13 @@ func (c *Coordinator) sendTo(now window.Instant, l *local, again bool) {
 	}
 }
 
-// bit returns the bit of a PoP. Two PoPs that have the same one are sent more than they lack.
+// bit returns the bit of a PoP. Two PoPs with the same one are sent more than they lack.
 func (c *Coordinator) bit(pop string) uint64 {
 	return 1 << (c.counts.origins.Number(pop, pop) % 64)
 }
 
-// addOlder adds records of the admissions of l since the period oldest, in periods that the next
-// record does not hold. Their moment is before all of them: one after would say that nothing came
-// later.
+// addOlder adds records of the admissions of l since the period oldest, in periods the next record
+// does not hold. Their moment is before all of them: one after would say that nothing came later.
 func (c *Coordinator) addOlder(now window.Instant, to batchTo, l *local, oldest uint32) {
 	totals := &l.seen
 	for period := totals.Period - 2; period >= oldest; period -= 2 {
@@ -135,7 +134,7 @@ func (c *Coordinator) post1(now window.Instant, to batchTo) {
 	}
 }
 
-// greet says to all PoPs that this node takes part, if it has keys of which it receives counts.
+// greet says to all PoPs this node takes part, if it has keys of which it receives counts.
 func (c *Coordinator) greet(now window.Instant) {
 	x := &c.counts
 	if len(x.keys) == 0 || !x.partners.Greets(now) {
@@ -165,8 +164,8 @@ func (c *Coordinator) putNear(now window.Instant, body []byte, but string) {
 	}
 }
 
-// tickCounts looks slowly after keys that no event brings up: admissions below a step, and old
-// entries of the table.
+// tickCounts looks slowly after keys no event brings up: admissions below a step, and old entries
+// of the table.
 func (c *Coordinator) tickCounts(now window.Instant) {
 	x := &c.counts
 	if x.table == nil {

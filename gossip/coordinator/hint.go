@@ -12,8 +12,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// A hint tells all members that a key is near its limit, or above it. It is advice about which keys
-// to report and sheds no key: a PoP that receives it reports the key at once, and the owner's view
+// A hint tells all members a key is near its limit, or above it. It is advice about which keys to
+// report and sheds no key: a PoP that receives it reports the key at once, and the owner's view
 // convicts. The hint prevents an overload from hiding in many small shares.
 
 // hint marks a key to be reported however small its rate is.
@@ -64,7 +64,7 @@ func (c *Coordinator) announce(now window.Instant, b *ownedKey) {
 }
 
 // near reports whether b is near its limit: its rate is (1-rates.Theta)·limit or more, or its
-// counts have used up hintUsed of a limit that they hold alone. The rate of a key with few requests
+// counts have used up hintUsed of a limit they hold alone. The rate of a key with few requests
 // rises later than they come.
 func (c *Coordinator) near(now window.Instant, b *ownedKey) bool {
 	return b.aggregate.Sum() >= (1-rates.Theta)*b.rule.PerSecond() ||
@@ -94,8 +94,8 @@ func (c *Coordinator) hintOf(b *ownedKey) []byte {
 	return out
 }
 
-// Hints returns this node's hints in force at now, at most MaxOwnerHints, in the form that
-// ReceiveHint takes. They go to a member that joins.
+// Hints returns this node's hints in force at now, at most MaxOwnerHints, in the form ReceiveHint
+// takes. They go to a member that joins.
 func (c *Coordinator) Hints(now window.Instant, wall time.Time) (all [][]byte) {
 	c.peers.SetClock(now, wall)
 	c.visits.ownedKeys.Each(c.dice, func(b *ownedKey) {

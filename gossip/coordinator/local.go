@@ -14,7 +14,7 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// local is a key that is asked for at this node: the first of the three roles.
+// local is a key asked for at this node: the first of the three roles.
 type local struct {
 	id    packet.ID
 	shard int
@@ -51,7 +51,7 @@ type local struct {
 	from string
 	// seen are the totals of its PoP, or its own while it counts alone, as far as it saw them.
 	seen window.Totals
-	// merged are the totals of other PoPs that the gate has.
+	// merged are the totals of other PoPs the gate has.
 	merged window.Totals
 	// relearns is the end of the time in which all of them are taken for merged.
 	relearns window.Instant
@@ -60,13 +60,13 @@ type local struct {
 	ringBackAt window.Instant
 	// smoothRate is report's rate, smoothed while it moves by chance only.
 	smoothRate float64
-	// endRepeats is the number of times that the key's end is still to be reported.
+	// endRepeats is the number of times the key's end is still to be reported.
 	endRepeats int
 	came       arrivals.Own    // when this node's own admissions came
 	others     arrivals.Others // where those of others stand in the gate's log
 	// direct is the key's part in the exchange of counts.
 	direct direct
-	// remote is the growth of other PoPs' counts that the gate is to be handed.
+	// remote is the growth of other PoPs' counts the gate is to be handed.
 	remote []window.RemoteDelta
 	// gone says that the local was dropped.
 	gone bool

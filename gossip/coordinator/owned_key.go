@@ -11,8 +11,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// ownedKey is a key that this node owns or stands by for: the third role. It aggregates the reports
-// of all origins and answers their reporters.
+// ownedKey is a key this node owns or stands by for: the third role. It aggregates the reports of
+// all origins and answers their reporters.
 type ownedKey struct {
 	id        packet.ID
 	rule      mitigation.Rule

@@ -26,8 +26,8 @@ const (
 	// nodeGap is the longest refresh interval of a node that is not the reporter: the reporter has
 	// the same totals.
 	nodeGap = 2500 * time.Millisecond
-	// heldGap is the shortest time between two reports, and two views, of a key that is held by
-	// counts from PoP to PoP: the owner needs them for people only.
+	// heldGap is the shortest time between two reports, and two views, of a key held by counts from
+	// PoP to PoP: the owner needs them for people only.
 	heldGap = 25 * time.Second
 	// repeatGap is the interval of questions to a reporter that does not answer,
 	repeatGap = 200 * time.Millisecond

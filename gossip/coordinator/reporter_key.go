@@ -13,15 +13,15 @@ import (
 	"github.com/headgate-dev/headgate/window/moments"
 )
 
-// reporterKeyID is a key that this node reports: for its PoP, or for those of its nodes that count
+// reporterKeyID is a key this node reports: for its PoP, or for those of its nodes that count
 // alone.
 type reporterKeyID struct {
 	id    packet.ID
 	alone bool
 }
 
-// reporterKey is a key that this node reports: the second role. It collects the reports of the
-// PoP's nodes, forwards one report to owner and standby, and distributes their verdict.
+// reporterKey is a key this node reports: the second role. It collects the reports of the PoP's
+// nodes, forwards one report to owner and standby, and distributes their verdict.
 type reporterKey struct {
 	is    reporterKeyID
 	shard int

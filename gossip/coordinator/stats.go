@@ -23,9 +23,9 @@ const (
 	RejectReplay
 	// RejectTime is a packet or hint with a stamp that is too old, or from the future.
 	RejectTime
-	// RejectKind is a record of a kind that has no place here, or of a later version.
+	// RejectKind is a record of a kind with no place here, or of a later version.
 	RejectKind
-	// RejectUnasked is a view for a key that this node did not ask about: its nonce is wrong.
+	// RejectUnasked is a view for a key this node did not ask about: its nonce is wrong.
 	RejectUnasked
 	// RejectRule is a report under a rule that is not of scope global here.
 	RejectRule
@@ -81,11 +81,11 @@ type Stats struct {
 	// CountsIn and CountsOut count the records of admissions that came from other PoPs and nodes,
 	// and that were sent.
 	CountsIn, CountsOut uint64
-	// Relays and RelaysDropped count batches that were passed on inside the PoP, and those that the
-	// budget for it did not carry.
+	// Relays and RelaysDropped count batches passed on inside the PoP, and those that the budget
+	// for it did not carry.
 	Relays, RelaysDropped uint64
 	// CountsQueue is the number of keys whose counts wait to be sent, CountsHeld that of the keys
-	// that are held by counts from PoP to PoP.
+	// held by counts from PoP to PoP.
 	CountsQueue, CountsHeld int
 	// CountsPressure is the factor by which fewer counts are sent than there are: 0 for none.
 	CountsPressure float64

@@ -2,8 +2,8 @@ package counts
 
 import "crypto/sha256"
 
-// Digest is a key of a rule as other nodes know it: 64 bits that nobody can choose, or find again
-// for another key, without the cluster's secret. It is never 0.
+// Digest is a key of a rule as other nodes know it: 64 bits nobody can choose, or find again for
+// another key, without the cluster's secret. It is never 0.
 type Digest uint64
 
 // Digester makes the digests of one secret. It is immutable.

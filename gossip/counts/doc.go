@@ -1,6 +1,5 @@
-// Package counts holds the records that PoPs exchange about keys that are judged by counts: how
-// much of a key each PoP admitted in the running counting period and in the one before, in 12
-// bytes.
+// Package counts holds the records PoPs exchange about keys judged by counts: how much of a key
+// each PoP admitted in the running counting period and in the one before, in 12 bytes.
 //
 //	admissions ─► Step: enough to matter? ─► Queue ─► AppendHead, AppendRecord ─► one packet to each PoP
 //	                                                                                   │

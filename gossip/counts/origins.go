@@ -28,9 +28,9 @@ func (o *Origins) Number(origin, pop string) uint8 {
 // In reports whether origin n is pop or one of its nodes.
 func (o *Origins) In(n uint8, pop string) bool { return n != 0 && o.pops[n] == o.numbers[pop] }
 
-// Other reports whether the counts of origin n are others' for a key that a node of pop measures.
-// The ring has those of the node's own PoP; while the key is counted without it (alone), nodes that
-// are too count as others.
+// Other reports whether the counts of origin n are others' for a key a node of pop measures. The
+// ring has those of the node's own PoP; while the key is counted without it (alone), nodes that are
+// too count as others.
 func (o *Origins) Other(n uint8, pop string, alone bool) bool {
 	return !o.In(n, pop) || n != o.numbers[pop] && alone
 }

@@ -9,7 +9,7 @@ func Step(left int64, nodes int) int64 { return max(1, left/int64(2*max(nodes, 1
 
 // Pressure raises the steps of all keys while the budget does not carry them. With a_k admissions a
 // second and a limit of l_k, a key's share of the bytes is a_k/step_k and the part of its limit
-// that others do not know is step_k/l_k; the sum of the parts is least, for given bytes, with
+// others do not know is step_k/l_k; the sum of the parts is least, for given bytes, with
 //
 //	step_k = factor·√(a_k·l_k)
 type Pressure struct{ factor float64 }

@@ -157,7 +157,7 @@ func AppendRecord(b []byte, r *Record) []byte {
 }
 
 // ParseHead returns the head of batch b, and its records' bytes: a whole number of records, of
-// rules that are in the table.
+// rules in the table.
 func ParseHead(b []byte) (h Head, records []byte, err error) {
 	r := reader{b}
 	version, flags := r.byte(), r.byte()

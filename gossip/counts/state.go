@@ -70,8 +70,8 @@ type Growth struct {
 	Period uint32
 	// Units is by how much the count grew, above 0.
 	Units int64
-	// Times is the least that the sum of the admissions' times can be, in 4096ths of the period; 0:
-	// not known.
+	// Times is the least the sum of the admissions' times can be, in 4096ths of the period; 0: not
+	// known.
 	Times int64
 	// Since is the earliest moment that one of them can have had; 0: not known.
 	Since window.Instant
@@ -83,7 +83,7 @@ type Growth struct {
 type Moments struct {
 	// AsOf is a moment up to which the origin's ring had added up all that the record holds.
 	AsOf window.Instant
-	// Issued is when the record was sent: nothing that it holds was later.
+	// Issued is when the record was sent: nothing it holds was later.
 	Issued window.Instant
 }
 
@@ -181,7 +181,7 @@ func (s *State) sum(each int) (sum int) {
 	return sum
 }
 
-// meanOf returns the most that the mean time of period's admissions can be.
+// meanOf returns the most the mean time of period's admissions can be.
 func (s *State) meanOf(period uint32) int64 {
 	if period == s.Period && s.hidden > 0 {
 		return int64(s.Means[0]) + int64(s.hidden)
@@ -203,7 +203,7 @@ func (s *State) Whole(b *Basis, grown []Growth) []Growth {
 }
 
 // timesOf returns the least sum of the times of the admissions from the old-th unit to the
-// count-th. oldMean is the most that the mean of the old ones can be. Where a unit is more than one
+// count-th. oldMean is the most the mean of the old ones can be. Where a unit is more than one
 // admission, up to a unit of the newest ones is hidden in the mean.
 func (b *Basis) timesOf(old, count int, oldMean int64, mean uint8) int64 {
 	const part = window.TimeParts / Means

@@ -25,9 +25,9 @@ const (
 	sweeps         = 256 // parts of a table, of which Sweep visits one
 )
 
-// Table remembers the admissions of other origins of keys that have no slot here, so that a key
-// begins with them. It is lossy: of sixteen entries that a digest may take a new one displaces the
-// oldest. One goroutine may call Put, Drop and Sweep while others call Each.
+// Table remembers the admissions of other origins of keys with no slot here, so that a key begins
+// with them. It is lossy: of sixteen entries a digest may take a new one displaces the oldest. One
+// goroutine may call Put, Drop and Sweep while others call Each.
 //
 //	entry  = tag 40  origin 8  period 16 | stamp 6  coarse 1  means 5 5·3  by 6·6
 //
@@ -47,7 +47,7 @@ type entry struct{ name, facts atomic.Uint64 }
 // at most Entries.
 func EntriesFor(memory int) int { return min(max(memory/64/EntryBytes, ways), Entries) }
 
-// NewTable returns a table of at most that many entries, at least 16.
+// NewTable returns a table of at most many entries, at least 16.
 func NewTable(entries int) *Table {
 	size := ways
 	for size*2 <= entries {
@@ -143,7 +143,7 @@ func (t *Table) set(d Digest) []entry {
 	return t.entries[at : at+ways]
 }
 
-// tagOf returns the bits of d that an entry keeps, of which set uses the others.
+// tagOf returns the bits of d an entry keeps, of which set uses the others.
 func tagOf(d Digest) uint64 { return uint64(d) >> 24 << 24 }
 
 // stampOf returns the stamp of a moment, which is above 0.

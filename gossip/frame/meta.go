@@ -19,7 +19,7 @@ type Meta struct {
 	// Rules is a digest of the rules in force; "" is unknown.
 	Rules string
 	// Admin is the "host:port" of the node's admin listener, for people; an empty host is the
-	// member's own address. "" is none that other machines reach.
+	// member's own address. "" is none other machines reach.
 	Admin string
 
 	// Leaving says that the node is about to leave: its silence is no failure. The node sets it

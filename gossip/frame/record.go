@@ -39,8 +39,8 @@ const (
 const (
 	// IDBytes is the length of an ID.
 	IDBytes = 8
-	// RecordBytes is the most that an encoded record has around its body, bytes: for a body of up
-	// to MaxRecord.
+	// RecordBytes is the most an encoded record has around its body, bytes: for a body of up to
+	// MaxRecord.
 	RecordBytes = IDBytes + 2 + 2
 	// AgeUnit is the unit of a record's age.
 	AgeUnit = 10 * time.Millisecond
@@ -58,8 +58,8 @@ var (
 // ID is the hash of a record's name, the same on every node.
 type ID [IDBytes]byte
 
-// IDOf hashes a name. Names contain bytes that clients send, and two names with one hash suppress
-// each other's records, so the hash is collision-resistant.
+// IDOf hashes a name. Names contain bytes clients send, and two names with one hash suppress each
+// other's records, so the hash is collision-resistant.
 func IDOf(name string) (n ID) {
 	sum := sha256.Sum256([]byte(name))
 	copy(n[:], sum[:])

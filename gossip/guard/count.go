@@ -71,10 +71,10 @@ func (m *Meter) Came(bytes int) { m.in.Add(1); m.inBytes.Add(uint64(bytes)) }
 // Went counts one sent item of so many bytes.
 func (m *Meter) Went(bytes int) { m.out.Add(1); m.outBytes.Add(uint64(bytes)) }
 
-// Read counts bytes of a received item that was counted before.
+// Read counts bytes of a received item counted before.
 func (m *Meter) Read(bytes int) { m.inBytes.Add(uint64(bytes)) }
 
-// Wrote counts bytes of a sent item that was counted before.
+// Wrote counts bytes of a sent item counted before.
 func (m *Meter) Wrote(bytes int) { m.outBytes.Add(uint64(bytes)) }
 
 // Flow returns the counters as a value.

@@ -18,7 +18,7 @@ const (
 	maxWaiting = 1024 // while paused
 )
 
-// synRetry is the delay that a lost packet adds to the opening of a stream.
+// synRetry is the delay a lost packet adds to the opening of a stream.
 const synRetry = time.Second
 
 // End is a node's place on the network. It implements memberlist.Transport.

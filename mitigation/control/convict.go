@@ -50,7 +50,7 @@ func Future(
 	return int64(totals.Period) > latest/int64(window.CountingPeriod(span))
 }
 
-// ForgetFuture empties totals that are of the future.
+// ForgetFuture empties totals of the future.
 func ForgetFuture(
 	totals *window.Totals, span time.Duration, now window.Instant, wall time.Duration,
 ) {
@@ -80,9 +80,9 @@ func (a *Aggregate) countsOf(newest, n uint32) (sum float64) {
 const Bare = 0.45
 
 // withoutCounts returns the cost offered in a window to the origins that report no counts, by their
-// rates: each up to Bare of the limit. The shares that a new owner takes over for origins that it
-// does not know yet are no part of it: it would claim once more the cost that some of them report
-// later as counts.
+// rates: each up to Bare of the limit. The shares a new owner takes over for origins it does not
+// know yet are no part of it: it would claim once more the cost some of them report later as
+// counts.
 func (a *Aggregate) withoutCounts(now window.Instant) (sum float64) {
 	for _, o := range a.order {
 		if o.report.Totals.Period == 0 && !a.silent(now, o) {

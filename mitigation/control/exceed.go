@@ -6,9 +6,9 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// No PoP can verify the reports of another: requests that it refused leave no trace elsewhere.
-// Where the limit is divided, the influence of a report is limited instead: to its PoP's share,
-// once it claims more admissions than that for longer than it takes to learn of the share.
+// No PoP can verify the reports of another: requests it refused leave no trace elsewhere. Where the
+// limit is divided, the influence of a report is limited instead: to its PoP's share, once it
+// claims more admissions than that for longer than it takes to learn of the share.
 
 const (
 	// patience is the time for which an origin may report more admissions than its share
@@ -22,7 +22,7 @@ const (
 
 // division is an origin's part in the division of the limit, as of the last Step.
 type division struct {
-	// demand is the cost per second that the origin asks for, and passes the part that it admits.
+	// demand is the cost per second the origin asks for, and passes the part it admits.
 	demand, passes float64
 	// share is its part of the limit, cost per second; 0: it is not divided.
 	share float64

@@ -24,7 +24,7 @@ type origin struct {
 	// report is the last report.
 	report     Report
 	receivedAt window.Instant
-	// passed is the admitted rate that the trailing window took in last.
+	// passed is the admitted rate the trailing window took in last.
 	passed float64
 	totals window.Totals // by period, the largest value ever reported
 	// moments are when admissions in totals came, as of the last Step, byTimes as far as counted
@@ -101,7 +101,7 @@ func (a *Aggregate) silent(now window.Instant, o *origin) bool {
 	return age > silentAloneAfter && a.hasAlone(now, o)
 }
 
-// hasAlone reports whether nodes of o's PoP have recently reported that they count alone.
+// hasAlone reports whether nodes of o's PoP have recently reported they count alone.
 func (a *Aggregate) hasAlone(now window.Instant, o *origin) bool {
 	nodes := a.origins[o.alone]
 	return nodes != nil && now.Sub(nodes.receivedAt) <= silentAloneAfter

@@ -22,7 +22,7 @@ import (
 type Pace struct {
 	// Limit is the cost admitted per window, above 0; of a bucket the burst.
 	Limit int64
-	// Open is the part of the limit that requests without a reserve may use, above 0 and up to 1: a
+	// Open is the part of the limit requests without a reserve may use, above 0 and up to 1: a
 	// ratio drops only them.
 	Open float64
 	// Window is the rule's window; of a bucket the time in which it fills.
@@ -90,8 +90,8 @@ func (p Pace) Global(v GlobalView, now float64, over time.Duration) mitigation.R
 const lateRefusals = 0.05
 
 // ByCount checks a ratio that follows from rates against the counts of a key of rule r. offered is
-// the known cost in the trailing window, rateOnly the cost elsewhere that is known as a rate only,
-// flush the interval at which nodes exchange counts.
+// the known cost in the trailing window, rateOnly the cost elsewhere known as a rate only, flush
+// the interval at which nodes exchange counts.
 //
 //	offered + rateOnly <= limit            0: nobody is shed who was not offered more than the limit
 //	short window, all counts are known     max(ratio, 1 - limit/offered): counts are more exact

@@ -37,8 +37,7 @@ type Report struct {
 	// Moments are when the newest admissions in Totals came, at the earliest: of a node's report
 	// only its own. Admissions that are not in it came at any time of their period.
 	Moments moments.List
-	// Blocked is the remaining time of a block that the origin's own exact count caused; 0 for
-	// none.
+	// Blocked is the remaining time of a block the origin's own exact count caused; 0 for none.
 	Blocked time.Duration
 	// RateOnly says that Totals are left out: the sender has more keys than its budget can carry
 	// counts for. Whoever reads the report must judge the key by Rate.
@@ -91,7 +90,7 @@ type GlobalView struct {
 	Blocked time.Duration
 }
 
-// Sample is one measurement: a key that was asked for at this node since the last flush.
+// Sample is one measurement: a key asked for at this node since the last flush.
 //
 //	written by  the gate's exchange with the PoP's ring, one Sample per key and flush
 //	read by     Coordinator.Measure, which decides whether to report it
@@ -109,7 +108,7 @@ type Sample struct {
 	// that its Totals hold only the growth since the last Sample. Otherwise Report is the whole
 	// PoP's.
 	Alone bool
-	// Own is the cost that this node admitted since the last Sample of the key.
+	// Own is the cost this node admitted since the last Sample of the key.
 	Own int64
 	// Told is the part of Own that Report.Totals have, and that was admitted at ToldFrom or later;
 	// ToldFrom is 0 if that is not known.
@@ -140,11 +139,11 @@ type Advice struct {
 	// Ratio is the drop ratio, 0 for none. In count mode it holds only while the counts exceed the
 	// limit too: see ByCount.
 	Ratio mitigation.Ratio
-	// RateOnly estimates the cost offered by other PoPs in the key's window that is known as a rate
-	// only: rate · window. 0 when all of them report counts.
+	// RateOnly estimates the cost offered by other PoPs in the key's window known as a rate only:
+	// rate · window. 0 when all of them report counts.
 	RateOnly int64
-	// Remote are the counts of other PoPs that no earlier Advice carried. They are valid during the
-	// call only.
+	// Remote are the counts of other PoPs no earlier Advice carried. They are valid during the call
+	// only.
 	Remote []window.RemoteDelta
 	// View is the view that Ratio was computed from; zero when there is none.
 	View GlobalView
@@ -213,8 +212,8 @@ func (v GlobalView) Ratio(now float64, over time.Duration) mitigation.Ratio {
 	return mitigation.RatioFor(sum, limit)
 }
 
-// Chance returns four standard deviations of a Poisson rate of rate per second that was averaged
-// over over: 4·√(rate/over). A smaller difference between two rates may be noise.
+// Chance returns four standard deviations of a Poisson rate of rate per second averaged over over:
+// 4·√(rate/over). A smaller difference between two rates may be noise.
 func Chance(rate float64, over time.Duration) float64 {
 	return 4 * math.Sqrt(rate/max(over.Seconds(), 1e-3))
 }

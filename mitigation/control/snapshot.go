@@ -9,10 +9,10 @@ import "github.com/headgate-dev/headgate/window"
 //	written by  Coordinator.Snapshot at shutdown
 //	read by     Coordinator.Restore at the next start
 type Snapshot struct {
-	// Reported are the totals that this origin has reported: the PoP's, or with Alone this node's.
+	// Reported are the totals this origin has reported: the PoP's, or with Alone this node's.
 	Reported window.Totals
 	// Alone says that the node counted the key without its PoP.
 	Alone bool
-	// Merged are the totals of other PoPs that the key's log holds already.
+	// Merged are the totals of other PoPs the key's log holds already.
 	Merged window.Totals
 }

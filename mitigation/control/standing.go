@@ -16,7 +16,7 @@ type Standing struct {
 	Rate float64
 	// Ratio is the drop ratio at this node.
 	Ratio mitigation.Ratio
-	// RateOnly is the cost offered elsewhere in the window that is known as a rate only.
+	// RateOnly is the cost offered elsewhere in the window known as a rate only.
 	RateOnly int64
 
 	// Owner and Standby are the nodes that aggregate the key; "" for nobody.

@@ -2,8 +2,8 @@ package control
 
 import "github.com/headgate-dev/headgate/window/moments"
 
-// SumReports returns the sum of reports, of nodes that each report their own counts alone. Their
-// Over, LastSum and TTL are not summed.
+// SumReports returns the sum of reports, of nodes each report their own counts alone. Their Over,
+// LastSum and TTL are not summed.
 func SumReports(all []*Report) (sum Report) {
 	for _, r := range all {
 		sum.Rate += r.Rate

@@ -9,8 +9,8 @@ import (
 )
 
 // A short window is steered: the limit in effect follows the cost admitted in the trailing window,
-// so that an excess is made up for. In rate mode that is known from the origins' averages, in count
-// mode from the totals they report.
+// so that an excess is made up for. In rate mode known from the origins' averages, in count mode
+// from the totals they report.
 
 // trailing is the cost admitted in the trailing window, in bins of a twentieth of the window.
 type trailing struct {
@@ -27,7 +27,7 @@ type bin struct {
 // trailingBins is the number of bins of a window.
 const trailingBins = 20
 
-// add adds cost that was admitted from since to now, and drops the bins that have left the window.
+// add adds cost admitted from since to now, and drops the bins that have left the window.
 func (t *trailing) add(since, now window.Instant, cost float64, span time.Duration) {
 	gone := 0
 	for gone < len(t.bins) && now.Sub(t.bins[gone].end) >= span {

@@ -209,7 +209,7 @@ func (s *Set) All(now int64) []Override {
 	return all
 }
 
-// MergeAll merges all at now, and calls onNews, which may be nil, with each that had an effect. It
+// MergeAll merges all at now, and calls onNews, which may be nil, with each with an effect. It
 // returns the number refused, not counting expired ones, and the first error.
 func (s *Set) MergeAll(
 	now int64, all []Override, onNews func(Override, News),

@@ -113,7 +113,7 @@ func (p *Pool) Report(now window.Instant, from []byte, share uint32) bool {
 	return true
 }
 
-// Turn makes the steps that are due at now. It is called at least once a second.
+// Turn makes the steps due at now. It is called at least once a second.
 func (p *Pool) Turn(now window.Instant) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

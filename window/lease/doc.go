@@ -4,7 +4,7 @@
 //	Take ──► lease: until, number ──┬─ list of its key's leases, oldest first ──► Release, Renew
 //	                                └─ heap of all leases, by their ends ───────► expired: places free
 //
-// A table has room for a fixed number of leases and never allocates after it was made. A lease that
+// A table has room for a fixed number of leases and never allocates after it was made. A lease
 // nobody releases ends by itself, so that a holder that dies gives up all its places within one
 // lease. Expiry is exact: no operation at an instant sees a lease that ended before it.
 //

@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// ruleState is one rule that keys are held under.
+// ruleState is one rule keys are held under.
 type ruleState struct {
 	name    string
 	inForce bool
@@ -41,9 +41,8 @@ func (t *Table) Heard(rule uint16) {
 }
 
 // SetRules names the rules in force. Each has a number, which Take wants and RuleNumber says. The
-// number of a name stays as long as it is in force. SetRules is for one caller at a time.
-// Leases of a rule that a reload took away stay until their end, under the number that nobody else
-// gets meanwhile.
+// number of a name stays as long as it is in force. SetRules is for one caller at a time. Leases of
+// a rule a reload took away stay until their end, under the number nobody else gets meanwhile.
 func (t *Table) SetRules(names []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -21,7 +21,7 @@ const (
 
 	leaseBytes  = 24
 	holderBytes = 56
-	keyText     = 33 // bytes of a key that are kept for people: a digest, and nearly every address
+	keyText     = 33 // bytes of a key kept for people: a digest, and nearly every address
 )
 
 // record is one lease, 24 bytes. A list ends at the place that refers to itself.
@@ -89,7 +89,7 @@ type Stats struct {
 	Displaced uint64 // leases that gave their room to others
 }
 
-// New returns a table of about that many bytes: Least to Max leases.
+// New returns a table of about many bytes: Least to Max leases.
 func New(bytes int64) *Table {
 	n := int(max(Least, min(bytes/Bytes, Max)))
 	return &Table{
@@ -109,7 +109,7 @@ func (t *Table) Begin(now window.Instant) {
 // End unlocks the table.
 func (t *Table) End() { t.mu.Unlock() }
 
-// Used returns the places that the key takes. It is called between Begin and End.
+// Used returns the places the key takes. It is called between Begin and End.
 func (t *Table) Used(i sketch.Index) int64 {
 	if h := t.find(i); h != nil {
 		return int64(h.places)

@@ -75,8 +75,8 @@ func (t *Table) Held(now window.Instant, rule uint16, most int) (list []Held, ke
 	return list, t.rules[rule].keys
 }
 
-// mostPlaces returns the most keys with places under that rule that hold most, in order. It sorts
-// few at a time: decisions wait meanwhile.
+// mostPlaces returns the most keys with places under rule that hold most, in order. It sorts few at
+// a time: decisions wait meanwhile.
 func (t *Table) mostPlaces(rule uint16, most int) (found []*holder) {
 	floor := uint32(0) // keys with no more places are not among them
 	cut := func() {

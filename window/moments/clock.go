@@ -42,8 +42,7 @@ func Begin(period uint32) Bin { return Bin(period) * Parts }
 // Period returns the counting period that b is in.
 func Period(b Bin) uint32 { return uint32(b / Parts) }
 
-// Oldest returns the oldest bin that a list has at now: the first of the period before the running
-// one.
+// Oldest returns the oldest bin a list has at now: the first of the period before the running one.
 func Oldest(now Bin) Bin { return (now/Parts - 1) * Parts }
 
 // Coarse returns l as it is told at now: without cost older than Oldest, and in bins that are the

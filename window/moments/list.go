@@ -18,7 +18,7 @@ const (
 // Bin is the number of a 512th of a counting period since 1970, by the wall clock.
 type Bin int64
 
-// Lump is cost that was admitted in a bin or later.
+// Lump is cost admitted in a bin or later.
 type Lump struct {
 	Bin   Bin
 	Units int64 // cost, above 0

@@ -8,7 +8,7 @@ import (
 
 // blocked is one key under rules that block past their limit. Whom a limit refuses then depends on
 // when it was first reached, so each limit is followed by itself, and only some limits can be
-// tried. A limit that the key never passed costs nothing: it admitted everything.
+// tried. A limit the key never passed costs nothing: it admitted everything.
 type blocked struct {
 	// of each request in the window, the set of limits that admitted it, a bit each
 	asked    trail[uint64]

@@ -11,7 +11,7 @@ import (
 
 // Bursts tries a stream of requests, each of cost 1, against buckets of one refill, one delay and
 // many bursts: those of Ladder that fill within a day. A bucket that was never empty for a key has
-// admitted all of it, so only bursts that the key has passed are followed one by one.
+// admitted all of it, so only bursts the key has passed are followed one by one.
 type Bursts struct {
 	rule    Rule
 	bursts  []int64 // tried, lowest first
@@ -30,7 +30,7 @@ const maxFill = 24 * time.Hour
 // poured is one key under buckets of many bursts.
 type poured struct {
 	endless bucket.TAT // of a bucket that refuses nothing
-	passed  []follow   // of the bursts that the key has passed, or is about to, lowest first
+	passed  []follow   // of the bursts the key has passed, or is about to, lowest first
 	struck  uint64     // bursts that refused the key something, a bit each
 }
 

@@ -16,7 +16,7 @@ const (
 	MaxSeat = 1 << 20
 )
 
-// Rule is the rule that is tried with other limits.
+// Rule is the rule tried with other limits.
 type Rule struct {
 	Limit    int64         // cost per window, its own
 	Window   time.Duration // 1 s..24 h
@@ -26,7 +26,7 @@ type Rule struct {
 	Delay    time.Duration // of a bucket: a request waits up to so long for its tokens
 }
 
-// own returns the number that others are tried in place of: the limit, of a bucket the burst.
+// own returns the number others are tried in place of: the limit, of a bucket the burst.
 func (r *Rule) own() int64 {
 	if r.Burst > 0 {
 		return r.Burst
@@ -125,7 +125,7 @@ type Row struct {
 	Limit    int64
 	Requests int64 // refused
 	Keys     int64 // refused at least once
-	Waits    int64 // of a bucket with a delay: requests that it lets pass later
+	Waits    int64 // of a bucket with a delay: requests it lets pass later
 }
 
 // Requests returns how many requests were taken, and how many of those were left out for want of

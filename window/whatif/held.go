@@ -8,9 +8,8 @@ import (
 )
 
 // Held tells from looks at the keys that hold places, at random moments of theirs, what fewer
-// places than the rule's would deny. By Little's law the share of requests that a limit denies is
-// the share of the time that places are held above it, where those requests take as long as the
-// others.
+// places than the rule's would deny. By Little's law the share of requests a limit denies is the
+// share of the time that places are held above it, where those requests take as long as the others.
 type Held struct {
 	// tried, lowest first: at most the rule's own, since more is never held
 	limits []int64

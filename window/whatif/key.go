@@ -44,7 +44,7 @@ type side struct {
 // memory is the state of a rule by one of the two bounds.
 type memory struct {
 	slices  int    // before the one that asks
-	blocks  uint64 // slices that a block lasts after the first in which something is refused
+	blocks  uint64 // slices a block lasts after the first in which something is refused
 	offered bool   // refused cost counts as well
 }
 
@@ -79,8 +79,8 @@ type key struct {
 	low, high uint64   // bounds of the most cost in any window
 }
 
-// slice takes the cost of slice k.next. It calls refused with the bounds of the cost that each of
-// r's limits would have refused of it, for the limits that the key passed.
+// slice takes the cost of slice k.next. It calls refused with the bounds of the cost each of r's
+// limits would have refused of it, for the limits the key passed.
 func (k *key) slice(cost uint64, r *ladder, refused func(limit int, low, high uint64)) {
 	number := k.next
 	k.next++

@@ -29,7 +29,7 @@ func Ladder(own int64, n int) []int64 {
 	return slices.Compact(limits)
 }
 
-// Shown returns the limits that a table shows, lowest first: 1, 2, 5, 10 … below highest, highest
+// Shown returns the limits a table shows, lowest first: 1, 2, 5, 10 … below highest, highest
 // itself, and those with a note.
 func Shown(highest int64, notes map[int64]string) []int64 {
 	limits := append(slices.Collect(maps.Keys(notes)), highest)

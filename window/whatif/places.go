@@ -22,7 +22,7 @@ type Places struct {
 // NewPlaces returns a Places that has seen no request.
 func NewPlaces() *Places { return &Places{keys: make(map[string]*hall)} }
 
-// hall is one key: the seats that its requests hold.
+// hall is one key: the seats its requests hold.
 type hall struct {
 	taken leaving // by the moment at which they are free
 	free  lowest  // seats up to open that are not in use

@@ -6,8 +6,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// admitQueue is the house of one key (see the package comment): the seats that its units took in
-// the trailing window.
+// admitQueue is the house of one key (see the package comment): the seats its units took in the
+// trailing window.
 type admitQueue struct {
 	taken trail[uint32] // seats in use, in order of time
 	free  lowest        // seats up to open that are not in use
@@ -69,7 +69,7 @@ func (l *lowest) pop() uint32 {
 	}
 }
 
-// stay is a value that is remembered for a window.
+// stay is a value remembered for a window.
 type stay[T any] struct {
 	at window.Instant
 	is T

@@ -10,9 +10,9 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// Sample tries other limits on the demand that a running node knows of its keys: the cost of each
-// key in every slice of its window. It remembers a bounded number of keys, chosen by priority
-// sampling (Duffield, Lund and Thorup, 2007). The keys of the highest
+// Sample tries other limits on the demand a running node knows of its keys: the cost of each key in
+// every slice of its window. It remembers a bounded number of keys, chosen by priority sampling
+// (Duffield, Lund and Thorup, 2007). The keys of the highest
 //
 //	priority = peak / uniform
 //
@@ -30,12 +30,12 @@ type Sample struct {
 	keys      map[sketch.Index]*key
 	order     priorities
 	threshold float64   // highest priority that was ever left out, cost
-	low, high []float64 // bounds of the cost that each limit refuses
+	low, high []float64 // bounds of the cost each limit refuses
 	demand    float64   // cost of all keys
 	late      uint64    // demands that came too late to cover every slice
 }
 
-// tryBytes is the memory of one limit that a key passed, and about that of the key itself.
+// tryBytes is the memory of one limit a key passed, and about that of the key itself.
 const tryBytes = int(unsafe.Sizeof(tried{}))
 
 // ladder is the set of limits tried. A limit that refuses blocks for shortBlock slices at least and
@@ -43,12 +43,12 @@ const tryBytes = int(unsafe.Sizeof(tried{}))
 type ladder struct {
 	limits                []int64
 	shortBlock, longBlock uint64
-	offered               bool // cost that a limit refuses counts as well
+	offered               bool // cost a limit refuses counts as well
 	rule                  Rule
 }
 
 // NewSample returns an empty sample that tries limits around r's. It remembers as many keys as fit
-// bytes, one at least: about 200 bytes a key, and as much for each limit of the ladder that the key
+// bytes, one at least: about 200 bytes a key, and as much for each limit of the ladder the key
 // passes.
 func NewSample(r Rule, bytes int) *Sample {
 	s := &Sample{ladder: ladder{offered: r.Offered, rule: r}, room: bytes / tryBytes}
@@ -59,8 +59,8 @@ func NewSample(r Rule, bytes int) *Sample {
 	return s
 }
 
-// begin makes the ladder, with the first key or look: of the thousands of limits that a file can
-// hold most have none.
+// begin makes the ladder, with the first key or look: of the thousands of limits a file can hold
+// most have none.
 func (s *Sample) begin() {
 	if s.keys == nil {
 		s.limits, s.keys = Ladder(s.rule.own(), maxTried), make(map[sketch.Index]*key)
@@ -212,7 +212,7 @@ func (s *Sample) passed(peak uint64) int {
 	return n - 1
 }
 
-// Demand returns the cost that all keys asked for, by the sample.
+// Demand returns the cost all keys asked for, by the sample.
 func (s *Sample) Demand() float64 { return s.demand }
 
 // Size returns how many keys are remembered, and the peak from which all keys are; 0: all keys

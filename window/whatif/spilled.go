@@ -19,7 +19,7 @@ type spilled struct {
 	full    window.Instant // when its own bucket was full again, by then
 	number  uint64         // of the newest sub-window of refusals, by then
 	running uint32         // refused in that one, by then
-	endless bounds         // tokens that a bucket which refuses nothing lacks
+	endless bounds         // tokens a bucket which refuses nothing lacks
 	tries   []tank         // by burst, of those that the key passed, lowest first
 }
 
@@ -73,8 +73,8 @@ func (k *spilled) admitted(l *window.Level, from window.Instant, r *Rule) bounds
 }
 
 // look takes a look at the key. It returns the bounds of what was asked for since the one before
-// and calls refused with those of what each burst would have refused of it, for the bursts that the
-// key passed. It returns the key's bounds of the least burst that refuses nothing, too.
+// and calls refused with those of what each burst would have refused of it, for the bursts the key
+// passed. It returns the key's bounds of the least burst that refuses nothing, too.
 func (k *spilled) look(
 	l *window.Level, r *ladder, refused func(limit int, low, high float64),
 ) (asked, peak bounds) {

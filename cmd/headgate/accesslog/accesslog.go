@@ -19,7 +19,7 @@ import (
 // next Read.
 type Record struct {
 	Time   int64  // nanoseconds since 1970, UTC
-	Digits int    // decimals of the second that the log wrote, 0..9
+	Digits int    // decimals of the second the log wrote, 0..9
 	Client []byte // as logged: an address or a name, never empty
 	Method []byte // empty if the log shows no request that can be split
 	Path   []byte // without the query string; the whole request text if it cannot be split

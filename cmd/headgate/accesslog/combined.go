@@ -44,7 +44,7 @@ func parseCombined(line []byte, rec *Record) error {
 	return nil
 }
 
-// setLastField reads the seconds that the request took, where they are the last field of a line, as
+// setLastField reads the seconds the request took, where they are the last field of a line, as
 // $request_time behind the combined format: 0.123, or rt=0.123. They have a point, which a size has
 // not.
 func setLastField(rest []byte, rec *Record) {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// tsvFields is how many fields a TSV line has. A sixth is the seconds that the request took, if it
-// is a number; more are ignored.
+// tsvFields is how many fields a TSV line has. A sixth is the seconds the request took, if it is a
+// number; more are ignored.
 const tsvFields = 5
 
 var (

@@ -67,7 +67,7 @@ type modeRequest struct {
 	changeRequest
 }
 
-// changeRequest holds the fields that every change has.
+// changeRequest holds the fields every change has.
 type changeRequest struct {
 	By     string `json:"by,omitempty"`
 	Reason string `json:"reason,omitempty"`

@@ -121,7 +121,7 @@ func remaining(v api.ExplainView) string {
 	return strconv.FormatInt(v.Remaining, 10)
 }
 
-// viewed names the counts that the verdict rests on, and the effect of a lost view.
+// viewed names the counts the verdict rests on, and the effect of a lost view.
 func viewed(v api.ExplainView) string {
 	if !v.ViewLost {
 		return v.View

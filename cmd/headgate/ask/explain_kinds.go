@@ -45,7 +45,7 @@ func bucketOf(v api.ExplainView) string {
 	return text
 }
 
-// placesText describes the places that the key holds; "" for a rule without places.
+// placesText describes the places the key holds; "" for a rule without places.
 func placesText(v api.ExplainView) string {
 	p := v.Places
 	switch {
@@ -92,7 +92,7 @@ func siblingsText(s *api.SiblingsView) string {
 	return fmt.Sprintf("%d of %d narrower keys asked", s.Asked, s.Needed)
 }
 
-// networksOf describes the networks that the key is in, under a rule with a ladder, a field each.
+// networksOf describes the networks the key is in, under a rule with a ladder, a field each.
 func networksOf(all []api.LevelView) (fields [][2]string) {
 	for _, v := range all {
 		fields = append(fields, [2]string{
@@ -119,8 +119,8 @@ func blastText(b *api.KeyBlastView) string {
 	return fmt.Sprintf("about %d; above %d a block sheds instead", b.Clients, b.Most)
 }
 
-// shedByText describes the part by which the drop ratio is drawn, and the draw that was asked for;
-// "" where it is drawn for each request.
+// shedByText describes the part by which the drop ratio is drawn, and the draw asked for; "" where
+// it is drawn for each request.
 func shedByText(s *api.ShedByView, now time.Time) string {
 	if s == nil {
 		return ""

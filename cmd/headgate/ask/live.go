@@ -32,7 +32,7 @@ func (a *app) watchTop(ctx context.Context, client *cli.Client, f topFlags) erro
 	}
 }
 
-// sortedBy returns the order that a key stands for, the first letter of its word, or "".
+// sortedBy returns the order a key stands for, the first letter of its word, or "".
 func sortedBy(key byte) string {
 	for _, order := range api.TopOrders {
 		if order[0] == key|0x20 {

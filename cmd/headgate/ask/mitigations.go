@@ -68,8 +68,8 @@ func (a *app) mitigations(ctx context.Context, f mitigationsFlags) error {
 	return nil
 }
 
-// fetchMitigations fetches as many pages as f asks for. Their number is bounded by the flags that
-// the daemon says it has.
+// fetchMitigations fetches as many pages as f asks for. Their number is bounded by the flags the
+// daemon says it has.
 func fetchMitigations(
 	ctx context.Context, c *cli.Client, f mitigationsFlags,
 ) (api.MitigationsView, error) {

@@ -78,7 +78,7 @@ func poolRow(p api.PoolView, now time.Time) []cli.Cell {
 	}
 }
 
-// deniedTiers lists the tiers that a pool denies, and the share of their requests.
+// deniedTiers lists the tiers a pool denies, and the share of their requests.
 func deniedTiers(tiers []api.TierView) string {
 	var all []string
 	for _, t := range tiers {

@@ -94,8 +94,8 @@ func settingsText(r api.RuleView) string {
 	return strings.Join(all, ", ")
 }
 
-// per names the rest of the limit: the window, or of places the number that all keys hold now; and
-// the narrower keys that must ask first.
+// per names the rest of the limit: the window, or of places the number all keys hold now; and the
+// narrower keys that must ask first.
 func per(r api.RuleView) string {
 	if r.Siblings > 0 {
 		return fmt.Sprintf("%s, from %d keys on", cli.Span(cli.Seconds(r.Window)), r.Siblings)

@@ -16,8 +16,8 @@ type topColumn struct {
 	cell func(a *app, t api.TopView) cli.Cell
 }
 
-// columnsOf returns the columns of a list: those of the kind that all keys are of, or of several
-// kinds the counts with the state of each in its own terms. top is not empty.
+// columnsOf returns the columns of a list: those of the kind all keys are of, or of several kinds
+// the counts with the state of each in its own terms. top is not empty.
 func columnsOf(top []api.TopView) []topColumn {
 	for _, t := range top[1:] {
 		if t.Kind != top[0].Kind {
@@ -68,7 +68,7 @@ func windowColumns() []topColumn {
 	}
 }
 
-// The columns that every list has.
+// The columns every list has.
 var (
 	ruleColumn = topColumn{"RULE", func(_ *app, t api.TopView) cli.Cell { return cli.Left(t.Rule) }}
 	keyColumn  = topColumn{"KEY", func(_ *app, t api.TopView) cli.Cell {
@@ -86,7 +86,7 @@ func offeredOf(t api.TopView) int64  { return t.Offered }
 func admittedOf(t api.TopView) int64 { return t.Admitted }
 func limitIn(t api.TopView) int64    { return t.Limit }
 
-// usedPart returns the part of its limit that a key has taken, 0..1: more is taken in advance.
+// usedPart returns the part of its limit a key has taken, 0..1: more is taken in advance.
 func usedPart(t api.TopView) float64 { return min(1, float64(t.Admitted)/float64(max(1, t.Limit))) }
 
 func numberOf(of func(api.TopView) int64) func(*app, api.TopView) cli.Cell {

@@ -2,9 +2,9 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// addBuiltin adds the commands that the parser brings along, help and completion, to root. By
-// themselves they answer a name that no command has with a page of help and exit code 0, which a
-// script would take for the completion that it asked for.
+// addBuiltin adds the commands the parser brings along, help and completion, to root. By themselves
+// they answer a name no command has with a page of help and exit code 0, which a script would take
+// for the completion it asked for.
 func addBuiltin(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

@@ -36,7 +36,7 @@ type adminFlags struct {
 // Client asks one admin listener.
 type Client struct {
 	Address string // as the user wrote it
-	host    string // the host name that requests carry
+	host    string // the host name requests carry
 	token   string // empty: none
 	http    http.Client
 }

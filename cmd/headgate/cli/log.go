@@ -16,7 +16,7 @@ import (
 // Bounds of the log: lines that strangers can cause must not fill a disk.
 const (
 	linesASecond = 10   // of one site, in any second
-	auditASecond = 1000 // of changes that were asked for, each of which is to have its line
+	auditASecond = 1000 // of changes asked for, each of which is to have its line
 	maxLogSites  = 1024 // places in the program that log; those after share a bound
 )
 

@@ -8,13 +8,13 @@ import (
 
 // Entry is a command of the program.
 type Entry struct {
-	// the heading in the help that the command stands below; empty: none
+	// the heading in the help the command stands below; empty: none
 	Group string
 	Build func(*App) *cobra.Command // returns the command, for one run
 }
 
-// Run executes the program that the commands in table make up, with args, and returns its exit
-// code, 0 to 2.
+// Run executes the program the commands in table make up, with args, and returns its exit code, 0
+// to 2.
 func (a *App) Run(ctx context.Context, table []Entry, args []string) int {
 	root := NewRoot(a, table)
 	root.SetArgs(args)

@@ -52,7 +52,7 @@ func (c *Client) ExplainRefusal(ctx context.Context, err error, rule string) err
 	return UnknownRule(rule, names)
 }
 
-// UnknownRule returns the error for a name that no rule has. It lists the rules.
+// UnknownRule returns the error for a name no rule has. It lists the rules.
 func UnknownRule(name string, names []string) error {
 	text := "there is no rule " + Quote(name)
 	if len(names) > 0 {

@@ -43,7 +43,7 @@ func (b Build) line() string {
 	return fmt.Sprintf("headgate %s (%s, %s/%s)", b.Version, b.Go, b.OS, b.Arch)
 }
 
-// Release is the version that the linker gave the program; empty: none. The program sets it before
+// Release is the version the linker gave the program; empty: none. The program sets it before
 // anything else.
 var Release = ""
 

@@ -12,7 +12,7 @@ import (
 const (
 	// bins by which the figures are behind the present: by then all requests of a bin are answered
 	boardDelay   = 2
-	boardSeconds = 150 // the seconds that a board looks back; a record remembers two rounds
+	boardSeconds = 150 // the seconds a board looks back; a record remembers two rounds
 )
 
 // opening describes the demo.
@@ -62,7 +62,7 @@ func (d *demo) board(at time.Duration) screen.Board {
 	return b
 }
 
-// summary returns the result of a story that was played for that time.
+// summary returns the result of a story played for that time.
 func (d *demo) summary(played time.Duration) *figures.Summary {
 	s := d.record.Summary(played)
 	s.Seed, s.Complete = d.flags.seed, d.flags.duration > 0 && played >= d.flags.duration

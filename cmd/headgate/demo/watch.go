@@ -86,7 +86,7 @@ func (w *watch) look(ctx context.Context, pop int) {
 	}
 }
 
-// compare takes the mitigations that a PoP has now, and returns the changes.
+// compare takes the mitigations a PoP has now, and returns the changes.
 func (w *watch) compare(
 	at time.Duration, pop int, all []api.MitigationView,
 ) (changes []screen.Change) {
@@ -136,7 +136,7 @@ func (w *watch) note(at time.Duration, pop int, m api.MitigationView) {
 	w.seen[n].Ratio = max(w.seen[n].Ratio, m.Ratio)
 }
 
-// Of returns the mitigation that a PoP has now for a key.
+// Of returns the mitigation a PoP has now for a key.
 func (w *watch) Of(pop int, rule, key string) (m api.MitigationView, there bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

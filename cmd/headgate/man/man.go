@@ -79,8 +79,8 @@ func writePage(dir, name, page string) error {
 	return nil
 }
 
-// Documented returns the commands that have a page: root, and every one below it that does
-// something and is shown.
+// Documented returns the commands with a page: root, and every one below it that does something and
+// is shown.
 func Documented(root *cobra.Command) []*cobra.Command {
 	all := []*cobra.Command{root}
 	for _, cmd := range root.Commands() {

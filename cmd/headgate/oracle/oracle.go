@@ -1,5 +1,4 @@
-// Package oracle judges a limiter's decisions by exact counts, in the two ways that headgate
-// publishes:
+// Package oracle judges a limiter's decisions by exact counts, in the two ways headgate publishes:
 //
 //   - enforcement: each decision against the admissions that really happened, so that one error does
 //     not cascade. A refusal is wrong if the exact admitted cost plus its own fits the limit, an

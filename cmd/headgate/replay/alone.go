@@ -18,7 +18,7 @@ type widened struct {
 	siblings int
 }
 
-// ladderOf returns the rule that the one called name widens, or is, and its ladder; false if it has
+// ladderOf returns the rule the one called name widens, or is, and its ladder; false if it has
 // none.
 func ladderOf(cfg *config.Config, name string) (base string, w widened, ok bool) {
 	for i := range cfg.Policies.Policies {

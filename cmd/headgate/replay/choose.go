@@ -45,7 +45,7 @@ func (o *replayOptions) chooseRule(cfg *config.Config, name string) (mitigation.
 	return *rule, nil
 }
 
-// override puts --limit and --window into rule, within the bounds that a file is held to.
+// override puts --limit and --window into rule, within the bounds a file is held to.
 func (o *replayOptions) override(rule *mitigation.Rule) error {
 	if o.limit != 0 {
 		if o.limit < 1 || o.limit > mitigation.MaxLimit {

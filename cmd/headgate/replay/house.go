@@ -20,7 +20,7 @@ import (
 // errNoPolicies ends a replay of policies that there are none of.
 var errNoPolicies = errors.New("--policies: the configuration has no policies")
 
-// byPolicy is the ground of a denial that a policy makes by itself, behind those of rules.
+// byPolicy is the ground of a denial a policy makes by itself, behind those of rules.
 const byPolicy = mitigation.ByPending + 1
 
 // house asks a node's policies about whole requests, as its doors do.

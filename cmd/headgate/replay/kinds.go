@@ -26,7 +26,7 @@ type releaser interface {
 	Release(now window.Instant, rule, key []byte, lease uint64) (late bool, err error)
 }
 
-// underWay are the leases that the requests of a log hold, by their end.
+// underWay are the leases the requests of a log hold, by their end.
 type underWay []ending
 
 type ending struct {

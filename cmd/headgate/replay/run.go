@@ -19,7 +19,7 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// judge is the part of an edge that a replay drives.
+// judge is the part of an edge a replay drives.
 type judge interface {
 	Decide(now window.Instant, u uint64, a gate.Ask) (gate.Decision, error)
 	Offered(now window.Instant, rule, key []byte) int64

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// maxTallied bounds the keys that a replay keeps totals of, at about 170 bytes each. Requests
-	// of keys beyond it are decided and counted as any other, only not listed by key.
+	// maxTallied bounds the keys a replay keeps totals of, at about 170 bytes each. Requests of
+	// keys beyond it are decided and counted as any other, only not listed by key.
 	maxTallied = 20_000_000
 	// topOffenders is how many keys the summary names.
 	topOffenders = 10

@@ -39,7 +39,7 @@ type begun struct {
 	key []byte
 }
 
-// add takes the next line of the log, and calls decide with the requests that it lets go.
+// add takes the next line of the log, and calls decide with the requests it lets go.
 func (t *transit) add(rec *accesslog.Record, key []byte, decide func(*begun) error) error {
 	took := min(rec.Took, int64(t.lease))
 	start := rec.Time - rec.Took

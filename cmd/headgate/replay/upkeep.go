@@ -26,7 +26,7 @@ const (
 type upkeep struct {
 	turned  window.Instant // when a sweep last fell due
 	unswept int            // requests since then
-	owed    int            // steps of the last sweep that no line has paid for yet
+	owed    int            // steps of the last sweep no line has paid for yet
 }
 
 // step takes the log's time on to now, by one request under a rule with that window, and sweeps j

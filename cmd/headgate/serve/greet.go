@@ -15,7 +15,7 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// maxNamedRules is the most rules that the banner names.
+// maxNamedRules is the most rules the banner names.
 const maxNamedRules = 5
 
 // streamNames are the names of doors as people write them.
@@ -74,7 +74,7 @@ func ruleToTry(rules []mitigation.Rule) (least mitigation.Rule, ok bool) {
 }
 
 // writeShadowed says which rules are in shadow mode, if there are any, and how to enforce one:
-// tried, the rule that the next lines ask about, if it is in shadow.
+// tried, the rule the next lines ask about, if it is in shadow.
 func writeShadowed(w io.Writer, rules []mitigation.Rule, tried *mitigation.Rule) {
 	var names []string
 	for _, r := range rules {
@@ -103,7 +103,7 @@ func writeShadowed(w io.Writer, rules []mitigation.Rule, tried *mitigation.Rule)
 	}
 }
 
-// writeTrials prints a line for each listener that a person can ask about rule.
+// writeTrials prints a line for each listener a person can ask about rule.
 func writeTrials(w io.Writer, at edge.Addresses, rule *mitigation.Rule) {
 	comment := ""
 	if rule.Mode == mitigation.Enforce && rule.Limit < 1000 {

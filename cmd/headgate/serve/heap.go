@@ -32,9 +32,9 @@ type heapGuard struct {
 	look     func() heapUse
 }
 
-// heapUse is the memory that the process holds, in bytes.
+// heapUse is the memory the process holds, in bytes.
 type heapUse struct {
-	live int64 // objects that the last collection found in use
+	live int64 // objects the last collection found in use
 	// all that is neither an object nor free: stacks, the runtime's own tables, gaps between
 	// objects
 	other int64

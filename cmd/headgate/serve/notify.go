@@ -21,7 +21,7 @@ const (
 )
 
 // notifier reports the daemon's state to the service manager, by the protocol of sd_notify(3): each
-// message is a datagram of NAME=value lines to the unix socket that the environment names. A nil
+// message is a datagram of NAME=value lines to the unix socket the environment names. A nil
 // *notifier does nothing. It is safe for concurrent use.
 //
 //	daemon: ready, reloading, stopping ──────────────┐
@@ -32,8 +32,8 @@ type notifier struct {
 	failing atomic.Bool // the last message was not taken
 }
 
-// openNotifier returns the notifier for the manager that the environment names; nil: there is none,
-// or its socket cannot be opened.
+// openNotifier returns the notifier for the manager the environment names; nil: there is none, or
+// its socket cannot be opened.
 func openNotifier(getenv func(string) string, log *slog.Logger) *notifier {
 	at := getenv("NOTIFY_SOCKET") // a path, or @name for an abstract one, which net knows
 	if at == "" {
@@ -66,7 +66,7 @@ func (n *notifier) Reloading() {
 // Stopping says that the daemon takes nothing new.
 func (n *notifier) Stopping() { n.tell("STOPPING=1", "STATUS=Answering what has arrived") }
 
-// alive is the message that the manager's watchdog waits for.
+// alive is the message the manager's watchdog waits for.
 func (n *notifier) alive() { n.tell("WATCHDOG=1") }
 
 // tell sends one message. The first failure is logged, later ones only after a success: nothing

@@ -28,7 +28,7 @@ type watchdog struct {
 	stalled string // the loop that stood still at the last look, or ""
 }
 
-// openWatchdog returns the watchdog that the environment asks this process, pid, for.
+// openWatchdog returns the watchdog the environment asks this process, pid, for.
 func openWatchdog(getenv func(string) string, pid int, tell *notifier, log *slog.Logger) *watchdog {
 	w := &watchdog{tell: tell, log: log}
 	micros, err := strconv.ParseInt(getenv("WATCHDOG_USEC"), 10, 64)

@@ -40,8 +40,8 @@ func (b blanks) Seconds() string {
 	return strconv.FormatFloat(float64(b.Timeout)/1000, 'f', -1, 64)
 }
 
-// fill returns the blanks for f, or an error for an option that no snippet can hold: a value must
-// mean the same in the proxy's configuration as here.
+// fill returns the blanks for f, or an error for an option no snippet can hold: a value must mean
+// the same in the proxy's configuration as here.
 func (s *snippet) fill(f snippetFlags) (blanks, error) {
 	b := blanks{Rule: f.rule, Timeout: f.timeout.Milliseconds(), Dir: s.dir}
 	if f.rule != "" && (!plainName(f.rule) || len(f.rule) > wire.MaxRule) {

@@ -64,7 +64,7 @@ func (a *app) checkConfig(file string, show bool) error {
 	if err != nil {
 		return err
 	}
-	// The files of sets, with a key that nobody keeps.
+	// The files of sets, with a key nobody keeps.
 	engine, err := config.LoadPolicies(&c, [32]byte{})
 	if err != nil {
 		text := errors.Unwrap(err).Error() // a fault a line

@@ -221,7 +221,7 @@ func writeNew(dir string, files, texts []string) (wrote []string, err error) {
 	return paths, nil
 }
 
-// writeOnce makes a file that a proxy's own user can read. An existing file is left alone.
+// writeOnce makes a file a proxy's own user can read. An existing file is left alone.
 func writeOnce(path, text string) error {
 	//nolint:gosec // configuration without secrets
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)

@@ -45,7 +45,7 @@ func New(most int) *Places {
 	return &Places{most: most, taken: map[*Place]struct{}{}, strangers: map[netip.Prefix]int{}}
 }
 
-// Listener returns ln without the connections that have no place: those are closed. The others are
+// Listener returns ln without the connections with no place: those are closed. The others are
 // Places.
 func (p *Places) Listener(ln net.Listener) net.Listener { return &listener{ln, p} }
 
@@ -55,7 +55,7 @@ type listener struct {
 	places *Places
 }
 
-// Accept returns the next connection that has a place.
+// Accept returns the next connection with a place.
 func (l *listener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -138,8 +138,7 @@ func (p *Places) held(a *Place) int {
 	return p.strangers[a.from]
 }
 
-// busy returns 1 if a is being answered, or is so new that its first request may be on its way;
-// else 0.
+// busy returns 1 if a is being answered, or is so new its first request may be on its way; else 0.
 func (p *Places) busy(a *Place) int {
 	if a.answering || !a.asked && p.turn-a.since < freshTurns {
 		return 1
@@ -168,7 +167,7 @@ func (p *Places) count(a *Place, n int) {
 
 // Stats are the figures of Places.
 type Stats struct {
-	Open      int    // connections that have a place
+	Open      int    // connections with a place
 	Addresses int    // of those without the token; IPv6: /64 networks
 	Dropped   uint64 // connections closed because every place was taken, since New
 }
@@ -212,7 +211,7 @@ func (a *Place) Begin(trusted bool) {
 	}
 }
 
-// End marks that the connection waits for its next request. It does nothing if a is nil.
+// End marks the connection waits for its next request. It does nothing if a is nil.
 func (a *Place) End() {
 	if a == nil {
 		return

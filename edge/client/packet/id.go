@@ -33,7 +33,7 @@ func AppendID(dst []byte, id uint64) []byte {
 	return dst
 }
 
-// ParseID returns the id that AppendID wrote, and false for any other bytes.
+// ParseID returns the id AppendID wrote, and false for any other bytes.
 func ParseID(b []byte) (id uint64, ok bool) {
 	if len(b) != idLen {
 		return 0, false

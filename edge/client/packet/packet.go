@@ -24,9 +24,9 @@ const maxLine = 3*wire.MaxKey + wire.MaxRule + wire.MaxID + 64
 // Any one query fits: does not compile where it might not.
 const _ = uint(Size - maxLine)
 
-// replyRoom is the length of the longest reply that a rule can lead to. A daemon that listens
-// beyond its own host sends no reply that is longer than the query, and leaves out fields instead;
-// so a query to such a daemon is filled up with an option that the protocol ignores.
+// replyRoom is the length of the longest reply a rule can lead to. A daemon that listens beyond its
+// own host sends no reply longer than the query, and leaves out fields instead; so a query to such
+// a daemon is filled up with an option the protocol ignores.
 const (
 	replyRoom = len("id=AAAAAA allow remaining=1000000000 reset=86400 view=global shadow=deny")
 	delayRoom = len(" delay=60000") // more, to who can wait

@@ -3,6 +3,5 @@
 //
 // It takes less than YAML allows: UTF-8 without control characters, no directives, one document, at
 // most 40,000 lines, items and fields. The library's own positions are off by a line for some
-// errors and name the end of the file for others; Parse finds the line that a person has to look
-// at.
+// errors and name the end of the file for others; Parse finds the line a person has to look at.
 package document

@@ -20,7 +20,7 @@ func Integer(s string, low, high int64) (int64, error) {
 	return n, nil
 }
 
-// plain reports whether s is a decimal number that nobody reads in another way.
+// plain reports whether s is a decimal number nobody reads in another way.
 func plain(s string) bool { return Decimal(s) && (s == "0" || s[0] != '0') }
 
 // plainHint suggests how to write a number that is whole but written in another way. A leading

@@ -38,11 +38,11 @@ type Options struct {
 	// a week, a month and a year are a seventh, a thirtieth and a 365th a day; else a fault
 	LongUnits bool
 	Scope     mitigation.Scope
-	// the rules are for descriptors that name them: properties that they cannot have are noted, too
+	// the rules are for descriptors that name them: properties they cannot have are noted, too
 	Apart bool
 	Note  func(Fault)     // is told the fields with another meaning here than there; nil: nobody is
-	Taken map[string]bool // names that other rules have
-	Warn  func(Fault)     // is told of each unit that is counted by the day; nil: nobody is
+	Taken map[string]bool // names other rules have
+	Warn  func(Fault)     // is told of each unit counted by the day; nil: nobody is
 }
 
 // Load reads all files. With faults, in the order of files and lines, there is no tree.
@@ -93,7 +93,7 @@ func (l *loader) fault(n *yaml.Node, format string, args ...any) {
 }
 
 // note records a field that means something else here. Notes are for headgate import, which shows
-// them beside the rules that it writes.
+// them beside the rules it writes.
 func (l *loader) note(n *yaml.Node, format string, args ...any) {
 	if l.options.Note != nil {
 		l.options.Note(Fault{l.file, n.Line, n.Column, fmt.Sprintf(format, args...)})
@@ -209,7 +209,7 @@ func (l *loader) descriptor(node *rls.Node, m map[string]*yaml.Node, path string
 	node.Limit = limit
 }
 
-// apart notes the properties of a descriptor that a rule by itself cannot have.
+// apart notes the properties of a descriptor a rule by itself cannot have.
 func (l *loader) apart(m map[string]*yaml.Node, full, path string) {
 	if !l.options.Apart {
 		return

@@ -18,7 +18,7 @@ type window struct {
 	unit   string
 }
 
-// longUnit says of a path that a unit is counted by the day.
+// longUnit says of a path a unit is counted by the day.
 const longUnit = "%s: a %s is longer than a window can be: %d a day"
 
 // rule sets the rule of a limit.
@@ -50,7 +50,7 @@ func (l *loader) rule(limit *rls.Limit, m map[string]*yaml.Node, path string, w 
 		return
 	}
 	name := rls.RuleName(path, "")
-	// Two descriptors may have one name once the bytes that no rule's name may have are replaced.
+	// Two descriptors may have one name once the bytes no rule's name may have are replaced.
 	for n := 2; l.named[name]; n++ {
 		name = rls.RuleName(fmt.Sprintf("%s-%d", path, n), "")
 	}

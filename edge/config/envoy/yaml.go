@@ -19,7 +19,7 @@ var keys = []string{
 	"replaces", "detailed_metric", "value_to_metric", "share_threshold", "metadata",
 }
 
-// Keys returns all keys that a file may have.
+// Keys returns all keys a file may have.
 func Keys() []string { return slices.Clone(keys) }
 
 // lists are the keys whose value is a list, and maps those whose value is a mapping.
@@ -28,7 +28,7 @@ var (
 	maps  = []string{"rate_limit"}
 )
 
-// check looks at all keys and values of the mapping n, and records the keys that the loader of
+// check looks at all keys and values of the mapping n, and records the keys the loader of
 // envoyproxy/ratelimit refuses. It reports false where there is too much to look at. It goes by the
 // nodes of YAML and does not decode: a fault is to have its line, and a decoder stops at the first.
 func (l *loader) check(n *yaml.Node, depth int) bool {
@@ -85,8 +85,8 @@ func (l *loader) checkKey(key *yaml.Node) bool {
 	return false
 }
 
-// checkValue looks at the value of a key.
-// Go's yaml of that program decodes into a struct: these are the values that its types refuse.
+// checkValue looks at the value of a key. Go's yaml of that program decodes into a struct: these
+// are the values its types refuse.
 func (l *loader) checkValue(key string, n *yaml.Node, depth int) bool {
 	null := isNull(n)
 	if key == "metadata" && n.Kind == yaml.MappingNode {
@@ -194,7 +194,7 @@ func isNull(n *yaml.Node) bool {
 }
 
 // mapOf returns the values of a mapping by key: of repeated keys the last, before those of merge
-// keys. <<: *base takes in the fields of base that the mapping itself does not have.
+// keys. <<: *base takes in the fields of base the mapping itself does not have.
 func mapOf(n *yaml.Node) map[string]*yaml.Node {
 	m := map[string]*yaml.Node{}
 	n = resolve(n)

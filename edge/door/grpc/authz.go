@@ -10,7 +10,7 @@ import (
 )
 
 // authz answers a call of envoy.service.auth.v3.Authorization/Check: the policies decide the
-// request that it describes. The numbers of fields here and below are those of Envoy's api,
+// request it describes. The numbers of fields here and below are those of Envoy's api,
 // envoy/service/auth/v3 and attribute_context.proto; a test holds them against Envoy's own types.
 func (k *caller) authz(dst, message []byte) ([]byte, h2.Status) {
 	var r checkRequest
@@ -68,9 +68,8 @@ func (r *checkRequest) parse(message []byte) bool {
 }
 
 // fillCheck sets the session's request from r. It reports false if r is malformed, or a field has a
-// value that it cannot have.
-// The connection is from the proxy; the peer of the request is whoever connected to the proxy. It
-// is believed only from a sender in clients.trusted.
+// value it cannot have. The connection is from the proxy; the peer of the request is whoever
+// connected to the proxy. It is believed only from a sender in clients.trusted.
 func (k *caller) fillCheck(r *checkRequest) bool {
 	f := k.session.Read(k.peer)
 	source, ok := sourceOf(r.source)
@@ -167,9 +166,9 @@ func addHeader(f *request.Reader, message []byte) bool {
 }
 
 // fillExtensions sets the fields that context_extensions name, which the proxy's configuration
-// says: country, asn, ja3, ja4, tls and tier, and with the value ok that the proxy can do as the
-// headers Headgate-Delay and Headgate-Deceive of an answer say. Others mean nothing here. They come
-// from Envoy's configuration, not from the client: so the tier may be among them.
+// says: country, asn, ja3, ja4, tls and tier, and with the value ok the proxy can do as the headers
+// Headgate-Delay and Headgate-Deceive of an answer say. Others mean nothing here. They come from
+// Envoy's configuration, not from the client: so the tier may be among them.
 func (k *caller) fillExtensions(f *request.Reader, attributes []byte) bool {
 	w := walk(attributes)
 	for w.next() {

@@ -81,7 +81,7 @@ func (k *caller) End() {
 	}
 }
 
-// leave gives back the streams that a panic between two calls left.
+// leave gives back the streams a panic between two calls left.
 func (k *caller) leave() {
 	if k.session != nil {
 		k.session.Return()

@@ -137,7 +137,7 @@ func (d *Door) Serve(ctx context.Context, listeners ...net.Listener) error {
 	return d.server.Serve(ctx, listeners...)
 }
 
-// Panics counts the faults of the daemon that a call met.
+// Panics counts the faults of the daemon a call met.
 func (d *Door) Panics() *door.Panics { return &d.panics }
 
 // Stats returns the totals so far.

@@ -10,8 +10,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/rls"
 )
 
-// find sets k.found to the limits that the files have for the descriptors, without those that
-// another one of them replaces. The keys that they count by are in k.text: see descriptor.keyFrom.
+// find sets k.found to the limits the files have for the descriptors, without those that another
+// one of them replaces. The keys they count by are in k.text: see descriptor.keyFrom.
 // envoyproxy/ratelimit looks its tree up for each descriptor, and lets a limit with "replaces" take
 // the place of limits with those names in the same request; so all descriptors are looked up before
 // the first is asked.
@@ -22,8 +22,8 @@ func (k *caller) find(domain *rls.Node) {
 		entries := k.entries[d.from:d.to]
 		k.walk.Begin(domain)
 		for j, e := range entries {
-			// Step returns the value that is counted by, which is the request's where the file has
-			// none, and nothing where the file's own value says it all.
+			// Step returns the value counted by, which is the request's where the file has none,
+			// and nothing where the file's own value says it all.
 			value := k.walk.Step(e.key, e.value, j == len(entries)-1)
 			k.text = k.door.joiner.Append(k.text, d.keyFrom, value, len(entries) > 1)
 		}
@@ -48,7 +48,7 @@ func (k *caller) find(domain *rls.Node) {
 	}
 }
 
-// askFound makes p ask the limit that the files have for d; nil: there is none.
+// askFound makes p ask the limit the files have for d; nil: there is none.
 func (k *caller) askFound(p *ask.Part, r *limitRequest, d *descriptor, limit *rls.Limit) {
 	cost, use := r.hitsOf(d)
 	switch {
@@ -87,8 +87,8 @@ func (k *caller) deny(p *ask.Part, use ask.Use, shadow, quota bool) {
 }
 
 // appendFixed appends the fields of a DescriptorStatus where no rule was asked: of an unlimited
-// descriptor, and of one that nothing passes. So that the answer looks as envoyproxy/ratelimit's
-// does: an unlimited descriptor has all there is left, a banned one its unit and the seconds of it.
+// descriptor, and of one that nothing passes. So the answer looks as envoyproxy/ratelimit's does:
+// an unlimited descriptor has all there is left, a banned one its unit and the seconds of it.
 func (k *caller) appendFixed(b []byte, i int) []byte {
 	d, unit, name := &k.descriptors[i], uint64(0), ""
 	switch {

@@ -25,8 +25,8 @@ type walker struct {
 // walk returns a walker over message.
 func walk(message []byte) walker { return walker{rest: message} }
 
-// next goes to the next field. It reports false at the end, and where the message is malformed.
-// A tag is number << 3 | kind. Fields that nobody asks for are skipped, which is how protobuf stays
+// next goes to the next field. It reports false at the end, and where the message is malformed. A
+// tag is number << 3 | kind. Fields nobody asks for are skipped, which is how protobuf stays
 // compatible.
 func (w *walker) next() bool {
 	if len(w.rest) == 0 {

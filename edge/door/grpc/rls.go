@@ -182,7 +182,7 @@ func (k *caller) askRule(p *ask.Part, d *descriptor, at int, a gate.Ask, use ask
 // fill sets the session's request from entries. Those that are no fields of a request mean nothing
 // to policies. It reports false where an address of the client or the peer is none. remote_address
 // is Envoy's action of that name; a masked one has the bits of its network behind a slash. All else
-// are descriptors that the operator has named after fields: generic_key and header values.
+// are descriptors the operator has named after fields: generic_key and header values.
 func (k *caller) fill(entries []entry) bool {
 	f := k.session.Read(k.peer)
 	for _, e := range entries {

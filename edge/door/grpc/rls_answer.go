@@ -24,7 +24,7 @@ const (
 const mostLimits = 4
 
 // appendAnswer appends a RateLimitResponse: the code of the whole, a status a descriptor, headers,
-// and the form that a policy gives a denial. Its fields: 1 overall_code, 2 statuses, 3
+// and the form a policy gives a denial. Its fields: 1 overall_code, 2 statuses, 3
 // response_headers_to_add, 4 request_headers_to_add, 5 raw_body, 6 dynamic_metadata.
 func (k *caller) appendAnswer(b []byte, r *limitRequest, deny bool, form *LimitForm) []byte {
 	k.least = least{}
@@ -121,7 +121,7 @@ func (k *caller) appendPolicy(b []byte, r *mitigation.Rule) []byte {
 }
 
 // appendLimit appends the current_limit of the rule of descriptor i. A limit of a file has the name
-// that the file gives it.
+// the file gives it.
 func (k *caller) appendLimit(b []byte, i int, r *mitigation.Rule, limit int64) []byte {
 	name := r.Name
 	if i < len(k.found) && k.found[i] != nil {
@@ -140,9 +140,9 @@ func (k *caller) appendLimit(b []byte, i int, r *mitigation.Rule, limit int64) [
 	return end(b, at)
 }
 
-// unitsOf returns window as a number of the largest units that it is a multiple of. Parts of a
-// second are rounded up. The unit of no window is 0, UNKNOWN. 90 s is 90 of SECOND, 120 s is 2 of
-// MINUTE: RateLimit has a unit and a multiplier.
+// unitsOf returns window as a number of the largest units it is a multiple of. Parts of a second
+// are rounded up. The unit of no window is 0, UNKNOWN. 90 s is 90 of SECOND, 120 s is 2 of MINUTE:
+// RateLimit has a unit and a multiplier.
 func unitsOf(window time.Duration) (unit, times uint64) {
 	if window == 0 {
 		return 0, 0

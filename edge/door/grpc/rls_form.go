@@ -17,7 +17,7 @@ const (
 // tooManyRequests is the status with which Envoy denies unless its configuration names another.
 const tooManyRequests = 429
 
-// retryOfPools returns the seconds after which a request that a pool denies may come again; 0: none
+// retryOfPools returns the seconds after which a request a pool denies may come again; 0: none
 // does.
 func (k *caller) retryOfPools() uint32 {
 	for i := range k.parts {
@@ -28,9 +28,9 @@ func (k *caller) retryOfPools() uint32 {
 	return 0
 }
 
-// appendForm appends the form of a denial by the first descriptor that a policy gives one:
-// raw_body, and the status as dynamic_metadata, which a mapper of Envoy's local_reply_config can
-// send. RateLimitResponse cannot name a status; Envoy's rate limit filter takes it from its own
+// appendForm appends the form of a denial by the first descriptor a policy gives one: raw_body, and
+// the status as dynamic_metadata, which a mapper of Envoy's local_reply_config can send.
+// RateLimitResponse cannot name a status; Envoy's rate limit filter takes it from its own
 // configuration.
 func (k *caller) appendForm(b []byte) []byte {
 	var body string

@@ -2,8 +2,8 @@ package grpc
 
 import "strconv"
 
-// least is the status that the headers of envoyproxy/ratelimit show: of a limit that is over the
-// last, else of that with the least left.
+// least is the status the headers of envoyproxy/ratelimit show: of a limit that is over the last,
+// else of that with the least left.
 type least struct {
 	known, over             bool
 	limit, remaining, until uint64

@@ -9,7 +9,7 @@ import (
 )
 
 // appendMetadata appends dynamic_metadata as envoyproxy/ratelimit has it: the request, and the
-// metadata of the limits that it passed. It allocates: an operator asks for it.
+// metadata of the limits it passed. It allocates: an operator asks for it.
 func (k *caller) appendMetadata(b []byte, r *limitRequest) []byte {
 	all := map[string]any{"domain": string(r.domain)}
 	var descriptors []any

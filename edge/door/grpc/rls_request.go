@@ -26,7 +26,7 @@ type descriptor struct {
 // entry is one key and value of a descriptor.
 type entry struct{ key, value []byte }
 
-// ownLimit is the limit that a descriptor brings.
+// ownLimit is the limit a descriptor brings.
 type ownLimit struct {
 	perUnit    uint64
 	unit       uint64 // seconds 1, minute 2, hour 3, day 4, month 5, year 6

@@ -47,7 +47,7 @@ func (x *exchange) answerCheck() *api.Problem {
 	return x.answerOne(a, params.Status())
 }
 
-// op returns the operation that the path and the method name.
+// op returns the operation the path and the method name.
 func (l *line) op() (op gate.Op, p *api.Problem) {
 	if len(l.target) > head.MaxTarget {
 		return 0, head.LongTarget()
@@ -129,8 +129,8 @@ func statusOf(d *gate.Decision, wished int) int {
 	return http.StatusTooManyRequests
 }
 
-// unanswered returns the problem of a question that the gate does not answer, because of err. The
-// rule called name stands in parameter.
+// unanswered returns the problem of a question the gate does not answer, because of err. The rule
+// called name stands in parameter.
 func (h *Door) unanswered(parameter string, name []byte, err error) *api.Problem {
 	if errors.Is(err, gate.ErrKind) {
 		return wrongKind(parameter, h.decider.Rule(name))

@@ -12,7 +12,7 @@ import (
 )
 
 // A proxy asks about its client's request by sending that request's headers to one of these paths.
-// Of these the head keeps the headers that policies look at:
+// Of these the head keeps the headers policies look at:
 //
 //	nginx    X-Original-Method, X-Original-URI or X-Original-URL, Host; denied with 403
 //	forward  X-Forwarded-Method, X-Forwarded-Uri, X-Forwarded-Host
@@ -113,8 +113,8 @@ var neededBy = map[head.Profile]string{
 	head.ForwardedURI: "X-Forwarded-Uri",
 }
 
-// fillRest fills in the fields that all profiles take from the same headers. All headers of the
-// visitor come along; fields that only a proxy can know count from a trusted sender alone.
+// fillRest fills in the fields all profiles take from the same headers. All headers of the visitor
+// come along; fields that only a proxy can know count from a trusted sender alone.
 func (c *conn) fillRest(s *ask.Session, r *request.Reader) {
 	s.CanWait = r.Trusted() && c.head.Is(head.Waits)
 	s.CanDeceive = r.Trusted() && c.head.Is(head.Deceives)

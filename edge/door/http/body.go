@@ -57,8 +57,8 @@ func (x *exchange) receive() *api.Problem {
 }
 
 // fill reads from until its end into x.received. most is the expected size in bytes, at most
-// maxHTTPBody; the buffer grows towards it as bytes arrive.
-// The size that a client claims is not allocated in advance: it grows as the bytes come.
+// maxHTTPBody; the buffer grows towards it as bytes arrive. The size a client claims is not
+// allocated in advance: it grows as the bytes come.
 func (x *exchange) fill(from io.Reader, most int64) *api.Problem {
 	x.received = x.received[:0]
 	for {

@@ -26,7 +26,7 @@ type conn struct {
 	fault    *api.Problem // the fault of head, not answered
 	slow     bool         // the head arrives in parts, and is counted in the budget
 	long     bool         // the head was too long: more of it may be on its way
-	left     int64        // body bytes that nobody has read, or head.Chunked
+	left     int64        // body bytes nobody has read, or head.Chunked
 	requests uint64       // answered
 	// until when the request under way is to have come, or the first one; zero: it has not begun
 	by time.Time
@@ -70,7 +70,7 @@ func (h *Door) newConn(sc *stream.Conn) *conn {
 // noNames is for a door whose policies look at no header: the profiles' own are still kept.
 var noNames request.Names
 
-// names returns the headers that the policies in force look at. The door has a room.
+// names returns the headers the policies in force look at. The door has a room.
 func (h *Door) names() *request.Names {
 	if e := h.room.Engine(); e != nil {
 		return e.Names()
@@ -230,10 +230,9 @@ func (c *conn) broken(err error) bool {
 	return false
 }
 
-// end returns the memory of c, and reads the rest of a request that was answered before its end:
-// its head was too long, or nobody wanted its body. A socket closed before that is reset: the
-// answer could be lost, and a proxy would take the denial for a daemon that is gone, and let the
-// request pass.
+// end returns the memory of c, and reads the rest of a request answered before its end: its head
+// was too long, or nobody wanted its body. A socket closed before that is reset: the answer could
+// be lost, and a proxy would take the denial for a daemon that is gone, and let the request pass.
 func (c *conn) end() {
 	c.noteSlow(false)
 	c.Rest()

@@ -8,8 +8,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// decider is the part of a gate that the door uses. Tests bring their own. conn numbers the
-// connection; u is 64 random bits. The error of Decide is gate.ErrUnknownRule.
+// decider is the part of a gate the door uses. Tests bring their own. conn numbers the connection;
+// u is 64 random bits. The error of Decide is gate.ErrUnknownRule.
 type decider interface {
 	// Now reads the clock of the gate.
 	Now() window.Instant

@@ -145,10 +145,10 @@ func (h *Door) trim(ctx context.Context) {
 // lane returns the lane of the connection of x, the same for all its requests.
 func (x *exchange) lane() *gate.Lane { return x.lanes[x.c.ID%uint64(len(x.lanes))] }
 
-// Budget bounds the bodies and batches of this door, and the memory that other doors take from it.
+// Budget bounds the bodies and batches of this door, and the memory other doors take from it.
 func (h *Door) Budget() *budget.Budget { return h.bytes }
 
-// Panics counts the faults of the daemon that a request of this door met.
+// Panics counts the faults of the daemon a request of this door met.
 func (h *Door) Panics() *door.Panics { return &h.panics }
 
 // Stats returns the totals so far.
@@ -162,8 +162,8 @@ func (h *Door) Stats() Stats {
 	}
 }
 
-// noteRefused counts a request that is answered with p: in refused, and by kind unless the door
-// itself was busy or the client slow.
+// noteRefused counts a request answered with p: in refused, and by kind unless the door itself was
+// busy or the client slow.
 func (h *Door) noteRefused(p *api.Problem) {
 	h.refused.Add(1)
 	switch p.Status {

@@ -21,8 +21,8 @@ const (
 	// maxHTTPBytes is the most bytes of bodies and batches under way at once, with those of the
 	// other doors. A further request waits budget.Wait for room and is then answered 503.
 	maxHTTPBytes = budget.Most
-	// maxHTTPRequest is reserved of maxHTTPBytes, in bytes, for the memory that a request takes
-	// besides its body while that arrives.
+	// maxHTTPRequest is reserved of maxHTTPBytes, in bytes, for the memory a request takes besides
+	// its body while that arrives.
 	maxHTTPRequest = 32 << 10
 	// maxHTTPSmall is the largest body, in bytes, whose buffer is kept for reuse.
 	maxHTTPSmall = 8 << 10
@@ -38,7 +38,7 @@ const (
 	// httpIdleTimeout bounds the wait for the next request of a connection.
 	// nginx and HAProxy keep theirs for a minute by default; init's snippets say 20 s, below this.
 	httpIdleTimeout = 30 * time.Second
-	// maxRest and restTimeout bound the reading of a request that was answered before its end.
+	// maxRest and restTimeout bound the reading of a request answered before its end.
 	maxRest     = 4 << 20
 	restTimeout = 200 * time.Millisecond
 

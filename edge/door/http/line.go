@@ -9,8 +9,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/door/http/head"
 )
 
-// line is the parsed request line. Its bytes are those of the head, but for a path that is spelled
-// in another way.
+// line is the parsed request line. Its bytes are those of the head, but for a path spelled in
+// another way.
 type line struct {
 	method, target, version []byte
 	path                    []byte // decoded; empty where no path of the door can be meant

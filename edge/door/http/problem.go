@@ -31,7 +31,7 @@ func noPath() *api.Problem {
 	}
 }
 
-// badMethod answers a method that the path does not take; detail says which are.
+// badMethod answers a method the path does not take; detail says which are.
 func badMethod(detail string) *api.Problem {
 	return &api.Problem{
 		Status: http.StatusMethodNotAllowed, Parameter: "method", Detail: detail,
@@ -62,7 +62,7 @@ func reloaded() *api.Problem {
 	}
 }
 
-// ofPage answers a request that a page of another site had a browser send.
+// ofPage answers a request a page of another site had a browser send.
 func ofPage() *api.Problem {
 	return &api.Problem{
 		Status: http.StatusForbidden, Parameter: "sec-fetch-site",

@@ -33,8 +33,7 @@ func (d *Door) Ask(_ context.Context, r client.Request) (answer client.Answer, e
 	return answerOf(a), nil
 }
 
-// fill sets the session's request.
-// Nothing is cut, as there is no datagram that it would have to fit.
+// fill sets the session's request. Nothing is cut, as there is no datagram it would have to fit.
 func (s *seat) fill(r *client.Request) {
 	f := s.session.Read(netip.Addr{})
 	s.session.CanWait, s.session.CanDeceive = r.CanWait, r.CanDeceive

@@ -5,7 +5,7 @@
 //	client.Request ─► Door.Ask ───► ask.Session.Decide ─► client.Answer
 //
 // A question takes a seat: a lane of the gate and the memory of one request, about 60 KiB where
-// policies are asked. Seats are used again, so that there are about as many as questions that are
-// answered at the same time. No question waits, and one under a rule allocates nothing but the
-// answers of a Batch.
+// policies are asked. Seats are used again, so that there are about as many as questions answered
+// at the same time. No question waits, and one under a rule allocates nothing but the answers of a
+// Batch.
 package local

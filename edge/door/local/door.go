@@ -53,14 +53,14 @@ func New(g *gate.Gate, room *ask.Room, fail client.FailMode) *Door {
 	return d
 }
 
-// take returns a seat that no other question uses. It is to be put back.
+// take returns a seat no other question uses. It is to be put back.
 func (d *Door) take() *seat {
 	s := d.seats.Get().(*seat) //nolint:forcetypeassert // see New
 	s.text = s.text[:0]
 	return s
 }
 
-// Panics counts the faults of the node that a question of the program met.
+// Panics counts the faults of the node a question of the program met.
 func (d *Door) Panics() *door.Panics { return &d.panics }
 
 // Stats returns the counters since New. Strays are 0.
@@ -160,7 +160,7 @@ func (d *Door) conclude(answers []client.Answer) error {
 	return missing(n, len(answers), errors.Join(causes...))
 }
 
-// verdictless returns the answer to a question that has no verdict, and counts it.
+// verdictless returns the answer to a question with no verdict, and counts it.
 func (d *Door) verdictless(err error) client.Answer {
 	d.unanswered.Add(1)
 	return d.fail.Verdict(err)

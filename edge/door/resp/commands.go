@@ -15,8 +15,8 @@ type command struct {
 	run         func(c *conn, args [][]byte)
 }
 
-// find returns the command called name, in lower case; nil: there is none.
-// The first three are the ones that are asked for; a table of 13 is searched faster than a map.
+// find returns the command called name, in lower case; nil: there is none. The first three are the
+// ones asked for; a table of 13 is searched faster than a map.
 func (h *Door) find(name []byte) *command {
 	for i := range h.commands {
 		if h.commands[i].name == string(name) {
@@ -72,8 +72,8 @@ func (c *conn) choose(args [][]byte) {
 	c.simple("OK")
 }
 
-// client takes the names that clients give themselves. The names have no effect, and the answer is
-// OK, as libraries end a connection whose CLIENT SETINFO fails.
+// client takes the names clients give themselves. The names have no effect, and the answer is OK,
+// as libraries end a connection whose CLIENT SETINFO fails.
 func (c *conn) client(args [][]byte) {
 	switch {
 	case is(args[0], "ID"):

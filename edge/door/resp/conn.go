@@ -174,7 +174,7 @@ func (c *conn) command() {
 		c.wrong("ERR unknown command")
 	case !c.authed && !known.open:
 		c.wrong("NOAUTH Authentication required.")
-	// Behind the password: who has none learns of a command that it is there, and no more.
+	// Behind the password: who has none learns of a command it is there, and no more.
 	case n < known.least || n > known.most:
 		c.wrong("ERR wrong number of arguments")
 	default:
@@ -188,8 +188,8 @@ func (c *conn) command() {
 	}
 }
 
-// ofHTTP reports whether a line begins with name in a request of HTTP that a page can have a
-// browser send. The next line could be a command.
+// ofHTTP reports whether a line begins with name in a request of HTTP a page can have a browser
+// send. The next line could be a command.
 func ofHTTP(name []byte) bool {
 	switch string(name) {
 	case "post", "put", "options", "host:":

@@ -217,7 +217,7 @@ func (c *conn) whole(a *ask.Answer) {
 	c.endMap(at, n)
 }
 
-// tooManyRequests is the status of a denial that an answer need not name.
+// tooManyRequests is the status of a denial an answer need not name.
 const tooManyRequests = 429
 
 // verdict appends the field of that name, and returns the number of pairs.

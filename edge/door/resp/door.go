@@ -44,8 +44,8 @@ type Options struct {
 	Room  *ask.Room // decides whole requests; nil: there are none
 	Rule  string    // lends CL.THROTTLE its mode, if there is such a rule
 	Bytes int64     // for keys of CL.THROTTLE
-	// Budget bounds the memory of commands that are larger than a connection's first buffer; nil:
-	// that of the door alone.
+	// Budget bounds the memory of commands larger than a connection's first buffer; nil: that of
+	// the door alone.
 	Budget *budget.Budget
 	// Anybody admits everybody over TLS; else who may connect plain, has a certificate, or is to
 	// show the password.
@@ -60,7 +60,7 @@ type Stats struct {
 	UnknownRule uint64 // of them, that named no rule in force
 	TooLong     uint64 // of them, with a value above its bound
 	// In mode shadow too: a denial is counted before it is known whether it is one.
-	Limited   uint64 // of them, CL.THROTTLE that its numbers deny
+	Limited   uint64 // of them, CL.THROTTLE its numbers deny
 	Denied    uint64 // of them, with a wrong password
 	Broken    uint64 // connections ended because their framing was lost
 	Untrusted uint64 // connections ended at once: plain, and not from a trusted machine
@@ -138,7 +138,7 @@ func (h *Door) Serve(ctx context.Context, listeners ...net.Listener) error {
 	return h.server.Serve(ctx, listeners...)
 }
 
-// Panics counts the faults of the daemon that a command met.
+// Panics counts the faults of the daemon a command met.
 func (h *Door) Panics() *door.Panics { return &h.panics }
 
 // Stats returns the totals so far.

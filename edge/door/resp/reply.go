@@ -35,7 +35,7 @@ func (r *reply) head(kind byte, n int) {
 // list appends the begin of a list of n elements.
 func (r *reply) list(n int) { r.head('*', n) }
 
-// mapHead is the room that beginMap leaves: a sign, two digits, a line end.
+// mapHead is the room beginMap leaves: a sign, two digits, a line end.
 const mapHead = len("*00\r\n")
 
 // beginMap appends the begin of a map with up to 49 pairs; endMap gives it their number.

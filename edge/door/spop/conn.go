@@ -165,7 +165,7 @@ func (c *conn) fail(fault status) {
 	c.out = appendDisconnect(c.out, fault)
 }
 
-// take answers one frame. Frames of types that the protocol does not have are skipped.
+// take answers one frame. Frames of types the protocol does not have are skipped.
 func (c *conn) take(b *gate.Batch, now window.Instant, raw []byte) {
 	f, ok := parseFrame(raw)
 	switch {

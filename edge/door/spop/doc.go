@@ -9,6 +9,6 @@
 //	         └─ not of the grammar ─► DISCONNECT with the fault's number, this connection only
 //
 // All frames that one read brings are decided at one reading of the clock and answered by one
-// write. Nothing is allocated for a request once a connection is warm. A message that this version
-// does not know sets nothing; one with a fault sets the variable error, and is not counted.
+// write. Nothing is allocated for a request once a connection is warm. A message this version does
+// not know sets nothing; one with a fault sets the variable error, and is not counted.
 package spop

@@ -78,7 +78,7 @@ func (h *Door) Serve(ctx context.Context, listeners ...net.Listener) error {
 	return h.server.Serve(ctx, listeners...)
 }
 
-// Panics counts the faults of the daemon that a frame met.
+// Panics counts the faults of the daemon a frame met.
 func (h *Door) Panics() *door.Panics { return &h.panics }
 
 // Stats returns the totals so far.
@@ -103,7 +103,7 @@ func (h *Door) Figures() door.Figures {
 // AddLatency adds the timed batches of this door to sum.
 func (h *Door) AddLatency(sum *latency.Sum) { sum.Add(&h.latency) }
 
-// note counts a message that was answered with an error.
+// note counts a message answered with an error.
 func (h *Door) note(code wire.Code) {
 	switch code {
 	case wire.UnknownRule:

@@ -31,7 +31,7 @@ const (
 // status is a fault as DISCONNECT says it.
 type status uint32
 
-// The faults that this agent says, with the numbers of the protocol.
+// The faults this agent says, with the numbers of the protocol.
 const (
 	normal           status = 0
 	idleTooLong      status = 2
@@ -176,10 +176,9 @@ type value struct {
 	addr   netip.Addr // of addresses
 }
 
-// takeValue reads a typed value. Types that the protocol does not have are a fault, as their length
-// is not known.
-// The lower four bits of the first byte are the type, the upper ones flags; only a boolean uses
-// one.
+// takeValue reads a typed value. Types the protocol does not have are a fault, as their length is
+// not known. The lower four bits of the first byte are the type, the upper ones flags; only a
+// boolean uses one.
 func takeValue(b []byte) (v value, rest []byte, ok bool) {
 	if len(b) == 0 {
 		return v, nil, false

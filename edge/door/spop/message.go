@@ -25,7 +25,7 @@ type message struct {
 	// An argument and not a property of the connection: one HAProxy may guard sites that can wait
 	// and others that cannot.
 	waits    bool      // the sender can wait before it lets the request pass
-	deceives bool      // the sender can pretend that a denied request passed
+	deceives bool      // the sender can pretend a denied request passed
 	code     wire.Code // the fault; NoError without
 	scratch  []byte    // text of numbers and addresses
 }
@@ -97,14 +97,13 @@ func (m *message) text(v value) []byte {
 		m.scratch = strconv.AppendInt(m.scratch, int64(v.number), 10)
 	case null:
 	}
-	// The capacity ends with the text, so that nothing that is appended to it reaches into the
-	// next.
+	// The capacity ends with the text, so that nothing appended to it reaches into the next.
 	return m.scratch[at:len(m.scratch):len(m.scratch)]
 }
 
-// take reads one argument into m, or by f into the request.
-// src is the connection's address, host may have a port that SetHost takes off, url is path and
-// query, hdrs is req.hdrs_bin. All others have the names of the line protocol.
+// take reads one argument into m, or by f into the request. src is the connection's address, host
+// may have a port SetHost takes off, url is path and query, hdrs is req.hdrs_bin. All others have
+// the names of the line protocol.
 func (m *message) take(name []byte, v value, f *request.Reader) {
 	switch string(name) {
 	case "rule":

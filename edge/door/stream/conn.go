@@ -125,7 +125,7 @@ func (c *Conn) writeWithin(b []byte, d time.Duration) error {
 // still sends reads the reason before its connection is reset.
 func (c *Conn) Fault() { c.FaultFor(FaultPause) }
 
-// FaultFor is Fault with a pause of d, for a fault that a client may not try often.
+// FaultFor is Fault with a pause of d, for a fault a client may not try often.
 func (c *Conn) FaultFor(d time.Duration) { c.pause = max(c.pause, d) }
 
 // endFault keeps a connection of which Fault was called for its pause, until ctx ends, or another
@@ -145,7 +145,7 @@ func (c *Conn) endFault(ctx context.Context) {
 	door.Pause(ctx, c.pause)
 }
 
-// Stopping reports whether the door stops: a protocol that has a word for that says it, and ends.
+// Stopping reports whether the door stops: a protocol with a word for that says it, and ends.
 func (c *Conn) Stopping() bool { return c.server.stopping.Load() }
 
 // isWoken reports whether the wait for bytes that are on their way at the stop is in force.

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Feeder takes the bytes that a connection receives. Its methods are called by one goroutine.
+// Feeder takes the bytes a connection receives. Its methods are called by one goroutine.
 type Feeder interface {
 	// Room returns memory for the next bytes, at least one.
 	Room() []byte
@@ -14,8 +14,8 @@ type Feeder interface {
 	Patience() time.Duration
 	// Take is told that n bytes were read into Room; or n is 0, and err says why:
 	// os.ErrDeadlineExceeded that Patience is over, or that the door stops and the 50 ms for bytes
-	// on their way are, any other that the connection ended. It reports whether to go on, which
-	// nothing does after the end. At the stop its own Patience holds again then.
+	// on their way are, any other the connection ended. It reports whether to go on, which nothing
+	// does after the end. At the stop its own Patience holds again then.
 	Take(n int, err error) bool
 }
 

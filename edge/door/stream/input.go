@@ -5,9 +5,9 @@ import "github.com/headgate-dev/headgate/edge/door/budget"
 // firstInput is the size of an Input's own buffer, bytes.
 const firstInput = 4 << 10
 
-// Input holds the bytes that a connection has received and its door has not used yet. The first
-// buffer is its own; the memory of a larger unit is of the budget, until that unit is used. It is
-// for one goroutine.
+// Input holds the bytes a connection has received and its door has not used yet. The first buffer
+// is its own; the memory of a larger unit is of the budget, until that unit is used. It is for one
+// goroutine.
 type Input struct {
 	Loan budget.Loan
 	Most int // bytes of the longest unit; the door refuses a longer one before it has come

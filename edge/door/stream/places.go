@@ -124,8 +124,8 @@ func (s *Server) leave(c *Conn) {
 	}
 }
 
-// Show says that c has shown that its client speaks the protocol: it keeps its place before those
-// that have not.
+// Show says that c has shown its client speaks the protocol: it keeps its place before those that
+// have not.
 func (c *Conn) Show() {
 	if c.showed {
 		return

@@ -14,12 +14,11 @@ import (
 )
 
 // FaultPause is how long a connection that ended by its client's fault keeps its place: a client
-// that makes the same fault on one connection after the other has ten a second for each that it
-// holds.
+// that makes the same fault on one connection after the other has ten a second for each it holds.
 const FaultPause = 100 * time.Millisecond
 
-// A stop serves the connections that are queued at a listener for queueTimeout, or until queueLeast
-// have come, which may take longer on a busy machine.
+// A stop serves the connections queued at a listener for queueTimeout, or until queueLeast have
+// come, which may take longer on a busy machine.
 const (
 	queueTimeout = time.Second
 	queueLeast   = 1024
@@ -31,8 +30,8 @@ const acceptPause = 20 * time.Millisecond
 // Stats are totals since the server was made, unless they say "now".
 type Stats struct {
 	Accepted  uint64 // connections that were served
-	Rejected  uint64 // connections that were closed at once, because Most were open
-	Displaced uint64 // connections that were closed for another one's place
+	Rejected  uint64 // connections closed at once, because Most were open
+	Displaced uint64 // connections closed for another one's place
 	Orphans   uint64 // tickets and leases that Orphan has ended
 	Open      int    // now
 }
@@ -48,7 +47,7 @@ type Server struct {
 	Handle func(c *Conn) // serves one connection until its end; the server closes it
 	// says to one connection too many, without TLS, that it is; it may be nil, and must not wait
 	Full func(c *Conn)
-	// counts the connections that a panic of Handle ended; nil: a panic ends the process
+	// counts the connections a panic of Handle ended; nil: a panic ends the process
 	Panics *door.Panics
 	// Orphan ends a ticket or a lease whose answer nobody has read, and reports whether there was
 	// one; nil: there are none. It may be called concurrently.
@@ -140,9 +139,9 @@ func interrupt(ln net.Listener) {
 	}
 }
 
-// acceptRest serves the connections that were queued at ln before the stop; closing ln would reset
-// them. It ends after two waits in a row in which no connection came. On a busy machine a wait may
-// end before Accept has looked at the queue: that one does not count.
+// acceptRest serves the connections queued at ln before the stop; closing ln would reset them. It
+// ends after two waits in a row in which no connection came. On a busy machine a wait may end
+// before Accept has looked at the queue: that one does not count.
 func (s *Server) acceptRest(ctx context.Context, ln net.Listener) {
 	d, ok := ln.(deadliner)
 	if !ok {

@@ -108,5 +108,5 @@ func shedStatus(why mitigation.Why) int {
 	return 0
 }
 
-// serviceUnavailable is the status of a reserve that is kept for others, and of shedding.
+// serviceUnavailable is the status of a reserve kept for others, and of shedding.
 const serviceUnavailable = 503

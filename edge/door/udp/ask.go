@@ -61,8 +61,8 @@ func (k *asker) decideWhole(s *readerStats, b *gate.Batch, line []byte) (due boo
 	return !w.Report || len(w.ID) > 0
 }
 
-// decide fills in the request of the line and decides or reports it. A line that is answered with a
-// code other than NoError is not counted.
+// decide fills in the request of the line and decides or reports it. A line answered with a code
+// other than NoError is not counted.
 func (k *asker) decide(b *gate.Batch) wire.Code {
 	s, w := k.session, &k.whole
 	if code := k.fill(); code != wire.NoError {
@@ -105,7 +105,7 @@ func (k *asker) fill() wire.Code {
 	return wire.NoError
 }
 
-// The grounds of answers that no rule gives.
+// The grounds of answers no rule gives.
 var grounds = [...][]byte{
 	ask.ByRules: nil, ask.ByNone: []byte("none"), ask.BySkip: []byte("skip"),
 	ask.ByPolicy: []byte("policy"), ask.ByLoad: []byte("load"), ask.ByUnfit: []byte("unfit"),
@@ -136,7 +136,7 @@ func (k *asker) setAnswer(a *ask.Answer) {
 	}
 }
 
-// tooManyRequests is the status of a denial that a reply need not name.
+// tooManyRequests is the status of a denial a reply need not name.
 const tooManyRequests = 429
 
 // fitWhole is fit for the answer to a whole request.

@@ -24,7 +24,7 @@ const (
 	maxPacket = 64 << 10
 )
 
-// listenAlone opens a socket on a port that no other socket has.
+// listenAlone opens a socket on a port no other socket has.
 func listenAlone(ctx context.Context, network, address string) (*net.UDPConn, error) {
 	c, err := new(net.ListenConfig).ListenPacket(ctx, network, address)
 	if err != nil {

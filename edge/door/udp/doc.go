@@ -14,9 +14,9 @@
 // doors: see …/rest.
 //
 // The door gives up reliability for speed. The kernel drops datagrams that do not fit its buffer,
-// and a reply that the kernel does not take at once is lost. Clients therefore treat a missing
-// answer as their own failure mode. Off loopback the door also gives up fields of the answer: a
-// reply is never longer than its request.
+// and a reply the kernel does not take at once is lost. Clients therefore treat a missing answer as
+// their own failure mode. Off loopback the door also gives up fields of the answer: a reply is
+// never longer than its request.
 //
 // The door must never queue or retry, start a goroutine per datagram, answer an error with a
 // longer datagram than its cause, or decide anything itself. A malformed line is never counted

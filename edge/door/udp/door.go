@@ -31,7 +31,7 @@ const (
 	replyBytes = wire.MaxLines * 160
 )
 
-// datagramConn is the part of a socket that a reader uses.
+// datagramConn is the part of a socket a reader uses.
 type datagramConn interface {
 	net.PacketConn
 	SetReadBuffer(bytes int) error
@@ -66,7 +66,7 @@ type Stats struct {
 	SendFailed  uint64 // replies the kernel did not take
 	InRuns      uint64 // replies that left several to a message: see outbox; 0 off Linux
 	RunsRefused uint64 // runs the kernel refused, after which their socket made no more
-	// times that a reader which never waited let others run: see …/rest; 0 off Linux
+	// times a reader which never waited let others run: see …/rest; 0 off Linux
 	GaveWay uint64
 }
 
@@ -82,7 +82,7 @@ type readerStats struct {
 	_       [104]byte
 }
 
-// Panics counts the faults of the daemon that a line of this door met.
+// Panics counts the faults of the daemon a line of this door met.
 func (u *Door) Panics() *door.Panics { return &u.panics }
 
 // AddLatency adds the timed batches of all readers to sum.
@@ -170,7 +170,7 @@ func (u *Door) listenUnix(ctx context.Context, path string) error {
 // before Serve, or not at all. Off Linux it changes nothing: there a door has one reader.
 func (u *Door) ShareWith(s *Share) { u.share = s }
 
-// Addr returns the address the door listens on, with the port that was picked for port 0.
+// Addr returns the address the door listens on, with the port picked for port 0.
 func (u *Door) Addr() net.Addr {
 	if len(u.locals) > 0 {
 		return u.locals[0].LocalAddr()

@@ -36,11 +36,11 @@ type outbox struct {
 	queued   int               // replies in them
 	sent     int               // replies the kernel took
 	inRuns   int               // of them, those that left in a run
-	// size of the run that the last message may go on with; 0: it is complete
+	// size of the run the last message may go on with; 0: it is complete
 	segment int
 	length  int // bytes of the last message
 	longest int // longest reply that may be in a run; 0: no runs
-	refused int // runs that the kernel did not take and that were sent one by one
+	refused int // runs the kernel did not take and that were sent one by one
 }
 
 // control is the ancillary data of a run: a header and the size of a segment. The layout is that

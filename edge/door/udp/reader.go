@@ -20,8 +20,8 @@ func (r *Reader) Waits() {
 	r.Leave()
 }
 
-// Worked notes that the reader has answered a batch that it read at now, and lets others run once
-// it has worked for a Slice without a wait: gave reports whether it did. An error is one of yield.
+// Worked notes that the reader has answered a batch it read at now, and lets others run once it has
+// worked for a Slice without a wait: gave reports whether it did. An error is one of yield.
 func (r *Reader) Worked(now window.Instant) (gave bool, err error) {
 	switch {
 	case r.since == 0:

@@ -56,8 +56,8 @@ func (u *Door) respond(
 	return reply
 }
 
-// broken appends the answer to a datagram that a panic interrupted: an error for each of its lines,
-// but for reports without an id, which get no answer. Lines before the one at fault may have been
+// broken appends the answer to a datagram a panic interrupted: an error for each of its lines, but
+// for reports without an id, which get no answer. Lines before the one at fault may have been
 // counted.
 func (u *Door) broken(stats *readerStats, packet, reply []byte) []byte {
 	start, asked := len(reply), 0

@@ -1,5 +1,5 @@
-// Package blast counts, about, how many clients a flagged key stands for: the clients that a block
-// of it would deny.
+// Package blast counts, about, how many clients a flagged key stands for: the clients a block of it
+// would deny.
 //
 //	requests under a flagged key ──Note: client──► 64 registers ──► about how many different clients
 package blast
@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	ways      = 8 // places that a key may take
+	ways      = 8 // places a key may take
 	registers = 64
 	// MaxBytes is the most memory of a table.
 	MaxBytes = 1 << 19

@@ -7,7 +7,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
-// addressIn returns the address or the network that key is, or that is the first such part of it.
+// addressIn returns the address or the network key is, or that is the first such part of it.
 func addressIn(key []byte) (netip.Prefix, bool) {
 	for rest, more := key, true; more; {
 		var part []byte
@@ -19,7 +19,7 @@ func addressIn(key []byte) (netip.Prefix, bool) {
 	return netip.Prefix{}, false
 }
 
-// partsEnd separates the parts of a key that a policy makes of several.
+// partsEnd separates the parts of a key a policy makes of several.
 const partsEnd = 0x1f
 
 // addressOf returns the network that text is; of an address all its bits. It allocates nothing.
@@ -49,8 +49,8 @@ func prefixLength(text []byte) (n int, ok bool) {
 	return n, len(text) > 0 && len(text) <= 3
 }
 
-// Of returns the text of the network that key reads as, in the one form that a network has:
-// 10.0.0.0/8 of 10.1.2.3/8. It reports false for anything else, such as a path or an address.
+// Of returns the text of the network key reads as, in the one form a network has: 10.0.0.0/8 of
+// 10.1.2.3/8. It reports false for anything else, such as a path or an address.
 func Of(key []byte) ([]byte, bool) {
 	p, err := netip.ParsePrefix(string(key))
 	if err != nil {

@@ -64,7 +64,7 @@ type observed struct {
 	blind int64           // cost in a window; keys that were offered less may be missing
 }
 
-// Start gives o that many bytes. Nothing before now was counted.
+// Start gives o many bytes. Nothing before now was counted.
 func (o *Observer) Start(bytes int, now window.Instant) {
 	o.bytes, o.last = bytes, now
 	for n := range o.looked {
@@ -177,8 +177,8 @@ func Tried(r *mitigation.Rule) whatif.Rule {
 	return t
 }
 
-// Observation is an estimate, from a sample of keys, of the cost that other limits would have
-// refused under a rule.
+// Observation is an estimate, from a sample of keys, of the cost other limits would have refused
+// under a rule.
 type Observation struct {
 	From totals.Baseline // start of the sample
 	Keys int             // number in the sample
@@ -191,8 +191,8 @@ type Observation struct {
 	Error     float64           // standard error of Distinct, as a share of it
 	Demand    float64           // estimated cost offered
 	Estimates []whatif.Estimate // by limit, lowest first
-	// Held are the places that keys hold under a rule of kind concurrency; then Estimates and the
-	// fields of the sample are empty.
+	// Held are the places keys hold under a rule of kind concurrency; then Estimates and the fields
+	// of the sample are empty.
 	Held whatif.HeldFigures
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	ways = 4 // places that a wide key may take
+	ways = 4 // places a wide key may take
 	// MaxBytes is the most memory of a table.
 	MaxBytes = 1 << 20
 	// MinBytes is the least.

@@ -88,7 +88,7 @@ type Baseline struct {
 	Totals Totals
 }
 
-// Delayed counts requests that were allowed for later. Its methods may be called concurrently.
+// Delayed counts requests allowed for later. Its methods may be called concurrently.
 type Delayed struct {
 	requests atomic.Uint64
 	waits    atomic.Int64 // nanoseconds

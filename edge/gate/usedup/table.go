@@ -17,8 +17,8 @@ const (
 	mostKey, mostRule = 256, 64
 )
 
-// Name is a key of a rule as the nodes of a PoP know it: 96 bits that nobody can choose, or find
-// again for another key, without the cluster's secret. Digest is never 0.
+// Name is a key of a rule as the nodes of a PoP know it: 96 bits nobody can choose, or find again
+// for another key, without the cluster's secret. Digest is never 0.
 type Name struct {
 	Digest uint64
 	Check  uint32
@@ -46,8 +46,8 @@ func (t *Table) SetSecret(secret []byte) {
 // nodes: there, notices would only have all nodes admit at the same moments.
 const mostDirect = 64
 
-// Takes reports whether there are notices of r's keys: those of limits over several nodes that are
-// judged by counts alone.
+// Takes reports whether there are notices of r's keys: those of limits over several nodes judged by
+// counts alone.
 func Takes(r *mitigation.Rule) bool {
 	shared := r.Scope == mitigation.PoP ||
 		r.Scope == mitigation.Global && r.Action == mitigation.Shed && r.Limit > mostDirect
@@ -110,7 +110,7 @@ func (t *Table) Until(now window.Instant, n Name) window.Instant {
 	return 0
 }
 
-// Put remembers that the key called n is at its limit until then. Of two notices the longer one is
+// Put remembers the key called n is at its limit until then. Of two notices the longer one is
 // right: both have an exact count behind them, of which one may have placed admissions too early.
 // In a full set it displaces the key that is at its limit for the shortest time.
 func (t *Table) Put(n Name, until window.Instant) {

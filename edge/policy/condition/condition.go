@@ -32,7 +32,7 @@ type Expr struct {
 	Test *Test   // of OpTest
 }
 
-// All returns the condition that all of kids hold; of none, that is every request.
+// All returns the condition all of kids hold; of none, that is every request.
 func All(kids ...*Expr) *Expr { return &Expr{Op: OpAnd, Kids: kids} }
 
 // Any returns the condition that one of kids holds.
@@ -95,10 +95,10 @@ func (e *Expr) EachTest(visit func(*Expr)) {
 	}
 }
 
-// Conjuncts returns the conditions that all must hold for e to hold, flattened: of (a and (b and
-// c)) it is a, b, c. Those without a place of their own have that of the condition they are part
-// of. Each of them can be looked up in a table or shared with another policy, which the conjunction
-// as a whole could hardly be.
+// Conjuncts returns the conditions all must hold for e to hold, flattened: of (a and (b and c)) it
+// is a, b, c. Those without a place of their own have that of the condition they are part of. Each
+// of them can be looked up in a table or shared with another policy, which the conjunction as a
+// whole could hardly be.
 func (e *Expr) Conjuncts() []*Expr {
 	if e == nil {
 		return nil

@@ -7,8 +7,7 @@
 //
 // Both spellings become the same tree of tests, so that they cost the same and one can be compared
 // with the other: Spelling is equal for equal conditions, Covers says which of two is wider.
-// Resolve looks up the numbers of headers and the sets that a tree names; only then may it be
-// evaluated.
+// Resolve looks up the numbers of headers and the sets a tree names; only then may it be evaluated.
 //
 // The grammar of when, in the notation of RFC 5234:
 //

@@ -92,7 +92,7 @@ func namedField(kind FieldKind, name string) (Field, error) {
 	return Field{Kind: kind, Name: name}, nil
 }
 
-// FieldNames returns the names of the fields that have one name each, sorted.
+// FieldNames returns the names of the fields with one name each, sorted.
 func FieldNames() []string {
 	names := make([]string, 0, len(fieldNames))
 	for name := range fieldNames {
@@ -170,8 +170,8 @@ func (f Field) Lookup(r *request.Request, number, at int) (value []byte, next in
 	return value, 1
 }
 
-// plain returns the text of a field that has one value, empty where it is absent.
-// An empty text counts as absent: proxies send empty fields where they know nothing.
+// plain returns the text of a field with one value, empty where it is absent. An empty text counts
+// as absent: proxies send empty fields where they know nothing.
 func (f Field) plain(r *request.Request) []byte {
 	switch f.Kind {
 	case Method:

@@ -77,8 +77,8 @@ func (w *Want) asPath(c *request.Clients) {
 	}
 }
 
-// pathText returns the path that a request for text has, decoded. slash: it is without its last
-// slash, which makes no difference.
+// pathText returns the path a request for text has, decoded. slash: it is without its last slash,
+// which makes no difference.
 func pathText(c *request.Clients, text string) (path string, slash bool) {
 	_, path = c.Readings(text)
 	if c.Folds&request.FoldSlash == 0 || path == "/" {

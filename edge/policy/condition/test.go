@@ -88,7 +88,7 @@ func (t *Test) spelling() string {
 	return fmt.Sprintf("%v[%s]", t.Field, strings.Join(parts, ","))
 }
 
-// Other returns the field that the test compares with, if it does.
+// Other returns the field the test compares with, if it does.
 func (t *Test) Other() Field {
 	for i := range t.Wants {
 		if t.Wants[i].Kind == WantField {

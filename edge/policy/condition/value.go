@@ -10,8 +10,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/policy/sets"
 )
 
-// Value is one of the values that a term of a match map names.
-// It hides Want, so that only this package makes one, after its checks.
+// Value is one of the values a term of a match map names. It hides Want, so that only this package
+// makes one, after its checks.
 type Value struct{ want Want }
 
 // ParseValue reads one value as a match map writes it for field f.
@@ -87,7 +87,7 @@ func parseText(text string) (Want, error) {
 	return Want{Kind: WantText, Text: text}, nil
 }
 
-// RFC 9110, 9.1: methods are case-sensitive, so "get" would match nothing that a browser sends.
+// RFC 9110, 9.1: methods are case-sensitive, so "get" would match nothing a browser sends.
 func parseMethod(text string) (Want, error) {
 	for _, c := range text {
 		if (c < 'A' || c > 'Z') && c != '-' && c != '_' {

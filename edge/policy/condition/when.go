@@ -175,8 +175,8 @@ type operand struct {
 
 func (o operand) constant() bool { return o.field.Kind == 0 }
 
-// whenFields are the fields that an expression knows. They are fewer than those of a map: each must
-// have a type in CEL's terms.
+// whenFields are the fields an expression knows. They are fewer than those of a map: each must have
+// a type in CEL's terms.
 var whenFields = []string{"method", "host", "path", "client", "country", "asn", "status", "tier"}
 
 // whenFamilies are those with a name in brackets.
@@ -194,8 +194,8 @@ func (p *parser) operand() (operand, error) {
 		}
 		return o, p.advance()
 	case tokenName:
-		// They are constants of a type that no field has, so that any comparison with one is told
-		// as a fault of types.
+		// They are constants of a type no field has, so that any comparison with one is told as a
+		// fault of types.
 		if o.text == "true" || o.text == "false" {
 			return o, p.advance()
 		}

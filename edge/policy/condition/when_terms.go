@@ -120,7 +120,7 @@ func (o operand) equal(text string) Want {
 	return Want{Kind: WantText, Text: text}
 }
 
-// one returns the condition that the field is one of wants.
+// one returns the condition the field is one of wants.
 func (o operand) one(wants ...Want) *Expr {
 	return &Expr{Op: OpTest, Test: &Test{Field: o.field, number: -1, Wants: wants}}
 }
@@ -145,8 +145,8 @@ func compareFields(left operand, sign string, right operand) (*Expr, error) {
 	return nil, &ExprError{right.at, "fields can be compared with one another by == and != only"}
 }
 
-// compareConstants decides a comparison that no request changes.
-// 5 < 6 and "a" == "b" are folded here, so that no request pays for them.
+// compareConstants decides a comparison no request changes. 5 < 6 and "a" == "b" are folded here,
+// so that no request pays for them.
 func compareConstants(left operand, operator token, right operand) (*Expr, error) {
 	if left.kind != right.kind {
 		return nil, &ExprError{operator.at, "the two sides are not of one type"}

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// Join divides the addresses by the sets of list, which hold addresses: label names what belongs
-// to the addresses that the active ones hold and no other does; 0 for none.
-// It walks over the edges of all sets in the order of addresses. A list of all edges would take
-// several times the memory of the sets.
+// Join divides the addresses by the sets of list, which hold addresses: label names what belongs to
+// the addresses the active ones hold and no other does; 0 for none. It walks over the edges of all
+// sets in the order of addresses. A list of all edges would take several times the memory of the
+// sets.
 func Join(list []*Set, label func(active []bool) uint16) *Zones {
 	z := new(Zones)
 	four, six := newWalk[uint32](cmp.Compare), newWalk(compareWide)

@@ -17,7 +17,7 @@ const maxLine = 64 << 10
 // ReadLines calls each for every line of r, with its number from 1, until each returns false. It
 // returns the digest of the bytes, and the number of lines. A file above limit bytes, or with a
 // line above 64 KiB, is an error. Line by line, since the whole of a file would take more memory
-// than the set that is made of it.
+// than the set made of it.
 func ReadLines(
 	r io.Reader, limit int64, each func(line []byte, number int) bool,
 ) (sum Sum, lines int, err error) {

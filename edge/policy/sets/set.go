@@ -55,7 +55,7 @@ type fingerprint struct{ high, low uint64 }
 // prefixMark keeps the beginning of a value apart from the same text as a value.
 const prefixMark = 1 << 63
 
-// Two hashes of 64 bits under seeds that nobody outside knows: nobody can make two values meet.
+// Two hashes of 64 bits under seeds nobody outside knows: nobody can make two values meet.
 func (w *words) hash(value []byte, beginning bool) fingerprint {
 	f := fingerprint{
 		maphash.Bytes(w.seeds[0], value),
@@ -134,7 +134,7 @@ func (s *Set) Find(value []byte) int { return s.words.find(value) }
 // Words returns the words beside values, by their numbers.
 func (s *Set) Words() []string { return s.words.names }
 
-// Bytes returns the memory that the set takes.
+// Bytes returns the memory the set takes.
 func (s *Set) Bytes() int64 {
 	if s.nets != nil {
 		return s.nets.Bytes()

@@ -61,8 +61,8 @@ func bounds(p netip.Prefix) (first, last wide) {
 }
 
 // Zones divides the addresses of each family into ranges, and gives each a number: 0 is the number
-// of an address that no network holds. 6 bytes a range of IPv4 and 18 of IPv6, in two arrays each:
-// the search touches the starts only.
+// of an address no network holds. 6 bytes a range of IPv4 and 18 of IPv6, in two arrays each: the
+// search touches the starts only.
 type Zones struct {
 	starts4 []uint32 // ascending
 	of4     []uint16

@@ -21,7 +21,7 @@ type Networks struct {
 // own list.
 const maxNetworkSets = 4096
 
-// Group is the networks that a condition wants the client in, and all conditions that do.
+// Group is the networks a condition wants the client in, and all conditions that do.
 type Group struct {
 	Nets  *sets.Set
 	Named bool // Nets is a set of the configuration, whose memory is counted there
@@ -89,7 +89,7 @@ func (n *Networks) Find(a netip.Addr) Bits {
 	return n.sets[n.zones.Find(a)]
 }
 
-// Bytes returns the memory that the ranges take beside the sets of the configuration.
+// Bytes returns the memory the ranges take beside the sets of the configuration.
 func (n *Networks) Bytes() int64 {
 	if n.named {
 		return 0

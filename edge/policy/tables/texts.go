@@ -19,8 +19,8 @@ const few = 8
 type named struct {
 	sets map[string]Bits
 	list []nameSet // of sets, where they are few
-	// A bit for each length that occurs: most hosts and methods that are asked for are of none, and
-	// are not hashed.
+	// A bit for each length that occurs: most hosts and methods asked for are of none, and are not
+	// hashed.
 	lengths [5]uint64 // the lengths that names have, 0 to 318; longer ones are as 319
 }
 
@@ -83,8 +83,7 @@ func (t *Texts) Add(wants []condition.Want, cond int) {
 }
 
 // Finish adds to each set the conditions of wider patterns. *.example.com holds for a.b.example.com
-// and for any name that a table has below it. At load, so that a request takes one set and joins
-// none.
+// and for any name a table has below it. At load, so that a request takes one set and joins none.
 func (t *Texts) Finish() {
 	for name, set := range t.suffix.sets {
 		t.widen(name[1:], set)
@@ -104,9 +103,8 @@ func (t *Texts) widen(name string, set Bits) {
 	}
 }
 
-// Find returns the conditions that hold for text.
-// From the left, so that the longest domain that has a set is found; its set has those of the
-// shorter ones in it.
+// Find returns the conditions that hold for text. From the left, so that the longest domain with a
+// set is found; its set has those of the shorter ones in it.
 func (t *Texts) Find(text []byte) Bits {
 	if set := t.exact.find(text); set != nil {
 		return set

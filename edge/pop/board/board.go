@@ -47,7 +47,7 @@ type Stats struct {
 	Dropped        uint64 // beyond a bound, or by a server that did not answer
 }
 
-// Options are the parts of the node and of its PoP that a Board needs.
+// Options are the parts of the node and of its PoP a Board needs.
 type Options struct {
 	Table   *usedup.Table
 	Digest  *ring.Digester // of the counters' names
@@ -258,7 +258,7 @@ func (b *Board) write(ctx context.Context, now func() window.Instant) {
 	b.o.Do(ctx, b.ops)
 }
 
-// reserve adds to the numbers of the servers that the notices go to, and returns the first of this
+// reserve adds to the numbers of the servers the notices go to, and returns the first of this
 // node's numbers on each.
 func (b *Board) reserve(ctx context.Context) map[int]uint64 {
 	for n := range b.notes {
@@ -289,7 +289,7 @@ func (b *Board) reserve(ctx context.Context) map[int]uint64 {
 	return numbers
 }
 
-// serverOf returns the server that a notice goes to, one that answers; -1 if none does.
+// serverOf returns the server a notice goes to, one that answers; -1 if none does.
 func (b *Board) serverOf(n *Notice) int {
 	for k := range b.servers {
 		if at := (int(n.Digest>>1) + k) % len(b.servers); b.o.Up(at) { // 63 bits

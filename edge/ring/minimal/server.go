@@ -21,8 +21,8 @@ const (
 )
 
 // Server speaks as much of memcached's meta protocol as a ring asks of it, on loopback: counters
-// that are added to and that lapse. It takes memcached's place in tests, and in the demo on a
-// machine that has none. Its methods may be called concurrently.
+// added to and that lapse. It takes memcached's place in tests, and in the demo on a machine that
+// has none. Its methods may be called concurrently.
 //
 //	mn                         ► MN
 //	ma KEY N60 J5 D5 v O7      ► VA 1 O7 / 5     add 5, or create with 5 for 60 s
@@ -39,7 +39,7 @@ type Server struct {
 	counters map[string]serverCounter
 	conns    map[net.Conn]bool
 	closed   bool
-	full     uint64 // counters that were refused for want of room
+	full     uint64 // counters refused for want of room
 }
 
 // serverCounter is a counter and when it lapses.
@@ -130,8 +130,7 @@ func (s *Server) admit(conn net.Conn) bool {
 	return true
 }
 
-// serve answers a connection until either side closes it, or sends a line that is longer than any
-// command.
+// serve answers a connection until either side closes it, or sends a line longer than any command.
 func (s *Server) serve(conn net.Conn) {
 	defer func() {
 		_ = conn.Close() // all is said

@@ -57,8 +57,8 @@ func Start(path string) (*Browser, error) {
 	}
 	b := &Browser{profile: profile, waiting: map[int]chan message{}, pages: map[string]*Page{}}
 	b.cmd = exec.Command(path, arguments(profile)...) //nolint:gosec // the path comes from Find
-	// Its output is a pipe that its helper processes hold too, so that Wait waits for them all:
-	// they write to the profile.
+	// Its output is a pipe its helper processes hold too, so that Wait waits for them all: they
+	// write to the profile.
 	b.cmd.Stderr, b.cmd.WaitDelay = io.Discard, closeTimeout
 	if b.pipe, err = startPiped(b.cmd); err != nil {
 		return nil, errors.Join(fmt.Errorf("browser: start %s: %w", path, err),

@@ -72,8 +72,8 @@ func (p *Page) Resize(ctx context.Context, width, height int, touch bool) error 
 	return p.call(ctx, "Emulation.setTouchEmulationEnabled", map[string]any{"enabled": touch}, nil)
 }
 
-// Prefer makes p believe that the person likes dark colours, or light ones.
-// By the media feature that the style sheets ask for, and not by the system's setting.
+// Prefer makes p believe that the person likes dark colours, or light ones. By the media feature
+// the style sheets ask for, and not by the system's setting.
 func (p *Page) Prefer(ctx context.Context, dark bool) error {
 	scheme := map[string]string{"name": "prefers-color-scheme", "value": "light"}
 	if dark {

@@ -9,9 +9,8 @@ import (
 	"sync"
 )
 
-// pipe carries messages to and from a browser, each ended by a zero byte.
-// A pipe and not a web socket: no port that others could connect to, and it ends with either
-// process.
+// pipe carries messages to and from a browser, each ended by a zero byte. A pipe and not a web
+// socket: no port others could connect to, and it ends with either process.
 type pipe struct {
 	mu  sync.Mutex // of writing
 	out *os.File

@@ -6,7 +6,7 @@
 //	                             └► Reporters  of one PoP: the reporter and its deputy
 //
 // A shard is assigned in two steps, each by the best score of a keyed hash (rendezvous hashing), so
-// a member or a PoP that comes or goes moves only the shards that it wins or held:
+// a member or a PoP that comes or goes moves only the shards it wins or held:
 //
 //	score(name, shard) = xxhash(secret, shard, xxhash(name))
 //	PoPs       the two PoPs with the best scores

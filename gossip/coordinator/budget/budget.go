@@ -35,8 +35,8 @@ const nearShare = 4
 // for records that cannot wait, which come in waves.
 const idleShare = 0.75
 
-// shares are the parts of the rate by kind. A key that a node reports is reported on to two owners,
-// and both answer. Counts have a quarter beside, and what the others do not use.
+// shares are the parts of the rate by kind. A key a node reports is reported on to two owners, and
+// both answer. Counts have a quarter beside, and what the others do not use.
 var shares = [packet.Kinds]float64{
 	packet.Ask: .75 / 7, packet.Report: 1.5 / 7, packet.View: 1.5 / 7, packet.Advice: .75 / 7,
 	packet.Hint: .75 / 7, packet.Counts: .25,
@@ -96,7 +96,7 @@ func (b *Budget) Spare(share float64) bool { return b.idle > share*idleShare*bur
 // Near reports whether a batch may be passed on inside the PoP now.
 func (b *Budget) Near() bool { return b.near > 0 }
 
-// SpendNear takes bytes for a batch that is passed on inside the PoP.
+// SpendNear takes bytes for a batch passed on inside the PoP.
 func (b *Budget) SpendNear(bytes int) {
 	b.near -= float64(bytes)
 	b.leave(bytes)

@@ -1,5 +1,5 @@
-// Package budget bounds the bytes that a node sends for the control loop, and measures how far they
-// fall short. It is arithmetic: it sends nothing and reads no clock.
+// Package budget bounds the bytes a node sends for the control loop, and measures how far they fall
+// short. It is arithmetic: it sends nothing and reads no clock.
 //
 //	Refill ─► a bucket per kind of record ─► May, Left, Spend
 //	               └─ overflow ─► shared ─┘     └─ denied ─► load

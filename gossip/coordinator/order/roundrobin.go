@@ -12,9 +12,9 @@ const MostTurns = 4
 // do not wait for their turns, if the caller has time for them. The zero RoundRobin is empty and
 // ready for use.
 type RoundRobin[T any] struct {
-	// Touch reads the memory that every look at an item needs, and returns something that depends
-	// on it. Visit calls it for several items before it looks at them: they lie anywhere, and their
-	// memory is fetched together so. nil: none is.
+	// Touch reads the memory every look at an item needs, and returns something that depends on it.
+	// Visit calls it for several items before it looks at them: they lie anywhere, and their memory
+	// is fetched together so. nil: none is.
 	Touch func(v T) bool
 	// Waits returns after how many turns, up to MostTurns, v is to have its next one, and needs no
 	// visit before; 0: it takes each turn, and visits in between. Visit asks at each turn of v.

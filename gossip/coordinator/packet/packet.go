@@ -40,7 +40,7 @@ const (
 	View
 	// Advice is the answer of a reporter to a node of its PoP: a view.
 	Advice
-	// Hint is the message of an owner to all members that a key is near its limit.
+	// Hint is the message of an owner to all members a key is near its limit.
 	Hint
 	// Counts is a batch of package counts, of which this package knows nothing but its length.
 	Counts
@@ -91,7 +91,7 @@ type Record struct {
 	// Done says that the node does not measure the key any more.
 	Done bool
 
-	// Report is the demand that an Ask or a Report carries.
+	// Report is the demand an Ask or a Report carries.
 	Report control.Report
 	// View is the answer that a View, an Advice or a Hint carries.
 	View control.GlobalView

@@ -93,7 +93,7 @@ func (r *reader) count() int64 {
 	return int64(v)
 }
 
-// totals reads the totals that appendTotals wrote. No period admits more than it was offered.
+// totals reads the totals appendTotals wrote. No period admits more than it was offered.
 func (r *reader) totals() (t window.Totals) {
 	if t.Period = r.uint32(); t.Period == 0 {
 		r.bad = true
@@ -110,7 +110,7 @@ func (r *reader) totals() (t window.Totals) {
 	return t
 }
 
-// moments reads the moments that appendMoments wrote beside totals of that period.
+// moments reads the moments appendMoments wrote beside totals of that period.
 func (r *reader) moments(period uint32) (l moments.List) {
 	n := int(r.byte())
 	at := moments.Begin(period) + moments.Parts + moments.Bin(r.varint())
@@ -157,8 +157,8 @@ func NextRecord(b []byte) (k Kind, body, rest []byte, ok bool) {
 	return k, body, r.rest, !r.bad
 }
 
-// ParseRecord parses a body of kind k, which is 1..Kinds-1. A record that it returns is in the
-// ranges of this package; any other fault is ErrRecord.
+// ParseRecord parses a body of kind k, which is 1..Kinds-1. A record it returns is in the ranges of
+// this package; any other fault is ErrRecord.
 func ParseRecord(k Kind, body []byte) (rec Record, err error) {
 	r := reader{rest: body}
 	rec = Record{

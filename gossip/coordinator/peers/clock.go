@@ -21,7 +21,7 @@ const (
 	maxMillis = 1 << 43
 )
 
-// SetClock records that the wall clock shows wall at now. It precedes every use of stamps.
+// SetClock records the wall clock shows wall at now. It precedes every use of stamps.
 func (t *Table) SetClock(now window.Instant, wall time.Time) {
 	t.ahead = wall.UnixNano() - int64(now)
 }
@@ -96,8 +96,7 @@ func (p *peer) accepted(now window.Instant) bool {
 // Clocks is the coordinator's view of the other members' clocks, from the last half minute. Written
 // by Table.Clocks; read by metrics, readiness and the admin pages.
 type Clocks struct {
-	// Off holds the members that are refused for their time: by name, their lead over this node's
-	// clock.
+	// Off holds the members refused for their time: by name, their lead over this node's clock.
 	Off map[string]time.Duration
 	// Taken is the number of members from which something was accepted in the last 10 s.
 	Taken int

@@ -10,8 +10,8 @@
 // session. The last 4 sessions of a member are remembered.
 //
 // Instants belong to one process: they start with the clock's reading at its start, right or wrong,
-// and stand still while the machine is suspended. Times that other members compare are therefore
-// stamped with the present wall clock, and SetClock converts between the two.
+// and stand still while the machine is suspended. Times other members compare are therefore stamped
+// with the present wall clock, and SetClock converts between the two.
 //
 // Given up: replays of a session that was forgotten. Within the 60 s in which a stamp is accepted
 // they repeat a state that was true a minute ago.

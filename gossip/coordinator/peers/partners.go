@@ -13,7 +13,7 @@ const (
 	speaksFor = 2 * time.Minute
 )
 
-// PoP is a PoP with the members that a batch may go to. Immutable.
+// PoP is a PoP with the members a batch may go to. Immutable.
 type PoP struct {
 	Name string
 	// Own says that it is this node's, which is not among Nodes.

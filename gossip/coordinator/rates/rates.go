@@ -81,7 +81,7 @@ func Grown(was, is *window.Totals, least int64) (admitted int64, ok bool) {
 	return 0, false
 }
 
-// Leaps reports whether the rate rose so much from the report was to d that it has not reached its
+// Leaps reports whether the rate rose so much from the report was to d it has not reached its
 // height: it is an average, and its last part is below the noise.
 func Leaps(was, d *control.Report) bool { return d.Rate > leapFactor*was.Rate }
 
@@ -154,7 +154,7 @@ func Within(share, rate float64, over time.Duration) mitigation.Ratio {
 	return mitigation.RatioFor(rate, share)
 }
 
-// Count returns the cost that a rate, cost per second, offers in the rule's window, at most
+// Count returns the cost a rate, cost per second, offers in the rule's window, at most
 // packet.MaxCount.
 func Count(rule *mitigation.Rule, rate float64) int64 {
 	return int64(min(rate*rule.Window.Seconds(), packet.MaxCount))

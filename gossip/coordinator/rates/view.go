@@ -13,7 +13,7 @@ const (
 	// sent at once.
 	viewCountStep = 200
 	// viewLeftStep is that of the rest of a limit, divided by the number of PoPs, 2 at least. A lag
-	// does no harm while more is left, and a budget that is used up by then carries nothing when it
+	// does no harm while more is left, and a budget used up by then carries nothing when it
 	// matters.
 	viewLeftStep = 100
 )
@@ -21,8 +21,8 @@ const (
 // View is the state that a receiver of views has, or is to have.
 type View struct {
 	control.GlobalView
-	// Left is the cost that is left of the limit, by the counts of all origins: 0 or less, nothing.
-	// Inside a PoP it is not known, and 0.
+	// Left is the cost left of the limit, by the counts of all origins: 0 or less, nothing. Inside
+	// a PoP it is not known, and 0.
 	Left int64
 }
 
@@ -36,7 +36,7 @@ type Terms struct {
 	ByCounts bool
 }
 
-// Differs reports whether a receiver that has one view is to be sent the other.
+// Differs reports whether a receiver with one view is to be sent the other.
 func (has *View) Differs(is *View, t Terms) bool {
 	return has.demandDiffers(is, t) || has.countsDiffer(is, t)
 }
@@ -79,7 +79,7 @@ func (has *View) countsDiffer(is *View, t Terms) bool {
 	return grown
 }
 
-// lacks returns the cost that is admitted by one, and not by the other.
+// lacks returns the cost admitted by one, and not by the other.
 func lacks(has, is *window.Totals) (admitted int64) {
 	for n := range is.By {
 		admitted += max(0, is.By[n].Admitted-has.At(is.Period-uint32(n)).Admitted)

@@ -36,7 +36,7 @@ type Place struct {
 	Normal    Counts `json:"normal"`
 }
 
-// Mitigation is a mitigation that a PoP had.
+// Mitigation is a mitigation a PoP had.
 type Mitigation struct {
 	PoP    string  `json:"pop"`
 	Rule   string  `json:"rule"`

@@ -46,7 +46,7 @@ type Board struct {
 	Phase    int           // in story.Phases
 	Rows     [len(story.PoPs)]Row
 	Whole    Row       // all PoPs
-	Share    float64   // of the limit that the attacker was admitted in the last second
+	Share    float64   // of the limit the attacker was admitted in the last second
 	First    int       // the second, since the story began, that Admitted and Offered begin with
 	Admitted []float64 // of the attacker in each whole second, in limits
 	Offered  []float64 // by the attacker, likewise

@@ -58,8 +58,8 @@ func (l *Live) chart(c chart) (lines []string) {
 	return append(lines, axis(c.first+len(c.values)-len(shown), seconds, cells))
 }
 
-// scale returns the columns of the bars, and the number of seconds that they show: all of the demo
-// if there is room, else the last ones, a column each.
+// scale returns the columns of the bars, and the number of seconds they show: all of the demo if
+// there is room, else the last ones, a column each.
 func (c *chart) scale() (cells, seconds int) {
 	cells = max(1, c.columns-labelWidth)
 	seconds = min(cells, maxSeconds)
@@ -69,7 +69,7 @@ func (c *chart) scale() (cells, seconds int) {
 	return cells, seconds
 }
 
-// cell is the part of a bar that is in a row: an eighth of it to all, or nothing.
+// cell is the part of a bar in a row: an eighth of it to all, or nothing.
 func (c *chart) cell(value float64, row int) string {
 	if row == c.height-1 && value > float64(c.height)*c.step {
 		return "▲"

@@ -14,7 +14,7 @@ import (
 // maxEvents is the number of events kept, and shown where there is room.
 const maxEvents = 12
 
-// plan is the parts that a page has room for, in lines.
+// plan is the parts a page has room for, in lines.
 type plan struct {
 	pops, gap, hints, offered bool
 	height                    int // of the chart of the admitted requests; 0: none

@@ -8,8 +8,7 @@ import (
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 )
 
-// MaxLogLines is the number of lines of the daemons' logs that are kept for the end; more are
-// counted.
+// MaxLogLines is the number of lines of the daemons' logs kept for the end; more are counted.
 const MaxLogLines = 50
 
 // Log is the daemons' log: written through, or kept until the screen is gone. It is safe for

@@ -65,7 +65,7 @@ func OpenRing(ctx context.Context, program string) (*Ring, error) {
 // Close ends the ring and returns when it is gone.
 func (r *Ring) Close() error { return r.close() }
 
-// startMemcached runs memcached on a port that was free a moment ago.
+// startMemcached runs memcached on a port free a moment ago.
 func startMemcached(ctx context.Context, program string) (*Ring, error) {
 	at, err := freeAddress(ctx)
 	if err != nil {

@@ -59,7 +59,7 @@ type PoP struct {
 	runs   bool
 }
 
-// Dashboard returns the address that a browser opens.
+// Dashboard returns the address a browser opens.
 func (p *PoP) Dashboard() string { return "http://" + p.Admin + "/" }
 
 // Stage is the PoPs, in the order of story.PoPs.
@@ -202,7 +202,7 @@ func (s *Stage) Doors() (all []string) {
 }
 
 // Close stops the daemons, then their rings, and removes their files. It returns when nothing is
-// left. Lines that the daemons log about each other's end are dropped.
+// left. Lines the daemons log about each other's end are dropped.
 func (s *Stage) Close() error {
 	s.log.End(s.after)
 	s.end()

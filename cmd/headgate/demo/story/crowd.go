@@ -49,7 +49,7 @@ func newCrowd(seed uint64) (c *crowd, attacker string) {
 	return c, fmt.Sprintf("198.51.100.%d", 1+c.draw.IntN(254))
 }
 
-// until appends the keys of the requests before t that it has not returned yet, by PoP.
+// until appends the keys of the requests before t it has not returned yet, by PoP.
 func (c *crowd) until(t time.Duration, to *[len(PoPs)][][]byte) {
 	for n := range c.clients {
 		one := &c.clients[n]

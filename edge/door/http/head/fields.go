@@ -108,7 +108,7 @@ const (
 	ForwardedMethod
 	ForwardedURI
 	ForwardedHost
-	Known // request.Country; the other fields that a proxy knows follow in their order
+	Known // request.Country; the other fields a proxy knows follow in their order
 
 	profiles = Known + Profile(request.Tier) + 1
 )

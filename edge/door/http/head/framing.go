@@ -140,7 +140,7 @@ func (h *Head) connection(value []byte) {
 	}
 }
 
-// accept notes the kinds of answers that the proxy understands.
+// accept notes the kinds of answers the proxy understands.
 func (h *Head) accept(value []byte) {
 	for word := range bytes.SplitSeq(value, []byte{','}) {
 		word = bytes.Trim(word, " \t")

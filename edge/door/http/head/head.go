@@ -7,8 +7,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
-// Size is the buffer of one arriving head, in bytes: 4 KiB of request line and the longest
-// header that the door reads. A small body behind the head arrives into the same buffer.
+// Size is the buffer of one arriving head, in bytes: 4 KiB of request line and the longest header
+// the door reads. A small body behind the head arrives into the same buffer.
 const Size = 8 << 10
 
 // Head parses the heads of a connection, one after another. It keeps the request line and the
@@ -19,9 +19,9 @@ const Size = 8 << 10
 //	buf: | line | host |  (free)  | arrived, not read yet |  (free)  |
 //	     0      line   kept       next                    end        Size
 //
-// Of a request that asks about a whole request it keeps the headers that policies look at as well,
-// and those of its profile. Such a head has no fault: a part that a visitor can choose is read,
-// passed over, or makes the request unfit.
+// Of a request that asks about a whole request it keeps the headers policies look at as well, and
+// those of its profile. Such a head has no fault: a part a visitor can choose is read, passed over,
+// or makes the request unfit.
 //
 // It does no I/O and allocates nothing. Other malformed heads are refused, as nginx refuses them: a
 // guess at their meaning is how requests are smuggled past the proxy in front.
@@ -37,7 +37,7 @@ type Head struct {
 	hostEnd  int         // end of the Host line, which begins at hostAt
 	hostAt   int
 	Source   func() *request.Names // nil: no whole requests
-	names    *request.Names        // headers that policies look at, as of the request line
+	names    *request.Names        // headers policies look at, as of the request line
 	// the request line asks about a whole request, which needs headers
 	authed   bool
 	fields   []Field         // those that policies look at
@@ -64,7 +64,7 @@ func (h *Head) Host() []byte {
 // IsWhole reports whether the request line asks about a whole request, so that headers are kept.
 func (h *Head) IsWhole() bool { return h.authed }
 
-// Fields returns the headers that policies look at, of a whole request.
+// Fields returns the headers policies look at, of a whole request.
 func (h *Head) Fields() []Field { return h.fields }
 
 // Begun reports whether a byte of the next request has arrived.
@@ -73,7 +73,7 @@ func (h *Head) Begun() bool { return h.size > 0 || len(h.Pending()) > 0 }
 // HasBuffer reports whether h has a buffer.
 func (h *Head) HasBuffer() bool { return h.buf != nil }
 
-// Lend gives h the buffer that it needs before the first byte arrives.
+// Lend gives h the buffer it needs before the first byte arrives.
 func (h *Head) Lend(buf *[Size]byte) { h.buf = buf }
 
 // GiveBack returns the buffer, and nil while a byte of a request is in it or where there is none.
@@ -214,7 +214,7 @@ func (h *Head) makeRoom() *api.Problem {
 	return h.drop(value)
 }
 
-// longHeader returns the fault of a header called name that the buffer has no room for; found says
+// longHeader returns the fault of a header called name the buffer has no room for; found says
 // whether the name is whole.
 func (h *Head) longHeader(name []byte, found bool) *api.Problem {
 	m := meaningOf(name)

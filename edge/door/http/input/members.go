@@ -103,8 +103,7 @@ func readRequests(r *api.JSONReader, all *[][]Member) *api.Problem {
 }
 
 // readMember reads the value of the member called name: a string, a whole number, or for headers an
-// object of strings.
-// Names are copied, since the reader decodes into the memory that they lie in.
+// object of strings. Names are copied, since the reader decodes into the memory they lie in.
 func readMember(r *api.JSONReader, name []byte, list *[]Member) *api.Problem {
 	name = bytes.Clone(name)
 	if string(name) == "headers" || string(name) == "response_headers" {

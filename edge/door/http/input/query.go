@@ -127,7 +127,7 @@ func (p *Params) setStatus(value []byte) *api.Problem {
 	return nil
 }
 
-// Status returns the status of a denial that is wished for, 0 for none.
+// Status returns the status of a denial wished for, 0 for none.
 func (p *Params) Status() int { return p.status }
 
 // Ask returns the check that the parameters describe, or the first missing or invalid one. The
@@ -138,7 +138,7 @@ func (p *Params) Ask(op gate.Op) (gate.Ask, *api.Problem) {
 	return a, checkAsk(&a)
 }
 
-// BesideBody returns a problem for a parameter that a body must give instead.
+// BesideBody returns a problem for a parameter a body must give instead.
 func (p *Params) BesideBody() *api.Problem {
 	for _, t := range [...]struct {
 		g    givenParam

@@ -35,7 +35,7 @@ type Table struct {
 	blocks []block
 }
 
-// NewTable returns a table of about that many bytes, at least BlockBytes.
+// NewTable returns a table of about many bytes, at least BlockBytes.
 func NewTable(bytes int64) *Table {
 	return &Table{seed: maphash.MakeSeed(), blocks: make([]block, max(1, bytes/BlockBytes))}
 }
