@@ -87,8 +87,8 @@ func listenAll(ctx context.Context, addresses []config.Address) (all []net.Liste
 }
 
 // openAdmin makes the door for people, and the metrics it serves. Parts the node lacks (the ring,
-// the state file, gossip) stay nil in the options of both, so that they show nothing of them
-// instead of zeros.
+// the state file, gossip) stay nil in the options of both, so they show nothing of them instead of
+// zeros.
 func (n *Node) openAdmin(p prepared) {
 	o := admin.Options{
 		Token: p.token, Local: !slices.ContainsFunc(p.cfg.Listen.Admin, beyondLoopback),

@@ -7,7 +7,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/client"
 )
 
-// A node answers the program that holds it as a daemon answers a client, without a socket.
+// A node answers the program holding it as a daemon answers a client, without a socket.
 var _ client.Limiter = (*Node)(nil)
 
 // Allow is Check of cost 1, without the details.

@@ -93,8 +93,8 @@ type Node struct {
 	reloads reloads
 }
 
-// New returns a node with the configuration in o.File. Its doors are open, so that it is known
-// where they are, and the state it kept is restored; it must then Run, or be closed. ctx bounds the
+// New returns a node with the configuration in o.File. Its doors are open, so it is known where
+// they are, and the state it kept is restored; it must then Run, or be closed. ctx bounds the
 // opening only.
 func New(ctx context.Context, o Options) (*Node, error) {
 	n := &Node{options: o, log: o.Log, manager: o.Manager, prepare: prepare}
@@ -166,7 +166,7 @@ func (n *Node) build(ctx context.Context, p prepared) error {
 }
 
 // Close closes a node that does not run: its listeners, the ring's connections, and gossip. A node
-// that runs closes them itself when Run returns. Errors of several parts are joined.
+// running closes them itself when Run returns. Errors of several parts are joined.
 func (n *Node) Close() error {
 	var errs []error
 	for _, ln := range append(n.atWeb, n.atAdmin...) {
@@ -209,7 +209,7 @@ type Addresses struct {
 	Gossip  string // host:port; empty: there is no gossip
 }
 
-// Addresses returns where the node listens, with the ports that were drawn.
+// Addresses returns where the node listens, with the ports drawn.
 func (n *Node) Addresses() Addresses {
 	var at Addresses
 	for _, d := range n.datagram {

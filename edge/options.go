@@ -14,7 +14,7 @@ import (
 	"github.com/headgate-dev/headgate/gossip/counts"
 )
 
-// GateOptions returns the options of a gate that counts as cfg says. global is its way to the other
+// GateOptions returns the options of a gate counting as cfg says. global is its way to the other
 // PoPs, nil if it has none.
 func GateOptions(
 	cfg *config.Config, node string, start time.Time, global *gate.Global,
@@ -77,8 +77,8 @@ func NodeName(cfg *config.Config) (string, error) {
 	return name, nil
 }
 
-// NewGate returns a gate that counts as cfg says, without other PoPs unless cfg has gossip. start
-// is the present.
+// NewGate returns a gate counting as cfg says, without other PoPs unless cfg has gossip. start is
+// the present.
 func NewGate(cfg config.Config, start time.Time) (*gate.Gate, error) {
 	name, err := NodeName(&cfg)
 	if err != nil {

@@ -12,8 +12,7 @@ import (
 )
 
 // prepared is a configuration with all that it needs from the disk, read and checked: every fault
-// has been found, so that it can be put in force without waiting and without failing. It never
-// changes.
+// has been found, so it can be put in force without waiting and without failing. It never changes.
 //
 //	headgate.yaml ─┐
 //	key file ──────┼─► prepare ─► prepared ─► New, or Node.commit
@@ -44,7 +43,7 @@ func prepare(file string, started *config.Config) (prepared, error) {
 	return prepareConfig(cfg, started)
 }
 
-// prepareConfig is prepare of a configuration that was read.
+// prepareConfig is prepare of a configuration read.
 func prepareConfig(cfg config.Config, started *config.Config) (p prepared, err error) {
 	p.cfg = cfg
 	if started != nil {
@@ -102,7 +101,7 @@ func (n *Node) loadPolicies(p *prepared) (err error) {
 	return err
 }
 
-// digestKey returns the key of the digests that stand for secrets in counted keys: the same on all
+// digestKey returns the key of the digests standing for secrets in counted keys: the same on all
 // nodes with one key file, else the process's own.
 func (p *prepared) digestKey(process [32]byte) [32]byte {
 	if len(p.keys) == 0 {
@@ -133,8 +132,8 @@ func checkOpen(c config.Config) error {
 // beyondLoopback reports whether other machines reach at.
 func beyondLoopback(at config.Address) bool { return !at.Loopback() }
 
-// ringSecret returns the secret the counters' names are made with: the cluster's first key, so that
-// nobody without it can tell which counter is whose, and the PoP, so that two PoPs never share a
+// ringSecret returns the secret the counters' names are made with: the cluster's first key, so
+// nobody without it can tell which counter is whose, and the PoP, so two PoPs never share a
 // counter. Without a key the names can be guessed.
 func (p *prepared) ringSecret() []byte {
 	var key []byte

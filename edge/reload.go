@@ -19,12 +19,12 @@ type reloads struct {
 
 	// The configuration in force, except for modes set by hand.
 	now     config.Config
-	waiting []string  // settings of the file that wait for a restart
+	waiting []string  // settings of the file waiting for a restart
 	since   time.Time // when it was put in force
 }
 
 // Reload puts the configuration in the file in force; a file with faults changes nothing. waiting
-// names the settings that wait for a restart.
+// names the settings waiting for a restart.
 func (n *Node) Reload() (waiting []string, err error) {
 	// A service manager waits between these two, also where the file has faults.
 	n.manager.Reloading()
@@ -51,8 +51,8 @@ func (n *Node) Reload() (waiting []string, err error) {
 	return p.waiting, nil
 }
 
-// commit puts p in force, the number-th that was read. It cannot fail, and waits for nothing but
-// other changes.
+// commit puts p in force, the number-th read. It cannot fail, and waits for nothing but other
+// changes.
 func (n *Node) commit(number uint64, p prepared) {
 	n.reloads.mu.Lock()
 	defer n.reloads.mu.Unlock()
@@ -79,7 +79,7 @@ func (n *Node) commit(number uint64, p prepared) {
 }
 
 // setRules puts the rules, the policies and the limits of p in force. Rules that only those before
-// ask stay until those are gone, so that no request asks for a rule that is not there.
+// ask stay until those are gone, so no request asks for a rule that is not there.
 func (n *Node) setRules(p prepared) {
 	next := p.cfg.AllRules()
 	named := make(map[string]bool, len(next))
@@ -110,7 +110,7 @@ func (n *Node) setRules(p prepared) {
 	}
 }
 
-// refuse records the faults of the number-th configuration that was read, which changes nothing.
+// refuse records the faults of the number-th configuration read, which changes nothing.
 func (n *Node) refuse(number uint64, err error) {
 	n.log.Warn("reload rejected, nothing was changed", "file", n.options.File,
 		"faults", api.Lines(err))

@@ -86,6 +86,6 @@ func (n *Node) startBehind(work context.Context, g *group) {
 			g.start(func() error { n.gate.RunAlone(work); return n.rest.Close() })
 		}
 	}
-	// Behind the doors, so that a node can be watched while it stops.
+	// Behind the doors, so a node can be watched while it stops.
 	g.start(func() error { return n.admin.Serve(work, n.atAdmin...) })
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/private"
 )
 
-// reopenEvery is the time between two attempts to open a listener that was lost.
+// reopenEvery is the time between two attempts to open a lost listener.
 const reopenEvery = time.Second
 
 // streamDoor is a door of connections the configuration opens, beside HTTP.
@@ -190,8 +190,8 @@ func secured(t *config.TLS) (c *tls.Config, warnings []string, err error) {
 	return c, warnings, nil
 }
 
-// runStream serves s until ctx ends. A listener that is lost ends all connections of s; they are
-// logged, and opened anew each reopenEvery until that works.
+// runStream serves s until ctx ends. A listener lost ends all connections of s; they are logged,
+// and opened anew each reopenEvery until that works.
 func (n *Node) runStream(ctx context.Context, s *streamDoor) error {
 	for {
 		err := s.serve(ctx, s.listeners()...)

@@ -34,7 +34,7 @@ func (n *Node) watchRing(ctx context.Context) {
 	}
 }
 
-// ringWatch remembers the state of the ring that was logged last.
+// ringWatch remembers the state of the ring logged last.
 type ringWatch struct {
 	log     *slog.Logger
 	clock   change

@@ -31,7 +31,7 @@ func differences(own, m Meta) (ring, rules, wire bool) {
 	return ring, differs(own.Rules, m.Rules), own.Wire != 0 && m.Wire != 0 && own.Wire != m.Wire
 }
 
-// mismatches counts the living members that differ from this node now.
+// mismatches counts the living members differing from this node now.
 func (n *Node) mismatches() (sum Mismatches) {
 	own := n.meta()
 	for _, m := range n.roster.list() {

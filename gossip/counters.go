@@ -18,8 +18,7 @@ type counters struct {
 	recordsIn, recordsOut, news atomic.Uint64
 	// joins, rejoins and joinErrors count attempts to join.
 	joins, rejoins, joinErrors atomic.Uint64
-	// conflicts and metaErrors count members with a name that is taken, or with unreadable
-	// metadata.
+	// conflicts and metaErrors count members with a taken name, or with unreadable metadata.
 	conflicts, metaErrors atomic.Uint64
 
 	mu        sync.Mutex // protects what follows

@@ -30,12 +30,12 @@
 // bounds the traffic that reaches memberlist, and count holds the counters of both.
 //
 // Everything is encrypted and authenticated with the cluster's key, bounded and counted. A slow
-// callback costs its own node packets, never the cluster's view of it. Two halves of a cluster that
-// were cut apart find each other again. A peer cannot fill the log.
+// callback costs its own node packets, never the cluster's view of it. Two halves of a cluster cut
+// apart find each other again. A peer cannot fill the log.
 //
 // Given up: delivery. A packet may be lost, doubled, late, or a replay of an old one by an attacker
 // on the network, so its reader needs sequence numbers. A record reaches all nodes soon if nothing
-// is lost, and otherwise when State brings it. A member that holds the key can write anything.
+// is lost, and otherwise when State brings it. A member holding the key can write anything.
 //
 // Send, Spread, Members, SetMeta, Rotate and Stats may be called from any goroutine at any time and
 // never wait for the network.

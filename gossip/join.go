@@ -43,7 +43,7 @@ func (n *Node) keepJoining(ctx context.Context, join func(addr string) error) {
 	}
 }
 
-// jitter returns a random duration in [0, most), so that nodes do not act in step.
+// jitter returns a random duration in [0, most), so nodes do not act in step.
 func jitter(most time.Duration) time.Duration {
 	return rand.N(most) //nolint:gosec // spreads load, guards nothing
 }

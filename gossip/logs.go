@@ -33,7 +33,7 @@ type lineLimit struct {
 	c          *counters
 }
 
-// limitLog returns a logger that writes at most 10 lines a second to l.
+// limitLog returns a logger writing at most 10 lines a second to l.
 func limitLog(l *slog.Logger, c *counters) *slog.Logger {
 	return slog.New(limited{l.Handler(), &lineLimit{
 		lines: guard.NewBucket(logRate, logBurst),

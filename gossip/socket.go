@@ -128,8 +128,7 @@ func (s *socket) acceptStreams() {
 	}
 }
 
-// pause waits a little, so that a lasting error such as too many open files does not take a whole
-// core.
+// pause waits a little, so a lasting error such as too many open files does not take a whole core.
 func (s *socket) pause(err error) {
 	if errors.Is(err, net.ErrClosed) {
 		return

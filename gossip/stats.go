@@ -65,7 +65,7 @@ type PoPStats struct {
 	Alive, Dead, Left int
 }
 
-// Mismatches counts the living members that differ from this node now, in properties they should
+// Mismatches counts the living members differing from this node now, in properties they should
 // share.
 type Mismatches struct {
 	// Ring counts members of this PoP with another ring fingerprint: they count separately.

@@ -12,7 +12,7 @@ const (
 	FlagCleared
 )
 
-// Change is one flag that was set, changed or cleared. The change log and the admin pages read it.
+// Change is one flag set, changed or cleared. The change log and the admin pages read it.
 type Change struct {
 	Kind ChangeKind
 	Flag Flag // after the change; for FlagCleared, before it
@@ -35,7 +35,7 @@ type changes struct {
 	lost    uint64
 }
 
-// changeNote is a Change with room for its key, so that noting one does not allocate.
+// changeNote is a Change with room for its key, so noting one does not allocate.
 type changeNote struct {
 	kind ChangeKind
 	flag Flag

@@ -16,5 +16,5 @@
 //
 // Given up: the table is bounded. When a bucket of 8 places is full, the flag worth least goes: one
 // from a node's own count before an operator's, a short one before a long one. An operator's may
-// take a place in a second bucket too, so that all of them have one.
+// take a place in a second bucket too, so all of them have one.
 package mitigation

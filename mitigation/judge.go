@@ -17,7 +17,7 @@ const (
 	ByLimit       // admitted + cost would pass the limit
 	// admitted + cost would pass the part of the limit open to the request's tier
 	ByReserve
-	ByPending // admitted + cost + the cost that waits for responses would pass the limit
+	ByPending // admitted + cost + the cost waiting for responses would pass the limit
 )
 
 // Reasons is the number of reasons, none included: each Why is below it.

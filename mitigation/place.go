@@ -113,7 +113,7 @@ func (t *Table) manual(now window.Instant, bucket int) (n int) {
 func (t *Table) assign(at int, i sketch.Index) {
 	was := sketch.Index(t.index[at].Load())
 	if i != 0 && !t.within(at, t.bucket(i)) {
-		t.strays.Add(1) // before the place can be found, so that it is looked for
+		t.strays.Add(1) // before the place can be found, so it is looked for
 	}
 	t.index[at].Store(uint64(i))
 	if was != 0 && !t.within(at, t.bucket(was)) {

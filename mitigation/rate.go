@@ -20,7 +20,7 @@ const rateLimit = 1600
 // PerSecond returns r's limit as a rate, cost per second.
 func (r *Rule) PerSecond() float64 { return float64(r.Limit) / r.Window.Seconds() }
 
-// Quota returns the most cost that passes at once: the burst of a bucket, else the limit.
+// Quota returns the most cost passing at once: the burst of a bucket, else the limit.
 func (r *Rule) Quota() int64 {
 	if r.Kind == Bucket {
 		return r.Burst
@@ -28,9 +28,8 @@ func (r *Rule) Quota() int64 {
 	return r.Limit
 }
 
-// Countable returns how much of a cost that is counted without a decision counts. No more is kept:
-// a window is one limit above its own by two, and a full bucket is in debt by a burst when it gave
-// two.
+// Countable returns how much of a cost counted without a decision counts. No more is kept: a window
+// is one limit above its own by two, and a full bucket is in debt by a burst when it gave two.
 func (r *Rule) Countable(cost int64) int64 {
 	return min(cost, 2*r.Quota())
 }

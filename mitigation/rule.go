@@ -66,7 +66,7 @@ const (
 	FairRequests
 )
 
-// Counts is the cost that counts against a window.
+// Counts is the cost counting against a window.
 type Counts uint8
 
 // The costs that count.

@@ -25,7 +25,7 @@ type Table struct {
 	live    atomic.Int64
 	// places taken in the second bucket of their keys
 	strays atomic.Int64
-	// flags that decide requests: all but those that only show people a key is at its limit
+	// flags deciding requests: all but those that only show people a key is at its limit
 	deciding atomic.Int64
 
 	mu      sync.Mutex // guards flag and key of every entry, and writing
@@ -82,8 +82,8 @@ func (t *Table) Get(now window.Instant, i sketch.Index) Effect {
 	}
 }
 
-// Decides reports whether Get can return an effect that decides a request. It is false while the
-// only flags are those of keys their exact counts refuse, which need not be looked up.
+// Decides reports whether Get can return an effect deciding a request. It is false while the only
+// flags are those of keys their exact counts refuse, which need not be looked up.
 func (t *Table) Decides() bool { return t.deciding.Load() != 0 }
 
 // decides reports whether f decides requests by itself: all but sheddings without a ratio.
@@ -106,11 +106,11 @@ func (e *entry) read() (effect uint64, until window.Instant) {
 // others.
 const golden = 0x9E3779B9
 
-// Draw returns the bits that decide a request that met e from Get. The requests of a key with a
-// ratio take turns on the circle, each one golden section after the last. Every request is as
-// likely to be dropped as with random bits of its own, but of a thousand in a row the dropped
-// number is within about 3 of the ratio rather than 40. Without a ratio the result is 0. Lock-free;
-// does not allocate.
+// Draw returns the bits deciding a request that met e from Get. The requests of a key with a ratio
+// take turns on the circle, each one golden section after the last. Every request is as likely to
+// be dropped as with random bits of its own, but of a thousand in a row the dropped number is
+// within about 3 of the ratio rather than 40. Without a ratio the result is 0. Lock-free; does not
+// allocate.
 func (t *Table) Draw(e Effect) uint64 {
 	if e.Ratio == 0 {
 		return 0

@@ -6,8 +6,8 @@ import "hash/maphash"
 // sent, because two processes disagree on it and an attacker must not learn it.
 type Index uint64
 
-// Hasher turns keys into indices. Each rule has its own, so that two rules never share a count for
-// one key. The hash is keyed by a random seed (hash/maphash): unkeyed or merely seeded xxhash lets
+// Hasher turns keys into indices. Each rule has its own, so two rules never share a count for one
+// key. The hash is keyed by a random seed (hash/maphash): unkeyed or merely seeded xxhash lets
 // anybody compute pairs of keys that meet in every cell. The zero Hasher panics when used.
 type Hasher struct{ seed maphash.Seed }
 

@@ -4,8 +4,8 @@ package sketch
 const Held = held
 
 // Pour counts the cost of a key in the last sub-windows all at once, newest first, as of sub-window
-// number: for a key that was counted elsewhere until now. Estimates are never under the truth
-// afterwards until a sub-window holds 255. Lock-free; does not allocate.
+// number: for a key counted elsewhere until now. Estimates are never under the truth afterwards
+// until a sub-window holds 255. Lock-free; does not allocate.
 func (s *Sketch) Pour(i Index, number uint64, units [Held]uint8) {
 	for !s.tryPour(i, number, units) {
 		for row := range Rows { // a row that has seen a later sub-window: count as of that one

@@ -11,9 +11,9 @@
 //
 // The update is conservative (Estan and Varghese, 2002): only cells that would lie under the new
 // minimum are raised, which about halves the error when memory is short. Done by raising each cell
-// to a maximum it loses increments as soon as two goroutines meet. Here every cell that is raised
-// must still be the word that was read, or the whole addition starts again: of two additions of one
-// key that meet, one finds a cell of its minimum changed.
+// to a maximum it loses increments as soon as two goroutines meet. Here every cell raised must
+// still be the word that was read, or the whole addition starts again: of two additions of one key
+// that meet, one finds a cell of its minimum changed.
 package sketch
 
 import (
@@ -45,8 +45,8 @@ type Sketch struct {
 	probe [canaries]Index
 }
 
-// New returns a sketch over cells, which the caller provides so that a fixed budget can be divided
-// and divided again; len(cells)/Rows is the width. It panics with fewer than Rows cells.
+// New returns a sketch over cells, which the caller provides so a fixed budget can be divided and
+// divided again; len(cells)/Rows is the width. It panics with fewer than Rows cells.
 func New(cells []atomic.Uint64) *Sketch {
 	if len(cells) < Rows {
 		panic("sketch: fewer cells than rows")
@@ -147,9 +147,9 @@ func (s *Sketch) rolled(i Index, number uint64, row int) word {
 	return word(s.cell(i, row).Load()).roll(number)
 }
 
-// Sweep rolls cells from the one at from on, n at most, to sub-window number, so that no epoch
-// comes round again (they repeat after 65,536 sub-windows). It stops at the last cell and returns
-// how many it did.
+// Sweep rolls cells from the one at from on, n at most, to sub-window number, so no epoch comes
+// round again (they repeat after 65,536 sub-windows). It stops at the last cell and returns how
+// many it did.
 func (s *Sketch) Sweep(number uint64, from, n int) int {
 	cells := s.cells[from : Rows*s.width]
 	cells = cells[:min(n, len(cells))]

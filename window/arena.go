@@ -5,12 +5,12 @@ import (
 	"unsafe"
 )
 
-// chunkTicks is how many ticks a chunk holds. With the link that makes half a cache line.
+// chunkTicks is how many ticks a chunk holds. With the link making half a cache line.
 const chunkTicks = 7
 
 // chunk is a link of a list of ticks. Its ticks belong to the holder of the list's lock. next is
-// atomic because a goroutine that takes from the free list may read it just as another takes the
-// same chunk.
+// atomic because a goroutine taking from the free list may read it just as another takes the same
+// chunk.
 type chunk struct {
 	next  atomic.Uint32
 	ticks [chunkTicks]uint32

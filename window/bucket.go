@@ -8,7 +8,7 @@ import (
 
 // A limit with a burst is a bucket. Its key has the same slot as that of a window, with one moment
 // in the place of the log: the TAT of package bucket. An empty log leaves the fields front, newest
-// and per unused, and there it lies, so that all else that reads a log finds none.
+// and per unused, and there it lies, so all else reading a log finds none.
 
 // tat returns the TAT of a bucket's key. The caller holds the slot's lock.
 func (s *slot) tat() bucket.TAT {
@@ -34,8 +34,8 @@ func (l *Limit) bucket() *bucket.Bucket {
 	return &b
 }
 
-// quota returns the most cost that passes at once, and the time after which nothing of it matters:
-// the limit and its window, or the burst and the time in which an empty bucket fills, rounded up to
+// quota returns the most cost passing at once, and the time after which nothing of it matters: the
+// limit and its window, or the burst and the time in which an empty bucket fills, rounded up to
 // whole milliseconds and at least a second.
 func (l *Limit) quota() (most int64, window time.Duration) {
 	b := l.bucket()
@@ -75,8 +75,8 @@ func (c *Counter) resize(s *slot, at int, is *Meter) {
 	}
 }
 
-// used returns the cost that counts against the limit: that in the trailing window, or that taken
-// from the bucket and not yet back. The caller holds the slot's lock and has expired it at now.
+// used returns the cost counting against the limit: that in the trailing window, or that taken from
+// the bucket and not yet back. The caller holds the slot's lock and has expired it at now.
 func (m *Meter) used(s *slot, now Instant) int64 {
 	if !m.tokens {
 		return s.admitted.units()

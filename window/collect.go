@@ -19,7 +19,7 @@ type Flush struct {
 	Wall     time.Duration
 	Interval time.Duration         // between two flushes, above 0
 	Took     time.Duration         // from Now until the answers were there; read by Merge only
-	Nodes    int                   // nodes that share the counts, this one included, 1 or more
+	Nodes    int                   // nodes sharing the counts, this one included, 1 or more
 	Room     int                   // most Dues to collect
 	Down     func(server int) bool // whether a server has not answered of late: its keys wait
 	// collect keys of Global limits though their server is down, as Dues with Alone set
@@ -72,7 +72,7 @@ func (d *Due) Index() sketch.Index { return d.index }
 
 const (
 	// turns is the step, in words of 64 slots, by which a flush's first slot moves on. It is prime,
-	// so that every word is the first one in its turn.
+	// so every word is the first one in its turn.
 	turns = 1009
 	// slack is how much longer than a window and two periods a counter lives. Servers count in
 	// whole seconds.

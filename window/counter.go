@@ -1,5 +1,5 @@
-// Package window counts, for every key of every rule, the cost that was offered and the cost
-// admitted in the trailing window (now - window, now]. It works in a memory budget fixed at start.
+// Package window counts, for every key of every rule, the offered cost and the cost admitted in the
+// trailing window (now - window, now]. It works in a memory budget fixed at start.
 //
 // It is made for a rate limiter under attack: any number of keys, chosen by somebody hostile, may
 // arrive at any rate. A refusal is always backed by an exact count, an estimate never refuses
@@ -151,8 +151,8 @@ func newCounter(bytes int, every time.Duration) *Counter {
 // pageBytes is the smallest memory page, in bytes.
 const pageBytes = 4096
 
-// touch writes to every page, so that the memory is resident from the start and no decision waits
-// for a page fault.
+// touch writes to every page, so the memory is resident from the start and no decision waits for a
+// page fault.
 func (c *Counter) touch() {
 	for at := 0; at < len(c.cells); at += pageBytes / sketch.CellBytes {
 		c.cells[at].Store(0)

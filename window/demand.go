@@ -119,7 +119,7 @@ func (m *Meter) addRefused(cost *sliced, w *refusals, t stamp) {
 			known = m.age(w.offered.front, t)
 		}
 	}
-	var rest [held]uint64 // slices of a sub-window that share the rest of it
+	var rest [held]uint64 // slices of a sub-window sharing the rest of it
 	for age := range uint64(len(cost)) {
 		back := number - min(number, (running-age)/slicesEach)
 		if age >= known {

@@ -15,7 +15,7 @@ const (
 	// beyond is the estimate, as a fraction of the limit, from which a newcomer gets a slot in any
 	// case.
 	beyond = 2
-	// fairShare is how many slots of a bucket a rule may claim even from keys that keep theirs.
+	// fairShare is how many slots of a bucket a rule may claim even from keys keeping theirs.
 	fairShare = ways / 4
 )
 
@@ -91,9 +91,9 @@ func displaceable(all *[ways]standing, i sketch.Index, near float64) int {
 	return homeOf(i)
 }
 
-// crowder returns the least worthy slot of the rule that holds most of the bucket, if m's rule
-// holds less than its fair share there. Otherwise a rule of one request a day could leave every
-// other rule without exact counts.
+// crowder returns the least worthy slot of the rule holding most of the bucket, if m's rule holds
+// less than its fair share there. Otherwise a rule of one request a day could leave every other
+// rule without exact counts.
 func (c *Counter) crowder(m *Meter, bucket int, all *[ways]standing) int {
 	var held [ways]int // by place: slots of the same rule
 	own, most := 0, 0

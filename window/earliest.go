@@ -2,8 +2,8 @@ package window
 
 import "time"
 
-// Remote cost is placed so that no node's log holds more than really is in the window, and nobody
-// is refused for it longer than a window. Where the moments of admissions are not known one by one,
+// Remote cost is placed so no node's log holds more than really is in the window, and nobody is
+// refused for it longer than a window. Where the moments of admissions are not known one by one,
 // each is taken to be as early as it can have been.
 
 // batch holds the moments of remote admissions that arrived together, as far as known.
@@ -15,7 +15,7 @@ type batch struct {
 	timed bool    // times is known
 }
 
-// lump is cost that counts as admitted at one tick.
+// lump is cost counting as admitted at one tick.
 type lump struct {
 	tick  uint32
 	units int64

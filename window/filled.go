@@ -2,9 +2,9 @@ package window
 
 import "math/bits"
 
-// A key that comes to its limit is at it for all nodes, also for those that have not met it: they
-// would each admit one before their first exchange. So such keys are handed out, for others to pass
-// on, and what others found is asked for with a key's first request: see Limit.UsedUp.
+// A key coming to its limit is at it for all nodes, also for those that have not met it: they would
+// each admit one before their first exchange. So such keys are handed out, for others to pass on,
+// and what others found is asked for with a key's first request: see Limit.UsedUp.
 //
 //	push, Merge, MergeRemote ─► noteFilled ─► CollectFilled ─► (other nodes) ─► Limit.UsedUp ─► the slot is full
 

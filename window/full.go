@@ -9,7 +9,7 @@ const (
 	foldedPart = 8
 )
 
-// fullWord says until when not even cost 1 fits a key's window, so that requests of a full key are
+// fullWord says until when not even cost 1 fits a key's window, so requests of a full key are
 // refused without the slot's lock, by one atomic operation:
 //
 //	bits 9..63  Instant before which nothing fits, rounded down to 512 ns; 0: not known
@@ -19,10 +19,10 @@ const (
 //
 // Rounding down is safe: for the rest of the 512 ns the exact log decides.
 //
-// Folded refusals are recorded by the refusal that makes their number mostFolded or a foldedPart of
-// the limit, by the first one in another slice of the window, by whoever takes the lock for the
-// key's figures, and by the next sweep, within slotRound. They are placed at the refusal recorded
-// before them, up to a slice early. No decision depends on them.
+// Folded refusals are recorded by the refusal making their number mostFolded or a foldedPart of the
+// limit, by the first one in another slice of the window, by whoever takes the lock for the key's
+// figures, and by the next sweep, within slotRound. They are placed at the refusal recorded before
+// them, up to a slice early. No decision depends on them.
 //
 // The word is written under the slot's lock, except that fold adds refusals without it.
 type fullWord struct{ word atomic.Uint64 }
@@ -44,8 +44,8 @@ func untilOf(word uint64) Instant { return Instant(word & untilBits) } // an Ins
 // until returns the Instant before which nothing fits, 0 if none is known.
 func (f *fullWord) until() Instant { return untilOf(f.word.Load()) }
 
-// set replaces the Instant, which is not negative, and returns the refusals that were folded until
-// then. Further ones are recorded one by one until allow is called.
+// set replaces the Instant, which is not negative, and returns the refusals folded until then.
+// Further ones are recorded one by one until allow is called.
 func (f *fullWord) set(until Instant) (folded int64) {
 	next := uint64(until) & untilBits // not negative
 	if word := f.word.Load(); word == next || word&untilBits == next && next != 0 {
@@ -72,8 +72,8 @@ func (f *fullWord) allow(slice uint64) {
 	}
 }
 
-// take returns the refusals that were folded, which the caller records. No more are folded before
-// allow is called again.
+// take returns the folded refusals, which the caller records. No more are folded before allow is
+// called again.
 func (f *fullWord) take() (folded int64) {
 	if f.word.Load()&(foldedBits|foldable) == 0 {
 		return 0
@@ -107,9 +107,9 @@ func (m *Meter) refuseFull(c *Count, s *slot, now Instant, h *Hit) bool {
 	return true
 }
 
-// countRefused records a refusal that was decided without the lock. A refused request does not
-// wait: if the lock is busy, the cost is left in missed for the next refusal to add. full says that
-// the key is at its limit, so that nothing in its log can have expired.
+// countRefused records a refusal decided without the lock. A refused request does not wait: if the
+// lock is busy, the cost is left in missed for the next refusal to add. full says that the key is
+// at its limit, so nothing in its log can have expired.
 func (m *Meter) countRefused(s *slot, now Instant, h *Hit, cost int64, full bool) {
 	if !s.mu.TryLock() {
 		s.missed.Add(uint32(cost)) // at most 1e6
@@ -130,7 +130,7 @@ func (m *Meter) countRefused(s *slot, now Instant, h *Hit, cost int64, full bool
 	}
 }
 
-// allowFolds has refusals that come in the same slice as the one just recorded fold.
+// allowFolds has refusals coming in the same slice as the one just recorded fold.
 func (m *Meter) allowFolds(s *slot, t stamp) {
 	if m.fold > 1 && s.refusals != 0 {
 		s.full.allow(m.slice(t.now))

@@ -75,7 +75,7 @@ type Evidence struct {
 
 // Shared is the state of a suspect's exchange with the other nodes.
 type Shared struct {
-	Server  int     // number of the server that holds its counter; -1: not known yet
+	Server  int     // number of the server holding its counter; -1: not known yet
 	Merged  Instant // when totals were merged last; 0: never
 	Rate    float64 // cost a second, offered by all nodes then
 	Pending int64   // cost the other nodes do not know of yet

@@ -55,8 +55,8 @@ func (c *Counter) divide(old *meters, windows []time.Duration) []*layer {
 	return layers
 }
 
-// reset frees the slots of rules that are gone. In slots of rules that changed it drops the state
-// that was derived from the old limit.
+// reset frees the slots of rules gone. In slots of rules that changed it drops the state that was
+// derived from the old limit.
 func (c *Counter) reset(old *meters) {
 	now := c.meters.Load()
 	for at := range c.table.slots {

@@ -58,8 +58,8 @@ func (m *Meter) expireAll(s *slot, t stamp) stamp {
 	return t
 }
 
-// recordFolded records refusals of cost 1 that were folded since the newest refusal in the key's
-// record, in the same slice of the window. They are placed there.
+// recordFolded records refusals of cost 1 folded since the newest refusal in the key's record, in
+// the same slice of the window. They are placed there.
 func (m *Meter) recordFolded(s *slot, t stamp, folded int64) {
 	if s.refusals == 0 {
 		m.recordRefused(s, t, t.now, folded) // the record went in between

@@ -12,9 +12,9 @@ import (
 // is fixed at start.
 //
 // The trailing window at t is (t - window, t]: an event exactly one window old is out. Times are
-// rounded down to a multiple of tick, as the exact slots round them, so that the two can be
-// compared request by request. Time does not run backwards here: a now before the newest one is
-// read as the newest one.
+// rounded down to a multiple of tick, as the exact slots round them, so the two can be compared
+// request by request. Time does not run backwards here: a now before the newest one is read as the
+// newest one.
 //
 // Every method takes O(1) time, amortised over the requests recorded. Not safe for concurrent use.
 type Log struct {

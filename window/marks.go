@@ -8,19 +8,19 @@ package window
 //
 // Not safe for concurrent use: the slot's lock guards it.
 type marks struct {
-	tail   uint32 // last chunk of a ring, so that its next is the first; 0: none
+	tail   uint32 // last chunk of a ring, so its next is the first; 0: none
 	lo     uint8  // next to read in the first chunk
 	hi     uint8  // next to write in the last chunk, and the bit spareChunk
 	n      uint16 // marks held, at most mostMarks
 	per    uint32 // units a mark
 	rest   uint32 // units since the newest mark, < per
-	front  uint32 // tick of the oldest mark, so that a look at it touches no chunk
+	front  uint32 // tick of the oldest mark, so a look at it touches no chunk
 	newest uint32 // tick of the newest unit
 }
 
-// spareChunk is the bit of marks.hi that says that an empty chunk lies between the last chunk and
-// the first, for the next append. A list that rolls empties a chunk as often as it needs one; each
-// way through the arena costs four atomic operations on lines all cores write.
+// spareChunk is the bit of marks.hi saying that an empty chunk lies between the last chunk and the
+// first, for the next append. A list that rolls empties a chunk as often as it needs one; each way
+// through the arena costs four atomic operations on lines all cores write.
 const spareChunk = 0x80
 
 // first returns the first chunk, or 0.
@@ -87,8 +87,8 @@ func (m *marks) push(a *arena, tick uint32, units, limit int64) {
 	}
 }
 
-// pushOne is push for the most frequent case, a unit that needs no chunk. It reports whether that
-// was the case.
+// pushOne is push for the most frequent case, a unit needing no chunk. It reports whether that was
+// the case.
 func (m *marks) pushOne(a *arena, tick uint32) bool {
 	if m.rest+1 < m.per {
 		m.newest = tick

@@ -30,8 +30,8 @@ const nodeOffers = 4e6
 const recent = time.Second
 
 // rise converts late cost of the previous period into a rate step, per second. pace runs next in
-// the same flush and decays it by e^(-gone/settles); rise pre-multiplies by the inverse, so that a
-// unit of late cost weighs as much as one of the running period:
+// the same flush and decays it by e^(-gone/settles); rise pre-multiplies by the inverse, so a unit
+// of late cost weighs as much as one of the running period:
 //
 //	rise = (e^(gone/settles) - 1) / gone
 func (m *Meter) rise(gone time.Duration) float64 {
@@ -235,8 +235,8 @@ func (c *Counter) Unsent(d *Due, now Instant, server int, sent bool) {
 //	admitted <= 2 · nodes · most
 //	offered  <= nodes · (nodeOffers · elapsed + most)
 //
-// Where refunds are sent, cost that was admitted and taken back again makes room for more: only the
-// second bound holds then.
+// Where refunds are sent, cost admitted and taken back again makes room for more: only the second
+// bound holds then.
 func (m *Meter) plausible(heard tally, d *Due, t stamp, f Flush) bool {
 	since := max(m.c.sync.all[d.at].merged, m.begins(d.Period, f.Wall))
 	return m.believable(heard, max(t.now.Sub(since), f.Interval), f)

@@ -24,7 +24,7 @@ type Meter struct {
 	id     uint32
 	unit   uint32  // cost of one sketch unit: limit/4 must fit a cell's byte
 	per    uint32  // cost of one mark of the log
-	fold   uint32  // refusals of a full key that are recorded together; 1: each by itself
+	fold   uint32  // refusals of a full key recorded together; 1: each by itself
 	slices divisor // nanoseconds of a slice of the window
 
 	tokens  bool    // the limit is a bucket: see bucket
@@ -143,8 +143,8 @@ type Count struct {
 	Wait  time.Duration // until the cost would fit; 0 when it does; the window when it never will
 	Reset time.Duration // until some of Used leaves the window
 	Exact bool          // Used comes from a slot, not from the sketch
-	// one of a row of refusals that are recorded together: the one before it was not, and was the
-	// caller's occasion to note that the key is being refused
+	// one of a row of refusals recorded together: the one before it was not, and was the caller's
+	// occasion to note that the key is being refused
 	Folded bool
 }
 
@@ -209,16 +209,16 @@ func (m *Meter) Look(now Instant, i sketch.Index) Hit {
 }
 
 // Admit counts cost as admitted if it fits, as refused if it does not. It is the only place where a
-// count refuses. The check and the record are one step under the slot's lock, so that concurrent
+// count refuses. The check and the record are one step under the slot's lock, so concurrent
 // requests never admit more than the ceiling.
 func (m *Meter) Admit(now Instant, h Hit, cost int64) (c Count) {
 	m.AdmitTo(&c, now, &h, cost)
 	return c
 }
 
-// AdmitTo is Admit without copies: it overwrites *c and only reads *h. A Count that is returned is
-// written in words and copied in pairs of words at once, and the processor waits for the first to
-// reach the cache before it reads the second.
+// AdmitTo is Admit without copies: it overwrites *c and only reads *h. A Count returned is written
+// in words and copied in pairs of words at once, and the processor waits for the first to reach the
+// cache before it reads the second.
 func (m *Meter) AdmitTo(c *Count, now Instant, h *Hit, cost int64) {
 	*c = Count{}
 	if h.at == noSlot {

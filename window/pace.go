@@ -12,7 +12,7 @@ func fallen(expected float64, came int64) bool {
 
 const (
 	// fallsTo is the fraction of the expected cost below which a rate is taken to have fallen. With
-	// 16 or more expected, chance hardly ever leaves so little, and neither do nodes that report a
+	// 16 or more expected, chance hardly ever leaves so little, and neither do nodes reporting a
 	// flush late.
 	fallsTo = 0.3
 	// mostRise bounds gone/settles in rise. With less, the rate of a key that is rare on a node
@@ -53,7 +53,7 @@ func (m *Meter) pace(st *syncState, now Instant, offered, admitted int64, over t
 	}
 	past := over.Seconds()
 	weight := 1 - m.c.sync.decay.of(past/m.settles.Seconds())
-	// never leaps, so that its integral is right
+	// never leaps, so its integral is right
 	st.admittedRate += float32((float64(admitted)/past - float64(st.admittedRate)) * weight)
 	rate, quiet := float64(offered)/past, 0
 	every, late := m.c.every.Seconds(), st.waits.late()

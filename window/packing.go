@@ -41,8 +41,7 @@ const (
 // packing is the layout of a rule's counters. Nodes with equal packings may share a counter.
 type packing struct {
 	small bool // the small layout
-	// the rule refuses nothing: kept apart, for it must not count against a key that is enforced
-	// later
+	// the rule refuses nothing: kept apart, for it must not count against a key enforced later
 	shadow bool
 	bucket bool          // the limit is a bucket: a window of the same numbers uses other counters
 	unit   int64         // cost of one unit

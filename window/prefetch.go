@@ -44,5 +44,5 @@ func (c *Counter) prefetchSlots(first int, set func(word int) uint64) {
 // pendingIn returns the slots of a word that have cost pending.
 func (s *syncTable) pendingIn(word int) uint64 { return s.dirty[word].Load() }
 
-// polledIn returns the slots of a word that are polled and have no cost pending.
+// polledIn returns the slots of a polled word and have no cost pending.
 func (s *syncTable) polledIn(word int) uint64 { return s.polled[word] &^ s.dirty[word].Load() }

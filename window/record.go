@@ -46,7 +46,7 @@ func (m *Meter) Peek(now Instant, h Hit, cost int64) (c Count) {
 	return c
 }
 
-// Forgive forgets the admissions and refusals of the key, so that its window starts empty.
+// Forgive forgets the admissions and refusals of the key, so its window starts empty.
 func (m *Meter) Forgive(h Hit) {
 	m.locked(h, func(s *slot) {
 		m.c.clear(s, m.per)

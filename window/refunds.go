@@ -8,8 +8,8 @@ import (
 )
 
 // Refunds over the nodes of a PoP. A shared counter only grows: from a lower total a node could not
-// tell a refund from a server that forgot. So cost that is taken back has counters of its own,
-// which only grow too, with the same layout:
+// tell a refund from a server that forgot. So cost taken back has counters of its own, which only
+// grow too, with the same layout:
 //
 //	counter of a key and a period          cost admitted and refused in the period
 //	refund counter of a key and a period   cost taken back in the period
@@ -19,8 +19,8 @@ import (
 // added to the refund counter with the key's next exchange, and each node takes it back from the
 // newest admissions of its own log. A rule without refunds costs one read every few flushes.
 //
-// A refund that is lost leaves the limit stricter. None is applied twice, nor to admissions newer
-// than it, nor where a server forgot what it takes back.
+// A refund lost leaves the limit stricter. None is applied twice, nor to admissions newer than it,
+// nor where a server forgot what it takes back.
 
 // mostRefunding is how many keys may have refunds under way at once, 112 bytes each. Those of
 // further keys stay at the node that made them.
@@ -92,7 +92,7 @@ func (r *refunds) put(at int, is refunding, oldest uint32) bool {
 }
 
 // expire drops one state of which nothing is pending and whose counters were read before the period
-// oldest, so that all refunds in them have left the window. It reports whether there was one.
+// oldest, so all refunds in them have left the window. It reports whether there was one.
 func (r *refunds) expire(oldest uint32) bool {
 	for at, is := range r.all {
 		if is.pending == 0 && is.period < oldest {
@@ -115,13 +115,12 @@ func (r *refunds) drop(at int) {
 	r.held.Store(int32(len(r.all))) // at most mostRefunding
 }
 
-// oldestPeriod returns the oldest period before which nothing is in the window that ends in period.
+// oldestPeriod returns the oldest period before which nothing is in the window ending in period.
 func (m *Meter) oldestPeriod(period uint32) uint32 {
 	return period - uint32(m.span.window/m.packing.period) // at most 5
 }
 
-// owe makes cost that was taken back pending for the refund counter of the key in the slot at place
-// at.
+// owe makes cost taken back pending for the refund counter of the key in the slot at place at.
 func (m *Meter) owe(s *slot, at int, now Instant, cost int64) {
 	st, all := &m.c.sync.all[at], &m.c.sync.refunds
 	if cost <= 0 || st.merged == 0 || st.flags&localOnly != 0 {

@@ -7,7 +7,7 @@ type dueKind uint8
 
 const (
 	costDue   dueKind = iota // cost of a key
-	refundDue                // cost of a key that was taken back
+	refundDue                // cost of a key taken back
 	hintDue                  // of a rule: whether any was
 )
 
@@ -41,11 +41,11 @@ func (c *Counter) CollectHints(f Flush, dues []Due) []Due {
 	return dues
 }
 
-// Hint reports whether d is about no key: nothing that is decided misses its answer.
+// Hint reports whether d is about no key: nothing decided misses its answer.
 func (d *Due) Hint() bool { return d.kind == hintDue }
 
 // Beside returns the variant of the counter on whose server that of d lies: its own, or of a refund
-// counter that of the cost, so that a server which forgets one forgets both.
+// counter that of the cost, so a server which forgets one forgets both.
 func (d *Due) Beside() uint32 { return d.Variant &^ refundKind }
 
 // TookBack reports whether Merge took back cost of d's key.
@@ -122,8 +122,8 @@ func (r *refunding) unread() uint32 {
 	return r.period
 }
 
-// forgotten reports whether a server forgot counters in the window that ends now. This node may
-// never have read the cost added just before or after: to take it back would take something else.
+// forgotten reports whether a server forgot counters in the window ending now. This node may never
+// have read the cost added just before or after: to take it back would take something else.
 func (m *Meter) forgotten(now Instant) bool {
 	at := m.c.sync.refunds.forgot
 	return at != 0 && now.Sub(at) < m.span.window
@@ -257,7 +257,7 @@ func (m *Meter) popUntil(log *marks, tick uint32, units, limit int64) {
 	}
 }
 
-// unpace takes cost that was taken back out of st's averages, as if it had not been asked for.
+// unpace takes cost taken back out of st's averages, as if it had not been asked for.
 func (m *Meter) unpace(st *syncState, cost int64) {
 	m.paceBefore(st, tally{offered: -cost, admitted: -cost}, 0)
 	st.rate, st.admittedRate = max(st.rate, 0), max(st.admittedRate, 0)

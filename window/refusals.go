@@ -8,7 +8,7 @@ import (
 
 // refusals is the record of a key while it is being refused, when offers differ from admissions.
 // Few keys are refused at a time, so records come from a pool of their own. The lock of the slot
-// that holds a record guards it.
+// holding a record guards it.
 type refusals struct {
 	offered marks        // log of offers, exact up to limit + 1
 	refused [held]uint32 // cost by sub-window number modulo held, saturating
@@ -38,7 +38,7 @@ func (w *refusals) add(number, cost uint64) {
 	*cell = uint32(min(uint64(*cell)+cost, math.MaxUint32))
 }
 
-// sum returns the cost refused in the trailing window that ends a fraction gone into sub-window
+// sum returns the cost refused in the trailing window ending a fraction gone into sub-window
 // number. Of the oldest sub-window it counts the part that is still in.
 func (w *refusals) sum(number uint64, gone float64) float64 {
 	w.roll(number)
@@ -54,7 +54,7 @@ type refusalsPool struct {
 	all  []refusals
 	mu   sync.Mutex // a leaf: nothing else is locked under it
 	free []uint32
-	left atomic.Int64  // len(free), so that nobody waits for the lock of an empty pool
+	left atomic.Int64  // len(free), so nobody waits for the lock of an empty pool
 	full atomic.Uint64 // times that none was left
 }
 

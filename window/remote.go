@@ -117,11 +117,11 @@ type RemoteDelta struct {
 }
 
 // MergeRemote counts growth of the other PoPs' totals as if this node had counted it. Each
-// admission stands in the log as early as it can have happened, so that nobody is refused for it
-// longer than a window. wall is the wall clock less now, and since the start of the slot that lacks
-// the growth, as in Standing; 0: the slot the key has now. It reports whether the key has that
-// slot: a later one lacks more. Growth that cannot be true is ignored: the caller must pass each
-// unit of growth once.
+// admission stands in the log as early as it can have happened, so nobody is refused for it longer
+// than a window. wall is the wall clock less now, and since the start of the slot lacking the
+// growth, as in Standing; 0: the slot the key has now. It reports whether the key has that slot: a
+// later one lacks more. Growth that cannot be true is ignored: the caller must pass each unit of
+// growth once.
 func (m *Meter) MergeRemote(
 	now Instant, wall time.Duration, i sketch.Index, since Instant, all []RemoteDelta,
 ) (ok bool) {

@@ -23,7 +23,7 @@ type Snapshot struct {
 // slot merges only the counters' cost beyond.
 type RingSnapshot struct {
 	Kind         uint32 // packing of the totals; 0: not known, or there are no shared counters
-	Period       uint32 // number of the newest counting period that was merged; 0: none was
+	Period       uint32 // number of the newest counting period merged; 0: none was
 	Last, Before uint64 // packed totals of Period and of the one before it
 }
 
@@ -35,8 +35,8 @@ type Mark struct {
 
 // Snapshot returns the admissions of the key with index i in the trailing window as up to most
 // marks, 1 or more, which it appends to dst. Where several admissions share a mark, the mark has
-// the time of the last, so that none is forgotten early. A key without a slot has no marks. Pending
-// cost the next flush will add to the shared counters is left out: the counters will return it.
+// the time of the last, so none is forgotten early. A key without a slot has no marks. Pending cost
+// the next flush will add to the shared counters is left out: the counters will return it.
 func (m *Meter) Snapshot(now Instant, i sketch.Index, dst []Mark, most int) (k Snapshot) {
 	k.Marks = slices.Grow(dst, most) // not under the lock
 	hit := Hit{index: i, at: m.c.table.find(i)}
@@ -82,8 +82,8 @@ func dropNewest(marks []Mark, units int64) []Mark {
 	return marks
 }
 
-// appendMarks appends the marks of s to dst, joined so that they are at most most. The caller holds
-// the slot's lock and has expired it.
+// appendMarks appends the marks of s to dst, joined so they are at most most. The caller holds the
+// slot's lock and has expired it.
 func (m *Meter) appendMarks(s *slot, t stamp, dst []Mark, most int) []Mark {
 	if m.tokens {
 		return m.appendTaken(s, t, dst)

@@ -36,7 +36,7 @@ func (m *Meter) wrote(s *slot, period uint32, now Instant) bool {
 // more than 1.
 func (m *Meter) Rounds() bool { return m.unit > 1 }
 
-// units rounds cost to sketch units, 0..255, up or down at random so that the mean is right.
+// units rounds cost to sketch units, 0..255, up or down at random so the mean is right.
 func (m *Meter) units(cost int64, u uint64) uint8 {
 	units := uint64(cost)
 	if m.unit > 1 {

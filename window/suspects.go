@@ -22,7 +22,7 @@ const (
 	refusalsBytes    = int(unsafe.Sizeof(refusals{})) + 4
 )
 
-// suspects is the table of slots, fixed at start. A slot's tag is 32 bits of its index, so that one
+// suspects is the table of slots, fixed at start. A slot's tag is 32 bits of its index, so one
 // cache line tells whether a key has a slot; the slot's own index confirms it. Reading is
 // lock-free. A slot is given to a key under its bucket's stripe and its own lock, taken in that
 // order, and freed under its own lock.

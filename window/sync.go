@@ -12,8 +12,8 @@ import (
 // picture.
 
 // pending is cost the slot counted since its syncState was last brought up to date. It lies in the
-// cache line every decision touches anyway, so that decisions leave the syncState's line to the
-// flusher. While either field is not 0 the syncState's since is set.
+// cache line every decision touches anyway, so decisions leave the syncState's line to the flusher.
+// While either field is not 0 the syncState's since is set.
 type pending struct{ admitted, refused uint16 }
 
 // syncState is the exchange's state of one slot, in one cache line. The slot's lock guards it.
@@ -28,14 +28,14 @@ type syncState struct {
 	admitted uint32  // pending cost, saturating; the slot's pending comes on top
 	refused  uint32  // pending cost, likewise
 	rate     float32 // offered by all nodes, cost a second, averaged over Meter.settles
-	server   uint16  // 1 + number of the server that holds the counter; 0: not known
+	server   uint16  // 1 + number of the server holding the counter; 0: not known
 	flags    syncFlags
 	waits    waits
 	// low bits of the collection that took it last: one exchange a key at a time
 	round uint16
 	// low bits of the eighth of a flush in which rate leapt; 0: not of late, see fresh
 	leapt        uint8
-	look         uint8   // low bits of the flush that reads the counter though nothing is pending
+	look         uint8   // low bits of the flush reading the counter though nothing is pending
 	admittedRate float32 // admitted by all nodes, cost a second, averaged over Meter.settles
 }
 
@@ -97,7 +97,7 @@ type syncTable struct {
 	scratch   []uint32        // ticks being put in order by insert
 	round     uint32          // collections so far, urgent ones included
 	turn      uint32          // flushes so far
-	nodes     atomic.Int32    // nodes that share the counts, as of the last flush
+	nodes     atomic.Int32    // nodes sharing the counts, as of the last flush
 	urgent    []atomic.Uint64 // a bit a slot: exchange it before the next flush
 	urgentAt  int             // word of urgent where the next urgent collection starts
 	anyUrgent atomic.Bool     // a bit was set since the last urgent collection
@@ -227,7 +227,7 @@ func (m *Meter) setShared(l Limit) {
 // slackParts is how many times the slack of a large limit in a short window fits into the limit.
 const slackParts = 50
 
-// Server returns the number of the server that holds the counter of h's key, and how many exchanges
+// Server returns the number of the server holding the counter of h's key, and how many exchanges
 // for the key failed in a row. known is false, and server -1, before the first exchange.
 func (m *Meter) Server(h Hit) (server, failed int, known bool) {
 	server = -1

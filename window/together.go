@@ -58,8 +58,8 @@ func (q *Question) Full(now Instant) bool {
 // one must fit. At most MaxQuestions of one Counter.
 //
 // The slots are locked in the order of their places, looked at, written and unlocked. So the check
-// and the record are one step for all of them, and two requests that share slots never wait for
-// each other in a circle. Keys without a slot take no lock.
+// and the record are one step for all of them, and two requests sharing slots never wait for each
+// other in a circle. Keys without a slot take no lock.
 func AdmitAll(now Instant, all []Question) bool {
 	var order [MaxQuestions]uint8
 	held := lockAll(all, &order)

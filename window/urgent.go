@@ -3,7 +3,7 @@ package window
 import "math/bits"
 
 // What several nodes admit of one key before they know of each other is above its limit, so a key
-// that comes near it is exchanged before the next flush. A node does so when
+// coming near it is exchanged before the next flush. A node does so when
 //
 //	2 · pending admissions · nodes >= limit - admitted
 //

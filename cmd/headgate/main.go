@@ -7,7 +7,7 @@
 //	demo ────────────────► three of serve, in this process
 //
 // Each command is a file of its own in one of the packages below; here is the table of them. All of
-// them write to the streams they are given and return an error that knows its exit code, so a test
+// them write to the streams they are given and return an error knowing its exit code, so a test
 // runs the whole program by calling run.
 package main
 

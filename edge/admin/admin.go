@@ -22,8 +22,8 @@ import (
 )
 
 // Options are the parts and settings of a Door besides its gate. The zero value serves nobody, as
-// it has neither Local nor a Token. Parts of the node are given as funcs, so that this package
-// knows no more than it shows, and a test gives its own.
+// it has neither Local nor a Token. Parts of the node are given as funcs, so this package knows no
+// more than it shows, and a test gives its own.
 type Options struct {
 	// required for changes, and off loopback for everything but probes; empty: none. See SetToken
 	Token string
@@ -57,7 +57,7 @@ type Options struct {
 }
 
 // Reload loads the configuration and puts it in force, or returns the reason why nothing has
-// changed. waiting names the changed settings that take effect at the next start only.
+// changed. waiting names the changed settings taking effect at the next start only.
 type Reload func() (waiting []string, err error)
 
 // Config returns the configuration in force.
@@ -257,8 +257,8 @@ func (a *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // listing runs f, a costly answer, while fewer than maxAdminListings others run. The bound keeps
-// hasty clients from taking the processor away from the decisions. A request that is cancelled
-// while it waits gets a problem.
+// hasty clients from taking the processor away from the decisions. A request cancelled while it
+// waits gets a problem.
 func (a *Door) listing(r *http.Request, f func()) *api.Problem {
 	select {
 	case a.listings <- struct{}{}:

@@ -9,8 +9,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation/override"
 )
 
-// Bounds in bytes of the reason and the author of a change, and the author if none is given.
-// So that one line of the log has a bound.
+// Bounds in bytes of the reason and the author of a change, and the author if none is given. So one
+// line of the log has a bound.
 const (
 	maxReason   = override.MaxReason
 	maxWho      = override.MaxWho

@@ -59,7 +59,7 @@ func readJSON(r *http.Request) (*api.JSONReader, *api.Problem) {
 }
 
 // takeMember reads the value of the member called name. It sets the entry of a field read to nil,
-// so that a second member of the same name is noticed.
+// so a second member of the same name is noticed.
 func takeMember(j *api.JSONReader, name []byte, fields map[string]*string) *api.Problem {
 	to, known := fields[string(name)]
 	switch {

@@ -57,8 +57,8 @@ func (w *feed) publish(now window.Instant) {
 	w.note(changes, views, lost)
 }
 
-// note logs the first changes that were sent, and the number of the others.
-// An attack flags thousands of keys a second; the log says how many, and names a few.
+// note logs the first changes sent, and the number of the others. An attack flags thousands of keys
+// a second; the log says how many, and names a few.
 func (w *feed) note(changes []mitigation.Change, views []api.MitigationView, lost uint64) {
 	lines, ctx := len(changes), context.Background()
 	if lines > maxEventLines || lost > 0 {
@@ -86,8 +86,8 @@ func (w *feed) note(changes []mitigation.Change, views []api.MitigationView, los
 
 // condense reduces changes, oldest first, to at most one for each key: its net change since the
 // state before. A flag that only moved to another place of the table, as at a reload, has none. A
-// flag that was set and cleared is reported as cleared, because its short life may matter. Changes
-// by operators come first.
+// flag set and cleared is reported as cleared, because its short life may matter. Changes by
+// operators come first.
 func condense(g *gate.Gate, now window.Instant, changes []mitigation.Change) []mitigation.Change {
 	type keyed struct{ rule, key string }
 	// By name and key, as one flag can be at several places of the table in turn.

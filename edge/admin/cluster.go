@@ -76,7 +76,7 @@ func viewServer(g *gate.Gate, now window.Instant, s *pop.Server) api.RingServerV
 		LastError:     s.LastError,
 	}
 	for kind, n := range s.Errors {
-		// All kinds, those without an error too, so that a reader sees which there are.
+		// All kinds, those without an error too, so a reader sees which there are.
 		v.Errors[ring.Kind(kind).String()] = n
 	}
 	if !s.LastSuccess.IsZero() {

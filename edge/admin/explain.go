@@ -35,7 +35,7 @@ func (a *Door) explain(w http.ResponseWriter, r *http.Request) *api.Problem {
 	return answerJSON(w, http.StatusOK, view)
 }
 
-// addWaiting adds the cost that waits for responses under key.
+// addWaiting adds the cost waiting for responses under key.
 func (a *Door) addWaiting(v *api.ExplainView, rule string, key []byte) {
 	if a.options.Requests == nil {
 		return

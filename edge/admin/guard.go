@@ -46,7 +46,7 @@ func (a *Door) guard(w http.ResponseWriter, r *http.Request, shown bool) *api.Pr
 	}
 }
 
-// nearbyKey is the key of a context's value that says that the listener is one of this machine.
+// nearbyKey is the key of a context's value saying that the listener is one of this machine.
 type nearbyKey struct{}
 
 // listenerContext is the context of the requests to ln. A listener on loopback or a unix socket may
@@ -81,7 +81,7 @@ func forbidden(parameter, detail string) *api.Problem {
 	return &api.Problem{Status: http.StatusForbidden, Parameter: parameter, Detail: detail}
 }
 
-// tokenShown reports whether r shows the token. It compares digests, so that its duration reveals
+// tokenShown reports whether r shows the token. It compares digests, so its duration reveals
 // neither the token nor its length.
 func (a *Door) tokenShown(r *http.Request) bool {
 	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")

@@ -61,8 +61,8 @@ func (w *feed) stats() metrics.Live {
 	}
 }
 
-// run takes a turn every liveEvery until ctx ends, and then ends every stream.
-// Only this goroutine makes pictures, so that their parts need no lock.
+// run takes a turn every liveEvery until ctx ends, and then ends every stream. Only this goroutine
+// makes pictures, so their parts need no lock.
 func (w *feed) run(ctx context.Context) {
 	defer w.hub.Close()
 	tick := time.NewTicker(liveEvery)

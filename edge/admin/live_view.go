@@ -19,8 +19,7 @@ const (
 )
 
 // picture returns the picture of the node at now. Its lists come from the last scan until the next
-// one is due.
-// It is all that the page shows, in one message, so that its parts are of one moment.
+// one is due. It is all that the page shows, in one message, so its parts are of one moment.
 func (w *feed) picture(now window.Instant) api.LiveView {
 	e := w.gate
 	if w.scanned.due(now) {

@@ -47,9 +47,8 @@ func (a *Door) listMitigations(w http.ResponseWriter, r *http.Request) *api.Prob
 }
 
 // mitigations returns the first n live flags after the given one (nil: from the start), of one rule
-// (nil: of all).
-// The table has its own order and is never sorted as a whole: the shortlist keeps the first n that
-// come by, in memory of n rows.
+// (nil: of all). The table has its own order and is never sorted as a whole: the shortlist keeps
+// the first n coming by, in memory of n rows.
 func mitigations(
 	g *gate.Gate, now window.Instant, of *mitigation.Rule, after *mitigation.Flag, n int,
 ) api.MitigationsView {
@@ -66,7 +65,7 @@ func mitigations(
 		}
 		// It is asked before the flag is copied, which most need not be.
 		if left++; short.Wants(f) {
-			// Flags that are visited lie in the table, under its lock.
+			// Flags visited lie in the table, under its lock.
 			kept := f.Clone()
 			short.Offer(&kept)
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// healthy answers 200: a process that answers is alive.
+// healthy answers 200: a process answering is alive.
 func (a *Door) healthy(w http.ResponseWriter, _ *http.Request) *api.Problem {
 	return plain(w, "ok\n")
 }
@@ -32,7 +32,7 @@ func (a *Door) readiness(w http.ResponseWriter, _ *http.Request) *api.Problem {
 // plain answers text with status 200.
 func plain(w http.ResponseWriter, text string) *api.Problem {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = w.Write([]byte(text)) // a client that is gone misses it
+	_, _ = w.Write([]byte(text)) // a client gone misses it
 	return nil
 }
 

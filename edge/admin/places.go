@@ -61,7 +61,7 @@ func viewPool(g *gate.Gate, p *pool.View) api.PoolView {
 	return v
 }
 
-// leases answers the leases of one key, or the keys that hold most places under a rule.
+// leases answers the leases of one key, or the keys holding most places under a rule.
 func (a *Door) leases(w http.ResponseWriter, r *http.Request) *api.Problem {
 	query, p := adminQuery(r, "rule", "key", "n")
 	if p != nil {
@@ -106,8 +106,8 @@ func (a *Door) listLeases(view *api.LeasesView, now window.Instant, key string) 
 	return err
 }
 
-// listHolders fills in the n keys that hold most places.
-// The keys of the table are cut at some length there; Cut says so, as the whole key cannot be had.
+// listHolders fills in the n keys holding most places. The keys of the table are cut at some length
+// there; Cut says so, as the whole key cannot be had.
 func (a *Door) listHolders(view *api.LeasesView, now window.Instant, n int) error {
 	list, keys, err := a.gate.Holders(now, []byte(view.Rule), n)
 	view.Keys = keys

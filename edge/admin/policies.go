@@ -47,7 +47,7 @@ func viewPolicies(g *gate.Gate, o Options) []api.PolicyView {
 	return all
 }
 
-// asking returns the names of the policies that ask rule.
+// asking returns the names of the policies asking rule.
 func (a *Door) asking(rule string) []string {
 	if a.options.Requests == nil || a.options.Requests.Engine() == nil {
 		return nil
@@ -148,8 +148,8 @@ func readTestRequest(r *http.Request) (*api.TestRequest, *api.Problem) {
 	return s, nil
 }
 
-// readHeaders reads the headers of a written request.
-// A list keeps headers that are given twice, which an object cannot.
+// readHeaders reads the headers of a written request. A list keeps headers given twice, which an
+// object cannot.
 func readHeaders(j *api.JSONReader, s *api.TestRequest) *api.Problem {
 	add := func(header string) *api.Problem {
 		// A page of a browser sends some twenty; more than the bound is a mistake and not a

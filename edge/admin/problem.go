@@ -38,8 +38,8 @@ func answerJSON(w http.ResponseWriter, status int, v any) *api.Problem {
 	return nil
 }
 
-// writeAdminJSON answers the JSON of v, one line, with status.
-// It is made whole before the first byte is sent, so that an error can still be a status.
+// writeAdminJSON answers the JSON of v, one line, with status. It is made whole before the first
+// byte is sent, so an error can still be a status.
 func writeAdminJSON(w http.ResponseWriter, contentType string, status int, v any) {
 	body, err := json.Marshal(v)
 	if err != nil { // only NaN or infinity
@@ -49,7 +49,7 @@ func writeAdminJSON(w http.ResponseWriter, contentType string, status int, v any
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)+1))
 	w.WriteHeader(status)
-	_, _ = w.Write(append(body, '\n')) // a client that is gone misses it
+	_, _ = w.Write(append(body, '\n')) // a client gone misses it
 }
 
 // adminQuery reads the query string of r, which may hold each of names once and nothing else.

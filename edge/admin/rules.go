@@ -58,8 +58,8 @@ func viewRule(g *gate.Gate, f *gate.Figures) api.RuleView {
 	v.MaxBlast = f.MaxBlast
 	v.RetrySpread = float64(f.SpreadOf(false)) / mitigation.Whole
 	v.ShedBy, v.Epoch = f.ShedBy, f.Epoch.Seconds()
-	// Fields that belong to few rules are left out of the others, with omitempty, so that a list
-	// can be read.
+	// Fields belonging to few rules are left out of the others, with omitempty, so a list can be
+	// read.
 	if f.Counts == mitigation.CountOffered {
 		v.Counts = f.Counts.String()
 	}

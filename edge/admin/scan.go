@@ -31,7 +31,7 @@ type scan struct {
 // rankedFlag is a flag with its place in the order of a picture.
 type rankedFlag struct {
 	*mitigation.Flag
-	denied float64 // cost a second; 0 for all but the liveMitigations keys that are denied most
+	denied float64 // cost a second; 0 for all but the liveMitigations keys denied most
 }
 
 // due reports whether the next scan may begin at now.
@@ -55,7 +55,7 @@ type deniedSuspect struct {
 }
 
 // scanSuspects fills in the top and the numbers of suspects. It returns the cost a second denied to
-// the liveMitigations keys that are denied most, by rule and key as appendID joins them. The flags
+// the liveMitigations keys denied most, by rule and key as appendID joins them. The flags
 // themselves do not hold it, and the counts must not be read while the table of flags is locked.
 func (s *scan) scanSuspects(g *gate.Gate, now window.Instant) map[string]float64 {
 	seconds := map[string]float64{}

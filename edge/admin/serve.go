@@ -20,7 +20,7 @@ const (
 	maxAdminConns    = 256
 	maxAdminHeaders  = 16 << 10 // bytes, of one request
 	maxAdminBody     = 64 << 10 // bytes
-	smallBody        = 4 << 10  // of a body that takes nothing of the budget
+	smallBody        = 4 << 10  // of a body taking nothing of the budget
 	maxAdminQuery    = 4 << 10  // a key of 256 bytes, percent-encoded, is 768
 	maxAdminRows     = 1000     // of one listing
 	maxAdminListings = 2        // at once; others wait

@@ -130,8 +130,8 @@ func shares(of whatif.Range, whole float64) api.ShareRange {
 }
 
 // pick returns the rows to show: limits in steps of 1, 2 and 5, the limit of the rule, and the
-// least limits that refuse no more than certain shares. Some dozen rows: every limit that was tried
-// would be a page nobody reads.
+// least limits that refuse no more than certain shares. Some dozen rows: every limit tried would be
+// a page nobody reads.
 func pick(rows []api.SuggestRow, own int64) []api.SuggestRow {
 	picked := []api.SuggestRow{}
 	if len(rows) == 0 {

@@ -36,7 +36,7 @@ var topOrders = map[string]func(a, b topKey) int{
 	"rule": func(a, b topKey) int { return cmp.Or(cmp.Compare(a.Rule, b.Rule), heavier(a, b)) },
 }
 
-// usedOf returns the part of the limit of s that is used.
+// usedOf returns the part of the limit of used s.
 func usedOf(s topKey) float64 { return float64(s.Admitted) / float64(s.Limit) }
 
 // shareOf returns the offered cost of s as a multiple of its limit.
@@ -94,7 +94,7 @@ func firstOf(
 	return viewTop(g, now, short.Sorted())
 }
 
-// eachHolder calls offer with the n keys that hold most places, of each rule for which of returns
+// eachHolder calls offer with the n keys holding most places, of each rule for which of returns
 // true.
 func eachHolder(
 	g *gate.Gate, now window.Instant, of func(name string) bool, n int, offer func(topKey),

@@ -15,7 +15,7 @@ const staleState = 15 * time.Second
 
 // troubles returns the present faults of the node that v shows, in words; empty if there are none.
 // It is the list that /readyz has in one word: each line names the fault in words of the
-// documentation, so that people can search for the line.
+// documentation, so people can search for the line.
 func (w *feed) troubles(now window.Instant, v *api.LiveView, stats *window.Stats) []string {
 	all := []string{}
 	add := func(is bool, format string, a ...any) {
@@ -49,8 +49,8 @@ func (w *feed) troubles(now window.Instant, v *api.LiveView, stats *window.Stats
 // seconds64 returns a number of seconds as a duration.
 func seconds64(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// ringTroubles appends the faults of the ring. A clock that differs loses every server at once, so
-// that it is the only fault then.
+// ringTroubles appends the faults of the ring. A clock differing loses every server at once, so it
+// is the only fault then.
 func ringTroubles(v *api.RingView, all []string) []string {
 	lost := 0
 	for n := range v.Servers {
@@ -72,8 +72,8 @@ func ringTroubles(v *api.RingView, all []string) []string {
 	return all
 }
 
-// gossipTroubles appends the faults of the exchange with other PoPs.
-// The likeliest cause is named first: a clock or a key that differs looks like an empty cluster.
+// gossipTroubles appends the faults of the exchange with other PoPs. The likeliest cause is named
+// first: a clock or a key differing looks like an empty cluster.
 func gossipTroubles(v *api.GossipView, all []string) []string {
 	switch {
 	case v.Lost:

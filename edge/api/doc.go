@@ -6,6 +6,6 @@
 //
 // Times are RFC 3339 in UTC, windows and ages are seconds, ratios and shares are from 0 to 1. Keys
 // are strings of printable ASCII in which every other byte, and the backslash, stands as \xNN: see
-// EscapeKey. The package imports only the standard library, so that a client of the listener brings
+// EscapeKey. The package imports only the standard library, so a client of the listener brings
 // nothing else along.
 package api

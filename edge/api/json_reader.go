@@ -10,10 +10,9 @@ import (
 // JSONReader reads the few JSON forms requests may have: the body of a check, of a list of checks,
 // or of an operator's request. It is strict because a limiter must be: encoding/json would accept
 // unknown, repeated and differently capitalised names, and would replace bytes that are not UTF-8
-// by U+FFFD, so that two keys would share one count. Strings are decoded in place, as no escape
-// sequence is shorter than its character. A JSONReader is for one goroutine. For instance {"rule":
-// "login", "key": "a\u0020b", "cost": 2}, where the key is read as "a b" over the bytes of its
-// escape.
+// by U+FFFD, so two keys would share one count. Strings are decoded in place, as no escape sequence
+// is shorter than its character. A JSONReader is for one goroutine. For instance {"rule": "login",
+// "key": "a\u0020b", "cost": 2}, where the key is read as "a b" over the bytes of its escape.
 type JSONReader struct {
 	b []byte
 	i int // next byte to read
@@ -27,9 +26,8 @@ func (r *JSONReader) End() bool { return r.Peek() == 0 && r.i == len(r.b) }
 
 // Object reads an object. It calls member with each name when the reader stands before its value,
 // which member must read. It stops at the first problem that member returns. The name is valid
-// until member returns.
-// It takes a func and not an interface, so that a caller's few members stay in registers and on its
-// stack.
+// until member returns. It takes a func and not an interface, so a caller's few members stay in
+// registers and on its stack.
 func (r *JSONReader) Object(member func(name []byte) *Problem) *Problem {
 	if !r.Take('{') {
 		return r.Syntax()

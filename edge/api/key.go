@@ -26,8 +26,8 @@ func EscapeKey(key []byte) string {
 
 // UnescapeKey returns the key EscapeKey shows as shown, and whether there is one. There is none if
 // a backslash is not followed by x and two hexadecimal digits, or if shown holds a byte EscapeKey
-// would have escaped. It takes nothing EscapeKey does not write, so that one key has one form in
-// which people copy it.
+// would have escaped. It takes nothing EscapeKey does not write, so one key has one form in which
+// people copy it.
 func UnescapeKey(shown string) ([]byte, bool) {
 	const escape = len(`\xNN`)
 	key := make([]byte, 0, len(shown))

@@ -7,17 +7,16 @@ import (
 
 // Bounds of one search.
 const (
-	MaxWord     = 64  // bytes of a word or a name that is compared
-	MaxCompared = 128 // names that are compared; those after them are not suggested
+	MaxWord     = 64  // bytes of a word or a compared name
+	MaxCompared = 128 // names compared; those after them are not suggested
 
 	minPrefix = 3 // letters of a name that may stand for the whole of it
 	maxEdits  = 2 // by which a word may differ from the name suggested for it
 )
 
 // Nearest returns the name that word most likely stands for, or "" when none comes near: the one
-// that
-// differs from it by the fewest edits, at most two and at most one in short names, else the first
-// that begins with word or with which word begins. Names are in lower case; word need not be.
+// that differs from it by the fewest edits, at most two and at most one in short names, else the
+// first beginning with word or with which word begins. Names are in lower case; word need not be.
 func Nearest(word string, names iter.Seq[string]) string {
 	if len(word) > MaxWord {
 		return ""

@@ -129,7 +129,7 @@ type ExplainView struct {
 	Bucket   *BucketView `json:"bucket,omitempty"` // of a rule of kind bucket
 	// of a rule whose blocks grow longer
 	Strikes *KeyStrikesView `json:"strikes,omitempty"`
-	// of a rule that keeps parts of its limit for some tiers
+	// of a rule keeping parts of its limit for some tiers
 	Reserve  []KeyReserveView `json:"reserve,omitempty"`
 	Siblings *SiblingsView    `json:"siblings,omitempty"` // of the rule of a network
 	// of a rule with a ladder: the networks the key is in
@@ -139,7 +139,7 @@ type ExplainView struct {
 	ShedBy *ShedByView `json:"shed_by,omitempty"`
 	// part the rule names by which the retry of a denial may be longer, 0..1; that of this view is
 	RetrySpread float64 `json:"retry_spread,omitempty"`
-	// cost of requests that wait for their responses
+	// cost of requests waiting for their responses
 	Pending int64 `json:"pending,omitempty"`
 	// the reason, its author, its end and the ways to change it, for people to read
 	Sentences []string `json:"sentences"`
@@ -246,7 +246,7 @@ type RuleView struct {
 	// since the last change of the limit; in shadow mode, those that enforcement would have caused
 	Denials DenialsView `json:"denials"`
 
-	// fields that differ from their default, in the order of the documentation; of /v1/rules only
+	// fields differing from their default, in the order of the documentation; of /v1/rules only
 	Settings []SettingView `json:"settings,omitzero"`
 }
 

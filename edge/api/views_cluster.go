@@ -12,7 +12,7 @@ type ClusterView struct {
 // RingView is the state of the node's connection to the other nodes of its PoP. Counts are since
 // start.
 type RingView struct {
-	// of the servers; nodes that share show the same
+	// of the servers; nodes sharing show the same
 	Fingerprint string  `json:"fingerprint"`
 	Flush       float64 `json:"flush"` // seconds between two flushes
 	// with a recent heartbeat, this one included
@@ -38,8 +38,7 @@ type ClockView struct {
 }
 
 // RingServerView is the state of one server of the ring, as the node sees it. Counts are since
-// start.
-// Its numbers only grow, so that whoever asks twice can take differences.
+// start. Its numbers only grow, so whoever asks twice can take differences.
 type RingServerView struct {
 	Address string `json:"address"`
 	Weight  int    `json:"weight"`

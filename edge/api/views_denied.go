@@ -19,7 +19,7 @@ type KeyBlastView struct {
 	// counted since the key had a mitigation, to within 13 %; 0: none was
 	Clients int  `json:"clients"`
 	Most    int  `json:"max"`   // that a block may deny
-	Sheds   bool `json:"sheds"` // there are more, so that a block sheds instead
+	Sheds   bool `json:"sheds"` // there are more, so a block sheds instead
 }
 
 // ShedByView is by which part of a request a drop ratio is drawn, and until when.

@@ -11,7 +11,7 @@ type GossipStats struct {
 	Bytes      Flow            `json:"bytes"` // on the network, framing and encryption included
 	Packets    Flow            `json:"packets"`
 	Records    map[string]Flow `json:"records"` // by kind
-	// records and packets that were refused, by reason
+	// records and packets refused, by reason
 	Rejected map[string]uint64 `json:"rejected"`
 	// packets and records that did not fit or could not be read, by reason
 	Dropped    map[string]uint64 `json:"dropped"`
@@ -22,7 +22,7 @@ type GossipStats struct {
 	JoinErrors uint64            `json:"join_errors"` // attempts that failed
 	// the last one; empty: a join has worked since
 	JoinError string `json:"join_error"`
-	// sightings of another node with a name that is taken
+	// sightings of another node with a taken name
 	Conflicts uint64 `json:"conflicts"`
 	// 0: well; higher: this node is slow to answer
 	Health int         `json:"health"`
@@ -76,7 +76,7 @@ type PoPMembers struct {
 	Left  int    `json:"left"`
 }
 
-// Mismatches counts the living members that differ from this node in a setting all should share.
+// Mismatches counts the living members differing from this node in a setting all should share.
 type Mismatches struct {
 	Ring  int `json:"ring"`  // same PoP, other servers
 	Rules int `json:"rules"` // of scope global
@@ -158,7 +158,7 @@ type KeyGlobalView struct {
 	PoPRate  float64 `json:"pop_rate"`
 	Owner    string  `json:"owner"`    // the node that adds up; empty: none
 	Standby  string  `json:"standby"`  // and the one that does so beside it
-	Reporter string  `json:"reporter"` // the node that reports the key for this PoP
+	Reporter string  `json:"reporter"` // the node reporting the key for this PoP
 	// this node reports for itself: its ring does not answer, or it has none
 	Alone bool `json:"alone"`
 	// reported at any rate because the owner asked for it: hinted

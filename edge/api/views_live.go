@@ -40,7 +40,7 @@ type LiveView struct {
 	Rules    []LiveRuleView `json:"rules"`    // in configuration order
 	Policies []PolicyView   `json:"policies"` // the first 100, in the order of the file
 	Pools    []PoolView     `json:"pools"`    // as /v1/pools answers
-	// requests that wait for the report of their response
+	// requests waiting for the report of their response
 	Tickets uint64         `json:"tickets"`
 	Flags   FlagCountsView `json:"flags"`
 	// the first 100: by cost denied a second; then by hand, blocks, the newest
@@ -87,8 +87,7 @@ type SketchView struct {
 }
 
 // HistoryView is the answer of /v1/history: the rates of the last 15 minutes, 1 hour or 6 hours, in
-// at most 180 steps.
-// The steps are the same for all rules, so that their moments are sent once.
+// at most 180 steps. The steps are the same for all rules, so their moments are sent once.
 type HistoryView struct {
 	Range  string            `json:"range"`  // 15m, 1h or 6h
 	Every  int               `json:"every"`  // seconds from one point to the next

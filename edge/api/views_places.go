@@ -27,11 +27,11 @@ type PoolView struct {
 // TierView is a tier of a pool.
 type TierView struct {
 	Tier  string  `json:"tier"`
-	Ratio float64 `json:"ratio"` // share of its requests that is denied, 0..1
+	Ratio float64 `json:"ratio"` // share of its requests denied, 0..1
 }
 
-// LeasesView is the answer of /v1/leases: the leases of one key, or without a key the keys that
-// hold most places under the rule.
+// LeasesView is the answer of /v1/leases: the leases of one key, or without a key the keys holding
+// most places under the rule.
 type LeasesView struct {
 	Now    time.Time    `json:"now"`
 	Rule   string       `json:"rule"`
@@ -51,7 +51,7 @@ type LeaseView struct {
 	Until  time.Time `json:"until"` // unless it is released or renewed
 }
 
-// HolderView is a key that holds places.
+// HolderView is a key holding places.
 type HolderView struct {
 	Key    string    `json:"key"`           // its beginning, where Cut
 	Cut    bool      `json:"cut,omitempty"` // the key is longer

@@ -10,7 +10,7 @@ type PolicyView struct {
 	Mode string `json:"mode"`
 	// such as: ask login · skip all · deny 403 · tier critical
 	Does string `json:"does"`
-	// of its policies only the first that matches asks
+	// of its policies only the first matching asks
 	Group   string   `json:"group,omitempty"`
 	Rules   []string `json:"rules"`         // that it asks
 	Key     string   `json:"key,omitempty"` // by which it counts
@@ -29,7 +29,7 @@ type PolicyView struct {
 type PoliciesView struct {
 	Now      time.Time    `json:"now"`
 	Policies []PolicyView `json:"policies"`
-	// requests that wait for the report of their response
+	// requests waiting for the report of their response
 	Tickets uint64 `json:"tickets,omitempty"`
 }
 

@@ -26,7 +26,7 @@ type DenialsView struct {
 // ReloadView is the answer of /v1/reload when the new rules are in force.
 type ReloadView struct {
 	Rules int `json:"rules"` // how many there are now
-	// changed settings that take effect at the next start only
+	// changed settings taking effect at the next start only
 	NeedRestart []string `json:"need_restart,omitempty"`
 }
 
@@ -35,7 +35,7 @@ type ConfigView struct {
 	File string `json:"file,omitempty"` // empty: the built-in configuration
 	// of the start, or of the last reload that succeeded
 	Since time.Time `json:"since"`
-	// settings of the file that take effect at the next start only
+	// settings of the file taking effect at the next start only
 	NeedRestart []string `json:"need_restart,omitempty"`
 	// every field of headgate.yaml, defaults included, with the modes in force
 	Config json.RawMessage `json:"config"`
@@ -57,9 +57,9 @@ type Build struct {
 	Arch     string `json:"arch"`
 }
 
-// SuggestView estimates, since a moment, the denials that limits other than its own would have
-// caused among a rule's requests. Offered and Keys are of this node. Where nodes share the rule,
-// Rows are of the cost the sampled keys of this node asked of all nodes.
+// SuggestView estimates, since a moment, the denials limiting other than its own would have caused
+// among a rule's requests. Offered and Keys are of this node. Where nodes share the rule, Rows are
+// of the cost the sampled keys of this node asked of all nodes.
 type SuggestView struct {
 	Rule  string `json:"rule"`
 	Kind  string `json:"kind"` // window, bucket or concurrency; pool for a pool

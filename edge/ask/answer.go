@@ -28,8 +28,8 @@ var whyWords = [...]string{"", "none", "skip", "policy", "load", "unfit"}
 // String returns the word of answers; "" for ByRules, whose decision has it.
 func (w Why) String() string { return whyWords[w] }
 
-// Answer is the answer to a whole request. All doors translate from Answer, so that a door has
-// nothing of its own to decide.
+// Answer is the answer to a whole request. All doors translate from Answer, so a door has nothing
+// of its own to decide.
 type Answer struct {
 	Why    Why
 	Deny   bool
@@ -52,7 +52,7 @@ type Answer struct {
 	// Deny is false, and the sender is to do nothing and answer as if all were well; only with
 	// Session.CanDeceive
 	Deceive bool
-	Body    string // of a denial, for doors that carry one; "": the usual one
+	Body    string // of a denial, for doors carrying one; "": the usual one
 }
 
 // The statuses of a denial unless a policy says otherwise.

@@ -12,8 +12,8 @@ import (
 const earlier = 3
 
 // generation holds the policies the records of tickets refer to: the rules by number, and of the
-// policies that ask how each settles a response. Sets of policies that agree in that are one
-// generation, whatever their sets of addresses and their policies that ask nothing.
+// policies asking how each settles a response. Sets of policies that agree in that are one
+// generation, whatever their sets of addresses and their policies asking nothing.
 type generation struct {
 	number   uint32 // from 1
 	spelling string // equal for equal generations

@@ -4,8 +4,8 @@ import (
 	"runtime"
 )
 
-// shelves is how many stocks of sessions there are, by the number of a connection: so that cores do
-// not meet at one.
+// shelves is how many stocks of sessions there are, by the number of a connection: so cores do not
+// meet at one.
 const shelves = 8
 
 // stock returns a shelf of so many sessions as may be lent at once, nil until they are first lent.

@@ -19,8 +19,8 @@ func (r *Room) Release(now window.Instant, rule, key []byte, number uint64) (lat
 	return late, err
 }
 
-// Renew begins a lease anew, as Release ends it. A ticket that holds it lasts as long.
-// A ticket that ended before its lease would lose the report of the response.
+// Renew begins a lease anew, as Release ends it. A ticket holding it lasts as long. A ticket that
+// ended before its lease would lose the report of the response.
 func (r *Room) Renew(now window.Instant, rule, key []byte, number uint64) (late bool, err error) {
 	late, err = r.gate.Renew(now, rule, key, number)
 	if late && err == nil {

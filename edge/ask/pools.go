@@ -96,8 +96,8 @@ type shed struct {
 }
 
 // judgePools draws whether one of the pools the request needs denies it: the one with the highest
-// ratio does. u is 64 random bits. One draw for all of them: a request that passes the pool with
-// the higher ratio passes the other as well, so that needing two pools is not punished twice.
+// ratio does. u is 64 random bits. One draw for all of them: a request passing the pool with the
+// higher ratio passes the other as well, so needing two pools is not punished twice.
 func (s *Session) judgePools(u uint64) (denies shed, shadow bool) {
 	is, tier := &s.result.Pools, s.tier()
 	denies.pool = -1

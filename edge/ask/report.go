@@ -159,7 +159,7 @@ func (r *Room) Orphan(now window.Instant, number uint64) bool {
 }
 
 // ReportAgain counts the questions of s.Request, filled in once more with its response, that count
-// by the response. It is for senders that keep no tickets. It costs a second look at the policies,
+// by the response. It is for senders keeping no tickets. It costs a second look at the policies,
 // and no memory between the two.
 func (s *Session) ReportAgain(b *gate.Batch) {
 	if s.in.engine == nil {

@@ -63,7 +63,7 @@ type Tally struct {
 // Stats are totals since the room was made, unless they say "now".
 type Stats struct {
 	Tickets           uint64 // live now
-	Pending           uint64 // places of requests that wait for their responses now
+	Pending           uint64 // places of requests waiting for their responses now
 	PendingExpired    uint64 // those that ended by their time
 	TicketsDropped    uint64 // those that end first, for want of room
 	Late              uint64 // reports of tickets that are unknown, used or too old
@@ -74,7 +74,7 @@ type Stats struct {
 	Unfit             [Doors][request.UnfitKinds]uint64
 }
 
-// New returns a room without policies that asks g. bytes is the memory for tickets.
+// New returns a room without policies asking g. bytes is the memory for tickets.
 func New(g *gate.Gate, bytes int) *Room {
 	bytes = min(bytes, TicketBytes)
 	r := &Room{

@@ -130,13 +130,13 @@ func (s *Session) decide(a *Answer, b *gate.Batch, now window.Instant, u uint64)
 		a.Why, a.Shadow = ByRules, a.Shadow || t.Shadow
 	}
 	switch {
-	// A rule that denies is named before a pool, as its reason lasts longer than a draw.
+	// A rule denying is named before a pool, as its reason lasts longer than a draw.
 	case t.Held && (a.Why == ByNone || !t.Deny):
 		s.shedAnswer(a, by)
 	case a.Why == ByRules:
 		s.byRules(a, now, u)
 	case t.N == 0:
-		a.Ticket = s.takeTicket(now, u) // of policies that match by the response alone
+		a.Ticket = s.takeTicket(now, u) // of policies matching by the response alone
 	}
 }
 

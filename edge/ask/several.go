@@ -60,8 +60,8 @@ func (s *Session) Start() {
 }
 
 // AddQuestion makes p ask one question. Equal questions are one; those beyond gate.MaxQuestions are
-// dropped and counted.
-// Equal means the same rule, key, cost and use, so a descriptor that is sent twice counts once.
+// dropped and counted. Equal means the same rule, key, cost and use, so a descriptor sent twice
+// counts once.
 func (s *Session) AddQuestion(p *Part, ask gate.Ask, use Use) {
 	*p = Part{Answer: Answer{Why: ByRules}}
 	s.add(p, gate.Question{Ask: ask, At: -1}, use, -1)
@@ -86,7 +86,7 @@ func (s *Session) AddNothing(p *Part) {
 // Spare has no quota of the decision deny: there is one more, which has room.
 func (s *Session) Spare() { s.several.spared = true }
 
-// Deny has p denied without a question, so that nothing is admitted under any other part.
+// Deny has p denied without a question, so nothing is admitted under any other part.
 func (s *Session) Deny(p *Part) {
 	*p = Part{Answer: Answer{Why: ByPolicy, Deny: true, Status: statusDenied}}
 	s.several.denied = true
@@ -96,7 +96,7 @@ func (s *Session) Deny(p *Part) {
 // or more. Questions that count by the response give nothing back.
 func (s *Session) AddRequest(p *Part, b *gate.Batch, times uint32, use Use) {
 	*p = Part{Answer: Answer{Why: ByNone}, canDeceive: s.CanDeceive}
-	s.CanDeceive = false // DecideAll deceives, if all parts that are denied can
+	s.CanDeceive = false // DecideAll deceives, if all parts denied can
 	out := &s.result
 	if s.in.engine != nil {
 		s.in.engine.Evaluate(&s.Request, out)
@@ -176,15 +176,15 @@ func (m *several) keep(text []byte) []byte {
 	}
 	at := len(m.keys)
 	m.keys = append(m.keys, text...)
-	// The capacity ends here too, so that an append to this key cannot reach into the next. When
-	// keys is moved, earlier copies stay valid where they were.
+	// The capacity ends here too, so an append to this key cannot reach into the next. When keys is
+	// moved, earlier copies stay valid where they were.
 	return m.keys[at:len(m.keys):len(m.keys)]
 }
 
 // DecideAll decides the parts added since Start, and sets the answers of parts, which are all of
 // them. With the error gate.ErrUnknownRule nothing was counted. Looks are decided one by one, the
-// rest in one step of the gate. A look that is denied joins that step as a Peek, since it must keep
-// the others from being admitted.
+// rest in one step of the gate. A look denied joins that step as a Peek, since it must keep the
+// others from being admitted.
 func (s *Session) DecideAll(b *gate.Batch, parts []Part) (deny bool, err error) {
 	m, t := &s.several, &s.together
 	t.N = 0

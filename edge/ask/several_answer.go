@@ -41,7 +41,7 @@ func (s *Session) answer(p *Part) {
 	}
 }
 
-// deceive has the parts that are denied deceive, if all of them can: it reports whether they do.
+// deceive has the parts denied deceive, if all of them can: it reports whether they do.
 func (s *Session) deceive(parts []Part) bool {
 	for i := range parts {
 		if p := &parts[i]; p.Deny && !p.trap {
@@ -65,7 +65,7 @@ func (s *Session) giveBack(b *gate.Batch, q *gate.Question) {
 	}
 }
 
-// Delay returns for how long a request of parts that passes is to wait first. Only parts of which
+// Delay returns for how long a request of parts passing is to wait first. Only parts of which
 // Session.CanWait says so wait.
 func (s *Session) Delay() time.Duration { return s.together.Delay() }
 

@@ -25,8 +25,8 @@ type place struct {
 	text   [placeText]byte
 }
 
-// ticketStore remembers the questions that are counted when the responses of their requests come.
-// The numbers cannot be guessed, nothing is allocated, and the memory is fixed.
+// ticketStore remembers the questions counted when the responses of their requests come. The
+// numbers cannot be guessed, nothing is allocated, and the memory is fixed.
 //
 //	record ──Add──► number of a ticket ──Take──► record, once
 //	                      └──── First ──► the record that ends first, when there is no room
@@ -179,8 +179,8 @@ func (t *ticketStore) appendText(dst []byte, at uint16) []byte {
 	}
 }
 
-// Expire ends the tickets whose time is over, so that they are not counted as live. It is called
-// now and then.
+// Expire ends the tickets whose time is over, so they are not counted as live. It is called now and
+// then.
 func (t *ticketStore) Expire(now window.Instant) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

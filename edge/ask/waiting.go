@@ -9,8 +9,8 @@ import (
 	"github.com/headgate-dev/headgate/window/lease"
 )
 
-// A request that may count by its response holds a place from its answer until its report, so that
-// no more of them are under way than the limit has room for:
+// A request that may count by its response holds a place from its answer until its report, so no
+// more of them are under way than the limit has room for:
 //
 //	Decide ──place──► table ──report, eviction or time──► free
 //
@@ -115,7 +115,7 @@ func (s *Session) endOldest(now window.Instant) {
 	}
 }
 
-// Waiting returns the cost that waits under key of the rule called name at now, for people.
+// Waiting returns the cost waiting under key of the rule called name at now, for people.
 func (r *Room) Waiting(now window.Instant, name, key []byte) int64 {
 	table := r.now.Load().waiting
 	index, ok := r.gate.Index(name, key)

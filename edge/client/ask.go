@@ -117,7 +117,7 @@ func (c *Client) takeTurn(ctx context.Context) error {
 	}
 }
 
-// wait returns when all queries that were sent are answered.
+// wait returns when all sent queries are answered.
 func (c *Client) wait(ctx context.Context, k *call) error {
 	for {
 		c.mu.Lock()
@@ -142,10 +142,9 @@ func ended(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// conclude puts the fail mode's verdict where the daemon gave none, and returns the error that says
-// so. err is the reason why the queries that are still pending have no answer.
-// Causes are named once each: a daemon that is away would fill the error with a thousand times the
-// same.
+// conclude puts the fail mode's verdict where the daemon gave none, and returns the error saying
+// so. err is the reason why the queries that are still pending have no answer. Causes are named
+// once each: a daemon that is away would fill the error with a thousand times the same.
 func (c *Client) conclude(k *call, err error) error {
 	c.queries.Add(uint64(len(k.answers)))
 	var causes []error

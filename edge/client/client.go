@@ -16,7 +16,7 @@ import (
 // The bounds of a client, beside those of the protocol.
 const (
 	DefaultTimeout = 20 * time.Millisecond // proxies usually wait this long for a rate limiter
-	MaxPending     = 16384                 // queries of one client that wait for an answer
+	MaxPending     = 16384                 // queries of one client waiting for an answer
 
 	// datagrams one Batch sends before it waits: the daemon's socket must hold them
 	packetsInFlight  = 8
@@ -63,10 +63,10 @@ func WithFailMode(m FailMode) Option { return func(c *Client) { c.fail = m } }
 
 // Client queries one daemon. It is safe for concurrent use; a program needs one for each daemon.
 //
-// It holds one connected socket and one goroutine that reads from it. A socket that fails is
-// closed, the queries waiting on it fail with ErrNoDaemon, and the next query opens another one: a
-// client survives restarts of its daemon. Every query carries an id of its own, so that a reply
-// that is late, duplicated or from before a restart is never taken for the answer to another query.
+// It holds one connected socket and one goroutine reading from it. A socket that fails is closed,
+// the queries waiting on it fail with ErrNoDaemon, and the next query opens another one: a client
+// survives restarts of its daemon. Every query carries an id of its own, so a reply that is late,
+// duplicated or from before a restart is never taken for the answer to another query.
 type Client struct {
 	network, address string
 	timeout          time.Duration

@@ -98,11 +98,11 @@ func (c *Client) Handler(next http.Handler, options ...HandlerOption) http.Handl
 	return NewHandler(c, next, options...)
 }
 
-// NewHandler returns a handler that asks l about each request before it calls next: the policies of
+// NewHandler returns a handler asking l about each request before it calls next: the policies of
 // the daemon, or with [WithRule] one rule, which counts by the client's address unless [WithKey]
 // says otherwise.
 //
-// A request that passes has the header RateLimit, with [WithPolicy] RateLimit-Policy, of
+// A request passing has the header RateLimit, with [WithPolicy] RateLimit-Policy, of
 // draft-ietf-httpapi-ratelimit-headers-10; handlers within each other add a value each. A denied
 // request is answered with status 429, or the one that a policy names, these headers, Retry-After
 // and a body of type application/problem+json. A request a delay allows for later waits for as
@@ -164,7 +164,7 @@ func (h *handler) ask(ctx context.Context, r *http.Request) (Answer, error) {
 	return h.limiter.Ask(ctx, q)
 }
 
-// answering returns the handler of a request that is allowed.
+// answering returns the handler of an allowed request.
 func (h *handler) answering(a *Answer) http.Handler {
 	if a.Deceive && h.pretence != nil {
 		return h.pretence
@@ -235,7 +235,7 @@ func (h *handler) tell(ctx context.Context, r *http.Request, ticket string, is R
 	}
 }
 
-// pick returns those of headers that are named.
+// pick returns those of named headers.
 func pick(headers http.Header, names []string) http.Header {
 	if len(names) == 0 {
 		return nil

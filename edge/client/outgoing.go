@@ -10,7 +10,7 @@ import (
 // outgoing is the datagram being written. Its buffers are reused for each.
 type outgoing struct {
 	packet.Packet
-	rule, key []byte               // the line being written: the rule and the key that are sent
+	rule, key []byte               // the line being written: the rule and the sent key
 	index     [packet.MaxLines]int // by line: the index of its query in the call
 }
 
@@ -20,8 +20,8 @@ func newOutgoing() outgoing {
 }
 
 // fill packs the queries of k from index from on until there is no more room, and returns the index
-// of the first that is left. A query that is against the protocol is not packed: it fails here.
-// With pad, the daemon is left room for whole replies.
+// of the first left. A query that is against the protocol is not packed: it fails here. With pad,
+// the daemon is left room for whole replies.
 func (p *outgoing) fill(k *call, from int, pad bool) int {
 	p.Reset(pad)
 	for i := from; i < len(k.queries); i++ {

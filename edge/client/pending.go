@@ -13,7 +13,7 @@ var errPending = errors.New("pending")
 
 // call is one Batch or Ask under way. From its first datagram until Client.forget, Client.mu guards
 // it. A call owns its memory, and pending ones point at it: forget takes them away before its
-// caller has the answers back, so that a late reply cannot write into memory somebody reads.
+// caller has the answers back, so a late reply cannot write into memory somebody reads.
 type call struct {
 	queries []Query
 	whole   []byte   // the line of an Ask; nil: a Batch
@@ -49,7 +49,7 @@ func (k *call) notify() {
 	}
 }
 
-// pending is a query that waits for its answer.
+// pending is a query waiting for its answer.
 type pending struct {
 	call  *call
 	index int // in call.queries
@@ -74,9 +74,8 @@ func (c *Client) register(k *call) error {
 	return nil
 }
 
-// settle gives each line of a reply to the query that waits for it.
-// Lines are matched by their ids alone: replies of different datagrams come in any order, and may
-// come twice.
+// settle gives each line of a reply to the query waiting for it. Lines are matched by their ids
+// alone: replies of different datagrams come in any order, and may come twice.
 func (c *Client) settle(datagram []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,11 +8,11 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// NoKey is the key that stands for the empty one: requests without a key share one count, so that
-// leaving out an API key does not evade its limit.
+// NoKey is the key standing for the empty one: requests without a key share one count, so leaving
+// out an API key does not evade its limit.
 const NoKey = "-"
 
-// digestPrefix begins the key that stands for one of more than wire.MaxKey bytes.
+// digestPrefix begins the key standing for one of more than wire.MaxKey bytes.
 const digestPrefix = "sha256:"
 
 // Query is one question: may a request of this key pass under this rule?

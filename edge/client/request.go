@@ -40,8 +40,8 @@ var SentHeaders = []string{
 	"Referer", "Content-Type",
 }
 
-// RequestOf describes r, which a server received, with the headers that are named, by default
-// [SentHeaders]. Its Client is the peer: see [ClientAddress] for servers behind proxies.
+// RequestOf describes r, which a server received, with the named headers, by default [SentHeaders].
+// Its Client is the peer: see [ClientAddress] for servers behind proxies.
 func RequestOf(r *http.Request, headers ...string) Request {
 	if len(headers) == 0 {
 		headers = SentHeaders
@@ -60,7 +60,7 @@ func RequestOf(r *http.Request, headers ...string) Request {
 const (
 	mostText  = 256  // of a field that is neither path, host nor header, as it is sent
 	mostName  = 64   // of the name of a header
-	mostNames = 4096 // of the words that name the parts left out
+	mostNames = 4096 // of the words naming the parts left out
 	// A line has to fit one datagram, as a question is one packet and its answer another.
 	mostLine = wire.MaxDatagram - 64 // the rest is for the id
 )
@@ -68,7 +68,7 @@ const (
 // line is the line of a request, or of a report, that is being written.
 type line struct {
 	bytes []byte
-	cut   []byte // words that name the parts left out
+	cut   []byte // words naming the parts left out
 	names int    // bytes that cut may come to
 }
 
@@ -114,8 +114,8 @@ func (l *line) known(r *Request) {
 }
 
 // reserve keeps room to name the parts that may be left out. More headers than can be named come
-// only from a program that sends all that its visitors do: then the path and the header that says
-// who the client is, at which policies nearly always look.
+// only from a program sending all that its visitors do: then the path and the header saying who the
+// client is, at which policies nearly always look.
 func (l *line) reserve(headers http.Header) {
 	l.names = len(" cut=path")
 	for name := range headers {
@@ -133,7 +133,7 @@ func (l *line) text(name, value string) {
 	l.bytes, _ = wire.AppendField(l.bytes, name, value, mostText)
 }
 
-// path appends the path. A daemon needs one, so that of a path which does not fit a part is sent.
+// path appends the path. A daemon needs one, so of a path which does not fit a part is sent.
 func (l *line) path(path string) {
 	sent := path[:min(len(path), wire.MaxValue)]
 	var whole bool
@@ -143,13 +143,13 @@ func (l *line) path(path string) {
 	}
 }
 
-// headers appends the headers that there is room for: first the names in first, so that no header a
+// headers appends the headers that there is room for: first the names in first, so no header a
 // visitor adds displaces a key.
 func (l *line) headers(prefix string, headers http.Header, first []string) {
 	for _, name := range first {
 		l.header(prefix, name, headers[name])
 	}
-	// Sorted, so that of too many headers the same ones are sent each time.
+	// Sorted, so of too many headers the same ones are sent each time.
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		if !slices.Contains(first, name) {
 			l.header(prefix, name, headers[name])

@@ -84,9 +84,9 @@ func (c *Client) write(ctx context.Context, conn net.Conn) error {
 	return nil
 }
 
-// lose closes a socket that failed and fails the queries that wait on it. Those of the socket that
-// replaced it go on.
-// Its reader and its writers may all come here, so only the first finds it in place.
+// lose closes a socket that failed and fails the queries waiting on it. Those of the socket that
+// replaced it go on. Its reader and its writers may all come here, so only the first finds it in
+// place.
 func (c *Client) lose(conn net.Conn, err error) error {
 	err = fmt.Errorf("%w: %w", ErrNoDaemon, err)
 	_ = conn.Close()

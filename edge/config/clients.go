@@ -19,14 +19,14 @@ const (
 	// end
 	maxHops = 32
 	// larger sets belong into files, which hold up to a million entries and are not parsed as YAML
-	maxInline = 10_000 // entries of a set that stands in the file itself
+	maxInline = 10_000 // entries of a set standing in the file itself
 )
 
 // clients reads who the client of a request is.
 // A header is believed only from the senders in trusted, since anybody can send one; see
 // request.Clients for how the address is found in it.
 func clients(v value, c *request.Clients) {
-	// A header by its name, or one of three words for the ways that need no name: peer, forwarded
+	// A header by its name, or one of three words for the ways needing no name: peer, forwarded
 	// (RFC 7239), and the default. All in lower case, as headerName returns them.
 	from, path, folds := "x-forwarded-for", "", []request.Folds{c.Folds}
 	ok := v.fields([]field{
@@ -79,7 +79,7 @@ func number(dst *int, low, high int64) func(value) {
 }
 
 // headerName parses the name of a header, or peer, in any case. It is checked by the rules of
-// conditions, as "header.NAME", so that the headers of policies are those that can be used here.
+// conditions, as "header.NAME", so the headers of policies are those that can be used here.
 func headerName(v value) (string, bool) {
 	s, ok := v.text()
 	if !ok {
@@ -143,8 +143,7 @@ func namedSets(v value) []policy.Set {
 	return list
 }
 
-// The last form that is given holds, but more than one is a fault anyway, told once however many
-// there are.
+// The last form given holds, but more than one is a fault anyway, told once however many there are.
 func namedSet(name string, v value) policy.Set {
 	s := policy.Set{At: v.pos(), Name: name}
 	forms := 0

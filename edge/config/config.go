@@ -115,9 +115,9 @@ type Server struct {
 	Weight  int     // share of the keys relative to the others, 1..MaxWeight
 }
 
-// String returns the server as the configuration writes it: the weight only where it is not 1.
-// The spelling matters: it is what keys are dealt by, and what the fingerprint of the ring is made
-// of, so that two spellings of one server are two servers.
+// String returns the server as the configuration writes it: the weight only where it is not 1. The
+// spelling matters: it is what keys are dealt by, and what the fingerprint of the ring is made of,
+// so two spellings of one server are two servers.
 func (s Server) String() string {
 	if s.Weight == 1 {
 		return s.Address.String()
@@ -135,7 +135,7 @@ type Gossip struct {
 
 // Default returns the built-in configuration: loopback only, neither ring nor gossip, the rules
 // per-ip (100 per 10s, shed) and login (5 per 1m, block for 10m), both of scope node. Node is "". A
-// file that leaves a field out gets the value of Default.
+// file leaving a field out gets the value of Default.
 func Default() Config {
 	return Config{
 		PoP: "local",
@@ -153,7 +153,7 @@ func Default() Config {
 		Policies:   policy.Spec{Clients: request.DefaultClients()},
 		Ring:       Ring{Flush: 100 * time.Millisecond, Timeout: 50 * time.Millisecond},
 		Rules: []mitigation.Rule{
-			// Two rules that show both actions. They are to make the first check after the
+			// Two rules showing both actions. They are to make the first check after the
 			// installation answer something, and harm nobody who has not written rules yet.
 			{Name: "per-ip", Limit: 100, Window: 10 * time.Second},
 			{
@@ -165,15 +165,15 @@ func Default() Config {
 }
 
 // Parse reads data as the content of the file called name, which only serves to place faults. A
-// field that data leaves out keeps its value from Default. "rules: []" means no rules, so that
-// every question is answered unknown-rule. A file that says nothing at all is a fault, "{}" is not:
-// an emptied file is an accident more often than a wish. The error is a Faults, sorted by position,
+// field that data leaves out keeps its value from Default. "rules: []" means no rules, so every
+// question is answered unknown-rule. A file saying nothing at all is a fault, "{}" is not: an
+// emptied file is an accident more often than a wish. The error is a Faults, sorted by position,
 // and never empty.
 func Parse(name string, data []byte) (Config, error) {
 	d := newDecoder(name)
 	c := Default()
-	// Fields are read into the defaults, so that a field left out has its default. Checks of
-	// several fields come after all are read: the file may have them in any order.
+	// Fields are read into the defaults, so a field left out has its default. Checks of several
+	// fields come after all are read: the file may have them in any order.
 	if root, ok := d.document(data); ok && root.fields(c.fields()) {
 		d.check(c)
 		d.checkPolicies(&c)

@@ -27,9 +27,9 @@ func newDecoder(file string) *decoder {
 	return &decoder{file: file, given: map[string]value{}, bad: map[string]bool{}}
 }
 
-// document returns the one document of data. Where there is none to walk it records why.
-// The root may be there although something was at fault: what can be walked is, so that its faults
-// come in the same run.
+// document returns the one document of data. Where there is none to walk it records why. The root
+// may be there although something was at fault: what can be walked is, so its faults come in the
+// same run.
 func (d *decoder) document(data []byte) (value, bool) {
 	if len(data) > MaxBytes {
 		d.faultAt(1, 1, "", "%v", errTooLarge)
@@ -96,10 +96,10 @@ func (v value) fault(format string, args ...any) {
 }
 
 // is reports whether v is of the wanted kind. It records as faults the things that nothing in a
-// configuration may be: an alias, an anchor, a tag, or empty.
-// All of these are legal YAML, and all of them have made a configuration mean something else than
-// it looks like: an alias is a value that stands elsewhere, a tag changes a type, and an empty
-// value is null for the library, which would be the zero of the field and not its default.
+// configuration may be: an alias, an anchor, a tag, or empty. All of these are legal YAML, and all
+// of them have made a configuration mean something else than it looks like: an alias is a value
+// standing elsewhere, a tag changes a type, and an empty value is null for the library, which would
+// be the zero of the field and not its default.
 func (v value) is(kind yaml.Kind) bool {
 	n := v.node
 	if n.Kind == yaml.AliasNode {
@@ -143,10 +143,10 @@ type field struct {
 	values, usual, text string // see codec and described; "": not documented
 }
 
-// leaf returns a field that holds a value, or a list of values.
+// leaf returns a field holding a value, or a list of values.
 func leaf(name string, read func(value)) field { return field{name: name, read: read} }
 
-// group returns a field that holds other fields.
+// group returns a field holding other fields.
 func group(name string, below []field) field {
 	return field{
 		name: name, below: below, read: func(v value) { v.fields(below) },
@@ -155,8 +155,8 @@ func group(name string, below []field) field {
 }
 
 // set returns a reader of a field. It stores the parsed value in dst, unless the value is at fault.
-// A value at fault leaves the default in place, so that later checks work with something that is in
-// its range.
+// A value at fault leaves the default in place, so later checks work with something that is in its
+// range.
 func set[T any](dst *T, parse func(value) (T, bool)) func(value) {
 	return func(v value) {
 		if x, ok := parse(v); ok {
@@ -194,9 +194,8 @@ func (v value) entries(visit func(key value, child *yaml.Node)) {
 	}
 }
 
-// isName reports whether the key can be the name of a field.
-// A merge key takes in fields that stand elsewhere, so that the same trouble comes with it as with
-// aliases.
+// isName reports whether the key can be the name of a field. A merge key takes in fields standing
+// elsewhere, so the same trouble comes with it as with aliases.
 func (v value) isName() bool {
 	if v.node.Kind == yaml.ScalarNode && v.node.Tag == "!!merge" {
 		v.fault("merge keys (<<) are not allowed: write the fields themselves")
@@ -206,9 +205,9 @@ func (v value) isName() bool {
 }
 
 // field reads the field called key. An unknown one that resembles a known one counts as that being
-// given, so that one slip of a finger is one fault. Words other programs use for a field are known
-// as synonyms, such as "rate" for limit: the message names the field to write, which the nearest
-// name by letters would not.
+// given, so one slip of a finger is one fault. Words other programs use for a field are known as
+// synonyms, such as "rate" for limit: the message names the field to write, which the nearest name
+// by letters would not.
 func (v value) field(key value, node *yaml.Node, table []field) {
 	name := key.node.Value
 	for _, f := range table {
@@ -265,11 +264,11 @@ func (v value) items(limit int) ([]value, bool) {
 }
 
 // listOf returns a parser of lists of at most limit values, each parsed by one. A faulty item keeps
-// its place, so that item i of the list is item i of the file.
+// its place, so item i of the list is item i of the file.
 func listOf[T any](limit int, one func(value) (T, bool)) func(value) ([]T, bool) {
 	return func(v value) ([]T, bool) {
 		items, ok := v.items(limit)
-		var list []T // nil when there are none, so that equal configurations are deeply equal
+		var list []T // nil when there are none, so equal configurations are deeply equal
 		for _, item := range items {
 			x, _ := one(item)
 			list = append(list, x)

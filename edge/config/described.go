@@ -47,7 +47,7 @@ func (f field) atStart() field {
 	return f
 }
 
-// leavesOf visits the fields of table that hold values, those of groups and of items included, with
+// leavesOf visits the fields of table holding values, those of groups and of items included, with
 // their paths.
 func leavesOf(table []field, above string, visit func(path string, f *field)) {
 	for i := range table {

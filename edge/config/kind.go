@@ -38,12 +38,12 @@ func reserve(v value) ([]mitigation.Share, bool) {
 	v.entriesOf(mitigation.MaxShares, func(key, item value) {
 		part, good := item.percent(mitigation.Whole, mitigation.Whole-1)
 		good = key.checkName(key.node.Value, mitigation.MaxRuleName) && good
-		// Where one is at fault it still counts in the sum as far as it could be read, so that
-		// nothing is said of a sum that may be right.
+		// Where one is at fault it still counts in the sum as far as it could be read, so nothing
+		// is said of a sum that may be right.
 		list = append(list, mitigation.Share{Tier: key.node.Value, Part: part})
 		sum, ok = sum+part, ok && good
 	})
-	// Of 100 % there would be nothing for requests without a tier, which is a rule that denies
+	// Of 100 % there would be nothing for requests without a tier, which is a rule denying
 	// everybody by accident.
 	if ok && sum >= mitigation.Whole {
 		v.fault("adds up to %s: less than 100%% can be kept, or nothing is left for the others",

@@ -7,8 +7,8 @@ import (
 )
 
 // blockFor reads the time of a block, or a list of the times of the first, the second and so on.
-// BlockFor is the first step in either form, so that whatever does not know of ladders finds a
-// block's length where it always was.
+// BlockFor is the first step in either form, so whatever does not know of ladders finds a block's
+// length where it always was.
 func (v value) blockFor(r *mitigation.Rule) {
 	if v.node.Kind != yaml.SequenceNode {
 		set(&r.BlockFor, duration(0, mitigation.MaxBlockFor))(v)

@@ -36,8 +36,8 @@ func listenAddresses(v value) ([]Address, bool) {
 	return listOf(MaxListeners, anyAddress)(v)
 }
 
-// doorAddresses is listenAddresses for a door that is closed unless it is named; "" is closed too.
-// The doors open by default (udp, http, admin) take no "": an empty text there is more likely a
+// doorAddresses is listenAddresses for a door closed unless it is named; "" is closed too. The
+// doors open by default (udp, http, admin) take no "": an empty text there is more likely a
 // variable nobody filled in.
 func doorAddresses(v value) ([]Address, bool) {
 	if v.node.Kind == yaml.ScalarNode {
@@ -91,9 +91,8 @@ func (v value) reachable(a Address) bool {
 	return true
 }
 
-// servers parses the servers of the ring, no two of them at one address.
-// A server that is named twice would get twice the keys under a name that looks like one server;
-// its weight is for that.
+// servers parses the servers of the ring, no two of them at one address. A server named twice would
+// get twice the keys under a name that looks like one server; its weight is for that.
 func servers(v value) ([]Server, bool) {
 	items, ok := v.items(MaxServers)
 	lines := map[Address]int{}

@@ -36,7 +36,7 @@ func (c Config) Marshal() ([]byte, error) {
 
 // JSON returns c as JSON: the names, the order and the values of Marshal's YAML, durations and
 // sizes included as text. It holds the paths of secret files, never their contents. It is made from
-// the YAML so that there is one list of fields, and one spelling of values, for both.
+// the YAML so there is one list of fields, and one spelling of values, for both.
 func (c Config) JSON() ([]byte, error) {
 	text, err := c.Marshal()
 	if err != nil {

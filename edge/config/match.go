@@ -65,7 +65,7 @@ func (v value) term(key value, depth int) *condition.Expr {
 	return condition.OneOf(v.pos(), v.spelt(), f, values)
 }
 
-// labelled returns e with its place and the text that stands there.
+// labelled returns e with its place and the text standing there.
 func (v value) labelled(e *condition.Expr) *condition.Expr {
 	e.At, e.Text = v.pos(), v.spelt()
 	return e

@@ -17,7 +17,7 @@ import (
 func policies(v value) ([]policy.Policy, bool) {
 	items, ok := v.items(policy.MaxPolicies)
 	lines := map[string]int{}
-	// nil when there are none, so that equal configurations are deeply equal
+	// nil when there are none, so equal configurations are deeply equal
 	var list []policy.Policy
 	for _, item := range items {
 		p := item.policy()

@@ -12,7 +12,7 @@ import (
 func pools(v value) ([]pool.Config, bool) {
 	items, ok := v.items(pool.MaxPools)
 	lines := map[string]int{}
-	var list []pool.Config // nil when there are none, so that equal configurations are deeply equal
+	var list []pool.Config // nil when there are none, so equal configurations are deeply equal
 	for _, item := range items {
 		p := onePool(item)
 		list = append(list, p)

@@ -3,7 +3,7 @@ package config
 import "slices"
 
 // Section documents one part of headgate.yaml. Texts are plain paragraphs with an empty line
-// between them: `code` stands between backquotes, and a paragraph that begins with two spaces is
+// between them: `code` stands between backquotes, and a paragraph beginning with two spaces is
 // YAML.
 type Section struct {
 	Title  string

@@ -93,7 +93,7 @@ func failureFields(r *mitigation.Rule) []field {
 	}
 }
 
-// kindFields describes the kind and the fields that belong to one kind. Each text names the kind: a
+// kindFields describes the kind and the fields belonging to one kind. Each text names the kind: a
 // field of another kind is a fault.
 func kindFields(r *mitigation.Rule) []field {
 	return []field{
@@ -119,7 +119,7 @@ func kindFields(r *mitigation.Rule) []field {
 	}
 }
 
-// bucketFields describes the fields of buckets, and the cost that counts in a window.
+// bucketFields describes the fields of buckets, and the cost counting in a window.
 func bucketFields(r *mitigation.Rule) []field {
 	return []field{
 		described("burst", &r.Burst, numbers[int64](0, mitigation.MaxLimit), "0",
@@ -169,7 +169,7 @@ func denialFields(r *mitigation.Rule) []field {
 	}
 }
 
-// The values of fields of rules that need more than a range.
+// The values of fields of rules needing more than a range.
 var (
 	modes = choice(mitigation.ParseMode, mitigation.Enforce, mitigation.Shadow, mitigation.Off)
 	// A rule of kind concurrency has no window, and the decoder refuses a window there.

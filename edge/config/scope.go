@@ -10,7 +10,7 @@ import (
 // maxNamed is how many rules one warning names before it only counts them.
 const maxNamed = 5
 
-// ScopeWarnings returns sentences that name the rules of c which count over less than their scope,
+// ScopeWarnings returns sentences naming the rules of c which count over less than their scope,
 // because there is no ring or no gossip. nil means that every rule counts over its scope.
 func ScopeWarnings(c *Config) (list []string) {
 	where, view := "on this node alone", mitigation.Node

@@ -5,7 +5,7 @@ import "strings"
 // synonym answers a name other rate limiters use: one sentence on the words to write here instead.
 type synonym struct {
 	Text string // follows `unknown field "…": `
-	// fields the name stands for; they then count as given, so that one slip is one fault
+	// fields the name stands for; they then count as given, so one slip is one fault
 	Means []string
 }
 

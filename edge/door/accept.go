@@ -22,8 +22,8 @@ func Transient(err error) bool {
 	return false
 }
 
-// Pause waits for d and reports whether ctx is still alive.
-// A timer that is stopped, and not time.After: at a stop nothing is left behind.
+// Pause waits for d and reports whether ctx is still alive. A stopped timer, and not time.After: at
+// a stop nothing is left behind.
 func Pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -23,9 +23,9 @@ const (
 // none is no descriptor.
 const none = -1
 
-// Before returns a listener that gives the connections of ln that are not ended when they are
-// accepted. It is ln itself unless that is one of TCP: whoever may connect to a unix socket is
-// trusted. It closes ln. Accept is for one goroutine, the other methods are safe beside it.
+// Before returns a listener giving the connections of ln that are not ended when they are accepted.
+// It is ln itself unless that is one of TCP: whoever may connect to a unix socket is trusted. It
+// closes ln. Accept is for one goroutine, the other methods are safe beside it.
 func (d *Doorstep) Before(ln net.Listener) net.Listener {
 	if tcp, ok := ln.(*net.TCPListener); ok {
 		l := &swept{step: d, at: ln.Addr(), open: tcp, aside: none}
@@ -79,7 +79,7 @@ func (l *swept) Accept() (net.Conn, error) {
 	}
 }
 
-// turnedAway counts a connection that was found ended.
+// turnedAway counts a connection found ended.
 func (l *swept) turnedAway() {
 	l.step.abandoned.Add(1)
 	l.flood.note(time.Now())
@@ -155,7 +155,7 @@ func (l *swept) sweep() (net.Conn, error) {
 	return nil, nil //nolint:nilnil // likewise
 }
 
-// Close closes the socket. A connection that waits for a sweep is reset.
+// Close closes the socket. A connection waiting for a sweep is reset.
 func (l *swept) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -2,8 +2,8 @@ package door
 
 import "time"
 
-// A flood is floodLeast connections in floodWindow that are found ended: 160 a second. Probes that
-// only connect are a few a second.
+// A flood is floodLeast connections in floodWindow found ended: 160 a second. Probes that only
+// connect are a few a second.
 const (
 	floodLeast  = 16
 	floodWindow = 100 * time.Millisecond

@@ -19,8 +19,8 @@ func Ended(fd uintptr) bool {
 }
 
 // fate reports whether the kernel of the peer has refused a byte written to c, or has taken all. A
-// kernel takes no byte for a socket that was closed, and answers by a reset. After an end of the
-// stream no read tells of it.
+// kernel takes no byte for a closed socket, and answers by a reset. After an end of the stream no
+// read tells of it.
 func fate(c net.Conn) (refused, taken bool) {
 	taken = true // where nothing is known
 	control(c, func(fd uintptr) {

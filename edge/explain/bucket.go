@@ -80,7 +80,7 @@ func (c *explanation) bucketSays(v *api.ExplainView) string {
 // left returns the whole tokens in the key's bucket.
 func (c *explanation) left() int64 { return max(0, c.Rule.Burst-c.Evidence.Admitted) }
 
-// pastSays states the treatment of requests beyond the tokens that are left.
+// pastSays states the treatment of requests beyond the tokens left.
 func (c *explanation) pastSays() string {
 	every := "one every " + threeDigits(c.token())
 	if c.Rule.Delay > 0 {

@@ -15,14 +15,14 @@ import (
 // Standing returns the state of a key over all PoPs at now. It may be called concurrently.
 type Standing func(now window.Instant, rule string, key []byte) control.Standing
 
-// Sources are the parts of a node that know something of a key.
+// Sources are the parts of a node knowing something of a key.
 type Sources struct {
 	Gate     *gate.Gate
 	Ring     func(now window.Instant) pop.Stats // nil: this node is its PoP
 	Standing Standing                           // nil: there is no gossip
 }
 
-// About is the key that is asked about, and its rule.
+// About is the key asked about, and its rule.
 type About struct {
 	Rule string
 	Key  []byte
@@ -119,8 +119,8 @@ func viewRing(
 	return v
 }
 
-// Span renders d in whole seconds, rounded up: 0s, 12s, 9m58s, 3h. A negative d is 0s.
-// Rounded up, so that nobody who waits for as long comes too early.
+// Span renders d in whole seconds, rounded up: 0s, 12s, 9m58s, 3h. A negative d is 0s. Rounded up,
+// so nobody who waits for as long comes too early.
 func Span(d time.Duration) string {
 	d = max(0, (d+time.Second-1)/time.Second*time.Second)
 	h, m, s := d/time.Hour, d%time.Hour/time.Minute, d%time.Minute/time.Second

@@ -7,8 +7,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// Flag returns f as people are shown it, with the cost offered in the trailing window and the share
-// that is refused, both at now. They are zero when the flag's rule is no longer in force.
+// Flag returns f as people are shown it, with the cost offered in the trailing window and the
+// refused share, both at now. They are zero when the flag's rule is no longer in force.
 func Flag(g *gate.Gate, now window.Instant, f *mitigation.Flag) api.MitigationView {
 	is := g.FlagContext(now, f)
 	v := api.MitigationView{

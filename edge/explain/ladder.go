@@ -26,8 +26,8 @@ func levelOf(name string) (base string, l level) {
 	return base, l
 }
 
-// network returns the network of l that holds all of p; false if p is wider, or as wide.
-// As wide is no wider: a key of a network is not in a network of itself.
+// network returns the network of l holding all of p; false if p is wider, or as wide. As wide is no
+// wider: a key of a network is not in a network of itself.
 func (l level) network(p netip.Prefix) (netip.Prefix, bool) {
 	bits := l.v6
 	if p.Addr().Is4() {

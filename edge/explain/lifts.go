@@ -121,7 +121,7 @@ func (c *explanation) byOwner() string {
 	return ", set by the count of all PoPs at " + c.Flag.Origin + ","
 }
 
-// scope names the scope of the view that is lost.
+// scope names the scope of the lost view.
 func (c *explanation) scope() string {
 	if c.Remote {
 		return "all PoPs"
@@ -197,7 +197,7 @@ func (c *explanation) command(verb string) string {
 	return fmt.Sprintf("`headgate %s %s%s %s`", verb, dashes, c.Rule.Name, shellWord(key))
 }
 
-// holder reports whether the flag is of a network that holds the key.
+// holder reports whether the flag is of a network holding the key.
 func (c *explanation) holder() bool {
 	return c.Flag != nil && c.Flag.Source == mitigation.Manual && len(c.Flag.Key) > 0 &&
 		!bytes.Equal(c.Flag.Key, c.key)

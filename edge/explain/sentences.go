@@ -11,9 +11,9 @@ import (
 
 // sentences returns three sentences or more, or one when the rule is off: the verdict on the next
 // request, its ground (a count, or an operator), the room of each tier, the networks and the
-// clients of the key, a view that is lost, and the way to change the verdict. v is the view the
-// sentences go into, with its flag and counts filled in. Verdict, ground, way out: in this order,
-// since most readers stop after the first, and the last is advice.
+// clients of the key, a lost view, and the way to change the verdict. v is the view the sentences
+// go into, with its flag and counts filled in. Verdict, ground, way out: in this order, since most
+// readers stop after the first, and the last is advice.
 func (c *explanation) sentences(v *api.ExplainView) []string {
 	if c.Rule.Mode == mitigation.Off {
 		return []string{"The rule is off: it neither counts nor denies, so every request is " +
@@ -38,7 +38,7 @@ func (c *explanation) drawn() bool {
 }
 
 // verdictSays states the verdict on the next request. For a key drawn for there is no single
-// verdict: it states the share that is refused.
+// verdict: it states the refused share.
 func (c *explanation) verdictSays() string {
 	shadow := c.Rule.Mode == mitigation.Shadow
 	switch {
@@ -169,7 +169,7 @@ func (c *explanation) lossSays() string {
 		c.scope(), c.Rule.FailureMode, does, c.found())
 }
 
-// changeSays states the event or the command that ends a refusal, or that would bring one. Its
+// changeSays states the event or the command ending a refusal, or that would bring one. Its
 // commands are fit to be pasted.
 func (c *explanation) changeSays() string {
 	switch {

@@ -28,7 +28,7 @@ type Ask struct {
 	Key  []byte // 1..256 bytes of any value
 	Cost uint32 // 1..mitigation.MaxCost; 0 means 1
 	For  uint32 // seconds the lease of an Acquire lasts, at most those of its rule; 0: those
-	Tier []byte // of the request, for rules that keep a part of their limit for some; nil: none
+	Tier []byte // of the request, for rules keeping a part of their limit for some; nil: none
 	Wait bool   // the request can wait: under a rule with a delay it may be allowed for later
 	// Whole says that a policy asks for a whole request: its Retry is spread unless the rule says
 	// NoSpread.
@@ -46,8 +46,8 @@ type Parts struct {
 	// ShedBy is the part by which a rule with ShedBy draws its drop ratio. nil: it is absent, or
 	// not known; the ratio is drawn for the request.
 	ShedBy []byte
-	// Client is the client that sends the request, for rules that count the clients of a block.
-	// nil: it is not known.
+	// Client is the client sending the request, for rules that count the clients of a block. nil:
+	// it is not known.
 	Client []byte
 }
 
@@ -66,7 +66,7 @@ func (a *Ask) cost() int64 { return int64(max(a.Cost, 1)) }
 // ErrUnknownRule says that no rule in force has the name in Ask. Nothing was counted.
 var ErrUnknownRule = errors.New("gate: unknown rule")
 
-// ErrKind says that the rule is of a kind that takes no such question. Nothing was counted.
+// ErrKind says that the rule is of a kind taking no such question. Nothing was counted.
 var ErrKind = errors.New("gate: not for this kind of rule")
 
 // Decision is the answer to an Ask. A Count, or a rule in mode off, gets no verdict: Deny is false.

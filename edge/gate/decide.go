@@ -9,9 +9,9 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// Lane is the path of one reader through a Gate. Each lane has its own tallies, so that two readers
-// do not write to the same cache line on every request. A lane may serve several goroutines at
-// once, at the price of contention on its tallies.
+// Lane is the path of one reader through a Gate. Each lane has its own tallies, so two readers do
+// not write to the same cache line on every request. A lane may serve several goroutines at once,
+// at the price of contention on its tallies.
 type Lane struct {
 	gate   *Gate
 	number int
@@ -40,8 +40,8 @@ func (l *Lane) Decide(now window.Instant, u uint64, a Ask) (d Decision, err erro
 	return d, err
 }
 
-// DecideTo is Decide without copies: it overwrites *d and only reads *a. A door that answers
-// batches uses a Batch.
+// DecideTo is Decide without copies: it overwrites *d and only reads *a. A door answering batches
+// uses a Batch.
 func (l *Lane) DecideTo(d *Decision, now window.Instant, u uint64, a *Ask) error {
 	r, outcome := l.decide(d, now, func() uint64 { return u }, a)
 	if r == nil {

@@ -14,8 +14,8 @@ import (
 // Report may call the gate: Report may call Apply.
 type Global struct {
 	// Report receives, after every flush and from the flusher's goroutine, the samples of the keys
-	// of global rules counted here. They are valid until it returns. The advice that follows from
-	// them comes back through Apply.
+	// of global rules counted here. They are valid until it returns. The advice following from them
+	// comes back through Apply.
 	Report func(now window.Instant, all []control.Sample)
 	// UsedUp returns a rule's window.Limit.UsedUp, nil for none.
 	UsedUp func(r mitigation.Rule) func(now window.Instant, key []byte) (until window.Instant)
@@ -24,7 +24,7 @@ type Global struct {
 	Publish func(record []byte)
 	// Peers reports whether there is another node to publish to now.
 	Peers func() bool
-	// Lifted receives each key whose flag an operator lifted, here or at another node, so that the
+	// Lifted receives each key whose flag an operator lifted, here or at another node, so the
 	// counts from before the lift do not convict the key again.
 	Lifted func(rule string, key []byte)
 	// Snapshot returns which part of a key's log other PoPs counted, for a snapshot of the gate. It
@@ -65,8 +65,8 @@ func (g *Gate) GlobalState() (connected, lost, gossips bool) {
 
 // RatioByCount returns ratio as this node applies it to a key of rule r. offered is the cost
 // offered in the trailing window, by all nodes as far as this one has counted or merged it; unheard
-// is further cost that is known only as a rate. In count mode the result is 0 while offered is
-// within the limit; in rate mode it is ratio. It panics on a gate made without Global.
+// is further cost known only as a rate. In count mode the result is 0 while offered is within the
+// limit; in rate mode it is ratio. It panics on a gate made without Global.
 func (g *Gate) RatioByCount(
 	r *mitigation.Rule, ratio mitigation.Ratio, offered, unheard int64,
 ) mitigation.Ratio {

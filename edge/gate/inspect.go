@@ -71,7 +71,7 @@ func (g *Gate) Inspect(
 	return is, err == nil
 }
 
-// mostLeases is the most leases of a key that are inspected.
+// mostLeases is the most leases of an inspected key.
 const mostLeases = 1000
 
 // FlagContext is information about a flag its own fields do not hold.
@@ -124,8 +124,8 @@ func (g *Gate) WatchFlags() { g.flags.Watch() }
 // further changes the table could not hold. It is for one caller.
 func (g *Gate) FlagChanges() (changes []mitigation.Change, lost uint64) { return g.flags.Changes() }
 
-// EachSuspect calls take with every suspect, a key that is counted exactly, in no order, until take
-// returns false. The suspect is valid until take returns; take must not call the gate.
+// EachSuspect calls take with every suspect, a key counted exactly, in no order, until take returns
+// false. The suspect is valid until take returns; take must not call the gate.
 func (g *Gate) EachSuspect(now window.Instant, take func(window.Suspect) bool) {
 	g.counter.Each(now, take)
 }

@@ -2,11 +2,11 @@ package gate
 
 import "sync"
 
-// maxName is the maximum number of bytes of a name that are kept.
+// maxName is the maximum number of bytes of a kept name.
 const maxName = 64
 
-// lastMisnamed is the last name that was noted. It is safe for concurrent use, and no request waits
-// for another here. The zero lastMisnamed is empty.
+// lastMisnamed is the last name noted. It is safe for concurrent use, and no request waits for
+// another here. The zero lastMisnamed is empty.
 type lastMisnamed struct {
 	mu    sync.Mutex // no other lock is taken under it
 	name  [maxName]byte

@@ -10,7 +10,7 @@ import (
 )
 
 // effect returns the effect at now of the flag of key, which has that index under r, or of the
-// network that holds it.
+// network holding it.
 func (g *Gate) effect(now window.Instant, r *rule, i sketch.Index, key []byte) mitigation.Effect {
 	if f := g.networks.Find(now, r.Name, key); f != nil {
 		return f.Effect
@@ -46,8 +46,8 @@ func (g *Gate) networkChanged(now window.Instant, key []byte) {
 	}
 }
 
-// Holder returns the key of the flag by hand that decides for key under the rule called name
-// because it is of a network that holds it; nil if there is none.
+// Holder returns the key of the flag by hand deciding for key under the rule called name because it
+// is of a network holding it; nil if there is none.
 func (g *Gate) Holder(now window.Instant, name string, key []byte) []byte {
 	if f := g.networks.Find(now, name, key); f != nil && !bytes.Equal(f.Key, key) {
 		return f.Key

@@ -101,8 +101,8 @@ type Lifted struct {
 }
 
 // Lift ends key's flag, whoever set it, here and at every other node, on behalf of the operator
-// who. The admitted cost of a refused key is forgotten, so that it passes at once. Lift may wait
-// for a reload to end.
+// who. The admitted cost of a refused key is forgotten, so it passes at once. Lift may wait for a
+// reload to end.
 //
 // It returns false if there was nothing to lift: no such rule, or no flag here, no override of the
 // key elsewhere, and no other node that may have a flag.

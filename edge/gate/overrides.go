@@ -91,7 +91,7 @@ func (g *Gate) applyNews(now window.Instant, o override.Override, is override.Ne
 	case o.Verb == override.Lift:
 		g.applyLift(now, r, &o, was, held)
 	case o.InForce(g.Wall(now).UnixMilli()):
-		// if the table is full that is counted, and tried again at a reload
+		// if the table is full counted, and tried again at a reload
 		g.replaceManual(now, g.flagOf(now, r, &o))
 	// the override has ended, and with it the one that it replaced
 	case held && was.Source == mitigation.Manual:

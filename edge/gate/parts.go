@@ -34,8 +34,8 @@ func (r *rule) fewAsk(now window.Instant, i sketch.Index, parts *Parts) bool {
 	return r.siblings.Note(now, i, r.meter.Index(parts.Narrower), r.fill, r.Siblings) < r.Siblings
 }
 
-// SiblingStats returns the figures of the narrower keys that are remembered; zero where no rule
-// ever asked for any.
+// SiblingStats returns the figures of the narrower keys remembered; zero where no rule ever asked
+// for any.
 func (g *Gate) SiblingStats() siblings.Stats {
 	return tableOf(g, func(r *rule) *siblings.Table { return r.siblings }).Stats()
 }
@@ -50,14 +50,14 @@ func tableOf[T any](g *Gate, of func(*rule) *T) *T {
 	return nil
 }
 
-// sticky returns the bits that decide on the requests with part until the rule's epoch ends.
+// sticky returns the bits deciding on the requests with part until the rule's epoch ends.
 func (r *rule) sticky(now window.Instant, part []byte) uint64 {
 	return mitigation.Sticky(uint64(r.meter.Index(part)),
 		int64(now)/int64(max(r.Epoch, mitigation.MinEpoch)))
 }
 
-// spread lengthens the retry of a denial as the rule says, so that not all who were denied come
-// back at once. This much is inlined: most requests pass, or their retry is exact.
+// spread lengthens the retry of a denial as the rule says, so not all who were denied come back at
+// once. This much is inlined: most requests pass, or their retry is exact.
 func (d *Decision) spread(whole bool, chance func() uint64) {
 	if d.Deny && d.Why != mitigation.ByPending && (whole || d.Rule.RetrySpread > 0) {
 		d.lengthen(whole, chance)

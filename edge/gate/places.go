@@ -46,7 +46,7 @@ func (g *Gate) setPlaces(rules []mitigation.Rule) {
 	}
 }
 
-// setSpecial sets the parts of r that follow from its kind.
+// setSpecial sets the parts of r following from its kind.
 func (g *Gate) setSpecial(r *rule) {
 	r.special = len(r.Reserve) > 0 || r.Delay > 0 || r.ShedBy != "" ||
 		r.Counts == mitigation.CountOffered
@@ -265,7 +265,7 @@ func (g *Gate) Leases(now window.Instant, name, key []byte, most int) ([]lease.L
 	return r.places.Leases(now, r.meter.Index(key), most), nil
 }
 
-// Holders returns the keys that hold most places under the rule called name at now, up to most of
+// Holders returns the keys holding most places under the rule called name at now, up to most of
 // them, and how many keys hold any. The error is as for Leases.
 func (g *Gate) Holders(
 	now window.Instant, name []byte, most int,

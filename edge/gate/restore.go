@@ -152,8 +152,8 @@ func (r *rule) free(used int64) int64 {
 }
 
 // refill adds to marks, which come oldest first, the cost a key refused at its limit was admitted
-// between from and end without a record: each mark that leaves a window of that length makes room,
-// and the key takes it.
+// between from and end without a record: each mark leaving a window of that length makes room, and
+// the key takes it.
 func refill(marks []window.Mark, length time.Duration, from, end window.Instant) []window.Mark {
 	marks = slices.Clip(marks)
 	for n := 0; n < len(marks); n++ { // includes the marks added here

@@ -29,7 +29,7 @@ type rule struct {
 	shared  bool // other nodes of the PoP, or other PoPs, count too
 	global  bool // other PoPs count too
 	meter   *window.Meter
-	tallies *[Lanes]totals.Tally // kept across reloads, so that totals only grow
+	tallies *[Lanes]totals.Tally // kept across reloads, so totals only grow
 	delayed *totals.Delayed      // likewise
 	from    Baseline             // start of its figures
 	special bool                 // not decided by a count alone: see Lane.special

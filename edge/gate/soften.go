@@ -10,13 +10,12 @@ import (
 // Parts.Client.
 func (g *Gate) CountsClients() bool { return g.rules.Load().clients }
 
-// BlastStats returns the figures of the clients that are counted; zero where no rule ever asked for
-// them.
+// BlastStats returns the figures of the counted clients; zero where no rule ever asked for them.
 func (g *Gate) BlastStats() blast.Stats {
 	return tableOf(g, func(r *rule) *blast.Table { return r.blasts }).Stats()
 }
 
-// soften counts the client of question i, if its key has a flag, and turns a block that denies more
+// soften counts the client of question i, if its key has a flag, and turns a block denying more
 // clients than the rule allows into shedding. Its rule counts them.
 func (t *Together) soften(l *Lane, now window.Instant, i int) {
 	q, p := &t.Questions[i], &t.parts[i]

@@ -24,7 +24,7 @@ type Question struct {
 	Waits *Waits
 }
 
-// Together is the memory of a request that asks several questions. Set fills Questions and N; All
+// Together is the memory of a request asking several questions. Set fills Questions and N; All
 // overwrites the rest. It is for one goroutine, and reused: it is too large to copy.
 type Together struct {
 	Questions [MaxQuestions]Question
@@ -74,7 +74,7 @@ type part struct {
 	place place
 
 	holds   bool  // it waits for the response
-	waiting int64 // cost that waits under its key
+	waiting int64 // cost waiting under its key
 }
 
 // All decides the questions of t in one step. Every question counts its cost as offered. The
@@ -132,7 +132,7 @@ func (t *Together) decide(l *Lane, now window.Instant, chance func() uint64) {
 // was left.
 func (t *Together) TakesPlaces() bool { return t.table != nil || t.waiting != nil }
 
-// Delay returns how long a request that passes is to wait first: the longest of its questions.
+// Delay returns how long a request passing is to wait first: the longest of its questions.
 func (t *Together) Delay() (longest time.Duration) {
 	for i := range t.N {
 		longest = max(longest, t.Decisions[i].Delay)
@@ -197,7 +197,7 @@ func (t *Together) start(r *rule, i int) {
 }
 
 // offer counts question i as offered and judges it as far as no lock is needed. It reports false if
-// that denies the request.
+// denying the request.
 func (t *Together) offer(l *Lane, now window.Instant, chance func() uint64, i int) bool {
 	q, p := &t.Questions[i], &t.parts[i]
 	r := p.rule

@@ -33,7 +33,7 @@ func (g *Gate) Degraded() bool {
 	return g.ring != nil && g.ring.AllLost() || g.global != nil && !g.global.connected.Load()
 }
 
-// DegradedBy returns the cause in words; it is for a gate that is Degraded.
+// DegradedBy returns the cause in words; it is for a gate Degraded.
 func (g *Gate) DegradedBy() string {
 	if g.ring != nil && g.ring.AllLost() {
 		return "the ring is lost"

@@ -17,12 +17,12 @@ func (l *Link) clocks() (now window.Instant, wall time.Time) {
 func (l *Link) look() standing {
 	l.mu.Lock()
 	alive, skew := l.alive.Load() > 0, l.coordinator.Clocks(l.gate.Now()).Skewed()
-	// A node that was given nobody to join is not cut off: it is the first.
+	// A node given nobody to join is not cut off: it is the first.
 	connected := alive && !skew || !alive && len(l.options.Join) == 0
 	if connected {
 		l.heard = time.Now()
 	}
-	// Late, so that one lost packet does not put the failure mode in force.
+	// Late, so one lost packet does not put the failure mode in force.
 	lost := !connected && time.Since(l.heard) > lostAfter
 	l.mu.Unlock()
 	l.gate.SetGlobalState(connected, lost)

@@ -32,8 +32,8 @@ func rulesDigest(rules []mitigation.Rule) string {
 			if r.Fairness != mitigation.FairPoPs {
 				fmt.Fprintf(sum, "fairness %s\n", r.Fairness)
 			}
-			// Lines only where they are used, here and below, so that nodes of an older version
-			// agree on rules it knows.
+			// Lines only where they are used, here and below, so nodes of an older version agree on
+			// rules it knows.
 			if len(r.Ladder.Steps) > 0 {
 				fmt.Fprintf(sum, "ladder %v %s\n", r.Ladder.Steps, r.Ladder.Forget)
 			}

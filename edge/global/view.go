@@ -63,8 +63,8 @@ func (l *Link) dropped(by map[string]uint64) map[string]uint64 {
 }
 
 // addCoordinator adds the figures of the coordinator to s: records by kind, rejections by reason,
-// and the numbers of keys by role. Both lists are as long as the coordinator's, so that their
-// labels are bounded.
+// and the numbers of keys by role. Both lists are as long as the coordinator's, so their labels are
+// bounded.
 func addCoordinator(s *api.GossipStats, c *coordinator.Stats) {
 	s.Records = make(map[string]api.Flow, coordinator.Kinds)
 	for kind := 1; kind < coordinator.Kinds; kind++ {

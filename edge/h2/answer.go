@@ -38,9 +38,8 @@ const (
 // notCall is the body of the answer to a request that is no call.
 const notCall = "this port answers gRPC calls only\n"
 
-// finish answers the request of s, whose body is complete.
-// It is the one place where a request becomes an answer, so that answers and the peer's allowance
-// of control frames are counted once each.
+// finish answers the request of s, whose body is complete. It is the one place where a request
+// becomes an answer, so answers and the peer's allowance of control frames are counted once each.
 func (c *Conn) finish(s *stream, body []byte) error {
 	s.ended = true
 	c.rate.turn(c.now)
@@ -63,9 +62,9 @@ func (c *Conn) finish(s *stream, body []byte) error {
 	return c.call(s, message)
 }
 
-// call has the handler answer a call.
-// The response is appended where it will be sent from, behind room for the heads whose sizes are
-// not known yet, so that no answer is copied unless the peer's window is too small.
+// call has the handler answer a call. The response is appended where it will be sent from, behind
+// room for the heads whose sizes are not known yet, so no answer is copied unless the peer's window
+// is too small.
 func (c *Conn) call(s *stream, message []byte) error {
 	if !c.calling {
 		c.calling = true
@@ -157,8 +156,7 @@ func (c *Conn) push(s *stream) {
 			flags = flagEndStream
 		}
 		c.out = append(appendHead(c.out, n, frameData, flags, s.id), s.unsent[:n]...)
-		// Moved to the front rather than cut off at it, so that the memory is there for the next
-		// stream.
+		// Moved to the front rather than cut off at it, so the memory is there for the next stream.
 		s.unsent = s.unsent[:copy(s.unsent, s.unsent[n:])]
 		c.window -= int64(n)
 		s.window -= int64(n)

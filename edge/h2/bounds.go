@@ -10,21 +10,21 @@ const (
 	// requests and unsent answers under way; a further one is reset, REFUSED_STREAM
 	MaxStreams = 1000
 	MaxMessage = 64 << 10 // bytes of a request's message, as sent and decompressed
-	// HPACK's count is names, values and 32 for each field, so that many empty fields are not free.
+	// HPACK's count is names, values and 32 for each field, so many empty fields are not free.
 	MaxHeaderList = 64 << 10 // bytes of a request's headers, as HPACK counts them; more: status 431
 	MaxBlock      = 64 << 10 // bytes of a header block as sent
 	// Answers are some 100 bytes, so this is thousands of them: a peer that slow has given up on
 	// them.
-	MaxUnsent = 1 << 20 // bytes of answers that wait for the peer's window
-	// "Rapid reset" (CVE-2023-44487): open and reset in one packet, so that MaxStreams never
-	// counts. A proxy resets when its own client hangs up, which hardly happens a thousand times a
-	// second on one connection.
+	MaxUnsent = 1 << 20 // bytes of answers waiting for the peer's window
+	// "Rapid reset" (CVE-2023-44487): open and reset in one packet, so MaxStreams never counts. A
+	// proxy resets when its own client hangs up, which hardly happens a thousand times a second on
+	// one connection.
 	MaxResets = 1000 // unanswered requests the peer may reset in a second
 	// Floods of PING, SETTINGS, empty DATA or unknown frames (CVE-2019-9512, 9515, 9518), each of
 	// which costs this side work or an answer.
 	// frames without a request in a second, beside controlPerCall for each call answered in it
 	MaxControl = 1000
-	// Bodies that come a byte at a time (CVE-2019-9511) hold a stream no longer than that.
+	// Bodies coming a byte at a time (CVE-2019-9511) hold a stream no longer than that.
 	MaxTime = 10 * time.Second // from a request's first byte to the last byte of its answer
 	// Whoever connects and is silent holds a place no longer than that.
 	MaxGreeting = 2 * time.Second // from the begin of the connection to the peer's first SETTINGS
@@ -59,9 +59,8 @@ const (
 	keptStreams = 64
 )
 
-// Reason says which bound a peer went over, or that it broke the protocol.
-// One label of the metric each, so that an operator sees which bound a peer meets before asking why
-// calls fail.
+// Reason says which bound a peer went over, or that it broke the protocol. One label of the metric
+// each, so an operator sees which bound a peer meets before asking why calls fail.
 type Reason uint8
 
 // The reasons. Reasons is their number.
@@ -88,7 +87,7 @@ var reasonNames = [...]string{
 	"too_many_streams", "too_late", "unsent", "too_long", "no_room",
 }
 
-// Counters are the totals of all connections that share them. They may be read at any time.
+// Counters are the totals of all connections sharing them. They may be read at any time.
 type Counters struct {
 	Calls  atomic.Uint64          // answered by the handler
 	Faults [Reasons]atomic.Uint64 // streams and connections lost, and messages not taken

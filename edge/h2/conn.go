@@ -27,7 +27,7 @@ type Handler interface {
 }
 
 // Conn is one connection. It is for one goroutine. There is no lock: the door reads, advances and
-// writes in turn. All times are durations since some start the caller chose, so that a test can set
+// writes in turn. All times are durations since some start the caller chose, so a test can set
 // them.
 type Conn struct {
 	handler  Handler
@@ -69,14 +69,14 @@ type Conn struct {
 	// It may be below 0: see push.
 	window  int64 // bytes of DATA the peer takes
 	initial int64 // bytes of DATA it takes on a new stream
-	unsent  int   // bytes of answers that wait for a window
+	unsent  int   // bytes of answers waiting for a window
 	// Bytes the handler has lent: for bodies, heads in parts, unsent answers and streams; and the
 	// part of these.
 	lent, lentStreams int
-	// Only the connection's: streams are shorter than their first window, so that theirs is never
+	// Only the connection's: streams are shorter than their first window, so theirs is never
 	// raised.
 	received   int // bytes of DATA the peer may still send
-	credit     int // bytes of DATA that are done with and not credited to the peer yet
+	credit     int // bytes of DATA done with and not credited to the peer yet
 	rate       rate
 	calls      uint64 // answered and not in counters yet
 	unpacker   unpacker
@@ -89,10 +89,9 @@ type closedStream struct {
 	reset bool // by this side: frames of the peer may be on their way
 }
 
-// New returns a connection that begins at now, the time on any clock that only runs forward, and
-// whose first Output is to be written.
-// The greeting can be written before anything is read: HTTP/2 lets a server speak first (RFC 9113,
-// 3.4).
+// New returns a connection beginning at now, the time on any clock that only runs forward, and
+// whose first Output is to be written. The greeting can be written before anything is read: HTTP/2
+// lets a server speak first (RFC 9113, 3.4).
 func New(h Handler, counters *Counters, now time.Duration) *Conn {
 	c := &Conn{
 		handler: h, counters: counters, in: make([]byte, firstInput), opened: now, began: now,
@@ -174,8 +173,8 @@ func (c *Conn) Streams() int { return len(c.streams) }
 // Done reports whether the peer wants no more of this connection, and nothing is under way.
 func (c *Conn) Done() bool { return c.leaving && len(c.streams) == 0 && c.from == c.to }
 
-// ErrClosed is the error of Advance and Expire where the connection ends. The GOAWAY that says why
-// is in Output.
+// ErrClosed is the error of Advance and Expire where the connection ends. The GOAWAY saying why is
+// in Output.
 var ErrClosed = errors.New("h2: the connection ends by the peer's fault")
 
 // Advance reads the frames that have arrived and appends the answers to Output. more says that it
@@ -234,8 +233,7 @@ func (c *Conn) read() (more bool, err error) {
 }
 
 // greet reads the preface. It reports whether it is there. Another beginning is HTTP/1 or TLS sent
-// to the wrong port: there is nothing to parse, and the first bytes that differ are enough to say
-// so.
+// to the wrong port: there is nothing to parse, and the first bytes differing are enough to say so.
 func (c *Conn) greet() (bool, error) {
 	arrived := c.in[c.from:c.to]
 	n := min(len(arrived), len(preface))
@@ -250,10 +248,9 @@ func (c *Conn) greet() (bool, error) {
 	return true, nil
 }
 
-// next takes the next frame out of the buffer. It reports whether it is whole.
-// RFC 9113, 4.1: 24 bits of length, type, flags, a reserved bit that is to be ignored, 31 bits of
-// stream. The length is checked before the payload has arrived, so that nobody makes this side wait
-// for 16 MiB.
+// next takes the next frame out of the buffer. It reports whether it is whole. RFC 9113, 4.1: 24
+// bits of length, type, flags, a reserved bit that is to be ignored, 31 bits of stream. The length
+// is checked before the payload has arrived, so nobody makes this side wait for 16 MiB.
 func (c *Conn) next(f *frame) (bool, error) {
 	b := c.in[c.from:c.to]
 	if len(b) < headBytes {

@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// fault is a fault of the peer that ends the connection.
+// fault is a fault of the peer ending the connection.
 type fault struct {
 	code   code
 	reason Reason

@@ -60,7 +60,7 @@ func (h *head) plain(name, value string) {
 		h.encoding = value
 	case "content-length":
 		n, err := strconv.ParseUint(value, 10, 62)
-		// Two that differ are how requests are smuggled through proxies that take another one.
+		// Two that differ are how requests are smuggled through proxies taking another one.
 		h.malformed = h.malformed || err != nil || h.length >= 0 && h.length != int64(n) // 62 bits
 		h.length = int64(n)                                                              // as above
 	// RFC 9113, 8.2.2, allows this one value, and gRPC's clients send it.
@@ -72,8 +72,8 @@ func (h *head) plain(name, value string) {
 	}
 }
 
-// validName reports whether name may be the name of a field of HTTP/2: a token in lower case.
-// RFC 9113, 8.2.1. Upper case is malformed, so that no name can be spelt in two ways.
+// validName reports whether name may be the name of a field of HTTP/2: a token in lower case. RFC
+// 9113, 8.2.1. Upper case is malformed, so no name can be spelt in two ways.
 func validName(name string) bool {
 	for i := range len(name) {
 		if b := name[i]; b <= ' ' || b >= 0x7f || b >= 'A' && b <= 'Z' || b == ':' && i > 0 {
@@ -83,9 +83,8 @@ func validName(name string) bool {
 	return name != ""
 }
 
-// validValue reports whether value may be the value of a field.
-// Neither line breaks nor NUL, by which a value could end early in something that reads it as
-// HTTP/1. (RFC 9113, 8.2.1)
+// validValue reports whether value may be the value of a field. Neither line breaks nor NUL, by
+// which a value could end early in something reading it as HTTP/1. (RFC 9113, 8.2.1)
 func validValue(value string) bool {
 	for i := range len(value) {
 		if b := value[i]; b < ' ' && b != '\t' || b == 0x7f {

@@ -45,8 +45,8 @@ const (
 // headBytes is the size of a frame's head.
 const headBytes = 9
 
-// preface is the first text of a client. RFC 9113, 3.4: made so that a server of HTTP/1 fails on it
-// at once.
+// preface is the first text of a client. RFC 9113, 3.4: made so a server of HTTP/1 fails on it at
+// once.
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 // frame is one frame; its payload lies in the connection's buffer.

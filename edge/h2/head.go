@@ -70,9 +70,8 @@ func (b *block) keep(c *Conn, part []byte) error {
 	return nil
 }
 
-// request takes a whole header block: the head of a request, or its trailers.
-// Each block is decoded, also for a stream that is refused: blocks change the table for all that
-// follow (RFC 9113, 4.3).
+// request takes a whole header block: the head of a request, or its trailers. Each block is
+// decoded, also for a refused stream: blocks change the table for all that follow (RFC 9113, 4.3).
 func (c *Conn) request(id uint32, end bool, block []byte) error {
 	if s := c.find(id); s != nil {
 		return c.trailers(s, end, block)
@@ -94,11 +93,11 @@ func (c *Conn) request(id uint32, end bool, block []byte) error {
 	}
 	h := &c.head
 	switch {
-	// REFUSED_STREAM tells the peer that nothing was done, so that it may try again safely (RFC
-	// 9113, 8.7).
+	// REFUSED_STREAM tells the peer that nothing was done, so it may try again safely (RFC 9113,
+	// 8.7).
 	case len(c.streams) >= MaxStreams:
 		return c.resetUnknown(id, refusedStream, TooMany)
-	// A body that was announced and does not come makes the request malformed: RFC 9113, 8.1.1.
+	// An announced body and does not come makes the request malformed: RFC 9113, 8.1.1.
 	case !h.valid() || end && h.length > 0:
 		return c.resetUnknown(id, protocolError, Protocol)
 	}
@@ -159,9 +158,8 @@ type head struct {
 	status int
 }
 
-// read decodes block, unless it is the last one again and changes no table.
-// The bytes go to the decoder in parts, so that a block which expands without end is noticed before
-// all of it has.
+// read decodes block, unless it is the last one again and changes no table. The bytes go to the
+// decoder in parts, so a block which expands without end is noticed before all of it has.
 func (h *head) read(d *hpack.Decoder, block []byte, trailer bool) error {
 	if len(h.block) > 0 && string(h.block) == string(block) && !trailer {
 		return nil
@@ -186,7 +184,7 @@ func (h *head) read(d *hpack.Decoder, block []byte, trailer bool) error {
 }
 
 // valid reports whether the block is the head of a request. One that is too long was not read to
-// its end, so that not all of it is known.
+// its end, so not all of it is known.
 func (h *head) valid() bool {
 	return !h.malformed && (h.tooLong || h.method != "" && h.path != "" && h.scheme)
 }

@@ -16,7 +16,7 @@ func keepsTable(block []byte) bool {
 		case first >= 0x20: // to be put into the table, or its size
 			return false
 		default:
-			// 0 stands for a name that follows as a text of its own.
+			// 0 stands for a name following as a text of its own.
 			name, rest := hpackNumber(block, 4)
 			if block = rest; name == 0 && block != nil {
 				block = hpackText(block)
@@ -32,7 +32,7 @@ func keepsTable(block []byte) bool {
 // hpackNumber reads a number of HPACK whose first byte has so many bits of it, up to 2 bytes more.
 // rest is nil where it is longer, or cut; else it is not. RFC 7541, 5.1: if all bits of the prefix
 // are 1 the rest follows in groups of seven, least first. With 5 bits 31 154 10 is 1337. Two more
-// bytes are 16,383 beyond the prefix, enough for any block that is kept.
+// bytes are 16,383 beyond the prefix, enough for any block kept.
 func hpackNumber(b []byte, bits int) (n int, rest []byte) {
 	if len(b) == 0 {
 		return 0, nil

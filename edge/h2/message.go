@@ -91,8 +91,8 @@ func (u *unpacker) unpack(message []byte) ([]byte, Status) {
 		u.plain = []byte{} // an empty message is none that is too long
 	}
 	plain := bytes.NewBuffer(u.plain[:0])
-	// One byte more than may be, so that a message of exactly the most is told from a longer one,
-	// and a bomb is cut there.
+	// One byte more than may be, so a message of exactly the most is told from a longer one, and a
+	// bomb is cut there.
 	_, err := io.Copy(plain, io.LimitReader(u.reader, MaxMessage+1))
 	u.plain = plain.Bytes()
 	switch {

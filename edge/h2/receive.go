@@ -229,7 +229,7 @@ func (c *Conn) windowUpdate(f *frame) error {
 }
 
 // settings takes the peer's SETTINGS and acknowledges them. RFC 9113, 6.5. They hold once they are
-// acknowledged, so answers that wait for a window are pushed after that.
+// acknowledged, so answers waiting for a window are pushed after that.
 func (c *Conn) settings(f *frame) error {
 	switch {
 	case f.id != 0:

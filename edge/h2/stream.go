@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// stream is one request and its answer.
-// It is used again for another request once it is forgotten, so that a call in one frame allocates
-// nothing.
+// stream is one request and its answer. It is used again for another request once it is forgotten,
+// so a call in one frame allocates nothing.
 type stream struct {
 	id     uint32
 	method int  // of the handler; -1: there is none
@@ -184,10 +183,9 @@ func (c *Conn) giveCredit() {
 }
 
 // GoAway tells the peer to open no more streams here. last: those on their way will not be answered
-// either.
-// RFC 9113, 6.8, recommends both, one after the other: first that nothing new be opened, with the
-// highest number there is, so that requests on their way are not lost; then the number of the last
-// one that was looked at.
+// either. RFC 9113, 6.8, recommends both, one after the other: first that nothing new be opened,
+// with the highest number there is, so requests on their way are not lost; then the number of the
+// last one that was looked at.
 func (c *Conn) GoAway(last bool) {
 	id := uint32(1<<31 - 1)
 	if last {

@@ -50,8 +50,8 @@ func (t *table) begin(b []byte, id uint32, flags byte) []byte {
 	return b
 }
 
-// finishBlock sets the size of the frame that begins at.
-// A block of ours is far below the 16 KiB of a frame, so that it never needs CONTINUATION.
+// finishBlock sets the size of the frame beginning at. A block of ours is far below the 16 KiB of a
+// frame, so it never needs CONTINUATION.
 func finishBlock(b []byte, at int) []byte {
 	size := len(b) - at - headBytes
 	b[at], b[at+1], b[at+2] = byte(size>>16), byte(size>>8), byte(size) // its bytes
@@ -106,7 +106,7 @@ func (t *table) appendError(b []byte, id uint32, status Status) []byte {
 	b = t.appendType(append(t.begin(b, id, flagEndStream), index200))
 	b = appendField(b, "grpc-status", strconv.AppendUint(nil, uint64(status.Code), 10))
 	b = appendField(b, "grpc-message", appendPercent(nil, status.Message))
-	// gRPC asks for it where an encoding is not known, so that the client can try one that is.
+	// gRPC asks for it where an encoding is not known, so the client can try one that is.
 	if status.Code == Unimplemented {
 		b = appendField(b, "grpc-accept-encoding", []byte("identity,gzip"))
 	}

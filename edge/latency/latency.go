@@ -31,8 +31,7 @@ var bounds = [...][buckets]time.Duration{
 
 // Histogram is a histogram of durations. The zero value is empty and of the scale Decisions. Its
 // methods are safe for concurrent use and take no lock. It holds no pointer: whoever aligns one to
-// cache lines relies on that, because the allocator puts a header before memory that holds
-// pointers.
+// cache lines relies on that, because the allocator puts a header before memory holding pointers.
 type Histogram struct {
 	scale  Scale
 	counts [buckets + 1]atomic.Uint64 // per bucket; the last one is above all bounds

@@ -14,7 +14,7 @@ import (
 const MaxEvent = 8 << 20
 
 // Beat is an empty frame for a stream without events. It keeps proxies from closing an idle
-// connection, and lets the server notice a reader that is gone.
+// connection, and lets the server notice a reader gone.
 const Beat = ": beat\n\n"
 
 // ErrTooLong means that an event is longer than MaxEvent.
@@ -51,7 +51,7 @@ type Scanner struct {
 	id    string
 }
 
-// NewScanner returns a Scanner that reads from r.
+// NewScanner returns a Scanner reading from r.
 func NewScanner(r io.Reader) *Scanner {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, MaxEvent)

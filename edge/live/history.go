@@ -8,7 +8,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/api"
 )
 
-// Range is a time range of a History. Every range has Steps steps, so that a longer one is coarser.
+// Range is a time range of a History. Every range has Steps steps, so a longer one is coarser.
 type Range uint8
 
 // The ranges, shortest first.
@@ -163,7 +163,7 @@ func (t *track) sample(at, step time.Duration, all []Totals) {
 	t.series, t.last, t.begun = kept, at, true
 }
 
-// begin begins a step that ends at end, with unknown rates.
+// begin begins a step ending at end, with unknown rates.
 func (t *track) begin(end time.Duration) {
 	at := t.steps % Steps
 	t.ends[at] = end
@@ -191,7 +191,7 @@ func (r *rates) grow(by [values]uint64, gone time.Duration, at int) {
 }
 
 // grow adds the last step of s, which has grown to is within the time gone. A value that fell was
-// restarted at an unknown time, so that no rate of the step is known.
+// restarted at an unknown time, so no rate of the step is known.
 func (t *track) grow(s *series, is [values]uint64, gone time.Duration) {
 	at, by := (t.steps-1)%Steps, is
 	if s.rates == nil {

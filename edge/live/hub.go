@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// Bounds of a Hub. Frames are shared by all queues, so that at most QueueFrames frames of each kind
-// are in memory at once.
+// Bounds of a Hub. Frames are shared by all queues, so at most QueueFrames frames of each kind are
+// in memory at once.
 const (
 	MaxReaders  = 64 // streams at once
 	QueueFrames = 8  // frames that may wait for one reader; one more and it is cut
@@ -104,8 +104,8 @@ func (h *Hub) hand(frame []byte, picture bool) {
 	}
 }
 
-// end cuts r. The caller holds the lock. The queue is closed last, so that a reader that finds it
-// closed knows that unblock has been called.
+// end cuts r. The caller holds the lock. The queue is closed last, so a reader that finds it closed
+// knows that unblock has been called.
 func (h *Hub) end(r *Reader) {
 	r.gone.Store(true)
 	r.unblock()

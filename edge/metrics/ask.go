@@ -61,7 +61,7 @@ func collectAsk(to scrape, room *ask.Room, now window.Instant) {
 	}
 	for _, f := range room.Figures() {
 		put(to, "policy_matches_total", f.Matched, f.Name)
-		// Every reason at once, so that a series is there before its first denial.
+		// Every reason at once, so a series is there before its first denial.
 		f.Denied.ByReason(func(why string, n uint64) {
 			put(to, "policy_denials_total", n, f.Name,
 				why)

@@ -9,12 +9,11 @@ import (
 
 const inUnits = " One unit is 1/1020 of the rule's limit, rounded up to whole cost."
 
-// countFamilies are the families of the counters: the slots and logs of the keys that are counted
-// exactly, called suspects, and the
-// sketch of each window length, which counts all other keys. why of an eviction is idle (no
-// request in its window), spare (few requests in its window while slots were short), value
-// (displaced by a key nearer to its limit), pinned (displaced although it was refused or above
-// half of its limit) or gone (its rule is gone); window is the length that names a sketch;
+// countFamilies are the families of the counters: the slots and logs of the keys counted exactly,
+// called suspects, and the sketch of each window length, which counts all other keys. why of an
+// eviction is idle (no request in its window), spare (few requests in its window while slots were
+// short), value (displaced by a key nearer to its limit), pinned (displaced although it was refused
+// or above half of its limit) or gone (its rule is gone); window is the length naming a sketch;
 // percentile is 50 or 99.
 var countFamilies = []family{
 	{"suspects", "", "Keys that are counted exactly at present."},

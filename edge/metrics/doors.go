@@ -138,7 +138,7 @@ func sum[T any](doors []T) (all T) {
 func collectUDP(to scrape, s udp.Stats) {
 	put(to, "udp_packets_total", s.Packets)
 	put(to, "udp_lines_total", s.Lines)
-	// Every code has a series from the start, so that a rate over its first increment is right.
+	// Every code has a series from the start, so a rate over its first increment is right.
 	put(to, "udp_malformed_total", s.Malformed, "bad-request")
 	put(to, "udp_malformed_total", s.UnknownRule, "unknown-rule")
 	put(to, "udp_malformed_total", s.TooLong, "too-long")

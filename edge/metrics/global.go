@@ -124,9 +124,8 @@ func collectGlobal(to scrape, v *api.GossipView) {
 	collectControl(to, &v.GossipStats)
 }
 
-// collectMembers sends the number of members and PoPs, added up over all PoPs.
-// All three states are sent even at 0: a member that comes back must not leave a series at its last
-// value.
+// collectMembers sends the number of members and PoPs, added up over all PoPs. All three states are
+// sent even at 0: a member coming back must not leave a series at its last value.
 func collectMembers(to scrape, s *api.GossipStats) {
 	var sum api.PoPMembers
 	pops := 0

@@ -32,7 +32,7 @@ var liveFamilies = []family{
 // Live are the figures of the streams of /v1/events since start.
 type Live struct {
 	Readers       int    // streams that are open
-	Sent, Dropped uint64 // changes of flags that were sent, and that there was no room to send
+	Sent, Dropped uint64 // changes of sent flags, and that there was no room to send
 	// streams closed because their reader was too slow, and refused because MaxReaders were open
 	Cut, Refused uint64
 }

@@ -94,8 +94,8 @@ func Register(reg prometheus.Registerer, from Sources) {
 	)
 }
 
-// Collect sends every present value. It may be called concurrently.
-// The clock is read once, so that ages in one scrape are to the same moment.
+// Collect sends every present value. It may be called concurrently. The clock is read once, so ages
+// in one scrape are to the same moment.
 func (c *collector) Collect(out chan<- prometheus.Metric) {
 	to := scrape{c.descriptions, out}
 	now := c.Gate.Now()

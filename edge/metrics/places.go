@@ -54,8 +54,8 @@ var placeFamilies = []family{
 }
 
 // collectPlaces sends the values; nothing of rules and pools the configuration does not have. A
-// family without a rule or a pool has no series, so that a node which limits by windows alone shows
-// none of it.
+// family without a rule or a pool has no series, so a node which limits by windows alone shows none
+// of it.
 func collectPlaces(
 	to scrape, g *gate.Gate, room *ask.Room, now window.Instant,
 ) {

@@ -66,8 +66,7 @@ var outcomeLabels = [gate.Outcomes][2]string{
 	gate.OutcomeWithheld: {"deny", "other_rule"},
 }
 
-// collectRule sends the values of one rule. Every outcome has a series from the start, so that a
-// rate
+// collectRule sends the values of one rule. Every outcome has a series from the start, so a rate
 // over its first increment is right.
 func collectRule(to scrape, f *gate.Figures) {
 	for o, labels := range outcomeLabels {

@@ -76,7 +76,7 @@ func collectState(
 	put(to, "state_ignored_total", s.Ignored)
 	put(to, "state_left_out_total", s.Left)
 	put(to, "state_bytes", s.Bytes)
-	// A gauge that says 0 before the first write would look fresh.
+	// A gauge saying 0 before the first write would look fresh.
 	if s.Age >= 0 {
 		put(to, "state_age_seconds", s.Age.Seconds())
 	}

@@ -27,7 +27,7 @@ const special = countsOnly | isFinal | notes | hasCountWhen | inGroup | variable
 
 // step is an effect of a condition: the part of its policy needed for each request, in one cache
 // line. A policy as the loader has it is some hundreds of bytes; the walk touches one step for each
-// condition that holds, so that a thousand policies stay in the cache.
+// condition that holds, so a thousand policies stay in the cache.
 type step struct {
 	traits traits
 	policy uint16
@@ -58,7 +58,7 @@ func (w *walk) act(number int) (end bool) {
 		return false
 	}
 	out := w.out
-	// Also of policies that are skipped or in shadow: explain and metrics show that they matched.
+	// Also of skipped policies or in shadow: explain and metrics show that they matched.
 	out.matched[s.policy>>6] |= 1 << (s.policy & 63)
 	if s.traits&(isFinal|notes) != 0 {
 		if end, done := w.final(int(s.policy)); done {
@@ -70,8 +70,7 @@ func (w *walk) act(number int) (end bool) {
 }
 
 // consider asks for a policy whose match holds, unless it is skipped, or another of its group has
-// asked. A policy that is skipped takes no place in its group either: the next one of the group
-// asks then.
+// asked. A policy skipped takes no place in its group either: the next one of the group asks then.
 func (w *walk) consider(s *step) {
 	out := w.out
 	if s.rules == 0 || out.skipped[s.policy>>6]>>(s.policy&63)&1 == 1 {
@@ -104,7 +103,7 @@ func (w *walk) consider(s *step) {
 }
 
 // final applies policies without questions. In shadow a denial is noted and the walk goes on, so
-// that the policies below count as they would without the policy; a skip in shadow skips nothing.
+// the policies below count as they would without the policy; a skip in shadow skips nothing.
 func (w *walk) final(number int) (end, done bool) {
 	p, out := &w.e.policies[number], w.out
 	enforced := p.Mode == mitigation.Enforce
@@ -130,7 +129,7 @@ func (w *walk) final(number int) (end, done bool) {
 		}
 		return false, true
 	}
-	// From here on the request is of this tier, for the conditions that follow and for rules with a
+	// From here on the request is of this tier, for the conditions following and for rules with a
 	// reserve. run puts the request's own back.
 	if enforced && p.Tier != "" {
 		out.Tier, w.r.Tier = p.tier, p.tier
@@ -141,9 +140,9 @@ func (w *walk) final(number int) (end, done bool) {
 	return false, false
 }
 
-// counting looks at count_when of p, whose match holds: whether it counts, whether that is known
-// only after the response, and the bits of the request it needs. In a report, counts is final. The
-// condition is taken out of the candidates, since all.walk would come by it a second time.
+// counting looks at count_when of p, whose match holds: whether it counts, whether known only after
+// the response, and the bits of the request it needs. In a report, counts is final. The condition
+// is taken out of the candidates, since all.walk would come by it a second time.
 func (w *walk) counting(p *policy) (do does, held uint64) {
 	live := w.out.live[:w.e.words]
 	if live[p.count>>6]>>(p.count&63)&1 == 0 || !w.holds(p.count) {
@@ -203,8 +202,8 @@ func (w *walk) ask(s *step, do does, held uint64) {
 	d, bad := demand{do, s.cost, held}, false
 	if s.traits&variableCost != 0 {
 		if d.cost, bad = w.e.policies[s.policy].cost.of(w.r); !w.report && s.traits&laterCost != 0 {
-			// The response says the cost: until then it counts as the least, so that a flood of
-			// them is limited meanwhile.
+			// The response says the cost: until then it counts as the least, so a flood of them is
+			// limited meanwhile.
 			d.cost, d.do = 1, do|later
 		}
 	}

@@ -40,7 +40,7 @@ func (c *checker) resolved(e *condition.Expr) *condition.Expr {
 	return e.Resolve(new(request.Names), &c.spec.Clients, func(string) *sets.Set { return nil })
 }
 
-// It goes on after a fault, so that one reading of the file shows them all.
+// It goes on after a fault, so one reading of the file shows them all.
 type checker struct {
 	spec     *Spec
 	rules    []string

@@ -38,10 +38,9 @@ type askedRule struct {
 	index int
 	name  []byte
 	// For such a rule the search for an equal question is left out.
-	once bool // no other policy asks it, so that no question equals one of it
+	once bool // no other policy asks it, so no question equals one of it
 
-	// By number rather than by value, so that equal keys of several policies are built once a
-	// request.
+	// By number rather than by value, so equal keys of several policies are built once a request.
 	key      int32 // in Engine.keys
 	draw     int32 // in Engine.keys: by which its drop ratio is drawn; noKey: each request
 	narrower int32 // that of the level of the ladder before it; noKey: there is none
@@ -60,9 +59,9 @@ type cond struct {
 	held []int32 // nodes that later's terms need of the request
 }
 
-// testList is the tests a condition needs, and perhaps others that need the same. Policies tend to
+// testList is the tests a condition needs, and perhaps others needing the same. Policies tend to
 // repeat themselves (host and path in the tables, the same two headers beside): where a list has
-// held once, it holds for all conditions that share it.
+// held once, it holds for all conditions sharing it.
 type testList struct {
 	nodes    []int32
 	volatile bool // one of them is
@@ -125,13 +124,13 @@ func (l *loader) node(e *condition.Expr) int32 {
 		n.kids = append(n.kids, l.node(kid))
 	}
 	l.engine.nodes = append(l.engine.nodes, n)
-	// Kids come before the node that needs them, so that all are known by their numbers.
+	// Kids come before the node needing them, so all are known by their numbers.
 	id := int32(len(l.engine.nodes) - 1) // bounded by MaxTests
 	l.nodeOf[spelling] = id
 	return id
 }
 
-// rest makes the part of condition c that waits for the response.
+// rest makes the part of condition c waiting for the response.
 func (l *loader) rest(c *cond, e *condition.Expr) *rest {
 	if !e.UsesResponse() {
 		id := l.node(e)
@@ -220,9 +219,9 @@ type groups struct {
 	list []*tables.Group
 }
 
-// table enters term of condition cond into a table, and reports whether that says all of it.
-// A pattern of a path such as /a/*/b is found by its first segments, and is a test as well: the
-// table is wider then and never narrower.
+// table enters term of condition cond into a table, and reports whether saying all of it. A pattern
+// of a path such as /a/*/b is found by its first segments, and is a test as well: the table is
+// wider then and never narrower.
 func (l *loader) table(
 	term *condition.Expr, cond int, in *indexed, withClients bool, groups *groups,
 ) bool {

@@ -21,8 +21,8 @@ type Cost struct {
 // DefaultCost is 1 for every request.
 func DefaultCost() Cost { return Cost{Fixed: 1} }
 
-// ParseCost reads a number, or the name of a field that holds one.
-// "5", "header.x-cost", "response.header.x-tokens".
+// ParseCost reads a number, or the name of a field holding one. "5", "header.x-cost",
+// "response.header.x-tokens".
 func ParseCost(text string) (Cost, error) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		if n < 1 || n > mitigation.MaxCost {
@@ -54,8 +54,8 @@ func (c *Cost) Later() bool { return c.later() }
 
 // of returns the cost of r, 1 where the field is absent: one value of 1 to 20 digits is that
 // number, 0 is 1, and more than Max is Max. bad reports any other spelling, or several values, of a
-// field a visitor writes: that costs Max, so that no spelling makes a request cheaper. Of a
-// response, which the site writes, it costs 1.
+// field a visitor writes: that costs Max, so no spelling makes a request cheaper. Of a response,
+// which the site writes, it costs 1.
 func (c *Cost) of(r *request.Request) (cost uint32, bad bool) {
 	if c.Fixed > 0 {
 		return c.Fixed, false

@@ -34,7 +34,7 @@ type doubter struct {
 }
 
 // look appends the first doubt of each test of e that looks at the path. at is the place of the
-// policy that e is part of. A spelling that makes a "not" hold gets round nothing.
+// policy that e is part of. A spelling making a "not" hold gets round nothing.
 func (d *doubter) look(list []Fault, e *condition.Expr, at condition.Pos) []Fault {
 	if e.At.Line > 0 {
 		at = e.At

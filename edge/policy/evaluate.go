@@ -11,10 +11,9 @@ import (
 // policies look at must be set; r.Status is not looked at. It allocates nothing.
 func (e *Engine) Evaluate(r *request.Request, out *Result) { e.run(r, out, false) }
 
-// Report is Evaluate for a request that comes again with its response: its questions are those that
-// count by the response. None of them judges.
-// Whoever reports sends the whole request again where it has no ticket: so nothing has to be kept
-// for it.
+// Report is Evaluate for a request coming again with its response: its questions are those that
+// count by the response. None of them judges. Whoever reports sends the whole request again where
+// it has no ticket: so nothing has to be kept for it.
 func (e *Engine) Report(r *request.Request, out *Result) { e.run(r, out, true) }
 
 // Settler returns the part of the policies that tickets need; nil of nil.
@@ -68,8 +67,8 @@ func (w *walk) whole() {
 	w.r.Tier = tier // a policy may have noted another
 }
 
-// candidates finds the conditions that hold as far as method, host, path and client say.
-// Four looks-up and one AND a word, whatever the number of policies: 1,000 of them are 16 words.
+// candidates finds the conditions holding as far as method, host, path and client say. Four
+// looks-up and one AND a word, whatever the number of policies: 1,000 of them are 16 words.
 func (w *walk) candidates() {
 	e, r := w.e, w.r
 	methods, hosts, paths := e.methods.Find(r.Method), e.hosts.Find(r.Host), e.paths.Find(r.Path)
@@ -80,7 +79,7 @@ func (w *walk) candidates() {
 	}
 }
 
-// all goes through the candidates in the order of the file. Most conditions that hold ask, and no
+// all goes through the candidates in the order of the file. Most conditions holding ask, and no
 // more: they are dealt with here.
 func (w *walk) all() {
 	live, out := w.out.live[:w.e.words], w.out
@@ -102,9 +101,9 @@ func (w *walk) all() {
 				continue
 			}
 			out.matched[s.policy>>6] |= 1 << (s.policy & 63)
-			// No question of such a policy can be merged with one that is there, so that its keys
-			// need not be built to know that they find no room. In a second walk it can: with its
-			// own of the first.
+			// No question of such a policy can be merged with one that is there, so its keys need
+			// not be built to know that they find no room. In a second walk it can: with its own of
+			// the first.
 			if out.N == MaxQuestions && s.traits&alone != 0 && !w.second {
 				out.Dropped += int(s.rules)
 				continue
@@ -117,7 +116,7 @@ func (w *walk) all() {
 }
 
 // holds reports whether the condition holds, but for its terms on the response. Where it does not,
-// it is taken out of the candidates, with all others that need the test that failed.
+// it is taken out of the candidates, with all others needing the test that failed.
 func (w *walk) holds(number int) bool {
 	list := w.e.steps[number].tests
 	if list < 0 || w.out.passed[list>>6]>>(list&63)&1 == 1 {

@@ -20,7 +20,7 @@ const (
 	// otherwise
 	partPrefix // the client's address, cut to bits
 	partPath   // the first segments of the path
-	// keeps the counts of several policies that ask one rule apart
+	// keeps the counts of several policies asking one rule apart
 	partPolicy // the policy's name
 	partAll    // one key for every request
 )
@@ -76,7 +76,7 @@ func ParseKeyPart(text string) ([]Part, error) {
 		}
 		list = append(list, p)
 	}
-	// Counted after all were read, so that a fault in one of them is reported first.
+	// Counted after all were read, so a fault in one of them is reported first.
 	if len(list) > MaxParts {
 		return nil, fmt.Errorf("at most %d alternatives are allowed, here are %d",
 			MaxParts, len(list))

@@ -35,9 +35,9 @@ func newDigester(key [32]byte) *digester {
 }
 
 // appendDigest appends "~" and 32 hexadecimal digits: HMAC-SHA-256 of the SHA-256 of text, cut to
-// 16 bytes. Hashing the text first keeps the buffers of a fixed size, so that nothing is allocated.
-// The result is the same on all nodes with the same key, as they count by it together; without the
-// key nobody can try out values.
+// 16 bytes. Hashing the text first keeps the buffers of a fixed size, so nothing is allocated. The
+// result is the same on all nodes with the same key, as they count by it together; without the key
+// nobody can try out values.
 func (d *digester) appendDigest(dst, text []byte) []byte {
 	var block [2 * sha256.BlockSize]byte
 	sum := sha256.Sum256(text)
@@ -50,7 +50,7 @@ func (d *digester) appendDigest(dst, text []byte) []byte {
 	return hex.AppendEncode(append(dst, '~'), sum[:16])
 }
 
-// builtKey is a key policies count by, made ready. Policies with equal keys share it, so that it is
+// builtKey is a key policies count by, made ready. Policies with equal keys share it, so it is
 // built once a request.
 type builtKey struct {
 	Key
@@ -174,7 +174,7 @@ func (d *digester) appendText(dst, text []byte, list bool) []byte {
 		switch {
 		case c != separator && c != absentPart && (c != '%' || !list):
 			dst = append(dst, c)
-		case !list: // escaped, it could be taken for a text that is written so
+		case !list: // escaped, it could be taken for a text written so
 			return d.appendDigest(dst[:at], text)
 		default:
 			dst = append(dst, '%', hexDigits[c>>4], hexDigits[c&15])
@@ -211,8 +211,8 @@ type Joiner struct{ digest *digester }
 // NewJoiner returns a Joiner whose digests are made with key, as Options.DigestKey is.
 func NewJoiner(key [32]byte) *Joiner { return &Joiner{newDigester(key)} }
 
-// Append appends a value to the key that begins at begin of dst. list: the key has other values,
-// too. The first value stands alone; the others are behind a separator.
+// Append appends a value to the key beginning at begin of dst. list: the key has other values, too.
+// The first value stands alone; the others are behind a separator.
 func (j *Joiner) Append(dst []byte, begin int, value []byte, list bool) []byte {
 	if len(dst) > begin {
 		dst = append(dst, separator)
@@ -223,7 +223,7 @@ func (j *Joiner) Append(dst []byte, begin int, value []byte, list bool) []byte {
 	return j.digest.appendText(dst, value, list)
 }
 
-// End returns dst with the key that begins at begin, as a digest if it is too long.
+// End returns dst with the key beginning at begin, as a digest if it is too long.
 func (j *Joiner) End(dst []byte, begin int) []byte {
 	if len(dst)-begin > mitigation.MaxKey {
 		return j.digest.appendDigest(dst[:begin], dst[begin:])

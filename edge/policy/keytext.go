@@ -52,7 +52,7 @@ var octetTexts = func() (all [256]struct{ text, length uint32 }) {
 }()
 
 // appendUpper is netip's text of the IPv6 network of at most 64 bits a is in, in a third of the
-// time: the lower half is zero, so that the longest run of zeros is the one at the end.
+// time: the lower half is zero, so the longest run of zeros is the one at the end.
 // 2001:db8:0:5::/64, for instance. A zero among the groups stays a 0: "::" is for the longest run,
 // which is the lower half's.
 func appendUpper(dst []byte, a netip.Addr, bits int) []byte {

@@ -28,9 +28,9 @@ func (l Level) part() Part {
 	}
 }
 
-// Widened returns r and the rules of p's ladder for it: NAME/24,56 with Times the limit of r.
-// The name says which networks the rule counts, so that metrics and blocks by hand can tell the
-// levels apart.
+// Widened returns r and the rules of p's ladder for it: NAME/24,56 with Times the limit of r. The
+// name says which networks the rule counts, so metrics and blocks by hand can tell the levels
+// apart.
 func (p *Policy) Widened(r mitigation.Rule, siblings int) []mitigation.Rule {
 	all := []mitigation.Rule{r}
 	for _, l := range p.Ladder {

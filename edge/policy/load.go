@@ -210,8 +210,8 @@ func (l *loader) policy(i int) error {
 	}
 	l.tiers(p)
 	p.terms = l.resolveAll(spec.Match)
-	// A policy that is off has its rules, so that its counts and blocks are kept for when it is on
-	// again, and no condition, so that it costs requests nothing.
+	// A policy that is off has its rules, so its counts and blocks are kept for when it is on
+	// again, and no condition, so it costs requests nothing.
 	if spec.Mode == mitigation.Off {
 		return nil
 	}

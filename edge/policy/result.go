@@ -17,7 +17,7 @@ const (
 )
 
 // Question is one rule a request asks, by which key, at which cost. Its slices point into the
-// Result and the Engine, so that 16 of them cost nothing to make.
+// Result and the Engine, so 16 of them cost nothing to make.
 type Question struct {
 	Policy int    // number of the policy
 	Rule   int    // place in Options.Rules
@@ -37,8 +37,8 @@ type Question struct {
 	Pending Pending // for Engine.Settle, where Later is true
 }
 
-// Pending is the part of a request that is kept until its response is known. A ticket carries it,
-// in some bytes a question.
+// Pending is the part of a request kept until its response is known. A ticket carries it, in some
+// bytes a question.
 type Pending struct {
 	Policy uint16 // its number among those that ask
 	Held   uint64 // which tests of the request held
@@ -75,8 +75,8 @@ type Result struct {
 	BadCosts  int  // costs of a visitor that were not one number, and cost the most
 
 	live    [condWords]uint64 // conditions that may hold
-	seen    [testWords]uint64 // nodes that were evaluated
-	held    [testWords]uint64 // those of them that hold
+	seen    [testWords]uint64 // nodes evaluated
+	held    [testWords]uint64 // those of them holding
 	passed  [condWords]uint64 // lists of tests of which all hold
 	matched [(MaxPolicies + 63) / 64]uint64
 	words   int                             // of a set of policies
@@ -148,7 +148,7 @@ func (out *Result) Matched(each func(policy int)) {
 // span is where a key lies in Result.keys. A key has at least one byte.
 type span struct{ at, end uint16 }
 
-// keep keeps the key that was built last, which is number, for further questions.
+// keep keeps the key built last, which is number, for further questions.
 func (out *Result) keep(number int32, length int) {
 	out.spans[number] = span{uint16(out.used), uint16(out.used + length)} // below keyBytes
 	out.built[number>>6] |= 1 << (number & 63)

@@ -19,9 +19,8 @@ type setFile struct {
 	set     *sets.Set
 }
 
-// loadSets reads the sets, with the files they name.
-// Sums are looked at after each set, so that a file of gigabytes is refused before the next is
-// read.
+// loadSets reads the sets, with the files they name. Sums are looked at after each set, so a file
+// of gigabytes is refused before the next is read.
 func (l *loader) loadSets() {
 	l.sets, l.engine.files = map[string]*sets.Set{}, map[string]setFile{}
 	for i := range l.spec.Sets {
@@ -60,7 +59,7 @@ func (l *loader) loadSets() {
 // file returns the file of s: as the engine before has it while the file says the same, else read.
 // ok is false where the file is at fault. Read twice, first for the sum alone: an unchanged file
 // takes no memory, and a changed one the room its lines need. A time of change would be cheaper,
-// and misses a file that is written twice within a tick of the clock.
+// and misses a file written twice within a tick of the clock.
 func (l *loader) file(s *Set) (is setFile, ok bool) {
 	sum, lines, ok := l.lines(s, func(string, int) error { return nil })
 	if !ok {
@@ -98,8 +97,8 @@ func (l *loader) knows(s *Set, set *sets.Set) bool {
 	return true
 }
 
-// lines calls each for each line of the file of s that says something, with its number.
-// Comments begin with #, so no value in a file can have one.
+// lines calls each for each line of the file of s saying something, with its number. Comments begin
+// with #, so no value in a file can have one.
 func (l *loader) lines(
 	s *Set, each func(line string, number int) error,
 ) (sum sets.Sum, lines int, ok bool) {

@@ -8,7 +8,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
-// Settler is the part of an Engine that outlives a reload, for the requests that wait for their
+// Settler is the part of an Engine that outlives a reload, for the requests waiting for their
 // responses: of the policies that ask, how each counts by the response. It holds no sets but those
 // that a response is looked up in. It never changes.
 type Settler struct {
@@ -39,7 +39,7 @@ func (e *Engine) settler() *Settler {
 	return s
 }
 
-// Spelling returns a text that is equal for Settlers that give the same answers.
+// Spelling returns a text that is equal for Settlers giving the same answers.
 func (s *Settler) Spelling() string {
 	if s == nil {
 		return ""

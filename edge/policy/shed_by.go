@@ -32,8 +32,8 @@ func (l *loader) draw(p *policy, i int) int32 {
 }
 
 // ParseShedBy reads the part of a request by which a drop ratio is drawn, as a part of a key is
-// read. "request" is "". It returns the part as the configuration writes it, so that two spellings
-// of one part are one text.
+// read. "request" is "". It returns the part as the configuration writes it, so two spellings of
+// one part are one text.
 func ParseShedBy(text string) (string, error) {
 	if text == "request" {
 		return "", nil

@@ -10,7 +10,7 @@ import (
 // steps makes the steps of all conditions, with the rules and the keys they ask by. After all
 // policies are known, since whether a rule is asked once, or a policy may be skipped, is a matter
 // of all. A request reads the step of a policy and not the policy: a few numbers side by side, so
-// that many policies fit a cache.
+// many policies fit a cache.
 func (l *loader) steps() {
 	e := l.engine
 	asked := map[int]int{} // how many policies ask a rule
@@ -50,8 +50,8 @@ func (l *loader) steps() {
 	}
 }
 
-// step makes the step of policy i.
-// Each yes or no that holds for every request is a bit of traits, settled here once.
+// step makes the step of policy i. Each yes or no holding for every request is a bit of traits,
+// settled here once.
 func (l *loader) step(i int) step {
 	e := l.engine
 	p := &e.policies[i]

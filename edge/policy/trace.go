@@ -18,8 +18,8 @@ type Trace struct {
 }
 
 // Trace looks at all policies one by one, as Evaluate does not, and lists the results. After a
-// policy that ends the evaluation none follows. Of a path with two readings a policy matches
-// either; a policy that does nothing but skip, or note a tier, matches both.
+// policy ending the evaluation none follows. Of a path with two readings a policy matches either; a
+// policy that does nothing but skip, or note a tier, matches both.
 func (e *Engine) Trace(r *request.Request) []Trace {
 	long := e.trace(r)
 	if r.Decoded == nil {

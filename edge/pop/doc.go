@@ -19,7 +19,7 @@
 //
 //   - The heartbeat compares the node's wall clock with those of the other nodes. A node whose clock
 //     is skewed would add to counters of the wrong period, so it counts alone until the clocks agree.
-//   - The quarantine ignores a server that answers totals that cannot be true.
+//   - The quarantine ignores a server answering totals that cannot be true.
 //   - The gate's RingHealth, which the Flusher writes, says which servers are silent.
 //
 // The room gives up exactness: two nodes may admit the same last unit of a limit within one flush.

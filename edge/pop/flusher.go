@@ -55,7 +55,7 @@ type Flusher struct {
 	failing     bool         // an exchange of this flush failed, other than by being late
 	rests       time.Time    // before it, Run calls only Flush
 	hurries     bool         // the present exchange is Hurry's
-	// Run drives time, so that an exchange takes time; tests move it by hand
+	// Run drives time, so an exchange takes time; tests move it by hand
 	runs  bool
 	dues  []window.Due // of the present exchange, for the ring
 	keys  []byte       // the bytes of their keys
@@ -68,9 +68,8 @@ type Flusher struct {
 	last                         atomic.Int64  // nanoseconds, the last flush
 }
 
-// New returns a flusher that makes g count its shared rules together with the other nodes of its
-// PoP. g must have been made with as many servers as the placement has, and must not be running
-// yet.
+// New returns a flusher making g count its shared rules together with the other nodes of its PoP. g
+// must have been made with as many servers as the placement has, and must not be running yet.
 func New(g *gate.Gate, o Options) *Flusher {
 	servers := len(o.Placement.Servers())
 	p := &Flusher{
@@ -93,8 +92,7 @@ func New(g *gate.Gate, o Options) *Flusher {
 	return p
 }
 
-// Run flushes until ctx ends, and once more then, so that the other nodes learn of the last
-// admissions.
+// Run flushes until ctx ends, and once more then, so the other nodes learn of the last admissions.
 func (p *Flusher) Run(ctx context.Context) {
 	p.runs = true
 	select {

@@ -23,16 +23,16 @@ import (
 //
 // The beat of two seconds ago is the number of nodes. In a look around, a node reads the beats of
 // all seconds within beatHorizon of its present; the newest one of other nodes is their present. A
-// node that starts looks around before it shares anything. It counts alone while its clock is
-// skewed, and looks around again now and then. The liveness counter shows that other nodes exist
-// though their clocks are beyond the horizon.
+// node starting looks around before it shares anything. It counts alone while its clock is skewed,
+// and looks around again now and then. The liveness counter shows that other nodes exist though
+// their clocks are beyond the horizon.
 const (
 	beatEvery = time.Second
 	// seconds before and after the present a look around reads
 	beatHorizon = 120
 	beatLife    = 2*beatHorizon + 10 // seconds
 	beatDone    = 2                  // seconds after which every node has beaten
-	// seconds; up to 6 more by server, so that not all expire at once
+	// seconds; up to 6 more by server, so not all expire at once
 	livenessLife = 30
 	lookAgain    = 2 * time.Second // between two looks while the others' clocks are unclear
 	// between two looks while the clocks agree, and up to half more by node
@@ -61,7 +61,7 @@ type heartbeat struct {
 	newest  int64
 	next    time.Time      // of the next look, by the wall clock
 	offset  time.Duration  // from the node's own clock to the wall clock, to notice steps
-	jitter  time.Duration  // added to lookCheck, so that the nodes look at different times
+	jitter  time.Duration  // added to lookCheck, so the nodes look at different times
 	joined  bool           // this node shares
 	now     window.Instant // of this flush
 	alive   window.Instant // when this node last added to the liveness counter
@@ -183,7 +183,7 @@ func (b *heartbeat) merge(ops []ring.Op, wall time.Time) {
 }
 
 // median returns the median of the totals that servers answered, the lesser of two, and 0 of none.
-// One server that lies or forgot does not matter where there are others. It sorts totals.
+// One server lying or forgot does not matter where there are others. It sorts totals.
 func median(totals []int64) int64 {
 	if len(totals) == 0 {
 		return 0

@@ -102,7 +102,7 @@ func (b *heartbeat) join(wall time.Time) {
 }
 
 // outnumbered reports whether at least as many nodes beat at the others' newest beat as at this
-// node's present. At equal numbers the node that is behind gives way, so that not both do.
+// node's present. At equal numbers the node that is behind gives way, so not both do.
 func (b *heartbeat) outnumbered(others *otherBeats, newest int64) bool {
 	there, here := others[max(0, beatHorizon+newest-1)], others[beatHorizon-beatDone]+1
 	if newest > 0 {

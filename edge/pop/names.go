@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// mostNames is the most names that are kept: 3.5 MiB of them.
+	// mostNames is the most names kept: 3.5 MiB of them.
 	mostNames = 1 << 16
 	// fewest is the first size of the table.
 	fewest = 1 << 8
@@ -14,7 +14,7 @@ const (
 	places = 4
 )
 
-// nameTable keeps the names of counters, and the servers that hold them, from flush to flush. Both
+// nameTable keeps the names of counters, and the servers holding them, from flush to flush. Both
 // change only with the counting period, which is 20 flushes long for a window of 10 s, and cost
 // more to work out than the rest of an exchange.
 //
@@ -65,8 +65,8 @@ func (t *nameTable) Reserve(counters int) {
 	}
 }
 
-// Of returns the name of d's counter and the number of the server that holds it. There must be
-// room: see Reserve.
+// Of returns the name of d's counter and the number of the server holding it. There must be room:
+// see Reserve.
 func (t *nameTable) Of(d *window.Due) (key *ring.Key, server int) {
 	at, known := t.find(d)
 	if !known {
@@ -78,8 +78,8 @@ func (t *nameTable) Of(d *window.Due) (key *ring.Key, server int) {
 // Computed returns how many names were worked out since New.
 func (t *nameTable) Computed() uint64 { return t.computed }
 
-// Prefetch reads the places of the names of dues, so that Of does not wait for the memory of one
-// after the other. The sum keeps the compiler from leaving that out.
+// Prefetch reads the places of the names of dues, so Of does not wait for the memory of one after
+// the other. The sum keeps the compiler from leaving that out.
 func (t *nameTable) Prefetch(dues []window.Due) {
 	for n := range dues {
 		all := t.placesOf(&dues[n])

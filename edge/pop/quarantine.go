@@ -7,8 +7,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// A server that answers implausibleMost implausible totals within implausibleWithin is in
-// quarantine for quarantineFor: its memory may be shared with another user.
+// A server answering implausibleMost implausible totals within implausibleWithin is in quarantine
+// for quarantineFor: its memory may be shared with another user.
 const (
 	implausibleMost   = 3
 	implausibleWithin = time.Second
@@ -22,7 +22,7 @@ const quarantined = "its totals cannot be true: ignored for a while"
 // atomic field.
 type quarantine struct {
 	count int            // implausible totals since first
-	first window.Instant // of the implausible totals that are counted
+	first window.Instant // of the implausible totals counted
 	until atomic.Int64   // Instant at which the quarantine ends
 }
 

@@ -13,7 +13,7 @@ import (
 // Who compares two nodes begins with Fingerprint: with other lists they do not find each other's
 // counters.
 type Stats struct {
-	// of the list of servers, 16 hexadecimal digits; nodes that share show the same
+	// of the list of servers, 16 hexadecimal digits; nodes sharing show the same
 	Fingerprint string
 	Every       time.Duration     // between two flushes
 	Nodes       int               // with a heartbeat lately, this one included; at least 1
@@ -43,8 +43,8 @@ type Server struct {
 	Lost bool
 }
 
-// statser is a Tally that keeps statistics, in the order of its servers.
-// An interface of its own, so that the Tallies of tests need none.
+// statser is a Tally keeping statistics, in the order of its servers. An interface of its own, so
+// the Tallies of tests need none.
 type statser interface {
 	Stats() []ring.ServerStats
 }
@@ -84,8 +84,8 @@ func (p *Flusher) servers(now window.Instant) []Server {
 		}
 	}
 	for n := range all {
-		// In place of the server's own last error: it answers, so that only this says why its keys
-		// are counted alone.
+		// In place of the server's own last error: it answers, so only this says why its keys are
+		// counted alone.
 		if p.quarantines[n].at(now) {
 			all[n].LastError = quarantined
 		}

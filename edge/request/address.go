@@ -6,8 +6,8 @@ import (
 	"net/netip"
 )
 
-// maxAddress is the longest address with brackets, zone and port that is read, in bytes.
-// The longest text of an address has 45 bytes; a zone may be as long as an interface's name.
+// maxAddress is the longest address with brackets, zone and port read, in bytes. The longest text
+// of an address has 45 bytes; a zone may be as long as an interface's name.
 const maxAddress = 128
 
 // ParseAddress reads an IP address, with or without a port: 192.0.2.1, 192.0.2.1:80, 2001:db8::1,

@@ -17,16 +17,15 @@ const (
 	FromPeer                     // the peer itself
 )
 
-// Clients says who the client of a request is. It never changes while it is in use.
-// The headers of a request can be written by anybody, so that each field here says which part of
-// them to believe.
+// Clients says who the client of a request is. It never changes while it is in use. The headers of
+// a request can be written by anybody, so each field here says which part of them to believe.
 type Clients struct {
 	From    From
 	Header  string         // lower case, of FromForwardedFor, FromForwarded and FromHeader
 	Trusted []netip.Prefix // peers whose headers are believed
 	// For chains of proxies whose addresses change, as those of a cloud's balancers do.
 	Hops int  // 0, or: the client is the Hops-th address of the list from the right
-	IPv4 int  // bits of an address that make a key, 8..32
+	IPv4 int  // bits of an address making a key, 8..32
 	IPv6 int  // 16..128
 	Raw  bool // the path is taken as it is
 	// Other folds would join the counters of different things where they are wrong.
@@ -135,8 +134,8 @@ func (r *Request) clientOfHeader(number int) Found {
 }
 
 // clientOfList goes through the list from the right. Several headers of the name are one list. Each
-// proxy appends the address it saw, so that the right end is the nearest to here. The addresses a
-// client wrote itself stand left of all that trusted proxies added, and are never reached.
+// proxy appends the address it saw, so the right end is the nearest to here. The addresses a client
+// wrote itself stand left of all that trusted proxies added, and are never reached.
 func (r *Request) clientOfList(c *Clients, number int) Found {
 	found, hop := FoundPeer, 0
 	for i := len(r.headers) - 1; i >= 0; i-- {

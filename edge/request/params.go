@@ -7,9 +7,9 @@ import "bytes"
 // be matched as if it had none.
 const MaxParams = 256
 
-// Param returns the value of the query's parameter name that comes at or after place at, decoded,
-// and the place behind it; next is -1 where there is none.
-// Few requests are asked for one, so the query is parsed only then.
+// Param returns the value of the query's parameter name coming at or after place at, decoded, and
+// the place behind it; next is -1 where there is none. Few requests are asked for one, so the query
+// is parsed only then.
 func (r *Request) Param(name string, at int) (value []byte, next int) {
 	if !r.paramsParsed {
 		r.parseParams()
@@ -17,9 +17,9 @@ func (r *Request) Param(name string, at int) (value []byte, next int) {
 	return pairAt(r.params, name, at)
 }
 
-// Cookie returns the value of the cookie name that comes at or after place at, and the place behind
-// it; next is -1 where there is none. The name "cookie" must be among the Names. Of two with one
-// name some servers take the first and some the last.
+// Cookie returns the value of the cookie name coming at or after place at, and the place behind it;
+// next is -1 where there is none. The name "cookie" must be among the Names. Of two with one name
+// some servers take the first and some the last.
 func (r *Request) Cookie(name string, at int) (value []byte, next int) {
 	if !r.cookiesParsed {
 		r.parseCookies()

@@ -25,7 +25,7 @@ const (
 	Tier
 )
 
-// methodGet is the method of a request that names none.
+// methodGet is the method of a request naming none.
 var methodGet = []byte("GET")
 
 // Reader fills in a request from the bytes a door received, or a client is about to send. It has a

@@ -27,7 +27,7 @@ func ParseFold(name string) (Folds, bool) {
 	return 1 << max(at, 0), at >= 0
 }
 
-// end folds the path that begins at begin of dst, resolved: its letters and its end.
+// end folds the path beginning at begin of dst, resolved: its letters and its end.
 func (f Folds) end(dst []byte, begin int) []byte {
 	for i := begin; f&FoldCase != 0 && i < len(dst); i++ {
 		if c := dst[i]; 'A' <= c && c <= 'Z' {

@@ -78,8 +78,8 @@ func (r *Request) AddResponse(name, value []byte) {
 	}
 }
 
-// Header returns the value of header number that comes at or after place at, and the place behind
-// it. To look at all values begin with 0 and go on until next is -1.
+// Header returns the value of header number coming at or after place at, and the place behind it.
+// To look at all values begin with 0 and go on until next is -1.
 func (r *Request) Header(number, at int) (value []byte, next int) {
 	return valueAt(r.headers, number, at)
 }

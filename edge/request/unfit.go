@@ -13,7 +13,7 @@ const (
 	UnfitKinds = 1 + iota // one more than the last
 )
 
-// Status returns the HTTP status that says so.
+// Status returns the HTTP status saying so.
 func (u Unfit) Status() int {
 	if u == UnfitTarget {
 		return 414

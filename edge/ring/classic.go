@@ -149,7 +149,7 @@ func (w *worker) work(j *share) {
 }
 
 // perform answers op, or returns the error of the connection or of the deadline. gomemcache has no
-// command that adds or creates, so that takes up to three.
+// command that adds or creates, so takes up to three.
 func (w *worker) perform(op *Op) error {
 	key := string(op.Key[:])
 	for range trips {

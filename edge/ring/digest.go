@@ -14,7 +14,7 @@ const (
 	// of an HMAC-SHA-256, written as two hexadecimal digits each
 	digestBytes = (KeyBytes - len(keyPrefix)) / 2
 
-	// digestVersion is the first byte of the digested text. All nodes that share counters must have
+	// digestVersion is the first byte of the digested text. All nodes sharing counters must have
 	// the same one. A change of the format raises it, and old and new nodes then count apart.
 	digestVersion = 1
 )
@@ -28,7 +28,7 @@ type Digester struct {
 	text []byte // digested last
 }
 
-// NewDigester returns a Digester under secret, which all nodes that share counters have in common.
+// NewDigester returns a Digester under secret, which all nodes sharing counters have in common.
 // Under an empty secret anyone can compute the names.
 func NewDigester(secret []byte) *Digester {
 	return &Digester{mac: hmac.New(sha256.New, secret)}

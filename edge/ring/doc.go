@@ -1,7 +1,7 @@
 // Package ring adds up the counts of a PoP's nodes in a ring of memcached servers, each counter on
-// one of them. It names a counter (Digester), picks the server that holds it (Placement), adds to
-// it there and returns the total (Ring). The caller decides which cost to add, when, and what a
-// total means.
+// one of them. It names a counter (Digester), picks the server holding it (Placement), adds to it
+// there and returns the total (Ring). The caller decides which cost to add, when, and what a total
+// means.
 //
 //	rule, client key, window ─► Digester.Key ─► "hg:6f0c…"
 //	                                               │

@@ -12,7 +12,7 @@ type Key [KeyBytes]byte
 // fields; Do writes Total, Err and Sent.
 type Op struct {
 	Key    Key
-	Server int    // number of the server that holds Key, from Placement.Pick
+	Server int    // number of the server holding Key, from Placement.Pick
 	Delta  uint64 // to add; 0 only reads, and never creates
 	// seconds a counter lives from its creation on; additions do not prolong it; at most MaxTTL
 	TTL uint32

@@ -11,10 +11,10 @@ import (
 
 const (
 	// chunkOps is how many operations are written before their answers are read. All answers to a
-	// chunk fit into the smallest receive buffer that systems give a connection, so that neither
-	// side waits for the other to read.
+	// chunk fit into the smallest receive buffer that systems give a connection, so neither side
+	// waits for the other to read.
 	chunkOps = 512
-	// readBytes is the read buffer of a connection, and the most that is read ahead.
+	// readBytes is the read buffer of a connection, and the most read ahead.
 	readBytes = 16 << 10
 )
 

@@ -23,7 +23,7 @@ const (
 )
 
 const (
-	ketamaPort      = 11211 // the port that names leave out
+	ketamaPort      = 11211 // the port naming leave out
 	pointsPerServer = 160   // of a server of average weight
 	pointsPerSum    = 4     // an MD5 sum is cut into four
 )
@@ -31,8 +31,8 @@ const (
 // Server is one memcached server of the ring: reached over TCP by Host and Port, or at a unix
 // socket by Path.
 //
-// All nodes that share a ring must spell a server alike. Its place comes from the spelling, not
-// from where it leads to, so an address here and a DNS name there would split the ring.
+// All nodes sharing a ring must spell a server alike. Its place comes from the spelling, not from
+// where it leads to, so an address here and a DNS name there would split the ring.
 type Server struct {
 	Host   string // an address, without brackets, or a DNS name
 	Port   uint16
@@ -81,7 +81,7 @@ type Placement struct {
 // NewPlacement places keys on servers, which number 1..MaxServers and have different names. It is
 // compatible bit for bit with libmemcached's KETAMA_WEIGHTED and with twemproxy (`distribution:
 // ketama`, `hash: md5`). twemproxy needs two precautions: names of at most 80 bytes, and for a unix
-// socket a line that ends in libmemcached's name of it ("/run/mc.sock:1 /run/mc.sock:0").
+// socket a line ending in libmemcached's name of it ("/run/mc.sock:1 /run/mc.sock:0").
 //
 // It fails for a list or a server out of bounds, for a name that occurs twice, and for a weight
 // below about 1/40 of the mean, to which ketama would give no key at all.
@@ -176,7 +176,7 @@ func (p *Placement) addPoints(i, sums int) {
 	}
 }
 
-// Pick returns the index of the server that holds key: the one with the first point at or after the
+// Pick returns the index of the server holding key: the one with the first point at or after the
 // key's own value, around the circle. Every key has one, the empty key too. It does not allocate.
 func (p *Placement) Pick(key []byte) int {
 	sum := md5.Sum(key) //nolint:gosec // G401: see the import

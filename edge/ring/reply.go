@@ -14,7 +14,7 @@ import (
 //	CLIENT_ERROR …  the counter is not a number                      SERVER_ERROR …
 //
 // Exactly what memcached sends is taken, lines of at most maxLine bytes, and nothing that comes
-// close: a server that lies must not make a count.
+// close: a server lying must not make a count.
 
 const (
 	// maxLine bounds a line of an answer, its end included; the longest that is understood has

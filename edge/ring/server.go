@@ -88,7 +88,7 @@ func (s *server) loop() {
 	for r := range s.rounds {
 		s.perform(r)
 		s.count(r.ops)
-		clear(r.ops) // so that the garbage collector can have the caller's ops
+		clear(r.ops) // so the garbage collector can have the caller's ops
 		r.done.Done()
 	}
 	s.drop()
@@ -199,7 +199,7 @@ func settle(ops []*Op, err error) {
 	}
 }
 
-// settle stores the result of an operation that was performed: the counter's value afterwards.
+// settle stores the result of a performed operation: the counter's value afterwards.
 func (op *Op) settle(total uint64) {
 	if total < op.Delta {
 		op.Err = ErrWrapped

@@ -122,7 +122,7 @@ func (s *server) speaks(protocol string) {
 	s.tally.Protocol = protocol
 }
 
-// up is an atomic besides, so that who asks for it waits for no lock.
+// up is an atomic besides, so who asks for it waits for no lock.
 func (s *server) succeeded() {
 	s.up.Store(true)
 	s.mu.Lock()

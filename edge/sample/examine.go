@@ -10,10 +10,9 @@ import (
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
-// Examine goes through the policies of e with s. A request with a status is a report.
-// It is the engine of requests itself that answers, and not a second reading of the policies, so
-// that a test cannot say other than what happens. It allocates, as it is for people; nothing is
-// counted.
+// Examine goes through the policies of e with s. A request with a status is a report. It is the
+// engine of requests itself that answers, and not a second reading of the policies, so a test
+// cannot say other than what happens. It allocates, as it is for people; nothing is counted.
 func Examine(e *policy.Engine, s *api.TestRequest) (*api.TestView, error) {
 	r, result := new(request.Request), new(policy.Result)
 	found, err := fill(r, s, e)
@@ -122,7 +121,7 @@ func rulesOf(p *policy.Policy) []string {
 	return append(names, p.Rules...)
 }
 
-// Asking returns the names of the policies of e that ask rule.
+// Asking returns the names of the policies of e asking rule.
 func Asking(e *policy.Engine, rule string) (names []string) {
 	for i := range e.Len() {
 		if p := e.Policy(i); slices.Contains(rulesOf(p), rule) {

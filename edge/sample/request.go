@@ -11,7 +11,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
-// loopback is the peer of a request that names none: a proxy on the same machine.
+// loopback is the peer of a request naming none: a proxy on the same machine.
 const loopback = "127.0.0.1"
 
 // proxyFields are the headers by which a proxy says what it knows of a request.
@@ -30,9 +30,9 @@ var proxyFields = map[string]func(r *request.Request, value []byte) bool{
 	"headgate-asn":  (*request.Request).SetASN,
 }
 
-// fill makes r the request s and says how its client was found.
-// It does by hand what a door does: the same setters in the same order, so that what people see is
-// what would happen. curl's habits hold: no method is GET, no scheme is http.
+// fill makes r the request s and says how its client was found. It does by hand what a door does:
+// the same setters in the same order, so what people see is what would happen. curl's habits hold:
+// no method is GET, no scheme is http.
 func fill(
 	r *request.Request, s *api.TestRequest, e *policy.Engine,
 ) (found request.Found, err error) {
@@ -85,7 +85,7 @@ func fill(
 	return r.FindClient(e.Clients(), given), nil
 }
 
-// The one reader of addresses that doors use, so that ports and brackets are taken here as well.
+// The one reader of addresses that doors use, so ports and brackets are taken here as well.
 func address(text, standard string) (netip.Addr, error) {
 	if text == "" {
 		text = standard

@@ -1,13 +1,13 @@
 // Package state keeps a gate's memory in a file over a restart: operators' overrides, flags, and
-// the counts of keys that are flagged or near their limits. A killed node so refuses the same
-// clients again at once.
+// the counts of flagged keys or near their limits. A killed node so refuses the same clients again
+// at once.
 //
 //	Open: file ─► readState ─► codec.Decode ─► Gate.Restore ─► overrides, flags, slots   before the doors open
 //	Run:  Gate.Snapshot ─► codec.Encode ─► temporary file ─► fsync ─► rename             each second, and at the stop
 //
 // The file gives up completeness. It may be a second old, and counts far from their limit are not
-// in it. Restoring assumes that a refused key went on asking in that second, so that a restart is
-// no way to gain quota. Over codec.MaxBytes bytes, counts are dropped first and then flags.
+// in it. Restoring assumes that a refused key went on asking in that second, so a restart is no way
+// to gain quota. Over codec.MaxBytes bytes, counts are dropped first and then flags.
 //
 // The package must never delay a decision, use a file that is torn, foreign or writable by others,
 // or fail the start: a node without its file starts empty and says so in the log.

@@ -49,8 +49,8 @@ type File struct {
 	bytes, at atomic.Int64
 }
 
-// Open restores the state in dir into g, and returns the File that writes it once Run is called.
-// It creates dir with mode 0700. A missing file is a first start. A file that cannot be used is
+// Open restores the state in dir into g, and returns the File writing it once Run is called. It
+// creates dir with mode 0700. A missing file is a first start. A file that cannot be used is
 // logged, counted in Stats.Ignored and otherwise treated as missing. g must not decide yet.
 func Open(g *gate.Gate, dir string, log *slog.Logger) *File {
 	s := &File{gate: g, dir: dir, log: log}
@@ -90,9 +90,9 @@ func (s *File) restore(now window.Instant) (gate.Restored, error) {
 	return s.gate.Restore(now, snapshot, maxUnseen)
 }
 
-// readState reads at most codec.MaxBytes bytes of a regular file that belongs to root or the user
-// of this process. warnings name others who can read it. A file others can write is an error: it
-// could allow or block anybody.
+// readState reads at most codec.MaxBytes bytes of a regular file belonging to root or the user of
+// this process. warnings name others who can read it. A file others can write is an error: it could
+// allow or block anybody.
 func readState(path string) (all []byte, warnings []string, err error) {
 	// Not Stat: a link could lead to a file of somebody else's.
 	is, err := os.Lstat(path)
@@ -120,7 +120,7 @@ func readState(path string) (all []byte, warnings []string, err error) {
 func (s *File) Run(ctx context.Context) {
 	tick := time.NewTicker(stateEvery)
 	defer tick.Stop()
-	// else a node that keeps dying young would restore the same old file each time
+	// else a node keeping dying young would restore the same old file each time
 	s.writeAt(s.gate.Now(), false)
 	for {
 		select {

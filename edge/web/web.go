@@ -7,8 +7,8 @@
 //	        ──GET /v1/events─► the admin listener ──► flags, and every second what the node counts
 //	        ──POST, DELETE───► the admin listener
 //
-// What it serves holds no secret and nothing of the node, so that it can be served to whoever asks:
-// a page that has to ask for the token must be there first.
+// What it serves holds no secret and nothing of the node, so it can be served to whoever asks: a
+// page that has to ask for the token must be there first.
 package web
 
 import (
@@ -46,7 +46,7 @@ type Endpoint struct {
 	What   string // in a few words
 }
 
-// Link reports whether e can be followed as it is: a GET that needs no key.
+// Link reports whether e can be followed as it is: a GET needing no key.
 func (e Endpoint) Link() bool {
 	return e.Method == http.MethodGet && !strings.Contains(e.Query, "key=")
 }

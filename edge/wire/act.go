@@ -14,9 +14,8 @@ const (
 	ActSettle               // correct what was admitted, now that its cost is known
 )
 
-// actWords are the first words of the lines, with the space behind them.
-// They do not begin like a question's words, so that lines of questions, which are nearly all, pay
-// one comparison for them.
+// actWords are the first words of the lines, with the space behind them. They do not begin like a
+// question's words, so lines of questions, which are nearly all, pay one comparison for them.
 var actWords = [...]string{
 	ActAcquire: "acquire ", ActRelease: "release ", ActRenew: "renew ",
 	ActLoad: "load ", ActSettle: "settle ",

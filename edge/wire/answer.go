@@ -81,7 +81,7 @@ func appendAnswer(dst []byte, a *Answer, keep field) []byte {
 // The order of fields is part of the protocol's examples, and no parser may rely on it.
 func appendAllow(dst []byte, a *Answer, keep field) []byte {
 	// The commonest beginning is one constant, and what is rare (a delay) is written by a call, so
-	// that its digits take no place in the frame.
+	// its digits take no place in the frame.
 	switch {
 	case a.Delay > 0: // never left out: the request would pass too early
 		dst = strconv.AppendUint(append(dst, "allow delay="...), uint64(a.Delay), 10)

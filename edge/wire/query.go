@@ -8,11 +8,10 @@ import "bytes"
 // it stands, so line is changed and must not be parsed again. Nothing is
 // allocated.
 //
-// The code is NoError, BadRequest for a line that is not of the grammar, or
-// TooLong for a key of more than [MaxKey] bytes. A rule nobody has configured
-// is the caller's to find. An option given twice counts as last given; options
-// with another name than cost, id, tier and delay are ignored. With a code other than
-// NoError the query holds only the id, if the line has a valid one, so that the
+// The code is NoError, BadRequest for a line that is not of the grammar, or TooLong for a key of
+// more than [MaxKey] bytes. A rule nobody has configured is the caller's to find. An option given
+// twice counts as last given; options with another name than cost, id, tier and delay are ignored.
+// With a code other than NoError the query holds only the id, if the line has a valid one, so the
 // reply can carry it.
 func ParseQuery(line []byte) (q Query, code Code) {
 	code = ParseQueryTo(&q, line)
@@ -57,8 +56,8 @@ func ParseQueryTo(q *Query, line []byte) Code {
 	return NoError
 }
 
-// parseOp returns the operation and the length of its word and the space
-// behind it, 0 if the line begins with no operation that takes a rule.
+// parseOp returns the operation and the length of its word and the space behind it, 0 if the line
+// begins with no operation taking a rule.
 func parseOp(line []byte) (Op, int) {
 	if len(line) < len("peek ") {
 		return 0, 0
@@ -154,8 +153,8 @@ func validID(id []byte) bool {
 	return len(id) >= 1 && len(id) <= MaxID && all(id, inToken)
 }
 
-// refuse returns the code and leaves in q the id of the line alone, so that the
-// sender can tell which of its lines was meant.
+// refuse returns the code and leaves in q the id of the line alone, so the sender can tell which of
+// its lines was meant.
 func refuse(q *Query, line []byte, code Code) Code {
 	*q = Query{ID: LastID(line)}
 	return code

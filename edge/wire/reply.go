@@ -29,8 +29,8 @@ var (
 // request may pass.
 func ParseAnswer(line []byte) (Answer, error) {
 	var a Answer
-	// The id comes first, so that a client which has many questions under way can find the one
-	// before it reads further.
+	// The id comes first, so a client which has many questions under way can find the one before it
+	// reads further.
 	if value, ok := valueOf(line, "id="); ok {
 		if a.ID, line, _ = cut(value, ' '); !validID(a.ID) {
 			return Answer{}, errReplyID

@@ -3,7 +3,7 @@ package wire
 import "bytes"
 
 // MaxValue is the most bytes of one field's value after decoding a door looks at. A line with a
-// longer value is of the grammar: the visitor chose it, so that its request is denied.
+// longer value is of the grammar: the visitor chose it, so its request is denied.
 const MaxValue = 4096
 
 // Pair is a field with its value, which may be empty.
@@ -174,8 +174,7 @@ func isDecimal(b []byte) bool {
 		(!point || len(part) > 0)
 }
 
-// TicketDigits is the length of a ticket in hexadecimal.
-// 64 bits, so that nobody finds one by trying.
+// TicketDigits is the length of a ticket in hexadecimal. 64 bits, so nobody finds one by trying.
 const TicketDigits = 16
 
 // parseTicket reads TicketDigits hexadecimal digits. Zero stands for "none" where tickets are kept,

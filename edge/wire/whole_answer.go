@@ -11,7 +11,7 @@ type WholeAnswer struct {
 	Late  bool
 	Lease uint64 // that an acquire took; 0: none
 	Pool  []byte // that denies; nil: none
-	Full  bool   // no lease was left, so that the failure mode decided
+	Full  bool   // no lease was left, so the failure mode decided
 
 	Silent  bool // no rule and no numbers are named
 	Deceive bool // to an allow: the sender is to do nothing, and to answer as if all were well
@@ -83,7 +83,7 @@ func appendWhole(dst []byte, a *WholeAnswer, form int) []byte {
 	return appendTail(dst, a, form)
 }
 
-// appendTail appends the words that come last.
+// appendTail appends the words coming last.
 func appendTail(dst []byte, a *WholeAnswer, form int) []byte {
 	if a.Status == Deny && (a.Ground == nil || a.Retry > 0) && form < 3 {
 		dst = appendUint(append(dst, " retry="...), uint64(max(a.Retry, 1)))
@@ -120,7 +120,7 @@ func appendGround(dst []byte, a *WholeAnswer) []byte {
 	return dst
 }
 
-// appendNumbers appends the fields that stand for the count.
+// appendNumbers appends the fields standing for the count.
 func appendNumbers(dst []byte, a *Answer) []byte {
 	if a.Status == Allow {
 		dst = appendUint(append(dst, " remaining="...), uint64(max(a.Remaining, 0)))

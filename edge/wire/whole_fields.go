@@ -94,7 +94,7 @@ func packName[T string | []byte](name T) (word uint64) {
 	return word
 }
 
-// plainField returns the field without a name of its own that is called name.
+// plainField returns the field without a name of its own called name.
 func plainField(name []byte) (f Field, ok bool) {
 	if len(name) >= maxPlain {
 		return 0, false

@@ -30,7 +30,7 @@ type Query struct {
 	Rule []byte // 1..MaxRule of A-Z a-z 0-9 _ . -
 	Key  []byte // decoded, 1..MaxKey bytes of any value
 	ID   []byte // 1..MaxID token characters of RFC 9110, section 5.6.2; nil: none
-	Tier []byte // of the request, for rules that keep a part of their limit for some; nil: none
+	Tier []byte // of the request, for rules keeping a part of their limit for some; nil: none
 }
 
 // Status is the first word of a reply.
@@ -84,8 +84,8 @@ const (
 	ViewGlobal             // counts of all PoPs
 )
 
-// Answer is one reply line. Read back from a line that was cut short
-// ([AppendAnswerMax]), fields it left out are zero.
+// Answer is one reply line. Read back from a line cut short ([AppendAnswerMax]), fields it left out
+// are zero.
 type Answer struct {
 	Status    Status
 	Code      Code
@@ -102,6 +102,6 @@ type Answer struct {
 	Delay uint32 // of an allow: milliseconds to wait before the request passes, rounded up
 }
 
-// Allowed reports whether the request may pass. It is false for every status
-// but Allow, so of the answers that hold no verdict as well.
+// Allowed reports whether the request may pass. It is false for every status but Allow, so of the
+// answers holding no verdict as well.
 func (a Answer) Allowed() bool { return a.Status == Allow }

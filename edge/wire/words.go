@@ -25,7 +25,7 @@ func (s Status) String() string { return word(statusWords[:], uint8(s)) }
 // String returns the protocol's word, "" for NoError, "undefined" for a value that has none.
 func (c Code) String() string { return word(codeWords[:], uint8(c)) }
 
-// Error returns the protocol's word, so that a code can be wrapped in an error.
+// Error returns the protocol's word, so a code can be wrapped in an error.
 func (c Code) Error() string { return c.String() }
 
 // String returns the protocol's word, "" for NoWhy, "undefined" for a value that has none.

@@ -173,7 +173,7 @@ func (c *Coordinator) SetAssignment(s *assignment.Table) {
 // Assignment returns the assignment in force.
 func (c *Coordinator) Assignment() *assignment.Table { return c.assignment }
 
-// Member is a node that takes part in the control loop: see assignment.Member.
+// Member is a node taking part in the control loop: see assignment.Member.
 type Member = assignment.Member
 
 // Assignment says who does which part: see assignment.Table.

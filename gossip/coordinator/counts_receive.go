@@ -21,7 +21,7 @@ type known struct {
 	basis   counts.Basis
 	period  time.Duration
 	running uint32 // period in which the batch was sent, by its sender's clock
-	here    uint32 // period that runs here
+	here    uint32 // period running here
 	ok      bool
 }
 
@@ -114,7 +114,7 @@ func (c *Coordinator) takeRecord(
 	return news
 }
 
-// knownRule returns this node's rule for one of a batch that was issued then.
+// knownRule returns this node's rule for one of a batch issued then.
 func (c *Coordinator) knownRule(
 	now window.Instant, r *counts.Rule, issued window.Instant,
 ) (k known) {

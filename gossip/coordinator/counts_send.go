@@ -40,8 +40,8 @@ func (c *Coordinator) sendCounts(now window.Instant) {
 }
 
 // sendTo adds l's record to the batches of the PoPs that see it: of all PoPs, if it is the first in
-// a window, or the limit is used up, so that the key begins as one at its limit wherever it comes
-// next. Records sent again are for other PoPs: inside this one little is lost.
+// a window, or the limit is used up, so the key begins as one at its limit wherever it comes next.
+// Records sent again are for other PoPs: inside this one little is lost.
 func (c *Coordinator) sendTo(now window.Instant, l *local, again bool) {
 	x, d := &c.counts, &l.direct
 	d.queuedAt = 0
@@ -199,7 +199,7 @@ func (c *Coordinator) audit(now window.Instant, l *local) {
 const repeatAfter = 200 * time.Millisecond
 
 // spareForRepeats is the share of the budget's savings that repeats leave, spareForReports that
-// which reports of keys that counts hold leave.
+// which reports of keys counting hold leave.
 const spareForRepeats, spareForReports = 0.2, 0.6
 
 // repeatCounts sends the records that are to be sent once more.

@@ -7,18 +7,18 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// When members come or go, a key may get an owner that knows nothing of it. The first reports to
-// reach it are a part of the demand, which must not pass for the whole. Each report therefore
-// carries the last known sum, and the new owner adds the missing part: for 3 s after a change of
-// owners, until all have reported; for 60 s when several PoPs vanish at once. Those are cut off
-// rather than dead, and go on admitting their share.
+// When members come or go, a key may get an owner knowing nothing of it. The first reports to reach
+// it are a part of the demand, which must not pass for the whole. Each report therefore carries the
+// last known sum, and the new owner adds the missing part: for 3 s after a change of owners, until
+// all have reported; for 60 s when several PoPs vanish at once. Those are cut off rather than dead,
+// and go on admitting their share.
 
 const (
 	// handOverFor is the time for which a sum is carried over after a change of members.
 	handOverFor = 3 * time.Second
 	// cutOffFor is the time for which it is carried over when PoPs are cut off.
 	cutOffFor = 60 * time.Second
-	// cutOffPoPs is the number of PoPs lost within cutOffFor that counts as a partition,
+	// cutOffPoPs is the number of PoPs lost within cutOffFor counting as a partition,
 	cutOffPoPs = 2
 	// cutOffShare the share of all PoPs. Both are required.
 	cutOffShare = 0.2
@@ -85,8 +85,7 @@ func (c *Coordinator) lastSum(now window.Instant, known float64, v *control.Glob
 }
 
 // lastShare returns the share to go by after v: v's, which it cuts to the one known before a change
-// of members while that is believed. An owner that does not know of all PoPs yet gives each too
-// much.
+// of members while believed. An owner that does not know of all PoPs yet gives each too much.
 func (c *Coordinator) lastShare(now window.Instant, known float64, v *control.GlobalView) float64 {
 	if known > 0 && c.carriesOver(now) {
 		v.Share = min(v.Share, known)

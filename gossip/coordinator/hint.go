@@ -28,7 +28,7 @@ const (
 	hintEvery = 10 * time.Second
 	// hintTTL is the life of a hint.
 	hintTTL = 30 * time.Second
-	// hintUsed is the part of a limit that counts have used up when its key is near it: the hint is
+	// hintUsed is the part of a limit counting have used up when its key is near it: the hint is
 	// everywhere before the rest is used up, but for the fastest floods.
 	hintUsed = 0.5
 

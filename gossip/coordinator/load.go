@@ -12,7 +12,7 @@ import (
 
 // There can be more keys above their limit than the budget can carry counts for. Nodes then send
 // rates instead of counts: a rate holds as long as the demand does, and can be refreshed in turn.
-// Keys that counts would judge are then shed by ratio.
+// Keys counting would judge are then shed by ratio.
 //
 //	much is denied ──► load rises, within a second ─► counts move in larger steps ─► overloaded: rates only
 //	nothing is ──────► load falls, in some seconds ─► counts again; if that fails, the next try takes longer
@@ -48,8 +48,8 @@ func (c *Coordinator) reportTTL(r *mitigation.Rule, every, age time.Duration) ti
 const minOverloadGap = 4 * time.Second
 
 // settleTime is the time over which l's rate is smoothed before it is sent. Where rates alone
-// convict it is long, so that chance convicts no key; it is shorter for a key that is new. After a
-// leap the rest of it is no chance.
+// convict it is long, so chance convicts no key; it is shorter for a key that is new. After a leap
+// the rest of it is no chance.
 func (c *Coordinator) settleTime(now window.Instant, l *local) time.Duration {
 	if !c.omitsCounts(l) {
 		if l.leapt != 0 && now.Sub(l.leapt) < leapFor {
@@ -64,5 +64,5 @@ func (c *Coordinator) settleTime(now window.Instant, l *local) time.Duration {
 // maxSettle bounds the smoothing time.
 const maxSettle = 2 * time.Minute
 
-// rateTTL is the life of a ratio that follows from rates: one window, at most budget.MaxStretch.
+// rateTTL is the life of a ratio following from rates: one window, at most budget.MaxStretch.
 func (l *local) rateTTL() time.Duration { return min(l.rule.Window, budget.MaxStretch) }

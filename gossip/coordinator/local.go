@@ -23,7 +23,7 @@ type local struct {
 	since window.Instant
 	// firstMeasured is the time of the first sample.
 	firstMeasured window.Instant
-	// nonce is repeated by answers, so that no member can answer unasked.
+	// nonce is repeated by answers, so no member can answer unasked.
 	nonce uint32
 	// measured is the time of the last sample.
 	measured window.Instant

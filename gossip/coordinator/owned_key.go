@@ -27,14 +27,14 @@ type ownedKey struct {
 	seq uint64
 }
 
-// reporter names one source of reports: a node that reports for its PoP, or for those of its nodes
+// reporter names one source of reports: a node reporting for its PoP, or for those of its nodes
 // that count alone.
 type reporter struct {
 	node  string
 	alone bool
 }
 
-// subscriber is a reporter that is answered.
+// subscriber is an answered reporter.
 type subscriber struct {
 	nonce      uint32
 	last       packet.Header // of its last packet
@@ -169,7 +169,7 @@ func (c *Coordinator) step(now window.Instant, b *ownedKey) {
 	c.announce(now, b)
 }
 
-// answer sends each reporter of b its view, if that differs from the last one sent.
+// answer sends each reporter of b its view, if differing from the last one sent.
 func (c *Coordinator) answer(now window.Instant, b *ownedKey) {
 	b.subscribers.Visit(c.dice, func(from reporter, a *subscriber) (keep bool) {
 		if silent := now.Sub(a.receivedAt); silent > max(staleAfter, a.ttl) {

@@ -16,7 +16,7 @@ const (
 	countStep = 25
 	// minGap is the shortest time between two reports of a key.
 	minGap = 50 * time.Millisecond
-	// shedGap is the refresh interval of a key that is shed,
+	// shedGap is the refresh interval of a shed key,
 	shedGap = 500 * time.Millisecond
 	// leapGap is that of a key whose rate leapt in the last leapFor,
 	leapGap = 200 * time.Millisecond

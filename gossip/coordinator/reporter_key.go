@@ -47,7 +47,7 @@ type nodeState struct {
 	last       packet.Header // of its last packet
 	receivedAt window.Instant
 	ttl        time.Duration
-	report     control.Report // of a node that counts with its PoP the moments only
+	report     control.Report // of a node counting with its PoP the moments only
 	sent       sentView
 	awaiting   bool // it has reported since it was answered
 }
@@ -183,8 +183,7 @@ func (d *reporterKey) sum() control.Report {
 	return sum
 }
 
-// viewOf is v as n should see it: for a node that counts alone, the others of its PoP are others
-// too.
+// viewOf is v as n should see it: for a node counting alone, the others of its PoP are others too.
 func (d *reporterKey) viewOf(n *nodeState, v control.GlobalView) control.GlobalView {
 	if !d.is.alone {
 		return v

@@ -12,7 +12,7 @@ import (
 // Snapshot is the control loop's part of a key in the state file: see control.Snapshot.
 type Snapshot = control.Snapshot
 
-// MaxRestored bounds the keys from before a restart that wait for their first sample.
+// MaxRestored bounds the keys from before a restart waiting for their first sample.
 const MaxRestored = 1 << 16
 
 // restored is a snapshot whose key's slot was made at since.

@@ -21,7 +21,7 @@ const most = sha256.Size + 1 + 64 + 256
 func (d *Digester) Of(rule string, key []byte) Digest {
 	var text [most]byte
 	n := copy(text[:], d.secret[:])
-	text[n] = byte(len(rule)) // so that no other rule and key make the same text
+	text[n] = byte(len(rule)) // so no other rule and key make the same text
 	n++
 	n += copy(text[n:], rule)
 	n += copy(text[n:], key)

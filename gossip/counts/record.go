@@ -16,7 +16,7 @@ import (
 //	record = digest  facts
 //
 // origin and issued are there if the flag relayed is set; otherwise they are the packet's sender's.
-// The origin of a node that counts alone (flag alone) is the node, else the PoP. issued is Unix
+// The origin of a node counting alone (flag alone) is the node, else the PoP. issued is Unix
 // milliseconds, a varint. rules is one byte, 1..16, or 0 for a batch without records, which says
 // only that the sender sends counts. A name is a byte of length and its bytes; terms are 4 bytes,
 // see Terms. Records fill the rest, 12 bytes each, little-endian: 8 of the digest, 4 of facts:

@@ -189,7 +189,7 @@ func (s *State) meanOf(period uint32) int64 {
 	return Means
 }
 
-// Whole appends to grown all that s holds, for a key that begins with it.
+// Whole appends to grown all that s holds, for a key beginning with it.
 func (s *State) Whole(b *Basis, grown []Growth) []Growth {
 	for back := uint32(0); back < window.Periods; back++ {
 		if units := int(s.By[back]); units > 0 {

@@ -25,8 +25,8 @@ const (
 	sweeps         = 256 // parts of a table, of which Sweep visits one
 )
 
-// Table remembers the admissions of other origins of keys with no slot here, so that a key begins
-// with them. It is lossy: of sixteen entries a digest may take a new one displaces the oldest. One
+// Table remembers the admissions of other origins of keys with no slot here, so a key begins with
+// them. It is lossy: of sixteen entries a digest may take a new one displaces the oldest. One
 // goroutine may call Put, Drop and Sweep while others call Each.
 //
 //	entry  = tag 40  origin 8  period 16 | stamp 6  coarse 1  means 5 5·3  by 6·6

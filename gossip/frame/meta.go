@@ -49,7 +49,7 @@ const (
 var (
 	// ErrMetaVersion is the error of metadata of another version, or of none.
 	ErrMetaVersion = errors.New("metadata of an unknown version")
-	// ErrMetaShort is the error of metadata that ends inside a field.
+	// ErrMetaShort is the error of metadata ending inside a field.
 	ErrMetaShort = errors.New("metadata ends inside a field")
 )
 

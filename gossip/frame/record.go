@@ -51,7 +51,7 @@ var (
 	ErrShort = errors.New("gossip: message without a head")
 	// ErrVersion is the error of a message of another version.
 	ErrVersion = errors.New("gossip: message of an unknown version")
-	// ErrRecord is the error of a record that is cut short or longer than MaxRecord.
+	// ErrRecord is the error of a record cut short or longer than MaxRecord.
 	ErrRecord = errors.New("gossip: record cut short or too long")
 )
 
@@ -129,7 +129,7 @@ func SetAge(encoded []byte, now uint16) {
 // waits.
 type Clock struct{ start time.Time }
 
-// NewClock returns a clock that reads 0 at start.
+// NewClock returns a clock reading 0 at start.
 func NewClock(start time.Time) Clock { return Clock{start} }
 
 // At returns the clock's reading at now.

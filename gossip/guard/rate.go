@@ -14,8 +14,8 @@ func NewBucket(perSecond, burst float64) Bucket {
 }
 
 // Take takes a token at now, and reports whether there was one. A clock that steps back adds none;
-// from then on time counts from the earlier moment, so that the bucket does not wait until the
-// clock has caught up.
+// from then on time counts from the earlier moment, so the bucket does not wait until the clock has
+// caught up.
 func (b *Bucket) Take(now time.Time) bool {
 	if gone := now.Sub(b.last).Seconds(); gone > 0 {
 		b.tokens = min(b.burst, b.tokens+gone*b.perSecond)

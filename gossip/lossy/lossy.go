@@ -19,9 +19,9 @@ import (
 type Fault struct {
 	// Loss is the share of packets that vanish, 0..1.
 	Loss float64
-	// Duplicate is the share that arrives twice, 0..1.
+	// Duplicate is the share arriving twice, 0..1.
 	Duplicate float64
-	// Corrupt is the share that arrives with one bit flipped, 0..1.
+	// Corrupt is the share arriving with one bit flipped, 0..1.
 	Corrupt float64
 	// Delay is the least time a packet takes.
 	Delay time.Duration

@@ -42,7 +42,7 @@ type Aggregate struct {
 	shed    bool
 	// unpassed is cost of trailing that is still to be subtracted, at most 0.
 	unpassed float64
-	// trailing is the cost admitted in the trailing window, if that is steered.
+	// trailing is the cost admitted in the trailing window, if steered.
 	trailing trailing
 	stepped  window.Instant
 	// used is the cost admitted to all origins in the trailing window, as of the last Step.
@@ -87,7 +87,7 @@ const (
 	// guardWait is the time after the first origin falls silent until it is clear whether others do
 	// too.
 	guardWait = time.Second
-	// guardFor is the time for which the reports of origins that are cut off still count.
+	// guardFor is the time for which the reports of origins cut off still count.
 	guardFor = 60 * time.Second
 	// carryOverSettles is the time after a change of owners in which all reachable origins report.
 	carryOverSettles = 2 * time.Second
@@ -122,7 +122,7 @@ func (a *Aggregate) Merge(now window.Instant, name string, d Report, maxOrigins 
 	return true
 }
 
-// offered is the cost offered to all origins in the counting periods of a window that ends with
+// offered is the cost offered to all origins in the counting periods of a window ending with
 // period.
 func (a *Aggregate) offered(period uint32) (sum int64) {
 	for _, o := range a.origins {
@@ -261,7 +261,7 @@ func (a *Aggregate) carryOver(
 }
 
 // Limit returns the limit in effect, cost per second: of a steered window, while the key is shed,
-// the rate that fits it, minPass to most of the rule's; else the rule's. In a longer window the
+// the rate fitting it, minPass to most of the rule's; else the rule's. In a longer window the
 // counts deny an excess.
 func (a *Aggregate) Limit() float64 {
 	if a.shed && Steered(&a.rule) { // not shed, the view would change all the time

@@ -73,13 +73,13 @@ func (a *Aggregate) countsOf(newest, n uint32) (sum float64) {
 	return sum
 }
 
-// Bare is the share of the limit up to which the rate of an origin that reports no counts is
-// believed: more than that nobody reports without counts but under a flood that is shed already. So
-// whoever claims more has nobody shed, and an owner that takes over in a flood knows it by the next
-// reports, which have counts again since it does not shed.
+// Bare is the share of the limit up to which the rate of an origin reporting no counts is believed:
+// more than that nobody reports without counts but under a flood shed already. So whoever claims
+// more has nobody shed, and an owner taking over in a flood knows it by the next reports, which
+// have counts again since it does not shed.
 const Bare = 0.45
 
-// withoutCounts returns the cost offered in a window to the origins that report no counts, by their
+// withoutCounts returns the cost offered in a window to the origins reporting no counts, by their
 // rates: each up to Bare of the limit. The shares a new owner takes over for origins it does not
 // know yet are no part of it: it would claim once more the cost some of them report later as
 // counts.

@@ -14,7 +14,7 @@ const (
 	// patience is the time for which an origin may report more admissions than its share
 	// before they stop counting against the others: a leap passes until its view has arrived.
 	patience = 1500 * time.Millisecond
-	// forgives is the number of seconds within the share that make good one second above it.
+	// forgives is the number of seconds within the share making good one second above it.
 	forgives = 4
 	// tolerance is the excess of admissions over a share that is not beyond it.
 	tolerance = 0.1
@@ -56,7 +56,7 @@ func (o *origin) exceed(elapsed, share float64) {
 	o.exceeds = max(0, o.exceeds-elapsed/forgives)
 }
 
-// admitted returns the admitted rate of o that counts against the limit, cost per second.
+// admitted returns the admitted rate of o counting against the limit, cost per second.
 func (o *origin) admitted() float64 {
 	if o.exceeding() {
 		return min(o.report.Admitted, o.share)

@@ -52,8 +52,8 @@ const (
 )
 
 // Ratio returns the ratio of a key, for the requests without a reserve. offered is the known cost
-// in the trailing window, rate the recent offered cost per second. A key that was offered no more
-// than its limit is never shed, nor one with a limit so small that counts alone hold it.
+// in the trailing window, rate the recent offered cost per second. A key offered no more than its
+// limit is never shed, nor one with a limit so small counting alone hold it.
 func (p Pace) Ratio(offered int64, rate float64) mitigation.Ratio {
 	limit := p.Open * float64(p.Limit)
 	unseen := tolerated * limit
@@ -69,7 +69,7 @@ func (p Pace) Ratio(offered int64, rate float64) mitigation.Ratio {
 
 // Global returns the ratio of a key in count mode from the global view v; now is the offered rate
 // at this origin, averaged over over. The counts refuse everything above the limit. The ratio
-// bounds the excess that arrives before the counts do.
+// bounds the excess arriving before the counts do.
 func (p Pace) Global(v GlobalView, now float64, over time.Duration) mitigation.Ratio {
 	fair, unseen := p.Open*float64(p.Limit)/p.Window.Seconds(),
 		max(1, tolerated*p.Open*float64(p.Limit))
@@ -89,9 +89,9 @@ func (p Pace) Global(v GlobalView, now float64, over time.Duration) mitigation.R
 // lateRefusals is the share of the cost offered in a steered window that may have left it.
 const lateRefusals = 0.05
 
-// ByCount checks a ratio that follows from rates against the counts of a key of rule r. offered is
-// the known cost in the trailing window, rateOnly the cost elsewhere known as a rate only, flush
-// the interval at which nodes exchange counts.
+// ByCount checks a ratio following from rates against the counts of a key of rule r. offered is the
+// known cost in the trailing window, rateOnly the cost elsewhere known as a rate only, flush the
+// interval at which nodes exchange counts.
 //
 //	offered + rateOnly <= limit            0: nobody is shed who was not offered more than the limit
 //	short window, all counts are known     max(ratio, 1 - limit/offered): counts are more exact
@@ -99,7 +99,7 @@ const lateRefusals = 0.05
 //	rate mode, and everything else         ratio
 //
 // In a steered window the ratio makes up for an excess or a lack. The greater of two would keep
-// from it what chance, and refusals that were reported late, add to the counts.
+// from it what chance, and refusals reported late, add to the counts.
 func ByCount(
 	r *mitigation.Rule, ratio mitigation.Ratio, offered, rateOnly int64, flush time.Duration,
 ) mitigation.Ratio {

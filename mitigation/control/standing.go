@@ -21,7 +21,7 @@ type Standing struct {
 
 	// Owner and Standby are the nodes that aggregate the key; "" for nobody.
 	Owner, Standby string
-	// Reporter is the node that reports the key for this PoP; "" for nobody.
+	// Reporter is the node reporting the key for this PoP; "" for nobody.
 	Reporter string
 	// Alone says that this node counts the key without its PoP.
 	Alone bool

@@ -9,8 +9,8 @@ import (
 )
 
 // A short window is steered: the limit in effect follows the cost admitted in the trailing window,
-// so that an excess is made up for. In rate mode known from the origins' averages, in count mode
-// from the totals they report.
+// so an excess is made up for. In rate mode known from the origins' averages, in count mode from
+// the totals they report.
 
 // trailing is the cost admitted in the trailing window, in bins of a twentieth of the window.
 type trailing struct {
@@ -67,7 +67,7 @@ const (
 	soon = 100 * time.Millisecond
 	// mostMore is the share of the limit by which the limit in effect may exceed it, in count mode.
 	mostMore = 0.02
-	// longestSteered is the longest window that is steered.
+	// longestSteered is the longest window steered.
 	longestSteered = 5 * time.Second
 	// lagPart is the share of the limit from which cost that averages lack counts.
 	lagPart = 0.02
@@ -114,15 +114,15 @@ func (a *Aggregate) grown(elapsed float64) (sum float64) {
 	return sum
 }
 
-// fits returns the rate that fits the trailing window, cost per second: with it the cost of the
+// fits returns the rate fitting the trailing window, cost per second: with it the cost of the
 // window is its limit a horizon from now. It is hardly more than the limit's pace, or each burst
 // would come again a window later, and never less than minPass of it.
 //
 //	fits = (limit - what was admitted in the window and stays in it for the horizon) / horizon
 //
-// Until the leap of a flood has left it, a window that holds more than its limit by excessOff gets
-// no more than what leaves it soon, less the excess: a leap that leaves it at the horizon's end
-// makes no room before. Later that would follow the noise of a tenth of a second.
+// Until the leap of a flood has left it, a window holding more than its limit by excessOff gets no
+// more than what leaves it soon, less the excess: a leap leaving it at the horizon's end makes no
+// room before. Later that would follow the noise of a tenth of a second.
 //
 //	fits = what leaves the window soon / soon - excess / horizon
 func (a *Aggregate) fits() float64 {

@@ -70,7 +70,7 @@ type reader struct {
 	failed bool
 }
 
-// maxNumber bounds every number, so that sums of a few stay in range. It is far beyond any date.
+// maxNumber bounds every number, so sums of a few stay in range. It is far beyond any date.
 const maxNumber = 1 << 52
 
 // number reads an uvarint, 0..maxNumber.

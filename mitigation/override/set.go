@@ -57,7 +57,7 @@ func (s *Set) Issue(now int64, o Override) (Override, error) {
 	o.Issued = now
 	was, held := s.find(now, &o)
 	if held {
-		// a clock that was set back must not make this override lose
+		// a clock set back must not make this override lose
 		o.Issued = max(now, was.Issued+1)
 	}
 	if o.Until = o.Issued + ttl; o.Verb == Lift {
@@ -171,7 +171,7 @@ func compareSubjects(a, b *Override) int {
 	return cmp.Or(strings.Compare(a.Rule, b.Rule), bytes.Compare(a.Key, b.Key))
 }
 
-// Sweep forgets the overrides that need not be held at now, Unix milliseconds.
+// Sweep forgets the overrides needing not be held at now, Unix milliseconds.
 func (s *Set) Sweep(now int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -235,7 +235,7 @@ func (s *Set) Reject() {
 	s.stats.Bad++
 }
 
-// Changes returns a number that differs after every change.
+// Changes returns a number differing after every change.
 func (s *Set) Changes() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,8 +6,8 @@
 //
 // The level rises by a step while the mean is above one mark, falls by a smaller one while it is
 // below another, and stays in between. Level 1.3 denies every request of the first tier, 30 % of
-// the second, and none of those after it. Slow up and slower down, so that a loop through the
-// workers does not swing. A pool that is not heard of falls to 0.
+// the second, and none of those after it. Slow up and slower down, so a loop through the workers
+// does not swing. A pool that is not heard of falls to 0.
 //
 // The package reads no clock and draws no chance.
 package pool

@@ -39,7 +39,7 @@ type Config struct {
 	Stale        time.Duration // after which a report counts no more, MinStale..MaxStale
 }
 
-// Default returns the configuration of a pool that says nothing but its name.
+// Default returns the configuration of a pool saying nothing but its name.
 func Default() Config {
 	return Config{
 		ShedAbove: 850_000, RestoreBelow: 700_000, Order: []string{"test", "batch", Normal},

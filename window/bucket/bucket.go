@@ -7,9 +7,9 @@
 //	a cost c passes at t  if  max(TAT, t) + c·T <= t + burst·T      equality allows
 //	and then              TAT = max(TAT, t) + c·T;  a denial changes nothing
 //
-// TAT is kept in nanoseconds and a remainder in parts of 1/limit of a nanosecond, so that T need
-// not be a whole number of them: a limit of 7 a minute does not drift. In no interval of length d
-// does more than burst + d·limit/window pass.
+// TAT is kept in nanoseconds and a remainder in parts of 1/limit of a nanosecond, so T need not be
+// a whole number of them: a limit of 7 a minute does not drift. In no interval of length d does
+// more than burst + d·limit/window pass.
 //
 // Everything here is a pure function of its arguments. Times are nanoseconds of any clock. Package
 // window keeps one TAT in the slot of a key; a caller whose numbers travel with each request (such

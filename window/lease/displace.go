@@ -7,7 +7,7 @@ import (
 // drawn is how many leases displace looks at, four a random number.
 const drawn = 8
 
-// displace ends one lease of those that chance draws: of the key that uses the least share of its
+// displace ends one lease of those that chance draws: of the key using the least share of its
 // limit, or of several such the one that began first, the oldest lease. It reports false if each of
 // their keys is at its limit.
 func (t *Table) displace(chance func() uint64) bool {

@@ -5,8 +5,8 @@
 //	                                └─ heap of all leases, by their ends ───────► expired: places free
 //
 // A table has room for a fixed number of leases and never allocates after it was made. A lease
-// nobody releases ends by itself, so that a holder that dies gives up all its places within one
-// lease. Expiry is exact: no operation at an instant sees a lease that ended before it.
+// nobody releases ends by itself, so a holder that dies gives up all its places within one lease.
+// Expiry is exact: no operation at an instant sees a lease that ended before it.
 //
 // The package reads no clock and draws no chance.
 package lease

@@ -1,8 +1,8 @@
 package lease
 
-// enter puts the lease at place at into the heap.
-// A binary heap of places: 2 bytes an entry, and each record knows where it stands in it, so that a
-// lease that is released early leaves without being searched for.
+// enter puts the lease at place at into the heap. A binary heap of places: 2 bytes an entry, and
+// each record knows where it stands in it, so a lease released early leaves without being searched
+// for.
 func (t *Table) enter(at uint16) {
 	t.heap = append(t.heap, at)
 	t.up(len(t.heap) - 1)

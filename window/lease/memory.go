@@ -35,8 +35,8 @@ func (t *Table) giveRecord(at uint16) {
 	t.free = uint32(at) + 1
 }
 
-// drop frees the lease at place at, which left the heap, and its places.
-// Totals by rule are kept along, so that asking for them visits nothing.
+// drop frees the lease at place at, which left the heap, and its places. Totals by rule are kept
+// along, so asking for them visits nothing.
 func (t *Table) drop(at uint16) {
 	r := &t.records[at]
 	h, cost := &t.holders[r.holder], r.cost()

@@ -27,8 +27,7 @@ func (t *Table) lose(at uint16) {
 // A thousand proxies that died leave tens of thousands of leases with one end.
 const sweepPart = 256
 
-// Sweep drops the leases that ended by now, a part at a time, so that nobody waits long for the
-// lock.
+// Sweep drops the leases that ended by now, a part at a time, so nobody waits long for the lock.
 func (t *Table) Sweep(now window.Instant) {
 	for t.sweep(now) {
 	}

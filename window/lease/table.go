@@ -10,7 +10,7 @@ import (
 
 // Bounds of a table.
 const (
-	// so that places are 16 bits everywhere
+	// so places are 16 bits everywhere
 	Max      = 1 << 16 // leases of one table
 	Least    = 1 << 10 // leases of the smallest table
 	Bytes    = leaseBytes + holderBytes + 4 + 2
@@ -24,8 +24,8 @@ const (
 	keyText     = 33 // bytes of a key kept for people: a digest, and nearly every address
 )
 
-// record is one lease, 24 bytes. A list ends at the place that refers to itself.
-// Small enough for the 64 Ki leases of the largest table to take 1.5 MiB.
+// record is one lease, 24 bytes. A list ends at the place referring to itself. Small enough for the
+// 64 Ki leases of the largest table to take 1.5 MiB.
 type record struct {
 	until  window.Instant
 	nonce  uint32 // of its number
@@ -144,8 +144,8 @@ type Request struct {
 // numbered marks numbers of leases: tickets have the highest bit.
 const numbered = 1 << 62
 
-// IsLease reports whether number can be that of a lease.
-// The two highest bits tell a lease from a ticket, so that one number in a report is enough.
+// IsLease reports whether number can be that of a lease. The two highest bits tell a lease from a
+// ticket, so one number in a report is enough.
 func IsLease(number uint64) bool { return number&(1<<63|numbered) == numbered }
 
 // Take makes a lease at now and returns its number, not 0. It is called between Begin and End,
@@ -205,7 +205,7 @@ func (t *Table) Release(now window.Instant, i sketch.Index, number uint64) bool 
 	return true
 }
 
-// ReleaseByNumber is Release for a holder that knows only the number.
+// ReleaseByNumber is Release for a holder knowing only the number.
 func (t *Table) ReleaseByNumber(now window.Instant, number uint64) bool {
 	t.Begin(now)
 	defer t.End()
@@ -256,8 +256,8 @@ func (t *Table) lookUp(i sketch.Index, number uint64) (at uint16, ok bool) {
 	return at, ok && t.holders[t.records[at].holder].index == i
 }
 
-// numbered returns the place of the lease of that number.
-// A record that was freed and given out again has another nonce.
+// numbered returns the place of the lease of that number. A freed record and given out again has
+// another nonce.
 func (t *Table) numbered(n uint64) (at uint16, ok bool) {
 	at = uint16(n) // its low bits
 	if int(at) >= t.fresh || !IsLease(n) {

@@ -48,7 +48,7 @@ func (t *Table) Left(now window.Instant, i sketch.Index) time.Duration {
 	return 0
 }
 
-// Held is one key that holds places, for people.
+// Held is one key holding places, for people.
 type Held struct {
 	Key    []byte
 	Cut    bool // the key is longer than Key, its beginning
@@ -56,7 +56,7 @@ type Held struct {
 	Oldest window.Instant // when its oldest lease began
 }
 
-// Held returns the keys that hold most places under the rule of that number at now, up to most of
+// Held returns the keys holding most places under the rule of that number at now, up to most of
 // them, and how many keys hold any.
 func (t *Table) Held(now window.Instant, rule uint16, most int) (list []Held, keys int) {
 	t.Begin(now)
@@ -75,8 +75,8 @@ func (t *Table) Held(now window.Instant, rule uint16, most int) (list []Held, ke
 	return list, t.rules[rule].keys
 }
 
-// mostPlaces returns the most keys with places under rule that hold most, in order. It sorts few at
-// a time: decisions wait meanwhile.
+// mostPlaces returns the most keys with places under rule holding most, in order. It sorts few at a
+// time: decisions wait meanwhile.
 func (t *Table) mostPlaces(rule uint16, most int) (found []*holder) {
 	floor := uint32(0) // keys with no more places are not among them
 	cut := func() {

@@ -72,14 +72,14 @@ func (l List) Less(part List) (out List) {
 	return out
 }
 
-// Lesser returns the list that says of every bin what the weaker of a and b says.
+// Lesser returns the list saying of every bin what the weaker of a and b says.
 func Lesser(a, b List) List { return both(a, b, func(a, b int64) int64 { return min(a, b) }) }
 
-// Greater returns the list that says of every bin what the stronger of a and b says. Both are about
+// Greater returns the list saying of every bin what the stronger of a and b says. Both are about
 // the same admissions.
 func Greater(a, b List) List { return both(a, b, func(a, b int64) int64 { return max(a, b) }) }
 
-// both returns the list that says of every bin what of makes of what a and b say.
+// both returns the list saying of every bin what of makes of what a and b say.
 func both(a, b List, of func(a, b int64) int64) (out List) {
 	var sumA, sumB, said int64
 	for len(a) > 0 || len(b) > 0 {
@@ -110,7 +110,7 @@ func take(sum int64, l List, b Bin) (more int64, rest List) {
 	return sum, l
 }
 
-// upTo appends a lump at b, so that l says sum of it after having said said.
+// upTo appends a lump at b, so l says sum of it after having said said.
 func (l List) upTo(b Bin, sum, said int64) (List, int64) {
 	if sum <= said {
 		return l, said

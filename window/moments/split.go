@@ -52,8 +52,8 @@ func (l List) Since(b Bin) List {
 	return l[:n:n]
 }
 
-// place returns where units may be placed beside placed, all of one period, so that from no bin on
-// there are more than known says. It may return fewer.
+// place returns where units may be placed beside placed, all of one period, so from no bin on there
+// are more than known says. It may return fewer.
 func place(placed, known List, units int64) (here List) {
 	var room List // at each bin what known says from there on, less what is placed
 	var says, has, said int64

@@ -29,7 +29,7 @@ const maxFill = 24 * time.Hour
 
 // poured is one key under buckets of many bursts.
 type poured struct {
-	endless bucket.TAT // of a bucket that refuses nothing
+	endless bucket.TAT // of a bucket refusing nothing
 	passed  []follow   // of the bursts the key has passed, or is about to, lowest first
 	struck  uint64     // bursts that refused the key something, a bit each
 }
@@ -111,7 +111,7 @@ func (x *Bursts) Requests() (taken, leftOut int64) { return x.all, x.leftOut }
 // Keys returns how many keys were told apart.
 func (x *Bursts) Keys() int { return len(x.keys) }
 
-// Highest returns the least burst that refuses nothing, or the highest that was tried.
+// Highest returns the least burst refusing nothing, or the tried highest.
 func (x *Bursts) Highest() int64 { return x.Least(0) }
 
 // Row returns the refusals of burst, which must be one of Ladder's, or one that refuses nothing.

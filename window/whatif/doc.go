@@ -13,9 +13,9 @@
 // limit L refuses. So one pass serves every limit, and a lower limit refuses all that a higher one
 // does.
 //
-// That holds for units that are admitted one by one. A request of cost c is c units here, but a
-// limiter refuses it whole. Each time that a limit is reached it is misjudged by less than one
-// request's cost.
+// That holds for units admitted one by one. A request of cost c is c units here, but a limiter
+// refuses it whole. Each time that a limit is reached it is misjudged by less than one request's
+// cost.
 //
 // The package reads no clock and draws no random numbers. Nothing in it is safe for concurrent use.
 package whatif

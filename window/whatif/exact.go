@@ -135,7 +135,7 @@ func (x *Exact) Requests() (taken, leftOut int64) { return x.all, x.leftOut }
 // Keys returns how many keys were told apart.
 func (x *Exact) Keys() int { return len(x.shed) + len(x.block) }
 
-// Highest returns the least limit that refuses nothing, or MaxSeat if even that does.
+// Highest returns the least limit refusing nothing, or MaxSeat if even that does.
 func (x *Exact) Highest() int64 { return int64(x.highest) }
 
 // Row returns the refusals of limit. For a rule that blocks, limit must be one of Ladder's, or one

@@ -7,9 +7,9 @@ import (
 	"github.com/headgate-dev/headgate/sketch"
 )
 
-// Held tells from looks at the keys that hold places, at random moments of theirs, what fewer
-// places than the rule's would deny. By Little's law the share of requests a limit denies is the
-// share of the time that places are held above it, where those requests take as long as the others.
+// Held tells from looks at the keys holding places, at random moments of theirs, what fewer places
+// than the rule's would deny. By Little's law the share of requests a limit denies is the share of
+// the time that places are held above it, where those requests take as long as the others.
 type Held struct {
 	// tried, lowest first: at most the rule's own, since more is never held
 	limits []int64
@@ -35,7 +35,7 @@ func NewHeld(limit int64, bytes int) *Held {
 	return h
 }
 
-// Look adds a key that holds so many places, above 0, for the time until the next look.
+// Look adds a key holding so many places, above 0, for the time until the next look.
 func (h *Held) Look(key sketch.Index, places int64, lasts time.Duration) {
 	h.keys.Note(key)
 	h.most = max(h.most, places)

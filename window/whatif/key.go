@@ -7,8 +7,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// ring holds a cost for each of the last slices. It has one more than a window: a window that ends
-// in the middle of a slice begins in the middle of another.
+// ring holds a cost for each of the last slices. It has one more than a window: a window ending in
+// the middle of a slice begins in the middle of another.
 type ring [window.Slices + 1]uint32
 
 // last returns the sum over the n slices that end with number.
@@ -27,12 +27,12 @@ func (r *ring) set(number, cost uint64) { r[number%uint64(len(r))] = uint32(min(
 // apart, and two units fewer than Slices slices apart are less than a window apart. So a limiter
 // that remembers its admissions for Slices-1 more slices (short) never holds more than a real one,
 // and admits no less. One that remembers them for Slices more (long) admits no more. (All units
-// stay equally long, so first come, first served admits the most possible, and units that fit
+// stay equally long, so first come, first served admits the most possible, and units fitting
 // together when stays are long do so when they are short.)
 //
 // A rule that blocks refuses a key from the slice of its first refusal until the slice in which the
 // block ends, and in long in that one too. There the two are estimates and not bounds, because a
-// key that is blocked longer has more room afterwards.
+// key blocked longer has more room afterwards.
 type tried struct{ short, long side }
 
 // side is one of the two bounds.

@@ -75,7 +75,7 @@ func (p *Places) Requests() (taken, leftOut int64) { return p.all, p.leftOut }
 // Keys returns how many keys were told apart.
 func (p *Places) Keys() int { return len(p.keys) }
 
-// Highest returns the least limit that refuses nothing, or MaxSeat if even that does.
+// Highest returns the least limit refusing nothing, or MaxSeat if even that does.
 func (p *Places) Highest() int64 { return int64(len(p.seated)) }
 
 // Row returns the refusals of limit.
@@ -92,7 +92,7 @@ func (p *Places) Row(limit int64) Row {
 	return r
 }
 
-// Least returns the least limit that refuses no more than share of the requests, 0..1.
+// Least returns the least limit refusing no more than share of the requests, 0..1.
 func (p *Places) Least(share float64) int64 {
 	refused := int64(0)
 	for limit := len(p.seated); limit > 1; limit-- {

@@ -38,7 +38,7 @@ type Sample struct {
 // tryBytes is the memory of one limit a key passed, and about that of the key itself.
 const tryBytes = int(unsafe.Sizeof(tried{}))
 
-// ladder is the set of limits tried. A limit that refuses blocks for shortBlock slices at least and
+// ladder is the set of limits tried. A limit refusing blocks for shortBlock slices at least and
 // longBlock at most; 0: the rule sheds.
 type ladder struct {
 	limits                []int64

@@ -56,7 +56,7 @@ func (l *lacking) take(
 	return cost - admitted
 }
 
-// rate returns the tokens that come back in a nanosecond.
+// rate returns the tokens coming back in a nanosecond.
 func (r *Rule) rate() float64 { return float64(r.Limit) / float64(r.Window) }
 
 // admitted returns the bounds of the admissions of the key's own bucket from one moment to l.
@@ -74,7 +74,7 @@ func (k *spilled) admitted(l *window.Level, from window.Instant, r *Rule) bounds
 
 // look takes a look at the key. It returns the bounds of what was asked for since the one before
 // and calls refused with those of what each burst would have refused of it, for the bursts the key
-// passed. It returns the key's bounds of the least burst that refuses nothing, too.
+// passed. It returns the key's bounds of the least burst refusing nothing, too.
 func (k *spilled) look(
 	l *window.Level, r *ladder, refused func(limit int, low, high float64),
 ) (asked, peak bounds) {

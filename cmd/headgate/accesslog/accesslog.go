@@ -7,7 +7,7 @@
 //
 // A bad line never ends the reading and never becomes a Record: a log of a hundred million lines
 // has some. It does not undo the log writer's escapes, so a path is as the log shows it, and it
-// drops query strings, so that two requests for one page are one path.
+// drops query strings, so two requests for one page are one path.
 package accesslog
 
 import (
@@ -69,7 +69,7 @@ func (f Format) parser(first []byte) lineParser {
 	}
 }
 
-// detect returns the format of a line. A line that fits none is taken as combined, which has the
+// detect returns the format of a line. A line fitting none is taken as combined, which has the
 // clearest errors.
 func detect(line []byte) Format {
 	switch {

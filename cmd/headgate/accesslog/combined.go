@@ -103,7 +103,7 @@ func setCLFTime(b []byte, rec *Record) error {
 	return nil
 }
 
-// clfSeconds reads the clock as if it were UTC. Years 1970 to 2261, so that nanoseconds fit.
+// clfSeconds reads the clock as if it were UTC. Years 1970 to 2261, so nanoseconds fit.
 func clfSeconds(b []byte) (int64, bool) {
 	day, year := number(b[0:2]), number(b[7:11])
 	hour, minute, second := number(b[12:14]), number(b[15:17]), number(b[18:20])

@@ -37,8 +37,8 @@ type jsonLine struct {
 	URI        text `json:"uri"`
 	Path       text `json:"path"`
 
-	// Request is the request line (nginx's $request) or an object that holds client, method and
-	// path (Caddy).
+	// Request is the request line (nginx's $request) or an object holding client, method and path
+	// (Caddy).
 	Request json.RawMessage `json:"request"`
 	Status  text            `json:"status"`
 

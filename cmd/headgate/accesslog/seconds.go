@@ -24,7 +24,7 @@ var (
 type decimal struct {
 	whole    int64
 	fraction int64 // in 1e-9
-	digits   int   // decimals that were written
+	digits   int   // decimals written
 }
 
 // parseDecimal reads digits, and a point with up to nine more.

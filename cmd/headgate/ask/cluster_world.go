@@ -98,8 +98,8 @@ func distressed(s *api.GossipStats) string {
 	return listed(list)
 }
 
-// settled reports whether every known member is alive or left on purpose, so that an earlier
-// failure to join is over.
+// settled reports whether every known member is alive or left on purpose, so an earlier failure to
+// join is over.
 func settled(s *api.GossipStats) bool {
 	alive := 0
 	for _, p := range s.PoPs {

@@ -42,8 +42,8 @@ func sortedBy(key byte) string {
 	return ""
 }
 
-// nextDrawing waits for the tick, or for a key that asks for another order, which it puts in order;
-// it reports whether to go on: ctx or q may end it.
+// nextDrawing waits for the tick, or for a key asking for another order, which it puts in order; it
+// reports whether to go on: ctx or q may end it.
 func nextDrawing(ctx context.Context, tick <-chan time.Time, keys <-chan byte, order *string) bool {
 	for {
 		select {

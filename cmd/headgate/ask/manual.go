@@ -20,7 +20,7 @@ type changeFlags struct {
 	json       bool
 }
 
-// addChangeFlags gives cmd the flags that name the author and the reason of a change.
+// addChangeFlags gives cmd the flags naming the author and the reason of a change.
 func addChangeFlags(cmd *cobra.Command, f *changeFlags) {
 	cmd.Flags().StringVar(&f.reason, "reason", "", "reason for the change, `TEXT` for the lists "+
 		"and the log")

@@ -26,12 +26,12 @@ type App struct {
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string // a variable of the environment; empty: not set
 	Now            func() time.Time
-	Colour         bool // Stdout is a terminal that wants colours
+	Colour         bool // Stdout is a terminal wanting colours
 	admin          adminFlags
 }
 
-// NewApp returns the surroundings of a run that writes to stdout and stderr, in the environment of
-// this process.
+// NewApp returns the surroundings of a run writing to stdout and stderr, in the environment of this
+// process.
 func NewApp(stdout, stderr io.Writer) *App {
 	a := &App{Stdout: stdout, Stderr: stderr, Getenv: os.Getenv, Now: time.Now}
 	a.Colour = IsTerminal(stdout) && a.Getenv("NO_COLOR") == "" && a.Getenv("TERM") != "dumb"

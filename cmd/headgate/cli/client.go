@@ -63,7 +63,7 @@ func (p *Problem) Error() string {
 	return fmt.Sprintf("the daemon answered %d %s", p.Status, http.StatusText(p.Status))
 }
 
-// AddAdminFlags gives cmd the flags that say where the admin listener is.
+// AddAdminFlags gives cmd the flags saying where the admin listener is.
 func (a *App) AddAdminFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&a.admin.address, "admin", "", "admin `ADDRESS` of the daemon, or unix:/path "+
@@ -120,7 +120,7 @@ func (c *Client) Patient() {
 	}
 }
 
-// Close gives back the connections that wait for another question.
+// Close gives back the connections waiting for another question.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // First returns the first of its arguments that is not empty.

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// MaxHealth bounds the answer of /healthz that is read, in bytes.
+// MaxHealth bounds the answer of /healthz read, in bytes.
 const MaxHealth = 4 << 10
 
 // Ready asks whether the daemon is ready, and returns its status, 200 or 503, and its description.

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// AddShownFlag gives cmd --shown, so that a key can be copied from a list whatever its bytes.
+// AddShownFlag gives cmd --shown, so a key can be copied from a list whatever its bytes.
 func AddShownFlag(cmd *cobra.Command, shown *bool) {
 	cmd.Flags().BoolVar(shown, "shown", false,
 		`read KEY as the tables print it, with unprintable bytes as \xNN`)

@@ -23,7 +23,7 @@ const (
 // LogFlags say how serve logs, as given on the command line.
 type LogFlags struct{ format, level string }
 
-// AddLogFlags gives cmd the flags that say how to log.
+// AddLogFlags gives cmd the flags saying how to log.
 func AddLogFlags(cmd *cobra.Command, f *LogFlags) {
 	cmd.Flags().StringVar(&f.format, "log-format", "auto", "log as `FORMAT`: text, json, or auto "+
 		"(text on a terminal)")
@@ -36,7 +36,7 @@ var logLevels = map[string]slog.Level{
 	"error": slog.LevelError,
 }
 
-// NewLogger returns a logger that writes to w as f says, at most linesASecond of each site.
+// NewLogger returns a logger writing to w as f says, at most linesASecond of each site.
 func NewLogger(w io.Writer, f LogFlags) (*slog.Logger, error) {
 	level, ok := logLevels[strings.ToLower(First(f.level, "info"))]
 	if !ok {
@@ -58,8 +58,8 @@ func NewLogger(w io.Writer, f LogFlags) (*slog.Logger, error) {
 	return slog.New(sampled{lines, newLogSites(linesASecond, new(atomic.Uint64))}), nil
 }
 
-// AuditOf returns a logger that writes where log does, auditASecond lines at most. Lines left out
-// count as log's.
+// AuditOf returns a logger writing where log does, auditASecond lines at most. Lines left out count
+// as log's.
 func AuditOf(log *slog.Logger) *slog.Logger {
 	if h, ok := log.Handler().(sampled); ok {
 		return slog.New(sampled{h.Handler, newLogSites(auditASecond, h.sites.dropped)})
@@ -76,7 +76,7 @@ func Unlogged(log *slog.Logger) func() uint64 {
 	return nil
 }
 
-// sampled is a slog.Handler that leaves out the lines above a site's bound.
+// sampled is a slog.Handler leaving out the lines above a site's bound.
 type sampled struct {
 	slog.Handler
 	sites *logSites // shared by the handlers derived from one another

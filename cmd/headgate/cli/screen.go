@@ -26,7 +26,7 @@ func Frame(page string, columns int) string {
 }
 
 // cut returns the first columns characters of line. Control sequences take no room, and those after
-// the cut are kept, so that no colour runs on.
+// the cut are kept, so no colour runs on.
 func cut(line string, columns int) string {
 	if columns <= 0 {
 		return line

@@ -34,7 +34,7 @@ type Cell struct {
 	Right bool // aligned to the right, for numbers
 }
 
-// Left returns a cell of text that is made safe to show.
+// Left returns a cell of text made safe to show.
 func Left(text string) Cell { return Cell{Text: Safe(text)} }
 
 // Number returns a cell of a number, which stands at the right.

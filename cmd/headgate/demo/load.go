@@ -14,7 +14,7 @@ const (
 	// maxLate is the number of steps made up for when the machine was too busy to send in time.
 	// Older ones are left out: sent all at once they would be a burst that is not in the story.
 	maxLate = 20
-	// maxQueue is the number of batches that wait for one PoP.
+	// maxQueue is the number of batches waiting for one PoP.
 	maxQueue = 2 * maxLate
 )
 

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Command returns `headgate man`. It writes the manual from the commands' own help texts, so that
-// the two cannot differ. It is for those who make packages:
+// Command returns `headgate man`. It writes the manual from the commands' own help texts, so the
+// two cannot differ. It is for those who make packages:
 //
 //	command tree ─────► headgate.1, headgate-COMMAND.1 …
 //	reference.All ─► headgate.yaml.5, with the example file

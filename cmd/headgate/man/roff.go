@@ -29,7 +29,7 @@ func (p *roff) line(text string) {
 
 func (p *roff) section(name string) { p.line(".SH " + name) }
 
-// prose writes paragraphs. Lines that are indented are shown as they are.
+// prose writes paragraphs. Lines indented are shown as they are.
 func (p *roff) prose(text string) {
 	var shown []string
 	flush := func() {

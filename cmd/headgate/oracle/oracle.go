@@ -1,6 +1,6 @@
 // Package oracle judges a limiter's decisions by exact counts, in the two ways headgate publishes:
 //
-//   - enforcement: each decision against the admissions that really happened, so that one error does
+//   - enforcement: each decision against the admissions that really happened, so one error does
 //     not cascade. A refusal is wrong if the exact admitted cost plus its own fits the limit, an
 //     admission if it does not.
 //   - classification: over its limit or not by the limiter's estimate, against the cost offered.

@@ -9,8 +9,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// A rule that looks at more of a request than its key is replayed by a policy that asks nothing
-// else, about every request: one with a ladder of networks, or a rule that looks at clients.
+// A rule that looks at more of a request than its key is replayed by a policy asking nothing else,
+// about every request: one with a ladder of networks, or a rule that looks at clients.
 
 // widened is the ladder of a policy's rule.
 type widened struct {
@@ -39,7 +39,7 @@ func needsRequest(r *mitigation.Rule, ladder *widened) bool {
 	return len(ladder.levels) > 0 || r.ShedBy != "" || r.MaxBlast > 0
 }
 
-// alone turns cfg into one policy that asks r, with its ladder, about every request.
+// alone turns cfg into one policy asking r, with its ladder, about every request.
 func (o *replayOptions) alone(cfg *config.Config, r mitigation.Rule, ladder *widened) error {
 	if len(ladder.levels) > 0 && o.key != "client" {
 		return fmt.Errorf("--key: %s counts networks of clients, so it is replayed by client",

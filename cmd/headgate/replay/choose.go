@@ -100,7 +100,7 @@ func ruleNames(rules []mitigation.Rule) string {
 	return strings.Join(names, ", ")
 }
 
-// keyChooser returns the function that reads the key out of a record.
+// keyChooser returns the function reading the key out of a record.
 func keyChooser(word string) (func(*accesslog.Record) []byte, error) {
 	switch word {
 	case "client":

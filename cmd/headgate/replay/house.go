@@ -34,7 +34,7 @@ type house struct {
 	draw    *rand.Rand
 }
 
-// openHouse makes a node under cfg that begins at start.
+// openHouse makes a node under cfg beginning at start.
 func openHouse(cfg config.Config, start time.Time, draw *rand.Rand) (*house, error) {
 	engine, err := config.LoadPolicies(&cfg, [32]byte{})
 	if err != nil {

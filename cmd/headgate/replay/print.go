@@ -204,7 +204,7 @@ func limits(share float64) string {
 
 func percent(part, whole int64) string { return percentOf(float64(part) / float64(max(whole, 1))) }
 
-// percentOf writes a share in percent so that a small one keeps its digits.
+// percentOf writes a share in percent so a small one keeps its digits.
 func percentOf(share float64) string {
 	switch percent := 100 * share; {
 	case percent == 0:

@@ -18,7 +18,7 @@ type progress struct {
 	taken int64     // bytes of the logs already done
 }
 
-// newProgress returns a progress over logs that shows itself on w if w is a terminal.
+// newProgress returns a progress over logs showing itself on w if w is a terminal.
 func newProgress(w io.Writer, logs []string) *progress {
 	if !cli.IsTerminal(w) {
 		return &progress{}

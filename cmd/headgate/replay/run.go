@@ -70,7 +70,7 @@ type replay struct {
 	book   *oracle.Book // nil: no oracle
 	trial  trial        // not nil: it takes the requests in place of the judge
 	order  *transit     // of kind concurrency: requests in the order of their start; else nil
-	under  underWay     // of kind concurrency: the requests that hold a place
+	under  underWay     // of kind concurrency: the requests holding a place
 	tiers  *tiers       // of a rule with a reserve; nil: no request has a tier
 	// not nil: it takes whole requests, in place of questions about a rule; then judge is it
 	house  *house

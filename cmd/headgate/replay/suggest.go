@@ -66,7 +66,7 @@ type trialRow struct {
 	RequestShare float64 `json:"request_share"`
 	Keys         int64   `json:"keys"` // refused at least once
 	KeyShare     float64 `json:"key_share"`
-	Waits        int64   `json:"waits,omitempty"` // of a bucket with a delay: requests that wait
+	Waits        int64   `json:"waits,omitempty"` // of a bucket with a delay: requests waiting
 	WaitShare    float64 `json:"wait_share,omitempty"`
 	Note         string  `json:"note,omitempty"` // why the limit is in the list
 }
@@ -95,7 +95,7 @@ func (r *replay) summarizeTrial() *trialSummary {
 	}
 	highest := r.trial.Highest()
 	if r.trial.Row(highest).Requests > 0 {
-		highest = 0 // none that was tried denies nothing
+		highest = 0 // none tried denies nothing
 	}
 	notes := whatif.Notes(r.rule.Quota(), highest, r.trial.Least)
 	for _, limit := range whatif.Shown(r.trial.Highest(), notes) {

@@ -141,7 +141,7 @@ type replayGrounds struct {
 	Policy  int64 `json:"policy,omitempty"`
 }
 
-// replayTop is one key that was refused much.
+// replayTop is one key refused much.
 type replayTop struct {
 	Key         string    `json:"key"`
 	Requests    int64     `json:"requests"`

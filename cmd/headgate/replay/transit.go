@@ -69,7 +69,7 @@ func (t *transit) next(decide func(*begun) error) error {
 	return decide(&b)
 }
 
-// flush calls decide with the requests that are left, at the end of the log.
+// flush calls decide with the requests left, at the end of the log.
 func (t *transit) flush(decide func(*begun) error) error {
 	for len(t.waits) > 0 {
 		if err := t.next(decide); err != nil {

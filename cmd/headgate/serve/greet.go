@@ -55,7 +55,7 @@ func writeGreeting(w io.Writer, name string, at edge.Addresses, rules []mitigati
 	}
 }
 
-// ruleToTry returns the rule that denies after the fewest requests: of those that enforce, else of
+// ruleToTry returns the rule denying after the fewest requests: of those that enforce, else of
 // those in shadow, the one with the smallest limit. ok is false when every rule is off, or has
 // places, which a check does not take.
 func ruleToTry(rules []mitigation.Rule) (least mitigation.Rule, ok bool) {

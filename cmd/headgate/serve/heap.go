@@ -40,7 +40,7 @@ type heapUse struct {
 	other int64
 }
 
-// openHeapGuard returns the guard of a process that counts in so many bytes of memory; nil if the
+// openHeapGuard returns the guard of a process counting in so many bytes of memory; nil if the
 // environment sets a limit, which then holds.
 func openHeapGuard(getenv func(string) string, memory int64) *heapGuard {
 	if getenv("GOMEMLIMIT") != "" {

@@ -79,7 +79,7 @@ type snippetFlags struct {
 	config  string // read for the mode of the rule; empty: ask the daemon
 }
 
-// defaultRule returns the rule that is asked where none is named; empty: the policies decide.
+// defaultRule returns the rule asked where none is named; empty: the policies decide.
 func (s *snippet) defaultRule() string {
 	if len(s.whole.files) == 0 {
 		return snippetRule
@@ -196,7 +196,7 @@ func (a *app) printSnippet(s *snippet, f snippetFlags) error {
 }
 
 // writeNew writes texts into files of dir and returns which it wrote. If one of them exists
-// already, it writes none. It makes dir, but not the directory that holds dir: a misspelt
+// already, it writes none. It makes dir, but not the directory holding dir: a misspelt
 // /etc/ngnix/headgate is an error.
 func writeNew(dir string, files, texts []string) (wrote []string, err error) {
 	paths := make([]string, len(files))

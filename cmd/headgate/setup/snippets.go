@@ -21,7 +21,7 @@ type snippet struct {
 	dir     string // where the files are taken to lie
 	sockets bool   // it may ask through a unix socket
 	spell   func(config.Address) (string, error)
-	// shows headgate the whole request, so that the policies decide; without files there is none
+	// shows headgate the whole request, so the policies decide; without files there is none
 	whole form
 	rule  form // asks one rule, which --rule names; without files there is none
 }

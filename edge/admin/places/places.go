@@ -1,5 +1,5 @@
-// Package places bounds the open connections of a listener for people, so that the important ones
-// keep their places when strangers take all others.
+// Package places bounds the open connections of a listener for people, so the important ones keep
+// their places when strangers take all others.
 //
 //	Listener.Accept ─► Take ─┬─► a Place: a net.Conn that says when it is asked, and leaves when closed
 //	                         ├─► the least important connection is closed
@@ -26,7 +26,7 @@ import (
 )
 
 // freshTurns is the number of connections and requests, of all clients, for which a new connection
-// counts as busy, so that its first request can be read while other clients connect.
+// counts as busy, so its first request can be read while other clients connect.
 const freshTurns = 64
 
 // Places are the open connections of one or more listeners. Its methods may be called concurrently.
@@ -92,8 +92,7 @@ func (p *Places) Take(c net.Conn) (*Place, bool) {
 	return place, ok
 }
 
-// enter adds place if there is room or room can be made. It returns the place that was evicted, or
-// nil.
+// enter adds place if there is room or room can be made. It returns the evicted place, or nil.
 func (p *Places) enter(place *Place) (evicted *Place, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -5,7 +5,7 @@
 //	                                          ◄──reply──── id=… ─► ParseID ─► the query that waits
 //
 // It opens nothing and draws no random numbers: [New] takes the first id, a socket and the queries
-// that wait are the client's.
+// waiting are the client's.
 package packet
 
 import "github.com/headgate-dev/headgate/edge/wire"
@@ -43,8 +43,7 @@ type Packet struct {
 }
 
 // New returns an empty packet. first is the id of its first line, of which the low 36 bits count: a
-// random one, so that a reply to an earlier process with the same port matches no query of this
-// one.
+// random one, so a reply to an earlier process with the same port matches no query of this one.
 func New(first uint64) Packet {
 	return Packet{bytes: make([]byte, 0, Size+maxLine), first: first & idMask}
 }

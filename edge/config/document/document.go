@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// maxMarks bounds the lines, list items and fields of a file, so that reading one takes tens of
+	// maxMarks bounds the lines, list items and fields of a file, so reading one takes tens of
 	// milliseconds and megabytes at worst. A thousand rules with every field take 41,000.
 	maxMarks = 50_000
 	// searchBudget bounds how many bytes are parsed again to find the line of a syntax error. In a
@@ -192,8 +192,8 @@ func takeApart(err error) (line int, message string) {
 	return max(line, 1), message
 }
 
-// lineReader hands data out a line at a time, so that after a failure it is known how far the
-// library had come.
+// lineReader hands data out a line at a time, so after a failure it is known how far the library
+// had come.
 type lineReader struct {
 	rest   []byte
 	number int  // of the last line handed out, from 1

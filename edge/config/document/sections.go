@@ -7,7 +7,7 @@ import (
 )
 
 // Sections returns the named sections of root that are not empty as YAML, in the order of names. It
-// removes from root the comments that stand below something: read again, they would stand above the
+// removes from root the comments standing below something: read again, they would stand above the
 // next section.
 func Sections(root *yaml.Node, names ...string) string {
 	var out bytes.Buffer
@@ -23,7 +23,7 @@ func Sections(root *yaml.Node, names ...string) string {
 			unfoot(section)
 			enc := yaml.NewEncoder(&out)
 			enc.SetIndent(2)
-			_ = enc.Encode(section) // a tree that was read can be written
+			_ = enc.Encode(section) // a tree read can be written
 			_ = enc.Close()
 		}
 	}

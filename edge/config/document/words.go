@@ -9,7 +9,7 @@ import (
 // maxShown bounds how much of a faulty value a message repeats, in bytes.
 const maxShown = 64
 
-// Show quotes text for a message, cut where it is long, so that no value can flood a log.
+// Show quotes text for a message, cut where it is long, so no value can flood a log.
 func Show(text string) string {
 	if len(text) > maxShown {
 		return fmt.Sprintf("%q…", text[:maxShown])

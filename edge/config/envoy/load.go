@@ -14,7 +14,7 @@ import (
 
 // Bounds of all files together.
 const (
-	// A few lines of aliases can stand for billions of values ("billion laughs"), so that they are
+	// A few lines of aliases can stand for billions of values ("billion laughs"), so they are
 	// counted where they are repeated.
 	maxNodes = 400_000 // of YAML, those that aliases repeat counted each time
 	maxDepth = 64
@@ -38,7 +38,7 @@ type Options struct {
 	// a week, a month and a year are a seventh, a thirtieth and a 365th a day; else a fault
 	LongUnits bool
 	Scope     mitigation.Scope
-	// the rules are for descriptors that name them: properties they cannot have are noted, too
+	// the rules are for descriptors naming them: properties they cannot have are noted, too
 	Apart bool
 	Note  func(Fault)     // is told the fields with another meaning here than there; nil: nobody is
 	Taken map[string]bool // names other rules have

@@ -17,16 +17,15 @@ const (
 )
 
 // Budget bounds the memory of requests under way. Heads are counted and never refused: each
-// connection has one at most, and connections are bounded. Everything else that is
-// taken shares limit bytes; it waits for room and is refused after the wait. Its methods are safe
-// for concurrent use.
+// connection has one at most, and connections are bounded. Everything else taken shares limit
+// bytes; it waits for room and is refused after the wait. Its methods are safe for concurrent use.
 type Budget struct {
 	limit   int64         // of all but heads, bytes
-	heads   atomic.Int64  // bytes of heads that arrive in parts
+	heads   atomic.Int64  // bytes of heads arriving in parts
 	bodies  atomic.Int64  // bytes of all else, at most limit
 	peak    atomic.Int64  // most bytes of both at once, since Trimmable last returned true
 	freed   chan struct{} // full: bytes were returned since a waiter last looked
-	waiting atomic.Int64  // requests that wait for room
+	waiting atomic.Int64  // requests waiting for room
 	refused atomic.Uint64 // requests that found no room
 }
 
@@ -45,7 +44,7 @@ func (b *Budget) notePeak() {
 	}
 }
 
-// AddHead counts n bytes of a head that arrives in parts; a negative n removes them again.
+// AddHead counts n bytes of a head arriving in parts; a negative n removes them again.
 func (b *Budget) AddHead(n int64) {
 	b.heads.Add(n)
 	b.notePeak()
@@ -112,7 +111,7 @@ type Loan struct {
 	bytes int64
 }
 
-// Add takes n bytes more, as Take does, or gives -n bytes back. It reports whether that was done.
+// Add takes n bytes more, as Take does, or gives -n bytes back. It reports whether done.
 func (l *Loan) Add(n int64) bool {
 	switch {
 	case n > 0 && !l.From.Take(n):

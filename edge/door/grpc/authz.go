@@ -41,8 +41,8 @@ type checkRequest struct {
 	attributes []byte
 }
 
-// parse reads a CheckRequest. It reports false if it is malformed.
-// As protobuf has it, of a field that is given twice the last one holds.
+// parse reads a CheckRequest. It reports false if it is malformed. As protobuf has it, of a field
+// given twice the last one holds.
 func (r *checkRequest) parse(message []byte) bool {
 	w := walk(message)
 	for w.next() {

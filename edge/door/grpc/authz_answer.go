@@ -37,10 +37,9 @@ func (k *caller) appendPassed(b []byte, a *ask.Answer) []byte {
 	return end(k.appendLimits(b, 6), at)
 }
 
-// appendDenied appends a CheckResponse that denies the request: status 1, denied_response 2 with
-// status 1, headers 2 and body 3.
-// The body is problem+json as in HTTP, unless the policy gives one: clients see one form whatever
-// proxy stands before them.
+// appendDenied appends a CheckResponse denying the request: status 1, denied_response 2 with status
+// 1, headers 2 and body 3. The body is problem+json as in HTTP, unless the policy gives one:
+// clients see one form whatever proxy stands before them.
 func (k *caller) appendDenied(b []byte, a *ask.Answer) []byte {
 	b, at := begin(b, 1)
 	b = end(appendNumber(b, 1, permissionDenied), at)
@@ -63,7 +62,7 @@ func (k *caller) appendDenied(b []byte, a *ask.Answer) []byte {
 	return end(appendBytes(b, 3, k.text), at)
 }
 
-// appendReason appends the headers that say why a request is denied and until when.
+// appendReason appends the headers saying why a request is denied and until when.
 func (k *caller) appendReason(b []byte, a *ask.Answer) []byte {
 	switch d := a.By; {
 	case d != nil:
@@ -108,7 +107,7 @@ func (k *caller) problem(a *ask.Answer) {
 	k.text = append(k.text, "\"}\n"...)
 }
 
-// one is the value of headers that say yes.
+// one is the value of headers saying yes.
 var one = []byte("1")
 
 // appendLimits appends RateLimit-Policy and RateLimit as options in field number, for the rules

@@ -119,8 +119,8 @@ func (k *caller) Call(dst []byte, method int, message []byte) (answer []byte, st
 }
 
 // malformed is the answer to a message that is not of the grammar. Envoy then follows
-// failure_mode_deny, as for a server that is gone; the counter is how an operator learns that it is
-// the messages.
+// failure_mode_deny, as for a server gone; the counter is how an operator learns that it is the
+// messages.
 func (k *caller) malformed(dst []byte, why string) ([]byte, h2.Status) {
 	k.door.malformed.Add(1)
 	return dst, h2.Status{Code: h2.InvalidArgument, Message: why}
@@ -129,9 +129,8 @@ func (k *caller) malformed(dst []byte, why string) ([]byte, h2.Status) {
 // notProto is the fault of a message that cannot be read.
 const notProto = "the message is not the protobuf message of this method"
 
-// health answers a call of grpc.health.v1.Health/Check.
-// grpc.health.v1. "" asks for the server as a whole. While it stops it is not serving, so that
-// balancers send nothing new.
+// health answers a call of grpc.health.v1.Health/Check. grpc.health.v1. "" asks for the server as a
+// whole. While it stops it is not serving, so balancers send nothing new.
 func (k *caller) health(dst, message []byte) ([]byte, h2.Status) {
 	var service []byte
 	w := walk(message)

@@ -1,6 +1,6 @@
-// Package grpc is the decision listener for proxies that ask over gRPC, as Envoy does: the rate
-// limit service (RLS), external authorization (ext_authz), and health. It runs on edge/h2 over TCP,
-// TLS and unix sockets, and reads and writes its few protobuf messages by hand.
+// Package grpc is the decision listener for proxies asking over gRPC, as Envoy does: the rate limit
+// service (RLS), external authorization (ext_authz), and health. It runs on edge/h2 over TCP, TLS
+// and unix sockets, and reads and writes its few protobuf messages by hand.
 //
 //	connection ─► h2.Conn ─► caller.Call ─► parse ─► a question, or a request's fields, per descriptor
 //	                             │                                  │

@@ -27,9 +27,8 @@ const (
 	// Envoy opens one for each of its workers and clusters, and multiplexes.
 	maxConns     = 256
 	writeTimeout = 10 * time.Second // for the answers of one read
-	// Envoy's own idle timeout is an hour: this side ends first, by the protocol, so that no call
-	// meets a closed socket.
-	// without a call; the peer is sent GOAWAY and opens another connection
+	// Envoy's own idle timeout is an hour: this side ends first, by the protocol, so no call meets
+	// a closed socket. without a call; the peer is sent GOAWAY and opens another connection
 	idleTimeout = 5 * time.Minute
 	// at a stop, for calls that were on their way
 	drainTime = 5 * time.Second
@@ -82,9 +81,9 @@ type Door struct {
 	latency latency.Histogram
 }
 
-// New returns a door that asks g through lanes, of which there must be at least one. Connections
-// are spread over the lanes; each keeps to one. By default plain connections from this machine
-// only; see SetClients.
+// New returns a door asking g through lanes, of which there must be at least one. Connections are
+// spread over the lanes; each keeps to one. By default plain connections from this machine only;
+// see SetClients.
 func New(g *gate.Gate, o Options, lanes ...*gate.Lane) *Door {
 	d := &Door{gate: g, room: o.Room, lanes: lanes, joiner: policy.NewJoiner(o.DigestKey)}
 	d.own.gate = g
@@ -174,9 +173,9 @@ func (d *Door) Figures() door.Figures {
 // AddLatency adds the timed batches of this door to sum.
 func (d *Door) AddLatency(sum *latency.Sum) { sum.Add(&d.latency) }
 
-// serve serves one connection until its end.
-// It reads, has everything answered that is whole, and writes, in turn: while it writes nothing is
-// read, so that a peer who does not read cannot make this side keep more than one answer's worth.
+// serve serves one connection until its end. It reads, has everything answered that is whole, and
+// writes, in turn: while it writes nothing is read, so a peer who does not read cannot make this
+// side keep more than one answer's worth.
 func (d *Door) serve(c *stream.Conn) {
 	began := d.now()
 	if !d.guard.Admits(c) {
@@ -229,8 +228,8 @@ func (f *feeder) Take(n int, err error) bool {
 // The gate's clock never runs backwards, whatever happens to the time of day.
 func (d *Door) now() time.Duration { return time.Duration(d.gate.Now()) }
 
-// advance answers the n bytes that were read. It reports whether the connection goes on.
-// Advance stops where enough is to be written; more says that frames are left.
+// advance answers the n bytes read. It reports whether the connection goes on. Advance stops where
+// enough is to be written; more says that frames are left.
 func (d *Door) advance(c *stream.Conn, h *h2.Conn, n int) bool {
 	h.Arrived(n)
 	now := d.now()

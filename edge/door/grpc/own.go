@@ -64,9 +64,9 @@ func (o *ownRules) add(spelled, name []byte, limit int64, window time.Duration) 
 	return next[string(spelled)]
 }
 
-// askOwn makes p ask the rule of d's own limit. The values of the entries are its key.
-// The name says the domain and the keys, domain/key1/key2, so that people know the rule; the
-// spelling has the limit too, so that two limits for the same keys are two rules.
+// askOwn makes p ask the rule of d's own limit. The values of the entries are its key. The name
+// says the domain and the keys, domain/key1/key2, so people know the rule; the spelling has the
+// limit too, so two limits for the same keys are two rules.
 func (k *caller) askOwn(p *ask.Part, r *limitRequest, d *descriptor) h2.Status {
 	cost, use := r.hitsOf(d)
 	a := gate.Ask{Cost: cost}

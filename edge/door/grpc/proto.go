@@ -114,7 +114,7 @@ func appendBytes(b []byte, number int, value []byte) []byte {
 }
 
 // begin appends the head of a message in field number. Its content follows, until end. The length
-// is one byte until end knows better, so that most messages are written once.
+// is one byte until end knows better, so most messages are written once.
 func begin(b []byte, number int) ([]byte, int) {
 	b = append(b, byte(number<<3|bytesOf), 0) // as above
 	return b, len(b)

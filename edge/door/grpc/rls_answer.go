@@ -67,8 +67,8 @@ func (k *caller) appendStatus(b []byte, i int, many bool) []byte {
 		remaining, until := d.Remaining+limit-d.Rule.Limit, d.Reset
 		if p.Over {
 			until = max(verdict.Wait(d), time.Second)
-			// A request of cost 1 that is denied has nothing left; one of 10 may be denied with 5
-			// left, and is told 5.
+			// A request of cost 1 denied has nothing left; one of 10 may be denied with 5 left, and
+			// is told 5.
 			if remaining = 0; many {
 				remaining = k.session.Left(&k.batch, p)
 			}
@@ -193,7 +193,7 @@ func (k *caller) appendHeaders(b []byte, deny bool, form string) []byte {
 	return b
 }
 
-// listed appends the separator before another member of the list that begins at.
+// listed appends the separator before another member of the list beginning at.
 func listed(b []byte, at int) []byte {
 	if len(b) == at {
 		return b

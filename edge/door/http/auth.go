@@ -31,7 +31,7 @@ func (x *exchange) answerAuth() *api.Problem {
 	defer x.sessions.Put(s)
 	began := x.decider.Now()
 	c := x.c
-	// A body is not read here, so that a request which has one ends the connection.
+	// A body is not read here, so a request which has one ends the connection.
 	x.whole = true
 	x.last = x.last || c.head.Is(head.Expect|head.Odd|head.Broken)
 	c.long = c.head.Is(head.Broken)

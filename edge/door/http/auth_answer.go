@@ -15,7 +15,7 @@ import (
 const mostLimits = 4
 
 // answerWholeBy answers a request that proxies ask about. auth_request of nginx takes 401 and 403
-// for a denial; of any other status it makes a 500, so that nginx denies with 403.
+// for a denial; of any other status it makes a 500, so nginx denies with 403.
 func (x *exchange) answerWholeBy(s *ask.Session, a *ask.Answer, nginx bool) {
 	if a.Deny {
 		if x.status = a.Status; nginx && a.Why != ask.ByUnfit {
@@ -34,9 +34,9 @@ func (x *exchange) answerFields(s *ask.Session, a *ask.Answer) {
 	x.fields = appendWholeVerdict(x.appendLimits(x.fields, s), a)
 }
 
-// appendLimits appends RateLimit-Policy and RateLimit of the rules that were asked, those nearest
-// to their limits first. Each is one line with its items joined by commas, a list of structured
-// fields (RFC 9651, 3.1).
+// appendLimits appends RateLimit-Policy and RateLimit of the asked rules, those nearest to their
+// limits first. Each is one line with its items joined by commas, a list of structured fields (RFC
+// 9651, 3.1).
 func (h *Door) appendLimits(b []byte, s *ask.Session) []byte {
 	var nearest [mostLimits]*gate.Decision
 	n := 0
@@ -57,9 +57,9 @@ func (h *Door) appendLimits(b []byte, s *ask.Session) []byte {
 	return b
 }
 
-// appendWholeVerdict appends the headers that say whether the request may pass, and why not.
-// Header names are constants and values are the configuration's own words or numbers: no byte of a
-// client is among them.
+// appendWholeVerdict appends the headers saying whether the request may pass, and why not. Header
+// names are constants and values are the configuration's own words or numbers: no byte of a client
+// is among them.
 func appendWholeVerdict(b []byte, a *ask.Answer) []byte {
 	word := "allow"
 	if a.Deny {

@@ -23,7 +23,7 @@ func (x *exchange) readBody() *api.Problem {
 			Status: http.StatusUnsupportedMediaType, Parameter: "content-type",
 			Detail: "must be application/json",
 		}
-	// By the length that was announced: nothing of such a body is read.
+	// By the announced length: nothing of such a body is read.
 	case c.left > maxHTTPBody:
 		return tooLarge()
 	}
@@ -84,8 +84,8 @@ func (x *exchange) fill(from io.Reader, most int64) *api.Problem {
 }
 
 // grow enlarges x.received fourfold, up to most+1 bytes. Above maxHTTPSmall the growth is reserved
-// from the budget; false means that there was no room.
-// Fourfold, so that a megabyte takes four copies and not twelve.
+// from the budget; false means that there was no room. Fourfold, so a megabyte takes four copies
+// and not twelve.
 func (x *exchange) grow(most int64) bool {
 	const factor = 4
 	have := int64(cap(x.received))

@@ -14,7 +14,7 @@ import (
 )
 
 // conn is one connection. It holds no memory until the first bytes of a request arrive, then one
-// buffer until the answer. Bytes that arrive together are answered together.
+// buffer until the answer. Bytes arriving together are answered together.
 type conn struct {
 	*stream.Conn
 	door *Door
@@ -94,7 +94,7 @@ func (c *conn) Rest() {
 }
 
 // Patience returns how long the next bytes may take: one time for the whole of a request, however
-// many reads it takes, or a client that sends a byte a second would get a new time with each.
+// many reads it takes, or a client sending a byte a second would get a new time with each.
 func (c *conn) Patience() time.Duration {
 	if c.by.IsZero() {
 		return c.door.limits.idle
@@ -185,7 +185,7 @@ func (c *conn) awaitsBody() bool {
 		(length < 0 || length > int64(len(c.head.Pending())))
 }
 
-// askForBody puts 100 Continue into the answers once, for a client that waits for it.
+// askForBody puts 100 Continue into the answers once, for a client waiting for it.
 func (c *conn) askForBody(x *exchange) {
 	if c.complete && c.head.Is(head.Expect) {
 		c.head.Set(head.Expect, false)
@@ -194,7 +194,7 @@ func (c *conn) askForBody(x *exchange) {
 }
 
 // noteSlow adds the memory of a head that arrives in parts to the budget, or takes it off again. A
-// head that arrives whole is never counted: that would be two atomic operations per request.
+// head arriving whole is never counted: that would be two atomic operations per request.
 func (c *conn) noteSlow(slow bool) {
 	if slow == c.slow {
 		return
@@ -209,8 +209,8 @@ func (c *conn) noteSlow(slow bool) {
 
 // broken handles a read error, and reports whether the request under way has time left, which ends
 // only with it at the stop too. The client is answered 408 after a timeout within a request or
-// before the first one, and 400 for a head that is cut short. An idle connection that times out is
-// closed silently.
+// before the first one, and 400 for a head cut short. An idle connection that times out is closed
+// silently.
 func (c *conn) broken(err error) bool {
 	begun := c.head.Begun()
 	switch late := errors.Is(err, os.ErrDeadlineExceeded); {

@@ -34,13 +34,12 @@ type Stats struct {
 	UnknownRule, TooLong, Malformed uint64
 	// Cut requests were answered 408, because the client was too slow.
 	Cut uint64
-	// Crowded requests found no room among the bytes under way, at this door or another that shares
-	// its budget.
+	// Crowded requests found no room among the bytes under way, at this door or another sharing its
+	// budget.
 	Crowded uint64
-	// UnderWay is the bytes of heads, bodies and batches now. A head that arrives whole is not
-	// counted.
+	// UnderWay is the bytes of heads, bodies and batches now. A head arriving whole is not counted.
 	UnderWay int64
-	// Orphans are tickets and leases that were ended because nobody has read their answers.
+	// Orphans are tickets and leases ended because nobody has read their answers.
 	Orphans uint64
 	// Open is the connections open now.
 	Open int
@@ -72,9 +71,8 @@ type Door struct {
 	refused, cut, unknown, tooLong, malformed atomic.Uint64
 }
 
-// New returns a door that asks g through lanes, of which there must be at least one. room decides
-// whole requests; nil: there are none. Connections
-// are spread over the lanes; each keeps to one.
+// New returns a door asking g through lanes, of which there must be at least one. room decides
+// whole requests; nil: there are none. Connections are spread over the lanes; each keeps to one.
 func New(g *gate.Gate, room *ask.Room, lanes ...*gate.Lane) *Door {
 	h := newDoor(gateDecider{g, lanes}, limits{
 		read: httpReadTimeout, write: httpWriteTimeout, idle: httpIdleTimeout,
@@ -87,7 +85,7 @@ func New(g *gate.Gate, room *ask.Room, lanes ...*gate.Lane) *Door {
 	return h
 }
 
-// newDoor returns a door that asks d within limits.
+// newDoor returns a door asking d within limits.
 func newDoor(d decider, limits limits) *Door {
 	h := &Door{
 		decider: d,

@@ -21,7 +21,7 @@ import (
 //	head ─► line ─► the path's own: check, batch, whole request, places ─► status, fields, body ─► write
 //	                    └─► problem, nothing was counted ─► refuse ───────────────┘
 //
-// It is pooled rather than the connection's: ten thousand connections that wait must not hold a
+// It is pooled rather than the connection's: ten thousand connections waiting must not hold a
 // buffer each. It is for one goroutine.
 type exchange struct {
 	*Door
@@ -62,7 +62,7 @@ func (x *exchange) answer() bool {
 	x.last = c.isLast() || c.left != 0 // until all is read: the rest would be the next request
 	defer x.forget()
 	x.decideSafely()
-	// Looked at after the decision, so that a stop which began meanwhile is told.
+	// Looked at after the decision, so a stop which began meanwhile is told.
 	x.last = x.last || c.Stopping()
 	x.appendHead()
 	c.complete, c.fault = false, nil

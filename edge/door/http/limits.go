@@ -42,7 +42,7 @@ const (
 	maxRest     = 4 << 20
 	restTimeout = 200 * time.Millisecond
 
-	// httpDrainTimeout bounds the stop. It exceeds httpReadTimeout, so that a request under way is
+	// httpDrainTimeout bounds the stop. It exceeds httpReadTimeout, so a request under way is
 	// finished.
 	httpDrainTimeout = 5 * time.Second
 	// httpTrimEvery is the interval of attempts to return unused memory to the system.

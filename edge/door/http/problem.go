@@ -38,8 +38,7 @@ func badMethod(detail string) *api.Problem {
 	}
 }
 
-// onlyPost answers another method than POST on a path that takes no other, or only those in
-// allowed.
+// onlyPost answers another method than POST on a path taking no other, or only those in allowed.
 func (x *exchange) onlyPost(allowed string) *api.Problem {
 	x.field("Allow", allowed)
 	return badMethod("must be POST")

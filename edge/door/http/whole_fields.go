@@ -49,9 +49,8 @@ type filling struct {
 	ticket uint64
 }
 
-// set sets one member. Those that only a trusted proxy may set are ignored from others.
-// They are ignored and no fault, so that one program can ask nodes that trust it and nodes that do
-// not.
+// set sets one member. Those that only a trusted proxy may set are ignored from others. They are
+// ignored and no fault, so one program can ask nodes that trust it and nodes that do not.
 func (f *filling) set(m *input.Member) *api.Problem {
 	ok := true
 	if string(m.Name) == "headers" {
@@ -90,9 +89,9 @@ func (f *filling) setReport(m *input.Member, ok *bool) bool {
 	return true
 }
 
-// appendResult appends the answer to one request as JSON.
-// {"verdict":"allow","why":"none"} is the shortest: no policy asked a rule. With a rule its members
-// are those of /v1/check, so that a client that reads one reads the other.
+// appendResult appends the answer to one request as JSON. {"verdict":"allow","why":"none"} is the
+// shortest: no policy asked a rule. With a rule its members are those of /v1/check, so a client
+// reading one reads the other.
 func (h *Door) appendResult(b []byte, a *ask.Answer) []byte {
 	b = append(b, '{')
 	if d := a.By; d != nil && !a.Silent {

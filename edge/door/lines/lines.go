@@ -1,7 +1,7 @@
 // Package lines translates the values of the gate into those of the line protocol. Two doors answer
 // in them: that of datagrams, and the one without a socket, whose callers read a client's answers.
-// The gate does not know the protocol, and the protocol does not know the gate, so that neither has
-// to change with the other.
+// The gate does not know the protocol, and the protocol does not know the gate, so neither has to
+// change with the other.
 //
 //	wire.Query ──Ops──► gate.Ask
 //	gate.Decision ──Whys, Views──► wire.Answer, client.Answer

@@ -21,9 +21,8 @@ func (s *seat) keep(text string) []byte {
 	return s.text[begin:len(s.text):len(s.text)]
 }
 
-// answer decides q. The Err of the answer says why there is no verdict.
-// It checks as a line to a daemon is checked, so that a program which moves from one to the other
-// meets no other limits.
+// answer decides q. The Err of the answer says why there is no verdict. It checks as a line to a
+// daemon is checked, so a program which moves from one to the other meets no other limits.
 func (s *seat) answer(b *gate.Batch, q *client.Query) (a client.Answer) {
 	to := wire.Query{
 		Op: q.Op, Rule: s.keep(q.Rule), Key: s.keep(client.SentKey(q.Key)),

@@ -18,7 +18,7 @@ import (
 )
 
 // Door answers the questions of one program. Its methods may be called concurrently, and are those
-// of [client.Client]. They do not wait, so that no context ends them.
+// of [client.Client]. They do not wait, so no context ends them.
 type Door struct {
 	gate *gate.Gate
 	room *ask.Room
@@ -42,8 +42,8 @@ type seat struct {
 	text     []byte // of the question: see keep
 }
 
-// New returns a door to g and room. fail is the verdict on questions that have none.
-// Lanes are dealt to seats in turn, so that questions at the same time rarely meet in one.
+// New returns a door to g and room. fail is the verdict on questions that have none. Lanes are
+// dealt to seats in turn, so questions at the same time rarely meet in one.
 func New(g *gate.Gate, room *ask.Room, fail client.FailMode) *Door {
 	d := &Door{gate: g, room: room, fail: fail}
 	d.seats.New = func() any {
@@ -140,7 +140,7 @@ func (d *Door) Batch(
 	return answers, d.conclude(answers)
 }
 
-// conclude puts the fail mode's verdict where there is none, and returns the error that says so.
+// conclude puts the fail mode's verdict where there is none, and returns the error saying so.
 func (d *Door) conclude(answers []client.Answer) error {
 	var causes []error
 	n := 0

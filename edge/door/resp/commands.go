@@ -148,7 +148,7 @@ func (c *conn) login(args [][]byte) bool {
 		c.wrong("ERR AUTH called without any password configured for the default user")
 		return false
 	}
-	// Digests are of one length, so that the comparison tells nothing of the password's.
+	// Digests are of one length, so the comparison tells nothing of the password's.
 	given := sha256.Sum256(args[len(args)-1])
 	// There is one user, as in Redis without ACLs.
 	user := len(args) == 1 || string(args[0]) == "default"

@@ -112,7 +112,7 @@ func (c *conn) answer() (more bool) {
 	}
 	c.batch.End()
 	c.in.Use(at)
-	// By the connection's number too, or connections that ask once would never be measured.
+	// By the connection's number too, or connections asking once would never be measured.
 	if c.turns++; (c.ID+c.turns)%door.LatencyEvery == 0 {
 		c.door.latency.Note(c.door.gate.Now().Sub(c.now))
 	}
@@ -198,8 +198,8 @@ func ofHTTP(name []byte) bool {
 	return false
 }
 
-// maxWrongs is how many commands in a row may be wrong before the connection ends.
-// A program that speaks another protocol is cut off by it; a client with one mistake is not.
+// maxWrongs is how many commands in a row may be wrong before the connection ends. A program
+// speaking another protocol is cut off by it; a client with one mistake is not.
 const maxWrongs = 1000
 
 // wrong answers a command with a fault of the client's.

@@ -176,8 +176,7 @@ func (c *conn) ask(args [][]byte) {
 	c.whole(a)
 }
 
-// whole answers a whole request.
-// The number of pairs is known at the end only, so that endMap sets it.
+// whole answers a whole request. The number of pairs is known at the end only, so endMap sets it.
 func (c *conn) whole(a *ask.Answer) {
 	at := c.beginMap()
 	n := c.verdict(a.Deny)

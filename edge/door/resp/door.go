@@ -94,8 +94,8 @@ type Door struct {
 	latency latency.Histogram
 }
 
-// New returns a door that asks g through lanes, of which there must be at least one. Connections
-// are spread over the lanes; each keeps to one. One connection too many is told so in Redis's own
+// New returns a door asking g through lanes, of which there must be at least one. Connections are
+// spread over the lanes; each keeps to one. One connection too many is told so in Redis's own
 // words, which client libraries know.
 func New(g *gate.Gate, o Options, lanes ...*gate.Lane) *Door {
 	h := &Door{

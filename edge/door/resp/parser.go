@@ -15,7 +15,7 @@ const (
 type parser struct {
 	args [1 + maxArgs][]byte
 	n    int // arguments of the command and its name, also beyond args; of a line at most mostWords
-	// So a large command that comes in many small reads is not parsed again with each of them.
+	// So a large command coming in many small reads is not parsed again with each of them.
 	need int // bytes that must be there before it is worth trying again
 }
 
@@ -78,7 +78,7 @@ func (p *parser) wants(have, size int) outcome {
 	return more
 }
 
-// argument reads the argument that begins at at: its length, its bytes, a line end. Lengths no
+// argument reads the argument beginning at at: its length, its bytes, a line end. Lengths no
 // command has lose the framing: behind them anything might be data.
 func (p *parser) argument(b []byte, at int) (arg []byte, end int, is outcome) {
 	line, size, ok := lineOf(b[at:])

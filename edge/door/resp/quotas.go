@@ -9,9 +9,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// maxQuotas is the most sets of numbers that are kept.
-// Each program that uses CL.THROTTLE has a handful; whoever computes the numbers from a request has
-// them without end.
+// maxQuotas is the most sets of kept numbers. Each program using CL.THROTTLE has a handful; whoever
+// computes the numbers from a request has them without end.
 const maxQuotas = 64
 
 // numbers are those of a call.
@@ -28,8 +27,8 @@ type quota struct {
 // slack is the precision of used: the calls of a set write it a hundred times a second at most.
 const slack = 10 * time.Millisecond
 
-// quotas is a cache of the sets of numbers that were used last. Keys do not depend on it: a TAT is
-// a moment, whatever the numbers. Readers take no lock. The zero quotas is empty.
+// quotas is a cache of the sets of numbers used last. Keys do not depend on it: a TAT is a moment,
+// whatever the numbers. Readers take no lock. The zero quotas is empty.
 type quotas struct {
 	all       [maxQuotas]atomic.Pointer[quota]
 	mu        sync.Mutex    // serialises changes

@@ -74,7 +74,7 @@ func (c *conn) appendDecision(b []byte, d *gate.Decision) []byte {
 	return b
 }
 
-// appendRule appends the variables of the question that answers a request.
+// appendRule appends the variables of the question answering a request.
 func (c *conn) appendRule(b []byte, d *gate.Decision) []byte {
 	v := verdict.Of(d)
 	b = setText(b, "rule", d.Rule.Name)
@@ -124,9 +124,8 @@ func (c *conn) appendAnswer(b []byte, a *ask.Answer) []byte {
 	return b
 }
 
-// appendLimits appends the headers of the rules that were asked, those nearest to their limits
-// first.
-// The line is built before it is known whether there is anything: no rule, no variables.
+// appendLimits appends the headers of the asked rules, those nearest to their limits first. The
+// line is built before it is known whether there is anything: no rule, no variables.
 func (c *conn) appendLimits(b []byte) []byte {
 	c.line = c.line[:0]
 	c.session.Decisions(mostLimits, c.addPolicy)

@@ -153,9 +153,9 @@ func (c *conn) frames(b *gate.Batch, now window.Instant) (at int, full bool) {
 	return at, false
 }
 
-// fail ends the connection with a DISCONNECT that names the fault.
-// HAProxy logs the number and the text, tries the next server of the backend, and lets the request
-// pass by its own settings meanwhile.
+// fail ends the connection with a DISCONNECT naming the fault. HAProxy logs the number and the
+// text, tries the next server of the backend, and lets the request pass by its own settings
+// meanwhile.
 func (c *conn) fail(fault status) {
 	c.last = true
 	if fault != normal {
@@ -178,8 +178,8 @@ func (c *conn) take(b *gate.Batch, now window.Instant, raw []byte) {
 	// A second HELLO, or a question before the first: sizes are not agreed on.
 	case f.kind == haproxyHello, f.kind == haproxyNotify && c.size == 0:
 		c.fail(badFrame)
-	// Type 0 is the next part of a frame that was cut. This side does not offer the capability, so
-	// nobody may send one.
+	// Type 0 is the next part of a frame cut. This side does not offer the capability, so nobody
+	// may send one.
 	case f.kind == 0, f.kind == haproxyNotify && f.flags&(flagFin|flagAbort) != flagFin:
 		c.fail(fragmented)
 	case f.kind == haproxyNotify:

@@ -55,7 +55,7 @@ type Door struct {
 	latency latency.Histogram
 }
 
-// New returns a door that asks g through lanes, of which there must be at least one, and room for
+// New returns a door asking g through lanes, of which there must be at least one, and room for
 // whole requests; bytes bounds the memory of large frames. Connections are spread over the lanes;
 // each keeps to one.
 func New(g *gate.Gate, room *ask.Room, bytes *budget.Budget, lanes ...*gate.Lane) *Door {

@@ -25,7 +25,7 @@ const (
 	leastFrame = 1 + 4 + 1 + 1
 	smallest   = 256 // the least max-frame-size of the protocol
 	// HAProxy's own default, tune.bufsize less the length
-	maxFrame = 16384 - 4 // the largest frame that is taken, in bytes without its length
+	maxFrame = 16384 - 4 // the largest frame taken, in bytes without its length
 )
 
 // status is a fault as DISCONNECT says it.

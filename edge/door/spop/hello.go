@@ -86,7 +86,7 @@ func beginFrame(b []byte, kind byte, ids []byte) []byte {
 	return append(append(b, 0, 0, 0, 0, kind, 0, 0, 0, flagFin), ids...)
 }
 
-// endFrame sets the length of the frame that begins at at.
+// endFrame sets the length of the frame beginning at at.
 func endFrame(b []byte, at int) []byte {
 	n := len(b) - at - lengthBytes
 	b[at], b[at+1], b[at+2], b[at+3] = byte(n>>24), byte(n>>16), byte(n>>8), byte(n)

@@ -97,7 +97,7 @@ func (m *message) text(v value) []byte {
 		m.scratch = strconv.AppendInt(m.scratch, int64(v.number), 10)
 	case null:
 	}
-	// The capacity ends with the text, so that nothing appended to it reaches into the next.
+	// The capacity ends with the text, so nothing appended to it reaches into the next.
 	return m.scratch[at:len(m.scratch):len(m.scratch)]
 }
 
@@ -172,7 +172,7 @@ func (m *message) takeCost(v value) {
 	m.cost = uint32(n)
 }
 
-// takeLease reads the number of the lease that is released.
+// takeLease reads the number of the released lease.
 func (m *message) takeLease(v value) {
 	if m.kind != releases {
 		m.fail(wire.UnknownField)

@@ -14,13 +14,13 @@ import (
 // stopGrace is the wait for bytes that are on their way when the door stops.
 const stopGrace = 50 * time.Millisecond
 
-// Conn is one connection of a Server. Its Handle reads by Feed, so that a stop ends a wait.
+// Conn is one connection of a Server. Its Handle reads by Feed, so a stop ends a wait.
 type Conn struct {
 	net.Conn
 	ID uint64 // 1 for the first connection of a Server, and so on
 
 	server   *Server
-	socket   socket // descriptor of Conn, if that is known
+	socket   socket // descriptor of Conn, if known
 	accepted time.Time
 	waits    atomic.Int64  // nanoseconds from accepted to the last wait for bytes
 	showed   bool          // Show was called
@@ -32,7 +32,7 @@ type Conn struct {
 	woken   bool       // the deadline in force is that of stopGrace
 	resumed bool       // woken, and the Feeder goes on: its own deadlines hold again
 	read    deadline
-	write   deadline // for the goroutine that writes
+	write   deadline // for the goroutine writing
 }
 
 // deadline is the last one that was set. To set one costs as much as the decision of a request, so
@@ -76,7 +76,7 @@ func (c *Conn) Owing() int { return c.owed.Len() }
 // Lose ends the numbers from the one at from on, whose answers are not to be written.
 func (c *Conn) Lose(from int) { c.owed.Lose(from) }
 
-// Answers is how many bytes of answers a door gathers before it sends them: a connection that reads
+// Answers is how many bytes of answers a door gathers before it sends them: a connection reading
 // none keeps hardly more.
 const Answers = 4 << 10
 
@@ -120,9 +120,9 @@ func (c *Conn) writeWithin(b []byte, d time.Duration) error {
 }
 
 // Fault says that c ends by its client's fault, when Handle returns. The own direction ends at
-// once, so that the client knows; the socket is closed FaultPause later, or at the stop, and
-// nothing is read meanwhile. So a client that tries again without end costs little, and one that
-// still sends reads the reason before its connection is reset.
+// once, so the client knows; the socket is closed FaultPause later, or at the stop, and nothing is
+// read meanwhile. So a client that tries again without end costs little, and one that still sends
+// reads the reason before its connection is reset.
 func (c *Conn) Fault() { c.FaultFor(FaultPause) }
 
 // FaultFor is Fault with a pause of d, for a fault a client may not try often.

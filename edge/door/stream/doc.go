@@ -10,6 +10,6 @@
 //
 //	c.Feed(feeder) ──► bytes, as they come ──► feeder.Take ──► c.WriteWithin
 //
-// Package stream reads and writes nothing of a protocol. A stop serves the connections that wait to
+// Package stream reads and writes nothing of a protocol. A stop serves the connections waiting to
 // be accepted, and a Feeder in the middle of a unit keeps its time.
 package stream

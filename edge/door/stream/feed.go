@@ -19,7 +19,7 @@ type Feeder interface {
 	Take(n int, err error) bool
 }
 
-// A rester is a Feeder that gives its Room back while nothing is there to be read.
+// A rester is a Feeder giving its Room back while nothing is there to be read.
 type rester interface{ Rest() }
 
 // Feed gives f the bytes that c receives, until f has enough.

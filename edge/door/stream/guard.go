@@ -11,10 +11,9 @@ import (
 // where a protocol has a greeting to the end of that.
 const FirstUnit = 2 * time.Second
 
-// Guard says which connections of a door may ask: those from this machine, from machines that are
-// trusted, and those over TLS with a certificate, or that are to show a password. The zero Guard
-// trusts no other machine. Its methods may be called concurrently; the exported fields are set
-// before.
+// Guard says which connections of a door may ask: those from this machine, from machines trusted,
+// and those over TLS with a certificate, or that are to show a password. The zero Guard trusts no
+// other machine. Its methods may be called concurrently; the exported fields are set before.
 type Guard struct {
 	Protocol string      // by ALPN, which TLS must agree on; empty: any
 	Anybody  bool        // also those over TLS that neither have a certificate nor are trusted

@@ -39,7 +39,7 @@ func (i *Input) Fit() bool {
 	size := firstInput
 	switch {
 	case i.have == len(i.buf):
-		// doubled, so that a large unit is copied a few times and not once a read
+		// doubled, so a large unit is copied a few times and not once a read
 		size = min(2*len(i.buf), i.Most)
 	case i.have > 0 || len(i.buf) == firstInput:
 		return true

@@ -42,8 +42,8 @@ func keyOf(peer netip.Addr) netip.Prefix {
 	return key
 }
 
-// enter gives c a place. Where Most are taken, c takes the place of a connection that gives way,
-// which is returned for cut; ok is false where none does. The caller holds mu.
+// enter gives c a place. Where Most are taken, c takes the place of a connection giving way, which
+// is returned for cut; ok is false where none does. The caller holds mu.
 func (s *Server) enter(c *Conn) (out *Conn, ok bool) {
 	key := keyOf(c.Peer())
 	own := s.tallies[key]

@@ -14,7 +14,7 @@ import (
 )
 
 // FaultPause is how long a connection that ended by its client's fault keeps its place: a client
-// that makes the same fault on one connection after the other has ten a second for each it holds.
+// making the same fault on one connection after the other has ten a second for each it holds.
 const FaultPause = 100 * time.Millisecond
 
 // A stop serves the connections queued at a listener for queueTimeout, or until queueLeast have
@@ -29,7 +29,7 @@ const acceptPause = 20 * time.Millisecond
 
 // Stats are totals since the server was made, unless they say "now".
 type Stats struct {
-	Accepted  uint64 // connections that were served
+	Accepted  uint64 // connections served
 	Rejected  uint64 // connections closed at once, because Most were open
 	Displaced uint64 // connections closed for another one's place
 	Orphans   uint64 // tickets and leases that Orphan has ended
@@ -43,7 +43,7 @@ type Server struct {
 	Name   string        // of the protocol, for errors
 	Most   int           // connections at once, 1 or more
 	Keeps  bool          // a connection never gives its place to another
-	Drain  time.Duration // from a stop until connections that are left are closed
+	Drain  time.Duration // from a stop until connections left are closed
 	Handle func(c *Conn) // serves one connection until its end; the server closes it
 	// says to one connection too many, without TLS, that it is; it may be nil, and must not wait
 	Full func(c *Conn)
@@ -74,15 +74,15 @@ func (s *Server) Stats() Stats {
 }
 
 // Serve accepts from every listener until ctx ends, or one fails for good: then it returns that
-// listener's error. It serves the connections that are queued, closes the listeners, lets
-// connections end for Drain, closes those that are left, and returns when every Handle has.
+// listener's error. It serves the queued connections, closes the listeners, lets connections end
+// for Drain, closes those that are left, and returns when every Handle has.
 func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	s.stopping.Store(false)
 	if err := s.yields.open(); err != nil {
 		return err
 	}
 	defer s.yields.close()
-	// Room for all, so that none that ends at the stop waits for a reader.
+	// Room for all, so none ending at the stop waits for a reader.
 	failed := make(chan error, len(listeners))
 	var accepting sync.WaitGroup
 	for _, ln := range listeners {
@@ -93,7 +93,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	case <-ctx.Done():
 	case err = <-failed:
 	}
-	// First, so that who is accepted from here on is told that its answer is the last.
+	// First, so who is accepted from here on is told that its answer is the last.
 	s.stopping.Store(true)
 	for _, ln := range listeners {
 		interrupt(ln)
@@ -121,7 +121,7 @@ func (s *Server) accept(ctx context.Context, ln net.Listener) error {
 		default:
 			door.Pause(ctx, acceptPause)
 		}
-		if s.stopping.Load() { // a deadline interrupts only an Accept that waits
+		if s.stopping.Load() { // a deadline interrupts only an Accept waiting
 			s.acceptRest(ctx, ln)
 			return nil
 		}
@@ -131,8 +131,8 @@ func (s *Server) accept(ctx context.Context, ln net.Listener) error {
 // deadliner is a listener whose Accept can be given a deadline. TCP and unix listeners are.
 type deadliner interface{ SetDeadline(t time.Time) error }
 
-// interrupt ends a pending Accept of ln: by a deadline where possible, so that queued connections
-// can still be accepted, else by closing it.
+// interrupt ends a pending Accept of ln: by a deadline where possible, so queued connections can
+// still be accepted, else by closing it.
 func interrupt(ln net.Listener) {
 	if d, ok := ln.(deadliner); !ok || d.SetDeadline(time.Unix(1, 0)) != nil {
 		_ = ln.Close()

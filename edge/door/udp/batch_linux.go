@@ -23,7 +23,7 @@ const (
 	// batch is the most datagrams that one system call reads or writes.
 	batch = 64
 	// looks is the number of polls by a reader that has just answered, before it sleeps: 2 to 3 µs
-	// in all. A client that asks again at once arrives in that time. Sleeping and waking take far
+	// in all. A client asking again at once arrives in that time. Sleeping and waking take far
 	// longer.
 	looks = 6
 )

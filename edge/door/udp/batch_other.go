@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// maxReaders is one: other systems do not spread senders over sockets that share a port.
+	// maxReaders is one: other systems do not spread senders over sockets sharing a port.
 	maxReaders = 1
 	// maxPacket exceeds the largest datagram, in bytes: no datagram is cut and then mistaken for a
 	// short one.

@@ -71,7 +71,7 @@ type Stats struct {
 }
 
 // readerStats are the counters of one reader, padded to whole pairs of cache lines, which
-// processors fetch together, so that readers do not contend.
+// processors fetch together, so readers do not contend.
 type readerStats struct {
 	packets, lines, malformed, unknown, tooLong, unanswered, sendFailed atomic.Uint64
 

@@ -20,7 +20,7 @@ type Life struct {
 }
 
 // Look observes the control loop, which has made so many turns, and the readers of doors. It takes
-// no lock, so that it returns even when every loop is stuck.
+// no lock, so it returns even when every loop is stuck.
 func Look(turns uint64, doors ...*Door) Life {
 	l := Life{turns: turns}
 	for _, u := range doors {

@@ -40,7 +40,7 @@ func (r *Reader) Worked(now window.Instant) (gave bool, err error) {
 	return true, r.yield()
 }
 
-// Leave gives up the place of the reader, if it holds one. A reader that ends calls it.
+// Leave gives up the place of the reader, if it holds one. A reader ending calls it.
 func (r *Reader) Leave() {
 	if r.holds {
 		r.holds = false

@@ -80,8 +80,8 @@ func (u *Door) broken(stats *readerStats, packet, reply []byte) []byte {
 	return reply
 }
 
-// question is the memory of one line: passed on by address, because structs that are returned and
-// copied cost more than the rest of the parsing.
+// question is the memory of one line: passed on by address, because structs returned and copied
+// cost more than the rest of the parsing.
 type question struct {
 	query    wire.Query
 	ask      gate.Ask

@@ -23,9 +23,8 @@ const (
 // their sockets full they never wait, and whoever else is to run, in this process or the client of
 // another door, would wait for them.
 //
-// Readers that wait for datagrams now and then, as they do below saturation, never meet it.
-// Datagrams for which no reader has time fill the buffers of the sockets and are dropped by the
-// kernel.
+// Readers waiting for datagrams now and then, as they do below saturation, never meet it. Datagrams
+// for which no reader has time fill the buffers of the sockets and are dropped by the kernel.
 //
 // One Share is for all datagram doors of a node, and safe for concurrent use.
 type Share struct {
@@ -70,7 +69,7 @@ func (s *Share) extend(now window.Instant, turns uint64) {
 	s.until.Store(min(begins+int64(worth), int64(now)+int64(YieldedMost)))
 }
 
-// enter takes a place. Readers that wait for one get it in the order in which they came.
+// enter takes a place. Readers waiting for one get it in the order in which they came.
 func (s *Share) enter() { s.places <- struct{}{} }
 
 // leave gives up a place.

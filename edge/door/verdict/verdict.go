@@ -32,11 +32,11 @@ type Verdict struct {
 	Blast        int // about how many clients a block would deny, where it sheds instead
 	Remaining    int64
 	Reset, Retry uint32 // seconds
-	Delay        uint32 // milliseconds for which a request that passes is to wait first
+	Delay        uint32 // milliseconds for which a request passing is to wait first
 }
 
 // Of returns d as a verdict with consistent numbers, which clients may rely on: Remaining is never
-// negative; a denial has Retry >= 1 and Retry >= Reset > 0, so that no quota is promised before the
+// negative; a denial has Retry >= 1 and Retry >= Reset > 0, so no quota is promised before the
 // retry.
 func Of(d *gate.Decision) Verdict {
 	v := Verdict{

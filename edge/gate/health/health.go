@@ -95,8 +95,8 @@ func (h *Ring) IsLost(server int) bool { return h.lost[server].Load() }
 // AllLost reports whether every server is lost.
 func (h *Ring) AllLost() bool { return h.all.Load() }
 
-// Judge decides which servers are lost at now. It does not run in the flusher, so that a flusher
-// that hangs is noticed.
+// Judge decides which servers are lost at now. It does not run in the flusher, so a flusher that
+// hangs is noticed.
 func (h *Ring) Judge(now window.Instant) {
 	lost, clock := 0, h.Clock()
 	for n := range h.answered {

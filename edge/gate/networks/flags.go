@@ -13,7 +13,7 @@ import (
 // key.
 const Most = 1024
 
-// Flags finds the flag set by hand that decides for a key. Update is for one caller at a time; the
+// Flags finds the flag set by hand deciding for a key. Update is for one caller at a time; the
 // other methods may be called concurrently with it. The zero Flags holds none.
 type Flags struct {
 	now     atomic.Pointer[set] // nil: no flag is of a network
@@ -64,7 +64,7 @@ func (f *Flags) Ended(now window.Instant) bool {
 	return is != nil && is.ends <= now
 }
 
-// Find returns the flag of the smallest network that holds key, an address or a network or one of
+// Find returns the flag of the smallest network holding key, an address or a network or one of
 // several parts that is, under the rule called name; nil if there is none, or if key has a flag by
 // hand of its own. It allocates nothing.
 func (f *Flags) Find(now window.Instant, name string, key []byte) (found *Flag) {

@@ -13,16 +13,16 @@ type Entry[V any] struct {
 	Value  V
 }
 
-// Table finds the smallest of many networks that holds an address or a smaller network. It is a
-// prefix tree in one sorted slice: each entry knows the next larger one that holds it. It never
-// changes, so that any number of goroutines may read it. The zero Table holds no network.
+// Table finds the smallest of many networks holding an address or a smaller network. It is a prefix
+// tree in one sorted slice: each entry knows the next larger one that holds it. It never changes,
+// so any number of goroutines may read it. The zero Table holds no network.
 type Table[V any] struct {
 	entries []entry[V] // by address, then by length
 }
 
 type entry[V any] struct {
 	Entry[V]
-	holder int // the smallest larger network that holds it; -1: none
+	holder int // the smallest larger network holding it; -1: none
 }
 
 // NewTable returns a table of all; of equal prefixes the last counts. It keeps no reference to all.
@@ -59,11 +59,11 @@ func holds(n, p netip.Prefix) bool { return n.Bits() <= p.Bits() && n.Contains(p
 // Len returns the number of networks.
 func (t *Table[V]) Len() int { return len(t.entries) }
 
-// Find calls use with the networks that hold all of p, the smallest first, until use returns true.
-// It reports whether one did.
+// Find calls use with the networks holding all of p, the smallest first, until use returns true. It
+// reports whether one did.
 //
-// The entry before which p would stand lies in every network that holds p: the larger ones are
-// found from there. It takes a binary search and as many steps as networks lie within one another.
+// The entry before which p would stand lies in every network holding p: the larger ones are found
+// from there. It takes a binary search and as many steps as networks lie within one another.
 func (t *Table[V]) Find(p netip.Prefix, use func(v *V) bool) bool {
 	i := sort.Search(len(t.entries),
 		func(i int) bool { return compare(t.entries[i].Prefix, p) > 0 }) - 1

@@ -25,7 +25,7 @@ const (
 	soonestRound, latestRound = 500 * time.Millisecond, 5 * time.Second
 )
 
-// Subject is a rule that is observed. It does not change.
+// Subject is an observed rule. It does not change.
 type Subject struct {
 	Rule   mitigation.Rule
 	Meter  *window.Meter
@@ -61,7 +61,7 @@ type observed struct {
 	rule  whatif.Rule
 	of    window.Instant  // start of the rule's figures
 	from  totals.Baseline // start of the sample: the same, or the last change of the rule's action
-	blind int64           // cost in a window; keys that were offered less may be missing
+	blind int64           // cost in a window; keys offered less may be missing
 }
 
 // Start gives o many bytes. Nothing before now was counted.
@@ -221,7 +221,7 @@ func (s *observed) observation() Observation {
 	return o
 }
 
-// lookAtPlaces adds the keys of the next part that hold places, for the time since the look before.
+// lookAtPlaces adds the keys of the next part holding places, for the time since the look before.
 func (o *Observer) lookAtPlaces(now window.Instant, set *Set, lasts time.Duration) {
 	var by map[uint16]*whatif.Held
 	for i := range set.Subjects {

@@ -1,5 +1,5 @@
 // Package siblings remembers how many narrower keys asked under a wide one, such as the addresses
-// of a network, so that one loud address does not have its whole network denied.
+// of a network, so one loud address does not have its whole network denied.
 //
 //	request: address, network ──Note──► the last few addresses that asked under the network, and when
 //	                                              └──► how many of them asked within the window
@@ -125,7 +125,7 @@ func (b *bucket) entry(now window.Instant, wide sketch.Index, most int) *entry {
 	return victim
 }
 
-// note makes s the first of the most that are kept.
+// note makes s the first of the most kept.
 func (e *entry) note(s sighting, most int) {
 	at := 0
 	for at < e.n && e.asked[at].key != s.key {

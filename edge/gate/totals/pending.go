@@ -5,9 +5,9 @@ import "sync/atomic"
 // maxPending is how many counters a Pending gathers for: two a question of most requests.
 const maxPending = 8
 
-// Pending gathers additions to counters until Flush, so that a batch of requests adds to each
-// counter by one atomic operation. It is for one goroutine. Where it is full it is flushed early:
-// nothing is lost.
+// Pending gathers additions to counters until Flush, so a batch of requests adds to each counter by
+// one atomic operation. It is for one goroutine. Where it is full it is flushed early: nothing is
+// lost.
 type Pending struct {
 	all  [maxPending]addition
 	n    int

@@ -62,7 +62,7 @@ type Totals struct {
 // Admitted returns the cost that passed under an enforced rule or was counted without a decision.
 func (t *Totals) Admitted() uint64 { return t.Cost[Allowed] + t.Cost[Counted] }
 
-// Refused returns the cost that was denied.
+// Refused returns the denied cost.
 func (t *Totals) Refused() uint64 {
 	return t.Cost[Blocked] + t.Cost[Shed] + t.Cost[Limited] + t.Cost[Reserved]
 }
@@ -72,8 +72,8 @@ func (t *Totals) Offered() uint64 {
 	return t.Admitted() + t.Refused() + t.Cost[Shadowed] + t.Cost[Withheld]
 }
 
-// WouldRefuse returns the requests and the cost that were denied, or that passed only because the
-// rule was in shadow.
+// WouldRefuse returns the requests and the denied cost, or that passed only because the rule was in
+// shadow.
 func (t *Totals) WouldRefuse() (requests, cost uint64) {
 	for _, o := range [...]Outcome{Blocked, Shed, Limited, Reserved, Shadowed} {
 		requests, cost = requests+t.Requests[o], cost+t.Cost[o]

@@ -1,4 +1,4 @@
-// Package usedup holds the keys other nodes of the PoP have seen at their limits, so that the first
+// Package usedup holds the keys other nodes of the PoP have seen at their limits, so the first
 // request of such a key at this node is denied too. Without each of N nodes admits one.
 //
 //	notices of other nodes (package board) ─► Table.Put ─► Table.UsedUp ─► a key's first request in a window

@@ -55,9 +55,9 @@ func Takes(r *mitigation.Rule) bool {
 		r.Limit <= window.SmallLimit
 }
 
-// UsedUp returns a function that says until when other nodes know a key of r to be at its limit, 0
-// for not known; nil if there are no notices of r's keys. It is a window.Limit's UsedUp: it takes
-// no lock and does not allocate.
+// UsedUp returns a function saying until when other nodes know a key of r to be at its limit, 0 for
+// not known; nil if there are no notices of r's keys. It is a window.Limit's UsedUp: it takes no
+// lock and does not allocate.
 func (t *Table) UsedUp(r *mitigation.Rule) func(now window.Instant, key []byte) window.Instant {
 	if !Takes(r) {
 		return nil
@@ -79,7 +79,7 @@ func (t *Table) Name(r *mitigation.Rule, key []byte) Name {
 	if secret := t.secret.Load(); secret != nil { // else nothing is put
 		n = copy(text[:], secret[:])
 	}
-	text[n] = byte(len(r.Name)) // so that no other rule and key make the same text
+	text[n] = byte(len(r.Name)) // so no other rule and key make the same text
 	n++
 	n += copy(text[n:], r.Name)
 	binary.BigEndian.PutUint64(text[n:], uint64(r.Limit))    // above 0

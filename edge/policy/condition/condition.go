@@ -41,9 +41,8 @@ func Any(kids ...*Expr) *Expr { return &Expr{Op: OpOr, Kids: kids} }
 // Not returns the condition that kid does not hold.
 func Not(kid *Expr) *Expr { return &Expr{Op: OpNot, Kids: []*Expr{kid}} }
 
-// constant returns the condition that always, or never, holds.
-// Such as 1 < 2, which a program that writes configurations may leave in an expression: All and Any
-// of nothing are just that.
+// constant returns the condition that always, or never, holds. Such as 1 < 2, which a program
+// writing configurations may leave in an expression: All and Any of nothing are just that.
 func constant(holds bool) *Expr {
 	if holds {
 		return All()
@@ -119,9 +118,9 @@ func (e *Expr) Conjuncts() []*Expr {
 	return list
 }
 
-// Spelling returns a text that is equal for conditions that are written alike, whatever the order
-// of their terms. Two conditions with different spellings may still hold for the same requests. By
-// it equal tests of a thousand policies become one, and Covers compares it first.
+// Spelling returns a text that is equal for conditions written alike, whatever the order of their
+// terms. Two conditions with different spellings may still hold for the same requests. By it equal
+// tests of a thousand policies become one, and Covers compares it first.
 func (e *Expr) Spelling() string {
 	if e.Op == OpTest {
 		return e.Test.spelling()

@@ -3,9 +3,9 @@ package condition
 import "slices"
 
 // Covers reports whether every request under which later holds is one under which earlier holds,
-// both resolved, so that a policy under later is never reached when one under earlier ends the
-// walk. It may return false where that is so, never true where it is not: a wrong true would make a
-// working file a fault.
+// both resolved, so a policy under later is never reached when one under earlier ends the walk. It
+// may return false where that is so, never true where it is not: a wrong true would make a working
+// file a fault.
 //
 // A condition is a conjunction. Each term that earlier needs must follow from some term of later. A
 // term on the tier is never taken to follow, because policies in between may change the tier.
@@ -23,9 +23,9 @@ func Covers(earlier, later *Expr) bool {
 }
 
 // implies reports whether b holds wherever a does, as far as the trees show it. For tests of one
-// field that is inclusion of the values wanted: {/v2/a, /v2/b} implies {/v2/**}.
-// The order of the cases matters: an Or on the right is tried before one on the left is taken
-// apart, so that {x, y} implies {x, y, z} is found by their kids.
+// field that is inclusion of the values wanted: {/v2/a, /v2/b} implies {/v2/**}. The order of the
+// cases matters: an Or on the right is tried before one on the left is taken apart, so {x, y}
+// implies {x, y, z} is found by their kids.
 func implies(a, b *Expr) bool {
 	switch {
 	case a.Spelling() == b.Spelling():
@@ -87,8 +87,8 @@ func (w *Want) each(holds func(text string) bool) bool {
 	return !slices.ContainsFunc(w.Texts(), func(text string) bool { return !holds(text) })
 }
 
-// covers reports whether every path that fits q fits p.
-// /v2/** covers /v2/*/orders; a star covers any segment but an empty one, as in //.
+// covers reports whether every path fitting q fits p. /v2/** covers /v2/*/orders; a star covers any
+// segment but an empty one, as in //.
 func (p *PathPattern) covers(q *PathPattern) bool {
 	if len(p.segments) > len(q.segments) {
 		return false

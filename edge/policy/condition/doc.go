@@ -5,9 +5,9 @@
 //	when: (a typed part of CEL) ──ParseWhen──────────────────►   ▲               │
 //	                                                       All, Any, Not    Conjuncts, EachTest
 //
-// Both spellings become the same tree of tests, so that they cost the same and one can be compared
-// with the other: Spelling is equal for equal conditions, Covers says which of two is wider.
-// Resolve looks up the numbers of headers and the sets a tree names; only then may it be evaluated.
+// Both spellings become the same tree of tests, so they cost the same and one can be compared with
+// the other: Spelling is equal for equal conditions, Covers says which of two is wider. Resolve
+// looks up the numbers of headers and the sets a tree names; only then may it be evaluated.
 //
 // The grammar of when, in the notation of RFC 5234:
 //
@@ -23,12 +23,12 @@
 //	      / header[string] / query[string] / cookie[string] / string / integer / bool
 //
 // That is CEL (https://github.com/google/cel-spec) without arithmetic, loops and macros, and with
-// types that are known when the file is read. One thing differs, on purpose. In CEL a header that
-// is not there is an error. Here an absent field equals nothing and is in no set: its tests fail,
-// and their negations hold.
+// types known when the file is read. One thing differs, on purpose. In CEL a header that is not
+// there is an error. Here an absent field equals nothing and is in no set: its tests fail, and
+// their negations hold.
 //
 // Holds is the meaning of a condition, evaluated test by test, and the oracle of edge/policy, which
 // evaluates many conditions at once. Bounds: an expression has MaxWhen bytes, 64 brackets and
 // negations inside one another, and regular expressions of MaxRegexp instructions; RE2 matches in
-// time linear in the text, so that no request can make one slow.
+// time linear in the text, so no request can make one slow.
 package condition

@@ -44,8 +44,8 @@ var fieldFamilies = map[string]FieldKind{
 	"header.": Header, "query.": Query, "cookie.": Cookie, "response.header.": Response,
 }
 
-// Field is a field of a request. Name is that of a header, in lower case, parameter or cookie.
-// It is a small comparable value, so that fields can be keys of maps and compared by ==.
+// Field is a field of a request. Name is that of a header, in lower case, parameter or cookie. It
+// is a small comparable value, so fields can be keys of maps and compared by ==.
 type Field struct {
 	Kind FieldKind
 	Name string
@@ -138,8 +138,8 @@ func (f Field) HeaderName() string {
 	return ""
 }
 
-// Lookup returns the value of f in r that comes at or after place at, and the place behind it; next
-// is -1 where there is none. All values of a field are read by
+// Lookup returns the value of f in r coming at or after place at, and the place behind it; next is
+// -1 where there is none. All values of a field are read by
 //
 //	for v, next := f.Lookup(r, n, 0); next >= 0; v, next = f.Lookup(r, n, next) { … }
 //

@@ -82,15 +82,14 @@ func (l *lexer) run(kind tokenKind, belongs func(byte) bool) token {
 	return token{kind, l.text[begin:l.at], begin}
 }
 
-// escapes are the characters that may follow a backslash in a string.
-// Those of CEL that stand for one character each. \x, \u and octal are not here: what they are for
-// can be written as it is.
+// escapes are the characters that may follow a backslash in a string. Those of CEL standing for one
+// character each. \x, \u and octal are not here: what they are for can be written as it is.
 var escapes = map[byte]byte{
 	'\\': '\\', '"': '"', '\'': '\'', '`': '`', '?': '?', 'n': '\n', 'r': '\r', 't': '\t',
 }
 
-// "it's" and 'he said "no"' need no escape. A string ends on its line, so that a forgotten quote
-// does not swallow the rest of the file.
+// "it's" and 'he said "no"' need no escape. A string ends on its line, so a forgotten quote does
+// not swallow the rest of the file.
 func (l *lexer) quoted(quote byte) (token, error) {
 	begin := l.at
 	var text []byte

@@ -129,8 +129,8 @@ func (p *PathPattern) matches(path []byte) bool {
 }
 
 // newHost reads a host, or *. and a domain: any host below it, at any depth, but not itself. Each
-// fault names the form of the request's host that is compared, since the pattern would simply never
-// hold otherwise.
+// fault names the form of the request's host compared, since the pattern would simply never hold
+// otherwise.
 func newHost(text string) (Want, error) {
 	domain, below := strings.CutPrefix(text, "*.")
 	switch {

@@ -45,9 +45,8 @@ const (
 	WantField // equals the first value of another field
 )
 
-// Want is one comparison. Each kind uses its own fields and leaves the others zero.
-// One struct rather than an interface for each kind, so that a test's comparisons lie side by side
-// in memory.
+// Want is one comparison. Each kind uses its own fields and leaves the others zero. One struct
+// rather than an interface for each kind, so a test's comparisons lie side by side in memory.
 type Want struct {
 	Kind      WantKind
 	Text      string
@@ -98,9 +97,9 @@ func (t *Test) Other() Field {
 	return Field{}
 }
 
-// Holds reports whether one of the values of the field is wanted: of a header that comes three
-// times, one that fits is enough. An absent field equals nothing and is in no set. All values are
-// looked at, as a client may send a header twice and the application may use either.
+// Holds reports whether one of the values of the field is wanted: of a header coming three times,
+// one that fits is enough. An absent field equals nothing and is in no set. All values are looked
+// at, as a client may send a header twice and the application may use either.
 func (t *Test) Holds(r *request.Request) bool {
 	switch {
 	case t.Field.IsAddress():

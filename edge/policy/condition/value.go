@@ -10,8 +10,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/policy/sets"
 )
 
-// Value is one of the values a term of a match map names. It hides Want, so that only this package
-// makes one, after its checks.
+// Value is one of the values a term of a match map names. It hides Want, so only this package makes
+// one, after its checks.
 type Value struct{ want Want }
 
 // ParseValue reads one value as a match map writes it for field f.

@@ -79,8 +79,8 @@ func (p *parser) or() (*Expr, error) { return p.joined("||", p.and, Any) }
 
 func (p *parser) and() (*Expr, error) { return p.joined("&&", p.not, All) }
 
-// joined reads one or more operands with sign between them.
-// One operand is itself, without a node around it, so that equal conditions are spelt alike.
+// joined reads one or more operands with sign between them. One operand is itself, without a node
+// around it, so equal conditions are spelt alike.
 func (p *parser) joined(
 	sign string, operand func() (*Expr, error), join func(...*Expr) *Expr,
 ) (*Expr, error) {
@@ -105,7 +105,7 @@ func (p *parser) joined(
 	return join(list...), nil
 }
 
-// It recurses for brackets as well, by way of term, so that depth counts both.
+// It recurses for brackets as well, by way of term, so depth counts both.
 func (p *parser) not() (*Expr, error) {
 	if p.depth++; p.depth > maxNesting {
 		return nil, p.fault("more than %d brackets and negations inside one another", maxNesting)
@@ -124,7 +124,7 @@ func (p *parser) not() (*Expr, error) {
 	return Not(e), nil
 }
 
-// comparisons are the operators that stand between two values.
+// comparisons are the operators standing between two values.
 var comparisons = []string{"==", "!=", "<", "<=", ">", ">="}
 
 func (p *parser) term() (*Expr, error) {
@@ -194,8 +194,8 @@ func (p *parser) operand() (operand, error) {
 		}
 		return o, p.advance()
 	case tokenName:
-		// They are constants of a type no field has, so that any comparison with one is told as a
-		// fault of types.
+		// They are constants of a type no field has, so any comparison with one is told as a fault
+		// of types.
 		if o.text == "true" || o.text == "false" {
 			return o, p.advance()
 		}

@@ -27,8 +27,8 @@ func compare(left operand, operator token, right operand) (*Expr, error) {
 	if err := left.typed(right); err != nil {
 		return nil, err
 	}
-	// Never a comparison of its own: an absent field is not equal to anything, so that != must hold
-	// for it.
+	// Never a comparison of its own: an absent field is not equal to anything, so != must hold for
+	// it.
 	if sign == "!=" {
 		e, err := left.sided("==", right)
 		return Not(e), err
@@ -64,7 +64,7 @@ func (o operand) typed(constant operand) error {
 }
 
 // sided makes the comparison of a field with a constant of its type, by any sign but !=, which is
-// the negation of ==: so that != holds for an absent field. Texts are ordered by their bytes.
+// the negation of ==: so != holds for an absent field. Texts are ordered by their bytes.
 func (o operand) sided(sign string, constant operand) (*Expr, error) {
 	switch {
 	case o.field.IsNumber():
@@ -87,11 +87,10 @@ func (o operand) sided(sign string, constant operand) (*Expr, error) {
 }
 
 // numberWant turns a comparison with n into a range. A number that is absent is outside all of
-// them. Bounds are included, so that < 5 is up to 4. A range that is empty, as of asn < 0, never
-// holds.
+// them. Bounds are included, so < 5 is up to 4. A range that is empty, as of asn < 0, never holds.
 func numberWant(sign string, n int64) Want {
 	const most = 1 << 40 // above every number of a request
-	// So that n+1 and n-1 cannot overflow.
+	// So n+1 and n-1 cannot overflow.
 	n = min(max(n, -most), most)
 	w := Want{Kind: WantRange, low: 0, high: most}
 	switch sign {
@@ -146,7 +145,7 @@ func compareFields(left operand, sign string, right operand) (*Expr, error) {
 }
 
 // compareConstants decides a comparison no request changes. 5 < 6 and "a" == "b" are folded here,
-// so that no request pays for them.
+// so no request pays for them.
 func compareConstants(left operand, operator token, right operand) (*Expr, error) {
 	if left.kind != right.kind {
 		return nil, &ExprError{operator.at, "the two sides are not of one type"}

@@ -41,7 +41,7 @@ type words struct {
 	high  []uint64 // ascending
 	low   []uint64
 	word  []uint8
-	// About four values to an entry, so that a search compares a handful.
+	// About four values to an entry, so a search compares a handful.
 	starts []uint32 // by the first bits of high: where they begin
 	shift  uint
 	// lengths are those of the values that end with *: their beginnings are looked up by length.

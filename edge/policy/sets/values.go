@@ -15,7 +15,7 @@ type Values struct {
 	numbers map[string]uint8
 }
 
-// Twice is a value that stands on two lines.
+// Twice is a value standing on two lines.
 type Twice struct{ First, Again int }
 
 // NewValues returns an empty collection with room for so many values.

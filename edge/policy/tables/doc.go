@@ -5,7 +5,7 @@
 //	Networks by the ranges that networks divide the addresses into
 //
 // Each answer is a Bits, one bit a condition, in which conditions that do not look at the field are
-// set; the conditions that hold for a request are among the AND of the answers for its fields. A
+// set; the conditions holding for a request are among the AND of the answers for its fields. A
 // table is filled by Add, ended by Finish, and does not change afterwards. Finding allocates
 // nothing.
 package tables

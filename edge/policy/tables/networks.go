@@ -7,18 +7,16 @@ import (
 	"github.com/headgate-dev/headgate/edge/policy/sets"
 )
 
-// Networks answers which conditions hold for a client's address.
-// Addresses are divided into ranges in which the same conditions hold, so that one binary search
-// answers for all of them.
+// Networks answers which conditions hold for a client's address. Addresses are divided into ranges
+// in which the same conditions hold, so one binary search answers for all of them.
 type Networks struct {
 	zones *sets.Zones
 	named bool   // zones are those of a set of the configuration
 	sets  []Bits // by the number of a zone
 }
 
-// maxNetworkSets bounds the different sets of conditions that hold in some network.
-// Lists that overlap in every way would make 2^lists of them; beyond this each condition tests its
-// own list.
+// maxNetworkSets bounds the different sets of conditions holding in some network. Lists that
+// overlap in every way would make 2^lists of them; beyond this each condition tests its own list.
 const maxNetworkSets = 4096
 
 // Group is the networks a condition wants the client in, and all conditions that do.
@@ -80,8 +78,8 @@ func (n *Networks) add(groups []*Group, active []bool) uint16 {
 	return uint16(len(n.sets) - 1) // at most maxNetworkSets
 }
 
-// Find returns the conditions that hold for a, the zero Addr too.
-// A client without an address is in no network.
+// Find returns the conditions holding for a, the zero Addr too. A client without an address is in
+// no network.
 func (n *Networks) Find(a netip.Addr) Bits {
 	if !a.IsValid() {
 		return n.sets[0]

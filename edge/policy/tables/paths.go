@@ -17,8 +17,8 @@ type Paths struct {
 
 type pathNode struct {
 	label string
-	// Finish has handed down the conditions of wider entries, so that a search ends with one set
-	// and joins nothing.
+	// Finish has handed down the conditions of wider entries, so a search ends with one set and
+	// joins nothing.
 	here  Bits // of beginnings that end here or above
 	exact Bits // here, and of paths that end here; nil: here
 	// A string beside the kids, since comparing bytes of one string is faster than looking into
@@ -59,8 +59,8 @@ func (p *Paths) exact(text string, cond int) {
 	n.exact.Add(cond)
 }
 
-// insert returns the node of text.
-// A label is split where two texts part, so that no two kids begin with the same byte.
+// insert returns the node of text. A label is split where two texts part, so no two kids begin with
+// the same byte.
 func (p *Paths) insert(text string) int32 {
 	at := int32(0)
 	for text != "" {
@@ -139,8 +139,8 @@ func (n *pathNode) kidOf(c byte) int {
 	return -1
 }
 
-// Find returns the conditions that hold for path.
-// Where no kid goes on, the beginnings up to here are all that hold.
+// Find returns the conditions holding for path. Where no kid goes on, the beginnings up to here are
+// all that hold.
 func (p *Paths) Find(path []byte) Bits {
 	n := &p.nodes[0]
 	for len(path) > 0 {

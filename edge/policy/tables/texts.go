@@ -21,7 +21,7 @@ type named struct {
 	list []nameSet // of sets, where they are few
 	// A bit for each length that occurs: most hosts and methods asked for are of none, and are not
 	// hashed.
-	lengths [5]uint64 // the lengths that names have, 0 to 318; longer ones are as 319
+	lengths [5]uint64 // the lengths naming have, 0 to 318; longer ones are as 319
 }
 
 // nameSet is one name and its set.
@@ -83,7 +83,7 @@ func (t *Texts) Add(wants []condition.Want, cond int) {
 }
 
 // Finish adds to each set the conditions of wider patterns. *.example.com holds for a.b.example.com
-// and for any name a table has below it. At load, so that a request takes one set and joins none.
+// and for any name a table has below it. At load, so a request takes one set and joins none.
 func (t *Texts) Finish() {
 	for name, set := range t.suffix.sets {
 		t.widen(name[1:], set)
@@ -103,8 +103,8 @@ func (t *Texts) widen(name string, set Bits) {
 	}
 }
 
-// Find returns the conditions that hold for text. From the left, so that the longest domain with a
-// set is found; its set has those of the shorter ones in it.
+// Find returns the conditions holding for text. From the left, so the longest domain with a set is
+// found; its set has those of the shorter ones in it.
 func (t *Texts) Find(text []byte) Bits {
 	if set := t.exact.find(text); set != nil {
 		return set

@@ -179,7 +179,7 @@ type addCommand struct {
 	opaque       string // with its O; empty: none
 }
 
-// parseAdd reads an `ma` command that asks for the value; false for anything else.
+// parseAdd reads an `ma` command asking for the value; false for anything else.
 func parseAdd(line []byte) (c addCommand, ok bool) {
 	words := bytes.Fields(line)
 	if len(words) < 2 || string(words[0]) != "ma" || len(words[1]) > 250 {

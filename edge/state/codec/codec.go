@@ -5,8 +5,8 @@
 //
 // Numbers are uvarints unless said otherwise. A text is a uvarint of its length and its bytes.
 // Times are Unix microseconds by the wall clock. A reader skips records of an unknown type, and
-// unknown fields at the end of a record, so that later versions can add both. Keys are written as
-// bytes: their indices differ in every process.
+// unknown fields at the end of a record, so later versions can add both. Keys are written as bytes:
+// their indices differ in every process.
 //
 // The checksum finds a file that was torn, not one that was forged: every number is also checked
 // against its bound. The package opens no file.

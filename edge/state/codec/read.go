@@ -17,8 +17,8 @@ type reader struct {
 	failed bool
 }
 
-// maxNumber bounds every number, so that sums of a few cannot overflow. As microseconds it is the
-// year 2112.
+// maxNumber bounds every number, so sums of a few cannot overflow. As microseconds it is the year
+// 2112.
 const maxNumber = 1 << 52
 
 // number reads a number of 0..most.

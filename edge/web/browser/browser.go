@@ -4,7 +4,7 @@
 //	test ──Go, Do, Wait, Press──► Page ──one JSON message each──► pipe ──► chromium --headless
 //	     ◄──Complaints────────────  └──console, exceptions, dialogs ◄──┘
 //
-// It speaks over a pipe, so that no port is open and nothing but the standard library is needed.
+// It speaks over a pipe, so no port is open and nothing but the standard library is needed.
 package browser
 
 import (
@@ -57,8 +57,8 @@ func Start(path string) (*Browser, error) {
 	}
 	b := &Browser{profile: profile, waiting: map[int]chan message{}, pages: map[string]*Page{}}
 	b.cmd = exec.Command(path, arguments(profile)...) //nolint:gosec // the path comes from Find
-	// Its output is a pipe its helper processes hold too, so that Wait waits for them all: they
-	// write to the profile.
+	// Its output is a pipe its helper processes hold too, so Wait waits for them all: they write to
+	// the profile.
 	b.cmd.Stderr, b.cmd.WaitDelay = io.Discard, closeTimeout
 	if b.pipe, err = startPiped(b.cmd); err != nil {
 		return nil, errors.Join(fmt.Errorf("browser: start %s: %w", path, err),

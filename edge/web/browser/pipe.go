@@ -48,7 +48,7 @@ func closeAll(files ...*os.File) {
 	}
 }
 
-// One write under the lock, so that messages of two tests do not mix.
+// One write under the lock, so messages of two tests do not mix.
 func (p *pipe) send(m message) error {
 	body, err := json.Marshal(m)
 	if err != nil {

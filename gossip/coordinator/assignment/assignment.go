@@ -1,6 +1,6 @@
 // Package assignment says which member of a cluster does which part for a key: who owns it, who
 // stands by, and who reports it for a PoP. It is a pure function of the members' names and PoPs and
-// of a secret, so nodes that know the same members agree without a message.
+// of a secret, so nodes knowing the same members agree without a message.
 //
 //	rule, key ─► Shard, 0..4095 ─┬► Owners     owner and standby, of two PoPs if there are two
 //	                             └► Reporters  of one PoP: the reporter and its deputy
@@ -34,11 +34,11 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// Member is a node that takes part in the control loop. Names are unique, shorter than 256 bytes.
+// Member is a node taking part in the control loop. Names are unique, shorter than 256 bytes.
 type Member struct{ Name, PoP string }
 
 // Shards is the number of shards of keys: a few for each owner where there are a thousand of them,
-// so that load is even.
+// so load is even.
 const Shards = 4096
 
 // Pair is a first and a second choice among members, by name; "" is no member.

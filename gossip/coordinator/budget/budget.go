@@ -129,8 +129,8 @@ const MaxStretch = 25 * time.Second
 // Load returns the factor by which the steps grow from which changes are sent, 1..8.
 func (b *Budget) Load() float64 { return b.load.factor }
 
-// Overloaded reports whether the budget is too small for counts, so that rates are to be sent
-// instead. It begins at a load of 8 and ends at 2.
+// Overloaded reports whether the budget is too small for counts, so rates are to be sent instead.
+// It begins at a load of 8 and ends at 2.
 func (b *Budget) Overloaded() bool { return b.load.overloaded }
 
 // Calm is the opposite: a tick may visit all keys, whatever its turn.

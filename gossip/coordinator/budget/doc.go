@@ -25,6 +25,6 @@
 // At 8 the node is overloaded: it sends rates in place of counts until the load is 2. If the next
 // overload begins within 15 s of the end of this one, the decay is the longer one.
 //
-// Given up: an exact bound on an instant. A debt of one second's bytes is allowed, so that a record
-// that has been started is sent whole.
+// Given up: an exact bound on an instant. A debt of one second's bytes is allowed, so a record that
+// has been started is sent whole.
 package budget

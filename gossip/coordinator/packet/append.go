@@ -12,7 +12,7 @@ import (
 
 // Flags of a record.
 const (
-	flagAlone   = 1 << iota // the origin is a node that counts alone
+	flagAlone   = 1 << iota // the origin is a node counting alone
 	flagTotals              // counts by period follow
 	flagBlocked             // how long the key is blocked follows
 	flagDone                // the end of a key at this node

@@ -26,8 +26,8 @@
 // each other one as bins before the one before it. A lump takes two bytes or three.
 //
 // A reader skips kinds it does not know, and bytes at the end of a body it does not know: later
-// versions append. It refuses values out of range, so that a parsed record needs no further check
-// of its numbers: see MaxRate, MaxCount, MaxSpan and MaxTTL.
+// versions append. It refuses values out of range, so a parsed record needs no further check of its
+// numbers: see MaxRate, MaxCount, MaxSpan and MaxTTL.
 //
 // Given up: authenticity. Whoever holds the cluster's key can write any record; sessions, replays
 // and clocks are package peers' affair, and nonces the coordinator's.

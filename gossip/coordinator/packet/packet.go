@@ -84,7 +84,7 @@ type Record struct {
 	Kind Kind
 	ID   ID
 	// Nonce is drawn at random by the sender of a report for each key, and repeated in the answers
-	// to it: only members that were asked know it. A hint has none.
+	// to it: only members asked know it. A hint has none.
 	Nonce uint32
 	// Alone says that the origin is not the PoP but those of its nodes that count alone.
 	Alone bool

@@ -17,7 +17,7 @@ const (
 	// shorter than RefusedFor: a corrected clock is believed at once, a clock that jumps is noticed
 	// soon.
 	acceptedFor = 10 * time.Second
-	// maxMillis bounds stamps, so that their differences stay in range. It is far beyond any date.
+	// maxMillis bounds stamps, so their differences stay in range. It is far beyond any date.
 	maxMillis = 1 << 43
 )
 
@@ -53,7 +53,7 @@ func (t *Table) Timely(now window.Instant, h packet.Header) bool {
 	return false
 }
 
-// off is the lead of a clock that shows ms Unix milliseconds now over this node's wall clock.
+// off is the lead of a clock showing ms Unix milliseconds now over this node's wall clock.
 func (t *Table) off(now window.Instant, ms int64) time.Duration {
 	return time.Duration(min(max(ms, 0), maxMillis)-t.Millis(now)) * time.Millisecond
 }

@@ -23,7 +23,7 @@ type Table struct {
 }
 
 // New returns an empty table of the member called self. secret is drawn at its start: no other
-// member can compute the session numbers that follow from it.
+// member can compute the session numbers following from it.
 func New(self string, secret [16]byte) *Table {
 	return &Table{self: self, secret: secret, peers: make(map[string]*peer)}
 }

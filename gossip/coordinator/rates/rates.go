@@ -87,7 +87,7 @@ func Leaps(was, d *control.Report) bool { return d.Rate > leapFactor*was.Rate }
 
 // Moved returns the change between two reports of a key of rule, cost per second, from was to is; 0
 // if it may be chance. In rate mode the owner knows the trailing window by the admitted cost, which
-// is a small part of a flood: there that is held against itself, and not against the flood.
+// is a small part of a flood: there held against itself, and not against the flood.
 //
 //	|rate - was|        > max(0.1·was, Trigger)
 //	|admitted - was|    the same, in rate mode of admitted alone

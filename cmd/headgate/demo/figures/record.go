@@ -11,8 +11,8 @@ import (
 // the limiter's.
 const Patience = 500 * time.Millisecond
 
-// Record adds up the answers round by round, so that a demo without end needs no more memory than
-// two rounds. One goroutine calls it, beside those that note answers.
+// Record adds up the answers round by round, so a demo without end needs no more memory than two
+// rounds. One goroutine calls it, beside those that note answers.
 type Record struct {
 	Attack, Normal *Flow
 

@@ -32,7 +32,7 @@ type PoP struct {
 	Dashboard, Ring  string // for people
 }
 
-// Change is a mitigation that was set, changed or cleared.
+// Change is a mitigation set, changed or cleared.
 type Change struct {
 	At         time.Duration // since the story began
 	Kind       string        // "set", "changed" or "cleared"

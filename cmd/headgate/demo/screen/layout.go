@@ -22,8 +22,8 @@ type plan struct {
 }
 
 // planFor shares out the rows of a page. The title, the table and the keys take fixedRows; then
-// each part in the order of its use to a reader, so that a small terminal shows the figures and a
-// large one the events and a second chart too.
+// each part in the order of its use to a reader, so a small terminal shows the figures and a large
+// one the events and a second chart too.
 func planFor(rows int) (p plan) {
 	const fixedRows = 8 // title, phase, five of the table, keys
 	room, full := rows-fixedRows, false
@@ -141,8 +141,7 @@ func (l *Live) hints() []string {
 	}
 }
 
-// table is each PoP's figures. SOURCE is as wide as its usual value, so that the columns stay in
-// place.
+// table is each PoP's figures. SOURCE is as wide as its usual value, so the columns stay in place.
 func (l *Live) table(b *Board) []string {
 	rows := [][]cli.Cell{cli.Header("POP", "ATTACK/S", "ADMITTED/S", "MITIGATION",
 		"SOURCE          ", "NORMAL/S", "NORMAL DENIED")}

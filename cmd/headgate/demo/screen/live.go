@@ -84,8 +84,8 @@ func (l *Live) Board(b *Board) {
 	_, _ = io.WriteString(l.app.Stdout, cli.Frame(l.Page(columns, rows), columns))
 }
 
-// Page returns the lines for a terminal of that size, below the last row, which stays empty so that
-// it does not scroll. A size that is not known (0) is taken as 80 columns and 24 rows.
+// Page returns the lines for a terminal of that size, below the last row, which stays empty so it
+// does not scroll. A size that is not known (0) is taken as 80 columns and 24 rows.
 func (l *Live) Page(columns, rows int) string {
 	if columns <= 0 {
 		columns = 80

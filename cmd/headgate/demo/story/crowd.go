@@ -11,7 +11,7 @@ const (
 	clients = 80  // normal ones
 	busiest = 0.6 // of the limit: the rate of the busiest normal client, over all PoPs
 	most    = 0.1 // of the limit: the highest rate of any other
-	roams   = 0.2 // the share of a client's requests that arrive at another PoP than its own
+	roams   = 0.2 // the share of a client's requests arriving at another PoP than its own
 	jitter  = 0.2 // the time between two requests differs by up to this share, either way
 )
 

@@ -6,8 +6,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
-// Field is a header that was kept: its name and value in the head's buffer. The zero Field is none.
-// Places are below Size: a head is emptied for each request.
+// Field is a kept header: its name and value in the head's buffer. The zero Field is none. Places
+// are below Size: a head is emptied for each request.
 type Field struct{ at, colon, end uint16 }
 
 // reserved is the room of the buffer, in bytes, that kept headers leave to those that frame a
@@ -24,9 +24,8 @@ func isAuthLine(line []byte) bool {
 }
 
 // wants reports whether the header called name is to be kept: for its profile p, as the first of
-// that, or for policies.
-// A proxy writes its own headers before the visitor's, so that the first of a profile is the
-// proxy's.
+// that, or for policies. A proxy writes its own headers before the visitor's, so the first of a
+// profile is the proxy's.
 func (h *Head) wants(name []byte) (p Profile, named bool) {
 	if p = profileOf(name); h.profiles[p].end > 0 {
 		p = noProfile
@@ -97,7 +96,7 @@ func trim(text []byte) []byte {
 	return text
 }
 
-// Profile is the meaning of a header of a proxy that asks about its client's request.
+// Profile is the meaning of a header of a proxy asking about its client's request.
 type Profile int
 
 // The meanings.

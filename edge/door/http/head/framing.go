@@ -7,7 +7,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
-// Framing is the result of the headers that say where a request and its connection end.
+// Framing is the result of the headers saying where a request and its connection end.
 type Framing struct {
 	// Length is the bytes of body, 0 without a body, or Chunked.
 	Length int64
@@ -83,7 +83,7 @@ func (h *Head) header(line []byte) *api.Problem {
 }
 
 // noHeader answers a line that is no header. Of a whole request it is passed over, as no policy can
-// name it; but other readers may differ about where its head ends, so that the connection does.
+// name it; but other readers may differ about where its head ends, so the connection does.
 func (h *Head) noHeader() *api.Problem {
 	if !h.authed {
 		return Malformed("has a malformed header name")

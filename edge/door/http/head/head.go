@@ -19,7 +19,7 @@ const Size = 8 << 10
 //	buf: | line | host |  (free)  | arrived, not read yet |  (free)  |
 //	     0      line   kept       next                    end        Size
 //
-// Of a request that asks about a whole request it keeps the headers policies look at as well, and
+// Of a request asking about a whole request it keeps the headers policies look at as well, and
 // those of its profile. Such a head has no fault: a part a visitor can choose is read, passed over,
 // or makes the request unfit.
 //
@@ -61,7 +61,7 @@ func (h *Head) Host() []byte {
 	return trim(h.buf[min(h.hostAt+len("host:"), h.hostEnd):h.hostEnd])
 }
 
-// IsWhole reports whether the request line asks about a whole request, so that headers are kept.
+// IsWhole reports whether the request line asks about a whole request, so headers are kept.
 func (h *Head) IsWhole() bool { return h.authed }
 
 // Fields returns the headers policies look at, of a whole request.

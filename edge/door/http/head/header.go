@@ -105,8 +105,9 @@ func meaningIf(name []byte, word string, m meaning) meaning {
 	return m
 }
 
-// parseLength parses 1..19 digits, at most the largest int64. Signs and spaces are refused.
-// Readers that take "+5" or " 5" differ from others about where a request ends: smuggling begins there (RFC 9112, 11.2).
+// parseLength parses 1..19 digits, at most the largest int64. Signs and spaces are refused. Readers
+// taking "+5" or " 5" differ from others about where a request ends: smuggling begins there (RFC
+// 9112, 11.2).
 func parseLength(b []byte) (int64, bool) {
 	const maxDigits = len("9223372036854775807")
 	if len(b) == 0 || len(b) > maxDigits {

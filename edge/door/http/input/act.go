@@ -21,7 +21,7 @@ type Act struct {
 
 // ActOf reads one request for the operation of that name, acquire, release, renew or settle, from a
 // query or from JSON. Unknown and repeated members are problems. The key and the rule are checked
-// as those of a check are, last, so that a member that does not exist is told first.
+// as those of a check are, last, so a member that does not exist is told first.
 // rule=jobs&key=anna&cost=2&lease=60 is an acquire of two places for a minute.
 func ActOf(name string, query, body []byte) (a Act, p *api.Problem) {
 	list, p := oneOf(query, body)

@@ -10,17 +10,15 @@ import (
 )
 
 const (
-	// MaxChecks is the most checks in one body.
-	// so that an answer has a bound, about 100 KiB
+	// MaxChecks is the most checks in one body. so an answer has a bound, about 100 KiB
 	MaxChecks = 1000
 
 	costRange = "must be a whole number from 1 to 1000000"
 )
 
-// Checks parses body, decoding strings in place, and appends its checks to into. batch tells
-// a list from a single check. Every check returned without a problem is complete and in range.
-// into is returned in either case, so that its memory is reused. The slices of the checks point
-// into body.
+// Checks parses body, decoding strings in place, and appends its checks to into. batch tells a list
+// from a single check. Every check returned without a problem is complete and in range. into is
+// returned in either case, so its memory is reused. The slices of the checks point into body.
 // {"rule": "login", "key": "203.0.113.7"} or {"checks": [{…}, {…}]}. All are read before one is
 // decided: nothing is counted of a body that is wrong further down.
 func Checks(body []byte, into []gate.Ask) (checks []gate.Ask, batch bool, p *api.Problem) {

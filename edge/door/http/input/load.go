@@ -12,9 +12,9 @@ type Load struct {
 	Share uint32 // of wire.ShareUnit
 }
 
-// LoadOf reads a report from a query or from JSON, as ActOf does.
-// Such as pool=db&from=web-1&utilisation=0.93. Sources are named so that two reporters of one pool
-// are two, whatever their addresses.
+// LoadOf reads a report from a query or from JSON, as ActOf does. Such as
+// pool=db&from=web-1&utilisation=0.93. Sources are named so two reporters of one pool are two,
+// whatever their addresses.
 func LoadOf(query, body []byte) (l Load, p *api.Problem) {
 	list, p := oneOf(query, body)
 	shared := false
