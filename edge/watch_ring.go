@@ -14,9 +14,6 @@ import (
 const (
 	// watchRingEvery is the interval between two looks at the ring.
 	watchRingEvery = time.Second
-	// changeAtMost is how often at most a change of one server, or of the clock, is logged: one
-	// that comes and goes must not fill a disk. The state at the end of that time is logged then.
-	changeAtMost = 10 * time.Second
 )
 
 // watchRing logs how the ring changes, until ctx ends.
@@ -49,7 +46,9 @@ type change struct {
 
 // to sets the present state, and reports whether it is to be logged.
 func (c *change) to(now time.Time, bad bool) bool {
-	if bad == c.bad || now.Sub(c.at) < changeAtMost {
+	// how often at most a change of one server, or of the clock, is logged: one that comes and goes
+	// must not fill a disk. The state at the end of that time is logged then.
+	if bad == c.bad || now.Sub(c.at) < (10*time.Second) {
 		return false
 	}
 	c.bad, c.at = bad, now

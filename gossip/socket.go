@@ -31,19 +31,14 @@ type socket struct {
 	wg     sync.WaitGroup
 }
 
-// socketBuffer is the requested receive buffer of the kernel, bytes. It may grant less.
-const socketBuffer = 2 << 20
-
-// bindTries is the number of attempts to find a port free for UDP and TCP.
-const bindTries = 10
-
 // errorPause is the pause of a loop after an error of its socket.
 const errorPause = 20 * time.Millisecond
 
 // bind opens the sockets. Nothing is read from them before start.
 func bind(at netip.AddrPort, c *guard.Traffic) (*socket, error) {
 	var err error
-	for range bindTries {
+	// the number of attempts to find a port free for UDP and TCP.
+	for range 10 {
 		var s *socket
 		if s, err = bindOnce(at); err == nil {
 			s.c = c
@@ -69,7 +64,8 @@ func bindOnce(at netip.AddrPort) (*socket, error) {
 		_ = tcp.Close()
 		return nil, fmt.Errorf("listen: %w", err)
 	}
-	_ = udp.SetReadBuffer(socketBuffer)
+	// the requested receive buffer of the kernel, bytes. It may grant less.
+	_ = udp.SetReadBuffer(2 << 20)
 	s := &socket{
 		tcp: tcp, udp: udp, at: at,
 		packets: make(chan *memberlist.Packet), streams: make(chan net.Conn),

@@ -9,9 +9,6 @@ import (
 // canaries is how many indices no key has are read to see the noise.
 const canaries = 512
 
-// sampled is how many cells are looked at for fill and mean.
-const sampled = 1024
-
 func (s *Sketch) drawCanaries() {
 	for c := range s.probe {
 		//nolint:gosec // which cells are watched is no secret worth more
@@ -47,7 +44,8 @@ type Live struct {
 // key reads by Markov's inequality, row by row; the rows are independent.
 func (s *Sketch) Live(number uint64) Live {
 	var full, fill, total uint64
-	step := max(1, len(s.cells)/sampled)
+	// how many cells are looked at for fill and mean.
+	step := max(1, len(s.cells)/1024)
 	n := uint64(0)
 	for c := 0; c < len(s.cells); c += step {
 		w := word(s.cells[c].Load()).roll(number)

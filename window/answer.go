@@ -5,13 +5,12 @@ package window
 //
 //	remote = total - base - Delta
 //
-// where base is the total this node knew before. Its admissions go into the slot's log, each as
-// early as it can have happened; its refusals count as offered. Merging keeps a node's log at or
-// below the cost that is really in the window: nobody is refused for remote cost longer than a
-// window.
+// where base is the total this node knew before. The answer's admissions go into the slot's log,
+// each as early as possible; the refusals count as offered. Merging keeps a node's log at or below
+// the real cost in the window: nobody is refused for remote cost longer than a window.
 //
-// ok reports whether standing is set. It is false when the slot is gone, for a period that ended,
-// for the first total after rebase, and for a total that cannot be true.
+// ok reports whether standing is set. False when the slot is gone, for a period that ended, for the
+// first total after rebase, and for an impossible total.
 func (c *Counter) Merge(f Flush, d *Due, total uint64, server int) (standing Standing, ok bool) {
 	switch d.kind {
 	case costDue:

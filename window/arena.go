@@ -8,7 +8,7 @@ import (
 // chunkTicks is how many ticks a chunk holds. With the link making half a cache line.
 const chunkTicks = 7
 
-// chunk is a link of a list of ticks. Its ticks belong to the holder of the list's lock. next is
+// chunk is a link of a list of ticks. The ticks belong to the holder of the list's lock. next is
 // atomic because a goroutine taking from the free list may read it just as another takes the same
 // chunk.
 type chunk struct {
@@ -18,14 +18,14 @@ type chunk struct {
 
 const chunkBytes = int(unsafe.Sizeof(chunk{}))
 
-// arena hands out chunks from memory fixed at start. Chunk 0 is never handed out: 0 means none. It
-// is lock-free.
+// arena hands out chunks from memory fixed at start. Chunk 0 is never handed out: 0 means none.
+// Lock-free.
 type arena struct {
 	// read by every request, written by Configure and Sweep
 
 	chunks []chunk
-	// reserve is how many chunks are kept for lists that have none yet. So a limit of up to
-	// chunkTicks stays exact however long the logs of other keys have grown.
+	// reserve is how many chunks are kept for lists without a chunk. So a limit of up to chunkTicks
+	// stays exact however long the logs of other keys have grown.
 	reserve atomic.Int64
 	short   atomic.Bool // lists keep no spare chunk, because few are left
 
@@ -38,9 +38,6 @@ type arena struct {
 
 	failed atomic.Uint64 // requests that found no chunk
 }
-
-// shortFrom is the fill from which lists keep no spare chunk.
-const shortFrom = 0.5
 
 // newArena returns an arena of n chunks, all free.
 func newArena(n int) *arena {
@@ -58,7 +55,7 @@ func (a *arena) takeFor(first bool) uint32 {
 	return a.take()
 }
 
-// kept reports whether no more chunks are free than are kept for lists that have none yet.
+// kept reports whether no more chunks are free than are kept for lists without a chunk.
 func (a *arena) kept() bool { return int64(len(a.chunks)-1)-a.used.Load() <= a.reserve.Load() }
 
 // take returns a chunk, or 0 when none is left, which is counted.
@@ -77,7 +74,7 @@ func (a *arena) take() uint32 {
 	}
 }
 
-// takeFresh is take from the chunks that were never used.
+// takeFresh is take from the unused chunks.
 func (a *arena) takeFresh() uint32 {
 	for {
 		c := a.fresh.Load()

@@ -6,9 +6,9 @@ import (
 	"github.com/headgate-dev/headgate/window/bucket"
 )
 
-// A limit with a burst is a bucket. Its key has the same slot as that of a window, with one moment
-// in the place of the log: the TAT of package bucket. An empty log leaves the fields front, newest
-// and per unused, and there it lies, so all else reading a log finds none.
+// A limit with a burst is a bucket. A bucket's key has the same slot as that of a window, with one
+// moment in the place of the log: the TAT of package bucket. An empty log leaves the fields front,
+// newest and per unused, where the moment lies, so all else reading a log finds none.
 
 // tat returns the TAT of a bucket's key. The caller holds the slot's lock.
 func (s *slot) tat() bucket.TAT {
@@ -34,9 +34,9 @@ func (l *Limit) bucket() *bucket.Bucket {
 	return &b
 }
 
-// quota returns the most cost passing at once, and the time after which nothing of it matters: the
-// limit and its window, or the burst and the time in which an empty bucket fills, rounded up to
-// whole milliseconds and at least a second.
+// quota returns the most cost passing at once, and the time after which no part of the cost
+// matters: the limit and its window, or the burst and the time in which an empty bucket fills,
+// rounded up to whole milliseconds and at least a second.
 func (l *Limit) quota() (most int64, window time.Duration) {
 	b := l.bucket()
 	if b == nil {
@@ -47,7 +47,7 @@ func (l *Limit) quota() (most int64, window time.Duration) {
 }
 
 // continues reports whether m goes on with the counts of old, a meter of the same name. A window's
-// log holds only for its length; a TAT is a moment and stands for any bucket.
+// log holds for the window's length only; a TAT is a moment and stands for any bucket.
 func (m *Meter) continues(old *Meter) bool {
 	if m.tokens {
 		return old.tokens
@@ -55,7 +55,7 @@ func (m *Meter) continues(old *Meter) bool {
 	return !old.tokens && old.span.window == m.span.window
 }
 
-// sameBucket reports whether the slots of m's keys are those of next as they are.
+// sameBucket reports whether the slots of m's keys are also those of next, unchanged.
 func (m *Meter) sameBucket(next *Meter) bool {
 	return *m.bucket == *next.bucket && m.shared == next.shared && m.packing == next.packing
 }
@@ -75,8 +75,9 @@ func (c *Counter) resize(s *slot, at int, is *Meter) {
 	}
 }
 
-// used returns the cost counting against the limit: that in the trailing window, or that taken from
-// the bucket and not yet back. The caller holds the slot's lock and has expired it at now.
+// used returns the cost counting against the limit: the cost in the trailing window, or the cost
+// taken from the bucket and not yet back. The caller holds the slot's lock and has expired it at
+// now.
 func (m *Meter) used(s *slot, now Instant) int64 {
 	if !m.tokens {
 		return s.admitted.units()
@@ -120,7 +121,7 @@ func (m *Meter) countBucket(c *Count, s *slot, t stamp, cost int64) {
 	}
 }
 
-// emptyUntil returns until when not even cost 1 passes, 0 if it does.
+// emptyUntil returns the instant until which not even cost 1 passes, 0 if it does.
 func (m *Meter) emptyUntil(s *slot, t stamp) Instant {
 	if m.retired.Load() {
 		return 0
@@ -132,7 +133,7 @@ func (m *Meter) emptyUntil(s *slot, t stamp) Instant {
 }
 
 // appendTaken appends the tokens taken from the bucket in s as one mark: so much, at the moment
-// that leads to the same TAT.
+// with the same TAT.
 func (m *Meter) appendTaken(s *slot, t stamp, dst []Mark) []Mark {
 	tat, now := s.tat(), int64(t.now)
 	full := m.bucket.Full(tat, now)
@@ -145,17 +146,17 @@ func (m *Meter) appendTaken(s *slot, t stamp, dst []Mark) []Mark {
 }
 
 // pour takes cost nodes admitted into the bucket in the slot at place at: this node's own,
-// exchanged now, or that of others. It counts as admitted at from, the earliest moment at which it
-// can have been. from never goes back.
+// exchanged now, or that of others. The cost counts as admitted at from, the earliest possible
+// moment. from never goes back.
 //
-// The others' admissions come in lumps, and this node's own is in the slot's TAT already, with its
+// The others' admissions come in lumps, and this node's own is in the slot's TAT already, with the
 // moments. So both go into a second TAT, low, which takes everything as early as can be:
 //
 //	low = max(low, from) + cost·T,    TAT = max(TAT, low)
 //
-// A TAT only grows with the moments of what it holds, so both are at or below the true one, and so
-// is the later of them: nobody is denied for a lump. While the bucket is in use low holds all that
-// was admitted, to the unit; after a pause all nodes together may admit (now - from)/T more.
+// A TAT only grows with the moments of admissions, so both are at or below the true one, and so is
+// the later of the two: nobody is denied for a lump. While the bucket is in use low holds all
+// admissions, to the unit; after a pause all nodes together may admit (now - from)/T more.
 func (m *Meter) pour(s *slot, at int, t stamp, from Instant, cost int64) {
 	if !m.tokens || cost <= 0 {
 		return
@@ -186,17 +187,17 @@ func (s *syncTable) setLow(at int, low Instant) {
 	s.uncounted[at] = uncounted{admitted: uint32(low >> 32), refused: uint32(low)} // two halves
 }
 
-// unheard returns how much of its refill the other nodes can admit twice before they know of each
-// other, as a time: beyond the burst a bucket may be in debt by that much, or a bucket that fills
-// in less than a flush would forget the excess.
+// unheard returns how much of the refill the other nodes can admit twice before each knows of the
+// others' admissions, as a time: beyond the burst a bucket may be in debt by that much, or a bucket
+// that fills in less than a flush would forget the excess.
 func (m *Meter) unheard() time.Duration {
 	return 2 * time.Duration(max(m.c.sync.nodes.Load(), 2)) * m.c.every
 }
 
-// since returns the earliest moment of the others' cost in b, the answer to d, for pour.
-// st is the state before the answer. Other nodes hold cost back for maxAge at most, and an ended
-// period may have been read one flush earlier. For a key that is new at this node it is what the
-// counters say of the times, at least the beginning of their period.
+// since returns the earliest moment of the others' cost in b, the answer to d, for pour. st is the
+// state before the answer. Other nodes hold cost back for maxAge at most, and an ended period may
+// have been read one flush earlier. For a key new at this node the counters say the times, at least
+// the beginning of their period.
 func (m *Meter) since(st *syncState, b *batch, f Flush, heard int64) Instant {
 	before := m.maxAge(f.Interval) + f.Interval
 	switch {
@@ -210,8 +211,8 @@ func (m *Meter) since(st *syncState, b *batch, f Flush, heard int64) Instant {
 	return min(m.earliest(b, 1, heard), f.Now.Add(-before))
 }
 
-// ownSince is since for this node's own cost: of a key that is new at this node, nothing is older
-// than its slot.
+// ownSince is since for this node's own cost: of a key new at this node, nothing is older than the
+// slot.
 func (m *Meter) ownSince(s *slot, st *syncState, b *batch, f Flush) Instant {
 	from := m.since(st, b, f, 0)
 	if st.merged == 0 && !m.global {

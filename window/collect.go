@@ -25,17 +25,17 @@ type Flush struct {
 	// collect keys of Global limits though their server is down, as Dues with Alone set
 	Alone bool
 	Solo  bool // there are no servers at all; only with Alone
-	// called by Collect between parts of its work, no lock held; nil: nothing is
+	// called by Collect between parts of the walk, no lock held; nil: nothing is
 	Rest func()
 }
 
 // Due is one exchange to make for one key and one counting period: add Delta to the shared counter
 // and hand the counter's new total to Merge. The counter's name is a hash of Rule, Window, Variant,
-// Key and Period; the caller works it out.
+// Key and Period; the caller makes the exchange.
 type Due struct {
 	Rule   string
 	Window time.Duration
-	// part of the counter's name: rules that pack their totals differently must not share one
+	// part of the counter's name: rules with different packings must not share a counter
 	Variant uint32
 	Key     []byte // valid until the next Collect
 	Period  uint32 // number of the counting period, floor(wall clock / its length)
@@ -59,20 +59,20 @@ type Due struct {
 	read     Instant // of a refund counter: when it was read before; 0: never
 }
 
-// Late marks d as one whose turn did not come in time. Handed to Unsent, it then does not count as
-// a failed exchange of its server.
+// Late marks d as too late for this flush. Handed to Unsent, d then does not count as a failed
+// exchange of its server.
 func (d *Due) Late() { d.main = false }
 
 // Alone reports whether d is not for the shared counters, whose server is down or does not exist.
-// Hand it to Counter.Alone, and only there.
+// For Counter.Alone only.
 func (d *Due) Alone() bool { return d.alone }
 
-// Index returns the key's index. It is valid in this process only.
+// Index returns the key's index. Valid in this process only.
 func (d *Due) Index() sketch.Index { return d.index }
 
 const (
-	// turns is the step, in words of 64 slots, by which a flush's first slot moves on. It is prime,
-	// so every word is the first one in its turn.
+	// turns is the step, in words of 64 slots, by which a flush's first slot moves on. A prime, so
+	// every word is the first in some round.
 	turns = 1009
 	// slack is how much longer than a window and two periods a counter lives. Servers count in
 	// whole seconds.
@@ -80,12 +80,12 @@ const (
 )
 
 // Collect takes the pending cost out of the slots of shared rules and appends one Due or more for
-// each key to dues, their keys to keys. It adds Dues that only read the counters of keys other
-// nodes may be using up. Keys that do not fit into f.Room wait for the next flush, those with the
-// least pending cost first; Stats.Deferred counts them.
+// each key to dues, and the keys to keys. Collect adds Dues that only read the counters of keys
+// other nodes may be using up. Keys that do not fit into f.Room wait for the next flush, those with
+// the least pending cost first; Stats.Deferred counts them.
 //
-// Cost that waited longer than maxAge is dropped and counted in Stats.Dropped. The slot's log is
-// not touched.
+// Cost waiting longer than maxAge is dropped and counted in Stats.Dropped. The slot's log is not
+// touched.
 //
 // Only one goroutine may call Collect, CollectUrgent, Merge, Unsent and Alone. The Dues are valid
 // until the next Collect. Hand each to Merge, Unsent or Alone exactly once.
@@ -142,13 +142,11 @@ func (c *Counter) collectLooks(f Flush, dues []Due, keys []byte) ([]Due, []byte)
 	return dues, keys
 }
 
-// restWords is after how many words of slots Collect rests: some 100 µs of work where each has
-// seven keys in use.
-const restWords = 16 * prefetchWords
-
-// rest calls Rest before word n of a walk that has found so many dues, if it is time to.
+// rest calls Rest before word n of a walk that has found so many dues, at the due time.
 func (f *Flush) rest(n, dues int) {
-	if f.Rest != nil && n%restWords == 0 && dues > 0 {
+	// after how many words of slots Collect rests: some 100 µs of work where each has seven keys
+	// in use.
+	if f.Rest != nil && n%(16*prefetchWords) == 0 && dues > 0 {
 		f.Rest()
 	}
 }
@@ -161,8 +159,8 @@ func (c *Counter) failing(at int) bool {
 	return c.sync.all[at].waits.failed() > 0
 }
 
-// least returns the smallest size class of pending cost this flush collects. It is 0 unless more
-// keys have pending cost than half of f.Room; then the largest keys get that half.
+// least returns the smallest size class of pending cost this flush collects. 0 unless more keys
+// have pending cost than half of f.Room; then the largest keys get that half.
 func (c *Counter) least(f Flush) int {
 	total := 0
 	for word := range c.sync.dirty {
@@ -230,8 +228,8 @@ func sumDeltas(dues []Due) (sum uint64) {
 	return sum
 }
 
-// collectSlot appends the Dues of the slot at place at, unless it may wait, its server is down, or
-// it was collected in this round already.
+// collectSlot appends the Dues of the slot at place at, unless the key may wait, the key's server
+// is down, or the slot was collected in this round already.
 func (c *Counter) collectSlot(at int, f Flush, least int, dues []Due, keys []byte) ([]Due, []byte) {
 	s := &c.table.slots[at]
 	s.mu.Lock()

@@ -1,11 +1,11 @@
 // Package window counts, for every key of every rule, the offered cost and the cost admitted in the
-// trailing window (now - window, now]. It works in a memory budget fixed at start.
+// trailing window (now - window, now]. A Counter works in a memory budget fixed at start.
 //
-// It is made for a rate limiter under attack: any number of keys, chosen by somebody hostile, may
-// arrive at any rate. A refusal is always backed by an exact count, an estimate never refuses
-// anybody, and a decision takes one short lock at most, allocates nothing and does no I/O.
+// A Counter is made for a rate limiter under attack: any number of keys, chosen by somebody
+// hostile, may arrive at any rate. A refusal is always backed by an exact count, an estimate never
+// refuses anybody, and a decision takes one short lock at most, allocates nothing and does no I/O.
 //
-// The price of it:
+// The price:
 //
 //   - A key may pass the promotion mark on top of its limit in its first window in a slot,
 //     because
@@ -15,14 +15,14 @@
 //   - When slots or the memory of their logs run out, the keys furthest below their limits lose
 //     their
 //
-// exact counts. A key near its limit that finds no slot is let through, and counted in Stats.Full.
+// exact counts. A key near the limit without a slot is let through, and counted in Stats.Full.
 //   - A limit above 1024 is remembered in 1024 marks or fewer, so its count is too high by up to
 //
-// limit/1024, at most limit/64 when memory is short. It is never too low.
+// limit/1024, at most limit/64 when memory is short. Never too low.
 //   - Times are rounded down to ticks of 1 µs; see Tick.
 //   - Other nodes' admissions arrive once a flush. Until then each node knows only its own.
 //
-// A request is counted in one of two tiers:
+// A request is counted in either of two tiers:
 //
 //	request ─► Meter.Offer ─► layer's sketch: estimate ──near the limit──► promote ─┐
 //	                                   │                                            ▼
@@ -31,19 +31,20 @@
 //	displaced, or little while room is short: the slot's counts are poured back into the sketch
 //	Counter.Sweep (background): roll cells, measure noise, free idle slots, set the promotion mark
 //
-// The sketch counts every key with no slot; its error is upwards only. A key whose estimate comes
-// near its limit becomes a suspect: it gets a slot with an exact log of its admissions, and only
-// that log refuses. So a collision in the sketch may cost a slot, but never a client its answer.
+// The sketch counts every key with no slot; the sketch's error is upwards only. A key whose
+// estimate comes near the limit becomes a suspect: the key gets a slot with an exact log of
+// admissions, and only the log refuses. So a collision in the sketch may cost a slot, but never an
+// answer.
 //
-// A key at its limit is refused by one word of its slot, without the lock, and such refusals are
+// A key at the limit is refused by one word of the slot, without the lock, and such refusals are
 // recorded together: see fullWord.
 //
 // A slot holds two logs. The log of admissions decides. From the first refusal until a window after
-// the last one a refusals record is attached; it has a log of offers and the cost refused by
-// sub-window, from which drop ratios are worked out.
+// the last one a refusals record is attached; the record has a log of offers and the cost refused
+// by sub-window, from which drop ratios are worked out.
 //
-// Several nodes may share the limit of a rule. They exchange totals through counters somebody else
-// keeps and adds up, for each key and counting period (see Flush):
+// Several nodes may share the limit of a rule. The nodes exchange totals through counters somebody
+// else keeps and adds up, for each key and counting period (see Flush):
 //
 //	push, refuse ─► slot.pending ─► syncState ─► Collect ─► Due{Delta} ─► shared counter
 //	                                                                          │ total
@@ -53,7 +54,7 @@
 //
 // Admissions of other nodes stand in the log beside this node's own, and the same arithmetic
 // refuses. sync.go has the state of a key, pending.go and collect.go the way out, merge.go and
-// remote.go the way in, snapshot.go the state that outlives the process.
+// remote.go the way in, snapshot.go the state outliving the process.
 package window
 
 import (
@@ -72,7 +73,7 @@ const maxLayers = 8
 // MinMemory is the smallest budget a Counter accepts, in bytes.
 const MinMemory = 256 << 10
 
-// Counter owns the memory of all counting. Its methods may be called concurrently, except where a
+// Counter owns the memory of all counting. Methods may be called concurrently, except where a
 // method says otherwise.
 type Counter struct {
 	cells    []atomic.Uint64
@@ -93,7 +94,7 @@ type Counter struct {
 	divisor    atomic.Int64 // promotion mark = limit / divisor
 }
 
-// meters is one configuration. It is immutable once published.
+// meters is one configuration. Immutable once published.
 type meters struct {
 	byName map[string]*Meter
 	byID   map[uint32]*Meter
@@ -112,13 +113,13 @@ type layer struct {
 }
 
 // NewCounter returns a counter for rules this node counts alone. Of bytes one fifth goes to
-// sketches, about two fifths of the rest to slots, the remainder to their logs. It panics below
-// MinMemory.
+// sketches, about two fifths of the rest to slots, the remainder to their logs. NewCounter panics
+// below MinMemory.
 func NewCounter(bytes int) *Counter { return newCounter(bytes, 0) }
 
 // NewSharedCounter returns a counter whose limits may be shared with other nodes. every is the time
 // between two calls of Collect. The state of the exchange, one cache line a slot, comes out of
-// bytes. It panics below MinMemory.
+// bytes. NewCounter panics below MinMemory.
 func NewSharedCounter(bytes int, every time.Duration) *Counter { return newCounter(bytes, every) }
 
 func newCounter(bytes int, every time.Duration) *Counter {
@@ -177,26 +178,26 @@ type Limit struct {
 	// key has a slot here: it begins as one at its limit. 0: not known, or not used up; nil:
 	// nothing is ever known. It is called by decisions, and must not wait, lock or allocate.
 	UsedUp func(now Instant, key []byte) (until Instant)
-	// nothing is refused: the nodes then use counters of their own, apart from enforcing ones
+	// nothing is refused: the nodes then use other counters than the enforcing
 	Shadow bool
 	Empty  bool // nothing is ever counted: the meter only gives keys their index
-	// the least part of Limit that any request is held to, 1..Limit; 0: all of it
+	// the least part of Limit for any request, 1..Limit; 0: all of it
 	Least int64
 	// above 0: a bucket of that many tokens, 1..1e9, which refills at Limit per Window within 24 h
 	Burst int64
 	// a request of a bucket may be let pass up to so much later: see Question.Patience
 	Delay time.Duration
-	// cost AdmitAll denies for its own count is counted as admitted too, up to one limit; windows
+	// cost AdmitAll denies for its own count is counted as admitted too, up to the limit; windows
 	// only
 	CountDenied bool
 }
 
-// Configure makes limits the ones counted. A limit keeps its counts if one of the same name and
-// window was there before. Decisions in flight finish with the meters they have.
+// Configure replaces the counted limits. A limit keeps the counts of a limit of the same name and
+// window. Decisions in flight finish with the old meters.
 //
 // When the set of window lengths changes, the sketches are divided anew and start empty; suspects
-// keep their exact logs. Where a limit above 1020 changes, its sketch units change in size. Its
-// estimates are off for one window, which may make a suspect early or late but refuses nobody.
+// keep their exact logs. Where a limit above 1020 changes, sketch units change in size. Estimates
+// are off for one window, which may make a suspect early or late but refuses nobody.
 func (c *Counter) Configure(limits []Limit) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -222,7 +223,7 @@ func (c *Counter) Configure(limits []Limit) {
 // Meter returns the meter of the limit called name, or nil.
 func (c *Counter) Meter(name string) *Meter { return c.meters.Load().byName[name] }
 
-// evict empties the slot at place at and frees it. The caller holds its lock.
+// evict empties and frees the slot at place at. The caller holds the slot's lock.
 func (c *Counter) evict(at, why int) {
 	s := &c.table.slots[at]
 	c.clear(s, 1)
@@ -231,7 +232,7 @@ func (c *Counter) evict(at, why int) {
 	c.table.vacate(at, why)
 }
 
-// clear empties the logs of s and leaves its key in place. The caller holds its lock.
+// clear empties the logs of s and leaves the key in place. The caller holds the lock of s.
 func (c *Counter) clear(s *slot, per uint32) {
 	s.admitted.drop(c.arena)
 	s.setTAT(bucket.TAT{}) // and a log has none

@@ -8,7 +8,7 @@ const (
 	Slices = slicesEach * sketch.SubWindows
 )
 
-// Demand is the cost a suspect asked for, admitted or refused, by slices of its window. Slice n
+// Demand is the cost a suspect asked for, admitted or refused, by slices of the window. Slice n
 // goes from n to n+1 times window/Slices since 1970. Under a shared rule it is the cost asked of
 // all nodes.
 //
@@ -24,14 +24,14 @@ type Demand struct {
 	Cost [Slices]uint64
 }
 
-// WholeSlices is how many slices a Demand covers whole: those of the sub-windows that are over and
-// have not begun to leave the window.
+// WholeSlices is how many slices a Demand covers whole: those of the ended sub-windows which have
+// not begun to leave the window.
 const WholeSlices = Slices - slicesEach
 
 // Demands calls f with the demand of every suspect in part part, 0..parts-1, of the table, which
-// the caller looked at last at last. Keys of buckets are left out: see Levels. f must not keep its
+// the caller looked at last at last. Keys of buckets are left out: see Levels. f must not keep the
 // argument, nor call back into the counter. Suspects come and go meanwhile. A slot is held for
-// about 7 ns a mark of its log, of which a limit has at most 1024; refusals do not wait for it.
+// about 7 ns a mark of the log, of which a limit has at most 1024; refusals do not wait for it.
 func (c *Counter) Demands(now, last Instant, part, parts int, f func(*Demand)) {
 	var d Demand
 	c.eachPart(part, parts, func(m *Meter, s *slot) bool {
@@ -46,8 +46,8 @@ func (c *Counter) Demands(now, last Instant, part, parts int, f func(*Demand)) {
 	})
 }
 
-// eachPart calls look with every suspect in one of so many parts of the table, its slot being
-// locked, and where that returns true then then, without the lock.
+// eachPart calls look with every suspect in one of so many parts of the table, with a locked slot,
+// and where that returns true then then, without the lock.
 func (c *Counter) eachPart(part, parts int, look func(*Meter, *slot) bool, then func(*Meter)) {
 	all, n := c.meters.Load(), len(c.table.slots)
 	for at := n * part / parts; at < n*(part+1)/parts; at++ {
@@ -65,17 +65,17 @@ func (c *Counter) eachPart(part, parts int, look func(*Meter, *slot) bool, then 
 	}
 }
 
-// slice returns the number of the slice that at is in.
+// slice returns the number of the slice of at.
 func (m *Meter) slice(at Instant) uint64 {
 	number, _ := m.slices.of(uint64(max(at, 0)))
 	return number
 }
 
-// sliced is cost by the age of a slice. Age 0 is the running slice; the last one has left the
+// sliced is cost by the age of a slice. Age 0 is the running slice; the last slice has left the
 // window in part.
 type sliced [Slices + 1]uint64
 
-// demand sets d to the demand of s. The caller holds its lock and has expired it.
+// demand sets d to the demand of s. The caller holds the lock and has expired the slot.
 func (m *Meter) demand(s *slot, t stamp, d *Demand) {
 	var cost sliced
 	m.addTo(&cost, &s.admitted, t)
@@ -103,7 +103,7 @@ func (m *Meter) addTo(cost *sliced, log *marks, t stamp) {
 
 // addRefused adds the refused cost to cost, which holds the admitted. As far back as w's log of
 // offers goes, the offers count. Before, each sub-window's refusals the log does not account for
-// are spread over the rest of its slices.
+// are spread over the rest of the slices.
 func (m *Meter) addRefused(cost *sliced, w *refusals, t stamp) {
 	number, running := m.span.Number(t.now), m.slice(t.now)
 	w.roll(number)

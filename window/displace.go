@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	// keeps is the fraction of its limit from which a key keeps its slot.
+	// keeps is the fraction of the limit from which a key keeps the slot.
 	keeps = 0.5
-	// nearer is how much nearer to its limit a newcomer must be. Keys alike, whose counts differ by
+	// nearer is how much nearer to the limit a newcomer must be. Keys alike, whose counts differ by
 	// chance, must not go on displacing each other.
 	nearer = 1.25
 	// beyond is the estimate, as a fraction of the limit, from which a newcomer gets a slot in any
@@ -27,10 +27,10 @@ type standing struct {
 	since  Instant // when the key became a suspect
 }
 
-// displace frees the least worthy slot of h's bucket and returns its place, or noSlot. That is an
-// idle slot, else the one furthest below its limit if h's key is nearer to its own, or above half.
-// A key that is being refused or is above half of its limit keeps its slot, unless its rule crowds
-// out h's rule, or h's key is beyond its limit: see overdue.
+// displace frees the least worthy slot of h's bucket and returns its place, or noSlot. The least
+// worthy is an idle slot, else the slot of the key furthest below the limit if h's key is nearer to
+// the limit, or above half. A refused key, or a key above half of the limit, keeps the slot, unless
+// the rule crowds out h's rule, or h's key is beyond the limit: see overdue.
 func (c *Counter) displace(m *Meter, now Instant, h Hit) int {
 	var all [ways]standing
 	bucket, near := c.table.bucket(h.index), m.nearness(h)
@@ -67,11 +67,10 @@ func (c *Counter) displace(m *Meter, now Instant, h Hit) int {
 	return victim
 }
 
-// displaceable returns which slot of a bucket goes to a key that must get one: the one of the least
-// share. If all their keys asked for as much as the newcomer, it is the one that was given first.
-// A newcomer that asked for even more lost its slot before. It gets the one where it would be
-// looked for first: more such keys than slots then contend for few of them, and the others stay
-// exact.
+// displaceable returns which slot of a bucket goes to a key with a claim: the slot of the least
+// share. If all keys of the bucket asked for as much as the newcomer, the slot given first goes. A
+// newcomer asking for even more lost a slot before, and gets the first place of a search: more such
+// keys than slots then contend for few of them, and the others stay exact.
 func displaceable(all *[ways]standing, i sketch.Index, near float64) int {
 	least, first := 0, 0
 	for at := range all {
@@ -92,8 +91,8 @@ func displaceable(all *[ways]standing, i sketch.Index, near float64) int {
 }
 
 // crowder returns the least worthy slot of the rule holding most of the bucket, if m's rule holds
-// less than its fair share there. Otherwise a rule of one request a day could leave every other
-// rule without exact counts.
+// less than a fair share there. Otherwise a rule of 1 request a day could leave every other rule
+// without exact counts.
 func (c *Counter) crowder(m *Meter, bucket int, all *[ways]standing) int {
 	var held [ways]int // by place: slots of the same rule
 	own, most := 0, 0
@@ -124,7 +123,7 @@ func (c *Counter) crowder(m *Meter, bucket int, all *[ways]standing) int {
 // ruleAt returns the rule's id of the slot at place at.
 func (c *Counter) ruleAt(at int) uint32 { return c.table.slots[at].rule.Load() }
 
-// why returns the reason of the eviction of a key that stood so.
+// why returns the reason of the eviction of a key with that standing.
 func (s *standing) why() int {
 	switch {
 	case s.pinned:
@@ -135,7 +134,7 @@ func (s *standing) why() int {
 	return evictValue
 }
 
-// nearness returns the estimate of h's key above the noise, as a fraction of its limit.
+// nearness returns the estimate of h's key above the noise, as a fraction of the limit.
 func (m *Meter) nearness(h Hit) float64 {
 	floor := m.layer.median.Load()
 	if h.estimate <= floor {
@@ -146,7 +145,7 @@ func (m *Meter) nearness(h Hit) float64 {
 
 // overdue reports whether h's key may have passed twice its limit without a slot. The estimate is
 // never below the cost the key asked for. It must be above the noise by the limit too, or in a
-// large flood each key would be overdue at its first request.
+// large flood each key would be overdue at the first request.
 func (m *Meter) overdue(h Hit) bool {
 	return int64(h.estimate)*int64(m.unit) >= beyond*m.limit && m.nearness(h) >= 1
 }
@@ -170,9 +169,9 @@ func (c *Counter) standing(at int, now Instant) standing {
 	}
 }
 
-// share returns the cost the key of s asked for in the window, as a fraction of its limit. Like a
-// newcomer's it includes the sketch's count from before the slot, above the noise. The caller holds
-// the lock and has expired the slot.
+// share returns the cost the key of s asked for in the window, as a fraction of the limit. As with
+// a newcomer, this includes the sketch's count from before the slot, above the noise. The caller
+// holds the lock and has expired the slot.
 func (m *Meter) share(s *slot, t stamp) float64 {
 	before := m.carryLeft(s, t.now) - int64(m.layer.median.Load())*int64(m.unit)
 	if s.carry[0] == sketch.Saturated && before > 0 { // it may stand for any number

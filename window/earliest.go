@@ -3,10 +3,10 @@ package window
 import "time"
 
 // Remote cost is placed so no node's log holds more than really is in the window, and nobody is
-// refused for it longer than a window. Where the moments of admissions are not known one by one,
-// each is taken to be as early as it can have been.
+// refused for longer than a window. Where the moments of admissions are unknown, each admission is
+// taken to be as early as possible.
 
-// batch holds the moments of remote admissions that arrived together, as far as known.
+// batch holds the moments of remote admissions arrived together, as far as known.
 type batch struct {
 	begin Instant // of the counting period they belong to
 	least Instant // none of them was earlier
@@ -21,13 +21,13 @@ type lump struct {
 	units int64
 }
 
-// mostLumps is how many lumps a batch makes at most. With more admissions, those of one lump share
-// the earliest moment of its first.
+// mostLumps is how many lumps a batch makes at most. With more admissions, the admissions of a lump
+// share the earliest moment of the first.
 const mostLumps = 64
 
-// maxAge is how old pending cost may become before it is dropped: a tenth of the window for a small
+// maxAge is how old pending cost may become before the drop: a tenth of the window for a small
 // limit, a fiftieth for a large one, at least two flushes; of a bucket two flushes. A large limit's
-// counters hold no times, so every receiver must take all of the cost for that old.
+// counters hold no times, so every receiver must take all of the cost for as old.
 func (m *Meter) maxAge(every time.Duration) time.Duration {
 	if m.tokens {
 		return 2 * every // it may fill in less than a flush
@@ -35,8 +35,8 @@ func (m *Meter) maxAge(every time.Duration) time.Duration {
 	return OldestPending(m.limit, m.span.window, every)
 }
 
-// OldestPending returns how long cost of a limit over a window of that length waits at most for its
-// exchange, where flushes are every apart: older cost is dropped.
+// OldestPending returns how long cost of a limit with a window of length window waits at most for
+// an exchange, where flushes are every apart: older cost is dropped.
 func OldestPending(limit int64, window, every time.Duration) time.Duration {
 	if limit <= SmallLimit {
 		return max(window/10, 2*every)
@@ -68,7 +68,7 @@ func (m *Meter) batchOf(d *Due, st syncState, t stamp, f Flush, heard tally) bat
 		looked = looked.Add(-m.maxAge(f.Interval))
 	}
 	if !d.main {
-		// the last read of an ended period may have failed while the running one's did not
+		// the last read of an ended period may have failed while the running exchange did not
 		looked = looked.Add(-f.Interval)
 	}
 	b.least = max(b.least, looked)
@@ -76,8 +76,8 @@ func (m *Meter) batchOf(d *Due, st syncState, t stamp, f Flush, heard tally) bat
 }
 
 // earliest returns the earliest moment that the i-th of count admissions of b, in order of time,
-// can have had, 1 <= i <= count. That is when the first i were together and all others at the end
-// of the period:
+// can have had, 1 <= i <= count. That moment holds when the first i were together and all others at
+// the end of the period:
 //
 //	(times - (count - i)·end) / i
 func (m *Meter) earliest(b *batch, i, count int64) Instant {
@@ -93,8 +93,8 @@ func (m *Meter) earliest(b *batch, i, count int64) Instant {
 	return max(b.least, b.begin.Add(time.Duration(part*int64(m.packing.period)/timeParts)))
 }
 
-// lumps appends count admissions of b to dst, in order of time. It leaves out cost that has left
-// the window, and all but the newest of more than a limit.
+// lumps appends count admissions of b to dst, in order of time. insert leaves out cost outside the
+// window, and all but the newest of more than a limit.
 func (m *Meter) lumps(dst []lump, b *batch, t stamp, count int64) []lump {
 	limit := m.limit + m.slack + 1
 	each := (min(count, limit) + mostLumps - 1) / mostLumps
@@ -107,7 +107,7 @@ func (m *Meter) lumps(dst []lump, b *batch, t stamp, count int64) []lump {
 	return dst
 }
 
-// insert puts lumps, in order of time, where they belong in marks, which may be before the newest
+// insert puts lumps, in order of time, at the right places of marks, which may be before the newest
 // mark.
 func (m *Meter) insert(marks *marks, more []lump, limit int64) {
 	if len(more) == 0 {

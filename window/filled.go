@@ -2,13 +2,13 @@ package window
 
 import "math/bits"
 
-// A key coming to its limit is at it for all nodes, also for those that have not met it: they would
-// each admit one before their first exchange. So such keys are handed out, for others to pass on,
-// and what others found is asked for with a key's first request: see Limit.UsedUp.
+// A key at the limit is so for all nodes, also for nodes without the key: each would admit a
+// request before the first exchange. So such keys are handed out, for others to pass on, and what
+// others found is asked for with a key's first request: see Limit.UsedUp.
 //
 //	push, Merge, MergeRemote ─► noteFilled ─► CollectFilled ─► (other nodes) ─► Limit.UsedUp ─► the slot is full
 
-// Filled is a key that is at its limit.
+// Filled is a key at the limit.
 type Filled struct {
 	Rule  string
 	Key   []byte  // valid until f returns
@@ -32,8 +32,8 @@ func (y *syncTable) setFilled(at int) {
 	}
 }
 
-// CollectFilled calls f for each key of a shared limit that has come to its limit since the last
-// call, and is at it. It is for the goroutine that calls Collect.
+// CollectFilled calls f for each key of a shared limit at the limit that has come there since the
+// last call. For the goroutine that calls Collect.
 func (c *Counter) CollectFilled(now Instant, f func(k Filled)) {
 	s := c.sync
 	if !s.anyFilled.Swap(false) {
@@ -51,7 +51,7 @@ func (c *Counter) CollectFilled(now Instant, f func(k Filled)) {
 	}
 }
 
-// filled sets k to the key in the slot at place at, and reports whether it is at its limit.
+// filled sets k to the key in the slot at place at, and reports whether the key is at the limit.
 func (c *Counter) filled(at int, now Instant, k *Filled) bool {
 	s := &c.table.slots[at]
 	s.mu.Lock()
@@ -65,9 +65,8 @@ func (c *Counter) filled(at int, now Instant, k *Filled) bool {
 	return true
 }
 
-// recall makes s, whose log is empty, the slot of a key at its limit if other nodes know it to be.
-// Keys of more than inlineKey bytes are only looked up when they get a slot. The caller holds the
-// slot's lock.
+// recall makes s, whose log is empty, the slot of a key at the limit if other nodes say so. Keys of
+// more than inlineKey bytes are only looked up at the first slot. The caller holds the slot's lock.
 func (m *Meter) recall(s *slot, t stamp) {
 	if m.usedUp == nil || s.keyLen > inlineKey || s.full.until() > t.now {
 		return

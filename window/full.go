@@ -3,14 +3,14 @@ package window
 import "sync/atomic"
 
 const (
-	// mostFolded is the most refusals of a full key counted in its fullWord before they are
-	// recorded, and 1/foldedPart of the limit the most of them for a small one.
+	// mostFolded is the most refusals of a full key counted in its fullWord before a record, and
+	// 1/foldedPart of the limit the most for a small limit.
 	mostFolded = 32
 	foldedPart = 8
 )
 
-// fullWord says until when not even cost 1 fits a key's window, so requests of a full key are
-// refused without the slot's lock, by one atomic operation:
+// fullWord holds the instant until which not even cost 1 fits a key's window, so requests of a full
+// key are refused without the slot's lock, by one atomic operation:
 //
 //	bits 9..63  Instant before which nothing fits, rounded down to 512 ns; 0: not known
 //	bits 6..8   low bits of the number of the slice in which refusals may be folded
@@ -20,11 +20,11 @@ const (
 // Rounding down is safe: for the rest of the 512 ns the exact log decides.
 //
 // Folded refusals are recorded by the refusal making their number mostFolded or a foldedPart of the
-// limit, by the first one in another slice of the window, by whoever takes the lock for the key's
-// figures, and by the next sweep, within slotRound. They are placed at the refusal recorded before
-// them, up to a slice early. No decision depends on them.
+// limit, by the first refusal in another slice of the window, by whoever takes the lock for the
+// key's figures, and by the next sweep, within slotRound. Refusals are placed at the refusal
+// recorded before, up to a slice early. No decision depends on the place.
 //
-// The word is written under the slot's lock, except that fold adds refusals without it.
+// The word is written under the slot's lock, except that fold adds refusals without the lock.
 type fullWord struct{ word atomic.Uint64 }
 
 const (
@@ -33,7 +33,7 @@ const (
 	sliceShift = 6
 	sliceBits  = 7 << sliceShift
 	untilBits  = ^uint64(1<<9 - 1)
-	// heldBit says that other nodes know the key to be at its limit, and this one has not got their
+	// heldBit is set where other nodes know the key to be at the limit, and this node lacks the
 	// counts. Shared limits only: of those nothing is folded.
 	heldBit = 1 << sliceShift
 )
@@ -45,7 +45,7 @@ func untilOf(word uint64) Instant { return Instant(word & untilBits) } // an Ins
 func (f *fullWord) until() Instant { return untilOf(f.word.Load()) }
 
 // set replaces the Instant, which is not negative, and returns the refusals folded until then.
-// Further ones are recorded one by one until allow is called.
+// Further refusals are recorded singly until allow is called.
 func (f *fullWord) set(until Instant) (folded int64) {
 	next := uint64(until) & untilBits // not negative
 	if word := f.word.Load(); word == next || word&untilBits == next && next != 0 {
@@ -63,7 +63,7 @@ func (f *fullWord) held(now Instant) bool {
 	return word&(heldBit|foldable) == heldBit && untilOf(word) > now
 }
 
-// allow lets refusals be folded in the slice of that number, if it is known until when nothing fits
+// allow lets refusals be folded in the slice of that number, if the end of the refusals is known
 // and no refusals are folded now.
 func (f *fullWord) allow(slice uint64) {
 	word := f.word.Load()
@@ -82,13 +82,13 @@ func (f *fullWord) take() (folded int64) {
 }
 
 // fold counts one refusal in the slice of that number, if refusals may be folded there, word is
-// still the state, and fewer than most are then counted. It takes no lock.
+// still the state, and fewer than most are then counted. fold takes no lock.
 func (f *fullWord) fold(word, slice uint64, most uint32) bool {
 	return word&(foldable|sliceBits) == foldable|slice<<sliceShift&sliceBits &&
 		uint32(word&foldedBits)+1 < most && f.word.CompareAndSwap(word, word+1)
 }
 
-// refuseFull refuses cost 1 without the lock if the key is known to be at its limit. The index is
+// refuseFull refuses cost 1 without the lock if the key is known to be at the limit. The index is
 // read before and after the word: if the slot changed hands in between, the word is not this key's.
 func (m *Meter) refuseFull(c *Count, s *slot, now Instant, h *Hit) bool {
 	if s.index.Load() != uint64(h.index) {
@@ -108,8 +108,8 @@ func (m *Meter) refuseFull(c *Count, s *slot, now Instant, h *Hit) bool {
 }
 
 // countRefused records a refusal decided without the lock. A refused request does not wait: if the
-// lock is busy, the cost is left in missed for the next refusal to add. full says that the key is
-// at its limit, so nothing in its log can have expired.
+// lock is busy, the cost is left in missed for the next refusal to add. full is set while the key
+// is at the limit, so nothing in the log can have expired.
 func (m *Meter) countRefused(s *slot, now Instant, h *Hit, cost int64, full bool) {
 	if !s.mu.TryLock() {
 		s.missed.Add(uint32(cost)) // at most 1e6
@@ -130,7 +130,7 @@ func (m *Meter) countRefused(s *slot, now Instant, h *Hit, cost int64, full bool
 	}
 }
 
-// allowFolds has refusals coming in the same slice as the one just recorded fold.
+// allowFolds has refusals coming in the same slice as the recorded refusal fold.
 func (m *Meter) allowFolds(s *slot, t stamp) {
 	if m.fold > 1 && s.refusals != 0 {
 		s.full.allow(m.slice(t.now))

@@ -6,7 +6,7 @@ import (
 	"github.com/headgate-dev/headgate/sketch"
 )
 
-// Suspect is one key with an exact slot, as Each shows it.
+// Suspect is one key with an exact slot, for Each.
 type Suspect struct {
 	Rule     string
 	Key      []byte // valid until the callback returns
@@ -55,7 +55,7 @@ func (c *Counter) look(at int, all *meters, now Instant, key []byte) (Suspect, b
 	}, true
 }
 
-// Evidence is all that is known of one key.
+// Evidence is all knowledge of a key.
 type Evidence struct {
 	// cost asked for in the window, by slot and sketch; never too low unless a cell saturates
 	Estimate int64
@@ -81,13 +81,13 @@ type Shared struct {
 	Pending int64   // cost the other nodes do not know of yet
 }
 
-// SubWindow is a part of the window and the cost asked for in it, by slot and sketch.
+// SubWindow is a part of the window and the cost asked for meanwhile, by slot and sketch.
 type SubWindow struct {
 	Start    Instant
 	Estimate int64
 }
 
-// Evidence returns all that is known of the key with index i. It counts nothing.
+// Evidence returns all knowledge of the key with index i. Evidence counts nothing.
 func (m *Meter) Evidence(now Instant, i sketch.Index) Evidence {
 	l, unit := m.layer, float64(m.unit)
 	number := l.span.Number(now)
@@ -124,7 +124,7 @@ func (m *Meter) Evidence(now Instant, i sketch.Index) Evidence {
 	return e
 }
 
-// syncView returns the exchange's state of s. The caller holds its lock.
+// syncView returns the exchange's state of s. The caller holds the slot's lock.
 func (m *Meter) syncView(s *slot, st *syncState, t stamp) *Shared {
 	is := &Shared{
 		Server: int(st.server) - 1, Merged: st.merged, Rate: st.rateNow(), Pending: st.offered(),
@@ -135,9 +135,9 @@ func (m *Meter) syncView(s *slot, st *syncState, t stamp) *Shared {
 	return is
 }
 
-// Offered returns the cost the key with index i asked for in the trailing window. It comes from the
-// slot of a suspect, else from the sketch: the estimate less the noise, its oldest sub-window
-// weighted.
+// Offered returns the cost the key with index i asked for in the trailing window. The figure comes
+// from the slot of a suspect, else from the sketch: the estimate less the noise, the oldest
+// sub-window weighted.
 func (m *Meter) Offered(now Instant, i sketch.Index) int64 {
 	offered := int64(0)
 	if m.locked(Hit{index: i, at: m.c.table.find(i)},
@@ -150,13 +150,13 @@ func (m *Meter) Offered(now Instant, i sketch.Index) int64 {
 	return int64(max(0, units) * float64(m.unit))
 }
 
-// Keys returns about how many keys were seen, and how many of them this node refused something (or
-// would have, in shadow), since the limit and the window last changed. Each has a relative standard
-// error of sketch.DistinctError.
+// Keys returns about how many keys were seen, and how many this node refused something (or would
+// have, in shadow), since the limit and the window last changed. Each has a relative standard error
+// of sketch.DistinctError.
 func (m *Meter) Keys() (met, refused float64) { return m.seen.Estimate(), m.refused.Estimate() }
 
 // SeenFrom returns the cost in a window from which a key is certainly a suspect, as things are. 0
-// means from its first request.
+// means from the first request.
 func (m *Meter) SeenFrom() int64 {
 	mark := m.mark.Load()
 	if mark == 0 {
@@ -174,13 +174,13 @@ type Stats struct {
 	EvictedIdle      uint64 // slots freed because nothing was in their window
 	EvictedSpare     uint64 // slots freed for little in their window while slots were short
 	EvictedValue     uint64 // slots given to a key nearer to its limit
-	// slots of keys refused or above half of their limit, given to a key beyond its own
+	// slots of keys refused or above half of the limit, given to a key beyond the limit
 	EvictedPinned uint64
 	EvictedGone   uint64 // slots freed because their rule is gone
 	Full          uint64 // keys that came near their limit and got no slot
 	ArenaFull     uint64 // units or keys that found no chunk
 	Watched       int64  // keys with a refusals record: refused something in the last window
-	// first refusals that found no record: such a key's offers are not known
+	// first refusals without a record: such a key's offers are not known
 	WatchesFull uint64
 	Divisor     int64  // promotion mark = limit / Divisor
 	Dropped     uint64 // cost other nodes never heard of
@@ -190,14 +190,14 @@ type Stats struct {
 	Layers      []LayerStats
 }
 
-// LayerStats is the state of the sketch of one window length.
+// LayerStats is the state of the sketch of a window length.
 type LayerStats struct {
 	Window time.Duration
 	sketch.Live
 	NoiseMedian, NoiseP99 uint64 // units an unseen key reads
 }
 
-// Stats reads the counter's state. It is cheap enough for every scrape.
+// Stats reads the counter's state. Cheap enough for every scrape.
 func (c *Counter) Stats(now Instant) Stats {
 	watched, watchesFull := c.refusals.used()
 	s := Stats{

@@ -2,9 +2,9 @@ package window
 
 import "time"
 
-// Instant is a moment on a node's own clock, in nanoseconds. It starts at the wall clock's Unix
-// time and then advances with the monotonic clock only, so a step of the wall clock never reaches
-// the counting: no window empties early and none stays full.
+// Instant is a moment on a node's own clock, in nanoseconds. The clock starts at the wall clock's
+// Unix time and then advances with the monotonic clock only, so a step of the wall clock never
+// reaches the counting: no window empties early and none stays full.
 type Instant int64
 
 // Clock yields Instants. The zero Clock is not usable; see StartClock.

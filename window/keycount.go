@@ -9,7 +9,7 @@ import (
 // mostSpares is how many keyCounts can come into use between two sweeps.
 const mostSpares = 256
 
-// keyCount is how many different keys were noted. Its memory, 2 KiB, comes with the first key: of
+// keyCount is how many different keys were noted. The memory, 2 KiB, comes with the first key: of
 // the thousands of limits a file can hold most are never asked for.
 type keyCount struct {
 	spares chan *sketch.Distinct // of the Counter
@@ -19,7 +19,7 @@ type keyCount struct {
 // newKeyCount returns an empty keyCount.
 func (c *Counter) newKeyCount() *keyCount { return &keyCount{spares: c.spares} }
 
-// Note notes i. It does not allocate: while no spare is left nothing is noted.
+// Note notes i. No allocation: while no spare is left nothing is noted.
 func (k *keyCount) Note(i sketch.Index) {
 	d := k.is.Load()
 	if d == nil {
@@ -30,7 +30,7 @@ func (k *keyCount) Note(i sketch.Index) {
 	d.Note(i)
 }
 
-// begin gives k its memory. The result is nil if there is none now.
+// begin gives k memory. The result is nil if there is none now.
 func (k *keyCount) begin() *sketch.Distinct {
 	select {
 	case d := <-k.spares:

@@ -7,7 +7,7 @@ import (
 	"github.com/headgate-dev/headgate/sketch"
 )
 
-// windowsOf returns the window lengths that get a layer, shortest first. The longest always does.
+// windowsOf returns the window lengths with a layer, shortest first. The longest always does.
 func windowsOf(limits []Limit) []time.Duration {
 	var all []time.Duration
 	longest := time.Duration(0)
@@ -36,7 +36,7 @@ func windowsOf(limits []Limit) []time.Duration {
 
 // divide returns one layer for each window length, over equal parts of the cells. The old layers
 // stay if the lengths are the same. Otherwise the cells are emptied and dealt out again. Old meters
-// then read nonsense until they are gone; that can make a suspect but refuse nobody.
+// then read nonsense until replaced; this can make a suspect but refuse nobody.
 func (c *Counter) divide(old *meters, windows []time.Duration) []*layer {
 	same := slices.EqualFunc(old.layers, windows, func(l *layer, w time.Duration) bool {
 		return l.span.window == w
@@ -55,8 +55,8 @@ func (c *Counter) divide(old *meters, windows []time.Duration) []*layer {
 	return layers
 }
 
-// reset frees the slots of rules gone. In slots of rules that changed it drops the state that was
-// derived from the old limit.
+// reset frees the slots of rules gone. In slots of rules that changed the sweep drops state derived
+// from the old limit.
 func (c *Counter) reset(old *meters) {
 	now := c.meters.Load()
 	for at := range c.table.slots {

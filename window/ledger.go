@@ -6,23 +6,23 @@ import (
 	"github.com/headgate-dev/headgate/sketch"
 )
 
-// The arithmetic of one locked slot.
+// The arithmetic of a locked slot.
 
-// stamp is an instant and its tick, worked out once a request.
+// stamp is an instant and its tick, computed once a request.
 type stamp struct {
 	now  Instant
 	tick uint32
 }
 
-// at returns now as a stamp of this slot. A slot's time never runs backwards, though a batch that
-// read the clock earlier may reach it later.
+// at returns now as a stamp of this slot. A slot's time never runs backwards, though a batch may
+// arrive after a batch with a later clock.
 func (m *Meter) at(s *slot, now Instant) stamp {
 	now = max(now, s.last)
 	return stamp{now, m.span.Tick(now)}
 }
 
-// expire forgets the cost that has left the window by now, records refusals that were folded, and
-// returns the stamp to go on with.
+// expire forgets the cost that has left the window by now, records folded refusals, and returns the
+// stamp to go on with.
 func (m *Meter) expire(s *slot, now Instant) stamp {
 	t := m.at(s, now)
 	if a := &s.admitted; a.n > 0 && s.refusals == 0 && t.now.Sub(s.last) < m.span.window &&
@@ -34,12 +34,12 @@ func (m *Meter) expire(s *slot, now Instant) stamp {
 	return m.expireAll(s, t)
 }
 
-// expireAll is expire for a slot whose oldest mark has left, or that has refusals.
+// expireAll is expire for a slot whose oldest mark has left, or with refusals.
 func (m *Meter) expireAll(s *slot, t stamp) stamp {
 	if folded := s.full.take(); folded > 0 {
 		m.recordFolded(s, t, folded)
 	}
-	if t.now.Sub(s.last) >= m.span.window { // ticks older than that may have come round
+	if t.now.Sub(s.last) >= m.span.window { // ticks older than that may be of another round
 		s.admitted.drop(m.c.arena)
 		m.c.dropRefusals(s)
 	}
@@ -59,14 +59,14 @@ func (m *Meter) expireAll(s *slot, t stamp) stamp {
 }
 
 // recordFolded records refusals of cost 1 folded since the newest refusal in the key's record, in
-// the same slice of the window. They are placed there.
+// the same slice of the window. Refusals are placed there.
 func (m *Meter) recordFolded(s *slot, t stamp, folded int64) {
 	if s.refusals == 0 {
 		m.recordRefused(s, t, t.now, folded) // the record went in between
 		return
 	}
 	w := &m.c.refusals.all[s.refusals]
-	// else the log holds ticks that may have come round
+	// else the log holds ticks that may be of another round
 	if !m.tokens && t.now.Sub(s.last) < m.span.window {
 		w.offered.push(m.c.arena, w.offered.newest, folded, m.limit+m.slack+1)
 	}
@@ -116,10 +116,10 @@ func (m *Meter) leaves(s *slot, t stamp) time.Duration {
 	return 0
 }
 
-// admits is the cost up to which the key of s is admitted, as its log counts. That is the ceiling.
-// A log that found no chunk may have fewer than coarsest marks: once cost has left its window it
-// counts up to a mark too much, and as much more is admitted, for nobody is refused below the
-// limit. A bucket has no log.
+// admits is the cost up to which the key of s is admitted, as its log counts: the ceiling. A log
+// without a chunk may have fewer than coarsest marks: once cost has left the window the log counts
+// up to a mark too much, and as much more is admitted, for nobody is refused below the limit. A
+// bucket has no log.
 func (m *Meter) admits(s *slot, now Instant) int64 {
 	if per := s.admitted.per; !m.tokens && per > m.per && int64(per)*coarsest > m.limit &&
 		now.Sub(s.since) >= m.span.window {
@@ -129,12 +129,12 @@ func (m *Meter) admits(s *slot, now Instant) int64 {
 }
 
 // keeps is the most cost a key's log keeps: one limit above the limit. Admissions stay below the
-// limit; costs that are settled afterwards, and those of requests that pass on other grounds, may
+// limit; costs that are settled afterwards, and costs of requests passing on other grounds, may
 // not.
 func (m *Meter) keeps() int64 { return 2*m.limit + m.slack }
 
 // knows is the most cost the log of s keeps where the cost of other nodes, or denied cost, is
-// added: the limit, and no less than it holds.
+// added: the limit, and no less than the log holds.
 func (m *Meter) knows(s *slot) int64 { return max(m.limit+m.slack, s.admitted.units()) }
 
 // push records cost as admitted in the slot at place at.
@@ -156,9 +156,9 @@ func (m *Meter) push(s *slot, at int, t stamp, cost int64) {
 	m.noteFilled(s, at, t)
 }
 
-// publish stores until when not even cost 1 fits, for later requests to read without the lock. That
-// is exactly the tick in which the oldest mark leaves; above the limit, the mark that brings the
-// rest below it.
+// publish stores until when not even cost 1 fits, for later requests to read without the lock. The
+// result is exactly the tick in which the oldest mark leaves; above the limit, the mark after which
+// the rest is below the limit.
 //
 // A slot held by the knowledge of other nodes stays so: their counts may have come as a sum, whose
 // parts are placed too early here.
@@ -205,8 +205,8 @@ func (m *Meter) refuse(s *slot, at int, t stamp, cost int64) {
 	m.recordRefused(s, t, t.now, cost)
 }
 
-// refuseCounted is refuse for a key that goes on asking past its limit, where that counts: cost
-// counts as admitted, and the oldest that is beyond one limit is forgotten.
+// refuseCounted is refuse for a key asking on past the limit under counts offered: cost counts as
+// admitted, and the oldest cost beyond the limit is forgotten.
 func (m *Meter) refuseCounted(s *slot, at int, t stamp, cost int64) {
 	if s.refusals == 0 {
 		m.refused.Note(sketch.Index(s.index.Load()))
@@ -220,7 +220,7 @@ func (m *Meter) refuseCounted(s *slot, at int, t stamp, cost int64) {
 }
 
 // recordRefused records cost as refused at the instant when, by any node. From the first refusal on
-// the offers are no longer the admissions. They get a log of their own, until a window after the
+// the offers are no longer the admissions. Refusals get a separate log, until a window after the
 // last refusal.
 func (m *Meter) recordRefused(s *slot, t stamp, when Instant, cost int64) {
 	w := m.refusalsOf(s, m.span.Number(t.now))
@@ -236,8 +236,8 @@ func (m *Meter) recordRefused(s *slot, t stamp, when Instant, cost int64) {
 	w.newest = t.tick
 }
 
-// refusalsOf returns the refusals record of s, which it takes from the pool if need be, or nil when
-// the pool is empty.
+// refusalsOf returns the refusals record of s, taken from the pool if need be, or nil when the pool
+// is empty.
 func (m *Meter) refusalsOf(s *slot, number uint64) *refusals {
 	if s.refusals == 0 {
 		if s.refusals = m.c.refusals.take(); s.refusals == 0 {
@@ -250,11 +250,11 @@ func (m *Meter) refusalsOf(s *slot, number uint64) *refusals {
 	return &m.c.refusals.all[s.refusals]
 }
 
-// offered returns the cost asked for in the trailing window. It is exact while nothing was refused,
-// and up to limit + 1. Beyond, refusals are counted by sub-window. The sketch's count from before
-// the key became a suspect is added until it has left the window: it informs, and refuses nobody.
-// That of a bucket, or of a rule that shares a longer window's sketch, is of another time, and left
-// out.
+// offered returns the cost asked for in the trailing window. Exact while nothing was refused, and
+// up to limit + 1. Beyond, refusals are counted by sub-window. The sketch's count from before the
+// key became a suspect is added until outside the window: the sum informs, and refuses nobody. The
+// count of a bucket, or of a rule that shares a longer window's sketch, is of another time, and
+// left out.
 func (m *Meter) offered(s *slot, t stamp) int64 {
 	asked := m.asked(s, t)
 	if asked <= m.limit && m.layer.span.window == m.span.window && !m.tokens {

@@ -2,8 +2,8 @@ package window
 
 import "github.com/headgate-dev/headgate/sketch"
 
-// Level is the state of a suspect's bucket at one look. A bucket keeps no log: two looks tell how
-// much it admitted in between to what comes back meanwhile, and what it refused to the unit.
+// Level is the state of a suspect's bucket at one look. A bucket keeps no log: two looks give the
+// admissions in between, up to the refill meanwhile, and the refusals to the unit.
 type Level struct {
 	Rule   string
 	Index  sketch.Index
@@ -30,7 +30,7 @@ func (c *Counter) Levels(now, last Instant, part, parts int, f func(*Level)) {
 	})
 }
 
-// level sets l to the state of s. The caller holds its lock and has expired it.
+// level sets l to the state of s. The caller holds the lock and has expired the slot.
 func (m *Meter) level(s *slot, t stamp, l *Level) {
 	*l = Level{
 		Rule: m.name, Index: sketch.Index(s.index.Load()), Since: s.since, At: t.now,
@@ -47,8 +47,8 @@ func (m *Meter) level(s *slot, t stamp, l *Level) {
 	l.Number = w.number
 }
 
-// RefusedSince returns the cost refused after the look before, when the newest sub-window had that
-// number and refused so much in it.
+// RefusedSince returns the cost refused after the look before, when the newest sub-window had
+// number n and so many refusals.
 func (l *Level) RefusedSince(number uint64, running uint32) (sum int64) {
 	for back, cost := range l.Refused {
 		switch n := l.Number - min(l.Number, uint64(back)); { // not negative
@@ -69,8 +69,8 @@ func (m *Meter) looks(used int64) bool {
 }
 
 // nextLook returns after how many flushes, 1..stride, the admissions of others meanwhile can
-// matter: when they may have used up half of the rest by the rate at which all nodes are asked for
-// the key, and before one admission a flush has used it up. A period that ended is read once more
+// matter: when others may have used up half of the rest by the rate at which all nodes are asked
+// for the key, and before one admission a flush has used it up. An ended period is read once more
 // at once.
 func (m *Meter) nextLook(st *syncState, left int64) uint32 {
 	if st.flags&lookAgain != 0 {
@@ -80,6 +80,6 @@ func (m *Meter) nextLook(st *syncState, left int64) uint32 {
 	return uint32(min(max(min(wait, float64(left)), 1), stride))
 }
 
-// alwaysLook is the limit up to which one admission makes a key be polled. Above it takes a quarter
-// of the limit.
+// alwaysLook is the limit up to which one admission makes a key be polled. Above, polling takes a
+// quarter of the limit.
 const alwaysLook = 64

@@ -7,14 +7,13 @@ import (
 )
 
 // Log is the exact sliding log of one key: every offer and every admission of the trailing window
-// with its time. It is the oracle that counters are judged by, in tests, in replay and in
-// benchmarks. The daemon never uses it: its memory grows with the traffic, and all of the daemon's
-// is fixed at start.
+// with times. The oracle for counters, in tests, in replay and in benchmarks. The daemon never uses
+// it: the memory grows with the traffic, and all of the daemon's is fixed at start.
 //
 // The trailing window at t is (t - window, t]: an event exactly one window old is out. Times are
 // rounded down to a multiple of tick, as the exact slots round them, so the two can be compared
-// request by request. Time does not run backwards here: a now before the newest one is read as the
-// newest one.
+// request by request. Time does not run backwards here: a now before the newest is read as the
+// newest.
 //
 // Every method takes O(1) time, amortised over the requests recorded. Not safe for concurrent use.
 type Log struct {
@@ -26,7 +25,7 @@ type Log struct {
 }
 
 // NewLog returns an empty log over window with times in multiples of tick, 1 µs for windows up to
-// 1,073 s; see Tick. It panics unless 0 < tick <= window: that is a programmer's error.
+// 1,073 s; see Tick. Panics unless 0 < tick <= window: a programmer's error.
 func NewLog(window, tick time.Duration) *Log {
 	if tick <= 0 || tick > window {
 		panic(fmt.Sprintf("window: a log over %v cannot have ticks of %v", window, tick))
@@ -58,8 +57,8 @@ func (l *Log) Admitted(now Instant) int64 {
 	return l.admitted.sum
 }
 
-// advance moves the log to now, forgets events that have left the window, and returns the moment it
-// is at: now in whole ticks, or the newest moment if that is later.
+// advance moves the log to now, forgets events outside the window, and returns the log's moment:
+// now in whole ticks, or the newest moment if that is later.
 func (l *Log) advance(now Instant) Instant {
 	l.newest = max(l.newest, floorTo(now, l.tick))
 	edge := l.newest.Add(-l.window)
@@ -111,8 +110,8 @@ func (t *trail) push(at Instant, cost int64) {
 	*t.slot(t.size - 1) = moment{at, cost}
 }
 
-// forget drops every moment at or before edge. A trail mostly empty gives memory back: a key that
-// once burst must not hold its peak for the rest of a long log.
+// forget drops every moment at or before edge. A trail mostly empty gives memory back: a key after
+// a burst must not hold memory of the peak for the rest of a long log.
 func (t *trail) forget(edge Instant) {
 	for t.size > 0 && t.ring[t.head].at <= edge {
 		t.sum -= t.ring[t.head].cost

@@ -1,10 +1,10 @@
 package window
 
-// marks remembers when the last units of one key happened. It is a queue of ticks, one a mark. A
-// mark stands for per units and carries the tick of the last of them. With per = 1 that is the
-// exact sliding log. With more, the count is never too low and less than per units too high, so a
-// limit enforced by it admits nothing above itself and refuses nothing below 1 - (per-1)/limit. A
-// mark errs in units where time slices err in time: a burst cannot be misplaced.
+// marks remembers when the last units of one key happened. A queue of ticks, one a mark. A mark
+// stands for per units and carries the last unit's tick. per = 1 is the exact sliding log. With
+// more, the count is never too low and less than per units too high, so a limit enforced by marks
+// admits nothing above the limit and refuses nothing below 1 - (per-1)/limit. A mark errs in units
+// where time slices err in time: a burst cannot be misplaced.
 //
 // Not safe for concurrent use: the slot's lock guards it.
 type marks struct {
@@ -18,9 +18,9 @@ type marks struct {
 	newest uint32 // tick of the newest unit
 }
 
-// spareChunk is the bit of marks.hi saying that an empty chunk lies between the last chunk and the
-// first, for the next append. A list that rolls empties a chunk as often as it needs one; each way
-// through the arena costs four atomic operations on lines all cores write.
+// spareChunk is the bit of marks.hi for an empty chunk lies between the last chunk and the first,
+// for the next append. A list that rolls empties a chunk as often as a new chunk is needed; each
+// way through the arena costs four atomic operations on lines all cores write.
 const spareChunk = 0x80
 
 // first returns the first chunk, or 0.
@@ -47,16 +47,15 @@ func (m *marks) dropSpare(a *arena) {
 // units returns the units held.
 func (m *marks) units() int64 { return int64(m.n)*int64(m.per) + int64(m.rest) }
 
-// coarsest is the fewest marks that may remember a full limit and refuse at the limit. 64 keep
-// every refusal at or above 0.98. A list with fewer admits up to a mark more instead: see
-// Meter.admits.
+// coarsest is the fewest marks for a full limit and refuse at the limit. 64 keep every refusal at
+// or above 0.98. A list with fewer admits up to a mark more instead: see Meter.admits.
 const coarsest = 64
 
-// mostMarks bounds a list whose limit was raised above the cost of its marks.
+// mostMarks bounds a list whose limit was raised above the cost of the marks.
 const mostMarks = 2 * fullMarks
 
 // push records units at tick and forgets the oldest beyond limit, which can never matter again.
-// When the arena is empty the list halves its resolution. Only a list without a chunk loses units,
+// When the arena is empty the list halves the resolution. Only a list without a chunk loses units,
 // which the arena has counted.
 func (m *marks) push(a *arena, tick uint32, units, limit int64) {
 	if units == 1 && m.units() < limit && m.pushOne(a, tick) {
@@ -87,8 +86,7 @@ func (m *marks) push(a *arena, tick uint32, units, limit int64) {
 	}
 }
 
-// pushOne is push for the most frequent case, a unit needing no chunk. It reports whether that was
-// the case.
+// pushOne is push for the most frequent case, a unit needing no chunk. Reports whether so.
 func (m *marks) pushOne(a *arena, tick uint32) bool {
 	if m.rest+1 < m.per {
 		m.newest = tick
@@ -106,7 +104,7 @@ func (m *marks) pushOne(a *arena, tick uint32) bool {
 	return true
 }
 
-// append adds one mark. It reports whether there was room.
+// append adds one mark. False: no room.
 func (m *marks) append(a *arena, tick uint32) bool {
 	if m.hi == chunkTicks|spareChunk {
 		m.tail, m.hi = a.chunks[m.tail].next.Load(), 0
@@ -134,8 +132,8 @@ func (m *marks) append(a *arena, tick uint32) bool {
 	return true
 }
 
-// compact moves the marks of a list of one full chunk to its begin, and reports whether that made
-// room.
+// compact moves the marks of a list of one full chunk to the chunk's begin, and reports whether
+// that made room.
 func (m *marks) compact(a *arena) bool {
 	if m.n == 0 || m.lo == 0 || int(m.n) != chunkTicks-int(m.lo) {
 		return false
@@ -169,7 +167,7 @@ func (m *marks) shift(a *arena) {
 	m.front = a.chunks[first].ticks[m.lo]
 }
 
-// expire forgets marks that have left the window. The rest goes when its newest unit does.
+// expire forgets marks outside the window. The rest goes with the newest unit.
 func (m *marks) expire(a *arena, s *Span, now uint32) {
 	for m.n > 0 && s.out(m.front, now) {
 		m.shift(a)
@@ -179,8 +177,8 @@ func (m *marks) expire(a *arena, s *Span, now uint32) {
 	}
 }
 
-// nth returns the tick at which the k oldest units, k >= 1, have all happened: that of the
-// ceil(k/per)-th mark, or the newest when the rest is needed too. It walks chunks, at most 1024/7.
+// nth returns the tick at which the k oldest units, k >= 1, have all happened: the tick of the
+// ceil(k/per)-th mark, or the newest when the rest is needed too. Walks chunks, at most 1024/7.
 func (m *marks) nth(a *arena, k int64) uint32 {
 	if k == 1 && m.n > 0 {
 		return m.front
@@ -217,7 +215,7 @@ func (m *marks) drop(a *arena) {
 	m.rest = 0
 }
 
-// copyTo makes dst, which is empty, a copy. It reports whether there was room.
+// copyTo makes dst, which is empty, a copy. False: no room.
 func (m *marks) copyTo(a *arena, dst *marks) bool {
 	*dst = marks{per: m.per, newest: m.newest}
 	c, at := m.first(a), m.lo
@@ -235,8 +233,8 @@ func (m *marks) copyTo(a *arena, dst *marks) bool {
 	return true
 }
 
-// halve doubles per of a list of two marks or more. Of each two marks the later one stays and
-// stands for both. A mark left over turns into rest. About half of the chunks return to the arena.
+// halve doubles per of a list of two marks or more. Of each two marks the later one stays for both.
+// A mark left over turns into rest. About half of the chunks return to the arena.
 func (m *marks) halve(a *arena) {
 	m.dropSpare(a)
 	old, first := *m, m.first(a)

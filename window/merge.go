@@ -5,33 +5,32 @@ import (
 	"time"
 )
 
-// Standing is the state of one key by the totals of all nodes this node knows of. Merge and Alone
-// return it. The PoP's flusher works out the drop ratio from Rate, and hands the rest on to other
-// PoPs.
+// Standing is the state of one key by the totals of all known nodes. From Merge and Alone. The
+// PoP's flusher works out the drop ratio from Rate, and hands the rest on to other PoPs.
 type Standing struct {
 	Offered int64 // cost in the trailing window, of all nodes known
-	// cost offered a second; an average over Over, raised at once when it leaps
+	// cost offered a second; an average over Over, raised at once at a leap
 	Rate     float64
 	Admitted float64       // cost admitted a second; a plain average over Over
 	Over     time.Duration // time constant of Rate and Admitted: cost 1 decays as e^(-age/Over)
 	Own      int64         // cost this node admitted since its last exchange
-	// the part of Own that Totals now have, and that was admitted at ToldFrom or later
+	// the part of Own in Totals now, admitted at ToldFrom or later
 	Told     int64
 	ToldFrom Instant // 0: not known
 	Since    Instant // when the key got its slot
 	Totals   Totals  // of the shared counters: the running period and the one before
 }
 
-// nodeOffers is the most cost a second that one node is believed to be offered.
+// nodeOffers is the most cost a second believed as offered to a node.
 const nodeOffers = 4e6
 
-// recent is the longest time between two exchanges that rates are averaged over. After a longer one
-// the time in between is unknown, and averages start anew.
+// recent is the longest time between two exchanges between which rates are averaged. After a longer
+// gap the time in between is unknown, and averages start anew.
 const recent = time.Second
 
 // rise converts late cost of the previous period into a rate step, per second. pace runs next in
-// the same flush and decays it by e^(-gone/settles); rise pre-multiplies by the inverse, so a unit
-// of late cost weighs as much as one of the running period:
+// the same flush and decays the rate by e^(-gone/settles); rise pre-multiplies by the inverse, so a
+// unit of late cost weighs as much as one of the running period:
 //
 //	rise = (e^(gone/settles) - 1) / gone
 func (m *Meter) rise(gone time.Duration) float64 {
@@ -40,9 +39,8 @@ func (m *Meter) rise(gone time.Duration) float64 {
 }
 
 // Plausible reports whether total can be a true answer to d: the others' part since this node's
-// last read is no more than they can have done in that time. A server that forgot the counter is no
-// liar: then the whole total is new. A false answer should be kept from Merge and counted against
-// the server.
+// last read is possible in the time. A server without the counter is no liar: then the whole total
+// is new. A false answer should be kept from Merge and counted against the server.
 func (c *Counter) Plausible(f Flush, d *Due, total uint64) bool {
 	if d.kind != costDue || d.surely(f, total) {
 		return true // nearly always, and no lock is needed to see it
@@ -129,7 +127,7 @@ func (c *Counter) mergeCost(
 	return m.told(standing, st, d, f), true
 }
 
-// told returns standing with what of its Own, which d brought, the totals have now.
+// told returns standing with the part of Own, brought by d, that the totals have now.
 func (m *Meter) told(standing Standing, st *syncState, d *Due, f Flush) Standing {
 	if standing.Told, standing.ToldFrom = standing.Own, d.since; st.since != 0 &&
 		st.since <= d.since {
@@ -142,16 +140,17 @@ func (m *Meter) told(standing Standing, st *syncState, d *Due, f Flush) Standing
 	return standing
 }
 
-// rateOfFew sets the rate of a key with too few requests for an average: the window's count is it.
+// rateOfFew sets the rate of a key with too few requests for an average: the window's count is
+// meant.
 func (m *Meter) rateOfFew(standing *Standing) {
 	if m.settles >= m.span.window && !m.global {
 		standing.Rate = float64(standing.Offered) / m.span.window.Seconds()
 	}
 }
 
-// sinceMerged returns the time since the last merge. It includes a slow ring's time: requests go on
-// meanwhile. It is 0 after a time alone: the others' cost of that time is older than this node's
-// last average.
+// sinceMerged returns the time since the last merge. With a slow ring's time: requests go on
+// meanwhile. 0 after a time alone: the others' cost of that time is older than this node's last
+// average.
 func (st *syncState) sinceMerged(now Instant) time.Duration {
 	if st.flags&localOnly != 0 {
 		return 0
@@ -159,9 +158,8 @@ func (st *syncState) sinceMerged(now Instant) time.Duration {
 	return now.Sub(st.merged)
 }
 
-// mayYetHold returns a total that d's counter, if small, may still come to although it is lower
-// now. It includes a delta of this node of which nobody knows whether it was counted. Counted
-// later, it must not be taken for another node's.
+// mayYetHold returns a total above the present that d's counter, if small, may still reach, with a
+// delta of this node in doubt. Counted later, the delta must not be taken for another node's.
 func (m *Meter) mayYetHold(st *syncState, d *Due) uint64 {
 	if d.main && m.packing.small && st.flags&(unsure|rebase) == unsure {
 		return d.base + d.Delta
@@ -179,10 +177,10 @@ func (m *Meter) remoteSince(st *syncState, d *Due, total uint64) (heard tally, o
 	return heard, ok && total >= d.base
 }
 
-// Unsent ends an exchange that brought no total. With sent the delta may have been counted: it is
+// Unsent ends an exchange without a total. With sent the delta may have been counted: the delta is
 // then dropped and counted in Stats.Dropped, for a delta added twice would count against the key
-// twice; of a Global window it stays in doubt, see uncounted. Otherwise it becomes pending again.
-// server is the number of the server that failed. now is the same clock's as Flush.Now.
+// twice; of a Global window the delta stays in doubt, see uncounted. Otherwise the delta becomes
+// pending again. server is the number of the failed server. now is the same clock's as Flush.Now.
 func (c *Counter) Unsent(d *Due, now Instant, server int, sent bool) {
 	if d.kind == hintDue {
 		d.meter.hints = d.meter.hints || d.Delta > 0
@@ -211,7 +209,7 @@ func (c *Counter) Unsent(d *Due, now Instant, server int, sent bool) {
 			c.sync.doubt(d.at, own)
 		}
 		if s.index.Load() == uint64(d.index) && st.period == d.Period {
-			// last includes it: if it was counted it must not be taken for another node's
+			// last includes the doubt: a counted delta must not be taken for another node's
 			st.flags |= unsure
 		}
 		if s.index.Load() == uint64(d.index) && st.period == d.Period+1 {
@@ -242,15 +240,15 @@ func (m *Meter) plausible(heard tally, d *Due, t stamp, f Flush) bool {
 	return m.believable(heard, max(t.now.Sub(since), f.Interval), f)
 }
 
-// believable reports whether other nodes can have done heard in that time.
+// believable reports whether heard by other nodes in that time is possible.
 func (m *Meter) believable(heard tally, in time.Duration, f Flush) bool {
 	elapsed, nodes := in.Seconds(), float64(max(f.Nodes, 2))
 	return (float64(heard.admitted) <= 2*nodes*float64(m.most) || m.refunds(f.Now)) &&
 		float64(heard.offered) <= nodes*(nodeOffers*elapsed+float64(m.most))
 }
 
-// addRemote counts remote cost as if this node had counted it. Each admission stands in the log as
-// early as it can have happened. Refusals are placed at t, or, unless fresh, at the earliest moment
+// addRemote counts remote cost as if this node had counted it. Each admission stands in the log at
+// the earliest possible moment. Refusals are placed at t, or, unless fresh, at the earliest moment
 // too.
 func (m *Meter) addRemote(s *slot, t stamp, heard tally, b batch, fresh bool) {
 	if heard.admitted > 0 && !m.tokens {

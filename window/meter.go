@@ -11,7 +11,7 @@ import (
 // fullMarks is how many marks remember a full limit. Up to this limit counts are exact to the unit.
 const fullMarks = 1024
 
-// Meter counts for one rule. All but its promotion mark, alone and retired is immutable. Methods
+// Meter counts for one rule. All but the promotion mark, alone and retired is immutable. Methods
 // may be called concurrently, wait for nothing but a slot's lock, and do not allocate.
 type Meter struct {
 	c      *Counter
@@ -50,7 +50,7 @@ type Meter struct {
 	mark atomic.Uint64
 
 	// bucket is the arithmetic of a limit with a burst; nil: a window. Of a bucket, limit is the
-	// burst, and the window is at least the time in which an empty one fills: older cost has
+	// burst, and the window is at least the time in which an empty bucket fills: older cost has
 	// drained.
 	bucket *bucket.Bucket
 	rate   float64 // cost a second the limit allows for long
@@ -60,8 +60,8 @@ type Meter struct {
 	countDenied bool          // denied cost counts as well, up to one limit
 }
 
-// meter returns the meter of l. It keeps the identity of old, and so its counts, if only the limit
-// changed.
+// meter returns the meter of l. The new meter keeps the identity and the counts of old, if only the
+// limit changed.
 func (c *Counter) meter(old *Meter, l Limit, layers []*layer) *Meter {
 	most, window := l.quota()
 	m := &Meter{
@@ -104,7 +104,7 @@ func (c *Counter) meter(old *Meter, l Limit, layers []*layer) *Meter {
 	return m
 }
 
-// setFold sets how many refusals are recorded together: one where other nodes wait for them.
+// setFold sets how many refusals are recorded together: a unit where other nodes wait for refusals.
 func (m *Meter) setFold() {
 	m.fold = uint32(max(1, min(mostFolded, m.limit/foldedPart)))
 	if m.shared {
@@ -112,9 +112,9 @@ func (m *Meter) setFold() {
 	}
 }
 
-// ceiling is the most cost a trailing window may hold. It is the limit, plus slack while other
-// nodes are heard: the moments of remote admissions are known to a flush only, and that must refuse
-// nobody below the limit.
+// ceiling is the most cost a trailing window may hold. The limit, plus slack while other nodes are
+// heard: the moments of remote admissions are known to a flush only, which must refuse nobody below
+// the limit.
 func (m *Meter) ceiling() int64 {
 	if m.slack > 0 && !m.alone.Load() {
 		return m.limit + m.slack
@@ -129,26 +129,26 @@ func (m *Meter) SetAlone(alone bool) { m.alone.Store(alone) }
 // parts returns the smallest size of a part with which n parts cover all, ceil(all/n), at least 1.
 func parts(all, n int64) uint32 { return uint32(max(1, (all+n-1)/n)) } // all <= 1e9
 
-// Hit is where Offer or Look found one request's key. It is valid for the request only.
+// Hit is where Offer or Look found one request's key. Valid for the request only.
 type Hit struct {
 	index    sketch.Index
 	estimate uint64 // of the sketch, units; 0 for a suspect
 	at       int    // place of the slot; noSlot: not a suspect
 }
 
-// Count is the state of a key's trailing window as one request finds it.
+// Count is the state of a key's trailing window as a request finds the key.
 type Count struct {
 	Fits  bool          // admitted + cost <= limit
 	Used  int64         // cost in the window, this request's included if it was admitted
 	Wait  time.Duration // until the cost would fit; 0 when it does; the window when it never will
 	Reset time.Duration // until some of Used leaves the window
 	Exact bool          // Used comes from a slot, not from the sketch
-	// one of a row of refusals recorded together: the one before it was not, and was the caller's
+	// part of a row of refusals recorded together: the refusal before was not, and was the caller's
 	// occasion to note that the key is being refused
 	Folded bool
 }
 
-// Index returns the index of key under this rule. It is valid in this process only.
+// Index returns the index of key under this rule. Valid in this process only.
 func (m *Meter) Index(key []byte) sketch.Index { return m.hasher.Index(key) }
 
 // Offer counts cost as offered at now and returns where the key is counted. A key with a slot is
@@ -162,14 +162,15 @@ func (m *Meter) Offer(now Instant, i sketch.Index, key []byte, cost int64, u uin
 	return m.OfferNew(now, i, key, cost, u)
 }
 
-// Find returns the slot of the key with index i, and whether it has one: Offer would count there,
-// and needs no random bits. A caller for whom those are dear asks Find first and OfferNew then.
+// Find returns the slot of the key with index i, and whether there is a slot: Offer would count
+// there, and needs no random bits. A caller for whom those are dear asks Find first and OfferNew
+// then.
 func (m *Meter) Find(i sketch.Index) (h Hit, ok bool) {
 	h = Hit{index: i, at: m.c.table.find(i)}
 	return h, h.at != noSlot
 }
 
-// OfferNew is Offer for a key that Find found no slot of.
+// OfferNew is Offer for a key without a slot by Find.
 func (m *Meter) OfferNew(now Instant, i sketch.Index, key []byte, cost int64, u uint64) Hit {
 	h := Hit{index: i, at: noSlot}
 	m.seen.Note(i)
@@ -198,8 +199,8 @@ func (m *Meter) OfferNew(now Instant, i sketch.Index, key []byte, cost int64, u 
 	return h
 }
 
-// Look is Offer without counting. While there is room for every key, one without a slot would get
-// one, empty: the sketch then has only what it was refused, such as a cost above the limit.
+// Look is Offer without counting. While there is room for every key, a key without a slot would get
+// an empty slot: the sketch then has only refusals, such as a cost above the limit.
 func (m *Meter) Look(now Instant, i sketch.Index) Hit {
 	h := Hit{index: i, at: m.c.table.find(i)}
 	if h.at == noSlot && m.mark.Load() != 0 {
@@ -208,17 +209,17 @@ func (m *Meter) Look(now Instant, i sketch.Index) Hit {
 	return h
 }
 
-// Admit counts cost as admitted if it fits, as refused if it does not. It is the only place where a
-// count refuses. The check and the record are one step under the slot's lock, so concurrent
-// requests never admit more than the ceiling.
+// Admit counts cost as admitted if cost fits, else as refused. The only place where a count
+// refuses. The check and the record are a single step under the slot's lock, so concurrent requests
+// never admit more than the ceiling.
 func (m *Meter) Admit(now Instant, h Hit, cost int64) (c Count) {
 	m.AdmitTo(&c, now, &h, cost)
 	return c
 }
 
-// AdmitTo is Admit without copies: it overwrites *c and only reads *h. A Count returned is written
-// in words and copied in pairs of words at once, and the processor waits for the first to reach the
-// cache before it reads the second.
+// AdmitTo is Admit without copies: AdmitTo overwrites *c and only reads *h. A Count returned is
+// written in words and copied in pairs of words at once, and the processor waits for the first to
+// reach the cache before the second read.
 func (m *Meter) AdmitTo(c *Count, now Instant, h *Hit, cost int64) {
 	*c = Count{}
 	if h.at == noSlot {
@@ -265,8 +266,7 @@ func (m *Meter) admit(c *Count, s *slot, now Instant, h *Hit, cost int64) {
 	c.Fits, c.Used, c.Reset, c.Exact = true, s.admitted.units(), m.leaves(s, t), true
 }
 
-// locked runs f on h's slot under its lock. It reports false if the key has no slot, or lost it
-// since.
+// locked runs f on h's slot under its lock. False: the key has no slot, or no more.
 func (m *Meter) locked(h Hit, f func(*slot)) bool {
 	if h.at == noSlot {
 		return false

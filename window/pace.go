@@ -7,14 +7,12 @@ import (
 
 // fallen reports whether came is so far below expected that chance is ruled out.
 func fallen(expected float64, came int64) bool {
-	return expected > hardly && float64(came) < fallsTo*expected
+	// the fraction of the expected cost below which a rate is taken to have fallen. With 16 or more
+	// expected, chance hardly ever leaves so little, and neither do nodes reporting a flush late.
+	return expected > hardly && float64(came) < 0.3*expected
 }
 
 const (
-	// fallsTo is the fraction of the expected cost below which a rate is taken to have fallen. With
-	// 16 or more expected, chance hardly ever leaves so little, and neither do nodes reporting a
-	// flush late.
-	fallsTo = 0.3
 	// mostRise bounds gone/settles in rise. With less, the rate of a key that is rare on a node
 	// would be too low; with more, a lost read would leave a rate far too high.
 	mostRise = 3
@@ -68,7 +66,8 @@ func (m *Meter) pace(st *syncState, now Instant, offered, admitted int64, over t
 	switch lately := (float64(offered) - waited) / max(past, every); {
 	case lately > leap*float64(st.rate) && offered >= surely:
 		rate, weight, quiet = lately, 1, 0 // a start or a sudden rise: the average would hide it
-		if m.settles >= slowly*m.c.every {
+		// from how many flushes on the time constant of a rate is long for a leap.
+		if m.settles >= 4*m.c.every {
 			st.leapt = m.eighth(now)
 		}
 	case !early && fallen(float64(st.rate)*past, offered):
@@ -97,7 +96,8 @@ func (m *Meter) fresh(st *syncState, now Instant, past float64) float64 {
 		return 0
 	}
 	each := m.c.every.Seconds() / eighths
-	return past / (max(float64(since)*each, past) + leapCounts*each)
+	// how many eighths the leap itself counts like in it.
+	return past / (max(float64(since)*each, past) + 2*each)
 }
 
 const (
@@ -106,10 +106,6 @@ const (
 	eighths, numbers = 8, 255
 	// mostFresh is for how many flushes after a leap the mean since then counts.
 	mostFresh = 15
-	// slowly is from how many flushes on the time constant of a rate is long for a leap.
-	slowly = 4
-	// leapCounts is how many eighths the leap itself counts like in it.
-	leapCounts = 2
 )
 
 // eighth returns the number of the eighth of a flush that now is in.

@@ -27,7 +27,8 @@ const spread = 4
 func (c *Counter) setMarks() {
 	slots, held := int64(len(c.table.slots)), c.table.held.Load()
 	c.arena.reserve.Store(slots - held + held/8)
-	c.arena.short.Store(c.arena.fill() >= shortFrom)
+	// the fill from which lists keep no spare chunk.
+	c.arena.short.Store(c.arena.fill() >= 0.5)
 	fill := c.Fill()
 	for _, d := range divisors {
 		if fill < d.upTo {
@@ -52,9 +53,6 @@ func (m *Meter) markFor(divisor int64) uint64 {
 	return uint64(max(1, mark))
 }
 
-// remark is after how many promotions the mark is set again.
-const remark = 256
-
 // promote gives h's key a slot and returns its place, or noSlot when no slot is worth less.
 func (c *Counter) promote(m *Meter, now Instant, h Hit, key []byte) int {
 	if m.retired.Load() || c.table.bucketFull(h.index, now, m.nearness(h)) && !m.overdue(h) {
@@ -77,7 +75,8 @@ func (c *Counter) promote(m *Meter, now Instant, h Hit, key []byte) int {
 		c.table.full.Add(1)
 		return noSlot
 	}
-	if c.promotions.Add(1)%remark == 0 {
+	// after how many promotions the mark is set again.
+	if c.promotions.Add(1)%256 == 0 {
 		c.setMarks()
 	}
 	if c.settle(m, now, h, key); until > now {

@@ -2,14 +2,12 @@ package window
 
 import "time"
 
-// alarmMark is the promotion mark, in units, from which noise is judged against it. With a lower
-// mark keys are promoted so early that noise costs slots and nothing else.
-const alarmMark = 8
-
 // Saturated reports whether the noise of this meter's sketch has come so near to the promotion mark
 // (p99 above a quarter of it) that keys become suspects without having done much. layer is that
 // sketch's window length, as in LayerStats.
 func (m *Meter) Saturated() (layer time.Duration, saturated bool) {
 	mark := m.mark.Load()
-	return m.layer.span.window, mark >= alarmMark && m.layer.p99.Load() > mark/4
+	// the promotion mark, in units, from which noise is judged against it. With a lower mark keys
+	// are promoted so early that noise costs slots and nothing else.
+	return m.layer.span.window, mark >= 8 && m.layer.p99.Load() > mark/4
 }

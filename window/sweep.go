@@ -9,14 +9,9 @@ import (
 const (
 	// slotRound is the time in which every slot is checked for idleness.
 	slotRound = time.Second
-	// cellRound is the time, in sub-windows, in which every cell is rolled. Epochs repeat after
-	// 65,536.
-	cellRound = 60
 	// aliasAfter is a silence, in sub-windows, after which sweeping can no longer tell epochs
 	// apart.
 	aliasAfter = 1 << 15
-	// noiseSteps is the cost of reading the noise, in cells rolled at the same cost.
-	noiseSteps = 1 << 13
 )
 
 // Sweep does the periodic work: it rolls cells, measures the noise, frees idle slots and sets the
@@ -56,7 +51,8 @@ func (l *layer) sweep(now Instant) (steps int) {
 		l.sketch.Clear()
 		steps += sketch.Rows * l.sketch.Width()
 	}
-	round := cellRound * l.span.window / sketch.SubWindows
+	// the time, in sub-windows, in which every cell is rolled. Epochs repeat after 65,536.
+	round := 60 * l.span.window / sketch.SubWindows
 	for cells := due(sketch.Rows*l.sketch.Width(), now.Sub(l.swept), round); cells > 0; {
 		done := l.sketch.Sweep(number, l.cursor, cells)
 		cells -= done
@@ -69,7 +65,8 @@ func (l *layer) sweep(now Instant) (steps int) {
 		l.median.Store(noise.Median)
 		l.p99.Store(noise.P99)
 		l.seen = number
-		steps += noiseSteps
+		// the cost of reading the noise, in cells rolled at the same cost.
+		steps += 1 << 13
 	}
 	return steps
 }

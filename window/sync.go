@@ -220,12 +220,10 @@ func (m *Meter) setShared(l Limit) {
 	m.settles = min(max(enough, 2*m.c.every), m.span.window)
 	if !m.packing.small && m.span.window < shortWindow && !m.tokens {
 		m.slack = min(int64(float64(m.limit)*float64(m.c.every)/float64(m.span.window)),
-			m.limit/slackParts)
+			// how many times the slack of a large limit in a short window fits into the limit.
+			m.limit/50)
 	}
 }
-
-// slackParts is how many times the slack of a large limit in a short window fits into the limit.
-const slackParts = 50
 
 // Server returns the number of the server holding the counter of h's key, and how many exchanges
 // for the key failed in a row. known is false, and server -1, before the first exchange.

@@ -48,16 +48,12 @@ func (m *Meter) hasty(sl *slot, at int) bool {
 	st := &m.c.sync.all[at]
 	pending := (float64(st.admitted) +
 		float64(sl.pending.admitted)) * float64(m.c.sync.nodes.Load())
-	return pending > hastyPace*m.rate*sl.last.Sub(st.since).Seconds()+hastyPart*float64(m.limit)
+	// the share of a large limit all nodes together may keep pending in any case.
+	// the pace of all nodes, in limits a window, from which a large limit is used up hastily.
+	return pending > 1.5*m.rate*sl.last.Sub(st.since).Seconds()+0.01*float64(m.limit)
 }
 
-const (
-	// hastyPace is the pace of all nodes, in limits a window, from which a large limit is used up
-	// hastily.
-	hastyPace = 1.5
-	// hastyPart is the share of a large limit all nodes together may keep pending in any case.
-	hastyPart = 0.01
-)
+const ()
 
 // markUrgent makes the key of the slot at place at not wait for the next flush. A Global limit up
 // to alwaysLook waits: of many such keys there would be more to report than can be sent. The caller

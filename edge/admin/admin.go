@@ -242,7 +242,8 @@ func (a *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answerProblem(w, p)
 		return
 	}
-	if r.ContentLength < 0 || r.ContentLength > smallBody {
+	// of a body taking nothing of the budget
+	if r.ContentLength < 0 || r.ContentLength > (4<<10) {
 		loan := budget.Loan{From: a.options.Budget}
 		defer loan.Return()
 		if !loan.Add(maxAdminBody) {

@@ -13,8 +13,7 @@ import (
 
 // Bounds of one stream.
 const (
-	streamWriteTimeout = 5 * time.Second        // for one frame
-	streamEndTimeout   = 100 * time.Millisecond // for the last bytes of a stream
+	streamEndTimeout = 100 * time.Millisecond // for the last bytes of a stream
 )
 
 // events answers with a stream of the changes of flags and, with live=1, of pictures of the node.
@@ -108,7 +107,8 @@ func (s *streamWriter) run(left <-chan struct{}) bool {
 
 // write sends frame, and reports whether the stream can continue.
 func (s *streamWriter) write(frame []byte) bool {
-	if s.control.SetWriteDeadline(time.Now().Add(streamWriteTimeout)) != nil || s.reader.Gone() {
+	// for one frame
+	if s.control.SetWriteDeadline(time.Now().Add(5*time.Second)) != nil || s.reader.Gone() {
 		return false // cut before the deadline was set: nothing would interrupt the write
 	}
 	_, err := s.Write(frame)

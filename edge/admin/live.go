@@ -17,8 +17,6 @@ import (
 const (
 	// A person cannot follow more.
 	liveEvery = time.Second // between two turns, and so between two pictures
-	// A proxy between the node and the page may close a connection after a minute of silence.
-	beatTurns = 15 // turns between two beats of a stream
 )
 
 // feed keeps open pages up to date. One goroutine makes a picture a second, however many viewers
@@ -89,7 +87,9 @@ func (w *feed) run(ctx context.Context) {
 func (w *feed) turn(n int, now window.Instant) {
 	w.publish(now)
 	w.show(now)
-	if n%beatTurns == 0 {
+	// A proxy between the node and the page may close a connection after a minute of silence. turns
+	// between two beats of a stream
+	if n%15 == 0 {
 		w.hub.Send([]byte(live.Beat))
 	}
 	w.sample(now)

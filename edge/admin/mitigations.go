@@ -15,9 +15,6 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// mitigationsPage is the default length of a page.
-const mitigationsPage = 100 // rows without the parameter n
-
 // listMitigations answers a page of the live flags, ordered by rule and key. The cursor is the last
 // flag of the page before. Flags that come and go between two pages therefore neither repeat nor
 // hide others.
@@ -26,7 +23,8 @@ func (a *Door) listMitigations(w http.ResponseWriter, r *http.Request) *api.Prob
 	if p != nil {
 		return p
 	}
-	n, p := adminCount(query, mitigationsPage)
+	// the default length of a page. rows without the parameter n
+	n, p := adminCount(query, 100)
 	if p != nil {
 		return p
 	}

@@ -20,18 +20,13 @@ const (
 	maxAdminConns    = 256
 	maxAdminHeaders  = 16 << 10 // bytes, of one request
 	maxAdminBody     = 64 << 10 // bytes
-	smallBody        = 4 << 10  // of a body taking nothing of the budget
 	maxAdminQuery    = 4 << 10  // a key of 256 bytes, percent-encoded, is 768
 	maxAdminRows     = 1000     // of one listing
 	maxAdminListings = 2        // at once; others wait
 	maxAdminScrapes  = 2        // at once; others are answered 503
 
-	// to read the headers of a request: under a flood of all doors they may wait for a second
-	adminHeaderTimeout = 2 * time.Second
-	adminReadTimeout   = 5 * time.Second  // to read a whole request
-	adminWriteTimeout  = 5 * time.Second  // to write an answer that ends
-	adminIdleTimeout   = 30 * time.Second // between two requests of a connection
-	adminDrainTimeout  = 5 * time.Second  // for answers in progress when the node stops
+	adminWriteTimeout = 5 * time.Second // to write an answer that ends
+	adminDrainTimeout = 5 * time.Second // for answers in progress when the node stops
 )
 
 // Serve answers on every listener until ctx ends. It then gives answers in progress 5 s to
@@ -74,16 +69,19 @@ func (a *Door) Serve(ctx context.Context, listeners ...net.Listener) error {
 // server returns the HTTP server with its bounds. It speaks HTTP/1 only.
 func (a *Door) server() *http.Server {
 	s := &http.Server{
-		Handler:           a,
-		ReadHeaderTimeout: adminHeaderTimeout,
-		ReadTimeout:       adminReadTimeout,
-		WriteTimeout:      adminWriteTimeout,
-		IdleTimeout:       adminIdleTimeout,
-		MaxHeaderBytes:    maxAdminHeaders,
-		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelWarn),
-		Protocols:         new(http.Protocols),
-		BaseContext:       listenerContext,
-		ConnContext:       places.Context,
+		Handler: a,
+		// to read the headers of a request: under a flood of all doors they may wait for a second
+		ReadHeaderTimeout: 2 * time.Second,
+		// to read a whole request
+		ReadTimeout:  5 * time.Second,
+		WriteTimeout: adminWriteTimeout,
+		// between two requests of a connection
+		IdleTimeout:    30 * time.Second,
+		MaxHeaderBytes: maxAdminHeaders,
+		ErrorLog:       slog.NewLogLogger(a.log.Handler(), slog.LevelWarn),
+		Protocols:      new(http.Protocols),
+		BaseContext:    listenerContext,
+		ConnContext:    places.Context,
 	}
 	s.Protocols.SetHTTP1(true)
 	return s

@@ -10,9 +10,6 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// staleState is the age from which the state on disk is a fault. It is written every second.
-const staleState = 15 * time.Second
-
 // troubles returns the present faults of the node that v shows, in words; empty if there are none.
 // It is the list that /readyz has in one word: each line names the fault in words of the
 // documentation, so people can search for the line.
@@ -40,7 +37,8 @@ func (w *feed) troubles(now window.Instant, v *api.LiveView, stats *window.Stats
 	}
 	if w.options.State != nil {
 		state := w.options.State(now)
-		add(state.Age > staleState, "the state on disk is %s old", explain.Span(state.Age))
+		// the age from which the state on disk is a fault. It is written every second.
+		add(state.Age > (15*time.Second), "the state on disk is %s old", explain.Span(state.Age))
 		add(state.Age < 0 && state.Failures > 0, "no state could be written to disk yet")
 	}
 	return all

@@ -10,9 +10,6 @@ import (
 // Six hours of a thousand rules are 180,000 of them: four bytes each, and few digits on the wire.
 type Rates []float32
 
-// rateDigits is the precision of a rate in JSON, in significant digits: a plot shows no more.
-const rateDigits = 4
-
 // MarshalJSON returns r as an array of numbers and nulls. It never fails.
 func (r Rates) MarshalJSON() ([]byte, error) {
 	out := make([]byte, 0, 2+4*len(r))
@@ -24,7 +21,8 @@ func (r Rates) MarshalJSON() ([]byte, error) {
 		if x := float64(rate); math.IsNaN(x) || math.IsInf(x, 0) {
 			out = append(out, "null"...)
 		} else {
-			out = strconv.AppendFloat(out, x, 'g', rateDigits, 32)
+			// the precision of a rate in JSON, in significant digits: a plot shows no more.
+			out = strconv.AppendFloat(out, x, 'g', 4, 32)
 		}
 	}
 	return append(out, ']'), nil

@@ -172,9 +172,6 @@ func (s *Session) match(u uint64) {
 	s.room.matching.Note(max(0, s.room.gate.Now().Sub(began)))
 }
 
-// seenEvery is the resolution of Tally.Seen in nanoseconds.
-const seenEvery = int64(time.Millisecond)
-
 // noteMatches adds the request to the tallies of the policies that matched.
 // Tallies are added to in the batch's memory first, and from there once a batch.
 func (s *Session) noteMatches(b *gate.Batch, now window.Instant) {
@@ -182,7 +179,8 @@ func (s *Session) noteMatches(b *gate.Batch, now window.Instant) {
 	s.result.Matched(func(p int) {
 		t := s.in.tallies[p]
 		pending.Add(&t.Matched, 1)
-		if int64(now)-t.Seen.Load() >= seenEvery { // a store would take longer than the rest
+		// the resolution of Tally.Seen in nanoseconds.
+		if int64(now)-t.Seen.Load() >= int64(time.Millisecond) { // a store would take longer than the rest
 			t.Seen.Store(int64(now))
 		}
 	})

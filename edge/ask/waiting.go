@@ -16,9 +16,6 @@ import (
 //
 // The table is the node's own under any scope, and lives as long as the room.
 
-// clientClosed is the status that nginx logs where the client left before there was a response.
-const clientClosed = 499
-
 // WaitingBytes returns the memory of the places of requests with so many bytes for their tickets:
 // each has a ticket.
 func WaitingBytes(ticketBytes int64) int64 { return ticketBytes / placeBytes * lease.Bytes }
@@ -72,7 +69,8 @@ func (s *Session) setWaits(to *gate.Question, q *policy.Question) {
 // answered reports whether the report in s.Request is of a response: a client that hung up had
 // none.
 func (s *Session) answered() bool {
-	return s.Request.Status != 0 && s.Request.Status != clientClosed
+	// the status that nginx logs where the client left before there was a response.
+	return s.Request.Status != 0 && s.Request.Status != 499
 }
 
 // heard notes a report of the policy of a question, of the generation in.

@@ -6,9 +6,6 @@ import (
 	"strings"
 )
 
-// keyBitsIPv6 is the prefix of an IPv6 address that one client has: it can use any address in it.
-const keyBitsIPv6 = 64
-
 // ClientAddress returns the address of the client that sent r, without zone, an IPv4-mapped IPv6
 // address as IPv4. It is the zero Addr if r has none, which happens behind a unix socket only.
 //
@@ -93,6 +90,7 @@ func AddressKey(a netip.Addr) string {
 	case a.Is4():
 		return a.String()
 	}
-	network, _ := a.Prefix(keyBitsIPv6) // no error: an IPv6 address has 64 bits
+	// the prefix of an IPv6 address that one client has: it can use any address in it.
+	network, _ := a.Prefix(64) // no error: an IPv6 address has 64 bits
 	return network.String()
 }

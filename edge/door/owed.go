@@ -13,10 +13,6 @@ import (
 // answer. Some clients end connections that were idle for longer by a reset.
 const owedFor = 2 * time.Second
 
-// fateEvery is the time between two looks at an answer that the peer's kernel has neither taken nor
-// refused.
-const fateEvery = 5 * time.Millisecond
-
 // Owed are the numbers of tickets and leases in the answers a connection was given since its last
 // byte. Nobody reads them if the peer has closed before the write, if the write fails, or if the
 // connection is reset within owedFor: End is called for each then. The zero Owed has none. It is
@@ -100,7 +96,8 @@ func (o *Owed) Linger(c net.Conn) {
 // awaitFate waits until the kernel of the peer, which has closed c, has taken the answers or
 // refused them.
 func (o *Owed) awaitFate(c net.Conn) {
-	for ; time.Since(o.written) <= owedFor; time.Sleep(fateEvery) {
+	// the time between two looks at an answer that the peer's kernel has neither taken nor refused.
+	for ; time.Since(o.written) <= owedFor; time.Sleep(5 * time.Millisecond) {
 		refused, taken := fate(c)
 		if refused {
 			break

@@ -20,10 +20,6 @@ const (
 	snapshotFine  = 64
 )
 
-// snapshotFrom is the share of its limit from which a key without a flag has its count in a
-// snapshot.
-const snapshotFrom = 0.5
-
 // Snapshot is the state of a gate that outlives a restart.
 type Snapshot = snapshot.Snapshot
 
@@ -128,7 +124,8 @@ func (s *snapshotter) near(keys []snapshotKey) []snapshotKey {
 	for _, k := range keys {
 		have[k.index] = true
 	}
-	s.gate.counter.Near(s.now, snapshotFrom, func(name string, key []byte) bool {
+	// the share of its limit from which a key without a flag has its count in a snapshot.
+	s.gate.counter.Near(s.now, 0.5, func(name string, key []byte) bool {
 		r := s.set.byName[name]
 		if r == nil {
 			return true

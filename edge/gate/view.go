@@ -6,10 +6,6 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// failsLost is the number of failed exchanges in a row from which the view of a key is lost
-// although its server answers: as many as fit into lostAfter at the default flush interval.
-const failsLost = 5
-
 // judgeRing decides which servers are lost, and has each rule use its whole limit here while no
 // other node is reached.
 func (g *Gate) judgeRing(now window.Instant) {
@@ -88,7 +84,9 @@ func (g *Gate) popView(r *rule, hit window.Hit) (view mitigation.Scope, lost boo
 		return mitigation.Node, false
 	}
 	if server, failed, known := r.meter.Server(hit); known &&
-		(failed >= failsLost || g.ring.IsLost(server)) {
+		// the number of failed exchanges in a row from which the view of a key is lost although its
+		// server answers: as many as fit into lostAfter at the default flush interval.
+		(failed >= 5 || g.ring.IsLost(server)) {
 		return mitigation.Node, true
 	}
 	return mitigation.PoP, false

@@ -36,17 +36,12 @@ func newWatch(log *slog.Logger, lostAfter time.Duration) *watch {
 	return &watch{log: log, lostAfter: lostAfter}
 }
 
-// changeAtMost is the least time between two logged changes of the state: one that comes and goes
-// must not fill a disk.
-const changeAtMost = 10 * time.Second
-
-// differsFor is how long members must have differed for gossip to have said so.
-const differsFor = 30 * time.Second
-
 // Look logs the changes since the last line. It is to be called about once a second, with the state
 // at now and the statistics of gossip.
 func (w *watch) Look(now time.Time, is standing, s gossip.Stats) {
-	if is != w.is && now.Sub(w.at) >= changeAtMost {
+	// the least time between two logged changes of the state: one that comes and goes must not fill
+	// a disk.
+	if is != w.is && now.Sub(w.at) >= (10*time.Second) {
 		w.is, w.at = is, now
 		w.logState(s)
 	}
@@ -93,7 +88,8 @@ func (w *watch) differ(now time.Time, thing string, count int) {
 		w.differs[thing] = now
 	case count == 0 && did:
 		delete(w.differs, thing)
-		if now.Sub(since) >= differsFor {
+		// how long members must have differed for gossip to have said so.
+		if now.Sub(since) >= (30 * time.Second) {
 			w.log.Info("gossip: all members have the same "+thing+" again", "after",
 				now.Sub(since).Round(time.Second))
 		}

@@ -34,8 +34,7 @@ const (
 	// decoded size that costs memory and time.
 	// bytes of headers, as HPACK counts them, that are decoded for their tables; then the
 	// connection ends
-	maxDecoded    = 1 << 20
-	decodedAtOnce = 1 << 10 // bytes of a block between two looks at maxDecoded
+	maxDecoded = 1 << 20
 	// "CONTINUATION flood" (CVE-2024-27316 and others): a block that never ends. MaxBlock alone
 	// would let in 64 Ki frames of one byte.
 	maxContinuations = 16 // frames of one header block beside the first
@@ -51,8 +50,6 @@ const (
 	outputSize = 16 << 10 // bytes after which Advance stops to have them written
 	// bytes of a header block compared with the next one
 	keptHead = 4 << 10
-	// streams that may stay open between two reads without memory that is lent
-	freeStreams = 16
 	// bytes a further one takes, besides its body and its answer
 	streamBytes = 384
 	// streams whose memory is kept, without that of bodies and answers

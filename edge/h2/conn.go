@@ -203,7 +203,8 @@ func (c *Conn) Advance(now time.Duration) (more bool, err error) {
 // lendStreams has the handler lend the memory of streams beyond the first few open between two
 // reads. Most calls begin and end within one.
 func (c *Conn) lendStreams() error {
-	bytes := max(0, len(c.streams)-freeStreams) * streamBytes
+	// streams that may stay open between two reads without memory that is lent
+	bytes := max(0, len(c.streams)-16) * streamBytes
 	if bytes != c.lentStreams && !c.lend(bytes-c.lentStreams) {
 		return noRoom
 	}

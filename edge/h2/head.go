@@ -166,7 +166,8 @@ func (h *head) read(d *hpack.Decoder, block []byte, trailer bool) error {
 	}
 	*h = head{block: h.block[:0], trailer: trailer, length: -1}
 	for rest := block; len(rest) > 0; {
-		n := min(len(rest), decodedAtOnce)
+		// bytes of a block between two looks at maxDecoded
+		n := min(len(rest), 1<<10)
 		if _, err := d.Write(rest[:n]); err != nil {
 			return fault{compressionFail, Protocol}
 		}

@@ -34,7 +34,6 @@ const (
 	beatDone    = 2                  // seconds after which every node has beaten
 	// seconds; up to 6 more by server, so not all expire at once
 	livenessLife = 30
-	lookAgain    = 2 * time.Second // between two looks while the others' clocks are unclear
 	// between two looks while the clocks agree, and up to half more by node
 	lookCheck   = 10 * time.Second
 	lookServers = 3    // servers a look reads; every node beats on all servers

@@ -11,10 +11,6 @@ import (
 // and the least time between two calls of Hurry.
 const HurryAfter = 2 * time.Millisecond
 
-// hurryEach is the time budget of one such key: at most 2,000 keys a second. The rest waits for the
-// flush.
-const hurryEach = 500 * time.Microsecond
-
 // Hurry exchanges the keys that cannot wait for the next flush, at now; wall is the node's wall
 // clock at the same moment. It returns the time until it is to be called again; 0: not before the
 // gate's Hurry yields.
@@ -41,7 +37,8 @@ func (p *Flusher) Hurry(
 		}
 		p.gate.Report(now)
 	}
-	rest := hurryEach * time.Duration(len(p.dues))
+	// the time budget of one such key: at most 2,000 keys a second. The rest waits for the flush.
+	rest := (500 * time.Microsecond) * time.Duration(len(p.dues))
 	p.rests = wall.Add(rest)
 	if next == 0 {
 		return 0
@@ -49,13 +46,10 @@ func (p *Flusher) Hurry(
 	return max(next.Sub(now), HurryAfter, rest)
 }
 
-// restDues is after how many dues a flush rests, a multiple of window.PrefetchDues: 40 to 100 µs of
-// work.
-const restDues = 8 * window.PrefetchDues
-
 // soon returns the dues to prefetch from first on. It rests if it is time to.
 func (p *Flusher) soon(first int) []window.Due {
-	if p.options.Rest != nil && first%restDues == 0 {
+	// after how many dues a flush rests, a multiple of window.PrefetchDues: 40 to 100 µs of work.
+	if p.options.Rest != nil && first%(8*window.PrefetchDues) == 0 {
 		p.options.Rest()
 	}
 	return p.dues[first:min(first+window.PrefetchDues, len(p.dues))]

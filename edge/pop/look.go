@@ -55,7 +55,8 @@ func (b *heartbeat) lookAt(to []int) []int {
 
 // mergeLook decides from the answers to a look around whether this node shares.
 func (b *heartbeat) mergeLook(look []ring.Op, wall time.Time) {
-	b.next = wall.Add(lookAgain)
+	// between two looks while the others' clocks are unclear
+	b.next = wall.Add(2 * time.Second)
 	others, alive, answered := b.readLook(look, wall)
 	if !answered {
 		return

@@ -8,8 +8,6 @@ import (
 const (
 	// mostNames is the most names kept: 3.5 MiB of them.
 	mostNames = 1 << 16
-	// fewest is the first size of the table.
-	fewest = 1 << 8
 	// places is how many places a name may take: few enough to lie side by side.
 	places = 4
 )
@@ -56,7 +54,8 @@ func (t *nameTable) Rekey(secret []byte) {
 // Reserve makes room for the names of so many counters of one flush, up to Most. A quarter full,
 // the table displaces few of them.
 func (t *nameTable) Reserve(counters int) {
-	size := max(len(t.all), fewest)
+	// the first size of the table.
+	size := max(len(t.all), 1<<8)
 	for size < 4*counters && size < mostNames {
 		size *= 2
 	}

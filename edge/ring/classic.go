@@ -16,10 +16,6 @@ import (
 // connection of its own.
 const classicWorkers = 6
 
-// trips is how often an addition checks anew whether its counter exists. It can vanish between two
-// commands, and another node can create it.
-const trips = 3
-
 // classic speaks memcached's classic commands through gomemcache, one at a time on each connection.
 // They are all that twemproxy understands.
 type classic struct {
@@ -152,7 +148,9 @@ func (w *worker) work(j *share) {
 // command that adds or creates, so takes up to three.
 func (w *worker) perform(op *Op) error {
 	key := string(op.Key[:])
-	for range trips {
+	// how often an addition checks anew whether its counter exists. It can vanish between two
+	// commands, and another node can create it.
+	for range 3 {
 		total, err := w.increment(op, key)
 		switch {
 		case err == nil:

@@ -23,9 +23,7 @@ const (
 )
 
 const (
-	ketamaPort      = 11211 // the port naming leave out
-	pointsPerServer = 160   // of a server of average weight
-	pointsPerSum    = 4     // an MD5 sum is cut into four
+	pointsPerSum = 4 // an MD5 sum is cut into four
 )
 
 // Server is one memcached server of the ring: reached over TCP by Host and Port, or at a unix
@@ -51,7 +49,8 @@ func (s Server) Network() (network, address string) {
 // ketamaName returns the name the server's points are hashes of. It has an IPv6 address without
 // brackets and a unix socket as libmemcached has it, with port 0.
 func (s Server) ketamaName() string {
-	if s.Port == ketamaPort {
+	// the port naming leave out
+	if s.Port == 11211 {
 		return s.Host
 	}
 	return s.Host + s.Path + ":" + strconv.Itoa(int(s.Port))
@@ -160,7 +159,8 @@ func checkServers(servers []Server) (total int64, err error) {
 // could lift to the next whole number.)
 func ketamaSums(weight int, total int64, n int) int {
 	share := float32(float32(weight) / float32(total))
-	points := float32(share * pointsPerServer)
+	// of a server of average weight
+	points := float32(share * 160)
 	sums := float32(points / pointsPerSum)
 	return int(float32(sums * float32(n)))
 }

@@ -26,8 +26,6 @@ const (
 	// maxUnseen is the longest time after a write in which the node may have admitted cost no file
 	// knows: the interval, and the duration of a write.
 	maxUnseen = stateEvery + stateEvery/4
-	// complainEvery is the least interval of log lines about a state that cannot be written.
-	complainEvery = 30 * time.Second
 )
 
 // File writes the state of one gate to one directory. Run belongs to one goroutine; Stats is safe
@@ -139,7 +137,8 @@ func (s *File) writeAt(now window.Instant, stopped bool) {
 	switch err := s.save(now, stopped); {
 	case err != nil:
 		s.failures.Add(1)
-		if !s.failing || now.Sub(s.complained) >= complainEvery {
+		// the least interval of log lines about a state that cannot be written.
+		if !s.failing || now.Sub(s.complained) >= (30*time.Second) {
 			s.complained = now
 			s.log.Error("state not written: a restart now would restore an older state", "error",
 				err)

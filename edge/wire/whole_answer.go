@@ -17,9 +17,6 @@ type WholeAnswer struct {
 	Deceive bool // to an allow: the sender is to do nothing, and to answer as if all were well
 }
 
-// wholeLeaveOut is the number of forms AppendWholeMax tries: each leaves out more.
-const wholeForms = 4
-
 // AppendWhole appends the reply line of a in full, without a line feed:
 //
 //	[id=ID ]allow [delay=MS ][deceive=1 ][why=none|skip ][lease=L ][full=1 ][ticket=T ]rule=R remaining=N reset=S view=V[ shadow=deny]
@@ -31,7 +28,8 @@ func AppendWhole(dst []byte, a *WholeAnswer) []byte { return appendWhole(dst, a,
 // AppendWholeMax appends a reply line of at most limit bytes; see AppendAnswerMax. The ticket goes
 // last.
 func AppendWholeMax(dst []byte, a *WholeAnswer, limit int) ([]byte, bool) {
-	for form := range wholeForms {
+	// wholeLeaveOut is the number of forms AppendWholeMax tries: each leaves out more.
+	for form := range 4 {
 		line := appendWhole(dst, a, form)
 		if len(line)-len(dst) <= limit {
 			return line, true

@@ -171,15 +171,13 @@ func (c *Coordinator) tickCounts(now window.Instant) {
 	if x.table == nil {
 		return
 	}
-	if c.rounds%tableEvery == 0 {
+	// after how many ticks a 256th of the table is swept: all of it within minutes.
+	if c.rounds%20 == 0 {
 		x.table.Sweep(now)
 	}
 	c.greet(now)
 	x.all = x.partners.AllSpeak(now)
 }
-
-// tableEvery is after how many ticks a 256th of the table is swept: all of it within minutes.
-const tableEvery = 20
 
 // audit queues l if it has had unsent admissions for a tenth of the window, or when what was sent
 // with a clock that was ahead leaves the window for others too: until then they believed less of
@@ -194,10 +192,6 @@ func (c *Coordinator) audit(now window.Instant, l *local) {
 	}
 }
 
-// repeatAfter is how long after its record a key is sent once more, if nothing was admitted since
-// and the budget has bytes to spare: no later record would make good for the loss of the last one.
-const repeatAfter = 200 * time.Millisecond
-
 // spareForRepeats is the share of the budget's savings that repeats leave, spareForReports that
 // which reports of keys counting hold leave.
 const spareForRepeats, spareForReports = 0.2, 0.6
@@ -209,7 +203,9 @@ func (c *Coordinator) repeatCounts(now window.Instant) {
 	for ; done < len(x.again); done++ {
 		l := x.again[done]
 		d := &l.direct
-		if now.Sub(d.sentAt) < repeatAfter && d.queuedAt == 0 {
+		// how long after its record a key is sent once more, if nothing was admitted since and the
+		// budget has bytes to spare: no later record would make good for the loss of the last one.
+		if now.Sub(d.sentAt) < (200*time.Millisecond) && d.queuedAt == 0 {
 			break
 		}
 		if c.budget.Spare(spareForRepeats) && d.queuedAt == 0 && !d.repeated {

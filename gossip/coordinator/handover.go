@@ -18,8 +18,6 @@ const (
 	handOverFor = 3 * time.Second
 	// cutOffFor is the time for which it is carried over when PoPs are cut off.
 	cutOffFor = 60 * time.Second
-	// cutOffPoPs is the number of PoPs lost within cutOffFor counting as a partition,
-	cutOffPoPs = 2
 	// cutOffShare the share of all PoPs. Both are required.
 	cutOffShare = 0.2
 )
@@ -52,7 +50,8 @@ func (c *Coordinator) handOver(now window.Instant) {
 		}
 	}
 	lasts := handOverFor
-	if n := len(c.absent); n >= cutOffPoPs &&
+	// the number of PoPs lost within cutOffFor counting as a partition,
+	if n := len(c.absent); n >= 2 &&
 		float64(n) >= cutOffShare*float64(n+c.assignment.PoPs()) {
 		lasts = cutOffFor
 	}

@@ -24,8 +24,6 @@ type hint struct {
 }
 
 const (
-	// hintEvery is the refresh interval of a hint.
-	hintEvery = 10 * time.Second
 	// hintTTL is the life of a hint.
 	hintTTL = 30 * time.Second
 	// hintUsed is the part of a limit counting have used up when its key is near it: the hint is
@@ -47,7 +45,8 @@ func (c *Coordinator) announce(now window.Instant, b *ownedKey) {
 		return
 	}
 	if owner, _ := c.assignment.Owners(b.id.Rule, b.id.Key); owner != c.o.Name ||
-		b.hinted.at != 0 && now.Sub(b.hinted.at) < hintEvery {
+		// the refresh interval of a hint.
+		b.hinted.at != 0 && now.Sub(b.hinted.at) < (10*time.Second) {
 		return
 	}
 	if !c.may(packet.Hint, &b.rule) {
@@ -76,11 +75,9 @@ func (c *Coordinator) near(now window.Instant, b *ownedKey) bool {
 // all hints, so all of them hold back when there are too many.
 func (c *Coordinator) relay(hint []byte) {
 	resent := 4 * math.Ceil(math.Log10(float64(c.assignment.Members()+1))) // by memberlist's rule
-	c.budget.Spend(packet.Hint, int(resent)*(len(hint)+hintFraming))
+	// the overhead of a hint beside its own bytes: its frame and its share of a packet.
+	c.budget.Spend(packet.Hint, int(resent)*(len(hint)+16))
 }
-
-// hintFraming is the overhead of a hint beside its own bytes: its frame and its share of a packet.
-const hintFraming = 16
 
 // hintOf returns b's hint as it is spread: a version byte and one record.
 func (c *Coordinator) hintOf(b *ownedKey) []byte {

@@ -85,8 +85,6 @@ const (
 	// endRepeats is the number of repetitions of a key's end, half a second apart: a lost one would
 	// leave its demand in the sum for seconds.
 	endRepeats = 2
-	// restSamples is after how many samples Measure rests: some 100 µs of work.
-	restSamples = 128
 )
 
 // due is a report that is to be sent, if the budget allows; the highest priority goes first.
@@ -100,7 +98,8 @@ func (c *Coordinator) Measure(now window.Instant, wall time.Time, all []Sample) 
 	c.peers.SetClock(now, wall)
 	c.due = c.due[:0]
 	for n := range all {
-		if n%restSamples == 0 && c.o.Rest != nil {
+		// after how many samples Measure rests: some 100 µs of work.
+		if n%128 == 0 && c.o.Rest != nil {
 			c.o.Rest()
 		}
 		l := c.measure(now, &all[n])
@@ -230,7 +229,8 @@ func (c *Coordinator) settling(now window.Instant, l *local, m *Sample) bool {
 	}
 	settles, settled := 2*m.Report.Over, false
 	if !l.rule.RateMode() {
-		settles, settled = ringBackFor*c.o.Flush, m.Report.Rate >= l.report.Rate/2
+		// for how many flushes a rate in count mode may take to settle.
+		settles, settled = 5*c.o.Flush, m.Report.Rate >= l.report.Rate/2
 	}
 	if settled || l.sentAt == 0 || now.Sub(l.ringBackAt) >= settles {
 		return false
@@ -238,9 +238,6 @@ func (c *Coordinator) settling(now window.Instant, l *local, m *Sample) bool {
 	l.measured = now
 	return true
 }
-
-// ringBackFor is for how many flushes a rate in count mode may take to settle.
-const ringBackFor = 5
 
 // count adds the growth in fresh to this node's own totals, while it counts alone.
 func (l *local) count(fresh *window.Totals) {

@@ -78,9 +78,12 @@ func (c *Coordinator) receiveReport(now window.Instant, h packet.Header, r *pack
 	if !b.aggregate.Merge(now, c.origin(pop, from), r.Report, maxOrigins) {
 		c.stats.Full++
 	}
-	leaps := r.Report.Rate-was > leapPart*rule.PerSecond() ||
+	// the share of the limit by which an origin's rate rises in a leap: the sum is answered at
+	// once.
+	leaps := r.Report.Rate-was > 0.25*rule.PerSecond() ||
 		b.aggregate.Sum() > rule.PerSecond() && !b.aggregate.Shed()
-	if leaps && now.Sub(b.hurriedAt) >= atOnceGap {
+	// the shortest time between two such answers of a key.
+	if leaps && now.Sub(b.hurriedAt) >= (10*time.Millisecond) {
 		b.hurriedAt = now
 		c.step(now, b)
 		return
@@ -91,13 +94,7 @@ func (c *Coordinator) receiveReport(now window.Instant, h packet.Header, r *pack
 	}
 }
 
-const (
-	// leapPart is the share of the limit by which an origin's rate rises in a leap: the sum is
-	// answered at once.
-	leapPart = 0.25
-	// atOnceGap is the shortest time between two such answers of a key.
-	atOnceGap = 10 * time.Millisecond
-)
+const ()
 
 // origin returns the name of the origin for which from reports. All nodes of a PoP that count alone
 // are one origin, whoever reports it; otherwise their admissions would count once per reporter.

@@ -11,9 +11,6 @@ import (
 )
 
 const (
-	// countStep is the number of parts of a PoP's even share of the limit: a count that grows by
-	// one part is reported.
-	countStep = 25
 	// minGap is the shortest time between two reports of a key.
 	minGap = 50 * time.Millisecond
 	// shedGap is the refresh interval of a shed key,
@@ -29,13 +26,8 @@ const (
 	// heldGap is the shortest time between two reports, and two views, of a key held by counts from
 	// PoP to PoP: the owner needs them for people only.
 	heldGap = 25 * time.Second
-	// repeatGap is the interval of questions to a reporter that does not answer,
-	repeatGap = 200 * time.Millisecond
 	// repeatFor the time until its deputy is asked instead.
 	repeatFor = time.Second
-	// hintedFor is the time for which a view near the limit makes a PoP report whatever its share
-	// is.
-	hintedFor = 10 * time.Second
 )
 
 // smoothed is l's report with the smoothed rate, as it is sent.
@@ -67,7 +59,8 @@ func (c *Coordinator) reportDue(now window.Instant, l *local) (priority float64,
 	to := c.assignment.Reporters(c.o.PoP, l.shard).First
 	switch {
 	case to != c.o.Name && c.peers.Awaits(to):
-		every = repeatGap
+		// the interval of questions to a reporter that does not answer,
+		every = 200 * time.Millisecond
 	case to != c.o.Name && l.viewed != 0: // the reporter remembers, or knows the same from others
 		every = min(shedGap*time.Duration(c.assignment.Neighbours(c.o.PoP)), nodeGap)
 	case l.leapt != 0 && now.Sub(l.leapt) < leapFor:
@@ -90,7 +83,8 @@ func (l *local) spentTTL(age time.Duration) float64 {
 
 // hinted reports whether l is to be reported however small its rate is.
 func (c *Coordinator) hinted(now window.Instant, l *local) bool {
-	if l.viewed != 0 && now.Sub(l.viewed) < hintedFor &&
+	// the time for which a view near the limit makes a PoP report whatever its share is.
+	if l.viewed != 0 && now.Sub(l.viewed) < (10*time.Second) &&
 		l.view.Sum >= (1-rates.Theta)*l.rule.PerSecond() {
 		return true
 	}
@@ -110,7 +104,9 @@ func (c *Coordinator) moved(rule mitigation.Rule, d, was *control.Report) float6
 		return 0 // counts that hold no key ride along, and are not worth a report of their own
 	}
 	least := max(1,
-		int64(c.budget.Load()*float64(rule.Quota())/float64(countStep*c.assignment.PoPs())))
+		// the number of parts of a PoP's even share of the limit: a count that grows by one part is
+		// reported.
+		int64(c.budget.Load()*float64(rule.Quota())/float64(25*c.assignment.PoPs())))
 	if admitted, ok := rates.Grown(&was.Totals, &d.Totals, least); ok {
 		return float64(admitted)/float64(rule.Quota()) + 0.01
 	}

@@ -50,7 +50,8 @@ func (c *Coordinator) putFree(
 	now window.Instant, to string, k packet.Kind, body []byte,
 ) (size int) {
 	o := c.outgoing(to)
-	if size = len(body) + recordFrame; len(o.packet) > 0 && len(o.packet)+size > packet.MaxSize {
+	// the most that kind and length add to a body.
+	if size = len(body) + 3; len(o.packet) > 0 && len(o.packet)+size > packet.MaxSize {
 		c.post(to, o)
 		o.packet = o.packet[:0]
 	}
@@ -62,9 +63,6 @@ func (c *Coordinator) putFree(
 	c.stats.RecordsOut[k]++
 	return size
 }
-
-// recordFrame is the most that kind and length add to a body.
-const recordFrame = 3
 
 // outgoing returns the packet being filled for to.
 func (c *Coordinator) outgoing(to string) *outgoing {

@@ -11,8 +11,6 @@ import (
 )
 
 const (
-	// witnessWait is the time for which a new reporter key waits for the second of two witnesses.
-	witnessWait = 300 * time.Millisecond
 	// answerTimeout is the time after which an owner that does not answer is left to its standby.
 	answerTimeout = 1500 * time.Millisecond
 	// maxWitnesses bounds the witnesses of one key: owners before and after a change of members.
@@ -106,7 +104,8 @@ func (c *Coordinator) verdict(now window.Instant, d *reporterKey) (witness, bool
 		return first, true
 	case one:
 		waits := standby != "" && c.peers.Responsive(now, standby, answerTimeout) &&
-			now.Sub(d.opened) < witnessWait
+			// the time for which a new reporter key waits for the second of two witnesses.
+			now.Sub(d.opened) < (300*time.Millisecond)
 		return first, !waits
 	case two:
 		return second, true

@@ -20,9 +20,6 @@ const (
 	stamps     = 1 << stampBits
 	stampBits  = 6
 	stampAt    = 64 - stampBits
-	// forgottenAfter is the age from which an entry is of no use: the longest window, and some.
-	forgottenAfter = 25 * time.Hour
-	sweeps         = 256 // parts of a table, of which Sweep visits one
 )
 
 // Table remembers the admissions of other origins of keys with no slot here, so a key begins with
@@ -246,11 +243,13 @@ func (s *State) unpack(facts uint64) {
 // Sweep forgets old entries in the next part of the table. It is to be called 256 times within some
 // hours.
 func (t *Table) Sweep(now window.Instant) {
-	size, stamp := max(len(t.entries)/sweeps, 1), stampOf(now)
+	// parts of a table, of which Sweep visits one
+	size, stamp := max(len(t.entries)/256, 1), stampOf(now)
 	for range size {
 		e := &t.entries[t.cursor]
 		if t.cursor = (t.cursor + 1) % len(t.entries); e.name.Load() != 0 &&
-			e.age(stamp) > uint64(forgottenAfter/stampEvery) {
+			// the age from which an entry is of no use: the longest window, and some.
+			e.age(stamp) > uint64((25*time.Hour)/stampEvery) {
 			e.name.Store(0)
 		}
 	}

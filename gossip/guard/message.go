@@ -16,15 +16,11 @@ const (
 	// MaxMessage is the longest message of a stream, bytes: 4,000 members and a State. memberlist's
 	// own bound is 20 MiB.
 	MaxMessage = 1 << 20
-	// sealedHead is the length of type and length, bytes.
-	sealedHead = 5
 	// LargeMessage is the length, bytes, above which a message needs a place for large ones.
 	LargeMessage = 64 << 10
 	// MaxLarge is the number of places for large messages of incoming streams, and of outgoing
 	// ones.
 	MaxLarge = 2
-	// hostLarge is the number of those places that one address may hold.
-	hostLarge = 1
 )
 
 var (
@@ -40,7 +36,8 @@ func (s *stream) message() ([]byte, error) {
 	if !s.theirs {
 		label = nil // the answering side sends none
 	}
-	head := make([]byte, len(label)+sealedHead)
+	// the length of type and length, bytes.
+	head := make([]byte, len(label)+5)
 	if _, err := io.ReadFull(s.source(), head); err != nil {
 		return nil, err
 	}
@@ -106,5 +103,6 @@ func (g *Guard) roomy(s *stream) bool {
 		all += number(beside)
 		same += number(beside && other.host == s.host)
 	}
-	return all < MaxLarge && same < hostLarge
+	// the number of those places that one address may hold.
+	return all < MaxLarge && same < 1
 }

@@ -81,9 +81,6 @@ const (
 	sumSettles = time.Second
 	// silentAfter is the age at which a report stops counting, unless its TTL is longer.
 	silentAfter = 3 * time.Second
-	// guardShare is the share of origins that, silent together and at least two, are taken for cut
-	// off rather than gone.
-	guardShare = 0.2
 	// guardWait is the time after the first origin falls silent until it is clear whether others do
 	// too.
 	guardWait = time.Second
@@ -201,7 +198,9 @@ func (a *Aggregate) count(
 			}
 		}
 	}
-	guard := silent >= 2 && float64(silent) >= guardShare*float64(asking)
+	// the share of origins that, silent together and at least two, are taken for cut off rather
+	// than gone.
+	guard := silent >= 2 && float64(silent) >= 0.2*float64(asking)
 	switch {
 	case !guard:
 		a.guarded = 0

@@ -14,10 +14,6 @@ const (
 	// patience is the time for which an origin may report more admissions than its share
 	// before they stop counting against the others: a leap passes until its view has arrived.
 	patience = 1500 * time.Millisecond
-	// forgives is the number of seconds within the share making good one second above it.
-	forgives = 4
-	// tolerance is the excess of admissions over a share that is not beyond it.
-	tolerance = 0.1
 )
 
 // division is an origin's part in the division of the limit, as of the last Step.
@@ -48,12 +44,14 @@ func (o *origin) measure(rule *mitigation.Rule, wall time.Duration) {
 // per second; 0: the limit is not divided.
 func (o *origin) exceed(elapsed, share float64) {
 	o.share = share
-	if share > 0 && o.counts && o.passes > share+max(tolerance*share,
+	// the excess of admissions over a share that is not beyond it.
+	if share > 0 && o.counts && o.passes > share+max(0.1*share,
 		Chance(share, o.report.Over)) {
 		o.exceeds = min(o.exceeds+elapsed, patience.Seconds())
 		return
 	}
-	o.exceeds = max(0, o.exceeds-elapsed/forgives)
+	// the number of seconds within the share making good one second above it.
+	o.exceeds = max(0, o.exceeds-elapsed/4)
 }
 
 // admitted returns the admitted rate of o counting against the limit, cost per second.

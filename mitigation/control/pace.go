@@ -46,9 +46,6 @@ const (
 	longWindow = 50
 	// tolerated is the share of the limit that may arrive unseen during one Lag.
 	tolerated = 0.02
-	// chanceRequests are added to four standard deviations where only a few requests are counted:
-	// there the normal distribution underestimates chance.
-	chanceRequests = 8
 )
 
 // Ratio returns the ratio of a key, for the requests without a reserve. offered is the known cost
@@ -75,7 +72,9 @@ func (p Pace) Global(v GlobalView, now float64, over time.Duration) mitigation.R
 		max(1, tolerated*p.Open*float64(p.Limit))
 	v.Limit *= p.Open
 	if v.Sum*p.Lag.Seconds() <= unseen ||
-		v.Sum <= fair+Chance(fair, over)+chanceRequests/over.Seconds() {
+		// added to four standard deviations where only a few requests are counted: there the normal
+		// distribution underestimates chance.
+		v.Sum <= fair+Chance(fair, over)+8/over.Seconds() {
 		// or a client below its limit that by chance asked for more would be shed though it fits
 		return 0
 	}
@@ -85,9 +84,6 @@ func (p Pace) Global(v GlobalView, now float64, over time.Duration) mitigation.R
 	v.Shed = v.Sum > v.Limit
 	return v.Ratio(now, over)
 }
-
-// lateRefusals is the share of the cost offered in a steered window that may have left it.
-const lateRefusals = 0.05
 
 // ByCount checks a ratio following from rates against the counts of a key of rule r. offered is the
 // known cost in the trailing window, rateOnly the cost elsewhere known as a rate only, flush the
@@ -110,7 +106,8 @@ func ByCount(
 	case r.Kind == mitigation.Window && rateOnly == 0 && r.Window < longWindow*3*flush:
 		limit := float64(r.Limit)
 		if Steered(r) {
-			limit *= 1 + lateRefusals
+			// the share of the cost offered in a steered window that may have left it.
+			limit *= 1 + 0.05
 		}
 		return max(ratio, mitigation.RatioFor(float64(offered), limit))
 	}

@@ -67,8 +67,6 @@ const (
 	soon = 100 * time.Millisecond
 	// mostMore is the share of the limit by which the limit in effect may exceed it, in count mode.
 	mostMore = 0.02
-	// longestSteered is the longest window steered.
-	longestSteered = 5 * time.Second
 	// lagPart is the share of the limit from which cost that averages lack counts.
 	lagPart = 0.02
 )
@@ -146,7 +144,8 @@ func (a *Aggregate) excess() float64 {
 // Steered reports whether the limit in effect of r follows the cost admitted in the trailing
 // window. In longer windows the counts arrive in time to hold the limit alone.
 func Steered(r *mitigation.Rule) bool {
-	return r.Kind == mitigation.Window && r.Window <= longestSteered
+	// the longest window steered.
+	return r.Kind == mitigation.Window && r.Window <= (5*time.Second)
 }
 
 // Excess returns the cost of the trailing window above the limit, in seconds of the limit, if it is

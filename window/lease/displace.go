@@ -4,9 +4,6 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// drawn is how many leases displace looks at, four a random number.
-const drawn = 8
-
 // displace ends one lease of those that chance draws: of the key using the least share of its
 // limit, or of several such the one that began first, the oldest lease. It reports false if each of
 // their keys is at its limit.
@@ -14,7 +11,8 @@ func (t *Table) displace(chance func() uint64) bool {
 	var luck uint64
 	var began window.Instant
 	victim, least := uint16(0), 1.0
-	for n := range drawn {
+	// how many leases displace looks at, four a random number.
+	for n := range 8 {
 		if luck >>= 16; n%4 == 0 {
 			luck = chance()
 		}

@@ -23,10 +23,6 @@ func (t *Table) lose(at uint16) {
 	t.stats.Expired++
 }
 
-// sweepPart is how many leases Sweep drops while it holds the lock.
-// A thousand proxies that died leave tens of thousands of leases with one end.
-const sweepPart = 256
-
 // Sweep drops the leases that ended by now, a part at a time, so nobody waits long for the lock.
 func (t *Table) Sweep(now window.Instant) {
 	for t.sweep(now) {
@@ -36,7 +32,9 @@ func (t *Table) Sweep(now window.Instant) {
 func (t *Table) sweep(now window.Instant) (more bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for range sweepPart {
+	// how many leases Sweep drops while it holds the lock. A thousand proxies that died leave tens
+	// of thousands of leases with one end.
+	for range 256 {
 		if len(t.heap) == 0 || t.records[t.heap[0]].until > now {
 			return false
 		}

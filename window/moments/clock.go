@@ -70,13 +70,11 @@ func coarse(b, now Bin) Bin {
 	return b >> wide << wide
 }
 
-// tolerance is by how much the clock of who made a list may be ahead.
-const tolerance = 250 * time.Millisecond
-
 // Believed returns l, or none if it has a lump that is yet to come: then it is of a clock that is
 // ahead, and says too much.
 func (c Clock) Believed(l List, now window.Instant) List {
-	if !c.Runs() || len(l) > 0 && l[0].Bin > c.Bin(now.Add(tolerance)) {
+	// by how much the clock of who made a list may be ahead.
+	if !c.Runs() || len(l) > 0 && l[0].Bin > c.Bin(now.Add(250*time.Millisecond)) {
 		return nil
 	}
 	return l

@@ -11,9 +11,8 @@ import (
 
 // Bounds of reading.
 const (
-	MaxLine   = 64 << 10 // bytes of a line with its end; longer ones are faults
-	MaxShown  = 5        // faults kept to be shown
-	readAhead = 64 << 10 // bytes asked of the source at once
+	MaxLine  = 64 << 10 // bytes of a line with its end; longer ones are faults
+	MaxShown = 5        // faults kept to be shown
 )
 
 var gzipMagic = []byte{0x1f, 0x8b}
@@ -60,7 +59,8 @@ type Reader struct {
 // read are added to faults, under name. The caller closes src.
 func NewReader(src io.Reader, name string, format Format, faults *Faults) (*Reader, error) {
 	source := &meter{src: src}
-	raw := bufio.NewReaderSize(source, readAhead)
+	// bytes asked of the source at once
+	raw := bufio.NewReaderSize(source, 64<<10)
 	r := &Reader{name: name, format: format, faults: faults, source: source}
 	magic, err := raw.Peek(len(gzipMagic))
 	if err != nil && !errors.Is(err, io.EOF) {

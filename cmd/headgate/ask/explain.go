@@ -262,9 +262,6 @@ func flagged(f *api.MitigationView, now time.Time) string {
 	return text
 }
 
-// barWidth is the length of the longest bar of the sub-windows' picture, in characters.
-const barWidth = 30
-
 // printSubWindows draws the sketch's sub-windows, oldest first.
 func (a *app) printSubWindows(v api.ExplainView) {
 	var most int64
@@ -280,7 +277,8 @@ func (a *app) printSubWindows(v api.ExplainView) {
 		if ago := v.Now.Sub(s.Start).Truncate(100 * time.Millisecond); ago > 0 {
 			age = "-" + cli.Span(ago)
 		}
-		bar := strings.Repeat("#", int(s.Estimate*barWidth/most))
+		// the length of the longest bar of the sub-windows' picture, in characters.
+		bar := strings.Repeat("#", int(s.Estimate*30/most))
 		fmt.Fprintln(a.Stdout, strings.TrimRight(fmt.Sprintf("  %8s %8d %s", age, s.Estimate, bar),
 			" "))
 	}

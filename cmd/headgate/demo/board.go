@@ -9,11 +9,7 @@ import (
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/story"
 )
 
-const (
-	// bins by which the figures are behind the present: by then all requests of a bin are answered
-	boardDelay   = 2
-	boardSeconds = 150 // the seconds a board looks back; a record remembers two rounds
-)
+const ()
 
 // opening describes the demo.
 func (d *demo) opening() *screen.Opening {
@@ -40,7 +36,8 @@ func (d *demo) clients() (all []*cli.Client) {
 
 // board returns the state at a time since the story began.
 func (d *demo) board(at time.Duration) screen.Board {
-	last := max(0, figures.BinOf(at)-boardDelay)
+	// bins by which the figures are behind the present: by then all requests of a bin are answered
+	last := max(0, figures.BinOf(at)-2)
 	_, phase, _ := d.traffic.Story.At(at)
 	b := screen.Board{At: at, Phase: phase}
 	for pop := range b.Rows {
@@ -56,7 +53,8 @@ func (d *demo) board(at time.Duration) screen.Board {
 		b.Whole.Denied += row.Denied
 	}
 	b.Share = float64(b.Whole.Attack.Admitted) / story.Limit
-	b.First = max(0, last/figures.BinsASecond-boardSeconds)
+	// the seconds a board looks back; a record remembers two rounds
+	b.First = max(0, last/figures.BinsASecond-150)
 	b.Admitted = d.record.Attack.Shares(b.First*figures.BinsASecond, last)
 	b.Offered = d.record.Attack.Offered(b.First*figures.BinsASecond, last)
 	return b

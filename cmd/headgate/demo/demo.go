@@ -18,10 +18,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const (
-	turnEvery  = 100 * time.Millisecond // from one look at the clock to the next
-	boardEvery = 500 * time.Millisecond // from one board to the next
-)
+const ()
 
 // flags are the options of `headgate demo`.
 type flags struct {
@@ -164,7 +161,8 @@ func (d *demo) run(ctx context.Context, a *app) *figures.Summary {
 func (d *demo) show(over <-chan struct{}, quit func()) {
 	keys, restore := d.audience.Keys()
 	defer restore()
-	tick := time.NewTicker(turnEvery)
+	// from one look at the clock to the next
+	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	last := shown{phase: -1}
 	for {
@@ -200,7 +198,8 @@ func (d *demo) turn(at time.Duration, last *shown) {
 		d.audience.Phase(at, &story.Phases[phase])
 		last.phase = phase
 	}
-	if board := int(at / boardEvery); board != last.board {
+	// from one board to the next
+	if board := int(at / (500 * time.Millisecond)); board != last.board {
 		b := d.board(at)
 		d.audience.Board(&b)
 		d.record.CatchUp(at)

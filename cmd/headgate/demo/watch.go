@@ -20,9 +20,8 @@ const (
 	// maxSeen is the number of mitigations remembered for the summary; more are counted.
 	maxSeen = 200
 
-	every       = 200 * time.Millisecond // from one request to a PoP to the next
-	mitigations = 100                    // of a PoP, in one request
-	changes     = 256                    // that wait to be read
+	mitigations = 100 // of a PoP, in one request
+	changes     = 256 // that wait to be read
 )
 
 // watch follows the mitigations of all PoPs. It is safe for concurrent use.
@@ -50,7 +49,8 @@ func (w *watch) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	for pop := range w.clients {
 		all.Go(func() {
-			tick := time.NewTicker(every)
+			// from one request to a PoP to the next
+			tick := time.NewTicker(200 * time.Millisecond)
 			defer tick.Stop()
 			for {
 				select {

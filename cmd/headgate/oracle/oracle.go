@@ -38,10 +38,6 @@ type Enforcement struct {
 	Outside    int64   `json:"outside"`     // wrong by more than 2 % of the limit and one unit
 }
 
-// tolerance is how far from the limit a decision may be taken, as a share of it, before it counts
-// as outside.
-const tolerance = 0.02
-
 func (e *Enforcement) take(s Seen, limit int64) {
 	if s.ByFlag {
 		return
@@ -61,7 +57,9 @@ func (e *Enforcement) take(s Seen, limit int64) {
 	default:
 		return
 	}
-	if float64(max(off, -off)) > tolerance*float64(limit)+1 {
+	// how far from the limit a decision may be taken, as a share of it, before it counts as
+	// outside.
+	if float64(max(off, -off)) > 0.02*float64(limit)+1 {
 		e.Outside++
 	}
 }
@@ -78,9 +76,6 @@ type Classification struct {
 	errors float64 // sum behind RateError
 }
 
-// ratedFrom is the share of the limit from which a key's rate error counts.
-const ratedFrom = 0.1
-
 func (c *Classification) take(s Seen, limit int64) {
 	c.Judged++
 	over, estimatedOver := s.Offered > limit, s.Estimate > limit
@@ -93,7 +88,8 @@ func (c *Classification) take(s Seen, limit int64) {
 	case !estimatedOver && over:
 		c.WrongUnder++
 	}
-	if float64(s.Offered) > ratedFrom*float64(limit) {
+	// the share of the limit from which a key's rate error counts.
+	if float64(s.Offered) > 0.1*float64(limit) {
 		c.Rated++
 		c.errors += float64(max(s.Estimate-s.Offered, s.Offered-s.Estimate)) / float64(s.Offered)
 		c.RateError = c.errors / float64(c.Rated)

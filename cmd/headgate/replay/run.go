@@ -47,8 +47,7 @@ func openJudge(cfg config.Config, start time.Time) (judge, error) {
 }
 
 const (
-	replaySeed  = 4290    // of the bits drawn per request: a replay can be repeated
-	stepRecords = 1 << 14 // records between two looks at the progress
+	replaySeed = 4290 // of the bits drawn per request: a replay can be repeated
 )
 
 // errNothingRead ends a replay of logs in which no line could be used.
@@ -144,7 +143,8 @@ func (r *replay) readFile(ctx context.Context, name string, p *progress) error {
 		if err := r.record(&rec, accesslog.Fault{File: name, Line: in.Line()}); err != nil {
 			return err
 		}
-		if n%stepRecords == 0 {
+		// records between two looks at the progress
+		if n%(1<<14) == 0 {
 			p.show(in.Consumed(), r.tally.requests)
 			if ctx.Err() != nil {
 				return errors.New("interrupted")

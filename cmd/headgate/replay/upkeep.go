@@ -7,9 +7,7 @@ import (
 )
 
 const (
-	sweepEvery  = 100 * time.Millisecond // of the log's time, as the daemon does by the clock
-	sweepBusy   = 256                    // requests after which a sweep is due that soon
-	sweepSparse = 5                      // windows between two sweeps with fewer requests
+	sweepBusy = 256 // requests after which a sweep is due that soon
 
 	// stepsPerLine is the share of a sweep, in cells and slots, that each line of the log pays for.
 	// A sweep of the default 64 MiB is paid off after about 7,000 lines: until then the keys that
@@ -35,7 +33,9 @@ func (u *upkeep) step(j judge, now window.Instant, over time.Duration) {
 	u.owed = max(0, u.owed-stepsPerLine)
 	u.unswept++
 	since := now.Sub(u.turned)
-	if since < sweepEvery || u.unswept < sweepBusy && since < sweepSparse*over {
+	// windows between two sweeps with fewer requests
+	// of the log's time, as the daemon does by the clock
+	if since < (100*time.Millisecond) || u.unswept < sweepBusy && since < 5*over {
 		return
 	}
 	u.turned, u.unswept = now, 0

@@ -8,9 +8,6 @@ import (
 )
 
 const (
-	// heapBesides is the memory for all but `memory` and its observerShare: sockets, answers under
-	// way, garbage.
-	heapBesides = 24 << 20
 	// observerShare is the part of `memory` that trying other limits takes besides it.
 	observerShare = 16
 	// leastHeadroom and headroomShare bound from below how much is allocated between two
@@ -47,7 +44,9 @@ func openHeapGuard(getenv func(string) string, memory int64) *heapGuard {
 		return nil
 	}
 	return &heapGuard{
-		least:    memory + memory/observerShare + heapBesides,
+		// the memory for all but `memory` and its observerShare: sockets, answers under way,
+		// garbage.
+		least:    memory + memory/observerShare + (24 << 20),
 		setLimit: debug.SetMemoryLimit,
 		look:     lookAtHeap,
 	}

@@ -10,9 +10,6 @@ import (
 )
 
 const (
-	// watchdogLooks is how often the loops are looked at within the manager's patience: a look that
-	// comes late, or finds a loop at a long turn, is made good by the next.
-	watchdogLooks = 4
 	// watchdogLeast is the least time between two looks: in it the control loop has turned even on
 	// a busy machine.
 	watchdogLeast = 300 * time.Millisecond
@@ -37,7 +34,9 @@ func openWatchdog(getenv func(string) string, pid int, tell *notifier, log *slog
 		return w
 	}
 	const most = int64(24 * time.Hour / time.Microsecond) // more would not fit a Duration
-	w.every = max(time.Duration(min(micros, most))*time.Microsecond/watchdogLooks, watchdogLeast)
+	// how often the loops are looked at within the manager's patience: a look that comes late, or
+	// finds a loop at a long turn, is made good by the next.
+	w.every = max(time.Duration(min(micros, most))*time.Microsecond/4, watchdogLeast)
 	return w
 }
 

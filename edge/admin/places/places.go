@@ -25,10 +25,6 @@ import (
 	"sync"
 )
 
-// freshTurns is the number of connections and requests, of all clients, for which a new connection
-// counts as busy, so its first request can be read while other clients connect.
-const freshTurns = 64
-
 // Places are the open connections of one or more listeners. Its methods may be called concurrently.
 type Places struct {
 	most int // connections at once
@@ -139,7 +135,9 @@ func (p *Places) held(a *Place) int {
 
 // busy returns 1 if a is being answered, or is so new its first request may be on its way; else 0.
 func (p *Places) busy(a *Place) int {
-	if a.answering || !a.asked && p.turn-a.since < freshTurns {
+	// the number of connections and requests, of all clients, for which a new connection counts as
+	// busy, so its first request can be read while other clients connect.
+	if a.answering || !a.asked && p.turn-a.since < 64 {
 		return 1
 	}
 	return 0

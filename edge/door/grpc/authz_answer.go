@@ -9,10 +9,6 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// The codes of google.rpc.Status in a CheckResponse.
-// Envoy only looks whether it is 0; its access log shows it.
-const permissionDenied = 7
-
 // appendPassed appends a CheckResponse that lets the request pass: status 1, ok_response 3 with
 // headers 2 for the request and response_headers_to_add 6.
 // Headers for the request reach the site, which reports the ticket.
@@ -42,7 +38,9 @@ func (k *caller) appendPassed(b []byte, a *ask.Answer) []byte {
 // clients see one form whatever proxy stands before them.
 func (k *caller) appendDenied(b []byte, a *ask.Answer) []byte {
 	b, at := begin(b, 1)
-	b = end(appendNumber(b, 1, permissionDenied), at)
+	// The codes of google.rpc.Status in a CheckResponse. Envoy only looks whether it is 0; its
+	// access log shows it.
+	b = end(appendNumber(b, 1, 7), at)
 	b, at = begin(b, 2)
 	b, inner := begin(b, 1)
 	b = end(appendNumber(b, 1, uint64(a.Status)), inner) // 400..599

@@ -25,11 +25,7 @@ import (
 // parts and unsent answers are of the budget.
 const (
 	// Envoy opens one for each of its workers and clusters, and multiplexes.
-	maxConns     = 256
-	writeTimeout = 10 * time.Second // for the answers of one read
-	// Envoy's own idle timeout is an hour: this side ends first, by the protocol, so no call meets
-	// a closed socket. without a call; the peer is sent GOAWAY and opens another connection
-	idleTimeout = 5 * time.Minute
+	maxConns = 256
 	// at a stop, for calls that were on their way
 	drainTime = 5 * time.Second
 )
@@ -207,7 +203,9 @@ func (f *feeder) Patience() time.Duration {
 	if until, ok := f.h2.Until(); ok {
 		return max(0, until-f.door.now())
 	}
-	return idleTimeout
+	// Envoy's own idle timeout is an hour: this side ends first, by the protocol, so no call meets
+	// a closed socket. without a call; the peer is sent GOAWAY and opens another connection
+	return 5 * time.Minute
 }
 
 // Take answers the messages read so far, and ends the streams that have taken too long.
@@ -252,7 +250,8 @@ func (d *Door) advance(c *stream.Conn, h *h2.Conn, n int) bool {
 // write sends the waiting bytes. It reports whether that worked.
 func (d *Door) write(c *stream.Conn, h *h2.Conn) bool {
 	if out := h.Output(); len(out) > 0 {
-		if c.WriteWithin(out, writeTimeout) != nil {
+		// for the answers of one read
+		if c.WriteWithin(out, 10*time.Second) != nil {
 			return false
 		}
 		h.Written()

@@ -52,7 +52,8 @@ func (h *Door) serve(s *stream.Conn) {
 
 // send sends the answers so far, and reports whether that worked.
 func (c *conn) send() (ok bool) {
-	c.out, ok = c.Send(c.out, writeTimeout)
+	// until an answer is in the kernel's hands
+	c.out, ok = c.Send(c.out, 10*time.Second)
 	return ok
 }
 
@@ -63,12 +64,15 @@ func (c *conn) Room() []byte { return c.in.Room() }
 // A command that has begun gets little time, since its bytes are kept meanwhile; an idle connection
 // keeps none.
 func (c *conn) Patience() time.Duration {
-	wait := idleTimeout
+	// for the next command; pools of clients keep idle connections that long
+	wait := 30 * time.Minute
 	if len(c.in.Received()) > 0 {
-		wait = commandTimeout
+		// for the rest of a command
+		wait = 10 * time.Second
 	}
 	if !c.authed && !c.Shown() {
-		wait = min(wait, c.Left(authTimeout))
+		// from the begin of the connection to AUTH, where a password is asked for
+		wait = min(wait, c.Left(5*time.Second))
 	}
 	return wait
 }

@@ -26,14 +26,7 @@ const (
 
 // The waits for a client. None of its omissions outlasts them. Without a password there is none for
 // the first command: pools open connections ahead, and these give way to others.
-const (
-	commandTimeout = 10 * time.Second // for the rest of a command
-	// for the next command; pools of clients keep idle connections that long
-	idleTimeout  = 30 * time.Minute
-	writeTimeout = 10 * time.Second // until an answer is in the kernel's hands
-	// from the begin of the connection to AUTH, where a password is asked for
-	authTimeout = 5 * time.Second
-)
+const ()
 
 // TableShare is the part of a node's memory, one in so many bytes, that holds the keys of
 // CL.THROTTLE: 16 bytes a key.

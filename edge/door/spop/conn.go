@@ -69,9 +69,11 @@ func (c *conn) Patience() time.Duration {
 	case c.size == 0:
 		return c.Left(stream.FirstUnit)
 	case len(c.in.Received()) > 0:
-		return frameTimeout
+		// for the rest of a frame
+		return 5 * time.Second
 	}
-	return idleTimeout
+	// for the next frame; HAProxy's own "timeout idle" is shorter
+	return 10 * time.Minute
 }
 
 // Take answers the frames read so far. At a stop, or when nothing came for too long, it says so to
@@ -203,7 +205,5 @@ func (c *conn) hello(payload []byte) {
 
 // The waits for HAProxy. None of its omissions outlasts them.
 const (
-	frameTimeout = 5 * time.Second  // for the rest of a frame
-	idleTimeout  = 10 * time.Minute // for the next frame; HAProxy's own "timeout idle" is shorter
-	writeTimeout = 5 * time.Second  // until an answer is in the kernel's hands
+	writeTimeout = 5 * time.Second // until an answer is in the kernel's hands
 )

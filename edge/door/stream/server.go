@@ -24,9 +24,6 @@ const (
 	queueLeast   = 1024
 )
 
-// acceptPause is the wait of an accept loop after the system ran out of file descriptors or memory.
-const acceptPause = 20 * time.Millisecond
-
 // Stats are totals since the server was made, unless they say "now".
 type Stats struct {
 	Accepted  uint64 // connections served
@@ -119,7 +116,8 @@ func (s *Server) accept(ctx context.Context, ln net.Listener) error {
 		case !door.Transient(err):
 			return fmt.Errorf("%s: accept on %s: %w", s.Name, ln.Addr(), err)
 		default:
-			door.Pause(ctx, acceptPause)
+			// the wait of an accept loop after the system ran out of file descriptors or memory.
+			door.Pause(ctx, 20*time.Millisecond)
 		}
 		if s.stopping.Load() { // a deadline interrupts only an Accept waiting
 			s.acceptRest(ctx, ln)

@@ -103,10 +103,8 @@ func (k *asker) acquire(b *gate.Batch) wire.Code {
 // shedStatus returns the status of a denial for that reason, 0 if it is the usual one.
 func shedStatus(why mitigation.Why) int {
 	if why == mitigation.ByReserve {
-		return serviceUnavailable
+		// the status of a reserve kept for others, and of shedding.
+		return 503
 	}
 	return 0
 }
-
-// serviceUnavailable is the status of a reserve kept for others, and of shedding.
-const serviceUnavailable = 503

@@ -119,7 +119,8 @@ func (k *asker) setAnswer(a *ask.Answer) {
 		api.WholeMillis(a.Delay)
 	if a.Deny {
 		to.Status = wire.Deny
-		if to.HTTP = a.Status; a.Status == tooManyRequests {
+		// the status of a denial a reply need not name.
+		if to.HTTP = a.Status; a.Status == 429 {
 			to.HTTP = 0
 		}
 	}
@@ -135,9 +136,6 @@ func (k *asker) setAnswer(a *ask.Answer) {
 			api.WholeSeconds(d.Retry), uint32(d.Blast)
 	}
 }
-
-// tooManyRequests is the status of a denial a reply need not name.
-const tooManyRequests = 429
 
 // fitWhole is fit for the answer to a whole request.
 func (u *Door) fitWhole(s *readerStats, reply []byte, a *wire.WholeAnswer, room int) []byte {

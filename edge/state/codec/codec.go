@@ -66,8 +66,6 @@ var (
 type sourceCode byte
 
 const (
-	// The sources whose flags are written.
-	sourceSelf   sourceCode = 1
 	sourceRing   sourceCode = 2
 	sourceManual sourceCode = 3 // a manual flag without an override
 	sourceGossip sourceCode = 4
@@ -80,7 +78,8 @@ var table = crc64.MakeTable(crc64.ECMA)
 func sourceCodeOf(s mitigation.Source) sourceCode {
 	switch s {
 	case mitigation.Self:
-		return sourceSelf
+		// The sources whose flags are written.
+		return sourceCode(1)
 	case mitigation.Ring:
 		return sourceRing
 	case mitigation.Manual:

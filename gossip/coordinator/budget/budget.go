@@ -75,7 +75,8 @@ func (b *Budget) May(k packet.Kind) bool {
 		return true
 	}
 	if k != packet.Hint {
-		b.denied += recordCost
+		// the typical size of a record with its share of the packet, bytes.
+		b.denied += 60
 	}
 	return false
 }
@@ -84,9 +85,6 @@ func (b *Budget) May(k packet.Kind) bool {
 func (b *Budget) Left(k packet.Kind) bool {
 	return b.buckets[k] > 0 || k != packet.Hint && b.shared > 0
 }
-
-// recordCost is the typical size of a record with its share of the packet, bytes.
-const recordCost = 60
 
 // Spare reports whether all traffic, that inside the PoP included, leaves more than that share of
 // what may be saved, for records that can be left out: with them a node sends no more than three

@@ -13,16 +13,12 @@ const (
 	// reliefAt is the load below which they are sent again.
 	reliefAt = 2.0
 
-	// loadUp is the factor of the load in a tick in which much was denied.
-	loadUp = 1.2
 	// deniedShare is the share of the budget that, when denied, raises the load.
 	deniedShare = 0.1
 	// loadDecay is the time in which the load falls to 1/e while nothing is denied.
 	loadDecay = 5 * time.Second
 	// loadDecaySlow replaces it after counts were tried too soon.
 	loadDecaySlow = 25 * time.Second
-	// tooSoon is the time after the end of an overload in which the next one counts as too soon.
-	tooSoon = 15 * time.Second
 )
 
 // load is the state of a Budget's load.
@@ -39,14 +35,16 @@ type load struct {
 func (l *load) adjust(now window.Instant, denied, rate float64, past time.Duration) {
 	switch {
 	case denied > deniedShare*rate*past.Seconds():
-		l.factor = min(l.factor*loadUp, overloadAt)
+		// the factor of the load in a tick in which much was denied.
+		l.factor = min(l.factor*1.2, overloadAt)
 	case denied == 0:
 		l.factor = max(l.factor*math.Exp(-past.Seconds()/l.decay.Seconds()), 1)
 	}
 	switch {
 	case l.factor >= overloadAt && !l.overloaded:
 		l.overloaded, l.decay = true, loadDecay
-		if l.relieved != 0 && now.Sub(l.relieved) < tooSoon {
+		// the time after the end of an overload in which the next one counts as too soon.
+		if l.relieved != 0 && now.Sub(l.relieved) < (15*time.Second) {
 			l.decay = loadDecaySlow
 		}
 	case l.factor <= reliefAt && l.overloaded:

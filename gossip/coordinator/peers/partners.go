@@ -7,8 +7,6 @@ import (
 )
 
 const (
-	// helloEvery is how often a node that has counts to receive says that it takes part,
-	helloEvery = 30 * time.Second
 	// speaksFor how long a PoP is taken to take part since its last batch.
 	speaksFor = 2 * time.Minute
 )
@@ -72,7 +70,8 @@ func (t *Partners) AllSpeak(now window.Instant) bool {
 // Greets reports, at most once in 30 s, whether the other PoPs are to be told that this node takes
 // part.
 func (t *Partners) Greets(now window.Instant) bool {
-	if t.hello != 0 && now.Sub(t.hello) < helloEvery {
+	// how often a node that has counts to receive says that it takes part,
+	if t.hello != 0 && now.Sub(t.hello) < (30*time.Second) {
 		return false
 	}
 	t.hello = now

@@ -7,8 +7,6 @@ import (
 )
 
 const (
-	// viewStep is the relative change of a rate from which a view is sent at once.
-	viewStep = 0.02
 	// viewCountStep is the number of parts of a limit: counts of others that grow by one part are
 	// sent at once.
 	viewCountStep = 200
@@ -44,7 +42,8 @@ func (has *View) Differs(is *View, t Terms) bool {
 // demandDiffers is Differs for the rates. They can wait where counts alone deny, and far from the
 // limit.
 func (has *View) demandDiffers(is *View, t Terms) bool {
-	step := viewStep * t.Load
+	// the relative change of a rate from which a view is sent at once.
+	step := 0.02 * t.Load
 	switch {
 	case t.ByCounts && is.Others.Period != 0 && is.RateOnly == 0:
 		return false

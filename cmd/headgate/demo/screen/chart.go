@@ -12,7 +12,6 @@ import (
 const (
 	labelWidth = 7   // of the vertical axis, with its line
 	maxSeconds = 150 // that a chart without end shows, however wide
-	tickSpace  = 10  // columns from one time on the axis to the next, at least
 )
 
 // chart is bars of one value a second, in limits, over time.
@@ -91,7 +90,8 @@ func (c *chart) label(row int) string {
 func axis(first, seconds, cells int) string {
 	every := 5
 	for _, every = range []int{5, 10, 20, 30, 60} {
-		if every*cells/seconds >= tickSpace {
+		// columns from one time on the axis to the next, at least
+		if every*cells/seconds >= 10 {
 			break
 		}
 	}

@@ -18,11 +18,8 @@ import (
 )
 
 const (
-	ringPorts   = 5                      // that are tried
 	ringTimeout = 5 * time.Second        // for memcached to answer, or to end
-	ringPoll    = 10 * time.Millisecond  // between two tries to reach it
 	askTimeout  = 500 * time.Millisecond // for one answer
-	ringMemory  = 16                     // MiB
 )
 
 // Ring is the ring of a PoP: one memcached, or the minimal server in its place.
@@ -39,7 +36,8 @@ type Ring struct {
 // that is "" or does not start.
 func OpenRing(ctx context.Context, program string) (*Ring, error) {
 	reason := "memcached is not in PATH"
-	for range ringPorts { // another program may take the port before memcached does
+	// that are tried
+	for range 5 { // another program may take the port before memcached does
 		if program == "" || ctx.Err() != nil {
 			break
 		}
@@ -74,7 +72,8 @@ func startMemcached(ctx context.Context, program string) (*Ring, error) {
 	_, port, _ := net.SplitHostPort(at)
 	//nolint:gosec // found in PATH
 	cmd := exec.Command(program, "-l", "127.0.0.1", "-p", port, "-U", "0", "-m",
-		strconv.Itoa(ringMemory), "-t", "1")
+		// MiB
+		strconv.Itoa(16), "-t", "1")
 	tame(cmd)
 	if err := cmd.Start(); err != nil {
 		return nil, err
@@ -123,7 +122,8 @@ func awaitMemcached(
 ) (version string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, ringTimeout)
 	defer cancel()
-	again := time.NewTicker(ringPoll)
+	// between two tries to reach it
+	again := time.NewTicker(10 * time.Millisecond)
 	defer again.Stop()
 	for {
 		if version, err = askVersion(ctx, at); err == nil {

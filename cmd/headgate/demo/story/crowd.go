@@ -11,7 +11,6 @@ const (
 	clients = 80  // normal ones
 	busiest = 0.6 // of the limit: the rate of the busiest normal client, over all PoPs
 	most    = 0.1 // of the limit: the highest rate of any other
-	roams   = 0.2 // the share of a client's requests arriving at another PoP than its own
 	jitter  = 0.2 // the time between two requests differs by up to this share, either way
 )
 
@@ -64,7 +63,8 @@ func (c *crowd) until(t time.Duration, to *[len(PoPs)][][]byte) {
 
 // place returns the PoP at which a client's request arrives.
 func (c *crowd) place(one *client) int {
-	if one.home < 0 || c.draw.Float64() < roams {
+	// the share of a client's requests arriving at another PoP than its own
+	if one.home < 0 || c.draw.Float64() < 0.2 {
 		return c.draw.IntN(len(PoPs))
 	}
 	return one.home
