@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// fallen reports whether came is so far below expected that chance is ruled out.
+// fallen reports whether came is so far below expected as to rule out chance.
 func fallen(expected float64, came int64) bool {
 	// the fraction of the expected cost below which a rate is taken to have fallen. With 16 or more
 	// expected, chance hardly ever leaves so little, and neither do nodes reporting a flush late.
@@ -13,19 +13,19 @@ func fallen(expected float64, came int64) bool {
 }
 
 const (
-	// mostRise bounds gone/settles in rise. With less, the rate of a key that is rare on a node
-	// would be too low; with more, a lost read would leave a rate far too high.
+	// mostRise bounds gone/settles in rise. With less, the rate of a key rare on a node would be
+	// too low; with more, a lost read would leave a rate far too high.
 	mostRise = 3
-	// leap is the factor by which a rate must rise to be believed at once. It is more than late
-	// reports of other nodes can make.
+	// leap is the factor by which a rate must rise to be believed at once. More than late reports
+	// of other nodes can make.
 	leap = 4
 	// surely is how many requests at once rule out chance for a rise by leap. hardly is how many
 	// must be expected for their absence to say anything.
 	surely = 50
 	hardly = 16
-	// ceases is the fraction by which the rate is taken to fall with each exchange that finds it
-	// fallen, as long as that lasts. The average itself goes on: a key that pauses again and again
-	// would otherwise seem to ask for little.
+	// ceases is the fraction by which the rate is taken to fall with each exchange of a fallen
+	// rate. The average itself goes on: a key with many pauses would otherwise seem to ask for
+	// little.
 	ceases = 0.4
 	// mostLate is for how many flushes late reports of other nodes are waited for. A node reports
 	// nothing older than two flushes or a tenth of the window.
@@ -36,9 +36,10 @@ const (
 //
 //	rate += (offered/over - rate) · (1 - e^(-over/settles))
 //
-// A leap sets rate at once, to less than its height if it began within the flush. So the flushes
-// after it have a mean of their own for a while: see fresh. A fall only counts up quiet. After a
-// gap of 1 s to 3 s the averages stay as they are; after a longer one they start from 0.
+// A leap sets rate at once, to less than the leap's height if the leap began within the flush. So
+// the flushes after the leap have another mean for a while: see fresh. A fall only counts up quiet.
+// After a gap of 1 s to 3 s the averages stay as they are; after a longer gap averages start from
+// 0.
 func (m *Meter) pace(st *syncState, now Instant, offered, admitted int64, over time.Duration) {
 	if over > recent && over < 3*recent {
 		return // the averages of before say more than a gap
@@ -51,7 +52,7 @@ func (m *Meter) pace(st *syncState, now Instant, offered, admitted int64, over t
 	}
 	past := over.Seconds()
 	weight := 1 - m.c.sync.decay.of(past/m.settles.Seconds())
-	// never leaps, so its integral is right
+	// never leaps, so the integral is right
 	st.admittedRate += float32((float64(admitted)/past - float64(st.admittedRate)) * weight)
 	rate, quiet := float64(offered)/past, 0
 	every, late := m.c.every.Seconds(), st.waits.late()
@@ -85,7 +86,7 @@ func (m *Meter) pace(st *syncState, now Instant, offered, admitted int64, over t
 }
 
 // fresh returns the weight of the last past seconds in a mean over the time since the rate leapt; 0
-// if that is too long ago. The leap itself counts like eighths of a flush.
+// if too long ago. The leap itself counts like eighths of a flush.
 func (m *Meter) fresh(st *syncState, now Instant, past float64) float64 {
 	if st.leapt == 0 {
 		return 0
@@ -96,7 +97,7 @@ func (m *Meter) fresh(st *syncState, now Instant, past float64) float64 {
 		return 0
 	}
 	each := m.c.every.Seconds() / eighths
-	// how many eighths the leap itself counts like in it.
+	// how many eighths the leap itself counts like.
 	return past / (max(float64(since)*each, past) + 2*each)
 }
 
@@ -108,21 +109,21 @@ const (
 	mostFresh = 15
 )
 
-// eighth returns the number of the eighth of a flush that now is in.
+// eighth returns the number of the eighth of a flush at now.
 func (m *Meter) eighth(now Instant) uint8 {
 	return uint8(uint64(now)/uint64(m.c.every/eighths)%numbers) + 1 // at most numbers
 }
 
-// paceBefore adds to st's averages the cost of other nodes that came too late for the exchange
-// before, which took in the counts of a time gone.
+// paceBefore adds to st's averages the cost of other nodes late for the exchange before, which took
+// in the counts of a time gone.
 func (m *Meter) paceBefore(st *syncState, heard tally, gone time.Duration) {
 	rise := m.rise(gone)
 	st.rate += float32(float64(heard.offered) * rise)
 	st.admittedRate += float32(float64(heard.admitted) * rise)
 }
 
-// decay is e^(-x) with a memory of one: the keys of one flush were nearly all last read at the same
-// flush before, and so have the same x. Not safe for concurrent use.
+// decay is e^(-x) with a memory of the last result: the keys of one flush were nearly all last read
+// at the same flush before, and so have the same x. Not safe for concurrent use.
 type decay struct{ x, y float64 }
 
 // of returns e^(-x).

@@ -2,8 +2,8 @@ package window
 
 import "time"
 
-// A shared counter is one 64-bit word that servers only ever add to. It holds the totals of one key
-// and one counting period, summed over all nodes. There are two layouts:
+// A shared counter is a 64-bit word; servers only add. A counter holds the totals of one key and a
+// counting period, summed over all nodes. There are two layouts:
 //
 //	limit <= SmallLimit; one unit is cost 1
 //
@@ -23,9 +23,8 @@ import "time"
 // period began in 4096ths of the period; times/admitted is their mean. Sums of words are sums in
 // every field, and so are differences, carries included.
 const (
-	// SmallLimit is the largest limit with the small layout. Its admissions are exchanged with
-	// their times, and early: counts alone hold such a limit over several nodes, without a drop
-	// ratio.
+	// SmallLimit is the largest limit with the small layout. Admissions are exchanged with times,
+	// and early: counts alone hold such a limit over several nodes, without a drop ratio.
 	SmallLimit = 1000
 	// TimeParts is how many parts of a counting period the moments of admissions are told in.
 	TimeParts   = 1 << 12
@@ -41,14 +40,15 @@ const (
 // packing is the layout of a rule's counters. Nodes with equal packings may share a counter.
 type packing struct {
 	small bool // the small layout
-	// the rule refuses nothing: kept apart, for it must not count against a key enforced later
+	// the rule refuses nothing: kept apart, for shadow cost must not count against a key enforced
+	// later
 	shadow bool
 	bucket bool          // the limit is a bucket: a window of the same numbers uses other counters
 	unit   int64         // cost of one unit
 	period time.Duration // length of a counting period
 }
 
-// packingOf returns the packing of a rule. Nodes that agree on limit and window agree on it.
+// packingOf returns the packing of a rule. Nodes with the same limit and window have the same.
 func packingOf(limit int64, window time.Duration) packing {
 	return packing{
 		small: limit <= SmallLimit, unit: int64(parts(limit, shareUnits)),
@@ -56,8 +56,8 @@ func packingOf(limit int64, window time.Duration) packing {
 	}
 }
 
-// CountingPeriod returns the length of the counting periods of a window: a fifth of it, or all of
-// it if it is shorter than 5 s.
+// CountingPeriod returns the length of the counting periods of a window: a fifth of the window, or
+// all of a window shorter than 5 s.
 func CountingPeriod(window time.Duration) time.Duration {
 	if window >= 5*time.Second {
 		return window / 5
@@ -65,7 +65,7 @@ func CountingPeriod(window time.Duration) time.Duration {
 	return window
 }
 
-// variant distinguishes packings of one rule and window that must not share a counter.
+// variant distinguishes packings of a rule and window which must not share a counter.
 func (p packing) variant() (variant uint32) {
 	if !p.small {
 		variant = uint32(p.unit)
@@ -89,7 +89,7 @@ const (
 	knownKind  = 1 << 31 // always set in a kind
 )
 
-// kind is variant for snapshots: it also tells the layouts apart, and is never 0.
+// kind is variant for snapshots: the bit also tells the layouts apart; never 0.
 func (p packing) kind() uint32 {
 	kind := p.variant() | knownKind
 	if p.small {

@@ -5,20 +5,19 @@ import (
 	"time"
 )
 
-// The pending cost of one slot: whether it can wait, and which counting period's counter it goes
-// to.
+// The pending cost of a slot: whether cost can wait, and the counter's counting period.
 
 const (
-	// stride is how many flushes a key far from its limit may wait at most.
+	// stride is how many flushes a key far from the limit may wait at most.
 	stride = 8
-	// quiet is the fraction of the limit all nodes together may keep pending for that long. A key
-	// waits only while less than half of its limit is known to be used. Half and a quarter never
+	// quiet is the fraction of the limit all nodes together may keep pending for so long. A key
+	// waits only while less than half of the limit is known to be used. Half and a quarter never
 	// hide an overload.
 	quiet = 0.25
 )
 
 // afterTake updates since and the dirty bit of the slot at place at after d took cost from st. Cost
-// below one unit waits for more.
+// below a unit waits for more.
 func (m *Meter) afterTake(st *syncState, d Due, t stamp, at int) {
 	switch {
 	case int64(st.admitted) < m.packing.unit && int64(st.refused) < m.packing.unit:
@@ -28,14 +27,15 @@ func (m *Meter) afterTake(st *syncState, d Due, t stamp, at int) {
 	}
 }
 
-// nothingPending notes that no cost of the slot at place at is pending. The caller holds its lock.
+// nothingPending notes that no cost of the slot at place at is pending. The caller holds the slot's
+// lock.
 func (c *Counter) nothingPending(at int) {
 	c.sync.all[at].since = 0
 	c.sync.dirty[at/64].And(^(uint64(1) << (at % 64)))
 }
 
-// dropPending drops the pending cost of the slot at place at and counts it. Other nodes, which take
-// cost for no older than maxAge, would count it for longer than it is in the window.
+// dropPending drops the pending cost of the slot at place at and counts the drop. Other nodes,
+// which take cost for no older than maxAge, would count it for longer than the window has the cost.
 func (c *Counter) dropPending(st *syncState, at int) {
 	c.sync.dropped.Add(uint64(st.offered()))
 	st.admitted, st.refused = 0, 0
@@ -48,7 +48,7 @@ func (m *Meter) size(st *syncState) int {
 }
 
 // mayWait reports whether the pending cost of s cannot matter yet, even if each other node has as
-// much. It waits for a hundredth of the window at most.
+// much. At most a hundredth of the window.
 func (m *Meter) mayWait(s *slot, st *syncState, t stamp, f Flush, turn uint32) bool {
 	strides := min(stride, int64(m.span.window/(100*f.Interval)))
 	if strides < 2 || m.tokens || turn%uint32(strides) == 0 || st.merged == 0 || st.offered() == 0 {
@@ -63,8 +63,8 @@ func (m *Meter) mayWait(s *slot, st *syncState, t stamp, f Flush, turn uint32) b
 }
 
 // lookBack moves st to d's period and appends Dues for earlier periods to dues. The period that
-// just ended is read twice, in the flush that notices its end and in the next, for other nodes may
-// add to it after this node's last read. After a silence all periods within the window are read.
+// just ended is read twice, in the flush after the end and in the next, for other nodes may add to
+// the counter after this node's last read. After a silence all periods within the window are read.
 // Pending cost that began in an ended period is added there if times are told, because a counter
 // holds no time before its own period.
 func (m *Meter) lookBack(st *syncState, d Due, f Flush, dues []Due) []Due {
@@ -111,7 +111,7 @@ func (m *Meter) lookBack(st *syncState, d Due, f Flush, dues []Due) []Due {
 	return dues
 }
 
-// takeEnded moves st's pending cost into look, a Due for an ended period, if it began in that
+// takeEnded moves st's pending cost into look, a Due for an ended period, if begun in the same
 // period.
 func (m *Meter) takeEnded(st *syncState, look *Due, f Flush) {
 	if m.packing.small && st.since != 0 && m.period(st.since, f.Wall) == look.Period {
@@ -119,10 +119,10 @@ func (m *Meter) takeEnded(st *syncState, look *Due, f Flush) {
 	}
 }
 
-// takePending takes pending cost out of st and returns it packed for period's counter. Cost that
-// does not fit or is less than a unit stays in st. Both totals are bounded by the bounds of other
-// nodes: admissions above one limit, recorded by hand, count as one limit (of a bucket: as what
-// fits into a counting period), and refusals above nodeOffers are dropped.
+// takePending takes pending cost out of st and returns the cost packed for period's counter. Cost
+// that does not fit or is less than a unit stays in st. Both totals are bounded by the bounds of
+// other nodes: admissions above the limit, recorded by hand, count as the limit (of a bucket: as
+// what fits into a counting period), and refusals above nodeOffers are dropped.
 func (m *Meter) takePending(st *syncState, period uint32, f Flush) uint64 {
 	most := m.most + int64(nodeOffers*f.Interval.Seconds())
 	if over := st.offered() - most; over > 0 {
@@ -141,14 +141,14 @@ func (m *Meter) takePending(st *syncState, period uint32, f Flush) uint64 {
 	})
 }
 
-// period returns the number of the counting period that now is in, floor((now + wall) / length). It
-// fits 32 bits until 2106.
+// period returns the number of now's counting period, floor((now + wall) / length). 32 bits last
+// until 2106.
 func (m *Meter) period(now Instant, wall time.Duration) uint32 {
 	return uint32(uint64(int64(now)+int64(wall)) / uint64(m.packing.period))
 }
 
 // periodOf returns the period whose counter takes st's cost. After a small step back of the wall
-// clock that is the one used last: an earlier one would be read as if it were new.
+// clock the period is the period used last: an earlier number would be read as if new.
 func (m *Meter) periodOf(st *syncState, now Instant, wall time.Duration) uint32 {
 	p := m.period(now, wall)
 	if st.period > p && st.period-p <= m.mostAhead() {

@@ -2,18 +2,18 @@ package window
 
 import "math/bits"
 
-// PrefetchDues is a good number of Dues for one call of Prefetch: their lines are more than a core
-// fetches at a time, and few enough to be still in its nearest cache when they are needed.
+// PrefetchDues is a good number of Dues for one call of Prefetch: more lines than a core fetches at
+// a time, and few enough to be still in the nearest cache at use.
 const PrefetchDues = 16
 
 // prefetchWords is the same in words of 64 slots, of which a flush of 10,000 keys finds two or
 // three in each at 64 MiB.
 const prefetchWords = 8
 
-// Prefetch reads the memory that Merge needs for dues. The slots of a flush lie anywhere in a table
-// much larger than a core's caches. Merge, which waits for one slot's memory before it comes to
-// the next slot, takes a quarter less time when that of several was fetched together. Prefetch is
-// for the goroutine that calls Collect.
+// Prefetch reads the memory needed by Merge for dues. The slots of a flush lie anywhere in a table
+// much larger than a core's caches. Merge, which waits for each slot's memory in turn, takes a
+// quarter less time when the memory of several was fetched together. Prefetch is for the goroutine
+// that calls Collect.
 func Prefetch(dues []Due) {
 	for n := range dues {
 		if d := &dues[n]; d.kind == costDue {
@@ -22,8 +22,8 @@ func Prefetch(dues []Due) {
 	}
 }
 
-// prefetch reads the lines of the slot at place at that an exchange of its key needs. The sum keeps
-// the compiler from leaving that out.
+// prefetch reads the lines of the slot at place at that an exchange of the slot's key needs. The
+// sum keeps the compiler from leaving the reads out.
 func (c *Counter) prefetch(at int) {
 	s := &c.table.slots[at]
 	c.sync.prefetched += s.index.Load() + uint64(s.rule.Load()) + uint64(c.sync.all[at].look)

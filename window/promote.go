@@ -3,7 +3,7 @@ package window
 import "github.com/headgate-dev/headgate/sketch"
 
 // divisors sets the promotion mark by how full the slots and their logs are. With room a key is a
-// suspect from its first request on; then from a 64th of its limit; when nearly full from a
+// suspect from the first request on; then from a 64th of the limit; when nearly full from a
 // quarter.
 var divisors = [...]struct {
 	upTo    float64
@@ -19,8 +19,8 @@ const spare = 0.93
 // Fill returns how full the exact tier is, 0..1: the slots or their logs, whichever is fuller.
 func (c *Counter) Fill() float64 { return max(c.table.fill(), c.arena.fill()) }
 
-// spread is over how many nodes a shared key's requests may be divided evenly and still get it a
-// slot as early as on one node.
+// spread is over how many nodes a shared key's requests may be divided evenly with a slot as early
+// as on a single node.
 const spread = 4
 
 // setMarks sets the promotion mark of every meter by the room left.
@@ -41,7 +41,7 @@ func (c *Counter) setMarks() {
 	}
 }
 
-// markFor returns the promotion mark of m, in units. 0 means that every key gets a slot.
+// markFor returns the promotion mark of m, in units. 0 means for a slot for every key a slot.
 func (m *Meter) markFor(divisor int64) uint64 {
 	if divisor == everyKey {
 		return 0
@@ -85,8 +85,8 @@ func (c *Counter) promote(m *Meter, now Instant, h Hit, key []byte) int {
 	return h.at
 }
 
-// markUsedUp makes h's key, which is new in its slot, one at its limit until the counts of the
-// other nodes are there. Those of its PoP alone do not change it if the limit holds over all PoPs.
+// markUsedUp makes h's key, which is new in the slot, a key at the limit until the counts of the
+// other nodes are there. Counts of the PoP alone change nothing if the limit holds over all PoPs.
 func (c *Counter) markUsedUp(h Hit, until Instant) {
 	s := &c.table.slots[h.at]
 	s.mu.Lock()
@@ -118,7 +118,8 @@ func (m *Meter) before(now Instant, i sketch.Index) (carry [held]uint8) {
 	return carry
 }
 
-// Suspect returns since when the key with index i has been a suspect, and whether it is one.
+// Suspect returns since when the key with index i has been a suspect, and whether the key is a
+// suspect.
 func (m *Meter) Suspect(i sketch.Index) (since Instant, ok bool) {
 	at := m.c.table.find(i)
 	if at == noSlot {

@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// Record counts cost as admitted whether it fits or not. It is for requests that pass on other
-// grounds than the count, such as an operator's allow.
+// Record counts cost as admitted whether cost fits or not. For requests passing on other grounds
+// than the count, such as an operator's allow.
 func (m *Meter) Record(now Instant, h Hit, cost int64) (c Count) {
 	if m.locked(h, func(s *slot) {
 		t := m.expire(s, now)
@@ -22,9 +22,9 @@ func (m *Meter) Record(now Instant, h Hit, cost int64) (c Count) {
 	return c
 }
 
-// Refuse counts cost as refused on other grounds than the count, such as a flag. It returns how
-// long the count would refuse it as well, as far as that is known without the slot's lock; 0 or
-// less: it is not.
+// Refuse counts cost as refused on other grounds than the count, such as a flag. Record returns how
+// long the count would refuse cost as well, as far as known without the slot's lock; 0 or less: it
+// is not.
 func (m *Meter) Refuse(now Instant, h Hit, cost int64) (full time.Duration) {
 	if h.at == noSlot {
 		m.refused.Note(h.index)
@@ -46,7 +46,7 @@ func (m *Meter) Peek(now Instant, h Hit, cost int64) (c Count) {
 	return c
 }
 
-// Forgive forgets the admissions and refusals of the key, so its window starts empty.
+// Forgive forgets the admissions and refusals of the key, so the window starts empty.
 func (m *Meter) Forgive(h Hit) {
 	m.locked(h, func(s *slot) {
 		m.c.clear(s, m.per)
@@ -56,7 +56,7 @@ func (m *Meter) Forgive(h Hit) {
 	})
 }
 
-// guess is the Count of a key without a slot. Such a key is far from its limit, so any cost up to
+// guess is the Count of a key without a slot. Such a key is far from the limit, so any cost up to
 // the limit fits.
 func (m *Meter) guess(c *Count, h *Hit, cost int64) {
 	c.Fits = cost <= m.limit
@@ -67,7 +67,7 @@ func (m *Meter) guess(c *Count, h *Hit, cost int64) {
 	if !c.Fits {
 		c.Wait = m.span.window
 		if m.tokens {
-			// until it is full
+			// until the bucket is full
 			c.Wait = min(time.Duration(c.Used)*m.bucket.Token(), m.bucket.FillTime())
 		}
 	}
@@ -82,7 +82,7 @@ func (m *Meter) forgets() time.Duration {
 }
 
 // carryLeft returns the part still in the layer's window of the cost the sketch had counted before
-// the key became a suspect. Each sub-window's is taken to be spread evenly over it.
+// the key became a suspect. Each sub-window's cost is taken as spread evenly.
 func (m *Meter) carryLeft(s *slot, now Instant) int64 {
 	span := &m.layer.span
 	if now.Sub(s.since) >= span.window {

@@ -3,11 +3,11 @@ package window
 import "github.com/headgate-dev/headgate/sketch"
 
 // Refund takes cost back from the newest admissions of the key with index i, as if so much had not
-// been admitted. It returns how much that was: never more than there is. A key without a slot is
-// far from its limit, and keeps its estimate.
+// been admitted. Refund returns the cost taken back: never more than there is. A key without a slot
+// is far from the limit, and keeps the estimate.
 //
-// Of a limit the nodes of a PoP share, the others take it back with their next exchange of the key;
-// nodes of other PoPs count it until it has left their windows.
+// Of a limit the nodes of a PoP share, the others take the cost back with the next exchange of the
+// key; nodes of other PoPs count it until outside the window.
 func (m *Meter) Refund(now Instant, i sketch.Index, cost int64) (refunded int64) {
 	at := m.c.table.find(i)
 	m.locked(Hit{index: i, at: at}, func(s *slot) {
@@ -42,7 +42,8 @@ func (m *Meter) giveBack(s *slot, t stamp, cost int64) int64 {
 }
 
 // withdraw takes cost refunded to the slot at place at out of the cost still to be sent to other
-// nodes. The rest of a bucket's is taken out of its low, or the next exchange would bring it back.
+// nodes. The rest of a bucket's refund is taken out of low, or the next exchange would bring the
+// cost back.
 func (m *Meter) withdraw(s *slot, at int, t stamp, cost int64) {
 	st := m.c.sync.of(s, at)
 	unsent := min(cost, int64(st.admitted))
@@ -54,8 +55,8 @@ func (m *Meter) withdraw(s *slot, at int, t stamp, cost int64) {
 	m.owe(s, at, t.now, min(cost-unsent, m.most)) // they were sent no more at once: see takePending
 }
 
-// pop forgets the newest units, and returns how many: at most those that there are. A mark of which
-// only a part is forgotten leaves the rest of its units at its tick.
+// pop forgets the newest units, and returns how many: at most all. A mark forgotten in part leaves
+// the other units at the same tick.
 func (m *marks) pop(a *arena, units int64) (popped int64) {
 	units = min(units, m.units())
 	popped = units

@@ -8,25 +8,25 @@ import (
 )
 
 // Refunds over the nodes of a PoP. A shared counter only grows: from a lower total a node could not
-// tell a refund from a server that forgot. So cost taken back has counters of its own, which only
-// grow too, with the same layout:
+// tell a refund from a forgetful server. So cost taken back has other counters, which only grow
+// too, with the same layout:
 //
 //	counter of a key and a period          cost admitted and refused in the period
 //	refund counter of a key and a period   cost taken back in the period
 //	refund counter of a rule               above 0: some node sent refunds, so read the ones above
 //
-// Refund takes cost back at this node at once. What the others know of is then pending here, is
-// added to the refund counter with the key's next exchange, and each node takes it back from the
-// newest admissions of its own log. A rule without refunds costs one read every few flushes.
+// Refund takes cost back at this node at once. Cost known to the others is then pending here, is
+// added to the refund counter with the key's next exchange, and each node takes the cost back from
+// the newest admissions of the log. A rule without refunds costs one read every few flushes.
 //
-// A refund lost leaves the limit stricter. None is applied twice, nor to admissions newer than it,
-// nor where a server forgot what it takes back.
+// A refund lost leaves the limit stricter. No refund is applied twice, nor to newer admissions, nor
+// where a server forgot the cost.
 
-// mostRefunding is how many keys may have refunds under way at once, 112 bytes each. Those of
-// further keys stay at the node that made them.
+// mostRefunding is how many keys may have refunds under way at once, 112 bytes each. Refunds of
+// further keys stay at this node.
 const mostRefunding = 8192
 
-// refunding is the state of one key's refund counters.
+// refunding is the state of a key's refund counters.
 type refunding struct {
 	index   sketch.Index // the key's
 	pending int64        // cost taken back no other node knows of
@@ -53,7 +53,7 @@ func (r *refunding) total(period uint32) uint64 {
 	return 0
 }
 
-// refunds holds the refunding keys by their place. Its lock is a leaf, taken under a slot's.
+// refunds holds the refunding keys by their place. The lock is a leaf, taken under a slot's.
 type refunds struct {
 	mu     sync.Mutex
 	all    map[int]refunding
@@ -76,7 +76,7 @@ func (r *refunds) get(at int, i sketch.Index) (is refunding, known bool) {
 	return is, known && is.index == i
 }
 
-// put stores the state of the slot at place at. It reports false if there is no room for one more.
+// put stores the state of the slot at place at. False: there is no room.
 func (r *refunds) put(at int, is refunding, oldest uint32) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -91,8 +91,8 @@ func (r *refunds) put(at int, is refunding, oldest uint32) bool {
 	return true
 }
 
-// expire drops one state of which nothing is pending and whose counters were read before the period
-// oldest, so all refunds in them have left the window. It reports whether there was one.
+// expire drops a state without pending cost, whose counters were read before the period oldest, so
+// all refunds have left the window. False: there was none.
 func (r *refunds) expire(oldest uint32) bool {
 	for at, is := range r.all {
 		if is.pending == 0 && is.period < oldest {

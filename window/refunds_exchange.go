@@ -12,7 +12,7 @@ const (
 )
 
 // hintEvery is after how many flushes a rule's refund counter is read again, where there are few
-// rules. Of many, one flush reads hintReads of them at most, or a few more.
+// rules. A flush reads about hintReads of many at most.
 const (
 	hintEvery = 4
 	hintReads = 64
@@ -20,7 +20,7 @@ const (
 )
 
 // CollectHints appends to dues, for the rules whose turn it is, an exchange of the rule's refund
-// counter. Hand them to Merge or Unsent like those of Collect, whose flush it is.
+// counter. For Merge or Unsent, like the Dues of Collect, whose flush it is.
 func (c *Counter) CollectHints(f Flush, dues []Due) []Due {
 	all := c.meters.Load().byID
 	every := max(hintEvery, uint32(len(all)/hintReads)) // at most a thousand rules
@@ -41,11 +41,11 @@ func (c *Counter) CollectHints(f Flush, dues []Due) []Due {
 	return dues
 }
 
-// Hint reports whether d is about no key: nothing decided misses its answer.
+// Hint reports whether d is about no key: no decision misses the answer.
 func (d *Due) Hint() bool { return d.kind == hintDue }
 
-// Beside returns the variant of the counter on whose server that of d lies: its own, or of a refund
-// counter that of the cost, so a server which forgets one forgets both.
+// Beside returns the variant of the counter on whose server d's counter lies: the same, or for a
+// refund counter the cost's, so a server which forgets either forgets both.
 func (d *Due) Beside() uint32 { return d.Variant &^ refundKind }
 
 // TookBack reports whether Merge took back cost of d's key.
@@ -58,14 +58,14 @@ func (m *Meter) mergeHint(f Flush, total uint64) {
 	}
 }
 
-// refunds reports whether some node sent refunds of m's keys in the time that their windows reach
-// back. It is for the flusher's goroutine.
+// refunds reports whether some node sent refunds of m's keys in the time of a window. For the
+// flusher's goroutine.
 func (m *Meter) refunds(now Instant) bool {
 	return m.hinted != 0 && now.Sub(m.hinted) < m.span.window+2*m.packing.period+time.Second
 }
 
-// collectRefunds appends to dues the exchanges of the refund counters of d's key, if there can be
-// anything in them. d is the Due of the running period.
+// collectRefunds appends to dues the exchanges of the refund counters of d's key, if possibly not
+// 0. d is the Due of the running period.
 func (m *Meter) collectRefunds(s *slot, st *syncState, d *Due, f Flush, dues []Due) []Due {
 	all := &m.c.sync.refunds
 	r, known := all.get(d.at, d.index)
@@ -123,14 +123,14 @@ func (r *refunding) unread() uint32 {
 }
 
 // forgotten reports whether a server forgot counters in the window ending now. This node may never
-// have read the cost added just before or after: to take it back would take something else.
+// have read the cost added just before or after: a refund now would take other cost.
 func (m *Meter) forgotten(now Instant) bool {
 	at := m.c.sync.refunds.forgot
 	return at != 0 && now.Sub(at) < m.span.window
 }
 
-// takeRefund takes pending cost out of r, packed for the counter of its period. Cost that waited
-// for too long is dropped: at the other nodes what it takes back may have left the window.
+// takeRefund takes pending cost out of r, packed for the counter of its period. Cost waiting for
+// too long is dropped: at the other nodes the admissions may have left the window.
 func (m *Meter) takeRefund(r *refunding, f Flush) uint64 {
 	if r.pending == 0 {
 		return 0
@@ -153,7 +153,7 @@ func (m *Meter) takeRefund(r *refunding, f Flush) uint64 {
 	return m.packing.pack(tally{offered: units * unit, admitted: units * unit, at: at})
 }
 
-// mergeRefund is Merge for a refund counter: refunds of others since its last read go out of the
+// mergeRefund is Merge for a refund counter: refunds of others since the last read go out of the
 // key's log here too.
 func (c *Counter) mergeRefund(f Flush, d *Due, total uint64) {
 	s, st, m := &c.table.slots[d.at], &c.sync.all[d.at], d.meter
@@ -185,9 +185,9 @@ func (c *Counter) mergeRefund(f Flush, d *Due, total uint64) {
 	m.publish(s, t)
 }
 
-// refundedUntil returns a time at or before which all that heard takes back was admitted: the end
-// of the counting period. In a short window, which is one period, that says too little: there it is
-// their mean time, or the last read before.
+// refundedUntil returns a time at or before which all cost taken back by heard was admitted: the
+// end of the counting period. In a short window, of a single period, this says too little: there
+// the mean time, or the last read before.
 func (m *Meter) refundedUntil(d *Due, t stamp, f Flush, heard tally) Instant {
 	begin := m.begins(d.Period, f.Wall)
 	switch {
@@ -214,8 +214,8 @@ func (m *Meter) takeBack(s *slot, at int, t stamp, cost int64, until Instant) {
 	}
 }
 
-// takeBackTokens is takeBack for a bucket. Where its TAT does not follow from low, of which see
-// pour, the others' cost is not in it: it has drained.
+// takeBackTokens is takeBack for a bucket. Where the TAT does not follow from low (see pour), the
+// others' cost is not included: the bucket has drained.
 func (m *Meter) takeBackTokens(s *slot, at int, t stamp, cost int64) {
 	low := int64(m.c.sync.low(at))
 	own := s.tat().At - m.bucket.GiveBackTo(s.tat().At, int64(m.c.sync.of(s, at).admitted))
@@ -225,8 +225,8 @@ func (m *Meter) takeBackTokens(s *slot, at int, t stamp, cost int64) {
 	m.c.sync.setLow(at, Instant(max(m.bucket.GiveBackTo(low, cost), 0)))
 }
 
-// popUntil forgets units of a log, the newest that are not later than tick. Of a mark that goes in
-// part the rest counts at the next mark's tick: later, not earlier.
+// popUntil forgets units of a log, the newest not later than tick. Of a mark popped in part the
+// rest counts at the next mark's tick: later, not earlier.
 func (m *Meter) popUntil(log *marks, tick uint32, units, limit int64) {
 	if log.units() == 0 || int32(log.newest-tick) <= 0 { // ticks go round
 		log.pop(m.c.arena, units)
@@ -257,7 +257,7 @@ func (m *Meter) popUntil(log *marks, tick uint32, units, limit int64) {
 	}
 }
 
-// unpace takes cost taken back out of st's averages, as if it had not been asked for.
+// unpace takes cost taken back out of st's averages, as if never asked for.
 func (m *Meter) unpace(st *syncState, cost int64) {
 	m.paceBefore(st, tally{offered: -cost, admitted: -cost}, 0)
 	st.rate, st.admittedRate = max(st.rate, 0), max(st.admittedRate, 0)

@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// refusals is the record of a key while it is being refused, when offers differ from admissions.
-// Few keys are refused at a time, so records come from a pool of their own. The lock of the slot
-// holding a record guards it.
+// refusals is the record of a key while refused, when offers differ from admissions. Few keys are
+// refused at a time, so records come from a pool of their own. The lock of the slot holding a
+// record guards it.
 type refusals struct {
 	offered marks        // log of offers, exact up to limit + 1
 	refused [held]uint32 // cost by sub-window number modulo held, saturating
@@ -17,7 +17,7 @@ type refusals struct {
 	partial bool         // offered lacks the admissions of before: there was no room to copy them
 }
 
-// roll makes number the newest sub-window and empties those that have left.
+// roll makes number the newest sub-window and empties sub-windows outside.
 func (w *refusals) roll(number uint64) {
 	if number <= w.number {
 		return
@@ -28,7 +28,7 @@ func (w *refusals) roll(number uint64) {
 	w.number = number
 }
 
-// add counts cost refused in sub-window number, which may be an earlier one.
+// add counts cost refused in sub-window number, possibly an earlier.
 func (w *refusals) add(number, cost uint64) {
 	w.roll(number)
 	if number+held <= w.number {
@@ -39,7 +39,7 @@ func (w *refusals) add(number, cost uint64) {
 }
 
 // sum returns the cost refused in the trailing window ending a fraction gone into sub-window
-// number. Of the oldest sub-window it counts the part that is still in.
+// number. The oldest sub-window counts in part.
 func (w *refusals) sum(number uint64, gone float64) float64 {
 	w.roll(number)
 	sum := -gone * float64(w.refused[(w.number+1)%held])

@@ -12,7 +12,7 @@ import (
 //
 //	Merge, Alone ─► Standing.Totals ─► (sum over PoPs) ─► RemoteDelta ─► MergeRemote ─► slot's log
 
-// PeriodTotals is a total of one counting period.
+// PeriodTotals is a total of a counting period.
 type PeriodTotals struct {
 	Offered, Admitted int64 // cost, Admitted <= Offered
 	Times             int64 // sum of the admissions' times in 4096ths of the period; 0: not told
@@ -21,14 +21,14 @@ type PeriodTotals struct {
 // Periods is how many counting periods a window can touch.
 const Periods = 6
 
-// Totals holds the totals of a key in its newest counting periods. They only grow. Merge and Alone
-// write them, coordinators add them up and pass them on.
+// Totals holds the totals of a key in its newest counting periods. Totals only grow. Merge and
+// Alone write Totals, coordinators add up and pass on.
 type Totals struct {
 	Period uint32                // number of the running period; 0: there is no total
 	By     [Periods]PeriodTotals // By[n] is the total of Period - n
 }
 
-// At returns the total of period, zero for one that t does not hold.
+// At returns the total of period, zero for a period outside t.
 func (t *Totals) At(period uint32) PeriodTotals {
 	if n := t.Period - period; n < Periods {
 		return t.By[n]
@@ -64,7 +64,7 @@ func (t *Totals) RaiseAll(o *Totals) (admitted int64) {
 	return admitted
 }
 
-// Roll moves t on to period, if that is newer.
+// Roll moves t on to a newer period.
 func (t *Totals) Roll(period uint32) {
 	if period <= t.Period {
 		return
@@ -87,7 +87,7 @@ func (t *Totals) Newest() uint32 {
 	return 0
 }
 
-// Add adds o's totals of the periods that t holds.
+// Add adds o's totals of the periods of t.
 func (t *Totals) Add(o *Totals) {
 	for n := range t.By {
 		told := o.At(t.Period - uint32(n))
@@ -107,7 +107,7 @@ func (p packing) totals(word uint64) PeriodTotals {
 	return told
 }
 
-// RemoteDelta is the growth of the other PoPs' total of one period since the last call of
+// RemoteDelta is the growth of the other PoPs' total of a period since the last call of
 // MergeRemote.
 type RemoteDelta struct {
 	Period uint32 // number of the counting period
@@ -116,12 +116,11 @@ type RemoteDelta struct {
 	Until Instant // none of them was later; 0: not known
 }
 
-// MergeRemote counts growth of the other PoPs' totals as if this node had counted it. Each
-// admission stands in the log as early as it can have happened, so nobody is refused for it longer
-// than a window. wall is the wall clock less now, and since the start of the slot lacking the
-// growth, as in Standing; 0: the slot the key has now. It reports whether the key has that slot: a
-// later one lacks more. Growth that cannot be true is ignored: the caller must pass each unit of
-// growth once.
+// MergeRemote counts growth of the other PoPs' totals as if counted by this node. Each admission
+// stands in the log as early as possible, so nobody is refused for longer than a window. wall is
+// the wall clock less now, and since the start of the slot lacking the growth, as in Standing; 0:
+// the slot the key has now. False: the key has no such slot: a later slot lacks more. Impossible
+// growth is ignored: the caller must pass each unit of growth once.
 func (m *Meter) MergeRemote(
 	now Instant, wall time.Duration, i sketch.Index, since Instant, all []RemoteDelta,
 ) (ok bool) {
@@ -148,10 +147,10 @@ func (m *Meter) MergeRemote(
 	return ok
 }
 
-// mostRemoteNodes is the most nodes whose admissions one RemoteDelta is believed to hold.
+// mostRemoteNodes is the most nodes whose admissions a RemoteDelta is believed to hold.
 const mostRemoteNodes = 10_000
 
-// mergeRemote is MergeRemote for one period, under the slot's lock.
+// mergeRemote is MergeRemote for a period, under the slot's lock.
 func (m *Meter) mergeRemote(s *slot, at int, t stamp, wall time.Duration, h RemoteDelta) {
 	heard := tally{offered: h.Offered, admitted: h.Admitted}
 	if h.Admitted < 0 || h.Offered < h.Admitted || h.Admitted > mostRemoteNodes*m.most ||
@@ -171,10 +170,10 @@ func (m *Meter) mergeRemote(s *slot, at int, t stamp, wall time.Duration, h Remo
 	}, t.now < begin.Add(m.packing.period))
 }
 
-// Alone ends the exchange of a Due for which Due.Alone is set. Its delta reached no other node of
-// the PoP, so standing is of this node alone: rates start anew with the first such
-// exchange, for the PoP's would otherwise be told by each of its nodes. What the ring may not have
-// counted before it fell silent is the node's own too. ok is false when the slot is gone.
+// Alone ends the exchange of a Due for which Due.Alone is set. The delta reached no other node of
+// the PoP, so standing is of this node alone: rates start anew with the first such exchange, for
+// the PoP's would otherwise be told by each node. Cost in doubt from before the ring's silence is
+// the node's own too. ok is false when the slot is gone.
 func (c *Counter) Alone(f Flush, d *Due) (standing Standing, ok bool) {
 	s, st, m := &c.table.slots[d.at], &c.sync.all[d.at], d.meter
 	s.mu.Lock()
@@ -209,7 +208,7 @@ func (c *Counter) Alone(f Flush, d *Due) (standing Standing, ok bool) {
 	return standing, true
 }
 
-// rateNow returns rate, lowered by ceases for each exchange that found it fallen.
+// rateNow returns rate, lowered by ceases for each exchange with a fallen rate.
 func (s *syncState) rateNow() float64 {
 	return float64(s.rate) * math.Pow(1-ceases, float64(s.quiet()))
 }

@@ -11,19 +11,19 @@ import (
 // inlineKey is how many key bytes a slot holds itself. IPv6 addresses and UUIDs fit.
 const inlineKey = 40
 
-// held is how many sub-windows cover the running one and a whole window before it.
+// held is how many sub-windows cover the running one and a whole window before.
 const held = sketch.SubWindows + 1
 
-// slot is the exact memory of one suspect, in two cache lines: one that every request touches, one
-// that only the sweeper and people read. The lock is held for tens of nanoseconds of arithmetic,
-// and only by requests for this same key. A key at its limit is refused by index and full alone.
+// slot is the exact memory of one suspect, in two cache lines: the first for every request, the
+// second for the sweeper and people. The lock is held for tens of nanoseconds of arithmetic, and
+// only by requests for this same key. A key at the limit is refused by index and full alone.
 type slot struct {
 	mu       sync.Mutex
 	index    atomic.Uint64 // sketch.Index, 0: empty
 	full     fullWord      // until when nothing fits, and refusals not recorded yet
 	last     Instant       // of the last change under the lock
 	admitted marks
-	// number of its record in the pool; 0: nothing was refused in the last window
+	// number of the record in the pool; 0: nothing was refused in the last window
 	refusals uint32
 	pending  pending // cost the other nodes do not know of yet
 
@@ -37,8 +37,8 @@ type slot struct {
 
 // Key storage: long keys live in a list of chunks, packed four bytes to a tick.
 
-// setKey stores key. A long key for which there is no room counts as every other, without its text:
-// it is not listed, and its cost is not told to other nodes. The caller holds mu.
+// setKey stores key. A long key without room counts as every other, without the text: the key is
+// not listed, and the cost is not told to other nodes. The caller holds mu.
 func (s *slot) setKey(a *arena, key []byte) {
 	s.keyLen = uint16(len(key)) // at most 256
 	if len(key) <= inlineKey {

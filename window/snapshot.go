@@ -6,21 +6,21 @@ import (
 	"github.com/headgate-dev/headgate/sketch"
 )
 
-// A key's admissions outlive the process: they are read from one counter and restored into another.
+// A key's admissions outlive the process: read from a counter and restored into another.
 //
-// A log holds admissions of this node and of others. So the next process merges none of them twice,
-// the totals in the log are saved with it: the shared counters' here, other PoPs' by the
+// A log holds admissions of this node and of others. So the next process merges no total twice, the
+// totals in the log are saved with the log: the shared counters' here, other PoPs' by the
 // coordinator.
 
-// Snapshot is a key's window as it outlives the process. Snapshot makes it, Restore reads it.
+// Snapshot is a key's window outliving the process. Snapshot writes, Restore reads.
 type Snapshot struct {
 	Marks    []Mark       // admissions in the trailing window, oldest first
 	Refusing bool         // something was refused in the trailing window
 	Ring     RingSnapshot // the totals that Marks include
 }
 
-// RingSnapshot says up to which totals of the shared counters a key's log includes them. A restored
-// slot merges only the counters' cost beyond.
+// RingSnapshot says up to which totals of the shared counters a key's log includes totals. A
+// restored slot merges only the counters' cost beyond.
 type RingSnapshot struct {
 	Kind         uint32 // packing of the totals; 0: not known, or there are no shared counters
 	Period       uint32 // number of the newest counting period merged; 0: none was
@@ -34,9 +34,9 @@ type Mark struct {
 }
 
 // Snapshot returns the admissions of the key with index i in the trailing window as up to most
-// marks, 1 or more, which it appends to dst. Where several admissions share a mark, the mark has
-// the time of the last, so none is forgotten early. A key without a slot has no marks. Pending cost
-// the next flush will add to the shared counters is left out: the counters will return it.
+// marks, 1 or more, appended to dst. Where several admissions share a mark, the mark has the time
+// of the last, so none is forgotten early. A key without a slot has no marks. Pending cost the next
+// flush will add to the shared counters is left out: the counters will return the cost.
 func (m *Meter) Snapshot(now Instant, i sketch.Index, dst []Mark, most int) (k Snapshot) {
 	k.Marks = slices.Grow(dst, most) // not under the lock
 	hit := Hit{index: i, at: m.c.table.find(i)}
@@ -59,8 +59,8 @@ func (m *Meter) ringSnapshot(st *syncState) RingSnapshot {
 	return RingSnapshot{Kind: m.packing.kind(), Period: st.period, Last: st.last, Before: st.before}
 }
 
-// soonCollected returns the pending admissions the next flush will exchange. It is 0 while the
-// shared counters do not answer.
+// soonCollected returns the pending admissions the next flush will exchange. 0 while the shared
+// counters do not answer.
 func (m *Meter) soonCollected(st *syncState, t stamp) int64 {
 	if st.merged == 0 || st.flags&localOnly != 0 || st.since == 0 ||
 		t.now.Sub(st.since) > 2*m.c.every {
@@ -82,8 +82,8 @@ func dropNewest(marks []Mark, units int64) []Mark {
 	return marks
 }
 
-// appendMarks appends the marks of s to dst, joined so they are at most most. The caller holds the
-// slot's lock and has expired it.
+// appendMarks appends the marks of s to dst, joined to at most most. The caller holds the slot's
+// lock and has expired s.
 func (m *Meter) appendMarks(s *slot, t stamp, dst []Mark, most int) []Mark {
 	if m.tokens {
 		return m.appendTaken(s, t, dst)
@@ -108,8 +108,8 @@ func (m *Meter) appendMarks(s *slot, t stamp, dst []Mark, most int) []Mark {
 }
 
 // Near calls f with the rule and the key of every suspect whose admissions in the trailing window
-// are at least share of its limit, until f returns false. It is much cheaper than Each where few
-// are. The key is valid until f returns. f must not call back into the counter.
+// are at least share of the limit, until f returns false. Much cheaper than Each for few. The key
+// is valid until f returns. f must not call back into the counter.
 func (c *Counter) Near(now Instant, share float64, f func(rule string, key []byte) bool) {
 	all, m := c.meters.Load(), (*Meter)(nil)
 	var room [256]byte
@@ -129,12 +129,12 @@ func (c *Counter) Near(now Instant, share float64, f func(rule string, key []byt
 	}
 }
 
-// keyIfNear appends the key of s to room if its admissions are at least share of its limit.
+// keyIfNear appends the key of s to room if its admissions are at least share of the limit.
 func (m *Meter) keyIfNear(s *slot, now Instant, share float64, room []byte) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	least := share * float64(m.limit)
-	// expiry only lowers it
+	// expiry only lowers the sum
 	if !m.tokens && float64(s.admitted.units()) < least || s.index.Load() == 0 ||
 		s.rule.Load() != m.id {
 		return nil
@@ -145,12 +145,12 @@ func (m *Meter) keyIfNear(s *slot, now Instant, share float64, room []byte) []by
 	return s.appendKey(m.c.arena, room)
 }
 
-// Restore gives key a slot whose log holds k.Marks, none of them later than now; marks that have
-// left the window are left out. With k.Refusing the key is one that was refused just now. It
-// reports false, and does nothing, for a key with a slot already or gets none.
+// Restore gives key a slot whose log holds k.Marks, none of them later than now; marks outside the
+// window are left out. With k.Refusing the key was refused just now. Restore reports false, and
+// does nothing, for a key with a slot already or gets none.
 //
-// It is for a counter that does not count yet. Of the shared counters only the part beyond k.Ring
-// is merged, as after a silence.
+// For a counter before the first count. Of the shared counters only the part beyond k.Ring is
+// merged, as after a silence.
 func (m *Meter) Restore(now Instant, key []byte, k Snapshot) bool {
 	i := m.Index(key)
 	if m.c.table.find(i) != noSlot {
@@ -165,7 +165,7 @@ func (m *Meter) Restore(now Instant, key []byte, k Snapshot) bool {
 	return m.locked(h, func(s *slot) { m.restore(s, h.at, now, &k) })
 }
 
-// restore fills the new slot at place at from k. The caller holds its lock.
+// restore fills the new slot at place at from k. The caller holds the slot's lock.
 func (m *Meter) restore(s *slot, at int, now Instant, k *Snapshot) {
 	t := m.expire(s, now)
 	for _, mark := range k.Marks {
@@ -191,9 +191,9 @@ func (m *Meter) restore(s *slot, at int, now Instant, k *Snapshot) {
 	m.publish(s, t)
 }
 
-// resume makes st continue the exchange where k ends. Where k does not say, all that the counters
-// hold now is taken to be in the log already: an admission merged twice would refuse somebody below
-// the limit.
+// resume makes st continue the exchange where k ends. Where k does not say, the counters' present
+// totals are taken as in the log already: an admission merged twice would refuse somebody below the
+// limit.
 func (m *Meter) resume(st *syncState, k *RingSnapshot) {
 	if k.Kind != m.packing.kind() {
 		st.flags |= rebase

@@ -6,10 +6,10 @@ import (
 	"github.com/headgate-dev/headgate/sketch"
 )
 
-// A key's requests are counted in one place: by its slot while it has one, by the sketch before and
+// A key's requests are counted once: by the slot while there is a slot, by the sketch before and
 // after.
 
-// spill pours the counts of the slot at place at into the sketch, because its key is about to lose
+// spill pours the counts of the slot at place at into the sketch, because the key is about to lose
 // the slot. The caller holds the slot's lock.
 func (c *Counter) spill(at int, now Instant) {
 	s := &c.table.slots[at]

@@ -1,16 +1,15 @@
 package window
 
-// stepped is the last time that the wall clock went back between two collections. Until it shows
-// again what it showed before, this node meets counters in which it added up its own cost. It
-// belongs to the flusher's goroutine.
+// stepped is the last time the wall clock went back between two collections. Until the clock shows
+// the old time again, this node meets counters with cost of this node. For the flusher's goroutine.
 type stepped struct {
 	wall     Instant // the wall clock at the last collection
 	from, to Instant // what it showed before and after; 0: it never went back
 	at       Instant // when, by the node's own clock
 }
 
-// note takes in the wall clock of a collection. Of two steps of which the second comes before the
-// clock has caught up, it makes one.
+// note takes in the wall clock of a collection. Two steps before the clock has caught up become a
+// single step.
 func (s *stepped) note(f Flush) {
 	wall := f.Now.Add(f.Wall)
 	if wall < s.wall {
@@ -23,8 +22,7 @@ func (s *stepped) note(f Flush) {
 }
 
 // wrote reports whether the counter of period, which the slot s has not read since the wall clock
-// went back, may hold what this node added for its key before. After a small step it does not: see
-// periodOf.
+// went back, may hold cost added by this node before. After a small step no: see periodOf.
 func (m *Meter) wrote(s *slot, period uint32, now Instant) bool {
 	step := &m.c.sync.stepped
 	from := m.period(step.from, 0)
@@ -32,7 +30,7 @@ func (m *Meter) wrote(s *slot, period uint32, now Instant) bool {
 		from-m.period(step.to, 0) > m.mostAhead()
 }
 
-// Rounds reports whether OfferNew uses its random bits: the sketch counts a large limit in units of
+// Rounds reports whether OfferNew uses the random bits: the sketch counts a large limit in units of
 // more than 1.
 func (m *Meter) Rounds() bool { return m.unit > 1 }
 

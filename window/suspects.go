@@ -16,16 +16,15 @@ const (
 	slotBytes = int(unsafe.Sizeof(slot{})) + 4
 	noSlot    = -1
 
-	// slotsPerRefusals is how many slots there are to one refusals record: few keys are refused at
-	// a time.
+	// slotsPerRefusals is the slots for each refusals record: few keys are refused at a time.
 	slotsPerRefusals = 8
 	refusalsBytes    = int(unsafe.Sizeof(refusals{})) + 4
 )
 
-// suspects is the table of slots, fixed at start. A slot's tag is 32 bits of its index, so one
-// cache line tells whether a key has a slot; the slot's own index confirms it. Reading is
-// lock-free. A slot is given to a key under its bucket's stripe and its own lock, taken in that
-// order, and freed under its own lock.
+// suspects is the table of slots, fixed at start. A slot's tag is 32 bits of the index, so a cache
+// line tells whether a key has a slot; the slot's own index confirms it. Reading is lock-free. A
+// slot is given to a key under the bucket's stripe and the slot's lock, taken in that order, and
+// freed under the slot's lock.
 type suspects struct {
 	tags    []atomic.Uint32 // 0: free
 	slots   []slot
@@ -43,7 +42,7 @@ const (
 	evictIdle  = iota // nothing in its window
 	evictSpare        // little in its window while slots are short
 	evictValue        // a key nearer to its limit took it
-	// refused or above half of its limit, and there was no other for a key beyond its own
+	// refused or above half of its limit, and no other slot for a key beyond the limit
 	evictPinned
 	evictGone // its rule is gone or counts otherwise now
 	evictions
@@ -69,11 +68,11 @@ func (t *suspects) bucket(i sketch.Index) int {
 // tagOf returns i's tag, which is not 0.
 func tagOf(i sketch.Index) uint32 { return uint32(i) | 1 }
 
-// homeOf returns where in its bucket i is looked for first, 0..ways-1.
+// homeOf returns where in the bucket i is looked for first, 0..ways-1.
 func homeOf(i sketch.Index) int { return int((i >> 1) % ways) }
 
-// find returns the place of i's slot, or noSlot. The slot may change hands at any time: lock it and
-// read its index again.
+// find returns the place of i's slot, or noSlot. The slot may change hands at any time: lock the
+// slot and read the index again.
 func (t *suspects) find(i sketch.Index) int {
 	bucket, tag, home := t.bucket(i), tagOf(i), homeOf(i)
 	tags := (*[ways]atomic.Uint32)(t.tags[bucket:])
@@ -112,9 +111,9 @@ func (t *suspects) vacate(at, why int) {
 	t.evicted[why].Add(1)
 }
 
-// bucketFullFor is how long a bucket without a slot to spare is left alone by keys no nearer to
-// their limits than the one that found none. A search costs as much as ten decisions, and a flood
-// would repeat it for each of its keys.
+// bucketFullFor is how long a bucket without a slot to spare is left alone by keys no nearer to the
+// limit than the key of the search. A search costs as much as ten decisions, and a flood would
+// repeat the search for each key.
 const bucketFullFor = 5 * time.Millisecond
 
 // A word of fullUntil holds an instant in units of 2^20 ns (about 1 ms) above a nearness.
@@ -132,7 +131,7 @@ func (t *suspects) bucketFull(i sketch.Index, now Instant, share float64) bool {
 		share*shareScale <= float64(word&(1<<shareBits-1))
 }
 
-// setBucketFull notes that i's bucket has no slot to spare for keys up to this nearness.
+// setBucketFull notes that i's bucket has no slot to spare for keys up to nearness.
 func (t *suspects) setBucketFull(i sketch.Index, now Instant, share float64) {
 	until := uint64(now.Add(bucketFullFor)) >> retryUnit
 	t.fullUntil[t.bucket(i)/ways].Store(until<<shareBits | uint64(min(share*shareScale,

@@ -14,12 +14,12 @@ const (
 	aliasAfter = 1 << 15
 )
 
-// Sweep does the periodic work: it rolls cells, measures the noise, frees idle slots and sets the
+// Sweep does the periodic work: rolls cells, measures the noise, frees idle slots and sets the
 // promotion mark. Call it every 100 ms or so. A late sweep makes no answer wrong, only more keys
 // suspects than need be. It returns at once when it is already running.
 //
-// steps is the cost of the call, in cells and slots visited. A caller that drives time itself can
-// work out from it how often a sweep is affordable.
+// steps is the cost of the call, in cells and slots visited. A caller with a virtual clock can
+// derive an affordable interval.
 func (c *Counter) Sweep(now Instant) (steps int) {
 	if !c.mu.TryLock() {
 		return 0
@@ -42,11 +42,11 @@ func due(n int, elapsed, round time.Duration) int {
 	return int(float64(n)*float64(elapsed)/float64(round)) + 1
 }
 
-// sweep rolls the cells that are due and reads the canaries once a sub-window. It returns the cost
-// in cells.
+// sweep rolls the due cells and reads the canaries once a sub-window. The result is the cost in
+// cells.
 func (l *layer) sweep(now Instant) (steps int) {
 	number := l.span.Number(now)
-	// every cell is older than that, and its epoch may look newer
+	// every cell is older, and the epoch may look newer
 	if l.seen > 0 && number > l.seen+aliasAfter {
 		l.sketch.Clear()
 		steps += sketch.Rows * l.sketch.Width()
@@ -71,7 +71,7 @@ func (l *layer) sweep(now Instant) (steps int) {
 	return steps
 }
 
-// sweepSlots frees the idle ones among the slots that are due. It returns how many it visited.
+// sweepSlots frees the idle slots among the due slots, and returns the number of due slots.
 func (c *Counter) sweepSlots(now Instant) int {
 	n := due(len(c.table.slots), now.Sub(c.swept), slotRound)
 	short := c.Fill() >= spare
@@ -85,8 +85,8 @@ func (c *Counter) sweepSlots(now Instant) int {
 	return n
 }
 
-// sweepSlot frees the slot at place at if its key was idle for a window. While room is short it
-// also frees one with so little in its window its key would not be made a suspect now.
+// sweepSlot frees the slot at place at if the key was idle for a window. While room is short also a
+// slot whose key would not be made a suspect now.
 func (c *Counter) sweepSlot(at int, now Instant, short bool) {
 	s := &c.table.slots[at]
 	if !s.mu.TryLock() {

@@ -8,17 +8,16 @@ import (
 	"unsafe"
 )
 
-// The state that a key's slot keeps for the exchange with other nodes. The package comment has the
-// picture.
+// The state of a key's slot for the exchange with other nodes. The package comment has the picture.
 
-// pending is cost the slot counted since its syncState was last brought up to date. It lies in the
-// cache line every decision touches anyway, so decisions leave the syncState's line to the flusher.
-// While either field is not 0 the syncState's since is set.
+// pending is cost the slot counted since the syncState was last brought up to date. pending lies in
+// the cache line every decision touches anyway, so decisions leave the syncState's line to the
+// flusher. While either field is not 0 the syncState's since is set.
 type pending struct{ admitted, refused uint16 }
 
-// syncState is the exchange's state of one slot, in one cache line. The slot's lock guards it.
-// Decisions write admitted, refused and since; Collect takes them out; Merge writes all that comes
-// from totals.
+// syncState is the exchange's state of a slot, in a cache line. The slot's lock guards it.
+// Decisions write admitted, refused and since; Collect takes costs out; Merge writes the results of
+// totals.
 type syncState struct {
 	since    Instant // of the oldest pending cost; 0: nothing is pending
 	merged   Instant // when totals were last merged; 0: never
@@ -31,7 +30,7 @@ type syncState struct {
 	server   uint16  // 1 + number of the server holding the counter; 0: not known
 	flags    syncFlags
 	waits    waits
-	// low bits of the collection that took it last: one exchange a key at a time
+	// low bits of the last collection: a single exchange a key at a time
 	round uint16
 	// low bits of the eighth of a flush in which rate leapt; 0: not of late, see fresh
 	leapt        uint8
@@ -39,13 +38,13 @@ type syncState struct {
 	admittedRate float32 // admitted by all nodes, cost a second, averaged over Meter.settles
 }
 
-// syncFlags are the flags of a syncState, and in its upper bits the count of quiet.
+// syncFlags are the flags of a syncState, and in the upper bits the count of quiet.
 type syncFlags uint8
 
 const (
 	lookAgain syncFlags = 1 << iota // the counter of period-1 is to be read once more
 	unsure                          // last includes a delta the server may not have counted
-	// the log already holds all that the counters do: the next total is the base and adds nothing
+	// the log already holds all counted cost: the next total is the base and adds nothing
 	rebase
 	localOnly // rate and admittedRate are this node's, not the PoP's
 	inDoubt   // the slot's entry in uncounted counts
@@ -71,7 +70,7 @@ type waits uint8
 func (w waits) failed() int { return int(w & mostWaits) }
 func (w waits) late() int   { return int(w / (mostWaits + 1)) }
 
-// waitsOf returns the two counts, each as far as it fits.
+// waitsOf returns the two counts, each cut to the field.
 func waitsOf(failed, late int) waits {
 	return waits(min(failed, mostWaits) + min(max(late, 0), mostLate)*(mostWaits+1)) // at most 143
 }
@@ -87,12 +86,12 @@ const syncBytes = int(unsafe.Sizeof(syncState{}) + unsafe.Sizeof(uncounted{}))
 type syncTable struct {
 	all []syncState
 	// uncounted is, by place, cost the ring may not have counted; valid with inDoubt only. For the
-	// key of a bucket it is the low of pour instead
+	// key of a bucket the low of pour instead
 	uncounted []uncounted
 	dirty     []atomic.Uint64 // a bit a slot: cost is pending
-	// a bit a slot: read its counter though nothing is pending; the flusher's own
+	// a bit a slot: read the counter though nothing is pending; the flusher's own
 	polled []uint64
-	// guards scratch; taken under a slot's lock, nothing is locked under it
+	// guards scratch; taken under a slot's lock, a leaf
 	sorting   sync.Mutex
 	scratch   []uint32        // ticks being put in order by insert
 	round     uint32          // collections so far, urgent ones included
@@ -108,7 +107,7 @@ type syncTable struct {
 	// a sum nobody reads: see prefetch
 	prefetched uint64
 	stepped    stepped // the wall clock's last step back
-	// weights of the averages of rates; of the goroutine that merges
+	// weights of the averages of rates; of the merging goroutine
 	decay decay
 
 	refunds refunds // refunds of cost others know of
@@ -146,7 +145,7 @@ func (s *syncTable) addPending(sl *slot, at int, now Instant, admitted, refused 
 }
 
 // beginPending notes that cost of the slot at place at is pending since now, unless some was
-// already.
+// before.
 func (s *syncTable) beginPending(at int, now Instant) {
 	if s.all[at].since == 0 {
 		s.all[at].since = now
@@ -154,8 +153,8 @@ func (s *syncTable) beginPending(at int, now Instant) {
 	}
 }
 
-// of returns the syncState of sl, the slot at place at, with the slot's pending cost moved into it.
-// The caller holds the slot's lock.
+// of returns the syncState of sl, the slot at place at, with the slot's pending cost moved in. The
+// caller holds the slot's lock.
 func (s *syncTable) of(sl *slot, at int) *syncState {
 	st := &s.all[at]
 	st.add(int64(sl.pending.admitted), int64(sl.pending.refused))
@@ -191,8 +190,8 @@ func (c *Counter) clearSync(at int) {
 }
 
 // remembered reports whether a shared counter may still hold cost of the slot at place at. If the
-// slot were freed now, after an operator forgave the key, that cost would come back as other
-// nodes'. The caller holds the slot's lock.
+// slot were freed now, after an operator forgave the key, the cost would come back as other nodes'.
+// The caller holds the slot's lock.
 func (c *Counter) remembered(m *Meter, at int, now Instant) bool {
 	return m.shared && c.sync.all[at].merged != 0 && now.Sub(c.sync.all[at].merged) < m.span.window
 }
@@ -201,7 +200,7 @@ func (c *Counter) remembered(m *Meter, at int, now Instant) bool {
 // chance within a tenth.
 const rateRequests = 1600
 
-// setShared sets the fields of m that describe the exchange, as l asks for.
+// setShared sets the fields of m of the exchange, as l asks for.
 func (m *Meter) setShared(l Limit) {
 	m.shared = l.Shared && m.c.sync != nil
 	m.global = l.Global && m.shared

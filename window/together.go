@@ -2,10 +2,10 @@ package window
 
 import "time"
 
-// MaxQuestions is how many questions one request may ask.
+// MaxQuestions is how many questions a request may ask.
 const MaxQuestions = 16
 
-// Question is one of several questions of one request, which passes only if all of them pass. The
+// Question is one of several questions of a request. The request passes only if all pass. The
 // caller fills it up to Counts; AdmitAll or WithholdAll fills the rest.
 type Question struct {
 	Meter  *Meter
@@ -17,7 +17,7 @@ type Question struct {
 	Quota  bool  // its refusal holds up the others if all questions with Quota are refused
 	Leaves int64 // part of the limit that must stay free besides; 0 for most
 
-	// of a bucket: it fits, too, if it would within that time, and Count.Wait says when
+	// of a bucket: cost fits, too, if so within this time, and Count.Wait says when
 	Patience time.Duration
 
 	Kept  bool  // it does not fit, and would if Leaves were 0
@@ -29,7 +29,7 @@ type Question struct {
 // slot returns q's slot, which must have a place.
 func (q *Question) slot() *slot { return &q.Meter.c.table.slots[q.Hit.at] }
 
-// Full reports whether q's key is known, without a lock, to be at its limit. It sets Count if so.
+// Full reports whether q's key is known, without a lock, to be at the limit, and sets Count if so.
 func (q *Question) Full(now Instant) bool {
 	if !q.Judges || q.Hit.at == noSlot {
 		return false
@@ -53,12 +53,12 @@ func (q *Question) Full(now Instant) bool {
 	return !q.Count.Fits
 }
 
-// AdmitAll admits all questions if each fits, and none if one does not, and reports which. One that
-// Yields is admitted if it fits and all others that judge do; of those with Quota, which yield too,
-// one must fit. At most MaxQuestions of one Counter.
+// AdmitAll admits all questions if each fits, else none, and reports which. A question with Yields
+// is admitted if its cost fits and all judging questions fit; of questions with Quota, which yield
+// too, one must fit. At most MaxQuestions of a Counter.
 //
 // The slots are locked in the order of their places, looked at, written and unlocked. So the check
-// and the record are one step for all of them, and two requests sharing slots never wait for each
+// and the record are a single step for all, and two requests sharing slots never wait for each
 // other in a circle. Keys without a slot take no lock.
 func AdmitAll(now Instant, all []Question) bool {
 	var order [MaxQuestions]uint8
@@ -83,14 +83,14 @@ func AdmitAll(now Instant, all []Question) bool {
 }
 
 // WithholdAll records the questions of a request refused on other grounds, such as a flag or the
-// failure mode of a rule. Nothing is admitted, and Count is the answer that each would have given.
+// failure mode of a rule. Nothing is admitted, and Count is each question's answer alone.
 func WithholdAll(now Instant, all []Question) {
 	for i := range all {
 		switch q := &all[i]; {
 		case !q.Full(now) || !q.Counts:
 			q.withhold(now)
 		case q.Cost+q.Leaves == 1 && q.Meter.refuseFull(&q.Count, q.slot(), now, &q.Hit):
-			// It is counted, folded where it can be, as Admit counts it.
+			// The refusal is counted as by Admit, folded where possible.
 		default:
 			q.Meter.countRefused(q.slot(), now, &q.Hit, q.Cost, true)
 		}
@@ -138,8 +138,8 @@ func (q *Question) withholdIn(s *slot, t stamp) {
 	}
 }
 
-// lockAll locks the slots of all, each once, in the order of their places. It returns how many, and
-// in order their questions.
+// lockAll locks the slots of all, each once, in the order of their places. Returns how many, and
+// the questions in order.
 func lockAll(all []Question, order *[MaxQuestions]uint8) (held int) {
 	for i := range all {
 		at := all[i].Hit.at
@@ -173,8 +173,8 @@ func unlockAll(all []Question, order *[MaxQuestions]uint8, held int) {
 	}
 }
 
-// judge sets q.Count and q.t, its slot being locked. Earlier questions of the request about the
-// same key count as if they were admitted.
+// judge sets q.Count and q.t, the slot being locked. Earlier questions of the request about the
+// same key count as if admitted.
 func (q *Question) judge(now Instant, earlier []Question) {
 	m := q.Meter
 	q.Count, q.Fills, q.Kept = Count{}, false, false
@@ -205,8 +205,8 @@ func (q *Question) judge(now Instant, earlier []Question) {
 	q.Count.Used = min(q.Count.Used+before, max(q.Count.Used, m.ceiling()))
 }
 
-// wait has q fit if it may wait for its tokens, after Count: before is the cost of earlier
-// questions of the request. If it may not wait long enough, Count.Wait is until it would.
+// wait has q fit if q may wait for tokens, after Count: before is the cost of earlier questions of
+// the request. If not for long enough, Count.Wait is the whole wait.
 func (q *Question) wait(before int64) {
 	c := &q.Count
 	if c.Fits || q.Patience <= 0 || !q.Meter.tokens || before+q.Cost+q.Leaves > q.Meter.limit {
@@ -222,7 +222,7 @@ func (q *Question) noteKept(before int64) {
 	q.Kept = !q.Count.Fits && q.Leaves > 0 && q.Count.Used+before+q.Cost <= q.Meter.ceiling()
 }
 
-// write records q, its slot being locked, as admitted if pass.
+// write records q, the slot being locked, as admitted if pass.
 func (q *Question) write(now Instant, pass bool) {
 	if !q.Counts {
 		return
@@ -252,7 +252,7 @@ func (q *Question) write(now Instant, pass bool) {
 }
 
 // passOver records cost as offered and not admitted in the expired slot at place at, for a request
-// that another rule refused. The key is not counted as one that this rule refuses.
+// refused by another rule. The key is not counted as refused by this rule.
 func (m *Meter) passOver(s *slot, at int, t stamp, cost int64) {
 	if m.shared {
 		m.c.sync.addPending(s, at, t.now, 0, cost)

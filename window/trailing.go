@@ -5,8 +5,8 @@ import "time"
 // Trailing is the cost in a window by counting periods, of which the oldest counts in part.
 type Trailing struct{ Offered, Admitted float64 }
 
-// Trailing returns t's cost in the window of length span ending at wall, Unix time. Of the oldest
-// period it takes the part that is still in the window, as if its cost had come evenly.
+// Trailing returns t's cost in the window of length span ending at wall, Unix time. The oldest
+// period counts in part, as if the cost had come evenly.
 func (t *Totals) Trailing(span, wall time.Duration) (sum Trailing) {
 	period := CountingPeriod(span)
 	running, passed := uint32(uint64(wall)/uint64(period)),

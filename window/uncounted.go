@@ -2,13 +2,13 @@ package window
 
 import "time"
 
-// A ring that hangs is not lost at once: for 150 to 300 ms each flush still sends to it, and the
-// deltas may or may not have been added. They cannot be sent again, for a delta added twice would
-// count against the key twice. But if the node then goes on alone, other PoPs do not read that
-// ring: the cost sent to it is this node's own, and other PoPs learn of it from this node only.
+// A hanging ring is not lost at once: for 150 to 300 ms each flush still sends, and the deltas may
+// or may not have been added. Deltas cannot be sent again, for a delta added twice would count
+// against the key twice. But if the node then goes on alone, other PoPs do not read the ring: the
+// cost sent there is this node's own, and other PoPs learn of the cost from this node only.
 
 // uncounted is cost sent to a shared counter which did not answer, since the counter answered last.
-// Only Global windows have it.
+// Of Global windows only.
 type uncounted struct{ admitted, refused uint32 }
 
 // doubt adds own, which the ring may not have counted, to the cost in doubt of the slot at place
@@ -35,14 +35,13 @@ func (s *syncTable) takeUncounted(at int) (own tally) {
 }
 
 // longestDoubt is the longest time since the ring last answered for which cost in doubt is counted.
-// A ring that hangs is given up sooner. After a longer silence it was the node that stood still:
-// the ring may have added the cost sent, the other nodes of the PoP report it, and it must not
-// count against the key twice.
+// A hanging ring is given up sooner. After a longer silence the node itself stood still: the ring
+// may have added the cost sent, the other nodes of the PoP report the cost, and cost must not count
+// against the key twice.
 const longestDoubt = 600 * time.Millisecond
 
 // addUncounted adds own, cost of this node since the ring last answered at merged, to totals,
-// unless that is longer ago than longestDoubt. All of it is placed at that moment, the earliest at
-// which it can have happened.
+// unless longer ago than longestDoubt. All is placed at merged, the earliest possible moment.
 func (m *Meter) addUncounted(totals *Totals, own tally, s *slot, merged Instant, f Flush) {
 	if own.offered == 0 || f.Now.Sub(merged) > longestDoubt {
 		return

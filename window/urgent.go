@@ -2,18 +2,18 @@ package window
 
 import "math/bits"
 
-// What several nodes admit of one key before they know of each other is above its limit, so a key
-// coming near it is exchanged before the next flush. A node does so when
+// Several nodes, each without the others' counts, admit more than the limit of a key, so a key near
+// the limit is exchanged before the next flush. A node does so when
 //
 //	2 · pending admissions · nodes >= limit - admitted
 //
-// where limit is at first the part no reserve keeps, that is, when it admitted half of its even
-// part of the rest. All nodes together then never admit more than is left, except for requests
-// under way (distributed threshold monitoring; Cormode, Muthukrishnan and Yi, 2008).
+// where limit is at first the part no reserve keeps: when the node admitted half of an even part of
+// the rest. All nodes together then never admit more than is left, except for requests under way
+// (distributed threshold monitoring; Cormode, Muthukrishnan and Yi, 2008).
 //
-// A small limit is held by counts alone, without a drop ratio. While its key is being refused each
-// node exchanges it as often, for in the moment that an admission leaves the window every node has
-// room for the next. Once a large limit is used up its drop ratio holds it.
+// A small limit is held by counts alone, without a drop ratio. While a key is refused each node
+// exchanges the key as often, for in the moment an admission leaves the window every node has room
+// for the next. A used-up large limit is held by the drop ratio.
 
 // MostUrgent is how many keys are exchanged at a time between two flushes. The others stay marked
 // for the next call.
@@ -36,14 +36,14 @@ func (m *Meter) markIfUrgent(sl *slot, at int) {
 	}
 }
 
-// hasty reports whether the key of sl, the slot at place at, uses up its large limit faster than at
-// its pace:
+// hasty reports whether the key of sl, the slot at place at, uses up a large limit faster than the
+// pace:
 //
 //	pending admissions · nodes > 1.5 · limit · age of the oldest / window + limit/100
 //
-// A client within its limit whose requests come evenly to all nodes does not. Its counts are
-// exchanged at regular times, by which the others place them: a large limit's counters hold no
-// times.
+// A client within the limit whose requests come evenly to all nodes does not. Such counts are
+// exchanged at regular times, by which the others place admissions: a large limit's counters hold
+// no times.
 func (m *Meter) hasty(sl *slot, at int) bool {
 	st := &m.c.sync.all[at]
 	pending := (float64(st.admitted) +
@@ -72,8 +72,8 @@ func (m *Meter) markUrgent(at int) {
 	}
 }
 
-// Urgent returns a channel that yields when a key should be exchanged before the next flush: call
-// CollectUrgent then. It yields once for any number of keys.
+// Urgent returns a channel yielding when a key should be exchanged before the next flush: call
+// CollectUrgent then. A single yield for any number of keys.
 func (c *Counter) Urgent() <-chan struct{} { return c.sync.wake }
 
 // CollectUrgent is Collect for the urgent keys only. next is when to call it again: some of these
@@ -111,7 +111,7 @@ func (c *Counter) CollectUrgent(
 	return dues, keys, next
 }
 
-// postpone counts the keys that are still marked.
+// postpone counts the keys still marked.
 func (s *syncTable) postpone() {
 	for n := range s.urgent {
 		s.postponed.Add(uint64(bits.OnesCount64(s.urgent[n].Load())))
@@ -119,9 +119,8 @@ func (s *syncTable) postpone() {
 }
 
 // fitsFrom returns the instant from which cost fits again, if the key of the slot at place at has a
-// small limit and was refused in the last window: such a key asks for more than fits. Otherwise it
-// returns 0. tells
-// reports whether admissions of this node are pending.
+// small limit and was refused in the last window: such a key asks for more than fits. Otherwise 0.
+// tells reports whether admissions of this node are pending.
 func (c *Counter) fitsFrom(at int, now Instant) (from Instant, tells bool) {
 	s := &c.table.slots[at]
 	s.mu.Lock()

@@ -20,8 +20,8 @@ const (
 	Acquire
 )
 
-// Ask is one question: may a request with this key pass under this rule? Rule and Key belong to the
-// caller; the gate keeps no reference to them after the decision.
+// Ask is a question: may a request with this key pass under this rule? Rule and Key belong to the
+// caller; the gate keeps no reference to Rule and Key after the decision.
 type Ask struct {
 	Op   Op
 	Rule []byte // name of a rule
@@ -30,24 +30,24 @@ type Ask struct {
 	For  uint32 // seconds the lease of an Acquire lasts, at most those of its rule; 0: those
 	Tier []byte // of the request, for rules keeping a part of their limit for some; nil: none
 	Wait bool   // the request can wait: under a rule with a delay it may be allowed for later
-	// Whole says that a policy asks for a whole request: its Retry is spread unless the rule says
+	// Whole says that a policy asks for a whole request: Retry is spread unless the rule says
 	// NoSpread.
 	Whole bool
 	// Parts are of the request; nil: none is known.
 	Parts *Parts
 }
 
-// Parts are parts of a request beside its key, for the rules that look at them. They belong to the
-// caller, like the key.
+// Parts are parts of a request beside the key, for some rules. Parts belong to the caller, like the
+// key.
 type Parts struct {
-	// Narrower is the key of the narrower network the client is in, for a rule with Siblings: it
-	// asks under the key. nil: the request is not of one client.
+	// Narrower is the key of the narrower network the client is in, for a rule with Siblings: the
+	// client asks under the key. nil: the request is not of a single client.
 	Narrower []byte
-	// ShedBy is the part by which a rule with ShedBy draws its drop ratio. nil: it is absent, or
-	// not known; the ratio is drawn for the request.
+	// ShedBy is the part by which a rule with ShedBy draws its drop ratio. nil: absent, or not
+	// known; the ratio is drawn for the request.
 	ShedBy []byte
 	// Client is the client sending the request, for rules that count the clients of a block. nil:
-	// it is not known.
+	// not known.
 	Client []byte
 }
 
@@ -60,13 +60,13 @@ func (p *Parts) Equal(o *Parts) bool {
 		bytes.Equal(p.Client, o.Client)
 }
 
-// cost returns the cost that counts.
+// cost returns the counted cost.
 func (a *Ask) cost() int64 { return int64(max(a.Cost, 1)) }
 
 // ErrUnknownRule says that no rule in force has the name in Ask. Nothing was counted.
 var ErrUnknownRule = errors.New("gate: unknown rule")
 
-// ErrKind says that the rule is of a kind taking no such question. Nothing was counted.
+// ErrKind says that the rule is of a kind without such questions. Nothing was counted.
 var ErrKind = errors.New("gate: not for this kind of rule")
 
 // Decision is the answer to an Ask. A Count, or a rule in mode off, gets no verdict: Deny is false.
@@ -78,7 +78,7 @@ type Decision struct {
 	View      mitigation.Scope // nodes whose counts the decision rests on
 	Ratio     mitigation.Ratio // share of requests being dropped; of use only where Why is ByShed
 	Remaining int64            // cost left in the trailing window, at least 0; 0 with Deny
-	// until the whole limit is available again, at least 0; of leases, if nobody releases them
+	// until the whole limit is available again, at least 0; of leases without a release
 	Reset time.Duration
 	Retry time.Duration // until another attempt can succeed, at least 1 s; 0 unless Deny
 	Late  uint64        // the random bits by which Retry was made longer; 0: it is exact
@@ -92,10 +92,10 @@ type Decision struct {
 	Full bool
 }
 
-// NoteMisnamed records a request named a rule that is not in force, for doors that find this out
-// before Decide.
+// NoteMisnamed records a request for a rule out of force, noticed by a door before Decide.
 func (g *Gate) NoteMisnamed(name []byte) { g.misnamed.Note(name) }
 
-// Misnamed returns the last unknown rule name since its last call, cut to 64 bytes, and about how
-// many requests named one. The name consists of bytes from a client: escape it before showing it.
+// Misnamed returns the last unknown rule name since the last call, cut to 64 bytes, and about how
+// many requests had an unknown name. The name consists of bytes from a client: escape the name
+// before showing it.
 func (g *Gate) Misnamed() (name string, count uint64) { return g.misnamed.Take() }

@@ -5,9 +5,9 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// Batch is a run of decisions that one goroutine makes on a lane at one reading of the clock. Its
-// requests reach the figures of their rules when it ends, by one atomic operation an outcome
-// instead of one a request. It is not safe for concurrent use.
+// Batch is a run of decisions by a goroutine on a lane at a single reading of the clock. Requests
+// reach the rules' figures at the batch's end, by an atomic operation an outcome instead of an
+// operation a request. Not safe for concurrent use.
 type Batch struct {
 	lane    *Lane
 	now     window.Instant
@@ -15,8 +15,8 @@ type Batch struct {
 	pending totals.Pending
 }
 
-// Batch begins a run of decisions at now. chance returns 64 random bits; a decision calls it only
-// if it depends on chance.
+// Batch begins a run of decisions at now. chance returns 64 random bits; a decision calls random
+// only if in need of chance.
 func (l *Lane) Batch(now window.Instant, chance func() uint64) Batch {
 	return Batch{lane: l, now: now, chance: chance}
 }
@@ -24,10 +24,10 @@ func (l *Lane) Batch(now window.Instant, chance func() uint64) Batch {
 // Chance returns 64 random bits, as a decision draws them.
 func (b *Batch) Chance() uint64 { return b.chance() }
 
-// Pending gathers figures of the batch's requests until it ends.
+// Pending gathers figures of the batch's requests until the end.
 func (b *Batch) Pending() *totals.Pending { return &b.pending }
 
-// Decide is Lane.Decide without copies: it overwrites *d and only reads *a.
+// Decide is Lane.Decide without copies: Decide overwrites *d and only reads *a.
 func (b *Batch) Decide(d *Decision, a *Ask) error {
 	r, outcome := b.lane.decide(d, b.now, b.chance, a)
 	if r == nil {

@@ -31,14 +31,14 @@ func (t *Together) conclude(l *Lane, now window.Instant, i int, pass bool) {
 			}
 		}
 	}
-	// the refusal before it noted the flag
+	// the refusal before noted the flag
 	folded := p.res.count.Folded && r.Action == mitigation.Shed
 	if (fills || p.res.why == mitigation.ByLimit && !folded) && !p.shedInstead() &&
 		(fills || q.Op == Check && !p.place.asked) {
 		if !p.effect.Live() {
 			p.effect = l.gate.flags.Get(now, p.index)
 		}
-		// A count begins a block, and does not prolong the one that stands.
+		// A count begins a block, and does not prolong the present block.
 		if !fills || p.effect.Blocks(now) == 0 {
 			p.res.blockLeft = l.flag(r, now, p.index, q.Key, p.effect)
 		}

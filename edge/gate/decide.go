@@ -9,18 +9,18 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// Lane is the path of one reader through a Gate. Each lane has its own tallies, so two readers do
+// Lane is the path of one reader through a Gate. Each lane has separate tallies, so two readers do
 // not write to the same cache line on every request. A lane may serve several goroutines at once,
-// at the price of contention on its tallies.
+// at the price of contention on the tallies.
 type Lane struct {
 	gate   *Gate
 	number int
-	// cache of the last rule asked for: most batches ask for one rule only
+	// cache of the last rule asked for: most batches ask for a single rule
 	recent atomic.Pointer[rule]
 	_      [104]byte // keeps lanes on different pairs of cache lines
 }
 
-// result is the outcome of one request before it becomes a Decision.
+// result is the outcome of a request, before a Decision.
 type result struct {
 	count     window.Count
 	why       mitigation.Why
@@ -33,15 +33,15 @@ type result struct {
 // Decide answers a at now. u is 64 random bits, drawn anew for each request and independent of the
 // key.
 //
-// Decide performs no I/O and does not allocate. It takes no lock but that of the key's own slot,
-// for tens of nanoseconds. The error is ErrUnknownRule or nil.
+// Decide performs no I/O and does not allocate. Takes no lock but the lock of the key's slot, for
+// tens of nanoseconds. The error is ErrUnknownRule or nil.
 func (l *Lane) Decide(now window.Instant, u uint64, a Ask) (d Decision, err error) {
 	err = l.DecideTo(&d, now, u, &a)
 	return d, err
 }
 
-// DecideTo is Decide without copies: it overwrites *d and only reads *a. A door answering batches
-// uses a Batch.
+// DecideTo is Decide without copies: Decide overwrites *d and only reads *a. A door answering
+// batches uses a Batch.
 func (l *Lane) DecideTo(d *Decision, now window.Instant, u uint64, a *Ask) error {
 	r, outcome := l.decide(d, now, func() uint64 { return u }, a)
 	if r == nil {
@@ -54,9 +54,9 @@ func (l *Lane) DecideTo(d *Decision, now window.Instant, u uint64, a *Ask) error
 	return kindError(outcome)
 }
 
-// decide decides a into *d, which it overwrites, and returns the rule and the outcome to tally, or
+// decide decides a into *d, overwriting *d, and returns the rule and the outcome to tally, or
 // Outcomes where nothing is tallied. The rule is nil if none in force has the name. chance returns
-// 64 random bits; it is called only where the decision, or its retry, depends on chance.
+// 64 random bits; called only where the decision, or its retry, depends on chance.
 func (l *Lane) decide(
 	d *Decision, now window.Instant, chance func() uint64, a *Ask,
 ) (*rule, Outcome) {
@@ -136,8 +136,8 @@ func (l *Lane) check(r *rule, now window.Instant, chance func() uint64, a *Ask, 
 	}
 }
 
-// offer counts cost as offered by key, which has that index. It draws chance only where the meter
-// rounds the cost.
+// offer counts cost as offered by key, with index i. offer draws chance only where the meter rounds
+// the cost.
 func (r *rule) offer(
 	now window.Instant, i sketch.Index, key []byte, cost int64, chance func() uint64,
 ) window.Hit {
@@ -152,7 +152,7 @@ func (r *rule) offer(
 }
 
 // ruling returns the ruling of the key's flag. Where the flag leaves the decision to the count and
-// the view of that count is lost, the rule's failure mode rules instead. ruling records the view in
+// the view of the count is lost, the rule's failure mode rules instead. ruling records the view in
 // res.
 func (l *Lane) ruling(
 	r *rule, hit window.Hit, effect mitigation.Effect, u uint64, res *result,
@@ -165,12 +165,12 @@ func (l *Lane) ruling(
 	return ruling, why
 }
 
-// flag records in the table key exceeded its limit, and returns the time for which the key is
+// flag records in the table that key exceeded the limit, and returns the time for which the key is
 // blocked from now on.
 //
 // The result is 0 where no block stands: the rule sheds, or the table was full or being written to.
 // The next refusal tries again. The flag of a shedding rule only shows the key to people; the exact
-// count goes on deciding. It is renewed once half of it has passed, which saves most writes.
+// count goes on deciding. Renewed once half has passed, which saves most writes.
 func (l *Lane) flag(
 	r *rule, now window.Instant, i sketch.Index, key []byte, is mitigation.Effect,
 ) time.Duration {
@@ -209,9 +209,9 @@ func (l *Lane) peek(r *rule, now window.Instant, chance func() uint64, a *Ask, r
 	}
 }
 
-// count counts cost as offered and admitted, without a decision. A count that brings the key to its
-// limit begins the block of a rule that blocks: the next request could not pass anyway. charge is
-// count without that.
+// count counts cost as offered and admitted, without a decision. A count up to the limit begins the
+// block of a rule that blocks: the next request could not pass anyway. charge is count without
+// blocks.
 func (l *Lane) count(r *rule, now window.Instant, chance func() uint64, a *Ask) {
 	hit := l.charge(r, now, chance, a)
 	if r.Action != mitigation.Block || r.meter.Peek(now, hit, 1).Fits {
@@ -231,7 +231,7 @@ func (l *Lane) charge(r *rule, now window.Instant, chance func() uint64, a *Ask)
 	return hit
 }
 
-// decision fills d from res, in shadow or not. d.Rule is set already, and r is that rule.
+// decision fills d from res, in shadow or not. d.Rule is set already, and r is the same rule.
 func (res *result) decision(r *rule, d *Decision, shadow bool) {
 	d.View, d.Reset = res.view, res.count.Reset
 	if res.why == mitigation.Unrefused {

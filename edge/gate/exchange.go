@@ -8,34 +8,34 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// This file is the exchange of counts with the other nodes of the PoP. The flusher drives it;
-// Collect to Report belong to its one goroutine. Each window.Due that Collect returns goes to
+// This file is the exchange of counts with the other nodes of the PoP. The flusher drives the
+// exchange; Collect to Report belong to the flusher's goroutine. Each window.Due of Collect goes to
 // exactly one of Merge, MergeAlone and Unsent.
 //
 //	Collect ─► []window.Due ─► (ring) ─► totals ─► Plausible ─► Merge ─► slot; pace ─► flag with a ratio
 //	                             │                                └─► sample of a global rule ─► Report
 //	                             └─ no answer ─► Unsent
 
-// FlushRoom is the maximum number of exchanges in one flush. Keys beyond it wait for the next
-// flush, those with the least unsent cost first.
+// FlushRoom is the maximum number of exchanges in a flush. Further keys wait for the next flush,
+// those with the least unsent cost first.
 const FlushRoom = 20_000
 
-// Ring returns the health of the ring, or nil if the gate was made without one.
+// Ring returns the health of the ring, or nil of a gate without a ring.
 func (g *Gate) Ring() *health.Ring { return g.ring }
 
-// Collect appends to dues the keys whose counts are to be exchanged in flush f, and returns it. It
-// stores their bytes in keys. Both results are valid until the next Collect.
+// Collect appends to dues the keys whose counts are to be exchanged in flush f, and returns dues.
+// Key bytes are stored in keys. Both results are valid until the next Collect.
 func (g *Gate) Collect(f window.Flush, dues []window.Due, keys []byte) ([]window.Due, []byte) {
 	dues, keys = g.counter.Collect(f, dues, keys)
 	return g.counter.CollectHints(f, dues), keys
 }
 
-// Hurry returns a channel that yields when some key cannot wait for the next flush. CollectHurried
-// is then to be called soon.
+// Hurry returns a channel yielding when some key cannot wait for the next flush. CollectHurried is
+// then to be called soon.
 func (g *Gate) Hurry() <-chan struct{} { return g.counter.Urgent() }
 
-// CollectHurried is Collect for the keys that cannot wait for the next flush. next is the instant
-// at which to call it again; 0 means not before Hurry yields.
+// CollectHurried is Collect for keys unable to wait for the next flush. next is the instant at
+// which to call it again; 0 means not before Hurry yields.
 func (g *Gate) CollectHurried(
 	f window.Flush, dues []window.Due, keys []byte,
 ) (all []window.Due, memory []byte, next window.Instant) {
@@ -57,22 +57,22 @@ func (g *Gate) CollectFilled(now window.Instant, f func(r *mitigation.Rule, k wi
 	})
 }
 
-// forgetUsedUp forgets other nodes of the PoP know key to be at its limit.
+// forgetUsedUp forgets the notice of the PoP's other nodes of key's limit.
 func (g *Gate) forgetUsedUp(r *rule, key []byte) {
 	if r != nil && g.usedUp != nil && usedup.Takes(&r.Rule) {
 		g.usedUp.Forget(g.usedUp.Name(&r.Rule, key))
 	}
 }
 
-// Plausible reports whether total can be a true answer to d. It is false when the others would have
-// had to count more, since this node last looked, than that many nodes can. A server that lost its
-// counters passes the test.
+// Plausible reports whether total can be a true answer to d. False when the others would have had
+// to count more, since this node's last look, than so many nodes can. A server without counters
+// passes the test.
 func (g *Gate) Plausible(f window.Flush, d *window.Due, total uint64) bool {
 	return g.counter.Plausible(f, d, total)
 }
 
-// Merge adds total, the answer of a server to d, to the key's slot, and sets the key's drop ratio
-// by it. server is the index of the server in the ring.
+// Merge adds total, the answer of a server to d, to the key's slot, and sets the key's drop ratio.
+// server is the index of the server in the ring.
 func (g *Gate) Merge(f window.Flush, d *window.Due, total uint64, server int) {
 	if standing, ok := g.counter.Merge(f, d, total, server); ok {
 		g.pace(f.Now, d, standing)
@@ -82,15 +82,15 @@ func (g *Gate) Merge(f window.Flush, d *window.Due, total uint64, server int) {
 	}
 }
 
-// Unsent records the exchange of d failed at the server with index server. Its cost stays due. With
-// sent the server may have counted the cost nevertheless: it is then dropped and counted as such,
-// because cost sent twice would count against the key twice.
+// Unsent records the exchange of d failed at the server with index server. The cost stays due. With
+// sent the server may have counted the cost nevertheless: the cost is then dropped and counted as
+// such, because cost sent twice would count against the key twice.
 func (g *Gate) Unsent(d *window.Due, now window.Instant, server int, sent bool) {
 	g.counter.Unsent(d, now, server, sent)
 }
 
-// MergeAlone settles d without a ring: no other node of the PoP learns of it, and a global rule
-// reports the cost as that of this node alone.
+// MergeAlone settles d without a ring: no other node of the PoP learns of the cost, and a global
+// rule reports the cost as this node's alone.
 func (g *Gate) MergeAlone(f window.Flush, d *window.Due) {
 	standing, ok := g.counter.Alone(f, d)
 	if r := g.rules.Load().byName[d.Rule]; ok && r != nil && r.global {
@@ -98,9 +98,9 @@ func (g *Gate) MergeAlone(f window.Flush, d *window.Due) {
 	}
 }
 
-// pace sets a drop ratio for the key of d while it exceeds its limit by the counts of all nodes,
-// and clears the ratio as soon as it no longer does. Under a global rule the advice of the
-// coordinator decides instead, while other PoPs are connected.
+// pace sets a drop ratio for the key of d while above the limit by the counts of all nodes, and
+// clears the ratio as soon as below. Under a global rule the advice of the coordinator decides
+// instead, while other PoPs are connected.
 func (g *Gate) pace(now window.Instant, d *window.Due, s window.Standing) {
 	r := g.rules.Load().byName[d.Rule]
 	if r != nil && r.global {

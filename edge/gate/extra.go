@@ -15,8 +15,8 @@ var ErrFull = errors.New("gate: too many rules")
 
 // AddRule puts r in force beside the rules of the configuration, and beyond its reloads, until the
 // gate ends: a rule whose numbers came with a request. It can be asked, and has counts and flags
-// like any rule, but Rules, RuleNames and the figures leave it out. A rule of the configuration
-// with the same name comes before it. It takes about as long as a reload.
+// like any rule, but Rules, RuleNames and the figures omit the rule. A rule of the configuration
+// with the same name comes first. AddRule takes about as long as a reload.
 func (g *Gate) AddRule(r mitigation.Rule) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// Figures describe one rule in force and its totals. They are a copy and do not change.
+// Figures describe a rule in force, with totals, as a copy and do not change.
 type Figures struct {
 	mitigation.Rule
 	Shared  bool             // other nodes of the PoP, or other PoPs, count too
@@ -22,15 +22,15 @@ type Figures struct {
 	// estimates since From.Since: distinct keys, and those refused at least once
 	Keys, RefusedKeys float64
 	Saturated         bool // the rule's sketch is too noisy for its limit
-	// window length of that sketch; rules of one window length share a sketch
+	// window length of the sketch; rules of a window length share a sketch
 	Layer time.Duration
 }
 
-// Baseline is the start of the period over which a rule had one limit and one window, and the
-// totals at that moment.
+// Baseline is the start of the period over which a rule's limit and window stayed, and the totals
+// at the start.
 type Baseline = totals.Baseline
 
-// Totals are numbers of requests, and their cost, by Outcome since the node started. They only
+// Totals are numbers of requests, and their cost, by Outcome since the node started. Totals only
 // grow.
 type Totals = totals.Totals
 
@@ -71,7 +71,7 @@ func (g *Gate) Observation(name string) (Figures, Observation, bool) {
 	return g.figuresOf(r), g.observer.Observation(&is), true
 }
 
-// subject returns r as it is observed.
+// subject returns r for the observer.
 func (r *rule) subject() observer.Subject {
 	return observer.Subject{
 		Rule: r.Rule, Meter: r.meter, From: r.from, Totals: r.totals,

@@ -21,12 +21,12 @@ import (
 // machine.
 const Lanes = 16
 
-// observerShare divides the configured memory: that part of it, in addition to it, is used for
+// observerShare divides the configured memory: this part, in addition to Memory, is used for
 // samples.
 const observerShare = 16
 
-// Gate is the deciding part of one node; New makes one. Its methods may be called concurrently,
-// except where their comments say otherwise.
+// Gate is the deciding part of a node, made by New. Methods may be called concurrently, except
+// where comments say otherwise.
 type Gate struct {
 	clock    window.Clock
 	flush    time.Duration // interval between two exchanges with other nodes
@@ -68,11 +68,11 @@ type Options struct {
 	Flush   time.Duration     // interval between two exchanges with other nodes, above 0
 	Servers int               // number of servers in the PoP's ring; 0: this node is the whole PoP
 	Global  *Global           // connection to other PoPs; nil: there are none
-	// the present, with its monotonic reading; the gate's clock runs from it
+	// the present, with a monotonic reading; the gate's clock runs from Start
 	Start time.Time
 }
 
-// New returns a gate with the rules and the memory of o. It starts nothing: the caller runs Run,
+// New returns a gate with the rules and the memory of o. New starts nothing: the caller runs Run,
 // and the flusher or RunAlone where counts are shared.
 func New(o Options) *Gate {
 	flags := o.Memory / 16
@@ -113,7 +113,7 @@ func New(o Options) *Gate {
 	return g
 }
 
-// Now reads the gate's clock. A door reads it once for each batch.
+// Now reads the gate's clock. A door reads the clock once for each batch.
 func (g *Gate) Now() window.Instant { return g.clock.At(time.Now()) }
 
 // Node returns the name of this node.
@@ -130,9 +130,9 @@ func (g *Gate) Rule(name []byte) *mitigation.Rule {
 	return nil
 }
 
-// Offered returns the cost offered by key under the rule called name in the trailing window, as
-// this node estimates it; 0 for an unknown rule. For a suspect the figure is exact up to one above
-// the limit.
+// Offered returns the cost offered by key under the rule called name in the trailing window, by
+// this node's estimate; 0 for an unknown rule. For a suspect the figure is exact up to 1 above the
+// limit.
 func (g *Gate) Offered(now window.Instant, name, key []byte) int64 {
 	r := g.rules.Load().byName[string(name)]
 	if r == nil {
@@ -142,7 +142,7 @@ func (g *Gate) Offered(now window.Instant, name, key []byte) int64 {
 }
 
 // SuspectSince returns the instant since which key has had an exact slot under the rule called
-// name, and false if it has none.
+// name, and false if without a slot.
 func (g *Gate) SuspectSince(name, key []byte) (window.Instant, bool) {
 	r := g.rules.Load().byName[string(name)]
 	if r == nil {
@@ -151,5 +151,5 @@ func (g *Gate) SuspectSince(name, key []byte) (window.Instant, bool) {
 	return r.meter.Suspect(r.meter.Index(key))
 }
 
-// Stats returns the state of the counters. It is cheap enough for every scrape.
+// Stats returns the state of the counters. Cheap enough for every scrape.
 func (g *Gate) Stats(now window.Instant) window.Stats { return g.counter.Stats(now) }

@@ -14,21 +14,20 @@ import (
 // Report may call the gate: Report may call Apply.
 type Global struct {
 	// Report receives, after every flush and from the flusher's goroutine, the samples of the keys
-	// of global rules counted here. They are valid until it returns. The advice following from them
-	// comes back through Apply.
+	// of global rules counted here. Samples are valid until Report returns. Advice comes back
+	// through Apply.
 	Report func(now window.Instant, all []control.Sample)
 	// UsedUp returns a rule's window.Limit.UsedUp, nil for none.
 	UsedUp func(r mitigation.Rule) func(now window.Instant, key []byte) (until window.Instant)
-	// Publish receives every override given at this node, encoded as MergeOverride takes it at
-	// other nodes.
+	// Publish receives every override given at this node, encoded for MergeOverride of other nodes.
 	Publish func(record []byte)
 	// Peers reports whether there is another node to publish to now.
 	Peers func() bool
 	// Lifted receives each key whose flag an operator lifted, here or at another node, so the
 	// counts from before the lift do not convict the key again.
 	Lifted func(rule string, key []byte)
-	// Snapshot returns which part of a key's log other PoPs counted, for a snapshot of the gate. It
-	// calls read once, and merges no counts of the key until read returns.
+	// Snapshot returns which part of a key's log other PoPs counted, for a snapshot of the gate.
+	// MergeCounts calls read once, and merges no counts of the key until read returns.
 	Snapshot func(rule string, key []byte, read func()) control.Snapshot
 	// Restore takes back the Snapshot of a key whose slot was made at since.
 	Restore func(since window.Instant, rule string, key []byte, s control.Snapshot)
@@ -63,9 +62,9 @@ func (g *Gate) GlobalState() (connected, lost, gossips bool) {
 	return g.global.connected.Load(), g.global.lost.Load(), true
 }
 
-// RatioByCount returns ratio as this node applies it to a key of rule r. offered is the cost
-// offered in the trailing window, by all nodes as far as this one has counted or merged it; unheard
-// is further cost known only as a rate. In count mode the result is 0 while offered is within the
+// RatioByCount returns ratio applied by this node to a key of rule r. offered is the cost offered
+// in the trailing window, by all nodes as far as this one has counted or merged it; unheard is
+// further cost known only as a rate. In count mode the result is 0 while offered is within the
 // limit; in rate mode it is ratio. It panics on a gate made without Global.
 func (g *Gate) RatioByCount(
 	r *mitigation.Rule, ratio mitigation.Ratio, offered, unheard int64,
@@ -81,8 +80,8 @@ func (g *Gate) SetGlobalState(connected, lost bool) {
 	g.global.lost.Store(lost)
 }
 
-// RunAlone calls FlushAlone once in every flush interval until ctx ends. It takes the place of the
-// flusher on a node without a ring, and panics on a gate made without Global.
+// RunAlone calls FlushAlone once in every flush interval until ctx ends. In place of the flusher on
+// a node without a ring, and panics on a gate made without Global.
 func (g *Gate) RunAlone(ctx context.Context) {
 	tick := time.NewTicker(g.global.every)
 	defer tick.Stop()
@@ -97,9 +96,8 @@ func (g *Gate) RunAlone(ctx context.Context) {
 	}
 }
 
-// FlushAlone reports the cost this node counted since its last call, as that of this node alone. It
-// is for a node without a ring, and for one goroutine. wall is the reading of the wall clock at
-// now.
+// FlushAlone reports the cost this node counted since the last call, as this node's alone. For a
+// node without a ring, and a single goroutine. wall is the reading of the wall clock at now.
 func (g *Gate) FlushAlone(now window.Instant, wall time.Time) {
 	l := g.global
 	f := window.Flush{
@@ -114,8 +112,8 @@ func (g *Gate) FlushAlone(now window.Instant, wall time.Time) {
 	g.Report(now)
 }
 
-// sample adds the state of one key to the samples of the next Report. alone says that it covers
-// this node only, not its PoP.
+// sample adds the state of a key to the samples of the next Report. alone: the state covers this
+// node only, not the PoP.
 func (l *global) sample(now window.Instant, r *rule, d *window.Due, s window.Standing, alone bool) {
 	if !l.on() {
 		return
@@ -136,8 +134,7 @@ func (l *global) sample(now window.Instant, r *rule, d *window.Due, s window.Sta
 // collects their keys even while their server is down.
 func (g *Gate) Reports() bool { return g.global.on() }
 
-// Report hands the samples since its last call to Global.Report. It is for the goroutine of the
-// flusher.
+// Report hands the samples since the last call to Global.Report. For the goroutine of the flusher.
 func (g *Gate) Report(now window.Instant) {
 	l := g.global
 	if !l.on() {
@@ -147,11 +144,10 @@ func (g *Gate) Report(now window.Instant) {
 	l.samples = l.samples[:0]
 }
 
-// Apply puts the coordinator's advice on one key into effect. Cost offered and admitted by other
-// PoPs counts as if it had been so here; a drop ratio or a block goes into the flag table, the
-// block for at most the longest of the rule. In count mode a key whose counts are within its limit
-// is not shed. Advice on a rule that is not global, or with the index of another key, has no
-// effect.
+// Apply puts the coordinator's advice on a key into effect. Cost offered and admitted by other PoPs
+// counts as if here; a drop ratio or a block goes into the flag table, the block for at most the
+// longest of the rule. In count mode a key within the limit by counts is not shed. Advice on a rule
+// without scope global, or with the index of another key, has no effect.
 func (g *Gate) Apply(now window.Instant, a control.Advice) {
 	r := g.rules.Load().byName[a.Rule]
 	if r == nil || !r.global || r.meter.Index(a.Key) != a.Index {

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate-dev/headgate/window/lease"
 )
 
-// Inspection is the state of one key under one rule. Taking it counted nothing.
+// Inspection is the state of a key under a rule. Nothing is counted.
 type Inspection struct {
 	Rule     mitigation.Rule
 	Global   bool             // other PoPs count too
@@ -19,13 +19,13 @@ type Inspection struct {
 	Strikes  int              // blocks by the rule's ladder that are not forgotten
 	Forget   window.Instant   // when they are forgotten
 	Decision Decision         // on a Peek of cost 1
-	// decisions rest on fewer nodes than the rule's scope asks for, and its failure mode acts
+	// decisions rest on fewer nodes than the rule's scope asks for, and the failure mode acts
 	ViewLost bool
 	Remote   bool // ViewLost, because the other PoPs are lost
 	// of a rule that counts the clients of a block: about how many clients asked while the key had
 	// a mitigation
 	Blast int
-	// of a network's rule: narrower keys that asked in the window, at most Rule.Siblings
+	// of a network's rule: narrower keys in the window, at most Rule.Siblings
 	Siblings int
 	// of kind concurrency: those of the key, oldest first, at most mostLeases
 	Leases []lease.Lease
@@ -74,14 +74,14 @@ func (g *Gate) Inspect(
 // mostLeases is the most leases of an inspected key.
 const mostLeases = 1000
 
-// FlagContext is information about a flag its own fields do not hold.
+// FlagContext is information about a flag beyond the fields of the flag.
 type FlagContext struct {
 	Rule    *mitigation.Rule // nil: no longer in force; then View and Offered are zero
 	View    mitigation.Scope // nodes whose counts decisions under the rule rest on now
 	Offered int64            // cost offered in the trailing window, as this node estimates it
 	// other node at which an operator set the flag; empty: this node, or no operator
 	Node string
-	// of a block that sheds instead: about how many clients it would deny; else 0
+	// of a softened block: about how many clients a block would deny; else 0
 	Blast int
 }
 
@@ -99,13 +99,13 @@ func (g *Gate) FlagContext(now window.Instant, f *mitigation.Flag) FlagContext {
 
 // EachFlag calls take with every live flag, in no order, until take returns false. The flag is
 // valid until take returns. The table is locked meanwhile: decisions cannot set flags, and take
-// must not call methods that find, set or lift them.
+// must not call methods that find, set or lift flags.
 func (g *Gate) EachFlag(now window.Instant, take func(*mitigation.Flag) bool) {
 	g.flags.Each(now, take)
 }
 
-// Effect returns the effect at now of the flag of key under the rule called name. It is zero if
-// there is no such flag or rule.
+// Effect returns the effect at now of the flag of key under the rule called name. Zero if there is
+// no such flag or rule.
 func (g *Gate) Effect(now window.Instant, name string, key []byte) mitigation.Effect {
 	r := g.rules.Load().byName[name]
 	if r == nil {
@@ -120,8 +120,8 @@ func (g *Gate) FlagStats() mitigation.Stats { return g.flags.Stats() }
 // WatchFlags has the table record changes of flags from now on, for FlagChanges.
 func (g *Gate) WatchFlags() { g.flags.Watch() }
 
-// FlagChanges returns the changes of flags since its last call, oldest first, and the number of
-// further changes the table could not hold. It is for one caller.
+// FlagChanges returns the changes of flags since the last call, oldest first, and the number of
+// further changes the table could not hold. For a single caller.
 func (g *Gate) FlagChanges() (changes []mitigation.Change, lost uint64) { return g.flags.Changes() }
 
 // EachSuspect calls take with every suspect, a key counted exactly, in no order, until take returns
@@ -136,19 +136,18 @@ func (g *Gate) OverrideStats() override.Stats { return g.overrides.Stats() }
 // Shown returns the wall-clock time of i in UTC, cut to milliseconds for people to read.
 func (g *Gate) Shown(i window.Instant) time.Time { return g.Wall(i).Truncate(time.Millisecond) }
 
-// At returns the instant of t by its monotonic reading, which t must carry, as the results of
-// time.Now do.
+// At returns the instant of t by its monotonic reading, which t must have, as from time.Now.
 func (g *Gate) At(t time.Time) window.Instant { return g.clock.At(t) }
 
 // Started returns the Start of the Options.
 func (g *Gate) Started() time.Time { return g.started }
 
-// ClockSteps returns how often the wall clock stepped, as Turn sees it.
+// ClockSteps returns how often the wall clock stepped, as seen by Turn.
 func (g *Gate) ClockSteps() uint64 { return g.steps.Seen() }
 
 // LastReload returns the time of the last successful reload, or of the start, and the error of the
-// last attempt; nil if it succeeded.
+// last attempt; nil: success.
 func (g *Gate) LastReload() (good time.Time, err error) { return g.reloads.Last() }
 
-// PoPReached reports whether this node counts together with the others of its PoP.
+// PoPReached reports whether this node counts together with the others of the PoP.
 func (g *Gate) PoPReached() bool { return g.popReached() }

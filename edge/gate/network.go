@@ -9,8 +9,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// effect returns the effect at now of the flag of key, which has that index under r, or of the
-// network holding it.
+// effect returns the effect at now of the flag of key, with index i under r, or of the network
+// holding key.
 func (g *Gate) effect(now window.Instant, r *rule, i sketch.Index, key []byte) mitigation.Effect {
 	if f := g.networks.Find(now, r.Name, key); f != nil {
 		return f.Effect
@@ -21,9 +21,9 @@ func (g *Gate) effect(now window.Instant, r *rule, i sketch.Index, key []byte) m
 // NetworkStats returns the numbers of networks with a flag by hand.
 func (g *Gate) NetworkStats() networks.Stats { return g.networks.Stats() }
 
-// networkAsked returns the key for which an operator's flag of key is: key itself, or where that
-// reads as a network and no request has sent it so, the network in its one form. A key is certainly
-// sent if it is counted exactly, or has a flag or an override: the sketch could vouch for any.
+// networkAsked returns the key for which an operator's flag of key is: key itself, or where key
+// reads as a network and no request has sent key so, the network in canonical form. A key is
+// certainly sent if counted exactly, or has a flag or an override: the sketch could vouch for any.
 func (g *Gate) networkAsked(now window.Instant, r *rule, key []byte) []byte {
 	network, ok := networks.Of(key)
 	if !ok {
@@ -39,15 +39,15 @@ func (g *Gate) networkAsked(now window.Instant, r *rule, key []byte) []byte {
 }
 
 // networkChanged makes the tree of networks anew after a flag of key was set or lifted by hand,
-// where that matters. The caller holds g.mu.
+// where of effect. The caller holds g.mu.
 func (g *Gate) networkChanged(now window.Instant, key []byte) {
 	if _, ok := networks.Of(key); ok || g.networks.Any() {
 		g.networks.Update(now, g.flags)
 	}
 }
 
-// Holder returns the key of the flag by hand deciding for key under the rule called name because it
-// is of a network holding it; nil if there is none.
+// Holder returns the key of the flag by hand deciding for key under the rule called name as a flag
+// of a network holding key; nil if there is none.
 func (g *Gate) Holder(now window.Instant, name string, key []byte) []byte {
 	if f := g.networks.Find(now, name, key); f != nil && !bytes.Equal(f.Key, key) {
 		return f.Key

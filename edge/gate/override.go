@@ -23,12 +23,12 @@ var (
 	ErrNoRoom = errors.New("gate: no room in the flag table")
 )
 
-// ByHand is an override as an operator asks for it.
+// ByHand is an override asked for by an operator.
 type ByHand struct {
 	Rule string // name of a rule in force
-	// 1..256 bytes; a network such as 10.0.0.0/8 stands for every key in it
+	// 1..256 bytes; a network such as 10.0.0.0/8 stands for every key in the network
 	Key []byte
-	// Key was copied from a list of keys: it stays as it is, even if it reads as a network
+	// Key was copied from a list of keys: the key stays unchanged, even if readable as a network
 	Listed bool
 	Action mitigation.Action // Block or Allow
 	TTL    time.Duration     // MinTTL..MaxTTL
@@ -40,8 +40,8 @@ type ByHand struct {
 // flag of the key, even one that would have lasted longer: the last override counts. It may wait
 // for a reload to end.
 //
-// The error is ErrNoRule, or ErrNoRoom if every place in the table the flag may take holds a flag
-// that is worth more, or if there are networks.Most flags of networks.
+// The error is ErrNoRule, or ErrNoRoom if every place in the table the flag may take holds a
+// worthier flag, or if there are networks.Most flags of networks.
 func (g *Gate) Override(now window.Instant, h ByHand) (mitigation.Flag, error) {
 	f, publish, err := g.overrideHere(now, h)
 	if err == nil {
@@ -86,7 +86,8 @@ func (g *Gate) overrideHere(
 	}, h.TTL), nil
 }
 
-// replaceManual puts f in the place of any flag of its key, and reports whether there was room.
+// replaceManual puts f in the place of any flag of the same key, and reports whether there was
+// room.
 func (g *Gate) replaceManual(now window.Instant, f mitigation.Flag) bool {
 	if was, ok := g.flags.Find(now, f.Index); ok && was.Source == mitigation.Manual {
 		g.flags.Lift(now, f.Index) // of two flags of equal source the table would keep the longer
@@ -101,11 +102,11 @@ type Lifted struct {
 }
 
 // Lift ends key's flag, whoever set it, here and at every other node, on behalf of the operator
-// who. The admitted cost of a refused key is forgotten, so it passes at once. Lift may wait for a
-// reload to end.
+// who. The admitted cost of a refused key is forgotten, so the key passes at once. Lift may wait
+// for a reload to end.
 //
-// It returns false if there was nothing to lift: no such rule, or no flag here, no override of the
-// key elsewhere, and no other node that may have a flag.
+// False if there was nothing to lift: no such rule, or no flag here, no override of the key
+// elsewhere, and no other node possibly with a flag.
 func (g *Gate) Lift(now window.Instant, name string, key []byte, who string) (Lifted, bool) {
 	l, publish := g.liftHere(now, name, key, who)
 	if publish == nil {
@@ -115,8 +116,8 @@ func (g *Gate) Lift(now window.Instant, name string, key []byte, who string) (Li
 	return l, true
 }
 
-// liftHere lifts the flag at this node. publish sends the lift to the others; it is nil if there
-// was nothing to lift.
+// liftHere lifts the flag at this node. publish sends the lift to the others; nil if there was
+// nothing to lift.
 func (g *Gate) liftHere(
 	now window.Instant, name string, key []byte, who string,
 ) (l Lifted, publish func()) {
@@ -144,8 +145,8 @@ func (g *Gate) liftHere(
 		0)
 }
 
-// lift ends was, the flag of key; was is zero if key has none. Unless was allowed the key, its
-// admitted cost is forgotten too: the same count would refuse it again at once.
+// lift ends was, the flag of key; was is zero if key has none. Unless was allowed the key, the
+// admitted cost is forgotten too: the same count would refuse the key again at once.
 func (g *Gate) lift(now window.Instant, r *rule, key []byte, was mitigation.Flag) {
 	i := r.meter.Index(key)
 	if was.Action != mitigation.Allow {

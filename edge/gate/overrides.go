@@ -17,10 +17,10 @@ import (
 
 // liftSlack is the age up to which a lift also ends flags set after it: two clocks may differ by as
 // much as an override may be early. An older lift, received after a partition or a restart, only
-// ends flags that stood when it was given.
+// ends flags standing at the lift.
 const liftSlack = override.MaxEarly
 
-// issue stamps o, which holds here from now on for ttl, and adds it to the set. publish sends it to
+// issue stamps o, which holds here from now on for ttl, and adds o to the set. publish sends o to
 // the other nodes, and is to be called without the lock.
 func (g *Gate) issue(now window.Instant, o override.Override, ttl time.Duration) (publish func()) {
 	wall := g.Wall(now).UnixMilli()
@@ -33,10 +33,10 @@ func (g *Gate) issue(now window.Instant, o override.Override, ttl time.Duration)
 	return func() { g.global.Publish(record) }
 }
 
-// MergeOverride merges an override that another node published, and reports whether it was news and
-// is to be passed on. It has the effect the same override would have if given here. A record that
-// cannot be read or holds no longer is counted and dropped. MergeOverride may wait for a reload to
-// end, and keeps no reference to record.
+// MergeOverride merges an override of another node, and reports whether the override was news and
+// is to be passed on. The effect is that of an override given here. A record unreadable or out of
+// time is counted and dropped. MergeOverride may wait for a reload to end, and keeps no reference
+// to record.
 func (g *Gate) MergeOverride(record []byte) (news bool) {
 	o, err := override.Parse(record)
 	if err != nil {
@@ -52,16 +52,16 @@ func (g *Gate) MergeOverride(record []byte) (news bool) {
 	return is != override.Known
 }
 
-// AppendOverrides calls add with every override of this node, each encoded as MergeOverride takes
-// it, until add returns false; that override is the first of the next call. left is the number that
-// add did not take. add must not keep the record.
+// AppendOverrides calls add with every override of this node, each encoded for MergeOverride, until
+// add returns false; the same override is the first of the next call. left is the number not taken.
+// add must not keep the record.
 func (g *Gate) AppendOverrides(add func(record []byte) bool) (left int) {
 	return g.roundRobin.Append(g.overrides.All(g.Wall(g.Now()).UnixMilli()), add)
 }
 
-// MergeOverrides merges all overrides of another node from one record, as nodes of older builds
-// send them, and returns how many were news. The error describes those that were refused; if the
-// record cannot be read, that is all of them.
+// MergeOverrides merges all overrides of another node from a single record, as nodes of older
+// builds send them, and returns how many were news. The error describes the refused overrides; of
+// an unreadable record, all.
 func (g *Gate) MergeOverrides(state []byte) (news int, err error) {
 	all, err := override.ParseAll(state)
 	if err != nil {
@@ -80,7 +80,7 @@ func (g *Gate) MergeOverrides(state []byte) (news int, err error) {
 	return news, err
 }
 
-// applyNews puts o into effect if it is the newest override of its key. The caller holds g.mu.
+// applyNews puts o into effect if o is the newest override of the key. The caller holds g.mu.
 func (g *Gate) applyNews(now window.Instant, o override.Override, is override.News) {
 	r := g.rules.Load().byName[o.Rule]
 	if is != override.Newest || r == nil {
@@ -93,13 +93,14 @@ func (g *Gate) applyNews(now window.Instant, o override.Override, is override.Ne
 	case o.InForce(g.Wall(now).UnixMilli()):
 		// if the table is full counted, and tried again at a reload
 		g.replaceManual(now, g.flagOf(now, r, &o))
-	// the override has ended, and with it the one that it replaced
+	// the override has ended, and with the override the flag replaced
 	case held && was.Source == mitigation.Manual:
 		g.flags.Lift(now, i)
 	}
 }
 
-// applyLift ends was, the flag of the key if held, as far as the lift o can have been meant for it.
+// applyLift ends was, the flag of the key if held, as far as the lift o can have been meant for
+// was.
 func (g *Gate) applyLift(
 	now window.Instant, r *rule, o *override.Override, was mitigation.Flag, held bool,
 ) {
@@ -110,7 +111,7 @@ func (g *Gate) applyLift(
 	g.lift(now, r, o.Key, was)
 }
 
-// applyAll sets the flag of every override in force that has none: a rule may have come with a
+// applyAll sets the flag of every override in force without a flag: a rule may have come with a
 // reload, or the overrides with a restart. The caller holds g.mu.
 func (g *Gate) applyAll(now window.Instant) {
 	wall := g.Wall(now).UnixMilli()
@@ -126,8 +127,7 @@ func (g *Gate) applyAll(now window.Instant) {
 	}
 }
 
-// flagOf returns the flag that o sets, for at most MaxTTL from now whatever the other node's clock
-// read.
+// flagOf returns the flag of o, for at most MaxTTL from now whatever the other node's clock read.
 func (g *Gate) flagOf(now window.Instant, r *rule, o *override.Override) mitigation.Flag {
 	return mitigation.Flag{
 		Index: r.meter.Index(o.Key), Rule: r.Name, Key: o.Key, Action: o.Action(),
@@ -147,5 +147,6 @@ func (g *Gate) setAt(now window.Instant, f *mitigation.Flag) string {
 	return o.Node
 }
 
-// instant returns the instant at which the wall clock, as it runs now, read ms Unix milliseconds.
+// instant returns the instant at which the wall clock, by the present rate, read ms Unix
+// milliseconds.
 func (g *Gate) instant(ms int64) window.Instant { return g.instantOf(1000 * ms) }

@@ -8,8 +8,7 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// setTables makes the tables that r needs, if it is the first to need them: beside the memory,
-// where none did at the start.
+// setTables makes the tables needed by r first: beside the memory, where none did at the start.
 func (g *Gate) setTables(r *rule) {
 	if r.Siblings > 0 {
 		if g.siblings == nil {
@@ -26,7 +25,7 @@ func (g *Gate) setTables(r *rule) {
 }
 
 // fewAsk reports whether r denies nothing under the key of that index because too few narrower keys
-// ask there. The one that asks now, if parts name it, is noted. r has siblings.
+// ask there. The present asker, if named by parts, is noted. r has siblings.
 func (r *rule) fewAsk(now window.Instant, i sketch.Index, parts *Parts) bool {
 	if parts == nil || parts.Narrower == nil {
 		return r.siblings.Count(now, i, r.fill, r.Siblings) < r.Siblings
@@ -40,7 +39,7 @@ func (g *Gate) SiblingStats() siblings.Stats {
 	return tableOf(g, func(r *rule) *siblings.Table { return r.siblings }).Stats()
 }
 
-// tableOf returns the table the rules in force share, nil if none has it.
+// tableOf returns the table the rules in force share, nil if no rule has a table.
 func tableOf[T any](g *Gate, of func(*rule) *T) *T {
 	for _, r := range g.rules.Load().list {
 		if t := of(r); t != nil {
@@ -64,7 +63,7 @@ func (d *Decision) spread(whole bool, chance func() uint64) {
 	}
 }
 
-// lengthen is spread of a denial whose rule may spread it.
+// lengthen is spread of a denial whose rule may spread retries.
 func (d *Decision) lengthen(whole bool, chance func() uint64) {
 	if part := d.Rule.SpreadOf(whole); part > 0 {
 		d.Late = chance()
@@ -72,8 +71,8 @@ func (d *Decision) lengthen(whole bool, chance func() uint64) {
 	}
 }
 
-// draw returns the random bits for the drop ratio of question i. One that counts takes a turn of
-// the ratio; a look takes none, nor does one that is decided by a part of the request.
+// draw returns the random bits for the drop ratio of question i. A counting question takes a turn
+// of the ratio; a look takes none, nor does a question decided by a part of the request.
 func (t *Together) draw(l *Lane, now window.Instant, chance func() uint64, i int) uint64 {
 	p := &t.parts[i]
 	switch by := t.Questions[i].Parts; {

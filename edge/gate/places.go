@@ -9,10 +9,10 @@ import (
 	"github.com/headgate-dev/headgate/window/lease"
 )
 
-// wrongKind is the outcome of a question its rule's kind does not take.
+// wrongKind is the outcome of a question outside the rule's kind.
 const wrongKind = Outcomes + 1
 
-// kindError returns the error of an outcome that is not tallied.
+// kindError returns the error of an untallied outcome.
 func kindError(o Outcome) error {
 	if o == wrongKind {
 		return ErrKind
@@ -29,8 +29,8 @@ func leaseBytes(o *Options) int64 {
 	return 0
 }
 
-// setPlaces prepares the table of leases for rules. Where none had any use for it at the start, it
-// is the smallest one, beside the memory.
+// setPlaces prepares the table of leases for rules. Where no rule had any use for places at the
+// start, the table is the smallest, beside the memory.
 func (g *Gate) setPlaces(rules []mitigation.Rule) {
 	var names []string
 	for i := range rules {
@@ -55,7 +55,7 @@ func (g *Gate) setSpecial(r *rule) {
 	}
 }
 
-// special decides a under a rule whose count alone does not decide, or an Acquire. It returns the
+// special decides a under a rule whose count alone does not decide, or an Acquire. Returns the
 // outcome to tally, Outcomes for none, or wrongKind.
 func (l *Lane) special(
 	d *Decision, r *rule, now window.Instant, chance func() uint64, a *Ask,
@@ -111,8 +111,8 @@ func (t *Together) offerPlaces(l *Lane, now window.Instant, i int) bool {
 	return true
 }
 
-// judgePlaces judges the questions about places, the table of leases being locked: which of them
-// find theirs, and so whether the request may pass.
+// judgePlaces judges the questions about places, the table of leases being locked: which questions
+// find places, and so whether the request may pass.
 func (t *Together) judgePlaces(chance func() uint64) (pass bool) {
 	pass = true
 	wanted := 0
@@ -146,10 +146,10 @@ func (t *Together) judgePlaces(chance func() uint64) (pass bool) {
 	return pass
 }
 
-// mostPlaces is the most places of one key, however many an operator's allow lets it take.
+// mostPlaces is the most places of a key, however many an operator's allow permits.
 const mostPlaces = 1 << 31
 
-// placesBefore returns the places that earlier questions of the request take of the key of question
+// placesBefore returns the places taken by earlier questions of the request of the key of question
 // n.
 func (t *Together) placesBefore(n int) (sum int64) {
 	for i := range n {
@@ -160,7 +160,7 @@ func (t *Together) placesBefore(n int) (sum int64) {
 	return sum
 }
 
-// takePlaces takes a lease for each question that found its places.
+// takePlaces takes a lease for each question with places.
 func (t *Together) takePlaces(now window.Instant, chance func() uint64) {
 	for i := range t.N {
 		p := &t.parts[i]
@@ -192,9 +192,9 @@ func (t *Together) lookPlaces(now window.Instant) {
 	}
 }
 
-// Release gives back the lease of that number under key, or the key's oldest if number is 0. late
-// says that there is none: it is unknown, was released or ended. The error is ErrUnknownRule, or
-// ErrKind for a rule without leases.
+// Release gives back the lease of number under key, or the key's oldest if number is 0. late: there
+// is no such lease, unknown, released or ended. The error is ErrUnknownRule, or ErrKind for a rule
+// without leases.
 func (g *Gate) Release(now window.Instant, name, key []byte, number uint64) (late bool, err error) {
 	r, err := g.placesOf(name)
 	if err != nil {
@@ -203,7 +203,7 @@ func (g *Gate) Release(now window.Instant, name, key []byte, number uint64) (lat
 	return !r.places.Release(now, r.meter.Index(key), number), nil
 }
 
-// Renew begins the lease anew, as Release ends it.
+// Renew begins the lease anew, with the arguments of Release.
 func (g *Gate) Renew(now window.Instant, name, key []byte, number uint64) (late bool, err error) {
 	r, err := g.placesOf(name)
 	if err != nil {
@@ -225,20 +225,20 @@ func (g *Gate) placesOf(name []byte) (*rule, error) {
 	return r, nil
 }
 
-// EndLease gives back the lease of that number, of whatever key. It reports false if there is none.
+// EndLease gives back the lease of number, of whatever key. False: there is none.
 func (g *Gate) EndLease(now window.Instant, number uint64) bool {
 	table := g.leaseTable()
 	return table != nil && table.ReleaseByNumber(now, number)
 }
 
-// sweepLeases drops leases that ended.
+// sweepLeases drops ended leases.
 func (g *Gate) sweepLeases(now window.Instant) {
 	if table := g.leaseTable(); table != nil {
 		table.Sweep(now)
 	}
 }
 
-// RulePlaces is how much is taken under one rule of kind concurrency.
+// RulePlaces is how much is taken under a rule of kind concurrency.
 type RulePlaces struct {
 	Rule string
 	lease.RuleUse
@@ -255,8 +255,8 @@ func (g *Gate) PlacesTaken(now window.Instant) (all []RulePlaces) {
 	return all
 }
 
-// Leases returns the leases of key under the rule called name at now, oldest first, up to most of
-// them. The error is ErrUnknownRule, or ErrKind for a rule without leases.
+// Leases returns the leases of key under the rule called name at now, oldest first, up to most. The
+// error is ErrUnknownRule, or ErrKind for a rule without leases.
 func (g *Gate) Leases(now window.Instant, name, key []byte, most int) ([]lease.Lease, error) {
 	r, err := g.placesOf(name)
 	if err != nil {
@@ -265,8 +265,8 @@ func (g *Gate) Leases(now window.Instant, name, key []byte, most int) ([]lease.L
 	return r.places.Leases(now, r.meter.Index(key), most), nil
 }
 
-// Holders returns the keys holding most places under the rule called name at now, up to most of
-// them, and how many keys hold any. The error is as for Leases.
+// Holders returns the keys holding most places under the rule called name at now, up to most, and
+// how many keys hold any. The error is as for Leases.
 func (g *Gate) Holders(
 	now window.Instant, name []byte, most int,
 ) (list []lease.Held, keys int, err error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// ErrFuture says that a snapshot was written later than now. The wall clock went back, so the age
+// ErrFuture is the error of a snapshot written later than now. The wall clock went back, so the age
 // of the snapshot is unknown.
 var ErrFuture = errors.New("written later than now")
 
@@ -49,15 +49,15 @@ func (g *Gate) Restore(now window.Instant, s *Snapshot, unseen time.Duration) (R
 	return is, nil
 }
 
-// instantOf returns the instant at which the wall clock, as it runs now, read micros Unix
+// instantOf returns the instant at which the wall clock, by the present rate, read micros Unix
 // microseconds.
 func (g *Gate) instantOf(micros int64) window.Instant {
 	return window.Instant(micros*int64(time.Microsecond) - g.steps.Offset())
 }
 
-// restoredRule returns the rule in force that was has become. It is nil where the flags and counts
-// of was no longer hold: the rule is gone or off, or it left shadow, whose refusals must not be
-// held against anybody.
+// restoredRule returns the rule in force for the rule was. nil where the flags and counts of was no
+// longer hold: the rule is gone or off, or the rule left shadow, whose refusals must not be held
+// against anybody.
 func (g *Gate) restoredRule(was *snapshot.Rule) *rule {
 	r := g.rules.Load().byName[was.Name]
 	if r == nil || r.Mode == mitigation.Off || was.Shadow && r.Mode == mitigation.Enforce {
@@ -66,7 +66,7 @@ func (g *Gate) restoredRule(was *snapshot.Rule) *rule {
 	return r
 }
 
-// restoreFlag sets one flag again, for no longer than its rule would set it now.
+// restoreFlag sets a flag again, for no longer than the rule would now.
 func (g *Gate) restoreFlag(now window.Instant, s *Snapshot, was *snapshot.Flag) bool {
 	r := g.restoredRule(&s.Rules[was.Rule])
 	if r == nil || was.Source != mitigation.Manual && was.Action != r.Action {
@@ -89,7 +89,7 @@ func (g *Gate) restoreFlag(now window.Instant, s *Snapshot, was *snapshot.Flag) 
 	return f.Until > now && g.flags.Put(now, f)
 }
 
-// restoreStrikes gives one key its strikes again, for no longer than its rule would keep them now.
+// restoreStrikes gives a key's strikes back, for no longer than the rule would keep strikes now.
 func (g *Gate) restoreStrikes(now window.Instant, s *Snapshot, was *snapshot.Strikes) {
 	r := g.restoredRule(&s.Rules[was.Rule])
 	if r == nil || len(r.Ladder.Steps) == 0 {
@@ -102,11 +102,11 @@ func (g *Gate) restoreStrikes(now window.Instant, s *Snapshot, was *snapshot.Str
 	})
 }
 
-// restoreCount gives one key the slot it had.
+// restoreCount gives a key the old slot.
 //
 // After a crash the cost admitted to a refused key between the snapshot and the end of the process
-// is unknown. It is made up: the key took all room that opened as its marks left the window, and as
-// much of the free room as its latest rate of requests filled.
+// is unknown. A reconstruction: the key took all room opened by marks leaving the window, and as
+// much of the free room as the latest rate of requests filled.
 func (g *Gate) restoreCount(
 	now window.Instant, s *Snapshot, c *snapshot.Count, unseen time.Duration,
 ) bool {
@@ -151,9 +151,9 @@ func (r *rule) free(used int64) int64 {
 	return r.Limit - used
 }
 
-// refill adds to marks, which come oldest first, the cost a key refused at its limit was admitted
-// between from and end without a record: each mark leaving a window of that length makes room, and
-// the key takes it.
+// refill adds to marks, which come oldest first, the cost admitted between from and end, without a
+// record, to a key refused at the limit: each mark leaving a window of length window makes room,
+// and the key takes the room.
 func refill(marks []window.Mark, length time.Duration, from, end window.Instant) []window.Mark {
 	marks = slices.Clip(marks)
 	for n := 0; n < len(marks); n++ { // includes the marks added here

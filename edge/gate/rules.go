@@ -13,7 +13,7 @@ import (
 	"github.com/headgate-dev/headgate/window/lease"
 )
 
-// ruleSet is one immutable set of rules. A request loads it once and uses it to the end.
+// ruleSet is an immutable set of rules. A request loads a set once and uses the set to the end.
 type ruleSet struct {
 	byName map[string]*rule
 	list   []*rule // in the order of the configuration, without those of AddRule
@@ -41,7 +41,7 @@ type rule struct {
 	blasts   *blast.Table    // of a rule that counts the clients of a block; else nil
 }
 
-// Outcome is the result of one counted request.
+// Outcome is the result of a counted request.
 type Outcome = totals.Outcome
 
 // The outcomes, in the order of package totals. Outcomes is their number.
@@ -73,9 +73,9 @@ func (r *rule) totals() (sum Totals) {
 	return sum
 }
 
-// startFigures takes over the tallies of was, the rule as it was before, or nil for a new rule. It
-// sets the baseline: that of was, or now after a change of the limit or the window or if anew, that
-// is, when the rule leaves shadow.
+// startFigures takes over the tallies of was, the rule before the change, or nil for a new rule.
+// The baseline becomes was's, or now after a change of the limit or the window or if anew, that is,
+// when the rule leaves shadow.
 func (r *rule) startFigures(was *rule, anew bool, now window.Instant) {
 	r.from.Since = now
 	if was == nil {
@@ -90,11 +90,11 @@ func (r *rule) startFigures(was *rule, anew bool, now window.Instant) {
 	r.from.Totals = r.totals()
 }
 
-// SetRules puts valid rules in force, in one step for all later requests. It is for one caller at a
-// time; use Reload or SetMode where several may change rules.
+// SetRules puts valid rules in force, in a single step for all later requests. For a single caller
+// at a time; use Reload or SetMode where several may change rules.
 //
-// Counts and flags of a rule that stays are kept, unless its window changed or it leaves shadow:
-// requests it only pretended to refuse must not be held against anybody.
+// Counts and flags of a staying rule are kept, unless the window changed or the rule leaves shadow:
+// requests which the rule only pretended to refuse must not be held against anybody.
 func (g *Gate) SetRules(rules []mitigation.Rule) {
 	old, listed := g.rules.Load(), len(rules)
 	rules = g.withExtra(rules)
@@ -131,7 +131,7 @@ func (g *Gate) SetRules(rules []mitigation.Rule) {
 		next.byName[r.Name] = in
 		if n < listed {
 			next.list = append(next.list, in)
-			// other limits can be tried on its slots and leases
+			// other limits can be tried on the rule's slots and leases
 			if in.Mode != mitigation.Off {
 				next.observed.Subjects = append(next.observed.Subjects, in.subject())
 			}
@@ -155,8 +155,8 @@ func (g *Gate) isGlobal(r *mitigation.Rule) bool {
 	return g.global != nil && r.Scope == mitigation.Global
 }
 
-// usedUpOf returns the knowledge of keys of r that are new here: by the PoP's other nodes, and by
-// the other PoPs.
+// usedUpOf returns the knowledge of keys of r new here: by the PoP's other nodes, and by the other
+// PoPs.
 func (g *Gate) usedUpOf(r *mitigation.Rule) func(now window.Instant, key []byte) window.Instant {
 	if g.isGlobal(r) && g.global.UsedUp != nil {
 		if far := g.global.UsedUp(*r); far != nil {
@@ -169,8 +169,7 @@ func (g *Gate) usedUpOf(r *mitigation.Rule) func(now window.Instant, key []byte)
 	return nil
 }
 
-// moveManual puts operators' flags under the index their keys will have, before any request can ask
-// for it.
+// moveManual puts operators' flags under the keys' new index, before any request can ask.
 func (g *Gate) moveManual(old, next *ruleSet) {
 	now := g.Now()
 	for _, f := range g.flags.Live(now) {
@@ -184,8 +183,8 @@ func (g *Gate) moveManual(old, next *ruleSet) {
 	}
 }
 
-// dropFlags removes the flags of rules that are gone, flags under an index no key has any more, and
-// this node's own flags of a rule whose action changed.
+// dropFlags removes the flags of removed rules, flags under unused indexes, and this node's own
+// flags of a rule whose action changed.
 func (g *Gate) dropFlags(old, next *ruleSet) {
 	now := g.Now()
 	for _, f := range g.flags.Live(now) {
@@ -207,8 +206,8 @@ func (g *Gate) Rules() []mitigation.Rule {
 	return all
 }
 
-// GlobalRule returns the rule called name, and false unless it is in force, not off, and counted by
-// all PoPs.
+// GlobalRule returns the rule called name, and false unless in force, not off, and counted by all
+// PoPs.
 func (g *Gate) GlobalRule(name string) (mitigation.Rule, bool) {
 	r := g.rules.Load().byName[name]
 	if r == nil || !r.global || r.Mode == mitigation.Off {
@@ -218,7 +217,7 @@ func (g *Gate) GlobalRule(name string) (mitigation.Rule, bool) {
 }
 
 // RuleNames yields the names of the rules in force, in the order of the configuration, without
-// copying them. It may be called concurrently.
+// copies. RuleNames may be called concurrently.
 func (g *Gate) RuleNames() iter.Seq[string] {
 	set := g.rules.Load()
 	return func(yield func(string) bool) {

@@ -13,12 +13,11 @@ import (
 const sweepEvery = 100 * time.Millisecond
 
 // flagSweepEvery is the interval at which expired flags and overrides are cleared out. Until then
-// they are merely ignored.
+// ended flags are merely ignored.
 const flagSweepEvery = time.Second
 
-// Run does the background work of the gate until ctx ends: it sweeps the counters, clears out
-// expired flags, judges the ring and watches the wall clock. Decisions stay right without it for
-// minutes.
+// Run does the background work of the gate until ctx ends: sweeps the counters, clears out expired
+// flags, judges the ring and watches the wall clock. Decisions stay right for minutes without Run.
 func (g *Gate) Run(ctx context.Context) {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
@@ -55,8 +54,8 @@ func (g *Gate) Turn(n int, now window.Instant, wall time.Time) {
 // Turns returns the number of turns made.
 func (g *Gate) Turns() uint64 { return g.turns.Load() }
 
-// Sweep is one step of the background work of the counters, for callers that drive time themselves.
-// It returns the cost of the step, in cells and slots visited.
+// Sweep is one step of the background work of the counters, for callers with a virtual clock.
+// Returns the cost of the step, in cells and slots visited.
 func (g *Gate) Sweep(now window.Instant) (steps int) { return g.counter.Sweep(now) }
 
 // ClockStep is the difference above which a change of the wall clock is a step rather than a slew.
@@ -67,9 +66,9 @@ func (g *Gate) Wall(i window.Instant) time.Time {
 	return time.Unix(0, int64(i)+g.steps.Offset()).UTC()
 }
 
-// Reload puts rules in force in one step and records the success. at is the wall-clock time at
-// which their configuration was read, and they are known to be valid. Reload cannot fail, and waits
-// only for other changes of rules or overrides. Listeners and memory are fixed at the start.
+// Reload puts rules in force at once and records the success. at is the wall-clock time at which
+// the configuration was read, known as valid. Reload cannot fail, and waits only for other changes
+// of rules or overrides. Listeners and memory are fixed at the start.
 func (g *Gate) Reload(at time.Time, rules []mitigation.Rule) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -77,12 +76,12 @@ func (g *Gate) Reload(at time.Time, rules []mitigation.Rule) {
 	g.reloads.Note(at, nil)
 }
 
-// RefuseReload records, for LastReload, that a configuration was refused because of err. The rules
+// RefuseReload records, for LastReload, a refusal of a configuration because of err. The rules
 // stay.
 func (g *Gate) RefuseReload(err error) { g.reloads.Note(time.Time{}, err) }
 
 // SetMode puts the rule called name, or every rule if name is empty, into mode until the next
-// reload. It reports whether there is such a rule.
+// reload. Reports whether there is such a rule.
 func (g *Gate) SetMode(name string, mode mitigation.Mode) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -2,10 +2,10 @@ package gate
 
 import "github.com/headgate-dev/headgate/mitigation"
 
-// Settle corrects by delta the cost admitted to key under rule, now that the true cost is known.
-// More is admitted whether it fits or not: a bucket may then be in debt by one burst, a window
-// above its limit by one. Less is taken from the newest admissions, never below none. A settlement
-// begins no block. The errors are ErrUnknownRule and ErrKind; then nothing has changed.
+// Settle corrects by delta the cost admitted to key under rule, when the true cost is known. More
+// is admitted whether more fits or not: a bucket may then be in debt by a burst, a window above the
+// limit by a limit. Less is taken from the newest admissions, never below none. A settlement begins
+// no block. The errors are ErrUnknownRule and ErrKind; then nothing has changed.
 func (b *Batch) Settle(rule, key []byte, delta int64) error {
 	r := b.lane.rule(rule)
 	switch {
@@ -27,7 +27,7 @@ func (b *Batch) Settle(rule, key []byte, delta int64) error {
 	return nil
 }
 
-// Over reports whether more is admitted to key under rule, a window, than its limit.
+// Over reports whether more is admitted to key under rule, a window, than the limit.
 func (b *Batch) Over(rule, key []byte) bool {
 	r := b.lane.rule(rule)
 	return r != nil && r.Kind == mitigation.Window &&

@@ -12,18 +12,18 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// The bounds of a snapshot: keys with counts, marks of all keys together, and marks of one key.
-// With snapshotFine marks less than 2 % of a limit is misplaced in time.
+// The bounds of a snapshot: keys with counts, marks of all keys together, and marks of a key. With
+// snapshotFine marks less than 2 % of a limit is misplaced in time.
 const (
 	snapshotKeys  = 1 << 14
 	snapshotMarks = 1 << 18
 	snapshotFine  = 64
 )
 
-// Snapshot is the state of a gate that outlives a restart.
+// Snapshot is the state of a gate outliving a restart.
 type Snapshot = snapshot.Snapshot
 
-// snapshotter builds one snapshot.
+// snapshotter builds a snapshot.
 type snapshotter struct {
 	gate  *Gate
 	now   window.Instant
@@ -34,9 +34,8 @@ type snapshotter struct {
 	marks []window.Mark // memory for one log
 }
 
-// Snapshot returns the state of the gate at now for a later Restore. stopped says that the gate
-// admits nothing any more. Locks that decisions take are held for well under a microsecond at a
-// time.
+// Snapshot returns the state of the gate at now for a later Restore. stopped: the gate admits
+// nothing any more. Locks of decisions are held for well under a microsecond at a time.
 func (g *Gate) Snapshot(now window.Instant, stopped bool) *Snapshot {
 	s := snapshotter{
 		gate: g, now: now, wall: g.steps.Offset(), rules: map[string]int{}, set: g.rules.Load(),
@@ -56,7 +55,7 @@ func (s *snapshotter) micros(i window.Instant) int64 {
 	return (int64(i) + s.wall) / int64(time.Microsecond)
 }
 
-// rule returns the index of r among the rules of the snapshot, where it adds r if need be.
+// rule returns the index of r among the rules of the snapshot, adding r if need be.
 func (s *snapshotter) rule(r *rule) int {
 	at, ok := s.rules[r.Name]
 	if !ok {
@@ -75,8 +74,8 @@ type snapshotKey struct {
 	key   []byte
 }
 
-// flags adds the flags that follow from no override in force, blocks first, and returns the keys of
-// those that refuse. wall is Unix milliseconds.
+// flags adds the flags following from no override in force, blocks first, and returns the keys of
+// refusing flags. wall is Unix milliseconds.
 func (s *snapshotter) flags(live []mitigation.Flag, wall int64) (keys []snapshotKey) {
 	slices.SortStableFunc(live, func(a,
 		b mitigation.Flag,
@@ -118,13 +117,13 @@ func (s *snapshotter) strikes(struck []mitigation.Flag) {
 	}
 }
 
-// near adds to keys those without a flag that are near their limits, as far as there is room.
+// near adds to keys keys without a flag near the limit, as far as there is room.
 func (s *snapshotter) near(keys []snapshotKey) []snapshotKey {
 	have := make(map[sketch.Index]bool, len(keys))
 	for _, k := range keys {
 		have[k.index] = true
 	}
-	// the share of its limit from which a key without a flag has its count in a snapshot.
+	// the share of the limit from which a key without a flag has a count in a snapshot.
 	s.gate.counter.Near(s.now, 0.5, func(name string, key []byte) bool {
 		r := s.set.byName[name]
 		if r == nil {
@@ -159,8 +158,8 @@ func (s *snapshotter) counts(keys []snapshotKey) {
 	}
 }
 
-// log returns the log of k in up to most marks and, for a global rule, which part of it other
-// PoPs counted.
+// log returns the log of k in up to most marks and, for a global rule, which part other PoPs
+// counted.
 func (s *snapshotter) log(k snapshotKey, most int) (log window.Snapshot, global control.Snapshot) {
 	read := func() { log = k.rule.meter.Snapshot(s.now, k.index, s.marks[:0], most) }
 	if k.rule.global && s.gate.global.Snapshot != nil {

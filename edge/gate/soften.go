@@ -6,17 +6,17 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// CountsClients reports whether a rule in force counts the clients of its flagged keys: see
+// CountsClients reports whether a rule in force counts the clients of flagged keys: see
 // Parts.Client.
 func (g *Gate) CountsClients() bool { return g.rules.Load().clients }
 
-// BlastStats returns the figures of the counted clients; zero where no rule ever asked for them.
+// BlastStats returns the figures of the counted clients; zero where no rule ever asked.
 func (g *Gate) BlastStats() blast.Stats {
 	return tableOf(g, func(r *rule) *blast.Table { return r.blasts }).Stats()
 }
 
-// soften counts the client of question i, if its key has a flag, and turns a block denying more
-// clients than the rule allows into shedding. Its rule counts them.
+// soften counts the client of question i, if the key has a flag, and turns a block denying more
+// clients than the rule allows into shedding. The rule counts clients.
 func (t *Together) soften(l *Lane, now window.Instant, i int) {
 	q, p := &t.Questions[i], &t.parts[i]
 	r := p.rule
@@ -44,7 +44,7 @@ func (t *Together) soften(l *Lane, now window.Instant, i int) {
 	}
 }
 
-// shedInstead has a question its count denies shed rather than block, if it is softened.
+// shedInstead has a softened question, denied by the count, shed rather than block.
 func (p *part) shedInstead() bool {
 	if p.blast > 0 && p.res.why == mitigation.ByLimit {
 		p.res.why, p.res.ratio = mitigation.ByShed, p.effect.Ratio

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate-dev/headgate/window/lease"
 )
 
-// MaxQuestions is how many questions one request may ask.
+// MaxQuestions is how many questions a request may ask.
 const MaxQuestions = window.MaxQuestions
 
 // Question is one of the questions of a request. Check counts and may deny; Peek may deny and
@@ -25,12 +25,12 @@ type Question struct {
 }
 
 // Together is the memory of a request asking several questions. Set fills Questions and N; All
-// overwrites the rest. It is for one goroutine, and reused: it is too large to copy.
+// overwrites the rest. For a single goroutine, and reused: too large to copy.
 type Together struct {
 	Questions [MaxQuestions]Question
 	N         int // how many
-	// Held says that the request is denied on grounds no rule has: the questions are judged and
-	// counted as offered, and nothing is admitted.
+	// Held: the request is denied on other grounds than rules: the questions are judged and counted
+	// as offered, and nothing is admitted.
 	Held bool
 
 	// at least one enforcing question denied: nothing was admitted under any
@@ -47,7 +47,7 @@ type Together struct {
 	quotas  bool         // there are questions with Quota
 }
 
-// place is of a question about places, or of one that waits for its response.
+// place is of a question about places, or of a question waiting for the response.
 type place struct {
 	asked  bool // it asks for places
 	passes bool // a flag lets it pass, whatever the count
@@ -56,14 +56,14 @@ type place struct {
 	lease  uint64
 }
 
-// part is one question on its way to its Decision.
+// part is a question on the way to a Decision.
 type part struct {
 	rule   *rule // nil: its rule is off
 	index  sketch.Index
 	effect mitigation.Effect
 	res    result
-	// its place in asks; -1: it has none, because a flag or the failure mode stops it, or it is
-	// about places
+	// its place in asks; -1: it has none, because a flag or the failure mode stops it, or the
+	// question is about places
 	ask    int
 	yields bool // it denies nothing
 	blast  int  // clients of the key, where that is why a block sheds instead; else 0
@@ -77,11 +77,11 @@ type part struct {
 	waiting int64 // cost waiting under its key
 }
 
-// All decides the questions of t in one step. Every question counts its cost as offered. The
+// All decides the questions of t in a single step. Every question counts the cost as offered. The
 // request passes only if each enforcing question passes, and only then is anything admitted.
 //
-// t.By is the denying question with the longest Retry, else the one nearest to its limit; of equals
-// the first. With ErrUnknownRule nothing was counted.
+// t.By is the denying question with the longest Retry, else the question nearest to the limit; of
+// equals the first. With ErrUnknownRule nothing was counted.
 func (b *Batch) All(t *Together) error {
 	if q := &t.Questions[0]; t.N == 1 && q.Op != Count && !q.Shadow && !t.Held && q.Waits == nil {
 		err := b.Decide(&t.Decisions[0], &q.Ask)
@@ -128,11 +128,11 @@ func (t *Together) decide(l *Lane, now window.Instant, chance func() uint64) {
 	}
 }
 
-// TakesPlaces reports whether a question is about places: its decision may have a lease, or none
+// TakesPlaces reports whether a question is about places: the decision may have a lease, or none
 // was left.
 func (t *Together) TakesPlaces() bool { return t.table != nil || t.waiting != nil }
 
-// Delay returns how long a request passing is to wait first: the longest of its questions.
+// Delay returns how long a request passing is to wait first: the longest of all questions.
 func (t *Together) Delay() (longest time.Duration) {
 	for i := range t.N {
 		longest = max(longest, t.Decisions[i].Delay)
@@ -150,7 +150,7 @@ func (t *Together) admit(now window.Instant, pass bool) bool {
 }
 
 // admitPlaces is admit where some questions are about places. These are looked at first, and taken
-// last, under the lock of the table: it is one step for all.
+// last, under the lock of the table: a single step for all.
 func (t *Together) admitPlaces(now window.Instant, chance func() uint64, pass bool) bool {
 	if t.table == nil {
 		return t.admit(now, pass)
@@ -165,7 +165,7 @@ func (t *Together) admitPlaces(now window.Instant, chance func() uint64, pass bo
 	return pass
 }
 
-// rules finds the rules of all questions in one set of rules.
+// rules finds the rules of all questions in a single set of rules.
 func (t *Together) rules(l *Lane) error {
 	set := l.gate.rules.Load()
 	t.quotas = false
@@ -185,7 +185,7 @@ func (t *Together) rules(l *Lane) error {
 // start begins question i, which is about r.
 func (t *Together) start(r *rule, i int) {
 	p, d := &t.parts[i], &t.Decisions[i]
-	// emptied and then set in place: to build a part elsewhere and copy it takes much longer
+	// emptied and then set in place: to build a part elsewhere and copy takes much longer
 	*p = part{}
 	*d = Decision{}
 	q := &t.Questions[i]
@@ -196,8 +196,8 @@ func (t *Together) start(r *rule, i int) {
 	}
 }
 
-// offer counts question i as offered and judges it as far as no lock is needed. It reports false if
-// denying the request.
+// offer counts question i as offered and judges without locks as far as possible. False if denying
+// the request.
 func (t *Together) offer(l *Lane, now window.Instant, chance func() uint64, i int) bool {
 	q, p := &t.Questions[i], &t.parts[i]
 	r := p.rule
@@ -252,7 +252,7 @@ func (t *Together) offer(l *Lane, now window.Instant, chance func() uint64, i in
 	return p.yields || !ask.Full(now)
 }
 
-// ask makes the window's question of question i, and counts it as offered.
+// ask makes the window's question of question i, and counts the cost as offered.
 func (t *Together) ask(now window.Instant, chance func() uint64, i int) *window.Question {
 	q, p := &t.Questions[i], &t.parts[i]
 	r, ask := p.rule, &t.asks[t.asked]

@@ -6,7 +6,7 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// judgeRing decides which servers are lost, and has each rule use its whole limit here while no
+// judgeRing decides which servers are lost, and has each rule use the whole limit here while no
 // other node is reached.
 func (g *Gate) judgeRing(now window.Instant) {
 	if g.ring != nil {
@@ -23,13 +23,13 @@ func (g *Gate) popReached() bool {
 	return g.ring != nil && g.ring.Shares()
 }
 
-// Degraded reports whether this node decides on fewer counts than it is configured to: its ring is
-// lost, its clock differs from the others', or no other PoP is connected.
+// Degraded reports whether this node decides on fewer counts than configured: the ring is lost, the
+// clock differs from the others', or no other PoP is connected.
 func (g *Gate) Degraded() bool {
 	return g.ring != nil && g.ring.AllLost() || g.global != nil && !g.global.connected.Load()
 }
 
-// DegradedBy returns the cause in words; it is for a gate Degraded.
+// DegradedBy returns the cause in words; for a gate Degraded.
 func (g *Gate) DegradedBy() string {
 	if g.ring != nil && g.ring.AllLost() {
 		return "the ring is lost"
@@ -37,8 +37,7 @@ func (g *Gate) DegradedBy() string {
 	return "gossip receives no trusted records from other nodes"
 }
 
-// ruleView returns the view of r's keys as a whole: that of the PoP while any server of the ring
-// answers.
+// ruleView returns the view of r's keys as a whole: the PoP's while any server of the ring answers.
 func (g *Gate) ruleView(r *rule) mitigation.Scope {
 	switch {
 	case r.global && g.global.connected.Load():
@@ -49,7 +48,7 @@ func (g *Gate) ruleView(r *rule) mitigation.Scope {
 	return mitigation.Node
 }
 
-// view returns the nodes whose counts a decision on hit's key rests on. lost is true if its rule
+// view returns the nodes whose counts a decision on hit's key rests on. lost is true if the rule
 // asks for more and the rule's failure mode is to act.
 func (g *Gate) view(r *rule, hit window.Hit) (view mitigation.Scope, lost bool) {
 	if !r.shared { // this much is inlined
@@ -84,7 +83,7 @@ func (g *Gate) popView(r *rule, hit window.Hit) (view mitigation.Scope, lost boo
 		return mitigation.Node, false
 	}
 	if server, failed, known := r.meter.Server(hit); known &&
-		// the number of failed exchanges in a row from which the view of a key is lost although its
+		// the number of failed exchanges in a row from which the view of a key is lost although the
 		// server answers: as many as fit into lostAfter at the default flush interval.
 		(failed >= 5 || g.ring.IsLost(server)) {
 		return mitigation.Node, true

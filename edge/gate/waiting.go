@@ -9,9 +9,9 @@ import (
 	"github.com/headgate-dev/headgate/window/lease"
 )
 
-// Waits makes a question hold a place until the response of its request is known: it may count by
-// then. The question passes only while the counted cost, the waiting cost and its cost are at most
-// the limit and Most together.
+// Waits makes a question hold a place until the request's response is known: the question may count
+// by then. The question passes only while the counted cost, the waiting cost and the question's
+// cost are at most the limit and Most together.
 type Waits struct {
 	Table *lease.Table
 	Under uint16        // number in Table of who reports
@@ -19,8 +19,8 @@ type Waits struct {
 	For   time.Duration // a place ends by then, 1 s to 1 h
 }
 
-// admitWaiting is admit where questions wait. The waiting cost is looked at and added to under one
-// lock, and before the counted cost: a report counts before it ends its place.
+// admitWaiting is admit where questions wait. The waiting cost is read and raised under a single
+// lock, and before the counted cost: a report counts before the place ends.
 func (t *Together) admitWaiting(now window.Instant, chance func() uint64, pass bool) bool {
 	t.waiting.Begin(now)
 	defer t.waiting.End()
@@ -44,7 +44,7 @@ func (t *Together) admitWaiting(now window.Instant, chance func() uint64, pass b
 	return pass
 }
 
-// hold takes the places of a request that passes. Where there is no room, the question holds none.
+// hold takes the places of a passing request. Where there is no room, the question holds none.
 func (t *Together) hold(now window.Instant, chance func() uint64) {
 	for i := range t.N {
 		q, p := &t.Questions[i], &t.parts[i]
@@ -63,7 +63,8 @@ func (t *Together) hold(now window.Instant, chance func() uint64) {
 	}
 }
 
-// pending makes the refusal of a question for waiting cost, and returns whether it is one.
+// pending makes the refusal of a question for waiting cost, and returns whether there is such a
+// refusal.
 func (t *Together) pending(i int) bool {
 	q, p := &t.Questions[i], &t.parts[i]
 	return p.holds && p.waiting > q.Waits.Most && t.asks[p.ask].Kept
