@@ -19,8 +19,8 @@ const (
 )
 
 // Address is where something listens or is reached: a host and a port, or the path of a unix
-// socket. It is comparable; equal addresses are equal values however they were written. The zero
-// Address means none.
+// socket. Comparable; equal addresses are equal values however written. The zero Address means
+// none.
 type Address struct {
 	Host string // an IP address or a name; "" means every interface
 	Port uint16 // 0 lets the system choose, where something listens
@@ -64,7 +64,7 @@ func (a Address) IsZero() bool { return a == Address{} }
 func (a Address) IsUnix() bool { return a.Path != "" }
 
 // Loopback reports whether only this machine can reach a: a loopback IP address, localhost, or a
-// unix socket. Any other name counts as reachable, since its addresses may change.
+// unix socket. Any other name counts as reachable, since the addresses may change.
 func (a Address) Loopback() bool {
 	if a.IsUnix() || a.Host == "localhost" {
 		return true
@@ -86,7 +86,7 @@ func (a Address) dial(ip, unix string) (network, address string) {
 	return ip, a.String()
 }
 
-// String returns a as Parse reads it, and "" for the zero Address.
+// String returns a for Parse, and "" for the zero Address.
 func (a Address) String() string {
 	switch {
 	case a.IsZero():
@@ -134,7 +134,7 @@ func addressHint(text string) string {
 	return ""
 }
 
-// canonicalHost returns host in its one spelling, or an error that names its fault.
+// canonicalHost returns host in canonical spelling, or an error with the fault.
 func canonicalHost(host string) (string, error) {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		if ip.Zone() != "" && !document.IsName(ip.Zone(), maxHostName) {
@@ -151,7 +151,7 @@ func canonicalHost(host string) (string, error) {
 	case !document.IsName(host, maxHostName) || last == "":
 		return "", errors.New("the host is neither an IP address nor a host name")
 	case document.Decimal(last):
-		// Resolvers take 127.1 or 0177.0.0.1 for addresses, each in its own way.
+		// Resolvers take 127.1 or 0177.0.0.1 for addresses, each differently.
 		return "", errors.New("the host looks like an IP address but is not a valid one")
 	}
 	return strings.ToLower(host), nil

@@ -23,8 +23,8 @@ func JSONFromYAML(text []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// appendJSON writes n and everything below it.
-// By YAML's nodes and not by a map, which would lose the order of the fields.
+// appendJSON writes n and everything below. By YAML's nodes and not by a map, which would lose the
+// order of the fields.
 func appendJSON(out *bytes.Buffer, n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		return appendScalar(out, n)
@@ -49,10 +49,10 @@ func appendJSON(out *bytes.Buffer, n *yaml.Node) error {
 	return nil
 }
 
-// appendScalar writes a number, true and false as they stand and everything else as a string.
+// appendScalar writes a number, true and false unchanged and everything else as a string.
 func appendScalar(out *bytes.Buffer, n *yaml.Node) error {
-	// Only Marshal's own text comes here: its durations, sizes and words are texts, and its numbers
-	// are whole.
+	// Only Marshal's own text comes here: durations, sizes and words are texts, and numbers are
+	// whole.
 	if n.Tag == "!!int" || n.Tag == "!!bool" {
 		out.WriteString(n.Value)
 		return nil
@@ -63,7 +63,7 @@ func appendScalar(out *bytes.Buffer, n *yaml.Node) error {
 }
 
 // YAMLFromJSON returns the YAML of a configuration that JSON wrote, possibly in another version of
-// this program: fields this one does not know are kept, in their order.
+// this program: fields unknown here are kept, in order.
 func YAMLFromJSON(text []byte) ([]byte, error) {
 	var file yaml.Node
 	if err := yaml.Unmarshal(text, &file); err != nil {
@@ -83,8 +83,8 @@ func YAMLFromJSON(text []byte) ([]byte, error) {
 	return out.Bytes(), enc.Close()
 }
 
-// unstyle removes the braces and quotes of JSON from n and everything below it. The lists of the
-// field listen stay on one line each, as Marshal writes them.
+// unstyle removes the braces and quotes of JSON from n and everything below. The lists of the field
+// listen stay on a line each, as from Marshal.
 func unstyle(n *yaml.Node, flow bool) {
 	n.Style = 0
 	if flow && n.Kind == yaml.SequenceNode {

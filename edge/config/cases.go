@@ -7,7 +7,7 @@ import "go.yaml.in/yaml/v3"
 // configuration has.
 const maxCases = 10_000
 
-// Case is one request of a file of cases, and the expected decision. Such as
+// Case is a request of a file of cases, and the expected decision. Such as
 //
 //   - name: a partner's key is counted alone
 //     request: {url: api.example.com/v2/x, headers: {x-api-key: abc}}
@@ -26,8 +26,8 @@ type Case struct {
 	Policies []string
 	Key      string
 	Verdict  string // ask, skip, deny, none, or allow, which is any but deny; "" means any
-	// which of the expectations are given: "policies: []" expects that none matches, and is not the
-	// same as nothing
+	// which of the expectations are given: "policies: []" expects no match, and is not the same as
+	// nothing
 	has map[string]bool
 }
 

@@ -2,7 +2,7 @@ package config
 
 import "fmt"
 
-// check records faults no single field shows. None looks at a field that is bad already.
+// check records faults no single field shows. No check looks at a bad field.
 func (d *decoder) check(c Config) {
 	d.checkDoors(c.Listen)
 	d.checkToken(c)
@@ -51,8 +51,8 @@ func (d *decoder) checkTLS(c Config) {
 	d.checkBeyond("listen.resp", c.Listen.RESP, "", how)
 }
 
-// checkTLSClients warns of TLS without certificates of clients, and refuses a listener that would
-// admit no other machine.
+// checkTLSClients warns of TLS without certificates of clients, and refuses a listener open to no
+// other machine.
 func (d *decoder) checkTLSClients(c *Config) {
 	if c.TLS.CertFile == "" || c.TLS.ClientCAFile != "" || d.bad["tls.client_ca_file"] ||
 		d.bad["tls.clients"] {
@@ -76,8 +76,8 @@ func (d *decoder) checkTLSClients(c *Config) {
 	}
 }
 
-// checkBeyond refuses the first address other machines reach, with a fault of the field at: what
-// mends it mends all.
+// checkBeyond refuses the first address other machines reach, with a fault of the field at: a
+// single mend mends all.
 func (d *decoder) checkBeyond(path string, addresses []Address, at, how string) {
 	for i, a := range addresses {
 		if !a.Loopback() && !a.IsZero() {
@@ -106,7 +106,7 @@ func (d *decoder) checkGossip(g Gossip) {
 	}
 }
 
-// endpoint is one address of one network: tcp, udp or unix.
+// endpoint is an address of a network: tcp, udp or unix.
 type endpoint struct {
 	network string
 	address Address
@@ -118,9 +118,8 @@ type claim struct {
 	at value // its place in the file; a default has no node
 }
 
-// checkAddresses refuses to want one endpoint twice.
-// Addresses that overlap without being equal, such as :4290 and 127.0.0.1:4290, are left to the
-// system.
+// checkAddresses refuses to want an endpoint twice. Addresses overlapping without being equal, such
+// as :4290 and 127.0.0.1:4290, are left to the system.
 func (d *decoder) checkAddresses(c Config) {
 	taken := map[endpoint]value{}
 	for _, one := range d.claims(c) {
@@ -162,8 +161,8 @@ func (d *decoder) doors(path, network string, addresses []Address) []claim {
 	return claims
 }
 
-// item returns where item i of the list at path stands: a list of one may be written without its
-// brackets, and one that is a default stands nowhere.
+// item returns where item i of the list at path stands: a list of a single item may be written
+// without brackets, and a default stands nowhere.
 func (d *decoder) item(path string, i int) value {
 	if v, ok := d.given[fmt.Sprintf("%s[%d]", path, i)]; ok {
 		return v

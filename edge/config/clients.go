@@ -15,19 +15,17 @@ import (
 const (
 	// each is looked at once for each address of a header
 	maxTrusted = 256 // networks in clients.trusted
-	// no chain of proxies is as long, and a header of so many addresses is looked at from its right
-	// end
+	// no chain of proxies is as long, and a header of so many addresses is read from the right end
 	maxHops = 32
 	// larger sets belong into files, which hold up to a million entries and are not parsed as YAML
 	maxInline = 10_000 // entries of a set standing in the file itself
 )
 
-// clients reads who the client of a request is.
-// A header is believed only from the senders in trusted, since anybody can send one; see
-// request.Clients for how the address is found in it.
+// clients reads who the client of a request is. A header is believed only from the senders in
+// trusted, since anybody can send a header; see request.Clients for the search of the address.
 func clients(v value, c *request.Clients) {
-	// A header by its name, or one of three words for the ways needing no name: peer, forwarded
-	// (RFC 7239), and the default. All in lower case, as headerName returns them.
+	// A header by its name, or any of three words for the ways needing no name: peer, forwarded
+	// (RFC 7239), and the default. All in lower case, as from headerName.
 	from, path, folds := "x-forwarded-for", "", []request.Folds{c.Folds}
 	ok := v.fields([]field{
 		leaf("from", set(&from, headerName)),
@@ -61,7 +59,7 @@ func clients(v value, c *request.Clients) {
 	default:
 		c.From = request.FromHeader
 	}
-	// The hops-th from the right of a single address would be that address for 1 and nothing for
+	// The hops-th from the right of a single address would be the address for 1 and nothing for
 	// more.
 	if at := v.d.given[join(v.path, "hops")]; c.Hops > 0 &&
 		(c.From == request.FromHeader || c.From == request.FromPeer) {
@@ -78,8 +76,8 @@ func number(dst *int, low, high int64) func(value) {
 	}
 }
 
-// headerName parses the name of a header, or peer, in any case. It is checked by the rules of
-// conditions, as "header.NAME", so the headers of policies are those that can be used here.
+// headerName parses the name of a header, or peer, in any case. The name is checked by the rules of
+// conditions, as "header.NAME", so the headers of policies are usable here.
 func headerName(v value) (string, bool) {
 	s, ok := v.text()
 	if !ok {
@@ -110,8 +108,8 @@ func (v value) pos() condition.Pos {
 	return condition.Pos{Line: v.node.Line, Col: v.node.Column, Path: v.path}
 }
 
-// entriesOf calls each for the fields of a mapping whose names are free, at most limit of them.
-// They are read by way of fields, which finds names given twice; the table is made from the file
+// entriesOf calls each for the fields of a mapping whose names are free, at most limit fields.
+// Fields are read by way of fields, which finds names given twice; the table is made from the file
 // itself, so no name is unknown. A name given twice is in the table once, and fields has the fault.
 func (v value) entriesOf(limit int, each func(key, item value)) {
 	known := map[string]bool{}
@@ -131,8 +129,7 @@ func (v value) entriesOf(limit int, each func(key, item value)) {
 	v.fields(table)
 }
 
-// namedSets reads the named sets.
-// A set with a name that is none is left out.
+// namedSets reads the named sets. A set without a proper name is left out.
 func namedSets(v value) []policy.Set {
 	var list []policy.Set
 	v.entriesOf(policy.MaxSets, func(key, item value) {
@@ -143,7 +140,7 @@ func namedSets(v value) []policy.Set {
 	return list
 }
 
-// The last form given holds, but more than one is a fault anyway, told once however many there are.
+// The last form given holds, but a second is a fault anyway, reported once for all.
 func namedSet(name string, v value) policy.Set {
 	s := policy.Set{At: v.pos(), Name: name}
 	forms := 0
@@ -169,13 +166,13 @@ func namedSet(name string, v value) policy.Set {
 	return s
 }
 
-// A * at the end makes it a prefix; a * elsewhere is itself.
+// A * at the end makes a prefix; a * elsewhere is itself.
 func setValue(v value) (sets.Entry, bool) {
 	s, ok := v.text()
 	return v.entry(sets.Entry{Value: s}, ok, false)
 }
 
-// Entries of files go through the same check when they are loaded.
+// Entries of files go through the same check at the load.
 func (v value) entry(e sets.Entry, ok, isTable bool) (sets.Entry, bool) {
 	if !ok {
 		return e, false
@@ -188,7 +185,7 @@ func (v value) entry(e sets.Entry, ok, isTable bool) (sets.Entry, bool) {
 }
 
 // table reads values, each with a word. As in {partner-1: gold, "acme-*": silver}: the value a
-// field may have, and the tier it gives.
+// field may have, and the value's tier.
 func table(v value) []sets.Entry {
 	var list []sets.Entry
 	v.entriesOf(maxInline, func(key, item value) {

@@ -13,8 +13,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation/pool"
 )
 
-// Bounds of the configuration outside its rules; a value beyond them is a fault. Those of the rules
-// are in package mitigation.
+// Bounds of the configuration outside rules; a value outside is a fault. Those of the rules are in
+// package mitigation.
 const (
 	MaxBytes      = 1 << 20 // of one file
 	MinMemory     = 1 << 20
@@ -33,7 +33,7 @@ const (
 	MaxPoPName    = 64   // bytes
 	MaxPath       = 4095 // bytes of a file name
 	MaxRLSFiles   = 256  // paths in rls.files, and files they mean
-	// of one of them: mitigation.MaxTree descriptors, with room for comments
+	// of each file: mitigation.MaxTree descriptors, with room for comments
 	MaxRLSBytes = 8 << 20
 )
 
@@ -54,14 +54,14 @@ type Config struct {
 	Pools          []pool.Config     // at most pool.MaxPools, names unique
 	Policies       policy.Spec       // questions of whole requests; its rules are not among Rules
 	TicketKeep     time.Duration     // how long a ticket is good, MinTicketKeep..MaxTicketKeep
-	// It is kept as text for Marshal: compiled conditions have lost how they were written, and the
-	// operator is to find the words of the file.
-	// the sections clients, sets, pools and policies, as YAML; "" where there are none
+	// Kept as text for Marshal: compiled conditions have lost the spelling, and the operator is to
+	// find the words of the file. the sections clients, sets, pools and policies, as YAML; "" where
+	// there are none
 	PolicyText string
 	Warnings   Faults // doubtful settings, sorted by position; the file is valid
 }
 
-// Listen is where the daemon can be asked. An empty list closes that door.
+// Listen is where the daemon can be asked. An empty list closes a door.
 type Listen struct {
 	UDP   []Address // decisions, a line of text each; unix addresses are datagram sockets
 	HTTP  []Address // decisions
@@ -80,44 +80,43 @@ type TLS struct {
 	Clients string
 }
 
-// AnyClient is the value of tls.clients that admits everybody.
+// AnyClient is the value of tls.clients to admit everybody.
 const AnyClient = "any"
 
 // RESP is about Redis clients.
 type RESP struct {
-	// It need not name a rule that exists: without one the numbers of each call hold in mode
-	// enforce.
+	// The rule need not exist: without a rule the numbers of each call hold in mode enforce.
 	Rule         string // lends CL.THROTTLE its mode
 	PasswordFile string // "": no password is asked for
 }
 
-// RLS names files of envoyproxy/ratelimit. LoadRLS reads them.
+// RLS names files of envoyproxy/ratelimit. LoadRLS reads the files.
 type RLS struct {
 	Files     []string // paths, with * ? and [] for several
 	LongUnits bool     // weeks, months and years are counted by the day; else they are a fault
 	Metadata  bool     // dynamic_metadata: answers carry the request and the metadata of its limits
 	Headers   string   // that answers carry: "" (draft-10), ratelimit, x-ratelimit or none
-	// They are no part of headgate.yaml, and so not of the output of Marshal.
+	// Rules are no part of headgate.yaml, and so not of the output of Marshal.
 	Rules []mitigation.Rule // of the files, set by LoadRLS
 }
 
 // Ring is the memcached ring in which the nodes of a PoP add up their counts.
 type Ring struct {
 	Servers []Server // none: this node is its PoP
-	// The same on all nodes of a PoP: others reckon from it how old a total can be.
+	// The same on all nodes of a PoP: others derive from Flush how old a total can be.
 	Flush   time.Duration // between two flushes, MinFlush..MaxFlush
 	Timeout time.Duration // of one exchange, MinTimeout..MaxTimeout
 }
 
-// Server is one memcached server of the ring.
+// Server is a memcached server of the ring.
 type Server struct {
 	Address Address // never without host, never port 0
 	Weight  int     // share of the keys relative to the others, 1..MaxWeight
 }
 
-// String returns the server as the configuration writes it: the weight only where it is not 1. The
-// spelling matters: it is what keys are dealt by, and what the fingerprint of the ring is made of,
-// so two spellings of one server are two servers.
+// String returns the server as the configuration writes it: the weight only where not 1. The
+// spelling matters: keys are dealt by the spelling, and the fingerprint of the ring is made of
+// spellings, so two spellings of one server are two servers.
 func (s Server) String() string {
 	if s.Weight == 1 {
 		return s.Address.String()
@@ -127,7 +126,7 @@ func (s Server) String() string {
 
 // Gossip is the exchange of views between PoPs.
 type Gossip struct {
-	// UDP and TCP, of one port: memberlist sends small packets by the one and states by the other.
+	// UDP and TCP, of the same port: memberlist sends small packets by UDP and states by TCP.
 	Bind    Address   // the zero Address means no gossip
 	Join    []Address // seeds, never without host, never port 0
 	KeyFile string    // holds the 32-byte key; never "" when Bind is off loopback
@@ -140,8 +139,8 @@ func Default() Config {
 	return Config{
 		PoP: "local",
 		Listen: Listen{
-			// Loopback, as every local proxy can reach it and nobody else can: who may ask may also
-			// count any client over its limit.
+			// Loopback, as every local proxy can reach loopback and nobody else can: who may ask
+			// may also count any client over the limit.
 			UDP:   []Address{{Host: "127.0.0.1", Port: 4290}},
 			HTTP:  []Address{{Host: "127.0.0.1", Port: 4291}},
 			Admin: []Address{{Host: "127.0.0.1", Port: 4292}},
@@ -153,7 +152,7 @@ func Default() Config {
 		Policies:   policy.Spec{Clients: request.DefaultClients()},
 		Ring:       Ring{Flush: 100 * time.Millisecond, Timeout: 50 * time.Millisecond},
 		Rules: []mitigation.Rule{
-			// Two rules showing both actions. They are to make the first check after the
+			// Two rules showing both actions. The rules are to make the first check after the
 			// installation answer something, and harm nobody who has not written rules yet.
 			{Name: "per-ip", Limit: 100, Window: 10 * time.Second},
 			{
@@ -165,15 +164,15 @@ func Default() Config {
 }
 
 // Parse reads data as the content of the file called name, which only serves to place faults. A
-// field that data leaves out keeps its value from Default. "rules: []" means no rules, so every
+// field that data leaves out keeps the value from Default. "rules: []" means no rules, so every
 // question is answered unknown-rule. A file saying nothing at all is a fault, "{}" is not: an
 // emptied file is an accident more often than a wish. The error is a Faults, sorted by position,
 // and never empty.
 func Parse(name string, data []byte) (Config, error) {
 	d := newDecoder(name)
 	c := Default()
-	// Fields are read into the defaults, so a field left out has its default. Checks of several
-	// fields come after all are read: the file may have them in any order.
+	// Fields are read into the defaults, so a field left out has the default. Checks of several
+	// fields come after all are read: the file may have fields in any order.
 	if root, ok := d.document(data); ok && root.fields(c.fields()) {
 		d.check(c)
 		d.checkPolicies(&c)
@@ -187,7 +186,7 @@ func Parse(name string, data []byte) (Config, error) {
 	return c, nil
 }
 
-// Read reads and parses the file at path: a regular file, or a link to one, of at most MaxBytes.
+// Read reads and parses the file at path: a regular file, or a link to a file, of at most MaxBytes.
 // The empty path gives Default. The error is a Faults where the content is at fault.
 func Read(path string) (Config, error) {
 	if path == "" {
@@ -207,8 +206,8 @@ func readFile(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // only read from
-	// One byte more than allowed, to tell a file of exactly the most from a larger one. Its size
-	// was not asked for: it may grow between the two calls.
+	// A byte more than allowed, to tell a file of exactly the most from a larger one. The size was
+	// not asked for: the file may grow between the two calls.
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {
 		return nil, bare(err)
@@ -219,7 +218,7 @@ func readFile(path string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// openFile opens a regular file, or a link to one.
+// openFile opens a regular file, or a link to such a file.
 func openFile(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err != nil {

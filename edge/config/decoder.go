@@ -9,17 +9,17 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// decoder collects the faults of one file, and remembers where each field of it stands.
+// decoder collects the faults of a file, and remembers where each field stands.
 type decoder struct {
 	file     string
 	faults   Faults
 	more     int    // faults beyond MaxFaults, only counted
 	warnings Faults // at most MaxFaults
-	// Checks of several fields ask it whether a field was written at all, which its value, filled
-	// from the defaults, cannot say.
+	// Checks of several fields ask whether a field was written at all, which the value, filled from
+	// the defaults, cannot say.
 	given map[string]value // by path: the fields and items the file has
-	// A check that would blame a field again, or blame another for it, looks here first and is
-	// silent.
+	// A check that would blame a field again, or another field in its place, looks here first and
+	// is silent.
 	bad map[string]bool // by path: those with a fault of their own
 }
 
@@ -27,9 +27,9 @@ func newDecoder(file string) *decoder {
 	return &decoder{file: file, given: map[string]value{}, bad: map[string]bool{}}
 }
 
-// document returns the one document of data. Where there is none to walk it records why. The root
-// may be there although something was at fault: what can be walked is, so its faults come in the
-// same run.
+// document returns the single document of data. Where there is no document to walk the fault is
+// recorded. The root may be there although something was at fault: what can be walked is, so
+// further faults come in the same run.
 func (d *decoder) document(data []byte) (value, bool) {
 	if len(data) > MaxBytes {
 		d.faultAt(1, 1, "", "%v", errTooLarge)
@@ -42,9 +42,8 @@ func (d *decoder) document(data []byte) (value, bool) {
 	return value{d: d, node: root}, root != nil
 }
 
-// faultAt records a fault; beyond MaxFaults it only counts.
-// A line or column of 0, which nodes made by the library may have, becomes 1: editors jump to
-// file:line:column.
+// faultAt records a fault; beyond MaxFaults only counted. A line or column of 0, which nodes made
+// by the library may have, becomes 1: editors jump to file:line:column.
 func (d *decoder) faultAt(line, col int, path, format string, args ...any) {
 	if len(d.faults) == MaxFaults {
 		d.more++
@@ -57,7 +56,7 @@ func (d *decoder) faultAt(line, col int, path, format string, args ...any) {
 	})
 }
 
-// warn records the value works, and an effect that is hardly meant.
+// warn records a valid value with an effect hardly meant.
 func (v value) warn(format string, args ...any) {
 	v.d.warnAt(v.node.Line, v.node.Column, v.path, fmt.Sprintf(format, args...))
 }
@@ -68,15 +67,15 @@ func (d *decoder) warnAt(line, col int, path, message string) {
 	}
 }
 
-// err returns the faults as an error, and nil when there are none.
-// It is nil of the interface, not an empty Faults: callers compare it with nil.
+// err returns the faults as an error, and nil when there are none. A nil interface, not an empty
+// Faults: callers compare with nil.
 func (d *decoder) err() error {
 	if len(d.faults) == 0 {
 		return nil
 	}
 	d.faults.sort()
 	if d.more > 0 {
-		// After the last in the file, where whoever reads to the end finds it.
+		// After the last in the file, for whoever reads to the end.
 		last := d.faults[len(d.faults)-1]
 		last.Path, last.Message = "", fmt.Sprintf("and %d more faults, not listed", d.more)
 		d.faults = append(d.faults, last)
@@ -84,7 +83,7 @@ func (d *decoder) err() error {
 	return d.faults
 }
 
-// value is one node of the file, and its path there.
+// value is a node of the file, with the path.
 type value struct {
 	d    *decoder
 	node *yaml.Node
@@ -95,11 +94,11 @@ func (v value) fault(format string, args ...any) {
 	v.d.faultAt(v.node.Line, v.node.Column, v.path, format, args...)
 }
 
-// is reports whether v is of the wanted kind. It records as faults the things that nothing in a
-// configuration may be: an alias, an anchor, a tag, or empty. All of these are legal YAML, and all
-// of them have made a configuration mean something else than it looks like: an alias is a value
-// standing elsewhere, a tag changes a type, and an empty value is null for the library, which would
-// be the zero of the field and not its default.
+// is reports whether v is of the wanted kind. Faults are things which nothing in a configuration
+// may be: an alias, an anchor, a tag, or empty. All of these are legal YAML, and each has made a
+// configuration mean something else than its looks: an alias is a value standing elsewhere, a tag
+// changes a type, and an empty value is null for the library, which would be the zero of the field
+// and not the default.
 func (v value) is(kind yaml.Kind) bool {
 	n := v.node
 	if n.Kind == yaml.AliasNode {
@@ -130,7 +129,7 @@ var kindNames = map[yaml.Kind]string{
 	yaml.SequenceNode: "a list",
 }
 
-// field describes one known field of a mapping: how it is read, written and documented.
+// field describes a known field of a mapping: reading, writing and documentation.
 type field struct {
 	name  string
 	read  func(value)
@@ -154,9 +153,8 @@ func group(name string, below []field) field {
 	}
 }
 
-// set returns a reader of a field. It stores the parsed value in dst, unless the value is at fault.
-// A value at fault leaves the default in place, so later checks work with something that is in its
-// range.
+// set returns a reader of a field. The parsed value is stored in dst, unless the value is at fault.
+// A value at fault leaves the default in place, so later checks work with a value in range.
 func set[T any](dst *T, parse func(value) (T, bool)) func(value) {
 	return func(v value) {
 		if x, ok := parse(v); ok {
@@ -165,7 +163,8 @@ func set[T any](dst *T, parse func(value) (T, bool)) func(value) {
 	}
 }
 
-// fields walks a mapping: every key must be in table, and there once. It reports whether v is one.
+// fields walks a mapping: every key must be in table, and there once. Reports whether v is a
+// mapping.
 func (v value) fields(table []field) bool {
 	if !v.is(yaml.MappingNode) {
 		return false
@@ -174,9 +173,8 @@ func (v value) fields(table []field) bool {
 	return true
 }
 
-// entries visits the keys of a mapping that are names, with their values. A name that is given
-// twice is a fault, for the library would take the last and say nothing; the first is visited, as
-// the fault names it.
+// entries visits the names of a mapping, with values. A name given twice is a fault, for the
+// library would take the last and say nothing; the first is visited, as the fault names it.
 func (v value) entries(visit func(key value, child *yaml.Node)) {
 	firstLine := map[string]int{}
 	for i := 0; i+1 < len(v.node.Content); i += 2 {
@@ -195,7 +193,7 @@ func (v value) entries(visit func(key value, child *yaml.Node)) {
 }
 
 // isName reports whether the key can be the name of a field. A merge key takes in fields standing
-// elsewhere, so the same trouble comes with it as with aliases.
+// elsewhere, with the same trouble as aliases.
 func (v value) isName() bool {
 	if v.node.Kind == yaml.ScalarNode && v.node.Tag == "!!merge" {
 		v.fault("merge keys (<<) are not allowed: write the fields themselves")
@@ -204,10 +202,10 @@ func (v value) isName() bool {
 	return v.is(yaml.ScalarNode)
 }
 
-// field reads the field called key. An unknown one that resembles a known one counts as that being
-// given, so one slip of a finger is one fault. Words other programs use for a field are known as
-// synonyms, such as "rate" for limit: the message names the field to write, which the nearest name
-// by letters would not.
+// field reads the field called key. An unknown name resembling a known name counts as the known, so
+// a slip of a finger is a single fault. Words other programs use for a field are known as synonyms,
+// such as "rate" for limit: the message names the field to write, which the nearest name by letters
+// would not.
 func (v value) field(key value, node *yaml.Node, table []field) {
 	name := key.node.Value
 	for _, f := range table {
@@ -231,9 +229,8 @@ func (v value) field(key value, node *yaml.Node, table []field) {
 	v.stands(key, api.Nearest(name, slices.Values(names)))
 }
 
-// stands records the unknown field at key stands for the fields called names, unless they are given
-// themselves. Without it "wndow: 10s" would be two faults: an unknown field, and that window is
-// missing.
+// stands records the unknown field at key stands for the fields called names, unless given. Without
+// stands "wndow: 10s" would be two faults: an unknown field, and the missing window.
 func (v value) stands(key value, names ...string) {
 	for _, name := range names {
 		path := join(v.path, name)
@@ -243,7 +240,7 @@ func (v value) stands(key value, names ...string) {
 	}
 }
 
-// items returns the items of a list, at most limit of them.
+// items returns the items of a list, at most limit.
 func (v value) items(limit int) ([]value, bool) {
 	if !v.is(yaml.SequenceNode) {
 		return nil, false
@@ -252,7 +249,7 @@ func (v value) items(limit int) ([]value, bool) {
 	if len(nodes) > limit {
 		v.d.faultAt(nodes[limit].Line, nodes[limit].Column, v.path,
 			"at most %d are allowed, got %d", limit, len(nodes))
-		// The first ones are looked at all the same; the rest have one fault together.
+		// The first ones are read all the same; the rest have a fault together.
 		nodes = nodes[:limit]
 	}
 	items := make([]value, len(nodes))
@@ -263,8 +260,8 @@ func (v value) items(limit int) ([]value, bool) {
 	return items, true
 }
 
-// listOf returns a parser of lists of at most limit values, each parsed by one. A faulty item keeps
-// its place, so item i of the list is item i of the file.
+// listOf returns a parser of lists of at most limit values, each parsed by parse. A faulty item
+// keeps the place, so item i of the list is item i of the file.
 func listOf[T any](limit int, one func(value) (T, bool)) func(value) ([]T, bool) {
 	return func(v value) ([]T, bool) {
 		items, ok := v.items(limit)

@@ -11,36 +11,36 @@ import (
 	"github.com/headgate-dev/headgate/edge/config/document"
 )
 
-// codec reads and prints the values of one type, and describes them in words.
+// codec reads and prints the values of a type, with a description in words.
 type codec[T any] struct {
 	values string // the type, and the values or the range a field may have
 	parse  func(value) (T, bool)
 	print  func(T) any // as YAML has it; nil: the field is left out
 }
 
-// as returns c with other words for its values.
+// as returns c with other words for the values.
 func (c codec[T]) as(values string) codec[T] {
 	c.values = values
 	return c
 }
 
-// and returns c with words behind those for its values.
+// and returns c with words behind the present words.
 func (c codec[T]) and(words string) codec[T] { return c.as(c.values + words) }
 
-// described returns a field whose value is *at. usual is its default as the file would have it; ""
-// means that the field must be given. text is its effect, in one or more paragraphs.
+// described returns a field whose value is *at. usual is the default as the file would have it; ""
+// for a field without a default. text is the field's effect, in one or more paragraphs.
 func described[T any](name string, at *T, c codec[T], usual, text string) field {
 	f := documented(name, set(at, c.parse), c.values, usual, text)
 	f.at, f.print = at, func() any { return c.print(*at) }
 	return f
 }
 
-// documented returns a field that Marshal does not write by itself.
+// documented returns a field without a printer.
 func documented(name string, read func(value), values, usual, text string) field {
 	return field{name: name, read: read, values: values, usual: usual, text: text}
 }
 
-// atStart returns f as a field a daemon takes over at its start only. Sockets, memory and the ring
+// atStart returns f as a field a daemon takes over at the start only. Sockets, memory and the ring
 // are built once: a change under load would lose counts or connections.
 func (f field) atStart() field {
 	f.fixed = true
@@ -77,10 +77,10 @@ func printed(table []field) *yaml.Node {
 	return node
 }
 
-// oneLine is a list written in one line.
+// oneLine is a list written in a line.
 type oneLine []string
 
-// nodeOf returns x as YAML: a node as it is, a list of nodes, or a value of a field.
+// nodeOf returns x as YAML: a node unchanged, a list of nodes, or a value of a field.
 func nodeOf(x any) *yaml.Node {
 	node := new(yaml.Node)
 	switch x := x.(type) {
@@ -98,12 +98,12 @@ func nodeOf(x any) *yaml.Node {
 	return node
 }
 
-// itself prints a value that YAML has as it is.
+// itself prints a value as YAML has such values.
 func itself[T any](x T) any { return x }
 
 func brief(d time.Duration) any { return document.Brief(d) }
 
-// texts prints a list with an item a line, and inOneLine in one line.
+// texts prints a list with an item a line, and inOneLine in a single line.
 func texts[T fmt.Stringer](list []T) any { return namesOf(list) }
 
 func inOneLine[T fmt.Stringer](list []T) any { return oneLine(namesOf(list)) }
@@ -144,18 +144,18 @@ func numbers[T int | int64](low, high int64) codec[T] {
 	}
 }
 
-// choice is one of some values with names, which parse knows.
+// choice is any of some values with names, known to parse.
 func choice[T fmt.Stringer](parse func(string) (T, bool), all ...T) codec[T] {
 	names := namesOf(all)
 	return codec[T]{quotedWords(names...), oneOf(names, parse), func(x T) any { return x.String() }}
 }
 
-// words is one of some words, which are kept as they are.
+// words is any of some words, kept unchanged.
 func words(all ...string) codec[string] {
 	return codec[string]{quotedWords(all...), oneOf(all, same), itself[string]}
 }
 
-// eitherOf is one of two words, of which the second is true.
+// eitherOf is a choice of two words, the second for true.
 func eitherOf(no, yes string) codec[bool] {
 	return codec[bool]{
 		quotedWords(no, yes),
@@ -182,8 +182,8 @@ func between(low, high time.Duration) string {
 // quotedWords documents a choice.
 func quotedWords(words ...string) string { return "`" + strings.Join(words, "`, `") + "`" }
 
-// keep gives next's field the value of running's, and reports whether they differed. nil and empty
-// lists are equal.
+// keep gives next's field the value of running's, and reports whether the values differed. nil and
+// empty lists are equal.
 func keep(running, next *field) (differed bool) {
 	differed = !reflect.DeepEqual(running.print(), next.print())
 	reflect.ValueOf(next.at).Elem().Set(reflect.ValueOf(running.at).Elem())

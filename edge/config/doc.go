@@ -1,4 +1,4 @@
-// Package config reads headgate.yaml, strictly, and reports all faults of it at once.
+// Package config reads headgate.yaml, strictly, and reports all faults at once.
 //
 //	file ──Read──► bytes ──Parse──► one yaml.Node ──fields──► Config ──check──► Config, nil
 //	                 │                 │                    │          or
@@ -8,6 +8,6 @@
 // edge/config/scalar, because the YAML library reads "limit: 010" as 8, "limit: 2.5" as 2, and
 // stops looking after the first document.
 //
-// Nothing here opens a socket, asks for the host name or checks whether a named file exists: that
-// is left to the caller. All functions are safe to call concurrently; a Config is a plain value.
+// Nothing here opens a socket, asks for the host name or checks whether a named file exists: for
+// the caller. All functions are safe to call concurrently; a Config is a plain value.
 package config

@@ -14,10 +14,10 @@ var (
 	errTooLarge   = errors.New("larger than 1 MiB")
 )
 
-// MaxFaults is how many faults of one file are reported. Nobody wrote a file with more by hand.
+// MaxFaults is how many faults of a file are reported. Nobody wrote a file with more by hand.
 const MaxFaults = 1000
 
-// Fault is one thing wrong with a configuration file, and where.
+// Fault is a thing wrong with a configuration file, and where.
 type Fault struct {
 	File    string
 	Line    int    // from 1
@@ -26,7 +26,7 @@ type Fault struct {
 	Message string
 }
 
-// String returns the fault as one line: file:line:column: path: message.
+// String returns the fault as a line: file:line:column: path: message.
 func (f Fault) String() string {
 	if f.Path == "" {
 		return fmt.Sprintf("%s:%d:%d: %s", f.File, f.Line, f.Col, f.Message)
@@ -34,10 +34,10 @@ func (f Fault) String() string {
 	return fmt.Sprintf("%s:%d:%d: %s: %s", f.File, f.Line, f.Col, f.Path, f.Message)
 }
 
-// Faults is everything wrong with one file, sorted by position.
+// Faults is everything wrong with a file, sorted by position.
 type Faults []Fault
 
-// Error returns the faults, one a line.
+// Error returns the faults, a line each.
 func (fs Faults) Error() string {
 	lines := make([]string, len(fs))
 	for i, f := range fs {
@@ -46,14 +46,14 @@ func (fs Faults) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// sort orders the faults by position; those at one position stay as they were found.
+// sort orders the faults by position; faults at the same position stay in order.
 func (fs Faults) sort() {
 	slices.SortStableFunc(fs, func(a, b Fault) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
 	})
 }
 
-// bare takes the file name out of err: whoever wraps it names the file already.
+// bare takes the file name out of err: whoever wraps the error names the file already.
 func bare(err error) error {
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		return pathErr.Err

@@ -9,8 +9,7 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// fields describes every top-level field of the file that c is read from, in the order in which
-// Marshal writes them.
+// fields describes every top-level field of c's file, in the order of Marshal.
 func (c *Config) fields() []field {
 	return slices.Concat(c.nodeFields(), c.requestFields(), c.policyFields())
 }
@@ -59,14 +58,13 @@ func (c *Config) requestFields() []field {
 			durations(MinTicketKeep, MaxTicketKeep), "60s",
 			"How long a policy that counts by the response waits for its report. Later "+
 				"reports are answered `late=1`.")}),
-		// The rule is made for its names alone: below lists the fields of an item.
+		// The rule is made for names alone: below lists the fields of an item.
 		{
 			name: "rules", read: set(&c.Rules, rules), below: ruleFields(new(mitigation.Rule)),
 			print: func() any { return printedRules(c.Rules) },
 		},
 		// Policies, their sets and their clients have faults of their own kind, with a place for
-		// each
-		// condition. Marshal writes them as they were read.
+		// each condition. Marshal writes them as read.
 		documented("clients", func(v value) { clients(v, &c.Policies.Clients) },
 			"fields: from, trusted, hops, ipv4, ipv6, path, path_fold", "{}",
 			"How the address of the client is found. Headers of senders in the networks of "+
@@ -87,7 +85,7 @@ func (c *Config) requestFields() []field {
 	}
 }
 
-// policyFields describes the list of policies and what they name.
+// policyFields describes the list of policies and the names they use.
 func (c *Config) policyFields() []field {
 	return []field{
 		documented("pools", set(&c.Pools, pools), "list of at most 64", "[]",

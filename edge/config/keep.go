@@ -1,6 +1,6 @@
 package config
 
-// FixedSettings returns the paths of the settings a daemon takes over at its start only, in the
+// FixedSettings returns the paths of the settings a daemon takes over at the start only, in the
 // order of the documentation. The others are taken over at every reload: rules, and the content of
 // the files named by admin_token_file and gossip.key_file.
 func FixedSettings() (all []string) {
@@ -13,9 +13,9 @@ func FixedSettings() (all []string) {
 }
 
 // Keep returns next as a daemon started with running can take it over: settings fixed at start are
-// running's. waiting names those of them that differ and so wait for a restart, in the order of the
+// running's. waiting names the differing settings, which wait for a restart, in the order of the
 // documentation. A reload applies now, and logs and shows waiting: an operator who changed a port
-// is to learn that it is still the old one.
+// is to learn of the old port.
 func Keep(running, next Config) (now Config, waiting []string) {
 	var was []*field
 	leavesOf(running.fields(), "", func(_ string, f *field) { was = append(was, f) })

@@ -9,8 +9,8 @@ import (
 
 // Bounds and default of a lease, a second to an hour in whole seconds.
 const (
-	// Shorter than a second a lease would end under requests that are merely slow; longer than an
-	// hour a proxy that died would hold its places for too long.
+	// Shorter than a second a lease would end under merely slow requests; longer than an hour a
+	// proxy that died would hold places for too long.
 	MinLease     = time.Second
 	MaxLease     = time.Hour
 	defaultLease = time.Minute
@@ -29,17 +29,17 @@ func lease(v value) (time.Duration, bool) {
 	return t, ok
 }
 
-// reserve parses the shares kept for tiers, in their order. The order is that of the file, and
-// means something: each tier may use the rest the tiers before leave. A mapping of Go would lose
-// it.
+// reserve parses the shares kept for tiers, in their order. The order is the file's, and means
+// something: each tier may use the rest the tiers before leave. A mapping of Go would lose the
+// order.
 func reserve(v value) ([]mitigation.Share, bool) {
 	var list []mitigation.Share
 	sum, ok := 0, true
 	v.entriesOf(mitigation.MaxShares, func(key, item value) {
 		part, good := item.percent(mitigation.Whole, mitigation.Whole-1)
 		good = key.checkName(key.node.Value, mitigation.MaxRuleName) && good
-		// Where one is at fault it still counts in the sum as far as it could be read, so nothing
-		// is said of a sum that may be right.
+		// A faulty share still counts in the sum as far as readable, so nothing is said of a sum
+		// which may be right.
 		list = append(list, mitigation.Share{Tier: key.node.Value, Part: part})
 		sum, ok = sum+part, ok && good
 	})
@@ -72,9 +72,8 @@ func part(v value, read func(string) (int, error)) (int, bool) {
 	return n, err == nil
 }
 
-// checkKind holds kind together with the fields it needs, and those that it has no use for. Fields
-// of another kind are faults and not ignored: somebody who writes block_for under concurrency
-// expects a block.
+// checkKind holds kind together with the fields needed and not needed. Fields of another kind are
+// faults and not ignored: somebody who writes block_for under concurrency expects a block.
 func (v value) checkKind(r *mitigation.Rule) {
 	if v.d.bad[join(v.path, "kind")] {
 		return
@@ -96,21 +95,21 @@ func (v value) checkKind(r *mitigation.Rule) {
 		r.Action, r.BlockFor = mitigation.Shed, 0
 		v.d.bad[join(v.path, "action")] = true
 	}
-	// Places are given back by whoever took them: a count others hold could not be corrected when a
-	// node dies.
+	// Places are given back by the taker: a count others hold could not be corrected when a node
+	// dies.
 	if r.Scope != mitigation.Node {
 		v.d.given[join(v.path, "scope")].fault("kind concurrency counts at one node only: write " +
 			"scope: node, or leave it out")
 	}
-	// The default must not be left in a field the kind does not have: it would be shown.
+	// The default must not be left in a field the kind does not have: or the field would be shown.
 	r.Window = 0
 	if r.Lease == 0 {
 		r.Lease = defaultLease
 	}
 }
 
-// without records a fault at the field called name, where it is given.
-// It is silent where the field has a fault already.
+// without records a fault at the field called name, where given. Silent where the field has a fault
+// already.
 func (v value) without(name, why string) {
 	path := join(v.path, name)
 	if at, given := v.d.given[path]; given && !v.d.bad[path] {

@@ -7,15 +7,15 @@ import (
 )
 
 // blockFor reads the time of a block, or a list of the times of the first, the second and so on.
-// BlockFor is the first step in either form, so whatever does not know of ladders finds a block's
-// length where it always was.
+// BlockFor is the first step in either form, so code without ladders finds a block's length at the
+// old place.
 func (v value) blockFor(r *mitigation.Rule) {
 	if v.node.Kind != yaml.SequenceNode {
 		set(&r.BlockFor, duration(0, mitigation.MaxBlockFor))(v)
 		return
 	}
 	steps, ok := listOf(mitigation.MaxSteps, duration(MinBlockFor, mitigation.MaxBlockFor))(v)
-	// An empty list has no first step; where the list itself is at fault that has been said.
+	// An empty list has no first step; a fault of the list itself has been recorded.
 	if !ok || len(steps) == 0 {
 		if ok {
 			v.fault("is empty: write a duration, or up to %d of them", mitigation.MaxSteps)
@@ -26,7 +26,7 @@ func (v value) blockFor(r *mitigation.Rule) {
 }
 
 // finishLadder holds block_for and forget_after together: only a list has steps to forget. The
-// default is taken beside any block_for, as config check --print shows it.
+// default is taken beside any block_for, as shown by config check --print.
 func (v value) finishLadder(r *mitigation.Rule) {
 	if at, given := v.d.given[join(v.path, "forget_after")]; given && len(r.Ladder.Steps) == 0 &&
 		r.Ladder.Forget != mitigation.DefaultForget && !v.d.bad[join(v.path, "block_for")] {
@@ -34,8 +34,8 @@ func (v value) finishLadder(r *mitigation.Rule) {
 			"[10m, 1h], or leave it out")
 	}
 	switch {
-	// A list of one is a block of that length, with nothing to climb: it costs no memory of
-	// strikes.
+	// A list of a single time is a block of this length, with nothing to climb, and costs no memory
+	// of strikes.
 	case len(r.Ladder.Steps) < 2:
 		r.Ladder = mitigation.Ladder{}
 	case r.Ladder.Forget == 0:

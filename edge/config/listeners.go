@@ -27,7 +27,7 @@ func (v value) address(s string) (Address, bool) {
 	return a, err == nil
 }
 
-// listenAddresses parses one address, or a list of them. A faulty one reads as the zero Address.
+// listenAddresses parses an address, or a list. A faulty address reads as the zero Address.
 func listenAddresses(v value) ([]Address, bool) {
 	if v.node.Kind == yaml.ScalarNode {
 		a, _ := anyAddress(v)
@@ -36,9 +36,9 @@ func listenAddresses(v value) ([]Address, bool) {
 	return listOf(MaxListeners, anyAddress)(v)
 }
 
-// doorAddresses is listenAddresses for a door closed unless it is named; "" is closed too. The
-// doors open by default (udp, http, admin) take no "": an empty text there is more likely a
-// variable nobody filled in.
+// doorAddresses is listenAddresses for a door closed unless named; "" is closed too. The doors open
+// by default (udp, http, admin) take no "": an empty text there is more likely a variable nobody
+// filled in.
 func doorAddresses(v value) ([]Address, bool) {
 	if v.node.Kind == yaml.ScalarNode {
 		if s, ok := v.text(); ok && s == "" {
@@ -57,7 +57,7 @@ func bindAddress(v value) (Address, bool) {
 	return v.hostPort(s)
 }
 
-// hostPort parses an address that is not a unix socket.
+// hostPort parses an address, no unix socket.
 func (v value) hostPort(s string) (Address, bool) {
 	a, ok := v.address(s)
 	if ok && a.IsUnix() {
@@ -77,7 +77,7 @@ func seedAddress(v value) (Address, bool) {
 	return a, ok && v.reachable(a)
 }
 
-// reachable records it when a is good to listen on but not to connect to.
+// reachable records a fault of an address good to listen on but not to connect to.
 func (v value) reachable(a Address) bool {
 	switch {
 	case a.IsUnix():
@@ -91,8 +91,8 @@ func (v value) reachable(a Address) bool {
 	return true
 }
 
-// servers parses the servers of the ring, no two of them at one address. A server named twice would
-// get twice the keys under a name that looks like one server; its weight is for that.
+// servers parses the servers of the ring, no two at the same address. A server named twice would
+// get twice the keys under a name looking like a single server; use the weight.
 func servers(v value) ([]Server, bool) {
 	items, ok := v.items(MaxServers)
 	lines := map[Address]int{}
@@ -106,7 +106,7 @@ func servers(v value) ([]Server, bool) {
 			item.fault("%s is already a server, on line %d", s.Address, line)
 			continue
 		}
-		// By address, not by text: another weight of the same server is another mention of it, not
+		// By address, not by text: another weight of the same server is another mention, not
 		// another server.
 		lines[s.Address] = item.node.Line
 		list = append(list, s)
@@ -133,7 +133,7 @@ func server(v value) (Server, bool) {
 	return Server{Address: a, Weight: weight}, ok
 }
 
-// weight parses the word after an address, where there is one.
+// weight parses the word after an address, where there is a word.
 func (v value) weight(words []string) (int, bool) {
 	if len(words) == 0 {
 		return 1, true

@@ -9,8 +9,8 @@ import (
 )
 
 // Marshal returns c as the YAML of a headgate.yaml with every field, defaults too: the effective
-// configuration. Parse makes an equal Config of it, if c is valid. Values are written in the units
-// a person would use: 64MiB, 10s, not 67108864 and 10000000000.
+// configuration. Parse makes an equal Config, if c is valid. Values are written in the units a
+// person would use: 64MiB, 10s, not 67108864 and 10000000000.
 func (c Config) Marshal() ([]byte, error) {
 	var out bytes.Buffer
 	enc := yaml.NewEncoder(&out)
@@ -21,8 +21,7 @@ func (c Config) Marshal() ([]byte, error) {
 	if err := enc.Close(); err != nil {
 		return nil, fmt.Errorf("config: write as YAML: %w", err)
 	}
-	// Policies are written as they were read, without their comments: the compiled form of
-	// conditions is no YAML.
+	// Policies are written as read, without comments: the compiled form of conditions is no YAML.
 	out.WriteString(c.PolicyText)
 	// The sections the file leaves out, as their defaults: Marshal promises every field.
 	for _, name := range []string{"clients: {}", "sets: {}", "pools: []", "policies: []"} {
@@ -35,8 +34,8 @@ func (c Config) Marshal() ([]byte, error) {
 }
 
 // JSON returns c as JSON: the names, the order and the values of Marshal's YAML, durations and
-// sizes included as text. It holds the paths of secret files, never their contents. It is made from
-// the YAML so there is one list of fields, and one spelling of values, for both.
+// sizes included as text. The JSON holds the paths of secret files, never their contents. Made from
+// the YAML, for a single list of fields and spelling of values.
 func (c Config) JSON() ([]byte, error) {
 	text, err := c.Marshal()
 	if err != nil {

@@ -11,18 +11,17 @@ import (
 	"github.com/headgate-dev/headgate/edge/policy/condition"
 )
 
-// maxOneOf is how many values one term of a match may list.
-// More belong into a set, which finds a value by its hash; a list is compared one by one where its
-// tests are not shared.
+// maxOneOf is how many values a term of a match may list. More belong into a set, which finds a
+// value by hash; a list is compared item by item where tests are not shared.
 const maxOneOf = 1000
 
-// match reads a condition on requests. Where it is at fault the condition holds for none.
-// So a policy that could not be read never selects requests it was not meant for: the whole
-// configuration is refused anyway, but checks that follow have something to look at.
+// match reads a condition on requests. A faulty condition holds for none. So an unreadable policy
+// never selects unintended requests: the whole configuration is refused anyway, but the next checks
+// have something to look at.
 func match(v value) (*condition.Expr, bool) { return v.match(0), true }
 
 // match reads a map of terms all must hold. The depth is bounded because compiling and printing go
-// down recursively, and a file of 1 MiB could nest half a million of them.
+// down recursively, and a file of 1 MiB could nest half a million levels.
 func (v value) match(depth int) *condition.Expr {
 	if depth > policy.MaxDepth {
 		v.fault("any and not stand at most %d deep in one another", policy.MaxDepth)
@@ -40,7 +39,7 @@ func (v value) match(depth int) *condition.Expr {
 	return condition.All(terms...)
 }
 
-// term reads one term, called key.
+// term reads a term, called key.
 func (v value) term(key value, depth int) *condition.Expr {
 	switch key.node.Value {
 	case "any":
@@ -52,7 +51,7 @@ func (v value) term(key value, depth int) *condition.Expr {
 	}
 	f, err := condition.ParseField(key.node.Value)
 	if err != nil {
-		// The names of headers are not among them: nobody can say which one was meant.
+		// Without the names of headers: nobody can say which header was meant.
 		known := append(condition.FieldNames(), "any", "not", "when")
 		key.fault("unknown field %s%s", document.Show(key.node.Value),
 			didYouMean(key.node.Value, known))
@@ -65,15 +64,15 @@ func (v value) term(key value, depth int) *condition.Expr {
 	return condition.OneOf(v.pos(), v.spelt(), f, values)
 }
 
-// labelled returns e with its place and the text standing there.
+// labelled returns e with the place and the text standing there.
 func (v value) labelled(e *condition.Expr) *condition.Expr {
 	e.At, e.Text = v.pos(), v.spelt()
 	return e
 }
 
-// spelt returns v as one line of YAML with its name, for people.
-// explain and test-request show it beside the verdict: "header.x-plan: [gold, silver]". A family's
-// own name has dots, so the last dot of a path is not where the name begins.
+// spelt returns v as a line of YAML with the name, for people. explain and test-request show the
+// line beside the verdict: "header.x-plan: [gold, silver]". A family's own name has dots, so the
+// last dot of a path is not where the name begins.
 func (v value) spelt() string {
 	name := v.path[strings.LastIndexByte(v.path, '.')+1:]
 	for _, family := range []string{"response.header.", "header.", "query.", "cookie."} {
@@ -85,7 +84,7 @@ func (v value) spelt() string {
 	return name + ": " + document.Clip(flow(v.node))
 }
 
-// flow returns a node as one line.
+// flow returns a node as a line.
 func flow(n *yaml.Node) string {
 	var parts []string
 	switch n.Kind {
@@ -103,7 +102,7 @@ func flow(n *yaml.Node) string {
 	return n.Value
 }
 
-// An empty any holds for nothing by logic, and is a fault because nobody means that.
+// An empty any holds for nothing by logic, and is a fault because never meant.
 func (v value) anyOf(depth int) *condition.Expr {
 	items, ok := v.items(maxOneOf)
 	if !ok {
@@ -119,8 +118,8 @@ func (v value) anyOf(depth int) *condition.Expr {
 	return v.labelled(condition.Any(kids...))
 }
 
-// The expression is one string of YAML; its faults name the column inside it, beside the line of
-// the file.
+// The expression is a string of YAML; faults name the column inside it, beside the line of the
+// file.
 func (v value) when() *condition.Expr {
 	text, ok := v.text()
 	if !ok {
@@ -134,8 +133,8 @@ func (v value) when() *condition.Expr {
 	return v.labelled(condition.All(e))
 }
 
-// oneOrMore reads a value of f, or a list of them.
-// One value is the usual case, and a list of one means the same.
+// oneOrMore reads a value of f, or a list. A single value is the usual case, and means the same as
+// a list of a single item.
 func (v value) oneOrMore(f condition.Field) ([]condition.Value, bool) {
 	if v.node.Kind != yaml.SequenceNode {
 		one, ok := v.one(f)

@@ -11,7 +11,7 @@ const (
 	mostStatus  = 599
 )
 
-// onDeny lists the fields of on_deny, each setting its part of o.
+// onDeny lists the fields of on_deny, each setting a part of o.
 func onDeny(o *policy.OnDeny) []field {
 	return []field{
 		leaf("status", func(v value) {
@@ -19,8 +19,8 @@ func onDeny(o *policy.OnDeny) []field {
 				o.Status = int(n)
 			}
 		}),
-		// The field says the usual case by its default; in policy.OnDeny, where the zero value is
-		// the usual case, it is the other way round.
+		// The field says the usual case by the default; in policy.OnDeny the zero value is the
+		// usual case, the other way round.
 		leaf("announce", func(v value) {
 			announce := true
 			set(&announce, boolean)(v)
@@ -29,8 +29,8 @@ func onDeny(o *policy.OnDeny) []field {
 		leaf("deceive", set(&o.Deceive, boolean)),
 		leaf("body", func(v value) {
 			text, ok := v.text()
-			// It is sent with each denial of a flood: the bound keeps a denial cheaper than most
-			// answers.
+			// The body is sent with each denial of a flood: the bound keeps a denial cheaper than
+			// most answers.
 			if ok && len(text) > policy.MaxBody {
 				v.fault("has %d bytes, at most %d are allowed", len(text), policy.MaxBody)
 				return
@@ -40,9 +40,8 @@ func onDeny(o *policy.OnDeny) []field {
 	}
 }
 
-// boolean reads true or false.
-// yes, on and True are booleans to some versions of YAML and texts to others, so none of them is
-// taken.
+// boolean reads true or false. yes, on and True are booleans to some versions of YAML and texts to
+// others, so none is taken.
 func boolean(v value) (is, ok bool) {
 	s, ok := v.text()
 	switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// policies parses the list of policies, no two of one name.
+// policies parses the list of policies, no two of the same name.
 func policies(v value) ([]policy.Policy, bool) {
 	items, ok := v.items(policy.MaxPolicies)
 	lines := map[string]int{}
@@ -35,7 +35,7 @@ func policies(v value) ([]policy.Policy, bool) {
 	return list, ok
 }
 
-// policyFile is a policy as it is read: its own numbers are those of one rule, or of one a tier.
+// policyFile is a policy as read: the policy's numbers are a rule's, or a rule's for each tier.
 type policyFile struct {
 	policy.Policy
 	rule   mitigation.Rule
@@ -47,15 +47,15 @@ type policyFile struct {
 	siblings int // of the ladder; 0: not given
 }
 
-// tierNumber is the number of one tier.
+// tierNumber is the number of a tier.
 type tierNumber struct {
 	tier   string
 	number int64
 }
 
-// policy parses one policy. Defaults are key client, cost 1, and those of a rule.
-// A policy with numbers of its own becomes rules called as itself, which are counted, shown and
-// blocked by hand like those of the section rules.
+// policy parses one policy. Defaults are key client, cost 1, and those of a rule. A policy with
+// numbers of its own becomes rules called as itself, which are counted, shown and blocked by hand
+// like rules of the section rules.
 func (v value) policy() policy.Policy {
 	p := &policyFile{Policy: policy.Policy{
 		At: v.pos(), Key: policy.DefaultKey(),
@@ -75,9 +75,9 @@ func (v value) policy() policy.Policy {
 	return p.Policy
 }
 
-// policyFields lists the fields of a policy, with those of a rule.
-// Where a policy reads a field of a rule in its own way (limit may be a map of tiers) its own comes
-// first and hides the rule's.
+// policyFields lists the fields of a policy, with those of a rule. Where a policy reads a field of
+// a rule in another way (limit may be a map of tiers) the policy's field comes first and hides the
+// rule's.
 func (v value) policyFields(p *policyFile) []field {
 	table := []field{
 		leaf("name", set(&p.Name, name(mitigation.MaxRuleName))),
@@ -115,9 +115,9 @@ func (v value) policyFields(p *policyFile) []field {
 	return table
 }
 
-// numbers reads a number, or one for each tier, from least to mitigation.MaxLimit.
-// Zero is allowed for a single burst, where it is the default and means none; a tier with a burst
-// has one.
+// numbers reads a number, or a number for each tier, from least to mitigation.MaxLimit. Zero is
+// allowed for a single burst, where 0 is the default and means none; a tier with a burst has a
+// burst.
 func (v value) numbers(one *int64, each *[]tierNumber, least int64) {
 	if v.node.Kind != yaml.MappingNode {
 		set(one, integer(least, mitigation.MaxLimit))(v)
@@ -145,7 +145,7 @@ func (v value) skip(p *policyFile) {
 	p.Skip, _ = listOf(policy.MaxPolicies, name(mitigation.MaxRuleName))(v)
 }
 
-// key reads a part of a key, or a list of them. As in [client, header.x-api-key | cookie.session]:
+// key reads a part of a key, or a list of parts. As in [client, header.x-api-key | cookie.session]:
 // all parts make the key, and of alternatives the first the request has.
 func key(v value) (policy.Key, bool) {
 	if v.node.Kind != yaml.SequenceNode {
@@ -201,7 +201,7 @@ func cost(v value) (policy.Cost, bool) {
 	return c, err == nil
 }
 
-// pending reads how many requests of a policy may wait beyond its limit, or free.
+// pending reads how many requests of a policy may wait beyond the limit, or free.
 func (v value) pending(most *int) {
 	switch _, err := strconv.Atoi(v.node.Value); {
 	case v.node.Value == "free":
@@ -258,9 +258,8 @@ func requestField(v value) (condition.Field, bool) {
 	return f, err == nil
 }
 
-// setName reads @ and the name of a set.
-// Whether there is such a set is checked with all policies, since sets may stand below them in the
-// file.
+// setName reads @ and the name of a set. Whether there is such a set is checked with all policies,
+// since sets may stand below policies in the file.
 func setName(v value) (string, bool) {
 	s, ok := v.text()
 	if !ok {

@@ -14,7 +14,7 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// hasOwn reports whether a policy has numbers of its own: any field of a rule beside name and mode.
+// hasOwn reports whether a policy has numbers: any field of a rule beside name and mode.
 func (v value) hasOwn() bool {
 	var r mitigation.Rule
 	for _, f := range ruleFields(&r) {
@@ -26,7 +26,7 @@ func (v value) hasOwn() bool {
 	return false
 }
 
-// own makes the rules of a policy with numbers of its own.
+// own makes the rules of a policy with numbers.
 func (v value) own(p *policyFile) {
 	if v.d.bad[join(v.path, "kind")] {
 		return
@@ -66,8 +66,8 @@ func (v value) own(p *policyFile) {
 	}
 }
 
-// checkPlaces refuses the fields a policy of kind concurrency cannot have: a request takes its
-// places when it begins, and gives them back at its end.
+// checkPlaces refuses the fields a policy of kind concurrency cannot have: a request takes places
+// at the begin, and gives places back at the end.
 func (v value) checkPlaces(p *policyFile) {
 	if p.rule.Kind != mitigation.Concurrency {
 		return
@@ -80,7 +80,7 @@ func (v value) checkPlaces(p *policyFile) {
 	}
 }
 
-// checkBursts holds burst together with kind and tiers, where it is a number and where it is a map.
+// checkBursts holds burst together with kind and tiers, as a number or as a map.
 func (v value) checkBursts(p *policyFile) {
 	at, given := v.d.given[join(v.path, "burst")]
 	if !given || at.node.Kind != yaml.MappingNode {
@@ -170,7 +170,7 @@ func (v value) checkActions(p *policyFile) {
 	}
 }
 
-// checkPolicies records faults that only all policies together show.
+// checkPolicies records faults visible in all policies together only.
 func (d *decoder) checkPolicies(c *Config) {
 	rules := make([]string, len(c.Rules))
 	for i, r := range c.Rules {
@@ -201,20 +201,20 @@ func (d *decoder) checkPolicies(c *Config) {
 	}
 }
 
-// AllRules returns the rules of c: those of the file, then those that policies make, then those of
-// rls.files once they are loaded.
+// AllRules returns the rules of c: rules of the file, then of policies, then of the loaded
+// rls.files.
 func (c *Config) AllRules() []mitigation.Rule {
 	return slices.Concat(c.Rules, c.Policies.Rules(), c.RLS.Rules)
 }
 
-// LoadPolicies makes the engine of c's policies, for a gate with c.AllRules(). It reads the files
-// of sets. key is of the digests in keys, and should be the same on all nodes.
+// LoadPolicies makes the engine of c's policies, for a gate with c.AllRules(). Files of sets are
+// read. key is of the digests in keys, and should be the same on all nodes.
 func LoadPolicies(c *Config, key [32]byte) (*policy.Engine, error) {
 	return ReloadPolicies(c, key, nil)
 }
 
 // ReloadPolicies is LoadPolicies beside the engine before, nil for none: the sets whose files have
-// not changed are shared with it.
+// not changed are shared.
 func ReloadPolicies(c *Config, key [32]byte, before *policy.Engine) (*policy.Engine, error) {
 	o := policy.Options{
 		Pools: c.poolNames(), Open: openSet, Before: before, Key: key,

@@ -8,7 +8,7 @@ import (
 	"github.com/headgate-dev/headgate/mitigation/pool"
 )
 
-// pools parses the list of pools, no two of one name.
+// pools parses the list of pools, no two of the same name.
 func pools(v value) ([]pool.Config, bool) {
 	items, ok := v.items(pool.MaxPools)
 	lines := map[string]int{}
@@ -29,7 +29,7 @@ func pools(v value) ([]pool.Config, bool) {
 	return list, ok
 }
 
-// onePool parses one pool. All but the name has a default.
+// onePool parses a pool. All but the name has a default.
 func onePool(v value) pool.Config {
 	p := pool.Default()
 	if !v.fields([]field{
@@ -63,7 +63,7 @@ func share(v value) (int, bool) {
 // levelStep parses a step of a level: 0.0001% to 100%.
 func levelStep(v value) (int, bool) { return v.percent(pool.Unit, pool.Unit) }
 
-// order parses the tiers a pool sheds, no one of them twice.
+// order parses the tiers a pool sheds, none twice.
 func order(v value) ([]string, bool) {
 	list, ok := listOf(pool.MaxTiers, name(mitigation.MaxRuleName))(v)
 	for i, tier := range list {

@@ -8,7 +8,7 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// level parses one step of a ladder of networks.
+// level parses a step of a ladder of networks.
 func level(v value) (l policy.Level, ok bool) {
 	if !v.fields([]field{
 		leaf("v4", number(&l.V4, 8, 32)),
@@ -47,7 +47,7 @@ func (v value) checkLadder(p *policyFile) {
 	}
 }
 
-// ownRules appends r and the rules of p's ladder for it to p's own.
+// ownRules appends r and the rules of p's ladder to p's rules.
 func (v value) ownRules(p *policyFile, r mitigation.Rule) {
 	all := p.Widened(r, p.siblings)
 	if last := all[len(all)-1].Name; len(last) > mitigation.MaxRuleName {

@@ -2,16 +2,15 @@ package config
 
 import "slices"
 
-// Section documents one part of headgate.yaml. Texts are plain paragraphs with an empty line
-// between them: `code` stands between backquotes, and a paragraph beginning with two spaces is
-// YAML.
+// Section documents a part of headgate.yaml. Texts are plain paragraphs with an empty line in
+// between: `code` stands between backquotes, and a paragraph beginning with two spaces is YAML.
 type Section struct {
 	Title  string
 	Text   string
 	Fields []Field
 }
 
-// Field documents one field of headgate.yaml.
+// Field documents a field of headgate.yaml.
 type Field struct {
 	Path    string // from the top of the file, such as ring.flush; a rule's begins with rules[].
 	Values  string // the type, and the values or the range it may have
@@ -38,8 +37,8 @@ var sections = []struct {
 	},
 }
 
-// Reference documents every field of headgate.yaml. It is the source of headgate.yaml(5) and of
-// docs/configuration.md. Ranges are those that the fields are read by.
+// Reference documents every field of headgate.yaml. The source of headgate.yaml(5) and of
+// docs/configuration.md. Ranges are the ranges of the fields' readers.
 func Reference() (all []Section) {
 	table := new(Config).fields()
 	for _, s := range sections {

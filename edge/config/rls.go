@@ -16,12 +16,12 @@ func faultOf(f envoy.Fault) Fault {
 	return Fault{File: f.File, Line: f.Line, Col: f.Col, Message: f.Message}
 }
 
-// maxUnitWarnings is how many limits counted by the day are named one by one.
+// maxUnitWarnings is how many limits counted by the day are named singly.
 const maxUnitWarnings = 20
 
 func readRLS(name string) ([]byte, error) { return readFile(name, MaxRLSBytes) }
 
-// LoadRLS reads the files of rls.files, all or none, and sets c.RLS.Rules to the rules they make.
+// LoadRLS reads the files of rls.files, all or none, and sets c.RLS.Rules to the resulting rules.
 // Without files the tree is nil. The error is a Faults where the content is at fault.
 func LoadRLS(c *Config) (*rls.Tree, error) {
 	c.RLS.Rules = nil

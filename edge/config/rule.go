@@ -10,9 +10,9 @@ import (
 // MinBlockFor is the shortest block: clients are told whole seconds.
 const MinBlockFor = time.Second
 
-// rules parses the list of rules, no two of one name.
-// A name given twice is a fault at the second place, and names the line of the first: the operator
-// copied a rule and forgot to change it.
+// rules parses the list of rules, no two of the same name. A name given twice is a fault at the
+// second place, and names the line of the first: the operator copied a rule and forgot to change
+// it.
 func rules(v value) ([]mitigation.Rule, bool) {
 	items, ok := v.items(mitigation.MaxRules)
 	lines := map[string]int{}
@@ -33,11 +33,11 @@ func rules(v value) ([]mitigation.Rule, bool) {
 	return list, ok
 }
 
-// rule parses one rule. Defaults are kind window, scope node, action shed, mode enforce, failure
-// mode local, fairness pops; name and limit have none, nor has window, which kind concurrency does
-// not have. The checks come after all fields are read, since the file may have them in any order;
-// those that complete a rule (checkKind, finishLadder, checkBurst, checkShedBy) come in an order in
-// which each finds its inputs settled.
+// rule parses a rule. Defaults are kind window, scope node, action shed, mode enforce, failure mode
+// local, fairness pops; name and limit have none, nor has window, which kind concurrency does not
+// have. The checks come after all fields are read, since the file may have fields in any order;
+// checks completing a rule (checkKind, finishLadder, checkBurst, checkShedBy) come in an order in
+// which each finds settled inputs.
 func rule(v value) mitigation.Rule {
 	var r mitigation.Rule
 	if v.fields(ruleFields(&r)) {
@@ -62,9 +62,8 @@ func window(v value) (time.Duration, bool) {
 	return t, ok
 }
 
-// require records which of the names v lacks, at v itself.
-// There is no node where nothing was written, so the fault stands at the mapping itself, with the
-// path that is missing.
+// require records which of the names v lacks, at v itself. There is no node where nothing was
+// written, so the fault stands at the mapping itself, with the missing path.
 func (v value) require(names ...string) {
 	for _, name := range names {
 		path := join(v.path, name)
@@ -74,16 +73,15 @@ func (v value) require(names ...string) {
 	}
 }
 
-// checkBlock holds action and block_for together.
-// Where one of the two could not be read nothing is said: its own fault comes first, and may be the
-// cause of this one.
+// checkBlock holds action and block_for together. Where either could not be read nothing is said:
+// the first fault may be the cause of the second.
 func (v value) checkBlock(r mitigation.Rule) {
 	path := join(v.path, "block_for")
 	at, given := v.d.given[path]
 	switch {
 	case v.d.bad[path] || v.d.bad[join(v.path, "action")]:
-	// 0s is the default, and config check --print writes it beside action shed: it must be accepted
-	// again.
+	// 0s is the default, and config check --print writes it beside action shed: so 0s must be
+	// accepted.
 	case r.Action != mitigation.Block && r.BlockFor > 0:
 		at.fault("applies to action block only: write action: block, or leave it out")
 	case r.Action != mitigation.Block:
@@ -96,7 +94,7 @@ func (v value) checkBlock(r mitigation.Rule) {
 }
 
 // checkFairness holds fairness and scope together. pops, the default, has no effect on other
-// scopes, for which config check --print shows it.
+// scopes, shown by config check --print too.
 func (v value) checkFairness(r mitigation.Rule) {
 	if at := v.d.given[join(v.path, "fairness")]; r.Fairness != mitigation.FairPoPs &&
 		r.Scope != mitigation.Global && !v.d.bad[join(v.path, "scope")] {
@@ -110,8 +108,7 @@ func (v value) checkBurst(r *mitigation.Rule) {
 	_, given := v.d.given[kind]
 	switch {
 	case v.d.bad[kind] || v.d.bad[burst]:
-	// burst alone makes a bucket; kind: bucket beside it says the same; another kind contradicts
-	// it.
+	// burst alone makes a bucket; kind: bucket beside says the same; another kind contradicts.
 	case r.Burst > 0 && given && r.Kind != mitigation.Bucket:
 		v.d.given[kind].fault("stands beside burst, which makes a bucket: leave out one of them")
 	case r.Burst > 0:
@@ -124,8 +121,8 @@ func (v value) checkBurst(r *mitigation.Rule) {
 	v.checkTokens(r)
 }
 
-// checkTokens holds delay and counts together with the kind.
-// Both defaults are accepted beside any kind, as config check --print shows them.
+// checkTokens holds delay and counts together with the kind. Both defaults are accepted beside any
+// kind, as shown by config check --print.
 func (v value) checkTokens(r *mitigation.Rule) {
 	if r.Delay > 0 && r.Kind != mitigation.Bucket {
 		v.without("delay", "applies to a limit with burst: requests wait for the tokens of a "+
@@ -136,7 +133,7 @@ func (v value) checkTokens(r *mitigation.Rule) {
 	}
 }
 
-// checkFill records a bucket that fills too slowly: its state would have to outlive every window.
+// checkFill records a bucket filling too slowly: the state would have to outlive every window.
 func (v value) checkFill(at value, r mitigation.Rule) {
 	if r.Limit > 0 && r.Window > 0 && r.Fill() > mitigation.MaxFill {
 		at.fault("%d at %d per %s takes more than %s to refill: lower it, or raise limit", r.Burst,

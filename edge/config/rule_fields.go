@@ -12,14 +12,14 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// ruleFields describes every field of a rule, in the order in which Marshal writes them.
-// A policy has the same fields for its own numbers.
+// ruleFields describes every field of a rule, in the order of Marshal. A policy has the same fields
+// for its numbers.
 func ruleFields(r *mitigation.Rule) []field {
 	return slices.Concat(limitFields(r), forceFields(r), failureFields(r), kindFields(r),
 		bucketFields(r), denialFields(r))
 }
 
-// limitFields describes the limit and its action.
+// limitFields describes the limit and the action.
 func limitFields(r *mitigation.Rule) []field {
 	return []field{
 		described("name", &r.Name, names(mitigation.MaxRuleName, "characters, unique"), "",
@@ -93,8 +93,8 @@ func failureFields(r *mitigation.Rule) []field {
 	}
 }
 
-// kindFields describes the kind and the fields belonging to one kind. Each text names the kind: a
-// field of another kind is a fault.
+// kindFields describes the kind and the fields of a single kind. Each text names the kind: a field
+// of another kind is a fault.
 func kindFields(r *mitigation.Rule) []field {
 	return []field{
 		described("kind", &r.Kind, choice(mitigation.ParseKind, mitigation.Window,
@@ -193,7 +193,7 @@ func orDefault(c codec[time.Duration], usual time.Duration) codec[time.Duration]
 	return c
 }
 
-// printedRules returns rules as Marshal writes them.
+// printedRules returns rules for Marshal.
 func printedRules(rules []mitigation.Rule) []*yaml.Node {
 	list := make([]*yaml.Node, len(rules))
 	for i := range rules {
@@ -214,7 +214,7 @@ func printedBlocks(r *mitigation.Rule) any {
 	return steps
 }
 
-// printedShares returns a reserve as a mapping in one line, in the order of the shares: a map of Go
+// printedShares returns a reserve as a mapping in a line, in the order of the shares: a map of Go
 // would be sorted.
 func printedShares(shares []mitigation.Share) any {
 	node := &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}

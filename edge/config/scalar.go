@@ -12,12 +12,12 @@ import (
 const quoted = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle |
 	yaml.FoldedStyle
 
-// text returns the characters of a single value, as they stand in the file: 404 and true are texts.
+// text returns the characters of a single value, as in the file: 404 and true are texts.
 func (v value) text() (string, bool) {
 	return v.node.Value, v.is(yaml.ScalarNode)
 }
 
-// name returns a parser of names: [A-Za-z0-9_.-], 1 to limit of them.
+// name returns a parser of names: [A-Za-z0-9_.-], 1 to limit characters.
 func name(limit int) func(value) (string, bool) {
 	return func(v value) (string, bool) {
 		s, ok := v.text()
@@ -25,7 +25,7 @@ func name(limit int) func(value) (string, bool) {
 	}
 }
 
-// nameOrNone is name that also takes "".
+// nameOrNone is name, or "".
 func nameOrNone(limit int) func(value) (string, bool) {
 	return func(v value) (string, bool) {
 		s, ok := v.text()
@@ -41,8 +41,7 @@ func (v value) checkName(s string, limit int) bool {
 	return ok
 }
 
-// filePath parses the name of a file or directory; "" is none. Whether it is there is not looked
-// at.
+// filePath parses the name of a file or directory; "" is none. The file need not exist.
 func filePath(v value) (string, bool) {
 	s, ok := v.text()
 	switch {

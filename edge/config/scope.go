@@ -7,11 +7,11 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// maxNamed is how many rules one warning names before it only counts them.
+// maxNamed is how many rules a warning names before only counting.
 const maxNamed = 5
 
 // ScopeWarnings returns sentences naming the rules of c which count over less than their scope,
-// because there is no ring or no gossip. nil means that every rule counts over its scope.
+// because there is no ring or no gossip. nil means every rule counts over the whole scope.
 func ScopeWarnings(c *Config) (list []string) {
 	where, view := "on this node alone", mitigation.Node
 	if len(c.Ring.Servers) > 0 {
@@ -33,7 +33,7 @@ func ScopeWarnings(c *Config) (list []string) {
 	return list
 }
 
-// named returns the names of the rules with scope that count at all.
+// named returns the names of the rules with scope counting at all.
 func named(rules []mitigation.Rule, scope mitigation.Scope) []string {
 	var names []string
 	for _, r := range rules {

@@ -2,12 +2,12 @@ package config
 
 import "github.com/headgate-dev/headgate/mitigation"
 
-// Setting is one field of a rule and its value, both as the file has them.
+// Setting is a field of a rule and the value, both as in the file.
 type Setting struct{ Name, Value string }
 
-// Settings returns the fields of r differing from their defaults, in the order of Marshal. It never
-// returns nil. The name, the limit and the window have no defaults and are left out. A list is
-// written as [10m, 1h], and reserve as {gold: 20%}. Settings may be called concurrently.
+// Settings returns the fields of r differing from their defaults, in the order of Marshal. Never
+// nil. The name, the limit and the window have no defaults and are left out. A list is written as
+// [10m, 1h], and reserve as {gold: 20%}. Settings may be called concurrently.
 func Settings(r mitigation.Rule) []Setting {
 	usual := mitigation.Rule{Name: r.Name, Limit: r.Limit, Window: r.Window, Kind: r.Kind}
 	if r.Kind == mitigation.Concurrency {

@@ -20,7 +20,7 @@ func shedBy(v value) (string, bool) {
 }
 
 // checkShedBy holds shed_by and epoch together, and with the kind. The default of epoch is taken
-// beside any shed_by, as config check --print shows it.
+// beside any shed_by, as shown by config check --print.
 func (v value) checkShedBy(r *mitigation.Rule) {
 	if r.ShedBy == "" {
 		if r.Epoch != mitigation.DefaultEpoch && !v.d.bad[join(v.path, "shed_by")] {
@@ -37,7 +37,7 @@ func (v value) checkShedBy(r *mitigation.Rule) {
 	}
 }
 
-// drawnRules returns shed_by of the rules that have it, by name; nil where none has.
+// drawnRules returns shed_by of the rules with shed_by, by name; nil where none has.
 func drawnRules(rules []mitigation.Rule) (all map[string]string) {
 	for _, r := range rules {
 		if r.ShedBy != "" {
@@ -64,7 +64,7 @@ func spread(v value) (int, bool) {
 	return v.percent(mitigation.Whole, mitigation.Whole)
 }
 
-// spreadText is the text that spread reads as part.
+// spreadText is the text of part for spread.
 func spreadText(part int) string {
 	if part == 0 {
 		return spreadOfRequests

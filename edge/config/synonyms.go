@@ -2,14 +2,14 @@ package config
 
 import "strings"
 
-// synonym answers a name other rate limiters use: one sentence on the words to write here instead.
+// synonym answers a name other rate limiters use: a sentence on the words to write here instead.
 type synonym struct {
 	Text string // follows `unknown field "…": `
-	// fields the name stands for; they then count as given, so one slip is one fault
+	// fields the name stands for; the field then counts as given, so a slip is a single fault
 	Means []string
 }
 
-// The sentences that several names share.
+// Sentences of several names.
 var (
 	useLimit = synonym{
 		"write limit: the cost that one key may use in any window",
@@ -76,8 +76,8 @@ var (
 )
 
 // ruleSynonyms are names other tools use for, or beside, the fields of a rule, in lower case with _
-// for -. They are those of nginx, Envoy, HAProxy, Traefik, Kong, Cloudflare and of Go's and Node's
-// libraries: what people type who come from there.
+// for -. The names are those of nginx, Envoy, HAProxy, Traefik, Kong, Cloudflare and of Go's and
+// Node's libraries: what people type who come from there.
 var ruleSynonyms = map[string]synonym{
 	"max_burst":           useBurst,
 	"bucket":              useBurst,
@@ -224,8 +224,8 @@ var fileSynonyms = map[string]synonym{
 }
 
 // valueSynonyms are words other tools use for the values of a field, by the field's name, and the
-// value here. A word may be a value there that means less or more here; the nearest one is named,
-// and the documentation says the rest.
+// value here. A word may be a value there with less or more meaning here; the nearest is named, and
+// the documentation says the rest.
 var valueSynonyms = map[string]map[string]string{
 	"mode": {
 		"dry_run": "shadow", "dryrun": "shadow", "log": "shadow", "log_only": "shadow",
@@ -255,7 +255,7 @@ var valueSynonyms = map[string]map[string]string{
 	},
 }
 
-// plainName returns name as the tables have it.
+// plainName returns name as in the tables.
 func plainName(name string) string { return strings.ReplaceAll(strings.ToLower(name), "-", "_") }
 
 // synonymOf returns the answer to the unknown field name of the mapping at path. Within ring,
@@ -277,8 +277,8 @@ func synonymOf(path, name string) (synonym, bool) {
 	return synonym{}, false
 }
 
-// synonymForValue returns `: write …` for a word that other tools use for a value of the field at
-// path, else "".
+// synonymForValue returns `: write …` for a word of other tools for a value of the field at path,
+// else "".
 func synonymForValue(path, word string) string {
 	field := path[strings.LastIndexByte(path, '.')+1:]
 	if value := valueSynonyms[field][plainName(word)]; value != "" {

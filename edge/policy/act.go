@@ -2,7 +2,7 @@ package policy
 
 import "github.com/headgate-dev/headgate/mitigation"
 
-// traits list the effects of a condition that holds.
+// traits list the effects of a condition.
 type traits uint16
 
 const (
@@ -19,15 +19,15 @@ const (
 	alone        // no other policy asks its rules, and they are asked whatever is absent
 )
 
-// special are the traits of policies of which more must be looked at than that their condition
-// holds. A condition with none of them asks its rules and no more, which walk.all does itself: so
-// most policies of a configuration never get here.
+// special are the traits of policies with more effects than rules. A condition without special
+// traits asks rules only, which walk.all does itself: so most policies of a configuration never get
+// here.
 const special = countsOnly | isFinal | notes | hasCountWhen | inGroup | variableCost |
 	byTier | maySkip
 
-// step is an effect of a condition: the part of its policy needed for each request, in one cache
-// line. A policy as the loader has it is some hundreds of bytes; the walk touches one step for each
-// condition that holds, so a thousand policies stay in the cache.
+// step is an effect of a condition: the part of the policy needed for each request, in a cache
+// line. A policy of the loader has some hundreds of bytes; the walk touches one step for each
+// holding condition, so a thousand policies stay in the cache.
 type step struct {
 	traits traits
 	policy uint16
@@ -39,8 +39,8 @@ type step struct {
 	tests  int32  // in Engine.tests: tests that must hold besides the tables; -1: nothing
 }
 
-// does are the effects of a question: see Question. A question that neither judges nor counts is
-// not asked; later stands beside either.
+// does are the effects of a question: see Question. A question neither judging nor counting is not
+// asked; later stands beside either.
 type does uint8
 
 const (
@@ -58,7 +58,7 @@ func (w *walk) act(number int) (end bool) {
 		return false
 	}
 	out := w.out
-	// Also of skipped policies or in shadow: explain and metrics show that they matched.
+	// Also of skipped policies or in shadow: explain and metrics show the match.
 	out.matched[s.policy>>6] |= 1 << (s.policy & 63)
 	if s.traits&(isFinal|notes) != 0 {
 		if end, done := w.final(int(s.policy)); done {
@@ -69,8 +69,8 @@ func (w *walk) act(number int) (end bool) {
 	return false
 }
 
-// consider asks for a policy whose match holds, unless it is skipped, or another of its group has
-// asked. A policy skipped takes no place in its group either: the next one of the group asks then.
+// consider asks for a policy whose match holds, unless it is skipped, or another of the group has
+// asked. A policy skipped takes no place in the group either: the next of the group asks then.
 func (w *walk) consider(s *step) {
 	out := w.out
 	if s.rules == 0 || out.skipped[s.policy>>6]>>(s.policy&63)&1 == 1 {
@@ -87,14 +87,14 @@ func (w *walk) consider(s *step) {
 		}
 		out.groups[word] |= bit
 	}
-	// Without its response a request is judged by each question, counting or not: the limit holds
-	// for those whose counting is still open. A report judges nothing, for its questions have been
+	// Without the response a request is judged by each question, counting or not: the limit holds
+	// for those whose counting is still open. A report judges nothing, for the questions have been
 	// answered.
 	if !w.report {
 		w.ask(s, do|judges, held)
 	} else if do&later != 0 {
-		// A question that does not count after all stays later: whoever keeps a place for it hears
-		// of the report.
+		// A question without counting after all stays later: whoever keeps a place hears of the
+		// report.
 		if do&counts != 0 {
 			do = counts
 		}
@@ -110,7 +110,7 @@ func (w *walk) final(number int) (end, done bool) {
 	switch {
 	case p.SkipAll:
 		if enforced {
-			// Questions of policies above are taken back: they were not asked yet.
+			// Questions of policies above are taken back: not asked yet.
 			out.Verdict, out.Policy, out.N = Skip, number, 0
 		}
 		return enforced, true
@@ -141,8 +141,8 @@ func (w *walk) final(number int) (end, done bool) {
 }
 
 // counting looks at count_when of p, whose match holds: whether it counts, whether known only after
-// the response, and the bits of the request it needs. In a report, counts is final. The condition
-// is taken out of the candidates, since all.walk would come by it a second time.
+// the response, and the needed bits of the request. In a report, counts is final. The condition is
+// taken out of the candidates, since all.walk would come by a second time.
 func (w *walk) counting(p *policy) (do does, held uint64) {
 	live := w.out.live[:w.e.words]
 	if live[p.count>>6]>>(p.count&63)&1 == 0 || !w.holds(p.count) {
@@ -160,8 +160,8 @@ func (w *walk) counting(p *policy) (do does, held uint64) {
 	return later, held
 }
 
-// holding returns the bits of the request the terms of c on the response need. It is all that is
-// kept of a request until its response is known: 64 bits, and not the headers themselves.
+// holding returns the bits of the request the terms of c on the response need. All that is kept of
+// a request until the response: 64 bits, and not the headers themselves.
 func (w *walk) holding(c *cond) (held uint64) {
 	for bit, id := range c.held {
 		if w.node(id) {
@@ -190,7 +190,7 @@ func (w *walk) count(number int, s *step) {
 	}
 }
 
-// demand is the questions of a policy for one request.
+// demand is the questions of a policy for a request.
 type demand struct {
 	do   does
 	cost uint32
@@ -202,8 +202,8 @@ func (w *walk) ask(s *step, do does, held uint64) {
 	d, bad := demand{do, s.cost, held}, false
 	if s.traits&variableCost != 0 {
 		if d.cost, bad = w.e.policies[s.policy].cost.of(w.r); !w.report && s.traits&laterCost != 0 {
-			// The response says the cost: until then it counts as the least, so a flood of them is
-			// limited meanwhile.
+			// The response says the cost: until then the cost counts as the least, so a flood of
+			// them is limited meanwhile.
 			d.cost, d.do = 1, do|later
 		}
 	}
@@ -215,20 +215,20 @@ func (w *walk) ask(s *step, do does, held uint64) {
 	for i := range rules {
 		w.one(s, &rules[i], d)
 	}
-	// A policy both walks come by has its questions once, and its cost at fault once.
+	// A policy both walks come by has questions once, and a faulty cost once.
 	if bad && w.out.N > before {
 		w.out.BadCosts++
 	}
 }
 
-// one asks one rule, unless the key is absent and the policy asks nothing then, there is an equal
-// question, or no room. It is the hot part of the walk. Keys are built in place, in the free bytes
-// of the Result, and kept only once a question holds them.
+// one asks a rule, unless the key is absent and the policy asks nothing then, there is an equal
+// question, or no room. The hot part of the walk. Keys are built in place, in the free bytes of the
+// Result, and kept only once held by a question.
 func (w *walk) one(s *step, rule *askedRule, d demand) {
 	out := w.out
 	var key []byte
 	number := rule.key
-	// Another policy with an equal key has built it for this request.
+	// Another policy with an equal key has built the key for this request.
 	built := out.built[number>>6]>>(number&63)&1 == 1
 	if built {
 		at := out.spans[number]
@@ -237,12 +237,12 @@ func (w *walk) one(s *step, rule *askedRule, d demand) {
 		return
 	}
 	switch {
-	// Two policies, or two walks, may ask one rule by one key: that is one question, or the request
-	// would count twice.
+	// Two policies, or two walks, may ask the same rule by the same key: a single question, or the
+	// request would count twice.
 	case (!rule.once || w.second) && w.merge(s, rule, key, d):
 		return
-	// The first 16 of the file are asked. Dropped makes it a metric: it is the operator's
-	// configuration, not the client, that asks so much.
+	// The first 16 of the file are asked. Dropped makes a metric: the operator's configuration, not
+	// the client, asks so much.
 	case out.N == MaxQuestions:
 		out.Dropped++
 		return

@@ -13,8 +13,8 @@ import (
 
 // Check returns everything wrong with the policies no single value shows. rules are the names of
 // the rules beside those that policies make; hint returns a suggestion for a wrong name, or "".
-// They are faults of a configuration and not of a request: a policy that can never act is as wrong
-// as a name that does not exist, and harder to notice.
+// Faults are of a configuration and not of a request: a policy that can never act is as wrong as an
+// unknown name, and harder to notice.
 func (s *Spec) Check(rules []string, hint func(wrong string, known []string) string) []Fault {
 	c := &checker{spec: s, rules: rules, hint: hint, policies: map[string]*Policy{}}
 	for i := range s.Policies {
@@ -40,7 +40,7 @@ func (c *checker) resolved(e *condition.Expr) *condition.Expr {
 	return e.Resolve(new(request.Names), &c.spec.Clients, func(string) *sets.Set { return nil })
 }
 
-// It goes on after a fault, so one reading of the file shows them all.
+// The check goes on after a fault, so a single reading of the file shows them all.
 type checker struct {
 	spec     *Spec
 	rules    []string
@@ -54,14 +54,14 @@ func (c *checker) fault(at condition.Pos, format string, args ...any) {
 	c.faults = append(c.faults, Fault{Pos: at, Message: fmt.Sprintf(format, args...)})
 }
 
-// under returns the place of p with the name of its field.
+// under returns the place of p with the name of the field.
 func under(p *Policy, field string) condition.Pos {
 	at := p.At
 	at.Path += "." + field
 	return at
 }
 
-// Rules of a policy's own are called as the policy, so a policy and a rule of one name would be
+// A policy's rules are called as the policy, so a policy and a rule of the same name would be
 // counted together.
 func (c *checker) policy(p *Policy) {
 	c.condition(p, p.Match, "match")
@@ -88,7 +88,7 @@ func (c *checker) policy(p *Policy) {
 	}
 }
 
-// condition checks the sets a condition names, and its paths.
+// condition checks the sets a condition names, and the paths.
 func (c *checker) condition(p *Policy, e *condition.Expr, field string) {
 	e.EachTest(func(e *condition.Expr) {
 		at := e.At
@@ -110,7 +110,7 @@ func (c *checker) condition(p *Policy, e *condition.Expr, field string) {
 
 // path checks that a request can have the path that w is for. A policy for /a//b never matches, as
 // the path of a request for /a//b is compared as /a/b. A text of a match map may have escapes; one
-// of "when" is compared byte by byte with a path that has none.
+// of "when" is compared byte by byte with a plain path.
 func (c *checker) path(at condition.Pos, w *condition.Want) {
 	const never = "no request has the path %.64q: paths are compared decoded, without empty " +
 		"segments and dots; write %.64q"
@@ -152,7 +152,7 @@ func (c *checker) set(at condition.Pos, name string, addresses bool) {
 	c.fault(at, "there is no set %.64q%s", name, c.hint(name, known))
 }
 
-// names checks the rules and policies that p names.
+// names checks the rules and policies named by p.
 func (c *checker) names(p *Policy) {
 	for i, name := range p.Rules {
 		if !slices.Contains(c.rules, name) {
@@ -180,14 +180,14 @@ func (c *checker) names(p *Policy) {
 	}
 }
 
-// pool checks that there is a pool of the name that p names.
+// pool checks that there is a pool of p's name.
 func (c *checker) pool(p *Policy) {
 	if p.Pool != "" && !slices.Contains(c.spec.Pools, p.Pool) {
 		c.fault(under(p, "pool"), "there is no pool %q%s", p.Pool, c.hint(p.Pool, c.spec.Pools))
 	}
 }
 
-// fields returns all fields that p looks at.
+// fields returns all fields p looks at.
 func (p *Policy) fields() []condition.Field {
 	var list []condition.Field
 	add := func(e *condition.Expr) {

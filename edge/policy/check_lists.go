@@ -8,8 +8,7 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// Tables in files are looked at when they are loaded, which is at every reload; those in the
-// configuration itself here.
+// Tables in files are read at the load, at every reload; those in the configuration itself here.
 func (c *checker) tiers(p *Policy) {
 	t := p.Tiers
 	if t == nil {
@@ -31,7 +30,7 @@ func (c *checker) tiers(p *Policy) {
 		return
 	}
 	missing := map[string]bool{}
-	// One fault for a tier, however many values have it.
+	// A fault for a tier, however many values have the tier.
 	for _, e := range table.Entries {
 		if !slices.Contains(t.Names, e.Word) && !missing[e.Word] {
 			missing[e.Word] = true
@@ -61,8 +60,8 @@ func (c *checker) table(at condition.Pos, name string) *Set {
 	return nil
 }
 
-// reachable finds policies an earlier one takes every request from. Covers proves, by the texts of
-// the conditions, that one is wider than the other. It may miss a case and never invents one, so a
+// reachable finds policies without requests, because of an earlier policy. Covers proves, by the
+// texts of the conditions, which is wider. Covers may miss a case and never invents a case, so a
 // report is certain.
 func (c *checker) reachable(number int) {
 	p := &c.spec.Policies[number]
@@ -74,8 +73,8 @@ func (c *checker) reachable(number int) {
 		if earlier.Mode == mitigation.Off || !condition.Covers(c.matches[i], c.matches[number]) {
 			continue
 		}
-		// A policy whose count_when selects other requests is reached by those, whatever happens to
-		// the requests of its match.
+		// A policy whose count_when selects other requests is reached by such requests, whatever
+		// happens to the requests of its match.
 		ends := (earlier.SkipAll || earlier.Deny > 0) && earlier.Mode == mitigation.Enforce
 		counted := p.CountWhen != nil && !condition.Covers(c.matches[i], c.resolved(p.CountWhen))
 		switch {

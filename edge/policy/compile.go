@@ -13,8 +13,8 @@ import (
 type policy struct {
 	*Policy
 	cost Cost
-	// With a table of tiers there is one group of stride rules for each tier, the policy's own
-	// first and the ladder's behind it.
+	// With a table of tiers there is a group of stride rules for each tier, the policy's own first
+	// and the ladder's behind.
 	rules        []askedRule
 	stride       int    // how many of them are of one tier
 	match, count int    // conditions, or -1
@@ -46,9 +46,8 @@ type askedRule struct {
 	narrower int32 // that of the level of the ladder before it; noKey: there is none
 }
 
-// cond is the condition match or count_when of a policy.
-// A policy has one for match and, where it has one, one for count_when; bit i of a set of
-// conditions is number i here.
+// cond is the condition match or count_when of a policy. A policy has a condition for match and, if
+// given, for count_when; bit i of a set of conditions is number i here.
 type cond struct {
 	policy   int
 	counts   bool
@@ -60,16 +59,15 @@ type cond struct {
 }
 
 // testList is the tests a condition needs, and perhaps others needing the same. Policies tend to
-// repeat themselves (host and path in the tables, the same two headers beside): where a list has
-// held once, it holds for all conditions sharing it.
+// repeat themselves (host and path in the tables, the same two headers beside): a list holding once
+// holds for all conditions sharing it.
 type testList struct {
 	nodes    []int32
 	volatile bool // one of them is
 }
 
-// node is a term, or part of one, that several conditions may share.
-// Equal terms are one node however often they are written, and each is evaluated at most once a
-// request.
+// node is a term, or part of a term, for several conditions. Equal terms are a single node however
+// often written, and each is evaluated at most once a request.
 type node struct {
 	op       condition.Op
 	kids     []int32
@@ -78,9 +76,9 @@ type node struct {
 	needs    tables.Bits // conditions that fall where it does not hold
 }
 
-// effort orders nodes: those that take longer come later.
-// A test that fails early spares the dear ones: a comparison of a few bytes comes before the search
-// for a header, that before a combination, a regular expression last.
+// effort orders nodes: longer tests come later. A test failing early spares the dear ones: a
+// comparison of a few bytes comes before the search for a header, a search before a combination, a
+// regular expression last.
 func (n *node) effort() int {
 	switch {
 	case n.op != condition.OpTest:
@@ -93,12 +91,11 @@ func (n *node) effort() int {
 	return 0
 }
 
-// maxHeld is how many nodes the terms of one condition that look at the response may need of the
-// request.
+// maxHeld is how many nodes a condition's terms on the response may need of the request.
 const maxHeld = 64
 
-// rest is a term that looks at the response. The part of the request it needs is a bit of held. It
-// mirrors the term, with the parts the request alone decides replaced by their outcome.
+// rest is a term on the response. The needed part of the request is a bit of held. rest mirrors the
+// term, with the parts the request alone decides replaced by the outcome.
 type rest struct {
 	op   condition.Op
 	kids []*rest
@@ -106,14 +103,14 @@ type rest struct {
 	bit  int // -1: test
 }
 
-// cond adds a condition and returns its number.
+// cond adds a condition and returns the number.
 func (l *loader) cond(policy int, counts bool, terms []*condition.Expr) int {
 	l.engine.conds = append(l.engine.conds, cond{policy: policy, counts: counts, terms: terms})
 	return len(l.engine.conds) - 1
 }
 
-// node returns the number of the node of e, the same for equal ones.
-// Equal means equal in spelling, after the texts were brought to their usual form.
+// node returns the number of the node of e, the same for equal expressions. Equal means equal in
+// spelling, after the texts were brought to their usual form.
 func (l *loader) node(e *condition.Expr) int32 {
 	spelling := e.Spelling()
 	if id, ok := l.nodeOf[spelling]; ok {
@@ -124,7 +121,7 @@ func (l *loader) node(e *condition.Expr) int32 {
 		n.kids = append(n.kids, l.node(kid))
 	}
 	l.engine.nodes = append(l.engine.nodes, n)
-	// Kids come before the node needing them, so all are known by their numbers.
+	// Kids come before the node needing kids, so all have numbers.
 	id := int32(len(l.engine.nodes) - 1) // bounded by MaxTests
 	l.nodeOf[spelling] = id
 	return id
@@ -164,24 +161,23 @@ func (t *rest) holds(held uint64, r *request.Request) bool {
 	return !slices.ContainsFunc(t.kids, func(kid *rest) bool { return !kid.holds(held, r) })
 }
 
-// indexed says which tables a condition is in.
-// One term of each kind can go into its table; a second one on the same field is a test.
+// indexed says which tables a condition is in. A term of each kind can go into the table; a second
+// term on the same field is a test.
 type indexed struct{ method, host, path, client bool }
 
-// index makes the tables. It reports false where the networks of clients are too many different
-// ones; withClients says whether to make a table of them.
-// A condition without a term on the host holds for any host as far as the table of hosts goes: it
-// is in that table's Any.
+// index makes the tables. False: the networks of clients are too many; withClients says whether to
+// make a table of them. A condition without a term on the host holds for any host as far as the
+// table of hosts goes: it is in that table's Any.
 func (l *loader) index(withClients bool) bool {
 	e := l.engine
 	e.methods, e.hosts = tables.NewTexts(e.words), tables.NewTexts(e.words)
 	e.paths = tables.NewPaths(e.words)
 	anyPath, anyClient := tables.NewBits(e.words), tables.NewBits(e.words)
-	// Several policies for one list of networks share the entries of the table.
+	// Several policies for the same list of networks share the entries of the table.
 	groups := groups{of: map[string]*tables.Group{}}
 	for i := range e.conds {
 		c := &e.conds[i]
-		// It may be the second time: see compile.
+		// Possibly the second time: see compile.
 		c.residual, c.later, c.held = nil, nil, nil
 		var in indexed
 		for _, term := range c.terms {
@@ -213,15 +209,15 @@ func (l *loader) index(withClients bool) bool {
 	return ok
 }
 
-// groups are the networks that conditions want the client in, by their spelling.
+// groups are the networks that conditions want the client in, by spelling.
 type groups struct {
 	of   map[string]*tables.Group
 	list []*tables.Group
 }
 
-// table enters term of condition cond into a table, and reports whether saying all of it. A pattern
-// of a path such as /a/*/b is found by its first segments, and is a test as well: the table is
-// wider then and never narrower.
+// table enters term of condition cond into a table, and reports whether the entry says all. A
+// pattern of a path such as /a/*/b is found by the first segments, and is a test as well: the table
+// is wider then and never narrower.
 func (l *loader) table(
 	term *condition.Expr, cond int, in *indexed, withClients bool, groups *groups,
 ) bool {
@@ -248,8 +244,8 @@ func (l *loader) table(
 		return !slices.ContainsFunc(t.Wants, func(w condition.Want) bool {
 			return w.Kind == condition.WantPath && !w.Path.IsPlain()
 		})
-	// The table of networks is a tree that is cut where prefixes begin and end: with very many
-	// lists it would take too much memory, and addresses are tested one list at a time instead.
+	// The table of networks is a tree cut where prefixes begin and end: with very many lists the
+	// tree would take too much memory, and addresses are tested list by list instead.
 	case t.Field.Kind == condition.Client && !in.client && withClients &&
 		t.Only(condition.WantNet, condition.WantSet):
 		in.client = true
@@ -259,7 +255,7 @@ func (l *loader) table(
 	return false
 }
 
-// group returns the group of the networks that term wants.
+// group returns the group of term's networks.
 func (l *loader) group(term *condition.Expr, groups *groups) *tables.Group {
 	spelling := term.Spelling()
 	if g, ok := groups.of[spelling]; ok {
@@ -277,7 +273,7 @@ func (l *loader) group(term *condition.Expr, groups *groups) *tables.Group {
 	return g
 }
 
-// union returns the set of the addresses that one of wants wants.
+// union returns the set of the addresses of wants.
 func (l *loader) union(wants []condition.Want) *sets.Set {
 	var r sets.Ranges
 	for i := range wants {

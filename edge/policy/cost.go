@@ -10,7 +10,7 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// Cost says how much one request counts: Fixed, or the number in a field, at most Max.
+// Cost says how much a request counts: Fixed, or the number in a field, at most Max.
 type Cost struct {
 	Fixed  uint32 // 0: Of
 	Of     condition.Field
@@ -21,7 +21,7 @@ type Cost struct {
 // DefaultCost is 1 for every request.
 func DefaultCost() Cost { return Cost{Fixed: 1} }
 
-// ParseCost reads a number, or the name of a field holding one. "5", "header.x-cost",
+// ParseCost reads a number, or the name of a field holding a number. "5", "header.x-cost",
 // "response.header.x-tokens".
 func ParseCost(text string) (Cost, error) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
@@ -33,8 +33,8 @@ func ParseCost(text string) (Cost, error) {
 	return CostOf(text, mitigation.MaxCost)
 }
 
-// CostOf reads the name of a field whose number is the cost, at most limit. Fields that can hold a
-// number somebody means: no path, no address.
+// CostOf reads the name of a field whose number is the cost, at most limit. Fields with numbers
+// somebody means: no path, no address.
 func CostOf(text string, limit uint32) (Cost, error) {
 	for _, family := range []string{"query.", "header.", "response.header."} {
 		if strings.HasPrefix(text, family) {
@@ -52,10 +52,10 @@ func (c *Cost) later() bool { return c.Fixed == 0 && c.Of.OfResponse() }
 // Later reports whether the cost is known only after the response.
 func (c *Cost) Later() bool { return c.later() }
 
-// of returns the cost of r, 1 where the field is absent: one value of 1 to 20 digits is that
+// of returns the cost of r, 1 where the field is absent: a single value of 1 to 20 digits is the
 // number, 0 is 1, and more than Max is Max. bad reports any other spelling, or several values, of a
-// field a visitor writes: that costs Max, so no spelling makes a request cheaper. Of a response,
-// which the site writes, it costs 1.
+// field a visitor writes: else Max, so no spelling makes a request cheaper. Of a response, written
+// by the site, the cost is 1.
 func (c *Cost) of(r *request.Request) (cost uint32, bad bool) {
 	if c.Fixed > 0 {
 		return c.Fixed, false
@@ -74,7 +74,7 @@ func (c *Cost) of(r *request.Request) (cost uint32, bad bool) {
 	return c.Max, true
 }
 
-// number reads a number of 1 to 20 digits; a large one is mitigation.MaxCost, which no cost
+// number reads a number of 1 to 20 digits; a large number is mitigation.MaxCost, which no cost
 // exceeds.
 func number(text []byte) (n uint64, ok bool) {
 	for _, digit := range text {

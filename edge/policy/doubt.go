@@ -26,15 +26,15 @@ func Doubts(s *Spec) (list []Fault) {
 	return list
 }
 
-// doubter looks at one condition of a policy.
+// doubter looks at a condition of a policy.
 type doubter struct {
 	clients *request.Clients
 	policy  *Policy
 	whole   *condition.Expr
 }
 
-// look appends the first doubt of each test of e that looks at the path. at is the place of the
-// policy that e is part of. A spelling making a "not" hold gets round nothing.
+// look appends the first doubt of each test of e on the path. at is the place of e's policy. A
+// spelling making a "not" hold gets round nothing.
 func (d *doubter) look(list []Fault, e *condition.Expr, at condition.Pos) []Fault {
 	if e.At.Line > 0 {
 		at = e.At

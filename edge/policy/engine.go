@@ -5,9 +5,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
-// Engine answers which questions a request asks. It never changes.
-// A reload makes another one and swaps a pointer: requests under way end with the one they began
-// with.
+// Engine answers which questions a request asks. An Engine never changes. A reload makes another
+// and swaps a pointer: requests under way end with the old.
 type Engine struct {
 	clients  request.Clients
 	names    request.Names
@@ -26,8 +25,7 @@ type Engine struct {
 
 	settles *Settler
 
-	// Each answers, for one field of a request, with the set of conditions this field does not rule
-	// out.
+	// Each answers, for a field of a request, with the set of conditions not ruled out.
 	methods, hosts *tables.Texts
 	paths          *tables.Paths
 	networks       *tables.Networks
@@ -45,5 +43,5 @@ func (e *Engine) Bytes() int64 { return e.bytes }
 // Len returns how many policies there are.
 func (e *Engine) Len() int { return len(e.policies) }
 
-// Policy returns policy i. The caller must not change it.
+// Policy returns policy i. The caller must not change the result.
 func (e *Engine) Policy(i int) *Policy { return e.policies[i].Policy }

@@ -11,12 +11,12 @@ import (
 // policies look at must be set; r.Status is not looked at. It allocates nothing.
 func (e *Engine) Evaluate(r *request.Request, out *Result) { e.run(r, out, false) }
 
-// Report is Evaluate for a request coming again with its response: its questions are those that
-// count by the response. None of them judges. Whoever reports sends the whole request again where
-// it has no ticket: so nothing has to be kept for it.
+// Report is Evaluate for a request coming again with the response: the questions are those counting
+// by the response. No question judges. Whoever reports without a ticket sends the whole request
+// again: so nothing has to be kept.
 func (e *Engine) Report(r *request.Request, out *Result) { e.run(r, out, true) }
 
-// Settler returns the part of the policies that tickets need; nil of nil.
+// Settler returns the policies' part for tickets; nil of nil.
 func (e *Engine) Settler() *Settler {
 	if e == nil {
 		return nil
@@ -24,7 +24,7 @@ func (e *Engine) Settler() *Settler {
 	return e.settles
 }
 
-// Settle is that of the Settler.
+// Settle is the Settler's.
 func (e *Engine) Settle(p Pending, r *request.Request) (counts bool, cost uint32) {
 	return e.settles.Settle(p, r)
 }
@@ -38,7 +38,7 @@ func (c *cond) laterHolds(held uint64, r *request.Request) bool {
 	return true
 }
 
-// walk is one evaluation.
+// walk is an evaluation.
 type walk struct {
 	e      *Engine
 	r      *request.Request
@@ -59,7 +59,7 @@ func (e *Engine) run(r *request.Request, out *Result, report bool) {
 	}
 }
 
-// whole goes through all policies, with the path as r.Path has it.
+// whole goes through all policies, with r.Path as path.
 func (w *walk) whole() {
 	tier := w.r.Tier
 	w.candidates()
@@ -68,7 +68,7 @@ func (w *walk) whole() {
 }
 
 // candidates finds the conditions holding as far as method, host, path and client say. Four
-// looks-up and one AND a word, whatever the number of policies: 1,000 of them are 16 words.
+// looks-up and an AND a word, whatever the number of policies: 1,000 are 16 words.
 func (w *walk) candidates() {
 	e, r := w.e, w.r
 	methods, hosts, paths := e.methods.Find(r.Method), e.hosts.Find(r.Host), e.paths.Find(r.Path)
@@ -80,13 +80,13 @@ func (w *walk) candidates() {
 }
 
 // all goes through the candidates in the order of the file. Most conditions holding ask, and no
-// more: they are dealt with here.
+// more: dealt with here.
 func (w *walk) all() {
 	live, out := w.out.live[:w.e.words], w.out
 	for i := range live {
 		for live[i] != 0 {
-			// The lowest bit is the earliest in the file. Bits behind it may be cleared meanwhile,
-			// by a test that failed; none is ever set.
+			// The lowest bit is the earliest in the file. Bits behind may be cleared meanwhile, by
+			// a test that failed; none is ever set.
 			number := i<<6 + bits.TrailingZeros64(live[i])
 			s := &w.e.steps[number]
 			if list := s.tests; list >= 0 &&
@@ -101,9 +101,9 @@ func (w *walk) all() {
 				continue
 			}
 			out.matched[s.policy>>6] |= 1 << (s.policy & 63)
-			// No question of such a policy can be merged with one that is there, so its keys need
-			// not be built to know that they find no room. In a second walk it can: with its own of
-			// the first.
+			// No question of such a policy can be merged with a present question, so no key need be
+			// built to know of no room. In a second walk a merge is possible: with the first walk's
+			// question.
 			if out.N == MaxQuestions && s.traits&alone != 0 && !w.second {
 				out.Dropped += int(s.rules)
 				continue
@@ -115,8 +115,8 @@ func (w *walk) all() {
 	}
 }
 
-// holds reports whether the condition holds, but for its terms on the response. Where it does not,
-// it is taken out of the candidates, with all others needing the test that failed.
+// holds reports whether the condition holds, but for the terms on the response. If not, condition
+// is taken out of the candidates, with all others needing the failed test.
 func (w *walk) holds(number int) bool {
 	list := w.e.steps[number].tests
 	if list < 0 || w.out.passed[list>>6]>>(list&63)&1 == 1 {
@@ -135,9 +135,9 @@ func (w *walk) holds(number int) bool {
 	return true
 }
 
-// drop takes condition number, which needs n, out of the candidates, with those behind it that need
-// n too. Those before it have been dealt with. A test that looks at the tier may hold further down,
-// after a policy that notes one.
+// drop takes condition number, which needs n, out of the candidates, with later conditions needing
+// n too. Earlier conditions have been dealt with. A test of the tier may hold further down, after a
+// policy noting a tier.
 func (w *walk) drop(number int, n *node) {
 	live := w.out.live[:w.e.words]
 	if n.volatile { // for others it may hold
@@ -149,11 +149,11 @@ func (w *walk) drop(number int, n *node) {
 	}
 }
 
-// node reports whether the node holds. It is evaluated once a request, unless it looks at the tier.
+// node reports whether the node holds. Evaluated once a request, except a test of the tier.
 func (w *walk) node(id int32) bool {
 	n := &w.e.nodes[id]
 	word, bit := id>>6, uint64(1)<<(id&63)
-	// Another condition needed it before.
+	// Another condition needed n before.
 	if !n.volatile && w.out.seen[word]&bit != 0 {
 		return w.out.held[word]&bit != 0
 	}

@@ -20,17 +20,17 @@ const (
 	// otherwise
 	partPrefix // the client's address, cut to bits
 	partPath   // the first segments of the path
-	// keeps the counts of several policies asking one rule apart
+	// keeps the counts of several policies asking the same rule apart
 	partPolicy // the policy's name
 	partAll    // one key for every request
 )
 
-// Key says by whom a policy counts. Each part is the first of its alternatives that is present.
+// Key says by whom a policy counts. Each part is the first of the present alternatives.
 type Key struct {
 	Parts [][]Part
 }
 
-// Part is one alternative of a part of a key.
+// Part is an alternative of a part of a key.
 type Part struct {
 	kind         partKind
 	field        condition.Field
@@ -43,8 +43,7 @@ type Part struct {
 	raw, digest bool // raw(…): never a digest; hash(…): always one
 }
 
-// DefaultKey counts by the client.
-// Of IPv6 by its network: see partPrefix.
+// DefaultKey counts by the client. Of IPv6 by the network: see partPrefix.
 func DefaultKey() Key {
 	return Key{Parts: [][]Part{{{
 		kind:  partPrefix,
@@ -63,10 +62,9 @@ func (k *Key) Sets() []string {
 	return names
 }
 
-// ParseKeyPart reads one part of a key with its alternatives: client, client/24,56,
-// header.x-api-key@tenants | client.
-// Alternatives are looked at from the left: header.x-api-key | client is the header where it was
-// sent, else the address.
+// ParseKeyPart reads a part of a key with alternatives: client, client/24,56,
+// header.x-api-key@tenants | client. Alternatives are looked at from the left: header.x-api-key |
+// client is the header if sent, else the address.
 func ParseKeyPart(text string) ([]Part, error) {
 	var list []Part
 	for one := range strings.SplitSeq(text, "|") {
@@ -76,7 +74,7 @@ func ParseKeyPart(text string) ([]Part, error) {
 		}
 		list = append(list, p)
 	}
-	// Counted after all were read, so a fault in one of them is reported first.
+	// Counted after all were read, so a fault in a part is reported first.
 	if len(list) > MaxParts {
 		return nil, fmt.Errorf("at most %d alternatives are allowed, here are %d",
 			MaxParts, len(list))
@@ -99,8 +97,8 @@ func parsePart(text string) (Part, error) {
 	return p, err
 }
 
-// wrappedPart reads the text after "raw(" or "hash(". A set may stand inside the bracket or behind
-// it. As in hash(header.x-user)@known and hash(header.x-user@known), which are the same.
+// wrappedPart reads the text after "raw(" or "hash(". A set may stand inside the bracket or behind.
+// As in hash(header.x-user)@known and hash(header.x-user@known), which are the same.
 func wrappedPart(name, text string) (Part, error) {
 	inner, behind, ok := strings.Cut(text, ")")
 	if !ok || behind != "" && !strings.HasPrefix(behind, "@") {
@@ -143,7 +141,7 @@ func plainPart(text string) (Part, error) {
 		return Part{kind: partAll}, nil
 	case "policy":
 		return Part{kind: partPolicy}, nil
-	// Fields that conditions know, but by which nobody is counted.
+	// Fields of conditions, but not of keys.
 	case "status", "tls", "scheme":
 		return Part{}, fmt.Errorf("%s cannot be part of a key", text)
 	}
@@ -187,9 +185,8 @@ func prefixPart(text string) (Part, error) {
 	}, nil
 }
 
-// secret reports whether the part's values stay out of keys: a digest stands for them.
-// By default the headers and cookies that log a client in; an operator who wants to see them writes
-// raw(…), and who wants another one hidden hash(…).
+// secret reports whether the part's values stay out of keys: a digest stands for secrets. By
+// default the headers and cookies of logins; raw(…) shows a value, and hash(…) hides another value.
 func (p *Part) secret() bool {
 	if p.raw {
 		return false
@@ -205,7 +202,7 @@ func (p *Part) secret() bool {
 
 var secretHeaders = []string{"authorization", "cookie", "proxy-authorization", "x-api-key"}
 
-// String returns the part as the configuration writes it.
+// String returns the part as in the configuration.
 func (p *Part) String() string {
 	var text string
 	switch {
@@ -234,7 +231,7 @@ func (p *Part) String() string {
 	return text
 }
 
-// String returns the key as the configuration writes it.
+// String returns the key as in the configuration.
 func (k *Key) String() string {
 	parts := make([]string, len(k.Parts))
 	for i, alternatives := range k.Parts {

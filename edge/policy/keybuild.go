@@ -11,13 +11,13 @@ import (
 
 const (
 	maxPart = 96 // bytes of a part shown as it is
-	// "Unit separator": where a value holds it, it is escaped
+	// "Unit separator": escaped inside a value
 	separator  = 0x1f
 	absentPart = 0x00 // stands for a part that is absent: no value can spell it
 )
 
-// digester makes keyed digests. It never changes.
-// HMAC's two pads, worked out once: the library's HMAC allocates for each text.
+// digester makes keyed digests. Never changes. HMAC's two pads, worked out once: the library's HMAC
+// allocates for each text.
 type digester struct {
 	inner, outer [sha256.BlockSize]byte
 }
@@ -36,8 +36,8 @@ func newDigester(key [32]byte) *digester {
 
 // appendDigest appends "~" and 32 hexadecimal digits: HMAC-SHA-256 of the SHA-256 of text, cut to
 // 16 bytes. Hashing the text first keeps the buffers of a fixed size, so nothing is allocated. The
-// result is the same on all nodes with the same key, as they count by it together; without the key
-// nobody can try out values.
+// result is the same on all nodes with the same key, as nodes count by the key together; without
+// the key nobody can try out values.
 func (d *digester) appendDigest(dst, text []byte) []byte {
 	var block [2 * sha256.BlockSize]byte
 	sum := sha256.Sum256(text)
@@ -50,8 +50,8 @@ func (d *digester) appendDigest(dst, text []byte) []byte {
 	return hex.AppendEncode(append(dst, '~'), sum[:16])
 }
 
-// builtKey is a key policies count by, made ready. Policies with equal keys share it, so it is
-// built once a request.
+// builtKey is a key policies count by, made ready. Policies with equal keys share a number, so the
+// key is built once a request.
 type builtKey struct {
 	Key
 	skips  bool   // without a part there is no question
@@ -59,7 +59,7 @@ type builtKey struct {
 }
 
 // buildKey returns key number of the request, nothing where a part is absent and nothing is asked
-// then. It lies in the free bytes of out.keys: see Result.keep.
+// then. The key lies in the free bytes of out.keys: see Result.keep.
 func (w *walk) buildKey(number int32) []byte {
 	out := w.out
 	key := w.appendKey(out.keys[:out.used], &w.e.keys[number])
@@ -67,7 +67,8 @@ func (w *walk) buildKey(number int32) []byte {
 }
 
 // appendKey appends a key of the request to dst, nothing where there is none. A list of parts is
-// written with separators, a key of one part without: People type 203.0.113.7 to look it up.
+// written with separators, a key of a single part without: People type 203.0.113.7 to look a client
+// up.
 func (w *walk) appendKey(dst []byte, k *builtKey) []byte {
 	begin := len(dst)
 	list := len(k.Parts) > 1
@@ -96,7 +97,7 @@ func (w *walk) appendKey(dst []byte, k *builtKey) []byte {
 	return dst
 }
 
-// appendPart appends one part, nothing where it is absent.
+// appendPart appends a part, nothing if absent.
 func (w *walk) appendPart(dst []byte, part *Part, name string, list bool) []byte {
 	e, r := w.e, w.r
 	switch part.kind {
@@ -132,8 +133,8 @@ func (w *walk) appendPart(dst []byte, part *Part, name string, list bool) []byte
 	return e.appendText(dst, part, value, list)
 }
 
-// appendClient appends the client's address, cut to the bits of the part. That of the configured
-// bits is written once a request.
+// appendClient appends the client's address, cut to the bits of the part. The text of the
+// configured bits is written once a request.
 func (w *walk) appendClient(dst []byte, part *Part) []byte {
 	a := w.r.Client
 	if !a.IsValid() || part.loaded != nil && !part.loaded.HasAddress(a) {
@@ -163,9 +164,9 @@ func (e *Engine) appendText(dst []byte, part *Part, text []byte, list bool) []by
 	return e.digest.appendText(dst, text, list)
 }
 
-// appendText is Engine.appendText of a text that is no secret.
+// appendText is Engine.appendText of a text, no secret.
 func (d *digester) appendText(dst, text []byte, list bool) []byte {
-	// Such as ~0f3a…: a value that looks like a digest becomes one.
+	// Such as ~0f3a…: a value looking like a digest becomes a digest.
 	if len(text) > maxPart || text[0] == '~' {
 		return d.appendDigest(dst, text)
 	}
@@ -188,9 +189,8 @@ func (d *digester) appendText(dst, text []byte, list bool) []byte {
 
 const hexDigits = "0123456789ABCDEF"
 
-// firstSegments returns the first n segments of path.
-// /a/b/c with n = 2 is /a/b. The leading slash is counted first, so the one that ends segment n is
-// the (n+1)th.
+// firstSegments returns the first n segments of path. /a/b/c with n = 2 is /a/b. The leading slash
+// is counted first, so the slash after segment n is the (n+1)th.
 func firstSegments(path []byte, n int) []byte {
 	for i, c := range path {
 		if c != '/' {
@@ -223,7 +223,7 @@ func (j *Joiner) Append(dst []byte, begin int, value []byte, list bool) []byte {
 	return j.digest.appendText(dst, value, list)
 }
 
-// End returns dst with the key beginning at begin, as a digest if it is too long.
+// End returns dst with the key beginning at begin, as a digest if too long.
 func (j *Joiner) End(dst []byte, begin int) []byte {
 	if len(dst)-begin > mitigation.MaxKey {
 		return j.digest.appendDigest(dst[:begin], dst[begin:])

@@ -27,8 +27,8 @@ func appendPrefix(dst []byte, a netip.Addr, bits4, bits6 int) []byte {
 	return p.AppendTo(dst)
 }
 
-// appendIPv4 is netip's text of an IPv4 address, in half the time.
-// All four octets are written behind one another with their dots; the last dot is left out.
+// appendIPv4 is netip's text of an IPv4 address, in half the time. All four octets are written in a
+// row with dots; the last dot is left out.
 func appendIPv4(dst []byte, a netip.Addr) []byte {
 	var text [len("255.255.255.255.")]byte
 	n := 0
@@ -39,8 +39,7 @@ func appendIPv4(dst []byte, a netip.Addr) []byte {
 	return append(dst, text[:n-1]...)
 }
 
-// octetTexts are the numbers from 0 to 255 as an IPv4 address has them, each with a point behind
-// it.
+// octetTexts are the numbers from 0 to 255 as in an IPv4 address, each with a point behind.
 var octetTexts = func() (all [256]struct{ text, length uint32 }) {
 	for i := range all {
 		var text [4]byte
@@ -52,9 +51,9 @@ var octetTexts = func() (all [256]struct{ text, length uint32 }) {
 }()
 
 // appendUpper is netip's text of the IPv6 network of at most 64 bits a is in, in a third of the
-// time: the lower half is zero, so the longest run of zeros is the one at the end.
-// 2001:db8:0:5::/64, for instance. A zero among the groups stays a 0: "::" is for the longest run,
-// which is the lower half's.
+// time: the lower half is zero, so the longest run of zeros is at the end. 2001:db8:0:5::/64, for
+// instance. A zero among the groups stays a 0: "::" is for the longest run, which is the lower
+// half's.
 func appendUpper(dst []byte, a netip.Addr, bits int) []byte {
 	octets := a.As16()
 	upper := binary.BigEndian.Uint64(octets[:8]) &^ (1<<(64-bits) - 1)
@@ -77,8 +76,8 @@ func appendUpper(dst []byte, a netip.Addr, bits int) []byte {
 
 const lowerHex = "0123456789abcdef"
 
-// putGroup writes one group of an address and a colon into b, of 5 bytes, and returns how many it
-// took.
+// putGroup writes a group of an address and a colon into b, of 5 bytes, and returns the number of
+// bytes.
 func putGroup(b []byte, group uint16) int {
 	_ = b[4]
 	n := 0

@@ -28,9 +28,8 @@ func (l Level) part() Part {
 	}
 }
 
-// Widened returns r and the rules of p's ladder for it: NAME/24,56 with Times the limit of r. The
-// name says which networks the rule counts, so metrics and blocks by hand can tell the levels
-// apart.
+// Widened returns r and r's rules of p's ladder: NAME/24,56 with Times the limit of r. The name
+// says which networks the rule counts, so metrics and blocks by hand can tell the levels apart.
 func (p *Policy) Widened(r mitigation.Rule, siblings int) []mitigation.Rule {
 	all := []mitigation.Rule{r}
 	for _, l := range p.Ladder {
@@ -42,14 +41,14 @@ func (p *Policy) Widened(r mitigation.Rule, siblings int) []mitigation.Rule {
 	return all
 }
 
-// countsClients reports whether k is the client's address or network alone, and nothing instead of
-// it. Only then a network is the wider key of the policy's.
+// countsClients reports whether k is the client's address or network alone, and nothing else. Only
+// then a network is the wider key of the policy's.
 func (k *Key) countsClients() bool {
 	return len(k.Parts) == 1 && len(k.Parts[0]) == 1 && k.Parts[0][0].kind == partPrefix &&
 		k.Parts[0][0].set == ""
 }
 
-// ladder checks that each level of p's ladder is wider than the one before it.
+// ladder checks that each level of p's ladder is wider than the level before.
 func (c *checker) ladder(p *Policy) {
 	if len(p.Ladder) == 0 {
 		return
@@ -71,8 +70,8 @@ func (c *checker) ladder(p *Policy) {
 		case l.V4 > before.V4 || l.V6 > before.V6 || l.V4 == before.V4 && l.V6 == before.V6:
 			c.fault(at, "must be wider than what it widens: of fewer bits than v4: %d, v6: %d",
 				before.V4, before.V6)
-		// A network with less than one of its addresses would be the limit of each, and the
-		// narrower rule without effect.
+		// A network with less than an address would be the limit of each, and the narrower rule
+		// without effect.
 		case l.Times < before.Times:
 			c.fault(at, "times must be at least %d, that of the narrower networks: these would "+
 				"never reach their limit", before.Times)
@@ -81,8 +80,8 @@ func (c *checker) ladder(p *Policy) {
 	}
 }
 
-// levels gives the rules of p their keys: the policy's own key, and of the levels of a ladder their
-// networks, each with that of the level before it.
+// levels gives the rules of p their keys: the policy's own key, and of the levels of a ladder the
+// networks, each with the network of the level before.
 func (l *loader) levels(p *policy) {
 	own, narrower := l.key(p, p.Key, p.MissingSkip), noKey
 	keys := []int32{own}
@@ -107,7 +106,7 @@ const noKey int32 = -1
 // tooManyKeys reports that the policies count by more different keys than a Result has room for.
 func (l *loader) tooManyKeys() bool { return len(l.engine.keys) > MaxPolicies }
 
-// others sets the keys of q that are not the one it is counted by.
+// others sets the keys of q beside the counted key.
 func (w *walk) others(q *Question, rule *askedRule) {
 	q.Narrower = w.out.builtKey(rule.narrower)
 	if rule.draw < 0 {
@@ -121,7 +120,7 @@ func (w *walk) others(q *Question, rule *askedRule) {
 	}
 }
 
-// builtKey returns key number as it was built for the request; nil if it was not.
+// builtKey returns key number as built for the request; nil if not built.
 func (out *Result) builtKey(number int32) []byte {
 	if number < 0 || out.built[number>>6]>>(number&63)&1 == 0 {
 		return nil
@@ -130,7 +129,7 @@ func (out *Result) builtKey(number int32) []byte {
 	return out.keys[at.at:at.end:at.end]
 }
 
-// AppendClient appends the text of a client as key client has it.
+// AppendClient appends the text of a client as in key client.
 func (e *Engine) AppendClient(dst []byte, a netip.Addr) []byte {
 	return appendPrefix(dst, a, e.clients.IPv4, e.clients.IPv6)
 }

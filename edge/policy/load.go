@@ -16,10 +16,10 @@ import (
 type Options struct {
 	// Open opens the file of a set.
 	Open func(name string) (io.ReadCloser, error)
-	// Before is the engine in force, nil for none: sets whose files have not changed are its own.
+	// Before is the engine in force, nil for none: sets of unchanged files are kept.
 	Before *Engine
 	Key    [32]byte // of the digests in keys
-	// Of the memory beside the tables that count: config gives half as much as those have.
+	// Of the memory beside the counters: config gives half as much as those have.
 	MaxBytes int64    // that the sets may take; 0: 32 MiB
 	Rules    []string // the names of all rules in force, those of policies too
 	Pools    []string // the names of all pools, at most MaxPools
@@ -30,7 +30,7 @@ const defaultMaxBytes = 32 << 20
 // Faults is everything wrong with the policies.
 type Faults []Fault
 
-// Error returns the faults, one a line.
+// Error returns the faults, a line each.
 func (f Faults) Error() string {
 	text := ""
 	for i, one := range f {
@@ -42,10 +42,9 @@ func (f Faults) Error() string {
 	return text
 }
 
-// Load makes an Engine of policies in which Check found no fault. It keeps parts of s, which must
-// not change. The error is a Faults.
-// It may read files and take seconds for a million entries; requests go on with the old engine
-// meanwhile.
+// Load makes an Engine of policies in which Check found no fault. The Engine keeps parts of s,
+// which must not change. The error is a Faults. Load may read files and take seconds for a million
+// entries; requests go on with the old engine meanwhile.
 func Load(s *Spec, o Options) (*Engine, error) {
 	if o.MaxBytes == 0 {
 		o.MaxBytes = defaultMaxBytes
@@ -70,8 +69,7 @@ func Load(s *Spec, o Options) (*Engine, error) {
 	return l.engine, nil
 }
 
-// loader makes an Engine.
-// It lives for one Load. The maps by spelling are how equal things become one.
+// loader makes an Engine. For a single Load. The maps by spelling merge equal things.
 type loader struct {
 	spec    *Spec
 	options Options
@@ -89,7 +87,7 @@ type loader struct {
 func (l *loader) fault(f Fault) { l.faults = append(l.faults, f) }
 
 // names collects the headers looked at. All of them before the first condition is resolved, since a
-// header is known by its number from then on.
+// header has a number from then on.
 func (l *loader) names() {
 	e := l.engine
 	if h := e.clients.Header; h != "" {
@@ -127,13 +125,14 @@ func (l *loader) compile() {
 			l.fault(Fault{Pos: l.spec.Policies[i].At, Message: err.Error()})
 		}
 	}
-	// All conditions are known by now, so every set of them has its final size.
+	// All conditions are known by now, so every set has the final size.
 	e.words = (len(e.conds) + 63) / 64
-	// The table of networks turned out too large: once more, without it.
+	// The table of networks turned out too large: once more, without.
 	if !l.index(true) {
 		l.index(false)
 	}
-	// Counted after equal ones became one: a thousand policies with the same ten tests have ten.
+	// Counted after the merge of equal conditions: a thousand policies with the same ten tests have
+	// ten.
 	if len(e.nodes) > MaxTests {
 		l.fault(Fault{
 			Pos:     condition.Pos{Line: 1, Col: 1, Path: "policies"},
@@ -154,7 +153,7 @@ func (l *loader) compile() {
 	}
 }
 
-// needs notes condition i with the tests it needs, those that take least first.
+// needs notes condition i with the needed tests, the cheapest first.
 func (l *loader) needs(i int) {
 	e := l.engine
 	c := &e.conds[i]
@@ -210,8 +209,8 @@ func (l *loader) policy(i int) error {
 	}
 	l.tiers(p)
 	p.terms = l.resolveAll(spec.Match)
-	// A policy that is off has its rules, so its counts and blocks are kept for when it is on
-	// again, and no condition, so it costs requests nothing.
+	// A policy in mode off has rules, so counts and blocks are kept, and no condition, so requests
+	// pay nothing.
 	if spec.Mode == mitigation.Off {
 		return nil
 	}
@@ -227,7 +226,7 @@ func (l *loader) rule(name string) askedRule {
 	return askedRule{index: slices.Index(l.options.Rules, name), name: []byte(name)}
 }
 
-// tiers finds for each word of the table which of the policy's rules has its numbers.
+// tiers finds for each word of the table which of the policy's rules has the numbers.
 func (l *loader) tiers(p *policy) {
 	t := p.Tiers
 	if t == nil {

@@ -4,8 +4,8 @@ import "bytes"
 
 // again goes through the policies once more, with the path decoded, and joins the walks. A question
 // of either is asked; a denial of either denies; a skip or a tier holds if both say so. Whole walks
-// are joined, and not terms: so a "not" that holds for one path only changes one walk. Questions a
-// skip took back stay so: the other walk has its questions.
+// are joined, and not terms: so a "not" holding for only one path changes one walk. Questions a
+// skip took back stay so: the other walk has the questions.
 func (w *walk) again() {
 	out, r := w.out, w.r
 	first, tier, shadow := out.Verdict, out.Tier, out.Shadow
@@ -31,8 +31,8 @@ func (w *walk) again() {
 	out.Tier, out.Shadow = tier, shadow
 }
 
-// merge adds d to an equal question, and reports whether there is one.
-// Different costs stay two questions: the second is judged after the first has counted.
+// merge adds d to an equal question, and reports whether there is any. Different costs stay two
+// questions: the second is judged after the first has counted.
 func (w *walk) merge(s *step, rule *askedRule, key []byte, d demand) bool {
 	out, shadow := w.out, s.traits&inShadow != 0
 	for i := range out.N {
@@ -52,8 +52,8 @@ func (w *walk) merge(s *step, rule *askedRule, key []byte, d demand) bool {
 	return false
 }
 
-// waitsAlike reports whether q and d are of one policy, in two walks, and wait for the same of the
-// response, or one of them for nothing. Two policies count by conditions of their own.
+// waitsAlike reports whether q and d are of the same policy, in two walks, and wait for the same of
+// the response, or either for nothing. Two policies count by conditions of their own.
 func (w *walk) waitsAlike(q *Question, s *step, d demand) bool {
 	return w.second && q.Policy == int(s.policy) &&
 		(q.Pending.Held == d.held || !q.Later || d.do&later == 0)

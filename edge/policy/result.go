@@ -16,7 +16,7 @@ const (
 	Deny                // deny with Result.Status
 )
 
-// Question is one rule a request asks, by which key, at which cost. Its slices point into the
+// Question is a rule asked by a request, by which key, at which cost. The slices point into the
 // Result and the Engine, so 16 of them cost nothing to make.
 type Question struct {
 	Policy int    // number of the policy
@@ -24,21 +24,20 @@ type Question struct {
 	Name   []byte // the rule's name; it outlives the Result
 	Key    []byte // 1..mitigation.MaxKey bytes; it lies in the Result
 	Cost   uint32 // 1..mitigation.MaxCost
-	// Narrower is, of the rule of a network, the key of the narrower one that the client is in;
-	// else nil.
+	// Narrower is, of the rule of a network, the key of the client's narrower network; else nil.
 	Narrower []byte
-	// ShedBy is, under a rule with ShedBy, that part of the request; nil where it is absent.
+	// ShedBy is, under a rule with ShedBy, the part of the request; nil if absent.
 	ShedBy []byte
 	Judges bool // it may deny; else it only counts
 	Counts bool // it adds its cost; else it only looks
-	// its policy is in shadow: it denies nothing, and is judged and counted as if it did
+	// the policy is in shadow: denying nothing, and judged and counted as if enforced
 	Shadow  bool
 	Later   bool    // whether it counts, or its cost, is known after the response
 	Pending Pending // for Engine.Settle, where Later is true
 }
 
-// Pending is the part of a request kept until its response is known. A ticket carries it, in some
-// bytes a question.
+// Pending is the part of a request kept until the response. A ticket carries Pending, in some bytes
+// a question.
 type Pending struct {
 	Policy uint16 // its number among those that ask
 	Held   uint64 // which tests of the request held
@@ -49,17 +48,17 @@ const (
 	maxConds  = 2 * MaxPolicies
 	condWords = (maxConds + 63) / 64
 	testWords = MaxTests / 64
-	// Each question has room for its key and for the part it draws by, and one more key can be
-	// built: building never has to look how much is left.
+	// Each question has room for its key and for a part to draw by, and another key can be built:
+	// building never has to look how much is left.
 	keyBytes = 2*MaxQuestions*mitigation.MaxKey + MaxParts*(3*maxPart+1)
 )
 
 // maxClientText is the longest address with a prefix, in bytes.
 const maxClientText = 64
 
-// Result is the result of Evaluate and Report for a request. It owns the keys of its questions:
-// they hold until it is used again. The caller must not copy it. One goroutine at a time uses a
-// Result. About 20 KiB, one for each lane or connection, used again for each request: only the
+// Result is the result of Evaluate and Report for a request. A Result owns the keys of its
+// questions until the next use. The caller must not copy a Result. One goroutine at a time uses a
+// Result. About 20 KiB, one each for a lane or connection, used again for each request: only the
 // words the engine uses are cleared.
 type Result struct {
 	Verdict   Verdict
@@ -97,7 +96,7 @@ type Pools struct {
 	by       [MaxPools]uint16
 }
 
-// By returns the number of the policy that named the pool.
+// By returns the number of the policy naming the pool.
 func (p *Pools) By(pool int) int { return int(p.by[pool]) }
 
 // notePool notes the pool for the policy of that number.
@@ -136,7 +135,7 @@ func (out *Result) forget(e *Engine) {
 	clear(out.passed[:(len(e.tests)+63)/64])
 }
 
-// Matched calls each with the number of every policy that matched, in the order of the file.
+// Matched calls each with the number of every matching policy, in the order of the file.
 func (out *Result) Matched(each func(policy int)) {
 	for i, word := range out.matched[:out.words] {
 		for ; word != 0; word &= word - 1 {
@@ -145,7 +144,7 @@ func (out *Result) Matched(each func(policy int)) {
 	}
 }
 
-// span is where a key lies in Result.keys. A key has at least one byte.
+// span is where a key lies in Result.keys. A key is not empty.
 type span struct{ at, end uint16 }
 
 // keep keeps the key built last, which is number, for further questions.

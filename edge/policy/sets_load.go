@@ -11,7 +11,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/policy/sets"
 )
 
-// setFile is the file of a set as it was read. It never changes.
+// setFile is the file of a set as read. Never changes.
 type setFile struct {
 	kind    SetKind
 	sum     sets.Sum
@@ -19,8 +19,8 @@ type setFile struct {
 	set     *sets.Set
 }
 
-// loadSets reads the sets, with the files they name. Sums are looked at after each set, so a file
-// of gigabytes is refused before the next is read.
+// loadSets reads the sets, with files. Sums are looked at after each set, so a file of gigabytes is
+// refused before the next is read.
 func (l *loader) loadSets() {
 	l.sets, l.engine.files = map[string]*sets.Set{}, map[string]setFile{}
 	for i := range l.spec.Sets {
@@ -56,10 +56,10 @@ func (l *loader) loadSets() {
 	}
 }
 
-// file returns the file of s: as the engine before has it while the file says the same, else read.
-// ok is false where the file is at fault. Read twice, first for the sum alone: an unchanged file
-// takes no memory, and a changed one the room its lines need. A time of change would be cheaper,
-// and misses a file written twice within a tick of the clock.
+// file returns the file of s: as in the engine before while the file is the same, else read. ok is
+// false where the file is at fault. Read twice, first for the sum alone: an unchanged file takes no
+// memory, and a changed one the room of the lines. A time of change would be cheaper, and misses a
+// file written twice within a tick of the clock.
 func (l *loader) file(s *Set) (is setFile, ok bool) {
 	sum, lines, ok := l.lines(s, func(string, int) error { return nil })
 	if !ok {
@@ -82,7 +82,7 @@ func (l *loader) file(s *Set) (is setFile, ok bool) {
 	return is, ok
 }
 
-// knows reports whether each word of set has a number in all policies that choose by the table s.
+// knows reports whether each word of set has a number in all policies choosing by the table s.
 func (l *loader) knows(s *Set, set *sets.Set) bool {
 	if s.Kind != TableFile {
 		return true
@@ -97,8 +97,8 @@ func (l *loader) knows(s *Set, set *sets.Set) bool {
 	return true
 }
 
-// lines calls each for each line of the file of s saying something, with its number. Comments begin
-// with #, so no value in a file can have one.
+// lines calls each for each line of the file of s with text, with the number. Comments begin with
+// #, so no value in a file can have a #.
 func (l *loader) lines(
 	s *Set, each func(line string, number int) error,
 ) (sum sets.Sum, lines int, ok bool) {
@@ -138,7 +138,7 @@ func (l *loader) lineFault(s *Set, line int, err error) {
 	l.fault(Fault{Pos: condition.Pos{Line: line, Col: 1}, File: s.File, Message: err.Error()})
 }
 
-// maxFileFaults is how many faults of one file are reported.
+// maxFileFaults is how many faults of a file are reported.
 const maxFileFaults = 20
 
 var (
@@ -146,8 +146,8 @@ var (
 	errMore    = errors.New("more faults may follow: the rest is not read")
 )
 
-// netsOf reads the file of a set of addresses, of about so many lines: one a line, # begins a
-// comment. 192.0.2.0/24 and 2001:db8::1 are lines of it, with or without a comment behind.
+// netsOf reads the file of a set of addresses, of about so many lines: one a line; # begins a
+// comment. 192.0.2.0/24 and 2001:db8::1 are lines, with or without a comment behind.
 func (l *loader) netsOf(s *Set, lines int, is *setFile) (ok bool) {
 	var nets sets.Ranges
 	nets.Grow(lines)
@@ -168,8 +168,8 @@ func (l *loader) netsOf(s *Set, lines int, is *setFile) (ok bool) {
 }
 
 // entriesOf reads the file of a table, of about so many lines: a value, a comma and a word a line.
-// A tier without a number is a fault here, at the file's line, since at a request it would mean no
-// limit.
+// A tier without a number is a fault here, at the file's line, since at a request no limit would
+// follow.
 func (l *loader) entriesOf(s *Set, lines int, is *setFile) (ok bool) {
 	values, known := sets.NewValues(lines), l.tiersOf(s.Name)
 	is.sum, _, ok = l.lines(s, func(line string, number int) error {
@@ -207,7 +207,7 @@ func (l *loader) entriesOf(s *Set, lines int, is *setFile) (ok bool) {
 	return ok && twice == nil
 }
 
-// tiersOf returns the tiers with numbers of each policy that chooses by the table called name.
+// tiersOf returns the tiers with numbers of each policy choosing by the table called name.
 func (l *loader) tiersOf(name string) (known [][]string) {
 	for i := range l.spec.Policies {
 		if t := l.spec.Policies[i].Tiers; t != nil && t.Table == name {

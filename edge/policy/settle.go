@@ -8,21 +8,21 @@ import (
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
-// Settler is the part of an Engine that outlives a reload, for the requests waiting for their
-// responses: of the policies that ask, how each counts by the response. It holds no sets but those
-// that a response is looked up in. It never changes.
+// Settler is the part of an Engine outliving a reload, for requests waiting for responses: how each
+// asking policy counts by the response. A Settler holds only the sets of responses, and never
+// changes.
 type Settler struct {
 	asking []settling // by Pending.Policy
 }
 
-// settling is one policy of a Settler.
+// settling is a policy of a Settler.
 type settling struct {
 	policy int
 	later  []*rest // terms of count_when that look at the response
 	cost   Cost
 }
 
-// settler makes the Settler of the policies, and numbers those that ask.
+// settler makes the Settler of the policies, and numbers the asking policies.
 func (e *Engine) settler() *Settler {
 	s := &Settler{}
 	for i := range e.policies {
@@ -39,7 +39,7 @@ func (e *Engine) settler() *Settler {
 	return s
 }
 
-// Spelling returns a text that is equal for Settlers giving the same answers.
+// Spelling returns an equal text for Settlers giving the same answers.
 func (s *Settler) Spelling() string {
 	if s == nil {
 		return ""
@@ -67,7 +67,7 @@ func (t *rest) spell(b *strings.Builder) {
 	b.WriteByte(')')
 }
 
-// Asking returns the number of the policy that is number asks among those that ask.
+// Asking returns the number of the asking policy number asks.
 func (e *Engine) Asking(asks int) int { return e.settles.asking[asks].policy }
 
 // Len returns how many policies ask.

@@ -32,8 +32,8 @@ func (l *loader) draw(p *policy, i int) int32 {
 }
 
 // ParseShedBy reads the part of a request by which a drop ratio is drawn, as a part of a key is
-// read. "request" is "". It returns the part as the configuration writes it, so two spellings of
-// one part are one text.
+// read. "request" is "". Returns the canonical spelling, so two spellings of a part are the same
+// text.
 func ParseShedBy(text string) (string, error) {
 	if text == "request" {
 		return "", nil
@@ -52,7 +52,7 @@ func ParseShedBy(text string) (string, error) {
 	return k.String(), nil
 }
 
-// shedBy checks that no rule of p draws by a part its key has: all requests of a key would be
+// shedBy checks that no rule of p draws by a part of the key: all requests of a key would be
 // denied, or none.
 func (c *checker) shedBy(p *Policy) {
 	for i := range len(p.Rules) + len(p.Own) {
@@ -78,16 +78,15 @@ func (c *checker) shedBy(p *Policy) {
 	}
 }
 
-// decides reports whether a key says one of the alternatives of draw.
+// decides reports whether a key says an alternative of draw.
 func (s *Spec) decides(k *Key, draw []Part) bool {
 	return slices.ContainsFunc(slices.Concat(k.Parts...), func(part Part) bool {
 		return slices.ContainsFunc(draw, func(d Part) bool { return s.says(&part, &d) })
 	})
 }
 
-// says reports whether part, as one of a key, says d.
-// A part says another if who knows the first knows the second: an address says its network, three
-// segments of a path say two.
+// says reports whether part, as part of a key, says d. A part says another if who knows the first
+// knows the second: an address says the network, three segments of a path say two.
 func (s *Spec) says(part, d *Part) bool {
 	switch {
 	case d.kind == partPath:
@@ -103,7 +102,7 @@ func (s *Spec) says(part, d *Part) bool {
 	return part.field.String() == d.field.String()
 }
 
-// bits returns the bits of IPv4 and IPv6 that part has of the client.
+// bits returns the bits of IPv4 and IPv6 of the client in part.
 func (s *Spec) bits(part *Part) (v4, v6 int) {
 	if part.bits4 > 0 {
 		return part.bits4, part.bits6

@@ -31,14 +31,14 @@ const (
 	MaxSetFile = 256 << 20
 )
 
-// Fault is one thing wrong with policies, and where. File is "" for the configuration file itself.
+// Fault is a thing wrong with policies, and where. File is "" for the configuration file itself.
 type Fault struct {
 	condition.Pos
 	File    string
 	Message string
 }
 
-// Error returns the fault as one line.
+// Error returns the fault as a line.
 func (f Fault) Error() string {
 	if f.File != "" {
 		return fmt.Sprintf("%s:%d: %s", f.File, f.Line, f.Message)
@@ -47,8 +47,8 @@ func (f Fault) Error() string {
 }
 
 // Spec is the part of a configuration about requests: who the client is, the sets, the policies in
-// the order of the file. It is plain data: Check and Load look at it, a configuration's reader
-// makes it, and tests write it by hand.
+// the order of the file. Plain data: for Check and Load, made by a configuration's reader, and by
+// hand in tests.
 type Spec struct {
 	Clients  request.Clients
 	Sets     []Set
@@ -84,7 +84,7 @@ type Set struct {
 // Addresses reports whether the set holds addresses.
 func (s *Set) Addresses() bool { return s.Kind == CIDR || s.Kind == CIDRFile }
 
-// Policy is one policy. It asks its Rules, or its Own, or skips, or denies; Tier and Pool may stand
+// Policy is a policy. A policy asks Rules, or Own, or skips, or denies; Tier and Pool may stand
 // beside.
 type Policy struct {
 	At          condition.Pos
@@ -95,8 +95,8 @@ type Policy struct {
 	MissingSkip bool // no question where the key is absent; else such requests share a key
 	Cost        Cost
 	Rules       []string // names of rules it asks
-	// its own numbers: one rule of its name, or one a tier, NAME@TIER; each with those of Ladder
-	// behind it
+	// the policy's numbers: a rule called Name, or a rule a tier, NAME@TIER; each with the rules of
+	// Ladder behind
 	Own     []mitigation.Rule
 	Ladder  []Level // wider networks of the client that count too; nil: none
 	Tiers   *Tiers
@@ -111,12 +111,12 @@ type Policy struct {
 	Mode    mitigation.Mode
 }
 
-// OnDeny is the form of a policy's denials. The zero OnDeny is the usual one.
+// OnDeny is the form of a policy's denials. The zero OnDeny is the usual case.
 type OnDeny struct {
 	Status int // 400..599; 0: 429, or 503 where the reason is load or a reserve
 	// answers, of allows too, name no rule and no numbers: the limit is not to be mapped
 	Silent bool
-	// For traps: who guesses passwords is to believe that they were wrong.
+	// For traps: who guesses passwords is to believe in a wrong guess.
 	Deceive bool   // a sender that can pretend is answered allow, and is to do nothing
 	Body    string // of doors carrying one, up to MaxBody bytes; "": the usual one
 }
@@ -139,7 +139,7 @@ const Free = -1
 // MaxPending is the largest Pending.
 const MaxPending = 1_000_000
 
-// Waits reports whether requests of the policy hold places until it is known whether they count.
+// Waits reports whether requests of the policy hold places until known to count or not.
 func (p *Policy) Waits() bool { return p.Pending >= 0 && p.CountWhen.UsesResponse() }
 
 // Asks reports whether the policy asks rules.

@@ -7,10 +7,10 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// steps makes the steps of all conditions, with the rules and the keys they ask by. After all
-// policies are known, since whether a rule is asked once, or a policy may be skipped, is a matter
-// of all. A request reads the step of a policy and not the policy: a few numbers side by side, so
-// many policies fit a cache.
+// steps makes the steps of all conditions, with the rules and keys. After all policies are known,
+// since whether a rule is asked once, or a policy may be skipped, is a matter of all. A request
+// reads the step of a policy and not the policy: a few numbers side by side, so many policies fit a
+// cache.
 func (l *loader) steps() {
 	e := l.engine
 	asked := map[int]int{} // how many policies ask a rule
@@ -26,7 +26,7 @@ func (l *loader) steps() {
 	places := make([]step, len(e.policies))
 	for i := range e.policies {
 		p := &e.policies[i]
-		// Such a policy asks exactly its rules, whatever the request has.
+		// Such a policy asks exactly the rules, whatever the request has.
 		single := !p.MissingSkip && p.table == nil && p.cost.Fixed > 0
 		for j := range p.rules {
 			p.rules[j].once = asked[p.rules[j].index] == 1

@@ -17,9 +17,9 @@ type Trace struct {
 	Later   bool            // count_when also looks at the response
 }
 
-// Trace looks at all policies one by one, as Evaluate does not, and lists the results. After a
-// policy ending the evaluation none follows. Of a path with two readings a policy matches either; a
-// policy that does nothing but skip, or note a tier, matches both.
+// Trace looks at all policies in turn, unlike Evaluate, and lists the results. After a policy
+// ending the evaluation none follows. Of a path with two readings a policy matches either; a policy
+// with nothing but a skip, or note a tier, matches both.
 func (e *Engine) Trace(r *request.Request) []Trace {
 	long := e.trace(r)
 	if r.Decoded == nil {
@@ -46,8 +46,8 @@ func (e *Engine) Trace(r *request.Request) []Trace {
 	return long
 }
 
-// trace is Trace for the path as r.Path has it. It uses no table and no sharing, and so tests hold
-// Evaluate against it as well.
+// trace is Trace for the path r.Path. Without tables and sharing, so tests hold Evaluate against
+// trace as well.
 func (e *Engine) trace(r *request.Request) []Trace {
 	tier := r.Tier
 	defer func() { r.Tier = tier }()
@@ -75,7 +75,7 @@ func (e *Engine) trace(r *request.Request) []Trace {
 	return list
 }
 
-// firstFailed returns the first of terms that does not hold, or nil.
+// firstFailed returns the first failing of terms, or nil.
 func firstFailed(terms []*condition.Expr, r *request.Request) *condition.Expr {
 	for _, t := range terms {
 		if !t.Holds(r) {
@@ -85,8 +85,8 @@ func firstFailed(terms []*condition.Expr, r *request.Request) *condition.Expr {
 	return nil
 }
 
-// countsSoFar reports whether the terms of count_when that look at the request only hold, and
-// whether there are others.
+// countsSoFar reports whether the terms of count_when on the request alone hold, and whether there
+// are others.
 func (p *policy) countsSoFar(r *request.Request) (counts, later bool) {
 	counts = p.Mode != mitigation.Off
 	for _, t := range p.countTerms {
