@@ -10,12 +10,12 @@ type Status struct {
 	Message string // for people; any text
 }
 
-// Code is a status code of gRPC.
-// The numbers are those of grpc-status in gRPC's "PROTOCOL-HTTP2", and never change; a client acts
-// by them: Unavailable is tried again, InvalidArgument is not.
+// Code is a status code of gRPC. The numbers are those of grpc-status in gRPC's "PROTOCOL-HTTP2",
+// and never change; a client acts by the status: Unavailable is tried again, InvalidArgument is
+// not.
 type Code uint8
 
-// The codes used here. Those that are not here are for servers with more to say.
+// The codes used here. Other codes are for servers with more to say.
 const (
 	OK                Code = 0
 	InvalidArgument   Code = 3
@@ -26,20 +26,20 @@ const (
 	Unavailable       Code = 14
 )
 
-// Statuses of HTTP for requests that are no calls.
+// Statuses of HTTP for requests other than calls.
 const (
-	// gRPC's protocol asks for 415 for another content type; a browser or a health check that came
-	// by accident can read them all.
+	// gRPC's protocol asks for 415 for another content type; a browser or a health check arriving
+	// by accident can read each.
 	statusMethod      = 405
 	statusType        = 415
 	statusHeadTooLong = 431
 )
 
-// notCall is the body of the answer to a request that is no call.
+// notCall is the body of the answer to a request other than a call.
 const notCall = "this port answers gRPC calls only\n"
 
-// finish answers the request of s, whose body is complete. It is the one place where a request
-// becomes an answer, so answers and the peer's allowance of control frames are counted once each.
+// finish answers the request of s, whose body is complete. The single place where a request becomes
+// an answer, so answers and the peer's allowance of control frames are counted once each.
 func (c *Conn) finish(s *stream, body []byte) error {
 	s.ended = true
 	c.rate.turn(c.now)
@@ -62,9 +62,8 @@ func (c *Conn) finish(s *stream, body []byte) error {
 	return c.call(s, message)
 }
 
-// call has the handler answer a call. The response is appended where it will be sent from, behind
-// room for the heads whose sizes are not known yet, so no answer is copied unless the peer's window
-// is too small.
+// call has the handler answer a call. The response is appended in the send buffer, behind room for
+// the heads of unknown size, so no answer is copied unless the peer's window is too small.
 func (c *Conn) call(s *stream, message []byte) error {
 	if !c.calling {
 		c.calling = true
@@ -103,10 +102,9 @@ func (c *Conn) call(s *stream, message []byte) error {
 	return nil
 }
 
-// answered ends s, whose answer is whole.
-// A client that streams keeps its side open until it is answered, and one with a long message waits
-// for a window that is never raised. RST_STREAM with NO_ERROR behind the answer has it stop (RFC
-// 9113, 8.1).
+// answered ends s, whose answer is whole. A client that streams stays open until the answer, and a
+// client with a long message waits for a window never raised. RST_STREAM with NO_ERROR behind the
+// answer has the client stop (RFC 9113, 8.1).
 func (c *Conn) answered(s *stream) {
 	if !s.ended {
 		c.out = appendReset(c.out, s.id, noError)
@@ -114,17 +112,17 @@ func (c *Conn) answered(s *stream) {
 	c.close(s, !s.ended)
 }
 
-// answerError answers a call with a status alone.
-// Headers and trailers are one frame then ("Trailers-Only" in gRPC's terms), which no window
-// limits: RFC 9113, 5.2.1, has flow control for DATA alone.
+// answerError answers a call with a status alone. Headers and trailers are then a single frame
+// ("Trailers-Only" in gRPC's terms), which no window limits: RFC 9113, 5.2.1, has flow control for
+// DATA alone.
 func (c *Conn) answerError(s *stream, status Status) {
 	c.out = c.table.appendError(c.out, s.id, status)
 	c.answered(s)
 }
 
 // pushNew sends as much of a new answer as the windows allow, and checks the waiting answers. A
-// peer that asks and never opens its window would otherwise have its answers pile up here: each
-// unsent byte is counted, and 1 MiB of them end the connection.
+// peer that asks and never opens its window would otherwise pile up answers here: each unsent byte
+// is counted, and 1 MiB unsent end the connection.
 func (c *Conn) pushNew(s *stream, answer string) error {
 	c.dropBody(s) // the call is over
 	s.unsent = append(s.unsent, answer...)
@@ -142,7 +140,7 @@ func (c *Conn) pushNew(s *stream, answer string) error {
 	return nil
 }
 
-// push sends as much of s's answer as the windows allow. It may forget s.
+// push sends as much of s's answer as the windows allow. answer may forget s.
 func (c *Conn) push(s *stream) {
 	for len(s.unsent) > 0 {
 		n := int(min(int64(len(s.unsent)), c.window, s.window, maxFrame))
@@ -156,7 +154,7 @@ func (c *Conn) push(s *stream) {
 			flags = flagEndStream
 		}
 		c.out = append(appendHead(c.out, n, frameData, flags, s.id), s.unsent[:n]...)
-		// Moved to the front rather than cut off at it, so the memory is there for the next stream.
+		// Moved to the front rather than cut off, so the memory is kept for the next stream.
 		s.unsent = s.unsent[:copy(s.unsent, s.unsent[n:])]
 		c.window -= int64(n)
 		s.window -= int64(n)
@@ -172,7 +170,7 @@ func (c *Conn) push(s *stream) {
 }
 
 // pushAll sends as much of all answers as the windows allow, the oldest first. push may take s out
-// of the list, and then the next one stands at i.
+// of the list, and then the next stands at i.
 func (c *Conn) pushAll() {
 	for i := 0; i < len(c.streams) && c.unsent > 0 && c.window > 0; {
 		s := c.streams[i]

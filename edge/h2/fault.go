@@ -13,9 +13,9 @@ type fault struct {
 // Error is part of error; the text is for tests.
 func (f fault) Error() string { return "h2: " + f.reason.String() }
 
-// end adds the counts to the counters. If err is a fault, it says goodbye. The counters are shared
-// by all connections: they are added to once a read and not once a call, for each is a cache line
-// all cores write.
+// end adds the counts to the counters. If err is a fault, fail says goodbye. The counters are
+// shared by all connections: added to once a read and not once a call, for each is a cache line
+// written by all cores.
 func (c *Conn) end(err error) error {
 	if c.calls > 0 {
 		c.counters.Calls.Add(c.calls)
@@ -40,21 +40,21 @@ func (c *Conn) end(err error) error {
 // count notes a fault of the peer.
 func (c *Conn) count(r Reason) { c.faultCount[r]++ }
 
-// rate counts the frames of a peer in one second. Whole seconds of the caller's clock: a peer can
-// send twice the bound around the turn of one, which is no more than the bound of two seconds.
+// rate counts the frames of a peer in a second. Whole seconds of the caller's clock: a peer can
+// send twice the bound around a turn, which is no more than the bound of two seconds.
 type rate struct {
 	second                   time.Duration
 	control, resets, answers int
 }
 
-// turn begins a new second where one has begun.
+// turn begins a new second where due.
 func (r *rate) turn(now time.Duration) {
 	if second := now / time.Second; second != r.second {
 		*r = rate{second: second}
 	}
 }
 
-// control counts a frame that is no request. Clients send some with each answer (see
+// control counts a frame other than a request. Clients send some with each answer (see
 // controlPerCall), so the bound rises with the answers: only frames without work behind them are a
 // flood.
 func (c *Conn) control() error {

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// field takes one field of the block that is being decoded.
+// field takes a field of the block being decoded.
 func (h *head) field(f hpack.HeaderField) {
 	// RFC 9113, 6.5.2, counts so for SETTINGS_MAX_HEADER_LIST_SIZE. Fields beyond the bound are
 	// decoded for the table's sake, and forgotten.
@@ -25,9 +25,9 @@ func (h *head) field(f hpack.HeaderField) {
 	}
 }
 
-// pseudo takes a pseudo-field.
-// RFC 9113, 8.3: each once, before all other fields, none in trailers and none that is unknown;
-// :path and :method not empty. Any :scheme will do, as a proxy in between may have ended TLS.
+// pseudo takes a pseudo-field. RFC 9113, 8.3: each once, before all other fields, none in trailers
+// and none unknown; :path and :method not empty. Any :scheme will do, as a proxy in between may
+// have ended TLS.
 func (h *head) pseudo(name, value string) {
 	is := &h.method
 	switch name {
@@ -37,8 +37,7 @@ func (h *head) pseudo(name, value string) {
 	case ":scheme":
 		h.malformed = h.malformed || h.scheme
 		h.scheme = true
-		// Given twice is given twice although the value is not used, but that is only seen of those
-		// that are kept.
+		// Given twice is given twice although the value is not used, but seen only of kept fields.
 		is = new(string)
 	case ":authority":
 		is = new(string)
@@ -50,8 +49,8 @@ func (h *head) pseudo(name, value string) {
 	*is = value
 }
 
-// plain takes a field that is no pseudo-field. Of the others none changes an answer: descriptors
-// and attributes travel in the message.
+// plain takes a field, no pseudo-field. Of the others none changes an answer: descriptors and
+// attributes travel in the message.
 func (h *head) plain(name, value string) {
 	switch name {
 	case "content-type":
@@ -60,10 +59,10 @@ func (h *head) plain(name, value string) {
 		h.encoding = value
 	case "content-length":
 		n, err := strconv.ParseUint(value, 10, 62)
-		// Two that differ are how requests are smuggled through proxies taking another one.
+		// Different hosts are how requests are smuggled past proxies with another choice.
 		h.malformed = h.malformed || err != nil || h.length >= 0 && h.length != int64(n) // 62 bits
 		h.length = int64(n)                                                              // as above
-	// RFC 9113, 8.2.2, allows this one value, and gRPC's clients send it.
+	// RFC 9113, 8.2.2, allows this value, and gRPC's clients send it.
 	case "te":
 		h.malformed = h.malformed || value != "trailers"
 	// Fields of HTTP/1 about the connection make a request malformed there.
@@ -84,7 +83,7 @@ func validName(name string) bool {
 }
 
 // validValue reports whether value may be the value of a field. Neither line breaks nor NUL, by
-// which a value could end early in something reading it as HTTP/1. (RFC 9113, 8.2.1)
+// which a value could end early in an HTTP/1 reader. (RFC 9113, 8.2.1)
 func validValue(value string) bool {
 	for i := range len(value) {
 		if b := value[i]; b < ' ' && b != '\t' || b == 0x7f {

@@ -26,8 +26,8 @@ const (
 	flagPriority   = 0x20
 )
 
-// code is an error code of HTTP/2. RFC 9113, 7. Only those that are sent are here; the reason of a
-// peer is not looked at.
+// code is an error code of HTTP/2. RFC 9113, 7. Only sent frames are here; the reason of a peer is
+// not looked at.
 type code uint32
 
 const (
@@ -45,11 +45,10 @@ const (
 // headBytes is the size of a frame's head.
 const headBytes = 9
 
-// preface is the first text of a client. RFC 9113, 3.4: made so a server of HTTP/1 fails on it at
-// once.
+// preface is the first text of a client. RFC 9113, 3.4: made so a server of HTTP/1 fails at once.
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
-// frame is one frame; its payload lies in the connection's buffer.
+// frame is a frame; the payload lies in the connection's buffer.
 type frame struct {
 	kind, flags byte
 	id          uint32
@@ -59,9 +58,9 @@ type frame struct {
 // has reports whether f has the flag.
 func (f *frame) has(flag byte) bool { return f.flags&flag != 0 }
 
-// unpad removes the padding of a DATA or HEADERS frame. It reports false where there is more
-// padding than payload. RFC 9113, 6.1: the first byte is the number of bytes of padding at the end.
-// Padding counts for flow control all the same, which data sees to.
+// unpad removes the padding of a DATA or HEADERS frame. False: more padding than payload. RFC 9113,
+// 6.1: the first byte is the number of bytes of padding at the end. Padding counts for flow control
+// all the same, which data sees to.
 func (f *frame) unpad() bool {
 	if !f.has(flagPadded) {
 		return true
@@ -91,8 +90,8 @@ func appendWindow(b []byte, id uint32, more int) []byte {
 	return binary.BigEndian.AppendUint32(appendHead(b, 4, frameWindow, 0, id), uint32(more))
 }
 
-// appendGoAway appends a GOAWAY frame: streams above last were not looked at.
-// The peer may send those again elsewhere, as they had no effect (RFC 9113, 6.8).
+// appendGoAway appends a GOAWAY frame: streams above last were not looked at. The peer may send
+// such calls again elsewhere, as without effect (RFC 9113, 6.8).
 func appendGoAway(b []byte, last uint32, c code) []byte {
 	b = binary.BigEndian.AppendUint32(appendHead(b, 8, frameGoAway, 0, 0), last)
 	return binary.BigEndian.AppendUint32(b, uint32(c))
@@ -110,7 +109,7 @@ const (
 
 // appendGreeting appends the server's SETTINGS, and opens the connection's window. Settings left
 // out have their defaults: 4096 bytes of table, frames of 16 KiB. The window of the connection
-// cannot be a setting (RFC 9113, 6.9.2), so it is raised by a frame.
+// cannot be a setting (RFC 9113, 6.9.2), so a frame raises the window.
 func appendGreeting(b []byte) []byte {
 	b = appendHead(b, 18, frameSettings, 0, 0)
 	for _, s := range [...]struct {

@@ -4,9 +4,8 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// block is a header block whose frames are arriving.
-// While it is open no other frame may come, of any stream (RFC 9113, 6.10): so one is enough for
-// the connection.
+// block is a header block whose frames are arriving. While a block is open no other frame may come,
+// of any stream (RFC 9113, 6.10): so a single block is enough for the connection.
 type block struct {
 	open   bool // CONTINUATION follows
 	id     uint32
@@ -24,8 +23,8 @@ func (c *Conn) headers(f *frame) error {
 	if f.id%2 == 0 || !f.unpad() {
 		return fault{protocolError, Protocol}
 	}
-	// Five bytes that RFC 9113, 5.3, has deprecated. A stream that depends on itself was an error
-	// in RFC 7540, and h2spec still tries it.
+	// Five bytes, deprecated by RFC 9113, 5.3. A stream depending on itself was an error in RFC
+	// 7540, and h2spec still tries.
 	if f.has(flagPriority) {
 		if len(f.payload) < 5 {
 			return fault{sizeError, Protocol}
@@ -42,12 +41,12 @@ func (c *Conn) headers(f *frame) error {
 	return c.block.keep(c, f.payload)
 }
 
-// continuation takes one more part of a header block.
+// continuation takes another part of a header block.
 func (c *Conn) continuation(f *frame) error {
 	b := &c.block
 	b.frames++
-	// The bytes that are not decoded end the connection, not the stream: the table of the peer is
-	// not known any more (RFC 9113, 4.3).
+	// Undecoded bytes end the connection, not the stream: the table of the peer is not known any
+	// more (RFC 9113, 4.3).
 	if b.frames > maxContinuations || len(b.bytes)+len(f.payload) > MaxBlock {
 		return fault{calmDown, HeadTooLong}
 	}
@@ -71,7 +70,7 @@ func (b *block) keep(c *Conn, part []byte) error {
 }
 
 // request takes a whole header block: the head of a request, or its trailers. Each block is
-// decoded, also for a refused stream: blocks change the table for all that follow (RFC 9113, 4.3).
+// decoded, also for a refused stream: blocks change the table for all later blocks (RFC 9113, 4.3).
 func (c *Conn) request(id uint32, end bool, block []byte) error {
 	if s := c.find(id); s != nil {
 		return c.trailers(s, end, block)
@@ -81,7 +80,8 @@ func (c *Conn) request(id uint32, end bool, block []byte) error {
 		switch {
 		case reset: // it was on its way
 			return c.head.read(c.decoder, block, true)
-		// The peer had ended the stream, or this side had answered it: RFC 9113, 5.1, "closed".
+		// The peer had ended the stream, or this side had answered the call: RFC 9113, 5.1,
+		// "closed".
 		case known:
 			return fault{streamClosed, Protocol}
 		}
@@ -93,8 +93,7 @@ func (c *Conn) request(id uint32, end bool, block []byte) error {
 	}
 	h := &c.head
 	switch {
-	// REFUSED_STREAM tells the peer that nothing was done, so it may try again safely (RFC 9113,
-	// 8.7).
+	// REFUSED_STREAM tells the peer of no effect, so the peer may try again safely (RFC 9113, 8.7).
 	case len(c.streams) >= MaxStreams:
 		return c.resetUnknown(id, refusedStream, TooMany)
 	// An announced body and does not come makes the request malformed: RFC 9113, 8.1.1.
@@ -137,11 +136,11 @@ func (c *Conn) trailers(s *stream, end bool, block []byte) error {
 	return c.finish(s, s.body)
 }
 
-// head is the meaning of a header block. It is kept from one block to the next: nearly all requests
-// of a connection have the same head, and a comparison of its bytes is cheaper than decoding them.
+// head is the meaning of a header block. Kept from block to block: nearly all requests of a
+// connection have the same head, and a comparison of bytes is cheaper than decoding.
 type head struct {
-	// "May be compared" means that decoding it again would leave the table as it is; else skipping
-	// it would make all later indices wrong.
+	// "May be compared" means a second decoding would leave the table the same; else a skip would
+	// make all later indices wrong.
 	block    []byte // as sent; only if it may be compared: see read
 	trailer  bool
 	resolved bool // number, kind and status are set
@@ -158,8 +157,8 @@ type head struct {
 	status int
 }
 
-// read decodes block, unless it is the last one again and changes no table. The bytes go to the
-// decoder in parts, so a block which expands without end is noticed before all of it has.
+// read decodes block, unless the same as the last without change of a table. The bytes go to the
+// decoder in parts, so a block which expands without end is noticed before all of the block has.
 func (h *head) read(d *hpack.Decoder, block []byte, trailer bool) error {
 	if len(h.block) > 0 && string(h.block) == string(block) && !trailer {
 		return nil
@@ -184,13 +183,13 @@ func (h *head) read(d *hpack.Decoder, block []byte, trailer bool) error {
 	return nil
 }
 
-// valid reports whether the block is the head of a request. One that is too long was not read to
-// its end, so not all of it is known.
+// valid reports whether the block is the head of a request. A too long block was not read to the
+// end, so not all is known.
 func (h *head) valid() bool {
 	return !h.malformed && (h.tooLong || h.method != "" && h.path != "" && h.scheme)
 }
 
-// resolve decides the fate of the request. Once for each head and not for each request: it compares
+// resolve decides the fate of the request. Once for each head and not for each request: compares
 // texts.
 func (h *head) resolve(handler Handler) {
 	h.resolved, h.number, h.kind, h.status = true, -1, noCall, 0
@@ -206,9 +205,9 @@ func (h *head) resolve(handler Handler) {
 	}
 }
 
-// isCall reports whether contentType is that of gRPC with protobuf.
-// "application/grpc", "application/grpc+proto" and either with parameters. Other subtypes (+json)
-// name other encodings of messages, which are not read here.
+// isCall reports whether contentType is gRPC with protobuf. "application/grpc",
+// "application/grpc+proto" and either with parameters. Other subtypes (+json) name other encodings
+// of messages, which are not read here.
 func isCall(contentType string) bool {
 	const plain = "application/grpc"
 	if len(contentType) < len(plain) || contentType[:len(plain)] != plain {

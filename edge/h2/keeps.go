@@ -1,11 +1,10 @@
 package h2
 
-// keepsTable reports whether block leaves the dynamic table as it is: all of it is fields of the
-// tables by their index, and fields that are not to be put there. nghttp2, and Envoy with it, sends
-// :path and content-length so each time.
-// A block is looked at once, when it is new; RFC 7541, 6, has the five forms by the first bits: 1
-// an index, 01 a literal to be put into the table, 001 a size, 0001 a literal never to be, 0000 one
-// that is not.
+// keepsTable reports whether block leaves the dynamic table the same: all fields are of the tables,
+// by index, or not to be put there. nghttp2, and Envoy with it, sends :path and content-length so
+// each time. A block is looked at once, when it is new; RFC 7541, 6, has the five forms by the
+// first bits: 1 an index, 01 a literal to be put into the table, 001 a size, 0001 a literal never
+// to be, 0000 a literal outside the table.
 func keepsTable(block []byte) bool {
 	for len(block) > 0 {
 		switch first := block[0]; {
@@ -16,7 +15,7 @@ func keepsTable(block []byte) bool {
 		case first >= 0x20: // to be put into the table, or its size
 			return false
 		default:
-			// 0 stands for a name following as a text of its own.
+			// 0 stands for a name following as a text.
 			name, rest := hpackNumber(block, 4)
 			if block = rest; name == 0 && block != nil {
 				block = hpackText(block)
@@ -29,10 +28,10 @@ func keepsTable(block []byte) bool {
 	return true
 }
 
-// hpackNumber reads a number of HPACK whose first byte has so many bits of it, up to 2 bytes more.
-// rest is nil where it is longer, or cut; else it is not. RFC 7541, 5.1: if all bits of the prefix
-// are 1 the rest follows in groups of seven, least first. With 5 bits 31 154 10 is 1337. Two more
-// bytes are 16,383 beyond the prefix, enough for any block kept.
+// hpackNumber reads a number of HPACK with bits bits in the first byte, up to 2 bytes more. rest is
+// nil for a longer or cut number. RFC 7541, 5.1: if all bits of the prefix are 1 the rest follows
+// in groups of seven, least first. With 5 bits 31 154 10 is 1337. Two more bytes are 16,383 beyond
+// the prefix, enough for any block kept.
 func hpackNumber(b []byte, bits int) (n int, rest []byte) {
 	if len(b) == 0 {
 		return 0, nil
@@ -50,8 +49,8 @@ func hpackNumber(b []byte, bits int) (n int, rest []byte) {
 	return 0, nil
 }
 
-// hpackText skips a text of HPACK. rest is nil where it is cut.
-// Whether it is in Huffman code, the first bit of the length, does not matter to who skips it.
+// hpackText skips a text of HPACK. rest is nil for a cut text. Whether the text is in Huffman code,
+// the first bit of the length, does not matter to a skip.
 func hpackText(b []byte) (rest []byte) {
 	n, rest := hpackNumber(b, 7)
 	if rest == nil || n > len(rest) {

@@ -12,17 +12,16 @@ import (
 // first.
 const prefixBytes = 5
 
-// tooLong reports whether the body of a call is longer than one with the longest message.
+// tooLong reports whether the body of a call is longer than with the longest message.
 func (s *stream) tooLong() bool { return s.kind != noCall && s.size > MaxMessage+prefixBytes }
 
-// message returns the one message in the body of s's request.
-// The codes are those that gRPC's documents on status codes and on compression give for these
-// faults.
+// message returns the single message in the body of s's request. The codes are from gRPC's
+// documents on status codes and on compression .
 func (c *Conn) message(s *stream, body []byte) ([]byte, Status) {
 	switch {
 	case s.tooLong():
 		return nil, tooLong
-	// A unary call has one message, neither none nor two.
+	// A unary call has a single message, neither none nor two.
 	case len(body) == 0:
 		return nil, Status{Unimplemented, "the call has no message"}
 	case len(body) < prefixBytes:
@@ -55,8 +54,8 @@ var (
 	noMethod = Status{Unimplemented, "headgate does not have this method"}
 )
 
-// early answers a call whose request has not ended and whose answer no end of it can change: with a
-// status, or as a message that is too long.
+// early answers a call whose request has not ended and whose answer no end can change: with a
+// status, or for a too long message.
 func (c *Conn) early(s *stream, status Status) error {
 	c.rate.turn(c.now)
 	c.rate.answers++
@@ -69,16 +68,15 @@ func (c *Conn) early(s *stream, status Status) error {
 	return err
 }
 
-// unpacker decompresses messages, one at a time.
-// It is made for the first compressed message, as most connections never see one: a decompressor
-// takes some 40 KiB.
+// unpacker decompresses messages, in turn. Made for the first compressed message, as most
+// connections never see any: a decompressor takes some 40 KiB.
 type unpacker struct {
 	source bytes.Reader
 	reader *gzip.Reader // nil before the first message
 	plain  []byte
 }
 
-// unpack decompresses message. The result holds until the next one.
+// unpack decompresses message. The result holds until the next.
 func (u *unpacker) unpack(message []byte) ([]byte, Status) {
 	u.source.Reset(message)
 	if u.reader == nil {
@@ -91,8 +89,8 @@ func (u *unpacker) unpack(message []byte) ([]byte, Status) {
 		u.plain = []byte{} // an empty message is none that is too long
 	}
 	plain := bytes.NewBuffer(u.plain[:0])
-	// One byte more than may be, so a message of exactly the most is told from a longer one, and a
-	// bomb is cut there.
+	// A byte more than allowed, so a message of exactly the most is told from a longer message, and
+	// a bomb is cut there.
 	_, err := io.Copy(plain, io.LimitReader(u.reader, MaxMessage+1))
 	u.plain = plain.Bytes()
 	switch {

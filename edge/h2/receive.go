@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// receive takes one frame.
+// receive takes a frame.
 func (c *Conn) receive(f *frame) error {
 	switch {
 	// The first frame of a client is SETTINGS (RFC 9113, 3.4), and a header block is not
@@ -44,15 +44,15 @@ func (c *Conn) receive(f *frame) error {
 	return c.control() // of an extension this side does not know
 }
 
-// data takes a part of a request's body. The common case is a whole message in one frame, which is
-// answered where it lies. RFC 9113, 6.1 and 6.9. All of the payload counts for flow control,
-// padding included; credit is the number of bytes the peer gets back.
+// data takes a part of a request's body. The common case is a whole message in a frame, answered in
+// place. RFC 9113, 6.1 and 6.9. All of the payload counts for flow control, padding included;
+// credit is the number of bytes the peer gets back.
 func (c *Conn) data(f *frame) error {
 	size := len(f.payload)
 	switch c.received -= size; {
 	case c.received < 0:
 		return fault{flowError, Protocol}
-	// A stream that was never opened is an error of the connection: RFC 9113, 5.1, "idle".
+	// A stream never opened is an error of the connection: RFC 9113, 5.1, "idle".
 	case f.id == 0 || f.id > c.last:
 		return fault{protocolError, Protocol}
 	case !f.unpad():
@@ -66,7 +66,7 @@ func (c *Conn) data(f *frame) error {
 	c.credit += size - len(f.payload)
 	end := f.has(flagEndStream)
 	switch s.size += len(f.payload); {
-	// It is more than was ever allowed, since a stream's window is never raised.
+	// More than ever allowed, since a stream's window is never raised.
 	case s.size > streamWindow:
 		c.credit += len(f.payload)
 		c.reset(s, flowError, Protocol)
@@ -92,7 +92,7 @@ func (c *Conn) data(f *frame) error {
 }
 
 // keep adds a part of s's body to those before. Bytes beyond the longest message are dropped. An
-// empty DATA frame costs its sender 9 bytes and no window, so it counts as control.
+// empty DATA frame costs the sender 9 bytes and no window, so counted as control.
 func (c *Conn) keep(s *stream, part []byte) error {
 	switch {
 	case s.kind == noCall || s.tooLong():
@@ -117,9 +117,8 @@ func (c *Conn) dropBody(s *stream) {
 	s.body = nil
 }
 
-// dataAfter answers DATA of a stream whose request is over; s is nil if its answer is, too.
-// Its bytes were credited all the same: the window of the connection would shrink with each
-// otherwise.
+// dataAfter answers DATA of a stream whose request is over; s is nil if the answer is, too. Bytes
+// were credited all the same: the window of the connection would shrink with each otherwise.
 func (c *Conn) dataAfter(s *stream, id uint32) error {
 	if s != nil {
 		c.reset(s, streamClosed, Protocol)
@@ -131,8 +130,8 @@ func (c *Conn) dataAfter(s *stream, id uint32) error {
 	return c.resetUnknown(id, streamClosed, Protocol)
 }
 
-// priority takes a PRIORITY frame, which means nothing here.
-// It is parsed for its faults alone; h2spec looks for both.
+// priority takes a PRIORITY frame, which means nothing here. Parsed for faults alone; h2spec looks
+// for both.
 func (c *Conn) priority(f *frame) error {
 	switch {
 	case f.id == 0:
@@ -148,7 +147,7 @@ func (c *Conn) priority(f *frame) error {
 // dependsOn returns the stream a priority names.
 func dependsOn(p []byte) uint32 { return binary.BigEndian.Uint32(p) & 0x7fffffff }
 
-// resetAny ends the stream with that id, be it under way or not.
+// resetAny ends the stream with id, under way or not.
 func (c *Conn) resetAny(id uint32, why code) error {
 	if s := c.find(id); s != nil {
 		c.reset(s, why, Protocol)
@@ -157,9 +156,9 @@ func (c *Conn) resetAny(id uint32, why code) error {
 	return c.resetUnknown(id, why, Protocol)
 }
 
-// resetBy takes a RST_STREAM frame.
-// RFC 9113, 6.4: never answered by another RST_STREAM. Only unanswered requests count for the
-// flood: a reset after the answer cost nothing that was not asked for.
+// resetBy takes a RST_STREAM frame. RFC 9113, 6.4: never answered by another RST_STREAM. Only
+// unanswered requests count for the flood: a reset after the answer cost nothing beyond the
+// request.
 func (c *Conn) resetBy(f *frame) error {
 	switch {
 	case f.id == 0 || f.id > c.last:
@@ -179,8 +178,8 @@ func (c *Conn) resetBy(f *frame) error {
 	return nil
 }
 
-// ping answers a PING.
-// RFC 9113, 6.7: the same eight bytes, from which the peer knows how long it took.
+// ping answers a PING. RFC 9113, 6.7: the same eight bytes, from which the peer knows the time
+// taken.
 func (c *Conn) ping(f *frame) error {
 	switch {
 	case f.id != 0:
@@ -228,8 +227,8 @@ func (c *Conn) windowUpdate(f *frame) error {
 	return c.control()
 }
 
-// settings takes the peer's SETTINGS and acknowledges them. RFC 9113, 6.5. They hold once they are
-// acknowledged, so answers waiting for a window are pushed after that.
+// settings takes the peer's SETTINGS and acknowledges them. RFC 9113, 6.5. Settings hold once
+// acknowledged, so answers waiting for a window are pushed afterwards.
 func (c *Conn) settings(f *frame) error {
 	switch {
 	case f.id != 0:

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// stream is one request and its answer. It is used again for another request once it is forgotten,
-// so a call in one frame allocates nothing.
+// stream is a request and the answer, used again for another request once forgotten, so a call in a
+// single frame allocates nothing.
 type stream struct {
 	id     uint32
 	method int  // of the handler; -1: there is none
 	kind   kind // of the request
 	status int  // of HTTP, for a request that is no call
-	// content-length, if it was sent: RFC 9113, 8.1.1, holds it against the DATA
+	// content-length, if sent: RFC 9113, 8.1.1, holds content-length against the DATA
 	length  int64         // that the request says its body has; -1: it does not
 	began   time.Duration // when its headers were read
 	ended   bool          // the request is complete
@@ -34,8 +34,8 @@ const (
 	noCall // no gRPC at all: see status
 )
 
-// find returns the stream with that id, nil if none is under way.
-// The newest comes first, as nearly every DATA frame follows its HEADERS at once.
+// find returns the stream with id, nil if none is under way. The newest comes first, as nearly
+// every DATA frame follows the HEADERS at once.
 func (c *Conn) find(id uint32) *stream {
 	n := len(c.streams)
 	if n == 0 {
@@ -68,8 +68,8 @@ func (c *Conn) open(id uint32) *stream {
 	return s
 }
 
-// close forgets s. reset: this side has reset it. It gives back the share of s in the connection's
-// bounds: bytes received and not credited, bytes not sent.
+// close forgets s. reset: this side has reset s. forget gives back the share of s in the
+// connection's bounds: bytes received and not credited, bytes not sent.
 func (c *Conn) close(s *stream, reset bool) {
 	n := len(c.streams) - 1
 	if c.streams[n] == s {
@@ -96,8 +96,7 @@ func (c *Conn) close(s *stream, reset bool) {
 	}
 }
 
-// remember notes that the stream with that id was open.
-// A ring: the newest takes the place of the oldest.
+// remember notes the stream with id as open. A ring: the newest takes the place of the oldest.
 func (c *Conn) remember(id uint32, reset bool) {
 	c.closed[c.closedAt] = closedStream{id, reset}
 	c.closedAt = (c.closedAt + 1) % len(c.closed)
@@ -121,9 +120,8 @@ func (c *Conn) reset(s *stream, why code, r Reason) {
 	c.close(s, true)
 }
 
-// resetUnknown answers a frame of a stream that is not under way.
-// It counts as control, or else frames of closed streams would have this side send a reset for
-// each, at no price.
+// resetUnknown answers a frame of a stream not under way. The frame counts as control, or else
+// frames of closed streams would have this side send a reset for each, at no price.
 func (c *Conn) resetUnknown(id uint32, why code, r Reason) error {
 	c.count(r)
 	c.out = appendReset(c.out, id, why)
@@ -132,8 +130,7 @@ func (c *Conn) resetUnknown(id uint32, why code, r Reason) error {
 }
 
 // Until returns the time by which Expire is to be called; false: nothing is under way. Only a wait
-// for the peer has a time: a connection with nothing under way may be silent for ever, as pools
-// keep it.
+// for the peer has a time: a connection with nothing under way may be silent for ever, in pools.
 func (c *Conn) Until() (time.Duration, bool) {
 	frame, begun := c.frameUntil()
 	if len(c.streams) == 0 {
@@ -155,9 +152,9 @@ func (c *Conn) frameUntil() (until time.Duration, begun bool) {
 	return c.began + MaxTime, c.from < c.to || c.block.open
 }
 
-// Expire resets the requests that are not answered MaxTime after they began. The error is that of
-// Advance: the peer has begun a frame, or the connection, and does not go on.
-// A request whose answer waits for a window is cut off, too: the peer has stopped reading.
+// Expire resets the requests unanswered MaxTime after the begin. The error is as of Advance: the
+// peer has begun a frame, or the connection, and does not go on. A request whose answer waits for a
+// window is cut off, too: the peer has stopped reading.
 func (c *Conn) Expire(now time.Duration) error {
 	c.now = now
 	for len(c.streams) > 0 && c.streams[0].began+MaxTime <= now {
@@ -183,9 +180,9 @@ func (c *Conn) giveCredit() {
 }
 
 // GoAway tells the peer to open no more streams here. last: those on their way will not be answered
-// either. RFC 9113, 6.8, recommends both, one after the other: first that nothing new be opened,
-// with the highest number there is, so requests on their way are not lost; then the number of the
-// last one that was looked at.
+// either. RFC 9113, 6.8, recommends both, one after the other: first with the highest number,
+// against new streams without loss of requests on the way; then with the number of the last stream
+// seen.
 func (c *Conn) GoAway(last bool) {
 	id := uint32(1<<31 - 1)
 	if last {

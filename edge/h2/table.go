@@ -16,18 +16,17 @@ type table struct {
 }
 
 // limit takes the size the peer's table may have. The two entries take 130 bytes (RFC 7541, 4.1,
-// counts 32 beside each name and value). Whether they would fit a smaller table is not worth the
-// question: the few clients that lower it are answered without.
+// counts 32 beside each name and value). The fit into a smaller table is not worth the question:
+// the few clients lowering the table's size are answered without.
 func (t *table) limit(size uint32) {
 	if size < tableSize && !t.off {
 		*t = table{off: true, empty: true}
 	}
 }
 
-// The fields of responses, as HPACK has them without a table.
-// In hexadecimal: 0x10 and 0x0a are the lengths of the values. 0x0f 0x10 is a literal that is not
-// put into the table, with name 31 of the static table: 15 fills the four bits, 16 follows (RFC
-// 7541, 6.2.2 and 5.1).
+// The fields of responses, in HPACK without a table. In hexadecimal: 0x10 and 0x0a are the lengths
+// of the values. 0x0f 0x10 is a literal that is not put into the table, with name 31 of the static
+// table: 15 fills the four bits, 16 follows (RFC 7541, 6.2.2 and 5.1).
 const (
 	typeGRPC = "\x10application/grpc"
 	typeText = "\x0f\x10\x0atext/plain" // content-type, not put into the table

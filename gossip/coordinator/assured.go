@@ -12,18 +12,18 @@ import (
 )
 
 // In count mode the counts of other PoPs deny here: the first to ask are the first to be served.
-// While the limit is divided among the PoPs, that ends after a window:
+// While the limit is divided among the PoPs, the assurance ends after a window:
 //
 //	ratio            1 - share/own rate: each PoP keeps to its share
 //	others' counts   believed up to limit - share, by a PoP that asks for about its share
 //
-// By then the others have made room for the share, unless they admit more than theirs, or claim to:
-// their reports beyond it deny nothing within the share.
+// By then the others have made room for the share, unless the others admit more than their shares,
+// or claim to: such reports deny nothing within the share.
 
 const (
 	// asksFor is the demand, in shares, up to which a share is assured. Where a PoP asks for much
-	// more, it gets its part of a limit by asking more often than the others; were each such PoP
-	// assured of its share too, all of them together would be late to make room for each other.
+	// more, a PoP gets a part of a limit by asking more often than the others; were each such PoP
+	// assured of a share too, all together would be late to make room.
 	asksFor = 2
 	// divisionGap is the time without shares after which the limit is no longer divided.
 	divisionGap = time.Second
@@ -53,7 +53,7 @@ func (c *Coordinator) assured(now window.Instant, l *local) bool {
 	if !c.divided(now, l) {
 		return false
 	}
-	// nothing is known of its PoP since
+	// nothing is known of the PoP since
 	own := l.seen.Trailing(l.rule.Window, time.Duration(l.measured)+c.peers.Ahead())
 	return max(own.Offered/l.rule.Window.Seconds(), l.report.Rate) <= asksFor*l.view.Share
 }

@@ -20,9 +20,9 @@ import (
 type Options struct {
 	// Name and PoP are this node's. Names are unique among the members.
 	Name, PoP string
-	// Secret is the cluster's: it decides who owns a key.
+	// Secret is the cluster's: decides who owns a key.
 	Secret []byte
-	// Rule returns the rule called name, and false unless its scope is global and its mode not off.
+	// Rule returns the rule called name, and false unless the scope is global and the mode not off.
 	Rule func(name string) (mitigation.Rule, bool)
 	// Flush is the interval between calls of Measure.
 	Flush time.Duration
@@ -30,13 +30,14 @@ type Options struct {
 	Batch time.Duration
 	// Budget is the mean number of bytes per second to send; 0 means DefaultBudget.
 	Budget int
-	// Seed is the seed of the nonces, another one at every start.
+	// Seed is the seed of the nonces, another at every start.
 	Seed uint64
 
-	// Send sends packet to the member called to, best effort, never Name. It must not keep packet.
+	// Send sends packet to the member called to, best effort, never Name. Send must not keep
+	// packet.
 	Send func(to string, packet []byte)
-	// Counts is the table of the admissions of other PoPs of keys that are not measured here; nil:
-	// the node takes no part in the exchange of counts from PoP to PoP, as earlier versions do.
+	// Counts is the table of the admissions of other PoPs of keys not measured here; nil: the node
+	// takes no part in the exchange of counts from PoP to PoP, as earlier versions do.
 	Counts *counts.Table
 	// Spread sends record to all members, in place of the previous record under name.
 	Spread func(name string, record []byte)
@@ -49,7 +50,7 @@ type Options struct {
 // DefaultBudget is the default of Options.Budget, bytes per second.
 const DefaultBudget = 64 << 10
 
-// Bounds of a Coordinator's memory. A record beyond them is dropped and counted in Stats.Full.
+// Bounds of a Coordinator's memory. A record beyond the bound is dropped and counted in Stats.Full.
 const (
 	// MaxLocals bounds the keys measured at this node.
 	MaxLocals = 1 << 16
@@ -59,16 +60,15 @@ const (
 	MaxOwnedKeys = 1 << 16
 	// MaxHints bounds the keys to be reported however small their rate.
 	MaxHints = 1 << 16
-	// maxOrigins bounds the origins of one key.
+	// maxOrigins bounds the origins of a key.
 	maxOrigins = 4096
-	// maxSubscribers bounds the nodes, or reporters, that one key is answered to.
+	// maxSubscribers bounds the nodes, or reporters, of answers for a key.
 	maxSubscribers = 4096
 )
 
-// Coordinator is one node's part in the control loop. It holds a key in up to three roles: as the
-// node that measures it (local), as its PoP's reporter (reporterKey) and as its owner or standby
-// (ownedKey). It is not safe for concurrent use, and calls the functions in Options from within its
-// methods.
+// Coordinator is a node's part in the control loop. A key has up to three roles: measured here
+// (local), reported for the PoP (reporterKey) and owned here, or on standby (ownedKey). Not safe
+// for concurrent use, and calls the functions in Options from within methods.
 type Coordinator struct {
 	o          Options
 	assignment *assignment.Table
@@ -79,7 +79,7 @@ type Coordinator struct {
 	// carriesUntil is the end of the time in which sums from before a change of members are
 	// believed.
 	carriesUntil window.Instant
-	// incarnation is the wall time of the start, Unix milliseconds. It orders hints over restarts.
+	// incarnation is the wall time of the start, Unix milliseconds. Orders hints over restarts.
 	incarnation uint64
 	// sequence numbers packets and hints.
 	sequence uint64
@@ -88,7 +88,7 @@ type Coordinator struct {
 	locals       map[packet.ID]*local
 	reporterKeys map[reporterKeyID]*reporterKey
 	ownedKeys    map[packet.ID]*ownedKey
-	// visits are the keys of each role in ten parts: every tick visits one part.
+	// visits are the keys of each role in ten parts: every tick visits a part.
 	visits struct {
 		locals       order.RoundRobin[*local]
 		reporterKeys order.RoundRobin[*reporterKey]
@@ -98,7 +98,7 @@ type Coordinator struct {
 	dirty []*ownedKey
 	// hints are the keys to be reported however small their rate.
 	hints map[packet.ID]hint
-	// restored are keys from before a restart that were not measured yet, at most MaxRestored.
+	// restored are keys from before a restart not measured yet, at most MaxRestored.
 	restored map[packet.ID]restored
 	// restoredUntil is the end of the time in which restored matters.
 	restoredUntil window.Instant
@@ -118,7 +118,7 @@ type Coordinator struct {
 }
 
 // New returns a Coordinator with no members but itself; see SetAssignment. now is the start, wall
-// its wall time.
+// the wall time.
 func New(o Options, now window.Instant, wall time.Time) *Coordinator {
 	if o.Budget == 0 {
 		o.Budget = DefaultBudget
@@ -149,7 +149,7 @@ func New(o Options, now window.Instant, wall time.Time) *Coordinator {
 	c.visits.locals.Touch = (*local).touch
 	c.visits.reporterKeys.Touch = (*reporterKey).touch
 	c.visits.ownedKeys.Touch = (*ownedKey).touch
-	// its admissions are audited
+	// the key's admissions are audited
 	c.visits.locals.Waits = func(l *local) int { return min(c.waits(&l.rule), 1) }
 	c.visits.reporterKeys.Waits = func(d *reporterKey) int {
 		rule,
@@ -193,7 +193,7 @@ type Sample = control.Sample
 // Advice is the outcome for a key at this node: see control.Advice.
 type Advice = control.Advice
 
-// Receive handles a packet that another member sent to this node. Packets of strangers, replays and
+// Receive handles a packet from another member to this node. Packets of strangers, replays and
 // packets with a wrong clock are rejected and counted.
 func (c *Coordinator) Receive(now window.Instant, wall time.Time, b []byte) {
 	c.peers.SetClock(now, wall)
@@ -227,7 +227,7 @@ func (c *Coordinator) Receive(now window.Instant, wall time.Time, b []byte) {
 	c.send()
 }
 
-// record handles one record of a packet.
+// record handles a record of a packet.
 func (c *Coordinator) record(now window.Instant, h packet.Header, k packet.Kind, body []byte) {
 	if k == 0 || k >= packet.Kinds || k == packet.Hint {
 		c.stats.reject(RejectKind)
@@ -256,7 +256,7 @@ func (c *Coordinator) record(now window.Instant, h packet.Header, k packet.Kind,
 	}
 }
 
-// Tick advances the coordinator by one batch: budget, assignment, and all keys whose turn it is.
+// Tick advances the coordinator by a batch: budget, assignment, and all keys whose turn it is.
 func (c *Coordinator) Tick(now window.Instant, wall time.Time) {
 	c.peers.SetClock(now, wall)
 	c.rounds++
@@ -278,7 +278,7 @@ func (c *Coordinator) isMember(name string) bool {
 	return known
 }
 
-// Lift forgets the evidence against a key, here and in its aggregate, after an operator lifted its
+// Lift forgets the evidence against a key, here and in the aggregate, after an operator lifted the
 // flag.
 func (c *Coordinator) Lift(rule string, key []byte) {
 	k := packet.ID{Rule: rule, Key: string(key)}

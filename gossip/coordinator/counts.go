@@ -12,8 +12,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// Keys of small limits are not held by their owners: each PoP sends its admissions to the PoPs that
-// see the key, at once, in 12 bytes (package counts). Owners have the rest: larger limits, rates,
+// Keys of small limits are not held by their owners: each PoP sends admissions to the PoPs seeing
+// the key, at once, in 12 bytes (package counts). Owners have the rest: larger limits, rates,
 // blocks, and what people ask for; and the counts of members of an earlier version.
 //
 //	Measure ─► note ─step─► queue ─budget─► batches, one to each PoP ─► receiveCounts ─► raise ─► Apply
@@ -25,10 +25,10 @@ import (
 // have the rest from it already.
 
 const (
-	// lateAfter is how long a key waits for its turn before the steps of all keys grow.
+	// lateAfter is how long a key waits for a turn before the steps of all keys grow.
 	lateAfter = time.Second
-	// frameBytes is the most of a packet beside names and a batch, maxName the longest name: that
-	// of who passes a batch on.
+	// frameBytes is the most of a packet beside names and a batch, maxName the longest name: of the
+	// passing node.
 	frameBytes, maxName = 64, 255
 )
 
@@ -41,7 +41,7 @@ type exchange struct {
 	pressure counts.Pressure
 	partners peers.Partners // of the assignment
 	origins  counts.Origins
-	// of a batch, which still fits into a packet when it is passed on
+	// of a batch, which still fits into a packet when passed on
 	size    int
 	all     bool                      // all other PoPs take part, and there are some
 	batches map[batchTo]*counts.Batch // being filled
@@ -81,9 +81,9 @@ func newExchange(o *Options) exchange {
 }
 
 // ByCounts reports whether keys of r are exchanged by records of package counts: those of small
-// limits, of which there can be tens of thousands at once. A larger limit needs the moments of its
-// admissions finer than a record has them, and a block needs two witnesses: admissions of others
-// begin no block by themselves.
+// limits, of which there can be tens of thousands at once. A larger limit needs finer moments of
+// admissions than a record has, and a block needs two witnesses: admissions of others begin no
+// block by themselves.
 func ByCounts(r *mitigation.Rule) bool {
 	return r.Kind == mitigation.Window && r.Counts != mitigation.CountOffered && !r.RateMode() &&
 		r.Action == mitigation.Shed && r.Limit <= MaxByCounts
@@ -123,7 +123,7 @@ func (x *exchange) assign(s *Assignment, o *Options) {
 	x.partners.Assign(all)
 }
 
-// enroll makes l, which is new here, take part. It begins with the knowledge of the table.
+// enroll makes l, which is new here, take part. Begins with the knowledge of the table.
 func (c *Coordinator) enroll(now window.Instant, l *local) {
 	x := &c.counts
 	if x.table == nil {
@@ -162,8 +162,8 @@ func (c *Coordinator) period(now window.Instant, r *mitigation.Rule) uint32 {
 	return uint32(uint64(at) / uint64(window.CountingPeriod(r.Window))) // 32 bits last until 2106
 }
 
-// note takes the admissions of this node of l since its last sample, m, and queues l if that is
-// enough to matter elsewhere.
+// note takes the admissions of this node of l since the last sample, m, and queues l if enough to
+// matter elsewhere.
 func (c *Coordinator) note(now window.Instant, l *local, m *Sample) {
 	if !ByCounts(&l.rule) || c.counts.table == nil {
 		return
@@ -189,7 +189,7 @@ func (c *Coordinator) note(now window.Instant, l *local, m *Sample) {
 	}
 }
 
-// put queues l, unless it is queued.
+// put queues l, unless queued.
 func (x *exchange) put(now window.Instant, l *local) {
 	if l.direct.queuedAt == 0 {
 		l.direct.queuedAt = now
@@ -201,7 +201,7 @@ func (x *exchange) put(now window.Instant, l *local) {
 // such keys can wait.
 func (c *Coordinator) held(r *mitigation.Rule) bool { return c.counts.all && ByCounts(r) }
 
-// waits returns how many turns a reported or owned key of r waits: of held ones nobody waits for
+// waits returns how many turns a reported or owned key of r waits: of held keys nobody waits for
 // the owner.
 func (c *Coordinator) waits(r *mitigation.Rule) int {
 	if c.held(r) {
@@ -211,7 +211,7 @@ func (c *Coordinator) waits(r *mitigation.Rule) int {
 }
 
 // may reports whether a record of kind k about a key of r may be sent now. What owners are told of
-// keys held by records waits for those, and is no sign that the budget is too small.
+// keys held by records waits for records, and is no sign that the budget is too small.
 func (c *Coordinator) may(k packet.Kind, r *mitigation.Rule) bool {
 	if c.held(r) {
 		return len(c.counts.queue) == 0 && c.budget.Spare(spareForReports) && c.budget.Left(k)

@@ -15,7 +15,7 @@ func terms(r *mitigation.Rule) uint32 {
 	return counts.Terms(r.Limit, r.Window, r.Mode == mitigation.Shadow)
 }
 
-// known is a rule of a batch that is the same here.
+// known is a rule of a batch, the same here.
 type known struct {
 	rule    mitigation.Rule
 	basis   counts.Basis
@@ -95,7 +95,7 @@ func (c *Coordinator) takeCounts(now window.Instant, h *counts.Head, origin uint
 	}
 }
 
-// takeRecord takes in one record that was issued then, and reports whether it added something.
+// takeRecord takes in a record issued then, and reports whether anything was added.
 func (c *Coordinator) takeRecord(
 	now window.Instant, k *known, origin uint8, r *counts.Record, issued window.Instant,
 ) (news bool) {
@@ -114,7 +114,7 @@ func (c *Coordinator) takeRecord(
 	return news
 }
 
-// knownRule returns this node's rule for one of a batch issued then.
+// knownRule returns this node's rule for a rule of a batch issued then.
 func (c *Coordinator) knownRule(
 	now window.Instant, r *counts.Rule, issued window.Instant,
 ) (k known) {
@@ -128,7 +128,7 @@ func (c *Coordinator) knownRule(
 	return k
 }
 
-// remember puts a record of a key that is not measured here into the table, and reports whether it
+// remember puts a record of a key not measured here into the table, and reports whether the record
 // adds to the entry.
 func (c *Coordinator) remember(
 	now window.Instant, k *known, origin uint8, r *counts.Record,
@@ -145,7 +145,7 @@ func (c *Coordinator) remember(
 	return len(x.grown) > 0
 }
 
-// raise takes a record of l in, hands the gate what it adds, and reports whether it adds something.
+// raise takes a record of l in, hands the gate the growth, and reports whether there was any.
 func (c *Coordinator) raise(
 	now window.Instant, l *local, origin uint8, r *counts.Record, moments counts.Moments,
 ) (news bool) {
@@ -171,7 +171,7 @@ func (c *Coordinator) raise(
 }
 
 // take adds a growth to those for the gate. Cost an owner's view has brought already is left out;
-// of a period both have brought nothing is known of the moments. It returns the cost.
+// of a period both have brought nothing is known of the moments. The result is the cost.
 func (l *local) take(g *counts.Growth) (more int64) {
 	d, units := &l.direct, g.Units*l.direct.basis.Unit
 	l.merged.Roll(g.Period)
@@ -195,7 +195,7 @@ func (l *local) take(g *counts.Growth) (more int64) {
 	return more
 }
 
-// refill has the gate's slot, which is new, begin with all that other origins admitted.
+// refill has the gate's slot, new, begin with all admissions of other origins.
 func (c *Coordinator) refill(now window.Instant, l *local) {
 	d := &l.direct
 	d.fresh, d.byOwner, d.byCounts = false, l.merged.Period, 0
@@ -207,7 +207,7 @@ func (c *Coordinator) refill(now window.Instant, l *local) {
 	c.tellAll(now, l)
 }
 
-// tellAll queues l if its limit is used up and not all PoPs know what this one admitted.
+// tellAll queues l if the limit is used up and not all PoPs know this PoP's admissions.
 func (c *Coordinator) tellAll(now window.Instant, l *local) {
 	if l.direct.lacks != 0 && l.direct.used >= l.rule.Limit {
 		c.counts.put(now, l)

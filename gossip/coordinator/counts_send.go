@@ -47,7 +47,7 @@ func (c *Coordinator) sendTo(now window.Instant, l *local, again bool) {
 	d.queuedAt = 0
 	oldest := c.period(now, &l.rule) - uint32(d.basis.Each) // 1 or 5
 	if l.gone || l.seen.Period < oldest {
-		// it has left the window, and a record has no number for so early a period
+		// outside the window, and a record has no number for so early a period
 		d.unsent, d.lacks, d.misdated = 0, 0, 0
 		return
 	}
@@ -73,13 +73,13 @@ func (c *Coordinator) sendTo(now window.Instant, l *local, again bool) {
 	}
 }
 
-// bit returns the bit of a PoP. Two PoPs with the same one are sent more than they lack.
+// bit returns the bit of a PoP. Two PoPs with the same bit are sent more than needed.
 func (c *Coordinator) bit(pop string) uint64 {
 	return 1 << (c.counts.origins.Number(pop, pop) % 64)
 }
 
 // addOlder adds records of the admissions of l since the period oldest, in periods the next record
-// does not hold. Their moment is before all of them: one after would say that nothing came later.
+// does not hold. The moment is before all: a later moment would deny later admissions.
 func (c *Coordinator) addOlder(now window.Instant, to batchTo, l *local, oldest uint32) {
 	totals := &l.seen
 	for period := totals.Period - 2; period >= oldest; period -= 2 {
@@ -104,7 +104,7 @@ func (c *Coordinator) sees(now window.Instant, l *local, pop string) bool {
 	})
 }
 
-// addRecord adds r, of l, to a batch. A full one is sent first.
+// addRecord adds r, of l, to a batch. A full batch is sent first.
 func (c *Coordinator) addRecord(now window.Instant, to batchTo, l *local, r *counts.Record) {
 	b := c.counts.batches[to]
 	if b == nil {
@@ -118,7 +118,7 @@ func (c *Coordinator) addRecord(now window.Instant, to batchTo, l *local, r *cou
 	}
 }
 
-// post1 sends a batch, if it holds anything, to one of its PoP's nodes: each in its turn.
+// post1 sends a batch, if not empty, to a node of the PoP: each in turn.
 func (c *Coordinator) post1(now window.Instant, to batchTo) {
 	b := c.counts.batches[to]
 	if b == nil || b.Empty() {
@@ -134,7 +134,7 @@ func (c *Coordinator) post1(now window.Instant, to batchTo) {
 	}
 }
 
-// greet says to all PoPs this node takes part, if it has keys of which it receives counts.
+// greet tells all PoPs of this node's part, if some key receives counts here.
 func (c *Coordinator) greet(now window.Instant) {
 	x := &c.counts
 	if len(x.keys) == 0 || !x.partners.Greets(now) {
@@ -149,8 +149,8 @@ func (c *Coordinator) greet(now window.Instant) {
 	x.partners.Turn()
 }
 
-// putNear sends a batch to all other nodes of this PoP but one, as far as the budget inside the PoP
-// goes.
+// putNear sends a batch to all other nodes of this PoP but except, as far as the budget inside the
+// PoP goes.
 func (c *Coordinator) putNear(now window.Instant, body []byte, but string) {
 	for _, to := range c.counts.partners.Own() {
 		switch {
@@ -171,7 +171,7 @@ func (c *Coordinator) tickCounts(now window.Instant) {
 	if x.table == nil {
 		return
 	}
-	// after how many ticks a 256th of the table is swept: all of it within minutes.
+	// after how many ticks a 256th of the table is swept: the whole table within minutes.
 	if c.rounds%20 == 0 {
 		x.table.Sweep(now)
 	}
@@ -179,9 +179,8 @@ func (c *Coordinator) tickCounts(now window.Instant) {
 	x.all = x.partners.AllSpeak(now)
 }
 
-// audit queues l if it has had unsent admissions for a tenth of the window, or when what was sent
-// with a clock that was ahead leaves the window for others too: until then they believed less of
-// later cost.
+// audit queues l if admissions are unsent for a tenth of the window, or when cost sent with a clock
+// ahead leaves the window for others too: until then the others believed less of later cost.
 func (c *Coordinator) audit(now window.Instant, l *local) {
 	d := &l.direct
 	left := d.misdated + uint32(d.basis.Each) // 1 or 5
@@ -192,11 +191,11 @@ func (c *Coordinator) audit(now window.Instant, l *local) {
 	}
 }
 
-// spareForRepeats is the share of the budget's savings that repeats leave, spareForReports that
-// which reports of keys counting hold leave.
+// spareForRepeats is the share of the budget's savings left by repeats, spareForReports the share
+// left by reports of keys held by counts.
 const spareForRepeats, spareForReports = 0.2, 0.6
 
-// repeatCounts sends the records that are to be sent once more.
+// repeatCounts sends the records due once more.
 func (c *Coordinator) repeatCounts(now window.Instant) {
 	x := &c.counts
 	done := 0

@@ -1,6 +1,6 @@
 // Package coordinator is the control loop over all PoPs: demand goes up, a drop ratio comes down.
-// It decides which node reports to which, and sends back the views from which nodes compute their
-// ratios. The arithmetic of demand and limits is package control's.
+// The coordinator decides which node reports to which, and sends back the views from which nodes
+// compute their ratios. The arithmetic of demand and limits is package control's.
 //
 //	every flush  gate ─► Measure ─► local ─ask─► reporterKey ─report─► owner, standby: ownedKey
 //	             (Sample)           node         PoP's reporter        (Aggregate.Merge)
@@ -8,13 +8,13 @@
 //	             (Advice)           node            verdict of both     owner, standby
 //	near the limit                  all members ◄─hint─ owner: report this key, however small its rate
 //
-// A node holds a key in up to three roles. Each is one struct, which its node alone writes:
+// A node holds a key in up to three roles. Each is a struct, written by this node alone:
 //
 //	local        at a node that measures the key  the last Sample, the report that was sent, the last view
 //	reporterKey  at the PoP's reporter            the PoP's report, its nodes, the views of owner and standby
 //	ownedKey     at owner and standby             the reports of all PoPs, the reporters and their last views
 //
-// The rest is rooms of its own, each a package with a small surface:
+// The rest is in other rooms, each a package with a small surface:
 //
 //	assignment  which member owns, stands by for and reports a key
 //	packet      the bytes of the five kinds of records
@@ -25,30 +25,29 @@
 //	rates       which change of a rate is worth a report, and the ratio where counts are missing
 //	order       collections whose order a simulation can repeat
 //
-// A report goes up when it is new, or the offered or admitted rate moved by more than chance, and
+// A report goes up when new, or the offered or admitted rate moved by more than chance, and
 // otherwise at a refresh interval of 0.5 s (shed) or 1 s, which the number of keys stretches to at
-// most 25 s. With n PoPs and a rule of limit L a second, a PoP is silent about a key of which it
-// has less than
+// most 25 s. With n PoPs and a rule of limit L a second, a PoP is silent about a key with a rate of
+// less than
 //
 //	0.25·L/n
 //
-// unless a hint or a view near the limit asks for it, so silent PoPs hide at most a quarter of the
-// limit. A hint is spread when the rate comes near the limit, or counts have used up half of it. An
-// owner sends a view when a rate of it differs by 2 %, when it lacks half of the rest of the limit
-// and no less than 0.5 % of that, and at the latest after 1 s: see package rates. A node uses a
-// view for 30 s; a reporter takes the lesser of its two witnesses, or the only one that answers
-// within 1.5 s.
+// unless a hint or a view near the limit asks, so silent PoPs hide at most a quarter of the limit.
+// A hint is spread when the rate comes near the limit, or counts have used up half of the limit. An
+// owner sends a view when a rate differs by 2 %, when the view lacks half of the rest of the limit
+// and no less than 0.5 % of the rest, and at the latest after 1 s: see package rates. A node uses a
+// view for 30 s; a reporter takes the lesser of two witnesses, or the only answer within 1.5 s.
 //
 // The members alone decide which node does which part: see package assignment. There is no
-// election. Two nodes that take the same part do no harm, because reports and views are state: a
-// later one replaces an earlier one.
+// election. Two nodes in the same part do no harm, because reports and views are state: a later
+// replaces an earlier.
 //
 // Keys of small limits are held without owners: counts.go, counts_send.go and counts_receive.go
 // send the admissions of a PoP to the other PoPs (package counts), and their reports wait.
 //
 // Package coordinator opens nothing and reads no clock: time, chance and sending are arguments, so
-// the same code runs in the daemon and in a simulation, and one seed gives one sequence of bytes.
-// One goroutine drives a Coordinator:
+// the same code runs in the daemon and in a simulation, and the same seed gives the same sequence
+// of bytes. One goroutine drives a Coordinator:
 //
 //	c := coordinator.New(options, now, wall)
 //	c.SetAssignment(coordinator.NewAssignment(secret, members)) // at every change of members
@@ -57,8 +56,8 @@
 //	c.Receive(now, wall, packet)                                // for every packet
 //	news := c.ReceiveHint(now, wall, hint)                      // for every hint; pass news on
 //
-// Given up: a member that holds the cluster's key and acts as a PoP's reporter can misstate that
-// PoP's demand, because no other PoP can check it. A lying owner alone convicts no key, because its
+// Given up: a member with the cluster's key and acts as a PoP's reporter can misstate that PoP's
+// demand, because no other PoP can check it. A lying owner alone convicts no key, because the
 // standby does not agree. A partition into n sides admits up to n limits once the guard of 60 s is
 // over.
 package coordinator

@@ -7,23 +7,23 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// When members come or go, a key may get an owner knowing nothing of it. The first reports to reach
-// it are a part of the demand, which must not pass for the whole. Each report therefore carries the
-// last known sum, and the new owner adds the missing part: for 3 s after a change of owners, until
-// all have reported; for 60 s when several PoPs vanish at once. Those are cut off rather than dead,
-// and go on admitting their share.
+// When members come or go, a key may get an owner without knowledge. The first reports are a part
+// of the demand, which must not pass for the whole. Each report therefore carries the last known
+// sum, and the new owner adds the missing part: for 3 s after a change of owners, until all have
+// reported; for 60 s when several PoPs vanish at once. Those are cut off rather than dead, and go
+// on admitting their share.
 
 const (
 	// handOverFor is the time for which a sum is carried over after a change of members.
 	handOverFor = 3 * time.Second
-	// cutOffFor is the time for which it is carried over when PoPs are cut off.
+	// cutOffFor is the time for which a sum is carried over when PoPs are cut off.
 	cutOffFor = 60 * time.Second
 	// cutOffShare the share of all PoPs. Both are required.
 	cutOffShare = 0.2
 )
 
-// handOver handles a change of the assignment: it recomputes shards, carries sums over, and reports
-// keys to their new owners.
+// handOver handles a change of the assignment: shards are recomputed, sums carried over, and keys
+// reported to new owners.
 func (c *Coordinator) handOver(now window.Instant) {
 	if c.previous == nil {
 		return
@@ -67,7 +67,7 @@ func (c *Coordinator) handOver(now window.Instant) {
 	})
 }
 
-// allPoPs returns the number of PoPs, those included that lost their last member a short time ago.
+// allPoPs returns the number of PoPs, including PoPs which lost the last member a short time ago.
 func (c *Coordinator) allPoPs() int { return c.assignment.PoPs() + len(c.absent) }
 
 // carriesOver reports whether sums from before a change of members are still believed.
@@ -75,7 +75,7 @@ func (c *Coordinator) carriesOver(now window.Instant) bool {
 	return c.previous != nil || now < c.carriesUntil
 }
 
-// lastSum returns the global sum to report: the one known before a change of members, else v's.
+// lastSum returns the global sum to report: the limit known before a change of members, else v's.
 func (c *Coordinator) lastSum(now window.Instant, known float64, v *control.GlobalView) float64 {
 	if known > 0 && c.carriesOver(now) {
 		return known
@@ -83,8 +83,9 @@ func (c *Coordinator) lastSum(now window.Instant, known float64, v *control.Glob
 	return v.Sum
 }
 
-// lastShare returns the share to go by after v: v's, which it cuts to the one known before a change
-// of members while believed. An owner that does not know of all PoPs yet gives each too much.
+// lastShare returns the share to go by after v: v's, which it cuts to the limit known before a
+// change of members while believed. An owner that does not know of all PoPs yet gives each too
+// much.
 func (c *Coordinator) lastShare(now window.Instant, known float64, v *control.GlobalView) float64 {
 	if known > 0 && c.carriesOver(now) {
 		v.Share = min(v.Share, known)

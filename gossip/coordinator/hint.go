@@ -12,11 +12,11 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// A hint tells all members a key is near its limit, or above it. It is advice about which keys to
-// report and sheds no key: a PoP that receives it reports the key at once, and the owner's view
-// convicts. The hint prevents an overload from hiding in many small shares.
+// A hint tells all members of a key near the limit, or above. Advice about which keys to report, a
+// hint sheds no key: a PoP receiving a hint reports the key at once, and the owner's view convicts.
+// The hint prevents an overload from hiding in many small shares.
 
-// hint marks a key to be reported however small its rate is.
+// hint marks a key to be reported however small the rate.
 type hint struct {
 	until window.Instant
 	seq   uint64
@@ -26,15 +26,15 @@ type hint struct {
 const (
 	// hintTTL is the life of a hint.
 	hintTTL = 30 * time.Second
-	// hintUsed is the part of a limit counting have used up when its key is near it: the hint is
-	// everywhere before the rest is used up, but for the fastest floods.
+	// hintUsed is the part of a limit counting have used up when a key is near the limit: the hint
+	// is everywhere before the rest is used up, but for the fastest floods.
 	hintUsed = 0.5
 
-	// MaxOwnerHints bounds the hints of one owner that are in force.
+	// MaxOwnerHints bounds the hints of an owner in force.
 	MaxOwnerHints = 4096
 )
 
-// announce spreads b's view as a hint if the key is near its limit, or blocked, and the last hint
+// announce spreads b's view as a hint if the key is near the limit, or blocked, and the last hint
 // is outdated. The standby stays silent.
 func (c *Coordinator) announce(now window.Instant, b *ownedKey) {
 	v := control.GlobalView{
@@ -62,9 +62,9 @@ func (c *Coordinator) announce(now window.Instant, b *ownedKey) {
 	c.reportHinted(now, b.id)
 }
 
-// near reports whether b is near its limit: its rate is (1-rates.Theta)·limit or more, or its
-// counts have used up hintUsed of a limit they hold alone. The rate of a key with few requests
-// rises later than they come.
+// near reports whether b is near the limit: the rate is (1-rates.Theta)·limit or more, or counts
+// have used up hintUsed of a limit held by counts alone. The rate of a key with few requests rises
+// late.
 func (c *Coordinator) near(now window.Instant, b *ownedKey) bool {
 	return b.aggregate.Sum() >= (1-rates.Theta)*b.rule.PerSecond() ||
 		c.clock(now, &b.rule).Runs() &&
@@ -72,14 +72,14 @@ func (c *Coordinator) near(now window.Instant, b *ownedKey) bool {
 }
 
 // relay charges the budget for passing a hint on, this node's own or another's. All nodes receive
-// all hints, so all of them hold back when there are too many.
+// all hints, so all hold back when there are too many.
 func (c *Coordinator) relay(hint []byte) {
 	resent := 4 * math.Ceil(math.Log10(float64(c.assignment.Members()+1))) // by memberlist's rule
-	// the overhead of a hint beside its own bytes: its frame and its share of a packet.
+	// the overhead of a hint beside the hint's bytes: the frame and a share of a packet.
 	c.budget.Spend(packet.Hint, int(resent)*(len(hint)+16))
 }
 
-// hintOf returns b's hint as it is spread: a version byte and one record.
+// hintOf returns b's hint as spread: a version byte and a record.
 func (c *Coordinator) hintOf(b *ownedKey) []byte {
 	r := packet.Record{
 		Kind: packet.Hint, ID: b.id, View: b.hinted.view.GlobalView, From: c.o.Name,
@@ -92,7 +92,7 @@ func (c *Coordinator) hintOf(b *ownedKey) []byte {
 }
 
 // Hints returns this node's hints in force at now, at most MaxOwnerHints, in the form ReceiveHint
-// takes. They go to a member that joins.
+// takes. For a joining member.
 func (c *Coordinator) Hints(now window.Instant, wall time.Time) (all [][]byte) {
 	c.peers.SetClock(now, wall)
 	c.visits.ownedKeys.Each(c.dice, func(b *ownedKey) {
@@ -103,8 +103,8 @@ func (c *Coordinator) Hints(now window.Instant, wall time.Time) (all [][]byte) {
 	return all
 }
 
-// ReceiveHint handles a hint that was spread, and reports whether it is new here and so to be
-// passed on.
+// ReceiveHint handles a spread hint, and reports whether the hint is new here and so to be passed
+// on.
 func (c *Coordinator) ReceiveHint(now window.Instant, wall time.Time, hint []byte) (news bool) {
 	c.peers.SetClock(now, wall)
 	if len(hint) == 0 || hint[0] != Version {
@@ -129,8 +129,8 @@ func (c *Coordinator) ReceiveHint(now window.Instant, wall time.Time, hint []byt
 	return news
 }
 
-// reportHinted reports a key that was too small to be reported, at once: its next request may come
-// when the limit is used up, and would be judged by this node's counts alone.
+// reportHinted reports a key too small to be reported, at once: the next request may come when the
+// limit is used up, and would be judged by this node's counts alone.
 func (c *Coordinator) reportHinted(now window.Instant, k packet.ID) {
 	if l := c.locals[k]; l != nil && l.sentAt == 0 && c.clock(now, &l.rule).Runs() &&
 		now.Sub(l.measured) < l.rule.Window && c.may(packet.Ask, &l.rule) {
@@ -138,7 +138,7 @@ func (c *Coordinator) reportHinted(now window.Instant, k packet.ID) {
 	}
 }
 
-// mergeHint notes that r's key is to be reported, within the quota of its owner.
+// mergeHint notes that r's key is to be reported, within the quota of the owner.
 func (c *Coordinator) mergeHint(now window.Instant, r *packet.Record) bool {
 	until := c.peers.Instant(r.Until)
 	if until <= now || until.Sub(now) > 2*hintTTL { // expired, or issued in the future
@@ -164,7 +164,7 @@ func (c *Coordinator) mergeHint(now window.Instant, r *packet.Record) bool {
 	return true
 }
 
-// admits reports whether owner may add one more hint, and counts it.
+// admits reports whether owner may add another hint, and counts the hint.
 func (c *Coordinator) admits(now window.Instant, owner string) bool {
 	q := c.quota(owner)
 	if q.Live >= MaxOwnerHints || len(c.hints) >= MaxHints || !q.Take(now) {

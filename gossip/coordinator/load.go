@@ -19,21 +19,21 @@ import (
 //
 // The load is package budget's.
 
-// omitsCounts reports whether l's counts are not sent. Rules that block keep theirs: only counts
+// omitsCounts reports whether l's counts are not sent. Blocking rules keep counts: only counts
 // block.
 func (c *Coordinator) omitsCounts(l *local) bool {
 	return c.budget.Overloaded() && !c.held(&l.rule) &&
 		l.rule.Action == mitigation.Shed && !l.rule.RateMode()
 }
 
-// rateOnly reports whether l, a key in count mode, is shed by rates because counts are missing: its
-// own are not sent, or those of others are not.
+// rateOnly reports whether l, a key in count mode, is shed by rates because counts are missing: the
+// node's counts are not sent, or the others' are not.
 func (c *Coordinator) rateOnly(l *local) bool {
 	return !l.rule.RateMode() && (c.omitsCounts(l) || l.view.RateOnly > 0)
 }
 
-// reportTTL is the TTL of a report that is refreshed every so often; age is that of the previous
-// one. Under overload refreshes come late, and the TTL grows with the last gap.
+// reportTTL is the TTL of a report refreshed after age, the age of the previous report. Under
+// overload refreshes come late, and the TTL grows with the last gap.
 func (c *Coordinator) reportTTL(r *mitigation.Rule, every, age time.Duration) time.Duration {
 	if c.held(r) {
 		every = max(every, heldGap)
@@ -47,9 +47,8 @@ func (c *Coordinator) reportTTL(r *mitigation.Rule, every, age time.Duration) ti
 // minOverloadGap is the shortest assumed gap between refreshes under overload.
 const minOverloadGap = 4 * time.Second
 
-// settleTime is the time over which l's rate is smoothed before it is sent. Where rates alone
-// convict it is long, so chance convicts no key; it is shorter for a key that is new. After a leap
-// the rest of it is no chance.
+// settleTime is the time over which l's rate is smoothed before a report. Where rates alone convict
+// it is long, so chance convicts no key; shorter for a new key. After a leap the rest is no chance.
 func (c *Coordinator) settleTime(now window.Instant, l *local) time.Duration {
 	if !c.omitsCounts(l) {
 		if l.leapt != 0 && now.Sub(l.leapt) < leapFor {
@@ -64,5 +63,5 @@ func (c *Coordinator) settleTime(now window.Instant, l *local) time.Duration {
 // maxSettle bounds the smoothing time.
 const maxSettle = 2 * time.Minute
 
-// rateTTL is the life of a ratio following from rates: one window, at most budget.MaxStretch.
+// rateTTL is the life of a ratio following from rates: a window, at most budget.MaxStretch.
 func (l *local) rateTTL() time.Duration { return min(l.rule.Window, budget.MaxStretch) }

@@ -27,18 +27,18 @@ type local struct {
 	nonce uint32
 	// measured is the time of the last sample.
 	measured window.Instant
-	// alone says that the node counts the key without its PoP.
+	// alone says that the node counts the key without the PoP.
 	alone bool
 	// report is the last sample's report.
 	report control.Report
 	// offered is the last sample's cost offered in the trailing window, of all nodes known.
 	offered int64
-	// own are this node's totals while it counts alone.
+	// own are this node's totals while counting alone.
 	own window.Totals
 
-	// sent is the report that the owners have, as far as this node can tell.
+	// sent is the report that the owners have, as far as known here.
 	sent control.Report
-	// leapt is the time when its rate rose much between two reports; 0 for never.
+	// leapt is the time when the rate rose much between two reports; 0 for never.
 	leapt window.Instant
 	// sentAt is the time of sent; 0 when nothing is known of the key elsewhere.
 	sentAt window.Instant
@@ -47,18 +47,18 @@ type local struct {
 	view control.GlobalView
 	// viewed is the time of view; 0 for never.
 	viewed window.Instant
-	// from is the PoP of the owner that sent view.
+	// from is the PoP of view's owner.
 	from string
-	// seen are the totals of its PoP, or its own while it counts alone, as far as it saw them.
+	// seen are the totals of its PoP, or its own while counting alone, as far as it saw them.
 	seen window.Totals
 	// merged are the totals of other PoPs the gate has.
 	merged window.Totals
-	// relearns is the end of the time in which all of them are taken for merged.
+	// relearns is the end of the time in which all totals are taken for merged.
 	relearns window.Instant
 	blocked  window.Instant
 	// ringBackAt is the time since when the ring answers again after a loss; 0 otherwise.
 	ringBackAt window.Instant
-	// smoothRate is report's rate, smoothed while it moves by chance only.
+	// smoothRate is report's rate, smoothed while moving by chance only.
 	smoothRate float64
 	// endRepeats is the number of times the key's end is still to be reported.
 	endRepeats int
@@ -82,18 +82,18 @@ type local struct {
 const (
 	// minIdle is the shortest time without a sample after which a key is idle.
 	minIdle = time.Second
-	// endRepeats is the number of repetitions of a key's end, half a second apart: a lost one would
-	// leave its demand in the sum for seconds.
+	// endRepeats is the number of repetitions of a key's end, half a second apart: a lost report
+	// would leave the demand in the sum for seconds.
 	endRepeats = 2
 )
 
-// due is a report that is to be sent, if the budget allows; the highest priority goes first.
+// due is a report to be sent, if the budget allows; the highest priority goes first.
 type dueReport struct {
 	local    *local
 	priority float64
 }
 
-// Measure takes the samples of one flush, reports those that matter, and advises the gate on each.
+// Measure takes the samples of a flush, reports what matters, and advises the gate on each.
 func (c *Coordinator) Measure(now window.Instant, wall time.Time, all []Sample) {
 	c.peers.SetClock(now, wall)
 	c.due = c.due[:0]
@@ -124,7 +124,7 @@ func (c *Coordinator) Measure(now window.Instant, wall time.Time, all []Sample) 
 	c.send()
 }
 
-// measure stores m, and returns its local: nil without room or without such a rule.
+// measure stores m, and returns the local: nil without room or without such a rule.
 func (c *Coordinator) measure(now window.Instant, m *Sample) *local {
 	l := c.local(now, m)
 	if l == nil || c.settling(now, l, m) {
@@ -172,10 +172,10 @@ func (l *local) see(totals window.Totals) {
 	l.seen.RaiseAll(&totals)
 }
 
-// spareCounts reports whether the owner of l, a key in rate mode, needs no counts now: its demand
-// is at most control.Bare of its limit, here and in all PoPs together, or it is shed already. The
-// reports of a key that is new here have counts, for it may have moved here, and an owner that
-// started a moment ago knows a part of its sum only.
+// spareCounts reports whether the owner of l, a key in rate mode, needs no counts now: the demand
+// is at most control.Bare of the limit, here and in all PoPs together, or the key is shed already.
+// The reports of a key new here have counts, for the key may have moved here, and an owner just
+// started knows a part of the sum only.
 func (c *Coordinator) spareCounts(now window.Instant, l *local) bool {
 	if l.sentAt == 0 || l.viewed == 0 || now.Sub(l.viewed) > 2*adviceEvery {
 		return false
@@ -219,7 +219,7 @@ func (c *Coordinator) local(now window.Instant, m *Sample) *local {
 }
 
 // settling reports whether to skip m: after the ring has come back, the PoP's rate begins anew and
-// has to settle first. In count mode it has once it is half of this node's own count.
+// has to settle first. In count mode so once at half of this node's own count.
 func (c *Coordinator) settling(now window.Instant, l *local, m *Sample) bool {
 	if !l.alone || m.Alone {
 		return false
@@ -239,7 +239,7 @@ func (c *Coordinator) settling(now window.Instant, l *local, m *Sample) bool {
 	return true
 }
 
-// count adds the growth in fresh to this node's own totals, while it counts alone.
+// count adds the growth in fresh to this node's own totals, while counting alone.
 func (l *local) count(fresh *window.Totals) {
 	if fresh.Period == 0 {
 		return
@@ -249,8 +249,8 @@ func (l *local) count(fresh *window.Totals) {
 	l.report.Totals = l.own
 }
 
-// settle smooths d's rate into smoothRate, which is reported: without it the chance peaks of all
-// PoPs would add up.
+// settle smooths d's rate into smoothRate, which is reported: without smoothing the chance peaks of
+// all PoPs would add up.
 func (l *local) settle(now window.Instant, d control.Report, over time.Duration) {
 	if l.measured == 0 {
 		l.smoothRate = d.Rate
@@ -260,7 +260,7 @@ func (l *local) settle(now window.Instant, d control.Report, over time.Duration)
 }
 
 // idleAfter is the time without a sample after which l is idle. A rate of rare requests is averaged
-// over more than the gap between them.
+// over more than the gap between requests.
 func (l *local) idleAfter() time.Duration { return max(minIdle, l.report.Over) }
 
 // gone reports whether l's silence cannot be chance: more than 50 requests would have come

@@ -11,24 +11,24 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// ownedKey is a key this node owns or stands by for: the third role. It aggregates the reports of
-// all origins and answers their reporters.
+// ownedKey is a key this node owns or stands by for: the third role. Aggregates the reports of all
+// origins and answers the reporters.
 type ownedKey struct {
 	id        packet.ID
 	rule      mitigation.Rule
 	aggregate *control.Aggregate
 	dirty     bool
-	// hurriedAt is the time of the last step that did not wait for a tick.
+	// hurriedAt is the time of the last step without a tick.
 	hurriedAt   window.Instant
 	subscribers order.Map[reporter, *subscriber]
-	// hinted is the last hint that was spread.
+	// hinted is the last spread hint.
 	hinted sentView
-	// seq is its sequence number.
+	// seq is the hint's sequence number.
 	seq uint64
 }
 
-// reporter names one source of reports: a node reporting for its PoP, or for those of its nodes
-// that count alone.
+// reporter names a source of reports: a node reporting for a PoP, or for the PoP's nodes counting
+// alone.
 type reporter struct {
 	node  string
 	alone bool
@@ -96,8 +96,8 @@ func (c *Coordinator) receiveReport(now window.Instant, h packet.Header, r *pack
 
 const ()
 
-// origin returns the name of the origin for which from reports. All nodes of a PoP that count alone
-// are one origin, whoever reports it; otherwise their admissions would count once per reporter.
+// origin returns the name of the origin for which from reports. All nodes of a PoP counting alone
+// are a single origin, whoever reports; otherwise their admissions would count once per reporter.
 func (c *Coordinator) origin(pop string, from reporter) string {
 	if from.alone {
 		return control.Alone(pop)
@@ -135,8 +135,8 @@ func (c *Coordinator) ownedKey(now window.Instant, k packet.ID, rule mitigation.
 // touch is order.RoundRobin's Touch.
 func (b *ownedKey) touch() bool { return b.aggregate.Shed() }
 
-// tickOwned advances the aggregates and answers their reporters: those with new reports, those that
-// shed, and a tenth of all others: a fortieth, if records hold them.
+// tickOwned advances the aggregates and answers their reporters: keys with new reports, shed keys,
+// and a tenth of all others: a fortieth, if held by records.
 func (c *Coordinator) tickOwned(now window.Instant) {
 	for _, b := range c.dirty {
 		if !c.budget.Calm() || c.held(&b.rule) { // else it is looked at below
@@ -158,7 +158,7 @@ func (c *Coordinator) tickOwned(now window.Instant) {
 	})
 }
 
-// step advances an aggregate to now, and sends its views and hints.
+// step advances an aggregate to now, and sends views and hints.
 func (c *Coordinator) step(now window.Instant, b *ownedKey) {
 	b.dirty = false
 	b.aggregate.Step(now, c.peers.Ahead())
@@ -166,7 +166,7 @@ func (c *Coordinator) step(now window.Instant, b *ownedKey) {
 	c.announce(now, b)
 }
 
-// answer sends each reporter of b its view, if differing from the last one sent.
+// answer sends each reporter of b a view, if differing from the last sent.
 func (c *Coordinator) answer(now window.Instant, b *ownedKey) {
 	b.subscribers.Visit(c.dice, func(from reporter, a *subscriber) (keep bool) {
 		if silent := now.Sub(a.receivedAt); silent > max(staleAfter, a.ttl) {
@@ -177,7 +177,7 @@ func (c *Coordinator) answer(now window.Instant, b *ownedKey) {
 	})
 }
 
-// answerTo is answer for one reporter.
+// answerTo is answer for a reporter.
 func (c *Coordinator) answerTo(now window.Instant, b *ownedKey, from reporter, a *subscriber) {
 	pop, _ := c.assignment.PoP(from.node)
 	is := sentView{view: rates.View{
@@ -210,8 +210,8 @@ const (
 	adviceEvery = 3 * time.Second
 )
 
-// differs reports whether a view is to be sent in place of the one that its receiver has: it
-// changed enough, or the receiver is due for a refresh.
+// differs reports whether a view is to be sent in place of the receiver's: changed enough, or the
+// receiver is due for a refresh.
 func (c *Coordinator) differs(rule *mitigation.Rule, has, is *sentView, every time.Duration) bool {
 	switch age := is.at.Sub(has.at); {
 	case has.at == 0, (has.view.Blocked > 0) != (is.view.Blocked > 0):

@@ -15,29 +15,29 @@ const (
 	minGap = 50 * time.Millisecond
 	// shedGap is the refresh interval of a shed key,
 	shedGap = 500 * time.Millisecond
-	// leapGap is that of a key whose rate leapt in the last leapFor,
+	// leapGap is the gap of a key whose rate leapt in the last leapFor,
 	leapGap = 200 * time.Millisecond
 	leapFor = time.Second
-	// steadyGap that of any other key.
+	// steadyGap the gap of any other key.
 	steadyGap = time.Second
-	// nodeGap is the longest refresh interval of a node that is not the reporter: the reporter has
-	// the same totals.
+	// nodeGap is the longest refresh interval of a node, not the reporter: the reporter has the
+	// same totals.
 	nodeGap = 2500 * time.Millisecond
 	// heldGap is the shortest time between two reports, and two views, of a key held by counts from
-	// PoP to PoP: the owner needs them for people only.
+	// PoP to PoP: the owner needs such reports for people only.
 	heldGap = 25 * time.Second
-	// repeatFor the time until its deputy is asked instead.
+	// repeatFor the time until the deputy is asked instead.
 	repeatFor = time.Second
 )
 
-// smoothed is l's report with the smoothed rate, as it is sent.
+// smoothed is l's report with the smoothed rate, as sent.
 func (l *local) smoothed() control.Report {
 	d := l.report
 	d.Rate = l.smoothRate
 	return d
 }
 
-// reportDue reports whether l's report is to be sent now, and its priority, 0..5:
+// reportDue reports whether l's report is to be sent now, and the priority, 0..5:
 //
 //	new or changed     1 + change in limits (at most 1) + spentTTL
 //	due for a refresh  spentTTL
@@ -59,7 +59,7 @@ func (c *Coordinator) reportDue(now window.Instant, l *local) (priority float64,
 	to := c.assignment.Reporters(c.o.PoP, l.shard).First
 	switch {
 	case to != c.o.Name && c.peers.Awaits(to):
-		// the interval of questions to a reporter that does not answer,
+		// the interval of questions to a silent reporter,
 		every = 200 * time.Millisecond
 	case to != c.o.Name && l.viewed != 0: // the reporter remembers, or knows the same from others
 		every = min(shedGap*time.Duration(c.assignment.Neighbours(c.o.PoP)), nodeGap)
@@ -72,7 +72,7 @@ func (c *Coordinator) reportDue(now window.Instant, l *local) (priority float64,
 }
 
 // spentTTL is the spent share of the last report's TTL as a priority: 0..0.5, then 2.5..3. Past
-// half of its TTL a report goes before all mere changes.
+// half of the TTL a report goes before all mere changes.
 func (l *local) spentTTL(age time.Duration) float64 {
 	share := age.Seconds() / max(l.ttl, time.Second).Seconds()
 	if l.sentAt != 0 && share > 0.5 {
@@ -83,7 +83,7 @@ func (l *local) spentTTL(age time.Duration) float64 {
 
 // hinted reports whether l is to be reported however small its rate is.
 func (c *Coordinator) hinted(now window.Instant, l *local) bool {
-	// the time for which a view near the limit makes a PoP report whatever its share is.
+	// the time for which a view near the limit makes a PoP report whatever the share.
 	if l.viewed != 0 && now.Sub(l.viewed) < (10*time.Second) &&
 		l.view.Sum >= (1-rates.Theta)*l.rule.PerSecond() {
 		return true
@@ -95,7 +95,7 @@ func (c *Coordinator) hinted(now window.Instant, l *local) bool {
 	return ok && w.until > now
 }
 
-// moved returns the change from the report was to d as a share of the limit; 0 if it may be chance.
+// moved returns the change from the report was to d as a share of the limit; 0 if possibly chance.
 func (c *Coordinator) moved(rule mitigation.Rule, d, was *control.Report) float64 {
 	if change := rates.Moved(&rule, was, d, c.assignment.PoPs()); change > 0 {
 		return change / rule.PerSecond()
@@ -104,7 +104,7 @@ func (c *Coordinator) moved(rule mitigation.Rule, d, was *control.Report) float6
 		return 0 // counts that hold no key ride along, and are not worth a report of their own
 	}
 	least := max(1,
-		// the number of parts of a PoP's even share of the limit: a count that grows by one part is
+		// the number of parts of a PoP's even share of the limit: a count growing by a part is
 		// reported.
 		int64(c.budget.Load()*float64(rule.Quota())/float64(25*c.assignment.PoPs())))
 	if admitted, ok := rates.Grown(&was.Totals, &d.Totals, least); ok {
@@ -116,7 +116,7 @@ func (c *Coordinator) moved(rule mitigation.Rule, d, was *control.Report) float6
 	return 0
 }
 
-// report sends l's report to the PoP's reporter, its deputy, or handles it here. done marks the end
+// report sends l's report to the PoP's reporter, the deputy, or handles it here. done marks the end
 // of the key at this node.
 func (c *Coordinator) report(now window.Instant, l *local, done bool) {
 	l.ttl = c.reportTTL(&l.rule, c.budget.Stretched(nodeGap, len(c.locals)), now.Sub(l.sentAt))

@@ -13,15 +13,14 @@ import (
 	"github.com/headgate-dev/headgate/window/moments"
 )
 
-// reporterKeyID is a key this node reports: for its PoP, or for those of its nodes that count
-// alone.
+// reporterKeyID is a key this node reports: for the PoP, or for the nodes counting alone.
 type reporterKeyID struct {
 	id    packet.ID
 	alone bool
 }
 
-// reporterKey is a key this node reports: the second role. It collects the reports of the PoP's
-// nodes, forwards one report to owner and standby, and distributes their verdict.
+// reporterKey is a key this node reports: the second role. Collects the reports of the PoP's nodes,
+// forwards a report to owner and standby, and distributes the verdict.
 type reporterKey struct {
 	is    reporterKeyID
 	shard int
@@ -41,7 +40,7 @@ type reporterKey struct {
 	witnesses order.Map[string, witness] // by name: owner and standby
 }
 
-// nodeState is a node of the PoP that measures the key.
+// nodeState is a node of the PoP measuring the key.
 type nodeState struct {
 	nonce      uint32
 	last       packet.Header // of its last packet
@@ -52,13 +51,13 @@ type nodeState struct {
 	awaiting   bool // it has reported since it was answered
 }
 
-// sentView is a view for a receiver, and the time when it was sent; 0 for never.
+// sentView is a view for a receiver, and the time of the send; 0 for never.
 type sentView struct {
 	view rates.View
 	at   window.Instant
 }
 
-// staleAfter is the age at which a silent node or witness stops counting, unless its TTL is longer.
+// staleAfter is the age at which a silent node or witness stops counting, unless the TTL is longer.
 const staleAfter = 3 * time.Second
 
 // receiveAsk merges the report of a node of this PoP, this node included.
@@ -97,7 +96,7 @@ func (c *Coordinator) receiveAsk(now window.Instant, h packet.Header, r *packet.
 	}
 }
 
-// forwards reports whether d is to be reported to its owners now.
+// forwards reports whether d is to be reported to the owners now.
 func (c *Coordinator) forwards(now window.Instant, d *reporterKey) bool {
 	age := now.Sub(d.forwarded)
 	rule, ok := c.o.Rule(d.is.id.Rule)
@@ -137,8 +136,8 @@ func (c *Coordinator) reporterKey(is reporterKeyID) *reporterKey {
 	return d
 }
 
-// merge makes r's report the PoP's. The nodes of a PoP share its totals; some have them a little
-// later, so the largest value of each period stands.
+// merge makes r's report the PoP's. The nodes of a PoP share totals; some nodes are a little later,
+// so the largest value of each period stands.
 func (d *reporterKey) merge(now window.Instant, sender string, r *packet.Record) {
 	d.changed, d.asked = true, now
 	if d.is.alone {
@@ -171,8 +170,7 @@ func (d *reporterKey) merge(now window.Instant, sender string, r *packet.Record)
 	}
 }
 
-// sum adds up the reports of all nodes: of those that count with their PoP only the moments are
-// kept.
+// sum adds up the reports of all nodes: of nodes counting with the PoP only the moments are kept.
 func (d *reporterKey) sum() control.Report {
 	var all []*control.Report
 	for _, n := range d.nodes.All() {
@@ -183,7 +181,7 @@ func (d *reporterKey) sum() control.Report {
 	return sum
 }
 
-// viewOf is v as n should see it: for a node counting alone, the others of its PoP are others too.
+// viewOf is v for n: for a node counting alone, the others of its PoP are others too.
 func (d *reporterKey) viewOf(n *nodeState, v control.GlobalView) control.GlobalView {
 	if !d.is.alone {
 		return v
@@ -210,7 +208,7 @@ func (d *reporterKey) viewOf(n *nodeState, v control.GlobalView) control.GlobalV
 	return v
 }
 
-// forwardDue forwards d if it is due and the budget allows; otherwise the next tick tries again.
+// forwardDue forwards d if due and the budget allows; otherwise the next tick tries again.
 func (c *Coordinator) forwardDue(now window.Instant, d *reporterKey) {
 	if !c.forwards(now, d) {
 		return
@@ -276,7 +274,7 @@ func (c *Coordinator) tickReported(now window.Instant) {
 	})
 }
 
-// drop forgets the nodes that are silent.
+// drop forgets silent nodes.
 func (d *reporterKey) drop(now window.Instant, dice *rand.Rand) {
 	before := d.nodes.Len()
 	d.nodes.Visit(dice, func(_ string,

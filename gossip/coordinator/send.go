@@ -8,13 +8,13 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// outgoing is the packet being filled for one member.
+// outgoing is the packet being filled for a member.
 type outgoing struct {
 	session uint64
 	packet  []byte
 }
 
-// packetOverhead is the cost of a packet beside its bytes: Ethernet, IP and UDP headers, and
+// packetOverhead is the cost of a packet beside the bytes: Ethernet, IP and UDP headers, and
 // memberlist's framing with encryption.
 const packetOverhead = 38 + 40
 
@@ -45,7 +45,7 @@ func (c *Coordinator) putBody(now window.Instant, to string, k packet.Kind, body
 	c.budget.Spend(k, c.putFree(now, to, k, body))
 }
 
-// putFree is putBody without the budget. It returns the bytes.
+// putFree is putBody without the budget. The result is the bytes.
 func (c *Coordinator) putFree(
 	now window.Instant, to string, k packet.Kind, body []byte,
 ) (size int) {
@@ -108,7 +108,7 @@ func (c *Coordinator) post(to string, o *outgoing) {
 	c.stats.BytesOut += uint64(len(o.packet) + packetOverhead)
 }
 
-// tickLocals reports the end of idle keys, and drops them once no slot can hold them.
+// tickLocals reports the end of idle keys, and drops keys beyond any slot.
 func (c *Coordinator) tickLocals(now window.Instant) {
 	c.visits.locals.Visit(c.rounds, c.dice, c.budget.Calm, func(l *local, turn bool) bool {
 		idle := now.Sub(l.measured)

@@ -6,8 +6,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// A node's reports of a key, and the totals it has merged, outlive its process together with the
-// key's log.
+// A node's reports of a key, and the merged totals, outlive the process together with the key's
+// log.
 
 // Snapshot is the control loop's part of a key in the state file: see control.Snapshot.
 type Snapshot = control.Snapshot
@@ -38,8 +38,8 @@ func (c *Coordinator) Snapshot(rule string, key []byte) Snapshot {
 	return is
 }
 
-// Restore takes the saved state of a key whose slot was restored at since with the same log. It
-// must precede the first Measure.
+// Restore takes the saved state of a key whose slot was restored at since with the same log. Must
+// precede the first Measure.
 func (c *Coordinator) Restore(since window.Instant, rule string, key []byte, k Snapshot) {
 	r, ok := c.o.Rule(rule)
 	switch {
@@ -54,14 +54,14 @@ func (c *Coordinator) Restore(since window.Instant, rule string, key []byte, k S
 	c.restoredUntil = max(c.restoredUntil, since.Add(r.Window+r.Window/2))
 }
 
-// tickRestored drops restored state once it cannot matter any more.
+// tickRestored drops restored state once without effect.
 func (c *Coordinator) tickRestored(now window.Instant) {
 	if len(c.restored) > 0 && now >= c.restoredUntil {
 		c.restored = make(map[packet.ID]restored)
 	}
 }
 
-// recall gives a new local the restored state of its key.
+// recall gives a new local the restored state of the key.
 func (c *Coordinator) recall(l *local) {
 	was, ok := c.restored[l.id]
 	if !ok {

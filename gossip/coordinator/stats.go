@@ -10,26 +10,26 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// Reject is the reason for which a packet or a record was not accepted. Metrics use its name.
+// Reject is the reason for which a packet or a record was not accepted. Metrics use the name.
 type Reject uint8
 
 // The reasons.
 const (
-	// RejectMalformed is a packet or record that does not parse, or with a value out of range.
+	// RejectMalformed is a packet or record unparsable, or with a value out of range.
 	RejectMalformed Reject = iota
 	// RejectStranger is a packet or record of no member, or of a member of the wrong PoP.
 	RejectStranger
-	// RejectReplay is a packet behind the replay window of its session.
+	// RejectReplay is a packet behind the replay window of the session.
 	RejectReplay
-	// RejectTime is a packet or hint with a stamp that is too old, or from the future.
+	// RejectTime is a packet or hint with a stamp too old, or from the future.
 	RejectTime
 	// RejectKind is a record of a kind with no place here, or of a later version.
 	RejectKind
-	// RejectUnasked is a view for a key this node did not ask about: its nonce is wrong.
+	// RejectUnasked is a view for a key this node did not ask about: the nonce is wrong.
 	RejectUnasked
-	// RejectRule is a report under a rule that is not of scope global here.
+	// RejectRule is a report under a rule without scope global here.
 	RejectRule
-	// RejectQuota is a hint beyond the quota of its owner, or beyond MaxHints.
+	// RejectQuota is a hint beyond the quota of the owner, or beyond MaxHints.
 	RejectQuota
 	// Rejects is the number of reasons.
 	Rejects
@@ -55,16 +55,15 @@ const Kinds = int(packet.Kinds)
 // KindName returns the name of kind n in metrics, "" for 0.
 func KindName(n int) string { return kindNames[n] }
 
-// Stats are a Coordinator's gauges, and its counters since start. Written by Coordinator.Stats;
-// read by metrics and the admin pages.
+// Stats are a Coordinator's gauges, and counters since start. Written by Coordinator.Stats; read by
+// metrics and the admin pages.
 type Stats struct {
 	// Locals, ReporterKeys, OwnedKeys and Hints are numbers of keys: measured here, reported for
 	// the PoP, owned or stood by for, and asked for by hints.
 	Locals, ReporterKeys, OwnedKeys, Hints int
-	// Shed and Guarded count owned keys that are shed, and keys with origins that fell silent
-	// together.
+	// Shed and Guarded count shed owned keys, and keys with origins silent together.
 	Shed, Guarded int
-	// MostDebt is the largest excess of an owned key in its trailing window, in seconds of its
+	// MostDebt is the largest excess of an owned key in the trailing window, in seconds of the
 	// limit.
 	MostDebt float64
 	// Overloaded says that the budget is too small for counts: rates are sent instead.
