@@ -21,16 +21,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Options are the parts and settings of a Door besides its gate. The zero value serves nobody, as
-// it has neither Local nor a Token. Parts of the node are given as funcs, so this package knows no
-// more than it shows, and a test gives its own.
+// Options are the parts and settings of a Door besides the gate. The zero value serves nobody,
+// having neither Local nor a Token. Parts of the node are given as funcs, so this package knows no
+// more than shown, and a test gives others.
 type Options struct {
 	// required for changes, and off loopback for everything but probes; empty: none. See SetToken
 	Token string
-	// It decides whether reading needs the token: on this machine a user could read the daemon's
+	// Decides whether reading needs the token: on this machine a user could read the daemon's
 	// configuration anyway.
 	Local bool // every listener is on loopback or a unix socket
-	// some are: what they are asked may be read without the token, whatever stands beside them
+	// some are: questions there may be read without the token, whatever stands beside
 	Mixed  bool
 	Reload Reload    // nil: POST /v1/reload answers 501
 	Config Config    // nil: GET /v1/config answers 501
@@ -47,7 +47,7 @@ type Options struct {
 	Standing explain.Standing // state of a key over all PoPs; nil: no gossip
 	// gets changes of flags, and connection errors; nil: slog.Default()
 	Log *slog.Logger
-	// gets one line for each requested change; nil: Log
+	// gets a line for each requested change; nil: Log
 	Audit *slog.Logger
 	// bounds the bodies above 4 KiB, with those of the doors; nil: of this listener alone
 	Budget   *budget.Budget
@@ -79,8 +79,8 @@ type Door struct {
 	token    atomic.Pointer[string] // the required token; empty: none
 }
 
-// New returns a door to g. It is not ready until SetReady is called with true. It panics when
-// o.Registry holds the metrics of another door already.
+// New returns a door to g. Not ready until SetReady(true). New panics when o.Registry holds the
+// metrics of another door already.
 func New(g *gate.Gate, o Options) *Door {
 	if o.Registry == nil {
 		o.Registry = prometheus.NewRegistry()
@@ -105,7 +105,7 @@ func New(g *gate.Gate, o Options) *Door {
 		live:     newFeed(g, o),
 	}
 	a.SetToken(o.Token)
-	// Only this door knows these figures, so they are registered here and not where the others are.
+	// Only this door knows these figures, so they are registered here and not with the others.
 	metrics.RegisterLive(o.Registry, a.live.stats, o.Unlogged)
 	o.Registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "headgate_admin_dropped_connections_total", Help: "Connections to the admin " +
@@ -116,18 +116,17 @@ func New(g *gate.Gate, o Options) *Door {
 }
 
 // SetReady decides whether /readyz answers 200 or 503. A node is ready while its decision listeners
-// are open and it has not been asked to stop.
+// are open before it is asked to stop.
 func (a *Door) SetReady(ready bool) { a.ready.Store(ready) }
 
-// SetToken replaces the token requests must show; "" removes it. It may be called at any time.
+// SetToken replaces the token requests must show; "" removes it. At any time.
 func (a *Door) SetToken(token string) { a.token.Store(&token) }
 
-// handler answers one request, or returns a problem without having written anything.
-// So each handler is straight code, and no answer is begun before all that can go wrong has been
-// looked at.
+// handler answers a request, or returns a problem before the first byte. So each handler is
+// straight code, and no answer is begun before all checks.
 type handler func(http.ResponseWriter, *http.Request) *api.Problem
 
-// endpoint is one row of the table from which the routes and the list in the foot of the page are
+// endpoint is a row of the table from which the routes and the list in the foot of the page are
 // made.
 type endpoint struct {
 	method, path, query, purpose string
@@ -172,9 +171,8 @@ func (a *Door) routes() []endpoint {
 }
 
 // route fills the mux with every row of the table, and with the problems of other methods and other
-// paths.
-// The table is the only place where a path stands: the mux, the list in the foot of the page and
-// the Allow headers come from it.
+// paths. The table is the only place where a path stands: the mux, the list in the foot of the page
+// and the Allow headers come from the table.
 func (a *Door) route() {
 	table := a.routes()
 	a.site = web.New(endpoints(table))
@@ -201,7 +199,7 @@ func (a *Door) route() {
 	})
 }
 
-// handle registers h for pattern. A problem that h returns becomes the answer.
+// handle registers h for pattern. A problem of h becomes the answer.
 func (a *Door) handle(pattern string, h handler) {
 	a.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		if p := h(w, r); p != nil {
@@ -210,7 +208,7 @@ func (a *Door) handle(pattern string, h handler) {
 	})
 }
 
-// wrongMethod returns the handler of a path that exists for other methods, which it lists.
+// wrongMethod returns the handler of a path existing for other methods, with a list.
 func wrongMethod(allowed string) handler {
 	return func(w http.ResponseWriter, _ *http.Request) *api.Problem {
 		w.Header().Set("Allow", allowed)
@@ -222,19 +220,19 @@ func wrongMethod(allowed string) handler {
 	}
 }
 
-// ServeHTTP answers one request.
+// ServeHTTP answers a request.
 func (a *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	// An answer is true for a second, and keys are addresses of people.
 	h.Set("Cache-Control", "no-store")
-	// Nothing but the page's own files runs in it: a key made to look like a script stays text,
-	// even if a line of the dashboard forgot so.
+	// Nothing but the page's own files runs in the page: a key made to look like a script stays
+	// text, even if a line of the dashboard forgot so.
 	h.Set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("X-Content-Type-Options", "nosniff")
 	r.Body = http.MaxBytesReader(w, r.Body, maxAdminBody)
 	shown := a.tokenShown(r)
-	// A connection whose token was shown is not given up for one without.
+	// A connection whose token was shown is not given up for a connection without.
 	place := places.Of(r.Context())
 	place.Begin(shown)
 	defer place.End()
@@ -258,8 +256,8 @@ func (a *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // listing runs f, a costly answer, while fewer than maxAdminListings others run. The bound keeps
-// hasty clients from taking the processor away from the decisions. A request cancelled while it
-// waits gets a problem.
+// hasty clients from taking the processor away from the decisions. A request cancelled while
+// waiting gets a problem.
 func (a *Door) listing(r *http.Request, f func()) *api.Problem {
 	select {
 	case a.listings <- struct{}{}:

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate-dev/headgate/mitigation/override"
 )
 
-// Bounds in bytes of the reason and the author of a change, and the author if none is given. So one
+// Bounds in bytes of the reason and the author of a change, and the author if none is given. So a
 // line of the log has a bound.
 const (
 	maxReason   = override.MaxReason
@@ -17,7 +17,7 @@ const (
 	nobodyNamed = "admin"
 )
 
-// claimed returns the author of a change, by default nobodyNamed, or the problem of that name or of
+// claimed returns the author of a change, by default nobodyNamed, or the problem of the name or of
 // the reason. The name is only a claim, as everybody who may make changes may use any name. The
 // audit log therefore holds the address of the client too.
 func claimed(by, reason string) (who string, p *api.Problem) {
@@ -37,8 +37,8 @@ func claimed(by, reason string) (who string, p *api.Problem) {
 // line ends and direction marks.
 func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 
-// audit writes one line for a change: its kind, its author, its reason and the address of the
-// client. Keys in more must be escaped already.
+// audit writes a line for a change: kind, author, reason and the address of the client. Keys in
+// more must be escaped already.
 func (a *Door) audit(r *http.Request, change string, more ...any) {
 	a.auditLog.InfoContext(r.Context(), "admin: changed",
 		append([]any{"change", change, "from", r.RemoteAddr}, more...)...)

@@ -24,7 +24,7 @@ func readMembers(r *http.Request, fields map[string]*string) *api.Problem {
 	if p == nil && !j.End() {
 		p = j.Syntax()
 	}
-	// The reader words its problems for a check.
+	// The reader words problems for a check.
 	if p != nil && p.Whole {
 		p.Detail = "is not a JSON object of strings"
 	}
@@ -34,7 +34,7 @@ func readMembers(r *http.Request, fields map[string]*string) *api.Problem {
 // readJSON returns a reader of the body of r.
 func readJSON(r *http.Request) (*api.JSONReader, *api.Problem) {
 	// A form of another site can send text/plain or a form's own types without asking first, but
-	// not this one.
+	// not this type.
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil ||
 		media != "application/json" {
 		return nil, &api.Problem{
@@ -58,8 +58,8 @@ func readJSON(r *http.Request) (*api.JSONReader, *api.Problem) {
 	return api.NewJSONReader(body), nil
 }
 
-// takeMember reads the value of the member called name. It sets the entry of a field read to nil,
-// so a second member of the same name is noticed.
+// takeMember reads the value of the member called name. The entry of a read field becomes nil, so a
+// second member of the same name is noticed.
 func takeMember(j *api.JSONReader, name []byte, fields map[string]*string) *api.Problem {
 	to, known := fields[string(name)]
 	switch {

@@ -14,7 +14,7 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// Bounds of the changes that one turn, once a second, sends and logs.
+// Bounds of the changes of a turn, once a second, sent and logged.
 const (
 	maxEvents = 100 // on the streams; others are counted
 	// in the log, including the line with the number of the others; two turns may fall within a
@@ -28,11 +28,11 @@ var eventNames = [...]string{
 	mitigation.FlagCleared: api.EventFlagCleared,
 }
 
-// publish sends the changes of flags since its last call to the streams and the log.
+// publish sends the changes of flags since the last call to the streams and the log.
 func (w *feed) publish(now window.Instant) {
 	changes, lost := w.gate.FlagChanges()
 	changes = condense(w.gate, now, changes)
-	// The first of them are by operators: see condense.
+	// The first changes are by operators: see condense.
 	if more := len(changes) - maxEvents; more > 0 {
 		changes, lost = changes[:maxEvents], lost+uint64(more)
 	}
@@ -44,10 +44,10 @@ func (w *feed) publish(now window.Instant) {
 	for n := range changes {
 		views[n] = explain.Flag(w.gate, now, &changes[n].Flag)
 		w.id++
-		// One text for all streams: it is made once, however many watch.
+		// A text for all streams: made once, however many watch.
 		frames = appendFrame(frames, w.id, eventNames[changes[n].Kind], views[n])
 	}
-	// Without an id: it is no change a stream could go on behind after a break.
+	// Without an id: no change a stream could go on behind after a break.
 	if lost > 0 {
 		frames = appendFrame(frames, 0, api.EventLost, api.LostView{Events: lost})
 	}
@@ -62,7 +62,7 @@ func (w *feed) publish(now window.Instant) {
 func (w *feed) note(changes []mitigation.Change, views []api.MitigationView, lost uint64) {
 	lines, ctx := len(changes), context.Background()
 	if lines > maxEventLines || lost > 0 {
-		// One line is for the number of the others.
+		// A line is for the number of the others.
 		lines = min(lines, maxEventLines-1)
 		w.log.LogAttrs(ctx, slog.LevelInfo, "mitigations: more changes than are logged",
 			slog.Uint64("changes", uint64(len(changes)-lines)+lost))
@@ -84,13 +84,13 @@ func (w *feed) note(changes []mitigation.Change, views []api.MitigationView, los
 	}
 }
 
-// condense reduces changes, oldest first, to at most one for each key: its net change since the
-// state before. A flag that only moved to another place of the table, as at a reload, has none. A
-// flag set and cleared is reported as cleared, because its short life may matter. Changes by
+// condense reduces changes, oldest first, to at most one for each key: the net change since the
+// state before. A flag only moved to another place of the table, as at a reload, has no change. A
+// flag set and cleared is reported as cleared, because a short life may matter. Changes by
 // operators come first.
 func condense(g *gate.Gate, now window.Instant, changes []mitigation.Change) []mitigation.Change {
 	type keyed struct{ rule, key string }
-	// By name and key, as one flag can be at several places of the table in turn.
+	// By name and key, as a flag can be at several places of the table in turn.
 	met := make(map[keyed]int, len(changes)) // index into news
 	news := changes[:0]
 	// wasThere holds, for each entry of news, whether the key had a flag before the first change.
@@ -111,7 +111,7 @@ func condense(g *gate.Gate, now window.Instant, changes []mitigation.Change) []m
 		}
 		news[at] = c
 	}
-	// A flag that moved is cleared at its old place and live at the new one.
+	// A flag after a move is cleared at the old place and live at the new one.
 	news = slices.DeleteFunc(news, func(c mitigation.Change) bool {
 		return c.Kind == mitigation.FlagCleared && g.Effect(now, c.Flag.Rule, c.Flag.Key).Live()
 	})

@@ -11,8 +11,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// cluster answers GET /v1/cluster: the nodes and PoPs that count together with this node.
-// It is a listing: with many PoPs it has a row for each of a thousand nodes.
+// cluster answers GET /v1/cluster: the nodes and PoPs counting together with this node. A listing:
+// with many PoPs there is a row for each of a thousand nodes.
 func (a *Door) cluster(w http.ResponseWriter, r *http.Request) *api.Problem {
 	if _, p := adminQuery(r); p != nil {
 		return p
@@ -24,7 +24,7 @@ func (a *Door) cluster(w http.ResponseWriter, r *http.Request) *api.Problem {
 	return answerJSON(w, http.StatusOK, v)
 }
 
-// cluster returns the nodes and PoPs that count together with this node.
+// cluster returns the nodes and PoPs counting together with this node.
 func (w *feed) cluster(now window.Instant) api.ClusterView {
 	e := w.gate
 	v := api.ClusterView{
@@ -36,7 +36,7 @@ func (w *feed) cluster(now window.Instant) api.ClusterView {
 	}
 	// The view is the widest scope whose counts this node knows.
 	switch {
-	// Whether others can be heard, not whether a rule asks for it.
+	// Whether others can be heard, not whether a rule asks.
 	case v.Gossip != nil && v.Gossip.Connected:
 		v.View = mitigation.Global.String()
 	case e.PoPReached():
@@ -45,8 +45,8 @@ func (w *feed) cluster(now window.Instant) api.ClusterView {
 	return v
 }
 
-// viewRing returns the state of the exchange within the PoP; nil without a ring.
-// nil and not an empty view: a node without a ring has none, instead of one that is down.
+// viewRing returns the state of the exchange within the PoP; nil without a ring. nil and not an
+// empty view: a node without a ring has none, instead of a lost ring.
 func viewRing(g *gate.Gate, ring func(window.Instant) pop.Stats, now window.Instant) *api.RingView {
 	if ring == nil {
 		return nil
@@ -66,8 +66,8 @@ func viewRing(g *gate.Gate, ring func(window.Instant) pop.Stats, now window.Inst
 	return v
 }
 
-// viewServer returns the state of one server of the ring. The age of its last success is nil if it
-// never answered.
+// viewServer returns the state of a server of the ring. The age of the last success is nil if there
+// was no answer ever.
 func viewServer(g *gate.Gate, now window.Instant, s *pop.Server) api.RingServerView {
 	v := api.RingServerView{
 		Address: s.Address, Weight: s.Weight, Up: s.Up, Lost: s.Lost, Protocol: s.Protocol,

@@ -11,7 +11,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/live"
 )
 
-// Bounds of one stream.
+// Bounds of a stream.
 const (
 	streamEndTimeout = 100 * time.Millisecond // for the last bytes of a stream
 )
@@ -43,10 +43,9 @@ func streamHeaders(h http.Header) {
 	h.Set("Connection", "close")     // its deadlines would not suit another request
 }
 
-// stream writes every frame as it comes, until left is closed. It replaces the write deadline of
-// the server, which is meant for answers that end.
-// A write deadline in the past is how the hub cuts a reader off that is too slow: it interrupts a
-// write under way, which closing a channel would not.
+// stream writes every frame on arrival, until left is closed. The server's write deadline, meant
+// for answers with an end, is replaced. A write deadline in the past is how the hub cuts off a too
+// slow reader: the deadline interrupts a write under way, which closing a channel would not.
 func (a *Door) stream(w http.ResponseWriter, left <-chan struct{}, watches bool) *api.Problem {
 	control := http.NewResponseController(w)
 	if control.SetWriteDeadline(time.Time{}) != nil {
@@ -74,21 +73,21 @@ func (a *Door) stream(w http.ResponseWriter, left <-chan struct{}, watches bool)
 	streamHeaders(w.Header())
 	s := streamWriter{w, control, reader}
 	if s.write(a.live.hello()) && s.run(left) {
-		// if that fails the stream just breaks off
+		// if not the stream just breaks off
 		_ = control.SetWriteDeadline(time.Now().Add(streamEndTimeout))
 	}
 	return nil
 }
 
-// streamWriter writes frames to one client.
+// streamWriter writes frames to a client.
 type streamWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController // sets the deadline of each write
 	reader  *live.Reader             // the queue of frames
 }
 
-// run writes frames until the queue is closed, and then returns true. It returns false once left is
-// closed or a write fails.
+// run writes frames until the queue is closed, and then returns true. False once left is closed or
+// a write fails.
 func (s *streamWriter) run(left <-chan struct{}) bool {
 	for {
 		select {
@@ -107,7 +106,7 @@ func (s *streamWriter) run(left <-chan struct{}) bool {
 
 // write sends frame, and reports whether the stream can continue.
 func (s *streamWriter) write(frame []byte) bool {
-	// for one frame
+	// for a frame
 	if s.control.SetWriteDeadline(time.Now().Add(5*time.Second)) != nil || s.reader.Gone() {
 		return false // cut before the deadline was set: nothing would interrupt the write
 	}
@@ -115,7 +114,7 @@ func (s *streamWriter) write(frame []byte) bool {
 	if err == nil {
 		err = s.control.Flush()
 	}
-	// Only a client that is too slow counts as cut; one that went away does not.
+	// Only a too slow client counts as cut; a client gone does not.
 	if late, ok := errors.AsType[net.Error](err); ok && late.Timeout() {
 		s.reader.Cut()
 	}
@@ -128,10 +127,10 @@ func (w *feed) hello() []byte {
 		api.HelloView{Node: w.gate.Node(), PoP: w.options.PoP, Version: w.options.Build.Version})
 }
 
-// frameOf returns the event called name, with v as its data.
+// frameOf returns the event called name, with v as data.
 func frameOf(id uint64, name string, v any) []byte { return appendFrame(nil, id, name, v) }
 
-// appendFrame appends the event called name, with v as its data, to dst.
+// appendFrame appends the event called name, with v as data, to dst.
 func appendFrame(dst []byte, id uint64, name string, v any) []byte {
 	data, err := json.Marshal(v)
 	if err != nil { // only NaN or infinity
@@ -140,7 +139,7 @@ func appendFrame(dst []byte, id uint64, name string, v any) []byte {
 	return live.AppendEvent(dst, id, name, data)
 }
 
-// unbounded lifts the deadlines of a request, until bound sets the one of its answer: sets of a
+// unbounded lifts the deadlines of a request, until bound sets the answer's deadline: sets of a
 // million entries take seconds to read, on a slow disk minutes, and who asked waits for the faults.
 func unbounded(w http.ResponseWriter) (bound func(time.Duration)) {
 	control := http.NewResponseController(w)

@@ -12,8 +12,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// explain answers everything that decides one key now. Nothing is counted. The parameter by is the
-// value of the part by which the rule draws its drop ratio.
+// explain answers everything deciding a key now. Nothing is counted. The parameter by is the value
+// of the part by which the rule draws the drop ratio.
 func (a *Door) explain(w http.ResponseWriter, r *http.Request) *api.Problem {
 	in, key, query, p := a.ruleAndKey(r, "by")
 	if p != nil {
@@ -50,7 +50,7 @@ func (a *Door) addWaiting(v *api.ExplainView, rule string, key []byte) {
 }
 
 // drawnBy returns the parameter by as a policy makes the part: an address as the key of a client.
-// nil: it is not given.
+// nil: not given.
 func (a *Door) drawnBy(in *mitigation.Rule, query url.Values) ([]byte, *api.Problem) {
 	by := query.Get("by")
 	switch {

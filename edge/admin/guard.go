@@ -13,7 +13,7 @@ import (
 )
 
 // guard refuses requests without permission, above all those of pages of other sites: a browser
-// sends their requests to loopback as if its user had made them.
+// sends such requests to loopback as if made by the user.
 //
 //   - Host must be a name that cannot be made to point here by DNS rebinding, unless the request shows
 //     the token, which no page can do.
@@ -25,7 +25,7 @@ func (a *Door) guard(w http.ResponseWriter, r *http.Request, shown bool) *api.Pr
 	// Every method but these two counts as a change, including those without a route.
 	change := r.Method != http.MethodGet && r.Method != http.MethodHead
 	switch {
-	// The order matters: each later case may rely on those before it.
+	// The order matters: each later case may rely on the cases before.
 	case !change && open(r):
 		return nil
 	case !shown && !ownHost(r):
@@ -46,11 +46,11 @@ func (a *Door) guard(w http.ResponseWriter, r *http.Request, shown bool) *api.Pr
 	}
 }
 
-// nearbyKey is the key of a context's value saying that the listener is one of this machine.
+// nearbyKey is the key of a context's value telling of a listener of this machine.
 type nearbyKey struct{}
 
 // listenerContext is the context of the requests to ln. A listener on loopback or a unix socket may
-// have others beside it that other machines reach.
+// stand beside listeners open to other machines.
 func listenerContext(ln net.Listener) context.Context {
 	tcp, ok := ln.Addr().(*net.TCPAddr)
 	here := ok && tcp.IP.IsLoopback() || ln.Addr().Network() == "unix"
@@ -64,9 +64,9 @@ func nearby(r *http.Request) bool {
 }
 
 // open reports whether anybody may have the answer to r. Orchestrators probe a node under any name
-// and without a token. A browser cannot show a token when it opens the page: the page itself asks
-// for the token, so it has to be loaded first. The page and its assets are the same on every node
-// and contain nothing about this one.
+// and without a token. A browser cannot show a token at the opening of the page: the page itself
+// asks for the token, so comes first. The page and its assets are the same on every node and
+// contain nothing about this node.
 func open(r *http.Request) bool {
 	switch r.URL.Path {
 	case "/healthz", "/readyz", "/":
@@ -75,14 +75,14 @@ func open(r *http.Request) bool {
 	return strings.HasPrefix(r.URL.Path, "/assets/")
 }
 
-// forbidden returns the problem of a header a page of another site, or a name that may point
+// forbidden returns the problem of a header a page of another site, or a name possibly pointing
 // elsewhere, would send: 403.
 func forbidden(parameter, detail string) *api.Problem {
 	return &api.Problem{Status: http.StatusForbidden, Parameter: parameter, Detail: detail}
 }
 
-// tokenShown reports whether r shows the token. It compares digests, so its duration reveals
-// neither the token nor its length.
+// tokenShown reports whether r shows the token. Digests are compared, so the duration reveals
+// neither the token nor the length.
 func (a *Door) tokenShown(r *http.Request) bool {
 	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	token := *a.token.Load()
@@ -96,7 +96,7 @@ func (a *Door) tokenShown(r *http.Request) bool {
 // ownHost reports whether the name in the Host header certainly means this listener: a loopback
 // address, localhost, or the local address of the connection. Over a unix socket any name is
 // accepted, because browsers cannot reach unix sockets. An empty name is accepted too, because
-// browsers always send one.
+// browsers always send a name.
 func ownHost(r *http.Request) bool {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	name := hostName(r.Host)
@@ -125,7 +125,7 @@ func hostName(hostPort string) string {
 }
 
 // sameSite reports whether the browser, if there is one, attributes the request to this listener's
-// own page or to its user.
+// own page or to the user.
 func sameSite(r *http.Request) bool {
 	for _, site := range r.Header.Values("Sec-Fetch-Site") {
 		if site != "same-origin" && site != "none" {
@@ -135,8 +135,8 @@ func sameSite(r *http.Request) bool {
 	return true
 }
 
-// sameOrigin reports whether the page that sent r, if any, was loaded from the host that r was sent
-// to. The scheme is ignored, as a proxy may terminate TLS.
+// sameOrigin reports whether the page that sent r, if any, was loaded from r's host. The scheme is
+// ignored, as a proxy may terminate TLS.
 func sameOrigin(r *http.Request) bool {
 	for _, origin := range r.Header.Values("Origin") {
 		_, host, ok := strings.Cut(origin, "://")

@@ -11,9 +11,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// sample adds the totals of the rules to the history, when a sample is due.
-// Totals and not rates: the history takes differences itself, and a turn that came late loses
-// nothing.
+// sample adds the totals of the rules to the history, when a sample is due. Totals and not rates:
+// the history takes differences itself, and a late turn loses nothing.
 func (w *feed) sample(now window.Instant) {
 	at := time.Duration(now)
 	if !w.history.Due(at) {
@@ -30,8 +29,8 @@ func (w *feed) sample(now window.Instant) {
 	w.history.Sample(at, all)
 }
 
-// listHistory answers the rates of one rule, or of all, over a time range.
-// It is a listing, as cluster is: six hours of a thousand rules are large.
+// listHistory answers the rates of a rule, or of all, over a time range. A listing, like cluster:
+// six hours of a thousand rules are large.
 func (a *Door) listHistory(w http.ResponseWriter, r *http.Request) *api.Problem {
 	query, p := adminQuery(r, "rule", "range")
 	if p != nil {
@@ -61,8 +60,8 @@ func (w *feed) viewHistory(over live.Range, name string) api.HistoryView {
 		Points: make([]int64, len(ends)), Rules: make([]api.HistoryRuleView, len(all)),
 	}
 	for n, end := range ends {
-		// The history knows the monotonic clock alone; only here does it become a time of day, by
-		// the clock as it is now.
+		// The history knows the monotonic clock alone; only here converted to a time of day, by the
+		// present clock.
 		v.Points[n] = w.gate.Wall(window.Instant(end)).Unix()
 	}
 	for n, s := range all {

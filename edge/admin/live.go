@@ -32,7 +32,7 @@ type feed struct {
 
 	hub     live.Hub     // the open streams
 	history live.History // the rates of the rules
-	// It has one place: a second hint would ask for the same.
+	// A channel of a single place: a second hint would ask for the same.
 	hint chan struct{} // a viewer came, and there is no picture
 
 	// The fields below belong to run.
@@ -69,8 +69,8 @@ func (w *feed) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		// A page that has just been opened need not wait for the next tick; reloading it all the
-		// time is bounded by liveEvery.
+		// A page just opened need not wait for the next tick; constant reloads are bounded by
+		// liveEvery.
 		case <-w.hint:
 			if now := w.gate.Now(); now.Sub(w.shown) >= liveEvery {
 				w.show(now)
@@ -95,9 +95,8 @@ func (w *feed) turn(n int, now window.Instant) {
 	w.sample(now)
 }
 
-// show sends a new picture if there is a viewer: one for all of them.
-// Without a viewer none is made, and the last one is forgotten: it would be old when the next one
-// comes.
+// show sends a new picture if there is a viewer: a single picture for all. Without a viewer no
+// picture is made, and the last is forgotten: too old for the next viewer.
 func (w *feed) show(now window.Instant) {
 	is := w.hub.Stats()
 	if is.Watchers == 0 {
@@ -111,7 +110,7 @@ func (w *feed) show(now window.Instant) {
 	w.hub.Show(frameOf(0, api.EventLive, view))
 }
 
-// request asks run for a picture soon, for a viewer that has just come.
+// request asks run for a picture soon, for a new viewer.
 func (w *feed) request() {
 	select {
 	case w.hint <- struct{}{}:

@@ -18,8 +18,9 @@ const (
 	livePolicies    = 100
 )
 
-// picture returns the picture of the node at now. Its lists come from the last scan until the next
-// one is due. It is all that the page shows, in one message, so its parts are of one moment.
+// picture returns the picture of the node at now. Lists come from the last scan until the next is
+// due. A picture is everything on the page, in a single message, so all parts are of the same
+// moment.
 func (w *feed) picture(now window.Instant) api.LiveView {
 	e := w.gate
 	if w.scanned.due(now) {

@@ -16,7 +16,7 @@ import (
 )
 
 // listMitigations answers a page of the live flags, ordered by rule and key. The cursor is the last
-// flag of the page before. Flags that come and go between two pages therefore neither repeat nor
+// flag of the page before. Flags coming and going between two pages therefore neither repeat nor
 // hide others.
 func (a *Door) listMitigations(w http.ResponseWriter, r *http.Request) *api.Problem {
 	query, p := adminQuery(r, "rule", "n", "cursor")
@@ -44,9 +44,9 @@ func (a *Door) listMitigations(w http.ResponseWriter, r *http.Request) *api.Prob
 	return answerJSON(w, http.StatusOK, page)
 }
 
-// mitigations returns the first n live flags after the given one (nil: from the start), of one rule
-// (nil: of all). The table has its own order and is never sorted as a whole: the shortlist keeps
-// the first n coming by, in memory of n rows.
+// mitigations returns the first n live flags after the given flag (nil: from the start), of a rule
+// (nil: of all). The table has an order and is never sorted as a whole: the shortlist keeps the
+// first n coming by, in memory of n rows.
 func mitigations(
 	g *gate.Gate, now window.Instant, of *mitigation.Rule, after *mitigation.Flag, n int,
 ) api.MitigationsView {
@@ -61,9 +61,9 @@ func mitigations(
 		if after != nil && compareFlags(f, after) <= 0 {
 			return true
 		}
-		// It is asked before the flag is copied, which most need not be.
+		// Asked before the copy of the flag, which most need not.
 		if left++; short.Wants(f) {
-			// Flags visited lie in the table, under its lock.
+			// Flags visited lie in the table, under the table's lock.
 			kept := f.Clone()
 			short.Offer(&kept)
 		}
@@ -79,9 +79,8 @@ func mitigations(
 	return page
 }
 
-// compareFlags orders flags by rule and key.
-// The order never changes while a flag lives, and pages rest on that; since or expires would move
-// rows.
+// compareFlags orders flags by rule and key. The order never changes while a flag lives, the base
+// of pages; since or expires would move rows.
 func compareFlags(a, b *mitigation.Flag) int {
 	if c := strings.Compare(a.Rule, b.Rule); c != 0 {
 		return c
@@ -90,9 +89,8 @@ func compareFlags(a, b *mitigation.Flag) int {
 }
 
 // cursorAt returns the cursor of the page after f. The two parts are separated by a zero byte,
-// which no name of a rule contains.
-// It names a place in the order and not a flag: the flag may be gone by the time the next page is
-// asked for.
+// which no name of a rule contains. A cursor names a place in the order and not a flag: the flag
+// may be gone by the time the next page is asked for.
 func cursorAt(f *mitigation.Flag) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(f.Rule + "\x00" + string(f.Key)))
 }
@@ -110,7 +108,7 @@ func readCursor(cursor string) (*mitigation.Flag, *api.Problem) {
 	return &mitigation.Flag{Rule: name, Key: []byte(key)}, nil
 }
 
-// setMitigation sets a flag by hand and answers with it.
+// setMitigation sets a flag by hand and answers with the flag.
 func (a *Door) setMitigation(w http.ResponseWriter, r *http.Request) *api.Problem {
 	if _, p := adminQuery(r); p != nil {
 		return p
@@ -143,8 +141,8 @@ func (a *Door) setMitigation(w http.ResponseWriter, r *http.Request) *api.Proble
 	return answerJSON(w, http.StatusCreated, explain.Flag(a.gate, now, &f))
 }
 
-// flagAsked returns the flag that m requests, or its problem. The gate looks up the rule later,
-// under its lock.
+// flagAsked returns m's flag, or the problem. The gate looks up the rule later, under the table's
+// lock.
 func flagAsked(m *api.MitigationRequest) (gate.ByHand, *api.Problem) {
 	h := gate.ByHand{Rule: m.Rule, Listed: m.Shown != "", TTL: gate.DefaultTTL, Reason: m.Reason}
 	var p *api.Problem
@@ -152,7 +150,7 @@ func flagAsked(m *api.MitigationRequest) (gate.ByHand, *api.Problem) {
 		return h, p
 	}
 	action, ok := mitigation.ParseAction(m.Action)
-	// A ratio is the control loop's to set: by hand it would be overwritten within a second.
+	// A ratio is the control loop's to set: by hand a ratio would be overwritten within a second.
 	if !ok || action == mitigation.Shed {
 		return h, api.BadParameter("action", "must be block or allow")
 	}
@@ -170,7 +168,7 @@ func flagAsked(m *api.MitigationRequest) (gate.ByHand, *api.Problem) {
 	return h, nil
 }
 
-// heldBy names the network that holds key and has a mitigation; empty if there is none.
+// heldBy names the network with a mitigation holding key; empty if there is none.
 func (a *Door) heldBy(rule string, key []byte) string {
 	if network := a.gate.Holder(a.gate.Now(), rule, key); network != nil {
 		return "; its network " + api.EscapeKey(network) + " has one: unblock that, or allow " +
@@ -179,9 +177,9 @@ func (a *Door) heldBy(rule string, key []byte) string {
 	return ""
 }
 
-// liftMitigation removes a flag on every node. If there is none the answer is an error, because the
-// operator expects one. Where there are other nodes one of them may have it: then the answer is a
-// success, which does not wait for them.
+// liftMitigation removes a flag on every node. Without a mitigation the answer is an error, because
+// the operator expects a mitigation. Another node may have one: then the answer is a success,
+// without a wait.
 func (a *Door) liftMitigation(w http.ResponseWriter, r *http.Request) *api.Problem {
 	in, key, query, p := a.ruleAndKey(r, "by", "reason")
 	if p != nil {

@@ -13,9 +13,8 @@ func (a *Door) healthy(w http.ResponseWriter, _ *http.Request) *api.Problem {
 	return plain(w, "ok\n")
 }
 
-// readiness answers 200 if requests should be sent to this node, else 503.
-// Degraded is ready: it counts alone and decides, and a balancer that took it out would make things
-// worse.
+// readiness answers 200 if requests should be sent to this node, else 503. Degraded is ready: the
+// node counts alone and decides, and a balancer taking the node out would make things worse.
 func (a *Door) readiness(w http.ResponseWriter, _ *http.Request) *api.Problem {
 	if !a.ready.Load() {
 		return &api.Problem{
@@ -36,8 +35,8 @@ func plain(w http.ResponseWriter, text string) *api.Problem {
 	return nil
 }
 
-// metrics returns the handler of /metrics.
-// A third scrape at a time is answered 503: they cost the more the more rules there are.
+// metrics returns the handler of /metrics. A third scrape at a time is answered 503: more rules
+// cost more.
 func (a *Door) metrics() handler {
 	h := promhttp.HandlerFor(a.options.Registry,
 		promhttp.HandlerOpts{MaxRequestsInFlight: maxAdminScrapes})

@@ -42,7 +42,7 @@ func ticketsOf(o Options, now window.Instant) uint64 {
 	return o.Requests.Stats(now).Tickets
 }
 
-// viewPool returns the view of one pool.
+// viewPool returns the view of a pool.
 func viewPool(g *gate.Gate, p *pool.View) api.PoolView {
 	v := api.PoolView{
 		Name: p.Name, Level: p.Level, Utilisation: p.Mean, Sources: p.Sources, Reports: p.Reports,
@@ -61,7 +61,7 @@ func viewPool(g *gate.Gate, p *pool.View) api.PoolView {
 	return v
 }
 
-// leases answers the leases of one key, or the keys holding most places under a rule.
+// leases answers the leases of a key, or the keys holding most places under a rule.
 func (a *Door) leases(w http.ResponseWriter, r *http.Request) *api.Problem {
 	query, p := adminQuery(r, "rule", "key", "n")
 	if p != nil {

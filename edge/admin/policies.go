@@ -26,7 +26,7 @@ func (a *Door) policies(w http.ResponseWriter, r *http.Request) *api.Problem {
 }
 
 // viewPolicies returns the policies in force with their counts. Their order and their texts are the
-// engine's, their figures the room's; the names join them.
+// engine's, their figures the room's; the names join both.
 func viewPolicies(g *gate.Gate, o Options) []api.PolicyView {
 	if o.Requests == nil || o.Requests.Engine() == nil {
 		return []api.PolicyView{}
@@ -78,8 +78,8 @@ func (a *Door) testRequest(w http.ResponseWriter, r *http.Request) *api.Problem 
 	return answerJSON(w, http.StatusOK, view)
 }
 
-// peek returns the answer that the rule of q would give now; nil if a reload took the rule away. A
-// peek takes the same path as a question, on lane 0, whose figures have a peek more.
+// peek returns the present answer of q's rule; nil if a reload took the rule away. A peek takes the
+// same path as a question, on lane 0, whose figures have a peek more.
 func (a *Door) peek(q *api.TestQuestion) *api.TestAnswer {
 	ask := gate.Ask{Op: gate.Peek, Rule: []byte(q.Rule), Key: []byte(q.Key), Cost: q.Cost}
 	//nolint:gosec // ChaCha8, seeded by the system
@@ -135,7 +135,7 @@ func readTestRequest(r *http.Request) (*api.TestRequest, *api.Problem) {
 	case s.URL == "" && path == "":
 		return nil, api.BadParameter("url", "is missing")
 	case s.URL == "":
-		// One form from here on, whichever of the two was written.
+		// One form from here on, whichever was written.
 		s.URL = "http://" + host + path
 	}
 	if status != "" {

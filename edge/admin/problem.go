@@ -38,8 +38,8 @@ func answerJSON(w http.ResponseWriter, status int, v any) *api.Problem {
 	return nil
 }
 
-// writeAdminJSON answers the JSON of v, one line, with status. It is made whole before the first
-// byte is sent, so an error can still be a status.
+// writeAdminJSON answers the JSON of v, a line, with status. The text is made whole before the
+// first byte is sent, so an error can still be a status.
 func writeAdminJSON(w http.ResponseWriter, contentType string, status int, v any) {
 	body, err := json.Marshal(v)
 	if err != nil { // only NaN or infinity
@@ -76,8 +76,8 @@ func adminQuery(r *http.Request, names ...string) (url.Values, *api.Problem) {
 	return query, nil
 }
 
-// adminCount returns the parameter n, a number of rows from 1 to maxAdminRows, or otherwise if it
-// is missing.
+// adminCount returns the parameter n, a number of rows from 1 to maxAdminRows, or otherwise if
+// missing.
 func adminCount(query url.Values, otherwise int) (int, *api.Problem) {
 	if !query.Has("n") {
 		return otherwise, nil
@@ -89,8 +89,8 @@ func adminCount(query url.Values, otherwise int) (int, *api.Problem) {
 	return int(n), nil
 }
 
-// adminRule returns the rule the parameter rule names. It returns nil without a problem if the
-// parameter is missing.
+// adminRule returns the rule the parameter rule names. nil without a problem:  the parameter is
+// missing.
 func (a *Door) adminRule(query url.Values) (*mitigation.Rule, *api.Problem) {
 	if !query.Has("rule") {
 		return nil, nil
@@ -110,7 +110,7 @@ func (a *Door) neededRule(query url.Values) (*mitigation.Rule, *api.Problem) {
 }
 
 // ruleAndKey returns the rule and the key a query names, both required; others names further
-// parameters. The parameter key holds the key itself, the parameter shown its escaped form.
+// parameters. The parameter key holds the key itself, the parameter shown the escaped form.
 func (a *Door) ruleAndKey(
 	r *http.Request, others ...string,
 ) (in *mitigation.Rule, key []byte, query url.Values, p *api.Problem) {

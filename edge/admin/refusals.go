@@ -8,8 +8,8 @@ import (
 	"github.com/headgate-dev/headgate/sketch"
 )
 
-// viewDenials returns the denials of f's rule since from, including those that only shadow mode
-// prevented.
+// viewDenials returns the denials of f's rule since from, including denials prevented by shadow
+// mode.
 func viewDenials(g *gate.Gate, f *gate.Figures, from *gate.Baseline) api.DenialsView {
 	requests, cost := f.Totals.WouldRefuse()
 	before, costBefore := from.Totals.WouldRefuse()

@@ -43,7 +43,7 @@ func viewRules(g *gate.Gate, now window.Instant, figures []gate.Figures) []api.R
 	return all
 }
 
-// viewRule returns the view of one rule in force with its totals.
+// viewRule returns the view of a rule in force with totals.
 func viewRule(g *gate.Gate, f *gate.Figures) api.RuleView {
 	v := api.RuleView{
 		Name: f.Name, Limit: f.Limit, Window: f.Window.Seconds(), Scope: f.Scope.String(),
@@ -76,8 +76,8 @@ func viewRule(g *gate.Gate, f *gate.Figures) api.RuleView {
 	return v
 }
 
-// setMode changes the mode of one rule, or of all as a kill switch, until the configuration is
-// loaded again.
+// setMode changes the mode of a rule, or of all as a kill switch, until the configuration is loaded
+// again.
 func (a *Door) setMode(w http.ResponseWriter, r *http.Request) *api.Problem {
 	if _, p := adminQuery(r); p != nil {
 		return p
@@ -110,7 +110,7 @@ func (a *Door) setMode(w http.ResponseWriter, r *http.Request) *api.Problem {
 	return nil
 }
 
-// reload loads the configuration again, or answers with its faults.
+// reload loads the configuration again, or answers with faults.
 func (a *Door) reload(w http.ResponseWriter, r *http.Request) *api.Problem {
 	if _, p := adminQuery(r); p != nil {
 		return p
@@ -132,7 +132,7 @@ func (a *Door) reload(w http.ResponseWriter, r *http.Request) *api.Problem {
 			Detail: "this node has no configuration file to read again",
 		}
 	}
-	// waiting names the settings that another file would change at a restart only.
+	// waiting names the settings changed by another file at a restart only.
 	answerIn := unbounded(w)
 	waiting, err := a.options.Reload()
 	answerIn(adminWriteTimeout)

@@ -16,7 +16,7 @@ import (
 // less often.
 const scanShare = 100
 
-// scan is the part of a picture that needs a pass over all flags and suspects.
+// scan is the part of a picture with a pass over all flags and suspects.
 type scan struct {
 	at       window.Instant     // when it began
 	took     time.Duration      // its duration
@@ -28,7 +28,7 @@ type scan struct {
 	suspects map[string]int     // by rule
 }
 
-// rankedFlag is a flag with its place in the order of a picture.
+// rankedFlag is a flag with the place in the order of a picture.
 type rankedFlag struct {
 	*mitigation.Flag
 	denied float64 // cost a second; 0 for all but the liveMitigations keys denied most
@@ -48,15 +48,15 @@ func newScan(g *gate.Gate, now window.Instant) *scan {
 	return s
 }
 
-// deniedSuspect is a suspect with the cost a second it was denied over its trailing window.
+// deniedSuspect is a suspect with the cost a second denied over the trailing window.
 type deniedSuspect struct {
 	window.Suspect
 	rate float64
 }
 
-// scanSuspects fills in the top and the numbers of suspects. It returns the cost a second denied to
-// the liveMitigations keys denied most, by rule and key as appendID joins them. The flags
-// themselves do not hold it, and the counts must not be read while the table of flags is locked.
+// scanSuspects fills in the top and the numbers of suspects. The result is the cost a second denied
+// to the liveMitigations keys denied most, by rule and key as appendID joins them. The flags do not
+// hold such costs, and the counts must not be read while the table of flags is locked.
 func (s *scan) scanSuspects(g *gate.Gate, now window.Instant) map[string]float64 {
 	seconds := map[string]float64{}
 	for _, r := range g.Rules() {
@@ -96,8 +96,8 @@ func (s *scan) scanSuspects(g *gate.Gate, now window.Instant) map[string]float64
 	return rates
 }
 
-// passedOf returns the cost of s that was not denied in its trailing window: of a bucket, about as
-// much as comes back in that time, where more was offered.
+// passedOf returns the cost of s not denied in the trailing window: of a bucket, about the refill
+// of the window, if more was offered.
 func passedOf(s window.Suspect) int64 {
 	if s.Full != 0 {
 		return min(s.Offered, s.Limit)
@@ -105,8 +105,7 @@ func passedOf(s window.Suspect) int64 {
 	return s.Admitted
 }
 
-// scanFlags fills in the first flags and the numbers of flags. denied is as scanSuspects returns
-// it.
+// scanFlags fills in the first flags and the numbers of flags. denied is from scanSuspects.
 func (s *scan) scanFlags(g *gate.Gate, now window.Instant, denied map[string]float64) {
 	first := newShortlist(liveMitigations, compareRanked)
 	var id []byte
@@ -148,9 +147,9 @@ func countFlag(v *api.FlagCountsView, a mitigation.Action) {
 	}
 }
 
-// compareRanked orders flags by the cost a second they deny, then by weight, as the table does when
-// it is full. Of two flags of a kind the newer comes first: its place then does not depend on the
-// last extension of its end.
+// compareRanked orders flags by the cost a second denied, then by weight, as the table does when
+// full. Of two flags of a kind the newer comes first: so the place does not depend on the last
+// extension of the end.
 func compareRanked(a, b rankedFlag) int {
 	return cmp.Or(-cmp.Compare(a.denied, b.denied), -cmp.Compare(a.Weight(), b.Weight()),
 		-cmp.Compare(a.Since, b.Since),

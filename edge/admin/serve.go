@@ -56,7 +56,7 @@ func (a *Door) Serve(ctx context.Context, listeners ...net.Listener) error {
 	case err = <-failed:
 	}
 	stop()
-	// ctx has ended: what follows has a time of its own.
+	// ctx has ended: the rest has another time limit.
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), adminDrainTimeout)
 	defer cancel()
 	if server.Shutdown(drain) != nil {
@@ -66,11 +66,12 @@ func (a *Door) Serve(ctx context.Context, listeners ...net.Listener) error {
 	return err
 }
 
-// server returns the HTTP server with its bounds. It speaks HTTP/1 only.
+// server returns the HTTP server with bounds, for HTTP/1 only.
 func (a *Door) server() *http.Server {
 	s := &http.Server{
 		Handler: a,
-		// to read the headers of a request: under a flood of all doors they may wait for a second
+		// to read the headers of a request: under a flood of all doors headers may wait for a
+		// second
 		ReadHeaderTimeout: 2 * time.Second,
 		// to read a whole request
 		ReadTimeout:  5 * time.Second,

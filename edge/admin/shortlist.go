@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// shortlist keeps the first n, in the order of compare, of all the values it is offered. It needs
-// memory for n values.
+// shortlist keeps the first n, in the order of compare, of all offered values. Memory for n values.
 type shortlist[T any] struct {
 	n       int
 	compare func(a, b T) int
@@ -23,7 +22,7 @@ func (s *shortlist[T]) Wants(x T) bool {
 	return len(s.items) < s.n || s.compare(x, s.items[0]) < 0
 }
 
-// Offer keeps x if it belongs among the first n.
+// Offer keeps x if among the first n.
 func (s *shortlist[T]) Offer(x T) {
 	switch {
 	case len(s.items) < s.n:

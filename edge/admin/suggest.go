@@ -35,8 +35,8 @@ func (a *Door) suggest(w http.ResponseWriter, r *http.Request) *api.Problem {
 	return answerJSON(w, http.StatusOK, view)
 }
 
-// suggest returns the estimated denials of other limits of the rule called name; false if it is no
-// longer in force.
+// suggest returns the estimated denials of other limits of the rule called name; false if no longer
+// in force.
 func suggest(g *gate.Gate, name string) (api.SuggestView, bool) {
 	f, o, ok := g.Observation(name)
 	v := api.SuggestView{
@@ -63,7 +63,7 @@ func suggest(g *gate.Gate, name string) (api.SuggestView, bool) {
 	return v, ok
 }
 
-// ownOf returns the number of v's rule the rows are in place of: its limit, of a bucket its burst.
+// ownOf returns the number of v's rule the rows are in place of: the limit, of a bucket the burst.
 func ownOf(v *api.SuggestView) int64 {
 	if v.Burst > 0 {
 		return v.Burst
@@ -71,10 +71,9 @@ func ownOf(v *api.SuggestView) int64 {
 	return v.Limit
 }
 
-// fillSuggest fills v with the estimates of o. denied are the actual denials of the rule since
-// the sample began.
-// A sample of keys tells the shape of the demand, the rule's own counters its amount: where both
-// say something the exact one is taken.
+// fillSuggest fills v with the estimates of o. denied are the actual denials of the rule since the
+// sample began. A sample of keys tells the shape of the demand, the rule's own counters the amount:
+// of two figures the exact is taken.
 func fillSuggest(v *api.SuggestView, o *gate.Observation, denied api.DenialsView) {
 	v.Since, v.Offered, v.Keys, v.KeysError = denied.Since, denied.Offered,
 		denied.Keys, denied.KeysError
@@ -130,8 +129,8 @@ func shares(of whatif.Range, whole float64) api.ShareRange {
 }
 
 // pick returns the rows to show: limits in steps of 1, 2 and 5, the limit of the rule, and the
-// least limits that refuse no more than certain shares. Some dozen rows: every limit tried would be
-// a page nobody reads.
+// least limits refusing no more than certain shares. Some dozen rows: every limit tried would be a
+// page nobody reads.
 func pick(rows []api.SuggestRow, own int64) []api.SuggestRow {
 	picked := []api.SuggestRow{}
 	if len(rows) == 0 {

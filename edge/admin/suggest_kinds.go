@@ -12,7 +12,7 @@ import (
 )
 
 // fillHeld fills v, of kind concurrency, with the places keys were seen to hold. Of the cost the
-// rule admitted a limit denies the part held above the limit, and all that the rule denied.
+// rule admitted a limit denies the part held above the limit, and all cost denied by the rule.
 func fillHeld(v *api.SuggestView, held *whatif.HeldFigures, denied api.DenialsView) {
 	v.Since, v.Offered = denied.Since, denied.Offered
 	if len(held.Rows) == 0 {
@@ -27,8 +27,8 @@ func fillHeld(v *api.SuggestView, held *whatif.HeldFigures, denied api.DenialsVi
 		rows = append(rows, api.SuggestRow{
 			Limit: h.Limit, Cost: api.ShareRange{Low: cost, High: cost},
 			Keys: api.ShareRange{Low: keys, High: keys}, KeysError: sketch.DistinctError,
-			// Requests the rule denied held nothing, so how much a lower limit would deny of it is
-			// not known: at least so much.
+			// Requests the rule denied held nothing, so how much a lower limit would deny is
+			// unknown: at least so much.
 			AtLeast: h.Limit < v.Limit,
 		})
 	}

@@ -13,15 +13,15 @@ import (
 
 const topDefault = 10 // rows without the parameter n
 
-// topKey is a key as top lists it: a suspect, or one that holds places. Of the latter both counts
-// are the places, Refusing says that it has all, and Since is the start of its oldest lease.
+// topKey is a key for top: a suspect, or a key holding places. Of the latter both counts are the
+// places, Refusing is set if all are held, and Since is the start of the oldest lease.
 type topKey struct {
 	window.Suspect
 	cut bool // Key is its beginning
 }
 
-// topOrders are the orders of keys by name. Equal ones are ordered by offered cost; by rule,
-// each rule's heaviest comes first.
+// topOrders are the orders of keys by name. Equal keys are ordered by offered cost; by rule, each
+// rule's heaviest comes first.
 var topOrders = map[string]func(a, b topKey) int{
 	"offered": heavier,
 	"admitted": func(a, b topKey) int {
@@ -39,7 +39,7 @@ var topOrders = map[string]func(a, b topKey) int{
 // usedOf returns the part of the limit of used s.
 func usedOf(s topKey) float64 { return float64(s.Admitted) / float64(s.Limit) }
 
-// shareOf returns the offered cost of s as a multiple of its limit.
+// shareOf returns the offered cost of s as a multiple of the limit.
 func shareOf(s topKey) float64 { return float64(s.Offered) / float64(s.Limit) }
 
 // top answers the heaviest keys, by default by the cost offered in their trailing window.
@@ -67,7 +67,7 @@ func (a *Door) top(w http.ResponseWriter, r *http.Request) *api.Problem {
 	return answerJSON(w, http.StatusOK, view)
 }
 
-// top returns the first n suspects, in that order, of one rule (nil: of all).
+// top returns the first n suspects, in order, of a rule (nil: of all).
 func top(
 	g *gate.Gate, now window.Instant, of *mitigation.Rule, n int, order func(a, b topKey) int,
 ) api.TopsView {
@@ -75,9 +75,9 @@ func top(
 		func(name string) bool { return of == nil || name == of.Name }, n, order)}
 }
 
-// firstOf returns the first n suspects, in that order, of the rules for which of returns true. It
-// calls of with the rule of every suspect.
-// It visits every suspect, a hundred thousand of them: a listing, of which two run at a time.
+// firstOf returns the first n suspects, in order, of the rules for which of returns true. of is
+// called with the rule of every suspect. Every suspect is visited, a hundred thousand of them: a
+// listing, of which two run at a time.
 func firstOf(
 	g *gate.Gate, now window.Instant, of func(name string) bool, n int, order func(a, b topKey) int,
 ) []api.TopView {
@@ -114,7 +114,7 @@ func eachHolder(
 	}
 }
 
-// viewTop returns keys as people are shown them.
+// viewTop returns keys for people.
 func viewTop(g *gate.Gate, now window.Instant, keys []topKey) []api.TopView {
 	top := []api.TopView{}
 	for _, s := range keys {
@@ -145,9 +145,8 @@ func heavier(a, b topKey) int {
 		bytes.Compare(a.Key, b.Key))
 }
 
-// stateOf returns the treatment of s: the action of its flag, else shed if its own count refuses
-// it, full if it holds every place, else ok.
-// A flag goes before the count, as it does in a decision.
+// stateOf returns the treatment of s: the action of the flag, else shed if refused by the count,
+// full if holding every place, else ok. A flag goes before the count, as in a decision.
 func stateOf(g *gate.Gate, now window.Instant, s topKey) string {
 	if effect := g.Effect(now, s.Rule, s.Key); effect.Live() {
 		return effect.Action.String()
@@ -162,7 +161,7 @@ func stateOf(g *gate.Gate, now window.Instant, s topKey) string {
 	return stateOK
 }
 
-// The states of a key that is not limited, and of one that holds every place.
+// The states of a key without a limit, and of a key holding every place.
 const (
 	stateOK   = "ok"
 	stateFull = "full"

@@ -37,7 +37,7 @@ func (w *feed) troubles(now window.Instant, v *api.LiveView, stats *window.Stats
 	}
 	if w.options.State != nil {
 		state := w.options.State(now)
-		// the age from which the state on disk is a fault. It is written every second.
+		// the age from which the state on disk is a fault. Written every second.
 		add(state.Age > (15*time.Second), "the state on disk is %s old", explain.Span(state.Age))
 		add(state.Age < 0 && state.Failures > 0, "no state could be written to disk yet")
 	}
@@ -47,8 +47,8 @@ func (w *feed) troubles(now window.Instant, v *api.LiveView, stats *window.Stats
 // seconds64 returns a number of seconds as a duration.
 func seconds64(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// ringTroubles appends the faults of the ring. A clock differing loses every server at once, so it
-// is the only fault then.
+// ringTroubles appends the faults of the ring. A clock differing loses every server at once, so
+// then the only fault.
 func ringTroubles(v *api.RingView, all []string) []string {
 	lost := 0
 	for n := range v.Servers {

@@ -25,11 +25,11 @@ const (
 // whyWords are the reasons of answers no rule gives, in the order of their numbers.
 var whyWords = [...]string{"", "none", "skip", "policy", "load", "unfit"}
 
-// String returns the word of answers; "" for ByRules, whose decision has it.
+// String returns the word of answers; "" for ByRules, with the reason in the decision.
 func (w Why) String() string { return whyWords[w] }
 
 // Answer is the answer to a whole request. All doors translate from Answer, so a door has nothing
-// of its own to decide.
+// to decide.
 type Answer struct {
 	Why    Why
 	Deny   bool
@@ -37,17 +37,17 @@ type Answer struct {
 	Status int           // for a denial, 400..599
 	Unfit  request.Unfit // of ByUnfit: for what
 	Policy string        // of BySkip and ByPolicy: its name
-	// of ByRules: the question that answers; it holds until the next request
+	// of ByRules: the answering question; valid until the next request
 	By     *gate.Decision
 	Pool   string           // of ByLoad: its name
 	Ratio  mitigation.Ratio // of ByLoad: the share of such requests it denies
 	Ticket uint64           // the response is to be reported with it; 0: none
-	// the request passes, and is to wait for that long first; only with Session.CanWait
+	// the request passes, and is to wait for so long first; only with Session.CanWait
 	Delay time.Duration
-	// there was no lease left for one of its rules: its failure mode decided
+	// there was no lease left for some rule: the failure mode decided
 	Full bool
 
-	// Of on_deny of the policy whose question answers, or that denies:
+	// Of on_deny of the policy of the answering question, or of the denying policy:
 	Silent bool // the answer names no rule and no numbers
 	// Deny is false, and the sender is to do nothing and answer as if all were well; only with
 	// Session.CanDeceive
@@ -61,7 +61,7 @@ const (
 	statusShed   = 503
 )
 
-// StatusOf returns the status of a denial for that reason. A reserve kept for others is this side's
+// StatusOf returns the status of a denial for why. A reserve kept for others is this side's
 // shortage, and not the client's fault.
 func StatusOf(why mitigation.Why) int {
 	if why == mitigation.ByReserve {
@@ -82,7 +82,7 @@ func (s *Session) denied(a *Answer, o *policy.OnDeny) {
 	}
 }
 
-// deceive makes a, a denial, an allow that is none.
+// deceive makes a, a denial, a false allow.
 func (a *Answer) deceive() {
 	a.Deny, a.Deceive, a.Silent, a.Status, a.Body = false, true, true, 0, ""
 }

@@ -2,16 +2,16 @@ package ask
 
 import "github.com/headgate-dev/headgate/mitigation"
 
-// The reasons for which a policy's requests are denied: those of rules by their numbers, then those
-// that no rule has.
+// The reasons for which a policy's requests are denied: reasons of rules by number, then reasons
+// without rules.
 const (
 	byLoad   = mitigation.Reasons + iota // a pool is busy
 	byPolicy                             // the policy says deny
 	reasons
 )
 
-// Denials are denied requests by reason. Index 0 stays zero. An array rather than a map: it is
-// copied out of counters requests add to.
+// Denials are denied requests by reason. Index 0 stays zero. An array rather than a map: copied out
+// of counters requests add to.
 type Denials [reasons]uint64
 
 // Total returns the denials for any reason.
@@ -22,7 +22,7 @@ func (d *Denials) Total() (n uint64) {
 	return n
 }
 
-// ByReason calls each with every reason's name, as answers have it in why, and its denials.
+// ByReason calls each with every reason's name, as in why of answers, and the denials.
 func (d *Denials) ByReason(each func(why string, denied uint64)) {
 	for i, n := range d {
 		switch i {

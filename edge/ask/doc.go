@@ -1,6 +1,6 @@
 // Package ask decides whole requests: a door fills in the request, the policies in force make
-// questions of it, and the gate answers them in one step. A question that can only be counted once
-// the response is known leaves a ticket behind, which a report ends.
+// questions of it, and the gate answers at once. A question countable only by the response leaves a
+// ticket behind, which a report ends.
 //
 //	door ─► Session.Request ─► policy.Engine ─► questions ─► gate.Batch.All ─► Answer
 //	                                                │                             │ Ticket
@@ -11,6 +11,6 @@
 // end. Tickets of the set before stay good. Of older sets they are late.
 //
 // Deciding performs no I/O, does not wait and allocates nothing. The package has no clock: the time
-// and the random bits of a decision come with the gate's batch, and the caller hands them to Decide
+// and the random bits of a decision come with the gate's batch, and the caller hands both to Decide
 // and Report.
 package ask

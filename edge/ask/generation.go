@@ -8,12 +8,12 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// earlier is how many generations stay in force for their tickets, beside the present one.
+// earlier is how many generations stay in force for tickets, beside the present.
 const earlier = 3
 
 // generation holds the policies the records of tickets refer to: the rules by number, and of the
-// policies asking how each settles a response. Sets of policies that agree in that are one
-// generation, whatever their sets of addresses and their policies asking nothing.
+// policies asking how each settles a response. Sets of policies with the same such part are the
+// same generation, whatever the sets of addresses and the policies asking nothing.
 type generation struct {
 	number   uint32 // from 1
 	spelling string // equal for equal generations
@@ -37,8 +37,7 @@ func (g *generation) next(e *policy.Engine, all []mitigation.Rule) *generation {
 	return n
 }
 
-// cut returns g with at most more generations before it.
-// A copy: requests read g meanwhile.
+// cut returns g with at most more generations before g. A copy: requests read g meanwhile.
 func (g *generation) cut(more int) *generation {
 	if g == nil || g.number == 0 {
 		return nil

@@ -1,7 +1,7 @@
 package ask
 
-// leave takes the record whose first place is at out of the heap: the last entry takes its place
-// there, and moves up or down.
+// leave takes the record whose first place is at out of the heap: the last entry takes the place,
+// and moves up or down.
 func (t *ticketStore) leave(at uint16) {
 	n, last := int(t.places[at].heaped), len(t.heap)-1
 	moved := t.heap[last]
@@ -24,14 +24,14 @@ func (t *ticketStore) earlier(n, o int) bool {
 	return t.places[t.heap[n]].until < t.places[t.heap[o]].until
 }
 
-// up moves entry n towards the first, to where it belongs.
+// up moves entry n towards the first, to the right place.
 func (t *ticketStore) up(n int) {
 	for t.set(n, t.heap[n]); n > 0 && t.earlier(n, (n-1)/2); n = (n - 1) / 2 {
 		t.swap(n, (n-1)/2)
 	}
 }
 
-// down moves entry n towards the last, to where it belongs.
+// down moves entry n towards the last, to the right place.
 func (t *ticketStore) down(n int) {
 	for {
 		kid := 2*n + 1

@@ -5,10 +5,10 @@ import (
 )
 
 // shelves is how many stocks of sessions there are, by the number of a connection: so cores do not
-// meet at one.
+// meet.
 const shelves = 8
 
-// stock returns a shelf of so many sessions as may be lent at once, nil until they are first lent.
+// stock returns a shelf of so many sessions as may be lent at once, nil until the first loan.
 func stock() chan *Session {
 	all := make(chan *Session, 1+runtime.GOMAXPROCS(0)/2)
 	for range cap(all) {
@@ -17,9 +17,9 @@ func stock() chan *Session {
 	return all
 }
 
-// Borrow returns the memory for the requests of one batch of d's connection of that number, until
-// Return. It is 35 KiB, which a door of many connections does not have for each: where all are lent
-// it waits, so the borrower must not wait for a peer.
+// Borrow returns the memory for the requests of a batch of d's connection of number, until Return:
+// 35 KiB, which a door of many connections does not have for each. Where all are lent Borrow waits,
+// so the borrower must not wait for a peer.
 func (r *Room) Borrow(d Door, number uint64) *Session {
 	shelf := r.shelves[number%shelves]
 	s := <-shelf

@@ -4,10 +4,10 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// Release gives back the lease of that number under a rule and a key, or the key's oldest if number
-// is 0. The number may be that of a ticket which holds such a lease. late says that there is none.
-// The error is that of gate.Release. A proxy holds the number the answer gave: the number of a
-// lease, or that of a ticket in which several leases are.
+// Release gives back the lease of number under a rule and a key, or the key's oldest if number is
+// 0. The number may be that of a ticket holding such a lease. late: there is none. The error is
+// from gate.Release. A proxy holds the number the answer gave: the number of a lease, or of a
+// ticket with several leases.
 func (r *Room) Release(now window.Instant, rule, key []byte, number uint64) (late bool, err error) {
 	late, err = r.gate.Release(now, rule, key, number)
 	if late && err == nil {
@@ -19,8 +19,8 @@ func (r *Room) Release(now window.Instant, rule, key []byte, number uint64) (lat
 	return late, err
 }
 
-// Renew begins a lease anew, as Release ends it. A ticket holding it lasts as long. A ticket that
-// ended before its lease would lose the report of the response.
+// Renew begins a lease anew, with the arguments of Release. A ticket with the lease lasts as long.
+// A ticket ending before the lease would lose the report of the response.
 func (r *Room) Renew(now window.Instant, rule, key []byte, number uint64) (late bool, err error) {
 	late, err = r.gate.Renew(now, rule, key, number)
 	if late && err == nil {
@@ -35,7 +35,7 @@ func (r *Room) Renew(now window.Instant, rule, key []byte, number uint64) (late 
 	return late, err
 }
 
-// full reports whether there was no lease left for one of the questions of the request.
+// full reports whether there was no lease left for some question of the request.
 func (s *Session) full() bool {
 	if !s.together.TakesPlaces() {
 		return false
@@ -48,7 +48,7 @@ func (s *Session) full() bool {
 	return false
 }
 
-// eachLease calls use with the leases of the ticket of that number, until use returns false.
+// eachLease calls use with the leases of the ticket of number, until use returns false.
 func (r *Room) eachLease(number uint64, now window.Instant, use func(lease uint64) bool) {
 	var room [mostTicketText]byte
 	looked, ok := r.tickets.Look(room[:0], number, now)

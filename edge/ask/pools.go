@@ -21,9 +21,9 @@ var (
 // and down, are for a second.
 const turnEvery = time.Second
 
-// SetPools puts pools in force, for policies that are Set after it. A pool whose name stays keeps
-// its level. SetPools is for one caller at a time. A reload in the midst of an overload must not
-// let all requests in again.
+// SetPools puts pools in force, for policies Set afterwards. A pool whose name stays keeps the
+// level. For a single caller at a time. A reload in the midst of an overload must not let all
+// requests in again.
 func (r *Room) SetPools(configs []pool.Config) {
 	was, now := r.pools.Load(), r.gate.Now()
 	next := make([]*pool.Pool, len(configs))
@@ -82,7 +82,7 @@ func (r *Room) Run(ctx context.Context) {
 	}
 }
 
-// Turn is a step of Run, at now, for callers that drive time themselves.
+// Turn is a step of Run, at now, for callers with a virtual clock.
 func (r *Room) Turn(now window.Instant) {
 	for _, p := range *r.pools.Load() {
 		p.Turn(now)
@@ -125,8 +125,7 @@ func (s *Session) shedAnswer(a *Answer, by shed) {
 		s.in.pools[by.pool].Name(), by.ratio
 }
 
-// RetryShed is after how long a request a pool denied may come again: the next draw is independent
-// of this one.
+// RetryShed is after how long a request a pool denied may come again: the next draw is independent.
 const (
 	RetryShed        = RetryShedSeconds * time.Second
 	RetryShedSeconds = 1

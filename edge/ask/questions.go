@@ -16,7 +16,7 @@ func opOf(q *policy.Question) gate.Op {
 	return gate.Count
 }
 
-// tier returns the tier of the request: that of its policies, else as the sender says; nil: none.
+// tier returns the tier of the request: the policies' tier, else the sender's; nil: none.
 func (s *Session) tier() []byte {
 	if s.result.Tier != nil {
 		return s.result.Tier
@@ -44,10 +44,10 @@ func (s *Session) fill() int {
 	return s.together.N
 }
 
-// waitersLast moves the questions that neither judge nor count before there is a response behind
-// the others, and returns how many others there are: the gate is not asked about a policy that acts
-// on other requests, and counts this one only if its response is such. Their order among themselves
-// stays that of the file, by moving each to its place and not swapping.
+// waitersLast moves questions neither judging nor counting before the response behind the others,
+// and returns the number of the others: the gate is not asked about a policy for other requests,
+// which counts this request only by the response. The order stays the file's, by moves and not
+// swaps.
 func (s *Session) waitersLast() (others int) {
 	all := s.result.Questions[:s.result.N]
 	for i := range all {
@@ -62,17 +62,16 @@ func (s *Session) waitersLast() (others int) {
 	return others
 }
 
-// note adds the decisions, one of which denied or would have, to the tallies of their policies.
-// Requests that pass are not noted here: that is nearly all of them, and admissions are counted by
-// rule.
+// note adds the decisions, at least one a denial, in shadow or not, to the policies' tallies.
+// Passing requests are not noted here: nearly all requests, and admissions are counted by rule.
 func (s *Session) note(b *gate.Batch) {
 	for i := range s.together.N {
 		s.in.tallies[s.result.Questions[i].Policy].note(b, &s.together.Decisions[i])
 	}
 }
 
-// clientText returns the client of the request, as a key has it, where a rule counts clients; else
-// nil. Only where a rule counts the clients of a key, for which nobody else should pay.
+// clientText returns the client of the request, as in a key, where a rule counts clients; else nil.
+// Only where a rule counts the clients of a key, for which nobody else should pay.
 func (s *Session) clientText() []byte {
 	if !s.room.gate.CountsClients() || !s.Request.Client.IsValid() {
 		return nil

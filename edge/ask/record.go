@@ -48,7 +48,7 @@ func (r record) add(q *policy.Question) record {
 	return append(r, q.Key...)
 }
 
-// generation returns the number of the generation that asked; 0: there is none.
+// generation returns the number of the asking generation; 0: there is none.
 func (r record) generation() uint32 {
 	if len(r) < numbersAt {
 		return 0
@@ -61,12 +61,12 @@ func (r record) leases() iter.Seq[uint64] {
 	return r.numbers(numbersAt, r.placesAt())
 }
 
-// places yields the places of questions that wait.
+// places yields the places of waiting questions.
 func (r record) places() iter.Seq[uint64] {
 	return r.numbers(r.placesAt(), r.questionsAt())
 }
 
-// numbers yields those from one place up to another.
+// numbers yields the numbers from a place up to another.
 func (r record) numbers(from, to int) iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		for at := from; at+8 <= to; at += 8 {
@@ -92,7 +92,7 @@ func (r record) questionsAt() int {
 	return min(len(r), r.placesAt()+8*int(r[numbersAt-1]))
 }
 
-// fits reports whether every number of r is one of the policies and rules of in; nil: none is.
+// fits reports whether every number of r is of a policy or rule of in; nil: none is.
 func (r record) fits(in *generation) bool {
 	if in == nil || in.settles == nil || len(r) < numbersAt ||
 		len(r) < numbersAt+8*(int(r[numbersAt-2])+int(r[numbersAt-1])) {
@@ -109,7 +109,7 @@ func (r record) fits(in *generation) bool {
 	return true
 }
 
-// waiting is one question of a ticket.
+// waiting is a question of a ticket.
 type waiting struct {
 	pending policy.Pending
 	rule    int    // its place in generation.rules

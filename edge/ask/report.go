@@ -53,9 +53,9 @@ func (s *Session) takeTicket(now window.Instant, u uint64) uint64 {
 	return s.room.addTicket(b, until, now, u)
 }
 
-// Report ends the ticket of that number with the response in s.Request: it counts the questions
-// whose conditions hold, and gives the request's leases back. It reports false where the ticket is
-// late: unknown, used or too old. Begin comes before it.
+// Report ends the ticket of number with the response in s.Request: it counts the questions whose
+// conditions hold, and gives the request's leases back. It reports false where the ticket is late:
+// unknown, used or too old. Begin comes before it.
 func (s *Session) Report(b *gate.Batch, now window.Instant, number uint64) bool {
 	if lease.IsLease(number) {
 		ok := s.room.gate.EndLease(now, number)
@@ -69,7 +69,7 @@ func (s *Session) Report(b *gate.Batch, now window.Instant, number uint64) bool 
 	counted := false
 	// once the questions are counted
 	defer func() { s.room.endPlaces(now, ended, counted || s.answered()) }()
-	// By the policies that asked, which may have been replaced since: the conditions on the
+	// By the policies in force at the question, possibly replaced since: the conditions on the
 	// response are theirs.
 	in := s.in.tickets.of(ended.generation())
 	if !ended.fits(in) {
@@ -109,8 +109,8 @@ func (s *Session) Report(b *gate.Batch, now window.Instant, number uint64) bool 
 	return true
 }
 
-// end takes the ticket of that number and gives its leases back. It returns the record, in the
-// memory of b; empty: there is no such ticket.
+// end takes the ticket of number and gives the leases back. The result is the record, in the memory
+// of b; empty: there is no such ticket.
 func (r *Room) end(now window.Instant, b record, number uint64) record {
 	ended, ok := r.tickets.Take(b[:0], number, now)
 	if !ok {
@@ -127,8 +127,8 @@ func (r *Room) free(now window.Instant, ended record) {
 	}
 }
 
-// addTicket stores a record until then and returns the number of its ticket. Where there is no room
-// the tickets that end first go, with their leases.
+// addTicket stores a record until then and returns the ticket's number. Without room the tickets
+// ending first go, with leases.
 func (r *Room) addTicket(b record, until, now window.Instant, u uint64) uint64 {
 	if len(b) > mostTicketText {
 		r.free(now, b)
@@ -146,9 +146,8 @@ func (r *Room) addTicket(b record, until, now window.Instant, u uint64) uint64 {
 	}
 }
 
-// Orphan ends the ticket of that number, or the lease, because nobody has read the answer that
-// carried the number. Its leases end, and nothing of its request is counted. It reports whether
-// there was one.
+// Orphan ends the ticket of number, or the lease, because nobody has read the answer with the
+// number. The leases end, and nothing of the request is counted. False: there was none.
 func (r *Room) Orphan(now window.Instant, number uint64) bool {
 	if lease.IsLease(number) {
 		return r.gate.EndLease(now, number)
@@ -158,16 +157,16 @@ func (r *Room) Orphan(now window.Instant, number uint64) bool {
 	return len(ended) > 0
 }
 
-// ReportAgain counts the questions of s.Request, filled in once more with its response, that count
-// by the response. It is for senders keeping no tickets. It costs a second look at the policies,
-// and no memory between the two.
+// ReportAgain counts the questions of s.Request, filled in once more with the response, which count
+// by the response. For senders without tickets, at the price of a second look at the policies, and
+// no memory between the two.
 func (s *Session) ReportAgain(b *gate.Batch) {
 	if s.in.engine == nil {
 		return
 	}
 	s.in.engine.Report(&s.Request, &s.result)
 	s.noteFaults()
-	// An unfit request counts under no rule, whatever became of it.
+	// An unfit request counts under no rule, whatever its fate.
 	if s.Request.Unfit != 0 {
 		return
 	}

@@ -20,7 +20,7 @@ const (
 	DefaultKeep = 60 * time.Second
 )
 
-// Room holds the policies in force and the tickets. Its methods may be called concurrently.
+// Room holds the policies in force and the tickets. Methods may be called concurrently.
 type Room struct {
 	gate    *gate.Gate
 	now     atomic.Pointer[inForce]
@@ -39,20 +39,19 @@ type Room struct {
 	matching *latency.Histogram // of the time that policies took, of one request in matchEvery
 }
 
-// inForce is one set of policies. It is immutable but for its tallies.
-// One pointer to all that belongs together: a request reads it once, and sees no mixture of two
-// configurations.
+// inForce is a set of policies, immutable but for tallies. A single pointer: a request reads the
+// set once, and sees no mixture of two configurations.
 type inForce struct {
 	engine  *policy.Engine // nil: there are no policies
 	tickets *generation
-	// of requests that may count by their responses; nil: no policy holds places
+	// of requests which may count by the response; nil: no policy holds places
 	waiting *lease.Table
 	waits   []gate.Waits // by policy; without a Table it has none
 	pools   []*pool.Pool // by the number the engine knows them by
 	tallies []*Tally     // by policy; kept across reloads by name
 }
 
-// Tally counts the decisions of one policy. Its fields only grow, but for Seen.
+// Tally counts the decisions of a policy. Fields only grow, but for Seen.
 type Tally struct {
 	Matched atomic.Uint64          // requests it asked about, skipped or denied
 	Denied  [reasons]atomic.Uint64 // of them, denied by it or by a question of it, by reason
@@ -60,7 +59,7 @@ type Tally struct {
 	Seen    atomic.Int64           // when it matched last, a window.Instant; 0: never
 }
 
-// Stats are totals since the room was made, unless they say "now".
+// Stats are totals since the room was made, unless marked "now".
 type Stats struct {
 	Tickets           uint64 // live now
 	Pending           uint64 // places of requests waiting for their responses now
@@ -92,7 +91,7 @@ func New(g *gate.Gate, bytes int) *Room {
 
 // Set puts policies in force in one step; nil means none. They were loaded for the rules all names,
 // which must be in force at the gate, and for the pools of the last SetPools. keep is for how long
-// a ticket is good. Set is for one caller at a time.
+// a ticket is good. Set is for a single caller at a time.
 func (r *Room) Set(e *policy.Engine, all []mitigation.Rule, keep time.Duration) {
 	was := r.now.Load()
 	next := &inForce{engine: e, tickets: was.tickets.next(e, all), pools: *r.pools.Load()}
@@ -107,11 +106,11 @@ func (r *Room) Set(e *policy.Engine, all []mitigation.Rule, keep time.Duration) 
 	r.now.Store(next)
 }
 
-// Kill says that every rule was put into another mode than enforce, by the kill switch, or is in
-// its own again. It holds until the next Set.
+// Kill notes the kill switch: every rule in another mode than enforce, or in the configured mode
+// again. Until the next Set.
 func (r *Room) Kill(on bool) { r.killed.Store(on) }
 
-// tally returns the tally of the policy called name, a new one if there is none.
+// tally returns the tally of the policy called name, a new tally if there is none.
 func (f *inForce) tally(name string) *Tally {
 	for i, t := range f.tallies {
 		if f.engine.Policy(i).Name == name {
@@ -137,13 +136,13 @@ func (r *Room) Stats(now window.Instant) Stats {
 	return s
 }
 
-// Figures are the totals of one policy.
+// Figures are the totals of a policy.
 type Figures struct {
 	Name            string
 	Matched, Shadow uint64
 	Denied          Denials
 	Seen            window.Instant // when it matched last; 0: never
-	// its last places ended by their time: its questions are never reported
+	// the last places ended by time: the questions are never reported
 	Unreported bool
 }
 
@@ -161,9 +160,9 @@ func (r *Room) Figures() []Figures {
 	return all
 }
 
-// AddMatching adds the times policies took to sum: from the request to its questions, of one
+// AddMatching adds the times policies took to sum: from the request to the questions, of one
 // request in 256.
 func (r *Room) AddMatching(sum *latency.Sum) { sum.Add(r.matching) }
 
-// Engine returns the policies in force, nil if there are none. They are read only.
+// Engine returns the policies in force, nil if there are none. Read only.
 func (r *Room) Engine() *policy.Engine { return r.now.Load().engine }

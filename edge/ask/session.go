@@ -22,7 +22,7 @@ type Session struct {
 	Cost uint32
 
 	Door Door // of those that ask by this session, for Stats.Unfit
-	// Also are the rules its requests may ask without policies.
+	// Also are the rules requests may ask without policies.
 	Also []mitigation.Rule
 
 	reader   request.Reader
@@ -45,8 +45,8 @@ func (r *Room) NewSession() *Session { return &Session{room: r} }
 // Room returns the room that s asks.
 func (s *Session) Room() *Room { return s.room }
 
-// Begin empties s.Request for the next request and holds the policies in force for it. It reports
-// whether there are any.
+// Begin empties s.Request for the next request and holds the policies in force. False: there are
+// none.
 func (s *Session) Begin() bool {
 	s.in, s.together.N, s.CanWait, s.CanDeceive, s.pretends, s.Cost = s.room.now.Load(), 0,
 		false, false, false, 0
@@ -61,7 +61,7 @@ func (s *Session) Begin() bool {
 // noPolicies says who is a client where there are no policies.
 var noPolicies = request.DefaultClients()
 
-// Clients says who is a client under the policies that Begin took.
+// Clients says who is a client under the policies of Begin.
 func (s *Session) Clients() *request.Clients {
 	if s.in.engine == nil {
 		return &noPolicies
@@ -69,12 +69,12 @@ func (s *Session) Clients() *request.Clients {
 	return s.in.engine.Clients()
 }
 
-// FindClient sets the client of s.Request, when its peer and headers are there. given is the client
-// as the sender names it; the zero Addr is none.
+// FindClient sets the client of s.Request, when peer and headers are there. given is the client
+// named by the sender; the zero Addr is none.
 func (s *Session) FindClient(given netip.Addr) { s.Request.FindClient(s.Clients(), given) }
 
-// Read is Begin for a request that peer sends. The reader it returns fills in s.Request, before
-// Decide, Report or AddRequest.
+// Read is Begin for a request of peer. The returned reader fills in s.Request, before Decide,
+// Report or AddRequest.
 func (s *Session) Read(peer netip.Addr) *request.Reader {
 	s.Begin()
 	s.reader.Begin(&s.Request, s.Clients(), peer)
@@ -82,10 +82,10 @@ func (s *Session) Read(peer netip.Addr) *request.Reader {
 }
 
 // Decide decides s.Request in b at now. u is 64 random bits, for the number of a ticket. The answer
-// lies in the session: it holds until the next request.
+// lies in the session: valid until the next request.
 //
-// Where a reload changes the rules between Begin and here, and takes away one that a policy asks,
-// that request is answered as if no policy matched.
+// Where a reload changes the rules between Begin and here, and takes away a rule of a policy, the
+// request is answered as if no policy matched.
 func (s *Session) Decide(b *gate.Batch, now window.Instant, u uint64) *Answer {
 	a := &s.reply
 	*a = Answer{}
@@ -130,7 +130,7 @@ func (s *Session) decide(a *Answer, b *gate.Batch, now window.Instant, u uint64)
 		a.Why, a.Shadow = ByRules, a.Shadow || t.Shadow
 	}
 	switch {
-	// A rule denying is named before a pool, as its reason lasts longer than a draw.
+	// A rule denying is named before a pool, as the reason lasts longer than a draw.
 	case t.Held && (a.Why == ByNone || !t.Deny):
 		s.shedAnswer(a, by)
 	case a.Why == ByRules:
@@ -140,7 +140,7 @@ func (s *Session) decide(a *Answer, b *gate.Batch, now window.Instant, u uint64)
 	}
 }
 
-// byRules answers as the question does that answers.
+// byRules answers as the answering question.
 func (s *Session) byRules(a *Answer, now window.Instant, u uint64) {
 	t := &s.together
 	a.Deny, a.By, a.Full = t.Deny, &t.Decisions[t.By], s.full()
@@ -160,7 +160,7 @@ func (s *Session) byRules(a *Answer, now window.Instant, u uint64) {
 // half as long as policies do.
 const matchEvery = 256
 
-// match finds the questions of the policies. It takes the time of one request in matchEvery, drawn
+// match finds the questions of the policies. The time is taken of one request in matchEvery, drawn
 // by u.
 func (s *Session) match(u uint64) {
 	if u%matchEvery != 0 {
@@ -172,8 +172,8 @@ func (s *Session) match(u uint64) {
 	s.room.matching.Note(max(0, s.room.gate.Now().Sub(began)))
 }
 
-// noteMatches adds the request to the tallies of the policies that matched.
-// Tallies are added to in the batch's memory first, and from there once a batch.
+// noteMatches adds the request to the tallies of the matching policies. Tallies are added to in the
+// batch's memory first, and from there once a batch.
 func (s *Session) noteMatches(b *gate.Batch, now window.Instant) {
 	pending := b.Pending()
 	s.result.Matched(func(p int) {
@@ -186,7 +186,7 @@ func (s *Session) noteMatches(b *gate.Batch, now window.Instant) {
 	})
 }
 
-// noteFaults counts the faults of the request as the policies read it.
+// noteFaults counts the faults of the request in the policies' reading.
 func (s *Session) noteFaults() {
 	if n := s.result.Dropped; n > 0 {
 		s.room.dropped.Add(uint64(n)) // above 0
@@ -216,9 +216,9 @@ func (s *Session) final(a *Answer) {
 	}
 }
 
-// Decisions calls each with every question's decision of the last request with a limit, those
-// nearest to it first, up to most of them. It is for the headers of an answer: policies that do not
-// announce their limits are left out, and all where the answer deceives.
+// Decisions calls each with every question's decision of the last request with a limit, the nearest
+// first, up to most. For the headers of an answer: policies without announced limits are left out,
+// and all where the answer deceives.
 func (s *Session) Decisions(most int, each func(d *gate.Decision)) {
 	s.nearest(most, s.together.N, func(i int) (*gate.Decision, bool) {
 		form := &s.in.engine.Policy(s.result.Questions[i].Policy).OnDeny
@@ -226,8 +226,8 @@ func (s *Session) Decisions(most int, each func(d *gate.Decision)) {
 	}, each)
 }
 
-// nearest is Decisions for n questions, whose decisions at returns, and whether they are silent.
-// It picks the nearest again and again instead of sorting: at most four of sixteen.
+// nearest is Decisions for n questions, with decisions and silence by at. nearest picks the nearest
+// again and again instead of sorting: at most four of sixteen.
 func (s *Session) nearest(
 	most, n int, at func(i int) (d *gate.Decision, silent bool), each func(d *gate.Decision),
 ) {
@@ -255,7 +255,7 @@ func (s *Session) nearest(
 	}
 }
 
-// nearer reports whether d is nearer to its limit than o: denied, or with the smaller share left.
+// nearer reports whether d is nearer to the limit than o: denied, or with the smaller share left.
 func nearer(d, o *gate.Decision) bool {
 	if d.Deny != o.Deny {
 		return d.Deny

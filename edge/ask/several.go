@@ -8,12 +8,11 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// Part is one of several requests, or a question without a request, that are decided in one step:
-// all of them pass, or nothing is admitted under any. Each has an answer of its own.
+// Part is one of several requests, or a question without a request, decided together: all pass, or
+// nothing is admitted under any. Each has an answer.
 type Part struct {
 	Answer // set by DecideAll; without a ticket, and without a delay: see Session.Delay
-	// Over says that the part's own limit is passed, whether or not that denies: see
-	// gate.Question.Quota.
+	// Over: the part's own limit is passed, with or without a denial: see gate.Question.Quota.
 	Over bool
 
 	asked      uint16 // its questions, a bit each
@@ -22,7 +21,7 @@ type Part struct {
 	trap       bool   // it is denied, and would rather deceive
 }
 
-// Use is the way in which a part uses the limits it asks.
+// Use is the way in which a part uses limits.
 type Use uint8
 
 // The uses.
@@ -30,7 +29,7 @@ const (
 	Take Use = iota // it counts, and is denied where it does not fit
 	Look            // it counts nothing, and only a block or more than the limit denies it
 	Tell            // its cost is admitted whether it fits or not; then it looks
-	// it gives its cost back, of the admitted cost, or a key's oldest lease; only a block denies it
+	// gives cost back, of the admitted cost, or a key's oldest lease; only a block denies it
 	Return
 )
 
@@ -52,7 +51,7 @@ type several struct {
 }
 
 // Start begins a decision over several parts. For each request Begin and the door's filling in come
-// before AddRequest; DecideAll ends it.
+// before AddRequest; DecideAll ends the parts.
 func (s *Session) Start() {
 	m := &s.several
 	m.n, m.keys, m.denied, m.spared, m.nothing = 0, m.keys[:0], false, false, false
@@ -77,13 +76,13 @@ func (s *Session) AddQuota(p *Part, ask gate.Ask, use Use) {
 	s.add(p, gate.Question{Ask: ask, At: -1, Quota: !spare}, use, -1)
 }
 
-// AddNothing has p be over a quota that lets nothing pass.
+// AddNothing has p be over a quota of nothing.
 func (s *Session) AddNothing(p *Part) {
 	*p = Part{Answer: Answer{Why: ByPolicy, Status: statusDenied}, Over: true}
 	s.several.nothing = true
 }
 
-// Spare has no quota of the decision deny: there is one more, which has room.
+// Spare has no quota of the decision deny: there is another, with room.
 func (s *Session) Spare() { s.several.spared = true }
 
 // Deny has p denied without a question, so nothing is admitted under any other part.
@@ -93,7 +92,7 @@ func (s *Session) Deny(p *Part) {
 }
 
 // AddRequest makes p ask the questions of s.Request by the policies, at times the cost. times is 1
-// or more. Questions that count by the response give nothing back.
+// or more. Questions counting by the response give nothing back.
 func (s *Session) AddRequest(p *Part, b *gate.Batch, times uint32, use Use) {
 	*p = Part{Answer: Answer{Why: ByNone}, canDeceive: s.CanDeceive}
 	s.CanDeceive = false // DecideAll deceives, if all parts denied can
@@ -138,7 +137,7 @@ func (s *Session) AddRequest(p *Part, b *gate.Batch, times uint32, use Use) {
 	}
 }
 
-// add adds q, which the policy of that number asks, -1 for none, to the questions of p.
+// add adds q, asked by policy number, -1 for none, to the questions of p.
 func (s *Session) add(p *Part, q gate.Question, use Use, by int) {
 	m := &s.several
 	for i := range m.n {
@@ -169,7 +168,7 @@ func (s *Session) add(p *Part, q gate.Question, use Use, by int) {
 	m.n++
 }
 
-// keep returns a copy of text that lives until the next Start; nil of nil.
+// keep returns a copy of text alive until the next Start; nil of nil.
 func (m *several) keep(text []byte) []byte {
 	if text == nil {
 		return nil
@@ -177,7 +176,7 @@ func (m *several) keep(text []byte) []byte {
 	at := len(m.keys)
 	m.keys = append(m.keys, text...)
 	// The capacity ends here too, so an append to this key cannot reach into the next. When keys is
-	// moved, earlier copies stay valid where they were.
+	// moved, earlier copies stay valid in place.
 	return m.keys[at:len(m.keys):len(m.keys)]
 }
 
@@ -235,8 +234,8 @@ func (s *Session) DecideAll(b *gate.Batch, parts []Part) (deny bool, err error) 
 	return deny && !s.deceive(parts), nil
 }
 
-// look decides question i, which takes nothing that could be short, after telling or giving back.
-// It reports whether a block, or more than the limit, denies it or would in shadow; else it passes.
+// look decides question i, a question without need of room, after settling or giving back. True: a
+// block, or more than the limit, denies, also in shadow; else the look passes.
 func (s *Session) look(b *gate.Batch, i int) (denied bool, err error) {
 	m := &s.several
 	q, d := &m.asks[i], &m.alone[i]

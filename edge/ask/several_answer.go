@@ -8,7 +8,7 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// answer sets the answer of p from the decisions of its questions.
+// answer sets the answer of p from the decisions of the part's questions.
 func (s *Session) answer(p *Part) {
 	if p.Why != ByRules {
 		return
@@ -41,7 +41,7 @@ func (s *Session) answer(p *Part) {
 	}
 }
 
-// deceive has the parts denied deceive, if all of them can: it reports whether they do.
+// deceive has the parts denied deceive, if all can: reports whether so.
 func (s *Session) deceive(parts []Part) bool {
 	for i := range parts {
 		if p := &parts[i]; p.Deny && !p.trap {
@@ -57,8 +57,8 @@ func (s *Session) deceive(parts []Part) bool {
 	return s.pretends
 }
 
-// giveBack gives back the cost of q: of the admitted cost, or the key's oldest lease. Cost that is
-// not there changes nothing.
+// giveBack gives back the cost of q: of the admitted cost, or the key's oldest lease. Missing cost
+// changes nothing.
 func (s *Session) giveBack(b *gate.Batch, q *gate.Question) {
 	if q.Op == gate.Check && errors.Is(b.Settle(q.Rule, q.Key, -int64(q.Cost)), gate.ErrKind) {
 		_, _ = s.room.Release(b.Now(), q.Rule, q.Key, 0)
@@ -69,11 +69,10 @@ func (s *Session) giveBack(b *gate.Batch, q *gate.Question) {
 // Session.CanWait says so wait.
 func (s *Session) Delay() time.Duration { return s.together.Delay() }
 
-// Full reports whether there was no lease left for one of the parts: its failure mode decided.
+// Full reports whether there was no lease left for some part: the failure mode decided.
 func (s *Session) Full() bool { return s.full() }
 
-// Left returns the rest of the limit that p is over: of use where its cost was above 1. It counts
-// nothing.
+// Left returns the rest of the limit passed by p: of use for a cost above 1. Nothing is counted.
 func (s *Session) Left(b *gate.Batch, p *Part) int64 {
 	if p.By == nil || p.By.Deny && p.By.Why != mitigation.ByLimit {
 		return 0

@@ -15,7 +15,7 @@ const (
 	placeBytes     = 8 + 8 + 6 + placeText + 2 // of a place, and of its entry in the heap
 )
 
-// place holds one record, or a part of a longer one. A free place has number 0.
+// place holds a record, or a part of a longer record. A free place has number 0.
 type place struct {
 	number uint64 // of the ticket; 0: it has none
 	until  window.Instant
@@ -31,8 +31,7 @@ type place struct {
 //	record ──Add──► number of a ticket ──Take──► record, once
 //	                      └──── First ──► the record that ends first, when there is no room
 //
-// A record takes one place, a longer one several. It is safe for
-// concurrent use; its lock is a leaf.
+// A record takes one place, a longer record several. Safe for concurrent use; the lock is a leaf.
 //
 //	number: 1 · 47 random bits · 16 bits place
 type ticketStore struct {
@@ -52,8 +51,8 @@ func newTickets(bytes int) *ticketStore {
 	return &ticketStore{places: make([]place, n), heap: make([]uint16, 0, n), free: -1, room: n}
 }
 
-// Add stores text until then and returns the number of its ticket; 0: there is no room, see First.
-// u is 64 random bits. A text has at most mostTicketText bytes.
+// Add stores text until then and returns the ticket's number; 0: there is no room, see First. u is
+// 64 random bits. A text has at most mostTicketText bytes.
 func (t *ticketStore) Add(text []byte, until window.Instant, u uint64) (number uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -108,8 +107,8 @@ func (t *ticketStore) end(at uint16) {
 	}
 }
 
-// Take ends the ticket of that number and appends its record to dst. It reports false where there
-// is none: unknown, used, dropped or later than its time.
+// Take ends the ticket of number and appends the record to dst. False: unknown, used, dropped or
+// later than its time.
 func (t *ticketStore) Take(dst []byte, number uint64, now window.Instant) ([]byte, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -124,8 +123,8 @@ func (t *ticketStore) Take(dst []byte, number uint64, now window.Instant) ([]byt
 	return dst, ok
 }
 
-// First ends the ticket that ends first and appends its record to dst, for a ticket that finds no
-// room. It is counted as dropped, unless its time is over.
+// First ends the ticket next to end and appends the record to dst, for a ticket without room.
+// Counted as dropped, unless the time is over.
 func (t *ticketStore) First(dst []byte, now window.Instant) []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -152,7 +151,7 @@ func (t *ticketStore) Look(dst []byte, number uint64, now window.Instant) ([]byt
 	return t.appendText(dst, at), true
 }
 
-// Extend has the ticket of that number last until then, if that is longer.
+// Extend has the ticket of number last until then, if longer.
 func (t *ticketStore) Extend(number uint64, until window.Instant) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -162,7 +161,7 @@ func (t *ticketStore) Extend(number uint64, until window.Instant) {
 	}
 }
 
-// find returns the place where the record of that number begins.
+// find returns the first place of the record of number.
 func (t *ticketStore) find(number uint64) (at uint16, ok bool) {
 	at = uint16(number) // its low bits
 	return at, number != 0 && int(at) < t.fresh && t.places[at].number == number
@@ -179,8 +178,7 @@ func (t *ticketStore) appendText(dst []byte, at uint16) []byte {
 	}
 }
 
-// Expire ends the tickets whose time is over, so they are not counted as live. It is called now and
-// then.
+// Expire ends the tickets whose time is over, so as not to be counted as live. Called now and then.
 func (t *ticketStore) Expire(now window.Instant) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -189,7 +187,7 @@ func (t *ticketStore) Expire(now window.Instant) {
 	}
 }
 
-// Stats returns how many tickets are live, and how many were dropped for newer ones.
+// Stats returns how many tickets are live, and how many were dropped for newer tickets.
 func (t *ticketStore) Stats() (live, dropped uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 // Door is a way by which requests come, for counters.
 type Door uint8
 
-// The doors. Program is the one without a socket.
+// The doors. Program is for programs without a socket.
 const (
 	Program Door = iota
 	HTTP
@@ -27,7 +27,7 @@ var doorNames = [Doors]string{"local", "http", "udp", "grpc", "spop", "resp"}
 // String returns the name of the door in metrics.
 func (d Door) String() string { return doorNames[d] }
 
-// unfit answers a request that is unfit. It counts under no rule. It is denied as by a policy at
+// unfit answers an unfit request. Counted under no rule, the request is denied as by a policy at
 // the top of the file, in force as long as anything else can deny. Else all is on trial, and no
 // visitor is to notice.
 func (s *Session) unfit(a *Answer) {
@@ -57,7 +57,7 @@ func (s *Session) canDeny() bool {
 	return s.enforceOne(s.Also)
 }
 
-// enforceOne reports whether one of rules enforces, as the gate has it: its mode may have changed.
+// enforceOne reports whether one of rules enforces, by the gate: the mode may have changed.
 func (s *Session) enforceOne(rules []mitigation.Rule) bool {
 	for i := range rules {
 		if s.enforces(rules[i].Name) {

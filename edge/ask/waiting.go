@@ -9,8 +9,8 @@ import (
 	"github.com/headgate-dev/headgate/window/lease"
 )
 
-// A request that may count by its response holds a place from its answer until its report, so no
-// more of them are under way than the limit has room for:
+// A request which may count by the response holds a place from the answer until the report, so no
+// more such requests are under way than the limit has room for:
 //
 //	Decide ──place──► table ──report, eviction or time──► free
 //
@@ -48,7 +48,7 @@ func (f *inForce) setWaits(was *inForce, ticketBytes int, keep time.Duration) {
 	}
 }
 
-// unreported reports whether the places of policy i ended by their time, one after the other.
+// unreported reports whether the places of policy i ended by time, in a row.
 func (f *inForce) unreported(i int) bool {
 	if f.waits == nil || f.waits[i].Table == nil {
 		return false
@@ -66,10 +66,10 @@ func (s *Session) setWaits(to *gate.Question, q *policy.Question) {
 	}
 }
 
-// answered reports whether the report in s.Request is of a response: a client that hung up had
-// none.
+// answered reports whether the report in s.Request is of a response: a hung-up client had no
+// response.
 func (s *Session) answered() bool {
-	// the status that nginx logs where the client left before there was a response.
+	// the status logged by nginx for a client gone before the response.
 	return s.Request.Status != 0 && s.Request.Status != 499
 }
 
@@ -83,7 +83,7 @@ func (s *Session) heard(in *generation, p policy.Pending) {
 	}
 }
 
-// endPlaces ends the places of a record, if they end: else they stay until their time.
+// endPlaces ends the places of a record, if ending: else until the time.
 func (r *Room) endPlaces(now window.Instant, ended record, end bool) {
 	table := r.now.Load().waiting
 	if table == nil || !end {
