@@ -12,7 +12,7 @@ const (
 	FlagCleared
 )
 
-// Change is one flag set, changed or cleared. The change log and the admin pages read it.
+// Change is a flag set, changed or cleared. The change log and the admin pages read Changes.
 type Change struct {
 	Kind ChangeKind
 	Flag Flag // after the change; for FlagCleared, before it
@@ -35,7 +35,7 @@ type changes struct {
 	lost    uint64
 }
 
-// changeNote is a Change with room for its key, so noting one does not allocate.
+// changeNote is a Change with room for the key, so a note does not allocate.
 type changeNote struct {
 	kind ChangeKind
 	flag Flag
@@ -52,8 +52,8 @@ func (t *Table) Watch() {
 	}
 }
 
-// Changes returns the changes since the last call, oldest first, and the number of those that did
-// not fit. It is for one goroutine.
+// Changes returns the changes since the last call, oldest first, and the number of lost changes.
+// For a single goroutine.
 func (t *Table) Changes() (all []Change, lost uint64) {
 	t.mu.Lock()
 	c := &t.changes
@@ -86,8 +86,8 @@ func (c *changes) note(kind ChangeKind, f *Flag) {
 	is.flag.Key = is.key[:copy(is.key[:], f.Key)]
 }
 
-// notePut notes the change of putting f into e. held says that e holds a flag of some key, lives it
-// is a live one of f's key. The caller holds the table's lock.
+// notePut notes the change of putting f into e. held: e holds a flag of some key; lives: a live
+// flag of f's key. The caller holds the table's lock.
 func (t *Table) notePut(e *entry, f *Flag, held, lives bool) {
 	switch {
 	case lives && !e.flag.differsFrom(f, e.notedRatio):
@@ -111,8 +111,8 @@ func (f *Flag) differsFrom(g *Flag, noted Ratio) bool {
 		f.Reason != g.Reason || moved >= RatioStep
 }
 
-// Each calls f with every live flag at now until f returns false. It holds the table's lock: f must
-// be quick, must not keep the flag or its key, and must not call the table.
+// Each calls f with every live flag at now until f returns false. The table's lock is held: f must
+// be quick, must not keep the flag or the key, and must not call the table.
 func (t *Table) Each(now window.Instant, f func(*Flag) bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

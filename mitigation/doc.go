@@ -1,5 +1,5 @@
-// Package mitigation decides: it holds the rules, the table of flags, and the pure judge that turns
-// a count into a verdict. It reads no clock, draws no chance and opens nothing: time and random
+// Package mitigation decides: the rules, the table of flags, and the pure judge that turns a count
+// into a verdict. The package reads no clock, draws no chance and opens nothing: time and random
 // bits are arguments.
 //
 //	request ─► Table.Get ─► Effect ─► ByFlag ─► Ruling ─┬─ LetPass, Stop ─────────────────┐
@@ -14,7 +14,7 @@
 //	}
 //	verdict := mitigation.Judge(rule, why)               // shadow changes the answer only
 //
-// Given up: the table is bounded. When a bucket of 8 places is full, the flag worth least goes: one
-// from a node's own count before an operator's, a short one before a long one. An operator's may
-// take a place in a second bucket too, so all of them have one.
+// Given up: the table is bounded. When a bucket of 8 places is full, the flag worth least goes: a
+// node's own flag before an operator's, a short before a long. An operator's may take a place in a
+// second bucket too, so all have a place.
 package mitigation

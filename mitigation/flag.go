@@ -7,7 +7,7 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// Source is the origin of a flag. A greater one overrules a lesser one.
+// Source is the origin of a flag. A greater overrules a lesser.
 type Source uint8
 
 // The sources, weakest first.
@@ -28,7 +28,7 @@ type Flag struct {
 	Key    []byte
 	Action Action
 	Source Source
-	// Strikes are the blocks of the key by its rule's ladder, this one included; 0: the rule has
+	// Strikes are the blocks of the key by its rule's ladder, the present included; 0: the rule has
 	// none.
 	Strikes uint8
 	Ratio   Ratio  // drop ratio; 0 for a rule decided by its own exact count
@@ -51,10 +51,10 @@ func (f *Flag) Weight() (w int) {
 	return w
 }
 
-// value orders flags by weight, and flags of one weight by their end.
+// value orders flags by weight, and flags of equal weight by end.
 func (f *Flag) value() int64 { return int64(f.Weight())<<61 + int64(f.Until)>>2 }
 
-// Clone returns a copy of f with its own key.
+// Clone returns a copy of f with a copied key.
 func (f *Flag) Clone() Flag {
 	c := *f
 	c.Key = bytes.Clone(f.Key)

@@ -9,7 +9,7 @@ import (
 // Why is the reason for a refusal.
 type Why uint8
 
-// The reasons, in the order in which they are tried.
+// The reasons, in the order of trial.
 const (
 	Unrefused Why = iota
 	ByBlock       // a live block flag
@@ -20,7 +20,7 @@ const (
 	ByPending // admitted + cost + the cost waiting for responses would pass the limit
 )
 
-// Reasons is the number of reasons, none included: each Why is below it.
+// Reasons is the number of reasons, none included: each Why is below.
 const Reasons = len(whyNames)
 
 var whyNames = [...]string{
@@ -61,8 +61,8 @@ const (
 	Stop                   // refuse, whatever the count
 )
 
-// ByFlag judges a request by its key's flag: an allow flag allows, a block flag refuses, a ratio
-// refuses its share of the requests. u is 64 random bits of this request.
+// ByFlag judges a request by the key's flag: an allow flag allows, a block flag refuses, a ratio
+// refuses a share of the requests. u is 64 random bits of this request.
 func ByFlag(e Effect, u uint64) (Ruling, Why) {
 	switch {
 	case !e.Live():
@@ -77,7 +77,7 @@ func ByFlag(e Effect, u uint64) (Ruling, Why) {
 	return AskCount, Unrefused
 }
 
-// ByLoss judges a request by the rule's failure mode: its view is lost and its flag does not
+// ByLoss judges a request by the rule's failure mode: the view is lost and the flag does not
 // decide.
 func ByLoss(r *Rule) (Ruling, Why) {
 	switch r.FailureMode {
@@ -89,7 +89,7 @@ func ByLoss(r *Rule) (Ruling, Why) {
 	return AskCount, Unrefused
 }
 
-// Verdict is the answer to one request.
+// Verdict is the answer to a request.
 type Verdict struct {
 	Deny   bool
 	Shadow bool // allowed only because the rule is in shadow

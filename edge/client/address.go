@@ -7,12 +7,12 @@ import (
 )
 
 // ClientAddress returns the address of the client that sent r, without zone, an IPv4-mapped IPv6
-// address as IPv4. It is the zero Addr if r has none, which happens behind a unix socket only.
+// address as IPv4. The zero Addr if r has no address, which happens behind a unix socket only.
 //
-// It is the peer of the connection, unless that is in one of the trusted prefixes (or on a unix
-// socket). Then it is the rightmost address of X-Forwarded-For that is in none of them: the client
-// wrote the addresses left of that. Where all are trusted, it is the leftmost, and where one cannot
-// be read, the address to the right of it. No header of an untrusted peer is read.
+// The peer of the connection, unless in a trusted prefix (or on a unix socket). Else the rightmost
+// address of X-Forwarded-For outside the trusted prefixes: the client wrote the addresses further
+// left. Where all are trusted, the leftmost, and where an address cannot be read, the next to the
+// right. No header of an untrusted peer is read.
 //
 //nolint:revive // not the address of headgate
 func ClientAddress(r *http.Request, trusted []netip.Prefix) netip.Addr {
@@ -37,10 +37,10 @@ func ClientAddress(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	return address
 }
 
-// isUnix reports whether a peer's address is that of a unix socket: a path, "@name", or no name.
+// isUnix reports whether a peer's address is a unix socket's: a path, "@name", or no name.
 func isUnix(peer string) bool { return peer == "" || peer[0] == '@' || peer[0] == '/' }
 
-// cutLast splits a list at its last comma. more reports whether there was one.
+// cutLast splits a list at the last comma. more reports whether there was a comma.
 func cutLast(list string) (before, last string, more bool) {
 	if i := strings.LastIndexByte(list, ','); i >= 0 {
 		return list[:i], list[i+1:], true
@@ -61,7 +61,7 @@ func parseAddress(text string) (netip.Addr, bool) {
 	return plain(address), err == nil
 }
 
-// plain returns the one form of an address.
+// plain returns the canonical form of an address.
 func plain(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }
 
 func contains(prefixes []netip.Prefix, a netip.Addr) bool {
@@ -73,16 +73,16 @@ func contains(prefixes []netip.Prefix, a netip.Addr) bool {
 	return false
 }
 
-// plainPrefix returns an IPv4-mapped prefix as IPv4. One that is wider than all IPv4 addresses is
+// plainPrefix returns an IPv4-mapped prefix as IPv4. A prefix wider than all IPv4 addresses is
 // invalid then, and contains none.
 func plainPrefix(p netip.Prefix) netip.Prefix {
 	const mapped = 96 // bits of ::ffff:0:0/96
 	return netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-mapped)
 }
 
-// AddressKey returns the key by which requests of an address are counted: an IPv4 address as it is,
-// of an IPv6 address the network 2001:db8::/64, [NoKey] for the zero Addr. Every spelling of an
-// address has the same key.
+// AddressKey returns the key by which requests of an address are counted: an IPv4 address
+// unchanged, of an IPv6 address the network 2001:db8::/64, [NoKey] for the zero Addr. Every
+// spelling of an address has the same key.
 func AddressKey(a netip.Addr) string {
 	switch a = plain(a); {
 	case !a.IsValid():
@@ -90,7 +90,7 @@ func AddressKey(a netip.Addr) string {
 	case a.Is4():
 		return a.String()
 	}
-	// the prefix of an IPv6 address that one client has: it can use any address in it.
+	// the prefix of an IPv6 address of a client, which can use any address inside.
 	network, _ := a.Prefix(64) // no error: an IPv6 address has 64 bits
 	return network.String()
 }

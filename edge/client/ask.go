@@ -8,12 +8,12 @@ import (
 )
 
 // Batch sends many queries at once, up to 40 in a datagram and several datagrams in flight. The
-// answers are in the order of the queries. All share one deadline: the context's, or the client's
-// timeout if that is sooner.
+// answers are in the order of the queries. All share a deadline: the context's, or the client's
+// timeout if sooner.
 //
-// Every answer holds a verdict, as with [Client.Check]. The Err of an answer is the reason why it
-// has none from the daemon, and the error joins these reasons. A query that is against the protocol
-// (a rule's name that cannot be one) spoils only its own answer.
+// Every answer holds a verdict, as with [Client.Check]. The Err of an answer is the reason for no
+// answer of the daemon, and the error joins these reasons. A query against the protocol (an
+// impossible name of a rule) spoils only the query's answer.
 func (c *Client) Batch(ctx context.Context, queries []Query) ([]Answer, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, ErrTimeout)
 	defer cancel()
@@ -23,7 +23,7 @@ func (c *Client) Batch(ctx context.Context, queries []Query) ([]Answer, error) {
 }
 
 // Ask asks the policies of the daemon about a whole request. The answer is usable with an error
-// too, as with [Client.Check]. One with a Ticket waits for a [Client.Report] of the response.
+// too, as with [Client.Check]. An answer with a Ticket waits for a [Client.Report] of the response.
 func (c *Client) Ask(ctx context.Context, r Request) (Answer, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, ErrTimeout)
 	defer cancel()
@@ -34,8 +34,8 @@ func (c *Client) Ask(ctx context.Context, r Request) (Answer, error) {
 }
 
 // Report reports the response to a request that [Client.Ask] answered with a ticket, and releases
-// the places of the request. It sends and does not wait: the error says that it could not be sent.
-// Without a ticket there is nothing to report.
+// the places of the request. Report sends and does not wait: an error means not sent. Without a
+// ticket there is nothing to report.
 func (c *Client) Report(ctx context.Context, ticket string, r Response) error {
 	if ticket == "" {
 		return nil
@@ -75,9 +75,9 @@ func (c *Client) ask(ctx context.Context, k *call) error {
 	return nil
 }
 
-// send sends one datagram with the queries of k from index from on, and returns the index of the
-// first with no room. With none left it sends nothing. A distant daemon sends no reply longer than
-// its request, or it could be used to amplify: fill is told.
+// send sends a datagram with the queries of k from index from on, and returns the index of the
+// first with no room. With none left nothing is sent. A distant daemon sends no reply longer than
+// the request, or the daemon could be used to amplify: fill is told.
 func (c *Client) send(ctx context.Context, k *call, from int) (next int, err error) {
 	if from == len(k.queries) {
 		return from, nil
@@ -143,8 +143,8 @@ func ended(ctx context.Context) error {
 }
 
 // conclude puts the fail mode's verdict where the daemon gave none, and returns the error saying
-// so. err is the reason why the queries that are still pending have no answer. Causes are named
-// once each: a daemon that is away would fill the error with a thousand times the same.
+// so. err is the reason why the pending queries have no answer. Causes are named once each: an
+// absent daemon would fill the error with a thousand times the same.
 func (c *Client) conclude(k *call, err error) error {
 	c.queries.Add(uint64(len(k.answers)))
 	var causes []error

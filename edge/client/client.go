@@ -18,13 +18,13 @@ const (
 	DefaultTimeout = 20 * time.Millisecond // proxies usually wait this long for a rate limiter
 	MaxPending     = 16384                 // queries of one client waiting for an answer
 
-	// datagrams one Batch sends before it waits: the daemon's socket must hold them
+	// datagrams of a Batch before a wait: the daemon's socket must hold all
 	packetsInFlight  = 8
 	firstDialTimeout = 5 * time.Second
 )
 
 // Reasons why a query has no verdict. Errors of the protocol ([wire.Code]) and the context's own
-// error are reasons too; test for all of them with errors.Is.
+// error are reasons too; test with errors.Is.
 var (
 	ErrTimeout = errors.New("no answer in time") // the client's timeout passed, not the context's
 	// the socket failed; wraps the system's error
@@ -43,7 +43,7 @@ const (
 	FailClosed                 // deny, Retry one second: without a daemon no request passes
 )
 
-// Verdict returns the answer that the mode gives where there is no other, because of err.
+// Verdict returns the mode's answer where there is no other, because of err.
 func (m FailMode) Verdict(err error) Answer {
 	if m == FailOpen {
 		return Answer{Status: wire.Allow, Err: err}
@@ -54,25 +54,25 @@ func (m FailMode) Verdict(err error) Answer {
 // Option configures a client; see [Dial].
 type Option func(*Client)
 
-// WithTimeout sets how long a call waits at most, even if its context allows more: above 0, by
+// WithTimeout sets how long a call waits at most, even if the context allows more: above 0, by
 // default [DefaultTimeout].
 func WithTimeout(d time.Duration) Option { return func(c *Client) { c.timeout = d } }
 
 // WithFailMode sets the verdict on queries without an answer, by default [FailOpen].
 func WithFailMode(m FailMode) Option { return func(c *Client) { c.fail = m } }
 
-// Client queries one daemon. It is safe for concurrent use; a program needs one for each daemon.
+// Client queries a daemon. Safe for concurrent use; a program needs a Client for each daemon.
 //
-// It holds one connected socket and one goroutine reading from it. A socket that fails is closed,
-// the queries waiting on it fail with ErrNoDaemon, and the next query opens another one: a client
-// survives restarts of its daemon. Every query carries an id of its own, so a reply that is late,
-// duplicated or from before a restart is never taken for the answer to another query.
+// A Client holds a connected socket and a reading goroutine. A failed socket is closed, the queries
+// waiting there fail with ErrNoDaemon, and the next query opens another: a client survives restarts
+// of the daemon. Every query carries an id, so a reply late, duplicated or from before a restart is
+// never taken for the answer to another query.
 type Client struct {
 	network, address string
 	timeout          time.Duration
 	fail             FailMode
 
-	// capacity 1: the goroutine that put a value in may dial, fill packet and write
+	// capacity 1: the goroutine after putting a value in may dial, fill packet and write
 	turn   chan struct{}
 	packet outgoing
 
@@ -91,10 +91,9 @@ type Client struct {
 // Dial returns a client of the daemon at address: host:port, or unix:/path for a unix datagram
 // socket (unix:@name for an abstract one).
 //
-// The daemon need not be up: until it is, every query ends in ErrNoDaemon or ErrTimeout. An error
-// means that address or an option is wrong. A host name is resolved here, and again
-// whenever the socket has to be replaced, within the timeout of the query that replaces it; an IP
-// address avoids that.
+// The daemon need not be up: before, every query ends in ErrNoDaemon or ErrTimeout. An error means
+// a wrong address or option. A host name is resolved here, and again whenever the socket has to be
+// replaced, within the timeout of the replacing query; an IP address avoids both.
 func Dial(address string, options ...Option) (*Client, error) {
 	network, target := "udp", address
 	if path, unix := strings.CutPrefix(address, "unix:"); unix {
@@ -129,8 +128,8 @@ func (c *Client) start() error {
 	return nil
 }
 
-// Close closes the client: queries that wait, and all later ones, fail with [ErrClosed]. It returns
-// when the reading goroutine has ended. Closing twice is no error.
+// Close closes the client: waiting queries, and all later queries, fail with [ErrClosed]. Close
+// returns when the reading goroutine has ended. Closing twice is no error.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	conn := c.conn
@@ -144,7 +143,7 @@ func (c *Client) Close() error {
 	return conn.Close()
 }
 
-// Allow counts one request of key under rule and reports whether it may pass. It is [Client.Check]
+// Allow counts a request of key under rule and reports whether the request may pass: [Client.Check]
 // without the details: the verdict is usable with an error too.
 func (c *Client) Allow(ctx context.Context, rule, key string) (bool, error) {
 	answer, err := c.Check(ctx, rule, key, 1)
@@ -154,7 +153,7 @@ func (c *Client) Allow(ctx context.Context, rule, key string) (bool, error) {
 // Check counts cost (0 means 1) for key under rule and returns the verdict. [Query] describes the
 // handling of odd keys and costs.
 //
-// The answer is always usable: where the daemon gave none, it is the [FailMode]'s, and the error is
+// The answer is always usable: without an answer of the daemon, the [FailMode]'s, and the error is
 // the reason: ErrTimeout, ErrNoDaemon, ErrBusy, ErrClosed, the context's error, wire.ErrReply or a
 // [wire.Code] such as ErrUnknownRule. A server should pass context.WithoutCancel of a request's
 // context, which ends when the visitor hangs up: else hanging up evades the limit under FailOpen.
@@ -167,8 +166,8 @@ func (c *Client) Peek(ctx context.Context, rule, key string, cost uint32) (Answe
 	return c.one(ctx, Query{Op: wire.Peek, Rule: rule, Key: key, Cost: cost})
 }
 
-// Count counts cost for key under rule and asks for no verdict. An error, one of those of Check,
-// means that it may not have been counted.
+// Count counts cost for key under rule and asks for no verdict. An error, as of Check, means
+// possibly not counted.
 func (c *Client) Count(ctx context.Context, rule, key string, cost uint32) error {
 	_, err := c.one(ctx, Query{Op: wire.Count, Rule: rule, Key: key, Cost: cost})
 	return err
@@ -183,11 +182,11 @@ func (c *Client) one(ctx context.Context, q Query) (Answer, error) {
 type Stats struct {
 	Queries    uint64 // all queries, each one of a batch
 	Unanswered uint64 // queries without an answer, which the FailMode decided
-	// reply lines that answer no waiting query: late, duplicated, or not of the protocol
+	// reply lines without a waiting query: late, duplicated, or not of the protocol
 	Strays uint64
 }
 
-// Stats returns the client's counters. Unanswered is the one to watch: under FailOpen these
+// Stats returns the client's counters. Unanswered is the figure to watch: under FailOpen these
 // requests passed without being limited.
 func (c *Client) Stats() Stats {
 	c.mu.Lock()

@@ -7,9 +7,8 @@ import (
 	"syscall"
 )
 
-// dial connects a datagram socket. A unix one needs a name of its own for
-// replies to reach it; binding without one gets an abstract name on Linux,
-// which leaves no file behind.
+// dial connects a datagram socket. A unix socket needs a name for replies; binding without a name
+// gets an abstract name on Linux, which leaves no file behind.
 func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	var d net.Dialer
 	if network == "unixgram" {

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 )
 
-// dial connects a datagram socket. A unix one needs a name of its own for replies to reach it: a
-// file in a directory no other user can write to.
+// dial connects a datagram socket. A unix socket needs a name for replies: a file in a directory no
+// other user can write to.
 func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	var d net.Dialer
 	if network != "unixgram" {
@@ -30,7 +30,7 @@ func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	return &namedConn{conn, dir}, nil
 }
 
-// namedConn removes its name when it is closed.
+// namedConn removes the name when closed.
 type namedConn struct {
 	net.Conn
 	dir string

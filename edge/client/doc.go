@@ -1,4 +1,4 @@
-// Package client asks a headgate daemon whether a request may pass. It imports the standard
+// Package client asks a headgate daemon whether a request may pass. Imports are the standard
 // library, edge/wire and edge/client/packet only.
 //
 //	your program ─► Check ─► Client ──query lines──► datagram ──► the daemon
@@ -25,5 +25,5 @@
 // Datagrams get lost, and the client does not send them again: a second query might be counted
 // twice, and by then the request has waited long enough. A query that is not answered within the
 // timeout, 20 ms by default, is decided by the client's [FailMode]: FailOpen allows, FailClosed
-// denies. Its Answer has an Err, and [Stats] counts it.
+// denies. The Answer has an Err, counted in [Stats].
 package client

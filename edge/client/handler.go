@@ -15,8 +15,8 @@ import (
 // HandlerOption configures [NewHandler].
 type HandlerOption func(*handler)
 
-// WithRule has each request checked under the rule called name, by its key and cost, instead of by
-// the policies. It panics if name cannot be the name of a rule.
+// WithRule has each request checked under the rule called name, by key and cost, instead of by the
+// policies. Panics if name is impossible for a rule.
 func WithRule(name string) HandlerOption {
 	if !wire.ValidRule(name) {
 		panic(fmt.Sprintf("headgate: %q cannot be the name of a rule", name))
@@ -29,14 +29,14 @@ func WithHeaders(names ...string) HandlerOption {
 	return func(h *handler) { h.headers = slices.Clone(names) }
 }
 
-// WithResponseHeaders sets the headers of a response policies look at, such as its cost: they are
-// reported with its status. By default there are none.
+// WithResponseHeaders sets the headers of a response policies look at, such as its cost: reported
+// with the status. By default there are none.
 func WithResponseHeaders(names ...string) HandlerOption {
 	return func(h *handler) { h.reported = slices.Clone(names) }
 }
 
-// WithKey sets the key a request is counted by under a rule, by default the [AddressKey] of its
-// [ClientAddress]. Requests for which key returns "" share one count, that of [NoKey].
+// WithKey sets the key a request is counted by under a rule, by default the [AddressKey] of the
+// [ClientAddress]. Requests for which key returns "" share a count, of [NoKey].
 func WithKey(key func(*http.Request) string) HandlerOption {
 	return func(h *handler) { h.key = key }
 }
@@ -52,30 +52,31 @@ func WithTrustedProxies(networks ...netip.Prefix) HandlerOption {
 	return func(h *handler) { h.trusted = slices.Clone(networks) }
 }
 
-// WithPolicy adds the header RateLimit-Policy, and limit and window to the body of denials. They
-// must be those of the rule: the daemon's answers over datagrams do not carry them.
+// WithPolicy adds the header RateLimit-Policy, and limit and window to the body of denials. Both
+// must be the rule's: the daemon's answers over datagrams carry neither.
 func WithPolicy(limit int64, window time.Duration) HandlerOption {
 	return func(h *handler) { h.limit, h.window = limit, window }
 }
 
-// WithoutWait has requests a delay allows for later denied. By default they wait, and then pass.
+// WithoutWait has requests a delay allows for later denied. By default such requests wait, and then
+// pass.
 func WithoutWait() HandlerOption {
 	return func(h *handler) { h.hurried = true }
 }
 
 // WithDeceive sets the handler of the requests a policy denies with on_deny: {deceive: true}, as if
-// all were well. By default they are denied. The one rule of [WithRule] pretends nothing.
+// all were well. By default such requests are denied. The rule of [WithRule] pretends nothing.
 func WithDeceive(answer http.Handler) HandlerOption {
 	return func(h *handler) { h.pretence = answer }
 }
 
 // WithErrorFunc sets a function called with the error of each query the daemon did not answer; see
-// [Client.Check]. It runs before the request is served: have it log or count, not wait.
+// [Client.Check]. Called before the request is served: for a log or a count, not for waits.
 func WithErrorFunc(report func(*http.Request, error)) HandlerOption {
 	return func(h *handler) { h.report = report }
 }
 
-// handler is the middleware. It does not change after Handler returned it.
+// handler is the middleware. A Handler does not change after Handler returned it.
 type handler struct {
 	limiter  Limiter
 	rule     string // empty: the policies decide
@@ -98,18 +99,17 @@ func (c *Client) Handler(next http.Handler, options ...HandlerOption) http.Handl
 	return NewHandler(c, next, options...)
 }
 
-// NewHandler returns a handler asking l about each request before it calls next: the policies of
-// the daemon, or with [WithRule] one rule, which counts by the client's address unless [WithKey]
-// says otherwise.
+// NewHandler returns a handler asking l about each request before next: the policies of the daemon,
+// or with [WithRule] a rule, which counts by the client's address unless [WithKey] says otherwise.
 //
 // A request passing has the header RateLimit, with [WithPolicy] RateLimit-Policy, of
 // draft-ietf-httpapi-ratelimit-headers-10; handlers within each other add a value each. A denied
-// request is answered with status 429, or the one that a policy names, these headers, Retry-After
-// and a body of type application/problem+json. A request a delay allows for later waits for as
-// long, a minute at most, unless [WithoutWait] says otherwise; the WriteTimeout of the server
-// includes the wait. Where a policy counts by the response, its status and the time that next took
-// are reported when next returns. Where the daemon does not answer, the client's [FailMode]
-// decides: FailOpen calls next without the headers, FailClosed answers with status 503.
+// request is answered with status 429, or a policy's status, these headers, Retry-After and a body
+// of type application/problem+json. A request a delay allows for later waits for as long, a minute
+// at most, unless [WithoutWait] says otherwise; the WriteTimeout of the server includes the wait.
+// Where a policy counts by the response, the status and the time of next are reported when next
+// returns. Where the daemon does not answer, the client's [FailMode] decides: FailOpen calls next
+// without the headers, FailClosed answers with status 503.
 func NewHandler(l Limiter, next http.Handler, options ...HandlerOption) http.Handler {
 	h := &handler{
 		limiter: l, next: next,
@@ -124,7 +124,7 @@ func NewHandler(l Limiter, next http.Handler, options ...HandlerOption) http.Han
 	return h
 }
 
-// ServeHTTP asks about r, and answers it or passes it on. A client that hangs up at once ends the
+// ServeHTTP asks about r, and answers or passes r on. A client that hangs up at once ends the
 // request's context; the query goes on, or under FailOpen such requests would pass uncounted.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx := context.WithoutCancel(r.Context())
@@ -172,7 +172,7 @@ func (h *handler) answering(a *Answer) http.Handler {
 	return h.next
 }
 
-// inTime returns once delay is over, or ctx is. It reports whether delay is.
+// inTime returns once delay is over, or ctx is. Reports whether delay is over.
 func inTime(ctx context.Context, delay time.Duration) bool {
 	if delay <= 0 {
 		return true
@@ -187,10 +187,10 @@ func inTime(ctx context.Context, delay time.Duration) bool {
 	}
 }
 
-// statusGone is the status of a response to who hung up before it, as nginx has it in its logs.
+// statusGone is the status of a response to a client gone before, as in nginx's logs.
 const statusGone = 499
 
-// leave ends a request that was waiting when its context ended: hanging up is no way past the wait.
+// leave ends a request waiting at the end of the context: hanging up is no way past the wait.
 func (h *handler) leave(
 	ctx context.Context, w http.ResponseWriter, r *http.Request, ticket string,
 ) {
@@ -204,7 +204,7 @@ func (h *handler) leave(
 	}
 }
 
-// serveReported has the request answered and reports its response; a panic is a failure of the
+// serveReported has the request answered and reports the response; a panic is a failure of the
 // server.
 func (h *handler) serveReported(
 	ctx context.Context, w http.ResponseWriter, r *http.Request, a *Answer,
@@ -256,7 +256,7 @@ type recorder struct {
 	status int // 0: none yet
 }
 
-// WriteHeader notes a final status and passes it on.
+// WriteHeader notes a final status and passes the status on.
 func (r *recorder) WriteHeader(status int) {
 	if r.status == 0 && status >= http.StatusOK || status == http.StatusSwitchingProtocols {
 		r.status = status
@@ -264,7 +264,7 @@ func (r *recorder) WriteHeader(status int) {
 	r.ResponseWriter.WriteHeader(status)
 }
 
-// Write is a final status of 200 unless there was one.
+// Write is a final status of 200 unless there was a status.
 func (r *recorder) Write(b []byte) (int, error) {
 	if r.status == 0 {
 		r.status = http.StatusOK
@@ -272,7 +272,7 @@ func (r *recorder) Write(b []byte) (int, error) {
 	return r.ResponseWriter.Write(b)
 }
 
-// Flush sends the bytes written so far, where that is possible.
+// Flush sends the bytes written so far, where possible.
 func (r *recorder) Flush() { _ = http.NewResponseController(r.ResponseWriter).Flush() }
 
 // Unwrap is for http.ResponseController.

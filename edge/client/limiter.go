@@ -7,7 +7,7 @@ import (
 
 // Limiter is the interface a program asks: a [Client] of a daemon, or a node in the program itself
 // (Node of package edge), which answers the same without a socket. A program taking a Limiter runs
-// with either, and its tests need no daemon.
+// with either, and tests need no daemon.
 type Limiter interface {
 	Allow(ctx context.Context, rule, key string) (bool, error)
 	Check(ctx context.Context, rule, key string, cost uint32) (Answer, error)

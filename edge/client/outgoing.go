@@ -7,7 +7,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// outgoing is the datagram being written. Its buffers are reused for each.
+// outgoing is the datagram being written. Buffers are reused.
 type outgoing struct {
 	packet.Packet
 	rule, key []byte               // the line being written: the rule and the sent key
@@ -20,8 +20,8 @@ func newOutgoing() outgoing {
 }
 
 // fill packs the queries of k from index from on until there is no more room, and returns the index
-// of the first left. A query that is against the protocol is not packed: it fails here. With pad,
-// the daemon is left room for whole replies.
+// of the first left. A query against the protocol is not packed: a failure here. With pad, the
+// daemon is left room for whole replies.
 func (p *outgoing) fill(k *call, from int, pad bool) int {
 	p.Reset(pad)
 	for i := from; i < len(k.queries); i++ {
@@ -45,7 +45,7 @@ func (p *outgoing) fillWhole(k *call) {
 	p.index[0] = 0
 }
 
-// encode returns q as it is sent. Rule and key lie in the packet's buffers.
+// encode returns q as sent. Rule and key lie in the packet's buffers.
 func (p *outgoing) encode(q Query) wire.Query {
 	p.rule = append(p.rule[:0], q.Rule...)
 	p.key = append(p.key[:0], SentKey(q.Key)...)
@@ -55,7 +55,7 @@ func (p *outgoing) encode(q Query) wire.Query {
 	}
 }
 
-// check is [wire.Query.Validate], which lets Ping pass: a pong has no id by which to match it.
+// check is [wire.Query.Validate], which lets Ping pass: a pong has no id to match by.
 func check(q wire.Query) wire.Code {
 	if q.Op == wire.Ping {
 		return wire.BadRequest

@@ -8,17 +8,17 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// errPending is the Err of an answer that has not arrived.
+// errPending is the Err of an answer not arrived.
 var errPending = errors.New("pending")
 
-// call is one Batch or Ask under way. From its first datagram until Client.forget, Client.mu guards
-// it. A call owns its memory, and pending ones point at it: forget takes them away before its
-// caller has the answers back, so a late reply cannot write into memory somebody reads.
+// call is a Batch or Ask under way. From the first datagram until Client.forget, Client.mu guards
+// it. A call owns memory, pending queries point there: forget removes queries before the caller has
+// the answers, so a late reply cannot write into memory being read.
 type call struct {
 	queries []Query
 	whole   []byte   // the line of an Ask; nil: a Batch
 	answers []Answer // Err is errPending until the answer arrives
-	// Spans and not a list of ids: those of a datagram follow one another.
+	// Spans and not a list of ids: queries of a datagram are neighbours.
 	sent []idSpan      // ids that may be pending
 	left int           // queries that are pending
 	err  error         // why the pending ones will get no answer
@@ -49,20 +49,19 @@ func (k *call) notify() {
 	}
 }
 
-// pending is a query waiting for its answer.
+// pending is a query waiting for an answer.
 type pending struct {
 	call  *call
 	index int // in call.queries
 }
 
-// register makes the queries of the packet pending. It is called before the packet is sent, since
-// the reply may arrive before the sender runs again.
+// register makes the queries of the packet pending. Called before the packet is sent, since the
+// reply may arrive before the sender runs again.
 func (c *Client) register(k *call) error {
 	p := &c.packet
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	// A bound on the queries that pile up when a daemon stops answering; the timeout empties it
-	// again.
+	// A bound on the pile of queries when a daemon stops answering; the timeout empties the pile.
 	if len(c.pending)+p.Lines() > MaxPending {
 		return ErrBusy
 	}
@@ -74,8 +73,8 @@ func (c *Client) register(k *call) error {
 	return nil
 }
 
-// settle gives each line of a reply to the query waiting for it. Lines are matched by their ids
-// alone: replies of different datagrams come in any order, and may come twice.
+// settle gives each line of a reply to the waiting query. Lines are matched by their ids alone:
+// replies of different datagrams come in any order, and may come twice.
 func (c *Client) settle(datagram []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -95,7 +94,7 @@ func (c *Client) settleLine(line []byte) {
 		return
 	}
 	delete(c.pending, id)
-	// A reply that had to be shortened has no view: from then on fewer queries go into a datagram.
+	// A shortened reply has no view: from then on fewer queries go into a datagram.
 	if err == nil && answer.Status <= wire.Deny && !bytes.Contains(line, []byte(" view=")) {
 		c.cut.Store(true)
 	}
@@ -110,8 +109,8 @@ func (c *Client) settleLine(line []byte) {
 	}
 }
 
-// abandon fails all pending queries with err. The caller holds c.mu.
-// The socket is gone, and nothing will come for them: to wait for the timeout would only be slower.
+// abandon fails all pending queries with err. The caller holds c.mu. The socket is gone, and
+// nothing will come any more: to wait for the timeout would only be slower.
 func (c *Client) abandon(err error) {
 	for _, p := range c.pending {
 		p.call.err = err
@@ -120,11 +119,11 @@ func (c *Client) abandon(err error) {
 	clear(c.pending)
 }
 
-// forget removes the queries of k that are still pending.
+// forget removes the pending queries of k.
 func (c *Client) forget(k *call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	// All were answered, and settle has taken each of them out.
+	// All were answered, and settle has removed each.
 	if k.left == 0 {
 		return
 	}

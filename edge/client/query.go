@@ -8,20 +8,21 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// NoKey is the key standing for the empty one: requests without a key share one count, so leaving
-// out an API key does not evade its limit.
+// NoKey is the key standing for the empty key: requests without a key share a count, so leaving out
+// an API key does not evade the limit.
 const NoKey = "-"
 
-// digestPrefix begins the key standing for one of more than wire.MaxKey bytes.
+// digestPrefix begins the key standing for a key of more than wire.MaxKey bytes.
 const digestPrefix = "sha256:"
 
-// Query is one question: may a request of this key pass under this rule?
+// Query is a question: may a request of this key pass under this rule?
 //
 // Key and Cost may come straight from a request; no value of theirs makes a query fail, since under
 // FailOpen a failed query passes uncounted. A key of more than 256 bytes is replaced by "sha256:"
 // and the hexadecimal SHA-256 digest of it. The digest is not keyed: all clients of a limit must
-// give a key the same name and share no secret, and without one a collision-resistant digest still
-// keeps two keys from sharing a count. It hides nothing; do not use it to store secrets.
+// give a key the same name and share no secret, and without a secret a collision-resistant digest
+// still keeps two keys from sharing a count. The digest hides nothing; do not use digests to store
+// secrets.
 type Query struct {
 	Op   wire.Op // Check, Peek or Count
 	Rule string  // the name of a rule: 1..64 of A-Z a-z 0-9 _ . -
@@ -32,7 +33,7 @@ type Query struct {
 }
 
 // SentKey returns the key a [Query] with key is counted by: key itself, [NoKey] for none, and a
-// digest of a key that is too long.
+// digest of a too long key.
 func SentKey(key string) string {
 	switch {
 	case key == "":
@@ -44,7 +45,7 @@ func SentKey(key string) string {
 	return digestPrefix + hex.EncodeToString(digest[:])
 }
 
-// Answer is the verdict on one query or request.
+// Answer is the verdict on a query or request.
 type Answer struct {
 	Status    wire.Status   // Allow or Deny; OK for a Count
 	Why       wire.Why      // the reason for Deny: limit, shed or block
@@ -55,7 +56,7 @@ type Answer struct {
 	// with Deny: until another attempt can pass, whole seconds, at least one
 	Retry time.Duration
 	Ratio float64 // the share of requests being dropped, 0..1; 0: none
-	// with Deny: about how many clients a block would deny, where it sheds instead; else 0
+	// with Deny: about how many clients a block would deny, where shed instead; else 0
 	Blast  int
 	Rule   string // of an Ask: the rule that answers; empty: none did
 	Ground string // of an Ask no rule answers: none, skip or policy
@@ -66,15 +67,15 @@ type Answer struct {
 	Delay time.Duration
 	// with Allow of an Ask: do nothing, and answer as if all were well; only for who CanDeceive
 	Deceive bool
-	// why the daemon gave no verdict, and the FailMode did; nil if it gave one
+	// why the daemon gave no verdict, and the FailMode did; nil if answered
 	Err error
 }
 
 // Allowed reports whether the request may pass.
 func (a Answer) Allowed() bool { return a.Status == wire.Allow }
 
-// answerOf returns the answer that a reply line gives to a query of op. Its Err is not nil if the
-// line holds none.
+// answerOf returns a reply line's answer to a query of op. Err is not nil if the line holds no
+// answer.
 func answerOf(op wire.Op, a wire.Answer) Answer {
 	switch {
 	case a.Status == wire.Error:

@@ -13,10 +13,10 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// Request is a whole request, which the policies of the daemon decide. No value of it makes the
-// question fail, since under FailOpen a failed one passes uncounted. A part that does not fit into
-// the question is left out, and a daemon whose policies look at that denies the request, with
-// Ground unfit: a path or a header above 4,096 bytes, or more than a datagram holds.
+// Request is a whole request, which the policies of the daemon decide. No value makes the question
+// fail, since under FailOpen a failed question passes uncounted. A part too long for the question
+// is left out, and a daemon whose policies look at the part denies the request, with Ground unfit:
+// a path or a header above 4,096 bytes, or more than a datagram holds.
 type Request struct {
 	Method  string      // empty: GET
 	Host    string      // as it was received
@@ -33,15 +33,15 @@ type Request struct {
 	CanDeceive bool // an Answer may be Deceive; else such a request is denied
 }
 
-// SentHeaders are the headers that [RequestOf] takes from a request. A Handler sends others, that
-// its policies look at, with [WithHeaders].
+// SentHeaders are the headers taken by [RequestOf]. A Handler sends others, needed by policies,
+// with [WithHeaders].
 var SentHeaders = []string{
 	"X-Api-Key", "Authorization", "User-Agent", "Cookie", "Origin",
 	"Referer", "Content-Type",
 }
 
 // RequestOf describes r, which a server received, with the named headers, by default [SentHeaders].
-// Its Client is the peer: see [ClientAddress] for servers behind proxies.
+// Client is the peer: see [ClientAddress] for servers behind proxies.
 func RequestOf(r *http.Request, headers ...string) Request {
 	if len(headers) == 0 {
 		headers = SentHeaders
@@ -61,11 +61,11 @@ const (
 	mostText  = 256  // of a field that is neither path, host nor header, as it is sent
 	mostName  = 64   // of the name of a header
 	mostNames = 4096 // of the words naming the parts left out
-	// A line has to fit one datagram, as a question is one packet and its answer another.
+	// A line has to fit one datagram, as a question is a packet and the answer another.
 	mostLine = wire.MaxDatagram - 64 // the rest is for the id
 )
 
-// line is the line of a request, or of a report, that is being written.
+// line is the line of a request, or of a report, being written.
 type line struct {
 	bytes []byte
 	cut   []byte // words naming the parts left out
@@ -83,7 +83,7 @@ func (r Request) line() []byte {
 	return append(l.bytes, l.cut...)
 }
 
-// known appends the fields that are neither path nor header.
+// known appends the fields beside path and headers.
 func (l *line) known(r *Request) {
 	if host := hostOf(r.Host); host != "" {
 		l.bytes, _ = wire.AppendField(l.bytes, "host", host, 3*mostText)
@@ -113,9 +113,9 @@ func (l *line) known(r *Request) {
 	}
 }
 
-// reserve keeps room to name the parts that may be left out. More headers than can be named come
-// only from a program sending all that its visitors do: then the path and the header saying who the
-// client is, at which policies nearly always look.
+// reserve keeps room to name the parts left out. More headers come only from a program sending all
+// of a visitor's headers: then the path and the header saying who the client is, at which policies
+// nearly always look.
 func (l *line) reserve(headers http.Header) {
 	l.names = len(" cut=path")
 	for name := range headers {
@@ -128,12 +128,12 @@ func (l *line) reserve(headers http.Header) {
 	}
 }
 
-// text appends a field, cut where it is too long.
+// text appends a field, cut if too long.
 func (l *line) text(name, value string) {
 	l.bytes, _ = wire.AppendField(l.bytes, name, value, mostText)
 }
 
-// path appends the path. A daemon needs one, so of a path which does not fit a part is sent.
+// path appends the path. A daemon needs a path, so of a too long path a part is sent.
 func (l *line) path(path string) {
 	sent := path[:min(len(path), wire.MaxValue)]
 	var whole bool
@@ -143,13 +143,13 @@ func (l *line) path(path string) {
 	}
 }
 
-// headers appends the headers that there is room for: first the names in first, so no header a
-// visitor adds displaces a key.
+// headers appends the headers with room: first the names in first, so no header a visitor adds
+// displaces a key.
 func (l *line) headers(prefix string, headers http.Header, first []string) {
 	for _, name := range first {
 		l.header(prefix, name, headers[name])
 	}
-	// Sorted, so of too many headers the same ones are sent each time.
+	// Sorted, so of too many headers the same are sent each time.
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		if !slices.Contains(first, name) {
 			l.header(prefix, name, headers[name])
@@ -157,7 +157,7 @@ func (l *line) headers(prefix string, headers http.Header, first []string) {
 	}
 }
 
-// header appends the values of a header, as far as they fit.
+// header appends the values of a header, as far as fitting.
 func (l *line) header(prefix, name string, values []string) {
 	if len(values) == 0 || !isName(name) {
 		return
@@ -175,7 +175,7 @@ func (l *line) header(prefix, name string, values []string) {
 	}
 }
 
-// cutPiece cuts a Cookie that is too long for one field between two of its cookies.
+// cutPiece cuts a Cookie too long for a field between two cookies.
 func cutPiece(name, value string) (piece, rest string, more bool) {
 	if name == "Cookie" && len(value) > wire.MaxValue {
 		if end := strings.LastIndexByte(value[:wire.MaxValue+1], ';'); end >= 0 {
@@ -185,7 +185,7 @@ func cutPiece(name, value string) (piece, rest string, more bool) {
 	return value, "", false
 }
 
-// value appends one value of a header and reports whether it fits. A part of it would be another
+// value appends a value of a header and reports whether there was room. A part would be another
 // value.
 func (l *line) value(field, value string) bool {
 	if len(value) > wire.MaxValue || l.room(field) < 0 {
@@ -198,12 +198,12 @@ func (l *line) value(field, value string) bool {
 	return whole
 }
 
-// room returns how many bytes of the value of field fit, as they are sent.
+// room returns how many bytes of the value of field fit, as sent.
 func (l *line) room(field string) int {
 	return mostLine - len(l.bytes) - l.names - len(" =") - len(field)
 }
 
-// leave notes that field is not sent whole.
+// leave notes field as not sent whole.
 func (l *line) leave(field string) {
 	if cut, whole := wire.AppendField(l.cut, "cut", field, l.names-len(l.cut)-len(" cut=")); whole {
 		l.cut = cut
@@ -222,7 +222,7 @@ func isName(text string) bool {
 	return text != "" && len(text) <= mostName
 }
 
-// hostOf returns host, one that takes more than a line has for it as the daemon reads it.
+// hostOf returns host, a host longer than a line's room as read by the daemon.
 func hostOf(host string) string {
 	if len(host) <= mostText {
 		return host
@@ -240,11 +240,11 @@ type Response struct {
 	Cost   uint32        // the actual cost, where that is known now; 0: as it was asked
 	Took   time.Duration // 0: not known
 
-	// those that policies look at, such as a cost; a value above 4,096 bytes is not sent
+	// headers for policies, such as a cost; a value above 4,096 bytes is not sent
 	Headers http.Header
 }
 
-// StatusCode returns the status as policies see it: 100..999, or 0 where there was no response.
+// StatusCode returns the status for policies: 100..999, or 0 where there was no response.
 func (r Response) StatusCode() int {
 	if r.Status <= 0 {
 		return 0
@@ -267,7 +267,7 @@ func (r Response) line(ticket string) []byte {
 	return l.bytes
 }
 
-// wholeAnswerOf returns the answer that a reply line gives to an Ask.
+// wholeAnswerOf returns a reply line's answer to an Ask.
 func wholeAnswerOf(line []byte) Answer {
 	var a wire.WholeAnswer
 	if wire.ParseWholeAnswer(&a, line) != nil {

@@ -16,8 +16,8 @@ const (
 )
 
 // policyOf returns the value of RateLimit-Policy, "login";q=5;w=60, or "" if the limit is not
-// known. w counts whole seconds and is left out of a window that is not.
-// The rule's name stands in quotes as it is: it can have neither a quote nor a backslash.
+// known. w counts whole seconds and is left out of other windows. The rule's name stands in quotes
+// unchanged: a name can have neither a quote nor a backslash.
 func policyOf(rule string, limit int64, window time.Duration) string {
 	if limit <= 0 {
 		return ""
@@ -29,8 +29,8 @@ func policyOf(rule string, limit int64, window time.Duration) string {
 	return policy
 }
 
-// announce adds the RateLimit headers of an answer. They are lists: a handler within another one
-// adds its own element.
+// announce adds the RateLimit headers of an answer. Lists: a handler within another adds another
+// element.
 func (h *handler) announce(header http.Header, a Answer) {
 	if a.Rule == "" {
 		return // no rule has answered
@@ -41,8 +41,8 @@ func (h *handler) announce(header http.Header, a Answer) {
 	header.Add("RateLimit", a.RateLimit())
 }
 
-// RateLimit returns the value of the header RateLimit, "login";r=4;t=60, of an answer that names a
-// rule; "" of others.
+// RateLimit returns the value of the header RateLimit, "login";r=4;t=60, of an answer with a rule;
+// "" of others.
 func (a Answer) RateLimit() string {
 	remaining, reset := a.Remaining, a.Reset
 	// For who was denied nothing is left, whatever a smaller request would find: t is then when to
@@ -76,7 +76,7 @@ type problem struct {
 	Violated   []string `json:"violated-policies,omitempty"`
 }
 
-// deny answers a request that must not pass.
+// deny answers a denied request.
 func (h *handler) deny(w http.ResponseWriter, a Answer) {
 	p := h.problemOf(a)
 	body, err := json.Marshal(p)
@@ -88,13 +88,13 @@ func (h *handler) deny(w http.ResponseWriter, a Answer) {
 		header.Set("Retry-After", wholeSeconds(a.Retry))
 	}
 	header.Set("Content-Type", "application/problem+json")
-	// A cache that kept a denial would deny everybody.
+	// A cache keeping a denial would deny everybody.
 	header.Set("Cache-Control", "no-store")
 	w.WriteHeader(p.Status)
 	_, _ = w.Write(append(body, '\n')) // the client may have gone
 }
 
-// problemOf returns the body for a denial, which is the daemon's or, without its answer, the
+// problemOf returns the body for a denial, which is the daemon's or, without an answer, the
 // FailMode's. The latter exceeds no quota, and does not name the rule.
 func (h *handler) problemOf(a Answer) problem {
 	retry := int64(a.Retry / time.Second)
@@ -118,5 +118,5 @@ func (h *handler) problemOf(a Answer) problem {
 	}
 }
 
-// wholeSeconds returns d, which is whole seconds, as a decimal number of them.
+// wholeSeconds returns d, which is whole seconds, as a decimal number.
 func wholeSeconds(d time.Duration) string { return strconv.FormatInt(int64(d/time.Second), 10) }

@@ -35,8 +35,8 @@ func (c *Client) socket(ctx context.Context) (net.Conn, error) {
 	return conn, c.adopt(conn)
 }
 
-// adopt makes conn the client's socket and starts its reader, unless the client was closed
-// meanwhile. Close may have come while dial ran, which is outside of the lock.
+// adopt makes conn the client's socket and starts a reader, unless the client was closed meanwhile.
+// Close may have come while dial ran, which is outside of the lock.
 func (c *Client) adopt(conn net.Conn) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -62,8 +62,8 @@ func (c *Client) read(conn net.Conn) {
 	}
 }
 
-// write sends the packet. It blocks only if the daemon does not read its unix socket, and then
-// until ctx ends at the latest.
+// write sends the packet. Blocks only if the daemon does not read the unix socket, and then until
+// ctx ends at the latest.
 func (c *Client) write(ctx context.Context, conn net.Conn) error {
 	struck := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -84,9 +84,8 @@ func (c *Client) write(ctx context.Context, conn net.Conn) error {
 	return nil
 }
 
-// lose closes a socket that failed and fails the queries waiting on it. Those of the socket that
-// replaced it go on. Its reader and its writers may all come here, so only the first finds it in
-// place.
+// lose closes a failed socket and fails the waiting queries. Queries of the next socket go on.
+// Reader and writers may all come here, so only the first finds the socket in place.
 func (c *Client) lose(conn net.Conn, err error) error {
 	err = fmt.Errorf("%w: %w", ErrNoDaemon, err)
 	_ = conn.Close()

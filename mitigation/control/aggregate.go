@@ -11,7 +11,7 @@ import (
 
 // Aggregate is the owner's state of one key: the last report of every origin, their smoothed sum
 // and, in rate mode, the cost admitted in the trailing window. It is a pure function of the reports
-// and their times. Not safe for concurrent use.
+// and times. Not safe for concurrent use.
 //
 //	Merge(origin, Report) ─► origins ─► sum, smoothed ─► shed on/off ─────────────────► View(origin)
 //	                             ├────► Σ admitted ─► trailing window ─► limit in effect
@@ -30,17 +30,17 @@ type Aggregate struct {
 	rule mitigation.Rule
 	// origins holds the last report by origin name.
 	origins map[string]*origin
-	// order lists the origins as they came: a sum must not depend on a map's order.
+	// order lists the origins in order: a sum must not depend on a map's order.
 	order []*origin
 
 	// sum is the smoothed offered rate, cost per second.
 	sum float64
 	// over is the longest time over which an origin's rate is averaged, as of the last Step.
 	over time.Duration
-	// settled says that sum has its first value.
+	// settled: sum has a first value.
 	settled bool
 	shed    bool
-	// unpassed is cost of trailing that is still to be subtracted, at most 0.
+	// unpassed is cost of trailing still to be subtracted, at most 0.
 	unpassed float64
 	// trailing is the cost admitted in the trailing window, if steered.
 	trailing trailing
@@ -49,10 +49,10 @@ type Aggregate struct {
 	used float64
 	// moments are when the admissions in all origins' totals came, as of the last Step.
 	moments moments.List
-	// leapt is the time of the last jump of sum, surged that of its last one by more than surge; 0
-	// for none.
+	// leapt is the time of the last jump of sum, surged the last jump by more than surge; 0 for
+	// none.
 	leapt, surged window.Instant
-	// guarded is the time since when many origins are silent at once; 0 when they are not.
+	// guarded is the time since when many origins are silent at once; 0 when not.
 	guarded window.Instant
 	// blocked is the end of the key's block.
 	blocked window.Instant
@@ -71,18 +71,18 @@ type Aggregate struct {
 const (
 	// shedOn is the share of the limit above which shedding begins.
 	shedOn = 1.03
-	// shedOff is the share of the limit below which it ends.
+	// shedOff is the share of the limit below which shedding ends.
 	shedOff = 0.99
 	// excessOff is the largest excess, in seconds of the limit, with which shedding may end.
 	excessOff = 0.02
-	// minPass is the share of the limit that always passes, however large the excess.
+	// minPass is the share of the limit always passing, however large the excess.
 	minPass = 0.2
 	// sumSettles is the time constant of the smoothed sum.
 	sumSettles = time.Second
-	// silentAfter is the age at which a report stops counting, unless its TTL is longer.
+	// silentAfter is the age at which a report stops counting, unless the TTL is longer.
 	silentAfter = 3 * time.Second
-	// guardWait is the time after the first origin falls silent until it is clear whether others do
-	// too.
+	// guardWait is the time after the first origin falls silent until others are known to do too or
+	// not.
 	guardWait = time.Second
 	// guardFor is the time for which the reports of origins cut off still count.
 	guardFor = 60 * time.Second
@@ -130,7 +130,7 @@ func (a *Aggregate) offered(period uint32) (sum int64) {
 	return sum
 }
 
-// Lift ends the key's block, and forgets the counts that could block it again.
+// Lift ends the key's block, and forgets the counts for another block.
 func (a *Aggregate) Lift() {
 	a.blocked = 0
 	for _, o := range a.origins {
@@ -138,7 +138,7 @@ func (a *Aggregate) Lift() {
 	}
 }
 
-// Step advances the aggregate to now: sum, shed, debt and shares. The owner calls it once a batch.
+// Step advances the aggregate to now: sum, shed, debt and shares. Called by the owner once a batch.
 // wall is the wall clock less now, by which counting periods are numbered.
 func (a *Aggregate) Step(now window.Instant, wall time.Duration) {
 	elapsed := max(0, now.Sub(a.stepped)).Seconds()
@@ -171,8 +171,8 @@ func (a *Aggregate) Step(now window.Instant, wall time.Duration) {
 	a.addMoments(now, moments.ClockOf(a.rule.Window, wall))
 }
 
-// addMoments adds up when the admissions of all origins came, if any of them reports it: of those
-// that do not, and where it is more, by the times of their totals.
+// addMoments adds up when the admissions of all origins came, if any origin reports moments: of
+// others, and where more, by the times of totals.
 func (a *Aggregate) addMoments(now window.Instant, c moments.Clock) {
 	var all []moments.List
 	told := slices.ContainsFunc(a.order, func(o *origin) bool { return len(o.report.Moments) > 0 })
@@ -184,8 +184,8 @@ func (a *Aggregate) addMoments(now window.Instant, c moments.Clock) {
 	a.moments = moments.Sum(all...)
 }
 
-// count adds up the origins that are not silent. Origins that fell silent together count for
-// guardFor: a partition is likelier than as many deaths.
+// count adds up the origins heard. Origins that fell silent together count for guardFor: a
+// partition is likelier than as many deaths.
 func (a *Aggregate) count(
 	now window.Instant,
 ) (offered, admitted float64, over time.Duration, missing float64) {
@@ -198,8 +198,8 @@ func (a *Aggregate) count(
 			}
 		}
 	}
-	// the share of origins that, silent together and at least two, are taken for cut off rather
-	// than gone.
+	// the share of origins that, silent together and at least two, count as cut off rather than
+	// gone.
 	guard := silent >= 2 && float64(silent) >= 0.2*float64(asking)
 	switch {
 	case !guard:
@@ -231,10 +231,10 @@ func (a *Aggregate) count(
 	return offered + missing, admitted + missingAdmitted, over, missing
 }
 
-// CarryOver makes the aggregate believe, for lasts, the sums that origins report as LastSum: a new
-// owner has heard only some of the origins, and their part must not pass for the whole. The missing
-// part is the median LastSum minus the sum of the reports. lasts is short after a change of owners,
-// and long when many PoPs vanished at once. pops is the number of all PoPs, those included.
+// CarryOver makes the aggregate believe, for lasts, the sums reported as LastSum: a new owner has
+// heard only some of the origins, and their part must not pass for the whole. The missing part is
+// the median LastSum minus the sum of the reports. lasts is short after a change of owners, and
+// long when many PoPs vanished at once. pops is the number of all PoPs, those included.
 func (a *Aggregate) CarryOver(now window.Instant, lasts time.Duration, pops int) {
 	a.carriedAt, a.carriedUntil, a.carriedPoPs, a.missingRate, a.missingAdmitted = now,
 		now.Add(lasts), pops, 0, 0
@@ -260,8 +260,8 @@ func (a *Aggregate) carryOver(
 }
 
 // Limit returns the limit in effect, cost per second: of a steered window, while the key is shed,
-// the rate fitting it, minPass to most of the rule's; else the rule's. In a longer window the
-// counts deny an excess.
+// the fitting rate, minPass to most of the rule's; else the rule's. In a longer window the counts
+// deny an excess.
 func (a *Aggregate) Limit() float64 {
 	if a.shed && Steered(&a.rule) { // not shed, the view would change all the time
 		return a.fits()

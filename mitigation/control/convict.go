@@ -7,7 +7,7 @@ import (
 )
 
 // Rates are claims about the present, and two places can claim the same request: where a client was
-// until it moved or its node died, and where it is. Counts are of events, which happen once. So in
+// until a move or a node's death, and where now. Counts are of events, which happen once. So in
 // rate mode rates decide how much is shed, and counts whether anything is.
 
 // convicted reports whether the counts of a key in rate mode are above the limit: those of the
@@ -40,9 +40,9 @@ const recentCounts = 3 * time.Second
 // maxAhead is how far the clock of an origin may be ahead.
 const maxAhead = time.Minute
 
-// Future reports whether totals are of a period that is yet to come by more than clocks may differ,
-// under a rule with that window: they are of a clock that was ahead. Totals of earlier periods
-// could not follow them. wall is the wall clock less now.
+// Future reports whether totals are of a future period by more than clocks may differ, under a rule
+// with such a window: from a clock ahead. Totals of earlier periods could not follow. wall is the
+// wall clock less now.
 func Future(
 	totals *window.Totals, span time.Duration, now window.Instant, wall time.Duration,
 ) bool {
@@ -75,14 +75,13 @@ func (a *Aggregate) countsOf(newest, n uint32) (sum float64) {
 
 // Bare is the share of the limit up to which the rate of an origin reporting no counts is believed:
 // more than that nobody reports without counts but under a flood shed already. So whoever claims
-// more has nobody shed, and an owner taking over in a flood knows it by the next reports, which
-// have counts again since it does not shed.
+// more has nobody shed, and an owner taking over in a flood learns by the next reports, with counts
+// again as the new owner does not shed.
 const Bare = 0.45
 
 // withoutCounts returns the cost offered in a window to the origins reporting no counts, by their
-// rates: each up to Bare of the limit. The shares a new owner takes over for origins it does not
-// know yet are no part of it: it would claim once more the cost some of them report later as
-// counts.
+// rates: each up to Bare of the limit. The shares a new owner takes over for unknown origins are no
+// part: such a claim would count again the cost reported later as counts.
 func (a *Aggregate) withoutCounts(now window.Instant) (sum float64) {
 	for _, o := range a.order {
 		if o.report.Totals.Period == 0 && !a.silent(now, o) {
@@ -101,5 +100,5 @@ func (a *Aggregate) addUsed(now window.Instant, wall time.Duration) {
 }
 
 // Used returns the cost admitted to all origins in the trailing window by their counts, as of the
-// last Step. It is 0 in rate mode while they report no counts.
+// last Step. 0 in rate mode while no origin reports counts.
 func (a *Aggregate) Used() int64 { return int64(a.used) }

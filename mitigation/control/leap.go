@@ -5,21 +5,20 @@ import (
 	"time"
 )
 
-// Rates are means, and lack a part of a leap of demand for as long as they are averaged over. So
-// for a while after one the sum follows them faster, or the totals, and a margin is kept below the
-// limit.
+// Rates are means, and lack a part of a leap of demand for the time of the average. So for a while
+// after a leap the sum follows faster, or the totals, and a margin is kept below the limit.
 
 const (
 	// leapFor is the time after a leap of the sum in which a margin is kept: reports of the rest of
 	// the leap are held back as chance until then.
 	leapFor = 2 * sumSettles
-	// leapMargin is that margin for each second over which rates are averaged, as a share of the
-	// limit: a mean lacks the more of a leap the longer it is. leapMost is the largest.
+	// leapMargin is the margin for each second over which rates are averaged, as a share of the
+	// limit: a longer mean lacks more of a leap. leapMost is the largest.
 	leapMargin, leapMost = 0.125, 0.045
 	// surge is the factor by which the sum rises in a leap of demand, and not in a correction of
 	// itself.
 	surge = 1.25
-	// leapSettles divides sumSettles for that time after a jump of the sum, in rate mode, and in
+	// leapSettles divides sumSettles for a while after a jump of the sum, in rate mode, and in
 	// count mode for leapFor after a surge.
 	leapSettles = 5
 )
@@ -55,9 +54,9 @@ func (a *Aggregate) surgedLately() bool {
 		a.stepped.Sub(a.surged) < leapFor
 }
 
-// rate returns the offered rate of o, cost per second. After a leap in count mode the reported one,
-// a mean over up to the whole window, lacks a part of it for long; then the growth of the totals
-// counts, if it is more.
+// rate returns the offered rate of o, cost per second. After a leap in count mode the reported
+// rate, a mean over up to the whole window, lacks a part of the leap for long; then the growth of
+// the totals counts, if more.
 func (o *origin) rate(leapt bool) float64 {
 	if !leapt {
 		return o.report.Rate

@@ -11,14 +11,14 @@ import (
 	"github.com/headgate-dev/headgate/window/moments"
 )
 
-// origin is the last report of a PoP, or of those of its nodes that count alone.
+// origin is the last report of a PoP, or of the PoP's nodes counting alone.
 type origin struct {
-	// name is the PoP's, with "/" appended for its nodes that count alone.
+	// name is the PoP's, with "/" appended for the nodes counting alone.
 	name string
-	// alone is the name of the origin of this PoP's nodes that count alone.
+	// alone is the name of the origin of this PoP's nodes counting alone.
 	alone string
-	// isAlone says that these are the nodes of a PoP that count alone, and partner is the name of
-	// the PoP's other origin.
+	// isAlone: the nodes of a PoP counting alone, and partner is the name of the PoP's other
+	// origin.
 	isAlone bool
 	partner string
 	// report is the last report.
@@ -27,19 +27,19 @@ type origin struct {
 	// passed is the admitted rate the trailing window took in last.
 	passed float64
 	totals window.Totals // by period, the largest value ever reported
-	// moments are when admissions in totals came, as of the last Step, byTimes as far as counted
-	// tells it: totals as of then.
+	// moments are when admissions in totals came, as of the last Step, byTimes as far as known by
+	// counted: totals as of then.
 	moments, byTimes moments.List
 	counted          window.Totals
 	// grown is the cost by which the admitted totals grew since the last Step.
 	grown int64
 
-	// asked is the cost by which the offered totals grew of late, and during the time in which they
-	// did, seconds: both fade over askedOver, as of askedAt.
+	// asked is the cost by which the offered totals grew of late, and the time of the growth,
+	// seconds: both fade over askedOver, as of askedAt.
 	asked, during float64
 	askedAt       window.Instant
 
-	// counts says that the report still counts, as of the last Step.
+	// counts: the report still counts, as of the last Step.
 	counts bool
 	division
 }
@@ -54,8 +54,8 @@ func newOrigin(name string) *origin {
 	return o
 }
 
-// grow raises o's totals to those of a report at now. The first ones are of nobody knows when, and
-// no growth.
+// grow raises o's totals to those of a report at now. The first totals are of unknown times, and no
+// growth.
 func (o *origin) grow(now window.Instant, told *window.Totals) {
 	was := o.totals
 	grown := o.totals.RaiseAll(told)
@@ -91,7 +91,7 @@ func (o *origin) note(now window.Instant, c moments.Clock, told bool) {
 	o.moments = moments.Coarse(moments.Greater(o.byTimes, o.report.Moments), c.Bin(now))
 }
 
-// silent reports whether o's last report is too old to stand: older than its TTL, and than
+// silent reports whether o's last report is too old to stand: older than the TTL, and than
 // silentAfter.
 func (a *Aggregate) silent(now window.Instant, o *origin) bool {
 	age := now.Sub(o.receivedAt)
@@ -101,14 +101,14 @@ func (a *Aggregate) silent(now window.Instant, o *origin) bool {
 	return age > silentAloneAfter && a.hasAlone(now, o)
 }
 
-// hasAlone reports whether nodes of o's PoP have recently reported they count alone.
+// hasAlone reports whether nodes of o's PoP have recently reported counting alone.
 func (a *Aggregate) hasAlone(now window.Instant, o *origin) bool {
 	nodes := a.origins[o.alone]
 	return nodes != nil && now.Sub(nodes.receivedAt) <= silentAloneAfter
 }
 
-// Alone returns the name of the origin of those nodes of pop that count alone, because their ring
-// is lost or there is none.
+// Alone returns the name of the origin of the nodes of pop counting alone, with the ring lost or
+// without a ring.
 func Alone(pop string) string { return pop + "/" }
 
 // expired reports whether the counts of a silent origin have left the rule's window.
@@ -145,12 +145,12 @@ func (a *Aggregate) View(now window.Instant, name string) GlobalView {
 	return v
 }
 
-// outside is the view of an origin that has reported nothing.
+// outside is the view of an origin without a report.
 func (a *Aggregate) outside(now window.Instant) GlobalView {
 	return GlobalView{Sum: a.sum, Limit: a.Limit(), Shed: a.shed, Blocked: a.Blocked(now)}
 }
 
-// view is View for a known origin: it adds the echo of its rate and the totals of the other PoPs.
+// view is View for a known origin: plus the echo of the rate and the totals of the other PoPs.
 func (a *Aggregate) view(now window.Instant, o *origin) GlobalView {
 	v := a.outside(now)
 	v.EchoRate, v.Share = o.report.Rate, a.shareOf(o)
@@ -176,25 +176,25 @@ func (a *Aggregate) view(now window.Instant, o *origin) GlobalView {
 	return v
 }
 
-// Part is one origin's part of a key, as its owner knows it: a copy for explain and the admin
+// Part is one origin's part of a key, in the owner's knowledge: a copy for explain and the admin
 // pages.
 type Part struct {
 	// PoP is the origin's PoP.
 	PoP string
-	// Alone says that this is the sum of the PoP's nodes that count alone.
+	// Alone: the sum of the PoP's nodes counting alone.
 	Alone bool
 	// Rate is the last reported offered rate, cost per second.
 	Rate float64
 	// Ratio is the drop ratio there, as long as Rate holds.
 	Ratio mitigation.Ratio
-	// Share is the rate that may be admitted there: see GlobalView.Share. 0: the same share of the
+	// Share is the rate to be admitted there: see GlobalView.Share. 0: the same share of the
 	// requests as everywhere.
 	Share float64
 	// ReportedAt is the time of the last report.
 	ReportedAt window.Instant
 }
 
-// Parts returns a Part for every origin that is not silent, in the order of their first reports.
+// Parts returns a Part for every origin heard lately, in the order of their first reports.
 func (a *Aggregate) Parts(now window.Instant) []Part {
 	var all []Part
 	for _, o := range a.order {

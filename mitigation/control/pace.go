@@ -8,8 +8,8 @@ import (
 )
 
 // Pace computes the drop ratio of a key whose requests arrive at several nodes, which learn of each
-// other's counts once in a while. It is open loop: it reads the offered rate, which drops do not
-// change, so it cannot oscillate.
+// other's counts once in a while. Open loop: the offered rate, unchanged by drops, is the input, so
+// no oscillation.
 //
 //	ratio = max(0, 1 - paced/rate)
 //	long windows    paced = limit/window + tolerated·limit/Lag   the exact ceiling refuses the rest
@@ -17,17 +17,17 @@ import (
 //
 // In a long window late counts matter little: the ratio only slows the arrivals until the exact
 // ceiling is known everywhere. In a short window the ceiling comes too late and the ratio has to be
-// right. If less than tolerated·limit arrives during a
-// Lag, the ceiling alone holds the limit and there is no ratio: it would refuse requests that fit.
+// right. If less than tolerated·limit arrives during a Lag, the ceiling alone holds the limit and
+// there is no ratio: a ratio would refuse fitting requests.
 type Pace struct {
 	// Limit is the cost admitted per window, above 0; of a bucket the burst.
 	Limit int64
 	// Open is the part of the limit requests without a reserve may use, above 0 and up to 1: a
-	// ratio drops only them.
+	// ratio drops only such requests.
 	Open float64
-	// Window is the rule's window; of a bucket the time in which it fills.
+	// Window is the rule's window; of a bucket the time of the fill.
 	Window time.Duration
-	// Lag is the time from a request until all other nodes have merged it.
+	// Lag is the time from a request until the merge at all other nodes.
 	Lag time.Duration
 	// Stands is for how long a ratio stands without another.
 	Stands time.Duration
@@ -44,12 +44,12 @@ func PaceFor(r *mitigation.Rule, flush time.Duration) Pace {
 const (
 	// longWindow is the number of Lags from which a window is long.
 	longWindow = 50
-	// tolerated is the share of the limit that may arrive unseen during one Lag.
+	// tolerated is the share of the limit possibly unseen during a Lag.
 	tolerated = 0.02
 )
 
 // Ratio returns the ratio of a key, for the requests without a reserve. offered is the known cost
-// in the trailing window, rate the recent offered cost per second. A key offered no more than its
+// in the trailing window, rate the recent offered cost per second. A key offered no more than the
 // limit is never shed, nor one with a limit so small counting alone hold it.
 func (p Pace) Ratio(offered int64, rate float64) mitigation.Ratio {
 	limit := p.Open * float64(p.Limit)
@@ -75,7 +75,7 @@ func (p Pace) Global(v GlobalView, now float64, over time.Duration) mitigation.R
 		// added to four standard deviations where only a few requests are counted: there the normal
 		// distribution underestimates chance.
 		v.Sum <= fair+Chance(fair, over)+8/over.Seconds() {
-		// or a client below its limit that by chance asked for more would be shed though it fits
+		// or a client below the limit, by chance asking for more, would be shed though fitting
 		return 0
 	}
 	if p.Window >= longWindow*p.Lag {
@@ -94,8 +94,8 @@ func (p Pace) Global(v GlobalView, now float64, over time.Duration) mitigation.R
 //	the same, steered                      max(ratio, 1 - 1.05·limit/offered)
 //	rate mode, and everything else         ratio
 //
-// In a steered window the ratio makes up for an excess or a lack. The greater of two would keep
-// from it what chance, and refusals reported late, add to the counts.
+// In a steered window the ratio makes up for an excess or a lack. The greater of two would withhold
+// what chance, and refusals reported late, add to the counts.
 func ByCount(
 	r *mitigation.Rule, ratio mitigation.Ratio, offered, rateOnly int64, flush time.Duration,
 ) mitigation.Ratio {
@@ -106,7 +106,7 @@ func ByCount(
 	case r.Kind == mitigation.Window && rateOnly == 0 && r.Window < longWindow*3*flush:
 		limit := float64(r.Limit)
 		if Steered(r) {
-			// the share of the cost offered in a steered window that may have left it.
+			// the share of the cost offered in a steered window possibly outside.
 			limit *= 1 + 0.05
 		}
 		return max(ratio, mitigation.RatioFor(float64(offered), limit))

@@ -10,48 +10,48 @@ import (
 	"github.com/headgate-dev/headgate/window/moments"
 )
 
-// Report is the demand of one origin for one key: the record that goes up the control loop. An
-// origin is a PoP whose nodes share their counts, or all nodes of a PoP that count alone.
+// Report is the demand of an origin for a key: the record going up the control loop. An origin is a
+// PoP with shared counts, or all nodes of a PoP counting alone.
 //
-// A report is state, never a delta: a later one replaces an earlier one, so a lost packet is healed
-// by the next one, and a repeated one changes nothing.
+// A report is state, never a delta: a later report replaces an earlier, so a lost packet is healed
+// by the next, and a repetition changes nothing.
 //
 //	written by  the node that measures the key (package coordinator, from a Sample)
 //	merged by   the PoP's reporter, and by owner and standby in Aggregate.Merge
 //	enters      Sum = Σ Rate; trailing window += Σ Admitted·dt; Others = Σ Totals of the other origins
 type Report struct {
 	// Rate is the offered rate: cost per second, 0..1e15, refused requests included. Drops do not
-	// change it, which keeps the loop open: the ratio cannot feed back into its own input.
+	// change Rate, which keeps the loop open: the ratio cannot feed back into the input.
 	Rate float64
 	// Admitted is the admitted rate: cost per second, 0..1e15. Only the cost of the trailing window
-	// is computed from it.
+	// is computed from Admitted.
 	Admitted float64
-	// Over is the time over which both rates are averaged, 0..30 days. It bounds their noise: a
+	// Over is the time over which both rates are averaged, 0..30 days. Over bounds the noise: a
 	// rate r of Poisson arrivals has a standard deviation of √(r/Over).
 	Over time.Duration
 	// Totals are offered and admitted cost by counting period, cumulative in each period, and the
-	// sum of the admissions' times within it, from which a receiver places them. Empty with
-	// RateOnly, and in rate mode while the owner needs none: with at most Bare of the limit offered
-	// in all PoPs, and while the key is shed.
+	// sum of the admissions' times inside, from which a receiver places them. Empty with RateOnly,
+	// and in rate mode while the owner needs none: with at most Bare of the limit offered in all
+	// PoPs, and while the key is shed.
 	Totals window.Totals
 	// Moments are when the newest admissions in Totals came, at the earliest: of a node's report
-	// only its own. Admissions that are not in it came at any time of their period.
+	// only this node's. Admissions outside came at any time of their period.
 	Moments moments.List
 	// Blocked is the remaining time of a block the origin's own exact count caused; 0 for none.
 	Blocked time.Duration
-	// RateOnly says that Totals are left out: the sender has more keys than its budget can carry
-	// counts for. Whoever reads the report must judge the key by Rate.
+	// RateOnly: Totals are left out: the sender has more keys than its budget can carry counts for.
+	// Whoever reads the report must judge the key by Rate.
 	RateOnly bool
 	// LastSum is the global sum from the last view the origin received, cost per second; 0 is
-	// unknown. A new owner carries it over until all origins have reported to it: see
+	// unknown. A new owner carries LastSum over until all origins have reported: see
 	// Aggregate.CarryOver.
 	LastSum float64
 	// TTL is the time for which the report stands without a successor, at most 60 s.
 	TTL time.Duration
 }
 
-// GlobalView is the answer of a key's owner to one origin: the demand of all PoPs and the limit
-// that is in effect. It comes down the control loop.
+// GlobalView is the answer of a key's owner to an origin: the demand of all PoPs and the limit in
+// effect. The view comes down the control loop.
 //
 //	written by  Aggregate.View at the owner and at its standby
 //	read by     the PoP's reporter, which takes the Lesser of both, and then its nodes
@@ -64,19 +64,17 @@ type GlobalView struct {
 	// Limit is the limit in effect, cost per second, 0.2 to 1.02 of the rule's: see
 	// Aggregate.Limit.
 	Limit float64
-	// Shed says that Sum is above the rule's limit, with hysteresis: on above 1.03 of it, off below
-	// 0.99. In rate mode the counts of the trailing window have to be above the limit too when it
-	// comes on. While it is false no request is dropped by ratio.
+	// Shed: Sum is above the rule's limit, with hysteresis: on above 1.03 of the limit, off below
+	// 0.99. In rate mode the counts of the trailing window have to be above the limit too for Shed
+	// to begin. While false no request is dropped by ratio.
 	Shed bool
-	// EchoRate is the receiver's own Report.Rate as it entered Sum, cost per second. The receiver
-	// adds the difference to its present rate, and so acts on its own change before the owner knows
-	// of it.
+	// EchoRate is the receiver's own Report.Rate as part of Sum, cost per second. The receiver adds
+	// the difference to its present rate, and so acts on a change before the owner knows of it.
 	EchoRate float64
-	// Share is the receiver's part of Limit where that is divided among the PoPs: the rate, cost
-	// per second, that the receiver may admit however much is offered there, while the others ask
-	// for what they do. 0: nobody else asks, the limit suffices, the rule's fairness is requests,
-	// or the owner is of a version before shares. Then all PoPs drop the same share of their
-	// requests.
+	// Share is the receiver's part of Limit where divided among the PoPs: the rate, cost per
+	// second, to be admitted by the receiver however much is offered there, while the others'
+	// demand stays. 0: nobody else asks, the limit suffices, the rule's fairness is requests, or
+	// the owner is of a version before shares. Then all PoPs drop the same share of their requests.
 	Share float64
 	// Others are the totals of all other origins, in the counting periods of the receiver. Empty in
 	// rate mode, and while the receiver reports rates only.
@@ -90,7 +88,7 @@ type GlobalView struct {
 	Blocked time.Duration
 }
 
-// Sample is one measurement: a key asked for at this node since the last flush.
+// Sample is a measurement: a key asked for at this node since the last flush.
 //
 //	written by  the gate's exchange with the PoP's ring, one Sample per key and flush
 //	read by     Coordinator.Measure, which decides whether to report it
@@ -99,19 +97,17 @@ type Sample struct {
 	Rule string
 	// Key is 1..256 bytes. The reader does not keep the slice.
 	Key []byte
-	// Index is the key's index in this process; it comes back in the Advice.
+	// Index is the key's index in this process; returned in the Advice.
 	Index sketch.Index
 	// Since is the start of the key's slot. A later Since than last time means a new slot, which
 	// has to merge the counts of all other PoPs again.
 	Since window.Instant
-	// Alone says that Report is this node's alone, because its ring is lost or there is none, and
-	// that its Totals hold only the growth since the last Sample. Otherwise Report is the whole
-	// PoP's.
+	// Alone: Report is this node's alone, with the ring lost or without a ring, and Totals hold
+	// only the growth since the last Sample. Otherwise Report is the whole PoP's.
 	Alone bool
 	// Own is the cost this node admitted since the last Sample of the key.
 	Own int64
-	// Told is the part of Own that Report.Totals have, and that was admitted at ToldFrom or later;
-	// ToldFrom is 0 if that is not known.
+	// Told is the part of Own in Report.Totals, admitted at ToldFrom or later; ToldFrom 0: unknown.
 	Told     int64
 	ToldFrom window.Instant
 	// Report is the measured demand. TTL and LastSum are filled in later.
@@ -121,8 +117,7 @@ type Sample struct {
 	Offered int64
 }
 
-// Advice is the outcome of the loop for one key at this node: a ratio, and the counts of other
-// PoPs.
+// Advice is the outcome of the loop for a key at this node: a ratio, and the counts of other PoPs.
 //
 //	written by  the coordinator, after each Sample and after each view that arrives
 //	read by     the gate, which merges Remote into its slot and puts Ratio into the flag table
@@ -133,23 +128,22 @@ type Advice struct {
 	Key []byte
 	// Index is the index from the key's last Sample.
 	Index sketch.Index
-	// Since is that of the key's last Sample: a slot that began later lacks more than Remote, and
-	// is handed all of it after its first Sample.
+	// Since is from the key's last Sample: a later slot lacks more than Remote, and is handed all
+	// after the first Sample.
 	Since window.Instant
-	// Ratio is the drop ratio, 0 for none. In count mode it holds only while the counts exceed the
-	// limit too: see ByCount.
+	// Ratio is the drop ratio, 0 for none. In count mode Ratio holds only while the counts exceed
+	// the limit too: see ByCount.
 	Ratio mitigation.Ratio
 	// RateOnly estimates the cost offered by other PoPs in the key's window known as a rate only:
-	// rate · window. 0 when all of them report counts.
+	// rate · window. 0 when all report counts.
 	RateOnly int64
-	// Remote are the counts of other PoPs no earlier Advice carried. They are valid during the call
-	// only.
+	// Remote are the counts of other PoPs no earlier Advice carried. Valid during the call only.
 	Remote []window.RemoteDelta
-	// View is the view that Ratio was computed from; zero when there is none.
+	// View is the view for Ratio; zero when there is none.
 	View GlobalView
 	// Until is the end of Ratio if no further Advice comes.
 	Until window.Instant
-	// From is the PoP of the owner that sent View; "" for none.
+	// From is the PoP of View's owner; "" for none.
 	From string
 }
 
@@ -181,7 +175,7 @@ func (v GlobalView) Of(rate float64) GlobalView {
 	return v
 }
 
-// overload returns the rate of requests over the rate that may be admitted of them, at least 0.
+// overload returns the rate of requests over the rate to be admitted, at least 0.
 func (v *GlobalView) overload() float64 {
 	if v.Share > 0 {
 		return v.EchoRate / max(v.Share, 1)
@@ -190,7 +184,7 @@ func (v *GlobalView) overload() float64 {
 }
 
 // Ratio returns the drop ratio for an origin whose offered rate is now, averaged over over. The
-// origin's own change since the owner's sum counts at once, if it exceeds both chance and 10 %.
+// origin's own change since the owner's sum counts at once, if above both chance and 10 %.
 //
 //	change    now - EchoRate
 //	growth    ratio = 1 - limit/(sum + change)

@@ -9,12 +9,12 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// A rule with fairness pops divides its limit among the PoPs by water-filling: each gets its
+// A rule with fairness pops divides the limit among the PoPs by water-filling: each gets the
 // demand, but no more than a level, with the sum at the limit. A PoP within an even share of the
 // limit loses nothing, whatever the others ask for or claim to.
 
-// Share returns the rate that one more asker gets of limit, however much it asks for, beside others
-// with these demands, in ascending order: Σ min(demand, share) + share = limit.
+// Share returns the rate of limit for another asker, with any demand, beside others with these
+// demands, in ascending order: Σ min(demand, share) + share = limit.
 //
 //	limit 10, others 1 and 8   the asker gets 4.5, and they 1 and 4.5
 func Share(limit float64, others []float64) float64 { return shareBeside(limit, others, nil) }
@@ -35,23 +35,22 @@ func shareBeside(limit float64, low, high []float64) float64 {
 	return limit
 }
 
-// shares is the demand of each PoP as an aggregate knows it: the cost per second by which the limit
-// is divided.
+// shares is the demand of each PoP in an aggregate: the cost per second by which the limit is
+// divided.
 type shares struct {
-	// limit is the rate to divide, cost per second; 0: it is not divided.
+	// limit is the rate to divide, cost per second; 0: not divided.
 	limit float64
-	// demands are those of the PoPs that ask, ascending.
+	// demands are the asking PoPs', ascending.
 	demands []float64
-	// contested is the time since when, in count mode, more is asked for than the limit; 0: it is
-	// not.
+	// contested is the time since when, in count mode, more is asked for than the limit; 0: not.
 	contested window.Instant
 }
 
 // SetFairness changes the fairness of the aggregate's rule, from the next Step on.
 func (a *Aggregate) SetFairness(f mitigation.Fairness) { a.rule.Fairness = f }
 
-// divide sets the shares of the PoPs from the demand of each origin that still counts, elapsed
-// seconds after the last time. missing is the offered rate of origins that are not known yet.
+// divide sets the shares of the PoPs from the demand of each counting origin, elapsed seconds after
+// the last time. missing is the offered rate of unknown origins.
 func (a *Aggregate) divide(now window.Instant, wall time.Duration, elapsed, missing float64) {
 	a.shares.limit, a.shares.demands = 0, a.shares.demands[:0]
 	if a.rule.Fairness != mitigation.FairPoPs {
@@ -102,18 +101,18 @@ func (a *Aggregate) contested(sum float64) bool {
 	return a.shares.contested != 0
 }
 
-// firstCome reports whether the limit is not divided yet although more is asked for: in count mode
-// the first to ask are the first to be served for a window and AssuredAfter.
+// firstCome reports whether the limnot divided yet although more is asked for: in count mode the
+// first to ask are the first to be served for a window and AssuredAfter.
 func (a *Aggregate) firstCome() bool {
 	return !a.rule.RateMode() && a.stepped.Sub(a.shares.contested) < a.rule.Window+AssuredAfter
 }
 
-// AssuredAfter is the time beside the window after which each PoP has its share of a limit in count
-// mode: that of the others to learn of its demand.
+// AssuredAfter is the time beside the window after which each PoP has a share of a limit in count
+// mode: the time of the others to learn of the demand.
 const AssuredAfter = 2 * time.Second
 
-// addMissing adds the demand of PoPs that are not known yet, cost per second: that of as many as it
-// makes with the mean demand of the known ones, but no more than there are.
+// addMissing adds the demand of PoPs yet unknown, cost per second: of as many as make missing with
+// the known PoPs' mean demand, but no more than there are.
 func (a *Aggregate) addMissing(rate float64) {
 	if rate <= 0 {
 		return
@@ -132,8 +131,8 @@ func (a *Aggregate) addMissing(rate float64) {
 	}
 }
 
-// partner returns the demand of the other origin of o's PoP: of its nodes that count alone, or of
-// those that do not.
+// partner returns the demand of the other origin of o's PoP: of the nodes counting alone, or of the
+// others.
 func (a *Aggregate) partner(o *origin) float64 {
 	if p := a.origins[o.partner]; p != nil {
 		return p.demand
@@ -141,8 +140,8 @@ func (a *Aggregate) partner(o *origin) float64 {
 	return 0
 }
 
-// shareOf returns the part of the limit that o may use, cost per second, however much is offered
-// there; 0 if the limit is not divided, or nobody else asks.
+// shareOf returns the part of the limit for o, cost per second, however much is offered there; 0 if
+// the limnot divided, or nobody else asks.
 func (a *Aggregate) shareOf(o *origin) float64 {
 	if a.shares.limit == 0 {
 		return 0

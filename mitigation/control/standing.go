@@ -5,8 +5,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// Standing is the state of one key in the control loop, as this node knows it. It is a copy for
-// people: explain and the admin pages read it, no decision does.
+// Standing is the state of a key in the control loop, in this node's knowledge. A copy for people:
+// explain and the admin pages read it, no decision does.
 type Standing struct {
 	// View is the last view received; zero when Viewed is.
 	View GlobalView
@@ -19,16 +19,15 @@ type Standing struct {
 	// RateOnly is the cost offered elsewhere in the window known as a rate only.
 	RateOnly int64
 
-	// Owner and Standby are the nodes that aggregate the key; "" for nobody.
+	// Owner and Standby are the nodes aggregating the key; "" for nobody.
 	Owner, Standby string
 	// Reporter is the node reporting the key for this PoP; "" for nobody.
 	Reporter string
-	// Alone says that this node counts the key without its PoP.
+	// Alone: this node counts the key without the PoP.
 	Alone bool
-	// Hinted says that the key is reported however small its rate is, because an owner asked for
-	// it.
+	// Hinted: the key is reported with any rate, on an owner's request.
 	Hinted bool
-	// Parts are the origins in the key's aggregate, if this node is its owner or standby; else
+	// Parts are the origins in the key's aggregate, if this node is the owner or standby; else
 	// none.
 	Parts []Part
 }

@@ -10,7 +10,7 @@ import (
 
 // A short window is steered: the limit in effect follows the cost admitted in the trailing window,
 // so an excess is made up for. In rate mode known from the origins' averages, in count mode from
-// the totals they report.
+// reported totals.
 
 // trailing is the cost admitted in the trailing window, in bins of a twentieth of the window.
 type trailing struct {
@@ -27,7 +27,7 @@ type bin struct {
 // trailingBins is the number of bins of a window.
 const trailingBins = 20
 
-// add adds cost admitted from since to now, and drops the bins that have left the window.
+// add adds cost admitted from since to now, and drops the bins outside the window.
 func (t *trailing) add(since, now window.Instant, cost float64, span time.Duration) {
 	gone := 0
 	for gone < len(t.bins) && now.Sub(t.bins[gone].end) >= span {
@@ -59,15 +59,15 @@ func (t *trailing) after(from window.Instant) (sum float64) {
 }
 
 const (
-	// horizon is the time in which the trailing window is brought back to its limit. Below e times
-	// the lag of the loop it would overshoot.
+	// horizon is the time in which the trailing window is brought back to the limit. Below e times
+	// the lag of the loop the limit would overshoot.
 	horizon = 300 * time.Millisecond
 	// soon is the time until the limit in effect holds at the nodes: about a batch and half a
 	// flush.
 	soon = 100 * time.Millisecond
-	// mostMore is the share of the limit by which the limit in effect may exceed it, in count mode.
+	// mostMore is the share of the limit of an excess of the limit in effect, in count mode.
 	mostMore = 0.02
-	// lagPart is the share of the limit from which cost that averages lack counts.
+	// lagPart is the share of the limit from which cost outside averages counts.
 	lagPart = 0.02
 )
 
@@ -77,8 +77,8 @@ const (
 //
 //	admitted = ∫ average dt + Over · change of the average
 //
-// A change of less than lagPart of the limit may be chance. An origin that ends, or is silent,
-// changes nothing.
+// A change of less than lagPart of the limit may be chance. An ended or silent origin, changes
+// nothing.
 func (a *Aggregate) passed(now window.Instant, mean float64) float64 {
 	lag := 0.0
 	for _, o := range a.order {
@@ -100,7 +100,7 @@ func (a *Aggregate) passed(now window.Instant, mean float64) float64 {
 }
 
 // grown returns the cost admitted since the last step, elapsed seconds ago, in count mode: the
-// growth of the origins' totals, of one that exceeds its share for long no more than that.
+// growth of the origins' totals, of an origin above the share for long no more than the share.
 func (a *Aggregate) grown(elapsed float64) (sum float64) {
 	for _, o := range a.order {
 		grown := float64(o.grown)
@@ -113,14 +113,14 @@ func (a *Aggregate) grown(elapsed float64) (sum float64) {
 }
 
 // fits returns the rate fitting the trailing window, cost per second: with it the cost of the
-// window is its limit a horizon from now. It is hardly more than the limit's pace, or each burst
-// would come again a window later, and never less than minPass of it.
+// window is the limit a horizon from now. Hardly more than the limit's pace, or each burst would
+// come again a window later, and never less than minPass of the limit.
 //
 //	fits = (limit - what was admitted in the window and stays in it for the horizon) / horizon
 //
-// Until the leap of a flood has left it, a window holding more than its limit by excessOff gets no
-// more than what leaves it soon, less the excess: a leap leaving it at the horizon's end makes no
-// room before. Later that would follow the noise of a tenth of a second.
+// Until the leap of a flood has left, a window with excessOff more than the limit gets no more than
+// the cost soon to leave, less the excess: a leap leaving at the horizon's end makes no room
+// before. Later such a rule would follow the noise of a tenth of a second.
 //
 //	fits = what leaves the window soon / soon - excess / horizon
 func (a *Aggregate) fits() float64 {
@@ -136,7 +136,7 @@ func (a *Aggregate) fits() float64 {
 	return min(max(fits, minPass*pace), a.most()*pace)
 }
 
-// excess returns the cost admitted in the trailing window above the limit; negative below it.
+// excess returns the cost admitted in the trailing window above the limit; negative below.
 func (a *Aggregate) excess() float64 {
 	return a.trailing.after(a.stepped.Add(-a.rule.Window)) - float64(a.rule.Limit)
 }
@@ -148,7 +148,7 @@ func Steered(r *mitigation.Rule) bool {
 	return r.Kind == mitigation.Window && r.Window <= (5*time.Second)
 }
 
-// Excess returns the cost of the trailing window above the limit, in seconds of the limit, if it is
+// Excess returns the cost of the trailing window above the limit, in seconds of the limit, if
 // steered; else 0.
 func (a *Aggregate) Excess() float64 {
 	if !Steered(&a.rule) {

@@ -11,10 +11,10 @@ import (
 //
 //	version 1 · verb · issued · until - issued · keep - until · rule · key · node · who · reason · …
 //
-// Numbers are uvarints; a text follows a uvarint of its length. Later versions add fields at the
+// Numbers are uvarints; a text follows a uvarint of the length. Later versions add fields at the
 // end only, and a reader skips them. A version above 1 would be an incompatible format.
 //
-// A list is a version byte, and each override after a uvarint of its length.
+// A list is a version byte, and each override after a uvarint of the length.
 
 const (
 	// recordVersion and listVersion are the first bytes of an override and of a list.
@@ -27,7 +27,7 @@ const (
 	MaxAllRecord = 1 + MaxHeld*(maxRecord/4)
 )
 
-// Append appends the encoding of o to dst. An override within its bounds takes at most 950 bytes.
+// Append appends the encoding of o to dst. An override within bounds takes at most 950 bytes.
 func Append(dst []byte, o *Override) []byte {
 	dst = append(dst, recordVersion, byte(o.Verb))
 	dst = binary.AppendUvarint(dst, uint64(o.Issued))
@@ -44,8 +44,8 @@ func appendText[T string | []byte](dst []byte, text T) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
 }
 
-// Parse decodes record, and does not keep it. The result is within its bounds; Merge judges its
-// time. The error is an ErrBad.
+// Parse decodes record, and does not keep it. The result is within bounds; Merge judges the time.
+// The error is an ErrBad.
 func Parse(record []byte) (Override, error) {
 	if len(record) < 2 || record[0] != recordVersion || len(record) > maxRecord {
 		return Override{}, fmt.Errorf("%w: unknown version", ErrBad)
@@ -70,7 +70,7 @@ type reader struct {
 	failed bool
 }
 
-// maxNumber bounds every number, so sums of a few stay in range. It is far beyond any date.
+// maxNumber bounds every number, so sums of a few stay in range. Far beyond any date.
 const maxNumber = 1 << 52
 
 // number reads an uvarint, 0..maxNumber.

@@ -22,7 +22,7 @@ const (
 	Block Verb = 3 // refuse everything
 )
 
-// Bounds of an override's fields, at the node that issues it and at every node that receives it.
+// Bounds of an override's fields, at the issuing node and at every receiving node.
 const (
 	MinTTL    = time.Second
 	MaxTTL    = 30 * 24 * time.Hour
@@ -40,9 +40,9 @@ var (
 	ErrRoom  = errors.New("override: table full of overrides that last longer")
 )
 
-// Override is an operator's instruction for one key of one rule, replicated to all nodes. It never
-// changes on its way except for Keep, which only grows. Times are Unix milliseconds by the clock of
-// the node that issued it.
+// Override is an operator's instruction for a key of a rule, replicated to all nodes. An Override
+// never changes on the way except for Keep, which only grows. Times are Unix milliseconds by the
+// clock of the issuing node.
 //
 //	written by  Set.Issue, for the admin API
 //	read by     Set.Merge on every node, and the gate, which sets a Manual flag while it is InForce
@@ -58,7 +58,7 @@ type Override struct {
 	Reason string // for people, at most MaxReason printable bytes
 }
 
-// Action returns the action of the flag that o sets. It is for Allow and Block.
+// Action returns the action of o's flag. For Allow and Block.
 func (o *Override) Action() mitigation.Action {
 	if o.Verb == Allow {
 		return mitigation.Allow
@@ -69,8 +69,8 @@ func (o *Override) Action() mitigation.Action {
 // InForce reports whether o sets a flag at now, Unix milliseconds.
 func (o *Override) InForce(now int64) bool { return o.Verb != Lift && o.Until > now }
 
-// Compare orders two overrides of one key over all their fields. The greater one wins on every node
-// alike: the newer one, or of two from the same millisecond an arbitrary but fixed one.
+// Compare orders two overrides of a key over all fields. The greater wins on every node alike: the
+// newer, or of two from the same millisecond an arbitrary but fixed one.
 func (o *Override) Compare(v *Override) int {
 	return cmp.Or(
 		cmp.Compare(o.Issued, v.Issued), strings.Compare(o.Node, v.Node),
@@ -80,7 +80,7 @@ func (o *Override) Compare(v *Override) int {
 	)
 }
 
-// check returns an ErrBad for a field that is out of bounds, whatever the time.
+// check returns an ErrBad for a field out of bounds, whatever the time.
 func (o *Override) check() error {
 	longest := o.Issued + MaxTTL.Milliseconds()
 	switch {

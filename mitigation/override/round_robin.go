@@ -5,9 +5,8 @@ import (
 	"sync"
 )
 
-// RoundRobin sends a list that does not fit into one message: each message continues where the last
-// one ended. Its methods may be called concurrently. The zero RoundRobin starts with the first
-// override.
+// RoundRobin sends a list longer than a message: each message continues at the end of the last.
+// Methods may be called concurrently. The zero RoundRobin starts with the first override.
 type RoundRobin struct {
 	mu   sync.Mutex
 	next Override // its Rule and Key are the start of the next message

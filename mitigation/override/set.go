@@ -12,7 +12,7 @@ import (
 // MaxHeld bounds the keys of which a Set holds the last override.
 const MaxHeld = 4096
 
-// News is the effect of an override on the node that merged it.
+// News is the effect of an override on the merging node.
 type News uint8
 
 // The effects. All but Known are to be passed on.
@@ -22,14 +22,14 @@ const (
 	Newest             // it replaces the held override
 )
 
-// Set holds the last override of each key: at most MaxHeld of them, in a few MiB.
+// Set holds the last override of each key: at most MaxHeld, in a few MiB.
 //
 //	the admin API ─► Issue ─┐                         ┌─► flag table
 //	gossip, state ─► Merge ─┴─► the last override ────┴─► AppendAll ─► gossip, state
 //
-// Merging is a join: nodes that received the same overrides hold the same set, whatever the order
-// and the repetitions. Expired overrides and lifts are held until no override they replaced can
-// return. Its methods may be called concurrently. The zero Set is empty and ready.
+// Merging is a join: nodes with the same overrides hold the same set, whatever the order and the
+// repetitions. Expired overrides and lifts are held until no replaced override can return. Methods
+// may be called concurrently. The zero Set is empty and ready.
 type Set struct {
 	mu      sync.Mutex
 	held    map[subject]Override
@@ -37,10 +37,10 @@ type Set struct {
 	stats   Stats
 }
 
-// subject is the key of an override under its rule.
+// subject is the key of an override under a rule.
 type subject struct{ rule, key string }
 
-// Stats are a Set's gauges and its counters since start.
+// Stats are a Set's gauges, and counters since start.
 type Stats struct {
 	Held             int    // overrides held, expired ones included
 	Bad, Early, Over uint64 // refused: out of bounds, issued in the future, expired
@@ -49,7 +49,7 @@ type Stats struct {
 
 // Issue stamps o as issued at now (Unix milliseconds), newer than any known override of its key,
 // and merges it. Rule, Key, Verb, Until and the texts must be set; Until - now is its TTL. Issue
-// returns the override to spread, also when there was no room to hold it.
+// returns the override to spread, also when there was no room.
 func (s *Set) Issue(now int64, o Override) (Override, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,7 +73,7 @@ func (s *Set) Issue(now int64, o Override) (Override, error) {
 	return o, err
 }
 
-// Merge merges o at now, Unix milliseconds by this node's clock, and returns its effect. On an
+// Merge merges o at now, Unix milliseconds by this node's clock, and returns the effect. On an
 // error, one of ErrBad, ErrEarly, ErrOver and ErrRoom, nothing has changed. Merge keeps o.Key.
 func (s *Set) Merge(now int64, o Override) (News, error) {
 	s.mu.Lock()
@@ -107,7 +107,7 @@ func (s *Set) merge(now int64, o Override) (News, error) {
 	return Known, nil
 }
 
-// admit returns the reason for refusing o at now, and counts it.
+// admit returns and counts the reason for refusing o at now.
 func (s *Set) admit(now int64, o *Override) error {
 	switch err := o.check(); {
 	case err != nil:
@@ -136,8 +136,8 @@ func (s *Set) put(o Override) {
 	s.changes++
 }
 
-// room reports whether there is room for o. It displaces the override that ends, or ended, first,
-// unless that is o.
+// room reports whether there is room for o. The override first to end, or ended, is displaced,
+// unless o itself.
 func (s *Set) room(now int64, o *Override) bool {
 	if len(s.held) < MaxHeld {
 		return true
@@ -161,7 +161,7 @@ func (s *Set) room(now int64, o *Override) bool {
 	return true
 }
 
-// worth orders overrides by the loss of forgetting them.
+// worth orders overrides by the loss of forgetting.
 func worth(a, b *Override) int {
 	return cmp.Or(cmp.Compare(a.Until, b.Until), cmp.Compare(a.Keep, b.Keep), compareSubjects(a, b))
 }
@@ -209,8 +209,8 @@ func (s *Set) All(now int64) []Override {
 	return all
 }
 
-// MergeAll merges all at now, and calls onNews, which may be nil, with each with an effect. It
-// returns the number refused, not counting expired ones, and the first error.
+// MergeAll merges all at now, and calls onNews, which may be nil, with each with an effect. The
+// result is the number refused, not counting expired ones, and the first error.
 func (s *Set) MergeAll(
 	now int64, all []Override, onNews func(Override, News),
 ) (refused int, first error) {
@@ -228,7 +228,7 @@ func (s *Set) MergeAll(
 	return refused, first
 }
 
-// Reject counts a record that could not be parsed.
+// Reject counts an unparsable record.
 func (s *Set) Reject() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -22,7 +22,7 @@ func digitValues() (t [256]uint8) {
 	return t
 }
 
-// NextID returns the n-th id after id, 0 to 2^36-1: after the last one comes 0.
+// NextID returns the n-th id after id, 0 to 2^36-1: after the last id comes 0.
 func NextID(id uint64, n int) uint64 { return (id + uint64(n)) & idMask }
 
 // AppendID appends the six characters of id, which is below 2^36.

@@ -1,40 +1,40 @@
-// Package packet writes the datagrams of a client's queries, one query a line, and the ids by which
-// their replies are matched to them.
+// Package packet writes the datagrams of a client's queries, a query a line, and the ids matching
+// replies and queries.
 //
 //	queries ─► Packet.Append ─► Packet.Bytes ──datagram──► the daemon
 //	                                          ◄──reply──── id=… ─► ParseID ─► the query that waits
 //
-// It opens nothing and draws no random numbers: [New] takes the first id, a socket and the queries
-// waiting are the client's.
+// The package opens nothing and draws no random numbers: [New] takes the first id, a socket and the
+// queries waiting are the client's.
 package packet
 
 import "github.com/headgate-dev/headgate/edge/wire"
 
 // The bounds of a datagram.
 const (
-	// MaxLines is the number of queries in it.
+	// MaxLines is the number of queries in a Packet.
 	MaxLines = 40
-	// Size is its length in bytes: under any usual MTU.
+	// Size is the length in bytes: under any usual MTU.
 	Size = 1400
 )
 
 // maxLine is more than the longest request line: every byte of the key escaped.
 const maxLine = 3*wire.MaxKey + wire.MaxRule + wire.MaxID + 64
 
-// Any one query fits: does not compile where it might not.
+// Any query fits: no compilation otherwise.
 const _ = uint(Size - maxLine)
 
-// replyRoom is the length of the longest reply a rule can lead to. A daemon that listens beyond its
-// own host sends no reply longer than the query, and leaves out fields instead; so a query to such
-// a daemon is filled up with an option the protocol ignores.
+// replyRoom is the length of the longest reply a rule can lead to. A daemon listening beyond the
+// host sends no reply longer than the query, and leaves out fields instead; so a query to such a
+// daemon is filled up with an option the protocol ignores.
 const (
 	replyRoom = len("id=AAAAAA allow remaining=1000000000 reset=86400 view=global shadow=deny")
 	delayRoom = len(" delay=60000") // more, to who can wait
 	filling   = "........................................................................"
 )
 
-// Packet is one datagram of queries. Its buffer is reused for the next one. The zero value numbers
-// its lines from 0; a Packet is not safe for concurrent use.
+// Packet is a datagram of queries, with a buffer reused for the next. The zero value numbers lines
+// from 0; a Packet is not safe for concurrent use.
 type Packet struct {
 	bytes []byte
 	first uint64 // the id of the first line; the others follow
@@ -42,20 +42,20 @@ type Packet struct {
 	pad   bool
 }
 
-// New returns an empty packet. first is the id of its first line, of which the low 36 bits count: a
-// random one, so a reply to an earlier process with the same port matches no query of this one.
+// New returns an empty packet. first is the id of the first line, of which the low 36 bits count: a
+// random one, so a reply to an earlier process with the same port matches no query of this process.
 func New(first uint64) Packet {
 	return Packet{bytes: make([]byte, 0, Size+maxLine), first: first & idMask}
 }
 
-// Reset empties the packet; its ids go on from where they were. With pad, lines are filled up to
-// the length of the longest reply.
+// Reset empties the packet; ids go on. With pad, lines are filled up to the length of the longest
+// reply.
 func (p *Packet) Reset(pad bool) {
 	p.first, p.bytes, p.lines, p.pad = p.ID(p.lines), p.bytes[:0], 0, pad
 }
 
-// Append adds one query and reports whether there was room. It sets the query's ID, and expects the
-// rest to be valid ([wire.Query.Validate]).
+// Append adds a query and reports whether there was room. Append sets the query's ID; the rest must
+// be valid ([wire.Query.Validate]).
 func (p *Packet) Append(q wire.Query) bool {
 	if p.lines == MaxLines {
 		return false
@@ -83,9 +83,8 @@ func (p *Packet) Append(q wire.Query) bool {
 	return true
 }
 
-// AppendLine adds one line of another kind, without its id, and reports whether there was room. It
-// must be the only one of its packet unless it is short; with wire.MaxDatagram bytes it is too
-// long.
+// AppendLine adds a line of another kind, without the id, and reports whether there was room. The
+// only line of a packet, unless short; wire.MaxDatagram bytes are too long.
 func (p *Packet) AppendLine(line []byte) bool {
 	if p.lines > 0 || len(line)+len(" id=")+idLen > wire.MaxDatagram {
 		return false
@@ -95,10 +94,10 @@ func (p *Packet) AppendLine(line []byte) bool {
 	return true
 }
 
-// AppendUnanswered adds a line that is not answered, without an id: it counts as none.
+// AppendUnanswered adds a line without an answer and an id: not counted.
 func (p *Packet) AppendUnanswered(line []byte) { p.bytes = append(p.bytes, line...) }
 
-// Bytes returns the datagram. It is valid until the next Reset or Append.
+// Bytes returns the datagram. Valid until the next Reset or Append.
 func (p *Packet) Bytes() []byte { return p.bytes }
 
 // Lines returns the number of queries in the packet, 0 to MaxLines.
