@@ -1,4 +1,4 @@
-// Package api is the contract of the admin listener as Go types: the JSON bodies of its answers and
+// Package api is the contract of the admin listener as Go types: the JSON bodies of answers and
 // requests, and the form in which keys are shown.
 //
 //	edge/admin ──JSON──► (HTTP) ──JSON──► cmd/headgate, or any Go program

@@ -8,17 +8,17 @@ import (
 )
 
 // JSONReader reads the few JSON forms requests may have: the body of a check, of a list of checks,
-// or of an operator's request. It is strict because a limiter must be: encoding/json would accept
-// unknown, repeated and differently capitalised names, and would replace bytes that are not UTF-8
-// by U+FFFD, so two keys would share one count. Strings are decoded in place, as no escape sequence
-// is shorter than its character. A JSONReader is for one goroutine. For instance {"rule": "login",
-// "key": "a\u0020b", "cost": 2}, where the key is read as "a b" over the bytes of its escape.
+// or of an operator's request. Strict, as a limiter must be: encoding/json would accept unknown,
+// repeated and differently capitalised names, and would replace bytes that are not UTF-8 by U+FFFD,
+// so two keys would share a count. Strings are decoded in place, as no escape sequence is shorter
+// than the character. For a single goroutine. For instance {"rule": "login", "key": "a\u0020b",
+// "cost": 2}, where the key is read as "a b" over the bytes of the escape.
 type JSONReader struct {
 	b []byte
 	i int // next byte to read
 }
 
-// NewJSONReader returns a reader of body, which it overwrites while it decodes strings.
+// NewJSONReader returns a reader of body, overwriting body while decoding strings.
 func NewJSONReader(body []byte) *JSONReader { return &JSONReader{b: body} }
 
 // End reports whether nothing but white space is left.
@@ -52,8 +52,8 @@ func (r *JSONReader) Object(member func(name []byte) *Problem) *Problem {
 	}
 }
 
-// Text reads a string into to. name is that of the member, for the problem of a value of another
-// kind. The text lies in the body and is the caller's.
+// Text reads a string into to. name is the member's, for the problem of a value of another kind.
+// The text lies in the body and is the caller's.
 func (r *JSONReader) Text(name string, to *[]byte) *Problem {
 	if r.Peek() != '"' {
 		return BadParameter(name, "must be a string")
@@ -66,10 +66,10 @@ func (r *JSONReader) Text(name string, to *[]byte) *Problem {
 	return nil
 }
 
-// Number reads the digits of a whole number above 0. It returns an empty slice where there is no
-// digit or a leading zero, and any other byte of a JSON number, such as a sign, is part of the
-// result, for the caller to reject.
-// 1.0 and 1e0 are whole numbers to JSON and none here: a cost has one spelling.
+// Number reads the digits of a whole number above 0. An empty slice where there is no digit or a
+// leading zero, and any other byte of a JSON number, such as a sign, is part of the result, for the
+// caller to reject. 1.0 and 1e0 are whole numbers to JSON and none here: a cost has a single
+// spelling.
 func (r *JSONReader) Number() []byte {
 	r.Peek()
 	start := r.i
@@ -83,8 +83,7 @@ func (r *JSONReader) Number() []byte {
 	return digits
 }
 
-// Decimal reads the digits of a number as they are, noughts in front included; nil if there is
-// none.
+// Decimal reads the digits of a number unchanged, noughts in front included; nil if there is none.
 func (r *JSONReader) Decimal() []byte {
 	r.Peek()
 	start := r.i
@@ -99,8 +98,8 @@ func isNumberByte(c byte) bool {
 	return '0' <= c && c <= '9' || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E'
 }
 
-// string reads a string and reports whether it was well formed.
-// The write position never passes the read position, as an escape is longer than its character.
+// string reads a string and reports whether well formed. The write position never passes the read
+// position, as an escape is longer than the character.
 func (r *JSONReader) string() ([]byte, bool) {
 	if !r.Take('"') {
 		return nil, false
@@ -129,7 +128,7 @@ func (r *JSONReader) string() ([]byte, bool) {
 	return nil, false
 }
 
-// escape reads the rest of an escape sequence, after its backslash.
+// escape reads the rest of an escape sequence, after the backslash.
 func (r *JSONReader) escape() (rune, bool) {
 	if r.i >= len(r.b) {
 		return 0, false
@@ -156,8 +155,8 @@ func (r *JSONReader) escape() (rune, bool) {
 }
 
 // unicode reads the digits of \uXXXX, and the second half of a surrogate pair. Half a pair alone is
-// refused: it is no character, and a replacement character would make different keys equal.
-// RFC 8259, 7: characters beyond U+FFFF are two escapes, \ud83d\ude00 for one face.
+// refused: no character, and a replacement character would make different keys equal. RFC 8259, 7:
+// characters beyond U+FFFF are two escapes, \ud83d\ude00 for a face.
 func (r *JSONReader) unicode() (rune, bool) {
 	high, ok := r.hex4()
 	if !ok || !utf16.IsSurrogate(high) {
@@ -213,8 +212,7 @@ func (r *JSONReader) Take(c byte) bool {
 	return true
 }
 
-// Syntax returns the problem of a body that is not well formed, with the offset of the first byte
-// that does not fit.
+// Syntax returns the problem of a malformed body, with the offset of the first wrong byte.
 func (r *JSONReader) Syntax() *Problem {
 	return &Problem{
 		Status: http.StatusBadRequest, Parameter: "body", Whole: true,

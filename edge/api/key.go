@@ -4,10 +4,10 @@ import (
 	"strings"
 )
 
-// EscapeKey returns key as people see it: every byte outside printable ASCII (0x20 to 0x7e), and
-// the backslash, becomes \xNN in lower case. The result cannot move a cursor, end a line or hide
-// text, and UnescapeKey returns the key again.
-// "a\n" is shown as a\x0a, "ü" as \xc3\xbc: keys are bytes, and half a character may be one.
+// EscapeKey returns key for people: every byte outside printable ASCII (0x20 to 0x7e), and the
+// backslash, becomes \xNN in lower case. The result cannot move a cursor, end a line or hide text,
+// and UnescapeKey returns the key again. "a\n" is shown as a\x0a, "ü" as \xc3\xbc: keys are bytes,
+// and half a character may be a key.
 func EscapeKey(key []byte) string {
 	const digits = "0123456789abcdef"
 	var b strings.Builder

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Bounds of one search.
+// Bounds of a search.
 const (
 	MaxWord     = 64  // bytes of a word or a compared name
 	MaxCompared = 128 // names compared; those after them are not suggested
@@ -14,9 +14,9 @@ const (
 	maxEdits  = 2 // by which a word may differ from the name suggested for it
 )
 
-// Nearest returns the name that word most likely stands for, or "" when none comes near: the one
-// that differs from it by the fewest edits, at most two and at most one in short names, else the
-// first beginning with word or with which word begins. Names are in lower case; word need not be.
+// Nearest returns the name most likely meant by word, or "" when none comes near: the name with the
+// fewest edits, at most two and at most one in short names, else the first beginning with word or
+// with which word begins. Names are in lower case; word need not be.
 func Nearest(word string, names iter.Seq[string]) string {
 	if len(word) > MaxWord {
 		return ""
@@ -41,7 +41,7 @@ func Nearest(word string, names iter.Seq[string]) string {
 }
 
 // edits returns the number of bytes to be added, dropped, changed or swapped with their neighbour
-// to turn a into b. It is some number above maxEdits when the lengths alone say so.
+// to turn a into b. Some number above maxEdits when the lengths alone say so.
 func edits(a, b string) int {
 	if d := len(a) - len(b); d > maxEdits || d < -maxEdits || len(a) > MaxWord || len(b) > MaxWord {
 		return maxEdits + 1

@@ -10,8 +10,8 @@ import (
 const MaxNameShown = 64
 
 // Problem is a fault of a request, in the terms of RFC 9457. Nothing was counted or changed for the
-// request. It is an error whose text is the parameter and the detail.
-// Doors of other protocols take its status, or only that there is one: the words are for people.
+// request. An error whose text is the parameter and the detail. Doors of other protocols take its
+// status, or only the presence: the words are for people.
 type Problem struct {
 	Status    int    // of HTTP
 	Parameter string // the part of the request that is wrong; empty: Detail stands alone
@@ -23,18 +23,17 @@ type Problem struct {
 // Error returns the parameter and the detail.
 func (p *Problem) Error() string { return p.Parameter + " " + p.Detail }
 
-// BadParameter returns the problem of a parameter that is missing, malformed or out of range: 400.
+// BadParameter returns the problem of a parameter missing, malformed or out of range: 400.
 func BadParameter(parameter, detail string) *Problem {
 	return &Problem{Status: http.StatusBadRequest, Parameter: parameter, Detail: detail}
 }
 
-// GivenTwice returns the problem of a parameter that may be given once: 400.
+// GivenTwice returns the problem of a single parameter given again: 400.
 func GivenTwice(parameter string) *Problem { return BadParameter(parameter, "is given twice") }
 
 // UnknownRule returns the problem of a parameter whose value, name, is not one of the rules in
 // force: 404. It repeats at most MaxNameShown bytes of name, escaped, and suggests the nearest
-// rule. The suggestion is worth its search: a request for such a rule passes at a proxy that fails
-// open.
+// rule. The suggestion is worth a search: a request for such a rule passes at a proxy failing open.
 func UnknownRule(parameter string, name []byte, rules iter.Seq[string]) *Problem {
 	p := &Problem{Status: http.StatusNotFound, Parameter: parameter, Unknown: true}
 	shown := EscapeKey(name[:min(len(name), MaxNameShown)])
@@ -57,8 +56,8 @@ func Shown(name []byte) string {
 	return string(name[:min(len(name), MaxNameShown)])
 }
 
-// Lines returns the lines of err's text for a log or a list, each with unprintable bytes escaped.
-// A configuration's faults are one error of many lines, which a log takes one by one.
+// Lines returns the lines of err's text for a log or a list, each with unprintable bytes escaped. A
+// configuration's faults are a single error of many lines, for a log line by line.
 func Lines(err error) []string {
 	lines := strings.Split(strings.TrimRight(err.Error(), "\n"), "\n")
 	for i, line := range lines {

@@ -6,11 +6,11 @@ import (
 )
 
 // Rates is a series of values per second, oldest first. NaN and infinity stand for an unknown value
-// and are null in JSON.
-// Six hours of a thousand rules are 180,000 of them: four bytes each, and few digits on the wire.
+// and are null in JSON. Six hours of a thousand rules are 180,000 steps: four bytes each, and few
+// digits on the wire.
 type Rates []float32
 
-// MarshalJSON returns r as an array of numbers and nulls. It never fails.
+// MarshalJSON returns r as an array of numbers and nulls. Never fails.
 func (r Rates) MarshalJSON() ([]byte, error) {
 	out := make([]byte, 0, 2+4*len(r))
 	out = append(out, '[')

@@ -7,7 +7,7 @@ func WholeSeconds(d time.Duration) uint32 {
 	return uint32(max(0, (d+time.Second-1)/time.Second)) // at most 30 days
 }
 
-// WholeMillis returns d in whole milliseconds, rounded up; 0 for a negative one.
+// WholeMillis returns d in whole milliseconds, rounded up; 0 for a negative duration.
 func WholeMillis(d time.Duration) uint32 {
 	return uint32(max(0, (d+time.Millisecond-1)/time.Millisecond)) // delays are a minute at most
 }

@@ -4,13 +4,13 @@ import "time"
 
 // The JSON shapes of the admin listener. Their common units are in the package documentation.
 
-// MitigationView is one mitigation in force.
+// MitigationView is a mitigation in force.
 type MitigationView struct {
 	Rule   string  `json:"rule"`
 	Key    string  `json:"key"`
 	Action string  `json:"action"` // shed, block, allow
 	Ratio  float64 `json:"ratio"`  // share of offered cost being denied
-	// of the rule; in shadow mode nothing is denied, and ratio is the share that would be
+	// of the rule; in shadow mode nothing is denied, and ratio is the share denied if enforced
 	Mode    string    `json:"mode"`
 	View    string    `json:"view"`
 	Source  string    `json:"source"`         // self, ring, gossip:<pop>, manual:<who>
@@ -20,16 +20,16 @@ type MitigationView struct {
 	Expires time.Time `json:"expires"`
 	Offered int64     `json:"offered"` // cost asked for in the trailing window
 	Limit   int64     `json:"limit"`
-	// blocks of the key by its rule's ladder, this one included
+	// blocks of the key by the rule's ladder, the present included
 	Strikes int `json:"strikes,omitempty"`
-	// of a block that sheds instead: about how many clients it would deny
+	// of a softened block: about how many clients a block would deny
 	Blast int `json:"blast,omitempty"`
 	// DeniedRate is the cost a second denied over the trailing window: offered * ratio / window. In
-	// shadow mode it is the cost that would be denied.
+	// shadow mode the cost denied if enforced.
 	DeniedRate float64 `json:"denied_rate"`
 }
 
-// MitigationsView is one page of mitigations.
+// MitigationsView is a page of mitigations.
 type MitigationsView struct {
 	Mitigations []MitigationView `json:"mitigations"`
 	Total       int              `json:"total"`
@@ -40,7 +40,7 @@ type MitigationsView struct {
 type MitigationRequest struct {
 	Rule string `json:"rule"`
 	Key  string `json:"key,omitempty"`
-	// the key as EscapeKey shows it, in place of Key: JSON cannot carry every byte
+	// the key from EscapeKey, in place of Key: JSON cannot carry every byte
 	Shown  string `json:"shown,omitempty"`
 	Action string `json:"action"` // block or allow
 	// a duration from MinTTL to MaxTTL, such as 10m; empty: DefaultTTL
@@ -49,7 +49,7 @@ type MitigationRequest struct {
 	By     string `json:"by,omitempty"` // who, for the record
 }
 
-// TopView is one heavy key.
+// TopView is a heavy key.
 type TopView struct {
 	Rule string `json:"rule"`
 	Key  string `json:"key"`
@@ -64,7 +64,7 @@ type TopView struct {
 	Share    float64 `json:"share"` // offered / limit
 	// ok, full (every place is taken), shed, block, allow
 	State string `json:"state"`
-	// of a bucket: when it is full again; none: it is
+	// of a bucket: when full again; none: full
 	FullAt *time.Time `json:"full_at,omitempty"`
 	Oldest *time.Time `json:"oldest,omitempty"` // of kind concurrency: start of the oldest lease
 }
@@ -74,19 +74,19 @@ type TopsView struct {
 	Top []TopView `json:"top"`
 }
 
-// SubWindowView is the count of a key in one sub-window of the sketch.
+// SubWindowView is the count of a key in a sub-window of the sketch.
 type SubWindowView struct {
 	Start    time.Time `json:"start"`
 	Estimate int64     `json:"estimate"` // sketch, an upper bound
 }
 
-// ExplainView is everything that decides one key now.
+// ExplainView is everything deciding a key now.
 type ExplainView struct {
 	Rule    string    `json:"rule"`
 	Key     string    `json:"key"`
 	Now     time.Time `json:"now"`
 	Verdict string    `json:"verdict"` // the answer to a check of cost 1
-	// the reason of the denial, also of one that only shadow mode prevents
+	// the reason of the denial, also of a denial prevented by shadow mode
 	Why string `json:"why,omitempty"`
 	// allowed only because the rule is in shadow
 	Shadow bool   `json:"shadow,omitempty"`
@@ -106,7 +106,7 @@ type ExplainView struct {
 	// with probability confidence the estimate is at most this much over
 	ErrorBound float64 `json:"error_bound"`
 	Confidence float64 `json:"confidence"` // 1 - e^-rows
-	// median estimate of a key that was never seen
+	// median estimate of a key never seen
 	NoiseFloor float64 `json:"noise_floor"`
 	// estimate from which a key becomes a suspect
 	PromoteAt    float64         `json:"promote_at"`
@@ -122,14 +122,14 @@ type ExplainView struct {
 	// of the rule: window, bucket or concurrency
 	Kind   string         `json:"kind"`
 	Places *KeyPlacesView `json:"places,omitempty"` // of kind concurrency
-	// that ask this rule, in the order of the file
+	// asking this rule, in the order of the file
 	Policies []string `json:"policies,omitempty"`
 	// the conditions under which this key passes, for people to read
 	LiftedBy string      `json:"lifted_by"`
 	Bucket   *BucketView `json:"bucket,omitempty"` // of a rule of kind bucket
 	// of a rule whose blocks grow longer
 	Strikes *KeyStrikesView `json:"strikes,omitempty"`
-	// of a rule keeping parts of its limit for some tiers
+	// of a rule keeping parts of the limit for some tiers
 	Reserve  []KeyReserveView `json:"reserve,omitempty"`
 	Siblings *SiblingsView    `json:"siblings,omitempty"` // of the rule of a network
 	// of a rule with a ladder: the networks the key is in
@@ -141,22 +141,22 @@ type ExplainView struct {
 	RetrySpread float64 `json:"retry_spread,omitempty"`
 	// cost of requests waiting for their responses
 	Pending int64 `json:"pending,omitempty"`
-	// the reason, its author, its end and the ways to change it, for people to read
+	// the reason, author, end and ways of change, for people to read
 	Sentences []string `json:"sentences"`
 }
 
-// BucketView is the state of the bucket of one key.
+// BucketView is the state of the bucket of a key.
 type BucketView struct {
 	Burst  int64      `json:"burst"`             // tokens of a full one
 	Left   int64      `json:"left"`              // whole tokens in it
 	Fill   float64    `json:"fill"`              // 0..1, parts of a token included
-	FullAt *time.Time `json:"full_at,omitempty"` // when it is full again; none: it is
-	// tokens taken beyond an empty one: by requests that wait, or by costs known afterwards
+	FullAt *time.Time `json:"full_at,omitempty"` // when full again; none: full
+	// tokens taken beyond an empty bucket: by waiting requests, or by costs known afterwards
 	Debt  int64   `json:"debt,omitempty"`
 	Token float64 `json:"token"` // seconds until one token is back
 	// seconds a request may have to wait; 0: none waits
 	Delay float64 `json:"delay,omitempty"`
-	// seconds the next request would have to wait for its token
+	// seconds the next request would have to wait for a token
 	Wait float64 `json:"wait,omitempty"`
 }
 
@@ -164,20 +164,19 @@ type BucketView struct {
 type KeyStrikesView struct {
 	Blocks int     `json:"blocks"` // in a row, a present one included
 	Next   float64 `json:"next"`   // seconds the next block lasts
-	// when the key begins at the first step again, unless it is blocked before; none: it is there
+	// when the key begins at the first step again, unless blocked before; none: so now
 	Forgotten *time.Time `json:"forgotten_at,omitempty"`
 }
 
-// KeyReserveView is the room of the requests of one tier, where parts of the limit are kept for
-// some.
+// KeyReserveView is the room of the requests of a tier, where parts of the limit are kept for some.
 type KeyReserveView struct {
 	Tier string `json:"tier"` // empty: a tier without a part of its own
 	Most int64  `json:"most"` // of the limit these requests may use
 	Left int64  `json:"left"` // of that
 }
 
-// SiblingsView is how many narrower keys asked under that of a network in the window. Its limit
-// denies nothing while they are fewer than needed.
+// SiblingsView is how many narrower keys asked under a network's key in the window. The limit
+// denies nothing while fewer than needed.
 type SiblingsView struct {
 	Asked  int `json:"asked"` // at most Needed
 	Needed int `json:"needed"`
@@ -191,16 +190,16 @@ type KeyPlacesView struct {
 	Until  *time.Time `json:"until"`  // end of that lease, unless it is released or renewed
 }
 
-// KeyRingView is the state of one key between this node and the others of its PoP.
+// KeyRingView is the state of a key between this node and the others of the PoP.
 type KeyRingView struct {
 	Server      string   `json:"server"`       // holds the key's counters; empty: not asked yet
 	AgeSeconds  *float64 `json:"age_seconds"`  // of the ring's last total; null: none yet
 	OfferedRate float64  `json:"offered_rate"` // cost a second asked for at all nodes, as of then
-	// cost counted here that was not sent to the others yet
+	// cost counted here not sent to the others yet
 	Unsent int64 `json:"unsent"`
 }
 
-// RuleView is one rule, its settings and its totals since start.
+// RuleView is a rule, with settings and totals since start.
 type RuleView struct {
 	Name        string  `json:"name"`
 	Limit       int64   `json:"limit"`
@@ -221,7 +220,7 @@ type RuleView struct {
 	Blocks []float64 `json:"blocks,omitempty"`
 	// of such a rule: seconds without a block after which the first is due again
 	ForgetAfter float64 `json:"forget_after,omitempty"`
-	// of kind concurrency: seconds after which places that were not given back are free
+	// of kind concurrency: seconds after which places not given back are free
 	Lease float64 `json:"lease,omitempty"`
 	// part of a request by which a drop ratio is drawn; empty: each request
 	ShedBy string `json:"shed_by,omitempty"`
@@ -231,7 +230,7 @@ type RuleView struct {
 	MaxBlast int `json:"max_blast,omitempty"`
 	// part the rule names by which the retry of a denial may be longer, 0..1
 	RetrySpread float64 `json:"retry_spread,omitempty"`
-	// of the rule of a network: narrower keys that must ask before it denies
+	// of the rule of a network: narrower keys needed before a denial
 	Siblings int `json:"siblings,omitempty"`
 	// parts of the limit kept for tiers, in order
 	Reserve      []ShareView `json:"reserve,omitempty"`
@@ -243,20 +242,20 @@ type RuleView struct {
 	// requests allowed for later, of a rule with a delay
 	Delayed uint64 `json:"delayed,omitempty"`
 
-	// since the last change of the limit; in shadow mode, those that enforcement would have caused
+	// since the last change of the limit; in shadow mode, the denials enforcement would have caused
 	Denials DenialsView `json:"denials"`
 
 	// fields differing from their default, in the order of the documentation; of /v1/rules only
 	Settings []SettingView `json:"settings,omitzero"`
 }
 
-// SettingView is one field of a rule as headgate.yaml has it.
+// SettingView is a field of a rule as headgate.yaml has it.
 type SettingView struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
-// ShareView is a part of a rule's limit kept for a tier and those before it.
+// ShareView is a part of a rule's limit kept for a tier and the tiers before.
 type ShareView struct {
 	Tier  string  `json:"tier"`
 	Share float64 `json:"share"` // 0..1

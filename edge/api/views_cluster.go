@@ -9,24 +9,24 @@ type ClusterView struct {
 	Gossip *GossipView `json:"gossip"` // null: no gossip
 }
 
-// RingView is the state of the node's connection to the other nodes of its PoP. Counts are since
+// RingView is the state of the node's connection to the other nodes of the PoP. Counts are since
 // start.
 type RingView struct {
 	// of the servers; nodes sharing show the same
 	Fingerprint string  `json:"fingerprint"`
 	Flush       float64 `json:"flush"` // seconds between two flushes
-	// with a recent heartbeat, this one included
+	// with a recent heartbeat, this node included
 	Nodes            int              `json:"nodes"`
 	Clock            ClockView        `json:"clock"`
 	Servers          []RingServerView `json:"servers"`
 	Flushes          uint64           `json:"flushes"`
 	LastFlushSeconds float64          `json:"last_flush_seconds"` // duration of the last flush
 	Failed           uint64           `json:"failed"`             // exchanges of a key that failed
-	// totals that cannot be true and were ignored
+	// impossible totals, ignored
 	Implausible uint64 `json:"implausible"`
-	// cost that never reached the other nodes
+	// cost never known to the other nodes
 	DroppedCost uint64 `json:"dropped_cost"`
-	// keys that had to wait for another flush
+	// keys kept waiting for another flush
 	Deferred uint64 `json:"deferred"`
 }
 
@@ -43,7 +43,7 @@ type RingServerView struct {
 	Address string `json:"address"`
 	Weight  int    `json:"weight"`
 	Up      bool   `json:"up"` // has answered recently
-	// silent for so long that failure modes apply
+	// silent for long enough for failure modes
 	Lost           bool              `json:"lost"`
 	Protocol       string            `json:"protocol"` // meta or classic; empty: not connected yet
 	Operations     uint64            `json:"operations"`

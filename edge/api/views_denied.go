@@ -2,7 +2,7 @@ package api
 
 import "time"
 
-// LevelView is one network a key is in, under a rule of its ladder. Its limit is asked in one step
+// LevelView is a network holding a key, under a rule of the ladder. The limit is asked together
 // with the key's own.
 type LevelView struct {
 	Rule     string       `json:"rule"` // NAME/24,56

@@ -13,24 +13,23 @@ type GossipStats struct {
 	Records    map[string]Flow `json:"records"` // by kind
 	// records and packets refused, by reason
 	Rejected map[string]uint64 `json:"rejected"`
-	// packets and records that did not fit or could not be read, by reason
+	// packets and records too large or unreadable, by reason
 	Dropped    map[string]uint64 `json:"dropped"`
 	Queue      Queue             `json:"queue"`
 	Lag        Lag               `json:"-"` // see LagView
 	Joins      uint64            `json:"joins"`
 	Rejoins    uint64            `json:"rejoins"`     // of Joins: with members that had been dead
 	JoinErrors uint64            `json:"join_errors"` // attempts that failed
-	// the last one; empty: a join has worked since
+	// the last; empty: a join has worked since
 	JoinError string `json:"join_error"`
 	// sightings of another node with a taken name
 	Conflicts uint64 `json:"conflicts"`
 	// 0: well; higher: this node is slow to answer
 	Health int         `json:"health"`
 	Keys   ControlKeys `json:"keys"`
-	// largest excess admission of a key owned here that is still to be repaid, in seconds of its
-	// limit
+	// largest excess admission of a key owned here still to be repaid, in seconds of the limit
 	MostDebt float64 `json:"most_debt"`
-	// so many keys are over their limits that rates are sent instead of counts
+	// too many keys are over the limit, so rates are sent instead of counts
 	Overloaded bool `json:"overloaded"`
 	// reports, answers and hints postponed because the budget of packets was used up
 	Deferred uint64      `json:"deferred"`
@@ -43,12 +42,12 @@ type CountsStats struct {
 	Records Flow   `json:"records"` // counts of a key, 12 bytes each
 	Waiting int    `json:"waiting"` // keys whose counts wait for the budget
 	Dropped uint64 `json:"dropped"` // batches the budget inside the PoP did not carry
-	// counts of keys without a slot that gave way to newer ones
+	// counts of keys without a slot, displaced by newer
 	Displaced uint64  `json:"displaced"`
 	Pressure  float64 `json:"pressure"` // 0: every admission is sent; higher: fewer are
 }
 
-// Member is a node that gossips.
+// Member is a gossiping node.
 type Member struct {
 	Name    string    `json:"name"`
 	PoP     string    `json:"pop"`
@@ -60,11 +59,11 @@ type Member struct {
 	Ring    string    `json:"ring"`  // fingerprint; empty: no ring
 	Rules   string    `json:"rules"` // digest of its rules of scope global
 	Self    bool      `json:"self"`
-	// Ahead is the time in seconds its clock is ahead of this node's, negative if behind. It is 0
-	// unless the difference is so large the two nodes refuse each other's records.
+	// Ahead is the time in seconds the clock is ahead of this node's, negative if behind. 0 unless
+	// the difference is so large the two nodes refuse each other's records.
 	Ahead float64 `json:"clock_ahead_seconds,omitempty"`
-	// Dashboard is the address of the node's page, http://host:port/. It is empty if its admin
-	// listener is on loopback or a unix socket.
+	// Dashboard is the address of the node's page, http://host:port/. Empty if the admin listener
+	// is on loopback or a unix socket.
 	Dashboard string `json:"dashboard,omitempty"`
 }
 
@@ -97,7 +96,7 @@ type Queue struct {
 	Sending   int `json:"sending"`   // packets not sent yet
 }
 
-// Lag is a histogram of the time that records spent waiting at nodes until this node first received
+// Lag is a histogram of the time records spent waiting at nodes until this node first received
 // them, without the network's own delay.
 type Lag struct {
 	Count   uint64
@@ -105,13 +104,13 @@ type Lag struct {
 	Buckets []LagBucket // ascending
 }
 
-// LagBucket counts the records that waited for at most Within seconds.
+// LagBucket counts the records waiting for at most Within seconds.
 type LagBucket struct {
 	Within float64
 	Count  uint64
 }
 
-// ControlKeys counts keys of global rules by the role of this node for them.
+// ControlKeys counts keys of global rules by the role of this node.
 type ControlKeys struct {
 	Measured int `json:"measured"` // requested at this node
 	Reported int `json:"reported"` // reported here for the whole PoP
@@ -138,12 +137,12 @@ type LagView struct {
 	P99   *float64 `json:"p99"`
 }
 
-// KeyGlobalView is the state of one key over all PoPs.
+// KeyGlobalView is the state of a key over all PoPs.
 type KeyGlobalView struct {
 	// of the owner's last answer; null: none yet, and offered_rate to others mean nothing
 	AgeSeconds  *float64 `json:"age_seconds"`
 	OfferedRate float64  `json:"offered_rate"` // cost a second asked for in all PoPs
-	// cost a second that may pass: the limit, less the excess still to be repaid
+	// cost a second allowed: the limit, less the excess still to be repaid
 	LimitRate float64 `json:"limit_rate"`
 	Shed      bool    `json:"shed"`  // above the limit
 	Ratio     float64 `json:"ratio"` // resulting share to refuse here
@@ -151,30 +150,30 @@ type KeyGlobalView struct {
 	// limit is not divided, because it suffices, no other PoP asks, or the rule's fairness is
 	// requests.
 	ShareRate float64 `json:"share_rate,omitempty"`
-	// Others is the cost in the other PoPs, in the counting periods the window touches. It is null
-	// for a rule judged by recent rates.
+	// Others is the cost in the other PoPs, in the counting periods the window touches. null for a
+	// rule judged by recent rates.
 	Others *KeyOthersView `json:"others"`
 	// cost a second asked for in this PoP, as measured here
 	PoPRate  float64 `json:"pop_rate"`
 	Owner    string  `json:"owner"`    // the node that adds up; empty: none
 	Standby  string  `json:"standby"`  // and the one that does so beside it
 	Reporter string  `json:"reporter"` // the node reporting the key for this PoP
-	// this node reports for itself: its ring does not answer, or it has none
+	// this node reports for itself: the ring does not answer, or there is none
 	Alone bool `json:"alone"`
-	// reported at any rate because the owner asked for it: hinted
+	// reported at any rate on the owner's request: hinted
 	Hinted bool `json:"hinted"`
-	// PoPs are the parts of the PoPs, sorted by name. Only the owner of the key and its standby
-	// know them.
+	// PoPs are the parts of the PoPs, sorted by name. Only the owner of the key and the standby
+	// know Parts.
 	PoPs []KeyPoPView `json:"pops,omitempty"`
 }
 
-// KeyPoPView is the part of one PoP in a key's requests.
+// KeyPoPView is the part of a PoP in a key's requests.
 type KeyPoPView struct {
 	PoP string `json:"pop"`
-	// its nodes that count without the others, together
+	// the nodes counting without the others, together
 	Alone       bool    `json:"alone,omitempty"`
 	OfferedRate float64 `json:"offered_rate"` // cost a second
-	// cost a second that may be admitted there; 0: the limit is not divided
+	// cost a second to be admitted there; 0: the limit is not divided
 	ShareRate  float64 `json:"share_rate,omitempty"`
 	Ratio      float64 `json:"ratio"`       // resulting share to refuse there
 	AgeSeconds float64 `json:"age_seconds"` // of its last report
@@ -186,7 +185,7 @@ type KeyOthersView struct {
 	Admitted int64 `json:"admitted"`
 }
 
-// View returns l in seconds, with its median and 99th percentile.
+// View returns l in seconds, with the median and 99th percentile.
 func (l *Lag) View() LagView {
 	v := LagView{Count: l.Count, P50: l.within(0.5), P99: l.within(0.99)}
 	if l.Count > 0 {
@@ -195,8 +194,7 @@ func (l *Lag) View() LagView {
 	return v
 }
 
-// within returns the least bound that so large a share of the records kept to; nil when there is
-// none.
+// within returns the least bound kept by such a share of the records; nil when there is none.
 func (l *Lag) within(share float64) *float64 {
 	for _, b := range l.Buckets {
 		if l.Count > 0 && float64(b.Count) >= share*float64(l.Count) {

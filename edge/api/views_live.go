@@ -6,7 +6,7 @@ import (
 
 // The JSON shapes of GET /v1/events and GET /v1/history, as in views.go.
 
-// The names of the events of GET /v1/events, each with the type of its data.
+// The names of the events of GET /v1/events, each with a type of data.
 const (
 	EventHello       = "hello"        // HelloView, first of all
 	EventFlagSet     = "flag-set"     // MitigationView
@@ -16,7 +16,7 @@ const (
 	EventLive        = "live"         // LiveView, if the request says live=1
 )
 
-// HelloView identifies the node whose stream it is.
+// HelloView identifies the node of the stream.
 type HelloView struct {
 	Node    string `json:"node"`
 	PoP     string `json:"pop"`
@@ -25,7 +25,7 @@ type HelloView struct {
 
 // LostView reports a gap in a stream.
 type LostView struct {
-	// number of events that there was no room to send, since the last one sent
+	// number of events without room for the send, since the last sent
 	Events uint64 `json:"events"`
 }
 
@@ -51,7 +51,7 @@ type LiveView struct {
 	Viewers     int              `json:"viewers"`  // streams that are open, this one included
 }
 
-// LiveRuleView is a rule with the number of its keys.
+// LiveRuleView is a rule with the number of keys.
 type LiveRuleView struct {
 	RuleView
 	Suspects int `json:"suspects"` // keys counted exactly, because they came near their limits
@@ -59,7 +59,7 @@ type LiveRuleView struct {
 	Allowed  int `json:"allowed"`  // of Flags: those that an operator exempted from the limit
 }
 
-// DoorView is the state of the decision listeners of one protocol. Counts are since start.
+// DoorView is the state of the decision listeners of a protocol. Counts are since start.
 type DoorView struct {
 	Protocol    string   `json:"protocol"`     // udp, http, grpc, spop or resp
 	Addresses   []string `json:"addresses"`    // host:port, or unix:/path
@@ -75,7 +75,7 @@ type FlagCountsView struct {
 	Allow int `json:"allow"`
 }
 
-// SketchView is the state of the sketch of one window length. Its unit is 1/1020 of a rule's limit,
+// SketchView is the state of the sketch of a window length. The unit is 1/1020 of a rule's limit,
 // rounded up to whole cost.
 type SketchView struct {
 	Window float64 `json:"window"` // seconds
@@ -95,7 +95,7 @@ type HistoryView struct {
 	Rules  []HistoryRuleView `json:"rules"`
 }
 
-// HistoryRuleView is the cost a second of one rule in each step; null: not sampled.
+// HistoryRuleView is the cost a second of a rule in each step; null: not sampled.
 type HistoryRuleView struct {
 	Name         string `json:"name"`
 	Offered      Rates  `json:"offered"`

@@ -8,7 +8,7 @@ type PoolsView struct {
 	Pools []PoolView `json:"pools"`
 }
 
-// PoolView is one pool: how busy it is, and the tiers shed by that.
+// PoolView is a pool: how busy, and the tiers shed.
 type PoolView struct {
 	Name string `json:"name"`
 	// 0 to the number of tiers: 1.3 sheds all of the first and 30 % of the second
@@ -30,7 +30,7 @@ type TierView struct {
 	Ratio float64 `json:"ratio"` // share of its requests denied, 0..1
 }
 
-// LeasesView is the answer of /v1/leases: the leases of one key, or without a key the keys holding
+// LeasesView is the answer of /v1/leases: the leases of a key, or without a key the keys holding
 // most places under the rule.
 type LeasesView struct {
 	Now    time.Time    `json:"now"`
@@ -43,7 +43,7 @@ type LeasesView struct {
 	Held   []HolderView `json:"held,omitempty"`   // keys, those with most places first
 }
 
-// LeaseView is one lease.
+// LeaseView is a lease.
 type LeaseView struct {
 	Lease  string    `json:"lease"`
 	Places int64     `json:"places"`

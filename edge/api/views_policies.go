@@ -4,24 +4,24 @@ import "time"
 
 // The JSON shapes of GET /v1/policies and POST /v1/test-request, as in views.go.
 
-// PolicyView is one policy in force, with its counts since it was first in force.
+// PolicyView is a policy in force, with counts since the policy was first in force.
 type PolicyView struct {
 	Name string `json:"name"`
 	Mode string `json:"mode"`
 	// such as: ask login · skip all · deny 403 · tier critical
 	Does string `json:"does"`
-	// of its policies only the first matching asks
+	// of a group only the first matching policy asks
 	Group   string   `json:"group,omitempty"`
 	Rules   []string `json:"rules"`         // that it asks
 	Key     string   `json:"key,omitempty"` // by which it counts
 	Line    int      `json:"line"`          // in the configuration file
 	Matched uint64   `json:"matched"`       // requests
-	// of Matched, by it or a rule it asked
+	// of Matched, by the policy or an asked rule
 	Denied uint64 `json:"denied"`
-	// of Matched, those that its shadow would have denied
+	// of Matched, those denied but for shadow
 	ShadowDenied uint64     `json:"shadow_denied"`
 	LastSeen     *time.Time `json:"last_seen"` // when it matched last; null: never
-	// its questions are never reported: nothing counts
+	// questions are never reported: nothing counts
 	Unreported bool `json:"unreported,omitempty"`
 }
 
@@ -33,12 +33,12 @@ type PoliciesView struct {
 	Tickets uint64 `json:"tickets,omitempty"`
 }
 
-// TestRequest is a request somebody writes down, to see how the policies decide it.
+// TestRequest is a request somebody writes down, to see the policies' decision.
 type TestRequest struct {
 	Method  string   `json:"method,omitempty"`  // "": GET
 	URL     string   `json:"url"`               // with or without a scheme
 	Headers []string `json:"headers,omitempty"` // name: value
-	// address of the client, as a trusted proxy gives it; "": by the headers
+	// address of the client, as given by a trusted proxy; "": by the headers
 	Client string `json:"client,omitempty"`
 	Peer   string `json:"peer,omitempty"` // address of the sender; "": 127.0.0.1
 	// of the response: the request is a report; 0: none yet
@@ -50,7 +50,7 @@ type TestView struct {
 	Method string `json:"method"`
 	Host   string `json:"host"`
 	Path   string `json:"path"` // as the policies see it
-	// as they see it as well, where a server may take another path; else ""
+	// as seen there as well, where a server may take another path; else ""
 	Decoded   string         `json:"path_decoded,omitempty"`
 	Client    string         `json:"client"`
 	From      string         `json:"client_from"`
@@ -62,7 +62,7 @@ type TestView struct {
 	Questions []TestQuestion `json:"questions"`
 }
 
-// TestPolicy says whether one policy matches.
+// TestPolicy says whether a policy matches.
 type TestPolicy struct {
 	Name    string `json:"name"`
 	Matches bool   `json:"matches"`
@@ -70,7 +70,7 @@ type TestPolicy struct {
 	Line    int    `json:"line"`             // of that term, or of the policy
 }
 
-// TestQuestion is one rule a request asks.
+// TestQuestion is a rule asked by a request.
 type TestQuestion struct {
 	Policy string      `json:"policy"`
 	Rule   string      `json:"rule"`
@@ -83,7 +83,7 @@ type TestQuestion struct {
 	Answer *TestAnswer `json:"answer,omitempty"`
 }
 
-// TestAnswer is the answer that a rule in force would give now. Nothing is counted.
+// TestAnswer is the present answer of a rule in force. Nothing is counted.
 type TestAnswer struct {
 	Verdict   string `json:"verdict"` // allow or deny
 	Why       string `json:"why,omitempty"`

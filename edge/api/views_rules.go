@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// DenialsView counts the denials of a rule with its present limit, in shadow mode the denials that
+// DenialsView counts the denials of a rule with the present limit, in shadow mode the denials
 // enforcement would have caused. Keys are estimates: each of the two is within KeysError of the
 // true number two times out of three.
 type DenialsView struct {
@@ -30,10 +30,11 @@ type ReloadView struct {
 	NeedRestart []string `json:"need_restart,omitempty"`
 }
 
-// ConfigView is the answer of /v1/config. It holds the paths of secret files, never their content.
+// ConfigView is the answer of /v1/config. Config holds the paths of secret files, never their
+// content.
 type ConfigView struct {
 	File string `json:"file,omitempty"` // empty: the built-in configuration
-	// of the start, or of the last reload that succeeded
+	// of the start, or of the last successful reload
 	Since time.Time `json:"since"`
 	// settings of the file taking effect at the next start only
 	NeedRestart []string `json:"need_restart,omitempty"`
@@ -57,9 +58,9 @@ type Build struct {
 	Arch     string `json:"arch"`
 }
 
-// SuggestView estimates, since a moment, the denials limiting other than its own would have caused
-// among a rule's requests. Offered and Keys are of this node. Where nodes share the rule, Rows are
-// of the cost the sampled keys of this node asked of all nodes.
+// SuggestView estimates, since a moment, the denials other limits than the rule's own would have
+// caused among a rule's requests. Offered and Keys are of this node. Where nodes share the rule,
+// Rows are of the cost the sampled keys of this node asked of all nodes.
 type SuggestView struct {
 	Rule  string `json:"rule"`
 	Kind  string `json:"kind"` // window, bucket or concurrency; pool for a pool
@@ -92,7 +93,7 @@ type HeldView struct {
 	Mean float64 `json:"mean"` // by a key while it held any
 }
 
-// PoolSeenView is how busy a pool was since it was made, and how much it shed.
+// PoolSeenView is how busy a pool was since made, and how much was shed.
 type PoolSeenView struct {
 	Heard        float64   `json:"heard"`    // seconds with reports
 	Silent       float64   `json:"silent"`   // seconds without
@@ -101,7 +102,7 @@ type PoolSeenView struct {
 	ShedAbove    float64   `json:"shed_above"`
 	RestoreBelow float64   `json:"restore_below"`
 	Busy         []BusyRow `json:"busy"` // the least share in use first
-	// in the order in which they are shed, with the mean of their ratios
+	// in the order of shedding, with the mean of ratios
 	Tiers []TierView `json:"tiers"`
 }
 
@@ -120,11 +121,11 @@ type WaitedView struct {
 // SampleView describes the sample the rows rest on.
 type SampleView struct {
 	Keys int `json:"keys"` // in the sample
-	// every key that asked for this much in a window is in the sample; 0: every key is
+	// every key asking for this much in a window is in the sample; 0: every key is
 	AllFrom float64 `json:"complete_from"`
-	// keys that never asked for this much in a window may be missing; 0: none is
+	// keys never asking for this much in a window may be missing; 0: none is
 	BlindTo int64 `json:"missing_below"`
-	// looks at a key that came too late to see all its requests
+	// looks at a key too late for all requests
 	LateLooks uint64 `json:"late_samples"`
 }
 

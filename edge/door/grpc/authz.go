@@ -10,7 +10,7 @@ import (
 )
 
 // authz answers a call of envoy.service.auth.v3.Authorization/Check: the policies decide the
-// request it describes. The numbers of fields here and below are those of Envoy's api,
+// described request. The numbers of fields here and below are those of Envoy's api,
 // envoy/service/auth/v3 and attribute_context.proto; a test holds them against Envoy's own types.
 func (k *caller) authz(dst, message []byte) ([]byte, h2.Status) {
 	var r checkRequest
@@ -41,8 +41,8 @@ type checkRequest struct {
 	attributes []byte
 }
 
-// parse reads a CheckRequest. It reports false if it is malformed. As protobuf has it, of a field
-// given twice the last one holds.
+// parse reads a CheckRequest. False: malformed. As in protobuf, of a field given twice the last
+// holds.
 func (r *checkRequest) parse(message []byte) bool {
 	w := walk(message)
 	for w.next() {
@@ -109,8 +109,8 @@ func sourceOf(peer []byte) (netip.Addr, bool) {
 }
 
 // fillHTTP sets the fields of an AttributeContext.HttpRequest. 2 method, 3 headers as a map, 4 path
-// with its query, 5 host, 6 scheme, 13 header_map, which Envoy sends in place of 3 where it is told
-// to keep repeated headers.
+// with query, 5 host, 6 scheme, 13 header_map, which Envoy sends in place of 3 where told to keep
+// repeated headers.
 func fillHTTP(f *request.Reader, message []byte) bool {
 	w := walk(message)
 	ok, path := true, false
@@ -124,7 +124,7 @@ func fillHTTP(f *request.Reader, message []byte) bool {
 		case 3:
 			ok = addHeader(f, w.data)
 		case 4:
-			// A request without a path is from something that is no Envoy: nothing could be
+			// A request without a path is from something other than Envoy: nothing could be
 			// matched.
 			path = true
 			f.Target(w.data)
@@ -145,8 +145,8 @@ func fillHTTP(f *request.Reader, message []byte) bool {
 	return ok && path && !w.bad
 }
 
-// addHeader adds a header: key 1, value 2 of a map or of a HeaderValue, or its raw_value 3.
-// raw_value is sent in place of value where it may not be UTF-8.
+// addHeader adds a header: key 1, value 2 of a map or of a HeaderValue, or raw_value 3. raw_value
+// is sent in place of value if possibly not UTF-8.
 func addHeader(f *request.Reader, message []byte) bool {
 	var name, value []byte
 	w := walk(message)
@@ -165,8 +165,8 @@ func addHeader(f *request.Reader, message []byte) bool {
 	return !w.bad
 }
 
-// fillExtensions sets the fields that context_extensions name, which the proxy's configuration
-// says: country, asn, ja3, ja4, tls and tier, and with the value ok the proxy can do as the headers
+// fillExtensions sets the fields of context_extensions, which the proxy's configuration says:
+// country, asn, ja3, ja4, tls and tier, and with the value ok the proxy can do as the headers
 // Headgate-Delay and Headgate-Deceive of an answer say. Others mean nothing here. They come from
 // Envoy's configuration, not from the client: so the tier may be among them.
 func (k *caller) fillExtensions(f *request.Reader, attributes []byte) bool {

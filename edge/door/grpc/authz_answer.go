@@ -9,9 +9,9 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// appendPassed appends a CheckResponse that lets the request pass: status 1, ok_response 3 with
-// headers 2 for the request and response_headers_to_add 6.
-// Headers for the request reach the site, which reports the ticket.
+// appendPassed appends a passing CheckResponse: status 1, ok_response 3 with headers 2 for the
+// request and response_headers_to_add 6. Headers for the request reach the site, which reports the
+// ticket.
 func (k *caller) appendPassed(b []byte, a *ask.Answer) []byte {
 	// An empty status is code 0, OK.
 	b = append(b, 1<<3|bytesOf, 0)
@@ -34,12 +34,12 @@ func (k *caller) appendPassed(b []byte, a *ask.Answer) []byte {
 }
 
 // appendDenied appends a CheckResponse denying the request: status 1, denied_response 2 with status
-// 1, headers 2 and body 3. The body is problem+json as in HTTP, unless the policy gives one:
-// clients see one form whatever proxy stands before them.
+// 1, headers 2 and body 3. The body is problem+json as in HTTP, unless given by the policy: clients
+// see the same form behind any proxy.
 func (k *caller) appendDenied(b []byte, a *ask.Answer) []byte {
 	b, at := begin(b, 1)
-	// The codes of google.rpc.Status in a CheckResponse. Envoy only looks whether it is 0; its
-	// access log shows it.
+	// The codes of google.rpc.Status in a CheckResponse. Envoy only compares with 0; the access log
+	// shows the status.
 	b = end(appendNumber(b, 1, 7), at)
 	b, at = begin(b, 2)
 	b, inner := begin(b, 1)
@@ -105,13 +105,13 @@ func (k *caller) problem(a *ask.Answer) {
 	k.text = append(k.text, "\"}\n"...)
 }
 
-// one is the value of headers saying yes.
+// one is the value 1 of headers saying yes.
 var one = []byte("1")
 
 // appendLimits appends RateLimit-Policy and RateLimit as options in field number, for the rules
 // nearest to their limits.
 func (k *caller) appendLimits(b []byte, number int) []byte {
-	// It is used again for the second header after the first has been copied into the answer.
+	// Used again for the second header after the first has been copied into the answer.
 	k.values = k.values[:0]
 	k.session.Decisions(mostLimits, func(d *gate.Decision) {
 		k.values = append(listed(k.values, 0), k.door.texts.Of(d.Rule).Policy...)

@@ -13,16 +13,16 @@ import (
 	"github.com/headgate-dev/headgate/edge/rls"
 )
 
-// caller answers the calls of one connection.
-// Its slices grow to the largest call of the connection and are used again; see forget for calls
-// that are unusually long.
+// caller answers the calls of a connection. Slices grow to the largest call of the connection and
+// are used again; see forget for unusually long calls.
 type caller struct {
 	door    *Door
 	conn    *stream.Conn
 	session *ask.Session // of the batch
 	lane    *gate.Lane
 	batch   gate.Batch
-	// From a unix socket everything is believed: whoever may open it is this machine's operator.
+	// From a unix socket everything is believed: whoever may open the socket is this machine's
+	// operator.
 	peer    netip.Addr // zero: a unix socket
 	batches uint64
 	loan    budget.Loan
@@ -63,15 +63,14 @@ func (*caller) Method(path string) int {
 	return -1
 }
 
-// Begin begins a batch of decisions at one reading of the clock.
+// Begin begins a batch of decisions at a single reading of the clock.
 func (k *caller) Begin() {
 	k.session = k.door.room.Borrow(ask.GRPC, k.conn.ID)
 	k.batch = k.lane.Batch(k.door.gate.Now(), rand.Uint64)
 }
 
-// End ends the batch.
-// One batch in LatencyEvery is timed: reading the clock twice for each would cost more than most
-// questions.
+// End ends the batch. A batch in LatencyEvery is timed: reading the clock twice for each would cost
+// more than most questions.
 func (k *caller) End() {
 	k.batch.End()
 	k.session.Return()
@@ -91,7 +90,7 @@ func (k *caller) leave() {
 // Lend takes memory of the doors' budget.
 func (k *caller) Lend(bytes int) bool { return k.loan.Add(int64(bytes)) }
 
-// Call answers one call.
+// Call answers a call.
 func (k *caller) Call(dst []byte, method int, message []byte) (answer []byte, status h2.Status) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -126,11 +125,11 @@ func (k *caller) malformed(dst []byte, why string) ([]byte, h2.Status) {
 	return dst, h2.Status{Code: h2.InvalidArgument, Message: why}
 }
 
-// notProto is the fault of a message that cannot be read.
+// notProto is the fault of an unreadable message.
 const notProto = "the message is not the protobuf message of this method"
 
 // health answers a call of grpc.health.v1.Health/Check. grpc.health.v1. "" asks for the server as a
-// whole. While it stops it is not serving, so balancers send nothing new.
+// whole. While stopping the door is not serving, so balancers send nothing new.
 func (k *caller) health(dst, message []byte) ([]byte, h2.Status) {
 	var service []byte
 	w := walk(message)

@@ -24,9 +24,9 @@ import (
 // The bounds of the door beside those of edge/h2. A connection holds about 50 KiB; messages in
 // parts and unsent answers are of the budget.
 const (
-	// Envoy opens one for each of its workers and clusters, and multiplexes.
+	// Envoy opens a connection for each of its workers and clusters, and multiplexes.
 	maxConns = 256
-	// at a stop, for calls that were on their way
+	// at a stop, for calls on the way
 	drainTime = 5 * time.Second
 )
 
@@ -36,11 +36,11 @@ type Options struct {
 	DigestKey [32]byte  // of digests in counted keys
 	// everybody is admitted over TLS; else who may connect plain, or has a certificate
 	Anybody bool
-	// bounds the memory of messages in parts and of unsent answers; nil: that of the door alone
+	// bounds the memory of messages in parts and of unsent answers; nil: of the door alone
 	Budget *budget.Budget
 }
 
-// Stats are totals since the door was made, unless they say "now".
+// Stats are totals since the door was made, unless marked "now".
 type Stats struct {
 	stream.Stats
 	Calls       uint64             // answered, those with an error included
@@ -52,8 +52,8 @@ type Stats struct {
 	Unsecured   uint64             // connections ended because TLS failed
 }
 
-// Door is the decision listener for gRPC. New makes it, and Serve may be called again once it has
-// returned. Its methods are safe for concurrent use.
+// Door is the decision listener for gRPC. Made by New. Serve may be called again after a return.
+// Methods are safe for concurrent use.
 type Door struct {
 	gate   *gate.Gate
 	room   *ask.Room
@@ -101,8 +101,7 @@ func New(g *gate.Gate, o Options, lanes ...*gate.Lane) *Door {
 func (d *Door) SetClients(c request.Clients) { d.guard.SetTrust(c.Trusts) }
 
 // SetLimits puts the limits of files in force; nil: there are none. Their rules are in force at the
-// gate.
-// A call that began with the tree before ends with it.
+// gate. A call begun with the tree before ends with the old tree.
 func (d *Door) SetLimits(t *rls.Tree) {
 	if t != nil {
 		d.texts.Expect(len(t.Rules))
@@ -110,7 +109,8 @@ func (d *Door) SetLimits(t *rls.Tree) {
 	d.limits.Store(t)
 }
 
-// Row returns the row in /metrics of a rule of the files, together with others; "": it has its own.
+// Row returns the row in /metrics of a rule of the files, together with others; "": a separate
+// count.
 func (d *Door) Row(rule string) string { return d.limits.Load().Row(rule) }
 
 // LimitForm lists the parts of answers about limits besides their statuses.
@@ -122,9 +122,9 @@ type LimitForm struct {
 // SetLimitForm puts f in force.
 func (d *Door) SetLimitForm(f LimitForm) { d.form.Store(&f) }
 
-// Serve answers on every listener until ctx ends or a listener fails for good; that error is
-// returned, nil otherwise. At the end every connection gets GOAWAY, and its open questions are
-// answered. A listener of TLS is one of tls.NewListener.
+// Serve answers on every listener until ctx ends or a listener fails for good; the error is
+// returned, nil otherwise. At the end every connection gets GOAWAY, and open questions are
+// answered. A listener of TLS is from tls.NewListener.
 func (d *Door) Serve(ctx context.Context, listeners ...net.Listener) error {
 	d.stopped.Store(false)
 	stop := context.AfterFunc(ctx, func() { d.stopped.Store(true) })
@@ -149,7 +149,7 @@ func (d *Door) Stats() Stats {
 	return s
 }
 
-// Figures returns the totals that doors of connections have in common.
+// Figures returns the totals common to doors of connections.
 func (d *Door) Figures() door.Figures {
 	s := d.Stats()
 	f := door.Figures{
@@ -169,15 +169,15 @@ func (d *Door) Figures() door.Figures {
 // AddLatency adds the timed batches of this door to sum.
 func (d *Door) AddLatency(sum *latency.Sum) { sum.Add(&d.latency) }
 
-// serve serves one connection until its end. It reads, has everything answered that is whole, and
-// writes, in turn: while it writes nothing is read, so a peer who does not read cannot make this
-// side keep more than one answer's worth.
+// serve serves one connection until the end: reads, answers to whole messages, and writes in turn.
+// During a write nothing is read, so a peer without reads cannot make this side keep more than an
+// answer's worth.
 func (d *Door) serve(c *stream.Conn) {
 	began := d.now()
 	if !d.guard.Admits(c) {
 		return
 	}
-	// Lanes by the number of the connection, evenly: two cores rarely meet in one lane's counters.
+	// Lanes by the number of the connection, evenly: two cores rarely meet in a lane's counters.
 	k := d.newCaller(c, d.lanes[c.ID%uint64(len(d.lanes))])
 	h := h2.New(k, &d.http2, began)
 	defer h.Close()
@@ -188,7 +188,7 @@ func (d *Door) serve(c *stream.Conn) {
 	c.Feed(&feeder{d, c, h})
 }
 
-// feeder gives a connection's bytes to its calls.
+// feeder gives a connection's bytes to calls.
 type feeder struct {
 	door *Door
 	conn *stream.Conn
@@ -198,7 +198,7 @@ type feeder struct {
 // Room is memory for the next bytes.
 func (f *feeder) Room() []byte { return f.h2.Room() }
 
-// Patience is how long they may take.
+// Patience is the calls' time.
 func (f *feeder) Patience() time.Duration {
 	if until, ok := f.h2.Until(); ok {
 		return max(0, until-f.door.now())
@@ -208,7 +208,7 @@ func (f *feeder) Patience() time.Duration {
 	return 5 * time.Minute
 }
 
-// Take answers the messages read so far, and ends the streams that have taken too long.
+// Take answers the messages read so far, and ends streams out of time.
 func (f *feeder) Take(n int, err error) bool {
 	switch {
 	case n > 0:
@@ -226,8 +226,8 @@ func (f *feeder) Take(n int, err error) bool {
 // The gate's clock never runs backwards, whatever happens to the time of day.
 func (d *Door) now() time.Duration { return time.Duration(d.gate.Now()) }
 
-// advance answers the n bytes read. It reports whether the connection goes on. Advance stops where
-// enough is to be written; more says that frames are left.
+// advance answers the n bytes read. False: the connection ends. Advance stops where enough is to be
+// written; more says that frames are left.
 func (d *Door) advance(c *stream.Conn, h *h2.Conn, n int) bool {
 	h.Arrived(n)
 	now := d.now()
@@ -247,7 +247,7 @@ func (d *Door) advance(c *stream.Conn, h *h2.Conn, n int) bool {
 	return true
 }
 
-// write sends the waiting bytes. It reports whether that worked.
+// write sends the waiting bytes. False: that failed.
 func (d *Door) write(c *stream.Conn, h *h2.Conn) bool {
 	if out := h.Output(); len(out) > 0 {
 		// for the answers of one read
@@ -259,7 +259,7 @@ func (d *Door) write(c *stream.Conn, h *h2.Conn) bool {
 	return true
 }
 
-// tooLong ends the streams that have taken too long. It reports whether the connection goes on.
+// tooLong ends streams out of time. False: the connection ends.
 func (d *Door) tooLong(c *stream.Conn, h *h2.Conn) bool {
 	if _, busy := h.Until(); !busy {
 		h.GoAway(true)
@@ -270,10 +270,10 @@ func (d *Door) tooLong(c *stream.Conn, h *h2.Conn) bool {
 	return d.write(c, h) && err == nil
 }
 
-// drain says that the connection ends, and answers until nothing is under way and the peer is
+// drain announces the end of the connection, and answers until nothing is under way and the peer is
 // quiet. The server closes the connection after drainTime at the latest. The first GOAWAY names the
 // highest stream there can be: messages sent before the peer has read GOAWAY are still answered. A
-// peer that is quiet for drainPause has read it.
+// peer quiet for drainPause has read the end.
 func (d *Door) drain(c *stream.Conn, h *h2.Conn) {
 	h.GoAway(false)
 	if !d.write(c, h) {
@@ -293,5 +293,5 @@ func (d *Door) drain(c *stream.Conn, h *h2.Conn) {
 	_ = d.write(c, h)
 }
 
-// drainPause is how long a peer is quiet before its connection is closed at the stop.
+// drainPause is how long a peer is quiet before the connection is closed at the stop.
 const drainPause = 100 * time.Millisecond

@@ -10,11 +10,10 @@ import (
 	"github.com/headgate-dev/headgate/edge/rls"
 )
 
-// find sets k.found to the limits the files have for the descriptors, without those that another
-// one of them replaces. The keys they count by are in k.text: see descriptor.keyFrom.
-// envoyproxy/ratelimit looks its tree up for each descriptor, and lets a limit with "replaces" take
-// the place of limits with those names in the same request; so all descriptors are looked up before
-// the first is asked.
+// find sets k.found to the files' limits for the descriptors, without limits replaced by others.
+// The keys are in k.text: see descriptor.keyFrom. envoyproxy/ratelimit looks the tree up for each
+// descriptor, and lets a limit with "replaces" take the place of the named limits in the same
+// request; so all descriptors are looked up before the first is asked.
 func (k *caller) find(domain *rls.Node) {
 	for i := range k.descriptors {
 		d := &k.descriptors[i]
@@ -22,8 +21,8 @@ func (k *caller) find(domain *rls.Node) {
 		entries := k.entries[d.from:d.to]
 		k.walk.Begin(domain)
 		for j, e := range entries {
-			// Step returns the value counted by, which is the request's where the file has none,
-			// and nothing where the file's own value says it all.
+			// Step returns the value counted by, the request's if the file has no value, and
+			// nothing if the file's own value says all.
 			value := k.walk.Step(e.key, e.value, j == len(entries)-1)
 			k.text = k.door.joiner.Append(k.text, d.keyFrom, value, len(entries) > 1)
 		}
@@ -70,7 +69,7 @@ func (k *caller) askFound(p *ask.Part, r *limitRequest, d *descriptor, limit *rl
 	}
 }
 
-// deny has p denied for a limit of 0, unless it takes nothing or the limit is in shadow. A quota of
+// deny has p denied for a limit of 0, unless p takes nothing or the limit is in shadow. A quota of
 // 0 denies as quotas do.
 func (k *caller) deny(p *ask.Part, use ask.Use, shadow, quota bool) {
 	switch passes := shadow || use == ask.Look || use == ask.Return; {

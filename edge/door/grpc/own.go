@@ -13,9 +13,9 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// maxOwn is how many rules descriptors with a limit of their own may make.
-// Each is a rule with counts and metrics of its own. Limits come from the proxy's configuration,
-// which has a handful; a proxy that computed them would make one a request.
+// maxOwn is how many rules descriptors with a limit of their own may make. Each is a rule with
+// counts and metrics. Limits come from the proxy's configuration, which has a handful; a proxy that
+// computed them would make a rule a request.
 const maxOwn = 1000
 
 // ownRules are the rules that descriptors brought their limits for. They stay until the daemon
@@ -38,7 +38,7 @@ func (o *ownRules) find(spelled []byte) []byte {
 func (o *ownRules) add(spelled, name []byte, limit int64, window time.Duration) []byte {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	// Another connection may have made it between the look and the lock.
+	// Another connection may have made the rule between the look and the lock.
 	if known := o.find(spelled); known != nil {
 		return known
 	}
@@ -64,7 +64,7 @@ func (o *ownRules) add(spelled, name []byte, limit int64, window time.Duration) 
 	return next[string(spelled)]
 }
 
-// askOwn makes p ask the rule of d's own limit. The values of the entries are its key. The name
+// askOwn makes p ask the rule of d's own limit. The values of the entries are the key. The name
 // says the domain and the keys, domain/key1/key2, so people know the rule; the spelling has the
 // limit too, so two limits for the same keys are two rules.
 func (k *caller) askOwn(p *ask.Part, r *limitRequest, d *descriptor) h2.Status {
@@ -87,7 +87,7 @@ func (k *caller) askOwn(p *ask.Part, r *limitRequest, d *descriptor) h2.Status {
 		k.text = append(append(k.text, '/'), entries[i].key...)
 	}
 	name := k.text[from:]
-	// No name has a zero byte: a text joined by it cannot be taken for another.
+	// No name has a zero byte: joined texts cannot be taken for others.
 	k.text = append(k.text, 0)
 	k.text = strconv.AppendUint(k.text, d.limit.perUnit, 10)
 	k.text = append(k.text, 0)
@@ -112,13 +112,13 @@ func (k *caller) askOwn(p *ask.Part, r *limitRequest, d *descriptor) h2.Status {
 	return h2.Status{}
 }
 
-// unitWindows are the windows of one unit.
+// unitWindows are the windows of a unit.
 var unitWindows = [...]time.Duration{
 	unitSecond: time.Second, unitMinute: time.Minute,
 	unitHour: time.Hour, unitDay: 24 * time.Hour,
 }
 
-// window returns the window of l, whole seconds up to a day; false: it has no such window.
+// window returns the window of l, whole seconds up to a day; false: no such window.
 func (l *ownLimit) window() (time.Duration, bool) {
 	if l.unit == 0 || l.unit >= uint64(len(unitWindows)) || l.multiplier > 86400 {
 		return 0, false

@@ -10,9 +10,9 @@ const (
 	fixed32 = 5
 )
 
-// walker walks over the fields of one protobuf message, which it neither copies nor changes.
-// Messages here have a handful of fields and are read once: a walk over the bytes makes no
-// structs and allocates nothing.
+// walker walks over the fields of a protobuf message, neither copied nor changed. Messages here
+// have a handful of fields and are read once: a walk over the bytes makes no structs and allocates
+// nothing.
 type walker struct {
 	rest   []byte
 	bad    bool // the message is malformed: next returned false for it
@@ -25,9 +25,8 @@ type walker struct {
 // walk returns a walker over message.
 func walk(message []byte) walker { return walker{rest: message} }
 
-// next goes to the next field. It reports false at the end, and where the message is malformed. A
-// tag is number << 3 | kind. Fields nobody asks for are skipped, which is how protobuf stays
-// compatible.
+// next goes to the next field. False at the end, and where the message is malformed. A tag is
+// number << 3 | kind. Fields nobody asks for are skipped, which is how protobuf stays compatible.
 func (w *walker) next() bool {
 	if len(w.rest) == 0 {
 		return false
@@ -52,7 +51,7 @@ func (w *walker) next() bool {
 	return !w.bad
 }
 
-// is reports whether the field is that one.
+// is reports whether the field is number.
 func (w *walker) is(number uint64, kind byte) bool { return w.number == number && w.kind == kind }
 
 // uvarint reads a varint.
@@ -83,8 +82,8 @@ func (w *walker) take(n uint64) []byte {
 	return b
 }
 
-// wrapped returns the value in a message of the UInt64Value kind: field 1, 0 if it is left out.
-// A wrapper tells "0" from "not given", which a plain number of proto3 cannot.
+// wrapped returns the value in a message of the UInt64Value kind: field 1, 0 if left out. A wrapper
+// tells "0" from "not given", which a plain number of proto3 cannot.
 func wrapped(message []byte) (value uint64, ok bool) {
 	w := walk(message)
 	for w.next() {
@@ -95,8 +94,8 @@ func wrapped(message []byte) (value uint64, ok bool) {
 	return value, !w.bad
 }
 
-// appendNumber appends a varint field; 0 is the default and left out.
-// proto3 leaves defaults out: who reads it fills them in.
+// appendNumber appends a varint field; 0 is the default and left out. proto3 leaves defaults out:
+// filled in by the reader.
 func appendNumber(b []byte, number int, value uint64) []byte {
 	if value == 0 {
 		return b
@@ -113,8 +112,8 @@ func appendBytes(b []byte, number int, value []byte) []byte {
 	return append(b, value...)
 }
 
-// begin appends the head of a message in field number. Its content follows, until end. The length
-// is one byte until end knows better, so most messages are written once.
+// begin appends the head of a message in field number. The content follows, until end. The length
+// is a byte until end knows better, so most messages are written once.
 func begin(b []byte, number int) ([]byte, int) {
 	b = append(b, byte(number<<3|bytesOf), 0) // as above
 	return b, len(b)
@@ -129,7 +128,7 @@ func end(b []byte, at int) []byte {
 	}
 	var length [binary.MaxVarintLen64]byte
 	n := binary.PutUvarint(length[:], uint64(size)) // not negative
-	// The content is moved by as many bytes as the length needs more; it is some hundred bytes.
+	// The content is moved by as many bytes as the length needs more; some hundred bytes.
 	b = append(b, length[1:n]...) // makes room
 	copy(b[at+n-1:], b[at:at+size])
 	copy(b[at-1:], length[:n])

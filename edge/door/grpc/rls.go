@@ -11,7 +11,7 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// maxDescriptors is the most descriptors of a call. Envoy makes one a rule of a route.
+// maxDescriptors is the most descriptors of a call. Envoy makes a descriptor a rule of a route.
 const maxDescriptors = 256
 
 // limit answers a call of ShouldRateLimit. In a domain of rls.files a descriptor has the meaning of
@@ -21,7 +21,7 @@ const maxDescriptors = 256
 //	a limit of its own  a rule of that limit, named after the domain and the keys of the entries
 //	else                the fields of a request, which the policies decide
 //
-// All descriptors are decided together: if one denies, none of the others counts, as the request
+// All descriptors are decided together: if a descriptor denies, no other counts, as the request
 // will not happen.
 func (k *caller) limit(dst, message []byte) ([]byte, h2.Status) {
 	var r limitRequest
@@ -77,8 +77,8 @@ func (k *caller) limit(dst, message []byte) ([]byte, h2.Status) {
 	return dst, h2.Status{}
 }
 
-// limitTooLong answers a call whose message is longer than is read, as one descriptor of a request
-// that is unfit.
+// limitTooLong answers a call whose message is longer than is read, as a descriptor of an unfit
+// request.
 func (k *caller) limitTooLong(dst []byte) ([]byte, h2.Status) {
 	k.session.Start()
 	k.session.Also = k.door.gate.Rules() // which of them it asks, nobody knows
@@ -94,16 +94,15 @@ func (k *caller) limitTooLong(dst []byte) ([]byte, h2.Status) {
 	return k.appendAnswer(dst, &limitRequest{hits: 1}, deny, new(LimitForm)), h2.Status{}
 }
 
-// readTooLong sets the session's request to one that is longer than is read.
+// readTooLong sets the session's request to a request longer than is read.
 func (k *caller) readTooLong() {
 	f := k.session.Read(k.peer)
 	f.TooLong()
 	f.End()
 }
 
-// forget lets go of the memory of an unusually long request.
-// A connection lives for days; one call with a thousand descriptors must not leave its memory
-// behind.
+// forget lets go of the memory of an unusually long request. A connection lives for days; a call
+// with a thousand descriptors must not leave memory behind.
 func (k *caller) forget() {
 	const usual = 64
 	if cap(k.descriptors) > usual || cap(k.entries) > 16*usual || cap(k.text) > usual<<10 {
@@ -149,7 +148,7 @@ func (k *caller) ask(p *ask.Part, r *limitRequest, d *descriptor) h2.Status {
 	return h2.Status{}
 }
 
-// askRule makes p ask the rule that entry at names. The values of the other entries are its key.
+// askRule makes p ask the rule named by entry at. The values of the other entries are the key.
 func (k *caller) askRule(p *ask.Part, d *descriptor, at int, a gate.Ask, use ask.Use) h2.Status {
 	entries := k.entries[d.from:d.to]
 	if len(entries) == 1 {
@@ -159,7 +158,7 @@ func (k *caller) askRule(p *ask.Part, d *descriptor, at int, a gate.Ask, use ask
 	}
 	if k.door.gate.Rule(a.Rule) == nil {
 		k.door.unknown.Add(1)
-		// It is logged once in a while, with the name: most likely a rule was renamed.
+		// Logged once in a while, with the name: most likely a rule was renamed.
 		k.door.gate.NoteMisnamed(a.Rule)
 		return h2.Status{
 			Code: h2.NotFound,
@@ -179,10 +178,10 @@ func (k *caller) askRule(p *ask.Part, d *descriptor, at int, a gate.Ask, use ask
 	return h2.Status{}
 }
 
-// fill sets the session's request from entries. Those that are no fields of a request mean nothing
-// to policies. It reports false where an address of the client or the peer is none. remote_address
-// is Envoy's action of that name; a masked one has the bits of its network behind a slash. All else
-// are descriptors the operator has named after fields: generic_key and header values.
+// fill sets the session's request from entries. Other entries mean nothing to policies. False: an
+// address of the client or the peer is none. remote_address is Envoy's action of the same name; a
+// masked address has the bits of the network behind a slash. All else are descriptors the operator
+// has named after fields: generic_key and header values.
 func (k *caller) fill(entries []entry) bool {
 	f := k.session.Read(k.peer)
 	for _, e := range entries {

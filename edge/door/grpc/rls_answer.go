@@ -12,7 +12,7 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// Codes of RateLimitResponse, and units of its limits.
+// Codes of RateLimitResponse, and units of limits.
 const (
 	codeOK   = 1
 	codeOver = 2
@@ -20,7 +20,7 @@ const (
 	unitSecond, unitMinute, unitHour, unitDay = 1, 2, 3, 4
 )
 
-// mostLimits is the most rules whose limits the headers of one answer show.
+// mostLimits is the most rules whose limits an answer's headers show.
 const mostLimits = 4
 
 // appendAnswer appends a RateLimitResponse: the code of the whole, a status a descriptor, headers,
@@ -47,8 +47,8 @@ func (k *caller) appendAnswer(b []byte, r *limitRequest, deny bool, form *LimitF
 	return k.appendAdvice(b)
 }
 
-// appendStatus appends the DescriptorStatus of descriptor i. many: its cost was above 1.
-// 1 code, 2 current_limit, 3 limit_remaining, 4 duration_until_reset.
+// appendStatus appends the DescriptorStatus of descriptor i. many: the cost was above 1. 1 code, 2
+// current_limit, 3 limit_remaining, 4 duration_until_reset.
 func (k *caller) appendStatus(b []byte, i int, many bool) []byte {
 	p := &k.parts[i]
 	b, at := begin(b, 2)
@@ -67,8 +67,8 @@ func (k *caller) appendStatus(b []byte, i int, many bool) []byte {
 		remaining, until := d.Remaining+limit-d.Rule.Limit, d.Reset
 		if p.Over {
 			until = max(verdict.Wait(d), time.Second)
-			// A request of cost 1 denied has nothing left; one of 10 may be denied with 5 left, and
-			// is told 5.
+			// A request of cost 1 denied has nothing left; a cost of 10 may be denied with 5 left,
+			// and is told 5.
 			if remaining = 0; many {
 				remaining = k.session.Left(&k.batch, p)
 			}
@@ -78,15 +78,15 @@ func (k *caller) appendStatus(b []byte, i int, many bool) []byte {
 		k.least.note(p.Over, uint64(limit), uint64(remaining), uint64(api.WholeSeconds(until)))
 		b = appendNumber(b, 3, uint64(remaining))
 		var inner int
-		// of no time too: who asks whether it is there learns that all is back
+		// of no time too: who asks again learns of a full limit
 		b, inner = begin(b, 4)
 		b = end(appendNumber(b, 1, uint64(api.WholeSeconds(until))), inner)
 	}
 	return end(b, at)
 }
 
-// saidOf returns the limit of descriptor i, which r counts, as the file or the descriptor has it:
-// more than mitigation.MaxLimit is counted as that.
+// saidOf returns the limit of descriptor i, counted by r, as in the file or the descriptor: more
+// than mitigation.MaxLimit is counted as MaxLimit.
 func (k *caller) saidOf(i int, r *mitigation.Rule) int64 {
 	switch d := &k.descriptors[i]; {
 	case r.Limit != mitigation.MaxLimit:
@@ -98,7 +98,7 @@ func (k *caller) saidOf(i int, r *mitigation.Rule) int64 {
 	return r.Limit
 }
 
-// saidBy is saidOf the first descriptor that r answers.
+// saidBy is saidOf the first descriptor answered by r.
 func (k *caller) saidBy(r *mitigation.Rule) int64 {
 	for i := 0; r.Limit == mitigation.MaxLimit && i < len(k.parts); i++ {
 		if d := k.parts[i].By; d != nil && d.Rule == r {
@@ -120,8 +120,8 @@ func (k *caller) appendPolicy(b []byte, r *mitigation.Rule) []byte {
 	return append(append(b, ';'), window...) // of whole seconds, and so it is there
 }
 
-// appendLimit appends the current_limit of the rule of descriptor i. A limit of a file has the name
-// the file gives it.
+// appendLimit appends the current_limit of the rule of descriptor i. A limit of a file has the
+// file's name.
 func (k *caller) appendLimit(b []byte, i int, r *mitigation.Rule, limit int64) []byte {
 	name := r.Name
 	if i < len(k.found) && k.found[i] != nil {
@@ -140,9 +140,9 @@ func (k *caller) appendLimit(b []byte, i int, r *mitigation.Rule, limit int64) [
 	return end(b, at)
 }
 
-// unitsOf returns window as a number of the largest units it is a multiple of. Parts of a second
-// are rounded up. The unit of no window is 0, UNKNOWN. 90 s is 90 of SECOND, 120 s is 2 of MINUTE:
-// RateLimit has a unit and a multiplier.
+// unitsOf returns window as a number of the largest fitting units. Parts of a second are rounded
+// up. The unit of no window is 0, UNKNOWN. 90 s is 90 of SECOND, 120 s is 2 of MINUTE: RateLimit
+// has a unit and a multiplier.
 func unitsOf(window time.Duration) (unit, times uint64) {
 	if window == 0 {
 		return 0, 0

@@ -14,7 +14,7 @@ const (
 	fieldMetadata       = 6
 )
 
-// tooManyRequests is the status with which Envoy denies unless its configuration names another.
+// tooManyRequests is the status with which Envoy denies unless configured otherwise.
 const tooManyRequests = 429
 
 // retryOfPools returns the seconds after which a request a pool denies may come again; 0: none
@@ -50,14 +50,14 @@ func (k *caller) appendForm(b []byte) []byte {
 	if status == tooManyRequests {
 		return b
 	}
-	// beside that of appendMetadata: both are merged, as protobuf has it
+	// beside that of appendMetadata: both are merged, as in protobuf
 	b, at := begin(b, fieldMetadata)
 	return end(appendStruct(b, map[string]any{"status": float64(status)}), at)
 }
 
-// appendAdvice appends request_headers_to_add, for the backend of a request that passes: that it is
-// to do nothing and answer as if all were well, that it is to wait first, that no lease was left. A
-// deceived request goes alone: who pretends does not wait.
+// appendAdvice appends request_headers_to_add, for the backend of a passing request: to do nothing
+// and answer as if all were well, to wait first, or that no lease was left. A deceived request goes
+// alone: who pretends does not wait.
 func (k *caller) appendAdvice(b []byte) []byte {
 	for i := range k.parts {
 		if k.parts[i].Deceive {

@@ -2,8 +2,8 @@ package grpc
 
 import "strconv"
 
-// least is the status the headers of envoyproxy/ratelimit show: of a limit that is over the last,
-// else of that with the least left.
+// least is the status the headers of envoyproxy/ratelimit show: of the last limit over, else of the
+// limit with the least left.
 type least struct {
 	known, over             bool
 	limit, remaining, until uint64
@@ -22,7 +22,7 @@ var theirHeaders = map[string][3]string{
 	"x-ratelimit": {"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"},
 }
 
-// appendLeast appends the headers of the least status, if there is one.
+// appendLeast appends the headers of the least status, if any.
 func (k *caller) appendLeast(b []byte, form string) []byte {
 	if !k.least.known {
 		return b

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// appendMetadata appends dynamic_metadata as envoyproxy/ratelimit has it: the request, and the
-// metadata of the limits it passed. It allocates: an operator asks for it.
+// appendMetadata appends dynamic_metadata as in envoyproxy/ratelimit: the request, and the metadata
+// of the limits passed. Allocates, on an operator's request.
 func (k *caller) appendMetadata(b []byte, r *limitRequest) []byte {
 	all := map[string]any{"domain": string(r.domain)}
 	var descriptors []any
@@ -40,8 +40,7 @@ func (k *caller) appendMetadata(b []byte, r *limitRequest) []byte {
 	return end(appendStruct(b, all), at)
 }
 
-// merge adds to the members of to those of from: of two structs all members, else the first one
-// stays.
+// merge adds to the members of to those of from: of two structs all members, else the first stays.
 func merge(to, from map[string]any) {
 	for name, value := range from {
 		was, known := to[name]
@@ -74,7 +73,7 @@ func appendStruct(b []byte, members map[string]any) []byte {
 }
 
 // appendValue appends the content of a google.protobuf.Value: 1 null, 2 number, 3 text, 4 bool, 5
-// struct, 6 list. The one that it is stands there even if it is a default.
+// struct, 6 list. The member stands there even if a default.
 func appendValue(b []byte, value any) []byte {
 	const fixed64 = 1
 	switch is := value.(type) {

@@ -23,7 +23,7 @@ type descriptor struct {
 	replaced       bool // by a limit of another descriptor
 }
 
-// entry is one key and value of a descriptor.
+// entry is a key and value of a descriptor.
 type entry struct{ key, value []byte }
 
 // ownLimit is the limit a descriptor brings.
@@ -33,10 +33,9 @@ type ownLimit struct {
 	multiplier uint64 // of units; 1 or more
 }
 
-// parseLimit reads a RateLimitRequest into r and k. It reports false if it is malformed.
-// The message is walked where it lies: fields of r and k are parts of it, and nothing is copied or
-// allocated. Fields that are not known are skipped, and of one that is there twice the last holds,
-// both as protobuf has it.
+// parseLimit reads a RateLimitRequest into r and k. False: malformed. The message is walked in
+// place: fields of r and k are parts of the message, and nothing is copied or allocated. Unknown
+// fields are skipped, and of a repeated field the last holds, both as in protobuf.
 func (k *caller) parseLimit(r *limitRequest, message []byte) bool {
 	*r = limitRequest{hits: 1}
 	k.descriptors, k.entries = k.descriptors[:0], k.entries[:0]
@@ -61,8 +60,8 @@ func (k *caller) parseLimit(r *limitRequest, message []byte) bool {
 
 // parseDescriptor reads a RateLimitDescriptor.
 func (k *caller) parseDescriptor(message []byte) (ok bool) {
-	// Appended before its parts are read: entries of all descriptors lie in one list, which from
-	// and to divide.
+	// Appended before the parts are read: entries of all descriptors lie in a list, divided by from
+	// and to.
 	k.descriptors = append(k.descriptors, descriptor{from: len(k.entries)})
 	d := &k.descriptors[len(k.descriptors)-1]
 	w := walk(message)
@@ -75,8 +74,7 @@ func (k *caller) parseDescriptor(message []byte) (ok bool) {
 			d.limited = true
 			ok = d.limit.parse(w.data)
 		case w.is(3, bytesOf):
-			// A UInt64Value, as 0 is not the same as none: it holds in place of the request's own
-			// hits.
+			// A UInt64Value, as 0 is not the same as none: used in place of the request's own hits.
 			d.hasHits = true
 			d.hits, ok = wrapped(w.data)
 		case w.is(4, varint):

@@ -68,8 +68,8 @@ func (l *line) op() (op gate.Op, p *api.Problem) {
 		return 0, badMethod("must be GET, HEAD or POST")
 	}
 	if l.hasFragment() {
-		// A fragment is never sent; dropping it would quietly cut the key of a client that forgot
-		// to encode.
+		// A fragment is never sent; dropping it would quietly cut the key of a client without
+		// encoding.
 		return 0, api.BadParameter("uri", "has a # that is not percent-encoded")
 	}
 	return op, nil
@@ -94,7 +94,7 @@ func (x *exchange) answerOne(a gate.Ask, wished int) *api.Problem {
 	return nil
 }
 
-// answerDecision answers one check, with status 200, or denyStatus for a refusal.
+// answerDecision answers a check, with status 200, or denyStatus for a refusal.
 func (x *exchange) answerDecision(d *gate.Decision, denyStatus int) {
 	text, is := x.texts.Of(d.Rule), verdict.Of(d)
 	b := append(append(x.fields, "\r\nRateLimit-Policy: "...), text.Policy...)
@@ -118,7 +118,7 @@ func (x *exchange) answerDecision(d *gate.Decision, denyStatus int) {
 	x.body = verdict.AppendBody(x.body, text, is, x.status)
 }
 
-// statusOf returns the status of the denial d: wished, or where that is 0 the usual one.
+// statusOf returns the status of the denial d: wished, or for 0 the usual status.
 func statusOf(d *gate.Decision, wished int) int {
 	switch {
 	case wished != 0:

@@ -11,8 +11,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
-// A proxy asks about its client's request by sending that request's headers to one of these paths.
-// Of these the head keeps the headers policies look at:
+// A proxy asks about a client's request by sending the request's headers to any of these paths. Of
+// these the head keeps the headers policies look at:
 //
 //	nginx    X-Original-Method, X-Original-URI or X-Original-URL, Host; denied with 403
 //	forward  X-Forwarded-Method, X-Forwarded-Uri, X-Forwarded-Host
@@ -31,7 +31,7 @@ func (x *exchange) answerAuth() *api.Problem {
 	defer x.sessions.Put(s)
 	began := x.decider.Now()
 	c := x.c
-	// A body is not read here, so a request which has one ends the connection.
+	// A body is not read here, so a request with a body ends the connection.
 	x.whole = true
 	x.last = x.last || c.head.Is(head.Expect|head.Odd|head.Broken)
 	c.long = c.head.Is(head.Broken)
@@ -49,8 +49,7 @@ func (x *exchange) answerAuth() *api.Problem {
 }
 
 // fillAuth fills the session's request from the head, and reports whether nginx asks. The problem
-// is a fault of the operator: a path that there is not, a profile without its header, another
-// protocol.
+// is a fault of the operator: an unknown path, a profile without the header, another protocol.
 func (x *exchange) fillAuth(s *ask.Session) (nginx bool, p *api.Problem) {
 	c := x.c
 	r := s.Read(c.peer)
@@ -95,7 +94,7 @@ func (x *exchange) fillAuth(s *ask.Session) (nginx bool, p *api.Problem) {
 	return nginx, p
 }
 
-// fillBy fills in the method and the target that two headers name.
+// fillBy fills in the method and the target named by two headers.
 func (c *conn) fillBy(r *request.Reader, method, uri head.Profile) *api.Problem {
 	target, given := c.head.Profile(uri)
 	if !given && c.head.Unfit == 0 {
@@ -114,7 +113,7 @@ var neededBy = map[head.Profile]string{
 }
 
 // fillRest fills in the fields all profiles take from the same headers. All headers of the visitor
-// come along; fields that only a proxy can know count from a trusted sender alone.
+// come along; fields known to a proxy only count from a trusted sender alone.
 func (c *conn) fillRest(s *ask.Session, r *request.Reader) {
 	s.CanWait = r.Trusted() && c.head.Is(head.Waits)
 	s.CanDeceive = r.Trusted() && c.head.Is(head.Deceives)

@@ -11,7 +11,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// mostLimits is the most rules whose limits one answer shows.
+// mostLimits is the most rules whose limits an answer shows.
 const mostLimits = 4
 
 // answerWholeBy answers a request that proxies ask about. auth_request of nginx takes 401 and 403
@@ -35,8 +35,8 @@ func (x *exchange) answerFields(s *ask.Session, a *ask.Answer) {
 }
 
 // appendLimits appends RateLimit-Policy and RateLimit of the asked rules, those nearest to their
-// limits first. Each is one line with its items joined by commas, a list of structured fields (RFC
-// 9651, 3.1).
+// limits first. Each is a line with items joined by commas, a list of structured fields (RFC 9651,
+// 3.1).
 func (h *Door) appendLimits(b []byte, s *ask.Session) []byte {
 	var nearest [mostLimits]*gate.Decision
 	n := 0
@@ -58,8 +58,8 @@ func (h *Door) appendLimits(b []byte, s *ask.Session) []byte {
 }
 
 // appendWholeVerdict appends the headers saying whether the request may pass, and why not. Header
-// names are constants and values are the configuration's own words or numbers: no byte of a client
-// is among them.
+// names are constants and values are the configuration's own words or numbers: without a client's
+// byte.
 func appendWholeVerdict(b []byte, a *ask.Answer) []byte {
 	word := "allow"
 	if a.Deny {
@@ -72,8 +72,8 @@ func appendWholeVerdict(b []byte, a *ask.Answer) []byte {
 	if a.Deceive {
 		b = append(b, "\r\nHeadgate-Deceive: 1"...)
 	}
-	// Silent answers name no rule and no number, or a limit could be mapped by its answers; why is
-	// a fixed word.
+	// Silent answers name no rule and no number, or a limit could be mapped by answers; why is a
+	// fixed word.
 	if d := a.By; d != nil {
 		is := verdict.Of(d)
 		if !a.Silent {
@@ -143,7 +143,7 @@ func (x *exchange) appendDenial(b []byte, a *ask.Answer) []byte {
 // appendPool appends the members of a denial by a pool.
 func appendPool(b []byte, a *ask.Answer) []byte {
 	b = verdict.AppendWord(append(b, `,"pool":`...), []byte(a.Pool))
-	// By 32 bits: 0.3 is written as 0.3, as it was meant, and not with the digits of its 64 bits.
+	// By 32 bits: 0.3 is written as 0.3, as meant, and not with the digits of 64 bits.
 	b = strconv.AppendFloat(append(b, `,"ratio":`...), float64(float32(a.Ratio.Float())), 'f', -1,
 		32)
 	return append(b, `,"retry_after":1`...)

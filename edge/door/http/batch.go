@@ -14,7 +14,7 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// resultSize is the usual size of one result of a batch, in bytes, rounded up.
+// resultSize is the usual size of a result of a batch, in bytes, rounded up.
 const resultSize = 160
 
 // answerBody decides the checks in the body. A single check is answered like a query, a list with
@@ -40,9 +40,9 @@ func (x *exchange) answerBody(op gate.Op, params input.Params) *api.Problem {
 	return x.answerBatch(op)
 }
 
-// answerBatch decides checks in order at one clock reading. An unknown rule refuses the whole batch
-// before anything is counted. All rules are looked up before the first check counts: an answer in
-// part would leave the client to guess which checks were counted.
+// answerBatch decides checks in order at a single clock reading. An unknown rule refuses the whole
+// batch before anything is counted. All rules are looked up before the first check counts: an
+// answer in part would leave the client to guess which checks were counted.
 func (x *exchange) answerBatch(op gate.Op) *api.Problem {
 	checks := x.checks
 	for i := range checks {

@@ -14,7 +14,7 @@ import (
 )
 
 // readBody reads the request body into x.received. On success the connection may stay open, as no
-// byte is left that could be taken for the next request.
+// byte is left to be taken for the next request.
 func (x *exchange) readBody() *api.Problem {
 	c := x.c
 	switch {
@@ -34,7 +34,7 @@ func (x *exchange) readBody() *api.Problem {
 	return nil
 }
 
-// receive reads the body. One that arrived behind its head is only copied; any other reserves
+// receive reads the body. A body arrived behind the head is only copied; any other reserves
 // maxHTTPRequest bytes of the budget first.
 func (x *exchange) receive() *api.Problem {
 	c := x.c
@@ -56,7 +56,7 @@ func (x *exchange) receive() *api.Problem {
 	return x.fill(io.LimitReader(restOf{c}, c.left), c.left)
 }
 
-// fill reads from until its end into x.received. most is the expected size in bytes, at most
+// fill reads from to the end into x.received. most is the expected size in bytes, at most
 // maxHTTPBody; the buffer grows towards it as bytes arrive. The size a client claims is not
 // allocated in advance: it grows as the bytes come.
 func (x *exchange) fill(from io.Reader, most int64) *api.Problem {
@@ -84,8 +84,8 @@ func (x *exchange) fill(from io.Reader, most int64) *api.Problem {
 }
 
 // grow enlarges x.received fourfold, up to most+1 bytes. Above maxHTTPSmall the growth is reserved
-// from the budget; false means that there was no room. Fourfold, so a megabyte takes four copies
-// and not twelve.
+// from the budget; false: there was no room. Fourfold, so a megabyte takes four copies and not
+// twelve.
 func (x *exchange) grow(most int64) bool {
 	const factor = 4
 	have := int64(cap(x.received))
@@ -97,13 +97,12 @@ func (x *exchange) grow(most int64) bool {
 	return true
 }
 
-// readChunks reads a chunked body and drops its trailer. Bytes behind it stay for the next
-// request.
+// readChunks reads a chunked body and drops the trailer. Bytes behind stay for the next request.
 func (x *exchange) readChunks() *api.Problem {
 	c := x.c
 	br := bufio.NewReader(restOf{c})
 	if p := x.fill(httputil.NewChunkedReader(br), maxHTTPBody); p != nil {
-		// Bytes may be left on the connection, and it must end.
+		// Bytes may be left on the connection, which must end.
 		c.left = head.Chunked
 		return p
 	}
@@ -116,7 +115,7 @@ func (x *exchange) readChunks() *api.Problem {
 	return nil
 }
 
-// endOfTrailer reads the trailer up to its empty line, at most head.MaxHeaders bytes. It reports
+// endOfTrailer reads the trailer up to the empty line, at most head.MaxHeaders bytes. It reports
 // whether that line came and every header before it was well formed. Trailers are read for their
 // end and dropped, and checked all the same: a line that looks like a trailer may be the next
 // request.
@@ -140,7 +139,7 @@ func endOfTrailer(br *bufio.Reader) bool {
 }
 
 // restOf reads the bytes after the head of a request, first from the buffer, then from the socket.
-// The end of the connection is io.ErrUnexpectedEOF: it never ends a body.
+// The end of the connection is io.ErrUnexpectedEOF: never the end of a body.
 type restOf struct{ c *conn }
 
 // Read reads within the deadline of the request.

@@ -13,8 +13,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
-// conn is one connection. It holds no memory until the first bytes of a request arrive, then one
-// buffer until the answer. Bytes arriving together are answered together.
+// conn is a connection: no memory until the first bytes of a request arrive, then a buffer until
+// the answer. Bytes arriving together are answered together.
 type conn struct {
 	*stream.Conn
 	door *Door
@@ -41,7 +41,7 @@ const (
 	ends
 )
 
-// handle serves a connection until the client or the door ends it.
+// handle serves a connection until the client or the door ends the connection.
 func (h *Door) handle(sc *stream.Conn) {
 	c := h.newConn(sc)
 	defer c.end()
@@ -59,7 +59,7 @@ func (h *Door) handle(sc *stream.Conn) {
 func (h *Door) newConn(sc *stream.Conn) *conn {
 	c := &conn{Conn: sc, door: h, by: time.Now().Add(h.limits.read)}
 	if h.room != nil {
-		// Only for whole requests: a check needs no header of its client.
+		// Only for whole requests: a check needs no header of the client.
 		c.head.Source = h.names
 		c.peer = sc.Peer()
 	}
@@ -86,15 +86,15 @@ func (c *conn) Room() []byte {
 	return c.head.Room()
 }
 
-// Rest returns the buffer to the pool if no byte of a request is in it.
+// Rest returns the buffer to the pool if empty.
 func (c *conn) Rest() {
 	if buf := c.head.GiveBack(); buf != nil {
 		c.door.heads.Put(buf)
 	}
 }
 
-// Patience returns how long the next bytes may take: one time for the whole of a request, however
-// many reads it takes, or a client sending a byte a second would get a new time with each.
+// Patience returns how long the next bytes may take: a single time for the whole of a request, for
+// any number of reads, or a client sending a byte a second would get a new time with each.
 func (c *conn) Patience() time.Duration {
 	if c.by.IsZero() {
 		return c.door.limits.idle
@@ -112,7 +112,7 @@ func (c *conn) Take(n int, err error) bool {
 	return c.state == waits
 }
 
-// answerAll answers the requests that have arrived, and notes the next step.
+// answerAll answers the arrived requests, and notes the next step.
 func (c *conn) answerAll() {
 	x := c.door.pool.Get().(*exchange) //nolint:forcetypeassert // see newDoor
 	x.begin(c)
@@ -144,7 +144,7 @@ func (c *conn) answerWith(x *exchange) {
 	}
 }
 
-// await begins the wait for more: for the rest of a request, or for the next one.
+// await begins the wait for more: for the rest of a request, or for the next.
 func (c *conn) await(x *exchange) {
 	begun := c.head.Begun()
 	if begun {
@@ -165,8 +165,8 @@ func (c *conn) begun() {
 	}
 }
 
-// progress parses the bytes that have arrived. It reports whether answer can be called: a head is
-// complete, with the body behind it if that fits there, or is at fault.
+// progress parses the arrived bytes, and reports whether answer can be called: a head is complete,
+// with a fitting body behind, or is at fault.
 func (c *conn) progress() bool {
 	if len(c.head.Pending()) > 0 && !c.complete && c.fault == nil {
 		c.complete, c.fault = c.head.Advance()
@@ -185,7 +185,7 @@ func (c *conn) awaitsBody() bool {
 		(length < 0 || length > int64(len(c.head.Pending())))
 }
 
-// askForBody puts 100 Continue into the answers once, for a client waiting for it.
+// askForBody puts 100 Continue into the answers once, for a waiting client.
 func (c *conn) askForBody(x *exchange) {
 	if c.complete && c.head.Is(head.Expect) {
 		c.head.Set(head.Expect, false)
@@ -193,8 +193,8 @@ func (c *conn) askForBody(x *exchange) {
 	}
 }
 
-// noteSlow adds the memory of a head that arrives in parts to the budget, or takes it off again. A
-// head arriving whole is never counted: that would be two atomic operations per request.
+// noteSlow adds the memory of a head arriving in parts to the budget, or takes the memory off
+// again. A head arriving whole is never counted: that would be two atomic operations per request.
 func (c *conn) noteSlow(slow bool) {
 	if slow == c.slow {
 		return
@@ -207,10 +207,9 @@ func (c *conn) noteSlow(slow bool) {
 	}
 }
 
-// broken handles a read error, and reports whether the request under way has time left, which ends
-// only with it at the stop too. The client is answered 408 after a timeout within a request or
-// before the first one, and 400 for a head cut short. An idle connection that times out is closed
-// silently.
+// broken handles a read error, and reports whether the request under way has time left, the only
+// end at the stop too. The client is answered 408 after a timeout within a request or before the
+// first, and 400 for a head cut short. An idle connection timing out is closed silently.
 func (c *conn) broken(err error) bool {
 	begun := c.head.Begun()
 	switch late := errors.Is(err, os.ErrDeadlineExceeded); {
@@ -230,9 +229,9 @@ func (c *conn) broken(err error) bool {
 	return false
 }
 
-// end returns the memory of c, and reads the rest of a request answered before its end: its head
-// was too long, or nobody wanted its body. A socket closed before that is reset: the answer could
-// be lost, and a proxy would take the denial for a daemon that is gone, and let the request pass.
+// end returns the memory of c, and reads the rest of a request answered before the end: the head
+// was too long, or nobody wanted the body. A socket closed before is reset: the answer could be
+// lost, and a proxy would take the denial for a dead daemon, and let the request pass.
 func (c *conn) end() {
 	c.noteSlow(false)
 	c.Rest()

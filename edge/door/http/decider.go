@@ -19,16 +19,15 @@ type decider interface {
 	Known(name []byte) bool
 	// RuleNames yields the names of the rules in force.
 	RuleNames() iter.Seq[string]
-	// Decide counts and decides one check. It keeps nothing of a.
+	// Decide counts and decides a check, keeping nothing of a.
 	Decide(conn uint64, now window.Instant, u uint64, a gate.Ask) (gate.Decision, error)
-	// DecideAll counts and decides checks in order, and calls answer with each decision, which it
-	// does not keep. chance returns 64 random bits, where a decision needs them. It ends with the
-	// first error.
+	// DecideAll counts and decides checks in order, and calls answer with each decision, not kept.
+	// chance returns 64 random bits, for decisions in need. The first error ends the call.
 	DecideAll(conn uint64, now window.Instant, chance func() uint64, checks []gate.Ask,
 		answer func(d *gate.Decision)) error
 }
 
-// gateDecider asks a gate, each connection through one lane.
+// gateDecider asks a gate, each connection through a lane.
 type gateDecider struct {
 	*gate.Gate
 	lanes []*gate.Lane
@@ -41,7 +40,7 @@ func (d gateDecider) Decide(
 	return d.lanes[conn%uint64(len(d.lanes))].Decide(now, u, a)
 }
 
-// DecideAll decides checks as one batch through the lane of connection conn.
+// DecideAll decides checks as a batch through the lane of connection conn.
 func (d gateDecider) DecideAll(
 	conn uint64, now window.Instant, chance func() uint64, checks []gate.Ask,
 	answer func(d *gate.Decision),
@@ -61,8 +60,8 @@ func (d gateDecider) DecideAll(
 // Known reports whether a rule in force is called name.
 func (d gateDecider) Known(name []byte) bool { return d.Gate.Rule(name) != nil }
 
-// Rule returns the rule called name, or nil. It notes an unknown name for the operator, since a
-// batch asks for its rules here before any check is decided.
+// Rule returns the rule called name, or nil. An unknown name is noted for the operator, since a
+// batch asks for rules here before any check is decided.
 func (d gateDecider) Rule(name []byte) *mitigation.Rule {
 	r := d.Gate.Rule(name)
 	if r == nil {

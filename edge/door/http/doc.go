@@ -10,9 +10,9 @@
 // the headers policies look at are kept. Bodies are read within one budget of bytes for all
 // connections. So the memory of slow clients is bounded: see maxHTTPConns.
 //
-// The door gives up HTTP/2, TLS, compression, trailers and all request headers that do not frame
-// the message. A proxy in front provides them. A request whose length two readers could see
-// differently is refused and ends its connection.
+// The door gives up HTTP/2, TLS, compression, trailers and all request headers beside framing. A
+// proxy in front provides such features. A request of ambiguous length is refused and ends the
+// connection.
 //
 // The door must never decide anything itself, count a malformed request, put bytes of a client
 // into a response header, or log per request.

@@ -21,21 +21,20 @@ import (
 	"github.com/headgate-dev/headgate/edge/latency"
 )
 
-// Stats are totals since the listener was made, unless they say "now". The gate counts the
-// decisions.
+// Stats are totals since the listener was made, unless marked "now". The gate counts the decisions.
 type Stats struct {
-	// Accepted connections were served. Rejected ones were answered 503, because maxHTTPConns were
-	// open.
+	// Accepted connections were served. Rejected connections were answered 503, because
+	// maxHTTPConns were open.
 	Accepted, Rejected uint64
 	// Refused requests were answered with a problem, and not counted against any key.
 	Refused uint64
 	// UnknownRule, TooLong and Malformed are the parts of Refused: no such rule, a bound exceeded,
-	// any other fault. A 408 or 503 is none of them.
+	// any other fault. A 408 or 503 does not count.
 	UnknownRule, TooLong, Malformed uint64
 	// Cut requests were answered 408, because the client was too slow.
 	Cut uint64
-	// Crowded requests found no room among the bytes under way, at this door or another sharing its
-	// budget.
+	// Crowded requests found no room among the bytes under way, at this door or another with the
+	// same budget.
 	Crowded uint64
 	// UnderWay is the bytes of heads, bodies and batches now. A head arriving whole is not counted.
 	UnderWay int64
@@ -50,10 +49,10 @@ type Stats struct {
 //	request ─► route ─► parameters or JSON ─► every check valid? ─► decider ─► headers, JSON ─► answer
 //	               └────────────┴─────────────────────┴─► problem, nothing was counted
 //
-// HEAD is GET without the body. nginx's auth_request needs it: only with HEAD can it keep its
+// HEAD is GET without the body. For nginx's auth_request: only with HEAD can nginx keep a
 // connection open without reading a body.
 //
-// New makes a Door, which serves once. Its methods are safe for concurrent use.
+// New makes a Door, which serves once. Methods are safe for concurrent use.
 type Door struct {
 	decider decider
 	room    *ask.Room // nil: no whole requests
@@ -107,11 +106,11 @@ func newDoor(d decider, limits limits) *Door {
 	return h
 }
 
-// Serve answers on every listener until ctx ends or a listener fails for good; the error of that
-// listener is returned, nil otherwise. It must be called once only.
+// Serve answers on every listener until ctx ends or a listener fails for good; the error of the
+// listener is returned, nil otherwise. For a single call.
 //
-// At the end it serves the connections that wait to be accepted, lets requests under way finish
-// within httpDrainTimeout and cuts the rest. It waits for every goroutine it started.
+// At the end Serve serves the connections waiting for acceptance, lets requests under way finish
+// within httpDrainTimeout and cuts the rest. Serve waits for every started goroutine.
 func (h *Door) Serve(ctx context.Context, listeners ...net.Listener) error {
 	trimming, enough := context.WithCancel(ctx)
 	var trims sync.WaitGroup
@@ -121,8 +120,8 @@ func (h *Door) Serve(ctx context.Context, listeners ...net.Listener) error {
 	return h.server.Serve(ctx, listeners...)
 }
 
-// trim returns unused memory to the system every httpTrimEvery, until ctx ends, if slow clients
-// had filled it and are gone. A quiet node allocates nothing, so no garbage collection would do it
+// trim returns unused memory to the system every httpTrimEvery, until ctx ends, if slow clients had
+// filled it and are gone. A quiet node allocates nothing, so no garbage collection would do so
 // otherwise.
 func (h *Door) trim(ctx context.Context) {
 	tick := time.NewTicker(httpTrimEvery)
@@ -140,10 +139,10 @@ func (h *Door) trim(ctx context.Context) {
 	}
 }
 
-// lane returns the lane of the connection of x, the same for all its requests.
+// lane returns the lane of the connection of x, the same for all requests.
 func (x *exchange) lane() *gate.Lane { return x.lanes[x.c.ID%uint64(len(x.lanes))] }
 
-// Budget bounds the bodies and batches of this door, and the memory other doors take from it.
+// Budget bounds the bodies and batches of this door, and the memory other doors take.
 func (h *Door) Budget() *budget.Budget { return h.bytes }
 
 // Panics counts the faults of the daemon a request of this door met.
@@ -178,5 +177,5 @@ func (h *Door) noteRefused(p *api.Problem) {
 	}
 }
 
-// AddLatency adds the timed requests of this door to sum. A batch of checks counts as one.
+// AddLatency adds the timed requests of this door to sum. A batch of checks counts once.
 func (h *Door) AddLatency(sum *latency.Sum) { sum.Add(&h.latency) }

@@ -16,7 +16,7 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// exchange is a request and its answer:
+// exchange is a request and the answer:
 //
 //	head ─► line ─► the path's own: check, batch, whole request, places ─► status, fields, body ─► write
 //	                    └─► problem, nothing was counted ─► refuse ───────────────┘
@@ -48,8 +48,8 @@ func (x *exchange) begin(c *conn) {
 	x.c, x.line, x.loan, x.out = c, line{}, budget.Loan{From: x.bytes}, x.out[:0]
 }
 
-// answer puts the answer to the request whose head is complete or at fault into out. It reports
-// whether the connection goes on; if not, the answer is sent.
+// answer puts the answer to the request whose head is complete or at fault into out. False: the
+// connection ends; if not, the answer is sent.
 func (x *exchange) answer() bool {
 	c := x.c
 	c.requests++
@@ -80,7 +80,7 @@ func (c *conn) isLast() bool {
 	return c.head.Is(head.Close) || !c.head.Is(head.HTTP11) && !c.head.Is(head.KeepAlive)
 }
 
-// decideSafely finds the answer. A request that panics is answered 500, and ends its connection.
+// decideSafely finds the answer. A panicking request is answered 500, and ends the connection.
 func (x *exchange) decideSafely() {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -125,13 +125,13 @@ func (x *exchange) decide() *api.Problem {
 	return x.answerCheck()
 }
 
-// field adds a header field. Its value is the configuration's own words or numbers: no byte of a
-// client is among them.
+// field adds a header field. The value is the configuration's own words or numbers, without a
+// client's byte.
 func (x *exchange) field(name, value string) {
 	x.fields = append(append(append(append(x.fields, "\r\n"...), name...), ": "...), value...)
 }
 
-// send writes the answers so far, and reports whether that could be done.
+// send writes the answers so far, and reports success.
 func (x *exchange) send() (ok bool) {
 	if len(x.out) == 0 {
 		return true
@@ -143,8 +143,7 @@ func (x *exchange) send() (ok bool) {
 // sendMany sends where the answers are many.
 func (x *exchange) sendMany() bool { return len(x.out) < stream.Answers || x.send() }
 
-// appendBody puts the body behind its head, unless it is too large to be copied: that is sent. It
-// reports whether all went well.
+// appendBody puts the body behind the head; a too large body is sent. Reports success.
 func (x *exchange) appendBody() bool {
 	switch {
 	case x.bodiless:
@@ -157,7 +156,7 @@ func (x *exchange) appendBody() bool {
 }
 
 // appendHead puts the head of the answer into out. Answers to whole requests have their length
-// first and say HTTP/1.0 to a client that does. 204 has no body, and says nothing about one.
+// first and say HTTP/1.0 to a client of HTTP/1.0. 204 has no body, and says nothing about one.
 func (x *exchange) appendHead() {
 	version := "HTTP/1.1 "
 	if x.whole && !x.c.head.Is(head.HTTP11) {
@@ -165,7 +164,7 @@ func (x *exchange) appendHead() {
 	}
 	b := strconv.AppendInt(append(x.out, version...), int64(x.status), 10)
 	b = append(append(append(b, ' '), statusText(x.status)...), "\r\nDate: "...)
-	// RFC 9110, 6.6.1: a server with a clock sends it.
+	// RFC 9110, 6.6.1: a server with a clock sends Date.
 	b = x.date.append(b, time.Now())
 	switch {
 	case x.whole:
@@ -194,7 +193,7 @@ func (x *exchange) appendKind(b []byte) []byte {
 	return append(append(b, "\r\nContent-Type: "...), x.kind...)
 }
 
-// appendFate appends whether the connection stays, unless the version says it.
+// appendFate appends whether the connection stays, unless clear by the version.
 func (x *exchange) appendFate(b []byte) []byte {
 	switch {
 	case x.last:
@@ -228,18 +227,18 @@ func (x *exchange) forget() {
 	x.loan.Return()
 }
 
-// clock notes the duration since began for one request in LatencyEvery.
+// clock notes the duration since began for a request in LatencyEvery.
 func (x *exchange) clock(began window.Instant) {
 	if (x.c.ID+x.c.requests)%door.LatencyEvery == 0 {
 		x.latency.Note(x.decider.Now().Sub(began))
 	}
 }
 
-// dateLine is the value of the Date header, formatted once a second. The zero value is ready. It is
-// safe for concurrent use and takes no lock.
+// dateLine is the value of the Date header, formatted once a second. The zero value is ready. Safe
+// for concurrent use, without a lock.
 type dateLine struct{ last atomic.Pointer[datedSecond] }
 
-// datedSecond is the text of one second.
+// datedSecond is the text of a second.
 type datedSecond struct {
 	unix int64
 	text []byte

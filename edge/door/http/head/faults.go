@@ -11,8 +11,8 @@ import (
 const (
 	// MaxTarget is the most bytes of a request target; longer: 414.
 	MaxTarget = 4 << 10
-	// MaxHeaders is the most bytes of headers; more: 431. It is generous, because a proxy
-	// forwards the cookies of its client, which this door ignores.
+	// MaxHeaders is the most bytes of headers; more: 431. Generous, because a proxy forwards the
+	// cookies of the client, which this door ignores.
 	MaxHeaders = 64 << 10
 )
 
@@ -22,10 +22,10 @@ const Chunked = -1
 // mediaJSON is the only content type of request bodies.
 const mediaJSON = "application/json"
 
-// Malformed answers a malformed head, with its fault.
+// Malformed answers a malformed head, with the fault.
 func Malformed(detail string) *api.Problem { return api.BadParameter("request", detail) }
 
-// tooLarge answers headers above MaxHeaders, or one that does not fit the buffer.
+// tooLarge answers headers above MaxHeaders, or a header beyond the buffer.
 func tooLarge() *api.Problem {
 	return &api.Problem{
 		Status: http.StatusRequestHeaderFieldsTooLarge, Parameter: "headers",

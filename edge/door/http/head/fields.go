@@ -6,12 +6,11 @@ import (
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
-// Field is a kept header: its name and value in the head's buffer. The zero Field is none. Places
-// are below Size: a head is emptied for each request.
+// Field is a kept header: name and value in the head's buffer. The zero Field is none. Places are
+// below Size: a head is emptied for each request.
 type Field struct{ at, colon, end uint16 }
 
-// reserved is the room of the buffer, in bytes, that kept headers leave to those that frame a
-// request.
+// reserved is the room of the buffer, in bytes, left by kept headers to framing headers.
 const reserved = 512
 
 // AuthPath begins the target of a request whose headers policies look at.
@@ -24,7 +23,7 @@ func isAuthLine(line []byte) bool {
 }
 
 // wants reports whether the header called name is to be kept: for its profile p, as the first of
-// that, or for policies. A proxy writes its own headers before the visitor's, so the first of a
+// the profile, or for policies. A proxy writes its headers before the visitor's, so the first of a
 // profile is the proxy's.
 func (h *Head) wants(name []byte) (p Profile, named bool) {
 	if p = profileOf(name); h.profiles[p].end > 0 {
@@ -33,8 +32,8 @@ func (h *Head) wants(name []byte) (p Profile, named bool) {
 	return p, h.names.Index(name) >= 0
 }
 
-// keepField keeps the header line just read, if a profile or a policy looks at it. If there is no
-// room for it, the request is unfit.
+// keepField keeps the header line just read, if a profile or a policy needs the line. Without room,
+// the request is unfit.
 func (h *Head) keepField(line, name []byte) {
 	p, named := h.wants(name)
 	if named && len(h.fields) == request.MaxHeaders {
@@ -59,7 +58,7 @@ func (h *Head) keepField(line, name []byte) {
 	}
 }
 
-// unfit notes that a header of profile p, or one that policies look at, was not kept.
+// unfit notes that a header of profile p, or of policies, was not kept.
 func (h *Head) unfit(p Profile) {
 	if h.Unfit != 0 {
 		return
@@ -69,7 +68,7 @@ func (h *Head) unfit(p Profile) {
 	}
 }
 
-// Profile returns the value of the first header of profile p; given says whether there is one.
+// Profile returns the value of the first header of profile p; given: there is such a header.
 func (h *Head) Profile(p Profile) (value []byte, given bool) {
 	f := h.profiles[p]
 	if f.end == 0 {
@@ -84,7 +83,7 @@ func (h *Head) Name(f Field) []byte { return h.buf[f.at:f.colon] }
 // Value returns the value of f.
 func (h *Head) Value(f Field) []byte { return trim(h.buf[f.colon+1 : f.end]) }
 
-// trim returns text without the spaces and tabs at its ends. bytes.Trim takes several times as
+// trim returns text without the spaces and tabs at both ends. bytes.Trim takes several times as
 // long.
 func trim(text []byte) []byte {
 	for len(text) > 0 && (text[0] == ' ' || text[0] == '\t') {
@@ -96,7 +95,7 @@ func trim(text []byte) []byte {
 	return text
 }
 
-// Profile is the meaning of a header of a proxy asking about its client's request.
+// Profile is the meaning of a header of a proxy asking about a client's request.
 type Profile int
 
 // The meanings.

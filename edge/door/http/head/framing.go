@@ -7,7 +7,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
-// Framing is the result of the headers saying where a request and its connection end.
+// Framing is the result of the headers on the end of a request and of the connection.
 type Framing struct {
 	// Length is the bytes of body, 0 without a body, or Chunked.
 	Length int64
@@ -39,17 +39,17 @@ const (
 // Is reports whether the head has a property in m.
 func (f *Framing) Is(m Mark) bool { return f.Marks&m != 0 }
 
-// Set gives the head the properties in m, or takes them away.
+// Set gives the head the properties in m, or takes properties away.
 func (f *Framing) Set(m Mark, on bool) {
 	if f.Marks &^= m; on {
 		f.Marks |= m
 	}
 }
 
-// header parses one header line.
+// header parses a header line.
 func (h *Head) header(line []byte) *api.Problem {
 	name, value, found := bytes.Cut(line, []byte{':'})
-	// a blank around a name, or a line that goes on, is no token either
+	// a blank around a name, or a line with a continuation, is no token either
 	if !found || !IsToken(name) {
 		return h.noHeader()
 	}
@@ -82,8 +82,9 @@ func (h *Head) header(line []byte) *api.Problem {
 	return nil
 }
 
-// noHeader answers a line that is no header. Of a whole request it is passed over, as no policy can
-// name it; but other readers may differ about where its head ends, so the connection does.
+// noHeader answers a line without a header. Of a whole request the line is passed over, as no
+// policy can name such a line; but other readers may differ about the end of the head, so the
+// connection ends.
 func (h *Head) noHeader() *api.Problem {
 	if !h.authed {
 		return Malformed("has a malformed header name")
@@ -92,7 +93,7 @@ func (h *Head) noHeader() *api.Problem {
 	return nil
 }
 
-// takeHost keeps the Host line. A second one is a fault.
+// takeHost keeps the Host line. A second is a fault.
 func (h *Head) takeHost(line []byte) *api.Problem {
 	if h.Is(Hosted) {
 		return Malformed("has two Hosts")
@@ -107,8 +108,8 @@ func (h *Head) takeHost(line []byte) *api.Problem {
 	return nil
 }
 
-// contentLength and transferEncoding make sure that a body has one end, whoever reads it: RFC
-// 9112, sections 6.1 and 6.3.
+// contentLength and transferEncoding make sure of a single end of a body, whoever reads: RFC 9112,
+// sections 6.1 and 6.3.
 func (h *Head) contentLength(value []byte) *api.Problem {
 	length, ok := parseLength(value)
 	if h.Is(Measured) || h.Length == Chunked || !ok {

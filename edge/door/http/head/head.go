@@ -7,24 +7,24 @@ import (
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
-// Size is the buffer of one arriving head, in bytes: 4 KiB of request line and the longest header
+// Size is the buffer of an arriving head, in bytes: 4 KiB of request line and the longest header
 // the door reads. A small body behind the head arrives into the same buffer.
 const Size = 8 << 10
 
-// Head parses the heads of a connection, one after another. It keeps the request line and the
-// Host. Of each other header it keeps the meaning for framing, or nothing. A complete line is
-// checked and dropped; a long line without meaning is dropped in parts. So 64 KiB of headers take
-// no more memory than none.
+// Head parses the heads of a connection, one after another, keeping the request line and the Host.
+// Of each other header only the meaning for framing is kept. A complete line is checked and
+// dropped; a long line without meaning is dropped in parts. So 64 KiB of headers take no more
+// memory than none.
 //
 //	buf: | line | host |  (free)  | arrived, not read yet |  (free)  |
 //	     0      line   kept       next                    end        Size
 //
-// Of a request asking about a whole request it keeps the headers policies look at as well, and
-// those of its profile. Such a head has no fault: a part a visitor can choose is read, passed over,
-// or makes the request unfit.
+// Of a request asking about a whole request the headers of policies and of the profile are kept as
+// well. Such a head has no fault: a part a visitor can choose is read, passed over, or makes the
+// request unfit.
 //
-// It does no I/O and allocates nothing. Other malformed heads are refused, as nginx refuses them: a
-// guess at their meaning is how requests are smuggled past the proxy in front.
+// No I/O, no allocation. Other malformed heads are refused, as by nginx: a guess at their meaning
+// is how requests are smuggled past the proxy in front.
 type Head struct {
 	buf      *[Size]byte // nil while nothing has arrived
 	line     int         // length of the request line
@@ -45,7 +45,7 @@ type Head struct {
 	Framing
 }
 
-// Begin prepares for the next head. Bytes that have arrived stay.
+// Begin prepares for the next head. Arrived bytes stay.
 func (h *Head) Begin() {
 	*h = Head{
 		buf: h.buf, next: h.next, end: h.end, searched: h.next, Source: h.Source,
@@ -53,7 +53,7 @@ func (h *Head) Begin() {
 	}
 }
 
-// RequestLine returns the request line. It is valid until the next change of h.
+// RequestLine returns the request line. Valid until the next change of h.
 func (h *Head) RequestLine() []byte { return h.buf[:h.line] }
 
 // Host returns the value of the Host, empty where there is none.
@@ -73,10 +73,10 @@ func (h *Head) Begun() bool { return h.size > 0 || len(h.Pending()) > 0 }
 // HasBuffer reports whether h has a buffer.
 func (h *Head) HasBuffer() bool { return h.buf != nil }
 
-// Lend gives h the buffer it needs before the first byte arrives.
+// Lend gives h the buffer needed before the first byte arrives.
 func (h *Head) Lend(buf *[Size]byte) { h.buf = buf }
 
-// GiveBack returns the buffer, and nil while a byte of a request is in it or where there is none.
+// GiveBack returns the buffer, and nil while a byte of a request is inside or where there is none.
 func (h *Head) GiveBack() *[Size]byte {
 	if h.buf == nil || h.Begun() {
 		return nil
@@ -89,8 +89,7 @@ func (h *Head) GiveBack() *[Size]byte {
 // Skip drops n pending bytes.
 func (h *Head) Skip(n int) { h.next += n }
 
-// Pending returns the bytes that have arrived and were not read. They are valid until the next
-// change of h.
+// Pending returns the arrived bytes not read. Valid until the next change of h.
 func (h *Head) Pending() []byte {
 	if h.buf == nil {
 		return nil
@@ -98,7 +97,7 @@ func (h *Head) Pending() []byte {
 	return h.buf[h.next:h.end]
 }
 
-// Room returns the free bytes behind those that arrived. There must be a buffer.
+// Room returns the free bytes behind the arrived bytes. There must be a buffer.
 func (h *Head) Room() []byte { return h.buf[h.end:] }
 
 // Arrived notes that n bytes were read into room.
@@ -119,8 +118,8 @@ func (h *Head) Unread(b []byte) {
 	copy(h.buf[:], b)
 }
 
-// Pack moves the pending bytes down behind the kept ones. It reports whether the whole body will
-// fit behind them.
+// Pack moves the pending bytes down behind the kept bytes, and reports whether the whole body will
+// fit behind.
 func (h *Head) Pack() bool {
 	if h.Length > int64(Size-h.kept) {
 		return false
@@ -130,7 +129,8 @@ func (h *Head) Pack() bool {
 	return true
 }
 
-// Advance parses the pending bytes. It reports whether the head is complete, or the fault in it.
+// Advance parses the pending bytes. True: the head is complete. The problem is the fault in the
+// head.
 func (h *Head) Advance() (complete bool, p *api.Problem) {
 	for p == nil && !complete {
 		i := bytes.IndexByte(h.buf[h.searched:h.end], '\n')
@@ -150,7 +150,7 @@ func (h *Head) Advance() (complete bool, p *api.Problem) {
 	return complete, p
 }
 
-// Break ends the head of a whole request at its fault: the request is unfit, and has no body.
+// Break ends the head of a whole request at the fault: the request is unfit, and has no body.
 func (h *Head) Break() {
 	h.Set(Broken, true)
 	if h.Length, h.Unfit = 0, request.UnfitHeaders; h.line == 0 {
@@ -158,7 +158,7 @@ func (h *Head) Break() {
 	}
 }
 
-// take parses one line without its line end.
+// take parses a line without the line end.
 func (h *Head) take(line []byte) (complete bool, p *api.Problem) {
 	switch {
 	case h.dropping:
@@ -189,8 +189,8 @@ func (h *Head) take(line []byte) (complete bool, p *api.Problem) {
 // keep appends line, the line just read, to the kept bytes.
 func (h *Head) keep(line []byte) { h.kept += copy(h.buf[h.kept:h.next], line) }
 
-// makeRoom makes room for the rest of a line that has arrived in part. A full buffer is 414 within
-// the request line and 431 within a header that matters; any other header begins to be dropped.
+// makeRoom makes room for the rest of a line arrived in part. A full buffer is 414 within the
+// request line and 431 within a header that matters; any other header begins to be dropped.
 func (h *Head) makeRoom() *api.Problem {
 	if h.size+h.end-h.next > MaxTarget+MaxHeaders {
 		return tooLarge()
@@ -233,7 +233,7 @@ func (h *Head) longHeader(name []byte, found bool) *api.Problem {
 }
 
 // drop checks and discards part, the arrived end of a line without meaning. A trailing CR is kept,
-// as it may belong to the line end.
+// as possibly part of the line end.
 func (h *Head) drop(part []byte) *api.Problem {
 	rest := bytes.TrimSuffix(part, []byte{'\r'})
 	h.size += h.end - h.next - (len(part) - len(rest))

@@ -44,7 +44,7 @@ func IsToken(b []byte) bool {
 	return len(b) > 0
 }
 
-// CheckValue returns the fault of a header value, or of a part of one.
+// CheckValue returns the fault of a header value, or of a part of a value.
 func CheckValue(b []byte) *api.Problem {
 	for _, c := range b {
 		if !valueBytes[c] {
@@ -54,8 +54,8 @@ func CheckValue(b []byte) *api.Problem {
 	return nil
 }
 
-// meaning is the role of a header in the framing of a request.
-// All other headers are only for policies, which know them by number.
+// meaning is the role of a header in the framing of a request. All other headers are only for
+// policies, known by number.
 type meaning int
 
 const (
@@ -70,8 +70,8 @@ const (
 	fetchSite
 )
 
-// meaningOf returns the meaning of the header called name, in any case.
-// By length first: nearly every header has another one than these eight, and is compared with none.
+// meaningOf returns the meaning of the header called name, in any case. By length first: nearly
+// every header has another length than these eight, and is compared with none.
 func meaningOf(name []byte) meaning {
 	switch len(name) {
 	case len("host"):
