@@ -4,9 +4,10 @@ import "time"
 
 const (
 	// failuresToOpen is how many failed rounds in a row open a breaker. At one round each 100 ms
-	// that is within 250 ms of a server's last answer, and one late answer opens nothing.
+	// the breaker opens within 250 ms of a server's last answer, and a single late answer opens
+	// nothing.
 	failuresToOpen = 2
-	// probeEvery is how often an open breaker lets one operation through.
+	// probeEvery is how often an open breaker lets an operation through.
 	probeEvery = 250 * time.Millisecond
 )
 
@@ -33,7 +34,7 @@ func (b *breaker) Due(now time.Time) bool {
 	return true
 }
 
-// Failed counts a failed round and reports whether it opened the breaker.
+// Failed counts a failed round and reports whether the breaker opened.
 func (b *breaker) Failed(now time.Time) (opened bool) {
 	b.failures++
 	if b.open || b.failures < failuresToOpen {

@@ -13,18 +13,18 @@ import (
 )
 
 // classicWorkers is how many commands a server has at a time with the classic protocol, each on a
-// connection of its own.
+// separate connection.
 const classicWorkers = 6
 
-// classic speaks memcached's classic commands through gomemcache, one at a time on each connection.
-// They are all that twemproxy understands.
+// classic speaks memcached's classic commands through gomemcache, in turn on each connection.
+// Twemproxy understands nothing else.
 type classic struct {
 	workers [classicWorkers]*worker
 	shares  chan *share
 	running sync.WaitGroup
 }
 
-// newClassic returns a transport that connects when it is used.
+// newClassic returns a transport connecting at use.
 func newClassic(s *server) *classic {
 	c := &classic{shares: make(chan *share)}
 	for i := range c.workers {
@@ -53,8 +53,8 @@ func (c *classic) ready() bool {
 
 func (c *classic) exchange(r *round) error {
 	job := &share{round: r, left: r.ops}
-	// No more workers than operations: one without any would only wake to find none. The send waits
-	// for an idle worker, and all are idle, as a server has one round at a time.
+	// No more workers than operations: a worker without operations would wake in vain. The send
+	// waits for an idle worker, and all are idle, as a server has a single round at a time.
 	for range min(len(r.ops), classicWorkers) {
 		job.working.Add(1)
 		c.shares <- job
@@ -71,7 +71,7 @@ func (c *classic) close() {
 	}
 }
 
-// share is a round that workers share. An error of one worker ends it for all.
+// share is a round of several workers. An error of a worker ends the round for all.
 type share struct {
 	*round
 	working sync.WaitGroup
@@ -102,8 +102,7 @@ func (j *share) fail(err error) {
 	}
 }
 
-// worker performs one operation at a time through a gomemcache client of its own, which has one
-// connection.
+// worker performs an operation at a time through a gomemcache client with a single connection.
 type worker struct {
 	client    *memcache.Client
 	dialer    func(ctx context.Context) (net.Conn, error)
@@ -145,11 +144,11 @@ func (w *worker) work(j *share) {
 }
 
 // perform answers op, or returns the error of the connection or of the deadline. gomemcache has no
-// command that adds or creates, so takes up to three.
+// command to add or create, so takes up to three.
 func (w *worker) perform(op *Op) error {
 	key := string(op.Key[:])
-	// how often an addition checks anew whether its counter exists. It can vanish between two
-	// commands, and another node can create it.
+	// how often an addition checks anew whether the counter exists. A counter can vanish between
+	// two commands, and another node can create the counter.
 	for range 3 {
 		total, err := w.increment(op, key)
 		switch {
@@ -167,12 +166,13 @@ func (w *worker) perform(op *Op) error {
 		}
 		// The server knows no such counter, so nothing was counted so far.
 		op.Sent = false
-		// A look: a counter that is not there is 0, and none is made for it.
+		// A look: a missing counter is 0, and not made.
 		if op.Delta == 0 {
 			op.settle(0)
 			return nil
 		}
-		// NOT_STORED: another node made the counter since the miss. The next increment finds it.
+		// NOT_STORED: another node made the counter since the miss. The next increment finds the
+		// counter.
 		switch err := w.create(op, key); {
 		case err == nil:
 			op.settle(op.Delta)
@@ -198,13 +198,13 @@ func (w *worker) increment(op *Op, key string) (total uint64, err error) {
 
 func (w *worker) create(op *Op, key string) error {
 	value := strconv.AppendUint(nil, op.Delta, 10)
-	// memcached adds to texts of digits. TTL is within MaxTTL, above which it would be read as a
+	// memcached adds to texts of digits. TTL is within MaxTTL, above which TTL would be read as a
 	// date.
 	item := &memcache.Item{Key: key, Value: value, Expiration: int32(op.TTL)}
 	return w.command(op, func() error { return w.client.Add(item) })
 }
 
-// command performs one command of gomemcache, which panics on answers it did not expect.
+// command performs a command of gomemcache, which panics on unexpected answers.
 func (w *worker) command(op *Op, do func() error) (err error) {
 	if w.round.late() {
 		return ErrLate
@@ -222,8 +222,8 @@ func (w *worker) command(op *Op, do func() error) (err error) {
 	return w.complaint
 }
 
-// fault returns the error of a command. It wraps ErrReply if the server's answer caused it, and is
-// cut to a length the server cannot choose.
+// fault returns the error of a command. Wraps ErrReply if caused by the server's answer, cut to a
+// length beyond the server's choice.
 func (w *worker) fault(err error) error {
 	var network net.Error
 	said := w.wrote && !errors.As(err, &network) && !errors.Is(err, ErrReply) &&
@@ -251,7 +251,8 @@ func (w *worker) interrupt() {
 	}
 }
 
-// close closes the connection: gomemcache has it or has closed it, even if it panicked.
+// close closes the connection: gomemcache has the connection or has closed the connection, even
+// after a panic.
 func (w *worker) close() { _ = w.client.Close() }
 
 // dial connects for gomemcache, whose own context does not end with the round's.

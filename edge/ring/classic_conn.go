@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// only is the memcache.ServerSelector of a client with one server. The address is a name: the
+// only is the memcache.ServerSelector of a client with a single server. The address is a name: the
 // worker dials.
 type only struct{}
 
@@ -18,13 +18,13 @@ func (only) Each(do func(net.Addr) error) error  { return do(only{}) }
 func (only) Network() string                     { return "ring" }
 func (only) String() string                      { return "the server" }
 
-// missing is the answer to incr and to add after which gomemcache goes on with its connection.
+// missing is the answer to incr and to add after which gomemcache goes on with the connection.
 const missing = "NOT_FOUND\r\n"
 
-// guarded is a worker's connection. gomemcache takes the next line, whatever it is, for the answer
-// to its command. guarded makes sure of it: one command, one line, nothing between. It keeps
-// complaints for the worker: gomemcache would close the connection for each, and whoever writes a
-// counter that is no number would use up all ports.
+// guarded is a worker's connection. gomemcache takes any next line for the answer to a command.
+// guarded makes sure of order: a command, a line, nothing between. Complaints are kept for the
+// worker: gomemcache would close the connection for each, and a writer of counters other than
+// numbers would use up all ports.
 type guarded struct {
 	net.Conn
 	worker *worker
@@ -35,7 +35,7 @@ func newGuarded(conn net.Conn, w *worker) *guarded {
 	return &guarded{Conn: conn, worker: w, in: bufio.NewReaderSize(conn, 2*maxLine)}
 }
 
-// Write sends a command, unless something came before it: that would be taken for its answer.
+// Write sends a command, unless something came before: such bytes would be taken for the answer.
 func (g *guarded) Write(command []byte) (int, error) {
 	if !quiet(g.Conn) {
 		return 0, fmt.Errorf("%w: it came before the question, or the connection was closed",
@@ -45,7 +45,7 @@ func (g *guarded) Write(command []byte) (int, error) {
 	return g.Conn.Write(command)
 }
 
-// Read reads the line that is the answer, whole.
+// Read reads the answer's line, whole.
 func (g *guarded) Read(b []byte) (int, error) {
 	line, err := readLine(g.in)
 	if err != nil {
@@ -60,7 +60,7 @@ func (g *guarded) Read(b []byte) (int, error) {
 	return copy(b, append(line, "\r\n"...)), nil // where they were
 }
 
-// SetDeadline also sees the end of a round that came before the deadline was set.
+// SetDeadline also sees the end of a round before the deadline was set.
 func (g *guarded) SetDeadline(t time.Time) error {
 	err := g.Conn.SetDeadline(t)
 	if g.worker.round.ctx.Err() != nil {
@@ -79,7 +79,7 @@ func (g *guarded) Close() error {
 	return g.Conn.Close()
 }
 
-// isClosed reports whether err says that either side closed a connection.
+// isClosed reports whether err says of a close by either side a connection.
 func isClosed(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, net.ErrClosed)

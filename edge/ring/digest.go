@@ -15,12 +15,13 @@ const (
 	digestBytes = (KeyBytes - len(keyPrefix)) / 2
 
 	// digestVersion is the first byte of the digested text. All nodes sharing counters must have
-	// the same one. A change of the format raises it, and old and new nodes then count apart.
+	// the same version. A change of the format raises the version, and old and new nodes then count
+	// apart.
 	digestVersion = 1
 )
 
 // Digester names counters. Without the secret nobody can tell or choose which client's counter a
-// name is, nor make two clients share one. It keeps one hash and one buffer: not safe for
+// name is, nor make two clients share a name. A Digester keeps a hash and a buffer: not safe for
 // concurrent use.
 type Digester struct {
 	mac  hash.Hash
@@ -44,7 +45,7 @@ type Counter struct {
 }
 
 // Key writes c's name into dst. Different counters have different names (up to a collision of 128
-// bits of HMAC-SHA-256). It allocates only for a client key longer than all before.
+// bits of HMAC-SHA-256). Allocates only for a client key longer than all before.
 func (d *Digester) Key(dst *Key, c Counter) {
 	d.text = appendCounter(d.text[:0], c)
 	d.text = append(d.text, c.Client...) // the rest of the text, however long
@@ -55,8 +56,8 @@ func (d *Digester) Key(dst *Key, c Counter) {
 	hex.Encode(dst[len(keyPrefix):], sum[:digestBytes])
 }
 
-// appendCounter appends all of c but the key, in a form that is unique whatever key follows: the
-// only part of variable length has its length in front, the others have a fixed one.
+// appendCounter appends all of c but the key, in a form unique before any key: the only part of
+// variable length has the length in front, the others have a fixed one.
 func appendCounter(to []byte, c Counter) []byte {
 	to = append(to, digestVersion)
 	to = binary.AppendUvarint(to, uint64(len(c.Rule)))

@@ -1,7 +1,6 @@
 // Package ring adds up the counts of a PoP's nodes in a ring of memcached servers, each counter on
-// one of them. It names a counter (Digester), picks the server holding it (Placement), adds to it
-// there and returns the total (Ring). The caller decides which cost to add, when, and what a total
-// means.
+// a single server. A counter has a name (Digester) and a server (Placement); Ring adds there and
+// returns the total (Ring). The caller decides which cost to add, when, and what a total means.
 //
 //	rule, client key, window ─► Digester.Key ─► "hg:6f0c…"
 //	                                               │

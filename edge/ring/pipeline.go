@@ -11,14 +11,14 @@ import (
 
 const (
 	// chunkOps is how many operations are written before their answers are read. All answers to a
-	// chunk fit into the smallest receive buffer that systems give a connection, so neither side
-	// waits for the other to read.
+	// chunk fit into the smallest receive buffer of systems, so neither side waits for the other to
+	// read.
 	chunkOps = 512
 	// readBytes is the read buffer of a connection, and the most read ahead.
 	readBytes = 16 << 10
 )
 
-// pipeline speaks memcached's meta commands on one connection, many at a time:
+// pipeline speaks memcached's meta commands on a single connection, many at a time:
 //
 //	ma KEY N60 J5 D5 v O7      add 5, or create with 5 for 60 s; tell the value; call the answer 7
 //	ma KEY D0 v O8             look
@@ -46,9 +46,9 @@ func (p *pipeline) interrupt(ctx context.Context) (stop func() bool) {
 	return context.AfterFunc(ctx, func() { _ = p.conn.SetDeadline(longAgo) })
 }
 
-// probe reports whether the server understands meta commands, within ctx. One that does not closes
-// the connection, as twemproxy does, or answers something else, as memcached before 1.6. Neither is
-// an error.
+// probe reports whether the server understands meta commands, within ctx. Other servers close the
+// connection, as twemproxy does, or answer something else, as memcached before 1.6. Neither is an
+// error.
 func (p *pipeline) probe(ctx context.Context) (understood bool, err error) {
 	stop := p.interrupt(ctx)
 	if _, err := p.conn.Write([]byte("mn\r\n")); err == nil {

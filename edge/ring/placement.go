@@ -26,11 +26,11 @@ const (
 	pointsPerSum = 4 // an MD5 sum is cut into four
 )
 
-// Server is one memcached server of the ring: reached over TCP by Host and Port, or at a unix
-// socket by Path.
+// Server is a memcached server of the ring: reached over TCP by Host and Port, or at a unix socket
+// by Path.
 //
-// All nodes sharing a ring must spell a server alike. Its place comes from the spelling, not from
-// where it leads to, so an address here and a DNS name there would split the ring.
+// All nodes sharing a ring must spell a server alike. The place comes from the spelling, not from
+// the resolved address, so an address here and a DNS name there would split the ring.
 type Server struct {
 	Host   string // an address, without brackets, or a DNS name
 	Port   uint16
@@ -38,7 +38,7 @@ type Server struct {
 	Weight int    // relative share of the keys, 1..MaxWeight
 }
 
-// Network returns the arguments of net.Dial that reach the server.
+// Network returns the arguments of net.Dial to reach the server.
 func (s Server) Network() (network, address string) {
 	if s.Path != "" {
 		return "unix", s.Path
@@ -46,8 +46,8 @@ func (s Server) Network() (network, address string) {
 	return "tcp", net.JoinHostPort(s.Host, strconv.Itoa(int(s.Port)))
 }
 
-// ketamaName returns the name the server's points are hashes of. It has an IPv6 address without
-// brackets and a unix socket as libmemcached has it, with port 0.
+// ketamaName returns the name the server's points are hashes of. An IPv6 address is without
+// brackets and a unix socket as in libmemcached, with port 0.
 func (s Server) ketamaName() string {
 	// the port naming leave out
 	if s.Port == 11211 {
@@ -69,8 +69,8 @@ func (s Server) check() error {
 	return nil
 }
 
-// Placement maps keys to servers. It is consistent hashing after libmemcached's weighted ketama:
-// when a server goes, only its own keys move. It is immutable and safe for concurrent use.
+// Placement maps keys to servers. Consistent hashing after libmemcached's weighted ketama: when a
+// server goes, only the server's keys move. It is immutable and safe for concurrent use.
 type Placement struct {
 	servers []Server
 	// a point's value, then its server's index, in 32 bits each; ascending by value

@@ -9,16 +9,15 @@ import (
 	"github.com/headgate-dev/headgate/edge/door/http/head"
 )
 
-// line is the parsed request line. Its bytes are those of the head, but for a path spelled in
-// another way.
+// line is the parsed request line. The bytes are the head's, but for a path spelled in another way.
 type line struct {
 	method, target, version []byte
 	path                    []byte // decoded; empty where no path of the door can be meant
 	query                   []byte
 }
 
-// read reads a request line. It reports false where that, or the Host of the head, is not HTTP/1.x
-// as every reader takes it.
+// read reads a request line. False: the line, or the Host of the head, is not HTTP/1.x for every
+// reader.
 func (l *line) read(b, host []byte, http11 bool) bool {
 	method, rest := cut(b, ' ')
 	target, version := cut(rest, ' ')
@@ -89,7 +88,7 @@ func isScheme(b []byte) bool {
 }
 
 // isHost reports whether a reader of URIs takes b for a host, with a port or without. None at all
-// is one.
+// is a version.
 func isHost(b []byte) bool {
 	if len(b) == 0 {
 		return true
@@ -101,7 +100,7 @@ func isHost(b []byte) bool {
 	return err == nil
 }
 
-// decodePath returns the path that raw stands for.
+// decodePath returns raw's path.
 func decodePath(raw []byte) []byte {
 	if isKnown(raw) {
 		return raw
@@ -114,7 +113,7 @@ func decodePath(raw []byte) []byte {
 	return []byte(path.Clean("/" + text))
 }
 
-// isKnown reports whether path is one of the door's as it is mostly spelled.
+// isKnown reports whether path is the door's in the common spelling.
 func isKnown(path []byte) bool {
 	switch string(path) {
 	case "/v1/check", "/v1/peek", "/v1/count":
@@ -124,7 +123,7 @@ func isKnown(path []byte) bool {
 }
 
 // changes reports whether a question at path counts, takes or frees something for the sender. At
-// the others a proxy may hand on the headers of its visitor.
+// the others a proxy may hand on the headers of a visitor.
 func changes(path []byte) bool {
 	switch string(path) {
 	case "/v1/check", "/v1/peek":

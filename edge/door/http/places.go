@@ -14,7 +14,7 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// isActPath reports whether path is one of those about places and pools.
+// isActPath reports whether path is about places and pools.
 func isActPath(path []byte) bool {
 	switch string(path) {
 	case "/v1/acquire", "/v1/release", "/v1/renew", "/v1/settle", "/v1/load":
@@ -24,8 +24,8 @@ func isActPath(path []byte) bool {
 }
 
 // answerAct answers the paths about places and pools, which take a query or JSON. An acquire is
-// answered like a check, the others 204. GET is allowed though it changes something: proxies that
-// can send a subrequest can often send nothing else.
+// answered like a check, the others 204. GET is allowed though with effects: proxies able to send a
+// subrequest can often send nothing else.
 func (x *exchange) answerAct() *api.Problem {
 	if len(x.line.target) > head.MaxTarget {
 		return head.LongTarget()
@@ -42,7 +42,7 @@ func (x *exchange) answerAct() *api.Problem {
 		}
 		body = x.received
 	}
-	// isActPath has seen the path, so the name is one of five.
+	// isActPath has seen the path, so the name is known.
 	name := string(x.line.path[len("/v1/"):])
 	if name == "load" {
 		return x.load(body)
@@ -60,7 +60,7 @@ func (x *exchange) answerAct() *api.Problem {
 	if name == "renew" {
 		do = x.room.Renew
 	}
-	// Late is no fault: the lease ran out and its places are free, as a release wants them.
+	// Late is no fault: the lease ran out and the places are free, as after a release.
 	late, err := do(x.decider.Now(), a.Rule, a.Key, a.Lease)
 	if err != nil {
 		return x.unanswered("rule", a.Rule, err)
@@ -72,8 +72,8 @@ func (x *exchange) answerAct() *api.Problem {
 	return nil
 }
 
-// load notes how busy a pool is. Whoever gives no name is known by its address.
-// By its address alone, without the port, or each connection of one worker would be another source.
+// load notes how busy a pool is. Whoever gives no name is known by address. By address alone,
+// without the port, or each connection of a worker would be another source.
 func (x *exchange) load(body []byte) *api.Problem {
 	l, p := input.LoadOf(x.line.query, body)
 	if p != nil {
@@ -121,7 +121,7 @@ func (x *exchange) acquire(a gate.Ask) *api.Problem {
 	x.c.Owe(d.Lease)
 	number := wire.AppendTicket(nil, d.Lease)
 	x.field("Headgate-Lease", string(number))
-	// The body was written as a check's; the lease goes in before its end.
+	// The body was written as a check's; the lease goes in before the end.
 	x.body = append(x.body[:len(x.body)-len("}\n")], `,"lease":"`...)
 	x.body = append(append(x.body, number...), "\"}\n"...)
 	return nil
@@ -138,8 +138,7 @@ func (x *exchange) settle(a *input.Act) *api.Problem {
 	return nil
 }
 
-// wrongKind answers a question that is not for rules of r's kind; r is nil if a reload took it
-// away.
+// wrongKind answers a question not for rules of r's kind; r is nil if removed by a reload.
 func wrongKind(parameter string, r *mitigation.Rule) *api.Problem {
 	if r != nil && r.Kind == mitigation.Concurrency {
 		return api.BadParameter(parameter,

@@ -7,8 +7,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/api"
 )
 
-// tooManyConns is the whole response to a connection beyond maxHTTPConns. The connection is
-// refused before its request is read, so the response is the same for all.
+// tooManyConns is the whole response to a connection beyond maxHTTPConns. The connection is refused
+// before the request is read, so the response is the same for all.
 var tooManyConns = []byte("HTTP/1.1 503 Service Unavailable\r\nConnection: " +
 	"close\r\nContent-Type: application/problem+json\r\n" +
 	"Retry-After: 1\r\nContent-Length: 99\r\n\r\n" +
@@ -22,7 +22,7 @@ func notHTTP1() *api.Problem {
 	}
 }
 
-// noPath answers a path that is not the door's.
+// noPath answers a foreign path.
 func noPath() *api.Problem {
 	return &api.Problem{
 		Status: http.StatusNotFound, Parameter: "path", Detail: "is none of /v1/check, /v1/peek, " +
@@ -44,7 +44,7 @@ func (x *exchange) onlyPost(allowed string) *api.Problem {
 	return badMethod("must be POST")
 }
 
-// tooSlow answers a request that did not arrive within httpReadTimeout.
+// tooSlow answers a request not arrived within httpReadTimeout.
 func tooSlow() *api.Problem {
 	return &api.Problem{
 		Status: http.StatusRequestTimeout, Parameter: "request",
@@ -52,8 +52,8 @@ func tooSlow() *api.Problem {
 	}
 }
 
-// reloaded answers a batch during which a reload removed a rule. The checks before that one were
-// counted; whether to ask again is up to the client.
+// reloaded answers a batch during which a reload removed a rule. The checks before were counted;
+// whether to ask again is up to the client.
 func reloaded() *api.Problem {
 	return &api.Problem{
 		Status: http.StatusServiceUnavailable, Parameter: "checks",
@@ -77,7 +77,7 @@ func noRoom() *api.Problem {
 	}
 }
 
-// internal answers a request that met a fault of the daemon.
+// internal answers a request meeting a fault of the daemon.
 func internal() *api.Problem {
 	return &api.Problem{
 		Status: http.StatusInternalServerError, Parameter: "request",

@@ -12,7 +12,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/door/http/input"
 )
 
-// isWholePath reports whether path is one of whole requests in JSON or a query.
+// isWholePath reports whether path is about whole requests in JSON or a query.
 func isWholePath(path []byte) bool {
 	return string(path) == "/v1/ask" || string(path) == "/v1/report"
 }
@@ -42,7 +42,7 @@ func (x *exchange) answerWhole() *api.Problem {
 	if p := x.readBody(); p != nil {
 		return p
 	}
-	// RFC 8259, 8.1. A reader that puts U+FFFD for bad bytes would make one key of two.
+	// RFC 8259, 8.1. A reader with U+FFFD for bad bytes would make one key of two.
 	if !utf8.Valid(x.received) {
 		return api.BadParameter("body", "is not UTF-8")
 	}
@@ -60,7 +60,7 @@ func (x *exchange) answerWhole() *api.Problem {
 	return x.askAll(requests)
 }
 
-// askOne answers one request with its own status.
+// askOne answers a request with the request's status.
 func (x *exchange) askOne(list []input.Member) *api.Problem {
 	s := x.sessions.Get().(*ask.Session) //nolint:forcetypeassert // see newDoor
 	defer x.sessions.Put(s)
@@ -82,8 +82,8 @@ func (x *exchange) askOne(list []input.Member) *api.Problem {
 }
 
 // askAll answers a list with 200 and all results. Every request is checked before any is decided.
-// They are filled twice, once to be checked and once to be decided: there is one session, and a
-// hundred would be 6 MiB.
+// Sessions are filled twice, once for the check and once for the decision: there is a single
+// session, and a hundred would be 6 MiB.
 func (x *exchange) askAll(requests [][]input.Member) *api.Problem {
 	s := x.sessions.Get().(*ask.Session) //nolint:forcetypeassert // see newDoor
 	defer x.sessions.Put(s)

@@ -13,7 +13,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// ask sets the session's request from its members.
+// ask sets the session's request from members.
 // {"path":"/login","client":"192.0.2.1","headers":{"x-api-key":"k"}} is a list of three, in any
 // order.
 func (x *exchange) ask(
@@ -32,7 +32,7 @@ func (x *exchange) ask(
 	switch {
 	case report && !f.status:
 		return 0, api.BadParameter("status", "is missing")
-	// A report with a ticket needs no path: the ticket stands for its request.
+	// A report with a ticket needs no path: the ticket stands for the request.
 	case r.Path == nil && f.ticket == 0:
 		return 0, api.BadParameter("path", "is missing")
 	}
@@ -49,8 +49,8 @@ type filling struct {
 	ticket uint64
 }
 
-// set sets one member. Those that only a trusted proxy may set are ignored from others. They are
-// ignored and no fault, so one program can ask nodes that trust it and nodes that do not.
+// set sets a member. Members for trusted proxies are ignored from others, without a fault, so a
+// program can ask trusting and other nodes alike.
 func (f *filling) set(m *input.Member) *api.Problem {
 	ok := true
 	if string(m.Name) == "headers" {
@@ -67,7 +67,7 @@ func (f *filling) set(m *input.Member) *api.Problem {
 	return nil
 }
 
-// setReport sets a member that only reports have. It reports false for an unknown one.
+// setReport sets a member of reports. False: unknown.
 func (f *filling) setReport(m *input.Member, ok *bool) bool {
 	switch string(m.Name) {
 	case "response_headers":
@@ -77,7 +77,7 @@ func (f *filling) setReport(m *input.Member, ok *bool) bool {
 	case "status":
 		f.status = true
 		f.s.Request.Status, *ok = wire.ParseStatus(m.Value)
-	// Only its form is looked at: no policy counts by the time that a response took.
+	// Only the form is checked: no policy counts by the time of a response.
 	case "ms":
 		_, err := strconv.ParseFloat(string(m.Value), 64)
 		*ok = err == nil
@@ -123,7 +123,7 @@ func (h *Door) appendResult(b []byte, a *ask.Answer) []byte {
 	if a.Deny {
 		b = strconv.AppendInt(append(b, `,"status":`...), int64(a.Status), 10)
 	}
-	// A decision in shadow has said so among its own fields.
+	// A decision in shadow has said so among the decision's fields.
 	if a.Shadow && (a.By == nil || !a.By.Shadow) {
 		b = append(b, `,"shadow":"deny"`...)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// decideAct answers one line about places or pools, and leaves the answer in k.
+// decideAct answers a line about places or pools, and leaves the answer in k.
 func (k *asker) decideAct(s *readerStats, b *gate.Batch, line []byte) {
 	k.answer = wire.WholeAnswer{}
 	code := wire.ParseAct(&k.act, line)
@@ -53,8 +53,8 @@ func (k *asker) perform(b *gate.Batch) wire.Code {
 	return codeOf(err)
 }
 
-// sender returns the name of whoever reports a load: the one that it gives itself, or its address.
-// All senders of a unix socket are one.
+// sender returns the name of whoever reports a load: the given name, or the address. All senders of
+// a unix socket are a single source.
 func (k *asker) sender() []byte {
 	switch {
 	case len(k.act.From) > 0:
@@ -100,7 +100,7 @@ func (k *asker) acquire(b *gate.Batch) wire.Code {
 	return wire.NoError
 }
 
-// shedStatus returns the status of a denial for that reason, 0 if it is the usual one.
+// shedStatus returns the status of a denial for why, 0 for the usual status.
 func shedStatus(why mitigation.Why) int {
 	if why == mitigation.ByReserve {
 		// the status of a reserve kept for others, and of shedding.

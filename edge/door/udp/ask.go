@@ -13,7 +13,7 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// asker is the memory of one reader for lines about whole requests, and the sender of the datagram
+// asker is the memory of a reader for lines about whole requests, and the sender of the datagram
 // being answered.
 type asker struct {
 	session  *ask.Session
@@ -27,7 +27,7 @@ type asker struct {
 	now      window.Instant // of the batch
 }
 
-// newAsker returns the memory for one reader of u.
+// newAsker returns the memory for a reader of u.
 func (u *Door) newAsker() (k asker) {
 	if u.room != nil {
 		k.session = u.room.NewSession()
@@ -36,8 +36,8 @@ func (u *Door) newAsker() (k asker) {
 	return k
 }
 
-// decideWhole decides one line about a whole request and leaves the answer in k. It reports whether
-// a reply is due: a report without an id gets none.
+// decideWhole decides a line about a whole request and leaves the answer in k. True: a reply is
+// due: a report without an id gets none.
 func (k *asker) decideWhole(s *readerStats, b *gate.Batch, line []byte) (due bool) {
 	if wire.IsAct(line) {
 		k.decideAct(s, b, line)
@@ -61,8 +61,8 @@ func (k *asker) decideWhole(s *readerStats, b *gate.Batch, line []byte) (due boo
 	return !w.Report || len(w.ID) > 0
 }
 
-// decide fills in the request of the line and decides or reports it. A line answered with a code
-// other than NoError is not counted.
+// decide fills in the request of the line and decides or reports. A line answered with a code other
+// than NoError is not counted.
 func (k *asker) decide(b *gate.Batch) wire.Code {
 	s, w := k.session, &k.whole
 	if code := k.fill(); code != wire.NoError {

@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// maxReaders is the most sockets, each with its reader, on one port.
+	// maxReaders is the most sockets, each with a reader, on the same port.
 	maxReaders = gate.Lanes
-	// batch is the most datagrams that one system call reads or writes.
+	// batch is the most datagrams of a system call.
 	batch = 64
 	// looks is the number of polls by a reader that has just answered, before it sleeps: 2 to 3 µs
 	// in all. A client asking again at once arrives in that time. Sleeping and waking take far
@@ -34,7 +34,7 @@ type mmsghdr struct {
 	n      uint32
 }
 
-// reader is the memory of one loop, about 1.2 MiB, allocated once. The kernel writes through the
+// reader is the memory of a loop, about 1.2 MiB, allocated once. The kernel writes through the
 // pointers in the headers, so a reader must not be copied.
 type reader struct {
 	in      [batch]mmsghdr
@@ -54,8 +54,8 @@ type reader struct {
 	rests   Reader
 }
 
-// newReader returns a reader whose headers point to its own buffers. Replies of up to longest bytes
-// leave in runs: see outbox.
+// newReader returns a reader whose headers point to the reader's buffers. Replies of up to longest
+// bytes leave in runs: see outbox.
 func newReader(longest int) *reader {
 	r := &reader{used: batch, out: newOutbox(longest)}
 	for k := range batch {
@@ -69,8 +69,8 @@ func newReader(longest int) *reader {
 	return r
 }
 
-// await polls the socket while looks are left, and once more. It reports whether the runtime need
-// not wait for the descriptor: see syscall.RawConn.
+// await polls the socket while looks are left, and once more. True: the runtime need not wait for
+// the descriptor: see syscall.RawConn.
 func (r *reader) await(fd uintptr) bool {
 	for ; r.looks > 0; r.looks-- {
 		if r.receive(fd) {
@@ -84,9 +84,9 @@ func (r *reader) await(fd uintptr) bool {
 	return false
 }
 
-// receive makes one recvmmsg call that does not wait, hidden from Go's scheduler as door.ReadNow
-// is. It leaves the number of datagrams in got, and reports whether the descriptor need not be
-// waited for. An error other than "nothing here" is left in err.
+// receive makes a recvmmsg call without a wait, hidden from Go's scheduler like door.ReadNow. The
+// number of datagrams is left in got; receive reports whether the descriptor need not be waited
+// for. An error other than "nothing here" is left in err.
 func (r *reader) receive(fd uintptr) bool {
 	for k := range r.used { // the kernel wrote the length of the address it found
 		r.in[k].header.Namelen = uint32(unsafe.Sizeof(r.names[k]))
@@ -106,8 +106,8 @@ func (r *reader) receive(fd uintptr) bool {
 	return true
 }
 
-// read is the loop of reader n on socket c: one batch in, one clock reading, one batch out. It
-// returns nil after ctx ended and the drain is done, else the error of the socket.
+// read is the loop of reader n on socket c: one batch in, one clock reading, one batch out. nil
+// after ctx ended and the drain is done, else the error of the socket.
 func (u *Door) read(ctx context.Context, n int, c datagramConn) error {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -176,8 +176,8 @@ func (u *Door) turn(n int, r *reader, raw syscall.RawConn, send func(uintptr)) e
 	return nil
 }
 
-// answerOn answers the datagrams of the batch from r.at on. A panic ends it behind the datagram
-// that met it.
+// answerOn answers the datagrams of the batch from r.at on. A panic ends the run behind the
+// datagram at fault.
 func (u *Door) answerOn(stats *readerStats, r *reader, decisions *gate.Batch) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -195,7 +195,7 @@ func (u *Door) answerOn(stats *readerStats, r *reader, decisions *gate.Batch) {
 	}
 }
 
-// answered queues the reply to datagram k, if there is one.
+// answered queues the reply to datagram k, if any.
 func (r *reader) answered(stats *readerStats, k int, reply []byte) {
 	switch {
 	case len(reply) == 0:
@@ -206,8 +206,8 @@ func (r *reader) answered(stats *readerStats, k int, reply []byte) {
 	}
 }
 
-// longestInRun returns the longest reply that socket n sends in runs, in bytes: 0 for a unix
-// socket, which has no such thing.
+// longestInRun returns socket n's longest reply in runs, in bytes: 0 for a unix socket, which has
+// no such thing.
 func (u *Door) longestInRun(n int) int {
 	switch {
 	case n >= len(u.sockets):
@@ -232,8 +232,8 @@ func (s *readerStats) noteSent(o *outbox) {
 // busy machine the process may not run for so long.
 const drainTurns = 16
 
-// drain answers the datagrams that have already arrived. A flood delays the stop by drainTime, or
-// by drainTurns batches where they take longer.
+// drain answers the datagrams already arrived. A flood delays the stop by drainTime, or by
+// drainTurns batches if longer.
 func (u *Door) drain(n int, r *reader, raw syscall.RawConn) error {
 	until := time.Now().Add(drainTime)
 	for turns := 0; turns < drainTurns || time.Now().Before(until); turns++ {
@@ -250,7 +250,7 @@ func (u *Door) drain(n int, r *reader, raw syscall.RawConn) error {
 	return nil
 }
 
-// peerOf returns the address in name, the zero Addr for that of a unix socket.
+// peerOf returns the address in name, the zero Addr for a unix socket's.
 func peerOf(name *unix.RawSockaddrAny) netip.Addr {
 	switch name.Addr.Family {
 	case unix.AF_INET:

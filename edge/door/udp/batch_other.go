@@ -20,7 +20,7 @@ const (
 	// maxReaders is one: other systems do not spread senders over sockets sharing a port.
 	maxReaders = 1
 	// maxPacket exceeds the largest datagram, in bytes: no datagram is cut and then mistaken for a
-	// short one.
+	// short datagram.
 	maxPacket = 64 << 10
 )
 
@@ -33,8 +33,7 @@ func listenAlone(ctx context.Context, network, address string) (*net.UDPConn, er
 	return c.(*net.UDPConn), nil // of network udp
 }
 
-// listenBeside would open another socket on the same port. It is never called, since maxReaders is
-// one.
+// listenBeside would open another socket on the same port. Never called, since maxReaders is one.
 func listenBeside(context.Context, string, string) (*net.UDPConn, error) {
 	return nil, errors.ErrUnsupported
 }
@@ -47,8 +46,8 @@ type reader struct {
 	asker  asker
 }
 
-// read is the loop of reader n: one datagram in, one clock reading, one answer out. It ends by the
-// read deadline and not by ctx: the door sets a deadline when ctx ends, and only after that may
+// read is the loop of reader n: one datagram in, one clock reading, one answer out. The end is by
+// the read deadline and not by ctx: the door sets a deadline when ctx ends, and only afterwards may
 // drain set another.
 func (u *Door) read(_ context.Context, n int, c datagramConn) error {
 	_ = c.SetReadBuffer(receiveBuffer) // best effort
@@ -59,7 +58,7 @@ func (u *Door) read(_ context.Context, n int, c datagramConn) error {
 	return u.drain(n, r, c)
 }
 
-// drain answers datagrams that have arrived or arrive within drainTime.
+// drain answers datagrams arrived or arriving within drainTime.
 func (u *Door) drain(n int, r *reader, c datagramConn) error {
 	if err := c.SetReadDeadline(time.Now().Add(drainTime)); err != nil {
 		return fmt.Errorf("udp: reader: %w", err)
@@ -70,8 +69,8 @@ func (u *Door) drain(n int, r *reader, c datagramConn) error {
 	return nil
 }
 
-// readOn answers datagrams until the read deadline passes or the socket is closed, and returns
-// that error.
+// readOn answers datagrams until the read deadline passes or the socket is closed, and returns the
+// error.
 func (u *Door) readOn(n int, r *reader, c datagramConn) error {
 	for {
 		size, from, err := c.ReadFrom(r.packet[:])
@@ -86,7 +85,7 @@ func (u *Door) readOn(n int, r *reader, c datagramConn) error {
 	}
 }
 
-// answerOne decides one datagram and returns the reply.
+// answerOne decides a datagram and returns the reply.
 func (u *Door) answerOne(
 	stats *readerStats, r *reader, decisions *gate.Batch, packet []byte,
 ) (reply []byte) {
@@ -99,7 +98,7 @@ func (u *Door) answerOne(
 	return u.respond(stats, decisions, &r.asker, packet, r.reply[:0])
 }
 
-// reply answers one datagram. The turns counter is odd meanwhile: see Life.
+// reply answers a datagram. The turns counter is odd meanwhile: see Life.
 func (u *Door) reply(n int, r *reader, c datagramConn, packet []byte, from net.Addr) {
 	now := u.gate.Now()
 	u.stats[n].turns.Add(1)

@@ -6,11 +6,11 @@
 //	socket ◄─sendmmsg─ one reply per datagram ◄─wire.AppendAnswer── gate.Decision
 //	           └── equally long ones to one client in one message, which the kernel cuts apart
 //
-// Each reader is one goroutine with its own socket, memory and lane. It reads a batch, reads the
-// clock once, decides every line and sends the answers itself. Off Linux a batch is one datagram
-// and a door has one reader.
+// Each reader is a goroutine with a socket, memory and lane. A reader reads a batch, reads the
+// clock once, decides every line and sends the answers. Off Linux a batch is a datagram and a door
+// has a single reader.
 //
-// A flood keeps the sockets full, and readers that never wait would leave no processor to the other
+// A flood keeps the sockets full, and readers without waits would leave no processor to the other
 // doors: see …/rest.
 //
 // The door gives up reliability for speed. The kernel drops datagrams that do not fit its buffer,
@@ -18,7 +18,7 @@
 // their own failure mode. Off loopback the door also gives up fields of the answer: a reply is
 // never longer than its request.
 //
-// The door must never queue or retry, start a goroutine per datagram, answer an error with a
-// longer datagram than its cause, or decide anything itself. A malformed line is never counted
-// against a key.
+// The door must never queue or retry, start a goroutine per datagram, answer an error with a longer
+// datagram than the cause, or decide anything itself. A malformed line is never counted against a
+// key.
 package udp

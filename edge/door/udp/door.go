@@ -38,9 +38,8 @@ type datagramConn interface {
 	SyscallConn() (syscall.RawConn, error)
 }
 
-// Door is one open datagram address: its sockets and a fixed number of reader loops. It is made by
-// Listen; Serve is called once, or Close instead of it. Stats and AddLatency are safe for
-// concurrent use.
+// Door is an open datagram address: sockets and a fixed number of reader loops. Made by Listen;
+// Serve is called once, or Close instead. Stats and AddLatency are safe for concurrent use.
 type Door struct {
 	gate    *gate.Gate
 	room    *ask.Room
@@ -50,7 +49,7 @@ type Door struct {
 	public  bool     // not on loopback: a reply is never longer than its request
 	share   *Share   // nil: there are no other doors
 	panics  door.Panics
-	// apart from the door and without pointers: so the allocator places it on a cache line
+	// apart from the door and without pointers: so the allocator places counters on a cache line
 	stats *[gate.Lanes]readerStats
 }
 
@@ -61,7 +60,7 @@ type Stats struct {
 	Malformed   uint64 // lines answered bad-request
 	UnknownRule uint64 // lines that named no rule in force
 	TooLong     uint64 // datagrams or lines over a bound
-	// replies not sent: they would be longer than the request, or the sender has no address
+	// replies not sent: longer than the request, or the sender has no address
 	Unanswered  uint64
 	SendFailed  uint64 // replies the kernel did not take
 	InRuns      uint64 // replies that left several to a message: see outbox; 0 off Linux
@@ -70,8 +69,8 @@ type Stats struct {
 	GaveWay uint64
 }
 
-// readerStats are the counters of one reader, padded to whole pairs of cache lines, which
-// processors fetch together, so readers do not contend.
+// readerStats are the counters of a reader, padded to whole pairs of cache lines, which processors
+// fetch together, so readers do not contend.
 type readerStats struct {
 	packets, lines, malformed, unknown, tooLong, unanswered, sendFailed atomic.Uint64
 
@@ -92,8 +91,7 @@ func (u *Door) AddLatency(sum *latency.Sum) {
 	}
 }
 
-// Stats adds up the counters of all readers. It takes no lock: the counters are read one after
-// another.
+// Stats adds up the counters of all readers. No lock: the counters are read one after another.
 func (u *Door) Stats() (sum Stats) {
 	for n := range u.stats {
 		s := &u.stats[n]
@@ -112,9 +110,9 @@ func (u *Door) Stats() (sum Stats) {
 }
 
 // Listen opens the datagram door of g at address, with readers loops, at least 1 and at most
-// maxReaders. room decides whole requests; without one such lines are bad requests. For UDP each
-// loop has its own socket on the same port; a unix socket has one loop, as has every door off
-// Linux. A unix socket file has mode door.SocketMode.
+// maxReaders. room decides whole requests; without a room such lines are bad requests. For UDP each
+// loop has a socket on the same port; a unix socket has a single loop, as has every door off Linux.
+// A unix socket file has mode door.SocketMode.
 //
 // A port or socket in use by another door is an error: each would see only a part of the requests.
 // Nothing is read before Serve.
@@ -150,7 +148,7 @@ func udpError(at string, err error) error {
 	return fmt.Errorf("udp: listen on udp %s: %w", at, err)
 }
 
-// listenUnix opens the unix datagram socket at path, replacing a dead one.
+// listenUnix opens the unix datagram socket at path, replacing a dead socket.
 func (u *Door) listenUnix(ctx context.Context, path string) error {
 	if err := door.RemoveStale(ctx, "unixgram", path); err != nil {
 		return fmt.Errorf("udp: listen on unix datagram socket: %w", err)
@@ -166,8 +164,8 @@ func (u *Door) listenUnix(ctx context.Context, path string) error {
 	return nil
 }
 
-// ShareWith has the readers of u share the processors with other doors, as s says. It is called
-// before Serve, or not at all. Off Linux it changes nothing: there a door has one reader.
+// ShareWith has the readers of u share the processors with other doors, as s says. Called before
+// Serve, or not at all. Without effect off Linux: there a door has a single reader.
 func (u *Door) ShareWith(s *Share) { u.share = s }
 
 // Addr returns the address the door listens on, with the port picked for port 0.
@@ -178,9 +176,9 @@ func (u *Door) Addr() net.Addr {
 	return u.sockets[0].LocalAddr()
 }
 
-// Serve answers datagrams until ctx ends, then those that have already arrived, and closes the
-// sockets. It waits for its readers and returns their errors; a socket that fails ends only its
-// own reader. It may be called once.
+// Serve answers datagrams until ctx ends, then the datagrams already arrived, and closes the
+// sockets. Serve waits for the readers and returns their errors; a failing socket ends only the
+// socket's reader. For a single call.
 func (u *Door) Serve(ctx context.Context) error {
 	var readers sync.WaitGroup
 	conns := u.conns()
@@ -210,7 +208,7 @@ func (u *Door) conns() []datagramConn {
 	return all
 }
 
-// Close closes the sockets and removes the socket files. It is for a door that does not serve.
+// Close closes the sockets and removes the socket files. For a door without Serve.
 func (u *Door) Close() error {
 	var errs []error
 	for _, c := range u.conns() {

@@ -6,21 +6,20 @@ import (
 	"github.com/headgate-dev/headgate/edge/gate"
 )
 
-// Life is one observation of the loops that decisions depend on. Two observations tell whether one
-// of them is stuck:
+// Life is an observation of the loops of decisions. Two observations tell whether a loop is stuck:
 //
 //	Run ───────── +1 a turn, each 100 ms ─────────────────────────────────────────┐
 //	UDP readers ─ +1 when a batch came, +1 when it is answered: odd in between ───┴─► Life ─► Stalled
 //
-// HTTP has no loop of its own: deadlines bound each of its connections. Loops whose standstill has
-// a failure mode, such as the flusher of a ring, are not observed either.
+// HTTP has no such loop: deadlines bound each of its connections. Loops whose standstill has a
+// failure mode, such as the flusher of a ring, are not observed either.
 type Life struct {
 	turns   uint64
 	readers []uint64 // door by door
 }
 
-// Look observes the control loop, which has made so many turns, and the readers of doors. It takes
-// no lock, so it returns even when every loop is stuck.
+// Look observes the control loop, which has made so many turns, and the readers of doors. No lock,
+// so Life returns even when every loop is stuck.
 func Look(turns uint64, doors ...*Door) Life {
 	l := Life{turns: turns}
 	for _, u := range doors {
@@ -31,7 +30,7 @@ func Look(turns uint64, doors ...*Door) Life {
 	return l
 }
 
-// Stalled names a loop that has not moved between before and l, or returns "". Both must come from
+// Stalled names a loop without movement between before and l, or returns "". Both must come from
 // Look with the same doors, in the same order. A reader waiting for a datagram is not stuck; a
 // reader inside the same batch at both observations is.
 func (l Life) Stalled(before Life) string {

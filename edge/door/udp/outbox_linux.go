@@ -9,24 +9,24 @@ import (
 )
 
 const (
-	// maxSegments is the most replies that one message carries: UDP_MAX_SEGMENTS of the kernels
-	// before 6.8, 128 since.
+	// maxSegments is the most replies of a message: UDP_MAX_SEGMENTS of the kernels before 6.8, 128
+	// since.
 	maxSegments = 64
-	// maxRun bounds the bytes of one message, below the 65,507 that UDP takes.
+	// maxRun bounds the bytes of a message, below UDP's 65,507.
 	maxRun = 60_000
-	// publicSegment is the longest reply, in bytes, that leaves in a run off loopback: a segment
-	// must fit the MTU of its path, IPv6 guarantees 1,280, and the headers take 48.
+	// publicSegment is the longest reply, in bytes, to leave in a run off loopback: a segment must
+	// fit the MTU of the path, IPv6 guarantees 1,280, and the headers take 48.
 	publicSegment = 1280 - 48
 )
 
-// outbox collects the replies of one batch and sends them. Consecutive replies to one client that
-// are equally long, of which the last may be shorter, leave as one message with UDP_SEGMENT
-// (udp(7), generic segmentation offload): the kernel walks its way out once for all of them, and
-// cuts them apart at the end. The client receives the same datagrams either way.
+// outbox collects and sends the replies of a batch. Consecutive replies of equal length to the same
+// client, the last possibly shorter, leave as a message with UDP_SEGMENT (udp(7), generic
+// segmentation offload): the kernel walks the way out once for all, and cuts replies apart at the
+// end. The client receives the same datagrams either way.
 //
-// The kernel refuses such a message for devices that cannot compute checksums, and for segments
-// above the MTU. The outbox then sends those replies one by one and builds no more runs, for this
-// socket, until the end. It must not be copied: headers point into it.
+// The kernel refuses such a message for devices without checksums, and for segments above the MTU.
+// The outbox then sends such replies singly and builds no more runs, for this socket, until the
+// end. Not to be copied: headers point inside.
 type outbox struct {
 	messages [batch]mmsghdr
 	vectors  [batch]unix.Iovec // one per reply
@@ -36,15 +36,15 @@ type outbox struct {
 	queued   int               // replies in them
 	sent     int               // replies the kernel took
 	inRuns   int               // of them, those that left in a run
-	// size of the run the last message may go on with; 0: it is complete
+	// size of the run the last message may go on with; 0: complete
 	segment int
 	length  int // bytes of the last message
 	longest int // longest reply that may be in a run; 0: no runs
 	refused int // runs the kernel did not take and that were sent one by one
 }
 
-// control is the ancillary data of a run: a header and the size of a segment. The layout is that
-// of CMSG_DATA(3) for eight-byte alignment, as on every 64-bit Linux.
+// control is the ancillary data of a run: a header and the size of a segment. The layout of
+// CMSG_DATA(3) for eight-byte alignment, as on every 64-bit Linux.
 type control struct {
 	header unix.Cmsghdr
 	size   uint16
@@ -119,7 +119,7 @@ func (o *outbox) extend(n int) {
 	}
 }
 
-// name returns the bytes of the address that header points to.
+// name returns the bytes of the address of header.
 func name(header *unix.Msghdr) []byte {
 	return unsafe.Slice(header.Name, header.Namelen) //nolint:gosec // the length is the kernel's
 }
@@ -153,8 +153,8 @@ func (o *outbox) count(m, sent int) {
 	}
 }
 
-// cannotSegment reports whether errno says that the kernel, the device or the path does not take a
-// run: EIO without checksum offload, EINVAL and EMSGSIZE above the MTU or before Linux 4.18.
+// cannotSegment reports whether errno says that the kernel, the device or the path refuses runs:
+// EIO without checksum offload, EINVAL and EMSGSIZE above the MTU or before Linux 4.18.
 func cannotSegment(errno error) bool {
 	for _, e := range [...]error{
 		unix.EIO, unix.EINVAL, unix.EMSGSIZE, unix.EOPNOTSUPP, unix.ENOPROTOOPT,
@@ -166,7 +166,7 @@ func cannotSegment(errno error) bool {
 	return false
 }
 
-// sendApart sends the replies of message m one by one, and makes no more runs.
+// sendApart sends the replies of message m singly, and makes no more runs.
 func (o *outbox) sendApart(fd uintptr, m int) {
 	o.longest, o.segment = 0, 0
 	o.refused++

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// listenAlone opens a socket on a port no other socket has, in this process or another. It binds
-// without SO_REUSEPORT, so the kernel refuses the port if any socket has it, shared or not; of two
-// daemons that start together one is refused. Only afterwards is the option set, so sockets of
+// listenAlone opens a socket on a port no other socket has, in this process or another. The bind is
+// without SO_REUSEPORT, so the kernel refuses the port if taken by any socket, shared or not; of
+// two daemons starting together one is refused. Only afterwards is the option set, so sockets of
 // listenBeside may join.
 func listenAlone(ctx context.Context, network, address string) (*net.UDPConn, error) {
 	c, err := listenUDP(ctx, network, address, false)
@@ -29,13 +29,13 @@ func listenAlone(ctx context.Context, network, address string) (*net.UDPConn, er
 }
 
 // listenBeside opens another socket on the port of a socket from listenAlone. The kernel assigns
-// each sender address to one of the sockets by a hash.
+// each sender address to a socket by a hash.
 func listenBeside(ctx context.Context, network, address string) (*net.UDPConn, error) {
 	return listenUDP(ctx, network, address, true)
 }
 
 // listenUDP opens a socket with a receive buffer of receiveBuffer bytes, or less where the kernel
-// grants less. beside allows it to share its port.
+// grants less. beside allows a socket to share the port.
 func listenUDP(ctx context.Context, network, address string, beside bool) (*net.UDPConn, error) {
 	config := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) error {
 		return onSocket(raw, func(fd int) error {
@@ -54,7 +54,7 @@ func listenUDP(ctx context.Context, network, address string, beside bool) (*net.
 	return c.(*net.UDPConn), nil // of network udp
 }
 
-// shared sets SO_REUSEPORT on fd: sockets of the same user that set it before they bind may have
+// shared sets SO_REUSEPORT on fd: sockets of the same user with the option set before bind may have
 // the same port.
 func shared(fd int) error { return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1) }
 

@@ -2,7 +2,7 @@ package udp
 
 import "github.com/headgate-dev/headgate/window"
 
-// Reader is when and how one reader lets others run. It belongs to the goroutine of its loop.
+// Reader is when and how a reader lets others run. For the goroutine of the loop.
 type Reader struct {
 	share *Share // nil: there are no other doors
 	yield func() error
@@ -10,18 +10,18 @@ type Reader struct {
 	holds bool           // a place of share
 }
 
-// Reader returns the part of one more reader in s, which may be nil: there are no other doors then.
+// Reader returns the part of another reader in s, which may be nil: there are no other doors then.
 // yield lets ready goroutines run, and returns.
 func (s *Share) Reader(yield func() error) Reader { return Reader{share: s, yield: yield} }
 
-// Waits notes that the reader is about to wait for datagrams.
+// Waits notes that an imminent wait of the reader for datagrams.
 func (r *Reader) Waits() {
 	r.since = 0
 	r.Leave()
 }
 
-// Worked notes that the reader has answered a batch it read at now, and lets others run once it has
-// worked for a Slice without a wait: gave reports whether it did. An error is one of yield.
+// Worked notes that the reader has answered a batch read at now, and lets others run after work for
+// a Slice without a wait: gave: others ran. An error is from yield.
 func (r *Reader) Worked(now window.Instant) (gave bool, err error) {
 	switch {
 	case r.since == 0:
@@ -40,7 +40,7 @@ func (r *Reader) Worked(now window.Instant) (gave bool, err error) {
 	return true, r.yield()
 }
 
-// Leave gives up the place of the reader, if it holds one. A reader ending calls it.
+// Leave gives up the place of the reader, if any. Called by an ending reader.
 func (r *Reader) Leave() {
 	if r.holds {
 		r.holds = false

@@ -56,9 +56,8 @@ func (u *Door) respond(
 	return reply
 }
 
-// broken appends the answer to a datagram a panic interrupted: an error for each of its lines, but
-// for reports without an id, which get no answer. Lines before the one at fault may have been
-// counted.
+// broken appends the answer to a datagram a panic interrupted: an error for each line, but for
+// reports without an id, which get no answer. Lines before the fault may have been counted.
 func (u *Door) broken(stats *readerStats, packet, reply []byte) []byte {
 	start, asked := len(reply), 0
 	for lines := countLines(packet); lines > 0; lines-- {
@@ -80,16 +79,16 @@ func (u *Door) broken(stats *readerStats, packet, reply []byte) []byte {
 	return reply
 }
 
-// question is the memory of one line: passed on by address, because structs returned and copied
-// cost more than the rest of the parsing.
+// question is the memory of a line: passed on by address, because structs returned and copied cost
+// more than the rest of the parsing.
 type question struct {
 	query    wire.Query
 	ask      gate.Ask
 	decision gate.Decision
 }
 
-// answer parses one line, decides it and sets *a. A line that is not understood is answered with an
-// error and reaches no counter of the gate.
+// answer parses a line, decides and sets *a. A line not understood is answered with an error and
+// reaches no counter of the gate.
 func (s *readerStats) answer(a *wire.Answer, q *question, decisions *gate.Batch, line []byte) {
 	code := wire.ParseQueryTo(&q.query, line)
 	switch {
@@ -120,15 +119,15 @@ func (s *readerStats) answer(a *wire.Answer, q *question, decisions *gate.Batch,
 }
 
 // fit appends a and a line feed. Off loopback, answer and line feed take at most room bytes: the
-// length of the question and its line feed. Fields are left out to fit, and if the shortest form
-// is too long nothing is appended. So nobody can use headgate to flood a third party from a forged
+// length of the question and the line feed. Fields are left out to fit, and if the shortest form is
+// too long nothing is appended. So nobody can use headgate to flood a third party from a forged
 // address.
 func (u *Door) fit(stats *readerStats, reply []byte, start int, a *wire.Answer, room int) []byte {
 	if !u.public {
 		return append(wire.AppendAnswerTo(reply, a), '\n')
 	}
 	if a.Status == wire.Error {
-		// an error is no request: were it as long, two nodes could answer each other for ever
+		// an error is no request: an answer as long, and two nodes could answer each other for ever
 		room--
 	}
 	reply, ok := wire.AppendAnswerMax(reply, *a, room)
@@ -139,7 +138,7 @@ func (u *Door) fit(stats *readerStats, reply []byte, start int, a *wire.Answer, 
 	return append(reply, '\n')
 }
 
-// countLines counts request lines. The last line may lack its line feed; an empty datagram is one
+// countLines counts request lines. The last line may lack the line feed; an empty datagram is a
 // malformed line.
 func countLines(packet []byte) int {
 	n := bytes.Count(packet, []byte{'\n'})

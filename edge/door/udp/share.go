@@ -9,24 +9,24 @@ import (
 
 // How long readers work, and keep to their places.
 const (
-	// Slice is how long a reader works without a wait before it lets others run.
+	// Slice is how long a reader works without a wait before others run.
 	Slice = 250 * time.Microsecond
-	// YieldedFor is how long readers keep to their places for one turn of another door, and
-	// YieldedMost how long at most after the last look at its turns. So a door with a thousand
-	// turns a second has half of the processors, and one that is hardly asked costs datagrams
-	// hardly anything.
+	// YieldedFor is how long readers keep to their places for a turn of another door, and
+	// YieldedMost how long at most after the last look at turns. So a door with a thousand turns a
+	// second has half of the processors, and a door hardly asked costs datagrams hardly anything.
 	YieldedFor  = time.Millisecond
 	YieldedMost = 20 * time.Millisecond
 )
 
 // Share keeps the readers of datagrams from using up the processors of a node: while a flood keeps
-// their sockets full they never wait, and whoever else is to run, in this process or the client of
-// another door, would wait for them.
+// their sockets full readers never wait, and whoever else is to run, in this process or the client
+// of another door, would wait for readers.
 //
-// Readers waiting for datagrams now and then, as they do below saturation, never meet it. Datagrams
-// for which no reader has time fill the buffers of the sockets and are dropped by the kernel.
+// Readers waiting for datagrams now and then, as they do below saturation, never meet a Share.
+// Datagrams for which no reader has time fill the buffers of the sockets and are dropped by the
+// kernel.
 //
-// One Share is for all datagram doors of a node, and safe for concurrent use.
+// A Share is for all datagram doors of a node, and safe for concurrent use.
 type Share struct {
 	turns  func() uint64 // of other doors since the start
 	places chan struct{} // taken while other doors are asked; nil: there is only one processor
@@ -69,7 +69,7 @@ func (s *Share) extend(now window.Instant, turns uint64) {
 	s.until.Store(min(begins+int64(worth), int64(now)+int64(YieldedMost)))
 }
 
-// enter takes a place. Readers waiting for one get it in the order in which they came.
+// enter takes a place. Waiting readers get places in order of arrival.
 func (s *Share) enter() { s.places <- struct{}{} }
 
 // leave gives up a place.

@@ -20,8 +20,8 @@ const (
 	OpTest           // Test holds
 )
 
-// Expr is a condition on a request: a tree whose leaves are tests. It does not change once it is
-// made, so parts of it may be shared, and any number of goroutines may evaluate it.
+// Expr is a condition on a request: a tree whose leaves are tests. An Expr does not change once
+// made, so parts may be shared, and any number of goroutines may evaluate an Expr.
 type Expr struct {
 	// place and spelling of the term of a map, for messages; zero inside an expression
 	At   Pos
@@ -32,13 +32,13 @@ type Expr struct {
 	Test *Test   // of OpTest
 }
 
-// All returns the condition all of kids hold; of none, that is every request.
+// All returns the condition all of kids hold; of none: every request.
 func All(kids ...*Expr) *Expr { return &Expr{Op: OpAnd, Kids: kids} }
 
-// Any returns the condition that one of kids holds.
+// Any returns the condition of any of kids.
 func Any(kids ...*Expr) *Expr { return &Expr{Op: OpOr, Kids: kids} }
 
-// Not returns the condition that kid does not hold.
+// Not returns the negation of kid.
 func Not(kid *Expr) *Expr { return &Expr{Op: OpNot, Kids: []*Expr{kid}} }
 
 // constant returns the condition that always, or never, holds. Such as 1 < 2, which a program
@@ -72,8 +72,8 @@ func (e *Expr) NamesRequest() bool {
 	return found
 }
 
-// UsesTier reports whether the condition looks at the tier, which policies above may note.
-// Its result may differ from policy to policy of one request, so it is not remembered.
+// UsesTier reports whether the condition looks at the tier, which policies above may note. The
+// result may differ from policy to policy of a request, so is not remembered.
 func (e *Expr) UsesTier() bool {
 	if e.Op == OpTest {
 		return e.Test.Field.Kind == Tier || e.Test.Other().Kind == Tier
@@ -94,10 +94,9 @@ func (e *Expr) EachTest(visit func(*Expr)) {
 	}
 }
 
-// Conjuncts returns the conditions all must hold for e to hold, flattened: of (a and (b and c)) it
-// is a, b, c. Those without a place of their own have that of the condition they are part of. Each
-// of them can be looked up in a table or shared with another policy, which the conjunction as a
-// whole could hardly be.
+// Conjuncts returns the conditions all must hold for e to hold, flattened: of (a and (b and c)): a,
+// b, c. Conjuncts without a place have the place of the whole. Each can be looked up in a table or
+// shared with another policy, which the conjunction as a whole could hardly be.
 func (e *Expr) Conjuncts() []*Expr {
 	if e == nil {
 		return nil
@@ -118,9 +117,9 @@ func (e *Expr) Conjuncts() []*Expr {
 	return list
 }
 
-// Spelling returns a text that is equal for conditions written alike, whatever the order of their
-// terms. Two conditions with different spellings may still hold for the same requests. By it equal
-// tests of a thousand policies become one, and Covers compares it first.
+// Spelling returns an equal text for conditions written alike, whatever the order of their terms.
+// Two conditions with different spellings may still hold for the same requests. By spelling equal
+// tests of a thousand policies become one, and Covers compares spellings first.
 func (e *Expr) Spelling() string {
 	if e.Op == OpTest {
 		return e.Test.spelling()
@@ -135,9 +134,8 @@ func (e *Expr) Spelling() string {
 	return fmt.Sprintf("%d(%s)", e.Op, strings.Join(parts, " "))
 }
 
-// Holds reports whether the condition holds for r. It evaluates test by test, without memory of
-// earlier evaluations, and ends where the result is known. It does not allocate. e comes from
-// Resolve.
+// Holds reports whether the condition holds for r. Test by test, without memory of earlier
+// evaluations, until the result is known. Nothing is allocated. e comes from Resolve.
 func (e *Expr) Holds(r *request.Request) bool {
 	switch e.Op {
 	case OpTest:

@@ -2,16 +2,15 @@ package condition
 
 import "slices"
 
-// Covers reports whether every request under which later holds is one under which earlier holds,
-// both resolved, so a policy under later is never reached when one under earlier ends the walk. It
-// may return false where that is so, never true where it is not: a wrong true would make a working
-// file a fault.
+// Covers reports whether every request matching later also matches earlier, both resolved, so a
+// policy under later is never reached when a policy under earlier ends the walk. Possibly false
+// where so, never true where not: a wrong true would make a working file a fault.
 //
-// A condition is a conjunction. Each term that earlier needs must follow from some term of later. A
-// term on the tier is never taken to follow, because policies in between may change the tier.
+// A condition is a conjunction. Each term of earlier must follow from some term of later. A term on
+// the tier is never taken to follow, because policies in between may change the tier.
 func Covers(earlier, later *Expr) bool {
-	// One term may follow from several others together, as a > 1 and a < 3 say a == 2: that is
-	// missed, which is allowed.
+	// A term may follow from several others together, as a > 1 and a < 3 say a == 2: missed, as
+	// allowed.
 	has := later.Conjuncts()
 	for _, needed := range earlier.Conjuncts() {
 		if needed.UsesTier() || !slices.ContainsFunc(has,
@@ -51,15 +50,14 @@ func implies(a, b *Expr) bool {
 	return len(a.Test.Wants) > 0
 }
 
-// covers reports whether every value that v wants is one that w wants.
-// Kinds that are not here cover their equal only: whether one regular expression is wider than
-// another is not to be decided by looking.
+// covers reports whether every value wanted by v is wanted by w. Other kinds cover only equal
+// wants: whether a regular expression is wider than another cannot be decided by a look.
 func (w *Want) covers(v *Want) bool {
 	if w.spelling() == v.spelling() {
 		return true
 	}
 	switch w.Kind {
-	// A number outside a range may be an absent one.
+	// A number outside a range may be absent.
 	case WantPresent:
 		return v.Kind != WantAbsent && v.Kind != WantOutside
 	case WantPrefix:
@@ -88,7 +86,7 @@ func (w *Want) each(holds func(text string) bool) bool {
 }
 
 // covers reports whether every path fitting q fits p. /v2/** covers /v2/*/orders; a star covers any
-// segment but an empty one, as in //.
+// segment but an empty segment, as in //.
 func (p *PathPattern) covers(q *PathPattern) bool {
 	if len(p.segments) > len(q.segments) {
 		return false

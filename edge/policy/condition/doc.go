@@ -22,13 +22,13 @@
 //	value = method / host / path / client / country / asn / status / tier
 //	      / header[string] / query[string] / cookie[string] / string / integer / bool
 //
-// That is CEL (https://github.com/google/cel-spec) without arithmetic, loops and macros, and with
-// types known when the file is read. One thing differs, on purpose. In CEL a header that is not
-// there is an error. Here an absent field equals nothing and is in no set: its tests fail, and
-// their negations hold.
+// The language is CEL (https://github.com/google/cel-spec) without arithmetic, loops and macros,
+// and with types known when the file is read. One thing differs, on purpose. In CEL a header that
+// is not there is an error. Here an absent field equals nothing and is in no set: its tests fail,
+// and their negations hold.
 //
 // Holds is the meaning of a condition, evaluated test by test, and the oracle of edge/policy, which
 // evaluates many conditions at once. Bounds: an expression has MaxWhen bytes, 64 brackets and
-// negations inside one another, and regular expressions of MaxRegexp instructions; RE2 matches in
-// time linear in the text, so no request can make one slow.
+// negations nested, and regular expressions of MaxRegexp instructions; RE2 matches in time linear
+// in the text, so no request can make a match slow.
 package condition

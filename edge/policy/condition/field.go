@@ -8,12 +8,11 @@ import (
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
-// FieldKind is a field of a request, or a family of them.
+// FieldKind is a field of a request, or a family of fields.
 type FieldKind uint8
 
-// The fields. Header, Query, Cookie and Response have a name beside them.
-// Those above Header have one value at most; Header and those behind it may have several, and
-// Present is for these only.
+// The fields. Header, Query, Cookie and Response have a name beside. Kinds above Header have one
+// value at most; Header and later kinds may have several, and Present is for these only.
 const (
 	Method FieldKind = iota + 1
 	Host
@@ -44,15 +43,15 @@ var fieldFamilies = map[string]FieldKind{
 	"header.": Header, "query.": Query, "cookie.": Cookie, "response.header.": Response,
 }
 
-// Field is a field of a request. Name is that of a header, in lower case, parameter or cookie. It
-// is a small comparable value, so fields can be keys of maps and compared by ==.
+// Field is a field of a request. Name is the name of a header, in lower case, parameter or cookie.
+// A small comparable value, so fields can be keys of maps and compared by ==.
 type Field struct {
 	Kind FieldKind
 	Name string
 }
 
-// MaxFieldName is the longest name of a header, parameter or cookie, in bytes.
-// No header that is in use is half as long.
+// MaxFieldName is the longest name of a header, parameter or cookie, in bytes. No header in use is
+// half as long.
 const MaxFieldName = 128
 
 // ParseField reads the name of a field: host, header.x-api-key, query.page, response.header.etag.
@@ -72,14 +71,14 @@ func ParseField(text string) (Field, error) {
 }
 
 // Header names are compared in lower case, as HTTP/2 sends them (RFC 9113, 8.2.1); parameters and
-// cookies as they are.
+// cookies unchanged.
 func namedField(kind FieldKind, name string) (Field, error) {
 	if name == "" || len(name) > MaxFieldName {
 		return Field{}, fmt.Errorf("the name of a header, parameter or cookie has 1 to %d bytes",
 			MaxFieldName)
 	}
 	if kind == Header || kind == Response {
-		// The separators of RFC 9110, 5.6.2: a name with one could never be sent.
+		// The separators of RFC 9110, 5.6.2: such a name could never be sent.
 		if strings.ContainsFunc(name,
 			func(r rune) bool {
 				return r <= ' ' || r >= 0x7f ||
@@ -92,7 +91,7 @@ func namedField(kind FieldKind, name string) (Field, error) {
 	return Field{Kind: kind, Name: name}, nil
 }
 
-// FieldNames returns the names of the fields with one name each, sorted.
+// FieldNames returns the names of the fields with a single name each, sorted.
 func FieldNames() []string {
 	names := make([]string, 0, len(fieldNames))
 	for name := range fieldNames {
@@ -102,7 +101,7 @@ func FieldNames() []string {
 	return names
 }
 
-// String returns the field as the configuration writes it.
+// String returns the field as in the configuration.
 func (f Field) String() string {
 	for family, kind := range fieldFamilies {
 		if kind == f.Kind {
@@ -126,8 +125,8 @@ func (f Field) IsAddress() bool { return f.Kind == Client || f.Kind == Peer }
 // OfResponse reports whether the field is known only after the response.
 func (f Field) OfResponse() bool { return f.Kind == Status || f.Kind == Response }
 
-// HeaderName returns the name of the header the field needs, or "".
-// All cookies come in one header.
+// HeaderName returns the name of the header the field needs, or "". All cookies come in a single
+// header.
 func (f Field) HeaderName() string {
 	switch f.Kind {
 	case Header, Response:
@@ -138,8 +137,8 @@ func (f Field) HeaderName() string {
 	return ""
 }
 
-// Lookup returns the value of f in r coming at or after place at, and the place behind it; next is
-// -1 where there is none. All values of a field are read by
+// Lookup returns the value of f in r coming at or after place at, and the place behind; next is -1
+// where there is none. All values of a field are read by
 //
 //	for v, next := f.Lookup(r, n, 0); next >= 0; v, next = f.Lookup(r, n, next) { … }
 //
@@ -194,8 +193,8 @@ func (f Field) plain(r *request.Request) []byte {
 	return nil
 }
 
-// Number returns the value of a number; ok is false where it is absent.
-// 0 is no network and no status, and stands for nothing known.
+// Number returns the value of a number; ok is false if absent. 0 is no network and no status, and
+// stands for nothing known.
 func (f Field) Number(r *request.Request) (n int64, ok bool) {
 	if f.Kind == ASN {
 		return int64(r.ASN), r.ASN != 0
@@ -203,8 +202,8 @@ func (f Field) Number(r *request.Request) (n int64, ok bool) {
 	return int64(r.Status), r.Status != 0
 }
 
-// clip cuts a text from a configuration for a message.
-// A configuration is trusted, but its messages go to terminals and logs.
+// clip cuts a text from a configuration for a message. A configuration is trusted, but messages go
+// to terminals and logs.
 func clip(text string) string {
 	const most = 64
 	if len(text) > most {

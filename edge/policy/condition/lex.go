@@ -16,7 +16,7 @@ const (
 	tokenSign // an operator or a bracket
 )
 
-// token is one token, and where it begins.
+// token is a token with the place.
 type token struct {
 	kind tokenKind
 	text string // decoded, of a string
@@ -30,11 +30,10 @@ type ExprError struct {
 	Message string
 }
 
-// Error returns the fault with its place, counted from 1.
+// Error returns the fault with the place, counted from 1.
 func (e *ExprError) Error() string { return fmt.Sprintf("at character %d: %s", e.At+1, e.Message) }
 
-// signs are the operators and brackets, longer ones first.
-// "<=" must be tried before "<".
+// signs are the operators and brackets, longer first. "<=" must be tried before "<".
 var signs = []string{
 	"&&", "||", "==", "!=", "<=", ">=", "<", ">", "!", "(",
 	")", "[", "]", ".", ",",
@@ -46,7 +45,7 @@ type lexer struct {
 	at   int
 }
 
-// It reads bytes, not runes: outside strings the grammar is ASCII, and any other byte is a fault.
+// Bytes, not runes: outside strings the grammar is ASCII, and any other byte is a fault.
 func (l *lexer) next() (token, error) {
 	for l.at < len(l.text) && strings.IndexByte(" \t\r\n", l.text[l.at]) >= 0 {
 		l.at++
@@ -73,7 +72,7 @@ func (l *lexer) next() (token, error) {
 	return token{}, &ExprError{l.at, fmt.Sprintf("%q is not part of an expression", c)}
 }
 
-// run takes the first byte and those after it that belong.
+// run takes the first byte and the bytes belonging behind.
 func (l *lexer) run(kind tokenKind, belongs func(byte) bool) token {
 	begin := l.at
 	for l.at++; l.at < len(l.text) && belongs(l.text[l.at]); {
@@ -88,8 +87,8 @@ var escapes = map[byte]byte{
 	'\\': '\\', '"': '"', '\'': '\'', '`': '`', '?': '?', 'n': '\n', 'r': '\r', 't': '\t',
 }
 
-// "it's" and 'he said "no"' need no escape. A string ends on its line, so a forgotten quote does
-// not swallow the rest of the file.
+// "it's" and 'he said "no"' need no escape. A string ends on the same line, so a forgotten quote
+// does not swallow the rest of the file.
 func (l *lexer) quoted(quote byte) (token, error) {
 	begin := l.at
 	var text []byte

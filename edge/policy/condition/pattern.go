@@ -10,18 +10,17 @@ import (
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
-// PathPattern is a path with "*" for segments of any text, and perhaps "/**" at its end.
-// Compared with slashes as they are in the paths of requests: no empty or dotted segments are left
-// to get around it.
+// PathPattern is a path with "*" for segments of any text, and perhaps "/**" at the end. Compared
+// with slashes of the paths of requests: no empty or dotted segments are left to evade a pattern.
 type PathPattern struct {
 	segments []string // between slashes; "*" is any one that is not empty
 	below    bool     // also whatever lies below
 	slash    bool     // a last slash makes no difference; from Resolve
 }
 
-// newPath reads a pattern of paths: /login, /v2/*/orders, /v2/**. One without a star is an ordinary
-// text. Parts of segments have no star: "/v*" would invite patterns whose cost and meaning are
-// those of a regular expression, for which there is ~.
+// newPath reads a pattern of paths: /login, /v2/*/orders, /v2/**. A pattern without a star is an
+// ordinary text. Parts of segments have no star: "/v*" would invite patterns whose cost and meaning
+// are those of a regular expression, for which there is ~.
 func newPath(text string) (Want, error) {
 	if !strings.HasPrefix(text, "/") {
 		return Want{}, fmt.Errorf("a path begins with /, not as %q does; a regular expression "+
@@ -32,7 +31,7 @@ func newPath(text string) (Want, error) {
 			"query.NAME")
 	}
 	var p PathPattern
-	// "/**" is /v2 and all below it, as people expect of it, and so is the root's.
+	// "/**" is /v2 and all below it, as people expect, and so is the root's.
 	rest, below := strings.CutSuffix(text, "/**")
 	p.below = below
 	if rest != "" {
@@ -77,8 +76,8 @@ func (w *Want) asPath(c *request.Clients) {
 	}
 }
 
-// pathText returns the path a request for text has, decoded. slash: it is without its last slash,
-// which makes no difference.
+// pathText returns the path a request for text has, decoded. slash: without the last slash, which
+// makes no difference.
 func pathText(c *request.Clients, text string) (path string, slash bool) {
 	_, path = c.Readings(text)
 	if c.Folds&request.FoldSlash == 0 || path == "/" {
@@ -87,7 +86,7 @@ func pathText(c *request.Clients, text string) (path string, slash bool) {
 	return strings.TrimSuffix(path, "/"), true
 }
 
-// Literal returns the segments before the first "*", as a path, and whether that is all of them.
+// Literal returns the segments before the first "*", as a path, and whether these are all.
 // /v2/*/orders has /v2, by which a tree of paths narrows the search.
 func (p *PathPattern) Literal() (path string, whole bool) {
 	for _, s := range p.segments {
@@ -99,16 +98,15 @@ func (p *PathPattern) Literal() (path string, whole bool) {
 	return path, true
 }
 
-// IsPlain reports whether a tree of beginnings says all of the pattern: it ends with "/**" and has
-// no other star.
+// IsPlain reports whether a tree of beginnings says all of the pattern: a path ends with "/**" and
+// has no other star.
 func (p *PathPattern) IsPlain() bool {
 	_, whole := p.Literal()
 	return whole && p.below
 }
 
-// matches reports whether path fits the pattern.
-// Segment by segment, without splitting: it allocates nothing. A star takes exactly one segment, so
-// there is nothing to try twice.
+// matches reports whether path fits the pattern. Segment by segment, without splitting: nothing is
+// allocated. A star takes exactly a segment, so there is nothing to try twice.
 func (p *PathPattern) matches(path []byte) bool {
 	rest := path
 	for _, s := range p.segments {
@@ -128,7 +126,7 @@ func (p *PathPattern) matches(path []byte) bool {
 	return len(rest) == 0 || p.below && rest[0] == '/' || p.slash && string(rest) == "/"
 }
 
-// newHost reads a host, or *. and a domain: any host below it, at any depth, but not itself. Each
+// newHost reads a host, or *. and a domain: any host below, at any depth, but not itself. Each
 // fault names the form of the request's host compared, since the pattern would simply never hold
 // otherwise.
 func newHost(text string) (Want, error) {

@@ -6,12 +6,12 @@ import (
 	"regexp/syntax"
 )
 
-// MaxRegexp is the longest regular expression in bytes, and the longest program that one may make,
-// in instructions. A short text can make a long program, (a{1000}){1000} for one: so both are
+// MaxRegexp is the longest regular expression in bytes, and the longest program of an expression,
+// in instructions. A short text can make a long program, such as (a{1000}){1000}: so both are
 // bounded. Memory is some hundred bytes an instruction.
 const MaxRegexp = 1024
 
-// compile compiles a regular expression within its bounds.
+// compile compiles a regular expression within bounds.
 func compile(text string) (*regexp.Regexp, error) {
 	if len(text) > MaxRegexp {
 		return nil, fmt.Errorf("a regular expression has at most %d bytes, this one has %d",

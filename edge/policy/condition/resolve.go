@@ -13,10 +13,9 @@ type Pos struct {
 	Path      string // such as policies[2].key
 }
 
-// Resolve returns a copy of e that finds headers by their numbers in names, and sets by set, which
-// must know each of them, and compares paths as c has them. Only the copy may be evaluated.
-// A copy, because the tree of the configuration is kept for the next reload, whose headers have
-// other numbers.
+// Resolve returns a copy of e with headers by number in names, sets by set, which must know each
+// set, and paths compared in c's form. Only the copy may be evaluated. A copy, because the tree of
+// the configuration is kept for the next reload, whose headers have other numbers.
 func (e *Expr) Resolve(
 	names *request.Names, c *request.Clients, set func(name string) *sets.Set,
 ) *Expr {

@@ -12,15 +12,15 @@ import (
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
-// Test holds where one of the values of its field is one of those wanted.
+// Test holds if any value of the field is wanted.
 type Test struct {
 	Field  Field
 	number int // of the field's header in the engine's names
 	Wants  []Want
 }
 
-// WantKind is the kind of a comparison. Several in one test are an "or", which is the meaning of a
-// list in a match map.
+// WantKind is the kind of a comparison. Several in a test are an "or", the meaning of a list in a
+// match map.
 type WantKind uint8
 
 // The kinds of comparisons.
@@ -34,7 +34,7 @@ const (
 	WantRegexp                 // re
 	WantNet                    // an address inside net
 	WantRange                  // a number from low to high
-	// of !2xx; while the status is not known yet it holds, as "not 2xx" does
+	// of !2xx; while the status is unknown the test holds, as "not 2xx" does
 	WantOutside // a number, or none, not from low to high
 	WantSet     // in the set called text
 	WantPresent // there is a value
@@ -45,8 +45,8 @@ const (
 	WantField // equals the first value of another field
 )
 
-// Want is one comparison. Each kind uses its own fields and leaves the others zero. One struct
-// rather than an interface for each kind, so a test's comparisons lie side by side in memory.
+// Want is a comparison. Each kind uses some fields and leaves the others zero. One struct rather
+// than an interface for each kind, so a test's comparisons lie side by side in memory.
 type Want struct {
 	Kind      WantKind
 	Text      string
@@ -68,7 +68,7 @@ func (w *Want) spelling() string {
 		w.high, w.field, w.Loose)
 }
 
-// Texts returns the texts of a WantText: its Text and, where a last slash makes no difference, Text
+// Texts returns the texts of a WantText: Text and, where a last slash makes no difference, Text
 // with a slash.
 func (w *Want) Texts() []string {
 	if w.slash {
@@ -87,7 +87,7 @@ func (t *Test) spelling() string {
 	return fmt.Sprintf("%v[%s]", t.Field, strings.Join(parts, ","))
 }
 
-// Other returns the field the test compares with, if it does.
+// Other returns the other field of a comparison of fields, if any.
 func (t *Test) Other() Field {
 	for i := range t.Wants {
 		if t.Wants[i].Kind == WantField {
@@ -97,9 +97,9 @@ func (t *Test) Other() Field {
 	return Field{}
 }
 
-// Holds reports whether one of the values of the field is wanted: of a header coming three times,
-// one that fits is enough. An absent field equals nothing and is in no set. All values are looked
-// at, as a client may send a header twice and the application may use either.
+// Holds reports whether any value of the field is wanted: of a header coming three times, a single
+// fit is enough. An absent field equals nothing and is in no set. All values are looked at, as a
+// client may send a header twice and the application may use either.
 func (t *Test) Holds(r *request.Request) bool {
 	switch {
 	case t.Field.IsAddress():
@@ -121,7 +121,7 @@ func (t *Test) Holds(r *request.Request) bool {
 	return false
 }
 
-// Has reports whether one of the values wanted is of that kind.
+// Has reports whether any wanted value is of the kind.
 func (t *Test) Has(kind WantKind) bool {
 	for i := range t.Wants { // a Want is too large to copy
 		if t.Wants[i].Kind == kind {
@@ -136,7 +136,7 @@ func (t *Test) holdsAddress(r *request.Request) bool {
 	if t.Field.Kind == Peer {
 		a = r.Peer
 	}
-	// A request over a unix socket has no address; it is in no network and in no set.
+	// A request over a unix socket has no address; in no network and in no set.
 	if !a.IsValid() {
 		return t.Has(WantAbsent)
 	}

@@ -10,11 +10,11 @@ import (
 	"github.com/headgate-dev/headgate/edge/policy/sets"
 )
 
-// Value is one of the values a term of a match map names. It hides Want, so only this package makes
-// one, after its checks.
+// Value is a value of a term of a match map. Want is hidden, so only this package makes a Value,
+// after checks.
 type Value struct{ want Want }
 
-// ParseValue reads one value as a match map writes it for field f.
+// ParseValue reads a value of a match map for field f.
 func ParseValue(f Field, text string) (Value, error) {
 	w, err := parseWant(f, text)
 	return Value{w}, err
@@ -34,9 +34,9 @@ func Present(f Field, there bool) (Value, error) {
 	return Value{Want{Kind: WantAbsent}}, nil
 }
 
-// OneOf returns the condition that f has one of values. at and text say where that is written; they
-// come back in messages and in the lines of test-request.
-// Expr.At is a place in the file: a request that fails the test is explained by its line.
+// OneOf returns the condition of f with any of values. at and text say where written, and come back
+// in messages and in the lines of test-request. Expr.At is a place in the file: a request failing
+// the test is explained by the line.
 func OneOf(at Pos, text string, f Field, values []Value) *Expr {
 	t := &Test{Field: f, number: -1}
 	for _, v := range values {
@@ -75,7 +75,7 @@ func parseWant(f Field, text string) (Want, error) {
 }
 
 // ~^curl/ is a regular expression, free* a beginning, all else the text itself. Who needs a text
-// that begins so writes ~ and escapes it.
+// with such a begin writes ~ and an escape.
 func parseText(text string) (Want, error) {
 	if pattern, ok := strings.CutPrefix(text, "~"); ok {
 		re, err := compile(pattern)
@@ -120,11 +120,10 @@ func parseRange(text string, limit int64) (Want, error) {
 	return w, nil
 }
 
-// By the first digit, as RFC 9110, 15 has them: 6xx is no class.
+// By the first digit, as in RFC 9110, 15: 6xx is no class.
 var statusClass = regexp.MustCompile(`^[1-5]xx$`)
 
-// parseStatus reads 401, 4xx, 500-599, and ! before any of them.
-// 4xx is 400-499.
+// parseStatus reads 401, 4xx, 500-599, and ! before any. 4xx is 400-499.
 func parseStatus(text string) (Want, error) {
 	plain, not := strings.CutPrefix(text, "!")
 	if statusClass.MatchString(plain) {

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// MaxWhen is the longest expression, in bytes. It is for reading, and far above the length of
-// conditions in use; a longer condition is a match map with any and not.
+// MaxWhen is the longest expression, in bytes. For reading, and far above the length of conditions
+// in use; a longer condition is a match map with any and not.
 const MaxWhen = 4096
 
-// maxNesting bounds the brackets and negations inside one another of an expression.
-// Each is a level of recursion, here and in whatever walks the tree.
+// maxNesting bounds the brackets and negations nested in an expression. Each is a level of
+// recursion, here and in whatever walks the tree.
 const maxNesting = 64
 
 // ParseWhen reads an expression: the typed part of CEL in the grammar below. The error is an
@@ -37,8 +37,8 @@ func ParseWhen(text string) (*Expr, error) {
 	return e, nil
 }
 
-// parser reads an expression by recursive descent, a method for each line of the grammar, with one
-// token of look-ahead. now is that token.
+// parser reads an expression by recursive descent, a method for each line of the grammar, with a
+// token of look-ahead: now.
 type parser struct {
 	lexer lexer
 	now   token
@@ -79,8 +79,8 @@ func (p *parser) or() (*Expr, error) { return p.joined("||", p.and, Any) }
 
 func (p *parser) and() (*Expr, error) { return p.joined("&&", p.not, All) }
 
-// joined reads one or more operands with sign between them. One operand is itself, without a node
-// around it, so equal conditions are spelt alike.
+// joined reads operands, at least one, with sign in between. A single operand is itself, without a
+// node around, so equal conditions are spelt alike.
 func (p *parser) joined(
 	sign string, operand func() (*Expr, error), join func(...*Expr) *Expr,
 ) (*Expr, error) {
@@ -175,14 +175,14 @@ type operand struct {
 
 func (o operand) constant() bool { return o.field.Kind == 0 }
 
-// whenFields are the fields an expression knows. They are fewer than those of a map: each must have
-// a type in CEL's terms.
+// whenFields are the fields an expression knows. Fewer than in a map: each must have a type in
+// CEL's terms.
 var whenFields = []string{"method", "host", "path", "client", "country", "asn", "status", "tier"}
 
 // whenFamilies are those with a name in brackets.
 var whenFamilies = map[string]FieldKind{"header": Header, "query": Query, "cookie": Cookie}
 
-// Numbers are checked here, once; whoever uses one may parse it again without looking.
+// Numbers are checked here, once; users may parse again without a look.
 func (p *parser) operand() (operand, error) {
 	o := operand{at: p.now.at, kind: p.now.kind, text: p.now.text}
 	switch p.now.kind {
@@ -194,8 +194,7 @@ func (p *parser) operand() (operand, error) {
 		}
 		return o, p.advance()
 	case tokenName:
-		// They are constants of a type no field has, so any comparison with one is told as a fault
-		// of types.
+		// They are constants of a type no field has, so any comparison is told as a fault of types.
 		if o.text == "true" || o.text == "false" {
 			return o, p.advance()
 		}
@@ -204,7 +203,7 @@ func (p *parser) operand() (operand, error) {
 	return o, p.fault("a value must stand here, not %s", p.shown())
 }
 
-// The message lists the fields: they are few, and fewer than those of a map.
+// The message lists the fields: few, and fewer than in a map.
 func (p *parser) fieldOperand(o operand) (operand, error) {
 	if kind, ok := whenFamilies[o.text]; ok {
 		if err := p.advance(); err != nil {

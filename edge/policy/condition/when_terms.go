@@ -27,8 +27,7 @@ func compare(left operand, operator token, right operand) (*Expr, error) {
 	if err := left.typed(right); err != nil {
 		return nil, err
 	}
-	// Never a comparison of its own: an absent field is not equal to anything, so != must hold for
-	// it.
+	// Never a comparison apart: an absent field is not equal to anything, so != must hold.
 	if sign == "!=" {
 		e, err := left.sided("==", right)
 		return Not(e), err
@@ -63,8 +62,8 @@ func (o operand) typed(constant operand) error {
 	return nil
 }
 
-// sided makes the comparison of a field with a constant of its type, by any sign but !=, which is
-// the negation of ==: so != holds for an absent field. Texts are ordered by their bytes.
+// sided makes the comparison of a field with a constant of the same type, by any sign but !=, which
+// is the negation of ==: so != holds for an absent field. Texts are ordered by their bytes.
 func (o operand) sided(sign string, constant operand) (*Expr, error) {
 	switch {
 	case o.field.IsNumber():
@@ -79,7 +78,7 @@ func (o operand) sided(sign string, constant operand) (*Expr, error) {
 	if sign[0] == '>' {
 		w.Kind = WantAbove
 	}
-	// >= and <=: above or equal, below or equal. Wants of one test are joined by "or".
+	// >= and <=: above or equal, below or equal. Wants of a test are joined by "or".
 	if len(sign) == 2 {
 		return o.one(w, Want{Kind: WantText, Text: constant.text}), nil
 	}
@@ -108,8 +107,8 @@ func numberWant(sign string, n int64) Want {
 	return w
 }
 
-// equal returns the comparison with a text, for fields that are not numbers.
-// ::ffff:192.0.2.1 is 192.0.2.1, as it is in requests.
+// equal returns the comparison with a text, for fields other than numbers. ::ffff:192.0.2.1 is
+// 192.0.2.1, as in requests.
 func (o operand) equal(text string) Want {
 	if o.field.IsAddress() {
 		a, _ := netip.ParseAddr(text) // checked by typed
@@ -119,7 +118,7 @@ func (o operand) equal(text string) Want {
 	return Want{Kind: WantText, Text: text}
 }
 
-// one returns the condition the field is one of wants.
+// one returns the condition of a field in wants.
 func (o operand) one(wants ...Want) *Expr {
 	return &Expr{Op: OpTest, Test: &Test{Field: o.field, number: -1, Wants: wants}}
 }
@@ -163,8 +162,8 @@ func compareConstants(left operand, operator token, right operand) (*Expr, error
 	return constant(holds[operator.text]), nil
 }
 
-// membership reads the operand of "in". "x-debug" in header asks whether it was sent, as CEL asks
-// for a key of a map.
+// membership reads the operand of "in". "x-debug" in header asks whether x-debug was sent, as CEL
+// asks for a key of a map.
 func (p *parser) membership(left operand) (*Expr, error) {
 	switch {
 	case p.is("["):
@@ -202,8 +201,8 @@ func (p *parser) inSet(left operand) (*Expr, error) {
 	return left.one(Want{Kind: WantSet, Text: p.now.text}), p.advance()
 }
 
-// list reads [a, b, …] of constants.
-// Each item is compared as by ==, so types and addresses are checked in one place.
+// list reads [a, b, …] of constants. Each item is compared as by ==, so types and addresses are
+// checked in a single place.
 func (p *parser) list(left operand) (*Expr, error) {
 	begin := p.now
 	if err := p.advance(); err != nil {
@@ -232,8 +231,8 @@ func (p *parser) list(left operand) (*Expr, error) {
 	return oneTest(items), p.advance()
 }
 
-// oneTest joins tests of one field into one.
-// asn in [1, 2, 3] is one test with three ranges, and can go where a test can: into a table.
+// oneTest joins tests of the same field. asn in [1, 2, 3] is a single test with three ranges, and
+// can go where a test can: into a table.
 func oneTest(items []*Expr) *Expr {
 	if len(items) == 0 || items[0].Op != OpTest {
 		return Any(items...)
@@ -246,8 +245,8 @@ func oneTest(items []*Expr) *Expr {
 	return &Expr{Op: OpTest, Test: &joined}
 }
 
-// methods are the functions of a text.
-// CEL's names. matches is unanchored, as there: ^ and $ are written where they are meant.
+// methods are the functions of a text. CEL's names. matches is unanchored, as there: ^ and $ are
+// written where meant.
 var methods = map[string]WantKind{
 	"startsWith": WantPrefix, "endsWith": WantSuffix,
 	"contains": WantInside, "matches": WantRegexp,

@@ -20,9 +20,9 @@ const (
 	maxCounters = 1 << 16 // alive at once; one more is refused as by a memcached without memory
 )
 
-// Server speaks as much of memcached's meta protocol as a ring asks of it, on loopback: counters
-// added to and that lapse. It takes memcached's place in tests, and in the demo on a machine that
-// has none. Its methods may be called concurrently.
+// Server speaks as much of memcached's meta protocol as a ring needs, on loopback: counters with
+// additions and lapses. In memcached's place in tests, and in the demo on a machine without
+// memcached. Methods may be called concurrently.
 //
 //	mn                         ► MN
 //	ma KEY N60 J5 D5 v O7      ► VA 1 O7 / 5     add 5, or create with 5 for 60 s
@@ -42,9 +42,8 @@ type Server struct {
 	full     uint64 // counters refused for want of room
 }
 
-// serverCounter is a counter and when it lapses.
-// Its life begins when it is made and additions do not prolong it, as in memcached without the flag
-// T.
+// serverCounter is a counter with the time of the lapse. The life begins at creation and additions
+// do not prolong a life, as in memcached without the flag T.
 type serverCounter struct {
 	total uint64
 	until time.Time
@@ -79,7 +78,7 @@ type Counter struct {
 	Until time.Time // when it lapses
 }
 
-// Counters returns the counters that are alive, in no order.
+// Counters returns the live counters, in no order.
 func (s *Server) Counters() (all []Counter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +91,7 @@ func (s *Server) Counters() (all []Counter) {
 	return all
 }
 
-// Close ends it and returns when no goroutine is left.
+// Close ends the server and returns when no goroutine is left.
 func (s *Server) Close() error {
 	err := s.ln.Close()
 	s.mu.Lock()
@@ -108,7 +107,7 @@ func (s *Server) Close() error {
 func (s *Server) accept() {
 	for {
 		conn, err := s.ln.Accept()
-		// Any other error is of one connection, or passes: the listener goes on.
+		// Any other error is of a connection, or passes: the listener goes on.
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
@@ -130,7 +129,7 @@ func (s *Server) admit(conn net.Conn) bool {
 	return true
 }
 
-// serve answers a connection until either side closes it, or sends a line longer than any command.
+// serve answers a connection until either side closes, or sends a line longer than any command.
 func (s *Server) serve(conn net.Conn) {
 	defer func() {
 		_ = conn.Close() // all is said
@@ -138,7 +137,7 @@ func (s *Server) serve(conn net.Conn) {
 		delete(s.conns, conn)
 		s.mu.Unlock()
 	}()
-	// The reader's size is the bound of a line: a longer one is an error of ReadSlice.
+	// The reader's size is the bound of a line: a longer line is an error of ReadSlice.
 	in, out := bufio.NewReaderSize(conn, MaxLine), bufio.NewWriter(conn)
 	for {
 		line, err := in.ReadSlice('\n')
@@ -146,7 +145,7 @@ func (s *Server) serve(conn net.Conn) {
 			return
 		}
 		_, _ = out.Write(s.answer(bytes.TrimRight(line, "\r\n"))) // Flush has the error
-		// Flushed once a pipeline and not once a command, as its answers are read together.
+		// Flushed once a pipeline and not once a command, as answers are read together.
 		if in.Buffered() == 0 && out.Flush() != nil {
 			return
 		}
@@ -170,7 +169,7 @@ func (s *Server) answer(line []byte) []byte {
 	return s.add(&command)
 }
 
-// addCommand is one `ma` command.
+// addCommand is a `ma` command.
 type addCommand struct {
 	key          string
 	create       bool // where there is none, with first, for ttl
@@ -199,7 +198,7 @@ func parseAdd(line []byte) (c addCommand, ok bool) {
 	return c, wantsValue
 }
 
-// flag takes in one flag; false if there is none such.
+// flag takes in a flag; false if there is none such.
 func (c *addCommand) flag(name byte, value string) bool {
 	var err error
 	switch name {
@@ -245,7 +244,7 @@ func (s *Server) add(c *addCommand) []byte {
 	return fmt.Appendf(nil, "VA %d%s\r\n%s\r\n", len(text), c.opaque, text)
 }
 
-// lifeOf returns how long a counter of that many seconds lives; 0 seconds: for ever.
+// lifeOf returns how long a counter of seconds lives; 0 seconds: for ever.
 func lifeOf(ttl uint64) time.Duration {
 	if ttl == 0 {
 		return math.MaxInt64
@@ -253,8 +252,8 @@ func lifeOf(ttl uint64) time.Duration {
 	return time.Duration(ttl) * time.Second // of 32 bits: no more than 2^62 ns
 }
 
-// room reports whether one more counter fits, once those that lapsed are forgotten.
-// Those that lapsed are looked for only when it is full: most runs never come there.
+// room reports whether another counter fits, once lapsed counters are forgotten. Lapsed counters
+// are looked for only when full: most runs never come there.
 func (s *Server) room(now time.Time) bool {
 	if len(s.counters) < maxCounters {
 		return true

@@ -11,23 +11,23 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// Act is a request that is neither about a count nor about a whole request: it takes places, gives
-// them back, or holds them longer.
+// Act is a request about places, neither a count nor a whole request: take, give back, or hold
+// longer.
 type Act struct {
 	gate.Ask        // of an acquire; of the others Rule and Key only
 	Lease    uint64 // of a release or a renewal; 0: the key's oldest
 	Delta    int32  // of a settle: not 0
 }
 
-// ActOf reads one request for the operation of that name, acquire, release, renew or settle, from a
-// query or from JSON. Unknown and repeated members are problems. The key and the rule are checked
-// as those of a check are, last, so a member that does not exist is told first.
-// rule=jobs&key=anna&cost=2&lease=60 is an acquire of two places for a minute.
+// ActOf reads a request for the operation op, acquire, release, renew or settle, from a query or
+// from JSON. Unknown and repeated members are problems. The key and the rule are checked last, as
+// in a check, so a member that does not exist is told first. rule=jobs&key=anna&cost=2&lease=60 is
+// an acquire of two places for a minute.
 func ActOf(name string, query, body []byte) (a Act, p *api.Problem) {
 	list, p := oneOf(query, body)
 	a.Ask = gate.Ask{Op: gate.Acquire, Cost: 1}
 	for i := range list {
-		// After the first fault the rest is passed over: one answer has one problem.
+		// After the first fault the rest is passed over: an answer has a single problem.
 		if p == nil && given(list[:i], &list[i]) {
 			p = api.GivenTwice(api.Shown(list[i].Name))
 		}
@@ -74,9 +74,8 @@ func given(list []Member, m *Member) bool {
 	return false
 }
 
-// set sets one member.
-// lease means seconds in an acquire, and the number of a lease in all others: so the two are told
-// apart by the operation.
+// set sets a member. lease means seconds in an acquire, and the number of a lease in all others: so
+// the two are told apart by the operation.
 func (a *Act) set(operation string, m *Member) *api.Problem {
 	acquire := operation == "acquire"
 	switch name := string(m.Name); {
@@ -93,7 +92,7 @@ func (a *Act) set(operation string, m *Member) *api.Problem {
 		a.Tier = m.Value
 	case name == "delta" && operation == "settle":
 		var ok bool
-		// A plus in a query that is not written %2B has become a blank.
+		// A plus in a query not written %2B has become a blank.
 		if a.Delta, ok = wire.ParseDelta(bytes.TrimPrefix(m.Value, []byte{' '})); !ok {
 			return api.BadParameter("delta",
 				"must be a whole number with a sign, 1 to 1000000 or -1 to -1000000")

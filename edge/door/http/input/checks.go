@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// MaxChecks is the most checks in one body. so an answer has a bound, about 100 KiB
+	// MaxChecks is the most checks in a body. so an answer has a bound, about 100 KiB
 	MaxChecks = 1000
 
 	costRange = "must be a whole number from 1 to 1000000"
@@ -47,7 +47,7 @@ func Checks(body []byte, into []gate.Ask) (checks []gate.Ask, batch bool, p *api
 		return into, batch, p
 	case !r.End():
 		return into, batch, r.Syntax()
-	// Beside a list a rule could be meant for all of its checks, which it is not.
+	// Beside a list a rule could be meant for all checks, wrongly.
 	case batch && one.given != 0:
 		return into, batch, api.BadParameter("checks", "must stand alone")
 	case batch:
@@ -82,7 +82,7 @@ func readChecks(r *api.JSONReader, into []gate.Ask) ([]gate.Ask, *api.Problem) {
 	}
 }
 
-// readCheck reads one element of a batch.
+// readCheck reads an element of a batch.
 func readCheck(r *api.JSONReader) (gate.Ask, *api.Problem) {
 	one := checkFields{ask: gate.Ask{Cost: 1}}
 	if p := r.Object(func(name []byte) *api.Problem { return one.read(r, name) }); p != nil {
@@ -116,7 +116,7 @@ func (f *checkFields) read(r *api.JSONReader, name []byte) *api.Problem {
 	case gaveTier:
 		return r.Text("tier", &f.ask.Tier)
 	}
-	// Number returns the digits as they stand; nothing, for a text that is no whole number, is out
+	// Number returns the digits unchanged; no digits, for a text other than a whole number, are out
 	// of range.
 	cost, ok := Cost(r.Number())
 	if !ok {
@@ -126,8 +126,8 @@ func (f *checkFields) read(r *api.JSONReader, name []byte) *api.Problem {
 	return nil
 }
 
-// memberOf returns which member of a check has that name; 0: none.
-// A map would be made anew for each member, in half of the time of the whole.
+// memberOf returns the member of a check called name; 0: none. A map would be made anew for each
+// member, in half of the time of the whole.
 func memberOf(name []byte) givenParam {
 	switch string(name) {
 	case "rule":

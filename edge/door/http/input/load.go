@@ -13,7 +13,7 @@ type Load struct {
 }
 
 // LoadOf reads a report from a query or from JSON, as ActOf does. Such as
-// pool=db&from=web-1&utilisation=0.93. Sources are named so two reporters of one pool are two,
+// pool=db&from=web-1&utilisation=0.93. Sources are named so two reporters of a pool are two,
 // whatever their addresses.
 func LoadOf(query, body []byte) (l Load, p *api.Problem) {
 	list, p := oneOf(query, body)

@@ -7,15 +7,15 @@ import (
 	"github.com/headgate-dev/headgate/edge/api"
 )
 
-// MaxRequests is the most requests in one body.
+// MaxRequests is the most requests in a body.
 const MaxRequests = 100
 
-// maxMembers is the most members and headers of one request: to find one that is given twice, all
-// are compared.
+// maxMembers is the most members and headers of a request: to find a member given twice, all are
+// compared.
 const maxMembers = 1000
 
-// Member is one member of a request as JSON or a query has it.
-// The meaning of names is the business of edge/door/lines, which all doors share.
+// Member is a member of a request in JSON or a query. The meaning of names is the business of
+// edge/door/lines, which all doors share.
 type Member struct{ Name, Header, Value []byte } // header: the name of one in "headers", else nil
 
 // Members reads the members of a query.
@@ -47,7 +47,7 @@ func Members(query []byte) (list []Member, p *api.Problem) {
 	return list, nil
 }
 
-// Requests parses one request or {"requests": […]}.
+// Requests parses a request or {"requests": […]}.
 func Requests(body []byte) (all [][]Member, batch bool, p *api.Problem) {
 	r := api.NewJSONReader(body)
 	var one []Member
@@ -66,8 +66,8 @@ func Requests(body []byte) (all [][]Member, batch bool, p *api.Problem) {
 		return nil, batch, p
 	case !r.End():
 		return nil, batch, r.Syntax()
-	// A member beside the list would hold for all of its requests, or for none: nobody can know
-	// which was meant.
+	// A member beside the list would hold for all requests, or for none: nobody can know which was
+	// meant.
 	case batch && len(one) > 0:
 		return nil, batch, api.BadParameter("requests", "must stand alone")
 	case !batch:
@@ -103,7 +103,7 @@ func readRequests(r *api.JSONReader, all *[][]Member) *api.Problem {
 }
 
 // readMember reads the value of the member called name: a string, a whole number, or for headers an
-// object of strings. Names are copied, since the reader decodes into the memory they lie in.
+// object of strings. Names are copied, since the reader decodes into the names' memory.
 func readMember(r *api.JSONReader, name []byte, list *[]Member) *api.Problem {
 	name = bytes.Clone(name)
 	if string(name) == "headers" || string(name) == "response_headers" {
@@ -130,7 +130,7 @@ func readMember(r *api.JSONReader, name []byte, list *[]Member) *api.Problem {
 	if r.Peek() == '"' {
 		p = r.Text(string(name), &m.Value)
 	} else if string(name) == "utilisation" || string(name) == "status" {
-		// A fraction, and a number that may be nought: there was no response.
+		// A fraction, and a number of possibly nought: there was no response.
 		m.Value = r.Decimal()
 	} else if m.Value = r.Number(); len(m.Value) == 0 {
 		p = api.BadParameter(api.Shown(name), "must be a string or a whole number")

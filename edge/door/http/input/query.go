@@ -9,9 +9,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// Params are the parameters of a query string. The slices point into it, as parseParams decodes in
-// place.
-// rule=per-ip&key=192.0.2.1&cost=2&status=403 has all but a tier.
+// Params are the parameters of a query string. The slices point into the query, as parseParams
+// decodes in place. rule=per-ip&key=192.0.2.1&cost=2&status=403 has all but a tier.
 type Params struct {
 	rule, key []byte
 	tier      []byte
@@ -20,8 +19,8 @@ type Params struct {
 	given     givenParam
 }
 
-// givenParam is a set of parameters, to detect repeated ones.
-// Bits, and not a map or a comparison with zero: an empty value was given too.
+// givenParam is a set of parameters, to detect repetitions. Bits, and not a map or a comparison
+// with zero: an empty value was given too.
 type givenParam uint8
 
 const (
@@ -32,10 +31,9 @@ const (
 	gaveTier
 )
 
-// Query parses a query string, decoding it in place. Names are matched as written; unknown
-// ones are ignored.
-// Unknown names are ignored here, unlike in JSON: proxies and browsers add parameters to URLs, and
-// a health check must not fail by them.
+// Query parses a query string, decoding it in place. Names are matched as written; unknown ones are
+// ignored. Unknown names are ignored here, unlike in JSON: proxies and browsers add parameters to
+// URLs, and a health check must not fail thereby.
 func Query(query []byte) (p Params, bad *api.Problem) {
 	for rest := query; len(rest) > 0 && bad == nil; {
 		pair := rest
@@ -54,7 +52,7 @@ func Query(query []byte) (p Params, bad *api.Problem) {
 	return p, bad
 }
 
-// set parses one parameter.
+// set parses a parameter.
 func (p *Params) set(name, value []byte) *api.Problem {
 	switch string(name) {
 	case "rule":
@@ -105,9 +103,8 @@ func (p *Params) setCost(value []byte) *api.Problem {
 	return nil
 }
 
-// setStatus parses the status of refusals, one of four.
-// Only these: nginx's auth_request passes on 401 and 403 and takes all else for a fault of
-// headgate's.
+// setStatus parses the status of refusals, of four. Only these: nginx's auth_request passes on 401
+// and 403 and takes all else for a fault of headgate's.
 func (p *Params) setStatus(value []byte) *api.Problem {
 	if !p.first(gaveStatus) {
 		return api.GivenTwice("status")
@@ -151,7 +148,7 @@ func (p *Params) BesideBody() *api.Problem {
 	return nil
 }
 
-// checkAsk returns the member of a that is missing or out of range.
+// checkAsk returns the member of a missing or out of range.
 func checkAsk(a *gate.Ask) *api.Problem {
 	switch {
 	case len(a.Rule) == 0:
@@ -166,7 +163,7 @@ func checkAsk(a *gate.Ask) *api.Problem {
 
 // Cost parses a whole number of 1..MaxCost, digits only.
 func Cost(b []byte) (uint32, bool) {
-	// As many as MaxCost has: more digits could overflow before they are compared.
+	// As many as MaxCost has: more digits could overflow before the comparison.
 	const maxDigits = 7
 	if len(b) == 0 || len(b) > maxDigits {
 		return 0, false
@@ -181,9 +178,8 @@ func Cost(b []byte) (uint32, bool) {
 	return n, n >= 1 && n <= mitigation.MaxCost
 }
 
-// unescape decodes percent-encoding, and + as a space, in place. It reports whether every % had
-// two hexadecimal digits.
-// In place, as the result is never longer: a%2Fb becomes a/b, and a+b becomes a b.
+// unescape decodes percent-encoding, and + as a space, in place. True: every % had two hexadecimal
+// digits. In place, as the result is never longer: a%2Fb becomes a/b, and a+b becomes a b.
 func unescape(b []byte) ([]byte, bool) {
 	n := 0
 	for i := 0; i < len(b); i++ {
