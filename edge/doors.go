@@ -53,7 +53,7 @@ func (n *Node) openDoors(ctx context.Context, p prepared) error {
 }
 
 // turnsOfConnections returns about how many batches the doors of connections have answered since
-// the start. It is called while they serve.
+// the start. Called while the doors serve.
 func (n *Node) turnsOfConnections() uint64 {
 	var timed latency.Sum
 	n.web.AddLatency(&timed)
@@ -63,9 +63,9 @@ func (n *Node) turnsOfConnections() uint64 {
 	return timed.Count() * door.LatencyEvery
 }
 
-// webLanes returns the lanes of the HTTP door: the upper half, which datagram readers use last.
-// A lane's counters are written by few goroutines at best; two kinds of doors on one would share
-// its cache lines.
+// webLanes returns the lanes of the HTTP door: the upper half, which datagram readers use last. A
+// lane's counters are written by few goroutines at best; two kinds of doors on the same lane would
+// share cache lines.
 func (n *Node) webLanes() []*gate.Lane {
 	var all []*gate.Lane
 	for lane := gate.Lanes / 2; lane < gate.Lanes; lane++ {
@@ -74,7 +74,7 @@ func (n *Node) webLanes() []*gate.Lane {
 	return all
 }
 
-// listenAll opens a listener at each address. With an error it returns those that are open.
+// listenAll opens a listener at each address. With an error the open doors are returned.
 func listenAll(ctx context.Context, addresses []config.Address) (all []net.Listener, err error) {
 	for _, at := range addresses {
 		ln, err := door.Listen(ctx, at)
@@ -86,9 +86,8 @@ func listenAll(ctx context.Context, addresses []config.Address) (all []net.Liste
 	return all, nil
 }
 
-// openAdmin makes the door for people, and the metrics it serves. Parts the node lacks (the ring,
-// the state file, gossip) stay nil in the options of both, so they show nothing of them instead of
-// zeros.
+// openAdmin makes the door for people, and metrics. Parts the node lacks (the ring, the state file,
+// gossip) stay nil in the options of both, so neither shows zeros.
 func (n *Node) openAdmin(p prepared) {
 	o := admin.Options{
 		Token: p.token, Local: !slices.ContainsFunc(p.cfg.Listen.Admin, beyondLoopback),
@@ -155,8 +154,8 @@ func (n *Node) tellPanics() map[string]func() uint64 {
 	return total
 }
 
-// doorViews returns the decision listeners, with the number of requests since start.
-// Asked is lines over UDP and connections over HTTP: as near as each door counts it.
+// doorViews returns the decision listeners, with the number of requests since start. Asked is lines
+// over UDP and connections over HTTP: as counted by each door.
 func (n *Node) doorViews() []api.DoorView {
 	datagram, web := api.DoorView{Protocol: "udp", Addresses: []string{}},
 		api.DoorView{Protocol: "http", Addresses: []string{}}
@@ -178,7 +177,7 @@ func (n *Node) doorViews() []api.DoorView {
 	return views
 }
 
-// addressText returns at as the configuration writes it.
+// addressText returns at as in the configuration.
 func addressText(at net.Addr) string {
 	if at, ok := at.(*net.UnixAddr); ok {
 		return "unix:" + at.Name

@@ -11,8 +11,7 @@ import (
 	"github.com/headgate-dev/headgate/gossip"
 )
 
-// newLink returns the link to the other PoPs of the node that p configures, nil if it does not
-// gossip. rest lets others run.
+// newLink returns the link to the other PoPs of p's node, nil without gossip. rest lets others run.
 func newLink(p prepared, node, version string, log *slog.Logger, rest func()) *global.Link {
 	if p.cfg.Gossip.Bind.IsZero() {
 		return nil
@@ -26,7 +25,7 @@ func newLink(p prepared, node, version string, log *slog.Logger, rest func()) *g
 	})
 }
 
-// hooksOf returns link as its gate sees it, nil if there is none.
+// hooksOf returns link for the gate, nil if there is none.
 func hooksOf(link *global.Link) *gate.Global {
 	if link == nil {
 		return nil
@@ -35,7 +34,7 @@ func hooksOf(link *global.Link) *gate.Global {
 }
 
 // openGossip joins the node's gate to other PoPs over link. Other members compare the fingerprint
-// of this PoP's ring with their own: nodes of one PoP with different servers would count apart and
+// of this PoP's ring with their own: nodes of a PoP with different servers would count apart and
 // not notice.
 func (n *Node) openGossip(link *global.Link) error {
 	link.Attach(n.gate)

@@ -12,7 +12,7 @@ import (
 )
 
 // clusterKeys returns the keys of the file at path, at least one: the first is used to send, all
-// are accepted. Without a file there are none. warnings say who else can get at it.
+// are accepted. Without a file there are none. warnings say who else has access.
 func clusterKeys(path string) (keys [][]byte, warnings []string, err error) {
 	if path == "" {
 		return nil, nil, nil
@@ -30,8 +30,8 @@ func clusterKeys(path string) (keys [][]byte, warnings []string, err error) {
 // maxKeyFile bounds the key file, in bytes: 8 keys of 64 hexadecimal digits with line ends are 528.
 const maxKeyFile = 1024
 
-// readKeyFile reads the file at path. An empty one is an error: a mounted secret that has not
-// arrived yet looks like that.
+// readKeyFile reads the file at path. An empty file is an error: a mounted secret not arrived yet
+// looks empty.
 func readKeyFile(path string) (text []byte, warnings []string, err error) {
 	text, warnings, err = private.Read(path, maxKeyFile)
 	if err != nil {
@@ -43,12 +43,12 @@ func readKeyFile(path string) (text []byte, warnings []string, err error) {
 	return text, warnings, nil
 }
 
-// errKey is the error of a text that is no list of keys. It never quotes the text.
+// errKey is the error of a text other than a list of keys. The text is never quoted.
 var errKey = errors.New("must hold 1 to 8 keys of 32 bytes, one a line: raw, in hexadecimal or " +
 	"in base64 (openssl rand -base64 32)")
 
-// parseKeys reads keys of 32 bytes as people write them: the bytes alone, or one key a line, while
-// one is replaced by another.
+// parseKeys reads keys of 32 bytes in people's forms: the bytes alone, or a key a line, while keys
+// are replaced.
 func parseKeys(text []byte) (keys [][]byte, err error) {
 	if len(text) == gossip.KeyBytes {
 		return [][]byte{text}, nil
@@ -69,9 +69,8 @@ func parseKeys(text []byte) (keys [][]byte, err error) {
 	return keys, nil
 }
 
-// parseKey reads one key of 32 bytes; nil: text is none. The forms cannot be
-// confused: 64 hexadecimal digits are 48 bytes as base64, and 44 characters of base64 are no bytes
-// of hexadecimal.
+// parseKey reads a key of 32 bytes; nil: text is none. The forms cannot be confused: 64 hexadecimal
+// digits are 48 bytes as base64, and 44 characters of base64 are no bytes of hexadecimal.
 func parseKey(text []byte) []byte {
 	if key, err := hex.DecodeString(string(text)); err == nil && len(key) == gossip.KeyBytes {
 		return key

@@ -7,12 +7,12 @@ import (
 	"github.com/headgate-dev/headgate/edge/api"
 )
 
-// watchNamesEvery is the period in which the log names a rule asked for and is not in force. It
-// bounds the log to a line a minute, however many names are asked for.
+// watchNamesEvery is the period in which the log names a rule asked for and is not in force. Bounds
+// the log to a line a minute, for any number of names.
 const watchNamesEvery = time.Minute
 
-// watchNames logs the rules asked for and not in force, until ctx ends: a proxy that fails open
-// lets such requests pass.
+// watchNames logs the rules asked for and not in force, until ctx ends: a proxy failing open lets
+// such requests pass.
 func (n *Node) watchNames(ctx context.Context) {
 	tick := time.NewTicker(watchNamesEvery)
 	defer tick.Stop()
@@ -33,7 +33,7 @@ func (n *Node) watchNames(ctx context.Context) {
 }
 
 // tellSilent logs the policies whose questions are never reported, once each, and returns them.
-// told are those that were so before.
+// told are the policies of before.
 func (n *Node) tellSilent(told map[string]bool) map[string]bool {
 	now := map[string]bool{}
 	for _, f := range n.room.Figures() {

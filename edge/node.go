@@ -27,7 +27,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/state"
 )
 
-// Options are the parts of a node that do not come from its configuration.
+// Options are the parts of a node beyond the configuration.
 type Options struct {
 	File     string         // the configuration; "": the built-in one
 	Config   *config.Config // in place of File: from config.Parse, Read or Default; nil: File
@@ -37,28 +37,26 @@ type Options struct {
 	Unlogged func() uint64  // lines the log has left out since start; nil: nobody counts
 	Manager  Manager        // is told how the node is; nil: nobody is
 
-	// of the node's own methods, Check and the like: their verdict under a rule that is not in
-	// force
+	// of the node's own methods, Check and the like: their verdict under an unknown rule
 	FailMode client.FailMode
 }
 
-// Manager is told how a node is, as a service manager wants to know it. Its methods may be called
-// concurrently.
+// Manager is told of a node's state, like a service manager. Methods may be called concurrently.
 type Manager interface {
 	Reloading() // the configuration is being read
-	// so many rules are in force; refused says why a reload changed nothing, nil if it did
+	// so many rules are in force; refused says why a reload changed nothing, nil: success
 	Ready(rules int, refused error)
 	Stopping() // no new requests are taken
 }
 
-// nobody is the manager of a node without one: it does nothing.
+// nobody is the manager of a node without a manager: nothing is done.
 type nobody struct{}
 
 func (nobody) Reloading()       {}
 func (nobody) Ready(int, error) {}
 func (nobody) Stopping()        {}
 
-// Node is a whole node. It is made by New, runs once, and its methods may be called concurrently.
+// Node is a whole node. Made by New, for a single run. Methods may be called concurrently.
 type Node struct {
 	options Options
 	started config.Config // configuration at the start: the settings a reload cannot change
@@ -87,15 +85,14 @@ type Node struct {
 	prepare func(file string, started *config.Config) (prepared, error) // prepare, but in tests
 	// of keys' digests where no key file is named
 	secret [32]byte
-	// drawn: where between those of others its flushes lie
+	// drawn: where between the others' flushes this node's lie
 	phase   [8]byte
 	begun   atomic.Uint64 // reloads
 	reloads reloads
 }
 
-// New returns a node with the configuration in o.File. Its doors are open, so it is known where
-// they are, and the state it kept is restored; it must then Run, or be closed. ctx bounds the
-// opening only.
+// New returns a node with the configuration in o.File. The doors are open, at known addresses, and
+// the kept state is restored; the node must then Run, or be closed. ctx bounds the opening only.
 func New(ctx context.Context, o Options) (*Node, error) {
 	n := &Node{options: o, log: o.Log, manager: o.Manager, prepare: prepare}
 	if o.Config != nil {
@@ -110,7 +107,7 @@ func New(ctx context.Context, o Options) (*Node, error) {
 		return nil, err
 	}
 	n.started = p.cfg
-	// The first reading counts as a reload that worked.
+	// The first reading counts as a successful reload.
 	n.reloads.now, n.reloads.since = p.cfg, time.Now()
 	if n.log == nil {
 		n.log = slog.Default()
@@ -120,7 +117,7 @@ func New(ctx context.Context, o Options) (*Node, error) {
 	}
 	_, _ = rand.Read(n.secret[:]) // it never fails
 	_, _ = rand.Read(n.phase[:])
-	// Before anything is opened: sets may name files that are not there.
+	// Before anything is opened: sets may name files missing files.
 	if err := n.loadPolicies(&p); err != nil {
 		return nil, err
 	}
@@ -158,15 +155,15 @@ func (n *Node) build(ctx context.Context, p prepared) error {
 			return err
 		}
 	}
-	// Restored before the doors open, since a gate that has decided cannot take counts in.
+	// Restored before the doors open, since a gate after a decision cannot take counts in.
 	if cfg.StateDir != "" {
 		n.state = state.Open(n.gate, cfg.StateDir, n.log)
 	}
 	return n.openDoors(ctx, p)
 }
 
-// Close closes a node that does not run: its listeners, the ring's connections, and gossip. A node
-// running closes them itself when Run returns. Errors of several parts are joined.
+// Close closes a node not running: the listeners, the ring's connections, and gossip. A running
+// node closes all itself when Run returns. Errors of several parts are joined.
 func (n *Node) Close() error {
 	var errs []error
 	for _, ln := range append(n.atWeb, n.atAdmin...) {
@@ -190,11 +187,11 @@ func (n *Node) Close() error {
 	return errors.Join(errs...)
 }
 
-// Gate returns the node's gate, for who asks it without a door.
+// Gate returns the node's gate, for questions without a door.
 func (n *Node) Gate() *gate.Gate { return n.gate }
 
-// Memory returns how many bytes of counters and flags the node was configured with: 1/16 of them
-// for flags, the rest for sketches and exact slots. It is fixed at the start.
+// Memory returns how many bytes of counters and flags the node was configured with: 1/16 for flags,
+// the rest for sketches and exact slots. Fixed at the start.
 func (n *Node) Memory() int64 { return n.started.Memory }
 
 // Life looks at the loops that decisions rest on: the gate's background work and the readers of
@@ -204,7 +201,7 @@ func (n *Node) Life() udp.Life { return udp.Look(n.gate.Turns(), n.datagram...) 
 // Addresses are where a node listens.
 type Addresses struct {
 	Datagram, HTTP, Admin []net.Addr
-	// the other doors that are open, by protocol: grpc, spop
+	// the other open doors, by protocol: grpc, spop
 	Streams map[string][]net.Addr
 	Gossip  string // host:port; empty: there is no gossip
 }

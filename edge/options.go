@@ -14,8 +14,8 @@ import (
 	"github.com/headgate-dev/headgate/gossip/counts"
 )
 
-// GateOptions returns the options of a gate counting as cfg says. global is its way to the other
-// PoPs, nil if it has none.
+// GateOptions returns the options of a gate counting as cfg says. global is the way to the other
+// PoPs, nil if none.
 func GateOptions(
 	cfg *config.Config, node string, start time.Time, global *gate.Global,
 ) gate.Options {
@@ -28,7 +28,7 @@ func GateOptions(
 	}
 }
 
-// ticketBytes returns how much of cfg's memory is for tickets: only policies need them.
+// ticketBytes returns how much of cfg's memory is for tickets: only for policies.
 func ticketBytes(cfg *config.Config) int64 {
 	if len(cfg.Policies.Policies) == 0 {
 		return 0
@@ -36,8 +36,7 @@ func ticketBytes(cfg *config.Config) int64 {
 	return min(ask.TicketBytes, cfg.Memory*ask.TicketBytes/(64<<20))
 }
 
-// waitingBytes returns how much of cfg's memory is for the places of requests that may count by
-// their responses.
+// waitingBytes returns how much of cfg's memory is for the places of requests counted by responses.
 func waitingBytes(cfg *config.Config) int64 {
 	if !slices.ContainsFunc(cfg.Policies.Policies,
 		func(p policy.Policy) bool { return p.Waits() }) {
@@ -54,8 +53,8 @@ func throttleBytes(cfg *config.Config) int64 {
 	return cfg.Memory / resp.TableShare
 }
 
-// countsBytes returns how much of cfg's memory is for the admissions of other PoPs of keys that are
-// new here.
+// countsBytes returns how much of cfg's memory is for the admissions of other PoPs of keys new
+// here.
 func countsBytes(cfg *config.Config) int64 {
 	if cfg.Gossip.Bind.IsZero() {
 		return 0
@@ -63,9 +62,9 @@ func countsBytes(cfg *config.Config) int64 {
 	return int64(counts.EntriesFor(int(cfg.Memory)) * counts.EntryBytes)
 }
 
-// NodeName returns the name that cfg gives its node, or else that of the machine.
+// NodeName returns cfg's name of the node, or else the machine's.
 //
-// Two nodes of one cluster must not share a name: gossip would take them for one that restarted.
+// Two nodes of a cluster must not share a name: gossip would see a restarted node.
 func NodeName(cfg *config.Config) (string, error) {
 	if cfg.Node != "" {
 		return cfg.Node, nil

@@ -11,8 +11,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/rls"
 )
 
-// prepared is a configuration with all that it needs from the disk, read and checked: every fault
-// has been found, so it can be put in force without waiting and without failing. It never changes.
+// prepared is a configuration with everything needed from the disk, read and checked: every fault
+// has been found, so prepared can be put in force without a wait or a failure. Never changed.
 //
 //	headgate.yaml ─┐
 //	key file ──────┼─► prepare ─► prepared ─► New, or Node.commit
@@ -20,8 +20,7 @@ import (
 //	                   holds no lock
 type prepared struct {
 	cfg config.Config
-	// of the cluster, 32 bytes each; the first is used to send. nil: no file is named, or nobody
-	// needs it
+	// of the cluster, 32 bytes each; the first is used to send. nil: no file is named, or needed
 	keys     [][]byte
 	policies *policy.Engine // nil: there are none
 	limits   *rls.Tree      // of rls.files; nil: there are none
@@ -32,9 +31,9 @@ type prepared struct {
 	waiting  []string // settings that differ from those in force, and wait for a restart
 }
 
-// prepare reads the configuration in file ("": the built-in one) and the files it names. started is
-// the configuration the node was started with, nil for one that is about to start: settings fixed
-// at the start keep its values.
+// prepare reads the configuration in file ("": the built-in configuration) and the named files.
+// started is the configuration of the node's start, nil before the start: settings fixed at the
+// start keep started's values.
 func prepare(file string, started *config.Config) (prepared, error) {
 	cfg, err := config.Read(file)
 	if err != nil {
@@ -69,10 +68,10 @@ func prepareConfig(cfg config.Config, started *config.Config) (p prepared, err e
 	return p, nil
 }
 
-// readSecrets reads the files that p's configuration names.
+// readSecrets reads the files named in p's configuration.
 func (p *prepared) readSecrets() (err error) {
 	var ofKeys, ofToken, ofPassword []string
-	// A node alone needs the key for the digests in keys, which its state holds over a restart.
+	// A node alone needs the key for the digests in keys, held by the state over a restart.
 	if p.counts() || p.cfg.Gossip.KeyFile != "" && len(p.cfg.Policies.Policies) > 0 {
 		if p.keys, ofKeys, err = clusterKeys(p.cfg.Gossip.KeyFile); err != nil {
 			return err
@@ -88,7 +87,7 @@ func (p *prepared) readSecrets() (err error) {
 	return nil
 }
 
-// loadPolicies makes p's policies, and reads the files of their sets. It may wait for the disk.
+// loadPolicies makes p's policies, and reads the files of their sets. Possibly waits for the disk.
 func (n *Node) loadPolicies(p *prepared) (err error) {
 	if len(p.cfg.Policies.Policies) == 0 {
 		return nil
@@ -102,7 +101,7 @@ func (n *Node) loadPolicies(p *prepared) (err error) {
 }
 
 // digestKey returns the key of the digests standing for secrets in counted keys: the same on all
-// nodes with one key file, else the process's own.
+// nodes with the same key file, else the process's own.
 func (p *prepared) digestKey(process [32]byte) [32]byte {
 	if len(p.keys) == 0 {
 		return process
@@ -115,8 +114,8 @@ func (p *prepared) counts() bool {
 	return len(p.cfg.Ring.Servers) > 0 || !p.cfg.Gossip.Bind.IsZero()
 }
 
-// checkOpen refuses a configuration that would leave a listener open to everybody: c's listeners
-// are those that were opened at the start, and its files those that are named now.
+// checkOpen refuses a configuration with a listener open to everybody: c's listeners are from the
+// start, and c's files are the files named now.
 func checkOpen(c config.Config) error {
 	if c.Gossip.KeyFile == "" && !c.Gossip.Bind.IsZero() && !c.Gossip.Bind.Loopback() {
 		return fmt.Errorf("gossip.key_file: is required until the next restart: gossip listens "+
@@ -133,8 +132,8 @@ func checkOpen(c config.Config) error {
 func beyondLoopback(at config.Address) bool { return !at.Loopback() }
 
 // ringSecret returns the secret the counters' names are made with: the cluster's first key, so
-// nobody without it can tell which counter is whose, and the PoP, so two PoPs never share a
-// counter. Without a key the names can be guessed.
+// nobody without it can tell whose a counter is, and the PoP, so two PoPs never share a counter.
+// Without a key the names can be guessed.
 func (p *prepared) ringSecret() []byte {
 	var key []byte
 	if len(p.keys) > 0 {
@@ -143,9 +142,9 @@ func (p *prepared) ringSecret() []byte {
 	return slices.Concat(key, []byte("\x00pop\x00"+p.cfg.PoP))
 }
 
-// gossipKeys returns the keys by which the members know each other, at least one. Without a key
-// file, which only loopback allows, it is one that everybody on this machine can work out: it keeps
-// nobody out, but nothing is ever taken in clear.
+// gossipKeys returns the keys for members to know each other, at least one. Without a key file, on
+// loopback only, the key is computable for everybody on this machine: nobody is kept out, but
+// nothing is ever taken in clear.
 func (p *prepared) gossipKeys() [][]byte {
 	if len(p.keys) > 0 {
 		return p.keys

@@ -11,8 +11,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/door/grpc"
 )
 
-// reloads puts configurations in force one after the other. They may be read at the same time, for
-// a disk may be slow; none takes the place of one that began to be read later.
+// reloads puts configurations in force in turn. Reads may overlap, for a disk may be slow; no
+// configuration replaces a later read.
 type reloads struct {
 	mu     sync.Mutex // comes before the locks of the gate, the flusher and the link
 	newest uint64     // number of the reload in force; 0: the start
@@ -29,7 +29,7 @@ func (n *Node) Reload() (waiting []string, err error) {
 	// A service manager waits between these two, also where the file has faults.
 	n.manager.Reloading()
 	defer func() { n.manager.Ready(len(n.gate.Rules()), err) }()
-	// Taken before the file is read: of two reloads at once the later one wins, whichever disk is
+	// Taken before the file is read: of two reloads at once the later wins, whichever disk is
 	// faster.
 	number := n.begun.Add(1)
 	p, err := n.prepare(n.options.File, &n.started)
@@ -51,8 +51,7 @@ func (n *Node) Reload() (waiting []string, err error) {
 	return p.waiting, nil
 }
 
-// commit puts p in force, the number-th read. It cannot fail, and waits for nothing but other
-// changes.
+// commit puts p in force, the number-th read. Cannot fail, and waits for nothing but other changes.
 func (n *Node) commit(number uint64, p prepared) {
 	n.reloads.mu.Lock()
 	defer n.reloads.mu.Unlock()
@@ -78,8 +77,8 @@ func (n *Node) commit(number uint64, p prepared) {
 	n.setRules(p)
 }
 
-// setRules puts the rules, the policies and the limits of p in force. Rules that only those before
-// ask stay until those are gone, so no request asks for a rule that is not there.
+// setRules puts the rules, the policies and the limits of p in force. Rules of the old policies
+// stay until the old policies are gone, so no request asks for a missing rule.
 func (n *Node) setRules(p prepared) {
 	next := p.cfg.AllRules()
 	named := make(map[string]bool, len(next))
@@ -94,7 +93,7 @@ func (n *Node) setRules(p prepared) {
 			}
 		}
 	}
-	// Rules, then who asks them, then the rules without those that nobody asks any more.
+	// Rules, then policies, then the rules without the unused.
 	n.gate.Reload(time.Now(), both)
 	n.room.SetPools(p.cfg.Pools)
 	n.room.Set(p.policies, next, p.cfg.TicketKeep)
@@ -128,9 +127,8 @@ func (n *Node) warn(p prepared) {
 	}
 }
 
-// Configuration returns the configuration in force: settings as they were at the start, rules as of
-// the last reload, and modes as they are now. It holds the paths of secret files, not their
-// content.
+// Configuration returns the configuration in force: settings of the start, rules as of the last
+// reload, and present modes. The result holds the paths of secret files, not their content.
 func (n *Node) Configuration() (api.ConfigView, error) {
 	n.reloads.mu.Lock()
 	cfg, v := n.reloads.now, api.ConfigView{

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/ring"
 )
 
-// openRing makes the node count together with the others of its PoP, if there is a ring. Nothing is
+// openRing has the node count together with the others of the PoP, if there is a ring. Nothing is
 // dialled yet.
 func (n *Node) openRing(p prepared) error {
 	cfg := p.cfg
@@ -23,8 +23,7 @@ func (n *Node) openRing(p prepared) error {
 			Path: s.Address.Path, Weight: s.Weight,
 		}
 	}
-	// By servers as they are spelt, and not as DNS resolves them: all nodes must find the same
-	// place for a counter.
+	// By servers' spelling, and not by DNS: all nodes must find the same place for a counter.
 	placement, err := ring.NewPlacement(servers)
 	if err != nil {
 		return fmt.Errorf("ring.servers: %w", err)
@@ -43,7 +42,7 @@ func (n *Node) openRing(p prepared) error {
 	return nil
 }
 
-// giveWay lets others run, between parts of a flush. It is for the goroutine of the flusher.
+// giveWay lets others run, between parts of a flush. For the goroutine of the flusher.
 func (n *Node) giveWay() {
 	_ = n.rest.GiveWay() // it cannot fail before it is closed, and a flush goes on without
 }

@@ -7,13 +7,13 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// group runs functions side by side. The first that fails stops everything.
+// group runs functions side by side. The first failure stops everything.
 type group struct {
 	errgroup.Group
 	stop context.CancelCauseFunc
 }
 
-// start runs f in a goroutine. If f fails, the group's context ends with its error.
+// start runs f in a goroutine. If f fails, the group's context ends with the error.
 func (g *group) start(f func() error) {
 	g.Go(func() error {
 		err := f()
@@ -44,8 +44,7 @@ func (n *Node) Run(ctx context.Context) error {
 	for _, s := range n.streams {
 		doors.start(func() error { return n.runStream(ctx, s) })
 	}
-	// The listeners were opened by New, so requests that arrived before this wait in their queues
-	// and are answered.
+	// The listeners were opened by New, so earlier requests wait in queues and are answered.
 	n.admin.SetReady(true)
 	n.manager.Ready(len(n.gate.Rules()), nil)
 	<-ctx.Done()
@@ -58,13 +57,13 @@ func (n *Node) Run(ctx context.Context) error {
 }
 
 // startBehind starts in g the loops the doors rest on, until work ends. The state is written once
-// more after the last flush: a count the ring is told after it would be merged as another node's at
-// the next start.
+// more after the last flush: a count the ring is told afterwards would be merged as another node's
+// at the next start.
 func (n *Node) startBehind(work context.Context, g *group) {
 	g.start(func() error { n.gate.Run(work); return nil })
 	g.start(func() error { n.room.Run(work); return nil })
 	g.start(func() error { n.watchNames(work); return nil })
-	// The state's own end: it comes after that of the flusher, and not with it.
+	// The state's own end: after the flusher's, and not together.
 	flushing, flushed := context.WithCancel(context.WithoutCancel(work))
 	if n.state != nil {
 		g.start(func() error { n.state.Run(flushing); return nil })
@@ -86,6 +85,6 @@ func (n *Node) startBehind(work context.Context, g *group) {
 			g.start(func() error { n.gate.RunAlone(work); return n.rest.Close() })
 		}
 	}
-	// Behind the doors, so a node can be watched while it stops.
+	// Behind the doors, so a node can be watched during the stop.
 	g.start(func() error { return n.admin.Serve(work, n.atAdmin...) })
 }

@@ -30,18 +30,17 @@ type streamDoor struct {
 	from   []config.Address
 	tls    *tls.Config   // of TCP listeners; nil: they are plain
 	step   door.Doorstep // before all of them
-	// at changes while runStream opens lost listeners again; the admin listener asks for it
-	// meanwhile.
+	// at changes while runStream opens lost listeners again; the admin listener asks meanwhile.
 	mu sync.Mutex // protects at
 	at []net.Listener
 }
 
-// open opens the listeners of s. With an error, those that are open are kept for close.
+// open opens the listeners of s. With an error, the open doors are kept for close.
 func (s *streamDoor) open(ctx context.Context) error {
 	at, err := listenAll(ctx, s.from)
 	for i, ln := range at {
 		at[i] = s.step.Before(ln)
-		// The mode of its file says who may connect to a unix socket.
+		// The mode of the file says who may connect to a unix socket.
 		if s.tls != nil && !s.from[i].IsUnix() {
 			at[i] = tls.NewListener(at[i], s.tls)
 		}
@@ -67,8 +66,8 @@ func (s *streamDoor) close() (errs []error) {
 	return errs
 }
 
-// openStreams opens the doors the configuration has addresses for. When one fails the others stay
-// open, for Close.
+// openStreams opens the doors the configuration has addresses for. When a listener fails the others
+// stay open, for Close.
 func (n *Node) openStreams(ctx context.Context, p *prepared) error {
 	l := &p.cfg.Listen
 	if len(l.GRPC) > 0 {
@@ -88,7 +87,7 @@ func (n *Node) openStreams(ctx context.Context, p *prepared) error {
 			return err
 		}
 	}
-	// All doors are made before one listens: a fault in the files of the last leaves nobody
+	// All doors are made before the first listens: a fault in the files of the last leaves nobody
 	// connected to the first.
 	for _, s := range n.streams {
 		if err := s.open(ctx); err != nil {
@@ -190,8 +189,8 @@ func secured(t *config.TLS) (c *tls.Config, warnings []string, err error) {
 	return c, warnings, nil
 }
 
-// runStream serves s until ctx ends. A listener lost ends all connections of s; they are logged,
-// and opened anew each reopenEvery until that works.
+// runStream serves s until ctx ends. A listener lost ends all connections of s; failures are
+// logged, and listeners opened anew each reopenEvery until success.
 func (n *Node) runStream(ctx context.Context, s *streamDoor) error {
 	for {
 		err := s.serve(ctx, s.listeners()...)

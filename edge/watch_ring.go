@@ -38,16 +38,16 @@ type ringWatch struct {
 	servers []change
 }
 
-// change is something that is well or is not.
+// change is something well or not.
 type change struct {
 	bad bool
 	at  time.Time // when it was last logged; zero: never
 }
 
-// to sets the present state, and reports whether it is to be logged.
+// to sets the present state, and reports whether to log.
 func (c *change) to(now time.Time, bad bool) bool {
-	// how often at most a change of one server, or of the clock, is logged: one that comes and goes
-	// must not fill a disk. The state at the end of that time is logged then.
+	// how often at most a change of a server, or of the clock, is logged: a change coming and going
+	// must not fill a disk. The state at the end of the time is logged then.
 	if bad == c.bad || now.Sub(c.at) < (10*time.Second) {
 		return false
 	}

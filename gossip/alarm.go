@@ -12,8 +12,8 @@ const alarmAfter = 30 * time.Second
 // difference is a property a member should share with this node and does not.
 type difference struct{ member, property string }
 
-// alarms holds the differences of members from this node: since when, and which of them were
-// logged. Used by one goroutine.
+// alarms holds the differences of members from this node: since when, and which were logged. Used
+// by a single goroutine.
 type alarms struct {
 	since    map[difference]time.Time
 	reported map[difference]bool
@@ -23,8 +23,8 @@ func newAlarms() *alarms {
 	return &alarms{since: make(map[difference]time.Time), reported: make(map[difference]bool)}
 }
 
-// differences compares m with this node's own metadata. A property that either of them leaves out
-// is no difference.
+// differences compares m with this node's own metadata. A property left out by either is no
+// difference.
 func differences(own, m Meta) (ring, rules, wire bool) {
 	differs := func(a, b string) bool { return a != "" && b != "" && a != b }
 	ring = own.PoP == m.PoP && own.Ring != m.Ring
@@ -54,7 +54,7 @@ func number(b bool) int {
 	return 0
 }
 
-// check returns the differences older than alarmAfter that were not returned before.
+// check returns the differences older than alarmAfter not returned before.
 func (a *alarms) check(now time.Time, own Meta, self string, members []Member) []difference {
 	current := make(map[difference]bool)
 	for _, m := range members {
@@ -75,7 +75,7 @@ func (a *alarms) check(now time.Time, own Meta, self string, members []Member) [
 	return a.lasting(now, current)
 }
 
-// lasting returns the current differences that are due, and marks them reported.
+// lasting returns the current differences due, and marks each reported.
 func (a *alarms) lasting(now time.Time, current map[difference]bool) (due []difference) {
 	for d, is := range current {
 		if !is {
@@ -95,7 +95,7 @@ func (a *alarms) lasting(now time.Time, current map[difference]bool) (due []diff
 // alarmNames bounds the names in a log line; the line gives the full count too.
 const alarmNames = 5
 
-// alarm logs the due differences, one line for each property.
+// alarm logs the due differences, a line for each property.
 func (n *Node) alarm(due []difference) {
 	members := make(map[string][]string)
 	for _, d := range due {

@@ -20,14 +20,14 @@ const (
 	MaxKeys = 8
 	// MaxName is the longest name of a member, bytes.
 	MaxName = 128
-	// MaxLabel is the longest label, bytes: with it a full packet still fits an Ethernet frame.
+	// MaxLabel is the longest label, bytes: so a full packet still fits an Ethernet frame.
 	MaxLabel = 64
 	MaxSeeds = 1000
 	// maxPrefix bounds the networks in Allow.
 	maxPrefix = 1000
 )
 
-// Bounds of messages, bytes. A longer one is dropped and counted.
+// Bounds of messages, bytes. A longer packet is dropped and counted.
 const (
 	// MaxPacket is the longest packet of Send.
 	MaxPacket = frame.MaxPacket
@@ -42,31 +42,30 @@ const (
 // Meta is a node's metadata: see frame.Meta.
 type Meta = frame.Meta
 
-// Config is this node's identity, its peers and its callbacks. Open reads it and does not keep it.
-// The zero value of every field but Name and Bind is usable.
+// Config is this node's identity, with peers and callbacks. Open reads a Config and does not keep
+// it. The zero value of every field but Name and Bind is usable.
 type Config struct {
 	// Name is this node's name, 1 to MaxName bytes, unlike any other's in the cluster.
 	Name string
 	// Bind is the "host:port" to listen on, UDP and TCP; host is an IP address or "localhost", port
-	// 0 takes a free one.
+	// 0 takes a free port.
 	Bind string
-	// Advertise is the "ip:port" others reach this node by, when it is not Bind; a port of 0 is
-	// Bind's. For a Bind without an address (0.0.0.0) the default is the machine's first private
-	// address.
+	// Advertise is the "ip:port" others reach this node by, if not Bind; a port of 0 is Bind's. For
+	// a Bind without an address (0.0.0.0) the default is the machine's first private address.
 	Advertise string
 	// Join are "host:port" of members to begin with. Names are resolved at every attempt, and
 	// attempts never end.
 	Join []string
 
-	// Key is the cluster's key, KeyBytes long. It may be empty only on loopback without Join: a
-	// random one is then drawn, and no node can join.
+	// Key is the cluster's key, KeyBytes long. Empty only on loopback without Join: a random one is
+	// then drawn, and no node can join.
 	Key []byte
 	// Keys are others accepted from peers beside Key, for rotation: see Rotate.
 	Keys [][]byte
 	// Label names the cluster, at most MaxLabel bytes: packets under another label are dropped
 	// unread.
 	Label string
-	// Allow, unless empty, are the networks that peers may send from. Everything else is dropped
+	// Allow, unless empty, are the networks for peers to send from. Everything else is dropped
 	// unread.
 	Allow []netip.Prefix
 
@@ -74,23 +73,23 @@ type Config struct {
 	Meta Meta
 	// Profile sets the intervals; the zero Profile is LAN.
 	Profile Profile
-	// Log gets at most 10 lines a second from this package; nil discards them.
+	// Log gets at most 10 lines a second from this package; nil discards states.
 	Log *slog.Logger
 
 	// State returns this node's state for a push/pull exchange: at most MaxState bytes, nil for
-	// none. join says that one of the two is joining; otherwise it is a regular comparison. It is
-	// called on several goroutines of the network at once, and must not wait.
+	// none. join: either side is joining; otherwise a regular comparison. Called on several
+	// goroutines of the network at once, and must not wait.
 	State func(join bool) []byte
 
-	// Merge takes a peer's State. Merge, Receive, ReceiveRecord and Changed all run on one
-	// goroutine, inside Run, and own the bytes they get.
+	// Merge takes a peer's State. Merge, Receive, ReceiveRecord and Changed all run on a single
+	// goroutine, inside Run, and own the bytes.
 	Merge func(state []byte)
-	// Receive takes a packet that another node sent to this one.
+	// Receive takes a packet from another node.
 	Receive func(packet []byte)
-	// ReceiveRecord takes a record that is being spread, and reports whether it is news: news is
-	// passed on, anything else ends here.
+	// ReceiveRecord takes a record being spread, and reports whether it is news: news is passed on,
+	// anything else ends here.
 	ReceiveRecord func(record []byte) (news bool)
-	// Changed takes the members, this node included, sorted by name, soon after they changed.
+	// Changed takes the members, this node included, sorted by name, soon after a change.
 	Changed func([]Member)
 
 	// Transport replaces the sockets, for tests; Bind then only has to parse.

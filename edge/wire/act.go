@@ -2,7 +2,7 @@ package wire
 
 import "bytes"
 
-// ActOp is what a line does that is neither a question about a count nor about a whole request.
+// ActOp is the operation of a line about places or pools.
 type ActOp uint8
 
 // The operations.
@@ -14,8 +14,8 @@ const (
 	ActSettle               // correct what was admitted, now that its cost is known
 )
 
-// actWords are the first words of the lines, with the space behind them. They do not begin like a
-// question's words, so lines of questions, which are nearly all, pay one comparison for them.
+// actWords are the first words of the lines, with the space behind. None begins like a question's
+// words, so lines of questions, nearly all, pay a single comparison.
 var actWords = [...]string{
 	ActAcquire: "acquire ", ActRelease: "release ", ActRenew: "renew ",
 	ActLoad: "load ", ActSettle: "settle ",
@@ -27,8 +27,7 @@ const ShareUnit = 1_000_000
 // MaxSource is the most bytes of Act.From.
 const MaxSource = 64
 
-// Act is a line of an ActOp. Its slices lie in the line.
-// For instance
+// Act is a line of an ActOp. Slices lie in the line. For instance
 //
 //	acquire uploads 203.0.113.7 cost=2 lease=30
 //	release uploads 203.0.113.7 lease=00000000000000ff
@@ -48,8 +47,8 @@ type Act struct {
 	Delta int32 // of a settle: -MaxCost..MaxCost, not 0
 }
 
-// IsAct reports whether line begins like one for ParseAct.
-// "as" is how an ask begins; no other of these words has an s there.
+// IsAct reports whether line begins like a line for ParseAct. "as" is how an ask begins; no other
+// of these words has an s there.
 func IsAct(line []byte) bool {
 	if len(line) > 1 && line[1] == 's' { // an ask, as nearly all are
 		return false
@@ -58,7 +57,7 @@ func IsAct(line []byte) bool {
 	return n > 0
 }
 
-// parseAct returns the operation and the length of its word and the space behind it, or 0.
+// parseAct returns the operation and the length of the word and the space behind it, or 0.
 func parseAct(line []byte) (ActOp, int) {
 	for op, word := range actWords {
 		if _, ok := valueOf(line, word); ok {
@@ -68,8 +67,8 @@ func parseAct(line []byte) (ActOp, int) {
 	return 0, 0
 }
 
-// ParseAct parses one line, given without its line feed, as ParseQuery does: the key is decoded
-// where it stands, and with a code other than NoError only the id holds.
+// ParseAct parses a line without the line feed, like ParseQuery: the key is decoded in place, and
+// with a code other than NoError only the id holds.
 func ParseAct(a *Act, line []byte) Code {
 	code := parseActTo(a, line)
 	if code != NoError {
@@ -78,8 +77,8 @@ func ParseAct(a *Act, line []byte) Code {
 	return code
 }
 
-// The rule and the key stand at fixed places, as in a check; options follow in any order, and those
-// that nobody knows are for later versions.
+// The rule and the key stand at fixed places, as in a check; options follow in any order, and
+// unknown options are for later versions.
 func parseActTo(a *Act, line []byte) Code {
 	*a = Act{Cost: 1}
 	op, i := parseAct(line)
@@ -181,5 +180,5 @@ func parseShare(b []byte) (uint32, bool) {
 	return n, n <= ShareUnit && (whole[0] != '1' || len(bytes.Trim(part, "0")) == 0)
 }
 
-// ParseShare reads a share as a load line has it.
+// ParseShare reads the share of a load line.
 func ParseShare(b []byte) (uint32, bool) { return parseShare(b) }

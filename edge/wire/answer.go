@@ -19,8 +19,7 @@ const (
 )
 
 // leaveOut is the order in which fields go when a reply must be short, the least useful first. Last
-// go the two the caller acts on: when its client may come again, and that a shadow rule would have
-// refused.
+// go the two the caller acts on: when a client may come again, and a refusal prevented by shadow.
 var leaveOut = [...]field{ratio, view, reset, remaining, why, retry, shadow}
 
 // AppendAnswer appends the reply line of a in full, without a line feed:
@@ -29,20 +28,19 @@ var leaveOut = [...]field{ratio, view, reset, remaining, why, retry, shadow}
 //	[id=ID ]deny why=W retry=S view=V[ ratio=0.83][ blast=140]
 //	[id=ID ]ok    [id=ID ]pong    [id=ID ]error CODE
 //
-// It allocates only what dst has to grow by.
+// Allocates only for the growth of dst.
 func AppendAnswer(dst []byte, a Answer) []byte {
 	return appendAnswer(dst, &a, every)
 }
 
-// AppendAnswerTo is AppendAnswer without a copy of the answer, which it only reads.
+// AppendAnswerTo is AppendAnswer without a copy of the answer, only read.
 func AppendAnswerTo(dst []byte, a *Answer) []byte { return appendAnswer(dst, a, every) }
 
-// AppendAnswerMax appends a reply line of at most limit bytes, for a listener
-// that anybody can reach: there a reply must not be longer than its request.
-// Fields are left out, the least useful first, until it fits. The id and the
-// verdict (with an error's code) always stay: if they alone are too long, dst
-// comes back as it was, and false.
-// Else the daemon could be made to send more to a forged sender than it receives: an amplifier.
+// AppendAnswerMax appends a reply line of at most limit bytes, for a listener open to anybody:
+// there a reply must not be longer than the request. Fields are left out, the least useful first,
+// until it fits. The id and the verdict (with an error's code) always stay: if they alone are too
+// long, dst comes back as it was, and false. Else the daemon could be made to send more to a forged
+// sender than it receives: an amplifier.
 func AppendAnswerMax(dst []byte, a Answer, limit int) ([]byte, bool) {
 	keep := every
 	line := appendAnswer(dst, &a, keep)
@@ -78,10 +76,10 @@ func appendAnswer(dst []byte, a *Answer, keep field) []byte {
 	return append(dst, a.Status.String()...)
 }
 
-// The order of fields is part of the protocol's examples, and no parser may rely on it.
+// The order of fields is part of the protocol's examples, and no parser may rely on the order.
 func appendAllow(dst []byte, a *Answer, keep field) []byte {
-	// The commonest beginning is one constant, and what is rare (a delay) is written by a call, so
-	// its digits take no place in the frame.
+	// The commonest beginning is a constant, and rare parts (a delay) are written by a call, so
+	// digits take no place in the frame.
 	switch {
 	case a.Delay > 0: // never left out: the request would pass too early
 		dst = strconv.AppendUint(append(dst, "allow delay="...), uint64(a.Delay), 10)
@@ -116,7 +114,7 @@ func appendDeny(dst []byte, a *Answer, keep field) []byte {
 	}
 	if keep&retry != 0 {
 		dst = append(dst, " retry="...)
-		// 0 would say that it may come again at once, and it was just denied.
+		// 0 would allow a client just denied to come again at once.
 		dst = appendUint(dst, uint64(max(a.Retry, 1)))
 	}
 	if keep&view != 0 {
@@ -155,9 +153,8 @@ func appendWhy(dst []byte, w Why) []byte {
 	return append(dst, w.String()...)
 }
 
-// appendRatio writes two decimals. A ratio that lets something through is
-// never written as 1.00, one that drops something never as 0.00.
-// 0.996 is written 0.99: 1.00 is a promise that nothing passes.
+// appendRatio writes two decimals. A ratio below 1 is never written as 1.00, a ratio above 0 never
+// as 0.00. 0.996 is written 0.99: 1.00 is a promise of full denial.
 func appendRatio(dst []byte, r float32) []byte {
 	if r >= 1 {
 		return append(dst, " ratio=1.00"...)

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// class gives for each byte the places where it may stand: one load a byte, whatever the question.
+// class gives for each byte the places for the byte: one load a byte, for any question.
 var class = classes()
 
 // A byte may be of several classes: a bit each.
@@ -22,7 +22,7 @@ func classes() (t [256]uint8) {
 			t[i] |= inKey | inWord
 		}
 	}
-	// It begins an escape.
+	// Begins an escape.
 	t['%'] &^= inKey
 	mark(&t, inRule|inToken, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")
 	mark(&t, inToken, "!#$%&'*+^`|~")
@@ -35,8 +35,8 @@ func mark(t *[256]uint8, c uint8, bytes string) {
 	}
 }
 
-// span returns the index of the first byte of b, from i on, that is not of
-// class c; len(b) where there is none.
+// span returns the index of the first byte of b, from i on, outside class c; len(b) where there is
+// none.
 func span(b []byte, i int, c uint8) int {
 	for i < len(b) && class[b[i]]&c != 0 {
 		i++
@@ -59,10 +59,9 @@ func keySpan(b []byte, i int) int {
 	return i + bits.TrailingZeros64(noKey(last))/8
 }
 
-// noKey returns the highest bit of each byte of word that is not of class inKey; above the first such byte, perhaps of
-// others, too.
-// The trick is that of strlen: (word - 0x01…) & ^word has the high bit of each byte that was 0, here of each that was
-// below '!' or equals one of the two.
+// noKey returns the highest bit of each byte of word outside class inKey; above the first such
+// byte, perhaps of others, too. The trick of strlen: (word - 0x01…) & ^word has the high bit of
+// each byte equal to 0, here of each below '!' or equal to either of the two.
 func noKey(word uint64) uint64 {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	percent, del := word^ones*'%', word^ones*0x7f

@@ -3,8 +3,7 @@ package wire
 // maxDigits is how long the decimal form of an int64 may be.
 const maxDigits = 19
 
-// appendUint appends v in decimal. Most numbers of a reply have one or two
-// digits.
+// appendUint appends v in decimal. Most numbers of a reply have a digit or two.
 func appendUint(dst []byte, v uint64) []byte {
 	switch {
 	case v < 10:
@@ -23,8 +22,8 @@ func appendUint(dst []byte, v uint64) []byte {
 	return append(dst, digits[i:]...)
 }
 
-// parseUint reads all of b as a decimal number of at most limit. There is one
-// way to write a number: no sign, no leading zero.
+// parseUint reads all of b as a decimal number of at most limit. There is a single way to write a
+// number: no sign, no leading zero.
 func parseUint(b []byte, limit uint64) (v uint64, ok bool) {
 	if len(b) == 0 || len(b) > maxDigits || (b[0] == '0' && len(b) > 1) {
 		return 0, false

@@ -2,23 +2,21 @@ package wire
 
 import "bytes"
 
-// ParseQuery parses one request line, given without its line feed.
+// ParseQuery parses a request line without the line feed.
 //
-// The returned rule, key and id lie in line; the key is percent-decoded where
-// it stands, so line is changed and must not be parsed again. Nothing is
-// allocated.
+// The returned rule, key and id lie in line; the key is percent-decoded in place, so line is
+// changed and must not be parsed again. Nothing is allocated.
 //
-// The code is NoError, BadRequest for a line that is not of the grammar, or TooLong for a key of
-// more than [MaxKey] bytes. A rule nobody has configured is the caller's to find. An option given
-// twice counts as last given; options with another name than cost, id, tier and delay are ignored.
-// With a code other than NoError the query holds only the id, if the line has a valid one, so the
-// reply can carry it.
+// The code is NoError, BadRequest for a line outside the grammar, or TooLong for a key of more than
+// [MaxKey] bytes. A rule nobody has configured is the caller's to find. An option given twice
+// counts as last given; options with another name than cost, id, tier and delay are ignored. With a
+// code other than NoError the query holds only a valid id, if any, for the reply.
 func ParseQuery(line []byte) (q Query, code Code) {
 	code = ParseQueryTo(&q, line)
 	return q, code
 }
 
-// ParseQueryTo is ParseQuery without a copy of the query: it overwrites *q. Copying the result
+// ParseQueryTo is ParseQuery without a copy of the query: *q is overwritten. Copying the result
 // costs a third of the whole.
 func ParseQueryTo(q *Query, line []byte) Code {
 	op, i := parseOp(line)
@@ -38,7 +36,7 @@ func ParseQueryTo(q *Query, line []byte) Code {
 	end = keySpan(line, i)
 	n := end - i // the length of the decoded key
 	q.Op, q.Cost, q.Wait = op, 1, false
-	// Pointers are written one after the other: the garbage collector is asked once for all.
+	// Pointers are written in turn: the garbage collector is asked once for all.
 	q.Rule, q.Key, q.ID, q.Tier = rule, line[i:end], nil, nil
 	if end < len(line) { // not the common line: an escape, or options, or a fault
 		n, end = decodeKey(line, i, end)
@@ -56,8 +54,8 @@ func ParseQueryTo(q *Query, line []byte) Code {
 	return NoError
 }
 
-// parseOp returns the operation and the length of its word and the space behind it, 0 if the line
-// begins with no operation taking a rule.
+// parseOp returns the operation and the length of the word and the space behind, 0 if the line
+// begins with no operation on a rule.
 func parseOp(line []byte) (Op, int) {
 	if len(line) < len("peek ") {
 		return 0, 0
@@ -76,10 +74,9 @@ func parseOp(line []byte) (Op, int) {
 	return 0, 0
 }
 
-// decodeKey decodes the key that starts at line[start] and is plain up to
-// line[i]. It returns the length of the key and the index behind its encoded
-// form: the end of the line, or a byte that is no part of a key and, where it
-// is no space either, will not pass for the start of an option.
+// decodeKey decodes the key at line[start] and is plain up to line[i]. Returns the length of the
+// key and the index behind the encoded form: the end of the line, or a byte outside a key which,
+// unless a space, will not pass for the start of an option.
 func decodeKey(line []byte, start, i int) (n, end int) {
 	w := i // where the next decoded byte goes: never beyond where it is read
 	for i < len(line) {
@@ -99,7 +96,7 @@ func decodeKey(line []byte, start, i int) (n, end int) {
 	return w - start, i
 }
 
-// parseOptions reads *(SP option) into q and reports whether rest is that.
+// parseOptions reads *(SP option) into q and reports success.
 func parseOptions(q *Query, rest []byte) bool {
 	for len(rest) > 0 {
 		end := span(rest, 1, inWord)
@@ -141,7 +138,7 @@ func valueOf(option []byte, name string) ([]byte, bool) {
 	return option[len(name):], true
 }
 
-// cut is bytes.Cut for a separator of one byte.
+// cut is bytes.Cut for a separator of a byte.
 func cut(b []byte, sep byte) (before, after []byte, found bool) {
 	if i := bytes.IndexByte(b, sep); i >= 0 {
 		return b[:i], b[i+1:], true
@@ -153,15 +150,14 @@ func validID(id []byte) bool {
 	return len(id) >= 1 && len(id) <= MaxID && all(id, inToken)
 }
 
-// refuse returns the code and leaves in q the id of the line alone, so the sender can tell which of
-// its lines was meant.
+// refuse returns the code and leaves in q only the line's id, for the sender.
 func refuse(q *Query, line []byte, code Code) Code {
 	*q = Query{ID: LastID(line)}
 	return code
 }
 
-// LastID returns the value of the last valid id option of a faulty line, nil
-// if there is none. A key that looks like an option is not taken for one.
+// LastID returns the value of the last valid id option of a faulty line, nil if there is none. A
+// key that looks like an option is not taken for an option.
 func LastID(line []byte) (id []byte) {
 	words := 1 // that stand before the options
 	if _, n := parseOp(line); n > 0 {
@@ -177,9 +173,8 @@ func LastID(line []byte) (id []byte) {
 	return id
 }
 
-// Validate returns NoError for a query that [ParseQuery] would take back from
-// [AppendQuery], else the code the daemon would answer. Cost 0 stands for 1.
-// Ping takes nothing but itself.
+// Validate returns NoError for a query readable for [ParseQuery] from [AppendQuery], else the code
+// the daemon would answer. Cost 0 stands for 1. Ping takes nothing but itself.
 func (q Query) Validate() Code {
 	switch {
 	case q.Op == Ping:
@@ -203,9 +198,8 @@ func ValidRule(name string) bool {
 	return len(name) >= 1 && len(name) <= MaxRule && all([]byte(name), inRule)
 }
 
-// AppendQuery appends the request line of q without a line feed, the key
-// percent-encoded where it must be, the cost only where it is not 1. It does
-// not check q; see [Query.Validate].
+// AppendQuery appends the request line of q without a line feed, the key percent-encoded where
+// needed, the cost only if not 1. q is not checked; see [Query.Validate].
 func AppendQuery(dst []byte, q Query) []byte {
 	dst = append(dst, q.Op.String()...)
 	if q.Op == Ping {

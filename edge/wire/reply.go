@@ -19,8 +19,8 @@ var (
 	errReplyValue  = fmt.Errorf("%w: a field's value is out of its range", ErrReply)
 )
 
-// ParseAnswer parses one reply line, given without its line feed. The id lies in line. Nothing is
-// allocated, and line is not changed.
+// ParseAnswer parses a reply line without the line feed. The id lies in line. Nothing is allocated,
+// and line is not changed.
 //
 // Additions of a later version of the protocol are no error: fields with unknown names are ignored,
 // and so is a ground or a view with an unknown word. The rest is strict. For a line that cannot be
@@ -29,8 +29,8 @@ var (
 // request may pass.
 func ParseAnswer(line []byte) (Answer, error) {
 	var a Answer
-	// The id comes first, so a client which has many questions under way can find the one before it
-	// reads further.
+	// The id comes first, so a client with many questions under way can find the question before
+	// the rest.
 	if value, ok := valueOf(line, "id="); ok {
 		if a.ID, line, _ = cut(value, ' '); !validID(a.ID) {
 			return Answer{}, errReplyID
@@ -59,7 +59,7 @@ func ParseAnswer(line []byte) (Answer, error) {
 	return a, nil
 }
 
-// parseField takes one field in, such as remaining=42 or view=pop.
+// parseField takes a field in, such as remaining=42 or view=pop.
 func parseField(a *Answer, field []byte) error {
 	name, value, ok := cut(field, '=')
 	if !ok || len(name) == 0 || !all(field, inWord) {
@@ -83,7 +83,7 @@ func parseField(a *Answer, field []byte) error {
 		a.Ratio, ok = parseRatio(value)
 	case "shadow":
 		a.Shadow = string(value) == "deny"
-	// The zero value stands for a word that is not known, as for none.
+	// The zero value stands for an unknown word, as for none.
 	case "view":
 		i, _ := find(viewWords[:], value)
 		a.View = View(i)

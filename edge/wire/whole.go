@@ -2,11 +2,11 @@ package wire
 
 import "bytes"
 
-// MaxValue is the most bytes of one field's value after decoding a door looks at. A line with a
-// longer value is of the grammar: the visitor chose it, so its request is denied.
+// MaxValue is the most bytes of a field's value after decoding a door looks at. A line with a
+// longer value is of the grammar: the visitor chose it, so the request is denied.
 const MaxValue = 4096
 
-// Pair is a field with its value, which may be empty.
+// Pair is a field with a value, possibly empty.
 type Pair struct {
 	Field       Field
 	Name, Value []byte // Name of FieldHeader and FieldResponse only
@@ -17,8 +17,8 @@ type Pair struct {
 type Whole struct {
 	Report bool
 	Ticket uint64 // of a report; 0: none, or "-", which a proxy writes for an empty variable
-	// nginx writes a variable with no value as "-"; the report then still says that it is about one
-	// request and not a further count.
+	// nginx writes a variable with no value as "-"; the report then still says on a single request,
+	// and not a further count.
 	Ended   bool   // the report names a ticket, even if it is "-"
 	Status  int    // of a report, 100..999; 0: the response never came
 	Cost    uint32 // of a report; 0: not given
@@ -31,20 +31,20 @@ type Whole struct {
 	given uint16 // fields without a name of their own the line has, by their numbers
 }
 
-// IsWhole reports whether line may be one for ParseWhole or ParseAct: ask, report, or a report
-// behind the header that syslog senders put before it; acquire, release, renew, load or settle. By
-// the first letter, as it is asked of each line; a check, a peek and a count begin with others.
+// IsWhole reports whether line may be for ParseWhole or ParseAct: ask, report, or a report behind
+// the header that syslog senders put before it; acquire, release, renew, load or settle. By the
+// first letter, as it is asked of each line; a check, a peek and a count begin with others.
 func IsWhole(line []byte) bool {
 	return len(line) > 0 && (line[0] == 'a' || line[0] == 'r' || line[0] == 'l' ||
 		line[0] == 's' || line[0] == '<')
 }
 
-// ParseWhole parses an ask or a report, given without its line feed. Values are percent-decoded
-// where they stand, so line is changed. Nothing is allocated once w has been used.
+// ParseWhole parses an ask or a report, without the line feed. Values are percent-decoded in place,
+// so line is changed. Nothing is allocated once w has been used.
 //
 // The code is NoError; UnknownField for a field of the request this version does not know; else
-// BadRequest. With a code other than NoError only the ID of w holds. How many fields there are, and
-// how long they are, is bounded by the line alone.
+// BadRequest. With a code other than NoError only the ID of w holds. The number and length of
+// fields is bounded by the line alone.
 func ParseWhole(w *Whole, line []byte) Code {
 	// The slice is kept across the clearing: a line's fields need no memory after the first.
 	pairs := w.Pairs[:0]
@@ -66,8 +66,8 @@ func ParseWhole(w *Whole, line []byte) Code {
 		}
 		word, rest, more = cut(rest, ' ')
 		c := w.take(word, &statusGiven)
-		// The first fault is told. The rest of the line is read all the same, for the id, which may
-		// stand at its end.
+		// The first fault is told. The rest of the line is read all the same, for the id, possibly
+		// at the end.
 		if code == NoError {
 			code = c
 		}
@@ -78,9 +78,8 @@ func ParseWhole(w *Whole, line []byte) Code {
 	return code
 }
 
-// complete returns the fault of a line whose words are all right.
-// A path is what makes a request: policies match by it. A report without a ticket is the request
-// once more, and so needs one too.
+// complete returns the fault of a line whose words are all right. A path is what makes a request:
+// for policies. A report without a ticket is the request once more, with the same needs.
 func (w *Whole) complete(statusGiven bool) Code {
 	path := w.has(FieldPath)
 	switch {
@@ -90,7 +89,7 @@ func (w *Whole) complete(statusGiven bool) Code {
 	return NoError
 }
 
-// take reads one word of the line behind the first.
+// take reads a word of the line behind the first.
 func (w *Whole) take(word []byte, statusGiven *bool) Code {
 	name, value, ok := cut(word, '=')
 	if !ok || len(name) == 0 || !all(word, inWord) {
@@ -104,7 +103,7 @@ func (w *Whole) take(word []byte, statusGiven *bool) Code {
 		w.ID = value
 		return NoError
 	case "delay", "deceive":
-		// A log line of a proxy may have them as constants.
+		// A proxy's log line may have such constants.
 		if w.Report {
 			return NoError
 		}
@@ -124,7 +123,7 @@ func (w *Whole) take(word []byte, statusGiven *bool) Code {
 	return w.field(name, value)
 }
 
-// ofResponse reads a word that only reports have.
+// ofResponse reads a word of reports only.
 func (w *Whole) ofResponse(name, value []byte, statusGiven *bool) (code Code, known bool) {
 	var ok bool
 	switch string(name) {
@@ -154,8 +153,8 @@ func (w *Whole) ofResponse(name, value []byte, statusGiven *bool) (code Code, kn
 	return NoError, true
 }
 
-// ParseStatus reads the status of a response, 100 to 999, as reports have it. It is 0 where the
-// client left before there was a response: nginx writes 000 or -, HAProxy -1.
+// ParseStatus reads the status of a response, 100 to 999, as in reports. 0 if the client left
+// before the response: nginx writes 000 or -, HAProxy -1.
 func ParseStatus(b []byte) (status int, ok bool) {
 	switch string(b) {
 	case "-", "-1", "0", "000":
@@ -174,11 +173,12 @@ func isDecimal(b []byte) bool {
 		(!point || len(part) > 0)
 }
 
-// TicketDigits is the length of a ticket in hexadecimal. 64 bits, so nobody finds one by trying.
+// TicketDigits is the length of a ticket in hexadecimal. 64 bits, so nobody finds a ticket by
+// trials.
 const TicketDigits = 16
 
 // parseTicket reads TicketDigits hexadecimal digits. Zero stands for "none" where tickets are kept,
-// so it is read as 1: neither is ever given out, and a report of either is late.
+// so 0 is read as 1: neither is ever given out, and a report of either is late.
 func parseTicket(b []byte) (n uint64, ok bool) {
 	if len(b) != TicketDigits {
 		return 0, false
@@ -193,7 +193,7 @@ func parseTicket(b []byte) (n uint64, ok bool) {
 	return max(n, 1), true
 }
 
-// ParseTicket reads a ticket as answers write it.
+// ParseTicket reads a ticket of answers.
 func ParseTicket(b []byte) (ticket uint64, ok bool) { return parseTicket(b) }
 
 // AppendTicket appends a ticket in hexadecimal.

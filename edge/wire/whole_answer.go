@@ -7,7 +7,7 @@ type WholeAnswer struct {
 	Rule   []byte // that answers; nil: none
 	Ticket uint64 // 0: none
 	HTTP   int    // status for a denial that is not 429; 0: leave it out
-	// to a report, a release or a renewal: its ticket or lease is unknown, used or too old
+	// to a report, a release or a renewal: the ticket or lease is unknown, used or too old
 	Late  bool
 	Lease uint64 // that an acquire took; 0: none
 	Pool  []byte // that denies; nil: none
@@ -39,9 +39,8 @@ func AppendWholeMax(dst []byte, a *WholeAnswer, limit int) ([]byte, bool) {
 }
 
 // appendWhole appends a in a form: 0 full, 1 without numbers, 2 the verdict and the ticket, 3 the
-// verdict.
-// Each form drops what the sender can do without: the ticket goes after the numbers, since without
-// it the response cannot be reported.
+// verdict. Each form drops what the sender can do without: the ticket goes after the numbers, since
+// without a ticket the response cannot be reported.
 func appendWhole(dst []byte, a *WholeAnswer, form int) []byte {
 	if a.Status == Error {
 		return appendAnswer(dst, &a.Answer, every)
@@ -56,7 +55,7 @@ func appendWhole(dst []byte, a *WholeAnswer, form int) []byte {
 		}
 		return dst
 	}
-	// Never left out: without it the request would pass too early, or a deceived one in earnest.
+	// Never left out: without delay the request would pass too early, or a deceived one in earnest.
 	if a.Delay > 0 && a.Status == Allow {
 		dst = appendUint(append(dst, " delay="...), uint64(a.Delay))
 	}
@@ -104,7 +103,7 @@ func appendTail(dst []byte, a *WholeAnswer, form int) []byte {
 	return dst
 }
 
-// appendGround appends why, and the status where a denial names one.
+// appendGround appends why, and the status of a denial with a status.
 func appendGround(dst []byte, a *WholeAnswer) []byte {
 	switch {
 	case a.Ground != nil:

@@ -9,8 +9,7 @@ func ParseWholeAnswer(a *WholeAnswer, line []byte) (err error) {
 	if a.Answer, err = ParseAnswer(line); err != nil {
 		return err
 	}
-	// A second pass over the words: the first checked each of them, so this one only takes the
-	// rest.
+	// A second pass over the words: the first pass checked each, so this pass only takes the rest.
 	for rest, more := line, true; more; {
 		var word []byte
 		word, rest, more = cut(rest, ' ')
@@ -22,7 +21,7 @@ func ParseWholeAnswer(a *WholeAnswer, line []byte) (err error) {
 	return nil
 }
 
-// field takes a field that only a WholeAnswer has, and ignores others.
+// field takes a field of WholeAnswers only, and ignores others.
 func (a *WholeAnswer) field(name, value []byte) (ok bool) {
 	ok = true
 	switch string(name) {

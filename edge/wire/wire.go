@@ -1,6 +1,6 @@
 package wire
 
-// The bounds of the protocol. A value beyond one of them is refused, never cut.
+// The bounds of the protocol. A value beyond a bound is refused, never cut.
 const (
 	MaxDatagram = 8192      // bytes of a datagram, line feeds included
 	MaxLines    = 64        // request lines of a datagram
@@ -45,7 +45,7 @@ const (
 	Error               // to a line that could not be answered; see Code
 )
 
-// Code is the fault of a request line. As an error it can be asked for: errors.Is(err,
+// Code is the fault of a request line. As an error a Code can be asked for: errors.Is(err,
 // wire.UnknownRule).
 type Code uint8
 
@@ -64,7 +64,7 @@ const (
 // Why is the ground on which a request was refused.
 type Why uint8
 
-// The grounds of a refusal, in the order they are tried.
+// The grounds of a refusal, in the order of trial.
 const (
 	NoWhy      Why = iota
 	WhyBlock       // a block flag, set by the rule or by hand
@@ -74,7 +74,7 @@ const (
 	WhyPending     // what is left of the limit is taken by requests whose responses are not known
 )
 
-// View is the knowledge that a decision rests on.
+// View is the knowledge behind a decision.
 type View uint8
 
 // The views, from narrow to wide.
@@ -84,8 +84,8 @@ const (
 	ViewGlobal             // counts of all PoPs
 )
 
-// Answer is one reply line. Read back from a line cut short ([AppendAnswerMax]), fields it left out
-// are zero.
+// Answer is a reply line. Read back from a line cut short ([AppendAnswerMax]), missing fields are
+// zero.
 type Answer struct {
 	Status    Status
 	Code      Code
@@ -96,12 +96,12 @@ type Answer struct {
 	Reset     uint32  // whole seconds until more quota, rounded up
 	Retry     uint32  // whole seconds, rounded up; 0 on a deny is written as 1
 	Ratio     float32 // drop ratio, 0 to 1; 0: none applies
-	// of a deny: about how many clients a block would deny, where it sheds instead; 0: none
+	// of a deny: about how many clients a block would deny, if softened; 0: none
 	Blast uint32
 	ID    []byte // that of the request; nil: none
 	Delay uint32 // of an allow: milliseconds to wait before the request passes, rounded up
 }
 
-// Allowed reports whether the request may pass. It is false for every status but Allow, so of the
-// answers holding no verdict as well.
+// Allowed reports whether the request may pass. False for every status but Allow, so of the answers
+// holding no verdict as well.
 func (a Answer) Allowed() bool { return a.Status == Allow }

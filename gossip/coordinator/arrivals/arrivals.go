@@ -1,6 +1,6 @@
-// Package arrivals follows one key's admissions from the node that made them to those that count
-// them as others': when they came, at the earliest. It joins the lists of package window/moments to
-// the roles of a coordinator.
+// Package arrivals follows one key's admissions from the admitting node to the nodes counting them
+// as others': the earliest times. The package joins the lists of package window/moments to the
+// roles of a coordinator.
 //
 //	Sample ─► Own ─ask─► sum of a PoP's nodes ─report─► sum of all PoPs ─view─► Others ─► parts of what is new, each with a Since
 //	node                 reporter                       owner, standby          node
@@ -10,7 +10,7 @@
 // 240 of each, 8 KiB.
 //
 // Given up: after a clock was set, or a key's counts came from a file, Others goes by sums until
-// the counting periods are over that had begun.
+// the begun counting periods are over.
 package arrivals
 
 import (
@@ -27,7 +27,7 @@ type Own struct {
 	ahead time.Duration // of the clock, as of the last sample
 }
 
-// Note takes in the admissions that m's totals now have.
+// Note takes in the admissions new in m's totals.
 func (o *Own) Note(c moments.Clock, now window.Instant, m *control.Sample) {
 	if c.Stepped(o.ahead) {
 		o.list = nil
@@ -42,25 +42,24 @@ func (o *Own) Note(c moments.Clock, now window.Instant, m *control.Sample) {
 // List returns the list to report.
 func (o *Own) List() moments.List { return o.list }
 
-// Others is where the admissions of others stand in the log of this node. Its zero value is that of
-// an empty log.
+// Others is where the admissions of others stand in the log of this node. The zero value is for an
+// empty log.
 type Others struct {
-	// known is the most that any list has said. Owners take turns who lack different admissions,
-	// and older lumps are told in coarser bins: an earlier report is as true as the latest.
+	// known is the most said by any list. Owners take turns who lack different admissions, and
+	// older lumps are told in coarser bins: an earlier report is as true as the latest.
 	known, placed moments.List
 	ahead         time.Duration // of the clock, as of the last growth
 	blind         uint32        // the newest counting period of which placed lacks some
 }
 
-// Blind notes that the log has admissions of others, up to that counting period, of which it is not
-// known where they stand.
+// Blind notes that the log has admissions of others, up to that counting period, at unknown places.
 func (o *Others) Blind(period uint32) {
 	o.known, o.placed, o.blind = nil, nil, max(o.blind, period)
 }
 
-// Place returns fresh, by periods, newest first, in the parts in which the log is to be handed it.
-// known is a list of all admissions of others. A period of which no list says anything, or of which
-// placed lacks some, is placed by the times of its total.
+// Place returns fresh, by periods, newest first, in the parts for the log. known is a list of all
+// admissions of others. A period without a list, or partly missing in placed, is placed by the
+// times of the total.
 func (o *Others) Place(
 	c moments.Clock, now window.Instant, known moments.List, fresh []window.RemoteDelta,
 ) []window.RemoteDelta {
@@ -81,8 +80,7 @@ func (o *Others) Place(
 	return parts
 }
 
-// place is Place of one period. Cost without an exact time counts as placed as late as it can have
-// come.
+// place is Place of a period. Cost without an exact time counts as placed as late as possible.
 func (o *Others) place(
 	c moments.Clock, now moments.Bin, fresh *window.RemoteDelta,
 ) []window.RemoteDelta {

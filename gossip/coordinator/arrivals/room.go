@@ -6,13 +6,13 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// Room is the cost that may still be believed of other PoPs.
+// Room is the cost still believable of other PoPs.
 type Room struct{ Offered, Admitted int64 }
 
-// AnyRoom is room for whatever they report.
+// AnyRoom is room for any report.
 var AnyRoom = Room{math.MaxInt64, math.MaxInt64}
 
-// Cut returns the part of fresh, the growth of a total, for which there is room, and takes it.
+// Cut returns the part of fresh, the growth of a total, with room, and takes the room.
 func (r *Room) Cut(fresh window.PeriodTotals) window.PeriodTotals {
 	admitted := min(fresh.Admitted, r.Admitted)
 	if admitted < fresh.Admitted {

@@ -1,12 +1,12 @@
-// Package assignment says which member of a cluster does which part for a key: who owns it, who
-// stands by, and who reports it for a PoP. It is a pure function of the members' names and PoPs and
-// of a secret, so nodes knowing the same members agree without a message.
+// Package assignment says which member of a cluster does which part for a key: owner, standby, and
+// reporters for each PoP. A pure function of the members' names and PoPs and of a secret, so nodes
+// knowing the same members agree without a message.
 //
 //	rule, key ─► Shard, 0..4095 ─┬► Owners     owner and standby, of two PoPs if there are two
 //	                             └► Reporters  of one PoP: the reporter and its deputy
 //
 // A shard is assigned in two steps, each by the best score of a keyed hash (rendezvous hashing), so
-// a member or a PoP that comes or goes moves only the shards it wins or held:
+// a member or a PoP coming or going moves only the shards won or held:
 //
 //	score(name, shard) = xxhash(secret, shard, xxhash(name))
 //	PoPs       the two PoPs with the best scores
@@ -14,15 +14,15 @@
 //	owner      the reporter in the shard's first PoP
 //	standby    the reporter in its second PoP, or the deputy if there is one PoP
 //
-// Nothing is computed before it is asked for: a change of members costs each node one hash per
-// member, and then one per PoP and one per member of a PoP for each shard it has keys of.
+// Nothing is computed before a question: a change of members costs each node a hash per member, and
+// then a hash per PoP and per member of a PoP for each shard with keys.
 //
-// There is no election. Members that disagree for a moment do no harm, because reports are state: a
-// key with two owners has two answers for as long, and a reporter takes the lesser.
+// There is no election. Members in disagreement for a moment do no harm, because reports are state:
+// a key with two owners has two answers for as long, and a reporter takes the lesser.
 //
-// Given up: weights. A small node owns as many keys as a large one of its PoP, and all nodes of a
-// small PoP together as many as those of a large one. The secret only keeps clients from choosing
-// keys of one owner; it is no protection against members.
+// Given up: weights. A small node owns as many keys as a large node of the same PoP, and all nodes
+// of a small PoP together as many as the nodes of a large PoP. The secret only keeps clients from
+// choosing keys of a single owner, without protection against members.
 package assignment
 
 import (
@@ -37,40 +37,39 @@ import (
 // Member is a node taking part in the control loop. Names are unique, shorter than 256 bytes.
 type Member struct{ Name, PoP string }
 
-// Shards is the number of shards of keys: a few for each owner where there are a thousand of them,
-// so load is even.
+// Shards is the number of shards of keys: a few for each of a thousand owners, so load is even.
 const Shards = 4096
 
 // Pair is a first and a second choice among members, by name; "" is no member.
 type Pair struct{ First, Second string }
 
-// Table is the assignment for one set of members. It may be shared, and its methods be called
-// concurrently: only computed answers are remembered in it.
+// Table is the assignment for a set of members. A Table may be shared, and methods be called
+// concurrently: only computed answers are remembered.
 type Table struct {
 	// secret is the hash of the cluster's secret.
 	secret  uint64
 	members []Member // sorted by name
 	place   map[string]int
-	// pops are the PoPs that have members, sorted by name, and popHashes the hashes of their names.
+	// pops are the PoPs with members, sorted by name, and popHashes the hashes of the names.
 	pops      []*pop
 	popHashes []uint64
 	byPoP     map[string]*pop
-	// owners remembers the owner of each shard and its standby.
+	// owners remembers the owner and standby of each shard.
 	owners choices
 }
 
-// pop is a PoP and its members.
+// pop is a PoP with members.
 type pop struct {
 	name string
-	// members are places in the table's members, and hashes the hashes of their names.
+	// members are places in the table's members, and hashes the hashes of the names.
 	members []int
 	hashes  []uint64
-	// reporters remembers the reporter of each shard and its deputy.
+	// reporters remembers the reporter and deputy of each shard.
 	reporters choices
 }
 
-// New computes the table of members, in any order. Nodes with the same secret and
-// the same members get the same one.
+// New computes the table of members, in any order. Nodes with the same secret and the same members
+// get the same table.
 func New(secret []byte, members []Member) *Table {
 	s := &Table{
 		secret: xxhash.Sum64(secret), members: slices.Clone(members),
@@ -124,7 +123,7 @@ func (p *pop) best(secret uint64, shard int) (first, second int) {
 	return p.members[first], second // a PoP has a member
 }
 
-// owning returns the places of the owner of a shard and its standby; -1: none.
+// owning returns the places of the owner and standby of a shard; -1: none.
 func (s *Table) owning(shard int) (owner, standby int) {
 	first, second := twoBest(s.secret, shard, s.popHashes)
 	if first < 0 {
@@ -137,7 +136,7 @@ func (s *Table) owning(shard int) (owner, standby int) {
 	return owner, standby
 }
 
-// ShardOwners returns the owner of a shard and its standby.
+// ShardOwners returns the owner and standby of a shard.
 func (s *Table) ShardOwners(shard int) Pair {
 	first, second, known := s.owners.at(shard)
 	if !known {
@@ -147,13 +146,13 @@ func (s *Table) ShardOwners(shard int) Pair {
 	return s.pair(first, second)
 }
 
-// Owners returns the owner of a key and its standby; "" where there is no member.
+// Owners returns the owner and standby of a key; "" where there is no member.
 func (s *Table) Owners(rule, key string) (owner, standby string) {
 	pair := s.ShardOwners(s.Shard(rule, key))
 	return pair.First, pair.Second
 }
 
-// Reporters returns the reporter of a shard in pop and its deputy; empty names for a PoP without
+// Reporters returns the reporter and deputy of a shard in pop; empty names for a PoP without
 // members.
 func (s *Table) Reporters(pop string, shard int) Pair {
 	p := s.byPoP[pop]
@@ -168,7 +167,7 @@ func (s *Table) Reporters(pop string, shard int) Pair {
 	return s.pair(first, second)
 }
 
-// Names yields the PoPs that have members, in random order.
+// Names yields the PoPs with members, in random order.
 func (s *Table) Names() iter.Seq[string] { return maps.Keys(s.byPoP) }
 
 // Has reports whether pop has members.

@@ -8,7 +8,7 @@ import (
 )
 
 // choices remembers two members for each shard, by their places. The zero value remembers nothing.
-// Concurrent calls may compute one choice twice, with one result.
+// Concurrent calls may compute a choice twice, with one result.
 type choices struct {
 	known atomic.Pointer[[Shards]atomic.Uint64]
 }
@@ -17,7 +17,7 @@ type choices struct {
 // fewer than 2^32-1 members.
 const placeBits = 32
 
-// at returns the members of shard, -1 for none, and whether they are known.
+// at returns the members of shard, -1 for none, and whether known.
 func (c *choices) at(shard int) (first, second int, known bool) {
 	all := c.known.Load()
 	if all == nil {

@@ -7,20 +7,20 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// Budget is the budget of one node. New makes one.
+// Budget is the budget of a node, made by New.
 type Budget struct {
 	// rate is the refill rate, bytes per second.
 	rate   float64
 	filled window.Instant
-	// buckets hold the bytes that may be sent, by kind; a negative value is a debt.
+	// buckets hold the bytes to send, by kind; a negative value is a debt.
 	buckets [packet.Kinds]float64
 	shared  float64
-	// idle is the rest of idleShare of the rate after all traffic, that inside the PoP included.
+	// idle is the rest of idleShare of the rate after all traffic, with traffic inside the PoP.
 	idle float64
-	// near are the bytes that may be passed on inside the PoP.
+	// near are the bytes to pass on inside the PoP.
 	near float64
-	// denied is the size of the records that were denied since the last refill, bytes. It drives
-	// the load.
+	// denied is the size of the records denied since the last refill, bytes. The figure drives the
+	// load.
 	denied float64
 	load   load
 }
@@ -28,11 +28,11 @@ type Budget struct {
 // burst is the capacity of all buckets together, in seconds of the rate.
 const burst = 1
 
-// nearShare is how many times the rate may be passed on inside the PoP, if need be on top of it.
+// nearShare is how many times the rate may be passed on inside the PoP, if need be in addition.
 const nearShare = 4
 
-// idleShare is the share of the rate beyond which nothing is sent that can be left out: the rest is
-// for records that cannot wait, which come in waves.
+// idleShare is the share of the rate beyond which dispensable records wait: the rest is for urgent
+// records, which come in waves.
 const idleShare = 0.75
 
 // shares are the parts of the rate by kind. A key a node reports is reported on to two owners, and
@@ -52,7 +52,7 @@ func New(rate int, now window.Instant) *Budget {
 }
 
 // Refill moves the load by the bytes denied since the last Refill, and adds the bytes of the time
-// until now. It is called once per tick.
+// until now. Called once per tick.
 func (b *Budget) Refill(now window.Instant) {
 	b.load.adjust(now, b.denied, b.rate, now.Sub(b.filled))
 	more := now.Sub(b.filled).Seconds() * b.rate
@@ -75,19 +75,19 @@ func (b *Budget) May(k packet.Kind) bool {
 		return true
 	}
 	if k != packet.Hint {
-		// the typical size of a record with its share of the packet, bytes.
+		// the typical size of a record with a share of the packet, bytes.
 		b.denied += 60
 	}
 	return false
 }
 
-// Left is May without counting a denial: for callers that check before they do the work.
+// Left is May without counting a denial: for callers checking before the work.
 func (b *Budget) Left(k packet.Kind) bool {
 	return b.buckets[k] > 0 || k != packet.Hint && b.shared > 0
 }
 
-// Spare reports whether all traffic, that inside the PoP included, leaves more than that share of
-// what may be saved, for records that can be left out: with them a node sends no more than three
+// Spare reports whether all traffic, with traffic inside the PoP, leaves more than the share of
+// possible savings, for dispensable records: with such records a node sends no more than three
 // quarters of the rate.
 func (b *Budget) Spare(share float64) bool { return b.idle > share*idleShare*burst*b.rate }
 
@@ -100,10 +100,10 @@ func (b *Budget) SpendNear(bytes int) {
 	b.leave(bytes)
 }
 
-// leave takes bytes from the budget of records that can be left out.
+// leave takes bytes from the budget of dispensable records.
 func (b *Budget) leave(bytes int) { b.idle = max(b.idle-float64(bytes), -burst*b.rate) }
 
-// Spend takes bytes for records of kind k. A debt is never larger than one burst.
+// Spend takes bytes for records of kind k. A debt is never larger than a burst.
 func (b *Budget) Spend(k packet.Kind, bytes int) {
 	b.leave(bytes)
 	if b.buckets[k] > 0 || k == packet.Hint {
@@ -113,7 +113,7 @@ func (b *Budget) Spend(k packet.Kind, bytes int) {
 	b.shared = max(b.shared-float64(bytes), -burst*b.rate)
 }
 
-// Stretched is span, or longer, up to MaxStretch, if refreshing n records in it would take more
+// Stretched is span, or longer, up to MaxStretch, if refreshing n records meanwhile would take more
 // than half of the budget.
 func (b *Budget) Stretched(span time.Duration, n int) time.Duration {
 	const bytes = 80 // a record with its share of a packet
@@ -128,7 +128,7 @@ const MaxStretch = 25 * time.Second
 func (b *Budget) Load() float64 { return b.load.factor }
 
 // Overloaded reports whether the budget is too small for counts, so rates are to be sent instead.
-// It begins at a load of 8 and ends at 2.
+// Begins at a load of 8 and ends at 2.
 func (b *Budget) Overloaded() bool { return b.load.overloaded }
 
 // Calm is the opposite: a tick may visit all keys, whatever its turn.

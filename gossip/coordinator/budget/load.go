@@ -10,14 +10,14 @@ import (
 const (
 	// overloadAt is the load from which counts are not sent, and the largest load.
 	overloadAt = 8.0
-	// reliefAt is the load below which they are sent again.
+	// reliefAt is the load below which counts are sent again.
 	reliefAt = 2.0
 
-	// deniedShare is the share of the budget that, when denied, raises the load.
+	// deniedShare is the share of the budget which, when denied, raises the load.
 	deniedShare = 0.1
 	// loadDecay is the time in which the load falls to 1/e while nothing is denied.
 	loadDecay = 5 * time.Second
-	// loadDecaySlow replaces it after counts were tried too soon.
+	// loadDecaySlow replaces loadDecay after counts were tried too soon.
 	loadDecaySlow = 25 * time.Second
 )
 
@@ -43,7 +43,7 @@ func (l *load) adjust(now window.Instant, denied, rate float64, past time.Durati
 	switch {
 	case l.factor >= overloadAt && !l.overloaded:
 		l.overloaded, l.decay = true, loadDecay
-		// the time after the end of an overload in which the next one counts as too soon.
+		// the time after the end of an overload in which the next overload counts as too soon.
 		if l.relieved != 0 && now.Sub(l.relieved) < (15*time.Second) {
 			l.decay = loadDecaySlow
 		}

@@ -1,5 +1,5 @@
 // Package order holds the coordinator's keys in an order a simulation can repeat. Go's own maps
-// iterate at random, so two runs with one seed would send different bytes.
+// iterate at random, so two runs with the same seed would send different bytes.
 //
 //	Map         items by key, visited from a random start: few items, all of them at once
 //	RoundRobin  items in ten parts, one part per round: many items, a tenth of them at a time,

@@ -5,11 +5,11 @@ import (
 	"math/rand/v2"
 )
 
-// Map is a map with an iteration order that depends only on the calls before. Every operation but
+// Map is a map with an iteration order depending only on the calls before. Every operation but
 // Visit and All takes constant time. The zero Map is empty and ready for use.
 type Map[K comparable, V any] struct {
 	place map[K]int
-	// all holds the items as they came; the last one takes the place of one that is dropped.
+	// all holds the items in order of arrival; the last takes the place of a dropped item.
 	all []entry[K, V]
 }
 
@@ -21,7 +21,7 @@ type entry[K comparable, V any] struct {
 // Len returns the number of items.
 func (o *Map[K, V]) Len() int { return len(o.all) }
 
-// Get returns the value of key, and whether there is one.
+// Get returns the value of key, and whether present.
 func (o *Map[K, V]) Get(key K) (value V, ok bool) {
 	at, ok := o.place[key]
 	if ok {
@@ -43,8 +43,8 @@ func (o *Map[K, V]) Put(key K, value V) {
 	o.all = append(o.all, entry[K, V]{key, value})
 }
 
-// All yields every item in the order of storage: that of insertion, but that the last item takes
-// the place of a dropped one. The loop must not put or drop.
+// All yields every item in the order of storage: of insertion, but the last item takes the place of
+// a dropped one. The loop must not put or drop.
 func (o *Map[K, V]) All() iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
 		for n := range o.all {
@@ -55,7 +55,7 @@ func (o *Map[K, V]) All() iter.Seq2[K, V] {
 	}
 }
 
-// Drop removes key, if it is there.
+// Drop removes key, if present.
 func (o *Map[K, V]) Drop(key K) {
 	at, ok := o.place[key]
 	if !ok {
@@ -69,8 +69,8 @@ func (o *Map[K, V]) Drop(key K) {
 	delete(o.place, key)
 }
 
-// Visit calls look with every item, from a random start: the first ones may use up the budget.
-// Items for which look returns false are dropped at the end. look must not put or drop.
+// Visit calls look with every item, from a random start: the first may use up the budget. Items for
+// which look returns false are dropped at the end. look must not put or drop.
 func (o *Map[K, V]) Visit(dice *rand.Rand, look func(key K, value V) (keep bool)) {
 	if len(o.all) == 0 {
 		return

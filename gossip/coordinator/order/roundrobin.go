@@ -2,19 +2,18 @@ package order
 
 import "math/rand/v2"
 
-// Parts is the number of rounds within which every item has its turn.
+// Parts is the number of rounds for a turn of every item.
 const Parts = 10
 
-// MostTurns is how many turns an item may wait for its next one.
+// MostTurns is how many turns an item may wait for the next.
 const MostTurns = 4
 
-// RoundRobin holds the items that rounds visit: a tenth of them in turn, and of the rest those that
-// do not wait for their turns, if the caller has time for them. The zero RoundRobin is empty and
-// ready for use.
+// RoundRobin holds the items of rounds: a tenth in turn, and of the rest the items not waiting for
+// turns, if the caller has time. The zero RoundRobin is empty and ready for use.
 type RoundRobin[T any] struct {
-	// Touch reads the memory every look at an item needs, and returns something that depends on it.
-	// Visit calls it for several items before it looks at them: they lie anywhere, and their memory
-	// is fetched together so. nil: none is.
+	// Touch reads the memory every look at an item needs, and returns something dependent. Visit
+	// calls Touch for several items before the looks: items lie anywhere, and memory is fetched
+	// together so. nil: none is.
 	Touch func(v T) bool
 	// Waits returns after how many turns, up to MostTurns, v is to have its next one, and needs no
 	// visit before; 0: it takes each turn, and visits in between. Visit asks at each turn of v.
@@ -27,7 +26,7 @@ type RoundRobin[T any] struct {
 }
 
 // touches is for how many items at a time Visit calls Touch: more than a core fetches at a time,
-// and few enough to be still in its nearest cache when they are looked at.
+// and few enough to be still in the nearest cache at the look.
 const touches = 16
 
 // touch calls Touch for the next few of items.
@@ -40,8 +39,8 @@ func (r *RoundRobin[T]) touch(items []T) {
 	}
 }
 
-// Add adds v to a random part, and so spreads the work evenly over the rounds. Until its first turn
-// it is not asked whether it waits.
+// Add adds v to a random part, and so spreads the work evenly over the rounds. Waits is not asked
+// before the first turn.
 func (r *RoundRobin[T]) Add(dice *rand.Rand, v T) {
 	n := dice.IntN(Parts)
 	r.parts[n] = append(r.parts[n], v)
@@ -80,7 +79,7 @@ func (r *RoundRobin[T]) Visit(
 	clear(r.scratch[:cap(r.scratch)])
 }
 
-// turn visits those whose turn it is in round.
+// turn visits the items of round's turn.
 func (r *RoundRobin[T]) turn(round int, dice *rand.Rand, look func(v T, turn bool) (keep bool)) {
 	part := take(&r.scratch, &r.parts[round%Parts])
 	late := &r.waiting[round%len(r.waiting)]
@@ -107,7 +106,7 @@ func (r *RoundRobin[T]) waits(v T) int {
 	return min(r.Waits(v), MostTurns)
 }
 
-// take moves a part into scratch, and returns it.
+// take moves a part into scratch, and returns scratch.
 func take[T any](scratch, part *[]T) *[]T {
 	*scratch = append((*scratch)[:0], *part...)
 	clear(*part)

@@ -22,7 +22,7 @@ const (
 	flagMoments  // the moments of admissions come last, which versions without them leave unread
 )
 
-// ErrRecord is the error of a record that does not parse, or with a value out of range.
+// ErrRecord is the error of a record unparsable, or with a value out of range.
 var ErrRecord = errors.New("coordinator: malformed record")
 
 // AppendHeader appends the version and h to b.
@@ -34,8 +34,8 @@ func AppendHeader(b []byte, h Header) []byte {
 	return binary.AppendVarint(b, h.Issued)
 }
 
-// AppendRecord appends r with its kind and length to b. It encodes the body in scratch, which it
-// overwrites and returns grown, for the next call.
+// AppendRecord appends r with kind and length to b. The body is encoded in scratch, overwritten and
+// returned grown, for the next call.
 func AppendRecord(b []byte, r *Record, scratch []byte) (out, used []byte) {
 	body := appendBody(scratch[:0], r)
 	return AppendBody(b, r.Kind, body), body
@@ -76,7 +76,7 @@ func appendReport(b []byte, r *Record) []byte {
 	return appendMoments(appendTotals(b, &d.Totals), d.Totals.Period, d.Moments)
 }
 
-// flagIf returns flagMoments if l is sent: beside totals of that period.
+// flagIf returns flagMoments if l is sent: beside totals of period.
 func flagIf(period uint32, l moments.List) byte {
 	if period == 0 || len(l) == 0 {
 		return 0
@@ -84,12 +84,12 @@ func flagIf(period uint32, l moments.List) byte {
 	return flagMoments
 }
 
-// mostMoments is the most bytes of a list, but for one lump more. A record that is as long as can
-// be otherwise still fits into a packet.
+// mostMoments is the most bytes of a list, but for another lump. A record of otherwise greatest
+// length still fits into a packet.
 const mostMoments = 400
 
-// appendMoments appends the newest lumps of l, if it is sent: by how many bins the first one is
-// after the end of period, and each other one before the one before it.
+// appendMoments appends the newest lumps of l, if sent: by how many bins the first is after the end
+// of period, and each other before its predecessor.
 func appendMoments(b []byte, period uint32, l moments.List) []byte {
 	if flagIf(period, l) == 0 {
 		return b
@@ -156,7 +156,7 @@ func flagsOf(r *Record, period uint32, blocked time.Duration, shed, rateOnly boo
 	return flags
 }
 
-// appendTotals appends the periods of t that are not empty, after a bit mask of them.
+// appendTotals appends the filled periods of t, after a bit mask.
 func appendTotals(b []byte, t *window.Totals) []byte {
 	if t.Period == 0 {
 		return b
@@ -179,7 +179,7 @@ func appendTotals(b []byte, t *window.Totals) []byte {
 	return b
 }
 
-// appendText appends a name, which is shorter than 256 bytes, behind its length.
+// appendText appends a name, which is shorter than 256 bytes, behind the length.
 func appendText(b []byte, s string) []byte { return append(append(b, byte(len(s))), s...) }
 
 func appendFloat(b []byte, f float64) []byte {

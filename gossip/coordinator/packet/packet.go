@@ -10,12 +10,12 @@ import (
 const (
 	// Version is the first byte of every packet and of every hint.
 	Version = 1
-	// MaxSize is the longest packet, bytes. With memberlist's framing and encryption it still fits
-	// into one Ethernet frame.
+	// MaxSize is the longest packet, bytes. With memberlist's framing and encryption still within
+	// an Ethernet frame.
 	MaxSize = 1350
 )
 
-// Ranges of parsed values. A record beyond them is malformed.
+// Ranges of parsed values. A record beyond bounds is malformed.
 const (
 	// MaxRate is the largest rate, cost per second.
 	MaxRate = 1e15
@@ -23,7 +23,7 @@ const (
 	MaxCount = 1 << 53
 	// MaxSpan is the longest duration.
 	MaxSpan = mitigation.MaxBlockFor
-	// MaxTTL is the longest TTL of a report; a longer one is cut.
+	// MaxTTL is the longest TTL of a report; a longer list is cut.
 	MaxTTL = 60 * time.Second
 )
 
@@ -32,23 +32,23 @@ type Kind uint8
 
 // The kinds, by sender and receiver.
 const (
-	// Ask is a report of a node to its PoP's reporter.
+	// Ask is a report of a node to the PoP's reporter.
 	Ask Kind = 1 + iota
 	// Report is a report of a PoP's reporter to owner and standby.
 	Report
 	// View is the answer of owner or standby to a reporter.
 	View
-	// Advice is the answer of a reporter to a node of its PoP: a view.
+	// Advice is the answer of a reporter to a node of the PoP: a view.
 	Advice
-	// Hint is the message of an owner to all members a key is near its limit.
+	// Hint is the message of an owner to all members of a key near the limit.
 	Hint
-	// Counts is a batch of package counts, of which this package knows nothing but its length.
+	// Counts is a batch of package counts, of which this package knows only the length.
 	Counts
 	// Kinds is the number of kinds, of which 0 is unused.
 	Kinds
 )
 
-// ID names a key: its rule, 1..64 bytes, and its bytes, 1..256.
+// ID names a key: rule, 1..64 bytes, and bytes, 1..256.
 type ID struct{ Rule, Key string }
 
 // Header begins a packet.
@@ -58,7 +58,7 @@ type ID struct{ Rule, Key string }
 type Header struct {
 	// Sender is the name of the sending member, 1..255 bytes.
 	Sender string
-	// Session is the number of the sender's session with this receiver, drawn at its start.
+	// Session is the number of the sender's session with this receiver, drawn at the start.
 	Session uint64
 	// Sequence is the number of the packet, growing within a session.
 	Sequence uint64
@@ -71,7 +71,7 @@ func (h Header) Before(other Header) bool {
 	return h.Session == other.Session && h.Sequence < other.Sequence
 }
 
-// Record is a record of any kind. The sender of a kind alone writes it, and the fields of other
+// Record is a record of any kind. Only a kind's sender writes a field, and the fields of other
 // kinds are zero:
 //
 //	kind    written by          read by             holds
@@ -83,24 +83,23 @@ func (h Header) Before(other Header) bool {
 type Record struct {
 	Kind Kind
 	ID   ID
-	// Nonce is drawn at random by the sender of a report for each key, and repeated in the answers
-	// to it: only members asked know it. A hint has none.
+	// Nonce is drawn at random by the sender of a report for each key, and repeated in the answers:
+	// only asked members know the nonce. A hint has none.
 	Nonce uint32
-	// Alone says that the origin is not the PoP but those of its nodes that count alone.
+	// Alone says an origin of the PoP's nodes counting alone.
 	Alone bool
-	// Done says that the node does not measure the key any more.
+	// Done says the end of the key at the node.
 	Done bool
 
 	// Report is the demand an Ask or a Report carries.
 	Report control.Report
-	// View is the answer that a View, an Advice or a Hint carries.
+	// View is the answer of a View, an Advice or a Hint.
 	View control.GlobalView
 	// From is the PoP of the owner in a View and an Advice, and the owner's name in a Hint: 0..255
 	// bytes.
 	From string
 	// Until is the end of a hint by the owner's wall clock, Unix milliseconds.
 	Until int64
-	// Seq orders the hints of one owner for one key, also over its restarts: a greater one is
-	// newer.
+	// Seq orders the hints of an owner for a key, also over restarts: a greater is newer.
 	Seq uint64
 }

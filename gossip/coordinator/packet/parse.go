@@ -11,7 +11,7 @@ import (
 	"github.com/headgate-dev/headgate/window/moments"
 )
 
-// reader parses a record. After the first fault it returns zeroes, and bad stays true.
+// reader parses a record. After the first fault reads return zeroes, and bad stays true.
 type reader struct {
 	rest []byte
 	bad  bool
@@ -93,7 +93,7 @@ func (r *reader) count() int64 {
 	return int64(v)
 }
 
-// totals reads the totals appendTotals wrote. No period admits more than it was offered.
+// totals reads the totals appendTotals wrote. No period admits more than offered.
 func (r *reader) totals() (t window.Totals) {
 	if t.Period = r.uint32(); t.Period == 0 {
 		r.bad = true
@@ -110,7 +110,7 @@ func (r *reader) totals() (t window.Totals) {
 	return t
 }
 
-// moments reads the moments appendMoments wrote beside totals of that period.
+// moments reads appendMoments' moments beside totals of period.
 func (r *reader) moments(period uint32) (l moments.List) {
 	n := int(r.byte())
 	at := moments.Begin(period) + moments.Parts + moments.Bin(r.varint())
@@ -133,7 +133,7 @@ func (r *reader) moments(period uint32) (l moments.List) {
 	return l
 }
 
-// ParseHeader returns a packet's header and the bytes of its records; ok is false for another
+// ParseHeader returns a packet's header and the bytes of the records; ok is false for another
 // version, a truncated header and an empty sender.
 func ParseHeader(packet []byte) (h Header, rest []byte, ok bool) {
 	r := reader{rest: packet}
@@ -144,7 +144,7 @@ func ParseHeader(packet []byte) (h Header, rest []byte, ok bool) {
 	return h, r.rest, !r.bad && h.Sender != ""
 }
 
-// NextRecord splits the first record off b: its kind, known or not, and its body. ok is false if b
+// NextRecord splits the first record off b: the kind, known or not, and the body. ok is false if b
 // ends before the record does.
 func NextRecord(b []byte) (k Kind, body, rest []byte, ok bool) {
 	r := reader{rest: b}
@@ -157,7 +157,7 @@ func NextRecord(b []byte) (k Kind, body, rest []byte, ok bool) {
 	return k, body, r.rest, !r.bad
 }
 
-// ParseRecord parses a body of kind k, which is 1..Kinds-1. A record it returns is in the ranges of
+// ParseRecord parses a body of kind k, which is 1..Kinds-1. A returned record is in the ranges of
 // this package; any other fault is ErrRecord.
 func ParseRecord(k Kind, body []byte) (rec Record, err error) {
 	r := reader{rest: body}
