@@ -11,7 +11,7 @@ const (
 	maxStates = 8
 )
 
-// message is a message of another node without its head.
+// message is a message of another node without the head.
 type message struct {
 	kind byte
 	body []byte
@@ -33,7 +33,7 @@ func newInbox(c *counters) *inbox {
 	}
 }
 
-// offer queues a copy of a message, or counts its drop. memberlist only lends b.
+// offer queues a copy of a message, or counts the drop. memberlist only lends b.
 func (in *inbox) offer(b []byte) {
 	if len(b) > guard.MaxDatagram {
 		in.c.drop(guard.Oversize)
@@ -51,7 +51,7 @@ func (in *inbox) offer(b []byte) {
 	}
 }
 
-// offerState queues a copy of a peer's state, or counts its drop.
+// offerState queues a copy of a peer's state, or counts the drop.
 func (in *inbox) offerState(b []byte) {
 	if len(b) > frame.HeadBytes+MaxState {
 		in.c.drop(guard.Oversize)

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// A round of joins tries seeds that are not members, and members that died. memberlist forgets the
-// dead after half a minute and never contacts them again, so without these rounds a partition would
-// be permanent.
+// A round of joins tries seeds outside the members, and dead members. memberlist forgets the dead
+// after half a minute, without another contact, so without these rounds a partition would be
+// permanent.
 const (
 	// joinEvery is the interval of rounds, plus up to joinJitter.
 	joinEvery  = 10 * time.Second
 	joinJitter = 5 * time.Second
-	// joinFirst is the first interval of a node that is alone. It doubles up to joinEvery.
+	// joinFirst is the first interval of a node alone. Doubled up to joinEvery.
 	joinFirst = time.Second
 	// joinFan bounds the addresses of a round.
 	joinFan     = 6
@@ -55,7 +55,7 @@ func pick(list []netip.AddrPort, n int) []netip.AddrPort {
 	return list[:min(len(list), n)]
 }
 
-// joinRound tries a few addresses at once and waits for all of them; a dead one takes
+// joinRound tries a few addresses at once and waits for all; a dead address takes
 // guard.StreamTimeout.
 func (n *Node) joinRound(ctx context.Context, join func(addr string) error) {
 	living, dead := n.roster.addresses()
@@ -69,7 +69,7 @@ func (n *Node) joinRound(ctx context.Context, join func(addr string) error) {
 	wg.Wait()
 }
 
-// joinOne tries one address; remembered says that it is a dead member's.
+// joinOne tries an address; remembered: a dead member's.
 func (n *Node) joinOne(at netip.AddrPort, remembered bool, join func(addr string) error) {
 	if err := join(at.String()); err != nil {
 		n.c.failedJoin(fmt.Errorf("join %s: %w", at, err))
@@ -95,7 +95,7 @@ func (n *Node) strangers(ctx context.Context, living map[netip.AddrPort]bool) []
 	return list
 }
 
-// missing returns the addresses in found that are not in living.
+// missing returns the addresses in found, but not in living.
 func missing(found []netip.AddrPort, living map[netip.AddrPort]bool) []netip.AddrPort {
 	var list []netip.AddrPort
 	for _, at := range found {

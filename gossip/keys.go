@@ -13,8 +13,8 @@ import (
 var errNoKey = errors.New("key: one of 32 bytes is required to listen beyond loopback or to join " +
 	"others")
 
-// newKeyring returns the keyring for a Config. random says that its key was drawn here, so no
-// other node has it.
+// newKeyring returns the keyring for a Config. random: the key was drawn here, unknown to other
+// nodes.
 func newKeyring(cfg Config, loopback bool) (ring *memberlist.Keyring, random bool, err error) {
 	key := cfg.Key
 	if len(key) == 0 {
@@ -45,7 +45,7 @@ func checkKeys(primary []byte, others [][]byte) error {
 }
 
 // Rotate makes primary the key this node encrypts with, and accepts primary and others from peers,
-// no other key. A cluster changes its key without loss in three rounds over all nodes: Rotate(old,
+// no other key. A cluster changes keys without loss in three rounds over all nodes: Rotate(old,
 // new), Rotate(new, old), Rotate(new). An error leaves the keys unchanged.
 func (n *Node) Rotate(primary []byte, others ...[]byte) error {
 	if err := checkKeys(primary, others); err != nil {
@@ -65,9 +65,9 @@ func (n *Node) Rotate(primary []byte, others ...[]byte) error {
 	return n.dropKeys(keep)
 }
 
-// dropKeys removes all keys but keep; the first of keep is the primary one. RemoveKey shifts the
-// keys behind the removed one in a slice that readers hold, so the keys to drop are moved to the
-// end first.
+// dropKeys removes all keys but keep; the first of keep is the primary. RemoveKey shifts the keys
+// behind the removed one in a slice held by readers, so the keys to drop are moved to the end
+// first.
 func (n *Node) dropKeys(keep [][]byte) error {
 	kept := func(k []byte) bool {
 		return slices.ContainsFunc(keep, func(x []byte) bool { return bytes.Equal(x, k) })

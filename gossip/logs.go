@@ -11,21 +11,21 @@ import (
 	"github.com/headgate-dev/headgate/gossip/guard"
 )
 
-// At most logBurst lines at once and logRate a second after that: no more than 10 in any second.
+// At most logBurst lines at once and logRate a second afterwards: no more than 10 in any second.
 const (
 	logBurst = 5
 	logRate  = 5
-	// logChars bounds one line of memberlist's, bytes.
+	// logChars bounds a line of memberlist's, bytes.
 	logChars = 400
 )
 
-// limited is a slog.Handler that passes a few lines a second and counts the others.
+// limited is a slog.Handler passing a few lines a second and counts the others.
 type limited struct {
 	slog.Handler
 	l *lineLimit // shared by the handlers derived from one another
 }
 
-// lineLimit is the bound of limited, and the lines it has suppressed.
+// lineLimit is the bound of limited, with the suppressed lines.
 type lineLimit struct {
 	mu         sync.Mutex // protects what follows
 	lines      guard.Bucket
@@ -41,7 +41,7 @@ func limitLog(l *slog.Logger, c *counters) *slog.Logger {
 	}})
 }
 
-// Handle implements slog.Handler. The line after suppressed ones carries their number.
+// Handle implements slog.Handler. The next line carries the number of suppressed lines.
 func (h limited) Handle(ctx context.Context, r slog.Record) error {
 	suppressed, ok := h.l.take(r.Time)
 	if !ok {
@@ -64,7 +64,7 @@ func (h limited) WithGroup(name string) slog.Handler {
 	return limited{h.Handler.WithGroup(name), h.l}
 }
 
-// take takes a token, and returns the number of lines suppressed before this one.
+// take takes a token, and returns the number of lines suppressed before.
 func (l *lineLimit) take(now time.Time) (suppressed int, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,7 +77,7 @@ func (l *lineLimit) take(now time.Time) (suppressed int, ok bool) {
 	return suppressed, true
 }
 
-// memberlistLog is memberlist's log writer; its lines look like "[ERR] memberlist: text".
+// memberlistLog is memberlist's log writer; lines look like "[ERR] memberlist: text".
 type memberlistLog struct {
 	log *slog.Logger
 	c   *counters
@@ -88,7 +88,7 @@ func newMemberlistLog(l *slog.Logger, c *counters) *log.Logger {
 	return log.New(memberlistLog{l, c}, "", 0)
 }
 
-// Write implements io.Writer: one call is one line.
+// Write implements io.Writer: a call is a line.
 func (w memberlistLog) Write(line []byte) (int, error) {
 	text := string(line[:min(len(line), logChars)])
 	w.count(text)
@@ -97,7 +97,7 @@ func (w memberlistLog) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// count counts events that memberlist only logs.
+// count counts events only logged by memberlist.
 func (w memberlistLog) count(text string) {
 	switch {
 	case strings.Contains(text, "Decrypt packet failed"):
@@ -109,8 +109,8 @@ func (w memberlistLog) count(text string) {
 	}
 }
 
-// splitLevel splits "[WARN] memberlist: " off a line. An error of memberlist is a warning here: it
-// concerns one packet or one peer.
+// splitLevel splits "[WARN] memberlist: " off a line. An error of memberlist is a warning here:
+// about a packet or a peer.
 func splitLevel(text string) (slog.Level, string) {
 	level := slog.LevelWarn
 	if name, rest, ok := strings.Cut(text, "] "); ok && strings.HasPrefix(name, "[") {

@@ -16,10 +16,10 @@ import (
 // maxSending bounds the packets waiting for the socket.
 const maxSending = 1024
 
-// Node is this process's membership in the cluster. Open makes one, Run runs it.
+// Node is this process's membership in the cluster. Made by Open, run by Run.
 type Node struct {
 	cfg Config
-	// at is the address it listens on.
+	// at is the listening address.
 	at netip.AddrPort
 	// socket is nil with the caller's Transport.
 	socket *socket
@@ -34,10 +34,10 @@ type Node struct {
 	out     chan outgoing
 
 	own atomic.Pointer[Meta]
-	// metaNews holds one token while own has to be sent.
+	// metaNews holds a token while own has to be sent.
 	metaNews chan struct{}
 
-	// rotating is held by Rotate: one at a time.
+	// rotating is held by Rotate: in turn.
 	rotating sync.Mutex
 	ml       atomic.Pointer[memberlist.Memberlist]
 }
@@ -49,7 +49,7 @@ type outgoing struct {
 	packet []byte
 }
 
-// Open checks cfg and binds its address; after it Send and Spread queue their arguments. Run must
+// Open checks cfg and binds the address; afterwards Send and Spread queue their arguments. Run must
 // follow, or Close.
 func Open(cfg Config) (*Node, error) {
 	n, err := open(cfg.withDefaults())
@@ -59,7 +59,7 @@ func Open(cfg Config) (*Node, error) {
 	return n, nil
 }
 
-// open is Open without the prefix of its errors.
+// open is Open without the prefix of errors.
 func open(cfg Config) (*Node, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
@@ -114,10 +114,10 @@ func (n *Node) bind() error {
 	return nil
 }
 
-// Addr returns the address the node listens on, with its real port.
+// Addr returns the listening address, with the real port.
 func (n *Node) Addr() netip.AddrPort { return n.at }
 
-// Close releases the sockets of a Node that will not Run.
+// Close releases the sockets of a Node without Run.
 func (n *Node) Close() error {
 	if n.socket == nil {
 		return nil
@@ -126,11 +126,11 @@ func (n *Node) Close() error {
 }
 
 // Members returns all members, this node included, sorted by name: the living, the dead of the last
-// day and those that left in the last minutes. Empty before Run.
+// day and the nodes gone in the last minutes. Empty before Run.
 func (n *Node) Members() []Member { return n.roster.list() }
 
 // Send sends a packet of 1..MaxPacket bytes to the member called to, best effort. The packet is
-// copied. One that is too long, for a stranger, or beyond the queue's bound is dropped and counted.
+// copied. A packet too long, for a stranger, or beyond the queue's bound is dropped and counted.
 func (n *Node) Send(to string, packet []byte) {
 	if len(packet) < 1 || len(packet) > MaxPacket {
 		n.c.drop(guard.Oversize)
@@ -161,7 +161,7 @@ func (n *Node) Spread(name string, rec []byte) {
 	n.queue.push(frame.Record{ID: frame.IDOf(name), Age: n.clock.At(time.Now()), Body: rec})
 }
 
-// SetMeta changes this node's metadata. The others receive it within a second or two.
+// SetMeta changes this node's metadata. The others receive the record within a second or two.
 func (n *Node) SetMeta(m Meta) error {
 	if err := m.Check(); err != nil {
 		return fmt.Errorf("gossip: %w", err)
@@ -171,7 +171,7 @@ func (n *Node) SetMeta(m Meta) error {
 	return nil
 }
 
-// setMeta stores m, and wakes sendMeta if it differs.
+// setMeta stores m, and wakes sendMeta if different.
 func (n *Node) setMeta(m Meta) {
 	if old := n.own.Swap(&m); *old == m {
 		return

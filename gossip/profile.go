@@ -6,13 +6,13 @@ import (
 	"github.com/hashicorp/memberlist"
 )
 
-// Profile is a set of intervals. All nodes of a cluster should use the same one.
+// Profile is a set of intervals. All nodes of a cluster should use the same profile.
 type Profile uint8
 
-// The profiles. LAN is the default for worldwide clusters too: a probe waits 500 ms for its answer,
+// The profiles. LAN is the default for worldwide clusters too: a probe waits 500 ms for the answer,
 // twice the longest round trip on earth, and then asks through other members and over TCP. WAN
-// takes 30-90 s rather than 4-12 s to notice a death, and twice as long to spread a record: it is
-// for slower links, or links that often lose everything for seconds. Local is for nodes on one
+// takes 30-90 s rather than 4-12 s to notice a death, and twice as long to spread a record: For
+// slower links, or links often losing everything for seconds. Local is for nodes on a single
 // machine.
 const (
 	LAN   Profile = iota // gossip 200 ms to 3 nodes, probe 1 s, push/pull 5 s
@@ -20,17 +20,17 @@ const (
 	Local                // gossip 100 ms to 3 nodes, probe 1 s, push/pull 2 s
 )
 
-// Push/pull makes a cluster converge that loses packets; broadcasts alone leave some nodes out.
-// memberlist's default of 30 s (LAN) leaves the slowest of 8 nodes behind for up to a minute at 20
-// % loss. At 5 s the exchange of a state of 20 KiB costs 8 KiB/s. Above 32 nodes memberlist
-// stretches the interval, to 30 s at 1000 nodes.
+// Push/pull makes a lossy cluster converge; broadcasts alone leave some nodes out. memberlist's
+// default of 30 s (LAN) leaves the slowest of 8 nodes behind for up to a minute at 20 % loss. At 5
+// s the exchange of a state of 20 KiB costs 8 KiB/s. Above 32 nodes memberlist stretches the
+// interval, to 30 s at 1000 nodes.
 const (
 	pushPullLAN   = 5 * time.Second
 	pushPullWAN   = 15 * time.Second
 	pushPullLocal = 2 * time.Second
 )
 
-// reclaimAfter is the time a member must be dead before its name may return from another address.
+// reclaimAfter is the time a member must be dead before the name may return from another address.
 const reclaimAfter = 10 * time.Second
 
 // udpBuffer is memberlist's target size of a datagram. A little more may go out: see

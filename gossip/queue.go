@@ -7,13 +7,13 @@ import (
 	"github.com/headgate-dev/headgate/gossip/frame"
 )
 
-// maxQueued bounds the records waiting to be spread. Packets carry about a hundred new ones a
+// maxQueued bounds the records waiting to be spread. Packets carry about a hundred new records a
 // second through a cluster of 30, so a longer queue would only hold older news.
 const maxQueued = 4096
 
 // retransmit times ⌈log10(nodes+1)⌉ is the number of times each node sends a record. At 10 % loss
-// and memberlist's usual 4, one of 100 records takes 4 s to reach all of 6 nodes, because it waits
-// for a push/pull. With 6 it takes 0.7 s, for half as many packets again.
+// and memberlist's usual 4, a record of 100 takes 4 s to reach all of 6 nodes, because of the wait
+// for a push/pull. With 6 the time is 0.7 s, for half as many packets again.
 const retransmit = 6
 
 // queue holds the records this node is spreading, the newest of each name. Safe for concurrent use.
@@ -35,15 +35,15 @@ func (q *queue) push(r frame.Record) {
 		id:      r.ID,
 		encoded: frame.AppendRecord(make([]byte, 0, frame.RecordBytes+len(r.Body)), r),
 	})
-	// Prune panics on a queue that was never used, hence only where it has something to do.
+	// Prune panics on an unused queue, hence only where needed.
 	if over := q.q.NumQueued() - maxQueued; over > 0 {
 		q.q.Prune(maxQueued)
 		q.pruned.Add(uint64(over))
 	}
 }
 
-// pack returns one message of at most limit bytes with as many records as fit, freshest first, or
-// nil, and their number. now is the clock's reading.
+// pack returns a message of at most limit bytes with as many records as possible, freshest first,
+// or nil, and the number of records. now is the clock's reading.
 func (q *queue) pack(limit int, now uint16) (message []byte, records int) {
 	list := q.q.GetBroadcasts(0, limit-frame.HeadBytes)
 	if len(list) == 0 {

@@ -24,12 +24,12 @@ const (
 // State is this node's belief about a member.
 type State uint8
 
-// The states. A member that is merely suspected is still alive.
+// The states. A member merely suspected is still alive.
 const (
 	Alive State = iota
-	// Dead is a member that did not answer.
+	// Dead is a silent member.
 	Dead
-	// Left is a member that announced its leave. A node that missed that (1 of 250) says Dead.
+	// Left is a member with an announced leave. A node which missed the leave (1 of 250) says Dead.
 	Left
 )
 
@@ -47,7 +47,7 @@ func (s State) String() string {
 	}
 }
 
-// Member is a node of the cluster, as this node knows it.
+// Member is a node of the cluster, in this node's knowledge.
 type Member struct {
 	Name  string
 	Meta         // its own metadata
@@ -56,14 +56,14 @@ type Member struct {
 	Since time.Time // the time since when it is in State here
 }
 
-// entry is a Member with its parsed address.
+// entry is a Member with a parsed address.
 type entry struct {
 	Member
 	at netip.AddrPort
 }
 
-// roster is this node's own table of members. memberlist's table hands out pointers that change
-// under the reader. The roster is updated under memberlist's lock, so nothing here calls
+// roster is this node's own table of members. memberlist's table hands out pointers to changing
+// memory under the reader. The roster is updated under memberlist's lock, so nothing here calls
 // memberlist.
 type roster struct {
 	mu      sync.Mutex // protects members
@@ -76,7 +76,7 @@ func newRoster() *roster {
 	return &roster{members: make(map[string]*entry), changed: make(chan struct{}, 1)}
 }
 
-// put stores a member's state and description, and returns the error of its metadata.
+// put stores a member's state and description, and returns the error of the metadata.
 func (r *roster) put(node *memberlist.Node, state State, now time.Time) error {
 	meta, err := frame.ParseMeta(node.Meta)
 	ip, _ := netip.AddrFromSlice(node.Addr)
@@ -99,7 +99,7 @@ func (r *roster) put(node *memberlist.Node, state State, now time.Time) error {
 	return err
 }
 
-// forget drops former members that are too old or too many. The caller holds mu.
+// forget drops former members too old or too many. The caller holds mu.
 func (r *roster) forget(now time.Time) {
 	var dead []*entry
 	for name, m := range r.members {
@@ -170,7 +170,7 @@ func (r *roster) alive() int {
 	return n
 }
 
-// addresses returns the addresses of the living and of the dead; those that left are in neither.
+// addresses returns the addresses of the living and of the dead; gone members are in neither.
 func (r *roster) addresses() (living map[netip.AddrPort]bool, dead []netip.AddrPort) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -23,9 +23,9 @@ const (
 	leaveTime = time.Second
 )
 
-// Run joins the cluster, calls the Config's callbacks, and leaves when ctx ends. It returns after
-// all its goroutines have, except for a probe of memberlist's that still waits. The error is one of
-// starting, or of closing the sockets. A Node runs once.
+// Run joins the cluster, calls the Config's callbacks, and leaves when ctx ends. Run returns after
+// all goroutines, except for a waiting probe of memberlist's. The error is from starting, or of
+// closing the sockets. A Node runs once.
 func (n *Node) Run(ctx context.Context) error {
 	settings := n.settings()
 	ml, err := memberlist.Create(settings)
@@ -83,7 +83,7 @@ func (n *Node) transport() memberlist.Transport {
 	return n.socket
 }
 
-// networks returns Allow in memberlist's type: memberlist checks the addresses that members claim.
+// networks returns Allow in memberlist's type: memberlist checks the addresses claimed by members.
 func (n *Node) networks() []net.IPNet {
 	var list []net.IPNet
 	for _, p := range n.cfg.Allow {
@@ -93,7 +93,7 @@ func (n *Node) networks() []net.IPNet {
 	return list
 }
 
-// joiner returns a function that joins one address.
+// joiner returns a function to join an address.
 func joiner(ml *memberlist.Memberlist) func(string) error {
 	return func(addr string) error {
 		_, err := ml.Join([]string{addr})
@@ -114,7 +114,7 @@ func (n *Node) leave(ml *memberlist.Memberlist) {
 	}
 }
 
-// sendOut sends the packets that Send queued.
+// sendOut sends the packets queued by Send.
 func (n *Node) sendOut(ctx context.Context, ml *memberlist.Memberlist) {
 	for {
 		select {
@@ -131,7 +131,7 @@ func (n *Node) sendOut(ctx context.Context, ml *memberlist.Memberlist) {
 	}
 }
 
-// sendMeta sends new metadata to the others. It waits for the network, so it has its own goroutine.
+// sendMeta sends new metadata to the others. For waits on the network a goroutine apart.
 func (n *Node) sendMeta(ctx context.Context, ml *memberlist.Memberlist) {
 	for {
 		select {
@@ -145,7 +145,7 @@ func (n *Node) sendMeta(ctx context.Context, ml *memberlist.Memberlist) {
 	}
 }
 
-// serve is the one goroutine of the callbacks.
+// serve is the single goroutine of the callbacks.
 func (n *Node) serve(ctx context.Context) {
 	tick := time.NewTicker(alarmEvery)
 	defer tick.Stop()
@@ -167,7 +167,7 @@ func (n *Node) serve(ctx context.Context) {
 	}
 }
 
-// receive handles a message: one packet, or a sequence of records.
+// receive handles a message: a packet, or a sequence of records.
 func (n *Node) receive(m message) {
 	if m.kind == frame.Packet {
 		n.c.packets.Came(len(m.body))
@@ -186,7 +186,7 @@ func (n *Node) receive(m message) {
 	}
 }
 
-// receiveRecord hands a record to the callback, and passes it on if it is news.
+// receiveRecord hands a record to the callback, and passes news on.
 func (n *Node) receiveRecord(r frame.Record) {
 	n.c.recordsIn.Add(1)
 	if !n.cfg.ReceiveRecord(r.Body) {

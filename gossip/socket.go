@@ -13,9 +13,9 @@ import (
 	"github.com/headgate-dev/headgate/gossip/guard"
 )
 
-// socket is a memberlist.Transport over one UDP and one TCP port of the same number. Unlike
-// memberlist's own it reads into one buffer and hands out copies of the right size, and it dials
-// from the bound address, so firewall rules by address hold for streams too.
+// socket is a memberlist.Transport over a UDP and a TCP port of the same number. Unlike
+// memberlist's own, reads use a single buffer with copies of the right size, and dials are from the
+// bound address, so firewall rules by address hold for streams too.
 type socket struct {
 	tcp       *net.TCPListener
 	udp       *net.UDPConn
@@ -31,10 +31,10 @@ type socket struct {
 	wg     sync.WaitGroup
 }
 
-// errorPause is the pause of a loop after an error of its socket.
+// errorPause is the pause of a loop after an error of the socket.
 const errorPause = 20 * time.Millisecond
 
-// bind opens the sockets. Nothing is read from them before start.
+// bind opens the sockets. Nothing is read before start.
 func bind(at netip.AddrPort, c *guard.Traffic) (*socket, error) {
 	var err error
 	// the number of attempts to find a port free for UDP and TCP.
@@ -51,7 +51,7 @@ func bind(at netip.AddrPort, c *guard.Traffic) (*socket, error) {
 	return nil, err
 }
 
-// bindOnce opens both sockets at at, or at a free port if that is 0.
+// bindOnce opens both sockets at at, or at a free port for port 0.
 func bindOnce(at netip.AddrPort) (*socket, error) {
 	tcp, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))
 	if err != nil {
@@ -64,7 +64,7 @@ func bindOnce(at netip.AddrPort) (*socket, error) {
 		_ = tcp.Close()
 		return nil, fmt.Errorf("listen: %w", err)
 	}
-	// the requested receive buffer of the kernel, bytes. It may grant less.
+	// the requested receive buffer of the kernel, bytes. The system may grant less.
 	_ = udp.SetReadBuffer(2 << 20)
 	s := &socket{
 		tcp: tcp, udp: udp, at: at,

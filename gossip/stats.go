@@ -6,8 +6,8 @@ import (
 	"github.com/headgate-dev/headgate/gossip/guard"
 )
 
-// Stats are a Node's gauges, and its counters since Open. Written by Node.Stats; read by metrics
-// and the admin pages.
+// Stats are a Node's gauges, and counters since Open. Written by Node.Stats; read by metrics and
+// the admin pages.
 type Stats struct {
 	// PoPs are the members by PoP, sorted by PoP, this node included.
 	PoPs []PoPStats
@@ -16,7 +16,7 @@ type Stats struct {
 	Datagrams, Streams Flow
 	// Packets are those of Send and Receive.
 	Packets Flow
-	// Messages are those that carry the records of Spread and ReceiveRecord.
+	// Messages are messages with records of Spread and ReceiveRecord.
 	Messages Flow
 	// States are those of State and Merge.
 	States Flow
@@ -37,7 +37,7 @@ type Stats struct {
 
 	// Joins counts successful exchanges with a seed or a remembered member.
 	Joins uint64
-	// Rejoins counts those of Joins with a member that had been dead.
+	// Rejoins counts the Joins with a member dead before.
 	Rejoins uint64
 	// JoinErrors counts failed attempts.
 	JoinErrors uint64
@@ -46,7 +46,7 @@ type Stats struct {
 	// JoinedAt is the time of the last success.
 	JoinedAt time.Time
 
-	// Conflicts counts sightings of a second node with one name.
+	// Conflicts counts sightings of a second node with the same name.
 	Conflicts uint64
 	// MetaErrors counts members whose metadata did not parse.
 	MetaErrors uint64
@@ -65,10 +65,9 @@ type PoPStats struct {
 	Alive, Dead, Left int
 }
 
-// Mismatches counts the living members differing from this node now, in properties they should
-// share.
+// Mismatches counts the living members differing from this node now, in properties to be shared.
 type Mismatches struct {
-	// Ring counts members of this PoP with another ring fingerprint: they count separately.
+	// Ring counts members of this PoP with another ring fingerprint: so the nodes count separately.
 	Ring int
 	// Rules counts members with another digest of the rules.
 	Rules int
@@ -80,7 +79,7 @@ type Mismatches struct {
 var lagBounds = [...]float64{0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}
 
 // Lag is a histogram of the age of records at their first arrival here. The age is the time in
-// queues, in steps of 10 ms; network time is not in it.
+// queues, in steps of 10 ms; without network time.
 type Lag struct {
 	Count   uint64
 	Sum     time.Duration
@@ -90,7 +89,7 @@ type Lag struct {
 // LagBounds returns the upper bounds of Lag's buckets, in seconds.
 func LagBounds() []float64 { return append([]float64(nil), lagBounds[:]...) }
 
-// add counts one age.
+// add counts an age.
 func (l *Lag) add(age time.Duration) {
 	l.Count++
 	l.Sum += age

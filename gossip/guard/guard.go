@@ -1,7 +1,7 @@
-// Package guard is a memberlist.Transport around another one that drops the traffic which
-// memberlist should not see. memberlist unpacks a member's message before any callback can refuse
-// it: 2 KiB of a compressed message become 40 MiB, five bytes of a count 117 MiB. The guard
-// decrypts and checks each message first, bounds its own memory, and counts.
+// Package guard is a memberlist.Transport around another, dropping traffic not fit for memberlist.
+// memberlist unpacks a member's message before any callback can refuse the message: 2 KiB of a
+// compressed message become 40 MiB, five bytes of a count 117 MiB. The guard decrypts and checks
+// each message first, bounds memory, and counts.
 //
 //	packet ─► size ─► address allowed? ─► label? ─► decrypts? not compressed? ─► bounded queue ─► memberlist
 //	stream ─► address allowed? ─► rate, number, number by host ─► one message, read whole:
@@ -11,11 +11,10 @@
 //	MaxMessage    1 MiB       MaxAccepts  64 in a second      MaxHostStreams 16 of one address
 //	LargeMessage  64 KiB      MaxLarge    2 at once, in each direction, and 1 of one address
 //
-// A node that members flood with the largest messages grows by less than 32 MiB, which a test of
+// A node flooded by members with the largest messages grows by less than 32 MiB, which a test of
 // package gossip asserts.
 //
-// Given up: streams that stay open. One stream carries one message in each direction, as
-// memberlist's do.
+// Given up: streams staying open. A stream carries a message in each direction, as in memberlist.
 package guard
 
 import (
@@ -29,7 +28,7 @@ import (
 	"github.com/hashicorp/memberlist"
 )
 
-// Bounds of the traffic that reaches memberlist.
+// Bounds of the traffic reaching memberlist.
 const (
 	// MaxDatagram is the longest datagram, bytes; a full packet of Send has 1,449.
 	MaxDatagram = 2048
@@ -39,22 +38,22 @@ const (
 	MaxAccepts = 64
 	// MaxStreams bounds the open incoming streams,
 	MaxStreams = 32
-	// MaxHostStreams those from one address: a silent host cannot take all.
+	// MaxHostStreams the streams from an address: a silent host cannot take all.
 	MaxHostStreams = 16
 	// StreamTimeout bounds a dial, each exchange over a stream, and the wait for a place.
 	StreamTimeout = 5 * time.Second
 )
 
-// LabelMark is the first byte of a labelled packet, as memberlist writes it.
+// LabelMark is the first byte of a labelled packet, as in memberlist.
 const LabelMark = 244
 
-// Options are the cluster's properties that traffic is checked against.
+// Options are the cluster's properties for the check of traffic.
 type Options struct {
 	// Label names the cluster; traffic under another label is dropped. "" is none.
 	Label string
-	// Allow, unless empty, are the networks that traffic may come from.
+	// Allow, unless empty, are the networks of allowed traffic.
 	Allow []netip.Prefix
-	// Keys returns the cluster's keys, 16, 24 or 32 bytes each. It is called for every message.
+	// Keys returns the cluster's keys, 16, 24 or 32 bytes each. Called for every message.
 	Keys func() [][]byte
 	// MaxMembers bounds the members in a state exchange.
 	MaxMembers int
@@ -62,7 +61,7 @@ type Options struct {
 	MaxState int
 }
 
-// Guard is a memberlist.Transport. New makes one.
+// Guard is a memberlist.Transport. Made by New.
 type Guard struct {
 	// inner is the transport below.
 	inner memberlist.Transport
@@ -71,7 +70,7 @@ type Guard struct {
 	// prefix is the label's encoding, with which every packet of the cluster begins; empty without
 	// a label.
 	prefix []byte
-	// plain is scratch of the goroutine that checks packets.
+	// plain is scratch of the checking goroutine.
 	plain []byte
 
 	packets chan *memberlist.Packet
@@ -122,7 +121,7 @@ func (g *Guard) pumpPackets() {
 	}
 }
 
-// packet passes one packet on, or counts its drop.
+// packet passes a packet on, or counts a drop.
 func (g *Guard) packet(p *memberlist.Packet) {
 	g.c.Datagrams.Came(len(p.Buf))
 	if why, ok := g.admit(p); !ok {
@@ -149,8 +148,8 @@ func (g *Guard) admit(p *memberlist.Packet) (Reason, bool) {
 	return g.vet(p.Buf[len(g.prefix):])
 }
 
-// vet checks a packet without its label. A packet that does not decrypt passes: memberlist logs and
-// drops it.
+// vet checks a packet without the label. A packet without decryption passes: memberlist logs and
+// drops such packets.
 func (g *Guard) vet(sealed []byte) (Reason, bool) {
 	// no member seals like this, and memberlist would panic
 	if len(sealed) > 0 && sealed[0] < sealVersion {
@@ -229,8 +228,8 @@ func (g *Guard) StreamCh() <-chan net.Conn { return g.streams }
 // ErrClosed is the error of a dial after Shutdown.
 var ErrClosed = errors.New("gossip: closed")
 
-// DialTimeout implements memberlist.Transport. memberlist writes the label before it sets a
-// deadline, so it is set here: a peer that does not read delays no one.
+// DialTimeout implements memberlist.Transport. memberlist writes the label before a deadline, so
+// the deadline is set here: a peer without reads delays no one.
 func (g *Guard) DialTimeout(addr string, timeout time.Duration) (net.Conn, error) {
 	if g.ctx.Err() != nil {
 		return nil, ErrClosed
@@ -257,7 +256,7 @@ func (g *Guard) DialAddressTimeout(a memberlist.Address, timeout time.Duration) 
 	return g.DialTimeout(a.Addr, timeout)
 }
 
-// Shutdown implements memberlist.Transport. It closes the inner transport and every stream, and
+// Shutdown implements memberlist.Transport. Close closes the inner transport and every stream, and
 // waits for the pumps.
 func (g *Guard) Shutdown() error {
 	g.cancel()

@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// A stream carries one message in each direction. It is read whole and checked before memberlist
-// sees it: the label, which only the opener sends, a type, four bytes of length, and the sealed
+// A stream carries a message in each direction. The message is read whole and checked before
+// memberlist: the label, which only the opener sends, a type, four bytes of length, and the sealed
 // message.
 
 const (
 	// MaxMessage is the longest message of a stream, bytes: 4,000 members and a State. memberlist's
 	// own bound is 20 MiB.
 	MaxMessage = 1 << 20
-	// LargeMessage is the length, bytes, above which a message needs a place for large ones.
+	// LargeMessage is the length, bytes, above which a message needs a place for large messages.
 	LargeMessage = 64 << 10
 	// MaxLarge is the number of places for large messages of incoming streams, and of outgoing
-	// ones.
+	// streams.
 	MaxLarge = 2
 )
 
@@ -30,7 +30,7 @@ var (
 	errStreamPlace = errors.New("gossip: too many large streams")
 )
 
-// message reads the stream's message, checks it, and returns its bytes.
+// message reads and checks the stream's message, and returns the bytes.
 func (s *stream) message() ([]byte, error) {
 	label := s.g.prefix
 	if !s.theirs {
@@ -74,7 +74,7 @@ func (s *stream) vet(head, sealed []byte) error {
 	return vetStream(plain, s.g.o.MaxMembers, s.g.o.MaxState)
 }
 
-// enter waits for a place for a large message. s holds it until it is closed.
+// enter waits for a place for a large message. held by s until the close.
 func (g *Guard) enter(s *stream) error {
 	late := time.After(StreamTimeout)
 	for {
@@ -103,6 +103,6 @@ func (g *Guard) roomy(s *stream) bool {
 		all += number(beside)
 		same += number(beside && other.host == s.host)
 	}
-	// the number of those places that one address may hold.
+	// the number of such places for an address.
 	return all < MaxLarge && same < 1
 }

@@ -3,10 +3,10 @@ package guard
 import "encoding/binary"
 
 // memberlist's messages are msgpack: flat maps of names to numbers, texts and bytes. Nested values
-// are refused, because a few bytes of them can unpack to many.
+// are refused, because a few bytes can unpack to many.
 
-// skipFields returns the bytes after the flat map at the start of b, and whether there is one. It
-// stores integer fields in numbers, by name.
+// skipFields returns the bytes after the flat map at the start of b, and whether there is a map.
+// Integer fields are stored in numbers, by name.
 func skipFields(b []byte, numbers map[string]*int64) (rest []byte, ok bool) {
 	if len(b) == 0 || b[0]&0xf0 != 0x80 { // fixmap: up to 15 fields
 		return nil, false
@@ -40,8 +40,7 @@ func shortText(b []byte) (text, rest []byte, ok bool) {
 	return b[1:end], b[end:], true
 }
 
-// valueBytes returns the length of the value at the start of b, and whether it is complete and
-// flat.
+// valueBytes returns the length of the value at the start of b, and whether complete and flat.
 func valueBytes(b []byte) (size int, ok bool) {
 	if len(b) == 0 {
 		return 0, false

@@ -2,7 +2,7 @@ package guard
 
 import "time"
 
-// Bucket holds 0 to burst tokens. It is not safe for concurrent use.
+// Bucket holds 0 to burst tokens. Not safe for concurrent use.
 type Bucket struct {
 	perSecond, burst, tokens float64
 	last                     time.Time // of the last Take
@@ -13,9 +13,9 @@ func NewBucket(perSecond, burst float64) Bucket {
 	return Bucket{perSecond: perSecond, burst: burst, tokens: burst}
 }
 
-// Take takes a token at now, and reports whether there was one. A clock that steps back adds none;
-// from then on time counts from the earlier moment, so the bucket does not wait until the clock has
-// caught up.
+// Take takes a token at now, and reports whether there was a token. A clock stepping back adds
+// none; from then on time counts from the earlier moment, so the bucket does not wait until the
+// clock has caught up.
 func (b *Bucket) Take(now time.Time) bool {
 	if gone := now.Sub(b.last).Seconds(); gone > 0 {
 		b.tokens = min(b.burst, b.tokens+gone*b.perSecond)

@@ -19,7 +19,7 @@ const (
 	msgError     = 13
 )
 
-// A sealed message: a version, a nonce, and AES-GCM's ciphertext with its tag.
+// A sealed message: a version, a nonce, and AES-GCM's ciphertext with tag.
 const (
 	sealVersion = 1 // version 0 is padded; memberlist panics on wrong padding
 	nonceBytes  = 12
@@ -34,7 +34,7 @@ var (
 	errMessage    = errors.New("gossip: message of another kind or form than members send")
 )
 
-// unseal decrypts a message with the first key that fits, and appends it to dst.
+// unseal decrypts a message with the first fitting key, and appends the text to dst.
 func unseal(dst []byte, keys [][]byte, sealed, auth []byte) ([]byte, error) {
 	if len(sealed) < sealBytes || sealed[0] != sealVersion {
 		return nil, errSeal
@@ -67,7 +67,7 @@ func vetPacket(msg []byte) error {
 	return vetPart(msg)
 }
 
-// vetPart is vetPacket for a message, or for a part of a compound one.
+// vetPart is vetPacket for a message, or for a part of a compound message.
 func vetPart(msg []byte) error {
 	if len(msg) == 0 {
 		return nil
@@ -82,7 +82,7 @@ func vetPart(msg []byte) error {
 }
 
 // vetCompound checks the parts of a compound message: their number, a two-byte length of each, and
-// the parts. A truncated message ends with its last complete part.
+// the parts. A truncated message ends with the last complete part.
 func vetCompound(msg []byte) error {
 	if len(msg) == 0 || len(msg) < 1+2*int(msg[0]) {
 		return nil // memberlist drops it

@@ -6,8 +6,7 @@ import (
 	"sync"
 )
 
-// stream is a counted connection that delivers one checked message. Its guard knows it while it is
-// open.
+// stream is a counted connection delivering a checked message, known to the guard while open.
 type stream struct {
 	net.Conn
 	g      *Guard
@@ -15,14 +14,14 @@ type stream struct {
 	// host is the peer's host.
 	host string
 	once sync.Once
-	// large says that it holds a place for a large message; protected by g.mu.
+	// large: the stream holds a place for a large message; protected by g.mu.
 	large bool
 
-	// read says that the message was read.
+	// read: the message was read.
 	read bool
-	// left is the unread rest of it.
+	// left is the unread rest.
 	left []byte
-	// err is the error after it.
+	// err is the error afterwards.
 	err error
 }
 
@@ -49,7 +48,7 @@ func (s *stream) Read(b []byte) (int, error) {
 // source is the connection as a counted reader.
 func (s *stream) source() io.Reader { return countedReader{s} }
 
-// countedReader counts the bytes it reads.
+// countedReader counts read bytes.
 type countedReader struct{ s *stream }
 
 // Read implements io.Reader.

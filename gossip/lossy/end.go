@@ -21,7 +21,7 @@ const (
 // synRetry is the delay a lost packet adds to the opening of a stream.
 const synRetry = time.Second
 
-// End is a node's place on the network. It implements memberlist.Transport.
+// End is a node's place on the network. Implements memberlist.Transport.
 type End struct {
 	net     *Net
 	addr    string
@@ -36,7 +36,7 @@ type End struct {
 
 var _ memberlist.Transport = (*End)(nil)
 
-// End opens a place at addr, "ip:port", in place of an existing one. It panics on an invalid addr:
+// End opens a place at addr, "ip:port", in place of an existing End. Panics on an invalid addr:
 // tests name their own addresses.
 func (n *Net) End(addr string) *End {
 	e := &End{
@@ -50,7 +50,7 @@ func (n *Net) End(addr string) *End {
 	return e
 }
 
-// Crash removes the node from the network without notice, like kill -9. Another End may take its
+// Crash removes the node from the network without notice, like kill -9. Another End may take the
 // address.
 func (e *End) Crash() {
 	n := e.net
@@ -100,7 +100,7 @@ func (e *End) WriteTo(b []byte, addr string) (time.Time, error) {
 	return time.Now(), nil
 }
 
-// send loses, duplicates, damages or delays one packet. The caller holds mu.
+// send loses, duplicates, damages or delays a packet. The caller holds mu.
 func (n *Net) send(e *End, l link, b []byte) {
 	if n.ends[e.addr] != e || !n.open(l) {
 		n.counts.Cut++
@@ -124,7 +124,7 @@ func (n *Net) send(e *End, l link, b []byte) {
 	}
 }
 
-// arrive delivers a packet, unless its link was cut or its receiver crashed meanwhile.
+// arrive delivers a packet, unless the link was cut or the receiver crashed meanwhile.
 func (n *Net) arrive(l link, p *memberlist.Packet) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -141,7 +141,7 @@ func (n *Net) arrive(l link, p *memberlist.Packet) {
 	}
 }
 
-// hand puts a packet into its node's channel. The caller holds mu.
+// hand puts a packet into the node's channel. The caller holds mu.
 func (n *Net) hand(e *End, p *memberlist.Packet) {
 	p.Timestamp = time.Now()
 	select {
@@ -154,8 +154,8 @@ func (n *Net) hand(e *End, p *memberlist.Packet) {
 
 var errRefused = errors.New("connection refused")
 
-// DialTimeout implements memberlist.Transport. To a paused node or into a cut it takes the whole
-// timeout, to an unknown address one round trip.
+// DialTimeout implements memberlist.Transport. To a paused node or into a cut the whole timeout
+// passes, to an unknown address a round trip.
 func (e *End) DialTimeout(addr string, timeout time.Duration) (net.Conn, error) {
 	wait, err := e.handshake(addr, timeout)
 	<-time.After(wait)
@@ -171,7 +171,7 @@ func (e *End) DialTimeout(addr string, timeout time.Duration) (net.Conn, error) 
 	return nil, fmt.Errorf("dial %s: %w", addr, err)
 }
 
-// handshake draws the time to open a stream, and whether it fails.
+// handshake draws the time to open a stream, and whether the stream fails.
 func (e *End) handshake(addr string, timeout time.Duration) (time.Duration, error) {
 	n := e.net
 	n.mu.Lock()
@@ -195,7 +195,7 @@ func (e *End) handshake(addr string, timeout time.Duration) (time.Duration, erro
 	return wait, nil
 }
 
-// connect hands one end of a pipe to the other node and returns the other end.
+// connect hands an end of a pipe to the other node and returns the other end.
 func (e *End) connect(addr string) (net.Conn, error) {
 	n := e.net
 	n.mu.Lock()
@@ -216,14 +216,14 @@ func (e *End) connect(addr string) (net.Conn, error) {
 	}
 }
 
-// conn is one end of a pipe with addresses of its own.
+// conn is an end of a pipe with addresses.
 type conn struct {
 	net.Conn
 	net           *Net
 	local, remote net.Addr
 }
 
-// wrap gives one end of a pipe its addresses.
+// wrap gives an end of a pipe addresses.
 func (n *Net) wrap(c net.Conn, from, to *End) *conn {
 	return &conn{c, n, net.TCPAddrFromAddrPort(from.at), net.TCPAddrFromAddrPort(to.at)}
 }

@@ -1,12 +1,12 @@
 // Package lossy is a network in memory, for tests of traffic over memberlist: packets get lost,
 // doubled, damaged and late, links are cut, nodes paused and killed, all as a plan and a seed say.
-// It is meant for testing/synctest bubbles, where a minute of it takes milliseconds; it works
-// outside of one too, in real time.
+// Meant for testing/synctest bubbles, where a minute takes milliseconds; outside a bubble in real
+// time.
 //
 //	memberlist ─► End.WriteTo ─► Net: cut? lost? doubled? damaged? ─► timer ─► End.PacketCh ─► memberlist
 //	              End.DialTimeout ─► a pipe, after a round trip and a delay per lost packet ─► End.StreamCh
 //
-// The seed fixes the chances, not the run: memberlist has chances of its own, and goroutines race.
+// The seed fixes the chances, not the run: memberlist has other chances, and goroutines race.
 package lossy
 
 import (
@@ -17,16 +17,15 @@ import (
 
 // Fault is the quality of a link. The zero value is a perfect link.
 type Fault struct {
-	// Loss is the share of packets that vanish, 0..1.
+	// Loss is the share of vanishing packets, 0..1.
 	Loss float64
 	// Duplicate is the share arriving twice, 0..1.
 	Duplicate float64
-	// Corrupt is the share arriving with one bit flipped, 0..1.
+	// Corrupt is the share arriving with a bit flipped, 0..1.
 	Corrupt float64
 	// Delay is the least time a packet takes.
 	Delay time.Duration
-	// Jitter is the largest addition to Delay, uniformly distributed: packets may overtake one
-	// another.
+	// Jitter is the largest addition to Delay, uniformly distributed: packets may overtake.
 	Jitter time.Duration
 }
 
@@ -46,15 +45,15 @@ type Stats struct {
 	Overflowed uint64
 	// Dials counts attempts to open a stream,
 	Dials uint64
-	// Refused the failed ones.
+	// Refused the failed tries.
 	Refused uint64
 }
 
-// Net is a network. Its methods may be called from any goroutine.
+// Net is a network. Methods may be called from any goroutine.
 type Net struct {
 	mu  sync.Mutex // protects everything; never held while something waits
 	rng *rand.Rand
-	// fault applies to links that are not in links.
+	// fault applies to links outside links.
 	fault  Fault
 	links  map[link]Fault
 	cut    map[link]bool
@@ -63,10 +62,10 @@ type Net struct {
 	counts Stats
 }
 
-// link is one direction.
+// link is a direction.
 type link struct{ from, to string }
 
-// New returns a network without nodes, all of whose links behave like f. seed fixes its random
+// New returns a network without nodes, all of whose links behave like f. seed fixes the random
 // numbers.
 func New(seed uint64, f Fault) *Net {
 	return &Net{
@@ -77,22 +76,21 @@ func New(seed uint64, f Fault) *Net {
 	}
 }
 
-// SetFault changes the fault of all links without one of their own.
+// SetFault changes the fault of all links without a separate fault.
 func (n *Net) SetFault(f Fault) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.fault = f
 }
 
-// SetLink changes the fault of the link from one address to another, in this direction only.
+// SetLink changes the fault of the link from an address to another, in this direction only.
 func (n *Net) SetLink(from, to string, f Fault) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.links[link{from, to}] = f
 }
 
-// Cut stops all traffic from one address to another, in this direction only, and breaks their
-// streams.
+// Cut stops all traffic from an address to another, in this direction only, and breaks the streams.
 func (n *Net) Cut(from, to string) {
 	n.mu.Lock()
 	n.cut[link{from, to}] = true
@@ -132,8 +130,8 @@ func (n *Net) Heal() {
 	clear(n.cut)
 }
 
-// Pause stops a node as SIGSTOP does, seen from outside: packets to it wait, maxWaiting at most,
-// packets from it are lost. Resume ends it.
+// Pause stops a node as SIGSTOP does, seen from outside: packets to the node wait, maxWaiting at
+// most, packets from the node are lost. Until Resume.
 func (n *Net) Pause(addr string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -142,7 +140,7 @@ func (n *Net) Pause(addr string) {
 	}
 }
 
-// Resume delivers the packets that waited for a paused node.
+// Resume delivers a paused node's waiting packets.
 func (n *Net) Resume(addr string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -181,7 +179,7 @@ func (n *Net) open(l link) bool {
 // chance draws whether an event of the given probability happens. The caller holds mu.
 func (n *Net) chance(share float64) bool { return share > 0 && n.rng.Float64() < share }
 
-// latency draws the travel time of one packet. The caller holds mu.
+// latency draws the travel time of a packet. The caller holds mu.
 func (n *Net) latency(f Fault) time.Duration {
 	if f.Jitter <= 0 {
 		return f.Delay
@@ -189,7 +187,7 @@ func (n *Net) latency(f Fault) time.Duration {
 	return f.Delay + time.Duration(n.rng.Int64N(int64(f.Jitter)))
 }
 
-// brokenPipes returns the streams that cross a cut or end at a missing node. The caller holds mu.
+// brokenPipes returns the streams across a cut or to a missing node. The caller holds mu.
 func (n *Net) brokenPipes() []*conn {
 	var list []*conn
 	for c, l := range n.pipes {

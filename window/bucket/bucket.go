@@ -1,5 +1,5 @@
 // Package bucket is the arithmetic of a token bucket, exact in integers. A bucket holds burst
-// tokens and refills at limit tokens per window. The state of a key is one moment, its theoretical
+// tokens and refills at limit tokens per window. The state of a key is a moment, the theoretical
 // arrival time (TAT): the time at which the bucket is full again (the generic cell rate algorithm
 // of ATM).
 //
@@ -13,7 +13,7 @@
 //
 // Everything here is a pure function of its arguments. Times are nanoseconds of any clock. Package
 // window keeps one TAT in the slot of a key; a caller whose numbers travel with each request (such
-// as CL.THROTTLE of Redis) makes a Bucket of them.
+// as CL.THROTTLE of Redis) makes a Bucket of the numbers.
 package bucket
 
 import (
@@ -30,7 +30,7 @@ const (
 	MaxFill   = 366 * 24 * time.Hour // burst·window/limit
 )
 
-// Bucket is the numbers of a limit. It is a plain value that never changes.
+// Bucket is the numbers of a limit. A plain value without changes.
 type Bucket struct {
 	limit, window, burst int64
 	token                span // T
@@ -40,16 +40,16 @@ type Bucket struct {
 // span is a length of time: ns + part/limit nanoseconds, 0 <= part < limit.
 type span struct{ ns, part int64 }
 
-// TAT is the state of one key: the moment at which its bucket is full again, Part in units of
-// 1/limit nanosecond. The zero TAT is a full bucket.
+// TAT is the state of a key: the moment of a full bucket, Part in units of 1/limit nanosecond. The
+// zero TAT is a full bucket.
 type TAT struct {
 	At   int64
 	Part uint32
 }
 
-// New returns the bucket of burst tokens that refills at limit per window: 1 <= limit <= MaxLimit,
-// 1 ns <= window <= MaxWindow, 1 <= burst <= MaxBurst. ok is false for numbers out of range, and
-// for a bucket that fills in more than MaxFill.
+// New returns the bucket of burst tokens refilling at limit per window: 1 <= limit <= MaxLimit, 1
+// ns <= window <= MaxWindow, 1 <= burst <= MaxBurst. ok is false for numbers out of range, and for
+// a bucket filling in more than MaxFill.
 func New(limit int64, window time.Duration, burst int64) (b Bucket, ok bool) {
 	if limit < 1 || limit > MaxLimit || window < 1 || window > MaxWindow ||
 		burst < 1 || burst > MaxBurst {
@@ -73,7 +73,7 @@ func New(limit int64, window time.Duration, burst int64) (b Bucket, ok bool) {
 // Burst returns the tokens of a full bucket.
 func (b *Bucket) Burst() int64 { return b.burst }
 
-// Token returns T, the time in which one token comes back, rounded up to a nanosecond.
+// Token returns T, the time for a token, rounded up to a nanosecond.
 func (b *Bucket) Token() time.Duration { return b.token.up() }
 
 // FillTime returns the time in which an empty bucket fills, burst·T, rounded up to a nanosecond.
@@ -149,7 +149,7 @@ func (t TAT) after(now int64, s span) bool {
 	return t.At > now+s.ns || t.At == now+s.ns && int64(t.Part) > s.part
 }
 
-// Take takes cost, at least 1, at now. It reports whether it passes, and the state that follows.
+// Take takes cost, at least 1, at now. True: cost passes. The result is the next state.
 func (b *Bucket) Take(t TAT, now, cost int64) (next TAT, ok bool) {
 	if cost > b.burst {
 		return t, false
@@ -170,8 +170,8 @@ func (b *Bucket) Wait(t TAT, now, cost int64) time.Duration {
 	return b.minus(b.plus(b.from(t, now), b.tokens(cost)), b.fill).until(now)
 }
 
-// Reserve takes cost, at least 1, if it passes now or within most. wait is how long after now it
-// passes: its place is taken, and the caller lets it wait that long.
+// Reserve takes cost, at least 1, if possible now or within most. wait is the time until then: the
+// place is taken, and the caller has the request wait so long.
 func (b *Bucket) Reserve(
 	t TAT, now, cost int64, most time.Duration,
 ) (wait time.Duration, next TAT, ok bool) {
@@ -185,7 +185,7 @@ func (b *Bucket) Reserve(
 // Full returns how long after now the bucket is full.
 func (b *Bucket) Full(t TAT, now int64) time.Duration { return b.from(t, now).until(now) }
 
-// Left returns the tokens at now, 0 to the burst, and how long after now there is one more: 0 when
+// Left returns the tokens at now, 0 to the burst, and how long after now there is another: 0 when
 // the bucket is full.
 func (b *Bucket) Left(t TAT, now int64) (left int64, more time.Duration) {
 	t = b.from(t, now)
@@ -222,8 +222,8 @@ func (b *Bucket) left(t TAT, now int64) int64 {
 	return int64(left)                              // at most burst
 }
 
-// Add takes cost, at least 0, at the moment at, whether it passes or not. The state that follows is
-// not after latest: usually Debt, with which the bucket is in debt by at most one burst.
+// Add takes cost, at least 0, at the moment at, unconditionally. The next state is not after
+// latest: usually Debt, for a debt of a burst at most.
 func (b *Bucket) Add(t TAT, at, cost, latest int64) TAT {
 	s := b.tokens(min(cost, 2*b.burst))
 	if cost > 2*b.burst {
@@ -235,7 +235,7 @@ func (b *Bucket) Add(t TAT, at, cost, latest int64) TAT {
 	return t
 }
 
-// Debt returns the state of a bucket that is in debt by one burst at now.
+// Debt returns the state of a bucket that is in debt by a burst at now.
 func (b *Bucket) Debt(now int64) int64 { return now + int64(b.tokens(2*b.burst).up()) }
 
 // many returns n·T rounded down, for any n; at most 2^61 ns.
@@ -272,7 +272,7 @@ func (b *Bucket) Back(t TAT, n int64) TAT {
 // present.
 func (b *Bucket) GiveBackTo(at, cost int64) int64 { return at - b.many(cost).ns }
 
-// GiveBack returns cost to the bucket at now. It is never more than full.
+// GiveBack returns cost to the bucket at now. Never more than full.
 func (b *Bucket) GiveBack(t TAT, now, cost int64) TAT {
 	s := b.many(cost)
 	if cost <= 2*b.burst {

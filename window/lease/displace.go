@@ -4,9 +4,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// displace ends one lease of those that chance draws: of the key using the least share of its
-// limit, or of several such the one that began first, the oldest lease. It reports false if each of
-// their keys is at its limit.
+// displace ends a lease among some drawn by chance: the oldest of the key using the least share of
+// the limit, or of several such the first begun. False: each key is at the limit.
 func (t *Table) displace(chance func() uint64) bool {
 	var luck uint64
 	var began window.Instant

@@ -1,12 +1,12 @@
 // Package lease counts requests under way: each key of a rule has places, and a request holds some
-// of them, by a lease, until it gives them back or its time is over.
+// places, by a lease, until given back or out of time.
 //
 //	Take ──► lease: until, number ──┬─ list of its key's leases, oldest first ──► Release, Renew
 //	                                └─ heap of all leases, by their ends ───────► expired: places free
 //
 // A table has room for a fixed number of leases and never allocates after it was made. A lease
 // nobody releases ends by itself, so a holder that dies gives up all its places within one lease.
-// Expiry is exact: no operation at an instant sees a lease that ended before it.
+// Expiry is exact: no operation at an instant sees a lease ended before.
 //
 // The package reads no clock and draws no chance.
 package lease

@@ -1,15 +1,14 @@
 package lease
 
 // enter puts the lease at place at into the heap. A binary heap of places: 2 bytes an entry, and
-// each record knows where it stands in it, so a lease released early leaves without being searched
-// for.
+// each record knows its entry, so a lease released early leaves without a search.
 func (t *Table) enter(at uint16) {
 	t.heap = append(t.heap, at)
 	t.up(len(t.heap) - 1)
 }
 
-// leave takes the lease at place at out of the heap.
-// The last one takes the place that is free, and then moves up or down, whichever it needs.
+// leave takes the lease at place at out of the heap. The last entry takes the free place, and then
+// moves up or down as needed.
 func (t *Table) leave(at uint16) {
 	n, last := int(t.records[at].heaped), len(t.heap)-1
 	moved := t.heap[last]
@@ -29,8 +28,8 @@ func (t *Table) set(n int, at uint16) {
 
 func (t *Table) ends(n int) int64 { return int64(t.records[t.heap[n]].until) }
 
-// up moves the lease at place n of the heap to where it belongs, towards the first.
-// The one that moves is put down once, at its end.
+// up moves the lease at place n of the heap to the right place, towards the first. The moving entry
+// is put down once, at the end.
 func (t *Table) up(n int) {
 	at := t.heap[n]
 	until := int64(t.records[at].until)
@@ -41,7 +40,7 @@ func (t *Table) up(n int) {
 	t.set(n, at)
 }
 
-// down moves the lease at place n of the heap to where it belongs, towards the last.
+// down moves the lease at place n of the heap to the right place, towards the last.
 func (t *Table) down(n int) {
 	at := t.heap[n]
 	until := int64(t.records[at].until)

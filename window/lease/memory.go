@@ -18,7 +18,7 @@ func (t *Table) takeRecord() uint16 {
 	return at
 }
 
-// In a free record, older says whether newer is the next free one.
+// In a free record, older says whether newer is the next free record.
 const (
 	freeMore = 0
 	freeEnd  = 1
@@ -35,8 +35,8 @@ func (t *Table) giveRecord(at uint16) {
 	t.free = uint32(at) + 1
 }
 
-// drop frees the lease at place at, which left the heap, and its places. Totals by rule are kept
-// along, so asking for them visits nothing.
+// drop frees the lease at place at, out of the heap, and the places. Totals by rule are kept along,
+// so a question visits nothing.
 func (t *Table) drop(at uint16) {
 	r := &t.records[at]
 	h, cost := &t.holders[r.holder], r.cost()
@@ -53,7 +53,7 @@ func (t *Table) drop(at uint16) {
 	t.giveRecord(at)
 }
 
-// unlink takes the lease at place at, one of several, out of its key's list.
+// unlink takes the lease at place at, of several, out of the key's list.
 func (t *Table) unlink(at uint16, h *holder) {
 	r := &t.records[at]
 	first, last := r.older == at, r.newer == at
@@ -85,7 +85,7 @@ func (t *Table) find(i sketch.Index) *holder {
 	return nil
 }
 
-// holderOf returns the holder of q's key, a new one if it has none, and its place.
+// holderOf returns the holder of q's key, a new holder if there is none, and the holder's place.
 func (t *Table) holderOf(q *Request) (*holder, uint16) {
 	chain := t.chain(q.Index)
 	for at := *chain; at != 0; at = t.holders[at-1].next {

@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// ruleState is one rule keys are held under.
+// ruleState is a rule with held keys.
 type ruleState struct {
 	name    string
 	inForce bool
@@ -15,13 +15,12 @@ type ruleState struct {
 	lost    int // leases that ended by their time since the last that did not
 }
 
-// silence is after how many leases that ended by their time, one after the other, their holder is
-// silent.
+// silence is after how many leases ended by time, in a row, a holder is silent.
 const silence = 3
 
-// Quiet reports whether so many leases under the rule of that number ended by their time since
-// Heard, or since one was released, that nobody seems to release them. It is called between Begin
-// and End; Silent is Quiet at any time.
+// Quiet reports whether enough leases under the rule of number ended by time since Heard, or since
+// a release, to suggest no releases at all. Called between Begin and End; Silent is Quiet at any
+// time.
 func (t *Table) Quiet(rule uint16) bool { return t.rules[rule].lost >= silence }
 
 // Silent is Quiet outside Begin and End.
@@ -41,8 +40,9 @@ func (t *Table) Heard(rule uint16) {
 }
 
 // SetRules names the rules in force. Each has a number, which Take wants and RuleNumber says. The
-// number of a name stays as long as it is in force. SetRules is for one caller at a time. Leases of
-// a rule a reload took away stay until their end, under the number nobody else gets meanwhile.
+// number of a name stays as long as the rule is in force. SetRules is for a single caller at a
+// time. Leases of a rule a reload took away stay until their end, under the number nobody else gets
+// meanwhile.
 func (t *Table) SetRules(names []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -61,7 +61,7 @@ func (t *Table) RuleNumber(name string) uint16 {
 	return t.ruleNumber(name)
 }
 
-// ruleNumber returns the number of the rule called name: its own, one that nothing uses, or the
+// ruleNumber returns the number of the rule called name: the rule's own, an unused number, or the
 // next.
 func (t *Table) ruleNumber(name string) uint16 {
 	at := -1

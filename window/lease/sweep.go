@@ -4,7 +4,7 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// expire drops the leases that ended by now.
+// expire drops the leases ended by now.
 func (t *Table) expire(now window.Instant) {
 	for len(t.heap) > 0 {
 		at := t.heap[0]
@@ -15,7 +15,7 @@ func (t *Table) expire(now window.Instant) {
 	}
 }
 
-// lose ends the lease at place at by its time.
+// lose ends the lease at place at by time.
 func (t *Table) lose(at uint16) {
 	t.rules[t.holders[t.records[at].holder].rule].lost++
 	t.leave(at)
@@ -23,7 +23,7 @@ func (t *Table) lose(at uint16) {
 	t.stats.Expired++
 }
 
-// Sweep drops the leases that ended by now, a part at a time, so nobody waits long for the lock.
+// Sweep drops the leases ended by now, a part at a time, so nobody waits long for the lock.
 func (t *Table) Sweep(now window.Instant) {
 	for t.sweep(now) {
 	}
@@ -32,8 +32,8 @@ func (t *Table) Sweep(now window.Instant) {
 func (t *Table) sweep(now window.Instant) (more bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	// how many leases Sweep drops while it holds the lock. A thousand proxies that died leave tens
-	// of thousands of leases with one end.
+	// how many leases Sweep drops under the lock. A thousand dead proxies leave tens of thousands
+	// of leases with the same end.
 	for range 256 {
 		if len(t.heap) == 0 || t.records[t.heap[0]].until > now {
 			return false

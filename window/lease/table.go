@@ -24,7 +24,7 @@ const (
 	keyText     = 33 // bytes of a key kept for people: a digest, and nearly every address
 )
 
-// record is one lease, 24 bytes. A list ends at the place referring to itself. Small enough for the
+// record is a lease, 24 bytes. A list ends at the place referring to itself. Small enough for the
 // 64 Ki leases of the largest table to take 1.5 MiB.
 type record struct {
 	until  window.Instant
@@ -32,7 +32,7 @@ type record struct {
 	terms  uint32 // cost << 12 | length in seconds
 	holder uint16 // place of its key
 	older  uint16 // the key's next older lease; itself: there is none
-	// the key's next newer lease; itself: there is none. In a free record: the next free one
+	// the key's next newer lease; itself: there is none. In a free record: the next free record
 	newer  uint16
 	heaped uint16 // its place in the heap
 }
@@ -45,9 +45,8 @@ func (r *record) length() time.Duration {
 	return time.Duration(r.terms&(1<<lengthBits-1)) * time.Second
 }
 
-// holder is one key with leases, 56 bytes.
-// It exists while its key holds a lease, and keeps some of the key's text for people: the index
-// cannot be turned back.
+// holder is a key with leases, 56 bytes. A holder exists while the key holds a lease, and keeps
+// some of the key's text for people: the index cannot be turned back.
 type holder struct {
 	index  sketch.Index // of the key under its rule
 	places uint32       // that its leases take; 0: a free record
@@ -59,10 +58,9 @@ type holder struct {
 	text   [keyText]byte
 }
 
-// Table holds leases. Its methods may be called concurrently; those that say so are called between
-// Begin and End only. Its lock comes before the locks of a window's slots.
-// One lock for all: operations are short, and a question over several keys takes all their
-// places or none.
+// Table holds leases. Methods may be called concurrently; methods marked so are called between
+// Begin and End only. The lock comes before the locks of a window's slots. One lock for all:
+// operations are short, and a question over several keys takes all their places or none.
 type Table struct {
 	mu      sync.Mutex
 	records []record
@@ -76,7 +74,7 @@ type Table struct {
 	stats              Stats
 }
 
-// Stats are totals since the table was made, unless they say "now".
+// Stats are totals since the table was made, unless marked "now".
 type Stats struct {
 	Live     int    // leases now
 	Room     int    // leases at most
@@ -99,8 +97,7 @@ func New(bytes int64) *Table {
 	}
 }
 
-// Begin locks the table at now: leases that ended are gone.
-// So no caller sees a place that is free already.
+// Begin locks the table at now: ended leases are gone. So no caller sees a place already free.
 func (t *Table) Begin(now window.Instant) {
 	t.mu.Lock()
 	t.expire(now)
@@ -109,7 +106,7 @@ func (t *Table) Begin(now window.Instant) {
 // End unlocks the table.
 func (t *Table) End() { t.mu.Unlock() }
 
-// Used returns the places the key takes. It is called between Begin and End.
+// Used returns the places the key takes. Called between Begin and End.
 func (t *Table) Used(i sketch.Index) int64 {
 	if h := t.find(i); h != nil {
 		return int64(h.places)
@@ -117,9 +114,9 @@ func (t *Table) Used(i sketch.Index) int64 {
 	return 0
 }
 
-// HasRoom reports whether n more leases fit, and counts it where they do not. It is called between
-// Begin and End. Where none is free it displaces leases, which chance draws.
-// Before the first of several is taken, since none is to be taken back.
+// HasRoom reports whether n more leases fit, and counts it where they do not. Called between Begin
+// and End. Without free records leases drawn by chance are displaced. Before the first of several
+// is taken, since none is to be taken back.
 func (t *Table) HasRoom(n int, chance func() uint64) bool {
 	for len(t.heap)+n > len(t.records) {
 		if !t.displace(chance) {
@@ -144,12 +141,12 @@ type Request struct {
 // numbered marks numbers of leases: tickets have the highest bit.
 const numbered = 1 << 62
 
-// IsLease reports whether number can be that of a lease. The two highest bits tell a lease from a
-// ticket, so one number in a report is enough.
+// IsLease reports whether number can be a lease's. The two highest bits tell a lease from a ticket,
+// so a single number in a report is enough.
 func IsLease(number uint64) bool { return number&(1<<63|numbered) == numbered }
 
-// Take makes a lease at now and returns its number, not 0. It is called between Begin and End,
-// after HasRoom.
+// Take makes a lease at now and returns its number, not 0. Called between Begin and End, after
+// HasRoom.
 func (t *Table) Take(now window.Instant, q *Request) uint64 {
 	at := t.takeRecord()
 	h, place := t.holderOf(q)
@@ -171,7 +168,7 @@ func (t *Table) Take(now window.Instant, q *Request) uint64 {
 	return number(at, r)
 }
 
-// push makes the lease at place at the newest of its key.
+// push makes the lease at place at the newest of the key.
 func (t *Table) push(at uint16, h *holder) {
 	r := &t.records[at]
 	r.older, r.newer = at, at
@@ -184,12 +181,11 @@ func (t *Table) push(at uint16, h *holder) {
 	h.newest = at
 }
 
-// 32 random bits make a number that was not given out unlikely to fit; its place makes looking it
-// up one step.
+// 32 random bits make a wrong number unlikely to fit; the place makes the search a single step.
 func number(at uint16, r *record) uint64 { return numbered | uint64(r.nonce)<<16 | uint64(at) }
 
-// Release ends the lease of that number under the key, or the key's oldest if number is 0. It
-// reports false, and changes nothing, if there is none.
+// Release ends the lease of number under the key, or the key's oldest if number is 0. False,
+// without a change: there is none.
 func (t *Table) Release(now window.Instant, i sketch.Index, number uint64) bool {
 	t.Begin(now)
 	defer t.End()
@@ -221,8 +217,8 @@ func (t *Table) ReleaseByNumber(now window.Instant, number uint64) bool {
 	return true
 }
 
-// Renew begins the lease of that number under the key anew, or the key's oldest if number is 0: it
-// lasts its whole time from now, and is the newest. It reports false if there is none.
+// Renew begins the lease of number under the key anew, or the key's oldest if number is 0: with the
+// whole time from now, as the newest. False: there is none.
 func (t *Table) Renew(now window.Instant, i sketch.Index, number uint64) bool {
 	t.Begin(now)
 	defer t.End()
@@ -243,7 +239,7 @@ func (t *Table) Renew(now window.Instant, i sketch.Index, number uint64) bool {
 	return true
 }
 
-// lookUp returns the place of the key's lease of that number, or of its oldest for 0.
+// lookUp returns the place of the key's lease of number, or of the oldest for 0.
 func (t *Table) lookUp(i sketch.Index, number uint64) (at uint16, ok bool) {
 	if number == 0 {
 		h := t.find(i)
@@ -256,8 +252,8 @@ func (t *Table) lookUp(i sketch.Index, number uint64) (at uint16, ok bool) {
 	return at, ok && t.holders[t.records[at].holder].index == i
 }
 
-// numbered returns the place of the lease of that number. A freed record and given out again has
-// another nonce.
+// numbered returns the place of the lease of number. A freed record and given out again has another
+// nonce.
 func (t *Table) numbered(n uint64) (at uint16, ok bool) {
 	at = uint16(n) // its low bits
 	if int(at) >= t.fresh || !IsLease(n) {

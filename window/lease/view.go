@@ -9,7 +9,7 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// Lease is one lease, for people.
+// Lease is a lease, for people.
 type Lease struct {
 	Number uint64
 	Cost   int64          // places
@@ -17,7 +17,7 @@ type Lease struct {
 	Until  window.Instant
 }
 
-// Leases returns the key's leases at now, oldest first, up to most of them.
+// Leases returns the key's leases at now, oldest first, up to most.
 func (t *Table) Leases(now window.Instant, i sketch.Index, most int) []Lease {
 	t.Begin(now)
 	defer t.End()
@@ -39,8 +39,7 @@ func (t *Table) Leases(now window.Instant, i sketch.Index, most int) []Lease {
 	return list
 }
 
-// Left returns the time until the key's newest lease ends, 0 if it has none. It is called between
-// Begin and End.
+// Left returns the time until the key's newest lease ends, 0 if none. Called between Begin and End.
 func (t *Table) Left(now window.Instant, i sketch.Index) time.Duration {
 	if h := t.find(i); h != nil {
 		return t.records[h.newest].until.Sub(now)
@@ -48,7 +47,7 @@ func (t *Table) Left(now window.Instant, i sketch.Index) time.Duration {
 	return 0
 }
 
-// Held is one key holding places, for people.
+// Held is a key holding places, for people.
 type Held struct {
 	Key    []byte
 	Cut    bool // the key is longer than Key, its beginning
@@ -56,8 +55,8 @@ type Held struct {
 	Oldest window.Instant // when its oldest lease began
 }
 
-// Held returns the keys holding most places under the rule of that number at now, up to most of
-// them, and how many keys hold any.
+// Held returns the keys holding most places under the rule of number at now, up to most, and how
+// many keys hold any.
 func (t *Table) Held(now window.Instant, rule uint16, most int) (list []Held, keys int) {
 	t.Begin(now)
 	defer t.End()
@@ -75,8 +74,8 @@ func (t *Table) Held(now window.Instant, rule uint16, most int) (list []Held, ke
 	return list, t.rules[rule].keys
 }
 
-// mostPlaces returns the most keys with places under rule holding most, in order. It sorts few at a
-// time: decisions wait meanwhile.
+// mostPlaces returns the most keys with places under rule holding most, in order. Few are sorted at
+// a time: decisions wait meanwhile.
 func (t *Table) mostPlaces(rule uint16, most int) (found []*holder) {
 	floor := uint32(0) // keys with no more places are not among them
 	cut := func() {
@@ -102,7 +101,7 @@ type RuleUse struct {
 	Places, Leases uint64
 }
 
-// Use returns how much is taken under the rule of that number at now.
+// Use returns how much is taken under the rule of number at now.
 func (t *Table) Use(now window.Instant, rule uint16) RuleUse {
 	t.Begin(now)
 	defer t.End()
@@ -113,15 +112,15 @@ func (t *Table) Use(now window.Instant, rule uint16) RuleUse {
 	return RuleUse{s.keys, s.places, s.leases}
 }
 
-// Holding is how many places one key holds.
+// Holding is how many places a key holds.
 type Holding struct {
 	Rule   uint16 // number
 	Index  sketch.Index
 	Places int64
 }
 
-// AppendHoldings appends the leases at now of the keys in part part, 0..parts-1, of the table. It
-// takes about 2 ns a key while decisions wait.
+// AppendHoldings appends the leases at now of the keys in part part, 0..parts-1, of the table.
+// About 2 ns a key while decisions wait.
 func (t *Table) AppendHoldings(dst []Holding, now window.Instant, part, parts int) []Holding {
 	t.Begin(now)
 	defer t.End()

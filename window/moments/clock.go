@@ -7,13 +7,13 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// Clock numbers the bins of a window. The zero Clock is that of a rule whose keys have no lists.
+// Clock numbers the bins of a window. The zero Clock is for a rule without lists.
 type Clock struct {
 	period time.Duration // of counting
 	ahead  time.Duration // the wall clock less the instant
 }
 
-// ClockOf returns the clock of a window of that length. ahead is the wall clock less the instant.
+// ClockOf returns the clock of a window of length window. ahead is the wall clock less the instant.
 func ClockOf(length, ahead time.Duration) Clock {
 	return Clock{period: window.CountingPeriod(length), ahead: ahead}
 }
@@ -24,7 +24,7 @@ func (c Clock) Runs() bool { return c.period > 0 }
 // Ahead returns the wall clock less the instant.
 func (c Clock) Ahead() time.Duration { return c.ahead }
 
-// Bin returns the bin that t is in.
+// Bin returns the bin of t.
 func (c Clock) Bin(t window.Instant) Bin {
 	at, period := int64(t)+int64(c.ahead), int64(c.period)
 	return Bin(at/period*Parts + at%period*Parts/period)
@@ -39,14 +39,15 @@ func (c Clock) Instant(b Bin) window.Instant {
 // Begin returns the first bin of a counting period.
 func Begin(period uint32) Bin { return Bin(period) * Parts }
 
-// Period returns the counting period that b is in.
+// Period returns the counting period of b.
 func Period(b Bin) uint32 { return uint32(b / Parts) }
 
-// Oldest returns the oldest bin a list has at now: the first of the period before the running one.
+// Oldest returns the oldest bin a list has at now: the first of the period before the running
+// period.
 func Oldest(now Bin) Bin { return (now/Parts - 1) * Parts }
 
-// Coarse returns l as it is told at now: without cost older than Oldest, and in bins that are the
-// coarser the older they are. It has at most MaxLumps lumps but for bins that are yet to come.
+// Coarse returns l for others at now: without cost older than Oldest, and in bins coarser with age.
+// At most MaxLumps lumps but for future bins.
 func Coarse(l List, now Bin) (out List) {
 	oldest := Oldest(now)
 	for _, lump := range l {
@@ -59,7 +60,7 @@ func Coarse(l List, now Bin) (out List) {
 	return out
 }
 
-// coarse returns the beginning of the coarse bin of b, in the same period: its width is a power of
+// coarse returns the beginning of the coarse bin of b, in the same period: the width is a power of
 // two.
 func coarse(b, now Bin) Bin {
 	age := now - b
@@ -70,8 +71,8 @@ func coarse(b, now Bin) Bin {
 	return b >> wide << wide
 }
 
-// Believed returns l, or none if it has a lump that is yet to come: then it is of a clock that is
-// ahead, and says too much.
+// Believed returns l, or none for a list with a future lump: such a list is of a clock ahead, and
+// says too much.
 func (c Clock) Believed(l List, now window.Instant) List {
 	// by how much the clock of who made a list may be ahead.
 	if !c.Runs() || len(l) > 0 && l[0].Bin > c.Bin(now.Add(250*time.Millisecond)) {
@@ -80,7 +81,7 @@ func (c Clock) Believed(l List, now window.Instant) List {
 	return l
 }
 
-// Stepped reports whether the clock has been set since it was ahead by was.
+// Stepped reports whether the clock has been set since ahead by was.
 func (c Clock) Stepped(was time.Duration) bool { return (c.ahead - was).Abs() > step }
 
 // step is by how much a clock may be steered between two looks without having been set.

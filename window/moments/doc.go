@@ -1,5 +1,5 @@
-// Package moments says when the admissions in a count came, at the earliest: in lists that are
-// short enough to be sent beside the count, and that can be added up over nodes and PoPs.
+// Package moments says when the admissions in a count came, at the earliest: in lists short enough
+// to be sent beside the count, and additive over nodes and PoPs.
 //
 //	bins    ─┬──┬──┬──┬──┬──┬──┬──┬──┬──►   512 to a counting period, numbered alike everywhere
 //	list     5           2     9            5, 2 and 9 admissions, each in its bin or later
@@ -14,8 +14,8 @@
 // however late some of them are. Where two lists are about the same admissions, both hold, and so
 // does the Greater. A view that two witnesses have to agree on has the Lesser.
 //
-// A list goes back to the beginning of the period before the running one. The older its lumps are,
-// the coarser are its bins: each is a power of two of bins wide, at most an eighth of its age. A
-// coarse list says at its own bins exactly what the fine one does. Split compares in fine bins: who
-// places admissions remembers what lists said when these were young.
+// A list goes back to the beginning of the period before the running period. Older lumps have
+// coarser bins: each is a power of two of bins wide, at most an eighth of the age. A coarse list
+// says at its bins exactly what the fine list does. Split compares in fine bins: who places
+// admissions remembers what lists said when these were young.
 package moments

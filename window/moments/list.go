@@ -8,7 +8,7 @@ import (
 const (
 	// Parts is how many bins a counting period has.
 	Parts = 512
-	// MaxLumps is the most lumps of a list that Coarse returns.
+	// MaxLumps is the most lumps of a list from Coarse.
 	MaxLumps = 1<<fineBits + (10-fineBits)<<(fineBits-1)
 	// fineBits is the logarithm of the age, in bins, from which lumps are told in coarser bins.
 	// Ages have ten bits at most.
@@ -24,8 +24,8 @@ type Lump struct {
 	Units int64 // cost, above 0
 }
 
-// List holds lumps, newest first, each bin once. Nobody changes a list: whoever needs another one
-// makes it.
+// List holds lumps, newest first, each bin once. Nobody changes a list: whoever needs another makes
+// a copy.
 type List []Lump
 
 // After returns how much of the cost in l came in b or later, at least.
@@ -36,7 +36,7 @@ func (l List) After(b Bin) (sum int64) {
 	return sum
 }
 
-// Sum returns a list of the admissions in all lists, of which no two are about the same ones.
+// Sum returns a list of the admissions in all lists, no two about the same admissions.
 func Sum(lists ...List) List {
 	all := slices.Concat(lists...)
 	slices.SortFunc(all, func(a, b Lump) int { return cmp.Compare(b.Bin, a.Bin) })
@@ -47,7 +47,7 @@ func Sum(lists ...List) List {
 	return out
 }
 
-// join appends a lump that is not newer than l's last one.
+// join appends a lump not newer than l's last.
 func (l List) join(lump Lump) List {
 	if n := len(l); n > 0 && l[n-1].Bin <= lump.Bin {
 		l[n-1].Units += lump.Units
@@ -91,7 +91,7 @@ func both(a, b List, of func(a, b int64) int64) (out List) {
 	return out
 }
 
-// newest returns the newest bin of a and b, of which at least one has some.
+// newest returns the newest bin of a and b, at least one with some.
 func newest(a, b List) Bin {
 	switch {
 	case len(a) == 0:
@@ -110,7 +110,7 @@ func take(sum int64, l List, b Bin) (more int64, rest List) {
 	return sum, l
 }
 
-// upTo appends a lump at b, so l says sum of it after having said said.
+// upTo appends a lump at b, so l says sum of it after said.
 func (l List) upTo(b Bin, sum, said int64) (List, int64) {
 	if sum <= said {
 		return l, said

@@ -6,12 +6,11 @@ import "github.com/headgate-dev/headgate/window"
 // period grew. known is a list of all admissions in the count, placed ones included, and placed is
 // where these are.
 //
-// It returns fresh in parts with a Since each, and their lumps, which are to be added to placed:
+// The result is fresh in parts with a Since each, and the lumps, to be added to placed:
 //
 //	After of placed and more <= After of known    from the newest of more on, in each bin
 //
-// What known has no room for came at any time of its period, and so did what came in an earlier
-// period.
+// Cost without room in known came at any time of the period, and so did cost of an earlier period.
 func (c Clock) Split(
 	placed, known List, fresh *window.RemoteDelta,
 ) (parts []window.RemoteDelta, more List) {
@@ -35,7 +34,7 @@ func (c Clock) Split(
 	return parts, more
 }
 
-// Of returns the lumps of one counting period.
+// Of returns the lumps of a counting period.
 func (l List) Of(period uint32) List {
 	for len(l) > 0 && l[0].Bin >= Begin(period)+Parts {
 		l = l[1:]
@@ -52,8 +51,8 @@ func (l List) Since(b Bin) List {
 	return l[:n:n]
 }
 
-// place returns where units may be placed beside placed, all of one period, so from no bin on there
-// are more than known says. It may return fewer.
+// place returns where units may be placed beside placed, all of the same period, so from no bin on
+// there are more than in known. Possibly fewer.
 func place(placed, known List, units int64) (here List) {
 	var room List // at each bin what known says from there on, less what is placed
 	var says, has, said int64
@@ -72,12 +71,12 @@ func place(placed, known List, units int64) (here List) {
 	return here
 }
 
-// mostLumps is how many lumps ByTimes makes at most: the admissions of one have the earliest moment
-// of its first.
+// mostLumps is how many lumps ByTimes makes at most: the admissions of a lump have the earliest
+// moment of the first.
 const mostLumps = 64
 
 // ByTimes returns when the admissions of f came by the sum of their times, at the earliest: the
-// i-th of count when it and all before it came together, and the others just now.
+// i-th of count when the admission and all before came together, and the others just now.
 //
 //	(times - (count - i)·end) / i
 func (c Clock) ByTimes(now window.Instant, f *window.RemoteDelta) List {
@@ -96,7 +95,7 @@ func (c Clock) ByTimes(now window.Instant, f *window.RemoteDelta) List {
 	return Sum(all)
 }
 
-// Growth returns by how much the totals is grew since they were was, by periods, newest first.
+// Growth returns the growth of the totals is since was, by periods, newest first.
 func Growth(was, is *window.Totals) (fresh []window.RemoteDelta) {
 	for n := range is.By {
 		period, now := is.Period-uint32(n), is.By[n]

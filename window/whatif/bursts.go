@@ -9,9 +9,9 @@ import (
 	"github.com/headgate-dev/headgate/window/bucket"
 )
 
-// Bursts tries a stream of requests, each of cost 1, against buckets of one refill, one delay and
-// many bursts: those of Ladder that fill within a day. A bucket that was never empty for a key has
-// admitted all of it, so only bursts the key has passed are followed one by one.
+// Bursts tries a stream of requests, each of cost 1, against buckets of the same refill and delay
+// and many bursts: the bursts of Ladder filling within a day. A bucket never empty for a key has
+// admitted all, so only bursts passed by the key are followed singly.
 type Bursts struct {
 	rule    Rule
 	bursts  []int64 // tried, lowest first
@@ -27,20 +27,20 @@ type Bursts struct {
 // maxFill is the longest time in which an empty bucket may fill.
 const maxFill = 24 * time.Hour
 
-// poured is one key under buckets of many bursts.
+// poured is a key under buckets of many bursts.
 type poured struct {
 	endless bucket.TAT // of a bucket refusing nothing
 	passed  []follow   // of the bursts the key has passed, or is about to, lowest first
 	struck  uint64     // bursts that refused the key something, a bit each
 }
 
-// follow is a key under one burst.
+// follow is a key under a burst.
 type follow struct {
 	tat   bucket.TAT
 	until window.Instant // for which a block stands
 }
 
-// NewBursts returns a Bursts that tries bursts around that of r, a bucket. It has seen no request.
+// NewBursts returns a Bursts trying bursts around r's, a bucket, before the first request.
 func NewBursts(r Rule) *Bursts {
 	x := &Bursts{rule: r, keys: make(map[string]*poured)}
 	for _, burst := range Ladder(r.Burst, maxTried) {
@@ -92,10 +92,10 @@ func (x *Bursts) Take(now window.Instant, key []byte) {
 	p.endless = b.Add(p.endless, int64(now), 1, latest)
 }
 
-// latest is a TAT that nothing reaches: the year 2262.
+// latest is a TAT beyond reach: the year 2262.
 const latest = 1<<63 - 1<<40
 
-// open begins to follow the bursts that one more request might pass.
+// open begins to follow the bursts another request might pass.
 func (x *Bursts) open(p *poured, now int64) {
 	b := &x.buckets[0]
 	taken := int64(b.Full(p.endless, now)/b.Token()) + 2 // at least what one more request makes it
@@ -114,7 +114,7 @@ func (x *Bursts) Keys() int { return len(x.keys) }
 // Highest returns the least burst refusing nothing, or the tried highest.
 func (x *Bursts) Highest() int64 { return x.Least(0) }
 
-// Row returns the refusals of burst, which must be one of Ladder's, or one that refuses nothing.
+// Row returns the refusals of burst, of Ladder, or without refusals.
 func (x *Bursts) Row(burst int64) Row {
 	r := Row{Limit: burst}
 	if n, tried := slices.BinarySearch(x.bursts, burst); tried {
@@ -123,8 +123,8 @@ func (x *Bursts) Row(burst int64) Row {
 	return r
 }
 
-// Least returns the least burst, among those tried, that refuses no more than share of the
-// requests, 0..1; the highest where none does.
+// Least returns the least burst, among the tried, refusing no more than share of the requests,
+// 0..1; the highest where none does.
 func (x *Bursts) Least(share float64) int64 {
 	for n, burst := range x.bursts {
 		if x.refused[n] <= int64(share*float64(x.all)) {

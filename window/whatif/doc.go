@@ -6,16 +6,14 @@
 //	                  or looks at their buckets
 //	               ─► Held: looks at places ─────────────► HeldRow: the part held above a limit
 //
-// Both rest on one observation. A limit of L over a trailing window is a house of L seats. Each
-// unit takes a seat for one window, and a unit that finds none free is refused. Now give the house
-// as many seats as needed and let every unit take the lowest free one. The L lowest seats are then
-// taken and left just as if there were no others, and the units that sit above L are those that the
-// limit L refuses. So one pass serves every limit, and a lower limit refuses all that a higher one
-// does.
+// Both rest on an observation. A limit of L over a trailing window is a house of L seats. Each unit
+// takes a seat for a window, and a unit without a free seat is refused. Now give the house as many
+// seats as needed and let every unit take the lowest free seat. The L lowest seats are then taken
+// and left just as if there were no others, and the units above L are the refusals of limit L. So a
+// single pass serves every limit, and a lower limit refuses all refusals of a higher.
 //
-// That holds for units admitted one by one. A request of cost c is c units here, but a limiter
-// refuses it whole. Each time that a limit is reached it is misjudged by less than one request's
-// cost.
+// So for units admitted singly. A request of cost c is c units here, but a limiter refuses a
+// request whole. Each time a limit is reached the error is less than a request's cost.
 //
-// The package reads no clock and draws no random numbers. Nothing in it is safe for concurrent use.
+// The package reads no clock and draws no random numbers. Nothing is safe for concurrent use.
 package whatif

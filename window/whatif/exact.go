@@ -12,7 +12,7 @@ const (
 	// MaxKeys is how many keys are told apart, at about 200 bytes each and 16 for each of their
 	// requests in a window. Requests of further keys are left out, and counted.
 	MaxKeys = 20_000_000
-	// MaxSeat is the highest limit whose refusals are told apart from those of higher ones.
+	// MaxSeat is the highest limit whose refusals are told apart from higher limits'.
 	MaxSeat = 1 << 20
 )
 
@@ -35,15 +35,15 @@ func (r *Rule) own() int64 {
 }
 
 // Exact tries a stream of requests, each of cost 1, against all limits at once, exact to the
-// request. A rule that blocks is tried against the limits of Ladder only.
+// request. A blocking rule is tried against the limits of Ladder only.
 type Exact struct {
 	rule   Rule
 	tick   time.Duration
-	limits []int64                // tried, for a rule that blocks
+	limits []int64                // tried, for a blocking rule
 	newest window.Instant         // time of the newest request
-	shed   map[string]*admitQueue // by key, for a rule that sheds
-	block  map[string]*blocked    // by key, for a rule that blocks
-	// seated[n] counts requests on seat n+1; for a rule that blocks, refused by limits[n]
+	shed   map[string]*admitQueue // by key, for a shedding rule
+	block  map[string]*blocked    // by key, for a blocking rule
+	// seated[n] counts requests on seat n+1; for a blocking rule, refused by limits[n]
 	seated  []int64
 	all     int64    // requests taken
 	leftOut int64    // requests of keys beyond MaxKeys
@@ -51,7 +51,7 @@ type Exact struct {
 	highest uint32   // least seat or limit that admits everything
 }
 
-// NewExact returns an Exact of r that has seen no request.
+// NewExact returns an Exact of r before the first request.
 func NewExact(r Rule) *Exact {
 	x := &Exact{rule: r, tick: window.Tick(r.Window)}
 	if r.BlockFor > 0 {
@@ -63,7 +63,7 @@ func NewExact(r Rule) *Exact {
 	return x
 }
 
-// Take adds a request of key at now. A now before an earlier one is read as the latest.
+// Take adds a request of key at now. A now before an earlier is read as the latest.
 func (x *Exact) Take(now window.Instant, key []byte) {
 	x.peaks = nil
 	if rest := now % window.Instant(x.tick); now >= 0 { // as the exact slots round it
@@ -78,7 +78,7 @@ func (x *Exact) Take(now window.Instant, key []byte) {
 	}
 }
 
-// takeShed is Take for a rule that sheds.
+// takeShed is Take for a shedding rule.
 func (x *Exact) takeShed(key []byte) {
 	s := x.shed[string(key)]
 	if s == nil {
@@ -102,7 +102,7 @@ func (x *Exact) takeShed(key []byte) {
 	x.highest = max(x.highest, seat)
 }
 
-// takeBlock is Take for a rule that blocks.
+// takeBlock is Take for a blocking rule.
 func (x *Exact) takeBlock(key []byte) {
 	b := x.block[string(key)]
 	if b == nil {
@@ -120,7 +120,7 @@ func (x *Exact) takeBlock(key []byte) {
 	x.highest = max(x.highest, min(b.peak, MaxSeat))
 }
 
-// Row is the part of the requests that one limit refuses.
+// Row is the part of the requests refused by a limit.
 type Row struct {
 	Limit    int64
 	Requests int64 // refused
@@ -135,11 +135,11 @@ func (x *Exact) Requests() (taken, leftOut int64) { return x.all, x.leftOut }
 // Keys returns how many keys were told apart.
 func (x *Exact) Keys() int { return len(x.shed) + len(x.block) }
 
-// Highest returns the least limit refusing nothing, or MaxSeat if even that does.
+// Highest returns the least limit refusing nothing, or MaxSeat.
 func (x *Exact) Highest() int64 { return int64(x.highest) }
 
-// Row returns the refusals of limit. For a rule that blocks, limit must be one of Ladder's, or one
-// that refuses nothing.
+// Row returns the refusals of limit. For a blocking rule, limit must be of Ladder, or without
+// refusals.
 func (x *Exact) Row(limit int64) Row {
 	r := Row{Limit: limit}
 	if x.block != nil {
@@ -178,8 +178,8 @@ func (x *Exact) sorted() []uint32 {
 	return x.peaks
 }
 
-// Least returns the least limit, among those tried, that refuses no more than share of the
-// requests, 0..1.
+// Least returns the least limit, among the tried, refusing no more than share of the requests,
+// 0..1.
 func (x *Exact) Least(share float64) int64 {
 	most := int64(share * float64(x.all))
 	if x.block != nil {

@@ -9,7 +9,7 @@ import (
 
 // Held tells from looks at the keys holding places, at random moments of theirs, what fewer places
 // than the rule's would deny. By Little's law the share of requests a limit denies is the share of
-// the time that places are held above it, where those requests take as long as the others.
+// the time with places held above, where such requests take as long as the others.
 type Held struct {
 	// tried, lowest first: at most the rule's own, since more is never held
 	limits []int64
@@ -23,7 +23,7 @@ type Held struct {
 
 const distinctBytes = int(unsafe.Sizeof(sketch.Distinct{}))
 
-// NewHeld returns a Held for a rule of that limit, for which it needs no more than bytes, or 4 KiB.
+// NewHeld returns a Held for a rule of limit, in no more than bytes, or 4 KiB.
 func NewHeld(limit int64, bytes int) *Held {
 	h := &Held{}
 	for _, n := range Ladder(limit, max(1, min(maxTried, bytes/distinctBytes-1))) {
@@ -61,7 +61,7 @@ type HeldFigures struct {
 	Rows []HeldRow // the lowest limit first, up to the rule's own
 }
 
-// HeldRow is one number of places.
+// HeldRow is a number of places.
 type HeldRow struct {
 	Limit int64
 	Share float64 // of the time that places were held, the part above Limit, 0..1

@@ -7,11 +7,11 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// ring holds a cost for each of the last slices. It has one more than a window: a window ending in
-// the middle of a slice begins in the middle of another.
+// ring holds a cost for each of the last slices. One more than in a window: a window ending in the
+// middle of a slice begins in the middle of another.
 type ring [window.Slices + 1]uint32
 
-// last returns the sum over the n slices that end with number.
+// last returns the sum over the n slices up to number.
 func (r *ring) last(number uint64, n int) (sum uint64) {
 	for back := range uint64(n) {
 		sum += uint64(r[(number-back)%uint64(len(r))])
@@ -22,26 +22,26 @@ func (r *ring) last(number uint64, n int) (sum uint64) {
 // set stores cost, saturating, for slice number.
 func (r *ring) set(number, cost uint64) { r[number%uint64(len(r))] = uint32(min(cost, 1<<32-1)) }
 
-// tried is the cost that one limit would have admitted of a key, by slice. Demand is known by slice
-// only, so there are two bounds. Two units less than a window apart are at most Slices slices
-// apart, and two units fewer than Slices slices apart are less than a window apart. So a limiter
-// that remembers its admissions for Slices-1 more slices (short) never holds more than a real one,
-// and admits no less. One that remembers them for Slices more (long) admits no more. (All units
-// stay equally long, so first come, first served admits the most possible, and units fitting
-// together when stays are long do so when they are short.)
+// tried is the cost a limit would have admitted of a key, by slice. Demand is known by slice only,
+// so there are two bounds. Two units less than a window apart are at most Slices slices apart, and
+// two units fewer than Slices slices apart are less than a window apart. So a limiter remembering
+// admissions for Slices-1 more slices (short) never holds more than a real limiter, and admits no
+// less. A limiter remembering for Slices more (long) admits no more. (All units stay equally long,
+// so first come, first served admits the most possible, and units fitting together for long stays
+// do so for short.)
 //
-// A rule that blocks refuses a key from the slice of its first refusal until the slice in which the
-// block ends, and in long in that one too. There the two are estimates and not bounds, because a
-// key blocked longer has more room afterwards.
+// A blocking rule refuses a key from the slice of the first refusal until the slice of the block's
+// end, in long including the latter. There the two are estimates and not bounds, because a key
+// blocked longer has more room afterwards.
 type tried struct{ short, long side }
 
-// side is one of the two bounds.
+// side is either of the two bounds.
 type side struct {
 	admitted ring
 	until    uint64 // number of the first slice that is not blocked
 }
 
-// memory is the state of a rule by one of the two bounds.
+// memory is the state of a rule by either of the two bounds.
 type memory struct {
 	slices  int    // before the one that asks
 	blocks  uint64 // slices a block lasts after the first in which something is refused
@@ -65,7 +65,7 @@ func (s *side) take(number, cost, limit uint64, m memory) (refused uint64) {
 	return cost - admitted
 }
 
-// key is the memory of one key of the sample.
+// key is the memory of a key of the sample.
 type key struct {
 	index     sketch.Index
 	uniform   float64 // hash of the key, 0..1
@@ -79,8 +79,8 @@ type key struct {
 	low, high uint64   // bounds of the most cost in any window
 }
 
-// slice takes the cost of slice k.next. It calls refused with the bounds of the cost each of r's
-// limits would have refused of it, for the limits the key passed.
+// slice takes the cost of slice k.next. refused is called with the bounds of the refused cost under
+// each of r's limits passed by the key.
 func (k *key) slice(cost uint64, r *ladder, refused func(limit int, low, high uint64)) {
 	number := k.next
 	k.next++
@@ -88,7 +88,7 @@ func (k *key) slice(cost uint64, r *ladder, refused func(limit int, low, high ui
 	high := k.demand.last(number, window.Slices+1)
 	k.low, k.high = max(k.low, k.demand.last(number, window.Slices)), max(k.high, high)
 	for n := len(k.tries); n < len(r.limits) && high > uint64(r.limits[n]); n++ {
-		// until now it admitted everything
+		// until now everything admitted
 		k.tries = append(k.tries, tried{side{admitted: k.demand}, side{admitted: k.demand}})
 	}
 	for n := range k.tries {
@@ -120,7 +120,7 @@ func (k *key) skip(number uint64) {
 	}
 }
 
-// forget goes on at number with an empty window. Only blocks outlast that.
+// forget goes on at number with an empty window. Only blocks outlast such times.
 func (k *key) forget(number uint64) {
 	blocked := 0
 	for n := range k.tries {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// maxTried is how many limits are tried one by one: as many as a word has bits.
+// maxTried is how many limits are tried singly: as many as a word has bits.
 const maxTried = 64
 
-// finest are the steps of a tried decade, coarse those that a table shows.
+// finest are the steps of a tried decade, coarse the steps of a table.
 var (
 	finest = [...]int64{10, 12, 15, 20, 25, 30, 40, 50, 60, 80}
 	coarse = [...]int64{1, 2, 5}
@@ -44,9 +44,9 @@ func Shown(highest int64, notes map[int64]string) []int64 {
 	return slices.Compact(limits)
 }
 
-// Notes returns a note on each limit standing out. That is the rule's own; for 5, 1 and 0.1 percent
-// the one from which no more is refused, by least, which returns 0 where it knows none; and
-// highest, from which nothing is refused (0: not known).
+// Notes returns a note on each limit standing out. The rule's own; for 5, 1 and 0.1 percent the
+// limit from which no more is refused, by least, which returns 0 for unknown; and highest, from
+// which nothing is refused (0: not known).
 func Notes(own, highest int64, least func(share float64) int64) map[int64]string {
 	notes := make(map[int64]string)
 	for _, s := range [...]struct {

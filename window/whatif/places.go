@@ -8,10 +8,9 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// Places tries a stream of requests, each of which holds one place for a time of its own, against
-// all limits of requests under way at once. It rests on the same observation as Exact: each request
-// takes the lowest free seat, now until it ends, and those above seat L are the ones that L
-// refuses.
+// Places tries a stream of requests, each holding a place for a time, against all limits of
+// requests under way at once. By the same observation as Exact: each request takes the lowest free
+// seat, now until the end, and requests above seat L are the refusals of L.
 type Places struct {
 	keys    map[string]*hall
 	seated  []int64 // requests on seat n+1
@@ -19,18 +18,18 @@ type Places struct {
 	leftOut int64 // requests of keys beyond MaxKeys
 }
 
-// NewPlaces returns a Places that has seen no request.
+// NewPlaces returns a Places before the first request.
 func NewPlaces() *Places { return &Places{keys: make(map[string]*hall)} }
 
-// hall is one key: the seats its requests hold.
+// hall is a key: the seats held by requests.
 type hall struct {
-	taken leaving // by the moment at which they are free
+	taken leaving // by the moment at which seats are free
 	free  lowest  // seats up to open that are not in use
 	open  uint32  // highest seat in use or free
 	peak  uint32  // highest seat ever
 }
 
-// Take adds a request of key at now that ends took later. now never goes back.
+// Take adds a request of key from now for took. now never goes back.
 func (p *Places) Take(now window.Instant, key []byte, took time.Duration) {
 	p.all++
 	h := p.keys[string(key)]
@@ -49,7 +48,7 @@ func (p *Places) Take(now window.Instant, key []byte, took time.Duration) {
 	p.seated[seat-1]++
 }
 
-// take seats a request from now until its end, and returns the number of the seat, from 1 on.
+// take seats a request from now until the end, and returns the number of the seat, from 1 on.
 func (h *hall) take(now, until window.Instant) uint32 {
 	for len(h.taken) > 0 && h.taken[0].at <= now {
 		h.free.push(heap.Pop(&h.taken).(stay[uint32]).is) // the heap holds nothing else
@@ -75,7 +74,7 @@ func (p *Places) Requests() (taken, leftOut int64) { return p.all, p.leftOut }
 // Keys returns how many keys were told apart.
 func (p *Places) Keys() int { return len(p.keys) }
 
-// Highest returns the least limit refusing nothing, or MaxSeat if even that does.
+// Highest returns the least limit refusing nothing, or MaxSeat.
 func (p *Places) Highest() int64 { return int64(len(p.seated)) }
 
 // Row returns the refusals of limit.
@@ -103,7 +102,7 @@ func (p *Places) Least(share float64) int64 {
 	return 1
 }
 
-// leaving is a heap of seats by the moment at which they are free, for container/heap.
+// leaving is a heap of seats by the moment at which seats are free, for container/heap.
 type leaving []stay[uint32]
 
 // Len, Less, Swap, Push and Pop are container/heap's interface.

@@ -6,8 +6,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// admitQueue is the house of one key (see the package comment): the seats its units took in the
-// trailing window.
+// admitQueue is the house of a key (see the package comment): the seats taken in the trailing
+// window.
 type admitQueue struct {
 	taken trail[uint32] // seats in use, in order of time
 	free  lowest        // seats up to open that are not in use
@@ -15,8 +15,8 @@ type admitQueue struct {
 	peak  uint32        // highest seat ever
 }
 
-// take seats one unit at now, which is never before an earlier one, for over. It returns the number
-// of the seat, from 1 on: the least limit that would have admitted the unit.
+// take seats a unit at now, never before an earlier, for over. The result is the number of the
+// seat, from 1 on: the least admitting limit.
 func (s *admitQueue) take(now window.Instant, over time.Duration) uint32 {
 	for s.taken.len() > 0 && now.Sub(s.taken.oldest().at) >= over {
 		s.free.push(s.taken.pop().is)
@@ -35,7 +35,7 @@ func (s *admitQueue) take(now window.Instant, over time.Duration) uint32 {
 	return seat
 }
 
-// lowest is a heap of seats, lowest on top. It is container/heap without boxing each number.
+// lowest is a heap of seats, lowest on top. container/heap without boxing each number.
 type lowest []uint32
 
 // push adds a seat.
@@ -78,7 +78,7 @@ type stay[T any] struct {
 // smallestTrail is the room of a trail's first allocation; a power of two.
 const smallestTrail = 4
 
-// trail is a queue of stays, oldest first, that gives memory back when it empties.
+// trail is a queue of stays, oldest first, giving memory back when empty.
 type trail[T any] struct {
 	ring []stay[T] // len is 0 or a power of two
 	head int

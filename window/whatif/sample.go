@@ -10,8 +10,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// Sample tries other limits on the demand a running node knows of its keys: the cost of each key in
-// every slice of its window. It remembers a bounded number of keys, chosen by priority sampling
+// Sample tries other limits on the known demand of a running node's keys: the cost of each key in
+// every slice of a window. A Sample remembers a bounded number of keys, chosen by priority sampling
 // (Duffield, Lund and Thorup, 2007). The keys of the highest
 //
 //	priority = peak / uniform
@@ -21,8 +21,8 @@ import (
 // only keys far above the threshold can change, such as the refusals of a limit there, have no
 // sampling error.
 //
-// A key that was not remembered when it began to ask for much is known from its window at the first
-// look. Its peak may be too low, by less than the threshold.
+// A key not remembered at the begin of much demand is known from the window of the first look. The
+// peak may be too low, by less than the threshold.
 type Sample struct {
 	ladder
 	room      int // memory allowed, in units of a tried
@@ -35,7 +35,7 @@ type Sample struct {
 	late      uint64    // demands that came too late to cover every slice
 }
 
-// tryBytes is the memory of one limit a key passed, and about that of the key itself.
+// tryBytes is the memory of a limit passed by a key, and about the memory of the key itself.
 const tryBytes = int(unsafe.Sizeof(tried{}))
 
 // ladder is the set of limits tried. A limit refusing blocks for shortBlock slices at least and
@@ -47,9 +47,8 @@ type ladder struct {
 	rule                  Rule
 }
 
-// NewSample returns an empty sample that tries limits around r's. It remembers as many keys as fit
-// bytes, one at least: about 200 bytes a key, and as much for each limit of the ladder the key
-// passes.
+// NewSample returns an empty sample trying limits around r's, for as many keys as bytes permit, one
+// at least: about 200 bytes a key, and as much for each limit of the ladder the key passes.
 func NewSample(r Rule, bytes int) *Sample {
 	s := &Sample{ladder: ladder{offered: r.Offered, rule: r}, room: bytes / tryBytes}
 	if r.BlockFor > 0 {
@@ -68,8 +67,8 @@ func (s *Sample) begin() {
 	}
 }
 
-// Take adds a key's demand. Each key must be taken while there is anything in its window, and again
-// within window.WholeSlices slices.
+// Take adds a key's demand. Each key must be taken while the window is not empty, and again within
+// window.WholeSlices slices.
 func (s *Sample) Take(d *window.Demand) {
 	s.begin()
 	asked := uint64(0)
@@ -100,8 +99,8 @@ func (s *Sample) Take(d *window.Demand) {
 	s.rank(k)
 }
 
-// key returns the memory of the key of that index, which asked for so much, or nil if it is not in
-// the sample.
+// key returns the memory of the key with index i, which asked for so much, or nil if not in the
+// sample.
 func (s *Sample) key(index sketch.Index, asked uint64) *key {
 	k := s.keys[index]
 	if k != nil || asked == 0 {
@@ -114,7 +113,7 @@ func (s *Sample) key(index sketch.Index, asked uint64) *key {
 	return &key{index: index, uniform: uniform, at: newKey}
 }
 
-// rank moves k to its place in the order and in the sample.
+// rank moves k to the right place in the order and in the sample.
 func (s *Sample) rank(k *key) {
 	priority := float64(k.high) / k.uniform
 	switch {
@@ -140,7 +139,7 @@ func (s *Sample) Resize(bytes int) {
 	s.fit()
 }
 
-// fit drops the keys of the lowest priority until the sample fits its room.
+// fit drops the keys of the lowest priority until the sample fits.
 func (s *Sample) fit() {
 	for s.used > s.room && len(s.order) > 1 {
 		gone := heap.Pop(&s.order).(*key) // the heap holds nothing else
@@ -153,7 +152,7 @@ func (s *Sample) fit() {
 // Range is the lower and the upper bound of a figure.
 type Range struct{ Low, High float64 }
 
-// Estimate is the cost and the keys that one limit would have refused.
+// Estimate is the cost and the keys a limit would have refused.
 type Estimate struct {
 	Limit int64
 	Cost  Range
@@ -162,8 +161,8 @@ type Estimate struct {
 	Error float64
 }
 
-// Estimates returns the refusals of each limit tried, lowest first, up to the first that would have
-// refused nothing.
+// Estimates returns the refusals of each limit tried, lowest first, up to the first without
+// refusals.
 func (s *Sample) Estimates() []Estimate {
 	s.begin()
 	last := len(s.limits) - 1
@@ -216,14 +215,14 @@ func (s *Sample) passed(peak uint64) int {
 func (s *Sample) Demand() float64 { return s.demand }
 
 // Size returns how many keys are remembered, and the peak from which all keys are; 0: all keys
-// there are. The peak is twice the threshold, because one of two looks sees at least half of a
+// there are. The peak is twice the threshold, because either of two looks sees at least half of a
 // window's cost.
 func (s *Sample) Size() (keys int, allFrom float64) { return len(s.keys), 2 * s.threshold }
 
 // Late returns how many demands came so late that slices went by unseen.
 func (s *Sample) Late() uint64 { return s.late }
 
-// newKey is the place of a key that is not in the heap yet.
+// newKey is the place of a key not in the heap yet.
 const newKey = -1
 
 // priorities is a heap of keys, lowest priority on top, for container/heap.

@@ -8,7 +8,7 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// spilled is the memory of one key of a bucket. Two looks tell the admissions of its own bucket in
+// spilled is the memory of a key of a bucket. Two looks tell the admissions of the key's bucket in
 // between, but not when. Let d be the time between them, in which r tokens come back. Put all of
 // that cost at the second look: each unit then comes at most d too late. So a bucket of r tokens
 // more admits no less of it than the real one, which admits no less than a bucket of r tokens
@@ -26,7 +26,7 @@ type spilled struct {
 // bounds are the lower and the upper bound of a number of tokens.
 type bounds struct{ low, high float64 }
 
-// tank is one burst: the debt of its bucket, by both bounds, and until when it blocks.
+// tank is a burst: the debt of the bucket, by both bounds, and the end of a block.
 type tank struct{ low, high lacking }
 
 type lacking struct {
@@ -36,11 +36,11 @@ type lacking struct {
 
 const tankBytes = int(unsafe.Sizeof(tank{}))
 
-// whole keeps sums of parts of a token from hiding a whole one.
+// whole keeps sums of parts of a token from hiding a whole token.
 const whole = 1e-6
 
-// take returns how much of cost a bucket refuses that has that room when it is full and has got
-// back so many tokens. A blocked one refuses all; one that refuses something blocks until then.
+// take returns how much of cost is refused by a bucket of size room after back more tokens. A
+// blocked bucket refuses all; a bucket refusing anything blocks until then.
 func (l *lacking) take(
 	cost, room, back float64, blocked bool, until window.Instant,
 ) (refused float64) {
@@ -72,9 +72,9 @@ func (k *spilled) admitted(l *window.Level, from window.Instant, r *Rule) bounds
 	return bounds{max(1, low), math.Ceil(float64(l.Full.Sub(max(from, k.full)))*r.rate() - whole)}
 }
 
-// look takes a look at the key. It returns the bounds of what was asked for since the one before
-// and calls refused with those of what each burst would have refused of it, for the bursts the key
-// passed. It returns the key's bounds of the least burst refusing nothing, too.
+// look takes a look at the key. The result is the bounds of the demand since the look before;
+// refused is called with the bounds of each burst's refusals, for the bursts passed by the key. The
+// key's bounds of the least burst without refusals are returned, too.
 func (k *spilled) look(
 	l *window.Level, r *ladder, refused func(limit int, low, high float64),
 ) (asked, peak bounds) {
@@ -115,8 +115,8 @@ func (k *spilled) blocks(at window.Instant, r *ladder) window.Instant {
 	return at.Add(r.rule.BlockFor)
 }
 
-// Look adds a key of a bucket, as Take does one of a window. Each key must be looked at within the
-// time in which its bucket fills.
+// Look adds a key of a bucket, like Take for a window. Each key must be looked at within the fill
+// time of the bucket.
 func (s *Sample) Look(l *window.Level) {
 	s.begin()
 	used := uint64(max(0, math.Ceil(float64(l.Full.Sub(l.At))*s.rule.rate()-whole)))
