@@ -26,8 +26,8 @@ func (g *group) start(f func() error) {
 
 // Run starts everything and waits. When ctx ends the doors stop first, each after it answered the
 // requests that have arrived; the rooms they ask stay up until they are done. Run returns early,
-// with the error, if a part fails for good. It is for once. Two groups, since two things end one
-// after the other: doors by ctx, and behind them work, which ctx does not end.
+// with the error, if a part fails for good. It is for once. Two groups, since two things end in
+// turn: doors by ctx, and behind them work, which ctx does not end.
 func (n *Node) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

@@ -27,7 +27,7 @@ type counters struct {
 	lag       Lag
 }
 
-// drop counts one drop.
+// drop counts a drop.
 func (c *counters) drop(why guard.Reason) { c.Dropped.Add(why) }
 
 // failedJoin records a failed join and its error.

@@ -33,8 +33,8 @@ func (d delegate) NodeMeta(limit int) []byte {
 // NotifyMsg implements memberlist.Delegate.
 func (d delegate) NotifyMsg(b []byte) { d.n.inbox.offer(b) }
 
-// GetBroadcasts implements memberlist.Delegate. It returns one message with as many records as fit:
-// a receiving memberlist has 1,024 places for messages, its own ones included, and drops the rest.
+// GetBroadcasts implements memberlist.Delegate. It returns a message with as many records as fit: a
+// receiving memberlist has 1,024 places for messages, its own ones included, and drops the rest.
 func (d delegate) GetBroadcasts(overhead, limit int) [][]byte {
 	if limit-overhead <= frame.HeadBytes {
 		return nil

@@ -68,7 +68,7 @@ type entry struct {
 type roster struct {
 	mu      sync.Mutex // protects members
 	members map[string]*entry
-	changed chan struct{} // holds one token after a change
+	changed chan struct{} // holds a token after a change
 }
 
 // newRoster returns an empty roster.

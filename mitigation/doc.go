@@ -5,7 +5,7 @@
 //	request ─► Table.Get ─► Effect ─► ByFlag ─► Ruling ─┬─ LetPass, Stop ─────────────────┐
 //	                                                    └─ AskCount ─► the window's count ─┴─► Judge ─► Verdict
 //
-// The path of one request:
+// The path of a request:
 //
 //	e := table.Get(now, index)                           // lock-free
 //	ruling, why := mitigation.ByFlag(e, table.Draw(e))

@@ -29,7 +29,7 @@ func (r *Rule) Quota() int64 {
 }
 
 // Countable returns how much of a cost counted without a decision counts. No more is kept: a window
-// is one limit above its own by two, and a full bucket is in debt by a burst when it gave two.
+// is a limit above its own by two, and a full bucket is in debt by a burst when it gave two.
 func (r *Rule) Countable(cost int64) int64 {
 	return min(cost, 2*r.Quota())
 }

@@ -22,9 +22,9 @@ func (r Ratio) Float() float64 { return float64(r) / (1 << 32) }
 // request and never derived from its key, so no client is favoured.
 func (r Ratio) Drops(u uint64) bool { return uint32(u>>32) < uint32(r) } // the high half
 
-// Sticky returns the bits deciding on all requests with one part, such as a client, in an epoch:
-// part is its keyed hash. They are as good as random from part to part, and from epoch to epoch of
-// one part: a step of splitmix64 an epoch.
+// Sticky returns the bits deciding on all requests with the same part, such as a client, in an
+// epoch: part is its keyed hash. They are as good as random from part to part, and from epoch to
+// epoch of a part: a step of splitmix64 an epoch.
 func Sticky(part uint64, epoch int64) uint64 {
 	z := part + uint64(epoch)*0x9E3779B97F4A7C15
 	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9

@@ -72,7 +72,7 @@ type Counts uint8
 // The costs that count.
 const (
 	CountAdmitted Counts = iota // of requests that passed
-	CountOffered                // past the limit, of denied requests as well, up to one limit
+	CountOffered                // past the limit, of denied requests as well, up to a limit
 )
 
 // MaxDelay is the longest time for which a request may have to wait.
@@ -91,7 +91,7 @@ const (
 	MaxCost     = 1_000_000 // per request
 )
 
-// Rule is one named limit. It is a plain value and never changes while it is in use.
+// Rule is a named limit. It is a plain value and never changes while it is in use.
 type Rule struct {
 	Name        string        // [A-Za-z0-9_.-]{1,64}, unique
 	Limit       int64         // cost per window, 1..MaxLimit
@@ -126,9 +126,9 @@ type Rule struct {
 	Reserve []Share
 }
 
-// Ladder is the times of a key's blocks, one after the other: the n-th within Forget of the end of
-// the one before lasts Steps[n-1], those beyond the last step as long as that. The zero Ladder has
-// every block last the rule's BlockFor.
+// Ladder is the times of a key's blocks, in turn: the n-th within Forget of the end of the one
+// before lasts Steps[n-1], those beyond the last step as long as that. The zero Ladder has every
+// block last the rule's BlockFor.
 type Ladder struct {
 	Steps  []time.Duration // 2..MaxSteps of them, each as BlockFor; the first is BlockFor
 	Forget time.Duration   // 1s..MaxForget
@@ -213,7 +213,7 @@ type Share struct {
 // Whole is the unit of Share.Part: hundredths of a percent.
 const Whole = 10_000
 
-// MaxShares is the most shares of one rule.
+// MaxShares is the most shares of a rule.
 const MaxShares = 8
 
 // Reserved returns the part of r's quota requests of tier must leave free: the shares of the tiers

@@ -17,7 +17,7 @@ const (
 )
 
 // Table is the bounded mitigation table. Reading is lock-free and sees an old flag or a new one,
-// never half of each. Writing takes one lock, which the decision path only tries.
+// never half of each. Writing takes a single lock, which the decision path only tries.
 type Table struct {
 	index   []atomic.Uint64 // 0: free
 	entries []entry
@@ -37,8 +37,7 @@ type Table struct {
 	changes   changes
 }
 
-// entry is one place: the words the decision path reads, and the flag itself under the table's
-// lock.
+// entry is a place: the words the decision path reads, and the flag itself under the table's lock.
 type entry struct {
 	seq        atomic.Uint32 // odd during a write
 	draws      atomic.Uint32 // requests decided by a ratio
@@ -189,7 +188,7 @@ func (t *Table) put(now window.Instant, f Flag, l *Ladder) bool {
 	return true
 }
 
-// same reports whether two flags of one key have the same effect from the same source.
+// same reports whether two flags of the same key have the same effect from the same source.
 func (f *Flag) same(g *Flag) bool {
 	return f.Action == g.Action && f.Ratio == g.Ratio && f.Source == g.Source &&
 		f.Origin == g.Origin

@@ -10,7 +10,7 @@ package sketch
 // when it is touched, so no reader ever meets a half-cleared counter.
 type word uint64
 
-// SubWindows is how many sub-windows make one window. A cell holds one more, so the running one and
+// SubWindows is how many sub-windows make a window. A cell holds one more, so the running one and
 // the full ones before it always cover the whole trailing window.
 const SubWindows = 5
 

@@ -2,11 +2,11 @@ package sketch
 
 import "hash/maphash"
 
-// Index names one key of one rule inside this process: 64 keyed bits. It is never shown and never
-// sent, because two processes disagree on it and an attacker must not learn it.
+// Index names a key of a rule inside this process: 64 keyed bits. It is never shown and never sent,
+// because two processes disagree on it and an attacker must not learn it.
 type Index uint64
 
-// Hasher turns keys into indices. Each rule has its own, so two rules never share a count for one
+// Hasher turns keys into indices. Each rule has its own, so two rules never share a count for a
 // key. The hash is keyed by a random seed (hash/maphash): unkeyed or merely seeded xxhash lets
 // anybody compute pairs of keys that meet in every cell. The zero Hasher panics when used.
 type Hasher struct{ seed maphash.Seed }

@@ -18,7 +18,7 @@ func (s *Sketch) Pour(i Index, number uint64, units [Held]uint8) {
 	}
 }
 
-// tryPour is one attempt, void like tryAdd if anybody interfered.
+// tryPour is an attempt, void like tryAdd if anybody interfered.
 func (s *Sketch) tryPour(i Index, number uint64, units [Held]uint8) bool {
 	var old, now [Rows]word
 	for row := range Rows {

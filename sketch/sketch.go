@@ -12,8 +12,8 @@
 // The update is conservative (Estan and Varghese, 2002): only cells that would lie under the new
 // minimum are raised, which about halves the error when memory is short. Done by raising each cell
 // to a maximum it loses increments as soon as two goroutines meet. Here every cell raised must
-// still be the word that was read, or the whole addition starts again: of two additions of one key
-// that meet, one finds a cell of its minimum changed.
+// still be the word that was read, or the whole addition starts again: of two additions of the same
+// key that meet, one finds a cell of its minimum changed.
 package sketch
 
 import (
@@ -28,7 +28,7 @@ const Rows = 4
 // CellBytes is the size of a cell.
 const CellBytes = 8
 
-// odd holds one multiplier a row. Different odd multipliers and the high half of the product make
+// odd holds a multiplier a row. Different odd multipliers and the high half of the product make
 // rows independent; xor-ing a seed and masking would make all rows collide together.
 var odd = [Rows]uint64{
 	0x9e3779b97f4a7c15, 0xd6e8feb86659fd93,
@@ -81,7 +81,7 @@ func (s *Sketch) AddBelow(i Index, number uint64, units uint8, mark uint64) uint
 	}
 }
 
-// tryAdd is one attempt, void if anybody changed one of the cells it raises since it read them. The
+// tryAdd is an attempt, void if anybody changed one of the cells it raises since it read them. The
 // rows it has raised by then stay raised, which can only over-count.
 func (s *Sketch) tryAdd(i Index, number, units, mark uint64) (estimate uint64, ok bool) {
 	c0, c1, c2, c3 := s.cell(i, 0), s.cell(i, 1), s.cell(i, 2), s.cell(i, 3)

@@ -6,7 +6,7 @@ import (
 	"github.com/headgate-dev/headgate/window/bucket"
 )
 
-// A limit with a burst is a bucket. A bucket's key has the same slot as that of a window, with one
+// A limit with a burst is a bucket. A bucket's key has the same slot as that of a window, with a
 // moment in the place of the log: the TAT of package bucket. An empty log leaves the fields front,
 // newest and per unused, where the moment lies, so all else reading a log finds none.
 
@@ -60,8 +60,8 @@ func (m *Meter) sameBucket(next *Meter) bool {
 	return *m.bucket == *next.bucket && m.shared == next.shared && m.packing == next.packing
 }
 
-// resize adapts the slot at place at to a bucket of other numbers. Tokens taken stay taken, up to
-// one burst. The caller holds the slot's lock.
+// resize adapts the slot at place at to a bucket of other numbers. Tokens taken stay taken, up to a
+// burst. The caller holds the slot's lock.
 func (c *Counter) resize(s *slot, at int, is *Meter) {
 	s.full.set(0)
 	c.dropRefusals(s) // they lie by sub-windows of another length
@@ -132,8 +132,8 @@ func (m *Meter) emptyUntil(s *slot, t stamp) Instant {
 	return 0
 }
 
-// appendTaken appends the tokens taken from the bucket in s as one mark: so much, at the moment
-// with the same TAT.
+// appendTaken appends the tokens taken from the bucket in s as a mark: so much, at the moment with
+// the same TAT.
 func (m *Meter) appendTaken(s *slot, t stamp, dst []Mark) []Mark {
 	tat, now := s.tat(), int64(t.now)
 	full := m.bucket.Full(tat, now)
@@ -169,8 +169,8 @@ func (m *Meter) pour(s *slot, at int, t stamp, from Instant, cost int64) {
 	m.publish(s, t)
 }
 
-// latest returns the latest TAT of a bucket at now: in debt by one burst, or by the requests that
-// may wait for their tokens.
+// latest returns the latest TAT of a bucket at now: in debt by a burst, or by the requests that may
+// wait for their tokens.
 func (m *Meter) latest(now Instant) int64 {
 	return max(m.bucket.Debt(int64(now)), int64(now.Add(m.bucket.FillTime()+m.delay)))
 }
@@ -196,7 +196,7 @@ func (m *Meter) unheard() time.Duration {
 
 // since returns the earliest moment of the others' cost in b, the answer to d, for pour. st is the
 // state before the answer. Other nodes hold cost back for maxAge at most, and an ended period may
-// have been read one flush earlier. For a key new at this node the counters say the times, at least
+// have been read a flush earlier. For a key new at this node the counters say the times, at least
 // the beginning of their period.
 func (m *Meter) since(st *syncState, b *batch, f Flush, heard int64) Instant {
 	before := m.maxAge(f.Interval) + f.Interval

@@ -7,8 +7,8 @@ import (
 	"github.com/headgate-dev/headgate/sketch"
 )
 
-// Flush is the state of one flush, from Collect to the last Merge of its Dues. The flusher writes
-// it; this package reads it. One flush goes
+// Flush is the state of a flush, from Collect to the last Merge of its Dues. The flusher writes it;
+// this package reads it. One flush goes
 //
 //	Collect ─► []Due ─► one add each at the shared counters ─► Merge(total), or Unsent
 //
@@ -29,9 +29,9 @@ type Flush struct {
 	Rest func()
 }
 
-// Due is one exchange to make for one key and one counting period: add Delta to the shared counter
-// and hand the counter's new total to Merge. The counter's name is a hash of Rule, Window, Variant,
-// Key and Period; the caller makes the exchange.
+// Due is an exchange to make for a key and a counting period: add Delta to the shared counter and
+// hand the counter's new total to Merge. The counter's name is a hash of Rule, Window, Variant, Key
+// and Period; the caller makes the exchange.
 type Due struct {
 	Rule   string
 	Window time.Duration

@@ -3,7 +3,7 @@
 //
 // A Counter is made for a rate limiter under attack: any number of keys, chosen by somebody
 // hostile, may arrive at any rate. A refusal is always backed by an exact count, an estimate never
-// refuses anybody, and a decision takes one short lock at most, allocates nothing and does no I/O.
+// refuses anybody, and a decision takes a short lock at most, allocates nothing and does no I/O.
 //
 // The price:
 //
@@ -36,7 +36,7 @@
 // admissions, and only the log refuses. So a collision in the sketch may cost a slot, but never an
 // answer.
 //
-// A key at the limit is refused by one word of the slot, without the lock, and such refusals are
+// A key at the limit is refused by a word of the slot, without the lock, and such refusals are
 // recorded together: see fullWord.
 //
 // A slot holds two logs. The log of admissions decides. From the first refusal until a window after
@@ -94,14 +94,14 @@ type Counter struct {
 	divisor    atomic.Int64 // promotion mark = limit / divisor
 }
 
-// meters is one configuration. Immutable once published.
+// meters is a configuration. Immutable once published.
 type meters struct {
 	byName map[string]*Meter
 	byID   map[uint32]*Meter
 	layers []*layer
 }
 
-// layer is the sketch all rules of one window length share.
+// layer is the sketch all rules of the same window length share.
 type layer struct {
 	span   Span
 	sketch *sketch.Sketch
@@ -197,7 +197,7 @@ type Limit struct {
 //
 // When the set of window lengths changes, the sketches are divided anew and start empty; suspects
 // keep their exact logs. Where a limit above 1020 changes, sketch units change in size. Estimates
-// are off for one window, which may make a suspect early or late but refuses nobody.
+// are off for a window, which may make a suspect early or late but refuses nobody.
 func (c *Counter) Configure(limits []Limit) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

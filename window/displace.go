@@ -19,7 +19,7 @@ const (
 	fairShare = ways / 4
 )
 
-// standing is the state of one slot for the search of a slot to displace.
+// standing is the state of a single slot for the search of a slot to displace.
 type standing struct {
 	// cost asked for in the window, as a fraction of the limit; 0: idle; +Inf: locked now
 	share  float64

@@ -10,7 +10,7 @@ const (
 )
 
 // fullWord holds the instant until which not even cost 1 fits a key's window, so requests of a full
-// key are refused without the slot's lock, by one atomic operation:
+// key are refused without the slot's lock, by a single atomic operation:
 //
 //	bits 9..63  Instant before which nothing fits, rounded down to 512 ns; 0: not known
 //	bits 6..8   low bits of the number of the slice in which refusals may be folded
@@ -81,8 +81,8 @@ func (f *fullWord) take() (folded int64) {
 	return int64(f.word.And(untilBits) & foldedBits) // 5 bits
 }
 
-// fold counts one refusal in the slice of that number, if refusals may be folded there, word is
-// still the state, and fewer than most are then counted. fold takes no lock.
+// fold counts a refusal in the slice of that number, if refusals may be folded there, word is still
+// the state, and fewer than most are then counted. fold takes no lock.
 func (f *fullWord) fold(word, slice uint64, most uint32) bool {
 	return word&(foldable|sliceBits) == foldable|slice<<sliceShift&sliceBits &&
 		uint32(word&foldedBits)+1 < most && f.word.CompareAndSwap(word, word+1)

@@ -6,7 +6,7 @@ import (
 	"github.com/headgate-dev/headgate/sketch"
 )
 
-// Suspect is one key with an exact slot, for Each.
+// Suspect is a key with an exact slot, for Each.
 type Suspect struct {
 	Rule     string
 	Key      []byte // valid until the callback returns

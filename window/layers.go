@@ -34,9 +34,9 @@ func windowsOf(limits []Limit) []time.Duration {
 	return all
 }
 
-// divide returns one layer for each window length, over equal parts of the cells. The old layers
-// stay if the lengths are the same. Otherwise the cells are emptied and dealt out again. Old meters
-// then read nonsense until replaced; this can make a suspect but refuse nobody.
+// divide returns a layer for each window length, over equal parts of the cells. The old layers stay
+// if the lengths are the same. Otherwise the cells are emptied and dealt out again. Old meters then
+// read nonsense until replaced; this can make a suspect but refuse nobody.
 func (c *Counter) divide(old *meters, windows []time.Duration) []*layer {
 	same := slices.EqualFunc(old.layers, windows, func(l *layer, w time.Duration) bool {
 		return l.span.window == w

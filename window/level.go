@@ -2,8 +2,8 @@ package window
 
 import "github.com/headgate-dev/headgate/sketch"
 
-// Level is the state of a suspect's bucket at one look. A bucket keeps no log: two looks give the
-// admissions in between, up to the refill meanwhile, and the refusals to the unit.
+// Level is the state of a suspect's bucket at a single look. A bucket keeps no log: two looks give
+// the admissions in between, up to the refill meanwhile, and the refusals to the unit.
 type Level struct {
 	Rule   string
 	Index  sketch.Index
@@ -70,8 +70,8 @@ func (m *Meter) looks(used int64) bool {
 
 // nextLook returns after how many flushes, 1..stride, the admissions of others meanwhile can
 // matter: when others may have used up half of the rest by the rate at which all nodes are asked
-// for the key, and before one admission a flush has used it up. An ended period is read once more
-// at once.
+// for the key, and before an admission a flush has used it up. An ended period is read once more at
+// once.
 func (m *Meter) nextLook(st *syncState, left int64) uint32 {
 	if st.flags&lookAgain != 0 {
 		return 1

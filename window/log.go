@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Log is the exact sliding log of one key: every offer and every admission of the trailing window
+// Log is the exact sliding log of a key: every offer and every admission of the trailing window
 // with times. The oracle for counters, in tests, in replay and in benchmarks. The daemon never uses
 // it: the memory grows with the traffic, and all of the daemon's is fixed at start.
 //
@@ -87,7 +87,7 @@ type trail struct {
 	sum  int64
 }
 
-// moment is the cost recorded under one tick.
+// moment is the cost recorded under a tick.
 type moment struct {
 	at   Instant
 	cost int64

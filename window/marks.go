@@ -1,6 +1,6 @@
 package window
 
-// marks remembers when the last units of one key happened. A queue of ticks, one a mark. A mark
+// marks remembers when the last units of a key happened. A queue of ticks, one a mark. A mark
 // stands for per units and carries the last unit's tick. per = 1 is the exact sliding log. With
 // more, the count is never too low and less than per units too high, so a limit enforced by marks
 // admits nothing above the limit and refuses nothing below 1 - (per-1)/limit. A mark errs in units
@@ -104,7 +104,7 @@ func (m *marks) pushOne(a *arena, tick uint32) bool {
 	return true
 }
 
-// append adds one mark. False: no room.
+// append adds a mark. False: no room.
 func (m *marks) append(a *arena, tick uint32) bool {
 	if m.hi == chunkTicks|spareChunk {
 		m.tail, m.hi = a.chunks[m.tail].next.Load(), 0
@@ -132,8 +132,8 @@ func (m *marks) append(a *arena, tick uint32) bool {
 	return true
 }
 
-// compact moves the marks of a list of one full chunk to the chunk's begin, and reports whether
-// that made room.
+// compact moves the marks of a list of a full chunk to the chunk's begin, and reports whether that
+// made room.
 func (m *marks) compact(a *arena) bool {
 	if m.n == 0 || m.lo == 0 || int(m.n) != chunkTicks-int(m.lo) {
 		return false

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Standing is the state of one key by the totals of all known nodes. From Merge and Alone. The
-// PoP's flusher works out the drop ratio from Rate, and hands the rest on to other PoPs.
+// Standing is the state of a key by the totals of all known nodes. From Merge and Alone. The PoP's
+// flusher works out the drop ratio from Rate, and hands the rest on to other PoPs.
 type Standing struct {
 	Offered int64 // cost in the trailing window, of all nodes known
 	// cost offered a second; an average over Over, raised at once at a leap

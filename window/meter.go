@@ -11,8 +11,8 @@ import (
 // fullMarks is how many marks remember a full limit. Up to this limit counts are exact to the unit.
 const fullMarks = 1024
 
-// Meter counts for one rule. All but the promotion mark, alone and retired is immutable. Methods
-// may be called concurrently, wait for nothing but a slot's lock, and do not allocate.
+// Meter counts for a rule. All but the promotion mark, alone and retired is immutable. Methods may
+// be called concurrently, wait for nothing but a slot's lock, and do not allocate.
 type Meter struct {
 	c      *Counter
 	name   string
@@ -22,8 +22,8 @@ type Meter struct {
 	limit  int64
 	least  int64 // lowest limit a request may be held to; it decides who is a suspect
 	id     uint32
-	unit   uint32  // cost of one sketch unit: limit/4 must fit a cell's byte
-	per    uint32  // cost of one mark of the log
+	unit   uint32  // cost of a sketch unit: limit/4 must fit a cell's byte
+	per    uint32  // cost of a mark of the log
 	fold   uint32  // refusals of a full key recorded together; 1: each by itself
 	slices divisor // nanoseconds of a slice of the window
 
@@ -57,7 +57,7 @@ type Meter struct {
 	most   int64   // cost that one node can admit in a counting period, at most
 
 	delay       time.Duration // for which a request of a bucket may have to wait, at most
-	countDenied bool          // denied cost counts as well, up to one limit
+	countDenied bool          // denied cost counts as well, up to a limit
 }
 
 // meter returns the meter of l. The new meter keeps the identity and the counts of old, if only the

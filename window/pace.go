@@ -122,7 +122,7 @@ func (m *Meter) paceBefore(st *syncState, heard tally, gone time.Duration) {
 	st.admittedRate += float32(float64(heard.admitted) * rise)
 }
 
-// decay is e^(-x) with a memory of the last result: the keys of one flush were nearly all last read
+// decay is e^(-x) with a memory of the last result: the keys of a flush were nearly all last read
 // at the same flush before, and so have the same x. Not safe for concurrent use.
 type decay struct{ x, y float64 }
 

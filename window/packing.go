@@ -2,7 +2,7 @@ package window
 
 import "time"
 
-// A shared counter is a 64-bit word; servers only add. A counter holds the totals of one key and a
+// A shared counter is a 64-bit word; servers only add. A counter holds the totals of a key and a
 // counting period, summed over all nodes. There are two layouts:
 //
 //	limit <= SmallLimit; one unit is cost 1
@@ -44,7 +44,7 @@ type packing struct {
 	// later
 	shadow bool
 	bucket bool          // the limit is a bucket: a window of the same numbers uses other counters
-	unit   int64         // cost of one unit
+	unit   int64         // cost of a unit
 	period time.Duration // length of a counting period
 }
 

@@ -2,8 +2,8 @@ package window
 
 import "math/bits"
 
-// PrefetchDues is a good number of Dues for one call of Prefetch: more lines than a core fetches at
-// a time, and few enough to be still in the nearest cache at use.
+// PrefetchDues is a good number of Dues for a call of Prefetch: more lines than a core fetches at a
+// time, and few enough to be still in the nearest cache at use.
 const PrefetchDues = 16
 
 // prefetchWords is the same in words of 64 slots, of which a flush of 10,000 keys finds two or

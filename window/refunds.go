@@ -17,7 +17,7 @@ import (
 //
 // Refund takes cost back at this node at once. Cost known to the others is then pending here, is
 // added to the refund counter with the key's next exchange, and each node takes the cost back from
-// the newest admissions of the log. A rule without refunds costs one read every few flushes.
+// the newest admissions of the log. A rule without refunds costs a read every few flushes.
 //
 // A refund lost leaves the limit stricter. No refund is applied twice, nor to newer admissions, nor
 // where a server forgot the cost.

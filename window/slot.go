@@ -14,7 +14,7 @@ const inlineKey = 40
 // held is how many sub-windows cover the running one and a whole window before.
 const held = sketch.SubWindows + 1
 
-// slot is the exact memory of one suspect, in two cache lines: the first for every request, the
+// slot is the exact memory of a suspect, in two cache lines: the first for every request, the
 // second for the sweeper and people. The lock is held for tens of nanoseconds of arithmetic, and
 // only by requests for this same key. A key at the limit is refused by index and full alone.
 type slot struct {

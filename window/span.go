@@ -16,7 +16,7 @@ type Span struct {
 	ticks  uint32  // ticks of the window
 }
 
-// divisor divides by a number fixed at start by one multiplication: several times a request.
+// divisor divides by a number fixed at start by a single multiplication: several times a request.
 type divisor struct{ by, inverse uint64 }
 
 // divideBy returns the divisor by n.

@@ -18,10 +18,10 @@ import (
 const (
 	// for people, a scraper and probes: a dozen in use
 	maxAdminConns    = 256
-	maxAdminHeaders  = 16 << 10 // bytes, of one request
+	maxAdminHeaders  = 16 << 10 // bytes, of a request
 	maxAdminBody     = 64 << 10 // bytes
 	maxAdminQuery    = 4 << 10  // a key of 256 bytes, percent-encoded, is 768
-	maxAdminRows     = 1000     // of one listing
+	maxAdminRows     = 1000     // of a listing
 	maxAdminListings = 2        // at once; others wait
 	maxAdminScrapes  = 2        // at once; others are answered 503
 

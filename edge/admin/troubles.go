@@ -11,7 +11,7 @@ import (
 )
 
 // troubles returns the present faults of the node that v shows, in words; empty if there are none.
-// It is the list that /readyz has in one word: each line names the fault in words of the
+// It is the list that /readyz has in a word: each line names the fault in words of the
 // documentation, so people can search for the line.
 func (w *feed) troubles(now window.Instant, v *api.LiveView, stats *window.Stats) []string {
 	all := []string{}

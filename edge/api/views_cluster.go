@@ -37,8 +37,8 @@ type ClockView struct {
 	SkewSeconds float64 `json:"skew_seconds"`
 }
 
-// RingServerView is the state of one server of the ring, as the node sees it. Counts are since
-// start. Its numbers only grow, so whoever asks twice can take differences.
+// RingServerView is the state of a server of the ring, as the node sees it. Counts are since start.
+// Its numbers only grow, so whoever asks twice can take differences.
 type RingServerView struct {
 	Address string `json:"address"`
 	Weight  int    `json:"weight"`

@@ -90,7 +90,7 @@ type SketchView struct {
 // at most 180 steps. The steps are the same for all rules, so their moments are sent once.
 type HistoryView struct {
 	Range  string            `json:"range"`  // 15m, 1h or 6h
-	Every  int               `json:"every"`  // seconds from one point to the next
+	Every  int               `json:"every"`  // seconds from a point to the next
 	Points []int64           `json:"points"` // Unix seconds at which each step ended, oldest first
 	Rules  []HistoryRuleView `json:"rules"`
 }

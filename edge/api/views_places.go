@@ -35,7 +35,7 @@ type TierView struct {
 type LeasesView struct {
 	Now    time.Time    `json:"now"`
 	Rule   string       `json:"rule"`
-	Limit  int64        `json:"limit"`            // places of one key
+	Limit  int64        `json:"limit"`            // places of a key
 	Taken  int64        `json:"taken"`            // places: of the key, or of all keys
 	Keys   int          `json:"keys,omitempty"`   // that hold places, where no key is asked for
 	Key    string       `json:"key,omitempty"`    // asked for

@@ -89,7 +89,7 @@ type SuggestView struct {
 
 // HeldView is how many places keys held at once, by looks twice a second.
 type HeldView struct {
-	Most int64   `json:"most"` // by one key at one look
+	Most int64   `json:"most"` // by a key at a single look
 	Mean float64 `json:"mean"` // by a key while it held any
 }
 
@@ -129,7 +129,7 @@ type SampleView struct {
 	LateLooks uint64 `json:"late_samples"`
 }
 
-// SuggestRow is the estimated effect of one limit. The true share lies between low and high, apart
+// SuggestRow is the estimated effect of a limit. The true share lies between low and high, apart
 // from the error of sampling, which exists only below sample.complete_from. For a rule that blocks,
 // the cost is estimated to within a few percent.
 type SuggestRow struct {

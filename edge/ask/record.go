@@ -15,8 +15,8 @@ import (
 //	waits:
 //	policy, held (varints: see policy.Pending) · rule (varint) · cost counted so far · length of key · key
 //
-// Varints: most numbers are below 128, and a record of one question is its key and some ten bytes.
-// A record is checked against the policies in force as it is read: see fits.
+// Varints: most numbers are below 128, and a record of a question is its key and some ten bytes. A
+// record is checked against the policies in force as it is read: see fits.
 type record []byte
 
 // numbersAt is the place of the first lease in a record.

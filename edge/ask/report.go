@@ -7,7 +7,7 @@ import (
 )
 
 // takeTicket stores the questions of the request that wait for its response, and the leases it
-// holds, and returns the number of the ticket; 0 if there are none. A request that holds one lease
+// holds, and returns the number of the ticket; 0 if there are none. A request that holds a lease
 // and waits for nothing else needs no record: the lease is its ticket.
 func (s *Session) takeTicket(now window.Instant, u uint64) uint64 {
 	if !s.result.Later && !s.together.TakesPlaces() {

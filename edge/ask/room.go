@@ -36,7 +36,7 @@ type Room struct {
 
 	unfitBy [Doors][request.UnfitKinds]atomic.Uint64
 
-	matching *latency.Histogram // of the time that policies took, of one request in matchEvery
+	matching *latency.Histogram // of the time that policies took, of a request in matchEvery
 }
 
 // inForce is a set of policies, immutable but for tallies. A single pointer: a request reads the
@@ -89,9 +89,9 @@ func New(g *gate.Gate, bytes int) *Room {
 	return r
 }
 
-// Set puts policies in force in one step; nil means none. They were loaded for the rules all names,
-// which must be in force at the gate, and for the pools of the last SetPools. keep is for how long
-// a ticket is good. Set is for a single caller at a time.
+// Set puts policies in force in a single step; nil means none. They were loaded for the rules all
+// names, which must be in force at the gate, and for the pools of the last SetPools. keep is for
+// how long a ticket is good. Set is for a single caller at a time.
 func (r *Room) Set(e *policy.Engine, all []mitigation.Rule, keep time.Duration) {
 	was := r.now.Load()
 	next := &inForce{engine: e, tickets: was.tickets.next(e, all), pools: *r.pools.Load()}
@@ -160,8 +160,8 @@ func (r *Room) Figures() []Figures {
 	return all
 }
 
-// AddMatching adds the times policies took to sum: from the request to the questions, of one
-// request in 256.
+// AddMatching adds the times policies took to sum: from the request to the questions, of a request
+// in 256.
 func (r *Room) AddMatching(sum *latency.Sum) { sum.Add(r.matching) }
 
 // Engine returns the policies in force, nil if there are none. Read only.

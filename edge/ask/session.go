@@ -11,8 +11,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// Session is the memory of one request at a time, for one goroutine: about 28 KiB, used again and
-// again. It must not be copied.
+// Session is the memory of a request at a time, for a single goroutine: about 28 KiB, used again
+// and again. It must not be copied.
 type Session struct {
 	Request request.Request // filled in by the door between Begin and Decide
 	CanWait bool            // likewise: the sender can wait before it lets the request pass
@@ -160,8 +160,8 @@ func (s *Session) byRules(a *Answer, now window.Instant, u uint64) {
 // half as long as policies do.
 const matchEvery = 256
 
-// match finds the questions of the policies. The time is taken of one request in matchEvery, drawn
-// by u.
+// match finds the questions of the policies. The time is taken of a request in matchEvery, drawn by
+// u.
 func (s *Session) match(u uint64) {
 	if u%matchEvery != 0 {
 		s.in.engine.Evaluate(&s.Request, &s.result)

@@ -58,7 +58,7 @@ func (s *Session) Start() {
 	s.pretends = false
 }
 
-// AddQuestion makes p ask one question. Equal questions are one; those beyond gate.MaxQuestions are
+// AddQuestion makes p ask a question. Equal questions are one; those beyond gate.MaxQuestions are
 // dropped and counted. Equal means the same rule, key, cost and use, so a descriptor sent twice
 // counts once.
 func (s *Session) AddQuestion(p *Part, ask gate.Ask, use Use) {
@@ -181,8 +181,8 @@ func (m *several) keep(text []byte) []byte {
 }
 
 // DecideAll decides the parts added since Start, and sets the answers of parts, which are all of
-// them. With the error gate.ErrUnknownRule nothing was counted. Looks are decided one by one, the
-// rest in one step of the gate. A look denied joins that step as a Peek, since it must keep the
+// them. With the error gate.ErrUnknownRule nothing was counted. Looks are decided singly, the rest
+// in a single step of the gate. A look denied joins that step as a Peek, since it must keep the
 // others from being admitted.
 func (s *Session) DecideAll(b *gate.Batch, parts []Part) (deny bool, err error) {
 	m, t := &s.several, &s.together

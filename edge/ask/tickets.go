@@ -11,7 +11,7 @@ const (
 	mostTickets    = 1 << 16                   // tickets live at once
 	least          = 1 << 10                   // places of the smallest store
 	mostTicketText = 4096                      // bytes of the longest record
-	placeText      = 50                        // bytes of a record in one place
+	placeText      = 50                        // bytes of a record in a place
 	placeBytes     = 8 + 8 + 6 + placeText + 2 // of a place, and of its entry in the heap
 )
 
@@ -31,7 +31,7 @@ type place struct {
 //	record ──Add──► number of a ticket ──Take──► record, once
 //	                      └──── First ──► the record that ends first, when there is no room
 //
-// A record takes one place, a longer record several. Safe for concurrent use; the lock is a leaf.
+// A record takes a place, a longer record several. Safe for concurrent use; the lock is a leaf.
 //
 //	number: 1 · 47 random bits · 16 bits place
 type ticketStore struct {

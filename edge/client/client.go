@@ -16,7 +16,7 @@ import (
 // The bounds of a client, beside those of the protocol.
 const (
 	DefaultTimeout = 20 * time.Millisecond // proxies usually wait this long for a rate limiter
-	MaxPending     = 16384                 // queries of one client waiting for an answer
+	MaxPending     = 16384                 // queries of a client waiting for an answer
 
 	// datagrams of a Batch before a wait: the daemon's socket must hold all
 	packetsInFlight  = 8

@@ -16,7 +16,7 @@ import (
 // Bounds of the configuration outside rules; a value outside is a fault. Those of the rules are in
 // package mitigation.
 const (
-	MaxBytes      = 1 << 20 // of one file
+	MaxBytes      = 1 << 20 // of a file
 	MinMemory     = 1 << 20
 	MaxMemory     = 64 << 30
 	MinFlush      = 10 * time.Millisecond
@@ -26,9 +26,9 @@ const (
 	MinTicketKeep = time.Second
 	MaxTicketKeep = 10 * time.Minute
 	MaxWeight     = 1000
-	MaxServers    = 256  // memcached servers of one ring
+	MaxServers    = 256  // memcached servers of a ring
 	MaxSeeds      = 1000 // addresses in gossip.join
-	MaxListeners  = 16   // addresses of one listener
+	MaxListeners  = 16   // addresses of a listener
 	MaxNodeName   = 253  // bytes, as a host name
 	MaxPoPName    = 64   // bytes
 	MaxPath       = 4095 // bytes of a file name
@@ -105,7 +105,7 @@ type Ring struct {
 	Servers []Server // none: this node is its PoP
 	// The same on all nodes of a PoP: others derive from Flush how old a total can be.
 	Flush   time.Duration // between two flushes, MinFlush..MaxFlush
-	Timeout time.Duration // of one exchange, MinTimeout..MaxTimeout
+	Timeout time.Duration // of an exchange, MinTimeout..MaxTimeout
 }
 
 // Server is a memcached server of the ring.
@@ -116,7 +116,7 @@ type Server struct {
 
 // String returns the server as the configuration writes it: the weight only where not 1. The
 // spelling matters: keys are dealt by the spelling, and the fingerprint of the ring is made of
-// spellings, so two spellings of one server are two servers.
+// spellings, so two spellings of the same server are two servers.
 func (s Server) String() string {
 	if s.Weight == 1 {
 		return s.Address.String()

@@ -22,7 +22,7 @@ type Fault struct {
 	File    string
 	Line    int    // from 1
 	Col     int    // in characters, from 1
-	Path    string // such as rules[2].limit; "" when the fault is not about one field
+	Path    string // such as rules[2].limit; "" when the fault is not about a field
 	Message string
 }
 

@@ -153,7 +153,7 @@ func (v value) oneOrMore(f condition.Field) ([]condition.Value, bool) {
 	return list, ok
 }
 
-// one reads one value of f. true and false without quotes say whether it is there.
+// one reads a value of f. true and false without quotes say whether it is there.
 func (v value) one(f condition.Field) (condition.Value, bool) {
 	text, ok := v.text()
 	if !ok {

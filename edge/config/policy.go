@@ -53,7 +53,7 @@ type tierNumber struct {
 	number int64
 }
 
-// policy parses one policy. Defaults are key client, cost 1, and those of a rule. A policy with
+// policy parses a policy. Defaults are key client, cost 1, and those of a rule. A policy with
 // numbers of its own becomes rules called as itself, which are counted, shown and blocked by hand
 // like rules of the section rules.
 func (v value) policy() policy.Policy {

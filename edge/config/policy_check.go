@@ -182,7 +182,7 @@ func (d *decoder) checkPolicies(c *Config) {
 	}
 	_, hasRules := d.given["rules"]
 	c.Policies.Pools, c.Policies.ShedBy = c.poolNames(), drawnRules(c.Rules)
-	bad := maps.Clone(d.bad) // values of one list have one path
+	bad := maps.Clone(d.bad) // values of a list have one path
 	for _, f := range c.Policies.Check(rules, didYouMean) {
 		if bad[f.Path] {
 			continue

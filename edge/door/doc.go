@@ -1,6 +1,6 @@
 // Package door holds the parts all decision listeners share: opening a stream listener, replacing a
-// stale unix socket, and the errors of accept that pass. A door is one protocol's listener; each
-// has its own package below this one.
+// stale unix socket, and the errors of accept that pass. A door is a protocol's listener; each has
+// its own package below this one.
 //
 //	config.Address ──► Listen ──► net.Listener ──► door/http, edge/admin
 //	                   Doorstep, which turns away connections that have ended already

@@ -2,8 +2,8 @@ package door
 
 import "sync/atomic"
 
-// Doorstep stands before the accept loops of one door. A connection its client has ended before it
-// is accepted is closed there, without a goroutine, a deadline or a turn: see Before.
+// Doorstep stands before the accept loops of a door. A connection its client has ended before it is
+// accepted is closed there, without a goroutine, a deadline or a turn: see Before.
 //
 //	calm:   ln.Accept ─► ended? ─no─► the door
 //	flood:  every sweepEvery, all that wait ─► ended? ─no─► the door

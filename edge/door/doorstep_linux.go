@@ -25,7 +25,7 @@ const none = -1
 
 // Before returns a listener giving the connections of ln that are not ended when they are accepted.
 // It is ln itself unless that is one of TCP: whoever may connect to a unix socket is trusted. It
-// closes ln. Accept is for one goroutine, the other methods are safe beside it.
+// closes ln. Accept is for a single goroutine, the other methods are safe beside it.
 func (d *Doorstep) Before(ln net.Listener) net.Listener {
 	if tcp, ok := ln.(*net.TCPListener); ok {
 		l := &swept{step: d, at: ln.Addr(), open: tcp, aside: none}

@@ -16,7 +16,7 @@ const owedFor = 2 * time.Second
 // Owed are the numbers of tickets and leases in the answers a connection was given since its last
 // byte. Nobody reads them if the peer has closed before the write, if the write fails, or if the
 // connection is reset within owedFor: End is called for each then. The zero Owed has none. It is
-// for one goroutine.
+// for a single goroutine.
 type Owed struct {
 	End     func(number uint64) // nil: nothing is owed
 	numbers []uint64

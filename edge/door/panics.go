@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// stackEvery is the least time between two stacks of one door in the log.
+// stackEvery is the least time between two stacks of the same door in the log.
 const stackEvery = time.Minute
 
 // Panics counts the panics a door answered as faults of the daemon: a question that meets a fault

@@ -16,7 +16,7 @@ import (
 // waits for an event of a descriptor of its own (eventfd(2)), which is there at once: to find it,
 // the runtime has to look at all of them. It takes about 2 µs where nothing else is ready.
 //
-// A Yielder is for one goroutine. NewYielder makes it, Close closes its descriptor.
+// A Yielder is for a single goroutine. NewYielder makes it, Close closes its descriptor.
 type Yielder struct {
 	file  *os.File
 	raw   syscall.RawConn

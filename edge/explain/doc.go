@@ -1,5 +1,5 @@
-// Package explain puts the state of one key under one rule into words: the verdict on its next
-// request, the count or flag behind it, and the way to change it. It reads, and counts nothing.
+// Package explain puts the state of a key under a rule into words: the verdict on its next request,
+// the count or flag behind it, and the way to change it. It reads, and counts nothing.
 //
 //	gate.Inspect ─► Inspection ──┬─► api.ExplainView: counts, flag, verdict
 //	Sources.Ring ─► pop.Stats ───┤

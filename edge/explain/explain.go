@@ -33,8 +33,8 @@ type About struct {
 
 // Key returns everything that decides a request of the key and rule in about at now; false when no
 // such rule is in force. u is 64 random bits, by which a key shed in part is let pass or refused,
-// as in gate.Decide. Nothing is counted. It may be called concurrently. All of it is of one moment:
-// the gate is looked at once, and the sentences are made from that alone.
+// as in gate.Decide. Nothing is counted. It may be called concurrently. All of it is of the same
+// moment: the gate is looked at once, and the sentences are made from that alone.
 func Key(from Sources, now window.Instant, u uint64, about About) (api.ExplainView, bool) {
 	g, key := from.Gate, about.Key
 	var parts *gate.Parts

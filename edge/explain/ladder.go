@@ -80,7 +80,7 @@ func levels(
 	return all
 }
 
-// viewLevel returns one network as people are shown it.
+// viewLevel returns a network as people are shown it.
 func viewLevel(is *gate.Inspection, network string) api.LevelView {
 	v := api.LevelView{
 		Rule: is.Rule.Name, Key: network, Verdict: mitigation.Allow.String(), Used: is.Count.Used,

@@ -12,7 +12,7 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// explanation is the knowledge of one key the texts are made of.
+// explanation is the knowledge of a key the texts are made of.
 type explanation struct {
 	gate.Inspection
 	key []byte
@@ -39,8 +39,8 @@ func (c *explanation) why() mitigation.Why {
 	return mitigation.ByLimit
 }
 
-// lifts returns one line on the shortest way to let the key pass.
-// It is read by somebody in a hurry: one line, with the command to type.
+// lifts returns a line on the shortest way to let the key pass. It is read by somebody in a hurry:
+// one line, with the command to type.
 func (c *explanation) lifts() string {
 	switch {
 	case c.Rule.Mode == mitigation.Off:

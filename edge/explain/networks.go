@@ -42,7 +42,7 @@ func (c *explanation) drawSays(each string) string {
 		c.Rule.ShedBy, Span(c.Rule.Epoch))
 }
 
-// byText says of whom the draw for one value of the part is told, in the texts: client 203.0.113.7.
+// byText says of whom the draw for a value of the part is told, in the texts: client 203.0.113.7.
 func (c *explanation) byText() string { return c.Rule.ShedBy + " " + api.EscapeKey(c.by) }
 
 // epochLeft returns the time until the running epoch ends, and others are drawn.

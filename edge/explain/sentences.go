@@ -9,7 +9,7 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// sentences returns three sentences or more, or one when the rule is off: the verdict on the next
+// sentences returns three sentences or more, or a when the rule is off: the verdict on the next
 // request, its ground (a count, or an operator), the room of each tier, the networks and the
 // clients of the key, a lost view, and the way to change the verdict. v is the view the sentences
 // go into, with its flag and counts filled in. Verdict, ground, way out: in this order, since most

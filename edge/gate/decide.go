@@ -9,7 +9,7 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// Lane is the path of one reader through a Gate. Each lane has separate tallies, so two readers do
+// Lane is the path of a reader through a Gate. Each lane has separate tallies, so two readers do
 // not write to the same cache line on every request. A lane may serve several goroutines at once,
 // at the price of contention on the tallies.
 type Lane struct {

@@ -12,7 +12,7 @@
 //	verdict  by the flag, else by the exact count; cost that fits is admitted in the same step.
 //	         The rule's mode then has a refusal enforced or merely recorded (shadow)
 //
-// Nodes of one point of presence (PoP) share counts. The flusher drives the exchange, from a single
+// Nodes of a point of presence (PoP) share counts. The flusher drives the exchange, from a single
 // goroutine, and no decision waits:
 //
 //	Collect ─► []window.Due ─► (ring) ─► totals ─► Plausible ─► Merge ─► slot

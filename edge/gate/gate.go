@@ -44,7 +44,7 @@ type Gate struct {
 	usedUp     *usedup.Table
 	global     *global             // nil: there are no other PoPs
 	overrides  override.Set        // given at this node and merged from others
-	roundRobin override.RoundRobin // over the overrides, where they do not fit into one message
+	roundRobin override.RoundRobin // over the overrides, where they do not fit into a message
 
 	observer observer.Observer
 	misnamed lastMisnamed

@@ -32,7 +32,7 @@ func (g *Gate) Run(ctx context.Context) {
 }
 
 // Turn is the n-th step of Run, at now, for callers that drive time themselves. wall is the reading
-// of the wall clock at now. It is for one goroutine.
+// of the wall clock at now. It is for a single goroutine.
 func (g *Gate) Turn(n int, now window.Instant, wall time.Time) {
 	g.Sweep(now)
 	g.steps.Watch(now, wall)
@@ -54,8 +54,8 @@ func (g *Gate) Turn(n int, now window.Instant, wall time.Time) {
 // Turns returns the number of turns made.
 func (g *Gate) Turns() uint64 { return g.turns.Load() }
 
-// Sweep is one step of the background work of the counters, for callers with a virtual clock.
-// Returns the cost of the step, in cells and slots visited.
+// Sweep is a step of the background work of the counters, for callers with a virtual clock. Returns
+// the cost of the step, in cells and slots visited.
 func (g *Gate) Sweep(now window.Instant) (steps int) { return g.counter.Sweep(now) }
 
 // ClockStep is the difference above which a change of the wall clock is a step rather than a slew.

@@ -31,7 +31,7 @@ type snapshotter struct {
 	to    *Snapshot
 	rules map[string]int // indices into to.Rules
 	set   *ruleSet
-	marks []window.Mark // memory for one log
+	marks []window.Mark // memory for a log
 }
 
 // Snapshot returns the state of the gate at now for a later Restore. stopped: the gate admits

@@ -8,7 +8,7 @@
 // A member that joins is handed a state: this node's clock, its overrides, and the hints in force,
 // each a part with a tag before it, so parts of kinds added later are skipped and counted.
 //
-// The coordinator is arithmetic under one lock; gossip carries bytes it does not read. The package
-// joins the two and decides nothing itself: it keeps no counts, and a node whose link is lost goes
-// on by its own.
+// The coordinator is arithmetic under a single lock; gossip carries bytes it does not read. The
+// package joins the two and decides nothing itself: it keeps no counts, and a node whose link is
+// lost goes on by its own.
 package global

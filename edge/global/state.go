@@ -13,7 +13,7 @@ import (
 const (
 	tagHint      = 'n'
 	tagOverride  = 'w' // an override, as the gate publishes it
-	tagOverrides = 'W' // all overrides of a node in one piece, from a node of an older build
+	tagOverrides = 'W' // all overrides of a node at once, from a node of an older build
 	tagClock     = 't' // the sender's name, and its clock
 )
 

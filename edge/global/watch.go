@@ -21,7 +21,7 @@ const (
 )
 
 // watch logs changes of the other PoPs. Package gossip logs that members differ, with their names;
-// a watch logs they no longer do. It is for one goroutine.
+// a watch logs they no longer do. It is for a single goroutine.
 type watch struct {
 	log       *slog.Logger
 	lostAfter time.Duration // shown when the state becomes silent
@@ -77,7 +77,7 @@ func (w *watch) logState(s gossip.Stats) {
 	}
 }
 
-// differ notes how many members differ in one thing, and logs when none does any more.
+// differ notes how many members differ in a property, and logs when none does any more.
 func (w *watch) differ(now time.Time, thing string, count int) {
 	since, did := w.differs[thing]
 	switch {

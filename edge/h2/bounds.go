@@ -35,7 +35,7 @@ const (
 	maxDecoded = 1 << 20
 	// "CONTINUATION flood" (CVE-2024-27316 and others): an endless block. MaxBlock alone would let
 	// in 64 Ki frames of a byte.
-	maxContinuations = 16 // frames of one header block beside the first
+	maxContinuations = 16 // frames of a header block beside the first
 	controlPerCall   = 4  // grpc-go sends a PING and a WINDOW_UPDATE for an answer
 	// bytes a stream may send: a message fits, so never raised
 	streamWindow = 128 << 10

@@ -6,7 +6,7 @@
 //	   ▲                                                                   │
 //	   └───────────── Output, Written ◄── HEADERS, DATA, trailers ◄────────┘
 //
-// Frames are parsed inside the connection's buffer. All requests of one read are answered by a
+// Frames are parsed inside the connection's buffer. All requests of a single read are answered by a
 // single write. A header block equal to the last, and changes no table, is not decoded again. A
 // response's headers and trailers are one or two bytes from the dynamic table.
 //

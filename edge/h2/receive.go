@@ -250,8 +250,8 @@ func (c *Conn) settings(f *frame) error {
 	return c.control()
 }
 
-// setting takes one setting. Settings about frames this side never sends mean nothing here. RFC
-// 9113, 6.5.2. A setting that is not known is to be ignored.
+// setting takes a setting. Settings about frames this side never sends mean nothing here. RFC 9113,
+// 6.5.2. A setting that is not known is to be ignored.
 func (c *Conn) setting(number uint16, value uint32) error {
 	switch number {
 	case setTable:

@@ -180,9 +180,8 @@ func (c *Conn) giveCredit() {
 }
 
 // GoAway tells the peer to open no more streams here. last: those on their way will not be answered
-// either. RFC 9113, 6.8, recommends both, one after the other: first with the highest number,
-// against new streams without loss of requests on the way; then with the number of the last stream
-// seen.
+// either. RFC 9113, 6.8, recommends both, in turn: first with the highest number, against new
+// streams without loss of requests on the way; then with the number of the last stream seen.
 func (c *Conn) GoAway(last bool) {
 	id := uint32(1<<31 - 1)
 	if last {

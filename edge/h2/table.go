@@ -6,9 +6,9 @@ import (
 )
 
 // table is the state of the peer's table of response headers. Two fields are put in it, the content
-// type first, and named by their index from then on.
-// Responses differ in their messages, not in their fields. After the first answer headers are one
-// byte of HPACK (RFC 7541, 6.1) and so are trailers; a decoder on the other side looks both up.
+// type first, and named by their index from then on. Responses differ in their messages, not in
+// their fields. After the first answer headers are a byte of HPACK (RFC 7541, 6.1) and so are
+// trailers; a decoder on the other side looks both up.
 type table struct {
 	typed, status bool // they are in it
 	off           bool // the peer's table is smaller than the default: nothing is put in it

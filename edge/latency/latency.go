@@ -14,7 +14,7 @@ type Scale uint8
 // The scales.
 const (
 	Decisions Scale = iota // batches a door reads and answers together: 20 us to 25 ms
-	Matching               // finding the policies of one request: 200 ns to 250 us
+	Matching               // finding the policies of a request: 200 ns to 250 us
 )
 
 // bounds are the upper bounds of the buckets by scale, inclusive and ascending.
@@ -41,7 +41,7 @@ type Histogram struct {
 // Of returns an empty histogram of scale s.
 func Of(s Scale) *Histogram { return &Histogram{scale: s} }
 
-// Note adds one duration, 0 or more. It allocates nothing.
+// Note adds a duration, 0 or more. It allocates nothing.
 func (h *Histogram) Note(took time.Duration) {
 	bucket, limits := 0, &bounds[h.scale]
 	for bucket < len(limits) && took > limits[bucket] {
@@ -51,7 +51,7 @@ func (h *Histogram) Note(took time.Duration) {
 	h.sum.Add(int64(took))
 }
 
-// Sum adds up histograms of one scale. The zero value is empty. It is not safe for concurrent use.
+// Sum adds up histograms of a scale. The zero value is empty. It is not safe for concurrent use.
 type Sum struct {
 	scale  Scale // of the added latencies
 	counts [buckets + 1]uint64

@@ -17,5 +17,5 @@
 // A Hub has at most MaxReaders readers, each with at most QueueFrames waiting frames; readers
 // refused or cut are counted in HubStats. A History holds Steps steps of each Range for each name
 // of the last sample: SeriesBytes (8.5 KiB) a name, 8.5 MiB for 1,000 rules. A Scanner holds at
-// most MaxEvent bytes of one event.
+// most MaxEvent bytes of an event.
 package live

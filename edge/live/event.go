@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// MaxEvent is the most bytes of one event a Scanner accepts. A picture of 1,000 rules takes less
+// MaxEvent is the most bytes of an event a Scanner accepts. A picture of 1,000 rules takes less
 // than 1 MiB.
 const MaxEvent = 8 << 20
 
@@ -20,7 +20,7 @@ const Beat = ": beat\n\n"
 // ErrTooLong means that an event is longer than MaxEvent.
 var ErrTooLong = errors.New("live: an event of more than 8 MiB")
 
-// Event is one event of a stream (text/event-stream).
+// Event is an event of a stream (text/event-stream).
 type Event struct {
 	ID   string // the last one sent, perhaps with an earlier event; empty: none
 	Name string // "message" if the stream names none
@@ -45,7 +45,7 @@ func AppendEvent(dst []byte, id uint64, name string, data []byte) []byte {
 	return append(dst, '\n')
 }
 
-// Scanner reads the events of a stream whose lines end in LF or CRLF. It is for one goroutine.
+// Scanner reads the events of a stream whose lines end in LF or CRLF. It is for a single goroutine.
 type Scanner struct {
 	lines *bufio.Scanner
 	id    string

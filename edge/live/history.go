@@ -35,7 +35,7 @@ var ranges = [Ranges]struct {
 // String returns the length of r: 15m, 1h or 6h.
 func (r Range) String() string { return ranges[r].name }
 
-// Step returns the length of one step of r.
+// Step returns the length of a single step of r.
 func (r Range) Step() time.Duration { return ranges[r].step }
 
 // ParseRange returns the range whose length is text, and false if there is none.
@@ -77,12 +77,12 @@ type History struct {
 	tracks [Ranges]track
 }
 
-// SeriesBytes is the memory of one series in all ranges together: Steps rates of 4 bytes for each
-// of 4 values, their last totals, and where the rates begin. One that never grew takes the last two
+// SeriesBytes is the memory of a series in all ranges together: Steps rates of 4 bytes for each of
+// 4 values, their last totals, and where the rates begin. One that never grew takes the last two
 // alone.
 const SeriesBytes = Ranges * (values*Steps*4 + values*8 + 16)
 
-// track is a History of one range.
+// track is a History of a range.
 type track struct {
 	begun  bool
 	last   time.Duration // of the last sample
@@ -93,8 +93,7 @@ type track struct {
 	quiet  *rates   // of a series sampled from the first step on and never grew
 }
 
-// series is one name. Of the thousands of limits a file can hold most never grow, and need no
-// rates.
+// series is a name. Of the thousands of limits a file can hold most never grow, and need no rates.
 type series struct {
 	was   [values]uint64
 	born  int    // steps before its first sample

@@ -10,7 +10,7 @@ import (
 // in memory at once.
 const (
 	MaxReaders  = 64 // streams at once
-	QueueFrames = 8  // frames that may wait for one reader; one more and it is cut
+	QueueFrames = 8  // frames that may wait for a reader; one more and it is cut
 )
 
 // The reasons why Join fails.
@@ -39,7 +39,7 @@ type HubStats struct {
 	Refused  uint64 // that found MaxReaders there
 }
 
-// Reader is one end of a Hub. Its methods are for the goroutine that joined.
+// Reader is an end of a Hub. Its methods are for the goroutine that joined.
 type Reader struct {
 	hub     *Hub
 	queue   chan []byte

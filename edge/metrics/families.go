@@ -39,15 +39,15 @@ func (d descriptions) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
-// scrape sends the values of one scrape. They are the rooms' own plain counters: the library's
+// scrape sends the values of a scrape. They are the rooms' own plain counters: the library's
 // counters would be atomics requests of all lanes share.
 type scrape struct {
 	descriptions
 	to chan<- prometheus.Metric
 }
 
-// put sends the present value of one series of the family called name. labels are values in the
-// order of the family's labels.
+// put sends the present value of a series of the family called name. labels are values in the order
+// of the family's labels.
 func put[N int | int32 | int64 | uint32 | uint64 | float64](
 	to scrape, name string, value N, labels ...string,
 ) {

@@ -110,7 +110,7 @@ var globalFamilies = []family{
 	},
 }
 
-// collectGlobal sends every value of v, which is one snapshot of the link.
+// collectGlobal sends every value of v, which is a snapshot of the link.
 func collectGlobal(to scrape, v *api.GossipView) {
 	put(to, "gossip_connected", flagOf(v.Connected))
 	put(to, "gossip_lost", flagOf(v.Lost))

@@ -95,7 +95,7 @@ func Register(reg prometheus.Registerer, from Sources) {
 }
 
 // Collect sends every present value. It may be called concurrently. The clock is read once, so ages
-// in one scrape are to the same moment.
+// in a scrape are to the same moment.
 func (c *collector) Collect(out chan<- prometheus.Metric) {
 	to := scrape{c.descriptions, out}
 	now := c.Gate.Now()
@@ -143,8 +143,8 @@ func collectNode(to scrape, g *gate.Gate, b api.Build) {
 	put(to, "flags_full_total", flags.Full)
 }
 
-// windowLabel returns the label of a sketch: its window length in seconds, such as 10s or 0.5s.
-// Its number is bounded, as all rules of one window share a sketch.
+// windowLabel returns the label of a sketch: its window length in seconds, such as 10s or 0.5s. Its
+// number is bounded, as all rules of the same window share a sketch.
 func windowLabel(l window.LayerStats) string {
 	return strconv.FormatFloat(l.Window.Seconds(), 'f', -1, 64) + "s"
 }

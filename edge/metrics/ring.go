@@ -107,10 +107,9 @@ func collectRing(to scrape, p pop.Stats, s window.Stats) {
 	put(to, "ring_unreturned_cost_total", s.Unreturned)
 }
 
-// collectServer sends the values of one server. Operations are counted once each: those without an
-// error are ok.
-// Errors are subtracted from all operations, as the ring counts both while it goes: a scrape in
-// between may be off by those under way.
+// collectServer sends the values of a server. Operations are counted once each: those without an
+// error are ok. Errors are subtracted from all operations, as the ring counts both while it goes: a
+// scrape in between may be off by those under way.
 func collectServer(to scrape, s *pop.Server) {
 	put(to, "ring_server_up", flagOf(s.Up), s.Address)
 	put(to, "ring_view_age_seconds", s.Silent.Seconds(), s.Address)

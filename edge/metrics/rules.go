@@ -66,8 +66,8 @@ var outcomeLabels = [gate.Outcomes][2]string{
 	gate.OutcomeWithheld: {"deny", "other_rule"},
 }
 
-// collectRule sends the values of one rule. Every outcome has a series from the start, so a rate
-// over its first increment is right.
+// collectRule sends the values of a rule. Every outcome has a series from the start, so a rate over
+// its first increment is right.
 func collectRule(to scrape, f *gate.Figures) {
 	for o, labels := range outcomeLabels {
 		if gate.Outcome(o) == gate.OutcomeReserved && len(f.Reserve) == 0 { // below Outcomes

@@ -19,7 +19,7 @@ const displacedHelp = "Connections closed for the place of another while as many
 
 // listenerFamilies are the families of the listener called name. The label code is bad-request,
 // unknown-rule or too-long, as in answers, protocol for a connection ended for its fault, rejected
-// for one too many. The keys and numbers of CL.THROTTLE may be displaced too.
+// for a too many. The keys and numbers of CL.THROTTLE may be displaced too.
 func listenerFamilies(name string) []family {
 	displaced := family{name + "_displaced_total", "", displacedHelp}
 	if name == "resp" {

@@ -16,7 +16,7 @@ type policy struct {
 	// With a table of tiers there is a group of stride rules for each tier, the policy's own first
 	// and the ladder's behind.
 	rules        []askedRule
-	stride       int    // how many of them are of one tier
+	stride       int    // how many of them are of the same tier
 	match, count int    // conditions, or -1
 	group        int    // or -1
 	asks         uint16 // its number among those that ask

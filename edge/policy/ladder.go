@@ -8,10 +8,9 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// Level is a step of a ladder: the networks of so many bits, and how many times the limit of one
-// client each of them has.
-// A level 24, 56, 4 gives each /24 four times the limit of an address: a botnet in one network is
-// limited though each of its addresses stays below its own limit.
+// Level is a step of a ladder: the networks of so many bits, and how many times the limit of the
+// same client each of them has. A level 24, 56, 4 gives each /24 four times the limit of an
+// address: a botnet in a network is limited though each of its addresses stays below its own limit.
 type Level struct {
 	V4, V6 int // bits, 8..32 and 16..128
 	Times  int64

@@ -126,8 +126,8 @@ func (out *Result) reset(e *Engine) {
 	out.forget(e)
 }
 
-// forget empties the fields of one walk. The questions, and the keys that were built, are kept.
-// held needs no clearing: a bit of it is read only where seen has it.
+// forget empties the fields of a walk. The questions, and the keys that were built, are kept. held
+// needs no clearing: a bit of it is read only where seen has it.
 func (out *Result) forget(e *Engine) {
 	clear(out.seen[:(len(e.nodes)+63)/64])
 	clear(out.groups[:out.words])

@@ -14,7 +14,7 @@ import (
 const (
 	MaxPolicies = 1000
 	// each costs a look into the table of counts, and adds 256 bytes of key to a Result
-	MaxQuestions = 16      // of one request
+	MaxQuestions = 16      // of a request
 	MaxHeaders   = 64      // names of headers all policies look at
 	MaxSets      = 256     // named sets
 	MaxEntries   = 1000000 // prefixes, values and lines of tables in all sets together
@@ -22,9 +22,9 @@ const (
 	MaxDepth = 4 // of any and not inside one another
 	// a Result has two bits for each
 	MaxTests  = 4096 // distinct ones of all policies
-	MaxParts  = 8    // of one key
-	MaxTiers  = 64   // of one policy
-	MaxLevels = 8    // of one ladder
+	MaxParts  = 8    // of a key
+	MaxTiers  = 64   // of a policy
+	MaxLevels = 8    // of a ladder
 	MaxTimes  = 1000000
 	MaxPools  = 64
 	// bytes, a million entries of the longest kind

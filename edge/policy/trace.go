@@ -6,8 +6,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// Trace says of one policy whether it matches a request.
-// For people: test-request and explain show which term of which policy it was.
+// Trace says of a policy whether it matches a request. For people: test-request and explain show
+// which term of which policy it was.
 type Trace struct {
 	Policy  int
 	Off     bool

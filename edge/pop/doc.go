@@ -1,4 +1,4 @@
-// Package pop makes the nodes of one point of presence (PoP) count together. Every node has a
+// Package pop makes the nodes of a point of presence (PoP) count together. Every node has a
 // Flusher, one goroutine that exchanges counts with the ring, a set of memcached servers. No
 // decision waits for it: the gate decides from its own memory. While all is well, that knows the
 // counts of the other nodes as they were one or two flushes ago.
@@ -22,6 +22,6 @@
 //   - The quarantine ignores a server answering totals that cannot be true.
 //   - The gate's RingHealth, which the Flusher writes, says which servers are silent.
 //
-// The room gives up exactness: two nodes may admit the same last unit of a limit within one flush.
+// The room gives up exactness: two nodes may admit the same last unit of a limit within a flush.
 // Both counts are known two flushes later, and hold the key until they leave the window.
 package pop

@@ -38,8 +38,8 @@ type Options struct {
 	Rest func()
 }
 
-// Flusher exchanges a gate's counts with the ring. Flush, Hurry and Run belong to one goroutine;
-// Rekey and Stats may be called concurrently.
+// Flusher exchanges a gate's counts with the ring. Flush, Hurry and Run belong to a single
+// goroutine; Rekey and Stats may be called concurrently.
 type Flusher struct {
 	gate    *gate.Gate
 	options Options
@@ -130,7 +130,7 @@ func (p *Flusher) Run(ctx context.Context) {
 // the old names are not found any more, as if the servers had forgotten them.
 func (p *Flusher) Rekey(secret []byte) { p.rekeys.Store(&secret) }
 
-// Flush is one exchange with the ring at now; wall is the node's wall clock at the same moment.
+// Flush is an exchange with the ring at now; wall is the node's wall clock at the same moment.
 func (p *Flusher) Flush(ctx context.Context, now window.Instant, wall time.Time) {
 	f := p.begin(now, wall)
 	if secret := p.rekeys.Swap(nil); secret != nil {
@@ -244,7 +244,7 @@ func (p *Flusher) address() {
 }
 
 // mergeAll merges the answers to all dues, whose operations begin at first. Every total is checked
-// before any is merged, as one server's totals are believed together.
+// before any is merged, as a server's totals are believed together.
 func (p *Flusher) mergeAll(f window.Flush, first int) {
 	p.checkTotals(f, p.ops[first:])
 	p.failing = false
@@ -266,7 +266,7 @@ func (p *Flusher) checkTotals(f window.Flush, ops []ring.Op) {
 	}
 }
 
-// merge merges the answer to one due.
+// merge merges the answer to a due.
 func (p *Flusher) merge(f window.Flush, d *window.Due, op *ring.Op) {
 	if op.Err != nil {
 		if !d.Hint() {

@@ -65,7 +65,7 @@ type heartbeat struct {
 	now     window.Instant // of this flush
 	alive   window.Instant // when this node last added to the liveness counter
 	looksAt []int          // the servers of the present look
-	totals  []int64        // of one counter, by server; memory for median
+	totals  []int64        // of a counter, by server; memory for median
 
 	count atomic.Int64 // nodes, this one included
 	// while skewed: seconds this clock is ahead of the others'; 0: beyond the horizon

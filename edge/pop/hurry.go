@@ -37,7 +37,7 @@ func (p *Flusher) Hurry(
 		}
 		p.gate.Report(now)
 	}
-	// the time budget of one such key: at most 2,000 keys a second. The rest waits for the flush.
+	// the time budget of a such key: at most 2,000 keys a second. The rest waits for the flush.
 	rest := (500 * time.Microsecond) * time.Duration(len(p.dues))
 	p.rests = wall.Add(rest)
 	if next == 0 {

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	lookBeats  = 2*beatHorizon + 1 // counters a look reads of one server
+	lookBeats  = 2*beatHorizon + 1 // counters a look reads of a server
 	lookStride = lookBeats + 1     // and the liveness counter
 	lookAgree  = 1                 // seconds that clocks which agree may differ
 	unclear    = -(1 << 30)        // in place of seconds: no other node's beat was found

@@ -51,8 +51,8 @@ func (t *nameTable) Rekey(secret []byte) {
 	clear(t.all)
 }
 
-// Reserve makes room for the names of so many counters of one flush, up to Most. A quarter full,
-// the table displaces few of them.
+// Reserve makes room for the names of so many counters of the same flush, up to Most. A quarter
+// full, the table displaces few of them.
 func (t *nameTable) Reserve(counters int) {
 	// the first size of the table.
 	size := max(len(t.all), 1<<8)
@@ -77,8 +77,8 @@ func (t *nameTable) Of(d *window.Due) (key *ring.Key, server int) {
 // Computed returns how many names were worked out since New.
 func (t *nameTable) Computed() uint64 { return t.computed }
 
-// Prefetch reads the places of the names of dues, so Of does not wait for the memory of one after
-// the other. The sum keeps the compiler from leaving that out.
+// Prefetch reads the places of the names of dues, so Of does not wait for the memory of in turn.
+// The sum keeps the compiler from leaving that out.
 func (t *nameTable) Prefetch(dues []window.Due) {
 	for n := range dues {
 		all := t.placesOf(&dues[n])

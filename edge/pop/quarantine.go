@@ -18,8 +18,8 @@ const (
 // quarantined is shown as the last error of a server in quarantine.
 const quarantined = "its totals cannot be true: ignored for a while"
 
-// quarantine is the trust in one server. It belongs to the flusher's goroutine, except for its
-// atomic field.
+// quarantine is the trust in a server. It belongs to the flusher's goroutine, except for its atomic
+// field.
 type quarantine struct {
 	count int            // implausible totals since first
 	first window.Instant // of the implausible totals counted

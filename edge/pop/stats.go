@@ -24,14 +24,14 @@ type Stats struct {
 	Servers []Server // in the order of the configuration
 
 	Flushes     uint64
-	Early       uint64        // exchanges of one key that did not wait for the next flush
+	Early       uint64        // exchanges of a key that did not wait for the next flush
 	Spent, Last time.Duration // on all flushes; on the last one
-	Failed      uint64        // exchanges of one key that failed
+	Failed      uint64        // exchanges of a key that failed
 	Implausible uint64        // totals that could not be true
 	Notices     board.Stats   // of keys at their limits
 }
 
-// Server is the state of a node's exchange with one server of its ring.
+// Server is the state of a node's exchange with a server of its ring.
 type Server struct {
 	// only Address, Up and LastError when the Tally keeps no statistics
 	ring.ServerStats
@@ -49,9 +49,8 @@ type statser interface {
 	Stats() []ring.ServerStats
 }
 
-// Stats returns the state at now. It may be called concurrently with everything else.
-// Each figure is read by itself: they need not be of one moment, and a flush never waits for a
-// reader.
+// Stats returns the state at now. It may be called concurrently with everything else. Each figure
+// is read by itself: they need not be of a moment, and a flush never waits for a reader.
 func (p *Flusher) Stats(now window.Instant) Stats {
 	s := Stats{
 		Fingerprint: p.options.Placement.Fingerprint(), Every: p.options.Every,

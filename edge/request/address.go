@@ -104,7 +104,7 @@ func parse6(text []byte) (netip.Addr, bool) {
 	}
 	var octets [16]byte
 	n, gap, ok := fill6(&octets, text)
-	// "::" stands for one group of zeros or more, so with it fewer than 16 bytes are written, and
+	// "::" stands for a group of zeros or more, so with it fewer than 16 bytes are written, and
 	// without it all.
 	if !ok || (gap < 0) != (n == 16) {
 		return netip.Addr{}, false

@@ -13,7 +13,7 @@ type From uint8
 const (
 	FromForwardedFor From = iota // the list in X-Forwarded-For, or in a header like it
 	FromForwarded                // the list in Forwarded (RFC 7239)
-	FromHeader                   // a header with one address
+	FromHeader                   // a header with an address
 	FromPeer                     // the peer itself
 )
 
@@ -133,7 +133,7 @@ func (r *Request) clientOfHeader(number int) Found {
 	return FoundHeader
 }
 
-// clientOfList goes through the list from the right. Several headers of the name are one list. Each
+// clientOfList goes through the list from the right. Several headers of the name are a list. Each
 // proxy appends the address it saw, so the right end is the nearest to here. The addresses a client
 // wrote itself stand left of all that trusted proxies added, and are never reached.
 func (r *Request) clientOfList(c *Clients, number int) Found {
@@ -179,9 +179,8 @@ func cutLast(list []byte) (rest, last []byte) {
 	return nil, trim(list)
 }
 
-// element reads the address of one element of the list.
-// for=192.0.2.60;proto=http;by=203.0.113.43 (RFC 7239, 4). An identifier without an address, such
-// as for=_hidden, cannot be read.
+// element reads the address of an element of the list. for=192.0.2.60;proto=http;by=203.0.113.43
+// (RFC 7239, 4). An identifier without an address, such as for=_hidden, cannot be read.
 func (c *Clients) element(text []byte) (netip.Addr, bool) {
 	if c.From != FromForwarded {
 		return ParseAddress(text)

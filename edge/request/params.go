@@ -18,8 +18,8 @@ func (r *Request) Param(name string, at int) (value []byte, next int) {
 }
 
 // Cookie returns the value of the cookie name coming at or after place at, and the place behind it;
-// next is -1 where there is none. The name "cookie" must be among the Names. Of two with one name
-// some servers take the first and some the last.
+// next is -1 where there is none. The name "cookie" must be among the Names. Of two with the same
+// name some servers take the first and some the last.
 func (r *Request) Cookie(name string, at int) (value []byte, next int) {
 	if !r.cookiesParsed {
 		r.parseCookies()

@@ -30,8 +30,8 @@ var methodGet = []byte("GET")
 
 // Reader fills in a request from the bytes a door received, or a client is about to send. It has a
 // reading for every sequence of bytes: no method of it fails. Its slices are kept until the request
-// is used again. Between Begin and End its methods may come in any order; a later value of one
-// field replaces an earlier one, and headers are added. It is for one goroutine, and allocates
+// is used again. Between Begin and End its methods may come in any order; a later value of a field
+// replaces an earlier one, and headers are added. It is for a single goroutine, and allocates
 // nothing.
 type Reader struct {
 	r       *Request

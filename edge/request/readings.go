@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Folds are the spellings a site takes for one path, a bit each. No fold holds for a raw path. A
+// Folds are the spellings a site takes for a path, a bit each. No fold holds for a raw path. A
 // server, and not a policy, says which spellings it serves alike: so they are a property of
 // Clients.
 type Folds uint8

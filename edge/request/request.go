@@ -2,9 +2,9 @@ package request
 
 import "net/netip"
 
-// Request is one request. Its slices are borrowed or lie in the Request's own buffers: they hold
-// until the next Reset. An empty slice is an absent field.
-// A door fills one for each lane or connection, again and again.
+// Request is a request. Its slices are borrowed or lie in the Request's own buffers: they hold
+// until the next Reset. An empty slice is an absent field. A door fills one for each lane or
+// connection, again and again.
 type Request struct {
 	Method, Host, Path, Query []byte     // Path as SetTarget leaves it; Query without "?"
 	Decoded                   []byte     // Path with every escape decoded; nil: it is Path
@@ -58,7 +58,7 @@ func (r *Request) Looks(name []byte) bool { return r.names.Index(name) >= 0 }
 
 // AddHeader adds a header of the request, its name in any case; value loses the blanks and tabs at
 // its ends. A name that occurs several times is kept several times. One more than MaxHeaders makes
-// the request unfit. A header no policy looks at costs one look into a table of 256 bytes.
+// the request unfit. A header no policy looks at costs a look into a table of 256 bytes.
 func (r *Request) AddHeader(name, value []byte) {
 	number := r.names.Index(name)
 	if number < 0 {

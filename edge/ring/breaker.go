@@ -11,7 +11,7 @@ const (
 	probeEvery = 250 * time.Millisecond
 )
 
-// breaker is the state of one server, and keeps exchanges from waiting for a server that does not
+// breaker is the state of a server, and keeps exchanges from waiting for a server that does not
 // answer. Two failed rounds in a row open it; while it is open, one operation each probeEvery tries
 // the server, and a success closes it. The zero breaker is closed. One goroutine uses it; the time
 // is an argument.

@@ -38,7 +38,7 @@ func NewDigester(secret []byte) *Digester {
 // Counter is the identity of a counter.
 type Counter struct {
 	Rule    string
-	Variant uint32        // tells apart counters of one key whose values are packed differently
+	Variant uint32        // tells apart counters of a key whose values are packed differently
 	Window  time.Duration // the rule's, whole milliseconds: a new window starts new counters
 	Client  []byte        // the client's key
 	Period  uint64        // number of the counting period

@@ -86,8 +86,8 @@ type Placement struct {
 // below about 1/40 of the mean, to which ketama would give no key at all.
 //
 // Points are given out in fours, and rounding to float32 leaves equal servers of some numbers (25,
-// 47, 50, 55 …) with 156 instead of 160. Between such a number and its neighbour about one key in
-// 40 changes places among the servers that stay.
+// 47, 50, 55 …) with 156 instead of 160. Between such a number and its neighbour about a key in 40
+// changes places among the servers that stay.
 func NewPlacement(servers []Server) (*Placement, error) {
 	total, err := checkServers(servers)
 	if err != nil {

@@ -148,8 +148,8 @@ func odd(line []byte) error {
 	return fmt.Errorf("%w: %q", ErrReply, line[:min(len(line), maxLine)])
 }
 
-// readLine reads one line of at most lineBytes and returns it without its end; it is valid until
-// the next read.
+// readLine reads a line of at most lineBytes and returns it without its end; it is valid until the
+// next read.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	line, err := in.ReadSlice('\n')
 	switch {

@@ -47,7 +47,7 @@ var errUnanswered = errors.New("ring: unanswered")
 // Config is the list of servers of a Ring, and how it reaches them.
 type Config struct {
 	Servers []Server // 1..MaxServers; Op.Server counts from the first
-	// of one exchange, connecting included, at most MaxTimeout; 0: DefaultTimeout
+	// of an exchange, connecting included, at most MaxTimeout; 0: DefaultTimeout
 	Timeout time.Duration
 
 	// Dial connects to a server and returns when ctx ends. Nil: a net.Dialer.
@@ -91,15 +91,16 @@ func New(c Config) (*Ring, error) {
 	return r, nil
 }
 
-// Do performs ops and fills in Total, Err and Sent of each. Those of one server may be performed in
+// Do performs ops and fills in Total, Err and Sent of each. Those of a server may be performed in
 // any order, or at once; where there may be too many for the time, put the important ones first.
 //
 // It begins nothing once Config.Timeout has passed and waits for no answer longer than that. So it
-// returns within two timeouts whatever servers do, and within one when they do not answer at all.
+// returns within two timeouts whatever servers do, and within a when they do not answer at all.
 // When ctx ends it returns at once, and operations under way are no fault of the server. So give
 // ctx more than two timeouts, or none, or breakers never open.
 //
-// Calls wait for one another: Do is for one goroutine. ops are the caller's again when it returns.
+// Calls wait for one another: Do is for a single goroutine. ops are the caller's again when it
+// returns.
 func (r *Ring) Do(ctx context.Context, ops []Op) {
 	r.busy.Lock()
 	defer r.busy.Unlock()

@@ -14,15 +14,15 @@ import (
 // errCancelled is the error of operations a context ended.
 var errCancelled = errors.New("cancelled")
 
-// goroutinesPerServer bounds the goroutines of one server: its own, and with the classic protocol
-// its workers.
+// goroutinesPerServer bounds the goroutines of a server: its own, and with the classic protocol its
+// workers.
 const goroutinesPerServer = 1 + classicWorkers
 
-// round is the work of one Do for one server.
+// round is the work of one Do for a server.
 type round struct {
 	ctx     context.Context
 	ops     []*Op
-	timeout time.Duration // of one exchange
+	timeout time.Duration // of an exchange
 	until   time.Time     // no exchange begins later
 	done    *sync.WaitGroup
 }
@@ -50,7 +50,7 @@ type transport interface {
 	close()
 }
 
-// server is one server of the ring. Its goroutine runs loop; Do hands it one round at a time.
+// server is a server of the ring. Its goroutine runs loop; Do hands it one round at a time.
 type server struct {
 	network, address string
 	timeout          time.Duration
@@ -214,7 +214,7 @@ func (op *Op) refuse(err error) { op.Err, op.Sent = err, false }
 // longAgo is a deadline that has passed.
 var longAgo = time.Unix(1, 0)
 
-// begin sets conn's deadline for one exchange. It fails when ctx has ended: the interruption of
+// begin sets conn's deadline for an exchange. It fails when ctx has ended: the interruption of
 // connections at its end may have come before.
 func begin(ctx context.Context, conn net.Conn, timeout time.Duration) error {
 	if err := conn.SetDeadline(time.Now().Add(timeout)); err != nil {

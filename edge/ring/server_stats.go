@@ -73,7 +73,7 @@ func timedOut(err error) bool {
 		errors.As(err, &network) && network.Timeout()
 }
 
-// ServerStats is the state of one server. Counts are since New and only grow.
+// ServerStats is the state of a server. Counts are since New and only grow.
 type ServerStats struct {
 	Address  string // host:port, or the path of a socket
 	Up       bool   // as Ring.Up

@@ -38,7 +38,7 @@ func (t *Tree) Row(name string) string {
 	return t.Rows[name]
 }
 
-// Node is one level of a domain.
+// Node is a level of a domain.
 type Node struct {
 	Children  map[string]*Node // by key_value, or key where there is no value
 	Wildcards []Wildcard       // of Children, in the order of the file
@@ -47,14 +47,14 @@ type Node struct {
 	Shared []byte
 }
 
-// Wildcard is a child for all texts of one pattern.
+// Wildcard is a child for all texts of the same pattern.
 type Wildcard struct {
 	first []byte   // of the pattern, before its first star
 	parts [][]byte // behind each of its stars
 	node  *Node
 }
 
-// Limit is the limit of one descriptor.
+// Limit is the limit of a descriptor.
 type Limit struct {
 	Rule      []byte // of the gate; nil: it is unlimited, or nothing passes
 	Name      string // by which others replace it; "": none
@@ -71,7 +71,7 @@ type Limit struct {
 // Banned reports whether nothing passes.
 func (l *Limit) Banned() bool { return l.Rule == nil && !l.Unlimited }
 
-// Add adds a child called key, and returns it; false: there is one already.
+// Add adds a child called key, and returns it; false: there is an already.
 func (n *Node) Add(key string) (*Node, bool) {
 	if _, twice := n.Children[key]; twice {
 		return nil, false
@@ -102,7 +102,7 @@ func (w *Wildcard) ends(text []byte) bool {
 	return bytes.HasSuffix(text, w.parts[last])
 }
 
-// Walk follows the entries of one descriptor. It is used again and again, by one goroutine.
+// Walk follows the entries of a descriptor. It is used again and again, by a single goroutine.
 type Walk struct {
 	Limit *Limit // after the last Step: what the descriptor means; nil: no limit
 

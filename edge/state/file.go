@@ -28,9 +28,8 @@ const (
 	maxUnseen = stateEvery + stateEvery/4
 )
 
-// File writes the state of one gate to one directory. Run belongs to one goroutine; Stats is safe
-// for concurrent use.
-// One file and not a log: it is small, and its whole content is of one moment.
+// File writes the state of a gate to a directory. Run belongs to a single goroutine; Stats is safe
+// for concurrent use. One file and not a log: it is small, and its whole content is of a moment.
 type File struct {
 	gate *gate.Gate
 	dir  string
@@ -173,10 +172,10 @@ func (s *File) save(now window.Instant, stopped bool) error {
 	return nil
 }
 
-// replaceFile replaces the content of the file at path in one step. A reader, at any moment and
-// after a crash, finds the old content or the new one.
+// replaceFile replaces the content of the file at path in a single step. A reader, at any moment
+// and after a crash, finds the old content or the new one.
 func replaceFile(path string, all []byte) error {
-	// Beside it, as a rename is one step only within a file system.
+	// Beside it, as a rename is a step only within a file system.
 	temp := path + ".new"
 	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove what an earlier try left: %w", err)

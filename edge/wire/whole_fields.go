@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// Field is one field of a request.
+// Field is a field of a request.
 type Field uint8
 
 // The fields. FieldHeader and FieldResponse carry the name of the header.
@@ -62,7 +62,7 @@ func (w *Whole) plain(rest []byte) (next []byte, ok bool) {
 // maxPlain is the longest name in plainNames with its "=", in bytes.
 const maxPlain = 8
 
-// plainNames are the names of the fields without a name of their own, each with "=" in one word:
+// plainNames are the names of the fields without a name of their own, each with "=" in a word:
 // comparing all of them takes less time than finding where the name ends.
 var plainNames = [FieldHeader]uint64{
 	FieldMethod: packName("method="), FieldPath: packName("path="), FieldHost: packName("host="),
@@ -72,8 +72,8 @@ var plainNames = [FieldHeader]uint64{
 	FieldTLS: packName("tls="), FieldScheme: packName("scheme="), FieldTier: packName("tier="),
 }
 
-// nameOf returns the name that rest begins with and its "=" in one word, and where the value
-// begins. What it returns where there is no name of up to maxPlain bytes is none of plainNames.
+// nameOf returns the name that rest begins with and its "=" in a word, and where the value begins.
+// What it returns where there is no name of up to maxPlain bytes is none of plainNames.
 func nameOf(rest []byte) (word uint64, value int) {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	if len(rest) < maxPlain {
@@ -86,7 +86,7 @@ func nameOf(rest []byte) (word uint64, value int) {
 	return word & (1<<(8*value) - 1), value
 }
 
-// packName returns up to maxPlain bytes in one word.
+// packName returns up to maxPlain bytes in a word.
 func packName[T string | []byte](name T) (word uint64) {
 	for i := range len(name) {
 		word |= uint64(name[i]) << (8 * i)

@@ -4,7 +4,7 @@ package wire
 const (
 	MaxDatagram = 8192      // bytes of a datagram, line feeds included
 	MaxLines    = 64        // request lines of a datagram
-	MaxCost     = 1_000_000 // the greatest cost one request may have; the least is 1
+	MaxCost     = 1_000_000 // the greatest cost a request may have; the least is 1
 	MaxKey      = 256       // bytes of a key after decoding; the least is 1
 	MaxRule     = 64        // bytes of a rule's name; the least is 1
 	MaxID       = 32        // bytes of a request id; the least is 1
@@ -21,8 +21,8 @@ const (
 	Ping            // answer pong
 )
 
-// Query is one request line. The result of [ParseQuery] lies in the caller's buffer: it lives as
-// long as that buffer is left alone.
+// Query is a request line. The result of [ParseQuery] lies in the caller's buffer: it lives as long
+// as that buffer is left alone.
 type Query struct {
 	Op   Op
 	Wait bool   // the sender can wait before it lets the request pass: delay=ok

@@ -13,7 +13,7 @@ import (
 const (
 	// answerTimeout is the time after which an owner that does not answer is left to its standby.
 	answerTimeout = 1500 * time.Millisecond
-	// maxWitnesses bounds the witnesses of one key: owners before and after a change of members.
+	// maxWitnesses bounds the witnesses of a key: owners before and after a change of members.
 	maxWitnesses = 4
 )
 
@@ -63,7 +63,7 @@ func (c *Coordinator) publish(now window.Instant, d *reporterKey) {
 	})
 }
 
-// publishTo is publish for one node, if the verdict differs from the last one it got.
+// publishTo is publish for a node, if the verdict differs from the last one it got.
 func (c *Coordinator) publishTo(
 	now window.Instant, d *reporterKey, name string, n *nodeState, w *witness,
 ) {

@@ -6,7 +6,7 @@ import "crypto/sha256"
 // another key, without the cluster's secret. It is never 0.
 type Digest uint64
 
-// Digester makes the digests of one secret. It is immutable.
+// Digester makes the digests of a secret. It is immutable.
 type Digester struct{ secret [sha256.Size]byte }
 
 // NewDigester returns the digester of the cluster's secret.

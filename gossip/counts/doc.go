@@ -8,7 +8,7 @@
 //	  └── Table.Each: a key that is new here begins with the admissions of others
 //
 // Counts are cumulative within their period: a lost packet is made good by the next one about the
-// same key, and one that arrives twice, or late, adds nothing. So they need no answer. A PoP is one
+// same key, and one that arrives twice, or late, adds nothing. So they need no answer. A PoP is an
 // origin: its ring adds up, and whichever of its nodes changed a total sends it. A node counting
 // alone is an origin of its own.
 //

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// A batch is the body of one record of the control loop's packets:
+// A batch is the body of a record of the control loop's packets:
 //
 //	batch  = version  flags  [ origin  issued ]  rules  *rule  *record
 //	rule   = name  terms
@@ -17,9 +17,9 @@ import (
 //
 // origin and issued are there if the flag relayed is set; otherwise they are the packet's sender's.
 // The origin of a node counting alone (flag alone) is the node, else the PoP. issued is Unix
-// milliseconds, a varint. rules is one byte, 1..16, or 0 for a batch without records, which says
-// only that the sender sends counts. A name is a byte of length and its bytes; terms are 4 bytes,
-// see Terms. Records fill the rest, 12 bytes each, little-endian: 8 of the digest, 4 of facts:
+// milliseconds, a varint. rules is a byte, 1..16, or 0 for a batch without records, which says only
+// that the sender sends counts. A name is a byte of length and its bytes; terms are 4 bytes, see
+// Terms. Records fill the rest, 12 bytes each, little-endian: 8 of the digest, 4 of facts:
 //
 //	 31      28 27    25 24          18 17          11 10         4 3      0
 //	┌──────────┬────────┬──────────────┬──────────────┬────────────┬────────┐
@@ -63,7 +63,7 @@ type Rule struct {
 type Head struct {
 	// Relayed says that a node of the receiver's PoP passes the batch on.
 	Relayed bool
-	// Alone says that the counts are of one node, which counts without its PoP.
+	// Alone says that the counts are of a node, which counts without its PoP.
 	Alone bool
 	// Origin is the PoP, or the node, whose counts they are, 1..255 bytes; with Relayed only.
 	Origin string
@@ -73,7 +73,7 @@ type Head struct {
 	Rules []Rule
 }
 
-// Record is the admissions of one origin of one key.
+// Record is the admissions of an origin of a key.
 type Record struct {
 	Digest Digest
 	// Rule is the rule's place in the batch's table, 0..15.
@@ -91,7 +91,7 @@ type Record struct {
 	Age uint8
 }
 
-// UnitOf returns the cost of one unit of a limit.
+// UnitOf returns the cost of a unit of a limit.
 func UnitOf(limit int64) int64 { return max(1, (limit+Units-1)/Units) }
 
 // Terms returns a fingerprint of a rule's limit and window. Counts under other terms are in other

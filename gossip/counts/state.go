@@ -6,7 +6,7 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// State is the knowledge of one origin's admissions of one key.
+// State is the knowledge of an origin's admissions of a key.
 type State struct {
 	// Origin is the origin's number at this node, 1..255.
 	Origin uint8
@@ -28,7 +28,7 @@ type State struct {
 
 // Basis are the scales of a rule's counts.
 type Basis struct {
-	// Unit is the cost of one unit.
+	// Unit is the cost of a unit.
 	Unit int64
 	// Each is how many counting periods a window has.
 	Each int
@@ -64,7 +64,7 @@ func Sum(states []State, period uint32) (sum int64) {
 	return sum
 }
 
-// Growth is the part of a record that is new to a State, in one counting period.
+// Growth is the part of a record that is new to a State, in a counting period.
 type Growth struct {
 	// Period is its number.
 	Period uint32

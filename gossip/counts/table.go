@@ -37,7 +37,7 @@ type Table struct {
 	digests atomic.Pointer[Digester]
 }
 
-// entry is one origin's counts of one digest. The first word is 0 while the second one is written.
+// entry is an origin's counts of a digest. The first word is 0 while the second one is written.
 type entry struct{ name, facts atomic.Uint64 }
 
 // EntriesFor returns how many entries a table has beside a memory of so many bytes: a 64th of it,
@@ -115,7 +115,7 @@ func (t *Table) UsedUp(q *Query) window.Instant {
 	}
 }
 
-// lumps are all origins' admissions in one period.
+// lumps are all origins' admissions in the same period.
 type lumps struct {
 	cost     int64
 	earliest time.Duration // moment that the first of them can have had, since the period began

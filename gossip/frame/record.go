@@ -28,7 +28,7 @@ const (
 
 // The kinds of messages, the second byte of each.
 const (
-	// Packet is a message with one packet of Send.
+	// Packet is a message with a packet of Send.
 	Packet = 1
 	// Records is a message with a sequence of records.
 	Records = 2
@@ -58,8 +58,8 @@ var (
 // ID is the hash of a record's name, the same on every node.
 type ID [IDBytes]byte
 
-// IDOf hashes a name. Names contain bytes clients send, and two names with one hash suppress each
-// other's records, so the hash is collision-resistant.
+// IDOf hashes a name. Names contain bytes clients send, and two names with a single hash suppress
+// each other's records, so the hash is collision-resistant.
 func IDOf(name string) (n ID) {
 	sum := sha256.Sum256([]byte(name))
 	copy(n[:], sum[:])

@@ -35,7 +35,7 @@ const (
 	Streams
 	// Stream is a failed stream: not encrypted, truncated, too long, too slow.
 	Stream
-	// Member is a denied member: an invalid name, or one too many.
+	// Member is a denied member: an invalid name, or a too many.
 	Member
 	// Log is a log line beyond the limit.
 	Log
@@ -65,10 +65,10 @@ type Flow struct{ In, Out, InBytes, OutBytes uint64 }
 // Meter counts items and their bytes in both directions.
 type Meter struct{ in, out, inBytes, outBytes atomic.Uint64 }
 
-// Came counts one received item of so many bytes.
+// Came counts a received item of so many bytes.
 func (m *Meter) Came(bytes int) { m.in.Add(1); m.inBytes.Add(uint64(bytes)) }
 
-// Went counts one sent item of so many bytes.
+// Went counts a sent item of so many bytes.
 func (m *Meter) Went(bytes int) { m.out.Add(1); m.outBytes.Add(uint64(bytes)) }
 
 // Read counts bytes of a received item counted before.
@@ -88,7 +88,7 @@ func (m *Meter) Flow() Flow {
 // Drops counts drops by reason.
 type Drops struct{ by [Reasons]atomic.Uint64 }
 
-// Add counts one drop.
+// Add counts a drop.
 func (d *Drops) Add(why Reason) { d.by[why].Add(1) }
 
 // Of returns the number of drops for a reason.
@@ -103,7 +103,7 @@ func (d *Drops) ByName() map[string]uint64 {
 	return m
 }
 
-// Traffic is the traffic of one node, framing and encryption included.
+// Traffic is the traffic of a node, framing and encryption included.
 type Traffic struct {
 	// Datagrams counts packets over UDP, and Streams connections over TCP.
 	Datagrams, Streams Meter

@@ -9,9 +9,9 @@ import (
 	"github.com/headgate-dev/headgate/window/moments"
 )
 
-// Aggregate is the owner's state of one key: the last report of every origin, their smoothed sum
-// and, in rate mode, the cost admitted in the trailing window. It is a pure function of the reports
-// and times. Not safe for concurrent use.
+// Aggregate is the owner's state of a key: the last report of every origin, their smoothed sum and,
+// in rate mode, the cost admitted in the trailing window. It is a pure function of the reports and
+// times. Not safe for concurrent use.
 //
 //	Merge(origin, Report) ─► origins ─► sum, smoothed ─► shed on/off ─────────────────► View(origin)
 //	                             ├────► Σ admitted ─► trailing window ─► limit in effect

@@ -176,7 +176,7 @@ func (a *Aggregate) view(now window.Instant, o *origin) GlobalView {
 	return v
 }
 
-// Part is one origin's part of a key, in the owner's knowledge: a copy for explain and the admin
+// Part is an origin's part of a key, in the owner's knowledge: a copy for explain and the admin
 // pages.
 type Part struct {
 	// PoP is the origin's PoP.

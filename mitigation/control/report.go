@@ -147,9 +147,9 @@ type Advice struct {
 	From string
 }
 
-// Lesser returns the weaker conviction of two views of one key, field by field: the smaller ratio,
-// the smaller counts, the shorter block. An owner that lies, or has not caught up, so convicts
-// nobody without its standby.
+// Lesser returns the weaker conviction of two views of the same key, field by field: the smaller
+// ratio, the smaller counts, the shorter block. An owner that lies, or has not caught up, so
+// convicts nobody without its standby.
 func (v GlobalView) Lesser(o GlobalView) GlobalView {
 	if !o.Shed || v.Shed && o.overload() < v.overload() {
 		v.Sum, v.Limit, v.Share, v.Shed, v.EchoRate = o.Sum, o.Limit, o.Share, o.Shed &&

@@ -14,7 +14,7 @@ import (
 const (
 	MaxPools   = 64
 	MaxTiers   = 16   // in an order
-	MaxSources = 1024 // of one pool, heard within Stale
+	MaxSources = 1024 // of a pool, heard within Stale
 
 	MinStale = time.Second
 	MaxStale = 10 * time.Minute
@@ -29,7 +29,7 @@ const step = time.Second
 // mostSteps bounds the steps that one Turn makes up for.
 const mostSteps = 60
 
-// Config is one pool as the configuration has it.
+// Config is a pool as the configuration has it.
 type Config struct {
 	Name         string
 	ShedAbove    int           // mean share above which the level rises, 0..Unit
@@ -50,7 +50,7 @@ func Default() Config {
 // Normal is the tier of requests that have none.
 const Normal = "normal"
 
-// Pool is one pool. Its methods may be called concurrently.
+// Pool is a pool. Its methods may be called concurrently.
 type Pool struct {
 	config atomic.Pointer[Config]
 	level  atomic.Int64 // 0..len(Order)*Unit

@@ -16,7 +16,7 @@ type Seen struct {
 	Levels [MaxTiers]float64
 }
 
-// note adds one step at that level.
+// note adds a step at that level.
 func (s *Seen) note(level int64) {
 	if level > 0 {
 		s.Shedding++

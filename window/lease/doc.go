@@ -5,7 +5,7 @@
 //	                                └─ heap of all leases, by their ends ───────► expired: places free
 //
 // A table has room for a fixed number of leases and never allocates after it was made. A lease
-// nobody releases ends by itself, so a holder that dies gives up all its places within one lease.
+// nobody releases ends by itself, so a holder that dies gives up all its places within a lease.
 // Expiry is exact: no operation at an instant sees a lease ended before.
 //
 // The package reads no clock and draws no chance.

@@ -11,12 +11,12 @@ import (
 // Bounds of a table.
 const (
 	// so places are 16 bits everywhere
-	Max      = 1 << 16 // leases of one table
+	Max      = 1 << 16 // leases of a table
 	Least    = 1 << 10 // leases of the smallest table
 	Bytes    = leaseBytes + holderBytes + 4 + 2
 	MaxBytes = Max * Bytes // memory of the largest table
 
-	MinTime = time.Second // of one lease
+	MinTime = time.Second // of a lease
 	MaxTime = time.Hour
 
 	leaseBytes  = 24

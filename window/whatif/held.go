@@ -18,7 +18,7 @@ type Held struct {
 	keys   sketch.Distinct    // keys seen
 	held   float64            // place-seconds
 	taken  float64            // key-seconds
-	most   int64              // places of one key at one look
+	most   int64              // places of a key at a single look
 }
 
 const distinctBytes = int(unsafe.Sizeof(sketch.Distinct{}))
@@ -56,7 +56,7 @@ func (h *Held) Look(key sketch.Index, places int64, lasts time.Duration) {
 // HeldFigures are the observations of a Held.
 type HeldFigures struct {
 	Keys float64   // that held places, about
-	Most int64     // places of one key at one look
+	Most int64     // places of a key at a single look
 	Mean float64   // places of a key, while it held any
 	Rows []HeldRow // the lowest limit first, up to the rule's own
 }

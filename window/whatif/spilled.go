@@ -59,7 +59,7 @@ func (l *lacking) take(
 // rate returns the tokens coming back in a nanosecond.
 func (r *Rule) rate() float64 { return float64(r.Limit) / float64(r.Window) }
 
-// admitted returns the bounds of the admissions of the key's own bucket from one moment to l.
+// admitted returns the bounds of the admissions of the key's own bucket from a moment to l.
 func (k *spilled) admitted(l *window.Level, from window.Instant, r *Rule) bounds {
 	if l.Full <= from || l.Full == k.full {
 		return bounds{}

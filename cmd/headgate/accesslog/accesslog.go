@@ -7,7 +7,7 @@
 //
 // A bad line never ends the reading and never becomes a Record: a log of a hundred million lines
 // has some. It does not undo the log writer's escapes, so a path is as the log shows it, and it
-// drops query strings, so two requests for one page are one path.
+// drops query strings, so two requests for a page are a path.
 package accesslog
 
 import (
@@ -15,8 +15,8 @@ import (
 	"fmt"
 )
 
-// Record is one request of a log. Its slices lie in the reader's buffers and are valid until the
-// next Read.
+// Record is a request of a log. Its slices lie in the reader's buffers and are valid until the next
+// Read.
 type Record struct {
 	Time   int64  // nanoseconds since 1970, UTC
 	Digits int    // decimals of the second the log wrote, 0..9
@@ -51,7 +51,7 @@ func ParseFormat(word string) (Format, error) {
 	return Auto, fmt.Errorf("format %q is not one of auto, combined, json, tsv", word)
 }
 
-// lineParser fills rec from one line without its line end. It keeps nothing and may leave rec half
+// lineParser fills rec from a line without its line end. It keeps nothing and may leave rec half
 // filled when it fails.
 type lineParser func(line []byte, rec *Record) error
 

@@ -58,8 +58,7 @@ func setLastField(rest []byte, rec *Record) {
 }
 
 // closingQuote returns where the quoted text b ends: at the first quote no backslash stands before,
-// or
-// -1. Two backslashes are one escaped backslash.
+// or -1. Two backslashes are an escaped backslash.
 func closingQuote(b []byte) int {
 	for i := 0; i < len(b); i++ {
 		switch b[i] {

@@ -16,7 +16,7 @@ var (
 )
 
 // jsonLine holds the field names of common log formats for the fields of a Record. Of several names
-// for one field the first that is present counts.
+// for a field the first that is present counts.
 type jsonLine struct {
 	TimeISO   text `json:"time_iso8601"`
 	Msec      text `json:"msec"`
@@ -66,7 +66,7 @@ func (t *text) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// parseJSON reads one object.
+// parseJSON reads an object.
 func parseJSON(line []byte, rec *Record) error {
 	var l jsonLine
 	if err := json.Unmarshal(line, &l); err != nil {

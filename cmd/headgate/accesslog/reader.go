@@ -20,7 +20,7 @@ var gzipMagic = []byte{0x1f, 0x8b}
 // errTooLong is the fault of a line past MaxLine.
 var errTooLong = fmt.Errorf("line is longer than %d bytes", MaxLine)
 
-// Fault is one line that could not be read.
+// Fault is a line that could not be read.
 type Fault struct {
 	File string
 	Line int // from 1
@@ -44,7 +44,7 @@ func (s *Faults) Add(f Fault) {
 	}
 }
 
-// Reader reads the records of one log. Not safe for concurrent use.
+// Reader reads the records of a log. Not safe for concurrent use.
 type Reader struct {
 	name   string
 	lines  *bufio.Reader

@@ -83,7 +83,7 @@ func (a *app) printRing(r *api.RingView) {
 	a.WriteTable(a.Stdout, rows)
 }
 
-// serverRow is one server's row of the table.
+// serverRow is a server's row of the table.
 func serverRow(s api.RingServerView) []cli.Cell {
 	answered := "never"
 	if s.LastSuccessAge != nil {

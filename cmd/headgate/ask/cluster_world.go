@@ -119,7 +119,7 @@ func failedJoins(s *api.GossipStats) uint64 {
 	return s.JoinErrors
 }
 
-// joining returns the error of the last join on one line; "" if a join has succeeded since or all
+// joining returns the error of the last join on a line; "" if a join has succeeded since or all
 // members are alive.
 func joining(g *api.GossipView) string {
 	if settled(&g.GossipStats) {
@@ -128,7 +128,7 @@ func joining(g *api.GossipView) string {
 	return strings.Join(strings.Fields(g.JoinError), " ")
 }
 
-// counted64 is a number of things of one name.
+// counted64 is a number of things of a name.
 type counted64 struct {
 	n    uint64
 	what string

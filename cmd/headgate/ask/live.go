@@ -65,7 +65,7 @@ func nextDrawing(ctx context.Context, tick <-chan time.Time, keys <-chan byte, o
 	}
 }
 
-// drawTop draws one picture, cut to the terminal's size.
+// drawTop draws a picture, cut to the terminal's size.
 func (a *app) drawTop(ctx context.Context, client *cli.Client, f topFlags) {
 	columns, rows := cli.TerminalSize(a.Stdout)
 	if rows > 3 {

@@ -58,7 +58,7 @@ func (a *app) listPools(ctx context.Context, asJSON bool) error {
 	return nil
 }
 
-// poolRow is the row of one pool at now.
+// poolRow is the row of a pool at now.
 func poolRow(p api.PoolView, now time.Time) []cli.Cell {
 	heard, busy, style := "never", "-", cli.Plain
 	if p.Heard != nil {

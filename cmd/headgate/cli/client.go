@@ -24,7 +24,7 @@ import (
 const (
 	adminDefault = "127.0.0.1:4292"
 	adminTimeout = 5 * time.Second
-	maxAnswer    = 64 << 20 // bytes of one answer
+	maxAnswer    = 64 << 20 // bytes of an answer
 )
 
 // adminFlags are how to reach the admin listener, as given on the command line.
@@ -33,7 +33,7 @@ type adminFlags struct {
 	tokenFile string
 }
 
-// Client asks one admin listener.
+// Client asks an admin listener.
 type Client struct {
 	Address string // as the user wrote it
 	host    string // the host name requests carry

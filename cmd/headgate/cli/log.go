@@ -15,7 +15,7 @@ import (
 
 // Bounds of the log: lines that strangers can cause must not fill a disk.
 const (
-	linesASecond = 10   // of one site, in any second
+	linesASecond = 10   // of a site, in any second
 	auditASecond = 1000 // of changes asked for, each of which is to have its line
 	maxLogSites  = 1024 // places in the program that log; those after share a bound
 )
@@ -114,7 +114,7 @@ type logSites struct {
 	dropped *atomic.Uint64
 }
 
-// logSite is one place: the times of its last lines, and how many it has left out since.
+// logSite is a place: the times of its last lines, and how many it has left out since.
 type logSite struct {
 	at   []time.Time
 	next int // the oldest of at

@@ -10,7 +10,7 @@ import (
 type Entry struct {
 	// the heading in the help the command stands below; empty: none
 	Group string
-	Build func(*App) *cobra.Command // returns the command, for one run
+	Build func(*App) *cobra.Command // returns the command, for a run
 }
 
 // Run executes the program the commands in table make up, with args, and returns its exit code, 0

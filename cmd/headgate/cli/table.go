@@ -27,7 +27,7 @@ func (a *App) Paint(s Style, text string) string {
 	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
 }
 
-// Cell is one field of a table.
+// Cell is a field of a table.
 type Cell struct {
 	Text  string
 	Style Style

@@ -91,7 +91,7 @@ func Ratio(action string, r float64) string {
 	return strconv.FormatFloat(r, 'f', 2, 64)
 }
 
-// Decimal renders a number that is seldom whole to one decimal at most.
+// Decimal renders a number that is seldom whole to a decimal at most.
 func Decimal(x float64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(x, 'f', 1, 64), ".0")
 }

@@ -38,7 +38,7 @@ func Version(a *App) *cobra.Command {
 	return cmd
 }
 
-// line returns the build on one line, as version and --version print it.
+// line returns the build on a line, as version and --version print it.
 func (b Build) line() string {
 	return fmt.Sprintf("headgate %s (%s, %s/%s)", b.Version, b.Go, b.OS, b.Arch)
 }

@@ -77,7 +77,7 @@ func Command(shared *cli.App) *cobra.Command {
 	return cmd
 }
 
-// demo is one run of it.
+// demo is a run of it.
 type demo struct {
 	flags    flags
 	traffic  *story.Traffic
@@ -161,7 +161,7 @@ func (d *demo) run(ctx context.Context, a *app) *figures.Summary {
 func (d *demo) show(over <-chan struct{}, quit func()) {
 	keys, restore := d.audience.Keys()
 	defer restore()
-	// from one look at the clock to the next
+	// from a single look at the clock to the next
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	last := shown{phase: -1}
@@ -198,7 +198,7 @@ func (d *demo) turn(at time.Duration, last *shown) {
 		d.audience.Phase(at, &story.Phases[phase])
 		last.phase = phase
 	}
-	// from one board to the next
+	// from a board to the next
 	if board := int(at / (500 * time.Millisecond)); board != last.board {
 		b := d.board(at)
 		d.audience.Board(&b)

@@ -1,5 +1,5 @@
-// Package demo is `headgate demo`: three nodes and their rings in one process, clients and an
-// attack, and their display.
+// Package demo is `headgate demo`: three nodes and their rings in a process, clients and an attack,
+// and their display.
 //
 //	story ─► load ──UDP──► stage: three daemons and their rings ◄──HTTP── watch: mitigations
 //	           └─► figures: answers, the summary                              │

@@ -20,7 +20,7 @@ const (
 	// maxSeen is the number of mitigations remembered for the summary; more are counted.
 	maxSeen = 200
 
-	mitigations = 100 // of a PoP, in one request
+	mitigations = 100 // of a PoP, in a request
 	changes     = 256 // that wait to be read
 )
 
@@ -49,7 +49,7 @@ func (w *watch) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	for pop := range w.clients {
 		all.Go(func() {
-			// from one request to a PoP to the next
+			// from a request to a PoP to the next
 			tick := time.NewTicker(200 * time.Millisecond)
 			defer tick.Stop()
 			for {

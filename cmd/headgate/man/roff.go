@@ -104,7 +104,7 @@ func (p *roff) commands(cmd *cobra.Command) {
 	p.group(cmd, "")
 }
 
-// group lists the commands below cmd that are in one group, or in none.
+// group lists the commands below cmd that are in a group, or in none.
 func (p *roff) group(cmd *cobra.Command, id string) {
 	for _, below := range cmd.Commands() {
 		if below.IsAvailableCommand() && below.GroupID == id {

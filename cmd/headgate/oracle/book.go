@@ -6,7 +6,7 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// Decided is one request as the limiter answered it.
+// Decided is a request as the limiter answered it.
 type Decided struct {
 	At       window.Instant // never before that of an earlier request
 	Key      []byte
@@ -18,14 +18,14 @@ type Decided struct {
 }
 
 // Book keeps an exact log of every key and scores each decision by it. Its memory grows with the
-// keys and with the requests of one window. Not safe for concurrent use.
+// keys and with the requests of a window. Not safe for concurrent use.
 type Book struct {
 	window time.Duration
 	score  *Score
 	keys   map[string]*history
 }
 
-// history is the record of one key.
+// history is the record of a key.
 type history struct {
 	log     *window.Log
 	peak    int64 // highest offered cost of a trailing window

@@ -13,8 +13,8 @@
 // logs makes the Seen itself and feeds the Score.
 package oracle
 
-// Seen is one decided request beside the exact logs' counts. Counts are cost units over the
-// trailing window (t - window, t].
+// Seen is a decided request beside the exact logs' counts. Counts are cost units over the trailing
+// window (t - window, t].
 type Seen struct {
 	Cost     int64
 	Admitted int64 // exact, before this request
@@ -35,7 +35,7 @@ type Enforcement struct {
 	WrongAllow int64   `json:"wrong_allow"`
 	WorstDeny  float64 `json:"worst_deny"`  // lowest (admitted + cost)/limit wrongly refused; 0: none
 	WorstAllow float64 `json:"worst_allow"` // highest (admitted + cost)/limit wrongly let pass; 0: none
-	Outside    int64   `json:"outside"`     // wrong by more than 2 % of the limit and one unit
+	Outside    int64   `json:"outside"`     // wrong by more than 2 % of the limit and a unit
 }
 
 func (e *Enforcement) take(s Seen, limit int64) {
@@ -105,7 +105,7 @@ type Keys struct {
 	WorstMissed    float64 `json:"worst_missed"`    // highest peak/limit among the false negatives; 0: none
 }
 
-// Score adds up both judgements for one rule. The zero Score is not usable; see NewScore.
+// Score adds up both judgements for a rule. The zero Score is not usable; see NewScore.
 type Score struct {
 	Enforcement    Enforcement    `json:"enforcement"`
 	Settled        Enforcement    `json:"enforcement_settled"` // only after the key's first window in a slot
@@ -119,7 +119,7 @@ type Score struct {
 // NewScore returns an empty score for a limit of at least 1.
 func NewScore(limit int64) *Score { return &Score{limit: limit} }
 
-// Take adds one decided request.
+// Take adds a decided request.
 func (s *Score) Take(r Seen) {
 	if r.ByFlag {
 		s.ByFlag++
@@ -131,8 +131,8 @@ func (s *Score) Take(r Seen) {
 	s.Classification.take(r, s.limit)
 }
 
-// TakeKey adds one key, when all its requests have been taken: the highest offered cost its
-// trailing window ever held, and whether it was refused at least once.
+// TakeKey adds a key, when all its requests have been taken: the highest offered cost its trailing
+// window ever held, and whether it was refused at least once.
 func (s *Score) TakeKey(peak int64, refused bool) {
 	k := &s.Keys
 	k.Seen++

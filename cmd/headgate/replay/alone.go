@@ -39,7 +39,7 @@ func needsRequest(r *mitigation.Rule, ladder *widened) bool {
 	return len(ladder.levels) > 0 || r.ShedBy != "" || r.MaxBlast > 0
 }
 
-// alone turns cfg into one policy asking r, with its ladder, about every request.
+// alone turns cfg into a policy asking r, with its ladder, about every request.
 func (o *replayOptions) alone(cfg *config.Config, r mitigation.Rule, ladder *widened) error {
 	if len(ladder.levels) > 0 && o.key != "client" {
 		return fmt.Errorf("--key: %s counts networks of clients, so it is replayed by client",

@@ -126,7 +126,7 @@ func (o *replayOptions) kindError(rule *mitigation.Rule) error {
 	return nil
 }
 
-// ask is the question about one request of the log.
+// ask is the question about a request of the log.
 func (r *replay) ask(rec *accesslog.Record, key []byte) gate.Ask {
 	a := gate.Ask{
 		Op: gate.Check, Cost: 1, Rule: r.name, Key: key,

@@ -129,7 +129,7 @@ func (g replayGrounds) String() string {
 	return b.String()
 }
 
-// fact is one row of a summary: name, value and remark.
+// fact is a row of a summary: name, value and remark.
 func fact(name, value, note string) []cli.Cell {
 	return []cli.Cell{cli.Left(name), cli.Number(value), cli.Left(note)}
 }

@@ -234,7 +234,7 @@ func (o *replayOptions) prepareAll(
 	return r, nil
 }
 
-// byItself turns cfg into one node by itself, without listeners, gossip or state file.
+// byItself turns cfg into a node by itself, without listeners, gossip or state file.
 func (o *replayOptions) byItself(cfg *config.Config) {
 	cfg.StateDir, cfg.AdminTokenFile = "", ""
 	cfg.Listen, cfg.Gossip, cfg.Ring.Servers = config.Listen{}, config.Gossip{}, nil

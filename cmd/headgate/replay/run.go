@@ -27,7 +27,7 @@ type judge interface {
 	Sweep(now window.Instant) (steps int)
 }
 
-// node is one edge, asked through its first lane.
+// node is an edge, asked through its first lane.
 type node struct {
 	*gate.Gate
 	lane *gate.Lane
@@ -53,7 +53,7 @@ const (
 // errNothingRead ends a replay of logs in which no line could be used.
 var errNothingRead = errors.New("no request could be read from the logs")
 
-// replay is one run over logs. Not safe for concurrent use.
+// replay is a run over logs. Not safe for concurrent use.
 type replay struct {
 	rule   mitigation.Rule
 	name   []byte // of the rule
@@ -110,8 +110,8 @@ func (r *replay) writeDecisionsTo(file *os.File) {
 	r.file, r.out = file, bufio.NewWriterSize(file, 1<<16)
 }
 
-// readAll replays the files one after the other. A file that breaks off in the middle ends the
-// replay there; results from before stand.
+// readAll replays the files in turn. A file that breaks off in the middle ends the replay there;
+// results from before stand.
 func (r *replay) readAll(ctx context.Context, logs []string, p *progress) (err error) {
 	for _, name := range logs {
 		if err = r.readFile(ctx, name, p); err != nil {
@@ -160,7 +160,7 @@ func ignoreEOF(err error) error {
 	return err
 }
 
-// record decides one request of the log, found at the place of where.
+// record decides a request of the log, found at the place of where.
 func (r *replay) record(rec *accesslog.Record, where accesslog.Fault) error {
 	key := r.keyOf(rec)
 	if len(key) == 0 || len(key) > mitigation.MaxKey {
@@ -182,7 +182,7 @@ func (r *replay) record(rec *accesslog.Record, where accesslog.Fault) error {
 // decideBegun decides a request that transit let go.
 func (r *replay) decideBegun(b *begun) error { return r.decide(&b.rec, b.key) }
 
-// decide decides one request at its time.
+// decide decides a request at its time.
 func (r *replay) decide(rec *accesslog.Record, key []byte) error {
 	if err := r.advance(window.Instant(rec.Time)); err != nil {
 		return err
@@ -210,7 +210,7 @@ func (r *replay) decide(rec *accesslog.Record, key []byte) error {
 	return nil
 }
 
-// answer asks about one request of the log.
+// answer asks about a request of the log.
 func (r *replay) answer(rec *accesslog.Record, key []byte) (gate.Decision, error) {
 	if r.house != nil {
 		return r.house.ask(r.now, rec), nil
@@ -244,7 +244,7 @@ func (r *replay) begin(t window.Instant) (err error) {
 	return err
 }
 
-// decided returns one answer in the oracle's form.
+// decided returns an answer in the oracle's form.
 func (r *replay) decided(key []byte, a gate.Decision) oracle.Decided {
 	since, suspect := r.judge.SuspectSince(r.name, key)
 	if k := r.tally.key(key); k != nil {

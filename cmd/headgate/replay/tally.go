@@ -33,7 +33,7 @@ type replayTally struct {
 	keys     map[string]*keyTally
 }
 
-// keyTally adds up the decisions of one key.
+// keyTally adds up the decisions of a key.
 type keyTally struct {
 	requests, denied int64
 	firstDenied      window.Instant
@@ -141,7 +141,7 @@ type replayGrounds struct {
 	Policy  int64 `json:"policy,omitempty"`
 }
 
-// replayTop is one key refused much.
+// replayTop is a key refused much.
 type replayTop struct {
 	Key         string    `json:"key"`
 	Requests    int64     `json:"requests"`

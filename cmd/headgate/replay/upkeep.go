@@ -27,8 +27,8 @@ type upkeep struct {
 	owed    int            // steps of the last sweep no line has paid for yet
 }
 
-// step takes the log's time on to now, by one request under a rule with that window, and sweeps j
-// if a sweep is due and paid for.
+// step takes the log's time on to now, by a request under a rule with that window, and sweeps j if
+// a sweep is due and paid for.
 func (u *upkeep) step(j judge, now window.Instant, over time.Duration) {
 	u.owed = max(0, u.owed-stepsPerLine)
 	u.unswept++

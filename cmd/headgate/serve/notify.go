@@ -69,8 +69,8 @@ func (n *notifier) Stopping() { n.tell("STOPPING=1", "STATUS=Answering what has 
 // alive is the message the manager's watchdog waits for.
 func (n *notifier) alive() { n.tell("WATCHDOG=1") }
 
-// tell sends one message. The first failure is logged, later ones only after a success: nothing
-// else can be done.
+// tell sends a message. The first failure is logged, later ones only after a success: nothing else
+// can be done.
 func (n *notifier) tell(lines ...string) {
 	if n == nil {
 		return
@@ -97,7 +97,7 @@ func (n *notifier) close() error {
 	return nil
 }
 
-// statusLine returns text as one line that is fit to be shown, and short enough to be taken: a line
+// statusLine returns text as a line that is fit to be shown, and short enough to be taken: a line
 // end in it would begin a message of its own.
 func statusLine(text string) string {
 	line, _, _ := strings.Cut(text, "\n")

@@ -12,7 +12,7 @@ import (
 //go:embed snippets
 var snippetFiles embed.FS
 
-// snippet puts headgate before one proxy.
+// snippet puts headgate before a proxy.
 type snippet struct {
 	name    string
 	proxy   string // and the features it must have
@@ -23,10 +23,10 @@ type snippet struct {
 	spell   func(config.Address) (string, error)
 	// shows headgate the whole request, so the policies decide; without files there is none
 	whole form
-	rule  form // asks one rule, which --rule names; without files there is none
+	rule  form // asks a rule, which --rule names; without files there is none
 }
 
-// form is one way in which a proxy asks.
+// form is a way in which a proxy asks.
 type form struct {
 	door    string                               // HTTP, UDP, gRPC or SPOP
 	address string                               // of that door, by default; empty: the snippet's
@@ -260,7 +260,7 @@ var snippets = []snippet{
 	},
 }
 
-// form returns the form for one rule, or else the one for whole requests.
+// form returns the form for a rule, or else the one for whole requests.
 func (s *snippet) form(rule string) *form {
 	if rule == "" {
 		return &s.whole

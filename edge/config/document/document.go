@@ -73,7 +73,7 @@ func isEmpty(doc *yaml.Node) bool {
 	return doc != nil && doc.Content[0].Kind == yaml.ScalarNode && doc.Content[0].Value == ""
 }
 
-// load parses one document and looks whether another follows; io.EOF means there is not even one.
+// load parses a document and looks whether another follows; io.EOF means there is not even one.
 func load(r io.Reader) (first, second *yaml.Node, err error) {
 	in := yaml.NewDecoder(r)
 	first, second = new(yaml.Node), new(yaml.Node)
@@ -201,7 +201,7 @@ type lineReader struct {
 	ended  bool // whether the end was asked for
 }
 
-// Read hands out at most the rest of one line.
+// Read hands out at most the rest of a line.
 func (r *lineReader) Read(p []byte) (int, error) {
 	if len(r.rest) == 0 {
 		r.ended = true

@@ -24,7 +24,7 @@ func Integer(s string, low, high int64) (int64, error) {
 func plain(s string) bool { return Decimal(s) && (s == "0" || s[0] != '0') }
 
 // plainHint suggests how to write a number that is whole but written in another way. A leading
-// nought means ten to one reader and eight to another, so nothing is suggested for it.
+// nought means ten to a reader and eight to another, so nothing is suggested for it.
 func plainHint(s string) string {
 	f, err := strconv.ParseFloat(strings.ReplaceAll(s, "_", ""), 64)
 	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1e15 || strings.HasPrefix(s, "0") {

@@ -20,13 +20,13 @@ const (
 	maxDepth = 64
 )
 
-// File is one file.
+// File is a file.
 type File struct {
 	Name string
 	Data []byte
 }
 
-// Fault is one thing wrong with a file, and where.
+// Fault is a thing wrong with a file, and where.
 type Fault struct {
 	File      string
 	Line, Col int // from 1
@@ -45,9 +45,8 @@ type Options struct {
 	Warn  func(Fault)     // is told of each unit counted by the day; nil: nobody is
 }
 
-// Load reads all files. With faults, in the order of files and lines, there is no tree.
-// All files make one tree, as in envoyproxy/ratelimit: a domain is in one file, and a service asks
-// by its name.
+// Load reads all files. With faults, in the order of files and lines, there is no tree. All files
+// make a tree, as in envoyproxy/ratelimit: a domain is in a file, and a service asks by its name.
 func Load(files []File, o Options) (*rls.Tree, []Fault) {
 	l := &loader{
 		tree:    &rls.Tree{Domains: map[string]*rls.Node{}, Rows: map[string]string{}},
@@ -100,7 +99,7 @@ func (l *loader) note(n *yaml.Node, format string, args ...any) {
 	}
 }
 
-// read reads one file into the tree.
+// read reads a file into the tree.
 func (l *loader) read(data []byte) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(data, &document); err != nil {

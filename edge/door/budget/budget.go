@@ -104,8 +104,8 @@ func (b *Budget) signal() {
 	}
 }
 
-// Loan is the share of a Budget that one connection has taken. It is for one goroutine; its zero
-// value with From set has nothing.
+// Loan is the share of a Budget that one connection has taken. It is for a single goroutine; its
+// zero value with From set has nothing.
 type Loan struct {
 	From  *Budget
 	bytes int64

@@ -169,7 +169,7 @@ func (d *Door) Figures() door.Figures {
 // AddLatency adds the timed batches of this door to sum.
 func (d *Door) AddLatency(sum *latency.Sum) { sum.Add(&d.latency) }
 
-// serve serves one connection until the end: reads, answers to whole messages, and writes in turn.
+// serve serves a connection until the end: reads, answers to whole messages, and writes in turn.
 // During a write nothing is read, so a peer without reads cannot make this side keep more than an
 // answer's worth.
 func (d *Door) serve(c *stream.Conn) {
@@ -250,7 +250,7 @@ func (d *Door) advance(c *stream.Conn, h *h2.Conn, n int) bool {
 // write sends the waiting bytes. False: that failed.
 func (d *Door) write(c *stream.Conn, h *h2.Conn) bool {
 	if out := h.Output(); len(out) > 0 {
-		// for the answers of one read
+		// for the answers of a single read
 		if c.WriteWithin(out, 10*time.Second) != nil {
 			return false
 		}

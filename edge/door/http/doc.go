@@ -7,7 +7,7 @@
 //	       ◄─ problem+json: nothing was counted ◄───────────────────┘ no
 //
 // A connection waits for its client without a buffer. Of a head only the request line, the Host and
-// the headers policies look at are kept. Bodies are read within one budget of bytes for all
+// the headers policies look at are kept. Bodies are read within a budget of bytes for all
 // connections. So the memory of slow clients is bounded: see maxHTTPConns.
 //
 // The door gives up HTTP/2, TLS, compression, trailers and all request headers beside framing. A

@@ -22,7 +22,7 @@ import (
 //	                    └─► problem, nothing was counted ─► refuse ───────────────┘
 //
 // It is pooled rather than the connection's: ten thousand connections waiting must not hold a
-// buffer each. It is for one goroutine.
+// buffer each. It is for a single goroutine.
 type exchange struct {
 	*Door
 	c    *conn

@@ -42,7 +42,7 @@ func (x *exchange) answerWhole() *api.Problem {
 	if p := x.readBody(); p != nil {
 		return p
 	}
-	// RFC 8259, 8.1. A reader with U+FFFD for bad bytes would make one key of two.
+	// RFC 8259, 8.1. A reader with U+FFFD for bad bytes would make a key of two.
 	if !utf8.Valid(x.received) {
 		return api.BadParameter("body", "is not UTF-8")
 	}

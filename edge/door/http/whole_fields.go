@@ -89,7 +89,7 @@ func (f *filling) setReport(m *input.Member, ok *bool) bool {
 	return true
 }
 
-// appendResult appends the answer to one request as JSON. {"verdict":"allow","why":"none"} is the
+// appendResult appends the answer to a request as JSON. {"verdict":"allow","why":"none"} is the
 // shortest: no policy asked a rule. With a rule its members are those of /v1/check, so a client
 // reading one reads the other.
 func (h *Door) appendResult(b []byte, a *ask.Answer) []byte {

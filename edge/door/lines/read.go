@@ -7,7 +7,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// Read has f read one field as the line protocol names it, so each field means the same in every
+// Read has f read a field as the line protocol names it, so each field means the same in every
 // door. An address that is none, of the client or the peer, is a fault of the sender: a proxy names
 // both itself. Whatever a visitor chooses has a reading.
 func Read(f *request.Reader, p *wire.Pair) wire.Code {

@@ -61,7 +61,7 @@ func codeOf(err error) wire.Code {
 	return wire.BadRequest
 }
 
-// setDecision sets the fields of a from one decision, in whole seconds. The ratio goes through 32
+// setDecision sets the fields of a from a decision, in whole seconds. The ratio goes through 32
 // bits, as over the wire: both ways give the same number.
 func setDecision(a *client.Answer, d *gate.Decision) {
 	a.View = lines.Views[d.View]

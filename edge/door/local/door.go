@@ -17,8 +17,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// Door answers the questions of one program. Its methods may be called concurrently, and are those
-// of [client.Client]. They do not wait, so no context ends them.
+// Door answers the questions of a program. Its methods may be called concurrently, and are those of
+// [client.Client]. They do not wait, so no context ends them.
 type Door struct {
 	gate *gate.Gate
 	room *ask.Room
@@ -33,7 +33,7 @@ type Door struct {
 	queries, unanswered atomic.Uint64
 }
 
-// seat is the memory of one question at a time.
+// seat is the memory of a question at a time.
 type seat struct {
 	lane     *gate.Lane
 	session  *ask.Session
@@ -90,8 +90,7 @@ func (d *Door) Count(_ context.Context, rule, key string, cost uint32) error {
 	return err
 }
 
-// one answers one query.
-// A panic in between loses the seat, and no more.
+// one answers a query. A panic in between loses the seat, and no more.
 func (d *Door) one(q client.Query) (a client.Answer, err error) {
 	defer d.caught(&a, &err)
 	s := d.take()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// command is one command of the protocol.
+// command is a command of the protocol.
 type command struct {
 	name        string // in lower case
 	least, most int    // arguments besides the name
@@ -148,9 +148,9 @@ func (c *conn) login(args [][]byte) bool {
 		c.wrong("ERR AUTH called without any password configured for the default user")
 		return false
 	}
-	// Digests are of one length, so the comparison tells nothing of the password's.
+	// Digests are of a length, so the comparison tells nothing of the password's.
 	given := sha256.Sum256(args[len(args)-1])
-	// There is one user, as in Redis without ACLs.
+	// There is a user, as in Redis without ACLs.
 	user := len(args) == 1 || string(args[0]) == "default"
 	if subtle.ConstantTimeCompare(given[:], password[:]) != 1 || !user {
 		c.door.denied.Add(1)

@@ -14,7 +14,7 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// conn is one connection, for one goroutine.
+// conn is a connection, for a single goroutine.
 type conn struct {
 	*stream.Conn
 	reply
@@ -36,7 +36,7 @@ type conn struct {
 	denied int // passwords that were wrong
 }
 
-// serve answers one connection until its end.
+// serve answers a connection until its end.
 func (h *Door) serve(s *stream.Conn) {
 	if !h.guard.Admits(s) {
 		return
@@ -96,8 +96,8 @@ func (c *conn) Take(n int, _ error) bool {
 	return c.send() && !c.last
 }
 
-// answer answers the commands that are there, at one reading of the clock. It reports whether there
-// are more, and answers to be sent first: a client that asks without end and reads nothing is
+// answer answers the commands that are there, at a single reading of the clock. It reports whether
+// there are more, and answers to be sent first: a client that asks without end and reads nothing is
 // stopped by its own socket, and not by memory here.
 func (c *conn) answer() (more bool) {
 	// The parser knows how long the command is: one that comes in a thousand packets is not parsed
@@ -161,7 +161,7 @@ func (c *conn) commands() (at int, full bool) {
 // maxName is the longest name of a command.
 const maxName = 32
 
-// command answers one command.
+// command answers a command.
 func (c *conn) command() {
 	c.door.requests.Add(1)
 	var lower [maxName]byte
@@ -203,7 +203,7 @@ func ofHTTP(name []byte) bool {
 }
 
 // maxWrongs is how many commands in a row may be wrong before the connection ends. A program
-// speaking another protocol is cut off by it; a client with one mistake is not.
+// speaking another protocol is cut off by it; a client with a mistake is not.
 const maxWrongs = 1000
 
 // wrong answers a command with a fault of the client's.

@@ -19,7 +19,7 @@ type parser struct {
 	need int // bytes that must be there before it is worth trying again
 }
 
-// outcome is the result of one attempt to take a command.
+// outcome is the result of an attempt to take a command.
 type outcome uint8
 
 const (
@@ -28,8 +28,8 @@ const (
 	broken                // where the next one begins is lost
 )
 
-// take takes one command off the begin of b, and returns how many bytes it has.
-// It begins anew each time: arguments point into the buffer, which may have moved since.
+// take takes a command off the begin of b, and returns how many bytes it has. It begins anew each
+// time: arguments point into the buffer, which may have moved since.
 func (p *parser) take(b []byte) (size int, is outcome) {
 	p.n, p.need = 0, 0
 	line, at, ok := lineOf(b)
@@ -108,7 +108,7 @@ func (p *parser) argument(b []byte, at int) (arg []byte, end int, is outcome) {
 // mostWords is how many words of a line are counted: one more than the longest command has.
 const mostWords = 1 + maxArgs + 1
 
-// inline reads a command in one line of words, as a person types it. As in Redis, only blanks of
+// inline reads a command in a line of words, as a person types it. As in Redis, only blanks of
 // ASCII are between words. Without quotes, unlike in Redis: keys with blanks are for programs,
 // which send arrays. Behind a word that is no command's name nothing is looked at: the answer is an
 // error anyway, and a flood of noise is read as such lines.

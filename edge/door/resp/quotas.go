@@ -13,11 +13,11 @@ import (
 // computes the numbers from a request has them without end.
 const maxQuotas = 64
 
-// numbers are those of a call.
-// As they came: two spellings of one rate, 30 per 60 and 1 per 2, are two sets.
+// numbers are those of a call. As they came: two spellings of the same rate, 30 per 60 and 1 per 2,
+// are two sets.
 type numbers struct{ maxBurst, count, period int64 } // period in seconds
 
-// quota is one set of numbers.
+// quota is a set of numbers.
 type quota struct {
 	numbers
 	throttle.Quota

@@ -7,9 +7,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// An action sets a variable: its type, three arguments, the scope of a transaction.
-// The variable is in the transaction's scope: request and response of one exchange see it, no
-// other does.
+// An action sets a variable: its type, three arguments, the scope of a transaction. The variable is
+// in the transaction's scope: request and response of an exchange see it, no other does.
 const (
 	setVariable = 1
 	ofAction    = 3
@@ -53,9 +52,8 @@ func appendError(b []byte, code wire.Code) []byte {
 	return setText(b, "error", code.String())
 }
 
-// appendDecision appends the variables of one check.
-// deny is set for every answer, false too: a request that HAProxy sends a second time must not see
-// the first one's.
+// appendDecision appends the variables of a check. deny is set for every answer, false too: a
+// request that HAProxy sends a second time must not see the first one's.
 func (c *conn) appendDecision(b []byte, d *gate.Decision) []byte {
 	b = setBool(b, "deny", d.Deny)
 	if d.Deny {

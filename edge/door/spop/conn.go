@@ -17,9 +17,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// conn is one connection, for one goroutine.
-// It has no lock: HAProxy sends frames and waits for ACKs on one connection as it likes, and they
-// are answered in their order.
+// conn is a connection, for a single goroutine. It has no lock: HAProxy sends frames and waits for
+// ACKs on a connection as it likes, and they are answered in their order.
 type conn struct {
 	*stream.Conn
 	door    *Door
@@ -29,7 +28,7 @@ type conn struct {
 
 	in                    stream.Input
 	out                   []byte // answers that are not sent
-	line                  []byte // the text of one variable
+	line                  []byte // the text of a variable
 	m                     message
 	d                     gate.Decision
 	headersAt, headersEnd int // of out: the headers in the answer to the last message
@@ -43,7 +42,7 @@ type conn struct {
 	addPolicy, addLimit func(*gate.Decision) // append to line; made once
 }
 
-// serve answers one connection until its end.
+// serve answers a connection until its end.
 func (h *Door) serve(s *stream.Conn) {
 	c := &conn{
 		Conn: s, door: h, lane: h.lanes[s.ID%uint64(len(h.lanes))], peer: s.Peer(),
@@ -108,8 +107,8 @@ func (c *conn) send() (ok bool) {
 	return ok
 }
 
-// answer answers the frames that are there, at one reading of the clock. It reports whether there
-// are more, and answers to be sent first.
+// answer answers the frames that are there, at a single reading of the clock. It reports whether
+// there are more, and answers to be sent first.
 func (c *conn) answer() (more bool) {
 	now := c.door.gate.Now()
 	b := c.lane.Batch(now, rand.Uint64)
@@ -117,7 +116,7 @@ func (c *conn) answer() (more bool) {
 	at, more := c.frames(&b, now)
 	c.session.Return()
 	b.End()
-	// The rest is a part of one frame.
+	// The rest is a part of a frame.
 	c.in.Use(at)
 	if c.batch++; (c.ID+c.batch)%door.LatencyEvery == 0 {
 		c.door.latency.Note(c.door.gate.Now().Sub(now))
@@ -167,7 +166,7 @@ func (c *conn) fail(fault status) {
 	c.out = appendDisconnect(c.out, fault)
 }
 
-// take answers one frame. Frames of types the protocol does not have are skipped.
+// take answers a frame. Frames of types the protocol does not have are skipped.
 func (c *conn) take(b *gate.Batch, now window.Instant, raw []byte) {
 	f, ok := parseFrame(raw)
 	switch {

@@ -23,7 +23,7 @@ const (
 	drainTime = 2 * time.Second
 
 	// a frame could hold five thousand empty ones
-	maxMessages = 64 // in one frame; HAProxy sends those of one event
+	maxMessages = 64 // in a frame; HAProxy sends those of an event
 )
 
 // Stats are totals since the door was made, unless they say "now".

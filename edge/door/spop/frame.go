@@ -77,7 +77,7 @@ func (s status) text() string {
 	return "the frame is malformed"
 }
 
-// frame is one frame. Its slices lie in the buffer of the connection.
+// frame is a frame. Its slices lie in the buffer of the connection.
 type frame struct {
 	kind  byte
 	flags uint32
@@ -168,7 +168,7 @@ const (
 	binaryText
 )
 
-// value is one typed value.
+// value is a typed value.
 type value struct {
 	kind   kind
 	text   []byte     // of text and binaryText

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// message is one parsed message of a NOTIFY. Its slices lie in the connection's buffer, or in its
+// message is a parsed message of a NOTIFY. Its slices lie in the connection's buffer, or in its
 // scratch.
 type message struct {
 	kind      messageKind
@@ -101,7 +101,7 @@ func (m *message) text(v value) []byte {
 	return m.scratch[at:len(m.scratch):len(m.scratch)]
 }
 
-// take reads one argument into m, or by f into the request. src is the connection's address, host
+// take reads an argument into m, or by f into the request. src is the connection's address, host
 // may have a port SetHost takes off, url is path and query, hdrs is req.hdrs_bin. All others have
 // the names of the line protocol.
 func (m *message) take(name []byte, v value, f *request.Reader) {

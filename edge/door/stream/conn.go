@@ -14,7 +14,7 @@ import (
 // stopGrace is the wait for bytes that are on their way when the door stops.
 const stopGrace = 50 * time.Millisecond
 
-// Conn is one connection of a Server. Its Handle reads by Feed, so a stop ends a wait.
+// Conn is a connection of a Server. Its Handle reads by Feed, so a stop ends a wait.
 type Conn struct {
 	net.Conn
 	ID uint64 // 1 for the first connection of a Server, and so on

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Feeder takes the bytes a connection receives. Its methods are called by one goroutine.
+// Feeder takes the bytes a connection receives. Its methods are called by a single goroutine.
 type Feeder interface {
 	// Room returns memory for the next bytes, at least one.
 	Room() []byte

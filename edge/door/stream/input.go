@@ -6,8 +6,8 @@ import "github.com/headgate-dev/headgate/edge/door/budget"
 const firstInput = 4 << 10
 
 // Input holds the bytes a connection has received and its door has not used yet. The first buffer
-// is its own; the memory of a larger unit is of the budget, until that unit is used. It is for one
-// goroutine.
+// is its own; the memory of a larger unit is of the budget, until that unit is used. It is for a
+// single goroutine.
 type Input struct {
 	Loan budget.Loan
 	Most int // bytes of the longest unit; the door refuses a longer one before it has come

@@ -26,7 +26,7 @@ const (
 // busy machine.
 const firstMoment = 200 * time.Millisecond
 
-// tally counts the connections of an address, or of a /64 of IPv6. Unix sockets are one address.
+// tally counts the connections of an address, or of a /64 of IPv6. Unix sockets are an address.
 type tally struct {
 	key        netip.Prefix
 	all, quiet int // quiet: without those that have shown something

@@ -72,7 +72,7 @@ func (c *Conn) writeNow(b []byte) int {
 const lookAfter = time.Second
 
 // puller reads a socket. net.Conn.Read tries to read first and waits when nothing is there, so a
-// client with one question at a time costs two reads each. A short read empties the socket, and the
+// client with a question at a time costs two reads each. A short read empties the socket, and the
 // runtime reports later bytes: a puller waits at once. That is not so of an end of the stream that
 // came together with the last bytes, so after lookAfter it tries to read once.
 type puller struct {

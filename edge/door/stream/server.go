@@ -14,7 +14,7 @@ import (
 )
 
 // FaultPause is how long a connection that ended by its client's fault keeps its place: a client
-// making the same fault on one connection after the other has ten a second for each it holds.
+// making the same fault on connection after connection has ten a second for each it holds.
 const FaultPause = 100 * time.Millisecond
 
 // A stop serves the connections queued at a listener for queueTimeout, or until queueLeast have
@@ -41,8 +41,8 @@ type Server struct {
 	Most   int           // connections at once, 1 or more
 	Keeps  bool          // a connection never gives its place to another
 	Drain  time.Duration // from a stop until connections left are closed
-	Handle func(c *Conn) // serves one connection until its end; the server closes it
-	// says to one connection too many, without TLS, that it is; it may be nil, and must not wait
+	Handle func(c *Conn) // serves a connection until its end; the server closes it
+	// says to a connection too many, without TLS, that it is; it may be nil, and must not wait
 	Full func(c *Conn)
 	// counts the connections a panic of Handle ended; nil: a panic ends the process
 	Panics *door.Panics

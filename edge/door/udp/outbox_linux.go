@@ -40,7 +40,7 @@ type outbox struct {
 	segment int
 	length  int // bytes of the last message
 	longest int // longest reply that may be in a run; 0: no runs
-	refused int // runs the kernel did not take and that were sent one by one
+	refused int // runs the kernel did not take and that were sent singly
 }
 
 // control is the ancillary data of a run: a header and the size of a segment. The layout of

@@ -8,8 +8,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// respond appends the answer to one datagram, one line per request line, to reply and returns it.
-// An empty result means that nothing is sent: off loopback, when some answer would not fit. It
+// respond appends the answer to a datagram, one line per request line, to reply and returns it. An
+// empty result means that nothing is sent: off loopback, when some answer would not fit. It
 // allocates nothing if reply has replyBytes of room.
 func (u *Door) respond(
 	stats *readerStats, decisions *gate.Batch, k *asker, packet, reply []byte,

@@ -6,7 +6,7 @@ import "strconv"
 const quotaExceeded = `{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded",` +
 	`"title":"The limit of this rule is used up","status":`
 
-// AppendBody appends the JSON of a response to one question. status is that of the response.
+// AppendBody appends the JSON of a response to a question. status is that of the response.
 // {"verdict":"allow","rule":"per-ip",…,"remaining":99,"reset":10,"view":"node"}; a denial is a
 // problem of RFC 9457 with the same members.
 func AppendBody(b []byte, text *Text, a Verdict, status int) []byte {

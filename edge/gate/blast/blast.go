@@ -36,7 +36,7 @@ type bucket struct {
 	dropped uint64
 }
 
-// entry is one key with the clients seen under it.
+// entry is a key with the clients seen under it.
 type entry struct {
 	index sketch.Index // 0: free
 	until window.Instant

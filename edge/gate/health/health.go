@@ -1,6 +1,6 @@
 // Package health holds the state of a ring as decisions see it: whose servers are silent, and
 // whether the node's clock agrees with those of the others. The flusher writes it, and decisions
-// read one word.
+// read a word.
 package health
 
 import (

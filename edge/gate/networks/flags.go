@@ -13,21 +13,21 @@ import (
 // key.
 const Most = 1024
 
-// Flags finds the flag set by hand deciding for a key. Update is for one caller at a time; the
+// Flags finds the flag set by hand deciding for a key. Update is for a single caller at a time; the
 // other methods may be called concurrently with it. The zero Flags holds none.
 type Flags struct {
 	now     atomic.Pointer[set] // nil: no flag is of a network
 	dropped atomic.Uint64
 }
 
-// set is the flags by hand at one time. It never changes.
+// set is the flags by hand at a single time. It never changes.
 type set struct {
 	byRule map[string]*ruleSet
 	held   int
 	ends   window.Instant // when the first flag by hand does
 }
 
-// ruleSet is the flags by hand under one rule.
+// ruleSet is the flags by hand under a rule.
 type ruleSet struct {
 	networks []Entry[Flag]
 	tree     *Table[Flag]    // of networks

@@ -7,15 +7,15 @@ import (
 	"sort"
 )
 
-// Entry is one network and its value.
+// Entry is a network and its value.
 type Entry[V any] struct {
 	Prefix netip.Prefix // masked, and IPv4 not mapped into IPv6
 	Value  V
 }
 
 // Table finds the smallest of many networks holding an address or a smaller network. It is a prefix
-// tree in one sorted slice: each entry knows the next larger one that holds it. It never changes,
-// so any number of goroutines may read it. The zero Table holds no network.
+// tree in a sorted slice: each entry knows the next larger one that holds it. It never changes, so
+// any number of goroutines may read it. The zero Table holds no network.
 type Table[V any] struct {
 	entries []entry[V] // by address, then by length
 }

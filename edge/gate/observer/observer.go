@@ -51,10 +51,10 @@ type Observer struct {
 	part    time.Duration             // elapsed time that is not yet spent on reading parts
 	last    window.Instant            // of Observe
 	looked  [lookParts]window.Instant // when each part was last read
-	places  []lease.Holding           // of one part, used again
+	places  []lease.Holding           // of a part, used again
 }
 
-// observed is the sample of one rule.
+// observed is the sample of a rule.
 type observed struct {
 	*whatif.Sample
 	held  *whatif.Held // of kind concurrency, where it takes the place of a sample; else nil
@@ -250,14 +250,14 @@ func (s *Set) buckets() bool {
 		func(r Subject) bool { return r.Rule.Kind == mitigation.Bucket })
 }
 
-// look adds one suspect of a bucket to the sample of its rule.
+// look adds a suspect of a bucket to the sample of its rule.
 func (o *Observer) look(l *window.Level) {
 	if s := o.samples[l.Rule]; s != nil {
 		s.Look(l)
 	}
 }
 
-// take adds one suspect to the sample of its rule.
+// take adds a suspect to the sample of its rule.
 func (o *Observer) take(d *window.Demand) {
 	if s := o.samples[d.Rule]; s != nil {
 		s.Take(d)

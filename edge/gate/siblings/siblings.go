@@ -38,7 +38,7 @@ type bucket struct {
 	evicted uint64
 }
 
-// entry is one wide key.
+// entry is a wide key.
 type entry struct {
 	index sketch.Index // 0: free
 	last  window.Instant

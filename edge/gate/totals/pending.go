@@ -6,8 +6,8 @@ import "sync/atomic"
 const maxPending = 8
 
 // Pending gathers additions to counters until Flush, so a batch of requests adds to each counter by
-// one atomic operation. It is for one goroutine. Where it is full it is flushed early: nothing is
-// lost.
+// a single atomic operation. It is for a single goroutine. Where it is full it is flushed early:
+// nothing is lost.
 type Pending struct {
 	all  [maxPending]addition
 	n    int

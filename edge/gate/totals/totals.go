@@ -10,7 +10,7 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// Outcome is the result of one counted request.
+// Outcome is the result of a counted request.
 type Outcome uint8
 
 // The outcomes. Outcomes is their number. Requests refused by a block, by a drop ratio, by the
@@ -28,7 +28,7 @@ const (
 	Outcomes
 )
 
-// Tally holds the outcomes that one lane saw under one rule, on two cache lines of its own. Its
+// Tally holds the outcomes that one lane saw under a rule, on two cache lines of its own. Its
 // methods may be called concurrently.
 type Tally struct {
 	requests [Outcomes]atomic.Uint64
@@ -81,8 +81,8 @@ func (t *Totals) WouldRefuse() (requests, cost uint64) {
 	return requests, cost
 }
 
-// Baseline is the start of the period over which a rule had one limit and one window, and the
-// totals at that moment.
+// Baseline is the start of the period over which a rule had one limit and a window, and the totals
+// at that moment.
 type Baseline struct {
 	Since  window.Instant
 	Totals Totals

@@ -169,8 +169,8 @@ func (f Field) Lookup(r *request.Request, number, at int) (value []byte, next in
 	return value, 1
 }
 
-// plain returns the text of a field with one value, empty where it is absent. An empty text counts
-// as absent: proxies send empty fields where they know nothing.
+// plain returns the text of a field with a value, empty where it is absent. An empty text counts as
+// absent: proxies send empty fields where they know nothing.
 func (f Field) plain(r *request.Request) []byte {
 	switch f.Kind {
 	case Method:

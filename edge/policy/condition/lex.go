@@ -81,7 +81,7 @@ func (l *lexer) run(kind tokenKind, belongs func(byte) bool) token {
 	return token{kind, l.text[begin:l.at], begin}
 }
 
-// escapes are the characters that may follow a backslash in a string. Those of CEL standing for one
+// escapes are the characters that may follow a backslash in a string. Those of CEL standing for a
 // character each. \x, \u and octal are not here: what they are for can be written as it is.
 var escapes = map[byte]byte{
 	'\\': '\\', '"': '"', '\'': '\'', '`': '`', '?': '?', 'n': '\n', 'r': '\r', 't': '\t',

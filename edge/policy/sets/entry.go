@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Entry is one value of a set, and the word beside it in a table. A value of a list may end with *.
+// Entry is a value of a set, and the word beside it in a table. A value of a list may end with *.
 type Entry struct{ Value, Word string }
 
 // MaxValue is the longest value of a set, in bytes.
 // the longest key
 const MaxValue = 256
 
-// CheckEntry reports the fault of one value of a set, or of a table.
+// CheckEntry reports the fault of a value of a set, or of a table.
 func CheckEntry(e Entry, table bool) error {
 	plain := strings.TrimSuffix(e.Value, "*")
 	switch {

@@ -22,7 +22,7 @@ func Join(list []*Set, label func(active []bool) uint16) *Zones {
 	return z
 }
 
-// walk goes over the edges of several divisions of one family at once.
+// walk goes over the edges of several divisions of the same family at once.
 type walk[T any] struct {
 	starts  [][]T // by division: what is left
 	of      [][]uint16
@@ -51,7 +51,7 @@ func (w *walk[T]) run(label func(active []bool) uint16) (starts []T, of []uint16
 		for len(w.order) > 0 && w.compare(w.next(w.order[0]), at) == 0 {
 			w.step(active)
 		}
-		// Neighbours in which the same holds are one range.
+		// Neighbours in which the same holds are a range.
 		if now := label(active); now != before {
 			starts, of, before = append(starts, at), append(of, now), now
 		}

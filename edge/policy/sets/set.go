@@ -22,7 +22,7 @@ func OfNets(nets []netip.Prefix) *Set {
 	return r.Set()
 }
 
-// OfValues returns the set of the values of entries. Of two with one value the first counts.
+// OfValues returns the set of the values of entries. Of two with the same value the first counts.
 func OfValues(entries []Entry) *Set {
 	v := NewValues(len(entries))
 	for i, e := range entries {

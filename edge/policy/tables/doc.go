@@ -1,4 +1,4 @@
-// Package tables answers which of many conditions hold for one field of a request, by one look.
+// Package tables answers which of many conditions hold for a field of a request, by a single look.
 //
 //	Texts    by equality, and for hosts by domain    a map, skipped where no name has that length
 //	Paths    by equality, and by beginnings          a tree over bytes

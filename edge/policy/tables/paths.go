@@ -17,12 +17,12 @@ type Paths struct {
 
 type pathNode struct {
 	label string
-	// Finish has handed down the conditions of wider entries, so a search ends with one set and
-	// joins nothing.
+	// Finish has handed down the conditions of wider entries, so a search ends with a set and joins
+	// nothing.
 	here  Bits // of beginnings that end here or above
 	exact Bits // here, and of paths that end here; nil: here
-	// A string beside the kids, since comparing bytes of one string is faster than looking into
-	// each kid.
+	// A string beside the kids, since comparing bytes of a string is faster than looking into each
+	// kid.
 	firsts string // of the labels of kids
 	kids   []int32
 }

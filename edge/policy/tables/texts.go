@@ -11,11 +11,11 @@ type Texts struct {
 	suffix named // by .domain
 }
 
-// few is up to how many names are compared one by one.
+// few is up to how many names are compared singly.
 const few = 8
 
-// named finds sets by their names.
-// Few names are compared one by one, which is faster than the hash of a map.
+// named finds sets by their names. Few names are compared singly, which is faster than the hash of
+// a map.
 type named struct {
 	sets map[string]Bits
 	list []nameSet // of sets, where they are few
@@ -24,7 +24,7 @@ type named struct {
 	lengths [5]uint64 // the lengths naming have, 0 to 318; longer ones are as 319
 }
 
-// nameSet is one name and its set.
+// nameSet is a name and its set.
 type nameSet struct {
 	name string
 	set  Bits
@@ -83,7 +83,7 @@ func (t *Texts) Add(wants []condition.Want, cond int) {
 }
 
 // Finish adds to each set the conditions of wider patterns. *.example.com holds for a.b.example.com
-// and for any name a table has below it. At load, so a request takes one set and joins none.
+// and for any name a table has below it. At load, so a request takes a set and joins none.
 func (t *Texts) Finish() {
 	for name, set := range t.suffix.sets {
 		t.widen(name[1:], set)
@@ -94,7 +94,7 @@ func (t *Texts) Finish() {
 }
 
 func (t *Texts) widen(name string, set Bits) {
-	// Any too: Find returns one set, which must be the whole answer.
+	// Any too: Find returns a set, which must be the whole answer.
 	set.or(t.Any)
 	for i := range len(name) {
 		if wider, ok := t.suffix.sets[name[i:]]; ok && name[i] == '.' {

@@ -14,7 +14,7 @@ const (
 	// MostWritten is the most notices that a node writes between two flushes. The rest is counted
 	// as dropped.
 	MostWritten = 64
-	// MostRead is the most notices that a node reads of one server in one exchange. The rest is
+	// MostRead is the most notices that a node reads of a server in an exchange. The rest is
 	// counted as dropped.
 	MostRead = 256
 	// mostAgain is the most notices that are read once more because they were not written yet.
@@ -62,7 +62,7 @@ type Options struct {
 //	Collect ─► the exchange ─► Merge ─► Add … ─► Exchange
 //
 // Exchange makes up to three exchanges of its own: one for the new notices, two to write some. It
-// makes none when there are none. A Board belongs to one goroutine, but for Stats.
+// makes none when there are none. A Board belongs to a single goroutine, but for Stats.
 type Board struct {
 	o       Options
 	servers []reader
@@ -74,7 +74,7 @@ type Board struct {
 	sent, received, dropped atomic.Uint64
 }
 
-// reader is how far a node has read the notices of one server.
+// reader is how far a node has read the notices of a server.
 type reader struct {
 	key    ring.Key       // of the number
 	known  uint64         // the number when it was read last
@@ -202,7 +202,7 @@ func (b *Board) read(ctx context.Context) {
 	b.reads = b.reads[:0]
 }
 
-// mergeRead takes in one notice.
+// mergeRead takes in a notice.
 func (b *Board) mergeRead(r read, digest, facts *ring.Op) {
 	switch {
 	case digest.Err != nil || facts.Err != nil,

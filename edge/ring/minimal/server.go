@@ -152,7 +152,7 @@ func (s *Server) serve(conn net.Conn) {
 	}
 }
 
-// answer returns the answer to one command.
+// answer returns the answer to a command.
 func (s *Server) answer(line []byte) []byte {
 	switch {
 	case string(line) == "mn":

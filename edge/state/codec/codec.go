@@ -100,7 +100,7 @@ func (k sourceCode) source() (mitigation.Source, bool) {
 	return 0, false
 }
 
-// writer writes records: the fields of one into record, then the record into buf.
+// writer writes records: the fields of an into record, then the record into buf.
 type writer struct{ buf, record []byte }
 
 // add appends the record with its type and length, unless the state with its checksum would exceed
@@ -120,7 +120,7 @@ func (w *writer) begin() { w.record = w.record[:0] }
 // number writes n, which must not be negative.
 func (w *writer) number(n int64) { w.record = binary.AppendUvarint(w.record, uint64(n)) }
 
-// bool writes one byte, 0 or 1.
+// bool writes a byte, 0 or 1.
 func (w *writer) bool(is bool) { w.record = append(w.record, byte(btoi(is))) }
 
 // text writes the length of text and its bytes.

@@ -32,7 +32,7 @@ func (r *reader) number(most int64) int64 {
 	return int64(n)
 }
 
-// byte reads one byte.
+// byte reads a byte.
 func (r *reader) byte() byte {
 	if r.failed || len(r.rest) == 0 {
 		r.failed = true
@@ -43,7 +43,7 @@ func (r *reader) byte() byte {
 	return b
 }
 
-// bool reads one byte; 1 is true.
+// bool reads a byte; 1 is true.
 func (r *reader) bool() bool { return r.byte() == 1 }
 
 // text reads a text of up to most bytes. The result points into the state.
@@ -65,7 +65,7 @@ func (r *reader) key() []byte {
 	return key
 }
 
-// readRecord parses one record into s. A missing or invalid field sets failed; the error is of the
+// readRecord parses a record into s. A missing or invalid field sets failed; the error is of the
 // overrides, which have a format of their own. Records of an unknown type are skipped.
 func readRecord(s *gate.Snapshot, kind byte, r *reader) (err error) {
 	switch kind {

@@ -59,8 +59,7 @@ func (b *Browser) Open(ctx context.Context, width, height int, touch bool) (*Pag
 	return p, p.Resize(ctx, width, height, touch)
 }
 
-// Resize gives p another size.
-// One CSS pixel is one pixel of the picture.
+// Resize gives p another size. One CSS pixel is a pixel of the picture.
 func (p *Page) Resize(ctx context.Context, width, height int, touch bool) error {
 	metrics := map[string]any{
 		"width": width, "height": height,

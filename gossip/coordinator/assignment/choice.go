@@ -8,7 +8,7 @@ import (
 )
 
 // choices remembers two members for each shard, by their places. The zero value remembers nothing.
-// Concurrent calls may compute a choice twice, with one result.
+// Concurrent calls may compute a choice twice, with a result.
 type choices struct {
 	known atomic.Pointer[[Shards]atomic.Uint64]
 }

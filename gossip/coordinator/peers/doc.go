@@ -1,15 +1,15 @@
 // Package peers knows how far another member's packets are to be believed: whether they are new,
-// whether its clock is right, and whether it answers. It holds one small record per member.
+// whether its clock is right, and whether it answers. It holds a small record per member.
 //
 //	packet ─► header ─► Timely: issued within 60 s of this node's clock? ─► Fresh: not a replay? ─► accepted
 //	question to a member ─► Asked ─► Responsive: no answer for too long? ─► its deputy or standby
 //	state exchange ─► ReceiveClock ─► Clocks ─► readiness, metrics, admin pages
 //
-// A member has one session with each receiver, whose number it draws at its start, and numbers the
+// A member has a session with each receiver, whose number it draws at its start, and numbers the
 // packets in it. A packet is a replay if its number is more than 4,096 behind the newest of its
 // session. The last 4 sessions of a member are remembered.
 //
-// Instants belong to one process: they start with the clock's reading at its start, right or wrong,
+// Instants belong to a process: they start with the clock's reading at its start, right or wrong,
 // and stand still while the machine is suspended. Times other members compare are therefore stamped
 // with the present wall clock, and SetClock converts between the two.
 //

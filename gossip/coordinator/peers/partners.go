@@ -19,7 +19,7 @@ type PoP struct {
 	Nodes []string
 }
 
-// Partners is the knowledge of one node of all PoPs. Its zero value knows none. It is not safe for
+// Partners is the knowledge of a node of all PoPs. Its zero value knows none. It is not safe for
 // concurrent use.
 type Partners struct {
 	all    []PoP

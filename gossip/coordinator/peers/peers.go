@@ -11,7 +11,7 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// Table is one node's knowledge of the other members.
+// Table is a node's knowledge of the other members.
 type Table struct {
 	// self is this node's name.
 	self string
@@ -42,7 +42,7 @@ type peer struct {
 	off time.Duration
 }
 
-// session is one start of a member, towards one receiver. A member has another session number with
+// session is a start of a member, towards one receiver. A member has another session number with
 // each receiver. Whoever holds the cluster's key can start a session in another member's name, but
 // cannot speak in an existing one, and so silences no member.
 type session struct {
@@ -53,7 +53,7 @@ type session struct {
 }
 
 const (
-	// MaxSessions bounds the remembered sessions of one member: those with the latest packets stay.
+	// MaxSessions bounds the remembered sessions of a member: those with the latest packets stay.
 	MaxSessions = 4
 	// ReplayWindow is the largest lag of a packet's sequence number behind its session's newest.
 	ReplayWindow = 4096

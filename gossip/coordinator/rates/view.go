@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// viewCountStep is the number of parts of a limit: counts of others that grow by one part are
+	// viewCountStep is the number of parts of a limit: counts of others that grow by a part are
 	// sent at once.
 	viewCountStep = 200
 	// viewLeftStep is that of the rest of a limit, divided by the number of PoPs, 2 at least. A lag
@@ -34,7 +34,7 @@ type Terms struct {
 	ByCounts bool
 }
 
-// Differs reports whether a receiver with one view is to be sent the other.
+// Differs reports whether a receiver with a view is to be sent the other.
 func (has *View) Differs(is *View, t Terms) bool {
 	return has.demandDiffers(is, t) || has.countsDiffer(is, t)
 }

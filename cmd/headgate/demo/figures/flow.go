@@ -33,8 +33,8 @@ func (t Tally) Plus(o Tally) Tally {
 	}
 }
 
-// Flow counts the answers to one client, or to many, by PoP and time. It remembers a given number
-// of bins, and the totals of all. It is safe for concurrent use.
+// Flow counts the answers to a client, or to many, by PoP and time. It remembers a given number of
+// bins, and the totals of all. It is safe for concurrent use.
 type Flow struct {
 	mu     sync.Mutex
 	bins   [len(story.PoPs)][]binTally

@@ -75,7 +75,7 @@ type Attack struct {
 	Phases   []Phase   `json:"phases"`
 }
 
-// Phase is the result of the attack in one phase, over all rounds.
+// Phase is the result of the attack in a phase, over all rounds.
 type Phase struct {
 	Phase    string   `json:"phase"`
 	PoPs     []string `json:"pops"` // that received it
@@ -92,7 +92,7 @@ type Phase struct {
 	Delay float64 `json:"delay"`
 
 	bins      int
-	unsettled bool // in one round at least
+	unsettled bool // in a round at least
 }
 
 // settle notes the time after which a round's phase settled, if it did.

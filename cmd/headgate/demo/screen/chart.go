@@ -14,7 +14,7 @@ const (
 	maxSeconds = 150 // that a chart without end shows, however wide
 )
 
-// chart is bars of one value a second, in limits, over time.
+// chart is bars of a value a second, in limits, over time.
 type chart struct {
 	values  []float64
 	first   int     // the second, since the story began, of values[0]
@@ -90,7 +90,7 @@ func (c *chart) label(row int) string {
 func axis(first, seconds, cells int) string {
 	every := 5
 	for _, every = range []int{5, 10, 20, 30, 60} {
-		// columns from one time on the axis to the next, at least
+		// columns from a single time on the axis to the next, at least
 		if every*cells/seconds >= 10 {
 			break
 		}

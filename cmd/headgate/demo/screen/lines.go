@@ -19,7 +19,7 @@ type Lines struct {
 	second int // of the last board
 }
 
-// line writes one line of pairs.
+// line writes a line of pairs.
 func (l *Lines) line(kind string, pairs ...any) {
 	var b strings.Builder
 	b.WriteString(kind)

@@ -22,7 +22,7 @@ type Log struct {
 	ended bool
 }
 
-// Write takes one line.
+// Write takes a line.
 func (l *Log) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

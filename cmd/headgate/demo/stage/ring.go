@@ -19,7 +19,7 @@ import (
 
 const (
 	ringTimeout = 5 * time.Second        // for memcached to answer, or to end
-	askTimeout  = 500 * time.Millisecond // for one answer
+	askTimeout  = 500 * time.Millisecond // for an answer
 )
 
 // Ring is the ring of a PoP: one memcached, or the minimal server in its place.

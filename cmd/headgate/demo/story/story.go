@@ -17,11 +17,11 @@ const (
 
 // The times of the demo.
 const (
-	Round = 2 * time.Minute // the length of one round of the story, about, in a longer demo
+	Round = 2 * time.Minute // the length of a round of the story, about, in a longer demo
 	// the shortest demo: below it a phase is over before it can be seen
 	Shortest = 8 * time.Second
 	Bin      = 50 * time.Millisecond // the resolution in time: phases begin at multiples of it
-	Step     = 10 * time.Millisecond // from one batch of requests to the next
+	Step     = 10 * time.Millisecond // from a batch of requests to the next
 )
 
 // PoPs are the names of the demo's PoPs, in the order in which Rates counts them.
@@ -42,7 +42,7 @@ func (r Rates) Sum() (all float64) {
 	return all
 }
 
-// Phase is one part of the story, in which the attack goes evenly from one set of rates to another.
+// Phase is a part of the story, in which the attack goes evenly from a set of rates to another.
 type Phase struct {
 	Name     string
 	Share    float64 // of the time of a round: 0 to 1
@@ -88,7 +88,7 @@ var Phases = [...]Phase{
 
 // Story is the phases, played in rounds of a given length.
 type Story struct {
-	Length time.Duration // of one round, a multiple of Bin
+	Length time.Duration // of a round, a multiple of Bin
 }
 
 // For returns the story of a demo of that duration (0: without end): whole rounds of about Round,

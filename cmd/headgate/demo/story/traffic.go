@@ -2,7 +2,7 @@ package story
 
 import "time"
 
-// Batch is the requests that one PoP receives in one step.
+// Batch is the requests that one PoP receives in a single step.
 type Batch struct {
 	At     time.Duration // since the story began
 	Attack int           // requests of the attacker

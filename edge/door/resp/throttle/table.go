@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// The table's form: a key may be in any cell of two rows, which lie in one block behind one lock.
+// The table's form: a key may be in any cell of two rows, which lie in the same block behind one
+// lock.
 const (
 	rowCells  = 4
 	blockRows = 64
@@ -14,13 +15,13 @@ const (
 	BlockBytes = blockRows * rowCells * cellBytes
 )
 
-// cell is the state of one key.
+// cell is the state of a key.
 type cell struct {
 	tag uint64 // hash of the key
 	tat int64  // nanoseconds; what has passed is free
 }
 
-// row is the cells of one cache line.
+// row is the cells of a cache line.
 type row [rowCells]cell
 
 // block is the rows behind one lock.
