@@ -20,9 +20,9 @@ import (
 )
 
 // openDoors opens every listener. On Linux each UDP address gets a socket and a reader for each
-// processor, and the kernel spreads datagrams over them; a unix socket has a reader. When one fails
-// the others stay open, for Close. The admin listener is opened with the others and answers last:
-// it shows all of them.
+// processor, and the kernel spreads datagrams over them; a unix socket has a reader. When a door
+// fails the others stay open, for Close. The admin listener is opened with the others and answers
+// last: it shows all of them.
 func (n *Node) openDoors(ctx context.Context, p prepared) error {
 	processors := runtime.GOMAXPROCS(0)
 	share := udp.NewShare(processors, n.turnsOfConnections)

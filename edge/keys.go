@@ -11,8 +11,8 @@ import (
 	"github.com/headgate-dev/headgate/gossip"
 )
 
-// clusterKeys returns the keys of the file at path, at least one: the first is used to send, all
-// are accepted. Without a file there are none. warnings say who else has access.
+// clusterKeys returns the keys of the file at path, at least 1: the first is used to send, all are
+// accepted. Without a file there are none. warnings say who else has access.
 func clusterKeys(path string) (keys [][]byte, warnings []string, err error) {
 	if path == "" {
 		return nil, nil, nil

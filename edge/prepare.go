@@ -142,7 +142,7 @@ func (p *prepared) ringSecret() []byte {
 	return slices.Concat(key, []byte("\x00pop\x00"+p.cfg.PoP))
 }
 
-// gossipKeys returns the keys for members to know each other, at least one. Without a key file, on
+// gossipKeys returns the keys for members to know each other, at least 1. Without a key file, on
 // loopback only, the key is computable for everybody on this machine: nobody is kept out, but
 // nothing is ever taken in clear.
 func (p *prepared) gossipKeys() [][]byte {

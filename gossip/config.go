@@ -57,7 +57,7 @@ type Config struct {
 	// attempts never end.
 	Join []string
 
-	// Key is the cluster's key, KeyBytes long. Empty only on loopback without Join: a random one is
+	// Key is the cluster's key, KeyBytes long. Empty only on loopback without Join: a random key is
 	// then drawn, and no node can join.
 	Key []byte
 	// Keys are others accepted from peers beside Key, for rotation: see Rotate.

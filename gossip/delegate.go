@@ -34,7 +34,7 @@ func (d delegate) NodeMeta(limit int) []byte {
 func (d delegate) NotifyMsg(b []byte) { d.n.inbox.offer(b) }
 
 // GetBroadcasts implements memberlist.Delegate. It returns a message with as many records as fit: a
-// receiving memberlist has 1,024 places for messages, its own ones included, and drops the rest.
+// receiving memberlist has 1,024 places for messages, including its own, and drops the rest.
 func (d delegate) GetBroadcasts(overhead, limit int) [][]byte {
 	if limit-overhead <= frame.HeadBytes {
 		return nil
@@ -102,8 +102,8 @@ func (d delegate) NotifyAlive(m *memberlist.Node) error {
 	return nil
 }
 
-// NotifyConflict implements memberlist.ConflictDelegate: two nodes claim one name. memberlist keeps
-// the first.
+// NotifyConflict implements memberlist.ConflictDelegate: two nodes claim the same name. memberlist
+// keeps the first.
 func (d delegate) NotifyConflict(existing, other *memberlist.Node) {
 	d.n.c.conflicts.Add(1)
 	d.n.log.Error("gossip: two nodes have the same name: the second one is not a member",

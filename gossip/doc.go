@@ -1,5 +1,5 @@
 // Package gossip carries bytes between the nodes of a cluster: it knows the members, sends a packet
-// to one of them, and spreads a record to all of them. The bytes are its callers' business: the
+// to a member, and spreads a record to all of them. The bytes are its callers' business: the
 // control loop's packets and hints, and the operators' overrides. The membership is
 // hashicorp/memberlist's.
 //
@@ -33,9 +33,9 @@
 // callback costs its own node packets, never the cluster's view of it. Two halves of a cluster cut
 // apart find each other again. A peer cannot fill the log.
 //
-// Given up: delivery. A packet may be lost, doubled, late, or a replay of an old one by an attacker
-// on the network, so its reader needs sequence numbers. A record reaches all nodes soon if nothing
-// is lost, and otherwise when State brings it. A member holding the key can write anything.
+// Given up: delivery. A packet may be lost, doubled, late, or a replay of an old packet by an
+// attacker on the network, so its reader needs sequence numbers. A record reaches all nodes soon if
+// nothing is lost, and otherwise when State brings it. A member holding the key can write anything.
 //
 // Send, Spread, Members, SetMeta, Rotate and Stats may be called from any goroutine at any time and
 // never wait for the network.

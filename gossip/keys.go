@@ -66,8 +66,7 @@ func (n *Node) Rotate(primary []byte, others ...[]byte) error {
 }
 
 // dropKeys removes all keys but keep; the first of keep is the primary. RemoveKey shifts the keys
-// behind the removed one in a slice held by readers, so the keys to drop are moved to the end
-// first.
+// behind the removed in a slice held by readers, so the keys to drop are moved to the end first.
 func (n *Node) dropKeys(keep [][]byte) error {
 	kept := func(k []byte) bool {
 		return slices.ContainsFunc(keep, func(x []byte) bool { return bytes.Equal(x, k) })

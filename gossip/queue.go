@@ -27,9 +27,9 @@ func newQueue(nodes func() int) *queue {
 	return &queue{q: memberlist.TransmitLimitedQueue{RetransmitMult: retransmit, NumNodes: nodes}}
 }
 
-// push adds a record in place of an older one of the same name. Beyond maxQueued it drops the one
-// sent most often. r.Age holds the clock's reading at which the record's age was 0; pack turns it
-// into an age.
+// push adds a record in place of an older one of the same name. Beyond maxQueued it drops the
+// record sent most often. r.Age holds the clock's reading at which the record's age was 0; pack
+// turns it into an age.
 func (q *queue) push(r frame.Record) {
 	q.q.QueueBroadcast(&named{
 		id:      r.ID,

@@ -25,7 +25,7 @@ const (
 )
 
 // RatioStep is the change of a flag's ratio, since it was last noted, that counts as a change: 5 %
-// of the offered load. A smaller one only follows the traffic.
+// of the offered load. A smaller change only follows the traffic.
 const RatioStep = MaxRatio / 20
 
 // changes are the changes since the last call of Changes. Guarded by the table's lock.

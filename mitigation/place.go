@@ -15,8 +15,8 @@ func (t *Table) bucket(i sketch.Index) int {
 
 // second returns the first place of the other bucket a flag of i may take, if an operator set it.
 // With two buckets to choose from, every override that may be held has a place at half of the
-// table's capacity (Azar et al., Balanced Allocations, 1999); with one, a hundredth of them had
-// none.
+// table's capacity (Azar et al., Balanced Allocations, 1999); with a single bucket, a hundredth of
+// them had none.
 func (t *Table) second(i sketch.Index) int {
 	// 2^64 divided by the golden ratio: another order of the same bits
 	const golden64 = 0x9E3779B97F4A7C15
@@ -50,8 +50,8 @@ func (t *Table) find(i sketch.Index) int {
 	return t.stray(i)
 }
 
-// place returns the place for f: that of its key's flag, a free or expired one, that of the strikes
-// that are forgotten first, or that of the least valuable flag if f is worth more; else -1.
+// place returns the place for f: that of its key's flag, a free or expired place, that of the
+// strikes that are forgotten first, or that of the least valuable flag if f is worth more; else -1.
 func (t *Table) place(now window.Instant, f *Flag) int {
 	if at := t.find(f.Index); at >= 0 {
 		return at
@@ -84,7 +84,7 @@ func (t *Table) place(now window.Instant, f *Flag) int {
 }
 
 // choose returns the bucket for a new flag: the first, unless half of it is held by operators'
-// flags, f is one, and the second holds fewer.
+// flags, f is such a flag, and the second holds fewer.
 func (t *Table) choose(now window.Instant, f *Flag) int {
 	bucket := t.bucket(f.Index)
 	if f.Source != Manual {
@@ -121,5 +121,5 @@ func (t *Table) assign(at int, i sketch.Index) {
 	}
 }
 
-// within reports whether a place is one of a bucket's.
+// within reports whether a place is a bucket's.
 func (t *Table) within(at, bucket int) bool { return at >= bucket && at < bucket+flagWays }

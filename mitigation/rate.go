@@ -35,8 +35,8 @@ func (r *Rule) Countable(cost int64) int64 {
 }
 
 // Span returns the time over which r's counts are kept, by which their counting periods are
-// numbered: the window; of a bucket the time in which an empty one fills, in whole milliseconds and
-// at least a second.
+// numbered: the window; of a bucket the time in which an empty bucket fills, in whole milliseconds
+// and at least a second.
 func (r *Rule) Span() time.Duration {
 	if r.Kind != Bucket {
 		return r.Window

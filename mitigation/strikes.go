@@ -46,7 +46,7 @@ func (t *Table) putBlock(now window.Instant, f Flag, r *Rule) bool {
 // over reports whether nothing of f matters any more at now.
 func (f *Flag) over(now window.Instant) bool { return f.Until <= now && f.Forget <= now }
 
-// climb gives f the strikes of its key's entry, if mine says that e is that entry: one more for a
+// climb gives f the strikes of its key's entry, if mine says that e is that entry: another for a
 // new block by a ladder. The caller holds the table's lock.
 func (e *entry) climb(now window.Instant, mine bool, f *Flag, l *Ladder) {
 	before, forget := uint8(0), window.Instant(0)
@@ -100,7 +100,7 @@ func (t *Table) Struck(now window.Instant) (all []Flag) {
 }
 
 // Remember gives the key of f its Strikes until f.Forget, as they were before a restart: to its
-// flag, if it has one. It reports whether there was room.
+// flag, if any. It reports whether there was room.
 func (t *Table) Remember(now window.Instant, f Flag) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -127,9 +127,9 @@ func (t *Table) Remember(now window.Instant, f Flag) bool {
 }
 
 // TrySoften puts f, a flag that sheds by its ratio for at least that time, in the place of this
-// node's own block of the key, and keeps the strikes. The present flag has effect is: one that
-// sheds stays while its ratio is about right. TrySoften does nothing while another goroutine
-// writes, nor to a flag of another source, and reports whether it did.
+// node's own block of the key, and keeps the strikes. The present flag has effect is: a shedding
+// flag stays while its ratio is about right. TrySoften does nothing while another goroutine writes,
+// nor to a flag of another source, and reports whether it did.
 func (t *Table) TrySoften(now window.Instant, f Flag, is Effect, lasts time.Duration) bool {
 	left := is.Until.Sub(now)
 	if is.Action == Shed && left > lasts/2 && is.Ratio/4*3 <= f.Ratio && f.Ratio/4*3 <= is.Ratio ||

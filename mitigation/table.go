@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// flagWays is the number of places a flag may take: one cache line of indices.
+	// flagWays is the number of places a flag may take: a cache line of indices.
 	flagWays   = 8
 	entryBytes = int(unsafe.Sizeof(entry{})) + 8
 	readTries  = 4
@@ -49,7 +49,7 @@ type entry struct {
 	key        [MaxKey]byte
 }
 
-// NewTable returns a table of about bytes bytes, at least one bucket of 8 flags.
+// NewTable returns a table of about bytes bytes, at least 1 bucket of 8 flags.
 func NewTable(bytes int) *Table {
 	buckets := max(1, bytes/entryBytes/flagWays)
 	return &Table{
@@ -106,9 +106,9 @@ func (e *entry) read() (effect uint64, until window.Instant) {
 const golden = 0x9E3779B9
 
 // Draw returns the bits deciding a request that met e from Get. The requests of a key with a ratio
-// take turns on the circle, each one golden section after the last. Every request is as likely to
-// be dropped as with random bits of its own, but of a thousand in a row the dropped number is
-// within about 3 of the ratio rather than 40. Without a ratio the result is 0. Lock-free; does not
+// take turns on the circle, each a golden section after the last. Every request is as likely to be
+// dropped as with random bits of its own, but of a thousand in a row the dropped number is within
+// about 3 of the ratio rather than 40. Without a ratio the result is 0. Lock-free; does not
 // allocate.
 func (t *Table) Draw(e Effect) uint64 {
 	if e.Ratio == 0 {
@@ -129,7 +129,7 @@ func (e *entry) write(f Flag) {
 }
 
 // Put sets f and reports whether it changed anything. A live flag of a greater source stays, and so
-// does an equal one that lasts as long.
+// does an equal flag lasting as long.
 func (t *Table) Put(now window.Instant, f Flag) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -264,7 +264,7 @@ func (t *Table) clear(at int) {
 	e.retired, e.flag = false, Flag{}
 }
 
-// end ends a flag: it is no longer counted among the live ones. The caller holds the lock.
+// end ends a flag: it is no longer counted among the live. The caller holds the lock.
 func (t *Table) end(e *entry) {
 	t.changes.note(FlagCleared, &e.flag)
 	if e.flag.decides() {

@@ -1,6 +1,6 @@
 package sketch
 
-// A cell is one 64-bit word, so one compare-and-swap changes it whole:
+// A cell is a 64-bit word, so a single compare-and-swap changes it whole:
 //
 //	63     48 47  40 39  32 31  24 23  16 15   8 7    0
 //	[ epoch  ][ n-5 ][ n-4 ][ n-3 ][ n-2 ][ n-1 ][  n  ]
@@ -10,8 +10,8 @@ package sketch
 // when it is touched, so no reader ever meets a half-cleared counter.
 type word uint64
 
-// SubWindows is how many sub-windows make a window. A cell holds one more, so the running one and
-// the full ones before it always cover the whole trailing window.
+// SubWindows is how many sub-windows make a window. A cell holds another, so the running and the
+// full ones before it always cover the whole trailing window.
 const SubWindows = 5
 
 const (

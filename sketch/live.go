@@ -16,7 +16,7 @@ func (s *Sketch) drawCanaries() {
 	}
 }
 
-// Noise is the distribution of the counts keys never seen would read at one moment, in units.
+// Noise is the distribution of the counts keys never seen would read at a moment, in units.
 type Noise struct {
 	Median uint64 // half of them read at most this
 	P99    uint64 // 99 % of them read at most this
@@ -32,7 +32,7 @@ func (s *Sketch) Noise(number uint64) Noise {
 	return Noise{Median: reads[canaries/2], P99: reads[canaries*99/100]}
 }
 
-// Live describes how full a sketch is at one moment.
+// Live describes how full a sketch is at a moment.
 type Live struct {
 	Fill       float64 // share of cells that count something in the window, 0..1
 	Saturated  float64 // share of cells whose newest sub-window is full, 0..1

@@ -1,6 +1,6 @@
 package sketch
 
-// Held is how many sub-windows a cell holds: the running one and a whole window before it.
+// Held is how many sub-windows a cell holds: the running and a whole window before it.
 const Held = held
 
 // Pour counts the cost of a key in the last sub-windows all at once, newest first, as of sub-window

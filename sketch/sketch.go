@@ -13,7 +13,7 @@
 // minimum are raised, which about halves the error when memory is short. Done by raising each cell
 // to a maximum it loses increments as soon as two goroutines meet. Here every cell raised must
 // still be the word that was read, or the whole addition starts again: of two additions of the same
-// key that meet, one finds a cell of its minimum changed.
+// key that meet, either finds a cell of its minimum changed.
 package sketch
 
 import (
@@ -81,7 +81,7 @@ func (s *Sketch) AddBelow(i Index, number uint64, units uint8, mark uint64) uint
 	}
 }
 
-// tryAdd is an attempt, void if anybody changed one of the cells it raises since it read them. The
+// tryAdd is an attempt, void if anybody changed any of the raised cells since it read them. The
 // rows it has raised by then stay raised, which can only over-count.
 func (s *Sketch) tryAdd(i Index, number, units, mark uint64) (estimate uint64, ok bool) {
 	c0, c1, c2, c3 := s.cell(i, 0), s.cell(i, 1), s.cell(i, 2), s.cell(i, 3)
@@ -147,9 +147,9 @@ func (s *Sketch) rolled(i Index, number uint64, row int) word {
 	return word(s.cell(i, row).Load()).roll(number)
 }
 
-// Sweep rolls cells from the one at from on, n at most, to sub-window number, so no epoch comes
-// round again (they repeat after 65,536 sub-windows). It stops at the last cell and returns how
-// many it did.
+// Sweep rolls cells from index from on, n at most, to sub-window number, so no epoch comes round
+// again (they repeat after 65,536 sub-windows). It stops at the last cell and returns how many it
+// did.
 func (s *Sketch) Sweep(number uint64, from, n int) int {
 	cells := s.cells[from : Rows*s.width]
 	cells = cells[:min(n, len(cells))]

@@ -154,8 +154,8 @@ func (m *Meter) appendTaken(s *slot, t stamp, dst []Mark) []Mark {
 //
 //	low = max(low, from) + cost·T,    TAT = max(TAT, low)
 //
-// A TAT only grows with the moments of admissions, so both are at or below the true one, and so is
-// the later of the two: nobody is denied for a lump. While the bucket is in use low holds all
+// A TAT only grows with the moments of admissions, so both are at or below the true, and so is the
+// later of the two: nobody is denied for a lump. While the bucket is in use low holds all
 // admissions, to the unit; after a pause all nodes together may admit (now - from)/T more.
 func (m *Meter) pour(s *slot, at int, t stamp, from Instant, cost int64) {
 	if !m.tokens || cost <= 0 {
@@ -222,7 +222,7 @@ func (m *Meter) ownSince(s *slot, st *syncState, b *batch, f Flush) Instant {
 }
 
 // worldSince is since for a limit over all PoPs, whose reports may be late: the beginning of the
-// counting period before the running one. Older periods are left out.
+// counting period before the running. Older periods are left out.
 func (m *Meter) worldSince(now Instant, wall time.Duration) Instant {
 	return m.begins(m.period(now, wall)-1, wall)
 }

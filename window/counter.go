@@ -40,8 +40,8 @@
 // recorded together: see fullWord.
 //
 // A slot holds two logs. The log of admissions decides. From the first refusal until a window after
-// the last one a refusals record is attached; the record has a log of offers and the cost refused
-// by sub-window, from which drop ratios are worked out.
+// the last a refusals record is attached; the record has a log of offers and the cost refused by
+// sub-window, from which drop ratios are worked out.
 //
 // Several nodes may share the limit of a rule. The nodes exchange totals through counters somebody
 // else keeps and adds up, for each key and counting period (see Flush):

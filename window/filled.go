@@ -6,7 +6,8 @@ import "math/bits"
 // request before the first exchange. So such keys are handed out, for others to pass on, and what
 // others found is asked for with a key's first request: see Limit.UsedUp.
 //
-//	push, Merge, MergeRemote ─► noteFilled ─► CollectFilled ─► (other nodes) ─► Limit.UsedUp ─► the slot is full
+//	push, Merge, MergeRemote ─► noteFilled ─► CollectFilled ─► (other nodes) ─► Limit.UsedUp
+//	  ─► the slot is full
 
 // Filled is a key at the limit.
 type Filled struct {

@@ -36,9 +36,9 @@ func (t *Totals) At(period uint32) PeriodTotals {
 	return PeriodTotals{}
 }
 
-// Raise makes t's total of period at least told. Totals only grow, so the greater one is the newer;
-// the times go with the admissions. A period newer than t's moves t on. One that t does not hold
-// any more is ignored.
+// Raise makes t's total of period at least told. Totals only grow, so the greater is the newer; the
+// times go with the admissions. A period newer than t's moves t on. One that t does not hold any
+// more is ignored.
 func (t *Totals) Raise(period uint32, told PeriodTotals) {
 	t.Roll(period)
 	if n := t.Period - period; n < Periods {

@@ -11,7 +11,7 @@ import (
 // inlineKey is how many key bytes a slot holds itself. IPv6 addresses and UUIDs fit.
 const inlineKey = 40
 
-// held is how many sub-windows cover the running one and a whole window before.
+// held is how many sub-windows cover the running and a whole window before.
 const held = sketch.SubWindows + 1
 
 // slot is the exact memory of a suspect, in two cache lines: the first for every request, the

@@ -1,4 +1,5 @@
-// Command headgate is the daemon and everything that speaks to it: one binary, one wiring.
+// Command headgate is the daemon and everything that speaks to it: a single binary, a single
+// wiring.
 //
 //	serve ───────────────► edge: UDP 4290, HTTP 4291, admin 4292
 //	check ───────────────► UDP 4290, by edge/client
@@ -6,9 +7,9 @@
 //	config check, replay ► files
 //	demo ────────────────► three of serve, in this process
 //
-// Each command is a file of its own in one of the packages below; here is the table of them. All of
-// them write to the streams they are given and return an error knowing its exit code, so a test
-// runs the whole program by calling run.
+// Each command is a file in a package below; here is the table of them. All of them write to the
+// streams they are given and return an error knowing its exit code, so a test runs the whole
+// program by calling run.
 package main
 
 import (

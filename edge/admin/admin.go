@@ -52,7 +52,7 @@ type Options struct {
 	// bounds the bodies above 4 KiB, with those of the doors; nil: of this listener alone
 	Budget   *budget.Budget
 	Unlogged func() uint64 // log lines dropped since start; nil: not shown
-	// served by /metrics; gets the metrics of this listener; nil: a new one
+	// served by /metrics; gets the metrics of this listener; nil: a new place
 	Registry *prometheus.Registry
 }
 

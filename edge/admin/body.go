@@ -10,11 +10,10 @@ import (
 	"github.com/headgate-dev/headgate/edge/api"
 )
 
-// readMembers reads the body of r into fields, by name. The body is one JSON object whose members
-// are strings. Like the decision listener it is strict: names match exactly, none is unknown, and
-// none is given twice.
-// A misspelt ttl must not become the default silently: a block of an hour would be one of ten
-// minutes.
+// readMembers reads the body of r into fields, by name. The body is a JSON object of strings. Like
+// the decision listener it is strict: names match exactly, none is unknown, and none is given
+// twice. A misspelt ttl must not become the default silently: a block of an hour would become a
+// block of ten minutes.
 func readMembers(r *http.Request, fields map[string]*string) *api.Problem {
 	j, p := readJSON(r)
 	if p != nil {

@@ -84,10 +84,10 @@ func (w *feed) note(changes []mitigation.Change, views []api.MitigationView, los
 	}
 }
 
-// condense reduces changes, oldest first, to at most one for each key: the net change since the
-// state before. A flag only moved to another place of the table, as at a reload, has no change. A
-// flag set and cleared is reported as cleared, because a short life may matter. Changes by
-// operators come first.
+// condense reduces changes, oldest first, to at most 1 for each key: the net change since the state
+// before. A flag only moved to another place of the table, as at a reload, has no change. A flag
+// set and cleared is reported as cleared, because a short life may matter. Changes by operators
+// come first.
 func condense(g *gate.Gate, now window.Instant, changes []mitigation.Change) []mitigation.Change {
 	type keyed struct{ rule, key string }
 	// By name and key, as a flag can be at several places of the table in turn.
@@ -111,7 +111,7 @@ func condense(g *gate.Gate, now window.Instant, changes []mitigation.Change) []m
 		}
 		news[at] = c
 	}
-	// A flag after a move is cleared at the old place and live at the new one.
+	// A flag after a move is cleared at the old place and live at the new.
 	news = slices.DeleteFunc(news, func(c mitigation.Change) bool {
 		return c.Kind == mitigation.FlagCleared && g.Effect(now, c.Flag.Rule, c.Flag.Key).Live()
 	})

@@ -124,8 +124,8 @@ func hostName(hostPort string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(hostPort, "["), "]")
 }
 
-// sameSite reports whether the browser, if there is one, attributes the request to this listener's
-// own page or to the user.
+// sameSite reports whether the browser, if any, attributes the request to this listener's own page
+// or to the user.
 func sameSite(r *http.Request) bool {
 	for _, site := range r.Header.Values("Sec-Fetch-Site") {
 		if site != "same-origin" && site != "none" {

@@ -19,8 +19,8 @@ const (
 	liveEvery = time.Second // between two turns, and so between two pictures
 )
 
-// feed keeps open pages up to date. One goroutine makes a picture a second, however many viewers
-// there are.
+// feed keeps open pages up to date. A single goroutine makes a picture a second, however many
+// viewers there are.
 //
 //	flag table ─► changes ─► publish ─┬─► live.Hub ─► streams of /v1/events
 //	node ─► picture ─► LiveView ──────┘      └─► slog, a few lines a second

@@ -178,8 +178,8 @@ func (a *Door) heldBy(rule string, key []byte) string {
 }
 
 // liftMitigation removes a flag on every node. Without a mitigation the answer is an error, because
-// the operator expects a mitigation. Another node may have one: then the answer is a success,
-// without a wait.
+// the operator expects a mitigation. Another node may have a mitigation: then the answer is a
+// success, without a wait.
 func (a *Door) liftMitigation(w http.ResponseWriter, r *http.Request) *api.Problem {
 	in, key, query, p := a.ruleAndKey(r, "by", "reason")
 	if p != nil {

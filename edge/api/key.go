@@ -24,7 +24,7 @@ func EscapeKey(key []byte) string {
 	return b.String()
 }
 
-// UnescapeKey returns the key EscapeKey shows as shown, and whether there is one. There is none if
+// UnescapeKey returns the key EscapeKey shows as shown, and whether there is any. There is none if
 // a backslash is not followed by x and two hexadecimal digits, or if shown holds a byte EscapeKey
 // would have escaped. It takes nothing EscapeKey does not write, so one key has a form in which
 // people copy it.

@@ -15,7 +15,7 @@ const (
 )
 
 // Nearest returns the name most likely meant by word, or "" when none comes near: the name with the
-// fewest edits, at most two and at most one in short names, else the first beginning with word or
+// fewest edits, at most two and at most 1 in short names, else the first beginning with word or
 // with which word begins. Names are in lower case; word need not be.
 func Nearest(word string, names iter.Seq[string]) string {
 	if len(word) > MaxWord {

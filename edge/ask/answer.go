@@ -52,7 +52,7 @@ type Answer struct {
 	// Deny is false, and the sender is to do nothing and answer as if all were well; only with
 	// Session.CanDeceive
 	Deceive bool
-	Body    string // of a denial, for doors carrying one; "": the usual one
+	Body    string // of a denial, for doors carrying one; "": the usual
 }
 
 // The statuses of a denial unless a policy says otherwise.

@@ -49,7 +49,7 @@ func (g *generation) cut(more int) *generation {
 	return &short
 }
 
-// of returns the generation of that number, g or one before it; nil: it is gone.
+// of returns the generation of number, g or earlier; nil: it is gone.
 func (g *generation) of(number uint32) *generation {
 	for ; g != nil; g = g.before {
 		if g.number == number {

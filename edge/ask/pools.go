@@ -95,9 +95,9 @@ type shed struct {
 	ratio mitigation.Ratio
 }
 
-// judgePools draws whether one of the pools the request needs denies it: the one with the highest
-// ratio does. u is 64 random bits. One draw for all of them: a request passing the pool with the
-// higher ratio passes the other as well, so needing two pools is not punished twice.
+// judgePools draws whether any pool needed by the request denies: the pool with the highest ratio
+// does. u is 64 random bits. A single draw for all: a request passing the pool with the higher
+// ratio passes the other as well, so needing two pools is not punished twice.
 func (s *Session) judgePools(u uint64) (denies shed, shadow bool) {
 	is, tier := &s.result.Pools, s.tier()
 	denies.pool = -1

@@ -62,8 +62,8 @@ func (s *Session) waitersLast() (others int) {
 	return others
 }
 
-// note adds the decisions, at least one a denial, in shadow or not, to the policies' tallies.
-// Passing requests are not noted here: nearly all requests, and admissions are counted by rule.
+// note adds the decisions, at least 1 a denial, in shadow or not, to the policies' tallies. Passing
+// requests are not noted here: nearly all requests, and admissions are counted by rule.
 func (s *Session) note(b *gate.Batch) {
 	for i := range s.together.N {
 		s.in.tallies[s.result.Questions[i].Policy].note(b, &s.together.Decisions[i])

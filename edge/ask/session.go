@@ -180,7 +180,8 @@ func (s *Session) noteMatches(b *gate.Batch, now window.Instant) {
 		t := s.in.tallies[p]
 		pending.Add(&t.Matched, 1)
 		// the resolution of Tally.Seen in nanoseconds.
-		if int64(now)-t.Seen.Load() >= int64(time.Millisecond) { // a store would take longer than the rest
+		// a store would take longer than the rest
+		if int64(now)-t.Seen.Load() >= int64(time.Millisecond) {
 			t.Seen.Store(int64(now))
 		}
 	})

@@ -130,7 +130,7 @@ func (s *Session) AddRequest(p *Part, b *gate.Batch, times uint32, use Use) {
 		if use != Take && q.Op == gate.Count {
 			continue
 		}
-		// From here on at least one rule is asked.
+		// From here on at least 1 rule is asked.
 		p.Why = ByRules
 		q.Cost = uint32(min(uint64(q.Cost)*uint64(times), mitigation.MaxCost)) // within the bound
 		s.add(p, q, use, out.Questions[i].Policy)

@@ -57,7 +57,7 @@ func (s *Session) canDeny() bool {
 	return s.enforceOne(s.Also)
 }
 
-// enforceOne reports whether one of rules enforces, by the gate: the mode may have changed.
+// enforceOne reports whether any of rules enforces, by the gate: the mode may have changed.
 func (s *Session) enforceOne(rules []mitigation.Rule) bool {
 	for i := range rules {
 		if s.enforces(rules[i].Name) {

@@ -89,7 +89,7 @@ type Client struct {
 }
 
 // Dial returns a client of the daemon at address: host:port, or unix:/path for a unix datagram
-// socket (unix:@name for an abstract one).
+// socket (unix:@name for an abstract socket).
 //
 // The daemon need not be up: before, every query ends in ErrNoDaemon or ErrTimeout. An error means
 // a wrong address or option. A host name is resolved here, and again whenever the socket has to be

@@ -61,7 +61,7 @@ const (
 	mostText  = 256  // of a field that is neither path, host nor header, as it is sent
 	mostName  = 64   // of the name of a header
 	mostNames = 4096 // of the words naming the parts left out
-	// A line has to fit one datagram, as a question is a packet and the answer another.
+	// A line has to fit a datagram, as a question is a packet and the answer another.
 	mostLine = wire.MaxDatagram - 64 // the rest is for the id
 )
 

@@ -2,9 +2,8 @@ package config
 
 import "go.yaml.in/yaml/v3"
 
-// maxCases is how many cases one file holds.
-// A file of cases is written by hand or made from a log; it is read whole, so it has a bound as the
-// configuration has.
+// maxCases is how many cases a file holds. A file of cases is written by hand or made from a log;
+// it is read whole, so it has a bound as the configuration has.
 const maxCases = 10_000
 
 // Case is a request of a file of cases, and the expected decision. Such as

@@ -130,7 +130,7 @@ func (d *decoder) checkAddresses(c Config) {
 			taken[one.endpoint] = one.at
 		case one.at.node != nil:
 			one.at.fault("%s is already the address of %s", one.address, other.path)
-		default: // the later one is a default, so it is the earlier one that can give way
+		default: // the later is a default, so it is the earlier one that can give way
 			other.fault("%s is the address of %s by default", one.address, one.at.path)
 		}
 	}

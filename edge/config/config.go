@@ -206,7 +206,7 @@ func readFile(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // only read from
-	// A byte more than allowed, to tell a file of exactly the most from a larger one. The size was
+	// A byte more than allowed, to tell a file of exactly the most from a larger file. The size was
 	// not asked for: the file may grow between the two calls.
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {

@@ -249,7 +249,7 @@ func (v value) items(limit int) ([]value, bool) {
 	if len(nodes) > limit {
 		v.d.faultAt(nodes[limit].Line, nodes[limit].Column, v.path,
 			"at most %d are allowed, got %d", limit, len(nodes))
-		// The first ones are read all the same; the rest have a fault together.
+		// The first are read all the same; the rest have a fault together.
 		nodes = nodes[:limit]
 	}
 	items := make([]value, len(nodes))

@@ -28,7 +28,7 @@ func (c codec[T]) as(values string) codec[T] {
 func (c codec[T]) and(words string) codec[T] { return c.as(c.values + words) }
 
 // described returns a field whose value is *at. usual is the default as the file would have it; ""
-// for a field without a default. text is the field's effect, in one or more paragraphs.
+// for a field without a default. text is the field's effect, in paragraphs.
 func described[T any](name string, at *T, c codec[T], usual, text string) field {
 	f := documented(name, set(at, c.parse), c.values, usual, text)
 	f.at, f.print = at, func() any { return c.print(*at) }

@@ -24,7 +24,7 @@ const (
 const none = -1
 
 // Before returns a listener giving the connections of ln that are not ended when they are accepted.
-// It is ln itself unless that is one of TCP: whoever may connect to a unix socket is trusted. It
+// It is ln itself unless a listener of TCP: whoever may connect to a unix socket is trusted. It
 // closes ln. Accept is for a single goroutine, the other methods are safe beside it.
 func (d *Doorstep) Before(ln net.Listener) net.Listener {
 	if tcp, ok := ln.(*net.TCPListener); ok {
@@ -199,7 +199,7 @@ func dup(fd int) int {
 	return other
 }
 
-// connOf returns the connection of a socket, which is closed without one.
+// connOf returns the connection of a socket, which is closed without a connection.
 func connOf(fd int) (net.Conn, error) {
 	f := os.NewFile(uintptr(fd), "connection")
 	defer func() { _ = f.Close() }() // the connection has a descriptor of its own

@@ -1,7 +1,7 @@
 package door
 
-// LatencyEvery is the sampling interval in batches: doors time one batch in LatencyEvery. The
-// second clock reading costs about half a decision, so timing every batch would show.
+// LatencyEvery is the sampling interval in batches: doors time a batch in LatencyEvery. The second
+// clock reading costs about half a decision, so timing every batch would show.
 const LatencyEvery = 16
 
 // Figures are the counts every door of connections has: totals since it was made, unless they say

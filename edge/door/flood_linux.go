@@ -17,7 +17,7 @@ type flood struct {
 	is    bool
 }
 
-// note counts one more at now, which never runs backwards.
+// note counts another at now, which never runs backwards.
 func (f *flood) note(now time.Time) {
 	f.roll(now)
 	if f.seen++; f.seen >= floodLeast {
@@ -31,7 +31,7 @@ func (f *flood) at(now time.Time) bool {
 	return f.is
 }
 
-// roll begins a new window, if the present one is over at now.
+// roll begins a new window, if the present is over at now.
 func (f *flood) roll(now time.Time) {
 	past := now.Sub(f.began)
 	if past < floodWindow {

@@ -36,7 +36,7 @@ func (o *Owed) Len() int { return len(o.numbers) }
 // Settle says that the peer has sent another byte: it has read its answers.
 func (o *Owed) Settle() { o.numbers = o.numbers[:0] }
 
-// Lose ends the numbers from the one at from on, whose answers are not written or not read.
+// Lose ends the numbers from index from on, whose answers are not written or not read.
 func (o *Owed) Lose(from int) {
 	for _, n := range o.numbers[from:] {
 		o.End(n)
@@ -114,7 +114,7 @@ func isReset(err error) bool {
 	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
-// control calls f with the descriptor of c, if c has one.
+// control calls f with the descriptor of c, if any.
 func control(c net.Conn, f func(fd uintptr)) {
 	if socket, ok := c.(syscall.Conn); ok {
 		if raw, err := socket.SyscallConn(); err == nil {

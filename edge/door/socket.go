@@ -13,7 +13,7 @@ import (
 // SocketMode is the permission of a new unix socket: owner and group may connect.
 const SocketMode = 0o660
 
-// staleDial bounds the connection attempt telling a dead socket from a live one.
+// staleDial bounds the connection attempt telling a dead socket from a live socket.
 const staleDial = 200 * time.Millisecond
 
 // RemoveStale removes the unix socket at path if no process listens on it. network is "unix" or

@@ -12,9 +12,9 @@ import (
 
 // Yielder lets all goroutines run that are ready, those that wait for a socket included. It is for
 // a loop that seldom waits: runtime.Gosched makes room only for goroutines the runtime knows to be
-// ready, and while each processor has one of these it looks at the network every 10 ms. So Yield
-// waits for an event of a descriptor of its own (eventfd(2)), which is there at once: to find it,
-// the runtime has to look at all of them. It takes about 2 µs where nothing else is ready.
+// ready, and while each processor has such a goroutine it looks at the network every 10 ms. So
+// Yield waits for an event of a descriptor of its own (eventfd(2)), which is there at once: to find
+// it, the runtime has to look at all of them. It takes about 2 µs where nothing else is ready.
 //
 // A Yielder is for a single goroutine. NewYielder makes it, Close closes its descriptor.
 type Yielder struct {

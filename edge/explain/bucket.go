@@ -23,7 +23,7 @@ func (c *explanation) limitSays() string {
 // span renders the time over which the rule's counts reach.
 func (c *explanation) span() string { return Span(max(c.Rule.Fill(), mitigation.MinWindow)) }
 
-// token returns the time in which one token comes back.
+// token returns the time of a token's return.
 func (c *explanation) token() time.Duration { return c.Rule.Window / time.Duration(c.Rule.Limit) }
 
 // threeDigits renders d to three digits: 100ms, 8.57s, 2m0s.

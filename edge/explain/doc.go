@@ -1,10 +1,10 @@
 // Package explain puts the state of a key under a rule into words: the verdict on its next request,
 // the count or flag behind it, and the way to change it. It reads, and counts nothing.
 //
-//	gate.Inspect ─► Inspection ──┬─► api.ExplainView: counts, flag, verdict
-//	Sources.Ring ─► pop.Stats ───┤
-//	Sources.Standing ─► global ──┴─► explanation ─┬─► Lifts, one line: the shortest way to let the key pass
-//	                                              └─► Sentences: verdict, ground, lost view, change
+//	gate.Inspect ─► Inspection ─┬─► api.ExplainView: counts, flag, verdict
+//	Sources.Ring ─► pop.Stats ──┤
+//	Sources.Standing ─► global ─┴─► explanation ─┬─► Lifts, one line: the shortest way to let the key pass
+//	                                             └─► Sentences: verdict, ground, lost view, change
 //
 // The words mean the same everywhere:
 //

@@ -34,7 +34,7 @@ func viewGlobal(
 	v.AgeSeconds, v.OfferedRate, v.LimitRate, v.Shed = &age, s.View.Sum, s.View.Limit, s.View.Shed
 	v.ShareRate = s.View.Share
 	if s.Ratio > 0 {
-		// The ratio as this node applies it, by its own count, and not as it was sent: this one
+		// The ratio as this node applies it, by its own count, and not as it was sent: this node
 		// decides.
 		v.Ratio = g.RatioByCount(&is.Rule, s.Ratio, is.Evidence.Offered, s.RateOnly).Float()
 	}
@@ -48,7 +48,7 @@ func viewGlobal(
 	return v
 }
 
-// viewPoPs returns the rate each PoP is offered, by name. Parts of one PoP keep their order: their
+// viewPoPs returns the rate each PoP is offered, by name. Parts of a PoP keep their order: their
 // ages change from call to call.
 func viewPoPs(now window.Instant, parts []control.Part) []api.KeyPoPView {
 	var all []api.KeyPoPView

@@ -40,7 +40,7 @@ func (c *explanation) why() mitigation.Why {
 }
 
 // lifts returns a line on the shortest way to let the key pass. It is read by somebody in a hurry:
-// one line, with the command to type.
+// a line, with the command to type.
 func (c *explanation) lifts() string {
 	switch {
 	case c.Rule.Mode == mitigation.Off:

@@ -169,7 +169,7 @@ func (c *explanation) lossSays() string {
 		c.scope(), c.Rule.FailureMode, does, c.found())
 }
 
-// changeSays states the event or the command ending a refusal, or that would bring one. Its
+// changeSays states the event or the command ending a refusal, or would bring a refusal. Its
 // commands are fit to be pasted.
 func (c *explanation) changeSays() string {
 	switch {
@@ -232,8 +232,8 @@ func (c *explanation) untilSays(v *api.ExplainView) string {
 	return fmt.Sprintf("until %s UTC, in %s", v.Flag.Expires.Format(form), c.flagLeft())
 }
 
-// percentOf renders a share, 0..1: 83 %, 0.4 %.
-// One decimal below 10 %, where a whole number would be off by a twentieth or more.
+// percentOf renders a share, 0..1: 83 %, 0.4 %. A decimal below 10 %, where a whole number would be
+// off by a twentieth or more.
 func percentOf(share float64) string {
 	if share < 0.1 {
 		return fmt.Sprintf("%.1f %%", share*100)

@@ -15,7 +15,7 @@ func (c *explanation) climbs() bool {
 }
 
 // strikesSay says which block of its key this is, by a ladder, and how long the next one lasts;
-// empty without one.
+// empty without a block.
 func (c *explanation) strikesSay() string {
 	if c.Strikes < 1 || !c.climbs() {
 		return ""

@@ -26,10 +26,10 @@
 // # Limits of the design
 //
 // A sketch only raises suspicion; refusals rest on exact counts. A key without a free slot is
-// therefore admitted, and counted in Stats. Nodes learn of each other's admissions one flush late,
-// so a key may exceed a shared limit for about a flush. Flags, slots, overrides and names of
-// unknown rules each have a fixed bound; a full table drops the least valuable entry and counts the
-// loss. A restart forgets everything no Snapshot carries over.
+// therefore admitted, and counted in Stats. Nodes learn of each other's admissions a flush late, so
+// a key may exceed a shared limit for about a flush. Flags, slots, overrides and names of unknown
+// rules each have a fixed bound; a full table drops the least valuable entry and counts the loss. A
+// restart forgets everything no Snapshot carries over.
 //
 // The package opens no socket and no file, logs nothing and starts no goroutine. Time and chance
 // are arguments of each decision; only Now, Run, RunAlone and the methods to change rules or

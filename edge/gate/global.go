@@ -36,7 +36,8 @@ type Global struct {
 // global is the gate's side of the control loop over all PoPs. samples, dues and keys belong to the
 // goroutine of the flusher.
 //
-//	the PoP's flusher, or FlushAlone ─► sample ─► Report ─► (coordinator) ─► Apply ─► slot, flag table
+//	the PoP's flusher, or FlushAlone ─► sample ─► Report ─► (coordinator) ─► Apply
+//	  ─► slot, flag table
 type global struct {
 	Global
 	gate  *Gate

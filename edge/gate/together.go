@@ -33,7 +33,7 @@ type Together struct {
 	// as offered, and nothing is admitted.
 	Held bool
 
-	// at least one enforcing question denied: nothing was admitted under any
+	// at least 1 enforcing question denied: nothing was admitted under any
 	Deny      bool
 	Shadow    bool                   // a question in shadow would have denied
 	By        int                    // the question that answers; -1 without questions. See All

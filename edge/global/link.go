@@ -19,16 +19,16 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// batch is the period in which owners add up and answer. A change in one PoP reaches the others
-// after a flush, the way there, at most one batch, and the way back.
+// batch is the period in which owners add up and answer. A change in a PoP reaches the others after
+// a flush, the way there, at most 1 batch, and the way back.
 const batch = 50 * time.Millisecond
 
 // lostAfter is how long no other node may be heard and believed until the failure modes of global
 // rules act.
 const lostAfter = 30 * time.Second
 
-// Link joins one gate to the other PoPs. It is made by New, given its gate by Attach and its
-// network by Open, and runs once. Its methods may be called concurrently once it is open.
+// Link joins a gate to the other PoPs. It is made by New, given its gate by Attach and its network
+// by Open, and runs once. Its methods may be called concurrently once it is open.
 type Link struct {
 	options   Options
 	gate      *gate.Gate
@@ -75,7 +75,7 @@ type Options struct {
 	// bytes for the admissions of other PoPs of keys with no counts here; 0: that of 64 MiB of
 	// counters
 	Memory int
-	// of the cluster, 32 bytes each, at least one: the first is used to send, all are accepted
+	// of the cluster, 32 bytes each, at least 1: the first is used to send, all are accepted
 	Keys [][]byte
 	Log  *slog.Logger
 	// called between parts of the work on a flush's samples, to let others run; nil: nothing is
@@ -94,7 +94,7 @@ func New(o Options) *Link {
 	}
 }
 
-// Open opens the network. ring is the fingerprint of the PoP's ring, empty without one; other
+// Open opens the network. ring is the fingerprint of the PoP's ring, empty without a ring; other
 // members compare it.
 func (l *Link) Open(ring string) (err error) {
 	l.meta.Ring = ring
@@ -242,7 +242,7 @@ func (l *Link) measure(now window.Instant, all []control.Sample) {
 }
 
 // receive hands the coordinator a packet of another member. The coordinator checks it, and counts
-// the rejected ones by reason.
+// the rejected by reason.
 func (l *Link) receive(packet []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -277,8 +277,8 @@ func (l *Link) lift(rule string, key []byte) {
 	l.coordinator.Lift(rule, key)
 }
 
-// publish spreads an override given at this node. Each has a name of its own: a later one must not
-// take the place of another key's in the queue.
+// publish spreads an override given at this node. Each has a name of its own: a later record must
+// not take the place of another key's in the queue.
 func (l *Link) publish(record []byte) {
 	l.transport.Spread("w"+strconv.FormatUint(l.published.Add(1), 10), tagged(tagOverride, record))
 }

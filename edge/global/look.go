@@ -22,7 +22,7 @@ func (l *Link) look() standing {
 	if connected {
 		l.heard = time.Now()
 	}
-	// Late, so one lost packet does not put the failure mode in force.
+	// Late, so a lost packet does not put the failure mode in force.
 	lost := !connected && time.Since(l.heard) > lostAfter
 	l.mu.Unlock()
 	l.gate.SetGlobalState(connected, lost)

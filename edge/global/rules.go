@@ -56,8 +56,8 @@ func (l *Link) announceRules() {
 	}
 }
 
-// Rekey makes keys, 32 bytes each and at least one, those of the cluster: the first is used to
-// send, all are accepted.
+// Rekey makes keys, 32 bytes each and at least 1, those of the cluster: the first is used to send,
+// all are accepted.
 func (l *Link) Rekey(keys [][]byte) {
 	// keys of another length, which no configuration lets through
 	if err := l.transport.Rotate(keys[0], keys[1:]...); err != nil {

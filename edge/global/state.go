@@ -77,8 +77,8 @@ func (l *Link) merge(state []byte) {
 	}
 }
 
-// mergePart receives one part: its tag and its body. An override that is known already, or older
-// than the one in force, changes nothing, so states may arrive in any order and more than once.
+// mergePart receives a part: its tag and its body. An override that is known already, or older than
+// the present, changes nothing, so states may arrive in any order and more than once.
 func (l *Link) mergePart(part []byte) {
 	if len(part) == 0 {
 		l.unread.Add(1)

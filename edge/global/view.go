@@ -123,7 +123,7 @@ func (l *Link) Standing(now window.Instant, rule string, key []byte) control.Sta
 }
 
 // changed assigns the shards anew among the living members. All members that see the same living
-// ones and have the same first key compute the same assignment, without a message.
+// members and have the same first key compute the same assignment, without a message.
 func (l *Link) changed(members []gossip.Member) {
 	var living []coordinator.Member
 	for _, m := range members {

@@ -15,7 +15,7 @@ type standing uint8
 const (
 	alone standing = iota // none, for a moment
 	heard                 // packets of other nodes are used
-	// packets arrive and none is used: the clocks of the other nodes differ from this one's
+	// packets arrive and none is used: the clocks of the other nodes differ from this node's
 	skewed
 	silent // none for so long the failure modes act
 )
@@ -39,8 +39,8 @@ func newWatch(log *slog.Logger, lostAfter time.Duration) *watch {
 // Look logs the changes since the last line. It is to be called about once a second, with the state
 // at now and the statistics of gossip.
 func (w *watch) Look(now time.Time, is standing, s gossip.Stats) {
-	// the least time between two logged changes of the state: one that comes and goes must not fill
-	// a disk.
+	// the least time between two logged changes of the state: a fault coming and going must not
+	// fill a disk.
 	if is != w.is && now.Sub(w.at) >= (10*time.Second) {
 		w.is, w.at = is, now
 		w.logState(s)

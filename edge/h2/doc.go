@@ -8,7 +8,7 @@
 //
 // Frames are parsed inside the connection's buffer. All requests of a single read are answered by a
 // single write. A header block equal to the last, and changes no table, is not decoded again. A
-// response's headers and trailers are one or two bytes from the dynamic table.
+// response's headers and trailers are a byte or two from the dynamic table.
 //
 // A call is answered at the request's end, so a stream is forgotten with the answer unless the
 // peer's window is too small. Whatever a peer can make a connection keep has a bound in bounds.go

@@ -33,7 +33,7 @@ const (
 	statusOK = "\x0bgrpc-status\x010"
 	// :status 200 is entry 8 of the static table, RFC 7541, appendix A.
 	index200 = 0x88
-	// The static table has 61 entries; the newest of one's own is always 62 (2.3.3).
+	// The static table has 61 entries; the newest dynamic entry is always 62 (2.3.3).
 	firstOwnIndex = 62
 )
 
@@ -62,14 +62,14 @@ func (t *table) appendType(b []byte) []byte {
 	switch {
 	case t.off:
 		return append(append(b, 0x0f, 0x10), typeGRPC...)
-	// The status was put in after it, and is the newer: the type has moved up by one.
+	// The status was put in after it, and is the newer: the type has moved up by 1.
 	case t.typed && t.status:
 		return append(b, 0x80|(firstOwnIndex+1))
 	case t.typed:
 		return append(b, 0x80|firstOwnIndex)
 	}
 	t.typed = true
-	// 0x40|31: a literal put into the table, with name 31 of the static one, content-type (RFC
+	// 0x40|31: a literal put into the table, with name 31 of the static table, content-type (RFC
 	// 7541, 6.2.1).
 	return append(append(b, 0x5f), typeGRPC...)
 }
@@ -105,7 +105,7 @@ func (t *table) appendError(b []byte, id uint32, status Status) []byte {
 	b = t.appendType(append(t.begin(b, id, flagEndStream), index200))
 	b = appendField(b, "grpc-status", strconv.AppendUint(nil, uint64(status.Code), 10))
 	b = appendField(b, "grpc-message", appendPercent(nil, status.Message))
-	// gRPC asks for it where an encoding is not known, so the client can try one that is.
+	// gRPC asks for it where an encoding is not known, so the client can try a known encoding.
 	if status.Code == Unimplemented {
 		b = appendField(b, "grpc-accept-encoding", []byte("identity,gzip"))
 	}

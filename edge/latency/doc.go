@@ -1,5 +1,5 @@
 // Package latency holds a histogram of durations that is cheap enough to be kept where decisions
-// are made: one addition to a bucket and one to the sum, without a lock.
+// are made: an addition to a bucket and another to the sum, without a lock.
 //
 //	clock readings ──Note──► Histogram ──Sum.Add──► Sum ──Cumulative──► edge/metrics
 //

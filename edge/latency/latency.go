@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// buckets is the number of buckets with a bound; one more is above all bounds.
+// buckets is the number of buckets with a bound; another is above all bounds.
 const buckets = 5
 
 // Scale is the range of durations a histogram tells apart.
@@ -30,11 +30,12 @@ var bounds = [...][buckets]time.Duration{
 }
 
 // Histogram is a histogram of durations. The zero value is empty and of the scale Decisions. Its
-// methods are safe for concurrent use and take no lock. It holds no pointer: whoever aligns one to
-// cache lines relies on that, because the allocator puts a header before memory holding pointers.
+// methods are safe for concurrent use and take no lock. It holds no pointer: whoever aligns a
+// Histogram to cache lines relies on that, because the allocator puts a header before memory
+// holding pointers.
 type Histogram struct {
 	scale  Scale
-	counts [buckets + 1]atomic.Uint64 // per bucket; the last one is above all bounds
+	counts [buckets + 1]atomic.Uint64 // per bucket; the last is above all bounds
 	sum    atomic.Int64               // nanoseconds
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/api"
 )
 
-// Range is a time range of a History. Every range has Steps steps, so a longer one is coarser.
+// Range is a time range of a History. Every range has Steps steps, so a longer range is coarser.
 type Range uint8
 
 // The ranges, shortest first.
@@ -78,8 +78,8 @@ type History struct {
 }
 
 // SeriesBytes is the memory of a series in all ranges together: Steps rates of 4 bytes for each of
-// 4 values, their last totals, and where the rates begin. One that never grew takes the last two
-// alone.
+// 4 values, their last totals, and where the rates begin. A range that never grew takes the last
+// two alone.
 const SeriesBytes = Ranges * (values*Steps*4 + values*8 + 16)
 
 // track is a History of a range.
@@ -119,8 +119,7 @@ func (t *track) due(at, step time.Duration) bool { return !t.begun || at-t.last 
 
 // Sample adds the totals at a time to each range for which a sample is due. Names must differ. A
 // new name starts without a past, and a name that is missing from all is forgotten. If samples were
-// missed, their steps stay unknown, and the step of this sample gets the mean rate since the last
-// one.
+// missed, their steps stay unknown, and the step of this sample gets the mean rate since the last.
 func (h *History) Sample(at time.Duration, all []Totals) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

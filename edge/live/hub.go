@@ -10,7 +10,7 @@ import (
 // in memory at once.
 const (
 	MaxReaders  = 64 // streams at once
-	QueueFrames = 8  // frames that may wait for a reader; one more and it is cut
+	QueueFrames = 8  // frames that may wait for a reader; another and it is cut
 )
 
 // The reasons why Join fails.
@@ -49,8 +49,8 @@ type Reader struct {
 }
 
 // Join adds a reader of the frames given to Send. If it watches it also gets the pictures given to
-// Show, at once the last one. unblock is called once if the reader is cut or the hub closed, to end
-// a write in progress. It may be called from any goroutine, and must neither wait nor call the hub.
+// Show, at once the last. unblock is called once if the reader is cut or the hub closed, to end a
+// write in progress. It may be called from any goroutine, and must neither wait nor call the hub.
 // The error is ErrFull or ErrClosed. A reader that has joined must Leave.
 func (h *Hub) Join(watches bool, unblock func()) (*Reader, error) {
 	h.mu.Lock()
@@ -78,7 +78,7 @@ func (h *Hub) Join(watches bool, unblock func()) (*Reader, error) {
 // Send gives frame to every reader. Nobody may write to frame afterwards.
 func (h *Hub) Send(frame []byte) { h.hand(frame, false) }
 
-// Show gives a picture to the readers that watch, and to those that join before the next one. A nil
+// Show gives a picture to the readers that watch, and to those that join before the next. A nil
 // picture means that there is none now. Nobody may write to picture afterwards.
 func (h *Hub) Show(picture []byte) { h.hand(picture, true) }
 

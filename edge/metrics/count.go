@@ -76,7 +76,7 @@ func collectCount(to scrape, s window.Stats) {
 }
 
 // collectLayers sends the values of the sketches. figures are of all rules: a sketch is saturated
-// if one of its rules has too small a limit for its noise.
+// if any of its rules has too small a limit for its noise.
 //
 // The error bound is e·N/width with N the sum of the window in units; four rows exceed it together
 // with a probability of at most e^-4 = 1.8 %. Noise is measured instead: the estimate a key never

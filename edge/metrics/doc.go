@@ -4,7 +4,7 @@
 //	streams of /v1/events ──────────────Live────► RegisterLive ──┘
 //
 // Nothing is counted here: every scrape reads the counts the rooms keep anyway, and takes no lock a
-// decision waits for. A room that is missing, such as the ring of a node without one, has no
+// decision waits for. A room that is missing, such as the ring of a node without a ring, has no
 // series.
 //
 // # Bounds

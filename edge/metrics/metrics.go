@@ -77,8 +77,8 @@ type collector struct {
 }
 
 // Register puts the metrics of a node, of the Go runtime and of the process into reg. It panics
-// when reg holds metrics of a node already.
-// More than one node in a process, as in tests, needs a registry for each.
+// when reg holds metrics of a node already. More nodes in a process, as in tests, needs a registry
+// for each.
 func Register(reg prometheus.Registerer, from Sources) {
 	all := [][]family{
 		ruleFamilies, nodeFamilies, countFamilies, doorFamilies, ringFamilies, stateFamilies,

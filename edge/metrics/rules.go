@@ -53,8 +53,8 @@ var ruleFamilies = []family{
 	},
 }
 
-// outcomeLabels are the values of the labels decision and reason, by outcome.
-// Two labels and not one: a sum over decision="deny" needs no list of grounds, which grows.
+// outcomeLabels are the values of the labels decision and reason, by outcome. Two labels: a sum
+// over decision="deny" needs no list of grounds, which grows.
 var outcomeLabels = [gate.Outcomes][2]string{
 	gate.OutcomeAllowed:  {"allow", ""},
 	gate.OutcomeBlocked:  {"deny", "block"},
@@ -85,7 +85,7 @@ func collectRule(to scrape, f *gate.Figures) {
 		put(to, "rule_window_seconds", f.Window.Seconds(), f.Name)
 	}
 	collectBucket(to, f)
-	// One series, of the present mode: the one before ends, as a dashboard is to show no rule
+	// A single series, of the present mode: the old series ends, as a dashboard is to show no rule
 	// twice.
 	put(to, "rule_mode", 1, f.Name, f.Mode.String())
 	// An estimate (see edge/gate): its digits behind the point would look like precision.

@@ -5,8 +5,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/latency"
 )
 
-// Listener is a decision listener of connections besides HTTP. They have one shape, so a door which
-// is added has its metrics by its name alone.
+// Listener is a decision listener of connections besides HTTP. They have the same shape, so a door
+// which is added has its metrics by its name alone.
 type Listener struct {
 	Name       string // of its families: headgate_NAME_…
 	Figures    func() door.Figures

@@ -26,8 +26,8 @@ const special = countsOnly | isFinal | notes | hasCountWhen | inGroup | variable
 	byTier | maySkip
 
 // step is an effect of a condition: the part of the policy needed for each request, in a cache
-// line. A policy of the loader has some hundreds of bytes; the walk touches one step for each
-// holding condition, so a thousand policies stay in the cache.
+// line. A policy of the loader has some hundreds of bytes; the walk touches a step for each holding
+// condition, so a thousand policies stay in the cache.
 type step struct {
 	traits traits
 	policy uint16

@@ -76,7 +76,7 @@ type node struct {
 	needs    tables.Bits // conditions that fall where it does not hold
 }
 
-// effort orders nodes: longer tests come later. A test failing early spares the dear ones: a
+// effort orders nodes: longer tests come later. A test failing early spares the dear tests: a
 // comparison of a few bytes comes before the search for a header, a search before a combination, a
 // regular expression last.
 func (n *node) effort() int {

@@ -1,7 +1,7 @@
 // Package policy decides which rules a request is counted against, and by which keys.
 //
-//	Spec ──Check──► faults          Request ──Evaluate──► Result: skip, deny, or up to 16 questions
-//	  └──Load───► Engine ◄─────────────┘                     {rule, key, cost, judges, counts}
+//	Spec ──Check──► faults          Request ──Evaluate─► Result: skip, deny, or up to 16 questions
+//	  └──Load───► Engine ◄─────────────┘                    {rule, key, cost, judges, counts}
 //
 // A policy is a condition (edge/policy/condition) and effects. The engine answers the conditions on
 // method, host, path and client for all policies at once, by tables leading to bit sets; the rest

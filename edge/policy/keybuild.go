@@ -151,9 +151,9 @@ func (w *walk) appendClient(dst []byte, part *Part) []byte {
 }
 
 // appendText appends a text. One that is secret, long, or could be taken for something else becomes
-// a digest; in a list, characters with a meaning there are escaped.
-// Two different values must never give one key, for then two clients would share a count: hence the
-// escapes, and a digest where they would not do.
+// a digest; in a list, characters with a meaning there are escaped. Two different values must never
+// give the same key, for then two clients would share a count: hence the escapes, and a digest
+// where they would not do.
 func (e *Engine) appendText(dst []byte, part *Part, text []byte, list bool) []byte {
 	if len(text) == 0 {
 		return dst

@@ -7,9 +7,8 @@ import (
 )
 
 // appendPrefix appends the network of so many bits, of IPv4 or IPv6, that a is in. All bits are the
-// address itself.
-// netip's own way is right for all; the two cases that nearly all requests are have a faster one
-// beside it, held to the same text by a test.
+// address itself. netip's own way is right for all; the two cases that nearly all requests are have
+// faster code beside, held to the same text by a test.
 func appendPrefix(dst []byte, a netip.Addr, bits4, bits6 int) []byte {
 	bits := bits6
 	if a.Is4() {

@@ -58,7 +58,7 @@ func (l *loader) loadSets() {
 
 // file returns the file of s: as in the engine before while the file is the same, else read. ok is
 // false where the file is at fault. Read twice, first for the sum alone: an unchanged file takes no
-// memory, and a changed one the room of the lines. A time of change would be cheaper, and misses a
+// memory, and a changed file the room of the lines. A time of change would be cheaper, and misses a
 // file written twice within a tick of the clock.
 func (l *loader) file(s *Set) (is setFile, ok bool) {
 	sum, lines, ok := l.lines(s, func(string, int) error { return nil })

@@ -118,7 +118,7 @@ type OnDeny struct {
 	Silent bool
 	// For traps: who guesses passwords is to believe in a wrong guess.
 	Deceive bool   // a sender that can pretend is answered allow, and is to do nothing
-	Body    string // of doors carrying one, up to MaxBody bytes; "": the usual one
+	Body    string // of doors carrying one, up to MaxBody bytes; "": the usual
 }
 
 // MaxBody is the most bytes of OnDeny.Body.

@@ -88,9 +88,9 @@ func (l *loader) step(i int) step {
 }
 
 // key returns the number of key, which p counts or draws by, with headers and sets resolved. Equal
-// keys have one number. skips: without a part there is none. The spelling has all that tells keys
-// apart: the parts, their sets, whether an absent part skips, and the policy's name where it is a
-// part.
+// keys have the same number. skips: without a part there is none. The spelling has all that tells
+// keys apart: the parts, their sets, whether an absent part skips, and the policy's name where it
+// is a part.
 func (l *loader) key(p *policy, key Key, skips bool) int32 {
 	k := builtKey{Key: Key{Parts: make([][]Part, len(key.Parts))}, skips: skips}
 	// A spelling and not a comparison of structs: parts hold slices and pointers, which are not
@@ -131,7 +131,7 @@ func (l *loader) testList(nodes []int32) int32 {
 		return number
 	}
 	e := l.engine
-	number := int32(len(e.tests)) // at most one a condition
+	number := int32(len(e.tests)) // at most 1 a condition
 	volatile := slices.ContainsFunc(nodes, func(id int32) bool { return e.nodes[id].volatile })
 	e.tests = append(e.tests, testList{nodes, volatile})
 	l.listOf[spelling] = number

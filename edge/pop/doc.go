@@ -1,15 +1,15 @@
 // Package pop makes the nodes of a point of presence (PoP) count together. Every node has a
-// Flusher, one goroutine that exchanges counts with the ring, a set of memcached servers. No
-// decision waits for it: the gate decides from its own memory. While all is well, that knows the
-// counts of the other nodes as they were one or two flushes ago.
+// Flusher, a goroutine exchanging counts with the ring, a set of memcached servers. No decision
+// waits for it: the gate decides from its own memory. While all is well, that knows the counts of
+// the other nodes as they were a flush or two ago.
 //
-// One flush, every Options.Every:
+// A flush, every Options.Every:
 //
 //	gate.Collect ─► []window.Due ─┬─► address ─► []ring.Op ─► Tally.Do ─► totals ─► quarantine ─► gate.Merge
 //	                              └─► keys that no server can count now ────────────────────────► gate.MergeAlone
 //	heartbeat.collect ────────────────► []ring.Op ─► Tally.Do ─► totals ─► heartbeat.merge ─► gate.Ring().SetClock
 //
-// Between two flushes, Hurry exchanges the keys that cannot wait for the next one. A key of a small
+// Between two flushes, Hurry exchanges the keys that cannot wait for the next. A key of a small
 // limit is read though this node has nothing to add, when others can have used up the rest: a ring
 // tells nobody of a change, and a PoP may have no gossip. Without such reads sixteen nodes admit
 // 1.5 times a limit of 2 per 10 s. How much is left, and how fast it is used, says when to read

@@ -101,8 +101,7 @@ func (p *Flusher) Run(ctx context.Context) {
 	}
 	tick := time.NewTicker(p.options.Every)
 	defer tick.Stop()
-	// Go makes no stopped timer: this one has a first tick, at which one exchange more does no
-	// harm.
+	// Go makes no stopped timer: this one has a first tick, at which another exchange does no harm.
 	soon := time.NewTimer(p.options.Every)
 	defer soon.Stop()
 	for {
@@ -149,7 +148,8 @@ func (p *Flusher) Flush(ctx context.Context, now window.Instant, wall time.Time)
 		p.ops = p.board.Collect(p.ops)
 		p.dues, p.keys = p.gate.Collect(f, p.dues, p.keys[:0])
 	}
-	// Order of p.ops: heartbeat, board, then one for each due. beats and own are the borders.
+	// Order of p.ops: heartbeat, board, then an exchange for each due. beats and own are the
+	// borders.
 	own := len(p.ops)
 	p.exchange(ctx, &f)
 	p.heartbeat.merge(p.ops[:beats], wall)

@@ -18,14 +18,14 @@ import (
 // clients for them later. So the nodes compare their clocks, by two kinds of counters on every
 // server:
 //
-//	beat of second s    +1 by each node that shares, while its clock shows s; it lives beatLife seconds
-//	liveness            +1 by each node that shares, every second; it lives about livenessLife seconds
+//	beat of second s +1 by each node that shares, while its clock shows s; it lives beatLife seconds
+//	liveness         +1 by each node that shares, every second; it lives about livenessLife seconds
 //
 // The beat of two seconds ago is the number of nodes. In a look around, a node reads the beats of
-// all seconds within beatHorizon of its present; the newest one of other nodes is their present. A
-// node starting looks around before it shares anything. It counts alone while its clock is skewed,
-// and looks around again now and then. The liveness counter shows that other nodes exist though
-// their clocks are beyond the horizon.
+// all seconds within beatHorizon of its present; the newest of other nodes is their present. A node
+// starting looks around before it shares anything. It counts alone while its clock is skewed, and
+// looks around again now and then. The liveness counter shows that other nodes exist though their
+// clocks are beyond the horizon.
 const (
 	beatEvery = time.Second
 	// seconds before and after the present a look around reads
@@ -67,7 +67,7 @@ type heartbeat struct {
 	looksAt []int          // the servers of the present look
 	totals  []int64        // of a counter, by server; memory for median
 
-	count atomic.Int64 // nodes, this one included
+	count atomic.Int64 // nodes, this node included
 	// while skewed: seconds this clock is ahead of the others'; 0: beyond the horizon
 	skew   atomic.Int64
 	skewed atomic.Bool // the clock is not the others'
@@ -95,7 +95,7 @@ func (b *heartbeat) clock() health.ClockState {
 	return health.ClockComparing
 }
 
-// nodes returns how many nodes share, this one included.
+// nodes returns how many nodes share, this node included.
 func (b *heartbeat) nodes() int { return int(b.count.Load()) }
 
 // noticeStep makes the node compare anew when its wall clock has stepped since the last flush.
@@ -115,7 +115,7 @@ func (b *heartbeat) stepped(offset time.Duration) bool {
 }
 
 // collect appends this flush's operations to ops: the number of nodes, this node's beat, and a look
-// around when one is due.
+// around when due.
 func (b *heartbeat) collect(ops []ring.Op, wall time.Time) []ring.Op {
 	second := wall.Unix()
 	beats := b.joined && second != b.last
@@ -182,7 +182,7 @@ func (b *heartbeat) merge(ops []ring.Op, wall time.Time) {
 }
 
 // median returns the median of the totals that servers answered, the lesser of two, and 0 of none.
-// One server lying or forgot does not matter where there are others. It sorts totals.
+// A single server lying or forgot does not matter where there are others. It sorts totals.
 func median(totals []int64) int64 {
 	if len(totals) == 0 {
 		return 0

@@ -19,7 +19,7 @@ const (
 //	window.Due ──► nameTable ──known: as before──────────────────────────► ring.Key, server
 //	                 └──────new period or key: Digester, Placement ──►
 //
-// It is a hash table in which a new one displaces one of an older period, or the first of its
+// It is a hash table in which a new name displaces a name of an older period, or the first of its
 // places. A displaced name is computed again. It is not safe for concurrent use.
 type nameTable struct {
 	digest    *ring.Digester
@@ -45,7 +45,7 @@ func newNameTable(secret []byte, placement *ring.Placement) *nameTable {
 	return &nameTable{digest: ring.NewDigester(secret), placement: placement}
 }
 
-// Rekey forgets all names and derives the next ones from secret.
+// Rekey forgets all names and derives the next from secret.
 func (t *nameTable) Rekey(secret []byte) {
 	t.digest = ring.NewDigester(secret)
 	clear(t.all)

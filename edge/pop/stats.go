@@ -25,7 +25,7 @@ type Stats struct {
 
 	Flushes     uint64
 	Early       uint64        // exchanges of a key that did not wait for the next flush
-	Spent, Last time.Duration // on all flushes; on the last one
+	Spent, Last time.Duration // on all flushes; on the last
 	Failed      uint64        // exchanges of a key that failed
 	Implausible uint64        // totals that could not be true
 	Notices     board.Stats   // of keys at their limits

@@ -10,9 +10,9 @@ import (
 // trusted.
 var ErrExposed = errors.New("can be written by everybody")
 
-// look returns a warning, one sentence each, for every other user or group with access to the file
-// at path, whose FileInfo is info. A file everybody may write is an error. Systems whose files have
-// no owner and mode are not checked.
+// look returns a warning, a sentence each, for every other user or group with access to the file at
+// path, whose FileInfo is info. A file everybody may write is an error. Systems whose files have no
+// owner and mode are not checked.
 func look(path string, info fs.FileInfo) (warnings []string, err error) {
 	if !owned {
 		return nil, nil

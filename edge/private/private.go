@@ -2,7 +2,7 @@
 // own state.
 //
 // It never waits for anybody: a pipe, a device or a socket in the place of a file is refused and
-// not read. Like ssh, it checks who else has access to a file: one that everybody may write is
+// not read. Like ssh, it checks who else has access to a file: a file writable for everybody is
 // refused, and doubtful access is a warning.
 package private
 
@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	// ErrNotRegular is the error of a path that is neither a regular file nor a link to one.
+	// ErrNotRegular is the error of a path that is neither a regular file nor a link to a file.
 	ErrNotRegular = errors.New("not a regular file")
 	// ErrSize is the error of a file above the size limit.
 	ErrSize = errors.New("too large")

@@ -19,7 +19,7 @@ func Password(path string) (password string, warnings []string, err error) {
 	return one("the password", path)
 }
 
-// one returns the one secret in the file at path, which is called name.
+// one returns the only secret in the file at path, which is called name.
 func one(name, path string) (secret string, warnings []string, err error) {
 	if path == "" {
 		return "", nil, nil

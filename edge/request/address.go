@@ -32,7 +32,7 @@ func ParseAddress(text []byte) (netip.Addr, bool) {
 	switch colon := bytes.IndexByte(text, ':'); {
 	case colon < 0:
 		return netip.Addr{}, false
-	// one colon: a port
+	// a single colon: a port
 	case bytes.LastIndexByte(text, ':') == colon && bytes.IndexByte(text, '.') >= 0:
 		if !isPort(text[colon:]) {
 			return netip.Addr{}, false
@@ -67,7 +67,7 @@ func addr4(text []byte) (netip.Addr, bool) {
 // addresses to two programs.
 func parse4(text []byte) (n uint32, ok bool) {
 	for octets := 1; ; octets++ {
-		// A byte below '0' wraps to a large number, so one comparison is both.
+		// A byte below '0' wraps to a large number, so a single comparison is both.
 		if len(text) == 0 || text[0]-'0' > 9 {
 			return 0, false
 		}

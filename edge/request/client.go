@@ -45,7 +45,7 @@ func DefaultClients() Clients {
 	}
 }
 
-// TrustsOthers reports whether a machine other than this one is trusted.
+// TrustsOthers reports whether a machine other than this is trusted.
 func (c *Clients) TrustsOthers() bool {
 	return slices.ContainsFunc(c.Trusted,
 		func(p netip.Prefix) bool { return !p.Addr().IsLoopback() })
@@ -90,8 +90,8 @@ func (r *Request) FindClient(c *Clients, given netip.Addr) Found {
 var unread = netip.IPv4Unspecified()
 
 // Matched returns the client as conditions know it. A client that could not be read is 0.0.0.0 to
-// them: its Client is then the last proxy that could be read, and no visitor may be taken for one
-// by a policy that skips the operator's own network.
+// them: its Client is then the last proxy that could be read, and no visitor may be taken for such
+// a client by a policy that skips the operator's own network.
 func (r *Request) Matched() netip.Addr {
 	if r.Found == FoundUnreadable {
 		return unread

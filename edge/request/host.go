@@ -2,11 +2,11 @@ package request
 
 import "bytes"
 
-// maxHost is the longest host, in bytes; a longer one is none.
+// maxHost is the longest host, in bytes; a longer text is none.
 const maxHost = 255
 
 // SetHost sets Host from a Host of any bytes: the text behind the last "@" and before a ":" outside
-// brackets, in lower case, without one final dot. A host above 255 bytes is none. If the target has
+// brackets, in lower case, without a final dot. A host above 255 bytes is none. If the target has
 // named the host, SetHost changes nothing.
 //
 // EXAMPLE.com.:443 is example.com: a limit must hold for all spellings of a site. A host no server
@@ -33,7 +33,7 @@ func (r *Request) setHost(host []byte) {
 	}
 }
 
-// oddInHost are the bytes with which a host is not taken as it is. Nearly no host has one of them.
+// oddInHost are the bytes with which a host is not taken as it is. Nearly no host has any.
 var oddInHost = func() (odd [256]bool) {
 	for c := range odd {
 		odd[c] = 'A' <= c && c <= 'Z' || c == ':' || c == '@'

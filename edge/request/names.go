@@ -1,7 +1,7 @@
 package request
 
-// MaxNames is how many header names one Names holds.
-// policies' headers, and those by which the client is found
+// MaxNames is how many header names a Names holds. policies' headers, and those by which the client
+// is found
 const MaxNames = 80
 
 // Names is a fixed list of header names, in lower case, each with a number from 0. It is safe for

@@ -8,8 +8,8 @@ import "bytes"
 const MaxParams = 256
 
 // Param returns the value of the query's parameter name coming at or after place at, decoded, and
-// the place behind it; next is -1 where there is none. Few requests are asked for one, so the query
-// is parsed only then.
+// the place behind it; next is -1 where there is none. Few requests are asked for a parameter, so
+// the query is parsed only then.
 func (r *Request) Param(name string, at int) (value []byte, next int) {
 	if !r.paramsParsed {
 		r.parseParams()
@@ -65,8 +65,8 @@ func cutParam(query []byte) (part, rest []byte) {
 	return part, rest
 }
 
-// decode returns text with its escapes and "+" decoded; a broken escape stands for itself.
-// As most servers do; one that is stricter would answer 400 to such a request anyway.
+// decode returns text with its escapes and "+" decoded; a broken escape stands for itself. As most
+// servers do; a stricter parser would answer 400 to such a request anyway.
 func (r *Request) decode(text []byte) []byte {
 	if bytes.IndexByte(text, '%') < 0 && bytes.IndexByte(text, '+') < 0 {
 		return text

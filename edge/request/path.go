@@ -45,8 +45,8 @@ func isNormal(path []byte) bool {
 // appendReading appends a reading of path, which begins with a slash, and reports whether the
 // escape of a slash or of a percent sign is in path, or a "#". Every other escape is decoded, once;
 // these two are decoded if whole, else written as %2F and %25. A "#" is a byte if whole, else the
-// end. Then "//", "." and ".." are resolved: RFC 3986, 6.2.2, and slashes in a row are one. folds
-// is applied on the way: parameters of a segment are cut before its dots are resolved.
+// end. Then "//", "." and ".." are resolved: RFC 3986, 6.2.2, and slashes in a row are a single
+// slash. folds is applied on the way: parameters of a segment are cut before its dots are resolved.
 func appendReading(dst, path []byte, folds Folds, whole bool) (reading []byte, left bool) {
 	begin, inParams := len(dst), false
 	for i := 0; i < len(path); {
@@ -84,7 +84,7 @@ func appendReading(dst, path []byte, folds Folds, whole bool) (reading []byte, l
 // escapes are the escapes a path as sent keeps.
 var escapes = [256]string{'/': "%2F", '%': "%25"}
 
-// ordinary returns how many bytes of path come before one that may be more than itself.
+// ordinary returns how many bytes of path come before a byte that may be more than itself.
 func ordinary(path []byte) int {
 	for i, c := range path {
 		if c == '/' || c == '%' || c == ';' || c == '#' {

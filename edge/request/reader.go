@@ -31,8 +31,7 @@ var methodGet = []byte("GET")
 // Reader fills in a request from the bytes a door received, or a client is about to send. It has a
 // reading for every sequence of bytes: no method of it fails. Its slices are kept until the request
 // is used again. Between Begin and End its methods may come in any order; a later value of a field
-// replaces an earlier one, and headers are added. It is for a single goroutine, and allocates
-// nothing.
+// replaces an earlier, and headers are added. It is for a single goroutine, and allocates nothing.
 type Reader struct {
 	r       *Request
 	c       *Clients
@@ -67,7 +66,7 @@ func (f *Reader) Host(b []byte) { f.r.SetHost(trim(b)) }
 // passed over. One more than MaxHeaders makes the request unfit.
 func (f *Reader) Header(name, value []byte) { f.r.AddHeader(name, value) }
 
-// Response adds a header of the response, as Header does one of the request.
+// Response adds a header of the response, as Header a header of the request.
 func (f *Reader) Response(name, value []byte) { f.r.AddResponse(name, value) }
 
 // Known sets a field that only a trusted sender may set. An empty value is none. A value that

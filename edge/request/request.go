@@ -3,7 +3,7 @@ package request
 import "net/netip"
 
 // Request is a request. Its slices are borrowed or lie in the Request's own buffers: they hold
-// until the next Reset. An empty slice is an absent field. A door fills one for each lane or
+// until the next Reset. An empty slice is an absent field. A door fills a Request for each lane or
 // connection, again and again.
 type Request struct {
 	Method, Host, Path, Query []byte     // Path as SetTarget leaves it; Query without "?"
@@ -53,7 +53,7 @@ func (r *Request) Reset(names *Names) {
 	r.path, r.host, r.arena = r.path[:0], r.host[:0], r.arena[:0]
 }
 
-// Looks reports whether a header called name, in any case, is one that is kept.
+// Looks reports whether a header called name, in any case, is kept.
 func (r *Request) Looks(name []byte) bool { return r.names.Index(name) >= 0 }
 
 // AddHeader adds a header of the request, its name in any case; value loses the blanks and tabs at
@@ -100,8 +100,7 @@ func valueAt(list []header, number, at int) (value []byte, next int) {
 }
 
 // SetASN reads the number of an autonomous system, with or without AS before it. It reports false
-// and changes nothing where text is no such number.
-// AS13335 and 13335 are one.
+// and changes nothing where text is no such number. AS13335 and 13335 are the same.
 func (r *Request) SetASN(text []byte) bool {
 	if len(text) > 2 && text[0]|0x20 == 'a' && text[1]|0x20 == 's' {
 		text = text[2:]

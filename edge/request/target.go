@@ -3,11 +3,11 @@ package request
 import "bytes"
 
 // SetTarget sets Path, Decoded and Query from a request target of any bytes, and Host from an
-// absolute one. A target above MaxTarget makes the request unfit.
+// absolute target. A target above MaxTarget makes the request unfit.
 //
 // scheme://authority is cut, and the authority is the host, whatever SetHost says. "*" is "*". A
-// rest that does not begin with "/" gets one. The path is taken up to "?". For some servers a "#"
-// ends it, for others it is a byte: Path ends there, and Decoded and Query go on. Unless c says
+// rest that does not begin with "/" gets a slash. The path is taken up to "?". For some servers a
+// "#" ends it, for others it is a byte: Path ends there, and Decoded and Query go on. Unless c says
 // raw, escapes are decoded, once; "//" becomes "/"; "." and ".." are resolved, and ".." at the root
 // stays there. Path keeps "%2F" and "%25"; Decoded is the path in which these are decoded before it
 // is resolved.

@@ -13,7 +13,7 @@ const (
 
 // breaker is the state of a server, and keeps exchanges from waiting for a server that does not
 // answer. Two failed rounds in a row open it; while it is open, one operation each probeEvery tries
-// the server, and a success closes it. The zero breaker is closed. One goroutine uses it; the time
+// the server, and a success closes it. The zero breaker is closed. For a single goroutine; the time
 // is an argument.
 type breaker struct {
 	failures int       // failed rounds in a row

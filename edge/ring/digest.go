@@ -57,7 +57,7 @@ func (d *Digester) Key(dst *Key, c Counter) {
 }
 
 // appendCounter appends all of c but the key, in a form unique before any key: the only part of
-// variable length has the length in front, the others have a fixed one.
+// variable length has the length in front, the others have a fixed length.
 func appendCounter(to []byte, c Counter) []byte {
 	to = append(to, digestVersion)
 	to = binary.AppendUvarint(to, uint64(len(c.Rule)))

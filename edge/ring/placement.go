@@ -176,8 +176,9 @@ func (p *Placement) addPoints(i, sums int) {
 	}
 }
 
-// Pick returns the index of the server holding key: the one with the first point at or after the
-// key's own value, around the circle. Every key has one, the empty key too. It does not allocate.
+// Pick returns the index of the server holding key: the server with the first point at or after the
+// key's own value, around the circle. Every key has a server, the empty key too. It does not
+// allocate.
 func (p *Placement) Pick(key []byte) int {
 	sum := md5.Sum(key) //nolint:gosec // G401: see the import
 	value := binary.LittleEndian.Uint32(sum[:])

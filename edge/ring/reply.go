@@ -24,11 +24,11 @@ const (
 	totalDigits = 20
 )
 
-// Complaints are lines that fail one operation, in either protocol, and leave the connection good.
-// Any other unexpected line ends the connection.
+// Complaints are lines failing an operation, in either protocol, and leave the connection good. Any
+// other unexpected line ends the connection.
 const (
 	// nonNumeric is memcached's complaint about a counter that is not a number: anybody may have
-	// written one.
+	// written the counter.
 	nonNumeric = "CLIENT_ERROR cannot increment or decrement non-numeric value"
 	// serverError begins memcached's complaint when it is out of memory, and twemproxy's when a
 	// server behind it is away.

@@ -17,7 +17,7 @@ const (
 
 // The values of Op.Err besides ErrDown and the network's own errors, for errors.Is.
 var (
-	// ErrLate is the error of an Op whose turn did not come in the time of one Do. Its server is
+	// ErrLate is the error of an Op whose turn did not come in the time of a Do. Its server is
 	// well, there was too much to do; the next Do may bring the Op again. Sent is false.
 	ErrLate = errors.New("ring: no time left for it")
 	// ErrReply is the error of an Op whose server sent something that is no answer to it.
@@ -25,8 +25,8 @@ var (
 	// ErrValue is the error of an Op whose counter is not a number. Somebody else wrote it. Sent is
 	// false.
 	ErrValue = errors.New("ring: the counter is not a number")
-	// ErrServer is the error of an Op the server, or one behind a proxy, gave up on. The connection
-	// stays good, and the server counts as well while it answers any other Op.
+	// ErrServer is the error of an Op the server, or a server behind a proxy, gave up on. The
+	// connection stays good, and the server counts as well while it answers any other Op.
 	ErrServer = errors.New("ring: the server failed")
 	// ErrWrapped is the error of an Op after which the counter is below Delta: it passed 2^64. Sent
 	// is true.
@@ -92,14 +92,14 @@ func New(c Config) (*Ring, error) {
 }
 
 // Do performs ops and fills in Total, Err and Sent of each. Those of a server may be performed in
-// any order, or at once; where there may be too many for the time, put the important ones first.
+// any order, or at once; where there may be too many for the time, put the important first.
 //
 // It begins nothing once Config.Timeout has passed and waits for no answer longer than that. So it
 // returns within two timeouts whatever servers do, and within a when they do not answer at all.
 // When ctx ends it returns at once, and operations under way are no fault of the server. So give
 // ctx more than two timeouts, or none, or breakers never open.
 //
-// Calls wait for one another: Do is for a single goroutine. ops are the caller's again when it
+// Calls wait for each other: Do is for a single goroutine. ops are the caller's again when it
 // returns.
 func (r *Ring) Do(ctx context.Context, ops []Op) {
 	r.busy.Lock()
@@ -123,7 +123,7 @@ func (r *Ring) Do(ctx context.Context, ops []Op) {
 	done.Wait()
 }
 
-// deal sorts ops by their servers. Invalid ones are answered at once.
+// deal sorts ops by their servers. Invalid operations are answered at once.
 func (r *Ring) deal(ops []Op) {
 	for i := range ops {
 		op := &ops[i]
@@ -145,7 +145,7 @@ func (r *Ring) refuse() {
 	}
 }
 
-// check returns nil for what can be sent to one of the given number of servers.
+// check returns nil for what can be sent to any of the given number of servers.
 func (op *Op) check(servers int) error {
 	if op.Server < 0 || op.Server >= servers {
 		return fmt.Errorf("%w: server %d of %d", ErrInvalid, op.Server, servers)

@@ -18,7 +18,7 @@ var errCancelled = errors.New("cancelled")
 // workers.
 const goroutinesPerServer = 1 + classicWorkers
 
-// round is the work of one Do for a server.
+// round is the work of a Do for a server.
 type round struct {
 	ctx     context.Context
 	ops     []*Op
@@ -37,7 +37,7 @@ func (r *round) with(ops []*Op) *round {
 	return &part
 }
 
-// transport is a way to talk to a server. One goroutine uses it; after an error of exchange it is
+// transport is a way to talk to a server. For a single goroutine; after an error of exchange it is
 // only closed.
 type transport interface {
 	protocol() string // "meta" or "classic"
@@ -50,7 +50,7 @@ type transport interface {
 	close()
 }
 
-// server is a server of the ring. Its goroutine runs loop; Do hands it one round at a time.
+// server is a server of the ring. Its goroutine runs loop; Do hands it a round at a time.
 type server struct {
 	network, address string
 	timeout          time.Duration
@@ -135,7 +135,7 @@ func (s *server) exchange(r *round) (well bool) {
 	return well
 }
 
-// allFailed reports whether the server gave up on every one of ops.
+// allFailed reports whether the server gave up on all ops.
 func allFailed(ops []*Op) bool {
 	return !slices.ContainsFunc(ops, func(op *Op) bool { return !errors.Is(op.Err, ErrServer) })
 }
@@ -162,7 +162,7 @@ func (s *server) try(r *round) error {
 	return s.link.exchange(r)
 }
 
-// connect dials the server and finds out its protocol. It takes at most one timeout.
+// connect dials the server and finds out its protocol. It takes at most a timeout.
 func (s *server) connect(ctx context.Context) (transport, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
@@ -182,7 +182,7 @@ func (s *server) connect(ctx context.Context) (transport, error) {
 	return newClassic(s), nil
 }
 
-// drop closes the connection, if there is one.
+// drop closes the connection, if any.
 func (s *server) drop() {
 	if s.link != nil {
 		s.link.close()

@@ -41,8 +41,8 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-// kindOf returns the kind of an error of an Op.
-// The errors of this package come first: they may wrap one of the network, which says less.
+// kindOf returns the kind of an error of an Op. The errors of this package come first: they may
+// wrap an error of the network, which says less.
 func kindOf(err error) Kind {
 	is := func(target error) bool { return errors.Is(err, target) }
 	switch {

@@ -1,6 +1,6 @@
-// Package rls holds the limits of envoyproxy/ratelimit's configuration, and finds the one that a
-// descriptor means: at each entry key and value exactly, else by the first wildcard of the file,
-// else by the key alone, and at the last entry only.
+// Package rls holds the limits of envoyproxy/ratelimit's configuration, and finds the limit of a
+// descriptor: at each entry key and value exactly, else by the first wildcard of the file, else by
+// the key alone, and at the last entry only.
 //
 //	its YAML ─► edge/config/envoy ─► Tree ─► Domain ─► Walk.Step, once an entry ─► Limit
 //	                                   └──► Rules, for the gate

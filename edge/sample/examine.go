@@ -59,9 +59,8 @@ func Examine(e *policy.Engine, s *api.TestRequest) (*api.TestView, error) {
 	return out, nil
 }
 
-// trace says of each policy of e whether it matches r.
-// Of one that does not match, the first condition that failed, with its line: the others were not
-// looked at.
+// trace says of each policy of e whether it matches r. Of a policy without a match, the first
+// condition that failed, with its line: the others were not looked at.
 func trace(e *policy.Engine, r *request.Request) (all []api.TestPolicy) {
 	for _, t := range e.Trace(r) {
 		p := e.Policy(t.Policy)

@@ -85,7 +85,7 @@ func fill(
 	return r.FindClient(e.Clients(), given), nil
 }
 
-// The one reader of addresses that doors use, so ports and brackets are taken here as well.
+// The reader of addresses that doors use, so ports and brackets are taken here as well.
 func address(text, standard string) (netip.Addr, error) {
 	if text == "" {
 		text = standard

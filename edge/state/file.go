@@ -29,7 +29,7 @@ const (
 )
 
 // File writes the state of a gate to a directory. Run belongs to a single goroutine; Stats is safe
-// for concurrent use. One file and not a log: it is small, and its whole content is of a moment.
+// for concurrent use. A file and not a log: it is small, and its whole content is of a moment.
 type File struct {
 	gate *gate.Gate
 	dir  string
@@ -173,7 +173,7 @@ func (s *File) save(now window.Instant, stopped bool) error {
 }
 
 // replaceFile replaces the content of the file at path in a single step. A reader, at any moment
-// and after a crash, finds the old content or the new one.
+// and after a crash, finds the old content or the new.
 func replaceFile(path string, all []byte) error {
 	// Beside it, as a rename is a step only within a file system.
 	temp := path + ".new"

@@ -1,4 +1,4 @@
-// Package web is headgate's dashboard: one page, its style sheets and modules, all of them in the
+// Package web is headgate's dashboard: a page, its style sheets and modules, all of them in the
 // binary. It holds no state and asks nobody; the page asks the admin listener that served it, as
 // any other client would.
 //
@@ -127,7 +127,7 @@ func readAssets() map[string][]byte {
 }
 
 // versionOf returns a name that changes whenever any of bodies does. Modules import each other by
-// relative paths, so they share one.
+// relative paths, so they share a version.
 func versionOf(bodies map[string][]byte) string {
 	all := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(bodies)) {

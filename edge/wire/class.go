@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// class gives for each byte the places for the byte: one load a byte, for any question.
+// class gives for each byte the places for the byte: a load a byte, for any question.
 var class = classes()
 
 // A byte may be of several classes: a bit each.

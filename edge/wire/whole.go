@@ -164,8 +164,8 @@ func ParseStatus(b []byte) (status int, ok bool) {
 	return int(n), ok && n >= 100 // at most 999
 }
 
-// isDecimal reports whether b is a number in digits, with at most one point.
-// The time of a request, as logs have it: 12 or 0.012. It is checked and has no meaning yet.
+// isDecimal reports whether b is a number in digits, with at most 1 point. The time of a request,
+// as logs have it: 12 or 0.012. It is checked and has no meaning yet.
 func isDecimal(b []byte) bool {
 	whole, part, point := cut(b, '.')
 	digits := func(b []byte) bool { return len(bytes.Trim(b, "0123456789")) == 0 }

@@ -55,7 +55,8 @@ func appendWhole(dst []byte, a *WholeAnswer, form int) []byte {
 		}
 		return dst
 	}
-	// Never left out: without delay the request would pass too early, or a deceived one in earnest.
+	// Never left out: without delay the request would pass too early, or a deceived request in
+	// earnest.
 	if a.Delay > 0 && a.Status == Allow {
 		dst = appendUint(append(dst, " delay="...), uint64(a.Delay))
 	}

@@ -109,7 +109,7 @@ func plainField(name []byte) (f Field, ok bool) {
 }
 
 // FieldOf returns the field of a request called name, such as method or header.accept, as a Pair
-// without a value; and whether there is one. response.header.NAME is one of reports only.
+// without a value; and whether there is any. response.header.NAME is of reports only.
 func FieldOf(name []byte, report bool) (p Pair, ok bool) {
 	if n, ok := valueOf(name, "header."); ok {
 		return Pair{Field: FieldHeader, Name: n}, true

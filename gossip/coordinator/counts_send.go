@@ -203,7 +203,7 @@ func (c *Coordinator) repeatCounts(now window.Instant) {
 		l := x.again[done]
 		d := &l.direct
 		// how long after its record a key is sent once more, if nothing was admitted since and the
-		// budget has bytes to spare: no later record would make good for the loss of the last one.
+		// budget has bytes to spare: no later record would make good for the loss of the last.
 		if now.Sub(d.sentAt) < (200*time.Millisecond) && d.queuedAt == 0 {
 			break
 		}

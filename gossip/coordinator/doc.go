@@ -10,20 +10,20 @@
 //
 // A node holds a key in up to three roles. Each is a struct, written by this node alone:
 //
-//	local        at a node that measures the key  the last Sample, the report that was sent, the last view
-//	reporterKey  at the PoP's reporter            the PoP's report, its nodes, the views of owner and standby
-//	ownedKey     at owner and standby             the reports of all PoPs, the reporters and their last views
+//	local       at a node that measures the key the last Sample, the report that was sent, the last view
+//	reporterKey at the PoP's reporter           the PoP's report, its nodes, the views of owner and standby
+//	ownedKey    at owner and standby            the reports of all PoPs, the reporters and their last views
 //
 // The rest is in other rooms, each a package with a small surface:
 //
-//	assignment  which member owns, stands by for and reports a key
-//	packet      the bytes of the five kinds of records
-//	peers       whether a packet is new, its sender's clock right, and whether the sender answers
-//	partners    between which PoPs counts are exchanged, and who receives next
-//	budget      the bytes that may be sent, by kind of record, and the load
-//	arrivals    when admissions came, from the node that made them to those that count them as others'
-//	rates       which change of a rate is worth a report, and the ratio where counts are missing
-//	order       collections whose order a simulation can repeat
+//	assignment which member owns, stands by for and reports a key
+//	packet     the bytes of the five kinds of records
+//	peers      whether a packet is new, its sender's clock right, and whether the sender answers
+//	partners   between which PoPs counts are exchanged, and who receives next
+//	budget     the bytes that may be sent, by kind of record, and the load
+//	arrivals   when admissions came, from the node that made them to those that count them as others'
+//	rates      which change of a rate is worth a report, and the ratio where counts are missing
+//	order      collections whose order a simulation can repeat
 //
 // A report goes up when new, or the offered or admitted rate moved by more than chance, and
 // otherwise at a refresh interval of 0.5 s (shed) or 1 s, which the number of keys stretches to at
@@ -47,7 +47,7 @@
 //
 // Package coordinator opens nothing and reads no clock: time, chance and sending are arguments, so
 // the same code runs in the daemon and in a simulation, and the same seed gives the same sequence
-// of bytes. One goroutine drives a Coordinator:
+// of bytes. A goroutine drives a Coordinator:
 //
 //	c := coordinator.New(options, now, wall)
 //	c.SetAssignment(coordinator.NewAssignment(secret, members)) // at every change of members

@@ -134,7 +134,7 @@ func (c *Coordinator) measure(now window.Instant, m *Sample) *local {
 	totals := m.Report.Totals
 	if m.Alone != l.alone {
 		if l.sentAt != 0 {
-			c.report(now, l, true) // the origin changes: end the old one
+			c.report(now, l, true) // the origin changes: end the old
 		}
 		l.alone, l.own, l.came, l.sentAt = m.Alone, window.Totals{}, arrivals.Own{}, 0
 		l.lastShare, l.seen = 0, window.Totals{}
@@ -187,8 +187,7 @@ func (c *Coordinator) spareCounts(now window.Instant, l *local) bool {
 		max(l.view.Sum, l.report.Rate) <= control.Bare*l.rule.PerSecond()
 }
 
-// local returns the local of m's key, a new one if need be: nil without room or without such a
-// rule.
+// local returns the local of m's key, a new if need be: nil without room or without such a rule.
 func (c *Coordinator) local(now window.Instant, m *Sample) *local {
 	rule, ok := c.o.Rule(m.Rule)
 	if !ok {

@@ -105,8 +105,8 @@ func (c *Coordinator) origin(pop string, from reporter) string {
 	return pop
 }
 
-// ownedKey returns the owned key k, a new one if need be: nil without room. A changed limit,
-// window, action or a change to or from shadow starts a new aggregate.
+// ownedKey returns the owned key k, a new if need be: nil without room. A changed limit, window,
+// action or a change to or from shadow starts a new aggregate.
 func (c *Coordinator) ownedKey(now window.Instant, k packet.ID, rule mitigation.Rule) *ownedKey {
 	b := c.ownedKeys[k]
 	switch {

@@ -117,7 +117,7 @@ func (c *Coordinator) forwards(now window.Instant, d *reporterKey) bool {
 	return now.Sub(d.asked) < 2*nodeGap && age >= c.budget.Stretched(every, len(c.reporterKeys))
 }
 
-// reporterKey returns the reporter key is, a new one if need be: nil without room.
+// reporterKey returns the reporter key is, a new if need be: nil without room.
 func (c *Coordinator) reporterKey(is reporterKeyID) *reporterKey {
 	d := c.reporterKeys[is]
 	if d != nil {
@@ -161,7 +161,7 @@ func (d *reporterKey) merge(now window.Instant, sender string, r *packet.Record)
 	}
 	blocked := r.Report.Blocked
 	d.totals.RaiseAll(&r.Report.Totals)
-	if d.report = r.Report; !r.Done { // else it is the last one, and none of nodes any more
+	if d.report = r.Report; !r.Done { // else it is the last, and none of nodes any more
 		d.report.Moments = d.sum().Moments
 	}
 	d.report.Blocked = blocked

@@ -88,7 +88,7 @@ type Stats struct {
 	CountsQueue, CountsHeld int
 	// CountsPressure is the factor by which fewer counts are sent than there are: 0 for none.
 	CountsPressure float64
-	// CountsDisplaced counts entries of the table of counts that gave way to newer ones.
+	// CountsDisplaced counts entries of the table of counts that gave way to newer entries.
 	CountsDisplaced uint64
 	// Full counts keys and origins that found no room.
 	Full uint64

@@ -38,7 +38,7 @@ func (c *Coordinator) receiveWitness(now window.Instant, h packet.Header, r *pac
 	c.publish(now, d)
 }
 
-// forget drops expired witnesses, and at least the oldest one.
+// forget drops expired witnesses, and at least the oldest.
 func (d *reporterKey) forget(now window.Instant, dice *rand.Rand) {
 	oldest, at := "", now
 	d.witnesses.Visit(dice, func(name string, w witness) (keep bool) {
@@ -90,7 +90,7 @@ func (c *Coordinator) publishTo(
 	})
 }
 
-// verdict is the lesser of both witnesses' views, or the view of the only one that answers.
+// verdict is the lesser of both witnesses' views, or the view of the only answer.
 func (c *Coordinator) verdict(now window.Instant, d *reporterKey) (witness, bool) {
 	owners := c.assignment.ShardOwners(d.shard)
 	owner, standby := owners.First, owners.Second

@@ -8,7 +8,7 @@
 //	  └── Table.Each: a key that is new here begins with the admissions of others
 //
 // Counts are cumulative within their period: a lost packet is made good by the next one about the
-// same key, and one that arrives twice, or late, adds nothing. So they need no answer. A PoP is an
+// same key, and a packet arriving twice, or late, adds nothing. So they need no answer. A PoP is an
 // origin: its ring adds up, and whichever of its nodes changed a total sends it. A node counting
 // alone is an origin of its own.
 //
@@ -16,11 +16,11 @@
 // longer than its own requests are in the window.
 //
 // Counts do not replace the reports, sums and views of package coordinator, so the control loop has
-// two ways, and is larger by more than half than with one. A record of counts is cheap because it
-// lacks a rate, a block and a sum: without them nobody could drop by ratio the excess over a large
-// limit between two exchanges, divide a limit among PoPs, block in all PoPs at once, or show people
-// the demand of all. Reports for ten thousand keys, on the other hand, take six nodes 23 s a round.
-// So each key goes one way, by its rule: see coordinator.ByCounts.
+// two ways, and is larger by more than half than with a single way. A record of counts is cheap
+// because it lacks a rate, a block and a sum: without them nobody could drop by ratio the excess
+// over a large limit between two exchanges, divide a limit among PoPs, block in all PoPs at once,
+// or show people the demand of all. Reports for ten thousand keys, on the other hand, take six
+// nodes 23 s a round. So each key goes a single way, by its rule: see coordinator.ByCounts.
 //
 // The package is arithmetic. It opens nothing and reads no clock.
 //

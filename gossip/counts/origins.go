@@ -11,7 +11,7 @@ type Origins struct {
 	pops    [MaxOrigins + 1]uint8 // by number: that of its PoP
 }
 
-// Number returns the number of an origin of pop, a new one if need be; 0 when there are too many.
+// Number returns the number of an origin of pop, a new if need be; 0 when there are too many.
 func (o *Origins) Number(origin, pop string) uint8 {
 	if n := o.numbers[origin]; n != 0 || len(o.numbers) >= MaxOrigins {
 		return n
@@ -25,7 +25,7 @@ func (o *Origins) Number(origin, pop string) uint8 {
 	return n
 }
 
-// In reports whether origin n is pop or one of its nodes.
+// In reports whether origin n is pop or a node of pop.
 func (o *Origins) In(n uint8, pop string) bool { return n != 0 && o.pops[n] == o.numbers[pop] }
 
 // Other reports whether the counts of origin n are others' for a key a node of pop measures. The

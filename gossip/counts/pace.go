@@ -2,9 +2,9 @@ package counts
 
 import "math"
 
-// Step returns how many admissions of a key a node keeps unsent: one while less than two per node
-// are left of the limit, else half of the node's even part of the rest. All nodes together then
-// never admit more than is left, but for what is under way.
+// Step returns how many admissions of a key a node keeps unsent: 1 while less than two per node are
+// left of the limit, else half of the node's even part of the rest. All nodes together then never
+// admit more than is left, but for what is under way.
 func Step(left int64, nodes int) int64 { return max(1, left/int64(2*max(nodes, 1))) }
 
 // Pressure raises the steps of all keys while the budget does not carry them. With a_k admissions a

@@ -78,7 +78,7 @@ type Record struct {
 	Digest Digest
 	// Rule is the rule's place in the batch's table, 0..15.
 	Rule int
-	// Period is the number of the counting period of Now; a parsed one has only the lowest three
+	// Period is the number of the counting period of Now; a parsed record has only the lowest three
 	// bits: see PeriodNear.
 	Period uint32
 	// Now and Before are the admissions in Period and in the period before it, in units of the
@@ -105,7 +105,7 @@ func Terms(limit int64, length time.Duration, shadow bool) uint32 {
 	return uint32(h >> 32)
 }
 
-// AgeOf returns the code of an age: the smallest one that stands for at least that long.
+// AgeOf returns the code of an age: the smallest that stands for at least that long.
 func AgeOf(age, period time.Duration) uint8 {
 	code := uint8(0)
 	for code < maxAge && Age(code, period) < age {
@@ -119,7 +119,7 @@ func Age(code uint8, period time.Duration) time.Duration { return period << code
 
 // PeriodNear returns the number of the period of a record, of which low are the lowest three bits.
 // running is the period in which the batch was sent: a record is at most six periods older, and at
-// most one newer where clocks differ.
+// most a period newer where clocks differ.
 func PeriodNear(low, running uint32) uint32 { return running + 1 - (running+1-low)&7 }
 
 // AppendHead appends h to b.

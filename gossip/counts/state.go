@@ -15,7 +15,7 @@ type State struct {
 	// By are the admissions of Period - n, in units, as far as they are believed.
 	By [window.Periods]uint8
 	// Means are the mean times of By since the beginnings of their periods, in 128ths of a period;
-	// at most the true ones, and the first at most a part less.
+	// at most the true, and the first at most a part less.
 	Means [window.Periods]uint8
 	// AsOf is a moment up to which the origin's ring had added up all that By holds of Period and
 	// of the period before; 0: not known.
@@ -32,7 +32,7 @@ type Basis struct {
 	Unit int64
 	// Each is how many counting periods a window has.
 	Each int
-	// Most is the cost that one origin is believed to admit in a window, in units.
+	// Most is the cost believed of an origin to admit in a window, in units.
 	Most int
 	// Lag is the longest time between an admission and its addition to the origin's ring.
 	Lag time.Duration
@@ -49,9 +49,9 @@ func BasisOf(limit int64, length time.Duration, pops int, flush time.Duration) B
 	}
 }
 
-// Believed returns the cost that one origin is believed to have admitted of a key in a window: all
-// but a quarter of an even share of the limit. A PoP that claims more than it admitted takes no
-// more than that from clients in others.
+// Believed returns the cost believed of an origin to have admitted of a key in a window: all but a
+// quarter of an even share of the limit. A PoP that claims more than it admitted takes no more than
+// that from clients in others.
 func Believed(limit int64, pops int) int64 { return limit - limit/int64(4*max(pops, 1)) }
 
 // Sum returns the admissions of all origins of states in a period, in units.
@@ -73,9 +73,9 @@ type Growth struct {
 	// Times is the least the sum of the admissions' times can be, in 4096ths of the period; 0: not
 	// known.
 	Times int64
-	// Since is the earliest moment that one of them can have had; 0: not known.
+	// Since is the earliest moment that any can have had; 0: not known.
 	Since window.Instant
-	// Until is the latest moment that one of them can have had; 0: not known.
+	// Until is the latest moment that any can have had; 0: not known.
 	Until window.Instant
 }
 
@@ -88,8 +88,8 @@ type Moments struct {
 }
 
 // Raise takes r into s, and appends the new parts to grown. A count only grows in its period, so
-// the greater one is the newer. Of a record that claims more than b.Most of a window the oldest is
-// left out.
+// the greater is the newer. Of a record that claims more than b.Most of a window the oldest is left
+// out.
 //
 // The new admissions of a period can have happened together at the earliest: at their mean less the
 // rounding, and not before the last record's moment less b.Lag.
@@ -147,7 +147,7 @@ func (s *State) raise(was *State, period uint32, r *Record, b *Basis, grown []Gr
 }
 
 // knownUntil returns a moment up to which s, with old units in period, lacks nothing of it; 0 if
-// there is none. Where a unit is more than one admission, the last record may have hidden a part of
+// there is none. Where a unit is more than 1 admission, the last record may have hidden a part of
 // the next unit, which came after the record before it grew.
 func (s *State) knownUntil(period uint32, old int, b *Basis) window.Instant {
 	switch {
@@ -203,8 +203,8 @@ func (s *State) Whole(b *Basis, grown []Growth) []Growth {
 }
 
 // timesOf returns the least sum of the times of the admissions from the old-th unit to the
-// count-th. oldMean is the most the mean of the old ones can be. Where a unit is more than one
-// admission, up to a unit of the newest ones is hidden in the mean.
+// count-th. oldMean is the most the mean of the old can be. Where a unit is more than 1 admission,
+// up to a unit of the newest is hidden in the mean.
 func (b *Basis) timesOf(old, count int, oldMean int64, mean uint8) int64 {
 	const part = window.TimeParts / Means
 	all := int64(count) * int64(mean) * part

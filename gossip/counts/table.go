@@ -23,8 +23,8 @@ const (
 )
 
 // Table remembers the admissions of other origins of keys with no slot here, so a key begins with
-// them. It is lossy: of sixteen entries a digest may take a new one displaces the oldest. One
-// goroutine may call Put, Drop and Sweep while others call Each.
+// them. It is lossy: of sixteen entries a digest may take a new entry displaces the oldest. A
+// single goroutine may call Put, Drop and Sweep while others call Each.
 //
 //	entry  = tag 40  origin 8  period 16 | stamp 6  coarse 1  means 5 5·3  by 6·6
 //
@@ -37,7 +37,7 @@ type Table struct {
 	digests atomic.Pointer[Digester]
 }
 
-// entry is an origin's counts of a digest. The first word is 0 while the second one is written.
+// entry is an origin's counts of a digest. The first word is 0 while the second is written.
 type entry struct{ name, facts atomic.Uint64 }
 
 // EntriesFor returns how many entries a table has beside a memory of so many bytes: a 64th of it,
@@ -53,8 +53,8 @@ func NewTable(entries int) *Table {
 	return &Table{entries: make([]entry, size)}
 }
 
-// SetSecret derives the digests of UsedUp from the cluster's secret. The table forgets those of
-// another one.
+// SetSecret derives the digests of UsedUp from the cluster's secret. The table forgets entries of
+// another table.
 func (t *Table) SetSecret(secret []byte) {
 	d := NewDigester(secret)
 	t.digests.Store(&d)
@@ -79,7 +79,7 @@ type Query struct {
 
 // UsedUp returns until when other nodes are known to have used up the limit of a key; 0 if they
 // have not. An origin's admissions in a period are taken to have happened at its beginning, or, if
-// it is one, at its mean. It does not allocate, and takes no lock.
+// a single, at its mean. It does not allocate, and takes no lock.
 func (t *Table) UsedUp(q *Query) window.Instant {
 	d := t.digests.Load()
 	if d == nil {
@@ -131,7 +131,7 @@ func (l *lumps) add(cost int64, earliest time.Duration) {
 // Bytes returns the table's memory.
 func (t *Table) Bytes() int { return len(t.entries) * EntryBytes }
 
-// Evicted returns how many entries were displaced by newer ones.
+// Evicted returns how many entries were displaced by newer entries.
 func (t *Table) Evicted() uint64 { return t.evicted.Load() }
 
 // set returns the entries that d may take.
@@ -243,7 +243,7 @@ func (s *State) unpack(facts uint64) {
 // Sweep forgets old entries in the next part of the table. It is to be called 256 times within some
 // hours.
 func (t *Table) Sweep(now window.Instant) {
-	// parts of a table, of which Sweep visits one
+	// parts of a table, of which Sweep visits a part
 	size, stamp := max(len(t.entries)/256, 1), stampOf(now)
 	for range size {
 		e := &t.entries[t.cursor]

@@ -15,5 +15,5 @@
 // never used for another field.
 //
 // Given up: room for growth in records. Another layout of messages or records needs another
-// version, which nodes of this one drop and count.
+// version, which nodes of this version drop and count.
 package frame

@@ -95,8 +95,8 @@ func appendField(b []byte, kind byte, text string) []byte {
 	return append(b, text[:min(len(text), MaxMetaText)]...)
 }
 
-// ParseMeta decodes a Meta of this version of the program or a later one. On an error it returns
-// the fields before it.
+// ParseMeta decodes a Meta of this version of the program or later. On an error it returns the
+// fields before it.
 func ParseMeta(b []byte) (Meta, error) {
 	var m Meta
 	if len(b) < 1 || b[0] != metaVersion {
@@ -113,7 +113,7 @@ func ParseMeta(b []byte) (Meta, error) {
 	return m, nil
 }
 
-// set stores one field. Unknown fields and texts beyond MaxMetaText are skipped.
+// set stores a field. Unknown fields and texts beyond MaxMetaText are skipped.
 func (m *Meta) set(kind byte, value []byte) {
 	if len(value) > MaxMetaText {
 		return

@@ -8,7 +8,7 @@ import (
 )
 
 // MaxPacket is the longest packet of Send, bytes. With all framing, encryption and the longest
-// label it is a datagram of 1,449 bytes, which fits into one Ethernet frame.
+// label it is a datagram of 1,449 bytes, which fits into an Ethernet frame.
 const MaxPacket = 1350
 
 // MaxRecord is the longest record of Spread, bytes. memberlist's own messages go into a packet
@@ -32,7 +32,7 @@ const (
 	Packet = 1
 	// Records is a message with a sequence of records.
 	Records = 2
-	// State is a message with one State.
+	// State is a message with a State.
 	State = 3
 )
 

@@ -36,7 +36,7 @@ func (g *Guard) admitStream(conn net.Conn) (*stream, Reason, bool) {
 	return s, 0, true
 }
 
-// track registers a stream; it returns nil if too many incoming ones are open.
+// track registers a stream; it returns nil if too many incoming streams are open.
 func (g *Guard) track(conn net.Conn, theirs bool) *stream {
 	s := &stream{Conn: conn, g: g, theirs: theirs, host: hostOf(conn.RemoteAddr())}
 	g.mu.Lock()

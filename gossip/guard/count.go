@@ -31,7 +31,7 @@ const (
 	Backlog
 	// Accepts is a stream beyond the number accepted in a second.
 	Accepts
-	// Streams is a stream beyond the open ones allowed.
+	// Streams is a stream beyond the open streams allowed.
 	Streams
 	// Stream is a failed stream: not encrypted, truncated, too long, too slow.
 	Stream

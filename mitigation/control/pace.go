@@ -12,8 +12,8 @@ import (
 // no oscillation.
 //
 //	ratio = max(0, 1 - paced/rate)
-//	long windows    paced = limit/window + tolerated·limit/Lag   the exact ceiling refuses the rest
-//	short windows   paced = limit/window                         an excess the ceiling refuses, as it leaves
+//	long windows    paced = limit/window + tolerated·limit/Lag the exact ceiling refuses the rest
+//	short windows   paced = limit/window                       an excess the ceiling refuses, as it leaves
 //
 // In a long window late counts matter little: the ratio only slows the arrivals until the exact
 // ceiling is known everywhere. In a short window the ceiling comes too late and the ratio has to be
@@ -50,7 +50,7 @@ const (
 
 // Ratio returns the ratio of a key, for the requests without a reserve. offered is the known cost
 // in the trailing window, rate the recent offered cost per second. A key offered no more than the
-// limit is never shed, nor one with a limit so small counting alone hold it.
+// limit is never shed, nor a key with a limit so small counting alone hold it.
 func (p Pace) Ratio(offered int64, rate float64) mitigation.Ratio {
 	limit := p.Open * float64(p.Limit)
 	unseen := tolerated * limit
@@ -89,10 +89,10 @@ func (p Pace) Global(v GlobalView, now float64, over time.Duration) mitigation.R
 // known cost in the trailing window, rateOnly the cost elsewhere known as a rate only, flush the
 // interval at which nodes exchange counts.
 //
-//	offered + rateOnly <= limit            0: nobody is shed who was not offered more than the limit
-//	short window, all counts are known     max(ratio, 1 - limit/offered): counts are more exact
-//	the same, steered                      max(ratio, 1 - 1.05·limit/offered)
-//	rate mode, and everything else         ratio
+//	offered + rateOnly <= limit          0: nobody is shed who was not offered more than the limit
+//	short window, all counts are known   max(ratio, 1 - limit/offered): counts are more exact
+//	the same, steered                    max(ratio, 1 - 1.05·limit/offered)
+//	rate mode, and everything else       ratio
 //
 // In a steered window the ratio makes up for an excess or a lack. The greater of two would withhold
 // what chance, and refusals reported late, add to the counts.

@@ -9,7 +9,8 @@ import (
 
 // The encoding of an override, on the wire and on disk:
 //
-//	version 1 · verb · issued · until - issued · keep - until · rule · key · node · who · reason · …
+//	version 1 · verb · issued · until - issued · keep - until · rule · key · node · who ·
+//	  reason · …
 //
 // Numbers are uvarints; a text follows a uvarint of the length. Later versions add fields at the
 // end only, and a reader skips them. A version above 1 would be an incompatible format.

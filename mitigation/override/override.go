@@ -44,8 +44,8 @@ var (
 // never changes on the way except for Keep, which only grows. Times are Unix milliseconds by the
 // clock of the issuing node.
 //
-//	written by  Set.Issue, for the admin API
-//	read by     Set.Merge on every node, and the gate, which sets a Manual flag while it is InForce
+//	written by Set.Issue, for the admin API
+//	read by    Set.Merge on every node, and the gate, which sets a Manual flag while it is InForce
 type Override struct {
 	Rule   string // [A-Za-z0-9_.-]{1,64}; a receiver need not have the rule
 	Key    []byte // 1..MaxKey bytes
@@ -70,7 +70,7 @@ func (o *Override) Action() mitigation.Action {
 func (o *Override) InForce(now int64) bool { return o.Verb != Lift && o.Until > now }
 
 // Compare orders two overrides of a key over all fields. The greater wins on every node alike: the
-// newer, or of two from the same millisecond an arbitrary but fixed one.
+// newer, or of two from the same millisecond an arbitrary but fixed choice.
 func (o *Override) Compare(v *Override) int {
 	return cmp.Or(
 		cmp.Compare(o.Issued, v.Issued), strings.Compare(o.Node, v.Node),

@@ -13,8 +13,8 @@ type RoundRobin struct {
 }
 
 // Append calls add with the encoding of each override in all, sorted as Set.All returns them, until
-// add returns false. That one is the first of the next call. add must not keep the record. Append
-// returns the number of overrides that were not added.
+// add returns false. The refused override is the first of the next call. add must not keep the
+// record. Append returns the number of overrides that were not added.
 func (r *RoundRobin) Append(all []Override, add func(record []byte) bool) (left int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

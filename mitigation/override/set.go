@@ -42,7 +42,7 @@ type subject struct{ rule, key string }
 
 // Stats are a Set's gauges, and counters since start.
 type Stats struct {
-	Held             int    // overrides held, expired ones included
+	Held             int    // overrides held, with the expired
 	Bad, Early, Over uint64 // refused: out of bounds, issued in the future, expired
 	Evicted, Full    uint64 // displaced by one that lasts longer; refused because all others do
 }
@@ -74,7 +74,7 @@ func (s *Set) Issue(now int64, o Override) (Override, error) {
 }
 
 // Merge merges o at now, Unix milliseconds by this node's clock, and returns the effect. On an
-// error, one of ErrBad, ErrEarly, ErrOver and ErrRoom, nothing has changed. Merge keeps o.Key.
+// error, such as ErrBad, ErrEarly, ErrOver and ErrRoom, nothing has changed. Merge keeps o.Key.
 func (s *Set) Merge(now int64, o Override) (News, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -194,8 +194,8 @@ func (s *Set) Last(now int64, rule string, key []byte) (Override, bool) {
 	return s.find(now, &Override{Rule: rule, Key: key})
 }
 
-// All returns the overrides held at now, expired ones included, sorted by rule and key. Their Keys
-// are read-only.
+// All returns the overrides held at now, with the expired, sorted by rule and key. Their Keys are
+// read-only.
 func (s *Set) All(now int64) []Override {
 	s.mu.Lock()
 	all := make([]Override, 0, len(s.held))
@@ -210,7 +210,7 @@ func (s *Set) All(now int64) []Override {
 }
 
 // MergeAll merges all at now, and calls onNews, which may be nil, with each with an effect. The
-// result is the number refused, not counting expired ones, and the first error.
+// result is the number refused, not counting the expired, and the first error.
 func (s *Set) MergeAll(
 	now int64, all []Override, onNews func(Override, News),
 ) (refused int, first error) {

@@ -26,7 +26,7 @@ const Unit = 1_000_000
 // step is the time between two changes of a level.
 const step = time.Second
 
-// mostSteps bounds the steps that one Turn makes up for.
+// mostSteps bounds the steps a Turn makes up for.
 const mostSteps = 60
 
 // Config is a pool as the configuration has it.
@@ -66,7 +66,7 @@ type Pool struct {
 	seen    Seen
 }
 
-// source is one that reports.
+// source is a reporter.
 type source struct {
 	share uint32
 	at    window.Instant
@@ -158,7 +158,7 @@ func (p *Pool) step(now window.Instant) {
 }
 
 // Ratio returns the share of requests of tier that are to be denied, MaxRatio for all of them. No
-// tier is Normal; one that is not in the order is never shed.
+// tier is Normal; a tier outside the order is never shed.
 func (p *Pool) Ratio(tier []byte) mitigation.Ratio {
 	level := p.level.Load()
 	if level == 0 {

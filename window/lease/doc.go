@@ -1,8 +1,8 @@
 // Package lease counts requests under way: each key of a rule has places, and a request holds some
 // places, by a lease, until given back or out of time.
 //
-//	Take ──► lease: until, number ──┬─ list of its key's leases, oldest first ──► Release, Renew
-//	                                └─ heap of all leases, by their ends ───────► expired: places free
+//	Take ─► lease: until, number ─┬─ list of its key's leases, oldest first ─► Release, Renew
+//	                              └─ heap of all leases, by their ends ──────► expired: places free
 //
 // A table has room for a fixed number of leases and never allocates after it was made. A lease
 // nobody releases ends by itself, so a holder that dies gives up all its places within a lease.

@@ -91,7 +91,7 @@ func both(a, b List, of func(a, b int64) int64) (out List) {
 	return out
 }
 
-// newest returns the newest bin of a and b, at least one with some.
+// newest returns the newest bin of a and b, at least 1 with some.
 func newest(a, b List) Bin {
 	switch {
 	case len(a) == 0:

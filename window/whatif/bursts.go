@@ -98,7 +98,7 @@ const latest = 1<<63 - 1<<40
 // open begins to follow the bursts another request might pass.
 func (x *Bursts) open(p *poured, now int64) {
 	b := &x.buckets[0]
-	taken := int64(b.Full(p.endless, now)/b.Token()) + 2 // at least what one more request makes it
+	taken := int64(b.Full(p.endless, now)/b.Token()) + 2 // at least what another request makes it
 	for n := len(p.passed); n < len(x.bursts) && x.bursts[n] < taken; n++ {
 		p.passed = append(p.passed, follow{tat: p.endless})
 	}

@@ -11,9 +11,9 @@ import (
 // spilled is the memory of a key of a bucket. Two looks tell the admissions of the key's bucket in
 // between, but not when. Let d be the time between them, in which r tokens come back. Put all of
 // that cost at the second look: each unit then comes at most d too late. So a bucket of r tokens
-// more admits no less of it than the real one, which admits no less than a bucket of r tokens
-// fewer: what the real one admits in any span of time fits the larger one's, which is shorter by d
-// at most, and first come, first served admits the most possible.
+// more admits no less of it than the real, which admits no less than a bucket of r tokens fewer:
+// what the real one admits in any span of time fits the larger one's, which is shorter by d at
+// most, and first come, first served admits the most possible.
 type spilled struct {
 	looked  window.Instant // the last look
 	full    window.Instant // when its own bucket was full again, by then

@@ -108,8 +108,8 @@ func (l *jsonLine) setTook(rec *Record) {
 	}
 }
 
-// setRequest reads the request field, in either of its shapes. A field of the line goes before one
-// of an object within it.
+// setRequest reads the request field, in either of its shapes. A field of the line goes before a
+// field of an object inside.
 func (l *jsonLine) setRequest(rec *Record) error {
 	switch {
 	case bytes.HasPrefix(l.Request, []byte("{")):

@@ -8,7 +8,7 @@ import (
 // maxTook is the longest time that a request may have taken.
 const maxTook = 30 * 24 * time.Hour
 
-// setTook sets how long the request took from a number of units, if it is one in range.
+// setTook sets how long the request took from a number of units, if in range.
 func setTook(b []byte, unit time.Duration, rec *Record) {
 	const longest = 32 // digits that anybody writes
 	if len(b) == 0 || len(b) > longest {

@@ -11,8 +11,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/config"
 )
 
-// ask asks the daemon at address one question and waits for the answer. Without one it returns an
-// error: the caller decides about that.
+// ask asks the daemon at address a question and waits for the answer. Without an answer ask returns
+// an error: the caller decides about that.
 func ask(
 	ctx context.Context, address config.Address, timeout time.Duration, q client.Query,
 ) (client.Answer, error) {

@@ -27,7 +27,7 @@ type checkFlags struct {
 // another.
 const decisionDefault = "127.0.0.1:4290"
 
-// Check returns `headgate check`, which requests one verdict.
+// Check returns `headgate check`, which requests a verdict.
 func Check(shared *cli.App) *cobra.Command {
 	a := &app{shared}
 	var f checkFlags
@@ -143,7 +143,7 @@ func newVerdict(rule, key string, answer client.Answer) verdict {
 	return v
 }
 
-// printAnswer prints one line: the verdict and its reason.
+// printAnswer prints a line: the verdict and its reason.
 func (a *app) printAnswer(answer client.Answer) {
 	word := answer.Status.String()
 	text := "counted"

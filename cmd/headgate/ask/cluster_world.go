@@ -227,8 +227,8 @@ func memberState(state string) cli.Cell {
 	return c
 }
 
-// differsIn names the settings in which a living member differs from this node. A value that one of
-// the two lacks is no difference.
+// differsIn names the settings in which a living member differs from this node. A value lacking in
+// either is no difference.
 func differsIn(self, m *api.Member) string {
 	var in []string
 	if m.State != "alive" || m.Self {

@@ -70,7 +70,7 @@ func reserveText(all []api.KeyReserveView) string {
 	return strings.Join(parts, ", ")
 }
 
-// strikesText describes the key's place on a ladder of blocks; "" under a rule without one.
+// strikesText describes the key's place on a ladder of blocks; "" under a rule without.
 func strikesText(v api.ExplainView) string {
 	s := v.Strikes
 	if s == nil {

@@ -73,7 +73,7 @@ func (a *app) leases(ctx context.Context, args []string, f leasesFlags) error {
 	return nil
 }
 
-// leaseRows is the table of the keys, or of the leases of one.
+// leaseRows is the table of the keys, or of the leases of a key.
 func leaseRows(v *api.LeasesView) [][]cli.Cell {
 	age := func(since time.Time) cli.Cell {
 		return cli.Number(cli.Span(max(0, v.Now.Sub(since)).Round(time.Second)))

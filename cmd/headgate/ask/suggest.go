@@ -94,7 +94,7 @@ func (a *app) printSuggest(v api.SuggestView) {
 	}
 }
 
-// rangeText writes a range of shares, as one where both ends read alike.
+// rangeText writes a range of shares, as a single share where both ends read alike.
 func rangeText(r api.ShareRange, atLeast bool) string {
 	low, high := cli.ShareText(r.Low), cli.ShareText(r.High)
 	if low != high {

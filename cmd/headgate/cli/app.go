@@ -70,7 +70,7 @@ func Want(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// WantAll accepts one argument or more, each of which is called name.
+// WantAll accepts arguments, at least 1, each of which is called name.
 func WantAll(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
@@ -97,7 +97,7 @@ func OneOf(names []string) string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// UnknownCommand says that cmd has no such subcommand, and which ones come near.
+// UnknownCommand says that cmd has no such subcommand, and near names.
 func UnknownCommand(cmd *cobra.Command, name string) error {
 	cmd.SuggestionsMinimumDistance = 2
 	text := "unknown command " + Quote(name)

@@ -14,7 +14,7 @@ const (
 	ClearBelow  = "\x1b[J"
 )
 
-// Frame returns the bytes that draw page over the last one, without a flicker; lines longer than
+// Frame returns the bytes that draw page over the last, without a flicker; lines longer than
 // columns are cut (0: as they are).
 func Frame(page string, columns int) string {
 	var b strings.Builder

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// IsTerminal reports whether stream is a terminal; a character device is taken for one.
+// IsTerminal reports whether stream is a terminal; a character device is taken for a terminal.
 func IsTerminal(stream any) bool {
 	file, ok := stream.(*os.File)
 	if !ok {

@@ -88,7 +88,7 @@ type demo struct {
 	audience audience
 }
 
-// audience shows a demo. One goroutine calls it.
+// audience shows a demo. For a single goroutine.
 type audience interface {
 	Open(o *screen.Opening)                   // everything runs, no request was sent yet
 	Phase(at time.Duration, p *story.Phase)   // begins
@@ -189,7 +189,7 @@ func (d *demo) show(over <-chan struct{}, quit func()) {
 // shown is the last state shown.
 type shown struct{ phase, board int }
 
-// turn shows the phase if it is another one, and the state if that is due.
+// turn shows the phase if another, and the state if that is due.
 func (d *demo) turn(at time.Duration, last *shown) {
 	if d.flags.duration > 0 {
 		at = min(at, d.flags.duration-1) // later events are not shown

@@ -12,13 +12,13 @@ import (
 
 const (
 	// maxLate is the number of steps made up for when the machine was too busy to send in time.
-	// Older ones are left out: sent all at once they would be a burst that is not in the story.
+	// Older requests are left out: sent all at once they would be a burst that is not in the story.
 	maxLate = 20
-	// maxQueue is the number of batches waiting for one PoP.
+	// maxQueue is the number of batches waiting for a PoP.
 	maxQueue = 2 * maxLate
 )
 
-// sender sends a batch to one PoP, waits for the answers or until figures.Patience is over, and
+// sender sends a batch to a PoP, waits for the answers or until figures.Patience is over, and
 // counts them.
 type sender func(b *story.Batch) (attack, normal figures.Tally)
 
@@ -32,7 +32,7 @@ type load struct {
 	began   time.Time
 }
 
-// newLoad returns a load that notes the answers of senders, one a PoP, in record.
+// newLoad returns a load that notes the answers of senders, for each PoP, in record.
 func newLoad(
 	traffic *story.Traffic, record *figures.Record, senders [len(story.PoPs)]sender,
 ) *load {
@@ -103,7 +103,7 @@ func (l *load) advance(due int) {
 	}
 }
 
-// send sends the batches of one PoP and notes the answers.
+// send sends the batches of a PoP and notes the answers.
 func (l *load) send(pop int) {
 	for one := range l.queue[pop] {
 		attack, normal := l.senders[pop](&one)

@@ -65,7 +65,7 @@ func (w *watch) Run(ctx context.Context) {
 	all.Wait()
 }
 
-// look compares one PoP's mitigations once.
+// look compares a PoP's mitigations once.
 func (w *watch) look(ctx context.Context, pop int) {
 	var page api.MitigationsView
 	if err := w.clients[pop].Get(ctx, "/v1/mitigations",

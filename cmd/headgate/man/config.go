@@ -43,8 +43,7 @@ func facts(f config.Field) string {
 	return strings.Join(parts, " · ")
 }
 
-// configPage returns headgate.yaml(5): the reference of every field, and the example, if there is
-// one.
+// configPage returns headgate.yaml(5): the reference of every field, and the example, if any.
 func configPage(example, date string) string {
 	p := newRoff("headgate.yaml", 5, date)
 	p.section("NAME")

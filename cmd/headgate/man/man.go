@@ -53,7 +53,7 @@ func sourceDate(epoch string) (string, error) {
 }
 
 // writeManual writes the pages of root and all its commands into dir, and that of the
-// configuration, with the example if there is one.
+// configuration, with the example if any.
 func writeManual(root *cobra.Command, dir, example, date string) error {
 	for _, cmd := range Documented(root) {
 		if err := writePage(dir, PageName(cmd)+".1", commandPage(cmd, date)); err != nil {
@@ -79,8 +79,7 @@ func writePage(dir, name, page string) error {
 	return nil
 }
 
-// Documented returns the commands with a page: root, and every one below it that does something and
-// is shown.
+// Documented returns the commands with a page: root, and every shown command below with an action.
 func Documented(root *cobra.Command) []*cobra.Command {
 	all := []*cobra.Command{root}
 	for _, cmd := range root.Commands() {

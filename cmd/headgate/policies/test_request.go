@@ -67,7 +67,7 @@ func (a *app) testRequest(ctx context.Context, file string, s *api.TestRequest, 
 	return err
 }
 
-// examine has the policies of a file, or without one those of the daemon, look at s.
+// examine has the policies of a file, or without a file the daemon's, look at s.
 func (a *app) examine(ctx context.Context, file string, s *api.TestRequest) (*api.TestView, error) {
 	if file != "" {
 		e, err := a.load(file)
@@ -134,7 +134,7 @@ func verdict(r *api.TestView) string {
 	return "allow if all of these do:"
 }
 
-// does returns how a question differs from one that judges and counts.
+// does returns how a question differs from a question with both.
 func does(q *api.TestQuestion) string {
 	switch {
 	case q.Later && q.Judges && q.Counts:

@@ -10,7 +10,7 @@ import (
 )
 
 // A rule that looks at more of a request than its key is replayed by a policy asking nothing else,
-// about every request: one with a ladder of networks, or a rule that looks at clients.
+// about every request: a rule with a ladder of networks, or a rule that looks at clients.
 
 // widened is the ladder of a policy's rule.
 type widened struct {
@@ -18,8 +18,8 @@ type widened struct {
 	siblings int
 }
 
-// ladderOf returns the rule the one called name widens, or is, and its ladder; false if it has
-// none.
+// ladderOf returns the rule widened by the rule called name, or this rule, and its ladder; false if
+// it has none.
 func ladderOf(cfg *config.Config, name string) (base string, w widened, ok bool) {
 	for i := range cfg.Policies.Policies {
 		p := &cfg.Policies.Policies[i]

@@ -14,8 +14,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation/pool"
 )
 
-// choose finds the rule in cfg, with its ladder if it has one, and turns cfg into a node by itself:
-// the rule as asked for on the command line, enforced by this node's own counts.
+// choose finds the rule in cfg, with the ladder if any, and turns cfg into a node by itself: the
+// rule as asked for on the command line, enforced by this node's own counts.
 func (o *replayOptions) choose(cfg *config.Config) (mitigation.Rule, widened, error) {
 	name, ladder, _ := ladderOf(cfg, o.rule)
 	rule, err := o.chooseRule(cfg, name)

@@ -148,7 +148,7 @@ func (o *replayOptions) run(ctx context.Context, a *app, logs []string) error {
 	return firstError(o.print(a, summary), readErr)
 }
 
-// firstError returns the first that is one.
+// firstError returns the first error.
 func firstError(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {

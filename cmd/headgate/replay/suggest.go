@@ -59,7 +59,7 @@ type trialSummary struct {
 	Rows     []trialRow `json:"rows"` // the lowest limit first
 }
 
-// trialRow counts the requests of the log that one limit refuses.
+// trialRow counts the requests of the log refused by a limit.
 type trialRow struct {
 	Limit        int64   `json:"limit"` // of a bucket, its burst
 	Requests     int64   `json:"requests"`

@@ -11,7 +11,7 @@ import (
 )
 
 // Bounds of the requests whose start is known and that are not decided yet: their number, at about
-// 150 bytes each, and the log's time for which one waits.
+// 150 bytes each, and the log's time of a wait.
 const (
 	maxTransit     = 1 << 20
 	longestTransit = lease.MaxTime
@@ -22,8 +22,8 @@ const (
 //
 //	line ─► end - duration = start ─► waits until no line that began before can follow ─► decided
 //
-// A request that began before the last decided one is decided at once, at the time reached, and so
-// is the oldest of maxTransit. Not safe for concurrent use.
+// A request that began before the last decided is decided at once, at the time reached, and so is
+// the oldest of maxTransit. Not safe for concurrent use.
 type transit struct {
 	lease time.Duration // a request that took longer gives up its place before it ends
 	whole bool          // requests are asked about as a whole

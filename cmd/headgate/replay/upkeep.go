@@ -12,15 +12,14 @@ const (
 	// stepsPerLine is the share of a sweep, in cells and slots, that each line of the log pays for.
 	// A sweep of the default 64 MiB is paid off after about 7,000 lines: until then the keys that
 	// went idle hold about 6 % of the slots at most. Half of them may be held before any key goes
-	// without one.
+	// without a slot.
 	stepsPerLine = 256
 )
 
 // upkeep decides when a node is swept during a replay. A sweep falls due by the log's time, but its
 // cost goes by the size of the memory. Over a log of years, sweeping each time would cost far more
-// than the requests, so one that falls due is left out until the lines since the last sweep have
-// paid for that. Counts are exact without any sweep: fewer sweeps only leave slots with keys that
-// went idle.
+// than the requests, so a due sweep is left out until the lines since the last sweep have paid for
+// that. Counts are exact without any sweep: fewer sweeps only leave slots with keys that went idle.
 type upkeep struct {
 	turned  window.Instant // when a sweep last fell due
 	unswept int            // requests since then

@@ -73,7 +73,7 @@ func ruleToTry(rules []mitigation.Rule) (least mitigation.Rule, ok bool) {
 	}), true
 }
 
-// writeShadowed says which rules are in shadow mode, if there are any, and how to enforce one:
+// writeShadowed says which rules are in shadow mode, if there are any, and how to enforce a rule:
 // tried, the rule the next lines ask about, if it is in shadow.
 func writeShadowed(w io.Writer, rules []mitigation.Rule, tried *mitigation.Rule) {
 	var names []string

@@ -22,7 +22,7 @@ const (
 // heapGuard keeps the process near `memory`. The tables are live for as long as the process, and
 // the collector by itself would wait until garbage is as large as they are. A memory limit of the
 // runtime ends that, at a price: when the memory in use comes near the limit, collections follow
-// one another without end. So the limit rises above the memory in use, and falls back when it can.
+// without end. So the limit rises above the memory in use, and falls back when it can.
 type heapGuard struct {
 	least    int64                   // the limit while there is room below it, bytes
 	setLimit func(bytes int64) int64 // debug.SetMemoryLimit
@@ -52,7 +52,7 @@ func openHeapGuard(getenv func(string) string, memory int64) *heapGuard {
 	}
 }
 
-// run keeps the limit right until ctx ends, then puts back the one that was there. A nil guard does
+// run keeps the limit right until ctx ends, then puts back the limit of before. A nil guard does
 // nothing.
 func (g *heapGuard) run(ctx context.Context) {
 	if g == nil {

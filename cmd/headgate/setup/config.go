@@ -43,7 +43,7 @@ read.`,
 	return cmd
 }
 
-// tellFaults prints the count faults of text, one a line.
+// tellFaults prints the count faults of text, a line each.
 func (a *app) tellFaults(file, text string, count int) error {
 	fmt.Fprintln(a.Stderr, cli.SafeLines(text))
 	fmt.Fprintf(a.Stderr, "%s: %s\n", cli.Safe(file), cli.Count(count, "fault"))

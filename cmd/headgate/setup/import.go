@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// maxImported is how many files one import reads.
+// maxImported is how many files an import reads.
 const maxImported = 256
 
 // Import returns `headgate import`, with the command envoy.

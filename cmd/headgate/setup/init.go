@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// The options' defaults: a rule of the built-in configuration, for proxies that can only ask one,
-// and the time a proxy waits for an answer.
+// The options' defaults: a rule of the built-in configuration, for proxies able to ask only a
+// single rule, and the time a proxy waits for an answer.
 const (
 	snippetRule    = "per-ip"
 	DefaultTimeout = 20 * time.Millisecond
@@ -195,9 +195,9 @@ func (a *app) printSnippet(s *snippet, f snippetFlags) error {
 	return nil
 }
 
-// writeNew writes texts into files of dir and returns which it wrote. If one of them exists
-// already, it writes none. It makes dir, but not the directory holding dir: a misspelt
-// /etc/ngnix/headgate is an error.
+// writeNew writes texts into files of dir and returns which it wrote. If any exists already, none
+// is written. It makes dir, but not the directory holding dir: a misspelt /etc/ngnix/headgate is an
+// error.
 func writeNew(dir string, files, texts []string) (wrote []string, err error) {
 	paths := make([]string, len(files))
 	for i, name := range files {

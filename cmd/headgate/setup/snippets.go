@@ -260,7 +260,7 @@ var snippets = []snippet{
 	},
 }
 
-// form returns the form for a rule, or else the one for whole requests.
+// form returns the form for a rule, or else the form for whole requests.
 func (s *snippet) form(rule string) *form {
 	if rule == "" {
 		return &s.whole

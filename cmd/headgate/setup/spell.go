@@ -29,11 +29,11 @@ func (s *snippet) spellUDP(text string) (string, error) {
 	return at.String(), nil
 }
 
-// errOddPath refuses text that one of the proxies might read as more than a path.
+// errOddPath refuses text which a proxy might read as more than a path.
 var errOddPath = errors.New("paths may hold only letters, digits and _ . - /")
 
-// errNoSocket refuses a socket where the proxy cannot ask through one. Caddy names no Host there
-// unless it is the client's.
+// errNoSocket refuses a socket where the proxy cannot ask through a socket. Caddy names no Host
+// there unless it is the client's.
 var errNoSocket = errors.New("this proxy cannot use a unix socket here: give a host and a port")
 
 // errNoPort refuses an address that is not complete.

@@ -25,7 +25,7 @@ import (
 	"sync"
 )
 
-// Places are the open connections of one or more listeners. Its methods may be called concurrently.
+// Places are the open connections of some listeners. Its methods may be called concurrently.
 type Places struct {
 	most int // connections at once
 
@@ -77,7 +77,7 @@ type Place struct {
 	since     uint64 // turn at which answering last changed, or the connection came
 }
 
-// Take gives c a place, and reports whether there was one for it. It closes the connection that had
+// Take gives c a place, and reports whether there was any for it. It closes the connection that had
 // to make room.
 func (p *Places) Take(c net.Conn) (*Place, bool) {
 	place := &Place{Conn: c, from: networkOf(c.RemoteAddr()), of: p}
@@ -151,8 +151,8 @@ func (p *Places) leave(a *Place) {
 	}
 }
 
-// count adds n to the places without the token from a's address, if a is one. The caller holds the
-// lock.
+// count adds n to the places without the token from a's address, if a is an address. The caller
+// holds the lock.
 func (p *Places) count(a *Place, n int) {
 	if a.trusted {
 		return
@@ -233,7 +233,7 @@ func (a *Place) Close() error {
 }
 
 // networkOf returns the address by which places are counted: an IPv4 address, or the /64 network of
-// an IPv6 address. All clients of a unix socket share one.
+// an IPv6 address. All clients of a unix socket share an address.
 func networkOf(addr net.Addr) netip.Prefix {
 	tcp, ok := addr.(*net.TCPAddr)
 	if !ok {

@@ -42,8 +42,8 @@ type Packet struct {
 	pad   bool
 }
 
-// New returns an empty packet. first is the id of the first line, of which the low 36 bits count: a
-// random one, so a reply to an earlier process with the same port matches no query of this process.
+// New returns an empty packet. first is the id of the first line, of which the low 36 bits count:
+// random, so a reply to an earlier process with the same port matches no query of this process.
 func New(first uint64) Packet {
 	return Packet{bytes: make([]byte, 0, Size+maxLine), first: first & idMask}
 }

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// maxMarks bounds the lines, list items and fields of a file, so reading one takes tens of
+	// maxMarks bounds the lines, list items and fields of a file, so reading a file takes tens of
 	// milliseconds and megabytes at worst. A thousand rules with every field take 41,000.
 	maxMarks = 50_000
 	// searchBudget bounds how many bytes are parsed again to find the line of a syntax error. In a
-	// file beyond it the reported line may be the one after, which the library had to read before
+	// file beyond it the reported line may be the line after, which the library had to read before
 	// it gave up.
 	searchBudget = 256 << 10
 )
@@ -47,8 +47,8 @@ func fault(line, col int, format string, args ...any) *Fault {
 	return &Fault{line, col, fmt.Sprintf(format, args...)}
 }
 
-// Parse returns the root of the one document in data. A nil root comes with the fault that prevents
-// one; a root with a fault is the first of several documents.
+// Parse returns the root of the single document in data. A nil root comes with the fault in its
+// way; a root with a fault is the first of several documents.
 func Parse(data []byte) (*yaml.Node, *Fault) {
 	data = bytes.TrimPrefix(data, byteOrderMark)
 	if f := checkText(data); f != nil {
@@ -73,7 +73,8 @@ func isEmpty(doc *yaml.Node) bool {
 	return doc != nil && doc.Content[0].Kind == yaml.ScalarNode && doc.Content[0].Value == ""
 }
 
-// load parses a document and looks whether another follows; io.EOF means there is not even one.
+// load parses a document and looks whether another follows; io.EOF means there is not even a
+// document.
 func load(r io.Reader) (first, second *yaml.Node, err error) {
 	in := yaml.NewDecoder(r)
 	first, second = new(yaml.Node), new(yaml.Node)

@@ -14,7 +14,7 @@ type unit struct {
 	bytes int64
 }
 
-// units are the units of memory, greatest first. The decimal ones (MB) are refused: nobody agrees
+// units are the units of memory, greatest first. The decimal units (MB) are refused: nobody agrees
 // whether they are decimal.
 var units = []unit{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"", 1}}
 

@@ -6,8 +6,8 @@ import (
 )
 
 // Read reads the files that paths mean, up to most of them, each once, in the order of paths and
-// names. A path may have * ? and []; one that means no file is an error. Names come sorted, so the
-// same directory makes the same tree on all nodes.
+// names. A path may have * ? and []; a pattern without a file is an error. Names come sorted, so
+// the same directory makes the same tree on all nodes.
 func Read(
 	paths []string, most int, read func(path string) ([]byte, error),
 ) (files []File, err error) {

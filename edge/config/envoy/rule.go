@@ -50,7 +50,7 @@ func (l *loader) rule(limit *rls.Limit, m map[string]*yaml.Node, path string, w 
 		return
 	}
 	name := rls.RuleName(path, "")
-	// Two descriptors may have one name once the bytes no rule's name may have are replaced.
+	// Two descriptors may have the same name once the bytes no rule's name may have are replaced.
 	for n := 2; l.named[name]; n++ {
 		name = rls.RuleName(fmt.Sprintf("%s-%d", path, n), "")
 	}
@@ -74,8 +74,8 @@ func (l *loader) rule(limit *rls.Limit, m map[string]*yaml.Node, path string, w 
 // windows are the windows of units up to a day, by number.
 var windows = [...]time.Duration{1: time.Second, 2: time.Minute, 3: time.Hour, 4: 24 * time.Hour}
 
-// unitOf returns the number of a unit, 0 for none, and its days if it is longer than one.
-// In the order of the enumeration in Envoy's api.
+// unitOf returns the number of a unit, 0 for none, and its days if longer than a day. In the order
+// of the enumeration in Envoy's api.
 func unitOf(name string) (number, days int) {
 	switch strings.ToLower(name) {
 	case "second":
@@ -96,7 +96,7 @@ func unitOf(name string) (number, days int) {
 	return 0, 0
 }
 
-// replaces reads the names of the limits that one replaces.
+// replaces reads the names of the limits replaced by a limit.
 func (l *loader) replaces(own string, list *yaml.Node) (names []string) {
 	for _, item := range itemsOf(list) {
 		switch name, ok := l.text(mapOf(item)["name"]); {

@@ -10,9 +10,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/api"
 )
 
-// keys are all that a file may have, anywhere.
-// envoyproxy/ratelimit takes a known key at any place, so this does; an unknown one fails there,
-// and so it does here.
+// keys are all that a file may have, anywhere. envoyproxy/ratelimit takes a known key at any place,
+// so this does; an unknown key fails there, and so it does here.
 var keys = []string{
 	"domain", "key", "value", "descriptors", "rate_limit", "unit", "requests_per_unit", "unlimited",
 	"shadow_mode", "quota_mode", "name",
@@ -67,8 +66,7 @@ func (l *loader) check(n *yaml.Node, depth int) bool {
 	return true
 }
 
-// checkKey reports whether key is a known one.
-// A key that is true or 5 without quotes is no text in YAML.
+// checkKey reports whether key is known. A key that is true or 5 without quotes is no text in YAML.
 func (l *loader) checkKey(key *yaml.Node) bool {
 	switch {
 	case resolve(key).ShortTag() != "!!str":
@@ -179,8 +177,7 @@ func (l *loader) freeMap(n *yaml.Node, depth int) (map[string]any, bool) {
 	return m, true
 }
 
-// resolve follows an alias.
-// One step is enough: YAML has no alias of an alias.
+// resolve follows an alias. A single step is enough: YAML has no alias of an alias.
 func resolve(n *yaml.Node) *yaml.Node {
 	if n != nil && n.Kind == yaml.AliasNode {
 		return n.Alias

@@ -11,14 +11,15 @@ const (
 	Most = 12 << 20
 	// Wait is how long a request waits for room.
 	Wait = time.Second
-	// mostWaiting is how many wait at once, as each holds some memory of its own; a further one is
-	// refused at once.
+	// mostWaiting is how many wait at once, as each holds some memory of its own; a further waiter
+	// is refused at once.
 	mostWaiting = 64
 )
 
 // Budget bounds the memory of requests under way. Heads are counted and never refused: each
-// connection has one at most, and connections are bounded. Everything else taken shares limit
-// bytes; it waits for room and is refused after the wait. Its methods are safe for concurrent use.
+// connection has a single waiter at most, and connections are bounded. Everything else taken shares
+// limit bytes; it waits for room and is refused after the wait. Its methods are safe for concurrent
+// use.
 type Budget struct {
 	limit   int64         // of all but heads, bytes
 	heads   atomic.Int64  // bytes of heads arriving in parts
@@ -90,13 +91,13 @@ func (b *Budget) try(n int64) bool {
 	return true
 }
 
-// Give returns n reserved bytes and wakes one waiter.
+// Give returns n reserved bytes and wakes a waiter.
 func (b *Budget) Give(n int64) {
 	b.bodies.Add(-n)
 	b.signal()
 }
 
-// signal wakes one waiter, or the next to come.
+// signal wakes a waiter, or the next to come.
 func (b *Budget) signal() {
 	select {
 	case b.freed <- struct{}{}:
@@ -104,8 +105,8 @@ func (b *Budget) signal() {
 	}
 }
 
-// Loan is the share of a Budget that one connection has taken. It is for a single goroutine; its
-// zero value with From set has nothing.
+// Loan is the share of a Budget taken by a connection. It is for a single goroutine; its zero value
+// with From set has nothing.
 type Loan struct {
 	From  *Budget
 	bytes int64

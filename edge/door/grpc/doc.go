@@ -6,7 +6,7 @@
 //	                             │                                  │
 //	                             └── statuses, headers ◄── ask.Session.DecideAll: one step for all
 //
-// One goroutine serves a connection. All calls of a read are decided at a single reading of the
-// clock and answered by a single write. A call with a fault is answered with a grpc-status, and
-// nothing is counted.
+// A goroutine serves a connection. All calls of a read are decided at a single reading of the clock
+// and answered by a single write. A call with a fault is answered with a grpc-status, and nothing
+// is counted.
 package grpc

@@ -77,9 +77,9 @@ type Door struct {
 	latency latency.Histogram
 }
 
-// New returns a door asking g through lanes, of which there must be at least one. Connections are
-// spread over the lanes; each keeps to one. By default plain connections from this machine only;
-// see SetClients.
+// New returns a door asking g through lanes, of which there must be at least 1. Connections are
+// spread over the lanes; each keeps to its lane. By default plain connections from this machine
+// only; see SetClients.
 func New(g *gate.Gate, o Options, lanes ...*gate.Lane) *Door {
 	d := &Door{gate: g, room: o.Room, lanes: lanes, joiner: policy.NewJoiner(o.DigestKey)}
 	d.own.gate = g

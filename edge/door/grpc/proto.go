@@ -54,8 +54,7 @@ func (w *walker) next() bool {
 // is reports whether the field is number.
 func (w *walker) is(number uint64, kind byte) bool { return w.number == number && w.kind == kind }
 
-// uvarint reads a varint.
-// Nearly all tags, lengths and numbers are below 128: one byte.
+// uvarint reads a varint. Nearly all tags, lengths and numbers are below 128: a byte.
 func (w *walker) uvarint() uint64 {
 	if len(w.rest) > 0 && w.rest[0] < 0x80 {
 		v := uint64(w.rest[0])

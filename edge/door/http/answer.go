@@ -75,8 +75,8 @@ func (l *line) op() (op gate.Op, p *api.Problem) {
 	return op, nil
 }
 
-// answerOne decides a. A count is answered 204, a refusal with the status wished for (0: the usual
-// one), anything else with 200.
+// answerOne decides a. A count is answered 204, a refusal with the status wished for (0: the
+// usual), anything else with 200.
 func (x *exchange) answerOne(a gate.Ask, wished int) *api.Problem {
 	now := x.decider.Now()
 	defer x.clock(now)

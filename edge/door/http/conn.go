@@ -28,7 +28,7 @@ type conn struct {
 	long     bool         // the head was too long: more of it may be on its way
 	left     int64        // body bytes nobody has read, or head.Chunked
 	requests uint64       // answered
-	// until when the request under way is to have come, or the first one; zero: it has not begun
+	// until when the request under way is to have come, or the first; zero: it has not begun
 	by time.Time
 }
 

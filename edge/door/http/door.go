@@ -70,8 +70,8 @@ type Door struct {
 	refused, cut, unknown, tooLong, malformed atomic.Uint64
 }
 
-// New returns a door asking g through lanes, of which there must be at least one. room decides
-// whole requests; nil: there are none. Connections are spread over the lanes; each keeps to one.
+// New returns a door asking g through lanes, of which there must be at least 1. room decides whole
+// requests; nil: there are none. Connections are spread over the lanes; each keeps to its lane.
 func New(g *gate.Gate, room *ask.Room, lanes ...*gate.Lane) *Door {
 	h := newDoor(gateDecider{g, lanes}, limits{
 		read: httpReadTimeout, write: httpWriteTimeout, idle: httpIdleTimeout,

@@ -156,7 +156,7 @@ func (x *exchange) appendBody() bool {
 }
 
 // appendHead puts the head of the answer into out. Answers to whole requests have their length
-// first and say HTTP/1.0 to a client of HTTP/1.0. 204 has no body, and says nothing about one.
+// first and say HTTP/1.0 to a client of HTTP/1.0. 204 has no body, and says nothing about a body.
 func (x *exchange) appendHead() {
 	version := "HTTP/1.1 "
 	if x.whole && !x.c.head.Is(head.HTTP11) {

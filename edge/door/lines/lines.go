@@ -1,5 +1,5 @@
 // Package lines translates the values of the gate into those of the line protocol. Two doors answer
-// in them: that of datagrams, and the one without a socket, whose callers read a client's answers.
+// in them: that of datagrams, and the door without a socket, whose callers read a client's answers.
 // The gate does not know the protocol, and the protocol does not know the gate, so neither has to
 // change with the other.
 //

@@ -46,7 +46,7 @@ func ReadLong(f *request.Reader, p *wire.Pair, most int) wire.Code {
 	return wire.NoError
 }
 
-// readAddress reads an address; an empty one is absent.
+// readAddress reads an address; an empty value is absent.
 func readAddress(f *request.Reader, p *wire.Pair) wire.Code {
 	a, ok := netip.Addr{}, len(p.Value) == 0
 	if !ok {

@@ -22,7 +22,7 @@ func (s *seat) keep(text string) []byte {
 }
 
 // answer decides q. The Err of the answer says why there is no verdict. It checks as a line to a
-// daemon is checked, so a program which moves from one to the other meets no other limits.
+// daemon is checked, so a program which moves between both meets no other limits.
 func (s *seat) answer(b *gate.Batch, q *client.Query) (a client.Answer) {
 	to := wire.Query{
 		Op: q.Op, Rule: s.keep(q.Rule), Key: s.keep(client.SentKey(q.Key)),

@@ -6,5 +6,6 @@
 //
 // A question takes a seat: a lane of the gate and the memory of a request, about 60 KiB where
 // policies are asked. Seats are used again, so there are about as many as questions answered at the
-// same time. No question waits, and one under a rule allocates nothing but the answers of a Batch.
+// same time. No question waits, and a question under a rule allocates nothing but the answers of a
+// Batch.
 package local

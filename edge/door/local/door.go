@@ -43,7 +43,7 @@ type seat struct {
 }
 
 // New returns a door to g and room. fail is the verdict on questions that have none. Lanes are
-// dealt to seats in turn, so questions at the same time rarely meet in one.
+// dealt to seats in turn, so questions at the same time rarely meet in a seat.
 func New(g *gate.Gate, room *ask.Room, fail client.FailMode) *Door {
 	d := &Door{gate: g, room: room, fail: fail}
 	d.seats.New = func() any {

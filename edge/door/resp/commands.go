@@ -15,8 +15,8 @@ type command struct {
 	run         func(c *conn, args [][]byte)
 }
 
-// find returns the command called name, in lower case; nil: there is none. The first three are the
-// ones asked for; a table of 13 is searched faster than a map.
+// find returns the command called name, in lower case; nil: there is none. The first three are
+// asked for; a table of 13 is searched faster than a map.
 func (h *Door) find(name []byte) *command {
 	for i := range h.commands {
 		if h.commands[i].name == string(name) {

@@ -100,8 +100,8 @@ func (c *conn) Take(n int, _ error) bool {
 // there are more, and answers to be sent first: a client that asks without end and reads nothing is
 // stopped by its own socket, and not by memory here.
 func (c *conn) answer() (more bool) {
-	// The parser knows how long the command is: one that comes in a thousand packets is not parsed
-	// a thousand times.
+	// The parser knows how long the command is: a command in a thousand packets is not parsed a
+	// thousand times.
 	if len(c.in.Received()) < c.p.need {
 		return false
 	}

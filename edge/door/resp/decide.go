@@ -16,8 +16,8 @@ import (
 
 // throttle answers CL.THROTTLE key max_burst count period [quantity] with five numbers: whether it
 // is denied, the limit, the rest, seconds to the next try (-1: none is needed, or none helps), and
-// seconds until all is back. "CL.THROTTLE user 15 30 60 1" is a burst of 15 more than one, 30 each
-// 60 seconds: the numbers travel with each call and are the rule.
+// seconds until all is back. "CL.THROTTLE user 15 30 60 1" is a burst of 15 more than 1, 30 each 60
+// seconds: the numbers travel with each call and are the rule.
 func (c *conn) throttle(args [][]byte) {
 	var n [4]int64
 	// quantity; 0 looks without taking

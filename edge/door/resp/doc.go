@@ -8,10 +8,10 @@
 //	                                HELLO, AUTH, PING, … ────────────────────────┘
 //	           └─ framing lost ─► -ERR, closed
 //
-// All commands that one read brings are decided at a single reading of the clock and answered by a
+// All commands brought by a read are decided at a single reading of the clock and answered by a
 // single write. Nothing is allocated for a request once a connection is warm. A command with a
 // fault is answered by an error and not counted.
 //
-// The numbers of CL.THROTTLE travel with each call, so no rule of the configuration has them; one
-// rule, resp.rule, lends its mode. The counts are this node's own.
+// The numbers of CL.THROTTLE travel with each call, so no rule of the configuration has them; a
+// rule, resp.rule, lends the mode. The counts are this node's own.
 package resp

@@ -28,8 +28,8 @@ const (
 // the first command: pools open connections ahead, and these give way to others.
 const ()
 
-// TableShare is the part of a node's memory, one in so many bytes, that holds the keys of
-// CL.THROTTLE: 16 bytes a key.
+// TableShare is the part of a node's memory, 1 byte in so many, that holds the keys of CL.THROTTLE:
+// 16 bytes a key.
 const TableShare = 16
 
 // Options are the arguments of New beside the gate.
@@ -52,7 +52,7 @@ type Stats struct {
 	Malformed   uint64 // of them, unknown, or with arguments that are wrong
 	UnknownRule uint64 // of them, that named no rule in force
 	TooLong     uint64 // of them, with a value above its bound
-	// In mode shadow too: a denial is counted before it is known whether it is one.
+	// In mode shadow too: a denial is counted before it is known whether so.
 	Limited   uint64 // of them, CL.THROTTLE its numbers deny
 	Denied    uint64 // of them, with a wrong password
 	Broken    uint64 // connections ended because their framing was lost
@@ -87,8 +87,8 @@ type Door struct {
 	latency latency.Histogram
 }
 
-// New returns a door asking g through lanes, of which there must be at least one. Connections are
-// spread over the lanes; each keeps to one. One connection too many is told so in Redis's own
+// New returns a door asking g through lanes, of which there must be at least 1. Connections are
+// spread over the lanes; each keeps to its lane. A connection too many is told so in Redis's own
 // words, which client libraries know.
 func New(g *gate.Gate, o Options, lanes ...*gate.Lane) *Door {
 	h := &Door{

@@ -55,8 +55,8 @@ func (p *parser) take(b []byte) (size int, is outcome) {
 		if is != whole {
 			return 0, is
 		}
-		// Further ones are counted and skipped: the command is answered with an error, and the next
-		// one is found.
+		// Further arguments are counted and skipped: the command is answered with an error, and the
+		// next is found.
 		if p.n < len(p.args) {
 			p.args[p.n] = arg
 		}

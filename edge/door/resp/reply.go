@@ -3,7 +3,7 @@ package resp
 import "strconv"
 
 // reply appends answers to out. RESP3 has maps; RESP2 has lists of names and values in their place.
-// It is written in one go and sent once for all commands of a read.
+// Written at once and sent once for all commands of a read.
 type reply struct {
 	out []byte
 	v3  bool

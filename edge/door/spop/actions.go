@@ -15,8 +15,8 @@ const (
 	transaction = 2
 )
 
-// mostLimits is the most rules whose limits one answer shows.
-// A header of four rules is some 200 bytes; more would be read by nobody.
+// mostLimits is the most rules whose limits an answer shows. A header of four rules is some 200
+// bytes; more would be read by nobody.
 const mostLimits = 4
 
 // setName appends the begin of an action that sets the variable called name.
@@ -53,7 +53,7 @@ func appendError(b []byte, code wire.Code) []byte {
 }
 
 // appendDecision appends the variables of a check. deny is set for every answer, false too: a
-// request that HAProxy sends a second time must not see the first one's.
+// request that HAProxy sends a second time must not see the first's.
 func (c *conn) appendDecision(b []byte, d *gate.Decision) []byte {
 	b = setBool(b, "deny", d.Deny)
 	if d.Deny {

@@ -32,7 +32,7 @@ type conn struct {
 	m                     message
 	d                     gate.Decision
 	headersAt, headersEnd int // of out: the headers in the answer to the last message
-	// The smaller one of both sides' sizes, as the HELLOs agree; no frame is larger, in either
+	// The smaller of both sides' sizes, as the HELLOs agree; no frame is larger, in either
 	// direction.
 	size  int  // the largest frame of an answer; 0: no HELLO yet
 	last  bool // the connection ends when out is sent
@@ -180,7 +180,7 @@ func (c *conn) take(b *gate.Batch, now window.Instant, raw []byte) {
 	case f.kind == haproxyHello, f.kind == haproxyNotify && c.size == 0:
 		c.fail(badFrame)
 	// Type 0 is the next part of a frame cut. This side does not offer the capability, so nobody
-	// may send one.
+	// may send fragments.
 	case f.kind == 0, f.kind == haproxyNotify && f.flags&(flagFin|flagAbort) != flagFin:
 		c.fail(fragmented)
 	case f.kind == haproxyNotify:

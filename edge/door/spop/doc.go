@@ -8,7 +8,8 @@
 //	                  DISCONNECT ──► ours, closed
 //	         └─ not of the grammar ─► DISCONNECT with the fault's number, this connection only
 //
-// All frames that one read brings are decided at a single reading of the clock and answered by a
+// All frames brought by a read are decided at a single reading of the clock and answered by a
 // single write. Nothing is allocated for a request once a connection is warm. A message this
-// version does not know sets nothing; one with a fault sets the variable error, and is not counted.
+// version does not know sets nothing; a message with a fault sets the variable error, and is not
+// counted.
 package spop

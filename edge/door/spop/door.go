@@ -22,7 +22,7 @@ const (
 	maxConns  = 1024 // HAProxy opens one or a few a thread
 	drainTime = 2 * time.Second
 
-	// a frame could hold five thousand empty ones
+	// a frame could hold five thousand empty messages
 	maxMessages = 64 // in a frame; HAProxy sends those of an event
 )
 
@@ -55,12 +55,12 @@ type Door struct {
 	latency latency.Histogram
 }
 
-// New returns a door asking g through lanes, of which there must be at least one, and room for
-// whole requests; bytes bounds the memory of large frames. Connections are spread over the lanes;
-// each keeps to one.
+// New returns a door asking g through lanes, of which there must be at least 1, and room for whole
+// requests; bytes bounds the memory of large frames. Connections are spread over the lanes; each
+// keeps to its lane.
 func New(g *gate.Gate, room *ask.Room, bytes *budget.Budget, lanes ...*gate.Lane) *Door {
 	h := &Door{gate: g, room: room, budget: bytes, lanes: lanes}
-	// One connection too many is told so in the protocol's own words: HAProxy then says it in its
+	// A connection too many is told so in the protocol's own words: HAProxy then says it in its
 	// log.
 	h.server = stream.Server{
 		Name: "spop", Most: maxConns, Drain: drainTime, Handle: h.serve, Panics: &h.panics,

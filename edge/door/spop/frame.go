@@ -104,9 +104,9 @@ func parseFrame(b []byte) (f frame, ok bool) {
 	return f, ok
 }
 
-// takeVarint reads a number: below 240 one byte; else its low four bits, with 0xf0 set, and the
-// rest above in groups of seven bits, of which all but the last have the high bit set. 240 is f0
-// 00, 2287 is ff 7f, 2288 is f0 80 00. It is not the varint of protobuf.
+// takeVarint reads a number: below 240 a byte; else its low four bits, with 0xf0 set, and the rest
+// above in groups of seven bits, of which all but the last have the high bit set. 240 is f0 00,
+// 2287 is ff 7f, 2288 is f0 80 00. It is not the varint of protobuf.
 func takeVarint(b []byte) (n uint64, rest []byte, ok bool) {
 	if len(b) == 0 {
 		return 0, nil, false
@@ -178,7 +178,7 @@ type value struct {
 
 // takeValue reads a typed value. Types the protocol does not have are a fault, as their length is
 // not known. The lower four bits of the first byte are the type, the upper ones flags; only a
-// boolean uses one.
+// boolean uses a flag.
 func takeValue(b []byte) (v value, rest []byte, ok bool) {
 	if len(b) == 0 {
 		return v, nil, false

@@ -2,7 +2,7 @@ package spop
 
 import "bytes"
 
-// Version is the one version of the protocol that is spoken.
+// Version is the only version of the protocol that is spoken.
 const Version = "2.0"
 
 // hello is the greeting of HAProxy.

@@ -22,8 +22,8 @@ type message struct {
 	ticket    uint64
 	ended     bool // the report or the release names a ticket, even if it is "-"
 	status    int
-	// An argument and not a property of the connection: one HAProxy may guard sites that can wait
-	// and others that cannot.
+	// An argument and not a property of the connection: the same HAProxy may guard sites that can
+	// wait and others that cannot.
 	waits    bool      // the sender can wait before it lets the request pass
 	deceives bool      // the sender can pretend a denied request passed
 	code     wire.Code // the fault; NoError without
@@ -67,7 +67,7 @@ func (m *message) fail(code wire.Code) {
 	}
 }
 
-// failBy notes the fault of an error of the gate, and reports whether there is one.
+// failBy notes the fault of an error of the gate, and reports whether there is any.
 func (m *message) failBy(err error) bool {
 	switch {
 	case err == nil:

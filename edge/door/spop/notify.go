@@ -8,8 +8,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// notify answers the messages of one NOTIFY by one ACK.
-// One ACK for a NOTIFY, whatever its messages; its ids tell HAProxy which stream it is for.
+// notify answers the messages of a NOTIFY by an ACK. A single ACK for a NOTIFY, whatever its
+// messages; its ids tell HAProxy which stream it is for.
 func (c *conn) notify(b *gate.Batch, now window.Instant, f *frame) {
 	at, owing := len(c.out), c.Owing()
 	c.out = beginFrame(c.out, agentAck, f.ids)
@@ -37,7 +37,7 @@ func (c *conn) notify(b *gate.Batch, now window.Instant, f *frame) {
 }
 
 // giveUp ends the connection in place of the answer that begins at at. owing is the number of owed
-// answers before this one.
+// answers before.
 func (c *conn) giveUp(at, owing int, why status) {
 	c.out = c.out[:at]
 	c.Lose(owing)
@@ -45,8 +45,8 @@ func (c *conn) giveUp(at, owing int, why status) {
 }
 
 // fit leaves out variables of the answer that begins at before, where with it the frame from at on
-// would be one for which HAProxy closes the connection: first the headers, then all. The decision
-// stays: counts stay. It reports whether anything of the answer is left.
+// would be a frame for which HAProxy closes the connection: first the headers, then all. The
+// decision stays: counts stay. It reports whether anything of the answer is left.
 func (c *conn) fit(at, before int) bool {
 	most := at + lengthBytes + c.size
 	if len(c.out) > most {

@@ -35,11 +35,11 @@ type Conn struct {
 	write   deadline // for the goroutine writing
 }
 
-// deadline is the last one that was set. To set one costs as much as the decision of a request, so
-// it is set an eighth later than asked for, and then holds for the next eighth of such waits.
+// deadline is the last set. A set costs as much as the decision of a request, so it is set an
+// eighth later than asked for, and then holds for the next eighth of such waits.
 type deadline struct{ at time.Time }
 
-// slack is by how much of a wait its deadline may be late: one part of so many.
+// slack is by how much of a wait its deadline may be late: a part of so many.
 const slack = 8
 
 // moves reports whether the deadline is to be set anew for a wait of d from now on, and to when.
@@ -73,7 +73,7 @@ func (c *Conn) Owe(number uint64) { c.owed.Add(number) }
 // Owing returns how many numbers Owe has noted since the last byte of the peer.
 func (c *Conn) Owing() int { return c.owed.Len() }
 
-// Lose ends the numbers from the one at from on, whose answers are not to be written.
+// Lose ends the numbers from index from on, whose answers are not to be written.
 func (c *Conn) Lose(from int) { c.owed.Lose(from) }
 
 // Answers is how many bytes of answers a door gathers before it sends them: a connection reading
@@ -121,7 +121,7 @@ func (c *Conn) writeWithin(b []byte, d time.Duration) error {
 
 // Fault says that c ends by its client's fault, when Handle returns. The own direction ends at
 // once, so the client knows; the socket is closed FaultPause later, or at the stop, and nothing is
-// read meanwhile. So a client that tries again without end costs little, and one that still sends
+// read meanwhile. So a client that tries again without end costs little, and a client still sending
 // reads the reason before its connection is reset.
 func (c *Conn) Fault() { c.FaultFor(FaultPause) }
 

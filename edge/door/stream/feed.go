@@ -8,7 +8,7 @@ import (
 
 // Feeder takes the bytes a connection receives. Its methods are called by a single goroutine.
 type Feeder interface {
-	// Room returns memory for the next bytes, at least one.
+	// Room returns memory for the next bytes, at least 1.
 	Room() []byte
 	// Patience returns how long they may take. The wait may be an eighth longer.
 	Patience() time.Duration

@@ -19,7 +19,7 @@ type Input struct {
 // Received returns the bytes. They hold until Use or Fit.
 func (i *Input) Received() []byte { return i.buf[:i.have] }
 
-// Room returns memory for the next bytes, at least one after Fit.
+// Room returns memory for the next bytes, at least 1 after Fit.
 func (i *Input) Room() []byte {
 	if i.buf == nil {
 		i.buf = make([]byte, firstInput)
@@ -33,8 +33,8 @@ func (i *Input) Arrived(n int) { i.have += n }
 // Use says that the first n bytes are done with.
 func (i *Input) Use(n int) { i.have = copy(i.buf, i.buf[n:i.have]) }
 
-// Fit makes room for the rest of a unit that fills the buffer, or gives the room of one that is
-// used back. It waits for the budget, and reports whether there is room.
+// Fit makes room for the rest of a unit that fills the buffer, or gives the room of a used unit
+// back. It waits for the budget, and reports whether there is room.
 func (i *Input) Fit() bool {
 	size := firstInput
 	switch {

@@ -75,9 +75,9 @@ func (s *Server) enter(c *Conn) (out *Conn, ok bool) {
 
 // quietest returns the oldest connection that has shown nothing, of the address that has most of
 // those; nil: all have. In the pause after a fault a connection gives way to other addresses alone,
-// or a client at fault would be back at once. The only quiet one of an address has a moment for its
-// first words before it gives way to another address, or a client that fills all places and tries
-// for more would be in the way of each that comes.
+// or a client at fault would be back at once. The only quiet connection of an address has a moment
+// for its first words before it gives way to another address, or a client that fills all places and
+// tries for more would be in the way of each that comes.
 func (s *Server) quietest(own *tally) (out *Conn) {
 	for c := range s.conns {
 		switch {

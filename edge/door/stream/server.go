@@ -47,7 +47,7 @@ type Server struct {
 	// counts the connections a panic of Handle ended; nil: a panic ends the process
 	Panics *door.Panics
 	// Orphan ends a ticket or a lease whose answer nobody has read, and reports whether there was
-	// one; nil: there are none. It may be called concurrently.
+	// any; nil: there are none. It may be called concurrently.
 	Orphan func(number uint64) bool
 
 	accepted, rejected, displaced, orphans atomic.Uint64
@@ -70,9 +70,9 @@ func (s *Server) Stats() Stats {
 	}
 }
 
-// Serve accepts from every listener until ctx ends, or one fails for good: then it returns that
-// listener's error. It serves the queued connections, closes the listeners, lets connections end
-// for Drain, closes those that are left, and returns when every Handle has.
+// Serve accepts from every listener until ctx ends, or a listener fails for good: then it returns
+// that listener's error. It serves the queued connections, closes the listeners, lets connections
+// end for Drain, closes those that are left, and returns when every Handle has.
 func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	s.stopping.Store(false)
 	if err := s.yields.open(); err != nil {
@@ -139,7 +139,7 @@ func interrupt(ln net.Listener) {
 
 // acceptRest serves the connections queued at ln before the stop; closing ln would reset them. It
 // ends after two waits in a row in which no connection came. On a busy machine a wait may end
-// before Accept has looked at the queue: that one does not count.
+// before Accept has looked at the queue: not counted.
 func (s *Server) acceptRest(ctx context.Context, ln net.Listener) {
 	d, ok := ln.(deadliner)
 	if !ok {
@@ -205,7 +205,7 @@ func (s *Server) orphan(number uint64) {
 }
 
 // register gives c a place and an ID, and closes the connection whose place that was. It reports
-// whether c has one.
+// whether c has a place.
 func (s *Server) register(c *Conn) bool {
 	s.mu.Lock()
 	out, ok := s.enter(c)

@@ -12,10 +12,10 @@ import (
 const mostReads = 32
 
 // yields is how the connections of a Server that never wait, since their clients send faster than
-// they are answered, let others run. One of them does so for all that want to at the same time.
+// they are answered, let others run. A connection does so for all that want to at the same time.
 type yields struct{ free chan *door.Yielder }
 
-// open makes the one Yielder.
+// open makes the Yielder.
 func (s *yields) open() error {
 	y, err := door.NewYielder()
 	if err != nil {

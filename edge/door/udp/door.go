@@ -91,7 +91,7 @@ func (u *Door) AddLatency(sum *latency.Sum) {
 	}
 }
 
-// Stats adds up the counters of all readers. No lock: the counters are read one after another.
+// Stats adds up the counters of all readers. No lock: the counters are read in turn.
 func (u *Door) Stats() (sum Stats) {
 	for n := range u.stats {
 		s := &u.stats[n]

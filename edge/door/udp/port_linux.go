@@ -11,7 +11,7 @@ import (
 
 // listenAlone opens a socket on a port no other socket has, in this process or another. The bind is
 // without SO_REUSEPORT, so the kernel refuses the port if taken by any socket, shared or not; of
-// two daemons starting together one is refused. Only afterwards is the option set, so sockets of
+// two daemons starting together either is refused. Only afterwards is the option set, so sockets of
 // listenBeside may join.
 func listenAlone(ctx context.Context, network, address string) (*net.UDPConn, error) {
 	c, err := listenUDP(ctx, network, address, false)

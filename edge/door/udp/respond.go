@@ -8,7 +8,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
-// respond appends the answer to a datagram, one line per request line, to reply and returns it. An
+// respond appends the answer to a datagram, a line per request line, to reply and returns it. An
 // empty result means that nothing is sent: off loopback, when some answer would not fit. It
 // allocates nothing if reply has replyBytes of room.
 func (u *Door) respond(

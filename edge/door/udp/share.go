@@ -36,8 +36,8 @@ type Share struct {
 }
 
 // NewShare returns the Share of a node that has so many processors, 1 or more. While other doors
-// are asked, readers work on half of them; on a single one they only let others run. turns returns
-// how often the other doors have answered since the start; it must not wait.
+// are asked, readers work on half of them; on a single processor they only let others run. turns
+// returns how often the other doors have answered since the start; it must not wait.
 func NewShare(processors int, turns func() uint64) *Share {
 	s := &Share{turns: turns}
 	if processors > 1 {

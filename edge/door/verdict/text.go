@@ -17,8 +17,7 @@ type Text struct {
 	// "exports";q=3;qu="concurrent-requests"
 	Policy []byte
 	Name   []byte // RateLimit up to its numbers: "login"
-	// members of an object from the rule's name to its window, where it has one, with a comma in
-	// front
+	// members of an object from the rule's name to its window, if any, with a comma in front
 	JSON     []byte
 	Violated []byte // the end of a denial's body
 }
@@ -53,7 +52,7 @@ func newText(r *mitigation.Rule) *Text {
 	}
 }
 
-// Texts caches one Text per rule. A rule value never changes, so its address is the key. Readers of
+// Texts caches a Text per rule. A rule value never changes, so its address is the key. Readers of
 // known texts take no lock. The zero value is empty; its methods may be called concurrently.
 type Texts struct {
 	known atomic.Pointer[map[*mitigation.Rule]*Text] // replaced as a whole, never changed in place
@@ -78,7 +77,7 @@ func (t *Texts) Of(r *mitigation.Rule) *Text {
 }
 
 // missed is Of for a rule that is not known. As many misses as there are known texts pay for a copy
-// with the fresh ones: thousands of rules, each asked for the first time, do not cost a copy each.
+// with the fresh: thousands of rules, each asked for the first time, do not cost a copy each.
 func (t *Texts) missed(r *mitigation.Rule) *Text {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -97,7 +96,7 @@ func (t *Texts) missed(r *mitigation.Rule) *Text {
 	if t.misses++; t.misses < len(known) {
 		return text
 	}
-	// When reloads have left twice as many as there can be rules, the known ones go at once.
+	// When reloads have left twice as many as there can be rules, the known go at once.
 	if int64(len(known)+len(t.fresh)) <= 2*(mitigation.MaxRules+t.more.Load()) {
 		maps.Copy(t.fresh, known)
 	}

@@ -1,7 +1,8 @@
 // Package blast counts, about, how many clients a flagged key stands for: the clients a block of it
 // would deny.
 //
-//	requests under a flagged key ──Note: client──► 64 registers ──► about how many different clients
+//	requests under a flagged key ──Note: client──► 64 registers
+//	  ──► about how many different clients
 package blast
 
 import (

@@ -82,11 +82,11 @@ func (h *Ring) Clock() ClockState { return ClockState(h.clock.Load()) }
 func (h *Ring) SetFailing(failing bool) { h.fails.Store(failing) }
 
 // Shares reports whether this node counts together with others: its clock agrees with theirs, and
-// at least one server answers.
+// at least 1 server answers.
 func (h *Ring) Shares() bool { return !h.all.Load() && h.Clock() == ClockAgreed }
 
-// IsWell reports whether no server is lost, the clock is agreed and no exchange fails: the one word
-// that a decision reads.
+// IsWell reports whether no server is lost, the clock is agreed and no exchange fails: the single
+// word that a decision reads.
 func (h *Ring) IsWell() bool { return !h.some.Load() }
 
 // IsLost reports whether the view of the keys of the server with that index is lost.

@@ -9,8 +9,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// Most is the most networks with a flag. Flags of further ones are counted, and hold for no other
-// key.
+// Most is the most networks with a flag. Flags of further networks are counted, and hold for no
+// other key.
 const Most = 1024
 
 // Flags finds the flag set by hand deciding for a key. Update is for a single caller at a time; the

@@ -49,7 +49,7 @@ func prefixLength(text []byte) (n int, ok bool) {
 	return n, len(text) > 0 && len(text) <= 3
 }
 
-// Of returns the text of the network key reads as, in the one form a network has: 10.0.0.0/8 of
+// Of returns the text of the network key reads as, in the only form a network has: 10.0.0.0/8 of
 // 10.1.2.3/8. It reports false for anything else, such as a path or an address.
 func Of(key []byte) ([]byte, bool) {
 	p, err := netip.ParsePrefix(string(key))

@@ -14,8 +14,8 @@ type Entry[V any] struct {
 }
 
 // Table finds the smallest of many networks holding an address or a smaller network. It is a prefix
-// tree in a sorted slice: each entry knows the next larger one that holds it. It never changes, so
-// any number of goroutines may read it. The zero Table holds no network.
+// tree in a sorted slice: each entry knows the next larger holder. It never changes, so any number
+// of goroutines may read it. The zero Table holds no network.
 type Table[V any] struct {
 	entries []entry[V] // by address, then by length
 }
@@ -45,7 +45,7 @@ func compare(a, b netip.Prefix) int {
 	return cmp.Or(a.Addr().Compare(b.Addr()), cmp.Compare(a.Bits(), b.Bits()))
 }
 
-// holderOf returns the first of entry i, the one that holds it, and so on, that holds p; else -1.
+// holderOf returns the first of entry i, its holder, and so on, that holds p; else -1.
 func (t *Table[V]) holderOf(i int, p netip.Prefix) int {
 	for i >= 0 && !holds(t.entries[i].Prefix, p) {
 		i = t.entries[i].holder
@@ -60,10 +60,10 @@ func holds(n, p netip.Prefix) bool { return n.Bits() <= p.Bits() && n.Contains(p
 func (t *Table[V]) Len() int { return len(t.entries) }
 
 // Find calls use with the networks holding all of p, the smallest first, until use returns true. It
-// reports whether one did.
+// reports whether any did.
 //
-// The entry before which p would stand lies in every network holding p: the larger ones are found
-// from there. It takes a binary search and as many steps as networks lie within one another.
+// The entry before which p would stand lies in every network holding p: the larger are found from
+// there. It takes a binary search and as many steps as networks lie nested.
 func (t *Table[V]) Find(p netip.Prefix, use func(v *V) bool) bool {
 	i := sort.Search(len(t.entries),
 		func(i int) bool { return compare(t.entries[i].Prefix, p) > 0 }) - 1

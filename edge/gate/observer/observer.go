@@ -1,9 +1,9 @@
 // Package observer estimates, beside the decisions, the effect of other limits on each rule, from
 // the slots of suspects and the table of leases, which exist in any case.
 //
-//	window.Counter ──Demands, Levels of buckets──┐ one part at a time      ┌─► whatif.Sample ─┐ by rule
-//	                                             ├──────────► Observer ────┤                  ├──► Observation
-//	lease.Table ──AppendHoldings─────────────────┘                         └─► whatif.Held ───┘
+//	window.Counter ──Demands, Levels of buckets─┐ one part at a time   ┌─► whatif.Sample ─┐ by rule
+//	                                            ├──────────► Observer ─┤                  ├──► Observation
+//	lease.Table ──AppendHoldings────────────────┘                      └─► whatif.Held ───┘
 package observer
 
 import (
@@ -244,7 +244,7 @@ func (o *Observer) lookAtPlaces(now window.Instant, set *Set, lasts time.Duratio
 	o.places = o.places[:0]
 }
 
-// buckets reports whether one of the rules is a bucket.
+// buckets reports whether any of the rules is a bucket.
 func (s *Set) buckets() bool {
 	return slices.ContainsFunc(s.Subjects,
 		func(r Subject) bool { return r.Rule.Kind == mitigation.Bucket })

@@ -1,8 +1,8 @@
-// Package siblings remembers how many narrower keys asked under a wide one, such as the addresses
-// of a network, so one loud address does not have its whole network denied.
+// Package siblings remembers how many narrower keys asked under a wide key, such as the addresses
+// of a network, so a loud address does not have its whole network denied.
 //
-//	request: address, network ──Note──► the last few addresses that asked under the network, and when
-//	                                              └──► how many of them asked within the window
+//	request: address, network ─Note─► the last few addresses that asked under the network, and when
+//	                                            └──► how many of them asked within the window
 package siblings
 
 import (
@@ -102,7 +102,7 @@ func (t *Table) Count(now window.Instant, wide sketch.Index, span time.Duration,
 }
 
 // entry returns the entry of wide: its own, or a free one, or that of a key with fewer than most
-// narrower ones that asked longest ago; of full entries, too, the one that asked longest ago.
+// narrower keys that asked longest ago; of full entries, too, the entry asked longest ago.
 func (b *bucket) entry(now window.Instant, wide sketch.Index, most int) *entry {
 	victim := &b.entries[0]
 	for i := range b.entries {

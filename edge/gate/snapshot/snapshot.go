@@ -25,7 +25,7 @@ type Snapshot struct {
 	Counts    []Count
 }
 
-// Strikes is the blocks that one key had by its rule's ladder.
+// Strikes is the blocks of a key by its rule's ladder.
 type Strikes struct {
 	Rule   int // index into Snapshot.Rules
 	Key    []byte
@@ -52,7 +52,7 @@ type Flag struct {
 	Origin, Reason string
 }
 
-// Count is the cost that one key was admitted.
+// Count is the cost admitted to a key.
 type Count struct {
 	Rule     int // index into Snapshot.Rules
 	Key      []byte

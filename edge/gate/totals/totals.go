@@ -14,7 +14,7 @@ import (
 type Outcome uint8
 
 // The outcomes. Outcomes is their number. Requests refused by a block, by a drop ratio, by the
-// exact count or by a reserve were denied; a shadowed one passed only because its rule is in
+// exact count or by a reserve were denied; a shadowed request passed only because its rule is in
 // shadow.
 const (
 	Allowed Outcome = iota
@@ -28,15 +28,15 @@ const (
 	Outcomes
 )
 
-// Tally holds the outcomes that one lane saw under a rule, on two cache lines of its own. Its
-// methods may be called concurrently.
+// Tally holds the outcomes seen by a lane under a rule, on two cache lines of its own. Its methods
+// may be called concurrently.
 type Tally struct {
 	requests [Outcomes]atomic.Uint64
 	extra    [Outcomes]atomic.Uint64 // cost above 1 per request
 	_        [128 - Outcomes*16]byte
 }
 
-// Note adds so many requests, which cost extra more than one each.
+// Note adds so many requests, which cost extra more than 1 each.
 func (t *Tally) Note(o Outcome, requests, extra uint64) {
 	t.requests[o].Add(requests)
 	if extra > 0 {
@@ -81,8 +81,8 @@ func (t *Totals) WouldRefuse() (requests, cost uint64) {
 	return requests, cost
 }
 
-// Baseline is the start of the period over which a rule had one limit and a window, and the totals
-// at that moment.
+// Baseline is the start of the period over which a rule had the same limit and window, and the
+// totals at that moment.
 type Baseline struct {
 	Since  window.Instant
 	Totals Totals

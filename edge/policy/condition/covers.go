@@ -23,7 +23,7 @@ func Covers(earlier, later *Expr) bool {
 
 // implies reports whether b holds wherever a does, as far as the trees show it. For tests of a
 // field that is inclusion of the values wanted: {/v2/a, /v2/b} implies {/v2/**}. The order of the
-// cases matters: an Or on the right is tried before one on the left is taken apart, so {x, y}
+// cases matters: an Or on the right is tried before an Or on the left is taken apart, so {x, y}
 // implies {x, y, z} is found by their kids.
 func implies(a, b *Expr) bool {
 	switch {

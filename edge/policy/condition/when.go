@@ -79,7 +79,7 @@ func (p *parser) or() (*Expr, error) { return p.joined("||", p.and, Any) }
 
 func (p *parser) and() (*Expr, error) { return p.joined("&&", p.not, All) }
 
-// joined reads operands, at least one, with sign in between. A single operand is itself, without a
+// joined reads operands, at least 1, with sign in between. A single operand is itself, without a
 // node around, so equal conditions are spelt alike.
 func (p *parser) joined(
 	sign string, operand func() (*Expr, error), join func(...*Expr) *Expr,

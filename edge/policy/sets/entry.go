@@ -31,8 +31,8 @@ func CheckEntry(e Entry, table bool) error {
 	return nil
 }
 
-// IsWord reports whether text is [A-Za-z0-9_.-]{1,64}.
-// The same as the name of a rule, as a tier becomes part of one.
+// IsWord reports whether text is [A-Za-z0-9_.-]{1,64}. The same as the name of a rule, as a tier
+// becomes part of a name.
 func IsWord(text string) bool {
 	for i := range len(text) {
 		c := text[i]
@@ -44,9 +44,8 @@ func IsWord(text string) bool {
 	return text != "" && len(text) <= 64
 }
 
-// ParseNet reads an address or a network, such as 192.0.2.1 or 2001:db8::/32. IPv4-mapped ones are
-// IPv4.
-// 10.1.2.3/8 is more often a slip than a wish: the fault says which network it is.
+// ParseNet reads an address or a network, such as 192.0.2.1 or 2001:db8::/32. IPv4-mapped addresses
+// are IPv4. 10.1.2.3/8 is more often a slip than a wish: the fault says which network it is.
 func ParseNet(text string) (netip.Prefix, error) {
 	// An address is not tried where a network is written: its fault would be memory for each line
 	// of a file.

@@ -7,9 +7,9 @@ import (
 )
 
 // Join divides the addresses by the sets of list, which hold addresses: label names what belongs to
-// the addresses the active ones hold and no other does; 0 for none. It walks over the edges of all
-// sets in the order of addresses. A list of all edges would take several times the memory of the
-// sets.
+// the addresses the active networks hold and no other does; 0 for none. It walks over the edges of
+// all sets in the order of addresses. A list of all edges would take several times the memory of
+// the sets.
 func Join(list []*Set, label func(active []bool) uint16) *Zones {
 	z := new(Zones)
 	four, six := newWalk[uint32](cmp.Compare), newWalk(compareWide)
@@ -80,7 +80,7 @@ func (w *walk[T]) next(division int) T { return w.starts[division][0] }
 // Len, Less, Swap, Push and Pop are those of a heap.
 func (w *walk[T]) Len() int { return len(w.order) }
 
-// Less reports whether the next edge of one comes before that of the other.
+// Less reports whether the next edge of a comes before b's.
 func (w *walk[T]) Less(i, j int) bool {
 	return w.compare(w.next(w.order[i]), w.next(w.order[j])) < 0
 }

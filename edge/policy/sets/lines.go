@@ -21,7 +21,7 @@ const maxLine = 64 << 10
 func ReadLines(
 	r io.Reader, limit int64, each func(line []byte, number int) bool,
 ) (sum Sum, lines int, err error) {
-	// One byte more than allowed, to tell a file of exactly the most from a larger one.
+	// A byte more than allowed, to tell a file of exactly the most from a larger file.
 	read := &io.LimitedReader{R: r, N: limit + 1}
 	hash := sha256.New()
 	scanner := bufio.NewScanner(io.TeeReader(read, hash))

@@ -15,7 +15,7 @@ type Ranges struct {
 // span is the first and the last address of a network of IPv6.
 type span struct{ first, last wide }
 
-// lastOf4 masks the last address of a range of IPv4, and is the last one of all.
+// lastOf4 masks the last address of a range of IPv4, and is the last of all.
 const lastOf4 = 1<<32 - 1
 
 // Grow makes room for n networks of IPv4.
@@ -76,7 +76,7 @@ func (r *Ranges) Set() *Set {
 	return &Set{nets: z}
 }
 
-// join4 returns the ranges of IPv4 in order, those that overlap or touch as one.
+// join4 returns the ranges of IPv4 in order, those with overlaps and neighbours joined.
 func (r *Ranges) join4() []uint64 {
 	slices.Sort(r.four)
 	joined := r.four[:0]

@@ -63,7 +63,7 @@ func (v *Values) Set() (*Set, []Twice) {
 		w.high, w.low, w.word = slices.Clone(w.high[:n]), slices.Clone(w.low[:n]),
 			slices.Clone(w.word[:n])
 	}
-	// A search by "acme-eu-*" must come before one by "acme-*".
+	// A search by "acme-eu-*" must come before a search by "acme-*".
 	slices.SortFunc(w.lengths, func(a, b int) int { return b - a }) // the longest beginning first
 	w.index()
 	return &Set{words: w}, twice

@@ -44,7 +44,7 @@ func number6(a netip.Addr) wide {
 	return wide{binary.BigEndian.Uint64(octets[:8]), binary.BigEndian.Uint64(octets[8:])}
 }
 
-// bounds returns the first and the last number of a network, IPv4 ones in low.
+// bounds returns the first and the last number of a network, IPv4 in low.
 func bounds(p netip.Prefix) (first, last wide) {
 	if p.Addr().Is4() {
 		n := uint64(number4(p.Masked().Addr()))

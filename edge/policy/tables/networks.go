@@ -8,7 +8,7 @@ import (
 )
 
 // Networks answers which conditions hold for a client's address. Addresses are divided into ranges
-// in which the same conditions hold, so one binary search answers for all of them.
+// in which the same conditions hold, so a binary search answers for all of them.
 type Networks struct {
 	zones *sets.Zones
 	named bool   // zones are those of a set of the configuration
@@ -28,10 +28,10 @@ type Group struct {
 
 // NewNetworks makes the table of groups; anyClient are the conditions that look at no address. It
 // reports false where more than maxNetworkSets different sets of conditions would come of it.
-// Ranges in which the same groups are active share one set, found by a text with a byte a group.
+// Ranges in which the same groups are active share a set, found by a text with a byte a group.
 func NewNetworks(groups []*Group, anyClient Bits) (*Networks, bool) {
 	n := &Networks{sets: []Bits{anyClient}}
-	// One group: its own zones, where 1 belongs to who is in it, are the table.
+	// A single group: its own zones, where 1 belongs to who is in it, are the table.
 	if len(groups) == 1 {
 		n.add(groups, []bool{true})
 		n.zones, n.named = groups[0].Nets.Zones(), groups[0].Named

@@ -30,7 +30,7 @@ type nameSet struct {
 	set  Bits
 }
 
-// get returns the set called name, a new one if there is none.
+// get returns the set called name, a new set if there is none.
 func (n *named) get(name string, words int) Bits {
 	set := n.sets[name]
 	if set == nil {
@@ -104,7 +104,7 @@ func (t *Texts) widen(name string, set Bits) {
 }
 
 // Find returns the conditions holding for text. From the left, so the longest domain with a set is
-// found; its set has those of the shorter ones in it.
+// found; its set has those of the shorter in it.
 func (t *Texts) Find(text []byte) Bits {
 	if set := t.exact.find(text); set != nil {
 		return set

@@ -61,7 +61,7 @@ type Options struct {
 //
 //	Collect ─► the exchange ─► Merge ─► Add … ─► Exchange
 //
-// Exchange makes up to three exchanges of its own: one for the new notices, two to write some. It
+// Exchange makes up to three exchanges of its own: a read of new notices, and two to write some. It
 // makes none when there are none. A Board belongs to a single goroutine, but for Stats.
 type Board struct {
 	o       Options
@@ -289,7 +289,7 @@ func (b *Board) reserve(ctx context.Context) map[int]uint64 {
 	return numbers
 }
 
-// serverOf returns the server a notice goes to, one that answers; -1 if none does.
+// serverOf returns the server a notice goes to, an answering server; -1 if none does.
 func (b *Board) serverOf(n *Notice) int {
 	for k := range b.servers {
 		if at := (int(n.Digest>>1) + k) % len(b.servers); b.o.Up(at) { // 63 bits

@@ -17,7 +17,7 @@ import (
 const (
 	MaxLine     = 512     // bytes of a command
 	maxConns    = 16      // at once; others are closed unread
-	maxCounters = 1 << 16 // alive at once; one more is refused as by a memcached without memory
+	maxCounters = 1 << 16 // alive at once; another is refused as by a memcached without memory
 )
 
 // Server speaks as much of memcached's meta protocol as a ring needs, on loopback: counters with

@@ -8,8 +8,8 @@
 // unknown fields at the end of a record, so later versions can add both. Keys are written as bytes:
 // their indices differ in every process.
 //
-// The checksum finds a file that was torn, not one that was forged: every number is also checked
-// against its bound. The package opens no file.
+// The checksum finds a file that was torn, not a forged file: every number is also checked against
+// its bound. The package opens no file.
 package codec
 
 import (

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate-dev/headgate/mitigation/override"
 )
 
-// reader reads fields until one is missing or out of bounds. From then on failed is true and
+// reader reads fields until a field is missing or out of bounds. From then on failed is true and
 // every field is zero, so callers check once at the end.
 type reader struct {
 	rest   []byte
@@ -112,7 +112,7 @@ func (r *reader) flag(s *gate.Snapshot) (f snapshot.Flag, known bool) {
 	return f, known
 }
 
-// strikes reads the strikes of a key: at least one.
+// strikes reads the strikes of a key: at least 1.
 func (r *reader) strikes(s *gate.Snapshot) (k snapshot.Strikes) {
 	if len(s.Rules) == 0 {
 		r.failed = true

@@ -116,7 +116,7 @@ func (b *Browser) call(ctx context.Context, session, method string, params, resu
 	if err != nil {
 		return fmt.Errorf("browser: %s: %w", method, err)
 	}
-	// Room for one: read must not wait for a caller that has given up.
+	// Room for a message: read must not wait for a caller that has given up.
 	answered := make(chan message, 1)
 	id, err := b.expect(answered)
 	if err != nil {

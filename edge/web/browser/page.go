@@ -51,7 +51,7 @@ func (b *Browser) Open(ctx context.Context, width, height int, touch bool) (*Pag
 			return nil, err
 		}
 	}
-	// Every page is to believe that it is the one that is looked at: tests may run side by side.
+	// Every page is to believe in being looked at: tests may run side by side.
 	if err := p.call(ctx, "Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true},
 		nil); err != nil {
 		return nil, err
@@ -71,8 +71,8 @@ func (p *Page) Resize(ctx context.Context, width, height int, touch bool) error 
 	return p.call(ctx, "Emulation.setTouchEmulationEnabled", map[string]any{"enabled": touch}, nil)
 }
 
-// Prefer makes p believe that the person likes dark colours, or light ones. By the media feature
-// the style sheets ask for, and not by the system's setting.
+// Prefer makes p believe that the person likes dark colours, or light. By the media feature the
+// style sheets ask for, and not by the system's setting.
 func (p *Page) Prefer(ctx context.Context, dark bool) error {
 	scheme := map[string]string{"name": "prefers-color-scheme", "value": "light"}
 	if dark {
@@ -103,9 +103,8 @@ func (p *Page) Go(ctx context.Context, url string) error {
 	return p.Wait(ctx, "document.readyState === 'complete'")
 }
 
-// Do evaluates a JavaScript expression, waits for its promise, and decodes it into result,
-// unless that is nil.
-// It counts as a person's act (userGesture), as some functions of a page need one.
+// Do evaluates a JavaScript expression, waits for its promise, and decodes it into result, unless
+// that is nil. It counts as a person's act (userGesture), as some functions of a page need an act.
 func (p *Page) Do(ctx context.Context, expression string, result any) error {
 	var done struct {
 		Result struct {
@@ -225,8 +224,8 @@ func (p *Page) note(m message) {
 			said.Type == "warning" || said.Type == "assert" {
 			p.complaints = append(p.complaints, string(m.Params))
 		}
-	// Counted and not answered: a page of ours opens none, and one that does hangs until the test's
-	// deadline.
+	// Counted and not answered: a page of ours opens none, and a page that does hangs until the
+	// test's deadline.
 	case "Page.javascriptDialogOpening":
 		p.dialogs++
 	case "Network.requestWillBeSent":

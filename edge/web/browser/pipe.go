@@ -18,8 +18,8 @@ type pipe struct {
 	buf *bufio.Reader
 }
 
-// startPiped starts cmd with a pipe to write to on its third descriptor, and one to read from on
-// its fourth, as --remote-debugging-pipe has it.
+// startPiped starts cmd with a pipe to write to on its third descriptor, and another to read from
+// on its fourth, as --remote-debugging-pipe has it.
 func startPiped(cmd *exec.Cmd) (*pipe, error) {
 	hears, out, err := os.Pipe()
 	if err != nil {
@@ -48,7 +48,7 @@ func closeAll(files ...*os.File) {
 	}
 }
 
-// One write under the lock, so messages of two tests do not mix.
+// A single write under the lock, so messages of two tests do not mix.
 func (p *pipe) send(m message) error {
 	body, err := json.Marshal(m)
 	if err != nil {

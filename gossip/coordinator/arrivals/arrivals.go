@@ -1,6 +1,6 @@
-// Package arrivals follows one key's admissions from the admitting node to the nodes counting them
-// as others': the earliest times. The package joins the lists of package window/moments to the
-// roles of a coordinator.
+// Package arrivals follows a key's admissions from the admitting node to the nodes counting them as
+// others': the earliest times. The package joins the lists of package window/moments to the roles
+// of a coordinator.
 //
 //	Sample ─► Own ─ask─► sum of a PoP's nodes ─report─► sum of all PoPs ─view─► Others ─► parts of what is new, each with a Since
 //	node                 reporter                       owner, standby          node

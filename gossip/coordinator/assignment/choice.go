@@ -13,7 +13,7 @@ type choices struct {
 	known atomic.Pointer[[Shards]atomic.Uint64]
 }
 
-// A choice is remembered as both places plus one, in 32 bits each: 0 is unknown, and a list has far
+// A choice is remembered as both places plus 1, in 32 bits each: 0 is unknown, and a list has far
 // fewer than 2^32-1 members.
 const placeBits = 32
 

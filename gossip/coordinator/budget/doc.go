@@ -4,10 +4,10 @@
 //	Refill ─► a bucket per kind of record ─► May, Left, Spend
 //	               └─ overflow ─► shared ─┘     └─ denied ─► load
 //
-// A budget is a set of token buckets for sent bytes, one for each kind of record, because answers
-// come at any time: without separate buckets answers would leave nothing for reports. A bucket
-// takes a share of the rate and holds a second's bytes; the overflow of full buckets goes into a
-// shared bucket, which every kind but hints may use.
+// A budget is a set of token buckets for sent bytes, a bucket for each kind of record, because
+// answers come at any time: without separate buckets answers would leave nothing for reports. A
+// bucket takes a share of the rate and holds a second's bytes; the overflow of full buckets goes
+// into a shared bucket, which every kind but hints may use.
 //
 //	kind    Ask   Report  View  Advice  Hint  Counts
 //	share   3/28  6/28    6/28  3/28    3/28  1/4

@@ -44,7 +44,7 @@ func (o *Map[K, V]) Put(key K, value V) {
 }
 
 // All yields every item in the order of storage: of insertion, but the last item takes the place of
-// a dropped one. The loop must not put or drop.
+// a dropped item. The loop must not put or drop.
 func (o *Map[K, V]) All() iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
 		for n := range o.all {

@@ -1,7 +1,8 @@
 // Package packet is the wire format of the control loop: the bytes from a node's coordinator to
 // another's. Known are the form and the bounds of a record, and nothing of the effect.
 //
-//	Record ─► AppendRecord ─► packet, at most MaxPacket bytes ─► gossip ─► ParseHeader ─► NextRecord ─► ParseRecord
+//	Record ─► AppendRecord ─► packet, at most MaxPacket bytes ─► gossip ─► ParseHeader
+//	  ─► NextRecord ─► ParseRecord
 //
 // A packet is a header and records; a hint is a version and a record. Integers are little-endian or
 // varints, floats are 32-bit, durations are whole milliseconds rounded up, and a text is a byte of
@@ -12,7 +13,7 @@
 //	record  = kind  length  body
 //	body    = rule  key  nonce  flags  ( report | view )
 //	report  = rate  admitted  over  ttl  last-sum  [blocked]  [totals]  [moments]
-//	view    = sum  limit  echo-rate  from  [blocked]  [rate-only]  ( [totals]  [share]  [moments] | until  seq )
+//	view    = sum  limit  echo-rate  from  [blocked]  [rate-only]  ( [totals]  [share] [moments] | until seq )
 //	totals  = period  mask  *( offered  admitted  times )
 //	moments = count  newest  units  *( gap  units )
 //

@@ -32,7 +32,7 @@ func (t *Table) Millis(i window.Instant) int64 {
 }
 
 // Ahead returns the wall clock less the instant, exactly: by it admissions of other nodes are
-// placed, and one that is placed a millisecond late denies a client that much too long.
+// placed, and an admission placed a millisecond late denies a client that much too long.
 func (t *Table) Ahead() time.Duration { return time.Duration(t.ahead) }
 
 // Instant returns the instant at which the wall clock shows ms Unix milliseconds.
@@ -105,8 +105,8 @@ type Clocks struct {
 }
 
 // Skewed reports whether this node's clock disagrees with the cluster's: members are refused for
-// their time and none is accepted. It takes two such members where there are two, so one wrong
-// clock elsewhere does not mark this node.
+// their time and none is accepted. It takes two such members where there are two, so a wrong clock
+// elsewhere does not mark this node.
 func (c Clocks) Skewed() bool {
 	return len(c.Off) > 0 && len(c.Off) >= min(2, c.Others) && c.Taken == 0
 }

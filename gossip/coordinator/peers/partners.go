@@ -24,7 +24,7 @@ type PoP struct {
 type Partners struct {
 	all    []PoP
 	speaks map[string]window.Instant // by PoP: its last batch
-	hello  window.Instant            // the last one
+	hello  window.Instant            // the last
 	turn   int
 }
 
@@ -51,7 +51,7 @@ func (t *Partners) Own() []string {
 	return nil
 }
 
-// Heard notes that pop, one of All, sent a batch.
+// Heard notes that pop, of All, sent a batch.
 func (t *Partners) Heard(now window.Instant, pop string) { t.speaks[pop] = now }
 
 // AllSpeak reports whether all other PoPs take part, and there are some.

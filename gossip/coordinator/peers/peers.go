@@ -42,9 +42,9 @@ type peer struct {
 	off time.Duration
 }
 
-// session is a start of a member, towards one receiver. A member has another session number with
-// each receiver. Whoever holds the cluster's key can start a session in another member's name, but
-// cannot speak in an existing one, and so silences no member.
+// session is a start of a member, towards a receiver. A member has another session number with each
+// receiver. Whoever holds the cluster's key can start a session in another member's name, but
+// cannot speak in an existing session, and so silences no member.
 type session struct {
 	id uint64
 	// sequence is the largest sequence number received.
@@ -123,7 +123,7 @@ func (t *Table) Forget(now window.Instant, isMember func(name string) bool) {
 	}
 }
 
-// begin adds a session, in place of the one with the oldest packet, and returns its index.
+// begin adds a session, in place of the session with the oldest packet, and returns its index.
 func (p *peer) begin(id uint64) int {
 	if len(p.sessions) < MaxSessions {
 		p.sessions = append(p.sessions, session{id: id})

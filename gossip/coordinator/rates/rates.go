@@ -49,7 +49,7 @@ func Trigger(rate float64, over time.Duration, limit float64, pops int) float64 
 // in all.
 const Theta = 0.25
 
-// Small reports whether the demand d of one of so many PoPs cannot be part of an overload, even if
+// Small reports whether the demand d of a PoP among so many cannot be part of an overload, even if
 // all of them had the same.
 func Small(rule *mitigation.Rule, d *control.Report, pops int) bool {
 	share := Theta / float64(pops)

@@ -78,7 +78,7 @@ func (has *View) countsDiffer(is *View, t Terms) bool {
 	return grown
 }
 
-// lacks returns the cost admitted by one, and not by the other.
+// lacks returns the cost admitted by a, and not by b.
 func lacks(has, is *window.Totals) (admitted int64) {
 	for n := range is.By {
 		admitted += max(0, is.By[n].Admitted-has.At(is.Period-uint32(n)).Admitted)

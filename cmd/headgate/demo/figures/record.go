@@ -12,7 +12,7 @@ import (
 const Patience = 500 * time.Millisecond
 
 // Record adds up the answers round by round, so a demo without end needs no more memory than two
-// rounds. One goroutine calls it, beside those that note answers.
+// rounds. For a single goroutine, beside those noting answers.
 type Record struct {
 	Attack, Normal *Flow
 

@@ -37,7 +37,7 @@ type Change struct {
 	At         time.Duration // since the story began
 	Kind       string        // "set", "changed" or "cleared"
 	PoP        int
-	Mitigation api.MitigationView // for "cleared" the last one
+	Mitigation api.MitigationView // for "cleared" the last
 }
 
 // Board is the state of a demo at a time.
@@ -52,7 +52,7 @@ type Board struct {
 	Offered  []float64 // by the attacker, likewise
 }
 
-// Row is one PoP's last second.
+// Row is a PoP's last second.
 type Row struct {
 	Attack, Normal figures.Tally
 	Denied         int     // of all requests of normal clients so far

@@ -58,7 +58,7 @@ func (l *Live) chart(c chart) (lines []string) {
 }
 
 // scale returns the columns of the bars, and the number of seconds they show: all of the demo if
-// there is room, else the last ones, a column each.
+// there is room, else the last, a column each.
 func (c *chart) scale() (cells, seconds int) {
 	cells = max(1, c.columns-labelWidth)
 	seconds = min(cells, maxSeconds)

@@ -23,7 +23,7 @@ type plan struct {
 
 // planFor shares out the rows of a page. The title, the table and the keys take fixedRows; then
 // each part in the order of its use to a reader, so a small terminal shows the figures and a large
-// one the events and a second chart too.
+// terminal the events and a second chart too.
 func planFor(rows int) (p plan) {
 	const fixedRows = 8 // title, phase, five of the table, keys
 	room, full := rows-fixedRows, false

@@ -13,7 +13,7 @@ import (
 )
 
 // Lines reports a demo in lines: the kind of the line, and name=value pairs, texts with spaces in
-// double quotes. One goroutine calls it.
+// double quotes. For a single goroutine.
 type Lines struct {
 	W      io.Writer
 	second int // of the last board

@@ -11,8 +11,8 @@ import (
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/story"
 )
 
-// Live draws a demo on a terminal, in the size the terminal has at the time. One goroutine calls
-// it.
+// Live draws a demo on a terminal, in the size the terminal has at the time. For a single
+// goroutine.
 type Live struct {
 	app     *cli.App
 	opening Opening

@@ -88,8 +88,8 @@ func perSecond(n int, seconds float64) string {
 
 func hundredths(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }
 
-// between renders the admitted shares of the second with the fewest and of the one with the most; a
-// dash if none was whole.
+// between renders the admitted shares of the second with the fewest and with the most; a dash if
+// none was whole.
 func between(p *figures.Phase) string {
 	if p.Most == 0 {
 		return "-"

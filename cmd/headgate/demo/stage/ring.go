@@ -22,7 +22,7 @@ const (
 	askTimeout  = 500 * time.Millisecond // for an answer
 )
 
-// Ring is the ring of a PoP: one memcached, or the minimal server in its place.
+// Ring is the ring of a PoP: a memcached, or the minimal server in its place.
 type Ring struct {
 	Address string // host:port, on loopback
 	Kind    string // for people: "memcached 1.6.18", "stand-in"

@@ -1,5 +1,5 @@
-// Package stage runs the daemons of `headgate demo`: one a PoP, as `headgate serve` would run them,
-// in this process, each beside a ring of its own.
+// Package stage runs the daemons of `headgate demo`: a node for each PoP, as `headgate serve` would
+// run them, in this process, each beside a ring.
 //
 //	dir/lhr.yaml ──► daemon ◄──► memcached     Close removes dir; nothing runs any more then
 //	dir/fra.yaml ──► daemon ◄──► memcached
@@ -48,7 +48,7 @@ rules:
   - {name: %s, limit: %d, window: 1s, scope: global}
 `
 
-// PoP is one PoP: a daemon and its ring.
+// PoP is a PoP: a daemon and its ring.
 type PoP struct {
 	Name, City, Node string
 	Ring             *Ring

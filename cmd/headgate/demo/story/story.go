@@ -92,7 +92,7 @@ type Story struct {
 }
 
 // For returns the story of a demo of that duration (0: without end): whole rounds of about Round,
-// at least one.
+// at least 1.
 func For(duration time.Duration) Story {
 	if duration == 0 {
 		return Story{Round}

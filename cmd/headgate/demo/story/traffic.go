@@ -2,7 +2,7 @@ package story
 
 import "time"
 
-// Batch is the requests that one PoP receives in a single step.
+// Batch is the requests received by a PoP in a single step.
 type Batch struct {
 	At     time.Duration // since the story began
 	Attack int           // requests of the attacker
@@ -21,7 +21,7 @@ type Traffic struct {
 
 	crowd *crowd
 	due   Rates // the part of the next request that is due, 0 to 1
-	step  int   // the next one
+	step  int   // the next
 }
 
 // NewTraffic returns the traffic of a story. Who sends when, and to which PoP, follows from the

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// The table's form: a key may be in any cell of two rows, which lie in the same block behind one
+// The table's form: a key may be in any cell of two rows, which lie in the same block behind a
 // lock.
 const (
 	rowCells  = 4
@@ -24,7 +24,7 @@ type cell struct {
 // row is the cells of a cache line.
 type row [rowCells]cell
 
-// block is the rows behind one lock.
+// block is the rows behind a lock.
 type block struct {
 	mu   sync.Mutex
 	rows [blockRows]row
@@ -45,8 +45,8 @@ func NewTable(bytes int64) *Table {
 func (t *Table) Cells() int { return len(t.blocks) * blockRows * rowCells }
 
 // Take takes quantity tokens of key at now. displaced: no cell of the key's two rows was free, and
-// the key got that of the one whose bucket would have been full first; that bucket counts as full.
-// ErrRange: see Quota.Take.
+// the key got the cell of the key whose bucket would have been full first; that bucket counts as
+// full. ErrRange: see Quota.Take.
 //
 // now must not be less than 0, and is never far behind that of another call.
 func (t *Table) Take(
@@ -70,7 +70,7 @@ func (t *Table) Take(
 	return r, displaced, nil
 }
 
-// find returns the cell of h in two rows, else the one with the earliest TAT.
+// find returns the cell of h in two rows, else the cell with the earliest TAT.
 func find(first, second *row, h uint64) *cell {
 	earliest := &first[0]
 	for _, cells := range [...]*row{first, second} {

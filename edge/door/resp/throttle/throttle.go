@@ -1,7 +1,8 @@
 // Package throttle answers CL.THROTTLE as redis-cell does: the generic cell rate algorithm over
 // keys whose numbers come with each request.
 //
-//	key, max_burst, count, period, quantity ──► Quota ──► Table: one theoretical arrival time (TAT) a key ──► Result
+//	key, max_burst, count, period, quantity ──► Quota
+//	  ──► Table: one theoretical arrival time (TAT) a key ──► Result
 //
 //	T = period / count, cut to a nanosecond          time in which one token comes back
 //	q passes at t  if  max(TAT, t) + q·T <= t + (max_burst + 1)·T
@@ -25,7 +26,7 @@ type Quota struct {
 }
 
 // NewQuota returns the quota of maxBurst + 1 tokens of which count come back in period, both at
-// least 1. ErrRange: a number is out of range, count in period is more than one a nanosecond, or a
+// least 1. ErrRange: a number is out of range, count in period is more than 1 a nanosecond, or a
 // full bucket takes more than 292 years.
 func NewQuota(maxBurst, count int64, period time.Duration) (Quota, error) {
 	if maxBurst < 0 || maxBurst == math.MaxInt64 || count < 1 || period < 1 ||
