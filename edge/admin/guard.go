@@ -15,8 +15,8 @@ import (
 // guard refuses requests without permission, above all those of pages of other sites: a browser
 // sends such requests to loopback as if made by the user.
 //
-//   - Host must be a name that cannot be made to point here by DNS rebinding, unless the request shows
-//     the token, which no page can do.
+//   - Host must be a name that cannot be made to point here by DNS rebinding, unless the request
+//     shows the token, which no page can do.
 //   - Origin and Sec-Fetch-Site of a change must be those of a page of this listener.
 //   - A change needs the token if one is set, and so does every request to a listener off loopback.
 //

@@ -11,9 +11,11 @@ import (
 
 // record is the part of a request a ticket keeps:
 //
-//	number of the generation (4 bytes) · leases (1) · places (1) · the number of each (8) · then for each question that
+//	number of the generation (4 bytes) · leases (1) · places (1) · the number of each (8) ·
+//	    then for each question that
 //	waits:
-//	policy, held (varints: see policy.Pending) · rule (varint) · cost counted so far · length of key · key
+//	policy, held (varints: see policy.Pending) · rule (varint) · cost counted so far · length
+//	    of key · key
 //
 // Varints: most numbers are below 128, and a record of a question is its key and some ten bytes. A
 // record is checked against the policies in force as it is read: see fits.

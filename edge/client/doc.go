@@ -15,7 +15,8 @@
 //
 //	answer, err := c.Check(ctx, "login", userName, 2)
 //
-//	answer, err := c.Ask(ctx, client.RequestOf(r)) // a whole request: the daemon's policies decide
+//	// a whole request: the daemon's policies decide
+//	answer, err := c.Ask(ctx, client.RequestOf(r))
 //
 // [Client.Handler] is the same as middleware for net/http; [Client.Batch] sends many queries in few
 // datagrams.

@@ -13,8 +13,8 @@
 //     acts.
 //   - A key is drawn for when a flag with a ratio sheds it: each request is refused with that
 //     probability.
-//   - A flag is lifted when it is removed before it ends. Unless it allowed the key, that also forgets
-//     the key's count on this node.
+//   - A flag is lifted when it is removed before it ends. Unless it allowed the key, that also
+//     forgets the key's count on this node.
 //
 // For a key at its limit under a rule that sheds, the sentences are:
 //

@@ -17,8 +17,9 @@
 //
 // Three parts guard against totals that would refuse clients wrongly:
 //
-//   - The heartbeat compares the node's wall clock with those of the other nodes. A node whose clock
-//     is skewed would add to counters of the wrong period, so it counts alone until the clocks agree.
+//   - The heartbeat compares the node's wall clock with those of the other nodes. A node whose
+//     clock is skewed would add to counters of the wrong period, so it counts alone until the
+//     clocks agree.
 //   - The quarantine ignores a server answering totals that cannot be true.
 //   - The gate's RingHealth, which the Flusher writes, says which servers are silent.
 //

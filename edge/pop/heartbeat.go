@@ -18,8 +18,10 @@ import (
 // clients for them later. So the nodes compare their clocks, by two kinds of counters on every
 // server:
 //
-//	beat of second s +1 by each node that shares, while its clock shows s; it lives beatLife seconds
-//	liveness         +1 by each node that shares, every second; it lives about livenessLife seconds
+//	beat of second s +1 by each node that shares, while its clock shows s;
+//	    it lives beatLife seconds
+//	liveness         +1 by each node that shares, every second;
+//	                 it lives about livenessLife seconds
 //
 // The beat of two seconds ago is the number of nodes. In a look around, a node reads the beats of
 // all seconds within beatHorizon of its present; the newest of other nodes is their present. A node

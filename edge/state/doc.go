@@ -2,8 +2,8 @@
 // the counts of flagged keys or near their limits. A killed node so refuses the same clients again
 // at once.
 //
-//	Open: file ─► readState ─► codec.Decode ─► Gate.Restore ─► overrides, flags, slots before the doors open
-//	Run:  Gate.Snapshot ─► codec.Encode ─► temporary file ─► fsync ─► rename           each second, and at the stop
+//	before the doors open:       file → readState → codec.Decode → Gate.Restore
+//	each second, and at a stop:  Gate.Snapshot → codec.Encode → temporary file → fsync → rename
 //
 // The file gives up completeness. It may be a second old, and counts far from their limit are not
 // in it. Restoring assumes that a refused key went on asking in that second, so a restart is no way

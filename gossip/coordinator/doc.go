@@ -6,13 +6,17 @@
 //	             (Sample)           node         PoP's reporter        (Aggregate.Merge)
 //	every batch  gate ◄─ Apply ◄─── local ◄─advice─ reporterKey ◄─view─ ownedKey (Aggregate.Step)
 //	             (Advice)           node            verdict of both     owner, standby
-//	near the limit                  all members ◄─hint─ owner: report this key, however small its rate
+//	near the limit                  all members ◄─hint─ owner: report this key,
+//	                                however small its rate
 //
 // A node holds a key in up to three roles. Each is a struct, written by this node alone:
 //
-//	local       at a node that measures the key the last Sample, the report that was sent, the last view
-//	reporterKey at the PoP's reporter           the PoP's report, its nodes, the views of owner and standby
-//	ownedKey    at owner and standby            the reports of all PoPs, the reporters and their last views
+//	local       at a node that measures the key the last Sample, the report that was sent,
+//	            the last view
+//	reporterKey at the PoP's reporter           the PoP's report, its nodes, the views of owner
+//	                                            and standby
+//	ownedKey    at owner and standby            the reports of all PoPs, the reporters
+//	                                            and their last views
 //
 // The rest is in other rooms, each a package with a small surface:
 //

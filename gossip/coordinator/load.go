@@ -14,8 +14,10 @@ import (
 // rates instead of counts: a rate holds as long as the demand does, and can be refreshed in turn.
 // Keys counting would judge are then shed by ratio.
 //
-//	much is denied ─► load rises, within a second ─► counts move in larger steps ─► overloaded: rates only
-//	nothing is ─────► load falls, in some seconds ─► counts again; if that fails, the next try takes longer
+//	much is denied → load rises, within a second → counts move in larger steps → overloaded:
+//	    rates only
+//	nothing is → load falls, in some seconds → counts again; if that fails,
+//	    the next try takes longer
 //
 // The load is package budget's.
 

@@ -3,7 +3,8 @@
 // compressed message become 40 MiB, five bytes of a count 117 MiB. The guard decrypts and checks
 // each message first, bounds memory, and counts.
 //
-//	packet ─► size ─► address allowed? ─► label? ─► decrypts? not compressed? ─► bounded queue ─► memberlist
+//	packet → size → address allowed? → label? → decrypts? not compressed? → bounded queue
+//	    → memberlist
 //	stream ─► address allowed? ─► rate, number, number by host ─► one message, read whole:
 //	          label? encrypted? size? form of a state exchange? ─► memberlist
 //

@@ -3,8 +3,10 @@
 // Meant for testing/synctest bubbles, where a minute takes milliseconds; outside a bubble in real
 // time.
 //
-//	memberlist ─► End.WriteTo ─► Net: cut? lost? doubled? damaged? ─► timer ─► End.PacketCh ─► memberlist
-//	              End.DialTimeout ─► a pipe, after a round trip and a delay per lost packet ─► End.StreamCh
+//	memberlist → End.WriteTo → Net: cut? lost? doubled? damaged? → timer → End.PacketCh
+//	    → memberlist
+//	              End.DialTimeout → a pipe, after a round trip and a delay per lost packet
+//	              → End.StreamCh
 //
 // The seed fixes the chances, not the run: memberlist has other chances, and goroutines race.
 package lossy

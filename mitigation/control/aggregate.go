@@ -17,11 +17,14 @@ import (
 //	                             ├────► Σ admitted ─► trailing window ─► limit in effect
 //	                             └────► demand of each PoP ─► the share of each of that limit
 //
-//	Sum   = Σ Rate of the origins that are not silent; EWMA over 1 s, jumps on changes beyond chance
-//	        of a window up to 5 s in count mode, for 2 s after a leap, Σ max(Rate, growth of the offered totals over 300 ms)
+//	Sum   = Σ Rate of the origins that are not silent; EWMA over 1 s,
+//	      jumps on changes beyond chance
+//	        of a window up to 5 s in count mode, for 2 s after a leap, Σ max(Rate, growth
+//	        of the offered totals over 300 ms)
 //	shed    on when Sum > 1.03·limit and, in rate mode, Σ counts of the trailing window > limit
 //	        off when Sum < 0.99·limit
-//	Limit of a window up to 5 s, while shed: the rate with which the trailing window holds its limit in 300 ms
+//	Limit of a window up to 5 s, while shed:
+//	    the rate with which the trailing window holds its limit in 300 ms
 //	Limit of a longer one: the rule's; the window's counts deny an excess
 //
 // Written by Merge (reports), Step (time), Lift and CarryOver. Read by the coordinator, which sends

@@ -13,7 +13,8 @@ import (
 //
 //	ratio = max(0, 1 - paced/rate)
 //	long windows    paced = limit/window + tolerated·limit/Lag the exact ceiling refuses the rest
-//	short windows   paced = limit/window                       an excess the ceiling refuses, as it leaves
+//	short windows   paced = limit/window                       an excess the ceiling refuses,
+//	                                                           as it leaves
 //
 // In a long window late counts matter little: the ratio only slows the arrivals until the exact
 // ceiling is known everywhere. In a short window the ceiling comes too late and the ratio has to be

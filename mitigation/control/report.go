@@ -18,7 +18,8 @@ import (
 //
 //	written by the node that measures the key (package coordinator, from a Sample)
 //	merged by  the PoP's reporter, and by owner and standby in Aggregate.Merge
-//	enters     Sum = Σ Rate; trailing window += Σ Admitted·dt; Others = Σ Totals of the other origins
+//	enters     Sum = Σ Rate; trailing window += Σ Admitted·dt; Others = Σ Totals
+//	           of the other origins
 type Report struct {
 	// Rate is the offered rate: cost per second, 0..1e15, refused requests included. Drops do not
 	// change Rate, which keeps the loop open: the ratio cannot feed back into the input.

@@ -1,6 +1,7 @@
 // Package codec is the format of the state file: a gate's snapshot as bytes.
 //
-//	gate.Snapshot ─► Encode ─► "headgate" · version 1 · length of the body, 8 bytes · body · CRC-64 of all before it, 8 bytes
+//	gate.Snapshot → Encode → "headgate" · version 1 · length of the body, 8 bytes · body ·
+//	    CRC-64 of all before it, 8 bytes
 //	                 Decode ◄─ body = records of  type · uvarint length · fields
 //
 // Numbers are uvarints unless said otherwise. A text is a uvarint of its length and its bytes.

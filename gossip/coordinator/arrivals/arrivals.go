@@ -2,7 +2,8 @@
 // others': the earliest times. The package joins the lists of package window/moments to the roles
 // of a coordinator.
 //
-//	Sample ─► Own ─ask─► sum of a PoP's nodes ─report─► sum of all PoPs ─view─► Others ─► parts of what is new, each with a Since
+//	Sample → Own ─ask─► sum of a PoP's nodes ─report─► sum of all PoPs ─view─► Others → parts
+//	    of what is new, each with a Since
 //	node                 reporter                       owner, standby          node
 //
 // Others remembers two counting periods in fine bins, known and placed: at most 1,024 lumps of 16

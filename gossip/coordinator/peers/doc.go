@@ -1,7 +1,8 @@
 // Package peers knows how far another member's packets are to be believed: whether they are new,
 // whether its clock is right, and whether it answers. It holds a small record per member.
 //
-//	packet ─► header ─► Timely: issued within 60 s of this node's clock? ─► Fresh: not a replay? ─► accepted
+//	packet → header → Timely: issued within 60 s of this node's clock? → Fresh: not a replay?
+//	    → accepted
 //	question to a member ─► Asked ─► Responsive: no answer for too long? ─► its deputy or standby
 //	state exchange ─► ReceiveClock ─► Clocks ─► readiness, metrics, admin pages
 //

@@ -3,7 +3,8 @@
 // numbers in, numbers out.
 //
 //	Sample ─► Steady ─► Smooth ─► Small, Trigger, Grown: report the change?     every node
-//	view without counts ─► Ratio, Count ─► Advice                 a node that is overloaded, or has overloaded peers
+//	view without counts → Ratio, Count → Advice                 a node that is overloaded,
+//	                                                            or has overloaded peers
 //
 // Requests arrive at random, so a measured rate r, averaged over a time t, has a standard deviation
 // of √(r/t). Each function here says how it keeps that chance from denying a client below its
