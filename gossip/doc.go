@@ -7,7 +7,7 @@
 //	Spread(name, record) ─► broadcast queue, newest per name ───┤ packed, a few nodes every interval
 //	State() ─► push/pull, every few seconds with one member ────┤ a stream
 //	                          ▲                                 ▼
-//	                          │ news, by                memberlist ◄─► guard ◄─► UDP and TCP, one port
+//	                          │ news, by                memberlist ◄─► guard ◄─► UDP and TCP
 //	                          │ ReceiveRecord                   │        drops traffic that is foreign,
 //	                          │                                 │        oversized, too much or packed
 //	                          │                                 ▼

@@ -3,7 +3,7 @@
 //
 //	gate.Inspect ─► Inspection ─┬─► api.ExplainView: counts, flag, verdict
 //	Sources.Ring ─► pop.Stats ──┤
-//	Sources.Standing ─► global ─┴─► explanation ─┬─► Lifts, one line: the shortest way to let the key pass
+//	Sources.Standing ─► global ─┴─► explanation ─┬─► Lifts, a line: the shortest way to pass
 //	                                             └─► Sentences: verdict, ground, lost view, change
 //
 // The words mean the same everywhere:

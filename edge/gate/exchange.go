@@ -12,8 +12,8 @@ import (
 // exchange; Collect to Report belong to the flusher's goroutine. Each window.Due of Collect goes to
 // exactly one of Merge, MergeAlone and Unsent.
 //
-//	Collect ─► []window.Due ─► (ring) ─► totals ─► Plausible ─► Merge ─► slot; pace ─► flag with a ratio
-//	                             │                                └─► sample of a global rule ─► Report
+//	Collect ─► []window.Due ─► (ring) ─► totals ─► Plausible ─► Merge ─► slot; pace ─► ratio
+//	                             │                                └─► global sample ─► Report
 //	                             └─ no answer ─► Unsent
 
 // FlushRoom is the maximum number of exchanges in a flush. Further keys wait for the next flush,

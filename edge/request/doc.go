@@ -3,7 +3,7 @@
 //
 //	door ─Reset, AddHeader, SetTarget, SetHost─► Request ──FindClient──► client ──► edge/policy
 //	          │                                    │
-//	          └── slices of the door's buffer      └── parameters and cookies, parsed when first asked for
+//	          └── slices of the door's buffer      └── parameters and cookies, parsed at need
 //
 // A Request borrows the bytes it is given, and keeps its own memory between requests: once its
 // buffers have grown, filling it allocates nothing. A single goroutine at a time uses a Request.

@@ -12,6 +12,6 @@
 // The package must never delay a decision, use a file that is torn, foreign or writable by others,
 // or fail the start: a node without its file starts empty and says so in the log.
 //
-// A directory is a single node's. Two nodes with the same directory would each restore the state of the
+// A directory is a single node's. Two nodes with the same directory would each restore the state of
 // other.
 package state

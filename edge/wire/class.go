@@ -54,7 +54,7 @@ func keySpan(b []byte, i int) int {
 	if len(b) < 8 {
 		return span(b, i, inKey)
 	}
-	// The last eight bytes, without those before i: zeros take their places, and the first zero ends the key.
+	// The last eight bytes, with zeros in place of bytes before i; the first zero ends the key.
 	last := binary.LittleEndian.Uint64(b[len(b)-8:]) >> (8 * (8 + i - len(b)))
 	return i + bits.TrailingZeros64(noKey(last))/8
 }

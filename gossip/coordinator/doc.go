@@ -25,7 +25,7 @@
 //	peers      whether a packet is new, its sender's clock right, and whether the sender answers
 //	partners   between which PoPs counts are exchanged, and who receives next
 //	budget     the bytes that may be sent, by kind of record, and the load
-//	arrivals   when admissions came, from the node that made them to those that count them as others'
+//	arrivals   when admissions came, from the admitting node to the others
 //	rates      which change of a rate is worth a report, and the ratio where counts are missing
 //	order      collections whose order a simulation can repeat
 //

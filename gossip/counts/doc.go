@@ -1,7 +1,7 @@
 // Package counts holds the records PoPs exchange about keys judged by counts: how much of a key
 // each PoP admitted in the running counting period and in the one before, in 12 bytes.
 //
-//	admissions ─► Step: enough to matter? ─► Queue ─► AppendHead, AppendRecord ─► one packet to each PoP
+//	admissions ─► Step: enough to matter? ─► Queue ─► AppendRecord ─► a packet to each PoP
 //	                                                                                   │
 //	slot ◄── Growth ◄── State.Raise ◄── a key with a slot ──┬── ParseHead, Records ◄───┘
 //	  ▲                 Table.Put ◄── a key without one ────┘

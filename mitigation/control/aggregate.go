@@ -13,7 +13,7 @@ import (
 // in rate mode, the cost admitted in the trailing window. It is a pure function of the reports and
 // times. Not safe for concurrent use.
 //
-//	Merge(origin, Report) ─► origins ─► sum, smoothed ─► shed on/off ─────────────────► View(origin)
+//	Merge(origin, Report) ─► origins ─► sum, smoothed ─► shed on/off ───► View(origin)
 //	                             ├────► Σ admitted ─► trailing window ─► limit in effect
 //	                             └────► demand of each PoP ─► the share of each of that limit
 //

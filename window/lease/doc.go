@@ -2,7 +2,7 @@
 // places, by a lease, until given back or out of time.
 //
 //	Take ─► lease: until, number ─┬─ list of its key's leases, oldest first ─► Release, Renew
-//	                              └─ heap of all leases, by their ends ──────► expired: places free
+//	                              └─ heap of all leases, by end ──────► expired: places free
 //
 // A table has room for a fixed number of leases and never allocates after it was made. A lease
 // nobody releases ends by itself, so a holder that dies gives up all its places within a lease.

@@ -3,7 +3,7 @@
 // gzipped.
 //
 //	file ─► (gunzip) ─► line, at most 64 KiB ─► parser of the format ─► Record
-//	                            └─ too long, or not understood ─► Faults: counted, the first few kept
+//	                            └─ unreadable ─► Faults: counted, the first few kept
 //
 // A bad line never ends the reading and never becomes a Record: a log of a hundred million lines
 // has some. It does not undo the log writer's escapes, so a path is as the log shows it, and it

@@ -57,9 +57,9 @@ func Allow(shared *cli.App) *cobra.Command {
 
 // manualKey is the part of the help on which keys block and allow take.
 const manualKey = `
-KEY is one key, exactly as requests send it, or a network such as 10.0.0.0/8: every key that is an address or a network in
-it. The smallest network decides, and before it a mitigation of the key itself. --shown accepts every key as the tables
-print it.`
+KEY is one key, exactly as requests send it, or a network such as 10.0.0.0/8: every key that
+is an address or a network in it. The smallest network decides, and before it a mitigation of
+the key itself. --shown accepts every key as the tables print it.`
 
 func (a *app) manualCommand(action, long string) *cobra.Command {
 	var f manualFlags

@@ -35,8 +35,9 @@ production. 80 normal clients and one attacker send requests. The attack starts 
 grows, moves to another and on to the third, comes through all three, and ends. One limit, 500
 requests a second for each client, holds over all PoPs together.
 
-Everything is on loopback, on free ports. The rings are memcached processes where memcached is in PATH, else small stand-ins,
-and the output shows which. The dashboards work meanwhile, and so does every command with --admin.
+Everything is on loopback, on free ports. The rings are memcached processes where memcached is
+in PATH, else small stand-ins, and the output shows which. The dashboards work meanwhile, and
+so does every command with --admin.
 
 On a terminal a live screen shows the state of each PoP in the size of the terminal; p
 pauses the screen, q or ctrl-C ends the demo. Elsewhere, and with --plain, the demo prints lines

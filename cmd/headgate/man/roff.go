@@ -149,9 +149,11 @@ func roffStyled(text string) string {
 	return strings.ReplaceAll(strings.Join(parts, ""), "·", `\(pc`)
 }
 
-// roffText returns a line of text in which nothing means anything to roff, and hyphens and quotes can be copied.
+// roffText returns a line of text without meaning to roff, where hyphens and quotes can be
+// copied.
 func roffText(text string) string {
-	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`, "'", `\(aq`).Replace(text)
+	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "`", `\(ga`,
+		"^", `\(ha`, "~", `\(ti`, "'", `\(aq`).Replace(text)
 	if strings.HasPrefix(text, ".") {
 		return `\&` + text
 	}

@@ -30,12 +30,14 @@ func (s Seen) level() int64 { return s.Admitted + s.Cost }
 
 // Enforcement is how refusals and admissions compare with the exact admitted counts.
 type Enforcement struct {
-	Judged     int64   `json:"judged"`
-	WrongDeny  int64   `json:"wrong_deny"`
-	WrongAllow int64   `json:"wrong_allow"`
-	WorstDeny  float64 `json:"worst_deny"`  // lowest (admitted + cost)/limit wrongly refused; 0: none
-	WorstAllow float64 `json:"worst_allow"` // highest (admitted + cost)/limit wrongly let pass; 0: none
-	Outside    int64   `json:"outside"`     // wrong by more than 2 % of the limit and a unit
+	Judged     int64 `json:"judged"`
+	WrongDeny  int64 `json:"wrong_deny"`
+	WrongAllow int64 `json:"wrong_allow"`
+	// lowest (admitted + cost)/limit wrongly refused; 0: none
+	WorstDeny float64 `json:"worst_deny"`
+	// highest (admitted + cost)/limit wrongly let pass; 0: none
+	WorstAllow float64 `json:"worst_allow"`
+	Outside    int64   `json:"outside"` // wrong by more than 2 % of the limit and a unit
 }
 
 func (e *Enforcement) take(s Seen, limit int64) {
@@ -66,8 +68,9 @@ func (e *Enforcement) take(s Seen, limit int64) {
 
 // Classification is how the limiter's estimates compare with the exact offered counts.
 type Classification struct {
-	Judged     int64   `json:"judged"`
-	Over       int64   `json:"over"`        // requests of keys above their limit by the exact count
+	Judged int64 `json:"judged"`
+	// requests of keys above their limit by the exact count
+	Over       int64   `json:"over"`
 	WrongOver  int64   `json:"wrong_over"`  // estimated above, exactly not
 	WrongUnder int64   `json:"wrong_under"` // estimated at or below, exactly above
 	Rated      int64   `json:"rated"`       // requests of keys above a tenth of the limit
@@ -98,18 +101,21 @@ func (c *Classification) take(s Seen, limit int64) {
 
 // Keys is how whole keys fared.
 type Keys struct {
-	Seen           int64   `json:"seen"`
-	Over           int64   `json:"over"`            // exceeded the limit at least once, by offered cost
-	FalsePositives int64   `json:"false_positives"` // refused at least once, never exceeded it
-	FalseNegatives int64   `json:"false_negatives"` // exceeded it, never refused
-	WorstMissed    float64 `json:"worst_missed"`    // highest peak/limit among the false negatives; 0: none
+	Seen int64 `json:"seen"`
+	// exceeded the limit at least once, by offered cost
+	Over           int64 `json:"over"`
+	FalsePositives int64 `json:"false_positives"` // refused at least once, never exceeded it
+	FalseNegatives int64 `json:"false_negatives"` // exceeded it, never refused
+	// highest peak/limit among the false negatives; 0: none
+	WorstMissed float64 `json:"worst_missed"`
 }
 
 // Score adds up both judgements for a rule. The zero Score is not usable; see NewScore.
 type Score struct {
-	Enforcement    Enforcement    `json:"enforcement"`
-	Settled        Enforcement    `json:"enforcement_settled"` // only after the key's first window in a slot
-	ByFlag         int64          `json:"refused_by_flag"`     // not judged under enforcement
+	Enforcement Enforcement `json:"enforcement"`
+	// only after the key's first window in a slot
+	Settled        Enforcement    `json:"enforcement_settled"`
+	ByFlag         int64          `json:"refused_by_flag"` // not judged under enforcement
 	Classification Classification `json:"classification"`
 	Keys           Keys           `json:"keys"`
 

@@ -1,7 +1,7 @@
 // Package places bounds the open connections of a listener for people, so the important ones keep
 // their places when strangers take all others.
 //
-//	Listener.Accept ─► Take ─┬─► a Place: a net.Conn that says when it is asked, and leaves when closed
+//	Listener.Accept ─► Take ─┬─► a Place: a net.Conn with a note of questions, until closed
 //	                         ├─► the least important connection is closed
 //	                         └─► no place: the newcomer is closed
 //

@@ -46,7 +46,7 @@ type Stats struct {
 
 // Door is the decision listener for HTTP/1.x:
 //
-//	request ─► route ─► parameters or JSON ─► every check valid? ─► decider ─► headers, JSON ─► answer
+//	request ─► route ─► parameters or JSON ─► every check valid? ─► decider ─► answer
 //	               └────────────┴─────────────────────┴─► problem, nothing was counted
 //
 // HEAD is GET without the body. For nginx's auth_request: only with HEAD can nginx keep a

@@ -18,7 +18,7 @@ import (
 
 // exchange is a request and the answer:
 //
-//	head ─► line ─► the path's own: check, batch, whole request, places ─► status, fields, body ─► write
+//	head ─► line ─► check, batch, whole request or places ─► status, fields, body ─► write
 //	                    └─► problem, nothing was counted ─► refuse ───────────────┘
 //
 // It is pooled rather than the connection's: ten thousand connections waiting must not hold a

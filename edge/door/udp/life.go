@@ -8,8 +8,8 @@ import (
 
 // Life is an observation of the loops of decisions. Two observations tell whether a loop is stuck:
 //
-//	Run ───────── +1 a turn, each 100 ms ───────────────────────────────────────┐
-//	UDP readers ─ +1 when a batch came, +1 when it is answered: odd in between ─┴─► Life ─► Stalled
+//	Run ───────── +1 a turn, each 100 ms ───────────────────────────┐
+//	UDP readers ─ +1 at a batch, +1 at its answers: odd in between ─┴─► Life ─► Stalled
 //
 // HTTP has no such loop: deadlines bound each of its connections. Loops whose standstill has a
 // failure mode, such as the flusher of a ring, are not observed either.

@@ -2,7 +2,7 @@
 // depend on the rule alone into text, for every door sending the RateLimit headers.
 //
 //	gate.Decision ──► Of ────────► Verdict: whole seconds, consistent numbers ─┐
-//	mitigation.Rule ─► Texts.Of ─► Text: formatted once a rule ────────────────┴─► AppendRateLimit, the door's answer
+//	mitigation.Rule ─► Texts.Of ─► Text: formatted once a rule ────────────────┴─► AppendRateLimit
 //
 // It allocates only when it first meets a rule.
 package verdict

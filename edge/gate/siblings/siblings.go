@@ -1,7 +1,7 @@
 // Package siblings remembers how many narrower keys asked under a wide key, such as the addresses
 // of a network, so a loud address does not have its whole network denied.
 //
-//	request: address, network ─Note─► the last few addresses that asked under the network, and when
+//	request: address, network ─Note─► the last few addresses under the network, and when
 //	                                            └──► how many of them asked within the window
 package siblings
 

@@ -1,9 +1,9 @@
 // Package condition holds the conditions of policies: tests of a request's fields, joined by all,
 // any and not.
 //
-//	match: of headgate.yaml ──ParseField, ParseValue, OneOf──► Expr ──Resolve──► Expr ──Holds──► bool
-//	when: (a typed part of CEL) ──ParseWhen──────────────────►   ▲               │
-//	                                                       All, Any, Not    Conjuncts, EachTest
+//	match: of headgate.yaml ──ParseValue, OneOf──► Expr ──Resolve──► Expr ──Holds──► bool
+//	when: (a typed part of CEL) ──ParseWhen──────►   ▲               │
+//	                                           All, Any, Not    Conjuncts, EachTest
 //
 // Both spellings become the same tree of tests, so they cost the same and one can be compared with
 // the other: Spelling is equal for equal conditions, Covers says which of two is wider. Resolve
