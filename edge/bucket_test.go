@@ -30,7 +30,8 @@ func (r *running) get(
 	target string, headers ...string,
 ) (status int, header http.Header, text string) {
 	r.Helper()
-	q, err := http.NewRequest(http.MethodGet, "http://"+r.node.Addresses().HTTP[0].String()+target, nil)
+	q, err := http.NewRequest(http.MethodGet, "http://"+r.node.Addresses().HTTP[0].String()+target,
+		nil)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -56,10 +57,13 @@ func TestBucketsOverLines(t *testing.T) {
 	n.says("check slow a", `deny why=limit retry=(60|59) view=node`)
 	n.says("check slow b cost=4", `deny why=limit retry=\d+ view=node`)
 	for range 2 {
-		n.says("ask path=/api header.x-api-key=other", `allow rule=api@free remaining=. reset=60 view=node`)
+		n.says("ask path=/api header.x-api-key=other",
+			`allow rule=api@free remaining=. reset=60 view=node`)
 	}
-	n.says("ask path=/api header.x-api-key=other", `deny why=limit retry=(59|6[0-6]) rule=api@free view=node`)
-	n.says("ask path=/api header.x-api-key=k1", `allow rule=api@gold remaining=3 reset=30 view=node`)
+	n.says("ask path=/api header.x-api-key=other",
+		`deny why=limit retry=(59|6[0-6]) rule=api@free view=node`)
+	n.says("ask path=/api header.x-api-key=k1",
+		`allow rule=api@gold remaining=3 reset=30 view=node`)
 	for range 2 {
 		n.says("check strict a", `allow remaining=. reset=\d+ view=node`)
 	}
@@ -71,17 +75,22 @@ func TestDelaysOverLines(t *testing.T) {
 	n.says("check queue a delay=ok", `allow remaining=0 reset=10 view=node`)
 	n.says("check queue a", `deny why=limit retry=10 view=node`)
 	n.says("peek queue a delay=ok", `allow delay=\d{4,5} remaining=0 reset=10 view=node`)
-	n.says("check queue a delay=ok id=7", `id=7 allow delay=(10000|99\d\d) remaining=0 reset=20 view=node`)
+	n.says("check queue a delay=ok id=7",
+		`id=7 allow delay=(10000|99\d\d) remaining=0 reset=20 view=node`)
 	n.says("check queue a delay=ok", `allow delay=(20000|199\d\d) remaining=0 reset=30 view=node`)
-	n.says("ask path=/queue client=192.0.2.1 delay=ok", `allow rule=queue remaining=0 reset=10 view=node`)
-	n.says("ask path=/queue client=192.0.2.1 delay=ok", `allow delay=(10000|99\d\d) rule=queue remaining=0 reset=20 view=node`)
-	n.says("ask path=/queue client=192.0.2.1", `deny why=limit retry=(1[01]|2[0-2]) rule=queue view=node`)
+	n.says("ask path=/queue client=192.0.2.1 delay=ok",
+		`allow rule=queue remaining=0 reset=10 view=node`)
+	n.says("ask path=/queue client=192.0.2.1 delay=ok",
+		`allow delay=(10000|99\d\d) rule=queue remaining=0 reset=20 view=node`)
+	n.says("ask path=/queue client=192.0.2.1",
+		`deny why=limit retry=(1[01]|2[0-2]) rule=queue view=node`)
 }
 
 func TestBucketsOverHTTP(t *testing.T) {
 	n := start(t, bucketConfig)
 	status, header, body := n.get("/v1/check?rule=slow&key=h")
-	if status != 200 || header.Get("RateLimit-Policy") != `"slow";q=3;w=180` || header.Get("RateLimit") != `"slow";r=2;t=60` ||
+	if status != 200 || header.Get("RateLimit-Policy") != `"slow";q=3;w=180` ||
+		header.Get("RateLimit") != `"slow";r=2;t=60` ||
 		!strings.Contains(body, `"limit":1,"window":60,"burst":3,"remaining":2`) {
 		t.Errorf("%d %v %s", status, header, body)
 	}

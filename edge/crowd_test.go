@@ -22,7 +22,10 @@ policies: [{name: partner, match: {}, key: host, limit: 1, window: 1h, action: b
 func TestACrowdIsCounted(t *testing.T) {
 	t.Parallel()
 	node := embed(t, crowdConfig, client.FailOpen)
-	for name, l := range map[string]client.Limiter{"daemon": daemonOf(t, crowdConfig), "node": node} {
+	for name, l := range map[string]client.Limiter{
+		"daemon": daemonOf(t, crowdConfig),
+		"node":   node,
+	} {
 		var last client.Answer
 		for n := range 60 {
 			is, err := l.Ask(t.Context(),
@@ -42,7 +45,8 @@ func TestACrowdIsCounted(t *testing.T) {
 	w := httptest.NewRecorder()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://h.example/", nil)
 	node.Handler(http.NotFoundHandler()).ServeHTTP(w, r)
-	if body := w.Body.String(); w.Code != http.StatusTooManyRequests || !strings.Contains(body, `"why":"shed"`) || !strings.Contains(body, `"blast":`) {
+	if body := w.Body.String(); w.Code != http.StatusTooManyRequests ||
+		!strings.Contains(body, `"why":"shed"`) || !strings.Contains(body, `"blast":`) {
 		t.Errorf("%d %s", w.Code, body)
 	}
 }

@@ -217,7 +217,10 @@ func TestNodeAnswersAsItsDaemon(t *testing.T) {
 // TestNodeFailMode: where there is no verdict, the answer is that of the mode.
 func TestNodeFailMode(t *testing.T) {
 	t.Parallel()
-	for mode, allowed := range map[client.FailMode]bool{client.FailOpen: true, client.FailClosed: false} {
+	for mode, allowed := range map[client.FailMode]bool{
+		client.FailOpen:   true,
+		client.FailClosed: false,
+	} {
 		n := embed(t, embeddedConfig, mode)
 		if ok, err := n.Allow(t.Context(), "none", "k"); ok != allowed ||
 			!errors.Is(err, client.ErrUnknownRule) {
@@ -227,7 +230,8 @@ func TestNodeFailMode(t *testing.T) {
 			!errors.Is(err, error(wire.BadRequest)) {
 			t.Errorf("mode %d: %+v, %v", mode, a, err)
 		}
-		if err := n.Report(t.Context(), "no ticket", client.Response{}); !errors.Is(err, error(wire.BadRequest)) {
+		if err := n.Report(t.Context(), "no ticket",
+			client.Response{}); !errors.Is(err, error(wire.BadRequest)) {
 			t.Errorf("mode %d: %v", mode, err)
 		}
 	}

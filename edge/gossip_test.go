@@ -75,7 +75,8 @@ func TestWorldIsShown(t *testing.T) {
 	if at := s.Members[0].Dashboard; at != "http://127.0.0.1:4392/" {
 		t.Errorf("dashboard of the other node: %q", at)
 	}
-	if s.Mismatches != (api.Mismatches{}) || s.Joins == 0 || s.Bytes.In == 0 || s.Bytes.Out == 0 || s.Packets.Out == 0 {
+	if s.Mismatches != (api.Mismatches{}) || s.Joins == 0 || s.Bytes.In == 0 || s.Bytes.Out == 0 ||
+		s.Packets.Out == 0 {
 		t.Errorf("%+v", s)
 	}
 	for _, kind := range []string{"ask", "demand", "view", "advice", "notice"} {

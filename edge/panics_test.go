@@ -145,7 +145,8 @@ policies: [{name: all, match: {}, limit: 3, window: 1h}]
 	}
 	defer func() { _ = metrics.Body.Close() }()
 	for lines := bufio.NewScanner(metrics.Body); lines.Scan(); {
-		door, total, found := strings.Cut(strings.TrimPrefix(lines.Text(), `headgate_panics_total{door="`), `"} `)
+		door, total, found := strings.Cut(strings.TrimPrefix(lines.Text(),
+			`headgate_panics_total{door="`), `"} `)
 		if _, asked := askers[door]; found && asked && total != "2" {
 			t.Errorf("%s counted %s faults, want 2", door, total)
 		}

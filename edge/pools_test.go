@@ -26,7 +26,8 @@ func TestPoolsOverLinesAndHTTP(t *testing.T) {
 	n.says("ask path=/batch/1", "allow why=none")
 	edgetest.Await(t, "the pool sheds all of batch", edgetest.Patience, func() bool {
 		n.says("load workers 1 from=web-1 id=7", "id=7 ok")
-		if status, _, body := n.post("/v1/load", `{"pool":"workers","utilisation":0.99,"from":"web-2"}`); status != 204 {
+		if status, _, body := n.post("/v1/load",
+			`{"pool":"workers","utilisation":0.99,"from":"web-2"}`); status != 204 {
 			t.Fatalf("%d %s", status, body)
 		}
 		return n.send("ask path=/batch/1") == "deny why=load status=503 retry=1 pool=workers "+
@@ -39,7 +40,8 @@ func TestPoolsOverLinesAndHTTP(t *testing.T) {
 	}
 	defer func() { _ = c.Close() }()
 	for _, l := range []client.Limiter{c, n.node} {
-		if a, err := l.Ask(t.Context(), client.Request{Path: "/batch/1"}); err != nil || a.Ground != "load" || a.HTTP != 503 || a.Retry != time.Second || a.Ratio != 1 {
+		if a, err := l.Ask(t.Context(), client.Request{Path: "/batch/1"}); err != nil ||
+			a.Ground != "load" || a.HTTP != 503 || a.Retry != time.Second || a.Ratio != 1 {
 			t.Errorf("%T: %+v, %v", l, a, err)
 		}
 	}
@@ -48,7 +50,8 @@ func TestPoolsOverLinesAndHTTP(t *testing.T) {
 	status, header, body := n.post("/v1/ask", `{"path":"/batch/1"}`)
 	if status != 503 || header.Get("Headgate-Why") != "load" || header.Get("Retry-After") != "1" ||
 		header.Get("Headgate-Pool") != "workers" ||
-		!strings.Contains(body, `"why":"load","pool":"workers","ratio":1,"retry_after":1,"status":503`) {
+		!strings.Contains(body,
+			`"why":"load","pool":"workers","ratio":1,"retry_after":1,"status":503`) {
 		t.Errorf("%d %v %s", status, header, body)
 	}
 	for target, want := range map[string]int{

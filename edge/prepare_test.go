@@ -46,7 +46,10 @@ func TestDigestKeyOfANodeAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	policies := "policies: [{name: api, match: {}, key: header.x-api-key, limit: 5, window: 1m}]\n"
-	for text, same := range map[string]bool{policies: false, "gossip: {key_file: " + key + "}\n" + policies: true} {
+	for text, same := range map[string]bool{
+		policies: false,
+		"gossip: {key_file: " + key + "}\n" + policies: true,
+	} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

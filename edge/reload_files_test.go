@@ -66,7 +66,10 @@ func TestReloadReadsTheToken(t *testing.T) {
 	if _, err := n.Reload(); err == nil {
 		t.Error("a file without a token was taken")
 	}
-	for token, want := range map[string]int{"first": http.StatusUnauthorized, "second": http.StatusNoContent} {
+	for token, want := range map[string]int{
+		"first":  http.StatusUnauthorized,
+		"second": http.StatusNoContent,
+	} {
 		if got := change(token); got != want {
 			t.Errorf("%s after the reload: status %d, want %d", token, got, want)
 		}

@@ -51,7 +51,9 @@ func newReloadNode(t testing.TB, more string) *reloadNode {
 	n.write("cluster.key", strings.Repeat("k", 32))
 	n.write("token", n.token+"\n")
 	n.configure(more)
-	if n.Node, err = New(t.Context(), Options{File: n.path("headgate.yaml"), Log: slog.New(slog.NewTextHandler(n.said, nil))}); err != nil {
+	if n.Node, err = New(t.Context(),
+		Options{File: n.path("headgate.yaml"), Log: slog.New(slog.NewTextHandler(n.said,
+			nil))}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = n.Close() })
@@ -246,7 +248,8 @@ func (n *reloadNode) answered(method, target, body string) {
 
 // ask asks the admin listener, with the token that is in the file.
 func (n *reloadNode) ask(method, target, body string) *httptest.ResponseRecorder {
-	r := httptest.NewRequestWithContext(n.Context(), method, "http://127.0.0.1"+target, strings.NewReader(body))
+	r := httptest.NewRequestWithContext(n.Context(), method, "http://127.0.0.1"+target,
+		strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+n.token)
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")

@@ -65,8 +65,12 @@ func TestStreamDoor(t *testing.T) {
 	_ = n.streams[0].close()
 	edgetest.Await(t, "the door is open again", 10*time.Second, func() bool { return greets(at) })
 	w := httptest.NewRecorder()
-	n.admin.ServeHTTP(w, httptest.NewRequest("GET", "http://"+n.Addresses().Admin[0].String()+"/metrics", nil))
-	for _, want := range []string{"headgate_spop_connections ", "headgate_spop_requests_total 0\n", `headgate_spop_errors_total{code="protocol"} 0`} {
+	n.admin.ServeHTTP(w, httptest.NewRequest("GET",
+		"http://"+n.Addresses().Admin[0].String()+"/metrics", nil))
+	for _, want := range []string{
+		"headgate_spop_connections ", "headgate_spop_requests_total 0\n",
+		`headgate_spop_errors_total{code="protocol"} 0`,
+	} {
 		if !strings.Contains(w.Body.String(), want) {
 			t.Errorf("no %s in the metrics", want)
 		}

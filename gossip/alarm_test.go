@@ -72,7 +72,10 @@ func TestMismatchesInACluster(t *testing.T) {
 		})
 		c.within(t, 10*time.Second, "everybody is there", c.whole)
 		for _, s := range c.nodes[:3] {
-			if err := s.SetMeta(Meta{PoP: s.cfg.Meta.PoP, Ring: "ring", Rules: "new", Wire: 2}); err != nil {
+			if err := s.SetMeta(Meta{
+				PoP: s.cfg.Meta.PoP, Ring: "ring", Rules: "new",
+				Wire: 2,
+			}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -83,7 +86,10 @@ func TestMismatchesInACluster(t *testing.T) {
 			t.Errorf("a node of the other PoP counts %+v", got)
 		}
 		pass(alarmAfter + 2*alarmEvery)
-		for text, most := range map[string]int{"other ring servers": 1, "other rules": 3, "another version": 3} {
+		for text, most := range map[string]int{
+			"other ring servers": 1, "other rules": 3,
+			"another version": 3,
+		} {
 			if got := l.with(text); got < 1 || got > most {
 				t.Errorf("%d lines with %q, want 1 to %d", got, text, most)
 			}

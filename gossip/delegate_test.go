@@ -94,7 +94,13 @@ func TestTooLongIsRefused(t *testing.T) {
 func TestMalformedIsCounted(t *testing.T) {
 	n := idle(t, nil)
 	d := delegate{n}
-	for _, b := range [][]byte{nil, {1}, {2, frame.Packet, 'x'}, {frame.Version, 99, 'x'}, {frame.Version, frame.State, 'x'}} {
+	for _, b := range [][]byte{
+		nil,
+		{1},
+		{2, frame.Packet, 'x'},
+		{frame.Version, 99, 'x'},
+		{frame.Version, frame.State, 'x'},
+	} {
 		d.NotifyMsg(b)
 	}
 	d.MergeRemoteState([]byte{frame.Version, frame.Packet, 'x'}, false)
@@ -186,7 +192,8 @@ func TestMetaIsChecked(t *testing.T) {
 	if n.SetMeta(Meta{Rules: strings.Repeat("x", MaxMetaText+1)}) == nil {
 		t.Error("a text that is too long was accepted")
 	}
-	if err := n.SetMeta(Meta{PoP: "lhr", Leaving: true}); err != nil || n.meta() != (Meta{PoP: "lhr"}) {
+	if err := n.SetMeta(Meta{PoP: "lhr", Leaving: true}); err != nil ||
+		n.meta() != (Meta{PoP: "lhr"}) {
 		t.Errorf("%+v, %v", n.meta(), err)
 	}
 }

@@ -41,7 +41,8 @@ func TestRoster(t *testing.T) {
 	if diff := cmp.Diff(want, r.list()); diff != "" {
 		t.Errorf("members (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]PoPStats{{PoP: "ams", Alive: 1}, {PoP: "lhr", Dead: 1, Left: 1}}, r.pops()); diff != "" {
+	if diff := cmp.Diff([]PoPStats{{PoP: "ams", Alive: 1}, {PoP: "lhr", Dead: 1, Left: 1}},
+		r.pops()); diff != "" {
 		t.Errorf("PoPs (-want +got):\n%s", diff)
 	}
 	if living, dead := r.addresses(); len(living) != 1 || len(dead) != 1 {
@@ -56,7 +57,8 @@ func TestRoster(t *testing.T) {
 	if got := len(r.list()); got != 1 {
 		t.Errorf("%d members after a day, want the dead one forgotten", got)
 	}
-	if err := r.put(&memberlist.Node{Name: "x", Meta: []byte("?")}, Alive, now); err == nil || len(r.list()) != 2 {
+	if err := r.put(&memberlist.Node{Name: "x", Meta: []byte("?")}, Alive, now); err == nil ||
+		len(r.list()) != 2 {
 		t.Errorf("metadata nobody understands: %v, want the error and the member", err)
 	}
 }
@@ -82,7 +84,8 @@ func TestRosterIsBounded(t *testing.T) {
 		t.Errorf("a member of a full cluster is refused: %v", err)
 	}
 	n = idle(t, nil)
-	if err := (delegate{n}).NotifyAlive(node("two\nlines", Meta{})); err == nil || n.Stats().Dropped["member"] != 1 {
+	if err := (delegate{n}).NotifyAlive(node("two\nlines", Meta{})); err == nil ||
+		n.Stats().Dropped["member"] != 1 {
 		t.Errorf("a name of two lines: %v", err)
 	}
 }

@@ -9,8 +9,12 @@ func TestByLoss(t *testing.T) {
 	for mode, want := range map[FailureMode]struct {
 		ruling Ruling
 		why    Why
-	}{FailLocal: {AskCount, Unrefused}, FailAllow: {LetPass, Unrefused}, FailDeny: {Stop, ByLimit}} {
-		if ruling, why := ByLoss(&Rule{FailureMode: mode}); ruling != want.ruling || why != want.why {
+	}{FailLocal: {AskCount, Unrefused}, FailAllow: {LetPass, Unrefused}, FailDeny: {
+		Stop,
+		ByLimit,
+	}} {
+		if ruling, why := ByLoss(&Rule{FailureMode: mode}); ruling != want.ruling ||
+			why != want.why {
 			t.Errorf("%v: %v, %v", mode, ruling, why)
 		}
 	}

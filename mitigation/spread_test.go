@@ -45,7 +45,11 @@ func TestSpread(t *testing.T) {
 // TestSpreadOf: a rule that says nothing spreads the retries of whole requests alone.
 func TestSpreadOf(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ says, check, whole int }{{0, 0, 1000}, {mitigation.NoSpread, 0, 0}, {2500, 2500, 2500}} {
+	for _, c := range []struct{ says, check, whole int }{
+		{0, 0, 1000},
+		{mitigation.NoSpread, 0, 0},
+		{2500, 2500, 2500},
+	} {
 		r := mitigation.Rule{RetrySpread: c.says}
 		if check, whole := r.SpreadOf(false), r.SpreadOf(true); check != c.check ||
 			whole != c.whole {

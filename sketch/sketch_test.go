@@ -78,7 +78,13 @@ func TestLateTouchKeepsWhatIsNewer(t *testing.T) {
 func TestWindowsPass(t *testing.T) {
 	s, i := newTest(16), Index(7)
 	s.Add(i, 100, 5)
-	for _, c := range []struct{ number, want uint64 }{{100, 5}, {105, 5}, {106, 0}, {120, 0}, {100 + lateAfter - 1, 0}} {
+	for _, c := range []struct{ number, want uint64 }{
+		{100, 5},
+		{105, 5},
+		{106, 0},
+		{120, 0},
+		{100 + lateAfter - 1, 0},
+	} {
 		if got := s.Count(i, c.number); got != c.want {
 			t.Errorf("at sub-window %d: %d, want %d", c.number, got, c.want)
 		}

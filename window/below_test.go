@@ -197,7 +197,10 @@ func (w *worldOf) hear(n int) {
 	var news []RemoteDelta
 	for k := range uint32(Periods) {
 		told, had := others.At(others.Period-k), w.had[n].At(others.Period-k)
-		if fresh := (PeriodTotals{told.Offered - had.Offered, told.Admitted - had.Admitted, told.Times - had.Times}); fresh.Offered > 0 {
+		if fresh := (PeriodTotals{
+			told.Offered - had.Offered, told.Admitted - had.Admitted,
+			told.Times - had.Times,
+		}); fresh.Offered > 0 {
 			news = append(news, RemoteDelta{Period: others.Period - k, PeriodTotals: fresh})
 		}
 	}

@@ -10,7 +10,10 @@ import (
 )
 
 func TestIdleGapsReadZero(t *testing.T) {
-	for _, gap := range []time.Duration{time.Minute, 2 * time.Minute, time.Hour, 2148 * time.Second, 72 * time.Minute, 40 * 24 * time.Hour} {
+	for _, gap := range []time.Duration{
+		time.Minute, 2 * time.Minute, time.Hour, 2148 * time.Second,
+		72 * time.Minute, 40 * 24 * time.Hour,
+	} {
 		m := newTestCounter(t, 1<<20, Limit{Name: "r", Limit: 5, Window: time.Minute}).Meter("r")
 		for range 5 {
 			ask(m, start, "a", 1)

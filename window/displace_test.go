@@ -23,9 +23,10 @@ func TestAFloodHidesNobody(t *testing.T) {
 					hidesNobody(t, l, share, "")
 				})
 				if limit == 5 || limit == 100 {
-					t.Run(fmt.Sprintf("%s%d/flood%v/long", l.Name, limit, share), func(t *testing.T) {
-						hidesNobody(t, l, share, strings.Repeat("/segment", 25))
-					})
+					t.Run(fmt.Sprintf("%s%d/flood%v/long", l.Name, limit, share),
+						func(t *testing.T) {
+							hidesNobody(t, l, share, strings.Repeat("/segment", 25))
+						})
 				}
 			}
 		}

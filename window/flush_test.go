@@ -58,7 +58,10 @@ func TestNothingOldIsTold(t *testing.T) {
 	for _, c := range []struct {
 		window, fails time.Duration
 		told          int64
-	}{{time.Second, 150 * time.Millisecond, 10}, {time.Second, 350 * time.Millisecond, 0}, {time.Minute, 3 * time.Second, 10}} {
+	}{{time.Second, 150 * time.Millisecond, 10}, {
+		time.Second, 350 * time.Millisecond,
+		0,
+	}, {time.Minute, 3 * time.Second, 10}} {
 		p := newPop(1, Limit{Name: "r", Limit: 100, Window: c.window})
 		p.fails = func(*Due) (bool, bool) { return true, false }
 		for range 10 {

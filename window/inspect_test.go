@@ -8,7 +8,10 @@ import (
 // TestEvidenceOfWhatIsShared follows one key from its first request through a flush to the next
 // request.
 func TestEvidenceOfWhatIsShared(t *testing.T) {
-	for _, l := range []Limit{{Name: "r", Limit: 10, Window: 10 * time.Second}, {Name: "r", Limit: 900, Window: time.Second}} {
+	for _, l := range []Limit{
+		{Name: "r", Limit: 10, Window: 10 * time.Second},
+		{Name: "r", Limit: 900, Window: time.Second},
+	} {
 		p := newPop(2, l)
 		evidence := func(n int, key string) *Shared {
 			m := p.nodes[n].Meter("r")

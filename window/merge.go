@@ -285,7 +285,9 @@ func (m *Meter) setPolled(s *slot, at int) {
 // totalsOf returns the totals of d's period, as read, and of the period before.
 func (m *Meter) totalsOf(d *Due, total, before uint64) Totals {
 	return Totals{
-		Period: d.Period, By: [Periods]PeriodTotals{m.packing.totals(total),
-			m.packing.totals(before)},
+		Period: d.Period, By: [Periods]PeriodTotals{
+			m.packing.totals(total),
+			m.packing.totals(before),
+		},
 	}
 }

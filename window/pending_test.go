@@ -13,7 +13,10 @@ func TestPackingKeepsTotals(t *testing.T) {
 	for _, l := range []struct {
 		limit  int64
 		window time.Duration
-	}{{1, time.Second}, {5, time.Minute}, {1000, time.Hour}, {1001, time.Second}, {1_000_000, time.Minute}, {1_000_000_000, 24 * time.Hour}} {
+	}{{1, time.Second}, {5, time.Minute}, {1000, time.Hour}, {1001, time.Second}, {
+		1_000_000,
+		time.Minute,
+	}, {1_000_000_000, 24 * time.Hour}} {
 		p := packingOf(l.limit, l.window)
 		rng, word := rand.New(rand.NewPCG(1, uint64(l.limit))), uint64(0)
 		for range 2000 {
@@ -36,7 +39,10 @@ func TestPackingKeepsTotals(t *testing.T) {
 
 func TestPackingKnowsWhatNobodyTold(t *testing.T) {
 	small, large := packingOf(5, time.Minute), packingOf(5000, time.Minute)
-	for _, word := range []uint64{1, 1 << timeShift, 5<<timeShift | 1<<smallShift, 1<<64 - 1, 2 | 1<<smallShift} {
+	for _, word := range []uint64{
+		1, 1 << timeShift, 5<<timeShift | 1<<smallShift, 1<<64 - 1,
+		2 | 1<<smallShift,
+	} {
 		if got, ok := small.unpack(word); ok {
 			t.Errorf("%#x passes for %+v", word, got)
 		}
@@ -129,12 +135,16 @@ func TestExchangesThatFail(t *testing.T) {
 // TestLiesRefuseNobody: totals that cannot be true are not believed.
 func TestLiesRefuseNobody(t *testing.T) {
 	for name, lie := range map[string]func(uint64) uint64{
-		"a billion":      func(uint64) uint64 { return 1_000_000_000 },
-		"all ones":       func(uint64) uint64 { return 1<<64 - 1 },
-		"many admitted":  func(total uint64) uint64 { return total + 900<<smallShift + 900 },
-		"only admitted":  func(total uint64) uint64 { return total + 3 },
-		"many offered":   func(total uint64) uint64 { return total + (1<<23)<<smallShift },
-		"times too late": func(total uint64) uint64 { return total + 1<<smallShift + 2*timeParts<<timeShift + 1 },
+		"a billion":     func(uint64) uint64 { return 1_000_000_000 },
+		"all ones":      func(uint64) uint64 { return 1<<64 - 1 },
+		"many admitted": func(total uint64) uint64 { return total + 900<<smallShift + 900 },
+		"only admitted": func(total uint64) uint64 { return total + 3 },
+		"many offered":  func(total uint64) uint64 { return total + (1<<23)<<smallShift },
+		"times too " +
+			"late": func(total uint64) uint64 {
+			return total + 1<<smallShift +
+				2*timeParts<<timeShift + 1
+		},
 	} {
 		p := newPop(2, Limit{Name: "r", Limit: 100, Window: 10 * time.Second})
 		for n := range 400 {

@@ -137,7 +137,10 @@ func TestCountersOfBefore(t *testing.T) {
 	limit := func(n int64, shared bool) []Limit {
 		return []Limit{{Name: "r", Limit: n, Window: time.Minute, Shared: shared}}
 	}
-	for name, other := range map[string][]Limit{"another limit": limit(900, true), "not shared": limit(5000, false)} {
+	for name, other := range map[string][]Limit{
+		"another limit": limit(900, true),
+		"not shared":    limit(5000, false),
+	} {
 		p := newPop(1, limit(5000, true)[0])
 		for range 3000 {
 			p.until(p.now.Add(5 * time.Millisecond))
@@ -159,7 +162,10 @@ func TestCountersOfBefore(t *testing.T) {
 // TestTheWallClockGoesBack over the beginning of a period, a little and by minutes.
 func TestTheWallClockGoesBack(t *testing.T) {
 	sequential(t)
-	for _, back := range []time.Duration{400 * time.Millisecond, 5 * time.Second, 100 * time.Second} {
+	for _, back := range []time.Duration{
+		400 * time.Millisecond, 5 * time.Second,
+		100 * time.Second,
+	} {
 		p := newPop(1, Limit{Name: "r", Limit: 5000, Window: time.Minute})
 		wall := time.Duration(0)
 		for n := range int64(3000) { // a minute; periods begin each 12 s

@@ -53,7 +53,10 @@ func TestRefund(t *testing.T) {
 
 // TestRefundOfMoreThanThereIs leaves an empty window and a full bucket.
 func TestRefundOfMoreThanThereIs(t *testing.T) {
-	for _, l := range []window.Limit{{Name: "r", Limit: 5000, Window: time.Minute}, {Name: "r", Limit: 7, Window: time.Minute, Burst: 20}} {
+	for _, l := range []window.Limit{
+		{Name: "r", Limit: 5000, Window: time.Minute},
+		{Name: "r", Limit: 7, Window: time.Minute, Burst: 20},
+	} {
 		_, m := counterOf(1<<20, l)
 		i := m.Index([]byte("k"))
 		for range 12 {

@@ -127,7 +127,11 @@ func TestRemoteNonsenseIsNotCounted(t *testing.T) {
 	_, m := worldCounter(5, time.Minute)
 	i := m.Index([]byte("k"))
 	ask(m, start, "k", 1)
-	for _, told := range []PeriodTotals{{Offered: 1, Admitted: 2}, {Offered: -1, Admitted: -1}, {Offered: 1 << 50, Admitted: 1 << 50}} {
+	for _, told := range []PeriodTotals{
+		{Offered: 1, Admitted: 2},
+		{Offered: -1, Admitted: -1},
+		{Offered: 1 << 50, Admitted: 1 << 50},
+	} {
 		m.MergeRemote(start, 0, i, 0,
 			[]RemoteDelta{{Period: m.period(start, 0), PeriodTotals: told}})
 	}

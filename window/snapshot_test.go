@@ -33,7 +33,8 @@ func TestMarksRestored(t *testing.T) {
 			if !is.Restore(now, []byte("k"), kept) || is.Restore(now, []byte("k"), kept) {
 				t.Fatalf("limit %d: not put back once", limit)
 			}
-			if still := is.Snapshot(now, is.Index([]byte("k")), nil, most); still.Refusing != refusing {
+			if still := is.Snapshot(now, is.Index([]byte("k")), nil,
+				most); still.Refusing != refusing {
 				t.Errorf("limit %d: it was refusing: %v", limit, still.Refusing)
 			}
 			mark := (limit+int64(most)-1)/int64(most) + 2*int64(was.per) // a rest may stand alone

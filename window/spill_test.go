@@ -143,7 +143,10 @@ func TestALargerShareIsNotHeldBack(t *testing.T) {
 		share float64
 		after time.Duration
 		want  bool
-	}{{0.09, 0, true}, {0.2, 0, false}, {0.09, 3 * time.Millisecond, true}, {0.09, 10 * time.Millisecond, false}} {
+	}{{0.09, 0, true}, {0.2, 0, false}, {0.09, 3 * time.Millisecond, true}, {
+		0.09,
+		10 * time.Millisecond, false,
+	}} {
 		if got := table.bucketFull(1, start.Add(at.after), at.share); got != at.want {
 			t.Errorf("share %v after %v: hopeless %v", at.share, at.after, got)
 		}

@@ -43,11 +43,15 @@ func backTo(window, ahead time.Duration, check func(p *pop, asked int64)) {
 func TestOwnCountsFromBeforeAStepBack(t *testing.T) {
 	sequential(t)
 	for _, window := range []time.Duration{time.Second, 10 * time.Second} {
-		for _, ahead := range []time.Duration{400 * time.Millisecond, 2600 * time.Millisecond, 15 * time.Second, time.Hour} {
+		for _, ahead := range []time.Duration{
+			400 * time.Millisecond, 2600 * time.Millisecond,
+			15 * time.Second, time.Hour,
+		} {
 			worst := 0.0
 			backTo(window, ahead, func(p *pop, asked int64) {
 				m := p.nodes[0].Meter("r")
-				if got := m.Evidence(p.now, m.Index([]byte("k"))).Admitted; got > min(asked, 100*int64(window/time.Second))+2 {
+				if got := m.Evidence(p.now,
+					m.Index([]byte("k"))).Admitted; got > min(asked, 100*int64(window/time.Second))+2 {
 					t.Fatalf("a window of %v, %v ahead: after %d requests %d are known",
 						window, ahead, asked, got)
 				}

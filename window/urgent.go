@@ -53,8 +53,6 @@ func (m *Meter) hasty(sl *slot, at int) bool {
 	return pending > 1.5*m.rate*sl.last.Sub(st.since).Seconds()+0.01*float64(m.limit)
 }
 
-const ()
-
 // markUrgent makes the key of the slot at place at not wait for the next flush. A Global limit up
 // to alwaysLook waits: of many such keys there would be more to report than can be sent. The caller
 // holds the slot's lock.

@@ -13,12 +13,15 @@ const usedUpNow = window.Instant(1_800_000_000_000_000_000)
 // full, until 3 s from usedUpNow.
 func usedUpCounter() (*window.Counter, *window.Meter) {
 	c := window.NewSharedCounter(4<<20, 100*time.Millisecond)
-	c.Configure([]window.Limit{{Name: "r", Limit: 5, Window: 10 * time.Second, Shared: true, Global: true, UsedUp: func(now window.Instant, key []byte) window.Instant {
-		if string(key) == "full" {
-			return usedUpNow.Add(3 * time.Second)
-		}
-		return 0
-	}}})
+	c.Configure([]window.Limit{{
+		Name: "r", Limit: 5, Window: 10 * time.Second, Shared: true,
+		Global: true, UsedUp: func(now window.Instant, key []byte) window.Instant {
+			if string(key) == "full" {
+				return usedUpNow.Add(3 * time.Second)
+			}
+			return 0
+		},
+	}})
 	return c, c.Meter("r")
 }
 
@@ -73,7 +76,8 @@ func TestRemoteCountsStandBetweenTheirMoments(t *testing.T) {
 		admit(m, now, key)
 		c.delta.Period, c.delta.Offered, c.delta.Admitted = period, 2, 2
 		m.MergeRemote(now, 0, m.Index(key), 0, []window.RemoteDelta{c.delta})
-		if got := m.Peek(now, m.Look(now, m.Index(key)), 1).Reset; got < c.leaves-2*time.Millisecond || got > c.leaves+2*time.Millisecond {
+		if got := m.Peek(now, m.Look(now, m.Index(key)),
+			1).Reset; got < c.leaves-2*time.Millisecond || got > c.leaves+2*time.Millisecond {
 			t.Errorf("%+v: leaves after %v, want %v", c.delta, got, c.leaves)
 		}
 	}

@@ -28,7 +28,8 @@ func TestConfigCheck(t *testing.T) {
 		"pop}\n")
 	bad := b.file("bad.yaml", "popp: lhr\nrules:\n  - {name: a, limit: 010, window: 1m}\n")
 	tor := b.file("tor.txt", "192.0.2.0/24\neverybody\n")
-	sets := b.file("sets.yaml", "sets: {tor: {cidr_file: "+tor+"}, none: {table_file: "+tor+".csv}}\n")
+	sets := b.file("sets.yaml",
+		"sets: {tor: {cidr_file: "+tor+"}, none: {table_file: "+tor+".csv}}\n")
 	cases := []struct {
 		args           []string
 		code           int
@@ -84,7 +85,8 @@ func TestUnixSockets(t *testing.T) {
 		t.Errorf("top over a unix socket: %d\n%s%s", code, stdout, stderr)
 	}
 	datagrams := fakeDaemon(t, "unixgram", filepath.Join(t.TempDir(), "d.sock"))
-	if code, stdout, stderr := b.run(t.Context(), "check", "--addr", "unix:"+datagrams, "login", "blocked"); code != cli.ExitNo {
+	if code, stdout, stderr := b.run(t.Context(), "check", "--addr", "unix:"+datagrams, "login",
+		"blocked"); code != cli.ExitNo {
 		t.Errorf("check over a unix socket: %d\n%s%s", code, stdout, stderr)
 	}
 }
@@ -99,14 +101,16 @@ func TestToken(t *testing.T) {
 		"or HEADGATE_TOKEN_FILE)") {
 		t.Errorf("without a token: %s", stderr)
 	}
-	if code, _, stderr := b.run(t.Context(), "block", "login", "x", "--token-file", good); code != 0 {
+	if code, _, stderr := b.run(t.Context(), "block", "login", "x", "--token-file",
+		good); code != 0 {
 		t.Errorf("with the flag: %d %s", code, stderr)
 	}
 	b.env["HEADGATE_TOKEN_FILE"] = good
 	if code, _, stderr := b.run(t.Context(), "unblock", "login", "x"); code != 0 {
 		t.Errorf("with the environment: %d %s", code, stderr)
 	}
-	if code, _, stderr := b.run(t.Context(), "block", "login", "x", "--token-file", bad); code != cli.ExitFailed || strings.Contains(stderr, "two words") {
+	if code, _, stderr := b.run(t.Context(), "block", "login", "x", "--token-file",
+		bad); code != cli.ExitFailed || strings.Contains(stderr, "two words") {
 		t.Errorf("a file that holds no token: %d %s", code, stderr)
 	}
 }
@@ -133,7 +137,13 @@ func TestAnswersThatAreNone(t *testing.T) {
 			func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 			"ask ADMIN: ",
 		},
-		"hostile words": {func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusBadRequest, "no\x1b[2J\nnext") }, `no\x1b[2J` + "\nnext"},
+		"hostile words": {
+			func(w http.ResponseWriter, _ *http.Request) {
+				refuse(w, http.StatusBadRequest,
+					"no\x1b[2J\nnext")
+			},
+			`no\x1b[2J` + "\nnext",
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -162,8 +172,15 @@ func TestInterrupt(t *testing.T) {
 
 func TestCompletion(t *testing.T) {
 	b := newBench(t)
-	for _, args := range [][]string{{"check", ""}, {"explain", ""}, {"block", ""}, {"top", "--rule", ""}} {
-		if _, stdout, _ := b.run(t.Context(), append([]string{"__complete"}, args...)...); !strings.HasPrefix(stdout, "per-ip\ntenant\nfleet\nsignin/24,56\njobs\n:4\n") {
+	for _, args := range [][]string{
+		{"check", ""},
+		{"explain", ""},
+		{"block", ""},
+		{"top", "--rule", ""},
+	} {
+		if _, stdout, _ := b.run(t.Context(), append([]string{"__complete"},
+			args...)...); !strings.HasPrefix(stdout,
+			"per-ip\ntenant\nfleet\nsignin/24,56\njobs\n:4\n") {
 			t.Errorf("%v completes to %q", args, stdout)
 		}
 	}
@@ -182,10 +199,12 @@ func TestCompletion(t *testing.T) {
 
 func TestVersion(t *testing.T) {
 	b := newBench(t)
-	if _, stdout, _ := b.run(t.Context(), "version"); !strings.HasPrefix(stdout, "headgate "+cli.BuildVersion()+" (go1.") {
+	if _, stdout, _ := b.run(t.Context(),
+		"version"); !strings.HasPrefix(stdout, "headgate "+cli.BuildVersion()+" (go1.") {
 		t.Errorf("version: %q", stdout)
 	}
-	if _, stdout, _ := b.run(t.Context(), "version", "--json"); !strings.HasPrefix(stdout, "{\n  \"version\": \""+cli.BuildVersion()+`",`) {
+	if _, stdout, _ := b.run(t.Context(), "version",
+		"--json"); !strings.HasPrefix(stdout, "{\n  \"version\": \""+cli.BuildVersion()+`",`) {
 		t.Errorf("version --json: %q", stdout)
 	}
 }

@@ -30,7 +30,10 @@ const (
 func docPages(t *testing.T) map[string]string {
 	t.Helper()
 	pages := map[string]string{}
-	for _, pattern := range []string{"README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "docs/*.md", "bench/README.md", "deploy/README.md"} {
+	for _, pattern := range []string{
+		"README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md",
+		"docs/*.md", "bench/README.md", "deploy/README.md",
+	} {
 		found, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(pattern)))
 		if err != nil || len(found) == 0 {
 			t.Fatalf("%s: %v, %v", pattern, found, err)
@@ -158,7 +161,8 @@ func TestBrokenLinks(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	pages["a/README.md"] = "[y](SECURITY.md#elsewhere) [z](z.txt) [here](#one) [y](SECURITY.md)"
-	if got := strings.Join(brokenLinks("a/README.md", pages, only), " "); got != "SECURITY.md#elsewhere z.txt #one" {
+	if got := strings.Join(brokenLinks("a/README.md", pages, only),
+		" "); got != "SECURITY.md#elsewhere z.txt #one" {
 		t.Errorf("%q", got)
 	}
 }

@@ -20,7 +20,11 @@ func (f *fakeAdmin) policies(w http.ResponseWriter, _ *http.Request) {
 			Rules: []string{"login"}, Matched: 1234, ShadowDenied: 34, LastSeen: &seen,
 		},
 		{
-			Name: "exports", Mode: "enforce", Does: "ask exports", Key: "header.x-api-key", Line: 15,
+			Name:  "exports",
+			Mode:  "enforce",
+			Does:  "ask exports",
+			Key:   "header.x-api-key",
+			Line:  15,
 			Rules: []string{"exports"},
 		},
 	}})

@@ -51,7 +51,8 @@ func newFakeAdmin() *fakeAdmin {
 	})
 	f.HandleFunc("GET /v1/config", func(w http.ResponseWriter, _ *http.Request) {
 		reply(w, api.ConfigView{
-			File: "/etc/headgate\x1b[2J.yaml", Since: clitest.Noon.Add(-time.Hour),
+			File:        "/etc/headgate\x1b[2J.yaml",
+			Since:       clitest.Noon.Add(-time.Hour),
 			NeedRestart: []string{"listen.udp", "memory"},
 			Config:      []byte(`{"node":"edge-1","listen":{"udp":["127.0.0.1:4290"]},"ring":{"servers":[]},"rules":[{"name":"per-ip","limit":100}]}`),
 		})

@@ -27,7 +27,10 @@ func TestHealth(t *testing.T) {
 		stdout, stderr string
 	}{
 		{200, "ready\n", cli.ExitOK, "ready\n", ""},
-		{200, "ready, degraded: the \x1b[2Jring is lost\n", cli.ExitOK, `ready, degraded: the \x1b[2Jring is lost` + "\n", ""},
+		{
+			200, "ready, degraded: the \x1b[2Jring is lost\n", cli.ExitOK,
+			`ready, degraded: the \x1b[2Jring is lost` + "\n", "",
+		},
 		{
 			503, "the node is starting or stopping", cli.ExitNo,
 			"the node is starting or stopping\n", "",
@@ -45,10 +48,13 @@ func TestHealth(t *testing.T) {
 		}
 	}
 	status, body = 503, "stopping"
-	if code, stdout, _ := b.run(t.Context(), "health", "--json"); code != cli.ExitNo || stdout != "{\n  \"ready\": false,\n  \"status\": \"stopping\"\n}\n" {
+	if code, stdout, _ := b.run(t.Context(), "health", "--json"); code != cli.ExitNo ||
+		stdout != "{\n  \"ready\": false,\n  \"status\": \"stopping\"\n}\n" {
 		t.Errorf("--json: exit %d, %s", code, stdout)
 	}
-	if code, stdout, stderr := b.run(t.Context(), "health", "--admin", "127.0.0.1:1"); code != cli.ExitFailed || !strings.Contains(stderr, "no answer from headgate") {
+	if code, stdout, stderr := b.run(t.Context(), "health", "--admin",
+		"127.0.0.1:1"); code != cli.ExitFailed ||
+		!strings.Contains(stderr, "no answer from headgate") {
 		t.Errorf("nobody there: exit %d, %q, %q", code, stdout, stderr)
 	}
 }

@@ -87,7 +87,10 @@ var rooms = map[string]struct {
 		"the control loop is arithmetic over reports: it is handed time, chance and a way to " +
 			"send, so that a simulated world runs the same code",
 	},
-	"gossip/coordinator/packet": {[]string{"window", "window/moments", "mitigation", "mitigation/control"}, "the wire format knows the form of records and their bounds, and nothing of their effect"},
+	"gossip/coordinator/packet": {
+		[]string{"window", "window/moments", "mitigation", "mitigation/control"},
+		"the wire format knows the form of records and their bounds, and nothing of their effect",
+	},
 	"gossip/coordinator/assignment": {
 		nil,
 		"who does which part follows from names and a secret alone",
@@ -100,8 +103,16 @@ var rooms = map[string]struct {
 	},
 	"gossip/coordinator/peers": {[]string{"window", "gossip/coordinator/packet"}, "whether a " +
 		"packet is to be believed follows from its header; its records are not its affair"},
-	"gossip/coordinator/arrivals": {[]string{"window", "window/moments", "mitigation/control"}, "when admissions came follows from samples and lists; who reports them to whom is the coordinator's affair"},
-	"gossip/coordinator/rates":    {[]string{"mitigation", "mitigation/control", "window", "gossip/coordinator/packet"}, "which changes and ratios follow from rates alone is arithmetic; who sends them is the coordinator's affair"},
+	"gossip/coordinator/arrivals": {
+		[]string{"window", "window/moments", "mitigation/control"},
+		"when admissions came follows from samples and lists; who reports them to whom is the " +
+			"coordinator's affair",
+	},
+	"gossip/coordinator/rates": {
+		[]string{"mitigation", "mitigation/control", "window", "gossip/coordinator/packet"},
+		"which changes and ratios follow from rates alone is arithmetic; who sends them is the " +
+			"coordinator's affair",
+	},
 	"gossip/counts": {[]string{"window"}, "what PoPs tell each other about counts " +
 		"is arithmetic over periods and bytes; who sends it to whom is the coordinator's affair"},
 	"gossip/frame": {nil, "the wire format encodes and parses, and keeps nothing"},
@@ -124,12 +135,18 @@ var rooms = map[string]struct {
 		"over hashes; what follows from it is the gate's affair"},
 	"edge/gate/siblings": {[]string{"sketch", "window", "mitigation"}, "how many narrower keys " +
 		"asked is arithmetic over times; what follows from it is the gate's affair"},
-	"edge/gate/observer": {[]string{"window", "window/lease", "window/whatif", "mitigation", "edge/gate/totals"}, "estimates are made of samples; which rules are in force is the gate's affair"},
+	"edge/gate/observer": {
+		[]string{"window", "window/lease", "window/whatif", "mitigation", "edge/gate/totals"},
+		"estimates are made of samples; which rules are in force is the gate's affair",
+	},
 	"edge/gate/totals": {
 		[]string{"window"},
 		"outcomes are counted; which of them a request has is the gate's affair",
 	},
-	"edge/gate/snapshot": {[]string{"window", "mitigation", "mitigation/control", "mitigation/override"}, "values that outlive a restart; the gate makes them, and others write them"},
+	"edge/gate/snapshot": {
+		[]string{"window", "mitigation", "mitigation/control", "mitigation/override"},
+		"values that outlive a restart; the gate makes them, and others write them",
+	},
 	"edge/gate/health": {[]string{"window"}, "which servers are silent is arithmetic over " +
 		"times; what follows from it is the gate's affair"},
 	"edge/gate/networks": {
@@ -156,7 +173,11 @@ var rooms = map[string]struct {
 		},
 		"the one place that joins gate, coordinator and gossip",
 	},
-	"edge/state": {with(counting, "edge/gate/snapshot", "edge/gate", "edge/private", "edge/state/codec"), "the state file is the gate's snapshot as bytes; what is worth keeping is the gate's affair"},
+	"edge/state": {
+		with(counting, "edge/gate/snapshot", "edge/gate", "edge/private", "edge/state/codec"),
+		"the state file is the gate's snapshot as bytes; what is worth keeping is the gate's " +
+			"affair",
+	},
 	"edge/state/codec": {
 		with(counting, "edge/gate/snapshot", "edge/gate"),
 		"a snapshot as bytes: it opens no file and changes no gate",
@@ -182,12 +203,28 @@ var rooms = map[string]struct {
 	},
 	"edge/door/verdict": {[]string{"mitigation", "edge/gate", "edge/api"}, "a decision in " +
 		"seconds and in the text of headers; which protocol carries them is the doors' affair"},
-	"edge/door/lines": {[]string{"mitigation", "edge/gate", "edge/request", "edge/wire"}, "the line protocol's fields and values as those of a request and of the gate, so that they mean the same in every door"},
+	"edge/door/lines": {
+		[]string{"mitigation", "edge/gate", "edge/request", "edge/wire"},
+		"the line protocol's fields and values as those of a request and of the gate, so that " +
+			"they mean the same in every door",
+	},
 	"edge/door/grpc": {
 		[]string{
-			"mitigation", "edge/gate", "edge/ask", "edge/latency",
-			"edge/api", "edge/h2", "edge/policy", "edge/request", "edge/rls", "edge/wire", "edge/door",
-			"edge/door/budget", "edge/door/lines", "edge/door/stream", "edge/door/verdict",
+			"mitigation",
+			"edge/gate",
+			"edge/ask",
+			"edge/latency",
+			"edge/api",
+			"edge/h2",
+			"edge/policy",
+			"edge/request",
+			"edge/rls",
+			"edge/wire",
+			"edge/door",
+			"edge/door/budget",
+			"edge/door/lines",
+			"edge/door/stream",
+			"edge/door/verdict",
 		},
 		"a door translates between its protocol and the gate, and judges nothing",
 	},
@@ -199,12 +236,41 @@ var rooms = map[string]struct {
 		},
 		"a door translates between its protocol and the gate, and judges nothing",
 	},
-	"edge/door/resp": {[]string{"window", "mitigation", "edge/gate", "edge/ask", "edge/latency", "edge/wire", "edge/door", "edge/door/budget", "edge/door/lines", "edge/door/stream", "edge/door/verdict", "edge/door/resp/throttle"}, "a door translates between its protocol and the gate, and judges nothing but CL.THROTTLE, whose numbers no rule has"},
+	"edge/door/resp": {
+		[]string{
+			"window", "mitigation", "edge/gate", "edge/ask", "edge/latency", "edge/wire",
+			"edge/door", "edge/door/budget", "edge/door/lines", "edge/door/stream",
+			"edge/door/verdict", "edge/door/resp/throttle",
+		},
+		"a door translates between its protocol and the gate, and judges nothing but " +
+			"CL.THROTTLE, whose numbers no rule has",
+	},
 	"edge/door/resp/throttle": {nil, "the arithmetic of another program's command, and a table " +
 		"of its keys; it knows no protocol"},
-	"edge/door/local": {[]string{"edge/gate", "edge/ask", "edge/request", "edge/wire", "edge/door", "edge/door/lines", "edge/api", "edge/client"}, "a door translates between its protocol and the gate, and judges nothing; the protocol of the program itself is the client's methods"},
-	"edge/door/udp":   {[]string{"mitigation", "window", "edge/gate", "edge/ask", "edge/latency", "edge/wire", "edge/door", "edge/door/lines", "edge/door/udp", "edge/config", "edge/api"}, "a door translates between its protocol and the gate, and judges nothing"},
-	"edge/door/http":  {[]string{"mitigation", "window", "edge/gate", "edge/ask", "edge/latency", "edge/request", "edge/wire", "edge/door", "edge/door/lines", "edge/door/verdict", "edge/config", "edge/api", "edge/door/budget", "edge/door/stream", "edge/door/http/head", "edge/door/http/input"}, "a door translates between its protocol and the gate, and judges nothing"},
+	"edge/door/local": {
+		[]string{
+			"edge/gate", "edge/ask", "edge/request", "edge/wire", "edge/door", "edge/door/lines",
+			"edge/api", "edge/client",
+		},
+		"a door translates between its protocol and the gate, and judges nothing; the protocol " +
+			"of the program itself is the client's methods",
+	},
+	"edge/door/udp": {
+		[]string{
+			"mitigation", "window", "edge/gate", "edge/ask", "edge/latency", "edge/wire",
+			"edge/door", "edge/door/lines", "edge/door/udp", "edge/config", "edge/api",
+		},
+		"a door translates between its protocol and the gate, and judges nothing",
+	},
+	"edge/door/http": {
+		[]string{
+			"mitigation", "window", "edge/gate", "edge/ask", "edge/latency", "edge/request",
+			"edge/wire", "edge/door", "edge/door/lines", "edge/door/verdict", "edge/config",
+			"edge/api", "edge/door/budget", "edge/door/stream", "edge/door/http/head",
+			"edge/door/http/input",
+		},
+		"a door translates between its protocol and the gate, and judges nothing",
+	},
 	"edge/door/http/head": {
 		[]string{"edge/request", "edge/api"},
 		"a head is bytes that have arrived; sockets and answers are the door's affair",
@@ -347,7 +413,12 @@ var rooms = map[string]struct {
 	},
 	"cmd/headgate/demo": {
 		with(
-			demoParts, "edge/api", "edge/client", "edge/edgetest", "cmd/headgate/cli", "cmd/headgate/clitest",
+			demoParts,
+			"edge/api",
+			"edge/client",
+			"edge/edgetest",
+			"cmd/headgate/cli",
+			"cmd/headgate/clitest",
 		),
 		"it joins the parts of the demo: what is sent, where, and what is shown",
 	},
@@ -378,10 +449,23 @@ var rooms = map[string]struct {
 			"cmd/headgate/cli", "cmd/headgate/accesslog", "cmd/headgate/oracle"),
 		"a log instead of a network: no door, no ring",
 	},
-	"cmd/headgate/setup":    {[]string{"edge/config", "mitigation", "edge/api", "edge/config/envoy", "edge/wire", "cmd/headgate/cli", "cmd/headgate/clitest"}, "it reads and prints configurations, and asks nobody but the admin listener"},
-	"cmd/headgate/man":      {[]string{"edge/config", "cmd/headgate/cli", "cmd/headgate/clitest"}, "the manual is made from the help texts of the commands and the reference of the configuration"},
-	"cmd/headgate/clitest":  {nil, "what tests of commands share knows no command"},
-	"cmd/headgate/policies": {[]string{"edge/api", "edge/config", "edge/policy", "edge/sample", "cmd/headgate/cli"}, "it reads policies and tries requests on them, of a file or of a daemon"},
+	"cmd/headgate/setup": {
+		[]string{
+			"edge/config", "mitigation", "edge/api", "edge/config/envoy", "edge/wire",
+			"cmd/headgate/cli", "cmd/headgate/clitest",
+		},
+		"it reads and prints configurations, and asks nobody but the admin listener",
+	},
+	"cmd/headgate/man": {
+		[]string{"edge/config", "cmd/headgate/cli", "cmd/headgate/clitest"},
+		"the manual is made from the help texts of the commands and the reference of the " +
+			"configuration",
+	},
+	"cmd/headgate/clitest": {nil, "what tests of commands share knows no command"},
+	"cmd/headgate/policies": {
+		[]string{"edge/api", "edge/config", "edge/policy", "edge/sample", "cmd/headgate/cli"},
+		"it reads policies and tries requests on them, of a file or of a daemon",
+	},
 	"cmd/headgate/systemtest": {
 		[]string{
 			"window", "gossip", "gossip/coordinator", "edge/api", "edge/client", "edge/config",
@@ -412,7 +496,10 @@ var kits = map[string]struct {
 		[]string{"edge/api"},
 		"values of the contract, for the tests of the rooms that show them",
 	},
-	"edge/ask/asktest": {[]string{"edge/ask", "edge/config", "edge/gate", "edge/gate/gatetest"}, "gates with policies, for the tests of the rooms that ask about whole requests"},
+	"edge/ask/asktest": {
+		[]string{"edge/ask", "edge/config", "edge/gate", "edge/gate/gatetest"},
+		"gates with policies, for the tests of the rooms that ask about whole requests",
+	},
 	"edge/door/doortest": {nil, "servers, connections and HTTP answers, for the tests of " +
 		"whatever listens; it knows nothing of headgate"},
 	"edge/gate/gatetest": {
@@ -466,7 +553,11 @@ var doors = map[string]struct {
 		[]string{"gossip", "gossip/guard", "gossip/lossy"},
 		"only gossip knows the members",
 	},
-	"github.com/cespare/xxhash/v2": {[]string{"edge/ring", "gossip", "gossip/coordinator/assignment"}, "only where nodes must agree: counting is by a seeded maphash, or keys could be made to collide"},
+	"github.com/cespare/xxhash/v2": {
+		[]string{"edge/ring", "gossip", "gossip/coordinator/assignment"},
+		"only where nodes must agree: counting is by a seeded maphash, or keys could be made to " +
+			"collide",
+	},
 	"github.com/prometheus/client_golang": {
 		[]string{"edge/metrics", "edge/admin", "edge"},
 		"rooms count, the metrics of a node report in the registry that it makes",

@@ -49,7 +49,9 @@ func (p goPackage) otherSystems() []string {
 // listPackages returns all packages of the module.
 func listPackages(t *testing.T) []goPackage {
 	t.Helper()
-	list := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Dir,GoFiles,IgnoredGoFiles,TestGoFiles,XTestGoFiles,Imports,TestImports,XTestImports", "./...")
+	list := exec.CommandContext(t.Context(), "go", "list",
+		"-json=ImportPath,Dir,GoFiles,IgnoredGoFiles,TestGoFiles,XTestGoFiles,Imports,TestImports,XTestImports",
+		"./...")
 	list.Dir = filepath.Join("..", "..")
 	out, err := list.Output()
 	if err != nil {

@@ -36,7 +36,10 @@ func TestGoInstall(t *testing.T) {
 // packaged or installed by go.
 func TestVersionOfATag(t *testing.T) {
 	defer func(was string) { cli.Release = was }(cli.Release)
-	for release, want := range map[string]string{"v1.2.3": "1.2.3", "1.2.3": "1.2.3", "v1.2.3-4-gabc-dirty": "1.2.3-4-gabc-dirty", "vanilla": "vanilla", "v": "v"} {
+	for release, want := range map[string]string{
+		"v1.2.3": "1.2.3", "1.2.3": "1.2.3",
+		"v1.2.3-4-gabc-dirty": "1.2.3-4-gabc-dirty", "vanilla": "vanilla", "v": "v",
+	} {
 		cli.Release = release
 		if got := cli.BuildVersion(); got != want {
 			t.Errorf("%s: %s, want %s", release, got, want)

@@ -21,7 +21,8 @@ func writtenManual(t *testing.T) (dir string) {
 	b := newBench(t)
 	b.env["SOURCE_DATE_EPOCH"] = "1772323200"
 	dir = t.TempDir()
-	if code, stdout, stderr := b.run(t.Context(), "man", "--example", "../../deploy/headgate.yaml", dir); code != cli.ExitOK || stdout+stderr != "" {
+	if code, stdout, stderr := b.run(t.Context(), "man", "--example", "../../deploy/headgate.yaml",
+		dir); code != cli.ExitOK || stdout+stderr != "" {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
 	return dir
@@ -50,7 +51,10 @@ func TestManualIsWhole(t *testing.T) {
 	pages := manualPages(t, writtenManual(t))
 	for _, cmd := range man.Documented(cli.NewRoot(cli.NewApp(t.Output(), t.Output()), commands)) {
 		page := pages[man.PageName(cmd)+".1"]
-		for _, want := range []string{`.TH HEADGATE`, `"2026-03-01"`, ".SH NAME\n", ".SH SYNOPSIS\n.B headgate", `\-\-help`, ".BR headgate.yaml (5)\n"} {
+		for _, want := range []string{
+			`.TH HEADGATE`, `"2026-03-01"`, ".SH NAME\n",
+			".SH SYNOPSIS\n.B headgate", `\-\-help`, ".BR headgate.yaml (5)\n",
+		} {
 			if !strings.Contains(page, want) {
 				t.Errorf("%s: no %q in\n%s", man.PageName(cmd), want, page)
 			}
@@ -132,7 +136,8 @@ func TestManualIsRoff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.CommandContext(t.Context(), mandoc, append([]string{"-T", "lint", "-W", "warning"}, files...)...).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), mandoc,
+		append([]string{"-T", "lint", "-W", "warning"}, files...)...).CombinedOutput(); err != nil {
 		t.Errorf("%v:\n%s", err, out)
 	}
 	text, err := exec.CommandContext(t.Context(), mandoc, "-T", "utf8",
@@ -149,13 +154,18 @@ func TestManualIsRoff(t *testing.T) {
 func TestManualRefusesWhatItCannotDo(t *testing.T) {
 	b := newBench(t)
 	dir := t.TempDir()
-	for _, args := range [][]string{{"man"}, {"man", filepath.Join(dir, "none")}, {"man", "--example", filepath.Join(dir, "none"), dir}} {
+	for _, args := range [][]string{
+		{"man"},
+		{"man", filepath.Join(dir, "none")},
+		{"man", "--example", filepath.Join(dir, "none"), dir},
+	} {
 		if code, _, stderr := b.run(t.Context(), args...); code != cli.ExitFailed || stderr == "" {
 			t.Errorf("%q: exit %d, %q", args, code, stderr)
 		}
 	}
 	b.env["SOURCE_DATE_EPOCH"] = "yesterday"
-	if code, _, stderr := b.run(t.Context(), "man", dir); code != cli.ExitFailed || !strings.Contains(stderr, `"yesterday"`) {
+	if code, _, stderr := b.run(t.Context(), "man", dir); code != cli.ExitFailed ||
+		!strings.Contains(stderr, `"yesterday"`) {
 		t.Errorf("exit %d, %q", code, stderr)
 	}
 	if names := slices.Collect(func(yield func(string) bool) {

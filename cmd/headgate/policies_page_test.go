@@ -54,7 +54,8 @@ func TestPoliciesPage(t *testing.T) {
 	for _, row := range rows {
 		cells := strings.Split(strings.Trim(row, "|"), "|")
 		field, value := spans(cells[0])[0], spans(cells[1])[0]
-		text := fmt.Sprintf("policies:\n  - {name: p, match: {%s: %s}, limit: 5, window: 1m}\n", field, value)
+		text := fmt.Sprintf("policies:\n  - {name: p, match: {%s: %s}, limit: 5, window: 1m}\n",
+			field, value)
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +63,8 @@ func TestPoliciesPage(t *testing.T) {
 			for _, one := range spans(cells[2+column]) {
 				_, stdout, stderr := b.run(t.Context(), append([]string{"test-request", "-c", file}, requestWith(field, one)...)...)
 				if !strings.Contains(stdout, want) {
-					t.Errorf("%s: %s, request with %s: no %q in\n%s%s", field, value, one, want, stdout, stderr)
+					t.Errorf("%s: %s, request with %s: no %q in\n%s%s", field, value, one, want,
+						stdout, stderr)
 				}
 			}
 		}

@@ -10,7 +10,12 @@ import (
 // recipeRequests are, by the heading of a recipe, requests and what test-request says of them: the
 // arguments, then after => what must be in the output, several parts between semicolons.
 var recipeRequests = map[string][]string{
-	"By path": {"/login => rule login ", "//./login/x?y => rule login ", "/%6cogin => rule login ", "/other => rule rest "},
+	"By path": {
+		"/login => rule login ",
+		"//./login/x?y => rule login ",
+		"/%6cogin => rule login ",
+		"/other => rule rest ",
+	},
 	"By API key": {
 		"/api/x -H x-api-key:k --client 203.0.113.7 => rule api  key ~",
 		"/api/x --client 203.0.113.7 => rule api  key 203.0.113.7 ",

@@ -36,7 +36,8 @@ func TestTopLive(t *testing.T) {
 	a := cli.NewApp(tty, io.Discard)
 	a.Getenv = func(name string) string { return b.env[name] }
 	a.Now = func() time.Time { return clitest.Noon }
-	if code := a.Run(ctx, commands, []string{"top", "--live", "--every", "1ms"}); code != cli.ExitOK {
+	if code := a.Run(ctx, commands,
+		[]string{"top", "--live", "--every", "1ms"}); code != cli.ExitOK {
 		t.Errorf("exit %d", code)
 	}
 	got := tty.drawn.String()
@@ -54,7 +55,8 @@ func TestTopLiveOutlastsTheDaemon(t *testing.T) {
 	defer cancel()
 	tty := &screen{left: 2, stop: cancel}
 	a := cli.NewApp(tty, io.Discard)
-	if code := a.Run(ctx, commands, []string{"top", "--live", "--admin", "127.0.0.1:1"}); code != cli.ExitOK {
+	if code := a.Run(ctx, commands,
+		[]string{"top", "--live", "--admin", "127.0.0.1:1"}); code != cli.ExitOK {
 		t.Errorf("exit %d", code)
 	}
 	if n := strings.Count(tty.drawn.String(), "no answer from headgate at 127.0.0.1:1"); n != 2 {

@@ -64,7 +64,10 @@ func checkWords(t *testing.T, place, text string) {
 func TestHelpIsPlain(t *testing.T) {
 	var visit func(cmd *cobra.Command)
 	visit = func(cmd *cobra.Command) {
-		for _, text := range []string{cmd.Use, cmd.Short, cmd.Long, cmd.Example, cmd.Flags().FlagUsages()} {
+		for _, text := range []string{
+			cmd.Use, cmd.Short, cmd.Long, cmd.Example,
+			cmd.Flags().FlagUsages(),
+		} {
 			checkWords(t, cmd.CommandPath(), text)
 		}
 		for _, c := range cmd.Commands() {
@@ -83,14 +86,15 @@ var wordyRooms = []string{"edge", "cmd/headgate", "gossip", "mitigation", "windo
 func TestTextsArePlain(t *testing.T) {
 	root, texts := filepath.Join("..", ".."), 0
 	for _, room := range wordyRooms {
-		err := filepath.WalkDir(filepath.Join(root, room), func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") ||
-				strings.HasSuffix(path, "_test.go") || forTests(path) {
-				return err
-			}
-			texts += checkSource(t, path)
-			return nil
-		})
+		err := filepath.WalkDir(filepath.Join(root, room),
+			func(path string, d fs.DirEntry, err error) error {
+				if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") ||
+					strings.HasSuffix(path, "_test.go") || forTests(path) {
+					return err
+				}
+				texts += checkSource(t, path)
+				return nil
+			})
 		if err != nil {
 			t.Fatal(err)
 		}

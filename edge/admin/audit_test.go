@@ -29,16 +29,27 @@ func TestAudit(t *testing.T) {
 	})
 	const word = `"by":"kim","reason":"ticket 4711"`
 	for _, c := range []struct{ method, target, body, change string }{
-		{"POST", "/v1/mitigations", `{"rule":"shed","key":"k\u001b","action":"block","ttl":"10m",` + word + `}`, `change=block from=192.0.2.1:1234 rule=shed key=k\x1b ttl=10m0s`},
-		{"DELETE", `/v1/mitigations?rule=shed&shown=k\x1b&by=kim&reason=ticket+4711`, "", `change=lift from=192.0.2.1:1234 rule=shed key=k\x1b was=block source=manual:kim`},
-		{"PUT", "/v1/mode", `{"mode":"shadow","rule":"shed",` + word + `}`, `change=mode from=192.0.2.1:1234 mode=shadow rule=shed`},
+		{
+			"POST", "/v1/mitigations",
+			`{"rule":"shed","key":"k\u001b","action":"block","ttl":"10m",` + word +
+				`}`, `change=block from=192.0.2.1:1234 rule=shed key=k\x1b ttl=10m0s`,
+		},
+		{
+			"DELETE", `/v1/mitigations?rule=shed&shown=k\x1b&by=kim&reason=ticket+4711`, "",
+			`change=lift from=192.0.2.1:1234 rule=shed key=k\x1b was=block source=manual:kim`,
+		},
+		{
+			"PUT", "/v1/mode", `{"mode":"shadow","rule":"shed",` + word + `}`,
+			`change=mode from=192.0.2.1:1234 mode=shadow rule=shed`,
+		},
 		{"POST", "/v1/reload", `{` + word + `}`, `change=reload from=192.0.2.1:1234`},
 	} {
 		audit.Reset()
 		if w := a.ask(c.method, c.target, c.body); w.Code/100 != 2 {
 			t.Errorf("%s %s: %d %s", c.method, c.target, w.Code, w.Body)
 		}
-		want := `level=INFO msg="admin: changed" ` + c.change + ` by=kim reason="ticket 4711"` + "\n"
+		want := `level=INFO msg="admin: changed" ` + c.change + ` by=kim reason="ticket 4711"` +
+			"\n"
 		if got := audit.String(); !strings.HasSuffix(got, want) || strings.Count(got, "\n") != 1 {
 			t.Errorf("%s %s:\n got %swant %s", c.method, c.target, got, want)
 		}
@@ -46,7 +57,8 @@ func TestAudit(t *testing.T) {
 	audit.Reset()
 	fails = true
 	a.ask("POST", "/v1/reload", "")
-	if got := audit.String(); !strings.HasSuffix(got, `level=WARN msg="admin: reload rejected, nothing was changed" from=192.0.2.1:1234 by=admin reason="" faults=1`+"\n") {
+	if got := audit.String(); !strings.HasSuffix(got,
+		`level=WARN msg="admin: reload rejected, nothing was changed" from=192.0.2.1:1234 by=admin reason="" faults=1`+"\n") {
 		t.Errorf("a reload that failed: %s", got)
 	}
 	if strings.Contains(log.String(), "admin: changed") {

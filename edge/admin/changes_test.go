@@ -91,7 +91,11 @@ func TestEventsOfAKeyAreOne(t *testing.T) {
 		want   string
 	}{
 		{
-			"set twice", nil, func(a *node) { byHand("shed", "block")(a); byHand("shed", "block")(a) },
+			"set twice", nil, func(a *node) {
+				byHand("shed", "block")(a)
+				byHand("shed",
+					"block")(a)
+			},
 			api.EventFlagSet,
 		},
 		{"set and lifted", nil, func(a *node) {

@@ -100,7 +100,8 @@ func TestClusterView(t *testing.T) {
 			t.Helper()
 			v := askFor[api.ClusterView](t, a.node, "/v1/cluster")
 			r := v.Ring
-			if v.View != view || r.Clock != (api.ClockView{State: clock, SkewSeconds: skew}) || r.Nodes != nodes || r.Servers[0].Lost != lost || r.Servers[1].Lost != lost {
+			if v.View != view || r.Clock != (api.ClockView{State: clock, SkewSeconds: skew}) ||
+				r.Nodes != nodes || r.Servers[0].Lost != lost || r.Servers[1].Lost != lost {
 				t.Errorf("%s: view %s, %+v", when, v.View, r)
 			}
 		}

@@ -21,7 +21,8 @@ import (
 
 func byHand(rule, action string) func(*node) {
 	return func(a *node) {
-		a.ask("POST", "/v1/mitigations", fmt.Sprintf(`{"rule":%q,"key":"k","action":%q,"by":"kim","ttl":"10m"}`, rule, action))
+		a.ask("POST", "/v1/mitigations",
+			fmt.Sprintf(`{"rule":%q,"key":"k","action":%q,"by":"kim","ttl":"10m"}`, rule, action))
 	}
 }
 
@@ -148,7 +149,10 @@ policies:
   - {name: site, match: {}, key: host, rules: [shed]}
 `)
 	a.flagRatio("shed", mitigation.MaxRatio)
-	for by, want := range map[string]string{"203.0.113.7": "203.0.113.7", "2001:db8::7": "2001:db8::/64", "session-1": "session-1"} {
+	for by, want := range map[string]string{
+		"203.0.113.7": "203.0.113.7",
+		"2001:db8::7": "2001:db8::/64", "session-1": "session-1",
+	} {
 		v := askFor[api.ExplainView](t, a,
 			"/v1/explain?rule=shed&key=k&by="+url.QueryEscape(by)).ShedBy
 		if v == nil || v.By != want || v.Denied == nil || !*v.Denied ||

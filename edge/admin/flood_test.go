@@ -105,7 +105,8 @@ func TestAdminTokenHoldsItsPlace(t *testing.T) {
 	if r := doortest.Exchange(t, operator, ask); r.StatusCode != http.StatusOK {
 		t.Fatalf("status %d", r.StatusCode)
 	}
-	if r := doortest.Exchange(t, stranger, strings.Replace(ask, "secret", "guess", 1)); r.StatusCode != http.StatusUnauthorized {
+	if r := doortest.Exchange(t, stranger,
+		strings.Replace(ask, "secret", "guess", 1)); r.StatusCode != http.StatusUnauthorized {
 		t.Fatalf("status %d", r.StatusCode)
 	}
 	flood := make([]flooder, connections)

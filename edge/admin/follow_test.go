@@ -66,7 +66,8 @@ func follow(
 	t *testing.T, dial func(context.Context, string, string) (net.Conn, error), query string,
 ) *follower {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/v1/events"+query, nil)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+		"http://localhost/v1/events"+query, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

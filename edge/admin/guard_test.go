@@ -107,21 +107,51 @@ var guardCases = []struct {
 		headers: withToken("Host", "admin.example.net"),
 	},
 
-	{name: "own page", local: true, headers: []string{"Origin", "http://127.0.0.1:4292", "Sec-Fetch-Site", "same-origin"}},
-	{name: "own page behind TLS", local: true, headers: []string{"Origin", "https://127.0.0.1:4292"}},
+	{
+		name:    "own page",
+		local:   true,
+		headers: []string{"Origin", "http://127.0.0.1:4292", "Sec-Fetch-Site", "same-origin"},
+	},
+	{
+		name:    "own page behind TLS",
+		local:   true,
+		headers: []string{"Origin", "https://127.0.0.1:4292"},
+	},
 	{name: "the person", local: true, headers: []string{"Sec-Fetch-Site", "none"}},
-	{name: "foreign page", local: true, headers: []string{"Origin", "https://attacker.example"}, change: 403, names: "Origin"},
-	{name: "another port", local: true, headers: []string{"Origin", "http://127.0.0.1:8080"}, change: 403, names: "Origin"},
+	{
+		name:    "foreign page",
+		local:   true,
+		headers: []string{"Origin", "https://attacker.example"},
+		change:  403,
+		names:   "Origin",
+	},
+	{
+		name:    "another port",
+		local:   true,
+		headers: []string{"Origin", "http://127.0.0.1:8080"},
+		change:  403,
+		names:   "Origin",
+	},
 	{name: "null", local: true, headers: []string{"Origin", "null"}, change: 403, names: "Origin"},
 	{
 		name: "cross-site", local: true, headers: []string{"Sec-Fetch-Site", "cross-site"},
 		change: 403, names: "Sec-Fetch-Site",
 	},
 	{
-		name: "same-site", local: true, headers: []string{"Sec-Fetch-Site", "same-site"}, change: 403,
-		names: "Sec-Fetch-Site",
+		name:    "same-site",
+		local:   true,
+		headers: []string{"Sec-Fetch-Site", "same-site"},
+		change:  403,
+		names:   "Sec-Fetch-Site",
 	},
-	{name: "foreign page with token", local: true, token: guardToken, headers: withToken("Origin", "https://attacker.example"), change: 403, names: "Origin"},
+	{
+		name:    "foreign page with token",
+		local:   true,
+		token:   guardToken,
+		headers: withToken("Origin", "https://attacker.example"),
+		change:  403,
+		names:   "Origin",
+	},
 }
 
 // TestAdminGuard checks who may read and who may change things, on loopback and off it, from pages
@@ -145,11 +175,16 @@ func TestAdminGuard(t *testing.T) {
 			}
 			// a browser shows no token for a page; the page asks for it
 			for _, page := range []string{"/", "/assets/none"} {
-				if w := a.askVia(came, "GET", page, "", tt.headers); w.Code == http.StatusUnauthorized || w.Code == http.StatusForbidden {
+				if w := a.askVia(came, "GET", page, "",
+					tt.headers); w.Code == http.StatusUnauthorized ||
+					w.Code == http.StatusForbidden {
 					t.Errorf("%s: status %d", page, w.Code)
 				}
 			}
-			for _, way := range []string{"/assets/../v1/rules", "/assets/%2e%2e/v1/rules", "//v1/rules"} {
+			for _, way := range []string{
+				"/assets/../v1/rules", "/assets/%2e%2e/v1/rules",
+				"//v1/rules",
+			} {
 				if w := a.askVia(came, "GET", way, "", tt.headers); w.Code == http.StatusOK {
 					t.Errorf("%s is a way around the guard", way)
 				}
@@ -158,7 +193,10 @@ func TestAdminGuard(t *testing.T) {
 				method, target, body string
 				done                 int
 			}{
-				{"POST", "/v1/mitigations", `{"rule":"shed","key":"a","action":"block"}`, http.StatusCreated},
+				{
+					"POST", "/v1/mitigations", `{"rule":"shed","key":"a","action":"block"}`,
+					http.StatusCreated,
+				},
 				{"DELETE", "/v1/mitigations?rule=shed&key=a", "", http.StatusNoContent},
 				{"PUT", "/v1/mode", `{"mode":"off"}`, http.StatusNoContent},
 				{"POST", "/v1/reload", "", http.StatusNotImplemented},

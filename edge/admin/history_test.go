@@ -50,7 +50,10 @@ func TestAdminHistory(t *testing.T) {
 			t.Fatalf("%+v", v)
 		}
 		got := ""
-		for _, values := range [][]*float64{v.Rules[0].Offered, v.Rules[0].Admitted, v.Rules[0].Denied} {
+		for _, values := range [][]*float64{
+			v.Rules[0].Offered, v.Rules[0].Admitted,
+			v.Rules[0].Denied,
+		} {
 			for _, value := range values {
 				got += fmt.Sprint(*value, " ")
 			}

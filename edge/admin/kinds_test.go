@@ -79,7 +79,8 @@ func TestRulesOfKinds(t *testing.T) {
 		r.Places != nil || r.Blocks != nil {
 		t.Errorf("bucket: %+v", r)
 	}
-	if r := rules[1]; r.Kind != "concurrency" || r.Lease != 60 || *r.Places != (api.PlacesView{Taken: 2, Keys: 1, Leases: 1}) {
+	if r := rules[1]; r.Kind != "concurrency" || r.Lease != 60 ||
+		*r.Places != (api.PlacesView{Taken: 2, Keys: 1, Leases: 1}) {
 		t.Errorf("places: %+v, %+v", r, r.Places)
 	}
 	if r := rules[2]; r.Counts != "offered" || fmt.Sprint(r.Blocks) != "[600 3600]" ||
@@ -100,7 +101,8 @@ func TestPoolsAreShown(t *testing.T) {
 		room.Turn(now.Add(time.Duration(n+1) * time.Second))
 	}
 	p := askFor[api.PoolsView](t, a, "/v1/pools").Pools[0]
-	if p.Level != 1.5 || p.Sources != 1 || p.Heard == nil || fmt.Sprint(p.Tiers) != "[{test 1} {normal 0.5}]" {
+	if p.Level != 1.5 || p.Sources != 1 || p.Heard == nil ||
+		fmt.Sprint(p.Tiers) != "[{test 1} {normal 0.5}]" {
 		t.Errorf("%+v", p)
 	}
 	if v := askFor[api.PoliciesView](t, a, "/v1/policies"); v.Policies[0].Does != "pool workers" ||

@@ -18,7 +18,8 @@ func (a *node) setByKey(
 	t *testing.T, member, key string, action mitigation.Action,
 ) (status int, answer string) {
 	t.Helper()
-	w := a.ask("POST", "/v1/mitigations", fmt.Sprintf(`{"rule":"shed",%q:%q,"action":%q}`, member, key, action))
+	w := a.ask("POST", "/v1/mitigations",
+		fmt.Sprintf(`{"rule":"shed",%q:%q,"action":%q}`, member, key, action))
 	return w.Code, w.Body.String()
 }
 
@@ -37,10 +38,13 @@ func TestAdminTakesNetworks(t *testing.T) {
 		if status != http.StatusCreated || !strings.Contains(answer, `"key":"`+c.shown+`"`) {
 			t.Errorf("%s: status %d: %s", c.network, status, answer)
 		}
-		if got := gatetest.Decide(a.gate, a.gate.Now(), gate.Check, "shed", c.key, 1); got.Why != mitigation.ByBlock {
+		if got := gatetest.Decide(a.gate, a.gate.Now(), gate.Check, "shed", c.key,
+			1); got.Why != mitigation.ByBlock {
 			t.Errorf("%s in %s: %+v", c.key, c.network, got)
 		}
-		if w := a.ask("DELETE", "/v1/mitigations?rule=shed&key="+c.key, ""); w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "its network "+c.shown+" has one") {
+		if w := a.ask("DELETE", "/v1/mitigations?rule=shed&key="+c.key,
+			""); w.Code != http.StatusNotFound ||
+			!strings.Contains(w.Body.String(), "its network "+c.shown+" has one") {
 			t.Errorf("lifting %s: %d %s", c.key, w.Code, w.Body)
 		}
 		view := decode[api.ExplainView](t,
@@ -49,12 +53,17 @@ func TestAdminTakesNetworks(t *testing.T) {
 			!strings.Contains(view.LiftedBy, "headgate unblock shed "+c.shown) {
 			t.Errorf("%s: %q, lifted by %q", c.key, view.Sentences, view.LiftedBy)
 		}
-		if w := a.ask("DELETE", "/v1/mitigations?rule=shed&key="+c.network, ""); w.Code != http.StatusNoContent {
+		if w := a.ask("DELETE", "/v1/mitigations?rule=shed&key="+c.network,
+			""); w.Code != http.StatusNoContent {
 			t.Errorf("lifting %s: %d %s", c.network, w.Code, w.Body)
 		}
 	}
-	for _, key := range []string{"/login", "/10.0.0.0/8", "203.0.113.7/login", "203.0.113.7/13335", "GET /8", "10.0.0.0/33", "2001:db8::/129", "2001:db8::"} {
-		if status, answer := a.setByKey(t, "key", key, mitigation.Block); status != http.StatusCreated {
+	for _, key := range []string{
+		"/login", "/10.0.0.0/8", "203.0.113.7/login", "203.0.113.7/13335",
+		"GET /8", "10.0.0.0/33", "2001:db8::/129", "2001:db8::",
+	} {
+		if status, answer := a.setByKey(t, "key", key,
+			mitigation.Block); status != http.StatusCreated {
 			t.Errorf("%s: status %d: %s", key, status, answer)
 		}
 	}
@@ -70,22 +79,28 @@ func TestAdminTakesNetworksThatAreKeys(t *testing.T) {
 	a := newNode(t, admin.Options{Local: true})
 	const counted, unseen = "2001:db8::/64", "2001:db8:1::/64"
 	a.refuse("shed", counted)
-	if status, answer := a.setByKey(t, "key", counted, mitigation.Block); status != http.StatusCreated {
+	if status, answer := a.setByKey(t, "key", counted,
+		mitigation.Block); status != http.StatusCreated {
 		t.Errorf("a key that is counted: status %d: %s", status, answer)
 	}
-	if got := gatetest.Decide(a.gate, a.gate.Now(), gate.Check, "shed", counted, 1); got.Why != mitigation.ByBlock {
+	if got := gatetest.Decide(a.gate, a.gate.Now(), gate.Check, "shed", counted,
+		1); got.Why != mitigation.ByBlock {
 		t.Errorf("a key that is counted: %+v", got)
 	}
-	if status, answer := a.setByKey(t, "shown", unseen, mitigation.Block); status != http.StatusCreated {
+	if status, answer := a.setByKey(t, "shown", unseen,
+		mitigation.Block); status != http.StatusCreated {
 		t.Errorf("a key as lists show it: status %d: %s", status, answer)
 	}
-	if got := gatetest.Decide(a.gate, a.gate.Now(), gate.Check, "shed", unseen, 1); got.Why != mitigation.ByBlock {
+	if got := gatetest.Decide(a.gate, a.gate.Now(), gate.Check, "shed", unseen,
+		1); got.Why != mitigation.ByBlock {
 		t.Errorf("a key as lists show it: %+v", got)
 	}
-	if status, answer := a.setByKey(t, "key", unseen, mitigation.Allow); status != http.StatusCreated {
+	if status, answer := a.setByKey(t, "key", unseen,
+		mitigation.Allow); status != http.StatusCreated {
 		t.Errorf("a key that is flagged: status %d: %s", status, answer)
 	}
-	if w := a.ask("DELETE", "/v1/mitigations?rule=shed&key="+unseen, ""); w.Code != http.StatusNoContent {
+	if w := a.ask("DELETE", "/v1/mitigations?rule=shed&key="+unseen,
+		""); w.Code != http.StatusNoContent {
 		t.Errorf("lifting: status %d: %s", w.Code, w.Body)
 	}
 }

@@ -204,7 +204,8 @@ func compareGolden(t *testing.T, name string, w *httptest.ResponseRecorder) {
 	if json.Indent(&text, w.Body.Bytes(), "", "  ") != nil {
 		text = *w.Body
 	}
-	got, file := errorBound.ReplaceAll(text.Bytes(), []byte(`"error_bound": 0`)), filepath.Join("testdata", name+".golden")
+	got, file := errorBound.ReplaceAll(text.Bytes(),
+		[]byte(`"error_bound": 0`)), filepath.Join("testdata", name+".golden")
 	if *updateGolden {
 		if err := os.WriteFile(file, got, 0o644); err != nil {
 			t.Fatal(err)

@@ -105,7 +105,8 @@ func TestOverridesReachOthers(t *testing.T) {
 			rows[0].Reason != "why" {
 			t.Errorf("shown there as %+v", rows)
 		}
-		if rows := askFor[api.MitigationsView](t, here.node, "/v1/mitigations").Mitigations; len(rows) != 1 || rows[0].Node != "" {
+		if rows := askFor[api.MitigationsView](t, here.node,
+			"/v1/mitigations").Mitigations; len(rows) != 1 || rows[0].Node != "" {
 			t.Errorf("shown here as %+v", rows)
 		}
 		here.override(t, "allow")
@@ -119,7 +120,11 @@ func TestOverridesReachOthers(t *testing.T) {
 		for _, rule := range []string{"shed", "block"} {
 			here.put(t, rule, "short")
 			there.receive(here)
-			if _, err := here.gate.Override(here.gate.Now(), gate.ByHand{Rule: rule, Key: []byte("short"), Action: mitigation.Allow, TTL: time.Second}); err != nil {
+			if _, err := here.gate.Override(here.gate.Now(),
+				gate.ByHand{
+					Rule: rule, Key: []byte("short"), Action: mitigation.Allow,
+					TTL: time.Second,
+				}); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(2 * time.Second)
@@ -151,7 +156,8 @@ func TestLiftReachesOthers(t *testing.T) {
 			if a := there.check(rule, "k"); !a.Deny {
 				t.Fatalf("%s: %+v", rule, a)
 			}
-			if w := here.ask("DELETE", "/v1/mitigations?key=k&rule="+rule, ""); w.Code != http.StatusNoContent {
+			if w := here.ask("DELETE", "/v1/mitigations?key=k&rule="+rule,
+				""); w.Code != http.StatusNoContent {
 				t.Fatalf("%s: status %d: %s", rule, w.Code, w.Body)
 			}
 			if news := there.receive(here); news != 1 {
@@ -174,7 +180,8 @@ func TestLiftReachesOthers(t *testing.T) {
 		checkProblem(t, alone.ask("DELETE", "/v1/mitigations?rule=shed&key=k", ""),
 			http.StatusNotFound, "key")
 		alone.refuse("shed", "k")
-		if w := alone.ask("DELETE", "/v1/mitigations?rule=shed&key=k", ""); w.Code != http.StatusNoContent {
+		if w := alone.ask("DELETE", "/v1/mitigations?rule=shed&key=k",
+			""); w.Code != http.StatusNoContent {
 			t.Errorf("status %d: %s", w.Code, w.Body)
 		}
 		if is := alone.gate.OverrideStats(); is.Held != 0 {

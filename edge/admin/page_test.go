@@ -41,7 +41,8 @@ func TestAdminPage(t *testing.T) {
 			t.Errorf("%s is not listed", want)
 		}
 	}
-	if again := a.ask("GET", "/", "", "If-None-Match", w.Header().Get("ETag")); again.Code != http.StatusNotModified {
+	if again := a.ask("GET", "/", "", "If-None-Match",
+		w.Header().Get("ETag")); again.Code != http.StatusNotModified {
 		t.Errorf("asked for again: status %d", again.Code)
 	}
 	for _, found := range regexp.MustCompile(`(?:src|href)="(/assets/[^"]+)"`).FindAllStringSubmatch(w.Body.String(), -1) {

@@ -23,7 +23,9 @@ import (
 // when there are none. Each picture asks for the state of the file once.
 func TestViewersShareAPicture(t *testing.T) {
 	var made atomic.Int32
-	o := admin.Options{State: func(window.Instant) state.Stats { made.Add(1); return state.Stats{} }}
+	o := admin.Options{
+		State: func(window.Instant) state.Stats { made.Add(1); return state.Stats{} },
+	}
 	inBubble(t, o, func(t *testing.T, a *node, p *pipes) {
 		time.Sleep(10 * liveEvery)
 		synctest.Wait()
@@ -92,7 +94,8 @@ func TestPictureOrder(t *testing.T) {
 			v.Mitigations[0].DeniedRate < 9 {
 			t.Fatalf("%d, the first %+v", len(v.Mitigations), v.Mitigations[0])
 		}
-		if slices.ContainsFunc(v.Mitigations, func(m api.MitigationView) bool { return m.DeniedRate == 0 }) {
+		if slices.ContainsFunc(v.Mitigations,
+			func(m api.MitigationView) bool { return m.DeniedRate == 0 }) {
 			t.Error("a key that is denied nothing is among the first")
 		}
 	})

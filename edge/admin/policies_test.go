@@ -95,7 +95,9 @@ func TestPolicies(t *testing.T) {
 			t.Errorf("metrics without %s", want)
 		}
 	}
-	if v := decode[api.ExplainView](t, a.ask(http.MethodGet, "/v1/explain?rule=login&key=203.0.113.7", "").Body.String()); strings.Join(v.Policies, " ") != "login" {
+	if v := decode[api.ExplainView](t,
+		a.ask(http.MethodGet, "/v1/explain?rule=login&key=203.0.113.7",
+			"").Body.String()); strings.Join(v.Policies, " ") != "login" {
 		t.Errorf("explain names the policies %q", v.Policies)
 	}
 }
@@ -121,7 +123,8 @@ func TestTestRequest(t *testing.T) {
 		}
 	}
 	ask("/login")
-	v := decode[api.TestView](t, a.ask(http.MethodPost, "/v1/test-request", `{"url":"/login","client":"203.0.113.7"}`).Body.String())
+	v := decode[api.TestView](t, a.ask(http.MethodPost, "/v1/test-request",
+		`{"url":"/login","client":"203.0.113.7"}`).Body.String())
 	if q := v.Questions[0]; q.Answer.Verdict != "deny" || q.Answer.Why != "limit" ||
 		q.Answer.Retry == 0 || !v.Denied() {
 		t.Errorf("at the limit: %+v", q.Answer)
@@ -131,9 +134,13 @@ func TestTestRequest(t *testing.T) {
 func TestTestRequestFaults(t *testing.T) {
 	a, _ := newSite(t)
 	for body, want := range map[string]string{
-		``: "Content-Type", `{}`: "url is missing", `[`: "JSON", `{"url":"/","status":99}`: "100 to 999", `{"url":"/","status":"x"}`: "100 to 999",
-		`{"url":"/","client":"nobody"}`: "is not an address", `{"url":"/","nope":"1"}`: "nope", `{"url":"/","headers":["no colon"]}`: "name: value",
-		`{"url":"/","headers":1}`: "headers", `{"url":"/","headers":{"a":1}}`: "must be a string", `{"url":"/"} x`: "JSON", `{"url":"/","url":"/"}`: "twice",
+		``: "Content-Type", `{}`: "url is " +
+			"missing", `[`: "JSON", `{"url":"/","status":99}`: "100 to " +
+			"999", `{"url":"/","status":"x"}`: "100 to 999",
+		`{"url":"/","client":"nobody"}`: "is not an " +
+			"address", `{"url":"/","nope":"1"}`: "nope", `{"url":"/","headers":["no colon"]}`: "name: value",
+		`{"url":"/","headers":1}`: "headers", `{"url":"/","headers":{"a":1}}`: "must be a " +
+			"string", `{"url":"/"} x`: "JSON", `{"url":"/","url":"/"}`: "twice",
 		`{"url":"/","headers":["a: b"` + strings.Repeat(`,"a: b"`, 300) + `]}`: "more than 256",
 	} {
 		if w := a.ask(http.MethodPost, "/v1/test-request", body); w.Code < 400 ||
@@ -142,10 +149,13 @@ func TestTestRequestFaults(t *testing.T) {
 		}
 	}
 	none := newNode(t, admin.Options{Local: true})
-	if w := none.ask(http.MethodPost, "/v1/test-request", `{"url":"/"}`); w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "no policies") {
+	if w := none.ask(http.MethodPost, "/v1/test-request",
+		`{"url":"/"}`); w.Code != http.StatusNotFound ||
+		!strings.Contains(w.Body.String(), "no policies") {
 		t.Errorf("without policies: %d %s", w.Code, w.Body)
 	}
-	if w := none.ask(http.MethodGet, "/v1/policies", ""); !strings.HasSuffix(w.Body.String(), `,"policies":[]}`+"\n") {
+	if w := none.ask(http.MethodGet, "/v1/policies",
+		""); !strings.HasSuffix(w.Body.String(), `,"policies":[]}`+"\n") {
 		t.Errorf("without policies: %s", w.Body)
 	}
 }

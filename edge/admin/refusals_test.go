@@ -61,7 +61,8 @@ func TestRefusals(t *testing.T) {
 		met, refused = append(met, "dear", "counted"), append(refused, "dear")
 		got := refusalsOf(t, a, rule)
 		if got.Requests != 81 || got.Denied != 9 || got.Offered != 86 || got.DeniedCost != 12 ||
-			got.Keys != estimated(t, a, rule, met) || got.DeniedKeys != estimated(t, a, rule, refused) {
+			got.Keys != estimated(t, a, rule,
+				met) || got.DeniedKeys != estimated(t, a, rule, refused) {
 			t.Errorf("%s: %+v", rule, got)
 		}
 		if got.DeniedShare != 9.0/81 || got.DeniedCostShare != 12.0/86 ||

@@ -69,7 +69,9 @@ func TestAdminServe(t *testing.T) {
 	for ln, host := range map[net.Listener]string{tcp: tcp.Addr().String(), unix: "anything"} {
 		c := doortest.Dial(t, ln.Addr())
 		for range 2 { // on one connection
-			if r := doortest.Exchange(t, c, "GET /healthz HTTP/1.1\r\nHost: "+host+"\r\n\r\n"); r.StatusCode != http.StatusOK || r.Text != "ok\n" {
+			if r := doortest.Exchange(t, c,
+				"GET /healthz HTTP/1.1\r\nHost: "+host+"\r\n\r\n"); r.StatusCode != http.StatusOK ||
+				r.Text != "ok\n" {
 				t.Errorf("%s: status %d: %s", ln.Addr(), r.StatusCode, r.Text)
 			}
 		}
@@ -177,7 +179,8 @@ func TestAdminDrains(t *testing.T) {
 	served := make(chan error, 1)
 	go func() { served <- a.Serve(ctx, ln) }()
 	c := doortest.Dial(t, ln.Addr())
-	if _, err := io.WriteString(c, "POST /v1/reload HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+	if _, err := io.WriteString(c,
+		"POST /v1/reload HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
 	<-reached

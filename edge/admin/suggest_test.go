@@ -118,7 +118,8 @@ func TestSuggestBeginsAnew(t *testing.T) {
 		}
 		a.gate.SetMode("shadow", 0)
 		for range 2 {
-			if got := askFor[api.SuggestView](t, a, "/v1/suggest?rule=shadow"); len(got.Rows) != 0 || got.Offered != 0 {
+			if got := askFor[api.SuggestView](t, a,
+				"/v1/suggest?rule=shadow"); len(got.Rows) != 0 || got.Offered != 0 {
 				t.Errorf("in force: %+v", got)
 			}
 			runFor(a.gate, 20*time.Second)
@@ -135,7 +136,9 @@ func TestSuggestBeginsAnew(t *testing.T) {
 		a.gate.SetRules(block)
 		for range 2 {
 			runFor(a.gate, 20*time.Second)
-			if got := askFor[api.SuggestView](t, a, "/v1/suggest?rule=shadow"); len(got.Rows) != 0 || got.Action != "block" || got.Offered != 0 {
+			if got := askFor[api.SuggestView](t, a,
+				"/v1/suggest?rule=shadow"); len(got.Rows) != 0 || got.Action != "block" ||
+				got.Offered != 0 {
 				t.Errorf("another action: %+v", got)
 			}
 		}
@@ -164,7 +167,8 @@ func TestSuggestCountsItsOwn(t *testing.T) {
 		}
 		got := askFor[api.SuggestView](t, a, "/v1/suggest?rule=block")
 		own := slices.IndexFunc(got.Rows, func(r api.SuggestRow) bool { return r.Limit == 3 })
-		if own < 0 || got.Rows[own].Cost != (api.ShareRange{Low: 5.0 / 8, High: 5.0 / 8}) || got.Rows[own].Keys != (api.ShareRange{Low: 1, High: 1}) {
+		if own < 0 || got.Rows[own].Cost != (api.ShareRange{Low: 5.0 / 8, High: 5.0 / 8}) ||
+			got.Rows[own].Keys != (api.ShareRange{Low: 1, High: 1}) {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -188,7 +192,8 @@ func TestSuggestOfASharedRule(t *testing.T) {
 		}
 		got := askFor[api.SuggestView](t, a.node, "/v1/suggest?rule=r")
 		at := slices.IndexFunc(got.Rows, func(r api.SuggestRow) bool { return r.Limit == 5 })
-		if at < 0 || !got.Shared || got.Offered != 3 || got.Rows[at].Cost != (api.ShareRange{Low: 4.0 / 9, High: 4.0 / 9}) {
+		if at < 0 || !got.Shared || got.Offered != 3 ||
+			got.Rows[at].Cost != (api.ShareRange{Low: 4.0 / 9, High: 4.0 / 9}) {
 			t.Errorf("%+v", got)
 		}
 	})

@@ -29,12 +29,18 @@ func TestEscapeKey(t *testing.T) {
 
 func TestUnescapeKey(t *testing.T) {
 	t.Parallel()
-	for shown, want := range map[string]string{"": "", "a": "a", `\x5c`: `\`, `\xFF\x0a`: "\xff\n", `a\x00b`: "a\x00b", `\x41`: "A"} {
+	for shown, want := range map[string]string{
+		"": "", "a": "a", `\x5c`: `\`, `\xFF\x0a`: "\xff\n",
+		`a\x00b`: "a\x00b", `\x41`: "A",
+	} {
 		if got, ok := UnescapeKey(shown); !ok || string(got) != want {
 			t.Errorf("%s: %q, %v", shown, got, ok)
 		}
 	}
-	for _, shown := range []string{`\`, `\x`, `\x4`, `\x4g`, `\xg4`, `\n`, `\\`, `\X41`, "\n", "é", "a\x7f"} {
+	for _, shown := range []string{
+		`\`, `\x`, `\x4`, `\x4g`, `\xg4`, `\n`, `\\`, `\X41`, "\n", "é",
+		"a\x7f",
+	} {
 		if got, ok := UnescapeKey(shown); ok {
 			t.Errorf("%q: %q", shown, got)
 		}
@@ -48,7 +54,8 @@ func FuzzEscapeKey(f *testing.F) {
 	f.Add([]byte(`\x41\`))
 	f.Fuzz(func(t *testing.T, key []byte) {
 		shown := EscapeKey(key)
-		if strings.ContainsFunc(shown, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsPrint(r) }) {
+		if strings.ContainsFunc(shown,
+			func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsPrint(r) }) {
 			t.Fatalf("%q is shown as %q", key, shown)
 		}
 		if back, ok := UnescapeKey(shown); !ok || !bytes.Equal(back, key) {

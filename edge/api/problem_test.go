@@ -15,14 +15,15 @@ func TestUnknownRule(t *testing.T) {
 	rules := slices.Values([]string{"per-ip", "login"})
 	long := strings.Repeat("x", api.MaxNameShown)
 	for name, want := range map[string]string{
-		"logn":                     `rule "logn" is not a rule of this node; did you mean "login"?`,
-		"PER-IP":                   `rule "PER-IP" is not a rule of this node; did you mean "per-ip"?`,
-		"":                         `rule "" is not a rule of this node`,
-		"\x1b[2J\n\xff":            `rule "\x1b[2J\x0a\xff" is not a rule of this node`,
-		"login\u202e":              `rule "login\xe2\x80\xae" is not a rule of this node; did you mean "login"?`,
-		long:                       `rule "` + long + `" is not a rule of this node`,
-		long + "y":                 `rule "` + long + `…" is not a rule of this node`,
-		strings.Repeat("y", 1<<20): `rule "` + strings.Repeat("y", api.MaxNameShown) + `…" is not a rule of this node`,
+		"logn":          `rule "logn" is not a rule of this node; did you mean "login"?`,
+		"PER-IP":        `rule "PER-IP" is not a rule of this node; did you mean "per-ip"?`,
+		"":              `rule "" is not a rule of this node`,
+		"\x1b[2J\n\xff": `rule "\x1b[2J\x0a\xff" is not a rule of this node`,
+		"login\u202e":   `rule "login\xe2\x80\xae" is not a rule of this node; did you mean "login"?`,
+		long:            `rule "` + long + `" is not a rule of this node`,
+		long + "y":      `rule "` + long + `…" is not a rule of this node`,
+		strings.Repeat("y", 1<<20): `rule "` + strings.Repeat("y",
+			api.MaxNameShown) + `…" is not a rule of this node`,
 	} {
 		p := api.UnknownRule("rule", []byte(name), rules)
 		if p.Error() != want || p.Status != 404 || !p.Unknown {

@@ -82,7 +82,10 @@ func TestABlockOfManyClientsSheds(t *testing.T) {
 // An operator's block is not softened.
 func TestABlockByHandStays(t *testing.T) {
 	h := open(t, partner)
-	if _, err := h.gate.Override(h.now, gate.ByHand{Rule: "partner", Key: []byte("h.example"), Action: mitigation.Block, TTL: time.Hour}); err != nil {
+	if _, err := h.gate.Override(h.now, gate.ByHand{
+		Rule: "partner", Key: []byte("h.example"),
+		Action: mitigation.Block, TTL: time.Hour,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	for n := range 500 {

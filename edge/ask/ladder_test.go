@@ -75,7 +75,8 @@ func TestOneLoudAddressSparesItsNetwork(t *testing.T) {
 		t.Errorf("the network: %d narrower keys, %d used, %+v", is.Siblings,
 			is.Count.Used, is.Decision)
 	}
-	if is, _ := h.gate.Inspect(h.now, 0, "site/16,48", []byte("203.0.0.0/16"), nil); is.Siblings != 2 || is.Count.Used != 21 {
+	if is, _ := h.gate.Inspect(h.now, 0, "site/16,48", []byte("203.0.0.0/16"),
+		nil); is.Siblings != 2 || is.Count.Used != 21 {
 		t.Errorf("the /16: %d narrower keys, %d used: what the /24 denies is not to count",
 			is.Siblings, is.Count.Used)
 	}
@@ -177,13 +178,15 @@ policies:
 		}
 		return denied
 	}
-	if denied := both("203.0.113.1", "203.0.113.2", "198.51.100.1", "198.51.100.2"); len(denied) > 0 {
+	if denied := both("203.0.113.1", "203.0.113.2", "198.51.100.1",
+		"198.51.100.2"); len(denied) > 0 {
 		t.Fatal(denied)
 	}
 	if denied := both("203.0.113.1", "203.0.113.2"); len(denied) > 0 {
 		t.Fatalf("two addresses of a network at its limit: %v", denied)
 	}
-	if denied := both("192.0.2.1", "203.0.113.3"); fmt.Sprint(denied) != "[203.0.113.3 site/24,56]" {
+	if denied := both("192.0.2.1",
+		"203.0.113.3"); fmt.Sprint(denied) != "[203.0.113.3 site/24,56]" {
 		t.Errorf("a third one: %v", denied)
 	}
 }

@@ -43,7 +43,8 @@ func (h *house) shed(path string) (share float64, last ask.Answer) {
 func (h *house) busyFor(name string, seconds int, share float64) {
 	h.t.Helper()
 	for range seconds {
-		if err := h.room.Load(h.now, []byte(name), []byte("w"), uint32(share*pool.Unit)); err != nil {
+		if err := h.room.Load(h.now, []byte(name), []byte("w"),
+			uint32(share*pool.Unit)); err != nil {
 			h.t.Fatal(err)
 		}
 		h.now = h.now.Add(time.Second)
@@ -126,7 +127,8 @@ func TestAPoolAdmitsNothing(t *testing.T) {
 
 func TestReportsOfLoad(t *testing.T) {
 	h := open(t, busy)
-	if err := h.room.Load(h.now, []byte("nothing"), []byte("w"), 0); !errors.Is(err, ask.ErrUnknownPool) {
+	if err := h.room.Load(h.now, []byte("nothing"), []byte("w"),
+		0); !errors.Is(err, ask.ErrUnknownPool) {
 		t.Error(err)
 	}
 	h.busyFor("workers", 25, 1)
@@ -136,7 +138,9 @@ func TestReportsOfLoad(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	for n := range pool.MaxSources {
-		if err := h.room.Load(h.now, []byte("workers"), []byte{byte(n), byte(n >> 8), 1}, 0); (err != nil) != (n == pool.MaxSources-1) || err != nil && !errors.Is(err, ask.ErrFull) {
+		if err := h.room.Load(h.now, []byte("workers"), []byte{byte(n), byte(n >> 8), 1},
+			0); (err != nil) != (n == pool.MaxSources-1) || err != nil &&
+			!errors.Is(err, ask.ErrFull) {
 			t.Fatal(n, err)
 		}
 	}

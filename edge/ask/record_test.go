@@ -32,7 +32,11 @@ func FuzzRecord(f *testing.F) {
 	r := New(g, TicketBytes)
 	r.Set(e, c.AllRules(), time.Minute)
 	good := append(beginRecord(nil, 1, 1, 0).addNumber(7), 0, 3, 0, 0, 1, 'k')
-	for _, seed := range [][]byte{nil, good, good[:len(good)-1], good[:9:9], append(good[:15:15], 255, 255, 255, 255, 127), {1, 0, 0, 0, 200, 1, 1}} {
+	for _, seed := range [][]byte{
+		nil, good, good[:len(good)-1], good[:9:9],
+		append(good[:15:15], 255, 255, 255, 255, 127),
+		{1, 0, 0, 0, 200, 1, 1},
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -86,7 +90,8 @@ func TestRecordIsReadAsWritten(t *testing.T) {
 			t.Errorf("number %d fits", at)
 		}
 	}
-	if big := binary.AppendUvarint(whole[:whole.questionsAt():whole.questionsAt()], 1<<40); record(append(big, 3, 1, 4, 1, 'k')).fits(in) {
+	if big := binary.AppendUvarint(whole[:whole.questionsAt():whole.questionsAt()],
+		1<<40); record(append(big, 3, 1, 4, 1, 'k')).fits(in) {
 		t.Error("a policy of 40 bits fits")
 	}
 }

@@ -33,7 +33,10 @@ func TestUnfit(t *testing.T) {
 		{"a limit in shadow", `policies: [` + limited + `, mode: shadow}]`, false},
 		{"a limit that is off", `policies: [` + limited + `, mode: off}]`, false},
 		{"a denial", `policies: [{name: no, match: {path: /no}, deny: 403}]`, true},
-		{"a denial in shadow", `policies: [{name: no, match: {path: /no}, deny: 403, mode: shadow}]`, false},
+		{
+			"a denial in shadow",
+			`policies: [{name: no, match: {path: /no}, deny: 403, mode: shadow}]`, false,
+		},
 		{"a skip", `policies: [{name: ours, match: {path: /ours}, skip: all}]`, false},
 		{"a rule in shadow", `
 rules: [{name: r, limit: 5, window: 1m, mode: shadow}]
@@ -92,7 +95,8 @@ func TestUnfitMode(t *testing.T) {
 
 // TestUnfitBesidePolicies: other rules of a door may deny too.
 func TestUnfitBesidePolicies(t *testing.T) {
-	h := open(t, `rules: [{name: r, limit: 5, window: 1m}, {name: s, limit: 5, window: 1m, mode: shadow}]`)
+	h := open(t,
+		`rules: [{name: r, limit: 5, window: 1m}, {name: s, limit: 5, window: 1m, mode: shadow}]`)
 	if a := h.askUnfit(9000); a.Deny {
 		t.Errorf("%+v", a)
 	}
@@ -134,7 +138,10 @@ policies:
   - {name: ours, match: {client: 127.0.0.0/8}, skip: all}
   - {name: visitors, match: {not: {client: 127.0.0.0/8}}, limit: 3, window: 1m}
   - {name: everybody, match: {client: 0.0.0.0/0}, key: all, limit: 9, window: 1m}`)
-	for from, want := range map[string]ask.Why{"": ask.BySkip, "\x01": ask.ByRules, "203.0.113.7": ask.ByRules} {
+	for from, want := range map[string]ask.Why{
+		"": ask.BySkip, "\x01": ask.ByRules,
+		"203.0.113.7": ask.ByRules,
+	} {
 		r := h.s.Read(netip.MustParseAddr("127.0.0.1"))
 		r.Target([]byte("/"))
 		r.Header([]byte("X-Forwarded-For"), []byte(from))

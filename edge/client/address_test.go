@@ -52,7 +52,8 @@ func TestClientAddress(t *testing.T) {
 		{"", nil, "invalid IP"},
 		{"pipe", []string{"192.0.2.9"}, "invalid IP"},
 	} {
-		if got := client.ClientAddress(request(tt.peer, tt.forwarded...), proxies).String(); got != tt.want {
+		if got := client.ClientAddress(request(tt.peer, tt.forwarded...),
+			proxies).String(); got != tt.want {
 			t.Errorf("%s with %q: %s, want %s", tt.peer, tt.forwarded, got, tt.want)
 		}
 	}

@@ -37,7 +37,13 @@ func checkOwn(t *testing.T, queries []Query, answers []Answer, err error) {
 }
 
 func TestAskPacksManyQuestionsIntoFewDatagrams(t *testing.T) {
-	for _, tt := range []struct{ queries, datagrams int }{{0, 0}, {1, 1}, {30, 1}, {31, 2}, {1000, 33}} {
+	for _, tt := range []struct{ queries, datagrams int }{
+		{0, 0},
+		{1, 1},
+		{30, 1},
+		{31, 2},
+		{1000, 33},
+	} {
 		sizes := make(chan int, 100)
 		d := serve(t, "udp", "", func(datagram string, reply func(string)) {
 			if lines := 1 + strings.Count(datagram, "\n"); lines > packet.MaxLines ||
@@ -62,7 +68,8 @@ func TestAskPacksManyQuestionsIntoFewDatagrams(t *testing.T) {
 func TestAskTakesRepliesInAnyOrder(t *testing.T) {
 	var waiting []string
 	d := serve(t, "udp", "", func(datagram string, reply func(string)) {
-		if waiting = append(waiting, strings.Split(answerAll(datagram), "\n")...); len(waiting) < 120 {
+		if waiting = append(waiting, strings.Split(answerAll(datagram),
+			"\n")...); len(waiting) < 120 {
 			return
 		}
 		rand.Shuffle(len(waiting), func(i, j int) {
@@ -166,7 +173,10 @@ func TestQueriesLeaveRoomForReplies(t *testing.T) {
 			t.Fatalf("answer %d: %+v, %v", i, a, err)
 		}
 	}
-	for text, want := range map[string]bool{"127.0.0.1": false, "::1": false, "192.0.2.1": true, "2001:db8::1": true} {
+	for text, want := range map[string]bool{
+		"127.0.0.1": false, "::1": false, "192.0.2.1": true,
+		"2001:db8::1": true,
+	} {
 		if got := remote(&net.UDPAddr{IP: net.ParseIP(text), Port: 4290}); got != want {
 			t.Errorf("%s is beyond this host: %v", text, got)
 		}

@@ -72,7 +72,10 @@ func TestDialRejectsWrongArguments(t *testing.T) {
 
 func TestSilentDaemon(t *testing.T) {
 	d := serve(t, "udp", "", func(string, func(string)) {})
-	for mode, verdict := range map[FailMode]wire.Status{FailOpen: wire.Allow, FailClosed: wire.Deny, 9: wire.Deny} {
+	for mode, verdict := range map[FailMode]wire.Status{
+		FailOpen: wire.Allow, FailClosed: wire.Deny,
+		9: wire.Deny,
+	} {
 		c := dialTo(t, "udp", d.address(), WithTimeout(5*time.Millisecond), WithFailMode(mode))
 		start := time.Now()
 		a, err := c.Check(t.Context(), "r", "k", 1)

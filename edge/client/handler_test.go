@@ -53,7 +53,8 @@ func TestHandlerRoundTrip(t *testing.T) {
 		}
 		if got.StatusCode != want.status || got.Header.Get("RateLimit") != want.limit ||
 			got.Header.Get("Retry-After") != want.retry ||
-			got.Header.Get("Content-Type") != want.contentType || got.Header.Get("RateLimit-Policy") != `"login";q=2;w=60` {
+			got.Header.Get("Content-Type") != want.contentType ||
+			got.Header.Get("RateLimit-Policy") != `"login";q=2;w=60` {
 			t.Errorf("request %d: %d %v", n+1, got.StatusCode, got.Header)
 		}
 		if want.status == 429 {
@@ -120,7 +121,8 @@ func TestHandlerOptions(t *testing.T) {
 		client.WithKey(func(r *http.Request) string { return r.Header.Get("X-Api-Key") }),
 		client.WithCost(func(*http.Request) uint32 { return 4 }))
 	first := get(h, "192.0.2.1:1", "X-Api-Key: a")
-	if first.Header().Get("RateLimit") != `"per-key";r=2;t=2` || first.Header().Get("RateLimit-Policy") != `"per-key";q=6` {
+	if first.Header().Get("RateLimit") != `"per-key";r=2;t=2` ||
+		first.Header().Get("RateLimit-Policy") != `"per-key";q=6` {
 		t.Errorf("%v", first.Header())
 	}
 	if got := get(h, "192.0.2.2:1", "X-Api-Key: a"); got.Code != 429 {
@@ -139,7 +141,8 @@ func TestHandlersWithinEachOther(t *testing.T) {
 	c := dialNode(t, "[{name: inner, limit: 5, window: 1m}, {name: outer, limit: 9, window: 1m}]",
 		client.WithTimeout(patience))
 	h := c.Handler(c.Handler(okHandler, client.WithRule("inner")), client.WithRule("outer"))
-	if got := get(h, "192.0.2.1:1").Header().Values("RateLimit"); len(got) != 2 || got[0] != `"outer";r=8;t=60` || got[1] != `"inner";r=4;t=60` {
+	if got := get(h, "192.0.2.1:1").Header().Values("RateLimit"); len(got) != 2 ||
+		got[0] != `"outer";r=8;t=60` || got[1] != `"inner";r=4;t=60` {
 		t.Errorf("RateLimit is %q", got)
 	}
 }

@@ -73,7 +73,8 @@ func TestHandlerWaits(t *testing.T) {
 				t.Errorf("%s: reported %+v", name, s.told)
 			}
 			if len(s.queries)+len(s.asked) != 1 ||
-				len(s.queries) == 1 && s.queries[0].CanWait != tt.waits || len(s.asked) == 1 && (s.asked[0].CanWait != tt.waits || s.asked[0].CanDeceive) {
+				len(s.queries) == 1 && s.queries[0].CanWait != tt.waits || len(s.asked) == 1 &&
+				(s.asked[0].CanWait != tt.waits || s.asked[0].CanDeceive) {
 				t.Errorf("%s: asked %+v %+v", name, s.queries, s.asked)
 			}
 		}
@@ -92,7 +93,9 @@ func TestHandlerWaitEnds(t *testing.T) {
 				time.AfterFunc(time.Second, hangUp)
 				return ctx, hangUp
 			},
-			http.StatusServiceUnavailable: func(ctx context.Context) (context.Context, context.CancelFunc) {
+			http.StatusServiceUnavailable: func(ctx context.Context) (context.Context,
+				context.CancelFunc,
+			) {
 				return context.WithTimeout(ctx, time.Second)
 			},
 		} {
@@ -125,7 +128,9 @@ func TestHandlerDeceives(t *testing.T) {
 	eachLimiter(t, waitRules, func(t *testing.T, l client.Limiter) {
 		served := 0
 		site := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served++ })
-		pretends := client.WithDeceive(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		pretends := client.WithDeceive(http.HandlerFunc(func(w http.ResponseWriter,
+			_ *http.Request,
+		) {
 			w.WriteHeader(http.StatusCreated)
 			_, _ = io.WriteString(w, "Thank you.")
 		}))

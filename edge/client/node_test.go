@@ -15,7 +15,9 @@ import (
 // startNode runs a node with rules, in YAML, on a free port until stop is called.
 func startNode(rules string) (address string, stop func()) {
 	cfg, err := config.Parse("test", []byte(
-		"node: test\nmemory: 4MiB\nlisten: {udp: \"127.0.0.1:0\", http: [], admin: []}\nrules: "+rules+"\n"))
+		"node: test\nmemory: 4MiB\nlisten: {udp: \"127.0.0.1:0\", http: [], admin: []}\nrules: "+
+			""+rules+"\n",
+	))
 	if err != nil {
 		panic(err)
 	}

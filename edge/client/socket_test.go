@@ -19,7 +19,10 @@ import (
 func TestClientSurvivesRestart(t *testing.T) {
 	udp := serve(t, "udp", "", honest)
 	udp.stop()
-	for network, address := range map[string]string{"udp": udp.address(), "unixgram": socketPath(t)} {
+	for network, address := range map[string]string{
+		"udp":      udp.address(),
+		"unixgram": socketPath(t),
+	} {
 		t.Run(network, func(t *testing.T) {
 			c := dialTo(t, network, address, slow)
 			for range 3 {

@@ -74,7 +74,11 @@ func TestWaits(t *testing.T) {
 func TestDeceives(t *testing.T) {
 	t.Parallel()
 	eachLimiter(t, waitRules, func(t *testing.T, l client.Limiter) {
-		for n, want := range []client.Answer{{Rule: "trap"}, {Deceive: true}, {Status: 1, Rule: "trap", HTTP: 429}} {
+		for n, want := range []client.Answer{
+			{Rule: "trap"},
+			{Deceive: true},
+			{Status: 1, Rule: "trap", HTTP: 429},
+		} {
 			a, err := l.Ask(t.Context(), client.Request{
 				Path:   "/trap",
 				Client: netip.MustParseAddr("192.0.2.1"), CanDeceive: n < 2,

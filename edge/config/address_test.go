@@ -75,7 +75,10 @@ func TestNotAnAddress(t *testing.T) {
 }
 
 func FuzzAddress(f *testing.F) {
-	for _, seed := range []string{"127.0.0.1:1", "[::1%a]:1", "unix:/a", ":1", "host.example:1", "1.2.3:4"} {
+	for _, seed := range []string{
+		"127.0.0.1:1", "[::1%a]:1", "unix:/a", ":1", "host.example:1",
+		"1.2.3:4",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Changed returns what c has beside Default, as golden files hold it: a line for each field and each
+// Changed returns what c has beside Default, as golden files hold it: a line for each field and
+// each
 // rule, and the policies.
 func Changed(c Config) []byte {
 	var b strings.Builder

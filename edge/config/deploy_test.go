@@ -45,7 +45,8 @@ func TestDeployedPoPCounts(t *testing.T) {
 	if c.Gossip.KeyFile == "" {
 		t.Error("the counters' names have no secret")
 	}
-	if !slices.ContainsFunc(c.Rules, func(r mitigation.Rule) bool { return r.Limit > 1000 && r.Scope == mitigation.PoP }) {
+	if !slices.ContainsFunc(c.Rules,
+		func(r mitigation.Rule) bool { return r.Limit > 1000 && r.Scope == mitigation.PoP }) {
 		t.Error("no large limit")
 	}
 }
@@ -63,7 +64,11 @@ func TestDeployedGlobalCounts(t *testing.T) {
 		t.Errorf("%+v", c.Gossip)
 	}
 	for _, byRate := range []bool{true, false} {
-		if !slices.ContainsFunc(c.Rules, func(r mitigation.Rule) bool { return r.Scope == mitigation.Global && r.RateMode() == byRate }) {
+		if !slices.ContainsFunc(c.Rules,
+			func(r mitigation.Rule) bool {
+				return r.Scope == mitigation.Global &&
+					r.RateMode() == byRate
+			}) {
 			t.Errorf("no global rule with RateMode() %v", byRate)
 		}
 	}
@@ -76,7 +81,8 @@ func checkPoP(t *testing.T, c config.Config) {
 	if len(c.Ring.Servers) != 3 {
 		t.Errorf("%d servers, want 3", len(c.Ring.Servers))
 	}
-	if !slices.ContainsFunc(c.Rules, func(r mitigation.Rule) bool { return r.Limit <= 1000 && r.Scope == mitigation.PoP }) {
+	if !slices.ContainsFunc(c.Rules,
+		func(r mitigation.Rule) bool { return r.Limit <= 1000 && r.Scope == mitigation.PoP }) {
 		t.Error("no small limit of the PoP")
 	}
 	if w := config.ScopeWarnings(&c); len(w) > 0 {

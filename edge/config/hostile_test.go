@@ -62,7 +62,8 @@ func FuzzConfig(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		_ = parse(t, data) // judged in there
 		// One slow run proves nothing, three do.
-		if took := fastest(t, 3, func() { _, _ = config.Parse("f.yaml", data) }); took > timeBudget {
+		if took := fastest(t, 3,
+			func() { _, _ = config.Parse("f.yaml", data) }); took > timeBudget {
 			t.Errorf("took %v at best", took)
 		}
 	})
@@ -188,7 +189,8 @@ func TestHostileFilesStayInBudget(t *testing.T) {
 		if used := after.TotalAlloc - before.TotalAlloc; used > allocBudget {
 			t.Errorf("%q allocated %d MiB: %.100v", name, used>>20, err)
 		}
-		if took := fastest(t, 5, func() { _, _ = config.Parse("f.yaml", data) }); took > timeBudget {
+		if took := fastest(t, 5,
+			func() { _, _ = config.Parse("f.yaml", data) }); took > timeBudget {
 			t.Errorf("%q took %v at best: %.100v", name, took, err)
 		}
 	}

@@ -44,7 +44,8 @@ func TestJSONKeepsEverything(t *testing.T) {
 func TestYAMLFromJSONOfAnotherVersion(t *testing.T) {
 	t.Parallel()
 	got, err := config.YAMLFromJSON([]byte(`{"pop":"lhr","clients":{"from":"peer","hops":0},"policies":[{"name":"a"}]}`))
-	if want := "pop: lhr\nclients:\n  from: peer\n  hops: 0\npolicies:\n  - name: a\n"; err != nil || string(got) != want {
+	if want := "pop: lhr\nclients:\n  from: peer\n  hops: 0\npolicies:\n  - name: " +
+		"a\n"; err != nil || string(got) != want {
 		t.Errorf("%v:\n%s", err, got)
 	}
 	for _, text := range []string{"", "[]", `"a"`, "{", strings.Repeat("[", 10000)} {

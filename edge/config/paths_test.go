@@ -11,9 +11,10 @@ import (
 func TestPathFold(t *testing.T) {
 	for text, want := range map[string]request.Folds{
 		"{}": request.FoldSlash, "{path_fold: []}": 0, "{path: raw}": request.FoldSlash,
-		"{path: raw, path_fold: []}":         0,
-		"{path_fold: [tail, case]}":          request.FoldTail | request.FoldCase,
-		"{path_fold: [slash, params, tail]}": request.FoldSlash | request.FoldParams | request.FoldTail,
+		"{path: raw, path_fold: []}": 0,
+		"{path_fold: [tail, case]}":  request.FoldTail | request.FoldCase,
+		"{path_fold: [slash, params, " +
+			"tail]}": request.FoldSlash | request.FoldParams | request.FoldTail,
 	} {
 		c, err := config.Parse("f", []byte("clients: "+text))
 		if got := c.Policies.Clients.Folds; err != nil || got != want {
@@ -23,7 +24,8 @@ func TestPathFold(t *testing.T) {
 	for text, want := range map[string]string{
 		"{path: raw, path_fold: [slash]}": "f:1:33: clients.path_fold: stands beside path: raw, " +
 			"which compares paths as they are sent",
-		"{path_fold: [dots]}": `f:1:23: clients.path_fold[0]: must be slash, case, params or tail, not "dots"`,
+		"{path_fold: " +
+			"[dots]}": `f:1:23: clients.path_fold[0]: must be slash, case, params or tail, not "dots"`,
 		"{path_fold: slash}": "f:1:22: clients.path_fold: must be a list, not a " +
 			"single value",
 	} {

@@ -117,7 +117,8 @@ func TestChoices(t *testing.T) {
 			continue
 		}
 		for word := range strings.SplitSeq(strings.Trim(words, "`"), "`, `") {
-			_, err := config.Parse("choice", []byte("rules: [{name: a, limit: 1, window: 1s, "+name+": "+word+"}]"))
+			_, err := config.Parse("choice",
+				[]byte("rules: [{name: a, limit: 1, window: 1s, "+name+": "+word+"}]"))
 			if err != nil && strings.Contains(err.Error(), "must be") {
 				t.Errorf("%s: %s: %v", name, word, err)
 			}

@@ -31,7 +31,8 @@ func TestLargeRLSFiles(t *testing.T) {
 		b.WriteString("domain: d\ndescriptors:\n")
 		for i := range n {
 			fmt.Fprintf(&b, "  - key: remote_address\n    value: \"client number %d of a "+
-				"customer\"\n    rate_limit:\n      unit: %s\n      requests_per_unit: 400\n", i, unit)
+				"customer\"\n    rate_limit:\n      unit: %s\n      requests_per_unit: "+
+				"400\n", i, unit)
 		}
 		return b.String()
 	}
@@ -39,7 +40,8 @@ func TestLargeRLSFiles(t *testing.T) {
 	if err != nil || len(c.RLS.Rules) != mitigation.MaxTree || len(c.Warnings) != 0 {
 		t.Errorf("%v, %d rules, %d warnings", err, len(c.RLS.Rules), len(c.Warnings))
 	}
-	if _, err := load(descriptors(1, "minute") + strings.Repeat("#\n", config.MaxRLSBytes/2)); err == nil || !strings.Contains(err.Error(), "larger than 8 MiB") {
+	if _, err := load(descriptors(1, "minute") + strings.Repeat("#\n",
+		config.MaxRLSBytes/2)); err == nil || !strings.Contains(err.Error(), "larger than 8 MiB") {
 		t.Errorf("a file of more than %d bytes: %v", config.MaxRLSBytes, err)
 	}
 	c, err = load(descriptors(50, "month"))

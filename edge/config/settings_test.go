@@ -17,14 +17,22 @@ func TestSettings(t *testing.T) {
 		"window: 1m": "",
 		"window: 1m, scope: node, action: shed, mode: enforce, failure_mode: local, shed_by: " +
 			"request, epoch: 10s": "",
-		"window: 1m, retry_spread: 20%, scope: pop":                                    "scope=pop retry_spread=20%",
-		"window: 1m, action: block, block_for: [10m, 1h], max_blast: 20":               "action=block block_for=[10m, 1h] max_blast=20",
-		"window: 1m, action: block, block_for: 10m":                                    "action=block block_for=10m",
-		"window: 1m, burst: 9, delay: 2s":                                              "kind=bucket burst=9 delay=2s",
-		"kind: concurrency":                                                            "kind=concurrency",
-		"kind: concurrency, lease: 7s":                                                 "kind=concurrency lease=7s",
-		"window: 1m, reserve: {gold: 20%, silver: 5%}":                                 "reserve={gold: 20%, silver: 5%}",
-		"window: 1m, scope: global, fairness: requests, mode: shadow, counts: offered": "scope=global mode=shadow fairness=requests counts=offered",
+		"window: 1m, retry_spread: 20%, scope: " +
+			"pop": "scope=pop retry_spread=20%",
+		"window: 1m, action: block, block_for: [10m, 1h], max_blast: " +
+			"20": "action=block block_for=[10m, 1h] max_blast=20",
+		"window: 1m, action: block, block_for: " +
+			"10m": "action=block block_for=10m",
+		"window: 1m, burst: 9, delay: " +
+			"2s": "kind=bucket burst=9 delay=2s",
+		"kind: " +
+			"concurrency": "kind=concurrency",
+		"kind: concurrency, lease: " +
+			"7s": "kind=concurrency lease=7s",
+		"window: 1m, reserve: {gold: 20%, silver: " +
+			"5%}": "reserve={gold: 20%, silver: 5%}",
+		"window: 1m, scope: global, fairness: requests, mode: shadow, counts: " +
+			"offered": "scope=global mode=shadow fairness=requests counts=offered",
 	} {
 		c, err := Parse("f", []byte("rules: [{name: r, limit: 5, "+fields+"}]"))
 		if err != nil {

@@ -51,7 +51,10 @@ func TestSyntaxErrorLine(t *testing.T) {
 
 // TestCharacters holds which characters a file may not have anywhere, not even in a comment.
 func TestCharacters(t *testing.T) {
-	for _, bad := range []string{"\x00", "\x1b", "\x7f", "\u0085", "\u009f", "\u2028", "\u2029", "\ufeff", "\r", "\x80", "\xc3", "\xed\xa0\x80"} {
+	for _, bad := range []string{
+		"\x00", "\x1b", "\x7f", "\u0085", "\u009f", "\u2028", "\u2029",
+		"\ufeff", "\r", "\x80", "\xc3", "\xed\xa0\x80",
+	} {
 		_, err := config.Parse("f", []byte("pop: lhr\n# é"+bad+"x\n"))
 		if faults := faultsOf(t, err); len(faults) != 1 || faults[0].Line != 2 ||
 			faults[0].Col != 4 {

@@ -12,7 +12,10 @@ import (
 
 // TestQueued: a connection that nobody accepted is seen, and only until it is.
 func TestQueued(t *testing.T) {
-	for _, at := range []config.Address{{Host: "127.0.0.1"}, {Path: filepath.Join(t.TempDir(), "sock")}} {
+	for _, at := range []config.Address{
+		{Host: "127.0.0.1"},
+		{Path: filepath.Join(t.TempDir(), "sock")},
+	} {
 		ln, err := door.Listen(t.Context(), at)
 		if err != nil {
 			t.Fatal(err)

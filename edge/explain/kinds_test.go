@@ -153,7 +153,9 @@ func TestALadderIsExplained(t *testing.T) {
 		t.Errorf("before: %+v: %s", v.Strikes, text)
 	}
 	over()
-	if v, text := stated(t, g, now, "l"); v.Strikes.Blocks != 1 || v.Strikes.Next != 3600 || lacks(text, "It is block 1 of the key in a row; another within 2h of its end lasts 1h.") != "" {
+	if v, text := stated(t, g, now, "l"); v.Strikes.Blocks != 1 || v.Strikes.Next != 3600 ||
+		lacks(text, "It is block 1 of the key in a row; another within 2h of its end lasts "+
+			"1h.") != "" {
 		t.Errorf("blocked: %+v: %s", v.Strikes, text)
 	}
 	now = now.Add(2 * time.Minute)

@@ -202,7 +202,8 @@ func TestSentences(t *testing.T) {
 			}
 			time.Sleep(1500 * time.Millisecond)
 			fmt.Fprintf(&all, "%s:\n", tt.name)
-			for _, sentence := range explained(t, explain.Sources{Gate: g}, tt.rule, tt.key).Sentences {
+			for _, sentence := range explained(t, explain.Sources{Gate: g}, tt.rule,
+				tt.key).Sentences {
 				fmt.Fprintf(&all, "  %s\n", sentence)
 			}
 		})
@@ -215,7 +216,8 @@ func TestRuleGone(t *testing.T) {
 	t.Parallel()
 	g := newGate()
 	g.SetRules([]mitigation.Rule{gatetest.Block})
-	if v, ok := explain.Key(explain.Sources{Gate: g}, g.Now(), 0, explain.About{Rule: "shed", Key: []byte("k")}); ok {
+	if v, ok := explain.Key(explain.Sources{Gate: g}, g.Now(), 0,
+		explain.About{Rule: "shed", Key: []byte("k")}); ok {
 		t.Errorf("%+v", v)
 	}
 }

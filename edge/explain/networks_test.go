@@ -35,10 +35,12 @@ func TestExplainNetworks(t *testing.T) {
 		v, ok := explain.Key(explain.Sources{Gate: g}, now, 0,
 			explain.About{Rule: rule.Name, Key: []byte(key)})
 		text := strings.Join(v.Sentences, "\n")
-		if !ok || !slices.Contains(v.Sentences, want) || v.Siblings.Asked != n+1 || v.Siblings.Needed != 2 || v.Verdict != []string{"allow", "deny"}[n] {
+		if !ok || !slices.Contains(v.Sentences, want) || v.Siblings.Asked != n+1 ||
+			v.Siblings.Needed != 2 || v.Verdict != []string{"allow", "deny"}[n] {
 			t.Errorf("after %d: %s, %+v:\n%s", n+1, v.Verdict, v.Siblings, text)
 		}
-		if few := strings.Contains(text, "denied once 2 narrower keys ask within 10s"); few != (n == 0) {
+		if few := strings.Contains(text,
+			"denied once 2 narrower keys ask within 10s"); few != (n == 0) {
 			t.Errorf("after %d:\n%s", n+1, text)
 		}
 	}

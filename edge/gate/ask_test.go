@@ -25,7 +25,8 @@ func TestCostZeroMeansOne(t *testing.T) {
 	if d := gatetest.Decide(zero, at, gate.Check, "shed", "k", 0); !d.Deny {
 		t.Error("four requests of cost 0 passed a limit of 3")
 	}
-	if got := zero.Offered(at, []byte("shed"), []byte("k")); got != one.Offered(at1, []byte("shed"), []byte("k"))+1 {
+	if got := zero.Offered(at, []byte("shed"),
+		[]byte("k")); got != one.Offered(at1, []byte("shed"), []byte("k"))+1 {
 		t.Errorf("%d are counted as offered, want one more than %d", got,
 			one.Offered(at1, []byte("shed"), []byte("k")))
 	}

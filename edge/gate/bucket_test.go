@@ -175,7 +175,8 @@ func TestCountBlocksBucket(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.End()
-		if d := gatetest.Decide(g, now.Add(time.Second), gate.Check, "r", "k", 1); !d.Deny || d.Why != mitigation.ByBlock {
+		if d := gatetest.Decide(g, now.Add(time.Second), gate.Check, "r", "k", 1); !d.Deny ||
+			d.Why != mitigation.ByBlock {
 			t.Errorf("%s: %+v, want a block", name, d)
 		}
 	}

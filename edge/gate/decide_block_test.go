@@ -37,7 +37,8 @@ func manualBlock(now window.Instant, key []byte) snapshot.Flag {
 // useUp asks for the whole limit of gatetest.Block under key, so that the next request is refused.
 func useUp(t *testing.T, g *gate.Gate, now window.Instant, key string) {
 	t.Helper()
-	if got := ask(g, now, gate.Check, gatetest.Block.Name, key, uint32(gatetest.Block.Limit)); got.Deny {
+	if got := ask(g, now, gate.Check, gatetest.Block.Name, key,
+		uint32(gatetest.Block.Limit)); got.Deny {
 		t.Fatalf("within the limit: %+v", got)
 	}
 }
@@ -58,7 +59,8 @@ func TestBlockNotBegunIsNotAnswered(t *testing.T) {
 	if !refused.Deny || refused.Why != mitigation.ByLimit || refused.Retry != 9*time.Second {
 		t.Errorf("no block began, yet the answer is %+v, want retry 9", refused)
 	}
-	if got := ask(g, now.Add(2*time.Second), gate.Check, gatetest.Block.Name, "k", 1); got.Why != mitigation.ByLimit || got.Retry != 60*time.Second {
+	if got := ask(g, now.Add(2*time.Second), gate.Check, gatetest.Block.Name, "k",
+		1); got.Why != mitigation.ByLimit || got.Retry != 60*time.Second {
 		t.Errorf("the block began: %+v, want retry 60", got)
 	}
 }

@@ -102,7 +102,10 @@ func TestDelaysTogether(t *testing.T) {
 		q.Wait = true
 		return q
 	}
-	for n, want := range []time.Duration{0, 100 * time.Millisecond, time.Second, 2 * time.Second, 3 * time.Second} {
+	for n, want := range []time.Duration{
+		0, 100 * time.Millisecond, time.Second, 2 * time.Second,
+		3 * time.Second,
+	} {
 		if got := all(t, g, now, can("queue"), can("wide")); got.Deny || got.Delay() != want {
 			t.Errorf("request %d: deny %v, delay %v, want %v", n, got.Deny, got.Delay(), want)
 		}

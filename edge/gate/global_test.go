@@ -172,7 +172,10 @@ func TestBlockedEverywhere(t *testing.T) {
 // An allow by hand stands above the advice of other PoPs.
 func TestAllowedByHandIsNotShed(t *testing.T) {
 	w := newGlobalNode(t, 0, globalRule(10_000, time.Second))
-	if _, err := w.Override(w.now, gate.ByHand{Rule: "r", Key: []byte("k"), Action: mitigation.Allow, TTL: time.Hour, Who: "me"}); err != nil {
+	if _, err := w.Override(w.now, gate.ByHand{
+		Rule: "r", Key: []byte("k"),
+		Action: mitigation.Allow, TTL: time.Hour, Who: "me",
+	}); err != nil {
 		t.Fatal(err)
 	}
 	w.check("k")

@@ -16,7 +16,11 @@ func TestGlobalState(t *testing.T) {
 		t.Errorf("without gossip: %v, %v, %v", connected, lost, gossips)
 	}
 	w := newGlobalNode(t, 0, globalRule(5, time.Minute))
-	for _, c := range []struct{ connected, lost bool }{{true, false}, {false, false}, {false, true}} {
+	for _, c := range []struct{ connected, lost bool }{
+		{true, false},
+		{false, false},
+		{false, true},
+	} {
 		w.SetGlobalState(c.connected, c.lost)
 		if connected, lost, gossips := w.GlobalState(); connected != c.connected ||
 			lost != c.lost || !gossips {

@@ -123,7 +123,8 @@ func TestMisnamed(t *testing.T) {
 	g := gatetest.New(t, 1<<20, gatetest.Shed)
 	long := string(make([]byte, 100))
 	for _, name := range []string{"a", "b", long} {
-		if _, err := g.Lane(0).Decide(g.Now(), 0, gatetest.Ask(gate.Check, name, "k", 1)); !errors.Is(err, gate.ErrUnknownRule) {
+		if _, err := g.Lane(0).Decide(g.Now(), 0,
+			gatetest.Ask(gate.Check, name, "k", 1)); !errors.Is(err, gate.ErrUnknownRule) {
 			t.Errorf("%v", err)
 		}
 	}

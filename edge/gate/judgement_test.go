@@ -31,7 +31,12 @@ func FuzzOneJudgement(f *testing.F) {
 				flagBoth(now, int(step>>5), key, straight, all)
 				continue
 			}
-			ask := Ask{Op: Op(step >> 1 & 3 % uint8(Acquire)), Rule: []byte(rule.Name), Key: key, Cost: 1 + uint32(step>>3&3)}
+			ask := Ask{
+				Op:   Op(step >> 1 & 3 % uint8(Acquire)),
+				Rule: []byte(rule.Name),
+				Key:  key,
+				Cost: 1 + uint32(step>>3&3),
+			}
 			u := uint64(n) * 0x9e3779b97f4a7c15
 			got, want := decideStraight(straight, now, u, ask), decideAsOne(all, now, u, ask)
 			got.Rule, want.Rule = nil, nil
@@ -43,7 +48,8 @@ func FuzzOneJudgement(f *testing.F) {
 				}
 			}
 			if got != want {
-				t.Fatalf("step %d, %+v under %+v:\n%+v, straight\n%+v, as all others", n, ask, rule, got, want)
+				t.Fatalf("step %d, %+v under %+v:\n%+v, straight\n%+v, as all others", n, ask, rule,
+					got, want)
 			}
 		}
 		a, b := straight.Figures()[0], all.Figures()[0]

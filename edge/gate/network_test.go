@@ -25,7 +25,8 @@ func verdicts(t *testing.T, g *gate.Gate, now window.Instant, keys string) (all 
 		if is.Live() {
 			word = is.Action.String()
 		}
-		if d := gatetest.Decide(g, now, gate.Peek, "block", strings.ReplaceAll(key, "|", "\x1f"), 1); d.Deny != (word == "block") {
+		if d := gatetest.Decide(g, now, gate.Peek, "block", strings.ReplaceAll(key, "|", "\x1f"),
+			1); d.Deny != (word == "block") {
 			t.Errorf("%s: the effect is %s, the decision %+v", key, word, d)
 		}
 		all = append(all, word)
@@ -146,7 +147,9 @@ func TestNetworksAreBounded(t *testing.T) {
 	g := gatetest.New(t, 128<<20, gatetest.Block)
 	now := g.Now()
 	for n := range networks.Most {
-		if _, err := g.Override(now, byHand("block", fmt.Sprintf("10.%d.%d.0/24", n>>8, n&255), mitigation.Block)); err != nil {
+		if _, err := g.Override(now,
+			byHand("block", fmt.Sprintf("10.%d.%d.0/24", n>>8, n&255),
+				mitigation.Block)); err != nil {
 			t.Fatalf("network %d: %v", n, err)
 		}
 	}
@@ -166,9 +169,13 @@ func TestNetworksAllocateNothing(t *testing.T) {
 	if _, err := g.Override(now, byHand("block", "2001:db8::/32", mitigation.Block)); err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range []string{"2001:db8::1", "203.0.113.7", "~0123456789abcdef0123456789abcdef", "a\x1fb\x1fc", "10.0.0.0/99"} {
+	for _, key := range []string{
+		"2001:db8::1", "203.0.113.7", "~0123456789abcdef0123456789abcdef",
+		"a\x1fb\x1fc", "10.0.0.0/99",
+	} {
 		ask, d := gate.Ask{Rule: []byte("block"), Key: []byte(key), Cost: 1}, new(gate.Decision)
-		if n := testing.AllocsPerRun(100, func() { _ = g.Lane(0).DecideTo(d, now, rand.Uint64(), &ask) }); n != 0 {
+		if n := testing.AllocsPerRun(100,
+			func() { _ = g.Lane(0).DecideTo(d, now, rand.Uint64(), &ask) }); n != 0 {
 			t.Errorf("%q: %v allocations", key, n)
 		}
 	}
@@ -176,7 +183,10 @@ func TestNetworksAllocateNothing(t *testing.T) {
 
 // FuzzNetworkKeys: no key breaks the look-up, and a key that is the network's own text is in it.
 func FuzzNetworkKeys(f *testing.F) {
-	for _, key := range []string{"203.0.113.7", "10.0.0.0/8", "[2001:db8::1]:80", "2001:db8::1%eth0", "::ffff:10.0.0.1/104", "/", "\x1f", "1.2.3.4/", "1.2.3.4/999"} {
+	for _, key := range []string{
+		"203.0.113.7", "10.0.0.0/8", "[2001:db8::1]:80",
+		"2001:db8::1%eth0", "::ffff:10.0.0.1/104", "/", "\x1f", "1.2.3.4/", "1.2.3.4/999",
+	} {
 		f.Add(key)
 	}
 	g := gatetest.New(f, 1<<20, gatetest.Block)

@@ -16,10 +16,13 @@ func peers(t *testing.T, rules ...mitigation.Rule) (a, b *gate.Gate) {
 	t.Helper()
 	start := time.Now()
 	join := func(node string, other **gate.Gate) *gate.Gate {
-		return gate.New(gate.Options{Node: node, Memory: 1 << 20, Rules: rules, Flush: flushEvery, Start: start, Global: &gate.Global{
-			Publish: func(record []byte) { (*other).MergeOverride(record) },
-			Peers:   func() bool { return true },
-		}})
+		return gate.New(gate.Options{
+			Node: node, Memory: 1 << 20, Rules: rules, Flush: flushEvery,
+			Start: start, Global: &gate.Global{
+				Publish: func(record []byte) { (*other).MergeOverride(record) },
+				Peers:   func() bool { return true },
+			},
+		})
 	}
 	a = join("a", &b)
 	b = join("b", &a)
@@ -71,7 +74,8 @@ func TestOverrideReplacesAndLasts(t *testing.T) {
 func TestOverrideRefusals(t *testing.T) {
 	g := gatetest.New(t, 1<<20, gatetest.Block)
 	now := g.Now()
-	if _, err := g.Override(now, byHand("none", "k", mitigation.Block)); !errors.Is(err, gate.ErrNoRule) {
+	if _, err := g.Override(now,
+		byHand("none", "k", mitigation.Block)); !errors.Is(err, gate.ErrNoRule) {
 		t.Errorf("no such rule: %v", err)
 	}
 	if f, err := g.Override(now, byHand("block", "10.1.2.3/8", mitigation.Block)); err != nil ||
@@ -173,7 +177,11 @@ func TestMergeIsNewsOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	var records [][]byte
-	if left := a.AppendOverrides(func(r []byte) bool { records = append(records, bytes.Clone(r)); return true }); left != 0 || len(records) != 1 {
+	if left := a.AppendOverrides(func(r []byte) bool {
+		records = append(records,
+			bytes.Clone(r))
+		return true
+	}); left != 0 || len(records) != 1 {
 		t.Fatalf("%d records, %d left", len(records), left)
 	}
 	if !g.MergeOverride(records[0]) || g.MergeOverride(records[0]) {

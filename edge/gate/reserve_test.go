@@ -20,7 +20,9 @@ var fleet = mitigation.Rule{
 // tiered asks cost of key under rule, as a request of tier.
 //
 //nolint:revive // a question in one line
-func tiered(t testing.TB, g *gate.Gate, now window.Instant, rule, tier string, cost uint32) gate.Decision {
+func tiered(
+	t testing.TB, g *gate.Gate, now window.Instant, rule, tier string, cost uint32,
+) gate.Decision {
 	t.Helper()
 	a := gatetest.Ask(gate.Check, rule, "all", cost)
 	a.Tier = []byte(tier)

@@ -41,7 +41,8 @@ func TestReload(t *testing.T) {
 	if got := ask(g, now, gate.Check, "shed", "k", 1); got.Deny || got.Remaining != 0 {
 		t.Errorf("limit raised from 3 to 4 with 3 used: %+v", got)
 	}
-	if got, err := g.Lane(0).Decide(now, 0, gatetest.Ask(gate.Check, "block", "k", 1)); !errors.Is(err, gate.ErrUnknownRule) {
+	if got, err := g.Lane(0).Decide(now, 0,
+		gatetest.Ask(gate.Check, "block", "k", 1)); !errors.Is(err, gate.ErrUnknownRule) {
 		t.Errorf("a rule that is gone: %+v, %v", got, err)
 	}
 	if all := flagsOf(g, now); len(all) != 1 || all[0].Rule != "shed" {
@@ -69,7 +70,8 @@ func TestReloadUnderLoad(t *testing.T) {
 	for n := range 2 {
 		wg.Go(func() {
 			for !stop.Load() {
-				if got, err := g.Lane(n).Decide(g.Now(), rand.Uint64(), gatetest.Ask(gate.Check, "shed", "k", 1)); got.Deny || err != nil {
+				if got, err := g.Lane(n).Decide(g.Now(), rand.Uint64(),
+					gatetest.Ask(gate.Check, "shed", "k", 1)); got.Deny || err != nil {
 					t.Errorf("%+v", got)
 					return
 				}

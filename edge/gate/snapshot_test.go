@@ -32,7 +32,10 @@ func TestSnapshotRoundTrip(t *testing.T) {
 	if want := (gate.Restored{Overrides: 1, Flags: 2, Counts: 3}); err != nil || is != want {
 		t.Fatalf("restored %+v, %v, want %+v", is, err, want)
 	}
-	for rule, keys := range map[string][]string{"shed": {"over", "near", "friend", "unseen"}, "block": {"blocked", "unseen"}} {
+	for rule, keys := range map[string][]string{
+		"shed":  {"over", "near", "friend", "unseen"},
+		"block": {"blocked", "unseen"},
+	} {
 		for _, key := range keys {
 			a, b := ask(g, now, gate.Peek, rule, key, 1), ask(next, now, gate.Peek, rule, key, 1)
 			if a != b {
@@ -80,7 +83,8 @@ func TestRestoreRefusesTheFuture(t *testing.T) {
 	now := g.Now()
 	s := g.Snapshot(now.Add(time.Hour), true)
 	next := gatetest.New(t, 1<<20, gatetest.Block)
-	if is, err := next.Restore(now, s, 0); !errors.Is(err, gate.ErrFuture) || is != (gate.Restored{}) {
+	if is, err := next.Restore(now, s, 0); !errors.Is(err, gate.ErrFuture) ||
+		is != (gate.Restored{}) {
 		t.Errorf("%+v, %v", is, err)
 	}
 	if all := flagsOf(next, now); len(all) != 0 {

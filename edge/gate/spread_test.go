@@ -39,7 +39,10 @@ func TestRetryIsSpread(t *testing.T) {
 		}
 		several[together.Decisions[1].Retry] = true
 	}
-	for name, seen := range map[string]map[time.Duration]bool{"single": single, "several": several} {
+	for name, seen := range map[string]map[time.Duration]bool{
+		"single":  single,
+		"several": several,
+	} {
 		if len(seen) != 7 {
 			t.Errorf("%s: %d different times, want those of 60 to 66 s: %v", name, len(seen), seen)
 		}

@@ -98,7 +98,10 @@ func TestFlagsDecideTogether(t *testing.T) {
 			for range 3 {
 				gatetest.Decide(g, now, gate.Check, "route", "a", 1)
 			}
-			if _, err := g.Override(now, gate.ByHand{Rule: "route", Key: []byte("a"), Action: c.action, TTL: time.Minute, Who: "t"}); err != nil {
+			if _, err := g.Override(now, gate.ByHand{
+				Rule: "route", Key: []byte("a"),
+				Action: c.action, TTL: time.Minute, Who: "t",
+			}); err != nil {
 				t.Fatal(err)
 			}
 			got := all(t, g, now, question(gate.Check, "group", "a"),
@@ -235,7 +238,10 @@ func TestTogetherAllocatesNothing(t *testing.T) {
 func BenchmarkTogether(b *testing.B) {
 	for _, n := range []int{1, 2, 4} {
 		for _, limit := range []int64{1e9, 100} {
-			b.Run(map[bool]string{true: "allowed", false: "denied"}[limit > 100]+"-"+string(rune('0'+n)), func(b *testing.B) {
+			b.Run(map[bool]string{
+				true:  "allowed",
+				false: "denied",
+			}[limit > 100]+"-"+string(rune('0'+n)), func(b *testing.B) {
 				g := gatetest.New(b, 64<<20, mitigation.Rule{
 					Name: "a", Limit: 1e9,
 					Window: time.Minute,

@@ -46,7 +46,10 @@ func plant(t *testing.T, file, is, becomes string) string {
 		t.Fatal(err)
 	}
 	at := filepath.Join(dir, "overlay.json")
-	for name, text := range map[string][]byte{bad: []byte(strings.Replace(source, is, becomes, 1)), at: overlay} {
+	for name, text := range map[string][]byte{
+		bad: []byte(strings.Replace(source, is, becomes, 1)),
+		at:  overlay,
+	} {
 		if err := os.WriteFile(name, text, 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -31,7 +31,9 @@ var plantedBugs = []struct{ name, file, is, becomes, missed string }{
 	},
 	{"nodes that count alone report their PoP's rate", "window/remote.go", "st.rate, " +
 		"st.admittedRate = 0, 0\n\t\tst.setQuiet(0)\n\t\tst.leapt, st.waits = 0, " +
-		"waitsOf(st.waits.failed(), 0)\n\t\tif past > 0 && past < 3*recent {", "if false {", "rates deny nobody whose counts are below the limit; the tests of the window fail"},
+		"waitsOf(st.waits.failed(), 0)\n\t\tif past > 0 && past < 3*recent {", "if false " +
+		"{", "rates deny nobody whose counts are below the limit; the tests of the window " +
+		"fail"},
 	{
 		"a block is nobody else's business", "mitigation/control/aggregate.go",
 		"a.blocked = max(a.blocked, now.Add(min(d.Blocked, a.rule.BlockFor)))", "",
@@ -59,8 +61,11 @@ var plantedBugs = []struct{ name, file, is, becomes, missed string }{
 		"m.begins(h.Period, wall)", "t.now", "",
 	},
 	{
-		"the wall clock is the clock", "edge/pop/flusher.go", "Now: now, Wall: time.Duration(wall.UnixNano() - int64(now))",
-		"Now: window.Instant(wall.UnixNano()), Wall: 0", "the bound on attackers is wide while a clock is wrong, and rates deny nobody " +
+		"the wall clock is the clock",
+		"edge/pop/flusher.go",
+		"Now: now, Wall: time.Duration(wall.UnixNano() - int64(now))",
+		"Now: window.Instant(wall.UnixNano()), Wall: 0",
+		"the bound on attackers is wide while a clock is wrong, and rates deny nobody " +
 			"whose counts are below the limit",
 	},
 	{

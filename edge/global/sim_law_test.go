@@ -217,7 +217,8 @@ func (s *sim) healed() (at time.Duration) {
 
 // checkEnd is I4.
 func (s *sim) checkEnd() {
-	if !s.whole() && s.at < s.healed() || slices.ContainsFunc(s.nodes, func(n *simNode) bool { return !n.answers() }) {
+	if !s.whole() && s.at < s.healed() || slices.ContainsFunc(s.nodes,
+		func(n *simNode) bool { return !n.answers() }) {
 		return
 	}
 	for _, n := range s.nodes {

@@ -296,7 +296,9 @@ func gateOptions(cfg *config.Config, global *gate.Global) gate.Options {
 	}
 }
 
-func simAddress(a config.Address) string { return net.JoinHostPort(a.Host, strconv.Itoa(int(a.Port))) }
+func simAddress(a config.Address) string {
+	return net.JoinHostPort(a.Host, strconv.Itoa(int(a.Port)))
+}
 
 func simAddresses(all []config.Address) (texts []string) {
 	for _, a := range all {

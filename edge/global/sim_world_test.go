@@ -78,7 +78,10 @@ func newSim(plan *simPlan) *sim {
 
 // build makes and starts all nodes.
 func (s *sim) build() (err error) {
-	if s.placement, err = ring.NewPlacement([]ring.Server{{Host: "127.0.0.1", Port: 20000, Weight: 1}, {Host: "127.0.0.1", Port: 20001, Weight: 1}}); err != nil {
+	if s.placement, err = ring.NewPlacement([]ring.Server{{
+		Host: "127.0.0.1", Port: 20000,
+		Weight: 1,
+	}, {Host: "127.0.0.1", Port: 20001, Weight: 1}}); err != nil {
 		return err
 	}
 	for pop, in := range s.plan.pops {

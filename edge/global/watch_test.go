@@ -37,12 +37,16 @@ var watchCases = []struct {
 	{
 		"others come and go",
 		[]outlooks{{1, heard, 0}, {2, alone, 0}, {3, heard, 0}, {12, heard, 0}},
-		[]string{`1 INFO gossip: other nodes are connected, global rules apply across all of them nodes=3 pops=2`},
+		[]string{
+			`1 INFO gossip: other nodes are connected, global rules apply across all of them nodes=3 pops=2`,
+		},
 	},
 	{
 		"nobody is ever heard",
 		[]outlooks{{0, alone, 0}, {30, silent, 0}, {90, silent, 0}},
-		[]string{`30 WARN gossip: lost, no trusted record from another node for too long: failure_mode of global rules applies silent=30s joinError="no \\x1b[2J"`},
+		[]string{
+			`30 WARN gossip: lost, no trusted record from another node for too long: failure_mode of global rules applies silent=30s joinError="no \\x1b[2J"`,
+		},
 	},
 	{
 		"others come, and their clocks are wrong",

@@ -56,7 +56,8 @@ func TestAllWordsArrive(t *testing.T) {
 						override.MaxHeld, c.within)
 				}
 				for k := range override.MaxHeld {
-					if a := s.nodes[1].decide("login", fmt.Appendf(nil, "client-%d", k)); a.Why != mitigation.ByBlock {
+					if a := s.nodes[1].decide("login",
+						fmt.Appendf(nil, "client-%d", k)); a.Why != mitigation.ByBlock {
 						t.Errorf("word %d does not hold: %+v", k, a)
 					}
 				}

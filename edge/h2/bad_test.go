@@ -54,7 +54,8 @@ var faults = []struct {
 		return raw(headers, endHeaders|0x20, 1, number(1)+"\x00"+p.head("/echo"))
 	}, "GOAWAY 0 1"},
 	{
-		"short priority", func(*peer) []byte { return raw(headers, endHeaders|0x20, 1, "\x00\x00") },
+		"short priority",
+		func(*peer) []byte { return raw(headers, endHeaders|0x20, 1, "\x00\x00") },
 		"GOAWAY 0 6",
 	},
 	{
@@ -77,11 +78,13 @@ var faults = []struct {
 		"GOAWAY 1 9",
 	},
 	{
-		"HPACK cut", func(p *peer) []byte { return raw(headers, endHeaders, 1, p.head("/echo")[:20]) },
+		"HPACK cut",
+		func(p *peer) []byte { return raw(headers, endHeaders, 1, p.head("/echo")[:20]) },
 		"GOAWAY 1 9",
 	},
 	{
-		"table too large", func(*peer) []byte { return raw(headers, endHeaders, 1, "\x3f\xe2\x1f") },
+		"table too large",
+		func(*peer) []byte { return raw(headers, endHeaders, 1, "\x3f\xe2\x1f") },
 		"GOAWAY 1 9",
 	},
 	{"reset of stream 0", func(*peer) []byte { return raw(reset, 0, 0, number(8)) }, "GOAWAY 0 1"},
@@ -90,7 +93,8 @@ var faults = []struct {
 		"GOAWAY 0 1",
 	},
 	{
-		"short reset", func(p *peer) []byte { return append(openEcho(p), raw(reset, 0, 1, "12")...) },
+		"short reset",
+		func(p *peer) []byte { return append(openEcho(p), raw(reset, 0, 1, "12")...) },
 		"GOAWAY 1 6",
 	},
 	{"settings of a stream", func(*peer) []byte { return raw(settings, 0, 1, "") }, "GOAWAY 0 1"},
@@ -108,7 +112,8 @@ var faults = []struct {
 		"GOAWAY 0 1",
 	},
 	{
-		"initial window", func(*peer) []byte { return raw(settings, 0, 0, "\x00\x04"+number(1<<31)) },
+		"initial window",
+		func(*peer) []byte { return raw(settings, 0, 0, "\x00\x04"+number(1<<31)) },
 		"GOAWAY 0 3",
 	},
 	{"initial window on top", func(p *peer) []byte {
@@ -299,9 +304,14 @@ var floods = []struct {
 	{"malformed requests", h2.ControlFlood, h2.MaxControl, func(p *peer, n uint32) []byte {
 		return raw(headers, endHeaders, 2*n+1, p.fields(":status", "200"))
 	}},
-	{"too many streams", h2.ControlFlood, h2.MaxStreams + h2.MaxControl, func(p *peer, n uint32) []byte {
-		return raw(headers, endHeaders, 2*n+1, p.head("/echo"))
-	}},
+	{
+		"too many streams",
+		h2.ControlFlood,
+		h2.MaxStreams + h2.MaxControl,
+		func(p *peer, n uint32) []byte {
+			return raw(headers, endHeaders, 2*n+1, p.head("/echo"))
+		},
+	},
 	{"continuation", h2.HeadTooLong, 20, func(p *peer, n uint32) []byte {
 		if n == 0 {
 			return raw(headers, 0, 1, p.head("/echo"))

@@ -163,7 +163,8 @@ func TestWindows(t *testing.T) {
 	// the window is below 0 now
 	p.want(p.send(raw(settings, 0, 0, "\x00\x04"+number(0))), "SETTINGS ACK")
 	p.want(p.send(raw(window, 0, 1, number(3))), "")
-	p.want(p.send(raw(settings, 0, 0, "\x00\x04"+number(100))), `SETTINGS ACK|DATA 1 "\x03abc"|HEADERS 1 grpc-status=0 END`)
+	p.want(p.send(raw(settings, 0, 0, "\x00\x04"+number(100))),
+		`SETTINGS ACK|DATA 1 "\x03abc"|HEADERS 1 grpc-status=0 END`)
 
 	p = newPeer(t, false) // the connection's window: 65,535
 	p.want(p.send(p.call(1, "/long", "")), start(1)+"|DATA 1 16384 bytes|DATA 1 16384 bytes|DATA "+

@@ -78,7 +78,10 @@ func TestScanner(t *testing.T) {
 // in many.
 func TestScannerBounds(t *testing.T) {
 	t.Parallel()
-	for name, endless := range map[string]string{"one line": "x", "many": "\ndata: " + strings.Repeat("x", 1<<16)} {
+	for name, endless := range map[string]string{
+		"one line": "x",
+		"many":     "\ndata: " + strings.Repeat("x", 1<<16),
+	} {
 		_, err := scanAll(io.MultiReader(strings.NewReader("data: "), &repeating{text: endless}))
 		if !errors.Is(err, ErrTooLong) {
 			t.Errorf("%s: %v", name, err)
@@ -106,7 +109,10 @@ func (r *repeating) Read(p []byte) (int, error) {
 
 // FuzzEvent checks that a Scanner reads the events that AppendEvent writes, whatever the data.
 func FuzzEvent(f *testing.F) {
-	for _, data := range []string{"", "x", `{"key":"\u003cscript>"}`, "a\nb", "a\r\nb\n", "\n", "data: x\n\nevent: forged\ndata: y", ": c", " x"} {
+	for _, data := range []string{
+		"", "x", `{"key":"\u003cscript>"}`, "a\nb", "a\r\nb\n", "\n",
+		"data: x\n\nevent: forged\ndata: y", ": c", " x",
+	} {
 		f.Add(uint64(1), "flag-set", []byte(data))
 	}
 	f.Fuzz(func(t *testing.T, id uint64, name string, data []byte) {

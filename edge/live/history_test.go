@@ -60,7 +60,10 @@ func TestHistory(t *testing.T) {
 	if diff := cmp.Diff(want, ends); diff != "" || len(all) != 2 || all[0].Name != "b" {
 		t.Errorf("%d series (-want +got):\n%s", len(all), diff)
 	}
-	for name, want := range map[string]string{"a": "[20,0,0.2,null,null,20]", "b": "[null,2,null,null,null,0.3334]"} {
+	for name, want := range map[string]string{
+		"a": "[20,0,0.2,null,null,20]",
+		"b": "[null,2,null,null,null,0.3334]",
+	} {
 		if got := shownRates(t, &h, name, Offered); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
@@ -117,7 +120,8 @@ func TestHistoryAgainstAllThereWas(t *testing.T) {
 // TestHistorySize checks the memory of a series.
 func TestHistorySize(t *testing.T) {
 	t.Parallel()
-	if size := Ranges * (unsafe.Sizeof(series{}) + unsafe.Sizeof(rates{})); size != SeriesBytes || size > 9<<10 {
+	if size := Ranges * (unsafe.Sizeof(series{}) + unsafe.Sizeof(rates{})); size != SeriesBytes ||
+		size > 9<<10 {
 		t.Errorf("%d bytes a series, %d said", size, SeriesBytes)
 	}
 }
@@ -138,7 +142,10 @@ func TestHistoryRanges(t *testing.T) {
 			offered += 2
 		}
 	}
-	for r, lasts := range map[Range]time.Duration{Quarter: 15 * time.Minute, Hour: time.Hour, SixHours: 6 * time.Hour} {
+	for r, lasts := range map[Range]time.Duration{
+		Quarter: 15 * time.Minute, Hour: time.Hour,
+		SixHours: 6 * time.Hour,
+	} {
 		ends, all := h.Read(r, "a")
 		if len(ends) != Steps || r.Step()*Steps != lasts ||
 			ends[Steps-1]-ends[0] != lasts-r.Step() {

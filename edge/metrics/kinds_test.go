@@ -76,7 +76,10 @@ policies: [{name: site, match: {}, pool: workers}]
 			t.Errorf("no %s", want)
 		}
 	}
-	for _, not := range []string{`headgate_rule_burst{rule="win"}`, `headgate_rule_delay_seconds{rule="api"}`, `headgate_rule_window_seconds{rule="jobs"}`, "203.0.113.7"} {
+	for _, not := range []string{
+		`headgate_rule_burst{rule="win"}`,
+		`headgate_rule_delay_seconds{rule="api"}`, `headgate_rule_window_seconds{rule="jobs"}`, "203.0.113.7",
+	} {
 		if strings.Contains(got, not) {
 			t.Errorf("there is %s", not)
 		}

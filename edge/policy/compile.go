@@ -191,8 +191,12 @@ func (l *loader) index(withClients bool) bool {
 		for _, t := range []struct {
 			in  bool
 			any tables.Bits
-		}{{in.method, e.methods.Any}, {in.host, e.hosts.Any}, {in.path, anyPath},
-			{in.client, anyClient}} {
+		}{
+			{in.method, e.methods.Any},
+			{in.host, e.hosts.Any},
+			{in.path, anyPath},
+			{in.client, anyClient},
+		} {
 			if !t.in {
 				t.any.Add(i)
 			}

@@ -106,7 +106,9 @@ func ask(tb testing.TB, e *Engine, method, url, client string, headers ...string
 }
 
 //nolint:revive // a request in one line
-func fill(tb testing.TB, r *request.Request, e *Engine, method, url, client string, headers ...string) {
+func fill(
+	tb testing.TB, r *request.Request, e *Engine, method, url, client string, headers ...string,
+) {
 	tb.Helper()
 	r.Reset(e.Names())
 	host, path, _ := strings.Cut(url, "/")
@@ -146,7 +148,10 @@ func outcome(e *Engine, out *Result) string {
 		for _, flag := range []struct {
 			is   bool
 			name string
-		}{{!q.Judges, "counts only"}, {!q.Counts, "looks only"}, {q.Later, "later"}, {q.Shadow, "in shadow"}} {
+		}{{!q.Judges, "counts only"}, {!q.Counts, "looks only"}, {q.Later, "later"}, {
+			q.Shadow,
+			"in shadow",
+		}} {
 			if flag.is {
 				line += ", " + flag.name
 			}

@@ -46,8 +46,16 @@ var someTerms = [][]string{
 		"/caf%c3%a9", "/*", "~^/v[0-9]+/", "/v2/users/**",
 	},
 	{
-		"client", "192.0.2.0/24", "192.0.2.200", "192.0.2.1", "10.1.0.0/16", "10.0.0.0/8", "0.0.0.0/0",
-		"2001:db8::/32", "::/0", "@office",
+		"client",
+		"192.0.2.0/24",
+		"192.0.2.200",
+		"192.0.2.1",
+		"10.1.0.0/16",
+		"10.0.0.0/8",
+		"0.0.0.0/0",
+		"2001:db8::/32",
+		"::/0",
+		"@office",
 	},
 	{"header.x-a", "a", "a*", "~b$", "true", "false", "@words"},
 	{"query.q", "a", "a*", "true", "false", "@words"},
@@ -69,7 +77,8 @@ func anyTerm(tb testing.TB, rng *rand.Rand, depth int) *condition.Expr {
 	case kind == 2:
 		return when(tb, fmt.Sprintf(`path.startsWith(%q) || header["x-a"] != query["q"] && !(host in ["shop.test", "example.com"])`, pick(rng, somePaths)))
 	case kind == 3:
-		return when(tb, fmt.Sprintf(`method == %q && header["x-a"] >= "ab"`, pick(rng, someMethods)))
+		return when(tb,
+			fmt.Sprintf(`method == %q && header["x-a"] >= "ab"`, pick(rng, someMethods)))
 	}
 	family := someTerms[rng.IntN(len(someTerms))]
 	var values []string

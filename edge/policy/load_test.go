@@ -41,7 +41,8 @@ func TestLoadFaults(t *testing.T) {
 	}
 	o := file("192.0.2.1\n192.0.2.9\n")
 	o.MaxBytes = 10
-	if _, err := Load(&Spec{Sets: []Set{{Name: "s", Kind: CIDRFile}}}, o); err == nil || err.Error() != "all sets together may take 10 bytes of memory; with this one they take 24" {
+	if _, err := Load(&Spec{Sets: []Set{{Name: "s", Kind: CIDRFile}}}, o); err == nil ||
+		err.Error() != "all sets together may take 10 bytes of memory; with this one they take 24" {
 		t.Errorf("got %v", err)
 	}
 }

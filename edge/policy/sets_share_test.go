@@ -50,7 +50,8 @@ func TestSetsAreShared(t *testing.T) {
 		Sets:     []Set{{Name: "s", Kind: TableFile, File: "f"}},
 		Policies: []Policy{api},
 	}, Options{Open: open, Before: table})
-	if err == nil || err.Error() != `f:1: tier "gold" has no number in a policy that uses the table` {
+	if err == nil ||
+		err.Error() != `f:1: tier "gold" has no number in a policy that uses the table` {
 		t.Errorf("got %v", err)
 	}
 }

@@ -46,7 +46,8 @@ func TestNobodyIsDeniedForLumps(t *testing.T) {
 		var tat bucket.TAT
 		asked, denied := 0, 0
 		for end := p.Now.Add(20*b.FillTime() + 20*time.Second); p.Now < end && asked < 40_000; {
-			for next, ok := b.Take(tat, int64(p.Now), 1); ok; next, ok = b.Take(tat, int64(p.Now), 1) {
+			for next, ok := b.Take(tat, int64(p.Now), 1); ok; next, ok = b.Take(tat, int64(p.Now),
+				1) {
 				tat = next
 				asked++
 				if p.Check(p.Rand.IntN(c.nodes), "r", "k").Deny {
@@ -87,7 +88,8 @@ func TestABucketHoldsOverNodes(t *testing.T) {
 		}
 		took := p.Now.Sub(began).Seconds()
 		exact := float64(c.burst) + took*perSecond
-		beyond := float64(c.nodes-1)*(float64(c.burst)+perSecond*poptest.Every.Seconds()) + 4*perSecond*poptest.Every.Seconds()
+		beyond := float64(c.nodes-1)*(float64(c.burst)+perSecond*poptest.Every.Seconds()) +
+			4*perSecond*poptest.Every.Seconds()
 		t.Logf("%d a %v, burst %d, on %d nodes: %d of %.0f in %.0f s", c.limit, c.window, c.burst,
 			c.nodes, admitted, exact, took)
 		if float64(admitted) > exact+beyond || float64(admitted) < 0.97*exact-1 {

@@ -57,12 +57,20 @@ var walks = []struct {
 }{
 	{"evenly", func(*together, int, int) float64 { return 1 }, anyNode},
 	{"by chance", func(p *together, _, _ int) float64 { return p.Rand.ExpFloat64() }, anyNode},
-	{"mostly to one node", func(p *together, _, _ int) float64 { return p.Rand.ExpFloat64() }, func(p *together) int {
-		return max(0, p.Rand.IntN(3*len(p.Nodes))-2*len(p.Nodes))
-	}},
-	{"to one node after another", func(p *together, _, _ int) float64 { return p.Rand.ExpFloat64() }, func(p *together) int {
-		return int(p.Now/window170) % len(p.Nodes)
-	}},
+	{
+		"mostly to one node",
+		func(p *together, _, _ int) float64 { return p.Rand.ExpFloat64() },
+		func(p *together) int {
+			return max(0, p.Rand.IntN(3*len(p.Nodes))-2*len(p.Nodes))
+		},
+	},
+	{
+		"to one node after another",
+		func(p *together, _, _ int) float64 { return p.Rand.ExpFloat64() },
+		func(p *together) int {
+			return int(p.Now/window170) % len(p.Nodes)
+		},
+	},
 	{"in bursts", func(_ *together, n, limit int) float64 {
 		if n%limit == 0 {
 			return 0.7*float64(limit) + 0.3

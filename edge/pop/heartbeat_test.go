@@ -128,7 +128,10 @@ func TestAClockBeyondTheHorizon(t *testing.T) {
 func TestStepsOfAllClocks(t *testing.T) {
 	sequential(t)
 	for _, nodes := range []int{1, 3} {
-		for _, by := range []time.Duration{700 * time.Millisecond, -700 * time.Millisecond, 5 * time.Second, 200 * time.Second, -200 * time.Second} {
+		for _, by := range []time.Duration{
+			700 * time.Millisecond, -700 * time.Millisecond,
+			5 * time.Second, 200 * time.Second, -200 * time.Second,
+		} {
 			p := newTogether(t, nodes, ringtest.NewMemory(1), poptest.Rule(10, time.Second))
 			p.After(20 * time.Second)
 			for n := range nodes {

@@ -42,7 +42,10 @@ func TestNamesAreTheDigests(t *testing.T) {
 func TestNamesAreKept(t *testing.T) {
 	t.Parallel()
 	all := dues(t)
-	for counters, most := range map[int]int{100: 12, mostNames / 8: mostNames / 8 / 50, mostNames / 4: mostNames / 4 / 20} {
+	for counters, most := range map[int]int{
+		100: 12, mostNames / 8: mostNames / 8 / 50,
+		mostNames / 4: mostNames / 4 / 20,
+	} {
 		table := newNameTable(nil, placement(t))
 		flush := func() uint64 {
 			before := table.Computed()

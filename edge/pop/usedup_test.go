@@ -20,7 +20,10 @@ func TestASmallLimitHoldsAtNodesThatAreNewToTheKey(t *testing.T) {
 		limit  int64
 		window time.Duration
 		times  float64
-	}{{16, 2, 10 * time.Second, 50}, {16, 5, time.Minute, 100}, {4, 2, 10 * time.Second, 50}, {16, 1, 10 * time.Second, 50}} {
+	}{{16, 2, 10 * time.Second, 50}, {16, 5, time.Minute, 100}, {4, 2, 10 * time.Second, 50}, {
+		16,
+		1, 10 * time.Second, 50,
+	}} {
 		rule := poptest.Rule(c.limit, c.window)
 		p := newTogether(t, c.nodes, ringtest.NewMemory(3), rule)
 		p.After(5 * time.Second)

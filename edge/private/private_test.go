@@ -51,7 +51,10 @@ func TestRead(t *testing.T) {
 		if err != nil && !strings.Contains(err.Error(), at(name)) {
 			t.Errorf("%s: the error names no file: %v", name, err)
 		}
-		if text := map[string]string{"file": "12345", "link": "12345"}[name]; string(content) != text {
+		if text := map[string]string{
+			"file": "12345",
+			"link": "12345",
+		}[name]; string(content) != text {
 			t.Errorf("%s: %q", name, content)
 		}
 	}

@@ -43,7 +43,8 @@ func TestPlainHosts(t *testing.T) {
 	var quick, slow Request
 	compare := func(host []byte) {
 		quick.SetHost(host)
-		if want := bytes.TrimSuffix(slow.plainHost(host), []byte{'.'}); !bytes.Equal(quick.Host, want) {
+		if want := bytes.TrimSuffix(slow.plainHost(host),
+			[]byte{'.'}); !bytes.Equal(quick.Host, want) {
 			t.Errorf("%q: got %q, want %q", host, quick.Host, want)
 		}
 	}

@@ -32,7 +32,10 @@ func TestBreakerProbes(t *testing.T) {
 	for _, c := range []struct {
 		ms  int
 		due bool
-	}{{100, false}, {200, false}, {349, false}, {350, true}, {350, false}, {599, false}, {700, true}, {949, false}, {950, true}} {
+	}{{100, false}, {200, false}, {349, false}, {350, true}, {350, false}, {599, false}, {
+		700,
+		true,
+	}, {949, false}, {950, true}} {
 		if got := b.Due(at(c.ms)); got != c.due {
 			t.Errorf("at %d ms a probe is due: %v, want %v", c.ms, got, c.due)
 		}

@@ -153,7 +153,8 @@ func readDigested(t *testing.T, text []byte) (c counterName) {
 func TestDigesterDoesNotAllocate(t *testing.T) {
 	d, key := NewDigester([]byte(goldenSecret)), bytes.Repeat([]byte("k"), 256)
 	var dst Key
-	if n := testing.AllocsPerRun(100, func() { d.Key(&dst, Counter{"per-ip", 1, time.Minute, key, 7}) }); n != 0 {
+	if n := testing.AllocsPerRun(100,
+		func() { d.Key(&dst, Counter{"per-ip", 1, time.Minute, key, 7}) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

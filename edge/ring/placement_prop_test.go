@@ -73,7 +73,10 @@ func lose(t *testing.T, servers []Server, gone int, salt uint32, keys int) (move
 // from the key's value.
 func FuzzPick(f *testing.F) {
 	// k965 lies past the last point
-	for _, key := range []string{"", "k0", "hg:0123456789abcdef0123456789abcdef", "\x00\xff", "k965"} {
+	for _, key := range []string{
+		"", "k0", "hg:0123456789abcdef0123456789abcdef", "\x00\xff",
+		"k965",
+	} {
 		f.Add([]byte(key))
 	}
 	p := place(f, []Server{

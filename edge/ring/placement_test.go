@@ -85,7 +85,10 @@ func TestPickRoundsToFloat32(t *testing.T) {
 	if len(p.points) != 25*156 {
 		t.Errorf("%d points, want %d", len(p.points), 25*156)
 	}
-	for key, want := range map[string]int{"k0": 24, "k1": 19, "k22": 0, "k103": 24, "k132": 16, "k139": 11, "k192": 9} {
+	for key, want := range map[string]int{
+		"k0": 24, "k1": 19, "k22": 0, "k103": 24, "k132": 16,
+		"k139": 11, "k192": 9,
+	} {
 		if got := p.Pick([]byte(key)); got != want {
 			t.Errorf("%s is on server %d, want %d", key, got, want)
 		}
@@ -97,7 +100,10 @@ func TestPickRoundsToFloat32(t *testing.T) {
 // is not.
 func TestPickAtTheEdges(t *testing.T) {
 	p := place(t, equalServers("h", 3))
-	for key, want := range map[string]int{"h0-0": 0, "h1-0": 1, "h1-39": 1, "h2-7": 2, "k22823": 0} {
+	for key, want := range map[string]int{
+		"h0-0": 0, "h1-0": 1, "h1-39": 1, "h2-7": 2,
+		"k22823": 0,
+	} {
 		if got := p.Pick([]byte(key)); got != want {
 			t.Errorf("%s is on server %d, want %d", key, got, want)
 		}

@@ -38,7 +38,8 @@ func TestDoAddsUp(t *testing.T) {
 				wantTotals(t, ops, 7*(round+1))
 			}
 			for i, s := range r.Stats() {
-				if !s.Up || !r.Up(i) || s.Protocol != protocol || s.LastSuccess.IsZero() || s.LastError != "" || s.Errors != (ServerStats{}).Errors {
+				if !s.Up || !r.Up(i) || s.Protocol != protocol || s.LastSuccess.IsZero() ||
+					s.LastError != "" || s.Errors != (ServerStats{}).Errors {
 					t.Errorf("server %d: %+v", i, s)
 				}
 				if want := uint64(3 * (5000 + 2 - i) / 3); s.Ops/3 != want/3 {

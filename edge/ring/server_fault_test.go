@@ -47,7 +47,8 @@ func TestFaults(t *testing.T) {
 					var err error
 					// on a busy machine the other server may be late too, which proves nothing
 					for range 5 {
-						if err = strikeAndHeal(t, f, n, Config{Dial: dial, Timeout: 4 * DefaultTimeout}); err == nil {
+						if err = strikeAndHeal(t, f, n,
+							Config{Dial: dial, Timeout: 4 * DefaultTimeout}); err == nil {
 							return
 						}
 						t.Log(err)

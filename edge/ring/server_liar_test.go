@@ -64,7 +64,8 @@ func TestLies(t *testing.T) {
 				if s.Up || s.Opened != 1 || s.LastError == "" || len(s.LastError) > lastErrorBytes {
 					t.Errorf("%+v", s)
 				}
-				if strings.ContainsFunc(s.LastError, func(c rune) bool { return c < ' ' || c > '~' }) {
+				if strings.ContainsFunc(s.LastError,
+					func(c rune) bool { return c < ' ' || c > '~' }) {
 					t.Errorf("unprintable: %q", s.LastError)
 				}
 			})

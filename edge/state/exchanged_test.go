@@ -65,7 +65,9 @@ func TestGlobalSnapshot(t *testing.T) {
 	t.Parallel()
 	want := golden(t, "whose.state").Counts[1].Global
 	reads := 0
-	w := newGlobalGate(gate.Global{Snapshot: func(rule string, key []byte, read func()) control.Snapshot {
+	w := newGlobalGate(gate.Global{Snapshot: func(rule string, key []byte,
+		read func(),
+	) control.Snapshot {
 		if reads++; rule != "r" || string(key) != "k" {
 			t.Errorf("asked about %s of %s", key, rule)
 		}
@@ -80,7 +82,9 @@ func TestGlobalSnapshot(t *testing.T) {
 		t.Fatalf("%d counts, read %d times", len(s.Counts), reads)
 	}
 	back := 0
-	next := newGlobalGate(gate.Global{Restore: func(since window.Instant, rule string, key []byte, k control.Snapshot) {
+	next := newGlobalGate(gate.Global{Restore: func(since window.Instant, rule string, key []byte,
+		k control.Snapshot,
+	) {
 		if d := cmp.Diff(want, k); d != "" || since != w.now || rule != "r" || string(key) != "k" {
 			t.Errorf("%s of %s since %v: %s", key, rule, since, d)
 		}

@@ -17,8 +17,10 @@ func TestDashboardHostileKeys(t *testing.T) {
 	l.live()
 	l.wait(row(worst))
 	l.run(row(worst) + `.querySelector('button.link').click()`)
-	l.wait(`document.querySelector('#explain-answer .verdict .key')?.textContent === ` + quote(worst))
-	if n := value[int](l, `document.querySelectorAll('main script, main img, main iframe').length`); n != 0 {
+	l.wait(`document.querySelector('#explain-answer .verdict .key')?.textContent === ` +
+		quote(worst))
+	if n := value[int](l,
+		`document.querySelectorAll('main script, main img, main iframe').length`); n != 0 {
 		t.Errorf("%d elements that a key made", n)
 	}
 	if text := value[string](l, row(worst)+`.cells[0].textContent`); text != worst {
@@ -41,15 +43,18 @@ func TestDashboardFilterSortPage(t *testing.T) {
 	l.run(`document.querySelector('#mitigations-filter').focus()`)
 	l.write("192.0.2.33")
 	keys := func() []string {
-		return value[[]string](l, `[...document.querySelectorAll('#mitigations-table tbody tr')].map((r) => r.item.key)`)
+		return value[[]string](l,
+			`[...document.querySelectorAll('#mitigations-table tbody tr')].map((r) => r.item.key)`)
 	}
-	l.wait(`document.querySelectorAll('#mitigations-table tbody tr').length === 10`) // of 33 and 330 to 339
+	// of 33 and 330 to 339
+	l.wait(`document.querySelectorAll('#mitigations-table tbody tr').length === 10`)
 	l.run(`document.querySelector('[data-sort=ratio] button').click(); document.querySelector('[data-sort=ratio] button').click()`)
 	if got := keys(); got[0] != "192.0.2.33" || got[1] != "192.0.2.330" || got[9] != "192.0.2.338" {
 		t.Errorf("by ratio upwards: %v", got)
 	}
 	l.run(`document.querySelector('[data-sort=key] button').click()`)
-	if got := keys(); !slices.IsSorted(got) || value[string](l, `document.querySelector('[data-sort=key]').ariaSort`) != "ascending" {
+	if got := keys(); !slices.IsSorted(got) || value[string](l,
+		`document.querySelector('[data-sort=key]').ariaSort`) != "ascending" {
 		t.Errorf("by key: %v", got)
 	}
 	l.run(`document.querySelector('#mitigations-filter').value = ''; document.querySelector('#mitigations-filter').dispatchEvent(new Event('input'))`)
@@ -74,7 +79,8 @@ func TestDashboardRule(t *testing.T) {
 	l.wait(`document.querySelectorAll('.card').length === 1 && document.querySelector('.card h3').textContent === 'login'`)
 	for _, table := range []string{"mitigations", "top"} {
 		l.wait(`document.querySelector('#` + table + `-table tbody').rows.length === 3`)
-		rules := value[[]string](l, `[...document.querySelectorAll('#`+table+`-table tbody tr')].map((r) => r.cells[1].textContent)`)
+		rules := value[[]string](l,
+			`[...document.querySelectorAll('#`+table+`-table tbody tr')].map((r) => r.cells[1].textContent)`)
 		if !slices.Equal(slices.Compact(rules), []string{"login"}) {
 			t.Errorf("%s: %v", table, rules)
 		}
@@ -115,7 +121,8 @@ func TestDashboardDegraded(t *testing.T) {
 		"rules":    "1 of 4 enforced, 2 off, 1 in shadow, last reload failed",
 		"counters": "67 % in use, too full for good estimates",
 	} {
-		got := value[[]string](l, `((p) => [p.dataset.state, p.querySelector('.words').textContent])(document.querySelector('[data-part=`+part+`]'))`)
+		got := value[[]string](l,
+			`((p) => [p.dataset.state, p.querySelector('.words').textContent])(document.querySelector('[data-part=`+part+`]'))`)
 		if got[0] != "bad" || strings.ReplaceAll(got[1], "\u202f", " ") != want {
 			t.Errorf("%s: %q", part, got)
 		}
@@ -175,7 +182,8 @@ func TestDashboardPhone(t *testing.T) {
 			l.wait(`[...document.querySelector('.world tbody').rows].map((r) => Math.floor(parseFloat(r.cells[3].textContent) * 10)).join() === '38,38,33'`)
 			for _, opened := range []string{"", `document.querySelector('#open-block').click()`} {
 				l.run(opened)
-				if wide := value[int](l, `Math.max(document.scrollingElement.scrollWidth, document.body.scrollWidth)`); wide > width {
+				if wide := value[int](l,
+					`Math.max(document.scrollingElement.scrollWidth, document.body.scrollWidth)`); wide > width {
 					t.Errorf("%d pixels wide on %d after %q: %s", wide, width, opened,
 						value[[]string](l, widest))
 				}
@@ -225,8 +233,10 @@ func TestDashboardHover(t *testing.T) {
 	}
 	point("mouseenter")
 	point("mousemove")
-	l.wait(notes + `.every((text) => /^at \d\d:\d\d:\d\d$/.test(text)) && new Set(` + notes + `).size === 1`)
-	l.wait(`window.seen = (window.seen ?? 0) + 1, window.seen > 20`) // several times as long as from one event to the next
+	l.wait(notes + `.every((text) => /^at \d\d:\d\d:\d\d$/.test(text)) && new Set(` + notes +
+		`).size === 1`)
+	// several times as long as from one event to the next
+	l.wait(`window.seen = (window.seen ?? 0) + 1, window.seen > 20`)
 	right := value[bool](l, module("format")+`.then((m) => [...document.querySelectorAll('.card')].every((c) =>
 		c.querySelector('dd').textContent === m.rate(c.columns[1][c.hovered]) && c.querySelector('header .note').textContent === 'at ' + m.clock(c.columns[0][c.hovered] * 1000)))`)
 	if !right {

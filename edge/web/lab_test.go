@@ -143,5 +143,6 @@ func quote(text string) string {
 // choose chooses a rule.
 func (l *lab) choose(rule string) {
 	l.Helper()
-	l.run(`{ const s = document.querySelector('#rule-filter'); s.value = ` + quote(rule) + `; s.dispatchEvent(new Event('change')); }`)
+	l.run(`{ const s = document.querySelector('#rule-filter'); s.value = ` + quote(rule) +
+		`; s.dispatchEvent(new Event('change')); }`)
 }

@@ -70,7 +70,8 @@ func TestFormats(t *testing.T) {
 	t.Parallel()
 	l := open(t, startFake(t, "alone"), 800, 600, false)
 	for _, tt := range formats {
-		got := strings.ReplaceAll(value[string](l, module("format")+`.then((m) => m.`+tt.call+`)`), "\u202f", " ")
+		got := strings.ReplaceAll(value[string](l, module("format")+`.then((m) => m.`+tt.call+`)`),
+			"\u202f", " ")
 		if got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.call, got, tt.want)
 		}
@@ -94,7 +95,8 @@ func TestStreamReader(t *testing.T) {
 			t.Fatalf("in pieces of %d: %s, want %s", size, got, want)
 		}
 	}
-	endless := value[string](l, module("sse")+`.then((m) => { try { m.reader(() => {})('x'.repeat(5 << 20)); return 'taken'; } catch (e) { return e.message; } })`)
+	endless := value[string](l,
+		module("sse")+`.then((m) => { try { m.reader(() => {})('x'.repeat(5 << 20)); return 'taken'; } catch (e) { return e.message; } })`)
 	if !strings.Contains(endless, "without end") {
 		t.Error(endless)
 	}
@@ -130,10 +132,12 @@ func TestKeysAsShown(t *testing.T) {
 	t.Parallel()
 	l := open(t, startFake(t, "alone"), 800, 600, false)
 	for key, want := range map[string]string{
-		`a\x00b\xff`: "shown", `\x5c`: "shown", worst: "key", "203.0.113.7": "key", "a b~": "key", "10.0.0.0/8": "key",
+		`a\x00b\xff`: "shown", `\x5c`: "shown", worst: "key", "203.0.113.7": "key", "a " +
+			"b~": "key", "10.0.0.0/8": "key",
 		`a\b`: "key", `\x00ü`: "key", `\x0`: "key", "müller": "key", "a\tb": "key",
 	} {
-		got := value[string](l, module("api")+`.then((m) => Object.entries(m.keyParam(`+quote(key)+`)).join())`)
+		got := value[string](l,
+			module("api")+`.then((m) => Object.entries(m.keyParam(`+quote(key)+`)).join())`)
 		if got != want+","+key {
 			t.Errorf("%q is asked for as %s, want %s", key, got, want)
 		}

@@ -32,7 +32,10 @@ func TestDashboardBlocks(t *testing.T) {
 	l.press("Enter")
 	l.wait(`!document.querySelector('#hand').open && ` + row(worst))
 	shown := value[[]string](l, `[...`+row(worst)+`.cells].map((c) => c.textContent)`)
-	if want := []string{worst, "per-ip", "block", "0/s", "it knocks", "kim"}; !slices.Equal(shown[:6], want) || shown[7] != "Unblock" {
+	if want := []string{
+		worst, "per-ip", "block", "0/s", "it knocks",
+		"kim",
+	}; !slices.Equal(shown[:6], want) || shown[7] != "Unblock" {
 		t.Errorf("%q, want %q", shown, want)
 	}
 	l.run(row(worst) + `.querySelector('button.small').focus()`)
@@ -75,7 +78,8 @@ func TestDashboardToken(t *testing.T) {
 	l.live()
 	l.must(l.page.Go(l.ctx, f.URL))
 	l.live()
-	if kept := value[[]int](l, `[sessionStorage.length, Object.values(localStorage).filter((v) => v.includes('sesame')).length]`); kept[0] != 1 || kept[1] != 0 {
+	if kept := value[[]int](l,
+		`[sessionStorage.length, Object.values(localStorage).filter((v) => v.includes('sesame')).length]`); kept[0] != 1 || kept[1] != 0 {
 		t.Errorf("kept: %v", kept)
 	}
 }
@@ -123,13 +127,15 @@ func TestDashboardKeyboard(t *testing.T) {
 	l := open(t, startFake(t, "attack"), 1400, 900, false)
 	l.live()
 	l.wait(row(worst))
-	l.run(`document.querySelector('#mitigations-table tbody button').focus()`) // rows keep their places from here on
+	// rows keep their places from here on
+	l.run(`document.querySelector('#mitigations-table tbody button').focus()`)
 	l.run(row(worst) + `.querySelector('button.link').click()`)
 	l.wait(`document.querySelector('[data-does=allow]')`)
 	l.run(`window.came = new Set(); window.unseen = []; document.activeElement.blur(); getSelection().removeAllRanges();
 		document.querySelector('.skip').focus(); came.add(document.activeElement);
 		document.addEventListener('focusin', (e) => { came.add(e.target);
-			const s = getComputedStyle(e.target); if (s.outlineStyle === 'none' || s.outlineWidth === '0px') unseen.push(e.target.outerHTML); })`)
+			const s = getComputedStyle(e.target); if (s.outlineStyle === 'none' || s.outlineWidth === '0px') unseen.push(e.target.outerHTML); })`,
+	)
 	left := `[...document.querySelectorAll('a[href], button, input, select, summary, [tabindex="0"]')]
 		.filter((e) => e.checkVisibility({ visibilityProperty: true }) && !e.disabled && !e.closest('dialog') && !came.has(e)).map((e) => e.outerHTML)`
 	// A row that goes while it has the focus leaves that to the body, so that a round ends where it
@@ -163,7 +169,8 @@ func TestDashboardNames(t *testing.T) {
 	l.wait(`document.querySelector('#mitigations-table tbody button')`)
 	nameless := value[[]string](l, `[...document.querySelectorAll('a, button, input, select, summary, table, dialog, [tabindex="0"], [role=img]')].filter((e) =>
 		!(e.ariaLabel || e.textContent.trim() && e.tagName !== 'SELECT' && e.tagName !== 'TABLE' || e.labels?.[0]?.textContent.trim() ||
-			document.getElementById(e.getAttribute('aria-labelledby')) || e.caption?.textContent)).map((e) => e.outerHTML.slice(0, 120))`)
+			document.getElementById(e.getAttribute('aria-labelledby')) || e.caption?.textContent)).map((e) => e.outerHTML.slice(0, 120))`,
+	)
 	if len(nameless) > 0 {
 		t.Errorf("%d have no name: %q", len(nameless), nameless)
 	}
@@ -178,7 +185,8 @@ func TestDashboardManyRules(t *testing.T) {
 	l.live()
 	l.wait(`document.querySelector('#rules-pager .note').textContent.includes('of 1\u202f000')`)
 	l.run(`{ const s = document.querySelector('#rules-order'); s.value = 'denied'; s.dispatchEvent(new Event('change')); }`)
-	first := value[[]string](l, `[...document.querySelectorAll('.card h3')].slice(0, 3).map((h) => h.textContent)`)
+	first := value[[]string](l,
+		`[...document.querySelectorAll('.card h3')].slice(0, 3).map((h) => h.textContent)`)
 	if want := []string{"per-ip", "api-key", "login"}; !slices.Equal(first, want) {
 		t.Errorf("most denied: %v, want %v", first, want)
 	}
@@ -215,10 +223,14 @@ func TestDashboardTheme(t *testing.T) {
 	f := startFake(t, "idle")
 	l := open(t, f, 1400, 900, false)
 	l.live()
-	ground := func() string { return value[string](l, `getComputedStyle(document.body).backgroundColor`) }
+	ground := func() string {
+		return value[string](l,
+			`getComputedStyle(document.body).backgroundColor`)
+	}
 	drawn := func(line, fill string) {
 		t.Helper()
-		l.wait(`((s) => s?.stroke() === ` + quote(line) + ` && s.fill() === ` + quote(fill) + `)(document.querySelector('.card')?.plot.chart.series[3])`)
+		l.wait(`((s) => s?.stroke() === ` + quote(line) + ` && s.fill() === ` + quote(fill) +
+			`)(document.querySelector('.card')?.plot.chart.series[3])`)
 	}
 	light := ground()
 	drawn("rgb(37, 89, 184)", "rgba(37, 89, 184, 0.18)")

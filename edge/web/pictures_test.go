@@ -85,7 +85,8 @@ const (
 
 // explainOf explains the heaviest key of a rule.
 func explainOf(rule string) string {
-	return `[...document.querySelectorAll('#top-table tr')].find((r) => r.item?.rule === '` + rule + `').querySelector('button.link').click();`
+	return `[...document.querySelectorAll('#top-table tr')].find((r) => r.item?.rule === '` + rule +
+		`').querySelector('button.link').click();`
 }
 
 // TestPictureOf takes a picture of the dashboard of a node that runs, after it explained its

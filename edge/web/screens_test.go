@@ -13,7 +13,8 @@ import (
 // said returns the text of the page as a person reads it, with plain spaces.
 func (l *lab) said() string {
 	l.Helper()
-	return strings.NewReplacer("\u202f", " ", "\u00a0", " ").Replace(value[string](l, `document.body.innerText`))
+	return strings.NewReplacer("\u202f", " ", "\u00a0",
+		" ").Replace(value[string](l, `document.body.innerText`))
 }
 
 // TestDashboardFirstSteps checks that a node that nothing has asked yet shows how to ask, and hides
@@ -27,7 +28,8 @@ func TestDashboardFirstSteps(t *testing.T) {
 	l.wait(`document.querySelector('#headline').textContent.includes('No requests since start.')`)
 	shown := l.said()
 	for _, want := range []string{
-		"No proxy has asked yet", "echo 'check login 203.0.113.7' | nc -u -w1 127.0.0.1 4290", "curl -i 'http://127.0.0.1:4291/v1/check?rule=login&key=203.0.113.7'",
+		"No proxy has asked yet", "echo 'check login 203.0.113.7' | nc -u -w1 127.0.0.1 " +
+			"4290", "curl -i 'http://127.0.0.1:4291/v1/check?rule=login&key=203.0.113.7'",
 		"headgate init nginx", "headgate init nginx-lua", "headgate init haproxy",
 		"headgate init caddy", "started 1h ago", "0 connections", "No faults.",
 		"No mitigations: no key is blocked, shed or allowed by hand.", "this node is its PoP",
@@ -37,7 +39,8 @@ func TestDashboardFirstSteps(t *testing.T) {
 			t.Errorf("not shown: %s", want)
 		}
 	}
-	if plots := value[int](l, `[...document.querySelectorAll('.plot')].filter((p) => p.checkVisibility()).length`); plots != 0 {
+	if plots := value[int](l,
+		`[...document.querySelectorAll('.plot')].filter((p) => p.checkVisibility()).length`); plots != 0 {
 		t.Errorf("%d empty plots", plots)
 	}
 	f.mu.Lock()
@@ -56,10 +59,12 @@ func TestDashboardRingLost(t *testing.T) {
 	l.wait(`document.querySelector('#headline .words').textContent === 'The ring is lost: each node limits on its own.'`)
 	l.wait(`document.title === '✕ lhr-1 · headgate'`)
 	l.wait(`/^Denying .* most by per-ip\. 4 blocked, 11 shed\.$/.test(document.querySelector('#trouble .words').textContent)`)
-	if state := value[string](l, `document.querySelector('#headline').dataset.state`); state != "bad" {
+	if state := value[string](l,
+		`document.querySelector('#headline').dataset.state`); state != "bad" {
 		t.Errorf("state %s", state)
 	}
-	colours := value[[]string](l, `['#headline .words', '.figures .out'].map((s) => getComputedStyle(document.querySelector(s)).color)`)
+	colours := value[[]string](l,
+		`['#headline .words', '.figures .out'].map((s) => getComputedStyle(document.querySelector(s)).color)`)
 	if colours[0] != colours[1] {
 		t.Errorf("the headline is %s, the colour of alarm %s", colours[0], colours[1])
 	}
@@ -90,15 +95,23 @@ func TestDashboardRanking(t *testing.T) {
 	l := open(t, startFake(t, "attack"), 1400, 900, false)
 	l.live()
 	l.wait(row("tenant-7f3a9b"))
-	rates := value[[]float64](l, `[...document.querySelectorAll('#mitigations-table tbody tr')].map((r) => r.item.denied_rate)`)
-	if len(rates) != 10 || rates[0] < 10_000 || !slices.IsSortedFunc(rates, func(a, b float64) int { return int(b - a) }) {
+	rates := value[[]float64](l,
+		`[...document.querySelectorAll('#mitigations-table tbody tr')].map((r) => r.item.denied_rate)`)
+	if len(rates) != 10 || rates[0] < 10_000 || !slices.IsSortedFunc(rates,
+		func(a, b float64) int { return int(b - a) }) {
 		t.Errorf("denied a second: %v", rates)
 	}
-	if keys := value[[]string](l, `[...document.querySelectorAll('#mitigations-table tbody tr')].map((r) => r.item.key)`); keys[0] != "tenant-7f3a9b" {
+	if keys := value[[]string](l,
+		`[...document.querySelectorAll('#mitigations-table tbody tr')].map((r) => r.item.key)`); keys[0] != "tenant-7f3a9b" {
 		t.Errorf("%v", keys)
 	}
-	got := value[[]string](l, `['[data-figure=mitigations]', '[data-sum=mitigations]', '#mitigations-note'].map((s) => document.querySelector(s).textContent)`)
-	if want := []string{"15", "4 block, 11 shed", "4 block, 11 shed; 1 allowed by hand"}; !slices.Equal(got, want) {
+	got := value[[]string](l,
+		`['[data-figure=mitigations]', '[data-sum=mitigations]', '#mitigations-note'].map((s) => document.querySelector(s).textContent)`)
+	if want := []string{
+		"15",
+		"4 block, 11 shed",
+		"4 block, 11 shed; 1 allowed by hand",
+	}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -110,19 +123,22 @@ func TestDashboardBars(t *testing.T) {
 	l := open(t, startFake(t, "attack"), 1400, 900, false)
 	l.live()
 	l.wait(`document.querySelectorAll('#top-table tbody tr').length === 10`)
-	lengths := value[map[string]float64](l, `Object.fromEntries([...document.querySelectorAll('#top-table tbody tr')].map((r) => [r.item.key, Number(r.querySelector('.load').style.getPropertyValue('--part'))]))`)
+	lengths := value[map[string]float64](l,
+		`Object.fromEntries([...document.querySelectorAll('#top-table tbody tr')].map((r) => [r.item.key, Number(r.querySelector('.load').style.getPropertyValue('--part'))]))`)
 	if a, b, c := lengths["tenant-7f3a9b"], lengths["203.0.113.46"],
 		lengths["203.0.113.40"]; !(a > 0.25 && a+0.1 < b && b+0.1 < c && c < 1) {
 		t.Errorf("%v", lengths)
 	}
-	if marks := value[[]string](l, `[...document.querySelectorAll('#top-scale i')].map((i) => i.textContent.replace('\u202f', ' '))`); strings.Join(marks, " ") != "0.1 1 10 100 1 k" {
+	if marks := value[[]string](l,
+		`[...document.querySelectorAll('#top-scale i')].map((i) => i.textContent.replace('\u202f', ' '))`); strings.Join(marks, " ") != "0.1 1 10 100 1 k" {
 		t.Errorf("scale %q", marks)
 	}
 	if note := l.said(); !strings.Contains(note, "bars on a log scale from 0.1 to 1 k times the "+
 		"limit") {
 		t.Error("the scale is not said")
 	}
-	places := value[[]float64](l, module("top")+`.then((m) => [m.place(0.1, 4), m.place(1, 4), m.place(1000, 4), m.place(1e9, 4), m.place(0, 4), m.decadesOf([]), m.decadesOf([{ share: 100 }]), m.decadesOf([{ share: 101 }]), m.decadesOf([{ share: 1e12 }])])`)
+	places := value[[]float64](l,
+		module("top")+`.then((m) => [m.place(0.1, 4), m.place(1, 4), m.place(1000, 4), m.place(1e9, 4), m.place(0, 4), m.decadesOf([]), m.decadesOf([{ share: 100 }]), m.decadesOf([{ share: 101 }]), m.decadesOf([{ share: 1e12 }])])`)
 	for n, want := range []float64{0, 0.25, 1, 1, 0, 3, 3, 4, 7} {
 		if d := places[n] - want; d > 1e-9 || d < -1e-9 {
 			t.Errorf("%d: %v, want %v", n, places[n], want)
@@ -138,7 +154,8 @@ func TestDashboardRows(t *testing.T) {
 	l.wait(row("203.0.113.40"))
 	explained := func(key string) {
 		t.Helper()
-		l.wait(`document.querySelector('#explain-answer .verdict .key')?.textContent === ` + quote(key))
+		l.wait(`document.querySelector('#explain-answer .verdict .key')?.textContent === ` +
+			quote(key))
 	}
 	l.run(row("203.0.113.40") + `.cells[5].click()`)
 	explained("203.0.113.40")
@@ -156,12 +173,14 @@ func TestDashboardRange(t *testing.T) {
 	l := open(t, startFake(t, "attack"), 1400, 900, false)
 	l.live()
 	sum := func() string {
-		return strings.ReplaceAll(value[string](l, `document.querySelector('[data-sum=offered]').textContent`), "\u202f", " ")
+		return strings.ReplaceAll(value[string](l,
+			`document.querySelector('[data-sum=offered]').textContent`), "\u202f", " ")
 	}
 	l.wait(`/\d.* in 15m$/.test(document.querySelector('[data-sum=offered]').textContent)`)
 	short := sum()
 	for name, seconds := range map[string]int{"1h": 3600, "6h": 21600} {
-		l.run(`{ const s = document.querySelector('#range'); s.value = '` + name + `'; s.dispatchEvent(new Event('change')); }`)
+		l.run(`{ const s = document.querySelector('#range'); s.value = '` + name +
+			`'; s.dispatchEvent(new Event('change')); }`)
 		l.wait(fmt.Sprintf(`document.querySelector('.card').plot.kept === %d && document.querySelector('[data-sum=offered]').textContent.endsWith('in %s')`, seconds, name))
 		l.wait(fmt.Sprintf(`((x) => x.at(-1) - x[0] > %d)(document.querySelector('.card').columns[0])`, seconds*9/10))
 		if long := sum(); long == short || strings.HasPrefix(long, "–") {
@@ -192,11 +211,13 @@ func TestDashboardNothingCut(t *testing.T) {
 					t.Errorf("%d are cut: %q", len(cut), cut)
 				}
 				for _, key := range []string{"203.0.113.40", "2001:db8:77:1::5a"} {
-					if value[bool](l, `((e) => e && e.scrollWidth > e.clientWidth)(`+row(key)+`?.querySelector('.link'))`) {
+					if value[bool](l,
+						`((e) => e && e.scrollWidth > e.clientWidth)(`+row(key)+`?.querySelector('.link'))`) {
 						t.Errorf("%s is cut", key)
 					}
 				}
-				if wide := value[[]string](l, `[...document.querySelectorAll('.scroll')].filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.ariaLabel)`); len(wide) > 0 {
+				if wide := value[[]string](l,
+					`[...document.querySelectorAll('.scroll')].filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.ariaLabel)`); len(wide) > 0 {
 					t.Errorf("to be scrolled sideways: %q", wide)
 				}
 				l.run(`document.querySelector('[aria-label="Next mitigations"]').click()`)
@@ -213,7 +234,8 @@ func TestDashboardPolicies(t *testing.T) {
 	l := open(t, startFake(t, "policies"), 1400, 900, false)
 	l.live()
 	l.wait(`document.querySelectorAll('#policies tbody tr').length === 3`)
-	rows := value[[]string](l, `[...document.querySelectorAll('#policies tbody tr')].map((r) => [...r.cells].map((c) => c.textContent.trim()).join(' | '))`)
+	rows := value[[]string](l,
+		`[...document.querySelectorAll('#policies tbody tr')].map((r) => [...r.cells].map((c) => c.textContent.trim()).join(' | '))`)
 	for n, want := range []string{
 		"ours | skip all | – | enforce | 1\u202f200 | 0 | 1m\u202f", "login | ask login | client " +
 			"| enforce | 25\u202f340 | 812 | 1m\u202f", worst + " | ask search | " +
@@ -236,8 +258,10 @@ func TestDashboardLinks(t *testing.T) {
 	l := open(t, startFake(t, "attack"), 1400, 900, false)
 	l.live()
 	l.wait(`document.querySelectorAll('#gossip-part tbody tr').length === 6`)
-	links := value[[]string](l, `[...document.querySelectorAll('#gossip-part tbody a')].map((a) => a.textContent + ' ' + a.href + ' ' + a.rel)`)
-	if len(links) != 4 || links[0] != "lhr-2 http://198.51.100.11:4292/ noopener noreferrer" || strings.Contains(fmt.Sprint(links), "fra-2") {
+	links := value[[]string](l,
+		`[...document.querySelectorAll('#gossip-part tbody a')].map((a) => a.textContent + ' ' + a.href + ' ' + a.rel)`)
+	if len(links) != 4 || links[0] != "lhr-2 http://198.51.100.11:4292/ noopener noreferrer" ||
+		strings.Contains(fmt.Sprint(links), "fra-2") {
 		t.Errorf("%q", links)
 	}
 	pages := value[[]bool](l, module("cluster")+`.then((m) => ['javascript:alert(1)', 'https://192.0.2.1/', '//192.0.2.1/', 'http://192.0.2.1:4292/', '', undefined]

@@ -100,7 +100,8 @@ func TestPage(t *testing.T) {
 		}
 	}
 	for _, script := range modules(t, s) {
-		for _, id := range regexp.MustCompile(`byId\('([a-z-]+)'\)`).FindAllStringSubmatch(script, -1) {
+		for _, id := range regexp.MustCompile(`byId\('([a-z-]+)'\)`).FindAllStringSubmatch(script,
+			-1) {
 			if !ids[id[1]] {
 				t.Errorf("a module looks for %s, which is not on the page", id[1])
 			}
@@ -133,7 +134,9 @@ func version(s *Site) string {
 func assets(t testing.TB, s *Site) map[string]*httptest.ResponseRecorder {
 	t.Helper()
 	all, from := map[string]*httptest.ResponseRecorder{}, version(s)
-	err := fs.WalkDir(os.DirFS("assets"), ".", func(name string, entry fs.DirEntry, err error) error {
+	err := fs.WalkDir(os.DirFS("assets"), ".", func(name string, entry fs.DirEntry,
+		err error,
+	) error {
 		if err != nil || entry.IsDir() || name == "index.html" {
 			return err
 		}
@@ -187,7 +190,8 @@ func TestModules(t *testing.T) {
 		}
 	}
 	for name, f := range assets(t, s) {
-		if strings.HasSuffix(name, ".css") && regexp.MustCompile(`url\(|@import`).MatchString(f.Body.String()) {
+		if strings.HasSuffix(name, ".css") &&
+			regexp.MustCompile(`url\(|@import`).MatchString(f.Body.String()) {
 			t.Errorf("%s loads something", name)
 		}
 	}

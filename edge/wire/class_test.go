@@ -38,7 +38,10 @@ func TestPlainFields(t *testing.T) {
 		if f, ok := plainField([]byte(name)); !ok || f != Field(i) {
 			t.Errorf("%s: got %d, %v, want %d", name, f, ok, i)
 		}
-		for _, other := range []string{"", name[1:], name[:len(name)-1], name + "=", name + "x", name + "\x00", "=" + name, name + "longer"} {
+		for _, other := range []string{
+			"", name[1:], name[:len(name)-1], name + "=", name + "x",
+			name + "\x00", "=" + name, name + "longer",
+		} {
 			if f, ok := plainField([]byte(other)); ok && names[f] != other {
 				t.Errorf("%q is taken for %s", other, names[f])
 			}

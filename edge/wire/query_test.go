@@ -68,7 +68,10 @@ var grammarCases = []struct{ line, want string }{
 	{"check r 2001:db8::/64", `check rule=r key="2001:db8::/64" cost=1`},
 	{"check r cost=5", `check rule=r key="cost=5" cost=1`},
 	{"check r id=5", `check rule=r key="id=5" cost=1`},
-	{"check r !\"#$&'()*+,;<=>?@[\\]^`{|}~", `check rule=r key="!\"#$&'()*+,;<=>?@[\\]^` + "`" + `{|}~" cost=1`},
+	{
+		"check r !\"#$&'()*+,;<=>?@[\\]^`{|}~",
+		`check rule=r key="!\"#$&'()*+,;<=>?@[\\]^` + "`" + `{|}~" cost=1`,
+	},
 	{"check r %", `bad-request`},
 	{"check r %4", `bad-request`},
 	{"check r %4 1", `bad-request`},
@@ -89,7 +92,10 @@ var grammarCases = []struct{ line, want string }{
 	{"check r " + longKey + "k id=7", `too-long id=7`},
 	{"check r " + longKey + "k cost=0", `bad-request`},
 	{"check r " + longKey + "k%", `bad-request`},
-	{"check r " + keyOf(3*MaxKey), `check rule=r key="` + strings.Repeat(`\x00`, MaxKey) + `" cost=1`},
+	{
+		"check r " + keyOf(3*MaxKey),
+		`check rule=r key="` + strings.Repeat(`\x00`, MaxKey) + `" cost=1`,
+	},
 	{"check r " + keyOf(3*MaxKey+3), `too-long`},
 	// the cost
 	{"check r k cost=1", `check rule=r key="k" cost=1`},

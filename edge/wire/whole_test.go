@@ -31,13 +31,15 @@ var wholeLines = []struct {
 		`report=false ` + noWords + `7 0.="GET" 1.="/a b?q=1" 2.="x.example" 3.="203.0.113.7"`,
 	},
 	{
-		"ask path=/ header.X-Api-Key=k%3D1 header.x-api-key= delay=ok deceive=ok", NoError,
+		"ask path=/ header.X-Api-Key=k%3D1 header.x-api-key= delay=ok deceive=ok",
+		NoError,
 		`report=false ticket=0 ended=false status=0 cost=0 delay=true deceive=true id= 1.="/" 12.X-Api-Key="k=1" 12.x-api-key=""`,
 	},
 	{
 		"ask path=/ country=DE asn=AS3320 ja3=a ja4=b tls=1.3 scheme=https tier=gold peer=::1",
 		NoError,
-		`report=false ` + noWords + ` 1.="/" 5.="DE" 6.="AS3320" 7.="a" 8.="b" 9.="1.3" 10.="https" 11.="gold" 4.="::1"`,
+		`report=false ` + noWords +
+			` 1.="/" 5.="DE" 6.="AS3320" 7.="a" 8.="b" 9.="1.3" 10.="https" 11.="gold" 4.="::1"`,
 	},
 	{
 		"report ticket=00000000000000af status=401 cost=3 ms=0.120", NoError,
@@ -48,7 +50,8 @@ var wholeLines = []struct {
 		`report=true ticket=0 ended=true status=499 cost=0 delay=false deceive=false id=`,
 	},
 	{
-		"<190>Nov  2 07:28:50 edge-1 nginx: report path=/login status=401\r", NoError,
+		"<190>Nov  2 07:28:50 edge-1 nginx: report path=/login status=401\r",
+		NoError,
 		`report=true ticket=0 ended=false status=401 cost=0 delay=false deceive=false id= 1.="/login"`,
 	},
 	{
@@ -63,7 +66,10 @@ var wholeLines = []struct {
 	{"ask path=/ colour=red", UnknownField, ""},
 	{"ask path=/ status=200", UnknownField, ""},
 	{"ask path=/ header.=x", BadRequest, ""},
-	{"ask path=/ cut=path cut=header.cookie", NoError, `report=false ` + noWords + ` 1.="/" 14.="path" 14.="header.cookie"`},
+	{
+		"ask path=/ cut=path cut=header.cookie", NoError,
+		`report=false ` + noWords + ` 1.="/" 14.="path" 14.="header.cookie"`,
+	},
 	{"ask path=/ header.a(b=x", NoError, `report=false ` + noWords + ` 1.="/" 12.a(b="x"`},
 	{"report status=200", BadRequest, ""},
 	{"report ticket=af status=200", BadRequest, ""},

@@ -22,7 +22,10 @@ func TestCountingAloneKeepsPeriods(t *testing.T) {
 		},
 	})
 	l.count(&window.Totals{Period: 20, By: [window.Periods]window.PeriodTotals{{Offered: 300}}})
-	for period, want := range map[uint32]window.PeriodTotals{21: {Offered: 1}, 20: {Offered: 325, Admitted: 6, Times: 47}} {
+	for period, want := range map[uint32]window.PeriodTotals{
+		21: {Offered: 1},
+		20: {Offered: 325, Admitted: 6, Times: 47},
+	} {
 		if got := l.report.Totals.At(period); got != want {
 			t.Errorf("period %d: %+v, want %+v", period, got, want)
 		}

@@ -20,10 +20,13 @@ func pacing(f *fleet, n *node, offered, admitted int64) coordinator.Sample {
 		Rule: "r", Key: []byte("k"), Since: 1, Offered: 60 * offered,
 		Report: control.Report{Rate: 0.1, Over: time.Minute},
 	}
-	m.Report.Totals = window.Totals{Period: uint32(wall / period), By: [window.Periods]window.PeriodTotals{
-		{Offered: offered * into, Admitted: admitted * into},
-		{Offered: offered * period, Admitted: admitted * period},
-	}}
+	m.Report.Totals = window.Totals{
+		Period: uint32(wall / period),
+		By: [window.Periods]window.PeriodTotals{
+			{Offered: offered * into, Admitted: admitted * into},
+			{Offered: offered * period, Admitted: admitted * period},
+		},
+	}
 	return m
 }
 

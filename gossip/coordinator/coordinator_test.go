@@ -130,7 +130,11 @@ func (f *fleet) add(rule mitigation.Rule, name, pop string) {
 				n.merged += h.Admitted
 				n.since = max(n.since, h.Since)
 				n.heard.Roll(h.Period)
-				n.heard.Raise(h.Period, window.PeriodTotals{Offered: n.heard.At(h.Period).Offered + h.Offered, Admitted: n.heard.At(h.Period).Admitted + h.Admitted})
+				n.heard.Raise(h.Period,
+					window.PeriodTotals{
+						Offered:  n.heard.At(h.Period).Offered + h.Offered,
+						Admitted: n.heard.At(h.Period).Admitted + h.Admitted,
+					})
 			}
 		},
 	}, f.now, f.now.Time())
@@ -296,9 +300,12 @@ func TestCountingAloneIsNoFall(t *testing.T) {
 	f := newFleet(t, second, 2, 2, 2)
 	f.run(10*time.Second, asked(map[string]float64{"a": 40_000, "b": 7_500, "c": 2_500}))
 	a := f.nodes["a0"]
-	a.Measure(f.now, f.now.Time(), []coordinator.Sample{{Rule: "r", Key: []byte("k"), Since: 1, Alone: true, Report: control.Report{
-		Rate: 20_000, Admitted: 4_000, Over: 200 * time.Millisecond,
-	}}})
+	a.Measure(f.now, f.now.Time(), []coordinator.Sample{{
+		Rule: "r", Key: []byte("k"), Since: 1,
+		Alone: true, Report: control.Report{
+			Rate: 20_000, Admitted: 4_000, Over: 200 * time.Millisecond,
+		},
+	}})
 	if got := a.advice.Ratio.Float(); math.Abs(got-0.8) > 0.01 {
 		t.Errorf("ratio %.3f, want 0.8 as before", got)
 	}

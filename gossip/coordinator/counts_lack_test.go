@@ -15,9 +15,12 @@ func (f *fleet) admitIn(name string, now, before int64) {
 	n, period := f.nodes[name], int64(window.CountingPeriod(fiveEach.Window))
 	m := coordinator.Sample{Rule: "r", Key: []byte("k"), Since: 1, Own: 1, Offered: now + before}
 	m.Report.Over = fiveEach.Window
-	m.Report.Totals = window.Totals{Period: uint32(int64(f.now) / period), By: [window.Periods]window.PeriodTotals{
-		{Offered: now, Admitted: now}, {Offered: before, Admitted: before},
-	}}
+	m.Report.Totals = window.Totals{
+		Period: uint32(int64(f.now) / period),
+		By: [window.Periods]window.PeriodTotals{
+			{Offered: now, Admitted: now}, {Offered: before, Admitted: before},
+		},
+	}
 	n.Measure(n.at(f.now), n.wall(f.now), []coordinator.Sample{m})
 }
 

@@ -146,7 +146,10 @@ func TestMembersOfAnEarlierVersion(t *testing.T) {
 		if f.nodes[name].Stats().CountsHeld != 0 {
 			t.Errorf("%s takes all PoPs for new", name)
 		}
-		if at := f.nodes[name].heard.By[1].Admitted; at != map[byte]int64{'a': 3, 'b': 3, 'c': 2}[name[0]] {
+		if at := f.nodes[name].heard.By[1].Admitted; at != map[byte]int64{
+			'a': 3, 'b': 3,
+			'c': 2,
+		}[name[0]] {
 			t.Errorf("the gate of %s counts %d in a period", name, at)
 		}
 	}
@@ -157,7 +160,10 @@ func TestWhatGoesByOwners(t *testing.T) {
 	block, large := fiveEach, fiveEach
 	block.Action, block.BlockFor, large.Limit = mitigation.Block, time.Minute,
 		coordinator.MaxByCounts+1
-	for name, rule := range map[string]mitigation.Rule{"a block": block, "a larger limit": large, "a rate": second} {
+	for name, rule := range map[string]mitigation.Rule{
+		"a block": block, "a larger limit": large,
+		"a rate": second,
+	} {
 		f := newCounting(t, rule, "", 1, 1)
 		f.admit("a0", rule, 4, 4)
 		f.run(time.Second, quiet)

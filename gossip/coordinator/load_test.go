@@ -193,7 +193,10 @@ func TestHintsAloneAreNoLoad(t *testing.T) {
 
 // TestRatesNeedNoCounts: in rate mode there are no counts to leave out.
 func TestRatesNeedNoCounts(t *testing.T) {
-	for _, rule := range []mitigation.Rule{second, {Name: "r", Limit: 100, Window: time.Minute, Scope: mitigation.Global}} {
+	for _, rule := range []mitigation.Rule{second, {
+		Name: "r", Limit: 100, Window: time.Minute,
+		Scope: mitigation.Global,
+	}} {
 		f := newFleet(t, rule, 1, 1, 1)
 		f.run(3*time.Second, func(n *node) (coordinator.Sample, bool) {
 			return coordinator.Sample{Rule: "r", Key: []byte("k"), Since: 1, Report: control.Report{

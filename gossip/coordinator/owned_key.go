@@ -94,8 +94,6 @@ func (c *Coordinator) receiveReport(now window.Instant, h packet.Header, r *pack
 	}
 }
 
-const ()
-
 // origin returns the name of the origin for which from reports. All nodes of a PoP counting alone
 // are a single origin, whoever reports; otherwise their admissions would count once per reporter.
 func (c *Coordinator) origin(pop string, from reporter) string {

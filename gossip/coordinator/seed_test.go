@@ -76,9 +76,15 @@ func (f *fleet) crowd(batch, keys int) {
 	for at, n := range f.order {
 		var list []coordinator.Sample
 		for k := range keys {
-			m := coordinator.Sample{Rule: "r", Key: fmt.Append(nil, k), Since: 1, Alone: k%5 == 0, Report: control.Report{
-				Rate: float64(10 + k + at), Admitted: 8, Over: time.Second,
-			}}
+			m := coordinator.Sample{
+				Rule:  "r",
+				Key:   fmt.Append(nil, k),
+				Since: 1,
+				Alone: k%5 == 0,
+				Report: control.Report{
+					Rate: float64(10 + k + at), Admitted: 8, Over: time.Second,
+				},
+			}
 			m.Report.Totals.Period = uint32(int64(f.now) / int64(10*time.Second))
 			m.Report.Totals.By[0] = window.PeriodTotals{
 				Offered:  int64(batch * (k + 1)),

@@ -51,9 +51,12 @@ func TestCountingAloneKeepsTheRatio(t *testing.T) {
 	f := newFleet(t, tenants, 2, 2, 2)
 	f.run(10*time.Second, asked(map[string]float64{"a": 40_000, "b": 7_500, "c": 2_500}))
 	a := f.nodes["a0"]
-	a.Measure(f.now, f.now.Time(), []coordinator.Sample{{Rule: "r", Key: []byte("k"), Since: 1, Alone: true, Report: control.Report{
-		Rate: 20_000, Admitted: 2_000, Over: 200 * time.Millisecond,
-	}}})
+	a.Measure(f.now, f.now.Time(), []coordinator.Sample{{
+		Rule: "r", Key: []byte("k"), Since: 1,
+		Alone: true, Report: control.Report{
+			Rate: 20_000, Admitted: 2_000, Over: 200 * time.Millisecond,
+		},
+	}})
 	if got := a.advice.Ratio.Float(); math.Abs(got-0.906) > 0.01 {
 		t.Errorf("ratio %.3f, want 0.906 as before", got)
 	}
@@ -64,10 +67,16 @@ func TestNodesAloneDivideTheirShare(t *testing.T) {
 	f := newFleet(t, tenants, 2, 2)
 	rates := map[string]float64{"a0": 15_000, "a1": 1_000, "b0": 20_000, "b1": 20_000}
 	f.run(10*time.Second, func(n *node) (coordinator.Sample, bool) {
-		m := coordinator.Sample{Rule: "r", Key: []byte("k"), Since: 1, Alone: n.pop == "a", Report: control.Report{
-			Rate: rates[n.name], Admitted: rates[n.name] * (1 - n.advice.Ratio.Float()),
-			Over: 200 * time.Millisecond,
-		}}
+		m := coordinator.Sample{
+			Rule:  "r",
+			Key:   []byte("k"),
+			Since: 1,
+			Alone: n.pop == "a",
+			Report: control.Report{
+				Rate: rates[n.name], Admitted: rates[n.name] * (1 - n.advice.Ratio.Float()),
+				Over: 200 * time.Millisecond,
+			},
+		}
 		ms, totals := n.wall(f.now).UnixMilli(), &m.Report.Totals
 		if totals.Period = uint32(ms / 1000); m.Alone {
 			totals.By[0].Offered = int64(rates[n.name] / 10) // since the last sample

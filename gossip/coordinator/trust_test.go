@@ -184,7 +184,10 @@ func TestHintsAreBoundedBySender(t *testing.T) {
 	if n.ReceiveHint(f.now, f.now.Time(), hint("c0", 1_000_000, 1, f.now.Add(hintTTL))) {
 		t.Error("the same is news again")
 	}
-	for name, until := range map[string]window.Instant{"past": f.now, "far future": f.now.Add(3 * hintTTL)} {
+	for name, until := range map[string]window.Instant{
+		"past":       f.now,
+		"far future": f.now.Add(3 * hintTTL),
+	} {
 		if n.ReceiveHint(f.now, f.now.Time(), hint("c0", 1_000_001, 1, until)) {
 			t.Errorf("%s is taken", name)
 		}

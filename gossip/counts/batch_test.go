@@ -13,7 +13,8 @@ func TestBatchKeepsItsSize(t *testing.T) {
 	for _, size := range []int{60, 200, 1200} {
 		var b counts.Batch
 		added := 0
-		for b.Add(counts.Rule{Name: fmt.Sprint("rule", added%20), Terms: 7}, &counts.Record{Digest: counts.Digest(added + 1), Now: 1}, size) {
+		for b.Add(counts.Rule{Name: fmt.Sprint("rule", added%20), Terms: 7},
+			&counts.Record{Digest: counts.Digest(added + 1), Now: 1}, size) {
 			added++
 		}
 		body, records := b.Take(nil, true)
@@ -47,7 +48,10 @@ func TestOrigins(t *testing.T) {
 	for _, c := range []struct {
 		n           uint8
 		alone, want bool
-	}{{b, false, true}, {a, false, false}, {a, true, false}, {lone, false, false}, {lone, true, true}} {
+	}{{b, false, true}, {a, false, false}, {a, true, false}, {lone, false, false}, {
+		lone, true,
+		true,
+	}} {
 		if got := o.Other(c.n, "a", c.alone); got != c.want {
 			t.Errorf("origin %d, alone %v: %v", c.n, c.alone, got)
 		}

@@ -173,7 +173,10 @@ func TestRecordOf(t *testing.T) {
 func TestTerms(t *testing.T) {
 	seen := map[uint32]string{}
 	for _, limit := range []int64{1, 2, 5, 10, 600, 1e9} {
-		for _, length := range []time.Duration{time.Second, 2 * time.Second, 10 * time.Second, time.Minute, 24 * time.Hour} {
+		for _, length := range []time.Duration{
+			time.Second, 2 * time.Second, 10 * time.Second,
+			time.Minute, 24 * time.Hour,
+		} {
 			for _, shadow := range []bool{false, true} {
 				terms := counts.Terms(limit, length, shadow)
 				if seen[terms] != "" {

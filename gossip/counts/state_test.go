@@ -49,7 +49,8 @@ func TestBelieved(t *testing.T) {
 	var s counts.State
 	sum := int64(0)
 	for period := range uint32(4) {
-		for _, g := range s.Raise(&counts.Record{Period: 10 + period, Now: 90, Before: 90}, counts.Moments{}, &b, nil) {
+		for _, g := range s.Raise(&counts.Record{Period: 10 + period, Now: 90, Before: 90},
+			counts.Moments{}, &b, nil) {
 			sum += g.Units
 		}
 	}
@@ -101,9 +102,12 @@ func (o *origin) totals(now time.Duration) (all window.Totals) {
 	all.Roll(uint32(now / period))
 	for n, at := range o.admitted {
 		if o.counted[n] <= now {
-			all.Add(&window.Totals{Period: uint32(at / period), By: [window.Periods]window.PeriodTotals{{
-				Admitted: 1, Offered: 1, Times: int64(at%period) * window.TimeParts / int64(period),
-			}}})
+			all.Add(&window.Totals{
+				Period: uint32(at / period),
+				By: [window.Periods]window.PeriodTotals{{
+					Admitted: 1, Offered: 1, Times: int64(at%period) * window.TimeParts / int64(period),
+				}},
+			})
 		}
 	}
 	return all
@@ -183,7 +187,10 @@ func runOrigin(t *testing.T, o *origin, rng *rand.Rand, seed uint64) {
 	var s counts.State
 	var marks []mark
 	for _, a := range all {
-		for _, g := range s.Raise(&a.r, counts.Moments{AsOf: window.Instant(a.asOf), Issued: window.Instant(a.sent)}, &b, nil) {
+		for _, g := range s.Raise(&a.r, counts.Moments{
+			AsOf:   window.Instant(a.asOf),
+			Issued: window.Instant(a.sent),
+		}, &b, nil) {
 			marks = append(marks, earliest(g, b.Unit, period, a.at)...)
 		}
 		compare(t, o, marks, a.at, seed)

@@ -163,7 +163,10 @@ func TestOneAdmissionIsWhereItsMeanIs(t *testing.T) {
 		units  uint8
 		at     time.Duration // of the question, after the running period began
 		leaves time.Duration // likewise; 0: it has
-	}{{1, 0, time.Second}, {1, 999 * time.Millisecond, time.Second}, {1, time.Second, 0}, {2, 0, 0}} {
+	}{{1, 0, time.Second}, {1, 999 * time.Millisecond, time.Second}, {1, time.Second, 0}, {
+		2, 0,
+		0,
+	}} {
 		table := counts.NewTable(64)
 		table.SetSecret([]byte("secret"))
 		q := counts.Query{

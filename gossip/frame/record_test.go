@@ -77,7 +77,11 @@ func TestClockWraps(t *testing.T) {
 // TestSetAgeTurnsBirthIntoAge: the age of a record in a queue is the time since its birth, also
 // over the wrap of the clock.
 func TestSetAgeTurnsBirthIntoAge(t *testing.T) {
-	for _, c := range []struct{ born, now, want uint16 }{{100, 100, 0}, {100, 130, 30}, {65530, 10, 16}} {
+	for _, c := range []struct{ born, now, want uint16 }{
+		{100, 100, 0},
+		{100, 130, 30},
+		{65530, 10, 16},
+	} {
 		b := frame.AppendRecord(nil, frame.Record{
 			ID: frame.IDOf("x"), Age: c.born,
 			Body: []byte("body"),
@@ -92,7 +96,8 @@ func TestSetAgeTurnsBirthIntoAge(t *testing.T) {
 
 // TestHeads: a message of another version, or without a head, is not parsed.
 func TestHeads(t *testing.T) {
-	if kind, body, err := frame.SplitHead(append(frame.AppendHead(nil, frame.State), "state"...)); kind != frame.State || string(body) != "state" || err != nil {
+	if kind, body, err := frame.SplitHead(append(frame.AppendHead(nil, frame.State),
+		"state"...)); kind != frame.State || string(body) != "state" || err != nil {
 		t.Errorf("%d, %q, %v", kind, body, err)
 	}
 	for _, b := range [][]byte{nil, {1}, {frame.Version + 1, frame.Packet, 'x'}} {

@@ -68,7 +68,8 @@ func TestTrafficIsCountedConcurrently(t *testing.T) {
 	wg.Wait()
 	const n = workers * each
 	in, out := traffic.Datagrams.Flow(), traffic.Streams.Flow()
-	if in != (guard.Flow{In: n, InBytes: 2 * n}) || out != (guard.Flow{Out: n, OutBytes: 3 * n}) || traffic.Dropped.Of(guard.Key) != n {
+	if in != (guard.Flow{In: n, InBytes: 2 * n}) || out != (guard.Flow{Out: n, OutBytes: 3 * n}) ||
+		traffic.Dropped.Of(guard.Key) != n {
 		t.Errorf("datagrams %+v, streams %+v, %d drops, want %d each", in, out,
 			traffic.Dropped.Of(guard.Key), n)
 	}

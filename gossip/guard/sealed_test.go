@@ -62,7 +62,8 @@ func TestFields(t *testing.T) {
 		"\xcf\x00\x00\x00\x01\x00\x00\x00\x00": 1 << 32, "\xd3\xff\xff\xff\xff\xff\xff\xff\xff": -1,
 	} {
 		var n int64
-		if _, ok := skipFields([]byte("\x81\xa1n"+text), map[string]*int64{"n": &n}); !ok || n != want {
+		if _, ok := skipFields([]byte("\x81\xa1n"+text), map[string]*int64{"n": &n}); !ok ||
+			n != want {
 			t.Errorf("%q: %d, %v, want %d", text, n, ok, want)
 		}
 	}

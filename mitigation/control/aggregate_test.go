@@ -55,7 +55,15 @@ func TestCountsOfTheTrailingWindow(t *testing.T) {
 		passed time.Duration
 		wall   time.Duration
 		shed   bool
-	}{{100 * time.Millisecond, 0, true}, {900 * time.Millisecond, 0, false}, {100 * time.Millisecond, 800 * time.Millisecond, false}, {900 * time.Millisecond, -800 * time.Millisecond, true}} {
+	}{
+		{100 * time.Millisecond, 0, true},
+		{
+			900 * time.Millisecond, 0,
+			false,
+		},
+		{100 * time.Millisecond, 800 * time.Millisecond, false},
+		{900 * time.Millisecond, -800 * time.Millisecond, true},
+	} {
 		a, now := NewAggregate(second), noon.Add(c.passed)
 		a.Merge(now, "ams", countsOf(now, 20_000, 3_000, 9_000), 10)
 		if a.Step(now, c.wall); a.Shed() != c.shed {
@@ -73,7 +81,10 @@ func TestAnOriginWithoutCountsWeighsItsRate(t *testing.T) {
 		counts int64   // of ams in the window
 		rate   float64 // of lhr
 		shed   bool
-	}{{5_400, 4_500, false}, {5_600, 4_500, true}, {5_600, 4_300, false}, {5_400, 8_000, false}, {5_400, 1e12, false}} {
+	}{{5_400, 4_500, false}, {5_600, 4_500, true}, {5_600, 4_300, false}, {
+		5_400, 8_000,
+		false,
+	}, {5_400, 1e12, false}} {
 		a := NewAggregate(second)
 		a.Merge(now, "ams", countsOf(now, 6_000, c.counts, 0), 10)
 		a.Merge(now, "lhr", Report{Rate: c.rate, Over: time.Second}, 10)
@@ -102,7 +113,19 @@ func TestCountsOfAWindowThatEnded(t *testing.T) {
 		ended int // periods ago
 		count int64
 		shed  bool
-	}{{second, 1, 10_001, true}, {second, 1, 10_000, false}, {second, 3, 10_001, true}, {second, 4, 10_001, false}, {long, 1, 50_001, true}, {long, 1, 50_000, false}, {four, 1, 40_001, true}, {four, 2, 40_001, false}} {
+	}{
+		{second, 1, 10_001, true},
+		{second, 1, 10_000, false},
+		{second, 3, 10_001, true},
+		{
+			second, 4,
+			10_001, false,
+		},
+		{long, 1, 50_001, true},
+		{long, 1, 50_000, false},
+		{four, 1, 40_001, true},
+		{four, 2, 40_001, false},
+	} {
 		a, now := NewAggregate(c.rule), noon.Add(950*time.Millisecond)
 		d := countsOf(now, 12_000, 0, 0)
 		d.Totals.Period = uint32(now / window.Instant(window.CountingPeriod(c.rule.Window)))

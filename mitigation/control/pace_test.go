@@ -59,7 +59,8 @@ func TestByCount(t *testing.T) {
 		{"not enough of it", &short, 0.5, 60, 40, 0},
 		{"judged by rates", &rates, 0.5, 0, 0, 0.5},
 	} {
-		if got := ByCount(c.rule, mitigation.RatioFor(1/(1-c.ratio), 1), c.offered, c.unheard, flush).Float(); math.Abs(got-c.want) > 1e-6 {
+		if got := ByCount(c.rule, mitigation.RatioFor(1/(1-c.ratio), 1), c.offered, c.unheard,
+			flush).Float(); math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("%s: %.4f, want %.4f", c.name, got, c.want)
 		}
 	}
@@ -72,7 +73,10 @@ func TestGlobalShedsNobodyByChance(t *testing.T) {
 		limit        int64
 		window       time.Duration
 		modest, over float64 // cost a second
-	}{{5, 2 * time.Second, 6, 25}, {20, 10 * time.Second, 4, 100}, {1000, time.Second, 1100, 5000}} {
+	}{{5, 2 * time.Second, 6, 25}, {20, 10 * time.Second, 4, 100}, {
+		1000, time.Second, 1100,
+		5000,
+	}} {
 		p := Pace{
 			Limit: c.limit, Open: 1, Window: c.window, Lag: 350 * time.Millisecond,
 			Stands: time.Second,

@@ -127,7 +127,10 @@ func TestPoPsShareTheLimit(t *testing.T) {
 		for pop, rate := range c.rates {
 			all[pop] = report(morning, rate, min(rate, 5_000))
 		}
-		for _, fairness := range []mitigation.Fairness{mitigation.FairPoPs, mitigation.FairRequests} {
+		for _, fairness := range []mitigation.Fairness{
+			mitigation.FairPoPs,
+			mitigation.FairRequests,
+		} {
 			rule := tenants
 			rule.Fairness = fairness
 			a, now := divided(rule, all)
@@ -136,7 +139,8 @@ func TestPoPsShareTheLimit(t *testing.T) {
 				if fairness == mitigation.FairPoPs {
 					want = c.want[pop]
 				}
-				if got := a.View(now, pop).Ratio(rate, time.Second).Float(); math.Abs(got-want) > 0.05 {
+				if got := a.View(now,
+					pop).Ratio(rate, time.Second).Float(); math.Abs(got-want) > 0.05 {
 					t.Errorf("%s, fairness %v: %s drops %.3f, want %.3f", c.name,
 						fairness, pop, got, want)
 				}

@@ -43,7 +43,11 @@ func (o *teller) tell(a *Aggregate, now window.Instant, cost float64) {
 // window, and so is a rate that is told as too low or too high: by what the counts say was
 // admitted.
 func TestCountsBringAShortWindowToItsLimit(t *testing.T) {
-	for _, c := range []struct{ told, most, least float64 }{{5000, 1.01, 0.98}, {4500, 1.045, 1}, {5150, 1.01, 0.98}} {
+	for _, c := range []struct{ told, most, least float64 }{
+		{5000, 1.01, 0.98},
+		{4500, 1.045, 1},
+		{5150, 1.01, 0.98},
+	} {
 		a, o, now, step := NewAggregate(thousand), teller{name: "ams", rate: c.told, says: 1000},
 			noon, 50*time.Millisecond
 		pass, seconds := 5000.0, [6]float64{}
@@ -128,7 +132,10 @@ func TestALongerMeanLacksMoreOfALeap(t *testing.T) {
 	for _, c := range []struct {
 		over, after time.Duration
 		want        float64
-	}{{200 * time.Millisecond, time.Second, 9750}, {320 * time.Millisecond, time.Second, 9600}, {time.Second, time.Second, 9550}, {time.Second, 2500 * time.Millisecond, 10_000}} {
+	}{{200 * time.Millisecond, time.Second, 9750}, {
+		320 * time.Millisecond, time.Second,
+		9600,
+	}, {time.Second, time.Second, 9550}, {time.Second, 2500 * time.Millisecond, 10_000}} {
 		a, now := NewAggregate(second), noon
 		d := countsOf(now, 50_000, 50_000, 50_000)
 		d.Over, d.Admitted = c.over, 1000
@@ -186,7 +193,10 @@ func TestCountsBeyondAShareAreNotBelievedForLong(t *testing.T) {
 // leaves the limit in effect as it is. (Counted whole until its end, the oldest bin would take half
 // of itself from the limit.)
 func TestOfABinAPartLeavesTheWindow(t *testing.T) {
-	for _, step := range []time.Duration{50 * time.Millisecond, 37 * time.Millisecond, 53 * time.Millisecond} {
+	for _, step := range []time.Duration{
+		50 * time.Millisecond, 37 * time.Millisecond,
+		53 * time.Millisecond,
+	} {
 		a, now := NewAggregate(second), noon
 		for at := time.Duration(0); at < 4*time.Second; at += step {
 			now = now.Add(step)

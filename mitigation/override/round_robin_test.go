@@ -10,7 +10,11 @@ import (
 func TestRoundRobin(t *testing.T) {
 	var s Set
 	give := func(k int) {
-		if _, err := s.Issue(1000, Override{Rule: "r", Key: fmt.Append(nil, k), Verb: Block, Until: 61_000, Node: "n"}); err != nil {
+		if _, err := s.Issue(1000,
+			Override{
+				Rule: "r", Key: fmt.Append(nil, k), Verb: Block, Until: 61_000,
+				Node: "n",
+			}); err != nil {
 			t.Fatal(err)
 		}
 	}

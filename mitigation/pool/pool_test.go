@@ -91,7 +91,10 @@ func TestSilenceEndsShedding(t *testing.T) {
 func TestTiersInTheirOrder(t *testing.T) {
 	p := workers()
 	now := seconds(p, start, 13, 1) // level 1.3
-	for tier, want := range map[string]float64{"test": 1, "batch": 0.3, "normal": 0, "critical": 0, "": 0} {
+	for tier, want := range map[string]float64{
+		"test": 1, "batch": 0.3, "normal": 0, "critical": 0,
+		"": 0,
+	} {
 		if got := p.Ratio([]byte(tier)).Float(); math.Abs(got-want) > 1e-6 {
 			t.Errorf("%q: %v, want %v", tier, got, want)
 		}
@@ -196,7 +199,11 @@ func TestAClosedLoopSettles(t *testing.T) {
 				}
 				l.demand = map[string]float64{"normal": 0.3, "critical": 0.1}
 				fall, _ := l.run(p, now, 150, chance)
-				if !slices.IsSortedFunc(fall[2:], func(a, b float64) int { return cmp.Compare(b, a) }) || fall[149] != 0 {
+				if !slices.IsSortedFunc(fall[2:], func(a,
+					b float64,
+				) int {
+					return cmp.Compare(b, a)
+				}) || fall[149] != 0 {
 					t.Errorf("after the load: %v", fall)
 				}
 			})

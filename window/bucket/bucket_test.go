@@ -202,7 +202,8 @@ func TestAddAndGiveBack(t *testing.T) {
 	if left, _ := b.Left(debt, now); left != 0 {
 		t.Errorf("%d left in debt", left)
 	}
-	if late := b.Add(bucket.TAT{}, now-int64(time.Hour), 7*60, b.Debt(now)); b.Full(late, now) != 0 {
+	if late := b.Add(bucket.TAT{}, now-int64(time.Hour), 7*60,
+		b.Debt(now)); b.Full(late, now) != 0 {
 		t.Errorf("an hour's refill, taken an hour ago, is in debt by %v", b.Full(late, now))
 	}
 	if later := one.Later(most); later != most || most.Later(one) != most {

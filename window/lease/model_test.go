@@ -370,7 +370,8 @@ func TestHeldAreTheFirst(t *testing.T) {
 		table.End()
 	}
 	all, keys := table.Held(now, rules[0], 1000)
-	if len(all) != 150 || keys != 150 || !slices.IsSortedFunc(all, func(a, b lease.Held) int { return int(b.Places - a.Places) }) {
+	if len(all) != 150 || keys != 150 || !slices.IsSortedFunc(all,
+		func(a, b lease.Held) int { return int(b.Places - a.Places) }) {
 		t.Fatalf("%d of %d keys", len(all), keys)
 	}
 	for _, most := range []int{1, 2, 7, 75, 149, 150, 151} {

@@ -32,7 +32,10 @@ func someList(dice *rand.Rand, now moments.Bin, most int) (l moments.List) {
 }
 
 func TestBinsBegin(t *testing.T) {
-	for _, length := range []time.Duration{6 * time.Second, 7001 * time.Millisecond, time.Minute, 24 * time.Hour} {
+	for _, length := range []time.Duration{
+		6 * time.Second, 7001 * time.Millisecond, time.Minute,
+		24 * time.Hour,
+	} {
 		c, dice := moments.ClockOf(length, 1234*time.Millisecond), newDice(1)
 		for range 1000 {
 			at := start.Add(time.Duration(dice.Int64N(int64(length))))
@@ -103,7 +106,10 @@ func TestCoarseSaysNoMore(t *testing.T) {
 }
 
 func TestListsOfTheFutureAreNotBelieved(t *testing.T) {
-	for off, want := range map[time.Duration]int{-time.Second: 1, 200 * time.Millisecond: 1, time.Second: 0} {
+	for off, want := range map[time.Duration]int{
+		-time.Second: 1, 200 * time.Millisecond: 1,
+		time.Second: 0,
+	} {
 		l := moments.List{{Bin: minute.Bin(start.Add(off)), Units: 1}}
 		if got := minute.Believed(l, start); len(got) != want {
 			t.Errorf("%v ahead: %v", off, got)

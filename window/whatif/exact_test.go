@@ -183,7 +183,10 @@ func TestExactOfRulesThatBlock(t *testing.T) {
 func TestExactTakesTimeAsItComes(t *testing.T) {
 	t.Parallel()
 	x := whatif.NewExact(whatif.Rule{Limit: 1, Window: time.Second})
-	for _, at := range []time.Duration{2 * time.Second, time.Second, 3 * time.Second, 3*time.Second + 999_999*time.Microsecond} {
+	for _, at := range []time.Duration{
+		2 * time.Second, time.Second, 3 * time.Second,
+		3*time.Second + 999_999*time.Microsecond,
+	} {
 		x.Take(window.Instant(at), []byte("a"))
 	}
 	if got := x.Row(1); got.Requests != 2 || got.Keys != 1 {
@@ -198,7 +201,10 @@ func TestExactTakesTimeAsItComes(t *testing.T) {
 func TestExactOfABlockThatEnds(t *testing.T) {
 	t.Parallel()
 	x := whatif.NewExact(whatif.Rule{Limit: 1, Window: 2 * time.Second, BlockFor: 3 * time.Second})
-	for _, at := range []time.Duration{0, time.Second, 4*time.Second - time.Microsecond, 4 * time.Second} {
+	for _, at := range []time.Duration{
+		0, time.Second, 4*time.Second - time.Microsecond,
+		4 * time.Second,
+	} {
 		x.Take(window.Instant(at), []byte("a"))
 	}
 	if got := x.Row(1); got.Requests != 2 || got.Keys != 1 {

@@ -63,7 +63,10 @@ func TestPlacesAreExact(t *testing.T) {
 				}
 				held[e.key] = live
 			}
-			if got := p.Row(limit); got != (whatif.Row{Limit: limit, Requests: want, Keys: int64(len(struck))}) {
+			if got := p.Row(limit); got != (whatif.Row{
+				Limit: limit, Requests: want,
+				Keys: int64(len(struck)),
+			}) {
 				t.Fatalf("seed %d, limit %d: %+v, want %d requests of %d keys", seed, limit,
 					got, want, len(struck))
 			}

@@ -38,7 +38,10 @@ func readString(t *testing.T, log string) ([]flat, Faults) {
 }
 
 func TestReaderReadsTheExamples(t *testing.T) {
-	for file, want := range map[string]int{"blog.tsv": 60, "blog.tsv.gz": 60, "combined.log": 6, "nginx.json": 6} {
+	for file, want := range map[string]int{
+		"blog.tsv": 60, "blog.tsv.gz": 60, "combined.log": 6,
+		"nginx.json": 6,
+	} {
 		raw, err := os.ReadFile("testdata/logs/" + file)
 		if err != nil {
 			t.Fatal(err)
@@ -57,7 +60,8 @@ func TestReaderCountsBadLinesAndGoesOn(t *testing.T) {
 	if len(records) != 3 || records[2].Client != "c" || records[1].Status != 200 {
 		t.Errorf("records %+v, want the three good ones", records)
 	}
-	if faults.Count != 2 || faults.First[1].Error() != "test.log:5: fewer than 5 tab-separated fields" {
+	if faults.Count != 2 ||
+		faults.First[1].Error() != "test.log:5: fewer than 5 tab-separated fields" {
 		t.Errorf("faults %+v, want lines 2 and 5", faults)
 	}
 }
@@ -97,7 +101,8 @@ func TestReaderReportsABrokenFile(t *testing.T) {
 }
 
 func TestReaderRefusesABrokenGzipHeader(t *testing.T) {
-	if _, err := NewReader(strings.NewReader("\x1f\x8bnot gzip"), "x.gz", Auto, &Faults{}); err == nil {
+	if _, err := NewReader(strings.NewReader("\x1f\x8bnot gzip"), "x.gz", Auto,
+		&Faults{}); err == nil {
 		t.Error("a file that only begins like gzip was opened")
 	}
 }

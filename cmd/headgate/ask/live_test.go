@@ -21,7 +21,10 @@ func TestNextDrawing(t *testing.T) {
 	if !nextDrawing(t.Context(), tick, nil, &order) || order != "offered" {
 		t.Error("a tick does not draw")
 	}
-	for key, want := range map[byte]string{'o': "offered", 'a': "admitted", 'S': "share", 'r': "rule"} {
+	for key, want := range map[byte]string{
+		'o': "offered", 'a': "admitted", 'S': "share",
+		'r': "rule",
+	} {
 		keys <- key
 		if !nextDrawing(t.Context(), nil, keys, &order) || order != want {
 			t.Errorf("%c sorts by %s, want %s at once", key, order, want)

@@ -91,7 +91,8 @@ func TestAuditIsNotSampled(t *testing.T) {
 				audit.Info("changed")
 			}
 		})
-		if len(lines) != auditASecond+1 || dropped != 5 || !strings.Contains(lines[auditASecond], `"suppressed":5`) {
+		if len(lines) != auditASecond+1 || dropped != 5 ||
+			!strings.Contains(lines[auditASecond], `"suppressed":5`) {
 			t.Errorf("%d lines, %d left out, the last %s", len(lines), dropped, lines[len(lines)-1])
 		}
 	})
@@ -120,7 +121,10 @@ func TestLogSitesAreBounded(t *testing.T) {
 func TestLogFormats(t *testing.T) {
 	t.Parallel()
 	say := func(log *slog.Logger) {
-		for _, level := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
+		for _, level := range []slog.Level{
+			slog.LevelDebug, slog.LevelInfo, slog.LevelWarn,
+			slog.LevelError,
+		} {
 			log.Log(context.Background(), level, "said\nby a \x1b[2J stranger")
 		}
 	}
@@ -139,7 +143,10 @@ func TestLogFormats(t *testing.T) {
 		}
 	}
 	for f, want := range map[LogFlags]string{
-		{"xml", "info"}: `--log-format is auto, text or json, not "xml"`, {"text", "loud"}: `--log-level is debug, info, warn or error, not "loud"`,
+		{"xml", "info"}: `--log-format is auto, text or json, not "xml"`, {
+			"text",
+			"loud",
+		}: `--log-level is debug, info, warn or error, not "loud"`,
 		{"", "info+2"}: `--log-level is debug, info, warn or error, not "info+2"`,
 	} {
 		if _, err := NewLogger(&strings.Builder{}, f); err == nil || err.Error() != want {

@@ -112,7 +112,10 @@ func TestSpan(t *testing.T) {
 }
 
 func TestCount(t *testing.T) {
-	for n, want := range map[uint64]string{0: "0 keys", 1: "1 key", 2: "2 keys", 8799: "8,799 keys"} {
+	for n, want := range map[uint64]string{
+		0: "0 keys", 1: "1 key", 2: "2 keys",
+		8799: "8,799 keys",
+	} {
 		if got := Count(n, "key"); got != want {
 			t.Errorf("count(%d) = %q, want %q", n, got, want)
 		}
@@ -120,7 +123,10 @@ func TestCount(t *testing.T) {
 }
 
 func FuzzSafe(f *testing.F) {
-	for _, s := range []string{"", "203.0.113.7", clitest.HostileKey, "\xff\xfe", "é€𝄞", "\u0085\u009b31m", "a\\x00", "\u200b\u2066"} {
+	for _, s := range []string{
+		"", "203.0.113.7", clitest.HostileKey, "\xff\xfe", "é€𝄞",
+		"\u0085\u009b31m", "a\\x00", "\u200b\u2066",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -129,7 +135,10 @@ func FuzzSafe(f *testing.F) {
 				t.Errorf("safe(%q) holds %U", s, r)
 			}
 		}
-		if plainASCII := !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }); plainASCII && Safe(s) != s {
+		if plainASCII := !strings.ContainsFunc(s, func(r rune) bool {
+			return r < ' ' ||
+				r > '~'
+		}); plainASCII && Safe(s) != s {
 			t.Errorf("safe(%q) = %q", s, Safe(s))
 		}
 	})

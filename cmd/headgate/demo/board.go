@@ -9,8 +9,6 @@ import (
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/story"
 )
 
-const ()
-
 // opening describes the demo.
 func (d *demo) opening() *screen.Opening {
 	o := &screen.Opening{

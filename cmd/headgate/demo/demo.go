@@ -18,8 +18,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const ()
-
 // flags are the options of `headgate demo`.
 type flags struct {
 	duration time.Duration // 0: until it is stopped

@@ -110,7 +110,9 @@ func TestBrowses(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		opened := filepath.Join(dir, "opened")
-		if err := os.WriteFile(filepath.Join(dir, "xdg-open"), []byte("#!/bin/sh\necho \"$1\" >"+opened+".part\nmv "+opened+".part "+opened+"\n"), 0o700); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "xdg-open"),
+			[]byte("#!/bin/sh\necho \"$1\" >"+opened+".part\nmv "+opened+".part "+opened+"\n"),
+			0o700); err != nil {
 			t.Fatal(err)
 		}
 		t.Setenv("PATH", dir+":/usr/bin:/bin")

@@ -95,7 +95,11 @@ func TestChanges(t *testing.T) {
 			t.Errorf("change %+v", c)
 		}
 	}
-	if want := []string{"set self", "changed gossip:lhr", "cleared gossip:lhr"}; !slices.Equal(kinds, want) {
+	if want := []string{
+		"set self",
+		"changed gossip:lhr",
+		"cleared gossip:lhr",
+	}; !slices.Equal(kinds, want) {
 		t.Errorf("changes %q, want %q", kinds, want)
 	}
 	var s figures.Summary

@@ -57,7 +57,8 @@ func TestReplayCommandKeepsTheLogsSeconds(t *testing.T) {
 	if err := os.WriteFile(log, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, errs := replayCLI(t, "--rule", "login", "--key", "path", "--limit", "2", "--decisions", decisions, log); code != 0 {
+	if code, _, errs := replayCLI(t, "--rule", "login", "--key", "path", "--limit", "2",
+		"--decisions", decisions, log); code != 0 {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
 	raw, err := os.ReadFile(decisions)
@@ -78,7 +79,10 @@ func TestReplayCommandRefuses(t *testing.T) {
 	}{
 		{[]string{"--rule", "per-ip"}, "at least one log"},
 		{[]string{log}, `required flag(s) "rule" not set`},
-		{[]string{"--rule", "nobody", log}, `there is no rule "nobody"; the rules are per-ip, login`},
+		{
+			[]string{"--rule", "nobody", log},
+			`there is no rule "nobody"; the rules are per-ip, login`,
+		},
 		{[]string{"--rule", "login", "--key", "agent", log}, `"agent" is neither client nor path`},
 		{
 			[]string{"--rule", "login", "--format", "csv", log},

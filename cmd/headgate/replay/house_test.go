@@ -191,7 +191,8 @@ func TestReplayOfPolicies(t *testing.T) {
 	for _, p := range s.Policies {
 		got = append(got, fmt.Sprint(p.Name, " ", p.Matched, " ", p.Denied, " ", p.ShadowDenied))
 	}
-	if want := "health 9 0 0, admin 2 2 0, failed 13 1 0, export 3 1 0, quiet 2 0 1"; strings.Join(got, ", ") != want {
+	if want := "health 9 0 0, admin 2 2 0, failed 13 1 0, export 3 1 0, quiet 2 0 " +
+		"1"; strings.Join(got, ", ") != want {
 		t.Errorf("%s, want %s", strings.Join(got, ", "), want)
 	}
 	_, out, _ := run(t, log, "--policies", "-c", policiesFile(t))
@@ -230,10 +231,12 @@ policies:
 // TestReplayOfWholeRequestsRefuses: what cannot be replayed is said in one line.
 func TestReplayOfWholeRequestsRefuses(t *testing.T) {
 	for args, want := range map[string]string{
-		"--rule signin --key path": `--key: "signin" counts networks of clients, so it is replayed by client`,
+		"--rule signin --key " +
+			"path": `--key: "signin" counts networks of clients, so it is replayed by client`,
 		"--rule signin --oracle": "signin: --oracle is for rules without a ladder of " +
 			"networks",
-		"--rule sticky": `--key: "sticky" has shed_by client, so a key of it would be denied as a whole: replay it with --key path`,
+		"--rule " +
+			"sticky": `--key: "sticky" has shed_by client, so a key of it would be denied as a whole: replay it with --key path`,
 		"--rule partners --oracle": "partners: --oracle is for windows without a reserve or " +
 			"max_blast",
 		"--policies --rule signin":     "[policies rule] were all set",

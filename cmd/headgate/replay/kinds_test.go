@@ -150,7 +150,9 @@ func TestReplayOfPlaces(t *testing.T) {
 	if s.Requests != 9 || s.Denied != 1 || s.DeniedBy.Limit != 1 || s.Rule.Kind != "concurrency" {
 		t.Errorf("%+v", s)
 	}
-	if code, _, errs := run(t, "1700000000\ta\tGET\t/\t200\n", "--rule", "jobs"); code == cli.ExitOK || !strings.Contains(errs, "no duration, which a concurrency limit needs") {
+	if code, _, errs := run(t, "1700000000\ta\tGET\t/\t200\n", "--rule",
+		"jobs"); code == cli.ExitOK ||
+		!strings.Contains(errs, "no duration, which a concurrency limit needs") {
 		t.Errorf("a log without durations: %d, %s", code, errs)
 	}
 }
@@ -171,14 +173,18 @@ func randomLog(seed uint64, n int) string {
 // with it denies.
 func TestSuggestIsReplay(t *testing.T) {
 	log := randomLog(1, 300)
-	for rule, flag := range map[string]string{"api": "--burst", "jobs": "--limit", "win": "--limit", "offered": "--limit", "soon": "--burst", "strict": "--limit", "tank": "--burst"} {
+	for rule, flag := range map[string]string{
+		"api": "--burst", "jobs": "--limit", "win": "--limit",
+		"offered": "--limit", "soon": "--burst", "strict": "--limit", "tank": "--burst",
+	} {
 		rows := summarised(t, log, "--rule", rule, "--suggest").Rows
 		compared := 0
 		for _, row := range rows {
 			if row.Limit > 3 && rule == "api" || row.Limit > 6 {
 				continue // larger buckets begin to count exactly a little late
 			}
-			if s := summarised(t, log, "--rule", rule, flag, fmt.Sprint(row.Limit)); s.Denied != row.Requests || s.waiting() != row.Waits {
+			if s := summarised(t, log, "--rule", rule, flag,
+				fmt.Sprint(row.Limit)); s.Denied != row.Requests || s.waiting() != row.Waits {
 				t.Errorf("%s %s %d: suggest says %d denied, %d waiting, replay %d, %d", rule, flag,
 					row.Limit, row.Requests, row.Waits, s.Denied, s.waiting())
 			}
@@ -189,7 +195,8 @@ func TestSuggestIsReplay(t *testing.T) {
 		}
 	}
 	for rule, want := range map[string]string{"api": "BURST", "jobs": "PLACES", "win": "LIMIT"} {
-		if _, out, _ := run(t, log, "--rule", rule, "--suggest"); !strings.Contains(out, want+"  DENIED") {
+		if _, out, _ := run(t, log, "--rule", rule,
+			"--suggest"); !strings.Contains(out, want+"  DENIED") {
 			t.Errorf("%s: no column %s in\n%s", rule, want, out)
 		}
 	}
@@ -207,7 +214,8 @@ func TestReplayOfAReserve(t *testing.T) {
 // TestReplayOfKindsRefuses: what cannot be tried is said in one line.
 func TestReplayOfKindsRefuses(t *testing.T) {
 	for args, want := range map[string]string{
-		"--rule workers":             `--rule: "workers" is a pool: what it denies follows from the load that is reported, which no access log has`,
+		"--rule " +
+			"workers": `--rule: "workers" is a pool: what it denies follows from the load that is reported, which no access log has`,
 		"--rule api --oracle":        "api: --oracle is for windows without a reserve",
 		"--rule fleet --oracle":      "fleet: --oracle is for windows without a reserve",
 		"--rule offered --oracle":    "offered: --oracle is for windows",

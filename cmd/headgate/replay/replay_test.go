@@ -58,7 +58,9 @@ func (j *exactJudge) Decide(now window.Instant, _ uint64, q gate.Ask) (d gate.De
 	return d, nil
 }
 
-func (j *exactJudge) Offered(now window.Instant, _, key []byte) int64 { return j.log(key).Offered(now) }
+func (j *exactJudge) Offered(now window.Instant, _, key []byte) int64 {
+	return j.log(key).Offered(now)
+}
 
 func (j *exactJudge) SuspectSince(_, key []byte) (window.Instant, bool) {
 	since, ok := j.since[string(key)]
@@ -248,7 +250,10 @@ func TestReplayText(t *testing.T) {
 	if code != cli.ExitOK {
 		t.Fatalf("exit %d", code)
 	}
-	for _, want := range []string{"requests", "denied keys", "went back", "TOP OFFENDERS", "ENFORCEMENT", "CLASSIFICATION", "false negatives"} {
+	for _, want := range []string{
+		"requests", "denied keys", "went back", "TOP OFFENDERS",
+		"ENFORCEMENT", "CLASSIFICATION", "false negatives",
+	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}
@@ -256,7 +261,10 @@ func TestReplayText(t *testing.T) {
 }
 
 func TestReplayNumbers(t *testing.T) {
-	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000", -999: "-999"} {
+	for n, want := range map[int64]string{
+		0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567",
+		-1000: "-1,000", -999: "-999",
+	} {
 		if got := cli.Grouped(n); got != want {
 			t.Errorf("grouped(%d) = %s, want %s", n, got, want)
 		}

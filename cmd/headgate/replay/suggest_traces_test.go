@@ -118,7 +118,11 @@ func checkSuggestions(t *testing.T, path string) {
 	for name, block := range map[string]time.Duration{"shed": 0, "block": 10 * time.Minute} {
 		var stdout, stderr bytes.Buffer
 		app := cli.NewApp(&stdout, &stderr)
-		if code := app.Run(t.Context(), []cli.Entry{{Build: Command}}, []string{"replay", "--suggest", "--json", "-c", file, "--rule", name, path}); code != 0 {
+		if code := app.Run(t.Context(), []cli.Entry{{Build: Command}},
+			[]string{
+				"replay", "--suggest", "--json", "-c", file, "--rule", name,
+				path,
+			}); code != 0 {
 			t.Fatalf("exit %d: %s", code, stderr.String())
 		}
 		var got trialSummary

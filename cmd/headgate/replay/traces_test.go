@@ -86,7 +86,8 @@ func replayTrace(t *testing.T, args ...string) (got judgement) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	app := cli.NewApp(&stdout, &stderr)
-	if code := app.Run(t.Context(), []cli.Entry{{Build: Command}}, append([]string{"replay", "--oracle", "--json"}, args...)); code != 0 {
+	if code := app.Run(t.Context(), []cli.Entry{{Build: Command}},
+		append([]string{"replay", "--oracle", "--json"}, args...)); code != 0 {
 		t.Fatalf("exit %d: %s", code, stderr.String())
 	}
 	if err := json.Unmarshal(stdout.Bytes(), &got); err != nil {

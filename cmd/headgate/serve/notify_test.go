@@ -147,7 +147,8 @@ func TestNobodyIsTold(t *testing.T) {
 	if err := n.close(); err != nil {
 		t.Error(err)
 	}
-	if n = openNotifier(environment("NOTIFY_SOCKET=/nonexistent"), slog.New(slog.NewTextHandler(&log, nil))); n != nil {
+	if n = openNotifier(environment("NOTIFY_SOCKET=/nonexistent"),
+		slog.New(slog.NewTextHandler(&log, nil))); n != nil {
 		t.Error("told nobody")
 	}
 	if !strings.Contains(log.String(), "cannot be reported") {

@@ -92,19 +92,34 @@ var spellings = map[string]map[string][]string{
 		"unix:/run/h.sock": {"server unix:/run/h.sock;"},
 	},
 	"nginx-lua --rule a.B_9": {
-		"192.0.2.1:80": {`setpeername("192.0.2.1", 80)`}, "[2001:db8::1]:80": {`setpeername("[2001:db8::1]", 80)`}, "unix:/run/h.sock": {`setpeername("unix:/run/h.sock")`},
+		"192.0.2.1:80": {
+			`setpeername("192.0.2.1", 80)`,
+		},
+		"[2001:db8::1]:80": {`setpeername("[2001:db8::1]", 80)`},
+		"unix:/run/h.sock": {`setpeername("unix:/run/h.sock")`},
 	},
 	"openresty": {
 		"192.0.2.1:80": {`access({
         address = {"192.0.2.1", 80},`, `log({address = {"192.0.2.1", 80}})`},
-		"[2001:db8::1]:80": {`log({address = {"[2001:db8::1]", 80}})`}, "unix:/run/h.sock": {`log({address = {"unix:/run/h.sock"}})`},
+		"[2001:db8::1]:80": {
+			`log({address = {"[2001:db8::1]", 80}})`,
+		},
+		"unix:/run/h.sock": {`log({address = {"unix:/run/h.sock"}})`},
 	},
 	"haproxy": {
-		"192.0.2.1:80": {"server headgate 192.0.2.1:80\n", `spop: "192.0.2.1:80"`}, "[2001:db8::1]:80": {"server headgate [2001:db8::1]:80\n"},
+		"192.0.2.1:80": {
+			"server headgate 192.0.2.1:80\n",
+			`spop: "192.0.2.1:80"`,
+		},
+		"[2001:db8::1]:80": {"server headgate [2001:db8::1]:80\n"},
 		"unix:/run/h.sock": {"server headgate unix@/run/h.sock\n", `spop: "unix:/run/h.sock"`},
 	},
 	"haproxy-lua": {
-		"192.0.2.1:80": {`connect("192.0.2.1", 80)`}, "[2001:db8::1]:80": {`connect("[2001:db8::1]", 80)`}, "unix:/run/h.sock": {`connect("unix@/run/h.sock")`},
+		"192.0.2.1:80": {
+			`connect("192.0.2.1", 80)`,
+		},
+		"[2001:db8::1]:80": {`connect("[2001:db8::1]", 80)`},
+		"unix:/run/h.sock": {`connect("unix@/run/h.sock")`},
 	},
 	"haproxy-lua --rule a.B_9": {"192.0.2.1:80": {`connect("192.0.2.1", 80)`}},
 	"haproxy --rule a.B_9":     {"192.0.2.1:80": {`connect("192.0.2.1", 80)`}},
@@ -116,13 +131,23 @@ var spellings = map[string]map[string][]string{
 		"192.0.2.1:80":     {"forward_auth 192.0.2.1:80 "},
 		"[2001:db8::1]:80": {"forward_auth [2001:db8::1]:80 "},
 	},
-	"traefik":     {"192.0.2.1:80": {`"http://192.0.2.1:80/v1/auth/forward"`}},
-	"envoy-authz": {"192.0.2.1:80": {`{address: "192.0.2.1", port_value: 80}`}, "[2001:db8::1]:80": {`"2001:db8::1"`, `"http://[2001:db8::1]:80"`}},
-	"envoy": {
-		"192.0.2.1:80": {`{address: "192.0.2.1", port_value: 80}`, `grpc: "192.0.2.1:80"`}, "unix:/run/h.sock": {`{pipe: {path: "/run/h.sock"}}`, `grpc: "unix:/run/h.sock"`},
+	"traefik": {"192.0.2.1:80": {`"http://192.0.2.1:80/v1/auth/forward"`}},
+	"envoy-authz": {
+		"192.0.2.1:80":     {`{address: "192.0.2.1", port_value: 80}`},
+		"[2001:db8::1]:80": {`"2001:db8::1"`, `"http://[2001:db8::1]:80"`},
 	},
-	"envoy-authz-grpc": {"[2001:db8::1]:80": {`{address: "2001:db8::1", port_value: 80}`}, "unix:/run/h.sock": {`{pipe: {path: "/run/h.sock"}}`}},
-	"ingress-nginx":    {"headgate.edge:80": {`"http://headgate.edge:80/v1/auth/nginx"`}},
+	"envoy": {
+		"192.0.2.1:80": {
+			`{address: "192.0.2.1", port_value: 80}`,
+			`grpc: "192.0.2.1:80"`,
+		},
+		"unix:/run/h.sock": {`{pipe: {path: "/run/h.sock"}}`, `grpc: "unix:/run/h.sock"`},
+	},
+	"envoy-authz-grpc": {
+		"[2001:db8::1]:80": {`{address: "2001:db8::1", port_value: 80}`},
+		"unix:/run/h.sock": {`{pipe: {path: "/run/h.sock"}}`},
+	},
+	"ingress-nginx": {"headgate.edge:80": {`"http://headgate.edge:80/v1/auth/nginx"`}},
 }
 
 // TestInitFillsIn: an option stands wherever its default stood, in the proxy's own spelling.

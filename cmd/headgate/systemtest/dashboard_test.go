@@ -131,9 +131,11 @@ func TestDashboardSteers(t *testing.T) {
 	if got := d.verdict(client, "203.0.113.7"); got != "deny block" {
 		t.Errorf("blocked by the page: %s", got)
 	}
-	d.must(d.page.Do(d.ctx, mitigationRow("203.0.113.7")+`.querySelector('button.link').click()`, nil))
+	d.must(d.page.Do(d.ctx, mitigationRow("203.0.113.7")+`.querySelector('button.link').click()`,
+		nil))
 	d.wait(`document.querySelector('.verdict')?.textContent.includes('Denied')`)
-	d.must(d.page.Do(d.ctx, mitigationRow("203.0.113.7")+`.querySelector('button.small').click()`, nil))
+	d.must(d.page.Do(d.ctx, mitigationRow("203.0.113.7")+`.querySelector('button.small').click()`,
+		nil))
 	d.wait(`!` + mitigationRow("203.0.113.7"))
 	if got := d.verdict(client, "203.0.113.7"); got != "allow" {
 		t.Errorf("unblocked by the page: %s", got)
@@ -195,15 +197,18 @@ func TestDashboardDegrades(t *testing.T) {
 	d := openDashboard(t, startNode(t, "edge-1", []string{address(server.port)}, ""))
 	d.wait(part("ring") + ` === 'good'`)
 	server.kill()
-	d.wait(part("ring") + ` === 'bad' && document.querySelector('#headline .words').textContent.startsWith('The ring is lost')`)
+	d.wait(part("ring") +
+		` === 'bad' && document.querySelector('#headline .words').textContent.startsWith('The ring is lost')`)
 	server.start()
-	d.wait(part("ring") + ` === 'good' && /ring operations? failed in the last minute/.test(document.querySelector('#trouble').textContent) && !/lost/.test(document.querySelector('#headline').textContent)`)
+	d.wait(part("ring") +
+		` === 'good' && /ring operations? failed in the last minute/.test(document.querySelector('#trouble').textContent) && !/lost/.test(document.querySelector('#headline').textContent)`)
 	if err := os.WriteFile(d.cmd.Args[len(d.cmd.Args)-1], []byte("rules: [{name: x, limit: "+
 		"none}]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	d.ask("POST", "/v1/reload", "{}", http.StatusUnprocessableEntity)
-	d.wait(part("rules") + ` === 'bad' && document.querySelector('#trouble').textContent.includes('the last reload failed')`)
+	d.wait(part("rules") +
+		` === 'bad' && document.querySelector('#trouble').textContent.includes('the last reload failed')`)
 	d.ask("PUT", "/v1/mode", `{"mode":"off"}`, http.StatusNoContent)
 	d.wait(`document.querySelector('#headline').textContent.includes('Nothing is enforced: 2 rules off.')`)
 }
@@ -211,7 +216,8 @@ func TestDashboardDegrades(t *testing.T) {
 // ask asks for a change.
 func (d *dashboard) ask(method, path, body string, status int) {
 	d.Helper()
-	r, err := http.NewRequestWithContext(d.ctx, method, "http://"+d.admin+path, strings.NewReader(body))
+	r, err := http.NewRequestWithContext(d.ctx, method, "http://"+d.admin+path,
+		strings.NewReader(body))
 	d.must(err)
 	r.Header.Set("Content-Type", "application/json")
 	answer, err := http.DefaultClient.Do(r)

@@ -87,7 +87,10 @@ func TestFrontSilent(t *testing.T) {
 	f := frontNamed("caddy")
 	n := startFrontNode(t, fmt.Sprintf(silentPolicies, false))
 	s := f.before(t, nil, n.at(f, patient)...)
-	for i, want := range []int{http.StatusOK, http.StatusTooManyRequests, http.StatusTooManyRequests} {
+	for i, want := range []int{
+		http.StatusOK, http.StatusTooManyRequests,
+		http.StatusTooManyRequests,
+	} {
 		r := s.get("/form")
 		if r.StatusCode != want {
 			t.Errorf("request %d: %d", i+1, r.StatusCode)

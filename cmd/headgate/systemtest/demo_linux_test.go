@@ -47,7 +47,8 @@ func openTerminal(t *testing.T, columns, rows uint16) (p *pseudoTerminal, end *o
 
 func (p *pseudoTerminal) resize(t *testing.T, columns, rows uint16) {
 	t.Helper()
-	if err := unix.IoctlSetWinsize(int(p.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: columns, Row: rows}); err != nil {
+	if err := unix.IoctlSetWinsize(int(p.Fd()), unix.TIOCSWINSZ,
+		&unix.Winsize{Col: columns, Row: rows}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -167,10 +167,12 @@ func TestDemo(t *testing.T) {
 	admin := clitest.Field(r.stderr.await(t, "pop ", "name=lhr", "memcached 1."), "admin")
 	attacker := clitest.Field(r.stderr.await(t, "mitigation ", "pop=lhr", "change=set"), "key")
 	var stdout, stderr strings.Builder
-	if code := runCommand(t.Context(), ask.Top, []string{"top", "--admin", admin}, &stdout, &stderr); code != cli.ExitOK || !strings.Contains(stdout.String(), attacker) {
+	if code := runCommand(t.Context(), ask.Top, []string{"top", "--admin", admin}, &stdout,
+		&stderr); code != cli.ExitOK || !strings.Contains(stdout.String(), attacker) {
 		t.Errorf("top of lhr, which flagged %s: exit %d\n%s%s", attacker, code, &stdout, &stderr)
 	}
-	if page := (&ringNode{TB: t, name: "lhr-1", admin: admin}).get("/"); !strings.Contains(page, "<html") {
+	if page := (&ringNode{TB: t, name: "lhr-1", admin: admin}).get("/"); !strings.Contains(page,
+		"<html") {
 		t.Errorf("the dashboard is no page: %.200s", page)
 	}
 	s := r.summary(t)
@@ -255,7 +257,10 @@ func TestDemoInterrupted(t *testing.T) {
 
 // TestDemoInterruptedAtOnce ends it before it began, with memcached and without.
 func TestDemoInterruptedAtOnce(t *testing.T) {
-	for name, path := range map[string]string{"memcached": os.Getenv("PATH"), "stand-in": t.TempDir()} {
+	for name, path := range map[string]string{
+		"memcached": os.Getenv("PATH"),
+		"stand-in":  t.TempDir(),
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("PATH", path)
 			ctx, interrupt := context.WithCancel(t.Context())

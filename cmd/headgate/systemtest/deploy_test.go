@@ -39,7 +39,8 @@ func TestDropInIsAUnit(t *testing.T) {
 	if said := verifyUnit(t, analyze, unit, conf); said != "" {
 		t.Errorf("systemd-analyze says:\n%s", said)
 	}
-	if said := verifyUnit(t, analyze, unit, append(conf, "MemoryMx=1\n"...)); !strings.Contains(said, "MemoryMx") {
+	if said := verifyUnit(t, analyze, unit,
+		append(conf, "MemoryMx=1\n"...)); !strings.Contains(said, "MemoryMx") {
 		t.Errorf("a fault is not found: %q", said)
 	}
 }
@@ -104,7 +105,10 @@ func TestDropInRuns(t *testing.T) {
 		}
 	}
 	settings := tellMemcached(t, port, "stats settings")
-	for _, want := range []string{"udpport 0", "maxbytes 67108864", "inter 127.0.0.1", "evictions on"} {
+	for _, want := range []string{
+		"udpport 0", "maxbytes 67108864", "inter 127.0.0.1",
+		"evictions on",
+	} {
 		if !strings.Contains(settings, "STAT "+want+"\r\n") {
 			t.Errorf("not %s in %s", want, settings)
 		}

@@ -113,7 +113,10 @@ func runSessions(t *testing.T, sessions []session) {
 	edgetest.Await(t, "the daemon listens", edgetest.Patience,
 		func() bool { return n.listens("decisions, HTTP") != "" })
 	addresses := []string{}
-	for port, at := range map[int]string{4290: n.udp, 4291: n.listens("decisions, HTTP"), 4292: n.admin} {
+	for port, at := range map[int]string{
+		4290: n.udp, 4291: n.listens("decisions, HTTP"),
+		4292: n.admin,
+	} {
 		host, number, err := net.SplitHostPort(at)
 		if err != nil {
 			t.Fatal(err)
@@ -131,7 +134,8 @@ func runSessions(t *testing.T, sessions []session) {
 		cmd.Env = append(os.Environ(), "PATH="+filepath.Join(dir, "bin")+":"+os.Getenv("PATH"),
 			"HEADGATE_ADMIN="+n.admin, "HEADGATE_ADDR="+n.udp)
 		said, _ := cmd.CombinedOutput() // some exit with what they answer: the output says it
-		if got := strings.ReplaceAll(string(said), "\r", ""); !outputPattern(s.want).MatchString(withNewline(got)) {
+		if got := strings.ReplaceAll(string(said), "\r",
+			""); !outputPattern(s.want).MatchString(withNewline(got)) {
 			t.Errorf("$ %s\nthe page says:\n%s\nit printed:\n%s", s.command, s.want, got)
 		}
 	}

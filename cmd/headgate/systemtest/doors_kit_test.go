@@ -45,7 +45,10 @@ func startDoorsOf(t testing.TB, memory int, more string) *doorsNode {
 	err := os.WriteFile(file, []byte(`listen: {udp: "127.0.0.1:0", http: "127.0.0.1:0", admin: "127.0.0.1:0", grpc: "127.0.0.1:0", spop: "127.0.0.1:0", resp: "127.0.0.1:0"}
 memory: `+strconv.Itoa(memory)+`MiB
 rules: [{name: login, limit: 1000000000, window: 1m}]
-`+more), 0o600)
+`+more,
+	),
+		0o600,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,8 +57,12 @@ rules: [{name: login, limit: 1000000000, window: 1m}]
 	t.Cleanup(n.stop)
 	n.awaitDoors()
 	edgetest.Await(t, "all doors are open", edgetest.Patience, func() bool {
-		for door, shown := range map[string]string{"udp": "datagrams", "http": "HTTP", "grpc": "gRPC", "spop": "SPOP", "resp": "RESP"} {
-			found := regexp.MustCompile("decisions, " + shown + ` +(127\.0\.0\.1:\d+)\n`).FindStringSubmatch(n.said.String())
+		for door, shown := range map[string]string{
+			"udp": "datagrams", "http": "HTTP",
+			"grpc": "gRPC", "spop": "SPOP", "resp": "RESP",
+		} {
+			found := regexp.MustCompile("decisions, " +
+				"" + shown + ` +(127\.0\.0\.1:\d+)\n`).FindStringSubmatch(n.said.String())
 			if found == nil {
 				return false
 			}

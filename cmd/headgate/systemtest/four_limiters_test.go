@@ -40,7 +40,8 @@ func (v *visitor) visit(fields string) (reply string) {
 	v.Helper()
 	reply, ticket := v.ask(fields)
 	if ticket != "" {
-		if end := v.line("report ticket=" + ticket + " status=200 id=1"); !strings.Contains(end, "ok") {
+		if end := v.line("report ticket=" + ticket + " status=200 id=1"); !strings.Contains(end,
+			"ok") {
 			v.Fatalf("report: %q", end)
 		}
 	}
@@ -59,7 +60,8 @@ func (v *visitor) denied(fields func() string, parts ...string) (visits int) {
 	v.Helper()
 	for began := time.Now(); time.Since(began) < edgetest.Patience; {
 		visits++
-		if reply := v.visit(fields()); !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(reply, part) }) {
+		if reply := v.visit(fields()); !slices.ContainsFunc(parts,
+			func(part string) bool { return !strings.Contains(reply, part) }) {
 			return visits
 		}
 	}
@@ -92,7 +94,8 @@ func TestFourLimiters(t *testing.T) {
 		}
 		held = append(held, ticket)
 	}
-	if reply, _ := v.ask("path=/v1/exports client=203.0.113.8"); !strings.Contains(reply, "deny why=limit") || !strings.Contains(reply, "rule=concurrent") {
+	if reply, _ := v.ask("path=/v1/exports client=203.0.113.8"); !strings.Contains(reply,
+		"deny why=limit") || !strings.Contains(reply, "rule=concurrent") {
 		t.Errorf("the 21st at once: %q", reply)
 	}
 	v.line("report ticket=" + held[0] + " status=200 id=1")

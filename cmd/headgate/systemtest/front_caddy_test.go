@@ -23,7 +23,9 @@ func TestFrontCaddyLate(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
 			var asked atomic.Int64
-			second := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			second := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter,
+				r *http.Request,
+			) {
 				if asked.Add(1) == 1 {
 					<-r.Context().Done() // Caddy waits no longer
 				}

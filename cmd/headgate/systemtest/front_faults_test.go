@@ -49,14 +49,15 @@ func TestFrontHangs(t *testing.T) {
 // second, and returns how many they were.
 func (s *frontSite) checkOpen(within time.Duration) (asked int) {
 	s.Helper()
-	edgetest.Within(s, "the median of the requests, each within a second", within, func() time.Duration {
-		median, slowest := s.timeOpen()
-		asked += openRequests
-		if slowest > time.Second {
-			return slowest
-		}
-		return median
-	})
+	edgetest.Within(s, "the median of the requests, each within a second", within,
+		func() time.Duration {
+			median, slowest := s.timeOpen()
+			asked += openRequests
+			if slowest > time.Second {
+				return slowest
+			}
+			return median
+		})
 	return asked
 }
 

@@ -94,9 +94,27 @@ func (s *frontSite) raw(request string) int {
 
 // hostileKeys are names that a client may send as its own.
 var hostileKeys = []string{
-	"a&cost=1000000", "a&rule=none", "a b", "a cost=1000000", "a\tid=7", "100%", "%41", "a+b",
-	"a#b", "a?b=c", "a/../b", "a,b",
-	`"'\;`, "]]--", "$remote_addr", "%[src]", "{http.request.host}", "{a}", "caf\u00e9", "\xff\xfe", strings.Repeat("k", 256),
+	"a&cost=1000000",
+	"a&rule=none",
+	"a b",
+	"a cost=1000000",
+	"a\tid=7",
+	"100%",
+	"%41",
+	"a+b",
+	"a#b",
+	"a?b=c",
+	"a/../b",
+	"a,b",
+	`"'\;`,
+	"]]--",
+	"$remote_addr",
+	"%[src]",
+	"{http.request.host}",
+	"{a}",
+	"caf\u00e9",
+	"\xff\xfe",
+	strings.Repeat("k", 256),
 }
 
 // TestFrontHostileKeys: where a client sends the name that it is counted by, each name is one key,
@@ -136,7 +154,10 @@ func TestFrontUnfitKeys(t *testing.T) {
 		}
 		n := startFrontNode(t, frontRules)
 		s := f.before(t, []edit{f.keyed}, n.at(f, patient)...)
-		for name, header := range map[string][]string{"long": {"X-Key", long}, "longer": {"X-Key", long + "x"}, "none": nil} {
+		for name, header := range map[string][]string{
+			"long":   {"X-Key", long},
+			"longer": {"X-Key", long + "x"}, "none": nil,
+		} {
 			var got []int
 			for range frontLimit + 1 {
 				got = append(got, s.get("/", header...).StatusCode)
@@ -172,7 +193,10 @@ func TestFrontRuleHidesHeaders(t *testing.T) {
 			t.Cleanup(daemon.Close)
 			s := f.before(t, nil, "--address", daemon.Listener.Addr().String(),
 				"--timeout", patient)
-			for _, name := range []string{"Sec-Fetch-Site", "X-Any", "Cookie", "Content-Type", "X-Forwarded-For", "Headgate-Tier", "Headgate-Accept", "Referer", "Origin", "User-Agent"} {
+			for _, name := range []string{
+				"Sec-Fetch-Site", "X-Any", "Cookie", "Content-Type",
+				"X-Forwarded-For", "Headgate-Tier", "Headgate-Accept", "Referer", "Origin", "User-Agent",
+			} {
 				if r := s.get("/", name, mark); r.StatusCode != http.StatusOK {
 					t.Errorf("%s: %d", name, r.StatusCode)
 				}
@@ -193,7 +217,10 @@ func TestFrontHAProxyFrame(t *testing.T) {
 	n := startFrontNode(t, frontFree)
 	s := f.before(t, []edit{{"    groups ask\n", "    groups ask\n    max-frame-size 4096\n"}},
 		n.at(f, patient)...)
-	for size, want := range map[int]int{2000: http.StatusOK, 6000: http.StatusRequestHeaderFieldsTooLarge} {
+	for size, want := range map[int]int{
+		2000: http.StatusOK,
+		6000: http.StatusRequestHeaderFieldsTooLarge,
+	} {
 		if r := s.get("/", "X-Any", strings.Repeat("x", size)); r.StatusCode != want {
 			t.Errorf("a header of %d bytes: %d, want %d", size, r.StatusCode, want)
 		}

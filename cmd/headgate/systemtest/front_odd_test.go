@@ -95,7 +95,12 @@ func TestFrontOddRequestsDenied(t *testing.T) {
 // looking returns the edits by which f sends all headers that the policies of these tests look at.
 func (f front) looking() []edit {
 	if f.snippet == "openresty" {
-		return []edit{{`-- headers = {"X-Api-Key", "X-Tenant"},`, `headers = {"X-Api-Key", "User-Agent", "Cookie", "Content-Type", "Accept"},`}}
+		return []edit{
+			{
+				`-- headers = {"X-Api-Key", "X-Tenant"},`,
+				`headers = {"X-Api-Key", "User-Agent", "Cookie", "Content-Type", "Accept"},`,
+			},
+		}
 	}
 	return nil
 }

@@ -77,7 +77,8 @@ func fullTables(t *testing.T, n *ringNode, verbs map[string]string) {
 		for key := range news {
 			passed := 0
 			for range each / 20 {
-				for _, said := range ask(strings.Repeat(fmt.Sprintf("%s %s new%d\n", verb, rule, key), 20)) {
+				for _, said := range ask(strings.Repeat(fmt.Sprintf("%s %s new%d\n", verb, rule,
+					key), 20)) {
 					if strings.HasPrefix(said, "allow") {
 						passed++
 					}

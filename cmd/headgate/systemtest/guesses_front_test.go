@@ -55,13 +55,16 @@ func TestRecipeGuessesInTurn(t *testing.T) {
 			s.awaitGuess(http.StatusUnauthorized)
 		}
 		s.awaitGuess(http.StatusOK, "X-Password", "right")
-		if all := page[api.MitigationsView](n.ringNode, "/v1/mitigations").Mitigations; len(all) > 0 || s.retryAfter() != 0 {
+		if all := page[api.MitigationsView](n.ringNode,
+			"/v1/mitigations").Mitigations; len(all) > 0 || s.retryAfter() != 0 {
 			t.Fatalf("after four failures: %+v", all)
 		}
 		s.awaitGuess(http.StatusUnauthorized)
 		edgetest.Await(t, "the fifth failure blocks", edgetest.Patience,
 			func() bool { return s.retryAfter() > 500 })
-		if all := page[api.MitigationsView](n.ringNode, "/v1/mitigations").Mitigations; len(all) != 1 || all[0].Action != "block" || all[0].Key != guesser {
+		if all := page[api.MitigationsView](n.ringNode,
+			"/v1/mitigations").Mitigations; len(all) != 1 || all[0].Action != "block" ||
+			all[0].Key != guesser {
 			t.Errorf("%+v", all)
 		}
 		if status := s.guess("X-Password", "right"); status != http.StatusTooManyRequests {

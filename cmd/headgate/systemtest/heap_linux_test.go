@@ -41,7 +41,8 @@ func (n *ringNode) fillFlags(keys int) {
 	defer func() { _ = c.Close() }()
 	answer := make([]byte, 64<<10)
 	for key := range keys {
-		if _, err := fmt.Fprintf(c, "check login key-%d\ncheck login key-%d\n", key, key); err != nil {
+		if _, err := fmt.Fprintf(c, "check login key-%d\ncheck login key-%d\n", key,
+			key); err != nil {
 			n.Fatal(err)
 		}
 		if _, err := c.Read(answer); err != nil {

@@ -59,7 +59,8 @@ func unfinished() []flood {
 			wave: repeated(strings.Repeat(respAsk, 300)),
 		},
 		{door: "http", name: "half bodies", conns: 3000, open: "POST /v1/check HTTP/1.1\r\nHost: " +
-			"h\r\nContent-Type: application/json\r\nContent-Length: 900000\r\n\r\n" + strings.Repeat(" ", 30000)},
+			"h\r\nContent-Type: application/json\r\nContent-Length: " +
+			"900000\r\n\r\n" + strings.Repeat(" ", 30000)},
 		{
 			door: "http", name: "half heads", conns: 1000,
 			open: "GET /v1/check?rule=login&key=k HTTP/1.1\r\nHost: h\r\nX-A: " +

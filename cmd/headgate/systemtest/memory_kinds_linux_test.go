@@ -56,7 +56,8 @@ func TestMemoryOfAllKinds(t *testing.T) {
 			key, key, key>>8&255, key&255, key)
 		for client := range 3 {
 			fmt.Fprintf(&lines, "ask path=/site client=10.%d.%d.%d\nask path=/partner "+
-				"header.x-api-key=k%d client=198.18.0.%d\n", key>>8&255, key&255, client, key, client)
+				"header.x-api-key=k%d "+
+				"client=198.18.0.%d\n", key>>8&255, key&255, client, key, client)
 		}
 		if key%4 == 3 {
 			_ = conn.SetReadDeadline(time.Now().Add(edgetest.Patience))

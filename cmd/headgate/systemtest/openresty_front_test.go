@@ -76,7 +76,8 @@ func TestFrontOpenRestyAsksAboutAnything(t *testing.T) {
 			strings.Repeat("r", 5000) + "\r\nContent-Type: a\r\nAuthorization: " +
 			strings.Repeat("b", 5000) + "\r\n",
 	} {
-		if status := s.statusOf(head + "Connection: close\r\n\r\n"); status == http.StatusServiceUnavailable {
+		if status := s.statusOf(head + "Connection: " +
+			"close\r\n\r\n"); status == http.StatusServiceUnavailable {
 			t.Errorf("request %d, %.40q, has no verdict", n, head)
 		}
 	}

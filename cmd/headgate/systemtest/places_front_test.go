@@ -33,7 +33,8 @@ func (s *frontSite) upload() *upload {
 	s.Helper()
 	from, to := io.Pipe()
 	u := &upload{to, make(chan int, 1)}
-	req, err := http.NewRequestWithContext(s.Context(), http.MethodPost, "http://"+address(s.port)+"/upload/1", from)
+	req, err := http.NewRequestWithContext(s.Context(), http.MethodPost,
+		"http://"+address(s.port)+"/upload/1", from)
 	if err != nil {
 		s.Fatal(err)
 	}

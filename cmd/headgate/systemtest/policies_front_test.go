@@ -54,7 +54,13 @@ var policyCases = []struct {
 		403,
 		"deny with 403: policy scanners",
 	},
-	{"by any spelling of the path", 1, visit{path: "/x/..//%2eenv", client: "203.0.113.1"}, 403, "GET www.example.com/.env"},
+	{
+		"by any spelling of the path",
+		1,
+		visit{path: "/x/..//%2eenv", client: "203.0.113.1"},
+		403,
+		"GET www.example.com/.env",
+	},
 	{
 		"by an escaped slash", 1,
 		visit{path: "/%2F.env", client: "203.0.113.1"},
@@ -236,12 +242,18 @@ func (s *frontSite) failLogins() {
 	s.Helper()
 	attacker, other := "203.0.113.66", "203.0.113.67"
 	for i := range 20 { // those that succeed
-		if r := s.visit(visit{method: http.MethodPost, path: "/login", client: attacker, header: []string{"X-Password", "right"}}); r.StatusCode != http.StatusOK {
+		if r := s.visit(visit{
+			method: http.MethodPost, path: "/login", client: attacker,
+			header: []string{"X-Password", "right"},
+		}); r.StatusCode != http.StatusOK {
 			s.Fatalf("login %d that succeeds: %d", i+1, r.StatusCode)
 		}
 	}
 	for i := range 5 {
-		if r := s.visit(visit{method: http.MethodPost, path: "/login", client: attacker}); r.StatusCode != http.StatusUnauthorized {
+		if r := s.visit(visit{
+			method: http.MethodPost, path: "/login",
+			client: attacker,
+		}); r.StatusCode != http.StatusUnauthorized {
 			s.Fatalf("login %d that fails: %d", i+1, r.StatusCode)
 		}
 	}
@@ -296,7 +308,8 @@ func (s *frontSite) visit(v visit) visited {
 	if v.method == "" {
 		v.method = http.MethodGet
 	}
-	req, err := http.NewRequestWithContext(s.Context(), v.method, "http://"+address(s.port)+v.path, nil)
+	req, err := http.NewRequestWithContext(s.Context(), v.method, "http://"+address(s.port)+v.path,
+		nil)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -351,7 +364,16 @@ func TestPoliciesOfSite(t *testing.T) {
 func checkSite(t *testing.T, where ...string) {
 	t.Helper()
 	for _, c := range policyCases {
-		args := []string{"test-request", where[0], where[1], "http://" + siteHost(c.visit) + c.path, "--peer", hopOf(c.visit), "-H", "X-Forwarded-For: " + c.client}
+		args := []string{
+			"test-request",
+			where[0],
+			where[1],
+			"http://" + siteHost(c.visit) + c.path,
+			"--peer",
+			hopOf(c.visit),
+			"-H",
+			"X-Forwarded-For: " + c.client,
+		}
 		for i := 1; i < len(c.header); i += 2 {
 			if !strings.HasPrefix(c.header[i-1], "Headgate-") { // which the proxies strip
 				args = append(args, "-H", c.header[i-1]+": "+c.header[i])

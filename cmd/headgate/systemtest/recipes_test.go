@@ -62,7 +62,8 @@ func (f front) edits(t *testing.T, name, at, network string) (edits []edit) {
 			edits = append(edits, before("# ask\n", text))
 		case r.place == "server" && f.snippet == "nginx-lua":
 			const set = "uninitialized_variable_warn off;\n" // which this snippet sets by itself
-			edits = append(edits, before("lua_socket_log_errors off;", strings.ReplaceAll(text, set, "")))
+			edits = append(edits,
+				before("lua_socket_log_errors off;", strings.ReplaceAll(text, set, "")))
 		}
 	}
 	if len(edits) == 0 {
@@ -154,7 +155,8 @@ func TestRecipeKey(t *testing.T) {
 	eachRecipe(t, "apikey", "", all, func(t *testing.T, n *frontNode, s *frontSite) {
 		s.expect(frontLimit, "/", "X-Api-Key", "one")
 		s.expect(frontLimit, "/", "X-Api-Key", "two")
-		if got := s.statuses(frontLimit+2, "/", "X-Api-Key", "x&cost=0&rule=none"); got[http.StatusOK] > frontLimit {
+		if got := s.statuses(frontLimit+2, "/", "X-Api-Key",
+			"x&cost=0&rule=none"); got[http.StatusOK] > frontLimit {
 			t.Errorf("an odd key: %v", got)
 		}
 	})
@@ -180,7 +182,8 @@ func TestRecipeHop(t *testing.T) {
 		s.expect(frontLimit, "/", "X-Forwarded-For", "198.51.100.1")
 		s.expect(frontLimit, "/", "X-Forwarded-For", "198.51.100.2")
 		for i := range frontLimit {
-			if r := s.get("/", "X-Forwarded-For", fmt.Sprintf("203.0.113.%d, 198.51.100.1", i)); r.StatusCode != http.StatusTooManyRequests {
+			if r := s.get("/", "X-Forwarded-For",
+				fmt.Sprintf("203.0.113.%d, 198.51.100.1", i)); r.StatusCode != http.StatusTooManyRequests {
 				t.Errorf("with an address of its own making: %d", r.StatusCode)
 			}
 		}
@@ -211,7 +214,8 @@ func netKeys(t *testing.T, snippet string) {
 	f := fronts[slices.IndexFunc(fronts, func(f front) bool { return f.snippet == snippet && !f.whole })]
 	n := startFrontNode(t, recipeRules)
 	args := n.at(f, patient)
-	edits := slices.Concat(f.edits(t, "net64", args[1], ""), f.edits(t, "hop", args[1], "127.0.0.0/8"))
+	edits := slices.Concat(f.edits(t, "net64", args[1], ""),
+		f.edits(t, "hop", args[1], "127.0.0.0/8"))
 	if snippet == "haproxy" { // both recipes change one line
 		edits = []edit{{edits[1].from, strings.ReplaceAll(edits[1].to, edits[0].from, edits[0].to)}}
 	}
@@ -238,7 +242,8 @@ func netKeys(t *testing.T, snippet string) {
 	slices.Sort(counts)
 	slices.Sort(wanted)
 	if !slices.Equal(counts, wanted) {
-		t.Errorf("%d keys are counted, want %d networks: %v, want %v: %v", len(counts), len(wanted), counts, wanted, top)
+		t.Errorf("%d keys are counted, want %d networks: %v, want %v: %v", len(counts), len(wanted),
+			counts, wanted, top)
 	}
 }
 

@@ -55,11 +55,13 @@ func TestRingSoakBlackhole(t *testing.T) {
 func again(t *testing.T) {
 	t.Helper()
 	unshare, nft := clitest.ProgramPath(t, "unshare"), clitest.ProgramPath(t, "nft")
-	if out, err := exec.CommandContext(t.Context(), unshare, "-rn", nft, "add table inet ring").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), unshare, "-rn", nft,
+		"add table inet ring").CombinedOutput(); err != nil {
 		t.Skipf("nft in a network namespace: %v: %s", err, out)
 	}
 	//nolint:gosec // this test itself
-	self := exec.CommandContext(t.Context(), unshare, "-rn", os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+	self := exec.CommandContext(t.Context(), unshare, "-rn", os.Args[0], "-test.run=^"+t.Name()+"$",
+		"-test.v")
 	self.Env = append(os.Environ(), inNamespace+"=1")
 	out, err := self.CombinedOutput()
 	for line := range strings.Lines(string(out)) {
@@ -80,7 +82,8 @@ func sever(t *testing.T, s *ringServer) {
 
 func command(t testing.TB, name string, args ...string) {
 	t.Helper()
-	if out, err := exec.CommandContext(t.Context(), clitest.ProgramPath(t, name), args...).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), clitest.ProgramPath(t, name),
+		args...).CombinedOutput(); err != nil {
 		t.Fatalf("%s %v: %v: %s", name, args, err, out)
 	}
 }

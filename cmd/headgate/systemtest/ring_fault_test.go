@@ -186,7 +186,10 @@ func (l *lab) checkFailureModes() {
 			l.Errorf("failure_mode allow: allowed %v, view %v", a.Allowed(), a.View)
 		}
 	}
-	for rule, want := range map[string][3]string{"shut": {"deny", "deny", "node"}, "wide": {"allow", "allow", "node"}} {
+	for rule, want := range map[string][3]string{
+		"shut": {"deny", "deny", "node"},
+		"wide": {"allow", "allow", "node"},
+	} {
 		x := l.nodes[0].explain(rule, "visitor")
 		if got := [3]string{x.FailureMode, x.Verdict, x.View}; got != want {
 			l.Errorf("explain %s: failure mode, verdict and view are %v, want %v", rule, got, want)

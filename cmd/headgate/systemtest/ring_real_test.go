@@ -156,7 +156,8 @@ type ringNode struct {
 // startNode runs a daemon over the servers until the test ends; it must stop in time then.
 func startNode(t testing.TB, name string, servers []string, more string) *ringNode {
 	t.Helper()
-	conf := fmt.Sprintf("pop: test\nmemory: 16MiB\nring: {servers: [%q], flush: %v}\n%s", strings.Join(servers, `", "`), ringFlush, more)
+	conf := fmt.Sprintf("pop: test\nmemory: 16MiB\nring: {servers: [%q], flush: %v}\n%s",
+		strings.Join(servers, `", "`), ringFlush, more)
 	return startDaemon(t, nil, name, strings.ReplaceAll(conf, `\"`, `"`))
 }
 

@@ -69,7 +69,8 @@ func TestRingRefunds(t *testing.T) {
 		}
 		check(0, c.limit/2)
 		await("the estimate")
-		if reply := nodes[0].line(fmt.Sprintf("settle %s k delta=-%d", c.rule, c.limit/5)); !strings.HasPrefix(reply, "ok") {
+		if reply := nodes[0].line(fmt.Sprintf("settle %s k delta=-%d", c.rule,
+			c.limit/5)); !strings.HasPrefix(reply, "ok") {
 			t.Fatalf("%q", reply)
 		}
 		used -= c.limit / 5

@@ -68,7 +68,8 @@ func (f *reservedFleet) takes(t *testing.T, node, cost int, tier string) (left i
 func (f *reservedFleet) denied(t *testing.T, node, cost int, tier string, whys ...string) {
 	t.Helper()
 	reply := f.nodes[node].line(fmt.Sprintf("check fleet k cost=%d tier=%s", cost, tier))
-	if why, _, _ := strings.Cut(strings.TrimPrefix(reply, "deny why="), " "); !slices.Contains(whys, why) {
+	if why, _, _ := strings.Cut(strings.TrimPrefix(reply, "deny why="),
+		" "); !slices.Contains(whys, why) {
 		t.Errorf("%s: %d of tier %s after %d: %q, want %q", f.nodes[node].name, cost, tier,
 			f.used, reply, whys)
 	}

@@ -46,7 +46,8 @@ func TestRingSoakSizing(t *testing.T) {
 
 	client := node.client()
 	for k := range sizeKeys {
-		if _, err := client.Batch(t.Context(), []hg.Query{{Rule: "few", Key: fmt.Sprintf("few-%d", k)}}); err != nil {
+		if _, err := client.Batch(t.Context(),
+			[]hg.Query{{Rule: "few", Key: fmt.Sprintf("few-%d", k)}}); err != nil {
 			t.Fatal(err)
 		}
 	}

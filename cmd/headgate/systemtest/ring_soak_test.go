@@ -201,7 +201,8 @@ func TestRingSoakPoison(t *testing.T) {
 func poison(c *bufio.ReadWriter, value string) error {
 	line, err := exchange(c, "lru_crawler metadump all")
 	var names []string
-	for ; err == nil && line != "END" && !strings.HasPrefix(line, "BUSY"); line, err = c.ReadString('\n') {
+	for ; err == nil && line != "END" && !strings.HasPrefix(line,
+		"BUSY"); line, err = c.ReadString('\n') {
 		line = strings.TrimSpace(line)
 		if name, ok := strings.CutPrefix(line, "key=hg%3A"); ok {
 			name, _, _ = strings.Cut(name, " ")
@@ -230,7 +231,10 @@ func TestRingSoakFirstFlush(t *testing.T) {
 	nodes := startNodes(t, 4, addressesOf(startRingServers(t, 3)),
 		"rules: [{name: few, limit: 5, window: 1m, scope: pop}]\n")
 	joined(t, nodes, "few")
-	for _, pause := range []time.Duration{0, ringFlush / 2, ringFlush, 3 * ringFlush / 2, 2 * ringFlush} {
+	for _, pause := range []time.Duration{
+		0, ringFlush / 2, ringFlush, 3 * ringFlush / 2,
+		2 * ringFlush,
+	} {
 		counts := map[int]int{}
 		for trial := range 5 {
 			counts[firstFlush(t, nodes, fmt.Sprintf("%v-%d", pause, trial), pause)]++

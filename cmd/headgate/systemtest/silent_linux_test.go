@@ -42,8 +42,12 @@ func writePair(t testing.TB, dir string) *tls.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, block := range map[string]*pem.Block{"cert": {Type: "CERTIFICATE", Bytes: der}, "key": {Type: "PRIVATE KEY", Bytes: inside}} {
-		if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600); err != nil {
+	for name, block := range map[string]*pem.Block{
+		"cert": {Type: "CERTIFICATE", Bytes: der},
+		"key":  {Type: "PRIVATE KEY", Bytes: inside},
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -99,7 +103,10 @@ func TestSilentConnections(t *testing.T) {
 	n := startDoors(t, fmt.Sprintf("tls: {cert_file: %[1]s/cert, key_file: %[1]s/key, "+
 		"client_ca_file: %[1]s/cert}\n", dir))
 	plain := startAllDoors(t)
-	for door, at := range map[string]string{"grpc": n.at["grpc"], "spop": n.at["spop"], "resp": plain.at["resp"]} {
+	for door, at := range map[string]string{
+		"grpc": n.at["grpc"], "spop": n.at["spop"],
+		"resp": plain.at["resp"],
+	} {
 		t.Run(door, func(t *testing.T) {
 			dial := func() net.Conn {
 				var c net.Conn

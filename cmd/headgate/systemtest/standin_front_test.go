@@ -52,7 +52,14 @@ var standInVisits = []struct {
 	{visit{host: "api.example.com", method: "DELETE", path: "/v2/a"}, 200},
 	{visit{host: "api.example.com", path: "/v2/b"}, 200},
 	{visit{host: "api.example.com", path: "/v2/c"}, 429},
-	{visit{host: "api.example.com", path: "/v2/c", header: []string{"X-Original-Url", "http://www.example.com/"}}, 429},
+	{
+		visit{
+			host:   "api.example.com",
+			path:   "/v2/c",
+			header: []string{"X-Original-Url", "http://www.example.com/"},
+		},
+		429,
+	},
 	{visit{host: "www.example.com", path: "/v2/c"}, 200},
 	{visit{path: "/private/"}, 403}, // the site's own no
 }
@@ -244,7 +251,8 @@ func TestFrontEnvoy(t *testing.T) {
 		q := question(t, r, r.Method, envoyURI.FindStringSubmatch(file)[1])
 		q.URL.Opaque = envoyPrefix.FindStringSubmatch(file)[1] + r.RequestURI
 		q.Host = r.Host
-		for _, m := range envoyExact.FindAllStringSubmatch(envoyHeaders.FindStringSubmatch(file)[1], -1) {
+		for _, m := range envoyExact.FindAllStringSubmatch(envoyHeaders.FindStringSubmatch(file)[1],
+			-1) {
 			if v := r.Header.Get(m[1]); v != "" {
 				q.Header.Set(m[1], v)
 			}

@@ -202,7 +202,8 @@ func TestStateNowhere(t *testing.T) {
 // post sends one change to the admin listener.
 func (n *stateNode) post(body string) {
 	n.Helper()
-	resp, err := http.Post("http://"+n.admin+"/v1/mitigations", "application/json", strings.NewReader(body))
+	resp, err := http.Post("http://"+n.admin+"/v1/mitigations", "application/json",
+		strings.NewReader(body))
 	if err != nil {
 		n.Fatal(err)
 	}

@@ -33,7 +33,8 @@ func TestUnit(t *testing.T) {
 	if said := verifyUnit(t, analyze, []byte(text), nil); said != "" {
 		t.Errorf("systemd-analyze says:\n%s", said)
 	}
-	if said := verifyUnit(t, analyze, []byte(text+"\n[Service]\nStateDirectry=x\n"), nil); !strings.Contains(said, "StateDirectry") {
+	if said := verifyUnit(t, analyze, []byte(text+"\n[Service]\nStateDirectry=x\n"),
+		nil); !strings.Contains(said, "StateDirectry") {
 		t.Errorf("a fault is not found: %q", said)
 	}
 	if !strings.Contains(unit, "\nStateDirectory=headgate\n") {
@@ -61,7 +62,8 @@ func TestUnitIsHardened(t *testing.T) {
 	if most := exposure(t, analyze, readFile(t, unitFile)); most > mostExposure {
 		t.Errorf("exposure %.1f, want at most %.1f", most, mostExposure)
 	}
-	if open := exposure(t, analyze, []byte("[Service]\nExecStart=/bin/true\n")); open <= mostExposure {
+	if open := exposure(t, analyze,
+		[]byte("[Service]\nExecStart=/bin/true\n")); open <= mostExposure {
 		t.Errorf("an open unit has %.1f", open)
 	}
 }

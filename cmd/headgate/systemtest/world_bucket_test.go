@@ -78,7 +78,8 @@ func TestWorldBuckets(t *testing.T) {
 	}
 	for _, c := range all {
 		t.Logf("%s: %d asked, %d denied", c.key, c.asked, len(c.denials))
-		if len(c.denials) > 0 || c.asked < int(worldModest/2*c.bucket.refill()*worldBucketTime.Seconds()) {
+		if len(c.denials) > 0 ||
+			c.asked < int(worldModest/2*c.bucket.refill()*worldBucketTime.Seconds()) {
 			t.Errorf("%s, at %v of its bucket: %d asked, denied %q", c.key,
 				worldModest, c.asked, c.denials)
 		}

@@ -23,7 +23,8 @@ func (l *worldLab) logRings() {
 	for _, n := range l.nodes {
 		text := ""
 		for name, count := range n.metrics("headgate_ring_operations_total") {
-			if _, result, _ := strings.Cut(name, `result="`); count > 0 && !strings.HasPrefix(result, "ok") {
+			if _, result, _ := strings.Cut(name, `result="`); count > 0 &&
+				!strings.HasPrefix(result, "ok") {
 				text += fmt.Sprintf(" %s %.0f", strings.Split(result, `"`)[0], count)
 			}
 		}

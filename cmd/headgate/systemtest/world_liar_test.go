@@ -212,7 +212,8 @@ func (l *worldLab) keyOf(prefix string, v *forger, is func(owner, standby string
 	}
 	seats := coordinator.NewAssignment(l.key, members)
 	for n := range 10_000 {
-		key := prefix + "-" + string(rune('a'+n%26)) + string(rune('a'+n/26%26)) + string(rune('a'+n/676))
+		key := prefix + "-" + string(rune('a'+n%26)) + string(rune('a'+n/26%26)) +
+			string(rune('a'+n/676))
 		if is(seats.Owners("thousand", key)) {
 			return key
 		}

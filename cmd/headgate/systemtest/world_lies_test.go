@@ -103,21 +103,30 @@ func TestWorldSoakLiarSteps(t *testing.T) {
 		tell      func(l *worldLab, v *forger, victim string)
 		answers   bool
 	}{
-		{what: "a PoP that says it is asked a million million times a second", pop: "far", rule: "thousand", tell: func(_ *worldLab, v *forger, victim string) {
-			v.all(func() []byte { return v.own(demandOf("thousand", victim, hugeRate)) })
-		}},
-		{what: "the same of a limit judged by rates", pop: "far", rule: "large", tell: func(_ *worldLab, v *forger, victim string) {
-			v.all(func() []byte { return v.own(demandOf("large", victim, hugeRate)) })
-		}},
+		{
+			what: "a PoP that says it is asked a million million times a second", pop: "far",
+			rule: "thousand", tell: func(_ *worldLab, v *forger, victim string) {
+				v.all(func() []byte { return v.own(demandOf("thousand", victim, hugeRate)) })
+			},
+		},
+		{
+			what: "the same of a limit judged by rates", pop: "far", rule: "large",
+			tell: func(_ *worldLab, v *forger, victim string) {
+				v.all(func() []byte { return v.own(demandOf("large", victim, hugeRate)) })
+			},
+		},
 		{what: "reports for a PoP of others", pop: "lhr", rule: "thousand", answers: true},
-		{what: "newer packets in the name of the attacked PoP's nodes, from next year", pop: "far", rule: "thousand", tell: func(l *worldLab, v *forger, _ string) {
-			for _, n := range l.nodes {
-				v.all(func() []byte {
-					return v.packet(n.name,
-						time.Now().AddDate(1, 0, 0), time.Now())
-				})
-			}
-		}},
+		{
+			what: "newer packets in the name of the attacked PoP's nodes, from next year", pop: "far",
+			rule: "thousand", tell: func(l *worldLab, v *forger, _ string) {
+				for _, n := range l.nodes {
+					v.all(func() []byte {
+						return v.packet(n.name,
+							time.Now().AddDate(1, 0, 0), time.Now())
+					})
+				}
+			},
+		},
 	} {
 		t.Run(lie.what, func(t *testing.T) {
 			l := startPoPs(t, worldPlan{rules: worldSoakRules})
@@ -142,7 +151,8 @@ func TestWorldSoakLiarSteps(t *testing.T) {
 			load.until(phase + 10*time.Second)
 			load.stop()
 			logShares(t, "the attack", attack.shares(2*worldBins, lies, worldLimit))
-			if _, _, mean := logShares(t, "the attack after the lies", attack.shares(lies, load.bin(), worldLimit)); mean > 1.05 {
+			if _, _, mean := logShares(t, "the attack after the lies",
+				attack.shares(lies, load.bin(), worldLimit)); mean > 1.05 {
 				t.Errorf("after the lies the attack is admitted %.3f of the limit, want at most "+
 					"1.05", mean)
 			}

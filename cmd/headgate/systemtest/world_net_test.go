@@ -15,7 +15,8 @@ import (
 // heals the cut: each side holds the limit by itself, and the members find each other again.
 func TestWorldSoakPartition(t *testing.T) {
 	for lone := range worldNames {
-		if !t.Run("without-"+worldNames[lone], func(t *testing.T) { partition(t, lone) }) && t.Skipped() {
+		if !t.Run("without-"+worldNames[lone], func(t *testing.T) { partition(t, lone) }) &&
+			t.Skipped() {
 			return
 		}
 	}
@@ -53,7 +54,9 @@ func partition(t *testing.T, lone int) {
 		if mean > 2.05 {
 			t.Errorf("two sides admitted %.3f of the limit, want at most one each", mean)
 		}
-		if _, _, last := logShares(t, "the last 10 s", flood.shares(ends+(after-12)*worldBins, ends+(after-2)*worldBins, r.limit)); last > 1.02 {
+		if _, _, last := logShares(t, "the last 10 s",
+			flood.shares(ends+(after-12)*worldBins, ends+(after-2)*worldBins,
+				r.limit)); last > 1.02 {
 			t.Errorf("healed for half a minute it admits %.3f of the limit", last)
 		}
 		l.unharmed(quiet)

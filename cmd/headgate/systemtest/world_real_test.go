@@ -154,7 +154,8 @@ func (l *worldLab) startMember(p *worldPoP, name, bind string) *ringNode {
 	if l.file != "" {
 		key = fmt.Sprintf(", key_file: %q", l.file)
 	}
-	conf += fmt.Sprintf("gossip: {bind: %q, join: [%s]%s}\n%s", bind, `"`+strings.Join(l.seeds, `", "`)+`"`, key, l.plan.rules)
+	conf += fmt.Sprintf("gossip: {bind: %q, join: [%s]%s}\n%s", bind,
+		`"`+strings.Join(l.seeds, `", "`)+`"`, key, l.plan.rules)
 	n := startDaemon(l, p.at, name, conf)
 	n.gossips = bind
 	return n

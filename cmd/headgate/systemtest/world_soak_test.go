@@ -108,12 +108,16 @@ func TestWorldSoakMoving(t *testing.T) {
 	const seconds = 60
 	l := startPoPs(t, worldPlan{rules: worldSoakRules})
 	for _, r := range worldRates {
-		flood := &flow{name: "mover", rule: r.rule, rate: func(elapsed time.Duration, pop int) float64 {
-			if int(elapsed/(5*time.Second))%len(worldNames) == pop {
-				return 5 * r.limit
-			}
-			return 0
-		}}
+		flood := &flow{
+			name: "mover",
+			rule: r.rule,
+			rate: func(elapsed time.Duration, pop int) float64 {
+				if int(elapsed/(5*time.Second))%len(worldNames) == pop {
+					return 5 * r.limit
+				}
+				return 0
+			},
+		}
 		quiet := &flow{name: "quiet", rule: r.rule, rate: spread(0.8*r.limit, 0.34, 0.33, 0.33)}
 		load := l.load(flood, quiet)
 		load.until(seconds*time.Second + worldBin)

@@ -87,13 +87,22 @@ func TestTLS(t *testing.T) {
 		}
 		return c, err
 	}
-	if _, err := dial(&tls.Config{NextProtos: []string{"h2"}, ServerName: "127.0.0.1"}); err == nil {
+	if _, err := dial(&tls.Config{
+		NextProtos: []string{"h2"},
+		ServerName: "127.0.0.1",
+	}); err == nil {
 		t.Error("served without a certificate of the client")
 	}
-	if _, err := dial(&tls.Config{NextProtos: []string{"http/1.1"}, ServerName: "127.0.0.1", Certificates: []tls.Certificate{own}}); err == nil {
+	if _, err := dial(&tls.Config{
+		NextProtos: []string{"http/1.1"}, ServerName: "127.0.0.1",
+		Certificates: []tls.Certificate{own},
+	}); err == nil {
 		t.Error("served without h2")
 	}
-	if _, err := dial(&tls.Config{ServerName: "127.0.0.1", Certificates: []tls.Certificate{own}}); err == nil {
+	if _, err := dial(&tls.Config{
+		ServerName:   "127.0.0.1",
+		Certificates: []tls.Certificate{own},
+	}); err == nil {
 		t.Error("served without ALPN")
 	}
 	secure := tls.Client(doortest.Dial(t, h.addr),
@@ -298,7 +307,9 @@ func TestServeFails(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, 1<<20)
 	d := grpc.New(g, grpc.Options{Room: ask.New(g, 1<<20)}, g.Lane(0))
-	if err := d.Serve(context.Background(), doortest.FailingListener{Err: io.ErrNoProgress}); err == nil || !strings.Contains(err.Error(), "grpc: accept on") {
+	if err := d.Serve(context.Background(),
+		doortest.FailingListener{Err: io.ErrNoProgress}); err == nil ||
+		!strings.Contains(err.Error(), "grpc: accept on") {
 		t.Error(err)
 	}
 }

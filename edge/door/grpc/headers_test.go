@@ -12,7 +12,8 @@ import (
 // limit with the least left, of limits that are over the last.
 func TestHeaders(t *testing.T) {
 	t.Parallel()
-	tree, faults := envoy.Load([]envoy.File{{Name: "rl.yaml", Data: []byte(theirs)}}, envoy.Options{})
+	tree, faults := envoy.Load([]envoy.File{{Name: "rl.yaml", Data: []byte(theirs)}},
+		envoy.Options{})
 	if len(faults) > 0 {
 		t.Fatal(faults)
 	}
@@ -44,7 +45,11 @@ func TestHeaders(t *testing.T) {
 			"X-RateLimit-Remaining: 0 X-RateLimit-Reset: 60"},
 		{"none", []string{three("c"), one("c")}, ""},
 		{"none", []string{three("d")}, ""},
-		{"", []string{one("d")}, `RateLimit-Policy: "rl.foo.bar_bkthomps";q=1;w=60 RateLimit: "rl.foo.bar_bkthomps";r=0;t=60`},
+		{
+			"",
+			[]string{one("d")},
+			`RateLimit-Policy: "rl.foo.bar_bkthomps";q=1;w=60 RateLimit: "rl.foo.bar_bkthomps";r=0;t=60`,
+		},
 	} {
 		h.door.SetLimitForm(grpc.LimitForm{Headers: tt.form})
 		words := c.limit(limits("rl", tt.parts...))

@@ -193,7 +193,9 @@ func msg(number int, parts ...string) string {
 }
 
 // limits returns a RateLimitRequest of domain with descriptors.
-func limits(domain string, parts ...string) string { return msg(1, domain) + strings.Join(parts, "") }
+func limits(domain string, parts ...string) string {
+	return msg(1, domain) + strings.Join(parts, "")
+}
 
 // describe returns a descriptor of keys and values, and of more fields behind "+".
 func describe(pairs ...string) string {

@@ -10,7 +10,8 @@ import (
 // TestHangUp: a call whose answer nobody has read holds no place.
 func TestHangUp(t *testing.T) {
 	t.Parallel()
-	h := open(t, `policies: [{name: places, match: {path: "/p"}, key: all, kind: concurrency, limit: 3, lease: 1h}]`)
+	h := open(t,
+		`policies: [{name: places, match: {path: "/p"}, key: all, kind: concurrency, limit: 3, lease: 1h}]`)
 	for n, linger := range []int{-1, 0, -1} {
 		c := h.dial(t)
 		c.send(authzMethod, check("192.0.2.1", get("GET", "/p")))

@@ -105,7 +105,8 @@ func inMemory(t testing.TB, h *Door, raw string) (*bytes.Buffer, func()) {
 	}
 }
 
-// BenchmarkHTTPCheck measures the door's own share of a check: from the head to the written response.
+// BenchmarkHTTPCheck measures the door's own share of a check: from the head to the written
+// response.
 func BenchmarkHTTPCheck(b *testing.B) {
 	rule := &mitigation.Rule{Name: "login", Limit: 5, Window: time.Minute}
 	h := newDoor(constDecider{gate.Decision{Rule: rule, Remaining: 4, Reset: time.Minute}},
@@ -119,7 +120,9 @@ func BenchmarkHTTPCheck(b *testing.B) {
 
 // BenchmarkHTTPChecks measures reading a body of a thousand checks.
 func BenchmarkHTTPChecks(b *testing.B) {
-	body := []byte(`{"checks":[` + string(bytes.Repeat([]byte(`{"rule":"per-ip","key":"203.0.113.7","cost":2},`), mostChecks-1)) +
+	body := []byte(`{"checks":[` +
+		string(bytes.Repeat([]byte(`{"rule":"per-ip","key":"203.0.113.7","cost":2},`),
+			mostChecks-1)) +
 		`{"rule":"per-ip","key":"x"}]}`)
 	var checks []gate.Ask
 	var p *api.Problem

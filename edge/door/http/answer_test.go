@@ -33,15 +33,16 @@ func TestHTTPGolden(t *testing.T) {
 		"deny_limit":   "GET /v1/check?rule=login&key=limited HTTP/1.1\r\nHost: h\r\n\r\n",
 		"deny_block": "GET /v1/check?rule=login&key=blocked&status=503 HTTP/1.1\r\nHost: " +
 			"h\r\n\r\n",
-		"deny_shed":     "GET /v1/peek?rule=per-ip&key=shed&status=403 HTTP/1.1\r\nHost: h\r\n\r\n",
-		"count":         "POST /v1/count?rule=login&key=a HTTP/1.1\r\nHost: h\r\n\r\n",
-		"json":          post("/v1/check", jsonType, `{"rule":"login","key":"limited","cost":2}`),
-		"batch":         post("/v1/check", jsonType, batch),
-		"batch_count":   post("/v1/count", jsonType, batch),
-		"unknown_rule":  "GET /v1/check?rule=nobody&key=a HTTP/1.1\r\nHost: h\r\n\r\n",
-		"bad_key":       "GET /v1/check?rule=login&key=%zz HTTP/1.1\r\nHost: h\r\n\r\n",
-		"bad_method":    "DELETE /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\n\r\n",
-		"bad_batch_key": post("/v1/check", jsonType, `{"checks":[{"rule":"login","key":"a"},{"rule":"login"}]}`),
+		"deny_shed":    "GET /v1/peek?rule=per-ip&key=shed&status=403 HTTP/1.1\r\nHost: h\r\n\r\n",
+		"count":        "POST /v1/count?rule=login&key=a HTTP/1.1\r\nHost: h\r\n\r\n",
+		"json":         post("/v1/check", jsonType, `{"rule":"login","key":"limited","cost":2}`),
+		"batch":        post("/v1/check", jsonType, batch),
+		"batch_count":  post("/v1/count", jsonType, batch),
+		"unknown_rule": "GET /v1/check?rule=nobody&key=a HTTP/1.1\r\nHost: h\r\n\r\n",
+		"bad_key":      "GET /v1/check?rule=login&key=%zz HTTP/1.1\r\nHost: h\r\n\r\n",
+		"bad_method":   "DELETE /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\n\r\n",
+		"bad_batch_key": post("/v1/check", jsonType,
+			`{"checks":[{"rule":"login","key":"a"},{"rule":"login"}]}`),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -51,7 +52,8 @@ func TestHTTPGolden(t *testing.T) {
 			}
 			var seen bytes.Buffer
 			doortest.ReadReply(t, bufio.NewReader(io.TeeReader(c, &seen)))
-			compareGolden(t, name, regexp.MustCompile(`Date: [^\r]*`).ReplaceAll(seen.Bytes(), []byte("Date: (now)")))
+			compareGolden(t, name,
+				regexp.MustCompile(`Date: [^\r]*`).ReplaceAll(seen.Bytes(), []byte("Date: (now)")))
 		})
 	}
 }

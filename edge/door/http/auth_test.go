@@ -42,7 +42,8 @@ func doorOf(t testing.TB, text string) (*Door, *gate.Gate) {
 // TestAuthOfACrowd: a denial says about how many clients a block would deny, in its head and its
 // body.
 func TestAuthOfACrowd(t *testing.T) {
-	h, g := doorOf(t, `policies: [{name: partner, match: {}, key: host, limit: 1, window: 1m, action: block, block_for: 10m, max_blast: 20}]`)
+	h, g := doorOf(t,
+		`policies: [{name: partner, match: {}, key: host, limit: 1, window: 1m, action: block, block_for: 10m, max_blast: 20}]`)
 	gatetest.Crowd(t, g, "partner", "h.example")
 	got := string(answersTo(t, h, []byte(rawRequest("GET /v1/auth/forward HTTP/1.1", "Host: h",
 		"X-Forwarded-Uri: /", "X-Forwarded-Host: h.example", "X-Forwarded-For: 203.0.113.7"))))
@@ -155,21 +156,37 @@ var authProfiles = []struct {
 		[]string{"Headgate-Why: none"},
 	},
 	{
-		"a country", rawRequest(nginxRequest, siteHost, "X-Original-URI: /", "Headgate-Country: NZ"),
+		"a country",
+		rawRequest(nginxRequest, siteHost, "X-Original-URI: /", "Headgate-Country: NZ"),
 		"200 OK",
 		[]string{"Headgate-Rule: far"},
 	},
-	{"the host of ingress-nginx", rawRequest(nginxRequest, siteHost, "X-Original-URL: "+
-		"https://API.example.com:8443/v2?a=http://b/", "X-API-Key: k"), "200 OK", []string{"Headgate-Rule: keys"}},
-	{"a visitor's own path behind ingress-nginx's", rawRequest(nginxRequest, siteHost, "X-Original-URL: https://www.example.com/login", "X-Original-URI: /a"), "200 OK", []string{"Headgate-Rule: login"}},
-	{"a visitor's own path behind nginx's", rawRequest(nginxRequest, siteHost, "X-Original-URI: /login", "X-Original-URL: https://other/a"), "200 OK", []string{"Headgate-Rule: login"}},
+	{
+		"the host of ingress-nginx", rawRequest(nginxRequest, siteHost, "X-Original-URL: "+
+			"https://API.example.com:8443/v2?a=http://b/", "X-API-Key: k"), "200 OK",
+		[]string{"Headgate-Rule: keys"},
+	},
+	{
+		"a visitor's own path behind ingress-nginx's", rawRequest(nginxRequest, siteHost,
+			"X-Original-URL: https://www.example.com/login", "X-Original-URI: /a"), "200 OK",
+		[]string{"Headgate-Rule: login"},
+	},
+	{
+		"a visitor's own path behind nginx's", rawRequest(nginxRequest, siteHost,
+			"X-Original-URI: /login", "X-Original-URL: https://other/a"), "200 OK",
+		[]string{"Headgate-Rule: login"},
+	},
 	{
 		"a visitor's own path that is none",
 		rawRequest(nginxRequest, siteHost, "X-Original-URI: /login", "X-Original-URL: nowhere"),
 		"200 OK",
 		[]string{"Headgate-Rule: login"},
 	},
-	{"a visitor's own host through envoy", rawRequest("GET /v1/auth/envoy/a HTTP/1.1", "Host: api.example.com", "X-Original-URL: https://other/a", "X-API-Key: k"), "200 OK", []string{"Headgate-Rule: keys"}},
+	{
+		"a visitor's own host through envoy", rawRequest("GET /v1/auth/envoy/a HTTP/1.1",
+			"Host: api.example.com", "X-Original-URL: https://other/a", "X-API-Key: k"), "200 OK",
+		[]string{"Headgate-Rule: keys"},
+	},
 	{"no URL", rawRequest(nginxRequest, "Host: api.example.com", "X-Original-URI: "+
 		"/to?http://other/", "X-API-Key: k"), "200 OK", []string{"Headgate-Rule: keys"}},
 	{
@@ -220,7 +237,12 @@ var authProfiles = []struct {
 		"no Host at all", rawRequest(nginxRequest, "X-Original-URI: /login"), "200 OK",
 		[]string{"Headgate-Rule: login"},
 	},
-	{"a target without a path", rawRequest(nginxRequest, siteHost, "X-Original-URI: http://a?x"), "200 OK", []string{"Headgate-Why: none"}},
+	{
+		"a target without a path",
+		rawRequest(nginxRequest, siteHost, "X-Original-URI: http://a?x"),
+		"200 OK",
+		[]string{"Headgate-Why: none"},
+	},
 	{
 		"an empty target", rawRequest(nginxRequest, siteHost, "X-Original-URI:"), "200 OK",
 		[]string{"Headgate-Why: none"},
@@ -249,7 +271,8 @@ var authProfiles = []struct {
 	{"a name that is no token", rawRequest(nginxRequest, siteHost, "X-Original-URI: /.env",
 		"a(b: c"), "403 ", []string{"Connection: close"}},
 	{
-		"a line that goes on", rawRequest(nginxRequest, siteHost, "X-Original-URI: /.env", " more: c"),
+		"a line that goes on",
+		rawRequest(nginxRequest, siteHost, "X-Original-URI: /.env", " more: c"),
 		"403 ",
 		[]string{"Connection: close"},
 	},
@@ -266,7 +289,8 @@ var authProfiles = []struct {
 	{
 		"130 headers nobody looks at",
 		rawRequest(append([]string{forwardRequest, siteHost},
-			append(slices.Repeat([]string{"Accept: a"}, 130), "X-Forwarded-Uri: /.env")...)...), "451 ",
+			append(slices.Repeat([]string{"Accept: a"}, 130), "X-Forwarded-Uri: /.env")...)...),
+		"451 ",
 		nil,
 	},
 	{
@@ -277,7 +301,8 @@ var authProfiles = []struct {
 	{
 		"129 of them, and its path behind",
 		rawRequest(append([]string{forwardRequest, siteHost},
-			append(slices.Repeat([]string{"X-API-Key: a"}, 129), "X-Forwarded-Uri: /")...)...), "431 ",
+			append(slices.Repeat([]string{"X-API-Key: a"}, 129), "X-Forwarded-Uri: /")...)...),
+		"431 ",
 		[]string{"Headgate-Why: unfit"},
 	},
 	{
@@ -361,7 +386,8 @@ func TestReportsOverHTTP(t *testing.T) {
 		ticket := string(ticketHeader.FindSubmatch(got)[1])
 		report := rawRequest("GET /v1/report?ticket="+ticket+"&status=401&ms=0.2 HTTP/1.1",
 			"Host: a")
-		if got := string(answersTo(t, h, []byte(report+report))); strings.Count(got, "204 No Content") != 2 || strings.Count(got, "Headgate-Late: 1") != 1 {
+		if got := string(answersTo(t, h, []byte(report+report))); strings.Count(got,
+			"204 No Content") != 2 || strings.Count(got, "Headgate-Late: 1") != 1 {
 			t.Fatalf("reported: %q", got)
 		}
 	}
@@ -386,12 +412,14 @@ func TestUnfitAsks(t *testing.T) {
 	for _, tt := range []struct{ body, status, want string }{
 		{`{` + long + `}`, "414 ", `{"verdict":"deny","why":"unfit","status":414}`},
 		{
-			`{"requests":[{"path":"/"},{` + long + `},{"path":"","host":"a b","asn":"x","method":"(\u0001"}]}`, "200 ",
+			`{"requests":[{"path":"/"},{` + long +
+				`},{"path":"","host":"a b","asn":"x","method":"(\u0001"}]}`, "200 ",
 			`{"results":[{"verdict":"allow","why":"none"},{"verdict":"deny","why":"unfit","status":414},{"verdict":"allow","why":"none"}]}`,
 		},
 	} {
 		raw := "POST /v1/ask HTTP/1.1\r\nHost: a\r\nContent-Type: " +
-			"application/json\r\nConnection: close\r\nContent-Length: " + strconv.Itoa(len(tt.body)) + "\r\n\r\n" + tt.body
+			"application/json\r\nConnection: close\r\nContent-Length: " +
+			"" + strconv.Itoa(len(tt.body)) + "\r\n\r\n" + tt.body
 		got := string(answersTo(t, h, []byte(raw)))
 		if !strings.HasPrefix(got, "HTTP/1.1 "+tt.status) || !strings.Contains(got, tt.want) {
 			t.Errorf("%.60s: %s", tt.body, got)
@@ -411,7 +439,8 @@ func TestFramingHeadersAreLookedAt(t *testing.T) {
 		"Content-Type: a": "418",
 	} {
 		raw := rawRequest(forwardRequest, "Host: H", "X-Forwarded-Uri: /", header)
-		if got := string(answersTo(t, h, []byte(raw))); !strings.Contains(got, "Headgate-Status: "+want) {
+		if got := string(answersTo(t, h, []byte(raw))); !strings.Contains(got,
+			"Headgate-Status: "+want) {
 			t.Errorf("%s: %s", header, got)
 		}
 	}
@@ -421,12 +450,16 @@ func TestFramingHeadersAreLookedAt(t *testing.T) {
 func TestFaultyRequestsCountNothing(t *testing.T) {
 	post := func(path, body string) string {
 		return "POST " + path + " HTTP/1.1\r\nHost: a\r\nContent-Type: " +
-			"application/json\r\nConnection: close\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body
+			"application/json\r\nConnection: close\r\nContent-Length: " +
+			"" + strconv.Itoa(len(body)) + "\r\n\r\n" + body
 	}
 	for _, raw := range []string{
-		post("/v1/ask", `{"host":"a"}`), post("/v1/ask", `{"path":"/login","path":"/"}`), post("/v1/ask", `{"path":"/login","colour":"red"}`),
-		post("/v1/ask", `{"path":"/login","client":"x"}`), post("/v1/ask", `{"requests":[{"path":"/login"},{}]}`),
-		post("/v1/ask", `{"requests":[]}`), post("/v1/ask", `{"path":7`), post("/v1/ask", ``), post("/v1/report", `{"path":"/login"}`),
+		post("/v1/ask", `{"host":"a"}`), post("/v1/ask",
+			`{"path":"/login","path":"/"}`), post("/v1/ask", `{"path":"/login","colour":"red"}`),
+		post("/v1/ask", `{"path":"/login","client":"x"}`), post("/v1/ask",
+			`{"requests":[{"path":"/login"},{}]}`),
+		post("/v1/ask", `{"requests":[]}`), post("/v1/ask", `{"path":7`), post("/v1/ask",
+			``), post("/v1/report", `{"path":"/login"}`),
 		post("/v1/report", `{"ticket":"x","status":401}`),
 		rawRequest("GET /v1/ask?path=/login HTTP/1.1", "Host: a"),
 		rawRequest("GET /v1/report?status=401 HTTP/1.1", "Host: a"),
@@ -490,7 +523,8 @@ policies: [{name: login, match: {path: /login}, count_when: {path: /login, statu
 			report := rawRequest("GET /v1/report?ticket="+ticket+"&status="+c.status+" HTTP/1.1",
 				"Host: a")
 			if body {
-				report = post("/v1/report", jsonType, `{"ticket":"`+ticket+`","status":`+c.status+`}`)
+				report = post("/v1/report", jsonType,
+					`{"ticket":"`+ticket+`","status":`+c.status+`}`)
 			}
 			if got := string(answersTo(t, h, []byte(report))); !strings.Contains(got, " 204 ") ||
 				strings.Contains(got, "Late") {

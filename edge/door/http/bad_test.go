@@ -102,8 +102,14 @@ var badBodies = []badInput{
 		"bad chunk", "POST /v1/check HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n" +
 			"Transfer-Encoding: chunked\r\n\r\nzz\r\n", "body", 400,
 	},
-	{"rule in both places", post("/v1/check?rule=login", jsonType, `{"rule":"login","key":"a"}`), "rule", 400},
-	{"cost in both places", post("/v1/check?cost=1", jsonType, `{"rule":"login","key":"a"}`), "cost", 400},
+	{
+		"rule in both places", post("/v1/check?rule=login", jsonType, `{"rule":"login","key":"a"}`),
+		"rule", 400,
+	},
+	{
+		"cost in both places", post("/v1/check?cost=1", jsonType, `{"rule":"login","key":"a"}`),
+		"cost", 400,
+	},
 }
 
 var badJSON = []badInput{
@@ -121,7 +127,10 @@ var badJSON = []badInput{
 	{"empty object", rawCheck(`{}`), "rule", 400},
 	{"JSON without key", rawCheck(`{"rule":"login"}`), "key", 400},
 	{"JSON empty key", rawCheck(`{"rule":"login","key":""}`), "key", 400},
-	{"JSON long key", rawCheck(`{"rule":"login","key":"` + strings.Repeat("k", 257) + `"}`), "key", 400},
+	{
+		"JSON long key", rawCheck(`{"rule":"login","key":"` + strings.Repeat("k", 257) + `"}`),
+		"key", 400,
+	},
 	{"JSON key a number", rawCheck(`{"rule":"login","key":7}`), "key", 400},
 	{"JSON rule null", rawCheck(`{"rule":null,"key":"a"}`), "rule", 400},
 	{"JSON two keys", rawCheck(`{"rule":"login","key":"a","key":"b"}`), "key", 400},
@@ -135,16 +144,33 @@ var badJSON = []badInput{
 	{"JSON unknown rule", rawCheck(`{"rule":"nobody","key":"a"}`), "rule", 404},
 	{"checks no list", rawCheck(`{"checks":{}}`), "checks", 400},
 	{"checks empty", rawCheck(`{"checks":[]}`), "checks", 400},
-	{"checks twice", rawCheck(`{"checks":[{"rule":"login","key":"a"}],"checks":[]}`), "checks", 400},
-	{"checks beside key", rawCheck(`{"checks":[{"rule":"login","key":"a"}],"key":"a"}`), "checks", 400},
+	{
+		"checks twice", rawCheck(`{"checks":[{"rule":"login","key":"a"}],"checks":[]}`), "checks",
+		400,
+	},
+	{
+		"checks beside key", rawCheck(`{"checks":[{"rule":"login","key":"a"}],"key":"a"}`),
+		"checks", 400,
+	},
 	{"too many checks", rawCheck(tooManyChecks), "checks", 400},
-	{"second key missing", rawCheck(`{"checks":[{"rule":"login","key":"a"},{"rule":"login"}]}`), "checks[1].key", 400},
-	{"second rule unknown", rawCheck(`{"checks":[{"rule":"login","key":"a"},{"rule":"x","key":"a"}]}`), "checks[1].rule", 404},
-	{"unknown member in a list", rawCheck(`{"checks":[{"rule":"login","key":"a","ttl":1}]}`), "checks[0].ttl", 400},
+	{
+		"second key missing", rawCheck(`{"checks":[{"rule":"login","key":"a"},{"rule":"login"}]}`),
+		"checks[1].key", 400,
+	},
+	{
+		"second rule unknown",
+		rawCheck(`{"checks":[{"rule":"login","key":"a"},{"rule":"x","key":"a"}]}`),
+		"checks[1].rule", 404,
+	},
+	{
+		"unknown member in a list", rawCheck(`{"checks":[{"rule":"login","key":"a","ttl":1}]}`),
+		"checks[0].ttl", 400,
+	},
 	{"bad syntax in a list", rawCheck(`{"checks":[{"rule":"login","key":"a"},7]}`), "body", 400},
 }
 
-var tooManyChecks = `{"checks":[` + strings.Repeat(`{"rule":"login","key":"a"},`, mostChecks) + `{"rule":"login","key":"a"}]}`
+var tooManyChecks = `{"checks":[` + strings.Repeat(`{"rule":"login","key":"a"},`,
+	mostChecks) + `{"rule":"login","key":"a"}]}`
 
 // unread is a socket that has received so many bytes which nobody has read.
 type unread struct {
@@ -225,6 +251,7 @@ func checkProblem(t *testing.T, r doortest.Reply, status int, parameter string) 
 // words never reach a header.
 func TestHTTPShowsLittle(t *testing.T) {
 	t.Parallel()
-	r := openDoor(t, newFakeDecider(), testLimits()).post(t, "/v1/check", fmt.Sprintf(`{"%s":1}`, strings.Repeat("n", 5000)))
+	r := openDoor(t, newFakeDecider(),
+		testLimits()).post(t, "/v1/check", fmt.Sprintf(`{"%s":1}`, strings.Repeat("n", 5000)))
 	checkProblem(t, r, http.StatusBadRequest, strings.Repeat("n", api.MaxNameShown))
 }

@@ -36,7 +36,9 @@ func TestHTTPConnectionHeader(t *testing.T) {
 		t.Run(tt.version+" "+tt.headers, func(t *testing.T) {
 			t.Parallel()
 			c := openDoor(t, newFakeDecider(), testLimits()).dial(t)
-			if _, err := io.WriteString(c, "GET /v1/check?rule=login&key=a HTTP/"+tt.version+"\r\nHost: h\r\n"+tt.headers+"\r\n"); err != nil {
+			if _, err := io.WriteString(c,
+				"GET /v1/check?rule=login&key=a HTTP/"+tt.version+"\r\nHost: "+
+					"h\r\n"+tt.headers+"\r\n"); err != nil {
 				t.Fatal(err)
 			}
 			br := bufio.NewReader(c)
@@ -141,7 +143,8 @@ func checkContinue(t *testing.T, start string, size int, told bool, continues st
 	} else {
 		doortest.WaitFor(t, func() bool { return d.Stats().UnderWay > 0 })
 	}
-	if _, err := io.WriteString(c, oneCheckBody+strings.Repeat(" ", size-len(oneCheckBody))); err != nil {
+	if _, err := io.WriteString(c,
+		oneCheckBody+strings.Repeat(" ", size-len(oneCheckBody))); err != nil {
 		t.Fatal(err)
 	}
 	if r := doortest.ReadReply(t, br); r.StatusCode != http.StatusOK {

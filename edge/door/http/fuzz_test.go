@@ -21,14 +21,16 @@ import (
 // FuzzHTTP sends whatever bytes on a connection and holds every answer to the contract: a known
 // status, nothing of the client's in a header, and no query for an answer that is a problem.
 func FuzzHTTP(f *testing.F) {
-	for _, bad := range slices.Concat(badQueries, badRequests[:len(badRequests)-1], badJSON, ambiguousLengths, oddNames) {
+	for _, bad := range slices.Concat(badQueries, badRequests[:len(badRequests)-1], badJSON,
+		ambiguousLengths, oddNames) {
 		f.Add([]byte(bad.raw))
 	}
 	for _, raw := range cutBodies {
 		f.Add([]byte(raw))
 	}
 	f.Add([]byte(okRequest + okRequest))
-	f.Add([]byte(post("/v1/check", jsonType, `{"checks":[{"rule":"login","key":"shed"},{"rule":"per-ip","key":"b","cost":2}]}`)))
+	f.Add([]byte(post("/v1/check", jsonType,
+		`{"checks":[{"rule":"login","key":"shed"},{"rule":"per-ip","key":"b","cost":2}]}`)))
 	f.Add([]byte("POST /v1/count HTTP/1.1\r\nHost: h\r\nContent-Type: " +
 		"application/json\r\nTransfer-Encoding: chunked\r\n" +
 		"Expect: 100-continue\r\n\r\n1b\r\n{\"rule\":\"login\",\"key\":\"a\"} \r\n0\r\nX: " +
@@ -88,7 +90,8 @@ func converse(t *testing.T, h *Door, raw []byte) []doortest.Reply {
 	return replies
 }
 
-// answersTo serves one connection that sends raw and then no more, and returns all that is answered.
+// answersTo serves one connection that sends raw and then no more, and returns all that is
+// answered.
 func answersTo(t *testing.T, h *Door, raw []byte) []byte {
 	t.Helper()
 	client, server := net.Pipe()

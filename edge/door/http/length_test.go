@@ -42,7 +42,9 @@ var ambiguousLengths = []badInput{
 	{"one length twice", jsonHead + "Content-Length: 26\r\nContent-Length: 26\r\n\r\n" +
 		oneCheckBody, "request", 400},
 	{
-		"two lengths in a list", jsonHead + "Content-Length: 26, 26\r\n\r\n" + oneCheckBody, "request",
+		"two lengths in a list",
+		jsonHead + "Content-Length: 26, 26\r\n\r\n" + oneCheckBody,
+		"request",
 		400,
 	},
 	{"length with a sign", jsonHead + "Content-Length: +26\r\n\r\n" + oneCheckBody, "request", 400},

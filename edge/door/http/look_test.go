@@ -30,7 +30,8 @@ func TestHTTPRequestAfterLook(t *testing.T) {
 	for range 2 {
 		write(t, c, okRequest)
 		doortest.ReadReply(t, br)
-		if err := c.SetReadDeadline(time.Now().Add(time.Second + 100*time.Millisecond)); err != nil {
+		if err := c.SetReadDeadline(time.Now().Add(time.Second +
+			100*time.Millisecond)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := br.ReadByte(); !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -46,7 +47,8 @@ func TestHTTPRequestAfterLook(t *testing.T) {
 func TestHTTPQuickAndOther(t *testing.T) {
 	t.Parallel()
 	const all = okRequest + okRequest +
-		"POST /v1/check HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 28\r\n\r\n" + `{"rule":"login","key":"abc"}` +
+		"POST /v1/check HTTP/1.1\r\nHost: h\r\nContent-Type: " +
+		"application/json\r\nContent-Length: 28\r\n\r\n" + `{"rule":"login","key":"abc"}` +
 		okRequest + "GET /v1/check?rule=login&key=%61 HTTP/1.1\r\nHost: h\r\n\r\n" + okRequest
 	d := openDoor(t, newFakeDecider(), testLimits())
 	for cut := 1; cut < len(all); cut += 5 {

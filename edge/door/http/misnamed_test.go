@@ -18,7 +18,10 @@ func TestMisnamed(t *testing.T) {
 	d := serveDoor(t, New(g, nil, g.Lane(0)), listen(t))
 	ask := map[string]func(){
 		"per-up": func() { d.get(t, "/v1/check?rule=per-up&key=a") },
-		"logon":  func() { d.send(t, rawCheck(`{"checks":[{"rule":"login","key":"a"},{"rule":"logon","key":"a"}]}`)) },
+		"logon": func() {
+			d.send(t,
+				rawCheck(`{"checks":[{"rule":"login","key":"a"},{"rule":"logon","key":"a"}]}`))
+		},
 		strings.Repeat("n", 64): func() {
 			d.get(t, "/v1/count?key=a&rule="+strings.Repeat("n", 100))
 		},

@@ -56,7 +56,8 @@ func TestHangUp(t *testing.T) {
 				}
 				doortest.WaitFor(t, func() bool { return d.Stats().Orphans == 3 })
 				for range 3 {
-					if r := doortest.Exchange(t, d.dial(t), questions["old"]); r.StatusCode != http.StatusOK {
+					if r := doortest.Exchange(t, d.dial(t),
+						questions["old"]); r.StatusCode != http.StatusOK {
 						t.Fatal(r.Status)
 					}
 				}
@@ -94,7 +95,8 @@ func TestReadAndClosed(t *testing.T) {
 				_ = c.Close()
 			}
 			doortest.WaitFor(t, func() bool { return d.Stats().Open == 0 })
-			if r := doortest.Exchange(t, d.dial(t), questions["old"]); r.StatusCode != http.StatusForbidden || d.Stats().Orphans != 0 {
+			if r := doortest.Exchange(t, d.dial(t),
+				questions["old"]); r.StatusCode != http.StatusForbidden || d.Stats().Orphans != 0 {
 				t.Errorf("%s, %d orphans", r.Status, d.Stats().Orphans)
 			}
 		})

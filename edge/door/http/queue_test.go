@@ -85,7 +85,8 @@ func TestHTTPStopEndsQueue(t *testing.T) {
 	stop()
 	edgetest.Within(t, "the stop", 5*time.Second, func() time.Duration {
 		began := time.Now()
-		if err := newDoor(newFakeDecider(), testLimits()).Serve(stopped, &endlessListener{}); err != nil {
+		if err := newDoor(newFakeDecider(),
+			testLimits()).Serve(stopped, &endlessListener{}); err != nil {
 			t.Error(err)
 		}
 		return time.Since(began)

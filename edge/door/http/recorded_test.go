@@ -23,48 +23,85 @@ var (
 
 // oddLines are request lines that readers of URIs and of versions take in different ways.
 var oddLines = []string{
-	"GET /v1/check?rule=login&key=a HTTP/1.2", "GET /v1/check?rule=login&key=a HTTP/2.0",
-	"GET /v1/check?rule=login&key=a HTTP/1", "GET /v1/check?rule=login&key=a HTTP/1.10",
-	"GET /v1/check?rule=login&key=a http/1.1", "GET /v1/check?rule=login&key=a",
-	"GET /v1/check?rule=login&key=a HTTP/1.1 ", "GET\t/v1/check?rule=login&key=a HTTP/1.1",
-	" GET /v1/check?rule=login&key=a HTTP/1.1", "G@T /v1/check?rule=login&key=a HTTP/1.1",
-	"GET  HTTP/1.1", "GET v1/check?rule=login&key=a HTTP/1.1", "GET * HTTP/1.1",
+	"GET /v1/check?rule=login&key=a HTTP/1.2",
+	"GET /v1/check?rule=login&key=a HTTP/2.0",
+	"GET /v1/check?rule=login&key=a HTTP/1",
+	"GET /v1/check?rule=login&key=a HTTP/1.10",
+	"GET /v1/check?rule=login&key=a http/1.1",
+	"GET /v1/check?rule=login&key=a",
+	"GET /v1/check?rule=login&key=a HTTP/1.1 ",
+	"GET\t/v1/check?rule=login&key=a HTTP/1.1",
+	" GET /v1/check?rule=login&key=a HTTP/1.1",
+	"G@T /v1/check?rule=login&key=a HTTP/1.1",
+	"GET  HTTP/1.1",
+	"GET v1/check?rule=login&key=a HTTP/1.1",
+	"GET * HTTP/1.1",
 	"OPTIONS * HTTP/1.1",
-	"CONNECT h:80 HTTP/1.1", "CONNECT /v1/check HTTP/1.1", "GET h:80 HTTP/1.1", "GET :// HTTP/1.1",
-	"GET http:///v1/check?rule=login&key=a HTTP/1.1", "GET http://h HTTP/1.1", "GET http://h? HTTP/1.1",
-	"GET http://h?/v1/check?rule=login&key=a HTTP/1.1", "GET HTTPS://u:p@h:8/v1/peek?rule=login&key=a HTTP/1.1",
-	"GET 1http://h/v1/check?rule=login&key=a HTTP/1.1", "GET ht_tp://h/v1/check?rule=login&key=a " +
+	"CONNECT h:80 HTTP/1.1",
+	"CONNECT /v1/check HTTP/1.1",
+	"GET h:80 HTTP/1.1",
+	"GET :// HTTP/1.1",
+	"GET http:///v1/check?rule=login&key=a HTTP/1.1",
+	"GET http://h HTTP/1.1",
+	"GET http://h? HTTP/1.1",
+	"GET http://h?/v1/check?rule=login&key=a HTTP/1.1",
+	"GET HTTPS://u:p@h:8/v1/peek?rule=login&key=a HTTP/1.1",
+	"GET 1http://h/v1/check?rule=login&key=a HTTP/1.1",
+	"GET ht_tp://h/v1/check?rule=login&key=a " +
 		"HTTP/1.1",
-	"GET http://[::1]:80/v1/check?rule=login&key=a HTTP/1.1", "GET http://[::1/v1/check?rule=login&key=a HTTP/1.1",
-	"GET http://h:x/v1/check?rule=login&key=a HTTP/1.1", "GET http://a " +
+	"GET http://[::1]:80/v1/check?rule=login&key=a HTTP/1.1",
+	"GET http://[::1/v1/check?rule=login&key=a HTTP/1.1",
+	"GET http://h:x/v1/check?rule=login&key=a HTTP/1.1",
+	"GET http://a " +
 		"b/v1/check?rule=login&key=a HTTP/1.1",
-	"GET http://h%zz/v1/check?rule=login&key=a HTTP/1.1", "GET http:/v1/check?rule=login&key=a " +
+	"GET http://h%zz/v1/check?rule=login&key=a HTTP/1.1",
+	"GET http:/v1/check?rule=login&key=a " +
 		"HTTP/1.1",
-	"GET /v1/check?rule=login&key=http://a/b HTTP/1.1", "GET /v1/check?rule=login&key=//a HTTP/1.1",
-	"GET //h/v1/check?rule=login&key=a HTTP/1.1", "GET ///v1/check?rule=login&key=a HTTP/1.1",
-	"GET /v1//check?rule=login&key=a HTTP/1.1", "GET /v1/check/?rule=login&key=a HTTP/1.1",
-	"GET /v1/./check?rule=login&key=a HTTP/1.1", "GET /v1/check/.?rule=login&key=a HTTP/1.1",
-	"GET /v1/x/../check?rule=login&key=a HTTP/1.1", "GET /v1/check/..?rule=login&key=a HTTP/1.1",
+	"GET /v1/check?rule=login&key=http://a/b HTTP/1.1",
+	"GET /v1/check?rule=login&key=//a HTTP/1.1",
+	"GET //h/v1/check?rule=login&key=a HTTP/1.1",
+	"GET ///v1/check?rule=login&key=a HTTP/1.1",
+	"GET /v1//check?rule=login&key=a HTTP/1.1",
+	"GET /v1/check/?rule=login&key=a HTTP/1.1",
+	"GET /v1/./check?rule=login&key=a HTTP/1.1",
+	"GET /v1/check/.?rule=login&key=a HTTP/1.1",
+	"GET /v1/x/../check?rule=login&key=a HTTP/1.1",
+	"GET /v1/check/..?rule=login&key=a HTTP/1.1",
 	"GET /../v1/check?rule=login&key=a HTTP/1.1",
 	"GET /v1/x/y/../../check?rule=login&key=a HTTP/1.1",
 	"GET /v1/check/../peek?rule=login&key=limited HTTP/1.1",
 	"GET /%76%31/che%63k?rule=login&key=a HTTP/1.1",
-	"GET /v1%2fcheck?rule=login&key=a HTTP/1.1", "GET /v1/%2e/check?rule=login&key=a HTTP/1.1",
-	"GET /v1/check%?rule=login&key=a HTTP/1.1", "GET /v1/check%zz?rule=login&key=a HTTP/1.1",
-	"GET /v1/check%00?rule=login&key=a HTTP/1.1", "GET /v1/check%3frule=login&key=a HTTP/1.1",
-	"GET /v1/check\\?rule=login&key=a HTTP/1.1", "GET /v1+check?rule=login&key=a HTTP/1.1",
-	"GET /v1/check#a?rule=login&key=a HTTP/1.1", "GET /v1/check?#rule=login&key=a HTTP/1.1",
-	"GET /v1/check?rule=login&key=a# HTTP/1.1", "GET /v1/chek#x HTTP/1.1",
+	"GET /v1%2fcheck?rule=login&key=a HTTP/1.1",
+	"GET /v1/%2e/check?rule=login&key=a HTTP/1.1",
+	"GET /v1/check%?rule=login&key=a HTTP/1.1",
+	"GET /v1/check%zz?rule=login&key=a HTTP/1.1",
+	"GET /v1/check%00?rule=login&key=a HTTP/1.1",
+	"GET /v1/check%3frule=login&key=a HTTP/1.1",
+	"GET /v1/check\\?rule=login&key=a HTTP/1.1",
+	"GET /v1+check?rule=login&key=a HTTP/1.1",
+	"GET /v1/check#a?rule=login&key=a HTTP/1.1",
+	"GET /v1/check?#rule=login&key=a HTTP/1.1",
+	"GET /v1/check?rule=login&key=a# HTTP/1.1",
+	"GET /v1/chek#x HTTP/1.1",
 	"GET ?rule=login&key=a HTTP/1.1",
-	"GET /v1/check?rule=login&key=a\x01b HTTP/1.1", "GET /v1/check?rule=login&key=a\x7f HTTP/1.1",
-	"GET /v1/check\x80?rule=login&key=a HTTP/1.1", "GET /v1/check?rule=login&key=é HTTP/1.1",
-	"GET /v1/check;a=b?rule=login&key=a HTTP/1.1", "GET /V1/CHECK?rule=login&key=a HTTP/1.1",
-	"PATCH /v1/check?rule=login&key=a HTTP/1.1", "OPTIONS /v1/check?rule=login&key=a HTTP/1.1",
-	"POST /v1/check?rule=login&key=a HTTP/1.1", "POST /v1/count?rule=login&key=a HTTP/1.1",
-	"HEAD /v1/check?rule=login&key=limited HTTP/1.1", "HEAD /v1/chek HTTP/1.1",
+	"GET /v1/check?rule=login&key=a\x01b HTTP/1.1",
+	"GET /v1/check?rule=login&key=a\x7f HTTP/1.1",
+	"GET /v1/check\x80?rule=login&key=a HTTP/1.1",
+	"GET /v1/check?rule=login&key=é HTTP/1.1",
+	"GET /v1/check;a=b?rule=login&key=a HTTP/1.1",
+	"GET /V1/CHECK?rule=login&key=a HTTP/1.1",
+	"PATCH /v1/check?rule=login&key=a HTTP/1.1",
+	"OPTIONS /v1/check?rule=login&key=a HTTP/1.1",
+	"POST /v1/check?rule=login&key=a HTTP/1.1",
+	"POST /v1/count?rule=login&key=a HTTP/1.1",
+	"HEAD /v1/check?rule=login&key=limited HTTP/1.1",
+	"HEAD /v1/chek HTTP/1.1",
 	"HEAD /v1/check HTTP/1.1",
-	"HEAD /v1/check?rule=login&key=a HTTP/1.0", "DELETE /v1/chek HTTP/1.1", "GET /v1/chek HTTP/1.0",
-	"HEAD /v1/check?rule=login&key=a HTTP/3.0", "GET /v1/ask HTTP/1.1",
+	"HEAD /v1/check?rule=login&key=a HTTP/1.0",
+	"DELETE /v1/chek HTTP/1.1",
+	"GET /v1/chek HTTP/1.0",
+	"HEAD /v1/check?rule=login&key=a HTTP/3.0",
+	"GET /v1/ask HTTP/1.1",
 	"GET /v1/load?pool=p&utilisation=1 HTTP/1.1",
 	"GET /v1/check?rule=login&key=a&x=" + strings.Repeat("x", 4064) + " HTTP/1.1",
 	"DELETE /v1/chek?x=" + strings.Repeat("x", 4090) + " HTTP/1.1",
@@ -81,9 +118,17 @@ var oddHosts = []string{
 
 // lastHeaders are what a connection ends or stays open by.
 var lastHeaders = []string{
-	"", "Connection: close\r\n", "Connection: keep-alive\r\n", "Connection: te, close\r\n", "Expect: 100-continue\r\n", "Content-Length: 0\r\n",
-	"Content-Length: 1\r\n", "Transfer-Encoding: chunked\r\n", "Headgate-Accept: delay, " +
-		"deceive\r\n", "Sec-Fetch-Site: cross-site\r\n",
+	"",
+	"Connection: close\r\n",
+	"Connection: keep-alive\r\n",
+	"Connection: te, close\r\n",
+	"Expect: 100-continue\r\n",
+	"Content-Length: 0\r\n",
+	"Content-Length: 1\r\n",
+	"Transfer-Encoding: chunked\r\n",
+	"Headgate-Accept: delay, " +
+		"deceive\r\n",
+	"Sec-Fetch-Site: cross-site\r\n",
 }
 
 // recordedChecks are requests to a door that answers by the key.
@@ -95,13 +140,15 @@ func recordedChecks() (raws []string) {
 		raws = append(raws, line+"\r\nHost: h\r\n\r\n"+okRequest)
 	}
 	for _, host := range oddHosts {
-		raws = append(raws, "GET /v1/check?rule=login&key=limited HTTP/1.1\r\nHost: "+host+"\r\n\r\n"+okRequest)
+		raws = append(raws,
+			"GET /v1/check?rule=login&key=limited HTTP/1.1\r\nHost: "+host+"\r\n\r\n"+okRequest)
 		raws = append(raws, "GET http://"+host+"/v1/check?rule=login&key=limited "+
 			"HTTP/1.1\r\nHost: h\r\n\r\n"+okRequest)
 	}
 	raws = append(raws, slices.Sorted(maps.Values(cutBodies))...)
 	for _, header := range smuggled {
-		raws = append(raws, "GET /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\n"+header+"\r\n\r\n"+okRequest)
+		raws = append(raws,
+			"GET /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\n"+header+"\r\n\r\n"+okRequest)
 	}
 	for _, version := range []string{"1.0", "1.1"} {
 		for _, header := range lastHeaders {
@@ -112,7 +159,8 @@ func recordedChecks() (raws []string) {
 				raws = append(raws, line+" HTTP/"+version+"\r\nHost: h\r\n"+header+"\r\n"+okRequest)
 			}
 			posted := rawCheck(`{"rule":"login","key":"blocked"}`)
-			raws = append(raws, strings.Replace(posted, "1.1\r\n", version+"\r\n"+header, 1)+okRequest)
+			raws = append(raws,
+				strings.Replace(posted, "1.1\r\n", version+"\r\n"+header, 1)+okRequest)
 		}
 	}
 	const batch = `{"checks":[{"rule":"login","key":"limited"},{"rule":"per-ip","key":"shed","cost":3}]}`
@@ -139,7 +187,8 @@ func recordedAsks() (raws []string) {
 		raws = append(raws, c.raw, c.raw+okRequest)
 	}
 	for _, line := range slices.Concat(quickLines, oddLines) {
-		raws = append(raws, strings.Replace(line, "/check", "/auth/envoy/login", 1)+"\r\nHost: h\r\n\r\n")
+		raws = append(raws,
+			strings.Replace(line, "/check", "/auth/envoy/login", 1)+"\r\nHost: h\r\n\r\n")
 	}
 	for _, version := range []string{"1.0", "1.1"} {
 		for _, header := range lastHeaders {

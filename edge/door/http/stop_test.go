@@ -109,7 +109,8 @@ func TestHTTPStop(t *testing.T) {
 		t.Errorf("took %v: the fresh connection was waited for", took)
 	}
 	_ = fresh.Close()
-	if _, err := net.Dial(d.addr.Network(), d.addr.String()); !errors.Is(err, syscall.ECONNREFUSED) {
+	if _, err := net.Dial(d.addr.Network(),
+		d.addr.String()); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("dial after the stop: %v", err)
 	}
 	if n := d.Stats().Open; n != 0 {

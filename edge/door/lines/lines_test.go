@@ -20,7 +20,10 @@ func TestWords(t *testing.T) {
 			t.Errorf("reason %d is %q, want %q", why, got, want)
 		}
 	}
-	for view, want := range map[mitigation.Scope]string{mitigation.Node: "node", mitigation.PoP: "pop", mitigation.Global: "global"} {
+	for view, want := range map[mitigation.Scope]string{
+		mitigation.Node: "node",
+		mitigation.PoP:  "pop", mitigation.Global: "global",
+	} {
 		if got := lines.Views[view].String(); got != want {
 			t.Errorf("view %d is %q, want %q", view, got, want)
 		}

@@ -79,7 +79,9 @@ func TestOtherAnswers(t *testing.T) {
 // TestCrowd: a denial says about how many clients a block would deny.
 func TestCrowd(t *testing.T) {
 	t.Parallel()
-	n := openWith(t, `policies: [{name: partner, match: {}, key: host, limit: 1, window: 1m, action: block, block_for: 10m, max_blast: 20}]`, "", 1<<20)
+	n := openWith(t,
+		`policies: [{name: partner, match: {}, key: host, limit: 1, window: 1m, action: block, block_for: 10m, max_blast: 20}]`,
+		"", 1<<20)
 	gatetest.Crowd(t, n.gate, "partner", "h.example")
 	got := n.do("HEADGATE.ASK", "path", "/", "host", "h.example", "client", "203.0.113.7")
 	if !regexp.MustCompile(`^\[verdict deny rule partner .* why shed retry \d+ ratio 0\.\d\d blast [2-9]\d\]$`).MatchString(got) {

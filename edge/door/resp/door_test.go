@@ -48,10 +48,12 @@ func TestAsk(t *testing.T) {
 		"[verdict allow rule api remaining 0 reset 60 view node]")
 	denied := n.do("HEADGATE.ASK", "method", "GET", "path", "/v2/x", "header.X-Plan", "gold",
 		"client", "192.0.2.1", "delay", "ok")
-	if want := "[verdict deny rule api remaining 0 reset 60 view node why limit retry 60]"; !doortest.SameButRetry(denied, want) {
+	if want := "[verdict deny rule api remaining 0 reset 60 view node why limit retry " +
+		"60]"; !doortest.SameButRetry(denied, want) {
 		t.Errorf("%s, want %s", denied, want)
 	}
-	if got := n.do("HEADGATE.ASK", "path", "/login", "client", "192.0.2.1"); !strings.HasPrefix(got, "[verdict allow rule failures remaining 1 reset 0 view node ticket ") || len(got) != 83 {
+	if got := n.do("HEADGATE.ASK", "path", "/login", "client", "192.0.2.1"); !strings.HasPrefix(got,
+		"[verdict allow rule failures remaining 1 reset 0 view node ticket ") || len(got) != 83 {
 		t.Errorf("%d %s", len(got), got)
 	}
 	// 16 arguments beside the name, and one pair more
@@ -141,7 +143,8 @@ func TestPassword(t *testing.T) {
 		n.want(tt[0], tt[1])
 	}
 	n.connect()
-	if got := n.do("HELLO", "3", "AUTH", "default", "secret", "SETNAME", "me"); !strings.HasPrefix(got, "{server redis") {
+	if got := n.do("HELLO", "3", "AUTH", "default", "secret", "SETNAME",
+		"me"); !strings.HasPrefix(got, "{server redis") {
 		t.Error(got)
 	}
 	if s := n.door.Stats(); s.Denied != 2 {

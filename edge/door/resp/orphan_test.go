@@ -12,7 +12,9 @@ import (
 // does.
 func TestHangUp(t *testing.T) {
 	t.Parallel()
-	n := openWith(t, `policies: [{name: places, match: {path: "/p"}, key: all, kind: concurrency, limit: 3, lease: 1h}]`, "", 0)
+	n := openWith(t,
+		`policies: [{name: places, match: {path: "/p"}, key: all, kind: concurrency, limit: 3, lease: 1h}]`,
+		"", 0)
 	question := command("HEADGATE.ASK", "path", "/p")
 	for _, linger := range []int{-1, 0, -1} {
 		n.connect()
@@ -42,7 +44,10 @@ func TestHangUp(t *testing.T) {
 func TestHTTP(t *testing.T) {
 	t.Parallel()
 	n := openWith(t, policies, "", 0)
-	for _, line := range []string{"POST / HTTP/1.1", "put / HTTP/1.1", "OPTIONS * HTTP/1.1", "Host: 127.0.0.1:4296"} {
+	for _, line := range []string{
+		"POST / HTTP/1.1", "put / HTTP/1.1", "OPTIONS * HTTP/1.1",
+		"Host: 127.0.0.1:4296",
+	} {
 		n.connect()
 		n.send(line + "\r\nPING\r\n")
 		if got, end := n.receive(), n.receive(); got != "ERR this is no HTTP" || end != "closed" {

@@ -17,7 +17,8 @@ func FuzzFrames(f *testing.F) {
 			"POST", "src", visitor)),
 		frameOf(notify, fin, 1, 1, message("ask", "rule", "login", "key", "k")+message("report",
 			"ticket", "-", "status", -1)),
-		frameOf(notify, fin, 1<<40, 1, message("ask", "hdrs", []byte(str("a")+str("b")+"\x00\x00"), "url", "//x/../y?q")),
+		frameOf(notify, fin, 1<<40, 1, message("ask", "hdrs", []byte(str("a")+str("b")+"\x00\x00"),
+			"url", "//x/../y?q")),
 		frameOf(notify, 0, 1, 1, "x"), frameOf(disconnect, fin, 0, 0, ""),
 		"\x00\x00\x00\x01\x03", "\xff\xff\xff\xff",
 	} {

@@ -101,7 +101,8 @@ func TestOtherAnswers(t *testing.T) {
 	a.send(frameOf(notify, fin, 1, 1,
 		message("report", "path", "/spent", "src", visitor, "status", 200, "cost", 7)))
 	a.want("ack 1/1")
-	if got := gatetest.Decide(a.gate, a.gate.Now(), gate.Peek, "spent", "203.0.113.9", 1).Remaining; got != 3 {
+	if got := gatetest.Decide(a.gate, a.gate.Now(), gate.Peek, "spent", "203.0.113.9",
+		1).Remaining; got != 3 {
 		t.Errorf("a report with a cost of 7 leaves %d of 10", got)
 	}
 	gatetest.TakeAllLeases(t, a.gate, "exports")

@@ -138,13 +138,16 @@ func TestWriteToSlowReader(t *testing.T) {
 	t.Parallel()
 	all := bytes.Repeat([]byte("0123456789abcdef"), 1<<20) // more than the socket keeps
 	wrote := make(chan error, 2)
-	at, stop := start(t, &stream.Server{Name: "slow", Most: 2, Drain: never, Handle: func(c *stream.Conn) {
-		within := never
-		if c.ID > 1 {
-			within = 50 * time.Millisecond
-		}
-		wrote <- c.WriteWithin(all, within)
-	}})
+	at, stop := start(t, &stream.Server{
+		Name: "slow", Most: 2, Drain: never,
+		Handle: func(c *stream.Conn) {
+			within := never
+			if c.ID > 1 {
+				within = 50 * time.Millisecond
+			}
+			wrote <- c.WriteWithin(all, within)
+		},
+	})
 	t.Cleanup(stop)
 	c, r := dial(t, at)
 	if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, all) {

@@ -123,11 +123,16 @@ func TestFull(t *testing.T) {
 // keeps its place for FaultPause.
 func TestFault(t *testing.T) {
 	t.Parallel()
-	s := &stream.Server{Name: "strict", Most: 1, Drain: 30 * time.Second, Handle: func(c *stream.Conn) {
-		_, _ = c.Read(make([]byte, 1))
-		_ = c.WriteWithin([]byte("no\n"), time.Second)
-		c.Fault()
-	}}
+	s := &stream.Server{
+		Name:  "strict",
+		Most:  1,
+		Drain: 30 * time.Second,
+		Handle: func(c *stream.Conn) {
+			_, _ = c.Read(make([]byte, 1))
+			_ = c.WriteWithin([]byte("no\n"), time.Second)
+			c.Fault()
+		},
+	}
 	at, stop := start(t, s)
 	began := time.Now()
 	c, r := dial(t, at)
@@ -146,16 +151,21 @@ func TestFault(t *testing.T) {
 func TestCut(t *testing.T) {
 	t.Parallel()
 	begun := make(chan struct{})
-	s := &stream.Server{Name: "deaf", Most: 4, Drain: 10 * time.Millisecond, Handle: func(c *stream.Conn) {
-		close(begun)
-		_ = c.SetReadDeadline(time.Time{})
-		for {
-			if _, err := io.Copy(io.Discard, c); err == nil || errors.Is(err, net.ErrClosed) {
-				return
+	s := &stream.Server{
+		Name:  "deaf",
+		Most:  4,
+		Drain: 10 * time.Millisecond,
+		Handle: func(c *stream.Conn) {
+			close(begun)
+			_ = c.SetReadDeadline(time.Time{})
+			for {
+				if _, err := io.Copy(io.Discard, c); err == nil || errors.Is(err, net.ErrClosed) {
+					return
+				}
+				_ = c.SetReadDeadline(time.Time{}) // it ignores the stop
 			}
-			_ = c.SetReadDeadline(time.Time{}) // it ignores the stop
-		}
-	}}
+		},
+	}
 	at, stop := start(t, s)
 	c, _ := dial(t, at)
 	<-begun

@@ -45,10 +45,13 @@ func TestOthersRunBesideABusyConnection(t *testing.T) {
 	defer func() { _ = wake.Close() }()
 	f := &greedy{first: func() { _, _ = wake.Write([]byte("go")) }}
 	filled := make(chan struct{})
-	at, stop := start(t, &stream.Server{Name: "greedy", Most: 1, Drain: time.Second, Handle: func(c *stream.Conn) {
-		<-filled
-		c.Feed(f)
-	}})
+	at, stop := start(t, &stream.Server{
+		Name: "greedy", Most: 1, Drain: time.Second,
+		Handle: func(c *stream.Conn) {
+			<-filled
+			c.Feed(f)
+		},
+	})
 	defer stop()
 	c, _ := dial(t, at)
 	write(t, c, strings.Repeat("a room of it all", takes))

@@ -45,7 +45,8 @@ func TestShareNeedsPlaces(t *testing.T) {
 		}
 	}
 	var none *Share
-	if none.needed(1) || NewShare(1, func() uint64 { t.Error("asked in vain"); return 9 }).needed(window.Instant(time.Second)) {
+	if none.needed(1) || NewShare(1,
+		func() uint64 { t.Error("asked in vain"); return 9 }).needed(window.Instant(time.Second)) {
 		t.Error("places where there are none")
 	}
 }

@@ -68,7 +68,8 @@ func TestBounds(t *testing.T) {
 
 func TestNoteAllocatesNothing(t *testing.T) {
 	table, n := blast.New(blast.MaxBytes), sketch.Index(0)
-	if got := testing.AllocsPerRun(1000, func() { n += 1 << 50; table.Note(start, n, n, start+1) }); got != 0 {
+	if got := testing.AllocsPerRun(1000,
+		func() { n += 1 << 50; table.Note(start, n, n, start+1) }); got != 0 {
 		t.Errorf("%v allocations", got)
 	}
 }

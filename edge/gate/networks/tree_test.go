@@ -50,7 +50,8 @@ func TestFind(t *testing.T) {
 	if got := found(table(), "10.0.0.1/32"); got != nil {
 		t.Errorf("an empty table: %q", got)
 	}
-	if stopped := nets.Find(netip.MustParsePrefix("10.1.2.3/32"), func(v *string) bool { return *v == "10.1.0.0/16" }); !stopped {
+	if stopped := nets.Find(netip.MustParsePrefix("10.1.2.3/32"),
+		func(v *string) bool { return *v == "10.1.0.0/16" }); !stopped {
 		t.Error("a use that is satisfied is not reported")
 	}
 }
@@ -105,7 +106,8 @@ func BenchmarkFind(b *testing.B) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	var all []networks.Entry[string]
 	for range 4096 {
-		all = append(all, networks.Entry[string]{Prefix: netip.PrefixFrom(netip.AddrFrom4([4]byte{byte(rnd.Uint32()), byte(rnd.Uint32()), byte(rnd.Uint32())}), 8+rnd.IntN(17)).Masked()})
+		all = append(all,
+			networks.Entry[string]{Prefix: netip.PrefixFrom(netip.AddrFrom4([4]byte{byte(rnd.Uint32()), byte(rnd.Uint32()), byte(rnd.Uint32())}), 8+rnd.IntN(17)).Masked()})
 	}
 	nets, p := networks.NewTable(all), netip.MustParsePrefix("10.1.2.3/32")
 	b.ReportAllocs()

@@ -27,7 +27,15 @@ func TestAKeyIsAtItsLimitUntilItsNoticesAreOver(t *testing.T) {
 	t.Parallel()
 	table, r := newTable(), rule()
 	n, ask := table.Name(r, []byte("k")), table.UsedUp(r)
-	for _, c := range []struct{ put, want time.Duration }{{0, 0}, {5 * time.Second, 5 * time.Second}, {3 * time.Second, 5 * time.Second}, {8 * time.Second, 8 * time.Second}} {
+	for _, c := range []struct{ put, want time.Duration }{
+		{0, 0},
+		{5 * time.Second, 5 * time.Second},
+		{3 * time.Second, 5 * time.Second},
+		{
+			8 * time.Second,
+			8 * time.Second,
+		},
+	} {
 		if c.put > 0 {
 			table.Put(n, now.Add(c.put))
 		}

@@ -72,7 +72,8 @@ func TestWhen(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		if got := expr.Resolve(names, new(request.Clients), func(string) *sets.Set { return words }).Holds(r); got != want {
+		if got := expr.Resolve(names, new(request.Clients),
+			func(string) *sets.Set { return words }).Holds(r); got != want {
 			t.Errorf("%s: got %v", text, got)
 		}
 	}
@@ -80,28 +81,37 @@ func TestWhen(t *testing.T) {
 
 func TestWhenFaults(t *testing.T) {
 	for text, want := range map[string]string{
-		``:                                  "at character 1: a value must stand here, not the end",
-		`method = "GET"`:                    "at character 8: '=' is not part of an expression",
-		`method == GET`:                     `at character 11: "GET" is not a field; fields are cookie, header, query, method, host, path, client, country, asn, status, tier`,
-		`method == "GET" path == "/"`:       `at character 17: an operator such as && or == is missing before "path"`,
-		`(method == "GET"`:                  "at character 17: ) must stand here, not the end",
-		`method == 5`:                       "at character 11: method is text: write 5 in quotes",
-		`asn == "5"`:                        `at character 8: asn is a number, "5" is not`,
-		`client == "x"`:                     `at character 11: client is an address, "x" is not; networks stand in sets`,
-		`client < "192.0.2.1"`:              "at character 1: client takes ==, != and in only",
-		`client.startsWith("10.")`:          "at character 1: a field that is text must stand before startsWith",
-		`header[x] == "a"`:                  `at character 8: a name in quotes must stand here, not "x"`,
-		`header["a b"] == "a"`:              `at character 8: "a b" is not the name of a header`,
-		`path.size() == 1`:                  `at character 6: startsWith, endsWith, contains or matches must stand here, not "size"`,
-		`path.matches("(")`:                 "at character 14: the regular expression is at fault: error parsing regexp: missing closing ): `(`",
-		`path in "a"`:                       `at character 9: a list, sets.NAME, header, query or cookie must follow in, not "a"`,
-		`path == "a`:                        "at character 9: the string has no end",
-		`path == "\x41"`:                    "at character 10: this escape is not known; a backslash is written twice",
-		`asn == 99999999999999999999`:       "at character 8: 99999999999999999999 is too large a number",
-		`path`:                              "at character 5: a comparison must stand here, such as == or in, not the end",
-		`path in [host]`:                    "at character 10: a list holds strings and numbers only",
-		`asn == status`:                     "at character 8: only fields that are text can be compared with one another",
-		strings.Repeat("!", 80) + `asn > 1`: "at character 65: more than 64 brackets and negations inside one another",
+		``:                            "at character 1: a value must stand here, not the end",
+		`method = "GET"`:              "at character 8: '=' is not part of an expression",
+		`method == GET`:               `at character 11: "GET" is not a field; fields are cookie, header, query, method, host, path, client, country, asn, status, tier`,
+		`method == "GET" path == "/"`: `at character 17: an operator such as && or == is missing before "path"`,
+		`(method == "GET"`:            "at character 17: ) must stand here, not the end",
+		`method == 5`:                 "at character 11: method is text: write 5 in quotes",
+		`asn == "5"`:                  `at character 8: asn is a number, "5" is not`,
+		`client == "x"`:               `at character 11: client is an address, "x" is not; networks stand in sets`,
+		`client < "192.0.2.1"`:        "at character 1: client takes ==, != and in only",
+		`client.startsWith("10.")`: "at character 1: a field that is text must stand " +
+			"before startsWith",
+		`header[x] == "a"`:     `at character 8: a name in quotes must stand here, not "x"`,
+		`header["a b"] == "a"`: `at character 8: "a b" is not the name of a header`,
+		`path.size() == 1`:     `at character 6: startsWith, endsWith, contains or matches must stand here, not "size"`,
+		`path.matches("(")`: "at character 14: the regular expression is at " +
+			"fault: error parsing regexp: missing closing ): `(`",
+		`path in "a"`: `at character 9: a list, sets.NAME, header, query or cookie must follow in, not "a"`,
+		`path == "a`:  "at character 9: the string has no end",
+		`path == "\x41"`: "at character 10: this escape is not known; a " +
+			"backslash is written twice",
+		`asn == 99999999999999999999`: "at character 8: 99999999999999999999 is too large " +
+			"a number",
+		`path`: "at character 5: a comparison must stand here, " +
+			"such as == or in, not the end",
+		`path in [host]`: "at character 10: a list holds strings and numbers " +
+			"only",
+		`asn == status`: "at character 8: only fields that are text can be " +
+			"compared with one another",
+		strings.Repeat("!",
+			80) + `asn > 1`: "at character 65: more than 64 brackets and negations inside one " +
+			"another",
 	} {
 		_, err := ParseWhen(text)
 		if _, ok := errors.AsType[*ExprError](err); !ok || err.Error() != want {

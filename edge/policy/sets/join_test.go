@@ -26,7 +26,10 @@ func TestJoin(t *testing.T) {
 		joined, one := sets.Join(list, bits), all.Set()
 		for range 40 {
 			net := anyNet(rng)
-			for _, a := range []netip.Addr{net.Addr(), net.Addr().Prev(), lastOf(net), lastOf(net).Next()} {
+			for _, a := range []netip.Addr{
+				net.Addr(), net.Addr().Prev(), lastOf(net),
+				lastOf(net).Next(),
+			} {
 				if !a.IsValid() {
 					continue
 				}

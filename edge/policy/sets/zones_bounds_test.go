@@ -9,7 +9,10 @@ import (
 
 // A network begins at its first address and ends at its last, whatever bits they have.
 func TestBoundsOfNetworks(t *testing.T) {
-	for _, text := range []string{"203.0.113.0/24", "192.0.2.0/24", "255.255.255.255/32", "0.0.0.0/0", "10.1.0.0/16", "2001:db8:1::/48", "2001:db8::1/128", "::/0"} {
+	for _, text := range []string{
+		"203.0.113.0/24", "192.0.2.0/24", "255.255.255.255/32",
+		"0.0.0.0/0", "10.1.0.0/16", "2001:db8:1::/48", "2001:db8::1/128", "::/0",
+	} {
 		net := netip.MustParsePrefix(text)
 		set := sets.OfNets([]netip.Prefix{net})
 		for _, inside := range []netip.Addr{net.Addr(), lastOf(net)} {

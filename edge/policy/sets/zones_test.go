@@ -46,7 +46,10 @@ func TestZones(t *testing.T) {
 		}
 		z := sets.OfNets(nets)
 		for _, net := range nets {
-			for _, a := range []netip.Addr{net.Addr(), net.Addr().Prev(), anyNet(rng).Addr(), lastOf(net), lastOf(net).Next()} {
+			for _, a := range []netip.Addr{
+				net.Addr(), net.Addr().Prev(), anyNet(rng).Addr(),
+				lastOf(net), lastOf(net).Next(),
+			} {
 				if !a.IsValid() {
 					continue
 				}

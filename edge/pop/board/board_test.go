@@ -80,7 +80,10 @@ func TestANoticeReachesTheOthers(t *testing.T) {
 	b.flush(130 * time.Millisecond)
 	c.flush(160 * time.Millisecond)
 	for what, n := range map[string]*node{"a": a, "b": b, "c": c} {
-		for key, until := range map[string]time.Duration{"k": 10 * time.Second, "l": 5 * time.Second} {
+		for key, until := range map[string]time.Duration{
+			"k": 10 * time.Second,
+			"l": 5 * time.Second,
+		} {
 			if got := n.left(200*time.Millisecond, key); got > until || got < until-every {
 				t.Errorf("%s takes %s to be at its limit until %v, want %v", what, key, got, until)
 			}

@@ -115,7 +115,10 @@ func readGolden(t testing.TB, name string) []byte {
 // anew.
 func TestStateGolden(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]*gate.Snapshot{"before.state": stateBefore(), "whose.state": stateExchanged()} {
+	for name, want := range map[string]*gate.Snapshot{
+		"before.state": stateBefore(),
+		"whose.state":  stateExchanged(),
+	} {
 		all, _ := codec.Encode(nil, want)
 		if *updateGolden && name == "whose.state" {
 			if err := os.WriteFile(filepath.Join("testdata", name), all, 0o600); err != nil {
@@ -185,7 +188,8 @@ func TestExchangedIsAllOrNothing(t *testing.T) {
 			}
 		}
 		for _, sender := range []byte{1, 3} { // a PoP that sent nothing, and an unknown sender
-			if _, err := codec.Decode(stateOfCount(before, append(bytes.Clone(without), 0, sender, 0, 0))); err == nil {
+			if _, err := codec.Decode(stateOfCount(before,
+				append(bytes.Clone(without), 0, sender, 0, 0))); err == nil {
 				t.Errorf("sender %d is accepted", sender)
 			}
 		}
@@ -197,7 +201,11 @@ func exampleState(t testing.TB) []byte {
 	g := gatetest.New(t, 1<<20, gatetest.Shed, gatetest.Block)
 	gatetest.Refuse(g, "block", "blocked")
 	gatetest.Refuse(g, "shed", "shed")
-	if _, err := g.Override(g.Now(), gate.ByHand{Rule: "shed", Key: []byte("by hand"), Action: mitigation.Block, TTL: time.Hour}); err != nil {
+	if _, err := g.Override(g.Now(),
+		gate.ByHand{
+			Rule: "shed", Key: []byte("by hand"), Action: mitigation.Block,
+			TTL: time.Hour,
+		}); err != nil {
 		t.Fatal(err)
 	}
 	all, _ := codec.Encode(nil, g.Snapshot(g.Now(), false))

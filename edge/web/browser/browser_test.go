@@ -126,7 +126,8 @@ func TestPageErrors(t *testing.T) {
 		!strings.Contains(err.Error(), "waiting for false") {
 		t.Errorf("%v", err)
 	}
-	if err := p.Go(ctx, "http://127.0.0.1:1/"); err == nil || !strings.Contains(err.Error(), "http://127.0.0.1:1/") {
+	if err := p.Go(ctx, "http://127.0.0.1:1/"); err == nil ||
+		!strings.Contains(err.Error(), "http://127.0.0.1:1/") {
 		t.Errorf("%v", err)
 	}
 	if err := p.call(ctx, "No.such", nil, nil); err == nil {

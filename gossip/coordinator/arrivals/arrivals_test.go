@@ -83,11 +83,17 @@ func TestRoomIsTaken(t *testing.T) {
 	if got := r.Cut(fresh); got != fresh {
 		t.Errorf("%+v of %+v", got, fresh)
 	}
-	if got, want := r.Cut(fresh), (window.PeriodTotals{Offered: 2, Admitted: 2, Times: 200}); got != want || r != (arrivals.Room{}) {
+	if got, want := r.Cut(fresh), (window.PeriodTotals{
+		Offered: 2, Admitted: 2,
+		Times: 200,
+	}); got != want || r != (arrivals.Room{}) {
 		t.Errorf("%+v, want %+v; %+v is left", got, want, r)
 	}
 	all := arrivals.AnyRoom
-	if got := all.Cut(window.PeriodTotals{Offered: math.MaxInt64 / 2, Admitted: 1}); got.Offered != math.MaxInt64/2 {
+	if got := all.Cut(window.PeriodTotals{
+		Offered:  math.MaxInt64 / 2,
+		Admitted: 1,
+	}); got.Offered != math.MaxInt64/2 {
 		t.Errorf("%+v", got)
 	}
 }

@@ -181,7 +181,8 @@ func TestOneInPlaceOfAnotherIsNotPlacedLate(t *testing.T) {
 	if at := place(50, moments.List{{Bin: first + 46, Units: 1}}); at != 46 {
 		t.Fatalf("the first one is placed at %d", at)
 	}
-	if at := place(200, moments.List{{Bin: first + 48, Units: 1}, {Bin: first + 40, Units: 1}}); at != 40 {
+	if at := place(200,
+		moments.List{{Bin: first + 48, Units: 1}, {Bin: first + 40, Units: 1}}); at != 40 {
 		t.Errorf("the second one is placed at %d", at)
 	}
 }

@@ -90,7 +90,10 @@ func TestLoadRisesFastAndDecaysSlowly(t *testing.T) {
 		denied      int
 		until       bool
 		least, most int
-	}{{1, true, 10_000, 10_000}, {80, true, 5, 20}, {0, false, 100, 200}, {80, true, 5, 20}, {0, false, 600, 800}} {
+	}{{1, true, 10_000, 10_000}, {80, true, 5, 20}, {0, false, 100, 200}, {80, true, 5, 20}, {
+		0,
+		false, 600, 800,
+	}} {
 		if n := ticks(step.denied, step.until); n < step.least || n > step.most {
 			t.Errorf("with %d records denied a tick it took %d ticks, want %d to %d", step.denied,
 				n, step.least, step.most)
@@ -103,7 +106,12 @@ func TestLoadRisesFastAndDecaysSlowly(t *testing.T) {
 // three quarters of the rate. Beyond four times the rate nothing is passed on.
 func TestWhatCanBeLeftOutYields(t *testing.T) {
 	const rate = 4000
-	for _, c := range []struct{ far, near, most int }{{1000, 1000, rate * 3 / 4}, {1000, 1500, rate * 3 / 4}, {3000, 9000, 12_000}, {3000, 90_000, 3000 + 4*rate}} {
+	for _, c := range []struct{ far, near, most int }{
+		{1000, 1000, rate * 3 / 4},
+		{1000, 1500, rate * 3 / 4},
+		{3000, 9000, 12_000},
+		{3000, 90_000, 3000 + 4*rate},
+	} {
 		now := window.Instant(1_800_000_000_000_000_000)
 		b, far, near, spare := budget.New(rate, now), 0, 0, 0
 		for tick := range 20 * 40 { // 40 s, of which the first 20 spend what was saved

@@ -19,7 +19,9 @@ func TestRoundRobin(t *testing.T) {
 	for v := range all {
 		r.Add(dice, v)
 	}
-	walk := func(ticks int, more bool, keep func(v int) bool) (turns, looks [all]int, first map[int]bool) {
+	walk := func(ticks int, more bool, keep func(v int) bool) (turns, looks [all]int,
+		first map[int]bool,
+	) {
 		first = map[int]bool{}
 		for round := range ticks {
 			begun := false

@@ -61,7 +61,10 @@ func TestGreets(t *testing.T) {
 	for _, c := range []struct {
 		at    time.Duration
 		wants bool
-	}{{0, true}, {time.Second, false}, {30*time.Second - 1, false}, {30 * time.Second, true}, {40 * time.Second, false}} {
+	}{{0, true}, {time.Second, false}, {30*time.Second - 1, false}, {
+		30 * time.Second,
+		true,
+	}, {40 * time.Second, false}} {
 		if got := all.Greets(now.Add(c.at)); got != c.wants {
 			t.Errorf("after %v: %v", c.at, got)
 		}

@@ -33,7 +33,8 @@ func TestReplaysAreRefused(t *testing.T) {
 		{1, 10_001, true},
 		{1, 1, false},
 	} {
-		if got := p.Fresh(start, packet.Header{Sender: "b", Session: c.session, Sequence: c.sequence}); got != c.want {
+		if got := p.Fresh(start,
+			packet.Header{Sender: "b", Session: c.session, Sequence: c.sequence}); got != c.want {
 			t.Errorf("packet %d of session %d: %v, want %v", c.sequence, c.session, got, c.want)
 		}
 	}

@@ -18,8 +18,15 @@ func TestRatioIsBeyondChance(t *testing.T) {
 		Name: "r", Limit: 20, Window: 10 * time.Second,
 		Scope: mitigation.Global,
 	}
-	for _, c := range []struct{ sum, want float64 }{{1.6, 0}, {2, 0}, {2.2, 0}, {4, 0.5}, {20, 0.9}} {
-		if got := fmt.Sprintf("%.3f", rates.Ratio(&rule, c.sum).Float()); got != fmt.Sprintf("%.3f", c.want) {
+	for _, c := range []struct{ sum, want float64 }{
+		{1.6, 0},
+		{2, 0},
+		{2.2, 0},
+		{4, 0.5},
+		{20, 0.9},
+	} {
+		if got := fmt.Sprintf("%.3f",
+			rates.Ratio(&rule, c.sum).Float()); got != fmt.Sprintf("%.3f", c.want) {
 			t.Errorf("sum %v of a limit of 2 a second: ratio %s, want %.3f", c.sum, got, c.want)
 		}
 	}
@@ -50,7 +57,8 @@ func TestSmoothFollowsChangesAtOnce(t *testing.T) {
 		{100, 59, 59},
 		{0, 5, 5},
 	} {
-		if got := rates.Smooth(c.was, c.rate, 100*time.Millisecond, time.Second, time.Second); math.Abs(got-c.want) > 1e-9 {
+		if got := rates.Smooth(c.was, c.rate, 100*time.Millisecond, time.Second,
+			time.Second); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("from %v to %v: %v, want %v", c.was, c.rate, got, c.want)
 		}
 	}
@@ -72,8 +80,13 @@ func TestWithinAShare(t *testing.T) {
 	for _, c := range []struct {
 		rate, over float64
 		want       string
-	}{{90, 10, "0.000"}, {100, 10, "0.000"}, {106, 10, "0.000"}, {107, 10, "0.065"}, {107, 1, "0.000"}, {400, 10, "0.750"}} {
-		if got := fmt.Sprintf("%.3f", rates.Within(100, c.rate, time.Duration(c.over*float64(time.Second))).Float()); got != c.want {
+	}{{90, 10, "0.000"}, {100, 10, "0.000"}, {106, 10, "0.000"}, {107, 10, "0.065"}, {
+		107, 1,
+		"0.000",
+	}, {400, 10, "0.750"}} {
+		if got := fmt.Sprintf("%.3f",
+			rates.Within(100, c.rate,
+				time.Duration(c.over*float64(time.Second))).Float()); got != c.want {
 			t.Errorf("%v a second, a mean of %v s, of a share of 100: ratio %s, want %s", c.rate,
 				c.over, got, c.want)
 		}
@@ -88,7 +101,10 @@ func TestWhatIsAdmittedMoves(t *testing.T) {
 	for _, c := range []struct {
 		rule                      *mitigation.Rule
 		rate, admitted, was, want float64
-	}{{&rule, 20_000, 4000, 1800, 2200}, {&few, 4000, 800, 500, 0}, {&rule, 20_000, 4000, 3600, 0}, {&rule, 20_000, 4000, 3400, 600}, {&rule, 25_000, 4000, 4000, 5000}} {
+	}{{&rule, 20_000, 4000, 1800, 2200}, {&few, 4000, 800, 500, 0}, {
+		&rule, 20_000, 4000, 3600,
+		0,
+	}, {&rule, 20_000, 4000, 3400, 600}, {&rule, 25_000, 4000, 4000, 5000}} {
 		was := control.Report{
 			Rate: 20_000 * float64(c.rule.Limit) / 5000, Admitted: c.was,
 			Over: 320 * time.Millisecond,

@@ -37,7 +37,10 @@ func TestAViewLacksAtMostHalfOfWhatIsLeft(t *testing.T) {
 		{600, 600, 0, false},
 	} {
 		is := viewOf(c.is, c.left)
-		if got := viewOf(c.was, 0).Differs(is, rates.Terms{Rule: &rule, PoPs: 50, Load: 1, ByCounts: true}); got != c.want {
+		if got := viewOf(c.was, 0).Differs(is, rates.Terms{
+			Rule: &rule, PoPs: 50, Load: 1,
+			ByCounts: true,
+		}); got != c.want {
 			t.Errorf("%d, now %d, and %d are left: sent %v", c.was, c.is, c.left, got)
 		}
 	}
@@ -49,7 +52,8 @@ func TestRatesWaitWhereCountsDeny(t *testing.T) {
 	was, is := viewOf(5, 500), viewOf(5, 500)
 	was.Sum, is.Sum, was.Limit, is.Limit = 20, 21, 10, 10
 	for byCounts, want := range map[bool]bool{true: false, false: true} {
-		if got := was.Differs(is, rates.Terms{Rule: &rule, PoPs: 3, Load: 1, ByCounts: byCounts}); got != want {
+		if got := was.Differs(is,
+			rates.Terms{Rule: &rule, PoPs: 3, Load: 1, ByCounts: byCounts}); got != want {
 			t.Errorf("by counts %v: sent %v", byCounts, got)
 		}
 	}

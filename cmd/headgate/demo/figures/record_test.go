@@ -13,7 +13,11 @@ func TestFlow(t *testing.T) {
 	f.Note(1, 3, figures.Tally{Asked: 5, Admitted: 3, Denied: 2, Delay: time.Second})
 	f.Note(1, 3, figures.Tally{Asked: 1, Unanswered: 1, Delay: time.Millisecond})
 	f.Note(0, 4, figures.Tally{Asked: 7, Admitted: 7})
-	if got := f.At(1, 0, 4); got != (figures.Tally{Asked: 6, Admitted: 3, Denied: 2, Unanswered: 1, Delay: time.Second}) {
+	if got := f.At(1, 0,
+		4); got != (figures.Tally{
+		Asked: 6, Admitted: 3, Denied: 2, Unanswered: 1,
+		Delay: time.Second,
+	}) {
 		t.Errorf("fra: %+v", got)
 	}
 	if got := f.All(3, 5); got.Asked != 13 {

@@ -128,8 +128,14 @@ func summary() *figures.Summary {
 				First: 12.2, Last: 50, Ratio: 0.75,
 			},
 			{
-				PoP: "lhr", Rule: story.Rule, Key: attacker, Action: "shed", Source: "ring", First: 13,
-				Last: 14, Ratio: 0.5,
+				PoP:    "lhr",
+				Rule:   story.Rule,
+				Key:    attacker,
+				Action: "shed",
+				Source: "ring",
+				First:  13,
+				Last:   14,
+				Ratio:  0.5,
 			},
 			{
 				PoP: "lhr", Rule: story.Rule, Key: attacker, Action: "block", Source: "manual:ann",
@@ -152,7 +158,8 @@ func TestLines(t *testing.T) {
 // Values of a line are quoted where a script would split them, and are safe on a terminal.
 func TestLinesQuote(t *testing.T) {
 	for text, want := range map[string]string{
-		"lhr": "lhr", "": `""`, "it moves": `"it moves"`, `a"b`: `"a\"b"`, "a=b": `"a=b"`, "\x1b[2J\n": `\x1b[2J\x0a`,
+		"lhr": "lhr", "": `""`, "it " +
+			"moves": `"it moves"`, `a"b`: `"a\"b"`, "a=b": `"a=b"`, "\x1b[2J\n": `\x1b[2J\x0a`,
 	} {
 		var out strings.Builder
 		(&screen.Lines{W: &out}).Phase(1500*time.Millisecond, &story.Phase{Name: "end", Text: text})
@@ -197,7 +204,8 @@ func TestLivePages(t *testing.T) {
 			l.Page(size[0], size[1]))
 	}
 	for line := range strings.Lines(l.Page(80, 24)) {
-		if width := len([]rune(strings.TrimSuffix(line, "\n"))); width > 80 && !strings.Contains(line, `\x1b`) {
+		if width := len([]rune(strings.TrimSuffix(line, "\n"))); width > 80 &&
+			!strings.Contains(line, `\x1b`) {
 			t.Errorf("a line of %d characters: %s", width, line)
 		}
 	}
@@ -225,7 +233,10 @@ func TestLiveFits(t *testing.T) {
 			if !strings.Contains(page, "q quit   p pause\n") {
 				t.Errorf("%dx%d: no keys", columns, rows)
 			}
-			for part, from := range map[string]int{"100 % ┤": 16, "data centres": 23, "headgate top": 32, "requests sent": 39} {
+			for part, from := range map[string]int{
+				"100 % ┤": 16, "data centres": 23,
+				"headgate top": 32, "requests sent": 39,
+			} {
 				if has := strings.Contains(page, part); has != (rows >= from) {
 					t.Errorf("%dx%d: %q is shown: %v", columns, rows, part, has)
 				}

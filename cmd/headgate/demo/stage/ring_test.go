@@ -11,7 +11,10 @@ import (
 
 // A memcached that does not start is replaced, and the ring gives the reason.
 func TestRingFallsBack(t *testing.T) {
-	for program, reason := range map[string]string{"": "not in PATH", "/bin/false": "ended at once", "/no/such": "no such file"} {
+	for program, reason := range map[string]string{
+		"": "not in PATH", "/bin/false": "ended at once",
+		"/no/such": "no such file",
+	} {
 		r, err := stage.OpenRing(t.Context(), program)
 		if err != nil {
 			t.Fatal(err)
@@ -60,7 +63,8 @@ func TestLog(t *testing.T) {
 	l.End(&out)
 	_, _ = l.Write([]byte("late\n"))
 	l.End(&out)
-	if want := strings.Repeat("bad\\x1b[2J\n", stage.MaxLogLines) + "… and 2 lines more\n"; out.String() != want {
+	if want := strings.Repeat("bad\\x1b[2J\n",
+		stage.MaxLogLines) + "… and 2 lines more\n"; out.String() != want {
 		t.Errorf("kept: %q", out.String())
 	}
 }

@@ -12,7 +12,10 @@ import (
 
 // The phases follow one another without a gap, whatever the length of a round.
 func TestSpans(t *testing.T) {
-	for _, length := range []time.Duration{story.Shortest, 9950 * time.Millisecond, time.Minute, story.Round} {
+	for _, length := range []time.Duration{
+		story.Shortest, 9950 * time.Millisecond, time.Minute,
+		story.Round,
+	} {
 		s := story.Story{Length: length}
 		var at time.Duration
 		for n := range story.Phases {

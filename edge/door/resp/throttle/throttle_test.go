@@ -71,7 +71,8 @@ func TestRange(t *testing.T) {
 		{1 << 40, 1, time.Hour},
 		{1, 1, math.MaxInt64},
 	} {
-		if _, err := throttle.NewQuota(tt.burst, tt.count, tt.period); !errors.Is(err, throttle.ErrRange) {
+		if _, err := throttle.NewQuota(tt.burst, tt.count,
+			tt.period); !errors.Is(err, throttle.ErrRange) {
 			t.Errorf("%+v: %v", tt, err)
 		}
 	}
