@@ -30,11 +30,7 @@ func writePair(t *testing.T, dir string) (cert, key string) {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber:          big.NewInt(1),
-		NotAfter:              time.Now().Add(time.Hour),
-		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1)},
-		IsCA:                  true,
-		BasicConstraintsValid: true,
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &secret.PublicKey, secret)
 	if err != nil {
@@ -106,8 +102,10 @@ func TestGRPC(t *testing.T) {
 		t.Fatal(err)
 	}
 	greet(t, secure)
-	without, err := tls.Dial("tcp", at[0].String(),
-		&tls.Config{RootCAs: pool, NextProtos: []string{"h2"}})
+	without, err := tls.Dial("tcp", at[0].String(), &tls.Config{
+		RootCAs:    pool,
+		NextProtos: []string{"h2"},
+	})
 	if err == nil { // TLS 1.3: the handshake ends before the server has looked
 		_, err = without.Read(make([]byte, 1))
 	}

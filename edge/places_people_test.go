@@ -118,8 +118,8 @@ func TestPoolsForPeople(t *testing.T) {
 		v.Pools[0].Sources != 1 {
 		t.Error(text)
 	}
-	if _, text := n.inspect("/metrics",
-		nil); !strings.Contains(text, `headgate_pool_level{pool="workers"} 0`) {
+	if _, text := n.inspect("/metrics", nil); !strings.Contains(text,
+		`headgate_pool_level{pool="workers"} 0`) {
 		t.Error("no level of the pool in the metrics")
 	}
 }

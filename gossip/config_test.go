@@ -10,9 +10,7 @@ import (
 
 func TestOpenRefuses(t *testing.T) {
 	good := Config{
-		Name:      "n",
-		Bind:      "10.0.0.1:1",
-		Key:       key(1),
+		Name: "n", Bind: "10.0.0.1:1", Key: key(1),
 		Transport: lossy.New(1, lossy.Fault{}).End("10.0.0.1:1"),
 	}
 	for _, c := range []struct {

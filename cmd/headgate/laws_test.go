@@ -190,10 +190,7 @@ func TestLawsOf(t *testing.T) {
 			[]string{groupLaw.name},
 		},
 		{`package a; func f(w interface{ Go(a, b int) }) { w.Go(1, 2) }`, nil},
-		{
-			`package a; import "context"; func f(c context.Context) { context.AfterFunc(c, func() {}) }`,
-			[]string{groupLaw.name},
-		},
+		{`package a; import "context"; func f(c context.Context) { context.AfterFunc(c, func() {}) }`, []string{groupLaw.name}},
 		{
 			`package a; import "time"; func f() { time.AfterFunc(1, func() {}) }`,
 			[]string{waitLaw.name, groupLaw.name},

@@ -37,8 +37,10 @@ func TestEvents(t *testing.T) {
 	}
 	inBubble(t, o, func(t *testing.T, a *node, p *pipes) {
 		f := follow(t, p.dial, "")
-		if hello := eventOf[api.HelloView](f,
-			api.EventHello); hello != (api.HelloView{Node: "test", PoP: "lhr", Version: "v1"}) {
+		if hello := eventOf[api.HelloView](f, api.EventHello); hello != (api.HelloView{
+			Node: "test",
+			PoP:  "lhr", Version: "v1",
+		}) {
 			t.Errorf("%+v", hello)
 		}
 		a.mustSet(t, `{"rule":"shed","shown":"`+strings.ReplaceAll(api.EscapeKey([]byte(gatetest.HostileKey)), `\`, `\\`)+`","action":"block","reason":"a\u003cb","by":"kim"}`)
@@ -92,8 +94,8 @@ func TestEventsLast(t *testing.T) {
 		f.next(api.EventHello)
 		for n := range 3 {
 			time.Sleep(20 * writeTimeout)
-			a.mustSet(t,
-				fmt.Sprintf(`{"rule":"shed","key":"k%d","action":"block","ttl":"720h"}`, n))
+			a.mustSet(t, fmt.Sprintf(`{"rule":"shed","key":"k%d","action":"block","ttl":"720h"}`,
+				n))
 			f.next(api.EventFlagSet)
 		}
 	})

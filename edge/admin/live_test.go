@@ -54,9 +54,10 @@ func TestTroubles(t *testing.T) {
 			return all
 		}
 		ring := func(clock health.ClockState, servers []api.RingServerView) api.ClusterView {
-			return api.ClusterView{
-				Ring: &api.RingView{Clock: api.ClockView{State: clock.String()}, Servers: servers},
-			}
+			return api.ClusterView{Ring: &api.RingView{
+				Clock:   api.ClockView{State: clock.String()},
+				Servers: servers,
+			}}
 		}
 		e := gatetest.New(t, 1<<20, gatetest.Shed)
 		w := newFeed(e, Options{})

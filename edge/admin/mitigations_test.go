@@ -194,8 +194,10 @@ func TestAdminOddKeys(t *testing.T) {
 		}
 		page := a.ask("GET", "/v1/mitigations", "").Body.String() + a.ask("GET",
 			"/v1/top", "").Body.String()
-		if strings.ContainsFunc(page,
-			func(r rune) bool { return r != '\n' && (r < ' ' || r == 0x7f || r == '<') }) {
+		if strings.ContainsFunc(page, func(r rune) bool {
+			return r != '\n' &&
+				(r < ' ' || r == 0x7f || r == '<')
+		}) {
 			t.Errorf("%q: shown as it is in %q", key, page)
 		}
 		if w := a.ask("DELETE", "/v1/mitigations?"+query, ""); w.Code != http.StatusNoContent {

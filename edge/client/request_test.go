@@ -84,16 +84,11 @@ func TestLine(t *testing.T) {
 // TestLineAllocations: a request as a browser sends it costs no more memory than it did.
 func TestLineAllocations(t *testing.T) {
 	r := Request{
-		Method: "GET",
-		Host:   "www.example.com",
-		Path:   "/v2/orders?page=2",
-		Client: netip.MustParseAddr("203.0.113.7"),
-		Scheme: "https",
+		Method: "GET", Host: "www.example.com", Path: "/v2/orders?page=2", Client: netip.MustParseAddr("203.0.113.7"), Scheme: "https",
 		Headers: http.Header{
 			"User-Agent": {strings.Repeat("agent ", 12)},
-			"Cookie":     {"session=" + strings.Repeat("a", 300) + "; theme=dark"},
-			"Referer":    {"https://www.example.com/"},
-			"X-Api-Key":  {"k"},
+			"Cookie": {"session=" + strings.Repeat("a",
+				300) + "; theme=dark"}, "Referer": {"https://www.example.com/"}, "X-Api-Key": {"k"},
 		},
 	}
 	if n := testing.AllocsPerRun(100, func() { _ = r.line() }); n > 20 {
@@ -126,18 +121,11 @@ func TestLineFits(t *testing.T) {
 	}
 	for range 2000 {
 		r := Request{
-			Method:     text(),
-			Host:       text(),
-			Path:       text(),
-			Country:    text(),
-			TLS:        text(),
-			Scheme:     text(),
-			Tier:       text(),
-			ASN:        rng.Uint32(),
-			Client:     netip.AddrFrom16([16]byte{1, 2, 15: 255}),
-			CanWait:    true,
-			CanDeceive: true,
-			Headers:    http.Header{},
+			Method: text(), Host: text(), Path: text(), Country: text(), TLS: text(), Scheme: text(), Tier: text(), ASN: rng.Uint32(),
+			Client: netip.AddrFrom16([16]byte{
+				1, 2,
+				15: 255,
+			}), CanWait: true, CanDeceive: true, Headers: http.Header{},
 		}
 		for range rng.IntN(100) {
 			name := strings.Repeat(string(rune('a'+rng.IntN(26))), 1+rng.IntN(300))

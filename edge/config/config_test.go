@@ -27,22 +27,12 @@ func TestDefaultIsWhatTheDocumentationSays(t *testing.T) {
 		PoP:    "local",
 		Listen: config.Listen{UDP: loopback(4290), HTTP: loopback(4291), Admin: loopback(4292)},
 		TLS:    config.TLS{Clients: "known"},
-		RESP: config.RESP{
-			Rule: "cl.throttle",
-		},
-		Memory:     67108864,
-		TicketKeep: time.Minute,
-		Policies:   policy.Spec{Clients: request.DefaultClients()},
-		Ring:       config.Ring{Flush: 100 * time.Millisecond, Timeout: 50 * time.Millisecond},
+		RESP:   config.RESP{Rule: "cl.throttle"}, Memory: 67108864, TicketKeep: time.Minute, Policies: policy.Spec{Clients: request.DefaultClients()},
+		Ring: config.Ring{Flush: 100 * time.Millisecond, Timeout: 50 * time.Millisecond},
 		Rules: []mitigation.Rule{
 			{
-				Name:        "per-ip",
-				Limit:       100,
-				Window:      10 * time.Second,
-				Scope:       mitigation.Node,
-				Action:      mitigation.Shed,
-				Mode:        mitigation.Enforce,
-				FailureMode: mitigation.FailLocal,
+				Name: "per-ip", Limit: 100, Window: 10 * time.Second, Scope: mitigation.Node,
+				Action: mitigation.Shed, Mode: mitigation.Enforce, FailureMode: mitigation.FailLocal,
 			},
 			{
 				Name: "login", Limit: 5, Window: time.Minute, Scope: mitigation.Node,
@@ -79,8 +69,8 @@ func TestExampleFile(t *testing.T) {
 
 func TestReadRefusesWhatIsNoConfigurationFile(t *testing.T) {
 	dir := t.TempDir()
-	pipe, huge, locked := filepath.Join(dir,
-		"pipe"), filepath.Join(dir, "huge"), filepath.Join(dir, "missing")
+	pipe, huge, locked := filepath.Join(dir, "pipe"), filepath.Join(dir, "huge"), filepath.Join(dir,
+		"missing")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -223,9 +213,7 @@ func TestTooManyFaultsAreCounted(t *testing.T) {
 	_, err := config.Parse("f", []byte(text.String()))
 	faults := faultsOf(t, err)
 	want := config.Fault{
-		File:    "f",
-		Line:    config.MaxFaults,
-		Col:     1,
+		File: "f", Line: config.MaxFaults, Col: 1,
 		Message: "and 7 more faults, not listed",
 	}
 	if len(faults) != config.MaxFaults+1 || faults[config.MaxFaults] != want {
@@ -264,10 +252,9 @@ func TestWarnings(t *testing.T) {
 	full.Ring.Servers = []config.Server{{Address: config.Address{Host: "h", Port: 1}, Weight: 1}}
 	full.Gossip.Bind = config.Address{Host: "127.0.0.1", Port: 4293}
 	full.Rules = []mitigation.Rule{
-		rule("a", mitigation.PoP, mitigation.Enforce),
-		rule("b", mitigation.PoP, mitigation.Off),
-		rule("c", mitigation.Node, mitigation.Enforce),
-		rule("d", mitigation.PoP, mitigation.Shadow),
+		rule("a", mitigation.PoP, mitigation.Enforce), rule("b", mitigation.PoP, mitigation.Off),
+		rule("c", mitigation.Node, mitigation.Enforce), rule("d", mitigation.PoP,
+			mitigation.Shadow),
 	}
 	for _, name := range strings.Fields("g h i j k l m") {
 		full.Rules = append(full.Rules, rule(name, mitigation.Global, mitigation.Enforce))

@@ -17,17 +17,14 @@ rules:
 `))
 	fmt.Println(err)
 	// Output:
-	// headgate.yaml:4:12: rules[0].limit: must be a whole number in plain digits, not "1e3": write
-	// 1000
+	// headgate.yaml:4:12: rules[0].limit: must be a whole number in plain digits, not "1e3": write 1000
 	// headgate.yaml:5:5: rules[0]: unknown field "widnow" (did you mean "window"?)
-	// headgate.yaml:6:13: rules[0].action: must be shed or block, not "blok" (did you mean
-	// "block"?)
+	// headgate.yaml:6:13: rules[0].action: must be shed or block, not "blok" (did you mean "block"?)
 }
 
 // A file needs only the fields that differ from the built-in configuration.
 func ExampleParse_defaults() {
-	c, err := config.Parse("headgate.yaml",
-		[]byte("listen: {udp: [127.0.0.1:4290, unix:/run/headgate/udp.sock]}"))
+	c, err := config.Parse("headgate.yaml", []byte("listen: {udp: [127.0.0.1:4290, unix:/run/headgate/udp.sock]}"))
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -138,3 +138,18 @@ func TestNeedsRestart(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryFieldIsShown checks that deploy/headgate.yaml has every field; TestReferenceIsComplete,
+// that the effective configuration has.
+func TestEveryFieldIsShown(t *testing.T) {
+	var content map[string]any
+	if err := yaml.Unmarshal(read(t, "../../deploy/headgate.yaml"), &content); err != nil {
+		t.Fatal(err)
+	}
+	shown := leaves(content, "")
+	for _, f := range documented() {
+		if _, section := content[f.Path]; !section && !slices.Contains(shown, f.Path) {
+			t.Errorf("no %s", f.Path)
+		}
+	}
+}

@@ -99,8 +99,8 @@ func TestTheFateOfAnEpoch(t *testing.T) {
 			t.Fatalf("the epoch ends at %s, now is %s", s.Ends, v.Now)
 		}
 		want := map[bool]string{true: "are denied", false: "pass"}[d.Deny]
-		if text := strings.Join(v.Sentences,
-			" "); !strings.Contains(text, "Those of client "+client+" "+want+" for another ") {
+		if text := strings.Join(v.Sentences, " "); !strings.Contains(text,
+			"Those of client "+client+" "+want+" for another ") {
 			t.Fatalf("%s, denied %t: %s", client, d.Deny, text)
 		}
 		if d.Deny {

@@ -17,20 +17,15 @@ func TestSentencesOfOthersCounts(t *testing.T) {
 	age := 0.1
 	second, minute := time.Second, time.Minute
 	gossip := mitigation.Flag{
-		Source: mitigation.Gossip,
-		Origin: "lhr",
-		Ratio:  mitigation.MaxRatio / 100 * 81,
+		Source: mitigation.Gossip, Origin: "lhr",
+		Ratio: mitigation.MaxRatio / 100 * 81,
 	}
 	ring := mitigation.Flag{Source: mitigation.Ring, Ratio: mitigation.MaxRatio / 200}
 	block := mitigation.Flag{Action: mitigation.Block, Source: mitigation.Gossip, Origin: "lhr"}
-	worldwide := api.ExplainView{
-		Global: &api.KeyGlobalView{
-			AgeSeconds:  &age,
-			OfferedRate: 5000,
-			LimitRate:   950.4,
-			Owner:       "cdg-1",
-		},
-	}
+	worldwide := api.ExplainView{Global: &api.KeyGlobalView{
+		AgeSeconds: &age, OfferedRate: 5000,
+		LimitRate: 950.4, Owner: "cdg-1",
+	}}
 	var all strings.Builder
 	for _, tt := range []struct {
 		name string
@@ -86,14 +81,10 @@ func TestSentencesOfOthersCounts(t *testing.T) {
 		c := explanation{
 			Inspection: gate.Inspection{
 				Rule: mitigation.Rule{
-					Name:        "r",
-					Limit:       100,
-					Window:      10 * second,
+					Name: "r", Limit: 100, Window: 10 * second,
 					FailureMode: tt.mode,
 				},
-				Global:   tt.v.Global != nil,
-				ViewLost: tt.lost,
-				Remote:   tt.v.Global != nil,
+				Global: tt.v.Global != nil, ViewLost: tt.lost, Remote: tt.v.Global != nil,
 			},
 			key: []byte("k"), now: 1 << 60, global: tt.v.Global,
 		}
@@ -103,9 +94,8 @@ func TestSentencesOfOthersCounts(t *testing.T) {
 		if tt.flag != nil {
 			f := *tt.flag
 			f.Since, f.Until = c.now.Add(-2*second), c.now.Add(minute)
-			c.Flag, tt.v.Flag = &f, &api.MitigationView{
-				Expires: time.Date(2026, 3, 1, 12, 1, 0, 0, time.UTC),
-			}
+			c.Flag, tt.v.Flag = &f, &api.MitigationView{Expires: time.Date(2026, 3, 1, 12, 1, 0, 0,
+				time.UTC)}
 		}
 		fmt.Fprintf(&all, "%s:\n", tt.name)
 		for _, sentence := range c.sentences(&tt.v) {

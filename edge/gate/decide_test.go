@@ -18,8 +18,8 @@ import (
 // rounded up to whole seconds, without the rule. It panics when no such rule is in force.
 //
 //nolint:revive // a question in one line
-func ask(
-	g *gate.Gate, now window.Instant, op gate.Op, rule, key string, cost uint32,
+func ask(g *gate.Gate, now window.Instant, op gate.Op, rule, key string,
+	cost uint32,
 ) gate.Decision {
 	d, err := g.Lane(0).Decide(now, rand.Uint64(), gatetest.Ask(op, rule, key, cost))
 	if err != nil {
@@ -272,10 +272,8 @@ func TestTotals(t *testing.T) {
 		t.Errorf("offered %d admitted %d refused %d", sum.Offered(), sum.Admitted(), sum.Refused())
 	}
 	if sum.Requests != [gate.Outcomes]uint64{
-		gate.OutcomeAllowed: 1,
-		gate.OutcomeBlocked: 1,
-		gate.OutcomeLimited: 1,
-		gate.OutcomeCounted: 1,
+		gate.OutcomeAllowed: 1, gate.OutcomeBlocked: 1,
+		gate.OutcomeLimited: 1, gate.OutcomeCounted: 1,
 	} {
 		t.Errorf("%v", sum.Requests)
 	}
@@ -286,11 +284,9 @@ func TestDecideDoesNotAllocate(t *testing.T) {
 	now, n := g.Now(), 0
 	var key [8]byte
 	queries := []gate.Ask{
-		gatetest.Ask(gate.Check, "shed", "k", 1),
-		gatetest.Ask(gate.Check, "block", "k", 1),
-		gatetest.Ask(gate.Peek, "shed", "k", 1),
-		gatetest.Ask(gate.Count, "shed", "k", 1),
-		gatetest.Ask(gate.Check, "none", "k", 1),
+		gatetest.Ask(gate.Check, "shed", "k", 1), gatetest.Ask(gate.Check, "block", "k",
+			1), gatetest.Ask(gate.Peek, "shed", "k", 1),
+		gatetest.Ask(gate.Count, "shed", "k", 1), gatetest.Ask(gate.Check, "none", "k", 1),
 		{Op: gate.Check, Rule: []byte("block"), Key: key[:], Cost: 4},
 	}
 	allocs := testing.AllocsPerRun(5000, func() {

@@ -17,17 +17,15 @@ import (
 
 // exports is a rule of three places.
 var exports = mitigation.Rule{
-	Name:  "exports",
-	Kind:  mitigation.Concurrency,
-	Limit: 3,
+	Name: "exports", Kind: mitigation.Concurrency, Limit: 3,
 	Lease: time.Minute,
 }
 
 // acquire takes a lease of cost places for key, for so many seconds; 0: those of the rule.
 //
 //nolint:revive // a question in one line
-func acquire(
-	t testing.TB, g *gate.Gate, now window.Instant, key string, cost, seconds uint32,
+func acquire(t testing.TB, g *gate.Gate, now window.Instant, key string, cost,
+	seconds uint32,
 ) gate.Decision {
 	t.Helper()
 	a := gatetest.Ask(gate.Acquire, "exports", key, cost)
@@ -134,8 +132,8 @@ func TestQuestionsOfTheWrongKind(t *testing.T) {
 	if _, err := g.Release(now, []byte("shed"), []byte("a"), 0); !errors.Is(err, gate.ErrKind) {
 		t.Error(err)
 	}
-	if _, err := g.Renew(now, []byte("none"), []byte("a"),
-		0); !errors.Is(err, gate.ErrUnknownRule) {
+	if _, err := g.Renew(now, []byte("none"), []byte("a"), 0); !errors.Is(err,
+		gate.ErrUnknownRule) {
 		t.Error(err)
 	}
 	for _, name := range []string{"exports", "shed"} {

@@ -117,7 +117,7 @@ func (s *snapshotter) strikes(struck []mitigation.Flag) {
 	}
 }
 
-// near adds to keys keys without a flag near the limit, as far as there is room.
+// near adds to keys those without a flag near the limit, as far as there is room.
 func (s *snapshotter) near(keys []snapshotKey) []snapshotKey {
 	have := make(map[sketch.Index]bool, len(keys))
 	for _, k := range keys {

@@ -199,8 +199,7 @@ func (t *Together) start(r *rule, i int) {
 // offer counts question i as offered and judges without locks as far as possible. False if denying
 // the request.
 func (t *Together) offer(l *Lane, now window.Instant, chance func() uint64, i int) bool {
-	q, p := &t.Questions[i], &t.parts[i]
-	r := p.rule
+	q, p, r := &t.Questions[i], &t.parts[i], t.parts[i].rule
 	if r == nil {
 		return true
 	}
@@ -237,8 +236,8 @@ func (t *Together) offer(l *Lane, now window.Instant, chance func() uint64, i in
 	switch {
 	case ruling == mitigation.AskCount || !ask.Judges:
 	case ruling == mitigation.Stop:
-		p.res.why, p.res.ratio, p.ask = why, p.effect.Ratio, -1
-		p.res.blockLeft = p.effect.Until.Sub(now)
+		p.res.blockLeft, p.ask = p.effect.Until.Sub(now), -1
+		p.res.why, p.res.ratio = why, p.effect.Ratio
 		if ask.Counts {
 			p.res.count.Wait = r.meter.Refuse(now, ask.Hit, ask.Cost)
 		} else {

@@ -28,7 +28,7 @@ func keepsTable(block []byte) bool {
 	return true
 }
 
-// hpackNumber reads a number of HPACK with bits bits in the first byte, up to 2 bytes more. rest is
+// hpackNumber reads a number of HPACK with a prefix of so many bits in the first byte, up to 2 bytes more. rest is
 // nil for a longer or cut number. RFC 7541, 5.1: if all bits of the prefix are 1 the rest follows
 // in groups of seven, least first. With 5 bits 31 154 10 is 1337. Two more bytes are 16,383 beyond
 // the prefix, enough for any block kept.

@@ -13,36 +13,29 @@ import (
 func site(tb testing.TB) *Engine {
 	tb.Helper()
 	sets := []Set{
-		{
-			Name: "office",
-			Kind: CIDR,
-			Nets: []netip.Prefix{
-				netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("2001:db8:1::/48"),
-			},
-		},
-		{
-			Name:    "bots",
-			Kind:    Values,
-			Entries: []sets.Entry{{Value: "curl/*"}, {Value: "python-requests/*"}},
-		},
-		{
-			Name:    "tenants",
-			Kind:    Table,
-			Entries: []sets.Entry{{Value: "k-gold", Word: "gold"}, {Value: "k-free", Word: "free"}},
-		},
+		{Name: "office", Kind: CIDR, Nets: []netip.Prefix{
+			netip.MustParsePrefix("192.0.2.0/24"),
+			netip.MustParsePrefix("2001:db8:1::/48"),
+		}},
+		{Name: "bots", Kind: Values, Entries: []sets.Entry{
+			{Value: "curl/*"},
+			{Value: "python-requests/*"},
+		}},
+		{Name: "tenants", Kind: Table, Entries: []sets.Entry{
+			{Value: "k-gold", Word: "gold"},
+			{Value: "k-free", Word: "free"},
+		}},
 	}
 	login := limit("login", term(tb, "path", "/login", "/token", "/reset"))
 	login.CountWhen = condition.All(term(tb, "path", "/login"), term(tb, "method", "POST"),
 		term(tb, "status", "401"))
-	api := limit("api",
-		condition.All(term(tb, "host", "api.example.com"), term(tb, "path", "/v2/**")))
+	api := limit("api", condition.All(term(tb, "host", "api.example.com"),
+		term(tb, "path", "/v2/**")))
 	api.Key = keyOf(tb, "raw(header.x-api-key)@tenants | client")
 	api.Own = []mitigation.Rule{{Name: "api@free"}, {Name: "api@gold"}}
 	api.Tiers = &Tiers{
-		Of:      condition.Field{Kind: condition.Header, Name: "x-api-key"},
-		Table:   "tenants",
-		Default: "free",
-		Names:   []string{"free", "gold"},
+		Of:    condition.Field{Kind: condition.Header, Name: "x-api-key"},
+		Table: "tenants", Default: "free", Names: []string{"free", "gold"},
 	}
 	return engine(tb, sets,
 		Policy{Name: "ours", Match: term(tb, "client", "@office"), SkipAll: true},
@@ -69,11 +62,7 @@ func TestEvaluate(t *testing.T) {
 			"deny 403 by scanners",
 		},
 		{
-			"a scanner that hides",
-			"GET",
-			"example.com/x/..//%2eenv",
-			"203.0.113.7",
-			nil,
+			"a scanner that hides", "GET", "example.com/x/..//%2eenv", "203.0.113.7", nil,
 			"deny 403 by scanners",
 		},
 		{"not quite a scanner", "GET", "example.com/wp-administrator", "203.0.113.7", nil, ""},
@@ -181,55 +170,37 @@ func TestOrderOfPolicies(t *testing.T) {
 		{
 			"of a group the first asks",
 			[]Policy{
-				group(limit("narrow", path("/x"))), group(limit("wide", nil)), limit("other", nil),
+				group(limit("narrow", path("/x"))),
+				group(limit("wide", nil)), limit("other", nil),
 			},
 			`narrow "192.0.2.1"; other "192.0.2.1"`,
 		},
-		{
-			"skip takes out below",
-			[]Policy{
-				{Name: "s", Match: path("/x"), Skip: []string{"a"}},
-				limit("a", nil),
-				limit("b", nil),
-			},
-			`b "192.0.2.1"`,
-		},
-		{
-			"skip all ends",
-			[]Policy{
-				limit("a", nil),
-				{Name: "s", Match: path("/x"), SkipAll: true},
-				{Name: "d", Deny: 403},
-			},
-			"skip by s",
-		},
-		{
-			"deny ends",
-			[]Policy{
-				limit("a", nil),
-				{Name: "d", Match: path("/x"), Deny: 451},
-				{Name: "s", SkipAll: true},
-			},
-			"deny 451 by d",
-		},
-		{
-			"deny in shadow",
-			[]Policy{mode(Policy{Name: "d", Deny: 403}, mitigation.Shadow), limit("a", nil)},
-			`shadow; a "192.0.2.1"`,
-		},
-		{
-			"skip in shadow",
-			[]Policy{mode(Policy{Name: "s", SkipAll: true}, mitigation.Shadow), limit("a", nil)},
-			`a "192.0.2.1"`,
-		},
-		{
-			"off",
-			[]Policy{
-				mode(Policy{Name: "d", Deny: 403}, mitigation.Off),
-				mode(limit("a", nil), mitigation.Off),
-			},
-			"",
-		},
+		{"skip takes out below", []Policy{
+			{Name: "s", Match: path("/x"), Skip: []string{"a"}},
+			limit("a", nil), limit("b", nil),
+		}, `b "192.0.2.1"`},
+		{"skip all ends", []Policy{
+			limit("a", nil),
+			{Name: "s", Match: path("/x"), SkipAll: true},
+			{Name: "d", Deny: 403},
+		}, "skip by s"},
+		{"deny ends", []Policy{
+			limit("a", nil),
+			{Name: "d", Match: path("/x"), Deny: 451},
+			{Name: "s", SkipAll: true},
+		}, "deny 451 by d"},
+		{"deny in shadow", []Policy{
+			mode(Policy{Name: "d", Deny: 403}, mitigation.Shadow),
+			limit("a", nil),
+		}, `shadow; a "192.0.2.1"`},
+		{"skip in shadow", []Policy{
+			mode(Policy{Name: "s", SkipAll: true}, mitigation.Shadow),
+			limit("a", nil),
+		}, `a "192.0.2.1"`},
+		{"off", []Policy{
+			mode(Policy{Name: "d", Deny: 403}, mitigation.Off),
+			mode(limit("a", nil), mitigation.Off),
+		}, ""},
 		{
 			"a limit in shadow",
 			[]Policy{mode(limit("a", nil), mitigation.Shadow)},
@@ -240,7 +211,8 @@ func TestOrderOfPolicies(t *testing.T) {
 			[]Policy{
 				limit("before", term(t, "tier", "gold")),
 				{Name: "t", Match: path("/x"), Tier: "gold"},
-				limit("after", term(t, "tier", "gold")),
+				limit("after",
+					term(t, "tier", "gold")),
 			},
 			`tier gold; after "192.0.2.1"`,
 		},
@@ -263,10 +235,8 @@ func TestQuestionsAreBounded(t *testing.T) {
 		s.Policies = append(s.Policies, p)
 	}
 	again := Policy{
-		Name:  "again",
-		Rules: []string{"a", "b"},
-		Key:   DefaultKey(),
-		Cost:  DefaultCost(),
+		Name: "again", Rules: []string{"a", "b"}, Key: DefaultKey(),
+		Cost: DefaultCost(),
 	}
 	s.Policies = append(s.Policies[:2:2], append([]Policy{again}, s.Policies[2:]...)...)
 	e := load(t, s)

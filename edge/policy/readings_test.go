@@ -121,10 +121,8 @@ func TestBothReadings(t *testing.T) {
 // A policy in shadow, its pools and costs at fault are those of both walks, each once.
 func TestBothReadingsOnce(t *testing.T) {
 	shadow := Policy{
-		Name:  "d",
-		Match: term(t, "path", "/login"),
-		Deny:  403,
-		Mode:  mitigation.Shadow,
+		Name: "d", Match: term(t, "path", "/login"), Deny: 403,
+		Mode: mitigation.Shadow,
 	}
 	dear := limit("dear", nil)
 	dear.Cost = Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}
@@ -200,8 +198,10 @@ func TestFolds(t *testing.T) {
 	} {
 		clients := request.DefaultClients()
 		clients.Folds = c.folds
-		e := load(t,
-			&Spec{Clients: clients, Policies: []Policy{{Name: "d", Match: c.match, Deny: 403}}})
+		e := load(t, &Spec{Clients: clients, Policies: []Policy{{
+			Name: "d", Match: c.match,
+			Deny: 403,
+		}}})
 		for i, list := range []string{c.fits, c.does} {
 			for _, path := range strings.Fields(list) {
 				r, out := new(request.Request), new(Result)

@@ -113,15 +113,13 @@ func TestLostViews(t *testing.T) {
 	m := ringtest.NewMemory(2)
 	mode := func(name string, f mitigation.FailureMode) mitigation.Rule {
 		return mitigation.Rule{
-			Name:        name,
-			Limit:       10,
-			Window:      10 * time.Second,
-			Scope:       mitigation.PoP,
-			FailureMode: f,
+			Name: name, Limit: 10, Window: 10 * time.Second,
+			Scope: mitigation.PoP, FailureMode: f,
 		}
 	}
-	p := newTogether(t, 1, m, mode("local", mitigation.FailLocal),
-		mode("allow", mitigation.FailAllow), mode("deny", mitigation.FailDeny))
+	p := newTogether(t, 1, m,
+		mode("local", mitigation.FailLocal), mode("allow", mitigation.FailAllow), mode("deny",
+			mitigation.FailDeny))
 	p.After(time.Second)
 	served := p.keysOfTwo(t)
 	m.SetDown(0, true)
@@ -173,10 +171,7 @@ func TestLostViews(t *testing.T) {
 // those.
 func TestKeysThatFailBehindAProxy(t *testing.T) {
 	rule := mitigation.Rule{
-		Name:        "r",
-		Limit:       10,
-		Window:      10 * time.Second,
-		Scope:       mitigation.PoP,
+		Name: "r", Limit: 10, Window: 10 * time.Second, Scope: mitigation.PoP,
 		FailureMode: mitigation.FailDeny,
 	}
 	m := ringtest.NewMemory(1)

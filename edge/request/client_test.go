@@ -71,8 +71,8 @@ func findClientCases() []findClientCase {
 		},
 		{"fewer than hops", hops, "127.0.0.1", "203.0.113.7", "203.0.113.7", request.FoundHeader},
 		{
-			"forwarded", forwarded, "127.0.0.1",
-			`for=1.1.1.1, For="[2001:db8::1]:4711";proto=https`, "2001:db8::1", request.FoundHeader,
+			"forwarded", forwarded, "127.0.0.1", `for=1.1.1.1, For="[2001:db8::1]:4711";proto=https`,
+			"2001:db8::1", request.FoundHeader,
 		},
 		{
 			"forwarded with a comma in quotes", forwarded, "127.0.0.1", `for=203.0.113.7;by="a,b"`,

@@ -105,8 +105,8 @@ func FuzzReader(f *testing.F) {
 		in := filled{method, target, host, name, value, from, country, asn}
 		before := slices.Concat(method, target, host, name, value, from, country, asn)
 		check(t, r, &in, read(r, names, &c, &in))
-		if !bytes.Equal(before,
-			slices.Concat(method, target, host, name, value, from, country, asn)) {
+		if !bytes.Equal(before, slices.Concat(method, target, host, name, value, from, country,
+			asn)) {
 			t.Fatalf("the bytes became %q", in)
 		}
 	})

@@ -112,8 +112,10 @@ func restartUnderAttack(
 func TestRestartKeeps(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := fourRules(t,
-			&gate.Global{Publish: func([]byte) {}, Peers: func() bool { return true }})
+		g := fourRules(t, &gate.Global{
+			Publish: func([]byte) {},
+			Peers:   func() bool { return true },
+		})
 		afar := strings.Repeat("p", override.MaxNode) + "/" + strings.Repeat("n", override.MaxNode)
 		shedAfar(t, g, "afar", afar)
 		gatetest.Refuse(g, "block", "blocked")
@@ -142,8 +144,7 @@ func TestRestartKeeps(t *testing.T) {
 func checkKept(t *testing.T, next *gate.Gate, afar string) {
 	t.Helper()
 	sources := map[mitigation.Source]string{
-		mitigation.Self:   "self",
-		mitigation.Gossip: "gossip",
+		mitigation.Self: "self", mitigation.Gossip: "gossip",
 		mitigation.Manual: "manual",
 	}
 	now := next.Now()
@@ -180,9 +181,10 @@ func shedAfar(t *testing.T, g *gate.Gate, key, origin string) {
 	t.Helper()
 	now := g.Wall(g.Now()).UnixMicro()
 	s := &gate.Snapshot{
-		Written: now,
-		Stopped: true,
-		Rules:   []snapshot.Rule{{Name: "shed", Window: gatetest.Shed.Window}},
+		Written: now, Stopped: true, Rules: []snapshot.Rule{{
+			Name:   "shed",
+			Window: gatetest.Shed.Window,
+		}},
 		Flags: []snapshot.Flag{{
 			Key: []byte(key), Ratio: 1 << 31, Source: mitigation.Gossip, Origin: origin,
 			Since: now, Until: now + time.Hour.Microseconds(),
@@ -224,32 +226,25 @@ func TestRestartUnderOtherRules(t *testing.T) {
 			"another window":  {other, mitigation.Unrefused, 10 * time.Second},
 			"enforced now":    {enforced, mitigation.Unrefused, 0},
 			"off now":         {off, mitigation.Unrefused, 0},
-			"sheds what it blocked": {
-				mitigation.Rule{Name: "block", Limit: 3, Window: 10 * time.Second},
-				mitigation.ByLimit,
-				0,
-			},
+			"sheds what it blocked": {mitigation.Rule{
+				Name: "block", Limit: 3,
+				Window: 10 * time.Second,
+			}, mitigation.ByLimit, 0},
 			"blocks what it shed": {
 				mitigation.Rule{
-					Name:     "shed",
-					Limit:    3,
-					Window:   10 * time.Second,
-					Action:   mitigation.Block,
-					BlockFor: time.Minute,
+					Name: "shed", Limit: 3,
+					Window: 10 * time.Second, Action: mitigation.Block, BlockFor: time.Minute,
 				},
-				mitigation.ByLimit,
-				0,
+				mitigation.ByLimit, 0,
 			},
-			"another limit": {
-				mitigation.Rule{Name: "shed", Limit: 5, Window: 10 * time.Second},
-				mitigation.Unrefused,
-				10 * time.Second,
-			},
-			"a rule that was not yet": {
-				mitigation.Rule{Name: "new", Limit: 3, Window: 10 * time.Second},
-				mitigation.Unrefused,
-				0,
-			},
+			"another limit": {mitigation.Rule{
+				Name: "shed", Limit: 5,
+				Window: 10 * time.Second,
+			}, mitigation.Unrefused, 10 * time.Second},
+			"a rule that was not yet": {mitigation.Rule{
+				Name: "new", Limit: 3,
+				Window: 10 * time.Second,
+			}, mitigation.Unrefused, 0},
 		}
 		for name, c := range cases {
 			next := gatetest.New(t, 1<<20, c.rule)

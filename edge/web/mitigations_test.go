@@ -127,32 +127,15 @@ func (s scene) top(now time.Time) []object {
 // explain is what /v1/explain answers.
 func (s scene) explain(rule, key string, now time.Time) object {
 	v := object{
-		"rule":         rule,
-		"key":          key,
-		"now":          now,
-		"verdict":      "allow",
-		"view":         "pop",
-		"mode":         "enforce",
-		"scope":        "pop",
-		"failure_mode": "local",
-		"limit":        100,
-		"window":       10,
-		"remaining":    97,
-		"reset":        4,
-		"estimate":     3,
-		"error_bound":  2.2,
-		"confidence":   0.982,
-		"noise_floor":  0,
-		"promote_at":   50,
-		"suspect":      false,
-		"admitted":     0,
-		"offered":      3,
-		"sub_windows":  subWindows(now, 0, 0, 1, 0, 2, 0),
-		"lifted_by":    "nothing to lift: 97 of 100 left",
-		"sentences": []string{
-			"A request of this key would be allowed: 97 of 100 are left in its 10 s.",
-			"It is counted by estimate only, which never denies a request.",
-		},
+		"rule": rule, "key": key, "now": now, "verdict": "allow", "view": "pop", "mode": "enforce",
+		"scope": "pop", "failure_mode": "local",
+		"limit": 100, "window": 10, "remaining": 97, "reset": 4, "estimate": 3, "error_bound": 2.2,
+		"confidence": 0.982, "noise_floor": 0,
+		"promote_at": 50, "suspect": false, "admitted": 0, "offered": 3,
+		"sub_windows": subWindows(now, 0, 0, 1, 0, 2, 0),
+		"lifted_by":   "nothing to lift: 97 of 100 left",
+		"sentences": []string{"A request of this key would be allowed: 97 of 100 are left in " +
+			"its 10 s.", "It is counted by estimate only, which never denies a request."},
 	}
 	for _, f := range s.mitigations(now) {
 		if f["rule"] != rule || f["key"] != key {

@@ -32,10 +32,7 @@ var scenes = map[string]scene{
 	"degraded": {name: "degraded", attack: true, degraded: []string{"ring lost", "no other node " +
 		"answers gossip", "the last reload failed, the old rules stay in force"}},
 	"ringlost": {
-		name:     "ringlost",
-		attack:   true,
-		well:     true,
-		ringLost: true,
+		name: "ringlost", attack: true, well: true, ringLost: true,
 		degraded: []string{"ring lost"},
 	},
 	"errors":   {name: "errors", well: true, errors: true},
@@ -156,23 +153,11 @@ func (s scene) ruleViews(seconds float64) []object {
 	for n, r := range s.ruleList() {
 		offered, admitted, denied, shadow := s.rates(&r, n, 0, 0)
 		views = append(views, object{
-			"name":          r.name,
-			"limit":         r.limit,
-			"window":        r.window,
-			"scope":         r.scope,
-			"view":          s.viewOf(&r),
-			"action":        r.action,
-			"block_for":     map[bool]int{true: 600}[r.action == "block"],
-			"mode":          r.mode,
-			"failure_mode":  "local",
-			"fairness":      map[bool]string{true: "pops"}[r.scope == "global"],
-			"offered":       math.Round(offered * seconds),
-			"admitted":      math.Round(admitted * seconds),
-			"denied":        math.Round(denied * seconds),
-			"shadow_denied": math.Round(shadow * seconds),
-			"suspects":      int(r.calm/40) + flags[r.name],
-			"flags":         flags[r.name],
-			"allowed":       map[bool]int{true: 1}[r.name == "per-ip"],
+			"name": r.name, "limit": r.limit, "window": r.window, "scope": r.scope, "view": s.viewOf(&r), "action": r.action,
+			"block_for": map[bool]int{true: 600}[r.action == "block"], "mode": r.mode, "failure_mode": "local", "fairness": map[bool]string{true: "pops"}[r.scope == "global"],
+			"offered": math.Round(offered * seconds), "admitted": math.Round(admitted * seconds), "denied": math.Round(denied * seconds),
+			"shadow_denied": math.Round(shadow * seconds), "suspects": int(r.calm/40) +
+				flags[r.name], "flags": flags[r.name], "allowed": map[bool]int{true: 1}[r.name == "per-ip"],
 		})
 	}
 	return append(views, s.kindRules()...)
@@ -186,39 +171,17 @@ func (s scene) policyViews(now time.Time) []object {
 	seen := now.Add(-95 * time.Second)
 	return []object{
 		{
-			"name":          "ours",
-			"mode":          "enforce",
-			"does":          "skip all",
-			"rules":         []string{},
-			"line":          6,
-			"matched":       1200,
-			"denied":        0,
-			"shadow_denied": 0,
-			"last_seen":     seen,
+			"name": "ours", "mode": "enforce", "does": "skip all", "rules": []string{}, "line": 6,
+			"matched": 1200, "denied": 0, "shadow_denied": 0, "last_seen": seen,
 		},
 		{
-			"name":          "login",
-			"mode":          "enforce",
-			"does":          "ask login",
-			"rules":         []string{"login"},
-			"key":           "client",
-			"line":          9,
-			"matched":       25340,
-			"denied":        812,
-			"shadow_denied": 0,
-			"last_seen":     seen,
+			"name": "login", "mode": "enforce", "does": "ask login", "rules": []string{"login"},
+			"key": "client", "line": 9, "matched": 25340, "denied": 812, "shadow_denied": 0, "last_seen": seen,
 		},
 		{
-			"name":          worst,
-			"mode":          "shadow",
-			"does":          "ask search",
-			"rules":         []string{"search"},
-			"key":           "header.x-api-key@tenants | client",
-			"line":          15,
-			"matched":       40,
-			"denied":        0,
-			"shadow_denied": 7,
-			"last_seen":     nil,
+			"name": worst, "mode": "shadow", "does": "ask search", "rules": []string{"search"},
+			"key": "header.x-api-key@tenants | " +
+				"client", "line": 15, "matched": 40, "denied": 0, "shadow_denied": 7, "last_seen": nil,
 		},
 	}
 }
@@ -253,17 +216,11 @@ func (s scene) cluster(now time.Time, seconds float64) object {
 			}, "dial tcp 192.0.2.1"+fmt.Sprint(n)+":11211: connection refused"
 		}
 		servers = append(servers, object{
-			"address":          fmt.Sprintf("192.0.2.1%d:11211", n),
-			"weight":           1,
-			"up":               !lost,
-			"lost":             lost,
-			"protocol":         "meta",
-			"operations":       4_182_337 + n*1311 + int(seconds*4000),
-			"errors":           errors,
-			"timeouts":         0,
-			"breaker_opened":   0,
-			"last_success_age": age,
-			"last_error":       last,
+			"address": fmt.Sprintf("192.0.2.1%d:11211",
+				n), "weight": 1, "up": !lost, "lost": lost, "protocol": "meta",
+			"operations": 4_182_337 + n*1311 +
+				int(seconds*4000), "errors": errors, "timeouts": 0, "breaker_opened": 0,
+			"last_success_age": age, "last_error": last,
 		})
 	}
 	var members []object
@@ -273,48 +230,34 @@ func (s scene) cluster(now time.Time, seconds float64) object {
 			state = "dead"
 		}
 		members = append(members, object{
-			"name":      name,
-			"pop":       name[:3],
-			"address":   fmt.Sprintf("198.51.100.%d:4293", 10+n),
-			"state":     state,
-			"since":     now.Add(-time.Duration(n*n+2) * 51 * time.Minute),
-			"version":   version,
-			"wire":      3,
-			"ring":      "9f31c2aa",
-			"rules":     "77e0",
-			"self":      n == 0,
-			"dashboard": fmt.Sprintf("http://198.51.100.%d:4292/", 10+n),
+			"name": name, "pop": name[:3], "address": fmt.Sprintf("198.51.100.%d:4293",
+				10+n), "state": state,
+			"since": now.Add(-time.Duration(n*n+2) * 51 * time.Minute), "version": version, "wire": 3, "ring": "9f31c2aa",
+			"rules": "77e0", "self": n == 0, "dashboard": fmt.Sprintf("http://198.51.100.%d:4292/",
+				10+n),
 		})
 	}
 	return object{
-		"node": "lhr-1",
-		"pop":  "lhr",
-		"view": map[bool]string{true: "node", false: "global"}[alone],
+		"node": "lhr-1", "pop": "lhr", "view": map[bool]string{
+			true:  "node",
+			false: "global",
+		}[alone],
 		"ring": object{
-			"fingerprint":        "9f31c2aa",
-			"flush":              0.1,
-			"nodes":              map[bool]int{true: 1, false: 2}[lost],
-			"clock":              object{"state": "agreed", "skew_seconds": 0},
-			"servers":            servers,
-			"flushes":            int(seconds * 10),
-			"last_flush_seconds": 0.0021,
-			"failed":             0,
-			"implausible":        0,
-			"dropped_cost":       map[bool]int{true: 18_200}[lost],
-			"deferred":           0,
+			"fingerprint": "9f31c2aa", "flush": 0.1, "nodes": map[bool]int{
+				true:  1,
+				false: 2,
+			}[lost], "clock": object{"state": "agreed", "skew_seconds": 0},
+			"servers": servers,
+			"flushes": int(seconds * 10), "last_flush_seconds": 0.0021, "failed": 0, "implausible": 0, "dropped_cost": map[bool]int{true: 18_200}[lost], "deferred": 0,
 		},
 		"gossip": object{
-			"connected": !alone,
-			"lost":      false,
-			"members":   members,
-			"pops":      s.pops(),
+			"connected": !alone, "lost": false, "members": members,
+			"pops": s.pops(),
 			"bytes": object{
 				"in":  48_200_000 + int(seconds*900),
 				"out": 51_700_000 + int(seconds*900),
-			},
-			"keys":       object{"owned": 12},
-			"lag":        object{"count": 91, "mean": 0.021},
-			"join_error": "",
+			}, "keys": object{"owned": 12},
+			"lag": object{"count": 91, "mean": 0.021}, "join_error": "",
 		},
 	}
 }
@@ -349,16 +292,12 @@ func (s scene) doors(seconds float64) []object {
 	}
 	return []object{
 		{
-			"protocol":     "udp",
-			"addresses":    []string{"127.0.0.1:4290"},
-			"asked":        asked,
+			"protocol": "udp", "addresses": []string{"127.0.0.1:4290"}, "asked": asked,
 			"unknown_rule": 0,
 		},
-		{
-			"protocol":     "http",
-			"addresses":    []string{"127.0.0.1:4291", "unix:/run/headgate/http.sock"},
-			"asked":        asked / 900,
-			"unknown_rule": 0,
-		},
+		{"protocol": "http", "addresses": []string{
+			"127.0.0.1:4291",
+			"unix:/run/headgate/http.sock",
+		}, "asked": asked / 900, "unknown_rule": 0},
 	}
 }

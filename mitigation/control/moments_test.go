@@ -23,9 +23,8 @@ func TestViewsHaveTheMomentsOfOthers(t *testing.T) {
 		d := control.Report{Rate: 1, Over: time.Minute, TTL: time.Minute, Moments: list}
 		d.Totals.Period = uint32(now / window.Instant(12*time.Second))
 		d.Totals.By[0] = window.PeriodTotals{
-			Offered:  units,
-			Admitted: units,
-			Times:    units * int64((6*time.Second-ago)*window.TimeParts/(12*time.Second)),
+			Offered: units, Admitted: units,
+			Times: units * int64((6*time.Second-ago)*window.TimeParts/(12*time.Second)),
 		}
 		return d
 	}

@@ -59,31 +59,28 @@ func TestBounds(t *testing.T) {
 		want   error
 	}{
 		"as it is": {func(*Override) {}, nil},
-		"greatest": {
-			func(o *Override) { o.Until, o.Keep = o.Issued+720*hour, o.Issued+720*hour },
-			nil,
-		},
-		"longest texts": {
-			func(o *Override) {
-				o.Who, o.Reason = strings.Repeat("w", 64),
-					strings.Repeat("r", 256)
-			},
-			nil,
-		},
+		"greatest": {func(o *Override) {
+			o.Until, o.Keep = o.Issued+720*hour,
+				o.Issued+720*hour
+		}, nil},
+		"longest texts": {func(o *Override) {
+			o.Who, o.Reason = strings.Repeat("w", 64),
+				strings.Repeat("r", 256)
+		}, nil},
 		"over, remembered": {
 			func(o *Override) { o.Issued -= hour; o.Until = o.Issued + 1000 },
 			nil,
 		},
 		"a little early": {func(o *Override) { o.Issued += 120_000 }, nil},
 		"early":          {func(o *Override) { o.Issued += 120_001 }, ErrEarly},
-		"over": {
-			func(o *Override) { o.Issued, o.Until, o.Keep = o.Issued-hour, o.Until-hour, testNow },
-			ErrOver,
-		},
-		"too long": {
-			func(o *Override) { o.Until, o.Keep = o.Issued+720*hour+1, o.Issued+720*hour+1 },
-			ErrBad,
-		},
+		"over": {func(o *Override) {
+			o.Issued, o.Until, o.Keep = o.Issued-hour,
+				o.Until-hour, testNow
+		}, ErrOver},
+		"too long": {func(o *Override) {
+			o.Until, o.Keep = o.Issued+720*hour+1,
+				o.Issued+720*hour+1
+		}, ErrBad},
 		"kept too long":     {func(o *Override) { o.Keep = o.Issued + 720*hour + 1 }, ErrBad},
 		"kept too short":    {func(o *Override) { o.Keep = o.Until - 1 }, ErrBad},
 		"too short":         {func(o *Override) { o.Until = o.Issued + 999 }, ErrBad},
@@ -121,8 +118,10 @@ func TestBounds(t *testing.T) {
 // after its end does the earlier one return from a node that missed the later one.
 func TestLastOverrideStands(t *testing.T) {
 	var here, apart Set
-	block, err := here.Issue(testNow,
-		Override{Rule: "r", Key: []byte("k"), Verb: Block, Until: testNow + 86_400_000, Node: "a"})
+	block, err := here.Issue(testNow, Override{
+		Rule: "r", Key: []byte("k"), Verb: Block,
+		Until: testNow + 86_400_000, Node: "a",
+	})
 	if n, err2 := apart.Merge(testNow, block); n != Newest || err != nil || err2 != nil {
 		t.Fatal(n, err, err2)
 	}

@@ -26,8 +26,8 @@ func TestGreeting(t *testing.T) {
 		return mitigation.Rule{Name: name, Limit: limit, Window: time.Minute, Mode: mode}
 	}
 	off, shadow := rule("off", 1, mitigation.Off), rule("shy", 2, mitigation.Shadow)
-	login, office := rule("login", 5,
-		mitigation.Enforce), rule("office", 1_000_000, mitigation.Enforce)
+	login, office := rule("login", 5, mitigation.Enforce), rule("office", 1_000_000,
+		mitigation.Enforce)
 	for _, c := range []struct {
 		name          string
 		rules         []mitigation.Rule
@@ -77,10 +77,7 @@ func TestGreetingExplains(t *testing.T) {
 	lan, loopback := &net.TCPAddr{
 		IP:   net.IPv4(192, 0, 2, 7),
 		Port: 4292,
-	}, &net.TCPAddr{
-		IP:   net.IPv4(127, 0, 0, 1),
-		Port: 4293,
-	}
+	}, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 4293}
 	rules := []mitigation.Rule{{Name: "login", Limit: 5, Window: time.Minute}}
 	for _, c := range []struct {
 		admin []net.Addr
@@ -119,8 +116,10 @@ func TestGreetingIsBounded(t *testing.T) {
 	t.Parallel()
 	rules := []mitigation.Rule{{Name: "e", Limit: 1, Window: time.Second}}
 	for range 1000 {
-		rules = append(rules,
-			mitigation.Rule{Name: "s", Limit: 1, Window: time.Second, Mode: mitigation.Shadow})
+		rules = append(rules, mitigation.Rule{
+			Name: "s", Limit: 1, Window: time.Second,
+			Mode: mitigation.Shadow,
+		})
 	}
 	var out strings.Builder
 	writeGreeting(&out, "edge-1", edge.Addresses{}, rules)

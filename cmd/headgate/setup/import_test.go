@@ -88,11 +88,8 @@ func TestLongUnits(t *testing.T) {
 		}
 	}
 	var out, errs bytes.Buffer
-	code := cli.NewApp(&out,
-		&errs).Run(context.Background(), []cli.Entry{{Build: Config}}, []string{
-		"config", "check",
-		file,
-	})
+	code := cli.NewApp(&out, &errs).Run(context.Background(), []cli.Entry{{Build: Config}},
+		[]string{"config", "check", file})
 	const is = " is longer than a window can be: "
 	want := "warning: " + limits + ":3:29: d.free: a month" + is + "4 a day\n" +
 		"warning: " + limits + ":5:55: d.paid.user: a year" + is + "1 a day\n" +

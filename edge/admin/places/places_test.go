@@ -150,8 +150,10 @@ func TestCount(t *testing.T) {
 	begin(all[3:5], false)
 	var newcomers []*places.Place
 	for n := range 20 {
-		place, _ := connect(p,
-			[]string{"2001:db8::1", "2001:db8::2", "2001:db8:0:1::1", "::ffff:10.0.0.1"}[n%4])
+		place, _ := connect(p, []string{
+			"2001:db8::1", "2001:db8::2", "2001:db8:0:1::1",
+			"::ffff:10.0.0.1",
+		}[n%4])
 		newcomers = append(newcomers, place)
 	}
 	if is := p.Stats(); is.Addresses != 4 { // two of them in one /64

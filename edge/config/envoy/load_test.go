@@ -67,8 +67,8 @@ func TestFind(t *testing.T) {
 		{"banned=x", "banned"},
 		{"q=x", "shop.q 1000/2 quota counts by x"},
 	} {
-		if got := find(tree, "shop",
-			tt.descriptor); !strings.HasPrefix(withoutDigest(got), withoutDigest(tt.want)) {
+		if got := find(tree, "shop", tt.descriptor); !strings.HasPrefix(withoutDigest(got),
+			withoutDigest(tt.want)) {
 			t.Errorf("%s: %s, want %s", tt.descriptor, got, tt.want)
 		}
 	}

@@ -97,8 +97,7 @@ policies:
 // TestAuthzOfACrowd: a denial says about how many clients a block would deny.
 func TestAuthzOfACrowd(t *testing.T) {
 	t.Parallel()
-	h := open(t,
-		`policies: [{name: partner, match: {}, key: host, limit: 1, window: 1m, action: block, block_for: 10m, max_blast: 20}]`)
+	h := open(t, `policies: [{name: partner, match: {}, key: host, limit: 1, window: 1m, action: block, block_for: 10m, max_blast: 20}]`)
 	c := h.dial(t)
 	gatetest.Crowd(t, h.gate, "partner", "example.com")
 	got := c.authz(check("203.0.113.9", get("GET", "/")))

@@ -112,8 +112,7 @@ func TestHealthCheck(t *testing.T) {
 // TestAskOfACrowd: a block that would deny too many clients sheds, which its reason says.
 func TestAskOfACrowd(t *testing.T) {
 	t.Parallel()
-	a := open(t,
-		`policies: [{name: partner, match: {}, key: host, limit: 1, window: 1m, action: block, block_for: 10m, max_blast: 20}]`)
+	a := open(t, `policies: [{name: partner, match: {}, key: host, limit: 1, window: 1m, action: block, block_for: 10m, max_blast: 20}]`)
 	gatetest.Crowd(t, a.gate, "partner", "h.example")
 	a.greet()
 	a.send(frameOf(notify, fin, 7, 300, message("ask", "path", "/", "host", "h.example", "src",
@@ -351,8 +350,8 @@ func TestBusy(t *testing.T) {
 	t.Parallel()
 	a := open(t, policies)
 	a.greet()
-	large := frameOf(notify, fin, 1, 1,
-		message("ask", "path", "/", "src", visitor, "header.x-a", strings.Repeat("x", 8<<10)))
+	large := frameOf(notify, fin, 1, 1, message("ask", "path", "/", "src", visitor, "header.x-a",
+		strings.Repeat("x", 8<<10)))
 	a.send(large[:6<<10])
 	doortest.WaitFor(t, func() bool { return a.bytes.Used() > 0 })
 	a.send(large[6<<10:])

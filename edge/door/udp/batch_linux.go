@@ -93,8 +93,8 @@ func (r *reader) receive(fd uintptr) bool {
 	}
 	r.used = 0
 	n, _, errno := unix.RawSyscall6(unix.SYS_RECVMMSG, fd,
-		// x/sys has no recvmmsg
-		uintptr(unsafe.Pointer(&r.in[0])), batch, unix.MSG_DONTWAIT, 0, 0) //nolint:gosec
+		//nolint:gosec // x/sys has no recvmmsg
+		uintptr(unsafe.Pointer(&r.in[0])), batch, unix.MSG_DONTWAIT, 0, 0)
 	r.got, r.err, r.empty = int(n), nil, errno == unix.EAGAIN
 	if errno != 0 {
 		r.got = 0

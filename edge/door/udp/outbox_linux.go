@@ -178,8 +178,8 @@ func (o *outbox) sendApart(fd uintptr, m int) {
 	for k := range replies {
 		header.Iov = &replies[k]
 		_, _, errno := unix.Syscall(unix.SYS_SENDMSG, fd,
-			// the header is already built
-			uintptr(unsafe.Pointer(header)), unix.MSG_DONTWAIT) //nolint:gosec
+			//nolint:gosec // the header is already built
+			uintptr(unsafe.Pointer(header)), unix.MSG_DONTWAIT)
 		if errno == 0 {
 			o.sent++
 		}

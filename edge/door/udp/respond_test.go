@@ -19,10 +19,8 @@ import (
 // doorOf returns a door to g without sockets.
 func doorOf(g *gate.Gate, public bool) *Door {
 	return &Door{
-		gate:   g,
-		room:   ask.New(g, 1<<20),
-		public: public,
-		stats:  new([gate.Lanes]readerStats),
+		gate: g, room: ask.New(g, 1<<20), public: public,
+		stats: new([gate.Lanes]readerStats),
 	}
 }
 

@@ -37,121 +37,72 @@ var someMoments = moments.List{
 // someRecords are records with all fields, and with none.
 func someRecords() []packet.Record {
 	demand := control.Report{
-		Rate:     1234.5,
-		Admitted: 1000,
-		Over:     400 * time.Millisecond,
-		Totals:   someTotals(),
-		Blocked:  9 * time.Minute,
-		TTL:      3 * time.Second,
-		LastSum:  5000,
+		Rate: 1234.5, Admitted: 1000, Over: 400 * time.Millisecond, Totals: someTotals(), Blocked: 9 * time.Minute,
+		TTL: 3 * time.Second, LastSum: 5000,
 	}
 	view := control.GlobalView{
-		Sum:      5000,
-		Limit:    980,
-		EchoRate: 1234.5,
-		Shed:     true,
-		Others:   someTotals(),
-		Blocked:  time.Minute,
+		Sum: 5000, Limit: 980, EchoRate: 1234.5, Shed: true,
+		Others: someTotals(), Blocked: time.Minute,
 	}
 	return []packet.Record{
 		{
-			Kind:   packet.Ask,
-			ID:     packet.ID{Rule: "per-ip", Key: "203.0.113.7"},
-			Nonce:  0xfeedbeef,
-			Alone:  true,
-			Done:   true,
-			Report: demand,
+			Kind: packet.Ask, ID: packet.ID{Rule: "per-ip", Key: "203.0.113.7"}, Nonce: 0xfeedbeef,
+			Alone: true, Done: true, Report: demand,
 		},
 		{
-			Kind:   packet.Report,
-			ID:     packet.ID{Rule: "per-ip", Key: "203.0.113.7"},
-			Nonce:  1,
+			Kind: packet.Report, ID: packet.ID{Rule: "per-ip", Key: "203.0.113.7"}, Nonce: 1,
 			Report: control.Report{Over: time.Second},
 		},
+		{Kind: packet.View, ID: packet.ID{
+			Rule: strings.Repeat("r", 64),
+			Key:  strings.Repeat("k", 256),
+		}, Nonce: 2, View: view, From: "lhr"},
 		{
-			Kind:  packet.View,
-			ID:    packet.ID{Rule: strings.Repeat("r", 64), Key: strings.Repeat("k", 256)},
-			Nonce: 2,
-			View:  view,
-			From:  "lhr",
-		},
-		{
-			Kind: packet.Advice,
-			ID:   packet.ID{Rule: "r", Key: "\x00"},
-			View: control.GlobalView{},
+			Kind: packet.Advice, ID: packet.ID{Rule: "r", Key: "\x00"}, View: control.GlobalView{},
 			From: "",
 		},
 		{
-			Kind:  packet.Hint,
-			ID:    packet.ID{Rule: "r", Key: "k"},
-			View:  control.GlobalView{Sum: 5000, Limit: 1000, Shed: true},
-			From:  "edge-1",
-			Until: 1_800_000_000_000,
-			Seq:   77,
+			Kind: packet.Hint, ID: packet.ID{Rule: "r", Key: "k"},
+			View: control.GlobalView{
+				Sum: 5000, Limit: 1000,
+				Shed: true,
+			}, From: "edge-1", Until: 1_800_000_000_000, Seq: 77,
 		},
 		{
-			Kind:   packet.Report,
-			ID:     packet.ID{Rule: "r", Key: "k"},
-			Nonce:  3,
+			Kind: packet.Report, ID: packet.ID{Rule: "r", Key: "k"}, Nonce: 3,
 			Report: control.Report{Rate: 2, Over: time.Second, RateOnly: true},
 		},
 		{
-			Kind:  packet.View,
-			ID:    packet.ID{Rule: "r", Key: "k"},
-			Nonce: 4,
-			View:  control.GlobalView{Sum: 6, Limit: 2, EchoRate: 2, RateOnly: 4},
-			From:  "lhr",
+			Kind: packet.View, ID: packet.ID{Rule: "r", Key: "k"}, Nonce: 4,
+			View: control.GlobalView{Sum: 6, Limit: 2, EchoRate: 2, RateOnly: 4}, From: "lhr",
 		},
 		{
-			Kind:  packet.View,
-			ID:    packet.ID{Rule: "r", Key: "k"},
-			Nonce: 5,
+			Kind: packet.View, ID: packet.ID{Rule: "r", Key: "k"}, Nonce: 5,
 			View: control.GlobalView{
-				Sum:      6000,
-				Limit:    2000,
-				EchoRate: 3000,
-				Share:    1500,
-				Shed:     true,
-			},
-			From: "lhr",
+				Sum: 6000, Limit: 2000, EchoRate: 3000, Share: 1500,
+				Shed: true,
+			}, From: "lhr",
 		},
 		{
-			Kind:  packet.Advice,
-			ID:    packet.ID{Rule: "r", Key: "k"},
-			Nonce: 6,
+			Kind: packet.Advice, ID: packet.ID{Rule: "r", Key: "k"}, Nonce: 6,
 			View: control.GlobalView{
-				Sum:      6,
-				Limit:    2,
-				Share:    1.5,
-				Others:   someTotals(),
-				RateOnly: 1,
-				Blocked:  time.Minute,
-			},
-			From: "lhr",
+				Sum: 6, Limit: 2, Share: 1.5, Others: someTotals(),
+				RateOnly: 1, Blocked: time.Minute,
+			}, From: "lhr",
 		},
 		{
-			Kind:  packet.Ask,
-			ID:    packet.ID{Rule: "r", Key: "k"},
-			Nonce: 7,
+			Kind: packet.Ask, ID: packet.ID{Rule: "r", Key: "k"}, Nonce: 7,
 			Report: control.Report{
-				Rate:    2,
-				Over:    time.Second,
-				Totals:  someTotals(),
+				Rate: 2, Over: time.Second, Totals: someTotals(),
 				Moments: someMoments,
 			},
 		},
 		{
-			Kind:  packet.View,
-			ID:    packet.ID{Rule: "r", Key: "k"},
-			Nonce: 8,
+			Kind: packet.View, ID: packet.ID{Rule: "r", Key: "k"}, Nonce: 8,
 			View: control.GlobalView{
-				Sum:     6,
-				Limit:   2,
-				Share:   1.5,
-				Others:  someTotals(),
+				Sum: 6, Limit: 2, Share: 1.5, Others: someTotals(),
 				Moments: someMoments,
-			},
-			From: "lhr",
+			}, From: "lhr",
 		},
 	}
 }
@@ -228,8 +179,7 @@ func TestPacketGolden(t *testing.T) {
 // oldest lumps.
 func TestMomentsThatAreNone(t *testing.T) {
 	r := packet.Record{
-		Kind:   packet.Report,
-		ID:     packet.ID{Rule: "r", Key: "k"},
+		Kind: packet.Report, ID: packet.ID{Rule: "r", Key: "k"},
 		Report: control.Report{Totals: someTotals()},
 	}
 	for _, l := range []moments.List{
@@ -248,8 +198,10 @@ func TestMomentsThatAreNone(t *testing.T) {
 	}
 	r.Report.Moments = nil
 	for n := range 2 * moments.MaxLumps {
-		r.Report.Moments = append(r.Report.Moments,
-			moments.Lump{Bin: moments.Bin(1000 - n), Units: 1})
+		r.Report.Moments = append(r.Report.Moments, moments.Lump{
+			Bin:   moments.Bin(1000 - n),
+			Units: 1,
+		})
 	}
 	if got, err := packet.ParseRecord(packet.Report, bodyOf(&r)); err != nil ||
 		!reflect.DeepEqual(got.Report.Moments, r.Report.Moments[:moments.MaxLumps]) {
@@ -265,8 +217,7 @@ func TestMomentsThatAreNone(t *testing.T) {
 func TestRatesThatAreNone(t *testing.T) {
 	for _, rate := range []float64{math.NaN(), math.Inf(1), -1, 1e30} {
 		r := packet.Record{
-			Kind:   packet.Report,
-			ID:     packet.ID{Rule: "r", Key: "k"},
+			Kind: packet.Report, ID: packet.ID{Rule: "r", Key: "k"},
 			Report: control.Report{Rate: rate},
 		}
 		if _, err := packet.ParseRecord(packet.Report, bodyOf(&r)); err == nil {
@@ -274,11 +225,11 @@ func TestRatesThatAreNone(t *testing.T) {
 		}
 	}
 	r := packet.Record{
-		Kind: packet.View,
-		ID:   packet.ID{Rule: "r", Key: "k"},
-		View: control.GlobalView{
-			Others: window.Totals{Period: 1, By: [6]window.PeriodTotals{{Offered: 1, Admitted: 2}}},
-		},
+		Kind: packet.View, ID: packet.ID{Rule: "r", Key: "k"},
+		View: control.GlobalView{Others: window.Totals{
+			Period: 1,
+			By:     [6]window.PeriodTotals{{Offered: 1, Admitted: 2}},
+		}},
 	}
 	if _, err := packet.ParseRecord(packet.View, bodyOf(&r)); err == nil {
 		t.Error("more admitted than offered is taken")
