@@ -70,14 +70,12 @@ func (d *Due) surely(f Flush, total uint64) bool {
 }
 
 // mergeCost is Merge for a counter of cost.
-func (c *Counter) mergeCost(
-	f Flush, d *Due, total uint64, server int,
-) (standing Standing, ok bool) {
+func (c *Counter) mergeCost(f Flush, d *Due, total uint64, server int) (is Standing, ok bool) {
 	s, st, m := &c.table.slots[d.at], &c.sync.all[d.at], d.meter
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.index.Load() != uint64(d.index) || s.rule.Load() != m.id {
-		return standing, false
+		return is, false
 	}
 	t, was := m.expire(s, f.Now), *st
 	st.server = uint16(server + 1)
@@ -91,13 +89,13 @@ func (c *Counter) mergeCost(
 		}
 		if known {
 			st.merged = f.Now
-			return standing, false
+			return is, false
 		}
 	} else if d.Period+1 == st.period {
 		st.before = total
 	}
 	if ok = ok && m.plausible(heard, d, t, f); !ok {
-		return standing, false
+		return is, false
 	}
 	b, full := m.batchOf(d, was, t, f, heard), s.full.until() > t.now
 	if m.tokens {
@@ -111,7 +109,7 @@ func (c *Counter) mergeCost(
 		if gone < recent { // the end of the previous period, added after this node's last read
 			m.paceBefore(st, heard, gone)
 		}
-		return standing, false
+		return is, false
 	}
 	own, _ := m.packing.unpack(d.Delta + d.back)
 	if m.tokens {
@@ -120,11 +118,10 @@ func (c *Counter) mergeCost(
 	m.pace(st, f.Now, own.offered+heard.offered, own.admitted+heard.admitted, gone)
 	st.merged = f.Now
 	m.setPolled(s, d.at)
-	standing = m.standing(s, st, t)
-	standing.Own = own.admitted
-	standing.Totals = m.totalsOf(d, total, st.before)
-	m.rateOfFew(&standing)
-	return m.told(standing, st, d, f), true
+	is = m.standing(s, st, t)
+	is.Own, is.Totals = own.admitted, m.totalsOf(d, total, st.before)
+	m.rateOfFew(&is)
+	return m.told(is, st, d, f), true
 }
 
 // told returns standing with the part of Own, brought by d, that the totals have now.
