@@ -19,7 +19,7 @@ const (
 	logChars = 400
 )
 
-// limited is a slog.Handler passing a few lines a second and counts the others.
+// limited is a slog.Handler passing a few lines a second and counting the others.
 type limited struct {
 	slog.Handler
 	l *lineLimit // shared by the handlers derived from one another

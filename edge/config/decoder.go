@@ -229,8 +229,8 @@ func (v value) field(key value, node *yaml.Node, table []field) {
 	v.stands(key, api.Nearest(name, slices.Values(names)))
 }
 
-// stands records the unknown field at key stands for the fields called names, unless given. Without
-// stands "wndow: 10s" would be two faults: an unknown field, and the missing window.
+// stands records that the unknown field at key stands for the fields called names, unless given.
+// Without stands "wndow: 10s" would be two faults: an unknown field, and the missing window.
 func (v value) stands(key value, names ...string) {
 	for _, name := range names {
 		path := join(v.path, name)

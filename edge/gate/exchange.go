@@ -57,7 +57,7 @@ func (g *Gate) CollectFilled(now window.Instant, f func(r *mitigation.Rule, k wi
 	})
 }
 
-// forgetUsedUp forgets the notice of the PoP's other nodes of key's limit.
+// forgetUsedUp forgets the other nodes' notice that key is at its limit.
 func (g *Gate) forgetUsedUp(r *rule, key []byte) {
 	if r != nil && g.usedUp != nil && usedup.Takes(&r.Rule) {
 		g.usedUp.Forget(g.usedUp.Name(&r.Rule, key))

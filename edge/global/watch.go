@@ -21,7 +21,7 @@ const (
 )
 
 // watch logs changes of the other PoPs. Package gossip logs that members differ, with their names;
-// a watch logs they no longer do. It is for a single goroutine.
+// a watch logs the end of a difference. For a single goroutine.
 type watch struct {
 	log       *slog.Logger
 	lostAfter time.Duration // shown when the state becomes silent

@@ -96,7 +96,7 @@ func (c *Conn) request(id uint32, end bool, block []byte) error {
 	// REFUSED_STREAM tells the peer of no effect, so the peer may try again safely (RFC 9113, 8.7).
 	case len(c.streams) >= MaxStreams:
 		return c.resetUnknown(id, refusedStream, TooMany)
-	// An announced body and does not come makes the request malformed: RFC 9113, 8.1.1.
+	// A body announced and not sent makes the request malformed: RFC 9113, 8.1.1.
 	case !h.valid() || end && h.length > 0:
 		return c.resetUnknown(id, protocolError, Protocol)
 	}

@@ -58,7 +58,7 @@ var (
 // ID is the hash of a record's name, the same on every node.
 type ID [IDBytes]byte
 
-// IDOf hashes a name. Names contain bytes clients send, and two names with a single hash suppress
+// IDOf hashes a name. Names contain bytes clients send, and two names with the same hash suppress
 // each other's records, so the hash is collision-resistant.
 func IDOf(name string) (n ID) {
 	sum := sha256.Sum256([]byte(name))

@@ -74,7 +74,7 @@ func (s *stream) vet(head, sealed []byte) error {
 	return vetStream(plain, s.g.o.MaxMembers, s.g.o.MaxState)
 }
 
-// enter waits for a place for a large message. held by s until the close.
+// enter waits for a place for a large message, held by s until the close.
 func (g *Guard) enter(s *stream) error {
 	late := time.After(StreamTimeout)
 	for {

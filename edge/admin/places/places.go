@@ -208,7 +208,7 @@ func (a *Place) Begin(trusted bool) {
 	}
 }
 
-// End marks the connection waits for its next request. It does nothing if a is nil.
+// End marks the connection as waiting for its next request; nothing if a is nil.
 func (a *Place) End() {
 	if a == nil {
 		return

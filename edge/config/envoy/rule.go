@@ -18,7 +18,7 @@ type window struct {
 	unit   string
 }
 
-// longUnit says of a path a unit is counted by the day.
+// longUnit records that the unit at a path is counted by the day.
 const longUnit = "%s: a %s is longer than a window can be: %d a day"
 
 // rule sets the rule of a limit.

@@ -110,9 +110,9 @@ func (t *Table) Until(now window.Instant, n Name) window.Instant {
 	return 0
 }
 
-// Put remembers the key called n is at its limit until then. Of two notices the longer is right:
-// both have an exact count behind them, of which either may have placed admissions too early. In a
-// full set it displaces the key that is at its limit for the shortest time.
+// Put remembers that the key called n is at its limit until then. Of two notices the longer is
+// right: both have an exact count behind them, of which either may have placed admissions too
+// early. In a full set it displaces the key that is at its limit for the shortest time.
 func (t *Table) Put(n Name, until window.Instant) {
 	set := t.set(n)
 	e := &set[0]
