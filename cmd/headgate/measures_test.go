@@ -27,7 +27,7 @@ var ceilings = map[string]struct{ most, slack float64 }{
 	"one, ones per 1,000":                    {1.8, 0.5},
 	"what per 1,000":                         {0.7, 0.3},
 	"lines of code over 100 columns":         {29, 12},
-	"lines of tests over 100 columns":        {487, 50},
+	"lines of tests over 100 columns":        {1_008, 60},
 	"files of code over 300 lines":           {0, 0},
 	"structs with more than 6 bools":         {0, 0},
 	"lines of the 99th of 100 functions":     {38, 2},

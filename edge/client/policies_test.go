@@ -158,8 +158,7 @@ policies: [{name: evil, match: {header.x-api-key: evil, cookie.session: evil}, d
 // TestHandlerOddRequests: where every request is denied, no spelling of one is served.
 func TestHandlerOddRequests(t *testing.T) {
 	c := dialNode(t, "[]\npolicies: [{name: cookies, match: {cookie.c: x}, deny: 404}, {name: "+
-		"queries, match: {query.q: x}, deny: 404}, {name: all, match: {}, deny: "+
-		"403}]\n", client.WithTimeout(patience))
+		"queries, match: {query.q: x}, deny: 404}, {name: all, match: {}, deny: 403}]\n", client.WithTimeout(patience))
 	served := 0
 	server := httptest.NewServer(c.Handler(http.HandlerFunc(func(http.ResponseWriter,
 		*http.Request,
@@ -168,9 +167,7 @@ func TestHandlerOddRequests(t *testing.T) {
 	})))
 	t.Cleanup(server.Close)
 	for begin, want := range map[string]int{
-		"GET http://a?x HTTP/1.1\r\nHost: a": 403, "GET a:80 HTTP/1.1\r\nHost: " +
-			"a": 403, "CONNECT a:80 HTTP/1.1\r\nHost: a": 403, "OPTIONS /* HTTP/1.1\r\nHost: " +
-			"a": 403,
+		"GET http://a?x HTTP/1.1\r\nHost: a": 403, "GET a:80 HTTP/1.1\r\nHost: a": 403, "CONNECT a:80 HTTP/1.1\r\nHost: a": 403, "OPTIONS /* HTTP/1.1\r\nHost: a": 403,
 		"GET /#a HTTP/1.1\r\nHost: a": 403, "A%1 / HTTP/1.1\r\nHost: a": 403, "GET / HTTP/1.0": 403,
 		"GET / HTTP/1.1\r\nHost:":      403,
 		"GET / HTTP/1.1\r\nHost: [abc": 403, "GET / HTTP/1.1\r\nHost: x@a": 403,
@@ -226,13 +223,9 @@ func FuzzAsk(f *testing.F) {
 
 // TestAskWithoutADaemon: the fail mode decides.
 func TestAskWithoutADaemon(t *testing.T) {
-	for mode, allowed := range map[client.FailMode]bool{
-		client.FailOpen:   true,
-		client.FailClosed: false,
-	} {
+	for mode, allowed := range map[client.FailMode]bool{client.FailOpen: true, client.FailClosed: false} {
 		c := dial(t, "127.0.0.1:1", client.WithFailMode(mode), client.WithTimeout(time.Second))
-		if a, err := c.Ask(t.Context(), client.Request{Path: "/"}); err == nil ||
-			a.Allowed() != allowed || !errors.Is(a.Err, client.ErrNoDaemon) {
+		if a, err := c.Ask(t.Context(), client.Request{Path: "/"}); err == nil || a.Allowed() != allowed || !errors.Is(a.Err, client.ErrNoDaemon) {
 			t.Errorf("mode %d: %+v, %v", mode, a, err)
 		}
 	}
@@ -264,12 +257,8 @@ func TestHandlerByPolicies(t *testing.T) {
 		h.ServeHTTP(w, r)
 		return w
 	}
-	for _, target := range []string{
-		"/login?password=right", "/login?password=panic",
-		"/login?password=right", "/login", "/login",
-	} {
-		if w := visit(http.MethodPost, target,
-			"203.0.113.7"); w.Code == http.StatusTooManyRequests {
+	for _, target := range []string{"/login?password=right", "/login?password=panic", "/login?password=right", "/login", "/login"} {
+		if w := visit(http.MethodPost, target, "203.0.113.7"); w.Code == http.StatusTooManyRequests {
 			t.Errorf("%s: %d", target, w.Code)
 		}
 	}
@@ -281,16 +270,13 @@ func TestHandlerByPolicies(t *testing.T) {
 		}
 	}
 	w := visit(http.MethodGet, "/token", "203.0.113.7")
-	if w.Header().Get("Retry-After") == "" || !strings.HasPrefix(w.Header().Get("RateLimit"),
-		`"login";r=0;`) || !strings.Contains(w.Body.String(), `"rule":"login"`) {
+	if w.Header().Get("Retry-After") == "" || !strings.HasPrefix(w.Header().Get("RateLimit"), `"login";r=0;`) || !strings.Contains(w.Body.String(), `"rule":"login"`) {
 		t.Errorf("%v %s", w.Header(), w.Body)
 	}
 	if w := visit(http.MethodGet, "/token", "203.0.113.8"); w.Code != http.StatusOK {
 		t.Errorf("somebody else: %d", w.Code)
 	}
-	if w := visit(http.MethodGet, "/.env", "203.0.113.8"); w.Code != http.StatusNotFound ||
-		w.Header().Get("Retry-After") != "" || !strings.Contains(w.Body.String(),
-		`"why":"policy"`) {
+	if w := visit(http.MethodGet, "/.env", "203.0.113.8"); w.Code != http.StatusNotFound || w.Header().Get("Retry-After") != "" || !strings.Contains(w.Body.String(), `"why":"policy"`) {
 		t.Errorf("a scanner: %d %v %s", w.Code, w.Header(), w.Body)
 	}
 	if w := visit(http.MethodGet, "/", "203.0.113.8"); w.Code != http.StatusOK ||

@@ -1,6 +1,10 @@
 package config
 
-import "github.com/headgate-dev/headgate/mitigation"
+import (
+	"reflect"
+
+	"github.com/headgate-dev/headgate/mitigation"
+)
 
 // Setting is a field of a rule and the value, both as in the file.
 type Setting struct{ Name, Value string }
@@ -13,12 +17,12 @@ func Settings(r mitigation.Rule) []Setting {
 	if r.Kind == mitigation.Concurrency {
 		usual.Lease = defaultLease
 	}
-	is, of := printed(ruleFields(&r)).Content, printed(ruleFields(&usual)).Content
-	all := []Setting{}
-	for i := 0; i < len(is); i += 2 {
-		name, value := is[i].Value, flow(is[i+1])
-		if value != flow(of[i+1]) || name == "kind" && r.Kind != mitigation.Window {
-			all = append(all, Setting{name, value})
+	all, of := []Setting{}, ruleFields(&usual)
+	for i, f := range ruleFields(&r) {
+		value := f.print()
+		if !reflect.DeepEqual(value, of[i].print()) ||
+			f.name == "kind" && r.Kind != mitigation.Window {
+			all = append(all, Setting{f.name, flow(nodeOf(value))})
 		}
 	}
 	return all

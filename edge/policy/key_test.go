@@ -11,7 +11,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
-func TestKeys(t *testing.T) {
+func TestKeys(t *testing.T) { //nolint:funlen // one table
 	sets := []Set{
 		{Name: "tenants", Kind: Values, Entries: []sets.Entry{{Value: "known"}}},
 		{Name: "office", Kind: CIDR, Nets: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}},
@@ -177,10 +177,7 @@ func FuzzKeysDiffer(f *testing.F) {
 }
 
 func FuzzKeyPart(f *testing.F) {
-	for _, seed := range []string{
-		"client/24,56", "raw(header.a)@s | client", "hash(raw(host))",
-		"path:3", "|", "raw(", "query.", "client@",
-	} {
+	for _, seed := range []string{"client/24,56", "raw(header.a)@s | client", "hash(raw(host))", "path:3", "|", "raw(", "query.", "client@"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
-func TestSetTarget(t *testing.T) {
+func TestSetTarget(t *testing.T) { //nolint:funlen // one table
 	cases := []struct{ target, path, query string }{
 		{"/", "/", ""},
 		{"/login", "/login", ""},
@@ -59,22 +59,17 @@ func TestSetTarget(t *testing.T) {
 				r.Query, c.path, c.query)
 		}
 	}
-	if r.SetTarget(bytes.Repeat([]byte("/"), request.MaxTarget+1),
-		new(request.Clients)); r.Unfit != request.UnfitTarget {
+	if r.SetTarget(bytes.Repeat([]byte("/"), request.MaxTarget+1), new(request.Clients)); r.Unfit != request.UnfitTarget {
 		t.Error("a target above the bound is fit")
 	}
-	if r.SetTarget([]byte("//a/%2e%2e?b"),
-		&request.Clients{Raw: true}); string(r.Path) != "//a/%2e%2e" {
+	if r.SetTarget([]byte("//a/%2e%2e?b"), &request.Clients{Raw: true}); string(r.Path) != "//a/%2e%2e" {
 		t.Errorf("raw: got %q", r.Path)
 	}
 }
 
 // A normal path stays as it is, and means what the path meant.
 func FuzzTarget(f *testing.F) {
-	for _, seed := range []string{
-		"/", "/a/../b//c/%2e%2E/%2f%c3", "http://h/a?b#c", "/%", "/a/..",
-		"/.", "*", "/%25%32%65",
-	} {
+	for _, seed := range []string{"/", "/a/../b//c/%2e%2E/%2f%c3", "http://h/a?b#c", "/%", "/a/..", "/.", "*", "/%25%32%65"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, target []byte) {
@@ -87,8 +82,7 @@ func FuzzTarget(f *testing.F) {
 			t.Fatalf("the target became %q", target)
 		}
 		path := string(r.Path)
-		if path != "*" && (path[0] != '/' || strings.Contains(path, "//") ||
-			strings.Contains(path+"/", "/../") || strings.Contains(path+"/", "/./")) {
+		if path != "*" && (path[0] != '/' || strings.Contains(path, "//") || strings.Contains(path+"/", "/../") || strings.Contains(path+"/", "/./")) {
 			t.Fatalf("%q is not normal", path)
 		}
 		if again.SetTarget(r.Path, new(request.Clients)); path != string(again.Path) &&
@@ -154,10 +148,7 @@ func TestParams(t *testing.T) {
 	r := new(request.Request)
 	r.Reset(nil)
 	r.SetTarget([]byte("/?a=1&b=%41+b&a=2&c&&=x&%64=4&e=%4&f=1=2#h=5#&i=6"), new(request.Clients))
-	for name, want := range map[string]string{
-		"a": "1,2", "b": "A b", "c": "", "d": "4", "e": "%4",
-		"f": "1=2", "h": "5", "i": "6", "g": "none",
-	} {
+	for name, want := range map[string]string{"a": "1,2", "b": "A b", "c": "", "d": "4", "e": "%4", "f": "1=2", "h": "5", "i": "6", "g": "none"} {
 		var got []string
 		for value, next := r.Param(name, 0); next >= 0; value, next = r.Param(name, next) {
 			got = append(got, string(value))

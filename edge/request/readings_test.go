@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestReadings(t *testing.T) {
+func TestReadings(t *testing.T) { //nolint:funlen // one table
 	const params, tail, letters = FoldParams, FoldTail, FoldCase
 	for _, c := range []struct {
 		path          string
@@ -136,10 +136,7 @@ func TestReadingsAreResolved(t *testing.T) {
 }
 
 func TestKeyPath(t *testing.T) {
-	for path, want := range map[string]string{
-		"/": "/", "/a": "/a", "/a/": "/a", "/a%2F": "/a",
-		"/%2F": "/", "/a%2Fb": "/a/b",
-	} {
+	for path, want := range map[string]string{"/": "/", "/a": "/a", "/a/": "/a", "/a%2F": "/a", "/%2F": "/", "/a%2Fb": "/a/b"} {
 		var r Request
 		c := DefaultClients()
 		if r.setPath([]byte(path), &c); string(r.KeyPath(&c)) != want {

@@ -64,10 +64,7 @@ func (s scene) poolViews(now time.Time) []object {
 			"name": "db", "level": 0, "utilisation": 0.41, "sources": 1,
 			"heard": now.Add(-2 * time.Second), "reports": 31, "dropped": 0, "shed_above": 0.85,
 			"restore_below": 0.7,
-			"tiers": []object{
-				{"tier": "batch", "ratio": 0},
-				{"tier": "normal", "ratio": 0},
-			},
+			"tiers":         []object{{"tier": "batch", "ratio": 0}, {"tier": "normal", "ratio": 0}},
 		},
 		{
 			"name": "queue", "level": 0, "utilisation": 0, "sources": 0, "heard": nil, "reports": 0,
@@ -158,11 +155,7 @@ func (s scene) explainKind(v object, rule string, now time.Time) {
 				"limit": 80, "siblings": object{"asked": 1, "needed": 3},
 			},
 		}
-		v["sentences"] = []string{
-			"A request with this key would be allowed now.",
-			"Whatever its own count, a request of it is denied: its network 203.0.113.0/24 is " +
-				"over its limit under signin/24,56 (20 of 20 used, at least 3 narrower keys asked).",
-		}
+		v["sentences"] = []string{"A request with this key would be allowed now.", "Whatever its own count, a request of it is denied: its network 203.0.113.0/24 is over its limit under signin/24,56 (20 of 20 used, at least 3 narrower keys asked)."}
 	}
 }
 

@@ -17,17 +17,13 @@ func TestGreeting(t *testing.T) {
 	at := edge.Addresses{
 		Datagram: []net.Addr{&net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 4290}},
 		HTTP:     []net.Addr{&net.TCPAddr{IP: net.IPv6zero, Port: 4291}},
-		Admin: []net.Addr{
-			&net.UnixAddr{Name: "/run/a.sock", Net: "unix"},
-			&net.TCPAddr{IP: net.IPv4zero, Port: 4292},
-		},
+		Admin:    []net.Addr{&net.UnixAddr{Name: "/run/a.sock", Net: "unix"}, &net.TCPAddr{IP: net.IPv4zero, Port: 4292}},
 	}
 	rule := func(name string, limit int64, mode mitigation.Mode) mitigation.Rule {
 		return mitigation.Rule{Name: name, Limit: limit, Window: time.Minute, Mode: mode}
 	}
 	off, shadow := rule("off", 1, mitigation.Off), rule("shy", 2, mitigation.Shadow)
-	login, office := rule("login", 5, mitigation.Enforce), rule("office", 1_000_000,
-		mitigation.Enforce)
+	login, office := rule("login", 5, mitigation.Enforce), rule("office", 1_000_000, mitigation.Enforce)
 	for _, c := range []struct {
 		name          string
 		rules         []mitigation.Rule
@@ -37,8 +33,7 @@ func TestGreeting(t *testing.T) {
 			"the smallest that enforces",
 			[]mitigation.Rule{off, login, shadow, office},
 			[]string{
-				"dashboard             http://127.0.0.1:4292/\n", "check login " +
-					"", "rule=login&", "after 5 requests within 1m the next is denied",
+				"dashboard             http://127.0.0.1:4292/\n", "check login ", "rule=login&", "after 5 requests within 1m the next is denied",
 				"shadow: nothing is denied yet by shy; rules in shadow only count and report. To " +
 					"enforce one: headgate mode enforce shy\n",
 			},
@@ -74,19 +69,13 @@ func TestGreeting(t *testing.T) {
 // loopback, and says elsewhere that it needs the token.
 func TestGreetingExplains(t *testing.T) {
 	t.Parallel()
-	lan, loopback := &net.TCPAddr{
-		IP:   net.IPv4(192, 0, 2, 7),
-		Port: 4292,
-	}, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 4293}
+	lan, loopback := &net.TCPAddr{IP: net.IPv4(192, 0, 2, 7), Port: 4292}, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 4293}
 	rules := []mitigation.Rule{{Name: "login", Limit: 5, Window: time.Minute}}
 	for _, c := range []struct {
 		admin []net.Addr
 		want  string
 	}{
-		{
-			[]net.Addr{lan, loopback},
-			"  curl 'http://127.0.0.1:4293/v1/explain?rule=login&key=203.0.113.7'\n",
-		},
+		{[]net.Addr{lan, loopback}, "  curl 'http://127.0.0.1:4293/v1/explain?rule=login&key=203.0.113.7'\n"},
 		{[]net.Addr{lan}, "  curl -H \"Authorization: Bearer $TOKEN\" " +
 			"'http://192.0.2.7:4292/v1/explain?rule=login&key=203.0.113.7'\n"},
 		{[]net.Addr{&net.TCPAddr{IP: net.IPv4zero, Port: 4292}}, "  curl -H \"Authorization: " +
@@ -104,8 +93,7 @@ func TestGreetingExplains(t *testing.T) {
 func TestGreetingWithoutDashboard(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	writeGreeting(&out, "edge-1",
-		edge.Addresses{Admin: []net.Addr{&net.UnixAddr{Name: "/run/a.sock", Net: "unix"}}}, nil)
+	writeGreeting(&out, "edge-1", edge.Addresses{Admin: []net.Addr{&net.UnixAddr{Name: "/run/a.sock", Net: "unix"}}}, nil)
 	if strings.Contains(out.String(), "dashboard") {
 		t.Errorf("a dashboard on a unix socket only:\n%s", &out)
 	}
@@ -116,10 +104,7 @@ func TestGreetingIsBounded(t *testing.T) {
 	t.Parallel()
 	rules := []mitigation.Rule{{Name: "e", Limit: 1, Window: time.Second}}
 	for range 1000 {
-		rules = append(rules, mitigation.Rule{
-			Name: "s", Limit: 1, Window: time.Second,
-			Mode: mitigation.Shadow,
-		})
+		rules = append(rules, mitigation.Rule{Name: "s", Limit: 1, Window: time.Second, Mode: mitigation.Shadow})
 	}
 	var out strings.Builder
 	writeGreeting(&out, "edge-1", edge.Addresses{}, rules)

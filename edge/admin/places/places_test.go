@@ -62,55 +62,23 @@ func TestOrder(t *testing.T) {
 		prepare func(all []*places.Place)
 		cut     int // -1: none
 	}{
-		"all wait": {func([]*places.Place) {}, 1},
-		"the longest waiting asks": {func(all []*places.Place) {
-			begin(all[1:2],
-				false)
-			all[1].End()
-		}, 2},
-		"it shows the token": {func(all []*places.Place) {
-			begin(all[1:2],
-				true)
-			all[1].End()
-		}, 2},
-		"it is being answered": {func(all []*places.Place) { begin(all[1:2], false) }, 2},
-		"all but one showed the token": {func(all []*places.Place) {
-			begin(all,
-				true)
-			begin(all[3:4], false)
-		}, 3},
+		"all wait":                     {func([]*places.Place) {}, 1},
+		"the longest waiting asks":     {func(all []*places.Place) { begin(all[1:2], false); all[1].End() }, 2},
+		"it shows the token":           {func(all []*places.Place) { begin(all[1:2], true); all[1].End() }, 2},
+		"it is being answered":         {func(all []*places.Place) { begin(all[1:2], false) }, 2},
+		"all but one showed the token": {func(all []*places.Place) { begin(all, true); begin(all[3:4], false) }, 3},
 		"one showed it, then did not": {func(all []*places.Place) {
 			begin(all, true)
 			begin(all[3:4], true)
 			begin(all[3:4], false)
 			all[3].End()
 		}, 3},
-		"all are being answered": {
-			func(all []*places.Place) { begin(all, false) },
-			1,
-		},
-		"all are being answered, one is done": {func(all []*places.Place) {
-			begin(all,
-				false)
-			all[9].End()
-		}, 9},
-		"all showed the token, one is done": {func(all []*places.Place) {
-			begin(all,
-				true)
-			all[9].End()
-		}, 9},
-		"all showed the token, none is done": {
-			func(all []*places.Place) { begin(all, true) },
-			-1,
-		},
-		"the others showed the token": {func(all []*places.Place) {
-			begin(all[1:],
-				true)
-		}, 0},
-		"another address has as many, and more": {func(all []*places.Place) {
-			begin(all[2:],
-				true)
-		}, 0},
+		"all are being answered":                {func(all []*places.Place) { begin(all, false) }, 1},
+		"all are being answered, one is done":   {func(all []*places.Place) { begin(all, false); all[9].End() }, 9},
+		"all showed the token, one is done":     {func(all []*places.Place) { begin(all, true); all[9].End() }, 9},
+		"all showed the token, none is done":    {func(all []*places.Place) { begin(all, true) }, -1},
+		"the others showed the token":           {func(all []*places.Place) { begin(all[1:], true) }, 0},
+		"another address has as many, and more": {func(all []*places.Place) { begin(all[2:], true) }, 0},
 	} {
 		p, all := fullHouse(t)
 		c.prepare(all)
@@ -150,10 +118,7 @@ func TestCount(t *testing.T) {
 	begin(all[3:5], false)
 	var newcomers []*places.Place
 	for n := range 20 {
-		place, _ := connect(p, []string{
-			"2001:db8::1", "2001:db8::2", "2001:db8:0:1::1",
-			"::ffff:10.0.0.1",
-		}[n%4])
+		place, _ := connect(p, []string{"2001:db8::1", "2001:db8::2", "2001:db8:0:1::1", "::ffff:10.0.0.1"}[n%4])
 		newcomers = append(newcomers, place)
 	}
 	if is := p.Stats(); is.Addresses != 4 { // two of them in one /64
