@@ -6,8 +6,8 @@ package sketch
 //	[ epoch  ][ n-5 ][ n-4 ][ n-3 ][ n-2 ][ n-1 ][  n  ]
 //
 // epoch is the low half of the newest sub-window number n the cell has seen; the six counts below
-// it belong to n and the five sub-windows before. A cell is never cleared: it is rolled forward
-// when it is touched, so no reader ever meets a half-cleared counter.
+// belong to n and the five sub-windows before. A cell is never cleared: a cell is rolled forward at
+// a touch, so no reader ever meets a half-cleared counter.
 type word uint64
 
 // SubWindows is how many sub-windows make a window. A cell holds another, so the running and the
@@ -33,8 +33,8 @@ func (w word) behind(number uint64) uint16 { return uint16(number) - w.epoch() }
 // ahead reports whether the cell has seen a later sub-window than number.
 func (w word) ahead(number uint64) bool { return w.behind(number) >= lateAfter && w != 0 }
 
-// roll returns the cell as of sub-window number: older counts move up, those that leave are gone. A
-// cell ahead of number stays as it is, because winding it back would lose newer counts.
+// roll returns the cell as of sub-window number: older counts move up, the oldest are gone. A cell
+// ahead of number stays the same, because winding back would lose newer counts.
 func (w word) roll(number uint64) word {
 	d := w.behind(number)
 	if d == 0 || w.ahead(number) {
@@ -54,7 +54,7 @@ func (w word) rolled(number uint64, d uint16) word {
 // newest returns the count of the newest sub-window.
 func (w word) newest() uint64 { return uint64(w & maxCount) }
 
-// with returns the cell with its newest count set to n, saturated.
+// with returns the cell with the newest count set to n, saturated.
 func (w word) with(n uint64) word { return w&^maxCount | word(min(n, maxCount)) }
 
 // set returns the cell with the count of the sub-window age before the newest set to n, at most

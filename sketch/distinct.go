@@ -13,21 +13,20 @@ const (
 	wordsOf      = registers / perWord
 )
 
-// DistinctError is the standard error of Distinct's estimate, as a share of it: in 95 of 100
-// cases the truth is within twice that.
+// DistinctError is the standard error of Distinct's estimate, as a share: in 95 of 100 cases the
+// truth is within twice the error.
 const DistinctError = 1.04 / 45.25 // the root of the number of registers
 
 // Distinct estimates how many different keys were noted, in 2 KiB whatever their number
-// (HyperLogLog: Flajolet and others, 2007; linear counting for few, as they say). The zero Distinct
-// has noted none. Safe for concurrent use.
+// (HyperLogLog: Flajolet and others, 2007; linear counting for few, as in the paper). The zero
+// Distinct has noted none. Safe for concurrent use.
 //
-// An Index is a keyed hash, so nobody can choose keys that count for many.
+// An Index is a keyed hash, so nobody can choose keys counting for many.
 type Distinct struct {
 	words [wordsOf]atomic.Uint64
 }
 
-// Note notes i. It writes only when i is rarer than all before it in its register, and does not
-// allocate.
+// Note notes i. A write only if i is rarer than all before in the register, without an allocation.
 func (d *Distinct) Note(i Index) {
 	register := uint64(i) >> (64 - distinctBits)
 	rank := uint64(bits.LeadingZeros64(uint64(i)<<distinctBits|1<<(distinctBits-1))) + 1 // 1..54
@@ -42,7 +41,7 @@ func (d *Distinct) Note(i Index) {
 
 // Estimate returns about how many different indices were noted.
 func (d *Distinct) Estimate() float64 {
-	// ranks above it add next to nothing, and no sum of 2^most overflows
+	// ranks above add next to nothing, and no sum of 2^most overflows
 	const m, most = float64(registers), 50
 	sum, empty := uint64(0), 0
 	for n := range d.words {

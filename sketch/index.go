@@ -2,13 +2,13 @@ package sketch
 
 import "hash/maphash"
 
-// Index names a key of a rule inside this process: 64 keyed bits. It is never shown and never sent,
-// because two processes disagree on it and an attacker must not learn it.
+// Index names a key of a rule inside this process: 64 keyed bits. Never shown and never sent: two
+// processes disagree on an Index, and an attacker must not learn any.
 type Index uint64
 
-// Hasher turns keys into indices. Each rule has its own, so two rules never share a count for a
-// key. The hash is keyed by a random seed (hash/maphash): unkeyed or merely seeded xxhash lets
-// anybody compute pairs of keys that meet in every cell. The zero Hasher panics when used.
+// Hasher turns keys into indices. Each rule has another hash, so two rules never share a count for
+// a key. The hash is keyed by a random seed (hash/maphash): unkeyed or merely seeded xxhash lets
+// anybody compute pairs of keys meeting in every cell. The zero Hasher panics when used.
 type Hasher struct{ seed maphash.Seed }
 
 // NewHasher returns a hasher with a fresh random seed.

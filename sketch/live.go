@@ -22,7 +22,7 @@ type Noise struct {
 	P99    uint64 // 99 % of them read at most this
 }
 
-// Noise reads the canaries at sub-window number. It is the error as it is now, not a bound on it.
+// Noise reads the canaries at sub-window number. The present error, not a bound.
 func (s *Sketch) Noise(number uint64) Noise {
 	var reads [canaries]uint64
 	for c, i := range s.probe {

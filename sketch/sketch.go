@@ -6,14 +6,14 @@
 //	                           estimate = the least of the four sums             (never under)
 //
 // An estimate is at least the true count until it saturates, and with probability 1 - e^-4 at most
-// e·N/width above it (N: the sum of the window). It errs upwards only, so it may suspect a
-// key but must convict none: that takes an exact count (package window).
+// e·N/width above (N: the sum of the window). The error is upwards only, so an estimate may suspect
+// a key but must convict none: a conviction takes an exact count (package window).
 //
-// The update is conservative (Estan and Varghese, 2002): only cells that would lie under the new
-// minimum are raised, which about halves the error when memory is short. Done by raising each cell
-// to a maximum it loses increments as soon as two goroutines meet. Here every cell raised must
-// still be the word that was read, or the whole addition starts again: of two additions of the same
-// key that meet, either finds a cell of its minimum changed.
+// The update is conservative (Estan and Varghese, 2002): only cells under the new minimum are
+// raised, which about halves the error when memory is short. Done by raising each cell to a maximum
+// the sketch loses increments as soon as two goroutines meet. Here every cell raised must still be
+// the read word, or the whole addition starts again: of two additions of the same key meeting,
+// either finds a cell of its minimum changed.
 package sketch
 
 import (
@@ -35,7 +35,7 @@ var odd = [Rows]uint64{
 	0xa0761d6478bd642f, 0xe7037ed1a0b428db,
 }
 
-// Saturated is the count of a sub-window that may stand for more: a cell counts no further.
+// Saturated is the count of a sub-window possibly standing for more: a cell counts no further.
 const Saturated = maxCount
 
 // Sketch is a Count-Min Sketch over sub-windows. All methods may be called concurrently.
@@ -46,7 +46,7 @@ type Sketch struct {
 }
 
 // New returns a sketch over cells, which the caller provides so a fixed budget can be divided and
-// divided again; len(cells)/Rows is the width. It panics with fewer than Rows cells.
+// divided again; len(cells)/Rows is the width. Panics with fewer than Rows cells.
 func New(cells []atomic.Uint64) *Sketch {
 	if len(cells) < Rows {
 		panic("sketch: fewer cells than rows")
@@ -65,14 +65,14 @@ func (s *Sketch) cell(i Index, row int) *atomic.Uint64 {
 }
 
 // Add counts units (at most 255; 0 only reads) for i in sub-window number and returns the estimate
-// of the window with them: never under the true count until a sub-window holds 255. A saturated
+// of the window including n: never under the true count until a sub-window holds 255. A saturated
 // cell is only read, so the hottest keys cost no write. Lock-free; does not allocate.
 func (s *Sketch) Add(i Index, number uint64, units uint8) uint64 {
 	return s.AddBelow(i, number, units, math.MaxUint64)
 }
 
-// AddBelow is Add, but a count that would bring the estimate to mark or above is not made: the
-// caller keeps such a key elsewhere.
+// AddBelow is Add, but a count bringing the estimate to mark or above is not made: the caller keeps
+// such a key elsewhere.
 func (s *Sketch) AddBelow(i Index, number uint64, units uint8, mark uint64) uint64 {
 	for {
 		if estimate, ok := s.tryAdd(i, number, uint64(units), mark); ok {
@@ -81,8 +81,8 @@ func (s *Sketch) AddBelow(i Index, number uint64, units uint8, mark uint64) uint
 	}
 }
 
-// tryAdd is an attempt, void if anybody changed any of the raised cells since it read them. The
-// rows it has raised by then stay raised, which can only over-count.
+// tryAdd is an attempt, void if anybody changed any of the raised cells since the read. Rows raised
+// by then stay raised, which can only over-count.
 func (s *Sketch) tryAdd(i Index, number, units, mark uint64) (estimate uint64, ok bool) {
 	c0, c1, c2, c3 := s.cell(i, 0), s.cell(i, 1), s.cell(i, 2), s.cell(i, 3)
 	o0 := word(c0.Load())
@@ -106,12 +106,12 @@ func (s *Sketch) tryAdd(i Index, number, units, mark uint64) (estimate uint64, o
 	return estimate, swap(c3, o3, n3) && swap(c2, o2, n2) && swap(c1, o1, n1) && swap(c0, o0, n0)
 }
 
-// swap puts now in the place of old; it reports whether old was still there.
+// swap puts now in the place of old; true: old was still there.
 func swap(c *atomic.Uint64, old, now word) bool {
 	return old == now || c.CompareAndSwap(uint64(old), uint64(now))
 }
 
-// raise lifts the newest count to target. When a row is ahead of the others its newest count
+// raise lifts the newest count to target. When a row is ahead of the others the newest count
 // belongs to another sub-window and the minimum means nothing: then each row takes the units in
 // full.
 func raise(w word, target, units uint64, late bool) word {
@@ -148,8 +148,8 @@ func (s *Sketch) rolled(i Index, number uint64, row int) word {
 }
 
 // Sweep rolls cells from index from on, n at most, to sub-window number, so no epoch comes round
-// again (they repeat after 65,536 sub-windows). It stops at the last cell and returns how many it
-// did.
+// again (epochs repeat after 65,536 sub-windows). Sweep stops at the last cell and returns the
+// number of rolled cells.
 func (s *Sketch) Sweep(number uint64, from, n int) int {
 	cells := s.cells[from : Rows*s.width]
 	cells = cells[:min(n, len(cells))]

@@ -1,5 +1,4 @@
-// Command headgate is the daemon and everything that speaks to it: a single binary, a single
-// wiring.
+// Command headgate is the daemon and everything around: a single binary, a single wiring.
 //
 //	serve ───────────────► edge: UDP 4290, HTTP 4291, admin 4292
 //	check ───────────────► UDP 4290, by edge/client
@@ -7,9 +6,8 @@
 //	config check, replay ► files
 //	demo ────────────────► three of serve, in this process
 //
-// Each command is a file in a package below; here is the table of them. All of them write to the
-// streams they are given and return an error knowing its exit code, so a test runs the whole
-// program by calling run.
+// Each command is a file in a package below; here is the table. All write to the given streams and
+// return an error knowing the exit code, so a test runs the whole program by calling run.
 package main
 
 import (
@@ -32,7 +30,7 @@ import (
 // version is set by the linker (-X main.version=…).
 var version = ""
 
-// The groups that help lists the commands in.
+// The groups of commands in help.
 const (
 	toRun    = "Run it:"
 	toAsk    = "Ask it:"
@@ -78,7 +76,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run executes headgate with args, the program's name left out, and returns its exit code.
+// run executes headgate with args, the program's name left out, and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return cli.NewApp(stdout, stderr).Run(ctx, commands, args)
 }

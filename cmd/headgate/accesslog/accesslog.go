@@ -1,4 +1,4 @@
-// Package accesslog reads access logs, line by line and in file order, for replay. It understands
+// Package accesslog reads access logs, line by line and in file order, for replay. Understood are
 // the combined and common formats of Apache and nginx, JSON lines, and a plain TSV; plain or
 // gzipped.
 //
@@ -6,8 +6,8 @@
 //	                            └─ unreadable ─► Faults: counted, the first few kept
 //
 // A bad line never ends the reading and never becomes a Record: a log of a hundred million lines
-// has some. It does not undo the log writer's escapes, so a path is as the log shows it, and it
-// drops query strings, so two requests for a page are a path.
+// has some. The log writer's escapes are not undone, so a path is as in the log, and query strings
+// are dropped, so two requests for a page are a path.
 package accesslog
 
 import (
@@ -15,7 +15,7 @@ import (
 	"fmt"
 )
 
-// Record is a request of a log. Its slices lie in the reader's buffers and are valid until the next
+// Record is a request of a log. Slices lie in the reader's buffers and are valid until the next
 // Read.
 type Record struct {
 	Time   int64  // nanoseconds since 1970, UTC
@@ -24,14 +24,14 @@ type Record struct {
 	Method []byte // empty if the log shows no request that can be split
 	Path   []byte // without the query string; the whole request text if it cannot be split
 	Status int    // 0: not a number
-	// nanoseconds from the request to the end of its response; negative: the log does not have it
+	// nanoseconds from the request to the end of the response; negative: the log does not have it
 	Took int64
 }
 
 // Format is how a log writes its lines.
 type Format uint8
 
-// The formats. Auto is decided by the first line that is not blank.
+// The formats. Auto is decided by the first line with text.
 const (
 	Auto     Format = iota
 	Combined        // Apache's and nginx's combined and common log format
@@ -51,8 +51,8 @@ func ParseFormat(word string) (Format, error) {
 	return Auto, fmt.Errorf("format %q is not one of auto, combined, json, tsv", word)
 }
 
-// lineParser fills rec from a line without its line end. It keeps nothing and may leave rec half
-// filled when it fails.
+// lineParser fills rec from a line without the line end. Nothing is kept; after a failure rec may
+// be half filled.
 type lineParser func(line []byte, rec *Record) error
 
 // parser returns the parser of f for a log whose first line is first.
@@ -84,7 +84,7 @@ func detect(line []byte) Format {
 
 func startsWithDigit(b []byte) bool { return len(b) > 0 && '0' <= b[0] && b[0] <= '9' }
 
-// withoutQuery cuts a request target at its query string.
+// withoutQuery cuts a request target at the query string.
 func withoutQuery(target []byte) []byte {
 	path, _, _ := bytes.Cut(target, []byte("?"))
 	return path
@@ -105,8 +105,8 @@ func parseStatus(b []byte) int {
 	return status
 }
 
-// setRequest splits `METHOD target PROTOCOL` into rec; the protocol may be missing. A request that
-// cannot be split, such as the bytes of a TLS hello on a plain port, is kept whole as the path: its
+// setRequest splits `METHOD target PROTOCOL` into rec; the protocol may be missing. A request
+// without parts, such as the bytes of a TLS hello on a plain port, is kept whole as the path: the
 // client sent a request all the same.
 func setRequest(request []byte, rec *Record) {
 	method, rest, found := bytes.Cut(request, []byte(" "))

@@ -20,7 +20,7 @@ func parseCombined(line []byte, rec *Record) error {
 	if len(client) == 0 {
 		return errNoClient
 	}
-	// The user's name may hold blanks, so the time is found by its bracket.
+	// The user's name may hold blanks, so the time is found by the bracket.
 	_, rest, found := bytes.Cut(rest, []byte(" ["))
 	stamp, rest, closed := bytes.Cut(rest, []byte("] \""))
 	if !found {
@@ -44,9 +44,8 @@ func parseCombined(line []byte, rec *Record) error {
 	return nil
 }
 
-// setLastField reads the seconds the request took, where they are the last field of a line, as
-// $request_time behind the combined format: 0.123, or rt=0.123. They have a point, which a size has
-// not.
+// setLastField reads the seconds the request took, if the last field of a line, as $request_time
+// behind the combined format: 0.123, or rt=0.123. Seconds have a point, a size has none.
 func setLastField(rest []byte, rec *Record) {
 	field := rest[bytes.LastIndexByte(rest, ' ')+1:]
 	if name := bytes.IndexByte(field, '='); name >= 0 {
@@ -71,7 +70,7 @@ func closingQuote(b []byte) int {
 	return -1
 }
 
-// Where the parts of `10/Oct/2000:13:55:36` lie, and how long it is.
+// Where the parts of `10/Oct/2000:13:55:36` lie, and the length.
 const (
 	clfLength = len("10/Oct/2000:13:55:36")
 	clfZone   = len(" -0700")
@@ -102,7 +101,7 @@ func setCLFTime(b []byte, rec *Record) error {
 	return nil
 }
 
-// clfSeconds reads the clock as if it were UTC. Years 1970 to 2261, so nanoseconds fit.
+// clfSeconds reads the clock as if in UTC. Years 1970 to 2261, so nanoseconds fit.
 func clfSeconds(b []byte) (int64, bool) {
 	day, year := number(b[0:2]), number(b[7:11])
 	hour, minute, second := number(b[12:14]), number(b[15:17]), number(b[18:20])

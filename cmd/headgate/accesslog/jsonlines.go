@@ -47,7 +47,7 @@ type jsonLine struct {
 	Traefik     text `json:"Duration"`     // nanoseconds
 }
 
-// text is a JSON string or number, as its bytes; null and anything else is empty.
+// text is a JSON string or number, as bytes; null and anything else is empty.
 type text []byte
 
 // UnmarshalJSON takes a string's value or a number's digits.
@@ -94,7 +94,7 @@ func parseJSON(line []byte, rec *Record) error {
 	return nil
 }
 
-// setTook reads the time that the request took.
+// setTook reads the time of the request.
 func (l *jsonLine) setTook(rec *Record) {
 	switch {
 	case len(l.RequestTime) > 0:
@@ -108,8 +108,8 @@ func (l *jsonLine) setTook(rec *Record) {
 	}
 }
 
-// setRequest reads the request field, in either of its shapes. A field of the line goes before a
-// field of an object inside.
+// setRequest reads the request field, in either shape. A field of the line goes before a field of
+// an object inside.
 func (l *jsonLine) setRequest(rec *Record) error {
 	switch {
 	case bytes.HasPrefix(l.Request, []byte("{")):
@@ -130,7 +130,7 @@ func (l *jsonLine) setRequest(rec *Record) error {
 	return nil
 }
 
-// first returns the first that is not empty.
+// first returns the first not empty.
 func first(texts ...text) text {
 	for _, t := range texts {
 		if len(t) > 0 {

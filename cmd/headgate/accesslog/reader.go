@@ -20,7 +20,7 @@ var gzipMagic = []byte{0x1f, 0x8b}
 // errTooLong is the fault of a line past MaxLine.
 var errTooLong = fmt.Errorf("line is longer than %d bytes", MaxLine)
 
-// Fault is a line that could not be read.
+// Fault is an unreadable line.
 type Fault struct {
 	File string
 	Line int // from 1
@@ -30,13 +30,13 @@ type Fault struct {
 // Error returns the fault as file:line: reason.
 func (f Fault) Error() string { return fmt.Sprintf("%s:%d: %v", f.File, f.Line, f.Err) }
 
-// Faults is how many lines could not be read, and the first few of them.
+// Faults is the number of unreadable lines, and the first few.
 type Faults struct {
 	Count int64
 	First []Fault // at most MaxShown
 }
 
-// Add counts f, and keeps it if it is among the first.
+// Add counts f, and keeps f if among the first.
 func (s *Faults) Add(f Fault) {
 	s.Count++
 	if len(s.First) < MaxShown {
@@ -55,8 +55,8 @@ type Reader struct {
 	source *meter
 }
 
-// NewReader returns a reader over src, unzipping it if it begins as gzip does. Lines that cannot be
-// read are added to faults, under name. The caller closes src.
+// NewReader returns a reader over src, unzipped if it begins like gzip. Unreadable lines are added
+// to faults, under name. The caller closes src.
 func NewReader(src io.Reader, name string, format Format, faults *Faults) (*Reader, error) {
 	source := &meter{src: src}
 	// bytes asked of the source at once
@@ -78,8 +78,8 @@ func NewReader(src io.Reader, name string, format Format, faults *Faults) (*Read
 	return r, nil
 }
 
-// Read fills rec with the next record, stepping over blank and bad lines. It returns io.EOF at the
-// end of the log; any other error means that the rest cannot be read.
+// Read fills rec with the next record, stepping over blank and bad lines. io.EOF: the end of the
+// log; any other error means an unreadable rest.
 func (r *Reader) Read(rec *Record) error {
 	for {
 		line, err := r.next()
@@ -104,13 +104,12 @@ func (r *Reader) Read(rec *Record) error {
 // Line returns the number of the line last read, from 1.
 func (r *Reader) Line() int { return r.line }
 
-// Consumed returns how many bytes were taken from the source, as they lie there (before unzipping).
+// Consumed returns how many bytes were taken from the source, before unzipping.
 func (r *Reader) Consumed() int64 { return r.source.taken }
 
 func (r *Reader) fault(err error) { r.faults.Add(Fault{r.name, r.line, err}) }
 
-// next returns the next line without its end. A line that is too long is counted and reads as
-// blank.
+// next returns the next line without the end. A line too long is counted and reads as blank.
 func (r *Reader) next() ([]byte, error) {
 	line, err := r.lines.ReadSlice('\n')
 	if err != nil && len(line) == 0 {
@@ -147,7 +146,7 @@ func (r *Reader) readError(err error) error {
 	return fmt.Errorf("read %s after line %d: %w", r.name, r.line, err)
 }
 
-// meter counts the bytes read through it.
+// meter counts the bytes read.
 type meter struct {
 	src   io.Reader
 	taken int64

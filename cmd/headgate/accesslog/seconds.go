@@ -20,7 +20,7 @@ var (
 	errTimeRange  = errors.New("time is past the year 2262")
 )
 
-// decimal is a number of a log as it was written: whole.fraction.
+// decimal is a number of a log as written: whole.fraction.
 type decimal struct {
 	whole    int64
 	fraction int64 // in 1e-9

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// tsvFields is how many fields a TSV line has. A sixth is the seconds the request took, if it is a
+// tsvFields is how many fields a TSV line has. A sixth is the seconds the request took, if a
 // number; more are ignored.
 const tsvFields = 5
 
@@ -16,7 +16,7 @@ var (
 	errNoClient  = errors.New("no client")
 )
 
-// parseTSV reads `unix_seconds  client  method  path  status`, and the seconds it took.
+// parseTSV reads `unix_seconds  client  method  path  status`, and the seconds of the request.
 func parseTSV(line []byte, rec *Record) error {
 	var fields [tsvFields][]byte
 	rest, more := line, true

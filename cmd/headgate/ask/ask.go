@@ -12,7 +12,7 @@ import (
 )
 
 // ask asks the daemon at address a question and waits for the answer. Without an answer ask returns
-// an error: the caller decides about that.
+// an error: the caller decides.
 func ask(
 	ctx context.Context, address config.Address, timeout time.Duration, q client.Query,
 ) (client.Answer, error) {

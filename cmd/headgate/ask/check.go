@@ -86,7 +86,7 @@ func (a *app) check(ctx context.Context, rule, key string, f checkFlags) error {
 	return err
 }
 
-// query turns the arguments into a request, or says which of them no daemon would take.
+// query turns the arguments into a request, or says which are not fit for a daemon.
 func (f checkFlags) query(rule, key string) (client.Query, error) {
 	q := client.Query{Op: wire.Check, Rule: rule, Key: key}
 	switch {
@@ -143,7 +143,7 @@ func newVerdict(rule, key string, answer client.Answer) verdict {
 	return v
 }
 
-// printAnswer prints a line: the verdict and its reason.
+// printAnswer prints a line: the verdict and the reason.
 func (a *app) printAnswer(answer client.Answer) {
 	word := answer.Status.String()
 	text := "counted"
@@ -167,5 +167,5 @@ func (a *app) printAnswer(answer client.Answer) {
 // whole renders whole seconds.
 func whole(s uint32) string { return cli.Span(time.Duration(s) * time.Second) }
 
-// seconds returns d, which is whole seconds, as the number of them.
+// seconds returns d, whole seconds, as a number.
 func seconds(d time.Duration) uint32 { return uint32(d / time.Second) }

@@ -136,7 +136,7 @@ func troubled(r *api.RingView) string {
 	})
 }
 
-// clockApart states the difference of a clock that is ahead by skew.
+// clockApart states the difference of a clock ahead by skew.
 func clockApart(skew time.Duration) string {
 	if skew == 0 {
 		return "differs from the ring's by minutes or more"

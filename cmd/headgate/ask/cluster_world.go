@@ -51,7 +51,7 @@ func connected(g *api.GossipView) string {
 	return fmt.Sprintf("connected: %d nodes in %d PoPs are alive, this one included", others, pops)
 }
 
-// differing names the settings that members do not share; "" when they share all.
+// differing names the settings not shared by members; "" when all are shared.
 func differing(m *api.Mismatches) string {
 	return listed([]counted64{
 		{uint64(m.Ring), "nodes of this PoP with other ring servers"},

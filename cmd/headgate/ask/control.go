@@ -101,7 +101,7 @@ func (a *app) showModes(ctx context.Context, asJSON bool) error {
 	return nil
 }
 
-// modeCell returns a cell with a rule's mode, coloured unless it enforces.
+// modeCell returns a cell with a rule's mode, coloured unless enforce.
 func modeCell(mode string) cli.Cell {
 	c := cli.Left(mode)
 	if mode != mitigation.Enforce.String() {
@@ -132,7 +132,7 @@ func (a *app) setMode(ctx context.Context, args []string, f changeFlags) error {
 	return nil
 }
 
-// Reload returns `headgate reload`, which makes the daemon read its configuration again.
+// Reload returns `headgate reload`, which makes the daemon read the configuration again.
 func Reload(shared *cli.App) *cobra.Command {
 	a := &app{shared}
 	var f changeFlags

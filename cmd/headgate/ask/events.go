@@ -66,7 +66,7 @@ func (a *app) events(ctx context.Context, asJSON bool) error {
 	}
 }
 
-// eventLine is an event as --json prints it.
+// eventLine is an event for --json.
 type eventLine struct {
 	Event string          `json:"event"`
 	ID    string          `json:"id,omitempty"`
@@ -79,7 +79,7 @@ func (a *app) printEventJSON(e live.Event) error {
 	return out.Encode(eventLine{Event: e.Name, ID: e.ID, Data: e.Data})
 }
 
-// printEvent prints an event for people, or nothing if it is one that a later daemon may send.
+// printEvent prints an event for people, or nothing for an event of later daemons.
 func (a *app) printEvent(e live.Event) error {
 	switch e.Name {
 	case api.EventHello:

@@ -142,7 +142,7 @@ func viewed(v api.ExplainView) string {
 		cli.First(does[v.FailureMode], v.FailureMode)
 }
 
-// shared describes the key between the nodes of the PoP; "" when it is not shared.
+// shared describes the key between the nodes of the PoP; "" when not shared.
 func shared(r *api.KeyRingView) string {
 	switch {
 	case r == nil:
@@ -155,7 +155,7 @@ func shared(r *api.KeyRingView) string {
 		r.Server, cli.Span(cli.Seconds(*r.AgeSeconds)), cli.Decimal(r.OfferedRate), r.Unsent)
 }
 
-// worldwide describes the key over all PoPs; "" when its rule is not global.
+// worldwide describes the key over all PoPs; "" when the rule is not global.
 func worldwide(w *api.KeyGlobalView) string {
 	if w == nil {
 		return ""
@@ -190,7 +190,7 @@ func worldwide(w *api.KeyGlobalView) string {
 	return text
 }
 
-// byPoP lists the offered rate and the share to be denied of each PoP, if this node knows them.
+// byPoP lists the offered rate and the share to be denied of each PoP, if known here.
 func byPoP(w *api.KeyGlobalView) string {
 	if w == nil {
 		return ""

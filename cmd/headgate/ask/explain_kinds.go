@@ -84,7 +84,7 @@ func strikesText(v api.ExplainView) string {
 	return text
 }
 
-// siblingsText describes the narrower keys under that of a network; "" under other rules.
+// siblingsText describes the narrower keys under a network's key; "" under other rules.
 func siblingsText(s *api.SiblingsView) string {
 	if s == nil {
 		return ""
@@ -104,8 +104,7 @@ func networksOf(all []api.LevelView) (fields [][2]string) {
 	return fields
 }
 
-// blastText describes how many clients the key stands for; "" under a rule that does not count
-// them.
+// blastText describes how many clients the key stands for; "" under a rule without such counts.
 func blastText(b *api.KeyBlastView) string {
 	switch {
 	case b == nil:
@@ -120,7 +119,7 @@ func blastText(b *api.KeyBlastView) string {
 }
 
 // shedByText describes the part by which the drop ratio is drawn, and the draw asked for; "" where
-// it is drawn for each request.
+// drawn for each request.
 func shedByText(s *api.ShedByView, now time.Time) string {
 	if s == nil {
 		return ""
@@ -136,7 +135,7 @@ func shedByText(s *api.ShedByView, now time.Time) string {
 	return text + "; " + s.By + " passes until then"
 }
 
-// spreadText says how much longer the retry of a denial may be; "" where it is exact.
+// spreadText says how much longer the retry of a denial may be; "" where exact.
 func spreadText(part float64) string {
 	if part == 0 {
 		return ""

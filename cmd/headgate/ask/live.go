@@ -14,8 +14,8 @@ import (
 // minEvery is the shortest time between two drawings.
 const minEvery = 100 * time.Millisecond
 
-// watchTop draws the heaviest keys again and again until ctx ends or q is pressed. A daemon that
-// does not answer is shown as such and asked again.
+// watchTop draws the heaviest keys again and again until ctx ends or q is pressed. A silent daemon
+// is shown as such and asked again.
 func (a *app) watchTop(ctx context.Context, client *cli.Client, f topFlags) error {
 	f.every = max(f.every, minEvery)
 	keys, restore := cli.Keystrokes()
@@ -32,7 +32,7 @@ func (a *app) watchTop(ctx context.Context, client *cli.Client, f topFlags) erro
 	}
 }
 
-// sortedBy returns the order a key stands for, the first letter of its word, or "".
+// sortedBy returns the order a key stands for, the first letter of the word, or "".
 func sortedBy(key byte) string {
 	for _, order := range api.TopOrders {
 		if order[0] == key|0x20 {
@@ -42,8 +42,8 @@ func sortedBy(key byte) string {
 	return ""
 }
 
-// nextDrawing waits for the tick, or for a key asking for another order, which it puts in order; it
-// reports whether to go on: ctx or q may end it.
+// nextDrawing waits for the tick, or for a key asking for another order, put in order; true: go on:
+// ctx or q may end the wait.
 func nextDrawing(ctx context.Context, tick <-chan time.Time, keys <-chan byte, order *string) bool {
 	for {
 		select {

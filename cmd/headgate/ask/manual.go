@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// changeFlags are the options of every command that changes something.
+// changeFlags are the options of every changing command.
 type changeFlags struct {
 	by, reason string
 	json       bool
@@ -155,7 +155,7 @@ type removed struct {
 }
 
 // withoutMitigation reports whether err is the daemon's answer that a key has no mitigation, as
-// opposed to a rule that does not exist.
+// opposed to an unknown rule.
 func withoutMitigation(err error) bool {
 	p, ok := errors.AsType[*cli.Problem](err)
 	return ok && p.Status == http.StatusNotFound && p.Parameter == "key"

@@ -68,8 +68,8 @@ func (a *app) mitigations(ctx context.Context, f mitigationsFlags) error {
 	return nil
 }
 
-// fetchMitigations fetches as many pages as f asks for. Their number is bounded by the flags the
-// daemon says it has.
+// fetchMitigations fetches as many pages as f asks for. The number is bounded by the daemon's count
+// of flags.
 func fetchMitigations(
 	ctx context.Context, c *cli.Client, f mitigationsFlags,
 ) (api.MitigationsView, error) {
@@ -147,8 +147,7 @@ func reasonIn(m api.MitigationView) string {
 	return m.Reason + ", " + more
 }
 
-// actionIn renders a flag's action, and that it is not carried out where the rule's mode is
-// another.
+// actionIn renders a flag's action, marked as not carried out in another mode than enforce.
 func actionIn(m api.MitigationView) string {
 	if m.Mode == "" || m.Mode == mitigation.Enforce.String() {
 		return cli.Safe(m.Action)

@@ -2,7 +2,7 @@ package ask
 
 import "github.com/spf13/cobra"
 
-// completeRule completes the first argument with the running daemon's rules; keys it cannot know.
+// completeRule completes the first argument with the running daemon's rules; keys are unknown here.
 func (a *app) completeRule(
 	cmd *cobra.Command, args []string, _ string,
 ) ([]cobra.Completion, cobra.ShellCompDirective) {

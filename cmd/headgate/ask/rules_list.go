@@ -83,7 +83,7 @@ func (a *app) ruleRow(r api.RuleView) []cli.Cell {
 	}
 }
 
-// settingsText lists the settings of a rule as its file has them, but those of other columns.
+// settingsText lists the settings of a rule as in the file, but the settings of other columns.
 func settingsText(r api.RuleView) string {
 	var all []string
 	for _, s := range r.Settings {
@@ -95,7 +95,7 @@ func settingsText(r api.RuleView) string {
 }
 
 // per names the rest of the limit: the window, or of places the number all keys hold now; and the
-// narrower keys that must ask first.
+// narrower keys needed first.
 func per(r api.RuleView) string {
 	if r.Siblings > 0 {
 		return fmt.Sprintf("%s, from %d keys on", cli.Span(cli.Seconds(r.Window)), r.Siblings)

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// suggestLimit names the limit in the terms of its kind: 100 per 10s; 20 at once, 10 per 1s; 3
+// suggestLimit names the limit in the terms of the kind: 100 per 10s; 20 at once, 10 per 1s; 3
 // places a key.
 func suggestLimit(v api.SuggestView) string {
 	if v.Kind == mitigation.Concurrency.String() {

@@ -94,7 +94,7 @@ func (a *app) top(ctx context.Context, f topFlags) error {
 	return nil
 }
 
-// fetchTop fetches as many keys as f asks for, in its order.
+// fetchTop fetches as many keys as f asks for, in f's order.
 func fetchTop(ctx context.Context, c *cli.Client, f topFlags) (api.TopsView, error) {
 	query := url.Values{"n": {strconv.Itoa(f.n)}}
 	setIf(query, "rule", f.rule)

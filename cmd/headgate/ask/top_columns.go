@@ -16,8 +16,8 @@ type topColumn struct {
 	cell func(a *app, t api.TopView) cli.Cell
 }
 
-// columnsOf returns the columns of a list: those of the kind all keys are of, or of several kinds
-// the counts with the state of each in its own terms. top is not empty.
+// columnsOf returns the columns of a list: the columns of the keys' kind, or of several kinds the
+// counts with each state in the kind's terms. top is not empty.
 func columnsOf(top []api.TopView) []topColumn {
 	for _, t := range top[1:] {
 		if t.Kind != top[0].Kind {
@@ -86,7 +86,7 @@ func offeredOf(t api.TopView) int64  { return t.Offered }
 func admittedOf(t api.TopView) int64 { return t.Admitted }
 func limitIn(t api.TopView) int64    { return t.Limit }
 
-// usedPart returns the part of its limit a key has taken, 0..1: more is taken in advance.
+// usedPart returns the part of the limit taken by a key, 0..1: more is taken in advance.
 func usedPart(t api.TopView) float64 { return min(1, float64(t.Admitted)/float64(max(1, t.Limit))) }
 
 func numberOf(of func(api.TopView) int64) func(*app, api.TopView) cli.Cell {
@@ -99,7 +99,7 @@ func percentIn(of func(api.TopView) float64) func(*app, api.TopView) cli.Cell {
 	}
 }
 
-// fullIn returns the time until a bucket is full again; "now" if it is.
+// fullIn returns the time until a bucket is full again; "now" if so.
 func (a *app) fullIn(t api.TopView) string {
 	if t.FullAt == nil {
 		return "now"
@@ -107,7 +107,7 @@ func (a *app) fullIn(t api.TopView) string {
 	return timeLeft(*t.FullAt, a.Now())
 }
 
-// oldestOf returns for how long the key has held its oldest place; "" if it holds none any more.
+// oldestOf returns for how long the key has held the oldest place; "" if none is held any more.
 func (a *app) oldestOf(t api.TopView) string {
 	if t.Oldest == nil {
 		return ""
@@ -115,8 +115,8 @@ func (a *app) oldestOf(t api.TopView) string {
 	return cli.Span(max(0, a.Now().Sub(*t.Oldest)).Round(time.Second))
 }
 
-// nowOf describes the state of a key in the terms of its rule; "" for a window, whose counts say
-// it.
+// nowOf describes the state of a key in the terms of the rule; "" for a window, clear from the
+// counts.
 func (a *app) nowOf(t api.TopView) string {
 	switch t.Kind {
 	case mitigation.Bucket.String():

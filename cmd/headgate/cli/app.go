@@ -38,7 +38,7 @@ func NewApp(stdout, stderr io.Writer) *App {
 	return a
 }
 
-// exitCode prints err, unless there is nothing left to say, and returns the code for it.
+// exitCode prints err, unless there is nothing left to say, and returns the exit code.
 func (a *App) exitCode(err error) int {
 	switch {
 	case err == nil:
@@ -55,7 +55,7 @@ func Usage(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%w (see `%s --help`)", err, cmd.CommandPath())
 }
 
-// Want checks that exactly the named arguments are given.
+// Want checks for exactly the named arguments.
 func Want(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == len(names) {
@@ -97,7 +97,7 @@ func OneOf(names []string) string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// UnknownCommand says that cmd has no such subcommand, and near names.
+// UnknownCommand is the error of an unknown subcommand of cmd, with near names.
 func UnknownCommand(cmd *cobra.Command, name string) error {
 	cmd.SuggestionsMinimumDistance = 2
 	text := "unknown command " + Quote(name)

@@ -2,9 +2,9 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// addBuiltin adds the commands the parser brings along, help and completion, to root. By themselves
-// they answer a name no command has with a page of help and exit code 0, which a script would take
-// for the completion it asked for.
+// addBuiltin adds the commands the parser brings along, help and completion, to root. By default an
+// unknown name is answered with a page of help and exit code 0, which a script would take for the
+// completion.
 func addBuiltin(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -18,7 +18,7 @@ func addBuiltin(root *cobra.Command) {
 	}
 }
 
-// helpOn prints the help of the command that path names.
+// helpOn prints the help of path's command.
 func helpOn(help *cobra.Command, path []string) error {
 	cmd, rest, err := help.Root().Find(path)
 	if err != nil {
@@ -31,8 +31,8 @@ func helpOn(help *cobra.Command, path []string) error {
 	return cmd.Help()
 }
 
-// HelpOrUnknown is the action of a command that only has commands below it: it prints its help, and
-// takes an argument for a command that does not exist.
+// HelpOrUnknown is the action of a command with commands below: help is printed, and an argument is
+// taken for an unknown command.
 func HelpOrUnknown(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return UnknownCommand(cmd, args[0])

@@ -20,7 +20,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/private"
 )
 
-// Bounds of requests to the admin listener, and of its answers.
+// Bounds of requests to the admin listener, and of answers.
 const (
 	adminDefault = "127.0.0.1:4292"
 	adminTimeout = 5 * time.Second
@@ -48,7 +48,7 @@ type Problem struct {
 	Status int    `json:"status"`
 	Detail string `json:"detail"`
 
-	// the part of the request that is wrong; empty: Detail stands alone
+	// the wrong part of the request; empty: Detail stands alone
 	Parameter string `json:"parameter"`
 }
 
@@ -72,8 +72,8 @@ func (a *App) AddAdminFlags(cmd *cobra.Command) {
 		"(env HEADGATE_TOKEN_FILE)")
 }
 
-// DialAdmin returns a client for the admin listener that flags and environment name. It opens
-// nothing yet but the token file.
+// DialAdmin returns a client for the admin listener of flags and environment. Only the token file
+// is opened yet.
 func (a *App) DialAdmin() (*Client, error) {
 	token, warnings, err := private.Token(First(a.admin.tokenFile, a.Getenv("HEADGATE_TOKEN_FILE")))
 	if err != nil {
@@ -85,8 +85,8 @@ func (a *App) DialAdmin() (*Client, error) {
 	return NewClient(First(a.admin.address, a.Getenv("HEADGATE_ADMIN"), adminDefault), token)
 }
 
-// NewClient returns a client for the admin listener at address, with a token ("": none). It opens
-// nothing yet.
+// NewClient returns a client for the admin listener at address, with a token ("": none). Nothing is
+// opened yet.
 func NewClient(address, token string) (*Client, error) {
 	at, err := config.ParseAddress(address)
 	if err != nil {
@@ -123,7 +123,7 @@ func (c *Client) Patient() {
 // Close gives back the connections waiting for another question.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// First returns the first of its arguments that is not empty.
+// First returns the first argument not empty.
 func First(values ...string) string {
 	for _, v := range values {
 		if v != "" {
@@ -133,8 +133,8 @@ func First(values ...string) string {
 	return ""
 }
 
-// Fetch asks the admin listener that flags and environment name for path with query, and decodes
-// the answer into v.
+// Fetch asks the admin listener of flags and environment for path with query, and decodes the
+// answer into v.
 func (a *App) Fetch(ctx context.Context, path string, query url.Values, v any) error {
 	client, err := a.DialAdmin()
 	if err != nil {
@@ -178,7 +178,7 @@ func (c *Client) Do(ctx context.Context, method, target string, body, v any) err
 	return nil
 }
 
-// read returns the first most bytes of an answer, and is done with it.
+// read returns the first most bytes of an answer, and drops the rest.
 func (c *Client) read(response *http.Response, most int64) ([]byte, error) {
 	defer response.Body.Close() //nolint:errcheck // read to its end, or given up
 	data, err := io.ReadAll(io.LimitReader(response.Body, most))

@@ -9,7 +9,7 @@ import (
 // MaxHealth bounds the answer of /healthz read, in bytes.
 const MaxHealth = 4 << 10
 
-// Ready asks whether the daemon is ready, and returns its status, 200 or 503, and its description.
+// Ready asks whether the daemon is ready, and returns the status, 200 or 503, and the description.
 func (c *Client) Ready(ctx context.Context) (status int, text string, err error) {
 	request, err := c.request(ctx, http.MethodGet, "/readyz", nil)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Stream asks for path and returns the answer as it comes. It has to begin in time, and may go on
-// without end.
+// Stream asks for path and returns the answer on the way. The answer has to begin in time, and may
+// go on without end.
 func (c *Client) Stream(ctx context.Context, path string) (io.ReadCloser, error) {
 	request, err := c.request(ctx, http.MethodGet, path, nil)
 	if err != nil {

@@ -7,13 +7,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// AddShownFlag gives cmd --shown, so a key can be copied from a list whatever its bytes.
+// AddShownFlag gives cmd --shown, so a key can be copied from a list of any bytes.
 func AddShownFlag(cmd *cobra.Command, shown *bool) {
 	cmd.Flags().BoolVar(shown, "shown", false,
 		`read KEY as the tables print it, with unprintable bytes as \xNN`)
 }
 
-// KeyOf returns the key that word stands for: itself, or the key that lists show as word.
+// KeyOf returns word's key: word itself, or the key shown as word in lists.
 func KeyOf(word string, shown bool) (string, error) {
 	if !shown {
 		return word, nil
@@ -26,5 +26,5 @@ func KeyOf(word string, shown bool) (string, error) {
 	return string(key), nil
 }
 
-// ShownKey returns key as lists show it.
+// ShownKey returns key as in lists.
 func ShownKey(key string) string { return api.EscapeKey([]byte(key)) }

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Bounds of the log: lines that strangers can cause must not fill a disk.
+// Bounds of the log: lines caused by strangers must not fill a disk.
 const (
 	linesASecond = 10   // of a site, in any second
 	auditASecond = 1000 // of changes asked for, each of which is to have its line
@@ -67,8 +67,7 @@ func AuditOf(log *slog.Logger) *slog.Logger {
 	return log
 }
 
-// Unlogged returns the counter of the lines that log has left out; nil if newLogger did not make
-// it.
+// Unlogged returns the counter of log's lines left out; nil for a logger not of newLogger.
 func Unlogged(log *slog.Logger) func() uint64 {
 	if h, ok := log.Handler().(sampled); ok {
 		return h.sites.dropped.Load
@@ -82,7 +81,7 @@ type sampled struct {
 	sites *logSites // shared by the handlers derived from one another
 }
 
-// Handle implements slog.Handler. The line after those left out says how many they were.
+// Handle implements slog.Handler. The line after lines left out has their number.
 func (h sampled) Handle(ctx context.Context, r slog.Record) error {
 	left, ok := h.sites.take(r.PC, r.Time)
 	if !ok {
@@ -105,7 +104,7 @@ func (h sampled) WithGroup(name string) slog.Handler {
 	return sampled{h.Handler.WithGroup(name), h.sites}
 }
 
-// logSites remembers of each place in the program that logs when it last did.
+// logSites remembers the last lines of each logging place of the program.
 type logSites struct {
 	most int        // lines of a site in any second
 	mu   sync.Mutex // protects by and its values
@@ -114,7 +113,7 @@ type logSites struct {
 	dropped *atomic.Uint64
 }
 
-// logSite is a place: the times of its last lines, and how many it has left out since.
+// logSite is a place: the times of the last lines, and the number left out since.
 type logSite struct {
 	at   []time.Time
 	next int // the oldest of at
@@ -125,8 +124,8 @@ func newLogSites(most int, dropped *atomic.Uint64) *logSites {
 	return &logSites{most: most, by: map[uintptr]*logSite{}, dropped: dropped}
 }
 
-// take reports whether the site at pc (0: not known) may log a line at now, and how many it has
-// left out before.
+// take reports whether the site at pc (0: not known) may log a line at now, and the number left out
+// before.
 func (s *logSites) take(pc uintptr, now time.Time) (left int, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,7 +13,7 @@ type Entry struct {
 	Build func(*App) *cobra.Command // returns the command, for a run
 }
 
-// Run executes the program the commands in table make up, with args, and returns its exit code, 0
+// Run executes the program the commands in table make up, with args, and returns the exit code, 0
 // to 2.
 func (a *App) Run(ctx context.Context, table []Entry, args []string) int {
 	root := NewRoot(a, table)
@@ -27,8 +27,8 @@ its own memory.
 Exit codes: 0 done (check: allow) · 1 no (check: deny; config check: faults found; unblock:
 nothing to remove) · 2 error.`
 
-// NewRoot returns the command above those in table, which lists them in its help by group, in the
-// order of the table. Commands of the parser itself stand in the last group.
+// NewRoot returns the command above the commands of table, listed in help by group, in the order of
+// the table. Commands of the parser itself stand in the last group.
 func NewRoot(a *App, table []Entry) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "headgate",

@@ -16,7 +16,7 @@ import (
 // a hint.
 const rulesTimeout = 200 * time.Millisecond
 
-// rules asks the daemon for its rules.
+// rules asks the daemon for the rules.
 func (c *Client) rules(ctx context.Context) ([]api.RuleView, error) {
 	ctx, cancel := context.WithTimeout(ctx, rulesTimeout)
 	defer cancel()
@@ -25,7 +25,7 @@ func (c *Client) rules(ctx context.Context) ([]api.RuleView, error) {
 	return view.Rules, err
 }
 
-// ruleNames asks the daemon for the names of its rules.
+// ruleNames asks the daemon for the names of the rules.
 func (c *Client) ruleNames(ctx context.Context) ([]string, error) {
 	rules, err := c.rules(ctx)
 	if err != nil {
@@ -38,8 +38,8 @@ func (c *Client) ruleNames(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// ExplainRefusal turns the daemon's 404 for rule into an error that lists the rules, when rule is
-// none of them and the daemon answers.
+// ExplainRefusal turns the daemon's 404 for rule into an error listing the rules, when rule is
+// unknown and the daemon answers.
 func (c *Client) ExplainRefusal(ctx context.Context, err error, rule string) error {
 	p, ok := errors.AsType[*Problem](err)
 	if !ok || rule == "" || p.Status != http.StatusNotFound {
@@ -52,7 +52,7 @@ func (c *Client) ExplainRefusal(ctx context.Context, err error, rule string) err
 	return UnknownRule(rule, names)
 }
 
-// UnknownRule returns the error for a name no rule has. It lists the rules.
+// UnknownRule returns the error for a name no rule has. The rules are listed.
 func UnknownRule(name string, names []string) error {
 	text := "there is no rule " + Quote(name)
 	if len(names) > 0 {

@@ -14,8 +14,8 @@ const (
 	ClearBelow  = "\x1b[J"
 )
 
-// Frame returns the bytes that draw page over the last, without a flicker; lines longer than
-// columns are cut (0: as they are).
+// Frame returns the bytes to draw page over the last, without a flicker; lines longer than columns
+// are cut (0: as they are).
 func Frame(page string, columns int) string {
 	var b strings.Builder
 	b.WriteString(Home)
@@ -48,8 +48,8 @@ func cut(line string, columns int) string {
 	return b.String()
 }
 
-// Keystrokes returns the keys pressed on the terminal that is stdin, and the function that restores
-// the terminal. Where stdin is none, no key ever comes.
+// Keystrokes returns the keys pressed on stdin's terminal, and the function to restore the
+// terminal. Where stdin is none, no key ever comes.
 func Keystrokes() (keys <-chan byte, restore func()) {
 	restore, err := readKeystrokes(os.Stdin)
 	if err != nil {

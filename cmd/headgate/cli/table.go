@@ -19,7 +19,7 @@ const (
 	Yellow Style = "33"
 )
 
-// Paint dresses text in s; without colours it returns text as it is.
+// Paint dresses text in s; without colours text is returned unchanged.
 func (a *App) Paint(s Style, text string) string {
 	if !a.Colour || s == Plain || text == "" {
 		return text
@@ -40,7 +40,7 @@ func Left(text string) Cell { return Cell{Text: Safe(text)} }
 // Number returns a cell of a number, which stands at the right.
 func Number(text string) Cell { return Cell{Text: text, Right: true} }
 
-// Header returns the first row of a table; its alignment is the next row's.
+// Header returns the first row of a table; the alignment is the next row's.
 func Header(names ...string) []Cell {
 	row := make([]Cell, len(names))
 	for i, name := range names {
@@ -49,7 +49,7 @@ func Header(names ...string) []Cell {
 	return row
 }
 
-// WriteTable prints rows, the first of them the header, in columns two spaces apart.
+// WriteTable prints rows, the first the header, in columns two spaces apart.
 func (a *App) WriteTable(w io.Writer, rows [][]Cell) {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {

@@ -30,8 +30,8 @@ func TerminalSize(stream any) (columns, rows int) {
 	return int(size.Col), int(size.Row)
 }
 
-// readKeystrokes sets a terminal to hand over each key when it is pressed, without echo, and
-// returns the function that restores it. Ctrl-C still interrupts.
+// readKeystrokes sets a terminal to hand over each key when pressed, without echo, and returns the
+// function to restore the terminal. Ctrl-C still interrupts.
 func readKeystrokes(file *os.File) (restore func(), err error) {
 	fd := int(file.Fd())
 	before, err := unix.IoctlGetTermios(fd, unix.TCGETS)

@@ -70,7 +70,7 @@ func Span(d time.Duration) string {
 	return pair(d, day, "d", time.Hour, "h")
 }
 
-// pair renders d in two units, the smaller one left out when there is none of it.
+// pair renders d in two units, the smaller left out when 0.
 func pair(d, big time.Duration, bigName string, small time.Duration, smallName string) string {
 	d = d.Round(small)
 	text := fmt.Sprintf("%d%s", d/big, bigName)
@@ -91,7 +91,7 @@ func Ratio(action string, r float64) string {
 	return strconv.FormatFloat(r, 'f', 2, 64)
 }
 
-// Decimal renders a number that is seldom whole to a decimal at most.
+// Decimal renders a number seldom whole to a decimal at most.
 func Decimal(x float64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(x, 'f', 1, 64), ".0")
 }

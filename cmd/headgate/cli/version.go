@@ -38,12 +38,12 @@ func Version(a *App) *cobra.Command {
 	return cmd
 }
 
-// line returns the build on a line, as version and --version print it.
+// line returns the build on a line, for version and --version.
 func (b Build) line() string {
 	return fmt.Sprintf("headgate %s (%s, %s/%s)", b.Version, b.Go, b.OS, b.Arch)
 }
 
-// Release is the version the linker gave the program; empty: none. The program sets it before
+// Release is the version the linker gave the program; empty: none. Set by the program before
 // anything else.
 var Release = ""
 
@@ -60,7 +60,7 @@ func BuildVersion() string {
 	return "dev"
 }
 
-// untagged returns the version of a tag, and any other text as it is.
+// untagged returns the version of a tag, and any other text unchanged.
 func untagged(version string) string {
 	if rest, ok := strings.CutPrefix(version, "v"); ok && rest != "" &&
 		rest[0] >= '0' && rest[0] <= '9' {

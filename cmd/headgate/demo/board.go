@@ -58,7 +58,7 @@ func (d *demo) board(at time.Duration) screen.Board {
 	return b
 }
 
-// summary returns the result of a story played for that time.
+// summary returns the result of a story played for played.
 func (d *demo) summary(played time.Duration) *figures.Summary {
 	s := d.record.Summary(played)
 	s.Seed, s.Complete = d.flags.seed, d.flags.duration > 0 && played >= d.flags.duration

@@ -7,8 +7,8 @@ import (
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/screen"
 )
 
-// browse opens the first PoP's dashboard beside a live screen, and reports whether it did. No
-// browser is no fault: the address is on the screen.
+// browse opens the first PoP's dashboard beside a live screen, and reports success. No browser is
+// no fault: the address is on the screen.
 func (d *demo) browse(a *app) (opened bool) {
 	program := a.browser()
 	if _, live := d.audience.(*screen.Live); !live || !d.flags.open || program == "" {
@@ -24,7 +24,7 @@ func (d *demo) browse(a *app) (opened bool) {
 	return true
 }
 
-// browser returns the program that opens an address on this desktop, "" where there is none.
+// browser returns the program to open an address on this desktop, "" where there is none.
 func (a *app) browser() string {
 	program := "xdg-open"
 	switch {

@@ -76,7 +76,7 @@ func Command(shared *cli.App) *cobra.Command {
 	return cmd
 }
 
-// demo is a run of it.
+// demo is a run of the demo.
 type demo struct {
 	flags    flags
 	traffic  *story.Traffic
@@ -99,7 +99,7 @@ type audience interface {
 	Summary(s *figures.Summary)
 }
 
-// demo runs the demo until its time is over, ctx ends or q is pressed.
+// demo runs the demo until the time is over, ctx ends or q is pressed.
 func (a *app) demo(ctx context.Context, f flags) (err error) {
 	// the terminal is gone, or the reader
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP, syscall.SIGPIPE)
@@ -133,7 +133,7 @@ func (a *app) demo(ctx context.Context, f flags) (err error) {
 	return nil
 }
 
-// run plays the story and returns its result.
+// run plays the story and returns the result.
 func (d *demo) run(ctx context.Context, a *app) *figures.Summary {
 	ctx, quit := context.WithCancel(ctx)
 	defer quit()
@@ -156,7 +156,7 @@ func (d *demo) run(ctx context.Context, a *app) *figures.Summary {
 	return d.summary(played)
 }
 
-// show shows the audience the events until the story is over, and quits it when q is pressed.
+// show shows the audience the events until the story is over, and quits the story at q.
 func (d *demo) show(over <-chan struct{}, quit func()) {
 	keys, restore := d.audience.Keys()
 	defer restore()
@@ -188,7 +188,7 @@ func (d *demo) show(over <-chan struct{}, quit func()) {
 // shown is the last state shown.
 type shown struct{ phase, board int }
 
-// turn shows the phase if another, and the state if that is due.
+// turn shows the phase if another, and the state if due.
 func (d *demo) turn(at time.Duration, last *shown) {
 	if d.flags.duration > 0 {
 		at = min(at, d.flags.duration-1) // later events are not shown

@@ -12,14 +12,15 @@ import (
 
 const (
 	// maxLate is the number of steps made up for when the machine was too busy to send in time.
-	// Older requests are left out: sent all at once they would be a burst that is not in the story.
+	// Older requests are left out: sent all at once such requests would be a burst outside the
+	// story.
 	maxLate = 20
 	// maxQueue is the number of batches waiting for a PoP.
 	maxQueue = 2 * maxLate
 )
 
 // sender sends a batch to a PoP, waits for the answers or until figures.Patience is over, and
-// counts them.
+// counts answers.
 type sender func(b *story.Batch) (attack, normal figures.Tally)
 
 // load is the attacker and the normal clients.
@@ -32,14 +33,14 @@ type load struct {
 	began   time.Time
 }
 
-// newLoad returns a load that notes the answers of senders, for each PoP, in record.
+// newLoad returns a load noting the answers of senders, for each PoP, in record.
 func newLoad(
 	traffic *story.Traffic, record *figures.Record, senders [len(story.PoPs)]sender,
 ) *load {
 	return &load{traffic: traffic, record: record, senders: senders}
 }
 
-// Start begins the story. Elapsed and Run come after it.
+// Start begins the story. Elapsed and Run come afterwards.
 func (l *load) Start(now time.Time) { l.began = now }
 
 // Elapsed returns the time since the story began.
@@ -51,7 +52,7 @@ func (l *load) Played() time.Duration { return time.Duration(l.traffic.Steps()) 
 // Skipped returns the number of batches left out because the machine was too busy.
 func (l *load) Skipped() uint64 { return l.skipped.Load() }
 
-// Run sends until ctx ends or the story was played for that time (0: without end), and returns when
+// Run sends until ctx ends or the story was played for until (0: without end), and returns when
 // everything sent is answered.
 func (l *load) Run(ctx context.Context, until time.Duration) {
 	var senders sync.WaitGroup
@@ -79,8 +80,7 @@ func (l *load) Run(ctx context.Context, until time.Duration) {
 	senders.Wait()
 }
 
-// advance queues the batches of all steps before due, but for those that are more than MaxLate
-// steps late.
+// advance queues the batches of all steps before due, but for steps more than MaxLate steps late.
 func (l *load) advance(due int) {
 	for late := due - l.traffic.Steps(); late > maxLate; late-- {
 		for _, one := range l.traffic.Next() {

@@ -24,7 +24,7 @@ const (
 	changes     = 256 // that wait to be read
 )
 
-// watch follows the mitigations of all PoPs. It is safe for concurrent use.
+// watch follows the mitigations of all PoPs. Safe for concurrent use.
 type watch struct {
 	Changes chan screen.Change // as they are seen
 
@@ -115,7 +115,7 @@ func (w *watch) compare(
 	return changes
 }
 
-// note remembers a mitigation and its source for the summary.
+// note remembers a mitigation and the source for the summary.
 func (w *watch) note(at time.Duration, pop int, m api.MitigationView) {
 	n := slices.IndexFunc(w.seen, func(is figures.Mitigation) bool {
 		return is.PoP == story.PoPs[pop] && is.Rule == m.Rule && is.Key == m.Key &&
@@ -144,8 +144,8 @@ func (w *watch) Of(pop int, rule, key string) (m api.MitigationView, there bool)
 	return m, there
 }
 
-// Report adds to a summary the mitigations seen, in the order in which they were first seen, the
-// number of those for which there was no room, and the number of requests that failed.
+// Report adds to a summary the mitigations seen, in order of first sight, the number without room,
+// and the number of failed requests.
 func (w *watch) Report(s *figures.Summary) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

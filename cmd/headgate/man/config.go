@@ -31,7 +31,7 @@ const (
 		"changes nothing, when it has faults."
 )
 
-// facts returns the short facts about a field, without its meaning.
+// facts returns the short facts about a field, without the meaning.
 func facts(f config.Field) string {
 	parts := []string{f.Values, "required"}
 	if f.Default != "" {

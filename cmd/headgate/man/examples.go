@@ -1,7 +1,6 @@
 package man
 
-// manExamples is the daily path, as headgate(1) shows it, in the form of a reference.Section's
-// text.
+// manExamples is the daily path, for headgate(1), in the form of a reference.Section's text.
 const manExamples = "Check the configuration, and run the daemon by it:\n\n" +
 	"  headgate config check /etc/headgate/headgate.yaml\n" +
 	"  headgate serve -c /etc/headgate/headgate.yaml\n\n" +

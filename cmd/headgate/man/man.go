@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Command returns `headgate man`. It writes the manual from the commands' own help texts, so the
-// two cannot differ. It is for those who make packages:
+// Command returns `headgate man`. The manual is written from the commands' own help texts, so the
+// two cannot differ. For makers of packages:
 //
 //	command tree ─────► headgate.1, headgate-COMMAND.1 …
 //	reference.All ─► headgate.yaml.5, with the example file
@@ -40,7 +40,7 @@ always yields the same pages.`,
 	return cmd
 }
 
-// sourceDate reads SOURCE_DATE_EPOCH as a page shows it; "" gives "".
+// sourceDate reads SOURCE_DATE_EPOCH for a page; "" gives "".
 func sourceDate(epoch string) (string, error) {
 	if epoch == "" {
 		return "", nil
@@ -52,7 +52,7 @@ func sourceDate(epoch string) (string, error) {
 	return time.Unix(seconds, 0).UTC().Format(time.DateOnly), nil
 }
 
-// writeManual writes the pages of root and all its commands into dir, and that of the
+// writeManual writes the pages of root and all its commands into dir, and the page of the
 // configuration, with the example if any.
 func writeManual(root *cobra.Command, dir, example, date string) error {
 	for _, cmd := range Documented(root) {
@@ -119,7 +119,7 @@ func commandPage(cmd *cobra.Command, date string) string {
 	return p.String()
 }
 
-// synopsis returns the usage of cmd without its name.
+// synopsis returns the usage of cmd without the name.
 func synopsis(cmd *cobra.Command) string {
 	if !cmd.HasParent() {
 		return "COMMAND [ARGUMENT...] [OPTION...]"

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// roff is a manual page that is being written, in the language of man(7).
+// roff is a manual page being written, in the language of man(7).
 type roff struct {
 	strings.Builder
 	began bool // a section, of which there is nothing yet
@@ -29,7 +29,7 @@ func (p *roff) line(text string) {
 
 func (p *roff) section(name string) { p.line(".SH " + name) }
 
-// prose writes paragraphs. Lines indented are shown as they are.
+// prose writes paragraphs. Lines indented are shown unchanged.
 func (p *roff) prose(text string) {
 	var shown []string
 	flush := func() {
@@ -54,7 +54,7 @@ func (p *roff) prose(text string) {
 	flush()
 }
 
-// styled writes paragraphs, as reference.Section has them, with code in bold.
+// styled writes paragraphs, of a Section, with code in bold.
 func (p *roff) styled(text string) {
 	for i, paragraph := range strings.Split(text, "\n\n") {
 		switch {
@@ -69,7 +69,7 @@ func (p *roff) styled(text string) {
 	}
 }
 
-// verbatim shows text as it is.
+// verbatim shows text unchanged.
 func (p *roff) verbatim(text string) {
 	if !p.began {
 		p.line(".PP")
@@ -82,7 +82,7 @@ func (p *roff) verbatim(text string) {
 	p.line(".EE")
 }
 
-// terms writes a section of names, each with its meaning.
+// terms writes a section of names, each with a meaning.
 func (p *roff) terms(section string, entries [][2]string) {
 	p.section(section)
 	for _, e := range entries {
@@ -91,7 +91,7 @@ func (p *roff) terms(section string, entries [][2]string) {
 	}
 }
 
-// commands lists the commands below cmd, by the groups that help shows them in.
+// commands lists the commands below cmd, by the groups of help.
 func (p *roff) commands(cmd *cobra.Command) {
 	if len(Documented(cmd)) == 1 {
 		return
@@ -104,7 +104,7 @@ func (p *roff) commands(cmd *cobra.Command) {
 	p.group(cmd, "")
 }
 
-// group lists the commands below cmd that are in a group, or in none.
+// group lists the commands below cmd in a group, or in none.
 func (p *roff) group(cmd *cobra.Command, id string) {
 	for _, below := range cmd.Commands() {
 		if below.IsAvailableCommand() && below.GroupID == id {

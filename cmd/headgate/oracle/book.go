@@ -6,7 +6,7 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// Decided is a request as the limiter answered it.
+// Decided is a request with the limiter's answer.
 type Decided struct {
 	At       window.Instant // never before that of an earlier request
 	Key      []byte
@@ -17,8 +17,8 @@ type Decided struct {
 	Settled  bool // the key had held an exact slot for a window or longer
 }
 
-// Book keeps an exact log of every key and scores each decision by it. Its memory grows with the
-// keys and with the requests of a window. Not safe for concurrent use.
+// Book keeps an exact log of every key and scores each decision thereby. Memory grows with the keys
+// and with the requests of a window. Not safe for concurrent use.
 type Book struct {
 	window time.Duration
 	score  *Score
@@ -37,7 +37,7 @@ func NewBook(limit int64, window time.Duration) *Book {
 	return &Book{window: window, score: NewScore(limit), keys: make(map[string]*history)}
 }
 
-// Take scores d and records its outcome.
+// Take scores d and records the outcome.
 func (b *Book) Take(d Decided) {
 	h := b.history(d.Key)
 	admitted := h.log.Admitted(d.At)
@@ -55,7 +55,7 @@ func (b *Book) Take(d Decided) {
 	})
 }
 
-// Close adds the keys to the score and returns it; the book is used up.
+// Close adds the keys to the score and returns the score; the book is used up.
 func (b *Book) Close() *Score {
 	for _, h := range b.keys {
 		b.score.TakeKey(h.peak, h.refused)

@@ -5,7 +5,7 @@
 //     admission if it does not.
 //   - classification: over its limit or not by the limiter's estimate, against the cost offered.
 //
-// It decides nothing and reads no clock:
+// No decision, no clock:
 //
 //	decided request ─► Book (an exact log a key) ─► Seen ─► Score
 //
@@ -59,8 +59,7 @@ func (e *Enforcement) take(s Seen, limit int64) {
 	default:
 		return
 	}
-	// how far from the limit a decision may be taken, as a share of it, before it counts as
-	// outside.
+	// how far from the limit a decision may be taken, as a share, before it counts as outside.
 	if float64(max(off, -off)) > 0.02*float64(limit)+1 {
 		e.Outside++
 	}
@@ -137,8 +136,8 @@ func (s *Score) Take(r Seen) {
 	s.Classification.take(r, s.limit)
 }
 
-// TakeKey adds a key, when all its requests have been taken: the highest offered cost its trailing
-// window ever held, and whether it was refused at least once.
+// TakeKey adds a key, when all requests have been taken: the highest offered cost of the trailing
+// window ever, and whether the key was refused at least once.
 func (s *Score) TakeKey(peak int64, refused bool) {
 	k := &s.Keys
 	k.Seen++

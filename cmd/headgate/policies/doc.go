@@ -1,5 +1,5 @@
-// Package policies holds the commands on policies: test-request prints their decision on a request,
-// `policy list` prints them as a table, and `policy test` holds them to a file of cases.
+// Package policies holds the commands on policies: test-request prints the policies' decision on a
+// request, `policy list` prints a table, and `policy test` holds policies to a file of cases.
 //
 //	headgate.yaml ──edge/config──► policy.Engine ──edge/sample──┐
 //	a daemon ──GET /v1/policies, POST /v1/test-request──────────┴──► text or JSON

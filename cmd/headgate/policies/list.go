@@ -57,7 +57,7 @@ func (a *app) list(ctx context.Context, file string, asJSON bool) error {
 	return nil
 }
 
-// printList prints the policies as a table. live: they are in force, and did something.
+// printList prints the policies as a table. live: in force, with effects.
 func (a *app) printList(v api.PoliciesView, live bool) {
 	header := []string{"POLICY", "LINE", "MODE", "DOES", "KEY"}
 	if live {

@@ -158,7 +158,7 @@ func inShadow(q *api.TestQuestion) string {
 	return ""
 }
 
-// answer prints the answer that a rule would give now.
+// answer prints a rule's present answer.
 func answer(is *api.TestAnswer) string {
 	switch {
 	case is == nil:

@@ -9,8 +9,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// A rule that looks at more of a request than its key is replayed by a policy asking nothing else,
-// about every request: a rule with a ladder of networks, or a rule that looks at clients.
+// A rule looking at more of a request than the key is replayed by a policy asking nothing else,
+// about every request: a rule with a ladder of networks, or a rule looking at clients.
 
 // widened is the ladder of a policy's rule.
 type widened struct {
@@ -18,8 +18,8 @@ type widened struct {
 	siblings int
 }
 
-// ladderOf returns the rule widened by the rule called name, or this rule, and its ladder; false if
-// it has none.
+// ladderOf returns the rule widened by the rule called name, or this rule, and the ladder; false if
+// none.
 func ladderOf(cfg *config.Config, name string) (base string, w widened, ok bool) {
 	for i := range cfg.Policies.Policies {
 		p := &cfg.Policies.Policies[i]
@@ -34,12 +34,12 @@ func ladderOf(cfg *config.Config, name string) (base string, w widened, ok bool)
 	return name, widened{}, false
 }
 
-// needsRequest reports whether r looks at more of a request than its key.
+// needsRequest reports whether r looks at more of a request than the key.
 func needsRequest(r *mitigation.Rule, ladder *widened) bool {
 	return len(ladder.levels) > 0 || r.ShedBy != "" || r.MaxBlast > 0
 }
 
-// alone turns cfg into a policy asking r, with its ladder, about every request.
+// alone turns cfg into a policy asking r, with the ladder, about every request.
 func (o *replayOptions) alone(cfg *config.Config, r mitigation.Rule, ladder *widened) error {
 	if len(ladder.levels) > 0 && o.key != "client" {
 		return fmt.Errorf("--key: %s counts networks of clients, so it is replayed by client",

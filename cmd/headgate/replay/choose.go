@@ -23,7 +23,7 @@ func (o *replayOptions) choose(cfg *config.Config) (mitigation.Rule, widened, er
 	return rule, ladder, err
 }
 
-// chooseRule finds the rule called name in cfg, and changes it as asked for.
+// chooseRule finds the rule called name in cfg, and changes the rule as asked.
 func (o *replayOptions) chooseRule(cfg *config.Config, name string) (mitigation.Rule, error) {
 	cfg.Rules = slices.Clone(cfg.AllRules())
 	cfg.Policies.Policies = nil // a policy's rule is tried alone, on every request

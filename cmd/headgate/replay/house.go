@@ -17,13 +17,13 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// errNoPolicies ends a replay of policies that there are none of.
+// errNoPolicies ends a replay of missing policies.
 var errNoPolicies = errors.New("--policies: the configuration has no policies")
 
 // byPolicy is the ground of a denial a policy makes by itself, behind those of rules.
 const byPolicy = mitigation.ByPending + 1
 
-// house asks a node's policies about whole requests, as its doors do.
+// house asks a node's policies about whole requests, like the doors.
 //
 //	line of the log ─► request ─► policies ─► all questions in one step ─► answer
 //	     └─ its end and its status ─► ticket: what counts by the response, and places
@@ -78,7 +78,7 @@ func (h *house) ask(now window.Instant, rec *accesslog.Record) gate.Decision {
 	return d
 }
 
-// report ends the ticket of a request whose response had that status.
+// report ends the ticket of a request whose response had status.
 func (h *house) report(now window.Instant, ticket uint64, status int) {
 	h.session.Begin()
 	h.session.Request.Status = status

@@ -50,8 +50,8 @@ func (u *underWay) Pop() any {
 	return e
 }
 
-// release gives back the leases of the requests that have ended at the log's present, and reports
-// their responses.
+// release gives back the leases of the requests ended at the log's present, and reports the
+// responses.
 func (r *replay) release() error {
 	from, ok := r.judge.(releaser)
 	for r.house != nil && len(r.under) > 0 && r.under[0].at <= r.now {
@@ -72,7 +72,7 @@ func (r *replay) left(rec *accesslog.Record) time.Duration {
 	return max(0, window.Instant(rec.Time+max(0, rec.Took)).Sub(r.now))
 }
 
-// hold notes that the lease of a request ends with its response.
+// hold notes that the end of a request's lease with the response.
 func (r *replay) hold(key []byte, lease uint64, rec *accesslog.Record) {
 	if lease != 0 {
 		heap.Push(&r.under, ending{r.now.Add(r.left(rec)), slices.Clone(key), lease, rec.Status})

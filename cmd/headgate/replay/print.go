@@ -194,7 +194,7 @@ func classificationRows(o *oracle.Score) [][]cli.Cell {
 	}
 }
 
-// limits words a share of the limit; 0 means that there was no error to take it from.
+// limits words a share of the limit; 0: no error to measure.
 func limits(share float64) string {
 	if share == 0 {
 		return "none"
@@ -204,7 +204,7 @@ func limits(share float64) string {
 
 func percent(part, whole int64) string { return percentOf(float64(part) / float64(max(whole, 1))) }
 
-// percentOf writes a share in percent so a small one keeps its digits.
+// percentOf writes a share in percent so a small share keeps digits.
 func percentOf(share float64) string {
 	switch percent := 100 * share; {
 	case percent == 0:

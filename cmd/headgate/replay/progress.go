@@ -26,8 +26,8 @@ func newProgress(w io.Writer, logs []string) *progress {
 	return &progress{w: w, total: sizeOf(logs)}
 }
 
-// sizeOf adds up the sizes of files; those it cannot see are missing from the sum, and complained
-// of when they are opened.
+// sizeOf adds up the sizes of files; logs not seen are missing from the sum, and complained of at
+// the open.
 func sizeOf(logs []string) (sum int64) {
 	for _, name := range logs {
 		if info, err := os.Stat(name); err == nil {
@@ -46,7 +46,7 @@ func (p *progress) show(bytes, requests int64) {
 	fmt.Fprintf(p.w, "\r\x1b[K%3.0f %%  %s requests", min(share, 100), cli.Grouped(requests))
 }
 
-// done notes that a log of that many bytes is behind.
+// done notes a log of so many bytes as done.
 func (p *progress) done(bytes int64) { p.taken += bytes }
 
 // clear removes the line.
@@ -56,7 +56,7 @@ func (p *progress) clear() {
 	}
 }
 
-// writeDecision writes `unix_seconds  client  verdict  why`, with the time as the log wrote it.
+// writeDecision writes `unix_seconds  client  verdict  why`, with the time as in the log.
 func (r *replay) writeDecision(rec *accesslog.Record, a gate.Decision) error {
 	r.line = rec.AppendTime(r.line[:0])
 	r.line = append(append(append(r.line, '\t'), rec.Client...), '\t')

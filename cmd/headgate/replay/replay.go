@@ -166,7 +166,7 @@ func (o *replayOptions) print(a *app, s *replaySummary) error {
 	return nil
 }
 
-// prepare checks the options and returns a replay that has read nothing yet.
+// prepare checks the options and returns a replay before the first read.
 func (o *replayOptions) prepare() (*replay, error) {
 	format, err := accesslog.ParseFormat(o.format)
 	if err != nil {
@@ -196,7 +196,7 @@ func (o *replayOptions) prepare() (*replay, error) {
 	return r, o.judge(r, cfg, rule, &ladder)
 }
 
-// judge has r judge by rule, whose networks are those of ladder, in the way that o asks for.
+// judge has r judge by rule, with the networks of ladder, in the way of o.
 func (o *replayOptions) judge(
 	r *replay, cfg config.Config, rule mitigation.Rule, ladder *widened,
 ) error {

@@ -27,7 +27,7 @@ type judge interface {
 	Sweep(now window.Instant) (steps int)
 }
 
-// node is an edge, asked through its first lane.
+// node is an edge, asked through the first lane.
 type node struct {
 	*gate.Gate
 	lane *gate.Lane
@@ -71,7 +71,8 @@ type replay struct {
 	order  *transit     // of kind concurrency: requests in the order of their start; else nil
 	under  underWay     // of kind concurrency: the requests holding a place
 	tiers  *tiers       // of a rule with a reserve; nil: no request has a tier
-	// not nil: it takes whole requests, in place of questions about a rule; then judge is it
+	// not nil: whole requests are judged, in place of questions about a rule; then judge is the
+	// house
 	house  *house
 	faults accesslog.Faults
 
@@ -110,8 +111,8 @@ func (r *replay) writeDecisionsTo(file *os.File) {
 	r.file, r.out = file, bufio.NewWriterSize(file, 1<<16)
 }
 
-// readAll replays the files in turn. A file that breaks off in the middle ends the replay there;
-// results from before stand.
+// readAll replays the files in turn. A file broken off in the middle ends the replay there; results
+// from before stand.
 func (r *replay) readAll(ctx context.Context, logs []string, p *progress) (err error) {
 	for _, name := range logs {
 		if err = r.readFile(ctx, name, p); err != nil {
@@ -179,10 +180,10 @@ func (r *replay) record(rec *accesslog.Record, where accesslog.Fault) error {
 	return r.order.add(rec, key, r.decideBegun)
 }
 
-// decideBegun decides a request that transit let go.
+// decideBegun decides a request let go by transit.
 func (r *replay) decideBegun(b *begun) error { return r.decide(&b.rec, b.key) }
 
-// decide decides a request at its time.
+// decide decides a request at the right time.
 func (r *replay) decide(rec *accesslog.Record, key []byte) error {
 	if err := r.advance(window.Instant(rec.Time)); err != nil {
 		return err
@@ -218,7 +219,7 @@ func (r *replay) answer(rec *accesslog.Record, key []byte) (gate.Decision, error
 	return r.judge.Decide(r.now, r.draw.Uint64(), r.ask(rec, key))
 }
 
-// advance moves the time on to t, never back, and does the upkeep that falls due on the way.
+// advance moves the time on to t, never back, and does the upkeep due on the way.
 func (r *replay) advance(t window.Instant) error {
 	if r.tally.requests == 0 {
 		if err := r.begin(t); err != nil {
@@ -259,7 +260,7 @@ func (r *replay) decided(key []byte, a gate.Decision) oracle.Decided {
 	}
 }
 
-// finish writes out the buffer and returns the summary of a run that took elapsed.
+// finish writes out the buffer and returns the summary of a run of elapsed.
 func (r *replay) finish(elapsed time.Duration) (*replaySummary, error) {
 	if r.out != nil {
 		if err := errors.Join(r.out.Flush(), r.file.Close()); err != nil {

@@ -22,7 +22,7 @@ type trial interface {
 	Least(share float64) int64
 }
 
-// newTrial returns a trial of rule that has seen no request.
+// newTrial returns a trial of rule before the first request.
 func newTrial(rule *mitigation.Rule) trial {
 	switch rule.Kind {
 	case mitigation.Bucket:
@@ -46,7 +46,7 @@ func (l anyLimit) Take(now window.Instant, key []byte, _ time.Duration) { l.Exac
 // Take adds a request of key at now.
 func (b anyBurst) Take(now window.Instant, key []byte, _ time.Duration) { b.Bursts.Take(now, key) }
 
-// trialSummary is the output of `headgate replay --suggest`; --json prints it as it is.
+// trialSummary is the output of `headgate replay --suggest`; printed unchanged by --json.
 type trialSummary struct {
 	Rule     replayRule `json:"rule"`
 	Requests int64      `json:"requests"`

@@ -16,7 +16,7 @@ import (
 
 const (
 	// maxTallied bounds the keys a replay keeps totals of, at about 170 bytes each. Requests of
-	// keys beyond it are decided and counted as any other, only not listed by key.
+	// keys beyond the bound are decided and counted as any other, only not listed by key.
 	maxTallied = 20_000_000
 	// topOffenders is how many keys the summary names.
 	topOffenders = 10
@@ -72,7 +72,7 @@ func (t *replayTally) key(key []byte) *keyTally {
 	return k
 }
 
-// replaySummary is the output of a replay; --json prints it as it is.
+// replaySummary is the output of a replay; printed unchanged by --json.
 type replaySummary struct {
 	Rule       replayRule    `json:"rule"`
 	Requests   int64         `json:"requests"`
@@ -96,7 +96,7 @@ type replaySummary struct {
 	Rules    []replayAsked  `json:"rules,omitempty"`
 }
 
-// replayRule is the rule as it was replayed.
+// replayRule is the rule as replayed.
 type replayRule struct {
 	Name   string  `json:"name"`
 	Limit  int64   `json:"limit"`
@@ -108,7 +108,7 @@ type replayRule struct {
 	Lease  float64 `json:"lease,omitempty"` // seconds; of kind concurrency
 }
 
-// replayedRule returns rule as a summary shows it.
+// replayedRule returns rule for a summary.
 func replayedRule(r *mitigation.Rule) replayRule {
 	return replayRule{
 		r.Name, r.Limit, r.Window.Seconds(), r.Action.String(), r.Kind.String(),

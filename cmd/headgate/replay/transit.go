@@ -10,15 +10,15 @@ import (
 	"github.com/headgate-dev/headgate/window/lease"
 )
 
-// Bounds of the requests whose start is known and that are not decided yet: their number, at about
-// 150 bytes each, and the log's time of a wait.
+// Bounds of the requests with a known start and not decided yet: their number, at about 150 bytes
+// each, and the log's time of a wait.
 const (
 	maxTransit     = 1 << 20
 	longestTransit = lease.MaxTime
 )
 
-// transit brings the requests of a log into the order in which they began: a log has a line at the
-// end of each.
+// transit brings the requests of a log into the order of their starts: a log has a line at the end
+// of each.
 //
 //	line ─► end - duration = start ─► waits until no line that began before can follow ─► decided
 //
@@ -31,15 +31,15 @@ type transit struct {
 	waits starts
 }
 
-// begun is a request with the time at which it began.
+// begun is a request with the time of the start.
 type begun struct {
 	at window.Instant
-	// Client and Took alone, and the digits of the time; of a whole request all of it
+	// Client and Took alone, and the digits of the time; of a whole request everything
 	rec accesslog.Record
 	key []byte
 }
 
-// add takes the next line of the log, and calls decide with the requests it lets go.
+// add takes the next line of the log, and calls decide with the requests let go.
 func (t *transit) add(rec *accesslog.Record, key []byte, decide func(*begun) error) error {
 	took := min(rec.Took, int64(t.lease))
 	start := rec.Time - rec.Took
@@ -63,7 +63,7 @@ func (t *transit) add(rec *accesslog.Record, key []byte, decide func(*begun) err
 	return nil
 }
 
-// next calls decide with the request that began first.
+// next calls decide with the request first begun.
 func (t *transit) next(decide func(*begun) error) error {
 	b := heap.Pop(&t.waits).(begun) // the heap holds nothing else
 	return decide(&b)

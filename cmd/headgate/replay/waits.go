@@ -47,7 +47,7 @@ func (w *waits) summary() *replayWaits {
 	}
 }
 
-// quantile returns the delay, in seconds, that a share of the delays do not exceed.
+// quantile returns the delay, in seconds, not exceeded by a share of the delays.
 func (w *waits) quantile(share float64) float64 {
 	left := int64(share * float64(w.count))
 	for ms, n := range w.by {

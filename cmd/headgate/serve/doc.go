@@ -1,3 +1,3 @@
-// Package serve is `headgate serve`: it runs a node, reports its state to the service manager, and
+// Package serve is `headgate serve`: a node is run, its state reported to the service manager, and
 // keeps the process near `memory`.
 package serve

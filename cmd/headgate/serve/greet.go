@@ -18,10 +18,10 @@ import (
 // maxNamedRules is the most rules the banner names.
 const maxNamedRules = 5
 
-// streamNames are the names of doors as people write them.
+// streamNames are the names of doors in people's spelling.
 var streamNames = map[string]string{"grpc": "gRPC", "spop": "SPOP", "resp": "RESP"}
 
-// greet prints the addresses of node, the address of its dashboard, and three lines to try.
+// greet prints the addresses of node, the address of the dashboard, and three lines to try.
 func greet(w io.Writer, node *edge.Node) {
 	writeGreeting(w, node.Gate().Node(), node.Addresses(), node.Gate().Rules())
 }
@@ -55,8 +55,8 @@ func writeGreeting(w io.Writer, name string, at edge.Addresses, rules []mitigati
 	}
 }
 
-// ruleToTry returns the rule denying after the fewest requests: of those that enforce, else of
-// those in shadow, the one with the smallest limit. ok is false when every rule is off, or has
+// ruleToTry returns the rule denying after the fewest requests: of the enforcing rules, else of
+// rules in shadow, the rule with the smallest limit. ok is false when every rule is off, or has
 // places, which a check does not take.
 func ruleToTry(rules []mitigation.Rule) (least mitigation.Rule, ok bool) {
 	counting := slices.DeleteFunc(slices.Clone(rules),
@@ -74,7 +74,7 @@ func ruleToTry(rules []mitigation.Rule) (least mitigation.Rule, ok bool) {
 }
 
 // writeShadowed says which rules are in shadow mode, if there are any, and how to enforce a rule:
-// tried, the rule the next lines ask about, if it is in shadow.
+// tried, the rule the next lines ask about, if in shadow.
 func writeShadowed(w io.Writer, rules []mitigation.Rule, tried *mitigation.Rule) {
 	var names []string
 	for _, r := range rules {
@@ -135,7 +135,7 @@ func writeTrials(w io.Writer, at edge.Addresses, rule *mitigation.Rule) {
 }
 
 // nearest returns the first address on loopback, where nobody needs a token to read; else the first
-// one that a browser can reach; nil if there is none.
+// reachable for a browser; nil if there is none.
 func nearest(addresses []net.Addr) *net.TCPAddr {
 	var first *net.TCPAddr
 	for _, addr := range addresses {

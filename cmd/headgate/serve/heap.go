@@ -8,11 +8,11 @@ import (
 )
 
 const (
-	// observerShare is the part of `memory` that trying other limits takes besides it.
+	// observerShare is the part of `memory` taken besides by trials of other limits.
 	observerShare = 16
 	// leastHeadroom and headroomShare bound from below how much is allocated between two
 	// collections: so many bytes, and such a part of the heap in use. The tables hold few pointers,
-	// so a collection costs little beside that.
+	// so a collection costs little beside.
 	leastHeadroom = 6 << 20
 	headroomShare = 48
 	// heapLook is the time between two looks at the heap in use.
@@ -20,9 +20,9 @@ const (
 )
 
 // heapGuard keeps the process near `memory`. The tables are live for as long as the process, and
-// the collector by itself would wait until garbage is as large as they are. A memory limit of the
-// runtime ends that, at a price: when the memory in use comes near the limit, collections follow
-// without end. So the limit rises above the memory in use, and falls back when it can.
+// the collector by itself would wait until garbage is as large as the tables. A memory limit of the
+// runtime ends the wait, at a price: when the memory in use comes near the limit, collections
+// follow without end. So the limit rises above the memory in use, and falls back when it can.
 type heapGuard struct {
 	least    int64                   // the limit while there is room below it, bytes
 	setLimit func(bytes int64) int64 // debug.SetMemoryLimit
@@ -32,8 +32,7 @@ type heapGuard struct {
 // heapUse is the memory the process holds, in bytes.
 type heapUse struct {
 	live int64 // objects the last collection found in use
-	// all that is neither an object nor free: stacks, the runtime's own tables, gaps between
-	// objects
+	// everything neither an object nor free: stacks, the runtime's own tables, gaps between objects
 	other int64
 }
 
@@ -44,7 +43,7 @@ func openHeapGuard(getenv func(string) string, memory int64) *heapGuard {
 		return nil
 	}
 	return &heapGuard{
-		// the memory for all but `memory` and its observerShare: sockets, answers under way,
+		// the memory for all but `memory` and the observerShare: sockets, answers under way,
 		// garbage.
 		least:    memory + memory/observerShare + (24 << 20),
 		setLimit: debug.SetMemoryLimit,
@@ -72,8 +71,8 @@ func (g *heapGuard) run(ctx context.Context) {
 	}
 }
 
-// limit returns the limit for a memory use: least, or more where the headroom for the next
-// collection needs it. The runtime itself keeps back 3 % of the heap.
+// limit returns the limit for a memory use: least, or more for the headroom of the next collection.
+// The runtime itself keeps back 3 % of the heap.
 func (g *heapGuard) limit(use heapUse) int64 {
 	heap := use.live + max(leastHeadroom, use.live/headroomShare)
 	return max(g.least, use.other+heap+heap/32)

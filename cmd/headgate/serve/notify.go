@@ -22,7 +22,7 @@ const (
 
 // notifier reports the daemon's state to the service manager, by the protocol of sd_notify(3): each
 // message is a datagram of NAME=value lines to the unix socket the environment names. A nil
-// *notifier does nothing. It is safe for concurrent use.
+// *notifier does nothing. Safe for concurrent use.
 //
 //	daemon: ready, reloading, stopping ──────────────┐
 //	the loops of edge turn ─► Life ─► watchdog.look ─┴─► notifier ─► $NOTIFY_SOCKET
@@ -33,7 +33,7 @@ type notifier struct {
 }
 
 // openNotifier returns the notifier for the manager the environment names; nil: there is none, or
-// its socket cannot be opened.
+// the socket cannot be opened.
 func openNotifier(getenv func(string) string, log *slog.Logger) *notifier {
 	at := getenv("NOTIFY_SOCKET") // a path, or @name for an abstract one, which net knows
 	if at == "" {
@@ -48,8 +48,8 @@ func openNotifier(getenv func(string) string, log *slog.Logger) *notifier {
 	return &notifier{conn: conn, log: log}
 }
 
-// Ready says that the daemon decides, by so many rules. refused is why the last reload changed
-// nothing, if it did not.
+// Ready tells that the daemon decides, by so many rules. refused is why the last reload changed
+// nothing, if so.
 func (n *notifier) Ready(rules int, refused error) {
 	status := "Deciding by " + cli.Count(rules, "rule")
 	if refused != nil {
@@ -58,7 +58,7 @@ func (n *notifier) Ready(rules int, refused error) {
 	n.tell("READY=1", "STATUS="+statusLine(status))
 }
 
-// Reloading says that the daemon reads its configuration again, until it is ready.
+// Reloading says that the daemon reads its configuration again, until ready.
 func (n *notifier) Reloading() {
 	n.tell("RELOADING=1", "MONOTONIC_USEC="+strconv.FormatInt(monotonic().Microseconds(), 10))
 }
@@ -97,8 +97,8 @@ func (n *notifier) close() error {
 	return nil
 }
 
-// statusLine returns text as a line that is fit to be shown, and short enough to be taken: a line
-// end in it would begin a message of its own.
+// statusLine returns text as a line fit to be shown, and short enough: a line end inside would
+// begin another message.
 func statusLine(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
 	if line = cli.Safe(line); len(line) > maxStatus {

@@ -39,8 +39,8 @@ nothing, and the log names settings that need a restart.`,
 	return cmd
 }
 
-// NodeOptions returns the options of the node that file configures ("": the built-in
-// configuration), as this program runs it.
+// NodeOptions returns the options of file's node ("": the built-in configuration), as this program
+// runs it.
 func NodeOptions(file string, log *slog.Logger, manager edge.Manager) edge.Options {
 	return edge.Options{
 		File: file, Build: api.Build(cli.ThisBuild()), Log: log, Audit: cli.AuditOf(log),
@@ -48,7 +48,7 @@ func NodeOptions(file string, log *slog.Logger, manager edge.Manager) edge.Optio
 	}
 }
 
-// runServe runs the node that file configures ("": the built-in configuration) until ctx ends.
+// runServe runs file's node ("": the built-in configuration) until ctx ends.
 func runServe(ctx context.Context, a *cli.App, file string, logs cli.LogFlags) error {
 	log, err := cli.NewLogger(a.Stderr, logs)
 	if err != nil {
@@ -75,8 +75,7 @@ func runServe(ctx context.Context, a *cli.App, file string, logs cli.LogFlags) e
 	return errors.Join(err, manager.close())
 }
 
-// runBeside runs run, and beside it the other functions until it has returned. It waits for all of
-// them.
+// runBeside runs run, and beside it the other functions until run has returned, and waits for all.
 func runBeside(
 	ctx context.Context, run func(context.Context) error, beside ...func(context.Context),
 ) error {
@@ -91,7 +90,7 @@ func runBeside(
 	return err
 }
 
-// reloadOnHangup has node read its configuration again at every signal from hangup, until ctx ends.
+// reloadOnHangup has node read the configuration again at every signal from hangup, until ctx ends.
 func reloadOnHangup(
 	ctx context.Context, node *edge.Node, hangup <-chan os.Signal, log *slog.Logger,
 ) {

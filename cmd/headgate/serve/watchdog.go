@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// watchdogLeast is the least time between two looks: in it the control loop has turned even on
-	// a busy machine.
+	// watchdogLeast is the least time between two looks: meanwhile the control loop has turned even
+	// on a busy machine.
 	watchdogLeast = 300 * time.Millisecond
 )
 
@@ -34,8 +34,8 @@ func openWatchdog(getenv func(string) string, pid int, tell *notifier, log *slog
 		return w
 	}
 	const most = int64(24 * time.Hour / time.Microsecond) // more would not fit a Duration
-	// how often the loops are looked at within the manager's patience: a look that comes late, or
-	// finds a loop at a long turn, is made good by the next.
+	// how often the loops are looked at within the manager's patience: a late look, or a look at a
+	// long turn of a loop, is made good by the next.
 	w.every = max(time.Duration(min(micros, most))*time.Microsecond/4, watchdogLeast)
 	return w
 }

@@ -68,7 +68,7 @@ func (s *snippet) fill(f snippetFlags) (blanks, error) {
 	return b, err
 }
 
-// placeIn notes that the files are to lie in dir, unless it is empty.
+// placeIn notes dir as the place of the files, unless empty.
 func (b *blanks) placeIn(dir string) (err error) {
 	if dir == "" {
 		return nil

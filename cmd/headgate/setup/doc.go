@@ -1,3 +1,3 @@
-// Package setup holds the commands that prepare a daemon: init prints the configuration of proxies,
-// config check that of headgate, import makes it of that of another program.
+// Package setup holds the commands to prepare a daemon: init prints the configuration of proxies,
+// config check checks headgate's, import makes headgate's of another program's.
 package setup

@@ -69,7 +69,7 @@ func (a *app) importEnvoy(paths []string) error {
 	return nil
 }
 
-// printRule prints a rule as headgate.yaml has it.
+// printRule prints a rule as in headgate.yaml.
 func (a *app) printRule(r *mitigation.Rule) {
 	window := strings.NewReplacer("24h0m0s", "24h", "1h0m0s", "1h", "1m0s",
 		"1m").Replace(r.Window.String())

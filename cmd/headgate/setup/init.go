@@ -111,7 +111,7 @@ func snippetCommand(a *app, s *snippet) *cobra.Command {
 	return cmd
 }
 
-// addSnippetFlags gives cmd the options that s knows.
+// addSnippetFlags gives cmd s's options.
 func (a *app) addSnippetFlags(cmd *cobra.Command, s *snippet, f *snippetFlags) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.address, "address", s.address, s.where())
@@ -142,7 +142,7 @@ func (a *app) addSnippetFlags(cmd *cobra.Command, s *snippet, f *snippetFlags) {
 	}
 }
 
-// checkFlags refuses options that do not go together.
+// checkFlags refuses options at odds.
 func (s *snippet) checkFlags(cmd *cobra.Command, f *snippetFlags) error {
 	named := cmd.Flags().Changed("rule")
 	if form := s.form(f.rule); form.address != "" && !cmd.Flags().Changed("address") {
@@ -170,7 +170,7 @@ func (s *snippet) example() string {
 	return text
 }
 
-// printSnippet prints the files of s, or writes them.
+// printSnippet prints the files of s, or writes the files.
 func (a *app) printSnippet(s *snippet, f snippetFlags) error {
 	b, err := s.fill(f)
 	if err != nil {

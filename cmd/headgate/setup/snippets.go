@@ -6,8 +6,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/config"
 )
 
-// snippetFiles are the texts of the snippets, with << >> around the blanks. deploy/ has them filled
-// in with the defaults, and the tests run those.
+// snippetFiles are the texts of the snippets, with << >> around the blanks. deploy/ has the
+// snippets filled in with the defaults, as run by the tests.
 //
 //go:embed snippets
 var snippetFiles embed.FS
@@ -58,7 +58,7 @@ const (
 		"/etc/caddy/Caddyfile && systemctl reload caddy"
 )
 
-// snippets is everything that init knows.
+// snippets is everything for init.
 var snippets = []snippet{
 	{
 		name:    "nginx",

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/config"
 )
 
-// spellUDP returns the address of the listener for datagrams as the proxy's log spells it.
+// spellUDP returns the address of the listener for datagrams in the spelling of the proxy's log.
 func (s *snippet) spellUDP(text string) (string, error) {
 	if text == "" {
 		return "", nil
@@ -33,10 +33,10 @@ func (s *snippet) spellUDP(text string) (string, error) {
 var errOddPath = errors.New("paths may hold only letters, digits and _ . - /")
 
 // errNoSocket refuses a socket where the proxy cannot ask through a socket. Caddy names no Host
-// there unless it is the client's.
+// there unless the client's.
 var errNoSocket = errors.New("this proxy cannot use a unix socket here: give a host and a port")
 
-// errNoPort refuses an address that is not complete.
+// errNoPort refuses an incomplete address.
 var errNoPort = errors.New("a proxy needs a host and a port")
 
 func (s *snippet) spellAddress(at config.Address, f *form) (string, error) {
@@ -56,7 +56,7 @@ func (s *snippet) spellAddress(at config.Address, f *form) (string, error) {
 
 func spellPlain(at config.Address) (string, error) { return at.String(), nil }
 
-// spellEnvoy returns the path of a socket, or an address with an IP address for its host.
+// spellEnvoy returns the path of a socket, or an address with an IP address as host.
 func spellEnvoy(at config.Address) (string, error) {
 	if at.IsUnix() {
 		return at.Path, nil
@@ -64,7 +64,7 @@ func spellEnvoy(at config.Address) (string, error) {
 	return spellIP(at)
 }
 
-// spellIP returns an address with an IP address for its host.
+// spellIP returns an address with an IP address as host.
 func spellIP(at config.Address) (string, error) {
 	if _, err := netip.ParseAddr(at.Host); err != nil {
 		return "", errors.New("host names are not resolved here: give an IP address")

@@ -1,5 +1,5 @@
-// Package figures counts the answers to the clients of `headgate demo`, and adds them up to the
-// result of the demo.
+// Package figures counts the answers to the clients of `headgate demo`, and adds up the result of
+// the demo.
 //
 //	answers ──Note──► Flow: by PoP and time ──► Record: round by round ──► Summary
 //	                     └──► the last second, for the screen
@@ -21,7 +21,7 @@ func BinOf(t time.Duration) int { return int(t / story.Bin) }
 // Tally counts the answers to requests.
 type Tally struct {
 	Asked, Admitted, Denied, Unanswered int
-	// the longest, from when a request was due to its answer
+	// the longest, from when a request was due to the answer
 	Delay time.Duration
 }
 
@@ -33,21 +33,21 @@ func (t Tally) Plus(o Tally) Tally {
 	}
 }
 
-// Flow counts the answers to a client, or to many, by PoP and time. It remembers a given number of
-// bins, and the totals of all. It is safe for concurrent use.
+// Flow counts the answers to a client, or to many, by PoP and time. A Flow remembers a number of
+// bins, and the totals of all. Safe for concurrent use.
 type Flow struct {
 	mu     sync.Mutex
 	bins   [len(story.PoPs)][]binTally
 	totals [len(story.PoPs)]Tally
 }
 
-// binTally is a tally and the number of its bin, since the story began.
+// binTally is a tally and the number of the bin, since the story began.
 type binTally struct {
 	Tally
 	number int
 }
 
-// NewFlow returns a flow that remembers so many bins.
+// NewFlow returns a flow with memory of bins bins.
 func NewFlow(bins int) *Flow {
 	f := &Flow{}
 	for pop := range f.bins {
@@ -125,15 +125,15 @@ func (f *Flow) Offered(from, to int) (all []float64) {
 
 func share(requests int) float64 { return float64(requests) / story.Limit }
 
-// Tolerance is the distance from the limit, as a share of it, within which an admitted rate is
-// about the limit.
+// Tolerance is the distance from the limit, as a share, within which an admitted rate is about the
+// limit.
 const Tolerance = 0.05
 
-// Near reports whether a share of the limit is within Tolerance of it.
+// Near reports whether a share of the limit is within Tolerance of 1.
 func Near(share float64) bool { return share >= 1-Tolerance && share <= 1+Tolerance }
 
 // settled returns the time from bin from to the beginning of the first second of which about the
-// limit was admitted, wherever it begins; false when there is none before bin to.
+// limit was admitted, at any begin; false when there is none before bin to.
 func (f *Flow) settled(from, to int) (time.Duration, bool) {
 	for at := from; at+BinsASecond <= to; at++ {
 		if Near(share(f.All(at, at+BinsASecond).Admitted)) {

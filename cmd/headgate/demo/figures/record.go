@@ -35,7 +35,7 @@ func NewRecord(s story.Story) *Record {
 	return r
 }
 
-// CatchUp adds up the rounds that ended more than Patience before elapsed, the time since the story
+// CatchUp adds up the rounds ended more than Patience before elapsed, the time since the story
 // began.
 func (r *Record) CatchUp(elapsed time.Duration) {
 	if next := time.Duration(r.rounds+1) * r.story.Length; elapsed > next+Patience {
@@ -43,7 +43,7 @@ func (r *Record) CatchUp(elapsed time.Duration) {
 	}
 }
 
-// Finish adds up the rest of a story played for that time, once every request is answered.
+// Finish adds up the rest of a story played for played, once every request is answered.
 func (r *Record) Finish(played time.Duration) {
 	for length := r.story.Length; time.Duration(r.rounds)*length < played; {
 		r.add(min(played, time.Duration(r.rounds+1)*length))
@@ -90,9 +90,9 @@ func (p *Phase) add(flow *Flow, from, to int) {
 	}
 }
 
-// Summary returns the result of a story played for that time, once everything is added up. The
-// caller adds the rest: Seed, Complete, Skipped, the mitigations, and the node, ring and dashboard
-// of each PoP.
+// Summary returns the result of a story played for played, once everything is added up. The caller
+// adds the rest: Seed, Complete, Skipped, the mitigations, and the node, ring and dashboard of each
+// PoP.
 func (r *Record) Summary(played time.Duration) *Summary {
 	s := &Summary{
 		Seconds: played.Seconds(), Rule: story.Rule, Limit: story.Limit, Window: 1,

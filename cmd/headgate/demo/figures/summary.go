@@ -16,7 +16,7 @@ type Summary struct {
 	PoPs   []Place `json:"pops"`
 	Attack Attack  `json:"attack"`
 	Normal Normal  `json:"normal"`
-	// seen at the PoPs, in the order in which they were first seen
+	// seen at the PoPs, in order of first sight
 	Mitigations []Mitigation `json:"mitigations"`
 	Unkept      int          `json:"unkept"` // mitigations for which there was no room
 	Missed      int          `json:"missed"` // requests for a PoP's mitigations that failed
@@ -24,7 +24,7 @@ type Summary struct {
 	Skipped uint64 `json:"skipped"`
 }
 
-// Place is a PoP, with its clients' requests and answers.
+// Place is a PoP, with the clients' requests and answers.
 type Place struct {
 	PoP  string `json:"pop"`
 	Node string `json:"node"`
@@ -68,7 +68,7 @@ type Attack struct {
 	OfLimit float64 `json:"of_limit"`
 	Counts
 	Seconds float64 `json:"seconds"`
-	// seconds from its start to the first second within Tolerance; null: none
+	// seconds from the start to the first second within Tolerance; null: none
 	Settled  *float64  `json:"settled"`
 	BySecond []float64 `json:"by_second"` // of the last round
 	Outside  int       `json:"outside"`   // seconds of any round that were not within Tolerance
@@ -85,17 +85,17 @@ type Phase struct {
 	OfLimit  float64  `json:"of_limit"`
 	Least    float64  `json:"least"` // of any whole second
 	Most     float64  `json:"most"`
-	// seconds from its beginning to the first second within Tolerance, of the worst round; null:
+	// seconds from the beginning to the first second within Tolerance, of the worst round; null:
 	// none
 	Settled *float64 `json:"settled"`
-	// seconds, the longest from when a request was due to its answer
+	// seconds, the longest from when a request was due to the answer
 	Delay float64 `json:"delay"`
 
 	bins      int
 	unsettled bool // in a round at least
 }
 
-// settle notes the time after which a round's phase settled, if it did.
+// settle notes the time after which a round's phase settled, if so.
 func (p *Phase) settle(after time.Duration, did bool) {
 	seconds := after.Seconds()
 	switch {

@@ -1,5 +1,5 @@
 // Package screen shows `headgate demo`: drawn on a terminal (Live), or in lines of name=value pairs
-// (Lines), and its result. It is handed plain values and computes nothing.
+// (Lines), and the result. From plain values, without computation.
 //
 //	Opening, phases, Change, Board ─► Live:  Page ─► cli.Frame ─► the terminal
 //	                                     └► Lines: one line each
@@ -16,7 +16,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/api"
 )
 
-// Opening describes a demo before its story begins.
+// Opening describes a demo before the story begins.
 type Opening struct {
 	Seed            uint64
 	Duration, Round time.Duration // Duration 0: until it is stopped
@@ -25,7 +25,7 @@ type Opening struct {
 	PoPs            []PoP
 }
 
-// PoP is where a PoP can be reached, and its ring.
+// PoP is where a PoP can be reached, and the ring.
 type PoP struct {
 	Name, City, Node string
 	UDP, HTTP, Admin string // host:port

@@ -25,8 +25,8 @@ type chart struct {
 	over    float64 // of a bar above it the part over the limit is red
 }
 
-// chart renders the rows of bars and the axis below. The limit is a line of underscores; a bar that
-// is too high for the chart ends in a triangle.
+// chart renders the rows of bars and the axis below. The limit is a line of underscores; a bar too
+// high for the chart ends in a triangle.
 func (l *Live) chart(c chart) (lines []string) {
 	cells, seconds := c.scale()
 	shown := c.values[max(0, len(c.values)-seconds):]
@@ -57,8 +57,8 @@ func (l *Live) chart(c chart) (lines []string) {
 	return append(lines, axis(c.first+len(c.values)-len(shown), seconds, cells))
 }
 
-// scale returns the columns of the bars, and the number of seconds they show: all of the demo if
-// there is room, else the last, a column each.
+// scale returns the columns of the bars, and the number of shown seconds: all of the demo if there
+// is room, else the last, a column each.
 func (c *chart) scale() (cells, seconds int) {
 	cells = max(1, c.columns-labelWidth)
 	seconds = min(cells, maxSeconds)
@@ -68,7 +68,7 @@ func (c *chart) scale() (cells, seconds int) {
 	return cells, seconds
 }
 
-// cell is the part of a bar in a row: an eighth of it to all, or nothing.
+// cell is the part of a bar in a row: an eighth to all, or nothing.
 func (c *chart) cell(value float64, row int) string {
 	if row == c.height-1 && value > float64(c.height)*c.step {
 		return "▲"
@@ -77,7 +77,7 @@ func (c *chart) cell(value float64, row int) string {
 	return string([]rune(" ▁▂▃▄▅▆▇█")[min(8, max(0, eighths))])
 }
 
-// label is the vertical axis beside a row: the value of its lower edge, at each half of the limit.
+// label is the vertical axis beside a row: the value of the lower edge, at each half of the limit.
 func (c *chart) label(row int) string {
 	value := float64(row) * c.step
 	if math.Mod(value, 0.5) != 0 {
@@ -98,7 +98,7 @@ func axis(first, seconds, cells int) string {
 	line := []rune(strings.Repeat("─", cells))
 	for second := (first + every - 1) / every * every; second < first+seconds; second += every {
 		label := []rune(strconv.Itoa(second) + "s")
-		// the first column of that second
+		// the first column of the second
 		if at := ((second-first)*cells + seconds - 1) / seconds; at+len(label) <= len(line) {
 			copy(line[at:], label)
 		}

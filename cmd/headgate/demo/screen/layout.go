@@ -22,8 +22,8 @@ type plan struct {
 }
 
 // planFor shares out the rows of a page. The title, the table and the keys take fixedRows; then
-// each part in the order of its use to a reader, so a small terminal shows the figures and a large
-// terminal the events and a second chart too.
+// each part in order of use to a reader, so a small terminal shows the figures and a large terminal
+// the events and a second chart too.
 func planFor(rows int) (p plan) {
 	const fixedRows = 8 // title, phase, five of the table, keys
 	room, full := rows-fixedRows, false
@@ -104,7 +104,7 @@ func (l *Live) layout(d *drawing, columns, rows int) (lines []string) {
 	return lines
 }
 
-// seconds returns the length of the demo in seconds, 0 where it has no end.
+// seconds returns the length of the demo in seconds, 0 without an end.
 func (l *Live) seconds() int { return int(l.opening.Duration / time.Second) }
 
 // title is the progress and the limit.
@@ -141,7 +141,7 @@ func (l *Live) hints() []string {
 	}
 }
 
-// table is each PoP's figures. SOURCE is as wide as its usual value, so the columns stay in place.
+// table is each PoP's figures. SOURCE is as wide as the usual value, so the columns stay in place.
 func (l *Live) table(b *Board) []string {
 	rows := [][]cli.Cell{cli.Header("POP", "ATTACK/S", "ADMITTED/S", "MITIGATION",
 		"SOURCE          ", "NORMAL/S", "NORMAL DENIED")}

@@ -49,7 +49,7 @@ func value(v any) string {
 	return text
 }
 
-// Open reports the demo and its PoPs.
+// Open reports the demo and the PoPs.
 func (l *Lines) Open(o *Opening) {
 	l.line("demo", "seed", o.Seed, "duration", o.Duration, "round", o.Round, "rule", story.Rule,
 		"limit", story.Limit, "window", time.Second, "normal_clients", o.Clients,

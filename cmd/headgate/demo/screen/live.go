@@ -40,7 +40,7 @@ func (l *Live) Open(o *Opening) {
 // Close gives the terminal back.
 func (l *Live) Close() { _, _ = io.WriteString(l.app.Stdout, cli.LeaveScreen) }
 
-// Keys returns the keys pressed, and the function that restores the terminal.
+// Keys returns the keys pressed, and the function to restore the terminal.
 func (l *Live) Keys() (keys <-chan byte, restore func()) { return cli.Keystrokes() }
 
 // Phase shows the beginning of a phase.
@@ -68,7 +68,7 @@ func (l *Live) event(at time.Duration, text string) {
 	l.events = l.events[max(0, len(l.events)-maxEvents):]
 }
 
-// Pause pauses the screen, or continues it. The demo goes on meanwhile.
+// Pause pauses the screen, or continues. The demo goes on meanwhile.
 func (l *Live) Pause() {
 	if l.paused != nil {
 		l.paused = nil
@@ -84,8 +84,8 @@ func (l *Live) Board(b *Board) {
 	_, _ = io.WriteString(l.app.Stdout, cli.Frame(l.Page(columns, rows), columns))
 }
 
-// Page returns the lines for a terminal of that size, below the last row, which stays empty so it
-// does not scroll. A size that is not known (0) is taken as 80 columns and 24 rows.
+// Page returns the lines for a terminal of that size, below the last row, left empty against
+// scrolling. A size unknown (0) is taken as 80 columns and 24 rows.
 func (l *Live) Page(columns, rows int) string {
 	if columns <= 0 {
 		columns = 80

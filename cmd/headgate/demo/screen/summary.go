@@ -67,7 +67,7 @@ func (l *Live) attack(s *figures.Attack) {
 		cli.Span(cli.Seconds(s.Seconds)), unanswered(s.Unanswered), cli.Count(s.Outside, "second"))
 }
 
-// goodStyle is the colour of a figure that is as it should be, or not.
+// goodStyle is the colour of a good figure, or a bad.
 func goodStyle(good bool) cli.Style {
 	if good {
 		return cli.Green

@@ -9,8 +9,8 @@ import (
 // nobody is the user, and the group, without any rights.
 const nobody = 65534
 
-// tame prepares a memcached to be started: a ctrl-C meant for this process does not reach it, it
-// ends with this process however that ends, and it never runs as root. (Its own option -u would
+// tame prepares a memcached to be started: a ctrl-C meant for this process does not reach the
+// child, the child ends with this process in any case, and never runs as root. (The option -u would
 // undo the second.)
 func tame(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}

@@ -11,8 +11,8 @@ import (
 // MaxLogLines is the number of lines of the daemons' logs kept for the end; more are counted.
 const MaxLogLines = 50
 
-// Log is the daemons' log: written through, or kept until the screen is gone. It is safe for
-// concurrent use.
+// Log is the daemons' log: written through, or kept until the screen is gone. Safe for concurrent
+// use.
 type Log struct {
 	Through io.Writer // nil: kept
 

@@ -22,7 +22,7 @@ const (
 	askTimeout  = 500 * time.Millisecond // for an answer
 )
 
-// Ring is the ring of a PoP: a memcached, or the minimal server in its place.
+// Ring is the ring of a PoP: a memcached, or the minimal server instead.
 type Ring struct {
 	Address string // host:port, on loopback
 	Kind    string // for people: "memcached 1.6.18", "stand-in"
@@ -32,8 +32,8 @@ type Ring struct {
 	close   func() error
 }
 
-// OpenRing returns a ring that answers: the memcached at the path program, or the minimal server if
-// that is "" or does not start.
+// OpenRing returns an answering ring: the memcached at the path program, or the minimal server if
+// program is "" or does not start.
 func OpenRing(ctx context.Context, program string) (*Ring, error) {
 	reason := "memcached is not in PATH"
 	// that are tried
@@ -60,7 +60,7 @@ func OpenRing(ctx context.Context, program string) (*Ring, error) {
 	}, nil
 }
 
-// Close ends the ring and returns when it is gone.
+// Close ends the ring and returns afterwards.
 func (r *Ring) Close() error { return r.close() }
 
 // startMemcached runs memcached on a port free a moment ago.
@@ -101,7 +101,7 @@ func freeAddress(ctx context.Context) (string, error) {
 	return ln.Addr().String(), ln.Close()
 }
 
-// endChild ends a process and returns when it is gone.
+// endChild ends a process and returns afterwards.
 func endChild(child *os.Process, ended <-chan struct{}) error {
 	_ = child.Signal(syscall.SIGTERM) // it may be gone
 	late := time.NewTimer(ringTimeout)
@@ -116,13 +116,13 @@ func endChild(child *os.Process, ended <-chan struct{}) error {
 	return err
 }
 
-// awaitMemcached returns the version of the memcached at an address, as soon as it answers.
+// awaitMemcached returns the version of the memcached at an address, as soon as it does.
 func awaitMemcached(
 	ctx context.Context, at string, ended <-chan struct{},
 ) (version string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, ringTimeout)
 	defer cancel()
-	// between two tries to reach it
+	// between two tries
 	again := time.NewTicker(10 * time.Millisecond)
 	defer again.Stop()
 	for {
@@ -139,7 +139,7 @@ func awaitMemcached(
 	}
 }
 
-// askVersion asks a memcached for its version.
+// askVersion asks a memcached for the version.
 func askVersion(ctx context.Context, at string) (string, error) {
 	conn, err := (&net.Dialer{Timeout: askTimeout}).DialContext(ctx, "tcp", at)
 	if err != nil {
@@ -172,8 +172,8 @@ func (r *Ring) String() string {
 	return text
 }
 
-// Full returns the number of counters for which a stand-in had no room; 0 for a memcached, which
-// does not report it.
+// Full returns the number of counters for which a stand-in had no room; 0 for a memcached, without
+// such a report.
 func (r *Ring) Full() uint64 {
 	if r.standIn == nil {
 		return 0

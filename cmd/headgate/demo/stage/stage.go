@@ -1,5 +1,5 @@
-// Package stage runs the daemons of `headgate demo`: a node for each PoP, as `headgate serve` would
-// run them, in this process, each beside a ring.
+// Package stage runs the daemons of `headgate demo`: a node for each PoP, as `headgate serve`
+// would, in this process, each beside a ring.
 //
 //	dir/lhr.yaml ──► daemon ◄──► memcached     Close removes dir; nothing runs any more then
 //	dir/fra.yaml ──► daemon ◄──► memcached
@@ -48,7 +48,7 @@ rules:
   - {name: %s, limit: %d, window: 1s, scope: global}
 `
 
-// PoP is a PoP: a daemon and its ring.
+// PoP is a PoP: a daemon and a ring.
 type PoP struct {
 	Name, City, Node string
 	Ring             *Ring
@@ -126,7 +126,7 @@ func (s *Stage) open(ctx context.Context, program string) error {
 	return nil
 }
 
-// openPoP starts a PoP's ring and opens its daemon, which logs to log.
+// openPoP starts a PoP's ring and opens the daemon, with log as log.
 func (s *Stage) openPoP(
 	ctx context.Context, p *PoP, program string, seeds []string, log *slog.Logger,
 ) (err error) {
@@ -157,7 +157,7 @@ func (s *Stage) write(file, text string) error {
 	return nil
 }
 
-// join waits until each PoP reports that it counts with all others.
+// join waits until each PoP reports counting with all others.
 func (s *Stage) join(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, joinTimeout,
 		fmt.Errorf("the PoPs did not find each other within %s", cli.Span(joinTimeout)))
@@ -176,7 +176,7 @@ func (s *Stage) join(ctx context.Context) error {
 	return nil
 }
 
-// joined reports whether the PoP is connected to all others and to its ring.
+// joined reports whether the PoP is connected to all others and to the ring.
 func (p *PoP) joined(ctx context.Context) bool {
 	var view api.ClusterView
 	if err := p.Client.Get(ctx, "/v1/cluster", nil, &view); err != nil ||
@@ -201,7 +201,7 @@ func (s *Stage) Doors() (all []string) {
 	return all
 }
 
-// Close stops the daemons, then their rings, and removes their files. It returns when nothing is
+// Close stops the daemons, then their rings, and removes their files. Close returns when nothing is
 // left. Lines the daemons log about each other's end are dropped.
 func (s *Stage) Close() error {
 	s.log.End(s.after)

@@ -14,7 +14,7 @@ const (
 	jitter  = 0.2 // the time between two requests differs by up to this share, either way
 )
 
-// client is a normal client: it never comes near the limit.
+// client is a normal client: never near the limit.
 type client struct {
 	key  []byte
 	rate float64       // requests a second
@@ -48,7 +48,7 @@ func newCrowd(seed uint64) (c *crowd, attacker string) {
 	return c, fmt.Sprintf("198.51.100.%d", 1+c.draw.IntN(254))
 }
 
-// until appends the keys of the requests before t it has not returned yet, by PoP.
+// until appends the keys of the requests before t not returned yet, by PoP.
 func (c *crowd) until(t time.Duration, to *[len(PoPs)][][]byte) {
 	for n := range c.clients {
 		one := &c.clients[n]
@@ -63,7 +63,7 @@ func (c *crowd) until(t time.Duration, to *[len(PoPs)][][]byte) {
 
 // place returns the PoP at which a client's request arrives.
 func (c *crowd) place(one *client) int {
-	// the share of a client's requests arriving at another PoP than its own
+	// the share of a client's requests arriving at another PoP than the home
 	if one.home < 0 || c.draw.Float64() < 0.2 {
 		return c.draw.IntN(len(PoPs))
 	}

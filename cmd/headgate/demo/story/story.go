@@ -1,5 +1,5 @@
 // Package story is the script of `headgate demo`: where the attack is at which time, and who sends
-// how many requests to which PoP. It reads no clock: time is an argument, and the same seed gives
+// how many requests to which PoP. No clock is read: time is an argument, and the same seed gives
 // the same requests.
 //
 //	Story: phases ──rates──► attacker ─┐
@@ -18,19 +18,19 @@ const (
 // The times of the demo.
 const (
 	Round = 2 * time.Minute // the length of a round of the story, about, in a longer demo
-	// the shortest demo: below it a phase is over before it can be seen
+	// the shortest demo: below it a phase is over before being seen
 	Shortest = 8 * time.Second
 	Bin      = 50 * time.Millisecond // the resolution in time: phases begin at multiples of it
 	Step     = 10 * time.Millisecond // from a batch of requests to the next
 )
 
-// PoPs are the names of the demo's PoPs, in the order in which Rates counts them.
+// PoPs are the names of the demo's PoPs, in the order of Rates.
 var PoPs = [...]string{"lhr", "fra", "nyc"}
 
 // Cities are the places of PoPs, for people.
 var Cities = [len(PoPs)]string{"London", "Frankfurt", "New York"}
 
-// Rates are the attack's offered rates at each PoP, in limits: 1.5 is one and a half times its
+// Rates are the attack's offered rates at each PoP, in limits: 1.5 is one and a half times the
 // limit over all PoPs.
 type Rates [len(PoPs)]float64
 
@@ -53,7 +53,7 @@ type Phase struct {
 // Attacks reports whether the attack is on in the phase.
 func (p *Phase) Attacks() bool { return p.From.Sum()+p.To.Sum() > 0 }
 
-// Where names the PoPs that receive the attack in the phase.
+// Where names the attacked PoPs in the phase.
 func (p *Phase) Where() (names []string) {
 	for pop, name := range PoPs {
 		if p.From[pop]+p.To[pop] > 0 {
@@ -91,8 +91,8 @@ type Story struct {
 	Length time.Duration // of a round, a multiple of Bin
 }
 
-// For returns the story of a demo of that duration (0: without end): whole rounds of about Round,
-// at least 1.
+// For returns the story of a demo of duration (0: without end): whole rounds of about Round, at
+// least 1.
 func For(duration time.Duration) Story {
 	if duration == 0 {
 		return Story{Round}
@@ -101,7 +101,7 @@ func For(duration time.Duration) Story {
 	return Story{(duration / rounds).Truncate(Bin)}
 }
 
-// Span returns when a phase begins and ends, in the time of its round.
+// Span returns when a phase begins and ends, in the time of the round.
 func (s Story) Span(phase int) (from, to time.Duration) {
 	share := 0.0
 	for _, p := range Phases[:phase] {
@@ -120,7 +120,7 @@ func (s Story) part(share float64) time.Duration {
 }
 
 // At returns the round and the phase at a time since the first round began, and the share of the
-// phase that is over: 0 to 1.
+// phase gone by: 0 to 1.
 func (s Story) At(t time.Duration) (round, phase int, done float64) {
 	round, t = int(t/s.Length), t%s.Length
 	for phase = range Phases {
@@ -141,7 +141,7 @@ func (s Story) Rates(t time.Duration) (now Rates) {
 	return now
 }
 
-// Attack returns when the attack begins and ends, in the time of its round.
+// Attack returns when the attack begins and ends, in the time of the round.
 func (s Story) Attack() (from, to time.Duration) {
 	begun := false
 	for n := range Phases {

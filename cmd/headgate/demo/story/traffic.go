@@ -12,8 +12,8 @@ type Batch struct {
 // Empty reports whether the batch holds no request.
 func (b *Batch) Empty() bool { return b.Attack+len(b.Normal) == 0 }
 
-// Traffic is the requests of the attacker and of the normal clients, step by step. It is not safe
-// for concurrent use.
+// Traffic is the requests of the attacker and of the normal clients, step by step. Not safe for
+// concurrent use.
 type Traffic struct {
 	Story    Story
 	Attacker string // its key, an address
@@ -31,7 +31,7 @@ func NewTraffic(s Story, seed uint64) *Traffic {
 	return &Traffic{Story: s, Attacker: attacker, Clients: len(crowd.clients), crowd: crowd}
 }
 
-// Steps returns the number of steps that Next has returned: Step each since the story began.
+// Steps returns the number of steps returned by Next: Step each since the story began.
 func (t *Traffic) Steps() int { return t.step }
 
 // Next returns the batches of the next step.
