@@ -17,7 +17,7 @@ if [ -n "${AWAKE:-}" ]; then
 	done
 fi
 status=0
-go test -tags soak -count=1 -v -run '^TestFrontOverhead$' ./cmd/headgate/systemtest >"$work/log.txt" 2>&1 || status=$?
+go test -tags soak -count=1 -v -run '^TestFrontOverhead$' ./cmd/headgate/systemtest/front >"$work/log.txt" 2>&1 || status=$?
 grep -E 'guarded|^(FAIL|--- FAIL)' "$work/log.txt" | sed -E 's/^ +front_soak_test\.go:[0-9]+: //'
 echo "# load average at the end $(cut -d' ' -f1 /proc/loadavg)"
 exit "$status"

@@ -32,7 +32,6 @@ var commandLine = []string{
 	"cmd/headgate", "cmd/headgate/cli", "cmd/headgate/ask", "cmd/headgate/serve",
 	"cmd/headgate/demo", "cmd/headgate/replay", "cmd/headgate/setup",
 	"cmd/headgate/policies", "cmd/headgate/man",
-	"cmd/headgate/systemtest",
 }
 
 // demoParts are the rooms of the demo.
@@ -466,15 +465,30 @@ var rooms = map[string]struct {
 		[]string{"edge/api", "edge/config", "edge/policy", "edge/sample", "cmd/headgate/cli"},
 		"it reads policies and tries requests on them, of a file or of a daemon",
 	},
-	"cmd/headgate/systemtest": {
+	"cmd/headgate/systemtest/front": {
 		[]string{
-			"window", "gossip", "gossip/coordinator", "edge/api", "edge/client", "edge/config",
-			"edge/request", "edge/wire", "edge/edgetest", "edge/web/browser",
+			"edge/api", "edge/request", "cmd/headgate/systemtest", "cmd/headgate/clitest",
+			"cmd/headgate/cli", "cmd/headgate/setup",
+			"cmd/headgate/policies",
+		}, outsideWhy,
+	},
+	"cmd/headgate/systemtest/together": {
+		[]string{
+			"window", "gossip", "gossip/coordinator", "edge/api", "edge/client", "edge/wire",
+			"cmd/headgate/systemtest", "cmd/headgate/clitest",
+		}, outsideWhy,
+	},
+	"cmd/headgate/systemtest/life": {
+		[]string{
+			"window", "edge/client", "edge/config", "edge/wire", "cmd/headgate/systemtest", "cmd/headgate/clitest",
+		}, outsideWhy,
+	},
+	"cmd/headgate/systemtest/people": {
+		[]string{
+			"edge/client", "edge/wire", "edge/web/browser", "cmd/headgate/systemtest", "cmd/headgate/clitest",
 			"cmd/headgate/cli", "cmd/headgate/ask", "cmd/headgate/demo",
 			"cmd/headgate/demo/figures", "cmd/headgate/demo/story",
-			"cmd/headgate/setup", "cmd/headgate/policies", "cmd/headgate/clitest",
-		},
-		"it runs daemons as processes: what it knows of them it sees from outside",
+		}, outsideWhy,
 	},
 	"cmd/headgate/systemtest/seam": {[]string{"edge/client", "cmd/headgate/clitest"}, "the judge " +
 		"of what a visitor sends reads bytes by itself: the node's own readings are what it " +
@@ -486,11 +500,19 @@ var rooms = map[string]struct {
 	},
 }
 
+const outsideWhy = "daemons run as processes here: the tests see them from outside"
+
 // kits are the rooms that only tests, and other kits, import.
 var kits = map[string]struct {
 	imports []string
 	why     string
 }{
+	"cmd/headgate/systemtest": {
+		[]string{
+			"edge/api", "edge/client", "edge/wire", "edge/edgetest", "cmd/headgate/cli",
+			"cmd/headgate/clitest",
+		}, outsideWhy,
+	},
 	"edge/edgetest": {nil, "what tests of whole nodes wait by; it knows no node"},
 	"edge/api/apitest": {
 		[]string{"edge/api"},
@@ -584,7 +606,8 @@ var doors = map[string]struct {
 	"golang.org/x/sys": {
 		[]string{
 			"edge/door", "edge/door/udp",
-			"cmd/headgate/cli", "cmd/headgate/serve", "cmd/headgate/systemtest",
+			"cmd/headgate/cli", "cmd/headgate/serve", "cmd/headgate/systemtest/life",
+			"cmd/headgate/systemtest/together", "cmd/headgate/systemtest/people",
 		},
 		"system calls are for sockets and terminals",
 	},

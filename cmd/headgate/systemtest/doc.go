@@ -1,8 +1,15 @@
-// Package systemtest holds the tests that run whole daemons: processes of their own, real
-// memcached, proxies, browsers and systemd around them. They stand apart from the commands because
-// they take minutes and need programs that not every machine has.
+// Package systemtest starts whole daemons for the tests in its rooms: processes of their own beside
+// real memcached, proxies, browsers and systemd. Such tests take minutes and need programs that not
+// every machine has.
+//
+//	front      requests through real proxies, and the recipes of the pages
+//	together   daemons of a PoP and of several PoPs, whose memcached or network fails or lies
+//	life       memory, floods, restarts, units of systemd
+//	people     the dashboard in Chromium, and the demo in a terminal
+//	seam       what a visitor may send, row by row
 //
 //	test ──► headgate serve, built from these sources ◄──► memcached, nginx, HAProxy, Caddy, chromium, systemd-analyze
 //
-// Those that neither measure time nor lean on how fast the machine is run side by side.
+// The rooms run side by side. Within a room the tests do so that neither measure time nor lean on
+// the speed of the machine.
 package systemtest
