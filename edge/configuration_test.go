@@ -44,7 +44,8 @@ func TestConfiguration(t *testing.T) {
 		return v, parsed(t, text)
 	}
 	v, c := inForce()
-	if v.File != n.path("headgate.yaml") || v.Since.IsZero() || v.NeedRestart != nil || c.Memory != 4<<20 || c.Node == "" || c.AdminTokenFile != n.path("token") {
+	if v.File != n.path("headgate.yaml") || v.Since.IsZero() || v.NeedRestart != nil ||
+		c.Memory != 4<<20 || c.Node == "" || c.AdminTokenFile != n.path("token") {
 		t.Errorf("at the start: %+v %+v", v, c)
 	}
 	if w := n.ask(http.MethodPut, "/v1/mode", `{"mode":"shadow"}`); w.Code != http.StatusNoContent {
@@ -53,12 +54,15 @@ func TestConfiguration(t *testing.T) {
 	if _, c = inForce(); len(c.Rules) != 1 || c.Rules[0].Mode.String() != "shadow" {
 		t.Errorf("after a change by hand: %+v", c.Rules)
 	}
-	n.write("headgate.yaml", strings.NewReplacer("4MiB", "8MiB", "limit: 100", "limit: 7").Replace(string(n.read("headgate.yaml"))))
+	n.write("headgate.yaml", strings.NewReplacer("4MiB", "8MiB", "limit: 100", "limit: 7").Replace(
+		string(n.read("headgate.yaml"))))
 	if _, err := n.Reload(); err != nil {
 		t.Fatal(err)
 	}
 	next, c := inForce()
-	if c.Memory != 4<<20 || c.Rules[0].Limit != 7 || c.Rules[0].Mode.String() != "enforce" || len(next.NeedRestart) != 1 || next.NeedRestart[0] != "memory" || next.Since.Before(v.Since) {
+	if c.Memory != 4<<20 || c.Rules[0].Limit != 7 || c.Rules[0].Mode.String() != "enforce" ||
+		len(next.NeedRestart) != 1 || next.NeedRestart[0] != "memory" ||
+		next.Since.Before(v.Since) {
 		t.Errorf("after a reload: %+v %+v", next, c)
 	}
 	n.write("headgate.yaml", "rules: 7\nlisten: 3\n")
@@ -68,7 +72,10 @@ func TestConfiguration(t *testing.T) {
 	if v, c = inForce(); c.Rules[0].Limit != 7 || !v.Since.Equal(next.Since) {
 		t.Errorf("after a reload that was refused: %+v %+v", v, c)
 	}
-	if log := n.said.String(); !strings.Contains(log, "level=WARN msg=\"reload rejected, nothing was changed\"") || strings.Contains(log, `\\x0a`) || !strings.Contains(log, "headgate.yaml:1:8: rules: must be a list, not a single value "+n.path("headgate.yaml")+":2:9: ") {
+	if log := n.said.String(); !strings.Contains(log, "level=WARN msg=\"reload rejected, nothing "+
+		"was changed\"") || strings.Contains(log, `\\x0a`) ||
+		!strings.Contains(log, "headgate.yaml:1:8: rules: must be a list, not a single value "+
+			n.path("headgate.yaml")+":2:9: ") {
 		t.Errorf("the log:\n%s", log)
 	}
 }

@@ -30,7 +30,8 @@ func writePair(t *testing.T, dir string) (cert, key string) {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &secret.PublicKey, secret)
 	if err != nil {
@@ -41,7 +42,10 @@ func writePair(t *testing.T, dir string) (cert, key string) {
 		t.Fatal(err)
 	}
 	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: inside}} {
+	for path, block := range map[string]*pem.Block{
+		cert: {Type: "CERTIFICATE", Bytes: der},
+		key:  {Type: "PRIVATE KEY", Bytes: inside},
+	} {
 		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -91,12 +95,17 @@ func TestGRPC(t *testing.T) {
 		t.Fatal(err)
 	}
 	pool.AddCert(leaf)
-	secure, err := tls.Dial("tcp", at[0].String(), &tls.Config{RootCAs: pool, NextProtos: []string{"h2"}, Certificates: []tls.Certificate{pair}})
+	secure, err := tls.Dial("tcp", at[0].String(),
+		&tls.Config{
+			RootCAs: pool, NextProtos: []string{"h2"},
+			Certificates: []tls.Certificate{pair},
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
 	greet(t, secure)
-	without, err := tls.Dial("tcp", at[0].String(), &tls.Config{RootCAs: pool, NextProtos: []string{"h2"}})
+	without, err := tls.Dial("tcp", at[0].String(),
+		&tls.Config{RootCAs: pool, NextProtos: []string{"h2"}})
 	if err == nil { // TLS 1.3: the handshake ends before the server has looked
 		_, err = without.Read(make([]byte, 1))
 	}
@@ -110,7 +119,8 @@ func greet(t *testing.T, c net.Conn) {
 	t.Helper()
 	defer func() { _ = c.Close() }()
 	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
-	if _, err := io.WriteString(c, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"); err != nil {
+	if _, err := io.WriteString(c,
+		"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"); err != nil {
 		t.Error(err)
 	}
 	head := make([]byte, 9)
@@ -134,7 +144,8 @@ func TestBadTLS(t *testing.T) {
 		c := config.Default()
 		c.Listen = config.Listen{GRPC: []config.Address{{Host: "127.0.0.1"}}}
 		c.TLS = config.TLS{CertFile: tt.cert, KeyFile: tt.key, ClientCAFile: tt.ca}
-		if _, err := edge.New(t.Context(), edge.Options{Config: &c}); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := edge.New(t.Context(), edge.Options{Config: &c}); err == nil ||
+			!strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%v, want %q", err, tt.want)
 		}
 	}

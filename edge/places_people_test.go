@@ -54,21 +54,29 @@ func TestPlacesForPeople(t *testing.T) {
 		one.Leases[0].Until.Sub(one.Leases[0].Since).Seconds() != 120 {
 		t.Errorf("%d %s", status, text)
 	}
-	for target, want := range map[string]int{"/v1/leases": 400, "/v1/leases?rule=fleet": 400, "/v1/leases?rule=none": 404, "/v1/leases?rule=exports&n=0": 400} {
+	for target, want := range map[string]int{
+		"/v1/leases": 400, "/v1/leases?rule=fleet": 400,
+		"/v1/leases?rule=none": 404, "/v1/leases?rule=exports&n=0": 400,
+	} {
 		if status, text := n.inspect(target, nil); status != want {
 			t.Errorf("%s: %d %s", target, status, text)
 		}
 	}
 	var rules api.RulesView
 	n.inspect("/v1/rules", &rules)
-	if r := rules.Rules[0]; r.Kind != "concurrency" || r.Lease != 120 || r.Places == nil || *r.Places != (api.PlacesView{Taken: 5, Keys: 3, Leases: 4}) || r.Window != 0 {
+	if r := rules.Rules[0]; r.Kind != "concurrency" || r.Lease != 120 || r.Places == nil ||
+		*r.Places != (api.PlacesView{Taken: 5, Keys: 3, Leases: 4}) || r.Window != 0 {
 		t.Errorf("%+v", r)
 	}
-	if r := rules.Rules[2]; r.Kind != "window" || r.Places != nil || len(r.Reserve) != 1 || r.Reserve[0] != (api.ShareView{Tier: "critical", Share: 0.2}) {
+	if r := rules.Rules[2]; r.Kind != "window" || r.Places != nil || len(r.Reserve) != 1 ||
+		r.Reserve[0] != (api.ShareView{Tier: "critical", Share: 0.2}) {
 		t.Errorf("%+v", r)
 	}
 	_, text := n.inspect("/metrics", nil)
-	for _, want := range []string{`headgate_leases 4`, `headgate_places_taken{rule="exports"} 5`, `headgate_lease_capacity`, `headgate_leases_expired_total 0`} {
+	for _, want := range []string{
+		`headgate_leases 4`, `headgate_places_taken{rule="exports"} 5`,
+		`headgate_lease_capacity`, `headgate_leases_expired_total 0`,
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the metrics lack %s", want)
 		}
@@ -88,7 +96,8 @@ func TestExplainSpeaksOfPlaces(t *testing.T) {
 	} {
 		var v api.ExplainView
 		n.inspect("/v1/explain?rule=exports&key=a", &v)
-		if got := regexp.MustCompile(`\b(\d+m\d+s|\d+m|\d+s)( ago| at)`).ReplaceAllString(strings.Join(v.Sentences, " "), "T$2"); got != want {
+		if got := regexp.MustCompile(`\b(\d+m\d+s|\d+m|\d+s)( ago| at)`).ReplaceAllString(
+			strings.Join(v.Sentences, " "), "T$2"); got != want {
 			t.Errorf("%s\nwant %s", got, want)
 		}
 		if v.Kind != "concurrency" || v.Places == nil || len(v.SubWindows) != 0 {
@@ -110,7 +119,8 @@ func TestPoolsForPeople(t *testing.T) {
 		v.Pools[0].Sources != 1 {
 		t.Error(text)
 	}
-	if _, text := n.inspect("/metrics", nil); !strings.Contains(text, `headgate_pool_level{pool="workers"} 0`) {
+	if _, text := n.inspect("/metrics", nil); !strings.Contains(text,
+		`headgate_pool_level{pool="workers"} 0`) {
 		t.Error("no level of the pool in the metrics")
 	}
 }

@@ -127,8 +127,10 @@ policies:
 
 func TestPlacesOverLines(t *testing.T) {
 	n := start(t, placesConfig)
-	first := n.says("acquire exports a id=1", `id=1 allow lease=([0-9a-f]{16}) remaining=1 reset=120 view=node`)
-	n.says("acquire exports a lease=30", `allow lease=([0-9a-f]{16}) remaining=0 reset=30 view=node`)
+	first := n.says("acquire exports a id=1",
+		`id=1 allow lease=([0-9a-f]{16}) remaining=1 reset=120 view=node`)
+	n.says("acquire exports a lease=30",
+		`allow lease=([0-9a-f]{16}) remaining=0 reset=30 view=node`)
 	n.says("acquire exports a", `deny why=limit retry=1 view=node`)
 	n.says("peek exports a", `deny why=limit retry=1 view=node`)
 	n.says("release exports a lease="+first, "ok")
@@ -145,29 +147,36 @@ func TestPlacesOverLines(t *testing.T) {
 	n.says("acquire exports a cost=3", `deny why=limit retry=1 view=node`)
 	n.says("acquire shared a cost=8", `allow lease=([0-9a-f]{16}) remaining=0 reset=60 view=node`)
 	n.says("acquire shared a", `deny why=reserve status=503 retry=1 view=node`)
-	n.says("acquire shared a tier=critical", `allow lease=([0-9a-f]{16}) remaining=1 reset=60 view=node`)
+	n.says("acquire shared a tier=critical",
+		`allow lease=([0-9a-f]{16}) remaining=1 reset=60 view=node`)
 }
 
 func TestPlacesOverHTTP(t *testing.T) {
 	n := start(t, placesConfig)
 	status, header, body := n.post("/v1/acquire?rule=exports&key=a", "")
 	number := header.Get("Headgate-Lease")
-	if status != 200 || header.Get("RateLimit-Policy") != `"exports";q=2;qu="concurrent-requests"` || header.Get("RateLimit") != `"exports";r=1;t=120` ||
+	if status != 200 || header.Get(
+		"RateLimit-Policy") != `"exports";q=2;qu="concurrent-requests"` ||
+		header.Get("RateLimit") != `"exports";r=1;t=120` ||
 		body != `{"verdict":"allow","rule":"exports","limit":2,"remaining":1,"reset":120,"view":"node","lease":"`+number+`"}` {
 		t.Errorf("%d %v %s", status, header, body)
 	}
-	if status, header, body = n.post("/v1/acquire", `{"rule":"exports","key":"a","cost":1,"lease":30}`); status != 200 || header.Get("Headgate-Lease") == "" {
+	if status, header, body = n.post("/v1/acquire",
+		`{"rule":"exports","key":"a","cost":1,"lease":30}`); status != 200 ||
+		header.Get("Headgate-Lease") == "" {
 		t.Errorf("%d %v %s", status, header, body)
 	}
 	if status, header, body = n.post("/v1/acquire?rule=exports&key=a", ""); status != 429 ||
 		header.Get("Retry-After") != "1" || header.Get("Headgate-Lease") != "" {
 		t.Errorf("%d %v %s", status, header, body)
 	}
-	if status, header, _ = n.post("/v1/renew", `{"rule":"exports","key":"a","lease":"`+number+`"}`); status != 204 || header.Get("Headgate-Late") != "" {
+	if status, header, _ = n.post("/v1/renew", `{"rule":"exports","key":"a","lease":"`+number+
+		`"}`); status != 204 || header.Get("Headgate-Late") != "" {
 		t.Errorf("%d %v", status, header)
 	}
 	for _, late := range []string{"", "1"} {
-		if status, header, _ = n.post("/v1/release?rule=exports&key=a&lease="+number, ""); status != 204 || header.Get("Headgate-Late") != late {
+		if status, header, _ = n.post("/v1/release?rule=exports&key=a&lease="+number,
+			""); status != 204 || header.Get("Headgate-Late") != late {
 			t.Errorf("%d %v", status, header)
 		}
 	}
@@ -189,7 +198,9 @@ func TestPlacesOverHTTP(t *testing.T) {
 			t.Errorf("%s: %d %s", target, status, body)
 		}
 	}
-	if status, _, body := n.post("/v1/check", `{"checks":[{"rule":"fleet","key":"x"},{"rule":"exports","key":"x"}]}`); status != 400 || !strings.Contains(body, "checks[1].rule") {
+	if status, _, body := n.post("/v1/check",
+		`{"checks":[{"rule":"fleet","key":"x"},{"rule":"exports","key":"x"}]}`); status != 400 ||
+		!strings.Contains(body, "checks[1].rule") {
 		t.Errorf("%d %s", status, body)
 	}
 	n.says("peek fleet x", "allow remaining=8 .*")
@@ -198,13 +209,16 @@ func TestPlacesOverHTTP(t *testing.T) {
 // A policy takes a place for a request that passes; the report of its response gives it back.
 func TestPlacesByPolicies(t *testing.T) {
 	n := start(t, placesConfig)
-	first := n.says("ask path=/get/a client=203.0.113.7", `allow ticket=([0-9a-f]{16}) rule=download remaining=1 reset=60 view=node`)
-	n.says("ask path=/get/b client=203.0.113.7", `allow ticket=([0-9a-f]{16}) rule=download remaining=0 .*`)
+	first := n.says("ask path=/get/a client=203.0.113.7",
+		`allow ticket=([0-9a-f]{16}) rule=download remaining=1 reset=60 view=node`)
+	n.says("ask path=/get/b client=203.0.113.7",
+		`allow ticket=([0-9a-f]{16}) rule=download remaining=0 .*`)
 	n.says("ask path=/get/c client=203.0.113.7", `deny why=limit retry=1 rule=download view=node`)
 	n.says("ask path=/get/c client=203.0.113.8", `allow ticket=([0-9a-f]{16}) .*`)
 	n.says("report ticket="+first+" status=200 id=1", "id=1 ok")
 	n.says("report ticket="+first+" status=200 id=2", "id=2 ok late=1")
-	second := n.says("ask path=/get/c client=203.0.113.7", `allow ticket=([0-9a-f]{16}) rule=download remaining=0 .*`)
+	second := n.says("ask path=/get/c client=203.0.113.7",
+		`allow ticket=([0-9a-f]{16}) rule=download remaining=0 .*`)
 	n.says("renew download 203.0.113.7 lease="+second, "ok")
 	n.says("release download 203.0.113.7 lease="+second, "ok")
 

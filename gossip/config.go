@@ -9,7 +9,6 @@ import (
 	"strconv"
 
 	"github.com/hashicorp/memberlist"
-	"github.com/headgate-dev/headgate/gossip/frame"
 )
 
 // Bounds of a Config.
@@ -29,18 +28,18 @@ const (
 
 // Bounds of messages, bytes. A longer packet is dropped and counted.
 const (
-	// MaxPacket is the longest packet of Send.
-	MaxPacket = frame.MaxPacket
-	// MaxRecord is the longest record of Spread.
-	MaxRecord = frame.MaxRecord
-	// MaxState is the longest State.
-	MaxState = frame.MaxState
-	// MaxMetaText is the longest text in a Meta.
-	MaxMetaText = frame.MaxMetaText
+	// MaxPacket is the longest packet of Send. With all framing, encryption and the longest label a
+	// packet is a datagram of 1,449 bytes, which fits into an Ethernet frame.
+	MaxPacket = 1350
+	// MaxRecord is the longest record of Spread. memberlist's own messages go into a packet first,
+	// and a record that never finds room would never be sent.
+	MaxRecord = 1024
+	// MaxState is the longest State. MaxState is a bound and not a target: at 20 KiB push/pull
+	// costs 8 KiB/s.
+	MaxState = 256 << 10
+	// MaxMetaText is the longest text in a Meta: full texts take 336 of memberlist's 512 bytes.
+	MaxMetaText = 64
 )
-
-// Meta is a node's metadata: see frame.Meta.
-type Meta = frame.Meta
 
 // Config is this node's identity, with peers and callbacks. Open reads a Config and does not keep
 // it. The zero value of every field but Name and Bind is usable.

@@ -9,7 +9,10 @@ import (
 )
 
 func TestOpenRefuses(t *testing.T) {
-	good := Config{Name: "n", Bind: "10.0.0.1:1", Key: key(1), Transport: lossy.New(1, lossy.Fault{}).End("10.0.0.1:1")}
+	good := Config{
+		Name: "n", Bind: "10.0.0.1:1", Key: key(1),
+		Transport: lossy.New(1, lossy.Fault{}).End("10.0.0.1:1"),
+	}
 	for _, c := range []struct {
 		what   string
 		change func(*Config)
@@ -17,13 +20,28 @@ func TestOpenRefuses(t *testing.T) {
 	}{
 		{"good", func(*Config) {}, ""},
 		{"no name", func(c *Config) { c.Name = "" }, "name: 0 bytes"},
-		{"long name", func(c *Config) { c.Name = strings.Repeat("x", MaxName+1) }, "name: 129 bytes"},
+		{
+			"long name", func(c *Config) { c.Name = strings.Repeat("x", MaxName+1) },
+			"name: 129 bytes",
+		},
 		{"name with a line", func(c *Config) { c.Name = "a\nb" }, "not printable"},
-		{"long label", func(c *Config) { c.Label = strings.Repeat("x", MaxLabel+1) }, "label: 65 bytes"},
-		{"many seeds", func(c *Config) { c.Join = make([]string, MaxSeeds+1) }, "join: 1001 addresses"},
-		{"many networks", func(c *Config) { c.Allow = make([]netip.Prefix, maxPrefix+1) }, "allow: 1001 networks"},
+		{
+			"long label", func(c *Config) { c.Label = strings.Repeat("x", MaxLabel+1) },
+			"label: 65 bytes",
+		},
+		{
+			"many seeds", func(c *Config) { c.Join = make([]string, MaxSeeds+1) },
+			"join: 1001 addresses",
+		},
+		{
+			"many networks", func(c *Config) { c.Allow = make([]netip.Prefix, maxPrefix+1) },
+			"allow: 1001 networks",
+		},
 		{"long meta", func(c *Config) { c.Meta.PoP = strings.Repeat("x", 65) }, "pop has 65 bytes"},
-		{"several faults", func(c *Config) { c.Name, c.Label = "", strings.Repeat("x", 65) }, "label"},
+		{
+			"several faults", func(c *Config) { c.Name, c.Label = "", strings.Repeat("x", 65) },
+			"label",
+		},
 		{"no port", func(c *Config) { c.Bind = "10.0.0.1" }, "want host:port"},
 		{"bad port", func(c *Config) { c.Bind = "10.0.0.1:99999" }, "port must be"},
 		{"a name to bind", func(c *Config) { c.Bind = "example.com:1" }, "must be an IP address"},
@@ -34,7 +52,10 @@ func TestOpenRefuses(t *testing.T) {
 		{"no key off loopback", func(c *Config) { c.Key = nil }, "required"},
 		{"no key everywhere", func(c *Config) { c.Key, c.Bind = nil, ":1" }, "required"},
 		{"no key on loopback", func(c *Config) { c.Key, c.Bind = nil, "127.0.0.1:1" }, ""},
-		{"no key but seeds", func(c *Config) { c.Key, c.Bind, c.Join = nil, "127.0.0.1:1", []string{"127.0.0.1:2"} }, "required"},
+		{"no key but seeds", func(c *Config) {
+			c.Key, c.Bind, c.Join = nil, "127.0.0.1:1",
+				[]string{"127.0.0.1:2"}
+		}, "required"},
 	} {
 		cfg := good
 		c.change(&cfg)
@@ -63,7 +84,8 @@ func TestPortInUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(Config{Name: "b", Bind: first.Addr().String()}); err == nil || !strings.Contains(err.Error(), "listen") {
+	if _, err := Open(Config{Name: "b", Bind: first.Addr().String()}); err == nil ||
+		!strings.Contains(err.Error(), "listen") {
 		t.Errorf("a second node on %v: %v", first.Addr(), err)
 	}
 	if err := first.Close(); err != nil {
@@ -86,7 +108,8 @@ func TestAdvertised(t *testing.T) {
 	} {
 		got, err := advertised(c.advertise, netip.MustParseAddrPort(c.bound))
 		if (err != nil) != (c.want == "") || err == nil && got.String() != c.want {
-			t.Errorf("advertise %q bound to %s: %v, %v; want %q", c.advertise, c.bound, got, err, c.want)
+			t.Errorf("advertise %q bound to %s: %v, %v; want %q", c.advertise, c.bound, got, err,
+				c.want)
 		}
 	}
 	got, err := advertised("", netip.MustParseAddrPort("0.0.0.0:5"))

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/memberlist"
-	"github.com/headgate-dev/headgate/gossip/frame"
 	"github.com/headgate-dev/headgate/gossip/guard"
 )
 
@@ -36,7 +35,7 @@ func (d delegate) NotifyMsg(b []byte) { d.n.inbox.offer(b) }
 // GetBroadcasts implements memberlist.Delegate. It returns a message with as many records as fit: a
 // receiving memberlist has 1,024 places for messages, including its own, and drops the rest.
 func (d delegate) GetBroadcasts(overhead, limit int) [][]byte {
-	if limit-overhead <= frame.HeadBytes {
+	if limit-overhead <= headBytes {
 		return nil
 	}
 	b, records := d.n.queue.pack(limit-overhead, d.n.clock.At(time.Now()))
@@ -59,7 +58,7 @@ func (d delegate) LocalState(join bool) []byte {
 		return nil
 	}
 	d.n.c.states.Went(len(state))
-	return append(frame.AppendHead(make([]byte, 0, frame.HeadBytes+len(state)), frame.State),
+	return append(appendHead(make([]byte, 0, headBytes+len(state)), kindState),
 		state...)
 }
 

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate-dev/headgate/gossip/frame"
 	"github.com/headgate-dev/headgate/gossip/guard"
 	"github.com/headgate-dev/headgate/gossip/lossy"
 )
@@ -29,7 +28,7 @@ func idle(t *testing.T, change func(*Config)) *Node {
 	return n
 }
 
-func packet(text string) []byte { return append(frame.AppendHead(nil, frame.Packet), text...) }
+func packet(text string) []byte { return append(appendHead(nil, kindPacket), text...) }
 
 // memberlist calls from its only packet goroutine: a full inbox must cost a packet, not the wait.
 func TestDelegateNeverWaits(t *testing.T) {
@@ -39,7 +38,7 @@ func TestDelegateNeverWaits(t *testing.T) {
 		d.NotifyMsg(packet("x"))
 	}
 	for range maxStates + 3 {
-		d.MergeRemoteState(append(frame.AppendHead(nil, frame.State), "x"...), false)
+		d.MergeRemoteState(append(appendHead(nil, kindState), "x"...), false)
 	}
 	if got := n.Stats().Dropped["inbox"]; got != 13 {
 		t.Errorf("%d dropped for want of room, want 13", got)
@@ -52,11 +51,11 @@ func TestDelegateNeverWaits(t *testing.T) {
 func TestDelegateCopiesLentBytes(t *testing.T) {
 	n := idle(t, nil)
 	d := delegate{n}
-	b, state := packet("before"), append(frame.AppendHead(nil, frame.State), "before"...)
+	b, kindState := packet("before"), append(appendHead(nil, kindState), "before"...)
 	d.NotifyMsg(b)
-	d.MergeRemoteState(state, false)
-	copy(b[frame.HeadBytes:], "AFTER!")
-	copy(state[frame.HeadBytes:], "AFTER!")
+	d.MergeRemoteState(kindState, false)
+	copy(b[headBytes:], "AFTER!")
+	copy(kindState[headBytes:], "AFTER!")
 	if got := string((<-n.inbox.messages).body); got != "before" {
 		t.Errorf("the message is now %q", got)
 	}
@@ -79,7 +78,7 @@ func TestTooLongIsRefused(t *testing.T) {
 	n.Spread("name", make([]byte, MaxRecord+1))
 	n.Spread("name", nil)
 	d.NotifyMsg(make([]byte, guard.MaxDatagram+1))
-	d.MergeRemoteState(make([]byte, frame.HeadBytes+MaxState+1), false)
+	d.MergeRemoteState(make([]byte, headBytes+MaxState+1), false)
 	if got := d.LocalState(false); got != nil {
 		t.Errorf("a state of %d bytes was sent", len(got))
 	}
@@ -97,14 +96,14 @@ func TestMalformedIsCounted(t *testing.T) {
 	for _, b := range [][]byte{
 		nil,
 		{1},
-		{2, frame.Packet, 'x'},
-		{frame.Version, 99, 'x'},
-		{frame.Version, frame.State, 'x'},
+		{2, kindPacket, 'x'},
+		{version, 99, 'x'},
+		{version, kindState, 'x'},
 	} {
 		d.NotifyMsg(b)
 	}
-	d.MergeRemoteState([]byte{frame.Version, frame.Packet, 'x'}, false)
-	n.receive(message{frame.Records, []byte("no record")})
+	d.MergeRemoteState([]byte{version, kindPacket, 'x'}, false)
+	n.receive(message{kindRecords, []byte("no record")})
 	if got := n.Stats().Dropped["malformed"]; got != 7 {
 		t.Errorf("%d dropped as malformed, want 7", got)
 	}
@@ -155,7 +154,7 @@ func TestOneMessageAPacket(t *testing.T) {
 	if len(big) != 1 || len(big[0]) < 1200 {
 		t.Fatalf("%d messages of 1,300 bytes room, want a full one", len(big))
 	}
-	n.receive(message{frame.Records, big[0][frame.HeadBytes:]})
+	n.receive(message{kindRecords, big[0][headBytes:]})
 	if in, bad := n.Stats().RecordsIn, n.Stats().Dropped["malformed"]; in < 15 || bad != 0 {
 		t.Errorf("%d records read back, %d malformed", in, bad)
 	}
@@ -173,10 +172,10 @@ func TestOneMessageAPacket(t *testing.T) {
 // The age of a record is its time in queues, summed over nodes.
 func TestAgeAddsUp(t *testing.T) {
 	n := idle(t, func(c *Config) { c.ReceiveRecord = func([]byte) bool { return true } })
-	n.clock = frame.NewClock(time.Now().Add(-10 * time.Minute))
-	n.receiveRecord(frame.Record{ID: frame.IDOf("x"), Age: 30, Body: []byte("x")})
+	n.clock = newClock(time.Now().Add(-10 * time.Minute))
+	n.receiveRecord(record{ID: idOf("x"), Age: 30, Body: []byte("x")})
 	b, _ := n.queue.pack(udpBuffer, n.clock.At(time.Now().Add(time.Second)))
-	r, _, err := frame.NextRecord(b[frame.HeadBytes:])
+	r, _, err := nextRecord(b[headBytes:])
 	if err != nil || r.Age < 129 || r.Age > 140 {
 		t.Errorf("age %d after 300 ms elsewhere and a second here, want about 130: %v", r.Age, err)
 	}

@@ -26,8 +26,7 @@
 //	go func() { n.Send("edge-2", packet); n.Spread("login/203.0.113.7", record) }()
 //	return n.Run(ctx)
 //
-// Three packages do parts of it: frame is the wire format inside memberlist's, guard checks and
-// bounds the traffic that reaches memberlist, and count holds the counters of both.
+// Package guard checks and bounds the traffic that reaches memberlist.
 //
 // Everything is encrypted and authenticated with the cluster's key, bounded and counted. A slow
 // callback costs its own node packets, never the cluster's view of it. Two halves of a cluster cut

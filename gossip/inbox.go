@@ -1,7 +1,6 @@
 package gossip
 
 import (
-	"github.com/headgate-dev/headgate/gossip/frame"
 	"github.com/headgate-dev/headgate/gossip/guard"
 )
 
@@ -39,8 +38,8 @@ func (in *inbox) offer(b []byte) {
 		in.c.drop(guard.Oversize)
 		return
 	}
-	kind, body, err := frame.SplitHead(b)
-	if err != nil || kind != frame.Packet && kind != frame.Records {
+	kind, body, err := splitHead(b)
+	if err != nil || kind != kindPacket && kind != kindRecords {
 		in.c.drop(guard.Malformed)
 		return
 	}
@@ -53,12 +52,12 @@ func (in *inbox) offer(b []byte) {
 
 // offerState queues a copy of a peer's state, or counts the drop.
 func (in *inbox) offerState(b []byte) {
-	if len(b) > frame.HeadBytes+MaxState {
+	if len(b) > headBytes+MaxState {
 		in.c.drop(guard.Oversize)
 		return
 	}
-	kind, body, err := frame.SplitHead(b)
-	if err != nil || kind != frame.State {
+	kind, body, err := splitHead(b)
+	if err != nil || kind != kindState {
 		in.c.drop(guard.Malformed)
 		return
 	}

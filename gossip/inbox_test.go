@@ -2,16 +2,14 @@ package gossip
 
 import (
 	"testing"
-
-	"github.com/headgate-dev/headgate/gossip/frame"
 )
 
 // FuzzInbox feeds a node any bytes as a message or a state, and lets it handle them.
 func FuzzInbox(f *testing.F) {
 	f.Add(packet("packet"))
-	f.Add(frame.AppendRecord(frame.AppendHead(nil, frame.Records), frame.Record{Body: []byte("a")}))
-	f.Add(append(frame.AppendHead(nil, frame.State), "state"...))
-	f.Add([]byte{frame.Version + 1, frame.Packet})
+	f.Add(appendRecord(appendHead(nil, kindRecords), record{Body: []byte("a")}))
+	f.Add(append(appendHead(nil, kindState), "state"...))
+	f.Add([]byte{version + 1, kindPacket})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		n := idle(t, func(c *Config) { c.ReceiveRecord = func([]byte) bool { return true } })
 		n.inbox.offer(b)

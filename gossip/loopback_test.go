@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate-dev/headgate/gossip/frame"
 	"github.com/headgate-dev/headgate/gossip/guard"
 )
 
@@ -163,9 +162,9 @@ func TestWhoLacksTheKeyIsNoMember(t *testing.T) {
 	defer func() { _ = conn.Close() }()
 	plain := append([]byte{guard.LabelMark, 4}, "test"...)
 	// a user message in plaintext
-	_, _ = conn.Write(append(plain, 8, frame.Version, frame.Packet, 'p'))
+	_, _ = conn.Write(append(plain, 8, version, kindPacket, 'p'))
 	// and without label
-	_, _ = conn.Write([]byte{8, frame.Version, frame.Packet, 'p'})
+	_, _ = conn.Write([]byte{8, version, kindPacket, 'p'})
 	_, _ = conn.Write(bytes.Repeat([]byte{guard.LabelMark}, guard.MaxDatagram+1)) // and too long
 	eventually(t, "three packets refused", func() bool {
 		d := a.Stats().Dropped

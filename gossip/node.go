@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/memberlist"
-	"github.com/headgate-dev/headgate/gossip/frame"
 	"github.com/headgate-dev/headgate/gossip/guard"
 )
 
@@ -26,7 +25,7 @@ type Node struct {
 	// log is limited to 10 lines a second.
 	log     *slog.Logger
 	c       *counters
-	clock   frame.Clock
+	clock   clock
 	roster  *roster
 	queue   *queue
 	inbox   *inbox
@@ -88,7 +87,7 @@ func newNode(cfg Config, at netip.AddrPort, ring *memberlist.Keyring) *Node {
 	c := &counters{}
 	r := newRoster()
 	n := &Node{
-		cfg: cfg, at: at, log: limitLog(cfg.Log, c), c: c, clock: frame.NewClock(time.Now()),
+		cfg: cfg, at: at, log: limitLog(cfg.Log, c), c: c, clock: newClock(time.Now()),
 		roster: r, queue: newQueue(r.alive), inbox: newInbox(c),
 		keyring: ring, out: make(chan outgoing, maxSending), metaNews: make(chan struct{}, 1),
 	}
@@ -141,7 +140,7 @@ func (n *Node) Send(to string, packet []byte) {
 		n.c.drop(guard.Unknown)
 		return
 	}
-	b := append(frame.AppendHead(make([]byte, 0, frame.HeadBytes+len(packet)), frame.Packet),
+	b := append(appendHead(make([]byte, 0, headBytes+len(packet)), kindPacket),
 		packet...)
 	select {
 	case n.out <- outgoing{to, at, b}:
@@ -158,7 +157,7 @@ func (n *Node) Spread(name string, rec []byte) {
 		n.c.drop(guard.Oversize)
 		return
 	}
-	n.queue.push(frame.Record{ID: frame.IDOf(name), Age: n.clock.At(time.Now()), Body: rec})
+	n.queue.push(record{ID: idOf(name), Age: n.clock.At(time.Now()), Body: rec})
 }
 
 // SetMeta changes this node's metadata. The others receive the record within a second or two.

@@ -4,7 +4,6 @@ import (
 	"sync/atomic"
 
 	"github.com/hashicorp/memberlist"
-	"github.com/headgate-dev/headgate/gossip/frame"
 )
 
 // maxQueued bounds the records waiting to be spread. Packets carry about a hundred new records a
@@ -30,10 +29,10 @@ func newQueue(nodes func() int) *queue {
 // push adds a record in place of an older one of the same name. Beyond maxQueued it drops the
 // record sent most often. r.Age holds the clock's reading at which the record's age was 0; pack
 // turns it into an age.
-func (q *queue) push(r frame.Record) {
+func (q *queue) push(r record) {
 	q.q.QueueBroadcast(&named{
 		id:      r.ID,
-		encoded: frame.AppendRecord(make([]byte, 0, frame.RecordBytes+len(r.Body)), r),
+		encoded: appendRecord(make([]byte, 0, recordBytes+len(r.Body)), r),
 	})
 	// Prune panics on an unused queue, hence only where needed.
 	if over := q.q.NumQueued() - maxQueued; over > 0 {
@@ -45,15 +44,15 @@ func (q *queue) push(r frame.Record) {
 // pack returns a message of at most limit bytes with as many records as possible, freshest first,
 // or nil, and the number of records. now is the clock's reading.
 func (q *queue) pack(limit int, now uint16) (message []byte, records int) {
-	list := q.q.GetBroadcasts(0, limit-frame.HeadBytes)
+	list := q.q.GetBroadcasts(0, limit-headBytes)
 	if len(list) == 0 {
 		return nil, 0
 	}
-	message = frame.AppendHead(make([]byte, 0, limit), frame.Records)
+	message = appendHead(make([]byte, 0, limit), kindRecords)
 	for _, encoded := range list {
 		at := len(message)
 		message = append(message, encoded...)
-		frame.SetAge(message[at:], now)
+		setAge(message[at:], now)
 	}
 	return message, len(list)
 }
@@ -63,7 +62,7 @@ func (q *queue) len() int { return q.q.NumQueued() }
 
 // named is a record in memberlist's queue.
 type named struct {
-	id      frame.ID
+	id      id
 	encoded []byte
 }
 

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/memberlist"
-	"github.com/headgate-dev/headgate/gossip/frame"
 )
 
 // Bounds of the roster: members, remembered dead, and how long both kinds of former members are
@@ -78,7 +77,7 @@ func newRoster() *roster {
 
 // put stores a member's state and description, and returns the error of the metadata.
 func (r *roster) put(node *memberlist.Node, state State, now time.Time) error {
-	meta, err := frame.ParseMeta(node.Meta)
+	meta, err := parseMeta(node.Meta)
 	ip, _ := netip.AddrFromSlice(node.Addr)
 	at := netip.AddrPortFrom(ip.Unmap(), node.Port)
 	r.mu.Lock()

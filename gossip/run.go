@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/memberlist"
-	"github.com/headgate-dev/headgate/gossip/frame"
 	"github.com/headgate-dev/headgate/gossip/guard"
 )
 
@@ -59,7 +58,7 @@ func (n *Node) settings() *memberlist.Config {
 	c.AdvertiseAddr, c.AdvertisePort = "", int(n.at.Port())
 	c.Transport = guard.New(n.transport(), guard.Options{
 		Label: n.cfg.Label, Allow: n.cfg.Allow, Keys: n.keyring.GetKeys,
-		MaxMembers: maxMembers + maxDead, MaxState: frame.HeadBytes + MaxState,
+		MaxMembers: maxMembers + maxDead, MaxState: headBytes + MaxState,
 	}, &n.c.Traffic)
 	c.Keyring = n.keyring
 	c.GossipVerifyIncoming, c.GossipVerifyOutgoing = true, true
@@ -124,7 +123,7 @@ func (n *Node) sendOut(ctx context.Context, ml *memberlist.Memberlist) {
 				n.c.drop(guard.SendError)
 				continue
 			}
-			n.c.packets.Went(len(o.packet) - frame.HeadBytes)
+			n.c.packets.Went(len(o.packet) - headBytes)
 		case <-ctx.Done():
 			return
 		}
@@ -169,14 +168,14 @@ func (n *Node) serve(ctx context.Context) {
 
 // receive handles a message: a packet, or a sequence of records.
 func (n *Node) receive(m message) {
-	if m.kind == frame.Packet {
+	if m.kind == kindPacket {
 		n.c.packets.Came(len(m.body))
 		n.cfg.Receive(m.body)
 		return
 	}
-	n.c.messages.Came(len(m.body) + frame.HeadBytes)
+	n.c.messages.Came(len(m.body) + headBytes)
 	for rest := m.body; len(rest) > 0; {
-		r, after, err := frame.NextRecord(rest)
+		r, after, err := nextRecord(rest)
 		if err != nil {
 			n.c.drop(guard.Malformed)
 			return
@@ -187,12 +186,12 @@ func (n *Node) receive(m message) {
 }
 
 // receiveRecord hands a record to the callback, and passes news on.
-func (n *Node) receiveRecord(r frame.Record) {
+func (n *Node) receiveRecord(r record) {
 	n.c.recordsIn.Add(1)
 	if !n.cfg.ReceiveRecord(r.Body) {
 		return
 	}
-	n.c.recordNews(time.Duration(r.Age) * frame.AgeUnit)
+	n.c.recordNews(time.Duration(r.Age) * ageUnit)
 	r.Age = n.clock.At(time.Now()) - r.Age // the clock at age 0: see queue.push
 	n.queue.push(r)
 }

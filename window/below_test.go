@@ -139,7 +139,10 @@ func TestAnEarlyBurstIsNotHeldForLonger(t *testing.T) {
 		p := newPop(2, Limit{Name: "r", Limit: 5, Window: window})
 		begins := p.nodes[0].Meter("r").begins(p.nodes[0].Meter("r").period(start.Add(window), 0),
 			0)
-		at := func(seconds float64) Instant { return begins.Add(time.Duration(seconds / 60 * float64(window))) }
+		at := func(seconds float64) Instant {
+			return begins.Add(
+				time.Duration(seconds / 60 * float64(window)))
+		}
 		p.until(at(0))
 		for _, ask := range []struct {
 			node int

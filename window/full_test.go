@@ -129,7 +129,8 @@ func TestFoldsAgainstTheLog(t *testing.T) {
 		now, total := start, int64(0)
 		for range 20_000 {
 			// long bursts above the limit, then pauses in which the window empties
-			now = now.Add(time.Duration(rng.ExpFloat64() * float64(10*time.Second) / float64(limit) / 3))
+			now = now.Add(time.Duration(rng.ExpFloat64() * float64(10*time.Second) / float64(
+				limit) / 3))
 			if rng.IntN(1500) == 0 {
 				now = now.Add(time.Duration(rng.Int64N(int64(15 * time.Second))))
 			}

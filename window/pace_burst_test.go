@@ -36,7 +36,8 @@ func TestWhatOthersTellLateIsNoRise(t *testing.T) {
 	sequential(t)
 	const rate = 1300.0
 	for _, lasts := range []time.Duration{100, 200, 300, 400, 500} {
-		for begins := start.Add(3 * time.Second); begins < start.Add(4*time.Second); begins = begins.Add(210 * time.Millisecond) {
+		for begins := start.Add(3 * time.Second); begins < start.Add(
+			4*time.Second); begins = begins.Add(210 * time.Millisecond) {
 			p, ends := newPop(6, Limit{
 				Name: "r", Limit: 10_000, Window: 5 * time.Second,
 				Global: true,

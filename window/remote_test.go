@@ -179,7 +179,8 @@ func TestBackFromAloneIsNoRise(t *testing.T) {
 	sequential(t)
 	const limit, rate = 2000, 1200.0
 	for _, lasts := range []time.Duration{150, 400, 900, 1300, 2100, 3500} {
-		for begins := start.Add(3 * time.Second); begins < start.Add(4*time.Second); begins = begins.Add(130 * time.Millisecond) {
+		for begins := start.Add(3 * time.Second); begins < start.Add(
+			4*time.Second); begins = begins.Add(130 * time.Millisecond) {
 			p, back := newPop(3, Limit{Name: "r", Limit: limit, Window: time.Second, Global: true}),
 				begins.Add(lasts*time.Millisecond)
 			p.cut = func(n int) bool { return n == 0 && p.now > begins && p.now <= back }

@@ -51,7 +51,8 @@ func TestOwnCountsFromBeforeAStepBack(t *testing.T) {
 			backTo(window, ahead, func(p *pop, asked int64) {
 				m := p.nodes[0].Meter("r")
 				if got := m.Evidence(p.now,
-					m.Index([]byte("k"))).Admitted; got > min(asked, 100*int64(window/time.Second))+2 {
+					m.Index([]byte("k"))).Admitted; got > min(asked,
+					100*int64(window/time.Second))+2 {
 					t.Fatalf("a window of %v, %v ahead: after %d requests %d are known",
 						window, ahead, asked, got)
 				}

@@ -120,7 +120,13 @@ func TestParse(t *testing.T) {
 	if err != nil || o.n != 50_000_000 || o.memory != 20*mib {
 		t.Errorf("parse: %+v, %v; want the mode's own n and memory", o, err)
 	}
-	for _, args := range [][]string{{"-mode", "x"}, {"-memory", "1GiB"}, {"-memory", "0MiB"}, {"-n", "-1"}, {"rest"}} {
+	for _, args := range [][]string{
+		{"-mode", "x"},
+		{"-memory", "1GiB"},
+		{"-memory", "0MiB"},
+		{"-n", "-1"},
+		{"rest"},
+	} {
 		if _, err := parse(args); err == nil {
 			t.Errorf("parse %q took it", args)
 		}

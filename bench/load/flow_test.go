@@ -96,7 +96,8 @@ func TestUDPCountsWhatItIsTold(t *testing.T) {
 	})
 	code, r, errs := loaded(t, "udp", "-addr", addr, "-requests", "300", "-warmup", "20", "-window",
 		"8", "-checks", "2")
-	if code != 0 || r.Requests != 300 || r.Lost != 0 || r.Verdicts != (Verdicts{Allow: 300, Deny: 300}) || r.Short != 0 {
+	if code != 0 || r.Requests != 300 || r.Lost != 0 ||
+		r.Verdicts != (Verdicts{Allow: 300, Deny: 300}) || r.Short != 0 {
 		t.Errorf("exit %d, report %+v, stderr %q", code, r, errs)
 	}
 	if r.Latency.P50 <= 0 || r.Latency.Max < r.Latency.P99 || r.Decisions < r.Rate {
@@ -138,7 +139,8 @@ func TestUDPSilenceIsAnError(t *testing.T) {
 
 func TestUDPShortRepliesShow(t *testing.T) {
 	addr := answering(t, func([]byte) []byte { return []byte("allow") })
-	if _, r, _ := loaded(t, "udp", "-addr", addr, "-requests", "50", "-checks", "3"); r.Short != 50 {
+	if _, r, _ := loaded(t, "udp", "-addr", addr, "-requests", "50", "-checks",
+		"3"); r.Short != 50 {
 		t.Errorf("%d short, want 50", r.Short)
 	}
 }
@@ -157,7 +159,8 @@ func TestHTTPAsksEveryConnection(t *testing.T) {
 	}))
 	code, r, errs := loaded(t, "http", "-addr", addr, "-requests", "500", "-warmup", "50",
 		"-window", "7", "-rule", "login", "-header-bytes", "30000")
-	if code != 0 || r.Requests != 500 || r.Verdicts != (Verdicts{Deny: 500}) || asked.Load() != 550 {
+	if code != 0 || r.Requests != 500 || r.Verdicts != (Verdicts{Deny: 500}) ||
+		asked.Load() != 550 {
 		t.Errorf("exit %d, %d asked, report %+v, stderr %q", code, asked.Load(), r, errs)
 	}
 }
@@ -209,7 +212,14 @@ func serving(t *testing.T, h http.Handler) string {
 }
 
 func TestBadUsage(t *testing.T) {
-	for _, args := range [][]string{{}, {"tcp"}, {"udp", "-window", "0"}, {"udp", "-dist", "zipf", "-zipf-s", "1"}, {"http", "-checks", "4"}, {"udp", "stray"}} {
+	for _, args := range [][]string{
+		{},
+		{"tcp"},
+		{"udp", "-window", "0"},
+		{"udp", "-dist", "zipf", "-zipf-s", "1"},
+		{"http", "-checks", "4"},
+		{"udp", "stray"},
+	} {
 		if code, _, errs := loaded(t, args...); code != 2 || errs == "" {
 			t.Errorf("%q: exit %d, stderr %q", args, code, errs)
 		}

@@ -83,7 +83,8 @@ func TestDatagramOfAnyLines(t *testing.T) {
 	if got := string(newDatagrams(o).take(1)); got != "ping" {
 		t.Errorf("got %q", got)
 	}
-	if err := (&options{line: "a\nb"}).validate(nil); err == nil || !strings.Contains(err.Error(), "--line") {
+	if err := (&options{line: "a\nb"}).validate(nil); err == nil ||
+		!strings.Contains(err.Error(), "--line") {
 		t.Errorf("two lines: %v", err)
 	}
 }

@@ -48,7 +48,15 @@ func lonelyFleet(nodes, pops int) fleet {
 func ratioOf(p float64) mitigation.Ratio { return mitigation.RatioFor(1, 1-p) }
 
 func TestBroadcastsAreSentOftenEnough(t *testing.T) {
-	for _, c := range []struct{ n, want int }{{3, 4}, {9, 4}, {10, 8}, {99, 8}, {100, 12}, {999, 12}, {1000, 16}} {
+	for _, c := range []struct{ n, want int }{
+		{3, 4},
+		{9, 4},
+		{10, 8},
+		{99, 8},
+		{100, 12},
+		{999, 12},
+		{1000, 16},
+	} {
 		if got := enough(c.n); got != c.want {
 			t.Errorf("%d members: %d times, want %d", c.n, got, c.want)
 		}

@@ -20,7 +20,8 @@ func TestFloor(t *testing.T) {
 	f.nodes, f.pops = 2, 2
 	w := newWorld(f, steady(2, 0))
 	w.delays = [][]time.Duration{{within, 60 * time.Millisecond}, {60 * time.Millisecond, within}}
-	if got, want := w.floor([]float64{0.5, 0.5}, flood), 1+5*0.5*(0.0602+0.025+0.005)+0.035; math.Abs(got-want) > 1e-9 {
+	if got, want := w.floor([]float64{0.5, 0.5}, flood), 1+5*0.5*(0.0602+0.025+0.005)+
+		0.035; math.Abs(got-want) > 1e-9 {
 		t.Errorf("two PoPs: %v, want %v", got, want)
 	}
 }

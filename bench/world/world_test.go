@@ -29,7 +29,8 @@ func TestThePoPsAlone(t *testing.T) {
 	if got := w.record.dropped(0, warm); got != 0 {
 		t.Errorf("below the limit %v are dropped", got)
 	}
-	if all := w.record.between(warm, warm+10*second); math.Abs(float64(all.offered)/500_000-1) > 0.01 {
+	if all := w.record.between(warm, warm+10*second); math.Abs(
+		float64(all.offered)/500_000-1) > 0.01 {
 		t.Errorf("%d offered, want 500,000", all.offered)
 	}
 }
@@ -184,7 +185,8 @@ func TestTable(t *testing.T) {
 		t.Errorf("%d missed, want 3:\n%s", missed, &out)
 	}
 	out.Reset()
-	if missed := report(&out, f, []uint64{1}, runs[:1]); missed != 0 || !strings.Contains(out.String(), "0.35") {
+	if missed := report(&out, f, []uint64{1}, runs[:1]); missed != 0 ||
+		!strings.Contains(out.String(), "0.35") {
 		t.Errorf("%d missed, want none, with 0.35 of the simple model beside:\n%s", missed, &out)
 	}
 	f.flush = fastFlush
@@ -239,7 +241,12 @@ func TestEvidenceIsTrue(t *testing.T) {
 		evidence     string
 		nodes        int
 		total, error float64
-	}{{"boxcar", 5, 2, 0.002}, {"smooth", 5, 2, 0.002}, {"counter", 5, 2, 0.002}, {"counter", 20, 0.008, 0.02}} {
+	}{
+		{"boxcar", 5, 2, 0.002},
+		{"smooth", 5, 2, 0.002},
+		{"counter", 5, 2, 0.002},
+		{"counter", 20, 0.008, 0.02},
+	} {
 		f := lonelyFleet(c.nodes, 1)
 		f.evidence = c.evidence
 		f.loop = func(w *world, n *node) loop { return &watcher{lonely: lonely{w: w, n: n}} }

@@ -195,7 +195,8 @@ func TestDocBounds(t *testing.T) {
 
 // homeMade are words that a reader must puzzle over: an operator would write deny, send, receive,
 // source.
-var homeMade = regexp.MustCompile(`(?i)\b(un)?(told|tells?|telling|hears?|heard|words?|whose|whom|owed?|owes|believed?|believes|refus(es?|ed|als?)|flags?|flagged|nobody|anew|for ever)\b`)
+var homeMade = regexp.MustCompile(
+	`(?i)\b(un)?(told|tells?|telling|hears?|heard|words?|whose|whom|owed?|owes|believed?|believes|refus(es?|ed|als?)|flags?|flagged|nobody|anew|for ever)\b`)
 
 // TestDocWords: the pages for users have none of them, but for names in code.
 func TestDocWords(t *testing.T) {

@@ -47,7 +47,8 @@ type printedEvent struct {
 func TestEventsOfADaemon(t *testing.T) {
 	b := newBench(t)
 	at := "unix:" + filepath.Join(t.TempDir(), "admin.sock")
-	file := b.file("serve.yaml", "node: edge-1\nlisten: {udp: \"127.0.0.1:0\", http: [], admin: \""+at+"\"}\n")
+	file := b.file("serve.yaml", "node: edge-1\nlisten: {udp: \"127.0.0.1:0\", http: [], admin: \""+
+		at+"\"}\n")
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var log edgetest.Log
@@ -62,17 +63,24 @@ func TestEventsOfADaemon(t *testing.T) {
 		t.Helper()
 		var line printedEvent
 		text, _ := lines.ReadBytes('\n')
-		if json.Unmarshal(text, &line) != nil || line.Event != event || json.Unmarshal(line.Data, &v) != nil {
+		if json.Unmarshal(text, &line) != nil || line.Event != event ||
+			json.Unmarshal(line.Data, &v) != nil {
 			t.Fatalf("%s, want %s; %s", text, event, complaint.String())
 		}
 		return v
 	}
 	next(api.EventHello)
-	for _, args := range [][]string{{"block", "login", "\x1b[2J", "--reason", "a test", "--admin", at}, {"unblock", "login", "\x1b[2J", "--admin", at}} {
+	for _, args := range [][]string{{
+		"block", "login", "\x1b[2J", "--reason", "a test", "--admin",
+		at,
+	}, {"unblock", "login", "\x1b[2J", "--admin", at}} {
 		if code, _, stderr := b.run(t.Context(), args...); code != cli.ExitOK {
 			t.Fatalf("%q: %d, %s", args, code, stderr)
 		}
-		event := map[string]string{"block": api.EventFlagSet, "unblock": api.EventFlagCleared}[args[0]]
+		event := map[string]string{
+			"block":   api.EventFlagSet,
+			"unblock": api.EventFlagCleared,
+		}[args[0]]
 		if v := next(event); v.Key != `\x1b[2J` || v.Reason != "a test" || v.Action != "block" {
 			t.Errorf("%+v", v)
 		}
@@ -82,7 +90,8 @@ func TestEventsOfADaemon(t *testing.T) {
 	if code := <-served; code != cli.ExitOK || time.Since(began) > edgePatience {
 		t.Errorf("exit %d after %v", code, time.Since(began))
 	}
-	if code := <-ended; code != cli.ExitFailed || !strings.Contains(complaint.String(), "closed the stream") {
+	if code := <-ended; code != cli.ExitFailed || !strings.Contains(complaint.String(),
+		"closed the stream") {
 		t.Errorf("exit %d: %s", code, complaint.String())
 	}
 	for line := range strings.Lines(log.String()) {
@@ -90,7 +99,10 @@ func TestEventsOfADaemon(t *testing.T) {
 			t.Errorf("no JSON: %s", line)
 		}
 	}
-	for _, want := range []string{`"msg":"mitigation set"`, `"msg":"mitigation cleared"`, `"msg":"admin: changed"`} {
+	for _, want := range []string{
+		`"msg":"mitigation set"`, `"msg":"mitigation cleared"`,
+		`"msg":"admin: changed"`,
+	} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("no %s in\n%s", want, log.String())
 		}

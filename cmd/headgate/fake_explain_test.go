@@ -118,7 +118,8 @@ func explainKinds(v *api.ExplainView, r *http.Request) {
 	case "ladder":
 		v.Ladder = []api.LevelView{
 			{
-				Rule: "per-ip/24,56", Key: "203.0.113.0/24", Verdict: "deny", Why: "limit", Used: 20,
+				Rule: "per-ip/24,56", Key: "203.0.113.0/24", Verdict: "deny", Why: "limit",
+				Used:  20,
 				Limit: 20, Siblings: api.SiblingsView{Asked: 3, Needed: 3},
 			},
 			{

@@ -54,7 +54,8 @@ func newFakeAdmin() *fakeAdmin {
 			File:        "/etc/headgate\x1b[2J.yaml",
 			Since:       clitest.Noon.Add(-time.Hour),
 			NeedRestart: []string{"listen.udp", "memory"},
-			Config:      []byte(`{"node":"edge-1","listen":{"udp":["127.0.0.1:4290"]},"ring":{"servers":[]},"rules":[{"name":"per-ip","limit":100}]}`),
+			Config: []byte(
+				`{"node":"edge-1","listen":{"udp":["127.0.0.1:4290"]},"ring":{"servers":[]},"rules":[{"name":"per-ip","limit":100}]}`),
 		})
 	})
 	f.HandleFunc("PUT /v1/mode", func(w http.ResponseWriter, r *http.Request) { f.known(w, r) })

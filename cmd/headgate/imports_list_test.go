@@ -11,7 +11,7 @@ var counting = []string{
 // nodeParts are the rooms that a node is made of.
 var nodeParts = []string{
 	"edge/gate", "edge/gate/health", "edge/gate/snapshot", "edge/gate/usedup", "edge/config",
-	"edge/pop", "edge/pop/board", "edge/global", "edge/state", "edge/door", "edge/latency",
+	"edge/pop", "edge/global", "edge/state", "edge/door", "edge/latency",
 	"edge/door/udp", "edge/door/http", "edge/door/grpc", "edge/door/spop",
 	"edge/door/resp", "edge/metrics",
 	"edge/explain", "edge/admin", "edge/api", "edge/ask", "edge/policy", "edge/wire",
@@ -21,22 +21,20 @@ var nodeParts = []string{
 
 // coordinatorParts are the rooms that the coordinator is made of.
 var coordinatorParts = []string{
-	"gossip/coordinator/packet", "gossip/coordinator/assignment", "gossip/coordinator/order",
-	"gossip/coordinator/budget",
-	"gossip/coordinator/peers", "gossip/coordinator/rates",
-	"gossip/coordinator/arrivals",
+	"gossip/coordinator/packet", "gossip/coordinator/assignment",
+	"gossip/coordinator/peers",
 }
 
 // commandLine are the rooms of the commands.
 var commandLine = []string{
 	"cmd/headgate", "cmd/headgate/cli", "cmd/headgate/ask", "cmd/headgate/serve",
 	"cmd/headgate/demo", "cmd/headgate/replay", "cmd/headgate/setup",
-	"cmd/headgate/policies", "cmd/headgate/man",
+	"cmd/headgate/policies",
 }
 
 // demoParts are the rooms of the demo.
 var demoParts = []string{
-	"cmd/headgate/demo/story", "cmd/headgate/demo/figures", "cmd/headgate/demo/stage",
+	"cmd/headgate/demo/story", "cmd/headgate/demo/stage",
 	"cmd/headgate/demo/screen",
 }
 
@@ -78,7 +76,7 @@ var rooms = map[string]struct {
 		"ratios are arithmetic over reports; who sends them is the coordinator's affair",
 	},
 
-	"gossip": {[]string{"gossip/guard", "gossip/frame", "gossip/lossy"}, "gossip carries bytes; " +
+	"gossip": {[]string{"gossip/guard", "gossip/lossy"}, "gossip carries bytes; " +
 		"edge/global joins it to a node, so that either can be tested without the other"},
 	"gossip/coordinator": {
 		with(coordinatorParts, "sketch", "window", "window/moments", "mitigation",
@@ -94,27 +92,10 @@ var rooms = map[string]struct {
 		nil,
 		"who does which part follows from names and a secret alone",
 	},
-	"gossip/coordinator/order": {nil, "collections with an order that a simulation can repeat; " +
-		"what they hold is not their affair"},
-	"gossip/coordinator/budget": {
-		[]string{"window", "gossip/coordinator/packet"},
-		"bytes by kind of record; what is in the records is not its affair",
-	},
 	"gossip/coordinator/peers": {[]string{"window", "gossip/coordinator/packet"}, "whether a " +
 		"packet is to be believed follows from its header; its records are not its affair"},
-	"gossip/coordinator/arrivals": {
-		[]string{"window", "window/moments", "mitigation/control"},
-		"when admissions came follows from samples and lists; who reports them to whom is the " +
-			"coordinator's affair",
-	},
-	"gossip/coordinator/rates": {
-		[]string{"mitigation", "mitigation/control", "window", "gossip/coordinator/packet"},
-		"which changes and ratios follow from rates alone is arithmetic; who sends them is the " +
-			"coordinator's affair",
-	},
 	"gossip/counts": {[]string{"window"}, "what PoPs tell each other about counts " +
 		"is arithmetic over periods and bytes; who sends it to whom is the coordinator's affair"},
-	"gossip/frame": {nil, "the wire format encodes and parses, and keeps nothing"},
 	"gossip/guard": {
 		[]string{"gossip/guard"},
 		"the guard checks what reaches memberlist; what the payload holds is not its affair",
@@ -126,13 +107,11 @@ var rooms = map[string]struct {
 
 	"edge/gate": {
 		with(counting, "edge/gate/snapshot", "edge/gate/health",
-			"edge/gate/networks", "edge/gate/blast", "edge/gate/observer", "edge/gate/siblings",
+			"edge/gate/networks", "edge/gate/observer", "edge/gate/tables",
 			"edge/gate/totals", "edge/gate/usedup"),
 		"the gate decides from memory: it knows no door, no disk, no network and no person",
 	},
-	"edge/gate/blast": {[]string{"sketch", "window"}, "how many clients asked is arithmetic " +
-		"over hashes; what follows from it is the gate's affair"},
-	"edge/gate/siblings": {[]string{"sketch", "window", "mitigation"}, "how many narrower keys " +
+	"edge/gate/tables": {[]string{"sketch", "window", "mitigation"}, "how many narrower keys " +
 		"asked is arithmetic over times; what follows from it is the gate's affair"},
 	"edge/gate/observer": {
 		[]string{"window", "window/lease", "window/whatif", "mitigation", "edge/gate/totals"},
@@ -154,14 +133,10 @@ var rooms = map[string]struct {
 	},
 	"edge/gate/usedup": {[]string{"window", "mitigation"}, "which keys others know to be at " +
 		"their limits is a table of digests; who fills it is the flusher's affair"},
-	"edge/pop/board": {
-		[]string{"window", "edge/ring", "edge/gate/usedup"},
-		"notices are counters of the ring; which keys are at their limits is the window's affair",
-	},
 	"edge/pop": {
 		[]string{
 			"window", "mitigation", "edge/gate", "edge/gate/health",
-			"edge/gate/usedup", "edge/ring", "edge/pop/board",
+			"edge/gate/usedup", "edge/ring",
 		},
 		"the flusher exchanges what the gate has to tell over the ring; it decides nothing",
 	},
@@ -292,19 +267,13 @@ var rooms = map[string]struct {
 	"edge/admin": {
 		with(counting, "edge/gate", "edge/gate/health", "edge/pop", "edge/state", "edge/ring",
 			"edge/api", "edge/config", "edge/explain", "edge/live", "edge/web", "edge/metrics",
-			"edge/door", "edge/door/budget", "edge/admin/places", "edge/ask", "edge/sample"),
+			"edge/door", "edge/door/budget", "edge/ask", "edge/sample"),
 		"the door for people: it reads every part of a node by value, and changes only the gate",
 	},
-	"edge/admin/places": {nil, "who gives up a connection when all are taken is a question of " +
-		"addresses and tokens, not of headgate"},
 
-	"edge/client": {[]string{"edge/wire", "edge/request", "edge/client/packet"}, "any Go program " +
+	"edge/client": {[]string{"edge/wire", "edge/request"}, "any Go program " +
 		"may import the client: it brings the codec, the one reading of a request and the " +
 		"standard library, nothing else"},
-	"edge/client/packet": {
-		[]string{"edge/wire"},
-		"a datagram is lines and ids; sockets, and the queries that wait, are the client's",
-	},
 
 	"edge/wire": {
 		nil,
@@ -325,17 +294,13 @@ var rooms = map[string]struct {
 	"edge/policy": {
 		[]string{
 			"mitigation", "edge/request", "edge/policy/sets",
-			"edge/policy/condition", "edge/policy/tables",
+			"edge/policy/condition",
 		},
 		"policies make questions of a request; it knows neither gate nor door, and opens no file",
 	},
 	"edge/sample": {
 		[]string{"edge/api", "edge/policy", "edge/request"},
 		"it says what policies make of a request, for people; it asks no gate",
-	},
-	"edge/policy/tables": {
-		[]string{"edge/policy/condition", "edge/policy/sets"},
-		"a table finds conditions by one field; what they lead to is edge/policy's affair",
 	},
 	"edge/policy/condition": {
 		[]string{"edge/request", "edge/policy/sets"},
@@ -387,7 +352,7 @@ var rooms = map[string]struct {
 			"edge", "edge/admin", "edge/api", "edge/client", "edge/config", "edge/live",
 			"edge/wire", "edge/edgetest", "cmd/headgate/cli", "cmd/headgate/ask",
 			"cmd/headgate/serve", "cmd/headgate/demo", "cmd/headgate/replay", "cmd/headgate/setup",
-			"cmd/headgate/policies", "cmd/headgate/man", "cmd/headgate/clitest",
+			"cmd/headgate/policies", "cmd/headgate/clitest",
 		},
 		"it lists the commands, and its tests run the whole program",
 	},
@@ -422,10 +387,6 @@ var rooms = map[string]struct {
 		"it joins the parts of the demo: what is sent, where, and what is shown",
 	},
 	"cmd/headgate/demo/story": {nil, "the script is arithmetic over time and a seed"},
-	"cmd/headgate/demo/figures": {
-		[]string{"cmd/headgate/demo/story"},
-		"the result is arithmetic over answers; who asked for them is not its affair",
-	},
 	"cmd/headgate/demo/stage": {
 		[]string{
 			"edge", "edge/api", "edge/gate", "edge/gate/health", "edge/ring", "edge/ring/minimal",
@@ -438,7 +399,6 @@ var rooms = map[string]struct {
 	"cmd/headgate/demo/screen": {
 		[]string{
 			"edge/api", "cmd/headgate/cli", "cmd/headgate/clitest", "cmd/headgate/demo/story",
-			"cmd/headgate/demo/figures",
 		},
 		"it shows plain values: no daemon, no socket",
 	},
@@ -454,11 +414,6 @@ var rooms = map[string]struct {
 			"cmd/headgate/cli", "cmd/headgate/clitest",
 		},
 		"it reads and prints configurations, and asks nobody but the admin listener",
-	},
-	"cmd/headgate/man": {
-		[]string{"edge/config", "cmd/headgate/cli", "cmd/headgate/clitest"},
-		"the manual is made from the help texts of the commands and the reference of the " +
-			"configuration",
 	},
 	"cmd/headgate/clitest": {nil, "what tests of commands share knows no command"},
 	"cmd/headgate/policies": {
@@ -480,14 +435,15 @@ var rooms = map[string]struct {
 	},
 	"cmd/headgate/systemtest/life": {
 		[]string{
-			"window", "edge/client", "edge/config", "edge/wire", "cmd/headgate/systemtest", "cmd/headgate/clitest",
+			"window", "edge/client", "edge/config", "edge/wire", "cmd/headgate/systemtest",
+			"cmd/headgate/clitest",
 		}, outsideWhy,
 	},
 	"cmd/headgate/systemtest/people": {
 		[]string{
-			"edge/client", "edge/wire", "edge/web/browser", "cmd/headgate/systemtest", "cmd/headgate/clitest",
-			"cmd/headgate/cli", "cmd/headgate/ask", "cmd/headgate/demo",
-			"cmd/headgate/demo/figures", "cmd/headgate/demo/story",
+			"edge/client", "edge/wire", "edge/web/browser", "cmd/headgate/systemtest",
+			"cmd/headgate/clitest",
+			"cmd/headgate/cli", "cmd/headgate/ask", "cmd/headgate/demo", "cmd/headgate/demo/story",
 		}, outsideWhy,
 	},
 	"cmd/headgate/systemtest/seam": {[]string{"edge/client", "cmd/headgate/clitest"}, "the judge " +

@@ -174,22 +174,40 @@ func TestLawsOf(t *testing.T) {
 		want   []string
 	}{
 		{`package a; import "time"; var d = time.Second`, nil},
-		{`package a; import "time"; func f() time.Time { return time.Now() }`, []string{clockLaw.name}},
+		{
+			`package a; import "time"; func f() time.Time { return time.Now() }`,
+			[]string{clockLaw.name},
+		},
 		{`package a; import "math/rand/v2"; var n = rand.Int()`, []string{chanceLaw.name}},
 		{`package a; func f() { go f() }`, []string{goroutineLaw.name}},
 		{`package a; import t "time"; var now = t.Now()`, []string{clockLaw.name}},
-		{`package a; import . "time"; var now = Now()`, []string{clockLaw.name, waitLaw.name, groupLaw.name}},
-		{`package a; import "sync"; func f(w *sync.WaitGroup) { w.Go(func() {}) }`, []string{groupLaw.name}},
+		{`package a; import . "time"; var now = Now()`, []string{
+			clockLaw.name, waitLaw.name,
+			groupLaw.name,
+		}},
+		{
+			`package a; import "sync"; func f(w *sync.WaitGroup) { w.Go(func() {}) }`,
+			[]string{groupLaw.name},
+		},
 		{`package a; func f(w interface{ Go(a, b int) }) { w.Go(1, 2) }`, nil},
 		{`package a; import "context"; func f(c context.Context) { context.AfterFunc(c, func() {}) }`, []string{groupLaw.name}},
-		{`package a; import "time"; func f() { time.AfterFunc(1, func() {}) }`, []string{waitLaw.name, groupLaw.name}},
+		{
+			`package a; import "time"; func f() { time.AfterFunc(1, func() {}) }`,
+			[]string{waitLaw.name, groupLaw.name},
+		},
 		{`package a; import "time"; func f() { time.Sleep(1) }`, []string{waitLaw.name}},
 		{`package a; import "time"; func f() { <-time.After(1) }`, []string{waitLaw.name}},
 		{`package a; import "time"; func f(late *time.Timer) { <-late.C }`, []string{waitLaw.name}},
-		{`package a; import "context"; func f(c context.Context) { context.WithTimeout(c, 1) }`, []string{waitLaw.name}},
+		{
+			`package a; import "context"; func f(c context.Context) { context.WithTimeout(c, 1) }`,
+			[]string{waitLaw.name},
+		},
 		{`package a; import "context"; func f(c context.Context) { context.WithCancel(c) }`, nil},
 		{`package a; import "os/exec"; var c exec.Cmd`, []string{osLaw.name}},
-		{`package a; import "golang.org/x/sys/unix"; var pid = unix.Getpid()`, []string{osLaw.name}},
+		{
+			`package a; import "golang.org/x/sys/unix"; var pid = unix.Getpid()`,
+			[]string{osLaw.name},
+		},
 		{`package a; import "net"; var c net.Conn`, []string{netLaw.name}},
 		{`package a; import _ "net/http/pprof"`, []string{netLaw.name}},
 		{`package a; import "net/netip"; var a netip.Addr`, nil},

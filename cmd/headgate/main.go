@@ -20,7 +20,6 @@ import (
 	"github.com/headgate-dev/headgate/cmd/headgate/ask"
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo"
-	"github.com/headgate-dev/headgate/cmd/headgate/man"
 	"github.com/headgate-dev/headgate/cmd/headgate/policies"
 	"github.com/headgate-dev/headgate/cmd/headgate/replay"
 	"github.com/headgate-dev/headgate/cmd/headgate/serve"
@@ -65,7 +64,7 @@ var commands = []cli.Entry{
 	{Group: toChange, Build: ask.Mode},
 	{Group: toChange, Build: ask.Reload},
 	{Group: toKnow, Build: cli.Version},
-	{Group: toKnow, Build: man.Command},
+	{Group: toKnow, Build: manCommand},
 }
 
 func main() {

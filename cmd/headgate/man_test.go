@@ -12,7 +12,6 @@ import (
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/cmd/headgate/clitest"
-	"github.com/headgate-dev/headgate/cmd/headgate/man"
 )
 
 // writtenManual is the manual, with the date of a known second.
@@ -49,14 +48,14 @@ func manualPages(t *testing.T, dir string) map[string]string {
 // same pages.
 func TestManualIsWhole(t *testing.T) {
 	pages := manualPages(t, writtenManual(t))
-	for _, cmd := range man.Documented(cli.NewRoot(cli.NewApp(t.Output(), t.Output()), commands)) {
-		page := pages[man.PageName(cmd)+".1"]
+	for _, cmd := range documented(cli.NewRoot(cli.NewApp(t.Output(), t.Output()), commands)) {
+		page := pages[pageName(cmd)+".1"]
 		for _, want := range []string{
 			`.TH HEADGATE`, `"2026-03-01"`, ".SH NAME\n",
 			".SH SYNOPSIS\n.B headgate", `\-\-help`, ".BR headgate.yaml (5)\n",
 		} {
 			if !strings.Contains(page, want) {
-				t.Errorf("%s: no %q in\n%s", man.PageName(cmd), want, page)
+				t.Errorf("%s: no %q in\n%s", pageName(cmd), want, page)
 			}
 		}
 	}

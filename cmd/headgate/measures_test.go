@@ -20,19 +20,19 @@ import (
 var ceilings = map[string]struct{ most, slack float64 }{
 	"lines of code":                          {64_220, 400},
 	"lines of tests":                         {68_400, 600},
-	"packages":                               {106, 2},
+	"packages":                               {93, 2},
 	"direct dependencies":                    {12, 0},
 	"numeric constants per 1,000 lines":      {14.1, 0.4},
 	"it, its, that, they, them per 1,000":    {21.1, 1},
 	"one, ones per 1,000":                    {1.8, 0.5},
 	"what per 1,000":                         {0.7, 0.3},
 	"lines of code over 100 columns":         {29, 12},
-	"lines of tests over 100 columns":        {1_008, 60},
+	"lines of tests over 100 columns":        {323, 60},
 	"files of code over 300 lines":           {0, 0},
 	"structs with more than 6 bools":         {0, 0},
 	"lines of the 99th of 100 functions":     {38, 2},
 	"words of CONTRIBUTING.md":               {1_250, 50},
-	"packages under 150 lines, one importer": {9, 1},
+	"packages under 150 lines, one importer": {3, 1},
 }
 
 // Tokens per line, as they were when lines were first measured so: to wrap a line costs nothing, to

@@ -61,7 +61,8 @@ func TestPoliciesPage(t *testing.T) {
 		}
 		for column, want := range []string{"\n  p  matches\n", "\n  p  no: " + field + ": "} {
 			for _, one := range spans(cells[2+column]) {
-				_, stdout, stderr := b.run(t.Context(), append([]string{"test-request", "-c", file}, requestWith(field, one)...)...)
+				_, stdout, stderr := b.run(t.Context(), append([]string{"test-request", "-c", file},
+					requestWith(field, one)...)...)
 				if !strings.Contains(stdout, want) {
 					t.Errorf("%s: %s, request with %s: no %q in\n%s%s", field, value, one, want,
 						stdout, stderr)

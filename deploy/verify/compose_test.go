@@ -68,7 +68,10 @@ func TestComposeFiles(t *testing.T) {
 			t.Errorf("%s: %v", file, err)
 		}
 	}
-	if !slices.Equal(p.Services["headgate"].Command, types.ShellCommand{"serve", "-c", p.Services["headgate"].Configs[0].Target}) {
+	if !slices.Equal(p.Services["headgate"].Command, types.ShellCommand{
+		"serve", "-c",
+		p.Services["headgate"].Configs[0].Target,
+	}) {
 		t.Errorf("command %q", p.Services["headgate"].Command)
 	}
 }
@@ -96,11 +99,13 @@ func TestComposeServicesFit(t *testing.T) {
 		if alone := shareNetwork(s, p.Services["nginx"]); alone && slices.Contains(servers, name) {
 			t.Errorf("nginx reaches %s", name)
 		}
-		if !s.ReadOnly || !slices.Equal(s.CapDrop, []string{"ALL"}) || s.MemLimit == 0 || len(s.SecurityOpt) == 0 {
+		if !s.ReadOnly || !slices.Equal(s.CapDrop, []string{"ALL"}) || s.MemLimit == 0 ||
+			len(s.SecurityOpt) == 0 {
 			t.Errorf("%s may more than it needs", name)
 		}
 	}
-	asked := regexp.MustCompile(`server headgate:(\d+);`).FindStringSubmatch(p.Configs["nginx"].Content)
+	asked := regexp.MustCompile(`server headgate:(\d+);`).FindStringSubmatch(
+		p.Configs["nginx"].Content)
 	if asked == nil || asked[1] != fmt.Sprint(cfg.Listen.HTTP[0].Port) ||
 		!shareNetwork(p.Services["nginx"], p.Services["headgate"]) {
 		t.Errorf("nginx asks %q", asked)
@@ -166,6 +171,7 @@ func TestComposeNginx(t *testing.T) {
 	}
 	file := filepath.Join(dir, "nginx.conf")
 	write(t, file, fmt.Sprintf("error_log stderr; pid %s/pid; events {}\n"+
-		"http { access_log off; client_body_temp_path %[1]s; proxy_temp_path %[1]s; fastcgi_temp_path %[1]s; uwsgi_temp_path %[1]s; scgi_temp_path %[1]s;\n%s}\n", dir, site))
+		"http { access_log off; client_body_temp_path %[1]s; proxy_temp_path %[1]s; "+
+		"fastcgi_temp_path %[1]s; uwsgi_temp_path %[1]s; scgi_temp_path %[1]s;\n%s}\n", dir, site))
 	run(t, nginx, "-t", "-e", "stderr", "-p", dir, "-c", file)
 }

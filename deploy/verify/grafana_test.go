@@ -123,7 +123,8 @@ func TestDashboardPanels(t *testing.T) {
 			t.Errorf("%s and %s have the id %d", was, p.Title, p.ID)
 		}
 		ids[p.ID] = p.Title
-		if p.Type != "row" && (p.Description == "" || p.FieldConfig.Defaults.Unit == "" || len(p.Targets) == 0 || p.Datasource.UID != "${datasource}") {
+		if p.Type != "row" && (p.Description == "" || p.FieldConfig.Defaults.Unit == "" ||
+			len(p.Targets) == 0 || p.Datasource.UID != "${datasource}") {
 			t.Errorf("%s is not whole: %+v", p.Title, p)
 		}
 		for x := p.GridPos.X; x < p.GridPos.X+p.GridPos.W; x++ {

@@ -214,7 +214,8 @@ func TestChartRefusesFaults(t *testing.T) {
 
 // The notes say which rules are in shadow.
 func TestChartNotes(t *testing.T) {
-	files, err := rendered(t, "rules: [{name: a, limit: 1, window: 1s, mode: shadow}, {name: b, limit: 1, window: 1s}]")
+	files, err := rendered(t, "rules: [{name: a, limit: 1, window: 1s, mode: shadow}, {name: b, "+
+		"limit: 1, window: 1s}]")
 	if err != nil {
 		t.Fatal(err)
 	}

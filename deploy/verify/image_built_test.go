@@ -165,7 +165,8 @@ func TestImageRuns(t *testing.T) {
 	if err := os.Chmod(root, 0o755); err != nil { //nolint:gosec // the user of the image is another one
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(root, "etc/headgate.yaml"), `{listen: {udp: "127.0.0.1:0", http: [], admin: "unix:/var/lib/headgate/admin"}, state_dir: /var/lib/headgate, memory: 1MiB}`)
+	write(t, filepath.Join(root, "etc/headgate.yaml"),
+		`{listen: {udp: "127.0.0.1:0", http: [], admin: "unix:/var/lib/headgate/admin"}, state_dir: /var/lib/headgate, memory: 1MiB}`)
 	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	if err != nil {
 		t.Fatal(err)
@@ -218,7 +219,8 @@ func unpack(t *testing.T, image v1.Image, root string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := entry(filepath.Join(root, h.Name), h, in); err != nil { //nolint:gosec // this repository's own image
+		if err := entry(filepath.Join(root, h.Name), h,
+			in); err != nil { //nolint:gosec // this repository's own image
 			t.Fatal(err)
 		}
 	}

@@ -35,7 +35,10 @@ func of[T any](stage instructions.Stage) (found []T) {
 }
 
 func TestDockerfileRefusesFaults(t *testing.T) {
-	for _, text := range []string{"FORM scratch", "FROM scratch\nCOPY a", "FROM scratch\nHEALTHCHECK --intervall=1s CMD x"} {
+	for _, text := range []string{
+		"FORM scratch", "FROM scratch\nCOPY a",
+		"FROM scratch\nHEALTHCHECK --intervall=1s CMD x",
+	} {
 		if _, err := dockerfile(text); err == nil {
 			t.Errorf("a fault is not found: %q", text)
 		}
@@ -50,7 +53,8 @@ func TestDockerfile(t *testing.T) {
 		t.Fatalf("%d stages, %v", len(stages), err)
 	}
 	build, image := stages[0], stages[1]
-	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(read(t, top+"/go.mod"))[1]
+	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(
+		read(t, top+"/go.mod"))[1]
 	if build.Name != "build" || build.BaseName != "golang:"+version || image.BaseName != "scratch" {
 		t.Errorf("from %s and %s", build.BaseName, image.BaseName)
 	}
@@ -64,12 +68,14 @@ func TestDockerfile(t *testing.T) {
 		user[0].User != "65532:65532" {
 		t.Errorf("user %+v", user)
 	}
-	if check := of[*instructions.HealthCheckCommand](image); len(check) != 1 || !slices.Equal(check[0].Health.Test, []string{"CMD", "/headgate", "health"}) {
+	if check := of[*instructions.HealthCheckCommand](image); len(check) != 1 ||
+		!slices.Equal(check[0].Health.Test, []string{"CMD", "/headgate", "health"}) {
 		t.Errorf("health check %+v", check)
 	}
 	entry, command := of[*instructions.EntrypointCommand](image),
 		of[*instructions.CmdCommand](image)
-	if !slices.Equal(entry[0].CmdLine, []string{"/headgate"}) || !slices.Equal(command[0].CmdLine, []string{"serve"}) {
+	if !slices.Equal(entry[0].CmdLine, []string{"/headgate"}) || !slices.Equal(command[0].CmdLine,
+		[]string{"serve"}) {
 		t.Errorf("%q %q", entry, command)
 	}
 	run(t, daemon(t), "health", "--help")

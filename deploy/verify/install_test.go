@@ -22,7 +22,8 @@ func released(t *testing.T) (proxy string) {
 	t.Helper()
 	dir := t.TempDir()
 	versions := filepath.Join(dir, module, "@v")
-	write(t, filepath.Join(versions, release+".info"), fmt.Sprintf(`{"Version": %q, "Time": "2026-03-01T00:00:00Z"}`, release))
+	write(t, filepath.Join(versions, release+".info"),
+		fmt.Sprintf(`{"Version": %q, "Time": "2026-03-01T00:00:00Z"}`, release))
 	write(t, filepath.Join(versions, release+".mod"), read(t, top+"/go.mod"))
 	write(t, filepath.Join(versions, "list"), release+"\n")
 	file, err := os.Create(filepath.Join(versions, release+".zip"))

@@ -22,7 +22,8 @@ rules:
 `
 
 // brokenConf has a fault in its third line.
-const brokenConf = "rules:\n  - {name: login, limit: 5, window: 1m}\n  - {name: api, limt: 50, window: 1s}\n"
+const brokenConf = "rules:\n  - {name: login, limit: 5, window: 1m}\n  - {name: api, limt: 50, " +
+	"window: 1s}\n"
 
 const confPath = "/etc/headgate/headgate.yaml"
 
@@ -42,7 +43,10 @@ func TestInstalled(t *testing.T) {
 	} {
 		m.file("/root/"+name, read(t, path))
 	}
-	for _, leftover := range [][]string{{"dpkg", "--purge", "headgate"}, {"rpm", "--erase", "--allmatches", "headgate"}} {
+	for _, leftover := range [][]string{
+		{"dpkg", "--purge", "headgate"},
+		{"rpm", "--erase", "--allmatches", "headgate"},
+	} {
 		if said, err := m.try(leftover...); err != nil { // of a root that was kept
 			t.Logf("%s", said)
 		}
@@ -79,13 +83,17 @@ func freshlyInstalled(m *machine) {
 		m.Errorf("the way to enforce is not named:\n%s", said)
 	}
 	m.enforces()
-	for _, want := range []string{"Type=notify", "User=headgate", "WatchdogUSec=10s", "UnitFileState=enabled", "NRestarts=0", "Result=success"} {
+	for _, want := range []string{
+		"Type=notify", "User=headgate", "WatchdogUSec=10s",
+		"UnitFileState=enabled", "NRestarts=0", "Result=success",
+	} {
 		name, value, _ := strings.Cut(want, "=")
 		if got := m.property(name); got != value {
 			m.Errorf("%s=%s, want %s", name, got, value)
 		}
 	}
-	if account := m.do("getent", "passwd", "headgate"); !strings.Contains(account, ":/nonexistent:/usr/sbin/nologin") {
+	if account := m.do("getent", "passwd", "headgate"); !strings.Contains(account,
+		":/nonexistent:/usr/sbin/nologin") {
 		m.Errorf("account %s", account)
 	}
 	for path, want := range map[string]string{
@@ -101,7 +109,8 @@ func freshlyInstalled(m *machine) {
 	if said := m.do("dpkg", "--verify", "headgate"); said != "" {
 		m.Errorf("not as it was packed: %s", said)
 	}
-	if said := m.do("systemd-analyze", "security", "--threshold=12", "--no-pager", "headgate.service"); !strings.Contains(said, " OK ") {
+	if said := m.do("systemd-analyze", "security", "--threshold=12", "--no-pager",
+		"headgate.service"); !strings.Contains(said, " OK ") {
 		m.Errorf("exposed: %s", said)
 	}
 	m.do("systemd-analyze", "verify", "--man=no", "/lib/systemd/system/headgate.service")
@@ -135,7 +144,8 @@ func reloadedByHand(m *machine) {
 	m.decides(3)
 	m.file(confPath, brokenConf)
 	m.refuse("Job for headgate.service failed", "systemctl", "reload", "headgate")
-	if said := m.do("journalctl", "--no-pager", "--unit=headgate"); !strings.Contains(said, confPath+":3:") {
+	if said := m.do("journalctl", "--no-pager", "--unit=headgate"); !strings.Contains(said,
+		confPath+":3:") {
 		m.Errorf("the journal does not say what is wrong:\n%s", said)
 	}
 	m.decides(3)
@@ -195,7 +205,8 @@ func upgradedOverAFault(m *machine) {
 	if now := m.property("MainPID"); now == pid {
 		m.Error("the old daemon runs still")
 	}
-	if said := m.do("dpkg-query", "--show", "--showformat=${Version} ${db:Status-Status}", "headgate"); said != "1.2.4-1 installed" {
+	if said := m.do("dpkg-query", "--show", "--showformat=${Version} ${db:Status-Status}",
+		"headgate"); said != "1.2.4-1 installed" {
 		m.Errorf("dpkg: %s", said)
 	}
 	if got := read(m, m.root+confPath); got != installedConf {
@@ -212,11 +223,17 @@ func removedAndPurged(m *machine) {
 	if said, err := m.try("systemctl", "is-active", "headgate"); err == nil {
 		m.Errorf("it is %s", said)
 	}
-	for path, stays := range map[string]bool{confPath: true, "/var/lib/headgate": true, "/usr/bin/headgate": false} {
+	for path, stays := range map[string]bool{
+		confPath: true, "/var/lib/headgate": true,
+		"/usr/bin/headgate": false,
+	} {
 		m.exists(path, stays)
 	}
 	m.do("dpkg", "--purge", "headgate")
-	for path, stays := range map[string]bool{confPath: false, "/var/lib/headgate": false, key: true, "/etc/systemd/system/multi-user.target.wants/headgate.service": false} {
+	for path, stays := range map[string]bool{
+		confPath: false, "/var/lib/headgate": false, key: true,
+		"/etc/systemd/system/multi-user.target.wants/headgate.service": false,
+	} {
 		m.exists(path, stays)
 	}
 }
@@ -224,7 +241,8 @@ func removedAndPurged(m *machine) {
 // rpmOverAFault: the same of the .rpm, whose scripts are others. rpm only says so, for to it an
 // upgrade is done or not.
 func rpmOverAFault(m *machine) {
-	if said := m.do("rpm", "--install", "--nodeps", "/root/old.rpm"); !strings.Contains(said, "are in shadow") {
+	if said := m.do("rpm", "--install", "--nodeps", "/root/old.rpm"); !strings.Contains(said,
+		"are in shadow") {
 		m.Errorf("rules in shadow are not mentioned:\n%s", said)
 	}
 	m.do("systemctl", "enable", "--now", "headgate")

@@ -40,7 +40,8 @@ func TestManifests(t *testing.T) {
 			t.Errorf("%s: %d resources", folder, len(all))
 		}
 	}
-	if image := kustomized(t, example(t)).daemonSet(t).Spec.Template.Spec.Containers[0].Image; image != "registry.example.net/headgate:1.2.3" {
+	if image := kustomized(t, example(t)).daemonSet(
+		t).Spec.Template.Spec.Containers[0].Image; image != "registry.example.net/headgate:1.2.3" {
 		t.Errorf("image %s", image)
 	}
 }
@@ -90,7 +91,8 @@ func TestConfigurationFitsTheManifests(t *testing.T) {
 		t.Errorf("%d servers, %d replicas", len(cfg.Ring.Servers), *ring.Spec.Replicas)
 	}
 	for n, server := range cfg.Ring.Servers {
-		if name := fmt.Sprintf("%s-%d.%s", ring.Name, n, ring.Spec.ServiceName); server.Address.Host != name || server.Address.Port != 11211 {
+		if name := fmt.Sprintf("%s-%d.%s", ring.Name, n,
+			ring.Spec.ServiceName); server.Address.Host != name || server.Address.Port != 11211 {
 			t.Errorf("server %s, want %s", server, name)
 		}
 	}
@@ -145,7 +147,8 @@ func TestAdminIsForMonitoringOnly(t *testing.T) {
 			continue
 		}
 		for _, rule := range policy.Spec.Ingress {
-			if slices.ContainsFunc(rule.Ports, func(p networkingv1.NetworkPolicyPort) bool { return p.Port.StrVal == "admin" }) {
+			if slices.ContainsFunc(rule.Ports,
+				func(p networkingv1.NetworkPolicyPort) bool { return p.Port.StrVal == "admin" }) {
 				from = append(from, rule.From...)
 			}
 		}
@@ -185,7 +188,9 @@ func TestPodsAreRestricted(t *testing.T) {
 			*pod.Spec.AutomountServiceAccountToken {
 			t.Errorf("%s: %+v", name, s)
 		}
-		if own := c.SecurityContext; *own.AllowPrivilegeEscalation || !*own.ReadOnlyRootFilesystem || !slices.Equal(own.Capabilities.Drop, []corev1.Capability{"ALL"}) {
+		if own := c.SecurityContext; *own.AllowPrivilegeEscalation ||
+			!*own.ReadOnlyRootFilesystem || !slices.Equal(own.Capabilities.Drop,
+			[]corev1.Capability{"ALL"}) {
 			t.Errorf("%s: %+v", name, own)
 		}
 		if pod.Spec.PriorityClassName != class.Name || c.Resources.Limits.Memory().IsZero() ||
@@ -204,14 +209,16 @@ func TestPodsAreRestricted(t *testing.T) {
 func TestProbes(t *testing.T) {
 	all := kustomized(t, example(t))
 	c := all.daemonSet(t).Spec.Template.Spec.Containers[0]
-	admin := serve(t, "node: a\nmemory: 1MiB\nlisten: {udp: \"127.0.0.1:0\", http: [], admin: \"127.0.0.1:0\"}\n")
+	admin := serve(t, "node: a\nmemory: 1MiB\nlisten: {udp: \"127.0.0.1:0\", http: [], admin: "+
+		"\"127.0.0.1:0\"}\n")
 	for _, probe := range []*corev1.Probe{c.StartupProbe, c.ReadinessProbe, c.LivenessProbe} {
 		if status, body := get(t, admin, probe.HTTPGet.Path); status != 200 ||
 			probe.HTTPGet.Port.StrVal != "admin" {
 			t.Errorf("%s: %d %s", probe.HTTPGet.Path, status, body)
 		}
 	}
-	if !slices.Equal(c.Args, []string{"serve", "-c", "/etc/headgate/headgate.yaml"}) || len(c.Command) > 0 {
+	if !slices.Equal(c.Args, []string{"serve", "-c", "/etc/headgate/headgate.yaml"}) ||
+		len(c.Command) > 0 {
 		t.Errorf("%q %q", c.Command, c.Args)
 	}
 	if c.Env[0].Name != "HEADGATE_TOKEN_FILE" || c.Env[0].Value != all.config(t).AdminTokenFile {

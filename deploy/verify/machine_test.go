@@ -157,7 +157,8 @@ func (m *machine) decides(rules int) {
 		said, err := m.try("headgate", "health")
 		return err == nil && said == "ready\n" && strings.HasPrefix(m.property("StatusText"), want)
 	})
-	if said := m.do("headgate", "check", "login", "203.0.113.7"); !regexp.MustCompile(`^(allow|deny) `).MatchString(said) {
+	if said := m.do("headgate", "check", "login", "203.0.113.7"); !regexp.MustCompile(
+		`^(allow|deny) `).MatchString(said) {
 		m.Errorf("decided: %s", said)
 	}
 }

@@ -100,7 +100,10 @@ func (s series) unknownTo(query string) (faults []string) {
 		}
 	}
 	for _, group := range grouping.FindAllStringSubmatch(query, -1) {
-		for name := range strings.FieldsFuncSeq(group[1], func(r rune) bool { return r == ',' || r == ' ' }) {
+		for name := range strings.FieldsFuncSeq(group[1], func(r rune) bool {
+			return r == ',' ||
+				r == ' '
+		}) {
 			if !labels[name] {
 				faults = append(faults, "no series with a label "+name)
 			}
@@ -128,7 +131,8 @@ func matches(all []map[string]string, label, op, value string) bool {
 }
 
 func TestUnknownTo(t *testing.T) {
-	s := parsePage("# TYPE headgate_a_total counter\nheadgate_a_total{rule=\"x\",why=\"shed\"} 1\nheadgate_b 2.5e+06\n")
+	s := parsePage("# TYPE headgate_a_total counter\nheadgate_a_total{rule=\"x\",why=\"shed\"} " +
+		"1\nheadgate_b 2.5e+06\n")
 	for query, want := range map[string]string{
 		`rate(headgate_a_total{job=~"$job", rule=~"$rule", why="shed"}[5m]) > headgate_b`: "",
 		`sum by (rule, pop) (headgate_a_total{why!="block"})`:                             "",

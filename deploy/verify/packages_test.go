@@ -65,7 +65,8 @@ func TestDeb(t *testing.T) {
 	deb, _ := packed(t)
 	root := t.TempDir()
 	run(t, dpkg, "-R", deb, root)
-	if got := read(t, filepath.Join(root, "DEBIAN/conffiles")); got != "/etc/headgate/headgate.yaml\n" {
+	if got := read(t, filepath.Join(root,
+		"DEBIAN/conffiles")); got != "/etc/headgate/headgate.yaml\n" {
 		t.Errorf("conffiles: %q", got)
 	}
 	for path, source := range map[string]string{

@@ -24,7 +24,8 @@ type ruleFile struct {
 func alerts(t *testing.T) ruleFile {
 	t.Helper()
 	var file ruleFile
-	if err := yaml.Unmarshal([]byte(read(t, filepath.Join(prometheus, "alerts.yaml"))), &file); err != nil {
+	if err := yaml.Unmarshal([]byte(read(t, filepath.Join(prometheus, "alerts.yaml"))),
+		&file); err != nil {
 		t.Fatal(err)
 	}
 	return file
@@ -113,7 +114,8 @@ type scrapeJobs struct {
 // The pods that Prometheus is to keep of a cluster are those that deploy/kubernetes makes.
 func TestScrapeOfKubernetes(t *testing.T) {
 	var jobs scrapeJobs
-	if err := yaml.UnmarshalStrict([]byte(read(t, filepath.Join(prometheus, "kubernetes.yml"))), &jobs); err != nil {
+	if err := yaml.UnmarshalStrict([]byte(read(t, filepath.Join(prometheus, "kubernetes.yml"))),
+		&jobs); err != nil {
 		t.Fatal(err)
 	}
 	job := jobs.ScrapeConfigs[0]

@@ -87,7 +87,8 @@ func run(t testing.TB, name string, args ...string) string {
 // command runs a command and returns its output, which an error holds too.
 func command(t testing.TB, name string, args ...string) (string, error) {
 	t.Helper()
-	said, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput() //nolint:gosec // the tests' own commands
+	said, err := exec.CommandContext(t.Context(), name,
+		args...).CombinedOutput() //nolint:gosec // the tests' own commands
 	if err != nil {
 		err = fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, said)
 	}

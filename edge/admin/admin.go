@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/headgate-dev/headgate/edge/admin/places"
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door/budget"
@@ -73,7 +72,7 @@ type Door struct {
 	mux      *http.ServeMux         // the routes
 	site     *web.Site              // the dashboard
 	listings chan struct{}          // one entry for each costly answer in progress
-	places   *places.Places         // of the open connections
+	places   *seats                 // of the open connections
 	live     *feed                  // of the streams and the history
 	ready    atomic.Bool            // as /readyz answers
 	token    atomic.Pointer[string] // the required token; empty: none
@@ -101,7 +100,7 @@ func New(g *gate.Gate, o Options) *Door {
 		auditLog: o.Audit,
 		mux:      http.NewServeMux(),
 		listings: make(chan struct{}, maxAdminListings),
-		places:   places.New(maxAdminConns),
+		places:   newSeats(maxAdminConns),
 		live:     newFeed(g, o),
 	}
 	a.SetToken(o.Token)
@@ -233,7 +232,7 @@ func (a *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxAdminBody)
 	shown := a.tokenShown(r)
 	// A connection whose token was shown is not given up for a connection without.
-	place := places.Of(r.Context())
+	place := seatOf(r.Context())
 	place.Begin(shown)
 	defer place.End()
 	if p := a.guard(w, r, shown); p != nil {

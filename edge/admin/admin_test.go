@@ -96,7 +96,10 @@ func TestAdminRoutes(t *testing.T) {
 			if w.Code != tt.status || w.Header().Get("Allow") != tt.allow {
 				t.Errorf("status %d, Allow %q: %s", w.Code, w.Header().Get("Allow"), w.Body)
 			}
-			if named := map[int]string{http.StatusNotFound: "path", http.StatusMethodNotAllowed: "method"}[tt.status]; named != "" {
+			if named := map[int]string{
+				http.StatusNotFound:         "path",
+				http.StatusMethodNotAllowed: "method",
+			}[tt.status]; named != "" {
 				checkProblem(t, w, tt.status, named)
 			}
 			checkHeaders(t, w)

@@ -37,10 +37,15 @@ func TestEvents(t *testing.T) {
 	}
 	inBubble(t, o, func(t *testing.T, a *node, p *pipes) {
 		f := follow(t, p.dial, "")
-		if hello := eventOf[api.HelloView](f, api.EventHello); hello != (api.HelloView{Node: "test", PoP: "lhr", Version: "v1"}) {
+		if hello := eventOf[api.HelloView](f, api.EventHello); hello != (api.HelloView{
+			Node: "test",
+			PoP:  "lhr", Version: "v1",
+		}) {
 			t.Errorf("%+v", hello)
 		}
-		a.mustSet(t, `{"rule":"shed","shown":"`+strings.ReplaceAll(api.EscapeKey([]byte(gatetest.HostileKey)), `\`, `\\`)+`","action":"block","reason":"a\u003cb","by":"kim"}`)
+		a.mustSet(t, `{"rule":"shed","shown":"`+strings.ReplaceAll(
+			api.EscapeKey([]byte(gatetest.HostileKey)), `\`, `\\`)+
+			`","action":"block","reason":"a\u003cb","by":"kim"}`)
 		e := f.next(api.EventFlagSet)
 		var set api.MitigationView
 		if err := json.Unmarshal(e.Data, &set); err != nil {
@@ -53,12 +58,14 @@ func TestEvents(t *testing.T) {
 		if e.ID != "1" || bytes.ContainsAny(e.Data, "<>\x1b\r\x00\xff") {
 			t.Errorf("id %s: %q", e.ID, e.Data)
 		}
-		a.mustSet(t, `{"rule":"shed","shown":"`+strings.ReplaceAll(set.Key, `\`, `\\`)+`","action":"allow","ttl":"1m"}`)
+		a.mustSet(t, `{"rule":"shed","shown":"`+strings.ReplaceAll(set.Key, `\`, `\\`)+
+			`","action":"allow","ttl":"1m"}`)
 		if v := eventOf[api.MitigationView](f, api.EventFlagChanged); v.Action != "allow" ||
 			v.Key != set.Key {
 			t.Errorf("%+v", v)
 		}
-		if w := a.serve(newRequest("DELETE", "/v1/mitigations?rule=shed&shown="+url.QueryEscape(set.Key), "")); w.Code != http.StatusNoContent {
+		if w := a.serve(newRequest("DELETE", "/v1/mitigations?rule=shed&shown="+
+			url.QueryEscape(set.Key), "")); w.Code != http.StatusNoContent {
 			t.Errorf("status %d: %s", w.Code, w.Body)
 		}
 		if e = f.next(api.EventFlagCleared); e.ID != "3" {
@@ -89,7 +96,8 @@ func TestEventsLast(t *testing.T) {
 		f.next(api.EventHello)
 		for n := range 3 {
 			time.Sleep(20 * writeTimeout)
-			a.mustSet(t, fmt.Sprintf(`{"rule":"shed","key":"k%d","action":"block","ttl":"720h"}`, n))
+			a.mustSet(t, fmt.Sprintf(`{"rule":"shed","key":"k%d","action":"block","ttl":"720h"}`,
+				n))
 			f.next(api.EventFlagSet)
 		}
 	})
@@ -112,7 +120,8 @@ func TestEventsLive(t *testing.T) {
 			v.Rules[1].Denied != 2 || v.Viewers != 2 {
 			t.Errorf("%+v", v)
 		}
-		if v.Flags != (api.FlagCountsView{Total: 1, Block: 1}) || len(v.Mitigations) != 1 || v.Mitigations[0].Key != "203.0.113.7" {
+		if v.Flags != (api.FlagCountsView{Total: 1, Block: 1}) || len(v.Mitigations) != 1 ||
+			v.Mitigations[0].Key != "203.0.113.7" {
 			t.Errorf("%+v, %+v", v.Flags, v.Mitigations)
 		}
 		if len(v.Top) != 1 || v.Top[0].State != "block" || v.Cluster.PoP != "lhr" ||

@@ -162,7 +162,8 @@ func TestExplainWorld(t *testing.T) {
 		}
 		check := func(target string, want *api.KeyGlobalView) {
 			t.Helper()
-			if diff := cmp.Diff(want, askFor[api.ExplainView](t, a, "/v1/explain?"+target).Global); diff != "" {
+			if diff := cmp.Diff(want,
+				askFor[api.ExplainView](t, a, "/v1/explain?"+target).Global); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", target, diff)
 			}
 		}

@@ -26,7 +26,8 @@ func TestScansArePaced(t *testing.T) {
 		a.live.scanned.took = 30 * time.Millisecond
 		time.Sleep(2 * time.Second)
 		a.refuse("block", "k2")
-		if v := a.live.picture(a.gate.Now()); v.Flags.Total != 1 || v.Rules[1].Denied != 4 || len(v.Top) != 1 {
+		if v := a.live.picture(a.gate.Now()); v.Flags.Total != 1 || v.Rules[1].Denied != 4 ||
+			len(v.Top) != 1 {
 			t.Errorf("too soon: %+v", v)
 		}
 		time.Sleep(time.Second)
@@ -53,7 +54,10 @@ func TestTroubles(t *testing.T) {
 			return all
 		}
 		ring := func(clock health.ClockState, servers []api.RingServerView) api.ClusterView {
-			return api.ClusterView{Ring: &api.RingView{Clock: api.ClockView{State: clock.String()}, Servers: servers}}
+			return api.ClusterView{Ring: &api.RingView{
+				Clock:   api.ClockView{State: clock.String()},
+				Servers: servers,
+			}}
 		}
 		e := gatetest.New(t, 1<<20, gatetest.Shed)
 		w := newFeed(e, Options{})
@@ -61,18 +65,42 @@ func TestTroubles(t *testing.T) {
 			view api.LiveView
 			want []string
 		}{
-			"well":      {api.LiveView{Cluster: ring(health.ClockAgreed, lost(0, 3))}, []string{}},
-			"ring":      {api.LiveView{Cluster: ring(health.ClockAgreed, lost(3, 3))}, []string{"ring lost"}},
-			"a server":  {api.LiveView{Cluster: ring(health.ClockAgreed, lost(1, 3))}, []string{"1 of 3 servers of the ring lost"}},
-			"clock":     {api.LiveView{Cluster: ring(health.ClockApart, lost(3, 3))}, []string{"this node's clock differs from the ring's: it counts alone"}},
-			"comparing": {api.LiveView{Cluster: ring(health.ClockComparing, lost(0, 3))}, []string{"comparing clocks with the ring: counting alone until then"}},
-			"world":     {api.LiveView{Cluster: api.ClusterView{Gossip: &api.GossipView{Lost: true}}}, []string{"other PoPs lost: global rules follow their failure mode"}},
-			"alone":     {api.LiveView{Cluster: api.ClusterView{Gossip: &api.GossipView{}}}, []string{"no other node answers gossip"}},
+			"well": {api.LiveView{Cluster: ring(health.ClockAgreed, lost(0, 3))}, []string{}},
+			"ring": {
+				api.LiveView{Cluster: ring(health.ClockAgreed, lost(3, 3))},
+				[]string{"ring lost"},
+			},
+			"a server": {
+				api.LiveView{Cluster: ring(health.ClockAgreed, lost(1, 3))},
+				[]string{"1 of 3 servers of the ring lost"},
+			},
+			"clock": {
+				api.LiveView{Cluster: ring(health.ClockApart, lost(3, 3))},
+				[]string{"this node's clock differs from the ring's: it counts alone"},
+			},
+			"comparing": {
+				api.LiveView{Cluster: ring(health.ClockComparing, lost(0, 3))},
+				[]string{"comparing clocks with the ring: counting alone until then"},
+			},
+			"world": {
+				api.LiveView{Cluster: api.ClusterView{Gossip: &api.GossipView{Lost: true}}},
+				[]string{"other PoPs lost: global rules follow their failure mode"},
+			},
+			"alone": {
+				api.LiveView{Cluster: api.ClusterView{Gossip: &api.GossipView{}}},
+				[]string{"no other node answers gossip"},
+			},
 			"differing": {
-				api.LiveView{Cluster: api.ClusterView{Gossip: &api.GossipView{Connected: true, GossipStats: api.GossipStats{Mismatches: api.Mismatches{Rules: 2}}}}},
+				api.LiveView{Cluster: api.ClusterView{Gossip: &api.GossipView{
+					Connected:   true,
+					GossipStats: api.GossipStats{Mismatches: api.Mismatches{Rules: 2}},
+				}}},
 				[]string{"members with other global rules: 2"},
 			},
-			"sketch": {api.LiveView{Sketches: []api.SketchView{{Window: 10, Saturated: true}}}, []string{"the counters of 10s windows are too full for good estimates"}},
+			"sketch": {
+				api.LiveView{Sketches: []api.SketchView{{Window: 10, Saturated: true}}},
+				[]string{"the counters of 10s windows are too full for good estimates"},
+			},
 		} {
 			stats := e.Stats(e.Now())
 			if diff := cmp.Diff(tt.want, w.troubles(e.Now(), &tt.view, &stats)); diff != "" {

@@ -70,7 +70,8 @@ func TestAdminPaging(t *testing.T) {
 		a.restore(t, all)
 	}
 	for rule, want := range map[string]int{"shed": all / 2, "block": all / 2, "off": 0} {
-		if page := askFor[api.MitigationsView](t, a, "/v1/mitigations?n=1000&rule="+rule); page.Total != want || len(page.Mitigations) != want {
+		if page := askFor[api.MitigationsView](t, a, "/v1/mitigations?n=1000&rule="+
+			rule); page.Total != want || len(page.Mitigations) != want {
 			t.Errorf("%s: %d rows, total %d, want %d", rule,
 				len(page.Mitigations), page.Total, want)
 		}
@@ -130,7 +131,8 @@ func TestAdminByHand(t *testing.T) {
 				t.Fatalf("allowed: %+v", got)
 			}
 		}
-		if w := a.ask("DELETE", "/v1/mitigations?rule=block&key=k", ""); w.Code != http.StatusNoContent || w.Body.Len() != 0 {
+		if w := a.ask("DELETE", "/v1/mitigations?rule=block&key=k",
+			""); w.Code != http.StatusNoContent || w.Body.Len() != 0 {
 			t.Errorf("status %d: %s", w.Code, w.Body)
 		}
 		if got := status(); got.Why != mitigation.ByLimit {
@@ -146,14 +148,17 @@ func TestAdminUnblock(t *testing.T) {
 	for _, rule := range []string{"shed", "block"} {
 		a := newNode(t, admin.Options{Local: true})
 		a.refuse(rule, gatetest.HostileKey)
-		if got := gatetest.Decide(a.gate, a.gate.Now(), gate.Check, rule, gatetest.HostileKey, 1); !got.Deny {
+		if got := gatetest.Decide(a.gate, a.gate.Now(), gate.Check, rule, gatetest.HostileKey,
+			1); !got.Deny {
 			t.Fatalf("%s: %+v before", rule, got)
 		}
 		query := url.Values{"rule": {rule}, "shown": {api.EscapeKey([]byte(gatetest.HostileKey))}}
-		if w := a.ask("DELETE", "/v1/mitigations?"+query.Encode(), ""); w.Code != http.StatusNoContent {
+		if w := a.ask("DELETE", "/v1/mitigations?"+query.Encode(),
+			""); w.Code != http.StatusNoContent {
 			t.Fatalf("%s: status %d: %s", rule, w.Code, w.Body)
 		}
-		if got := gatetest.Decide(a.gate, a.gate.Now(), gate.Check, rule, gatetest.HostileKey, 1); got.Deny || got.Remaining != 2 {
+		if got := gatetest.Decide(a.gate, a.gate.Now(), gate.Check, rule, gatetest.HostileKey,
+			1); got.Deny || got.Remaining != 2 {
 			t.Errorf("%s: %+v after", rule, got)
 		}
 		if page := askFor[api.MitigationsView](t, a, "/v1/mitigations"); page.Total != 0 {
@@ -169,11 +174,13 @@ func TestAdminOddKeys(t *testing.T) {
 	var log bytes.Buffer
 	a := newNode(t, admin.Options{Local: true, Log: slog.New(slog.NewJSONHandler(&log, nil))})
 	for _, key := range []string{
-		"a b", "a+b%26&c=d", "\x00", "\n", "\xff\xfe", "\u202etxt.exe", `\`, `\x41`, `"`, "--rule", gatetest.HostileKey, strings.Repeat("\xff", 256),
+		"a b", "a+b%26&c=d", "\x00", "\n", "\xff\xfe", "\u202etxt.exe", `\`, `\x41`, `"`, "--rule",
+		gatetest.HostileKey, strings.Repeat("\xff", 256),
 	} {
 		shown := api.EscapeKey([]byte(key))
 		body := strings.ReplaceAll(shown, `\`, `\\`)
-		body = fmt.Sprintf(`{"rule":"shed","shown":"%s","action":"block","reason":"ärger"}`, strings.ReplaceAll(body, `"`, `\"`))
+		body = fmt.Sprintf(`{"rule":"shed","shown":"%s","action":"block","reason":"ärger"}`,
+			strings.ReplaceAll(body, `"`, `\"`))
 		w := a.ask("POST", "/v1/mitigations", body)
 		if w.Code != http.StatusCreated {
 			t.Errorf("%q: status %d: %s", key, w.Code, w.Body)
@@ -186,7 +193,10 @@ func TestAdminOddKeys(t *testing.T) {
 		}
 		page := a.ask("GET", "/v1/mitigations", "").Body.String() + a.ask("GET",
 			"/v1/top", "").Body.String()
-		if strings.ContainsFunc(page, func(r rune) bool { return r != '\n' && (r < ' ' || r == 0x7f || r == '<') }) {
+		if strings.ContainsFunc(page, func(r rune) bool {
+			return r != '\n' &&
+				(r < ' ' || r == 0x7f || r == '<')
+		}) {
 			t.Errorf("%q: shown as it is in %q", key, page)
 		}
 		if w := a.ask("DELETE", "/v1/mitigations?"+query, ""); w.Code != http.StatusNoContent {
@@ -196,7 +206,8 @@ func TestAdminOddKeys(t *testing.T) {
 	if lines := strings.Count(log.String(), "\n"); lines != 24 {
 		t.Errorf("%d lines for 24 changes", lines)
 	}
-	if strings.ContainsAny(log.String(), "\x00\x1b") || !utf8.ValidString(log.String()) || strings.Count(log.String(), `\\x1b[2J`) != 2 {
+	if strings.ContainsAny(log.String(), "\x00\x1b") || !utf8.ValidString(log.String()) ||
+		strings.Count(log.String(), `\\x1b[2J`) != 2 {
 		t.Errorf("the log: %s", log.String())
 	}
 }
@@ -210,7 +221,8 @@ func TestAdminTableFull(t *testing.T) {
 	room := int(a.gate.FlagStats().Capacity)
 	set := 0
 	for n := range 16 * room {
-		w := a.ask("POST", "/v1/mitigations", fmt.Sprintf(`{"rule":"shed","key":"%d","action":"allow","ttl":"%dm"}`, n, 43_000-n))
+		w := a.ask("POST", "/v1/mitigations",
+			fmt.Sprintf(`{"rule":"shed","key":"%d","action":"allow","ttl":"%dm"}`, n, 43_000-n))
 		if w.Code == http.StatusCreated {
 			set++
 			continue

@@ -45,7 +45,8 @@ func TestAdminPage(t *testing.T) {
 		w.Header().Get("ETag")); again.Code != http.StatusNotModified {
 		t.Errorf("asked for again: status %d", again.Code)
 	}
-	for _, found := range regexp.MustCompile(`(?:src|href)="(/assets/[^"]+)"`).FindAllStringSubmatch(w.Body.String(), -1) {
+	for _, found := range regexp.MustCompile(
+		`(?:src|href)="(/assets/[^"]+)"`).FindAllStringSubmatch(w.Body.String(), -1) {
 		asset := a.ask("GET", found[1], "")
 		if asset.Code != http.StatusOK ||
 			asset.Header().Get("Cache-Control") != "public, max-age=31536000, immutable" {
@@ -60,7 +61,8 @@ func TestAdminPage(t *testing.T) {
 // path.
 func listedRoutes(t *testing.T, a *node) map[string]string {
 	t.Helper()
-	row := regexp.MustCompile(`<tr><td>([A-Z]+)</td><td class="key">(?:<a href="[^"]+">)?([^<?]+)(?:</a>)?([^<]*)</td>`)
+	row := regexp.MustCompile(
+		`<tr><td>([A-Z]+)</td><td class="key">(?:<a href="[^"]+">)?([^<?]+)(?:</a>)?([^<]*)</td>`)
 	routes := map[string]string{}
 	for _, cells := range row.FindAllStringSubmatch(a.ask("GET", "/", "").Body.String(), -1) {
 		routes[cells[1]+" "+cells[2]] = html.UnescapeString(cells[3])
@@ -83,7 +85,9 @@ func TestAdminPageAsks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		calls := regexp.MustCompile(`(?:ask|json)\('([A-Z]+)', '([^']+)'(?:, \{ query: \{([^}]*))?`).FindAllStringSubmatch(string(text), -1)
+		calls := regexp.MustCompile(
+			`(?:ask|json)\('([A-Z]+)', '([^']+)'(?:, \{ query: \{([^}]*))?`).FindAllStringSubmatch(
+			string(text), -1)
 		if other := strings.Count(string(text), "'/v1/") - len(calls); other != 0 {
 			t.Errorf("%s names %d paths that are not asked in a way this test knows", name, other)
 		}
@@ -93,7 +97,8 @@ func TestAdminPageAsks(t *testing.T) {
 			if !ok {
 				t.Errorf("%s asks %s %s, which is no route", name, call[1], call[2])
 			}
-			for _, parameter := range regexp.MustCompile(`(?:^|, )([a-z]+)`).FindAllStringSubmatch(call[3], -1) {
+			for _, parameter := range regexp.MustCompile(`(?:^|, )([a-z]+)`).FindAllStringSubmatch(
+				call[3], -1) {
 				known := parameter[1] == "shown" || strings.Contains(query, parameter[1]+"=")
 				if !known {
 					t.Errorf("%s asks %s %s with %s", name, call[1], call[2], parameter[1])

@@ -87,8 +87,10 @@ func TestPolicies(t *testing.T) {
 	}
 	shown := a.ask(http.MethodGet, "/metrics", "").Body.String()
 	for _, want := range []string{
-		`headgate_policy_matches_total{policy="login"} 3`, `headgate_policy_denials_total{policy="login",why="limit"} 1`,
-		`headgate_policy_denials_total{policy="scanners",why="policy"} 1`, `headgate_policy_denials_total{policy="scanners",why="load"} 0`,
+		`headgate_policy_matches_total{policy="login"} 3`,
+		`headgate_policy_denials_total{policy="login",why="limit"} 1`,
+		`headgate_policy_denials_total{policy="scanners",why="policy"} 1`,
+		`headgate_policy_denials_total{policy="scanners",why="load"} 0`,
 		`headgate_match_duration_seconds_count 1`,
 	} {
 		if !strings.Contains(shown, "\n"+want+"\n") {
@@ -138,8 +140,10 @@ func TestTestRequestFaults(t *testing.T) {
 			"missing", `[`: "JSON", `{"url":"/","status":99}`: "100 to " +
 			"999", `{"url":"/","status":"x"}`: "100 to 999",
 		`{"url":"/","client":"nobody"}`: "is not an " +
-			"address", `{"url":"/","nope":"1"}`: "nope", `{"url":"/","headers":["no colon"]}`: "name: value",
-		`{"url":"/","headers":1}`: "headers", `{"url":"/","headers":{"a":1}}`: "must be a " +
+			"address", `{"url":"/","nope":"1"}`: "nope",
+		`{"url":"/","headers":["no colon"]}`: "name: value",
+		`{"url":"/","headers":1}`:            "headers",
+		`{"url":"/","headers":{"a":1}}`: "must be a " +
 			"string", `{"url":"/"} x`: "JSON", `{"url":"/","url":"/"}`: "twice",
 		`{"url":"/","headers":["a: b"` + strings.Repeat(`,"a: b"`, 300) + `]}`: "more than 256",
 	} {

@@ -9,8 +9,6 @@ import (
 	"net/http"
 	"sync"
 	"time"
-
-	"github.com/headgate-dev/headgate/edge/admin/places"
 )
 
 // Bounds of the admin listener. A connection holds 4 KiB to read into and 4 KiB to write from. The
@@ -82,7 +80,7 @@ func (a *Door) server() *http.Server {
 		ErrorLog:       slog.NewLogLogger(a.log.Handler(), slog.LevelWarn),
 		Protocols:      new(http.Protocols),
 		BaseContext:    listenerContext,
-		ConnContext:    places.Context,
+		ConnContext:    seatContext,
 	}
 	s.Protocols.SetHTTP1(true)
 	return s

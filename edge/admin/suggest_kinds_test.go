@@ -68,10 +68,12 @@ func suggestOfBucket(t *testing.T, rule string, waits int64) (keys uint64) {
 		runFor(a.gate, 30*time.Second)
 		got := askFor[api.SuggestView](t, a, "/v1/suggest?rule="+rule)
 		keys = got.Keys
-		if got.Offered != 180 || got.Sample.Keys != 8 || got.Kind != "bucket" || got.Burst != 20 || got.Sample.BlindTo != 1 || got.Sample.LateLooks != 0 {
+		if got.Offered != 180 || got.Sample.Keys != 8 || got.Kind != "bucket" || got.Burst != 20 ||
+			got.Sample.BlindTo != 1 || got.Sample.LateLooks != 0 {
 			t.Errorf("%s: %+v", rule, got)
 		}
-		if (got.Waited != nil) != (waits > 0) || waits > 0 && (got.Waited.Requests != 5*4 || math.Abs(got.Waited.Mean-3) > 0.1) {
+		if (got.Waited != nil) != (waits > 0) || waits > 0 &&
+			(got.Waited.Requests != 5*4 || math.Abs(got.Waited.Mean-3) > 0.1) {
 			t.Errorf("%s: waited %+v", rule, got.Waited)
 		}
 		tried := 0
@@ -83,15 +85,19 @@ func suggestOfBucket(t *testing.T, rule string, waits int64) (keys uint64) {
 				}
 			}
 			if row.Limit == 20 { // counted: with the same estimate of keys
-				if own := row.Keys; own.Low != own.High || got.Keys == 8 && math.Abs(own.Low-keys) > 0.01 {
-					t.Errorf("%s: denied keys of the rule's own burst: %+v, want %v", rule, own, keys)
+				if own := row.Keys; own.Low != own.High || got.Keys == 8 &&
+					math.Abs(own.Low-keys) > 0.01 {
+					t.Errorf("%s: denied keys of the rule's own burst: %+v, want %v", rule, own,
+						keys)
 				}
 				row.Keys = api.ShareRange{Low: keys, High: keys}
 			}
 			if !between(cost, row.Cost, 24./180) || !between(keys, row.Keys, 2./8) || row.AtLeast {
-				t.Errorf("%s, burst %d: %+v, want %v of the cost and %v of the keys", rule, row.Limit, row, cost, keys)
+				t.Errorf("%s, burst %d: %+v, want %v of the cost and %v of the keys", rule,
+					row.Limit, row, cost, keys)
 			}
-			if row.Limit == 20 && (row.Note != "the rule's limit" || row.Cost.Low != row.Cost.High) {
+			if row.Limit == 20 && (row.Note != "the rule's limit" ||
+				row.Cost.Low != row.Cost.High) {
 				t.Errorf("the rule's own: %+v", row)
 			}
 			tried++
@@ -120,7 +126,8 @@ func suggestOfPlaces(t *testing.T) (keys uint64) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		a, _ := newNodeUnder(t, suggestedKinds)
-		if got := askFor[api.SuggestView](t, a, "/v1/suggest?rule=jobs"); len(got.Rows) != 0 || got.Kind != "concurrency" || got.Held != nil {
+		if got := askFor[api.SuggestView](t, a, "/v1/suggest?rule=jobs"); len(got.Rows) != 0 ||
+			got.Kind != "concurrency" || got.Held != nil {
 			t.Errorf("before anything was held: %+v", got)
 		}
 		runFor(a.gate, time.Second)
@@ -137,7 +144,8 @@ func suggestOfPlaces(t *testing.T) (keys uint64) {
 		if keys = got.Keys; keys != 4 {
 			return
 		}
-		if got.Offered != 16 || got.Held == nil || got.Held.Most != 4 || math.Abs(got.Held.Mean-2.5) > 1e-9 {
+		if got.Offered != 16 || got.Held == nil || got.Held.Most != 4 ||
+			math.Abs(got.Held.Mean-2.5) > 1e-9 {
 			t.Errorf("%+v, %+v", got, got.Held)
 		}
 		const denied = 6. / 16
@@ -149,12 +157,15 @@ func suggestOfPlaces(t *testing.T) (keys uint64) {
 					held, keys = held+float64(n-row.Limit)/10, keys+1./4
 				}
 			}
-			if cost := denied + (1-denied)*held; !between(cost, row.Cost, 1e-9) || math.Abs(row.Keys.Low-keys) > 0.001 || row.AtLeast != (row.Limit < 5) {
-				t.Errorf("%d places: %+v, want %v of the cost and %v of the keys", row.Limit, row, cost, keys)
+			if cost := denied + (1-denied)*held; !between(cost, row.Cost, 1e-9) ||
+				math.Abs(row.Keys.Low-keys) > 0.001 || row.AtLeast != (row.Limit < 5) {
+				t.Errorf("%d places: %+v, want %v of the cost and %v of the keys", row.Limit, row,
+					cost, keys)
 			}
 			tried++
 		}
-		if last := got.Rows[len(got.Rows)-1]; tried < 3 || last.Limit != 5 || last.Note != "the rule's limit" {
+		if last := got.Rows[len(got.Rows)-1]; tried < 3 || last.Limit != 5 ||
+			last.Note != "the rule's limit" {
 			t.Errorf("%d rows, the last is %+v", tried, last)
 		}
 	})
@@ -183,7 +194,8 @@ func TestSuggestOfOffered(t *testing.T) {
 			}
 			tried++
 			// once limit requests are in the window none passes any more
-			if want := 1 - float64(row.Limit)/120; row.Cost.Low < want-0.2 || row.Cost.High > want+0.05 {
+			if want := 1 - float64(row.Limit)/120; row.Cost.Low < want-0.2 ||
+				row.Cost.High > want+0.05 {
 				t.Errorf("limit %d: %+v, want about %v", row.Limit, row, want)
 			}
 		}
@@ -215,10 +227,14 @@ func TestSuggestOfAPool(t *testing.T) {
 	load(32, 0) // heard for 10 s more
 	v := askFor[api.SuggestView](t, a, "/v1/suggest?rule=workers")
 	p := v.Pool
-	if v.Kind != "pool" || v.Rule != "workers" || p == nil || p.Heard+p.Silent != 96 || p.Heard < 73 || p.Heard > 75 || p.ShedAbove != 0.85 {
+	if v.Kind != "pool" || v.Rule != "workers" || p == nil || p.Heard+p.Silent != 96 ||
+		p.Heard < 73 || p.Heard > 75 || p.ShedAbove != 0.85 {
 		t.Fatalf("%+v, %+v", v, p)
 	}
-	for above, want := range map[string]float64{"0.50": 1, "0.60": (p.Heard - 60) / p.Heard, "0.90": 3 / p.Heard, "0.95": 0} {
+	for above, want := range map[string]float64{
+		"0.50": 1, "0.60": (p.Heard - 60) / p.Heard,
+		"0.90": 3 / p.Heard, "0.95": 0,
+	} {
 		found := false
 		for _, row := range p.Busy {
 			if fmt.Sprintf("%.2f", row.Above) == above {
@@ -232,7 +248,8 @@ func TestSuggestOfAPool(t *testing.T) {
 			t.Errorf("no row of %s: %+v", above, p.Busy)
 		}
 	}
-	if len(p.Tiers) != 2 || p.Tiers[0].Tier != "test" || p.Tiers[0].Ratio <= p.Tiers[1].Ratio || p.Tiers[1].Ratio <= 0 || p.Shedding < p.Tiers[0].Ratio || p.Shedding > 0.9 {
+	if len(p.Tiers) != 2 || p.Tiers[0].Tier != "test" || p.Tiers[0].Ratio <= p.Tiers[1].Ratio ||
+		p.Tiers[1].Ratio <= 0 || p.Shedding < p.Tiers[0].Ratio || p.Shedding > 0.9 {
 		t.Errorf("shed %v of the time, %+v", p.Shedding, p.Tiers)
 	}
 }

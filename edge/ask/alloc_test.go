@@ -18,8 +18,17 @@ func TestWhoIsDeniedAllocatesNothing(t *testing.T) {
 		crowd      bool // the key's block sheds instead
 		denied     func(a *ask.Answer) bool
 	}{
-		{"max_blast", partner, true, func(a *ask.Answer) bool { return a.By.Why == mitigation.ByShed && a.By.Blast > 40 }},
-		{"ladder", ladder, false, func(a *ask.Answer) bool { return a.By.Rule.Name == "site/24,56" && a.By.Why == mitigation.ByLimit }},
+		{
+			"max_blast", partner, true,
+			func(a *ask.Answer) bool { return a.By.Why == mitigation.ByShed && a.By.Blast > 40 },
+		},
+		{
+			"ladder", ladder, false,
+			func(a *ask.Answer) bool {
+				return a.By.Rule.Name == "site/24,56" &&
+					a.By.Why == mitigation.ByLimit
+			},
+		},
 		{
 			"block_for", `policies: [{name: signin, match: {}, key: host, limit: 5, window: 1m, action: block, block_for: [10m, 1h]}]`, false,
 			func(a *ask.Answer) bool {

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate-dev/headgate/edge/client/packet"
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
@@ -46,8 +45,8 @@ func TestAskPacksManyQuestionsIntoFewDatagrams(t *testing.T) {
 	} {
 		sizes := make(chan int, 100)
 		d := serve(t, "udp", "", func(datagram string, reply func(string)) {
-			if lines := 1 + strings.Count(datagram, "\n"); lines > packet.MaxLines ||
-				len(datagram) > packet.Size {
+			if lines := 1 + strings.Count(datagram, "\n"); lines > maxLines ||
+				len(datagram) > packetSize {
 				t.Errorf("a datagram of %d lines, %d bytes", lines, len(datagram))
 			}
 			sizes <- len(datagram)

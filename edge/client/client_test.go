@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate-dev/headgate/edge/client/packet"
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
@@ -174,7 +173,7 @@ func TestForeignIDsAnswerNoQuery(t *testing.T) {
 		reply("deny why=limit\nid=~~~~~~ deny\nid=0 deny\nid=0000000 deny\n" + answerAll(datagram))
 	})
 	c := dialTo(t, "udp", d.address(), slow)
-	c.packet.Packet = packet.New(0)
+	c.packet.datagram = newDatagram(0)
 	a, err := c.Check(t.Context(), "r", "k", 1)
 	want(t, a, err, wire.Allow, nil)
 	if got := c.Stats().Strays; got != 4 {
@@ -231,7 +230,7 @@ func TestBusyClientFailsAtOnce(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var asks sync.WaitGroup
-	const atOnce = packet.MaxLines * packetsInFlight // an Ask sends no more before it waits
+	const atOnce = maxLines * packetsInFlight // an Ask sends no more before it waits
 	for left := MaxPending; left > 0; left -= atOnce {
 		queries := make([]Query, min(left, atOnce))
 		for i := range queries {

@@ -1,5 +1,5 @@
 // Package client asks a headgate daemon whether a request may pass. Imports are the standard
-// library, edge/wire and edge/client/packet only.
+// library, edge/wire and edge/request only.
 //
 //	your program ─► Check ─► Client ──query lines──► datagram ──► the daemon
 //	                           │                                   decides

@@ -75,7 +75,8 @@ func ExampleClient_Check() {
 
 // Many queries take few datagrams. A Count is for what is known only after the response.
 func ExampleClient_Batch() {
-	address, stop := startNode("[{name: login, limit: 2, window: 1m}, {name: per-ip, limit: 100, window: 10s}]")
+	address, stop := startNode("[{name: login, limit: 2, window: 1m}, {name: per-ip, limit: 100, " +
+		"window: 10s}]")
 	defer stop()
 	c, err := client.Dial(address, client.WithTimeout(time.Second))
 	if err != nil {

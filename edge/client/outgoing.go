@@ -3,20 +3,19 @@ package client
 import (
 	"math/rand/v2"
 
-	"github.com/headgate-dev/headgate/edge/client/packet"
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
 // outgoing is the datagram being written. Buffers are reused.
 type outgoing struct {
-	packet.Packet
-	rule, key []byte               // the line being written: the rule and the sent key
-	index     [packet.MaxLines]int // by line: the index of its query in the call
+	datagram
+	rule, key []byte        // the line being written: the rule and the sent key
+	index     [maxLines]int // by line: the index of its query in the call
 }
 
 func newOutgoing() outgoing {
 	//nolint:gosec // ChaCha8, seeded by the system
-	return outgoing{Packet: packet.New(rand.Uint64())}
+	return outgoing{datagram: newDatagram(rand.Uint64())}
 }
 
 // fill packs the queries of k from index from on until there is no more room, and returns the index

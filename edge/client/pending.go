@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 
-	"github.com/headgate-dev/headgate/edge/client/packet"
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
@@ -87,7 +86,7 @@ func (c *Client) settle(datagram []byte) {
 
 func (c *Client) settleLine(line []byte) {
 	answer, err := wire.ParseAnswer(line)
-	id, ok := packet.ParseID(answer.ID)
+	id, ok := parseID(answer.ID)
 	p, waits := c.pending[id]
 	if !ok || !waits {
 		c.strays++
@@ -129,7 +128,7 @@ func (c *Client) forget(k *call) {
 	}
 	for _, s := range k.sent {
 		for i := range s.n {
-			delete(c.pending, packet.NextID(s.first, i))
+			delete(c.pending, nextID(s.first, i))
 		}
 	}
 }

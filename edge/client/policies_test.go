@@ -158,7 +158,8 @@ policies: [{name: evil, match: {header.x-api-key: evil, cookie.session: evil}, d
 // TestHandlerOddRequests: where every request is denied, no spelling of one is served.
 func TestHandlerOddRequests(t *testing.T) {
 	c := dialNode(t, "[]\npolicies: [{name: cookies, match: {cookie.c: x}, deny: 404}, {name: "+
-		"queries, match: {query.q: x}, deny: 404}, {name: all, match: {}, deny: 403}]\n", client.WithTimeout(patience))
+		"queries, match: {query.q: x}, deny: 404}, {name: all, match: {}, deny: 403}]\n",
+		client.WithTimeout(patience))
 	served := 0
 	server := httptest.NewServer(c.Handler(http.HandlerFunc(func(http.ResponseWriter,
 		*http.Request,
@@ -223,9 +224,13 @@ func FuzzAsk(f *testing.F) {
 
 // TestAskWithoutADaemon: the fail mode decides.
 func TestAskWithoutADaemon(t *testing.T) {
-	for mode, allowed := range map[client.FailMode]bool{client.FailOpen: true, client.FailClosed: false} {
+	for mode, allowed := range map[client.FailMode]bool{
+		client.FailOpen:   true,
+		client.FailClosed: false,
+	} {
 		c := dial(t, "127.0.0.1:1", client.WithFailMode(mode), client.WithTimeout(time.Second))
-		if a, err := c.Ask(t.Context(), client.Request{Path: "/"}); err == nil || a.Allowed() != allowed || !errors.Is(a.Err, client.ErrNoDaemon) {
+		if a, err := c.Ask(t.Context(), client.Request{Path: "/"}); err == nil ||
+			a.Allowed() != allowed || !errors.Is(a.Err, client.ErrNoDaemon) {
 			t.Errorf("mode %d: %+v, %v", mode, a, err)
 		}
 	}
@@ -257,8 +262,12 @@ func TestHandlerByPolicies(t *testing.T) {
 		h.ServeHTTP(w, r)
 		return w
 	}
-	for _, target := range []string{"/login?password=right", "/login?password=panic", "/login?password=right", "/login", "/login"} {
-		if w := visit(http.MethodPost, target, "203.0.113.7"); w.Code == http.StatusTooManyRequests {
+	for _, target := range []string{
+		"/login?password=right", "/login?password=panic",
+		"/login?password=right", "/login", "/login",
+	} {
+		if w := visit(http.MethodPost, target,
+			"203.0.113.7"); w.Code == http.StatusTooManyRequests {
 			t.Errorf("%s: %d", target, w.Code)
 		}
 	}
@@ -270,13 +279,16 @@ func TestHandlerByPolicies(t *testing.T) {
 		}
 	}
 	w := visit(http.MethodGet, "/token", "203.0.113.7")
-	if w.Header().Get("Retry-After") == "" || !strings.HasPrefix(w.Header().Get("RateLimit"), `"login";r=0;`) || !strings.Contains(w.Body.String(), `"rule":"login"`) {
+	if w.Header().Get("Retry-After") == "" || !strings.HasPrefix(w.Header().Get("RateLimit"),
+		`"login";r=0;`) || !strings.Contains(w.Body.String(), `"rule":"login"`) {
 		t.Errorf("%v %s", w.Header(), w.Body)
 	}
 	if w := visit(http.MethodGet, "/token", "203.0.113.8"); w.Code != http.StatusOK {
 		t.Errorf("somebody else: %d", w.Code)
 	}
-	if w := visit(http.MethodGet, "/.env", "203.0.113.8"); w.Code != http.StatusNotFound || w.Header().Get("Retry-After") != "" || !strings.Contains(w.Body.String(), `"why":"policy"`) {
+	if w := visit(http.MethodGet, "/.env", "203.0.113.8"); w.Code != http.StatusNotFound ||
+		w.Header().Get("Retry-After") != "" || !strings.Contains(w.Body.String(),
+		`"why":"policy"`) {
 		t.Errorf("a scanner: %d %v %s", w.Code, w.Header(), w.Body)
 	}
 	if w := visit(http.MethodGet, "/", "203.0.113.8"); w.Code != http.StatusOK ||

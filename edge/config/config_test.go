@@ -27,12 +27,14 @@ func TestDefaultIsWhatTheDocumentationSays(t *testing.T) {
 		PoP:    "local",
 		Listen: config.Listen{UDP: loopback(4290), HTTP: loopback(4291), Admin: loopback(4292)},
 		TLS:    config.TLS{Clients: "known"},
-		RESP:   config.RESP{Rule: "cl.throttle"}, Memory: 67108864, TicketKeep: time.Minute, Policies: policy.Spec{Clients: request.DefaultClients()},
-		Ring: config.Ring{Flush: 100 * time.Millisecond, Timeout: 50 * time.Millisecond},
+		RESP:   config.RESP{Rule: "cl.throttle"}, Memory: 67108864, TicketKeep: time.Minute,
+		Policies: policy.Spec{Clients: request.DefaultClients()},
+		Ring:     config.Ring{Flush: 100 * time.Millisecond, Timeout: 50 * time.Millisecond},
 		Rules: []mitigation.Rule{
 			{
 				Name: "per-ip", Limit: 100, Window: 10 * time.Second, Scope: mitigation.Node,
-				Action: mitigation.Shed, Mode: mitigation.Enforce, FailureMode: mitigation.FailLocal,
+				Action: mitigation.Shed, Mode: mitigation.Enforce,
+				FailureMode: mitigation.FailLocal,
 			},
 			{
 				Name: "login", Limit: 5, Window: time.Minute, Scope: mitigation.Node,
@@ -69,7 +71,8 @@ func TestExampleFile(t *testing.T) {
 
 func TestReadRefusesWhatIsNoConfigurationFile(t *testing.T) {
 	dir := t.TempDir()
-	pipe, huge, locked := filepath.Join(dir, "pipe"), filepath.Join(dir, "huge"), filepath.Join(dir, "missing")
+	pipe, huge, locked := filepath.Join(dir, "pipe"), filepath.Join(dir, "huge"),
+		filepath.Join(dir, "missing")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +99,8 @@ func TestReadRefusesWhatIsNoConfigurationFile(t *testing.T) {
 func TestReadFollowsLinksAndNamesTheFile(t *testing.T) {
 	dir := t.TempDir()
 	link := filepath.Join(dir, "headgate.yaml")
-	if err := os.WriteFile(filepath.Join(dir, "data"), []byte("pop: lhr\nquux: 1\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "data"), []byte("pop: lhr\nquux: 1\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink("data", link); err != nil {
@@ -122,7 +126,10 @@ func TestReadOfNoFileIsDefault(t *testing.T) {
 
 // TestBounds tries each bound and the first value beyond it.
 func TestBounds(t *testing.T) {
-	rule := func(field string) string { return "rules: [{name: a, limit: 1, window: 1s, " + field + "}]" }
+	rule := func(field string) string {
+		return "rules: [{name: a, limit: 1, window: 1s, " + field +
+			"}]"
+	}
 	limit := func(n string) string { return "rules: [{name: a, limit: " + n + ", window: 1s}]" }
 	window := func(w string) string { return "rules: [{name: a, limit: 1, window: " + w + "}]" }
 	for _, c := range []struct{ good, bad string }{
@@ -147,11 +154,22 @@ func TestBounds(t *testing.T) {
 		{"pop: " + strings.Repeat("p", 64), "pop: " + strings.Repeat("p", 65)},
 		{"node: " + strings.Repeat("n", 253), "node: " + strings.Repeat("n", 254)},
 		{"state_dir: " + strings.Repeat("d", 4095), "state_dir: " + strings.Repeat("d", 4096)},
-		{"listen: {http: unix:/" + strings.Repeat("s", 106) + "}", "listen: {http: unix:/" + strings.Repeat("s", 107) + "}"},
-		{list("rules", "{name: r%d, limit: 1, window: 1s}", 1000), list("rules", "{name: r%d, limit: 1, window: 1s}", 1001)},
-		{"listen: {" + list("udp", `"127.0.0.1:%d"`, 16) + "}", "listen: {" + list("udp", `"127.0.0.1:%d"`, 17) + "}"},
-		{"ring: {" + list("servers", `"h:%d"`, 256) + "}", "ring: {" + list("servers", `"h:%d"`, 257) + "}"},
-		{"gossip: {bind: localhost:1, " + list("join", `"h:%d"`, 1000) + "}", "gossip: {bind: localhost:1, " + list("join", `"h:%d"`, 1001) + "}"},
+		{"listen: {http: unix:/" + strings.Repeat("s", 106) + "}", "listen: {http: unix:/" +
+			strings.Repeat("s", 107) + "}"},
+		{
+			list("rules", "{name: r%d, limit: 1, window: 1s}", 1000),
+			list("rules", "{name: r%d, limit: 1, window: 1s}", 1001),
+		},
+		{
+			"listen: {" + list("udp", `"127.0.0.1:%d"`, 16) + "}",
+			"listen: {" + list("udp", `"127.0.0.1:%d"`, 17) + "}",
+		},
+		{"ring: {" + list("servers", `"h:%d"`, 256) + "}", "ring: {" + list("servers", `"h:%d"`,
+			257) + "}"},
+		{
+			"gossip: {bind: localhost:1, " + list("join", `"h:%d"`, 1000) + "}",
+			"gossip: {bind: localhost:1, " + list("join", `"h:%d"`, 1001) + "}",
+		},
 	} {
 		good, err := config.Parse("good", []byte(c.good))
 		if err != nil {
@@ -192,7 +210,10 @@ func TestTooManyFaultsAreCounted(t *testing.T) {
 	}
 	_, err := config.Parse("f", []byte(text.String()))
 	faults := faultsOf(t, err)
-	want := config.Fault{File: "f", Line: config.MaxFaults, Col: 1, Message: "and 7 more faults, not listed"}
+	want := config.Fault{
+		File: "f", Line: config.MaxFaults, Col: 1,
+		Message: "and 7 more faults, not listed",
+	}
 	if len(faults) != config.MaxFaults+1 || faults[config.MaxFaults] != want {
 		t.Errorf("got %d faults, the last %v", len(faults), faults[len(faults)-1])
 	}
@@ -201,10 +222,14 @@ func TestTooManyFaultsAreCounted(t *testing.T) {
 func TestLongValuesAreCutInMessages(t *testing.T) {
 	long := strings.Repeat("9", 10_000)
 	for _, text := range []string{
-		"pop: " + long, "memory: " + long, "memory: " + long + "MB", "rules: [{name: a, window: " + long + "}]",
-		"rules: [{limit: " + long + "}]", "rules: [{limit: 1" + long + "x}]", "listen: {udp: " + long + "}",
-		"listen: {udp: unix:/" + long + "}", long + ": 1", "rules: [{mode: " + long + "}]", "ring: {flush: " + long + "}",
-		"pop: *" + long, "pop: &" + long + " a", "pop: !" + long + " a", `ring: {servers: ["h:1 ` + long + `"]}`,
+		"pop: " + long, "memory: " + long, "memory: " + long + "MB", "rules: [{name: a, window: " +
+			long + "}]",
+		"rules: [{limit: " + long + "}]", "rules: [{limit: 1" + long + "x}]",
+		"listen: {udp: " + long + "}",
+		"listen: {udp: unix:/" + long + "}", long + ": 1", "rules: [{mode: " + long + "}]",
+		"ring: {flush: " + long + "}",
+		"pop: *" + long, "pop: &" + long + " a", "pop: !" + long + " a", `ring: {servers: ["h:1 ` +
+			long + `"]}`,
 		`ring: {servers: ["h:` + long + ` 1"]}`,
 	} {
 		_, err := config.Parse("f", []byte(text))
@@ -226,7 +251,8 @@ func TestWarnings(t *testing.T) {
 	full.Gossip.Bind = config.Address{Host: "127.0.0.1", Port: 4293}
 	full.Rules = []mitigation.Rule{
 		rule("a", mitigation.PoP, mitigation.Enforce), rule("b", mitigation.PoP, mitigation.Off),
-		rule("c", mitigation.Node, mitigation.Enforce), rule("d", mitigation.PoP, mitigation.Shadow),
+		rule("c", mitigation.Node, mitigation.Enforce),
+		rule("d", mitigation.PoP, mitigation.Shadow),
 	}
 	for _, name := range strings.Fields("g h i j k l m") {
 		full.Rules = append(full.Rules, rule(name, mitigation.Global, mitigation.Enforce))
@@ -244,9 +270,11 @@ func TestWarnings(t *testing.T) {
 	check("gossip without a ring", noRing, pop)
 	noGossip.Gossip.Bind = config.Address{}
 	check("a ring without gossip", noGossip,
-		"rules: scope global counts over this node's PoP alone without gossip.bind; view=pop (g, h, i, j, k and 2 more)")
+		"rules: scope global counts over this node's PoP alone without gossip.bind; view=pop (g, "+
+			"h, i, j, k and 2 more)")
 	noRing.Gossip.Bind = config.Address{}
 	check("neither", noRing, pop,
-		"rules: scope global counts on this node alone without gossip.bind; view=node (g, h, i, j, k and 2 more)")
+		"rules: scope global counts on this node alone without gossip.bind; view=node (g, h, i, "+
+			"j, k and 2 more)")
 	check("the built-in configuration", config.Default())
 }

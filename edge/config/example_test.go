@@ -24,7 +24,8 @@ rules:
 
 // A file needs only the fields that differ from the built-in configuration.
 func ExampleParse_defaults() {
-	c, err := config.Parse("headgate.yaml", []byte("listen: {udp: [127.0.0.1:4290, unix:/run/headgate/udp.sock]}"))
+	c, err := config.Parse("headgate.yaml",
+		[]byte("listen: {udp: [127.0.0.1:4290, unix:/run/headgate/udp.sock]}"))
 	if err != nil {
 		fmt.Println(err)
 		return

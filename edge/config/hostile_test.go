@@ -144,11 +144,17 @@ func mutate(rng *rand.Rand, data []byte) []byte {
 // hostile returns files of the greatest size that are hard to parse, each in its own way.
 func hostile() map[string]string {
 	const room = 64 // bytes for the text before and after
-	fill := func(piece string) string { return strings.Repeat(piece, (config.MaxBytes-room)/len(piece)) }
+	fill := func(piece string) string {
+		return strings.Repeat(piece,
+			(config.MaxBytes-room)/len(piece))
+	}
 	files := map[string]string{}
 	for _, piece := range []string{
-		"- a\n", "a: b\n", "#\n", "  # x\n", "---\n", "--- a\n", "[", "{", "? ", "- ", "{a: ", "\n", " ", "\r\n", "\t", "a\n", "a:\n - b\n",
-		"a: b # c\n", "#c\na: b\n", "- a\n# c\n\n", "!a ", "&a ", "*a ", "%YAML 1.1\n", "x: *a\n", "\"", "'", "a: |\n x\n", "a,", "? a\n: b\n", strings.Repeat("- ", 40) + "a\n", "\u00e9: 1\n",
+		"- a\n", "a: b\n", "#\n", "  # x\n", "---\n", "--- a\n", "[", "{", "? ", "- ", "{a: ", "\n",
+		" ", "\r\n", "\t", "a\n", "a:\n - b\n",
+		"a: b # c\n", "#c\na: b\n", "- a\n# c\n\n", "!a ", "&a ", "*a ", "%YAML 1.1\n", "x: *a\n",
+		"\"", "'", "a: |\n x\n", "a,", "? a\n: b\n", strings.Repeat("- ", 40) + "a\n",
+		"\u00e9: 1\n",
 	} {
 		files[piece] = fill(piece)
 	}
@@ -166,7 +172,8 @@ func hostile() map[string]string {
 		"late bracket": "pop: [\n" + fill("an item of a list that nobody closes, and that goes "+
 			"on for long\n") + "b: c: d\n",
 		"open at end": fill("# comment\n") + "a: [\n",
-		"late fault":  fill("pop: lhr # and a few more words to make the line long\n") + "a: b: c\n",
+		"late fault": fill("pop: lhr # and a few more words to make the line long\n") +
+			"a: b: c\n",
 	} {
 		files[name] = text
 	}

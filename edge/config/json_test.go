@@ -43,7 +43,8 @@ func TestJSONKeepsEverything(t *testing.T) {
 // configuration is an error.
 func TestYAMLFromJSONOfAnotherVersion(t *testing.T) {
 	t.Parallel()
-	got, err := config.YAMLFromJSON([]byte(`{"pop":"lhr","clients":{"from":"peer","hops":0},"policies":[{"name":"a"}]}`))
+	got, err := config.YAMLFromJSON(
+		[]byte(`{"pop":"lhr","clients":{"from":"peer","hops":0},"policies":[{"name":"a"}]}`))
 	if want := "pop: lhr\nclients:\n  from: peer\n  hops: 0\npolicies:\n  - name: " +
 		"a\n"; err != nil || string(got) != want {
 		t.Errorf("%v:\n%s", err, got)

@@ -133,7 +133,11 @@ func TestNeedsRestart(t *testing.T) {
 		if f.NeedsRestart && strings.HasPrefix(f.Path, "rules[]") {
 			t.Errorf("%s needs a restart", f.Path)
 		}
-		if want := map[string]bool{"node": true, "admin_token_file": false}; f.NeedsRestart != want[f.Path] && (f.Path == "node" || f.Path == "admin_token_file") {
+		if want := map[string]bool{
+			"node":             true,
+			"admin_token_file": false,
+		}; f.NeedsRestart != want[f.Path] &&
+			(f.Path == "node" || f.Path == "admin_token_file") {
 			t.Errorf("%s: needs a restart %v", f.Path, f.NeedsRestart)
 		}
 	}

@@ -32,13 +32,15 @@ func TestALadderOfNetworksIsExplained(t *testing.T) {
 		}
 	}
 	seen := func(rule, key string) string {
-		v, ok := explain.Key(explain.Sources{Gate: g}, now, 0, explain.About{Rule: rule, Key: []byte(key)})
+		v, ok := explain.Key(explain.Sources{Gate: g}, now, 0,
+			explain.About{Rule: rule, Key: []byte(key)})
 		if !ok {
 			t.Fatalf("rule %s is not in force", rule)
 		}
 		text := ""
 		for _, l := range v.Ladder {
-			text += fmt.Sprintf("%s %s %s%s %d/%d %d/%d; ", l.Rule, l.Key, l.Verdict, l.Why, l.Used, l.Limit, l.Siblings.Asked, l.Siblings.Needed)
+			text += fmt.Sprintf("%s %s %s%s %d/%d %d/%d; ", l.Rule, l.Key, l.Verdict, l.Why, l.Used,
+				l.Limit, l.Siblings.Asked, l.Siblings.Needed)
 		}
 		says := strings.Contains(strings.Join(v.Sentences, " "),
 			"Whatever its own count, a request of it is denied: its network 203.0.113.0/24 is "+
@@ -65,27 +67,41 @@ func TestALadderOfNetworksIsExplained(t *testing.T) {
 // the epoch ends.
 func TestTheFateOfAnEpoch(t *testing.T) {
 	t.Parallel()
-	rule := mitigation.Rule{Name: "shed", Limit: 50, Window: time.Second, ShedBy: "client", Epoch: 10 * time.Second}
-	g := gate.New(gate.Options{Node: "test", Memory: 1 << 20, Flush: 100 * time.Millisecond, Start: time.Now(), Global: &gate.Global{}, Rules: []mitigation.Rule{rule}})
+	rule := mitigation.Rule{
+		Name: "shed", Limit: 50, Window: time.Second, ShedBy: "client",
+		Epoch: 10 * time.Second,
+	}
+	g := gate.New(gate.Options{
+		Node: "test", Memory: 1 << 20, Flush: 100 * time.Millisecond,
+		Start: time.Now(), Global: &gate.Global{}, Rules: []mitigation.Rule{rule},
+	})
 	shedBy("shed", mitigation.MaxRatio/2)(g)
 	now := g.Now()
 	denials := 0
 	for n := range 200 {
 		client := fmt.Sprintf("203.0.113.%d", n)
-		v, _ := explain.Key(explain.Sources{Gate: g}, now, 0, explain.About{Rule: "shed", Key: []byte("k"), By: []byte(client)})
-		d, err := g.Lane(0).Decide(now, 0, gate.Ask{Op: gate.Peek, Rule: []byte("shed"), Key: []byte("k"), Parts: &gate.Parts{ShedBy: []byte(client)}})
+		v, _ := explain.Key(explain.Sources{Gate: g}, now, 0,
+			explain.About{Rule: "shed", Key: []byte("k"), By: []byte(client)})
+		d, err := g.Lane(0).Decide(now, 0, gate.Ask{
+			Op: gate.Peek, Rule: []byte("shed"),
+			Key: []byte("k"), Parts: &gate.Parts{ShedBy: []byte(client)},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		s := v.ShedBy
-		if s == nil || s.Denied == nil || *s.Denied != d.Deny || s.By != client || s.Part != "client" || s.Epoch != 10 {
+		if s == nil || s.Denied == nil || *s.Denied != d.Deny || s.By != client ||
+			s.Part != "client" || s.Epoch != 10 {
 			t.Fatalf("%s: %+v, and the gate %+v", client, s, d)
 		}
-		if left := s.Ends.Sub(v.Now); left <= 0 || left > 10*time.Second || s.Ends.Add(time.Millisecond).UnixNano()%int64(10*time.Second) > int64(2*time.Millisecond) {
+		if left := s.Ends.Sub(v.Now); left <= 0 || left > 10*time.Second ||
+			s.Ends.Add(time.Millisecond).UnixNano()%int64(10*time.Second) > int64(
+				2*time.Millisecond) {
 			t.Fatalf("the epoch ends at %s, now is %s", s.Ends, v.Now)
 		}
 		want := map[bool]string{true: "are denied", false: "pass"}[d.Deny]
-		if text := strings.Join(v.Sentences, " "); !strings.Contains(text, "Those of client "+client+" "+want+" for another ") {
+		if text := strings.Join(v.Sentences, " "); !strings.Contains(text,
+			"Those of client "+client+" "+want+" for another ") {
 			t.Fatalf("%s, denied %t: %s", client, d.Deny, text)
 		}
 		if d.Deny {
@@ -95,11 +111,13 @@ func TestTheFateOfAnEpoch(t *testing.T) {
 	if denials < 70 || denials > 130 {
 		t.Errorf("%d of 200 denied at a ratio of a half", denials)
 	}
-	v, _ := explain.Key(explain.Sources{Gate: g}, now, 0, explain.About{Rule: "shed", Key: []byte("k")})
+	v, _ := explain.Key(explain.Sources{Gate: g}, now, 0,
+		explain.About{Rule: "shed", Key: []byte("k")})
 	if v.ShedBy == nil || v.ShedBy.Denied != nil || v.ShedBy.By != "" {
 		t.Errorf("nobody asked for: %+v", v.ShedBy)
 	}
-	v, _ = explain.Key(explain.Sources{Gate: g}, now, 0, explain.About{Rule: "shed", Key: []byte("calm"), By: []byte("203.0.113.7")})
+	v, _ = explain.Key(explain.Sources{Gate: g}, now, 0,
+		explain.About{Rule: "shed", Key: []byte("calm"), By: []byte("203.0.113.7")})
 	if v.ShedBy == nil || v.ShedBy.Denied != nil {
 		t.Errorf("a key without a ratio: %+v", v.ShedBy)
 	}

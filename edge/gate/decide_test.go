@@ -18,7 +18,9 @@ import (
 // rounded up to whole seconds, without the rule. It panics when no such rule is in force.
 //
 //nolint:revive // a question in one line
-func ask(g *gate.Gate, now window.Instant, op gate.Op, rule, key string, cost uint32) gate.Decision {
+func ask(g *gate.Gate, now window.Instant, op gate.Op, rule, key string,
+	cost uint32,
+) gate.Decision {
 	d, err := g.Lane(0).Decide(now, rand.Uint64(), gatetest.Ask(op, rule, key, cost))
 	if err != nil {
 		panic(err)
@@ -45,23 +47,48 @@ func TestCheckSequence(t *testing.T) {
 		{0, gate.Peek, "shed", 1, gate.Decision{Remaining: 3}},
 		{0, gate.Check, "shed", 1, gate.Decision{Remaining: 2, Reset: 10 * time.Second}},
 		{1, gate.Check, "shed", 2, gate.Decision{Remaining: 0, Reset: 9 * time.Second}},
-		{2, gate.Peek, "shed", 1, gate.Decision{Deny: true, Why: mitigation.ByLimit, Reset: 8 * time.Second, Retry: 8 * time.Second}},
-		{2, gate.Check, "shed", 1, gate.Decision{Deny: true, Why: mitigation.ByLimit, Reset: 8 * time.Second, Retry: 8 * time.Second}},
-		{3, gate.Check, "shed", 3, gate.Decision{Deny: true, Why: mitigation.ByLimit, Reset: 8 * time.Second, Retry: 8 * time.Second}},
-		{3, gate.Check, "shed", 4, gate.Decision{Deny: true, Why: mitigation.ByLimit, Reset: 10 * time.Second, Retry: 10 * time.Second}},
+		{2, gate.Peek, "shed", 1, gate.Decision{
+			Deny: true, Why: mitigation.ByLimit,
+			Reset: 8 * time.Second, Retry: 8 * time.Second,
+		}},
+		{2, gate.Check, "shed", 1, gate.Decision{
+			Deny: true, Why: mitigation.ByLimit,
+			Reset: 8 * time.Second, Retry: 8 * time.Second,
+		}},
+		{3, gate.Check, "shed", 3, gate.Decision{
+			Deny: true, Why: mitigation.ByLimit,
+			Reset: 8 * time.Second, Retry: 8 * time.Second,
+		}},
+		{3, gate.Check, "shed", 4, gate.Decision{
+			Deny: true, Why: mitigation.ByLimit,
+			Reset: 10 * time.Second, Retry: 10 * time.Second,
+		}},
 		{10, gate.Check, "shed", 1, gate.Decision{Remaining: 0, Reset: 1 * time.Second}},
 		{11, gate.Count, "shed", 1, gate.Decision{}},
 		{11, gate.Count, "shed", 9, gate.Decision{}},
-		{12, gate.Check, "shed", 1, gate.Decision{Deny: true, Why: mitigation.ByLimit, Reset: 9 * time.Second, Retry: 9 * time.Second}},
+		{12, gate.Check, "shed", 1, gate.Decision{
+			Deny: true, Why: mitigation.ByLimit,
+			Reset: 9 * time.Second, Retry: 9 * time.Second,
+		}},
 		{20, gate.Check, "block", 3, gate.Decision{Remaining: 0, Reset: 10 * time.Second}},
-		{21, gate.Check, "block", 1, gate.Decision{Deny: true, Why: mitigation.ByLimit, Reset: 10 * time.Second, Retry: 60 * time.Second}},
-		{22, gate.Check, "block", 1, gate.Decision{Deny: true, Why: mitigation.ByBlock, Reset: 10 * time.Second, Retry: 59 * time.Second}},
-		{80, gate.Peek, "block", 1, gate.Decision{Deny: true, Why: mitigation.ByBlock, Reset: 1 * time.Second, Retry: 1 * time.Second}},
+		{21, gate.Check, "block", 1, gate.Decision{
+			Deny: true, Why: mitigation.ByLimit,
+			Reset: 10 * time.Second, Retry: 60 * time.Second,
+		}},
+		{22, gate.Check, "block", 1, gate.Decision{
+			Deny: true, Why: mitigation.ByBlock,
+			Reset: 10 * time.Second, Retry: 59 * time.Second,
+		}},
+		{80, gate.Peek, "block", 1, gate.Decision{
+			Deny: true, Why: mitigation.ByBlock,
+			Reset: 1 * time.Second, Retry: 1 * time.Second,
+		}},
 		{81, gate.Check, "block", 1, gate.Decision{Remaining: 2, Reset: 10 * time.Second}},
 	} {
 		got := ask(g, now.Add(c.after*time.Second), c.op, c.rule, "k", c.cost)
 		if fmt.Sprint(got) != fmt.Sprint(c.want) {
-			t.Errorf("%ds %v %s cost=%d:\n got %+v\nwant %+v", c.after, c.op, c.rule, c.cost, got, c.want)
+			t.Errorf("%ds %v %s cost=%d:\n got %+v\nwant %+v", c.after, c.op, c.rule, c.cost, got,
+				c.want)
 		}
 	}
 }
@@ -95,7 +122,9 @@ func TestFlagsComeBeforeTheCount(t *testing.T) {
 	g := gatetest.New(t, 1<<20, gatetest.Shed)
 	now := g.Now()
 	micros := func(i window.Instant) int64 { return i.Time().UnixMicro() }
-	flag := func(key string, action mitigation.Action, ratio mitigation.Ratio, lasts time.Duration) snapshot.Flag {
+	flag := func(key string, action mitigation.Action, ratio mitigation.Ratio,
+		lasts time.Duration,
+	) snapshot.Flag {
 		return snapshot.Flag{
 			Key: []byte(key), Action: action, Ratio: ratio, Source: mitigation.Manual,
 			Since: micros(now), Until: micros(now.Add(lasts)),
@@ -110,7 +139,8 @@ func TestFlagsComeBeforeTheCount(t *testing.T) {
 			t.Fatalf("allowed by hand: %+v", got)
 		}
 	}
-	if got := ask(g, now, gate.Check, "shed", "foe", 1); got.Why != mitigation.ByBlock || got.Retry != 60*time.Second {
+	if got := ask(g, now, gate.Check, "shed", "foe", 1); got.Why != mitigation.ByBlock ||
+		got.Retry != 60*time.Second {
 		t.Errorf("blocked by hand: %+v", got)
 	}
 	shed, passed := 0, 0
@@ -118,7 +148,8 @@ func TestFlagsComeBeforeTheCount(t *testing.T) {
 		got := ask(g, now.Add(time.Duration(n)*10*time.Second), gate.Check, "shed", "half", 1)
 		if !got.Deny {
 			passed++
-		} else if got.Why == mitigation.ByShed && got.Ratio == mitigation.RatioFor(2, 1) && got.Retry == 1*time.Second {
+		} else if got.Why == mitigation.ByShed && got.Ratio == mitigation.RatioFor(2, 1) &&
+			got.Retry == 1*time.Second {
 			shed++
 		}
 	}
@@ -148,7 +179,10 @@ func TestShadowIsEnforceVerdictByVerdict(t *testing.T) {
 }
 
 func TestLeavingShadowInheritsNoDebt(t *testing.T) {
-	for _, way := range [][]mitigation.Mode{{mitigation.Enforce}, {mitigation.Off, mitigation.Enforce}} {
+	for _, way := range [][]mitigation.Mode{
+		{mitigation.Enforce},
+		{mitigation.Off, mitigation.Enforce},
+	} {
 		dark := gatetest.Block
 		dark.Mode = mitigation.Shadow
 		g := gatetest.New(t, 1<<20, dark)
@@ -214,7 +248,8 @@ func TestClockSteps(t *testing.T) {
 				t.Errorf("step %v: %d steps counted", step, g.ClockSteps())
 			}
 			if got := g.Wall(g.Now()); got.Sub(stepped) != 5*time.Second {
-				t.Errorf("step %v: shown %v, the wall clock says %v", step, got, stepped.Add(5*time.Second))
+				t.Errorf("step %v: shown %v, the wall clock says %v", step, got,
+					stepped.Add(5*time.Second))
 			}
 		})
 	}
@@ -236,7 +271,10 @@ func TestTotals(t *testing.T) {
 	if sum.Offered() != 16 || sum.Admitted() != 9 || sum.Refused() != 7 {
 		t.Errorf("offered %d admitted %d refused %d", sum.Offered(), sum.Admitted(), sum.Refused())
 	}
-	if sum.Requests != [gate.Outcomes]uint64{gate.OutcomeAllowed: 1, gate.OutcomeBlocked: 1, gate.OutcomeLimited: 1, gate.OutcomeCounted: 1} {
+	if sum.Requests != [gate.Outcomes]uint64{
+		gate.OutcomeAllowed: 1, gate.OutcomeBlocked: 1,
+		gate.OutcomeLimited: 1, gate.OutcomeCounted: 1,
+	} {
 		t.Errorf("%v", sum.Requests)
 	}
 }
@@ -246,7 +284,8 @@ func TestDecideDoesNotAllocate(t *testing.T) {
 	now, n := g.Now(), 0
 	var key [8]byte
 	queries := []gate.Ask{
-		gatetest.Ask(gate.Check, "shed", "k", 1), gatetest.Ask(gate.Check, "block", "k", 1), gatetest.Ask(gate.Peek, "shed", "k", 1),
+		gatetest.Ask(gate.Check, "shed", "k", 1), gatetest.Ask(gate.Check, "block", "k", 1),
+		gatetest.Ask(gate.Peek, "shed", "k", 1),
 		gatetest.Ask(gate.Count, "shed", "k", 1), gatetest.Ask(gate.Check, "none", "k", 1),
 		{Op: gate.Check, Rule: []byte("block"), Key: key[:], Cost: 4},
 	}

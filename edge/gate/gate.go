@@ -5,11 +5,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/headgate-dev/headgate/edge/gate/blast"
 	"github.com/headgate-dev/headgate/edge/gate/health"
 	"github.com/headgate-dev/headgate/edge/gate/networks"
 	"github.com/headgate-dev/headgate/edge/gate/observer"
-	"github.com/headgate-dev/headgate/edge/gate/siblings"
+	"github.com/headgate-dev/headgate/edge/gate/tables"
 	"github.com/headgate-dev/headgate/edge/gate/usedup"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/override"
@@ -50,9 +49,9 @@ type Gate struct {
 	misnamed lastMisnamed
 	// nil until a rule of kind concurrency is in force; changes under mu only
 	leases   *lease.Table
-	siblings *siblings.Table // nil until a rule has Siblings; changes under mu only
+	siblings *tables.Siblings // nil until a rule has Siblings; changes under mu only
 	// nil until a rule counts the clients of a block; changes under mu only
-	blasts *blast.Table
+	blasts *tables.Blast
 	single sync.Pool // of *Together, for requests of rules that are special
 
 	mu      sync.Mutex        // held while rules change or overrides are applied
@@ -87,10 +86,10 @@ func New(o Options) *Gate {
 	if bytes := leaseBytes(&o); bytes > 0 {
 		g.leases = lease.New(bytes)
 	}
-	if bytes := siblings.Bytes(o.Memory, o.Rules); bytes > 0 {
-		g.siblings = siblings.New(int(bytes))
+	if bytes := tables.SiblingsBytes(o.Memory, o.Rules); bytes > 0 {
+		g.siblings = tables.NewSiblings(int(bytes))
 	}
-	if bytes := int(o.Memory - flags - leaseBytes(&o) - siblings.Bytes(o.Memory,
+	if bytes := int(o.Memory - flags - leaseBytes(&o) - tables.SiblingsBytes(o.Memory,
 		o.Rules)); o.Servers == 0 && o.Global == nil {
 		g.counter = window.NewCounter(bytes)
 	} else { // there are other nodes to share counts with

@@ -1,8 +1,7 @@
 package gate
 
 import (
-	"github.com/headgate-dev/headgate/edge/gate/blast"
-	"github.com/headgate-dev/headgate/edge/gate/siblings"
+	"github.com/headgate-dev/headgate/edge/gate/tables"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/sketch"
 	"github.com/headgate-dev/headgate/window"
@@ -12,13 +11,13 @@ import (
 func (g *Gate) setTables(r *rule) {
 	if r.Siblings > 0 {
 		if g.siblings == nil {
-			g.siblings = siblings.New(0)
+			g.siblings = tables.NewSiblings(0)
 		}
 		r.special, r.siblings = true, g.siblings
 	}
 	if r.MaxBlast > 0 {
 		if g.blasts == nil {
-			g.blasts = blast.New(blast.MaxBytes)
+			g.blasts = tables.NewBlast(tables.MaxBlastBytes)
 		}
 		r.special, r.blasts, r.set.clients = true, g.blasts, true
 	}
@@ -35,8 +34,8 @@ func (r *rule) fewAsk(now window.Instant, i sketch.Index, parts *Parts) bool {
 
 // SiblingStats returns the figures of the narrower keys remembered; zero where no rule ever asked
 // for any.
-func (g *Gate) SiblingStats() siblings.Stats {
-	return tableOf(g, func(r *rule) *siblings.Table { return r.siblings }).Stats()
+func (g *Gate) SiblingStats() tables.SiblingsStats {
+	return tableOf(g, func(r *rule) *tables.Siblings { return r.siblings }).Stats()
 }
 
 // tableOf returns the table the rules in force share, nil if no rule has a table.

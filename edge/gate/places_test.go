@@ -16,12 +16,17 @@ import (
 )
 
 // exports is a rule of three places.
-var exports = mitigation.Rule{Name: "exports", Kind: mitigation.Concurrency, Limit: 3, Lease: time.Minute}
+var exports = mitigation.Rule{
+	Name: "exports", Kind: mitigation.Concurrency, Limit: 3,
+	Lease: time.Minute,
+}
 
 // acquire takes a lease of cost places for key, for so many seconds; 0: those of the rule.
 //
 //nolint:revive // a question in one line
-func acquire(t testing.TB, g *gate.Gate, now window.Instant, key string, cost, seconds uint32) gate.Decision {
+func acquire(t testing.TB, g *gate.Gate, now window.Instant, key string, cost,
+	seconds uint32,
+) gate.Decision {
 	t.Helper()
 	a := gatetest.Ask(gate.Acquire, "exports", key, cost)
 	a.For = seconds
@@ -48,11 +53,13 @@ func TestPlacesAreHeldUntilTheyAreReleased(t *testing.T) {
 	now := g.Now()
 	one := acquire(t, g, now, "a", 1, 0)
 	two := acquire(t, g, now, "a", 2, 0)
-	if one.Deny || two.Deny || one.Remaining != 2 || two.Remaining != 0 || two.Reset != time.Minute || !lease.IsLease(one.Lease) {
+	if one.Deny || two.Deny || one.Remaining != 2 || two.Remaining != 0 ||
+		two.Reset != time.Minute || !lease.IsLease(one.Lease) {
 		t.Fatalf("%+v\n%+v", one, two)
 	}
 	over := acquire(t, g, now, "a", 1, 0)
-	if !over.Deny || over.Why != mitigation.ByLimit || over.Retry != time.Second || over.Lease != 0 {
+	if !over.Deny || over.Why != mitigation.ByLimit || over.Retry != time.Second ||
+		over.Lease != 0 {
 		t.Fatalf("%+v", over)
 	}
 	if d := acquire(t, g, now, "b", 3, 0); d.Deny {
@@ -70,7 +77,8 @@ func TestPlacesAreHeldUntilTheyAreReleased(t *testing.T) {
 	if d := acquire(t, g, now, "a", 2, 0); d.Deny {
 		t.Errorf("two places are free: %+v", d)
 	}
-	if release(t, g, now, "a", 0) || gatetest.Decide(g, now, gate.Peek, "exports", "a", 1).Remaining != 1 {
+	if release(t, g, now, "a", 0) || gatetest.Decide(g, now, gate.Peek, "exports", "a",
+		1).Remaining != 1 {
 		t.Error("a release without a number frees the oldest lease")
 	}
 }
@@ -86,7 +94,8 @@ func TestLeasesEndByThemselves(t *testing.T) {
 		after time.Duration
 		free  int64
 	}{{30*time.Second - 1, 0}, {30 * time.Second, 1}, {time.Minute - 1, 1}, {time.Minute, 3}} {
-		if d := gatetest.Decide(g, now.Add(c.after), gate.Peek, "exports", "a", 1); d.Remaining != c.free {
+		if d := gatetest.Decide(g, now.Add(c.after), gate.Peek, "exports", "a",
+			1); d.Remaining != c.free {
 			t.Errorf("%d places free after %v, want %d", d.Remaining, c.after, c.free)
 		}
 	}
@@ -95,7 +104,8 @@ func TestLeasesEndByThemselves(t *testing.T) {
 	}
 	now = now.Add(time.Hour)
 	first = acquire(t, g, now, "a", 1, 0)
-	if late, err := g.Renew(now.Add(59*time.Second), []byte("exports"), []byte("a"), first.Lease); late || err != nil {
+	if late, err := g.Renew(now.Add(59*time.Second), []byte("exports"), []byte("a"),
+		first.Lease); late || err != nil {
 		t.Errorf("renewal: late %v, %v", late, err)
 	}
 	if release(t, g, now.Add(118*time.Second), "a", first.Lease) {
@@ -107,7 +117,8 @@ func TestQuestionsOfTheWrongKind(t *testing.T) {
 	g := gatetest.New(t, 1<<20, exports, gatetest.Shed)
 	now := g.Now()
 	for _, a := range []gate.Ask{
-		gatetest.Ask(gate.Check, "exports", "a", 1), gatetest.Ask(gate.Count, "exports", "a", 1), gatetest.Ask(gate.Acquire, "shed", "a", 1),
+		gatetest.Ask(gate.Check, "exports", "a", 1), gatetest.Ask(gate.Count, "exports", "a", 1),
+		gatetest.Ask(gate.Acquire, "shed", "a", 1),
 	} {
 		if _, err := g.Lane(0).Decide(now, 7, a); !errors.Is(err, gate.ErrKind) {
 			t.Errorf("%+v: %v", a, err)
@@ -121,7 +132,8 @@ func TestQuestionsOfTheWrongKind(t *testing.T) {
 	if _, err := g.Release(now, []byte("shed"), []byte("a"), 0); !errors.Is(err, gate.ErrKind) {
 		t.Error(err)
 	}
-	if _, err := g.Renew(now, []byte("none"), []byte("a"), 0); !errors.Is(err, gate.ErrUnknownRule) {
+	if _, err := g.Renew(now, []byte("none"), []byte("a"), 0); !errors.Is(err,
+		gate.ErrUnknownRule) {
 		t.Error(err)
 	}
 	for _, name := range []string{"exports", "shed"} {
@@ -136,7 +148,8 @@ func TestPlacesAndCostsAllOrNothing(t *testing.T) {
 	g := gatetest.New(t, 1<<20, exports, group)
 	now := g.Now()
 	for k := range 5 {
-		got := all(t, g, now, question(gate.Check, "group", "a"), question(gate.Check, "exports", "a"))
+		got := all(t, g, now, question(gate.Check, "group", "a"), question(gate.Check, "exports",
+			"a"))
 		if got.Deny != (k >= 3) || (got.Decisions[1].Lease != 0) != (k < 3) {
 			t.Fatalf("request %d: %+v", k, got.Decisions[:2])
 		}
@@ -155,10 +168,12 @@ func TestPlacesAndCostsAllOrNothing(t *testing.T) {
 		t.Errorf("a request that another rule denied took places: %d left", n)
 	}
 	f, _, _ := g.Observation("exports")
-	if r := f.Totals.Requests; r[gate.OutcomeAllowed] != 3 || r[gate.OutcomeLimited] != 2 || r[gate.OutcomeWithheld] != 1 {
+	if r := f.Totals.Requests; r[gate.OutcomeAllowed] != 3 || r[gate.OutcomeLimited] != 2 ||
+		r[gate.OutcomeWithheld] != 1 {
 		t.Errorf("%+v", r)
 	}
-	got = all(t, g, now, question(gate.Check, "exports", "c"), question(gate.Check, "exports", "c"), question(gate.Check, "exports", "c"), question(gate.Check, "exports", "c"))
+	got = all(t, g, now, question(gate.Check, "exports", "c"), question(gate.Check, "exports", "c"),
+		question(gate.Check, "exports", "c"), question(gate.Check, "exports", "c"))
 	if !got.Deny || left(g, now, "exports", "c") != 3 {
 		t.Error("four questions took three places")
 	}
@@ -170,13 +185,17 @@ func TestFlagsAndModesOfPlaces(t *testing.T) {
 	g := gatetest.New(t, 1<<20, exports)
 	now := g.Now()
 	by := func(key string, action mitigation.Action) {
-		if _, err := g.Override(now, gate.ByHand{Rule: "exports", Key: []byte(key), Action: action, TTL: time.Hour, Who: "t"}); err != nil {
+		if _, err := g.Override(now, gate.ByHand{
+			Rule: "exports", Key: []byte(key), Action: action,
+			TTL: time.Hour, Who: "t",
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	by("blocked", mitigation.Block)
 	by("allowed", mitigation.Allow)
-	if d := acquire(t, g, now, "blocked", 1, 0); !d.Deny || d.Why != mitigation.ByBlock || d.Retry < time.Minute {
+	if d := acquire(t, g, now, "blocked", 1, 0); !d.Deny || d.Why != mitigation.ByBlock ||
+		d.Retry < time.Minute {
 		t.Errorf("%+v", d)
 	}
 	for range 5 {
@@ -203,7 +222,10 @@ func TestFlagsAndModesOfPlaces(t *testing.T) {
 
 // With no lease left, and all keys at their limits, the failure mode decides.
 func TestNoLeaseLeft(t *testing.T) {
-	for mode, deny := range map[mitigation.FailureMode]bool{mitigation.FailLocal: false, mitigation.FailAllow: false, mitigation.FailDeny: true} {
+	for mode, deny := range map[mitigation.FailureMode]bool{
+		mitigation.FailLocal: false,
+		mitigation.FailAllow: false, mitigation.FailDeny: true,
+	} {
 		many := exports
 		many.Limit, many.FailureMode = 1, mode
 		g := gatetest.New(t, 1<<20, many)
@@ -254,7 +276,11 @@ func TestPlacesRace(t *testing.T) {
 			defer b.End()
 			var together gate.Together
 			for k := range 3000 {
-				together.N = copy(together.Questions[:], []gate.Question{question(gate.Check, "count", "a"), question(gate.Check, "exports", "a"), question(gate.Peek, "group", "a")})
+				together.N = copy(together.Questions[:],
+					[]gate.Question{
+						question(gate.Check, "count", "a"),
+						question(gate.Check, "exports", "a"), question(gate.Peek, "group", "a"),
+					})
 				if err := b.All(&together); err != nil {
 					t.Error(err)
 				}
@@ -288,7 +314,8 @@ func TestPlacesRace(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	if used := 100_000 - left(g, now, "count", "a"); used != passed || left(g, now, "exports", "a") != 3 {
+	if used := 100_000 - left(g, now, "count", "a"); used != passed ||
+		left(g, now, "exports", "a") != 3 {
 		t.Errorf("%d counted, %d passed", used, passed)
 	}
 }

@@ -4,9 +4,8 @@ import (
 	"iter"
 	"time"
 
-	"github.com/headgate-dev/headgate/edge/gate/blast"
 	"github.com/headgate-dev/headgate/edge/gate/observer"
-	"github.com/headgate-dev/headgate/edge/gate/siblings"
+	"github.com/headgate-dev/headgate/edge/gate/tables"
 	"github.com/headgate-dev/headgate/edge/gate/totals"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
@@ -37,8 +36,8 @@ type rule struct {
 	places  *lease.Table         // of kind concurrency; else nil
 	fill    time.Duration        // in which its quota comes back
 
-	siblings *siblings.Table // of a network's rule: see mitigation.Rule.Siblings; else nil
-	blasts   *blast.Table    // of a rule that counts the clients of a block; else nil
+	siblings *tables.Siblings // of a network's rule: see mitigation.Rule.Siblings; else nil
+	blasts   *tables.Blast    // of a rule that counts the clients of a block; else nil
 }
 
 // Outcome is the result of a counted request.

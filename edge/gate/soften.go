@@ -1,7 +1,7 @@
 package gate
 
 import (
-	"github.com/headgate-dev/headgate/edge/gate/blast"
+	"github.com/headgate-dev/headgate/edge/gate/tables"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -11,8 +11,8 @@ import (
 func (g *Gate) CountsClients() bool { return g.rules.Load().clients }
 
 // BlastStats returns the figures of the counted clients; zero where no rule ever asked.
-func (g *Gate) BlastStats() blast.Stats {
-	return tableOf(g, func(r *rule) *blast.Table { return r.blasts }).Stats()
+func (g *Gate) BlastStats() tables.BlastStats {
+	return tableOf(g, func(r *rule) *tables.Blast { return r.blasts }).Stats()
 }
 
 // soften counts the client of question i, if the key has a flag, and turns a block denying more

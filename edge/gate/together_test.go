@@ -204,7 +204,8 @@ func TestTogetherUnderConcurrency(t *testing.T) {
 				together.N = 0
 				for k := range rules {
 					if set>>k&1 == 1 {
-						together.Questions[together.N] = gate.Question{Ask: gate.Ask{Rule: []byte(names[k]), Key: []byte("a")}, At: k}
+						together.Questions[together.N] = gate.Question{Ask: gate.Ask{Rule: []byte(
+							names[k]), Key: []byte("a")}, At: k}
 						together.N++
 					}
 				}

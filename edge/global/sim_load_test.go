@@ -161,7 +161,8 @@ func (s *sim) ask(c *simClient) {
 		} else {
 			s.fail("I1", "%s refused %s at %s, %s in view of the %v, ratio %.3f, with %d of %d "+
 				"offered in the world's "+
-				"window", c.key, a.Why, n.name, c.rule.Name, a.View, a.Ratio.Float(), c.log.Offered(now), c.rule.Limit)
+				"window", c.key, a.Why, n.name, c.rule.Name, a.View, a.Ratio.Float(),
+				c.log.Offered(now), c.rule.Limit)
 			s.explain(c)
 		}
 	}

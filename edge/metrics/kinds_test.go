@@ -68,9 +68,12 @@ policies: [{name: site, match: {}, pool: workers}]
 	got := strings.Join(a.scrape(t), "\n") + "\n"
 	for _, want := range []string{
 		`headgate_rule_burst{rule="api"} 20`, `headgate_rule_delay_seconds{rule="queue"} 3`,
-		`headgate_delayed_requests_total{rule="queue"} 3`, `headgate_delays_seconds_total{rule="queue"} 6`,
-		`headgate_places_taken{rule="jobs"} 2`, `headgate_pool_level{pool="workers"} 1`, `headgate_pool_denials_total{pool="workers"} 1`,
-		`headgate_pool_shed_ratio{pool="workers",tier="test"} 1`, `headgate_pool_shed_ratio{pool="workers",tier="normal"} 0`,
+		`headgate_delayed_requests_total{rule="queue"} 3`,
+		`headgate_delays_seconds_total{rule="queue"} 6`,
+		`headgate_places_taken{rule="jobs"} 2`, `headgate_pool_level{pool="workers"} 1`,
+		`headgate_pool_denials_total{pool="workers"} 1`,
+		`headgate_pool_shed_ratio{pool="workers",tier="test"} 1`,
+		`headgate_pool_shed_ratio{pool="workers",tier="normal"} 0`,
 	} {
 		if !strings.Contains(got, want+"\n") {
 			t.Errorf("no %s", want)
@@ -78,7 +81,8 @@ policies: [{name: site, match: {}, pool: workers}]
 	}
 	for _, not := range []string{
 		`headgate_rule_burst{rule="win"}`,
-		`headgate_rule_delay_seconds{rule="api"}`, `headgate_rule_window_seconds{rule="jobs"}`, "203.0.113.7",
+		`headgate_rule_delay_seconds{rule="api"}`, `headgate_rule_window_seconds{rule="jobs"}`,
+		"203.0.113.7",
 	} {
 		if strings.Contains(got, not) {
 			t.Errorf("there is %s", not)

@@ -22,7 +22,8 @@ func TestNothingIsAllocated(t *testing.T) {
 	}
 	e := engine(t, nil, policies...)
 	r, out := new(request.Request), new(Result)
-	host, target, method := []byte("API.example.com"), []byte("/v2//users/./4711%2Forders%2e?q=%41+b"), []byte("POST")
+	host, target, method := []byte("API.example.com"),
+		[]byte("/v2//users/./4711%2Forders%2e?q=%41+b"), []byte("POST")
 	once := func() {
 		r.Reset(e.Names())
 		r.SetHost(host)

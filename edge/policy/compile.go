@@ -5,7 +5,6 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/edge/policy/sets"
-	"github.com/headgate-dev/headgate/edge/policy/tables"
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
@@ -72,8 +71,8 @@ type node struct {
 	op       condition.Op
 	kids     []int32
 	test     *condition.Test
-	volatile bool        // looks at the tier, which may change while policies are walked through
-	needs    tables.Bits // conditions that fall where it does not hold
+	volatile bool   // looks at the tier, which may change while policies are walked through
+	needs    bitset // conditions that fall where it does not hold
 }
 
 // effort orders nodes: longer tests come later. A test failing early spares the dear tests: a
@@ -170,11 +169,11 @@ type indexed struct{ method, host, path, client bool }
 // table of hosts goes: it is in that table's Any.
 func (l *loader) index(withClients bool) bool {
 	e := l.engine
-	e.methods, e.hosts = tables.NewTexts(e.words), tables.NewTexts(e.words)
-	e.paths = tables.NewPaths(e.words)
-	anyPath, anyClient := tables.NewBits(e.words), tables.NewBits(e.words)
+	e.methods, e.hosts = newTexts(e.words), newTexts(e.words)
+	e.paths = newPaths(e.words)
+	anyPath, anyClient := newBitset(e.words), newBitset(e.words)
 	// Several policies for the same list of networks share the entries of the table.
-	groups := groups{of: map[string]*tables.Group{}}
+	groups := groups{of: map[string]*group{}}
 	for i := range e.conds {
 		c := &e.conds[i]
 		// Possibly the second time: see compile.
@@ -190,7 +189,7 @@ func (l *loader) index(withClients bool) bool {
 		}
 		for _, t := range []struct {
 			in  bool
-			any tables.Bits
+			any bitset
 		}{
 			{in.method, e.methods.Any},
 			{in.host, e.hosts.Any},
@@ -206,7 +205,7 @@ func (l *loader) index(withClients bool) bool {
 	e.hosts.Finish()
 	e.paths.Finish(anyPath)
 	var ok bool
-	e.networks, ok = tables.NewNetworks(groups.list, anyClient)
+	e.networks, ok = newNetworks(groups.list, anyClient)
 	if ok || !withClients {
 		l.bytes += e.networks.Bytes()
 	}
@@ -215,8 +214,8 @@ func (l *loader) index(withClients bool) bool {
 
 // groups are the networks that conditions want the client in, by spelling.
 type groups struct {
-	of   map[string]*tables.Group
-	list []*tables.Group
+	of   map[string]*group
+	list []*group
 }
 
 // table enters term of condition cond into a table, and reports whether the entry says all. A
@@ -260,12 +259,12 @@ func (l *loader) table(
 }
 
 // group returns the group of term's networks.
-func (l *loader) group(term *condition.Expr, groups *groups) *tables.Group {
+func (l *loader) group(term *condition.Expr, groups *groups) *group {
 	spelling := term.Spelling()
 	if g, ok := groups.of[spelling]; ok {
 		return g
 	}
-	g := &tables.Group{Conds: tables.NewBits(l.engine.words)}
+	g := &group{Conds: newBitset(l.engine.words)}
 	wants := term.Test.Wants
 	if g.Named = len(wants) == 1 && wants[0].Kind == condition.WantSet; g.Named {
 		g.Nets = l.sets[wants[0].Text]

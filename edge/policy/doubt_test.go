@@ -51,10 +51,14 @@ func TestOf(t *testing.T) {
 		{"an exact path", plain, deny, path(t, 3, "/login"), "/login/", 3},
 		{"of a limit", plain, limit, path(t, 3, "/login"), "/login/", 3},
 		{"the second of a list", plain, limit, path(t, 3, "/a/**", "/login"), "/login/", 3},
-		{"in an any", plain, limit, condition.Any(path(t, 3, "/a/**"), path(t, 4, "/login")), "/login/", 4},
+		{
+			"in an any", plain, limit, condition.Any(path(t, 3, "/a/**"), path(t, 4, "/login")),
+			"/login/", 4,
+		},
 		{"in a when", plain, limit, when(t, `path == "/login" || path in sets.x`), "/login/", 1},
 		{"with its slash", plain, deny, path(t, 3, "/login", "/login/"), "", 0},
-		{"with its slash in another term", plain, deny, condition.Any(path(t, 3, "/login"), path(t, 4, "/login/")), "", 0},
+		{"with its slash in another term", plain, deny, condition.Any(path(t, 3, "/login"),
+			path(t, 4, "/login/")), "", 0},
 		{"with all below", plain, deny, path(t, 3, "/login", "/login/**"), "", 0},
 		{"with an expression", plain, deny, path(t, 3, "/login", "~^/login"), "", 0},
 		{"the root", plain, deny, path(t, 3, "/"), "", 0},
@@ -74,13 +78,15 @@ func TestOf(t *testing.T) {
 		switch {
 		case c.want == "" && len(got) > 0:
 			t.Errorf("%s: got %v", c.name, got)
-		case c.want != "" && (len(got) != 1 || !strings.Contains(got[0].Message, c.want) || got[0].Line != c.line):
+		case c.want != "" && (len(got) != 1 || !strings.Contains(got[0].Message, c.want) ||
+			got[0].Line != c.line):
 			t.Errorf("%s: got %v, want %s on line %d", c.name, got, c.want, c.line)
 		}
 	}
 	both := limit
 	both.Match, both.CountWhen = path(t, 2, "/login", "/login/"), path(t, 3, "/login")
-	if got := policy.Doubts(&policy.Spec{Policies: []policy.Policy{both}}); len(got) != 1 || got[0].Line != 3 {
+	if got := policy.Doubts(&policy.Spec{Policies: []policy.Policy{both}}); len(got) != 1 ||
+		got[0].Line != 3 {
 		t.Errorf("count_when: got %v", got)
 	}
 }

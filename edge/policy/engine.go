@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"github.com/headgate-dev/headgate/edge/policy/tables"
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
@@ -26,9 +25,9 @@ type Engine struct {
 	settles *Settler
 
 	// Each answers, for a field of a request, with the set of conditions not ruled out.
-	methods, hosts *tables.Texts
-	paths          *tables.Paths
-	networks       *tables.Networks
+	methods, hosts *texts
+	paths          *paths
+	networks       *networks
 }
 
 // Names returns the headers looked at.

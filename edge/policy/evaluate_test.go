@@ -13,16 +13,30 @@ import (
 func site(tb testing.TB) *Engine {
 	tb.Helper()
 	sets := []Set{
-		{Name: "office", Kind: CIDR, Nets: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("2001:db8:1::/48")}},
-		{Name: "bots", Kind: Values, Entries: []sets.Entry{{Value: "curl/*"}, {Value: "python-requests/*"}}},
-		{Name: "tenants", Kind: Table, Entries: []sets.Entry{{Value: "k-gold", Word: "gold"}, {Value: "k-free", Word: "free"}}},
+		{Name: "office", Kind: CIDR, Nets: []netip.Prefix{
+			netip.MustParsePrefix("192.0.2.0/24"),
+			netip.MustParsePrefix("2001:db8:1::/48"),
+		}},
+		{Name: "bots", Kind: Values, Entries: []sets.Entry{
+			{Value: "curl/*"},
+			{Value: "python-requests/*"},
+		}},
+		{Name: "tenants", Kind: Table, Entries: []sets.Entry{
+			{Value: "k-gold", Word: "gold"},
+			{Value: "k-free", Word: "free"},
+		}},
 	}
 	login := limit("login", term(tb, "path", "/login", "/token", "/reset"))
-	login.CountWhen = condition.All(term(tb, "path", "/login"), term(tb, "method", "POST"), term(tb, "status", "401"))
-	api := limit("api", condition.All(term(tb, "host", "api.example.com"), term(tb, "path", "/v2/**")))
+	login.CountWhen = condition.All(term(tb, "path", "/login"), term(tb, "method", "POST"),
+		term(tb, "status", "401"))
+	api := limit("api", condition.All(term(tb, "host", "api.example.com"),
+		term(tb, "path", "/v2/**")))
 	api.Key = keyOf(tb, "raw(header.x-api-key)@tenants | client")
 	api.Own = []mitigation.Rule{{Name: "api@free"}, {Name: "api@gold"}}
-	api.Tiers = &Tiers{Of: condition.Field{Kind: condition.Header, Name: "x-api-key"}, Table: "tenants", Default: "free", Names: []string{"free", "gold"}}
+	api.Tiers = &Tiers{
+		Of:    condition.Field{Kind: condition.Header, Name: "x-api-key"},
+		Table: "tenants", Default: "free", Names: []string{"free", "gold"},
+	}
 	return engine(tb, sets,
 		Policy{Name: "ours", Match: term(tb, "client", "@office"), SkipAll: true},
 		Policy{Name: "scanners", Match: term(tb, "path", "/wp-admin/**", "/.env"), Deny: 403},
@@ -39,16 +53,42 @@ func TestEvaluate(t *testing.T) {
 		want                      string
 	}{
 		{"an exempt office", "GET", "example.com/wp-admin/", "192.0.2.9", nil, "skip by ours"},
-		{"an exempt office over IPv6", "GET", "example.com/login", "2001:db8:1:2::3", nil, "skip by ours"},
-		{"a scanner", "GET", "example.com/wp-admin/setup.php", "203.0.113.7", nil, "deny 403 by scanners"},
-		{"a scanner that hides", "GET", "example.com/x/..//%2eenv", "203.0.113.7", nil, "deny 403 by scanners"},
+		{
+			"an exempt office over IPv6", "GET", "example.com/login", "2001:db8:1:2::3", nil,
+			"skip by ours",
+		},
+		{
+			"a scanner", "GET", "example.com/wp-admin/setup.php", "203.0.113.7", nil,
+			"deny 403 by scanners",
+		},
+		{
+			"a scanner that hides", "GET", "example.com/x/..//%2eenv", "203.0.113.7", nil,
+			"deny 403 by scanners",
+		},
 		{"not quite a scanner", "GET", "example.com/wp-administrator", "203.0.113.7", nil, ""},
 		{"a tier", "POST", "example.com/v1/charges/7", "203.0.113.7", nil, "tier critical"},
-		{"a way in that never counts", "GET", "example.com/reset", "203.0.113.7", nil, `login "203.0.113.7", looks only`},
-		{"a way in that may count", "POST", "example.com/login", "203.0.113.7", nil, `login "203.0.113.7", looks only, later`},
-		{"a network of IPv6", "GET", "example.com/token", "2001:db8:5:6:7::8", nil, `login "2001:db8:5:6::/64", looks only`},
-		{"a tenant", "GET", "api.example.com/v2/x", "203.0.113.7", []string{"X-API-Key: k-gold"}, `api@gold "k-gold"`},
-		{"a made-up tenant", "GET", "API.example.com:443/v2", "203.0.113.7", []string{"x-api-key: k-gild"}, `api@free "203.0.113.7"`},
+		{
+			"a way in that never counts", "GET", "example.com/reset", "203.0.113.7", nil,
+			`login "203.0.113.7", looks only`,
+		},
+		{
+			"a way in that may count", "POST", "example.com/login", "203.0.113.7", nil,
+			`login "203.0.113.7", looks only, later`,
+		},
+		{
+			"a network of IPv6", "GET", "example.com/token", "2001:db8:5:6:7::8", nil,
+			`login "2001:db8:5:6::/64", looks only`,
+		},
+		{
+			"a tenant", "GET", "api.example.com/v2/x", "203.0.113.7",
+			[]string{"X-API-Key: k-gold"},
+			`api@gold "k-gold"`,
+		},
+		{
+			"a made-up tenant", "GET", "API.example.com:443/v2", "203.0.113.7",
+			[]string{"x-api-key: k-gild"},
+			`api@free "203.0.113.7"`,
+		},
 		{"another host", "GET", "www.example.com/v2/x", "203.0.113.7", nil, ""},
 	}
 	out := new(Result)
@@ -88,14 +128,21 @@ func TestResponse(t *testing.T) {
 // A test of the request and one of the response in one term: the first is kept for the second.
 func TestPendingHoldsTheRequest(t *testing.T) {
 	p := limit("odd", nil)
-	p.CountWhen = condition.Any(condition.All(term(t, "path", "/a"), term(t, "status", "4xx")), condition.All(condition.Not(term(t, "method", "GET")), term(t, "status", "500-599")))
+	p.CountWhen = condition.Any(condition.All(term(t, "path", "/a"), term(t, "status", "4xx")),
+		condition.All(condition.Not(term(t, "method", "GET")), term(t, "status", "500-599")))
 	e := engine(t, nil, p)
 	out := new(Result)
 	for _, c := range []struct {
 		method, path string
 		status       int
 		want         bool
-	}{{"GET", "/a", 404, true}, {"GET", "/b", 404, false}, {"POST", "/b", 502, true}, {"GET", "/a", 502, false}, {"POST", "/a", 200, false}} {
+	}{
+		{"GET", "/a", 404, true},
+		{"GET", "/b", 404, false},
+		{"POST", "/b", 502, true},
+		{"GET", "/a", 502, false},
+		{"POST", "/a", 200, false},
+	} {
 		r := ask(t, e, c.method, "h"+c.path, "192.0.2.1")
 		e.Evaluate(r, out)
 		if out.N != 1 || !out.Questions[0].Later || out.Questions[0].Counts {
@@ -123,17 +170,52 @@ func TestOrderOfPolicies(t *testing.T) {
 		policies []Policy
 		want     string
 	}{
-		{"of a group the first asks", []Policy{group(limit("narrow", path("/x"))), group(limit("wide", nil)), limit("other", nil)}, `narrow "192.0.2.1"; other "192.0.2.1"`},
-		{"skip takes out below", []Policy{{Name: "s", Match: path("/x"), Skip: []string{"a"}}, limit("a", nil), limit("b", nil)}, `b "192.0.2.1"`},
-		{"skip all ends", []Policy{limit("a", nil), {Name: "s", Match: path("/x"), SkipAll: true}, {Name: "d", Deny: 403}}, "skip by s"},
-		{"deny ends", []Policy{limit("a", nil), {Name: "d", Match: path("/x"), Deny: 451}, {Name: "s", SkipAll: true}}, "deny 451 by d"},
-		{"deny in shadow", []Policy{mode(Policy{Name: "d", Deny: 403}, mitigation.Shadow), limit("a", nil)}, `shadow; a "192.0.2.1"`},
-		{"skip in shadow", []Policy{mode(Policy{Name: "s", SkipAll: true}, mitigation.Shadow), limit("a", nil)}, `a "192.0.2.1"`},
-		{"off", []Policy{mode(Policy{Name: "d", Deny: 403}, mitigation.Off), mode(limit("a", nil), mitigation.Off)}, ""},
-		{"a limit in shadow", []Policy{mode(limit("a", nil), mitigation.Shadow)}, `a "192.0.2.1", in shadow`},
+		{
+			"of a group the first asks",
+			[]Policy{
+				group(limit("narrow", path("/x"))),
+				group(limit("wide", nil)), limit("other", nil),
+			},
+			`narrow "192.0.2.1"; other "192.0.2.1"`,
+		},
+		{"skip takes out below", []Policy{
+			{Name: "s", Match: path("/x"), Skip: []string{"a"}},
+			limit("a", nil), limit("b", nil),
+		}, `b "192.0.2.1"`},
+		{"skip all ends", []Policy{
+			limit("a", nil),
+			{Name: "s", Match: path("/x"), SkipAll: true},
+			{Name: "d", Deny: 403},
+		}, "skip by s"},
+		{"deny ends", []Policy{
+			limit("a", nil),
+			{Name: "d", Match: path("/x"), Deny: 451},
+			{Name: "s", SkipAll: true},
+		}, "deny 451 by d"},
+		{"deny in shadow", []Policy{
+			mode(Policy{Name: "d", Deny: 403}, mitigation.Shadow),
+			limit("a", nil),
+		}, `shadow; a "192.0.2.1"`},
+		{"skip in shadow", []Policy{
+			mode(Policy{Name: "s", SkipAll: true}, mitigation.Shadow),
+			limit("a", nil),
+		}, `a "192.0.2.1"`},
+		{"off", []Policy{
+			mode(Policy{Name: "d", Deny: 403}, mitigation.Off),
+			mode(limit("a", nil), mitigation.Off),
+		}, ""},
+		{
+			"a limit in shadow",
+			[]Policy{mode(limit("a", nil), mitigation.Shadow)},
+			`a "192.0.2.1", in shadow`,
+		},
 		{
 			"a tier that is noted above",
-			[]Policy{limit("before", term(t, "tier", "gold")), {Name: "t", Match: path("/x"), Tier: "gold"}, limit("after", term(t, "tier", "gold"))},
+			[]Policy{
+				limit("before", term(t, "tier", "gold")),
+				{Name: "t", Match: path("/x"), Tier: "gold"},
+				limit("after", term(t, "tier", "gold")),
+			},
 			`tier gold; after "192.0.2.1"`,
 		},
 	}
@@ -154,7 +236,10 @@ func TestQuestionsAreBounded(t *testing.T) {
 		p := limit(string(rune('a'+i)), nil)
 		s.Policies = append(s.Policies, p)
 	}
-	again := Policy{Name: "again", Rules: []string{"a", "b"}, Key: DefaultKey(), Cost: DefaultCost()}
+	again := Policy{
+		Name: "again", Rules: []string{"a", "b"}, Key: DefaultKey(),
+		Cost: DefaultCost(),
+	}
 	s.Policies = append(s.Policies[:2:2], append([]Policy{again}, s.Policies[2:]...)...)
 	e := load(t, s)
 	out := new(Result)
@@ -174,14 +259,26 @@ func TestCost(t *testing.T) {
 		{Cost{Fixed: 7}, "", 7, 0},
 		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "n=3", 3, 0},
 		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "n=11", 10, 0},
-		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "n=99999999999999999999999999", 10, 1},
+		{
+			Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10},
+			"n=99999999999999999999999999", 10, 1,
+		},
 		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "n=0", 1, 0},
 		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "n=-3", 10, 1},
 		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "n=", 10, 1},
 		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "n=3&n=3", 10, 1},
-		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "n=00000000000000000003", 3, 0},
-		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "n=000000000000000000003", 10, 1},
-		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "n=99999999999999999999", 10, 0},
+		{
+			Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10},
+			"n=00000000000000000003", 3, 0,
+		},
+		{
+			Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10},
+			"n=000000000000000000003", 10, 1,
+		},
+		{
+			Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10},
+			"n=99999999999999999999", 10, 0,
+		},
 		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "n=+3", 10, 1},
 		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "n=3.0", 10, 1},
 		{Cost{Of: condition.Field{Kind: condition.Query, Name: "n"}, Max: 10}, "m=3", 1, 0},
@@ -193,8 +290,10 @@ func TestCost(t *testing.T) {
 		out := new(Result)
 		r := ask(t, e, "GET", "h/?"+c.query, "192.0.2.1")
 		e.Evaluate(r, out)
-		if got := out.Questions[0]; got.Cost != c.want || out.BadCosts != c.bad || got.Later != c.cost.later() {
-			t.Errorf("%+v of %q: cost %d, bad %d, later %v", c.cost, c.query, got.Cost, out.BadCosts, got.Later)
+		if got := out.Questions[0]; got.Cost != c.want || out.BadCosts != c.bad ||
+			got.Later != c.cost.later() {
+			t.Errorf("%+v of %q: cost %d, bad %d, later %v", c.cost, c.query, got.Cost,
+				out.BadCosts, got.Later)
 		}
 		if c.cost.later() {
 			r.AddResponse([]byte("X-Cost"), []byte("8"))

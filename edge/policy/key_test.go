@@ -177,7 +177,10 @@ func FuzzKeysDiffer(f *testing.F) {
 }
 
 func FuzzKeyPart(f *testing.F) {
-	for _, seed := range []string{"client/24,56", "raw(header.a)@s | client", "hash(raw(host))", "path:3", "|", "raw(", "query.", "client@"} {
+	for _, seed := range []string{
+		"client/24,56", "raw(header.a)@s | client", "hash(raw(host))",
+		"path:3", "|", "raw(", "query.", "client@",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

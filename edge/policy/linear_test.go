@@ -75,7 +75,8 @@ func anyTerm(tb testing.TB, rng *rand.Rand, depth int) *condition.Expr {
 	case depth > 0 && kind == 1:
 		return condition.Any(anyTerm(tb, rng, depth-1), anyTerm(tb, rng, depth-1))
 	case kind == 2:
-		return when(tb, fmt.Sprintf(`path.startsWith(%q) || header["x-a"] != query["q"] && !(host in ["shop.test", "example.com"])`, pick(rng, somePaths)))
+		return when(tb, fmt.Sprintf(
+			`path.startsWith(%q) || header["x-a"] != query["q"] && !(host in ["shop.test", "example.com"])`, pick(rng, somePaths)))
 	case kind == 3:
 		return when(tb,
 			fmt.Sprintf(`method == %q && header["x-a"] >= "ab"`, pick(rng, someMethods)))

@@ -8,7 +8,6 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/edge/policy/sets"
-	"github.com/headgate-dev/headgate/edge/policy/tables"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
@@ -166,7 +165,7 @@ func (l *loader) needs(i int) {
 	for _, id := range c.residual {
 		n := &e.nodes[id]
 		if n.needs == nil {
-			n.needs = tables.NewBits(e.words)
+			n.needs = newBitset(e.words)
 		}
 		n.needs.Add(i)
 	}

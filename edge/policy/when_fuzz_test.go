@@ -10,7 +10,8 @@ import (
 // An expression that can be read can be evaluated; one that cannot says where, inside it.
 func FuzzWhen(f *testing.F) {
 	for _, seed := range []string{
-		`method == "GET" && path.startsWith("/v2/") || !(asn in [1, 2])`, `header["x"] in sets.a`, `"x" in query`, `client == "::1"`, `1 < 2`,
+		`method == "GET" && path.startsWith("/v2/") || !(asn in [1, 2])`, `header["x"] in sets.a`,
+		`"x" in query`, `client == "::1"`, `1 < 2`,
 		`path.matches("a+")`, `host != header["a"]`, `((`, `!`, `"`, `a[`,
 	} {
 		f.Add(seed, "GET", "/v2/x?q=1", "v")

@@ -20,7 +20,11 @@ func TestFaultsRefuseNobody(t *testing.T) {
 	sequential(t)
 	rule := poptest.Rule(100, 10*time.Second)
 	for name, fault := range map[string]func(m *ringtest.Memory, n int){
-		"servers die and come back": func(m *ringtest.Memory, n int) { m.SetDown(n/500%3, n%500 < 250) },
+		"servers die and come back": func(m *ringtest.Memory,
+			n int,
+		) {
+			m.SetDown(n/500%3, n%500 < 250)
+		},
 		"all die": func(m *ringtest.Memory, n int) {
 			m.SetDown(0, n > 700)
 			m.SetDown(1, n > 700)
@@ -107,10 +111,14 @@ func TestAloneTheLimitIsTheNodesOwn(t *testing.T) {
 func TestLostViews(t *testing.T) {
 	m := ringtest.NewMemory(2)
 	mode := func(name string, f mitigation.FailureMode) mitigation.Rule {
-		return mitigation.Rule{Name: name, Limit: 10, Window: 10 * time.Second, Scope: mitigation.PoP, FailureMode: f}
+		return mitigation.Rule{
+			Name: name, Limit: 10, Window: 10 * time.Second,
+			Scope: mitigation.PoP, FailureMode: f,
+		}
 	}
 	p := newTogether(t, 1, m,
-		mode("local", mitigation.FailLocal), mode("allow", mitigation.FailAllow), mode("deny", mitigation.FailDeny))
+		mode("local", mitigation.FailLocal), mode("allow", mitigation.FailAllow),
+		mode("deny", mitigation.FailDeny))
 	p.After(time.Second)
 	served := p.keysOfTwo(t)
 	m.SetDown(0, true)
@@ -123,17 +131,27 @@ func TestLostViews(t *testing.T) {
 	}{
 		{"local", true, 1, gate.Decision{View: mitigation.Node}},
 		{"local", false, 1, gate.Decision{View: mitigation.PoP}},
-		{"local", true, 12, gate.Decision{View: mitigation.Node, Deny: true, Why: mitigation.ByLimit}},
+		{"local", true, 12, gate.Decision{
+			View: mitigation.Node, Deny: true,
+			Why: mitigation.ByLimit,
+		}},
 		{"allow", true, 30, gate.Decision{View: mitigation.Node}},
-		{"allow", false, 30, gate.Decision{View: mitigation.PoP, Deny: true, Why: mitigation.ByLimit}},
-		{"deny", true, 1, gate.Decision{View: mitigation.Node, Deny: true, Why: mitigation.ByLimit}},
+		{"allow", false, 30, gate.Decision{
+			View: mitigation.PoP, Deny: true,
+			Why: mitigation.ByLimit,
+		}},
+		{"deny", true, 1, gate.Decision{
+			View: mitigation.Node, Deny: true,
+			Why: mitigation.ByLimit,
+		}},
 		{"deny", false, 1, gate.Decision{View: mitigation.PoP}},
 	} {
 		var got gate.Decision
 		for range c.after {
 			got = p.Check(0, c.rule, served[c.lost])
 		}
-		if got.View != c.want.View || got.Deny != c.want.Deny || got.Why != c.want.Why || got.Deny && got.Retry == 0 {
+		if got.View != c.want.View || got.Deny != c.want.Deny || got.Why != c.want.Why ||
+			got.Deny && got.Retry == 0 {
 			t.Errorf("%s, lost %v: %+v", c.rule, c.lost, got)
 		}
 		peeked := gatetest.Decide(p.Nodes[0].Gate, p.Now, gate.Peek, c.rule, served[c.lost], 1)
@@ -151,7 +169,10 @@ func TestLostViews(t *testing.T) {
 // TestKeysThatFailBehindAProxy: a server that answers for some keys and not for others is lost for
 // those.
 func TestKeysThatFailBehindAProxy(t *testing.T) {
-	rule := mitigation.Rule{Name: "r", Limit: 10, Window: 10 * time.Second, Scope: mitigation.PoP, FailureMode: mitigation.FailDeny}
+	rule := mitigation.Rule{
+		Name: "r", Limit: 10, Window: 10 * time.Second, Scope: mitigation.PoP,
+		FailureMode: mitigation.FailDeny,
+	}
 	m := ringtest.NewMemory(1)
 	p := newTogether(t, 1, m, rule)
 	p.After(time.Second)

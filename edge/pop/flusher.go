@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/gate"
-	"github.com/headgate-dev/headgate/edge/pop/board"
 	"github.com/headgate-dev/headgate/edge/ring"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
@@ -48,7 +47,7 @@ type Flusher struct {
 	// the secret of all names from the next flush on; nil: as before
 	rekeys    atomic.Pointer[[]byte]
 	heartbeat *heartbeat
-	board     *board.Board // of keys at their limits
+	board     *board // of keys at their limits
 
 	quarantines []quarantine // by server
 	began       time.Time    // start of the present exchange, by the machine's clock
@@ -81,7 +80,7 @@ func New(g *gate.Gate, o Options) *Flusher {
 	}
 	p.heartbeat = newHeartbeat(p, servers)
 	g.UsedUp().SetSecret(o.Secret)
-	p.board = board.NewBoard(board.Options{
+	p.board = newBoard(options{
 		Table:   g.UsedUp(),
 		Digest:  p.digest,
 		Every:   o.Every,
@@ -169,7 +168,7 @@ func (p *Flusher) Flush(ctx context.Context, now window.Instant, wall time.Time)
 func (p *Flusher) notify(ctx context.Context, f window.Flush, numbers []ring.Op) {
 	p.board.Merge(f.Now, numbers)
 	p.gate.CollectFilled(f.Now, func(r *mitigation.Rule, k window.Filled) {
-		p.board.Add(f.Now, board.Notice{Name: p.gate.UsedUp().Name(r, k.Key), Until: k.Until})
+		p.board.Add(f.Now, notice{Name: p.gate.UsedUp().Name(r, k.Key), Until: k.Until})
 	})
 	p.board.Exchange(ctx, func() window.Instant {
 		if !p.runs {

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/gate/health"
-	"github.com/headgate-dev/headgate/edge/pop/board"
 	"github.com/headgate-dev/headgate/edge/ring"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -28,7 +27,7 @@ type Stats struct {
 	Spent, Last time.Duration // on all flushes; on the last
 	Failed      uint64        // exchanges of a key that failed
 	Implausible uint64        // totals that could not be true
-	Notices     board.Stats   // of keys at their limits
+	Notices     stats         // of keys at their limits
 }
 
 // Server is the state of a node's exchange with a server of its ring.

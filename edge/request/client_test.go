@@ -30,25 +30,71 @@ func findClientCases() []findClientCase {
 	return []findClientCase{
 		{"no header", list, "127.0.0.1", "", "127.0.0.1", request.FoundPeer},
 		{"one address", list, "127.0.0.1", "203.0.113.7", "203.0.113.7", request.FoundHeader},
-		{"an untrusted peer", list, "198.51.100.1", "203.0.113.7", "198.51.100.1", request.FoundPeer},
+		{
+			"an untrusted peer", list, "198.51.100.1", "203.0.113.7", "198.51.100.1",
+			request.FoundPeer,
+		},
 		{"a unix socket", list, "", "203.0.113.7", "203.0.113.7", request.FoundHeader},
-		{"the rightmost untrusted", list, "127.0.0.1", "1.1.1.1, 203.0.113.7, 127.0.0.9", "203.0.113.7", request.FoundHeader},
-		{"all trusted", list, "127.0.0.1", "127.0.0.3, 127.0.0.2", "127.0.0.3", request.FoundHeader},
-		{"several headers", list, "127.0.0.1", "1.1.1.1|203.0.113.7, 127.0.0.2", "203.0.113.7", request.FoundHeader},
+		{
+			"the rightmost untrusted", list, "127.0.0.1", "1.1.1.1, 203.0.113.7, 127.0.0.9",
+			"203.0.113.7", request.FoundHeader,
+		},
+		{
+			"all trusted", list, "127.0.0.1", "127.0.0.3, 127.0.0.2", "127.0.0.3",
+			request.FoundHeader,
+		},
+		{
+			"several headers", list, "127.0.0.1", "1.1.1.1|203.0.113.7, 127.0.0.2", "203.0.113.7",
+			request.FoundHeader,
+		},
 		{"a port", list, "127.0.0.1", "203.0.113.7:4711", "203.0.113.7", request.FoundHeader},
-		{"brackets, port and zone", list, "127.0.0.1", "[fe80::1%eth0]:80", "fe80::1", request.FoundHeader},
-		{"IPv4-mapped", list, "::ffff:127.0.0.1", "::ffff:203.0.113.7", "203.0.113.7", request.FoundHeader},
-		{"unreadable at once", list, "127.0.0.1", "203.0.113.7, unknown", "127.0.0.1", request.FoundUnreadable},
-		{"unreadable later", list, "127.0.0.1", "x, 127.0.0.5", "127.0.0.5", request.FoundUnreadable},
+		{
+			"brackets, port and zone", list, "127.0.0.1", "[fe80::1%eth0]:80", "fe80::1",
+			request.FoundHeader,
+		},
+		{
+			"IPv4-mapped", list, "::ffff:127.0.0.1", "::ffff:203.0.113.7", "203.0.113.7",
+			request.FoundHeader,
+		},
+		{
+			"unreadable at once", list, "127.0.0.1", "203.0.113.7, unknown", "127.0.0.1",
+			request.FoundUnreadable,
+		},
+		{
+			"unreadable later", list, "127.0.0.1", "x, 127.0.0.5", "127.0.0.5",
+			request.FoundUnreadable,
+		},
 		{"empty elements", list, "127.0.0.1", "203.0.113.7,, ", "203.0.113.7", request.FoundHeader},
-		{"hops", hops, "127.0.0.1", "1.1.1.1, 127.0.0.4, 203.0.113.7", "127.0.0.4", request.FoundHeader},
+		{
+			"hops", hops, "127.0.0.1", "1.1.1.1, 127.0.0.4, 203.0.113.7", "127.0.0.4",
+			request.FoundHeader,
+		},
 		{"fewer than hops", hops, "127.0.0.1", "203.0.113.7", "203.0.113.7", request.FoundHeader},
-		{"forwarded", forwarded, "127.0.0.1", `for=1.1.1.1, For="[2001:db8::1]:4711";proto=https`, "2001:db8::1", request.FoundHeader},
-		{"forwarded with a comma in quotes", forwarded, "127.0.0.1", `for=203.0.113.7;by="a,b"`, "203.0.113.7", request.FoundHeader},
-		{"forwarded hidden", forwarded, "127.0.0.1", `for=203.0.113.7, for=_x`, "127.0.0.1", request.FoundUnreadable},
-		{"forwarded without for", forwarded, "127.0.0.1", `proto=https`, "127.0.0.1", request.FoundUnreadable},
-		{"a header with one address", single, "127.0.0.1", " 203.0.113.7 ", "203.0.113.7", request.FoundHeader},
-		{"a header with two", single, "127.0.0.1", "203.0.113.7, 1.1.1.1", "127.0.0.1", request.FoundUnreadable},
+		{
+			"forwarded", forwarded, "127.0.0.1",
+			`for=1.1.1.1, For="[2001:db8::1]:4711";proto=https`,
+			"2001:db8::1", request.FoundHeader,
+		},
+		{
+			"forwarded with a comma in quotes", forwarded, "127.0.0.1", `for=203.0.113.7;by="a,b"`,
+			"203.0.113.7", request.FoundHeader,
+		},
+		{
+			"forwarded hidden", forwarded, "127.0.0.1", `for=203.0.113.7, for=_x`, "127.0.0.1",
+			request.FoundUnreadable,
+		},
+		{
+			"forwarded without for", forwarded, "127.0.0.1", `proto=https`, "127.0.0.1",
+			request.FoundUnreadable,
+		},
+		{
+			"a header with one address", single, "127.0.0.1", " 203.0.113.7 ", "203.0.113.7",
+			request.FoundHeader,
+		},
+		{
+			"a header with two", single, "127.0.0.1", "203.0.113.7, 1.1.1.1", "127.0.0.1",
+			request.FoundUnreadable,
+		},
 		{"the peer", peer, "127.0.0.1", "203.0.113.7", "127.0.0.1", request.FoundPeer},
 	}
 }
@@ -67,7 +113,8 @@ func TestFindClient(t *testing.T) {
 				r.AddHeader([]byte(c.clients.Header), []byte(value))
 			}
 		}
-		if found := r.FindClient(&c.clients, netip.Addr{}); found != c.found || r.Client != netip.MustParseAddr(c.want) {
+		if found := r.FindClient(&c.clients, netip.Addr{}); found != c.found ||
+			r.Client != netip.MustParseAddr(c.want) {
 			t.Errorf("%s: got %v, %d, want %s, %d", c.name, r.Client, found, c.want, c.found)
 		}
 	}
@@ -90,8 +137,10 @@ func TestGivenClient(t *testing.T) {
 // Every address that netip reads is read alike, and no other.
 func FuzzAddress(f *testing.F) {
 	for _, seed := range []string{
-		"192.0.2.1", "192.0.2.01", "1.2.3", "1.2.3.4.5", "::", "::1", "1::", "2001:db8::1", "1:2:3:4:5:6:7:8", "1:2:3:4:5:6:7::", "::ffff:1.2.3.4",
-		"1:2:3:4:5:6:1.2.3.4", "fe80::1%eth0", ":::", "1::2::3", "12345::", "1:2:3:4:5:6:7:8:9", "[::1]:80", "1.2.3.4:80", "::1.2.3.4.5", "1:", ":1", "::%",
+		"192.0.2.1", "192.0.2.01", "1.2.3", "1.2.3.4.5", "::", "::1", "1::", "2001:db8::1",
+		"1:2:3:4:5:6:7:8", "1:2:3:4:5:6:7::", "::ffff:1.2.3.4",
+		"1:2:3:4:5:6:1.2.3.4", "fe80::1%eth0", ":::", "1::2::3", "12345::", "1:2:3:4:5:6:7:8:9",
+		"[::1]:80", "1.2.3.4:80", "::1.2.3.4.5", "1:", ":1", "::%",
 	} {
 		f.Add(seed)
 	}
@@ -99,7 +148,8 @@ func FuzzAddress(f *testing.F) {
 		got, ok := request.ParseAddress([]byte(text))
 		want, err := netip.ParseAddr(text)
 		if err == nil && len(text) <= 128 {
-			if want = want.Unmap().WithZone(""); !ok || got != want && !strings.Contains(text, "%") {
+			if want = want.Unmap().WithZone(""); !ok || got != want &&
+				!strings.Contains(text, "%") {
 				t.Fatalf("%q: got %v, want %v", text, got, want)
 			}
 			return
@@ -133,7 +183,8 @@ func FuzzForwarded(f *testing.F) {
 		r.Reset(&names)
 		r.Peer = netip.MustParseAddr("127.0.0.1")
 		r.AddHeader([]byte(c.Header), []byte(value))
-		if found := r.FindClient(&c, netip.Addr{}); found == request.FoundPeer && r.Client != r.Peer || !r.Client.IsValid() {
+		if found := r.FindClient(&c, netip.Addr{}); found == request.FoundPeer &&
+			r.Client != r.Peer || !r.Client.IsValid() {
 			t.Fatalf("%q: %v, %d", value, r.Client, found)
 		}
 	})
@@ -141,7 +192,10 @@ func FuzzForwarded(f *testing.F) {
 
 func TestSetASN(t *testing.T) {
 	r := new(request.Request)
-	for text, want := range map[string]uint32{"3320": 3320, "AS3320": 3320, "as1": 1, "4294967295": 4294967295} {
+	for text, want := range map[string]uint32{
+		"3320": 3320, "AS3320": 3320, "as1": 1,
+		"4294967295": 4294967295,
+	} {
 		if !r.SetASN([]byte(text)) || r.ASN != want {
 			t.Errorf("%s: got %d", text, r.ASN)
 		}

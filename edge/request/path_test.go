@@ -59,10 +59,12 @@ func TestSetTarget(t *testing.T) { //nolint:funlen // one table
 				r.Query, c.path, c.query)
 		}
 	}
-	if r.SetTarget(bytes.Repeat([]byte("/"), request.MaxTarget+1), new(request.Clients)); r.Unfit != request.UnfitTarget {
+	if r.SetTarget(bytes.Repeat([]byte("/"), request.MaxTarget+1),
+		new(request.Clients)); r.Unfit != request.UnfitTarget {
 		t.Error("a target above the bound is fit")
 	}
-	if r.SetTarget([]byte("//a/%2e%2e?b"), &request.Clients{Raw: true}); string(r.Path) != "//a/%2e%2e" {
+	if r.SetTarget([]byte("//a/%2e%2e?b"), &request.Clients{Raw: true}); string(
+		r.Path) != "//a/%2e%2e" {
 		t.Errorf("raw: got %q", r.Path)
 	}
 }
@@ -82,7 +84,8 @@ func FuzzTarget(f *testing.F) {
 			t.Fatalf("the target became %q", target)
 		}
 		path := string(r.Path)
-		if path != "*" && (path[0] != '/' || strings.Contains(path, "//") || strings.Contains(path+"/", "/../") || strings.Contains(path+"/", "/./")) {
+		if path != "*" && (path[0] != '/' || strings.Contains(path, "//") ||
+			strings.Contains(path+"/", "/../") || strings.Contains(path+"/", "/./")) {
 			t.Fatalf("%q is not normal", path)
 		}
 		if again.SetTarget(r.Path, new(request.Clients)); path != string(again.Path) &&
@@ -148,7 +151,10 @@ func TestParams(t *testing.T) {
 	r := new(request.Request)
 	r.Reset(nil)
 	r.SetTarget([]byte("/?a=1&b=%41+b&a=2&c&&=x&%64=4&e=%4&f=1=2#h=5#&i=6"), new(request.Clients))
-	for name, want := range map[string]string{"a": "1,2", "b": "A b", "c": "", "d": "4", "e": "%4", "f": "1=2", "h": "5", "i": "6", "g": "none"} {
+	for name, want := range map[string]string{
+		"a": "1,2", "b": "A b", "c": "", "d": "4", "e": "%4",
+		"f": "1=2", "h": "5", "i": "6", "g": "none",
+	} {
 		var got []string
 		for value, next := r.Param(name, 0); next >= 0; value, next = r.Param(name, next) {
 			got = append(got, string(value))

@@ -65,11 +65,17 @@ func check(t *testing.T, r *request.Request, in *filled, unfit request.Unfit) {
 func TestEveryByte(t *testing.T) {
 	r, names, c := new(request.Request), newNames(), request.DefaultClients()
 	for i := range 256 {
-		for _, text := range [][]byte{{byte(i)}, {'a', byte(i)}, {'a', byte(i), 'b'}, {byte(i), 'b'}} {
+		for _, text := range [][]byte{
+			{byte(i)},
+			{'a', byte(i)},
+			{'a', byte(i), 'b'},
+			{byte(i), 'b'},
+		} {
 			for place := range 8 {
 				in := plain()
 				*[]*[]byte{
-					&in.method, &in.target, &in.host, &in.name, &in.value, &in.from, &in.country, &in.asn,
+					&in.method, &in.target, &in.host, &in.name, &in.value, &in.from, &in.country,
+					&in.asn,
 				}[place] = text
 				check(t, r, &in, read(r, names, &c, &in))
 			}
@@ -91,14 +97,16 @@ func FuzzReader(f *testing.F) {
 	f.Add(p.method, p.target, p.host, p.name, p.value, p.from, p.country, p.asn)
 	f.Add([]byte(""), []byte("http://a@B:80?x#y"), []byte("[abc"), []byte("cookie"), []byte("\t a;;=; b=\"c\" \t"),
 		[]byte("\x01, 127.0.0.1"), []byte(" "), []byte("many"))
-	f.Add([]byte("\x00"), []byte("%2e%2e%2f%25"), []byte("a.:"), []byte("X-Api-Key"), []byte("\xff"),
+	f.Add([]byte("\x00"), []byte("%2e%2e%2f%25"), []byte("a.:"), []byte("X-Api-Key"),
+		[]byte("\xff"),
 		[]byte("for=x, ,"), []byte(""), []byte("AS99999999999"))
 	r, names, c := new(request.Request), newNames(), request.DefaultClients()
 	f.Fuzz(func(t *testing.T, method, target, host, name, value, from, country, asn []byte) {
 		in := filled{method, target, host, name, value, from, country, asn}
 		before := slices.Concat(method, target, host, name, value, from, country, asn)
 		check(t, r, &in, read(r, names, &c, &in))
-		if !bytes.Equal(before, slices.Concat(method, target, host, name, value, from, country, asn)) {
+		if !bytes.Equal(before, slices.Concat(method, target, host, name, value, from, country,
+			asn)) {
 			t.Fatalf("the bytes became %q", in)
 		}
 	})
@@ -133,8 +141,14 @@ func TestUnfit(t *testing.T) {
 		fill func(f *request.Reader)
 		want request.Unfit
 	}{
-		{"a long target", func(f *request.Reader) { f.Target(bytes.Repeat([]byte("/a"), 4096)) }, 0},
-		{"a longer one", func(f *request.Reader) { f.Target(bytes.Repeat([]byte("a"), 8193)) }, request.UnfitTarget},
+		{
+			"a long target", func(f *request.Reader) { f.Target(bytes.Repeat([]byte("/a"), 4096)) },
+			0,
+		},
+		{
+			"a longer one", func(f *request.Reader) { f.Target(bytes.Repeat([]byte("a"), 8193)) },
+			request.UnfitTarget,
+		},
 		{"128 headers", many(128), 0},
 		{"129 headers", many(129), request.UnfitHeaders},
 		{"a thousand that nobody looks at", func(f *request.Reader) {
@@ -143,16 +157,29 @@ func TestUnfit(t *testing.T) {
 			}
 		}, 0},
 		{"a path was cut", func(f *request.Reader) { f.Cut([]byte("path")) }, request.UnfitTarget},
-		{"a header was cut", func(f *request.Reader) { f.Cut([]byte("header.COOKIE")) }, request.UnfitHeaders},
+		{
+			"a header was cut", func(f *request.Reader) { f.Cut([]byte("header.COOKIE")) },
+			request.UnfitHeaders,
+		},
 		{"another one was", func(f *request.Reader) { f.Cut([]byte("header.referer")) }, 0},
 		{"something unknown was", func(f *request.Reader) { f.Cut([]byte("body")); f.Cut(nil) }, 0},
-		{"the first counts", func(f *request.Reader) { many(129)(f); f.Cut([]byte("path")) }, request.UnfitHeaders},
-		{"parameters", func(f *request.Reader) { f.Target([]byte("/?" + strings.Repeat("x=1&", 257))) }, request.UnfitHeaders},
+		{
+			"the first counts", func(f *request.Reader) { many(129)(f); f.Cut([]byte("path")) },
+			request.UnfitHeaders,
+		},
+		{"parameters", func(f *request.Reader) {
+			f.Target(
+				[]byte("/?" + strings.Repeat("x=1&", 257)))
+		}, request.UnfitHeaders},
 		{"cookies", func(f *request.Reader) {
 			f.Header([]byte("cookie"), []byte(strings.Repeat("x=1;", 256)))
 			f.Header([]byte("cookie"), []byte("x=1"))
 		}, request.UnfitHeaders},
-		{"empty parameters", func(f *request.Reader) { f.Target([]byte("/?x=1" + strings.Repeat("&", 4000))) }, 0},
+		{"empty parameters", func(
+			f *request.Reader,
+		) {
+			f.Target([]byte("/?x=1" + strings.Repeat("&", 4000)))
+		}, 0},
 	} {
 		r, c := new(request.Request), request.DefaultClients()
 		r.Reset(newNames())
@@ -201,7 +228,8 @@ func TestKnown(t *testing.T) {
 		f.Known(request.Country, []byte(tt.country))
 		f.Known(request.ASN, []byte(tt.asn))
 		f.End()
-		if string(r.Country) != tt.wantCountry || r.ASN != tt.wantASN || r.Unreadable != tt.unreadable {
+		if string(r.Country) != tt.wantCountry || r.ASN != tt.wantASN ||
+			r.Unreadable != tt.unreadable {
 			t.Errorf("%+v: %q, %d, %d", tt, r.Country, r.ASN, r.Unreadable)
 		}
 	}
@@ -211,7 +239,8 @@ func TestKnown(t *testing.T) {
 func TestMatched(t *testing.T) {
 	r, names, c := new(request.Request), newNames(), request.DefaultClients()
 	for from, want := range map[string]string{
-		"203.0.113.7": "203.0.113.7", "\x01": "0.0.0.0", "x, 127.0.0.9": "0.0.0.0", "": "127.0.0.1", "127.0.0.9": "127.0.0.9",
+		"203.0.113.7": "203.0.113.7", "\x01": "0.0.0.0", "x, 127.0.0.9": "0.0.0.0", "": "127.0.0.1",
+		"127.0.0.9": "127.0.0.9",
 	} {
 		r.Reset(names)
 		var f request.Reader

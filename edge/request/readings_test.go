@@ -136,7 +136,10 @@ func TestReadingsAreResolved(t *testing.T) {
 }
 
 func TestKeyPath(t *testing.T) {
-	for path, want := range map[string]string{"/": "/", "/a": "/a", "/a/": "/a", "/a%2F": "/a", "/%2F": "/", "/a%2Fb": "/a/b"} {
+	for path, want := range map[string]string{
+		"/": "/", "/a": "/a", "/a/": "/a", "/a%2F": "/a",
+		"/%2F": "/", "/a%2Fb": "/a/b",
+	} {
 		var r Request
 		c := DefaultClients()
 		if r.setPath([]byte(path), &c); string(r.KeyPath(&c)) != want {

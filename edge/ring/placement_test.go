@@ -121,15 +121,24 @@ func TestNewPlacementErrors(t *testing.T) {
 		"ring: no servers": nil,
 		"ring: 1001 servers, more than 1000": equalServers("h",
 			MaxServers+1),
-		`ring: server "b:1": weight 0 is not in 1..1000000`:            with(func(s *Server) { s.Weight = 0 }),
-		`ring: server "b:1": weight -1 is not in 1..1000000`:           with(func(s *Server) { s.Weight = -1 }),
-		`ring: server "b:1": weight 1000001 is not in 1..1000000`:      with(func(s *Server) { s.Weight = MaxWeight + 1 }),
-		`ring: server "a:1" is listed twice`:                           with(func(s *Server) { s.Host = "a" }),
-		`ring: server ":1" lacks a host or a port`:                     with(func(s *Server) { s.Host = "" }),
-		`ring: server "b:0" lacks a host or a port`:                    with(func(s *Server) { s.Port = 0 }),
-		`ring: server "/s" has a path and also a host or a port`:       with(func(s *Server) { s.Path, s.Port = "/s", 0 }),
-		`ring: server "/t" has a path and also a host or a port`:       with(func(s *Server) { s.Path, s.Host = "/t", "" }),
-		`ring: server "a:1": weight 1 of 81 in all is too small a sha`: with(func(s *Server) { s.Weight = 80 }),
+		`ring: server "b:1": weight 0 is not in 1..1000000`: with(
+			func(s *Server) { s.Weight = 0 }),
+		`ring: server "b:1": weight -1 is not in 1..1000000`: with(
+			func(s *Server) { s.Weight = -1 }),
+		`ring: server "b:1": weight 1000001 is not in 1..1000000`: with(
+			func(s *Server) { s.Weight = MaxWeight + 1 }),
+		`ring: server "a:1" is listed twice`: with(
+			func(s *Server) { s.Host = "a" }),
+		`ring: server ":1" lacks a host or a port`: with(
+			func(s *Server) { s.Host = "" }),
+		`ring: server "b:0" lacks a host or a port`: with(
+			func(s *Server) { s.Port = 0 }),
+		`ring: server "/s" has a path and also a host or a port`: with(
+			func(s *Server) { s.Path, s.Port = "/s", 0 }),
+		`ring: server "/t" has a path and also a host or a port`: with(
+			func(s *Server) { s.Path, s.Host = "/t", "" }),
+		`ring: server "a:1": weight 1 of 81 in all is too small a sha`: with(
+			func(s *Server) { s.Weight = 80 }),
 	} {
 		if p, err := NewPlacement(servers); p != nil || err == nil ||
 			!strings.HasPrefix(err.Error(), want) {

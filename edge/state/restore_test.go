@@ -51,17 +51,24 @@ func TestRestartGain(t *testing.T) {
 		{Name: "r", Limit: 100_000, Window: time.Minute},
 	} {
 		for _, stale := range []time.Duration{0, 200 * time.Millisecond, 990 * time.Millisecond} {
-			for _, before := range []time.Duration{r.Window * 5 / 4, 2*r.Window - 300*time.Millisecond, 2*r.Window + r.Window/20} {
+			for _, before := range []time.Duration{
+				r.Window * 5 / 4,
+				2*r.Window - 300*time.Millisecond, 2*r.Window + r.Window/20,
+			} {
 				worst, after := restartUnderAttack(t, r, before, stale)
 				limit := float64(r.Limit)
 				t.Logf("limit %d per %v, attacked for %v, state %v old: worst window %+.2f %%, "+
 					"the window after %.1f %% of the limit",
-					r.Limit, r.Window, before, stale, float64(worst)/limit*100-100, float64(after)/limit*100)
+					r.Limit, r.Window, before, stale, float64(worst)/limit*100-100,
+					float64(after)/limit*100)
 				if float64(worst) > 1.05*limit {
-					t.Errorf("limit %d per %v, state %v old: %d admitted in a window", r.Limit, r.Window, stale, worst)
+					t.Errorf("limit %d per %v, state %v old: %d admitted in a window", r.Limit,
+						r.Window, stale, worst)
 				}
-				if least := 0.9 - 5*1.25*float64(time.Second)/float64(r.Window); float64(after) < least*limit-1 {
-					t.Errorf("limit %d per %v, state %v old: only %d in the window after", r.Limit, r.Window, stale, after)
+				if least := 0.9 - 5*1.25*float64(time.Second)/float64(r.Window); float64(
+					after) < least*limit-1 {
+					t.Errorf("limit %d per %v, state %v old: only %d in the window after", r.Limit,
+						r.Window, stale, after)
 				}
 			}
 		}
@@ -107,7 +114,10 @@ func restartUnderAttack(
 func TestRestartKeeps(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := fourRules(t, &gate.Global{Publish: func([]byte) {}, Peers: func() bool { return true }})
+		g := fourRules(t, &gate.Global{
+			Publish: func([]byte) {},
+			Peers:   func() bool { return true },
+		})
 		afar := strings.Repeat("p", override.MaxNode) + "/" + strings.Repeat("n", override.MaxNode)
 		shedAfar(t, g, "afar", afar)
 		gatetest.Refuse(g, "block", "blocked")
@@ -135,11 +145,15 @@ func TestRestartKeeps(t *testing.T) {
 // checkKept checks next, restarted a second after the snapshot of TestRestartKeeps.
 func checkKept(t *testing.T, next *gate.Gate, afar string) {
 	t.Helper()
-	sources := map[mitigation.Source]string{mitigation.Self: "self", mitigation.Gossip: "gossip", mitigation.Manual: "manual"}
+	sources := map[mitigation.Source]string{
+		mitigation.Self: "self", mitigation.Gossip: "gossip",
+		mitigation.Manual: "manual",
+	}
 	now := next.Now()
 	got := map[string]string{}
 	for _, f := range flags(next) {
-		got[string(f.Key)] = fmt.Sprint(f.Action, " ", sources[f.Source], ":", f.Origin, " ", f.Until.Sub(now), " ", now.Sub(f.Since))
+		got[string(f.Key)] = fmt.Sprint(f.Action, " ", sources[f.Source], ":", f.Origin, " ",
+			f.Until.Sub(now), " ", now.Sub(f.Since))
 	}
 	want := map[string]string{
 		"blocked": "block self: 57s 3s", "shed": "shed self: 7s 3s", "shadowed": "shed self: 7s 3s",
@@ -150,7 +164,8 @@ func checkKept(t *testing.T, next *gate.Gate, afar string) {
 		t.Error(d)
 	}
 	for key, left := range map[string]uint32{"near": 0, "far": 2} {
-		if a := gatetest.Decide(next, now, gate.Check, "shed", key, 1); a.Deny || a.Remaining != int64(left) {
+		if a := gatetest.Decide(next, now, gate.Check, "shed", key, 1); a.Deny ||
+			a.Remaining != int64(left) {
 			t.Errorf("%s: %+v", key, a)
 		}
 	}
@@ -168,7 +183,8 @@ func shedAfar(t *testing.T, g *gate.Gate, key, origin string) {
 	t.Helper()
 	now := g.Wall(g.Now()).UnixMicro()
 	s := &gate.Snapshot{
-		Written: now, Stopped: true, Rules: []snapshot.Rule{{Name: "shed", Window: gatetest.Shed.Window}},
+		Written: now, Stopped: true,
+		Rules: []snapshot.Rule{{Name: "shed", Window: gatetest.Shed.Window}},
 		Flags: []snapshot.Flag{{
 			Key: []byte(key), Ratio: 1 << 31, Source: mitigation.Gossip, Origin: origin,
 			Since: now, Until: now + time.Hour.Microseconds(),
@@ -198,22 +214,39 @@ func TestRestartUnderOtherRules(t *testing.T) {
 			gatetest.Refuse(g, rule, "k")
 		}
 		s := roundTrip(t, g, g.Now(), true)
-		short, other, enforced, off := gatetest.Block, gatetest.Shed, gatetest.Shadow, gatetest.Block
-		short.BlockFor, other.Window, enforced.Mode, off.Mode = 5*time.Second, 20*time.Second, mitigation.Enforce, mitigation.Off
+		short, other, enforced, off := gatetest.Block, gatetest.Shed, gatetest.Shadow,
+			gatetest.Block
+		short.BlockFor, other.Window, enforced.Mode, off.Mode = 5*time.Second, 20*time.Second,
+			mitigation.Enforce, mitigation.Off
 		cases := map[string]struct {
 			rule mitigation.Rule
 			why  mitigation.Why
 			left time.Duration
 		}{
-			"as it was":               {gatetest.Block, mitigation.ByBlock, time.Minute},
-			"blocks for less":         {short, mitigation.ByBlock, 5 * time.Second},
-			"another window":          {other, mitigation.Unrefused, 10 * time.Second},
-			"enforced now":            {enforced, mitigation.Unrefused, 0},
-			"off now":                 {off, mitigation.Unrefused, 0},
-			"sheds what it blocked":   {mitigation.Rule{Name: "block", Limit: 3, Window: 10 * time.Second}, mitigation.ByLimit, 0},
-			"blocks what it shed":     {mitigation.Rule{Name: "shed", Limit: 3, Window: 10 * time.Second, Action: mitigation.Block, BlockFor: time.Minute}, mitigation.ByLimit, 0},
-			"another limit":           {mitigation.Rule{Name: "shed", Limit: 5, Window: 10 * time.Second}, mitigation.Unrefused, 10 * time.Second},
-			"a rule that was not yet": {mitigation.Rule{Name: "new", Limit: 3, Window: 10 * time.Second}, mitigation.Unrefused, 0},
+			"as it was":       {gatetest.Block, mitigation.ByBlock, time.Minute},
+			"blocks for less": {short, mitigation.ByBlock, 5 * time.Second},
+			"another window":  {other, mitigation.Unrefused, 10 * time.Second},
+			"enforced now":    {enforced, mitigation.Unrefused, 0},
+			"off now":         {off, mitigation.Unrefused, 0},
+			"sheds what it blocked": {mitigation.Rule{
+				Name: "block", Limit: 3,
+				Window: 10 * time.Second,
+			}, mitigation.ByLimit, 0},
+			"blocks what it shed": {
+				mitigation.Rule{
+					Name: "shed", Limit: 3,
+					Window: 10 * time.Second, Action: mitigation.Block, BlockFor: time.Minute,
+				},
+				mitigation.ByLimit, 0,
+			},
+			"another limit": {mitigation.Rule{
+				Name: "shed", Limit: 5,
+				Window: 10 * time.Second,
+			}, mitigation.Unrefused, 10 * time.Second},
+			"a rule that was not yet": {mitigation.Rule{
+				Name: "new", Limit: 3,
+				Window: 10 * time.Second,
+			}, mitigation.Unrefused, 0},
 		}
 		for name, c := range cases {
 			next := gatetest.New(t, 1<<20, c.rule)
@@ -224,14 +257,16 @@ func TestRestartUnderOtherRules(t *testing.T) {
 			for _, f := range flags(next) {
 				left = f.Until.Sub(next.Now())
 			}
-			if a := gatetest.Decide(next, next.Now(), gate.Peek, c.rule.Name, "k", 1); a.Why != c.why || left != c.left {
+			if a := gatetest.Decide(next, next.Now(), gate.Peek, c.rule.Name, "k",
+				1); a.Why != c.why || left != c.left {
 				t.Errorf("%s: %+v, flagged for %v", name, a, left)
 			}
 		}
 		// the clock went back: nobody knows how old the state is
 		s.Written += 3 * time.Minute.Microseconds()
 		next := gatetest.New(t, 1<<20, gatetest.Block)
-		if is, err := next.Restore(next.Now(), s, unseen); err == nil || is != (gate.Restored{}) || len(flags(next)) != 0 {
+		if is, err := next.Restore(next.Now(), s, unseen); err == nil || is != (gate.Restored{}) ||
+			len(flags(next)) != 0 {
 			t.Errorf("from the future: %+v, %v", is, err)
 		}
 	})

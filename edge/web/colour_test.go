@@ -20,7 +20,9 @@ func palettes(t *testing.T) [2]map[string]colour {
 		t.Errorf("not of both themes: %s", found)
 	}
 	light, dark := map[string]colour{}, map[string]colour{}
-	for _, c := range regexp.MustCompile(`--([a-z0-9-]+): light-dark\(#([0-9a-f]{3,6}), #([0-9a-f]{3,6})\);`).FindAllStringSubmatch(css, -1) {
+	for _, c := range regexp.MustCompile(
+		`--([a-z0-9-]+): light-dark\(#([0-9a-f]{3,6}), #([0-9a-f]{3,6})\);`).FindAllStringSubmatch(
+		css, -1) {
 		if _, twice := light[c[1]]; twice {
 			t.Errorf("%s is there twice", c[1])
 		}

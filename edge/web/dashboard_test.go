@@ -80,7 +80,8 @@ func TestDashboardRule(t *testing.T) {
 	for _, table := range []string{"mitigations", "top"} {
 		l.wait(`document.querySelector('#` + table + `-table tbody').rows.length === 3`)
 		rules := value[[]string](l,
-			`[...document.querySelectorAll('#`+table+`-table tbody tr')].map((r) => r.cells[1].textContent)`)
+			`[...document.querySelectorAll('#`+table+
+				`-table tbody tr')].map((r) => r.cells[1].textContent)`)
 		if !slices.Equal(slices.Compact(rules), []string{"login"}) {
 			t.Errorf("%s: %v", table, rules)
 		}
@@ -229,7 +230,8 @@ func TestDashboardHover(t *testing.T) {
 	notes := `[...document.querySelectorAll('.card header .note')].map((n) => n.textContent)`
 	point := func(kind string) {
 		l.run(`{ const over = document.querySelector('.card .u-over'), box = over.getBoundingClientRect();
-			over.dispatchEvent(new MouseEvent('` + kind + `', { clientX: box.left + box.width / 2, clientY: box.top + 20, bubbles: true })); }`)
+			over.dispatchEvent(new MouseEvent('` + kind +
+			`', { clientX: box.left + box.width / 2, clientY: box.top + 20, bubbles: true })); }`)
 	}
 	point("mouseenter")
 	point("mousemove")
@@ -237,7 +239,8 @@ func TestDashboardHover(t *testing.T) {
 		`).size === 1`)
 	// several times as long as from one event to the next
 	l.wait(`window.seen = (window.seen ?? 0) + 1, window.seen > 20`)
-	right := value[bool](l, module("format")+`.then((m) => [...document.querySelectorAll('.card')].every((c) =>
+	right := value[bool](l, module("format")+
+		`.then((m) => [...document.querySelectorAll('.card')].every((c) =>
 		c.querySelector('dd').textContent === m.rate(c.columns[1][c.hovered]) && c.querySelector('header .note').textContent === 'at ' + m.clock(c.columns[0][c.hovered] * 1000)))`)
 	if !right {
 		t.Error("the figures are not those of the moment that is pointed at")

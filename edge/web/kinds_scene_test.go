@@ -64,7 +64,10 @@ func (s scene) poolViews(now time.Time) []object {
 			"name": "db", "level": 0, "utilisation": 0.41, "sources": 1,
 			"heard": now.Add(-2 * time.Second), "reports": 31, "dropped": 0, "shed_above": 0.85,
 			"restore_below": 0.7,
-			"tiers":         []object{{"tier": "batch", "ratio": 0}, {"tier": "normal", "ratio": 0}},
+			"tiers": []object{
+				{"tier": "batch", "ratio": 0},
+				{"tier": "normal", "ratio": 0},
+			},
 		},
 		{
 			"name": "queue", "level": 0, "utilisation": 0, "sources": 0, "heard": nil, "reports": 0,
@@ -81,8 +84,9 @@ func (s scene) kindTop(now time.Time) []object {
 	}
 	return []object{
 		{
-			"rule": "api", "kind": "bucket", "key": "tenant-12", "offered": 3100.0, "admitted": 20.0,
-			"limit": 20, "share": 155.0, "state": "shed",
+			"rule": "api", "kind": "bucket", "key": "tenant-12", "offered": 3100.0,
+			"admitted": 20.0,
+			"limit":    20, "share": 155.0, "state": "shed",
 			"full_at": now.Add(1900 * time.Millisecond),
 		},
 		{
@@ -94,8 +98,9 @@ func (s scene) kindTop(now time.Time) []object {
 			"admitted": 1000.0, "limit": 1000, "share": 2.1, "state": "shed",
 		},
 		{
-			"rule": "signin", "kind": "window", "key": "203.0.113.7", "offered": 4.0, "admitted": 4.0,
-			"limit": 5, "share": 0.8, "state": "ok",
+			"rule": "signin", "kind": "window", "key": "203.0.113.7", "offered": 4.0,
+			"admitted": 4.0,
+			"limit":    5, "share": 0.8, "state": "ok",
 		},
 		{
 			"rule": "exports", "kind": "concurrency", "key": "key-that-is-longer-than-33-bytes-",
@@ -155,7 +160,11 @@ func (s scene) explainKind(v object, rule string, now time.Time) {
 				"limit": 80, "siblings": object{"asked": 1, "needed": 3},
 			},
 		}
-		v["sentences"] = []string{"A request with this key would be allowed now.", "Whatever its own count, a request of it is denied: its network 203.0.113.0/24 is over its limit under signin/24,56 (20 of 20 used, at least 3 narrower keys asked)."}
+		v["sentences"] = []string{
+			"A request with this key would be allowed now.",
+			"Whatever its own count, a request of it is denied: its network 203.0.113.0/24 is " +
+				"over its limit under signin/24,56 (20 of 20 used, at least 3 narrower keys asked).",
+		}
 	}
 }
 

@@ -18,12 +18,15 @@ func TestDashboardKinds(t *testing.T) {
 	for _, want := range []string{
 		"20 at once, 10 per 1s · 20 % reserved for critical · node · sheds", "1 at once, 10 per " +
 			"1s, waits up to 500 ms · node · sheds", "3 places a key · node · leases of 2m",
-		"3 per 1m · denied requests count · node · blocks for 10m, 1h, then 1d", "5 places taken by 2 keys",
-		"1 of 3 pools now denying requests", "93 %\ttest 100 %, " + worst + " 30 %\t1.30\t3\t1s ago", "no reports\tnone\t0.00\t0\tnever",
+		"3 per 1m · denied requests count · node · blocks for 10m, 1h, then 1d",
+		"5 places taken by 2 keys",
+		"1 of 3 pools now denying requests", "93 %\ttest 100 %, " + worst +
+			" 30 %\t1.30\t3\t1s ago", "no reports\tnone\t0.00\t0\tnever",
 		"7 tickets waiting for a response", "workers denies test 100 %, " + worst + " 30 %",
 		"3 held", "all taken", "20 taken", "key-that-is-longer-than-33-bytes-…",
 	} {
-		if !strings.Contains(strings.ReplaceAll(said, "▲", ""), want) && !strings.Contains(plainRow(said), want) {
+		if !strings.Contains(strings.ReplaceAll(said, "▲", ""), want) &&
+			!strings.Contains(plainRow(said), want) {
 			t.Errorf("not shown: %q", want)
 		}
 	}
@@ -40,7 +43,8 @@ func TestDashboardKinds(t *testing.T) {
 	} {
 		l.run(`[...document.querySelectorAll('#top-table tr')].find((r) => r.item?.kind !== undefined && r.item.key === ` + quoteJS(key) + `).querySelector('button.link').click()`)
 		l.wait(`document.querySelector('#explain-answer .key')?.textContent === ` + quoteJS(key))
-		answer := strings.NewReplacer("\u202f", " ", "\u00a0", " ").Replace(value[string](l, `document.querySelector('#explain-answer').innerText`))
+		answer := strings.NewReplacer("\u202f", " ", "\u00a0", " ").Replace(
+			value[string](l, `document.querySelector('#explain-answer').innerText`))
 		for _, want := range wants {
 			if !strings.Contains(answer, want) {
 				t.Errorf("%s: not shown: %q in\n%s", key, want, answer)
@@ -67,7 +71,8 @@ func checkSettings(t *testing.T, l *lab) {
 		"per-host":    {"10 k per 1s · node · sheds by client, for 10s each"},
 		"login-fails": {"13 times its limit, block 2 in a row"},
 	} {
-		l.run(`{ const f = document.getElementById('rule-filter'); f.value = ` + quoteJS(rule) + `; f.dispatchEvent(new Event('change')); }`)
+		l.run(`{ const f = document.getElementById('rule-filter'); f.value = ` + quoteJS(rule) +
+			`; f.dispatchEvent(new Event('change')); }`)
 		said := strings.NewReplacer("\u202f", " ", "\u00a0", " ").Replace(l.said())
 		for _, want := range wants {
 			if !strings.Contains(said, want) {
@@ -102,18 +107,26 @@ func TestKinds(t *testing.T) {
 		"settingsOf({ siblings: 3, counts: 'offered', reserve: [{ tier: 'gold', share: 0.25 }] " +
 			"}).join()": "25 % reserved for gold,denied requests count,if 3 narrower keys ask",
 		"takenOf({})": "no place taken",
-		"nowOf({ kind: 'bucket', limit: 20, admitted: 23 })":                          "0 of 20 tokens left",
-		"factsOf({ limit: 3, places: { taken: 0, leases: 0, oldest: null } }).join()": "places,0 of 3 taken",
-		"factsOf({ bucket: { burst: 5, left: 5, fill: 1 } }).join()":                  "bucket,full, 5 of 5 tokens",
-		"factsOf({ now: '', strikes: { blocks: 0, next: 60 } }).join()":               "strikes,0 blocks in a row, the next lasts 1m",
+		"nowOf({ kind: 'bucket', limit: 20, admitted: 23 })": "0 of 20 " +
+			"tokens left",
+		"factsOf({ limit: 3, places: { taken: 0, leases: 0, oldest: null } }).join()": "places,0 " +
+			"of 3 taken",
+		"factsOf({ bucket: { burst: 5, left: 5, fill: 1 } }).join()": "bucket,full, 5 of 5 " +
+			"tokens",
+		"factsOf({ now: '', strikes: { blocks: 0, next: 60 } }).join()": "strikes,0 blocks in a " +
+			"row, the next lasts 1m",
 		"factsOf({ siblings: { asked: 1, needed: 3 } }).join()": "narrower " +
 			"keys,1 of 3 asked, so it denies nothing",
-		"factsOf({ blast: { clients: 0, max: 40 } }).join()":     "clients,none counted; above 40 a block sheds instead",
-		"factsOf({ blast: { clients: 7, max: 40 } }).join()":     "clients,about 7; above 40 a block sheds instead",
-		"settingsOf({ max_blast: 2, retry_spread: 0.2 }).join()": "blocks up to 2 clients,retry up to 20 % longer",
+		"factsOf({ blast: { clients: 0, max: 40 } }).join()": "clients,none counted; above " +
+			"40 a block sheds instead",
+		"factsOf({ blast: { clients: 7, max: 40 } }).join()": "clients,about 7; above 40 a " +
+			"block sheds instead",
+		"settingsOf({ max_blast: 2, retry_spread: 0.2 }).join()": "blocks up to 2 clients,retry " +
+			"up to 20 % longer",
 		"partOf({}) + ''": "null",
 	} {
-		if got := strings.ReplaceAll(value[string](l, module("kinds")+`.then((m) => m.`+call+`)`), "\u202f", " "); got != strings.ReplaceAll(want, "\u202f", " ") {
+		if got := strings.ReplaceAll(value[string](l, module("kinds")+`.then((m) => m.`+call+`)`),
+			"\u202f", " "); got != strings.ReplaceAll(want, "\u202f", " ") {
 			t.Errorf("%s: %q, want %q", call, got, want)
 		}
 	}

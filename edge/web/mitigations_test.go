@@ -134,7 +134,8 @@ func (s scene) explain(rule, key string, now time.Time) object {
 		"promote_at": 50, "suspect": false, "admitted": 0, "offered": 3,
 		"sub_windows": subWindows(now, 0, 0, 1, 0, 2, 0),
 		"lifted_by":   "nothing to lift: 97 of 100 left",
-		"sentences":   []string{"A request of this key would be allowed: 97 of 100 are left in its 10 s.", "It is counted by estimate only, which never denies a request."},
+		"sentences": []string{"A request of this key would be allowed: 97 of 100 are left in " +
+			"its 10 s.", "It is counted by estimate only, which never denies a request."},
 	}
 	for _, f := range s.mitigations(now) {
 		if f["rule"] != rule || f["key"] != key {
@@ -147,7 +148,8 @@ func (s scene) explain(rule, key string, now time.Time) object {
 		if f["action"] != "allow" {
 			v["verdict"], v["why"], v["remaining"] = "deny", f["action"], 0
 			v["sentences"] = []string{
-				"A request of this key would be denied: it offered more than its limit, counted exactly.",
+				"A request of this key would be denied: it offered more than its limit, counted " +
+					"exactly.",
 				"It passes again when the mitigation ends, or is lifted by hand: `headgate unblock " + rule + " …`.",
 			}
 		}

@@ -167,7 +167,8 @@ func TestDashboardNames(t *testing.T) {
 	l := open(t, startFake(t, "many"), 1400, 900, false)
 	l.live()
 	l.wait(`document.querySelector('#mitigations-table tbody button')`)
-	nameless := value[[]string](l, `[...document.querySelectorAll('a, button, input, select, summary, table, dialog, [tabindex="0"], [role=img]')].filter((e) =>
+	nameless := value[[]string](l,
+		`[...document.querySelectorAll('a, button, input, select, summary, table, dialog, [tabindex="0"], [role=img]')].filter((e) =>
 		!(e.ariaLabel || e.textContent.trim() && e.tagName !== 'SELECT' && e.tagName !== 'TABLE' || e.labels?.[0]?.textContent.trim() ||
 			document.getElementById(e.getAttribute('aria-labelledby')) || e.caption?.textContent)).map((e) => e.outerHTML.slice(0, 120))`,
 	)

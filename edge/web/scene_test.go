@@ -31,7 +31,10 @@ var scenes = map[string]scene{
 	"attack": {name: "attack", attack: true},
 	"degraded": {name: "degraded", attack: true, degraded: []string{"ring lost", "no other node " +
 		"answers gossip", "the last reload failed, the old rules stay in force"}},
-	"ringlost": {name: "ringlost", attack: true, well: true, ringLost: true, degraded: []string{"ring lost"}},
+	"ringlost": {
+		name: "ringlost", attack: true, well: true, ringLost: true,
+		degraded: []string{"ring lost"},
+	},
 	"errors":   {name: "errors", well: true, errors: true},
 	"alone":    {name: "alone", alone: true, empty: true, fresh: true},
 	"quiet":    {name: "quiet", empty: true},
@@ -61,7 +64,10 @@ func (s scene) ruleList() []sceneRule {
 		{"search", 30, 10, "node", "shed", "shadow", 96, 58, 58},
 	}
 	for n := range s.rules {
-		list = append(list, sceneRule{fmt.Sprintf("tenant-%02d", n+1), 500, 10, "node", "shed", "enforce", 40 + float64(n*7%53), 0, 0})
+		list = append(list, sceneRule{
+			fmt.Sprintf("tenant-%02d", n+1), 500, 10, "node", "shed",
+			"enforce", 40 + float64(n*7%53), 0, 0,
+		})
 	}
 	if len(s.degraded) > 1 {
 		list[0].mode, list[1].mode = "off", "off"
@@ -120,14 +126,21 @@ func (s scene) history(now time.Time, over string) object {
 		series := map[string][]any{}
 		for step, at := range points {
 			offered, admitted, denied, shadow := s.rates(&r, n, float64(at), float64(now.Unix()-at))
-			for name, v := range map[string]any{"offered": offered, "admitted": admitted, "denied": denied, "shadow_denied": shadow} {
+			for name, v := range map[string]any{
+				"offered": offered, "admitted": admitted,
+				"denied": denied, "shadow_denied": shadow,
+			} {
 				if step >= 24 && step < 28 { // the node was restarted
 					v = nil
 				}
 				series[name] = append(series[name], v)
 			}
 		}
-		rules = append(rules, object{"name": r.name, "offered": series["offered"], "admitted": series["admitted"], "denied": series["denied"], "shadow_denied": series["shadow_denied"]})
+		rules = append(rules, object{
+			"name": r.name, "offered": series["offered"],
+			"admitted": series["admitted"], "denied": series["denied"],
+			"shadow_denied": series["shadow_denied"],
+		})
 	}
 	return object{"range": over, "every": step, "points": points, "rules": rules}
 }
@@ -141,10 +154,15 @@ func (s scene) ruleViews(seconds float64) []object {
 	for n, r := range s.ruleList() {
 		offered, admitted, denied, shadow := s.rates(&r, n, 0, 0)
 		views = append(views, object{
-			"name": r.name, "limit": r.limit, "window": r.window, "scope": r.scope, "view": s.viewOf(&r), "action": r.action,
-			"block_for": map[bool]int{true: 600}[r.action == "block"], "mode": r.mode, "failure_mode": "local", "fairness": map[bool]string{true: "pops"}[r.scope == "global"],
-			"offered": math.Round(offered * seconds), "admitted": math.Round(admitted * seconds), "denied": math.Round(denied * seconds),
-			"shadow_denied": math.Round(shadow * seconds), "suspects": int(r.calm/40) + flags[r.name], "flags": flags[r.name], "allowed": map[bool]int{true: 1}[r.name == "per-ip"],
+			"name": r.name, "limit": r.limit, "window": r.window, "scope": r.scope,
+			"view": s.viewOf(&r), "action": r.action,
+			"block_for": map[bool]int{true: 600}[r.action == "block"], "mode": r.mode,
+			"failure_mode": "local", "fairness": map[bool]string{true: "pops"}[r.scope == "global"],
+			"offered": math.Round(offered * seconds), "admitted": math.Round(admitted * seconds),
+			"denied":        math.Round(denied * seconds),
+			"shadow_denied": math.Round(shadow * seconds), "suspects": int(r.calm/40) +
+				flags[r.name], "flags": flags[r.name],
+			"allowed": map[bool]int{true: 1}[r.name == "per-ip"],
 		})
 	}
 	return append(views, s.kindRules()...)
@@ -157,9 +175,20 @@ func (s scene) policyViews(now time.Time) []object {
 	}
 	seen := now.Add(-95 * time.Second)
 	return []object{
-		{"name": "ours", "mode": "enforce", "does": "skip all", "rules": []string{}, "line": 6, "matched": 1200, "denied": 0, "shadow_denied": 0, "last_seen": seen},
-		{"name": "login", "mode": "enforce", "does": "ask login", "rules": []string{"login"}, "key": "client", "line": 9, "matched": 25340, "denied": 812, "shadow_denied": 0, "last_seen": seen},
-		{"name": worst, "mode": "shadow", "does": "ask search", "rules": []string{"search"}, "key": "header.x-api-key@tenants | client", "line": 15, "matched": 40, "denied": 0, "shadow_denied": 7, "last_seen": nil},
+		{
+			"name": "ours", "mode": "enforce", "does": "skip all", "rules": []string{}, "line": 6,
+			"matched": 1200, "denied": 0, "shadow_denied": 0, "last_seen": seen,
+		},
+		{
+			"name": "login", "mode": "enforce", "does": "ask login", "rules": []string{"login"},
+			"key": "client", "line": 9, "matched": 25340, "denied": 812, "shadow_denied": 0,
+			"last_seen": seen,
+		},
+		{
+			"name": worst, "mode": "shadow", "does": "ask search", "rules": []string{"search"},
+			"key": "header.x-api-key@tenants | client", "line": 15, "matched": 40, "denied": 0,
+			"shadow_denied": 7, "last_seen": nil,
+		},
 	}
 }
 
@@ -181,14 +210,18 @@ func (s scene) cluster(now time.Time, seconds float64) object {
 		age := 0.04 + 0.02*float64(n)
 		errors, last := object{"timeout": 0, "refused": 0}, ""
 		if s.errors && n == 1 {
-			errors, last = object{"timeout": 200 + int(seconds*20)%1_000_000, "refused": 0}, "read tcp 192.0.2.11:11211: i/o timeout"
+			errors, last = object{"timeout": 200 + int(seconds*20)%1_000_000, "refused": 0},
+				"read tcp 192.0.2.11:11211: i/o timeout"
 		}
 		if lost {
-			age, errors, last = 74, object{"timeout": 12, "refused": 310}, "dial tcp 192.0.2.1"+fmt.Sprint(n)+":11211: connection refused"
+			age, errors, last = 74, object{"timeout": 12, "refused": 310},
+				"dial tcp 192.0.2.1"+fmt.Sprint(n)+":11211: connection refused"
 		}
 		servers = append(servers, object{
-			"address": fmt.Sprintf("192.0.2.1%d:11211", n), "weight": 1, "up": !lost, "lost": lost, "protocol": "meta",
-			"operations": 4_182_337 + n*1311 + int(seconds*4000), "errors": errors, "timeouts": 0, "breaker_opened": 0,
+			"address": fmt.Sprintf("192.0.2.1%d:11211", n), "weight": 1, "up": !lost, "lost": lost,
+			"protocol":   "meta",
+			"operations": 4_182_337 + n*1311 + int(seconds*4000), "errors": errors, "timeouts": 0,
+			"breaker_opened":   0,
 			"last_success_age": age, "last_error": last,
 		})
 	}
@@ -199,28 +232,41 @@ func (s scene) cluster(now time.Time, seconds float64) object {
 			state = "dead"
 		}
 		members = append(members, object{
-			"name": name, "pop": name[:3], "address": fmt.Sprintf("198.51.100.%d:4293", 10+n), "state": state,
-			"since": now.Add(-time.Duration(n*n+2) * 51 * time.Minute), "version": version, "wire": 3, "ring": "9f31c2aa",
+			"name": name, "pop": name[:3], "address": fmt.Sprintf("198.51.100.%d:4293", 10+n),
+			"state": state,
+			"since": now.Add(-time.Duration(n*n+2) * 51 * time.Minute), "version": version,
+			"wire": 3, "ring": "9f31c2aa",
 			"rules": "77e0", "self": n == 0, "dashboard": fmt.Sprintf("http://198.51.100.%d:4292/", 10+n),
 		})
 	}
 	return object{
-		"node": "lhr-1", "pop": "lhr", "view": map[bool]string{true: "node", false: "global"}[alone],
+		"node": "lhr-1", "pop": "lhr", "view": map[bool]string{
+			true:  "node",
+			false: "global",
+		}[alone],
 		"ring": object{
-			"fingerprint": "9f31c2aa", "flush": 0.1, "nodes": map[bool]int{true: 1, false: 2}[lost], "clock": object{"state": "agreed", "skew_seconds": 0}, "servers": servers,
-			"flushes": int(seconds * 10), "last_flush_seconds": 0.0021, "failed": 0, "implausible": 0, "dropped_cost": map[bool]int{true: 18_200}[lost], "deferred": 0,
+			"fingerprint": "9f31c2aa", "flush": 0.1, "nodes": map[bool]int{true: 1, false: 2}[lost],
+			"clock": object{"state": "agreed", "skew_seconds": 0}, "servers": servers,
+			"flushes": int(seconds * 10), "last_flush_seconds": 0.0021, "failed": 0,
+			"implausible": 0, "dropped_cost": map[bool]int{true: 18_200}[lost], "deferred": 0,
 		},
 		"gossip": object{
 			"connected": !alone, "lost": false, "members": members,
-			"pops":  s.pops(),
-			"bytes": object{"in": 48_200_000 + int(seconds*900), "out": 51_700_000 + int(seconds*900)}, "keys": object{"owned": 12},
+			"pops": s.pops(),
+			"bytes": object{
+				"in":  48_200_000 + int(seconds*900),
+				"out": 51_700_000 + int(seconds*900),
+			}, "keys": object{"owned": 12},
 			"lag": object{"count": 91, "mean": 0.021}, "join_error": "",
 		},
 	}
 }
 
 // dead reports whether the n-th member is dead.
-func (s scene) dead(n int) bool { return len(s.degraded) > 1 && n > 0 || n == 3 && s.attack && !s.well }
+func (s scene) dead(n int) bool {
+	return len(s.degraded) > 1 && n > 0 || n == 3 && s.attack &&
+		!s.well
+}
 
 // pops counts the members by PoP.
 func (s scene) pops() (all []object) {
@@ -246,7 +292,13 @@ func (s scene) doors(seconds float64) []object {
 		asked = 0
 	}
 	return []object{
-		{"protocol": "udp", "addresses": []string{"127.0.0.1:4290"}, "asked": asked, "unknown_rule": 0},
-		{"protocol": "http", "addresses": []string{"127.0.0.1:4291", "unix:/run/headgate/http.sock"}, "asked": asked / 900, "unknown_rule": 0},
+		{
+			"protocol": "udp", "addresses": []string{"127.0.0.1:4290"}, "asked": asked,
+			"unknown_rule": 0,
+		},
+		{"protocol": "http", "addresses": []string{
+			"127.0.0.1:4291",
+			"unix:/run/headgate/http.sock",
+		}, "asked": asked / 900, "unknown_rule": 0},
 	}
 }

@@ -78,7 +78,8 @@ func TestDashboardRingLost(t *testing.T) {
 func TestDashboardErrors(t *testing.T) {
 	t.Parallel()
 	for scene, want := range map[string]string{
-		"errors": `ring operations? failed in the last minute\.$`, "attack": `^1 node does not answer: fra-2\.$`, "hero": `^No faults\.$`,
+		"errors": `ring operations? failed in the last minute\.$`,
+		"attack": `^1 node does not answer: fra-2\.$`, "hero": `^No faults\.$`,
 	} {
 		t.Run(scene, func(t *testing.T) {
 			l := open(t, startFake(t, scene), 1400, 900, false)
@@ -205,14 +206,16 @@ func TestDashboardNothingCut(t *testing.T) {
 			l.live()
 			l.wait(row("2001:db8:77:1::5a"))
 			for range 2 { // the first page, and the one with the longest time left
-				cut := value[[]string](l, `[...document.querySelectorAll('th, td.num, #mitigations td:nth-child(7), .act, .load, .legend, .legend span, .figures dd, .readout dt, .readout dd, select, button:not(.link), #cluster td')]
+				cut := value[[]string](l,
+					`[...document.querySelectorAll('th, td.num, #mitigations td:nth-child(7), .act, .load, .legend, .legend span, .figures dd, .readout dt, .readout dd, select, button:not(.link), #cluster td')]
 					.filter((e) => e.checkVisibility() && !e.classList.contains('hidden') && e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== 'inline').map((e) => e.outerHTML.slice(0, 160))`)
 				if len(cut) > 0 {
 					t.Errorf("%d are cut: %q", len(cut), cut)
 				}
 				for _, key := range []string{"203.0.113.40", "2001:db8:77:1::5a"} {
 					if value[bool](l,
-						`((e) => e && e.scrollWidth > e.clientWidth)(`+row(key)+`?.querySelector('.link'))`) {
+						`((e) => e && e.scrollWidth > e.clientWidth)(`+row(key)+
+							`?.querySelector('.link'))`) {
 						t.Errorf("%s is cut", key)
 					}
 				}

@@ -164,8 +164,9 @@ func modules(t testing.TB, s *Site) map[string]string {
 }
 
 // hostile is what would let a key act, a policy fail, or another host be asked.
-var hostile = regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|createContextualFragment|\beval\b|new Function|` +
-	`setAttribute\('(?:style|on)|srcdoc|https?://|//[a-z]+\.[a-z]+/|\bimport\(|new EventSource|XMLHttpRequest`)
+var hostile = regexp.MustCompile(
+	`innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|createContextualFragment|\beval\b|new Function|` +
+		`setAttribute\('(?:style|on)|srcdoc|https?://|//[a-z]+\.[a-z]+/|\bimport\(|new EventSource|XMLHttpRequest`)
 
 // TestModules checks that our scripts put nothing but text into the page, ask no other host, and
 // import what is there.

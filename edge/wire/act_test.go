@@ -20,16 +20,43 @@ func TestActLines(t *testing.T) {
 		code wire.Code
 		want string
 	}{
-		{"acquire exports k%20ey cost=2 lease=30 id=7 later=1", wire.NoError, `0 exports "k ey" cost=2 for=30 lease=0 share=0 from="" id=7`},
-		{"acquire exports k", wire.NoError, `0 exports "k" cost=1 for=0 lease=0 share=0 from="" id=`},
-		{"release exports k lease=40000000000000af", wire.NoError, `1 exports "k" cost=1 for=0 lease=40000000000000af share=0 from="" id=`},
-		{"release exports k", wire.NoError, `1 exports "k" cost=1 for=0 lease=0 share=0 from="" id=`},
-		{"renew exports k id=a", wire.NoError, `2 exports "k" cost=1 for=0 lease=0 share=0 from="" id=a`},
-		{"load workers 0.93 from=web%2d1", wire.NoError, `3 workers "" cost=1 for=0 lease=0 share=930000 from="web-1" id=`},
-		{"load workers 1", wire.NoError, `3 workers "" cost=1 for=0 lease=0 share=1000000 from="" id=`},
+		{
+			"acquire exports k%20ey cost=2 lease=30 id=7 later=1", wire.NoError,
+			`0 exports "k ey" cost=2 for=30 lease=0 share=0 from="" id=7`,
+		},
+		{
+			"acquire exports k", wire.NoError,
+			`0 exports "k" cost=1 for=0 lease=0 share=0 from="" id=`,
+		},
+		{
+			"release exports k lease=40000000000000af", wire.NoError,
+			`1 exports "k" cost=1 for=0 lease=40000000000000af share=0 from="" id=`,
+		},
+		{
+			"release exports k", wire.NoError,
+			`1 exports "k" cost=1 for=0 lease=0 share=0 from="" id=`,
+		},
+		{
+			"renew exports k id=a", wire.NoError,
+			`2 exports "k" cost=1 for=0 lease=0 share=0 from="" id=a`,
+		},
+		{
+			"load workers 0.93 from=web%2d1", wire.NoError,
+			`3 workers "" cost=1 for=0 lease=0 share=930000 from="web-1" id=`,
+		},
+		{
+			"load workers 1", wire.NoError,
+			`3 workers "" cost=1 for=0 lease=0 share=1000000 from="" id=`,
+		},
 		{"load workers 0", wire.NoError, `3 workers "" cost=1 for=0 lease=0 share=0 from="" id=`},
-		{"load workers 1.000", wire.NoError, `3 workers "" cost=1 for=0 lease=0 share=1000000 from="" id=`},
-		{"load workers 0.12345678", wire.NoError, `3 workers "" cost=1 for=0 lease=0 share=123456 from="" id=`},
+		{
+			"load workers 1.000", wire.NoError,
+			`3 workers "" cost=1 for=0 lease=0 share=1000000 from="" id=`,
+		},
+		{
+			"load workers 0.12345678", wire.NoError,
+			`3 workers "" cost=1 for=0 lease=0 share=123456 from="" id=`,
+		},
 		{"load workers 1.0000001", wire.BadRequest, ""},
 		{"load workers 2", wire.BadRequest, ""},
 		{"load workers -0.5", wire.BadRequest, ""},
@@ -47,7 +74,10 @@ func TestActLines(t *testing.T) {
 		{"acquire exports k lease=1m", wire.BadRequest, ""},
 		{"acquire exports k  id=7", wire.BadRequest, ""},
 		{"release exports k lease=af", wire.BadRequest, ""},
-		{"release exports k lease=0000000000000000", wire.NoError, `1 exports "k" cost=1 for=0 lease=1 share=0 from="" id=`},
+		{
+			"release exports k lease=0000000000000000", wire.NoError,
+			`1 exports "k" cost=1 for=0 lease=1 share=0 from="" id=`,
+		},
 		{"renew exports " + strings.Repeat("k", wire.MaxKey+1), wire.TooLong, ""},
 		{"acquire", wire.BadRequest, ""},
 		{"released exports k", wire.BadRequest, ""},
@@ -71,7 +101,10 @@ func TestRepliesToActs(t *testing.T) {
 		want   string
 	}{
 		{
-			wire.WholeAnswer{Answer: wire.Answer{Remaining: 2, Reset: 60}, Lease: 0x40000000000000af},
+			wire.WholeAnswer{
+				Answer: wire.Answer{Remaining: 2, Reset: 60},
+				Lease:  0x40000000000000af,
+			},
 			"allow lease=40000000000000af remaining=2 reset=60 view=node",
 		},
 		{
@@ -112,7 +145,8 @@ func FuzzParseAct(f *testing.F) {
 		case wire.NoError:
 			if len(a.Rule) < 1 || len(a.Rule) > wire.MaxRule || len(a.Key) > wire.MaxKey ||
 				a.Cost < 1 || a.Cost > wire.MaxCost ||
-				a.Share > wire.ShareUnit || len(a.From) > wire.MaxSource || (a.Op == wire.ActLoad) != (len(a.Key) == 0) {
+				a.Share > wire.ShareUnit || len(a.From) > wire.MaxSource ||
+				(a.Op == wire.ActLoad) != (len(a.Key) == 0) {
 				t.Errorf("%s", shownAct(&a))
 			}
 		default:

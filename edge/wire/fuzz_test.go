@@ -68,8 +68,10 @@ var replies = []Answer{
 
 func FuzzParseQuery(f *testing.F) {
 	for _, line := range []string{
-		"check login 203.0.113.7", "peek r %20%25%7f cost=7 id=a!b", "count r k x=y id=1 id=2", "ping",
-		"check r %4", "check r k cost=1000001 id=7", "ping id=7", "check  r k", "", "check r k id=/ id=7",
+		"check login 203.0.113.7", "peek r %20%25%7f cost=7 id=a!b", "count r k x=y id=1 id=2",
+		"ping",
+		"check r %4", "check r k cost=1000001 id=7", "ping id=7", "check  r k", "",
+		"check r k id=/ id=7",
 	} {
 		f.Add([]byte(line))
 	}
@@ -77,10 +79,12 @@ func FuzzParseQuery(f *testing.F) {
 		asked := bytes.Clone(line)
 		q, code := ParseQuery(line)
 		want, ok := oracle(string(asked))
-		if long := len(want.Key) > MaxKey; (code != BadRequest) != ok || (code == TooLong) != (ok && long) {
+		if long := len(want.Key) > MaxKey; (code != BadRequest) != ok ||
+			(code == TooLong) != (ok && long) {
 			t.Fatalf("%q: code %q, but well formed: %v, key too long: %v", asked, code, ok, long)
 		}
-		if got, want := describeQuery(q, code), describeQuery(want, code); code == NoError && got != want {
+		if got, want := describeQuery(q, code), describeQuery(want, code); code == NoError &&
+			got != want {
 			t.Fatalf("%q\nis read %s\n   want %s", asked, got, want)
 		}
 		if code != NoError && (q.Op != 0 || q.Cost != 0 || q.Rule != nil || q.Key != nil) {
@@ -116,7 +120,8 @@ func checkReplyFits(t *testing.T, asked []byte, a Answer, id []byte) {
 	if len(reply) > len(asked) {
 		t.Fatalf("reply %q is longer than its request %q", reply, asked)
 	}
-	if back, err := ParseAnswer(reply); ok && (err != nil || back.Status != a.Status || !bytes.Equal(back.ID, id)) {
+	if back, err := ParseAnswer(reply); ok && (err != nil || back.Status != a.Status ||
+		!bytes.Equal(back.ID, id)) {
 		t.Fatalf("cut reply %q reads back as %+v, %v", reply, back, err)
 	}
 	if verdict := a.Status == Allow || a.Status == Deny; verdict && !ok && properQuestion(asked) {
@@ -133,7 +138,8 @@ func FuzzParseAnswer(f *testing.F) {
 	for _, line := range []string{
 		"allow remaining=99 reset=10 view=node", "id=7 deny why=shed retry=1 view=global " +
 			"ratio=0.83", "ok", "pong",
-		"id=x error unknown-rule", "allow shadow=deny x=y", "id=", "allow remaining=-1", "deny ratio=1.01", "error",
+		"id=x error unknown-rule", "allow shadow=deny x=y", "id=", "allow remaining=-1",
+		"deny ratio=1.01", "error",
 	} {
 		f.Add([]byte(line))
 	}

@@ -194,7 +194,10 @@ func TestAppendQuery(t *testing.T) {
 	}{
 		{Query{Rule: []byte("login"), Key: []byte("k")}, "check login k"},
 		{Query{Op: Peek, Cost: 1, Rule: []byte("login"), Key: []byte("k")}, "peek login k"},
-		{Query{Op: Count, Cost: 20, Rule: []byte("r"), Key: []byte(" %\x7f\n\xff"), ID: []byte("x")}, "count r %20%25%7F%0A\xff cost=20 id=x"},
+		{Query{
+			Op: Count, Cost: 20, Rule: []byte("r"), Key: []byte(" %\x7f\n\xff"),
+			ID: []byte("x"),
+		}, "count r %20%25%7F%0A\xff cost=20 id=x"},
 		{Query{Op: Ping}, "ping"},
 	} {
 		if got := AppendQuery([]byte("> "), tt.q); string(got) != "> "+tt.want {
@@ -212,7 +215,10 @@ func TestValidateAgreesWithParseQuery(t *testing.T) {
 		want Code
 	}{
 		{"plain", func(*Query) {}, NoError},
-		{"longest", func(q *Query) { q.Rule, q.Key, q.ID, q.Cost = long[:MaxRule], long[:MaxKey], long[:MaxID], MaxCost }, NoError},
+		{"longest", func(q *Query) {
+			q.Rule, q.Key, q.ID, q.Cost = long[:MaxRule], long[:MaxKey],
+				long[:MaxID], MaxCost
+		}, NoError},
 		{"no rule", func(q *Query) { q.Rule = nil }, BadRequest},
 		{"long rule", func(q *Query) { q.Rule = long[:MaxRule+1] }, BadRequest},
 		{"rule with a slash", func(q *Query) { q.Rule = []byte("a/b") }, BadRequest},
@@ -241,9 +247,18 @@ func TestValidateAgreesWithParseQuery(t *testing.T) {
 func TestWords(t *testing.T) {
 	for _, tt := range []struct{ got, want string }{
 		{Check.String() + Peek.String() + Count.String() + Ping.String(), "checkpeekcountping"},
-		{Allow.String() + Deny.String() + OK.String() + Pong.String() + Error.String(), "allowdenyokpongerror"},
-		{NoError.String() + BadRequest.String() + UnknownRule.String() + TooLong.Error(), "bad-requestunknown-ruletoo-long"},
-		{NoWhy.String() + WhyBlock.String() + WhyShed.String() + WhyLimit.String(), "blockshedlimit"},
+		{
+			Allow.String() + Deny.String() + OK.String() + Pong.String() + Error.String(),
+			"allowdenyokpongerror",
+		},
+		{
+			NoError.String() + BadRequest.String() + UnknownRule.String() + TooLong.Error(),
+			"bad-requestunknown-ruletoo-long",
+		},
+		{
+			NoWhy.String() + WhyBlock.String() + WhyShed.String() + WhyLimit.String(),
+			"blockshedlimit",
+		},
 		{ViewNode.String() + ViewPoP.String() + ViewGlobal.String(), "nodepopglobal"},
 		{Op(9).String(), "undefined"},
 		{View(255).String(), "undefined"},

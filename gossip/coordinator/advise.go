@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
-	"github.com/headgate-dev/headgate/gossip/coordinator/rates"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
@@ -65,7 +64,7 @@ func (c *Coordinator) advise(now window.Instant, l *local) {
 		a.Ratio = c.ratio(now, l)
 		a.Remote = c.collectRemote(now, l)
 		if c.rateOnly(l) {
-			a.RateOnly, a.Until = rates.Count(&l.rule, l.view.RateOnly), now.Add(l.rateTTL())
+			a.RateOnly, a.Until = count(&l.rule, l.view.RateOnly), now.Add(l.rateTTL())
 		}
 	} else if over := l.report.Rate; l.rule.RateMode() && over > 1.03*l.rule.PerSecond() &&
 		l.offered > l.rule.Limit {

@@ -4,8 +4,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/headgate-dev/headgate/gossip/coordinator/arrivals"
-	"github.com/headgate-dev/headgate/gossip/coordinator/rates"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
@@ -64,9 +62,9 @@ func (c *Coordinator) countRatio(now window.Instant, l *local) mitigation.Ratio 
 	case c.held(&l.rule):
 		return 0 // its counts deny, and views of it are rare
 	case c.divided(now, l):
-		return rates.Within(l.view.Share*l.rule.Open(), l.report.Rate, l.report.Over)
+		return within(l.view.Share*l.rule.Open(), l.report.Rate, l.report.Over)
 	case c.rateOnly(l):
-		return rates.Ratio(&l.rule, l.view.Sum/l.rule.Open())
+		return ratioOf(&l.rule, l.view.Sum/l.rule.Open())
 	}
 	v := l.view
 	v.Share = 0 // first come, first served
@@ -77,8 +75,8 @@ func (c *Coordinator) countRatio(now window.Instant, l *local) mitigation.Ratio 
 // room returns how much more offered and admitted cost of other PoPs is believed in the window of
 // l's key. Demand beyond their shares never denies here; their admissions do unless l's share is
 // assured.
-func (c *Coordinator) room(now window.Instant, l *local) (all arrivals.Room) {
-	if all = arrivals.AnyRoom; !c.divided(now, l) {
+func (c *Coordinator) room(now window.Instant, l *local) (all room) {
+	if all = anyRoom; !c.divided(now, l) {
 		return all
 	}
 	most := float64(l.rule.Limit) - l.view.Share*l.rule.Window.Seconds()

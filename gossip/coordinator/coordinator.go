@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/gossip/coordinator/assignment"
-	"github.com/headgate-dev/headgate/gossip/coordinator/budget"
-	"github.com/headgate-dev/headgate/gossip/coordinator/order"
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
 	"github.com/headgate-dev/headgate/gossip/coordinator/peers"
 	"github.com/headgate-dev/headgate/gossip/counts"
@@ -90,9 +88,9 @@ type Coordinator struct {
 	ownedKeys    map[packet.ID]*ownedKey
 	// visits are the keys of each role in ten parts: every tick visits a part.
 	visits struct {
-		locals       order.RoundRobin[*local]
-		reporterKeys order.RoundRobin[*reporterKey]
-		ownedKeys    order.RoundRobin[*ownedKey]
+		locals       roundRobin[*local]
+		reporterKeys roundRobin[*reporterKey]
+		ownedKeys    roundRobin[*ownedKey]
 	}
 	// dirty are the owned keys with a report since the last tick.
 	dirty []*ownedKey
@@ -103,12 +101,12 @@ type Coordinator struct {
 	// restoredUntil is the end of the time in which restored matters.
 	restoredUntil window.Instant
 	// quotas bound the hints of each owner.
-	quotas map[string]*budget.Quota
+	quotas map[string]*quota
 	peers  *peers.Table
 	out    map[string]*outgoing
 	// rounds counts ticks.
 	rounds int
-	budget *budget.Budget
+	budget *budget
 	// counts is the exchange of counts from PoP to PoP.
 	counts exchange
 
@@ -139,10 +137,10 @@ func New(o Options, now window.Instant, wall time.Time) *Coordinator {
 		ownedKeys:    make(map[packet.ID]*ownedKey),
 		hints:        make(map[packet.ID]hint),
 		restored:     make(map[packet.ID]restored),
-		quotas:       make(map[string]*budget.Quota),
+		quotas:       make(map[string]*quota),
 		out:          make(map[string]*outgoing),
 		peers:        peers.New(o.Name, secret),
-		budget:       budget.New(o.Budget, now),
+		budget:       newBudget(o.Budget, now),
 		counts:       newExchange(&o),
 	}
 	c.counts.assign(c.assignment, &o)
@@ -290,7 +288,7 @@ func (c *Coordinator) Lift(rule string, key []byte) {
 	}
 	for _, alone := range []bool{false, true} {
 		if d := c.reporterKeys[reporterKeyID{k, alone}]; d != nil {
-			d.witnesses = order.Map[string, witness]{}
+			d.witnesses = orderedMap[string, witness]{}
 		}
 	}
 }

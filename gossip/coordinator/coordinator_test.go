@@ -297,17 +297,23 @@ func TestAnotherSecretReassignsShards(t *testing.T) {
 // TestCountingAloneIsNoFall: a node whose ring is lost measures a part of its PoP's demand. Until
 // the owner knows, the global demand has not fallen by the rest.
 func TestCountingAloneIsNoFall(t *testing.T) {
-	f := newFleet(t, second, 2, 2, 2)
-	f.run(10*time.Second, asked(map[string]float64{"a": 40_000, "b": 7_500, "c": 2_500}))
-	a := f.nodes["a0"]
-	a.Measure(f.now, f.now.Time(), []coordinator.Sample{{
-		Rule: "r", Key: []byte("k"), Since: 1,
-		Alone: true, Report: control.Report{
-			Rate: 20_000, Admitted: 4_000, Over: 200 * time.Millisecond,
-		},
-	}})
-	if got := a.advice.Ratio.Float(); math.Abs(got-0.8) > 0.01 {
-		t.Errorf("ratio %.3f, want 0.8 as before", got)
+	for _, c := range []struct {
+		rule     mitigation.Rule
+		admitted float64
+		want     float64 // the ratio, as before
+	}{{second, 4_000, 0.8}, {tenants, 2_000, 0.906}} {
+		f := newFleet(t, c.rule, 2, 2, 2)
+		f.run(10*time.Second, asked(map[string]float64{"a": 40_000, "b": 7_500, "c": 2_500}))
+		a := f.nodes["a0"]
+		a.Measure(f.now, f.now.Time(), []coordinator.Sample{{
+			Rule: "r", Key: []byte("k"), Since: 1,
+			Alone: true, Report: control.Report{
+				Rate: 20_000, Admitted: c.admitted, Over: 200 * time.Millisecond,
+			},
+		}})
+		if got := a.advice.Ratio.Float(); math.Abs(got-c.want) > 0.01 {
+			t.Errorf("ratio %.3f, want %.3f as before", got, c.want)
+		}
 	}
 }
 

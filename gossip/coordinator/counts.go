@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/headgate-dev/headgate/gossip/coordinator/order"
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
 	"github.com/headgate-dev/headgate/gossip/coordinator/peers"
 	"github.com/headgate-dev/headgate/gossip/counts"
@@ -205,7 +204,7 @@ func (c *Coordinator) held(r *mitigation.Rule) bool { return c.counts.all && ByC
 // the owner.
 func (c *Coordinator) waits(r *mitigation.Rule) int {
 	if c.held(r) {
-		return order.MostTurns
+		return mostTurns
 	}
 	return 0
 }

@@ -24,10 +24,11 @@
 //	packet     the bytes of the five kinds of records
 //	peers      whether a packet is new, its sender's clock right, and whether the sender answers
 //	partners   between which PoPs counts are exchanged, and who receives next
-//	budget     the bytes that may be sent, by kind of record, and the load
-//	arrivals   when admissions came, from the admitting node to the others
-//	rates      which change of a rate is worth a report, and the ratio where counts are missing
-//	order      collections whose order a simulation can repeat
+//
+// and four files of this package: budget.go (the bytes that may be sent, by kind of record, and the
+// load), arrivals.go (when admissions came, from the admitting node to the others), rates.go (which
+// change of a rate is worth a report, and the ratio where counts are missing), map.go (collections
+// whose order a simulation can repeat).
 //
 // A report goes up when new, or the offered or admitted rate moved by more than chance, and
 // otherwise at a refresh interval of 0.5 s (shed) or 1 s, which the number of keys stretches to at
@@ -39,7 +40,7 @@
 // unless a hint or a view near the limit asks, so silent PoPs hide at most a quarter of the limit.
 // A hint is spread when the rate comes near the limit, or counts have used up half of the limit. An
 // owner sends a view when a rate differs by 2 %, when the view lacks half of the rest of the limit
-// and no less than 0.5 % of the rest, and at the latest after 1 s: see package rates. A node uses a
+// and no less than 0.5 % of the rest, and at the latest after 1 s: see rates.go. A node uses a
 // view for 30 s; a reporter takes the lesser of two witnesses, or the only answer within 1.5 s.
 //
 // The members alone decide which node does which part: see package assignment. There is no

@@ -4,10 +4,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/headgate-dev/headgate/gossip/coordinator/budget"
-	"github.com/headgate-dev/headgate/gossip/coordinator/order"
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
-	"github.com/headgate-dev/headgate/gossip/coordinator/rates"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -53,7 +50,7 @@ func (c *Coordinator) announce(now window.Instant, b *ownedKey) {
 		c.stats.Deferred++
 		return
 	}
-	b.hinted = sentView{view: rates.View{GlobalView: v}, at: now}
+	b.hinted = sentView{view: viewState{GlobalView: v}, at: now}
 	c.sequence++
 	b.seq = c.incarnation<<20 + c.sequence
 	hint := c.hintOf(b)
@@ -66,7 +63,7 @@ func (c *Coordinator) announce(now window.Instant, b *ownedKey) {
 // have used up hintUsed of a limit held by counts alone. The rate of a key with few requests rises
 // late.
 func (c *Coordinator) near(now window.Instant, b *ownedKey) bool {
-	return b.aggregate.Sum() >= (1-rates.Theta)*b.rule.PerSecond() ||
+	return b.aggregate.Sum() >= (1-theta)*b.rule.PerSecond() ||
 		c.clock(now, &b.rule).Runs() &&
 			float64(b.aggregate.Used()) >= hintUsed*float64(b.rule.Quota())
 }
@@ -176,10 +173,10 @@ func (c *Coordinator) admits(now window.Instant, owner string) bool {
 }
 
 // quota returns owner's quota. Owners are members, so their number is bounded.
-func (c *Coordinator) quota(owner string) *budget.Quota {
+func (c *Coordinator) quota(owner string) *quota {
 	q := c.quotas[owner]
 	if q == nil {
-		q = budget.NewQuota()
+		q = newQuota()
 		c.quotas[owner] = q
 	}
 	return q
@@ -187,7 +184,7 @@ func (c *Coordinator) quota(owner string) *budget.Quota {
 
 // tickHints drops expired hints, and quotas of former members.
 func (c *Coordinator) tickHints(now window.Instant) {
-	if c.rounds%order.Parts != 0 {
+	if c.rounds%turnParts != 0 {
 		return
 	}
 	for k, w := range c.hints {

@@ -3,9 +3,7 @@ package coordinator
 import (
 	"time"
 
-	"github.com/headgate-dev/headgate/gossip/coordinator/budget"
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
-	"github.com/headgate-dev/headgate/gossip/coordinator/rates"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -41,7 +39,7 @@ func (c *Coordinator) reportTTL(r *mitigation.Rule, every, age time.Duration) ti
 		every = max(every, heldGap)
 	}
 	if c.budget.Overloaded() {
-		every = max(every, min(age, budget.MaxStretch), minOverloadGap)
+		every = max(every, min(age, maxStretch), minOverloadGap)
 	}
 	return min(3*every, packet.MaxTTL)
 }
@@ -59,11 +57,11 @@ func (c *Coordinator) settleTime(now window.Instant, l *local) time.Duration {
 		return time.Second
 	}
 	// a new key settles sooner
-	return max(time.Second, min(rates.Windows*l.rule.Window, maxSettle, now.Sub(l.firstMeasured)/4))
+	return max(time.Second, min(windows*l.rule.Window, maxSettle, now.Sub(l.firstMeasured)/4))
 }
 
 // maxSettle bounds the smoothing time.
 const maxSettle = 2 * time.Minute
 
 // rateTTL is the life of a ratio following from rates: a window, at most budget.MaxStretch.
-func (l *local) rateTTL() time.Duration { return min(l.rule.Window, budget.MaxStretch) }
+func (l *local) rateTTL() time.Duration { return min(l.rule.Window, maxStretch) }

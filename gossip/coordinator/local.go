@@ -5,9 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/headgate-dev/headgate/gossip/coordinator/arrivals"
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
-	"github.com/headgate-dev/headgate/gossip/coordinator/rates"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/sketch"
@@ -62,8 +60,8 @@ type local struct {
 	smoothRate float64
 	// endRepeats is the number of times the key's end is still to be reported.
 	endRepeats int
-	came       arrivals.Own    // when this node's own admissions came
-	others     arrivals.Others // where those of others stand in the gate's log
+	came       own    // when this node's own admissions came
+	others     others // where those of others stand in the gate's log
 	// direct is the key's part in the exchange of counts.
 	direct direct
 	// remote is the growth of other PoPs' counts the gate is to be handed.
@@ -136,12 +134,12 @@ func (c *Coordinator) measure(now window.Instant, m *Sample) *local {
 		if l.sentAt != 0 {
 			c.report(now, l, true) // the origin changes: end the old
 		}
-		l.alone, l.own, l.came, l.sentAt = m.Alone, window.Totals{}, arrivals.Own{}, 0
+		l.alone, l.own, l.came, l.sentAt = m.Alone, window.Totals{}, own{}, 0
 		l.lastShare, l.seen = 0, window.Totals{}
 		l.view = l.view.Of(m.Report.Rate) // another origin's rate is no change of demand
 	}
 	if c.omitsCounts(l) {
-		m.Report.RateOnly, m.Report.Rate = true, rates.Steady(&l.rule, m.Report.Rate, m.Offered)
+		m.Report.RateOnly, m.Report.Rate = true, steady(&l.rule, m.Report.Rate, m.Offered)
 	}
 	l.settle(now, m.Report, c.settleTime(now, l))
 	l.index, l.measured, l.report, l.offered = m.Index, now, m.Report, m.Offered
@@ -210,7 +208,7 @@ func (c *Coordinator) local(now window.Instant, m *Sample) *local {
 		c.recall(l)
 	}
 	if l.since != m.Since {
-		l.merged, l.others = window.Totals{}, arrivals.Others{} // a new slot has merged nothing yet
+		l.merged, l.others = window.Totals{}, others{} // a new slot has merged nothing yet
 		l.since, l.direct.fresh = m.Since, true
 	}
 	l.rule = rule
@@ -255,7 +253,7 @@ func (l *local) settle(now window.Instant, d control.Report, over time.Duration)
 		l.smoothRate = d.Rate
 		return
 	}
-	l.smoothRate = rates.Smooth(l.smoothRate, d.Rate, now.Sub(l.measured), over, d.Over)
+	l.smoothRate = smooth(l.smoothRate, d.Rate, now.Sub(l.measured), over, d.Over)
 }
 
 // idleAfter is the time without a sample after which l is idle. A rate of rare requests is averaged

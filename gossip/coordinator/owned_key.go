@@ -3,9 +3,7 @@ package coordinator
 import (
 	"time"
 
-	"github.com/headgate-dev/headgate/gossip/coordinator/order"
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
-	"github.com/headgate-dev/headgate/gossip/coordinator/rates"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
@@ -20,7 +18,7 @@ type ownedKey struct {
 	dirty     bool
 	// hurriedAt is the time of the last step without a tick.
 	hurriedAt   window.Instant
-	subscribers order.Map[reporter, *subscriber]
+	subscribers orderedMap[reporter, *subscriber]
 	// hinted is the last spread hint.
 	hinted sentView
 	// seq is the hint's sequence number.
@@ -178,7 +176,7 @@ func (c *Coordinator) answer(now window.Instant, b *ownedKey) {
 // answerTo is answer for a reporter.
 func (c *Coordinator) answerTo(now window.Instant, b *ownedKey, from reporter, a *subscriber) {
 	pop, _ := c.assignment.PoP(from.node)
-	is := sentView{view: rates.View{
+	is := sentView{view: viewState{
 		GlobalView: b.aggregate.View(now, c.origin(pop, from)),
 		Left:       b.rule.Quota() - b.aggregate.Used(),
 	}, at: now}
@@ -219,7 +217,7 @@ func (c *Coordinator) differs(rule *mitigation.Rule, has, is *sentView, every ti
 	case age >= c.budget.Stretched(every, len(c.ownedKeys)+len(c.reporterKeys)):
 		return true
 	}
-	return has.view.Differs(&is.view, rates.Terms{
+	return has.view.Differs(&is.view, stepTerms{
 		Rule: rule, PoPs: c.assignment.PoPs(), Load: c.budget.Load(),
 		ByCounts: c.clock(is.at, rule).Runs(),
 	})

@@ -71,7 +71,8 @@ func TestTheRatioNeedsCounts(t *testing.T) {
 				d := control.Report{Rate: 16_000, Over: 200 * time.Millisecond}
 				d.Totals = window.Totals{Period: uint32(n.wall(f.now).Unix())}
 				d.Totals.By[1].Offered = offered
-				d.Totals.By[0].Offered = offered * int64(n.wall(f.now).Nanosecond()) / int64(time.Second)
+				d.Totals.By[0].Offered = offered * int64(n.wall(f.now).Nanosecond()) / int64(
+					time.Second)
 				return coordinator.Sample{
 					Rule: "r", Key: []byte("k"), Since: 1, Offered: offered,
 					Report: d,

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
-	"github.com/headgate-dev/headgate/gossip/coordinator/rates"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
@@ -47,8 +46,8 @@ func (c *Coordinator) reportDue(now window.Instant, l *local) (priority float64,
 		return 0, false
 	}
 	pops := c.assignment.PoPs()
-	if !c.hinted(now, l) && rates.Small(&l.rule, &l.report, pops) &&
-		(l.sentAt == 0 || rates.Small(&l.rule, &l.sent, pops)) {
+	if !c.hinted(now, l) && small(&l.rule, &l.report, pops) &&
+		(l.sentAt == 0 || small(&l.rule, &l.sent, pops)) {
 		return 0, false
 	}
 	report := l.smoothed()
@@ -85,7 +84,7 @@ func (l *local) spentTTL(age time.Duration) float64 {
 func (c *Coordinator) hinted(now window.Instant, l *local) bool {
 	// the time for which a view near the limit makes a PoP report whatever the share.
 	if l.viewed != 0 && now.Sub(l.viewed) < (10*time.Second) &&
-		l.view.Sum >= (1-rates.Theta)*l.rule.PerSecond() {
+		l.view.Sum >= (1-theta)*l.rule.PerSecond() {
 		return true
 	}
 	if b := c.ownedKeys[l.id]; b != nil && b.hinted.at != 0 && now.Sub(b.hinted.at) < hintTTL {
@@ -97,7 +96,7 @@ func (c *Coordinator) hinted(now window.Instant, l *local) bool {
 
 // moved returns the change from the report was to d as a share of the limit; 0 if possibly chance.
 func (c *Coordinator) moved(rule mitigation.Rule, d, was *control.Report) float64 {
-	if change := rates.Moved(&rule, was, d, c.assignment.PoPs()); change > 0 {
+	if change := moved(&rule, was, d, c.assignment.PoPs()); change > 0 {
 		return change / rule.PerSecond()
 	}
 	if d.Totals.Period == 0 || rule.RateMode() || c.held(&rule) {
@@ -107,7 +106,7 @@ func (c *Coordinator) moved(rule mitigation.Rule, d, was *control.Report) float6
 		// the number of parts of a PoP's even share of the limit: a count growing by a part is
 		// reported.
 		int64(c.budget.Load()*float64(rule.Quota())/float64(25*c.assignment.PoPs())))
-	if admitted, ok := rates.Grown(&was.Totals, &d.Totals, least); ok {
+	if admitted, ok := grown(&was.Totals, &d.Totals, least); ok {
 		return float64(admitted)/float64(rule.Quota()) + 0.01
 	}
 	if d.Blocked > 0 && was.Blocked == 0 {
@@ -121,7 +120,7 @@ func (c *Coordinator) moved(rule mitigation.Rule, d, was *control.Report) float6
 func (c *Coordinator) report(now window.Instant, l *local, done bool) {
 	l.ttl = c.reportTTL(&l.rule, c.budget.Stretched(nodeGap, len(c.locals)), now.Sub(l.sentAt))
 	report := l.smoothed()
-	if rates.Leaps(&l.sent, &report) {
+	if leaps(&l.sent, &report) {
 		l.leapt = now
 	}
 	l.sent, l.sentAt = report, now

@@ -5,9 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/headgate-dev/headgate/gossip/coordinator/order"
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
-	"github.com/headgate-dev/headgate/gossip/coordinator/rates"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
 	"github.com/headgate-dev/headgate/window/moments"
@@ -25,7 +23,7 @@ type reporterKey struct {
 	is    reporterKeyID
 	shard int
 	nonce uint32
-	nodes order.Map[string, *nodeState] // of the PoP, that measure the key
+	nodes orderedMap[string, *nodeState] // of the PoP, that measure the key
 
 	report    control.Report
 	totals    window.Totals  // by period, the largest value ever reported
@@ -37,7 +35,7 @@ type reporterKey struct {
 	shed      bool           // in the last verdict
 	opened    window.Instant // of the first report to the owners
 
-	witnesses order.Map[string, witness] // by name: owner and standby
+	witnesses orderedMap[string, witness] // by name: owner and standby
 }
 
 // nodeState is a node of the PoP measuring the key.
@@ -53,7 +51,7 @@ type nodeState struct {
 
 // sentView is a view for a receiver, and the time of the send; 0 for never.
 type sentView struct {
-	view rates.View
+	view viewState
 	at   window.Instant
 }
 
@@ -225,7 +223,7 @@ func (c *Coordinator) forward(now window.Instant, d *reporterKey) {
 	rule, _ := c.o.Rule(d.is.id.Rule)
 	hold := c.reportTTL(&rule, c.budget.Stretched(steadyGap, len(c.reporterKeys)),
 		now.Sub(d.forwarded))
-	if rates.Leaps(&d.sent, &d.report) {
+	if leaps(&d.sent, &d.report) {
 		d.leapt = now
 	}
 	d.changed, d.forwarded, d.sent = false, now, d.report

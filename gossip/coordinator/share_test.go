@@ -46,22 +46,6 @@ func TestPoPsGetTheirShares(t *testing.T) {
 	}
 }
 
-// TestCountingAloneKeepsTheRatio: see TestCountingAloneIsNoFall.
-func TestCountingAloneKeepsTheRatio(t *testing.T) {
-	f := newFleet(t, tenants, 2, 2, 2)
-	f.run(10*time.Second, asked(map[string]float64{"a": 40_000, "b": 7_500, "c": 2_500}))
-	a := f.nodes["a0"]
-	a.Measure(f.now, f.now.Time(), []coordinator.Sample{{
-		Rule: "r", Key: []byte("k"), Since: 1,
-		Alone: true, Report: control.Report{
-			Rate: 20_000, Admitted: 2_000, Over: 200 * time.Millisecond,
-		},
-	}})
-	if got := a.advice.Ratio.Float(); math.Abs(got-0.906) > 0.01 {
-		t.Errorf("ratio %.3f, want 0.906 as before", got)
-	}
-}
-
 // TestNodesAloneDivideTheirShare: the nodes of a PoP without a ring have the PoP's share together.
 func TestNodesAloneDivideTheirShare(t *testing.T) {
 	f := newFleet(t, tenants, 2, 2)

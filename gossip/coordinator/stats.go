@@ -5,7 +5,6 @@ import (
 
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
 	"github.com/headgate-dev/headgate/gossip/coordinator/peers"
-	"github.com/headgate-dev/headgate/gossip/coordinator/rates"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -135,7 +134,7 @@ func (c *Coordinator) Explain(now window.Instant, rule string, key []byte) (s co
 	if l := c.locals[k]; l != nil {
 		s.View, s.Viewed, s.Rate, s.Alone = l.view, l.viewed, l.report.Rate, l.alone
 		if c.fresh(now, l) {
-			s.Ratio, s.RateOnly = c.ratio(now, l), rates.Count(&l.rule, l.view.RateOnly)
+			s.Ratio, s.RateOnly = c.ratio(now, l), count(&l.rule, l.view.RateOnly)
 		}
 	}
 	return s

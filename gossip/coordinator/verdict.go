@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
-	"github.com/headgate-dev/headgate/gossip/coordinator/rates"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -68,7 +67,7 @@ func (c *Coordinator) publishTo(
 	now window.Instant, d *reporterKey, name string, n *nodeState, w *witness,
 ) {
 	rule, _ := c.o.Rule(d.is.id.Rule)
-	is := sentView{view: rates.View{GlobalView: d.viewOf(n, w.view)}, at: now}
+	is := sentView{view: viewState{GlobalView: d.viewOf(n, w.view)}, at: now}
 	if !c.differs(&rule, &n.sent, &is, adviceEvery) &&
 		(!n.awaiting || now.Sub(n.sent.at) <= shedGap) {
 		return

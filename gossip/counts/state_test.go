@@ -105,7 +105,8 @@ func (o *origin) totals(now time.Duration) (all window.Totals) {
 			all.Add(&window.Totals{
 				Period: uint32(at / period),
 				By: [window.Periods]window.PeriodTotals{{
-					Admitted: 1, Offered: 1, Times: int64(at%period) * window.TimeParts / int64(period),
+					Admitted: 1, Offered: 1, Times: int64(at%period) * window.TimeParts / int64(
+						period),
 				}},
 			})
 		}

@@ -27,8 +27,11 @@ type inner struct {
 	dial    func() net.Conn
 }
 
-func (i *inner) FinalAdvertiseAddr(string, int) (net.IP, int, error)       { return nil, 0, nil }
-func (i *inner) WriteTo([]byte, string) (time.Time, error)                 { return time.Time{}, nil }
+func (i *inner) FinalAdvertiseAddr(string, int) (net.IP, int, error) { return nil, 0, nil }
+func (i *inner) WriteTo([]byte, string) (time.Time, error) {
+	return time.Time{},
+		nil
+}
 func (i *inner) PacketCh() <-chan *memberlist.Packet                       { return i.packets }
 func (i *inner) StreamCh() <-chan net.Conn                                 { return i.streams }
 func (i *inner) DialTimeout(string, time.Duration) (c net.Conn, err error) { return i.dial(), nil }
@@ -48,7 +51,10 @@ func bubble(t *testing.T, o guard.Options, f func(t *testing.T, b *bench)) {
 	o.Keys = func() [][]byte { return [][]byte{key(2), key(1)} }
 	o.MaxMembers, o.MaxState = 5000, 258<<10
 	synctest.Test(t, func(t *testing.T) {
-		b := &bench{below: &inner{packets: make(chan *memberlist.Packet), streams: make(chan net.Conn)}, traffic: &guard.Traffic{}}
+		b := &bench{below: &inner{
+			packets: make(chan *memberlist.Packet),
+			streams: make(chan net.Conn),
+		}, traffic: &guard.Traffic{}}
 		b.Guard = guard.New(b.below, o, b.traffic)
 		defer func() { _ = b.Shutdown() }()
 		f(t, b)
@@ -76,17 +82,31 @@ func (b *bench) packet(p *memberlist.Packet) (passes bool, why string) {
 func TestPacketsThatAreDropped(t *testing.T) {
 	ours := &net.UDPAddr{IP: net.IPv4(10, 1, 2, 3), Port: 1} // a v4 address in 16 bytes
 	labelled := append([]byte{guard.LabelMark, 2, 'u', 's'}, "encrypted"...)
-	bubble(t, guard.Options{Label: "us", Allow: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}, func(t *testing.T, b *bench) {
+	bubble(t, guard.Options{
+		Label: "us",
+		Allow: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
+	}, func(t *testing.T, b *bench) {
 		for _, c := range []struct {
 			what string
 			p    memberlist.Packet
 			why  string // "" passes
 		}{
 			{"good", memberlist.Packet{Buf: labelled, From: ours}, ""},
-			{"too long", memberlist.Packet{Buf: append(labelled, make([]byte, guard.MaxDatagram)...), From: ours}, "oversize"},
-			{"foreign", memberlist.Packet{Buf: labelled, From: &net.UDPAddr{IP: net.IPv4(11, 0, 0, 1)}}, "foreign"},
-			{"no address", memberlist.Packet{Buf: labelled, From: &net.UnixAddr{Name: "x"}}, "foreign"},
-			{"other label", memberlist.Packet{Buf: []byte{guard.LabelMark, 2, 'm', 'e', 0}, From: ours}, "label"},
+			{"too long", memberlist.Packet{Buf: append(labelled,
+				make([]byte, guard.MaxDatagram)...), From: ours}, "oversize"},
+			{"foreign", memberlist.Packet{
+				Buf:  labelled,
+				From: &net.UDPAddr{IP: net.IPv4(11, 0, 0, 1)},
+			}, "foreign"},
+			{
+				"no address",
+				memberlist.Packet{Buf: labelled, From: &net.UnixAddr{Name: "x"}},
+				"foreign",
+			},
+			{"other label", memberlist.Packet{
+				Buf:  []byte{guard.LabelMark, 2, 'm', 'e', 0},
+				From: ours,
+			}, "label"},
 			{"no label", memberlist.Packet{Buf: []byte{8, 1, 1, 1, 1, 1}, From: ours}, "label"},
 			{"short", memberlist.Packet{Buf: []byte{guard.LabelMark}, From: ours}, "label"},
 		} {
@@ -109,7 +129,8 @@ func TestPacketsThatAreDropped(t *testing.T) {
 func TestPacketsThatUnpack(t *testing.T) {
 	bomb := guardtest.Bomb(t, 1<<20)[:200]
 	compound := func(msg []byte) []byte {
-		return append(binary.BigEndian.AppendUint16([]byte{7, 2, 0, 1}, uint16(len(msg))), append([]byte{8}, msg...)...)
+		return append(binary.BigEndian.AppendUint16([]byte{7, 2, 0, 1}, uint16(len(msg))),
+			append([]byte{8}, msg...)...)
 	}
 	padded := guardtest.Packet(t, key(1), []byte("x"))
 	padded[6] = 0
@@ -118,18 +139,26 @@ func TestPacketsThatUnpack(t *testing.T) {
 			packet []byte
 			why    string // "" passes
 		}{
-			"good":            {guardtest.Packet(t, key(1), []byte{8, 1, 2}), ""},
-			"two good ones":   {guardtest.Packet(t, key(2), compound([]byte{8, 1, 2})), ""},
-			"compressed":      {guardtest.Packet(t, key(1), bomb), "compressed"},
-			"in a compound":   {guardtest.Packet(t, key(1), compound(bomb)), "compressed"},
-			"in two":          {guardtest.Packet(t, key(1), compound(compound(bomb))), "compressed"},
-			"with a checksum": {guardtest.Packet(t, key(1), append([]byte{12, 1, 2, 3, 4}, bomb...)), "compressed"},
-			"empty":           {guardtest.Packet(t, key(1), nil), "malformed"},
-			"padded":          {padded, "key"},
+			"good":          {guardtest.Packet(t, key(1), []byte{8, 1, 2}), ""},
+			"two good ones": {guardtest.Packet(t, key(2), compound([]byte{8, 1, 2})), ""},
+			"compressed":    {guardtest.Packet(t, key(1), bomb), "compressed"},
+			"in a compound": {guardtest.Packet(t, key(1), compound(bomb)), "compressed"},
+			"in two": {
+				guardtest.Packet(t, key(1), compound(compound(bomb))),
+				"compressed",
+			},
+			"with a checksum": {guardtest.Packet(t, key(1),
+				append([]byte{12, 1, 2, 3, 4}, bomb...)), "compressed"},
+			"empty":  {guardtest.Packet(t, key(1), nil), "malformed"},
+			"padded": {padded, "key"},
 			// memberlist drops and logs it
 			"compressed, another key": {guardtest.Packet(t, key(3), bomb), ""},
 		} {
-			if passes, why := b.packet(&memberlist.Packet{Buf: c.packet, From: &net.UDPAddr{IP: net.IPv4(10, 0, 0, 1)}}); passes != (c.why == "") || why != c.why {
+			if passes, why := b.packet(&memberlist.Packet{
+				Buf:  c.packet,
+				From: &net.UDPAddr{IP: net.IPv4(10, 0, 0, 1)},
+			}); passes != (c.why == "") ||
+				why != c.why {
 				t.Errorf("%s: passes %v (%s), want %q", name, passes, why, c.why)
 			}
 		}
@@ -169,7 +198,8 @@ func TestStreamsAreBounded(t *testing.T) {
 			}
 			open = append(open, conn)
 		}
-		if conn, _ := b.stream(t, "10.0.0.9"); conn != nil || b.traffic.Dropped.Of(guard.Streams) != 1 {
+		if conn, _ := b.stream(t, "10.0.0.9"); conn != nil ||
+			b.traffic.Dropped.Of(guard.Streams) != 1 {
 			t.Errorf("one stream too many is open; %d dropped", b.traffic.Dropped.Of(guard.Streams))
 		}
 		b.below.dial = func() net.Conn { ours, _ := net.Pipe(); return from{ours, "10.0.0.9"} }
@@ -181,7 +211,8 @@ func TestStreamsAreBounded(t *testing.T) {
 		_ = open[0].Close()
 		_ = open[0].Close() // twice is once
 		time.Sleep(time.Second)
-		if conn, _ := b.stream(t, "10.0.0.1"); conn != nil || b.traffic.Dropped.Of(guard.Streams) != 2 {
+		if conn, _ := b.stream(t, "10.0.0.1"); conn != nil ||
+			b.traffic.Dropped.Of(guard.Streams) != 2 {
 			t.Errorf("one address has more than %d streams", guard.MaxHostStreams)
 		}
 		if conn, _ := b.stream(t, "10.0.0.9"); conn == nil {
@@ -203,8 +234,10 @@ func TestAcceptsAreBounded(t *testing.T) {
 			}
 			return accepted
 		}
-		if got := try(guard.MaxAccepts + 10); got != guard.MaxAccepts || b.traffic.Dropped.Of(guard.Accepts) != 10 {
-			t.Errorf("%d accepted at once, %d dropped; want %d and 10", got, b.traffic.Dropped.Of(guard.Accepts), guard.MaxAccepts)
+		if got := try(guard.MaxAccepts + 10); got != guard.MaxAccepts ||
+			b.traffic.Dropped.Of(guard.Accepts) != 10 {
+			t.Errorf("%d accepted at once, %d dropped; want %d and 10", got,
+				b.traffic.Dropped.Of(guard.Accepts), guard.MaxAccepts)
 		}
 		time.Sleep(500 * time.Millisecond)
 		if got := try(guard.MaxAccepts); got != guard.MaxAccepts/2 {
@@ -234,13 +267,30 @@ func TestStreamIsChecked(t *testing.T) {
 		{"no label", "another cluster", ours[6:]},
 		{"plain", "not encrypted", append(ours[:6:6], guardtest.PushPull(0, 0, nil)...)},
 		{"too long", "longer than", long},
-		{"another key", "one of our keys", guardtest.Stream(t, key(3), guardtest.PushPull(0, 0, nil))},
+		{
+			"another key", "one of our keys",
+			guardtest.Stream(t, key(3), guardtest.PushPull(0, 0, nil)),
+		},
 		{"compressed", "compressed", guardtest.Stream(t, key(1), guardtest.Bomb(t, 1000))},
 		{"empty", "empty", guardtest.Stream(t, key(1), nil)},
-		{"user message", "another kind", guardtest.Stream(t, key(1), append([]byte{8, 0x81, 0xaa}, "UserMsgLen\xce\x01\x40\x00\x00"...))},
-		{"members that are not there", "another kind", guardtest.Stream(t, key(1), guardtest.PushPull(1, 0, nil))},
-		{"too many members", "another kind", guardtest.Stream(t, key(1), guardtest.PushPull(6000, 0, bytes.Repeat([]byte{0x80}, 6000)))},
-		{"too much state", "another kind", guardtest.Stream(t, key(1), guardtest.PushPull(0, 258<<10+1, make([]byte, 258<<10+1)))},
+		{
+			"user message", "another kind",
+			guardtest.Stream(t, key(1),
+				append([]byte{8, 0x81, 0xaa}, "UserMsgLen\xce\x01\x40\x00\x00"...)),
+		},
+		{
+			"members that are not there", "another kind",
+			guardtest.Stream(t, key(1), guardtest.PushPull(1, 0, nil)),
+		},
+		{
+			"too many members", "another kind",
+			guardtest.Stream(t, key(1),
+				guardtest.PushPull(6000, 0, bytes.Repeat([]byte{0x80}, 6000))),
+		},
+		{
+			"too much state", "another kind",
+			guardtest.Stream(t, key(1), guardtest.PushPull(0, 258<<10+1, make([]byte, 258<<10+1))),
+		},
 	} {
 		bubble(t, guard.Options{Label: guardtest.Label}, func(t *testing.T, b *bench) {
 			conn, peer := b.stream(t, "10.0.0.1")
@@ -257,7 +307,8 @@ func TestStreamIsChecked(t *testing.T) {
 				if err != nil || len(got) > 0 {
 					t.Errorf("%s: %d bytes, %v", c.name, len(got), err)
 				}
-			case c.want != "" && (len(got) > 0 || err == nil || !strings.Contains(err.Error(), c.want)):
+			case c.want != "" &&
+				(len(got) > 0 || err == nil || !strings.Contains(err.Error(), c.want)):
 				t.Errorf("%s: %d bytes, %v; want %q", c.name, len(got), err, c.want)
 			}
 		})
@@ -287,7 +338,13 @@ func TestLargeStreamsWait(t *testing.T) {
 			return conn, readLarge(conn, peer, large)
 		}
 		var theirs net.Conn
-		b.below.dial = func() (ours net.Conn) { ours, theirs = net.Pipe(); return from{ours, "10.0.0.1"} }
+		b.below.dial = func() (ours net.Conn) {
+			ours, theirs = net.Pipe()
+			return from{
+				ours,
+				"10.0.0.1",
+			}
+		}
 		first, one := at("10.0.0.1")
 		second, two := at("10.0.0.2")
 		dialled, err := b.DialTimeout("10.0.0.1:1", time.Minute)
@@ -307,7 +364,8 @@ func TestLargeStreamsWait(t *testing.T) {
 		}
 		began := time.Now()
 		_, late := at("10.0.0.3")
-		if err := <-late; err == nil || !strings.Contains(err.Error(), "too many large") || time.Since(began) != guard.StreamTimeout {
+		if err := <-late; err == nil || !strings.Contains(err.Error(), "too many large") ||
+			time.Since(began) != guard.StreamTimeout {
 			t.Errorf("a third one after %v: %v", time.Since(began), err)
 		}
 		_, waiting := at("10.0.0.2")
@@ -329,15 +387,22 @@ func TestLargeStreamsWait(t *testing.T) {
 // the label before it sets one.
 func TestDialHasADeadline(t *testing.T) {
 	bubble(t, guard.Options{}, func(t *testing.T, b *bench) {
-		b.below.dial = func() net.Conn { ours, theirs := net.Pipe(); t.Cleanup(func() { _ = theirs.Close() }); return ours }
+		b.below.dial = func() net.Conn {
+			ours,
+				theirs := net.Pipe()
+			t.Cleanup(func() { _ = theirs.Close() })
+			return ours
+		}
 		conn, err := b.DialTimeout("10.0.0.1:1", 50*time.Millisecond)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var timeout net.Error
 		began := time.Now()
-		if _, err := conn.Read(make([]byte, 1)); !errors.As(err, &timeout) || !timeout.Timeout() || time.Since(began) != 50*time.Millisecond {
-			t.Errorf("a read from a silent peer: %v after %v, want a timeout", err, time.Since(began))
+		if _, err := conn.Read(make([]byte, 1)); !errors.As(err, &timeout) || !timeout.Timeout() ||
+			time.Since(began) != 50*time.Millisecond {
+			t.Errorf("a read from a silent peer: %v after %v, want a timeout", err,
+				time.Since(began))
 		}
 		_ = b.Shutdown()
 		if _, err := b.DialTimeout("10.0.0.1:1", time.Second); !errors.Is(err, guard.ErrClosed) {

@@ -22,7 +22,10 @@ func TestViewsHaveTheMomentsOfOthers(t *testing.T) {
 	told := func(units int64, ago time.Duration, list moments.List) control.Report {
 		d := control.Report{Rate: 1, Over: time.Minute, TTL: time.Minute, Moments: list}
 		d.Totals.Period = uint32(now / window.Instant(12*time.Second))
-		d.Totals.By[0] = window.PeriodTotals{Offered: units, Admitted: units, Times: units * int64((6*time.Second-ago)*window.TimeParts/(12*time.Second))}
+		d.Totals.By[0] = window.PeriodTotals{
+			Offered: units, Admitted: units,
+			Times: units * int64((6*time.Second-ago)*window.TimeParts/(12*time.Second)),
+		}
 		return d
 	}
 	step := func() { a.Step(now, 0) }
@@ -31,8 +34,13 @@ func TestViewsHaveTheMomentsOfOthers(t *testing.T) {
 	if v := a.View(now, "new"); len(v.Moments) != 0 {
 		t.Errorf("moments %v, though no PoP reports any", v.Moments)
 	}
-	a.Merge(now, "a", told(5, 6*time.Second, moments.List{{Bin: at(100 * time.Millisecond), Units: 5}}), 10)
-	a.Merge(now, "b", told(3, 6*time.Second, moments.List{{Bin: at(100 * time.Millisecond), Units: 1}, {Bin: at(300 * time.Millisecond), Units: 2}}), 10)
+	a.Merge(now, "a", told(5, 6*time.Second,
+		moments.List{{Bin: at(100 * time.Millisecond), Units: 5}}), 10)
+	a.Merge(now, "b", told(3, 6*time.Second,
+		moments.List{{Bin: at(100 * time.Millisecond), Units: 1}, {
+			Bin:   at(300 * time.Millisecond),
+			Units: 2,
+		}}), 10)
 	a.Merge(now, "old", told(4, 200*time.Millisecond, nil), 10)
 	step()
 	for _, c := range []struct {
@@ -65,7 +73,8 @@ func TestViewsHaveTheMomentsOfOthers(t *testing.T) {
 func TestBothWitnessesSayWhen(t *testing.T) {
 	one := control.GlobalView{Moments: moments.List{{Bin: 9, Units: 1}, {Bin: 5, Units: 3}}}
 	two := control.GlobalView{Moments: moments.List{{Bin: 8, Units: 3}}}
-	if got := one.Lesser(two).Moments; got.After(9) != 0 || got.After(8) != 1 || got.After(5) != 3 || got.After(0) != 3 {
+	if got := one.Lesser(two).Moments; got.After(9) != 0 || got.After(8) != 1 ||
+		got.After(5) != 3 || got.After(0) != 3 {
 		t.Errorf("%v", got)
 	}
 	if got := one.Lesser(control.GlobalView{}).Moments; got != nil {

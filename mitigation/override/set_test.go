@@ -34,7 +34,13 @@ func TestGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := []Override{testOverride(), testOverride(func(o *Override) { o.Verb, o.Until, o.Key, o.Who, o.Reason = Lift, o.Issued, []byte{0, 255}, "", "" })}
+	all := []Override{
+		testOverride(),
+		testOverride(func(o *Override) {
+			o.Verb, o.Until, o.Key, o.Who, o.Reason = Lift, o.Issued,
+				[]byte{0, 255}, "", ""
+		}),
+	}
 	state := AppendAll(nil, all)
 	if got := hex.EncodeToString(state); got != strings.TrimSpace(string(golden)) {
 		t.Errorf("released nodes would not understand\n%s", got)
@@ -55,14 +61,29 @@ func TestBounds(t *testing.T) {
 		change func(*Override)
 		want   error
 	}{
-		"as it is":          {func(*Override) {}, nil},
-		"greatest":          {func(o *Override) { o.Until, o.Keep = o.Issued+720*hour, o.Issued+720*hour }, nil},
-		"longest texts":     {func(o *Override) { o.Who, o.Reason = strings.Repeat("w", 64), strings.Repeat("r", 256) }, nil},
-		"over, remembered":  {func(o *Override) { o.Issued -= hour; o.Until = o.Issued + 1000 }, nil},
-		"a little early":    {func(o *Override) { o.Issued += 120_000 }, nil},
-		"early":             {func(o *Override) { o.Issued += 120_001 }, ErrEarly},
-		"over":              {func(o *Override) { o.Issued, o.Until, o.Keep = o.Issued-hour, o.Until-hour, testNow }, ErrOver},
-		"too long":          {func(o *Override) { o.Until, o.Keep = o.Issued+720*hour+1, o.Issued+720*hour+1 }, ErrBad},
+		"as it is": {func(*Override) {}, nil},
+		"greatest": {func(o *Override) {
+			o.Until, o.Keep = o.Issued+720*hour,
+				o.Issued+720*hour
+		}, nil},
+		"longest texts": {func(o *Override) {
+			o.Who, o.Reason = strings.Repeat("w", 64),
+				strings.Repeat("r", 256)
+		}, nil},
+		"over, remembered": {
+			func(o *Override) { o.Issued -= hour; o.Until = o.Issued + 1000 },
+			nil,
+		},
+		"a little early": {func(o *Override) { o.Issued += 120_000 }, nil},
+		"early":          {func(o *Override) { o.Issued += 120_001 }, ErrEarly},
+		"over": {func(o *Override) {
+			o.Issued, o.Until, o.Keep = o.Issued-hour,
+				o.Until-hour, testNow
+		}, ErrOver},
+		"too long": {func(o *Override) {
+			o.Until, o.Keep = o.Issued+720*hour+1,
+				o.Issued+720*hour+1
+		}, ErrBad},
 		"kept too long":     {func(o *Override) { o.Keep = o.Issued + 720*hour + 1 }, ErrBad},
 		"kept too short":    {func(o *Override) { o.Keep = o.Until - 1 }, ErrBad},
 		"too short":         {func(o *Override) { o.Until = o.Issued + 999 }, ErrBad},
@@ -82,7 +103,8 @@ func TestBounds(t *testing.T) {
 		o := testOverride(c.change)
 		var s Set
 		onNews, err := s.Merge(testNow, o)
-		if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) || (onNews == Newest) != (c.want == nil) {
+		if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) ||
+			(onNews == Newest) != (c.want == nil) {
 			t.Errorf("%s: %v, %v", name, onNews, err)
 		}
 		if is := s.Stats(); is.Held+int(is.Bad+is.Early+is.Over) != 1 {
@@ -99,13 +121,20 @@ func TestBounds(t *testing.T) {
 // after its end does the earlier one return from a node that missed the later one.
 func TestLastOverrideStands(t *testing.T) {
 	var here, apart Set
-	block, err := here.Issue(testNow, Override{Rule: "r", Key: []byte("k"), Verb: Block, Until: testNow + 86_400_000, Node: "a"})
+	block, err := here.Issue(testNow, Override{
+		Rule: "r", Key: []byte("k"), Verb: Block,
+		Until: testNow + 86_400_000, Node: "a",
+	})
 	if n, err2 := apart.Merge(testNow, block); n != Newest || err != nil || err2 != nil {
 		t.Fatal(n, err, err2)
 	}
 	now := testNow - 60_000 // the clock went back
-	allow, err := here.Issue(now, Override{Rule: "r", Key: []byte("k"), Verb: Allow, Until: now + 600_000, Node: "a"})
-	if err != nil || allow.Compare(&block) <= 0 || allow.Keep != block.Keep || allow.Until != allow.Issued+600_000 {
+	allow, err := here.Issue(now, Override{
+		Rule: "r", Key: []byte("k"), Verb: Allow,
+		Until: now + 600_000, Node: "a",
+	})
+	if err != nil || allow.Compare(&block) <= 0 || allow.Keep != block.Keep ||
+		allow.Until != allow.Issued+600_000 {
 		t.Fatalf("%+v, %v", allow, err)
 	}
 	now += 3_600_000
@@ -143,7 +172,8 @@ func TestFullSet(t *testing.T) {
 	var s Set
 	override := func(n int) Override {
 		return testOverride(func(o *Override) {
-			o.Key, o.Until, o.Keep = fmt.Appendf(nil, "%d", n), o.Issued+int64(n+1000), o.Issued+int64(n+1000)
+			o.Key, o.Until, o.Keep = fmt.Appendf(nil, "%d", n), o.Issued+int64(n+1000),
+				o.Issued+int64(n+1000)
 		})
 	}
 	for n := 1; n <= MaxHeld; n++ {
@@ -160,7 +190,10 @@ func TestFullSet(t *testing.T) {
 	if _, ok := s.Last(testNow, "per-ip", []byte("1")); ok {
 		t.Error("the shortest is still there")
 	}
-	lift := testOverride(func(o *Override) { o.Verb, o.Until, o.Keep = Lift, o.Issued, o.Issued+MaxTTL.Milliseconds() })
+	lift := testOverride(func(o *Override) {
+		o.Verb, o.Until, o.Keep = Lift, o.Issued,
+			o.Issued+MaxTTL.Milliseconds()
+	})
 	if is, err := s.Merge(testNow, lift); is != Known || err == nil {
 		t.Errorf("a lift drove out an override in force: %v %v", is, err)
 	}
@@ -205,7 +238,10 @@ func FuzzParse(f *testing.F) {
 }
 
 func FuzzParseAll(f *testing.F) {
-	f.Add(AppendAll(nil, []Override{testOverride(), testOverride(func(o *Override) { o.Key = []byte("other") })}))
+	f.Add(AppendAll(nil, []Override{
+		testOverride(),
+		testOverride(func(o *Override) { o.Key = []byte("other") }),
+	}))
 	f.Add([]byte{})
 	f.Add([]byte{1, 0})
 	f.Fuzz(func(t *testing.T, state []byte) {
@@ -213,7 +249,8 @@ func FuzzParseAll(f *testing.F) {
 		if err != nil && all != nil {
 			t.Fatal("overrides beside an error")
 		}
-		if again, err2 := ParseAll(AppendAll(nil, all)); err == nil && (err2 != nil || len(again) != len(all)) {
+		if again, err2 := ParseAll(AppendAll(nil, all)); err == nil &&
+			(err2 != nil || len(again) != len(all)) {
 			t.Fatalf("%d overrides, then %d: %v", len(all), len(again), err2)
 		}
 	})
@@ -261,7 +298,8 @@ func FuzzMergeOverrides(f *testing.F) {
 		if d := cmp.Diff(want, halves.All(testNow)); d != "" {
 			t.Fatalf("not associative: %s", d)
 		}
-		_, err := forth.MergeAll(testNow, append(all, want...), func(o Override, n News) { t.Fatalf("news again: %+v %v", o, n) })
+		_, err := forth.MergeAll(testNow, append(all, want...),
+			func(o Override, n News) { t.Fatalf("news again: %+v %v", o, n) })
 		if err != nil {
 			t.Fatal(err)
 		}

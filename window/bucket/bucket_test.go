@@ -164,7 +164,8 @@ func TestNothingToLineUpWith(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var tat bucket.TAT
 	var passed []int64
-	for now, ok := int64(1), false; len(passed) < 3000; now += r.Int64N(int64(40 * time.Millisecond)) {
+	for now, ok := int64(1), false; len(passed) < 3000; now += r.Int64N(
+		int64(40 * time.Millisecond)) {
 		if r.IntN(200) == 0 {
 			now += int64(3 * time.Second)
 		}

@@ -44,7 +44,9 @@ func TestBinsBegin(t *testing.T) {
 				t.Fatalf("%v: bin %d of %d begins at %d", length, b, at, begins)
 			}
 		}
-		if period := uint32(int64(start.Add(c.Ahead())) / int64(window.CountingPeriod(length))); moments.Begin(period) != c.Bin(start)/moments.Parts*moments.Parts {
+		if period := uint32(int64(start.Add(c.Ahead())) / int64(
+			window.CountingPeriod(length))); moments.Begin(period) != c.Bin(
+			start)/moments.Parts*moments.Parts {
 			t.Errorf("%v: the bins of period %d do not begin with it", length, period)
 		}
 	}

@@ -37,18 +37,23 @@ func TestLooksAtBucketsBoundTheTruth(t *testing.T) {
 			for _, e := range n.sample.Estimates() {
 				want := bruteForce(t, rule, e.Limit, stream)
 				if e.Limit < unseen {
-					if got := float64(want.Requests); got < e.Cost.Low || float64(want.Keys) < e.Keys.Low {
-						t.Errorf("%s, burst %d: %+v refused, fewer than %+v", name, e.Limit, want, e)
+					if got := float64(want.Requests); got < e.Cost.Low ||
+						float64(want.Keys) < e.Keys.Low {
+						t.Errorf("%s, burst %d: %+v refused, fewer than %+v", name, e.Limit, want,
+							e)
 					}
 					continue
 				}
 				if got := float64(want.Requests); got < e.Cost.Low || got > e.Cost.High {
-					t.Errorf("%s, burst %d: %v requests refused, not between %+v", name, e.Limit, got, e.Cost)
+					t.Errorf("%s, burst %d: %v requests refused, not between %+v", name, e.Limit,
+						got, e.Cost)
 				}
 				if got := float64(want.Keys); got < e.Keys.Low || got > e.Keys.High {
-					t.Errorf("%s, burst %d: %v keys refused, not between %+v", name, e.Limit, got, e.Keys)
+					t.Errorf("%s, burst %d: %v keys refused, not between %+v", name, e.Limit, got,
+						e.Keys)
 				}
-				if compared++; e.Limit >= rule.Burst/2 && e.Cost.High-e.Cost.Low <= 0.1*float64(len(stream)) {
+				if compared++; e.Limit >= rule.Burst/2 &&
+					e.Cost.High-e.Cost.Low <= 0.1*float64(len(stream)) {
 					tight++
 				}
 			}
@@ -83,7 +88,8 @@ func TestABucketThatIsNotAsked(t *testing.T) {
 		t.Errorf("%v asked for, want about 45", got)
 	}
 	for _, e := range n.sample.Estimates() {
-		if want := float64(3 * max(0, 15-e.Limit)); e.Cost.Low > want || e.Cost.High < want || want > 0 && e.Cost.Low < want-6 {
+		if want := float64(3 * max(0, 15-e.Limit)); e.Cost.Low > want || e.Cost.High < want ||
+			want > 0 && e.Cost.Low < want-6 {
 			t.Errorf("burst %d: %+v, want %v", e.Limit, e.Cost, want)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
-	"github.com/headgate-dev/headgate/cmd/headgate/demo/figures"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/screen"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/story"
 )
@@ -35,13 +34,13 @@ func (d *demo) clients() (all []*cli.Client) {
 // board returns the state at a time since the story began.
 func (d *demo) board(at time.Duration) screen.Board {
 	// bins by which the figures are behind the present: by then all requests of a bin are answered
-	last := max(0, figures.BinOf(at)-2)
+	last := max(0, story.BinOf(at)-2)
 	_, phase, _ := d.traffic.Story.At(at)
 	b := screen.Board{At: at, Phase: phase}
 	for pop := range b.Rows {
 		row := &b.Rows[pop]
-		row.Attack = d.record.Attack.At(pop, last-figures.BinsASecond, last)
-		row.Normal = d.record.Normal.At(pop, last-figures.BinsASecond, last)
+		row.Attack = d.record.Attack.At(pop, last-story.BinsASecond, last)
+		row.Normal = d.record.Normal.At(pop, last-story.BinsASecond, last)
 		row.Denied = d.record.Normal.Total(pop).Denied
 		if m, there := d.watch.Of(pop, story.Rule, d.traffic.Attacker); there {
 			row.Action, row.Ratio, row.Source = m.Action, m.Ratio, m.Source
@@ -52,14 +51,14 @@ func (d *demo) board(at time.Duration) screen.Board {
 	}
 	b.Share = float64(b.Whole.Attack.Admitted) / story.Limit
 	// the seconds a board looks back; a record remembers two rounds
-	b.First = max(0, last/figures.BinsASecond-150)
-	b.Admitted = d.record.Attack.Shares(b.First*figures.BinsASecond, last)
-	b.Offered = d.record.Attack.Offered(b.First*figures.BinsASecond, last)
+	b.First = max(0, last/story.BinsASecond-150)
+	b.Admitted = d.record.Attack.Shares(b.First*story.BinsASecond, last)
+	b.Offered = d.record.Attack.Offered(b.First*story.BinsASecond, last)
 	return b
 }
 
 // summary returns the result of a story played for played.
-func (d *demo) summary(played time.Duration) *figures.Summary {
+func (d *demo) summary(played time.Duration) *story.Summary {
 	s := d.record.Summary(played)
 	s.Seed, s.Complete = d.flags.seed, d.flags.duration > 0 && played >= d.flags.duration
 	s.Attack.Key, s.Normal.Clients, s.Skipped = d.traffic.Attacker,

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
-	"github.com/headgate-dev/headgate/cmd/headgate/demo/figures"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/screen"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/stage"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/story"
@@ -80,7 +79,7 @@ func Command(shared *cli.App) *cobra.Command {
 type demo struct {
 	flags    flags
 	traffic  *story.Traffic
-	record   *figures.Record
+	record   *story.Record
 	stage    *stage.Stage
 	load     *load
 	watch    *watch
@@ -96,7 +95,7 @@ type audience interface {
 	Keys() (keys <-chan byte, restore func()) // pressed
 	Pause()                                   // stop or go on, by a key
 	Close()                                   // the summary follows
-	Summary(s *figures.Summary)
+	Summary(s *story.Summary)
 }
 
 // demo runs the demo until the time is over, ctx ends or q is pressed.
@@ -107,7 +106,7 @@ func (a *app) demo(ctx context.Context, f flags) (err error) {
 	program, _ := exec.LookPath("memcached") // none: stand-ins
 	s := story.For(f.duration)
 	f.duration -= f.duration % s.Length // whole rounds
-	d := &demo{flags: f, traffic: story.NewTraffic(s, f.seed), record: figures.NewRecord(s)}
+	d := &demo{flags: f, traffic: story.NewTraffic(s, f.seed), record: story.NewRecord(s)}
 	log := &stage.Log{}
 	d.audience = a.audience(&d.flags, log)
 	playing, open, err := stage.Open(ctx, program, log, a.Stderr)
@@ -134,7 +133,7 @@ func (a *app) demo(ctx context.Context, f flags) (err error) {
 }
 
 // run plays the story and returns the result.
-func (d *demo) run(ctx context.Context, a *app) *figures.Summary {
+func (d *demo) run(ctx context.Context, a *app) *story.Summary {
 	ctx, quit := context.WithCancel(ctx)
 	defer quit()
 	watching, unwatch := context.WithCancel(context.WithoutCancel(ctx))

@@ -11,7 +11,6 @@ import (
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/cmd/headgate/clitest"
-	"github.com/headgate-dev/headgate/cmd/headgate/demo/figures"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/screen"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/stage"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/story"
@@ -23,7 +22,7 @@ func aDemo(to audience) *demo {
 	s := story.Story{Length: time.Minute}
 	d := &demo{
 		flags: flags{duration: time.Minute, open: true}, traffic: story.NewTraffic(s, 7),
-		record: figures.NewRecord(s), audience: to,
+		record: story.NewRecord(s), audience: to,
 	}
 	d.load = newLoad(d.traffic, d.record, [len(story.PoPs)]sender{})
 	d.load.Start(time.Now())
@@ -118,7 +117,11 @@ func TestBrowses(t *testing.T) {
 		t.Setenv("PATH", dir+":/usr/bin:/bin")
 		d := aDemo(c.audience)
 		d.flags.open = c.open
-		began := d.browse(&app{&cli.App{Getenv: func(name string) string { return map[string]string{"DISPLAY": c.display}[name] }}})
+		began := d.browse(&app{&cli.App{Getenv: func(
+			name string,
+		) string {
+			return map[string]string{"DISPLAY": c.display}[name]
+		}}})
 		if began != c.opens {
 			t.Errorf("%+v: opened %v", c, began)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/headgate-dev/headgate/cmd/headgate/demo/figures"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/story"
 	"github.com/headgate-dev/headgate/edge/client"
 )
@@ -22,7 +21,7 @@ func dialDoors(
 		return errors.Join(errs...)
 	}
 	for pop, door := range doors {
-		c, err := client.Dial(door, client.WithTimeout(figures.Patience))
+		c, err := client.Dial(door, client.WithTimeout(story.Patience))
 		if err != nil {
 			return senders, nil, errors.Join(err, closing())
 		}
@@ -35,7 +34,7 @@ func dialDoors(
 // senderOf returns a sender over a client.
 func senderOf(c *client.Client, attacker string) sender {
 	var queries []client.Query
-	return func(b *story.Batch) (attack, normal figures.Tally) {
+	return func(b *story.Batch) (attack, normal story.Tally) {
 		queries = queries[:0]
 		for range b.Attack {
 			queries = append(queries, check(attacker))
@@ -51,7 +50,7 @@ func senderOf(c *client.Client, attacker string) sender {
 func check(key string) client.Query { return client.Query{Rule: story.Rule, Key: key} }
 
 // tallyOf counts answers.
-func tallyOf(answers []client.Answer) (t figures.Tally) {
+func tallyOf(answers []client.Answer) (t story.Tally) {
 	for _, a := range answers {
 		t.Asked++
 		switch {

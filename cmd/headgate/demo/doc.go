@@ -2,6 +2,6 @@
 // and their display.
 //
 //	story ─► load ──UDP──► stage: three daemons and their rings ◄──HTTP── watch: mitigations
-//	           └─► figures: answers, the summary                              │
+//	           └─► story: answers, the summary                                │
 //	                  └───────► screen: a live screen, or lines ◄─────────────┘
 package demo

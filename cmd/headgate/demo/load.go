@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/headgate-dev/headgate/cmd/headgate/demo/figures"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/story"
 )
 
@@ -19,14 +18,14 @@ const (
 	maxQueue = 2 * maxLate
 )
 
-// sender sends a batch to a PoP, waits for the answers or until figures.Patience is over, and
+// sender sends a batch to a PoP, waits for the answers or until story.Patience is over, and
 // counts answers.
-type sender func(b *story.Batch) (attack, normal figures.Tally)
+type sender func(b *story.Batch) (attack, normal story.Tally)
 
 // load is the attacker and the normal clients.
 type load struct {
 	traffic *story.Traffic
-	record  *figures.Record
+	record  *story.Record
 	senders [len(story.PoPs)]sender
 	queue   [len(story.PoPs)]chan story.Batch
 	skipped atomic.Uint64
@@ -35,7 +34,7 @@ type load struct {
 
 // newLoad returns a load noting the answers of senders, for each PoP, in record.
 func newLoad(
-	traffic *story.Traffic, record *figures.Record, senders [len(story.PoPs)]sender,
+	traffic *story.Traffic, record *story.Record, senders [len(story.PoPs)]sender,
 ) *load {
 	return &load{traffic: traffic, record: record, senders: senders}
 }
@@ -109,7 +108,7 @@ func (l *load) send(pop int) {
 		attack, normal := l.senders[pop](&one)
 		delay := l.Elapsed(time.Now()) - one.At
 		attack.Delay, normal.Delay = delay, delay
-		l.record.Attack.Note(pop, figures.BinOf(one.At), attack)
-		l.record.Normal.Note(pop, figures.BinOf(one.At), normal)
+		l.record.Attack.Note(pop, story.BinOf(one.At), attack)
+		l.record.Normal.Note(pop, story.BinOf(one.At), normal)
 	}
 }

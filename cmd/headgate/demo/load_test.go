@@ -6,23 +6,22 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/headgate-dev/headgate/cmd/headgate/demo/figures"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/story"
 )
 
 // testLoad returns a load of the shortest story, whose PoPs answer through send.
-func testLoad(send sender) (*load, *figures.Record) {
+func testLoad(send sender) (*load, *story.Record) {
 	s := story.Story{Length: story.Shortest}
-	record := figures.NewRecord(s)
+	record := story.NewRecord(s)
 	return newLoad(story.NewTraffic(s, 1), record, [3]sender{send, send, send}), record
 }
 
 // admits returns a sender that admits everything, after a time.
 func admits(after time.Duration) sender {
-	return func(b *story.Batch) (attack, normal figures.Tally) {
+	return func(b *story.Batch) (attack, normal story.Tally) {
 		time.Sleep(after)
-		return figures.Tally{Asked: b.Attack, Admitted: b.Attack},
-			figures.Tally{Asked: len(b.Normal), Admitted: len(b.Normal)}
+		return story.Tally{Asked: b.Attack, Admitted: b.Attack},
+			story.Tally{Asked: len(b.Normal), Admitted: len(b.Normal)}
 	}
 }
 
@@ -74,7 +73,7 @@ func TestLoadSkipsTheLate(t *testing.T) {
 		if l.Played() != 2010*time.Millisecond || l.Skipped() < 100 {
 			t.Errorf("played %v, skipped %d", l.Played(), l.Skipped())
 		}
-		from := figures.BinOf(l.Played() - maxLate*story.Step)
+		from := story.BinOf(l.Played() - maxLate*story.Step)
 		if late := record.Attack.All(0, from); late.Asked != 0 ||
 			record.Attack.Everything().Asked == 0 {
 			t.Errorf("sent too late: %+v of %+v", late, record.Attack.Everything())

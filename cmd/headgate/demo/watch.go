@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
-	"github.com/headgate-dev/headgate/cmd/headgate/demo/figures"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/screen"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/story"
 	"github.com/headgate-dev/headgate/edge/api"
@@ -33,7 +32,7 @@ type watch struct {
 
 	mu     sync.Mutex
 	now    [len(story.PoPs)]map[string]api.MitigationView // by rule and key
-	seen   []figures.Mitigation
+	seen   []story.Mitigation
 	unkept int // mitigations for which there was no room in seen
 	missed int // requests that failed
 }
@@ -117,7 +116,7 @@ func (w *watch) compare(
 
 // note remembers a mitigation and the source for the summary.
 func (w *watch) note(at time.Duration, pop int, m api.MitigationView) {
-	n := slices.IndexFunc(w.seen, func(is figures.Mitigation) bool {
+	n := slices.IndexFunc(w.seen, func(is story.Mitigation) bool {
 		return is.PoP == story.PoPs[pop] && is.Rule == m.Rule && is.Key == m.Key &&
 			is.Action == m.Action && is.Source == m.Source
 	})
@@ -126,7 +125,7 @@ func (w *watch) note(at time.Duration, pop int, m api.MitigationView) {
 			w.unkept++
 			return
 		}
-		w.seen = append(w.seen, figures.Mitigation{
+		w.seen = append(w.seen, story.Mitigation{
 			PoP: story.PoPs[pop], Rule: m.Rule, Key: m.Key, Action: m.Action, Source: m.Source,
 			First: at.Seconds(),
 		})
@@ -146,11 +145,11 @@ func (w *watch) Of(pop int, rule, key string) (m api.MitigationView, there bool)
 
 // Report adds to a summary the mitigations seen, in order of first sight, the number without room,
 // and the number of failed requests.
-func (w *watch) Report(s *figures.Summary) {
+func (w *watch) Report(s *story.Summary) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s.Mitigations = slices.Clone(w.seen)
 	slices.SortStableFunc(s.Mitigations,
-		func(a, b figures.Mitigation) int { return cmp.Compare(a.First, b.First) })
+		func(a, b story.Mitigation) int { return cmp.Compare(a.First, b.First) })
 	s.Unkept, s.Missed = w.unkept, w.missed
 }

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
-	"github.com/headgate-dev/headgate/cmd/headgate/demo/figures"
+	"github.com/headgate-dev/headgate/cmd/headgate/demo/story"
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/edgetest"
 )
@@ -102,7 +102,7 @@ func TestChanges(t *testing.T) {
 	}; !slices.Equal(kinds, want) {
 		t.Errorf("changes %q, want %q", kinds, want)
 	}
-	var s figures.Summary
+	var s story.Summary
 	a.Report(&s)
 	if len(s.Mitigations) != 2 || s.Mitigations[0].Source != "self" ||
 		s.Mitigations[0].Ratio != 0.6 || s.Mitigations[1].Source != "gossip:lhr" {
@@ -127,7 +127,7 @@ func TestBounds(t *testing.T) {
 			<-a.Changes
 		}
 	}
-	var s figures.Summary
+	var s story.Summary
 	edgetest.Await(t, "failed requests are counted", edgetest.Patience, func() bool {
 		a.Report(&s)
 		return s.Missed > 1

@@ -13,7 +13,8 @@ import (
 
 // diff compares scores by their published numbers.
 func diff(want, got any) string {
-	return cmp.Diff(want, got, cmpopts.IgnoreUnexported(oracle.Classification{}), cmpopts.EquateApprox(0, 1e-12))
+	return cmp.Diff(want, got, cmpopts.IgnoreUnexported(oracle.Classification{}),
+		cmpopts.EquateApprox(0, 1e-12))
 }
 
 func TestEnforcement(t *testing.T) {
@@ -34,7 +35,11 @@ func TestEnforcement(t *testing.T) {
 			oracle.Seen{Cost: 1, Admitted: 103},
 			oracle.Enforcement{Judged: 1, WrongAllow: 1, WorstAllow: 1.04, Outside: 1},
 		},
-		{"refuse past equality", oracle.Seen{Cost: 1, Admitted: 100, Refused: true}, oracle.Enforcement{Judged: 1}},
+		{
+			"refuse past equality",
+			oracle.Seen{Cost: 1, Admitted: 100, Refused: true},
+			oracle.Enforcement{Judged: 1},
+		},
 		{
 			"refuse what just fits",
 			oracle.Seen{Cost: 1, Admitted: 99, Refused: true},
@@ -45,8 +50,16 @@ func TestEnforcement(t *testing.T) {
 			oracle.Seen{Cost: 10, Admitted: 40, Refused: true},
 			oracle.Enforcement{Judged: 1, WrongDeny: 1, WorstDeny: 0.5, Outside: 1},
 		},
-		{"a cost above the limit never fits", oracle.Seen{Cost: 101, Refused: true}, oracle.Enforcement{Judged: 1}},
-		{"a refusal by flag is not judged", oracle.Seen{Cost: 1, Refused: true, ByFlag: true}, oracle.Enforcement{}},
+		{
+			"a cost above the limit never fits",
+			oracle.Seen{Cost: 101, Refused: true},
+			oracle.Enforcement{Judged: 1},
+		},
+		{
+			"a refusal by flag is not judged",
+			oracle.Seen{Cost: 1, Refused: true, ByFlag: true},
+			oracle.Enforcement{},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			score := oracle.NewScore(limit)
@@ -135,18 +148,27 @@ func TestBook(t *testing.T) {
 		book.Take(d)
 	}
 	got := book.Close()
-	want := oracle.Enforcement{Judged: 7, WrongDeny: 1, WrongAllow: 2, WorstDeny: 0.5, WorstAllow: 50, Outside: 1}
+	want := oracle.Enforcement{
+		Judged: 7, WrongDeny: 1, WrongAllow: 2, WorstDeny: 0.5,
+		WorstAllow: 50, Outside: 1,
+	}
 	if d := diff(want, got.Enforcement); d != "" {
 		t.Errorf("enforcement (-want +got):\n%s", d)
 	}
-	settled := oracle.Enforcement{Judged: 2, WrongDeny: 1, WrongAllow: 1, WorstDeny: 0.5, WorstAllow: 1.5}
+	settled := oracle.Enforcement{
+		Judged: 2, WrongDeny: 1, WrongAllow: 1, WorstDeny: 0.5,
+		WorstAllow: 1.5,
+	}
 	if d := diff(settled, got.Settled); d != "" {
 		t.Errorf("settled (-want +got):\n%s", d)
 	}
-	if c := got.Classification; c.Over != 6 || c.WrongUnder != 2 || c.WrongOver != 0 || got.ByFlag != 1 {
-		t.Errorf("classification %+v, %d by flag; want 6 over, 2 wrong under, 1 by flag", c, got.ByFlag)
+	if c := got.Classification; c.Over != 6 || c.WrongUnder != 2 || c.WrongOver != 0 ||
+		got.ByFlag != 1 {
+		t.Errorf("classification %+v, %d by flag; want 6 over, 2 wrong under, 1 by flag", c,
+			got.ByFlag)
 	}
-	if k := got.Keys; k.Seen != 2 || k.Over != 2 || k.FalsePositives != 0 || k.FalseNegatives != 1 || k.WorstMissed != 50 {
+	if k := got.Keys; k.Seen != 2 || k.Over != 2 || k.FalsePositives != 0 ||
+		k.FalseNegatives != 1 || k.WorstMissed != 50 {
 		t.Errorf("keys %+v; want 2 seen, both over, one never refused at 50 times", k)
 	}
 }
@@ -169,14 +191,17 @@ func TestBookFindsNoFaultInTheDefinition(t *testing.T) {
 			log.Admit(now, cost)
 		}
 		book.Take(oracle.Decided{
-			At: now, Key: []byte{key}, Cost: cost, Estimate: log.Offered(now), Refused: refused, Settled: true,
+			At: now, Key: []byte{key}, Cost: cost, Estimate: log.Offered(now), Refused: refused,
+			Settled: true,
 		})
 	}
 	s := book.Close()
-	if s.Enforcement.WrongDeny+s.Enforcement.WrongAllow+s.Classification.WrongOver+s.Classification.WrongUnder != 0 {
+	if s.Enforcement.WrongDeny+s.Enforcement.WrongAllow+s.Classification.WrongOver+
+		s.Classification.WrongUnder != 0 {
 		t.Errorf("the definition was found wrong: %+v", s)
 	}
-	if s.Keys.FalsePositives+s.Keys.FalseNegatives != 0 || s.Keys.Over == 0 || math.Abs(s.Classification.RateError) > 0 {
+	if s.Keys.FalsePositives+s.Keys.FalseNegatives != 0 || s.Keys.Over == 0 ||
+		math.Abs(s.Classification.RateError) > 0 {
 		t.Errorf("the definition was found wrong about keys: %+v", s.Keys)
 	}
 }

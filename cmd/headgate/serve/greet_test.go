@@ -17,13 +17,17 @@ func TestGreeting(t *testing.T) {
 	at := edge.Addresses{
 		Datagram: []net.Addr{&net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 4290}},
 		HTTP:     []net.Addr{&net.TCPAddr{IP: net.IPv6zero, Port: 4291}},
-		Admin:    []net.Addr{&net.UnixAddr{Name: "/run/a.sock", Net: "unix"}, &net.TCPAddr{IP: net.IPv4zero, Port: 4292}},
+		Admin: []net.Addr{
+			&net.UnixAddr{Name: "/run/a.sock", Net: "unix"},
+			&net.TCPAddr{IP: net.IPv4zero, Port: 4292},
+		},
 	}
 	rule := func(name string, limit int64, mode mitigation.Mode) mitigation.Rule {
 		return mitigation.Rule{Name: name, Limit: limit, Window: time.Minute, Mode: mode}
 	}
 	off, shadow := rule("off", 1, mitigation.Off), rule("shy", 2, mitigation.Shadow)
-	login, office := rule("login", 5, mitigation.Enforce), rule("office", 1_000_000, mitigation.Enforce)
+	login, office := rule("login", 5, mitigation.Enforce),
+		rule("office", 1_000_000, mitigation.Enforce)
 	for _, c := range []struct {
 		name          string
 		rules         []mitigation.Rule
@@ -69,7 +73,8 @@ func TestGreeting(t *testing.T) {
 // loopback, and says elsewhere that it needs the token.
 func TestGreetingExplains(t *testing.T) {
 	t.Parallel()
-	lan, loopback := &net.TCPAddr{IP: net.IPv4(192, 0, 2, 7), Port: 4292}, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 4293}
+	lan, loopback := &net.TCPAddr{IP: net.IPv4(192, 0, 2, 7), Port: 4292},
+		&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 4293}
 	rules := []mitigation.Rule{{Name: "login", Limit: 5, Window: time.Minute}}
 	for _, c := range []struct {
 		admin []net.Addr
@@ -93,7 +98,8 @@ func TestGreetingExplains(t *testing.T) {
 func TestGreetingWithoutDashboard(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	writeGreeting(&out, "edge-1", edge.Addresses{Admin: []net.Addr{&net.UnixAddr{Name: "/run/a.sock", Net: "unix"}}}, nil)
+	writeGreeting(&out, "edge-1",
+		edge.Addresses{Admin: []net.Addr{&net.UnixAddr{Name: "/run/a.sock", Net: "unix"}}}, nil)
 	if strings.Contains(out.String(), "dashboard") {
 		t.Errorf("a dashboard on a unix socket only:\n%s", &out)
 	}
@@ -104,7 +110,10 @@ func TestGreetingIsBounded(t *testing.T) {
 	t.Parallel()
 	rules := []mitigation.Rule{{Name: "e", Limit: 1, Window: time.Second}}
 	for range 1000 {
-		rules = append(rules, mitigation.Rule{Name: "s", Limit: 1, Window: time.Second, Mode: mitigation.Shadow})
+		rules = append(rules, mitigation.Rule{
+			Name: "s", Limit: 1, Window: time.Second,
+			Mode: mitigation.Shadow,
+		})
 	}
 	var out strings.Builder
 	writeGreeting(&out, "edge-1", edge.Addresses{}, rules)

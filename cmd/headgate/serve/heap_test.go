@@ -28,7 +28,8 @@ func TestHeapLimit(t *testing.T) {
 			t.Errorf("memory %d MiB, %d live, %d besides: limit %d MiB, want %d", c.memory, c.live,
 				c.other, got/mebi, c.want)
 		}
-		if goal := (got - c.other*mebi) * 97 / 100; goal < c.live*mebi+c.live*mebi/headroomShare*9/10 {
+		if goal := (got - c.other*mebi) * 97 / 100; goal < c.live*mebi+
+			c.live*mebi/headroomShare*9/10 {
 			t.Errorf("memory %d MiB, %d live: a collection is due at %d MiB",
 				c.memory, c.live, goal/mebi)
 		}
@@ -39,7 +40,9 @@ func TestHeapLimit(t *testing.T) {
 func TestHeapLimitOfTheEnvironment(t *testing.T) {
 	t.Parallel()
 	for _, set := range []string{"off", "1GiB"} {
-		g := openHeapGuard(func(name string) string { return map[string]string{"GOMEMLIMIT": set}[name] }, 64*mebi)
+		g := openHeapGuard(func(name string) string {
+			return map[string]string{"GOMEMLIMIT": set}[name]
+		}, 64*mebi)
 		if g.run(t.Context()); g != nil { // and comes back
 			t.Errorf("GOMEMLIMIT=%s: a guard", set)
 		}

@@ -25,7 +25,8 @@ func TestImportEnvoy(t *testing.T) {
 	}
 	run := func(args ...string) (code int, stdout, stderr string) {
 		var out, err bytes.Buffer
-		code = cli.NewApp(&out, &err).Run(context.Background(), []cli.Entry{{Build: Import}}, append([]string{"import", "envoy"}, args...))
+		code = cli.NewApp(&out, &err).Run(context.Background(), []cli.Entry{{Build: Import}},
+			append([]string{"import", "envoy"}, args...))
 		return code, out.String(), err.String()
 	}
 	good := write("good.yaml", `domain: d
@@ -38,7 +39,8 @@ descriptors:
 `)
 	code, stdout, stderr := run(good)
 	c, err := config.Parse("printed", []byte(stdout))
-	if code != 0 || err != nil || len(c.Rules) != 3 || c.Rules[0].Name != "d.user" || c.Rules[0].Limit != 5 || c.Rules[2].Limit != 4 {
+	if code != 0 || err != nil || len(c.Rules) != 3 || c.Rules[0].Name != "d.user" ||
+		c.Rules[0].Limit != 5 || c.Rules[2].Limit != 4 {
 		t.Errorf("%d, %v\n%s", code, err, stdout)
 	}
 	want := good + `:4:9: d.user_bot*: a wildcard is not in a rule: name the rule for the values that it matches
@@ -51,12 +53,15 @@ descriptors:
 		t.Errorf("stderr\n%s\nwant\n%s", stderr, want)
 	}
 	bad := write("bad.yaml", "domain: d\ndescriptors: [{kye: x}]\n")
-	if code, stdout, stderr = run(bad); code != 1 || stdout != "" || stderr != bad+":2:16: unknown key \"kye\" (did you mean \"key\"?)\n1 fault\n" {
+	if code, stdout, stderr = run(bad); code != 1 || stdout != "" ||
+		stderr != bad+":2:16: unknown key \"kye\" (did you mean \"key\"?)\n1 fault\n" {
 		t.Errorf("%d %q %q", code, stdout, stderr)
 	}
 	var out, errs bytes.Buffer
 	file := write("headgate.yaml", "rls: {files: ['"+bad+"']}\n")
-	if code = cli.NewApp(&out, &errs).Run(context.Background(), []cli.Entry{{Build: Config}}, []string{"config", "check", file}); code != 1 || !bytes.Contains(errs.Bytes(), []byte(bad+":2:16: unknown key")) {
+	if code = cli.NewApp(&out, &errs).Run(context.Background(), []cli.Entry{{Build: Config}},
+		[]string{"config", "check", file}); code != 1 ||
+		!bytes.Contains(errs.Bytes(), []byte(bad+":2:16: unknown key")) {
 		t.Errorf("config check: %d %q", code, errs.String())
 	}
 	if code, _, _ = run(filepath.Join(dir, "none.yaml")); code != 2 {
@@ -83,7 +88,8 @@ func TestLongUnits(t *testing.T) {
 		}
 	}
 	var out, errs bytes.Buffer
-	code := cli.NewApp(&out, &errs).Run(context.Background(), []cli.Entry{{Build: Config}}, []string{"config", "check", file})
+	code := cli.NewApp(&out, &errs).Run(context.Background(), []cli.Entry{{Build: Config}},
+		[]string{"config", "check", file})
 	const is = " is longer than a window can be: "
 	want := "warning: " + limits + ":3:29: d.free: a month" + is + "4 a day\n" +
 		"warning: " + limits + ":5:55: d.paid.user: a year" + is + "1 a day\n" +

@@ -152,7 +152,8 @@ var spellings = map[string]map[string][]string{
 
 // TestInitFillsIn: an option stands wherever its default stood, in the proxy's own spelling.
 func TestInitFillsIn(t *testing.T) {
-	defaults := regexp.MustCompile(`per-ip|:4291|"127\.0\.0\.1", 429[01]|\b20ms|settimeout\(20\)|\b20 / 1000`)
+	defaults := regexp.MustCompile(
+		`per-ip|:4291|"127\.0\.0\.1", 429[01]|\b20ms|settimeout\(20\)|\b20 / 1000`)
 	for i := range snippets {
 		s := &snippets[i]
 		if len(s.whole.files) > 0 && spellings[s.name] == nil ||
@@ -290,7 +291,9 @@ func runInit(t *testing.T, dir string, args ...string) (code int, stdout, stderr
 	}
 	a := cli.NewApp(&out, &errs)
 	// no daemon
-	a.Getenv = func(name string) string { return map[string]string{"HEADGATE_ADMIN": "127.0.0.1:1"}[name] }
+	a.Getenv = func(name string) string {
+		return map[string]string{"HEADGATE_ADMIN": "127.0.0.1:1"}[name]
+	}
 	code = a.Run(t.Context(), []cli.Entry{{Build: Init}}, filled)
 	return code, strings.ReplaceAll(out.String(), dir, "DIR"),
 		strings.ReplaceAll(errs.String(), dir, "DIR")

@@ -28,6 +28,7 @@ func Page[T any](n *Node, path string) (view T) {
 	return view
 }
 
+// Explain returns the explanation of a key under a rule.
 func (n *Node) Explain(rule, key string) api.ExplainView {
 	n.Helper()
 	return Page[api.ExplainView](n,
@@ -169,20 +170,11 @@ func (n *Node) Exchanges(seconds int) float64 {
 	return (count() - before) / float64(seconds)
 }
 
-// Cluster is the part of /v1/cluster that these tests read.
-type Cluster struct {
-	Node, PoP, View string
-	Gossip          *struct {
-		Members []struct{ Name, PoP, State string }
-	}
-}
-
-// Alive returns the number of members that a node takes for alive; -1 if it does not report one.
+// Alive returns the number of members that a node takes for alive; -1 if the node reports none.
 func (n *Node) Alive() (count int) {
 	n.Helper()
-	var view Cluster
-	if body := n.Get("/v1/cluster"); json.Unmarshal([]byte(body), &view) != nil ||
-		view.Gossip == nil || view.Gossip.Members == nil {
+	view := Page[api.ClusterView](n, "/v1/cluster")
+	if view.Gossip == nil || view.Gossip.Members == nil {
 		return -1
 	}
 	for _, m := range view.Gossip.Members {

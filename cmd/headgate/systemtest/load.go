@@ -36,18 +36,19 @@ type Stream struct {
 }
 
 // Second counts the answers of one second.
-type Second struct{ asked, Admitted, Refused, Unanswered, alone int }
+type Second struct{ Asked, Admitted, Refused, Unanswered, alone int }
 
-func (s Second) plus(o Second) Second {
+// Plus returns the sums of both.
+func (s Second) Plus(o Second) Second {
 	return Second{
-		s.asked + o.asked, s.Admitted + o.Admitted, s.Refused + o.Refused,
+		s.Asked + o.Asked, s.Admitted + o.Admitted, s.Refused + o.Refused,
 		s.Unanswered + o.Unanswered, s.alone + o.alone,
 	}
 }
 
 func (s Second) String() string {
 	return fmt.Sprintf("%d asked, %d admitted, %d refused, %d unanswered, %d with view=node",
-		s.asked, s.Admitted, s.Refused, s.Unanswered, s.alone)
+		s.Asked, s.Admitted, s.Refused, s.Unanswered, s.alone)
 }
 
 // key returns the name of one of the clients.
@@ -58,7 +59,7 @@ func (s *Stream) Total() (sum Second) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, one := range s.seconds {
-		sum = sum.plus(one)
+		sum = sum.Plus(one)
 	}
 	return sum
 }
@@ -70,11 +71,10 @@ func (s *Stream) Between(first, last int) []Second {
 	return append([]Second(nil), s.seconds[min(first, len(s.seconds)):min(last, len(s.seconds))]...)
 }
 
-// note counts answers that came in the given second.
-func (s *Stream) note(at int, answers []hg.Answer) {
-	var sum Second
+// Count counts answers.
+func Count(answers []hg.Answer) (sum Second) {
 	for _, a := range answers {
-		sum.asked++
+		sum.Asked++
 		switch {
 		case a.Err != nil:
 			sum.Unanswered++
@@ -87,12 +87,18 @@ func (s *Stream) note(at int, answers []hg.Answer) {
 			sum.alone++
 		}
 	}
+	return sum
+}
+
+// note counts answers that came in the given second.
+func (s *Stream) note(at int, answers []hg.Answer) {
+	sum := Count(answers)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(s.seconds) <= at {
 		s.seconds = append(s.seconds, Second{})
 	}
-	s.seconds[at] = s.seconds[at].plus(sum)
+	s.seconds[at] = s.seconds[at].Plus(sum)
 }
 
 // Load is clients that ask all nodes at once.

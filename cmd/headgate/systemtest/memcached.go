@@ -2,7 +2,6 @@ package systemtest
 
 import (
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -40,6 +39,7 @@ func Port(t testing.TB) int {
 	return 0
 }
 
+// Address returns the address of a port on loopback.
 func Address(port int) string { return "127.0.0.1:" + strconv.Itoa(port) }
 
 // Memcached is a real memcached that a test may stop, pause and restart.
@@ -86,6 +86,7 @@ func (s *Memcached) Start() {
 	})
 }
 
+// Signal sends a signal to the process.
 func (s *Memcached) Signal(sig syscall.Signal) {
 	s.Helper()
 	if err := s.cmd.Process.Signal(sig); err != nil {
@@ -132,19 +133,9 @@ func (s *Memcached) chunks() string {
 }
 
 // Stat returns one of the server's statistics.
-func (s *Memcached) Stat(t *testing.T, name string) string {
-	t.Helper()
-	conn, err := net.Dial("tcp", Address(s.Port))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close() //nolint:errcheck // only read from
-	fmt.Fprint(conn, "stats\r\nquit\r\n")
-	text, err := io.ReadAll(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(text), "STAT "+name+" ")
+func (s *Memcached) Stat(name string) string {
+	s.Helper()
+	_, rest, _ := strings.Cut(TellMemcached(s, s.Port, "stats"), "STAT "+name+" ")
 	value, _, _ := strings.Cut(rest, "\r\n")
 	return value
 }

@@ -27,6 +27,7 @@ type Place struct {
 	Address string            // of the place, by which others reach it
 }
 
+// Do runs a function at the place.
 func (p *Place) Do(what func()) {
 	if p == nil {
 		what()

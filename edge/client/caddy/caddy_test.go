@@ -58,7 +58,8 @@ func startNode(t *testing.T, text, udp string) (node *edge.Node, stop func()) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	if node, err = edge.New(ctx, edge.Options{Config: &cfg, Log: slog.New(slog.DiscardHandler)}); err != nil {
+	if node, err = edge.New(ctx,
+		edge.Options{Config: &cfg, Log: slog.New(slog.DiscardHandler)}); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
@@ -97,10 +98,11 @@ func (origin) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Hand
 
 func init() {
 	caddy.RegisterModule(origin{})
-	httpcaddyfile.RegisterHandlerDirective("origin", func(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
-		h.Next()
-		return origin{}, nil
-	})
+	httpcaddyfile.RegisterHandlerDirective("origin",
+		func(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
+			h.Next()
+			return origin{}, nil
+		})
 	httpcaddyfile.RegisterDirectiveOrder("origin", httpcaddyfile.After, "respond")
 }
 
@@ -191,7 +193,8 @@ func TestPolicies(t *testing.T) {
 		s.says("/", 200, 200)
 		s.says("/silent", 200, 403)
 		denied := s.get("/once/1")
-		if denied.Header.Get("Retry-After") == "" || !strings.HasPrefix(denied.Header.Get("RateLimit"), `"once";r=0;t=`) {
+		if denied.Header.Get("Retry-After") == "" ||
+			!strings.HasPrefix(denied.Header.Get("RateLimit"), `"once";r=0;t=`) {
 			t.Errorf("%s: %v", name, denied.Header)
 		}
 		if h := s.get("/silent").Header; h.Get("Retry-After") != "" || h.Get("RateLimit") != "" {
@@ -231,14 +234,15 @@ func TestLongHeaders(t *testing.T) {
 func TestReports(t *testing.T) {
 	socket := "unix:" + filepath.Join(t.TempDir(), "udp.sock")
 	startNode(t, policies, socket)
-	s := start(t, "\troute {\n\trewrite /other /login\n"+directive(socket)+"\n\t}", func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case r.URL.RawQuery == "wrong":
-			w.WriteHeader(http.StatusUnauthorized)
-		case r.URL.Path == "/bytes":
-			_, _ = w.Write(make([]byte, 400_000))
-		}
-	})
+	s := start(t, "\troute {\n\trewrite /other /login\n"+directive(socket)+"\n\t}",
+		func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case r.URL.RawQuery == "wrong":
+				w.WriteHeader(http.StatusUnauthorized)
+			case r.URL.Path == "/bytes":
+				_, _ = w.Write(make([]byte, 400_000))
+			}
+		})
 	s.says("/login", 200, 200, 200)
 	s.says("/login?wrong", 401, 401)
 	s.await("two failed logins", "/login", 429)
@@ -297,16 +301,18 @@ func TestPlaces(t *testing.T) {
 func TestVisitorsHeaders(t *testing.T) {
 	socket := "unix:" + filepath.Join(t.TempDir(), "udp.sock")
 	startNode(t, policies, socket)
-	s := start(t, directive(socket, "tier {http.request.header.X-Tier}"), func(w http.ResponseWriter, r *http.Request) {
-		for name := range r.Header {
-			if strings.HasPrefix(name, "Headgate") {
-				t.Errorf("the site sees %s", name)
+	s := start(t, directive(socket, "tier {http.request.header.X-Tier}"),
+		func(w http.ResponseWriter, r *http.Request) {
+			for name := range r.Header {
+				if strings.HasPrefix(name, "Headgate") {
+					t.Errorf("the site sees %s", name)
+				}
 			}
-		}
-	})
+		})
 	for n, want := range []int{200, 200, 429} { // by the key, then by its own
 		key := []string{"a", "b", "b"}[n]
-		if got := s.get("/once/1", "X-Api-Key", key, "Headgate-Tier", "gold", "headgate-ticket", "1").StatusCode; got != want {
+		if got := s.get("/once/1", "X-Api-Key", key, "Headgate-Tier", "gold", "headgate-ticket",
+			"1").StatusCode; got != want {
 			t.Errorf("key %s: %d, want %d", key, got, want)
 		}
 	}
@@ -323,7 +329,8 @@ func TestRule(t *testing.T) {
 	socket := "unix:" + filepath.Join(t.TempDir(), "udp.sock")
 	startNode(t, policies, socket)
 	s := start(t, directive(socket, "rule login", "key {http.request.header.X-User}")+
-		"\n\thandle_errors 429 {\n\t\trespond \"slow down: {http.headgate.rule} {http.headgate.why} {http.headgate.verdict}\" 429\n\t}", ok)
+		"\n\thandle_errors 429 {\n\t\trespond \"slow down: {http.headgate.rule} "+
+		"{http.headgate.why} {http.headgate.verdict}\" 429\n\t}", ok)
 	for n, want := range []int{200, 200, 429} {
 		resp := s.get("/", "X-User", "ann")
 		body, _ := io.ReadAll(resp.Body)

@@ -15,7 +15,8 @@ import (
 // by a rule.
 func TestWaits(t *testing.T) {
 	socket := "unix:" + filepath.Join(t.TempDir(), "udp.sock")
-	queue := strings.Replace(policies, "rules: [", "rules: [{name: line, limit: 1, window: 1s, burst: 1, delay: 20s}, {name: long, limit: 1, window: 20s, burst: 1, delay: 1m}, ", 1)
+	queue := strings.Replace(policies, "rules: [", "rules: [{name: line, limit: 1, window: 1s, "+
+		"burst: 1, delay: 20s}, {name: long, limit: 1, window: 20s, burst: 1, delay: 1m}, ", 1)
 	startNode(t, queue, socket)
 	for path, options := range map[string][]string{"/queue": nil, "/": {"rule line"}} {
 		s := start(t, directive(socket, options...), ok)
@@ -33,7 +34,10 @@ func TestWaits(t *testing.T) {
 			t.Errorf("%s: two requests behind the first passed after %v", path, took)
 		}
 	}
-	for path, options := range map[string][]string{"/held": {"wait off"}, "/": {"rule long", "wait off"}} {
+	for path, options := range map[string][]string{
+		"/held": {"wait off"},
+		"/":     {"rule long", "wait off"},
+	} {
 		s := start(t, directive(socket, options...), ok)
 		s.says(path, 200, 429)
 	}
@@ -80,7 +84,8 @@ func TestDeceives(t *testing.T) {
 	startNode(t, policies, socket)
 	var served atomic.Int64
 	site := func(w http.ResponseWriter, r *http.Request) { served.Add(1); ok(w, r) }
-	s := start(t, "\theader >X-Verdict {http.headgate.verdict}\n"+directive(socket, `deceive 201 "Thank you, {http.request.header.X-Name}."`), site)
+	s := start(t, "\theader >X-Verdict {http.headgate.verdict}\n"+directive(socket,
+		`deceive 201 "Thank you, {http.request.header.X-Name}."`), site)
 	for n, want := range []string{"ok", "Thank you, Ann.", "Thank you, Ann."} {
 		r := s.get("/form", "X-Name", "Ann", "Headgate-Accept", "none")
 		body, _ := io.ReadAll(r.Body)

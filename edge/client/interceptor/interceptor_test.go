@@ -54,7 +54,8 @@ func startNode(t *testing.T) (node *edge.Node, stop func()) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	if node, err = edge.New(ctx, edge.Options{Config: &cfg, Log: slog.New(slog.DiscardHandler)}); err != nil {
+	if node, err = edge.New(ctx,
+		edge.Options{Config: &cfg, Log: slog.New(slog.DiscardHandler)}); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
@@ -98,7 +99,8 @@ func (s *service) Watch(
 	if err := stream.Send(&grpc_health_v1.HealthCheckResponse{}); err != nil {
 		return err
 	}
-	if sent, _ := metadata.FromIncomingContext(stream.Context()); slices.Contains(sent["x-api-key"], "held, panics") {
+	if sent, _ := metadata.FromIncomingContext(stream.Context()); slices.Contains(sent["x-api-key"],
+		"held, panics") {
 		panic("in the stream")
 	}
 	<-stream.Context().Done()
@@ -113,10 +115,13 @@ func serve(
 ) grpc_health_v1.HealthClient {
 	t.Helper()
 	callers := func(ctx context.Context) context.Context {
-		return peer.NewContext(ctx, &peer.Peer{Addr: net.TCPAddrFromAddrPort(netip.MustParseAddrPort(from))})
+		return peer.NewContext(ctx,
+			&peer.Peer{Addr: net.TCPAddrFromAddrPort(netip.MustParseAddrPort(from))})
 	}
 	server := grpc.NewServer(
-		grpc.ChainUnaryInterceptor(func(ctx context.Context, q any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (_ any, err error) {
+		grpc.ChainUnaryInterceptor(func(ctx context.Context, q any, _ *grpc.UnaryServerInfo,
+			next grpc.UnaryHandler,
+		) (_ any, err error) {
 			defer func() {
 				if recover() != nil {
 					err = status.Error(codes.Internal, "panic")
@@ -124,7 +129,9 @@ func serve(
 			}()
 			return next(callers(ctx), q)
 		}, interceptor.Unary(l, options...)),
-		grpc.ChainStreamInterceptor(func(server any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) (err error) {
+		grpc.ChainStreamInterceptor(func(server any, stream grpc.ServerStream,
+			_ *grpc.StreamServerInfo, next grpc.StreamHandler,
+		) (err error) {
 			defer func() {
 				if recover() != nil {
 					err = status.Error(codes.Internal, "panic")
@@ -204,7 +211,8 @@ func TestUnary(t *testing.T) {
 	t.Parallel()
 	for name, l := range limiters(t) {
 		c := serve(t, l, "203.0.113.7:1", fine)
-		if r := check(t, c, "x-api-key", "key-1"); r.code != codes.OK || !strings.HasPrefix(strings.Join(r.header["ratelimit"], ""), `"keys";r=0;t=`) {
+		if r := check(t, c, "x-api-key", "key-1"); r.code != codes.OK ||
+			!strings.HasPrefix(strings.Join(r.header["ratelimit"], ""), `"keys";r=0;t=`) {
 			t.Errorf("%s: %+v", name, r)
 		}
 		r := check(t, c, "x-api-key", "key-1")
@@ -300,7 +308,8 @@ func TestPanics(t *testing.T) {
 	t.Parallel()
 	for name, l := range limiters(t) {
 		c := serve(t, l, "203.0.113.7:1", func(ctx context.Context) error {
-			if sent, _ := metadata.FromIncomingContext(ctx); sent["x-api-key"][0] == "held, panics" {
+			if sent, _ := metadata.FromIncomingContext(
+				ctx); sent["x-api-key"][0] == "held, panics" {
 				panic("in the handler")
 			}
 			return nil
@@ -355,7 +364,10 @@ func TestRule(t *testing.T) {
 // TestWithoutADaemon: the client's mode decides, and the errors are told.
 func TestWithoutADaemon(t *testing.T) {
 	t.Parallel()
-	for mode, want := range map[client.FailMode]codes.Code{client.FailOpen: codes.OK, client.FailClosed: codes.Unavailable} {
+	for mode, want := range map[client.FailMode]codes.Code{
+		client.FailOpen:   codes.OK,
+		client.FailClosed: codes.Unavailable,
+	} {
 		l, err := client.Dial("127.0.0.1:1", client.WithFailMode(mode),
 			client.WithTimeout(time.Second))
 		if err != nil {
@@ -363,13 +375,14 @@ func TestWithoutADaemon(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = l.Close() })
 		var failed atomic.Int64
-		c := serve(t, l, "203.0.113.7:1", fine, interceptor.WithErrorFunc(func(_ context.Context, method string, err error) {
-			if method != "/grpc.health.v1.Health/Check" ||
-				!errors.Is(err, client.ErrNoDaemon) && !errors.Is(err, client.ErrTimeout) {
-				t.Errorf("%s: %v", method, err)
-			}
-			failed.Add(1)
-		}))
+		c := serve(t, l, "203.0.113.7:1", fine,
+			interceptor.WithErrorFunc(func(_ context.Context, method string, err error) {
+				if method != "/grpc.health.v1.Health/Check" ||
+					!errors.Is(err, client.ErrNoDaemon) && !errors.Is(err, client.ErrTimeout) {
+					t.Errorf("%s: %v", method, err)
+				}
+				failed.Add(1)
+			}))
 		if r := check(t, c); r.code != want || failed.Load() != 1 {
 			t.Errorf("mode %d: %+v, %d errors", mode, r, failed.Load())
 		}

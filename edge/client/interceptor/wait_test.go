@@ -55,17 +55,21 @@ func calls(
 ) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"unary": func(ctx context.Context) error {
-			_, err := interceptor.Unary(l, options...)(ctx, nil, &grpc.UnaryServerInfo{FullMethod: "/a.B/C"}, func(context.Context, any) (any, error) {
-				work()
-				return nil, nil //nolint:nilnil // nobody reads the reply
-			})
+			_, err := interceptor.Unary(l, options...)(ctx, nil,
+				&grpc.UnaryServerInfo{FullMethod: "/a.B/C"}, func(context.Context, any) (any,
+					error,
+				) {
+					work()
+					return nil, nil //nolint:nilnil // nobody reads the reply
+				})
 			return err
 		},
 		"stream": func(ctx context.Context) error {
-			return interceptor.Stream(l, options...)(nil, silentStream{ctx: ctx}, &grpc.StreamServerInfo{FullMethod: "/a.B/C"}, func(any, grpc.ServerStream) error {
-				work()
-				return nil
-			})
+			return interceptor.Stream(l, options...)(nil, silentStream{ctx: ctx},
+				&grpc.StreamServerInfo{FullMethod: "/a.B/C"}, func(any, grpc.ServerStream) error {
+					work()
+					return nil
+				})
 		},
 	}
 }
@@ -119,7 +123,10 @@ func TestWaitEnds(t *testing.T) {
 			ctx, leave := context.WithCancel(t.Context())
 			time.AfterFunc(time.Second, leave)
 			late, cancel := context.WithTimeout(t.Context(), time.Second)
-			for code, ctx := range map[codes.Code]context.Context{codes.Canceled: ctx, codes.DeadlineExceeded: late} {
+			for code, ctx := range map[codes.Code]context.Context{
+				codes.Canceled:         ctx,
+				codes.DeadlineExceeded: late,
+			} {
 				s.told = nil
 				if err := call(ctx); status.Code(err) != code {
 					t.Errorf("%s: %v, want %v", name, err, code)

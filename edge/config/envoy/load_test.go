@@ -67,7 +67,8 @@ func TestFind(t *testing.T) {
 		{"banned=x", "banned"},
 		{"q=x", "shop.q 1000/2 quota counts by x"},
 	} {
-		if got := find(tree, "shop", tt.descriptor); !strings.HasPrefix(withoutDigest(got), withoutDigest(tt.want)) {
+		if got := find(tree, "shop", tt.descriptor); !strings.HasPrefix(withoutDigest(got),
+			withoutDigest(tt.want)) {
 			t.Errorf("%s: %s, want %s", tt.descriptor, got, tt.want)
 		}
 	}
@@ -166,12 +167,18 @@ func TestFaults(t *testing.T) {
 		"1: d\n": "f.yaml:1:1: a key must be a text, not 1\n",
 		"domain: 1.5\n": "f.yaml:1:9: domain is a text, a whole number, " +
 			"true or false\n",
-		"domain: {key: d}\n":                                       "f.yaml:1:9: domain is no mapping\n",
-		"domain: [{key: d}]\n":                                     "f.yaml:1:9: domain is no list\n",
-		"domain: d\ndescriptors: [x]\n":                            "f.yaml:2:15: must be a mapping\n",
-		"domain: d\ndescriptors: x\n":                              "f.yaml:2:14: descriptors is no text\n",
-		"domain: d\ndescriptors: [{value: x}]":                     "f.yaml:2:15: the descriptor has no key\n",
-		"domain: d\ndescriptors: [{key: a_b}, {key: a, value: b}]": "f.yaml:2:27: the descriptor \"d.a_b\" is there already\n",
+		"domain: {key: d}\n": "f.yaml:1:9: domain is no " +
+			"mapping\n",
+		"domain: [{key: d}]\n": "f.yaml:1:9: domain is no " +
+			"list\n",
+		"domain: d\ndescriptors: [x]\n": "f.yaml:2:15: must be a " +
+			"mapping\n",
+		"domain: d\ndescriptors: x\n": "f.yaml:2:14: descriptors is " +
+			"no text\n",
+		"domain: d\ndescriptors: [{value: x}]": "f.yaml:2:15: the descriptor " +
+			"has no key\n",
+		"domain: d\ndescriptors: [{key: a_b}, {key: a, value: b}]": "f.yaml:2:27: the descriptor " +
+			"\"d.a_b\" is there already\n",
 		"domain: d\ndescriptors:\n- {key: a, rate_limt: 1}\n- {key: b, rate_limit: {unit: " +
 			"fortnight, requests_per_unit: -1}}\n": "f.yaml:3:12: unknown key \"rate_limt\" (did " +
 			"you mean \"rate_limit\"?)\n",
@@ -196,7 +203,8 @@ func TestFaults(t *testing.T) {
 	}
 	_, faults := envoy.Load([]envoy.File{{"a", []byte("domain: d")}, {"b", []byte("domain: d")}},
 		envoy.Options{})
-	if len(faults) != 1 || faults[0].File != "b" || faults[0].Message != `the domain "d" is in a file before` {
+	if len(faults) != 1 || faults[0].File != "b" ||
+		faults[0].Message != `the domain "d" is in a file before` {
 		t.Errorf("%v", faults)
 	}
 	deep := "domain: d\ndescriptors: " + strings.Repeat("[{key: k, descriptors: ", 100) + "[]" +
@@ -224,7 +232,10 @@ func TestLongUnits(t *testing.T) {
 	if faults != "" {
 		t.Fatal(faults)
 	}
-	for d, want := range map[string]string{"w=1": "d.w 3/4 counts by 1", "m=1": "d.m 1/4 counts by 1", "y=1": "d.y 2/4 counts by 1"} {
+	for d, want := range map[string]string{
+		"w=1": "d.w 3/4 counts by 1",
+		"m=1": "d.m 1/4 counts by 1", "y=1": "d.y 2/4 counts by 1",
+	} {
 		if got := find(tree, "d", d); got != want {
 			t.Errorf("%s: %s", d, got)
 		}
@@ -278,7 +289,8 @@ descriptors:
 		t.Fatal(faults)
 	}
 	for d, want := range map[string]string{
-		"p=/api/7/items": "1/2 counts by /api/7/items", "p=/api//items": "1/2 counts by /api//items",
+		"p=/api/7/items":   "1/2 counts by /api/7/items",
+		"p=/api//items":    "1/2 counts by /api//items",
 		"p=/api/items":     "9/2 counts by /api/items",
 		"p=/api/7/items/8": "9/2 counts by /api/7/items/8",
 		"p=aba":            "9/2 counts by aba", "p=ababa": "9/2 counts by ababa",

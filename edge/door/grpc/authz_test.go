@@ -115,44 +115,83 @@ func TestAuthz(t *testing.T) {
 	login := get("POST", "/login?next=%2F", ":path", "/other")
 	for _, tt := range []struct{ name, message, want string }{
 		{"nothing matches", check("203.0.113.9", get("GET", "/")), "0"},
-		{"passes", check("203.0.113.9", login), `0 RateLimit-Policy: "login";q=1;w=60 RateLimit: "login";r=0;t=60`},
 		{
-			"denied", check("203.0.113.9", login), `7 429 RateLimit-Policy: "login";q=1;w=60 RateLimit: "login";r=0;t=60 Retry-After: 60 Headgate-Why: limit Content-Type: application/problem+json ` +
+			"passes", check("203.0.113.9", login),
+			`0 RateLimit-Policy: "login";q=1;w=60 RateLimit: "login";r=0;t=60`,
+		},
+		{
+			"denied", check("203.0.113.9", login),
+			`7 429 RateLimit-Policy: "login";q=1;w=60 RateLimit: "login";r=0;t=60 Retry-After: 60 Headgate-Why: limit Content-Type: application/problem+json ` +
 				`{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"The limit of this rule is used up","status":429,"verdict":"deny","rule":"login","limit":1,"window":60,"remaining":0,"reset":60,"view":"node","why":"limit","retry_after":60,"violated-policies":["login"]}`,
 		},
-		{"another client", check("203.0.113.8", login), `0 RateLimit-Policy: "login";q=1;w=60 RateLimit: "login";r=0;t=60`},
-		{"its header is not believed", check("203.0.113.7", get("POST", "/login", "x-forwarded-for", "198.51.100.1")), `0 RateLimit-Policy: "login";q=1;w=60 RateLimit: "login";r=0;t=60`},
+		{
+			"another client", check("203.0.113.8", login),
+			`0 RateLimit-Policy: "login";q=1;w=60 RateLimit: "login";r=0;t=60`,
+		},
+		{
+			"its header is not believed",
+			check("203.0.113.7", get("POST", "/login", "x-forwarded-for", "198.51.100.1")),
+			`0 RateLimit-Policy: "login";q=1;w=60 RateLimit: "login";r=0;t=60`,
+		},
 		{"a trusted proxy's is", check("192.0.2.1",
 			get("POST", "/login", "x-forwarded-for", "198.51.100.1")), "0"},
-		{"by a policy", check("203.0.113.9", get("GET", "/.env")), `7 403 Headgate-Why: policy Content-Type: application/problem+json {"type":"about:blank","title":"Denied by a policy","status":403,"verdict":"deny","why":"policy","policy":"scanners"}`},
-		{"by an extension", check("203.0.113.9", get("GET", "/"), extension("country", "ZZ")), `7 451 Headgate-Why: policy Content-Type: application/problem+json {"type":"about:blank","title":"Denied by a policy","status":451,"verdict":"deny","why":"policy","policy":"abroad"}`},
+		{
+			"by a policy", check("203.0.113.9", get("GET", "/.env")),
+			`7 403 Headgate-Why: policy Content-Type: application/problem+json {"type":"about:blank","title":"Denied by a policy","status":403,"verdict":"deny","why":"policy","policy":"scanners"}`,
+		},
+		{
+			"by an extension", check("203.0.113.9", get("GET", "/"), extension("country", "ZZ")),
+			`7 451 Headgate-Why: policy Content-Type: application/problem+json {"type":"about:blank","title":"Denied by a policy","status":451,"verdict":"deny","why":"policy","policy":"abroad"}`,
+		},
 		{"a quiet policy", check("203.0.113.9", get("GET", "/quiet")), "0"},
 		{
 			"a quiet denial", check("203.0.113.9", get("GET", "/quiet")),
 			"7 503 Content-Type: text/plain; charset=utf-8 later",
 		},
-		{"a policy with a body", check("203.0.113.9", get("GET", "/loud")), `0 RateLimit-Policy: "loud";q=1;w=60 RateLimit: "loud";r=0;t=60`},
+		{
+			"a policy with a body", check("203.0.113.9", get("GET", "/loud")),
+			`0 RateLimit-Policy: "loud";q=1;w=60 RateLimit: "loud";r=0;t=60`,
+		},
 		{
 			"its denial", check("203.0.113.9", get("GET", "/loud")),
 			`7 418 RateLimit-Policy: "loud";q=1;w=60 RateLimit: "loud";r=0;t=60 Retry-After: 60 Headgate-Why: limit Content-Type: text/plain; charset=utf-8 tea`,
 		},
-		{"a host that is none", check("203.0.113.9", append(get("GET", "/.env"), msg(5, "a b@[:"))), `7 403 Headgate-Why: policy Content-Type: application/problem+json {"type":"about:blank","title":"Denied by a policy","status":403,"verdict":"deny","why":"policy","policy":"scanners"}`},
+		{
+			"a host that is none",
+			check("203.0.113.9", append(get("GET", "/.env"), msg(5, "a b@[:"))),
+			`7 403 Headgate-Why: policy Content-Type: application/problem+json {"type":"about:blank","title":"Denied by a policy","status":403,"verdict":"deny","why":"policy","policy":"scanners"}`,
+		},
 		{"a number that is none", check("203.0.113.9", get("GET", "/"), extension("asn", "x"),
 			extension("tier", "")), "0"},
-		{"a long path", check("203.0.113.9", get("GET", "/"+strings.Repeat("a", 8192))), `7 414 Headgate-Why: unfit Content-Type: application/problem+json {"type":"about:blank","title":"Unfit","status":414,"verdict":"deny","why":"unfit"}`},
-		{"many headers", check("203.0.113.9", get("GET", "/", slices.Repeat([]string{"x-team", "red"}, 129)...)), `7 431 Headgate-Why: unfit Content-Type: application/problem+json {"type":"about:blank","title":"Unfit","status":431,"verdict":"deny","why":"unfit"}`},
+		{
+			"a long path", check("203.0.113.9", get("GET", "/"+strings.Repeat("a", 8192))),
+			`7 414 Headgate-Why: unfit Content-Type: application/problem+json {"type":"about:blank","title":"Unfit","status":414,"verdict":"deny","why":"unfit"}`,
+		},
+		{
+			"many headers", check("203.0.113.9",
+				get("GET", "/", slices.Repeat([]string{"x-team", "red"}, 129)...)),
+			`7 431 Headgate-Why: unfit Content-Type: application/problem+json {"type":"about:blank","title":"Unfit","status":431,"verdict":"deny","why":"unfit"}`,
+		},
 		{
 			"an unknown extension", check("203.0.113.9", get("GET", "/"), extension("other", "x")),
 			"0",
 		},
-		{"a header of the map", check("", get("GET", "/", "x-team", "red")), `0 RateLimit-Policy: "teams";q=3;w=3600 RateLimit: "teams";r=2;t=3600`},
-		{"a header of the list", check("", append(get("GET", "/"), msg(13, msg(1, msg(1, "x-team"), msg(3, "red"))))), `0 RateLimit-Policy: "teams";q=3;w=3600 RateLimit: "teams";r=1;t=3600`},
+		{
+			"a header of the map", check("", get("GET", "/", "x-team", "red")),
+			`0 RateLimit-Policy: "teams";q=3;w=3600 RateLimit: "teams";r=2;t=3600`,
+		},
+		{
+			"a header of the list",
+			check("", append(get("GET", "/"), msg(13, msg(1, msg(1, "x-team"), msg(3, "red"))))),
+			`0 RateLimit-Policy: "teams";q=3;w=3600 RateLimit: "teams";r=1;t=3600`,
+		},
 	} {
 		if got := c.authz(tt.message); !doortest.SameButRetry(got, tt.want) {
 			t.Errorf("%s:\n%s\nwant %s", tt.name, got, tt.want)
 		}
 	}
-	if got := c.authz(check("203.0.113.9", get("GET", "/token"))); !strings.HasPrefix(got, "0 ^Headgate-Ticket: ") || len(strings.Fields(got)[2]) != 16 {
+	if got := c.authz(check("203.0.113.9", get("GET", "/token"))); !strings.HasPrefix(got,
+		"0 ^Headgate-Ticket: ") || len(strings.Fields(got)[2]) != 16 {
 		t.Error(got)
 	}
 }

@@ -31,7 +31,8 @@ descriptors:
 // TestFiles: in a domain of a file its limits hold, as envoyproxy/ratelimit has them.
 func TestFiles(t *testing.T) {
 	t.Parallel()
-	tree, faults := envoy.Load([]envoy.File{{Name: "rl.yaml", Data: []byte(theirs)}}, envoy.Options{})
+	tree, faults := envoy.Load([]envoy.File{{Name: "rl.yaml", Data: []byte(theirs)}},
+		envoy.Options{})
 	if len(faults) > 0 {
 		t.Fatal(faults)
 	}
@@ -39,7 +40,10 @@ func TestFiles(t *testing.T) {
 	h.gate.SetRules(append(h.gate.Rules(), tree.Rules...))
 	h.door.SetLimits(tree)
 	c := h.dial(t)
-	foo := func(pairs ...string) string { return describe(append([]string{"foo", "x"}, pairs...)...) }
+	foo := func(pairs ...string) string {
+		return describe(append([]string{"foo", "x"},
+			pairs...)...)
+	}
 	for _, tt := range []struct {
 		parts []string
 		want  string
@@ -51,25 +55,43 @@ func TestFiles(t *testing.T) {
 		{[]string{foo("bar", "2")}, "OK [OK 3/MINUTE left 2 reset 60]"},
 		{[]string{foo("bar", "bkthomps")}, "OK [OK bkthomps 1/MINUTE left 0 reset 60]"},
 		{[]string{foo("bar", "bkthomps")}, "OVER [OVER bkthomps 1/MINUTE left 0 reset 60]"},
-		{[]string{foo("bar", "bkthomps"), describe("category", "account")}, "OK [OK] [OK 4/MINUTE left 3 reset 60]"},
+		{
+			[]string{foo("bar", "bkthomps"), describe("category", "account")},
+			"OK [OK] [OK 4/MINUTE left 3 reset 60]",
+		},
 		{[]string{foo("bay", "x"), foo("bar", "bkthomps")}, "OK [OK] [OK]"},
 		{[]string{foo("bar", "banned")}, "OVER [OVER banned_limit 0/MINUTE left 0 reset 60]"},
-		{[]string{foo("bar", "banned"), describe("category", "account")}, "OVER [OVER banned_limit 0/MINUTE left 0 reset 60] [OK 4/MINUTE left 3 reset 60]"},
+		{
+			[]string{foo("bar", "banned"), describe("category", "account")},
+			"OVER [OVER banned_limit 0/MINUTE left 0 reset 60] [OK 4/MINUTE left 3 reset 60]",
+		},
 		{[]string{describe("category", "account")}, "OK [OK 4/MINUTE left 2 reset 60]"},
-		{[]string{foo("bar", "banned"), describe("source_cluster", "proxy", "destination_cluster", "override")}, "OK [OK] [OK 2/MINUTE left 1 reset 60]"},
+		{[]string{foo("bar", "banned"), describe("source_cluster", "proxy", "destination_cluster",
+			"override")}, "OK [OK] [OK 2/MINUTE left 1 reset 60]"},
 		{[]string{foo("baz", "shady", "+", msg(3, num(1, 4)))}, "OK [OK 3/MINUTE left 0 reset 60]"},
-		{[]string{describe("source_cluster", "proxy", "destination_cluster", "mock", "more", "1")}, "OK [OK]"},
+		{
+			[]string{describe("source_cluster", "proxy", "destination_cluster", "mock", "more",
+				"1")},
+			"OK [OK]",
+		},
 		{[]string{describe("files", "abc")}, "OK [OK 2/MINUTE left 1 reset 60]"},
 		{[]string{describe("files", "axy")}, "OK [OK 2/MINUTE left 0 reset 60]"},
-		{[]string{foo("bar", "1", "+", msg(2, num(1, 7), num(2, 3)))}, "OK [OK rl/foo/bar 7/HOUR left 6 reset 3600]"},
-		{[]string{foo("bar", "1", "+", msg(2, num(1, 0), num(2, 3)))}, "OVER [OVER 0/HOUR left 0 reset 3600]"},
+		{
+			[]string{foo("bar", "1", "+", msg(2, num(1, 7), num(2, 3)))},
+			"OK [OK rl/foo/bar 7/HOUR left 6 reset 3600]",
+		},
+		{
+			[]string{foo("bar", "1", "+", msg(2, num(1, 0), num(2, 3)))},
+			"OVER [OVER 0/HOUR left 0 reset 3600]",
+		},
 	} {
 		got, _, _ := strings.Cut(c.limit(limits("rl", tt.parts...)), " RateLimit-Policy")
 		if got != tt.want {
 			t.Errorf("%q: %s, want %s", tt.parts, got, tt.want)
 		}
 	}
-	if got := firstStatus(c.limit(limits("d", describe("rule", "api", "k", "1")))); !strings.HasPrefix(got, "OK api") {
+	if got := firstStatus(c.limit(
+		limits("d", describe("rule", "api", "k", "1")))); !strings.HasPrefix(got, "OK api") {
 		t.Errorf("another domain: %s", got)
 	}
 	answer, _ := c.receive(c.send(limitMethod, limits("rl", foo("bay", "x"))))

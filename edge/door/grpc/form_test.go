@@ -37,8 +37,14 @@ func TestFormOfLimits(t *testing.T) {
 	}{
 		{[]string{describe("path", "/quiet")}, "OK [OK]"},
 		{[]string{describe("path", "/quiet")}, "OVER [OVER] later status 503"},
-		{[]string{describe("path", "/loud")}, `OK [OK loud 1/MINUTE left 0 reset 60] RateLimit-Policy: "loud";q=1;w=60 RateLimit: "loud";r=0;t=60`},
-		{[]string{describe("path", "/loud")}, `OVER [OVER loud 1/MINUTE left 0 reset 60] RateLimit-Policy: "loud";q=1;w=60 RateLimit: "loud";r=0;t=60 Retry-After: 60 tea status 418`},
+		{
+			[]string{describe("path", "/loud")},
+			`OK [OK loud 1/MINUTE left 0 reset 60] RateLimit-Policy: "loud";q=1;w=60 RateLimit: "loud";r=0;t=60`,
+		},
+		{
+			[]string{describe("path", "/loud")},
+			`OVER [OVER loud 1/MINUTE left 0 reset 60] RateLimit-Policy: "loud";q=1;w=60 RateLimit: "loud";r=0;t=60 Retry-After: 60 tea status 418`,
+		},
 		{[]string{describe("path", "/trap")}, "OK [OK trap 1/MINUTE left 0 reset 60] " + trap},
 		{
 			[]string{describe("path", "/trap")},
@@ -53,7 +59,10 @@ func TestFormOfLimits(t *testing.T) {
 			"OK [OK] [OK login 2/MINUTE left 2 reset 0] ^Headgate-Deceive: 1",
 		},
 		{[]string{describe("path", "/bait")}, "OVER [OVER] status 403"},
-		{[]string{describe("path", "/"+strings.Repeat("a", 8192)), login}, `OVER [OVER] [OK login 2/MINUTE left 2 reset 0] RateLimit-Policy: "login";q=2;w=60 RateLimit: "login";r=2;t=0 status 414`},
+		{
+			[]string{describe("path", "/"+strings.Repeat("a", 8192)), login},
+			`OVER [OVER] [OK login 2/MINUTE left 2 reset 0] RateLimit-Policy: "login";q=2;w=60 RateLimit: "login";r=2;t=0 status 414`,
+		},
 		{[]string{describe("path", "/", "cut", "header.x-cost")}, "OVER [OVER] status 431"},
 		{[]string{describe("path", "/", "asn", "x", "tier", "", "host", "a b")}, "OK [OK]"},
 		// one that cannot pretend denies for all
@@ -92,7 +101,8 @@ func TestDelayOfLimits(t *testing.T) {
 		t.Error(got)
 	}
 	c.authz(check("203.0.113.9", get("GET", "/slow")))
-	if got := c.authz(check("203.0.113.9", get("GET", "/slow"), msg(10, msg(1, "delay"), msg(2, "no")))); !strings.HasPrefix(got, "7 429") {
+	if got := c.authz(check("203.0.113.9", get("GET", "/slow"),
+		msg(10, msg(1, "delay"), msg(2, "no")))); !strings.HasPrefix(got, "7 429") {
 		t.Error(got)
 	}
 	got = c.authz(check("203.0.113.9", get("GET", "/slow"), msg(10, msg(1, "delay"), msg(2, "ok"))))
@@ -168,7 +178,9 @@ func TestPoliciesGiveBack(t *testing.T) {
 	// a fault elsewhere in the request: nothing is given back
 	c.limit(limits("d", describe(append(spent, "+", negative)...),
 		describe("rule", "nosuch", "k", "1")))
-	if got := firstStatus(c.limit(limits("d", describe(append(spent, "+", msg(3))...)))); got != "OK spent 10/MINUTE left 7 reset 60" {
+	if got := firstStatus(c.limit(
+		limits("d", describe(append(spent, "+", msg(3))...)))); got != "OK spent 10/MINUTE left "+
+		"7 reset 60" {
 		t.Error(got)
 	}
 }
@@ -183,7 +195,8 @@ func TestNoLeaseLeft(t *testing.T) {
 		!strings.HasSuffix(got, " ^Headgate-Full: 1") {
 		t.Error(got)
 	}
-	if got := c.authz(check("203.0.113.9", get("GET", "/busy"))); !strings.HasPrefix(got, "0 ^Headgate-Full: 1 ") {
+	if got := c.authz(check("203.0.113.9", get("GET", "/busy"))); !strings.HasPrefix(got,
+		"0 ^Headgate-Full: 1 ") {
 		t.Error(got)
 	}
 }

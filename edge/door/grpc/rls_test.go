@@ -94,7 +94,8 @@ func TestManyDescriptors(t *testing.T) {
 		all = append(all, describe("rule", "api", "k", fmt.Sprint(n)))
 	}
 	words := h.dial(t).limit(limits("d", all...))
-	if strings.Count(words, "[OK") != 20 || strings.Count(words, "[OK]") != 4 || strings.Count(words, `"api"`) != 8 {
+	if strings.Count(words, "[OK") != 20 || strings.Count(words, "[OK]") != 4 ||
+		strings.Count(words, `"api"`) != 8 {
 		t.Error(words)
 	}
 }
@@ -131,7 +132,8 @@ func TestBadRequests(t *testing.T) {
 			"status 3 a descriptor's limit has a unit",
 		},
 		{
-			"unit of a year", limits("d", good, describe("k", "v", "+", msg(2, num(1, 5), num(2, 6)))),
+			"unit of a year", limits("d", good,
+				describe("k", "v", "+", msg(2, num(1, 5), num(2, 6)))),
 			"status 3 a descriptor's limit has a unit",
 		},
 		{
@@ -140,7 +142,8 @@ func TestBadRequests(t *testing.T) {
 			"status 3 a descriptor's limit has a unit",
 		},
 	} {
-		if got := c.limit(tt.message); !strings.HasPrefix(strings.ReplaceAll(got, "%27", "'"), tt.want) {
+		if got := c.limit(tt.message); !strings.HasPrefix(strings.ReplaceAll(got, "%27", "'"),
+			tt.want) {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 		}
 	}
@@ -301,13 +304,16 @@ func TestNegativeHits(t *testing.T) {
 	c := h.dial(t)
 	negative := num(4, 1)
 	c.limit(limits("d", describe("rule", "api", "k", "1"), num(3, 7)))
-	if got := firstStatus(c.limit(limits("d", describe("rule", "api", "k", "1", "+", negative), num(3, 5)))); !strings.HasPrefix(got, "OK api 10/10SECOND left 8") {
+	if got := firstStatus(c.limit(limits("d", describe("rule", "api", "k", "1", "+", negative),
+		num(3, 5)))); !strings.HasPrefix(got, "OK api 10/10SECOND left 8") {
 		t.Error(got)
 	}
 	busy := limits("d", describe("rule", "busy", "k", "1"))
 	for _, want := range []string{"OK", "OVER", "release", "OK", "OVER"} {
 		if want == "release" {
-			if got := c.limit(limits("d", describe("rule", "busy", "k", "1", "+", negative))); !strings.HasPrefix(got, "OK") {
+			if got := c.limit(
+				limits("d", describe("rule", "busy", "k", "1", "+", negative))); !strings.HasPrefix(
+				got, "OK") {
 				t.Error(got)
 			}
 			continue

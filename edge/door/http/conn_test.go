@@ -30,29 +30,54 @@ func TestHTTPKeepAlive(t *testing.T) {
 	}{
 		{"1.1", "GET " + target + "a HTTP/1.1\r\nHost: h\r\n\r\n", []int{200}, false},
 		{"HEAD", "HEAD " + target + "limited HTTP/1.1\r\nHost: h\r\n\r\n", []int{429}, false},
-		{"1.1 close", "GET " + target + "a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", []int{200}, true},
+		{
+			"1.1 close", "GET " + target + "a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n",
+			[]int{200},
+			true,
+		},
 		{"1.0", "GET " + target + "a HTTP/1.0\r\n\r\n", []int{200}, true},
-		{"1.0 keep-alive", "GET " + target + "a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", []int{200}, false},
-		{"after a bad parameter", "GET " + target + " HTTP/1.1\r\nHost: h\r\n\r\n" + okRequest, []int{400, 200}, false},
+		{
+			"1.0 keep-alive", "GET " + target + "a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
+			[]int{200},
+			false,
+		},
+		{
+			"after a bad parameter", "GET " + target + " HTTP/1.1\r\nHost: h\r\n\r\n" + okRequest,
+			[]int{400, 200},
+			false,
+		},
 		{
 			"pipelined",
-			"GET " + target + "a HTTP/1.1\r\nHost: h\r\n\r\nGET " + target + "limited HTTP/1.1\r\nHost: h\r\n\r\n" +
+			"GET " + target + "a HTTP/1.1\r\nHost: h\r\n\r\nGET " + target + "limited " +
+				"HTTP/1.1\r\nHost: h\r\n\r\n" +
 				post("/v1/count", jsonType, `{"rule":"login","key":"a"}`) + okRequest,
 			[]int{200, 429, 204, 200},
 			false,
 		},
-		{"body of a GET is no request", fmt.Sprintf("GET %sa HTTP/1.1\r\nHost: "+
-			"h\r\nContent-Length: %d\r\n\r\n%s", target, len(okRequest), okRequest), []int{200}, true},
-		{"body refused is no request", post("/v1/check", "text/plain", strings.Repeat(okRequest, 1000)), []int{415}, true},
-		{"large cookies", "GET " + target + "a HTTP/1.1\r\nHost: h\r\n" + cookies(14<<10) + "\r\n" + okRequest, []int{200, 200}, false},
-		{"large cookies, 1.0", "GET " + target + "a HTTP/1.0\r\n" + cookies(14<<10) + "\r\n", []int{200}, true},
 		{
-			"large cookies and a body", strings.Replace(post("/v1/check", jsonType, `{"rule":"login","key":"limited"}`),
+			"body of a GET is no request", fmt.Sprintf("GET %sa HTTP/1.1\r\nHost: "+
+				"h\r\nContent-Length: %d\r\n\r\n%s", target, len(okRequest), okRequest),
+			[]int{200},
+			true,
+		},
+		{"body refused is no request", post("/v1/check", "text/plain",
+			strings.Repeat(okRequest, 1000)), []int{415}, true},
+		{"large cookies", "GET " + target + "a HTTP/1.1\r\nHost: h\r\n" + cookies(14<<10) + "\r\n" +
+			okRequest, []int{200, 200}, false},
+		{
+			"large cookies, 1.0", "GET " + target + "a HTTP/1.0\r\n" + cookies(14<<10) + "\r\n",
+			[]int{200},
+			true,
+		},
+		{
+			"large cookies and a body",
+			strings.Replace(post("/v1/check", jsonType, `{"rule":"login","key":"limited"}`),
 				"\r\n\r\n", "\r\n"+cookies(14<<10)+"\r\n", 1) + okRequest,
 			[]int{429, 200},
 			false,
 		},
-		{"64 KiB of headers", "GET " + target + "a HTTP/1.1\r\nHost: h\r\n" + cookies(64<<10-11) + "\r\n" + okRequest, []int{200, 200}, false},
+		{"64 KiB of headers", "GET " + target + "a HTTP/1.1\r\nHost: h\r\n" + cookies(64<<10-11) +
+			"\r\n" + okRequest, []int{200, 200}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -62,7 +87,8 @@ func TestHTTPKeepAlive(t *testing.T) {
 			}
 			br := bufio.NewReader(c)
 			for i, want := range tt.statuses {
-				if r := doortest.ReadReplyTo(t, strings.Fields(tt.raw)[0], br); r.StatusCode != want {
+				if r := doortest.ReadReplyTo(t, strings.Fields(tt.raw)[0],
+					br); r.StatusCode != want {
 					t.Fatalf("answer %d: status %d, want %d: %s", i, r.StatusCode, want, r.Text)
 				}
 			}
@@ -109,11 +135,12 @@ func TestHTTPSlowClients(t *testing.T) {
 	t.Parallel()
 	const head = "POST /v1/check HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
 	for name, raw := range map[string]string{
-		"nothing":              "",
-		"half a line":          "GET /v1/che",
-		"half the headers":     "GET /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\nCook",
-		"half a body":          head + "Content-Length: 30\r\n\r\n{\"rule\"",
-		"half a large body":    head + "Content-Length: 100000\r\n\r\n" + strings.Repeat(" ", 50000),
+		"nothing":          "",
+		"half a line":      "GET /v1/che",
+		"half the headers": "GET /v1/check?rule=login&key=a HTTP/1.1\r\nHost: h\r\nCook",
+		"half a body":      head + "Content-Length: 30\r\n\r\n{\"rule\"",
+		"half a large body": head + "Content-Length: 100000\r\n\r\n" + strings.Repeat(" ",
+			50000),
 		"half a chunk":         head + "Transfer-Encoding: chunked\r\n\r\n10\r\n{",
 		"the second half line": okRequest + "GET ",
 	} {

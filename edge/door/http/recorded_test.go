@@ -133,7 +133,8 @@ var lastHeaders = []string{
 
 // recordedChecks are requests to a door that answers by the key.
 func recordedChecks() (raws []string) {
-	for _, bad := range slices.Concat(badQueries, badRequests, badBodies, badJSON, ambiguousLengths, oddNames) {
+	for _, bad := range slices.Concat(badQueries, badRequests, badBodies, badJSON, ambiguousLengths,
+		oddNames) {
 		raws = append(raws, bad.raw, okRequest+bad.raw+okRequest)
 	}
 	for _, line := range slices.Concat(quickLines, oddLines) {
@@ -192,18 +193,24 @@ func recordedAsks() (raws []string) {
 	}
 	for _, version := range []string{"1.0", "1.1"} {
 		for _, header := range lastHeaders {
-			for _, path := range []string{"/v1/auth/nginx", "/v1/auth/forward", "/v1/auth/envoy/.env", "/v1/auth/none"} {
+			for _, path := range []string{
+				"/v1/auth/nginx", "/v1/auth/forward",
+				"/v1/auth/envoy/.env", "/v1/auth/none",
+			} {
 				raws = append(raws, "GET "+path+" HTTP/"+version+"\r\nHost: h\r\nX-Original-URI: "+
 					"/.env\r\n"+
-					"X-Forwarded-Uri: /login\r\nX-Forwarded-Method: POST\r\n"+header+"\r\n"+okRequest)
+					"X-Forwarded-Uri: /login\r\nX-Forwarded-Method: POST\r\n"+header+"\r\n"+
+					okRequest)
 			}
 		}
 	}
 	for _, path := range []string{
-		"/v1/ask", "/v1/report", "/v1/acquire", "/v1/release", "/v1/renew", "/v1/settle", "/v1/load",
+		"/v1/ask", "/v1/report", "/v1/acquire", "/v1/release", "/v1/renew", "/v1/settle",
+		"/v1/load",
 	} {
 		for _, body := range []string{
-			`{"path":"/login","method":"POST"}`, `{"path":"/.env"}`, `{"path":"/login","status":401}`,
+			`{"path":"/login","method":"POST"}`, `{"path":"/.env"}`,
+			`{"path":"/login","status":401}`,
 			`{"requests":[{"path":"/"},{"path":"/.env"}]}`, `{"requests":[{"path":"/"},{"x":1}]}`,
 			`{"rule":"places","key":"k"}`, `{"rule":"login","key":"k","delta":-1}`,
 			`{"rule":"places","key":"k","lease":"0123456789abcdef"}`,

@@ -40,13 +40,38 @@ func TestHello(t *testing.T) {
 	for _, tt := range []struct{ name, send, want string }{
 		{"HAProxy 2.6", helloOf26, "hello 0/0 version=2.0 max-frame-size=16380 " +
 			"capabilities=pipelining"},
-		{"small frames", frameOf(hello, fin, 0, 0, kvs("supported-versions", "1.0, 2.0", "max-frame-size", uint32(256), "capabilities", "")), "hello 0/0 version=2.0 max-frame-size=256 capabilities=pipelining"},
-		{"large frames", frameOf(hello, fin, 0, 0, kvs("supported-versions", "2", "max-frame-size", uint32(1<<30), "capabilities", "")), "hello 0/0 version=2.0 max-frame-size=16380 capabilities=pipelining"},
-		{"no version", frameOf(hello, fin, 0, 0, kvs("max-frame-size", uint32(16380), "capabilities", "")), "disconnect 0/0 status-code=5 message=supported-versions is missing"},
-		{"no size", frameOf(hello, fin, 0, 0, kvs("supported-versions", "2.0", "capabilities", "")), "disconnect 0/0 status-code=6 message=max-frame-size is missing"},
-		{"no capabilities", frameOf(hello, fin, 0, 0, kvs("supported-versions", "2.0", "max-frame-size", uint32(16380))), "disconnect 0/0 status-code=7 message=capabilities is missing"},
-		{"another version", frameOf(hello, fin, 0, 0, kvs("supported-versions", "3.0", "max-frame-size", uint32(16380), "capabilities", "")), "disconnect 0/0 status-code=8 message=the version is not 2.0"},
-		{"tiny frames", frameOf(hello, fin, 0, 0, kvs("supported-versions", "2.0", "max-frame-size", uint32(255), "capabilities", "")), "disconnect 0/0 status-code=9 message=max-frame-size is too small"},
+		{
+			"small frames", frameOf(hello, fin, 0, 0, kvs("supported-versions", "1.0, 2.0",
+				"max-frame-size", uint32(256), "capabilities", "")),
+			"hello 0/0 version=2.0 max-frame-size=256 capabilities=pipelining",
+		},
+		{"large frames", frameOf(hello, fin, 0, 0, kvs("supported-versions", "2", "max-frame-size",
+			uint32(1<<30), "capabilities", "")), "hello 0/0 version=2.0 max-frame-size=16380 " +
+			"capabilities=pipelining"},
+		{"no version", frameOf(hello, fin, 0, 0, kvs("max-frame-size", uint32(16380),
+			"capabilities", "")), "disconnect 0/0 status-code=5 message=supported-versions is " +
+			"missing"},
+		{
+			"no size", frameOf(hello, fin, 0, 0, kvs("supported-versions", "2.0", "capabilities",
+				"")),
+			"disconnect 0/0 status-code=6 message=max-frame-size is missing",
+		},
+		{
+			"no capabilities", frameOf(hello, fin, 0, 0, kvs("supported-versions", "2.0",
+				"max-frame-size", uint32(16380))),
+			"disconnect 0/0 status-code=7 message=capabilities is missing",
+		},
+		{
+			"another version", frameOf(hello, fin, 0, 0, kvs("supported-versions", "3.0",
+				"max-frame-size", uint32(16380), "capabilities", "")),
+			"disconnect 0/0 status-code=8 message=the version is not 2.0",
+		},
+		{
+			"tiny frames", frameOf(hello, fin, 0, 0, kvs("supported-versions", "2.0",
+				"max-frame-size",
+				uint32(255), "capabilities", "")),
+			"disconnect 0/0 status-code=9 message=max-frame-size is too small",
+		},
 		{"NOTIFY first", frameOf(notify, fin, 1, 1, ""), "disconnect 0/0 status-code=4 " +
 			"message=the frame is malformed"},
 		{"not SPOP", "GET / HTTP/1.1\r\n\r\n", "disconnect 0/0 status-code=3 message=the frame " +
@@ -55,7 +80,8 @@ func TestHello(t *testing.T) {
 			"status-code=4 message=the frame is malformed"},
 		{"ids of a stream", frameOf(hello, fin, 1, 1, ""), "disconnect 0/0 status-code=4 " +
 			"message=the frame is malformed"},
-		{"farewell", frameOf(disconnect, fin, 0, 0, kvs("status-code", uint32(0), "message", "normal")), "disconnect 0/0 status-code=0 message=the agent stops"},
+		{"farewell", frameOf(disconnect, fin, 0, 0, kvs("status-code", uint32(0), "message",
+			"normal")), "disconnect 0/0 status-code=0 message=the agent stops"},
 	} {
 		a.Conn = doortest.Dial(t, a.addr)
 		a.send(tt.send)
@@ -75,7 +101,8 @@ func TestHello(t *testing.T) {
 func TestHealthCheck(t *testing.T) {
 	t.Parallel()
 	a := open(t, policies)
-	a.send(frameOf(hello, fin, 0, 0, kvs("supported-versions", "2.0", "max-frame-size", uint32(16380), "capabilities", "", "healthcheck", true)))
+	a.send(frameOf(hello, fin, 0, 0, kvs("supported-versions", "2.0", "max-frame-size",
+		uint32(16380), "capabilities", "", "healthcheck", true)))
 	a.want("hello 0/0 version=2.0 max-frame-size=16380 capabilities=pipelining")
 	a.want("closed")
 }
@@ -86,7 +113,8 @@ func TestAskOfACrowd(t *testing.T) {
 	a := open(t, `policies: [{name: partner, match: {}, key: host, limit: 1, window: 1m, action: block, block_for: 10m, max_blast: 20}]`)
 	gatetest.Crowd(t, a.gate, "partner", "h.example")
 	a.greet()
-	a.send(frameOf(notify, fin, 7, 300, message("ask", "path", "/", "host", "h.example", "src", visitor)))
+	a.send(frameOf(notify, fin, 7, 300, message("ask", "path", "/", "host", "h.example", "src",
+		visitor)))
 	if got := a.receive(); !strings.HasPrefix(got, "ack 7/300 deny=true status=429 rule=partner "+
 		"why=shed retry_after=") || strings.Contains(got, "blast") {
 		t.Error(got)
@@ -105,7 +133,11 @@ func TestAsk(t *testing.T) {
 		want  string
 	}{
 		{"no policy", []any{"method", "GET", "path", "/", "src", visitor}, "deny=false why=none"},
-		{"an office", []any{"path", "/.env", "src", netip.MustParseAddr("192.0.2.8")}, "deny=false why=skip"},
+		{
+			"an office",
+			[]any{"path", "/.env", "src", netip.MustParseAddr("192.0.2.8")},
+			"deny=false why=skip",
+		},
 		{"a scanner", []any{"url", "http://h/.env?x", "src", visitor}, "deny=true status=403 " +
 			"why=policy"},
 		{
@@ -115,18 +147,35 @@ func TestAsk(t *testing.T) {
 		},
 		{
 			"two rules, one header by itself",
-			[]any{"path", "/v2/export", "host", "API.example.com:443", "src", visitor, "header.x-plan", "gold"},
+			[]any{
+				"path", "/v2/export", "host", "API.example.com:443", "src", visitor,
+				"header.x-plan", "gold",
+			},
 			`deny=false rule=route ratelimit_policy="route";q=1;w=60, "api";q=10;w=60 ratelimit="route";r=0;t=60, "api";r=8;t=60`,
 		},
 		{
 			"the narrow one is full",
-			[]any{"path", "/v2/export", "host", "api.example.com", "src", visitor, "header.x-plan", "gold"},
+			[]any{
+				"path", "/v2/export", "host", "api.example.com", "src", visitor, "header.x-plan",
+				"gold",
+			},
 			`deny=true status=429 rule=route why=limit retry_after=60 ratelimit_policy="route";q=1;w=60, "api";q=10;w=60 ratelimit="route";r=0;t=60, "api";r=8;t=60`,
 		},
-		{"empty arguments are absent", []any{"path", "/", "host", nil, "country", "", "src", visitor}, "deny=false why=none"},
-		{"a host that is none", []any{"path", "/", "host", "a b", "src", visitor}, "deny=false why=none"},
+		{"empty arguments are absent", []any{
+			"path", "/", "host", nil, "country", "", "src",
+			visitor,
+		}, "deny=false why=none"},
+		{
+			"a host that is none",
+			[]any{"path", "/", "host", "a b", "src", visitor},
+			"deny=false why=none",
+		},
 		{"no path", []any{"method", "GET", "src", visitor}, "error=bad-request"},
-		{"a target without one", []any{"method", "GET", "path", nil, "src", visitor}, "deny=false why=none"},
+		{
+			"a target without one",
+			[]any{"method", "GET", "path", nil, "src", visitor},
+			"deny=false why=none",
+		},
 		{"a field that is not known", []any{"path", "/", "colour", "red"}, "error=unknown-field"},
 		{"a field of reports", []any{"path", "/", "status", 200}, "error=unknown-field"},
 		{"a path that is too long", []any{"path", "/" + strings.Repeat("x", 8192)}, "deny=true " +
@@ -156,7 +205,10 @@ func TestOnDeny(t *testing.T) {
 	}{
 		{[]any{"path", "/quiet", "src", visitor}, "deny=false"},
 		{[]any{"path", "/quiet", "src", visitor}, "deny=true status=503 why=limit"},
-		{[]any{"path", "/trap", "src", visitor}, `deny=false rule=trap ratelimit_policy="trap";q=1;w=60 ratelimit="trap";r=0;t=60`},
+		{
+			[]any{"path", "/trap", "src", visitor},
+			`deny=false rule=trap ratelimit_policy="trap";q=1;w=60 ratelimit="trap";r=0;t=60`,
+		},
 		{[]any{"path", "/trap", "src", visitor, "deceive", "ok"}, "deny=false deceive=true"},
 	} {
 		a.send(frameOf(notify, fin, 1, 1, message("ask", tt.pairs...)))
@@ -173,10 +225,22 @@ func TestCheck(t *testing.T) {
 		pairs []any
 		want  string
 	}{
-		{[]any{"rule", "login", "key", visitor}, `deny=false rule=login ratelimit_policy="login";q=2;w=60 ratelimit="login";r=1;t=60`},
-		{[]any{"rule", "login", "key", "203.0.113.9"}, `deny=false rule=login ratelimit_policy="login";q=2;w=60 ratelimit="login";r=0;t=60`},
-		{[]any{"rule", "login", "key", []byte("203.0.113.9"), "cost", 1}, `deny=true status=429 rule=login why=limit retry_after=60 ratelimit_policy="login";q=2;w=60 ratelimit="login";r=0;t=60`},
-		{[]any{"rule", "login", "key", "other", "cost", uint64(2)}, `deny=false rule=login ratelimit_policy="login";q=2;w=60 ratelimit="login";r=0;t=60`},
+		{
+			[]any{"rule", "login", "key", visitor},
+			`deny=false rule=login ratelimit_policy="login";q=2;w=60 ratelimit="login";r=1;t=60`,
+		},
+		{
+			[]any{"rule", "login", "key", "203.0.113.9"},
+			`deny=false rule=login ratelimit_policy="login";q=2;w=60 ratelimit="login";r=0;t=60`,
+		},
+		{
+			[]any{"rule", "login", "key", []byte("203.0.113.9"), "cost", 1},
+			`deny=true status=429 rule=login why=limit retry_after=60 ratelimit_policy="login";q=2;w=60 ratelimit="login";r=0;t=60`,
+		},
+		{
+			[]any{"rule", "login", "key", "other", "cost", uint64(2)},
+			`deny=false rule=login ratelimit_policy="login";q=2;w=60 ratelimit="login";r=0;t=60`,
+		},
 		{[]any{"rule", "logout", "key", "k"}, "error=unknown-rule"},
 		{[]any{"rule", "login"}, "error=bad-request"},
 		{[]any{"rule", "login", "key", ""}, "error=bad-request"},
@@ -198,7 +262,8 @@ func TestReport(t *testing.T) {
 	a := open(t, policies)
 	a.greet()
 	login := func() (ticket string) {
-		a.send(frameOf(notify, fin, 1, 1, message("ask", "method", "POST", "path", "/login", "src", visitor)))
+		a.send(frameOf(notify, fin, 1, 1, message("ask", "method", "POST", "path", "/login", "src",
+			visitor)))
 		_, ticket, _ = strings.Cut(a.receive(), "ticket=")
 		return ticket
 	}
@@ -230,8 +295,10 @@ func TestPipelining(t *testing.T) {
 	t.Parallel()
 	a := open(t, policies)
 	a.greet()
-	one := frameOf(notify, fin, 2, 1, message("ask", "path", "/.env", "src", visitor)+message("later", "x", 1)+message("ask", "path", "/", "src", visitor))
-	a.send(frameOf(77, fin, 0, 0, "anything"), one, frameOf(notify, fin, 3, 1<<40, message("later")), one[:20])
+	one := frameOf(notify, fin, 2, 1, message("ask", "path", "/.env", "src", visitor)+
+		message("later", "x", 1)+message("ask", "path", "/", "src", visitor))
+	a.send(frameOf(77, fin, 0, 0, "anything"), one,
+		frameOf(notify, fin, 3, 1<<40, message("later")), one[:20])
 	a.want("ack 2/1 deny=true status=403 why=policy deny=false why=none")
 	a.want(fmt.Sprintf("ack 3/%d", 1<<40))
 	a.send(one[20:])
@@ -256,13 +323,15 @@ func TestBroken(t *testing.T) {
 		{"no number of arguments", frameOf(notify, fin, 1, 1, str("ask")), 4},
 		{"fewer arguments", frameOf(notify, fin, 1, 1, str("ask")+"\x02"+kvs("path", "/")), 4},
 		{"a value of no type", frameOf(notify, fin, 1, 1, str("ask")+"\x01"+str("path")+"\x0b"), 4},
-		{"a number without end", frameOf(notify, fin, 1, 1, str("ask")+"\x01"+str("status")+"\x03"+strings.Repeat("\xff", 12)), 4},
+		{"a number without end", frameOf(notify, fin, 1, 1, str("ask")+"\x01"+str("status")+"\x03"+
+			strings.Repeat("\xff", 12)), 4},
 	} {
 		began = time.Now()
 		a.Conn = doortest.Dial(t, a.addr)
 		a.greet()
 		a.send(tt.send)
-		if got, want := a.receive(), fmt.Sprintf("disconnect 0/0 status-code=%d ", tt.status); !strings.HasPrefix(got, want) {
+		if got, want := a.receive(), fmt.Sprintf("disconnect 0/0 status-code=%d ",
+			tt.status); !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %s, want %s", tt.name, got, want)
 		}
 		a.want("closed")
@@ -279,7 +348,8 @@ func TestBusy(t *testing.T) {
 	t.Parallel()
 	a := open(t, policies)
 	a.greet()
-	large := frameOf(notify, fin, 1, 1, message("ask", "path", "/", "src", visitor, "header.x-a", strings.Repeat("x", 8<<10)))
+	large := frameOf(notify, fin, 1, 1, message("ask", "path", "/", "src", visitor, "header.x-a",
+		strings.Repeat("x", 8<<10)))
 	a.send(large[:6<<10])
 	doortest.WaitFor(t, func() bool { return a.bytes.Used() > 0 })
 	a.send(large[6<<10:])
@@ -304,16 +374,19 @@ func TestBusy(t *testing.T) {
 func TestSmallFrames(t *testing.T) {
 	t.Parallel()
 	a := open(t, policies)
-	a.send(frameOf(hello, fin, 0, 0, kvs("supported-versions", "2.0", "max-frame-size", uint32(256), "capabilities", "")))
+	a.send(frameOf(hello, fin, 0, 0, kvs("supported-versions", "2.0", "max-frame-size", uint32(256),
+		"capabilities", "")))
 	a.receive()
-	a.send(frameOf(notify, fin, 1, 1, strings.Repeat(message("ask", "rule", "login", "key", "k"), 8)))
+	a.send(frameOf(notify, fin, 1, 1, strings.Repeat(message("ask", "rule", "login", "key", "k"),
+		8)))
 	if got := a.receive(); strings.Count(got, "deny=") != 2 {
 		t.Error(got)
 	}
 	if got := a.door.Stats().Unanswered; got != 6 {
 		t.Errorf("%d without an answer, want 6", got)
 	}
-	a.send(frameOf(notify, fin, 1, 1, strings.Repeat(message("ask", "rule", "login", "key", "k"), 12)))
+	a.send(frameOf(notify, fin, 1, 1, strings.Repeat(message("ask", "rule", "login", "key", "k"),
+		12)))
 	if got := a.receive(); !strings.HasPrefix(got, "disconnect 0/0 status-code=3 ") {
 		t.Error(got)
 	}
@@ -326,7 +399,8 @@ func TestDenialInASmallFrame(t *testing.T) {
 	name := strings.Repeat("n", 64)
 	a := open(t, fmt.Sprintf("rules: []\npolicies: [{name: %s, match: {}, limit: 1, window: 1m}, "+
 		"{name: %s, match: {}, limit: 2, window: 1m}]\n", name, name[1:]))
-	a.send(frameOf(hello, fin, 0, 0, kvs("supported-versions", "2.0", "max-frame-size", uint32(256), "capabilities", "")))
+	a.send(frameOf(hello, fin, 0, 0, kvs("supported-versions", "2.0", "max-frame-size", uint32(256),
+		"capabilities", "")))
 	a.receive()
 	for i, want := range []string{"ack 1/1 deny=false rule=" + name, "ack 1/1 deny=true " +
 		"status=429 rule=" + name + " why=limit retry_after=6"} {

@@ -18,7 +18,10 @@ import (
 
 // doorOf returns a door to g without sockets.
 func doorOf(g *gate.Gate, public bool) *Door {
-	return &Door{gate: g, room: ask.New(g, 1<<20), public: public, stats: new([gate.Lanes]readerStats)}
+	return &Door{
+		gate: g, room: ask.New(g, 1<<20), public: public,
+		stats: new([gate.Lanes]readerStats),
+	}
 }
 
 // reader0 returns the answers of reader 0 of u, and ends its batch.
@@ -28,7 +31,10 @@ func reader0(u *Door) (answer func(packet, reply []byte) []byte, end func()) {
 	decisions := g.Lane(0).Batch(now, rand.Uint64)
 	k := u.newAsker()
 	k.now = now
-	return func(packet, reply []byte) []byte { return u.respond(&u.stats[0], &decisions, &k, packet, reply) }, decisions.End
+	return func(packet, reply []byte) []byte {
+		return u.respond(&u.stats[0], &decisions, &k, packet,
+			reply)
+	}, decisions.End
 }
 
 // respond answers packet as reader 0 of u does.
@@ -66,7 +72,10 @@ func TestOffLoopbackNeverAmplifies(t *testing.T) {
 }
 
 func FuzzRespond(f *testing.F) {
-	for _, seed := range []string{"ping", "check shed k\npeek shed k id=1\n", "\n\n\n", "check shed %00 cost=9", strings.Repeat("check shed k\n", 65)} {
+	for _, seed := range []string{
+		"ping", "check shed k\npeek shed k id=1\n", "\n\n\n",
+		"check shed %00 cost=9", strings.Repeat("check shed k\n", 65),
+	} {
 		f.Add([]byte(seed))
 	}
 	g := gatetest.New(f, 1<<20, gatetest.Shed)
@@ -177,7 +186,8 @@ func TestAskLines(t *testing.T) {
 		{"ask path=/ cut=header.referer cut=x\nask path=/ cut=path\n", "allow why=none\ndeny " +
 			"why=unfit status=414\n"},
 		{"ask path=/" + strings.Repeat("a", 4096) + "\n", "deny why=unfit status=414\n"},
-		{"ask path=/.env host=" + strings.Repeat("a", 4097) + " header.a=" + strings.Repeat("a", 3000) + "\n", "deny why=policy status=403\n"},
+		{"ask path=/.env host=" + strings.Repeat("a", 4097) + " header.a=" + strings.Repeat("a",
+			3000) + "\n", "deny why=policy status=403\n"},
 		{"ask path=/" + strings.Repeat(" header.a=", 500) + "\n", "allow why=none\n"},
 		{"ask path=x method=%01 host=%00@[ asn=x tier= header.x=%01\n", "allow why=none\n"},
 		{"ask path=/ colour=red id=1\nask\n", "id=1 error unknown-field\nerror bad-request\n"},
@@ -203,8 +213,10 @@ func TestAskLines(t *testing.T) {
 	if !ok || !strings.HasSuffix(got, " rule=login remaining=1 reset=0 view=node\n") {
 		t.Fatalf("%q", got)
 	}
-	respond(u, []byte("<190>Nov 22 07:28:50 nginx: report ticket="+ticket[:16]+" status=401 ms=0.012"), nil)
-	if got := string(respond(u, []byte("ask path=/login client=203.0.113.8\n"), nil)); !strings.Contains(got, "remaining=1") {
+	respond(u, []byte("<190>Nov 22 07:28:50 nginx: report ticket="+ticket[:16]+" status=401 "+
+		"ms=0.012"), nil)
+	if got := string(respond(u, []byte("ask path=/login client=203.0.113.8\n"),
+		nil)); !strings.Contains(got, "remaining=1") {
 		t.Errorf("after the log's report: %q", got)
 	}
 	if s := u.room.Stats(u.gate.Now()); s.Late != 2 {

@@ -107,7 +107,11 @@ func BenchmarkFind(b *testing.B) {
 	var all []networks.Entry[string]
 	for range 4096 {
 		all = append(all,
-			networks.Entry[string]{Prefix: netip.PrefixFrom(netip.AddrFrom4([4]byte{byte(rnd.Uint32()), byte(rnd.Uint32()), byte(rnd.Uint32())}), 8+rnd.IntN(17)).Masked()})
+			networks.Entry[string]{Prefix: netip.PrefixFrom(
+				netip.AddrFrom4([4]byte{
+					byte(rnd.Uint32()), byte(rnd.Uint32()),
+					byte(rnd.Uint32()),
+				}), 8+rnd.IntN(17)).Masked()})
 	}
 	nets, p := networks.NewTable(all), netip.MustParsePrefix("10.1.2.3/32")
 	b.ReportAllocs()

@@ -17,7 +17,10 @@ import (
 
 var (
 	texts  = []string{"a", "ab", "b", "gold", "/v2/users", "GET", "DE", "example.com", ""}
-	fields = []string{"method", "host", "path", "country", "tier", `header["x-a"]`, `header["x-b"]`, `query["q"]`, `cookie["c"]`}
+	fields = []string{
+		"method", "host", "path", "country", "tier", `header["x-a"]`, `header["x-b"]`,
+		`query["q"]`, `cookie["c"]`,
+	}
 )
 
 func pick(rng *rand.Rand, list []string) string { return list[rng.IntN(len(list))] }
@@ -78,7 +81,12 @@ func newSample(rng *rand.Rand) sample {
 		pick(rng, []string{"192.0.2.1", "2001:db8::1"})
 	asn := 1 + rng.IntN(3)*1660
 	maps := map[string]map[string]string{"header": {}, "query": {}, "cookie": {}}
-	for _, at := range [][2]string{{"header", "x-a"}, {"header", "x-b"}, {"query", "q"}, {"cookie", "c"}} {
+	for _, at := range [][2]string{
+		{"header", "x-a"},
+		{"header", "x-b"},
+		{"query", "q"},
+		{"cookie", "c"},
+	} {
 		if rng.IntN(4) > 0 {
 			maps[at[0]][at[1]] = pick(rng, []string{"a", "ab", "b", "gold", ""})
 		}

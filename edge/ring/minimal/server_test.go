@@ -190,7 +190,8 @@ func TestServerConnections(t *testing.T) {
 
 // answers are the possible answers to one command. A value has as many digits as the first line
 // says.
-var answers = regexp.MustCompile(`^(MN|VERSION stand-in|ERROR|CLIENT_ERROR bad command line format|NF( O\S{1,32})?|VA (\d+)( O\S{1,32})?\r\n(\d+))\r\n$`)
+var answers = regexp.MustCompile(
+	`^(MN|VERSION stand-in|ERROR|CLIENT_ERROR bad command line format|NF( O\S{1,32})?|VA (\d+)( O\S{1,32})?\r\n(\d+))\r\n$`)
 
 // FuzzCommand: whatever line comes, it gets one answer of a form that memcached has, and makes at
 // most one counter with a name that memcached allows.

@@ -28,32 +28,88 @@ func someTotals() (t window.Totals) {
 }
 
 // someMoments are some beside someTotals: the newest after the beginning of its running period.
-var someMoments = moments.List{{Bin: 28_333_334*moments.Parts + 300, Units: 5}, {Bin: 28_333_334*moments.Parts + 2, Units: 2}, {Bin: 28_333_333 * moments.Parts, Units: 1000}}
+var someMoments = moments.List{
+	{Bin: 28_333_334*moments.Parts + 300, Units: 5},
+	{Bin: 28_333_334*moments.Parts + 2, Units: 2},
+	{Bin: 28_333_333 * moments.Parts, Units: 1000},
+}
 
 // someRecords are records with all fields, and with none.
 func someRecords() []packet.Record {
 	demand := control.Report{
-		Rate: 1234.5, Admitted: 1000, Over: 400 * time.Millisecond, Totals: someTotals(), Blocked: 9 * time.Minute,
-		TTL: 3 * time.Second, LastSum: 5000,
+		Rate: 1234.5, Admitted: 1000, Over: 400 * time.Millisecond, Totals: someTotals(),
+		Blocked: 9 * time.Minute,
+		TTL:     3 * time.Second, LastSum: 5000,
 	}
-	view := control.GlobalView{Sum: 5000, Limit: 980, EchoRate: 1234.5, Shed: true, Others: someTotals(), Blocked: time.Minute}
+	view := control.GlobalView{
+		Sum: 5000, Limit: 980, EchoRate: 1234.5, Shed: true,
+		Others: someTotals(), Blocked: time.Minute,
+	}
 	return []packet.Record{
-		{Kind: packet.Ask, ID: packet.ID{Rule: "per-ip", Key: "203.0.113.7"}, Nonce: 0xfeedbeef, Alone: true, Done: true, Report: demand},
-		{Kind: packet.Report, ID: packet.ID{Rule: "per-ip", Key: "203.0.113.7"}, Nonce: 1, Report: control.Report{Over: time.Second}},
-		{Kind: packet.View, ID: packet.ID{Rule: strings.Repeat("r", 64), Key: strings.Repeat("k", 256)}, Nonce: 2, View: view, From: "lhr"},
-		{Kind: packet.Advice, ID: packet.ID{Rule: "r", Key: "\x00"}, View: control.GlobalView{}, From: ""},
-		{Kind: packet.Hint, ID: packet.ID{Rule: "r", Key: "k"}, View: control.GlobalView{Sum: 5000, Limit: 1000, Shed: true}, From: "edge-1", Until: 1_800_000_000_000, Seq: 77},
-		{Kind: packet.Report, ID: packet.ID{Rule: "r", Key: "k"}, Nonce: 3, Report: control.Report{Rate: 2, Over: time.Second, RateOnly: true}},
-		{Kind: packet.View, ID: packet.ID{Rule: "r", Key: "k"}, Nonce: 4, View: control.GlobalView{Sum: 6, Limit: 2, EchoRate: 2, RateOnly: 4}, From: "lhr"},
-		{Kind: packet.View, ID: packet.ID{Rule: "r", Key: "k"}, Nonce: 5, View: control.GlobalView{Sum: 6000, Limit: 2000, EchoRate: 3000, Share: 1500, Shed: true}, From: "lhr"},
-		{Kind: packet.Advice, ID: packet.ID{Rule: "r", Key: "k"}, Nonce: 6, View: control.GlobalView{Sum: 6, Limit: 2, Share: 1.5, Others: someTotals(), RateOnly: 1, Blocked: time.Minute}, From: "lhr"},
-		{Kind: packet.Ask, ID: packet.ID{Rule: "r", Key: "k"}, Nonce: 7, Report: control.Report{Rate: 2, Over: time.Second, Totals: someTotals(), Moments: someMoments}},
-		{Kind: packet.View, ID: packet.ID{Rule: "r", Key: "k"}, Nonce: 8, View: control.GlobalView{Sum: 6, Limit: 2, Share: 1.5, Others: someTotals(), Moments: someMoments}, From: "lhr"},
+		{
+			Kind: packet.Ask, ID: packet.ID{Rule: "per-ip", Key: "203.0.113.7"}, Nonce: 0xfeedbeef,
+			Alone: true, Done: true, Report: demand,
+		},
+		{
+			Kind: packet.Report, ID: packet.ID{Rule: "per-ip", Key: "203.0.113.7"}, Nonce: 1,
+			Report: control.Report{Over: time.Second},
+		},
+		{Kind: packet.View, ID: packet.ID{
+			Rule: strings.Repeat("r", 64),
+			Key:  strings.Repeat("k", 256),
+		}, Nonce: 2, View: view, From: "lhr"},
+		{
+			Kind: packet.Advice, ID: packet.ID{Rule: "r", Key: "\x00"}, View: control.GlobalView{},
+			From: "",
+		},
+		{Kind: packet.Hint, ID: packet.ID{Rule: "r", Key: "k"}, View: control.GlobalView{
+			Sum:   5000,
+			Limit: 1000, Shed: true,
+		}, From: "edge-1", Until: 1_800_000_000_000, Seq: 77},
+		{
+			Kind: packet.Report, ID: packet.ID{Rule: "r", Key: "k"}, Nonce: 3,
+			Report: control.Report{Rate: 2, Over: time.Second, RateOnly: true},
+		},
+		{
+			Kind: packet.View, ID: packet.ID{Rule: "r", Key: "k"}, Nonce: 4,
+			View: control.GlobalView{Sum: 6, Limit: 2, EchoRate: 2, RateOnly: 4}, From: "lhr",
+		},
+		{
+			Kind: packet.View, ID: packet.ID{Rule: "r", Key: "k"}, Nonce: 5,
+			View: control.GlobalView{
+				Sum: 6000, Limit: 2000, EchoRate: 3000, Share: 1500,
+				Shed: true,
+			}, From: "lhr",
+		},
+		{
+			Kind: packet.Advice, ID: packet.ID{Rule: "r", Key: "k"}, Nonce: 6,
+			View: control.GlobalView{
+				Sum: 6, Limit: 2, Share: 1.5, Others: someTotals(),
+				RateOnly: 1, Blocked: time.Minute,
+			}, From: "lhr",
+		},
+		{
+			Kind: packet.Ask, ID: packet.ID{Rule: "r", Key: "k"}, Nonce: 7,
+			Report: control.Report{
+				Rate: 2, Over: time.Second, Totals: someTotals(),
+				Moments: someMoments,
+			},
+		},
+		{
+			Kind: packet.View, ID: packet.ID{Rule: "r", Key: "k"}, Nonce: 8,
+			View: control.GlobalView{
+				Sum: 6, Limit: 2, Share: 1.5, Others: someTotals(),
+				Moments: someMoments,
+			}, From: "lhr",
+		},
 	}
 }
 
 func somePacket() []byte {
-	b := packet.AppendHeader(nil, packet.Header{Sender: "edge-1", Session: 1_800_000_000_000, Sequence: 300, Issued: 1_800_000_000_123})
+	b := packet.AppendHeader(nil, packet.Header{
+		Sender: "edge-1", Session: 1_800_000_000_000,
+		Sequence: 300, Issued: 1_800_000_000_123,
+	})
 	for _, r := range someRecords() {
 		b, _ = packet.AppendRecord(b, &r, nil)
 	}
@@ -69,7 +125,10 @@ func bodyOf(r *packet.Record) []byte {
 
 func TestRecordsRoundTrip(t *testing.T) {
 	h, rest, ok := packet.ParseHeader(somePacket())
-	if want := (packet.Header{Sender: "edge-1", Session: 1_800_000_000_000, Sequence: 300, Issued: 1_800_000_000_123}); !ok || h != want {
+	if want := (packet.Header{
+		Sender: "edge-1", Session: 1_800_000_000_000, Sequence: 300,
+		Issued: 1_800_000_000_123,
+	}); !ok || h != want {
 		t.Fatalf("header %+v, %v", h, ok)
 	}
 	for _, want := range someRecords() {
@@ -117,7 +176,10 @@ func TestPacketGolden(t *testing.T) {
 // TestMomentsThatAreNone: what no list has is malformed, and a list that is too long loses its
 // oldest lumps.
 func TestMomentsThatAreNone(t *testing.T) {
-	r := packet.Record{Kind: packet.Report, ID: packet.ID{Rule: "r", Key: "k"}, Report: control.Report{Totals: someTotals()}}
+	r := packet.Record{
+		Kind: packet.Report, ID: packet.ID{Rule: "r", Key: "k"},
+		Report: control.Report{Totals: someTotals()},
+	}
 	for _, l := range []moments.List{
 		{{Bin: 1, Units: 0}},
 		{{Bin: 1, Units: -1}},
@@ -134,25 +196,39 @@ func TestMomentsThatAreNone(t *testing.T) {
 	}
 	r.Report.Moments = nil
 	for n := range 2 * moments.MaxLumps {
-		r.Report.Moments = append(r.Report.Moments, moments.Lump{Bin: moments.Bin(1000 - n), Units: 1})
+		r.Report.Moments = append(r.Report.Moments, moments.Lump{
+			Bin:   moments.Bin(1000 - n),
+			Units: 1,
+		})
 	}
-	if got, err := packet.ParseRecord(packet.Report, bodyOf(&r)); err != nil || !reflect.DeepEqual(got.Report.Moments, r.Report.Moments[:moments.MaxLumps]) {
+	if got, err := packet.ParseRecord(packet.Report, bodyOf(&r)); err != nil ||
+		!reflect.DeepEqual(got.Report.Moments, r.Report.Moments[:moments.MaxLumps]) {
 		t.Errorf("%v: %v", err, got.Report.Moments)
 	}
 	r.Report.Totals = window.Totals{} // moments of no totals are not sent
-	if got, err := packet.ParseRecord(packet.Report, bodyOf(&r)); err != nil || got.Report.Moments != nil {
+	if got, err := packet.ParseRecord(packet.Report, bodyOf(&r)); err != nil ||
+		got.Report.Moments != nil {
 		t.Errorf("%v: %v", err, got.Report.Moments)
 	}
 }
 
 func TestRatesThatAreNone(t *testing.T) {
 	for _, rate := range []float64{math.NaN(), math.Inf(1), -1, 1e30} {
-		r := packet.Record{Kind: packet.Report, ID: packet.ID{Rule: "r", Key: "k"}, Report: control.Report{Rate: rate}}
+		r := packet.Record{
+			Kind: packet.Report, ID: packet.ID{Rule: "r", Key: "k"},
+			Report: control.Report{Rate: rate},
+		}
 		if _, err := packet.ParseRecord(packet.Report, bodyOf(&r)); err == nil {
 			t.Errorf("a rate of %v is taken", rate)
 		}
 	}
-	r := packet.Record{Kind: packet.View, ID: packet.ID{Rule: "r", Key: "k"}, View: control.GlobalView{Others: window.Totals{Period: 1, By: [6]window.PeriodTotals{{Offered: 1, Admitted: 2}}}}}
+	r := packet.Record{
+		Kind: packet.View, ID: packet.ID{Rule: "r", Key: "k"},
+		View: control.GlobalView{Others: window.Totals{
+			Period: 1,
+			By:     [6]window.PeriodTotals{{Offered: 1, Admitted: 2}},
+		}},
+	}
 	if _, err := packet.ParseRecord(packet.View, bodyOf(&r)); err == nil {
 		t.Error("more admitted than offered is taken")
 	}

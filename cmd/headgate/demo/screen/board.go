@@ -3,7 +3,7 @@
 //
 //	Opening, phases, Change, Board ─► Live:  Page ─► cli.Frame ─► the terminal
 //	                                     └► Lines: one line each
-//	figures.Summary ─► Live.Summary, Lines.Summary
+//	story.Summary ─► Live.Summary, Lines.Summary
 package screen
 
 import (
@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
-	"github.com/headgate-dev/headgate/cmd/headgate/demo/figures"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/story"
 	"github.com/headgate-dev/headgate/edge/api"
 )
@@ -54,7 +53,7 @@ type Board struct {
 
 // Row is a PoP's last second.
 type Row struct {
-	Attack, Normal figures.Tally
+	Attack, Normal story.Tally
 	Denied         int     // of all requests of normal clients so far
 	Action, Source string  // of the mitigation of the attacker; "": there is none
 	Ratio          float64 // its share of requests to be denied, 0 to 1

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
-	"github.com/headgate-dev/headgate/cmd/headgate/demo/figures"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/story"
 )
 
@@ -93,7 +92,7 @@ func (l *Live) layout(d *drawing, columns, rows int) (lines []string) {
 			"second: %.0f %%):", 100*b.Share))
 		add(l.chart(chart{
 			values: b.Admitted, first: b.First, height: p.height, step: step, columns: columns,
-			seconds: l.seconds(), over: 1 + figures.Tolerance,
+			seconds: l.seconds(), over: 1 + story.Tolerance,
 		})...)
 	}
 	shown := d.events[max(0, len(d.events)-p.events):]

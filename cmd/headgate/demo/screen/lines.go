@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
-	"github.com/headgate-dev/headgate/cmd/headgate/demo/figures"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/story"
 )
 
@@ -109,7 +108,7 @@ func (l *Lines) Pause() {}
 func (l *Lines) Close() {}
 
 // Summary reports the result, a line for each phase and mitigation.
-func (l *Lines) Summary(s *figures.Summary) {
+func (l *Lines) Summary(s *story.Summary) {
 	for _, one := range s.Attack.Phases {
 		l.line("summary-phase", "name", one.Phase, "attack_at", strings.Join(one.PoPs, ","),
 			"seconds", one.Seconds, "asked", one.Asked,

@@ -11,7 +11,6 @@ import (
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/cmd/headgate/clitest"
-	"github.com/headgate-dev/headgate/cmd/headgate/demo/figures"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/screen"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/story"
 	"github.com/headgate-dev/headgate/edge/api"
@@ -39,18 +38,18 @@ func opening() *screen.Opening {
 func board() *screen.Board {
 	b := &screen.Board{At: 41 * time.Second, Phase: 2, Share: 1.02}
 	b.Rows[0] = screen.Row{
-		Attack: figures.Tally{Asked: 1000, Admitted: 340, Denied: 660},
-		Normal: figures.Tally{Asked: 200, Admitted: 200},
+		Attack: story.Tally{Asked: 1000, Admitted: 340, Denied: 660},
+		Normal: story.Tally{Asked: 200, Admitted: 200},
 		Action: "shed", Ratio: 0.66, Source: "self",
 	}
 	b.Rows[1] = screen.Row{
-		Attack: figures.Tally{Asked: 500, Admitted: 170, Denied: 330},
-		Normal: figures.Tally{Asked: 190, Admitted: 189, Denied: 1},
+		Attack: story.Tally{Asked: 500, Admitted: 170, Denied: 330},
+		Normal: story.Tally{Asked: 190, Admitted: 189, Denied: 1},
 		Denied: 1, Action: "shed", Ratio: 0.66, Source: "gossip:lhr",
 	}
 	b.Whole = screen.Row{
-		Attack: figures.Tally{Asked: 1500, Admitted: 510},
-		Normal: figures.Tally{Asked: 390, Admitted: 389}, Denied: 1,
+		Attack: story.Tally{Asked: 1500, Admitted: 510},
+		Normal: story.Tally{Asked: 390, Admitted: 389}, Denied: 1,
 	}
 	for second := range 41 {
 		switch {
@@ -93,20 +92,20 @@ func play(to audience) {
 }
 
 // summary is the result of a demo.
-func summary() *figures.Summary {
+func summary() *story.Summary {
 	settled := 0.25
-	return &figures.Summary{
+	return &story.Summary{
 		Seed: 7, Seconds: 60, Complete: true, Rule: story.Rule, Limit: story.Limit,
 		Window: 1, Skipped: 2,
-		PoPs: []figures.Place{{
+		PoPs: []story.Place{{
 			PoP: "lhr", Node: "lhr-1",
 			Ring: "stand-in 127.0.0.1:20004 (memcached is not in PATH)",
 		}},
-		Attack: figures.Attack{
+		Attack: story.Attack{
 			Key: attacker, Rounds: 1, OfLimit: 1.004, Seconds: 48, Settled: &settled,
 			BySecond: []float64{1.07, 1, 0.99}, Outside: 1,
-			Counts: figures.Counts{Asked: 72000, Admitted: 24100, Denied: 47890, Unanswered: 10},
-			Phases: []figures.Phase{
+			Counts: story.Counts{Asked: 72000, Admitted: 24100, Denied: 47890, Unanswered: 10},
+			Phases: []story.PhaseResult{
 				{
 					Phase: "start", PoPs: []string{"lhr"}, Seconds: 9, Asked: 6750, Admitted: 4545,
 					OfLimit: 1.01, Least: 0.99, Most: 1.07, Settled: &settled,
@@ -121,8 +120,8 @@ func summary() *figures.Summary {
 				},
 			},
 		},
-		Normal: figures.Normal{Clients: 80, Counts: figures.Counts{Asked: 36000, Admitted: 36000}},
-		Mitigations: []figures.Mitigation{
+		Normal: story.Normal{Clients: 80, Counts: story.Counts{Asked: 36000, Admitted: 36000}},
+		Mitigations: []story.Mitigation{
 			{
 				PoP: "fra", Rule: story.Rule, Key: attacker, Action: "shed", Source: "gossip:lhr",
 				First: 12.2, Last: 50, Ratio: 0.75,
@@ -175,7 +174,7 @@ func TestSummary(t *testing.T) {
 	l := screen.NewLive(cli.NewApp(&out, io.Discard))
 	l.Summary(summary())
 	fmt.Fprintln(&out, "----")
-	l.Summary(&figures.Summary{Seed: 1, Seconds: 0.2, Limit: story.Limit, Skipped: 1})
+	l.Summary(&story.Summary{Seed: 1, Seconds: 0.2, Limit: story.Limit, Skipped: 1})
 	clitest.CompareGolden(t, golden("summary"), out.String())
 }
 

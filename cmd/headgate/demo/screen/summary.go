@@ -6,11 +6,11 @@ import (
 	"strings"
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
-	"github.com/headgate-dev/headgate/cmd/headgate/demo/figures"
+	"github.com/headgate-dev/headgate/cmd/headgate/demo/story"
 )
 
 // Summary prints the result, for people.
-func (l *Live) Summary(s *figures.Summary) {
+func (l *Live) Summary(s *story.Summary) {
 	w := l.app.Stdout
 	fmt.Fprintf(w, "Limit: %d requests a second for each client, over %d PoPs. Played for %s, "+
 		"seed %d.\n\n",
@@ -46,7 +46,7 @@ func batches(n uint64) string {
 }
 
 // attack prints the result of the attack, phase by phase.
-func (l *Live) attack(s *figures.Attack) {
+func (l *Live) attack(s *story.Attack) {
 	rows := [][]cli.Cell{cli.Header("PHASE", "POPS", "SECONDS", "ATTACK/S", "ADMITTED/S",
 		"OF LIMIT", "BY SECOND", "WITHIN 5 % AFTER")}
 	for n := range s.Phases {
@@ -55,14 +55,14 @@ func (l *Live) attack(s *figures.Attack) {
 			cli.Left(p.Phase), cli.Left(strings.Join(p.PoPs, " ")),
 			cli.Number(cli.Decimal(p.Seconds)), cli.Number(perSecond(p.Asked, p.Seconds)),
 			cli.Number(perSecond(p.Admitted, p.Seconds)),
-			{Text: hundredths(p.OfLimit), Right: true, Style: goodStyle(figures.Near(p.OfLimit))},
+			{Text: hundredths(p.OfLimit), Right: true, Style: goodStyle(story.Near(p.OfLimit))},
 			cli.Number(between(p)), cli.Number(after(p)),
 		})
 	}
 	l.app.WriteTable(l.app.Stdout, rows)
 	fmt.Fprintf(l.app.Stdout, "\nattack: %d requests, %d admitted: %s of the limit over %s%s; %s "+
 		"more than 5 %% off the limit\n",
-		s.Asked, s.Admitted, l.app.Paint(goodStyle(figures.Near(s.OfLimit)),
+		s.Asked, s.Admitted, l.app.Paint(goodStyle(story.Near(s.OfLimit)),
 			strconv.FormatFloat(s.OfLimit, 'f', 3, 64)),
 		cli.Span(cli.Seconds(s.Seconds)), unanswered(s.Unanswered), cli.Count(s.Outside, "second"))
 }
@@ -90,7 +90,7 @@ func hundredths(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }
 
 // between renders the admitted shares of the second with the fewest and with the most; a dash if
 // none was whole.
-func between(p *figures.Phase) string {
+func between(p *story.PhaseResult) string {
 	if p.Most == 0 {
 		return "-"
 	}
@@ -98,7 +98,7 @@ func between(p *figures.Phase) string {
 }
 
 // after renders the time after which the phase settled; a dash if no second was whole.
-func after(p *figures.Phase) string {
+func after(p *story.PhaseResult) string {
 	switch {
 	case p.Settled != nil:
 		return hundredths(*p.Settled) + " s"

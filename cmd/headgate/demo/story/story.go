@@ -1,6 +1,6 @@
-// Package story is the script of `headgate demo`: where the attack is at which time, and who sends
-// how many requests to which PoP. No clock is read: time is an argument, and the same seed gives
-// the same requests.
+// Package story is the script of `headgate demo` and its outcome: where the attack is at which
+// time, who sends how many requests to which PoP. No clock is read: time is an argument, and the
+// same seed gives the same requests.
 //
 //	Story: phases ──rates──► attacker ─┐
 //	                                   ├─ Traffic.Next: one Batch a step and PoP

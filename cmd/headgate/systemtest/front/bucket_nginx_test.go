@@ -79,7 +79,8 @@ func startLimitReq(t *testing.T, rate, use string) string {
 events {}
 http { access_log off; client_body_temp_path %[1]s/b; proxy_temp_path %[1]s/p; fastcgi_temp_path %[1]s/f; uwsgi_temp_path %[1]s/u; scgi_temp_path %[1]s/c;
 limit_req_zone $arg_k zone=z:1m %[3]s; limit_req_status 429;
-server { listen 127.0.0.1:%[2]d; root %[1]s; location / { limit_req zone=z %[4]s; } } }`, dir, port, rate, use)
+server { listen 127.0.0.1:%[2]d; root %[1]s; location / { limit_req zone=z %[4]s; } } }`, dir, port,
+		rate, use)
 	file := filepath.Join(dir, "nginx.conf")
 	if err := os.WriteFile(file, []byte(conf), 0o600); err != nil {
 		t.Fatal(err)

@@ -108,7 +108,8 @@ func TestDocSessions(t *testing.T) {
 func runSessions(t *testing.T, sessions []session) {
 	n := startFrontNode(t, "")
 	dir := t.TempDir()
-	if err := os.Symlink(filepath.Dir(systemtest.Binary(t)), filepath.Join(dir, "bin")); err != nil {
+	if err := os.Symlink(filepath.Dir(systemtest.Binary(t)),
+		filepath.Join(dir, "bin")); err != nil {
 		t.Fatal(err)
 	}
 	edgetest.Await(t, "the daemon listens", edgetest.Patience,

@@ -196,7 +196,8 @@ func TestFrontRuleHidesHeaders(t *testing.T) {
 				"--timeout", patient)
 			for _, name := range []string{
 				"Sec-Fetch-Site", "X-Any", "Cookie", "Content-Type",
-				"X-Forwarded-For", "Headgate-Tier", "Headgate-Accept", "Referer", "Origin", "User-Agent",
+				"X-Forwarded-For", "Headgate-Tier", "Headgate-Accept", "Referer", "Origin",
+				"User-Agent",
 			} {
 				if r := s.get("/", name, mark); r.StatusCode != http.StatusOK {
 					t.Errorf("%s: %d", name, r.StatusCode)

@@ -165,7 +165,8 @@ func (f front) before(t testing.TB, edits []edit, args ...string) *frontSite {
 	if !f.whole && !slices.Contains(args, "--rule") {
 		args = append(args, "--rule", "per-ip")
 	}
-	if code := systemtest.RunCommand(t.Context(), cli.Entry{Build: setup.Init}, args, &said, &said); code != 0 {
+	if code := systemtest.RunCommand(t.Context(), cli.Entry{Build: setup.Init}, args, &said,
+		&said); code != 0 {
 		t.Fatalf("init: %s", &said)
 	}
 	for _, e := range edits {

@@ -382,7 +382,8 @@ func checkSite(t *testing.T, where ...string) {
 			}
 		}
 		var out bytes.Buffer
-		code := systemtest.RunCommand(t.Context(), cli.Entry{Build: policies.TestRequest}, args, &out, &out)
+		code := systemtest.RunCommand(t.Context(), cli.Entry{Build: policies.TestRequest}, args,
+			&out, &out)
 		denied := !slices.Contains([]int{http.StatusOK, http.StatusTooManyRequests}, c.want)
 		if code != map[bool]int{true: 1}[denied] || !strings.Contains(out.String(), c.tells) {
 			t.Errorf("%s: exit %d, no %q in\n%s", c.name, code, c.tells, &out)

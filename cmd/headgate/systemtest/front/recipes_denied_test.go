@@ -53,7 +53,8 @@ func TestRecipeNetwork(t *testing.T) {
 		func(t *testing.T, _ *frontNode, s *frontSite) {
 			passes := func(client string, requests int) (passed int) {
 				for range requests {
-					switch status := s.visit(visit{path: "/login", client: client}).StatusCode; status {
+					switch status := s.visit(
+						visit{path: "/login", client: client}).StatusCode; status {
 					case http.StatusOK:
 						passed++
 					case http.StatusTooManyRequests:

@@ -141,8 +141,12 @@ func TestRecipePath(t *testing.T) {
 	all := []string{"nginx", "nginx-lua", "haproxy", "caddy"}
 	eachRecipe(t, "path", "", all, func(t *testing.T, n *frontNode, s *frontSite) {
 		s.expect(2, "/login")
-		for _, path := range []string{"//login", "/./login", "/x/../login", "/%6cogin", "/login/?a=b"} {
-			if status := s.raw("GET " + path + " HTTP/1.1\r\nHost: HOST\r\n"); status != http.StatusTooManyRequests {
+		for _, path := range []string{
+			"//login", "/./login", "/x/../login", "/%6cogin",
+			"/login/?a=b",
+		} {
+			if status := s.raw("GET " + path +
+				" HTTP/1.1\r\nHost: HOST\r\n"); status != http.StatusTooManyRequests {
 				t.Errorf("%s: %d", path, status)
 			}
 		}
@@ -184,7 +188,8 @@ func TestRecipeHop(t *testing.T) {
 		s.expect(frontLimit, "/", "X-Forwarded-For", "198.51.100.2")
 		for i := range frontLimit {
 			if r := s.get("/", "X-Forwarded-For",
-				fmt.Sprintf("203.0.113.%d, 198.51.100.1", i)); r.StatusCode != http.StatusTooManyRequests {
+				fmt.Sprintf("203.0.113.%d, 198.51.100.1",
+					i)); r.StatusCode != http.StatusTooManyRequests {
 				t.Errorf("with an address of its own making: %d", r.StatusCode)
 			}
 		}
@@ -212,7 +217,10 @@ func TestRecipeNet64(t *testing.T) {
 
 // netKeys has the proxy see many random addresses and compares what is counted with the networks that they belong to.
 func netKeys(t *testing.T, snippet string) {
-	f := fronts[slices.IndexFunc(fronts, func(f front) bool { return f.snippet == snippet && !f.whole })]
+	f := fronts[slices.IndexFunc(fronts, func(f front) bool {
+		return f.snippet == snippet &&
+			!f.whole
+	})]
 	n := startFrontNode(t, recipeRules)
 	args := n.at(f, patient)
 	edits := slices.Concat(f.edits(t, "net64", args[1], ""),
@@ -269,7 +277,9 @@ func TestRecipeTwice(t *testing.T) {
 
 // TestRecipeFailed: logins that succeed are free, and those that fail are limited.
 func TestRecipeFailed(t *testing.T) {
-	eachRecipe(t, "failed", "", []string{"haproxy"}, func(t *testing.T, n *frontNode, s *frontSite) {
+	eachRecipe(t, "failed", "", []string{"haproxy"}, func(t *testing.T, n *frontNode,
+		s *frontSite,
+	) {
 		if got := s.statuses(2*frontLimit, "/login"); got[http.StatusOK] != 2*frontLimit {
 			t.Errorf("logins that succeed: %v", got)
 		}

@@ -43,12 +43,15 @@ func h2Frame(kind, flags byte, stream int, payload string) string {
 
 // h2Header is a header as a literal that changes no table.
 func h2Header(name, value string) string {
-	return "\x00" + string([]byte{byte(len(name))}) + name + string([]byte{byte(len(value))}) + value
+	return "\x00" + string([]byte{byte(len(name))}) + name +
+		string([]byte{byte(len(value))}) + value
 }
 
 var (
 	h2Open = preface + h2Frame(h2Settings, 0, 0, "")
-	h2Call = "\x83\x86" + h2Header(":path", "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit") + h2Header(":authority", "h") +
+	h2Call = "\x83\x86" + h2Header(":path",
+		"/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit") + h2Header(":authority",
+		"h") +
 		h2Header("content-type", "application/grpc") + h2Header("te", "trailers")
 	h2Message = "\x00\x00\x00\x00\x1c\x0a\x01d\x12\x17\x0a\x0d\x0a\x04rule\x12\x05login\x0a\x06\x0a\x01k\x12\x01v"
 )
@@ -68,7 +71,8 @@ func h2Streams(each func(stream int) string) func(int) string {
 // times.
 func h2Bomb() string {
 	value := strings.Repeat("x", 3700)
-	entry := "\x40\x01a" + "\x7f" + string(binary.AppendUvarint(nil, uint64(len(value)-127))) + value
+	entry := "\x40\x01a" + "\x7f" +
+		string(binary.AppendUvarint(nil, uint64(len(value)-127))) + value
 	return entry + strings.Repeat("\xbe", 12000)
 }
 
@@ -84,7 +88,8 @@ func spopText(s string) string { return string([]byte{byte(len(s))}) + s }
 var (
 	spopOpen = spopFrame(1, "\x00\x00", spopText("supported-versions")+"\x08"+spopText("2.0")+
 		spopText("max-frame-size")+"\x03\xfc\xf0\x06"+spopText("capabilities")+"\x08\x00")
-	spopAsk = spopFrame(3, "\x01\x01", spopText("ask")+"\x02"+spopText("rule")+"\x08"+spopText("login")+spopText("key")+"\x08"+spopText("k"))
+	spopAsk = spopFrame(3, "\x01\x01", spopText("ask")+"\x02"+spopText("rule")+"\x08"+
+		spopText("login")+spopText("key")+"\x08"+spopText("k"))
 	respAsk = "*3\r\n$14\r\nHEADGATE.CHECK\r\n$5\r\nlogin\r\n$1\r\nk\r\n"
 	httpAsk = "GET /v1/check?rule=login&key=k HTTP/1.1\r\nHost: h\r\n\r\n"
 )
@@ -103,37 +108,82 @@ func noise() string {
 func allFloods() []flood {
 	idle := "\x00\x04\x00\x00\x00\x00" // a setting: windows of 0 bytes
 	call := func(stream int) string {
-		return h2Frame(h2Headers, h2EndHeaders, stream, h2Call) + h2Frame(h2Data, h2EndStream, stream, h2Message)
+		return h2Frame(h2Headers, h2EndHeaders, stream, h2Call) + h2Frame(h2Data, h2EndStream,
+			stream, h2Message)
 	}
 	return []flood{
-		{door: "grpc", name: "rapid reset", open: h2Open, counted: true, wave: h2Streams(func(stream int) string {
-			return h2Frame(h2Headers, h2EndHeaders, stream, h2Call) + h2Frame(h2Reset, 0, stream, "\x00\x00\x00\x08")
-		})},
-		{door: "grpc", name: "CONTINUATION", open: h2Open + h2Frame(h2Headers, 0, 1, "\x83"), counted: true, wave: repeated(strings.Repeat(h2Frame(h2Continuation, 0, 1, ""), 500))},
 		{
-			door: "grpc", name: "empty frames", open: h2Open + h2Frame(h2Headers, h2EndHeaders, 1, h2Call), counted: true,
+			door: "grpc", name: "rapid reset", open: h2Open, counted: true,
+			wave: h2Streams(func(stream int) string {
+				return h2Frame(h2Headers, h2EndHeaders, stream, h2Call) + h2Frame(h2Reset, 0,
+					stream,
+					"\x00\x00\x00\x08")
+			}),
+		},
+		{
+			door: "grpc", name: "CONTINUATION", open: h2Open + h2Frame(h2Headers, 0, 1, "\x83"),
+			counted: true, wave: repeated(strings.Repeat(h2Frame(h2Continuation, 0, 1, ""), 500)),
+		},
+		{
+			door: "grpc", name: "empty frames", open: h2Open + h2Frame(h2Headers, h2EndHeaders, 1,
+				h2Call), counted: true,
 			wave: repeated(strings.Repeat(h2Frame(h2Data, 0, 1, ""), 500)),
 		},
-		{door: "grpc", name: "SETTINGS", open: h2Open, deaf: true, counted: true, wave: repeated(strings.Repeat(h2Frame(h2Settings, 0, 0, "\x00\x04\x00\x00\xff\xff"), 500))},
-		{door: "grpc", name: "PING", open: h2Open, deaf: true, counted: true, wave: repeated(strings.Repeat(h2Frame(h2Ping, 0, 0, "12345678"), 500))},
-		{door: "grpc", name: "window never opened", open: preface + h2Frame(h2Settings, 0, 0, idle), counted: true, wave: h2Streams(call)},
-		{door: "grpc", name: "HPACK bomb", open: h2Open, counted: true, wave: func(n int) string { return h2Frame(h2Headers, h2EndHeaders|h2EndStream, 2*n+1, h2Bomb()) }},
+		{
+			door: "grpc", name: "SETTINGS", open: h2Open, deaf: true, counted: true,
+			wave: repeated(strings.Repeat(h2Frame(h2Settings, 0, 0, "\x00\x04\x00\x00\xff\xff"),
+				500)),
+		},
+		{
+			door: "grpc", name: "PING", open: h2Open, deaf: true, counted: true,
+			wave: repeated(strings.Repeat(h2Frame(h2Ping, 0, 0, "12345678"), 500)),
+		},
+		{
+			door: "grpc", name: "window never opened", open: preface + h2Frame(h2Settings, 0, 0,
+				idle),
+			counted: true, wave: h2Streams(call),
+		},
+		{
+			door: "grpc", name: "HPACK bomb", open: h2Open, counted: true,
+			wave: func(n int) string {
+				return h2Frame(h2Headers, h2EndHeaders|h2EndStream, 2*n+1,
+					h2Bomb())
+			},
+		},
 		{door: "grpc", name: "stopped", open: h2Open, deaf: true, wave: h2Streams(call)},
 		{door: "grpc", name: "garbage", wave: repeated(noise())},
-		{door: "spop", name: "broken grammar", open: spopOpen, counted: true, wave: repeated(spopFrame(3, "\x01\x01", "\x09ask"))},
-		{door: "spop", name: "endless names", open: spopOpen, counted: true, wave: repeated(spopFrame(3, "\x01\x01", "\x03ask\xff"+strings.Repeat("\x00", 8<<10)))},
-		{door: "spop", name: "stopped", open: spopOpen, deaf: true, wave: repeated(strings.Repeat(spopAsk, 300))},
+		{
+			door: "spop", name: "broken grammar", open: spopOpen, counted: true,
+			wave: repeated(spopFrame(3, "\x01\x01", "\x09ask")),
+		},
+		{
+			door: "spop", name: "endless names", open: spopOpen, counted: true,
+			wave: repeated(spopFrame(3, "\x01\x01", "\x03ask\xff"+strings.Repeat("\x00", 8<<10))),
+		},
+		{
+			door: "spop", name: "stopped", open: spopOpen, deaf: true,
+			wave: repeated(strings.Repeat(spopAsk, 300)),
+		},
 		{door: "spop", name: "garbage", counted: true, wave: repeated(noise())},
 		{door: "resp", name: "array of 10^9", counted: true, wave: repeated("*1000000000\r\n")},
-		{door: "resp", name: "bulk of 10^9", counted: true, wave: repeated("*2\r\n$1000000000\r\n")},
+		{
+			door: "resp", name: "bulk of 10^9", counted: true,
+			wave: repeated("*2\r\n$1000000000\r\n"),
+		},
 		{door: "resp", name: "stopped", deaf: true, wave: repeated(strings.Repeat(respAsk, 300))},
 		{door: "resp", name: "garbage", counted: true, wave: repeated(noise())},
-		{door: "http", name: "slow loris", open: "GET /v1/check?rule=login&key=k " +
-			"HTTP/1.1\r\nHost: h\r\n", conns: 400, every: 50 * time.Millisecond, wave: repeated("X-A: b\r\n")},
+		{
+			door: "http", name: "slow loris", open: "GET /v1/check?rule=login&key=k " +
+				"HTTP/1.1\r\nHost: h\r\n", conns: 400, every: 50 * time.Millisecond,
+			wave: repeated("X-A: b\r\n"),
+		},
 		{door: "http", name: "stopped", deaf: true, wave: repeated(strings.Repeat(httpAsk, 300))},
 		{door: "http", name: "garbage", counted: true, wave: repeated(noise())},
 		{door: "udp", name: "garbage", counted: true, wave: repeated(noise()[:1200])},
-		{door: "udp", name: "stopped", deaf: true, wave: repeated(strings.Repeat("check login k\n", 60))},
+		{
+			door: "udp", name: "stopped", deaf: true,
+			wave: repeated(strings.Repeat("check login k\n", 60)),
+		},
 		{door: "grpc", name: "dead at once"},
 		{door: "spop", name: "dead at once"},
 		{door: "resp", name: "dead at once"},
@@ -154,7 +204,11 @@ func TestDoorsUnderFlood(t *testing.T) {
 				end := time.NewTimer(moment)
 				defer end.Stop()
 				<-end.C
-				systemtest.Await(t, "the flood comes through", func() bool { return connections() > 0 && (!f.counted || n.faultsOf(f.door) > before) })
+				systemtest.Await(t, "the flood comes through",
+					func() bool {
+						return connections() > 0 &&
+							(!f.counted || n.faultsOf(f.door) > before)
+					})
 			})
 			w.asks(t)
 		})
@@ -162,7 +216,8 @@ func TestDoorsUnderFlood(t *testing.T) {
 	if most := n.MostResident(); most > floodMemory+floodRoom {
 		t.Errorf("%d MiB resident at most, with memory %d MiB", most, floodMemory)
 	}
-	if said := n.Said.String(); strings.Contains(said, "panic") || strings.Contains(said, "goroutine ") {
+	if said := n.Said.String(); strings.Contains(said, "panic") ||
+		strings.Contains(said, "goroutine ") {
 		t.Error(said)
 	}
 	for _, door := range []string{"udp", "http", "grpc", "spop", "resp"} {

@@ -43,7 +43,8 @@ func startDoors(t testing.TB, more string) *doorsNode {
 func startDoorsOf(t testing.TB, memory int, more string) *doorsNode {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "headgate.yaml")
-	err := os.WriteFile(file, []byte(`listen: {udp: "127.0.0.1:0", http: "127.0.0.1:0", admin: "127.0.0.1:0", grpc: "127.0.0.1:0", spop: "127.0.0.1:0", resp: "127.0.0.1:0"}
+	err := os.WriteFile(file, []byte(
+		`listen: {udp: "127.0.0.1:0", http: "127.0.0.1:0", admin: "127.0.0.1:0", grpc: "127.0.0.1:0", spop: "127.0.0.1:0", resp: "127.0.0.1:0"}
 memory: `+strconv.Itoa(memory)+`MiB
 rules: [{name: login, limit: 1000000000, window: 1m}]
 `+more,

@@ -36,7 +36,8 @@ func TestFullTables(t *testing.T) {
 		server := systemtest.StartMemcached(t)
 		fullTables(t, systemtest.StartDaemon(t, nil, "full",
 			fmt.Sprintf("memory: 8MiB\nring: {servers: [%q], flush: %v}\nrules:",
-				systemtest.Address(server.Port), systemtest.FlushInterval)+fmt.Sprintf(rules, "pop")),
+				systemtest.Address(server.Port), systemtest.FlushInterval)+fmt.Sprintf(rules,
+				"pop")),
 			map[string]string{"window": "check", "bucket": "check", "offered": "check"})
 	})
 }

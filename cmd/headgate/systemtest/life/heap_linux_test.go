@@ -14,8 +14,9 @@ import (
 // tables.
 func TestHeapUnderReading(t *testing.T) {
 	const memory = 64
-	n := systemtest.StartDaemon(t, nil, "edge", fmt.Sprintf("memory: %dMiB\nrules: [{name: login, limit: 1, "+
-		"window: 10m, action: block, block_for: 1h}]\n", memory))
+	n := systemtest.StartDaemon(t, nil, "edge",
+		fmt.Sprintf("memory: %dMiB\nrules: [{name: login, limit: 1, "+
+			"window: 10m, action: block, block_for: 1h}]\n", memory))
 	n.FillFlags(2000)
 	for range 100 {
 		for _, path := range []string{"/v1/mitigations?n=1000", "/v1/top?n=1000", "/metrics"} {

@@ -19,8 +19,9 @@ func TestMemoryOfSets(t *testing.T) {
 	const memory, rest, networks = 64, 64, 1_000_000
 	file := filepath.Join(t.TempDir(), "networks.txt")
 	writeNetworks(t, file, networks, 0)
-	n := systemtest.StartDaemon(t, nil, "sets", fmt.Sprintf("memory: %dMiB\nsets: {bad: {cidr_file: %s}}\n"+
-		"policies: [{name: bad, match: {client: \"@bad\"}, deny: 403}]\n", memory, file))
+	n := systemtest.StartDaemon(t, nil, "sets",
+		fmt.Sprintf("memory: %dMiB\nsets: {bad: {cidr_file: %s}}\n"+
+			"policies: [{name: bad, match: {client: \"@bad\"}, deny: 403}]\n", memory, file))
 	size := n.Metrics("headgate_sets_bytes")["headgate_sets_bytes"]
 	if size != networks*12 {
 		t.Errorf("the set takes %v bytes, want 12 a network", size)

@@ -128,7 +128,8 @@ func TestSilentConnections(t *testing.T) {
 			stays := greet(t, door, dial())
 			keepSilent(t, at, map[string]int{"grpc": 400, "spop": 1600, "resp": 1200}[door])
 			daemon := map[bool]*doorsNode{false: n, true: plain}[door == "resp"]
-			systemtest.Await(t, "all places are taken", func() bool { return daemon.displaced(door) > 0 })
+			systemtest.Await(t, "all places are taken",
+				func() bool { return daemon.displaced(door) > 0 })
 			for range 24 {
 				c := dial()
 				greet(t, door, c)

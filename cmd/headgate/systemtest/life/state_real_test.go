@@ -43,7 +43,8 @@ func newStateNode(t testing.TB, dir string) *stateNode {
 	}
 	conf := fmt.Sprintf("node: edge\nmemory: 16MiB\nstate_dir: %q\nlisten: {udp: %q, http: [], "+
 		"admin: %q}\n%s",
-		dir, systemtest.Address(systemtest.Port(t)), systemtest.Address(systemtest.Port(t)), stateRules)
+		dir, systemtest.Address(systemtest.Port(t)), systemtest.Address(systemtest.Port(t)),
+		stateRules)
 	if err := os.WriteFile(n.file, []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -137,7 +137,8 @@ func startTraced(t *testing.T, strace, trace string) *stateNode {
 	conf := fmt.Sprintf("node: edge\nmemory: 1MiB\nstate_dir: %q\nring: {servers: [%q]}\ngossip: "+
 		"{bind: %q}\n"+
 		"listen: {udp: %q, http: [\"127.0.0.1:0\", %q], admin: %q}\n%s",
-		n.dir, systemtest.Address(systemtest.StartMemcached(t).Port), systemtest.Address(systemtest.Port(t)), systemtest.Address(systemtest.Port(t)),
+		n.dir, systemtest.Address(systemtest.StartMemcached(t).Port),
+		systemtest.Address(systemtest.Port(t)), systemtest.Address(systemtest.Port(t)),
 		"unix:"+socket, systemtest.Address(systemtest.Port(t)), stateRules)
 	if err := os.WriteFile(n.file, []byte(conf), 0o600); err != nil {
 		t.Fatal(err)

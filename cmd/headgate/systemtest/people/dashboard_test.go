@@ -195,7 +195,8 @@ func part(name string) string {
 func TestDashboardDegrades(t *testing.T) {
 	t.Parallel()
 	server := systemtest.StartMemcached(t)
-	d := openDashboard(t, systemtest.StartNode(t, "edge-1", []string{systemtest.Address(server.Port)}, ""))
+	d := openDashboard(t, systemtest.StartNode(t, "edge-1",
+		[]string{systemtest.Address(server.Port)}, ""))
 	d.wait(part("ring") + ` === 'good'`)
 	server.Kill()
 	d.wait(part("ring") +

@@ -20,7 +20,6 @@ import (
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/cmd/headgate/clitest"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo"
-	result "github.com/headgate-dev/headgate/cmd/headgate/demo/figures"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/story"
 	"github.com/headgate-dev/headgate/cmd/headgate/systemtest"
 	"github.com/headgate-dev/headgate/edge/edgetest"
@@ -103,7 +102,8 @@ func runDemo(ctx context.Context, t *testing.T, args ...string) *demoRun {
 	r := &demoRun{stderr: overhear(t), over: make(chan struct{})}
 	go func() {
 		defer close(r.over)
-		r.code = systemtest.RunCommand(ctx, cli.Entry{Build: demo.Command}, append([]string{"demo", "--json"}, args...),
+		r.code = systemtest.RunCommand(ctx, cli.Entry{Build: demo.Command},
+			append([]string{"demo", "--json"}, args...),
 			&r.stdout, r.stderr)
 	}()
 	t.Cleanup(func() {
@@ -148,7 +148,7 @@ func childrenOf(t *testing.T) (commands map[string]string) {
 }
 
 // summary waits for the end and returns the result that the demo printed.
-func (r *demoRun) summary(t *testing.T) (s result.Summary) {
+func (r *demoRun) summary(t *testing.T) (s story.Summary) {
 	t.Helper()
 	<-r.over
 	if r.code != cli.ExitOK {
@@ -168,11 +168,13 @@ func TestDemo(t *testing.T) {
 	admin := clitest.Field(r.stderr.await(t, "pop ", "name=lhr", "memcached 1."), "admin")
 	attacker := clitest.Field(r.stderr.await(t, "mitigation ", "pop=lhr", "change=set"), "key")
 	var stdout, stderr strings.Builder
-	if code := systemtest.RunCommand(t.Context(), cli.Entry{Build: ask.Top}, []string{"top", "--admin", admin}, &stdout,
+	if code := systemtest.RunCommand(t.Context(), cli.Entry{Build: ask.Top},
+		[]string{"top", "--admin", admin}, &stdout,
 		&stderr); code != cli.ExitOK || !strings.Contains(stdout.String(), attacker) {
 		t.Errorf("top of lhr, which flagged %s: exit %d\n%s%s", attacker, code, &stdout, &stderr)
 	}
-	if page := (&systemtest.Node{TB: t, ID: "lhr-1", Admin: admin}).Get("/"); !strings.Contains(page,
+	if page := (&systemtest.Node{TB: t, ID: "lhr-1", Admin: admin}).Get(
+		"/"); !strings.Contains(page,
 		"<html") {
 		t.Errorf("the dashboard is no page: %.200s", page)
 	}
@@ -198,7 +200,7 @@ func TestDemo(t *testing.T) {
 // judgePhases checks that the attack was admitted its limit, over the phases in which the machine
 // kept up: no request waited longer than keptUp for its answer. In others clients send late, or
 // nodes flush late, and the figures are the machine's.
-func judgePhases(t *testing.T, s *result.Summary) {
+func judgePhases(t *testing.T, s *story.Summary) {
 	t.Helper()
 	const (
 		keptUp = 0.06 // seconds: little more than a flush of the PoPs, 50 ms
@@ -231,7 +233,7 @@ func judgePhases(t *testing.T, s *result.Summary) {
 }
 
 // flaggedIn reports whether a PoP had a flag of the attacker.
-func flaggedIn(s *result.Summary, pop string) bool {
+func flaggedIn(s *story.Summary, pop string) bool {
 	for _, w := range s.Mitigations {
 		if w.PoP == pop && w.Key == s.Attack.Key && w.Action == "shed" && w.Ratio > 0 {
 			return true

@@ -60,7 +60,9 @@ func envoy(
 		t.Helper()
 		var protocols http.Protocols
 		protocols.SetUnencryptedHTTP2(true)
-		transport := &http.Transport{Protocols: &protocols, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		transport := &http.Transport{Protocols: &protocols, DialContext: func(ctx context.Context,
+			_, _ string,
+		) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(d.dir, "grpc"))
 		}}
 		t.Cleanup(transport.CloseIdleConnections)
@@ -121,7 +123,11 @@ func check(from string, r *seam.Request) string {
 		field(1, "id"), field(2, r.Method), field(4, r.Target),
 		field(5, r.Get("Host")), field(6, "http"),
 	}
-	for _, h := range append(joined(r), seam.Header{Name: ":path", Value: r.Target}, seam.Header{Name: ":method", Value: r.Method}, seam.Header{Name: ":authority", Value: r.Get("Host")}) {
+	for _, h := range append(joined(r), seam.Header{Name: ":path", Value: r.Target},
+		seam.Header{Name: ":method", Value: r.Method}, seam.Header{
+			Name:  ":authority",
+			Value: r.Get("Host"),
+		}) {
 		if h.Name != "host" {
 			all = append(all, field(3, field(1, h.Name), field(2, h.Value)))
 		}

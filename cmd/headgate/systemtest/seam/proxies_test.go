@@ -39,7 +39,8 @@ func behind(
 		if door == "tcp" {
 			at = address(d.http)
 		}
-		if said, err := exec.Command(headgate(t), "init", name, "--write", p.dir, "--address", at, "--timeout", patient).CombinedOutput(); err != nil {
+		if said, err := exec.Command(headgate(t), "init", name, "--write", p.dir, "--address", at,
+			"--timeout", patient).CombinedOutput(); err != nil {
 			t.Fatalf("init: %s", said)
 		}
 		cmd := command(p)

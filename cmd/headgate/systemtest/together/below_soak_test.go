@@ -53,7 +53,8 @@ func belowConfig(scope string) string {
 func TestBelowSoakPoP(t *testing.T) {
 	for _, nodes := range []int{2, 3, 6} {
 		t.Run(fmt.Sprintf("%dNodes", nodes), func(t *testing.T) {
-			all := startNodes(t, nodes, systemtest.AddressesOf(startRingServers(t, 3)), belowConfig("pop"))
+			all := startNodes(t, nodes, systemtest.AddressesOf(startRingServers(t, 3)),
+				belowConfig("pop"))
 			joined(t, all, "few")
 			askBelow(t, all)
 		})
@@ -116,7 +117,8 @@ func askModest(
 					rule: r, name: fmt.Sprintf("%s-%d", rule.name, n),
 					share: []float64{0.8, 0.95}[n/2%2], random: n%2 == 1,
 				}
-				c.next = time.Now().Add(time.Duration(rng.Int64N(int64(rule.window) / int64(rule.limit))))
+				c.next = time.Now().Add(
+					time.Duration(rng.Int64N(int64(rule.window) / int64(rule.limit))))
 				mine = append(mine, c)
 			}
 		}

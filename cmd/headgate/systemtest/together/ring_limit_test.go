@@ -25,7 +25,8 @@ func TestRingSmallLimitIsExact(t *testing.T) {
 	}
 	var admitted [keys]int
 	for round := range rounds {
-		systemtest.Hold(t, 2*systemtest.FlushInterval+systemtest.FlushInterval/2) // half a flush for a machine that is late
+		// half a flush for a machine that is late
+		systemtest.Hold(t, 2*systemtest.FlushInterval+systemtest.FlushInterval/2)
 		for at, client := range clients {
 			askFew(t, client, (len(clients)+at-round%len(clients))%len(clients), round, admitted[:])
 		}

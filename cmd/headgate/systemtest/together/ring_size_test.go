@@ -28,7 +28,8 @@ const (
 // documented sizing is from its log.
 func TestRingSoakSizing(t *testing.T) {
 	server := systemtest.StartMemcached(t)
-	node := systemtest.StartNode(t, "edge", systemtest.AddressesOf([]*systemtest.Memcached{server}), sizeRules)
+	node := systemtest.StartNode(t, "edge", systemtest.AddressesOf([]*systemtest.Memcached{server}),
+		sizeRules)
 	joined(t, []*systemtest.Node{node}, "busy")
 	// the daemon's own counters settle only after minutes, and are listed by themselves
 	systemtest.Hold(t, sizeSettle*time.Second)

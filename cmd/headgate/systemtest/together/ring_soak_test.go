@@ -124,7 +124,7 @@ func TestRingSoakEviction(t *testing.T) {
 	systemtest.Hold(t, time.Minute)
 	stop()
 	for n, s := range servers {
-		t.Logf("server %d evicted %s values", n, s.Stat(t, "evictions"))
+		t.Logf("server %d evicted %s values", n, s.Stat("evictions"))
 	}
 	l.Stop()
 	l.check("after a minute of eviction")
@@ -232,7 +232,9 @@ func TestRingSoakFirstFlush(t *testing.T) {
 }
 
 // firstFlush asks 24 times with a pause in between and returns how often it was admitted.
-func firstFlush(t *testing.T, nodes []*systemtest.Node, key string, pause time.Duration) (admitted int) {
+func firstFlush(t *testing.T, nodes []*systemtest.Node, key string,
+	pause time.Duration,
+) (admitted int) {
 	t.Helper()
 	var clients []*hg.Client
 	for _, n := range nodes {

@@ -109,8 +109,8 @@ func (b *worldBucket) judge(w *worldLoad, f *flow, nodes int) {
 	}
 	w.Logf("%s: a flood of %v, %.0f to %.0f fit; from second %d on %v, %.0f fit", b.name, all,
 		least, most, known, later, mostLater)
-	if float64(all.admitted) < least || float64(all.admitted) > most ||
-		float64(later.admitted) > mostLater || all.unanswered > 0 {
+	if float64(all.Admitted) < least || float64(all.Admitted) > most ||
+		float64(later.Admitted) > mostLater || all.Unanswered > 0 {
 		w.Errorf("%s: a flood of %v, want %.0f to %.0f admitted; from second %d on %v, want at "+
 			"most %.0f", b.name, all, least, most, known, later, mostLater)
 	}

@@ -49,7 +49,8 @@ func (l *worldLab) joinLiar(name, pop string) *forger {
 	v := &forger{name: name, pop: pop, began: time.Now(), asked: map[string]int{}}
 	var err error
 	v.Node, err = gossip.Open(gossip.Config{
-		Name: name, Bind: systemtest.Address(systemtest.Port(l)), Join: l.seeds, Key: l.key, Label: "headgate",
+		Name: name, Bind: systemtest.Address(systemtest.Port(l)), Join: l.seeds, Key: l.key,
+		Label:   "headgate",
 		Profile: gossip.Local,
 		Meta:    gossip.Meta{PoP: pop, Wire: coordinator.Version}, Receive: v.receive,
 	})

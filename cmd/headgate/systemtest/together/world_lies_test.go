@@ -76,7 +76,7 @@ func TestWorldSoakLiar(t *testing.T) {
 		_, _, mean := logShares(t, lie.what+": the attack",
 			attack.shares(2*worldBins, load.bin(), worldLimit))
 		for _, f := range quiet {
-			if got := f.total(); got.refused > 0 {
+			if got := f.total(); got.Refused > 0 {
 				t.Errorf("%s: %s, at 0.8 of its limit: %v; %v", lie.what, f.name, got, f.why)
 			}
 		}
@@ -117,7 +117,8 @@ func TestWorldSoakLiarSteps(t *testing.T) {
 		},
 		{what: "reports for a PoP of others", pop: "lhr", rule: "thousand", answers: true},
 		{
-			what: "newer packets in the name of the attacked PoP's nodes, from next year", pop: "far",
+			what: "newer packets in the name of the attacked PoP's nodes, from next year",
+			pop:  "far",
 			rule: "thousand", tell: func(l *worldLab, v *forger, _ string) {
 				for _, n := range l.nodes {
 					v.all(func() []byte {
@@ -158,8 +159,8 @@ func TestWorldSoakLiarSteps(t *testing.T) {
 			}
 			t.Logf("of %d clients at 800/s, while it lies: %v; after it: %v; %v", victims,
 				quiet.world(0, lies), quiet.world(lies, load.bin()), quiet.why)
-			if got := quiet.world(0, lies); got.refused > 0 {
-				t.Errorf("%d of %d refused under the limit", got.refused, got.asked)
+			if got := quiet.world(0, lies); got.Refused > 0 {
+				t.Errorf("%d of %d refused under the limit", got.Refused, got.Asked)
 			}
 		})
 	}

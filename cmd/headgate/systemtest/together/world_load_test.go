@@ -37,24 +37,9 @@ type flow struct {
 	spaced bool
 
 	mu   sync.Mutex
-	bins [][]tally // by PoP and bin
-	near int       // answers with less than view=global
-	why  []string  // of the first denials: time, place and cause
-}
-
-// tally counts the answers to requests.
-type tally struct{ asked, admitted, refused, unanswered int }
-
-func (s tally) plus(o tally) tally {
-	return tally{
-		s.asked + o.asked, s.admitted + o.admitted, s.refused + o.refused,
-		s.unanswered + o.unanswered,
-	}
-}
-
-func (s tally) String() string {
-	return fmt.Sprintf("%d asked, %d admitted, %d refused, %d unanswered", s.asked, s.admitted,
-		s.refused, s.unanswered)
+	bins [][]systemtest.Second // by PoP and bin
+	near int                   // answers with less than view=global
+	why  []string              // of the first denials: time, place and cause
 }
 
 // spread returns a rate that is the sum of those of the PoPs in fixed shares.
@@ -72,18 +57,10 @@ func (f *flow) key(n int) string {
 
 // note counts answers that came at the given time.
 func (f *flow) note(at time.Duration, pop int, answers []hg.Answer) {
-	var sum tally
 	near := 0
 	var why []string
 	for _, a := range answers {
-		sum.asked++
-		switch {
-		case a.Err != nil:
-			sum.unanswered++
-		case a.Allowed():
-			sum.admitted++
-		default:
-			sum.refused++
+		if a.Err == nil && !a.Allowed() {
 			why = append(why, fmt.Sprintf("%v %s %v %.2f", at.Round(time.Millisecond),
 				worldNames[pop], a.Why, a.Ratio))
 		}
@@ -100,33 +77,33 @@ func (f *flow) note(at time.Duration, pop int, answers []hg.Answer) {
 	}
 	bin := int(at / worldBin)
 	for len(f.bins[pop]) <= bin {
-		f.bins[pop] = append(f.bins[pop], tally{})
+		f.bins[pop] = append(f.bins[pop], systemtest.Second{})
 	}
-	f.bins[pop][bin] = f.bins[pop][bin].plus(sum)
+	f.bins[pop][bin] = f.bins[pop][bin].Plus(systemtest.Count(answers))
 }
 
 // sum counts the answers of a PoP between two bins.
-func (f *flow) sum(pop, from, to int) (all tally) {
+func (f *flow) sum(pop, from, to int) (all systemtest.Second) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if pop >= len(f.bins) {
 		return all
 	}
 	for n := max(0, from); n < min(to, len(f.bins[pop])); n++ {
-		all = all.plus(f.bins[pop][n])
+		all = all.Plus(f.bins[pop][n])
 	}
 	return all
 }
 
 // world counts the answers of all PoPs between two bins.
-func (f *flow) world(from, to int) (all tally) {
+func (f *flow) world(from, to int) (all systemtest.Second) {
 	for pop := range worldNames {
-		all = all.plus(f.sum(pop, from, to))
+		all = all.Plus(f.sum(pop, from, to))
 	}
 	return all
 }
 
-func (f *flow) total() tally { return f.world(0, math.MaxInt) }
+func (f *flow) total() systemtest.Second { return f.world(0, math.MaxInt) }
 
 // worldLoad is clients that ask all PoPs at once.
 type worldLoad struct {
@@ -259,7 +236,7 @@ func (w *worldLoad) say(when string) {
 // shares returns the admitted share of the limit in each second from bin from to bin to.
 func (f *flow) shares(from, to int, limit float64) (all []float64) {
 	for ; from+worldBins <= to; from += worldBins {
-		all = append(all, float64(f.world(from, from+worldBins).admitted)/limit)
+		all = append(all, float64(f.world(from, from+worldBins).Admitted)/limit)
 	}
 	return all
 }
@@ -282,8 +259,8 @@ func logShares(t testing.TB, what string, all []float64) (least, most, mean floa
 func (f *flow) jain(from, to int) (index float64, shares []float64) {
 	var sum, squares float64
 	for pop := range worldNames {
-		if s := f.sum(pop, from, to); s.asked > 0 {
-			share := float64(s.admitted) / float64(s.asked)
+		if s := f.sum(pop, from, to); s.Asked > 0 {
+			share := float64(s.Admitted) / float64(s.Asked)
 			shares, sum, squares = append(shares, share), sum+share, squares+share*share
 		}
 	}

@@ -39,7 +39,8 @@ func TestWorldSoakMany(t *testing.T) {
 			began := time.Now()
 			load.until(from + 10*time.Second)
 			flushes = l.flushes().since(flushes)
-			bytes := (l.controlBytes() - before) / time.Since(began).Seconds() / float64(len(l.nodes))
+			bytes := (l.controlBytes() - before) / time.Since(began).Seconds() / float64(
+				len(l.nodes))
 			load.stop()
 			all := load.take()
 			sent[rule], waits[rule] = append(sent[rule], bytes),
@@ -53,11 +54,11 @@ func TestWorldSoakMany(t *testing.T) {
 			}
 			got := f.world(int(from/time.Second)*worldBins, int(from/time.Second+10)*worldBins)
 			t.Logf("  at last: %v; clients at 0.8: %v", got, good.total())
-			if share := float64(got.refused) / float64(got.asked); rule == "many" &&
+			if share := float64(got.Refused) / float64(got.Asked); rule == "many" &&
 				(share < 0.35 || share > 0.55) {
 				t.Errorf("of keys at twice their limit %v", got) // each PoP's part is below it
 			}
-			if good.total().refused > 0 {
+			if good.total().Refused > 0 {
 				t.Errorf("of clients at 0.8 of their limit %v; %v", good.total(), good.why)
 			}
 			t.Logf("  keys of %s: %s", l.nodes[0].ID, l.keysOf(l.nodes[0]))

@@ -84,7 +84,10 @@ func startPoPs(t testing.TB, plan worldPlan) *worldLab {
 	for n := range l.plan.places {
 		at := l.plan.places[n]
 		l.pops = append(l.pops, &worldPoP{name: worldNames[n], at: at})
-		at.Do(func() { l.seeds = append(l.seeds, fmt.Sprintf("%s:%d", at.Host(), systemtest.Port(t))) })
+		at.Do(func() {
+			l.seeds = append(l.seeds, fmt.Sprintf("%s:%d", at.Host(),
+				systemtest.Port(t)))
+		})
 	}
 	for n, p := range l.pops {
 		l.startPoP(p, l.seeds[n])
@@ -117,7 +120,8 @@ func (l *worldLab) startMember(p *worldPoP, name, bind string) *systemtest.Node 
 		conf += fmt.Sprintf("state_dir: %q\n", filepath.Join(l.plan.state, name))
 	}
 	if p.server != nil {
-		conf += fmt.Sprintf("ring: {servers: [%q], flush: %v}\n", systemtest.Address(p.server.Port), systemtest.FlushInterval)
+		conf += fmt.Sprintf("ring: {servers: [%q], flush: %v}\n", systemtest.Address(p.server.Port),
+			systemtest.FlushInterval)
 	}
 	key := ""
 	if l.file != "" {

@@ -24,7 +24,8 @@ var worldRates = []struct {
 	{rule: "large", limit: 5000, wide: 0.05},
 }
 
-const worldSoakRules = worldRules + `  - {name: large, limit: 5000, window: 1s, scope: global, fairness: requests}
+const worldSoakRules = worldRules +
+	`  - {name: large, limit: 5000, window: 1s, scope: global, fairness: requests}
 `
 
 // TestWorldSoakStep has a key leap from half of its limit to five times, in shares of 80, 15 and 5
@@ -159,7 +160,7 @@ func TestWorldSoakOwnerDies(t *testing.T) {
 			load.say("in the end")
 			logShares(t, "before", flood.shares(at-5*worldBins, at, r.limit))
 			_, _, mean := logShares(t, "after the death", flood.shares(at, back, r.limit))
-			excess := float64(flood.world(at, at+5*worldBins).admitted)/r.limit - 5
+			excess := float64(flood.world(at, at+5*worldBins).Admitted)/r.limit - 5
 			t.Logf("in the 5 s after it %.3f limit-seconds too much; mean until it was back %.4f",
 				excess, mean)
 			logShares(t, "after its restart", flood.shares(back, seconds*worldBins, r.limit))
@@ -211,7 +212,7 @@ func (w *worldLoad) bin() int { return int(w.elapsed() / worldBin) }
 // share of the limit.
 func (f *flow) worst(from, to int, limit float64) (most float64) {
 	for ; from+worldBins <= to; from++ {
-		most = max(most, float64(f.world(from, from+worldBins).admitted)/limit)
+		most = max(most, float64(f.world(from, from+worldBins).Admitted)/limit)
 	}
 	return most
 }
@@ -222,7 +223,7 @@ func (f *flow) settled(from int, limit float64) time.Duration {
 	const mean, stay = 6, 40 // bins
 	calm := 0
 	for n := from + 1; n < from+20*worldBins; n++ {
-		share := float64(f.world(n-mean, n).admitted) / (limit * mean / float64(worldBins))
+		share := float64(f.world(n-mean, n).Admitted) / (limit * mean / float64(worldBins))
 		if share > 1.05 {
 			calm = 0
 			continue

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/cmd/headgate/systemtest"
+	"github.com/headgate-dev/headgate/edge/api"
 	hg "github.com/headgate-dev/headgate/edge/client"
 	"github.com/headgate-dev/headgate/edge/wire"
 )
@@ -169,7 +170,7 @@ func (l *worldLab) blockEverywhere(key string, within time.Duration) time.Durati
 // cluster checks the nodes' reports on all PoPs.
 func (l *worldLab) cluster() {
 	for _, n := range l.nodes {
-		view := systemtest.Page[systemtest.Cluster](n, "/v1/cluster")
+		view := systemtest.Page[api.ClusterView](n, "/v1/cluster")
 		if view.Node != n.ID || view.View != "global" {
 			l.Errorf("%s says it is %s with view=%s", n.ID, view.Node, view.View)
 		}
@@ -211,7 +212,7 @@ func (l *worldLab) skewed() {
 		l.Errorf("Jain's index over the PoPs is %.4f", index)
 	}
 	l.unharmed(quiet)
-	if got := flood.total(); got.unanswered > 0 {
+	if got := flood.total(); got.Unanswered > 0 {
 		l.Errorf("the flood: %v", got)
 	}
 }

@@ -101,7 +101,8 @@ func text(b *strings.Builder, indent string, rows []row) {
 			fmt.Fprintf(b, "%s  share_threshold: true\n", indent)
 		}
 		if r.per > 0 {
-			fmt.Fprintf(b, "%s  metadata: {of: {n: %d}}\n%s  rate_limit: {unit: hour, requests_per_unit: %d}\n", indent, r.per, indent, r.per)
+			fmt.Fprintf(b, "%s  metadata: {of: {n: %d}}\n%s  rate_limit: {unit: hour, "+
+				"requests_per_unit: %d}\n", indent, r.per, indent, r.per)
 		}
 		if len(r.below) > 0 {
 			fmt.Fprintf(b, "%s  descriptors:\n", indent)
@@ -190,7 +191,11 @@ func TestSecondReading(t *testing.T) {
 		for range 20 {
 			var entries [][2]string
 			for range 1 + m.IntN(3) {
-				entries = append(entries, [2]string{m.pick("p", "q", "pq"), m.pick("", "a", "b", "aa", "aba", "ababa", "abaaba", "/x/1/y", "/x//y", "/x/y", "abc", "axbxc", "xaxbx", "c")})
+				entries = append(entries, [2]string{
+					m.pick("p", "q", "pq"),
+					m.pick("", "a", "b", "aa", "aba", "ababa", "abaaba", "/x/1/y", "/x//y", "/x/y",
+						"abc", "axbxc", "xaxbx", "c"),
+				})
 			}
 			per, by := read(rows, entries)
 			gotPer, gotBy := walked(tree, entries)

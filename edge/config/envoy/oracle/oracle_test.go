@@ -93,9 +93,13 @@ func (m maker) descriptors(b *strings.Builder, indent string, depth int) {
 		key := m.rarely(100, `""`, m.pick("a", "b", "a_b", "c", "c*", "1"))
 		fmt.Fprintf(b, "%s- key: %s\n", indent, key)
 		if m.IntN(2) == 0 && key != "c*" { // a star within is read since, by TestSecondReading
-			fmt.Fprintf(b, "%s  value: %s\n", indent, m.pick("b", "x", "xy", `"x*"`, `"xy*"`, `"*"`, "7", "true", "0x1F", "2024-01-01"))
+			fmt.Fprintf(b, "%s  value: %s\n", indent, m.pick("b", "x", "xy", `"x*"`, `"xy*"`, `"*"`,
+				"7", "true", "0x1F", "2024-01-01"))
 		}
-		for _, flag := range []string{"shadow_mode", "quota_mode", "detailed_metric", "value_to_metric", "share_threshold"} {
+		for _, flag := range []string{
+			"shadow_mode", "quota_mode", "detailed_metric",
+			"value_to_metric", "share_threshold",
+		} {
 			if m.IntN(8) == 0 && (flag != "share_threshold" ||
 				strings.HasSuffix(b.String(), "*\"\n") || m.IntN(9) == 0) {
 				fmt.Fprintf(b, "%s  %s: %s\n", indent, flag,
@@ -129,13 +133,16 @@ func (m maker) limit(b *strings.Builder, indent string) {
 			m.rarely(80, "fortnight", m.pick("second", "minute", "HOUR", "Day", "month", "year")))
 	}
 	if m.IntN(8) > 0 {
-		fmt.Fprintf(b, "%s    requests_per_unit: %s\n", indent, m.rarely(60, m.pick("-1", "1.5", `"5"`), m.pick("0", "1", "5", "010", "0x10", "1_000", "100000")))
+		fmt.Fprintf(b, "%s    requests_per_unit: %s\n", indent,
+			m.rarely(60, m.pick("-1", "1.5", `"5"`), m.pick("0", "1", "5", "010", "0x10", "1_000",
+				"100000")))
 	}
 	if m.IntN(4) == 0 {
 		fmt.Fprintf(b, "%s    name: %s\n", indent, m.pick("one", "two", "three"))
 	}
 	if m.IntN(4) == 0 {
-		fmt.Fprintf(b, "%s    replaces: [{name: %s}]\n", indent, m.rarely(30, `""`, m.pick("four", "five", "three")))
+		fmt.Fprintf(b, "%s    replaces: [{name: %s}]\n", indent,
+			m.rarely(30, `""`, m.pick("four", "five", "three")))
 	}
 }
 

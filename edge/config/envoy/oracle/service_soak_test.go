@@ -118,13 +118,15 @@ func startOurs(t *testing.T, files map[string]string) service.RateLimitServiceCl
 	dir := t.TempDir()
 	write(t, dir, files)
 	conf := filepath.Join(dir, "headgate.conf")
-	text := fmt.Sprintf("listen: {udp: [], http: [], admin: [], grpc: \"127.0.0.1:0\"}\nrules: []\nrls: {files: [%q]}\n", dir+"/*.yaml")
+	text := fmt.Sprintf("listen: {udp: [], http: [], admin: [], grpc: \"127.0.0.1:0\"}\nrules: "+
+		"[]\nrls: {files: [%q]}\n", dir+"/*.yaml")
 	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	out := run(t, exec.Command(build(t, "../../../..", "./cmd/headgate"), "serve", "-c", conf))
 	at := until(t, "headgate listens", func() string {
-		if found := regexp.MustCompile(`gRPC +(127\.0\.0\.1:\d+)\n`).FindStringSubmatch(out.String()); found != nil {
+		if found := regexp.MustCompile(`gRPC +(127\.0\.0\.1:\d+)\n`).FindStringSubmatch(
+			out.String()); found != nil {
 			return found[1]
 		}
 		return ""

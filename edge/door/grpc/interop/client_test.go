@@ -153,7 +153,8 @@ func TestHealth(t *testing.T) {
 	if err != nil || r.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
 		t.Errorf("%v, %v", r, err)
 	}
-	if _, err = c.Check(timeout(t), &grpc_health_v1.HealthCheckRequest{Service: "x"}); status.Code(err) != codes.NotFound {
+	if _, err = c.Check(timeout(t), &grpc_health_v1.HealthCheckRequest{Service: "x"}); status.Code(
+		err) != codes.NotFound {
 		t.Error(err)
 	}
 	stream, err := c.Watch(timeout(t), &grpc_health_v1.HealthCheckRequest{})
@@ -217,7 +218,10 @@ func TestTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: inside}} {
+	for path, block := range map[string]*pem.Block{
+		cert: {Type: "CERTIFICATE", Bytes: der},
+		key:  {Type: "PRIVATE KEY", Bytes: inside},
+	} {
 		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -230,17 +234,19 @@ func TestTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	pool.AddCert(leaf)
-	c, err := grpc.NewClient(addr.String(), grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{
-		RootCAs: pool, Certificates: []tls.Certificate{{
-			Certificate: [][]byte{der},
-			PrivateKey:  secret,
-		}},
-	})))
+	c, err := grpc.NewClient(addr.String(),
+		grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{
+			RootCAs: pool, Certificates: []tls.Certificate{{
+				Certificate: [][]byte{der},
+				PrivateKey:  secret,
+			}},
+		})))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
-	if _, err := grpc_health_v1.NewHealthClient(c).Check(timeout(t), new(grpc_health_v1.HealthCheckRequest)); err != nil {
+	if _, err := grpc_health_v1.NewHealthClient(c).Check(timeout(t),
+		new(grpc_health_v1.HealthCheckRequest)); err != nil {
 		t.Error(err)
 	}
 }

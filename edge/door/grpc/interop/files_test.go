@@ -61,14 +61,29 @@ func TestMetadata(t *testing.T) {
 	own.HitsAddend = wrapperspb.UInt64(3)
 	const of = `"descriptors":[{"entries":["plan=small"]}],"domain":"shop"`
 	for _, tt := range []struct{ got, want string }{
-		{said(call(t, c, 0, "shop", small)), `OK {` + of + `,"metadata":{"upstream":{"name":"small","weight":1}}}`},
-		{said(call(t, c, 1, "shop", small)), `OK {` + of + `,"hitsAddend":1,"metadata":{"upstream":{"name":"small","weight":1}}}`},
+		{
+			said(call(t, c, 0, "shop", small)),
+			`OK {` + of + `,"metadata":{"upstream":{"name":"small","weight":1}}}`,
+		},
+		{
+			said(call(t, c, 1, "shop", small)),
+			`OK {` + of + `,"hitsAddend":1,"metadata":{"upstream":{"name":"small","weight":1}}}`,
+		},
 		{said(call(t, c, 0, "shop", small)), `OVER_LIMIT {` + of + `}`},
-		{said(call(t, c, 2, "shop", own, small)), `OVER_LIMIT {"descriptors":[{"entries":["plan=large","user=anna"],"hitsAddend":3},{"entries":["plan=small"]}],` +
-			`"domain":"shop","hitsAddend":2}`},
-		{said(call(t, c, 0, "merged", asked("a", "1"), asked("b", "1"), asked("c", "1"))), `OK {"descriptors":[{"entries":["a=1"]},{"entries":["b=1"]},{"entries":["c=1"]}],` +
-			`"domain":"merged","metadata":{"list":[1,true,null,"x"],"of":{"a":1,"b":{"c":"first","d":2}},"only":"b"}}`},
-		{said(call(t, c, 0, "nowhere", asked("k", "v"))), `OK {"descriptors":[{"entries":["k=v"]}],"domain":"nowhere"}`},
+		{
+			said(call(t, c, 2, "shop", own, small)),
+			`OVER_LIMIT {"descriptors":[{"entries":["plan=large","user=anna"],"hitsAddend":3},{"entries":["plan=small"]}],` +
+				`"domain":"shop","hitsAddend":2}`,
+		},
+		{
+			said(call(t, c, 0, "merged", asked("a", "1"), asked("b", "1"), asked("c", "1"))),
+			`OK {"descriptors":[{"entries":["a=1"]},{"entries":["b=1"]},{"entries":["c=1"]}],` +
+				`"domain":"merged","metadata":{"list":[1,true,null,"x"],"of":{"a":1,"b":{"c":"first","d":2}},"only":"b"}}`,
+		},
+		{
+			said(call(t, c, 0, "nowhere", asked("k", "v"))),
+			`OK {"descriptors":[{"entries":["k=v"]}],"domain":"nowhere"}`,
+		},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("got  %s\nwant %s", tt.got, tt.want)
@@ -85,10 +100,12 @@ func TestMetadata(t *testing.T) {
 func TestLargest(t *testing.T) {
 	t.Parallel()
 	for form, want := range map[string]string{
-		"draft-10":    `RateLimit-Policy: "shop.route_open";q=4294967295;w=1, RateLimit: "shop.route_open";r=4294967294;t=1`,
-		"ratelimit":   "RateLimit-Limit: 4294967295, RateLimit-Remaining: 4294967294, RateLimit-Reset: 1",
-		"x-ratelimit": "X-RateLimit-Limit: 4294967295, X-RateLimit-Remaining: 4294967294, X-RateLimit-Reset: 1",
-		"none":        "",
+		"draft-10": `RateLimit-Policy: "shop.route_open";q=4294967295;w=1, RateLimit: "shop.route_open";r=4294967294;t=1`,
+		"ratelimit": "RateLimit-Limit: 4294967295, RateLimit-Remaining: 4294967294, " +
+			"RateLimit-Reset: 1",
+		"x-ratelimit": "X-RateLimit-Limit: 4294967295, X-RateLimit-Remaining: 4294967294, " +
+			"X-RateLimit-Reset: 1",
+		"none": "",
 	} {
 		t.Run(form, func(t *testing.T) {
 			t.Parallel()

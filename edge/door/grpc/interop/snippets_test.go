@@ -22,7 +22,10 @@ import (
 // TestSnippets: Envoy's own types take each part of the files that `headgate init` prints, and find
 // them valid.
 func TestSnippets(t *testing.T) {
-	for _, name := range []string{"headgate-rls.yaml", "headgate-authz-grpc.yaml", "headgate-authz.yaml"} {
+	for _, name := range []string{
+		"headgate-rls.yaml", "headgate-authz-grpc.yaml",
+		"headgate-authz.yaml",
+	} {
 		data, err := os.ReadFile("../../../../deploy/envoy/" + name)
 		if err != nil {
 			t.Fatal(err)

@@ -17,10 +17,15 @@ import (
 // accepts and reads alike.
 func FuzzChecks(f *testing.F) {
 	for _, seed := range []string{
-		`rule=login`, `[]`, `{"rule":"login"`, `{"rule":"login","key":"a",}`, `{"rule":"login","key":"a"}{}`, "{\"rule\":\"login\",\"key\":\"\xff\"}",
-		`{"rule":"login","key":"\ud800"}`, `{"rule":"login","key":"\x"}`, `{}`, `{"rule":"login","key":7}`, `{"rule":null,"key":"a"}`,
-		`{"rule":"login","key":"a","key":"b"}`, `{"rule":"login","key":"a","cost":01}`, `{"rule":"login","key":"a","cost":1.0}`, `{"checks":{}}`, `{"checks":[]}`,
-		`{"checks":[{"rule":"login","key":"a"}],"key":"a"}`, `{"checks":[{"rule":"login","key":"a"},{"rule":"login"}]}`, `{"checks":[{"rule":"login","key":"a"},7]}`,
+		`rule=login`, `[]`, `{"rule":"login"`, `{"rule":"login","key":"a",}`,
+		`{"rule":"login","key":"a"}{}`, "{\"rule\":\"login\",\"key\":\"\xff\"}",
+		`{"rule":"login","key":"\ud800"}`, `{"rule":"login","key":"\x"}`, `{}`,
+		`{"rule":"login","key":7}`, `{"rule":null,"key":"a"}`,
+		`{"rule":"login","key":"a","key":"b"}`, `{"rule":"login","key":"a","cost":01}`,
+		`{"rule":"login","key":"a","cost":1.0}`, `{"checks":{}}`, `{"checks":[]}`,
+		`{"checks":[{"rule":"login","key":"a"}],"key":"a"}`,
+		`{"checks":[{"rule":"login","key":"a"},{"rule":"login"}]}`,
+		`{"checks":[{"rule":"login","key":"a"},7]}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -81,8 +86,11 @@ func checkSame(t *testing.T, q gate.Ask, want oneCheck) {
 func FuzzRequests(f *testing.F) {
 	for _, seed := range []string{
 		`{"path":"/a","method":"GET","host":"h","client":"192.0.2.1","headers":{"x-a":"1","x-a":"2"}}`, `{"requests":[{"path":"/"},{"path":"/b","asn":3320}]}`,
-		`{"requests":[]}`, `{"requests":[{}],"path":"/"}`, `{"requests":{}}`, `{"path":"/","path":"/"}`, `{"path":null}`, `{"path":1e3}`, `{"headers":"a"}`, `{"headers":{"a":1}}`,
-		`{"status":401,"ticket":"0011223344556677","response_headers":{"etag":"\u00e9"}}`, `{"path":"\ud800"}`, `{`, `[]`, ``, `{"requests":[{"path":"/"}`,
+		`{"requests":[]}`, `{"requests":[{}],"path":"/"}`, `{"requests":{}}`,
+		`{"path":"/","path":"/"}`, `{"path":null}`, `{"path":1e3}`, `{"headers":"a"}`,
+		`{"headers":{"a":1}}`,
+		`{"status":401,"ticket":"0011223344556677","response_headers":{"etag":"\u00e9"}}`,
+		`{"path":"\ud800"}`, `{`, `[]`, ``, `{"requests":[{"path":"/"}`,
 	} {
 		f.Add([]byte(seed))
 	}
