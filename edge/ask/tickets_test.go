@@ -42,7 +42,7 @@ func TestATicketIsGoodOnce(t *testing.T) {
 
 // TestTicketsAgainstAModel holds the store to a map: what was added and not taken, dropped or over
 // is there as it was.
-func TestTicketsAgainstAModel(t *testing.T) { //nolint:funlen // one model, step by step
+func TestTicketsAgainstAModel(t *testing.T) {
 	type ticket struct {
 		text  []byte
 		until window.Instant

@@ -11,7 +11,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
-func TestKeys(t *testing.T) { //nolint:funlen // one table
+func TestKeys(t *testing.T) {
 	sets := []Set{
 		{Name: "tenants", Kind: Values, Entries: []sets.Entry{{Value: "known"}}},
 		{Name: "office", Kind: CIDR, Nets: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}},

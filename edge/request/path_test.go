@@ -9,7 +9,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
-func TestSetTarget(t *testing.T) { //nolint:funlen // one table
+func TestSetTarget(t *testing.T) {
 	cases := []struct{ target, path, query string }{
 		{"/", "/", ""},
 		{"/login", "/login", ""},

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestReadings(t *testing.T) { //nolint:funlen // one table
+func TestReadings(t *testing.T) {
 	const params, tail, letters = FoldParams, FoldTail, FoldCase
 	for _, c := range []struct {
 		path          string

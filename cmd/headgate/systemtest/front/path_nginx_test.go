@@ -26,7 +26,7 @@ var pathPieces = []string{
 
 // What policies see of a path, decoded, is what nginx makes of it: an escaped slash is a separator.
 // The path as sent is the same where no slash or percent sign is escaped.
-func TestPathIsNginx(t *testing.T) { //nolint:funlen // one table
+func TestPathIsNginx(t *testing.T) {
 	program, err := exec.LookPath("nginx")
 	if err != nil {
 		t.Skip("nginx is not installed")
