@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/headgate-dev/headgate/edge"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // startFile is start with a configuration that can be changed: put writes another and reloads it.
@@ -35,6 +37,7 @@ func startFile(t *testing.T, text string) (r *running, put func(text string)) {
 // counted under no other rule, however many rules there are now and in whatever order.
 func TestTicketOutlivesReloads(t *testing.T) {
 	t.Parallel()
+	edgetest.Alone(t)
 	const held = "  - {name: held, match: {path: /x}, key: all, kind: concurrency, limit: 1, " +
 		"lease: 1h}\n"
 	failures := func(name string) string {

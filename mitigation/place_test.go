@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/sketch"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // overrides is how many overrides a node may hold (override.MaxHeld).
@@ -35,6 +37,7 @@ func (t *Table) strayed() (n int64) {
 // TestEveryOverrideHasAPlace: in a table of twice as many places every override that may be held
 // has one, also beside nodes' own flags, and a place that has become free is nobody's.
 func TestEveryOverrideHasAPlace(t *testing.T) {
+	edgetest.Alone(t)
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		table := NewTable(2 * overrides * entryBytes)

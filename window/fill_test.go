@@ -10,6 +10,8 @@ import (
 
 	"github.com/headgate-dev/headgate/window"
 	"github.com/headgate-dev/headgate/window/bucket"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 const began = window.Instant(1_800_000_000_000_000_000)
@@ -104,6 +106,7 @@ func TestBucketEdges(t *testing.T) {
 // TestBucketTwoTiers: with far more keys than slots, nobody is denied whom the exact bucket would
 // let pass, and what passes beyond it is at most a quarter of the burst.
 func TestBucketTwoTiers(t *testing.T) {
+	edgetest.Alone(t)
 	l := window.Limit{Name: "r", Limit: 100, Window: 10 * time.Second, Burst: 200}
 	c, m := counterOf(window.MinMemory, l)
 	b, _ := bucket.New(l.Limit, l.Window, l.Burst)

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // refusedOf returns the cost refused in the window, as the key's record has it, and the refusals
@@ -193,6 +195,7 @@ func TestFoldsUnderContention(t *testing.T) {
 // chunk back, the spare one included.
 func TestMarksAgainstASlice(t *testing.T) {
 	t.Parallel()
+	edgetest.Alone(t)
 	for seed := range uint64(200) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 9))

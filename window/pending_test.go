@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // TestPackingKeepsTotals: however words are added up, their differences are the cost added in
@@ -165,6 +167,7 @@ func TestLiesRefuseNobody(t *testing.T) {
 // TestLittleMayWaitMuchMayNot: a key far from its limit is exchanged seldom, and no overload hides
 // in that.
 func TestLittleMayWaitMuchMayNot(t *testing.T) {
+	edgetest.Alone(t)
 	p := newPop(4, Limit{Name: "r", Limit: 6000, Window: time.Minute})
 	for range 400 {
 		p.until(p.now.Add(100 * time.Millisecond)) // 600 in a minute, a tenth of the limit

@@ -7,11 +7,14 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/window"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // TestRefund: to admit e and take e - a back is to admit a, exactly, whatever came before, for
 // windows of every length of log and for buckets. 100,000 requests.
 func TestRefund(t *testing.T) {
+	edgetest.Alone(t)
 	for _, l := range []window.Limit{
 		{Limit: 1, Window: time.Second},
 		{Limit: 10, Window: 10 * time.Second},

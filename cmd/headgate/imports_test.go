@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 const module = "github.com/headgate-dev/headgate"
@@ -70,6 +72,7 @@ func listPackages(t *testing.T) []goPackage {
 }
 
 func TestImportsFollowTheDrawing(t *testing.T) {
+	edgetest.Alone(t)
 	for _, p := range listPackages(t) {
 		_, isRoom := rooms[p.room()]
 		_, isKit := kits[p.room()]

@@ -102,6 +102,7 @@ var (
 			"edge/admin/policies.go": "test-request peeks as a door would",
 			"edge/global/link.go":    "the seed of the coordinator's nonces",
 			"edge/pop/poptest/":      "draws of a fixed seed, for tests",
+			"edge/edgetest/":         "the seed of a test, which a failure logs",
 		},
 	}
 	goroutineLaw = law{
@@ -144,8 +145,9 @@ var (
 		"uses the system", "files, processes and the environment enter through cmd; what " +
 			"decides, encodes or controls is handed plain values",
 		map[string]string{
-			"cmd/":         "the world enters here",
-			"edge/config/": "Read opens the file that the operator names",
+			"edge/edgetest/": "HEADGATE_TEST_SEED",
+			"cmd/":           "the world enters here",
+			"edge/config/":   "Read opens the file that the operator names",
 			"edge/private/": "reads keys, tokens and state, with an eye on owner and " +
 				"mode",
 			"edge/ring/server_": "errors of a connection by their number, and whether an " +

@@ -9,9 +9,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 func TestLaws(t *testing.T) {
+	edgetest.Alone(t)
 	used := map[string]bool{} // leave that a file needs
 	for _, p := range listPackages(t) {
 		for _, name := range slices.Concat(p.GoFiles, p.otherSystems()) {

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // ceilings bound the size of the house and its language. A ceiling falls with what it measures and
@@ -53,6 +55,7 @@ type house struct {
 
 // TestMeasures holds each figure below its ceiling, and each ceiling close to its figure.
 func TestMeasures(t *testing.T) {
+	edgetest.Alone(t)
 	h := house{words: map[string]int{}, perPackage: map[string]int{}}
 	packages := listPackages(t)
 	importers := map[string]int{}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // foreign are the folders with text of other origin: the history, build results, and third parties'
@@ -52,6 +54,7 @@ func readTexts(t *testing.T) map[string]string {
 // TestReferencesStayInTheRepository: whoever has a clone has every document and file that it speaks
 // of.
 func TestReferencesStayInTheRepository(t *testing.T) {
+	edgetest.Alone(t)
 	texts := readTexts(t)
 	documents := map[string]bool{}
 	for name := range texts {

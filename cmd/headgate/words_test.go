@@ -15,6 +15,8 @@ import (
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/spf13/cobra"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // avoided are words that a reader of a help text, an error, a log line or a HELP line need not
@@ -84,6 +86,7 @@ var wordyRooms = []string{"edge", "cmd/headgate", "gossip", "mitigation", "windo
 // TestTextsArePlain: no string in the source that reads like a sentence has a word of avoided:
 // errors, log lines, metrics' HELP, descriptions of the API.
 func TestTextsArePlain(t *testing.T) {
+	edgetest.Alone(t)
 	root, texts := filepath.Join("..", ".."), 0
 	for _, room := range wordyRooms {
 		err := filepath.WalkDir(filepath.Join(root, room),

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/admin"
 	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -25,6 +25,7 @@ import (
 // others come and go.
 func TestAdminPaging(t *testing.T) {
 	t.Parallel()
+	edgetest.Alone(t)
 	a := newNodeOf(gatetest.New(t, 64<<20, gatetest.Shed, gatetest.Block, gatetest.Off),
 		admin.Options{Local: true})
 	const all = 1000
@@ -239,7 +240,7 @@ func TestAdminTableFull(t *testing.T) {
 func TestAdminTop(t *testing.T) {
 	t.Parallel()
 	a := newNode(t, admin.Options{Local: true})
-	for _, n := range rand.Perm(30) {
+	for _, n := range edgetest.Dice(t).Perm(30) {
 		for range n + 1 {
 			gatetest.Decide(a.gate, a.gate.Now(), gate.Check, []string{"shed", "block"}[n%2],
 				fmt.Sprintf("k%02d", n), 1)

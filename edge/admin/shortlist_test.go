@@ -3,20 +3,22 @@ package admin
 import (
 	"cmp"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // TestShortlist checks the shortlist against sorting everything.
 func TestShortlist(t *testing.T) {
 	t.Parallel()
+	dice := edgetest.Dice(t)
 	for range 1000 {
-		all := make([]int, rand.IntN(50))
-		n := 1 + rand.IntN(20)
+		all := make([]int, dice.IntN(50))
+		n := 1 + dice.IntN(20)
 		short := newShortlist(n, cmp.Compare[int])
 		for i := range all {
-			all[i] = rand.IntN(30)
+			all[i] = dice.IntN(30)
 			short.Offer(all[i])
 		}
 		slices.Sort(all)

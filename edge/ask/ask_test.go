@@ -14,6 +14,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 const policies = `
@@ -293,6 +295,7 @@ func TestATicketOutlivesReloads(t *testing.T) {
 // A slow request beside 70,000 quick ones, and beside more that are never reported than there are
 // places: it counts, and its lease ends with it; those that end first lose theirs.
 func TestASlowTicketBesideManyQuickOnes(t *testing.T) {
+	edgetest.Alone(t)
 	h := open(t, `rules: []
 policies:
   - {name: login, match: {path: "/login/**"}, key: "path:2", count_when: {path: "/login/**", status: 401}, limit: 1000000, window: 1m}

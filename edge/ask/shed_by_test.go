@@ -12,6 +12,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 const drawnByClient = `
@@ -100,6 +102,7 @@ func (h *house) affected(path string, clients int, counted func(client, denied i
 // epoch: not 27 % of the clients, each with a page that lacks something. In the next epoch it is
 // others.
 func TestARatioByClient(t *testing.T) {
+	edgetest.Alone(t)
 	const clients, epochs = 400, 16
 	h := openShed(t, drawnByClient, time.Hour, "site", "shared")
 	for _, c := range []struct {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/headgate-dev/headgate/window"
 	"github.com/headgate-dev/headgate/window/lease"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 const (
@@ -43,6 +45,7 @@ func TestATicketIsGoodOnce(t *testing.T) {
 // TestTicketsAgainstAModel holds the store to a map: what was added and not taken, dropped or over
 // is there as it was.
 func TestTicketsAgainstAModel(t *testing.T) {
+	edgetest.Alone(t)
 	type ticket struct {
 		text  []byte
 		until window.Instant

@@ -3,12 +3,12 @@ package client
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
@@ -66,14 +66,14 @@ func TestAskPacksManyQuestionsIntoFewDatagrams(t *testing.T) {
 // Replies come in any order, in any portions, and each twice.
 func TestAskTakesRepliesInAnyOrder(t *testing.T) {
 	var waiting []string
+	dice := edgetest.Dice(t)
 	d := serve(t, "udp", "", func(datagram string, reply func(string)) {
-		if waiting = append(waiting, strings.Split(answerAll(datagram),
-			"\n")...); len(waiting) < 120 {
+		waiting = append(waiting, strings.Split(answerAll(datagram), "\n")...)
+		if len(waiting) < 120 {
 			return
 		}
-		rand.Shuffle(len(waiting), func(i, j int) {
-			waiting[i],
-				waiting[j] = waiting[j], waiting[i]
+		dice.Shuffle(len(waiting), func(i, j int) {
+			waiting[i], waiting[j] = waiting[j], waiting[i]
 		})
 		for _, line := range waiting {
 			reply(line + "\n" + line)

@@ -5,6 +5,8 @@ package edgetest
 import (
 	"bytes"
 	"log/slog"
+	"math/rand/v2"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -34,6 +36,40 @@ func Await(t testing.TB, event string, most time.Duration, is func() bool) time.
 		<-tries.C
 	}
 	return time.Since(began)
+}
+
+// Alone marks a test of one goroutine. The race detector, which runs with -short, finds nothing
+// there.
+func Alone(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("one goroutine")
+	}
+}
+
+// Seed returns the seed of a test with chance: HEADGATE_TEST_SEED, or else a random number. A test
+// that fails logs the seed.
+func Seed(t testing.TB) uint64 {
+	t.Helper()
+	seed := rand.Uint64()
+	if text := os.Getenv("HEADGATE_TEST_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("HEADGATE_TEST_SEED=%d", seed)
+		}
+	})
+	return seed
+}
+
+// Dice returns dice by Seed.
+func Dice(t testing.TB) *rand.Rand {
+	t.Helper()
+	return rand.New(rand.NewPCG(Seed(t), 0)) //nolint:gosec // to be repeated
 }
 
 // tries is how often Within measures at the most.

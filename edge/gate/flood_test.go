@@ -8,11 +8,14 @@ import (
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 	"github.com/headgate-dev/headgate/mitigation"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // TestAFloodHidesNobody: when keys above half of their limit have filled the slots, a new key
 // passes at most three times its limit.
 func TestAFloodHidesNobody(t *testing.T) {
+	edgetest.Alone(t)
 	const flood, limit = 35_000, 5
 	for _, rule := range []mitigation.Rule{
 		{Name: "r", Limit: limit, Window: time.Minute},

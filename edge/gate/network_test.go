@@ -13,6 +13,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/override"
 	"github.com/headgate-dev/headgate/window"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // verdicts returns whether a check of each key is blocked, allowed by hand (past any limit) or left
@@ -144,6 +146,7 @@ func TestNetworksOfOthers(t *testing.T) {
 
 // TestNetworksAreBounded: past the bound a network is refused, and what gossip brings is counted.
 func TestNetworksAreBounded(t *testing.T) {
+	edgetest.Alone(t)
 	g := gatetest.New(t, 128<<20, gatetest.Block)
 	now := g.Now()
 	for n := range networks.Most {

@@ -12,6 +12,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/state"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // simMinute is the rule that the restarts here are about.
@@ -38,6 +40,7 @@ func (r simRestart) String() string {
 // nodes of two of them in turn and starts them again: the client gets its limit in any window and
 // no more, wherever it asks then, and all of it a window later.
 func TestRestartIsNoAmnesty(t *testing.T) {
+	edgetest.Alone(t)
 	for _, r := range []simRestart{
 		{used: []int{20, 20, 20}},
 		{used: []int{20, 20, 20}, killed: true},

@@ -8,6 +8,8 @@ import (
 
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/override"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // giveWords makes n remember as many words as there may be, with a reason of that many bytes each.
@@ -33,6 +35,7 @@ func (n *simNode) held() (words int) {
 // TestAllWordsArrive: a node that joins is told every word that operators said, be they as many as
 // there may be and longer than one exchange takes.
 func TestAllWordsArrive(t *testing.T) {
+	edgetest.Alone(t)
 	for _, c := range []struct {
 		reason int
 		within time.Duration

@@ -7,12 +7,15 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/ring"
 	"github.com/headgate-dev/headgate/window"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // Whatever the table holds, displaces and forgets, a counter has the name that the digest gives it,
 // on the server that holds it.
 func TestNamesAreTheDigests(t *testing.T) {
 	t.Parallel()
+	edgetest.Alone(t)
 	place, due, digest := placement(t), dues(t), ring.NewDigester([]byte("secret"))
 	table := newNameTable([]byte("secret"), place)
 	for flush := range 6 {
@@ -41,6 +44,7 @@ func TestNamesAreTheDigests(t *testing.T) {
 // those that found no room.
 func TestNamesAreKept(t *testing.T) {
 	t.Parallel()
+	edgetest.Alone(t)
 	all := dues(t)
 	for counters, most := range map[int]int{
 		100: 12, mostNames / 8: mostNames / 8 / 50,

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // fault is one of a real memcached, and how it is undone.
@@ -166,6 +168,7 @@ func TestRestartBetweenRounds(t *testing.T) {
 // TestEviction has another writer fill a small server: counters go, and begin anew without an
 // error.
 func TestEviction(t *testing.T) {
+	edgetest.Alone(t)
 	for protocol, dial := range dials {
 		t.Run(protocol, func(t *testing.T) {
 			m := startMemcached(t, "-m", "8")

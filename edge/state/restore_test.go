@@ -15,6 +15,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/override"
 	"github.com/headgate-dev/headgate/window"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // roundTrip returns the state of g at now, as another process reads it.
@@ -43,6 +45,7 @@ func restart(t testing.TB, g *gate.Gate, s *gate.Snapshot, now window.Instant) *
 // away.
 func TestRestartGain(t *testing.T) {
 	t.Parallel()
+	edgetest.Alone(t)
 	for _, r := range []mitigation.Rule{
 		{Name: "r", Limit: 100, Window: time.Second},
 		{Name: "r", Limit: 100, Window: 10 * time.Second},

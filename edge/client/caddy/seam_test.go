@@ -1,18 +1,16 @@
 package caddy_test
 
 import (
-	"math/rand/v2"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
-	"strconv"
 	"testing"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/caddyconfig"
 
 	"github.com/headgate-dev/headgate/cmd/headgate/systemtest/seam"
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // TestSeam: whatever is denied in its plain form is denied in every spelling that Caddy serves: the
@@ -43,10 +41,7 @@ func TestSeam(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = caddy.Stop() })
 	c.Send = seam.Sender(at)
-	chance := rand.Uint64()
-	if n, err := strconv.ParseUint(os.Getenv("HEADGATE_TEST_SEED"), 10, 64); err == nil {
-		chance = n
-	}
+	chance := edgetest.Seed(t)
 	c.Premise(t)
 	rows := seam.Rows(false)
 	faults := append(c.Try(rows), c.Fuzz(rows, 2500, chance)...)

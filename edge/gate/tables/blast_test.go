@@ -7,6 +7,8 @@ import (
 
 	"github.com/headgate-dev/headgate/sketch"
 	"github.com/headgate-dev/headgate/window"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 const start = window.Instant(1_700_000_000_000_000_000)
@@ -15,6 +17,7 @@ const start = window.Instant(1_700_000_000_000_000_000)
 // about 13 % over many keys, and is that of clients, not of requests. Seeds are fixed.
 func TestClients(t *testing.T) {
 	t.Parallel()
+	edgetest.Alone(t)
 	for _, clients := range []int{1, 2, 3, 10, 30, 100, 300, 1000, 100_000} {
 		table, draw := NewBlast(MaxBlastBytes), rand.New(rand.NewPCG(1, 2))
 		sum, rounds := 0.0, 50

@@ -8,6 +8,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/gate/usedup"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 const now = window.Instant(1_800_000_000_000_000_000)
@@ -104,6 +106,7 @@ func TestLargeLimitsAndOtherKindsHaveNone(t *testing.T) {
 // A full table forgets the shortest of eight, and never takes one key for another.
 func TestAFullTableForgetsTheShortest(t *testing.T) {
 	t.Parallel()
+	edgetest.Alone(t)
 	table, r := newTable(), rule()
 	ask := table.UsedUp(r)
 	const keys = 100_000

@@ -2,9 +2,7 @@ package ringtest_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"testing"
 
 	"github.com/headgate-dev/headgate/edge/ring"
 	"github.com/headgate-dev/headgate/edge/ring/ringtest"
@@ -33,26 +31,4 @@ func ExampleMemory() {
 	// ring: server is down false
 	// 700
 	// 5 0
-}
-
-// TestNewMeasured: the figures are those of Servers, in their order.
-func TestNewMeasured(t *testing.T) {
-	m := ringtest.NewMeasured()
-	servers, stats := ringtest.Servers(), m.Stats()
-	if len(stats) != len(servers) || m.Servers() != len(servers) {
-		t.Fatalf("%d figures of %d servers, %d in memory", len(stats), len(servers), m.Servers())
-	}
-	for n, s := range servers {
-		if _, address := s.Network(); address != stats[n].Address {
-			t.Errorf("server %d: %s, figures of %s", n, address, stats[n].Address)
-		}
-	}
-	m.SetAllDown(true)
-	ops := []ring.Op{{Server: 0}, {Server: 1}}
-	m.Do(t.Context(), ops)
-	for _, op := range ops {
-		if !errors.Is(op.Err, ring.ErrDown) {
-			t.Errorf("server %d, down: %v", op.Server, op.Err)
-		}
-	}
 }

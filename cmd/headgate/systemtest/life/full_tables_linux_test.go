@@ -25,7 +25,7 @@ func TestFullTables(t *testing.T) {
 `
 	t.Run("node", func(t *testing.T) {
 		fullTables(t, systemtest.StartDaemon(t, nil, "full",
-			"memory: 8MiB\nrules:"+fmt.Sprintf(rules,
+			"memory: 4MiB\nrules:"+fmt.Sprintf(rules,
 				"node")+"  - {name: places, kind: concurrency, limit: 5, lease: 1h}\n"),
 			map[string]string{
 				"window": "check", "bucket": "check", "offered": "check",
@@ -35,7 +35,7 @@ func TestFullTables(t *testing.T) {
 	t.Run("pop", func(t *testing.T) {
 		server := systemtest.StartMemcached(t)
 		fullTables(t, systemtest.StartDaemon(t, nil, "full",
-			fmt.Sprintf("memory: 8MiB\nring: {servers: [%q], flush: %v}\nrules:",
+			fmt.Sprintf("memory: 4MiB\nring: {servers: [%q], flush: %v}\nrules:",
 				systemtest.Address(server.Port), systemtest.FlushInterval)+fmt.Sprintf(rules,
 				"pop")),
 			map[string]string{"window": "check", "bucket": "check", "offered": "check"})
@@ -44,7 +44,7 @@ func TestFullTables(t *testing.T) {
 
 func fullTables(t *testing.T, n *systemtest.Node, verbs map[string]string) {
 	t.Helper()
-	const limit, keys, news, each = 5, 60_000, 20, 100
+	const limit, keys, news, each = 5, 30_000, 20, 100
 	conn, err := net.Dial("udp", n.UDP)
 	if err != nil {
 		t.Fatal(err)

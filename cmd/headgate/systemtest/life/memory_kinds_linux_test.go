@@ -38,7 +38,12 @@ policies:
 // daemon stays within its memory and what the rest of a program takes: 64 MiB.
 func TestMemoryOfAllKinds(t *testing.T) {
 	t.Parallel()
-	const memory, rest, keys = 64, 64, 100_000
+	memoryOfAllKinds(t, 16, 25_000)
+}
+
+func memoryOfAllKinds(t *testing.T, memory, keys int) {
+	t.Helper()
+	const rest = 64
 	n := systemtest.StartDaemon(t, nil, "kinds", fmt.Sprintf(allKinds, memory))
 	before := n.MostResident()
 	conn, err := net.Dial("udp", n.UDP)

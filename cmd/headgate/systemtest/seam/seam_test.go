@@ -3,14 +3,13 @@
 package seam_test
 
 import (
-	"math/rand/v2"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/headgate-dev/headgate/cmd/headgate/systemtest/seam"
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // columns are the doors, and the proxies before them.
@@ -33,28 +32,13 @@ var columns = []struct {
 // a fault elsewhere fails, and so does a column that holds.
 var open = map[string]string{}
 
-// seed returns the seed of the fuzz: HEADGATE_TEST_SEED, or else one by chance for the soak and the
-// same one everywhere else.
-func seed(t *testing.T) uint64 {
-	t.Helper()
-	text := os.Getenv("HEADGATE_TEST_SEED")
-	switch {
-	case text == "" && everything:
-		return rand.Uint64()
-	case text == "":
-		return 1
-	}
-	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
-
 // TestSeam: whatever is denied in its plain form is denied in every spelling, in every column.
 func TestSeam(t *testing.T) {
 	rows := seam.Rows(everything)
-	chance := seed(t)
+	chance := uint64(1) // the same every time, but in the soak
+	if everything || os.Getenv("HEADGATE_TEST_SEED") != "" {
+		chance = edgetest.Seed(t)
+	}
 	for _, column := range columns {
 		t.Run(column.name, func(t *testing.T) {
 			t.Parallel()
