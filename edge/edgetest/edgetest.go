@@ -51,7 +51,7 @@ func Alone(t testing.TB) {
 // that fails logs the seed.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
-	seed := rand.Uint64()
+	seed := rand.Uint64() //nolint:gosec // of a test
 	if text := os.Getenv("HEADGATE_TEST_SEED"); text != "" {
 		var err error
 		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
