@@ -8,7 +8,8 @@
 // The path of a request:
 //
 //	e := table.Get(now, index)                           // lock-free
-//	ruling, why := mitigation.ByFlag(e, table.Draw(e))
+//	u := dice.Draw(chance)                              // where e has a ratio
+//	ruling, why := mitigation.ByFlag(e, u)
 //	if ruling == mitigation.AskCount && !fits {
 //		why = mitigation.ByLimit
 //	}

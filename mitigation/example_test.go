@@ -2,6 +2,7 @@ package mitigation_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/headgate-dev/headgate/mitigation"
@@ -22,14 +23,15 @@ func Example() {
 		Ratio: mitigation.RatioFor(400, 100), Since: now, Until: now.Add(time.Second),
 	})
 
+	var dice mitigation.Dice
 	denied := 0
-	for range 1000 {
+	for range 1024 {
 		effect := table.Get(now, index)
-		_, why := mitigation.ByFlag(effect, table.Draw(effect))
+		_, why := mitigation.ByFlag(effect, dice.Draw(rand.Uint64()))
 		if mitigation.Judge(&rule, why).Deny {
 			denied++
 		}
 	}
 	fmt.Println(denied)
-	// Output: 750
+	// Output: 768
 }

@@ -37,7 +37,6 @@ type Effect struct {
 	Action Action
 	Ratio  Ratio
 	Until  window.Instant
-	place  uint32 // of the flag in its table
 }
 
 // Live reports whether there is a flag.

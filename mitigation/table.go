@@ -40,7 +40,6 @@ type Table struct {
 // entry is a place: the words the decision path reads, and the flag itself under the table's lock.
 type entry struct {
 	seq        atomic.Uint32 // odd during a write
-	draws      atomic.Uint32 // requests decided by a ratio
 	effect     atomic.Uint64 // action above ratio
 	until      atomic.Int64
 	notedRatio Ratio // the flag's ratio when a change was last noted
@@ -74,11 +73,7 @@ func (t *Table) Get(now window.Instant, i sketch.Index) Effect {
 	if until <= now || t.index[at].Load() != uint64(i) { // it changed hands in between
 		return Effect{}
 	}
-	// memory ends before 2^32 flags
-	return Effect{
-		Action: Action(effect >> 32), Ratio: Ratio(effect),
-		Until: until, place: uint32(at),
-	}
+	return Effect{Action: Action(effect >> 32), Ratio: Ratio(effect), Until: until}
 }
 
 // Decides reports whether Get can return an effect deciding a request. It is false while the only
@@ -99,22 +94,6 @@ func (e *entry) read() (effect uint64, until window.Instant) {
 		}
 	}
 	return 0, 0
-}
-
-// golden is 2^32 divided by the golden ratio: its multiples fill a circle more evenly than any
-// others.
-const golden = 0x9E3779B9
-
-// Draw returns the bits deciding a request that met e from Get. The requests of a key with a ratio
-// take turns on the circle, each a golden section after the last. Every request is as likely to be
-// dropped as with random bits of its own, but of a thousand in a row the dropped number is within
-// about 3 of the ratio rather than 40. Without a ratio the result is 0. Lock-free; does not
-// allocate.
-func (t *Table) Draw(e Effect) uint64 {
-	if e.Ratio == 0 {
-		return 0
-	}
-	return uint64(t.entries[e.place].draws.Add(1)*golden) << 32
 }
 
 // write stores f. The caller holds the table's lock.

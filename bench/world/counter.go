@@ -19,6 +19,7 @@ type counterLimiter struct {
 	counter *window.Counter
 	meter   *window.Meter
 	flags   *mitigation.Table
+	dice    mitigation.Dice
 	// packed is the PoP's ring: packed totals by counting period.
 	packed map[string]uint64
 	// notices is its part in the notices of its PoP.
@@ -54,7 +55,7 @@ func (r *counterLimiter) decide(w *world, n *node, requests int) tally {
 		u := w.dice.coins.Uint64()
 		hit := r.meter.Offer(now, index, key, 1, u)
 		effect := r.flags.Get(now, index)
-		ruling, _ := mitigation.ByFlag(effect, r.flags.Draw(effect))
+		ruling, _ := mitigation.ByFlag(effect, r.dice.Draw(u))
 		switch {
 		case ruling == mitigation.Stop:
 			r.meter.Refuse(now, hit, 1)

@@ -17,7 +17,16 @@ type Lane struct {
 	number int
 	// cache of the last rule asked for: most batches ask for a single rule
 	recent atomic.Pointer[rule]
-	_      [104]byte // keeps lanes on different pairs of cache lines
+	dice   mitigation.Dice
+	_      [88]byte // keeps lanes on different pairs of cache lines
+}
+
+// draw returns the bits that decide a request by the ratio of its key's flag; 0 without a ratio.
+func (l *Lane) draw(e mitigation.Effect, chance func() uint64) uint64 {
+	if e.Ratio == 0 {
+		return 0
+	}
+	return l.dice.Draw(chance())
 }
 
 // result is the outcome of a request, before a Decision.
@@ -113,7 +122,7 @@ func (l *Lane) check(r *rule, now window.Instant, chance func() uint64, a *Ask, 
 		effect = l.gate.effect(now, r, i, a.Key)
 	}
 	if decides || r.shared {
-		ruling, why = l.ruling(r, hit, effect, l.gate.flags.Draw(effect), res)
+		ruling, why = l.ruling(r, hit, effect, l.draw(effect, chance), res)
 	}
 	switch ruling {
 	case mitigation.LetPass:

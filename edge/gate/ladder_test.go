@@ -1,6 +1,7 @@
 package gate_test
 
 import (
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -73,7 +74,7 @@ func TestARatioNeedsSiblings(t *testing.T) {
 	from := func(narrower string) gate.Decision {
 		a := gatetest.Ask(gate.Check, "r", "k", 1)
 		a.Parts = &gate.Parts{Narrower: []byte(narrower)}
-		d, _ := w.Lane(0).Decide(w.now, 1<<63, a) // of a rule there is
+		d, _ := w.Lane(0).Decide(w.now, rand.Uint64(), a) // of a rule there is
 		return d
 	}
 	for range 3000 {
@@ -98,7 +99,7 @@ func TestARatioNeedsSiblings(t *testing.T) {
 			denied++
 		}
 	}
-	if denied < 80 {
+	if denied < 75 {
 		t.Errorf("%d of 100 requests of three narrower keys shed, want about 90", denied)
 	}
 }

@@ -82,5 +82,5 @@ func (t *Together) draw(l *Lane, now window.Instant, chance func() uint64, i int
 	case t.Questions[i].Op == Peek:
 		return chance()
 	}
-	return l.gate.flags.Draw(p.effect)
+	return l.dice.Draw(chance())
 }

@@ -25,8 +25,6 @@ type Standing struct {
 	Reporter string
 	// Alone: this node counts the key without the PoP.
 	Alone bool
-	// Hinted: the key is reported with any rate, on an owner's request.
-	Hinted bool
 	// Parts are the origins in the key's aggregate, if this node is the owner or standby; else
 	// none.
 	Parts []Part
