@@ -1,6 +1,6 @@
 // Package gossip carries bytes between the nodes of a cluster: it knows the members, sends a packet
 // to a member, and spreads a record to all of them. The bytes are its callers' business: the
-// control loop's packets and hints, and the operators' overrides. The membership is
+// control loop's packets, and the operators' overrides. The membership is
 // hashicorp/memberlist's.
 //
 //	Send(to, packet) ─► bounded queue ─► sender ────────────────┐ one encrypted datagram

@@ -21,8 +21,6 @@ type loop interface {
 	// in the same place.
 	Measure(now window.Instant, wall time.Time, all []measured)
 	Receive(now window.Instant, wall time.Time, packet []byte)
-	// news says that the record was not known, so that it is spread on.
-	ReceiveHint(now window.Instant, wall time.Time, record []byte) (news bool)
 	Tick(now window.Instant, wall time.Time)
 }
 
@@ -42,9 +40,6 @@ func newLoop(w *world, n *node) loop {
 			if other := w.byName[to]; other != nil {
 				w.send(n, other, packet{unicast: bytes.Clone(b)})
 			}
-		},
-		Spread: func(name string, record []byte) {
-			n.broadcasts.put(broadcast{name: name, record: bytes.Clone(record)})
 		},
 		Apply: func(now window.Instant, a coordinator.Advice) { n.limiter.apply(now, a) },
 	}, n.clock(0), n.wall(0))

@@ -9,7 +9,7 @@
 //	              totals of the PoP's ring, every flush
 //	                     │ ▲
 //	              Sample ▼ │ Advice                one event queue, one goroutine: a seed is a run
-//	             coordinator.Coordinator ◄─► network: delay by distance, loss, cuts, memberlist's broadcasts
+//	             coordinator.Coordinator ◄─► network: delay by distance, loss, cuts
 //
 // One key under one rule is simulated, and in the scenario keys many at once. It leaves out real
 // failure detection (members are told of a death after a fixed time) and the latency of memcached.

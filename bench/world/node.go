@@ -46,8 +46,6 @@ type node struct {
 	limiter  limiter
 	// zero is its clock at the start of the run.
 	zero window.Instant
-	// broadcasts are the hints it spreads.
-	broadcasts broadcasts
 	// traffic counts its control packets.
 	traffic traffic
 	// hurrying says that an exchange is due before the next flush.

@@ -10,8 +10,6 @@ const (
 	flushes eventKind = iota
 	// batches: a node's control loop ticks.
 	batches
-	// gossips: a node sends broadcasts.
-	gossips
 	// arrives: a packet reaches a node.
 	arrives
 	// hurries: a node exchanges what cannot wait for its next flush.

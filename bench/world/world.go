@@ -103,7 +103,6 @@ func (w *world) settle(p *pop) {
 	w.byName[n.name] = n
 	w.queue.put(event{at: w.phase(w.flush), kind: flushes, node: n})
 	w.queue.put(event{at: w.phase(w.batch), kind: batches, node: n})
-	w.queue.put(event{at: w.phase(gossipEvery), kind: gossips, node: n})
 }
 
 // newLimiter returns the limiter of a node of p.
@@ -188,9 +187,6 @@ func (w *world) handle(e *event) {
 	case batches:
 		n.loop.Tick(n.clock(w.now), n.wall(w.now))
 		e.at += w.batch
-	case gossips:
-		w.gossip(n)
-		e.at += gossipEvery
 	case arrives:
 		w.arrive(n, &e.packet)
 		w.schedule(n)

@@ -42,7 +42,6 @@ func TestASeedIsARun(t *testing.T) {
 		f.seed = seed
 		w := newWorld(f, step(5, never))
 		w.loss = 0.1
-		w.nodes[3].broadcasts.put(broadcast{name: "k", record: []byte("r")})
 		w.run(warm + 2*second)
 		return w.record.between(0, w.now)
 	}

@@ -80,7 +80,7 @@ func explainShared(v *api.ExplainView) {
 		}
 	case "unsaid":
 		v.View, v.Scope, v.Global = "global", "global",
-			&api.KeyGlobalView{Owner: "\x1b[2J", Alone: true, Hinted: true, PoPRate: 3}
+			&api.KeyGlobalView{Owner: "\x1b[2J", Alone: true, PoPRate: 3}
 	case "lost-world":
 		v.View, v.Scope, v.ViewLost, v.Global = "pop", "global", true, &api.KeyGlobalView{}
 	case "lost-alone":

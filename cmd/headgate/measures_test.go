@@ -20,7 +20,7 @@ import (
 // ceilings bound the size of the house and its language. A ceiling falls with what it measures and
 // never rises: slack is how far below its ceiling a figure may be before the ceiling must follow.
 var ceilings = map[string]struct{ most, slack float64 }{
-	"lines of code":                          {64_220, 400},
+	"lines of code":                          {63_900, 400},
 	"lines of tests":                         {68_400, 600},
 	"packages":                               {93, 2},
 	"direct dependencies":                    {12, 0},

@@ -134,7 +134,7 @@ func TestExplainWorld(t *testing.T) {
 				Others: window.Totals{Period: 7},
 			},
 			Rate: 800, Ratio: mitigation.RatioFor(5000, 900), Owner: "b", Standby: "c",
-			Reporter: "a", Alone: true, Hinted: true,
+			Reporter: "a", Alone: true,
 			Parts: []control.Part{{
 				PoP: "b", Rate: 4200, Share: 470,
 				Ratio: mitigation.RatioFor(4, 1),
@@ -153,7 +153,7 @@ func TestExplainWorld(t *testing.T) {
 		want := &api.KeyGlobalView{
 			AgeSeconds: &age, OfferedRate: 5000, LimitRate: 900, ShareRate: 450, Shed: true,
 			Ratio: standing.Ratio.Float(), PoPRate: 800,
-			Owner: "b", Standby: "c", Reporter: "a", Alone: true, Hinted: true,
+			Owner: "b", Standby: "c", Reporter: "a", Alone: true,
 			Others: &api.KeyOthersView{Offered: 50, Admitted: 7},
 			PoPs: []api.KeyPoPView{
 				{PoP: "a", Alone: true, OfferedRate: 800, AgeSeconds: 0.15},

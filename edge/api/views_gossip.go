@@ -31,7 +31,7 @@ type GossipStats struct {
 	MostDebt float64 `json:"most_debt"`
 	// too many keys are over the limit, so rates are sent instead of counts
 	Overloaded bool `json:"overloaded"`
-	// reports, answers and hints postponed because the budget of packets was used up
+	// reports and answers postponed because the budget of packets was used up
 	Deferred uint64      `json:"deferred"`
 	Full     uint64      `json:"full"` // times a table was full
 	Counts   CountsStats `json:"counts"`
@@ -115,7 +115,6 @@ type ControlKeys struct {
 	Measured int `json:"measured"` // requested at this node
 	Reported int `json:"reported"` // reported here for the whole PoP
 	Owned    int `json:"owned"`    // added up here over all PoPs, as owner or standby
-	Hinted   int `json:"hinted"`   // reported at any rate because the owner sent a hint
 	Shed     int `json:"shed"`     // of Owned: above their limit
 	// of Owned: their last reports still count although many PoPs fell silent at once
 	Guarded int `json:"guarded"`
@@ -160,8 +159,6 @@ type KeyGlobalView struct {
 	Reporter string  `json:"reporter"` // the node reporting the key for this PoP
 	// this node reports for itself: the ring does not answer, or there is none
 	Alone bool `json:"alone"`
-	// reported at any rate on the owner's request: hinted
-	Hinted bool `json:"hinted"`
 	// PoPs are the parts of the PoPs, sorted by name. Only the owner of the key and the standby
 	// know Parts.
 	PoPs []KeyPoPView `json:"pops,omitempty"`

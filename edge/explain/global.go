@@ -23,8 +23,8 @@ func viewGlobal(
 	s := standing(now, is.Rule.Name, key)
 	v := &api.KeyGlobalView{
 		PoPRate: s.Rate, Owner: s.Owner, Standby: s.Standby, Reporter: s.Reporter,
-		Alone: s.Alone, Hinted: s.Hinted,
-		PoPs: viewPoPs(now, s.Parts),
+		Alone: s.Alone,
+		PoPs:  viewPoPs(now, s.Parts),
 	}
 	if s.Viewed == 0 { // nothing has come from the key's owner yet
 		return v

@@ -2,10 +2,10 @@
 // the coordinator's packets over gossip, and the advice back.
 //
 //	gate ──Report──► Link ─► coordinator.Measure ─► gossip.Send, Spread ─► (the network)
-//	gate ◄──Apply─── Link ◄─ coordinator ◄─ Receive, ReceiveHint ◄─ gossip ◄─ (the network)
+//	gate ◄──Apply─── Link ◄─ coordinator ◄─ Receive ◄─ gossip ◄─ (the network)
 //	gate ──Publish─► Link ─► gossip.Spread ─► the other nodes' Link ──MergeOverride──► their gates
 //
-// A member that joins is handed a state: this node's clock, its overrides, and the hints in force,
+// A member that joins is handed a state: this node's clock, and its overrides,
 // each a part with a tag before it, so parts of kinds added later are skipped and counted.
 //
 // The coordinator is arithmetic under a single lock; gossip carries bytes it does not read. The

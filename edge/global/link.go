@@ -159,11 +159,7 @@ func (l *Link) coordinatorOptions() coordinator.Options {
 		Seed:   seed(),
 		Counts: l.counts,
 		Send:   func(to string, packet []byte) { l.transport.Send(to, packet) },
-		Spread: func(name string, record []byte) {
-			l.transport.Spread("n"+name,
-				tagged(tagHint, record))
-		},
-		Apply: l.gate.Apply,
+		Apply:  l.gate.Apply,
 	}
 }
 
@@ -259,10 +255,7 @@ func (l *Link) receiveRecord(record []byte) (news bool) {
 	}
 	switch body := record[1:]; record[0] {
 	case tagHint:
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		now, wall := l.clocks()
-		return l.coordinator.ReceiveHint(now, wall, body)
+		return false
 	case tagOverride:
 		return l.gate.MergeOverride(body)
 	}

@@ -53,10 +53,6 @@ var plantedBugs = []struct{ name, file, is, becomes, missed string }{
 		"dead = pick(dead, joinFan-len(seeds))", "dead, seeds = nil, nil", "",
 	},
 	{
-		"a hint never expires", "gossip/coordinator/hint.go", "if w.until <= now {",
-		"if w.until < 0 {", "",
-	},
-	{
 		"remote counts are as old as their arrival", "window/remote.go",
 		"m.begins(h.Period, wall)", "t.now", "",
 	},

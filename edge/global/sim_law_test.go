@@ -149,28 +149,11 @@ func (s *sim) checkTables() {
 			// for the PoP, and alone
 			{"desks", is.ReporterKeys, min(2*keys, coordinator.MaxReporterKeys)},
 			{"books", is.OwnedKeys, min(keys, coordinator.MaxOwnedKeys)},
-			{"wakes", is.Hints, min(keys, coordinator.MaxHints)},
 			{"queued", n.queued(), 2 * keys},
 		} {
 			if t.held > t.most {
 				s.fail("I3", "%s holds %d %s of %d keys", n.name, t.held, t.name, keys)
 			}
-		}
-	}
-}
-
-// checkQuiet is I3 once nobody has been asked for anything for a while.
-func (s *sim) checkQuiet(clients []*simClient) {
-	long := 0 // a rate settles over a window
-	for _, c := range clients {
-		if c.rule.Window > 10*time.Second {
-			long++
-		}
-	}
-	for _, n := range s.nodes {
-		if is := n.stats().Hints; n.answers() && is > long {
-			s.fail("I3", "%s is still woken for %d keys, though nobody asks for more than %d",
-				n.name, is, long)
 		}
 	}
 }

@@ -40,7 +40,6 @@ type simPlan struct {
 	detect time.Duration // plain links: from silence to being seated no more
 	rejoin time.Duration // plain links: from a healed partition to being seated again
 	last   time.Duration
-	quiet  bool              // in the end nobody asks for anything any more
 	memory int64             // of a node, if more than few keys need
 	rules  []mitigation.Rule // of all nodes; nil: simRules
 	state  string            // directory that nodes keep their states in; empty: they keep none
@@ -170,7 +169,7 @@ func newSimPlan(seed uint64, full bool, most int) *simPlan {
 		},
 		detect: d.between(4*time.Second, 8*time.Second), rejoin: d.between(0, 15*time.Second),
 	}
-	p.quiet = !full && d.chance(0.05)
+	_ = !full && d.chance(0.05) // keeps the plans of the seeds
 	// small ones more often: they are quick
 	p.layOut(d, simSmall+min(d.IntN(most-simSmall+1), d.IntN(most-simSmall+1)))
 	p.loads = p.drawLoads(d)

@@ -45,8 +45,6 @@ type sim struct {
 const (
 	simEvents = 100 // are remembered
 	simDrain  = 2 * time.Minute
-	// the demand of PoPs that fell silent together counts for a minute more
-	simQuiet = 130 * time.Second
 )
 
 // simulate runs plan in a bubble of the caller's, and returns how it went.
@@ -128,15 +126,6 @@ func (s *sim) drive() {
 	if len(s.faults) == 0 {
 		s.checkEnd()
 	}
-	if !s.plan.quiet {
-		return
-	}
-	clients := s.clients
-	s.clients = nil
-	for end := s.at + simQuiet; len(s.faults) == 0 && s.at < end; step++ {
-		s.step(step)
-	}
-	s.checkQuiet(clients)
 }
 
 // step lets one step pass.

@@ -6,12 +6,11 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/gossip"
-	"github.com/headgate-dev/headgate/window"
 )
 
 // The tags of records that are spread, and of the parts of a state.
 const (
-	tagHint      = 'n'
+	tagHint      = 'n' // from a node of an older build, ignored
 	tagOverride  = 'w' // an override, as the gate publishes it
 	tagOverrides = 'W' // all overrides of a node at once, from a node of an older build
 	tagClock     = 't' // the sender's name, and its clock
@@ -36,31 +35,15 @@ func (s *stateParts) add(tag byte, body []byte) bool {
 	return true
 }
 
-// state returns the state for another member: this node's clock, and its overrides, a part each. A
-// member that joins gets the hints in force too; among members they are spread anew every few
-// seconds. Overrides that do not fit come first in the next state.
-func (l *Link) state(join bool) []byte {
+// state returns the state for another member: this node's clock, and its overrides, a part each.
+// Overrides that do not fit come first in the next state.
+func (l *Link) state(bool) []byte {
 	var s stateParts
-	now, wall := l.clocks()
+	_, wall := l.clocks()
 	s.add(tagClock, appendClock(nil, wall, l.gate.Node()))
 	s.unfit = l.gate.AppendOverrides(func(record []byte) bool { return s.add(tagOverride, record) })
-	if join {
-		l.addHints(&s, now, wall)
-	}
 	l.unfit.Add(uint64(s.unfit))
 	return s.all
-}
-
-// addHints adds the hints in force.
-func (l *Link) addHints(s *stateParts, now window.Instant, wall time.Time) {
-	l.mu.Lock()
-	hints := l.coordinator.Hints(now, wall)
-	l.mu.Unlock()
-	for _, n := range hints {
-		if !s.add(tagHint, n) {
-			s.unfit++
-		}
-	}
 }
 
 // merge receives another member's state, at most gossip.MaxState bytes of any content. Parts of

@@ -78,7 +78,7 @@ func addCoordinator(s *api.GossipStats, c *coordinator.Stats) {
 		s.Rejected[coordinator.Reject(why).String()] = n
 	}
 	s.Keys = api.ControlKeys{
-		Measured: c.Locals, Reported: c.ReporterKeys, Owned: c.OwnedKeys, Hinted: c.Hints,
+		Measured: c.Locals, Reported: c.ReporterKeys, Owned: c.OwnedKeys,
 		Shed: c.Shed, Guarded: c.Guarded,
 	}
 	s.Counts = api.CountsStats{

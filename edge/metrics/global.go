@@ -8,7 +8,7 @@ import (
 // labels: this node cannot bound their
 // number. direction is in or out; state is alive, dead or left; what names the setting that
 // differs: ring, rules, wire or clock; queue is spread, receive or send; role is measured,
-// reported, owned or hinted. Kinds and reasons are the fixed words of packages gossip and
+// reported or owned. Kinds and reasons are the fixed words of packages gossip and
 // coordinator.
 var globalFamilies = []family{
 	{
@@ -68,7 +68,7 @@ var globalFamilies = []family{
 	},
 	{
 		"control_keys", "role",
-		"Keys of global rules by the role of this node: measured, reported, owned or hinted.",
+		"Keys of global rules by the role of this node: measured, reported or owned.",
 	},
 	{"control_shed_keys", "", "Keys owned by this node that are above their limit."},
 	{
@@ -88,8 +88,7 @@ var globalFamilies = []family{
 	},
 	{
 		"control_deferred_total", "",
-		"Reports, answers and hints for global rules postponed because the packet budget was " +
-			"used up.",
+		"Reports and answers for global rules postponed because the packet budget was used up.",
 	},
 	{"control_full_total", "", "Times a table of the control loop for global rules was full."},
 	{
@@ -179,7 +178,6 @@ func collectControl(to scrape, s *api.GossipStats) {
 	put(to, "control_keys", s.Keys.Measured, "measured")
 	put(to, "control_keys", s.Keys.Reported, "reported")
 	put(to, "control_keys", s.Keys.Owned, "owned")
-	put(to, "control_keys", s.Keys.Hinted, "hinted")
 	put(to, "control_shed_keys", s.Keys.Shed)
 	put(to, "control_guarded_keys", s.Keys.Guarded)
 	put(to, "control_debt_seconds", s.MostDebt)

@@ -41,7 +41,6 @@ headgate_control_debt_seconds 1.5
 headgate_control_deferred_total 124
 headgate_control_full_total 125
 headgate_control_guarded_keys 123
-headgate_control_keys{role="hinted"} 121
 headgate_control_keys{role="measured"} 118
 headgate_control_keys{role="owned"} 120
 headgate_control_keys{role="reported"} 119

@@ -16,10 +16,10 @@ import (
 // A budget is a set of token buckets for sent bytes, a bucket for each kind of record, because
 // answers come at any time: without separate buckets answers would leave nothing for reports. A
 // bucket takes a share of the rate and holds a second's bytes; the overflow of full buckets goes
-// into a shared bucket, which every kind but hints may use.
+// into a shared bucket, which every kind may use.
 //
-//	kind    Ask   Report  View  Advice  Hint  Counts
-//	share   3/28  6/28    6/28  3/28    3/28  1/4
+//	kind    Ask  Report  View  Advice  Counts
+//	share   1/8  1/4     1/4   1/8     1/4
 //
 // Records passed on inside the PoP may come on top, up to four times the rate. It goes before
 // records dispensable: with idle bytes a node sends no more than three quarters of the rate in all.
@@ -67,8 +67,8 @@ const idleShare = 0.75
 // shares are the parts of the rate by kind. A key a node reports is reported on to two owners, and
 // both answer. Counts have a quarter beside, and what the others do not use.
 var shares = [packet.Kinds]float64{
-	packet.Ask: .75 / 7, packet.Report: 1.5 / 7, packet.View: 1.5 / 7, packet.Advice: .75 / 7,
-	packet.Hint: .75 / 7, packet.Counts: .25,
+	packet.Ask: .125, packet.Report: .25, packet.View: .25, packet.Advice: .125,
+	packet.Counts: .25,
 }
 
 // new returns a budget of rate bytes per second with a full shared bucket and a load of 1.
@@ -97,22 +97,18 @@ func (b *budget) Refill(now window.Instant) {
 	b.shared = min(b.shared, burst*b.rate)
 }
 
-// May reports whether a record of kind k may be sent now. Hints have their own bucket only, which
-// the hints of other owners drain as well.
+// May reports whether a record of kind k may be sent now.
 func (b *budget) May(k packet.Kind) bool {
 	if b.Left(k) {
 		return true
 	}
-	if k != packet.Hint {
-		// the typical size of a record with a share of the packet, bytes.
-		b.denied += 60
-	}
+	b.denied += 60 // the typical size of a record with a share of the packet
 	return false
 }
 
 // Left is May without counting a denial: for callers checking before the work.
 func (b *budget) Left(k packet.Kind) bool {
-	return b.buckets[k] > 0 || k != packet.Hint && b.shared > 0
+	return b.buckets[k] > 0 || b.shared > 0
 }
 
 // Spare reports whether all traffic, with traffic inside the PoP, leaves more than the share of
@@ -135,7 +131,7 @@ func (b *budget) leave(bytes int) { b.idle = max(b.idle-float64(bytes), -burst*b
 // Spend takes bytes for records of kind k. A debt is never larger than a burst.
 func (b *budget) Spend(k packet.Kind, bytes int) {
 	b.leave(bytes)
-	if b.buckets[k] > 0 || k == packet.Hint {
+	if b.buckets[k] > 0 {
 		b.buckets[k] = max(b.buckets[k]-float64(bytes), -burst*b.rate)
 		return
 	}

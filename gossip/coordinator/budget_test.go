@@ -23,19 +23,14 @@ func TestBudgetLeavesEachKindItsShare(t *testing.T) {
 			map[packet.Kind]int{packet.View: 4000},
 		},
 		{
-			"but for notices",
-			map[packet.Kind]int{packet.Hint: 1000},
-			map[packet.Kind]int{packet.Hint: 429},
-		},
-		{
 			"all get their shares",
 			map[packet.Kind]int{
 				packet.Ask: 1000, packet.Report: 1000, packet.View: 1000,
-				packet.Advice: 1000, packet.Hint: 1000, packet.Counts: 1000,
+				packet.Advice: 1000, packet.Counts: 1000,
 			},
 			map[packet.Kind]int{
-				packet.Ask: 429, packet.Report: 857, packet.View: 857,
-				packet.Advice: 429, packet.Hint: 429, packet.Counts: 1000,
+				packet.Ask: 500, packet.Report: 1000, packet.View: 1000,
+				packet.Advice: 500, packet.Counts: 1000,
 			},
 		},
 		{

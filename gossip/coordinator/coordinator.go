@@ -37,8 +37,6 @@ type Options struct {
 	// Counts is the table of the admissions of other PoPs of keys not measured here; nil: the node
 	// takes no part in the exchange of counts from PoP to PoP, as earlier versions do.
 	Counts *counts.Table
-	// Spread sends record to all members, in place of the previous record under name.
-	Spread func(name string, record []byte)
 	// Rest is called between some of the samples of Measure, to let others run; nil: nothing is.
 	Rest func()
 	// Apply takes the advice for a key measured at this node, and must not keep advice's slices.
@@ -56,8 +54,6 @@ const (
 	MaxReporterKeys = 1 << 16
 	// MaxOwnedKeys bounds the keys owned or stood by for.
 	MaxOwnedKeys = 1 << 16
-	// MaxHints bounds the keys to be reported however small their rate.
-	MaxHints = 1 << 16
 	// maxOrigins bounds the origins of a key.
 	maxOrigins = 4096
 	// maxSubscribers bounds the nodes, or reporters, of answers for a key.
@@ -77,9 +73,7 @@ type Coordinator struct {
 	// carriesUntil is the end of the time in which sums from before a change of members are
 	// believed.
 	carriesUntil window.Instant
-	// incarnation is the wall time of the start, Unix milliseconds. Orders hints over restarts.
-	incarnation uint64
-	// sequence numbers packets and hints.
+	// sequence numbers packets.
 	sequence uint64
 	dice     *rand.Rand
 
@@ -94,16 +88,12 @@ type Coordinator struct {
 	}
 	// dirty are the owned keys with a report since the last tick.
 	dirty []*ownedKey
-	// hints are the keys to be reported however small their rate.
-	hints map[packet.ID]hint
 	// restored are keys from before a restart not measured yet, at most MaxRestored.
 	restored map[packet.ID]restored
 	// restoredUntil is the end of the time in which restored matters.
 	restoredUntil window.Instant
-	// quotas bound the hints of each owner.
-	quotas map[string]*quota
-	peers  *peers.Table
-	out    map[string]*outgoing
+	peers         *peers.Table
+	out           map[string]*outgoing
 	// rounds counts ticks.
 	rounds int
 	budget *budget
@@ -128,16 +118,13 @@ func New(o Options, now window.Instant, wall time.Time) *Coordinator {
 	binary.LittleEndian.PutUint64(secret[8:], dice.Uint64())
 	c := &Coordinator{
 		o:            o,
-		incarnation:  uint64(wall.UnixMilli()),
 		dice:         dice,
 		assignment:   assignment.New(o.Secret, []assignment.Member{{Name: o.Name, PoP: o.PoP}}),
 		absent:       make(map[string]window.Instant),
 		locals:       make(map[packet.ID]*local),
 		reporterKeys: make(map[reporterKeyID]*reporterKey),
 		ownedKeys:    make(map[packet.ID]*ownedKey),
-		hints:        make(map[packet.ID]hint),
 		restored:     make(map[packet.ID]restored),
-		quotas:       make(map[string]*quota),
 		out:          make(map[string]*outgoing),
 		peers:        peers.New(o.Name, secret),
 		budget:       newBudget(o.Budget, now),
@@ -182,7 +169,7 @@ func NewAssignment(secret []byte, members []Member) *Assignment {
 	return assignment.New(secret, members)
 }
 
-// Version is the first byte of every packet and of every hint.
+// Version is the first byte of every packet.
 const Version = packet.Version
 
 // Sample is a key measured at this node: see control.Sample.
@@ -227,7 +214,7 @@ func (c *Coordinator) Receive(now window.Instant, wall time.Time, b []byte) {
 
 // record handles a record of a packet.
 func (c *Coordinator) record(now window.Instant, h packet.Header, k packet.Kind, body []byte) {
-	if k == 0 || k >= packet.Kinds || k == packet.Hint {
+	if k == 0 || k >= packet.Kinds || k == packet.Unused {
 		c.stats.reject(RejectKind)
 		return
 	}
@@ -264,7 +251,6 @@ func (c *Coordinator) Tick(now window.Instant, wall time.Time) {
 	c.tickLocals(now)
 	c.tickReported(now)
 	c.tickOwned(now)
-	c.tickHints(now)
 	c.tickRestored(now)
 	c.tickCounts(now)
 	c.send()

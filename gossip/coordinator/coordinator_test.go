@@ -112,14 +112,6 @@ func (f *fleet) add(rule mitigation.Rule, name, pop string) {
 				f.nodes[to].inbox = append(f.nodes[to].inbox, append([]byte(nil), sent...))
 			}
 		},
-		Spread: func(_ string, record []byte) {
-			f.note(name, "all", record)
-			for _, other := range f.order {
-				if other.name != name && !f.cut(name, other.name) {
-					other.ReceiveHint(other.at(f.now), other.wall(f.now), record)
-				}
-			}
-		},
 		Apply: func(_ window.Instant, a coordinator.Advice) {
 			n.advice = a
 			if n.slot != 0 && n.slot != a.Since {

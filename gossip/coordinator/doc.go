@@ -6,8 +6,6 @@
 //	             (Sample)           node         PoP's reporter        (Aggregate.Merge)
 //	every batch  gate ◄─ Apply ◄─── local ◄─advice─ reporterKey ◄─view─ ownedKey (Aggregate.Step)
 //	             (Advice)           node            verdict of both     owner, standby
-//	near the limit                  all members ◄─hint─ owner: report this key,
-//	                                however small its rate
 //
 // A node holds a key in up to three roles. Each is a struct, written by this node alone:
 //
@@ -32,16 +30,17 @@
 //
 // A report goes up when new, or the offered or admitted rate moved by more than chance, and
 // otherwise at a refresh interval of 0.5 s (shed) or 1 s, which the number of keys stretches to at
-// most 25 s. With n PoPs and a rule of limit L a second, a PoP is silent about a key with a rate of
-// less than
+// most 25 s. With n PoPs and a rule of limit L a second, a PoP reports a key with a rate of less
+// than
 //
 //	0.25·L/n
 //
-// unless a hint or a view near the limit asks, so silent PoPs hide at most a quarter of the limit.
-// A hint is spread when the rate comes near the limit, or counts have used up half of the limit. An
-// owner sends a view when a rate differs by 2 %, when the view lacks half of the rest of the limit
-// and no less than 0.5 % of the rest, and at the latest after 1 s: see rates.go. A node uses a
-// view for 30 s; a reporter takes the lesser of two witnesses, or the only answer within 1.5 s.
+// each 5 s only, unless a view was near the limit in the last 10 s. So small PoPs hide at most a
+// quarter of the limit, and for 5 s. A key whose rule blocks or holds by counts is reported once
+// when new: who reported is sent each view that differs. An owner sends a view when a rate differs
+// by 2 %, when the view lacks half of the rest of the limit and no less than 0.5 % of the rest, and
+// at the latest after 1 s: see rates.go. A node uses a view for 30 s; a reporter takes the lesser
+// of two witnesses, or the only answer within 1.5 s.
 //
 // The members alone decide which node does which part: see package assignment. There is no
 // election. Two nodes in the same part do no harm, because reports and views are state: a later
@@ -59,7 +58,6 @@
 //	c.Measure(now, wall, samples)                               // every flush
 //	c.Tick(now, wall)                                           // every batch
 //	c.Receive(now, wall, packet)                                // for every packet
-//	news := c.ReceiveHint(now, wall, hint)                      // for every hint; pass news on
 //
 // Given up: a member with the cluster's key and acts as a PoP's reporter can misstate that PoP's
 // demand, because no other PoP can check it. A lying owner alone convicts no key, because the

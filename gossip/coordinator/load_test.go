@@ -164,33 +164,6 @@ func TestOverloadForgetsNobody(t *testing.T) {
 	}
 }
 
-// TestHintsAloneAreNoLoad: hints of many keys near their limits, from all nodes, leave each node
-// most of its budget.
-func TestHintsAloneAreNoLoad(t *testing.T) {
-	f := newFleet(t, mitigation.Rule{
-		Name: "r", Limit: 5, Window: 10 * time.Second,
-		Scope: mitigation.Global,
-	}, 3, 3, 3, 3, 3)
-	all := make([]coordinator.Sample, 600)
-	for k := range all {
-		all[k] = coordinator.Sample{
-			Rule: "r", Key: fmt.Append(nil, k), Since: 1,
-			Report: control.Report{Rate: 0.08, Over: 10 * time.Second},
-		}
-	}
-	f.run(20*time.Second, func(n *node) (m coordinator.Sample, ok bool) {
-		if n.name[1] == '0' {
-			n.Measure(f.now, f.now.Time(), all)
-		}
-		return m, false
-	})
-	for _, n := range f.order {
-		if s := n.Stats(); s.Overloaded {
-			t.Errorf("%s is overloaded: %+v", n.name, s)
-		}
-	}
-}
-
 // TestRatesNeedNoCounts: in rate mode there are no counts to leave out.
 func TestRatesNeedNoCounts(t *testing.T) {
 	for _, rule := range []mitigation.Rule{second, {

@@ -19,10 +19,6 @@ type ownedKey struct {
 	// hurriedAt is the time of the last step without a tick.
 	hurriedAt   window.Instant
 	subscribers orderedMap[reporter, *subscriber]
-	// hinted is the last spread hint.
-	hinted sentView
-	// seq is the hint's sequence number.
-	seq uint64
 }
 
 // reporter names a source of reports: a node reporting for a PoP, or for the PoP's nodes counting
@@ -154,12 +150,11 @@ func (c *Coordinator) tickOwned(now window.Instant) {
 	})
 }
 
-// step advances an aggregate to now, and sends views and hints.
+// step advances an aggregate to now, and sends views.
 func (c *Coordinator) step(now window.Instant, b *ownedKey) {
 	b.dirty = false
 	b.aggregate.Step(now, c.peers.Ahead())
 	c.answer(now, b)
-	c.announce(now, b)
 }
 
 // answer sends each reporter of b a view, if differing from the last sent.

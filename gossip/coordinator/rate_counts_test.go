@@ -46,7 +46,7 @@ func TestCountsRideAlongNearTheLimit(t *testing.T) {
 				with++
 			}
 		}
-		load := counted(f, map[string]float64{"a": 0.9 * c.rate, "b": 0.1 * c.rate})
+		load := counted(f, map[string]float64{"a": 0.6 * c.rate, "b": 0.4 * c.rate})
 		f.run(5*time.Second, load)
 		reports, with = 0, 0
 		f.run(8*time.Second, load)

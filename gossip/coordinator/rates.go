@@ -46,9 +46,9 @@ func trigger(rate float64, over time.Duration, limit float64, pops int) float64 
 	return max(control.Chance(rate, over), 0.03*limit/math.Sqrt(float64(pops)))
 }
 
-// theta is the wake threshold: a PoP with less of a key than Theta of its even share of the limit
-// is silent, unless a hint or a recent view asks for the key. Silent PoPs hide at most Theta·limit
-// in all.
+// theta is the threshold of small parts: a PoP with less of a key than theta of its even share of
+// the limit reports each 5 s only, unless a recent view was near the limit. Such PoPs hide at most
+// theta·limit in all.
 const theta = 0.25
 
 // small reports whether the demand d of a PoP among so many cannot be part of an overload, even if

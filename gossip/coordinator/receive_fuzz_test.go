@@ -37,14 +37,13 @@ func FuzzReceive(f *testing.F) {
 			Issued: int64(c.now) / int64(time.Millisecond),
 		}
 		n.Receive(c.now, c.now.Time(), append(packet.AppendHeader(nil, h), b...))
-		n.ReceiveHint(c.now, c.now.Time(), b)
 		for range 3 {
 			c.now = c.now.Add(50 * time.Millisecond)
 			n.Tick(c.now, c.now.Time())
 		}
 		if s := n.Stats(); s.Locals > coordinator.MaxLocals ||
 			s.ReporterKeys > coordinator.MaxReporterKeys ||
-			s.OwnedKeys > coordinator.MaxOwnedKeys || s.Hints > coordinator.MaxHints {
+			s.OwnedKeys > coordinator.MaxOwnedKeys {
 			t.Errorf("%+v", s)
 		}
 	})

@@ -19,6 +19,9 @@ const (
 	leapFor = time.Second
 	// steadyGap the gap of any other key.
 	steadyGap = time.Second
+	// smallGap is the gap of a key too small to matter alone. So many of those may hide an overload
+	// for smallGap.
+	smallGap = 5 * time.Second
 	// nodeGap is the longest refresh interval of a node, not the reporter: the reporter has the
 	// same totals.
 	nodeGap = 2500 * time.Millisecond
@@ -46,9 +49,15 @@ func (c *Coordinator) reportDue(now window.Instant, l *local) (priority float64,
 		return 0, false
 	}
 	pops := c.assignment.PoPs()
-	if !c.hinted(now, l) && small(&l.rule, &l.report, pops) &&
+	if !l.watched(now) && small(&l.rule, &l.report, pops) &&
 		(l.sentAt == 0 || small(&l.rule, &l.sent, pops)) {
-		return 0, false
+		// Whoever reported once is sent each view that differs. So a new key is reported at once
+		// where a view decides about the next request.
+		if l.sentAt == 0 && (l.rule.Action == mitigation.Block || c.clock(now, &l.rule).Runs()) {
+			return 0, true
+		}
+		return l.spentTTL(age), now.Sub(max(l.sentAt, l.firstMeasured)) >=
+			c.budget.Stretched(smallGap, len(c.locals))
 	}
 	report := l.smoothed()
 	if moved := c.moved(l.rule, &report, &l.sent); moved > 0 || l.sentAt == 0 {
@@ -80,18 +89,11 @@ func (l *local) spentTTL(age time.Duration) float64 {
 	return min(share, 1)
 }
 
-// hinted reports whether l is to be reported however small its rate is.
-func (c *Coordinator) hinted(now window.Instant, l *local) bool {
-	// the time for which a view near the limit makes a PoP report whatever the share.
-	if l.viewed != 0 && now.Sub(l.viewed) < (10*time.Second) &&
-		l.view.Sum >= (1-theta)*l.rule.PerSecond() {
-		return true
-	}
-	if b := c.ownedKeys[l.id]; b != nil && b.hinted.at != 0 && now.Sub(b.hinted.at) < hintTTL {
-		return true // the hint is this node's own
-	}
-	w, ok := c.hints[l.id]
-	return ok && w.until > now
+// watched reports whether a view of the last 10 s was near the limit, within theta: then l is
+// reported however small its rate is.
+func (l *local) watched(now window.Instant) bool {
+	return l.viewed != 0 && now.Sub(l.viewed) < 10*time.Second &&
+		l.view.Sum >= (1-theta)*l.rule.PerSecond()
 }
 
 // moved returns the change from the report was to d as a share of the limit; 0 if possibly chance.

@@ -96,13 +96,13 @@ func (f *fleet) crowd(batch, keys int) {
 	}
 }
 
-// note adds a packet or a hint to the checksum of the run, if there is one, and shows the records
+// note adds a packet to the checksum of the run, if there is one, and shows the records
 // of a packet to look.
 func (f *fleet) note(from, to string, b []byte) {
 	if f.sent != nil {
 		_, _ = fmt.Fprintf(f.sent, "%s %s %x\n", from, to, b)
 	}
-	if f.look == nil || to == "all" {
+	if f.look == nil {
 		return
 	}
 	_, rest, ok := packet.ParseHeader(b)

@@ -20,7 +20,7 @@ const (
 	RejectStranger
 	// RejectReplay is a packet behind the replay window of the session.
 	RejectReplay
-	// RejectTime is a packet or hint with a stamp too old, or from the future.
+	// RejectTime is a packet with a stamp too old, or from the future.
 	RejectTime
 	// RejectKind is a record of a kind with no place here, or of a later version.
 	RejectKind
@@ -28,8 +28,6 @@ const (
 	RejectUnasked
 	// RejectRule is a report under a rule without scope global here.
 	RejectRule
-	// RejectQuota is a hint beyond the quota of the owner, or beyond MaxHints.
-	RejectQuota
 	// Rejects is the number of reasons.
 	Rejects
 )
@@ -37,7 +35,7 @@ const (
 var rejectNames = [...]string{
 	RejectMalformed: "malformed", RejectStranger: "stranger",
 	RejectReplay: "replay", RejectTime: "time",
-	RejectKind: "kind", RejectUnasked: "unasked", RejectRule: "rule", RejectQuota: "quota",
+	RejectKind: "kind", RejectUnasked: "unasked", RejectRule: "rule",
 }
 
 // String returns the reason's name in metrics.
@@ -45,7 +43,7 @@ func (r Reject) String() string { return rejectNames[r] }
 
 var kindNames = [...]string{
 	"", packet.Ask: "ask", packet.Report: "demand", packet.View: "view",
-	packet.Advice: "advice", packet.Hint: "notice", packet.Counts: "counts",
+	packet.Advice: "advice", packet.Counts: "counts",
 }
 
 // Kinds is the number of record packet.Kinds, of which 0 is unused.
@@ -57,9 +55,9 @@ func KindName(n int) string { return kindNames[n] }
 // Stats are a Coordinator's gauges, and counters since start. Written by Coordinator.Stats; read by
 // metrics and the admin pages.
 type Stats struct {
-	// Locals, ReporterKeys, OwnedKeys and Hints are numbers of keys: measured here, reported for
-	// the PoP, owned or stood by for, and asked for by hints.
-	Locals, ReporterKeys, OwnedKeys, Hints int
+	// Locals, ReporterKeys and OwnedKeys are numbers of keys: measured here, reported for the PoP,
+	// and owned or stood by for.
+	Locals, ReporterKeys, OwnedKeys int
 	// Shed and Guarded count shed owned keys, and keys with origins silent together.
 	Shed, Guarded int
 	// MostDebt is the largest excess of an owned key in the trailing window, in seconds of the
@@ -74,7 +72,7 @@ type Stats struct {
 	RecordsIn, RecordsOut [Kinds]uint64
 	// Rejected counts packets and records by reason.
 	Rejected [Rejects]uint64
-	// Deferred counts reports, views, advice and hints delayed by the budget.
+	// Deferred counts reports, views and advice delayed by the budget.
 	Deferred uint64
 	// CountsIn and CountsOut count the records of admissions that came from other PoPs and nodes,
 	// and that were sent.
@@ -106,8 +104,7 @@ func (c *Coordinator) Stats() Stats {
 	if c.counts.all {
 		s.CountsHeld = len(c.counts.keys)
 	}
-	s.Locals, s.ReporterKeys, s.OwnedKeys, s.Hints = len(c.locals), len(c.reporterKeys),
-		len(c.ownedKeys), len(c.hints)
+	s.Locals, s.ReporterKeys, s.OwnedKeys = len(c.locals), len(c.reporterKeys), len(c.ownedKeys)
 	for _, b := range c.ownedKeys {
 		if b.aggregate.Shed() {
 			s.Shed++
@@ -126,8 +123,6 @@ func (c *Coordinator) Explain(now window.Instant, rule string, key []byte) (s co
 	shard := c.assignment.Shard(k.Rule, k.Key)
 	s.Reporter = c.assignment.Reporters(c.o.PoP, shard).First
 	s.Owner, s.Standby = c.assignment.Owners(rule, k.Key)
-	w, hinted := c.hints[k]
-	s.Hinted = hinted && w.until > now
 	if b := c.ownedKeys[k]; b != nil {
 		s.Parts = b.aggregate.Parts(now)
 	}

@@ -1,7 +1,6 @@
 package coordinator_test
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -9,7 +8,6 @@ import (
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
 	"github.com/headgate-dev/headgate/gossip/coordinator/peers"
 	"github.com/headgate-dev/headgate/mitigation/control"
-	"github.com/headgate-dev/headgate/window"
 )
 
 // owners returns owner and standby of the test's key.
@@ -130,8 +128,8 @@ func TestPacketsThatAreRejected(t *testing.T) {
 			h, &packet.Record{Kind: packet.Ask, ID: packet.ID{Rule: "r", Key: "k"}},
 			coordinator.RejectStranger,
 		},
-		"notice": {
-			h, &packet.Record{Kind: packet.Hint, ID: packet.ID{Rule: "r", Key: "k"}},
+		"unused": {
+			h, &packet.Record{Kind: packet.Unused, ID: packet.ID{Rule: "r", Key: "k"}},
 			coordinator.RejectKind,
 		},
 	} {
@@ -147,62 +145,6 @@ func TestPacketsThatAreRejected(t *testing.T) {
 	n.Receive(f.now, f.now.Time(), append(packet.AppendHeader(nil, h), byte(packet.Report), 200, 1))
 	if got := n.Stats().Rejected[coordinator.RejectMalformed]; got != before+3 {
 		t.Errorf("%d of 3 malformed packets rejected", got-before)
-	}
-}
-
-// hintTTL is the life of a hint.
-const hintTTL = 30 * time.Second
-
-// A member that spreads a million hints fills its own quota and nobody else's.
-func TestHintsAreBoundedBySender(t *testing.T) {
-	f := newFleet(t, second, 1, 1, 1)
-	n := f.nodes["a0"]
-	hint := func(from string, k int, seq uint64, until window.Instant) []byte {
-		r := packet.Record{
-			Kind: packet.Hint, ID: packet.ID{Rule: "r", Key: fmt.Sprint(k)}, From: from, Seq: seq,
-			Until: int64(until) / int64(time.Millisecond),
-			View:  control.GlobalView{Sum: 1, Limit: 1},
-		}
-		b, _ := packet.AppendRecord([]byte{coordinator.Version}, &r, nil)
-		return b
-	}
-	for k := range 100_000 {
-		if k%200 == 0 {
-			f.now = f.now.Add(50 * time.Millisecond)
-			n.Tick(f.now, f.now.Time())
-		}
-		n.ReceiveHint(f.now, f.now.Time(), hint("b0", k, 1, f.now.Add(hintTTL)))
-	}
-	if live := n.Stats().Hints; live > coordinator.MaxOwnerHints || live < 1000 {
-		t.Errorf("%d hints of one sender in force, want some and at most %d", live,
-			coordinator.MaxOwnerHints)
-	}
-	if !n.ReceiveHint(f.now, f.now.Time(), hint("c0", 1_000_000, 1, f.now.Add(hintTTL))) {
-		t.Error("another sender's first is not taken")
-	}
-	if n.ReceiveHint(f.now, f.now.Time(), hint("c0", 1_000_000, 1, f.now.Add(hintTTL))) {
-		t.Error("the same is news again")
-	}
-	for name, until := range map[string]window.Instant{
-		"past":       f.now,
-		"far future": f.now.Add(3 * hintTTL),
-	} {
-		if n.ReceiveHint(f.now, f.now.Time(), hint("c0", 1_000_001, 1, until)) {
-			t.Errorf("%s is taken", name)
-		}
-	}
-	if n.ReceiveHint(f.now, f.now.Time(), hint("nobody", 1_000_002, 1, f.now.Add(hintTTL))) {
-		t.Error("a stranger's is taken")
-	}
-	f.now = f.now.Add(hintTTL + time.Second)
-	for range 10 { // the turns of an owner
-		n.Tick(f.now, f.now.Time())
-	}
-	if live := n.Stats().Hints; live != 0 {
-		t.Errorf("%d hints have no end", live)
-	}
-	if !n.ReceiveHint(f.now, f.now.Time(), hint("b0", 1, 2, f.now.Add(hintTTL))) {
-		t.Error("expired hints still count against their sender's quota")
 	}
 }
 

@@ -178,9 +178,6 @@ func worldwide(w *api.KeyGlobalView) string {
 	}
 	text += fmt.Sprintf("; %s a second in this PoP; summed by %s, standby %s",
 		cli.Decimal(w.PoPRate), cli.First(w.Owner, "none"), cli.First(w.Standby, "none"))
-	if w.Hinted {
-		text += ", reported at its owner's request"
-	}
 	switch {
 	case w.Alone:
 		return text + ", reported by this node for itself only"

@@ -111,15 +111,11 @@ func appendMoments(b []byte, period uint32, l moments.List) []byte {
 
 func appendView(b []byte, r *Record) []byte {
 	v := &r.View
-	flags, shared := flagsOf(r, v.Others.Period, v.Blocked, v.Shed, v.RateOnly > 0), v.Share > 0 &&
-		r.Kind != Hint
+	flags, shared := flagsOf(r, v.Others.Period, v.Blocked, v.Shed, v.RateOnly > 0), v.Share > 0
 	if shared {
 		flags |= flagShare
 	}
-	if r.Kind != Hint {
-		flags |= flagIf(v.Others.Period, v.Moments)
-	}
-	b = append(b, flags)
+	b = append(b, flags|flagIf(v.Others.Period, v.Moments))
 	b = appendFloat(b, v.Sum)
 	b = appendFloat(b, v.Limit)
 	b = appendFloat(b, v.EchoRate)
@@ -129,10 +125,6 @@ func appendView(b []byte, r *Record) []byte {
 	}
 	if v.RateOnly > 0 {
 		b = appendFloat(b, v.RateOnly)
-	}
-	if r.Kind == Hint {
-		b = binary.AppendVarint(b, r.Until)
-		return binary.AppendUvarint(b, r.Seq)
 	}
 	b = appendTotals(b, &v.Others)
 	if shared {
@@ -148,7 +140,7 @@ func flagsOf(r *Record, period uint32, blocked time.Duration, shed, rateOnly boo
 		}
 	}
 	set(r.Alone, flagAlone)
-	set(period != 0 && r.Kind != Hint, flagTotals)
+	set(period != 0, flagTotals)
 	set(blocked > 0, flagBlocked)
 	set(r.Done, flagDone)
 	set(shed, flagShed)

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// Version is the first byte of every packet and of every hint.
+	// Version is the first byte of every packet.
 	Version = 1
 	// MaxSize is the longest packet, bytes. With memberlist's framing and encryption still within
 	// an Ethernet frame.
@@ -40,8 +40,8 @@ const (
 	View
 	// Advice is the answer of a reporter to a node of the PoP: a view.
 	Advice
-	// Hint is the message of an owner to all members of a key near the limit.
-	Hint
+	// Unused was the kind of hints, which no version sends any more.
+	Unused
 	// Counts is a batch of package counts, of which this package knows only the length.
 	Counts
 	// Kinds is the number of kinds, of which 0 is unused.
@@ -79,12 +79,11 @@ func (h Header) Before(other Header) bool {
 //	Report  a PoP's reporter    owner, standby      Report, Alone
 //	View    owner, standby      the reporter        View, From (PoP), Alone
 //	Advice  a PoP's reporter    a node of the PoP   View, From (PoP)
-//	Hint    the owner           all members         View, From (owner), Until, Seq
 type Record struct {
 	Kind Kind
 	ID   ID
 	// Nonce is drawn at random by the sender of a report for each key, and repeated in the answers:
-	// only asked members know the nonce. A hint has none.
+	// only asked members know the nonce.
 	Nonce uint32
 	// Alone says an origin of the PoP's nodes counting alone.
 	Alone bool
@@ -93,13 +92,8 @@ type Record struct {
 
 	// Report is the demand an Ask or a Report carries.
 	Report control.Report
-	// View is the answer of a View, an Advice or a Hint.
+	// View is the answer of a View or an Advice.
 	View control.GlobalView
-	// From is the PoP of the owner in a View and an Advice, and the owner's name in a Hint: 0..255
-	// bytes.
+	// From is the PoP of the owner in a View and an Advice: 0..255 bytes.
 	From string
-	// Until is the end of a hint by the owner's wall clock, Unix milliseconds.
-	Until int64
-	// Seq orders the hints of an owner for a key, also over restarts: a greater is newer.
-	Seq uint64
 }

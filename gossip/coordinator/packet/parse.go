@@ -197,7 +197,7 @@ func (r *reader) report(d *control.Report, flags byte) {
 	}
 }
 
-// view parses the fields of a view; a hint has an end and a sequence number in place of totals.
+// view parses the fields of a view.
 func (r *reader) view(rec *Record, flags byte) {
 	rec.View = control.GlobalView{
 		Sum: r.float(), Limit: r.float(), EchoRate: r.float(),
@@ -209,10 +209,6 @@ func (r *reader) view(rec *Record, flags byte) {
 	}
 	if flags&flagRateOnly != 0 {
 		rec.View.RateOnly = r.float()
-	}
-	if rec.Kind == Hint {
-		rec.Until, rec.Seq = r.varint(), r.uvarint()
-		return
 	}
 	if flags&flagTotals != 0 {
 		rec.View.Others = r.totals()

@@ -62,10 +62,6 @@ func someRecords() []packet.Record {
 			Kind: packet.Advice, ID: packet.ID{Rule: "r", Key: "\x00"}, View: control.GlobalView{},
 			From: "",
 		},
-		{Kind: packet.Hint, ID: packet.ID{Rule: "r", Key: "k"}, View: control.GlobalView{
-			Sum:   5000,
-			Limit: 1000, Shed: true,
-		}, From: "edge-1", Until: 1_800_000_000_000, Seq: 77},
 		{
 			Kind: packet.Report, ID: packet.ID{Rule: "r", Key: "k"}, Nonce: 3,
 			Report: control.Report{Rate: 2, Over: time.Second, RateOnly: true},
