@@ -79,7 +79,7 @@ func TestWorldIsShown(t *testing.T) {
 		s.Packets.Out == 0 {
 		t.Errorf("%+v", s)
 	}
-	for _, kind := range []string{"ask", "demand", "view", "advice", "notice"} {
+	for _, kind := range []string{"ask", "demand", "view", "advice"} {
 		if _, ok := s.Records[kind]; !ok {
 			t.Errorf("no records of kind %s in %v", kind, s.Records)
 		}

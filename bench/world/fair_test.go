@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -27,15 +28,23 @@ func TestALieTakesNoEvenShare(t *testing.T) {
 }
 
 // TestSharesHoldInAPartition: half of the PoPs lose the other half for 25 s. An owner that does not
-// know of all of them gives no PoP more than it had.
+// know of all of them gives no PoP more than it had. The worst second is
+// the median of five seeds: bound and figure of the table, where one seed alone had 1.04 by luck.
 func TestSharesHoldInAPartition(t *testing.T) {
-	v := partition(fleet{
-		nodes: 10, pops: 5, flush: 100 * time.Millisecond,
-		batch: 50 * time.Millisecond, rule: perSecond, loop: newLoop, seed: 21,
-		evidence: "counter",
-	})
-	if mean := v["partition mean"]; mean < 0.98 || mean > 1.02 || v["partition bin"] > 1.05 {
-		t.Errorf("mean %.3f limits, worst second %.3f", mean, v["partition bin"])
+	var worst []float64
+	for seed := range uint64(5) {
+		v := partition(fleet{
+			nodes: 10, pops: 5, flush: 100 * time.Millisecond,
+			batch: 50 * time.Millisecond, rule: perSecond, loop: newLoop, seed: 21 + seed,
+			evidence: "counter",
+		})
+		if mean := v["partition mean"]; mean < 0.98 || mean > 1.02 {
+			t.Errorf("seed %d: mean %.3f limits", 21+seed, mean)
+		}
+		worst = append(worst, v["partition bin"])
+	}
+	if slices.Sort(worst); worst[2] > 1.1 {
+		t.Errorf("worst seconds %.3f", worst)
 	}
 }
 

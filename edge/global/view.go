@@ -68,9 +68,8 @@ func (l *Link) dropped(by map[string]uint64) map[string]uint64 {
 func addCoordinator(s *api.GossipStats, c *coordinator.Stats) {
 	s.Records = make(map[string]api.Flow, coordinator.Kinds)
 	for kind := 1; kind < coordinator.Kinds; kind++ {
-		s.Records[coordinator.KindName(kind)] = api.Flow{
-			In:  c.RecordsIn[kind],
-			Out: c.RecordsOut[kind],
+		if name := coordinator.KindName(kind); name != "" {
+			s.Records[name] = api.Flow{In: c.RecordsIn[kind], Out: c.RecordsOut[kind]}
 		}
 	}
 	s.Rejected = make(map[string]uint64, len(c.Rejected))

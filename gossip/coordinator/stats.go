@@ -49,7 +49,7 @@ var kindNames = [...]string{
 // Kinds is the number of record packet.Kinds, of which 0 is unused.
 const Kinds = int(packet.Kinds)
 
-// KindName returns the name of kind n in metrics, "" for 0.
+// KindName returns the name of kind n in metrics, "" for a number that is no kind.
 func KindName(n int) string { return kindNames[n] }
 
 // Stats are a Coordinator's gauges, and counters since start. Written by Coordinator.Stats; read by
