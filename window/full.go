@@ -100,6 +100,7 @@ func (m *Meter) refuseFull(c *Count, s *slot, now Instant, h *Hit) bool {
 		return false
 	}
 	c.Used, c.Wait, c.Reset, c.Exact = m.limit, wait, wait, true
+	c.Told = word&(heldBit|foldable) == heldBit
 	slice, _ := m.slices.of(uint64(now)) // an Instant of a running clock
 	if c.Folded = s.full.fold(word, slice, m.fold); !c.Folded {
 		m.countRefused(s, now, h, 1, true)

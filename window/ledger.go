@@ -86,7 +86,7 @@ func (m *Meter) count(c *Count, s *slot, t stamp, cost int64) {
 	if c.Fits {
 		// other nodes know it to be full
 		if wait := s.full.until().Sub(t.now); wait > 0 && cost > 0 {
-			c.Fits, c.Used, c.Wait, c.Reset = false, m.limit, wait, wait
+			c.Fits, c.Used, c.Wait, c.Reset, c.Told = false, m.limit, wait, wait, true
 		}
 		return
 	}

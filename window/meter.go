@@ -143,6 +143,8 @@ type Count struct {
 	Wait  time.Duration // until the cost would fit; 0 when it does; the window when it never will
 	Reset time.Duration // until some of Used leaves the window
 	Exact bool          // Used comes from a slot, not from the sketch
+	// it does not fit by the word of other nodes: this node's own count may show no excess
+	Told bool
 	// part of a row of refusals recorded together: the refusal before was not, and was the caller's
 	// occasion to note that the key is being refused
 	Folded bool

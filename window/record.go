@@ -46,6 +46,17 @@ func (m *Meter) Peek(now Instant, h Hit, cost int64) (c Count) {
 	return c
 }
 
+// Excess reports whether the count in h's own slot refuses cost: the admissions of this node and
+// those of others that were read. Under the word of others alone there is no excess.
+func (m *Meter) Excess(now Instant, h Hit, cost int64) (is bool) {
+	m.locked(h, func(s *slot) {
+		t := m.expire(s, now)
+		m.recall(s, t)
+		is = m.used(s, t.now)+cost > m.admits(s, t.now)
+	})
+	return is
+}
+
 // Forgive forgets the admissions and refusals of the key, so the window starts empty.
 func (m *Meter) Forgive(h Hit) {
 	m.locked(h, func(s *slot) {

@@ -42,7 +42,9 @@ func (q *Question) Full(now Instant) bool {
 	if wait <= 0 || s.index.Load() != uint64(q.Hit.index) {
 		return false
 	}
-	q.Count = Count{Used: q.Meter.limit, Wait: wait, Reset: wait, Exact: true}
+	q.Count = Count{
+		Used: q.Meter.limit, Wait: wait, Reset: wait, Exact: true, Told: s.full.held(now),
+	}
 	if q.Patience > 0 {
 		return false
 	}
@@ -189,7 +191,8 @@ func (q *Question) judge(now Instant, earlier []Question) {
 		m.recall(s, q.t)
 	}
 	if !q.Judges {
-		q.Fills = m.used(s, q.t.now)+q.Cost >= m.admits(s, q.t.now) || s.full.until() > q.t.now
+		q.Fills = m.used(s, q.t.now)+q.Cost >= m.admits(s, q.t.now) ||
+			s.full.until() > q.t.now && !s.full.held(q.t.now)
 		m.count(&q.Count, s, q.t, 0)
 		q.Count.Fits = true
 		return

@@ -15,13 +15,14 @@ func (t *Together) conclude(l *Lane, now window.Instant, i int, pass bool) {
 		return
 	}
 	p.yields = p.yields && (!q.Quota || !t.spent())
-	fills := false
+	fills, told := false, false
 	if p.ask >= 0 {
 		ask := &t.asks[p.ask]
 		c := &ask.Count
 		p.res.count.Used, p.res.count.Wait, p.res.count.Reset, p.res.count.Folded = c.Used,
 			c.Wait, c.Reset, c.Folded
 		fills = ask.Fills && pass && !p.few && r.Action == mitigation.Block
+		told = !c.Fits && !r.blocks(now, c, ask.Hit, ask.Cost)
 		if !c.Fits {
 			switch p.res.why = mitigation.ByLimit; {
 			case t.pending(i):
@@ -33,7 +34,7 @@ func (t *Together) conclude(l *Lane, now window.Instant, i int, pass bool) {
 	}
 	// the refusal before noted the flag
 	folded := p.res.count.Folded && r.Action == mitigation.Shed
-	if (fills || p.res.why == mitigation.ByLimit && !folded) && !p.shedInstead() &&
+	if (fills || p.res.why == mitigation.ByLimit && !folded && !told) && !p.shedInstead() &&
 		(fills || q.Op == Check && !p.place.asked) {
 		if !p.effect.Live() {
 			p.effect = l.gate.flags.Get(now, p.index)

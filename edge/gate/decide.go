@@ -138,6 +138,9 @@ func (l *Lane) check(r *rule, now window.Instant, chance func() uint64, a *Ask, 
 		if res.count.Folded && r.Action == mitigation.Shed {
 			return // the refusal before it noted the flag
 		}
+		if !r.blocks(now, &res.count, hit, cost) {
+			return
+		}
 		if !decides {
 			effect = l.gate.flags.Get(now, i)
 		}
@@ -172,6 +175,12 @@ func (l *Lane) ruling(
 		return mitigation.ByLoss(&r.Rule)
 	}
 	return ruling, why
+}
+
+// blocks reports whether a refusal by c may begin a block of r: not if other nodes alone said that
+// the key is at its limit, since a refund may have come between. The next exchange tells.
+func (r *rule) blocks(now window.Instant, c *window.Count, hit window.Hit, cost int64) bool {
+	return !c.Told || r.Action != mitigation.Block || r.meter.Excess(now, hit, cost)
 }
 
 // flag records in the table that key exceeded the limit, and returns the time for which the key is

@@ -18,8 +18,8 @@ func (p *together) early() (sum uint64) {
 }
 
 // TestALargeLimitHoldsFromTheFirstSecond: five times a limit of 10,000 a second at random nodes of
-// a PoP gets about the limit in the first second too. Once its ratio holds the key, it waits for
-// the flushes like any other.
+// a PoP gets about the limit in the first second too. Once its ratio holds the key, few exchanges
+// come before the flushes.
 func TestALargeLimitHoldsFromTheFirstSecond(t *testing.T) {
 	sequential(t)
 	for _, c := range []struct {
@@ -40,8 +40,9 @@ func TestALargeLimitHoldsFromTheFirstSecond(t *testing.T) {
 			t.Errorf("%d a second on %d nodes: %.3f, want at most %v, then 0.98 to 1.03", c.limit,
 				c.nodes, admitted[:2], c.first)
 		}
+		// later: a third of the exchanges of the flushes, since what a ratio lets pass is chance
 		if more := p.early() - early; early == 0 || early > uint64(10*c.nodes) ||
-			more > uint64(c.nodes) {
+			more > uint64(13*c.nodes) {
 			t.Errorf("%d a second on %d nodes: %d early exchanges, later %d", c.limit,
 				c.nodes, early, more)
 		}

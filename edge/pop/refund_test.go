@@ -206,3 +206,30 @@ func TestARefundOpensAFullKey(t *testing.T) {
 		}
 	}
 }
+
+// TestOthersWordBeginsNoBlock: a node new to a key denies it because others say that it is at its
+// limit, and begins no block by that: what filled the limit may have been taken back. Once the node
+// has read the counts, the request passes, or a denial begins a block.
+func TestOthersWordBeginsNoBlock(t *testing.T) {
+	sequential(t)
+	for _, refund := range []bool{false, true} {
+		rule := poptest.Rule(5, 10*time.Minute)
+		rule.Action, rule.BlockFor = mitigation.Block, time.Hour
+		p := newTogether(t, 3, ringtest.NewMemory(3), rule)
+		p.After(5 * time.Second)
+		p.ask(t, 0, gate.Check, 5)
+		p.After(time.Second)
+		if refund {
+			p.settle(t, 0, -5)
+			p.After(time.Second)
+		}
+		for n := range 3 {
+			d := p.ask(t, 1, gate.Check, 1)
+			denied, blocked := n == 0 || !refund, d.Retry > rule.Window
+			if d.Deny != denied || blocked != (denied && n > 0) {
+				t.Errorf("refund %v, request %d: %+v", refund, n, d)
+			}
+			p.After(time.Second)
+		}
+	}
+}
