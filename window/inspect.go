@@ -186,8 +186,10 @@ type Stats struct {
 	Dropped     uint64 // cost other nodes never heard of
 	Deferred    uint64 // times a key had to wait for the next flush for want of room
 	Unreturned  uint64 // cost that was taken back, and stays counted at the other nodes
-	Postponed   uint64 // times an urgent key had to wait for want of budget
-	Layers      []LayerStats
+	// peeks whose key the ring is not asked for, for want of room
+	ReadsDropped uint64
+	Postponed    uint64 // times an urgent key had to wait for want of budget
+	Layers       []LayerStats
 }
 
 // LayerStats is the state of the sketch of a window length.
@@ -217,6 +219,7 @@ func (c *Counter) Stats(now Instant) Stats {
 	if c.sync != nil {
 		s.Dropped, s.Deferred, s.Postponed = c.sync.dropped.Load(), c.sync.deferred.Load(),
 			c.sync.postponed.Load()
+		s.ReadsDropped = c.sync.peeks.dropped.Load()
 		s.Unreturned = c.sync.refunds.unsent.Load()
 	}
 	for _, l := range c.meters.Load().layers {

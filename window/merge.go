@@ -270,7 +270,7 @@ func (m *Meter) addRemote(s *slot, t stamp, heard tally, b batch, fresh bool) {
 // because other nodes may be using up a small limit.
 func (m *Meter) setPolled(s *slot, at int) {
 	used := m.used(s, s.last)
-	if word := &m.c.sync.polled[at/64]; m.looks(used) {
+	if word := &m.c.sync.polled[at/64]; m.looks(used) || m.isPeeked(&m.c.sync.all[at], s.last) {
 		*word |= 1 << (at % 64)
 		// the low bits
 		m.c.sync.all[at].look = uint8(m.c.sync.turn + m.nextLook(&m.c.sync.all[at], m.limit-used))

@@ -36,10 +36,9 @@ const (
 //
 //	rate += (offered/over - rate) · (1 - e^(-over/settles))
 //
-// A leap sets rate at once, to less than the leap's height if the leap began within the flush. So
-// the flushes after the leap have another mean for a while: see fresh. A fall only counts up quiet.
-// After a gap of 1 s to 3 s the averages stay as they are; after a longer gap averages start from
-// 0.
+// A leap sets rate at once, to less than the leap's height if the leap began within the flush. A
+// fall only counts up quiet. After a gap of 1 s to 3 s the averages stay as they are; after a
+// longer gap averages start from 0.
 func (m *Meter) pace(st *syncState, now Instant, offered, admitted int64, over time.Duration) {
 	if over > recent && over < 3*recent {
 		return // the averages of before say more than a gap
@@ -47,7 +46,7 @@ func (m *Meter) pace(st *syncState, now Instant, offered, admitted int64, over t
 	if over > recent || over <= 0 {
 		st.rate, st.admittedRate = 0, 0 // nothing is known of the time between
 		st.setQuiet(0)
-		st.leapt, st.waits = 0, waitsOf(st.waits.failed(), 0)
+		st.waits = waitsOf(st.waits.failed(), 0)
 		return
 	}
 	past := over.Seconds()
@@ -67,51 +66,15 @@ func (m *Meter) pace(st *syncState, now Instant, offered, admitted int64, over t
 	switch lately := (float64(offered) - waited) / max(past, every); {
 	case lately > leap*float64(st.rate) && offered >= surely:
 		rate, weight, quiet = lately, 1, 0 // a start or a sudden rise: the average would hide it
-		// from how many flushes on the time constant of a rate is long for a leap.
-		if m.settles >= 4*m.c.every {
-			st.leapt = m.eighth(now)
-		}
 	case !early && fallen(float64(st.rate)*past, offered):
 		late = st.waits.late() + 1
 		if st.flags&lookAgain == 0 { // else the end of the previous period is still to come
 			quiet = st.quiet() + 1
 		}
-		fallthrough
-	default:
-		weight = max(weight, m.fresh(st, now, past))
 	}
 	st.waits = waitsOf(st.waits.failed(), late)
 	st.setQuiet(quiet)
 	st.rate += float32((rate - float64(st.rate)) * weight)
-}
-
-// fresh returns the weight of the last past seconds in a mean over the time since the rate leapt; 0
-// if too long ago. The leap itself counts like eighths of a flush.
-func (m *Meter) fresh(st *syncState, now Instant, past float64) float64 {
-	if st.leapt == 0 {
-		return 0
-	}
-	since := (int(m.eighth(now)) + numbers - int(st.leapt)) % numbers
-	if since > mostFresh*eighths {
-		st.leapt = 0
-		return 0
-	}
-	each := m.c.every.Seconds() / eighths
-	// how many eighths the leap itself counts like.
-	return past / (max(float64(since)*each, past) + 2*each)
-}
-
-const (
-	// eighths is how many parts of a flush the time of a leap is known in. Their numbers are
-	// 1..numbers.
-	eighths, numbers = 8, 255
-	// mostFresh is for how many flushes after a leap the mean since then counts.
-	mostFresh = 15
-)
-
-// eighth returns the number of the eighth of a flush at now.
-func (m *Meter) eighth(now Instant) uint8 {
-	return uint8(uint64(now)/uint64(m.c.every/eighths)%numbers) + 1 // at most numbers
 }
 
 // paceBefore adds to st's averages the cost of other nodes late for the exchange before, which took

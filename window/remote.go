@@ -191,7 +191,7 @@ func (c *Counter) Alone(f Flush, d *Due) (standing Standing, ok bool) {
 		st.flags |= localOnly
 		st.rate, st.admittedRate = 0, 0
 		st.setQuiet(0)
-		st.leapt, st.waits = 0, waitsOf(st.waits.failed(), 0)
+		st.waits = waitsOf(st.waits.failed(), 0)
 		if past > 0 && past < 3*recent {
 			st.rate, st.admittedRate = float32(float64(own.offered)/past.Seconds()),
 				float32(float64(own.admitted)/past.Seconds())

@@ -32,8 +32,8 @@ type syncState struct {
 	waits    waits
 	// low bits of the last collection: a single exchange a key at a time
 	round uint16
-	// low bits of the eighth of a flush in which rate leapt; 0: not of late, see fresh
-	leapt        uint8
+	// number of the part of a window in which the key was last peeked at; 0: not of late
+	peeked       uint8
 	look         uint8   // low bits of the flush reading the counter though nothing is pending
 	admittedRate float32 // admitted by all nodes, cost a second, averaged over Meter.settles
 }
@@ -111,6 +111,7 @@ type syncTable struct {
 	decay decay
 
 	refunds refunds // refunds of cost others know of
+	peeks   peeks   // keys to read that this node does not count
 
 	dropped  atomic.Uint64 // cost never exchanged: too old, its slot gone, or its fate unknown
 	deferred atomic.Uint64 // times a key had to wait for the next flush
@@ -185,6 +186,9 @@ func (c *Counter) clearSync(at int) {
 		return // nothing is pending either: since would be set
 	}
 	st := c.sync.of(&c.table.slots[at], at)
+	if st.peeked != 0 {
+		c.sync.peeks.slots.Add(-1)
+	}
 	c.sync.dropped.Add(uint64(st.offered()))
 	*st = syncState{}
 }

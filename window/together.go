@@ -16,6 +16,8 @@ type Question struct {
 	Yields bool  // its refusal does not hold up the others: its rule is in shadow
 	Quota  bool  // its refusal holds up the others if all questions with Quota are refused
 	Leaves int64 // part of the limit that must stay free besides; 0 for most
+	// until when other nodes know a key without a slot to be at its limit; 0: they do not
+	Known Instant
 
 	// of a bucket: cost fits, too, if so within this time, and Count.Wait says when
 	Patience time.Duration
@@ -182,6 +184,7 @@ func (q *Question) judge(now Instant, earlier []Question) {
 	q.Count, q.Fills, q.Kept = Count{}, false, false
 	if q.Hit.at == noSlot || q.slot().index.Load() != uint64(q.Hit.index) {
 		m.guess(&q.Count, &q.Hit, q.Cost+q.Leaves)
+		q.Count.Heed(m, now, q.Known)
 		q.Count.Fits = q.Count.Fits || !q.Judges
 		q.noteKept(0)
 		return

@@ -62,6 +62,11 @@ func (m *Meter) markUrgent(at int) {
 		return
 	}
 	s.urgent[at/64].Or(1 << (at % 64))
+	s.wakeUrgent()
+}
+
+// wakeUrgent has the caller of Urgent woken.
+func (s *syncTable) wakeUrgent() {
 	if s.anyUrgent.CompareAndSwap(false, true) {
 		select {
 		case s.wake <- struct{}{}:
@@ -81,6 +86,7 @@ func (c *Counter) CollectUrgent(
 ) (all []Due, room []byte, next Instant) {
 	s := c.sync
 	s.anyUrgent.Store(false)
+	c.takeWishes(f.Now)
 	s.stepped.note(f)
 	s.round++
 	left := MostUrgent

@@ -94,7 +94,7 @@ var rooms = map[string]struct {
 	},
 	"gossip/coordinator/peers": {[]string{"window", "gossip/coordinator/packet"}, "whether a " +
 		"packet is to be believed follows from its header; its records are not its affair"},
-	"gossip/counts": {[]string{"window"}, "what PoPs tell each other about counts " +
+	"gossip/counts": {[]string{"window", "gossip/coordinator/packet"}, "what PoPs tell each other about counts " +
 		"is arithmetic over periods and bytes; who sends it to whom is the coordinator's affair"},
 	"gossip/guard": {
 		[]string{"gossip/guard"},

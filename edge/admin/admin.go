@@ -193,8 +193,9 @@ func (a *Door) route() {
 		a.handle(path, wrongMethod(strings.Join(allowed, ", ")))
 	}
 	a.handle("/", func(http.ResponseWriter, *http.Request) *api.Problem {
-		return &api.Problem{Status: http.StatusNotFound, Parameter: "path", Detail: "does not " +
-			"exist; GET / lists the paths"}
+		return api.NewProblem(http.StatusNotFound, "path",
+			"does not "+
+				"exist; GET / lists the paths")
 	})
 }
 
@@ -211,11 +212,8 @@ func (a *Door) handle(pattern string, h handler) {
 func wrongMethod(allowed string) handler {
 	return func(w http.ResponseWriter, _ *http.Request) *api.Problem {
 		w.Header().Set("Allow", allowed)
-		return &api.Problem{
-			Status:    http.StatusMethodNotAllowed,
-			Parameter: "method",
-			Detail:    "must be one of " + allowed,
-		}
+		return api.NewProblem(http.StatusMethodNotAllowed, "method",
+			"must be one of "+allowed)
 	}
 }
 
@@ -244,10 +242,8 @@ func (a *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		loan := budget.Loan{From: a.options.Budget}
 		defer loan.Return()
 		if !loan.Add(maxAdminBody) {
-			answerProblem(w, &api.Problem{
-				Status: http.StatusServiceUnavailable, Parameter: "body",
-				Detail: "must wait: too many bytes of other requests are in progress",
-			})
+			answerProblem(w, api.NewProblem(http.StatusServiceUnavailable, "body",
+				"must wait: too many bytes of other requests are in progress"))
 			return
 		}
 	}
@@ -264,10 +260,7 @@ func (a *Door) listing(r *http.Request, f func()) *api.Problem {
 		f()
 		return nil
 	case <-r.Context().Done():
-		return &api.Problem{
-			Status:    http.StatusServiceUnavailable,
-			Parameter: "request",
-			Detail:    "must wait: too many other requests are in progress",
-		}
+		return api.NewProblem(http.StatusServiceUnavailable, "request",
+			"must wait: too many other requests are in progress")
 	}
 }

@@ -36,19 +36,15 @@ func readJSON(r *http.Request) (*api.JSONReader, *api.Problem) {
 	// not this type.
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil ||
 		media != "application/json" {
-		return nil, &api.Problem{
-			Status: http.StatusUnsupportedMediaType, Parameter: "Content-Type",
-			Detail: "must be application/json",
-		}
+		return nil, api.NewProblem(http.StatusUnsupportedMediaType, "Content-Type",
+			"must be application/json")
 	}
 	body, err := io.ReadAll(r.Body) // ServeHTTP bounds it
 	var long *http.MaxBytesError
 	switch {
 	case errors.As(err, &long):
-		return nil, &api.Problem{
-			Status: http.StatusRequestEntityTooLarge, Parameter: "body",
-			Detail: "is longer than 64 KiB",
-		}
+		return nil, api.NewProblem(http.StatusRequestEntityTooLarge, "body",
+			"is longer than 64 KiB")
 	case err != nil:
 		return nil, api.BadParameter("body", "did not arrive in full")
 	case !utf8.Valid(body):

@@ -49,21 +49,15 @@ func streamHeaders(h http.Header) {
 func (a *Door) stream(w http.ResponseWriter, left <-chan struct{}, watches bool) *api.Problem {
 	control := http.NewResponseController(w)
 	if control.SetWriteDeadline(time.Time{}) != nil {
-		return &api.Problem{
-			Status: http.StatusNotImplemented, Parameter: "connection",
-			Detail: "cannot carry a stream",
-		}
+		return api.NewProblem(http.StatusNotImplemented, "connection", "cannot carry a stream")
 	}
 	reader, err := a.live.hub.Join(watches,
 		func() { _ = control.SetWriteDeadline(time.Unix(1, 0)) })
 	if err != nil {
 		w.Header().Set("Retry-After", "5")
-		return &api.Problem{
-			Status:    http.StatusServiceUnavailable,
-			Parameter: "request",
-			Detail: "cannot be served: the maximum number of streams is open, or the node is " +
-				"stopping",
-		}
+		return api.NewProblem(http.StatusServiceUnavailable, "request",
+			"cannot be served: the maximum number of streams is open, or the node is "+
+				"stopping")
 	}
 	defer reader.Leave()
 	// So a page which has just been opened does not wait for the next second.

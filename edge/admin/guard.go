@@ -40,10 +40,8 @@ func (a *Door) guard(w http.ResponseWriter, r *http.Request, shown bool) *api.Pr
 		return nil
 	}
 	w.Header().Set("WWW-Authenticate", `Bearer realm="headgate"`)
-	return &api.Problem{
-		Status: http.StatusUnauthorized, Parameter: "Authorization",
-		Detail: "must be Bearer and the admin token",
-	}
+	return api.NewProblem(http.StatusUnauthorized, "Authorization",
+		"must be Bearer and the admin token")
 }
 
 // nearbyKey is the key of a context's value telling of a listener of this machine.
@@ -78,7 +76,7 @@ func open(r *http.Request) bool {
 // forbidden returns the problem of a header a page of another site, or a name possibly pointing
 // elsewhere, would send: 403.
 func forbidden(parameter, detail string) *api.Problem {
-	return &api.Problem{Status: http.StatusForbidden, Parameter: parameter, Detail: detail}
+	return api.NewProblem(http.StatusForbidden, parameter, detail)
 }
 
 // tokenShown reports whether r shows the token. Digests are compared, so the duration reveals

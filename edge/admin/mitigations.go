@@ -131,10 +131,8 @@ func (a *Door) setMitigation(w http.ResponseWriter, r *http.Request) *api.Proble
 	case errors.Is(err, gate.ErrNoRule):
 		return api.UnknownRule("rule", []byte(m.Rule), a.gate.RuleNames())
 	case err != nil:
-		return &api.Problem{
-			Status: http.StatusServiceUnavailable, Parameter: "key",
-			Detail: "has no room among the mitigations set by hand",
-		}
+		return api.NewProblem(http.StatusServiceUnavailable, "key",
+			"has no room among the mitigations set by hand")
 	}
 	a.audit(r, m.Action, "rule", f.Rule, "key", api.EscapeKey(f.Key), "ttl", h.TTL.String(), "by",
 		h.Who, "reason", h.Reason)
@@ -191,10 +189,8 @@ func (a *Door) liftMitigation(w http.ResponseWriter, r *http.Request) *api.Probl
 	}
 	lifted, ok := a.gate.Lift(a.gate.Now(), in.Name, key, who)
 	if !ok {
-		return &api.Problem{
-			Status: http.StatusNotFound, Parameter: "key",
-			Detail: "has no mitigation under this rule" + a.heldBy(in.Name, key),
-		}
+		return api.NewProblem(http.StatusNotFound, "key",
+			"has no mitigation under this rule"+a.heldBy(in.Name, key))
 	}
 	was, source := "no mitigation here", ""
 	if f := &lifted.Was; f.Rule != "" {

@@ -55,10 +55,8 @@ func (a *Door) page(w http.ResponseWriter, r *http.Request) *api.Problem {
 // asset answers a file of the dashboard.
 func (a *Door) asset(w http.ResponseWriter, r *http.Request) *api.Problem {
 	if !a.site.Asset(w, r) {
-		return &api.Problem{
-			Status: http.StatusNotFound, Parameter: "path",
-			Detail: "is not part of the current page: load GET / again",
-		}
+		return api.NewProblem(http.StatusNotFound, "path",
+			"is not part of the current page: load GET / again")
 	}
 	return nil
 }

@@ -56,10 +56,8 @@ func writeAdminJSON(w http.ResponseWriter, contentType string, status int, v any
 // Values are percent-decoded and may hold any bytes.
 func adminQuery(r *http.Request, names ...string) (url.Values, *api.Problem) {
 	if len(r.URL.RawQuery) > maxAdminQuery {
-		return nil, &api.Problem{
-			Status: http.StatusRequestURITooLong, Parameter: "query",
-			Detail: "is longer than 4096 bytes",
-		}
+		return nil, api.NewProblem(http.StatusRequestURITooLong, "query",
+			"is longer than 4096 bytes")
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {

@@ -23,9 +23,14 @@ type Problem struct {
 // Error returns the parameter and the detail.
 func (p *Problem) Error() string { return p.Parameter + " " + p.Detail }
 
+// NewProblem returns a problem of part of a request, answered with that status.
+func NewProblem(status int, parameter, detail string) *Problem {
+	return &Problem{Status: status, Parameter: parameter, Detail: detail}
+}
+
 // BadParameter returns the problem of a parameter missing, malformed or out of range: 400.
 func BadParameter(parameter, detail string) *Problem {
-	return &Problem{Status: http.StatusBadRequest, Parameter: parameter, Detail: detail}
+	return NewProblem(http.StatusBadRequest, parameter, detail)
 }
 
 // GivenTwice returns the problem of a single parameter given again: 400.

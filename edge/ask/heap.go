@@ -1,57 +1,41 @@
 package ask
 
-// leave takes the record whose first place is at out of the heap: the last entry takes the place,
-// and moves up or down.
-func (t *ticketStore) leave(at uint16) {
-	n, last := int(t.places[at].heaped), len(t.heap)-1
-	moved := t.heap[last]
-	t.heap = t.heap[:last]
-	if n == last {
-		return
-	}
-	t.set(n, moved)
-	t.down(n)
-	t.up(int(t.places[moved].heaped))
+import "container/heap"
+
+// byEnd makes a ticketStore's heap of its records' first places a heap.Interface: the first to end
+// is the first. Each record knows the entry, so a record leaves early without a search.
+type byEnd struct{ *ticketStore }
+
+// leave takes the record whose first place is at out of the heap.
+func (t *ticketStore) leave(at uint16) { heap.Remove(byEnd{t}, int(t.places[at].heaped)) }
+
+// enter puts the record whose first place is at into the heap.
+func (t *ticketStore) enter(at uint16) {
+	t.heap = append(t.heap, at)
+	t.places[at].heaped = uint16(len(t.heap) - 1) // below mostTickets
+	heap.Fix(byEnd{t}, len(t.heap)-1)
 }
 
-// set puts the record whose first place is at into entry n.
-func (t *ticketStore) set(n int, at uint16) {
-	t.heap[n], t.places[at].heaped = at, uint16(n) // below mostTickets
-}
+// Len is heap.Interface's.
+func (t byEnd) Len() int { return len(t.heap) }
 
-// earlier reports whether entry n ends before entry o.
-func (t *ticketStore) earlier(n, o int) bool {
+// Less is heap.Interface's.
+func (t byEnd) Less(n, o int) bool {
 	return t.places[t.heap[n]].until < t.places[t.heap[o]].until
 }
 
-// up moves entry n towards the first, to the right place.
-func (t *ticketStore) up(n int) {
-	for t.set(n, t.heap[n]); n > 0 && t.earlier(n, (n-1)/2); n = (n - 1) / 2 {
-		t.swap(n, (n-1)/2)
-	}
-}
-
-// down moves entry n towards the last, to the right place.
-func (t *ticketStore) down(n int) {
-	for {
-		kid := 2*n + 1
-		if kid >= len(t.heap) {
-			return
-		}
-		if kid+1 < len(t.heap) && t.earlier(kid+1, kid) {
-			kid++
-		}
-		if !t.earlier(kid, n) {
-			return
-		}
-		t.swap(n, kid)
-		n = kid
-	}
-}
-
-// swap exchanges two entries.
-func (t *ticketStore) swap(n, o int) {
+// Swap is heap.Interface's.
+func (t byEnd) Swap(n, o int) {
 	a, b := t.heap[n], t.heap[o]
-	t.set(n, b)
-	t.set(o, a)
+	t.heap[n], t.heap[o] = b, a
+	t.places[a].heaped, t.places[b].heaped = uint16(o), uint16(n) // below mostTickets
+}
+
+// Push is not used: enter appends without an interface value.
+func (t byEnd) Push(any) {}
+
+// Pop is heap.Interface's, without a value.
+func (t byEnd) Pop() any {
+	t.heap = t.heap[:len(t.heap)-1]
+	return nil
 }

@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"container/heap"
 	"sync"
 
 	"github.com/headgate-dev/headgate/window"
@@ -70,8 +71,7 @@ func (t *ticketStore) Add(text []byte, until window.Instant, u uint64) (number u
 		}
 		p.next = t.take()
 	}
-	t.heap = append(t.heap, at)
-	t.up(len(t.heap) - 1)
+	t.enter(at)
 	return first.number
 }
 
@@ -157,7 +157,7 @@ func (t *ticketStore) Extend(number uint64, until window.Instant) {
 	defer t.mu.Unlock()
 	if at, ok := t.find(number); ok && until > t.places[at].until {
 		t.places[at].until = until
-		t.down(int(t.places[at].heaped))
+		heap.Fix(byEnd{t}, int(t.places[at].heaped))
 	}
 }
 

@@ -219,6 +219,9 @@ func (l *Lane) peek(r *rule, now window.Instant, chance func() uint64, a *Ask, r
 		u = chance()
 	}
 	ruling, why := l.ruling(r, hit, effect, u, res)
+	if r.shared {
+		res.count.Heed(r.meter, now, l.gate.peeked(r, now, hit, a.Key, res))
+	}
 	switch {
 	case ruling == mitigation.Stop:
 		res.why, res.ratio, res.blockLeft = why, effect.Ratio, effect.Until.Sub(now)

@@ -230,6 +230,9 @@ func (t *Together) offer(l *Lane, now window.Instant, chance func() uint64, i in
 	if r.shared || p.effect.Live() {
 		ruling, why = l.ruling(r, ask.Hit, p.effect, t.draw(l, now, chance, i), &p.res)
 	}
+	if r.shared && !ask.Counts {
+		ask.Known = l.gate.peeked(r, now, ask.Hit, q.Key, &p.res)
+	}
 	if p.few && why != mitigation.ByBlock {
 		ruling = mitigation.LetPass
 	}

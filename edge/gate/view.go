@@ -2,6 +2,7 @@ package gate
 
 import (
 	"github.com/headgate-dev/headgate/edge/gate/health"
+	"github.com/headgate-dev/headgate/edge/gate/usedup"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -89,4 +90,20 @@ func (g *Gate) popView(r *rule, hit window.Hit) (view mitigation.Scope, lost boo
 		return mitigation.Node, true
 	}
 	return mitigation.PoP, false
+}
+
+// peeked has the PoP's counts of a key of r read, at which this node only looks. Until they were
+// read, the view of res is this node's. The result is until when other nodes know a key without a
+// slot to be at the limit; 0: not known.
+func (g *Gate) peeked(
+	r *rule, now window.Instant, hit window.Hit, key []byte, res *result,
+) (full window.Instant) {
+	if g.ring == nil || r.global && !usedup.Takes(&r.Rule) {
+		return 0
+	}
+	read, full := r.meter.Peeked(now, hit, key)
+	if !read && res.view == mitigation.PoP {
+		res.view = mitigation.Node
+	}
+	return full
 }

@@ -30,7 +30,7 @@ var plantedBugs = []struct{ name, file, is, becomes, missed string }{
 		"a.Ratio = c.ratio(now, l)", "a.Ratio = 0", "",
 	},
 	{"nodes that count alone report their PoP's rate", "window/remote.go", "st.rate, " +
-		"st.admittedRate = 0, 0\n\t\tst.setQuiet(0)\n\t\tst.leapt, st.waits = 0, " +
+		"st.admittedRate = 0, 0\n\t\tst.setQuiet(0)\n\t\tst.waits = " +
 		"waitsOf(st.waits.failed(), 0)\n\t\tif past > 0 && past < 3*recent {", "if false " +
 		"{", "rates deny nobody whose counts are below the limit; the tests of the window " +
 		"fail"},

@@ -66,6 +66,10 @@ var ringFamilies = []family{
 			"used up.",
 	},
 	{
+		"ring_reads_dropped_total", "",
+		"Peeks answered by the counts of this node alone: too many keys waited to be read.",
+	},
+	{
 		"ring_notices_total", "direction",
 		"Notices of keys at their limits, sent to and received from the other nodes of the PoP.",
 	},
@@ -101,6 +105,7 @@ func collectRing(to scrape, p pop.Stats, s window.Stats) {
 	put(to, "ring_implausible_total", p.Implausible)
 	put(to, "ring_early_exchanges_total", p.Early)
 	put(to, "ring_early_postponed_total", s.Postponed)
+	put(to, "ring_reads_dropped_total", s.ReadsDropped)
 	put(to, "ring_notices_total", p.Notices.Sent, "sent")
 	put(to, "ring_notices_total", p.Notices.Received, "received")
 	put(to, "ring_notices_dropped_total", p.Notices.Dropped)

@@ -74,9 +74,6 @@ func (t *nameTable) Of(d *window.Due) (key *ring.Key, server int) {
 	return &at.key, int(at.server)
 }
 
-// Computed returns how many names were worked out since New.
-func (t *nameTable) Computed() uint64 { return t.computed }
-
 // Prefetch reads the places of the names of dues, so Of does not wait for the memory of in turn.
 // The sum keeps the compiler from leaving that out.
 func (t *nameTable) Prefetch(dues []window.Due) {

@@ -52,12 +52,12 @@ func TestNamesAreKept(t *testing.T) {
 	} {
 		table := newNameTable(nil, placement(t))
 		flush := func() uint64 {
-			before := table.Computed()
+			before := table.computed
 			table.Reserve(counters)
 			for n := range all[:counters] {
 				table.Of(&all[n])
 			}
-			return table.Computed() - before
+			return table.computed - before
 		}
 		if got := flush(); got != uint64(counters) {
 			t.Errorf("%d counters: %d names worked out at first", counters, got)

@@ -3,6 +3,7 @@ package counts
 import (
 	"encoding/binary"
 	"errors"
+	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
 	"math/bits"
 	"time"
 
@@ -159,37 +160,37 @@ func AppendRecord(b []byte, r *Record) []byte {
 // ParseHead returns the head of batch b, and its records' bytes: a whole number of records, of
 // rules in the table.
 func ParseHead(b []byte) (h Head, records []byte, err error) {
-	r := reader{b}
-	version, flags := r.byte(), r.byte()
+	r := packet.Reader{Rest: b}
+	version, flags := r.Byte(), r.Byte()
 	if version != Version || flags&^flagsKnown != 0 {
 		return Head{}, nil, ErrBatch
 	}
 	h.Relayed, h.Alone = flags&flagRelayed != 0, flags&flagAlone != 0
 	if h.Relayed {
-		if h.Origin, h.Issued = r.text(), r.varint(); h.Origin == "" {
+		if h.Origin, h.Issued = r.Text(), r.Varint(); h.Origin == "" {
 			return Head{}, nil, ErrBatch
 		}
 	}
-	rules := r.byte()
+	rules := r.Byte()
 	if rules > MaxRules {
 		return Head{}, nil, ErrBatch
 	}
 	for range rules {
-		rule := Rule{Name: r.text(), Terms: r.uint32()}
+		rule := Rule{Name: r.Text(), Terms: r.Uint32()}
 		if rule.Name == "" {
 			return Head{}, nil, ErrBatch
 		}
 		h.Rules = append(h.Rules, rule)
 	}
-	if r.rest == nil || len(r.rest)%RecordBytes != 0 {
+	if r.Rest == nil || len(r.Rest)%RecordBytes != 0 {
 		return Head{}, nil, ErrBatch
 	}
-	for rest := r.rest; len(rest) > 0; rest = rest[RecordBytes:] {
+	for rest := r.Rest; len(rest) > 0; rest = rest[RecordBytes:] {
 		if rest[RecordBytes-1]>>4 >= rules {
 			return Head{}, nil, ErrBatch
 		}
 	}
-	return h, r.rest, nil
+	return h, r.Rest, nil
 }
 
 // ParseRecord returns the first of records, which ParseHead returned and which are not empty, and
@@ -226,42 +227,3 @@ func RecordOf(totals *window.Totals, limit int64, length, age time.Duration) Rec
 
 // inUnits returns cost in units, rounded down, at most the maximum of a record.
 func inUnits(cost, unit int64) uint8 { return uint8(min(max(cost, 0)/unit, maxCount)) } // bounded
-
-// reader reads a head. After the first fault rest is nil, and it reads zeroes.
-type reader struct{ rest []byte }
-
-func (r *reader) take(n int) []byte {
-	if n > len(r.rest) {
-		r.rest = nil
-		return nil
-	}
-	b := r.rest[:n]
-	r.rest = r.rest[n:]
-	return b
-}
-
-func (r *reader) byte() byte {
-	if b := r.take(1); b != nil {
-		return b[0]
-	}
-	return 0
-}
-
-func (r *reader) uint32() uint32 {
-	if b := r.take(4); b != nil {
-		return binary.LittleEndian.Uint32(b)
-	}
-	return 0
-}
-
-func (r *reader) varint() int64 {
-	v, n := binary.Varint(r.rest)
-	if n <= 0 {
-		r.rest = nil
-		return 0
-	}
-	r.rest = r.rest[n:]
-	return v
-}
-
-func (r *reader) text() string { return string(r.take(int(r.byte()))) }

@@ -6,7 +6,7 @@ import (
 )
 
 // Rates are means, and lack a part of a leap of demand for the time of the average. So for a while
-// after a leap the sum follows faster, or the totals, and a margin is kept below the limit.
+// after a leap the sum follows the totals, or a margin is kept below the limit.
 
 const (
 	// leapFor is the time after a leap of the sum in which a margin is kept: reports of the rest of
@@ -18,14 +18,10 @@ const (
 	// surge is the factor by which the sum rises in a leap of demand, and not in a correction of
 	// itself.
 	surge = 1.25
-	// leapSettles divides sumSettles for a while after a jump of the sum, in rate mode, and in
-	// count mode for leapFor after a surge.
-	leapSettles = 5
 )
 
 // smooth moves the sum to offered: at once if the difference exceeds 5 % and chance, else as an
-// exponential mean over sumSettles. After a jump the mean is faster for a while: the rest of a leap
-// is not chance.
+// exponential mean over sumSettles.
 func (a *Aggregate) smooth(offered float64, over time.Duration, elapsed float64) {
 	if beyond := max(0.05*offered, Chance(offered, over)); !a.settled ||
 		math.Abs(offered-a.sum) > beyond {
@@ -35,11 +31,7 @@ func (a *Aggregate) smooth(offered float64, over time.Duration, elapsed float64)
 		a.sum, a.settled, a.leapt = offered, true, a.stepped
 		return
 	}
-	settles := sumSettles
-	if a.rule.RateMode() && a.stepped.Sub(a.leapt) < sumSettles || a.surgedLately() {
-		settles /= leapSettles
-	}
-	a.sum += (offered - a.sum) * (1 - math.Exp(-elapsed/settles.Seconds()))
+	a.sum += (offered - a.sum) * (1 - math.Exp(-elapsed/sumSettles.Seconds()))
 }
 
 // leaptWithin reports whether the sum has leapt within a time before the last step.

@@ -1,62 +1,41 @@
 package lease
 
-// enter puts the lease at place at into the heap. A binary heap of places: 2 bytes an entry, and
-// each record knows its entry, so a lease released early leaves without a search.
+import "container/heap"
+
+// byEnd makes a Table's heap of places a heap.Interface: the first to end is the first. An entry
+// takes 2 bytes. Each record knows the entry, so a lease released early leaves without a search.
+type byEnd struct{ *Table }
+
+// enter puts the lease at place at into the heap.
 func (t *Table) enter(at uint16) {
 	t.heap = append(t.heap, at)
-	t.up(len(t.heap) - 1)
+	t.records[at].heaped = uint16(len(t.heap) - 1) // below Max
+	heap.Fix(byEnd{t}, len(t.heap)-1)
 }
 
-// leave takes the lease at place at out of the heap. The last entry takes the free place, and then
-// moves up or down as needed.
-func (t *Table) leave(at uint16) {
-	n, last := int(t.records[at].heaped), len(t.heap)-1
-	moved := t.heap[last]
-	t.heap = t.heap[:last]
-	if n == last {
-		return
-	}
-	t.set(n, moved)
-	t.down(n)
-	t.up(int(t.records[moved].heaped))
+// leave takes the lease at place at out of the heap.
+func (t *Table) leave(at uint16) { heap.Remove(byEnd{t}, int(t.records[at].heaped)) }
+
+// Len is heap.Interface's.
+func (t byEnd) Len() int { return len(t.heap) }
+
+// Less is heap.Interface's.
+func (t byEnd) Less(n, o int) bool {
+	return t.records[t.heap[n]].until < t.records[t.heap[o]].until
 }
 
-func (t *Table) set(n int, at uint16) {
-	t.heap[n] = at
-	t.records[at].heaped = uint16(n) // below Max
+// Swap is heap.Interface's.
+func (t byEnd) Swap(n, o int) {
+	a, b := t.heap[n], t.heap[o]
+	t.heap[n], t.heap[o] = b, a
+	t.records[a].heaped, t.records[b].heaped = uint16(o), uint16(n) // below Max
 }
 
-func (t *Table) ends(n int) int64 { return int64(t.records[t.heap[n]].until) }
+// Push is heap.Interface's: enter appends without an interface value.
+func (t byEnd) Push(any) {}
 
-// up moves the lease at place n of the heap to the right place, towards the first. The moving entry
-// is put down once, at the end.
-func (t *Table) up(n int) {
-	at := t.heap[n]
-	until := int64(t.records[at].until)
-	for n > 0 && t.ends((n-1)/2) > until {
-		t.set(n, t.heap[(n-1)/2])
-		n = (n - 1) / 2
-	}
-	t.set(n, at)
-}
-
-// down moves the lease at place n of the heap to the right place, towards the last.
-func (t *Table) down(n int) {
-	at := t.heap[n]
-	until := int64(t.records[at].until)
-	for {
-		kid := 2*n + 1
-		if kid >= len(t.heap) {
-			break
-		}
-		if kid+1 < len(t.heap) && t.ends(kid+1) < t.ends(kid) {
-			kid++
-		}
-		if t.ends(kid) >= until {
-			break
-		}
-		t.set(n, t.heap[kid])
-		n = kid
-	}
-	t.set(n, at)
+// Pop is heap.Interface's, without a value.
+func (t byEnd) Pop() any {
+	t.heap = t.heap[:len(t.heap)-1]
+	return nil
 }

@@ -190,15 +190,7 @@ func (t *Table) Release(now window.Instant, i sketch.Index, number uint64) bool 
 	t.Begin(now)
 	defer t.End()
 	at, ok := t.lookUp(i, number)
-	if !ok {
-		t.stats.Late++
-		return false
-	}
-	t.rules[t.holders[t.records[at].holder].rule].lost = 0
-	t.leave(at)
-	t.drop(at)
-	t.stats.Released++
-	return true
+	return t.release(at, ok)
 }
 
 // ReleaseByNumber is Release for a holder knowing only the number.
@@ -206,6 +198,11 @@ func (t *Table) ReleaseByNumber(now window.Instant, number uint64) bool {
 	t.Begin(now)
 	defer t.End()
 	at, ok := t.numbered(number)
+	return t.release(at, ok)
+}
+
+// release ends the lease at place at, if ok.
+func (t *Table) release(at uint16, ok bool) bool {
 	if !ok {
 		t.stats.Late++
 		return false

@@ -84,10 +84,8 @@ func (x *exchange) fillAuth(s *ask.Session) (nginx bool, p *api.Problem) {
 		r.Target(target[len(authEnvoy):])
 		r.Method(method)
 	default:
-		p = &api.Problem{
-			Status: http.StatusNotFound, Parameter: "path",
-			Detail: "is none of /v1/auth/nginx, /v1/auth/forward and /v1/auth/envoy/…",
-		}
+		p = api.NewProblem(http.StatusNotFound, "path",
+			"is none of /v1/auth/nginx, /v1/auth/forward and /v1/auth/envoy/…")
 	}
 	r.Host(host)
 	c.fillRest(s, r)

@@ -19,10 +19,8 @@ func (x *exchange) readBody() *api.Problem {
 	c := x.c
 	switch {
 	case !c.head.Is(head.JSON):
-		return &api.Problem{
-			Status: http.StatusUnsupportedMediaType, Parameter: "content-type",
-			Detail: "must be application/json",
-		}
+		return api.NewProblem(http.StatusUnsupportedMediaType, "content-type",
+			"must be application/json")
 	// By the announced length: nothing of such a body is read.
 	case c.left > maxHTTPBody:
 		return tooLarge()
@@ -157,16 +155,10 @@ func (r restOf) Read(b []byte) (int, error) {
 
 // badBody answers a body that ends early or has malformed chunks.
 func badBody() *api.Problem {
-	return &api.Problem{
-		Status: http.StatusBadRequest, Parameter: "body",
-		Detail: "is cut short or badly chunked",
-	}
+	return api.BadParameter("body", "is cut short or badly chunked")
 }
 
 // tooLarge answers a body above maxHTTPBody.
 func tooLarge() *api.Problem {
-	return &api.Problem{
-		Status: http.StatusRequestEntityTooLarge, Parameter: "body",
-		Detail: "exceeds 1 MiB",
-	}
+	return api.NewProblem(http.StatusRequestEntityTooLarge, "body", "exceeds 1 MiB")
 }

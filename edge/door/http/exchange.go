@@ -116,7 +116,9 @@ func (x *exchange) decide() *api.Problem {
 		x.last = true
 		return notHTTP1()
 	case c.head.Is(head.Page) && changes(x.line.path):
-		return ofPage()
+		// a page of another site had a browser send the request
+		return api.NewProblem(http.StatusForbidden, "sec-fetch-site",
+			"says that a page of another site asks")
 	case x.room != nil && isWholePath(x.line.path):
 		return x.answerWhole()
 	case x.room != nil && isActPath(x.line.path):

@@ -87,16 +87,12 @@ func (x *exchange) load(body []byte) *api.Problem {
 	}
 	switch err := x.room.Load(x.decider.Now(), l.Pool, l.From, l.Share); {
 	case errors.Is(err, ask.ErrUnknownPool):
-		return &api.Problem{
-			Status: http.StatusNotFound, Parameter: "pool",
-			Detail: `"` + api.EscapeKey(l.Pool[:min(len(l.Pool),
-				api.MaxNameShown)]) + `" is not a pool of this node`,
-		}
+		return api.NewProblem(http.StatusNotFound, "pool",
+			`"`+api.EscapeKey(l.Pool[:min(len(l.Pool),
+				api.MaxNameShown)])+`" is not a pool of this node`)
 	case err != nil:
-		return &api.Problem{
-			Status: http.StatusServiceUnavailable, Parameter: "from",
-			Detail: "is one source more than this pool has room for",
-		}
+		return api.NewProblem(http.StatusServiceUnavailable, "from",
+			"is one source more than this pool has room for")
 	}
 	x.status = http.StatusNoContent
 	return nil

@@ -16,26 +16,20 @@ var tooManyConns = []byte("HTTP/1.1 503 Service Unavailable\r\nConnection: " +
 
 // notHTTP1 answers another protocol or version.
 func notHTTP1() *api.Problem {
-	return &api.Problem{
-		Status: http.StatusBadRequest, Parameter: "request",
-		Detail: "is not HTTP/1.0 or HTTP/1.1",
-	}
+	return api.BadParameter("request", "is not HTTP/1.0 or HTTP/1.1")
 }
 
 // noPath answers a foreign path.
 func noPath() *api.Problem {
-	return &api.Problem{
-		Status: http.StatusNotFound, Parameter: "path", Detail: "is none of /v1/check, /v1/peek, " +
-			"/v1/count, /v1/auth/…, /v1/ask, /v1/report, /v1/acquire, /v1/release, /v1/renew, " +
-			"/v1/settle and /v1/load",
-	}
+	return api.NewProblem(http.StatusNotFound, "path",
+		"is none of /v1/check, /v1/peek, "+
+			"/v1/count, /v1/auth/…, /v1/ask, /v1/report, /v1/acquire, /v1/release, /v1/renew, "+
+			"/v1/settle and /v1/load")
 }
 
 // badMethod answers a method the path does not take; detail says which are.
 func badMethod(detail string) *api.Problem {
-	return &api.Problem{
-		Status: http.StatusMethodNotAllowed, Parameter: "method", Detail: detail,
-	}
+	return api.NewProblem(http.StatusMethodNotAllowed, "method", detail)
 }
 
 // onlyPost answers another method than POST on a path taking no other, or only those in allowed.
@@ -46,43 +40,26 @@ func (x *exchange) onlyPost(allowed string) *api.Problem {
 
 // tooSlow answers a request not arrived within httpReadTimeout.
 func tooSlow() *api.Problem {
-	return &api.Problem{
-		Status: http.StatusRequestTimeout, Parameter: "request",
-		Detail: "did not arrive in time",
-	}
+	return api.NewProblem(http.StatusRequestTimeout, "request", "did not arrive in time")
 }
 
 // reloaded answers a batch during which a reload removed a rule. The checks before were counted;
 // whether to ask again is up to the client.
 func reloaded() *api.Problem {
-	return &api.Problem{
-		Status: http.StatusServiceUnavailable, Parameter: "checks",
-		Detail: "was interrupted by a change of the rules",
-	}
-}
-
-// ofPage answers a request a page of another site had a browser send.
-func ofPage() *api.Problem {
-	return &api.Problem{
-		Status: http.StatusForbidden, Parameter: "sec-fetch-site",
-		Detail: "says that a page of another site asks",
-	}
+	return api.NewProblem(http.StatusServiceUnavailable, "checks",
+		"was interrupted by a change of the rules")
 }
 
 // noRoom answers a body for which the budget had no room in time.
 func noRoom() *api.Problem {
-	return &api.Problem{
-		Status: http.StatusServiceUnavailable, Parameter: "body",
-		Detail: "must wait: too many other requests are in progress",
-	}
+	return api.NewProblem(http.StatusServiceUnavailable, "body",
+		"must wait: too many other requests are in progress")
 }
 
 // internal answers a request meeting a fault of the daemon.
 func internal() *api.Problem {
-	return &api.Problem{
-		Status: http.StatusInternalServerError, Parameter: "request",
-		Detail: "met a fault of the daemon, which its log shows",
-	}
+	return api.NewProblem(http.StatusInternalServerError, "request",
+		"met a fault of the daemon, which its log shows")
 }
 
 // refuse answers with p as application/problem+json. The JSON encoder escapes the parameter, which

@@ -27,18 +27,13 @@ func Malformed(detail string) *api.Problem { return api.BadParameter("request", 
 
 // tooLarge answers headers above MaxHeaders, or a header beyond the buffer.
 func tooLarge() *api.Problem {
-	return &api.Problem{
-		Status: http.StatusRequestHeaderFieldsTooLarge, Parameter: "headers",
-		Detail: "exceed 64 KiB",
-	}
+	return api.NewProblem(http.StatusRequestHeaderFieldsTooLarge, "headers",
+		"exceed 64 KiB")
 }
 
 // LongTarget answers a request target above MaxTarget.
 func LongTarget() *api.Problem {
-	return &api.Problem{
-		Status: http.StatusRequestURITooLong, Parameter: "uri",
-		Detail: "exceeds 4096 bytes",
-	}
+	return api.NewProblem(http.StatusRequestURITooLong, "uri", "exceeds 4096 bytes")
 }
 
 // isJSON reports whether a content type is application/json. Parameters are ignored, since JSON is

@@ -2,7 +2,6 @@ package input
 
 import (
 	"fmt"
-	"net/http"
 	"unicode/utf8"
 
 	"github.com/headgate-dev/headgate/edge/api"
@@ -25,10 +24,7 @@ func Checks(body []byte, into []gate.Ask) (checks []gate.Ask, batch bool, p *api
 	r := api.NewJSONReader(body)
 	// JSON is UTF-8 (RFC 8259, 8.1). Keys in other bytes come by a query, percent-encoded.
 	if !utf8.Valid(body) {
-		return into, false, &api.Problem{
-			Status: http.StatusBadRequest, Parameter: "body",
-			Detail: "is not UTF-8",
-		}
+		return into, false, api.BadParameter("body", "is not UTF-8")
 	}
 	one := checkFields{ask: gate.Ask{Cost: 1}}
 	p = r.Object(func(name []byte) *api.Problem {

@@ -1,0 +1,98 @@
+package pop_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/gate/gatetest"
+	"github.com/headgate-dev/headgate/edge/pop/poptest"
+	"github.com/headgate-dev/headgate/edge/ring/ringtest"
+	"github.com/headgate-dev/headgate/mitigation"
+)
+
+// A node where a key is only peeked at, as by a policy that counts when the response is known,
+// answers by the PoP's counts from the second peek on, for as long as somebody peeks and after a
+// silence too. Until the counts are read its view is its own.
+func TestAPeekKnowsWhatOtherNodesCounted(t *testing.T) {
+	t.Parallel()
+	for _, limit := range []int64{5, 100, 900, 5000} {
+		r := poptest.Rule(limit, 20*time.Second)
+		p := poptest.NewTogether(t, 3, ringtest.NewMemory(1), r)
+		p.After(3 * time.Second)
+		ask := func(n int, op gate.Op, cost int64) gate.Decision {
+			return gatetest.Decide(p.Nodes[n].Gate, p.Now, op, "r", "k", uint32(cost))
+		}
+		if d := ask(1, gate.Peek, 1); d.View != mitigation.Node || d.Remaining != limit {
+			t.Errorf("limit %d: the first peek says view %v, remaining %d", limit, d.View, d.Remaining)
+		}
+		part, counted := limit/5, int64(0)
+		for range 4 { // an even pace
+			ask(0, gate.Count, part)
+			counted += part
+			p.After(time.Second)
+			near(t, limit, counted, ask(1, gate.Peek, 1))
+			ask(2, gate.Peek, 1)
+			p.After(500 * time.Millisecond)
+			near(t, limit, counted, ask(2, gate.Peek, 1))
+		}
+		ask(0, gate.Count, limit-counted)
+		p.After(time.Second)
+		for n := range p.Nodes {
+			if d := ask(n, gate.Peek, 1); !d.Deny || d.View != mitigation.PoP {
+				t.Errorf("limit %d, node %d: allowed at the limit, %d left", limit, n, d.Remaining)
+			}
+		}
+		p.After(45 * time.Second)
+		if d := ask(1, gate.Peek, 1); d.View != mitigation.Node || d.Deny {
+			t.Errorf("limit %d: after a silence of two windows: view %v, deny %v", limit, d.View, d.Deny)
+		}
+		p.After(100 * time.Millisecond)
+		near(t, limit, 0, ask(1, gate.Peek, 1))
+	}
+}
+
+// near reports a peek that differs from what the PoP has left: by 1 % above 1,000.
+func near(t *testing.T, limit, counted int64, d gate.Decision) {
+	t.Helper()
+	off := d.Remaining - (limit - counted)
+	most := int64(0)
+	if limit > 1000 {
+		most = limit / 100
+	}
+	if d.View != mitigation.PoP || max(off, -off) > most {
+		t.Errorf("limit %d: view %v, remaining %d where %d are left", limit, d.View, d.Remaining,
+			limit-counted)
+	}
+}
+
+// A flood of peeks at made-up keys takes no more slots and reads than its share, is counted, and
+// leaves no key that is counted without its slot.
+func TestAFloodOfPeeksIsBounded(t *testing.T) {
+	t.Parallel()
+	p := poptest.NewTogether(t, 2, ringtest.NewMemory(1), poptest.Rule(5, 10*time.Second))
+	p.After(3 * time.Second)
+	g := p.Nodes[0].Gate
+	was, slots := p.Nodes[0].Flusher.Stats(p.Now).Early, g.Stats(p.Now).Slots
+	for n := range 200_000 {
+		gatetest.Decide(g, p.Now, gate.Peek, "r", fmt.Sprint("flood ", n), 1)
+		if n%50 == 0 {
+			p.After(time.Millisecond) // 50,000 a second
+		}
+	}
+	is := g.Stats(p.Now)
+	if early := p.Nodes[0].Flusher.Stats(p.Now).Early - was; early > 9000 {
+		t.Errorf("%d early exchanges in 4 s", early)
+	}
+	if is.Suspects > slots/16 || is.Suspects < slots/32 {
+		t.Errorf("%d of %d slots are taken", is.Suspects, slots)
+	}
+	if is.ReadsDropped < 100_000 {
+		t.Errorf("%d peeks are counted as dropped", is.ReadsDropped)
+	}
+	p.After(25 * time.Second)
+	if is := g.Stats(p.Now); is.Suspects != 0 {
+		t.Errorf("%d slots are kept after two windows", is.Suspects)
+	}
+}
