@@ -94,9 +94,13 @@ func (m *Meter) earliest(b *batch, i, count int64) Instant {
 }
 
 // lumps appends count admissions of b to dst, in order of time. insert leaves out cost outside the
-// window, and all but the newest of more than a limit.
+// window, and all but the newest of more than a limit; where refunds are sent, of twice as much, for
+// part of it is taken back next.
 func (m *Meter) lumps(dst []lump, b *batch, t stamp, count int64) []lump {
 	limit := m.limit + m.slack + 1
+	if m.refunds(t.now) {
+		limit = m.keeps()
+	}
 	each := (min(count, limit) + mostLumps - 1) / mostLumps
 	for first := max(1, count-limit+1); first <= count; first += each {
 		at := min(m.earliest(b, first, count), t.now)

@@ -250,8 +250,11 @@ func (m *Meter) believable(heard tally, in time.Duration, f Flush) bool {
 func (m *Meter) addRemote(s *slot, t stamp, heard tally, b batch, fresh bool) {
 	if heard.admitted > 0 && !m.tokens {
 		var room [mostLumps + 1]lump
-		lumps := m.lumps(room[:0], &b, t, heard.admitted)
-		m.insert(&s.admitted, lumps, m.knows(s))
+		lumps, most := m.lumps(room[:0], &b, t, heard.admitted), m.knows(s)
+		if m.refunds(t.now) {
+			most = m.keeps() // see lumps
+		}
+		m.insert(&s.admitted, lumps, most)
 		if s.refusals != 0 {
 			m.insert(&m.c.refusals.all[s.refusals].offered, lumps, m.limit+m.slack+1)
 		}

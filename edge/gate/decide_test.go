@@ -34,6 +34,13 @@ func wholeSeconds(d time.Duration) time.Duration {
 	return max(0, (d+time.Second-1)/time.Second*time.Second)
 }
 
+// denial returns a denial for why, with seconds to the reset and until a retry.
+func denial(why mitigation.Why, reset, retry time.Duration) gate.Decision {
+	return gate.Decision{
+		Deny: true, Why: why, Reset: reset * time.Second, Retry: retry * time.Second,
+	}
+}
+
 func TestCheckSequence(t *testing.T) {
 	g := gatetest.New(t, 1<<20, gatetest.Shed, gatetest.Block)
 	now := g.Now()
@@ -47,42 +54,18 @@ func TestCheckSequence(t *testing.T) {
 		{0, gate.Peek, "shed", 1, gate.Decision{Remaining: 3}},
 		{0, gate.Check, "shed", 1, gate.Decision{Remaining: 2, Reset: 10 * time.Second}},
 		{1, gate.Check, "shed", 2, gate.Decision{Remaining: 0, Reset: 9 * time.Second}},
-		{2, gate.Peek, "shed", 1, gate.Decision{
-			Deny: true, Why: mitigation.ByLimit,
-			Reset: 8 * time.Second, Retry: 8 * time.Second,
-		}},
-		{2, gate.Check, "shed", 1, gate.Decision{
-			Deny: true, Why: mitigation.ByLimit,
-			Reset: 8 * time.Second, Retry: 8 * time.Second,
-		}},
-		{3, gate.Check, "shed", 3, gate.Decision{
-			Deny: true, Why: mitigation.ByLimit,
-			Reset: 8 * time.Second, Retry: 8 * time.Second,
-		}},
-		{3, gate.Check, "shed", 4, gate.Decision{
-			Deny: true, Why: mitigation.ByLimit,
-			Reset: 10 * time.Second, Retry: 10 * time.Second,
-		}},
+		{2, gate.Peek, "shed", 1, denial(mitigation.ByLimit, 8, 8)},
+		{2, gate.Check, "shed", 1, denial(mitigation.ByLimit, 8, 8)},
+		{3, gate.Check, "shed", 3, denial(mitigation.ByLimit, 8, 8)},
+		{3, gate.Check, "shed", 4, denial(mitigation.ByLimit, 10, 10)},
 		{10, gate.Check, "shed", 1, gate.Decision{Remaining: 0, Reset: 1 * time.Second}},
 		{11, gate.Count, "shed", 1, gate.Decision{}},
 		{11, gate.Count, "shed", 9, gate.Decision{}},
-		{12, gate.Check, "shed", 1, gate.Decision{
-			Deny: true, Why: mitigation.ByLimit,
-			Reset: 9 * time.Second, Retry: 9 * time.Second,
-		}},
+		{12, gate.Check, "shed", 1, denial(mitigation.ByLimit, 9, 9)},
 		{20, gate.Check, "block", 3, gate.Decision{Remaining: 0, Reset: 10 * time.Second}},
-		{21, gate.Check, "block", 1, gate.Decision{
-			Deny: true, Why: mitigation.ByLimit,
-			Reset: 10 * time.Second, Retry: 60 * time.Second,
-		}},
-		{22, gate.Check, "block", 1, gate.Decision{
-			Deny: true, Why: mitigation.ByBlock,
-			Reset: 10 * time.Second, Retry: 59 * time.Second,
-		}},
-		{80, gate.Peek, "block", 1, gate.Decision{
-			Deny: true, Why: mitigation.ByBlock,
-			Reset: 1 * time.Second, Retry: 1 * time.Second,
-		}},
+		{21, gate.Check, "block", 1, denial(mitigation.ByLimit, 10, 60)},
+		{22, gate.Check, "block", 1, denial(mitigation.ByBlock, 10, 59)},
+		{80, gate.Peek, "block", 1, denial(mitigation.ByBlock, 1, 1)},
 		{81, gate.Check, "block", 1, gate.Decision{Remaining: 2, Reset: 10 * time.Second}},
 	} {
 		got := ask(g, now.Add(c.after*time.Second), c.op, c.rule, "k", c.cost)

@@ -57,11 +57,39 @@ func (g *Gate) CollectFilled(now window.Instant, f func(r *mitigation.Rule, k wi
 	})
 }
 
-// forgetUsedUp forgets the other nodes' notice that key is at its limit.
-func (g *Gate) forgetUsedUp(r *rule, key []byte) {
-	if r != nil && g.usedUp != nil && usedup.Takes(&r.Rule) {
-		g.usedUp.Forget(g.usedUp.Name(&r.Rule, key))
+// CollectReopened calls f for each key with a notice of which cost was taken back here since the
+// last call, with the least version of the notice that says so.
+func (g *Gate) CollectReopened(f func(n usedup.Name, version uint64)) {
+	for {
+		select {
+		case n := <-g.reopened:
+			f(n.Name, n.version)
+		default:
+			return
+		}
 	}
+}
+
+// reopened is a key that has room again, and the version of the next notice of it.
+type reopened struct {
+	usedup.Name
+	version uint64
+}
+
+// forgetUsedUp forgets the other nodes' notice that key is at its limit. With tell they are told.
+// Given up: more than fit into the channel between two exchanges. Their notices stay to the end.
+func (g *Gate) forgetUsedUp(r *rule, key []byte, now window.Instant, tell bool) {
+	if r == nil || g.usedUp == nil || !usedup.Takes(&r.Rule) {
+		return
+	}
+	n := g.usedUp.Name(&r.Rule, key)
+	if tell && g.usedUp.Until(now, n) != 0 {
+		select {
+		case g.reopened <- reopened{n, g.usedUp.Version(n) + 1}:
+		default:
+		}
+	}
+	g.usedUp.Forget(n)
 }
 
 // Plausible reports whether total can be a true answer to d. False when the others would have had
@@ -78,7 +106,7 @@ func (g *Gate) Merge(f window.Flush, d *window.Due, total uint64, server int) {
 		g.pace(f.Now, d, standing)
 	}
 	if d.TookBack() {
-		g.forgetUsedUp(g.rules.Load().byName[d.Rule], d.Key)
+		g.forgetUsedUp(g.rules.Load().byName[d.Rule], d.Key, f.Now, false)
 	}
 }
 

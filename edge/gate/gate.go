@@ -41,6 +41,7 @@ type Gate struct {
 	ring     *health.Ring // nil: this node is the whole PoP
 	// keys other nodes of the PoP know to be at their limits; nil without a ring
 	usedUp     *usedup.Table
+	reopened   chan reopened       // keys whose notices are to be taken back
 	global     *global             // nil: there are no other PoPs
 	overrides  override.Set        // given at this node and merged from others
 	roundRobin override.RoundRobin // over the overrides, where they do not fit into a message
@@ -102,6 +103,7 @@ func New(o Options) *Gate {
 	if o.Servers > 0 {
 		g.ring, g.usedUp = health.New(o.Servers, max(health.LostAfter, 5*o.Flush), g.Now()),
 			new(usedup.Table)
+		g.reopened = make(chan reopened, 64) // as many as a node writes notices
 	}
 	if o.Global != nil {
 		g.global = &global{Global: *o.Global, gate: g, every: o.Flush}

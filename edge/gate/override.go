@@ -153,7 +153,7 @@ func (g *Gate) lift(now window.Instant, r *rule, key []byte, was mitigation.Flag
 		// before the flag ends: no request is refused by the count in between
 		r.meter.Forgive(r.meter.Look(now, i))
 	}
-	g.forgetUsedUp(r, key)
+	g.forgetUsedUp(r, key, now, false)
 	g.flags.Lift(now, i)
 	if g.global != nil && g.global.Lifted != nil {
 		g.global.Lifted(r.Name, key)

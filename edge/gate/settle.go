@@ -23,7 +23,7 @@ func (b *Batch) Settle(rule, key []byte, delta int64) error {
 		return nil
 	}
 	r.meter.Refund(b.now, r.meter.Index(key), -delta)
-	b.lane.gate.forgetUsedUp(r, key)
+	b.lane.gate.forgetUsedUp(r, key, b.now, true)
 	return nil
 }
 

@@ -16,16 +16,21 @@ import (
 //	gate.CollectFilled ─► board.Add ─► memcached ─► the other nodes' boards ─► usedup.Table
 //
 // A board is made of counters, like all that a ring holds: no operation but the addition is needed,
-// and proxies need not know of it. Each server has a number, the count of notices so far, and two
+// and proxies need not know of it. Each server has a number, the count of notices so far, and three
 // counters a notice:
 //
 //	number      +n by a node with n notices: its sum says which numbers they have
 //	digest k    64 bits of the key's digest
 //	facts k     32 further bits of it, and for how many milliseconds the key is at its limit
+//	version k   the wall time at which the writer read the counts, milliseconds
 //
 // Nodes read the number at every exchange, and the counters of new notices right after it. A reader
 // takes a notice to have been written when it read the number before: clocks do not matter then,
 // and no key is held longer than the counts that filled it are in the window.
+//
+// A key that has room again, because cost was taken back, has a notice with no time left. Of two
+// notices of a key the newer version stands. Its writer knows the older and writes a later version,
+// whatever the clocks say.
 //
 // Given up: notices of less than two flushes are not written; a node writes mostWritten of them and
 // reads mostRead of a server in an exchange, and the rest is dropped and counted.
@@ -44,21 +49,26 @@ const (
 	numberLife, noticeLife = 24 * 3600, 10
 	// variant keeps the counters apart from those of rules; the server's number is added.
 	variant = uint32(1)<<31 | uint32(1)<<30
-	// checkShift is where the further bits of a digest are in the facts of a notice.
-	checkShift = 32
+	// checkShift is where the further bits of a digest are in the facts of a notice, and written
+	// the bit that all facts have: a notice may have no time left.
+	checkShift, written = 32, 1 << 31
+	// mostAhead is how far a version may be ahead of this node's clock, milliseconds.
+	mostAhead = 60_000
 )
 
 // The names of the counters are part of the exchange between versions of headgate.
 const (
-	numberName = "used up"
-	digestName = "used up digest"
-	factsName  = "used up facts"
+	numberName  = "at limit"
+	digestName  = "at limit digest"
+	factsName   = "at limit facts"
+	versionName = "at limit version"
 )
 
-// notice says that a key is at its limit until then.
+// notice says that a key is at its limit until then; 0: that the key has room again.
 type notice struct {
 	usedup.Name
-	Until window.Instant
+	Until   window.Instant
+	Version uint64
 }
 
 // stats counts notices, since start.
@@ -89,6 +99,7 @@ type board struct {
 	reads   []read   // of new notices
 	again   []read   // of notices that were not there yet
 	notes   []notice // to write
+	clock   uint64   // wall time at the begin of the exchange, milliseconds
 	ops     []ring.Op
 
 	sent, received, dropped atomic.Uint64
@@ -183,6 +194,7 @@ func (b *board) mergeNumber(now window.Instant, server int, number uint64) {
 
 // Add has n written by the next Exchange, unless it is short or other nodes know it.
 func (b *board) Add(now window.Instant, n notice) {
+	n.Version = max(n.Version, b.clock, b.o.Table.Version(n.Name)+1)
 	switch {
 	case !b.isNews(now, &n):
 	case len(b.notes) >= mostWritten:
@@ -195,7 +207,7 @@ func (b *board) Add(now window.Instant, n notice) {
 // isNews reports whether the others should know n: it is longer than their knowledge by two
 // flushes.
 func (b *board) isNews(now window.Instant, n *notice) bool {
-	return n.Until.Sub(max(now, b.o.Table.Until(now, n.Name))) >= 2*b.o.Every
+	return n.Until == 0 || n.Until.Sub(max(now, b.o.Table.Until(now, n.Name))) >= 2*b.o.Every
 }
 
 // Exchange reads the new notices and writes those of Add. now returns the present.
@@ -214,29 +226,33 @@ func (b *board) read(ctx context.Context) {
 	for _, r := range b.reads {
 		b.ops = b.op(b.ops, digestName, r.number, ring.Op{Server: r.server})
 		b.ops = b.op(b.ops, factsName, r.number, ring.Op{Server: r.server})
+		b.ops = b.op(b.ops, versionName, r.number, ring.Op{Server: r.server})
 	}
 	b.o.Do(ctx, b.ops)
 	for n, r := range b.reads {
-		b.mergeRead(r, &b.ops[2*n], &b.ops[2*n+1])
+		b.mergeRead(r, b.ops[3*n:3*n+3])
 	}
 	b.reads = b.reads[:0]
 }
 
-// mergeRead takes in a notice.
-func (b *board) mergeRead(r read, digest, facts *ring.Op) {
+// mergeRead takes in the answers about the digest, the facts and the version of a notice.
+func (b *board) mergeRead(r read, answers []ring.Op) {
+	digest, facts, version := &answers[0], &answers[1], &answers[2]
+	there := digest.Total != 0 && facts.Total != 0 && version.Total != 0
 	switch {
-	case digest.Err != nil || facts.Err != nil,
-		(digest.Total == 0 || facts.Total == 0) && (r.again || len(b.again) >= mostAgain):
+	case digest.Err != nil || facts.Err != nil || version.Err != nil,
+		!there && (r.again || len(b.again) >= mostAgain),
+		there && version.Total > b.clock+mostAhead:
 		b.dropped.Add(1)
-	case digest.Total == 0 || facts.Total == 0: // its node has the number, and writes it now
+	case !there: // its node has the number, and writes it now
 		r.again = true
 		b.again = append(b.again, r)
 	default:
 		b.received.Add(1)
-		left := time.Duration(facts.Total&(1<<checkShift-1)) * time.Millisecond
+		left := time.Duration(facts.Total&(written-1)) * time.Millisecond
 		// the upper half
 		name := usedup.Name{Digest: digest.Total, Check: uint32(facts.Total >> checkShift)}
-		b.o.Table.Put(name, r.since.Add(left))
+		b.o.Table.Put(name, r.since.Add(left), version.Total)
 	}
 }
 

@@ -14,22 +14,24 @@ func (b *board) write(ctx context.Context, now func() window.Instant) {
 	b.ops = b.ops[:0]
 	for n := range b.notes {
 		note, at := &b.notes[n], b.serverOf(&b.notes[n])
-		left := note.Until.Sub(now()) / time.Millisecond
+		left := max(note.Until.Sub(now())/time.Millisecond, 0)
 		number, ok := numbers[at]
-		if !ok || left <= 0 {
+		if !ok || left == 0 && note.Until != 0 {
 			b.dropped.Add(1)
 			continue
 		}
 		numbers[at] = number + 1
-		b.o.Table.Put(note.Name, note.Until)
+		b.o.Table.Put(note.Name, max(note.Until, 1), note.Version)
 		b.sent.Add(1)
 		b.ops = b.op(b.ops, digestName, number,
 			ring.Op{Server: at, Delta: note.Digest, TTL: noticeLife})
 		// a day
 		b.ops = b.op(b.ops, factsName, number, ring.Op{
 			Server: at,
-			Delta:  uint64(note.Check)<<checkShift | uint64(left), TTL: noticeLife,
+			Delta:  uint64(note.Check)<<checkShift | written | uint64(left), TTL: noticeLife,
 		})
+		b.ops = b.op(b.ops, versionName, number,
+			ring.Op{Server: at, Delta: note.Version, TTL: noticeLife})
 	}
 	b.notes = b.notes[:0]
 	b.o.Do(ctx, b.ops)

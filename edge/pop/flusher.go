@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/gate/usedup"
 	"github.com/headgate-dev/headgate/edge/ring"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
@@ -166,7 +167,11 @@ func (p *Flusher) Flush(ctx context.Context, now window.Instant, wall time.Time)
 // notify exchanges which keys are at their limits, after an exchange that began with numbers, the
 // operations of the board.
 func (p *Flusher) notify(ctx context.Context, f window.Flush, numbers []ring.Op) {
+	p.board.clock = uint64(f.Now.Add(f.Wall) / 1e6) // after 1970
 	p.board.Merge(f.Now, numbers)
+	p.gate.CollectReopened(func(n usedup.Name, version uint64) {
+		p.board.Add(f.Now, notice{Name: n, Version: version})
+	})
 	p.gate.CollectFilled(f.Now, func(r *mitigation.Rule, k window.Filled) {
 		p.board.Add(f.Now, notice{Name: p.gate.UsedUp().Name(r, k.Key), Until: k.Until})
 	})

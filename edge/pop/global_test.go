@@ -12,19 +12,24 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
+// newReporting returns nodes whose rule of scope global reports to all.
+func newReporting(
+	t *testing.T, nodes int, limit int64, all *[]control.Sample,
+) (*together, *ringtest.Memory) {
+	global := &gate.Global{Report: func(_ window.Instant, more []control.Sample) {
+		*all = append(*all, more...)
+	}}
+	rule := poptest.Rule(limit, time.Minute)
+	rule.Scope = mitigation.Global
+	m := ringtest.NewMemory(1)
+	return &together{poptest.NewTogetherOf(t, nodes, m, global, rule)}, m
+}
+
 // TestLostRingIsReportedAlone: the nodes of a PoP whose ring is lost report their own counts, each
 // for itself, to the control loop over all PoPs.
 func TestLostRingIsReportedAlone(t *testing.T) {
 	var reported []control.Sample
-	global := &gate.Global{Report: func(_ window.Instant,
-		all []control.Sample,
-	) {
-		reported = append(reported, all...)
-	}}
-	rule := poptest.Rule(5, time.Minute)
-	rule.Scope = mitigation.Global
-	m := ringtest.NewMemory(1)
-	p := &together{poptest.NewTogetherOf(t, 1, m, global, rule)}
+	p, m := newReporting(t, 1, 5, &reported)
 	p.Nodes[0].Gate.SetGlobalState(true, false)
 
 	p.After(5 * time.Second)
@@ -50,15 +55,7 @@ func TestLostRingIsReportedAlone(t *testing.T) {
 // loop as soon as the ring has counted it, or, with the ring lost, as the node's own.
 func TestAGlobalKeyIsReportedEarly(t *testing.T) {
 	var reported []control.Sample
-	global := &gate.Global{Report: func(_ window.Instant,
-		all []control.Sample,
-	) {
-		reported = append(reported, all...)
-	}}
-	rule := poptest.Rule(100, time.Minute)
-	rule.Scope = mitigation.Global
-	m := ringtest.NewMemory(1)
-	p := &together{poptest.NewTogetherOf(t, 2, m, global, rule)}
+	p, m := newReporting(t, 2, 100, &reported)
 	p.After(5 * time.Second)
 	for _, down := range []bool{false, true} {
 		m.SetDown(0, down)

@@ -26,12 +26,7 @@ func (p *together) settle(t *testing.T, n int, delta int64) {
 // ask asks node n for k at a cost.
 func (p *together) ask(t *testing.T, n int, op gate.Op, cost int64) gate.Decision {
 	t.Helper()
-	a := gatetest.Ask(op, "r", "k", uint32(cost))
-	d, err := p.Nodes[n].Gate.Lane(0).Decide(p.Now, p.Rand.Uint64(), a)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return gatetest.Decide(p.Nodes[n].Gate, p.Now, op, "r", "k", uint32(cost))
 }
 
 // refundRules are limits of both layouts of the shared counters, and a bucket that hardly refills.
@@ -209,27 +204,50 @@ func TestARefundOpensAFullKey(t *testing.T) {
 
 // TestOthersWordBeginsNoBlock: a node new to a key denies it because others say that it is at its
 // limit, and begins no block by that: what filled the limit may have been taken back. Once the node
-// has read the counts, the request passes, or a denial begins a block.
+// has read the counts, a denial begins a block.
 func TestOthersWordBeginsNoBlock(t *testing.T) {
 	sequential(t)
-	for _, refund := range []bool{false, true} {
-		rule := poptest.Rule(5, 10*time.Minute)
-		rule.Action, rule.BlockFor = mitigation.Block, time.Hour
-		p := newTogether(t, 3, ringtest.NewMemory(3), rule)
-		p.After(5 * time.Second)
-		p.ask(t, 0, gate.Check, 5)
-		p.After(time.Second)
-		if refund {
-			p.settle(t, 0, -5)
-			p.After(time.Second)
+	rule := poptest.Rule(5, 10*time.Minute)
+	rule.Action, rule.BlockFor = mitigation.Block, time.Hour
+	p := newTogether(t, 3, ringtest.NewMemory(3), rule)
+	p.After(5 * time.Second)
+	p.ask(t, 0, gate.Check, 5)
+	p.After(time.Second)
+	for n := range 3 {
+		if d := p.ask(t, 1, gate.Check, 1); !d.Deny || d.Retry > rule.Window != (n > 0) {
+			t.Errorf("request %d: %+v", n, d)
 		}
-		for n := range 3 {
-			d := p.ask(t, 1, gate.Check, 1)
-			denied, blocked := n == 0 || !refund, d.Retry > rule.Window
-			if d.Deny != denied || blocked != (denied && n > 0) {
-				t.Errorf("refund %v, request %d: %+v", refund, n, d)
+		p.After(time.Second)
+	}
+}
+
+// TestARefundReachesEveryNode: two flushes after cost was taken back no node denies by it, whether
+// the node has met the key or not, and whoever filled the limit. What is left is then admitted,
+// once, and the refilled key is told of again.
+func TestARefundReachesEveryNode(t *testing.T) {
+	sequential(t)
+	for _, limit := range []int64{5, 50, 500} {
+		for _, action := range []mitigation.Action{mitigation.Shed, mitigation.Block} {
+			for _, after := range []time.Duration{0, 300 * time.Millisecond, 20 * time.Second} {
+				rule := poptest.Rule(limit, 10*time.Minute)
+				rule.Action, rule.BlockFor = action, time.Hour
+				p := newTogether(t, 4, ringtest.NewMemory(3), rule)
+				p.After(5 * time.Second)
+				p.ask(t, 0, gate.Check, limit-1)
+				p.ask(t, 3, gate.Check, 1)
+				p.After(after)
+				p.settle(t, 0, -3)
+				p.After(2*poptest.Every + 100*time.Millisecond)
+				for k, n := range []int{0, 1, 2, 0, 1, 2, 3} {
+					if k == 3 {
+						p.After(time.Second)
+					}
+					if d := p.ask(t, n, gate.Check, 1); d.Deny != (k >= 3) {
+						t.Errorf("limit %d, %v, refund after %v: request %d at node %d: %+v", limit,
+							action, after, k, n, d)
+					}
+				}
 			}
-			p.After(time.Second)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package ask
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 	"time"
@@ -15,7 +14,6 @@ import (
 // Cluster returns `headgate cluster`, which shows the ring and the members.
 func Cluster(shared *cli.App) *cobra.Command {
 	a := &app{shared}
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "cluster",
 		Short: "Show the nodes that share counts: the PoP's ring and the other PoPs",
@@ -28,25 +26,11 @@ errors.`,
   headgate cluster --json | jq '.ring.servers[] | select(.lost)'
   headgate cluster --json | jq '.gossip.members[] | select(.state != "alive")'`,
 		Args: cli.Want(),
-		RunE: func(cmd *cobra.Command,
-			_ []string,
-		) error {
-			return a.cluster(cmd.Context(), asJSON)
-		},
 	}
-	a.AddAdminFlags(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return cmd
+	return cli.View(shared, cmd, "/v1/cluster", nil, a.cluster)
 }
 
-func (a *app) cluster(ctx context.Context, asJSON bool) error {
-	var view api.ClusterView
-	if err := a.Fetch(ctx, "/v1/cluster", nil, &view); err != nil {
-		return err
-	}
-	if asJSON {
-		return cli.WriteJSON(a.Stdout, view)
-	}
+func (a *app) cluster(view *api.ClusterView) error {
 	fmt.Fprintf(a.Stdout, "node %s of PoP %s, view %s\n", cli.Safe(view.Node), cli.Safe(view.PoP),
 		cli.Safe(view.View))
 	switch {

@@ -1,7 +1,6 @@
 package ask
 
 import (
-	"context"
 	"fmt"
 	"net/url"
 	"slices"
@@ -17,7 +16,7 @@ import (
 // Explain returns `headgate explain`, which explains the verdict on a key.
 func Explain(shared *cli.App) *cobra.Command {
 	a := &app{shared}
-	var asJSON, shown bool
+	var shown bool
 	var by string
 	cmd := &cobra.Command{
 		Use:   "explain RULE KEY",
@@ -31,33 +30,20 @@ value are denied until the epoch ends.`,
   headgate explain per-host www.example.com --by 203.0.113.7`,
 		Args:              cli.Want("RULE", "KEY"),
 		ValidArgsFunction: a.completeRule,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			key, err := cli.KeyOf(args[1], shown)
-			if err != nil {
-				return err
-			}
-			return a.explain(cmd.Context(), args[0], key, by, asJSON)
-		},
 	}
-	a.AddAdminFlags(cmd)
 	cli.AddShownFlag(cmd, &shown)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().StringVar(&by, "by", "", "`VALUE` of the part of a request by which the rule "+
 		"draws its drop ratio, such as a client's address")
-	return cmd
+	return cli.View(shared, cmd, "/v1/explain", func(args []string) (url.Values, error) {
+		key, err := cli.KeyOf(args[1], shown)
+		query := url.Values{"rule": {args[0]}, "key": {key}}
+		setIf(query, "by", by)
+		return query, err
+	}, a.explain)
 }
 
-func (a *app) explain(ctx context.Context, rule, key, by string, asJSON bool) error {
-	var view api.ExplainView
-	query := url.Values{"rule": {rule}, "key": {key}}
-	setIf(query, "by", by)
-	if err := a.Fetch(ctx, "/v1/explain", query, &view); err != nil {
-		return err
-	}
-	if asJSON {
-		return cli.WriteJSON(a.Stdout, view)
-	}
-	a.printExplain(view)
+func (a *app) explain(v *api.ExplainView) error {
+	a.printExplain(*v)
 	return nil
 }
 

@@ -1,7 +1,6 @@
 package ask
 
 import (
-	"context"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -12,16 +11,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// leasesFlags are the options of `headgate leases`.
-type leasesFlags struct {
-	n    int
-	json bool
-}
-
 // Leases returns `headgate leases`, which lists the leases held under a rule of kind concurrency.
 func Leases(shared *cli.App) *cobra.Command {
 	a := &app{shared}
-	var f leasesFlags
+	var n int
 	cmd := &cobra.Command{
 		Use:   "leases RULE [KEY]",
 		Short: "List the keys that hold places of a concurrency limit, or the leases of a key",
@@ -38,28 +31,18 @@ end unless it is released or renewed before.`,
 			return nil
 		},
 		ValidArgsFunction: a.completeRule,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.leases(cmd.Context(), args, f)
-		},
 	}
-	a.AddAdminFlags(cmd)
-	cmd.Flags().IntVarP(&f.n, "number", "n", 20, "list `N` keys, at most 1000")
-	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
-	return cmd
+	cmd.Flags().IntVarP(&n, "number", "n", 20, "list `N` keys, at most 1000")
+	return cli.View(shared, cmd, "/v1/leases", func(args []string) (url.Values, error) {
+		query := url.Values{"rule": {args[0]}, "n": {strconv.Itoa(n)}}
+		if len(args) > 1 {
+			query.Set("key", args[1])
+		}
+		return query, nil
+	}, a.leases)
 }
 
-func (a *app) leases(ctx context.Context, args []string, f leasesFlags) error {
-	query := url.Values{"rule": {args[0]}, "n": {strconv.Itoa(f.n)}}
-	if len(args) > 1 {
-		query.Set("key", args[1])
-	}
-	var view api.LeasesView
-	if err := a.Fetch(ctx, "/v1/leases", query, &view); err != nil {
-		return err
-	}
-	if f.json {
-		return cli.WriteJSON(a.Stdout, view)
-	}
+func (a *app) leases(view *api.LeasesView) error {
 	if view.Key != "" {
 		fmt.Fprintf(a.Stdout, "%s  %s: %d of %d places taken\n", cli.Safe(view.Rule),
 			cli.Safe(view.Key), view.Taken, view.Limit)
@@ -67,7 +50,7 @@ func (a *app) leases(ctx context.Context, args []string, f leasesFlags) error {
 		fmt.Fprintf(a.Stdout, "%s: %s taken by %s, at most %d by one\n", cli.Safe(view.Rule),
 			cli.Count(view.Taken, "place"), cli.Count(view.Keys, "key"), view.Limit)
 	}
-	if rows := leaseRows(&view); len(rows) > 1 {
+	if rows := leaseRows(view); len(rows) > 1 {
 		a.WriteTable(a.Stdout, rows)
 	}
 	return nil

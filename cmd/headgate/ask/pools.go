@@ -1,7 +1,6 @@
 package ask
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -15,7 +14,6 @@ import (
 // Pools returns `headgate pools`, which shows how busy the pools are.
 func Pools(shared *cli.App) *cobra.Command {
 	a := &app{shared}
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "pools",
 		Short: "Show how busy each pool is, and which tiers are denied by that",
@@ -26,25 +24,11 @@ every second, to nothing in the end: LAST REPORT is how long ago one came.`,
 		Example: `  headgate pools
   headgate pools --json | jq '.pools[] | select(.level > 0)'`,
 		Args: cli.Want(),
-		RunE: func(cmd *cobra.Command,
-			_ []string,
-		) error {
-			return a.listPools(cmd.Context(), asJSON)
-		},
 	}
-	a.AddAdminFlags(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return cmd
+	return cli.View(shared, cmd, "/v1/pools", nil, a.listPools)
 }
 
-func (a *app) listPools(ctx context.Context, asJSON bool) error {
-	view := api.PoolsView{Pools: []api.PoolView{}}
-	if err := a.Fetch(ctx, "/v1/pools", nil, &view); err != nil {
-		return err
-	}
-	if asJSON {
-		return cli.WriteJSON(a.Stdout, view)
-	}
+func (a *app) listPools(view *api.PoolsView) error {
 	if len(view.Pools) == 0 {
 		fmt.Fprintln(a.Stdout, "there are no pools")
 		return nil

@@ -1,7 +1,6 @@
 package ask
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -13,7 +12,6 @@ import (
 // Rules returns `headgate rules`, which lists the rules and their denials.
 func Rules(shared *cli.App) *cobra.Command {
 	a := &app{shared}
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "rules",
 		Short: "List the rules and their denials, in shadow mode the denials to expect",
@@ -25,25 +23,11 @@ fields of headgate.yaml that differ from their defaults.`,
 		Example: `  headgate rules
   headgate rules --json | jq '.rules[] | select(.mode == "shadow") | .denials.denied_key_share'`,
 		Args: cli.Want(),
-		RunE: func(cmd *cobra.Command,
-			_ []string,
-		) error {
-			return a.listRules(cmd.Context(), asJSON)
-		},
 	}
-	a.AddAdminFlags(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return cmd
+	return cli.View(shared, cmd, "/v1/rules", nil, a.listRules)
 }
 
-func (a *app) listRules(ctx context.Context, asJSON bool) error {
-	view := api.RulesView{Rules: []api.RuleView{}}
-	if err := a.Fetch(ctx, "/v1/rules", nil, &view); err != nil {
-		return err
-	}
-	if asJSON {
-		return cli.WriteJSON(a.Stdout, view)
-	}
+func (a *app) listRules(view *api.RulesView) error {
 	if len(view.Rules) == 0 {
 		fmt.Fprintln(a.Stdout, "there are no rules")
 		return nil

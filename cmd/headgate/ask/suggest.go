@@ -1,7 +1,6 @@
 package ask
 
 import (
-	"context"
 	"fmt"
 	"net/url"
 
@@ -25,7 +24,6 @@ on an access log.`
 // Suggest returns `headgate suggest`, which estimates how much other limits would deny.
 func Suggest(shared *cli.App) *cobra.Command {
 	a := &app{shared}
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "suggest RULE",
 		Short: "Estimate what other limits would deny, to choose one",
@@ -34,34 +32,22 @@ func Suggest(shared *cli.App) *cobra.Command {
   headgate suggest per-ip --json | jq '.rows[] | select(.cost_share.high < 0.01) | .limit'`,
 		Args:              cli.Want("RULE"),
 		ValidArgsFunction: a.completeRule,
-		RunE: func(cmd *cobra.Command,
-			args []string,
-		) error {
-			return a.suggest(cmd.Context(), args[0], asJSON)
-		},
 	}
-	a.AddAdminFlags(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return cmd
+	return cli.View(shared, cmd, "/v1/suggest", func(args []string) (url.Values, error) {
+		return url.Values{"rule": {args[0]}}, nil
+	}, a.suggest)
 }
 
-func (a *app) suggest(ctx context.Context, rule string, asJSON bool) error {
-	var view api.SuggestView
-	if err := a.Fetch(ctx, "/v1/suggest", url.Values{"rule": {rule}}, &view); err != nil {
-		return err
+func (a *app) suggest(v *api.SuggestView) error {
+	if v.Pool != nil {
+		a.printPoolSeen(*v)
+		return nil
 	}
-	if asJSON {
-		return cli.WriteJSON(a.Stdout, view)
-	}
-	a.printSuggest(view)
+	a.printSuggest(*v)
 	return nil
 }
 
 func (a *app) printSuggest(v api.SuggestView) {
-	if v.Pool != nil {
-		a.printPoolSeen(v)
-		return
-	}
 	fmt.Fprintf(a.Stdout, "%s  %s, %s, %s\n", cli.Safe(v.Rule), suggestLimit(v),
 		cli.Safe(v.Action), cli.Safe(v.Mode))
 	about := ""

@@ -244,3 +244,31 @@ func (c *Client) problem(response *http.Response, data []byte) error {
 	}
 	return p
 }
+
+// View makes cmd print the answer of the admin listener at path: by show, or as JSON with --json.
+// query returns the parameters of the command's arguments; nil: there are none.
+func View[V any](
+	a *App, cmd *cobra.Command, path string,
+	query func(args []string) (url.Values, error), show func(*V) error,
+) *cobra.Command {
+	var asJSON bool
+	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		var values url.Values
+		if query != nil {
+			if values, err = query(args); err != nil {
+				return err
+			}
+		}
+		view := new(V)
+		if err := a.Fetch(cmd.Context(), path, values, view); err != nil {
+			return err
+		}
+		if asJSON {
+			return WriteJSON(a.Stdout, view)
+		}
+		return show(view)
+	}
+	a.AddAdminFlags(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}

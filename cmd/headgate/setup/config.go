@@ -1,7 +1,6 @@
 package setup
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -94,7 +93,6 @@ func (a *app) checkConfig(file string, show bool) error {
 }
 
 func configShowCommand(a *app) *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "show",
 		Short: "Print the configuration a running daemon uses",
@@ -106,25 +104,11 @@ only the names of their files.`,
   headgate config show --json | jq '.config.rules[].name'
   diff <(headgate config check --print /etc/headgate/headgate.yaml) <(headgate config show)`,
 		Args: cli.Want(),
-		RunE: func(cmd *cobra.Command,
-			_ []string,
-		) error {
-			return a.showConfig(cmd.Context(), asJSON)
-		},
 	}
-	a.AddAdminFlags(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return cmd
+	return cli.View(a.App, cmd, "/v1/config", nil, a.showConfig)
 }
 
-func (a *app) showConfig(ctx context.Context, asJSON bool) error {
-	var view api.ConfigView
-	if err := a.Fetch(ctx, "/v1/config", nil, &view); err != nil {
-		return err
-	}
-	if asJSON {
-		return cli.WriteJSON(a.Stdout, view)
-	}
+func (a *app) showConfig(view *api.ConfigView) error {
 	text, err := config.YAMLFromJSON(view.Config)
 	if err != nil {
 		return fmt.Errorf("config show: %w", err)

@@ -60,7 +60,10 @@ func (l *line) op() (op gate.Op, p *api.Problem) {
 	case "/v1/count":
 		op = gate.Count
 	default:
-		return 0, noPath()
+		return 0, api.NewProblem(http.StatusNotFound, "path",
+			"is none of /v1/check, /v1/peek, "+
+				"/v1/count, /v1/auth/…, /v1/ask, /v1/report, /v1/acquire, /v1/release, /v1/renew, "+
+				"/v1/settle and /v1/load")
 	}
 	switch string(l.method) {
 	case http.MethodGet, http.MethodHead, http.MethodPost:

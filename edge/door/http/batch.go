@@ -62,7 +62,9 @@ func (x *exchange) answerBatch(op gate.Op) *api.Problem {
 		out = append(verdict.AppendFields(out, x.texts.Of(d.Rule), verdict.Of(d)), '}', ',')
 	})
 	if err != nil {
-		return reloaded()
+		// The checks before were counted: whether to ask again is up to the client.
+		return api.NewProblem(http.StatusServiceUnavailable, "checks",
+			"was interrupted by a change of the rules")
 	}
 	if op == gate.Count {
 		x.status = http.StatusNoContent

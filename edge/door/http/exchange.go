@@ -86,7 +86,8 @@ func (x *exchange) decideSafely() {
 		if fault := recover(); fault != nil {
 			x.panics.Note(fault)
 			x.fields = x.fields[:0]
-			x.refuse(internal())
+			x.refuse(api.NewProblem(http.StatusInternalServerError, "request",
+				"met a fault of the daemon, which its log shows"))
 			x.last = true
 		}
 	}()

@@ -19,14 +19,6 @@ func notHTTP1() *api.Problem {
 	return api.BadParameter("request", "is not HTTP/1.0 or HTTP/1.1")
 }
 
-// noPath answers a foreign path.
-func noPath() *api.Problem {
-	return api.NewProblem(http.StatusNotFound, "path",
-		"is none of /v1/check, /v1/peek, "+
-			"/v1/count, /v1/auth/…, /v1/ask, /v1/report, /v1/acquire, /v1/release, /v1/renew, "+
-			"/v1/settle and /v1/load")
-}
-
 // badMethod answers a method the path does not take; detail says which are.
 func badMethod(detail string) *api.Problem {
 	return api.NewProblem(http.StatusMethodNotAllowed, "method", detail)
@@ -43,23 +35,10 @@ func tooSlow() *api.Problem {
 	return api.NewProblem(http.StatusRequestTimeout, "request", "did not arrive in time")
 }
 
-// reloaded answers a batch during which a reload removed a rule. The checks before were counted;
-// whether to ask again is up to the client.
-func reloaded() *api.Problem {
-	return api.NewProblem(http.StatusServiceUnavailable, "checks",
-		"was interrupted by a change of the rules")
-}
-
 // noRoom answers a body for which the budget had no room in time.
 func noRoom() *api.Problem {
 	return api.NewProblem(http.StatusServiceUnavailable, "body",
 		"must wait: too many other requests are in progress")
-}
-
-// internal answers a request meeting a fault of the daemon.
-func internal() *api.Problem {
-	return api.NewProblem(http.StatusInternalServerError, "request",
-		"met a fault of the daemon, which its log shows")
 }
 
 // refuse answers with p as application/problem+json. The JSON encoder escapes the parameter, which

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// entries is how many keys a Table holds at most, 24 bytes each, and ways how many of them a
+	// entries is how many keys a Table holds at most, 32 bytes each, and ways how many of them a
 	// key may take.
 	entries, ways = 1 << 13, 8
 	// mostKey and mostRule are the longest key and the longest name of a rule, in bytes.
@@ -33,7 +33,7 @@ type Table struct {
 }
 
 // entry is a key at its limit. digest is 0 while the others are written.
-type entry struct{ digest, check, until atomic.Uint64 }
+type entry struct{ digest, check, until, version atomic.Uint64 }
 
 // SetSecret derives names from secret. Keys known under other names are not found any more. It
 // precedes the first Put.
@@ -110,30 +110,55 @@ func (t *Table) Until(now window.Instant, n Name) window.Instant {
 	return 0
 }
 
-// Put remembers that the key called n is at its limit until then. Of two notices the longer is
-// right: both have an exact count behind them, of which either may have placed admissions too
-// early. In a full set it displaces the key that is at its limit for the shortest time.
-func (t *Table) Put(n Name, until window.Instant) {
+// Version returns the version of what is known of the key called n; 0: nothing. For the goroutine
+// that calls Put.
+func (t *Table) Version(n Name) uint64 {
+	if e := t.entry(n); e.holds(n) {
+		return e.version.Load()
+	}
+	return 0
+}
+
+// Put remembers that the key called n is at the limit until then; not after now: the key has room
+// again. Of two notices the newer version stands, of equal versions the longer. In a full set n
+// displaces the key that is at its limit for the shortest time.
+func (t *Table) Put(n Name, until window.Instant, version uint64) {
+	e := t.entry(n)
+	if e.holds(n) {
+		switch was := e.version.Load(); {
+		case version < was:
+			return
+		case version == was:
+			until = max(until, window.Instant(e.until.Load())) // an Instant before
+		}
+	}
+	e.digest.Store(0)
+	e.check.Store(uint64(n.Check))
+	e.until.Store(uint64(until)) // above 0
+	e.version.Store(version)
+	e.digest.Store(n.Digest)
+	t.latest.Store(max(t.latest.Load(), int64(until)))
+}
+
+// entry returns the entry of n, or the entry that n may displace.
+func (t *Table) entry(n Name) *entry {
 	set := t.set(n)
 	e := &set[0]
 	for k := range set {
 		is := &set[k]
 		if is.digest.Load() == n.Digest {
-			e = is
-			break
+			return is
 		}
 		if is.until.Load() < e.until.Load() {
 			e = is
 		}
 	}
-	if e.digest.Load() == n.Digest && e.check.Load() == uint64(n.Check) {
-		until = max(until, window.Instant(e.until.Load())) // an Instant before
-	}
-	e.digest.Store(0)
-	e.check.Store(uint64(n.Check))
-	e.until.Store(uint64(until)) // above 0
-	e.digest.Store(n.Digest)
-	t.latest.Store(max(t.latest.Load(), int64(until)))
+	return e
+}
+
+// holds reports whether e is of n.
+func (e *entry) holds(n Name) bool {
+	return e.digest.Load() == n.Digest && e.check.Load() == uint64(n.Check)
 }
 
 // Forget forgets the key called n. It may be called concurrently with everything else; a notice

@@ -39,7 +39,7 @@ func TestAKeyIsAtItsLimitUntilItsNoticesAreOver(t *testing.T) {
 		},
 	} {
 		if c.put > 0 {
-			table.Put(n, now.Add(c.put))
+			table.Put(n, now.Add(c.put), 1)
 		}
 		want := window.Instant(0)
 		if c.want > 0 {
@@ -52,7 +52,7 @@ func TestAKeyIsAtItsLimitUntilItsNoticesAreOver(t *testing.T) {
 	if got := ask(now.Add(8*time.Second), []byte("k")); got != 0 {
 		t.Error("after its end it still holds")
 	}
-	table.Put(n, now.Add(9*time.Second))
+	table.Put(n, now.Add(9*time.Second), 1)
 	table.Forget(n)
 	if got := ask(now, []byte("k")); got != 0 {
 		t.Error("it is known after Forget")
@@ -63,7 +63,7 @@ func TestAKeyIsAtItsLimitUntilItsNoticesAreOver(t *testing.T) {
 func TestNamesDiffer(t *testing.T) {
 	t.Parallel()
 	table, r := newTable(), rule()
-	table.Put(table.Name(r, []byte("k")), now.Add(time.Second))
+	table.Put(table.Name(r, []byte("k")), now.Add(time.Second), 1)
 	for what, change := range map[string]func(r *mitigation.Rule){
 		"rule":   func(r *mitigation.Rule) { r.Name = "logi" },
 		"limit":  func(r *mitigation.Rule) { r.Limit = 6 },
@@ -111,7 +111,7 @@ func TestAFullTableForgetsTheShortest(t *testing.T) {
 	ask := table.UsedUp(r)
 	const keys = 100_000
 	for k := range keys {
-		table.Put(table.Name(r, fmt.Append(nil, k)), now.Add(time.Duration(k+1)*time.Millisecond))
+		table.Put(table.Name(r, fmt.Append(nil, k)), now.Add(time.Duration(k+1)*time.Millisecond), 1)
 	}
 	known := 0
 	for k := range keys {
@@ -141,7 +141,7 @@ func TestUsedUpAllocatesNothing(t *testing.T) {
 	if n := testing.AllocsPerRun(100, look); n != 0 {
 		t.Errorf("%v allocations without notices", n)
 	}
-	table.Put(table.Name(r, key), now.Add(time.Second))
+	table.Put(table.Name(r, key), now.Add(time.Second), 1)
 	if n := testing.AllocsPerRun(100, look); n != 0 {
 		t.Errorf("%v allocations with one", n)
 	}
