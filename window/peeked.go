@@ -58,7 +58,7 @@ func (m *Meter) Peeked(now Instant, h Hit, key []byte) (read bool, full Instant)
 	if m.usedUp != nil {
 		full = m.usedUp(now, key)
 	}
-	return false, full
+	return read, full
 }
 
 // Heed makes c, of a key of m without a slot, refuse until then: other nodes know the key to be at
@@ -121,7 +121,8 @@ func (p *peeks) wish(m *Meter, i sketch.Index, key []byte) {
 func (c *Counter) takeWishes(now Instant) {
 	p := &c.sync.peeks
 	for n := range p.wishes {
-		if w := &p.wishes[n]; w.state.Load() == wishReady {
+		w := &p.wishes[n]
+		if w.state.Load() == wishReady {
 			if !c.takeWish(w, now) {
 				p.dropped.Add(1)
 			}

@@ -32,9 +32,11 @@ type GossipStats struct {
 	// too many keys are over the limit, so rates are sent instead of counts
 	Overloaded bool `json:"overloaded"`
 	// reports and answers postponed because the budget of packets was used up
-	Deferred uint64      `json:"deferred"`
-	Full     uint64      `json:"full"` // times a table was full
-	Counts   CountsStats `json:"counts"`
+	Deferred uint64 `json:"deferred"`
+	Full     uint64 `json:"full"` // times a table was full
+	// PoPs and lone nodes of which counts of small limits are kept
+	Origins int         `json:"origins"`
+	Counts  CountsStats `json:"counts"`
 }
 
 // CountsStats are the figures of the exchange of counts from PoP to PoP, of keys of small limits.

@@ -15,24 +15,7 @@ import (
 
 // policies parses the list of policies, no two of the same name.
 func policies(v value) ([]policy.Policy, bool) {
-	items, ok := v.items(policy.MaxPolicies)
-	lines := map[string]int{}
-	// nil when there are none, so equal configurations are deeply equal
-	var list []policy.Policy
-	for _, item := range items {
-		p := item.policy()
-		list = append(list, p)
-		name, given := v.d.given[join(item.path, "name")]
-		if !given || p.Name == "" {
-			continue
-		}
-		if line, twice := lines[p.Name]; twice {
-			name.fault("%q is already the name of the policy on line %d", p.Name, line)
-			continue
-		}
-		lines[p.Name] = name.node.Line
-	}
-	return list, ok
+	return listByName(v, policy.MaxPolicies, "policy", value.policy)
 }
 
 // policyFile is a policy as read: the policy's numbers are a rule's, or a rule's for each tier.

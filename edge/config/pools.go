@@ -10,23 +10,7 @@ import (
 
 // pools parses the list of pools, no two of the same name.
 func pools(v value) ([]pool.Config, bool) {
-	items, ok := v.items(pool.MaxPools)
-	lines := map[string]int{}
-	var list []pool.Config // nil when there are none, so equal configurations are deeply equal
-	for _, item := range items {
-		p := onePool(item)
-		list = append(list, p)
-		name, given := v.d.given[join(item.path, "name")]
-		if !given || p.Name == "" {
-			continue
-		}
-		if line, twice := lines[p.Name]; twice {
-			name.fault("%q is already the name of the pool on line %d", p.Name, line)
-			continue
-		}
-		lines[p.Name] = name.node.Line
-	}
-	return list, ok
+	return listByName(v, pool.MaxPools, "pool", onePool)
 }
 
 // onePool parses a pool. All but the name has a default.

@@ -14,21 +14,26 @@ const MinBlockFor = time.Second
 // second place, and names the line of the first: the operator copied a rule and forgot to change
 // it.
 func rules(v value) ([]mitigation.Rule, bool) {
-	items, ok := v.items(mitigation.MaxRules)
+	return listByName(v, mitigation.MaxRules, "rule", rule)
+}
+
+// listByName reads a list of at most so many items of a kind, each by read. Of two items with a
+// name the second is at fault. Without items the list is nil, so equal configurations are deeply
+// equal.
+func listByName[T any](v value, most int, kind string, read func(value) T) (list []T, ok bool) {
+	items, ok := v.items(most)
 	lines := map[string]int{}
-	var list []mitigation.Rule
 	for _, item := range items {
-		r := rule(item)
-		list = append(list, r)
+		list = append(list, read(item))
 		name, given := v.d.given[join(item.path, "name")]
-		if !given || r.Name == "" {
+		if !given || name.node.Value == "" {
 			continue
 		}
-		if line, twice := lines[r.Name]; twice {
-			name.fault("%q is already the name of the rule on line %d", r.Name, line)
-			continue
+		if line := lines[name.node.Value]; line > 0 {
+			name.fault("%q is already the name of the %s on line %d", name.node.Value, kind, line)
+		} else {
+			lines[name.node.Value] = name.node.Line
 		}
-		lines[r.Name] = name.node.Line
 	}
 	return list, ok
 }

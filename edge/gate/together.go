@@ -198,6 +198,8 @@ func (t *Together) start(r *rule, i int) {
 
 // offer counts question i as offered and judges without locks as far as possible. False if denying
 // the request.
+//
+//nolint:funlen // the steps of a question, in the order in which they decide
 func (t *Together) offer(l *Lane, now window.Instant, chance func() uint64, i int) bool {
 	q, p, r := &t.Questions[i], &t.parts[i], t.parts[i].rule
 	if r == nil {

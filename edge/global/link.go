@@ -223,10 +223,14 @@ func (l *Link) tick(ctx context.Context) {
 func (l *Link) turn(n int) {
 	l.mu.Lock()
 	l.coordinator.Tick(l.clocks())
+	origins := l.coordinator.Origins()
 	l.mu.Unlock()
 	if n%int(time.Second/batch) == 0 {
 		l.watch.Look(time.Now(), l.look(), l.transport.Stats())
 		l.announceRules()
+	}
+	if n%int(time.Minute/batch) == 0 && origins == counts.MaxOrigins {
+		l.options.Log.Warn("gossip: too many origins: 255 PoPs and nodes that count alone")
 	}
 }
 

@@ -86,6 +86,7 @@ func addCoordinator(s *api.GossipStats, c *coordinator.Stats) {
 		Displaced: c.CountsDisplaced, Pressure: c.CountsPressure,
 	}
 	s.MostDebt, s.Overloaded, s.Deferred, s.Full = c.MostDebt, c.Overloaded, c.Deferred, c.Full
+	s.Origins = c.Origins
 }
 
 // members returns the nodes that gossip knows. off says by name how far ahead a clock is that is

@@ -90,6 +90,10 @@ var globalFamilies = []family{
 		"control_deferred_total", "",
 		"Reports and answers for global rules postponed because the packet budget was used up.",
 	},
+	{
+		"control_origins", "",
+		"PoPs and nodes that count alone, of which counts of small limits are kept; at most 255.",
+	},
 	{"control_full_total", "", "Times a table of the control loop for global rules was full."},
 	{
 		"control_counts_total", "direction",
@@ -183,6 +187,7 @@ func collectControl(to scrape, s *api.GossipStats) {
 	put(to, "control_debt_seconds", s.MostDebt)
 	put(to, "control_overloaded", flagOf(s.Overloaded))
 	put(to, "control_deferred_total", s.Deferred)
+	put(to, "control_origins", s.Origins)
 	put(to, "control_full_total", s.Full)
 	put(to, "control_counts_total", s.Counts.Records.In, "in")
 	put(to, "control_counts_total", s.Counts.Records.Out, "out")

@@ -44,6 +44,7 @@ headgate_control_guarded_keys 123
 headgate_control_keys{role="measured"} 118
 headgate_control_keys{role="owned"} 120
 headgate_control_keys{role="reported"} 119
+headgate_control_origins 128
 headgate_control_overloaded 1
 headgate_control_shed_keys 122
 headgate_gossip_bytes_total{direction="in"} 101

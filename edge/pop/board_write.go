@@ -21,7 +21,7 @@ func (b *board) write(ctx context.Context, now func() window.Instant) {
 			continue
 		}
 		numbers[at] = number + 1
-		b.o.Table.Put(note.Name, max(note.Until, 1), note.Version)
+		b.o.Table.Put(note.Name, note.Until, note.Version)
 		b.sent.Add(1)
 		b.ops = b.op(b.ops, digestName, number,
 			ring.Op{Server: at, Delta: note.Digest, TTL: noticeLife})

@@ -19,7 +19,7 @@ func (p *Flusher) Hurry(
 ) (again time.Duration) {
 	f := p.begin(now, wall)
 	if !p.heartbeat.joined || p.heartbeat.stepped(f.Wall) {
-		return 0
+		return f.Interval // the gate yields no second time for waiting keys
 	}
 	var next window.Instant
 	p.dues, p.keys, next = p.gate.CollectHurried(f, p.dues[:0], p.keys[:0])

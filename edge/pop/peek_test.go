@@ -23,7 +23,7 @@ func TestAPeekKnowsWhatOtherNodesCounted(t *testing.T) {
 		p := newTogether(t, 3, ringtest.NewMemory(1), r)
 		p.After(3 * time.Second)
 		if d := p.ask(t, 1, gate.Peek, 1); d.View != mitigation.Node || d.Remaining != limit {
-			t.Errorf("limit %d: the first peek says view %v, remaining %d", limit, d.View, d.Remaining)
+			t.Errorf("the first peek: %+v", d)
 		}
 		part, counted := limit/5, int64(0)
 		for range 4 { // an even pace
@@ -39,12 +39,12 @@ func TestAPeekKnowsWhatOtherNodesCounted(t *testing.T) {
 		p.After(time.Second)
 		for n := range p.Nodes {
 			if d := p.ask(t, n, gate.Peek, 1); !d.Deny || d.View != mitigation.PoP {
-				t.Errorf("limit %d, node %d: allowed at the limit, %d left", limit, n, d.Remaining)
+				t.Errorf("limit %d, node %d: %+v", limit, n, d)
 			}
 		}
 		p.After(45 * time.Second)
 		if d := p.ask(t, 1, gate.Peek, 1); d.View != mitigation.Node || d.Deny {
-			t.Errorf("limit %d: after a silence of two windows: view %v, deny %v", limit, d.View, d.Deny)
+			t.Errorf("after a silence: %+v", d)
 		}
 		p.After(100 * time.Millisecond)
 		near(t, limit, 0, p.ask(t, 1, gate.Peek, 1))
@@ -56,8 +56,7 @@ func near(t *testing.T, limit, counted int64, d gate.Decision) {
 	t.Helper()
 	off := float64(d.Remaining - (limit - counted))
 	if d.View != mitigation.PoP || math.Abs(off) > float64(max(limit-1000, 0))/100 {
-		t.Errorf("limit %d: view %v, remaining %d where %d are left", limit, d.View, d.Remaining,
-			limit-counted)
+		t.Errorf("%d of %d are counted: %+v", counted, limit, d)
 	}
 }
 
@@ -66,8 +65,9 @@ func near(t *testing.T, limit, counted int64, d gate.Decision) {
 func TestAFloodOfPeeksIsBounded(t *testing.T) {
 	t.Parallel()
 	p := newTogether(t, 2, ringtest.NewMemory(1), poptest.Rule(5, 10*time.Second))
-	p.After(3 * time.Second)
 	g := p.Nodes[0].Gate
+	gatetest.Decide(g, p.Now, gate.Peek, "r", "before it joins", 1)
+	p.After(3 * time.Second)
 	was, slots := p.Nodes[0].Flusher.Stats(p.Now).Early, g.Stats(p.Now).Slots
 	for n := range 200_000 {
 		gatetest.Decide(g, p.Now, gate.Peek, "r", fmt.Sprint("flood ", n), 1)
@@ -77,11 +77,8 @@ func TestAFloodOfPeeksIsBounded(t *testing.T) {
 	}
 	is := g.Stats(p.Now)
 	early := p.Nodes[0].Flusher.Stats(p.Now).Early - was
-	if early > 9000 || is.Suspects != slots/16 {
-		t.Errorf("%d early exchanges in 4 s, %d of %d slots", early, is.Suspects, slots)
-	}
-	if is.ReadsDropped < 100_000 {
-		t.Errorf("%d peeks are counted as dropped", is.ReadsDropped)
+	if early > 9000 || is.Suspects != slots/16 || is.ReadsDropped < 100_000 {
+		t.Errorf("%d early, %+v", early, is)
 	}
 	p.After(25 * time.Second)
 	if is := g.Stats(p.Now); is.Suspects != 0 {

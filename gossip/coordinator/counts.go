@@ -36,7 +36,6 @@ type exchange struct {
 	table    *counts.Table            // nil: the node takes no part
 	keys     map[counts.Digest]*local // the keys measured here
 	queue    []*local                 // keys with something to send, oldest first
-	again    []*local                 // keys whose last record may be sent once more, each once
 	pressure counts.Pressure
 	partners peers.Partners // of the assignment
 	origins  counts.Origins
@@ -58,8 +57,6 @@ type direct struct {
 	queuedAt window.Instant // 0: not in the queue
 	sentAt   window.Instant // of the last record
 	lacks    uint64         // bits of the PoPs a record did not go to: see Coordinator.bit
-	repeated bool           // the last record was sent twice
-	listed   bool           // it is in exchange.again
 	used     int64          // of the limit, by all PoPs, as far as is known
 	states   []counts.State // of the other origins
 	fresh    bool           // the gate's slot lacks all that states holds
@@ -213,7 +210,8 @@ func (c *Coordinator) waits(r *mitigation.Rule) int {
 // keys held by records waits for records, and is no sign that the budget is too small.
 func (c *Coordinator) may(k packet.Kind, r *mitigation.Rule) bool {
 	if c.held(r) {
-		return len(c.counts.queue) == 0 && c.budget.Spare(spareForReports) && c.budget.Left(k)
+		// the share of the budget's savings left by reports of keys held by counts
+		return len(c.counts.queue) == 0 && c.budget.Spare(0.6) && c.budget.Left(k)
 	}
 	return c.budget.May(k)
 }

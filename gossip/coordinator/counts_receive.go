@@ -56,7 +56,7 @@ func (c *Coordinator) receiveCounts(now window.Instant, h packet.Header, body []
 	x.news = counts.AppendHead(x.news[:0], &head)
 	size := len(x.news)
 	if from != c.o.Name {
-		c.takeCounts(now, &head, x.origins.Number(from, origin), records)
+		c.takeCounts(now, &head, c.originNumber(now, from, origin), records)
 	}
 	if !relayed && pop != c.o.PoP && len(x.news) > size {
 		c.putNear(now, x.news, h.Sender)
@@ -69,6 +69,29 @@ func (c *Coordinator) originOf(h *counts.Head) (pop string, ok bool) {
 		return c.assignment.PoP(h.Origin)
 	}
 	return h.Origin, c.assignment.Has(h.Origin)
+}
+
+// originNumber returns the number of an origin of pop; 0: there are too many. A new origin takes
+// the number of a gone origin without counts in a window.
+func (c *Coordinator) originNumber(now window.Instant, origin, pop string) uint8 {
+	x := &c.counts
+	if n := x.origins.Number(origin, pop); n != 0 {
+		return n
+	}
+	free := x.origins.Free(now, func(name string) bool {
+		_, isNode := c.assignment.PoP(name)
+		return !isNode && !c.assignment.Has(name)
+	})
+	if free == 0 {
+		return free
+	}
+	x.table.Forget(free)
+	for _, l := range c.locals {
+		l.direct.states = slices.DeleteFunc(l.direct.states, func(s counts.State) bool {
+			return s.Origin == free
+		})
+	}
+	return x.origins.Number(origin, pop)
 }
 
 // takeCounts takes in the records of the origin with that number; 0: there are too many origins. It
@@ -84,6 +107,8 @@ func (c *Coordinator) takeCounts(now window.Instant, h *counts.Head, origin uint
 	for n := range h.Rules {
 		if rules[n] = c.knownRule(now, &h.Rules[n], issued); !rules[n].ok {
 			c.stats.reject(RejectRule)
+		} else {
+			c.counts.origins.Keep(origin, now.Add(2*rules[n].rule.Window))
 		}
 	}
 	for len(records) > 0 {

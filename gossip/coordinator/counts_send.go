@@ -2,7 +2,6 @@ package coordinator
 
 import (
 	"slices"
-	"time"
 
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
 	"github.com/headgate-dev/headgate/gossip/counts"
@@ -20,17 +19,9 @@ func (c *Coordinator) sendCounts(now window.Instant) {
 	x := &c.counts
 	sent := 0
 	for ; sent < len(x.queue) && c.budget.Left(packet.Counts); sent++ {
-		l := x.queue[sent]
-		c.sendTo(now, l, false)
-		if l.direct.repeated = false; !l.direct.listed {
-			l.direct.listed = true
-			x.again = append(x.again, l)
-		}
+		c.sendTo(now, x.queue[sent])
 	}
 	x.queue = slices.Delete(x.queue, 0, sent)
-	if len(x.queue) == 0 {
-		c.repeatCounts(now)
-	}
 	x.pressure.Adjust(len(x.queue) > 0 && now.Sub(x.queue[0].direct.queuedAt) > lateAfter)
 	for n := range x.partners.All() {
 		c.post1(now, batchTo{n, false})
@@ -41,8 +32,7 @@ func (c *Coordinator) sendCounts(now window.Instant) {
 
 // sendTo adds l's record to the batches of the PoPs that see it: of all PoPs, if it is the first in
 // a window, or the limit is used up, so the key begins as one at its limit wherever it comes next.
-// Records sent again are for other PoPs: inside this one little is lost.
-func (c *Coordinator) sendTo(now window.Instant, l *local, again bool) {
+func (c *Coordinator) sendTo(now window.Instant, l *local) {
 	x, d := &c.counts, &l.direct
 	d.queuedAt = 0
 	oldest := c.period(now, &l.rule) - uint32(d.basis.Each) // 1 or 5
@@ -58,11 +48,9 @@ func (c *Coordinator) sendTo(now window.Instant, l *local, again bool) {
 	for n, pop := range x.partners.All() {
 		to, bit := batchTo{n, l.alone}, c.bit(pop.Name)
 		switch {
-		case len(pop.Nodes) == 0, pop.Own && again:
+		case len(pop.Nodes) == 0:
 		case !all && !pop.Own && !c.sees(now, l, pop.Name):
-			if !again {
-				d.lacks |= bit
-			}
+			d.lacks |= bit
 		default:
 			if d.lacks&bit != 0 {
 				c.addOlder(now, to, l, oldest)
@@ -189,29 +177,4 @@ func (c *Coordinator) audit(now window.Instant, l *local) {
 			now.Sub(max(d.sentAt, l.firstMeasured)) > l.rule.Window/10 {
 		c.counts.put(now, l)
 	}
-}
-
-// spareForRepeats is the share of the budget's savings left by repeats, spareForReports the share
-// left by reports of keys held by counts.
-const spareForRepeats, spareForReports = 0.2, 0.6
-
-// repeatCounts sends the records due once more.
-func (c *Coordinator) repeatCounts(now window.Instant) {
-	x := &c.counts
-	done := 0
-	for ; done < len(x.again); done++ {
-		l := x.again[done]
-		d := &l.direct
-		// how long after its record a key is sent once more, if nothing was admitted since and the
-		// budget has bytes to spare: no later record would make good for the loss of the last.
-		if now.Sub(d.sentAt) < (200*time.Millisecond) && d.queuedAt == 0 {
-			break
-		}
-		if c.budget.Spare(spareForRepeats) && d.queuedAt == 0 && !d.repeated {
-			c.sendTo(now, l, true)
-			d.repeated = true
-		}
-		d.listed = false
-	}
-	x.again = slices.Delete(x.again, 0, done)
 }

@@ -116,6 +116,22 @@ func TestCountsGoFromPoPToPoP(t *testing.T) {
 	}
 }
 
+// TestNamesComeAndGo: of 300 PoPs that come and go each is heard, also the last.
+func TestNamesComeAndGo(t *testing.T) {
+	f := newCounting(t, fiveEach, "", 1)
+	for k := range 300 {
+		name := fmt.Sprint("x", k)
+		f.order, f.counts[name] = f.order[:1], counts.NewTable(64)
+		f.add(fiveEach, name, name)
+		f.assign([]byte("secret"), []coordinator.Member{f.members[0], {Name: name, PoP: name}})
+		f.now = f.now.Add(3 * fiveEach.Window)
+		f.admit(name, fiveEach, 5, 5)
+		if f.run(50*time.Millisecond, quiet); !f.usedUp("a0", fiveEach) {
+			t.Fatalf("PoP %d is not heard", k)
+		}
+	}
+}
+
 // TestAKeyBeginsWithWhatOthersAdmitted: the first sample of a key at a node brings its gate what
 // the table knew.
 func TestAKeyBeginsWithWhatOthersAdmitted(t *testing.T) {

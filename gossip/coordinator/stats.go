@@ -89,6 +89,8 @@ type Stats struct {
 	CountsDisplaced uint64
 	// Full counts keys and origins that found no room.
 	Full uint64
+	// Origins is the number of PoPs and lone nodes of which counts are kept.
+	Origins int
 }
 
 func (s *Stats) reject(why Reject) { s.Rejected[why]++ }
@@ -97,6 +99,7 @@ func (s *Stats) reject(why Reject) { s.Rejected[why]++ }
 func (c *Coordinator) Stats() Stats {
 	s := c.stats
 	s.Overloaded = c.budget.Overloaded()
+	s.Origins = c.Origins()
 	s.CountsQueue, s.CountsPressure = len(c.counts.queue), c.counts.pressure.Factor()
 	if c.counts.table != nil {
 		s.CountsDisplaced = c.counts.table.Evicted()
@@ -116,6 +119,10 @@ func (c *Coordinator) Stats() Stats {
 	}
 	return s
 }
+
+// Origins returns the number of PoPs and lone nodes of which counts are kept, at most
+// counts.MaxOrigins.
+func (c *Coordinator) Origins() int { return c.counts.origins.Len() }
 
 // Explain returns the standing of a key at now.
 func (c *Coordinator) Explain(now window.Instant, rule string, key []byte) (s control.Standing) {

@@ -1,17 +1,25 @@
 package counts
 
-import "cmp"
+import (
+	"cmp"
 
-// MaxOrigins bounds the PoPs and lone nodes of which counts are kept.
+	"github.com/headgate-dev/headgate/window"
+)
+
+// MaxOrigins bounds the PoPs and lone nodes of which counts are kept at a time.
 const MaxOrigins = 255
 
 // Origins numbers PoPs and the nodes that count alone, from 1. Its zero value is empty.
 type Origins struct {
 	numbers map[string]uint8
-	pops    [MaxOrigins + 1]uint8 // by number: that of its PoP
+	pops    [MaxOrigins + 1]uint8          // by number: that of its PoP; 0: the number is free
+	until   [MaxOrigins + 1]window.Instant // by number: until when counts of it matter
 }
 
-// Number returns the number of an origin of pop, a new if need be; 0 when there are too many.
+// Len returns how many origins have a number.
+func (o *Origins) Len() int { return len(o.numbers) }
+
+// Number returns the number of an origin of pop, a new one if need be; 0 when there are too many.
 func (o *Origins) Number(origin, pop string) uint8 {
 	if n := o.numbers[origin]; n != 0 || len(o.numbers) >= MaxOrigins {
 		return n
@@ -19,10 +27,30 @@ func (o *Origins) Number(origin, pop string) uint8 {
 	if o.numbers == nil {
 		o.numbers = make(map[string]uint8)
 	}
-	n := uint8(len(o.numbers) + 1) // at most 255
+	n := uint8(1)
+	for o.pops[n] != 0 { // some is free
+		n++
+	}
 	o.numbers[origin] = n
 	o.pops[n] = cmp.Or(o.numbers[pop], n)
 	return n
+}
+
+// Keep says that counts of origin n matter until then.
+func (o *Origins) Keep(n uint8, until window.Instant) { o.until[n] = until }
+
+// Free frees the number of an origin that isGone and whose counts no longer matter, and returns the
+// number; 0: there is none.
+func (o *Origins) Free(now window.Instant, isGone func(name string) bool) (free uint8) {
+	gone := ""
+	for name, n := range o.numbers {
+		if o.until[n] < now && isGone(name) && (free == 0 || n < free) {
+			gone, free = name, n
+		}
+	}
+	delete(o.numbers, gone)
+	o.pops[free] = 0
+	return free
 }
 
 // In reports whether origin n is pop or a node of pop.

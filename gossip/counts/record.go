@@ -3,10 +3,10 @@ package counts
 import (
 	"encoding/binary"
 	"errors"
-	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
 	"math/bits"
 	"time"
 
+	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
 	"github.com/headgate-dev/headgate/window"
 )
 

@@ -58,7 +58,7 @@ func NewTable(entries int) *Table {
 func (t *Table) SetSecret(secret []byte) {
 	d := NewDigester(secret)
 	t.digests.Store(&d)
-	t.Clear()
+	t.Forget(0)
 }
 
 // Digest returns the digest of key under rule. SetSecret must precede it.
@@ -127,9 +127,6 @@ func (l *lumps) add(cost int64, earliest time.Duration) {
 	}
 	l.cost += cost
 }
-
-// Bytes returns the table's memory.
-func (t *Table) Bytes() int { return len(t.entries) * EntryBytes }
 
 // Evicted returns how many entries were displaced by newer entries.
 func (t *Table) Evicted() uint64 { return t.evicted.Load() }
@@ -255,10 +252,11 @@ func (t *Table) Sweep(now window.Instant) {
 	}
 }
 
-// Clear forgets everything: the digests are those of another secret now, or an origin's number is
-// another's.
-func (t *Table) Clear() {
+// Forget forgets the counts of the origin with that number; of 0 those of all.
+func (t *Table) Forget(origin uint8) {
 	for n := range t.entries {
-		t.entries[n].name.Store(0)
+		if e := &t.entries[n]; origin == 0 || uint8(e.name.Load()>>16) == origin { // 8 bits
+			e.name.Store(0)
+		}
 	}
 }

@@ -30,7 +30,7 @@ errors.`,
 	return cli.View(shared, cmd, "/v1/cluster", nil, a.cluster)
 }
 
-func (a *app) cluster(view *api.ClusterView) error {
+func (a *app) cluster(view api.ClusterView) error {
 	fmt.Fprintf(a.Stdout, "node %s of PoP %s, view %s\n", cli.Safe(view.Node), cli.Safe(view.PoP),
 		cli.Safe(view.View))
 	switch {

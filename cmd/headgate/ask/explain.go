@@ -42,12 +42,7 @@ value are denied until the epoch ends.`,
 	}, a.explain)
 }
 
-func (a *app) explain(v *api.ExplainView) error {
-	a.printExplain(*v)
-	return nil
-}
-
-func (a *app) printExplain(v api.ExplainView) {
+func (a *app) explain(v api.ExplainView) error {
 	fmt.Fprintf(a.Stdout, "%s  %s  %s\n", a.Paint(cli.StateStyle(v.Verdict), cli.Safe(v.Verdict)),
 		cli.Safe(v.Rule), cli.Safe(v.Key))
 	for _, sentence := range v.Sentences {
@@ -77,6 +72,7 @@ func (a *app) printExplain(v api.ExplainView) {
 		{"lifted by", v.LiftedBy},
 	}))
 	a.printSubWindows(v)
+	return nil
 }
 
 // printFields prints names and values, leaving out empty values.

@@ -42,7 +42,7 @@ end unless it is released or renewed before.`,
 	}, a.leases)
 }
 
-func (a *app) leases(view *api.LeasesView) error {
+func (a *app) leases(view api.LeasesView) error {
 	if view.Key != "" {
 		fmt.Fprintf(a.Stdout, "%s  %s: %d of %d places taken\n", cli.Safe(view.Rule),
 			cli.Safe(view.Key), view.Taken, view.Limit)
@@ -50,7 +50,7 @@ func (a *app) leases(view *api.LeasesView) error {
 		fmt.Fprintf(a.Stdout, "%s: %s taken by %s, at most %d by one\n", cli.Safe(view.Rule),
 			cli.Count(view.Taken, "place"), cli.Count(view.Keys, "key"), view.Limit)
 	}
-	if rows := leaseRows(view); len(rows) > 1 {
+	if rows := leaseRows(&view); len(rows) > 1 {
 		a.WriteTable(a.Stdout, rows)
 	}
 	return nil

@@ -28,7 +28,7 @@ every second, to nothing in the end: LAST REPORT is how long ago one came.`,
 	return cli.View(shared, cmd, "/v1/pools", nil, a.listPools)
 }
 
-func (a *app) listPools(view *api.PoolsView) error {
+func (a *app) listPools(view api.PoolsView) error {
 	if len(view.Pools) == 0 {
 		fmt.Fprintln(a.Stdout, "there are no pools")
 		return nil

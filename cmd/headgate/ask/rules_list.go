@@ -27,7 +27,7 @@ fields of headgate.yaml that differ from their defaults.`,
 	return cli.View(shared, cmd, "/v1/rules", nil, a.listRules)
 }
 
-func (a *app) listRules(view *api.RulesView) error {
+func (a *app) listRules(view api.RulesView) error {
 	if len(view.Rules) == 0 {
 		fmt.Fprintln(a.Stdout, "there are no rules")
 		return nil

@@ -38,16 +38,11 @@ func Suggest(shared *cli.App) *cobra.Command {
 	}, a.suggest)
 }
 
-func (a *app) suggest(v *api.SuggestView) error {
+func (a *app) suggest(v api.SuggestView) error {
 	if v.Pool != nil {
-		a.printPoolSeen(*v)
+		a.printPoolSeen(v)
 		return nil
 	}
-	a.printSuggest(*v)
-	return nil
-}
-
-func (a *app) printSuggest(v api.SuggestView) {
 	fmt.Fprintf(a.Stdout, "%s  %s, %s, %s\n", cli.Safe(v.Rule), suggestLimit(v),
 		cli.Safe(v.Action), cli.Safe(v.Mode))
 	about := ""
@@ -60,7 +55,7 @@ func (a *app) printSuggest(v api.SuggestView) {
 		cli.Count(v.Keys, "key"), suggestSeen(v))
 	if len(v.Rows) == 0 {
 		fmt.Fprintln(a.Stdout, "no data yet: keys are sampled up to a window after their requests")
-		return
+		return nil
 	}
 	column := map[string]string{
 		mitigation.Bucket.String():      "BURST",
@@ -78,6 +73,7 @@ func (a *app) printSuggest(v api.SuggestView) {
 	for _, line := range suggestCaveats(v) {
 		fmt.Fprintln(a.Stdout, line)
 	}
+	return nil
 }
 
 // rangeText writes a range of shares, as a single share where both ends read alike.

@@ -249,7 +249,7 @@ func (c *Client) problem(response *http.Response, data []byte) error {
 // query returns the parameters of the command's arguments; nil: there are none.
 func View[V any](
 	a *App, cmd *cobra.Command, path string,
-	query func(args []string) (url.Values, error), show func(*V) error,
+	query func(args []string) (url.Values, error), show func(V) error,
 ) *cobra.Command {
 	var asJSON bool
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
@@ -259,8 +259,8 @@ func View[V any](
 				return err
 			}
 		}
-		view := new(V)
-		if err := a.Fetch(cmd.Context(), path, values, view); err != nil {
+		var view V
+		if err := a.Fetch(cmd.Context(), path, values, &view); err != nil {
 			return err
 		}
 		if asJSON {

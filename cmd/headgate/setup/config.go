@@ -108,7 +108,7 @@ only the names of their files.`,
 	return cli.View(a.App, cmd, "/v1/config", nil, a.showConfig)
 }
 
-func (a *app) showConfig(view *api.ConfigView) error {
+func (a *app) showConfig(view api.ConfigView) error {
 	text, err := config.YAMLFromJSON(view.Config)
 	if err != nil {
 		return fmt.Errorf("config show: %w", err)

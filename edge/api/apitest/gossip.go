@@ -45,7 +45,7 @@ func Gossip() api.GossipStats {
 			Measured: 118, Reported: 119, Owned: 120, Shed: 122,
 			Guarded: 123,
 		},
-		MostDebt: 1.5, Overloaded: true, Deferred: 124, Full: 125,
+		MostDebt: 1.5, Overloaded: true, Deferred: 124, Full: 125, Origins: 128,
 		Counts: api.CountsStats{
 			Records: api.Flow{In: 126, Out: 127}, Waiting: 128, Dropped: 129,
 			Displaced: 130, Pressure: 1.5,

@@ -50,9 +50,12 @@ func NewBlast(bytes int) *Blast {
 	return &Blast{buckets: make([]bucket, min(max(bytes, minBytes), MaxBlastBytes)/bucketBytes)}
 }
 
-func (t *Blast) bucket(key sketch.Index) *bucket {
-	at, _ := bits.Mul64(uint64(key), uint64(len(t.buckets)))
-	return &t.buckets[at]
+func (t *Blast) bucket(key sketch.Index) *bucket { return of(t.buckets, key) }
+
+// of returns the bucket of key.
+func of[B any](buckets []B, key sketch.Index) *B {
+	at, _ := bits.Mul64(uint64(key), uint64(len(buckets)))
+	return &buckets[at]
 }
 
 // Note notes that the client asked under key at now, and returns about how many different clients

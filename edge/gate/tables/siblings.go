@@ -1,7 +1,6 @@
 package tables
 
 import (
-	"math/bits"
 	"sync"
 	"time"
 	"unsafe"
@@ -71,10 +70,7 @@ func NewSiblings(bytes int) *Siblings {
 		MaxSiblingsBytes)/siblingBucketBytes)}
 }
 
-func (t *Siblings) bucket(wide sketch.Index) *siblingBucket {
-	at, _ := bits.Mul64(uint64(wide), uint64(len(t.buckets)))
-	return &t.buckets[at]
-}
+func (t *Siblings) bucket(wide sketch.Index) *siblingBucket { return of(t.buckets, wide) }
 
 // Note notes that the narrower key asked under wide at now, and returns how many narrower keys did
 // in the time span before, at most most, which is at most mitigation.MaxSiblings. Both indices are

@@ -134,7 +134,7 @@ func (t *Table) Put(n Name, until window.Instant, version uint64) {
 	}
 	e.digest.Store(0)
 	e.check.Store(uint64(n.Check))
-	e.until.Store(uint64(until)) // above 0
+	e.until.Store(uint64(until)) // not negative
 	e.version.Store(version)
 	e.digest.Store(n.Digest)
 	t.latest.Store(max(t.latest.Load(), int64(until)))
