@@ -37,7 +37,9 @@ func (o *Origins) Number(origin, pop string) uint8 {
 }
 
 // Keep says that counts of origin n matter until then.
-func (o *Origins) Keep(n uint8, until window.Instant) { o.until[n] = until }
+func (o *Origins) Keep(n uint8, until window.Instant) {
+	o.until[n] = max(o.until[n], until)
+}
 
 // Free frees the number of an origin that isGone and whose counts no longer matter, and returns the
 // number; 0: there is none.

@@ -110,8 +110,8 @@ func (t *Table) Until(now window.Instant, n Name) window.Instant {
 	return 0
 }
 
-// Version returns the version of what is known of the key called n; 0: nothing. For the goroutine
-// that calls Put.
+// Version returns the version of what is known of the key called n; 0: nothing. A notice put
+// meanwhile may be missed.
 func (t *Table) Version(n Name) uint64 {
 	if e := t.entry(n); e.holds(n) {
 		return e.version.Load()

@@ -1,7 +1,6 @@
 package packet
 
 import (
-	"encoding/binary"
 	"math"
 	"time"
 
@@ -13,16 +12,6 @@ import (
 
 // reader parses a record.
 type reader struct{ Reader }
-
-func (r *reader) uvarint() uint64 {
-	v, n := binary.Uvarint(r.Rest)
-	if n <= 0 {
-		r.Bad, r.Rest = true, nil
-		return 0
-	}
-	r.Rest = r.Rest[n:]
-	return v
-}
 
 // float reads a rate: finite, 0..MaxRate.
 func (r *reader) float() float64 {
@@ -36,7 +25,7 @@ func (r *reader) float() float64 {
 
 // span reads a duration in whole milliseconds, 0..MaxSpan.
 func (r *reader) span() time.Duration {
-	ms := r.uvarint()
+	ms := r.Uvarint()
 	if ms > uint64(MaxSpan/time.Millisecond) {
 		r.Bad = true
 		return 0
@@ -46,7 +35,7 @@ func (r *reader) span() time.Duration {
 
 // count reads a count, 0..MaxCount.
 func (r *reader) count() int64 {
-	v := r.uvarint()
+	v := r.Uvarint()
 	if v > MaxCount {
 		r.Bad = true
 		return 0
@@ -101,7 +90,7 @@ func ParseHeader(packet []byte) (h Header, rest []byte, ok bool) {
 	if r.Byte() != Version {
 		return h, nil, false
 	}
-	h = Header{Sender: r.Text(), Session: r.uvarint(), Sequence: r.uvarint(), Issued: r.Varint()}
+	h = Header{Sender: r.Text(), Session: r.Uvarint(), Sequence: r.Uvarint(), Issued: r.Varint()}
 	return h, r.Rest, !r.Bad && h.Sender != ""
 }
 
@@ -110,7 +99,7 @@ func ParseHeader(packet []byte) (h Header, rest []byte, ok bool) {
 func NextRecord(b []byte) (k Kind, body, rest []byte, ok bool) {
 	r := reader{Reader{Rest: b}}
 	k = Kind(r.Byte())
-	n := r.uvarint()
+	n := r.Uvarint()
 	if n > uint64(len(r.Rest)) {
 		return k, nil, nil, false
 	}

@@ -35,15 +35,21 @@ func (r *Reader) Uint32() uint32 {
 	return 0
 }
 
-// Varint reads a signed number of 1 to 10 bytes.
-func (r *Reader) Varint() int64 {
-	v, n := binary.Varint(r.Rest)
+// Uvarint reads a number of 1 to 10 bytes.
+func (r *Reader) Uvarint() uint64 {
+	v, n := binary.Uvarint(r.Rest)
 	if n <= 0 {
 		r.Bad, r.Rest = true, nil
 		return 0
 	}
 	r.Rest = r.Rest[n:]
 	return v
+}
+
+// Varint reads a signed number of 1 to 10 bytes: the lowest bit is the sign.
+func (r *Reader) Varint() int64 {
+	u := r.Uvarint()
+	return int64(u>>1) ^ -int64(u&1) // two halves of 64 bits
 }
 
 // Text reads a text of up to 255 bytes, after the length.
