@@ -24,6 +24,8 @@ const (
 	// healthy is the most that an attacker gets in a window, in limits, once it has been met
 	// everywhere.
 	healthy = 1.25
+	// late is the same of small limits: a PoP that comes late has its part beside a full window.
+	late = 1.5
 	// detection is how long an attack goes on until its ratio is in force, beside four ways over
 	// the network: from the node to its reporter, to the owner, and back. Requests that pass
 	// meanwhile are not taken back in the same window.
@@ -44,15 +46,18 @@ var delays = [simKinds]time.Duration{
 // bound returns the most that c may have got in the window that ends now, in limits. A node that
 // was never asked for a key does not hear of it, so each may let its first request through.
 func (s *sim) bound(c *simClient) float64 {
-	w := c.rule.Window
-	late, sides, amnesties, felt := s.disturbed(w)
+	w, most := c.rule.Window, healthy
+	if coordinator.ByCounts(c.rule) {
+		most = late
+	}
+	unmet, sides, amnesties, felt := s.disturbed(w)
 	if !felt && s.at-c.from > w+time.Second {
-		return healthy
+		return most
 	}
 	limit := float64(c.rule.Limit)
-	unseen := c.times * limit * late.Seconds() / w.Seconds()
+	unseen := c.times * limit * unmet.Seconds() / w.Seconds()
 	excess := (unseen*(c.times-1)/c.times + 4*math.Sqrt(unseen) + float64(len(s.nodes))) / limit
-	return sides*(1+max(healthy-1, excess)) + amnesties
+	return sides*(1+max(most-1, excess)) + amnesties
 }
 
 // least returns the least that c must have got in the window that ends now, in limits: a limit is

@@ -90,8 +90,8 @@ const relearnFor = time.Second
 // marks it merged: as much of it as there is room for.
 func (c *Coordinator) collectRemote(now window.Instant, l *local) []window.RemoteDelta {
 	others, wall := &l.view.Others, c.peers.Ahead()
-	if others.Period == 0 || control.Future(others, l.rule.Span(), now, wall) {
-		return l.remote
+	if others.Period == 0 || l.contest != nil || control.Future(others, l.rule.Span(), now, wall) {
+		return l.remote // records say what is believed of a contested key
 	}
 	if l.merged.Period >= others.Period+window.Periods {
 		if control.Future(&l.merged, l.rule.Span(), now, wall) { // the clock was ahead here

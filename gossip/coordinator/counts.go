@@ -39,6 +39,7 @@ type exchange struct {
 	pressure counts.Pressure
 	partners peers.Partners // of the assignment
 	origins  counts.Origins
+	shares   int // of all contests
 	// of a batch, which still fits into a packet when passed on
 	size    int
 	all     bool                      // all other PoPs take part, and there are some
@@ -143,6 +144,7 @@ func (c *Coordinator) enroll(now window.Instant, l *local) {
 // withdraw puts the admissions of other origins of l, which is dropped, into the table.
 func (c *Coordinator) withdraw(now window.Instant, l *local) {
 	x := &c.counts
+	c.settleContest(l)
 	if l.gone = true; l.direct.digest == 0 {
 		return
 	}

@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -188,16 +189,19 @@ func (c *Coordinator) raise(
 		return false
 	}
 	for n := range x.grown {
-		d.used += l.take(&x.grown[n])
+		g := &x.grown[n]
+		d.used += l.take(g, c.believe(now, l, origin, g))
 	}
 	c.tellAll(now, l)
+	c.contend(now, now, l, 0, min(d.used, l.rule.Limit))
 	c.advise(now, l)
 	return true
 }
 
-// take adds a growth to those for the gate. Cost an owner's view has brought already is left out;
-// of a period both have brought nothing is known of the moments. The result is the cost.
-func (l *local) take(g *counts.Growth) (more int64) {
+// take adds a growth, as far as it is believed, to those for the gate. Cost an owner's view has
+// brought already is left out; of a period both have brought nothing is known of the moments. The
+// result is the cost.
+func (l *local) take(g *counts.Growth, believed int64) (more int64) {
 	d, units := &l.direct, g.Units*l.direct.basis.Unit
 	l.merged.Roll(g.Period)
 	merged := l.merged.At(g.Period)
@@ -205,18 +209,21 @@ func (l *local) take(g *counts.Growth) (more int64) {
 	if more <= 0 {
 		return 0
 	}
+	believed = min(more, believed)
 	delta := window.RemoteDelta{
 		Period:       g.Period,
-		PeriodTotals: window.PeriodTotals{Offered: more, Admitted: more},
+		PeriodTotals: window.PeriodTotals{Offered: believed, Admitted: believed},
 	}
-	if more == units && g.Period > d.byOwner {
+	if believed == units && g.Period > d.byOwner {
 		delta.Times, delta.Since, delta.Until = g.Times*d.basis.Unit, g.Since, g.Until
 	}
 	merged.Admitted += more
 	merged.Offered = max(merged.Offered+more, merged.Admitted)
 	l.merged.Raise(g.Period, merged)
 	d.byCounts = max(d.byCounts, g.Period)
-	l.remote = append(l.remote, delta)
+	if believed > 0 {
+		l.remote = append(l.remote, delta)
+	}
 	return more
 }
 
@@ -224,9 +231,10 @@ func (l *local) take(g *counts.Growth) (more int64) {
 func (c *Coordinator) refill(now window.Instant, l *local) {
 	d := &l.direct
 	d.fresh, d.byOwner, d.byCounts = false, l.merged.Period, 0
+	c.settleContest(l)
 	for n := range d.states {
 		for _, g := range d.states[n].Whole(&d.basis, nil) {
-			d.used += l.take(&g)
+			d.used += l.take(&g, math.MaxInt64)
 		}
 	}
 	c.tellAll(now, l)

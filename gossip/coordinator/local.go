@@ -64,6 +64,8 @@ type local struct {
 	others     others // where those of others stand in the gate's log
 	// direct is the key's part in the exchange of counts.
 	direct direct
+	// contest is set while PoPs are denied a small limit.
+	contest *contest
 	// remote is the growth of other PoPs' counts the gate is to be handed.
 	remote []window.RemoteDelta
 	// gone says that the local was dropped.
@@ -148,26 +150,28 @@ func (c *Coordinator) measure(now window.Instant, m *Sample) *local {
 		l.count(&m.Report.Totals)
 	}
 	l.came.Note(c.clock(now, &l.rule), now, m)
-	l.see(totals)
+	own, was := l.see(totals), l.direct.asOf
 	c.note(now, l, m)
+	c.contend(now, was, l, own, m.Offered)
 	if c.omitsCounts(l) || l.rule.RateMode() && c.spareCounts(now, l) {
 		l.report.Totals = window.Totals{}
 	}
 	return l
 }
 
-// see raises the totals of l's PoP by those of a sample, in count mode.
-func (l *local) see(totals window.Totals) {
+// see raises the totals of l's PoP by those of a sample, in count mode. The result is by how much
+// the admitted cost grew.
+func (l *local) see(totals window.Totals) (admitted int64) {
 	switch {
 	case l.rule.RateMode():
-		return
+		return 0
 	case l.alone:
 		totals = l.own
 	}
 	if totals.Period < l.seen.Period { // the clock was ahead
 		l.seen = window.Totals{}
 	}
-	l.seen.RaiseAll(&totals)
+	return l.seen.RaiseAll(&totals)
 }
 
 // spareCounts reports whether the owner of l, a key in rate mode, needs no counts now: the demand

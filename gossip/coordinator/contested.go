@@ -1,0 +1,182 @@
+package coordinator
+
+import (
+	"time"
+
+	"github.com/headgate-dev/headgate/gossip/counts"
+	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// A key of a small limit is contested while nearly all of the limit is used for long. Each PoP then has a part of the
+// limit, limit/PoPs and at least 1, whatever the others admit or claim. The records that come
+// anyway are enough for it. A node believes of the other PoPs
+//
+//	all together  at most the limit less a part, which is for this PoP
+//	each          at least what the PoP had of its part in the last window: a flood here leaves
+//	              free what falls due there
+//
+// The second holds only where this PoP was denied something of late: a client that asks for no more
+// than its limit is not, and moves as it likes. The price is the change: a PoP that comes late takes
+// its part beside a full window.
+
+const (
+	// contestedAfter is the time for the records of all PoPs to come, after a window of use.
+	contestedAfter = 2 * time.Second
+	// maxShares bounds the shares of all contests, 16 bytes each. A key beyond is held by plain
+	// counts.
+	maxShares = 1 << 17
+)
+
+// contest is the memory of a key near its limit.
+type contest struct {
+	first, last window.Instant   // when nearly all of the limit was used
+	denied      window.Instant   // when plain counts would have denied something last; 0: never
+	shares      []share          // of the last window
+	most        map[uint8]recent // by origin
+}
+
+// share is admissions of an origin at about the same time.
+type share struct {
+	at           window.Instant
+	origin       uint8 // 0: this node's PoP
+	units, inLog uint8 // that the origin admitted, and that the gate's log counts
+}
+
+// recent is the most that an origin admitted in a window, and when that was so last.
+type recent struct {
+	units int64
+	at    window.Instant
+}
+
+// contend follows what is used of the limit of l: after a growth of other origins' admissions, and
+// after a sample, by which this PoP admitted own more since the sample at was. offered is the cost
+// offered in the window, as far as is known.
+func (c *Coordinator) contend(now, was window.Instant, l *local, own, offered int64) {
+	r, t := &l.rule, l.contest
+	near := r.Limit - r.Limit/10
+	switch {
+	case !c.held(r) || r.Fairness != mitigation.FairPoPs || t == nil && offered < near ||
+		t != nil && now.Sub(t.last) > 2*r.Window:
+		c.settleContest(l)
+		return
+	case t == nil:
+		t = &contest{first: now, last: now, most: map[uint8]recent{}}
+		l.contest = t
+	}
+	c.addShare(l, share{max(was, now.Add(-time.Second)), 0, uint8(min(own, 255)), 0})
+	if l.contest == nil {
+		return
+	}
+	all, _ := c.sharesOf(now, l, nil)
+	if all = max(all, offered); all >= near {
+		t.last = now
+	}
+	if all > r.Limit {
+		t.denied = now
+	}
+	if l.contested(now) && t.denied != 0 && now.Sub(t.denied) <= 2*r.Window {
+		c.keepFree(now, l)
+	}
+}
+
+// settleContest ends the contest of l, if there is one.
+func (c *Coordinator) settleContest(l *local) {
+	if l.contest != nil {
+		c.counts.shares -= len(l.contest.shares)
+		l.contest = nil
+	}
+}
+
+// contested reports whether l is contested.
+func (l *local) contested(now window.Instant) bool {
+	return l.contest != nil && now.Sub(l.contest.first) > l.rule.Window+contestedAfter
+}
+
+// addShare adds s. Without room the contest ends.
+func (c *Coordinator) addShare(l *local, s share) {
+	switch {
+	case l.contest == nil || s.units == 0 && s.inLog == 0:
+	case c.counts.shares >= maxShares:
+		c.settleContest(l)
+	default:
+		l.contest.shares = append(l.contest.shares, s)
+		c.counts.shares++
+	}
+}
+
+// sharesOf sums up the shares of an origin, nil: of all, and forgets those before the window.
+func (c *Coordinator) sharesOf(now window.Instant, l *local, origin *uint8) (units, inLog int64) {
+	t, from := l.contest, now.Add(-l.rule.Window)
+	kept := t.shares[:0]
+	for _, s := range t.shares {
+		if s.at <= from {
+			continue
+		}
+		if kept = append(kept, s); origin == nil || *origin == s.origin {
+			units, inLog = units+int64(s.units), inLog+int64(s.inLog)
+		}
+	}
+	c.counts.shares -= len(t.shares) - len(kept)
+	t.shares = kept
+	return units, inLog
+}
+
+// part returns the part of an origin of the limit of l, and how much more of other origins the
+// gate's log may count.
+func (c *Coordinator) part(now window.Instant, l *local) (part, room int64) {
+	origins := c.assignment.PoPs()
+	if l.alone {
+		origins = c.assignment.Members()
+	}
+	part = max(1, l.rule.Limit/int64(max(origins, 1)))
+	_, inLog := c.sharesOf(now, l, nil)
+	return part, max(0, l.rule.Limit-part-inLog)
+}
+
+// believe returns how much of a growth of an origin's admissions the log is to count: what was not
+// kept free for the origin, as far as there is room.
+func (c *Coordinator) believe(
+	now window.Instant, l *local, origin uint8, g *counts.Growth,
+) (cost int64) {
+	t, units := l.contest, min(g.Units*l.direct.basis.Unit, 255)
+	if t == nil {
+		return units
+	}
+	for n := range t.shares {
+		if s := &t.shares[n]; s.origin == origin && s.inLog > s.units { // was kept free
+			took := min(units, int64(s.inLog-s.units))
+			s.units, units = s.units+uint8(took), units-took
+		}
+	}
+	if cost = units; l.contested(now) {
+		_, room := c.part(now, l)
+		cost = min(cost, room)
+	}
+	c.addShare(l, share{now, origin, uint8(units), uint8(cost)}) // at most 255
+	return cost
+}
+
+// keepFree has the log count what other origins had of their parts in the last window, and have not
+// now.
+func (c *Coordinator) keepFree(now window.Instant, l *local) {
+	for n := 0; n < len(l.direct.states) && l.contest != nil; n++ {
+		origin := l.direct.states[n].Origin
+		units, inLog := c.sharesOf(now, l, &origin)
+		is := l.contest.most[origin]
+		if units >= is.units || now.Sub(is.at) > l.rule.Window {
+			is = recent{units, now}
+			l.contest.most[origin] = is
+		}
+		part, room := c.part(now, l)
+		lacks := min(part, is.units) - inLog
+		if lacks = min(lacks, room); lacks > 0 {
+			c.addShare(l, share{now, origin, 0, uint8(lacks)}) // at most 64
+			l.remote = append(l.remote, window.RemoteDelta{
+				Period:       c.period(now, &l.rule),
+				PeriodTotals: window.PeriodTotals{Offered: lacks, Admitted: lacks},
+				Since:        now,
+			})
+		}
+	}
+}
