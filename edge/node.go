@@ -191,7 +191,7 @@ func (n *Node) Close() error {
 func (n *Node) Gate() *gate.Gate { return n.gate }
 
 // Memory returns how many bytes of counters and flags the node was configured with: 1/16 for flags,
-// the rest for sketches and exact slots. Fixed at the start.
+// the rest for sketches, exact slots and brief entries. Fixed at the start.
 func (n *Node) Memory() int64 { return n.started.Memory }
 
 // Life looks at the loops that decisions rest on: the gate's background work and the readers of

@@ -80,6 +80,7 @@ type Counter struct {
 	arena    *arena
 	table    *suspects
 	refusals *refusalsPool // records of the keys being refused
+	brief    *briefTable   // of loud keys without a slot
 	sync     *syncTable    // nil: no limit can be shared
 	every    time.Duration // between two flushes; 0: no limit can be shared
 	meters   atomic.Pointer[meters]
@@ -99,6 +100,7 @@ type meters struct {
 	byName map[string]*Meter
 	byID   map[uint32]*Meter
 	layers []*layer
+	brief  [maxLayers]brief // by layer
 }
 
 // layer is the sketch all rules of the same window length share.
@@ -113,8 +115,8 @@ type layer struct {
 }
 
 // NewCounter returns a counter for rules this node counts alone. Of bytes one fifth goes to
-// sketches, about two fifths of the rest to slots, the remainder to their logs. NewCounter panics
-// below MinMemory.
+// sketches, a fifth of the rest to brief entries, and of what is left two fifths to slots and the
+// remainder to their logs. NewCounter panics below MinMemory.
 func NewCounter(bytes int) *Counter { return newCounter(bytes, 0) }
 
 // NewSharedCounter returns a counter whose limits may be shared with other nodes. every is the time
@@ -127,7 +129,8 @@ func newCounter(bytes int, every time.Duration) *Counter {
 		panic("window: less than MinMemory")
 	}
 	sketches := bytes / 5
-	slots, each := (bytes-sketches)*38/100, slotBytes+refusalsBytes/slotsPerRefusals
+	exact := (bytes - sketches) * (briefShare - 1) / briefShare
+	slots, each := exact*38/100, slotBytes+refusalsBytes/slotsPerRefusals
 	if every > 0 {
 		each += syncBytes
 	}
@@ -138,7 +141,8 @@ func newCounter(bytes int, every time.Duration) *Counter {
 		cells:    make([]atomic.Uint64, sketches/sketch.CellBytes),
 		table:    newSuspects(n),
 		refusals: newRefusalsPool(max(n/slotsPerRefusals, ways)),
-		arena:    newArena((bytes - sketches - slots) / chunkBytes),
+		arena:    newArena((exact - slots) / chunkBytes),
+		brief:    newBriefTable(bytes - sketches - exact),
 	}
 	if every > 0 {
 		c.sync = newSyncTable(len(c.table.slots))
@@ -164,6 +168,7 @@ func (c *Counter) touch() {
 	for at := 0; at < len(c.arena.chunks); at += pageBytes / chunkBytes {
 		c.arena.chunks[at].next.Store(0)
 	}
+	c.brief.clear()
 }
 
 // Limit is the part of a rule a Counter needs.
@@ -210,6 +215,7 @@ func (c *Counter) Configure(limits []Limit) {
 	for _, l := range limits {
 		m := c.meter(old.byName[l.Name], l, next.layers)
 		next.byName[l.Name], next.byID[m.id] = m, m
+		next.brief[m.brief.layer].tick = m.brief.tick
 	}
 	c.meters.Store(next)
 	c.setMarks()

@@ -147,7 +147,8 @@ func (m *Meter) nearness(h Hit) float64 {
 // never below the cost the key asked for. It must be above the noise by the limit too, or in a
 // large flood each key would be overdue at the first request.
 func (m *Meter) overdue(h Hit) bool {
-	return int64(h.estimate)*int64(m.unit) >= beyond*m.limit && m.nearness(h) >= 1
+	return m.brief.most == 0 && int64(h.estimate)*int64(m.unit) >= beyond*m.limit &&
+		m.nearness(h) >= 1
 }
 
 // standing returns the state of the slot at place at.

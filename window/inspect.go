@@ -178,6 +178,7 @@ type Stats struct {
 	EvictedPinned uint64
 	EvictedGone   uint64 // slots freed because their rule is gone
 	Full          uint64 // keys that came near their limit and got no slot
+	Brief         BriefStats
 	ArenaFull     uint64 // units or keys that found no chunk
 	Watched       int64  // keys with a refusals record: refused something in the last window
 	// first refusals without a record: such a key's offers are not known
@@ -213,6 +214,7 @@ func (c *Counter) Stats(now Instant) Stats {
 		EvictedPinned: c.table.evicted[evictPinned].Load(),
 		EvictedGone:   c.table.evicted[evictGone].Load(),
 		Full:          c.table.full.Load(),
+		Brief:         c.briefs(now),
 		ArenaFull:     c.arena.failed.Load(),
 		Divisor:       c.divisor.Load(),
 	}

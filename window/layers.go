@@ -47,6 +47,7 @@ func (c *Counter) divide(old *meters, windows []time.Duration) []*layer {
 	for i := range c.cells {
 		c.cells[i].Store(0)
 	}
+	c.brief.clear()
 	part := len(c.cells) / len(windows)
 	layers := make([]*layer, len(windows))
 	for i, w := range windows {

@@ -58,6 +58,7 @@ type Meter struct {
 
 	delay       time.Duration // for which a request of a bucket may have to wait, at most
 	countDenied bool          // denied cost counts as well, up to a limit
+	brief       brief         // of keys without a slot
 }
 
 // meter returns the meter of l. The new meter keeps the identity and the counts of old, if only the
@@ -81,9 +82,10 @@ func (c *Counter) meter(old *Meter, l Limit, layers []*layer) *Meter {
 		countDenied: l.CountDenied,
 		rate:        float64(l.Limit) / l.Window.Seconds(),
 	}
-	for _, y := range layers {
+	for n, y := range layers {
 		if m.layer == nil && y.span.window >= window {
 			m.layer = y
+			m.setBrief(n)
 		}
 	}
 	if l.Least > 0 {
@@ -143,8 +145,10 @@ type Count struct {
 	Wait  time.Duration // until the cost would fit; 0 when it does; the window when it never will
 	Reset time.Duration // until some of Used leaves the window
 	Exact bool          // Used comes from a slot, not from the sketch
-	// it does not fit by the word of other nodes: this node's own count may show no excess
-	Told bool
+	// it does not fit by the word of other nodes, or by a brief entry: this node's own exact count
+	// may show no excess
+	Told  bool
+	Brief bool // it does not fit by a brief entry
 	// part of a row of refusals recorded together: the refusal before was not, and was the caller's
 	// occasion to note that the key is being refused
 	Folded bool
@@ -225,10 +229,13 @@ func (m *Meter) Admit(now Instant, h Hit, cost int64) (c Count) {
 func (m *Meter) AdmitTo(c *Count, now Instant, h *Hit, cost int64) {
 	*c = Count{}
 	if h.at == noSlot {
-		if cost > m.limit {
+		m.guess(c, h, cost)
+		if c.Fits && m.loud(h) {
+			m.takeBrief(c, now, h, cost, true)
+		}
+		if !c.Fits {
 			m.refused.Note(h.index)
 		}
-		m.guess(c, h, cost)
 		return
 	}
 	s := &m.c.table.slots[h.at]

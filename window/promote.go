@@ -106,6 +106,7 @@ func (c *Counter) settle(m *Meter, now Instant, h Hit, key []byte) {
 	s.rule.Store(m.id)
 	s.since, s.last = now, now
 	s.carry = m.before(now, h.index)
+	m.seedBrief(s, now, h.index)
 	c.table.occupy(h.at, h.index)
 }
 

@@ -41,7 +41,7 @@ func (m *Meter) Refuse(now Instant, h Hit, cost int64) (full time.Duration) {
 // Peek returns the answer of Admit without counting anything.
 func (m *Meter) Peek(now Instant, h Hit, cost int64) (c Count) {
 	if !m.locked(h, func(s *slot) { m.count(&c, s, m.expire(s, now), cost) }) {
-		m.guess(&c, &h, cost)
+		m.guessAt(&c, now, &h, cost)
 	}
 	return c
 }
@@ -65,6 +65,13 @@ func (m *Meter) Forgive(h Hit) {
 			m.c.sync.setLow(h.at, 0)
 		}
 	})
+}
+
+// guessAt is guess with the brief entry of the key, if it is loud.
+func (m *Meter) guessAt(c *Count, now Instant, h *Hit, cost int64) {
+	if m.guess(c, h, cost); c.Fits && m.loud(h) {
+		m.takeBrief(c, now, h, cost, false)
+	}
 }
 
 // guess is the Count of a key without a slot. Such a key is far from the limit, so any cost up to

@@ -18,6 +18,7 @@ func (c *Counter) spill(at int, now Instant) {
 		return
 	}
 	t := m.expire(s, now)
+	m.leaveBrief(s, t)
 	var units [held]uint8
 	for age, cost := range m.spread(s, t) {
 		// rounded up: never too low

@@ -28,7 +28,7 @@ func (c *Counter) Sweep(now Instant) (steps int) {
 	for _, l := range c.meters.Load().layers {
 		steps += l.sweep(now)
 	}
-	steps += c.sweepSlots(now)
+	steps += c.sweepSlots(now) + c.brief.sweep(now, c.meters.Load())
 	c.setMarks()
 	c.addSpares(2 * len(c.meters.Load().byID))
 	return steps

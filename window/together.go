@@ -109,7 +109,7 @@ func (q *Question) withhold(now Instant) {
 		return
 	}
 	if q.Count.Fits = true; q.Judges {
-		m.guess(&q.Count, h, q.Cost+q.Leaves)
+		m.guessAt(&q.Count, now, h, q.Cost+q.Leaves)
 		q.noteKept(0)
 	}
 	switch {
@@ -183,7 +183,7 @@ func (q *Question) judge(now Instant, earlier []Question) {
 	m := q.Meter
 	q.Count, q.Fills, q.Kept = Count{}, false, false
 	if q.Hit.at == noSlot || q.slot().index.Load() != uint64(q.Hit.index) {
-		m.guess(&q.Count, &q.Hit, q.Cost+q.Leaves)
+		m.guessAt(&q.Count, now, &q.Hit, q.Cost+q.Leaves)
 		q.Count.Heed(m, now, q.Known)
 		q.Count.Fits = q.Count.Fits || !q.Judges
 		q.noteKept(0)
@@ -235,8 +235,11 @@ func (q *Question) write(now Instant, pass bool) {
 	}
 	m := q.Meter
 	if q.Hit.at == noSlot {
-		if !q.Count.Fits {
+		switch {
+		case !q.Count.Fits:
 			m.refused.Note(q.Hit.index)
+		case pass && m.loud(&q.Hit):
+			m.takeBrief(&Count{}, now, &q.Hit, q.Cost, true)
 		}
 		return
 	}

@@ -81,6 +81,8 @@ func (c *explanation) groundSays(v *api.ExplainView) string {
 		return c.askedSays(v, limit)
 	case c.isBucket() && v.Suspect:
 		return c.bucketSays(v)
+	case c.Count.Brief:
+		return fmt.Sprintf("It is held by rate at its limit of %s: no exact slot was free.", limit)
 	case c.why() == mitigation.ByLimit || v.Suspect:
 		return fmt.Sprintf("By %s it used %d of the limit of %s and offered %d.",
 			countersOf(v.View), c.Count.Used, limit, v.Offered)

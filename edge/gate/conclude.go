@@ -19,8 +19,8 @@ func (t *Together) conclude(l *Lane, now window.Instant, i int, pass bool) {
 	if p.ask >= 0 {
 		ask := &t.asks[p.ask]
 		c := &ask.Count
-		p.res.count.Used, p.res.count.Wait, p.res.count.Reset, p.res.count.Folded = c.Used,
-			c.Wait, c.Reset, c.Folded
+		to := &p.res.count
+		to.Used, to.Wait, to.Reset, to.Folded, to.Brief = c.Used, c.Wait, c.Reset, c.Folded, c.Brief
 		fills = ask.Fills && pass && !p.few && r.Action == mitigation.Block
 		told = !c.Fits && !r.blocks(now, c, ask.Hit, ask.Cost)
 		if !c.Fits {

@@ -254,7 +254,9 @@ func (l *Lane) charge(r *rule, now window.Instant, chance func() uint64, a *Ask)
 
 // decision fills d from res, in shadow or not. d.Rule is set already, and r is the same rule.
 func (res *result) decision(r *rule, d *Decision, shadow bool) {
-	d.View, d.Reset = res.view, res.count.Reset
+	if d.View, d.Reset = res.view, res.count.Reset; res.count.Brief {
+		d.View = mitigation.Node
+	}
 	if res.why == mitigation.Unrefused {
 		d.Remaining = max(0, r.Quota()-res.leaves-res.count.Used)
 		return

@@ -27,6 +27,9 @@ var countFamilies = []family{
 		"suspects_full_total", "",
 		"Promotions to exact counting that failed because every slot was taken.",
 	},
+	{"brief_keys", "", "Keys without an exact counter that are held by rate."},
+	{"brief_capacity", "", "Keys that can be held by rate at the same time."},
+	{"brief_full_total", "", "Requests of keys near their limits for which neither had room."},
 	{"log_chunks", "", "Chunks of memory that the logs of exact counts use."},
 	{"log_chunks_capacity", "", "Chunks of memory that the logs of exact counts can use."},
 	{"log_full_total", "", "Requests for which the log of an exact count found no free chunk."},
@@ -69,6 +72,9 @@ func collectCount(to scrape, s window.Stats) {
 	put(to, "suspects_evicted_total", s.EvictedPinned, "pinned")
 	put(to, "suspects_evicted_total", s.EvictedGone, "gone")
 	put(to, "suspects_full_total", s.Full)
+	put(to, "brief_keys", s.Brief.Keys)
+	put(to, "brief_capacity", s.Brief.Capacity)
+	put(to, "brief_full_total", s.Brief.Full)
 	put(to, "log_chunks", s.Chunks)
 	put(to, "log_chunks_capacity", s.ChunkCap)
 	put(to, "log_full_total", s.ArenaFull)

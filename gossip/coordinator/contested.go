@@ -8,17 +8,17 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// A key of a small limit is contested while nearly all of the limit is used for long. Each PoP then has a part of the
-// limit, limit/PoPs and at least 1, whatever the others admit or claim. The records that come
-// anyway are enough for it. A node believes of the other PoPs
+// A key of a small limit is contested while nearly all of the limit is used for long. Each PoP then
+// has a part of the limit, limit/PoPs and at least 1, whatever the others admit or claim. The
+// records that come anyway are enough for it. A node believes of the other PoPs
 //
 //	all together  at most the limit less a part, which is for this PoP
 //	each          at least what the PoP had of its part in the last window: a flood here leaves
 //	              free what falls due there
 //
 // The second holds only where this PoP was denied something of late: a client that asks for no more
-// than its limit is not, and moves as it likes. The price is the change: a PoP that comes late takes
-// its part beside a full window.
+// than its limit is not, and moves as it likes. The price is the change: a PoP that comes late
+// takes its part beside a full window.
 
 const (
 	// contestedAfter is the time for the records of all PoPs to come, after a window of use.
