@@ -449,7 +449,10 @@ var rooms = map[string]struct {
 	"cmd/headgate/systemtest/seam": {[]string{"edge/client", "cmd/headgate/clitest"}, "the judge " +
 		"of what a visitor sends reads bytes by itself: the node's own readings are what it " +
 		"judges"},
-	"cmd/headgate/accesslog": {nil, "a log reader knows lines of text, not headgate"},
+	"cmd/headgate/accesslog": {
+		[]string{"edge/request"},
+		"a log reader knows lines of text, and reads addresses as the doors do",
+	},
 	"cmd/headgate/oracle": {
 		[]string{"window"},
 		"the judge of the judge must share nothing with it but the exact log",

@@ -1,6 +1,7 @@
 // Package accesslog reads access logs, line by line and in file order, for replay. Understood are
-// the combined and common formats of Apache and nginx, JSON lines, and a plain TSV; plain or
-// gzipped.
+// the combined and common formats of Apache and nginx, JSON lines, the logs of HAProxy, Envoy, AWS
+// load balancers and CloudFront, and a plain TSV; plain or gzipped, and behind the prefixes of
+// syslog and container runtimes.
 //
 //	file ─► (gunzip) ─► line, at most 64 KiB ─► parser of the format ─► Record
 //	                            └─ unreadable ─► Faults: counted, the first few kept
@@ -13,6 +14,8 @@ package accesslog
 import (
 	"bytes"
 	"fmt"
+	"strings"
+	"time"
 )
 
 // Record is a request of a log. Slices lie in the reader's buffers and are valid until the next
@@ -20,10 +23,13 @@ import (
 type Record struct {
 	Time   int64  // nanoseconds since 1970, UTC
 	Digits int    // decimals of the second the log wrote, 0..9
-	Client []byte // as logged: an address or a name, never empty
+	Client []byte // as logged, without a port; of JSON and TSV a name too; empty only with NoPeer
 	Method []byte // empty if the log shows no request that can be split
 	Path   []byte // without the query string; the whole request text if it cannot be split
 	Status int    // 0: not a number
+	// Forwarded is a list of the addresses that proxies saw, X-Forwarded-For; nil: none was logged
+	Forwarded []byte
+	NoPeer    bool // the log has Forwarded alone, and not who sent it
 	// nanoseconds from the request to the end of the response; negative: the log does not have it
 	Took int64
 }
@@ -33,53 +39,85 @@ type Format uint8
 
 // The formats. Auto is decided by the first line with text.
 const (
-	Auto     Format = iota
-	Combined        // Apache's and nginx's combined and common log format
-	JSON            // one JSON object a line
-	TSV             // unix_seconds, client, method, path, status, separated by tabs
+	Auto       Format = iota
+	Combined          // Apache's and nginx's combined and common log format
+	JSON              // one JSON object a line
+	TSV               // unix_seconds, client, method, path, status, separated by tabs
+	HAProxy           // HAProxy's HTTP log
+	Envoy             // Envoy's default
+	ALB               // AWS application load balancers
+	CloudFront        // CloudFront's standard log
 )
 
-var formatNames = [...]string{Auto: "auto", Combined: "combined", JSON: "json", TSV: "tsv"}
+// formats has each format's name and parser, and whether a line looks like it. A line that looks
+// like none is taken as combined, which has the clearest errors.
+var formats = [...]struct {
+	name  string
+	parse lineParser
+	looks func(line []byte) bool
+}{
+	Auto:     {"auto", nil, func([]byte) bool { return false }},
+	Combined: {"combined", parseCombined, func([]byte) bool { return false }},
+	JSON:     {"json", parseJSON, func(line []byte) bool { return line[0] == '{' }},
+	TSV: {"tsv", parseTSV, func(line []byte) bool {
+		return startsWithDigit(line) && bytes.Count(line, []byte("\t")) >= tsvFields-1 &&
+			!looksCloudFront(line)
+	}},
+	HAProxy: {"haproxy", parseHAProxy, func(line []byte) bool {
+		_, rest, err := frontClient(line)
+		// a time with milliseconds, and no zone
+		end := bytes.IndexByte(rest, ']')
+		return err == nil && end == len("[07/Mar/2026:10:00:01.655")
+	}},
+	Envoy: {"envoy", parseEnvoy, func(line []byte) bool { return line[0] == '[' }},
+	ALB: {"alb", parseALB, func(line []byte) bool {
+		kind, rest, _ := bytes.Cut(line, []byte(" "))
+		return bytes.Contains([]byte(" http https h2 grpcs ws wss "),
+			[]byte(" "+string(kind)+" ")) && startsWithDigit(rest)
+	}},
+	CloudFront: {"cloudfront", parseCloudFront, looksCloudFront},
+}
+
+// looksCloudFront reports whether a line is of CloudFront: a date, a tab and a time.
+func looksCloudFront(line []byte) bool {
+	_, err := time.Parse("2006-01-02\t15:04:05\t", string(line[:min(len(line), 20)]))
+	return err == nil
+}
+
+// FormatNames returns the names of all formats, for people.
+func FormatNames() string {
+	var names []string
+	for _, f := range formats {
+		names = append(names, f.name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// String returns the format's name.
+func (f Format) String() string { return formats[f].name }
 
 // ParseFormat returns the format called word.
 func ParseFormat(word string) (Format, error) {
-	for i, name := range formatNames {
-		if name == word {
+	for i := range formats {
+		if formats[i].name == word {
 			return Format(i), nil
 		}
 	}
-	return Auto, fmt.Errorf("format %q is not one of auto, combined, json, tsv", word)
+	return Auto, fmt.Errorf("format %q is not one of %s", word, FormatNames())
 }
 
 // lineParser fills rec from a line without the line end. Nothing is kept; after a failure rec may
 // be half filled.
 type lineParser func(line []byte, rec *Record) error
 
-// parser returns the parser of f for a log whose first line is first.
-func (f Format) parser(first []byte) lineParser {
-	switch f {
-	case Combined:
-		return parseCombined
-	case JSON:
-		return parseJSON
-	case TSV:
-		return parseTSV
-	default:
-		return detect(first).parser(first)
-	}
-}
-
-// detect returns the format of a line. A line fitting none is taken as combined, which has the
-// clearest errors.
+// detect returns the format of a line.
 func detect(line []byte) Format {
-	switch {
-	case bytes.HasPrefix(bytes.TrimLeft(line, " \t"), []byte("{")):
-		return JSON
-	case bytes.Count(line, []byte("\t")) >= tsvFields-1 && startsWithDigit(line):
-		return TSV
-	default:
-		return Combined
+	for f := JSON; f <= CloudFront; f++ {
+		if formats[f].looks(line) {
+			return f
+		}
 	}
+	return Combined
 }
 
 func startsWithDigit(b []byte) bool { return len(b) > 0 && '0' <= b[0] && b[0] <= '9' }

@@ -16,9 +16,9 @@ var (
 // parseCombined reads `client ident user [time] "request" status bytes …`. The rest of the line
 // differs between the common and the combined format and is not read.
 func parseCombined(line []byte, rec *Record) error {
-	client, rest, _ := bytes.Cut(line, []byte(" "))
-	if len(client) == 0 {
-		return errNoClient
+	client, rest, err := frontClient(line)
+	if err != nil {
+		return err
 	}
 	// The user's name may hold blanks, so the time is found by the bracket.
 	_, rest, found := bytes.Cut(rest, []byte(" ["))
@@ -41,6 +41,7 @@ func parseCombined(line []byte, rec *Record) error {
 	status, _, _ := bytes.Cut(bytes.TrimLeft(rest[end+1:], " "), []byte(" "))
 	rec.Status = parseStatus(status)
 	setLastField(rest[end+1:], rec)
+	setForwarded(rest[end+1:], rec)
 	return nil
 }
 
@@ -53,6 +54,22 @@ func setLastField(rest []byte, rec *Record) {
 	}
 	if bytes.IndexByte(field, '.') > 0 {
 		setTook(field, time.Second, rec)
+	}
+}
+
+// setForwarded takes the third text in quotes behind the request for X-Forwarded-For, as in nginx's
+// own "main" format, if an address stands in it.
+func setForwarded(rest []byte, rec *Record) {
+	if bytes.Count(rest, []byte(`"`)) < 6 {
+		return
+	}
+	all, err := fields(rest)
+	if err != nil || len(all) < 5 {
+		return
+	}
+	last := bytes.TrimSpace(all[4][bytes.LastIndexByte(all[4], ',')+1:])
+	if _, ok := address(last); ok {
+		rec.Forwarded = all[4]
 	}
 }
 

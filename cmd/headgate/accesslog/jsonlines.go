@@ -44,7 +44,17 @@ type jsonLine struct {
 
 	RequestTime text `json:"request_time"` // seconds
 	Duration    text `json:"duration"`     // seconds with a point, else milliseconds
-	Traefik     text `json:"Duration"`     // nanoseconds
+
+	XForwardedFor  text `json:"http_x_forwarded_for"`
+	XForwardedFor2 text `json:"x_forwarded_for"`
+
+	// Traefik's names
+	ClientHost       text `json:"ClientHost"`
+	TraefikMethod    text `json:"RequestMethod"`
+	TraefikPath      text `json:"RequestPath"`
+	DownstreamStatus text `json:"DownstreamStatus"`
+	StartUTC         text `json:"StartUTC"`
+	Traefik          text `json:"Duration"` // nanoseconds
 }
 
 // text is a JSON string or number, as bytes; null and anything else is empty.
@@ -72,24 +82,26 @@ func parseJSON(line []byte, rec *Record) error {
 	if err := json.Unmarshal(line, &l); err != nil {
 		return fmt.Errorf("not a JSON object: %w", err)
 	}
-	if err := setJSONTime(first(l.TimeISO, l.Msec, l.TimeLocal, l.Time, l.Timestamp, l.TS),
-		rec); err != nil {
+	if err := setJSONTime(first(l.StartUTC, l.TimeISO, l.Msec, l.TimeLocal, l.Time, l.Timestamp,
+		l.TS), rec); err != nil {
 		return err
 	}
 	rec.Method, rec.Path = nil, nil
 	if err := l.setRequest(rec); err != nil {
 		return err
 	}
-	if rec.Client = first(l.RemoteAddr, l.Client, l.ClientIP, l.RemoteIP); len(rec.Client) == 0 {
+	rec.Client = first(l.RemoteAddr, l.Client, l.ClientIP, l.RemoteIP, l.ClientHost)
+	if len(rec.Client) == 0 {
 		return errNoClient
 	}
-	if method := first(l.RequestMethod, l.Method); len(method) > 0 {
+	if method := first(l.RequestMethod, l.Method, l.TraefikMethod); len(method) > 0 {
 		rec.Method = method
 	}
-	if path := first(l.RequestURI, l.URI, l.Path); len(path) > 0 {
+	if path := first(l.RequestURI, l.URI, l.Path, l.TraefikPath); len(path) > 0 {
 		rec.Path = withoutQuery(path)
 	}
-	rec.Status = parseStatus(l.Status)
+	rec.Status = parseStatus(first(l.Status, l.DownstreamStatus))
+	rec.Forwarded = first(l.XForwardedFor, l.XForwardedFor2)
 	l.setTook(rec)
 	return nil
 }

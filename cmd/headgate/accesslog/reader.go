@@ -12,7 +12,7 @@ import (
 // Bounds of reading.
 const (
 	MaxLine  = 64 << 10 // bytes of a line with its end; longer ones are faults
-	MaxShown = 5        // faults kept to be shown
+	MaxShown = 3        // faults kept to be shown
 )
 
 var gzipMagic = []byte{0x1f, 0x8b}
@@ -48,8 +48,7 @@ func (s *Faults) Add(f Fault) {
 type Reader struct {
 	name   string
 	lines  *bufio.Reader
-	format Format
-	parse  lineParser
+	format Format // Auto until the first line
 	line   int
 	faults *Faults
 	source *meter
@@ -86,20 +85,32 @@ func (r *Reader) Read(rec *Record) error {
 		if err != nil {
 			return err
 		}
-		if len(line) == 0 {
+		if len(bytes.TrimSpace(line)) == 0 || line[0] == '#' { // a comment, as in CloudFront's logs
 			continue
 		}
-		if r.parse == nil {
-			r.parse = r.format.parser(line)
+		if line, err = peel(bytes.TrimLeft(line, " ")); err == nil && len(line) > 0 {
+			err = r.parse(line, rec)
 		}
-		rec.Took = -1
-		if err := r.parse(line, rec); err != nil {
-			r.fault(err)
-			continue
+		switch {
+		case err != nil:
+			r.fault(fmt.Errorf("bad line (%s): %w", r.format, err))
+		case len(line) > 0:
+			return nil
 		}
-		return nil
 	}
 }
+
+// parse reads a line, the first of which sets the format.
+func (r *Reader) parse(line []byte, rec *Record) error {
+	if r.format == Auto {
+		r.format = detect(line)
+	}
+	rec.Took, rec.Forwarded, rec.NoPeer = -1, nil, false
+	return formats[r.format].parse(line, rec)
+}
+
+// Format returns the format of the log, Auto before the first line.
+func (r *Reader) Format() Format { return r.format }
 
 // Line returns the number of the line last read, from 1.
 func (r *Reader) Line() int { return r.line }

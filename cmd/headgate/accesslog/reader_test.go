@@ -61,7 +61,7 @@ func TestReaderCountsBadLinesAndGoesOn(t *testing.T) {
 		t.Errorf("records %+v, want the three good ones", records)
 	}
 	if faults.Count != 2 ||
-		faults.First[1].Error() != "test.log:5: fewer than 5 tab-separated fields" {
+		faults.First[1].Error() != "test.log:5: bad line (tsv): fewer than 5 tab-separated fields" {
 		t.Errorf("faults %+v, want lines 2 and 5", faults)
 	}
 }

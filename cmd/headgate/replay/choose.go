@@ -103,7 +103,7 @@ func ruleNames(rules []mitigation.Rule) string {
 // keyChooser returns the function reading the key out of a record.
 func keyChooser(word string) (func(*accesslog.Record) []byte, error) {
 	switch word {
-	case "client":
+	case "client", "":
 		return func(r *accesslog.Record) []byte { return r.Client }, nil
 	case "path":
 		return func(r *accesslog.Record) []byte { return r.Path }, nil

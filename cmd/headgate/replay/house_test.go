@@ -120,7 +120,8 @@ func TestReplayOfALadder(t *testing.T) {
 		t.Errorf("%d denials", denials)
 	}
 	log := strings.Repeat(at(0, "203.0.113.7", "/", 0), 9)
-	if s := summarised(t, log, "--rule", "signin", "--limit", "7"); s.Denied != 2 {
+	if s := summarised(t, log, "--rule", "signin", "--limit", "7",
+		"--every-request"); s.Denied != 2 {
 		t.Errorf("another limit: %+v", s)
 	}
 }

@@ -33,6 +33,9 @@ policies:
   - {name: signin, match: {path: /signin}, key: client, limit: 3, window: 10s, ladder: [{v4: 24, v6: 56, times: 2}, {v4: 16, v6: 48, times: 5}], siblings: 2}
   - {name: charges, match: {path: "/charges/**"}, tier: critical}
   - {name: all, match: {}, key: all, rules: [fleet]}
+  - {name: site, match: {path: ["/a", "/b"]}, limit: 1, window: 1m}
+  - {name: logins, match: {path: "/a"}, count_when: {path: "/a", status: 401}, limit: 1, window: 1m}
+clients: {trusted: [127.0.0.0/8, 10.0.0.0/8]}
 `
 
 // summary is what the tests read of a replay.
@@ -54,6 +57,8 @@ type summary struct {
 		Longest        float64
 	}
 	BadLines int64 `json:"bad_lines"`
+	Matched  int64
+	Formats  map[string]int64
 	Rule     struct{ Kind string }
 	Rows     []struct {
 		Limit, Requests, Keys, Waits int64

@@ -10,6 +10,7 @@ import (
 	"github.com/headgate-dev/headgate/cmd/headgate/accesslog"
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/spf13/cobra"
 )
@@ -19,11 +20,12 @@ type replayOptions struct {
 	config    string
 	rule      string
 	policies  bool
-	key       string // client or path
+	key       string // client, path, or empty: the policy's own, else client
 	format    string
 	decisions string
 	oracle    bool
 	suggest   bool
+	every     bool
 	json      bool
 	limit     int64         // 0: the rule's own
 	window    time.Duration // 0: the rule's own
@@ -36,10 +38,13 @@ time of the logs: the decisions a rule would have made yesterday.
 
 Records are replayed in file order at their timestamp; a record that goes back in time is
 replayed at the latest time so far. Logs may be plain or gzipped: combined or common
-format, JSON lines, or TSV (unix_seconds, client, method, path, status). The rule is
+format, JSON lines (nginx, Caddy, Traefik), the logs of HAProxy, Envoy, AWS load
+balancers and CloudFront, or TSV (unix_seconds, client, method, path, status), behind what
+syslog, docker and Kubernetes put before a line. A client is found as clients of the
+configuration says: behind a trusted peer by the list that the log has. The rule is
 replayed with mode enforce and scope node, whatever the file says, because one log holds
-the traffic of one node. That of a policy is tried on every request, matched or not, with
-the networks of its ladder, and a block of many clients by those of the log.
+the traffic of one node. That of a policy is tried with the policy's match and key, and the
+networks of its ladder; --every-request leaves the match out.
 
 With --policies all policies of the file decide, with their modes, as in the daemon: by
 method, path and client, by the status of the response and its time. A log has no headers
@@ -94,8 +99,9 @@ func Command(shared *cli.App) *cobra.Command {
 	f.StringVarP(&o.config, "config", "c", "", "configuration `FILE` (default: the built-in rules)")
 	f.StringVar(&o.rule, "rule", "", "`NAME` of the rule to replay")
 	f.BoolVar(&o.policies, "policies", false, "replay all policies of the configuration")
-	f.StringVar(&o.key, "key", "client", "count by `FIELD`: client or path")
-	f.StringVar(&o.format, "format", "auto", "`FORMAT` of the logs: auto, combined, json or tsv")
+	f.StringVar(&o.key, "key", "", "count by `FIELD`: client or path (default: as the policy does)")
+	f.BoolVar(&o.every, "every-request", false, "count what the rule's policy does not match too")
+	f.StringVar(&o.format, "format", "auto", "`FORMAT` of the logs: "+accesslog.FormatNames())
 	f.StringVar(&o.decisions, "decisions", "", "write one TSV line for each request to `FILE`")
 	f.BoolVar(&o.oracle, "oracle", false, "compare every decision with an exact sliding log")
 	f.BoolVar(&o.suggest, "suggest", false, "try every limit and print a table of their denials")
@@ -108,7 +114,7 @@ func Command(shared *cli.App) *cobra.Command {
 		"their tokens")
 	for _, other := range []string{
 		"rule", "oracle", "suggest", "limit", "window", "burst",
-		"delay",
+		"delay", "every-request",
 	} {
 		cmd.MarkFlagsMutuallyExclusive("policies", other)
 	}
@@ -141,7 +147,7 @@ func (o *replayOptions) run(ctx context.Context, a *app, logs []string) error {
 	printFaults(a.Stderr, &r.faults)
 	switch {
 	case err != nil || summary.Requests == 0:
-		return firstError(err, readErr, errNothingRead)
+		return firstError(err, readErr, r.nothing())
 	case o.suggest:
 		return firstError(o.printTrial(a, r), readErr)
 	}
@@ -189,26 +195,34 @@ func (o *replayOptions) prepare() (*replay, error) {
 		return nil, err
 	}
 	r := newReplay(rule, keyOf, format, o.oracle)
+	r.clients = whole.Policies.Clients
 	if r.tiers, err = tiersOf(&whole, &rule); err != nil {
 		return nil, err
 	}
 	r.open = func(start time.Time) (judge, error) { return openJudge(cfg, start) }
-	return r, o.judge(r, cfg, rule, &ladder)
+	return r, o.judge(r, cfg, rule, &ladder, ownerOf(&whole, rule.Name))
 }
 
-// judge has r judge by rule, with the networks of ladder, in the way of o.
+// judge has r judge by rule, which is own's if that is not nil, with the networks of ladder, in the
+// way of o.
 func (o *replayOptions) judge(
-	r *replay, cfg config.Config, rule mitigation.Rule, ladder *widened,
-) error {
+	r *replay, cfg config.Config, rule mitigation.Rule, ladder *widened, own *policy.Policy,
+) (err error) {
+	whole := needsRequest(&rule, ladder, own)
+	if whole || own != nil {
+		if err := o.alone(&cfg, rule, ladder, own); err != nil {
+			return err
+		}
+		if r.keyer, err = newKeyer(&cfg, rule.Name); err != nil {
+			return err
+		}
+	}
 	switch {
 	case o.suggest:
 		r.trial = newTrial(&rule)
 	case o.oracle && len(ladder.levels) > 0:
 		return fmt.Errorf("%s: --oracle is for rules without a ladder of networks", rule.Name)
-	case needsRequest(&rule, ladder):
-		if err := o.alone(&cfg, rule, ladder); err != nil {
-			return err
-		}
+	case whole:
 		r.openHouse(cfg)
 	}
 	return nil
@@ -224,6 +238,7 @@ func (o *replayOptions) prepareAll(
 	everywhere(&cfg)
 	o.byItself(&cfg)
 	r := newReplay(mitigation.Rule{}, keyOf, f, false)
+	r.clients = cfg.Policies.Clients
 	for _, rule := range cfg.AllRules() {
 		r.rule.Window = max(r.rule.Window, rule.Fill()) // the upkeep goes by the longest
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/headgate-dev/headgate/edge"
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -50,16 +51,17 @@ const (
 	replaySeed = 4290 // of the bits drawn per request: a replay can be repeated
 )
 
-// errNothingRead ends a replay of logs in which no line could be used.
-var errNothingRead = errors.New("no request could be read from the logs")
-
 // replay is a run over logs. Not safe for concurrent use.
 type replay struct {
-	rule   mitigation.Rule
-	name   []byte // of the rule
-	keyOf  func(*accesslog.Record) []byte
-	format accesslog.Format
-	open   func(start time.Time) (judge, error)
+	rule      mitigation.Rule
+	name      []byte // of the rule
+	keyOf     func(*accesslog.Record) []byte
+	format    accesslog.Format
+	clients   request.Clients
+	keyer     *keyer           // of a policy's rule; nil: keyOf knows the key of every request
+	unmatched int64            // requests that its policy does not ask about
+	formats   map[string]int64 // lines that were read, by format
+	open      func(start time.Time) (judge, error)
 
 	judge  judge // nil until the first record sets the time, and of a trial
 	draw   *rand.Rand
@@ -87,7 +89,7 @@ func newReplay(
 	r := &replay{
 		rule: rule, name: []byte(rule.Name), keyOf: keyOf, format: f,
 		draw:  rand.New(rand.NewPCG(replaySeed, 0)), //nolint:gosec // repeatable on purpose
-		tally: newReplayTally(),
+		tally: newReplayTally(), formats: map[string]int64{},
 	}
 	if rule.Kind == mitigation.Concurrency {
 		r.order = &transit{lease: rule.Lease}
@@ -141,6 +143,7 @@ func (r *replay) readFile(ctx context.Context, name string, p *progress) error {
 		if err := in.Read(&rec); err != nil {
 			return ignoreEOF(err)
 		}
+		r.formats[in.Format().String()]++
 		if err := r.record(&rec, accesslog.Fault{File: name, Line: in.Line()}); err != nil {
 			return err
 		}
@@ -163,7 +166,20 @@ func ignoreEOF(err error) error {
 
 // record decides a request of the log, found at the place of where.
 func (r *replay) record(rec *accesslog.Record, where accesslog.Fault) error {
+	if err := findClient(&r.clients, rec); err != nil {
+		where.Err = err
+		r.faults.Add(where)
+		return nil
+	}
 	key := r.keyOf(rec)
+	if r.keyer != nil {
+		of, ok := r.keyer.of(rec, r.trial != nil)
+		if !ok {
+			r.unmatched++
+			return nil
+		}
+		key = of
+	}
 	if len(key) == 0 || len(key) > mitigation.MaxKey {
 		where.Err = fmt.Errorf("key of %d bytes: it must have 1..%d", len(key), mitigation.MaxKey)
 		r.faults.Add(where)
@@ -268,7 +284,10 @@ func (r *replay) finish(elapsed time.Duration) (*replaySummary, error) {
 		}
 	}
 	s := r.tally.summary(r.rule, elapsed)
-	s.Ended, s.BadLines = r.now.Time().UTC(), r.faults.Count
+	s.Ended, s.BadLines, s.Formats = r.now.Time().UTC(), r.faults.Count, r.formats
+	if r.keyer != nil {
+		s.Matched = &r.tally.requests
+	}
 	if r.house != nil {
 		s.Policies, s.Rules = r.house.figures()
 	}

@@ -74,23 +74,26 @@ func (t *replayTally) key(key []byte) *keyTally {
 
 // replaySummary is the output of a replay; printed unchanged by --json.
 type replaySummary struct {
-	Rule       replayRule    `json:"rule"`
-	Requests   int64         `json:"requests"`
-	Keys       int           `json:"keys"`
-	Untold     int64         `json:"untracked_requests,omitempty"`
-	Allowed    int64         `json:"allowed"`
-	Denied     int64         `json:"denied"`
-	DeniedBy   replayGrounds `json:"denied_by"`
-	Delayed    *replayWaits  `json:"delayed,omitempty"` // of Allowed: had to wait
-	Flagged    int           `json:"flagged_keys"`      // refused at least once
-	Top        []replayTop   `json:"top"`
-	Began      time.Time     `json:"began"` // the log's time
-	Ended      time.Time     `json:"ended"`
-	WentBack   int64         `json:"went_back"` // records earlier than one before them
-	BadLines   int64         `json:"bad_lines"`
-	Seconds    float64       `json:"seconds"` // the replay took
-	RequestsPS float64       `json:"requests_per_second"`
-	Oracle     *oracle.Score `json:"oracle,omitempty"`
+	Rule     replayRule    `json:"rule"`
+	Requests int64         `json:"requests"`
+	Keys     int           `json:"keys"`
+	Untold   int64         `json:"untracked_requests,omitempty"`
+	Allowed  int64         `json:"allowed"`
+	Denied   int64         `json:"denied"`
+	DeniedBy replayGrounds `json:"denied_by"`
+	Delayed  *replayWaits  `json:"delayed,omitempty"` // of Allowed: had to wait
+	Flagged  int           `json:"flagged_keys"`      // refused at least once
+	Top      []replayTop   `json:"top"`
+	Began    time.Time     `json:"began"` // the log's time
+	Ended    time.Time     `json:"ended"`
+	WentBack int64         `json:"went_back"` // records earlier than one before them
+	BadLines int64         `json:"bad_lines"`
+	// lines that were read, by format
+	Formats    map[string]int64 `json:"formats"`
+	Matched    *int64           `json:"matched,omitempty"` // requests of a policy's rule
+	Seconds    float64          `json:"seconds"`           // the replay took
+	RequestsPS float64          `json:"requests_per_second"`
+	Oracle     *oracle.Score    `json:"oracle,omitempty"`
 	// of a replay of whole requests:
 	Policies []replayPolicy `json:"policies,omitempty"`
 	Rules    []replayAsked  `json:"rules,omitempty"`
