@@ -85,6 +85,7 @@ type Node struct {
 	prepare func(file string, started *config.Config) (prepared, error) // prepare, but in tests
 	// of keys' digests where no key file is named
 	secret [32]byte
+	kept   bool // secret is that of the state directory
 	// drawn: where between the others' flushes this node's lie
 	phase   [8]byte
 	begun   atomic.Uint64 // reloads
@@ -157,7 +158,7 @@ func (n *Node) build(ctx context.Context, p prepared) error {
 	}
 	// Restored before the doors open, since a gate after a decision cannot take counts in.
 	if cfg.StateDir != "" {
-		n.state = state.Open(n.gate, cfg.StateDir, n.log)
+		n.state = state.Open(n.gate, cfg.StateDir, n.digests(&p), n.log)
 	}
 	return n.openDoors(ctx, p)
 }

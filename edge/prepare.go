@@ -9,6 +9,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/edge/private"
 	"github.com/headgate-dev/headgate/edge/rls"
+	"github.com/headgate-dev/headgate/edge/state"
 )
 
 // prepared is a configuration with everything needed from the disk, read and checked: every fault
@@ -92,12 +93,20 @@ func (n *Node) loadPolicies(p *prepared) (err error) {
 	if len(p.cfg.Policies.Policies) == 0 {
 		return nil
 	}
+	if !n.kept && n.started.StateDir != "" && len(p.keys) == 0 {
+		n.secret, n.kept = state.DigestKey(n.started.StateDir, n.secret, n.log), true
+	}
 	var before *policy.Engine
 	if n.room != nil {
 		before = n.room.Engine()
 	}
 	p.policies, err = config.ReloadPolicies(&p.cfg, p.digestKey(n.secret), before)
 	return err
+}
+
+// digests returns p's digest key for the state.
+func (n *Node) digests(p *prepared) state.Digests {
+	return state.Digests{Name: state.NameOf(p.digestKey(n.secret)), Cluster: len(p.keys) > 0}
 }
 
 // digestKey returns the key of the digests standing for secrets in counted keys: the same on all

@@ -60,6 +60,9 @@ func (n *Node) commit(number uint64, p prepared) {
 	}
 	n.reloads.newest = number
 	n.reloads.now, n.reloads.waiting, n.reloads.since = p.cfg, p.waiting, time.Now()
+	if n.state != nil {
+		n.state.SetDigests(n.digests(&p))
+	}
 	if n.flusher != nil {
 		n.flusher.Rekey(p.ringSecret())
 	}

@@ -39,7 +39,7 @@ type briefTable struct {
 	cursor int           // line where the next sweep starts
 }
 
-// brief is a meter's view of the table. The zero brief is of a rule without entries.
+// brief is a meter's view of the table. The zero brief is a rule without entries.
 type brief struct {
 	layer uint64 // its number
 	tick  int64  // nanoseconds
@@ -60,7 +60,7 @@ func (t *briefTable) clear() {
 	}
 }
 
-// setBrief gives m its view of the table.
+// setBrief gives m the view of the table.
 func (m *Meter) setBrief(layer int) {
 	if m.countDenied || m.delay > 0 || m.layer == nil {
 		return

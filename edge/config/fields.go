@@ -33,8 +33,8 @@ func (c *Config) nodeFields() []field {
 				"it; the log warns when others may read or own it. A reload reads it again."),
 		described("memory", &c.Memory, sizes(MinMemory, MaxMemory), "64MiB",
 			"The memory for counters and mitigations, reserved at start: a sixteenth for "+
-				"mitigations, a fifth of the rest for the sketch, a fifth of what is left for keys "+
-				"beyond the exact slots, and the rest for exact slots (109,280 of them in 64MiB; "+
+				"mitigations, a fifth of the rest for the sketch, a fifth of what is left for "+
+				"keys beyond the exact slots, and the rest for exact slots (109,280 of them in 64MiB; "+
 				"72,160 with a ring). `headgate suggest` takes another "+
 				"sixteenth at most. The process stays within `memory` + sets + 64MiB, under "+
 				"floods of keys too, and within `memory` + sets + 128MiB while every door is full "+
@@ -45,8 +45,9 @@ func (c *Config) nodeFields() []field {
 		described("state_dir", &c.StateDir, paths, `""`,
 			"A directory for `headgate.state`, which keeps blocks, allows and the counts of "+
 				"busy keys over a restart. It is written every second while something changes. "+
-				"One daemon a directory. Empty: nothing is kept. The packaged systemd unit "+
-				"creates `/var/lib/headgate` for it.").atStart(),
+				"`digest.key` keys the digests in keys of policies where no "+
+				"`gossip.key_file` does. One daemon a directory. Empty: nothing is kept. The "+
+				"packaged systemd unit creates `/var/lib/headgate` for it.").atStart(),
 		group("ring", c.Ring.fields()),
 		group("gossip", c.Gossip.fields()),
 	}

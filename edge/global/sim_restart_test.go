@@ -147,7 +147,8 @@ func (c *simSpread) ask(node int) {
 
 // openState restores the node's state, and has it written again.
 func (n *simNode) openState() {
-	state := state.Open(n.edge, filepath.Join(n.sim.plan.state, n.name), n.world.options.Log)
+	dir := filepath.Join(n.sim.plan.state, n.name)
+	state := state.Open(n.edge, dir, state.Digests{}, n.world.options.Log)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {

@@ -34,7 +34,7 @@ func TestStateThatOthersReach(t *testing.T) {
 		}
 		var log bytes.Buffer
 		g := gatetest.New(t, 1<<20, gatetest.Shed, gatetest.Block)
-		is := Open(g, dir, slog.New(slog.NewTextHandler(&log, nil))).Stats(g.Now())
+		is := Open(g, dir, Digests{}, slog.New(slog.NewTextHandler(&log, nil))).Stats(g.Now())
 		if live := len(flags(g)); is.Ignored != want.ignored || live != want.flags ||
 			!strings.Contains(log.String(), want.says) {
 			t.Errorf("mode %o: %d flags, %+v, the log says\n%s", mode, live, is, &log)

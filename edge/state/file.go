@@ -31,9 +31,10 @@ const (
 // File writes the state of a gate to a directory. Run belongs to a single goroutine; Stats is safe
 // for concurrent use. A file and not a log: it is small, and its whole content is of a moment.
 type File struct {
-	gate *gate.Gate
-	dir  string
-	log  *slog.Logger
+	gate    *gate.Gate
+	dir     string
+	log     *slog.Logger
+	digests atomic.Pointer[Digests]
 
 	buf        []byte         // memory of the encoded state, reused
 	content    uint64         // checksum of the last written body without its time
@@ -48,9 +49,11 @@ type File struct {
 
 // Open restores the state in dir into g, and returns the File writing it once Run is called. It
 // creates dir with mode 0700. A missing file is a first start. A file that cannot be used is
-// logged, counted in Stats.Ignored and otherwise treated as missing. g must not decide yet.
-func Open(g *gate.Gate, dir string, log *slog.Logger) *File {
+// logged, counted in Stats.Ignored and otherwise treated as missing. digests is the digest
+// key in force. g must not decide yet.
+func Open(g *gate.Gate, dir string, digests Digests, log *slog.Logger) *File {
 	s := &File{gate: g, dir: dir, log: log}
+	s.digests.Store(&digests)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		log.Warn("state_dir cannot be created", "error", err)
 	}
@@ -83,6 +86,9 @@ func (s *File) restore(now window.Instant) (gate.Restored, error) {
 	snapshot, err := codec.Decode(all)
 	if err != nil {
 		return gate.Restored{}, err
+	}
+	if mitigations, counts := dropOthers(snapshot, s.digests.Load()); mitigations+counts > 0 {
+		s.log.Warn("state of other digests dropped", "mitigations", mitigations, "counts", counts)
 	}
 	return s.gate.Restore(now, snapshot, maxUnseen)
 }
@@ -156,6 +162,7 @@ func (s *File) writeAt(now window.Instant, stopped bool) {
 // The time of writing is left out of the comparison, or no two states would be the same.
 func (s *File) save(now window.Instant, stopped bool) error {
 	snapshot := s.gate.Snapshot(now, stopped)
+	snapshot.Digests = s.digests.Load().Name
 	var left int
 	s.buf, left = codec.Encode(s.buf[:0], snapshot)
 	s.left.Add(uint64(left)) // 0 or more
@@ -171,6 +178,9 @@ func (s *File) save(now window.Instant, stopped bool) error {
 	s.bytes.Store(int64(len(s.buf)))
 	return nil
 }
+
+// SetDigests has the state name another digest key. Safe for concurrent use.
+func (s *File) SetDigests(is Digests) { s.digests.Store(&is) }
 
 // replaceFile replaces the content of the file at path in a single step. A reader, at any moment
 // and after a crash, finds the old content or the new.
@@ -226,4 +236,37 @@ func (s *File) Stats(now window.Instant) Stats {
 		stats.Age = max(0, now.Sub(window.Instant(at)))
 	}
 	return stats
+}
+
+// DigestKey returns the digest key kept in dir, which is made where none is. A file that cannot be
+// used is logged. A key that is new, or of this process alone, is fresh, 32 random bytes.
+func DigestKey(dir string, fresh [32]byte, log *slog.Logger) (key [32]byte) {
+	path := filepath.Join(dir, "digest.key")
+	kept, err := readDigestKey(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = os.MkdirAll(dir, 0o700); err == nil {
+			err = replaceFile(path, fresh[:])
+		}
+	} else if err == nil {
+		return kept
+	}
+	if err != nil {
+		log.Warn("digest key not kept: keys that are digests do not outlive this process",
+			"path", path, "error", err)
+	}
+	return fresh
+}
+
+// readDigestKey reads the file at path, which nobody else may read.
+func readDigestKey(path string) (key [32]byte, err error) {
+	all, warnings, err := readState(path)
+	switch {
+	case err != nil:
+		return key, err
+	case len(warnings) > 0:
+		return key, errors.New(warnings[0])
+	case len(all) != len(key):
+		return key, fmt.Errorf("%d bytes, want %d: %w", len(all), len(key), private.ErrSize)
+	}
+	return [32]byte(all), nil
 }

@@ -45,7 +45,7 @@ func TestStateTorn(t *testing.T) {
 			t.Fatal(err)
 		}
 		g := gatetest.New(t, 1<<20, gatetest.Shed, gatetest.Block)
-		s := Open(g, dir, quiet())
+		s := Open(g, dir, Digests{}, quiet())
 		if is := s.Stats(g.Now()); is.Ignored != 1 || len(flags(g)) != 0 ||
 			g.OverrideStats().Held != 0 {
 			t.Errorf("%s: %+v", name, is)
@@ -55,13 +55,14 @@ func TestStateTorn(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := gatetest.New(t, 1<<20, gatetest.Shed, gatetest.Block)
-	if is := Open(g, dir, quiet()).Stats(g.Now()); is.Ignored != 0 || len(flags(g)) != 3 {
+	is := Open(g, dir, Digests{}, quiet()).Stats(g.Now())
+	if is.Ignored != 0 || len(flags(g)) != 3 {
 		t.Errorf("as it is: %+v, %d flags", is, len(flags(g)))
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if is := Open(g, dir, quiet()).Stats(g.Now()); is.Ignored != 0 {
+	if is := Open(g, dir, Digests{}, quiet()).Stats(g.Now()); is.Ignored != 0 {
 		t.Error("a first start is nothing to be ignored")
 	}
 }
@@ -108,7 +109,7 @@ func (o *outcry) complaints() int {
 // startNode runs a node until it is stopped.
 func startNode(t testing.TB) *node {
 	n := &node{TB: t, gate: fourRules(t, nil), dir: filepath.Join(t.TempDir(), "made", "here")}
-	n.state = Open(n.gate, n.dir, slog.New(slog.NewTextHandler(&n.log, nil)))
+	n.state = Open(n.gate, n.dir, Digests{}, slog.New(slog.NewTextHandler(&n.log, nil)))
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); n.state.Run(ctx) }()

@@ -69,7 +69,7 @@ func parseHAProxy(line []byte, rec *Record) error {
 
 // parseEnvoy reads Envoy's default format. It has no peer, but the list x-forwarded-for.
 //
-//	[time] "METHOD path protocol" status flags received sent duration upstream "x-forwarded-for" …
+//	[time] "METHOD path protocol" status flags in out duration upstream "x-forwarded-for" …
 func parseEnvoy(line []byte, rec *Record) error {
 	all, err := fields(line)
 	if err != nil || len(all) < 9 {

@@ -10,7 +10,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
-// Collectors of logs put things before a line, and each format has its own first fields. All are
+// Collectors of logs put things before a line, and formats differ in their first fields. All are
 // read here, so no time, host or site can be taken for a client.
 
 var (
@@ -73,7 +73,7 @@ func traditional(line []byte) (rest []byte, ok bool) {
 	return line[len(form)+1:], err == nil
 }
 
-// tagged returns what follows `host tag[pid]: ` or `tag: `: as it is where there is no tag.
+// tagged returns what follows `host tag[pid]: ` or `tag: `, and all of rest without a tag.
 func tagged(rest []byte) []byte {
 	for at, words := rest, 0; words < 2; words++ {
 		word, after, more := bytes.Cut(at, []byte(" "))

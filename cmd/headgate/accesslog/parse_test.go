@@ -59,7 +59,7 @@ var goodLines = []struct {
 		flat{"1735689600", "::2", "GET", "/", 200},
 	},
 	{
-		"combined escaped quote", Combined, `::1 - - [01/Jan/2025:00:00:00 +0000] "GET /\"x\\" 200 5`,
+		"escaped quote", Combined, `::1 - - [01/Jan/2025:00:00:00 +0000] "GET /\"x\\" 200 5`,
 		flat{"1735689600", "::1", "GET", `/\"x\\`, 200},
 	},
 	{

@@ -11,11 +11,11 @@ import (
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
-// errNobody is the fault of a line that names neither a peer nor a list of addresses.
+// errNobody is the fault of a line without a peer and a list of addresses.
 var errNobody = errors.New("no client: x-forwarded-for is empty, and the format has no peer")
 
-// findClient sets the client of rec as a node under c would: the peer that the log names, else the
-// first address of the list, from the right, that is no trusted proxy.
+// findClient sets the client of rec as a node under c would: the peer in the log, else the
+// first address of the list, from the right, of no trusted proxy.
 func findClient(c *request.Clients, rec *accesslog.Record) error {
 	peer, known := request.ParseAddress(rec.Client)
 	switch {
@@ -46,7 +46,7 @@ func findClient(c *request.Clients, rec *accesslog.Record) error {
 	return nil
 }
 
-// keyer finds the requests that a policy asks a rule about, and their keys.
+// keyer finds the requests about which a policy asks a rule, and the keys.
 type keyer struct {
 	engine  *policy.Engine
 	rule    string
@@ -61,7 +61,7 @@ func newKeyer(cfg *config.Config, rule string) (*keyer, error) {
 }
 
 // of returns the key of rec, valid until the next call, and whether the policy asks about rec;
-// counted says that the response has to count as well.
+// counted says so only if the response counts as well.
 func (k *keyer) of(rec *accesslog.Record, counted bool) (key []byte, ok bool) {
 	q := &k.request
 	q.Reset(k.engine.Names())

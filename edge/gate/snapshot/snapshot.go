@@ -16,8 +16,10 @@ import (
 // Snapshot is the state of a gate that outlives a restart. Times are Unix microseconds of the wall
 // clock, and keys are bytes: instants and indices have no meaning in another process.
 type Snapshot struct {
-	Written   int64 // time at which it was taken
-	Stopped   bool  // taken at a stop: nothing was admitted after it
+	Written int64 // time at which it was taken
+	Stopped bool  // taken at a stop: nothing was admitted after it
+	// Digests names the digest key under which keys were made; zero: not known.
+	Digests   [8]byte
 	Overrides []override.Override
 	Rules     []Rule
 	Flags     []Flag

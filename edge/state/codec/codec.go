@@ -50,6 +50,7 @@ const (
 	recordFlag    = 4 // see flag
 	recordCount   = 5 // see count and exchanged
 	recordStrikes = 6 // rule, key, their number, and when they are forgotten
+	recordDigests = 7 // name of the digest key, 8 bytes
 )
 
 var (
@@ -140,6 +141,10 @@ func Encode(dst []byte, s *gate.Snapshot) (all []byte, left int) {
 	w.add(recordHead, MaxBytes)
 	w.record = override.AppendAll(w.record[:0], s.Overrides)
 	w.add(recordOverrides, MaxBytes)
+	if s.Digests != [8]byte{} {
+		w.record = append(w.record[:0], s.Digests[:]...)
+		w.add(recordDigests, MaxBytes)
+	}
 	for _, r := range s.Rules {
 		w.begin()
 		w.text([]byte(r.Name))

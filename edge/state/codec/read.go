@@ -58,6 +58,15 @@ func (r *reader) text(most int64) []byte {
 	return text
 }
 
+// text8 reads a text of 8 bytes.
+func (r *reader) text8() (text []byte) {
+	if text = r.rest; len(text) < 8 {
+		r.failed = true
+		return nil
+	}
+	return text[:8]
+}
+
 // key reads a key of 1..MaxKey bytes.
 func (r *reader) key() []byte {
 	key := r.text(mitigation.MaxKey)
@@ -73,6 +82,8 @@ func readRecord(s *gate.Snapshot, kind byte, r *reader) (err error) {
 		s.Written, s.Stopped = r.number(maxNumber), r.bool()
 	case recordOverrides:
 		s.Overrides, err = override.ParseAll(r.rest)
+	case recordDigests:
+		copy(s.Digests[:], r.text8())
 	case recordRule:
 		s.Rules = append(s.Rules, snapshot.Rule{
 			Name:   string(r.text(mitigation.MaxRuleName)),

@@ -25,6 +25,9 @@ import (
 const stateRules = `rules:
   - {name: shed, limit: 200, window: 3s}
   - {name: block, limit: 3, window: 1m, action: block, block_for: 10m}
+policies:
+  - {name: api, match: {}, key: header.x-api-key, limit: 3, window: 1m, action: block,
+     block_for: 10m}
 `
 
 // stateNode is a daemon on one machine's one state directory, which is killed and started again.
@@ -114,6 +117,10 @@ func TestStateSurvivesKill(t *testing.T) {
 	for range 5 {
 		n.check("block", "guesser")
 	}
+	customer := hg.Request{Path: "/", Headers: http.Header{"X-Api-Key": {"k-3"}}}
+	for range 5 {
+		_, _ = n.Client().Ask(n.Context(), customer)
+	}
 	n.post(`{"rule":"shed","key":"crawler","action":"block","ttl":"30m","reason":"scrapes","by":"ann"}`)
 	log, worst := window.NewLog(2990*time.Millisecond, time.Microsecond), int64(0)
 	n.attack(3500*time.Millisecond, log, &worst) // into the second window's admissions
@@ -124,6 +131,10 @@ func TestStateSurvivesKill(t *testing.T) {
 			if a := n.check(rule, key); a.Why != wire.WhyBlock {
 				t.Errorf("kill %d: %s is not blocked: %+v", kill, key, a)
 			}
+		}
+		// the key of a policy by an API key is a digest
+		if a, err := n.Client().Ask(n.Context(), customer); err != nil || a.Why != wire.WhyBlock {
+			t.Errorf("kill %d: the customer is not blocked: %+v, %v", kill, a, err)
 		}
 		n.attack(1100*time.Millisecond, log, &worst)
 		t.Logf("kill %d: it answered after %v, what was in the worst window so far is %.1f %% of "+
