@@ -131,8 +131,8 @@ func TestPlacesOverLines(t *testing.T) {
 		`id=1 allow lease=([0-9a-f]{16}) remaining=1 reset=120 view=node`)
 	n.says("acquire exports a lease=30",
 		`allow lease=([0-9a-f]{16}) remaining=0 reset=30 view=node`)
-	n.says("acquire exports a", `deny why=limit retry=1 view=node`)
-	n.says("peek exports a", `deny why=limit retry=1 view=node`)
+	n.says("acquire exports a", `deny why=limit retry=1 view=node remaining=\d+`)
+	n.says("peek exports a", `deny why=limit retry=1 view=node remaining=\d+`)
 	n.says("release exports a lease="+first, "ok")
 	n.says("release exports a lease="+first, "ok late=1")
 	n.says("release exports b", "ok late=1")
@@ -144,7 +144,7 @@ func TestPlacesOverLines(t *testing.T) {
 	n.says("acquire fleet a", "error bad-request")
 	n.says("release fleet a", "error bad-request")
 	n.says("acquire none a", "error unknown-rule")
-	n.says("acquire exports a cost=3", `deny why=limit retry=1 view=node`)
+	n.says("acquire exports a cost=3", `deny why=cost remaining=2 view=node`)
 	n.says("acquire shared a cost=8", `allow lease=([0-9a-f]{16}) remaining=0 reset=60 view=node`)
 	n.says("acquire shared a", `deny why=reserve status=503 retry=1 view=node`)
 	n.says("acquire shared a tier=critical",
@@ -213,7 +213,8 @@ func TestPlacesByPolicies(t *testing.T) {
 		`allow ticket=([0-9a-f]{16}) rule=download remaining=1 reset=60 view=node`)
 	n.says("ask path=/get/b client=203.0.113.7",
 		`allow ticket=([0-9a-f]{16}) rule=download remaining=0 .*`)
-	n.says("ask path=/get/c client=203.0.113.7", `deny why=limit retry=1 rule=download view=node`)
+	n.says("ask path=/get/c client=203.0.113.7",
+		`deny why=limit retry=1 rule=download view=node remaining=0`)
 	n.says("ask path=/get/c client=203.0.113.8", `allow ticket=([0-9a-f]{16}) .*`)
 	n.says("report ticket="+first+" status=200 id=1", "id=1 ok")
 	n.says("report ticket="+first+" status=200 id=2", "id=2 ok late=1")
@@ -242,7 +243,7 @@ func TestPlacesByPolicies(t *testing.T) {
 	n.says("ask path=/api", `deny why=reserve status=503 retry=\d+ rule=fleet view=node`)
 	n.says("ask path=/pay", `allow rule=fleet remaining=1 .*`)
 	n.says("ask path=/api tier=critical", `allow rule=fleet remaining=0 .*`)
-	n.says("ask path=/pay", `deny why=limit retry=\d+ rule=fleet view=node`)
+	n.says("ask path=/pay", `deny why=limit retry=\d+ rule=fleet view=node remaining=\d+`)
 	if status, header, _ := n.post("/v1/check?rule=fleet&key=x&cost=9", ""); status != 503 ||
 		header.Get("Headgate-Why") != "reserve" {
 		t.Errorf("%d %v", status, header)

@@ -18,6 +18,7 @@ const (
 	// admitted + cost would pass the part of the limit open to the request's tier
 	ByReserve
 	ByPending // admitted + cost + the cost waiting for responses would pass the limit
+	ByCost    // the cost is above the limit, or the burst: it never passes
 )
 
 // Reasons is the number of reasons, none included: each Why is below.
@@ -25,7 +26,7 @@ const Reasons = len(whyNames)
 
 var whyNames = [...]string{
 	Unrefused: "", ByBlock: "block", ByShed: "shed", ByLimit: "limit",
-	ByReserve: "reserve", ByPending: "pending",
+	ByReserve: "reserve", ByPending: "pending", ByCost: "cost",
 }
 
 // String returns the reason's name in answers; "" for none.

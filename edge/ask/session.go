@@ -262,7 +262,8 @@ func nearer(d, o *gate.Decision) bool {
 		return d.Deny
 	}
 	if d.Deny {
-		return d.Retry > o.Retry
+		return d.Why == mitigation.ByCost && o.Why != d.Why ||
+			o.Why != mitigation.ByCost && d.Retry > o.Retry
 	}
 	part := float64(d.Remaining) * float64(o.Rule.Quota())
 	other := float64(o.Remaining) * float64(d.Rule.Quota())

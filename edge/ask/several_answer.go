@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/gate"
-	"github.com/headgate-dev/headgate/mitigation"
 )
 
 // answer sets the answer of p from the decisions of the part's questions.
@@ -71,20 +70,6 @@ func (s *Session) Delay() time.Duration { return s.together.Delay() }
 
 // Full reports whether there was no lease left for some part: the failure mode decided.
 func (s *Session) Full() bool { return s.full() }
-
-// Left returns the rest of the limit passed by p: of use for a cost above 1. Nothing is counted.
-func (s *Session) Left(b *gate.Batch, p *Part) int64 {
-	if p.By == nil || p.By.Deny && p.By.Why != mitigation.ByLimit {
-		return 0
-	}
-	var d gate.Decision
-	a := s.several.asks[p.by].Ask
-	a.Op, a.Cost = gate.Peek, 1
-	if b.Decide(&d, &a) != nil || d.Deny {
-		return 0
-	}
-	return d.Remaining
-}
 
 // AllDecisions is Decisions for the questions of all parts.
 func (s *Session) AllDecisions(most int, each func(d *gate.Decision)) {

@@ -84,7 +84,7 @@ func answerOf(op wire.Op, a wire.Answer) Answer {
 	default:
 		return Answer{Err: wire.ErrReply}
 	}
-	if a.Status == wire.Deny {
+	if a.Status == wire.Deny && a.Why != wire.WhyCost {
 		a.Retry = max(a.Retry, 1)
 	}
 	return Answer{

@@ -45,10 +45,8 @@ func (h *handler) announce(header http.Header, a Answer) {
 // "" of others.
 func (a Answer) RateLimit() string {
 	remaining, reset := a.Remaining, a.Reset
-	// For who was denied nothing is left, whatever a smaller request would find: t is then when to
-	// come back.
-	if !a.Allowed() {
-		remaining, reset = 0, a.Retry
+	if !a.Allowed() { // t is then when to come back
+		reset = a.Retry
 	}
 	if a.Rule == "" {
 		return ""

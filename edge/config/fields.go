@@ -34,8 +34,8 @@ func (c *Config) nodeFields() []field {
 		described("memory", &c.Memory, sizes(MinMemory, MaxMemory), "64MiB",
 			"The memory for counters and mitigations, reserved at start: a sixteenth for "+
 				"mitigations, a fifth of the rest for the sketch, a fifth of what is left for "+
-				"keys beyond the exact slots, and the rest for exact slots (109,280 of them in 64MiB; "+
-				"72,160 with a ring). `headgate suggest` takes another "+
+				"keys beyond the exact slots, and the rest for exact slots (109,280 of them in "+
+				"64MiB; 72,160 with a ring). `headgate suggest` takes another "+
 				"sixteenth at most. The process stays within `memory` + sets + 64MiB, under "+
 				"floods of keys too, and within `memory` + sets + 128MiB while every door is full "+
 				"of clients that end no request and read no answer. Sets are the bytes that "+

@@ -37,11 +37,11 @@ func TestBucketDecisions(t *testing.T) {
 	}{
 		{0, gate.Peek, 1, false, 5, 0, 0},
 		{0, gate.Check, 3, false, 2, time.Second, 0},
-		{0, gate.Peek, 3, true, 0, time.Second, time.Second},
-		{0, gate.Check, 5, true, 0, time.Second, 3 * time.Second},
+		{0, gate.Peek, 3, true, 2, time.Second, time.Second},
+		{0, gate.Check, 5, true, 2, time.Second, 3 * time.Second},
 		{0, gate.Check, 2, false, 0, time.Second, 0},
 		{0, gate.Check, 1, true, 0, time.Second, time.Second},
-		{0, gate.Check, 6, true, 0, time.Second, 5 * time.Second}, // never passes: until it is full
+		{0, gate.Check, 6, true, 0, time.Second, 0}, // never passes
 		{time.Second, gate.Check, 1, false, 0, time.Second, 0},
 		{time.Second, gate.Count, 3, false, 0, 0, 0}, // whether it fits or not
 		{3500 * time.Millisecond, gate.Check, 1, true, 0, 2 * time.Second, 2 * time.Second},

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"math"
 	"time"
 
 	"github.com/headgate-dev/headgate/mitigation"
@@ -27,6 +28,8 @@ func (t *Together) conclude(l *Lane, now window.Instant, i int, pass bool) {
 			switch p.res.why = mitigation.ByLimit; {
 			case t.pending(i):
 				p.res.why, p.res.count.Wait = mitigation.ByPending, 0
+			case ask.Cost > r.Quota():
+				p.res.tooMuch(r, now, ask.Hit)
 			case ask.Kept:
 				p.res.why = mitigation.ByReserve
 			}
@@ -100,8 +103,12 @@ func (t *Together) choose() {
 	for i := range t.N {
 		d := &t.Decisions[i]
 		t.Shadow = t.Shadow || d.Shadow
-		if d.Deny && d.Retry > longest {
-			t.Deny, t.By, longest = true, i, d.Retry
+		retry := d.Retry
+		if d.Why == mitigation.ByCost {
+			retry = math.MaxInt64 // never: that is the answer before all others
+		}
+		if d.Deny && retry > longest {
+			t.Deny, t.By, longest = true, i, retry
 		}
 		if left := float64(d.Remaining) / float64(d.Rule.Quota()); longest < 0 &&
 			!d.Shadow && left < least {
@@ -110,5 +117,27 @@ func (t *Together) choose() {
 	}
 	if t.By < 0 && t.N > 0 {
 		t.By = 0 // all in shadow
+	}
+}
+
+// stopped completes the refusal of a cost by a flag, or by a lost view, which leaves nothing. A
+// cost above the limit is refused as that before all.
+func (res *result) stopped(r *rule, now window.Instant, hit window.Hit, cost int64) {
+	switch {
+	case cost > r.Quota():
+		res.tooMuch(r, now, hit)
+	case res.why == mitigation.ByLimit:
+		res.count.Used = r.Quota()
+	}
+}
+
+// tooMuch refuses a cost above the limit.
+func (res *result) tooMuch(r *rule, now window.Instant, hit window.Hit) {
+	res.why, res.ratio, res.blockLeft = mitigation.ByCost, 0, 0
+	switch res.count = r.meter.Peek(now, hit, 1); {
+	case !res.count.Fits:
+		res.count.Used = r.Quota()
+	case !res.count.Exact: // without a slot any cost up to the limit passes
+		res.count.Used = 0
 	}
 }

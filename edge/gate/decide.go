@@ -130,11 +130,15 @@ func (l *Lane) check(r *rule, now window.Instant, chance func() uint64, a *Ask, 
 	case mitigation.Stop:
 		res.count.Wait = r.meter.Refuse(now, hit, cost)
 		res.why, res.ratio, res.blockLeft = why, effect.Ratio, effect.Until.Sub(now)
+		res.stopped(r, now, hit, cost)
 	default:
 		if r.meter.AdmitTo(&res.count, now, &hit, cost); res.count.Fits {
 			return
 		}
-		res.why = mitigation.ByLimit
+		if res.why = mitigation.ByLimit; cost > r.Quota() {
+			res.tooMuch(r, now, hit)
+			return
+		}
 		if res.count.Folded && r.Action == mitigation.Shed {
 			return // the refusal before it noted the flag
 		}
@@ -225,6 +229,9 @@ func (l *Lane) peek(r *rule, now window.Instant, chance func() uint64, a *Ask, r
 	switch {
 	case ruling == mitigation.Stop:
 		res.why, res.ratio, res.blockLeft = why, effect.Ratio, effect.Until.Sub(now)
+		res.stopped(r, now, hit, a.cost())
+	case ruling == mitigation.AskCount && a.cost() > r.Quota():
+		res.tooMuch(r, now, hit)
 	case ruling == mitigation.AskCount && !res.count.Fits:
 		res.why = mitigation.ByLimit
 	}
@@ -261,15 +268,21 @@ func (res *result) decision(r *rule, d *Decision, shadow bool) {
 		d.Remaining = max(0, r.Quota()-res.leaves-res.count.Used)
 		return
 	}
+	if res.why == mitigation.ByLimit || res.why == mitigation.ByCost {
+		d.Remaining = max(0, r.Quota()-res.leaves-res.count.Used)
+	}
 	v := mitigation.Judge(&r.Rule, res.why)
 	if shadow && v.Deny {
 		v.Deny, v.Shadow = false, true
 	}
 	retry := max(time.Second, res.blockLeft, res.count.Wait)
-	if res.why == mitigation.ByShed {
+	switch res.why {
+	case mitigation.ByShed:
 		retry = time.Second // the next draw is independent of this one
+	case mitigation.ByCost:
+		retry = 0 // never
 	}
-	if r.Kind == mitigation.Window || res.why != mitigation.ByLimit {
+	if retry > 0 && (r.Kind == mitigation.Window || res.why != mitigation.ByLimit) {
 		d.Reset = max(d.Reset, min(retry, r.fill)) // a bucket may have some before it has the cost
 	}
 	if d.Shadow = v.Shadow; v.Deny {

@@ -57,7 +57,7 @@ func TestCheckSequence(t *testing.T) {
 		{2, gate.Peek, "shed", 1, denial(mitigation.ByLimit, 8, 8)},
 		{2, gate.Check, "shed", 1, denial(mitigation.ByLimit, 8, 8)},
 		{3, gate.Check, "shed", 3, denial(mitigation.ByLimit, 8, 8)},
-		{3, gate.Check, "shed", 4, denial(mitigation.ByLimit, 10, 10)},
+		{3, gate.Check, "shed", 4, denial(mitigation.ByCost, 7, 0)},
 		{10, gate.Check, "shed", 1, gate.Decision{Remaining: 0, Reset: 1 * time.Second}},
 		{11, gate.Count, "shed", 1, gate.Decision{}},
 		{11, gate.Count, "shed", 9, gate.Decision{}},
@@ -243,7 +243,7 @@ func TestTotals(t *testing.T) {
 	now := g.Now()
 	ask(g, now, gate.Check, "block", "k", 2)
 	ask(g, now, gate.Check, "block", "k", 2) // limit
-	ask(g, now, gate.Check, "block", "k", 5) // block
+	ask(g, now, gate.Check, "block", "k", 2) // block
 	ask(g, now, gate.Count, "block", "j", 7)
 	ask(g, now, gate.Peek, "block", "k", 9)
 	is, _, ok := g.Observation("block")
@@ -251,7 +251,7 @@ func TestTotals(t *testing.T) {
 		t.Fatal("no such rule")
 	}
 	sum := is.Totals
-	if sum.Offered() != 16 || sum.Admitted() != 9 || sum.Refused() != 7 {
+	if sum.Offered() != 13 || sum.Admitted() != 9 || sum.Refused() != 4 {
 		t.Errorf("offered %d admitted %d refused %d", sum.Offered(), sum.Admitted(), sum.Refused())
 	}
 	if sum.Requests != [gate.Outcomes]uint64{

@@ -57,7 +57,7 @@ func (r *rule) sticky(now window.Instant, part []byte) uint64 {
 // spread lengthens the retry of a denial as the rule says, so not all who were denied come back at
 // once. This much is inlined: most requests pass, or their retry is exact.
 func (d *Decision) spread(whole bool, chance func() uint64) {
-	if d.Deny && d.Why != mitigation.ByPending && (whole || d.Rule.RetrySpread > 0) {
+	if d.Deny && d.Retry > 0 && d.Why != mitigation.ByPending && (whole || d.Rule.RetrySpread > 0) {
 		d.lengthen(whole, chance)
 	}
 }

@@ -126,6 +126,8 @@ func (t *Together) judgePlaces(chance func() uint64) (pass bool) {
 		p.res.count = window.Count{Used: used, Exact: true}
 		switch over := used + cost - r.Limit; {
 		case p.place.passes || q.Op == Count:
+		case cost > r.Limit:
+			p.res.why = mitigation.ByCost
 		case over > 0:
 			p.res.why = mitigation.ByLimit
 		case over+p.res.leaves > 0:

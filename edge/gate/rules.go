@@ -45,15 +45,17 @@ type Outcome = totals.Outcome
 
 // The outcomes, in the order of package totals. Outcomes is their number.
 const (
-	OutcomeAllowed  = totals.Allowed
-	OutcomeBlocked  = totals.Blocked
-	OutcomeShed     = totals.Shed
-	OutcomeLimited  = totals.Limited
-	OutcomeReserved = totals.Reserved
-	OutcomeShadowed = totals.Shadowed
-	OutcomeCounted  = totals.Counted
-	OutcomeWithheld = totals.Withheld
-	Outcomes        = totals.Outcomes
+	OutcomeAllowed   = totals.Allowed
+	OutcomeBlocked   = totals.Blocked
+	OutcomeShed      = totals.Shed
+	OutcomeLimited   = totals.Limited
+	OutcomeReserved  = totals.Reserved
+	OutcomeUndecided = totals.Undecided
+	OutcomeExcessive = totals.Excessive
+	OutcomeShadowed  = totals.Shadowed
+	OutcomeCounted   = totals.Counted
+	OutcomeWithheld  = totals.Withheld
+	Outcomes         = totals.Outcomes
 )
 
 // outcomeOf returns the outcome of a Check under a rule in mode.

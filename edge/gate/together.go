@@ -248,6 +248,7 @@ func (t *Together) offer(l *Lane, now window.Instant, chance func() uint64, i in
 		} else {
 			p.res.count = r.meter.Peek(now, ask.Hit, ask.Cost)
 		}
+		p.res.stopped(r, now, ask.Hit, ask.Cost)
 		return p.yields
 	case ruling == mitigation.LetPass:
 		ask.Judges = false

@@ -56,21 +56,25 @@ var ruleFamilies = []family{
 // outcomeLabels are the values of the labels decision and reason, by outcome. Two labels: a sum
 // over decision="deny" needs no list of grounds, which grows.
 var outcomeLabels = [gate.Outcomes][2]string{
-	gate.OutcomeAllowed:  {"allow", ""},
-	gate.OutcomeBlocked:  {"deny", "block"},
-	gate.OutcomeShed:     {"deny", "shed"},
-	gate.OutcomeLimited:  {"deny", "limit"},
-	gate.OutcomeReserved: {"deny", "reserve"},
-	gate.OutcomeShadowed: {"shadow_deny", ""},
-	gate.OutcomeCounted:  {"count", ""},
-	gate.OutcomeWithheld: {"deny", "other_rule"},
+	gate.OutcomeAllowed:   {"allow", ""},
+	gate.OutcomeBlocked:   {"deny", "block"},
+	gate.OutcomeShed:      {"deny", "shed"},
+	gate.OutcomeLimited:   {"deny", "limit"},
+	gate.OutcomeReserved:  {"deny", "reserve"},
+	gate.OutcomeUndecided: {"deny", "pending"},
+	gate.OutcomeExcessive: {"deny", "cost"},
+	gate.OutcomeShadowed:  {"shadow_deny", ""},
+	gate.OutcomeCounted:   {"count", ""},
+	gate.OutcomeWithheld:  {"deny", "other_rule"},
 }
 
 // collectRule sends the values of a rule. Every outcome has a series from the start, so a rate over
 // its first increment is right.
 func collectRule(to scrape, f *gate.Figures) {
 	for o, labels := range outcomeLabels {
-		if gate.Outcome(o) == gate.OutcomeReserved && len(f.Reserve) == 0 { // below Outcomes
+		is := gate.Outcome(o) // below Outcomes
+		if is == gate.OutcomeReserved && len(f.Reserve) == 0 ||
+			is == gate.OutcomeUndecided && f.Totals.Requests[o] == 0 {
 			continue
 		}
 		put(to, "requests_total", f.Totals.Requests[o], f.Name, labels[0], labels[1])

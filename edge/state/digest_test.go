@@ -13,8 +13,8 @@ import (
 	"github.com/headgate-dev/headgate/mitigation/override"
 )
 
-// TestDigestKeyIsKept: made once, with a mode that nobody else can read; what cannot be used is left
-// as it is, logged, and replaced in memory alone.
+// TestDigestKeyIsKept: made once, with a mode that nobody else can read; what cannot be used is
+// left as it is, logged, and replaced in memory alone.
 func TestDigestKeyIsKept(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made")
 	path := filepath.Join(dir, "digest.key")
@@ -22,8 +22,8 @@ func TestDigestKeyIsKept(t *testing.T) {
 	logger := slog.New(slog.NewTextHandler(&log, nil))
 	first := DigestKey(dir, [32]byte{1}, logger)
 	is, err := os.Stat(path)
-	if err != nil || is.Mode() != 0o600 || is.Size() != 32 || DigestKey(dir, [32]byte{2}, logger) != first ||
-		log.Len() > 0 {
+	if err != nil || is.Mode() != 0o600 || is.Size() != 32 || log.Len() > 0 ||
+		DigestKey(dir, [32]byte{2}, logger) != first {
 		t.Fatalf("%v, %v, log %s", is, err, &log)
 	}
 	for text, mode := range map[string]os.FileMode{
@@ -49,7 +49,8 @@ func TestOtherDigestsAreDropped(t *testing.T) {
 	digest := "~0123456789abcdef0123456789abcdef"
 	made := func() *gate.Snapshot {
 		s := &gate.Snapshot{Digests: [8]byte{1}}
-		for _, key := range []string{digest, "a|" + digest + "|b", "192.0.2.1", "~0123", digest[1:]} {
+		keys := []string{digest, "a|" + digest + "|b", "192.0.2.1", "~0123", digest[1:]}
+		for _, key := range keys {
 			k := []byte(key)
 			s.Overrides = append(s.Overrides, override.Override{Key: k})
 			s.Flags = append(s.Flags, snapshot.Flag{Key: k})

@@ -113,7 +113,7 @@ func TestRepliesToActs(t *testing.T) {
 		},
 		{
 			wire.WholeAnswer{Answer: wire.Answer{Status: wire.Deny, Why: wire.WhyLimit, Retry: 1}},
-			"deny why=limit retry=1 view=node",
+			"deny why=limit retry=1 view=node remaining=0",
 		},
 		{wire.WholeAnswer{
 			Answer: wire.Answer{Status: wire.Deny, Why: wire.WhyReserve, Retry: 1},

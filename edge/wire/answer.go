@@ -13,6 +13,7 @@ const (
 	why
 	retry
 	ratio
+	left // remaining, of a denial
 
 	every   field = 1<<iota - 1
 	ofAllow       = remaining | reset | view | shadow // of the others an allow has none
@@ -20,11 +21,13 @@ const (
 
 // leaveOut is the order in which fields go when a reply must be short, the least useful first. Last
 // go the two the caller acts on: when a client may come again, and a refusal prevented by shadow.
-var leaveOut = [...]field{ratio, view, reset, remaining, why, retry, shadow}
+var leaveOut = [...]field{left, ratio, view, reset, remaining, why, retry, shadow}
 
 // AppendAnswer appends the reply line of a in full, without a line feed:
 //
 //	[id=ID ]allow[ delay=MS] remaining=N reset=S view=V[ shadow=deny]
+//	[id=ID ]deny why=limit retry=S view=V remaining=N
+//	[id=ID ]deny why=cost remaining=N view=V
 //	[id=ID ]deny why=W retry=S view=V[ ratio=0.83][ blast=140]
 //	[id=ID ]ok    [id=ID ]pong    [id=ID ]error CODE
 //
@@ -112,7 +115,10 @@ func appendDeny(dst []byte, a *Answer, keep field) []byte {
 	if keep&why != 0 && a.Why != NoWhy {
 		dst = appendWhy(dst, a.Why)
 	}
-	if keep&retry != 0 {
+	if keep&left != 0 && a.Why == WhyCost {
+		dst = appendRemaining(dst, a)
+	}
+	if keep&retry != 0 && a.Why != WhyCost {
 		dst = append(dst, " retry="...)
 		// 0 would allow a client just denied to come again at once.
 		dst = appendUint(dst, uint64(max(a.Retry, 1)))
@@ -126,7 +132,15 @@ func appendDeny(dst []byte, a *Answer, keep field) []byte {
 	if keep&ratio != 0 && a.Blast > 0 {
 		dst = strconv.AppendUint(append(dst, " blast="...), uint64(a.Blast), 10)
 	}
+	if keep&left != 0 && a.Why == WhyLimit {
+		dst = appendRemaining(dst, a)
+	}
 	return dst
+}
+
+// appendRemaining appends the largest cost that passes now.
+func appendRemaining(dst []byte, a *Answer) []byte {
+	return appendUint(append(dst, " remaining="...), uint64(max(a.Remaining, 0)))
 }
 
 // appendView spells the common words out: a constant is stored, not copied.

@@ -24,7 +24,7 @@ func ExampleAppendAnswerMax() {
 	reply, _ := wire.AppendAnswerMax(nil, answer, len(request))
 	fmt.Printf("%s\n", reply)
 	// Output:
-	// id=a1 deny why=limit retry=12 view=node
+	// id=a1 deny why=limit retry=12 view=node remaining=0
 	// id=a1 deny why=limit retry=12
 }
 

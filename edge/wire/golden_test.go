@@ -40,6 +40,9 @@ func describeAnswer(a Answer, err error) string {
 		if a.Ratio != 0 {
 			s += fmt.Sprintf(" ratio=%.2f", a.Ratio)
 		}
+		if a.Remaining != 0 {
+			s += fmt.Sprintf(" remaining=%d", a.Remaining)
+		}
 	case a.Status == Error:
 		s += " " + a.Code.String()
 	}

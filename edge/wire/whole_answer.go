@@ -83,7 +83,10 @@ func appendWhole(dst []byte, a *WholeAnswer, form int) []byte {
 
 // appendTail appends the words coming last.
 func appendTail(dst []byte, a *WholeAnswer, form int) []byte {
-	if a.Status == Deny && (a.Ground == nil || a.Retry > 0) && form < 3 {
+	if a.Status == Deny && a.Ground == nil && a.Why == WhyCost && form < 1 {
+		dst = appendRemaining(dst, &a.Answer)
+	}
+	if a.Status == Deny && a.Why != WhyCost && (a.Ground == nil || a.Retry > 0) && form < 3 {
 		dst = appendUint(append(dst, " retry="...), uint64(max(a.Retry, 1)))
 	}
 	if form < 2 && len(a.Rule) > 0 {
@@ -130,6 +133,9 @@ func appendNumbers(dst []byte, a *Answer) []byte {
 	}
 	if a.Status == Deny && a.Blast > 0 {
 		dst = appendUint(append(dst, " blast="...), uint64(a.Blast))
+	}
+	if a.Status == Deny && a.Why == WhyLimit {
+		dst = appendRemaining(dst, a)
 	}
 	return dst
 }

@@ -72,6 +72,7 @@ const (
 	WhyLimit       // the admitted count and this cost would pass the limit
 	WhyReserve     // the rest of the limit is kept for other tiers
 	WhyPending     // what is left of the limit is taken by requests whose responses are not known
+	WhyCost        // the cost is above the limit: the same request never passes
 )
 
 // View is the knowledge behind a decision.

@@ -11,7 +11,7 @@ var (
 	}
 	whyWords = [...]string{
 		NoWhy: "", WhyBlock: "block", WhyShed: "shed", WhyLimit: "limit",
-		WhyReserve: "reserve", WhyPending: "pending",
+		WhyReserve: "reserve", WhyPending: "pending", WhyCost: "cost",
 	}
 	viewWords = [...]string{ViewNode: "node", ViewPoP: "pop", ViewGlobal: "global"}
 )

@@ -139,6 +139,9 @@ func newVerdict(rule, key string, answer client.Answer) verdict {
 	case wire.Deny:
 		v.Why, v.Retry, v.Ratio, v.View = answer.Why.String(), seconds(answer.Retry),
 			float32(answer.Ratio), answer.View.String()
+		if answer.Why == wire.WhyLimit || answer.Why == wire.WhyCost {
+			v.Remaining = &answer.Remaining
+		}
 	}
 	return v
 }
@@ -157,6 +160,10 @@ func (a *app) printAnswer(answer client.Answer) {
 	case wire.Deny:
 		text = fmt.Sprintf("reason %s, retry in %s, view %s", answer.Why,
 			cli.Span(answer.Retry), answer.View)
+		if answer.Why == wire.WhyCost {
+			text = fmt.Sprintf("reason cost: above the limit, never passes; %d remaining, view %s",
+				answer.Remaining, answer.View)
+		}
 		if answer.Ratio > 0 {
 			text += fmt.Sprintf(", %.0f %% of its requests are denied", answer.Ratio*100)
 		}

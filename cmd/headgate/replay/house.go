@@ -21,7 +21,7 @@ import (
 var errNoPolicies = errors.New("--policies: the configuration has no policies")
 
 // byPolicy is the ground of a denial a policy makes by itself, behind those of rules.
-const byPolicy = mitigation.ByPending + 1
+const byPolicy = mitigation.ByCost + 1
 
 // house asks a node's policies about whole requests, like the doors.
 //

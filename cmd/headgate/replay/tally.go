@@ -142,6 +142,7 @@ type replayGrounds struct {
 	Reserve int64 `json:"reserve,omitempty"`
 	Pending int64 `json:"pending,omitempty"`
 	Policy  int64 `json:"policy,omitempty"`
+	Cost    int64 `json:"cost,omitempty"`
 }
 
 // replayTop is a key refused much.
@@ -159,7 +160,7 @@ func (t *replayTally) summary(rule mitigation.Rule, elapsed time.Duration) *repl
 		DeniedBy: replayGrounds{
 			t.denied[mitigation.ByLimit], t.denied[mitigation.ByShed],
 			t.denied[mitigation.ByBlock], t.denied[mitigation.ByReserve],
-			t.denied[mitigation.ByPending], t.denied[byPolicy],
+			t.denied[mitigation.ByPending], t.denied[byPolicy], t.denied[mitigation.ByCost],
 		},
 		Delayed: t.waits.summary(),
 		Began:   t.began.Time().UTC(), WentBack: t.wentBack,

@@ -65,7 +65,10 @@ func (k *caller) appendReason(b []byte, a *ask.Answer) []byte {
 	switch d := a.By; {
 	case d != nil:
 		v := verdict.Of(d)
-		b = appendOption(b, 2, "Retry-After", strconv.AppendUint(k.values[:0], uint64(v.Retry), 10))
+		if v.Retry > 0 {
+			b = appendOption(b, 2, "Retry-After",
+				strconv.AppendUint(k.values[:0], uint64(v.Retry), 10))
+		}
 		b = appendOption(b, 2, "Headgate-Why", verdict.Whys[v.Why])
 		if v.Blast > 0 {
 			b = appendOption(b, 2, "Headgate-Blast",

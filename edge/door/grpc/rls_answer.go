@@ -34,8 +34,7 @@ func (k *caller) appendAnswer(b []byte, r *limitRequest, deny bool, form *LimitF
 	}
 	b = appendNumber(b, 1, code)
 	for i := range k.parts {
-		cost, _ := r.hitsOf(&k.descriptors[i])
-		b = k.appendStatus(b, i, cost > 1)
+		b = k.appendStatus(b, i)
 	}
 	b = k.appendHeaders(b, deny, form.Headers)
 	if form.Metadata {
@@ -47,9 +46,9 @@ func (k *caller) appendAnswer(b []byte, r *limitRequest, deny bool, form *LimitF
 	return k.appendAdvice(b)
 }
 
-// appendStatus appends the DescriptorStatus of descriptor i. many: the cost was above 1. 1 code, 2
+// appendStatus appends the DescriptorStatus of descriptor i. 1 code, 2
 // current_limit, 3 limit_remaining, 4 duration_until_reset.
-func (k *caller) appendStatus(b []byte, i int, many bool) []byte {
+func (k *caller) appendStatus(b []byte, i int) []byte {
 	p := &k.parts[i]
 	b, at := begin(b, 2)
 	code := uint64(codeOK)
@@ -67,11 +66,6 @@ func (k *caller) appendStatus(b []byte, i int, many bool) []byte {
 		remaining, until := d.Remaining+limit-d.Rule.Limit, d.Reset
 		if p.Over {
 			until = max(verdict.Wait(d), time.Second)
-			// A request of cost 1 denied has nothing left; a cost of 10 may be denied with 5 left,
-			// and is told 5.
-			if remaining = 0; many {
-				remaining = k.session.Left(&k.batch, p)
-			}
 		}
 		remaining = max(remaining, 0)
 		// not negative

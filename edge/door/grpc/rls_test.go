@@ -44,7 +44,7 @@ func TestRules(t *testing.T) {
 	got := c.limit(limits("d", describe("rule", "login", "user", "anna", "+", msg(3, num(1, 4))),
 		describe("rule", "api", "a", "x", "b", "y")))
 	want(got, `OVER [OVER login 5/MINUTE left 3 reset 60] [OK api 10/10SECOND left 9 reset 10] `+
-		`RateLimit-Policy: "login";q=5;w=60, "api";q=10;w=10 RateLimit: "login";r=0;t=60, "api";r=9;t=10 Retry-After: 60`)
+		`RateLimit-Policy: "login";q=5;w=60, "api";q=10;w=10 RateLimit: "login";r=3;t=60, "api";r=9;t=10 Retry-After: 60`)
 	if login, api := h.left("login", "anna"), h.left("api", "x\x1fy"); login != 3 || api != 9 {
 		t.Errorf("a denied request has taken of login %d, of api %d", 3-login, 9-api)
 	}

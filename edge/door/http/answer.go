@@ -105,9 +105,12 @@ func (x *exchange) answerDecision(d *gate.Decision, denyStatus int) {
 	b = append(append(b, "\r\nHeadgate-View: "...), verdict.Views[is.View]...)
 	if is.Deny {
 		x.status, x.kind = denyStatus, typeProblem
-		b = append(append(b, "\r\nHeadgate-Verdict: deny\r\nHeadgate-Why: "...),
+		x.fields = append(append(b, "\r\nHeadgate-Verdict: deny\r\nHeadgate-Why: "...),
 			verdict.Whys[is.Why]...)
-		x.fields = strconv.AppendUint(append(b, "\r\nRetry-After: "...), uint64(is.Retry), 10)
+		if is.Retry > 0 {
+			b = append(x.fields, "\r\nRetry-After: "...)
+			x.fields = strconv.AppendUint(b, uint64(is.Retry), 10)
+		}
 	} else {
 		x.fields = append(b, "\r\nHeadgate-Verdict: allow"...)
 		if is.Delay > 0 {

@@ -83,7 +83,7 @@ func appendWholeVerdict(b []byte, a *ask.Answer) []byte {
 		if a.Deny {
 			b = append(append(b, "\r\nHeadgate-Why: "...), verdict.Whys[is.Why]...)
 		}
-		if a.Deny && !a.Silent {
+		if is.Retry > 0 && !a.Silent {
 			b = strconv.AppendUint(append(b, "\r\nRetry-After: "...), uint64(is.Retry), 10)
 		}
 		if is.Blast > 0 && !a.Silent {

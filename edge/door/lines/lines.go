@@ -22,6 +22,7 @@ var (
 		mitigation.Unrefused: wire.NoWhy, mitigation.ByBlock: wire.WhyBlock,
 		mitigation.ByShed: wire.WhyShed, mitigation.ByLimit: wire.WhyLimit,
 		mitigation.ByReserve: wire.WhyReserve, mitigation.ByPending: wire.WhyPending,
+		mitigation.ByCost: wire.WhyCost,
 	}
 	// Views are on whose counts a decision rests.
 	Views = [...]wire.View{

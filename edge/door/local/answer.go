@@ -70,8 +70,11 @@ func setDecision(a *client.Answer, d *gate.Decision) {
 			seconds(d.Reset), millis(d.Delay)
 		return
 	}
-	a.Status, a.Why, a.Ratio, a.Retry = wire.Deny, lines.Whys[d.Why],
-		float64(float32(d.Ratio.Float())), max(seconds(d.Retry), time.Second)
+	a.Status, a.Why, a.Ratio, a.Remaining = wire.Deny, lines.Whys[d.Why],
+		float64(float32(d.Ratio.Float())), max(d.Remaining, 0)
+	if a.Why != wire.WhyCost {
+		a.Retry = max(seconds(d.Retry), time.Second)
+	}
 	a.Blast = d.Blast
 }
 

@@ -243,7 +243,9 @@ func (c *conn) decision(d *gate.Decision) (pairs int) {
 	}
 	bulk(&c.reply, "why")
 	bulk(&c.reply, verdict.Whys[v.Why])
-	pairs += 1 + c.number("retry", int64(v.Retry))
+	if pairs++; v.Retry > 0 {
+		pairs += c.number("retry", int64(v.Retry))
+	}
 	if v.Why == mitigation.ByShed {
 		pairs += c.ratio(v.Ratio)
 	}

@@ -78,7 +78,9 @@ func (c *conn) appendRule(b []byte, d *gate.Decision) []byte {
 	b = setText(b, "rule", d.Rule.Name)
 	if d.Deny {
 		b = setText(b, "why", verdict.Whys[v.Why])
-		b = setNumber(b, "retry_after", uint64(v.Retry))
+		if v.Retry > 0 {
+			b = setNumber(b, "retry_after", uint64(v.Retry))
+		}
 	}
 	return b
 }

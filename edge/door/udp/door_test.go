@@ -23,12 +23,12 @@ func TestUDPSession(t *testing.T) {
 		{"ping", "pong\n"},
 		{"check shed 203.0.113.7\n", "allow remaining=2 reset=10 view=node\n"},
 		{"check shed 203.0.113.7 cost=2", "allow remaining=0 reset=10 view=node\n"},
-		{"check shed 203.0.113.7", "deny why=limit retry=10 view=node\n"},
-		{"peek shed 203.0.113.7", "deny why=limit retry=10 view=node\n"},
+		{"check shed 203.0.113.7", "deny why=limit retry=10 view=node remaining=0\n"},
+		{"peek shed 203.0.113.7", "deny why=limit retry=10 view=node remaining=0\n"},
 		{"peek shed other id=a", "id=a allow remaining=3 reset=0 view=node\n"},
 		{
 			"count shed other cost=3 unknown=option\npeek shed other",
-			"ok\ndeny why=limit retry=10 view=node\n",
+			"ok\ndeny why=limit retry=10 view=node remaining=0\n",
 		},
 		{"check none k id=x", "id=x error unknown-rule\n"},
 		{"check shed", "error bad-request\n"},
@@ -46,7 +46,7 @@ func TestUDPSession(t *testing.T) {
 			batch, "id=7 allow remaining=2 reset=10 view=node\nid=7 allow remaining=1 reset=10 " +
 				"view=node\n" +
 				"id=7 allow remaining=0 reset=10 view=node\n" +
-				strings.Repeat("id=7 deny why=limit retry=10 view=node\n", 37),
+				strings.Repeat("id=7 deny why=limit retry=10 view=node remaining=0\n", 37),
 		},
 	} {
 		if got := udp.Exchange(t, c, s.request); got != s.want {

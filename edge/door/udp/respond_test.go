@@ -179,7 +179,7 @@ func TestAskLines(t *testing.T) {
 			"ask path=/v2/x client=203.0.113.7\nask path=/v2/x client=203.0.113.7\nask " +
 				"path=/v2/x client=203.0.113.7",
 			"allow rule=route remaining=1 reset=60 view=node\nallow rule=route remaining=0 " +
-				"reset=60 view=node\ndeny why=limit retry=60 rule=route view=node\n",
+				"reset=60 view=node\ndeny why=limit retry=60 rule=route view=node remaining=0\n",
 		},
 		{"ask path=/v2/y client=203.0.113.7\n", "allow rule=group remaining=6 reset=60 " +
 			"view=node\n"},
@@ -193,7 +193,10 @@ func TestAskLines(t *testing.T) {
 		{"ask path=/ colour=red id=1\nask\n", "id=1 error unknown-field\nerror bad-request\n"},
 		{"report path=/login method=POST client=203.0.113.7 status=401\nreport path=/login " +
 			"method=POST client=203.0.113.7 status=401 id=x\n", "id=x ok\n"},
-		{"ask path=/login client=203.0.113.7\n", "deny why=limit retry=60 rule=login view=node\n"},
+		{
+			"ask path=/login client=203.0.113.7\n",
+			"deny why=limit retry=60 rule=login view=node remaining=0\n",
+		},
 		{"report ticket=00000000000000af status=200 id=x\n<190>Nov 22 07:28:50 nginx: report " +
 			"ticket=00000000000000af status=200\n", "id=x ok late=1\n"},
 		{"report ticket=- status=200\n", ""},
@@ -201,7 +204,7 @@ func TestAskLines(t *testing.T) {
 		{
 			"ask path=/trap\nask path=/trap\nask path=/trap deceive=ok\n",
 			"allow rule=trap remaining=0 reset=60 view=node\ndeny why=limit retry=60 rule=trap " +
-				"view=node\nallow deceive=1\n",
+				"view=node remaining=0\nallow deceive=1\n",
 		},
 	} {
 		if got := string(respond(u, []byte(c.request), nil)); !doortest.SameButRetry(got, c.want) {

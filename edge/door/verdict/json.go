@@ -41,8 +41,9 @@ func AppendFields(b []byte, text *Text, a Verdict) []byte {
 		return b
 	}
 	b = AppendWord(append(b, `,"why":`...), Whys[a.Why])
-	b = append(b, `,"retry_after":`...)
-	b = strconv.AppendUint(b, uint64(a.Retry), 10)
+	if a.Retry > 0 {
+		b = strconv.AppendUint(append(b, `,"retry_after":`...), uint64(a.Retry), 10)
+	}
 	if ratio := float32(a.Ratio.Float()); ratio > 0 {
 		b = append(b, `,"ratio":`...)
 		// By 32 bits, which have the fewest digits that mean the ratio.

@@ -16,6 +16,7 @@ var (
 		mitigation.Unrefused: {}, mitigation.ByBlock: []byte("block"),
 		mitigation.ByShed: []byte("shed"), mitigation.ByLimit: []byte("limit"),
 		mitigation.ByReserve: []byte("reserve"), mitigation.ByPending: []byte("pending"),
+		mitigation.ByCost: []byte("cost"),
 	}
 	Views = [...][]byte{
 		mitigation.Node: []byte("node"), mitigation.PoP: []byte("pop"),
@@ -37,14 +38,14 @@ type Verdict struct {
 
 // Of returns d as a verdict with consistent numbers, which clients may rely on: Remaining is never
 // negative; a denial has Retry >= 1 and Retry >= Reset > 0, so no quota is promised before the
-// retry.
+// retry. Retry of a cost above the limit is 0: there is none.
 func Of(d *gate.Decision) Verdict {
 	v := Verdict{
 		Deny: d.Deny, Shadow: d.Shadow, Why: d.Why, View: d.View, Ratio: d.Ratio, Blast: d.Blast,
 		Remaining: max(d.Remaining, 0),
 		Reset:     api.WholeSeconds(d.Reset), Delay: api.WholeMillis(d.Delay),
 	}
-	if v.Deny {
+	if v.Deny && v.Why != mitigation.ByCost {
 		v.Retry = max(api.WholeSeconds(Wait(d)), 1)
 		if v.Reset == 0 {
 			v.Reset = v.Retry

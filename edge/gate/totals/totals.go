@@ -21,19 +21,21 @@ const (
 	Blocked
 	Shed
 	Limited
-	Reserved // the rest of the limit is kept for other tiers
+	Reserved  // the rest of the limit is kept for other tiers
+	Undecided // the rest of the limit is taken by requests whose responses are not known
+	Excessive // the cost is above the limit
 	Shadowed
 	Counted  // by Count, without a decision
 	Withheld // not admitted because another rule of the same request denied it
 	Outcomes
 )
 
-// Tally holds the outcomes seen by a lane under a rule, on two cache lines of its own. Its methods
+// Tally holds the outcomes seen by a lane under a rule, on three cache lines of its own. Methods
 // may be called concurrently.
 type Tally struct {
 	requests [Outcomes]atomic.Uint64
 	extra    [Outcomes]atomic.Uint64 // cost above 1 per request
-	_        [128 - Outcomes*16]byte
+	_        [192 - Outcomes*16]byte
 }
 
 // Note adds so many requests, which cost extra more than 1 each.
@@ -63,8 +65,11 @@ type Totals struct {
 func (t *Totals) Admitted() uint64 { return t.Cost[Allowed] + t.Cost[Counted] }
 
 // Refused returns the denied cost.
-func (t *Totals) Refused() uint64 {
-	return t.Cost[Blocked] + t.Cost[Shed] + t.Cost[Limited] + t.Cost[Reserved]
+func (t *Totals) Refused() (cost uint64) {
+	for o := Blocked; o < Shadowed; o++ {
+		cost += t.Cost[o]
+	}
+	return cost
 }
 
 // Offered returns the cost of all outcomes.
@@ -75,7 +80,7 @@ func (t *Totals) Offered() uint64 {
 // WouldRefuse returns the requests and the denied cost, or that passed only because the rule was in
 // shadow.
 func (t *Totals) WouldRefuse() (requests, cost uint64) {
-	for _, o := range [...]Outcome{Blocked, Shed, Limited, Reserved, Shadowed} {
+	for o := Blocked; o <= Shadowed; o++ {
 		requests, cost = requests+t.Requests[o], cost+t.Cost[o]
 	}
 	return requests, cost
