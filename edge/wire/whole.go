@@ -20,6 +20,7 @@ type Whole struct {
 	// nginx writes a variable with no value as "-"; the report then still says on a single request,
 	// and not a further count.
 	Ended   bool   // the report names a ticket, even if it is "-"
+	timed   bool   // the report says how long the request took
 	Status  int    // of a report, 100..999; 0: the response never came
 	Cost    uint32 // of a report; 0: not given
 	Delay   bool   // the sender can wait before it lets a request pass
@@ -116,11 +117,28 @@ func (w *Whole) take(word []byte, statusGiven *bool) Code {
 		return NoError
 	}
 	if w.Report {
+		if len(value) == 0 || string(value) == "-" {
+			if code, known := w.absent(name, statusGiven); known {
+				return code
+			}
+		}
 		if code, known := w.ofResponse(name, value, statusGiven); known {
 			return code
 		}
 	}
 	return w.field(name, value)
+}
+
+// absent reads a word of a report without a value, as proxies write an empty variable: a word that
+// is not there, and of the status that there was no response.
+func (w *Whole) absent(name []byte, statusGiven *bool) (code Code, known bool) {
+	switch string(name) {
+	case "cost", "ms", "s":
+		return NoError, true
+	case "status":
+		return w.ofResponse(name, []byte("-"), statusGiven)
+	}
+	return NoError, bytes.HasPrefix(name, []byte("response.header."))
 }
 
 // ofResponse reads a word of reports only.
@@ -142,8 +160,8 @@ func (w *Whole) ofResponse(name, value []byte, statusGiven *bool) (code Code, kn
 	case "cost":
 		n, good := parseUint(value, MaxCost)
 		w.Cost, ok = uint32(n), good && n > 0 // at most MaxCost
-	case "ms":
-		ok = isDecimal(value)
+	case "ms", "s":
+		ok, w.timed = !w.timed && isDecimal(value), true
 	default:
 		return NoError, false
 	}
@@ -165,7 +183,8 @@ func ParseStatus(b []byte) (status int, ok bool) {
 }
 
 // isDecimal reports whether b is a number in digits, with at most 1 point. The time of a request,
-// as logs have it: 12 or 0.012. It is checked and has no meaning yet.
+// in milliseconds (ms) or seconds (s), as logs have it: 12 or 0.012. It is checked and has no meaning
+// yet.
 func isDecimal(b []byte) bool {
 	whole, part, point := cut(b, '.')
 	digits := func(b []byte) bool { return len(bytes.Trim(b, "0123456789")) == 0 }

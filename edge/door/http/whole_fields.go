@@ -46,6 +46,7 @@ type filling struct {
 	f      *request.Reader
 	report bool
 	status bool // one is given
+	timed  bool // how long the request took is given
 	ticket uint64
 }
 
@@ -77,10 +78,10 @@ func (f *filling) setReport(m *input.Member, ok *bool) bool {
 	case "status":
 		f.status = true
 		f.s.Request.Status, *ok = wire.ParseStatus(m.Value)
-	// Only the form is checked: no policy counts by the time of a response.
-	case "ms":
-		_, err := strconv.ParseFloat(string(m.Value), 64)
-		*ok = err == nil
+	// Only the form is checked: no policy counts by the time of a response. ms or s, not both.
+	case "ms", "s":
+		n, err := strconv.ParseFloat(string(m.Value), 64)
+		*ok, f.timed = err == nil && n >= 0 && !f.timed, true
 	case "cost":
 		f.s.Cost, *ok = input.Cost(m.Value)
 	default:

@@ -128,7 +128,7 @@ func (m *message) take(name []byte, v value, f *request.Reader) {
 		m.waits = string(m.text(v)) == "ok"
 	case "deceive":
 		m.deceives = string(m.text(v)) == "ok"
-	case "ticket", "status", "ms":
+	case "ticket", "status", "ms", "s":
 		if m.kind == asks {
 			m.fail(wire.UnknownField)
 			return
