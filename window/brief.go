@@ -190,6 +190,8 @@ func (m *Meter) leaveBrief(s *slot, t stamp) {
 			leaves := int64(m.span.left(tick, t.tick)) / m.brief.tick
 			level = min(level, leaves+m.brief.of(min(max(has, 0), m.limit), m.limit))
 		})
+		// a mark is of the latest of its cost
+		level -= m.brief.of(int64(s.admitted.per)-1, m.limit) + 1
 	}
 	i := sketch.Index(s.index.Load())
 	e, _, _ := m.briefOf(t.now, i)
@@ -204,7 +206,8 @@ func (m *Meter) leaveBrief(s *slot, t stamp) {
 // seedBrief has the key of s, new in its slot, begin with the count of its brief entry, at the
 // earliest moments. The caller holds the slot's lock.
 func (m *Meter) seedBrief(s *slot, now Instant, i sketch.Index) {
-	if m.brief.most <= 0 {
+	// A log of coarse marks relies on that no cost leaves the window at first: see admits.
+	if m.brief.most <= 0 || m.per > 1 || m.c.arena.short.Load() {
 		return
 	}
 	_, _, left := m.briefOf(now, i)

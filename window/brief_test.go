@@ -1,4 +1,4 @@
-package window_test
+package window
 
 import (
 	"fmt"
@@ -6,25 +6,25 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate-dev/headgate/window"
 	"github.com/headgate-dev/headgate/window/bucket"
 )
 
 // TestLoudKeysBeyondTheSlots: 20,000 keys at two limits beside 40,000 at half of one, in a
 // mebibyte. The loud keys get at most 1.1 limits from the third window on.
 func TestLoudKeysBeyondTheSlots(t *testing.T) {
+	sequential(t)
 	const limit, loud, quiet, windows, length = 10, 20_000, 40_000, 4, 10 * time.Second
-	c := window.NewCounter(1 << 20)
-	c.Configure([]window.Limit{{Name: "r", Limit: limit, Window: length}})
+	c := NewCounter(1 << 20)
+	c.Configure([]Limit{{Name: "r", Limit: limit, Window: length}})
 	m, dice := c.Meter("r"), rand.New(rand.NewPCG(1, 2))
 	var admitted [windows]float64
 	const all = limit * (2*loud + quiet/2)
-	now, start := window.Instant(0), window.Instant(1e18)
-	for swept := now; now < window.Instant(windows*length); {
-		now += window.Instant(float64(length) / all * dice.ExpFloat64())
+	now, start := Instant(0), Instant(1e18)
+	for swept := now; now < Instant(windows*length); {
+		now += Instant(float64(length) / all * dice.ExpFloat64())
 		if now > swept {
 			c.Sweep(start + now)
-			swept += window.Instant(100 * time.Millisecond)
+			swept += Instant(100 * time.Millisecond)
 		}
 		key := fmt.Appendf(nil, "loud%d", dice.IntN(loud))
 		isQuiet := dice.Float64() < limit*quiet/2./all
@@ -33,7 +33,7 @@ func TestLoudKeysBeyondTheSlots(t *testing.T) {
 		}
 		h := m.Offer(start+now, m.Index(key), key, 1, dice.Uint64())
 		if m.Admit(start+now, h, 1).Fits && !isQuiet {
-			admitted[min(int(now/window.Instant(length)), windows-1)] += 1. / limit / loud
+			admitted[min(int(now/Instant(length)), windows-1)] += 1. / limit / loud
 		}
 	}
 	s := c.Stats(start + now).Brief
@@ -45,21 +45,22 @@ func TestLoudKeysBeyondTheSlots(t *testing.T) {
 // TestBriefEntriesDenyNobody: clients that ask for no more than their exact log, or bucket, lets
 // pass are denied nothing, however often they lose a slot, also when the ticks have come round.
 func TestBriefEntriesDenyNobody(t *testing.T) {
+	sequential(t)
 	const good, loud, rounds, each, length = 100, 700, 6, 60_000, time.Second
-	for _, l := range []window.Limit{
+	for _, l := range []Limit{
 		{Name: "window", Limit: 4, Window: length},
 		{Name: "large", Limit: 5000, Window: length},
 		{Name: "bucket", Limit: 4, Window: length, Burst: 6},
 	} {
-		c := window.NewCounter(window.MinMemory)
-		c.Configure([]window.Limit{l})
+		c := NewCounter(MinMemory)
+		c.Configure([]Limit{l})
 		m, dice := c.Meter(l.Name), rand.New(rand.NewPCG(3, 4))
-		logs, tats := make([]*window.Log, good), make([]bucket.TAT, good)
+		logs, tats := make([]*Log, good), make([]bucket.TAT, good)
 		for n := range logs {
-			logs[n] = window.NewLog(length, time.Microsecond)
+			logs[n] = NewLog(length, time.Microsecond)
 		}
 		b, _ := bucket.New(4, length, 6)
-		now, briefs, most := window.Instant(1e18), 0, l.Limit-l.Limit/32 // marks are coarse
+		now, briefs, most := Instant(1e18), 0, l.Limit-l.Limit/32 // marks are coarse
 		for n := range rounds * each {
 			if now = now.Add(length / 4600); n%460 == 0 {
 				c.Sweep(now)

@@ -71,7 +71,10 @@ func hidesNobody(t *testing.T, l Limit, share float64, tail string) {
 // TestWhoGivesWay: the slot of the least share goes first, one of a key that is refused last; and a
 // key that gets a slot so is not the next to lose it.
 func TestWhoGivesWay(t *testing.T) {
-	c := newTestCounter(t, 1<<20, Limit{Name: "r", Limit: 10, Window: time.Minute})
+	// a rule without brief entries
+	c := newTestCounter(t, 1<<20, Limit{
+		Name: "r", Limit: 10, Window: time.Minute, CountDenied: true,
+	})
 	m := c.Meter("r")
 	keys := crowded(c, m, ways+3)
 	for n, key := range keys[:ways] {
