@@ -53,7 +53,7 @@ func (c *Counter) displace(m *Meter, now Instant, h Hit) int {
 			victim = at
 		}
 	}
-	if victim == noSlot && m.overdue(h) {
+	if victim == noSlot && m.overdue(now, h) {
 		victim = bucket + displaceable(&all, h.index, near)
 	}
 	if victim == noSlot || !c.table.slots[victim].mu.TryLock() {
@@ -143,12 +143,22 @@ func (m *Meter) nearness(h Hit) float64 {
 	return float64(h.estimate-floor) * float64(m.unit) / float64(m.limit)
 }
 
-// overdue reports whether h's key may have passed twice its limit without a slot. The estimate is
-// never below the cost the key asked for. It must be above the noise by the limit too, or in a
-// large flood each key would be overdue at the first request.
-func (m *Meter) overdue(h Hit) bool {
-	return m.brief.most == 0 && int64(h.estimate)*int64(m.unit) >= beyond*m.limit &&
-		m.nearness(h) >= 1
+// overdue reports whether h's key may have passed twice its limit without a slot, and has neither a
+// brief entry nor a place for one. The estimate is never below the cost the key asked for. It must
+// be above the noise by the limit too, or in a large flood each key would be overdue at the first
+// request.
+func (m *Meter) overdue(now Instant, h Hit) bool {
+	if int64(h.estimate)*int64(m.unit) < beyond*m.limit || m.nearness(h) < 1 {
+		return false
+	}
+	if m.brief.most == 0 {
+		return true
+	}
+	e, _, _ := m.briefOf(now, h.index)
+	if e == nil {
+		e, _ = m.c.place(now, h.index)
+	}
+	return e == nil
 }
 
 // standing returns the state of the slot at place at.

@@ -55,7 +55,7 @@ func (m *Meter) markFor(divisor int64) uint64 {
 
 // promote gives h's key a slot and returns its place, or noSlot when no slot is worth less.
 func (c *Counter) promote(m *Meter, now Instant, h Hit, key []byte) int {
-	if m.retired.Load() || c.table.bucketFull(h.index, now, m.nearness(h)) && !m.overdue(h) {
+	if m.retired.Load() || c.table.bucketFull(h.index, now, m.nearness(h)) && !m.overdue(now, h) {
 		return noSlot
 	}
 	until := Instant(0)
