@@ -194,12 +194,28 @@ func (m *Meter) leaveBrief(s *slot, t stamp) {
 		level -= m.brief.of(int64(s.admitted.per)-1, m.limit) + 1
 	}
 	i := sketch.Index(s.index.Load())
-	e, _, _ := m.briefOf(t.now, i)
-	if e == nil {
-		e, _ = m.c.place(t.now, i)
+	if m.forgiveBrief(i); level > 0 {
+		if e := m.briefPlace(t.now, i); e != nil {
+			e.Store(m.entry(t.now, i, min(level, m.brief.most)))
+		}
 	}
-	if level = min(level, m.brief.most); level > 0 && e != nil {
-		e.Store(m.entry(t.now, i, level))
+}
+
+// briefPlace returns the entry of the key with index i, or a place for one; nil: there is none.
+func (m *Meter) briefPlace(now Instant, i sketch.Index) *atomic.Uint64 {
+	e, _, _ := m.briefOf(now, i)
+	if e == nil {
+		e, _ = m.c.place(now, i)
+	}
+	return e
+}
+
+// forgiveBrief forgets the entry of the key with index i.
+func (m *Meter) forgiveBrief(i sketch.Index) {
+	if m.brief.most > 0 {
+		if e, _, _ := m.briefOf(0, i); e != nil {
+			e.Store(0)
+		}
 	}
 }
 

@@ -97,3 +97,21 @@ func TestBriefEntriesDenyNobody(t *testing.T) {
 		}
 	}
 }
+
+// TestBriefEntriesTakeBack what is refunded, and what an operator forgives.
+func TestBriefEntriesTakeBack(t *testing.T) {
+	c := newTestCounter(t, MinMemory, Limit{Name: "r", Limit: 5, Window: time.Minute})
+	m := c.Meter("r")
+	h := Hit{index: m.Index([]byte("k")), at: noSlot, estimate: 100}
+	for want, back := range map[int]func(){
+		2: func() { m.Forgive(h); _ = m.Admit(start, h, 5); m.Refund(start, h.index, 2) },
+		5: func() { m.Forgive(h) },
+	} {
+		back()
+		for ; m.Admit(start, h, 1).Fits; want-- {
+		}
+		if want != 0 {
+			t.Error(want)
+		}
+	}
+}

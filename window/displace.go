@@ -154,11 +154,7 @@ func (m *Meter) overdue(now Instant, h Hit) bool {
 	if m.brief.most == 0 {
 		return true
 	}
-	e, _, _ := m.briefOf(now, h.index)
-	if e == nil {
-		e, _ = m.c.place(now, h.index)
-	}
-	return e == nil
+	return m.briefPlace(now, h.index) == nil
 }
 
 // standing returns the state of the slot at place at.

@@ -59,6 +59,7 @@ func (m *Meter) Excess(now Instant, h Hit, cost int64) (is bool) {
 
 // Forgive forgets the admissions and refusals of the key, so the window starts empty.
 func (m *Meter) Forgive(h Hit) {
+	m.forgiveBrief(h.index)
 	m.locked(h, func(s *slot) {
 		m.c.clear(s, m.per)
 		if m.shared && m.tokens {

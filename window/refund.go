@@ -4,13 +4,13 @@ import "github.com/headgate-dev/headgate/sketch"
 
 // Refund takes cost back from the newest admissions of the key with index i, as if so much had not
 // been admitted. Refund returns the cost taken back: never more than there is. A key without a slot
-// is far from the limit, and keeps the estimate.
+// keeps the estimate; a brief entry is lowered.
 //
 // Of a limit the nodes of a PoP share, the others take the cost back with the next exchange of the
 // key; nodes of other PoPs count it until outside the window.
 func (m *Meter) Refund(now Instant, i sketch.Index, cost int64) (refunded int64) {
 	at := m.c.table.find(i)
-	m.locked(Hit{index: i, at: at}, func(s *slot) {
+	if m.locked(Hit{index: i, at: at}, func(s *slot) {
 		t := m.expire(s, now)
 		if m.tokens {
 			refunded = m.giveBack(s, t, cost)
@@ -25,8 +25,17 @@ func (m *Meter) Refund(now Instant, i sketch.Index, cost int64) (refunded int64)
 			m.withdraw(s, at, t, refunded)
 		}
 		m.publish(s, t)
-	})
-	return refunded
+	}) {
+		return refunded
+	}
+	if m.brief.most == 0 {
+		return 0
+	}
+	if e, was, left := m.briefOf(now, i); e != nil {
+		left -= m.brief.of(min(cost, m.limit), m.limit) + 1
+		e.CompareAndSwap(was, m.entry(now, i, max(left, 0))) // else the entry changed just now
+	}
+	return 0
 }
 
 // giveBack is Refund for a bucket, a debt included.

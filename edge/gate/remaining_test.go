@@ -31,17 +31,15 @@ func TestRemainingIsTheLargestCostThatPasses(t *testing.T) {
 		peek := func(cost int64) bool {
 			return !gatetest.Decide(g, now, gate.Peek, r.Name, key, uint32(cost)).Deny
 		}
-		left := d.Remaining
-		if left > 0 && !peek(left) || peek(left+1) {
-			t.Fatalf("%s: %d passes %v, %d passes %v after %+v", r.Name, left,
-				left > 0 && peek(left), left+1, peek(left+1), d)
+		if left := d.Remaining; left > 0 && !peek(left) || peek(left+1) {
+			t.Fatalf("%s: %+v", r.Name, d)
 		}
 		if seen[d.Why]++; d.Deny && (d.Retry == 0) != (d.Why == mitigation.ByCost) {
-			t.Fatalf("%+v", d)
+			t.Fatal(d)
 		}
 	}
 	if len(seen) != 3 || seen[mitigation.ByLimit] < 500 || seen[mitigation.ByCost] < 500 {
-		t.Errorf("%v", seen)
+		t.Error(seen)
 	}
 }
 
@@ -52,7 +50,7 @@ func TestTooMuchBeginsNoBlock(t *testing.T) {
 	for range 3 {
 		if d := ask(g, now, gate.Check, "block", "k", 99); d.Why != mitigation.ByCost || d.Retry != 0 ||
 			d.Remaining != 3 {
-			t.Fatalf("%+v", d)
+			t.Fatal(d)
 		}
 	}
 	if d := ask(g, now, gate.Check, "block", "k", 1); d.Deny || d.Remaining != 2 {
@@ -69,6 +67,6 @@ func TestTooMuchBeginsNoBlock(t *testing.T) {
 	}
 	is, _, _ := g.Observation("block")
 	if n := is.Totals.Requests[gate.OutcomeExcessive]; n != 4 {
-		t.Errorf("%d tallied", n)
+		t.Error("tallied", n)
 	}
 }

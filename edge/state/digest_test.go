@@ -2,6 +2,7 @@ package state
 
 import (
 	"bytes"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -24,16 +25,13 @@ func TestDigestKeyIsKept(t *testing.T) {
 	is, err := os.Stat(path)
 	if err != nil || is.Mode() != 0o600 || is.Size() != 32 || log.Len() > 0 ||
 		DigestKey(dir, [32]byte{2}, logger) != first {
-		t.Fatalf("%v, %v, log %s", is, err, &log)
+		t.Fatal(is, err, &log)
 	}
 	for text, mode := range map[string]os.FileMode{
 		"short": 0o600, strings.Repeat("x", 33): 0o600, strings.Repeat("y", 32): 0o644,
 	} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chmod(path, mode); err != nil {
-			t.Fatal(err)
+		if errors.Join(os.WriteFile(path, []byte(text), 0o600), os.Chmod(path, mode)) != nil {
+			t.Fatal("not written")
 		}
 		log.Reset()
 		key := DigestKey(dir, [32]byte{3}, logger)

@@ -208,6 +208,9 @@ func (o *replayOptions) prepare() (*replay, error) {
 func (o *replayOptions) judge(
 	r *replay, cfg config.Config, rule mitigation.Rule, ladder *widened, own *policy.Policy,
 ) (err error) {
+	if o.every && own == nil {
+		return fmt.Errorf("--every-request: %s is no policy's own rule", cli.Quote(rule.Name))
+	}
 	whole := needsRequest(&rule, ladder, own)
 	if whole || own != nil {
 		if err := o.alone(&cfg, rule, ladder, own); err != nil {

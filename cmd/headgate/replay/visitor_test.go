@@ -71,17 +71,15 @@ func TestReplayOfAPolicysRule(t *testing.T) {
 			t.Errorf("%s --suggest: %+v", c.args, s)
 		}
 	}
-	code, _, errs := run(t, log, "--rule", "charges")
-	if code != cli.ExitFailed || !strings.Contains(errs, "no rule") {
-		t.Errorf("exit %d: %s", code, errs)
-	}
-	code, _, errs = run(t, combined(1, "192.0.2.1", "/c", "200", ""), "--rule", "site")
-	if code != cli.ExitFailed || !strings.Contains(errs, "none of 1 requests") {
-		t.Errorf("exit %d: %s", code, errs)
-	}
-	code, _, errs = run(t, "Mar x y\n", "--rule", "win")
-	if code != cli.ExitFailed || !strings.Contains(errs, `the first field "Mar" is no address`) ||
-		!strings.Contains(errs, "haproxy, envoy, alb, cloudfront") {
-		t.Errorf("exit %d: %s", code, errs)
+	for _, c := range [][3]string{
+		{log, "charges", "no rule"}, {log, "win --every-request", "no policy's own rule"},
+		{combined(1, "192.0.2.1", "/c", "200", ""), "site", "none of 1 requests"},
+		{"Mar x y\n", "win", `the first field "Mar" is no address`},
+		{"Mar x y\n", "win", "haproxy, envoy, alb, cloudfront"},
+	} {
+		code, _, errs := run(t, c[0], strings.Fields("--rule "+c[1])...)
+		if code != cli.ExitFailed || !strings.Contains(errs, c[2]) {
+			t.Error(c[1], code, errs)
+		}
 	}
 }

@@ -58,15 +58,6 @@ func (r *reader) text(most int64) []byte {
 	return text
 }
 
-// text8 reads a text of 8 bytes.
-func (r *reader) text8() (text []byte) {
-	if text = r.rest; len(text) < 8 {
-		r.failed = true
-		return nil
-	}
-	return text[:8]
-}
-
 // key reads a key of 1..MaxKey bytes.
 func (r *reader) key() []byte {
 	key := r.text(mitigation.MaxKey)
@@ -83,7 +74,7 @@ func readRecord(s *gate.Snapshot, kind byte, r *reader) (err error) {
 	case recordOverrides:
 		s.Overrides, err = override.ParseAll(r.rest)
 	case recordDigests:
-		copy(s.Digests[:], r.text8())
+		r.failed = copy(s.Digests[:], r.rest) < len(s.Digests)
 	case recordRule:
 		s.Rules = append(s.Rules, snapshot.Rule{
 			Name:   string(r.text(mitigation.MaxRuleName)),
