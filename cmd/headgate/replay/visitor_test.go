@@ -72,7 +72,8 @@ func TestReplayOfAPolicysRule(t *testing.T) {
 		}
 	}
 	for _, c := range [][3]string{
-		{log, "charges", "no rule"}, {log, "win --every-request", "no policy's own rule"},
+		{log, "charges", "no rule"},
+		{log, "win --every-request", "no policy's own rule"},
 		{combined(1, "192.0.2.1", "/c", "200", ""), "site", "none of 1 requests"},
 		{"Mar x y\n", "win", `the first field "Mar" is no address`},
 		{"Mar x y\n", "win", "haproxy, envoy, alb, cloudfront"},
