@@ -20,10 +20,11 @@ const (
 	ByPolicy            // a policy denies it
 	ByLoad              // a pool it needs is too busy: deny
 	ByUnfit             // it is longer, or has more parts, than is read: deny, or in shadow allow
+	ByShadow            // only rules in shadow were asked: allow
 )
 
 // whyWords are the reasons of answers no rule gives, in the order of their numbers.
-var whyWords = [...]string{"", "none", "skip", "policy", "load", "unfit"}
+var whyWords = [...]string{"", "none", "skip", "policy", "load", "unfit", "shadow"}
 
 // String returns the word of answers; "" for ByRules, with the reason in the decision.
 func (w Why) String() string { return whyWords[w] }
@@ -34,11 +35,13 @@ type Answer struct {
 	Why    Why
 	Deny   bool
 	Shadow bool          // something in shadow would have denied
+	Trial  string        // the first policy in shadow that would have denied by itself; "": none
 	Status int           // for a denial, 400..599
 	Unfit  request.Unfit // of ByUnfit: for what
 	Policy string        // of BySkip and ByPolicy: its name
 	// of ByRules: the answering question; valid until the next request
 	By     *gate.Decision
+	View   mitigation.Scope // of ByShadow: nodes whose counts the first question rests on
 	Pool   string           // of ByLoad: its name
 	Ratio  mitigation.Ratio // of ByLoad: the share of such requests it denies
 	Ticket uint64           // the response is to be reported with it; 0: none

@@ -115,7 +115,7 @@ func (s *Session) decide(a *Answer, b *gate.Batch, now window.Instant, u uint64)
 		return
 	}
 	by := shed{pool: -1}
-	a.Shadow = out.Shadow
+	s.tried(a)
 	if out.Pools.Enforced|out.Pools.Shadow != 0 {
 		shadow := false
 		by, shadow = s.judgePools(u << 48) // the bits that are in no ticket's number
@@ -123,27 +123,47 @@ func (s *Session) decide(a *Answer, b *gate.Batch, now window.Instant, u uint64)
 	}
 	t := &s.together
 	t.Held = by.pool >= 0
-	if s.fill() > 0 && b.All(t) == nil {
-		if t.Deny || t.Shadow {
-			s.note(b)
-		}
-		a.Why, a.Shadow = ByRules, a.Shadow || t.Shadow
-	}
+	known := s.judge(a, b)
 	switch {
 	// A rule denying is named before a pool, as the reason lasts longer than a draw.
 	case t.Held && (a.Why == ByNone || !t.Deny):
 		s.shedAnswer(a, by)
 	case a.Why == ByRules:
 		s.byRules(a, now, u)
-	case t.N == 0:
+	case known:
 		a.Ticket = s.takeTicket(now, u) // of policies matching by the response alone
 	}
+}
+
+// judge asks the questions. False: a reload took a rule away, and no question has a decision.
+func (s *Session) judge(a *Answer, b *gate.Batch) (known bool) {
+	t := &s.together
+	if s.fill() == 0 {
+		return true
+	}
+	if b.All(t) != nil {
+		t.N = 0
+		return false
+	}
+	if t.Deny || t.Shadow {
+		s.note(b)
+	}
+	a.Why, a.Shadow = ByRules, a.Shadow || t.Shadow
+	return true
 }
 
 // byRules answers as the answering question.
 func (s *Session) byRules(a *Answer, now window.Instant, u uint64) {
 	t := &s.together
-	a.Deny, a.By, a.Full = t.Deny, &t.Decisions[t.By], s.full()
+	if a.Full = s.full(); t.By < 0 {
+		a.Why = ByNone
+		for i := range t.N {
+			a.unnamed(&t.Decisions[i])
+		}
+		s.passes(a, now, u)
+		return
+	}
+	a.Deny, a.By = t.Deny, &t.Decisions[t.By]
 	o := &s.in.engine.Policy(s.result.Questions[t.By].Policy).OnDeny
 	a.Silent = o.Silent
 	if a.Deny {
@@ -151,8 +171,13 @@ func (s *Session) byRules(a *Answer, now window.Instant, u uint64) {
 		s.denied(a, o)
 		return
 	}
+	s.passes(a, now, u)
+}
+
+// passes gives a, an allow by questions, its ticket and its delay.
+func (s *Session) passes(a *Answer, now window.Instant, u uint64) {
 	if a.Ticket = s.takeTicket(now, u); s.CanWait {
-		a.Delay = t.Delay()
+		a.Delay = s.together.Delay()
 	}
 }
 
@@ -207,7 +232,8 @@ func (s *Session) noteFaults() {
 func (s *Session) final(a *Answer) {
 	out := &s.result
 	p := s.in.engine.Policy(out.Policy)
-	a.Why, a.Shadow, a.Policy = BySkip, out.Shadow, p.Name
+	s.tried(a)
+	a.Why, a.Policy = BySkip, p.Name
 	if out.Verdict == policy.Deny {
 		s.in.tallies[out.Policy].Denied[byPolicy].Add(1)
 		a.Why, a.Deny = ByPolicy, true
@@ -215,59 +241,6 @@ func (s *Session) final(a *Answer) {
 			a.Status = out.Status // deny names it
 		}
 	}
-}
-
-// Decisions calls each with every question's decision of the last request with a limit, the nearest
-// first, up to most. For the headers of an answer: policies without announced limits are left out,
-// and all where the answer deceives.
-func (s *Session) Decisions(most int, each func(d *gate.Decision)) {
-	s.nearest(most, s.together.N, func(i int) (*gate.Decision, bool) {
-		form := &s.in.engine.Policy(s.result.Questions[i].Policy).OnDeny
-		return &s.together.Decisions[i], form.Silent
-	}, each)
-}
-
-// nearest is Decisions for n questions, with decisions and silence by at. nearest picks the nearest
-// again and again instead of sorting: at most four of sixteen.
-func (s *Session) nearest(
-	most, n int, at func(i int) (d *gate.Decision, silent bool), each func(d *gate.Decision),
-) {
-	if s.pretends {
-		return
-	}
-	var all [gate.MaxQuestions]*gate.Decision
-	left := 0
-	for i := range n {
-		if d, silent := at(i); !silent {
-			all[left] = d
-			left++
-		}
-	}
-	for range min(most, left) {
-		best := 0
-		for i := 1; i < left; i++ {
-			if nearer(all[i], all[best]) {
-				best = i
-			}
-		}
-		each(all[best])
-		left--
-		copy(all[best:left], all[best+1:left+1]) // equals stay in the order of the questions
-	}
-}
-
-// nearer reports whether d is nearer to the limit than o: denied, or with the smaller share left.
-func nearer(d, o *gate.Decision) bool {
-	if d.Deny != o.Deny {
-		return d.Deny
-	}
-	if d.Deny {
-		return d.Why == mitigation.ByCost && o.Why != d.Why ||
-			o.Why != mitigation.ByCost && d.Retry > o.Retry
-	}
-	part := float64(d.Remaining) * float64(o.Rule.Quota())
-	other := float64(o.Remaining) * float64(d.Rule.Quota())
-	return part < other
 }
 
 // until returns the end of a ticket's time.

@@ -116,7 +116,7 @@ func (s *Session) AddRequest(p *Part, b *gate.Batch, times uint32, use Use) {
 		s.several.denied = s.several.denied || p.Deny
 		return
 	}
-	if p.Shadow = out.Shadow; out.Pools.Enforced|out.Pools.Shadow != 0 && use == Take {
+	if s.tried(&p.Answer); out.Pools.Enforced|out.Pools.Shadow != 0 && use == Take {
 		by, shadow := s.judgePools(b.Chance())
 		if p.Shadow = p.Shadow || shadow; by.pool >= 0 {
 			s.shedAnswer(&p.Answer, by)

@@ -12,21 +12,25 @@ func (s *Session) answer(p *Part) {
 	if p.Why != ByRules {
 		return
 	}
-	p.By = nil
+	p.By, p.Why = nil, ByNone
 	for i := range s.several.n {
 		if p.asked>>i&1 == 0 {
 			continue
 		}
 		d := s.decision(i)
 		p.Shadow = p.Shadow || d.Shadow
+		if s.several.forms[i] != nil && s.several.unnamed(i, d) {
+			p.unnamed(d)
+			continue // unlike a rule named in the question
+		}
 		if p.By == nil || nearer(d, p.By) {
 			p.By, p.by = d, i
 		}
 	}
 	if p.By == nil {
-		p.Why = ByNone
 		return
 	}
+	p.Why = ByRules
 	form := s.several.forms[p.by]
 	p.Silent = form != nil && form.Silent
 	p.Over = p.By.Deny || p.By.Shadow && s.several.asks[p.by].Quota
@@ -70,11 +74,3 @@ func (s *Session) Delay() time.Duration { return s.together.Delay() }
 
 // Full reports whether there was no lease left for some part: the failure mode decided.
 func (s *Session) Full() bool { return s.full() }
-
-// AllDecisions is Decisions for the questions of all parts.
-func (s *Session) AllDecisions(most int, each func(d *gate.Decision)) {
-	s.nearest(most, s.several.n, func(i int) (*gate.Decision, bool) {
-		form := s.several.forms[i]
-		return s.decision(i), form != nil && form.Silent
-	}, each)
-}

@@ -32,8 +32,9 @@ func policyOf(rule string, limit int64, window time.Duration) string {
 // announce adds the RateLimit headers of an answer. Lists: a handler within another adds another
 // element.
 func (h *handler) announce(header http.Header, a Answer) {
-	if a.Rule == "" {
-		return // no rule has answered
+	// no rule has answered, or the rule of WithRule is in shadow
+	if a.Rule == "" || h.rule != "" && a.Shadow {
+		return
 	}
 	if h.policy != "" {
 		header.Add("RateLimit-Policy", h.policy)

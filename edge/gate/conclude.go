@@ -111,12 +111,9 @@ func (t *Together) choose() {
 			t.Deny, t.By, longest = true, i, retry
 		}
 		if left := float64(d.Remaining) / float64(d.Rule.Quota()); longest < 0 &&
-			!d.Shadow && left < least {
+			left < least && !t.Unnamed(i) {
 			t.By, least = i, left
 		}
-	}
-	if t.By < 0 && t.N > 0 {
-		t.By = 0 // all in shadow
 	}
 }
 

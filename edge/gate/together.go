@@ -81,13 +81,16 @@ type part struct {
 // request passes only if each enforcing question passes, and only then is anything admitted.
 //
 // t.By is the denying question with the longest Retry, else the question nearest to the limit; of
-// equals the first. With ErrUnknownRule nothing was counted.
+// equals the first; -1 if all are Unnamed. With ErrUnknownRule nothing was counted.
 func (b *Batch) All(t *Together) error {
 	if q := &t.Questions[0]; t.N == 1 && q.Op != Count && !q.Shadow && !t.Held && q.Waits == nil {
 		err := b.Decide(&t.Decisions[0], &q.Ask)
 		if !errors.Is(err, ErrKind) { // a policy does not say Acquire
 			d := &t.Decisions[0]
 			t.Deny, t.Shadow, t.By, t.table, t.waiting = d.Deny, d.Shadow, 0, nil, nil
+			if err == nil && t.Unnamed(0) {
+				t.By = -1
+			}
 			return err
 		}
 	}
@@ -104,6 +107,12 @@ func (b *Batch) All(t *Together) error {
 		}
 	}
 	return nil
+}
+
+// Unnamed reports whether question i, or the rule asked, is in shadow or off: no answer to a whole
+// request names the rule. For after All.
+func (t *Together) Unnamed(i int) bool {
+	return t.Questions[i].Shadow || t.Decisions[i].Rule.Mode != mitigation.Enforce
 }
 
 // decide decides the questions of t, whose rules are known.

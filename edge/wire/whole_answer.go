@@ -3,7 +3,7 @@ package wire
 // WholeAnswer is the reply to an ask or a report.
 type WholeAnswer struct {
 	Answer
-	Ground []byte // in place of Why, of an allow too: none, skip, policy; nil: Why
+	Ground []byte // in place of Why, of an allow too: none, skip, shadow, policy; nil: Why
 	Rule   []byte // that answers; nil: none
 	Ticket uint64 // 0: none
 	HTTP   int    // status for a denial that is not 429; 0: leave it out
@@ -20,6 +20,7 @@ type WholeAnswer struct {
 // AppendWhole appends the reply line of a in full, without a line feed:
 //
 //	[id=ID ]allow [delay=MS ][deceive=1 ][why=none|skip ][lease=L ][full=1 ][ticket=T ]rule=R remaining=N reset=S view=V[ shadow=deny]
+//	[id=ID ]allow [delay=MS ]why=shadow [full=1 ][ticket=T ]view=V[ shadow=deny]
 //	[id=ID ]deny why=W[ status=403] retry=1 rule=R view=V[ ratio=0.83]
 //	[id=ID ]deny why=load status=503 retry=1 pool=P ratio=0.30
 //	[id=ID ]ok[ late=1]
@@ -98,6 +99,8 @@ func appendTail(dst []byte, a *WholeAnswer, form int) []byte {
 	switch {
 	case form < 1 && a.Ground == nil:
 		dst = appendNumbers(dst, &a.Answer)
+	case form < 1 && string(a.Ground) == "shadow":
+		dst = appendView(dst, a.View)
 	case form < 1 && a.Ratio > 0:
 		dst = appendRatio(dst, a.Ratio)
 	}

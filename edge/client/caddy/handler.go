@@ -116,7 +116,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 	a, err := h.ask(ctx, r)
 	h.noteFailure(err)
 	setPlaceholders(r, &a, err)
-	if value := a.RateLimit(); value != "" {
+	// answers about a named rule have numbers in shadow too, and visitors read none
+	if value := a.RateLimit(); value != "" && (h.Rule == "" || !a.Shadow) {
 		w.Header().Add("RateLimit", value)
 	}
 	next = h.admitted(next, &a)

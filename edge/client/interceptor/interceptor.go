@@ -151,7 +151,7 @@ func (l *limit) admit(ctx context.Context, method string, to headers) (client.An
 				Op: wire.Check, Rule: l.rule, Key: l.key(ctx, method),
 				CanWait: !l.hurried,
 			}})
-		if a = answers[0]; a.Err == nil {
+		if a = answers[0]; a.Err == nil && !a.Shadow { // callers read nothing of a shadow
 			a.Rule = l.rule
 		}
 	} else {

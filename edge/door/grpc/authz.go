@@ -28,9 +28,17 @@ func (k *caller) authz(dst, message []byte) ([]byte, h2.Status) {
 	//nolint:gosec // chance for a drop ratio, no secret
 	a := k.session.Decide(&k.batch, k.batch.Now(), rand.Uint64())
 	if a.Deny {
-		return k.appendDenied(dst, a), h2.Status{}
+		dst = k.appendDenied(dst, a)
+	} else {
+		dst = k.appendPassed(dst, a)
 	}
-	return k.appendPassed(dst, a), h2.Status{}
+	k.denied = k.denied[:0]
+	k.noteDenied(a.Trial)
+	if a.Shadow {
+		k.session.ShadowDenied(k.noteDenied)
+	}
+	const dynamicMetadata = 4 // of a CheckResponse
+	return k.appendShadowDenied(dst, dynamicMetadata), h2.Status{}
 }
 
 // checkRequest are the parts of an envoy.service.auth.v3.CheckRequest that count here.

@@ -106,6 +106,30 @@ func TestAuthzOfACrowd(t *testing.T) {
 	}
 }
 
+// TestAuthzOfAShadow: Envoy's access log learns from dynamic_metadata, and nothing else says so.
+func TestAuthzOfAShadow(t *testing.T) {
+	t.Parallel()
+	h := open(t, `policies:
+  - {name: never, match: {path: "/.env"}, deny: 403, mode: shadow}
+  - {name: dark, match: {}, key: client, limit: 1, window: 1m, mode: shadow}`)
+	c := h.dial(t)
+	names := func(all ...string) string {
+		list := ""
+		for _, name := range all {
+			list += msg(1, msg(3, name))
+		}
+		return msg(1) + msg(3) + msg(4, msg(1, msg(1, "shadow_denied"), msg(2, msg(6, list))))
+	}
+	for _, tt := range []struct{ path, want string }{
+		{"/", msg(1) + msg(3)}, {"/", names("dark")}, {"/.env", names("never", "dark")},
+	} {
+		got, status := c.receive(c.send(authzMethod, check("203.0.113.9", get("GET", tt.path))))
+		if got != tt.want || status != "0" {
+			t.Errorf("%s: %s %q, want %q", tt.path, status, got, tt.want)
+		}
+	}
+}
+
 // TestAuthz: the policies decide the request that Envoy describes.
 func TestAuthz(t *testing.T) {
 	t.Parallel()

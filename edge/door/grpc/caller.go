@@ -32,9 +32,10 @@ type caller struct {
 	parts       []ask.Part
 	found       []*rls.Limit // of the descriptors, in files; nil: none
 	walk        rls.Walk
-	text        []byte // of keys and of names
-	values      []byte // of headers
-	least       least  // of an answer
+	text        []byte   // of keys and of names
+	values      []byte   // of headers
+	least       least    // of an answer
+	denied      []string // names of what would have denied but for shadow
 }
 
 // newCaller returns the memory of a connection.

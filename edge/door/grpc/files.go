@@ -55,7 +55,7 @@ func (k *caller) askFound(p *ask.Part, r *limitRequest, d *descriptor, limit *rl
 		*p = ask.Part{Answer: ask.Answer{Why: ask.ByNone}}
 	// requests_per_unit: 0
 	case limit.Banned():
-		k.deny(p, use, limit.Shadow, limit.Quota)
+		k.deny(p, use, limit)
 	case limit.Quota:
 		k.session.AddQuota(p, gate.Ask{
 			Rule: limit.Rule,
@@ -71,15 +71,19 @@ func (k *caller) askFound(p *ask.Part, r *limitRequest, d *descriptor, limit *rl
 
 // deny has p denied for a limit of 0, unless p takes nothing or the limit is in shadow. A quota of
 // 0 denies as quotas do.
-func (k *caller) deny(p *ask.Part, use ask.Use, shadow, quota bool) {
-	switch passes := shadow || use == ask.Look || use == ask.Return; {
-	case !passes && quota:
+func (k *caller) deny(p *ask.Part, use ask.Use, limit *rls.Limit) {
+	takes := use != ask.Look && use != ask.Return
+	switch passes := limit.Shadow || !takes; {
+	case !passes && limit.Quota:
 		k.session.AddNothing(p)
 	case !passes:
 		k.session.Deny(p)
 	default:
 		*p = ask.Part{Answer: ask.Answer{Why: ask.ByNone}}
-		if quota {
+		if takes {
+			p.Shadow, p.Trial = true, limit.Name
+		}
+		if limit.Quota {
 			k.session.Spare()
 		}
 	}

@@ -68,7 +68,10 @@ func TestFiles(t *testing.T) {
 		{[]string{describe("category", "account")}, "OK [OK 4/MINUTE left 2 reset 60]"},
 		{[]string{foo("bar", "banned"), describe("source_cluster", "proxy", "destination_cluster",
 			"override")}, "OK [OK] [OK 2/MINUTE left 1 reset 60]"},
-		{[]string{foo("baz", "shady", "+", msg(3, num(1, 4)))}, "OK [OK 3/MINUTE left 0 reset 60]"},
+		{
+			[]string{foo("baz", "shady", "+", msg(3, num(1, 4)))},
+			"OK [OK 3/MINUTE left 0 reset 60] dark rl.foo.baz_shady",
+		},
 		{
 			[]string{describe("source_cluster", "proxy", "destination_cluster", "mock", "more",
 				"1")},

@@ -258,7 +258,11 @@ func limitWords(t testing.TB, message string) string {
 		case 5:
 			words += " " + f.data
 		case 6:
-			words += " status " + statusOf(f.data)
+			if _, denied, ok := strings.Cut(f.data, "shadow_denied"); ok {
+				words += " dark " + denied[strings.LastIndexAny(denied, "\x1a")+2:]
+			} else {
+				words += " status " + statusOf(f.data)
+			}
 		}
 	}
 	return words

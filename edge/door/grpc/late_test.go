@@ -85,8 +85,8 @@ func TestLateCosts(t *testing.T) {
 		{"user hits=2", "OK [OK 10 left 0]"},
 		{"none=0", "OK [OK 0 left 0]"},
 		{"none=1", "OVER [OVER 0 left 0]"},
-		{"shy=30", "OK [OK 10 left 0]"},
-		{"shy=0", "OK [OK 10 left 0]"},
+		{"shy=30", "OK [OK 10 left 0] dark ai.shy"},
+		{"shy=0", "OK [OK 10 left 0] dark ai.shy"},
 	})
 }
 
@@ -109,7 +109,7 @@ func TestQuotas(t *testing.T) {
 		{"a dark user", "OK [OVER 2 left 0] [OK 1 left 0] [OK 10 left 8]"},
 		{"nothing", "OVER [OVER 0 left 0]"},
 		{"nothing a", "OVER [OVER 0 left 0] [OVER 2 left 0]"},
-		{"nothing dark", "OK [OVER 0 left 0] [OK 1 left 0]"},
+		{"nothing dark", "OK [OVER 0 left 0] [OK 1 left 0] dark ai.dark"},
 		{"nothing=0 a", "OK [OK 0 left 0] [OVER 2 left 0]"},
 		// looks and late costs
 		{"a=0 user", "OK [OK 2 left 0] [OK 10 left 7]"},

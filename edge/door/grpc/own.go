@@ -78,7 +78,7 @@ func (k *caller) askOwn(p *ask.Part, r *limitRequest, d *descriptor) h2.Status {
 		return status
 	}
 	if d.limit.perUnit == 0 {
-		k.deny(p, use, false, false)
+		k.deny(p, use, new(rls.Limit))
 		return h2.Status{}
 	}
 	from := len(k.text)

@@ -40,7 +40,12 @@ func (k *caller) appendAnswer(b []byte, r *limitRequest, deny bool, form *LimitF
 	if form.Metadata {
 		b = k.appendMetadata(b, r)
 	}
-	if deny {
+	k.denied = k.denied[:0]
+	for i := range k.parts {
+		k.noteDenied(k.parts[i].Trial)
+	}
+	k.session.AllShadowDenied(k.noteDenied)
+	if b = k.appendShadowDenied(b, fieldMetadata); deny {
 		return k.appendForm(b)
 	}
 	return k.appendAdvice(b)
@@ -56,7 +61,8 @@ func (k *caller) appendStatus(b []byte, i int) []byte {
 		code = codeOver
 	}
 	b = appendNumber(b, 1, code)
-	if d := p.By; p.Silent {
+	d := p.By
+	if p.Silent || k.named(i) && d != nil && verdict.Silent(d) {
 		return end(b, at)
 	} else if d == nil || p.Why != ask.ByRules {
 		b = k.appendFixed(b, i)
@@ -77,6 +83,12 @@ func (k *caller) appendStatus(b []byte, i int) []byte {
 		b = end(appendNumber(b, 1, uint64(api.WholeSeconds(until))), inner)
 	}
 	return end(b, at)
+}
+
+// named reports whether descriptor i asks a rule of the configuration by name or policies, and not
+// a limit of files or its own.
+func (k *caller) named(i int) bool {
+	return !k.descriptors[i].limited && (i >= len(k.found) || k.found[i] == nil)
 }
 
 // saidOf returns the limit of descriptor i, counted by r, as in the file or the descriptor: more

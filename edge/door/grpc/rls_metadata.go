@@ -40,6 +40,33 @@ func (k *caller) appendMetadata(b []byte, r *limitRequest) []byte {
 	return end(appendStruct(b, all), at)
 }
 
+// appendShadowDenied appends dynamic_metadata in field number with the names in k.denied, if any:
+// {"shadow_denied": [...]}. By hand, as every call of a rule in shadow comes here.
+func (k *caller) appendShadowDenied(b []byte, number int) []byte {
+	if len(k.denied) == 0 {
+		return b
+	}
+	b, whole := begin(b, number)
+	b, entry := begin(b, 1)
+	b = appendBytes(b, 1, []byte("shadow_denied"))
+	b, value := begin(b, 2)
+	b, list := begin(b, 6)
+	for _, name := range k.denied {
+		var item int
+		b, item = begin(b, 1)
+		b = append(append(b, 3<<3|bytesOf, byte(len(name))), name...) // below 128 bytes
+		b = end(b, item)
+	}
+	return end(end(end(end(b, list), value), entry), whole)
+}
+
+// noteDenied adds a name to those of appendShadowDenied.
+func (k *caller) noteDenied(name string) {
+	if name != "" {
+		k.denied = append(k.denied, name)
+	}
+}
+
 // merge adds to the members of to those of from: of two structs all members, else the first stays.
 func merge(to, from map[string]any) {
 	for name, value := range from {

@@ -99,9 +99,11 @@ func (x *exchange) answerOne(a gate.Ask, wished int) *api.Problem {
 
 // answerDecision answers a check, with status 200, or denyStatus for a refusal.
 func (x *exchange) answerDecision(d *gate.Decision, denyStatus int) {
-	text, is := x.texts.Of(d.Rule), verdict.Of(d)
-	b := append(append(x.fields, "\r\nRateLimit-Policy: "...), text.Policy...)
-	b = verdict.AppendRateLimit(append(b, "\r\nRateLimit: "...), text, is)
+	text, is, b := x.texts.Of(d.Rule), verdict.Of(d), x.fields
+	if !verdict.Silent(d) { // headers go on to visitors, the body does not
+		b = append(append(b, "\r\nRateLimit-Policy: "...), text.Policy...)
+		b = verdict.AppendRateLimit(append(b, "\r\nRateLimit: "...), text, is)
+	}
 	b = append(append(b, "\r\nHeadgate-View: "...), verdict.Views[is.View]...)
 	if is.Deny {
 		x.status, x.kind = denyStatus, typeProblem

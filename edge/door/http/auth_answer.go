@@ -90,6 +90,9 @@ func appendWholeVerdict(b []byte, a *ask.Answer) []byte {
 			b = strconv.AppendInt(append(b, "\r\nHeadgate-Blast: "...), int64(is.Blast), 10)
 		}
 	}
+	if a.Why == ask.ByShadow {
+		b = append(append(b, "\r\nHeadgate-View: "...), verdict.Views[a.View]...)
+	}
 	if a.Why == ask.ByLoad {
 		b = append(append(b, "\r\nHeadgate-Pool: "...), a.Pool...)
 		b = append(b, "\r\nRetry-After: 1"...)

@@ -90,6 +90,25 @@ func (f *filling) setReport(m *input.Member, ok *bool) bool {
 	return true
 }
 
+// appendGround appends the verdict and the reason of an answer without a rule.
+func appendGround(b []byte, a *ask.Answer) []byte {
+	word := wordAllow
+	if a.Deny {
+		word = wordDeny
+	}
+	b = verdict.AppendWord(append(b, `"verdict":`...), word)
+	switch {
+	case a.Why != ask.ByRules:
+		b = verdict.AppendWord(append(b, `,"why":`...), a.Why.String())
+	case a.Deny:
+		b = verdict.AppendWord(append(b, `,"why":`...), verdict.Whys[a.By.Why])
+	}
+	if a.Why == ask.ByShadow {
+		b = verdict.AppendWord(append(b, `,"view":`...), verdict.Views[a.View])
+	}
+	return b
+}
+
 // appendResult appends the answer to a request as JSON. {"verdict":"allow","why":"none"} is the
 // shortest: no policy asked a rule. With a rule its members are those of /v1/check, so a client
 // reading one reads the other.
@@ -100,17 +119,7 @@ func (h *Door) appendResult(b []byte, a *ask.Answer) []byte {
 		v.Delay = api.WholeMillis(a.Delay)
 		b = verdict.AppendFields(b, h.texts.Of(d.Rule), v)
 	} else {
-		word := wordAllow
-		if a.Deny {
-			word = wordDeny
-		}
-		b = verdict.AppendWord(append(b, `"verdict":`...), word)
-		switch {
-		case a.Why != ask.ByRules:
-			b = verdict.AppendWord(append(b, `,"why":`...), []byte(a.Why.String()))
-		case a.Deny:
-			b = verdict.AppendWord(append(b, `,"why":`...), verdict.Whys[a.By.Why])
-		}
+		b = appendGround(b, a)
 	}
 	if a.Deceive {
 		b = append(b, `,"deceive":true`...)
@@ -124,8 +133,7 @@ func (h *Door) appendResult(b []byte, a *ask.Answer) []byte {
 	if a.Deny {
 		b = strconv.AppendInt(append(b, `,"status":`...), int64(a.Status), 10)
 	}
-	// A decision in shadow has said so among the decision's fields.
-	if a.Shadow && (a.By == nil || !a.By.Shadow) {
+	if a.Shadow {
 		b = append(b, `,"shadow":"deny"`...)
 	}
 	if a.Ticket != 0 {

@@ -97,6 +97,7 @@ func answerOf(a *ask.Answer) (is client.Answer) {
 		setDecision(&is, d)
 		is.Rule = d.Rule.Name
 	default:
+		is.View = lines.Views[a.View]
 		if is.Ground = a.Why.String(); a.Why == ask.ByLoad {
 			is.Ratio, is.Retry = float64(float32(a.Ratio.Float())), ask.RetryShed
 		}

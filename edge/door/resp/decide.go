@@ -180,7 +180,11 @@ func (c *conn) ask(args [][]byte) {
 func (c *conn) whole(a *ask.Answer) {
 	at := c.beginMap()
 	n := c.verdict(a.Deny)
-	if a.Why != ask.ByRules {
+	switch a.Why {
+	case ask.ByRules:
+	case ask.ByShadow:
+		n += c.text("why", "shadow") + c.text("view", string(verdict.Views[a.View]))
+	default:
 		n += c.text("why", a.Why.String())
 	}
 	if a.Why == ask.ByLoad {
@@ -200,7 +204,8 @@ func (c *conn) whole(a *ask.Answer) {
 		n += c.decision(a.By)
 	case a.By != nil && a.Deny:
 		n += c.text("why", a.By.Why.String())
-	case a.By == nil && a.Shadow:
+	}
+	if a.Shadow && !a.Deny && !a.Silent {
 		n += c.text("shadow", "deny")
 	}
 	if a.Deny && a.Status != tooManyRequests {

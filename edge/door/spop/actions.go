@@ -63,6 +63,9 @@ func (c *conn) appendDecision(b []byte, d *gate.Decision) []byte {
 	if d.Delay > 0 {
 		b = setNumber(b, "delay", uint64(verdict.Millis(d.Delay)))
 	}
+	if verdict.Silent(d) {
+		return b
+	}
 	text := c.door.texts.Of(d.Rule)
 	c.headersAt = len(b)
 	b = setText(b, "ratelimit_policy", text.Policy)

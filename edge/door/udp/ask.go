@@ -109,6 +109,7 @@ func (k *asker) fill() wire.Code {
 var grounds = [...][]byte{
 	ask.ByRules: nil, ask.ByNone: []byte("none"), ask.BySkip: []byte("skip"),
 	ask.ByPolicy: []byte("policy"), ask.ByLoad: []byte("load"), ask.ByUnfit: []byte("unfit"),
+	ask.ByShadow: []byte("shadow"),
 }
 
 // setAnswer sets the reply to a.
@@ -117,6 +118,7 @@ func (k *asker) setAnswer(a *ask.Answer) {
 	to.Silent, to.Deceive, to.Full = a.Silent, a.Deceive, a.Full
 	to.Ground, to.Ticket, to.Shadow, to.Delay = grounds[a.Why], a.Ticket, a.Shadow,
 		api.WholeMillis(a.Delay)
+	to.View = lines.Views[a.View]
 	if a.Deny {
 		to.Status = wire.Deny
 		// the status of a denial a reply need not name.

@@ -54,6 +54,10 @@ func Of(d *gate.Decision) Verdict {
 	return v
 }
 
+// Silent reports whether the rule of d is in shadow: visitors read no number of such a rule, even
+// where a program names the rule.
+func Silent(d *gate.Decision) bool { return d.Rule.Mode == mitigation.Shadow }
+
 // Wait returns how long who is denied by d is to wait: until its retry, and until nothing is used
 // up any more, which d makes as much later as the retry.
 func Wait(d *gate.Decision) time.Duration {
