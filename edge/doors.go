@@ -3,6 +3,7 @@ package edge
 import (
 	"context"
 	"net"
+	"path/filepath"
 	"runtime"
 	"slices"
 
@@ -93,7 +94,8 @@ func (n *Node) openAdmin(p prepared) {
 		Token: p.token, Local: !slices.ContainsFunc(p.cfg.Listen.Admin, beyondLoopback),
 		Mixed: slices.ContainsFunc(p.cfg.Listen.Admin, config.Address.Loopback), Reload: n.Reload,
 		Config: n.Configuration,
-		Build:  n.options.Build, PoP: p.cfg.PoP, Log: n.log, Audit: n.options.Audit,
+		Build:  n.options.Build, PoP: p.cfg.PoP, File: filepath.Base(n.options.File),
+		Log: n.log, Audit: n.options.Audit,
 		Unlogged: n.options.Unlogged,
 		Registry: prometheus.NewRegistry(), Doors: n.doorViews, Requests: n.room,
 		Budget: n.web.Budget(),
@@ -104,6 +106,8 @@ func (n *Node) openAdmin(p prepared) {
 	}
 	m.Abandoned = map[string]func() uint64{"http": n.webStep.Abandoned}
 	m.Panics = n.tellPanics()
+	n.gatherUnread()
+	m.Unread, o.Unread = n.unread.doors, n.unread.recent
 	if n.grpc != nil {
 		m.Row = n.grpc.Row
 	}

@@ -11,17 +11,25 @@ import (
 // the log to a line a minute, for any number of names.
 const watchNamesEvery = time.Minute
 
-// watchNames logs the rules asked for and not in force, until ctx ends: a proxy failing open lets
-// such requests pass.
+// watchNames logs the rules asked for and not in force, and each second the unread lines,
+// until ctx ends: a proxy failing open lets such requests pass.
 func (n *Node) watchNames(ctx context.Context) {
-	tick := time.NewTicker(watchNamesEvery)
+	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	silent := map[string]bool{}
+	silent, named := map[string]bool{}, time.Time{}
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case now := <-tick.C:
+			n.watchUnread(now)
+			if named.IsZero() {
+				named = now
+			}
+			if now.Sub(named) < watchNamesEvery {
+				continue
+			}
+			named = now
 			if name, count := n.gate.Misnamed(); count > 0 {
 				n.log.Warn("requests name a rule that does not exist: a proxy that fails open "+
 					"lets them pass",

@@ -73,6 +73,7 @@ type Node struct {
 
 	local    *local.Door // the methods of client.Limiter
 	datagram []*udp.Door
+	unread   unread
 	web      *http.Door
 	streams  []*streamDoor
 	resp     *resp.Door // nil: closed

@@ -41,7 +41,9 @@ func startAt(t *testing.T, listen, text string) *running {
 // run is start for a node of other options.
 func run(t *testing.T, o edge.Options) *running {
 	t.Helper()
-	o.Log = slog.New(slog.DiscardHandler)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
 	node, err := edge.New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

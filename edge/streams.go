@@ -13,6 +13,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/door"
 	"github.com/headgate-dev/headgate/edge/door/grpc"
+	"github.com/headgate-dev/headgate/edge/door/lines"
 	"github.com/headgate-dev/headgate/edge/door/resp"
 	"github.com/headgate-dev/headgate/edge/door/spop"
 	"github.com/headgate-dev/headgate/edge/metrics"
@@ -27,6 +28,7 @@ type streamDoor struct {
 	metrics.Listener
 	serve  func(context.Context, ...net.Listener) error
 	panics *door.Panics
+	unread *lines.Unread
 	from   []config.Address
 	tls    *tls.Config   // of TCP listeners; nil: they are plain
 	step   door.Doorstep // before all of them
@@ -79,7 +81,7 @@ func (n *Node) openStreams(ctx context.Context, p *prepared) error {
 		d := spop.New(n.gate, n.room, n.web.Budget(), n.webLanes()...)
 		n.streams = append(n.streams, &streamDoor{
 			Listener: metrics.Listener{Name: "spop", Figures: d.Figures, AddLatency: d.AddLatency},
-			serve:    d.Serve, panics: d.Panics(), from: l.SPOP,
+			serve:    d.Serve, panics: d.Panics(), unread: d.Unread(), from: l.SPOP,
 		})
 	}
 	if len(l.RESP) > 0 {
@@ -115,7 +117,7 @@ func (n *Node) openGRPC(p *prepared) error {
 		Listener: metrics.Listener{
 			Name: "grpc", Figures: n.grpc.Figures,
 			AddLatency: n.grpc.AddLatency,
-		}, serve: n.grpc.Serve, panics: n.grpc.Panics(),
+		}, serve: n.grpc.Serve, panics: n.grpc.Panics(), unread: n.grpc.Unread(),
 		from: p.cfg.Listen.GRPC, tls: secure,
 	})
 	return nil
@@ -141,7 +143,7 @@ func (n *Node) openRESP(p *prepared) error {
 		Listener: metrics.Listener{
 			Name: "resp", Figures: n.resp.Figures,
 			AddLatency: n.resp.AddLatency,
-		}, serve: n.resp.Serve, panics: n.resp.Panics(),
+		}, serve: n.resp.Serve, panics: n.resp.Panics(), unread: n.resp.Unread(),
 		from: p.cfg.Listen.RESP, tls: secure,
 	})
 	return nil

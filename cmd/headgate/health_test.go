@@ -49,7 +49,7 @@ func TestHealth(t *testing.T) {
 	}
 	status, body = 503, "stopping"
 	if code, stdout, _ := b.run(t.Context(), "health", "--json"); code != cli.ExitNo ||
-		stdout != "{\n  \"ready\": false,\n  \"status\": \"stopping\"\n}\n" {
+		stdout != "{\n  \"ready\": false,\n  \"status\": \"stopping\",\n  \"faults\": []\n}\n" {
 		t.Errorf("--json: exit %d, %s", code, stdout)
 	}
 	if code, stdout, stderr := b.run(t.Context(), "health", "--admin",

@@ -16,7 +16,7 @@ var nodeParts = []string{
 	"edge/door/resp", "edge/metrics",
 	"edge/explain", "edge/admin", "edge/api", "edge/ask", "edge/policy", "edge/wire",
 	"edge/ring", "edge/live", "edge/web", "edge/private", "edge/rls",
-	"edge/door/local", "edge/client",
+	"edge/door/local", "edge/door/lines", "edge/client",
 }
 
 // coordinatorParts are the rooms that the coordinator is made of.
@@ -178,7 +178,7 @@ var rooms = map[string]struct {
 	"edge/door/verdict": {[]string{"mitigation", "edge/gate", "edge/api"}, "a decision in " +
 		"seconds and in the text of headers; which protocol carries them is the doors' affair"},
 	"edge/door/lines": {
-		[]string{"mitigation", "edge/gate", "edge/request", "edge/wire"},
+		[]string{"mitigation", "edge/gate", "edge/request", "edge/wire", "edge/api"},
 		"the line protocol's fields and values as those of a request and of the gate, so that " +
 			"they mean the same in every door",
 	},
@@ -259,6 +259,7 @@ var rooms = map[string]struct {
 	},
 	"edge/metrics": {with(counting, "edge/gate", "edge/gate/health", "edge/pop",
 		"edge/state", "edge/ring", "edge/latency", "edge/door", "edge/door/udp", "edge/door/http",
+		"edge/door/lines",
 		"edge/api", "edge/request", "edge/ask", "edge/explain"), "metrics read what others count"},
 	"edge/explain": {
 		with(counting, "edge/gate", "edge/pop", "edge/api"),

@@ -35,6 +35,7 @@ type Options struct {
 	Config Config    // nil: GET /v1/config answers 501
 	Build  api.Build // shown by /v1/version
 	PoP    string    // name of the node's location, shown only
+	File   string    // name of the configuration file, shown only
 
 	Doors func() []api.DoorView // the decision listeners; nil: none
 	// exchange with the other nodes of the PoP; nil: no ring
@@ -43,6 +44,8 @@ type Options struct {
 	Gossip func() *api.GossipView               // exchange with the other PoPs; nil: no gossip
 	// whole requests, with the policies in force; nil: none
 	Requests *ask.Room
+	// unread questions and reports of the last ten minutes; nil: not shown
+	Unread   func() (reports, questions UnreadView)
 	Standing explain.Standing // state of a key over all PoPs; nil: no gossip
 	// gets changes of flags, and connection errors; nil: slog.Default()
 	Log *slog.Logger
@@ -53,6 +56,12 @@ type Options struct {
 	Unlogged func() uint64 // log lines dropped since start; nil: not shown
 	// served by /metrics; gets the metrics of this listener; nil: a new place
 	Registry *prometheus.Registry
+}
+
+// UnreadView is the number of unread lines, and the last one.
+type UnreadView struct {
+	Lines uint64
+	Last  string // escaped, without secrets
 }
 
 // Reload loads the configuration and puts it in force, or returns the reason why nothing has
@@ -162,6 +171,7 @@ func (a *Door) routes() []endpoint {
 		{"PUT", "/v1/mode", "", "set the mode of one rule or of all", a.setMode},
 		{"GET", "/v1/config", "", "the configuration in force", a.config},
 		{"POST", "/v1/reload", "", "read the configuration file again", a.reload},
+		{"GET", "/v1/health", "", "whether the node is ready, and its faults", a.health},
 		{"GET", "/v1/version", "", "version, node and start time", a.version},
 		{"GET", "/metrics", "", "metrics for Prometheus", a.metrics()},
 		{"GET", "/healthz", "", "200 while the process is alive", a.healthy},

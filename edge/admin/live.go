@@ -31,6 +31,7 @@ type feed struct {
 	log     *slog.Logger
 
 	hub     live.Hub     // the open streams
+	sinces  sinces       // of the faults
 	history live.History // the rates of the rules
 	// A channel of a single place: a second hint would ask for the same.
 	hint chan struct{} // a viewer came, and there is no picture
@@ -87,6 +88,7 @@ func (w *feed) run(ctx context.Context) {
 func (w *feed) turn(n int, now window.Instant) {
 	w.publish(now)
 	w.show(now)
+	w.health(now) // for since when a fault is there
 	// A proxy between the node and the page may close a connection after a minute of silence. turns
 	// between two beats of a stream
 	if n%15 == 0 {

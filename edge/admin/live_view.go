@@ -27,6 +27,7 @@ func (w *feed) picture(now window.Instant) api.LiveView {
 		w.scanned = newScan(e, now)
 	}
 	stats, s := e.Stats(now), w.scanned
+	figures := e.Figures()
 	v := api.LiveView{
 		Now:         e.Shown(now),
 		Started:     e.Started().UTC().Truncate(time.Millisecond),
@@ -36,7 +37,8 @@ func (w *feed) picture(now window.Instant) api.LiveView {
 		Doors:       []api.DoorView{},
 		Rules:       []api.LiveRuleView{},
 		Mitigations: make([]api.MitigationView, 0, len(s.first)),
-		Sketches:    []api.SketchView{},
+		Sketches:    w.sketches(&stats, figures),
+		Degraded:    []string{},
 	}
 	if w.options.Doors != nil {
 		v.Doors = w.options.Doors()
@@ -44,7 +46,6 @@ func (w *feed) picture(now window.Instant) api.LiveView {
 	v.Policies = viewPolicies(e, w.options)
 	v.Policies = v.Policies[:min(len(v.Policies), livePolicies)]
 	v.Pools, v.Tickets = viewPools(e, w.options), ticketsOf(w.options, now)
-	figures := e.Figures()
 	for _, rule := range viewRules(e, now, figures) {
 		v.Rules = append(v.Rules, api.LiveRuleView{
 			RuleView: rule, Suspects: s.suspects[rule.Name],
@@ -57,8 +58,25 @@ func (w *feed) picture(now window.Instant) api.LiveView {
 			v.Mitigations = append(v.Mitigations, explain.Flag(e, now, f.Flag))
 		}
 	}
+	for _, f := range w.troubles(now, &v, &stats) {
+		v.Degraded = append(v.Degraded, f.Text)
+	}
+	return v
+}
+
+// health returns the faults of the node at now.
+func (w *feed) health(now window.Instant) []api.FaultView {
+	stats := w.gate.Stats(now)
+	return w.troubles(now, &api.LiveView{
+		Cluster: w.cluster(now), Sketches: w.sketches(&stats, w.gate.Figures()),
+	}, &stats)
+}
+
+// sketches returns the state of the counters of each window length.
+func (w *feed) sketches(stats *window.Stats, figures []gate.Figures) []api.SketchView {
+	all := []api.SketchView{}
 	for _, l := range stats.Layers {
-		v.Sketches = append(v.Sketches, api.SketchView{
+		all = append(all, api.SketchView{
 			Window:     l.Window.Seconds(),
 			ErrorBound: l.ErrorBound,
 			NoiseFloor: float64(l.NoiseMedian),
@@ -67,6 +85,5 @@ func (w *feed) picture(now window.Instant) api.LiveView {
 				func(f gate.Figures) bool { return f.Saturated && f.Layer == l.Window }),
 		})
 	}
-	v.Degraded = w.troubles(now, &v, &stats)
-	return v
+	return all
 }

@@ -16,16 +16,33 @@ func (a *Door) healthy(w http.ResponseWriter, _ *http.Request) *api.Problem {
 // readiness answers 200 if requests should be sent to this node, else 503. Degraded is ready: the
 // node counts alone and decides, and a balancer taking the node out would make things worse.
 func (a *Door) readiness(w http.ResponseWriter, _ *http.Request) *api.Problem {
+	status := a.status()
 	if !a.ready.Load() {
-		return &api.Problem{
-			Status: http.StatusServiceUnavailable,
-			Detail: "the node is starting or stopping",
-		}
+		return &api.Problem{Status: http.StatusServiceUnavailable, Detail: status}
 	}
-	if a.gate.Degraded() {
-		return plain(w, "ready, degraded: "+a.gate.DegradedBy()+"\n")
+	return plain(w, status+"\n")
+}
+
+// status says in words whether the node decides.
+func (a *Door) status() string {
+	switch {
+	case !a.ready.Load():
+		return "the node is starting or stopping"
+	case a.gate.Degraded():
+		return "ready, degraded: " + a.gate.DegradedBy()
 	}
-	return plain(w, "ready\n")
+	return "ready"
+}
+
+// health answers GET /v1/health: what readiness answers, and the faults in the headline of the
+// page.
+func (a *Door) health(w http.ResponseWriter, r *http.Request) *api.Problem {
+	if _, p := adminQuery(r); p != nil {
+		return p
+	}
+	return answerJSON(w, http.StatusOK, api.HealthView{
+		Ready: a.ready.Load(), Status: a.status(), Faults: a.live.health(a.gate.Now()),
+	})
 }
 
 // plain answers text with status 200.

@@ -15,16 +15,14 @@ import (
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 	"github.com/headgate-dev/headgate/edge/live"
-	"github.com/headgate-dev/headgate/edge/state"
-	"github.com/headgate-dev/headgate/window"
 )
 
 // TestViewersShareAPicture checks that one picture a second serves all viewers, and none is made
-// when there are none. Each picture asks for the state of the file once.
+// when there are none. Each picture asks for the doors once.
 func TestViewersShareAPicture(t *testing.T) {
 	var made atomic.Int32
 	o := admin.Options{
-		State: func(window.Instant) state.Stats { made.Add(1); return state.Stats{} },
+		Doors: func() []api.DoorView { made.Add(1); return nil },
 	}
 	inBubble(t, o, func(t *testing.T, a *node, p *pipes) {
 		time.Sleep(10 * liveEvery)

@@ -29,6 +29,22 @@ type LostView struct {
 	Events uint64 `json:"events"`
 }
 
+// FaultView is a fault of a node, as GET /v1/health lists.
+type FaultView struct {
+	Code   string    `json:"code"`   // ring, gossip, reload, no-reports and so on
+	Text   string    `json:"text"`   // in words
+	Policy string    `json:"policy"` // it is about; empty: none
+	Rule   string    `json:"rule"`   // likewise
+	Since  time.Time `json:"since"`  // when it was seen first
+}
+
+// HealthView is the answer of /v1/health.
+type HealthView struct {
+	Ready  bool        `json:"ready"`  // to decide
+	Status string      `json:"status"` // as /readyz answers
+	Faults []FaultView `json:"faults"`
+}
+
 // LiveView is a picture of a node. It is made once a second, and every viewer receives the same
 // one.
 // Only what the page shows: a viewer receives it each second.

@@ -1,6 +1,8 @@
 package ask
 
 import (
+	"time"
+
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/window"
 	"github.com/headgate-dev/headgate/window/lease"
@@ -47,16 +49,33 @@ func (s *Session) takeTicket(now window.Instant, u uint64) uint64 {
 	for i := range s.result.N {
 		if q := &s.result.Questions[i]; q.Later {
 			b = b.add(q)
+			s.awaited(q.Policy, now)
 		}
 	}
 	s.record = b
 	return s.room.addTicket(b, until, now, u)
 }
 
+// No times of a report.
+const (
+	NoTime, OddTime time.Duration = -1, -2
+)
+
+// noteTook notes how long the request of a report took.
+func (s *Session) noteTook() {
+	switch {
+	case s.Took >= 0:
+		s.room.responses.Note(s.Took)
+	case s.Took == OddTime:
+		s.room.oddTimes.Add(1)
+	}
+}
+
 // Report ends the ticket of number with the response in s.Request: it counts the questions whose
 // conditions hold, and gives the request's leases back. It reports false where the ticket is late:
 // unknown, used or too old. Begin comes before it.
 func (s *Session) Report(b *gate.Batch, now window.Instant, number uint64) bool {
+	s.noteTook()
 	if lease.IsLease(number) {
 		ok := s.room.gate.EndLease(now, number)
 		if !ok {
@@ -161,6 +180,7 @@ func (r *Room) Orphan(now window.Instant, number uint64) bool {
 // by the response. For senders without tickets, at the price of a second look at the policies, and
 // no memory between the two.
 func (s *Session) ReportAgain(b *gate.Batch) {
+	s.noteTook()
 	if s.in.engine == nil {
 		return
 	}

@@ -32,11 +32,12 @@ type Room struct {
 
 	shelves [shelves]chan *Session // see Borrow
 
-	dropped, badCosts, late, unreadable, badFields atomic.Uint64
+	dropped, badCosts, late, unreadable, badFields, oddTimes atomic.Uint64
 
 	unfitBy [Doors][request.UnfitKinds]atomic.Uint64
 
-	matching *latency.Histogram // of the time that policies took, of a request in matchEvery
+	matching  *latency.Histogram // of the time that policies took, of a request in matchEvery
+	responses *latency.Histogram // of the times of requests, as reported
 }
 
 // inForce is a set of policies, immutable but for tallies. A single pointer: a request reads the
@@ -56,6 +57,9 @@ type Tally struct {
 	Matched atomic.Uint64          // requests it asked about, skipped or denied
 	Denied  [reasons]atomic.Uint64 // of them, denied by it or by a question of it, by reason
 	Shadow  atomic.Uint64          // of them, that its shadow would have denied
+	Reports atomic.Uint64          // reports of its requests
+	vain    atomic.Uint64          // tickets since the last report
+	since   atomic.Int64           // when the first of these was given, a window.Instant
 	Seen    atomic.Int64           // when it matched last, a window.Instant; 0: never
 }
 
@@ -69,6 +73,7 @@ type Stats struct {
 	QuestionsDropped  uint64 // beyond the first 16 of a request
 	BadCosts          uint64 // costs of visitors that were not one number, and counted as the most
 	UnreadableClients uint64 // lists of addresses that could not be read to their end
+	OddTimes          uint64 // times of reports in an unknown unit
 	UnreadableFields  uint64 // fields by which proxies described requests, and nobody can read
 	Unfit             [Doors][request.UnfitKinds]uint64
 }
@@ -78,7 +83,8 @@ func New(g *gate.Gate, bytes int) *Room {
 	bytes = min(bytes, TicketBytes)
 	r := &Room{
 		gate: g, bytes: bytes, matching: latency.Of(latency.Matching),
-		tickets: newTickets(bytes),
+		responses: latency.Of(latency.Responses),
+		tickets:   newTickets(bytes),
 	}
 	for i := range r.shelves {
 		r.shelves[i] = stock()
@@ -126,7 +132,8 @@ func (r *Room) Stats(now window.Instant) Stats {
 	s := Stats{
 		Late: r.late.Load(), QuestionsDropped: r.dropped.Load(), BadCosts: r.badCosts.Load(),
 		UnreadableClients: r.unreadable.Load(), UnreadableFields: r.badFields.Load(),
-		Unfit: r.unfitTotals(),
+		OddTimes: r.oddTimes.Load(),
+		Unfit:    r.unfitTotals(),
 	}
 	s.Tickets, s.TicketsDropped = r.tickets.Stats()
 	if table := r.now.Load().waiting; table != nil {
@@ -140,11 +147,23 @@ func (r *Room) Stats(now window.Instant) Stats {
 type Figures struct {
 	Name            string
 	Matched, Shadow uint64
+	Reports         uint64
+	Waiting         uint64         // tickets since the last report
+	since           window.Instant // when the first of those was given
 	Denied          Denials
 	Seen            window.Instant // when it matched last; 0: never
 	// the last places ended by time: the questions are never reported
 	Unreported bool
 }
+
+// InVain reports whether the policy waits for reports that do not come at now.
+func (f *Figures) InVain(now window.Instant) bool {
+	const tickets, after = 20, 10 * time.Second
+	return f.Unreported || f.Waiting >= tickets && now.Sub(f.since) >= after
+}
+
+// Keep returns for how long a ticket is good.
+func (r *Room) Keep() time.Duration { return time.Duration(r.keep.Load()) }
 
 // Figures returns the figures of all policies in force, in the order of the file.
 func (r *Room) Figures() []Figures {
@@ -153,8 +172,9 @@ func (r *Room) Figures() []Figures {
 	for i, t := range f.tallies {
 		all[i] = Figures{
 			Name: f.engine.Policy(i).Name, Matched: t.Matched.Load(), Shadow: t.Shadow.Load(),
-			Denied: t.denials(),
-			Seen:   window.Instant(t.Seen.Load()), Unreported: f.unreported(i),
+			Denied: t.denials(), Reports: t.Reports.Load(),
+			Waiting: t.vain.Load(), since: window.Instant(t.since.Load()),
+			Seen: window.Instant(t.Seen.Load()), Unreported: f.unreported(i),
 		}
 	}
 	return all
@@ -163,6 +183,9 @@ func (r *Room) Figures() []Figures {
 // AddMatching adds the times policies took to sum: from the request to the questions, of a request
 // in 256.
 func (r *Room) AddMatching(sum *latency.Sum) { sum.Add(r.matching) }
+
+// AddResponses adds the times requests took, as reported, to sum.
+func (r *Room) AddResponses(sum *latency.Sum) { sum.Add(r.responses) }
 
 // Engine returns the policies in force, nil if there are none. Read only.
 func (r *Room) Engine() *policy.Engine { return r.now.Load().engine }

@@ -20,6 +20,8 @@ type Session struct {
 	CanDeceive bool
 	// likewise, of a report: the cost of the request in the end; 0: as the policies say
 	Cost uint32
+	// likewise: how long the request took; NoTime, or OddTime in an unknown unit
+	Took time.Duration
 
 	Door Door // of those that ask by this session, for Stats.Unfit
 	// Also are the rules requests may ask without policies.
@@ -50,6 +52,7 @@ func (s *Session) Room() *Room { return s.room }
 func (s *Session) Begin() bool {
 	s.in, s.together.N, s.CanWait, s.CanDeceive, s.pretends, s.Cost = s.room.now.Load(), 0,
 		false, false, false, 0
+	s.Took = NoTime
 	if s.in.engine == nil {
 		s.Request.Reset(nil)
 		return false

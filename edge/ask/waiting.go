@@ -75,11 +75,25 @@ func (s *Session) answered() bool {
 
 // heard notes a report of the policy of a question, of the generation in.
 func (s *Session) heard(in *generation, p policy.Pending) {
-	if s.in.waits == nil || in.number != s.in.tickets.number {
-		return
+	if in.number == s.in.tickets.number && s.in.engine != nil {
+		s.reported(s.in.engine.Asking(int(p.Policy)))
 	}
-	if w := &s.in.waits[s.in.engine.Asking(int(p.Policy))]; w.Table != nil {
-		s.in.waiting.Heard(w.Under)
+}
+
+// awaited notes a ticket for policy number.
+func (s *Session) awaited(number int, now window.Instant) {
+	if t := s.in.tallies[number]; t.vain.Add(1) == 1 {
+		t.since.Store(int64(now))
+	}
+}
+
+// reported notes a report of policy number.
+func (s *Session) reported(number int) {
+	t := s.in.tallies[number]
+	t.Reports.Add(1)
+	t.vain.Store(0)
+	if s.in.waits != nil && s.in.waits[number].Table != nil {
+		s.in.waiting.Heard(s.in.waits[number].Under)
 	}
 }
 
@@ -97,16 +111,11 @@ func (r *Room) endPlaces(now window.Instant, ended record, end bool) {
 // endOldest ends the oldest place of each key the report in s.result, of a sender without tickets,
 // is about.
 func (s *Session) endOldest(now window.Instant) {
-	if s.in.waits == nil {
-		return
-	}
 	for i := range s.result.N {
 		q := &s.result.Questions[i]
-		w := &s.in.waits[q.Policy]
-		if w.Table == nil {
+		if s.reported(q.Policy); s.in.waits == nil || s.in.waits[q.Policy].Table == nil {
 			continue
 		}
-		s.in.waiting.Heard(w.Under)
 		if index, ok := s.room.gate.Index(q.Name, q.Key); ok && (q.Counts || s.answered()) {
 			s.in.waiting.Release(now, index, 0)
 		}

@@ -15,6 +15,7 @@ type Scale uint8
 const (
 	Decisions Scale = iota // batches a door reads and answers together: 20 us to 25 ms
 	Matching               // finding the policies of a request: 200 ns to 250 us
+	Responses              // requests as reported: 10 ms to 10 s
 )
 
 // bounds are the upper bounds of the buckets by scale, inclusive and ascending.
@@ -26,6 +27,10 @@ var bounds = [...][buckets]time.Duration{
 	Matching: {
 		200 * time.Nanosecond, time.Microsecond, 5 * time.Microsecond,
 		25 * time.Microsecond, 250 * time.Microsecond,
+	},
+	Responses: {
+		10 * time.Millisecond, 100 * time.Millisecond, 500 * time.Millisecond,
+		2500 * time.Millisecond, 10 * time.Second,
 	},
 }
 

@@ -23,6 +23,16 @@ var askFamilies = []family{
 		"Time to find the policies that a request matches and the keys that they ask. One " +
 			"request in 256 is measured.",
 	},
+	{
+		"response_duration_seconds", "",
+		"Time that requests took, as reported. Where all are below a hundredth of a second, or " +
+			"above ten, a proxy may report another unit.",
+	},
+	{
+		"report_times_ignored_total", "",
+		"Times of reports in ms with a point, as files of earlier versions sent seconds.",
+	},
+	{"policy_reports_total", "policy", "Reports of requests that the policy asked about."},
 	{"tickets", "", "Tickets that wait for the report of a response."},
 	{"tickets_dropped_total", "", "Tickets dropped for newer ones, unreported."},
 	{"pending", "", "Requests that may count by their responses, and have not been reported."},
@@ -49,6 +59,17 @@ var askFamilies = []family{
 	{"unfit_total", "door why", "Requests that are longer, or have more parts, than is read."},
 }
 
+// collectReports sends the figures of reports.
+func collectReports(to scrape, room *ask.Room, oddTimes uint64) {
+	var took latency.Sum
+	room.AddResponses(&took)
+	to.putLatency("response_duration_seconds", &took)
+	put(to, "report_times_ignored_total", oddTimes)
+	for _, f := range room.Figures() {
+		put(to, "policy_reports_total", f.Reports, f.Name)
+	}
+}
+
 // collectAsk sends the values of a room with policies.
 func collectAsk(to scrape, room *ask.Room, now window.Instant) {
 	var sets int64
@@ -58,6 +79,7 @@ func collectAsk(to scrape, room *ask.Room, now window.Instant) {
 		sets = room.Engine().Bytes()
 		room.AddMatching(&took)
 		to.putLatency("match_duration_seconds", &took)
+		collectReports(to, room, room.Stats(now).OddTimes)
 	}
 	for _, f := range room.Figures() {
 		put(to, "policy_matches_total", f.Matched, f.Name)

@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	"github.com/headgate-dev/headgate/edge/door/http"
+	"github.com/headgate-dev/headgate/edge/door/lines"
 	"github.com/headgate-dev/headgate/edge/door/udp"
 	"github.com/headgate-dev/headgate/edge/latency"
 )
@@ -76,6 +77,10 @@ var doorFamilies = []family{
 			"listener. They are counted as nothing else.",
 	},
 	{
+		"reports_malformed_total", "door code",
+		"Reports that could not be read: nothing was counted.",
+	},
+	{
 		"panics_total", "door",
 		"Questions answered as a fault of the daemon (error internal, 500, grpc-status 13, " +
 			"DISCONNECT 99, -ERR internal), and connections that one ended, by door. Each is a " +
@@ -114,6 +119,17 @@ func collectDoors(to scrape, datagram []*udp.Door, web []*http.Door, more []List
 	collectUDP(to, sum(u))
 	collectHTTP(to, sum(h))
 	to.putLatency("decision_duration_seconds", &took)
+}
+
+// collectUnread sends the malformed reports of a door by code.
+func collectUnread(to scrape, name string, doors []*lines.Unread) {
+	sum := map[string]uint64{}
+	for _, d := range doors {
+		d.Reports(func(code string, n uint64) { sum[code] += n })
+	}
+	for code, n := range sum {
+		put(to, "reports_malformed_total", n, name, code)
+	}
 }
 
 // sum adds up the figures of several listeners, which are integers.

@@ -6,6 +6,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door/http"
+	"github.com/headgate-dev/headgate/edge/door/lines"
 	"github.com/headgate-dev/headgate/edge/door/udp"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/pop"
@@ -62,6 +63,7 @@ type Sources struct {
 	// listener.
 	Abandoned map[string]func() uint64
 	Panics    map[string]func() uint64             // of a door, by its name
+	Unread    map[string][]*lines.Unread           // likewise
 	Ring      func(now window.Instant) pop.Stats   // nil: no ring
 	State     func(now window.Instant) state.Stats // nil: no state on disk
 	Gossip    func() *api.GossipView               // nil: no gossip
@@ -111,6 +113,9 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	collectAbandoned(to, c.Abandoned)
 	for name, total := range c.Panics {
 		put(to, "panics_total", total(), name)
+	}
+	for name, doors := range c.Unread {
+		collectUnread(to, name, doors)
 	}
 	for _, d := range c.Doors {
 		collectListener(to, d.Name, d.Figures())

@@ -1,6 +1,9 @@
 package wire
 
-import "bytes"
+import (
+	"bytes"
+	"time"
+)
 
 // MaxValue is the most bytes of a field's value after decoding a door looks at. A line with a
 // longer value is of the grammar: the visitor chose it, so the request is denied.
@@ -19,8 +22,9 @@ type Whole struct {
 	Ticket uint64 // of a report; 0: none, or "-", which a proxy writes for an empty variable
 	// nginx writes a variable with no value as "-"; the report then still says on a single request,
 	// and not a further count.
-	Ended   bool   // the report names a ticket, even if it is "-"
-	timed   bool   // the report says how long the request took
+	Ended bool // the report names a ticket, even if it is "-"
+	// of a report: how long the request took, or NoTime or OddTime
+	Took    time.Duration
 	Status  int    // of a report, 100..999; 0: the response never came
 	Cost    uint32 // of a report; 0: not given
 	Delay   bool   // the sender can wait before it lets a request pass
@@ -50,7 +54,7 @@ func ParseWhole(w *Whole, line []byte) Code {
 	// The slice is kept across the clearing: a line's fields need no memory after the first.
 	pairs := w.Pairs[:0]
 	*w = Whole{}
-	w.Pairs = pairs
+	w.Pairs, w.Took = pairs, NoTime
 	rest, more := valueOf(line, "ask ")
 	if !more {
 		if rest, more = valueOf(skipSyslog(line), "report "); !more {
@@ -61,12 +65,17 @@ func ParseWhole(w *Whole, line []byte) Code {
 	var word []byte
 	code, statusGiven := NoError, false
 	for more {
-		if next, ok := w.plain(rest); ok {
+		c := NoError
+		if at := quoteAt(rest); w.Report && at > 0 {
+			rest, c = w.quoted(rest, at, &statusGiven)
+			more = rest != nil
+		} else if next, ok := w.plain(rest); ok {
 			rest, more = next, next != nil
 			continue
+		} else {
+			word, rest, more = cut(rest, ' ')
+			c = w.take(word, &statusGiven)
 		}
-		word, rest, more = cut(rest, ' ')
-		c := w.take(word, &statusGiven)
 		// The first fault is told. The rest of the line is read all the same, for the id, possibly
 		// at the end.
 		if code == NoError {
@@ -77,6 +86,18 @@ func ParseWhole(w *Whole, line []byte) Code {
 		code = w.complete(statusGiven)
 	}
 	return code
+}
+
+// quoted reads a word whose "=" is at, and whose value is in quotes, and returns what is behind.
+func (w *Whole) quoted(word []byte, at int, statusGiven *bool) (rest []byte, code Code) {
+	value, rest, code := unquote(word[at+len(`="`):])
+	switch name := word[:at]; {
+	case !all(name, inWord):
+		return rest, BadRequest
+	case code == NoError:
+		code = w.value(name, value, true, statusGiven)
+	}
+	return rest, code
 }
 
 // complete returns the fault of a line whose words are all right. A path is what makes a request:
@@ -96,6 +117,11 @@ func (w *Whole) take(word []byte, statusGiven *bool) Code {
 	if !ok || len(name) == 0 || !all(word, inWord) {
 		return BadRequest
 	}
+	return w.value(name, value, false, statusGiven)
+}
+
+// value reads a name and a value, which stood in quotes or may be percent-encoded.
+func (w *Whole) value(name, value []byte, quoted bool, statusGiven *bool) Code {
 	switch string(name) {
 	case "id":
 		if !validID(value) {
@@ -126,7 +152,7 @@ func (w *Whole) take(word []byte, statusGiven *bool) Code {
 			return code
 		}
 	}
-	return w.field(name, value)
+	return w.field(name, value, quoted)
 }
 
 // absent reads a word of a report without a value, as proxies write an empty variable: a word that
@@ -161,7 +187,9 @@ func (w *Whole) ofResponse(name, value []byte, statusGiven *bool) (code Code, kn
 		n, good := parseUint(value, MaxCost)
 		w.Cost, ok = uint32(n), good && n > 0 // at most MaxCost
 	case "ms", "s":
-		ok, w.timed = !w.timed && isDecimal(value), true
+		first := w.Took == NoTime
+		w.Took, ok = ParseTook(name, value)
+		ok = ok && first
 	default:
 		return NoError, false
 	}
@@ -180,16 +208,6 @@ func ParseStatus(b []byte) (status int, ok bool) {
 	}
 	n, ok := parseUint(b, 999)
 	return int(n), ok && n >= 100 // at most 999
-}
-
-// isDecimal reports whether b is a number in digits, with at most 1 point. The time of a request,
-// in milliseconds (ms) or seconds (s), as logs have it: 12 or 0.012. It is checked and has no meaning
-// yet.
-func isDecimal(b []byte) bool {
-	whole, part, point := cut(b, '.')
-	digits := func(b []byte) bool { return len(bytes.Trim(b, "0123456789")) == 0 }
-	return len(whole) > 0 && len(b) <= maxDigits && digits(whole) && digits(part) &&
-		(!point || len(part) > 0)
 }
 
 // TicketDigits is the length of a ticket in hexadecimal. 64 bits, so nobody finds a ticket by

@@ -125,7 +125,7 @@ func FieldOf(name []byte, report bool) (p Pair, ok bool) {
 }
 
 // field reads a field of the request.
-func (w *Whole) field(name, value []byte) Code {
+func (w *Whole) field(name, value []byte, quoted bool) Code {
 	p, ok := FieldOf(name, w.Report)
 	switch {
 	case !ok:
@@ -133,11 +133,13 @@ func (w *Whole) field(name, value []byte) Code {
 	case p.Field < FieldHeader && w.has(p.Field), len(p.Name) == 0 && p.Field.named():
 		return BadRequest
 	}
-	n, end := decodeKey(value, 0, span(value, 0, inKey))
-	if end < len(value) {
-		return BadRequest
+	if p.Value = value; !quoted {
+		n, end := decodeKey(value, 0, span(value, 0, inKey))
+		if end < len(value) {
+			return BadRequest
+		}
+		p.Value = value[:n]
 	}
-	p.Value = value[:n]
 	w.given |= 1 << p.Field
 	w.Pairs = append(w.Pairs, p)
 	return NoError

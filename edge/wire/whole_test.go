@@ -2,9 +2,11 @@ package wire
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // shown returns w as text.
@@ -66,6 +68,24 @@ var wholeLines = []struct {
 		"report ticket=00000000000000af status= cost=- ms=- s= response.header.x=-", NoError,
 		`report=true ticket=af ended=true status=0 cost=0 delay=false deceive=false id=`,
 	},
+	{
+		`report ticket="00000000000000af" status="401" s="" cost="-" ` +
+			`response.header.x="a \"b\" \u00e9\ud83d\ude00\/\t%20"`,
+		NoError,
+		`report=true ticket=af ended=true status=401 cost=0 delay=false deceive=false id= ` +
+			`13.x="a \"b\" é😀/\t%20"`,
+	},
+	{
+		`report path="/a b" status=200 header.x="\ud800x" method="GET"`, NoError,
+		`report=true ` + strings.Replace(noWords, "status=0", "status=200", 1) +
+			` 1.="/a b" 12.x="�x" 0.="GET"`,
+	},
+	{`report ticket=00000000000000af status=200 cost="`, BadRequest, ""},
+	{`report ticket=00000000000000af status=200 cost="1"2`, BadRequest, ""},
+	{`report ticket=00000000000000af status=200 response.header.x="a\x20"`, BadRequest, ""},
+	{`report ticket=00000000000000af status=200 response.header.x="a\"`, BadRequest, ""},
+	{`report ticket=00000000000000af status=200 response.header.x="a\u00e"`, BadRequest, ""},
+	{`ask path="/a"`, NoError, `report=false ` + noWords + ` 1.="\"/a\""`},
 	{"report ticket=00000000000000af status=200 cost=x", BadRequest, ""},
 	{"report ticket=00000000000000af status=200 cost=0", BadRequest, ""},
 	{"report ticket=00000000000000af status=200 s=1e3", BadRequest, ""},
@@ -162,6 +182,7 @@ func FuzzParseWhole(f *testing.F) {
 	for _, seed := range []string{
 		"ask path=/", "report ticket=00000000000000af status=401 ms=0.1 id=x",
 		"<190>Nov 22 07:28:50 h: report path=/ status=0", "ask path=/ header.A=%41",
+		`report path="/a \u00e9" status="200" header.a="\ud83d\ude00" cost="" s="0.1"`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -178,6 +199,9 @@ func FuzzParseWhole(f *testing.F) {
 		if used > size || len(w.ID) > MaxID || w.Status > 999 || len(w.Pairs) > size {
 			t.Errorf("%q: %s", line, shown(&w))
 		}
+		if bytes.Contains(line, []byte(`="`)) {
+			return // perhaps quoted: see FuzzQuoted
+		}
 		var other Whole
 		code := ParseWhole(&other, escaped(line))
 		if code == TooLong && len(line) > MaxValue/3 {
@@ -185,6 +209,31 @@ func FuzzParseWhole(f *testing.F) {
 		}
 		if code != NoError || shown(&w) != shown(&other) {
 			t.Errorf("%q: %s; with all escaped: %d, %s", line, shown(&w), code, shown(&other))
+		}
+	})
+}
+
+// FuzzQuoted: a value in quotes is the text that JSON means.
+func FuzzQuoted(f *testing.F) {
+	for _, seed := range []string{`a "b" \u00e9`, "\\ud83d\\ude00", "é😀\x01", `\u`, "a\nb"} {
+		f.Add(seed, false)
+		f.Add(seed, true)
+	}
+	var w Whole
+	f.Fuzz(func(t *testing.T, text string, raw bool) {
+		quoted := `"` + text + `"`
+		if !raw {
+			b, _ := json.Marshal(text)
+			quoted = string(b)
+		}
+		var want string
+		known := json.Unmarshal([]byte(quoted), &want) == nil
+		line := "report ticket=- status=200 response.header.x=" + quoted
+		code := ParseWhole(&w, []byte(line))
+		switch {
+		case !known || !utf8.ValidString(quoted): // other bytes are taken as they are
+		case code != NoError || want != "" && want != "-" && string(w.Pairs[0].Value) != want:
+			t.Errorf("%s: %d, %s, want %q", line, code, shown(&w), want)
 		}
 	})
 }

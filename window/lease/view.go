@@ -99,6 +99,7 @@ func (t *Table) mostPlaces(rule uint16, most int) (found []*holder) {
 type RuleUse struct {
 	Keys           int // that hold places
 	Places, Leases uint64
+	Lost           int // leases that ended by their time, in a row until now
 }
 
 // Use returns how much is taken under the rule of number at now.
@@ -109,7 +110,7 @@ func (t *Table) Use(now window.Instant, rule uint16) RuleUse {
 		return RuleUse{}
 	}
 	s := &t.rules[rule]
-	return RuleUse{s.keys, s.places, s.leases}
+	return RuleUse{s.keys, s.places, s.leases, s.lost}
 }
 
 // Holding is how many places a key holds.

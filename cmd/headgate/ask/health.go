@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
+	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/spf13/cobra"
 )
 
@@ -31,12 +32,6 @@ is no answer.`,
 	return cmd
 }
 
-// readiness is the output of `headgate health --json`.
-type readiness struct {
-	Ready  bool   `json:"ready"`
-	Status string `json:"status"` // the daemon's own description
-}
-
 func (a *app) health(ctx context.Context, asJSON bool) error {
 	client, err := a.DialAdmin()
 	if err != nil {
@@ -46,10 +41,20 @@ func (a *app) health(ctx context.Context, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	if !asJSON {
+	is := api.HealthView{Faults: []api.FaultView{}}
+	if status == http.StatusOK { // probes need no token, and do not fail for want of faults
+		_ = client.Get(ctx, "/v1/health", nil, &is)
+	}
+	is.Ready, is.Status = status == http.StatusOK, text
+	if asJSON {
+		if err := cli.WriteJSON(a.Stdout, is); err != nil {
+			return err
+		}
+	} else {
 		fmt.Fprintln(a.Stdout, cli.Safe(text))
-	} else if err := cli.WriteJSON(a.Stdout, readiness{status == http.StatusOK, text}); err != nil {
-		return err
+		for _, f := range is.Faults {
+			fmt.Fprintf(a.Stdout, "%s: %s\n", cli.Safe(f.Code), cli.Safe(f.Text))
+		}
 	}
 	if status != http.StatusOK {
 		return cli.ErrNo

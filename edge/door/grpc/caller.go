@@ -7,10 +7,12 @@ import (
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door"
 	"github.com/headgate-dev/headgate/edge/door/budget"
+	"github.com/headgate-dev/headgate/edge/door/lines"
 	"github.com/headgate-dev/headgate/edge/door/stream"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/h2"
 	"github.com/headgate-dev/headgate/edge/rls"
+	"github.com/headgate-dev/headgate/edge/wire"
 )
 
 // caller answers the calls of a connection. Slices grow to the largest call of the connection and
@@ -118,11 +120,15 @@ func (k *caller) Call(dst []byte, method int, message []byte) (answer []byte, st
 	return k.health(dst, message)
 }
 
+// Unread keeps the unread lines of this door.
+func (d *Door) Unread() *lines.Unread { return &d.unread }
+
 // malformed is the answer to a message that is not of the grammar. Envoy then follows
 // failure_mode_deny, as for a server gone; the counter is how an operator learns that it is the
 // messages.
 func (k *caller) malformed(dst []byte, why string) ([]byte, h2.Status) {
 	k.door.malformed.Add(1)
+	k.door.unread.Note(wire.BadRequest, []byte("ask "+why))
 	return dst, h2.Status{Code: h2.InvalidArgument, Message: why}
 }
 

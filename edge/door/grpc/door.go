@@ -11,6 +11,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door"
 	"github.com/headgate-dev/headgate/edge/door/budget"
+	"github.com/headgate-dev/headgate/edge/door/lines"
 	"github.com/headgate-dev/headgate/edge/door/stream"
 	"github.com/headgate-dev/headgate/edge/door/verdict"
 	"github.com/headgate-dev/headgate/edge/gate"
@@ -70,6 +71,7 @@ type Door struct {
 	stopped atomic.Bool
 
 	panics door.Panics
+	unread lines.Unread
 	budget *budget.Budget
 
 	malformed, unknown, full atomic.Uint64

@@ -3,18 +3,17 @@ package http
 import (
 	"context"
 	"net"
-	"net/http"
 	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door"
 	"github.com/headgate-dev/headgate/edge/door/budget"
 	"github.com/headgate-dev/headgate/edge/door/http/head"
+	"github.com/headgate-dev/headgate/edge/door/lines"
 	"github.com/headgate-dev/headgate/edge/door/stream"
 	"github.com/headgate-dev/headgate/edge/door/verdict"
 	"github.com/headgate-dev/headgate/edge/gate"
@@ -65,6 +64,7 @@ type Door struct {
 	pool, sessions, heads sync.Pool
 	server                stream.Server
 	panics                door.Panics
+	unread                lines.Unread
 	latency               latency.Histogram
 
 	refused, cut, unknown, tooLong, malformed atomic.Uint64
@@ -156,24 +156,6 @@ func (h *Door) Stats() Stats {
 		Refused: h.refused.Load(), Cut: h.cut.Load(),
 		UnknownRule: h.unknown.Load(), TooLong: h.tooLong.Load(), Malformed: h.malformed.Load(),
 		Crowded: h.bytes.Refused(), UnderWay: h.bytes.Used(),
-	}
-}
-
-// noteRefused counts a request answered with p: in refused, and by kind unless the door itself was
-// busy or the client slow.
-func (h *Door) noteRefused(p *api.Problem) {
-	h.refused.Add(1)
-	switch p.Status {
-	case http.StatusServiceUnavailable, http.StatusRequestTimeout:
-	case http.StatusRequestEntityTooLarge, http.StatusRequestURITooLong,
-		http.StatusRequestHeaderFieldsTooLarge:
-		h.tooLong.Add(1)
-	default:
-		if p.Unknown {
-			h.unknown.Add(1)
-			return
-		}
-		h.malformed.Add(1)
 	}
 }
 

@@ -46,7 +46,6 @@ type filling struct {
 	f      *request.Reader
 	report bool
 	status bool // one is given
-	timed  bool // how long the request took is given
 	ticket uint64
 }
 
@@ -78,10 +77,10 @@ func (f *filling) setReport(m *input.Member, ok *bool) bool {
 	case "status":
 		f.status = true
 		f.s.Request.Status, *ok = wire.ParseStatus(m.Value)
-	// Only the form is checked: no policy counts by the time of a response. ms or s, not both.
-	case "ms", "s":
-		n, err := strconv.ParseFloat(string(m.Value), 64)
-		*ok, f.timed = err == nil && n >= 0 && !f.timed, true
+	case "ms", "s": // not both
+		first := f.s.Took == ask.NoTime
+		f.s.Took, *ok = wire.ParseTook(m.Name, m.Value)
+		*ok = *ok && first
 	case "cost":
 		f.s.Cost, *ok = input.Cost(m.Value)
 	default:

@@ -72,6 +72,9 @@ func (d *Door) Report(_ context.Context, ticket string, r client.Response) (err 
 	}
 	s.session.Begin()
 	s.session.Request.Status, s.session.Cost = r.StatusCode(), min(r.Cost, wire.MaxCost)
+	if r.Took > 0 {
+		s.session.Took = r.Took
+	}
 	left := mostHeaders
 	for name, values := range r.Headers {
 		for _, value := range values[:min(left, len(values))] {

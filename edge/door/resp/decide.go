@@ -119,20 +119,6 @@ func (c *conn) check(args [][]byte) {
 	c.endMap(at, n)
 }
 
-// code answers a request that was not counted.
-// The texts are those of the line protocol: ERR unknown-rule.
-func (c *conn) code(code wire.Code) {
-	switch code {
-	case wire.UnknownRule:
-		c.door.unknown.Add(1)
-	case wire.TooLong:
-		c.door.tooLong.Add(1)
-	default:
-		c.door.malformed.Add(1)
-	}
-	c.fail("ERR " + code.String())
-}
-
 // ask answers HEADGATE.ASK field value …
 // An odd number of arguments has a name without a value.
 func (c *conn) ask(args [][]byte) {

@@ -11,6 +11,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door"
 	"github.com/headgate-dev/headgate/edge/door/budget"
+	"github.com/headgate-dev/headgate/edge/door/lines"
 	"github.com/headgate-dev/headgate/edge/door/resp/throttle"
 	"github.com/headgate-dev/headgate/edge/door/stream"
 	"github.com/headgate-dev/headgate/edge/gate"
@@ -23,10 +24,6 @@ const (
 	maxConns  = 1024
 	drainTime = 2 * time.Second
 )
-
-// The waits for a client. None of its omissions outlasts them. Without a password there is none for
-// the first command: pools open connections ahead, and these give way to others.
-const ()
 
 // TableShare is the part of a node's memory, 1 byte in so many, that holds the keys of CL.THROTTLE:
 // 16 bytes a key.
@@ -80,6 +77,7 @@ type Door struct {
 	server   stream.Server
 
 	panics door.Panics
+	unread lines.Unread
 	budget *budget.Budget
 
 	requests, malformed, unknown, tooLong, limited, displaced, denied, broken atomic.Uint64
@@ -133,6 +131,9 @@ func (h *Door) Serve(ctx context.Context, listeners ...net.Listener) error {
 
 // Panics counts the faults of the daemon a command met.
 func (h *Door) Panics() *door.Panics { return &h.panics }
+
+// Unread keeps the unread lines of this door.
+func (h *Door) Unread() *lines.Unread { return &h.unread }
 
 // Stats returns the totals so far.
 func (h *Door) Stats() Stats {

@@ -1,6 +1,7 @@
 package spop
 
 import (
+	"bytes"
 	"context"
 	"net"
 	"sync/atomic"
@@ -9,6 +10,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door"
 	"github.com/headgate-dev/headgate/edge/door/budget"
+	"github.com/headgate-dev/headgate/edge/door/lines"
 	"github.com/headgate-dev/headgate/edge/door/stream"
 	"github.com/headgate-dev/headgate/edge/door/verdict"
 	"github.com/headgate-dev/headgate/edge/gate"
@@ -48,6 +50,7 @@ type Door struct {
 	server stream.Server
 
 	panics door.Panics
+	unread lines.Unread
 	budget *budget.Budget
 
 	requests, malformed, unknown, tooLong, unanswered, broken atomic.Uint64
@@ -103,14 +106,20 @@ func (h *Door) Figures() door.Figures {
 // AddLatency adds the timed batches of this door to sum.
 func (h *Door) AddLatency(sum *latency.Sum) { sum.Add(&h.latency) }
 
-// note counts a message answered with an error.
-func (h *Door) note(code wire.Code) {
-	switch code {
+// Unread keeps the unread lines of this door.
+func (h *Door) Unread() *lines.Unread { return &h.unread }
+
+// note counts a message of that name answered with an error. bad is the argument at fault,
+// if any.
+func (h *Door) note(name []byte, m *message) {
+	switch m.code {
 	case wire.UnknownRule:
 		h.unknown.Add(1)
+		return
 	case wire.TooLong:
 		h.tooLong.Add(1)
 	default:
 		h.malformed.Add(1)
 	}
+	h.unread.Note(m.code, bytes.Join([][]byte{name, m.bad}, []byte{' '}))
 }

@@ -1,9 +1,12 @@
 package spop
 
 import (
+	"bytes"
 	"errors"
 	"strconv"
+	"time"
 
+	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door/lines"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/request"
@@ -22,11 +25,13 @@ type message struct {
 	ticket    uint64
 	ended     bool // the report or the release names a ticket, even if it is "-"
 	status    int
+	took      time.Duration // of a report
 	// An argument and not a property of the connection: the same HAProxy may guard sites that can
 	// wait and others that cannot.
 	waits    bool      // the sender can wait before it lets the request pass
 	deceives bool      // the sender can pretend a denied request passed
 	code     wire.Code // the fault; NoError without
+	bad      []byte    // the first argument at fault, as a word of a line; nil: none
 	scratch  []byte    // text of numbers and addresses
 }
 
@@ -56,7 +61,9 @@ func kindOf(name []byte) messageKind {
 
 // begin empties m for the next message, which is called name.
 func (m *message) begin(name []byte) {
-	*m = message{kind: kindOf(name), code: wire.NoError, scratch: m.scratch[:0]}
+	*m = message{
+		kind: kindOf(name), code: wire.NoError, scratch: m.scratch[:0], took: ask.NoTime,
+	}
 }
 
 // fail notes the first fault of the message.
@@ -64,6 +71,16 @@ func (m *message) begin(name []byte) {
 func (m *message) fail(code wire.Code) {
 	if m.code == wire.NoError {
 		m.code = code
+	}
+}
+
+// blame notes an argument after which there is a fault. All headers of a request are not shown.
+func (m *message) blame(name []byte, v value) {
+	if m.code == wire.NoError || m.bad != nil {
+		return
+	}
+	if m.bad = append(bytes.Clone(name), '='); string(name) != "hdrs" {
+		m.bad = append(m.bad, m.text(v)...)
 	}
 }
 
@@ -187,8 +204,7 @@ func (m *message) takeLease(v value) {
 }
 
 // takeResponse reads an argument that only reports and releases have. A status of 0, or none, means
-// that the response never came. ms is taken and means nothing yet: the line protocol has it, and
-// logs do.
+// that the response never came.
 func (m *message) takeResponse(name []byte, v value) {
 	t := m.text(v)
 	switch string(name) {
@@ -208,6 +224,15 @@ func (m *message) takeResponse(name []byte, v value) {
 			return
 		}
 		m.status = max(n, 0)
+	case "ms", "s":
+		if len(t) == 0 || string(t) == "-" {
+			return
+		}
+		first := m.took == ask.NoTime
+		took, ok := wire.ParseTook(name, t)
+		if m.took = took; !ok || !first {
+			m.fail(wire.BadRequest)
+		}
 	}
 }
 

@@ -79,6 +79,7 @@ func (c *conn) message(
 		// The arguments of other messages are read too, for where the next message begins.
 		if known {
 			m.take(arg, v, f)
+			m.blame(arg, v)
 		}
 	}
 	if !known {
@@ -92,7 +93,7 @@ func (c *conn) message(
 		c.decide(b, now)
 	}
 	if m.code != wire.NoError {
-		c.door.note(m.code)
+		c.door.note(name, m)
 		c.out = appendError(c.out, m.code)
 	}
 	return rest, true
@@ -106,7 +107,7 @@ func (c *conn) decide(b *gate.Batch, now window.Instant) {
 		_, err := c.door.room.Release(now, m.rule, m.key, m.lease)
 		m.failBy(err)
 	case m.kind != asks:
-		c.session.Request.Status, c.session.Cost = m.status, m.cost
+		c.session.Request.Status, c.session.Cost, c.session.Took = m.status, m.cost, m.took
 		c.report(b, now)
 	case m.plain:
 		a := gate.Ask{

@@ -68,7 +68,7 @@ func (k *asker) decide(b *gate.Batch) wire.Code {
 	if code := k.fill(); code != wire.NoError {
 		return code
 	}
-	s.Cost = w.Cost
+	s.Cost, s.Took = w.Cost, w.Took
 	switch {
 	case !w.Report:
 		s.CanWait, s.CanDeceive = w.Delay, w.Deceive

@@ -15,6 +15,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/door"
+	"github.com/headgate-dev/headgate/edge/door/lines"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/latency"
 	"github.com/headgate-dev/headgate/edge/wire"
@@ -49,6 +50,7 @@ type Door struct {
 	public  bool     // not on loopback: a reply is never longer than its request
 	share   *Share   // nil: there are no other doors
 	panics  door.Panics
+	unread  lines.Unread
 	// apart from the door and without pointers: so the allocator places counters on a cache line
 	stats *[gate.Lanes]readerStats
 }
@@ -83,6 +85,9 @@ type readerStats struct {
 
 // Panics counts the faults of the daemon a line of this door met.
 func (u *Door) Panics() *door.Panics { return &u.panics }
+
+// Unread keeps the unread lines of this door.
+func (u *Door) Unread() *lines.Unread { return &u.unread }
 
 // AddLatency adds the timed batches of all readers to sum.
 func (u *Door) AddLatency(sum *latency.Sum) {

@@ -34,12 +34,15 @@ func (u *Door) respond(
 		asked += len(line)
 		before := len(reply)
 		if wire.IsWhole(line) && k.session != nil {
-			if !k.decideWhole(stats, decisions, line) {
+			due := k.decideWhole(stats, decisions, line)
+			u.noteUnread(&k.answer.Answer, line)
+			if !due {
 				continue
 			}
 			reply = u.fitWhole(stats, reply, &k.answer, asked-(before-start))
 		} else {
 			stats.answer(&a, &q, decisions, line)
+			u.noteUnread(&a, line)
 			reply = u.fit(stats, reply, before, &a, asked-(before-start))
 		}
 		asked++
@@ -54,6 +57,18 @@ func (u *Door) respond(
 		return reply[:start]
 	}
 	return reply
+}
+
+// noteUnread notes a line answered with an error. Unknown names have counters and a log of their own.
+func (u *Door) noteUnread(a *wire.Answer, line []byte) {
+	if a.Status != wire.Error {
+		return
+	}
+	switch a.Code {
+	case wire.UnknownRule, wire.UnknownPool, wire.Full, wire.Internal:
+	default:
+		u.unread.Note(a.Code, line)
+	}
 }
 
 // broken appends the answer to a datagram a panic interrupted: an error for each line, but for
