@@ -16,7 +16,8 @@ func (f *fakeAdmin) explain(w http.ResponseWriter, r *http.Request) {
 	}
 	since := clitest.Noon.Add(-95 * time.Second)
 	v := api.ExplainView{
-		Rule: r.FormValue("rule"), Key: cli.ShownKey(r.FormValue("key")), Now: clitest.Noon,
+		Rule: r.FormValue("rule"), Now: clitest.Noon,
+		Key:     cli.First(r.FormValue("shown"), cli.ShownKey(r.FormValue("key"))),
 		Verdict: "allow", View: "node", Mode: "enforce",
 		Scope: "node", FailureMode: "local", Limit: 100, Window: 10, Remaining: 97,
 		Reset: 4, Estimate: 3,

@@ -268,7 +268,7 @@ var rooms = map[string]struct {
 	"edge/admin": {
 		with(counting, "edge/gate", "edge/gate/health", "edge/pop", "edge/state", "edge/ring",
 			"edge/api", "edge/config", "edge/explain", "edge/live", "edge/web", "edge/metrics",
-			"edge/door", "edge/door/budget", "edge/ask", "edge/sample"),
+			"edge/door", "edge/door/budget", "edge/ask", "edge/policy", "edge/sample"),
 		"the door for people: it reads every part of a node by value, and changes only the gate",
 	},
 

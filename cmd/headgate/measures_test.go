@@ -21,8 +21,8 @@ import (
 // rises by no more than the lines that an issue grants for what it adds: slack is how far below its
 // ceiling a figure may be before the ceiling must follow.
 var ceilings = map[string]struct{ most, slack float64 }{
-	"lines of code":                          {65_900, 400},
-	"lines of tests":                         {69_200, 600},
+	"lines of code":                          {66_850, 400},
+	"lines of tests":                         {69_260, 600},
 	"packages":                               {93, 2},
 	"direct dependencies":                    {12, 0},
 	"numeric constants per 1,000 lines":      {14.1, 0.4},

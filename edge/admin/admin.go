@@ -161,6 +161,8 @@ func (a *Door) routes() []endpoint {
 			"places", a.leases},
 		{"POST", "/v1/test-request", "", "what the policies make of a request; nothing is " +
 			"counted", a.testRequest},
+		{"POST", "/v1/who", "", "the keys of a client under all rules, and what denies them; " +
+			"nothing is changed", a.who},
 		{"GET", "/v1/suggest", "?rule=", "estimated denials of other limits of a rule", a.suggest},
 		{"GET", "/v1/cluster", "", "the nodes that share counts: clock, servers of the ring, the " +
 			"other PoPs", a.cluster},

@@ -10,6 +10,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/explain"
 	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
 )
 
 // explain answers everything deciding a key now. Nothing is counted. The parameter by is the value
@@ -23,16 +24,22 @@ func (a *Door) explain(w http.ResponseWriter, r *http.Request) *api.Problem {
 	if about.By, p = a.drawnBy(in, query); p != nil {
 		return p
 	}
-	from := explain.Sources{Gate: a.gate, Ring: a.options.Ring, Standing: a.options.Standing}
-	//nolint:gosec // ChaCha8, seeded by the system
-	view, ok := explain.Key(from, a.gate.Now(), rand.Uint64(), about)
+	view, ok := a.explained(a.gate.Now(), about)
 	if !ok { // a reload took the rule away
 		return api.UnknownRule("rule", []byte(in.Name), a.gate.RuleNames())
 	}
-	// For a rule nobody asks: most likely a policy was meant to.
-	view.Policies = a.asking(in.Name)
 	a.addWaiting(&view, in.Name, key)
 	return answerJSON(w, http.StatusOK, view)
+}
+
+// explained returns everything deciding a key at now; false: there is no such rule.
+func (a *Door) explained(now window.Instant, about explain.About) (api.ExplainView, bool) {
+	from := explain.Sources{Gate: a.gate, Ring: a.options.Ring, Standing: a.options.Standing}
+	//nolint:gosec // ChaCha8, seeded by the system
+	v, ok := explain.Key(from, now, rand.Uint64(), about)
+	// For a rule nobody asks: most likely a policy was meant to.
+	v.Policies = a.asking(about.Rule)
+	return v, ok
 }
 
 // addWaiting adds the cost waiting for responses under key.

@@ -22,17 +22,19 @@ import (
 //
 // Probes and the page itself need no permission: see open. shown reports whether r shows the token.
 func (a *Door) guard(w http.ResponseWriter, r *http.Request, shown bool) *api.Problem {
-	// Every method but these two counts as a change, including those without a route.
-	change := r.Method != http.MethodGet && r.Method != http.MethodHead
+	// Every method but these two counts as a change, including those without a route. who is a
+	// read, and a POST to keep secrets out of URLs.
+	posts := r.Method != http.MethodGet && r.Method != http.MethodHead
+	change := posts && r.URL.Path != "/v1/who"
 	switch {
 	// The order matters: each later case may rely on the cases before.
-	case !change && open(r):
+	case !posts && open(r):
 		return nil
 	case !shown && !ownHost(r):
 		return forbidden("Host", "is neither this listener's address nor a loopback one")
-	case change && !sameSite(r):
+	case posts && !sameSite(r):
 		return forbidden("Sec-Fetch-Site", "names a page of another site")
-	case change && !sameOrigin(r):
+	case posts && !sameOrigin(r):
 		return forbidden("Origin", "is not this listener")
 	// On this machine reading is free, and changes too while no token is set.
 	case shown || a.options.Local && (!change || *a.token.Load() == "") ||

@@ -11,6 +11,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/explain"
 	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/sample"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -114,11 +115,18 @@ func (a *Door) setMitigation(w http.ResponseWriter, r *http.Request) *api.Proble
 		return p
 	}
 	var m api.MitigationRequest
-	if p := readMembers(r, map[string]*string{
-		"rule": &m.Rule, "key": &m.Key, "shown": &m.Shown, "action": &m.Action, "ttl": &m.TTL,
+	var c sample.Client
+	if p := readClient(r, &c, map[string]*string{
+		"rule": &m.Rule, "shown": &m.Shown, "action": &m.Action, "ttl": &m.TTL,
 		"reason": &m.Reason, "by": &m.By,
 	}); p != nil {
 		return p
+	}
+	if m.Key = c.Key; m.Rule == everyRule {
+		return a.overrideAll(w, r, &c, &m)
+	}
+	if len(c.Fields) > 0 {
+		return api.BadParameter("rule", `must be "*" where fields are given: POST /v1/who has keys`)
 	}
 	h, p := flagAsked(&m)
 	if p != nil {
@@ -134,9 +142,16 @@ func (a *Door) setMitigation(w http.ResponseWriter, r *http.Request) *api.Proble
 		return api.NewProblem(http.StatusServiceUnavailable, "key",
 			"has no room among the mitigations set by hand")
 	}
+	a.auditOverride(r, &m, &f, &h)
+	return answerJSON(w, http.StatusCreated, explain.Flag(a.gate, now, &f))
+}
+
+// auditOverride logs a flag set by hand.
+func (a *Door) auditOverride(
+	r *http.Request, m *api.MitigationRequest, f *mitigation.Flag, h *gate.ByHand,
+) {
 	a.audit(r, m.Action, "rule", f.Rule, "key", api.EscapeKey(f.Key), "ttl", h.TTL.String(), "by",
 		h.Who, "reason", h.Reason)
-	return answerJSON(w, http.StatusCreated, explain.Flag(a.gate, now, &f))
 }
 
 // flagAsked returns m's flag, or the problem. The gate looks up the rule later, under the table's
@@ -179,11 +194,29 @@ func (a *Door) heldBy(rule string, key []byte) string {
 // the operator expects a mitigation. Another node may have a mitigation: then the answer is a
 // success, without a wait.
 func (a *Door) liftMitigation(w http.ResponseWriter, r *http.Request) *api.Problem {
-	in, key, query, p := a.ruleAndKey(r, "by", "reason")
+	query, p := adminQuery(r, "rule", "key", "shown", "by", "reason")
 	if p != nil {
 		return p
 	}
 	who, p := claimed(query.Get("by"), query.Get("reason"))
+	if p != nil {
+		return p
+	}
+	var c sample.Client
+	if query.Get("rule") == everyRule && r.ContentLength != 0 {
+		if p := readClient(r, &c, nil); p != nil {
+			return p
+		}
+		return a.liftAll(w, r, &c, who, query.Get("reason"))
+	}
+	key, p := adminKey(query.Get("key"), query.Get("shown"))
+	if c.Key = string(key); query.Get("rule") == everyRule && p == nil {
+		return a.liftAll(w, r, &c, who, query.Get("reason"))
+	}
+	in, unknown := a.neededRule(query)
+	if unknown != nil {
+		return unknown
+	}
 	if p != nil {
 		return p
 	}
@@ -192,12 +225,19 @@ func (a *Door) liftMitigation(w http.ResponseWriter, r *http.Request) *api.Probl
 		return api.NewProblem(http.StatusNotFound, "key",
 			"has no mitigation under this rule"+a.heldBy(in.Name, key))
 	}
+	a.auditLift(r, &lifted, in.Name, key, who, query.Get("reason"))
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// auditLift logs a lifted flag.
+func (a *Door) auditLift(
+	r *http.Request, lifted *gate.Lifted, rule string, key []byte, who, reason string,
+) {
 	was, source := "no mitigation here", ""
 	if f := &lifted.Was; f.Rule != "" {
 		was, source = f.Action.String(), explain.SourceOf(f)
 	}
-	a.audit(r, "lift", "rule", in.Name, "key", api.EscapeKey(key), "was", was, "source", source,
-		"by", who, "reason", query.Get("reason"))
-	w.WriteHeader(http.StatusNoContent)
-	return nil
+	a.audit(r, "lift", "rule", rule, "key", api.EscapeKey(key), "was", was, "source", source,
+		"by", who, "reason", reason)
 }

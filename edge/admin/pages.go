@@ -34,7 +34,7 @@ func (a *Door) status() string {
 	return "ready"
 }
 
-// health answers GET /v1/health: what readiness answers, and the faults in the headline of the
+// health answers GET /v1/health: the answer of readiness, and the faults in the headline of the
 // page.
 func (a *Door) health(w http.ResponseWriter, r *http.Request) *api.Problem {
 	if _, p := adminQuery(r); p != nil {

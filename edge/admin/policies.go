@@ -9,6 +9,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/edge/sample"
 )
 
@@ -47,12 +48,20 @@ func viewPolicies(g *gate.Gate, o Options) []api.PolicyView {
 	return all
 }
 
-// asking returns the names of the policies asking rule.
-func (a *Door) asking(rule string) []string {
-	if a.options.Requests == nil || a.options.Requests.Engine() == nil {
+// engine returns the policies in force; nil: there are none.
+func (a *Door) engine() *policy.Engine {
+	if a.options.Requests == nil {
 		return nil
 	}
-	return sample.Asking(a.options.Requests.Engine(), rule)
+	return a.options.Requests.Engine()
+}
+
+// asking returns the names of the policies asking rule.
+func (a *Door) asking(rule string) []string {
+	if e := a.engine(); e != nil {
+		return sample.Asking(e, rule)
+	}
+	return nil
 }
 
 // testRequest answers the decision of the policies in force on a request, and the answer of each

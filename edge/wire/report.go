@@ -15,7 +15,7 @@ const (
 )
 
 // ParseTook reads how long a request took: ms, whole milliseconds, or s, seconds with decimals. The
-// largest is what 19 digits say.
+// largest is 30 days.
 func ParseTook(name, value []byte) (took time.Duration, ok bool) {
 	unit := time.Second
 	switch {
@@ -49,8 +49,8 @@ func quoteAt(rest []byte) int {
 	return at
 }
 
-// unquote decodes in place what stands in quotes, with the escapes of JSON. b begins behind the
-// first quote. rest is what stands behind the value and a space; nil: nothing. The code is
+// unquote decodes in place a text in quotes, with the escapes of JSON. b begins behind the
+// first quote. rest stands behind the value and a space; nil: nothing. The code is
 // BadRequest without a second quote, and for no escape of JSON.
 func unquote(b []byte) (value, rest []byte, code Code) {
 	n := 0

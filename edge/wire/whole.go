@@ -88,7 +88,7 @@ func ParseWhole(w *Whole, line []byte) Code {
 	return code
 }
 
-// quoted reads a word whose "=" is at, and whose value is in quotes, and returns what is behind.
+// quoted reads a word whose "=" is at, and whose value is in quotes, and returns the rest.
 func (w *Whole) quoted(word []byte, at int, statusGiven *bool) (rest []byte, code Code) {
 	value, rest, code := unquote(word[at+len(`="`):])
 	switch name := word[:at]; {

@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"slices"
@@ -16,8 +17,9 @@ import (
 // Explain returns `headgate explain`, which explains the verdict on a key.
 func Explain(shared *cli.App) *cobra.Command {
 	a := &app{shared}
-	var shown bool
+	var shown, asJSON bool
 	var by string
+	var c whom
 	cmd := &cobra.Command{
 		Use:   "explain RULE KEY",
 		Short: "Explain why a key would be allowed or denied now",
@@ -28,18 +30,47 @@ lift it. Nothing is counted. Of a rule with shed_by, --by says whether the reque
 value are denied until the epoch ends.`,
 		Example: `  headgate explain login 203.0.113.7
   headgate explain per-host www.example.com --by 203.0.113.7`,
-		Args:              cli.Want("RULE", "KEY"),
+		Args:              c.want(nil),
 		ValidArgsFunction: a.completeRule,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			query := url.Values{}
+			setIf(query, "by", by)
+			return a.explainAll(cmd.Context(), args, &c, shown, asJSON, query)
+		},
 	}
 	cli.AddShownFlag(cmd, &shown)
+	c.addTo(cmd)
+	a.AddAdminFlags(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().StringVar(&by, "by", "", "`VALUE` of the part of a request by which the rule "+
 		"draws its drop ratio, such as a client's address")
-	return cli.View(shared, cmd, "/v1/explain", func(args []string) (url.Values, error) {
-		key, err := cli.KeyOf(args[1], shown)
-		query := url.Values{"rule": {args[0]}, "key": {key}}
-		setIf(query, "by", by)
-		return query, err
-	}, a.explain)
+	return cmd
+}
+
+// explainAll explains each key that is meant.
+func (a *app) explainAll(
+	ctx context.Context, args []string, c *whom, shown, asJSON bool, query url.Values,
+) error {
+	daemon, keys, err := a.meant(ctx, args, c, shown)
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		query.Set("rule", args[0])
+		setKey(query, key)
+		var v api.ExplainView
+		if err := daemon.Get(ctx, "/v1/explain", query, &v); err != nil {
+			return daemon.ExplainRefusal(ctx, err, args[0])
+		}
+		show := a.explain
+		if asJSON {
+			show = func(v api.ExplainView) error { return cli.WriteJSON(a.Stdout, v) }
+		}
+		if err := show(v); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (a *app) explain(v api.ExplainView) error {

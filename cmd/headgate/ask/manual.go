@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,6 +38,8 @@ type manualFlags struct {
 	changeFlags
 	ttl   time.Duration // 0: the daemon's default
 	shown bool          // the key is given as the tables print it
+	all   bool          // under all rules
+	whom
 }
 
 // Block returns `headgate block`, which blocks a key by hand.
@@ -70,59 +73,87 @@ func (a *app) manualCommand(action, long string) *cobra.Command {
 		Long: long + manualKey,
 		Example: fmt.Sprintf("  headgate %[1]s login 203.0.113.7 --ttl 10m --reason "+
 			"'ticket 4711'\n  headgate %[1]s login 203.0.113.0/24", action),
-		Args:              cli.Want("RULE", "KEY"),
+		Args:              f.want(&f.all),
 		ValidArgsFunction: a.completeRule,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			key, err := cli.KeyOf(args[1], f.shown)
-			if err != nil {
-				return err
-			}
 			if cmd.Flags().Changed("ttl") && f.ttl <= 0 {
 				return fmt.Errorf("%s: --ttl is %v; it must be from 1s to 720h (without --ttl: 1h)",
 					action, f.ttl)
 			}
-			return a.setByHand(cmd.Context(),
-				api.MitigationRequest{Rule: args[0], Key: key, Action: action}, f)
+			if f.all {
+				return a.setEverywhere(cmd.Context(), action, strings.Join(args, ""), &f)
+			}
+			return a.setByHand(cmd.Context(), action, args, &f)
 		},
 	}
 	a.AddAdminFlags(cmd)
 	cli.AddShownFlag(cmd, &f.shown)
+	f.addTo(cmd)
+	addAllFlag(cmd, &f.all)
 	addChangeFlags(cmd, &f.changeFlags)
 	cmd.Flags().DurationVar(&f.ttl, "ttl", 0, "end after `DURATION`, 1s to 720h (default 1h)")
 	return cmd
 }
 
-func (a *app) setByHand(ctx context.Context, request api.MitigationRequest, f manualFlags) error {
-	key := cli.ShownKey(request.Key)
-	if f.shown || key != request.Key { // JSON carries no odd bytes
-		request.Key, request.Shown = "", key
-	}
-	if f.ttl > 0 {
-		request.TTL = f.ttl.String()
-	}
-	request.Reason, request.By = f.reason, a.author(f.changeFlags)
-	client, err := a.DialAdmin()
+// setByHand blocks or allows the keys that are meant by args.
+func (a *app) setByHand(ctx context.Context, action string, args []string, f *manualFlags) error {
+	daemon, keys, err := a.meant(ctx, args, &f.whom, f.shown)
 	if err != nil {
 		return err
 	}
-	var set api.MitigationView
-	if err := client.Do(ctx, http.MethodPost, "/v1/mitigations", request, &set); err != nil {
-		return client.ExplainRefusal(ctx, err, request.Rule)
+	for _, key := range keys {
+		request := api.MitigationRequest{
+			Rule: args[0], Action: action, Reason: f.reason, By: a.author(f.changeFlags),
+		}
+		if f.ttl > 0 {
+			request.TTL = f.ttl.String()
+		}
+		if request.Key = key; f.shown || strings.Contains(key, `\`) { // JSON carries no odd bytes
+			request.Key, request.Shown = "", key
+		}
+		var set api.MitigationView
+		if err := daemon.Do(ctx, http.MethodPost, "/v1/mitigations", request, &set); err != nil {
+			return daemon.ExplainRefusal(ctx, err, request.Rule)
+		}
+		if f.json {
+			if err := cli.WriteJSON(a.Stdout, set); err != nil {
+				return err
+			}
+			continue
+		}
+		fmt.Fprintf(a.Stdout, "%s %s %s, %s left\n", a.Paint(cli.StateStyle(action), action),
+			cli.Safe(request.Rule), cli.Safe(cli.First(set.Key, key)),
+			timeLeft(set.Expires, a.Now()))
 	}
-	if f.json {
-		return cli.WriteJSON(a.Stdout, set)
-	}
-	fmt.Fprintf(a.Stdout, "%s %s %s, %s left\n",
-		a.Paint(cli.StateStyle(request.Action), request.Action),
-		cli.Safe(request.Rule), cli.Safe(cli.First(set.Key, key)), timeLeft(set.Expires, a.Now()))
 	return nil
+}
+
+// setEverywhere blocks or allows a client under all rules.
+func (a *app) setEverywhere(ctx context.Context, action, key string, f *manualFlags) error {
+	body, err := f.body(key)
+	if err != nil {
+		return err
+	}
+	body["rule"], body["action"], body["by"], body["reason"] = "*", action,
+		a.author(f.changeFlags), f.reason
+	if f.ttl > 0 {
+		body["ttl"] = f.ttl.String()
+	}
+	daemon, err := a.DialAdmin()
+	if err != nil {
+		return err
+	}
+	var v api.ChangedView
+	if err := daemon.Do(ctx, http.MethodPost, "/v1/mitigations", body, &v); err != nil {
+		return err
+	}
+	return a.changed(action, &v, f.json)
 }
 
 // Unblock returns `headgate unblock`, which removes the mitigation of a key.
 func Unblock(shared *cli.App) *cobra.Command {
 	a := &app{shared}
-	var f changeFlags
-	var shown bool
+	var f manualFlags
 	cmd := &cobra.Command{
 		Use:   "unblock RULE KEY",
 		Short: "Remove the mitigation of a key, whatever its source",
@@ -131,19 +162,20 @@ requests are decided by its count alone. Exit code 0 when it was removed, 1 when
 2 on an error.`,
 		Example: "  headgate unblock login 203.0.113.7 --reason 'ticket 4711: a shared " +
 			"address'",
-		Args:              cli.Want("RULE", "KEY"),
+		Args:              f.want(&f.all),
 		ValidArgsFunction: a.completeRule,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			key, err := cli.KeyOf(args[1], shown)
-			if err != nil {
-				return err
+			if f.all {
+				return a.unblockEverywhere(cmd.Context(), strings.Join(args, ""), &f)
 			}
-			return a.unblock(cmd.Context(), args[0], key, f)
+			return a.unblock(cmd.Context(), args, &f)
 		},
 	}
 	a.AddAdminFlags(cmd)
-	cli.AddShownFlag(cmd, &shown)
-	addChangeFlags(cmd, &f)
+	cli.AddShownFlag(cmd, &f.shown)
+	f.addTo(cmd)
+	addAllFlag(cmd, &f.all)
+	addChangeFlags(cmd, &f.changeFlags)
 	return cmd
 }
 
@@ -161,32 +193,63 @@ func withoutMitigation(err error) bool {
 	return ok && p.Status == http.StatusNotFound && p.Parameter == "key"
 }
 
-func (a *app) unblock(ctx context.Context, rule, key string, f changeFlags) error {
-	if rule == "" || key == "" {
+// unblock lifts the mitigations of the keys that are meant by args.
+func (a *app) unblock(ctx context.Context, args []string, f *manualFlags) error {
+	if slices.Contains(args, "") {
 		return errors.New("unblock: neither the rule nor the key may be empty")
 	}
-	client, err := a.DialAdmin()
+	daemon, keys, err := a.meant(ctx, args, &f.whom, f.shown)
 	if err != nil {
 		return err
 	}
-	query := url.Values{"rule": {rule}, "key": {key}}
-	setIf(query, "by", a.author(f))
-	setIf(query, "reason", f.reason)
-	err = client.Do(ctx, http.MethodDelete, "/v1/mitigations?"+query.Encode(), nil, nil)
-	there := err == nil
-	if err != nil && !withoutMitigation(err) {
-		return client.ExplainRefusal(ctx, err, rule)
+	none := true
+	for _, key := range keys {
+		query := url.Values{"rule": args[:1]}
+		setKey(query, key)
+		setIf(query, "by", a.author(f.changeFlags))
+		setIf(query, "reason", f.reason)
+		err := daemon.Do(ctx, http.MethodDelete, "/v1/mitigations?"+query.Encode(), nil, nil)
+		there := err == nil
+		if err != nil && !withoutMitigation(err) {
+			return daemon.ExplainRefusal(ctx, err, args[0])
+		}
+		none = none && !there
+		switch {
+		case f.json:
+			if err := cli.WriteJSON(a.Stdout, removed{args[0], key, there}); err != nil {
+				return err
+			}
+		case there:
+			fmt.Fprintf(a.Stdout, "removed %s %s\n", cli.Safe(args[0]), cli.Safe(key))
+		default:
+			fmt.Fprintf(a.Stdout, "no mitigation on %s %s: nothing to remove\n",
+				cli.Safe(args[0]), cli.Safe(key))
+		}
 	}
-	if f.json {
-		err = cli.WriteJSON(a.Stdout, removed{rule, cli.ShownKey(key), there})
-	} else if err = nil; there {
-		fmt.Fprintf(a.Stdout, "removed %s %s\n", cli.Safe(rule), cli.ShownKey(key))
-	} else {
-		fmt.Fprintf(a.Stdout, "no mitigation on %s %s: nothing to remove\n",
-			cli.Safe(rule), cli.ShownKey(key))
-	}
-	if err == nil && !there {
+	if none {
 		return cli.ErrNo
 	}
-	return err
+	return nil
+}
+
+// unblockEverywhere lifts a client's mitigations under all rules. The body names the client, as
+// secrets are not for a URL.
+func (a *app) unblockEverywhere(ctx context.Context, key string, f *manualFlags) error {
+	body, err := f.body(key)
+	if err != nil {
+		return err
+	}
+	daemon, err := a.DialAdmin()
+	if err != nil {
+		return err
+	}
+	query := url.Values{"rule": {"*"}}
+	setIf(query, "by", a.author(f.changeFlags))
+	setIf(query, "reason", f.reason)
+	var v api.ChangedView
+	err = daemon.Do(ctx, http.MethodDelete, "/v1/mitigations?"+query.Encode(), body, &v)
+	if err != nil {
+		return err
+	}
+	return a.changed("removed", &v, f.json)
 }

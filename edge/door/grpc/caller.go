@@ -37,7 +37,7 @@ type caller struct {
 	text        []byte   // of keys and of names
 	values      []byte   // of headers
 	least       least    // of an answer
-	denied      []string // names of what would have denied but for shadow
+	denied      []string // names of rules denying but for shadow
 }
 
 // newCaller returns the memory of a connection.

@@ -104,8 +104,8 @@ var verbs = [...]string{
 	"acquire", "release", "renew", "settle", "load", "ping",
 }
 
-// verbOf returns the verb of line: the first word, or the word behind an id or the header of syslog;
-// "": there is none.
+// verbOf returns the verb of line: the first word, or the word behind an id or a syslog header; "":
+// there is none.
 func verbOf(line []byte) string {
 	at := 0
 	if line = line[:min(len(line), keptBytes)]; len(line) > 0 && line[0] == '<' {
