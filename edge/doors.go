@@ -92,8 +92,8 @@ func listenAll(ctx context.Context, addresses []config.Address) (all []net.Liste
 func (n *Node) openAdmin(p prepared) {
 	o := admin.Options{
 		Token: p.token, Local: !slices.ContainsFunc(p.cfg.Listen.Admin, beyondLoopback),
-		Mixed: slices.ContainsFunc(p.cfg.Listen.Admin, config.Address.Loopback), Reload: n.Reload,
-		Config: n.Configuration,
+		Mixed: slices.ContainsFunc(p.cfg.Listen.Admin, config.Address.Loopback),
+		Reload: n.Reload, Switch: n.Switch, Config: n.Configuration,
 		Build:  n.options.Build, PoP: p.cfg.PoP, File: filepath.Base(n.options.File),
 		Log: n.log, Audit: n.options.Audit,
 		Unlogged: n.options.Unlogged,
@@ -105,9 +105,8 @@ func (n *Node) openAdmin(p prepared) {
 		HTTP: []*http.Door{n.web},
 	}
 	m.Abandoned = map[string]func() uint64{"http": n.webStep.Abandoned}
-	m.Panics = n.tellPanics()
 	n.gatherUnread()
-	m.Unread, o.Unread = n.unread.doors, n.unread.recent
+	m.Panics, m.Unread, o.Unread = n.tellPanics(), n.unread.doors, n.unread.recent
 	if n.grpc != nil {
 		m.Row = n.grpc.Row
 	}

@@ -109,8 +109,6 @@ func New(ctx context.Context, o Options) (*Node, error) {
 		return nil, err
 	}
 	n.started = p.cfg
-	// The first reading counts as a successful reload.
-	n.reloads.now, n.reloads.since = p.cfg, time.Now()
 	if n.log == nil {
 		n.log = slog.Default()
 	}
@@ -123,6 +121,8 @@ func New(ctx context.Context, o Options) (*Node, error) {
 	if err := n.loadPolicies(&p); err != nil {
 		return nil, err
 	}
+	// The first reading counts as a successful reload.
+	n.reloads.file, n.reloads.since = p, time.Now()
 	n.warn(p)
 	if err := n.build(ctx, p); err != nil {
 		return nil, errors.Join(err, n.Close())

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/api"
-	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/door/grpc"
+	"github.com/headgate-dev/headgate/mitigation"
 )
 
 // reloads puts configurations in force in turn. Reads may overlap, for a disk may be slow; no
@@ -17,10 +17,10 @@ type reloads struct {
 	mu     sync.Mutex // comes before the locks of the gate, the flusher and the link
 	newest uint64     // number of the reload in force; 0: the start
 
-	// The configuration in force, except for modes set by hand.
-	now     config.Config
-	waiting []string  // settings of the file waiting for a restart
-	since   time.Time // when it was put in force
+	file     prepared // the configuration in force, except for modes set by hand
+	switches switches
+	waiting  []string  // settings of the file waiting for a restart
+	since    time.Time // when it was put in force
 }
 
 // Reload puts the configuration in the file in force; a file with faults changes nothing. waiting
@@ -59,7 +59,8 @@ func (n *Node) commit(number uint64, p prepared) {
 		return
 	}
 	n.reloads.newest = number
-	n.reloads.now, n.reloads.waiting, n.reloads.since = p.cfg, p.waiting, time.Now()
+	n.reloads.file, n.reloads.switches = p, switches{}
+	n.reloads.waiting, n.reloads.since = p.waiting, time.Now()
 	if n.state != nil {
 		n.state.SetDigests(n.digests(&p))
 	}
@@ -77,12 +78,12 @@ func (n *Node) commit(number uint64, p prepared) {
 		n.resp.SetTrust(p.cfg.Policies.Clients.Trusts)
 		n.resp.SetPassword([]byte(p.password))
 	}
-	n.setRules(p)
+	n.setRules(p, func(rules []mitigation.Rule) { n.gate.Reload(time.Now(), rules) })
 }
 
-// setRules puts the rules, the policies and the limits of p in force. Rules of the old policies
-// stay until the old policies are gone, so no request asks for a missing rule.
-func (n *Node) setRules(p prepared) {
+// setRules puts the rules, by put, the policies and the limits of p in force. Rules of the old
+// policies stay until the old policies are gone, so no request asks for a missing rule.
+func (n *Node) setRules(p prepared, put func([]mitigation.Rule)) {
 	next := p.cfg.AllRules()
 	named := make(map[string]bool, len(next))
 	for i := range next {
@@ -97,7 +98,7 @@ func (n *Node) setRules(p prepared) {
 		}
 	}
 	// Rules, then policies, then the rules without the unused.
-	n.gate.Reload(time.Now(), both)
+	put(both)
 	n.room.SetPools(p.cfg.Pools)
 	n.room.Set(p.policies, next, p.cfg.TicketKeep)
 	if n.grpc != nil {
@@ -108,7 +109,7 @@ func (n *Node) setRules(p prepared) {
 		})
 	}
 	if len(both) > len(next) {
-		n.gate.Reload(time.Now(), next)
+		put(next)
 	}
 }
 
@@ -134,7 +135,7 @@ func (n *Node) warn(p prepared) {
 // reload, and present modes. The result holds the paths of secret files, not their content.
 func (n *Node) Configuration() (api.ConfigView, error) {
 	n.reloads.mu.Lock()
-	cfg, v := n.reloads.now, api.ConfigView{
+	cfg, v := n.reloads.file.cfg, api.ConfigView{
 		File:  n.options.File,
 		Since: n.reloads.since.UTC().Truncate(time.Millisecond), NeedRestart: n.reloads.waiting,
 	}

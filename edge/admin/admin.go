@@ -16,6 +16,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/pop"
 	"github.com/headgate-dev/headgate/edge/state"
 	"github.com/headgate-dev/headgate/edge/web"
+	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -32,6 +33,7 @@ type Options struct {
 	// some are: questions there may be read without the token, whatever stands beside
 	Mixed  bool
 	Reload Reload    // nil: POST /v1/reload answers 501
+	Switch Switch    // nil: PUT /v1/mode changes rules alone
 	Config Config    // nil: GET /v1/config answers 501
 	Build  api.Build // shown by /v1/version
 	PoP    string    // name of the node's location, shown only
@@ -57,6 +59,10 @@ type Options struct {
 	// served by /metrics; gets the metrics of this listener; nil: a new place
 	Registry *prometheus.Registry
 }
+
+// Switch puts a rule, a policy or a pool, as kind says, or everything if name is empty, into a mode
+// until the next reload.
+type Switch func(kind, name string, mode mitigation.Mode) *api.Problem
 
 // UnreadView is the number of unread lines, and the last one.
 type UnreadView struct {

@@ -82,12 +82,16 @@ func (a *Door) setMode(w http.ResponseWriter, r *http.Request) *api.Problem {
 	if _, p := adminQuery(r); p != nil {
 		return p
 	}
-	var wanted, name, by, reason string
+	var wanted, rule, policy, pool, by, reason string
 	if p := readMembers(r,
 		map[string]*string{
-			"mode": &wanted, "rule": &name, "by": &by,
+			"mode": &wanted, "rule": &rule, "policy": &policy, "pool": &pool, "by": &by,
 			"reason": &reason,
 		}); p != nil {
+		return p
+	}
+	kind, name, p := switched(rule, policy, pool)
+	if p != nil {
 		return p
 	}
 	who, p := claimed(by, reason)
@@ -98,16 +102,32 @@ func (a *Door) setMode(w http.ResponseWriter, r *http.Request) *api.Problem {
 	if !ok {
 		return api.BadParameter("mode", "must be enforce, shadow or off")
 	}
-	if !a.gate.SetMode(name, mode) {
-		return api.UnknownRule("rule", []byte(name), a.gate.RuleNames())
+	if a.options.Switch != nil {
+		if p := a.options.Switch(kind, name, mode); p != nil {
+			return p
+		}
+	} else if kind != "rule" || !a.gate.SetMode(name, mode) {
+		return api.UnknownRule(kind, []byte(name), a.gate.RuleNames())
 	}
-	if name == "" && a.options.Requests != nil {
-		a.options.Requests.Kill(mode != mitigation.Enforce)
-	}
-	a.audit(r, "mode", "mode", wanted, "rule", api.EscapeKey([]byte(name)), "by",
+	a.audit(r, "mode", "mode", wanted, kind, api.EscapeKey([]byte(name)), "by",
 		who, "reason", reason)
 	w.WriteHeader(http.StatusNoContent)
 	return nil
+}
+
+// switched returns which of the names is given.
+func switched(rule, policy, pool string) (kind, name string, p *api.Problem) {
+	kind, name = "rule", rule
+	for is, given := range map[string]string{"policy": policy, "pool": pool} {
+		switch {
+		case given == "":
+		case name != "":
+			return "", "", api.BadParameter(is, "cannot be given together with another name")
+		default:
+			kind, name = is, given
+		}
+	}
+	return kind, name, nil
 }
 
 // reload loads the configuration again, or answers with faults.

@@ -36,6 +36,12 @@ func BadParameter(parameter, detail string) *Problem {
 // GivenTwice returns the problem of a single parameter given again: 400.
 func GivenTwice(parameter string) *Problem { return BadParameter(parameter, "is given twice") }
 
+// NotThere returns the problem of a name of something, such as a pool: 404.
+func NotThere(parameter, name string) *Problem {
+	return NewProblem(http.StatusNotFound, parameter,
+		"there is no "+parameter+" "+Shown([]byte(name)))
+}
+
 // UnknownRule returns the problem of a parameter whose value, name, is not one of the rules in
 // force: 404. It repeats at most MaxNameShown bytes of name, escaped, and suggests the nearest
 // rule. The suggestion is worth a search: a request for such a rule passes at a proxy failing open.

@@ -42,6 +42,18 @@ func (r *Room) SetPools(configs []pool.Config) {
 	r.pools.Store(&next)
 }
 
+// SetPoolModes puts the pools into the modes by their names, or all into all unless Enforce. Until
+// the next SetPools.
+func (r *Room) SetPoolModes(all mitigation.Mode, modes map[string]mitigation.Mode) {
+	for _, p := range *r.pools.Load() {
+		mode := modes[p.Name()] // Enforce is the zero
+		if all != mitigation.Enforce {
+			mode = all
+		}
+		p.SetMode(mode)
+	}
+}
+
 // Load notes that the share of the pool called name, in units of pool.Unit, is in use at now, as
 // the source called from says. The error is ErrUnknownPool or ErrFull. The list is searched by
 // name: it has a handful of pools, and reports come a few times a second.
@@ -103,11 +115,12 @@ func (s *Session) judgePools(u uint64) (denies shed, shadow bool) {
 	denies.pool = -1
 	for rest := is.Enforced | is.Shadow; rest != 0; rest &= rest - 1 {
 		n := bits.TrailingZeros64(rest)
-		ratio := s.in.pools[n].Ratio(tier)
-		if ratio != mitigation.MaxRatio && !ratio.Drops(u) {
+		p := s.in.pools[n]
+		ratio := p.Ratio(tier)
+		if p.Mode() == mitigation.Off || ratio != mitigation.MaxRatio && !ratio.Drops(u) {
 			continue
 		}
-		if is.Enforced>>n&1 == 0 {
+		if is.Enforced>>n&1 == 0 || p.Mode() == mitigation.Shadow {
 			shadow = true
 			s.in.tallies[is.By(n)].Shadow.Add(1)
 		} else if denies.pool < 0 || ratio > denies.ratio {

@@ -116,6 +116,9 @@ func (r *Room) Set(e *policy.Engine, all []mitigation.Rule, keep time.Duration) 
 // again. Until the next Set.
 func (r *Room) Kill(on bool) { r.killed.Store(on) }
 
+// Killed reports whether the kill switch is on: nothing is to deny.
+func (r *Room) Killed() bool { return r.killed.Load() }
+
 // tally returns the tally of the policy called name, a new tally if there is none.
 func (f *inForce) tally(name string) *Tally {
 	for i, t := range f.tallies {

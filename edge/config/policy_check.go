@@ -216,10 +216,17 @@ func LoadPolicies(c *Config, key [32]byte) (*policy.Engine, error) {
 // ReloadPolicies is LoadPolicies beside the engine before, nil for none: the sets whose files have
 // not changed are shared.
 func ReloadPolicies(c *Config, key [32]byte, before *policy.Engine) (*policy.Engine, error) {
-	o := policy.Options{
-		Pools: c.poolNames(), Open: openSet, Before: before, Key: key,
-		MaxBytes: c.Memory / 2,
-	}
+	return loadPolicies(c, policy.Options{Open: openSet, Before: before, Key: key})
+}
+
+// SwitchPolicies is ReloadPolicies of policies that differ from those of before in their modes
+// alone: nothing is read.
+func SwitchPolicies(c *Config, key [32]byte, before *policy.Engine) (*policy.Engine, error) {
+	return loadPolicies(c, policy.Options{Before: before, Key: key})
+}
+
+func loadPolicies(c *Config, o policy.Options) (*policy.Engine, error) {
+	o.Pools, o.MaxBytes = c.poolNames(), c.Memory/2
 	for _, r := range c.AllRules() {
 		o.Rules = append(o.Rules, r.Name)
 	}

@@ -42,7 +42,7 @@ func (g *Gate) withExtra(rules []mitigation.Rule) []mitigation.Rule {
 	}
 	all := slices.Clone(rules)
 	for _, r := range g.extra {
-		if !named[r.Name] {
+		if r.Mode = max(r.Mode, g.killed); !named[r.Name] {
 			all = append(all, r)
 		}
 	}

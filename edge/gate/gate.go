@@ -57,6 +57,7 @@ type Gate struct {
 
 	mu      sync.Mutex        // held while rules change or overrides are applied
 	extra   []mitigation.Rule // of AddRule
+	killed  mitigation.Mode   // that all rules were put into; Enforce: none was
 	reloads health.Reloads
 }
 

@@ -70,10 +70,16 @@ func (g *Gate) Wall(i window.Instant) time.Time {
 // the configuration was read, known as valid. Reload cannot fail, and waits only for other changes
 // of rules or overrides. Listeners and memory are fixed at the start.
 func (g *Gate) Reload(at time.Time, rules []mitigation.Rule) {
+	g.Replace(rules)
+	g.reloads.Note(at, nil)
+}
+
+// Replace is Reload of rules that no configuration was read for.
+func (g *Gate) Replace(rules []mitigation.Rule) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.killed = mitigation.Enforce
 	g.SetRules(rules)
-	g.reloads.Note(at, nil)
 }
 
 // RefuseReload records, for LastReload, a refusal of a configuration because of err. The rules
@@ -87,6 +93,9 @@ func (g *Gate) SetMode(name string, mode mitigation.Mode) bool {
 	defer g.mu.Unlock()
 	var rules []mitigation.Rule
 	found := name == ""
+	if found {
+		g.killed = mode
+	}
 	for _, r := range g.rules.Load().list {
 		if rules = append(rules, r.Rule); name == "" || name == r.Name {
 			rules[len(rules)-1].Mode, found = mode, true

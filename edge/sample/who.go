@@ -60,12 +60,8 @@ func (c *Client) Keys(e *policy.Engine) (found []policy.Held, err error) {
 	if e == nil || len(fields) == 0 {
 		return found, nil
 	}
-	if known := append(Fields(e, c.Rule), "client"); !slices.ContainsFunc(known,
-		func(field string) bool { return fields[field] != "" }) {
-		slices.Sort(known)
-		return nil, fmt.Errorf("no key is made of %s: the keys are of %s",
-			strings.Join(slices.Sorted(maps.Keys(fields)), " and "),
-			strings.Join(slices.Compact(known), ", "))
+	if err := c.unkeyed(fields, e); err != nil {
+		return nil, err
 	}
 	r, err := requestOf(fields, e)
 	if err != nil {
@@ -77,6 +73,18 @@ func (c *Client) Keys(e *policy.Engine) (found []policy.Held, err error) {
 	}
 	e.Keys(r, given, take)
 	return found, nil
+}
+
+// unkeyed returns the error of fields no policy keys by.
+func (c *Client) unkeyed(fields map[string]string, e *policy.Engine) error {
+	known := append(Fields(e, c.Rule), "client")
+	if slices.ContainsFunc(known, func(field string) bool { return fields[field] != "" }) {
+		return nil
+	}
+	slices.Sort(known)
+	return fmt.Errorf("no key is made of %s: the keys are of %s",
+		strings.Join(slices.Sorted(maps.Keys(fields)), " and "),
+		strings.Join(slices.Compact(known), ", "))
 }
 
 // meant returns the fields a key stands for: of an address, the client; of FIELD=VALUE, this field;

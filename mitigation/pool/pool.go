@@ -54,6 +54,7 @@ const Normal = "normal"
 type Pool struct {
 	config atomic.Pointer[Config]
 	level  atomic.Int64 // 0..len(Order)*Unit
+	mode   atomic.Uint32
 	denied atomic.Uint64
 
 	mu      sync.Mutex // protects the rest
@@ -76,11 +77,18 @@ type source struct {
 func New(c *Config, now window.Instant) *Pool {
 	p := &Pool{sources: map[string]*source{}, next: now.Add(step)}
 	p.config.Store(c)
+	p.SetMode(mitigation.Enforce)
 	return p
 }
 
 // Name returns the name of p.
 func (p *Pool) Name() string { return p.config.Load().Name }
+
+// Mode returns the mode of p, which Configure sets to Enforce.
+func (p *Pool) Mode() mitigation.Mode { return mitigation.Mode(p.mode.Load()) }
+
+// SetMode puts p into a mode: in shadow the pool only would deny, and off p is idle to requests.
+func (p *Pool) SetMode(m mitigation.Mode) { p.mode.Store(uint32(m)) }
 
 // Configure changes p to c, which has the same name. The level stays, as far as c allows.
 func (p *Pool) Configure(c *Config) {

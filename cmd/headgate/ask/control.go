@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
@@ -18,10 +19,12 @@ func Mode(shared *cli.App) *cobra.Command {
 	a := &app{shared}
 	var f changeFlags
 	cmd := &cobra.Command{
-		Use:   "mode [enforce|shadow|off [RULE]]",
+		Use:   "mode [enforce|shadow|off [NAME]]",
 		Short: "Show the modes of the rules, or set one or all (kill switch)",
-		Long: `Without arguments: show the mode of every rule. With a mode: set it for RULE, or
-for all rules, until the next reload or restart:
+		Long: `Without arguments: show the mode of every rule. With a mode: set it for NAME, a
+rule, a policy or a pool, or for everything, until the next reload or restart. A rule that is a
+policy's own takes the policy along. enforce without a name takes all switches back: the modes of
+the file hold again.
   enforce  deny requests over the limit
   shadow   count and report as in enforce, but allow everything
   off      neither count nor decide`,
@@ -63,7 +66,10 @@ func modeArgs(cmd *cobra.Command, args []string) error {
 // modeRequest is the body of PUT /v1/mode.
 type modeRequest struct {
 	Mode string `json:"mode"`
-	Rule string `json:"rule,omitempty"` // empty: all rules
+	// at most one of them; none: everything
+	Rule   string `json:"rule,omitempty"`
+	Policy string `json:"policy,omitempty"`
+	Pool   string `json:"pool,omitempty"`
 	changeRequest
 }
 
@@ -114,13 +120,16 @@ func (a *app) setMode(ctx context.Context, args []string, f changeFlags) error {
 	request, whom := modeRequest{
 		Mode:          args[0],
 		changeRequest: changeRequest{a.author(f), f.reason},
-	}, "every rule"
-	if len(args) == 2 {
-		request.Rule, whom = args[1], args[1]
-	}
+	}, "everything"
 	client, err := a.DialAdmin()
 	if err != nil {
 		return err
+	}
+	if len(args) == 2 {
+		whom = args[1]
+		if err := request.name(ctx, client, whom); err != nil {
+			return err
+		}
 	}
 	if err := client.Do(ctx, http.MethodPut, "/v1/mode", request, nil); err != nil {
 		return client.ExplainRefusal(ctx, err, request.Rule)
@@ -129,6 +138,29 @@ func (a *app) setMode(ctx context.Context, args []string, f changeFlags) error {
 		return cli.WriteJSON(a.Stdout, request)
 	}
 	fmt.Fprintf(a.Stdout, "%s: %s\n", cli.Safe(whom), request.Mode)
+	return nil
+}
+
+// name has r be of the rule, the policy or the pool called so.
+func (r *modeRequest) name(ctx context.Context, daemon *cli.Client, name string) error {
+	// Daemons of before have neither, and then it is a rule.
+	var policies api.PoliciesView
+	_ = daemon.Get(ctx, "/v1/policies", nil, &policies)
+	var pools api.PoolsView
+	_ = daemon.Get(ctx, "/v1/pools", nil, &pools)
+	at := slices.IndexFunc(policies.Policies,
+		func(v api.PolicyView) bool { return v.Name == name })
+	pool := slices.ContainsFunc(pools.Pools, func(v api.PoolView) bool { return v.Name == name })
+	switch {
+	case pool && at >= 0:
+		return fmt.Errorf("mode: %s is a pool and a policy: rename one of them", cli.Quote(name))
+	case pool:
+		r.Pool = name
+	case at >= 0 && !slices.Contains(policies.Policies[at].Rules, name):
+		r.Policy = name
+	default:
+		r.Rule = name
+	}
 	return nil
 }
 

@@ -73,7 +73,7 @@ func (k *caller) askFound(p *ask.Part, r *limitRequest, d *descriptor, limit *rl
 // 0 denies as quotas do.
 func (k *caller) deny(p *ask.Part, use ask.Use, limit *rls.Limit) {
 	takes := use != ask.Look && use != ask.Return
-	switch passes := limit.Shadow || !takes; {
+	switch passes := limit.Shadow || !takes || k.door.room.Killed(); {
 	case !passes && limit.Quota:
 		k.session.AddNothing(p)
 	case !passes:

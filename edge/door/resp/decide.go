@@ -64,6 +64,9 @@ func (c *conn) five(r *throttle.Result) {
 	if rule := c.door.gate.Rule(c.door.rule); rule != nil {
 		mode = rule.Mode
 	}
+	if c.door.room != nil && c.door.room.Killed() {
+		mode = mitigation.Off
+	}
 	if r.Limited {
 		c.door.limited.Add(1)
 	}
