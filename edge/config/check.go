@@ -63,7 +63,7 @@ func (d *decoder) checkTLSClients(c *Config) {
 	if c.TLS.Clients == AnyClient {
 		who = "everybody may connect, as tls.clients says"
 	}
-	d.given["tls.cert_file"].warn("without tls.client_ca_file: over TLS %s", who)
+	d.given["tls.cert_file"].warn("tls-open", "without tls.client_ca_file: over TLS %s", who)
 	if _, given := d.given["tls.clients"]; given || d.bad["clients.trusted"] ||
 		c.Policies.Clients.TrustsOthers() {
 		return

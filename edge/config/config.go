@@ -181,8 +181,9 @@ func Parse(name string, data []byte) (Config, error) {
 	if err := d.err(); err != nil {
 		return Config{}, err
 	}
+	d.lint(&c)
 	d.warnings.sort()
-	c.Warnings = d.warnings
+	c.Warnings = d.warnings.without(data)
 	return c, nil
 }
 

@@ -51,19 +51,23 @@ func (d *decoder) faultAt(line, col int, path, format string, args ...any) {
 	}
 	d.bad[path] = true
 	d.faults = append(d.faults, Fault{
-		d.file, max(line, 1), max(col, 1), path,
-		fmt.Sprintf(format, args...),
+		File: d.file, Line: max(line, 1), Col: max(col, 1), Path: path,
+		Message: fmt.Sprintf(format, args...),
 	})
 }
 
 // warn records a valid value with an effect hardly meant.
-func (v value) warn(format string, args ...any) {
-	v.d.warnAt(v.node.Line, v.node.Column, v.path, fmt.Sprintf(format, args...))
+func (v value) warn(code, format string, args ...any) {
+	v.d.warnAt(Fault{
+		Line: v.node.Line, Col: v.node.Column, Path: v.path, Code: code,
+		Message: fmt.Sprintf(format, args...),
+	})
 }
 
-func (d *decoder) warnAt(line, col int, path, message string) {
+func (d *decoder) warnAt(f Fault) {
 	if len(d.warnings) < MaxFaults {
-		d.warnings = append(d.warnings, Fault{d.file, max(line, 1), max(col, 1), path, message})
+		f.File, f.Line, f.Col = d.file, max(f.Line, 1), max(f.Col, 1)
+		d.warnings = append(d.warnings, f)
 	}
 }
 

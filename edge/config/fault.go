@@ -24,14 +24,25 @@ type Fault struct {
 	Col     int    // in characters, from 1
 	Path    string // such as rules[2].limit; "" when the fault is not about a field
 	Message string
+	Code    string // of a warning, such as path-slash; "" of a fault
+	Policy  string // of a warning: the name of the policy; "": none
 }
 
-// String returns the fault as a line: file:line:column: path: message.
+// String returns the fault as a line: file:line:column: [code] path: message.
 func (f Fault) String() string {
-	if f.Path == "" {
-		return fmt.Sprintf("%s:%d:%d: %s", f.File, f.Line, f.Col, f.Message)
+	code := ""
+	if f.Code != "" {
+		code = "[" + f.Code + "] "
 	}
-	return fmt.Sprintf("%s:%d:%d: %s: %s", f.File, f.Line, f.Col, f.Path, f.Message)
+	return fmt.Sprintf("%s:%d:%d: %s%s", f.File, f.Line, f.Col, code, f.Text())
+}
+
+// Text returns the fault without its place: path: message.
+func (f Fault) Text() string {
+	if f.Path == "" {
+		return f.Message
+	}
+	return f.Path + ": " + f.Message
 }
 
 // Faults is everything wrong with a file, sorted by position.

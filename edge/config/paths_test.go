@@ -46,21 +46,21 @@ func TestPathFold(t *testing.T) {
 func TestPolicyWarnings(t *testing.T) {
 	c, err := config.Parse("f", []byte(`clients: {path_fold: []}
 policies:
-  - {name: a, match: {path: /login}, limit: 5, window: 1m, cost: query.n}
+  - {name: a, match: {path: /login}, limit: 1000000, window: 1m, cost: query.n}
   - {name: b, match: {path: [/x, /x/]}, deny: 403}
   - {name: c, match: {path: "/a%2Fb"}, skip: all}
   - {name: d, match: {}, limit: 5, window: 1m, cost: {of: header.n, max: 5}}
-  - {name: e, match: {}, limit: 5, window: 1m, cost: {of: header.n}}
+  - {name: e, match: {}, limit: 1000000, window: 1m, cost: {of: header.n}}
   - {name: g, match: {}, limit: 5, window: 1m, cost: response.header.n}
 `))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
-		"f:3:29: policies[0].match.path: no request for /login/ fits",
-		"f:3:66: policies[0].cost: a visitor sets this cost",
-		"f:5:29: policies[2].match.path: no request is skipped for %2F",
-		"f:7:54: policies[4].cost: a visitor sets this cost",
+		"f:3:29: [path-slash] policies[0].match.path: policy a: no request for /login/ fits",
+		"f:3:72: [cost-without-max] policies[0].cost: a visitor sets this cost",
+		"f:5:29: [path-encoded] policies[2].match.path: policy c: no request is skipped for %2F",
+		"f:7:60: [cost-without-max] policies[4].cost: a visitor sets this cost",
 	}
 	for i, w := range c.Warnings {
 		if i >= len(want) || !strings.HasPrefix(w.String(), want[i]) {

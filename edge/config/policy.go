@@ -179,7 +179,8 @@ func cost(v value) (policy.Cost, bool) {
 	if err != nil {
 		of.fault("%s", strings.TrimSpace(err.Error()))
 	} else if _, bound := v.d.given[join(v.path, "max")]; c.Fixed == 0 && !c.Later() && !bound {
-		v.warn("a visitor sets this cost: without max a request costs up to %d", mitigation.MaxCost)
+		v.warn("cost-without-max",
+			"a visitor sets this cost: without max a request costs up to %d", mitigation.MaxCost)
 	}
 	return c, err == nil
 }
@@ -207,8 +208,8 @@ func (v value) checkPending(p *policyFile) {
 	case !p.CountWhen.NamesRequest():
 		p.Pending = policy.Free
 		if at, ok := v.d.given[join(v.path, "count_when")]; ok && p.Mode != mitigation.Off {
-			at.warn("names no method and no path: requests under way are free, unless pending " +
-				"says otherwise")
+			at.warn("pending-free", "names no method and no path: requests under way are free, "+
+				"unless pending says otherwise")
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -196,9 +197,6 @@ func (d *decoder) checkPolicies(c *Config) {
 		}
 		d.faultAt(line, col, f.Path, "%s", f.Message)
 	}
-	for _, f := range policy.Doubts(&c.Policies) {
-		d.warnAt(f.Line, f.Col, f.Path, f.Message)
-	}
 }
 
 // AllRules returns the rules of c: rules of the file, then of policies, then of the loaded
@@ -235,6 +233,26 @@ func loadPolicies(c *Config, o policy.Options) (*policy.Engine, error) {
 		return nil, fmt.Errorf("config: load policies: %w", err)
 	}
 	return e, nil
+}
+
+// FaultsOfSets returns the faults in err, of LoadPolicies for the file called name: an unreadable set
+// is at fault in this file, unless a line of the set's own file is.
+func FaultsOfSets(name string, err error) Faults {
+	found, ok := errors.AsType[policy.Faults](err)
+	if !ok {
+		return Faults{{File: name, Line: 1, Col: 1, Message: err.Error()}}
+	}
+	var all Faults
+	for _, f := range found {
+		is := Fault{
+			File: f.File, Line: f.Line, Col: max(f.Col, 1), Path: f.Path, Message: f.Message,
+		}
+		if is.File == "" {
+			is.File = name
+		}
+		all = append(all, is)
+	}
+	return all
 }
 
 // openSet opens the file of a set.

@@ -36,7 +36,9 @@ func LoadRLS(c *Config) (*rls.Tree, error) {
 	units := 0
 	o.Warn = func(f envoy.Fault) {
 		if units++; units <= maxUnitWarnings {
-			c.Warnings = append(c.Warnings, faultOf(f))
+			w := faultOf(f)
+			w.Code = "rls-days"
+			c.Warnings = append(c.Warnings, w)
 		}
 	}
 	for _, r := range c.AllRules() {

@@ -47,31 +47,33 @@ func (d *doubter) look(list []Fault, e *condition.Expr, at condition.Pos) []Faul
 		}
 	case e.Test.Field.Kind == condition.Path:
 		for i := range e.Test.Wants {
-			if message := d.doubt(&e.Test.Wants[i]); message != "" {
-				return append(list, Fault{Pos: at, Message: message})
+			if code, message := d.doubt(&e.Test.Wants[i]); code != "" {
+				return append(list,
+					Fault{Pos: at, Message: message, Code: code, Policy: d.policy.Name})
 			}
 		}
 	}
 	return list
 }
 
-// doubt returns the doubt about a path of the condition; "" if nothing is.
-func (d *doubter) doubt(w *condition.Want) string {
+// doubt returns the doubt about a path of the condition; "" without one.
+func (d *doubter) doubt(w *condition.Want) (code, message string) {
 	p, c := d.policy, d.clients
 	limits := p.Deny > 0 || p.Asks()
 	switch {
 	case limits && c.Raw:
-		return "clients.path is raw: any other spelling of the path gets round this policy"
+		return "path-raw",
+			"clients.path is raw: any other spelling of the path gets round this policy"
 	case c.Raw:
 	case (p.SkipAll || len(p.Skip) > 0) && strings.Contains(strings.ToLower(w.Text), "%2f"):
-		return "no request is skipped for %2F: a skip holds only if it also holds for the path " +
-			"with %2F decoded"
+		return "path-encoded", "no request is skipped for %2F: a skip holds only if it also " +
+			"holds for the path with %2F decoded"
 	case limits && w.Kind == condition.WantText && c.Folds&request.FoldSlash == 0 &&
 		!strings.HasSuffix(w.Text, "/") && !d.fits(w.Text+"/"):
-		return "no request for " + w.Text + "/ fits, which many servers serve alike: add that " +
-			"path, or slash to clients.path_fold"
+		return "path-slash", "no request for " + w.Text + "/ fits, which many servers serve " +
+			"alike: add that path, or slash to clients.path_fold"
 	}
-	return ""
+	return "", ""
 }
 
 // fits reports whether a test of the condition fits path.

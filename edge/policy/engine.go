@@ -13,14 +13,16 @@ type Engine struct {
 	keys     []builtKey
 	conds    []cond
 	// by number of a condition, as conds
-	steps  []step // by condition
-	tests  []testList
-	asked  []askedRule
-	nodes  []node
-	words  int // of a set of conditions
-	bytes  int64
-	files  map[string]setFile // by the name of the set, for the next engine
-	digest *digester
+	steps []step // by condition
+	tests []testList
+	asked []askedRule
+	nodes []node
+	words int // of a set of conditions
+	bytes int64
+	// of all sets
+	entries int
+	files   map[string]setFile // by the name of the set, for the next engine
+	digest  *digester
 
 	settles *Settler
 
@@ -38,6 +40,9 @@ func (e *Engine) Clients() *request.Clients { return &e.clients }
 
 // Bytes returns the memory the sets take.
 func (e *Engine) Bytes() int64 { return e.bytes }
+
+// Entries returns how many entries all sets have.
+func (e *Engine) Entries() int { return e.entries }
 
 // Len returns how many policies there are.
 func (e *Engine) Len() int { return len(e.policies) }

@@ -64,7 +64,7 @@ func Load(s *Spec, o Options) (*Engine, error) {
 	if len(l.faults) > 0 {
 		return nil, l.faults
 	}
-	l.engine.bytes = l.bytes
+	l.engine.bytes, l.engine.entries = l.bytes, l.entries
 	return l.engine, nil
 }
 

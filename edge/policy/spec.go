@@ -36,6 +36,8 @@ type Fault struct {
 	condition.Pos
 	File    string
 	Message string
+	Code    string // of a warning, such as path-slash
+	Policy  string // of a warning: the name of the policy; "": none
 }
 
 // Error returns the fault as a line.

@@ -26,30 +26,78 @@ func Config(shared *cli.App) *cobra.Command {
 }
 
 func configCheckCommand(a *app) *cobra.Command {
-	var show bool
+	var f checkFlags
 	cmd := &cobra.Command{
 		Use:   "check FILE",
-		Short: "Report every fault of a configuration file",
+		Short: "Report every fault of a configuration file, and doubtful settings",
 		Long: `Read a configuration file as serve would and report every fault with its file,
-line and column. Exit code 0 when the file is valid, 1 when it has faults, 2 when it cannot be
-read.`,
+line and column; then, as warnings with a code, settings that hardly do what was meant. A comment
+"# headgate: ignore CODE" on the line, or alone on the line above, silences one. Exit code 0 when
+the file is valid, 1 when it has faults, 2 when it cannot be read.`,
 		Example: `  headgate config check headgate.yaml
+  headgate config check --strict headgate.yaml  # warnings are faults too
   headgate config check --print headgate.yaml   # the file with every default filled in`,
 		Args: cli.Want("FILE"),
-		RunE: func(_ *cobra.Command, args []string) error { return a.checkConfig(args[0], show) },
+		RunE: func(_ *cobra.Command, args []string) error { return a.checkConfig(args[0], f) },
 	}
-	cmd.Flags().BoolVar(&show, "print", false, "print the configuration with all defaults, as YAML")
+	cmd.Flags().BoolVar(&f.show, "print", false,
+		"print the configuration with all defaults, as YAML")
+	cmd.Flags().BoolVar(&f.strict, "strict", false, "exit code 1 for warnings too")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
+	cmd.MarkFlagsMutuallyExclusive("print", "json")
 	return cmd
 }
 
-// tellFaults prints the count faults of text, a line each.
-func (a *app) tellFaults(file, text string, count int) error {
-	fmt.Fprintln(a.Stderr, cli.SafeLines(text))
-	fmt.Fprintf(a.Stderr, "%s: %s\n", cli.Safe(file), cli.Count(count, "fault"))
+// checkFlags are the options of `headgate config check`.
+type checkFlags struct{ show, strict, json bool }
+
+// checkedFile is a file in the output of `headgate config check --json`.
+type checkedFile struct {
+	File     string         `json:"file"`
+	Faults   []checkedFault `json:"faults"`
+	Warnings []checkedFault `json:"warnings"`
+	Summary  *checkSummary  `json:"summary,omitempty"` // of a valid file
+}
+
+type checkedFault struct {
+	Code    string `json:"code,omitempty"`
+	Line    int    `json:"line"`
+	Column  int    `json:"column"`
+	Policy  string `json:"policy,omitempty"`
+	Message string `json:"message"`
+}
+
+type checkSummary struct {
+	Policies int `json:"policies"`
+	Rules    int `json:"rules"`
+	Sets     int `json:"sets"`
+	Entries  int `json:"entries"` // of all sets
+}
+
+// tellFaults prints faults, a line each.
+func (a *app) tellFaults(file string, faults config.Faults, asJSON bool) error {
+	if asJSON {
+		is := checkedFile{file, checked(faults), []checkedFault{}, nil}
+		if err := cli.WriteJSON(a.Stdout, map[string][]checkedFile{"files": {is}}); err != nil {
+			return err
+		}
+		return cli.ErrNo
+	}
+	fmt.Fprintln(a.Stderr, cli.SafeLines(faults.Error()))
+	fmt.Fprintf(a.Stderr, "%s: %s\n", cli.Safe(file), cli.Count(len(faults), "fault"))
 	return cli.ErrNo
 }
 
-func (a *app) checkConfig(file string, show bool) error {
+// checked returns faults as they are printed in JSON.
+func checked(faults config.Faults) []checkedFault {
+	all := []checkedFault{}
+	for _, f := range faults {
+		all = append(all, checkedFault{f.Code, f.Line, f.Col, f.Policy, f.Text()})
+	}
+	return all
+}
+
+func (a *app) checkConfig(file string, f checkFlags) error {
 	if file == "" {
 		return errors.New("config check: the file's name is empty")
 	}
@@ -58,7 +106,7 @@ func (a *app) checkConfig(file string, show bool) error {
 		_, err = config.LoadRLS(&c)
 	}
 	if faults, ok := errors.AsType[config.Faults](err); ok {
-		return a.tellFaults(file, faults.Error(), len(faults))
+		return a.tellFaults(file, faults, f.json)
 	}
 	if err != nil {
 		return err
@@ -66,20 +114,45 @@ func (a *app) checkConfig(file string, show bool) error {
 	// The files of sets, with a key nobody keeps.
 	engine, err := config.LoadPolicies(&c, [32]byte{})
 	if err != nil {
-		text := errors.Unwrap(err).Error() // a fault a line
-		return a.tellFaults(file, text, strings.Count(text, "\n")+1)
+		return a.tellFaults(file, config.FaultsOfSets(file, err), f.json)
 	}
-	for _, warning := range c.Warnings {
+	entries := engine.Entries()
+	if bytes := engine.Bytes(); bytes > 0 && !f.show && !f.json {
+		fmt.Fprintf(a.Stdout, "sets: %d bytes\n", bytes)
+	}
+	warnings := c.Warnings
+	for _, text := range config.ScopeWarnings(&c) {
+		warnings = append(warnings,
+			config.Fault{File: file, Line: 1, Col: 1, Code: "scope-alone", Message: text})
+	}
+	if err := a.printChecked(file, &c, entries, warnings, f); err != nil {
+		return err
+	}
+	if f.strict && len(warnings) > 0 {
+		return cli.ErrNo
+	}
+	return nil
+}
+
+// printChecked prints the warnings of a valid file, and the summary or the file.
+func (a *app) printChecked(
+	file string, c *config.Config, entries int, warnings config.Faults, f checkFlags,
+) error {
+	sum := checkSummary{
+		len(c.Policies.Policies), len(c.AllRules()), len(c.Policies.Sets), entries,
+	}
+	if f.json {
+		is := checkedFile{file, []checkedFault{}, checked(warnings), &sum}
+		return cli.WriteJSON(a.Stdout, map[string][]checkedFile{"files": {is}})
+	}
+	for _, warning := range warnings {
 		fmt.Fprintf(a.Stderr, "warning: %s\n", cli.Safe(warning.String()))
 	}
-	for _, warning := range config.ScopeWarnings(&c) {
-		fmt.Fprintf(a.Stderr, "%s: warning: %s\n", cli.Safe(file), cli.Safe(warning))
-	}
-	if !show {
-		fmt.Fprintf(a.Stdout, "%s: ok\n", cli.Safe(file))
-		if bytes := engine.Bytes(); bytes > 0 {
-			fmt.Fprintf(a.Stdout, "sets: %d bytes\n", bytes)
-		}
+	if !f.show {
+		policies := cli.Count(sum.Policies, "policy")
+		fmt.Fprintf(a.Stdout, "%s: ok, %s, %s, %s; %s\n", cli.Safe(file),
+			strings.Replace(policies, "policys", "policies", 1), cli.Count(sum.Rules, "rule"),
+			cli.Count(sum.Sets, "set"), cli.Count(len(warnings), "warning"))
 		return nil
 	}
 	effective, err := c.Marshal()
