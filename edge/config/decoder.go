@@ -110,7 +110,11 @@ func (v value) is(kind yaml.Kind) bool {
 		return false
 	}
 	if n.Anchor != "" {
-		v.fault("anchors (&%s) are not allowed", document.Clip(n.Anchor))
+		hint := ""
+		if n.Kind == yaml.ScalarNode && n.Value == "" {
+			hint = `: a text is written "&` + document.Clip(n.Anchor) + `"`
+		}
+		v.fault("anchors (&%s) are not allowed%s", document.Clip(n.Anchor), hint)
 	}
 	if n.Style&yaml.TaggedStyle != 0 {
 		v.fault("tags (%s) are not allowed", document.Clip(n.Tag))

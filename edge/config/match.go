@@ -53,8 +53,15 @@ func (v value) term(key value, depth int) *condition.Expr {
 	if err != nil {
 		// Without the names of headers: nobody can say which header was meant.
 		known := append(condition.FieldNames(), "any", "not", "when")
-		key.fault("unknown field %s%s", document.Show(key.node.Value),
-			didYouMean(key.node.Value, known))
+		hint := didYouMean(key.node.Value, known)
+		if family := fieldFamilies[key.node.Value]; family != "" {
+			hint = ": " + family
+			if v.node.Kind == yaml.MappingNode && len(v.node.Content) > 1 {
+				hint = fmt.Sprintf(": write %s.%s: %s", strings.TrimSuffix(key.node.Value, "s"),
+					document.Clip(v.node.Content[0].Value), document.Clip(v.node.Content[1].Value))
+			}
+		}
+		key.fault("unknown field %s%s", document.Show(key.node.Value), hint)
 		return condition.Any()
 	}
 	values, ok := v.oneOrMore(f)

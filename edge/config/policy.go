@@ -149,7 +149,7 @@ func keyPart(v value) ([]policy.Part, bool) {
 	}
 	part, err := policy.ParseKeyPart(s)
 	if err != nil {
-		v.fault("%v", err)
+		v.fault("%v%s", err, keyHint(s))
 	}
 	return part, err == nil
 }

@@ -266,6 +266,10 @@ func synonymOf(path, name string) (synonym, bool) {
 	switch {
 	case path == "":
 		tables = []map[string]synonym{fileSynonyms, ruleSynonyms}
+	case strings.HasPrefix(path, "policies[") && strings.HasSuffix(path, "]"):
+		// a policy has the fields of a rule; the words about a rule alone are without Means
+		s, ok := ruleSynonyms[plainName(name)]
+		return s, ok && len(s.Means) > 0
 	case !strings.HasPrefix(path, "rules["):
 		return synonym{}, false
 	}

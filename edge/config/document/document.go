@@ -155,7 +155,8 @@ func syntax(data []byte, in *lineReader, err error) *Fault {
 	number = firstBadLine(lines, min(max(number, 1), len(lines)))
 	line := lines[number-1]
 	indent := len(line) - len(bytes.TrimLeft(line, " "))
-	return fault(number, indent+1, "not valid YAML: %s", message)
+	return fault(number, indent+1, "not valid YAML: %s: %s", message,
+		cause(lines[number-1:min(max(in.number, number), len(lines))], number))
 }
 
 // firstBadLine returns the line at or before number up to which the file still is YAML: the line

@@ -69,6 +69,9 @@ func (l *lexer) next() (token, error) {
 			return token{tokenSign, sign, l.at - len(sign)}, nil
 		}
 	}
+	if c == '=' {
+		return token{}, &ExprError{l.at, "'=' is not part of an expression: write =="}
+	}
 	return token{}, &ExprError{l.at, fmt.Sprintf("%q is not part of an expression", c)}
 }
 

@@ -82,7 +82,7 @@ func TestWhen(t *testing.T) {
 func TestWhenFaults(t *testing.T) {
 	for text, want := range map[string]string{
 		``:                            "at character 1: a value must stand here, not the end",
-		`method = "GET"`:              "at character 8: '=' is not part of an expression",
+		`method = "GET"`:              "at character 8: '=' is not part of an expression: write ==",
 		`method == GET`:               `at character 11: "GET" is not a field; fields are cookie, header, query, method, host, path, client, country, asn, status, tier`,
 		`method == "GET" path == "/"`: `at character 17: an operator such as && or == is missing before "path"`,
 		`(method == "GET"`:            "at character 17: ) must stand here, not the end",
