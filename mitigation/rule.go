@@ -93,12 +93,14 @@ const (
 
 // Rule is a named limit. It is a plain value and never changes while it is in use.
 type Rule struct {
-	Name        string        // [A-Za-z0-9_.-]{1,64}, unique
-	Limit       int64         // cost per window, 1..MaxLimit
-	Window      time.Duration // whole milliseconds, MinWindow..MaxWindow
-	Scope       Scope
-	Action      Action        // Shed or Block
-	BlockFor    time.Duration // Block only, 1s..MaxBlockFor
+	Name     string        // [A-Za-z0-9_.-]{1,64}, unique
+	Limit    int64         // cost per window, 1..MaxLimit
+	Window   time.Duration // whole milliseconds, MinWindow..MaxWindow
+	Scope    Scope
+	Action   Action        // Shed or Block
+	BlockFor time.Duration // Block only, 1s..MaxBlockFor
+	// Block only, of scope Node: a block ends a step of its length after the last request it denied
+	Renews      bool
 	Mode        Mode
 	FailureMode FailureMode
 	Fairness    Fairness // scope Global only; of the others FairPoPs

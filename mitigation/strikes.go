@@ -43,6 +43,36 @@ func (t *Table) putBlock(now window.Instant, f Flag, r *Rule) bool {
 	return t.put(now, f, nil)
 }
 
+// Renew moves the end of i's block by r from until to a step of the block from now, and returns the
+// time left. Blocks by people stay. Nothing moves by less than a 256th of BlockFor, or while
+// another goroutine writes: the next request tries again.
+func (t *Table) Renew(
+	now window.Instant, i sketch.Index, r *Rule, until window.Instant,
+) time.Duration {
+	left := until.Sub(now)
+	if len(r.Ladder.Steps) == 0 && r.BlockFor-left < r.BlockFor/256 || !t.mu.TryLock() {
+		return left
+	}
+	defer t.mu.Unlock()
+	at := t.find(i)
+	if at < 0 {
+		return left
+	}
+	e := &t.entries[at]
+	f := &e.flag
+	if f.Action != Block || f.Source == Manual || f.Until <= now {
+		return left
+	}
+	step := r.BlockFor
+	if len(r.Ladder.Steps) > 0 {
+		step = r.Ladder.step(max(int(f.Strikes), 1))
+		f.Forget = now.Add(step + r.Ladder.Forget)
+	}
+	f.Until = now.Add(step)
+	e.until.Store(int64(f.Until)) // a single word: a reader sees the old end or the new one
+	return step
+}
+
 // over reports whether nothing of f matters any more at now.
 func (f *Flag) over(now window.Instant) bool { return f.Until <= now && f.Forget <= now }
 

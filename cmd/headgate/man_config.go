@@ -11,9 +11,9 @@ const (
 	configIntro = "headgate reads one YAML file: `headgate serve -c FILE`. Every field has a " +
 		"default except the name, limit and window of a " +
 		"rule, and no file at all is a valid configuration. The file is read strictly: an " +
-		"unknown field, a duplicate or an impossible value is an error.\n\n" +
-		"`headgate config check FILE` reports every fault of a file with its line and column, " +
-		"and the nearest name for a " +
+		"unknown field, a duplicate or an impossible value is an error. " +
+		"`headgate config check FILE` reports every fault with its line and column, and the " +
+		"nearest name for a " +
 		"misspelt one; `--print` also writes the effective configuration, defaults included.\n\n" +
 		"Durations have a unit (`100ms`, `10s`, `1m30s`, `24h`), and so have sizes (`512KiB`, " +
 		"`64MiB`, `1GiB`). Names consist of " +

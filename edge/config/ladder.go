@@ -25,6 +25,20 @@ func (v value) blockFor(r *mitigation.Rule) {
 	r.BlockFor, r.Ladder.Steps = steps[0], steps
 }
 
+// checkRenew holds block_renew together with action and scope: other nodes do not learn of each
+// request.
+func (v value) checkRenew(r *mitigation.Rule) {
+	switch {
+	case !r.Renews:
+	case r.Action != mitigation.Block && !v.d.bad[join(v.path, "action")]:
+		v.without("block_renew", "applies to action block only: write action: block, or leave it "+
+			"out")
+	case r.Scope != mitigation.Node:
+		v.without("block_renew", "is for rules of scope node: other nodes do not learn of each "+
+			"request that a block denies")
+	}
+}
+
 // finishLadder holds block_for and forget_after together: only a list has steps to forget. The
 // default is taken beside any block_for, as shown by config check --print.
 func (v value) finishLadder(r *mitigation.Rule) {

@@ -37,6 +37,7 @@ func (v value) own(p *policyFile) {
 	v.checkPlaces(p)
 	v.checkBlock(p.rule)
 	v.finishLadder(&p.rule)
+	v.checkRenew(&p.rule)
 	v.checkBursts(p)
 	v.checkLadder(p)
 	v.checkShedBy(&p.rule)
@@ -235,8 +236,8 @@ func loadPolicies(c *Config, o policy.Options) (*policy.Engine, error) {
 	return e, nil
 }
 
-// FaultsOfSets returns the faults in err, of LoadPolicies for the file called name: an unreadable set
-// is at fault in this file, unless a line of the set's own file is.
+// FaultsOfSets returns the faults in err, of LoadPolicies for the file called name: an unreadable
+// set is at fault in this file, unless a line of the set's own file is.
 func FaultsOfSets(name string, err error) Faults {
 	found, ok := errors.AsType[policy.Faults](err)
 	if !ok {

@@ -50,6 +50,7 @@ func rule(v value) mitigation.Rule {
 		v.checkKind(&r)
 		v.checkBlock(r)
 		v.finishLadder(&r)
+		v.checkRenew(&r)
 		v.checkFairness(r)
 		v.checkBurst(&r)
 		v.checkShedBy(&r)

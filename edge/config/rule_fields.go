@@ -64,6 +64,13 @@ func forceFields(r *mitigation.Rule) []field {
 			mitigation.DefaultForget), "24h",
 			"A key without a block for this long begins with the first step again. Kept over "+
 				"a restart where there is a `state_dir`."),
+		described("block_renew", &r.Renews, codec[bool]{
+			quotedWords("true", "false") + ", of action `block` and scope `node` only", boolean,
+			itself[bool],
+		}, "false",
+			"Each request that a block denies moves its end to one `block_for` from now: the "+
+				"block ends when the key has been quiet for so long. Blocks by hand end as they "+
+				"were set."),
 		described("mode", &r.Mode, modes, "enforce",
 			"`enforce` denies. `shadow` decides, counts and reports as `enforce` does, but "+
 				"answers `allow` to every request (with `shadow=deny` where it would have "+

@@ -129,7 +129,7 @@ func (l *Lane) check(r *rule, now window.Instant, chance func() uint64, a *Ask, 
 		res.count = r.meter.Record(now, hit, cost)
 	case mitigation.Stop:
 		res.count.Wait = r.meter.Refuse(now, hit, cost)
-		res.why, res.ratio, res.blockLeft = why, effect.Ratio, effect.Until.Sub(now)
+		res.why, res.ratio, res.blockLeft = why, effect.Ratio, l.gate.left(now, r, i, effect)
 		res.stopped(r, now, hit, cost)
 	default:
 		if r.meter.AdmitTo(&res.count, now, &hit, cost); res.count.Fits {

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"bytes"
+	"time"
 
 	"github.com/headgate-dev/headgate/edge/gate/networks"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -16,6 +17,17 @@ func (g *Gate) effect(now window.Instant, r *rule, i sketch.Index, key []byte) m
 		return f.Effect
 	}
 	return g.flags.Get(now, i)
+}
+
+// left returns the time until the flag of effect, of index i under r, ends: of a block r renews,
+// from now on.
+func (g *Gate) left(
+	now window.Instant, r *rule, i sketch.Index, effect mitigation.Effect,
+) time.Duration {
+	if r.Renews && effect.Action == mitigation.Block {
+		return g.flags.Renew(now, i, &r.Rule, effect.Until)
+	}
+	return effect.Until.Sub(now)
 }
 
 // NetworkStats returns the numbers of networks with a flag by hand.

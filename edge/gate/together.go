@@ -253,6 +253,7 @@ func (t *Together) offer(l *Lane, now window.Instant, chance func() uint64, i in
 		p.res.blockLeft, p.ask = p.effect.Until.Sub(now), -1
 		p.res.why, p.res.ratio = why, p.effect.Ratio
 		if ask.Counts {
+			p.res.blockLeft = l.gate.left(now, r, p.index, p.effect)
 			p.res.count.Wait = r.meter.Refuse(now, ask.Hit, ask.Cost)
 		} else {
 			p.res.count = r.meter.Peek(now, ask.Hit, ask.Cost)
