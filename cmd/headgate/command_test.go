@@ -38,8 +38,11 @@ func TestConfigCheck(t *testing.T) {
 		{[]string{sets}, 1, "", "DIR/tor.txt:2:1: must be an address"},
 		{[]string{sets}, 1, "", "sets.none: read DIR/tor.txt.csv: no such file or " +
 			"directory\nDIR/sets.yaml: 2 faults\n"},
-		{[]string{good}, 0, "DIR/good.yaml: ok, 0 policies, 1 rule, 0 sets; 1 warning\n",
-			"warning: DIR/good.yaml:1:1: [scope-alone] rules: scope pop"},
+		{
+			[]string{good},
+			0, "DIR/good.yaml: ok, 0 policies, 1 rule, 0 sets; 1 warning\n",
+			"warning: DIR/good.yaml:1:1: [scope-alone] rules: scope pop",
+		},
 		{[]string{"--print", good}, 0, "pop: lhr\n", "warning"},
 		{[]string{bad}, 1, "", "DIR/bad.yaml:1:1: "},
 		{[]string{bad}, 1, "", "\nDIR/bad.yaml:3:22: rules[0].limit: "},

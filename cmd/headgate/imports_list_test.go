@@ -411,7 +411,8 @@ var rooms = map[string]struct {
 	},
 	"cmd/headgate/setup": {
 		[]string{
-			"edge/config", "mitigation", "edge/api", "edge/config/envoy", "edge/wire",
+			"edge/config", "edge/policy", "edge/policy/condition", "mitigation", "edge/api",
+			"edge/config/envoy", "edge/wire",
 			"cmd/headgate/cli", "cmd/headgate/clitest",
 		},
 		"it reads and prints configurations, and asks nobody but the admin listener",

@@ -21,8 +21,8 @@ import (
 // rises by no more than the lines that an issue grants for what it adds: slack is how far below its
 // ceiling a figure may be before the ceiling must follow.
 var ceilings = map[string]struct{ most, slack float64 }{
-	"lines of code":                          {67_640, 400},
-	"lines of tests":                         {69_560, 600},
+	"lines of code":                          {67_930, 400},
+	"lines of tests":                         {69_670, 600},
 	"packages":                               {93, 2},
 	"direct dependencies":                    {12, 0},
 	"numeric constants per 1,000 lines":      {13.9, 0.4},
@@ -30,7 +30,7 @@ var ceilings = map[string]struct{ most, slack float64 }{
 	"one, ones per 1,000":                    {1.8, 0.5},
 	"what per 1,000":                         {0.7, 0.3},
 	"lines of code over 100 columns":         {31, 12},
-	"lines of tests over 100 columns":        {324, 60},
+	"lines of tests over 100 columns":        {326, 60},
 	"files of code over 300 lines":           {0, 0},
 	"structs with more than 6 bools":         {0, 0},
 	"lines of the 99th of 100 functions":     {38, 2},

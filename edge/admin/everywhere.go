@@ -115,7 +115,7 @@ func (a *Door) liftAll(
 		if !ok {
 			return "has no mitigation" + a.heldBy(of.rule, []byte(of.key))
 		}
-		a.auditLift(r, &lifted, of.rule, []byte(of.key), who, reason)
+		a.auditLift(r, &lifted, of, who, reason)
 		return ""
 	})
 }

@@ -225,19 +225,17 @@ func (a *Door) liftMitigation(w http.ResponseWriter, r *http.Request) *api.Probl
 		return api.NewProblem(http.StatusNotFound, "key",
 			"has no mitigation under this rule"+a.heldBy(in.Name, key))
 	}
-	a.auditLift(r, &lifted, in.Name, key, who, query.Get("reason"))
+	a.auditLift(r, &lifted, held{in.Name, string(key)}, who, query.Get("reason"))
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
 // auditLift logs a lifted flag.
-func (a *Door) auditLift(
-	r *http.Request, lifted *gate.Lifted, rule string, key []byte, who, reason string,
-) {
+func (a *Door) auditLift(r *http.Request, lifted *gate.Lifted, of held, who, reason string) {
 	was, source := "no mitigation here", ""
 	if f := &lifted.Was; f.Rule != "" {
 		was, source = f.Action.String(), explain.SourceOf(f)
 	}
-	a.audit(r, "lift", "rule", rule, "key", api.EscapeKey(key), "was", was, "source", source,
-		"by", who, "reason", reason)
+	a.audit(r, "lift", "rule", of.rule, "key", api.EscapeKey([]byte(of.key)), "was", was,
+		"source", source, "by", who, "reason", reason)
 }

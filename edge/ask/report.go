@@ -58,7 +58,8 @@ func (s *Session) takeTicket(now window.Instant, u uint64) uint64 {
 
 // No times of a report.
 const (
-	NoTime, OddTime time.Duration = -1, -2
+	NoTime  time.Duration = -1 - iota // not given
+	OddTime                           // in an unknown unit
 )
 
 // noteTook notes how long the request of a report took.

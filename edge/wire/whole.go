@@ -65,7 +65,7 @@ func ParseWhole(w *Whole, line []byte) Code {
 	var word []byte
 	code, statusGiven := NoError, false
 	for more {
-		c := NoError
+		var c Code
 		if at := quoteAt(rest); w.Report && at > 0 {
 			rest, c = w.quoted(rest, at, &statusGiven)
 			more = rest != nil

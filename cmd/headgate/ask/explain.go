@@ -17,9 +17,7 @@ import (
 // Explain returns `headgate explain`, which explains the verdict on a key.
 func Explain(shared *cli.App) *cobra.Command {
 	a := &app{shared}
-	var shown, asJSON bool
-	var by string
-	var c whom
+	var f explainFlags
 	cmd := &cobra.Command{
 		Use:   "explain RULE KEY",
 		Short: "Explain why a key would be allowed or denied now",
@@ -30,31 +28,36 @@ lift it. Nothing is counted. Of a rule with shed_by, --by says whether the reque
 value are denied until the epoch ends.`,
 		Example: `  headgate explain login 203.0.113.7
   headgate explain per-host www.example.com --by 203.0.113.7`,
-		Args:              c.want(nil),
+		Args:              f.want(nil),
 		ValidArgsFunction: a.completeRule,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			query := url.Values{}
-			setIf(query, "by", by)
-			return a.explainAll(cmd.Context(), args, &c, shown, asJSON, query)
+			return a.explainAll(cmd.Context(), args, &f)
 		},
 	}
-	cli.AddShownFlag(cmd, &shown)
-	c.addTo(cmd)
+	cli.AddShownFlag(cmd, &f.shown)
+	f.addTo(cmd)
 	a.AddAdminFlags(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.Flags().StringVar(&by, "by", "", "`VALUE` of the part of a request by which the rule "+
+	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
+	cmd.Flags().StringVar(&f.by, "by", "", "`VALUE` of the part of a request by which the rule "+
 		"draws its drop ratio, such as a client's address")
 	return cmd
 }
 
+// explainFlags are the options of `headgate explain`.
+type explainFlags struct {
+	whom
+	shown, json bool
+	by          string
+}
+
 // explainAll explains each key that is meant.
-func (a *app) explainAll(
-	ctx context.Context, args []string, c *whom, shown, asJSON bool, query url.Values,
-) error {
-	daemon, keys, err := a.meant(ctx, args, c, shown)
+func (a *app) explainAll(ctx context.Context, args []string, f *explainFlags) error {
+	daemon, keys, err := a.meant(ctx, args, &f.whom, f.shown)
 	if err != nil {
 		return err
 	}
+	query := url.Values{}
+	setIf(query, "by", f.by)
 	for _, key := range keys {
 		query.Set("rule", args[0])
 		setKey(query, key)
@@ -63,7 +66,7 @@ func (a *app) explainAll(
 			return daemon.ExplainRefusal(ctx, err, args[0])
 		}
 		show := a.explain
-		if asJSON {
+		if f.json {
 			show = func(v api.ExplainView) error { return cli.WriteJSON(a.Stdout, v) }
 		}
 		if err := show(v); err != nil {

@@ -244,7 +244,8 @@ func (a *app) printWho(v *api.WhoView) {
 		rows = append(rows, []cli.Cell{
 			cli.Left(is.Rule), cli.Left(is.Key), cli.Number(strconv.FormatInt(is.Admitted, 10)),
 			cli.Number(strconv.FormatInt(is.Limit, 10)),
-			{Text: verdict, Style: cli.StateStyle(is.Verdict)}, cli.Left(until), cli.Left(by),
+			{Text: verdict, Style: cli.StateStyle(is.Verdict)},
+			cli.Left(until), cli.Left(by),
 		})
 	}
 	a.WriteTable(a.Stdout, rows)

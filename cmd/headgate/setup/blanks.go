@@ -31,8 +31,11 @@ type blanks struct {
 	Host    string // of Address, where it is an IP address
 	Port    uint16
 	UDP     string // where to report responses, as the proxy spells it; empty: nowhere
-	Timeout int64  // in milliseconds
-	Dir     string // where the files lie, absolute
+	// the log of the site beside the reports; empty: none
+	AccessLog string
+	Headers   []string // of responses, to report; each of a-z, 0-9 and -
+	Timeout   int64    // in milliseconds
+	Dir       string   // where the files lie, absolute
 }
 
 // Seconds returns the time to wait for an answer in seconds.
@@ -64,9 +67,18 @@ func (s *snippet) fill(f snippetFlags) (blanks, error) {
 	if b.UDP, err = s.spellUDP(f.udp); err != nil {
 		return b, fmt.Errorf("--udp %s: %w", cli.Quote(f.udp), err)
 	}
+	b.Headers = f.headers
+	if b.AccessLog = f.log; f.log == noLog {
+		b.AccessLog = ""
+	} else if !plainPath(f.log) {
+		return b, fmt.Errorf("--access-log %s: %w", cli.Quote(f.log), errOddPath)
+	}
 	err = b.placeIn(f.dir)
 	return b, err
 }
+
+// Variable returns the name of a header in a variable of nginx.
+func (blanks) Variable(header string) string { return strings.ReplaceAll(header, "-", "_") }
 
 // placeIn notes dir as the place of the files, unless empty.
 func (b *blanks) placeIn(dir string) (err error) {

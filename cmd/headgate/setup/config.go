@@ -44,12 +44,34 @@ the file is valid, 1 when it has faults, 2 when it cannot be read.`,
 		"print the configuration with all defaults, as YAML")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "exit code 1 for warnings too")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
+	cmd.Flags().StringVar(&f.proxy, "for", "", "warn also of what the files of `headgate init "+
+		"NAME` do not do for a policy")
 	cmd.MarkFlagsMutuallyExclusive("print", "json")
 	return cmd
 }
 
 // checkFlags are the options of `headgate config check`.
-type checkFlags struct{ show, strict, json bool }
+type checkFlags struct {
+	show, strict, json bool
+	proxy              string // of init; empty: none
+}
+
+// check refuses an empty name of a file, and a proxy unknown to init.
+func (f *checkFlags) check(file string) error {
+	switch {
+	case file == "":
+		return errors.New("the file's name is empty")
+	case f.proxy != "" && snippetOf(f.proxy) == nil:
+		var names []string
+		for i := range snippets {
+			if len(snippets[i].whole.files) > 0 {
+				names = append(names, snippets[i].name)
+			}
+		}
+		return fmt.Errorf("--for is %s, not %s", cli.OneOf(names), cli.Quote(f.proxy))
+	}
+	return nil
+}
 
 // checkedFile is a file in the output of `headgate config check --json`.
 type checkedFile struct {
@@ -98,8 +120,8 @@ func checked(faults config.Faults) []checkedFault {
 }
 
 func (a *app) checkConfig(file string, f checkFlags) error {
-	if file == "" {
-		return errors.New("config check: the file's name is empty")
+	if err := f.check(file); err != nil {
+		return fmt.Errorf("config check: %w", err)
 	}
 	c, err := config.Read(file)
 	if err == nil {
@@ -120,7 +142,7 @@ func (a *app) checkConfig(file string, f checkFlags) error {
 	if bytes := engine.Bytes(); bytes > 0 && !f.show && !f.json {
 		fmt.Fprintf(a.Stdout, "sets: %d bytes\n", bytes)
 	}
-	warnings := c.Warnings
+	warnings := append(c.Warnings, unservedWarnings(&c, file, f.proxy)...)
 	for _, text := range config.ScopeWarnings(&c) {
 		warnings = append(warnings,
 			config.Fault{File: file, Line: 1, Col: 1, Code: "scope-alone", Message: text})

@@ -2,20 +2,24 @@ package setup
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
+	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
 // printNextStep prints on stderr, beside the snippet, the next thing to do, and a note when nothing
 // would be denied.
-func (a *app) printNextStep(ctx context.Context, s *snippet, f snippetFlags) {
+func (a *app) printNextStep(ctx context.Context, s *snippet, f snippetFlags, k known) {
 	fmt.Fprintf(a.Stderr, "next: %s\n", s.form(f.rule).next)
 	if f.rule == "" {
-		a.notePolicies(ctx, f.config)
+		a.notePolicies(s, f, k)
 		return
 	}
 	modes, order, known := a.modes(ctx, f.config)
@@ -36,28 +40,53 @@ func (a *app) printNextStep(ctx context.Context, s *snippet, f snippetFlags) {
 	}
 }
 
-// notePolicies prints a note when there are no policies, in file or without one at the running
-// daemon: then every request passes.
-func (a *app) notePolicies(ctx context.Context, file string) {
-	where, none := "headgate", false
-	if file == "" {
-		all, known := a.AskPolicies(ctx) // a moment at most
-		none = known && len(all) == 0
-	} else {
-		where = cli.Safe(file)
-		c, err := config.Read(file)
-		if err != nil {
-			fmt.Fprintf(a.Stderr, "note: the policies are not known: %s\n",
-				cli.SafeLines(err.Error()))
-			return
-		}
-		none = len(c.Policies.Policies) == 0
+// notePolicies prints a note for everything that s does not do for a policy, and when there are
+// none: then every request passes.
+func (a *app) notePolicies(s *snippet, f snippetFlags, k known) {
+	if f.udp != "" && f.log != noLog {
+		fmt.Fprintf(a.Stderr, "note: in that server the access_log of http {} no longer holds: "+
+			"the site's log goes to %s (--access-log)\n", cli.Safe(f.log))
 	}
-	if none {
+	where := "headgate"
+	if f.config != "" {
+		where = cli.Safe(f.config)
+	}
+	c, err := k.config, k.err
+	if err != nil {
+		fmt.Fprintf(a.Stderr, "note: the policies are not known: %s\n",
+			cli.SafeLines(err.Error()))
+		return
+	}
+	for _, w := range unserved(c, k.file, s.name, f.udp != "") {
+		fmt.Fprintf(a.Stderr, "note: policy %s (%s:%d): %s\n", cli.Safe(w.Policy),
+			cli.Safe(filepath.Base(w.File)), w.Line, cli.Safe(w.Message))
+	}
+	if len(c.Policies.Policies) == 0 {
 		fmt.Fprintf(a.Stderr, "note: %s has no policies yet: every request passes. One for all "+
 			"of them:\n"+
 			"      policies: [{name: everybody, match: {}, limit: 100, window: 10s}]\n", where)
 	}
+}
+
+// configuration returns the configuration in file, or without one that of the running daemon, and
+// the name of the file.
+func (a *app) configuration(ctx context.Context, file string) (*config.Config, string, error) {
+	if file != "" {
+		c, err := config.Read(file)
+		return &c, file, err
+	}
+	ctx, stop := context.WithTimeout(ctx, time.Second)
+	defer stop()
+	var v api.ConfigView
+	if err := a.Fetch(ctx, "/v1/config", nil, &v); err != nil {
+		return nil, "", errors.New("the daemon does not answer: name its file with -c")
+	}
+	text, err := config.YAMLFromJSON(v.Config)
+	if err != nil {
+		return nil, "", err
+	}
+	c, err := config.Parse(v.File, text)
+	return &c, v.File, err
 }
 
 // modes returns the modes of the rules by name, and their names in order: those in file, or without

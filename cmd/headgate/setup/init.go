@@ -73,7 +73,9 @@ func (a *app) listSnippets() {
 type snippetFlags struct {
 	rule    string // empty: the policies decide
 	address string
-	udp     string // empty: responses are not reported
+	udp     string // empty: responses are not reported; noReports: on purpose
+	log     string // of the site; noLog: none
+	headers []string
 	timeout time.Duration
 	dir     string
 	config  string // read for the mode of the rule; empty: ask the daemon
@@ -99,10 +101,15 @@ func snippetCommand(a *app, s *snippet) *cobra.Command {
 			if err := s.checkFlags(cmd, &f); err != nil {
 				return fmt.Errorf("init %s: %w", s.name, err)
 			}
+			c, name, err := a.configuration(cmd.Context(), f.config)
+			if err != nil {
+				c = nil
+			}
+			a.know(cmd, s, &f, c)
 			if err := a.printSnippet(s, f); err != nil {
 				return err
 			}
-			a.printNextStep(cmd.Context(), s, f)
+			a.printNextStep(cmd.Context(), s, f, known{c, name, err})
 			return nil
 		},
 	}
@@ -126,7 +133,13 @@ func (a *app) addSnippetFlags(cmd *cobra.Command, s *snippet, f *snippetFlags) {
 		"configuration `FILE` (default: ask the daemon)")
 	if s.whole.reports {
 		flags.StringVar(&f.udp, "udp", "", "report responses, for policies that count by them, "+
-			"to `ADDRESS` of headgate's datagrams: "+atUDP+" or unix:/path")
+			"to `ADDRESS` of headgate's datagrams, "+atUDP+" or unix:/path; none: do not "+
+			"(default: of the configuration, if a policy needs reports)")
+	}
+	f.log = noLog
+	if s.name == "nginx" {
+		flags.StringVar(&f.log, "access-log", "/var/log/nginx/access.log", "the log of the site, "+
+			"`PATH`, beside the reports: nginx inherits access_log all or nothing; none: no line")
 	}
 	if len(s.rule.files) == 0 {
 		return

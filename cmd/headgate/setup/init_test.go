@@ -51,7 +51,7 @@ func TestDeployedSnippets(t *testing.T) {
 				args = append(args, "--rule", rule)
 			}
 			code, printed, stderr := runInit(t, t.TempDir(), args...)
-			if code != 0 || printed != strings.Join(texts, "\n") || stderr != "next: "+f.next+"\n" {
+			if code != 0 || printed != strings.Join(texts, "\n") || !strings.HasPrefix(stderr, "next: "+f.next+"\n") {
 				t.Errorf("init %s: %d %s\n%s", s.name, code, stderr, printed)
 			}
 		}
@@ -64,10 +64,14 @@ func TestDeployedSnippets(t *testing.T) {
 
 func renderDefaults(t *testing.T, s *snippet, rule string) []string {
 	t.Helper()
-	b, err := s.fill(snippetFlags{
+	f := snippetFlags{
 		rule: rule, address: cmp.Or(s.form(rule).address, s.address),
-		timeout: DefaultTimeout,
-	})
+		timeout: DefaultTimeout, log: noLog,
+	}
+	if s.name == "nginx" && rule == "" {
+		f.udp, f.log = atUDP, "/var/log/nginx/access.log"
+	}
+	b, err := s.fill(f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,24 +193,38 @@ func TestInitFillsIn(t *testing.T) {
 // comments.
 func TestInitReports(t *testing.T) {
 	for line, want := range map[string]string{
-		"nginx": "\n# access_log " +
-			"syslog:server=127.0.0.1:4290,nohostname headgate if=$headgate_ticket;",
-		"nginx --udp 192.0.2.1:80": "\naccess_log syslog:server=192.0.2.1:80,nohostname " +
-			"headgate if=$headgate_ticket;",
+		"nginx": "\naccess_log syslog:server=127.0.0.1:4290,nohostname headgate " +
+			"if=$headgate_ticket;\naccess_log /var/log/nginx/access.log;\n",
+		"nginx --udp none": "\n# access_log " +
+			"syslog:server=127.0.0.1:4290,nohostname headgate if=$headgate_ticket;\n\n",
+		"nginx --access-log none": "headgate if=$headgate_ticket;\n\n",
+		"nginx --udp 192.0.2.1:80 --access-log /var/log/a.log": "\naccess_log syslog:server=" +
+			"192.0.2.1:80,nohostname headgate if=$headgate_ticket;\naccess_log /var/log/a.log;\n",
 		"nginx --udp unix:/run/u.sock": "\naccess_log " +
 			"syslog:server=unix:/run/u.sock,nohostname headgate",
 		"haproxy": "\n    #log 127.0.0.1:4290 format raw local0\n    " +
 			"#log-format \"report ticket=",
 		"haproxy --udp 192.0.2.1:80": "\n    log 192.0.2.1:80 format raw local0\n    " +
 			"log-format \"report ticket=",
-		"haproxy --udp unix:/run/u.sock":   "\n    log /run/u.sock format raw local0\n",
+		"haproxy --udp unix:/run/u.sock": "\n    log /run/u.sock format raw local0\n",
+		"nginx -c testdata/none.yaml":    "\n# access_log syslog:",
+		"nginx -c testdata/needs.yaml": "s=$request_time response.header.x-cost=\"" +
+			"$upstream_http_x_cost\" response.header.x-tokens=\"$upstream_http_x_tokens\"';",
+		"nginx -c testdata/needs.yaml --udp none": "\n# access_log syslog:",
+		"haproxy -c testdata/needs.yaml": "\n    http-response set-var(txn.hg_0) " +
+			"res.fhdr(x-cost)\n    http-response set-var(txn.hg_1) res.fhdr(x-tokens)\n    " +
+			`log-format "report ticket=%[var(txn.hg.ticket)] status=%ST ms=%Tt response.header.` +
+			`x-cost=\"%[var(txn.hg_0),json(utf8s)]\" response.header.x-tokens=\"`,
+		"openresty -c testdata/needs.yaml": `response_headers = {"x-cost", "x-tokens"}})`,
+		"nginx --access-log /a;b":          "",
 		"nginx --udp nowhere":              "",
 		"nginx --udp :80":                  "",
 		"nginx --udp 127.0.0.1:1 --rule a": "",
 	} {
 		code, printed, stderr := runInit(t, t.TempDir(),
 			append([]string{"init"}, strings.Fields(line)...)...)
-		if want == "" && (code != cli.ExitFailed || !strings.Contains(stderr, "--udp")) ||
+		if want == "" && (code != cli.ExitFailed || !strings.Contains(stderr, "--udp") &&
+			!strings.Contains(stderr, "--access-log")) ||
 			!strings.Contains(printed, want) {
 			t.Errorf("%s: %d, no %q in\n%s%s", line, code, want, printed, stderr)
 		}
@@ -294,7 +312,7 @@ func runInit(t *testing.T, dir string, args ...string) (code int, stdout, stderr
 	a.Getenv = func(name string) string {
 		return map[string]string{"HEADGATE_ADMIN": "127.0.0.1:1"}[name]
 	}
-	code = a.Run(t.Context(), []cli.Entry{{Build: Init}}, filled)
+	code = a.Run(t.Context(), []cli.Entry{{Build: Init}, {Build: Config}}, filled)
 	return code, strings.ReplaceAll(out.String(), dir, "DIR"),
 		strings.ReplaceAll(errs.String(), dir, "DIR")
 }

@@ -72,27 +72,7 @@ func appendWholeVerdict(b []byte, a *ask.Answer) []byte {
 	if a.Deceive {
 		b = append(b, "\r\nHeadgate-Deceive: 1"...)
 	}
-	// Silent answers name no rule and no number, or a limit could be mapped by answers; why is a
-	// fixed word.
-	if d := a.By; d != nil {
-		is := verdict.Of(d)
-		if !a.Silent {
-			b = append(append(b, "\r\nHeadgate-Rule: "...), d.Rule.Name...)
-			b = append(append(b, "\r\nHeadgate-View: "...), verdict.Views[is.View]...)
-		}
-		if a.Deny {
-			b = append(append(b, "\r\nHeadgate-Why: "...), verdict.Whys[is.Why]...)
-		}
-		if is.Retry > 0 && !a.Silent {
-			b = strconv.AppendUint(append(b, "\r\nRetry-After: "...), uint64(is.Retry), 10)
-		}
-		if is.Blast > 0 && !a.Silent {
-			b = strconv.AppendInt(append(b, "\r\nHeadgate-Blast: "...), int64(is.Blast), 10)
-		}
-	}
-	if a.Why == ask.ByShadow {
-		b = append(append(b, "\r\nHeadgate-View: "...), verdict.Views[a.View]...)
-	}
+	b = appendBy(b, a)
 	if a.Why == ask.ByLoad {
 		b = append(append(b, "\r\nHeadgate-Pool: "...), a.Pool...)
 		b = append(b, "\r\nRetry-After: 1"...)
@@ -115,6 +95,33 @@ func appendWholeVerdict(b []byte, a *ask.Answer) []byte {
 	}
 	if a.Ticket != 0 {
 		b = wire.AppendTicket(append(b, "\r\nHeadgate-Ticket: "...), a.Ticket)
+	}
+	return b
+}
+
+// appendBy appends the headers of the rule that answers. Silent answers name no rule and no number,
+// or a limit could be mapped by answers; why is a fixed word.
+func appendBy(b []byte, a *ask.Answer) []byte {
+	d := a.By
+	if d == nil {
+		if a.Why == ask.ByShadow {
+			b = append(append(b, "\r\nHeadgate-View: "...), verdict.Views[a.View]...)
+		}
+		return b
+	}
+	is := verdict.Of(d)
+	if !a.Silent {
+		b = append(append(b, "\r\nHeadgate-Rule: "...), d.Rule.Name...)
+		b = append(append(b, "\r\nHeadgate-View: "...), verdict.Views[is.View]...)
+	}
+	if a.Deny {
+		b = append(append(b, "\r\nHeadgate-Why: "...), verdict.Whys[is.Why]...)
+	}
+	if is.Retry > 0 && !a.Silent {
+		b = strconv.AppendUint(append(b, "\r\nRetry-After: "...), uint64(is.Retry), 10)
+	}
+	if is.Blast > 0 && !a.Silent {
+		b = strconv.AppendInt(append(b, "\r\nHeadgate-Blast: "...), int64(is.Blast), 10)
 	}
 	return b
 }

@@ -135,7 +135,7 @@ func shownLine(line []byte) string {
 		word, rest, more = bytes.Cut(rest, []byte{' '})
 		name, _, pair := bytes.Cut(word, []byte{'='})
 		secret := hides(name)
-		if hidden && !(pair && (secret || isName(name))) {
+		if hidden && (!pair || !secret && !isName(name)) {
 			continue
 		}
 		before, _, query := bytes.Cut(word, []byte{'?'})

@@ -165,6 +165,13 @@ func (f front) before(t testing.TB, edits []edit, args ...string) *frontSite {
 	if !f.whole && !slices.Contains(args, "--rule") {
 		args = append(args, "--rule", "per-ip")
 	}
+	if f.snippet == "nginx" {
+		args = append(args, "--access-log", "none")
+	}
+	if f.whole && (f.snippet == "nginx" || strings.HasPrefix(f.snippet, "haproxy")) &&
+		!slices.Contains(args, "--udp") {
+		args = append(args, "--udp", "none")
+	}
 	if code := systemtest.RunCommand(t.Context(), cli.Entry{Build: setup.Init}, args, &said,
 		&said); code != 0 {
 		t.Fatalf("init: %s", &said)
@@ -219,6 +226,9 @@ func (s *frontSite) openBackend() {
 			s.exporting <- struct{}{}
 			<-s.exporting
 			s.report(r.Header.Get("Headgate-Ticket"), http.StatusOK)
+		}
+		if value := r.Header.Get("X-Value"); value != "" {
+			w.Header().Set("X-Value", value)
 		}
 		sent, _ := io.Copy(io.Discard, r.Body)
 		fmt.Fprintf(w, "the page, for %d bytes\n", sent)

@@ -1,0 +1,84 @@
+package setup
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/headgate-dev/headgate/cmd/headgate/cli"
+)
+
+// TestServes: what the files of a proxy do not do for a policy is said by init and by config check
+// --for alike, once, with the policy, the line and the proxies that do. The means themselves are
+// shown by the tests that run each proxy.
+func TestServes(t *testing.T) {
+	t.Parallel()
+	const able = "; nginx, openresty, haproxy and haproxy-lua do"
+	unreported := []string{
+		"login (needs.yaml:4): %s reports no response: nothing is counted" + able,
+		"exports (needs.yaml:11): %s gives no place back: each is held for its lease, in effect " +
+			"3 requests in 2m" + able,
+		"tokens (needs.yaml:12): %s reports no response: nothing is counted" + able,
+		"tokens (needs.yaml:12): %s reports no response header x-tokens: it counts as absent" +
+			able,
+		"odd (needs.yaml:13): %s reports no response: nothing is counted" + able,
+		"odd (needs.yaml:13): %s reports no response header x-cost: it counts as absent" + able,
+		"odd (needs.yaml:13): %s reports no response header x_a: it counts as absent" + able,
+	}
+	const (
+		slow = "slow (needs.yaml:18): %s does not wait: what delay lets in later is denied; " +
+			"openresty does"
+		trap = "trap (needs.yaml:19): %s cannot answer 418: it sends another status; " +
+			"openresty, caddy, traefik, envoy-authz-grpc and envoy-authz do"
+		fake = "fake (needs.yaml:20): %s cannot pretend: the answer is a plain denial; " +
+			"openresty does"
+		texts = "texts (needs.yaml:21): %s sends no body of a policy; openresty, traefik, " +
+			"envoy-authz-grpc and envoy-authz do"
+	)
+	for name, want := range map[string][]string{
+		"nginx":            {slow, trap, fake, texts},
+		"haproxy":          {slow, trap, fake, texts},
+		"haproxy-lua":      {slow, trap, fake, texts},
+		"openresty":        {},
+		"caddy":            append(slices.Clone(unreported), slow, fake, texts),
+		"traefik":          append(slices.Clone(unreported), slow, fake),
+		"envoy":            append(slices.Clone(unreported), slow, trap, fake, texts),
+		"envoy-authz":      append(slices.Clone(unreported), slow, fake),
+		"envoy-authz-grpc": append(slices.Clone(unreported), slow, fake),
+		"ingress-nginx":    append(slices.Clone(unreported), slow, trap, fake, texts),
+	} {
+		code, _, stderr := runInit(t, t.TempDir(), "init", name, "-c", "testdata/needs.yaml")
+		var got []string
+		for _, line := range strings.Split(stderr, "\n") {
+			if note, ok := strings.CutPrefix(line, "note: policy "); ok &&
+				!strings.Contains(note, "is left out") {
+				got = append(got, note)
+			}
+		}
+		if said := strings.Join(got, "\n"); code != cli.ExitOK || said != saidOf(name, want) {
+			t.Errorf("init %s: %d\n%s\nwant\n%s", name, code, said, saidOf(name, want))
+		}
+		code, printed, stderr := runInit(t, t.TempDir(), "config", "check", "--for", name,
+			"testdata/needs.yaml")
+		if n := strings.Count(stderr, "[unserved]"); code != cli.ExitOK || n != len(want) ||
+			!strings.Contains(printed, "testdata/needs.yaml: ok, 8 policies, ") {
+			t.Errorf("config check --for %s: %d, %d warnings, want %d\n%s%s", name, code, n,
+				len(want), printed, stderr)
+		}
+	}
+	code, _, stderr := runInit(t, t.TempDir(), "config", "check", "--for", "ngnix",
+		"testdata/needs.yaml")
+	if code != cli.ExitFailed || !strings.Contains(stderr, "--for is nginx, openresty, haproxy") {
+		t.Errorf("--for ngnix: %d, %s", code, stderr)
+	}
+}
+
+// saidOf returns the notes about the files called name.
+func saidOf(name string, notes []string) string {
+	var all []string
+	for _, note := range notes {
+		all = append(all, fmt.Sprintf(note, name))
+	}
+	return strings.Join(all, "\n")
+}
