@@ -93,7 +93,7 @@ func (n *Node) openAdmin(p prepared) {
 	o := admin.Options{
 		Token: p.token, Local: !slices.ContainsFunc(p.cfg.Listen.Admin, beyondLoopback),
 		Mixed:  slices.ContainsFunc(p.cfg.Listen.Admin, config.Address.Loopback),
-		Reload: n.Reload, Switch: n.Switch, Config: n.Configuration,
+		Reload: n.reload, Switch: n.Switch, Config: n.Configuration,
 		Build: n.options.Build, PoP: p.cfg.PoP, File: filepath.Base(n.options.File),
 		Log: n.log, Audit: n.options.Audit,
 		Unlogged: n.options.Unlogged,

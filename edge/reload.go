@@ -26,6 +26,12 @@ type reloads struct {
 // Reload puts the configuration in the file in force; a file with faults changes nothing. waiting
 // names the settings waiting for a restart.
 func (n *Node) Reload() (waiting []string, err error) {
+	v, err := n.reload(false)
+	return v.NeedRestart, err
+}
+
+// reload is Reload, by force also with sets that lost most of their entries.
+func (n *Node) reload(force bool) (v api.ReloadView, err error) {
 	// A service manager waits between these two, also where the file has faults.
 	n.manager.Reloading()
 	defer func() { n.manager.Ready(len(n.gate.Rules()), err) }()
@@ -35,11 +41,16 @@ func (n *Node) Reload() (waiting []string, err error) {
 	p, err := n.prepare(n.options.File, &n.started)
 	if err != nil {
 		n.refuse(number, err)
-		return nil, err
+		return v, err
 	}
+	for i := range p.cfg.Policies.Sets {
+		s := &p.cfg.Policies.Sets[i]
+		s.AllowShrink = s.AllowShrink || force
+	}
+	before := n.room.Engine()
 	if err = n.loadPolicies(&p); err != nil {
 		n.refuse(number, err)
-		return nil, err
+		return v, err
 	}
 	n.warn(p)
 	n.commit(number, p)
@@ -48,7 +59,13 @@ func (n *Node) Reload() (waiting []string, err error) {
 		n.log.Warn("reloaded, but some settings need a restart", "settings",
 			strings.Join(p.waiting, ", "))
 	}
-	return p.waiting, nil
+	v.Rules, v.NeedRestart = len(n.gate.Rules()), p.waiting
+	if p.policies != nil {
+		for _, c := range p.policies.Changed(before) {
+			v.Sets = append(v.Sets, api.SetChangeView(c))
+		}
+	}
+	return v, nil
 }
 
 // commit puts p in force, the number-th read. Cannot fail, and waits for nothing but other changes.

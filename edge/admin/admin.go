@@ -70,9 +70,9 @@ type UnreadView struct {
 	Last  string // escaped, without secrets
 }
 
-// Reload loads the configuration and puts it in force, or returns the reason why nothing has
-// changed. waiting names the changed settings taking effect at the next start only.
-type Reload func() (waiting []string, err error)
+// Reload loads the configuration and puts it in force, by force also with sets that lost most of
+// their entries, or returns the reason why nothing has changed.
+type Reload func(force bool) (api.ReloadView, error)
 
 // Config returns the configuration in force.
 type Config func() (api.ConfigView, error)
@@ -178,7 +178,7 @@ func (a *Door) routes() []endpoint {
 			"1h or 6h", a.listHistory},
 		{"PUT", "/v1/mode", "", "set the mode of one rule or of all", a.setMode},
 		{"GET", "/v1/config", "", "the configuration in force", a.config},
-		{"POST", "/v1/reload", "", "read the configuration file again", a.reload},
+		{"POST", "/v1/reload", "?force=", "read the configuration file again", a.reload},
 		{"GET", "/v1/health", "", "whether the node is ready, and its faults", a.health},
 		{"GET", "/v1/version", "", "version, node and start time", a.version},
 		{"GET", "/metrics", "", "metrics for Prometheus", a.metrics()},

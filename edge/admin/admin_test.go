@@ -55,7 +55,7 @@ func TestAdminRoutes(t *testing.T) {
 	t.Parallel()
 	a := newNode(t, admin.Options{
 		Local:  true,
-		Reload: func() ([]string, error) { return nil, nil },
+		Reload: func(bool) (v api.ReloadView, err error) { return v, nil },
 	})
 	a.SetReady(true)
 	for _, tt := range []struct {

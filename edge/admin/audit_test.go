@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/headgate-dev/headgate/edge/admin"
+	"github.com/headgate-dev/headgate/edge/api"
 )
 
 // TestAudit: every change has one line, with its kind, author, reason and client; a request that
@@ -20,11 +21,11 @@ func TestAudit(t *testing.T) {
 	a := newNode(t, admin.Options{
 		Local: true, Log: slog.New(slog.NewTextHandler(&log, nil)),
 		Audit: slog.New(slog.NewTextHandler(&audit, nil)),
-		Reload: func() ([]string, error) {
+		Reload: func(bool) (v api.ReloadView, err error) {
 			if fails {
-				return nil, errors.New("a.yaml:1:1: a fault")
+				err = errors.New("a.yaml:1:1: a fault")
 			}
-			return nil, nil
+			return v, err
 		},
 	})
 	const word = `"by":"kim","reason":"ticket 4711"`
@@ -72,7 +73,7 @@ func TestAuditBad(t *testing.T) {
 	var audit bytes.Buffer
 	a := newNode(t, admin.Options{
 		Local: true, Audit: slog.New(slog.NewTextHandler(&audit, nil)),
-		Reload: func() ([]string, error) { return nil, nil },
+		Reload: func(bool) (v api.ReloadView, err error) { return v, nil },
 	})
 	a.put(t, "shed", "k")
 	long := strings.Repeat("x", 257)

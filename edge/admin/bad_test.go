@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/headgate-dev/headgate/edge/admin"
+	"github.com/headgate-dev/headgate/edge/api"
 )
 
 // A request to set a flag, and members that make it complete.
@@ -100,7 +101,9 @@ func TestAdminBadInput(t *testing.T) {
 	t.Parallel()
 	a := newNode(t, admin.Options{
 		Local:  true,
-		Reload: func() ([]string, error) { return nil, errors.New("two faults\non two lines") },
+		Reload: func(bool) (v api.ReloadView, err error) {
+			return v, errors.New("two faults\non two lines")
+		},
 	})
 	for _, tt := range adminBadInput {
 		t.Run(tt.name, func(t *testing.T) {

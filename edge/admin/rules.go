@@ -132,8 +132,13 @@ func switched(rule, policy, pool string) (kind, name string, p *api.Problem) {
 
 // reload loads the configuration again, or answers with faults.
 func (a *Door) reload(w http.ResponseWriter, r *http.Request) *api.Problem {
-	if _, p := adminQuery(r); p != nil {
+	query, p := adminQuery(r, "force")
+	if p != nil {
 		return p
+	}
+	force := query.Get("force")
+	if force != "" && force != "0" && force != "1" {
+		return api.BadParameter("force", "must be 0 or 1")
 	}
 	var by, reason string
 	// -1 is a body whose length is not known.
@@ -152,9 +157,8 @@ func (a *Door) reload(w http.ResponseWriter, r *http.Request) *api.Problem {
 			Detail: "this node has no configuration file to read again",
 		}
 	}
-	// waiting names the settings changed by another file at a restart only.
 	answerIn := unbounded(w)
-	waiting, err := a.options.Reload()
+	view, err := a.options.Reload(force == "1")
 	answerIn(adminWriteTimeout)
 	if err != nil {
 		// How many faults, not which: their texts hold parts of the file, and go to who asked.
@@ -163,8 +167,8 @@ func (a *Door) reload(w http.ResponseWriter, r *http.Request) *api.Problem {
 		return &api.Problem{Status: http.StatusUnprocessableEntity, Detail: err.Error()}
 	}
 	a.audit(r, "reload", "by", who, "reason", reason)
-	return answerJSON(w, http.StatusOK,
-		api.ReloadView{Rules: len(a.gate.Rules()), NeedRestart: waiting})
+	view.Rules = len(a.gate.Rules())
+	return answerJSON(w, http.StatusOK, view)
 }
 
 // config answers the configuration in force.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/admin"
+	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/door"
 	"github.com/headgate-dev/headgate/edge/door/doortest"
@@ -169,10 +170,10 @@ func TestAdminServeNothing(t *testing.T) {
 func TestAdminDrains(t *testing.T) {
 	t.Parallel()
 	reached, proceed := make(chan struct{}), make(chan struct{})
-	a := newNode(t, admin.Options{Local: true, Reload: func() ([]string, error) {
+	a := newNode(t, admin.Options{Local: true, Reload: func(bool) (v api.ReloadView, err error) {
 		close(reached)
 		<-proceed
-		return nil, nil
+		return v, nil
 	}})
 	ln := listen(t, config.Address{Host: "127.0.0.1"})
 	ctx, cancel := context.WithCancel(t.Context())

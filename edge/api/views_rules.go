@@ -28,6 +28,15 @@ type ReloadView struct {
 	Rules int `json:"rules"` // how many there are now
 	// changed settings taking effect at the next start only
 	NeedRestart []string `json:"need_restart,omitempty"`
+	// sets whose files have changed
+	Sets []SetChangeView `json:"sets,omitempty"`
+}
+
+// SetChangeView is a set whose file has changed.
+type SetChangeView struct {
+	Name   string `json:"name"`
+	Before int    `json:"before"` // entries; 0 also of a new set
+	After  int    `json:"after"`
 }
 
 // ConfigView is the answer of /v1/config. Config holds the paths of secret files, never their

@@ -159,7 +159,12 @@ func namedSet(name string, v value) policy.Set {
 		leaf("values", form(policy.Values, set(&s.Entries, listOf(maxInline, setValue)))),
 		leaf("table", form(policy.Table, func(v value) { s.Entries = table(v) })),
 		leaf("table_file", form(policy.TableFile, set(&s.File, filePath))),
+		leaf("allow_shrink", set(&s.AllowShrink, boolean)),
 	})
+	if at, given := v.d.given[join(v.path, "allow_shrink")]; given && ok && forms > 0 &&
+		s.Kind != policy.CIDRFile && s.Kind != policy.TableFile {
+		at.fault("is for sets of a file: what stands here is meant")
+	}
 	if ok && forms == 0 {
 		v.fault("is empty: give it one of cidr, cidr_file, values, table and table_file")
 	}

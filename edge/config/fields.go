@@ -81,8 +81,10 @@ func (c *Config) requestFields() []field {
 			"names, each with one of cidr, cidr_file, values, table, table_file", "{}",
 			"Named lists: of networks (`cidr`, or a file with one a line), of `values`, exact "+
 				"or with * at the end, or of values with a tier beside each (`table`, or a file "+
-				"with `value,tier` a line). Policies name them with @. All sets together hold at "+
-				"most 1,000,000 entries. `config check` says how much memory they take: 12 bytes "+
+				"with `value,tier` a line). Policies name them with @. A file that lost more than "+
+				"half of ten or more entries fails the reload, unless `allow_shrink: true` stands "+
+				"beside it, or with `reload --force`. All sets together hold at most 1,000,000 "+
+				"entries. `config check` says how much memory they take: 12 bytes "+
 				"a network of IPv4."),
 	}
 }

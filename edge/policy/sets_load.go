@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/headgate-dev/headgate/edge/policy/condition"
@@ -32,7 +34,7 @@ func (l *loader) loadSets() {
 			l.entries += len(s.Nets)
 		case CIDRFile, TableFile:
 			is, ok := l.file(s)
-			if !ok {
+			if !ok || l.shrunk(s, &is) {
 				continue
 			}
 			l.engine.files[s.Name], loaded = is, is.set
@@ -84,6 +86,54 @@ func (l *loader) file(s *Set) (is setFile, ok bool) {
 	}
 	slices.SortStableFunc(l.faults[before:], func(a, b Fault) int { return a.Line - b.Line })
 	return is, ok
+}
+
+// fewEntries is up to how many entries less than a set may lose all of them: so few are by hand.
+const fewEntries = 10
+
+// shrunk reports whether the file of s lost more than half of its entries, and records the fault: a
+// file cut short while it was written would let everybody in, or out.
+func (l *loader) shrunk(s *Set, is *setFile) bool {
+	if l.options.Before == nil || s.AllowShrink {
+		return false
+	}
+	was := l.options.Before.files[s.Name]
+	if was.set == nil || was.kind != s.Kind || was.entries < fewEntries ||
+		2*is.entries >= was.entries {
+		return false
+	}
+	l.fault(Fault{Pos: s.At, Message: fmt.Sprintf("%s has %s entries and had %s; --force or "+
+		"allow_shrink: true takes it", s.File, grouped(is.entries), grouped(was.entries))})
+	return true
+}
+
+// grouped returns n in groups of three digits: 10,000.
+func grouped(n int) string {
+	text := strconv.Itoa(n)
+	for at := len(text) - 3; at > 0; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
+}
+
+// SetChange is a set whose file has changed.
+type SetChange struct {
+	Name          string
+	Before, After int // entries
+}
+
+// Changed returns the sets of files that differ from those of before, in the order of their names.
+func (e *Engine) Changed(before *Engine) (all []SetChange) {
+	for _, name := range slices.Sorted(maps.Keys(e.files)) {
+		was := setFile{}
+		if before != nil {
+			was = before.files[name]
+		}
+		if is := e.files[name]; was.set == nil || was.sum != is.sum {
+			all = append(all, SetChange{name, was.entries, is.entries})
+		}
+	}
+	return all
 }
 
 // knows reports whether each word of set has a number in all policies choosing by the table s.

@@ -42,8 +42,11 @@ type Fault struct {
 
 // Error returns the fault as a line.
 func (f Fault) Error() string {
-	if f.File != "" {
+	switch {
+	case f.File != "":
 		return fmt.Sprintf("%s:%d: %s", f.File, f.Line, f.Message)
+	case f.Path != "":
+		return f.Path + ": " + f.Message
 	}
 	return f.Message
 }
@@ -81,6 +84,8 @@ type Set struct {
 	Nets    []netip.Prefix
 	File    string       // of CIDRFile and TableFile
 	Entries []sets.Entry // of Values, whose words are empty, and Table
+	// of files: fewer than half of the entries before are no accident
+	AllowShrink bool
 }
 
 // Addresses reports whether the set holds addresses.

@@ -168,29 +168,37 @@ func (r *modeRequest) name(ctx context.Context, daemon *cli.Client, name string)
 func Reload(shared *cli.App) *cobra.Command {
 	a := &app{shared}
 	var f changeFlags
+	var force bool
 	cmd := &cobra.Command{
 		Use:   "reload",
 		Short: "Make the daemon read its configuration file again",
 		Long: `Make the daemon read its configuration file again. Counts and mitigations of rules
 that remain are kept. Settings fixed at start, such as listen and memory, need a restart; the
 output names those that differ. A file with faults changes nothing, and the faults are printed
-here.`,
+here. So does a file of a set that lost more than half of its entries, without --force.`,
 		Args: cli.Want(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.reload(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.reload(cmd.Context(), f, force)
+		},
 	}
 	a.AddAdminFlags(cmd)
 	addChangeFlags(cmd, &f)
+	cmd.Flags().BoolVar(&force, "force", false, "take sets that lost most of their entries")
 	return cmd
 }
 
-func (a *app) reload(ctx context.Context, f changeFlags) error {
+func (a *app) reload(ctx context.Context, f changeFlags, force bool) error {
 	client, err := a.DialAdmin()
 	if err != nil {
 		return err
 	}
 	client.Patient() // sets of a million entries take seconds to read
+	path := "/v1/reload"
+	if force {
+		path += "?force=1"
+	}
 	var done api.ReloadView
-	if err := client.Do(ctx, http.MethodPost, "/v1/reload", changeRequest{a.author(f), f.reason},
+	if err := client.Do(ctx, http.MethodPost, path, changeRequest{a.author(f), f.reason},
 		&done); err != nil {
 		if _, ok := errors.AsType[*cli.Problem](err); ok {
 			return fmt.Errorf("reload rejected, nothing was changed: %w", err)
@@ -199,6 +207,11 @@ func (a *app) reload(ctx context.Context, f changeFlags) error {
 	}
 	if f.json {
 		return cli.WriteJSON(a.Stdout, done)
+	}
+	for _, s := range done.Sets {
+		entries := strings.Replace(cli.Count(s.After, "entry"), "entrys", "entries", 1)
+		fmt.Fprintf(a.Stdout, "set %s: %s → %s\n", cli.Safe(s.Name),
+			cli.Grouped(int64(s.Before)), entries)
 	}
 	if len(done.NeedRestart) > 0 {
 		fmt.Fprintf(a.Stdout, "reloaded, but a restart is needed for: %s\n",
