@@ -214,7 +214,7 @@ var rooms = map[string]struct {
 		[]string{
 			"window", "mitigation", "edge/gate", "edge/ask", "edge/latency", "edge/wire",
 			"edge/door", "edge/door/budget", "edge/door/lines", "edge/door/stream",
-			"edge/door/verdict", "edge/door/resp/throttle",
+			"edge/door/verdict", "edge/request", "edge/door/resp/throttle",
 		},
 		"a door translates between its protocol and the gate, and judges nothing but " +
 			"CL.THROTTLE, whose numbers no rule has",

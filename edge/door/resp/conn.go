@@ -32,8 +32,9 @@ type conn struct {
 	authed bool           // or no password is asked for
 	name   []byte         // by CLIENT SETNAME
 	turns  uint64
-	wrongs int // commands in a row that were wrong
-	denied int // passwords that were wrong
+	text64 [64]byte // of an address, or of a lease
+	wrongs int      // commands in a row that were wrong
+	denied int      // passwords that were wrong
 }
 
 // serve answers a connection until its end.

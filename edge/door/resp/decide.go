@@ -1,7 +1,6 @@
 package resp
 
 import (
-	"errors"
 	"math/rand/v2"
 	"strconv"
 
@@ -84,7 +83,10 @@ func (c *conn) five(r *throttle.Result) {
 
 // check answers HEADGATE.CHECK rule key [cost].
 // It is a line "check rule key cost" in another protocol, and answers with the same words as keys.
-func (c *conn) check(args [][]byte) {
+func (c *conn) check(args [][]byte) { c.byRule(gate.Check, args) }
+
+// byRule answers a question about a rule.
+func (c *conn) byRule(op gate.Op, args [][]byte) {
 	cost := int64(1)
 	if len(args) == 3 {
 		var ok bool
@@ -105,17 +107,13 @@ func (c *conn) check(args [][]byte) {
 	// answered.
 	// at most MaxCost
 	err := c.batch.Decide(&c.d,
-		&gate.Ask{Op: gate.Check, Rule: args[0], Key: args[1], Cost: uint32(cost)})
-	switch {
-	case errors.Is(err, gate.ErrUnknownRule):
-		c.code(wire.UnknownRule)
-		return
-	case err != nil: // it is of another kind
-		c.code(wire.BadRequest)
+		&gate.Ask{Op: op, Rule: args[0], Key: args[1], Cost: uint32(cost)})
+	if err != nil {
+		c.code(codeOf(err))
 		return
 	}
 	at := c.beginMap()
-	n := c.verdict(c.d.Deny) + c.decision(&c.d)
+	n := c.verdict(c.d.Deny) + c.decision(&c.d) + c.leased()
 	if status := ask.StatusOf(c.d.Why); c.d.Deny && status != tooManyRequests {
 		n += c.number("status", int64(status))
 	}

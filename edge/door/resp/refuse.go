@@ -26,9 +26,10 @@ func (c *conn) code(code wire.Code) {
 func (c *conn) noteUnread(code wire.Code) {
 	args := c.p.args[:min(c.p.n, len(c.p.args))]
 	line := bytes.TrimPrefix(bytes.ToLower(args[0]), []byte("headgate."))
+	fields := string(line) == "ask" || string(line) == "report"
 	for i, arg := range args[1:] {
 		sign := byte(' ')
-		if i%2 == 1 && string(line[:3]) == "ask" {
+		if i%2 == 1 && fields {
 			sign = '='
 		}
 		line = append(append(line, sign), arg...)

@@ -1,0 +1,175 @@
+package resp
+
+import (
+	"errors"
+
+	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/door/lines"
+	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/request"
+	"github.com/headgate-dev/headgate/edge/wire"
+	"github.com/headgate-dev/headgate/window"
+)
+
+// The commands below are the lines of the same names in another protocol, so a ticket or a lease
+// can be used by the connection that got it. Done is 1; 0 is late: unknown, used or too old.
+
+// codeOf returns the code of an error of the gate or the room.
+func codeOf(err error) wire.Code {
+	switch {
+	case errors.Is(err, gate.ErrUnknownRule):
+		return wire.UnknownRule
+	case errors.Is(err, ask.ErrUnknownPool):
+		return wire.UnknownPool
+	case errors.Is(err, ask.ErrFull):
+		return wire.Full
+	}
+	return wire.BadRequest // it is of another kind
+}
+
+// done answers 1, 0 if late, or an error.
+func (c *conn) done(late bool, err error) {
+	switch {
+	case err != nil:
+		c.code(codeOf(err))
+	case late:
+		c.integer(0)
+	default:
+		c.integer(1)
+	}
+}
+
+// leased appends the fields of places taken, and returns the number of pairs.
+func (c *conn) leased() (pairs int) {
+	if c.d.Full {
+		pairs += c.number("full", 1)
+	}
+	if c.d.Lease == 0 {
+		return pairs
+	}
+	c.Owe(c.d.Lease)
+	bulk(&c.reply, "lease")
+	bulk(&c.reply, wire.AppendTicket(c.text64[:0], c.d.Lease))
+	return pairs + 1
+}
+
+// acquire answers HEADGATE.ACQUIRE rule key [cost].
+func (c *conn) acquire(args [][]byte) { c.byRule(gate.Acquire, args) }
+
+// release answers HEADGATE.RELEASE rule key [lease].
+func (c *conn) release(args [][]byte) { c.atLease((*ask.Room).Release, args) }
+
+// renew answers HEADGATE.RENEW rule key [lease].
+func (c *conn) renew(args [][]byte) { c.atLease((*ask.Room).Renew, args) }
+
+// atLease does something to a lease, by default the oldest of the key.
+func (c *conn) atLease(
+	do func(*ask.Room, window.Instant, []byte, []byte, uint64) (bool, error), args [][]byte,
+) {
+	lease, ok := uint64(0), true
+	if len(args) == 3 {
+		lease, ok = wire.ParseTicket(args[2])
+	}
+	if !ok || c.session == nil || len(args[1]) == 0 || len(args[1]) > wire.MaxKey {
+		c.code(wire.BadRequest)
+		return
+	}
+	c.done(do(c.session.Room(), c.now, args[0], args[1], lease))
+}
+
+// settle answers HEADGATE.SETTLE rule key delta.
+func (c *conn) settle(args [][]byte) {
+	delta, ok := wire.ParseDelta(args[2])
+	if !ok || len(args[1]) == 0 || len(args[1]) > wire.MaxKey {
+		c.code(wire.BadRequest)
+		return
+	}
+	c.done(false, c.batch.Settle(args[0], args[1], int64(delta)))
+}
+
+// load answers HEADGATE.LOAD pool share. The source is known by the address.
+func (c *conn) load(args [][]byte) {
+	share, ok := wire.ParseShare(args[1])
+	if !ok || c.session == nil {
+		c.code(wire.BadRequest)
+		return
+	}
+	from := []byte("unix")
+	if c.peer.IsValid() {
+		from = c.peer.AppendTo(c.text64[:0])
+	}
+	c.done(false, c.session.Room().Load(c.now, args[0], from, share))
+}
+
+// report answers HEADGATE.REPORT field value …
+func (c *conn) report(args [][]byte) {
+	if c.session == nil || len(args)%2 != 0 {
+		c.code(wire.BadRequest)
+		return
+	}
+	r := reported{f: c.session.Read(c.peer)}
+	for i := 0; i < len(args); i += 2 {
+		if code := r.take(c.session, args[i], args[i+1]); code != wire.NoError {
+			c.code(code)
+			return
+		}
+	}
+	r.f.End()
+	switch path := c.session.Request.Path != nil; {
+	case !r.status || !r.ended && !path:
+		c.code(wire.BadRequest)
+	case r.ticket != 0:
+		c.done(!c.session.Report(&c.batch, c.now, r.ticket), nil)
+	case r.ended: // a program's word for "there was no ticket"
+		c.integer(1)
+	default:
+		c.session.ReportAgain(&c.batch)
+		c.integer(1)
+	}
+}
+
+// reported is a report whose fields are being read.
+type reported struct {
+	f             *request.Reader
+	ticket        uint64
+	ended, status bool // a ticket, a status is given
+}
+
+// take reads a field. One without a value, or with "-", is absent.
+func (r *reported) take(s *ask.Session, name, value []byte) wire.Code {
+	absent, ok := len(value) == 0 || string(value) == "-", true
+	switch string(name) {
+	case "ticket":
+		ok, r.ended = !r.ended, true
+		if !absent && ok {
+			r.ticket, ok = wire.ParseTicket(value)
+		}
+	case "status":
+		ok, r.status = !r.status, true
+		if !absent && ok {
+			s.Request.Status, ok = wire.ParseStatus(value)
+		}
+	case "ms", "s":
+		if first := s.Took == ask.NoTime; !absent {
+			s.Took, ok = wire.ParseTook(name, value)
+			ok = ok && first
+		}
+	case "cost":
+		if n, good := number(value); !absent {
+			s.Cost, ok = uint32(n), good && n > 0 && n <= wire.MaxCost
+		}
+	default:
+		p, known := wire.FieldOf(name, true)
+		if p.Value = value; !known {
+			return wire.UnknownField
+		}
+		if absent && p.Field == wire.FieldResponse {
+			return wire.NoError
+		}
+		return lines.Read(r.f, &p)
+	}
+	if !ok {
+		return wire.BadRequest
+	}
+	return wire.NoError
+}

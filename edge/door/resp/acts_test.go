@@ -1,0 +1,99 @@
+package resp_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const acting = `
+rules:
+  - {name: slots, kind: concurrency, limit: 1}
+  - {name: tokens, limit: 1000, window: 1m}
+pools: [{name: workers, order: [normal]}]
+policies:
+  - name: login
+    match: {path: /login}
+    count_when: {path: /login, status: 401}
+    limit: 2
+    window: 1h
+  - {name: cost, match: {path: /cost}, key: all, limit: 100, window: 1h, cost: response.header.x-tokens}
+  - {name: exports, match: {path: /export}, key: all, kind: concurrency, limit: 1}
+  - {name: work, match: {path: /work}, pool: workers}
+`
+
+// TestActs: a ticket or a lease can be used by the connection that got it, with the meaning of the
+// lines of the same names.
+func TestActs(t *testing.T) {
+	t.Parallel()
+	n := openWith(t, acting, "cl.throttle", 1<<20)
+	ticketOf := func(answer string) string {
+		t.Helper()
+		found := regexp.MustCompile(`(?:ticket|lease) ([0-9a-f]{16})`).FindStringSubmatch(answer)
+		if found == nil {
+			t.Fatalf("no ticket or lease: %s", answer)
+		}
+		return found[1]
+	}
+	begins := func(line, want string) string {
+		t.Helper()
+		got := n.do(strings.Fields(line)...)
+		if !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s, want %s", line, got, want)
+		}
+		return got
+	}
+	// reports
+	for range 2 {
+		ticket := ticketOf(n.do("HEADGATE.ASK", "path", "/login", "client", "203.0.113.7"))
+		n.want("HEADGATE.REPORT ticket "+ticket+" status 401 s 0.25", "1")
+		n.want("HEADGATE.REPORT ticket "+ticket+" status 401", "0")
+	}
+	begins("HEADGATE.ASK path /login client 203.0.113.7", "[verdict deny rule login")
+	n.want("HEADGATE.REPORT path /login client 203.0.113.8 status 401", "1")
+	ticket := ticketOf(n.do("HEADGATE.ASK", "path", "/cost"))
+	n.want("HEADGATE.REPORT ticket "+ticket+" status 200 response.header.x-tokens 60 ms 12", "1")
+	begins("HEADGATE.ASK path /cost", "[verdict allow rule cost remaining 39")
+	ticket = ticketOf(n.do("HEADGATE.ASK", "path", "/cost"))
+	n.want("HEADGATE.REPORT ticket "+ticket+" status 200 cost 39", "1")
+	begins("HEADGATE.ASK path /cost", "[verdict deny rule cost")
+	n.want("HEADGATE.REPORT ticket - status 200", "1")
+	for _, args := range []string{
+		"ticket 00000000000000af", "status 401", "ticket af status 401", "path /login",
+		"ticket 00000000000000af status 99", "ticket 00000000000000af status 200 cost 0",
+		"ticket 00000000000000af status 200 s 1 ms 1", "ticket 00000000000000af status 200 s 1e3",
+		"ticket 00000000000000af status 200 status 200", "ticket 00000000000000af status",
+	} {
+		n.want("HEADGATE.REPORT "+args, "ERR bad-request")
+	}
+	n.want("HEADGATE.REPORT ticket 00000000000000af status 200 colour red", "ERR unknown-field")
+	// places
+	lease := ticketOf(begins("HEADGATE.ACQUIRE slots k", "[verdict allow rule slots remaining 0"))
+	begins("HEADGATE.ACQUIRE slots k", "[verdict deny rule slots")
+	n.want("HEADGATE.RENEW slots k "+lease, "1")
+	n.want("HEADGATE.RELEASE slots k "+lease, "1")
+	n.want("HEADGATE.RELEASE slots k "+lease, "0")
+	n.want("HEADGATE.RENEW slots k "+lease, "0")
+	ticketOf(n.do("HEADGATE.ACQUIRE", "slots", "k", "1"))
+	n.want("HEADGATE.RELEASE slots k", "1")
+	lease = ticketOf(n.do("HEADGATE.ASK", "path", "/export"))
+	begins("HEADGATE.ASK path /export", "[verdict deny rule exports")
+	n.want("HEADGATE.REPORT ticket "+lease+" status 200", "1")
+	lease = ticketOf(begins("HEADGATE.ASK path /export", "[verdict allow rule exports"))
+	// tokens
+	begins("HEADGATE.CHECK tokens k 1000", "[verdict allow rule tokens remaining 0")
+	n.want("HEADGATE.SETTLE tokens k -300", "1")
+	begins("HEADGATE.CHECK tokens k 300", "[verdict allow rule tokens remaining 0")
+	n.want("HEADGATE.SETTLE tokens k 0", "ERR bad-request")
+	n.want("HEADGATE.SETTLE slots k 1", "ERR bad-request")
+	n.want("HEADGATE.SETTLE nosuch k 1", "ERR unknown-rule")
+	// pools
+	n.want("HEADGATE.LOAD workers 1", "1")
+	n.want("HEADGATE.LOAD workers 1.1", "ERR bad-request")
+	n.want("HEADGATE.LOAD nosuch 1", "ERR unknown-pool")
+	n.want("HEADGATE.ACQUIRE tokens k", "ERR bad-request")
+	n.want("HEADGATE.ACQUIRE nosuch k", "ERR unknown-rule")
+	n.want("HEADGATE.RELEASE tokens k", "ERR bad-request")
+	n.want("HEADGATE.RELEASE slots k xyz", "ERR bad-request")
+	n.want("HEADGATE.RENEW slots "+strings.Repeat("k", 300), "ERR bad-request")
+}
