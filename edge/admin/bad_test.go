@@ -100,7 +100,7 @@ var adminBadInput = []struct {
 func TestAdminBadInput(t *testing.T) {
 	t.Parallel()
 	a := newNode(t, admin.Options{
-		Local:  true,
+		Local: true,
 		Reload: func(bool) (v api.ReloadView, err error) {
 			return v, errors.New("two faults\non two lines")
 		},

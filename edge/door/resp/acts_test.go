@@ -79,7 +79,7 @@ func TestActs(t *testing.T) {
 	lease = ticketOf(n.do("HEADGATE.ASK", "path", "/export"))
 	begins("HEADGATE.ASK path /export", "[verdict deny rule exports")
 	n.want("HEADGATE.REPORT ticket "+lease+" status 200", "1")
-	lease = ticketOf(begins("HEADGATE.ASK path /export", "[verdict allow rule exports"))
+	begins("HEADGATE.ASK path /export", "[verdict allow rule exports")
 	// tokens
 	begins("HEADGATE.CHECK tokens k 1000", "[verdict allow rule tokens remaining 0")
 	n.want("HEADGATE.SETTLE tokens k -300", "1")
