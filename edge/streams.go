@@ -101,11 +101,10 @@ func (n *Node) openStreams(ctx context.Context, p *prepared) error {
 
 // openGRPC makes the door for gRPC.
 func (n *Node) openGRPC(p *prepared) error {
-	secure, warnings, err := secured(&p.cfg.TLS)
+	secure, err := n.secured(&p.cfg.TLS)
 	if err != nil {
 		return err
 	}
-	n.warn(prepared{warnings: warnings})
 	n.grpc = grpc.New(n.gate, grpc.Options{
 		Room: n.room, DigestKey: p.digestKey(n.secret),
 		Anybody: p.cfg.TLS.Clients == config.AnyClient, Budget: n.web.Budget(),
@@ -125,11 +124,10 @@ func (n *Node) openGRPC(p *prepared) error {
 
 // openRESP makes the door for Redis clients.
 func (n *Node) openRESP(p *prepared) error {
-	secure, warnings, err := secured(&p.cfg.TLS)
+	secure, err := n.secured(&p.cfg.TLS)
 	if err != nil {
 		return err
 	}
-	n.warn(prepared{warnings: warnings})
 	if secure != nil {
 		secure.NextProtos = nil // which Redis clients do not name
 	}
@@ -152,43 +150,44 @@ func (n *Node) openRESP(p *prepared) error {
 // maxPEM bounds a file of certificates or of a key, bytes.
 const maxPEM = 1 << 20
 
-// secured reads the files of t; nil: there are none. warnings say who else can get at the key.
-func secured(t *config.TLS) (c *tls.Config, warnings []string, err error) {
+// secured reads the files of t, and warns of who else can get at the key; nil: there are none.
+func (n *Node) secured(t *config.TLS) (*tls.Config, error) {
 	if t.CertFile == "" {
-		return nil, nil, nil
+		return nil, nil
 	}
 	// Everybody may read a certificate: only the key's warnings are kept.
 	cert, _, err := private.Read(t.CertFile, maxPEM)
 	if err != nil {
-		return nil, nil, fmt.Errorf("tls.cert_file: %w", err)
+		return nil, fmt.Errorf("tls.cert_file: %w", err)
 	}
 	key, warnings, err := private.Read(t.KeyFile, maxPEM)
 	if err != nil {
-		return nil, nil, fmt.Errorf("tls.key_file: %w", err)
+		return nil, fmt.Errorf("tls.key_file: %w", err)
 	}
+	n.warn(prepared{warnings: warnings})
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
-		return nil, nil, fmt.Errorf("tls.cert_file %s, tls.key_file %s: %w",
+		return nil, fmt.Errorf("tls.cert_file %s, tls.key_file %s: %w",
 			t.CertFile, t.KeyFile, err)
 	}
 	// h2 by ALPN and TLS 1.2 at least: RFC 9113, 3.2 and 9.2.
-	c = &tls.Config{
+	c := &tls.Config{
 		Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2"},
 		MinVersion: tls.VersionTLS12,
 	}
 	if t.ClientCAFile == "" {
-		return c, warnings, nil
+		return c, nil
 	}
 	authorities, _, err := private.Read(t.ClientCAFile, maxPEM)
 	if err != nil {
-		return nil, nil, fmt.Errorf("tls.client_ca_file: %w", err)
+		return nil, fmt.Errorf("tls.client_ca_file: %w", err)
 	}
 	c.ClientAuth, c.ClientCAs = tls.RequireAndVerifyClientCert, x509.NewCertPool()
 	if !c.ClientCAs.AppendCertsFromPEM(authorities) {
-		return nil, nil, fmt.Errorf("tls.client_ca_file: %s holds no certificate in PEM",
+		return nil, fmt.Errorf("tls.client_ca_file: %s holds no certificate in PEM",
 			t.ClientCAFile)
 	}
-	return c, warnings, nil
+	return c, nil
 }
 
 // runStream serves s until ctx ends. A listener lost ends all connections of s; failures are

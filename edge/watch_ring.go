@@ -2,7 +2,6 @@ package edge
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -79,20 +78,8 @@ func (w *ringWatch) look(now time.Time, s pop.Stats) {
 		return
 	}
 	if apart {
-		w.log.Warn("ring: this node's clock " + clockApart(s.Skew) + ": counting alone")
+		w.log.Warn("ring: this node's clock " + api.ClockApart(s.Skew) + ": counting alone")
 	} else {
 		w.log.Info("ring: this node's clock agrees with the ring's again: sharing counts")
 	}
-}
-
-// clockApart returns the difference of the clocks in words. skew is how far this node's is ahead,
-// in whole seconds; negative: behind; 0: too far to be known.
-func clockApart(skew time.Duration) string {
-	if skew == 0 {
-		return "differs from the ring's by minutes or more"
-	}
-	if skew < 0 {
-		return fmt.Sprintf("is %d s behind the ring's", -skew/time.Second)
-	}
-	return fmt.Sprintf("is %d s ahead of the ring's", skew/time.Second)
 }

@@ -19,6 +19,12 @@ import (
 // answering serves datagrams until the test ends; answer returns nil to stay silent.
 func answering(t *testing.T, answer func([]byte) []byte) string {
 	t.Helper()
+	return answeringFrom(t, func(_ net.Addr, line []byte) []byte { return answer(line) })
+}
+
+// answeringFrom is answering for an answer that looks at the sender.
+func answeringFrom(t *testing.T, answer func(net.Addr, []byte) []byte) string {
+	t.Helper()
 	c, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -31,7 +37,7 @@ func answering(t *testing.T, answer func([]byte) []byte) string {
 			if err != nil {
 				return
 			}
-			if reply := answer(buf[:n]); reply != nil {
+			if reply := answer(from, buf[:n]); reply != nil {
 				_, _ = c.WriteTo(reply, from)
 			}
 		}
@@ -57,23 +63,11 @@ func loaded(t *testing.T, args ...string) (int, Report, string) {
 // wanted.
 func TestSocketsShareTheWindow(t *testing.T) {
 	var ports sync.Map
-	c, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	go func() {
-		buf := make([]byte, maxReply)
-		for {
-			_, from, err := c.ReadFrom(buf)
-			if err != nil {
-				return
-			}
-			ports.Store(from.String(), true)
-			_, _ = c.WriteTo([]byte("allow remaining=1\n"), from)
-		}
-	}()
-	code, r, errs := loaded(t, "udp", "-addr", c.LocalAddr().String(), "-requests", "500",
+	addr := answeringFrom(t, func(from net.Addr, _ []byte) []byte {
+		ports.Store(from.String(), true)
+		return []byte("allow remaining=1\n")
+	})
+	code, r, errs := loaded(t, "udp", "-addr", addr, "-requests", "500",
 		"-warmup", "50", "-window", "16", "-sockets", "8")
 	if code != 0 || r.Requests != 500 || r.Lost != 0 || r.Short != 0 || r.Verdicts.Allow != 500 {
 		t.Errorf("exit %d, %s, %+v", code, errs, r)

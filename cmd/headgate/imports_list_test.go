@@ -178,7 +178,7 @@ var rooms = map[string]struct {
 	"edge/door/verdict": {[]string{"mitigation", "edge/gate", "edge/api"}, "a decision in " +
 		"seconds and in the text of headers; which protocol carries them is the doors' affair"},
 	"edge/door/lines": {
-		[]string{"mitigation", "edge/gate", "edge/request", "edge/wire", "edge/api"},
+		[]string{"mitigation", "edge/gate", "edge/request", "edge/wire", "edge/api", "edge/ask"},
 		"the line protocol's fields and values as those of a request and of the gate, so that " +
 			"they mean the same in every door",
 	},

@@ -20,16 +20,7 @@ import (
 // flag of the page before. Flags coming and going between two pages therefore neither repeat nor
 // hide others.
 func (a *Door) listMitigations(w http.ResponseWriter, r *http.Request) *api.Problem {
-	query, p := adminQuery(r, "rule", "n", "cursor")
-	if p != nil {
-		return p
-	}
-	// the default length of a page. rows without the parameter n
-	n, p := adminCount(query, 100)
-	if p != nil {
-		return p
-	}
-	of, p := a.adminRule(query)
+	query, of, n, p := a.listed(r, 100, "cursor")
 	if p != nil {
 		return p
 	}

@@ -63,15 +63,7 @@ func viewPool(g *gate.Gate, p *pool.View) api.PoolView {
 
 // leases answers the leases of a key, or the keys holding most places under a rule.
 func (a *Door) leases(w http.ResponseWriter, r *http.Request) *api.Problem {
-	query, p := adminQuery(r, "rule", "key", "n")
-	if p != nil {
-		return p
-	}
-	n, p := adminCount(query, topDefault)
-	if p != nil {
-		return p
-	}
-	of, p := a.adminRule(query)
+	query, of, n, p := a.listed(r, topDefault, "key")
 	switch {
 	case p != nil:
 		return p

@@ -90,7 +90,9 @@ func (a *Door) testRequest(w http.ResponseWriter, r *http.Request) *api.Problem 
 // peek returns the present answer of q's rule; nil if a reload took the rule away. A peek takes the
 // same path as a question, on lane 0, whose figures have a peek more.
 func (a *Door) peek(q *api.TestQuestion) *api.TestAnswer {
-	ask := gate.Ask{Op: gate.Peek, Rule: []byte(q.Rule), Key: []byte(q.Key), Cost: q.Cost}
+	ask := gate.Ask{
+		Op: gate.Peek, Rule: []byte(q.Rule), Key: []byte(q.Key), Cost: q.Cost, Burst: q.Burst,
+	}
 	//nolint:gosec // ChaCha8, seeded by the system
 	d, err := a.gate.Lane(0).Decide(a.gate.Now(), rand.Uint64(), ask)
 	if err != nil {

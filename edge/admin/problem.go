@@ -74,19 +74,6 @@ func adminQuery(r *http.Request, names ...string) (url.Values, *api.Problem) {
 	return query, nil
 }
 
-// adminCount returns the parameter n, a number of rows from 1 to maxAdminRows, or otherwise if
-// missing.
-func adminCount(query url.Values, otherwise int) (int, *api.Problem) {
-	if !query.Has("n") {
-		return otherwise, nil
-	}
-	n, err := strconv.ParseUint(query.Get("n"), 10, 16)
-	if err != nil || n < 1 || n > maxAdminRows {
-		return 0, api.BadParameter("n", "must be a whole number from 1 to 1000")
-	}
-	return int(n), nil
-}
-
 // adminRule returns the rule the parameter rule names. nil without a problem:  the parameter is
 // missing.
 func (a *Door) adminRule(query url.Values) (*mitigation.Rule, *api.Problem) {
@@ -97,6 +84,24 @@ func (a *Door) adminRule(query url.Values) (*mitigation.Rule, *api.Problem) {
 		return r, nil
 	}
 	return nil, api.UnknownRule("rule", []byte(query.Get("rule")), a.gate.RuleNames())
+}
+
+// listed reads the query of a list: the parameters rule, n and others. of is nil without a rule; n
+// is a number of rows from 1 to maxAdminRows, or otherwise if missing.
+func (a *Door) listed(r *http.Request, otherwise int, others ...string) (
+	query url.Values, of *mitigation.Rule, n int, p *api.Problem,
+) {
+	if query, p = adminQuery(r, append(others, "rule", "n")...); p != nil {
+		return nil, nil, 0, p
+	}
+	if n = otherwise; query.Has("n") {
+		rows, err := strconv.ParseUint(query.Get("n"), 10, 16)
+		if n = int(rows); err != nil || n < 1 || n > maxAdminRows {
+			return nil, nil, 0, api.BadParameter("n", "must be a whole number from 1 to 1000")
+		}
+	}
+	of, p = a.adminRule(query)
+	return query, of, n, p
 }
 
 // neededRule is adminRule for a required parameter.

@@ -44,15 +44,7 @@ func shareOf(s topKey) float64 { return float64(s.Offered) / float64(s.Limit) }
 
 // top answers the heaviest keys, by default by the cost offered in their trailing window.
 func (a *Door) top(w http.ResponseWriter, r *http.Request) *api.Problem {
-	query, p := adminQuery(r, "rule", "n", "sort")
-	if p != nil {
-		return p
-	}
-	n, p := adminCount(query, topDefault)
-	if p != nil {
-		return p
-	}
-	of, p := a.adminRule(query)
+	query, of, n, p := a.listed(r, topDefault, "sort")
 	if p != nil {
 		return p
 	}
@@ -61,18 +53,13 @@ func (a *Door) top(w http.ResponseWriter, r *http.Request) *api.Problem {
 		return api.BadParameter("sort", "must be offered, admitted, share, rule or used")
 	}
 	var view api.TopsView
-	if p := a.listing(r, func() { view = top(a.gate, a.gate.Now(), of, n, order) }); p != nil {
+	if p := a.listing(r, func() {
+		view.Top = firstOf(a.gate, a.gate.Now(),
+			func(name string) bool { return of == nil || name == of.Name }, n, order)
+	}); p != nil {
 		return p
 	}
 	return answerJSON(w, http.StatusOK, view)
-}
-
-// top returns the first n suspects, in order, of a rule (nil: of all).
-func top(
-	g *gate.Gate, now window.Instant, of *mitigation.Rule, n int, order func(a, b topKey) int,
-) api.TopsView {
-	return api.TopsView{Top: firstOf(g, now,
-		func(name string) bool { return of == nil || name == of.Name }, n, order)}
 }
 
 // firstOf returns the first n suspects, in order, of the rules for which of returns true. of is

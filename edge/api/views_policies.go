@@ -76,10 +76,11 @@ type TestQuestion struct {
 	Rule   string      `json:"rule"`
 	Key    string      `json:"key"`
 	Cost   uint32      `json:"cost"`
-	Judges bool        `json:"judges"` // it may deny
-	Counts bool        `json:"counts"` // it adds its cost
-	Later  bool        `json:"later"`  // the response says whether, or how much
-	Shadow bool        `json:"shadow"` // its policy is in shadow
+	Burst  int64       `json:"burst,omitempty"` // the most that may be used of the rule's
+	Judges bool        `json:"judges"`          // it may deny
+	Counts bool        `json:"counts"`          // it adds its cost
+	Later  bool        `json:"later"`           // the response says whether, or how much
+	Shadow bool        `json:"shadow"`          // its policy is in shadow
 	Answer *TestAnswer `json:"answer,omitempty"`
 }
 

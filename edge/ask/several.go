@@ -143,7 +143,8 @@ func (s *Session) add(p *Part, q gate.Question, use Use, by int) {
 	for i := range m.n {
 		o := &m.asks[i]
 		if o.Op == q.Op && o.Cost == q.Cost && o.Shadow == q.Shadow && m.uses[i] == use &&
-			bytes.Equal(o.Key, q.Key) && bytes.Equal(o.Rule, q.Rule) && o.Parts.Equal(q.Parts) {
+			o.Burst == q.Burst && bytes.Equal(o.Key, q.Key) && bytes.Equal(o.Rule, q.Rule) &&
+			o.Parts.Equal(q.Parts) {
 			p.asked |= 1 << i
 			return
 		}

@@ -104,9 +104,9 @@ func (c *Config) policyFields() []field {
 				"10m); without any the level falls."),
 		documented("policies", set(&c.Policies.Policies, policies), "list of at most 1000", "[]",
 			"Each has `name` and `match`, and one of: `limit` and `window` with the other "+
-				"fields of a rule, `rules` (names of rules), `skip` (`all`, or names of policies "+
-				"below), `deny` (a status, 400 to 599), `tier`, `pool`. Beside a limit: `key` "+
-				"(default client), `count_when`, `pending` (0 to 1000000, or free), `cost`, "+
+				"fields of a rule, `rules` (names; with `burst`, part of theirs), `skip` "+
+				"(`all`, or names of policies below), `deny` (a status, 400 to 599), `tier`, "+
+				"`pool`. Beside a limit: `key` (default client), `count_when`, `pending` (0 to 1000000, or free), `cost`, "+
 				"`tiers`, `group`, `missing`, `mode`, and `on_deny`: `status` (400 to 599), "+
 				"`announce: false`, `deceive: true`, `body` (up to 4 KiB). With key `client`, "+
 				"`ladder` limits its networks as well, as in `[{v4: 24, v6: 56, times: 4}]`: "+

@@ -59,6 +59,11 @@ func TestLint(t *testing.T) {
 		{base + fmt.Sprintf(cost, 51, ""), "cost-above-limit a"},
 		{base + fmt.Sprintf(cost, 50, ""), ""},
 		{base + fmt.Sprintf(cost, 50, ", kind: bucket, burst: 10"), "cost-above-limit a"},
+		{
+			"rules: [{name: z, limit: 9, window: 1s, burst: 20}]\npolicies:\n  - {name: a, " +
+				"match: {}, rules: [z], burst: 10, cost: {of: query.n, max: 15}}\n",
+			"cost-above-limit a",
+		},
 		{base + fmt.Sprintf(fails, "401", 1, ""), "count-rate a"},
 		{base + fmt.Sprintf(fails, "4xx", 1, ""), "count-rate a"},
 		{base + fmt.Sprintf(fails, "200", 1, ""), ""},

@@ -52,7 +52,7 @@ func (v value) policy() policy.Policy {
 	p.rule.Name, p.rule.Mode = p.Name, p.Mode
 	v.checkActions(p)
 	v.checkPending(p)
-	if v.hasOwn() {
+	if p.Burst = p.rule.Burst; v.hasOwn() {
 		v.own(p)
 	}
 	return p.Policy

@@ -15,16 +15,37 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// hasOwn reports whether a policy has numbers: any field of a rule beside name and mode.
+// hasOwn reports whether a policy has numbers: any field of a rule beside name and mode, and beside
+// the burst of a policy with rules.
 func (v value) hasOwn() bool {
 	var r mitigation.Rule
+	_, asks := v.d.given[join(v.path, "rules")]
 	for _, f := range ruleFields(&r) {
 		if _, given := v.d.given[join(v.path, f.name)]; given &&
-			f.name != "name" && f.name != "mode" {
+			f.name != "name" && f.name != "mode" && (f.name != "burst" || !asks) {
 			return true
 		}
 	}
 	return false
+}
+
+// checkBurstBeside holds the burst of policy i beside rules within the bursts of the rules.
+func (c *Config) checkBurstBeside(d *decoder, i int) {
+	p := &c.Policies.Policies[i]
+	at, given := d.given[fmt.Sprintf("policies[%d].burst", i)]
+	if !given || len(p.Rules) == 0 {
+		return
+	}
+	for _, r := range c.Rules {
+		switch {
+		case !slices.Contains(p.Rules, r.Name):
+		case r.Kind != mitigation.Bucket:
+			at.fault("stands beside rules, and rule %s is a %s: only a bucket has a burst", r.Name,
+				r.Kind)
+		case p.Burst < 1 || p.Burst > r.Quota():
+			at.fault("must be from 1 to %d, the burst of rule %s", r.Quota(), r.Name)
+		}
+	}
 }
 
 // own makes the rules of a policy with numbers.
@@ -184,6 +205,9 @@ func (d *decoder) checkPolicies(c *Config) {
 	}
 	_, hasRules := d.given["rules"]
 	c.Policies.Pools, c.Policies.ShedBy = c.poolNames(), drawnRules(c.Rules)
+	for i := range c.Policies.Policies {
+		c.checkBurstBeside(d, i)
+	}
 	bad := maps.Clone(d.bad) // values of a list have one path
 	for _, f := range c.Policies.Check(rules, didYouMean) {
 		if bad[f.Path] {

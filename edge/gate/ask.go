@@ -29,7 +29,10 @@ type Ask struct {
 	Cost uint32 // 1..mitigation.MaxCost; 0 means 1
 	For  uint32 // seconds the lease of an Acquire lasts, at most those of its rule; 0: those
 	Tier []byte // of the request, for rules keeping a part of their limit for some; nil: none
-	Wait bool   // the request can wait: under a rule with a delay it may be allowed for later
+	// Burst is the part of a bucket's burst the request may use up; 0: all. Above the part the
+	// request is denied without a flag.
+	Burst int64
+	Wait  bool // the request can wait: under a rule with a delay it may be allowed for later
 	// Whole says that a policy asks for a whole request: Retry is spread unless the rule says
 	// NoSpread.
 	Whole bool

@@ -23,14 +23,15 @@ func (t *Together) conclude(l *Lane, now window.Instant, i int, pass bool) {
 		to := &p.res.count
 		to.Used, to.Wait, to.Reset, to.Folded, to.Brief = c.Used, c.Wait, c.Reset, c.Folded, c.Brief
 		fills = ask.Fills && pass && !p.few && r.Action == mitigation.Block
-		told = !c.Fits && !r.blocks(now, c, ask.Hit, ask.Cost)
+		// above a burst of its own others have room: no flag
+		told = !c.Fits && (ask.Kept && q.Burst > 0 || !r.blocks(now, c, ask.Hit, ask.Cost))
 		if !c.Fits {
 			switch p.res.why = mitigation.ByLimit; {
 			case t.pending(i):
 				p.res.why, p.res.count.Wait = mitigation.ByPending, 0
-			case ask.Cost > r.Quota():
+			case ask.Cost > r.Quota(), q.Burst > 0 && ask.Cost > q.Burst:
 				p.res.tooMuch(r, now, ask.Hit)
-			case ask.Kept:
+			case ask.Kept && q.Burst == 0:
 				p.res.why = mitigation.ByReserve
 			}
 		}

@@ -218,6 +218,9 @@ func (t *Together) offer(l *Lane, now window.Instant, chance func() uint64, i in
 	if len(r.Reserve) > 0 {
 		p.res.leaves = r.Reserved(q.Tier)
 	}
+	if q.Burst > 0 {
+		p.res.leaves = max(p.res.leaves, r.Quota()-q.Burst)
+	}
 	if r.siblings != nil {
 		p.few = r.fewAsk(now, p.index, q.Parts)
 	}

@@ -36,6 +36,7 @@ type policy struct {
 type askedRule struct {
 	index int
 	name  []byte
+	burst int64 // Policy.Burst
 	// For such a rule the search for an equal question is left out.
 	once bool // no other policy asks it, so no question equals one of it
 

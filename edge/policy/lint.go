@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -55,7 +56,9 @@ func (l *linter) asked(p *Policy) (all []*mitigation.Rule) {
 	}
 	for _, name := range p.Rules {
 		if r := l.rules[name]; r != nil {
-			all = append(all, r)
+			own := *r
+			own.Burst = cmp.Or(p.Burst, r.Burst)
+			all = append(all, &own)
 		}
 	}
 	return all

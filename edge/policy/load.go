@@ -182,6 +182,7 @@ func (l *loader) policy(i int) error {
 	p.cost.number = l.number(p.cost.Of)
 	for _, name := range spec.Rules {
 		p.rules = append(p.rules, l.rule(name))
+		p.rules[len(p.rules)-1].burst = spec.Burst
 	}
 	for _, r := range spec.Own {
 		p.rules = append(p.rules, l.rule(r.Name))

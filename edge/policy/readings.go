@@ -43,6 +43,7 @@ func (w *walk) merge(s *step, rule *askedRule, key []byte, d demand) bool {
 			continue
 		}
 		same.Judges = same.Judges || d.do&judges != 0
+		same.narrow(rule, d)
 		same.Counts = same.Counts || d.do&counts != 0
 		if d.do&later != 0 {
 			same.Later, out.Later, same.Pending.Held = true, true, d.held
@@ -50,6 +51,13 @@ func (w *walk) merge(s *step, rule *askedRule, key []byte, d demand) bool {
 		return true
 	}
 	return false
+}
+
+// narrow lowers the burst of q to that of a policy that asks rule and judges.
+func (q *Question) narrow(rule *askedRule, d demand) {
+	if rule.burst > 0 && d.do&judges != 0 && (q.Burst == 0 || rule.burst < q.Burst) {
+		q.Burst = rule.burst
+	}
 }
 
 // waitsAlike reports whether q and d are of the same policy, in two walks, and wait for the same of

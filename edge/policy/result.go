@@ -24,6 +24,7 @@ type Question struct {
 	Name   []byte // the rule's name; it outlives the Result
 	Key    []byte // 1..mitigation.MaxKey bytes; it lies in the Result
 	Cost   uint32 // 1..mitigation.MaxCost
+	Burst  int64  // the most the request uses up of the rule's burst; 0: all
 	// Narrower is, of the rule of a network, the key of the client's narrower network; else nil.
 	Narrower []byte
 	// ShedBy is, under a rule with ShedBy, the part of the request; nil if absent.

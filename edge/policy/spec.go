@@ -102,6 +102,7 @@ type Policy struct {
 	MissingSkip bool // no question where the key is absent; else such requests share a key
 	Cost        Cost
 	Rules       []string // names of rules it asks
+	Burst       int64    // the most a request may use up of the bursts of Rules; 0: all
 	// the policy's numbers: a rule called Name, or a rule a tier, NAME@TIER; each with the rules of
 	// Ladder behind
 	Own     []mitigation.Rule

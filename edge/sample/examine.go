@@ -49,6 +49,7 @@ func Examine(e *policy.Engine, s *api.TestRequest) (*api.TestView, error) {
 		}
 		out.Questions = append(out.Questions, api.TestQuestion{
 			Policy: e.Policy(q.Policy).Name, Rule: string(q.Name), Key: string(q.Key), Cost: q.Cost,
+			Burst:  q.Burst,
 			Judges: q.Judges, Counts: q.Counts, Later: q.Later, Shadow: q.Shadow,
 		})
 	}

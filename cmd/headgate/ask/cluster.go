@@ -103,7 +103,7 @@ func clocked(c api.ClockView) string {
 	case health.ClockAgreed.String():
 		return "agrees with the other nodes"
 	case health.ClockApart.String():
-		return clockApart(cli.Seconds(c.SkewSeconds)) + ": counting alone"
+		return api.ClockApart(cli.Seconds(c.SkewSeconds)) + ": counting alone"
 	case health.ClockComparing.String():
 		return "being compared with the other nodes: counting alone until then"
 	}
@@ -118,15 +118,4 @@ func troubled(r *api.RingView) string {
 		{r.DroppedCost, "cost never sent"},
 		{r.Deferred, "keys postponed to a later flush"},
 	})
-}
-
-// clockApart states the difference of a clock ahead by skew.
-func clockApart(skew time.Duration) string {
-	if skew == 0 {
-		return "differs from the ring's by minutes or more"
-	}
-	if skew < 0 {
-		return fmt.Sprintf("is %d s behind the ring's", -skew/time.Second)
-	}
-	return fmt.Sprintf("is %d s ahead of the ring's", skew/time.Second)
 }

@@ -28,9 +28,9 @@ descriptors:
   - {key: files, value: "a*", share_threshold: true, rate_limit: {unit: minute, requests_per_unit: 2}}
 `
 
-// TestFiles: in a domain of a file its limits hold, as envoyproxy/ratelimit has them.
-func TestFiles(t *testing.T) {
-	t.Parallel()
+// openTheirs is open with the limits of theirs.
+func openTheirs(t *testing.T) *house {
+	t.Helper()
 	tree, faults := envoy.Load([]envoy.File{{Name: "rl.yaml", Data: []byte(theirs)}},
 		envoy.Options{})
 	if len(faults) > 0 {
@@ -39,6 +39,13 @@ func TestFiles(t *testing.T) {
 	h := open(t, twoRules)
 	h.gate.SetRules(append(h.gate.Rules(), tree.Rules...))
 	h.door.SetLimits(tree)
+	return h
+}
+
+// TestFiles: in a domain of a file its limits hold, as envoyproxy/ratelimit has them.
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	h := openTheirs(t)
 	c := h.dial(t)
 	foo := func(pairs ...string) string {
 		return describe(append([]string{"foo", "x"},

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headgate-dev/headgate/edge/config/envoy"
 	"github.com/headgate-dev/headgate/edge/door/grpc"
 )
 
@@ -12,14 +11,7 @@ import (
 // limit with the least left, of limits that are over the last.
 func TestHeaders(t *testing.T) {
 	t.Parallel()
-	tree, faults := envoy.Load([]envoy.File{{Name: "rl.yaml", Data: []byte(theirs)}},
-		envoy.Options{})
-	if len(faults) > 0 {
-		t.Fatal(faults)
-	}
-	h := open(t, twoRules)
-	h.gate.SetRules(append(h.gate.Rules(), tree.Rules...))
-	h.door.SetLimits(tree)
+	h := openTheirs(t)
 	c := h.dial(t)
 	three := func(v string) string { return describe("foo", v, "bar", "1") }
 	one := func(v string) string { return describe("foo", v, "bar", "bkthomps") }

@@ -8,6 +8,9 @@
 package lines
 
 import (
+	"errors"
+
+	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/wire"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -30,3 +33,19 @@ var (
 		mitigation.Global: wire.ViewGlobal,
 	}
 )
+
+// CodeOf returns the code of an error of the gate or of ask's room; nil has wire.NoError. An error
+// without a code of its own is of a request for another kind of rule.
+func CodeOf(err error) wire.Code {
+	switch {
+	case err == nil:
+		return wire.NoError
+	case errors.Is(err, gate.ErrUnknownRule):
+		return wire.UnknownRule
+	case errors.Is(err, ask.ErrUnknownPool):
+		return wire.UnknownPool
+	case errors.Is(err, ask.ErrFull):
+		return wire.Full
+	}
+	return wire.BadRequest
+}

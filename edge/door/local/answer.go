@@ -1,7 +1,6 @@
 package local
 
 import (
-	"errors"
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/api"
@@ -37,7 +36,7 @@ func (s *seat) answer(b *gate.Batch, q *client.Query) (a client.Answer) {
 			Op: lines.Ops[q.Op], Rule: to.Rule, Key: to.Key,
 			Cost: to.Cost, Wait: q.CanWait,
 		}
-		code = codeOf(b.Decide(&s.decision, &s.ask))
+		code = lines.CodeOf(b.Decide(&s.decision, &s.ask))
 	}
 	switch {
 	case code != wire.NoError:
@@ -48,17 +47,6 @@ func (s *seat) answer(b *gate.Batch, q *client.Query) (a client.Answer) {
 		setDecision(&a, &s.decision)
 	}
 	return a
-}
-
-// codeOf returns the protocol's code for an error of the gate.
-func codeOf(err error) wire.Code {
-	switch {
-	case err == nil:
-		return wire.NoError
-	case errors.Is(err, gate.ErrUnknownRule):
-		return wire.UnknownRule
-	}
-	return wire.BadRequest
 }
 
 // setDecision sets the fields of a from a decision, in whole seconds. The ratio goes through 32

@@ -1,8 +1,6 @@
 package resp
 
 import (
-	"errors"
-
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door/lines"
 	"github.com/headgate-dev/headgate/edge/gate"
@@ -14,24 +12,11 @@ import (
 // The commands below are the lines of the same names in another protocol, so a ticket or a lease
 // can be used by the connection that got it. Done is 1; 0 is late: unknown, used or too old.
 
-// codeOf returns the code of an error of the gate or the room.
-func codeOf(err error) wire.Code {
-	switch {
-	case errors.Is(err, gate.ErrUnknownRule):
-		return wire.UnknownRule
-	case errors.Is(err, ask.ErrUnknownPool):
-		return wire.UnknownPool
-	case errors.Is(err, ask.ErrFull):
-		return wire.Full
-	}
-	return wire.BadRequest // it is of another kind
-}
-
 // done answers 1, 0 if late, or an error.
 func (c *conn) done(late bool, err error) {
 	switch {
 	case err != nil:
-		c.code(codeOf(err))
+		c.code(lines.CodeOf(err))
 	case late:
 		c.integer(0)
 	default:

@@ -109,7 +109,7 @@ func (c *conn) byRule(op gate.Op, args [][]byte) {
 	err := c.batch.Decide(&c.d,
 		&gate.Ask{Op: op, Rule: args[0], Key: args[1], Cost: uint32(cost)})
 	if err != nil {
-		c.code(codeOf(err))
+		c.code(lines.CodeOf(err))
 		return
 	}
 	at := c.beginMap()

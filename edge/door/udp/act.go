@@ -1,10 +1,7 @@
 package udp
 
 import (
-	"errors"
-
 	"github.com/headgate-dev/headgate/edge/api"
-	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door/lines"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/wire"
@@ -50,7 +47,7 @@ func (k *asker) perform(b *gate.Batch) wire.Code {
 	default:
 		err = room.Load(k.now, a.Rule, k.sender(), a.Share)
 	}
-	return codeOf(err)
+	return lines.CodeOf(err)
 }
 
 // sender returns the name of whoever reports a load: the given name, or the address. All senders of
@@ -65,21 +62,6 @@ func (k *asker) sender() []byte {
 	return k.peer.AppendTo(k.name[:0])
 }
 
-// codeOf returns the code of an error of the gate.
-func codeOf(err error) wire.Code {
-	switch {
-	case err == nil:
-		return wire.NoError
-	case errors.Is(err, gate.ErrUnknownRule):
-		return wire.UnknownRule
-	case errors.Is(err, ask.ErrUnknownPool):
-		return wire.UnknownPool
-	case errors.Is(err, ask.ErrFull):
-		return wire.Full
-	}
-	return wire.BadRequest
-}
-
 // acquire takes places.
 func (k *asker) acquire(b *gate.Batch) wire.Code {
 	d := &k.decision
@@ -88,7 +70,7 @@ func (k *asker) acquire(b *gate.Batch) wire.Code {
 		Cost: k.act.Cost, For: k.act.For, Tier: k.act.Tier,
 	})
 	if err != nil {
-		return codeOf(err)
+		return lines.CodeOf(err)
 	}
 	to := &k.answer
 	to.Status, to.Shadow, to.Lease, to.Full = wire.Allow, d.Shadow, d.Lease, d.Full

@@ -124,7 +124,7 @@ func (s *readerStats) answer(a *wire.Answer, q *question, decisions *gate.Batch,
 			setAnswer(a, &q.decision, &q.query)
 			return
 		}
-		if code = codeOf(err); code == wire.UnknownRule {
+		if code = lines.CodeOf(err); code == wire.UnknownRule {
 			s.unknown.Add(1)
 		} else {
 			s.malformed.Add(1)
