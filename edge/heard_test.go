@@ -40,7 +40,8 @@ func startLogged(t *testing.T, listen, text string) (*running, *edgetest.Log) {
 	}
 	log := new(edgetest.Log)
 	return run(t, edge.Options{
-		Config: &c, File: "/etc/headgate/headgate.yaml", Log: slog.New(slog.NewTextHandler(log, nil)),
+		Config: &c, File: "/etc/headgate/headgate.yaml",
+		Log: slog.New(slog.NewTextHandler(log, nil)),
 	}), log
 }
 

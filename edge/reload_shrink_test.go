@@ -65,14 +65,14 @@ policies:
 		`"after":1198},{"name":"tor","before":20,"after":1}]`)
 	for _, n := range []int{0, 598} {
 		write("plans.csv", n, "k%d,gold\n")
-		reload("", fmt.Sprintf("sets.plans: %s/plans.csv has %d entries and had 1,198; --force "+
+		reload("", fmt.Sprintf("set plans: %s/plans.csv has %d entries and had 1,198; --force "+
 			"or allow_shrink: true takes it", dir, n))
 		gold("k1000", true)
 	}
 	write("plans.csv", 599, "k%d,gold\n") // just the half
 	reload("", `"sets":[{"name":"plans","before":1198,"after":599}]`)
 	write("plans.csv", 1, "k%d,gold\n")
-	reload("?force=0", "sets.plans: ")
+	reload("?force=0", "set plans: ")
 	reload("?force=2", "force")
 	reload("?force=1", `"sets":[{"name":"plans","before":599,"after":1}]`)
 	gold("k1000", false)

@@ -30,7 +30,7 @@ var ceilings = map[string]struct{ most, slack float64 }{
 	"one, ones per 1,000":                    {1.8, 0.5},
 	"what per 1,000":                         {0.7, 0.3},
 	"lines of code over 100 columns":         {31, 12},
-	"lines of tests over 100 columns":        {326, 60},
+	"lines of tests over 100 columns":        {323, 60},
 	"files of code over 300 lines":           {0, 0},
 	"structs with more than 6 bools":         {0, 0},
 	"lines of the 99th of 100 functions":     {38, 2},

@@ -59,7 +59,7 @@ func TestTooManyTests(t *testing.T) {
 	}
 	s := &Spec{Policies: policies}
 	_, err := Load(s, Options{Rules: ruleNames(s)})
-	if err == nil || err.Error() != "policies: the policies have more than 4096 different tests" {
+	if err == nil || err.Error() != "the policies have more than 4096 different tests" {
 		t.Errorf("got %v", err)
 	}
 }

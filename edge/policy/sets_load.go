@@ -102,8 +102,9 @@ func (l *loader) shrunk(s *Set, is *setFile) bool {
 		2*is.entries >= was.entries {
 		return false
 	}
-	l.fault(Fault{Pos: s.At, Message: fmt.Sprintf("%s has %s entries and had %s; --force or "+
-		"allow_shrink: true takes it", s.File, grouped(is.entries), grouped(was.entries))})
+	l.fault(Fault{Pos: s.At, Message: fmt.Sprintf("set %s: %s has %s entries and had %s; "+
+		"--force or allow_shrink: true takes it", s.Name, s.File,
+		grouped(is.entries), grouped(was.entries))})
 	return true
 }
 

@@ -42,11 +42,8 @@ type Fault struct {
 
 // Error returns the fault as a line.
 func (f Fault) Error() string {
-	switch {
-	case f.File != "":
+	if f.File != "" {
 		return fmt.Sprintf("%s:%d: %s", f.File, f.Line, f.Message)
-	case f.Path != "":
-		return f.Path + ": " + f.Message
 	}
 	return f.Message
 }

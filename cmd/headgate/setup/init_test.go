@@ -51,7 +51,8 @@ func TestDeployedSnippets(t *testing.T) {
 				args = append(args, "--rule", rule)
 			}
 			code, printed, stderr := runInit(t, t.TempDir(), args...)
-			if code != 0 || printed != strings.Join(texts, "\n") || !strings.HasPrefix(stderr, "next: "+f.next+"\n") {
+			if code != 0 || printed != strings.Join(texts, "\n") ||
+				!strings.HasPrefix(stderr, "next: "+f.next+"\n") {
 				t.Errorf("init %s: %d %s\n%s", s.name, code, stderr, printed)
 			}
 		}

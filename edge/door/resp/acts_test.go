@@ -17,7 +17,7 @@ policies:
     count_when: {path: /login, status: 401}
     limit: 2
     window: 1h
-  - {name: cost, match: {path: /cost}, key: all, limit: 100, window: 1h, cost: response.header.x-tokens}
+  - {name: cost, match: {path: /cost}, limit: 100, window: 1h, cost: response.header.x-tokens}
   - {name: exports, match: {path: /export}, key: all, kind: concurrency, limit: 1}
   - {name: work, match: {path: /work}, pool: workers}
 `
