@@ -2,17 +2,11 @@ package edge_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/pem"
 	"fmt"
 	"io"
-	"math/big"
 	"net"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -20,45 +14,15 @@ import (
 
 	"github.com/headgate-dev/headgate/edge"
 	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
-
-// writePair writes a certificate for 127.0.0.1 and its key, in PEM.
-func writePair(t *testing.T, dir string) (cert, key string) {
-	t.Helper()
-	secret, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &secret.PublicKey, secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	inside, err := x509.MarshalPKCS8PrivateKey(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for path, block := range map[string]*pem.Block{
-		cert: {Type: "CERTIFICATE", Bytes: der},
-		key:  {Type: "PRIVATE KEY", Bytes: inside},
-	} {
-		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return cert, key
-}
 
 // listen.grpc is secured by tls over TCP, and plain on a unix socket; clients need a certificate
 // where client_ca_file says so.
 func TestGRPC(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	cert, key := writePair(t, dir)
+	cert, key, _ := edgetest.Certificate(t)
 	text := fmt.Sprintf("listen: {udp: [], http: [], admin: [], grpc: ['127.0.0.1:0', "+
 		"'unix:%s']}\ntls: {cert_file: %s, key_file: %s, client_ca_file: %s}\n",
 		filepath.Join(dir, "s"), cert, key, cert)
@@ -133,7 +97,7 @@ func greet(t *testing.T, c net.Conn) {
 func TestBadTLS(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	cert, key := writePair(t, dir)
+	cert, key, _ := edgetest.Certificate(t)
 	for _, tt := range []struct{ cert, key, ca, want string }{
 		{dir + "/none", key, "", "tls.cert_file: "},
 		{cert, dir + "/none", "", "tls.key_file: "},

@@ -9,15 +9,16 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // A connection that does not show what it is in time ends, so that its place is free for a client
 // that does.
 func TestSilenceEnds(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	cert, key := writePair(t, dir)
-	password := filepath.Join(dir, "password")
+	cert, key, _ := edgetest.Certificate(t)
+	password := filepath.Join(t.TempDir(), "password")
 	if err := os.WriteFile(password, []byte("a-secret-of-enough-letters\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

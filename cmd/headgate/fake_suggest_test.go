@@ -53,6 +53,7 @@ func (f *fakeAdmin) suggest(w http.ResponseWriter, r *http.Request) {
 		Rule: r.FormValue("rule"), Limit: 100, Window: 10, Action: "shed", Mode: "shadow",
 		Since: clitest.Noon.Add(-26 * time.Hour), Until: clitest.Noon,
 		Offered: 12_345_678, Keys: 8799, KeysError: 0.023, Rows: []api.SuggestRow{},
+		Observed: api.ObservedView{Requests: 9_876_543, Denied: 432},
 	}
 	switch v.Rule {
 	case "fleet":

@@ -78,7 +78,7 @@ func (a *Door) networkKeys(network string) (all []held) {
 
 // fieldsOf returns the fields in the keys by which policies ask rule.
 func (a *Door) fieldsOf(rule string) []string {
-	if e := a.engine(); e != nil {
+	if e := a.options.engine(); e != nil {
 		return sample.Fields(e, rule)
 	}
 	return nil

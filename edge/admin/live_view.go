@@ -46,7 +46,7 @@ func (w *feed) picture(now window.Instant) api.LiveView {
 	v.Policies = viewPolicies(e, w.options)
 	v.Policies = v.Policies[:min(len(v.Policies), livePolicies)]
 	v.Pools, v.Tickets = viewPools(e, w.options), ticketsOf(w.options, now)
-	for _, rule := range viewRules(e, now, figures) {
+	for _, rule := range viewRules(e, w.options.engine(), now, figures) {
 		v.Rules = append(v.Rules, api.LiveRuleView{
 			RuleView: rule, Suspects: s.suspects[rule.Name],
 			Flags: s.byRule[rule.Name], Allowed: s.allowed[rule.Name],

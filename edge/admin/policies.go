@@ -29,15 +29,15 @@ func (a *Door) policies(w http.ResponseWriter, r *http.Request) *api.Problem {
 // viewPolicies returns the policies in force with their counts. Their order and their texts are the
 // engine's, their figures the room's; the names join both.
 func viewPolicies(g *gate.Gate, o Options) []api.PolicyView {
-	if o.Requests == nil || o.Requests.Engine() == nil {
+	if o.engine() == nil {
 		return []api.PolicyView{}
 	}
 	all := sample.Views(o.Requests.Engine())
 	for _, f := range o.Requests.Figures() {
 		for i := range all {
 			if v := &all[i]; v.Name == f.Name { // a reload may come between the two
-				v.Matched, v.Denied, v.ShadowDenied, v.Unreported = f.Matched, f.Denied.Total(),
-					f.Shadow, f.Unreported
+				v.Matched, v.Denied, v.ShadowDenied, v.Counted, v.Reports, v.Unreported = f.Matched,
+					f.Denied.Total(), f.Shadow, f.Counted, f.Reports, f.Unreported
 				if f.Seen != 0 {
 					seen := g.Shown(f.Seen).Truncate(time.Millisecond)
 					v.LastSeen = &seen
@@ -49,16 +49,16 @@ func viewPolicies(g *gate.Gate, o Options) []api.PolicyView {
 }
 
 // engine returns the policies in force; nil: there are none.
-func (a *Door) engine() *policy.Engine {
-	if a.options.Requests == nil {
+func (o *Options) engine() *policy.Engine {
+	if o.Requests == nil {
 		return nil
 	}
-	return a.options.Requests.Engine()
+	return o.Requests.Engine()
 }
 
 // asking returns the names of the policies asking rule.
 func (a *Door) asking(rule string) []string {
-	if e := a.engine(); e != nil {
+	if e := a.options.engine(); e != nil {
 		return sample.Asking(e, rule)
 	}
 	return nil
@@ -70,7 +70,7 @@ func (a *Door) testRequest(w http.ResponseWriter, r *http.Request) *api.Problem 
 	if _, p := adminQuery(r); p != nil {
 		return p
 	}
-	if a.options.Requests == nil || a.options.Requests.Engine() == nil {
+	if a.options.engine() == nil {
 		return &api.Problem{Status: http.StatusNotFound, Detail: "there are no policies in force"}
 	}
 	s, p := readTestRequest(r)
@@ -87,15 +87,20 @@ func (a *Door) testRequest(w http.ResponseWriter, r *http.Request) *api.Problem 
 	return answerJSON(w, http.StatusOK, view)
 }
 
-// peek returns the present answer of q's rule; nil if a reload took the rule away. A peek takes the
-// same path as a question, on lane 0, whose figures have a peek more.
+// peek returns the decision on an ask, counting nothing; without a rule where a reload took the
+// rule away. The path is a question's.
+func peek(g *gate.Gate, ask gate.Ask) gate.Decision {
+	ask.Op = gate.Peek
+	d, _ := g.Lane(0).Decide(g.Now(), rand.Uint64(), ask) //nolint:gosec // as good as ChaCha8
+	return d
+}
+
+// peek returns the present answer of q's rule; nil if a reload took the rule away.
 func (a *Door) peek(q *api.TestQuestion) *api.TestAnswer {
-	ask := gate.Ask{
-		Op: gate.Peek, Rule: []byte(q.Rule), Key: []byte(q.Key), Cost: q.Cost, Burst: q.Burst,
-	}
-	//nolint:gosec // ChaCha8, seeded by the system
-	d, err := a.gate.Lane(0).Decide(a.gate.Now(), rand.Uint64(), ask)
-	if err != nil {
+	d := peek(a.gate, gate.Ask{
+		Rule: []byte(q.Rule), Key: []byte(q.Key), Cost: q.Cost, Burst: q.Burst,
+	})
+	if d.Rule == nil {
 		return nil
 	}
 	answer := api.TestAnswer{

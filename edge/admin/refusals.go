@@ -17,8 +17,9 @@ func viewDenials(g *gate.Gate, f *gate.Figures, from *gate.Baseline) api.Denials
 		Since:      g.Shown(from.Since),
 		Denied:     requests - before,
 		DeniedCost: cost - costBefore,
-		Requests: requests - before +
-			f.Totals.Requests[gate.OutcomeAllowed] - from.Totals.Requests[gate.OutcomeAllowed],
+		Requests:   f.Totals.Asked() - from.Totals.Asked(),
+		DeniedBeside: f.Totals.Requests[gate.OutcomeBeside] -
+			from.Totals.Requests[gate.OutcomeBeside],
 		Offered:    f.Totals.Offered() - from.Totals.Offered(),
 		KeysError:  math.Round(sketch.DistinctError*1000) / 1000,
 		Keys:       uint64(math.Round(f.Keys)),

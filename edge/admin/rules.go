@@ -7,6 +7,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/policy"
+	"github.com/headgate-dev/headgate/edge/sample"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -17,7 +19,7 @@ func (a *Door) rules(w http.ResponseWriter, r *http.Request) *api.Problem {
 		return p
 	}
 	figures := a.gate.Figures()
-	views := viewRules(a.gate, a.gate.Now(), figures)
+	views := viewRules(a.gate, a.options.engine(), a.gate.Now(), figures)
 	for i := range views {
 		views[i].Settings = []api.SettingView{}
 		for _, s := range config.Settings(figures[i].Rule) {
@@ -27,8 +29,11 @@ func (a *Door) rules(w http.ResponseWriter, r *http.Request) *api.Problem {
 	return answerJSON(w, http.StatusOK, api.RulesView{Rules: views})
 }
 
-// viewRules returns the views of the rules with these figures, and the places taken at now.
-func viewRules(g *gate.Gate, now window.Instant, figures []gate.Figures) []api.RuleView {
+// viewRules returns the views of the rules with these figures, asked by the policies of e, and the
+// places taken at now.
+func viewRules(
+	g *gate.Gate, e *policy.Engine, now window.Instant, figures []gate.Figures,
+) []api.RuleView {
 	// Not nil: JSON has a list, [], for a node without rules.
 	all := []api.RuleView{}
 	taken := map[string]*api.PlacesView{}
@@ -37,7 +42,10 @@ func viewRules(g *gate.Gate, now window.Instant, figures []gate.Figures) []api.R
 	}
 	for i := range figures {
 		v := viewRule(g, &figures[i])
-		v.Places = taken[v.Name]
+		v.Places, v.Unit = taken[v.Name], sample.Unit(e, v.Name)
+		if v.Offered > figures[i].Totals.Asked()+v.Counted { // by checks without a policy
+			v.Unit = "cost"
+		}
 		all = append(all, v)
 	}
 	return all
@@ -52,7 +60,7 @@ func viewRule(g *gate.Gate, f *gate.Figures) api.RuleView {
 		Kind: f.Kind.String(), Burst: f.Burst,
 		Offered: f.Totals.Offered(), Admitted: f.Totals.Admitted(), Denied: f.Totals.Refused(),
 		ShadowDenied: f.Totals.Cost[gate.OutcomeShadowed], Delayed: f.Delayed,
-		Denials: viewDenials(g, f, &f.From),
+		Counted: f.Totals.Requests[gate.OutcomeCounted], Denials: viewDenials(g, f, &f.From),
 	}
 	v.Lease, v.Delay, v.Siblings = f.Lease.Seconds(), f.Delay.Seconds(), f.Siblings
 	v.MaxBlast = f.MaxBlast

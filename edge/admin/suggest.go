@@ -55,6 +55,7 @@ func suggest(g *gate.Gate, name string) (api.SuggestView, bool) {
 		}
 	}
 	denied := viewDenials(g, &f, &o.From)
+	v.Observed = api.ObservedView{Requests: denied.Requests, Denied: denied.Denied}
 	if f.Kind == mitigation.Concurrency {
 		fillHeld(&v, &o.Held, denied)
 		return v, ok
@@ -106,7 +107,7 @@ func fillSuggest(v *api.SuggestView, o *gate.Observation, denied api.DenialsView
 			}, denied.KeysError
 		}
 	}
-	v.Rows = pick(rows, ownOf(v))
+	v.Rows = pick(rows, v)
 }
 
 // suggestRows returns a row for every estimated limit, as shares of demand and keys.
@@ -130,14 +131,14 @@ func shares(of whatif.Range, whole float64) api.ShareRange {
 
 // pick returns the rows to show: limits in steps of 1, 2 and 5, the limit of the rule, and the
 // least limits refusing no more than certain shares. Some dozen rows: every limit tried would be a
-// page nobody reads.
-func pick(rows []api.SuggestRow, own int64) []api.SuggestRow {
-	picked := []api.SuggestRow{}
+// page nobody reads. After denials, by v.Observed, no limit up to the present one denies nothing.
+func pick(rows []api.SuggestRow, v *api.SuggestView) []api.SuggestRow {
+	picked, own := []api.SuggestRow{}, ownOf(v)
 	if len(rows) == 0 {
 		return picked
 	}
 	highest, nothing := rows[len(rows)-1], int64(0)
-	if highest.Cost.High == 0 {
+	if highest.Cost.High == 0 && (v.Observed.Denied == 0 || highest.Limit > own) {
 		nothing = highest.Limit
 	}
 	notes := whatif.Notes(own, nothing, func(share float64) int64 {

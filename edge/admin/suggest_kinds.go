@@ -32,7 +32,7 @@ func fillHeld(v *api.SuggestView, held *whatif.HeldFigures, denied api.DenialsVi
 			AtLeast: h.Limit < v.Limit,
 		})
 	}
-	v.Rows = pick(rows, v.Limit)
+	v.Rows = pick(rows, v)
 }
 
 // suggestPool returns the observations of the pool called name; nil if there is none.

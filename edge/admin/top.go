@@ -108,8 +108,9 @@ func viewTop(g *gate.Gate, now window.Instant, keys []topKey) []api.TopView {
 		v := api.TopView{
 			Rule: s.Rule, Key: api.EscapeKey(s.Key), Cut: s.cut, Offered: s.Offered,
 			Admitted: s.Admitted, Limit: s.Limit,
-			Share: shareOf(s), State: stateOf(g, now, s),
+			Share: shareOf(s),
 		}
+		v.State, v.DeniedBy = stateOf(g, now, s)
 		if r := g.Rule([]byte(s.Rule)); r != nil {
 			v.Kind = r.Kind.String()
 		}
@@ -132,23 +133,33 @@ func heavier(a, b topKey) int {
 		bytes.Compare(a.Key, b.Key))
 }
 
-// stateOf returns the treatment of s: the action of the flag, else shed if refused by the count,
-// full if holding every place, else ok. A flag goes before the count, as in a decision.
-func stateOf(g *gate.Gate, now window.Instant, s topKey) string {
-	if effect := g.Effect(now, s.Rule, s.Key); effect.Live() {
-		return effect.Action.String()
+// stateOf returns the fate of the next request of s by the rule of s alone: the action of a
+// mitigation, else shed or full by the count, else ok. by is another rule denying the key, where
+// requests were withheld.
+func stateOf(g *gate.Gate, now window.Instant, s topKey) (state, by string) {
+	// the flag of a key shed by its count alone decides nothing
+	if is := g.Effect(now, s.Rule, s.Key); is.Live() &&
+		(is.Action != mitigation.Shed || is.Ratio > 0) {
+		return is.Action.String(), ""
 	}
-	switch r := g.Rule([]byte(s.Rule)); {
-	case r == nil || !s.Refusing:
-	case r.Kind == mitigation.Concurrency:
-		return stateFull
-	case r.Action == mitigation.Shed:
-		return mitigation.Shed.String()
+	d := peek(g, gate.Ask{Rule: []byte(s.Rule), Key: s.Key})
+	switch passes := !d.Deny && !d.Shadow; {
+	case passes && s.Refusing:
+		for _, r := range g.Rules() {
+			if r.Name != s.Rule && peek(g, gate.Ask{Rule: []byte(r.Name), Key: s.Key}).Deny {
+				return stateOK, r.Name
+			}
+		}
+	case passes, d.Why == mitigation.ByReserve: // there is room for others
+	case d.Rule.Kind != mitigation.Concurrency && d.Rule.Action == mitigation.Shed:
+		return mitigation.Shed.String(), ""
+	default:
+		return stateFull, ""
 	}
-	return stateOK
+	return stateOK, ""
 }
 
-// The states of a key without a limit, and of a key holding every place.
+// The states of a key without a limit, and of a key with nothing left.
 const (
 	stateOK   = "ok"
 	stateFull = "full"

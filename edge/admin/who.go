@@ -108,7 +108,7 @@ func (k *heldKeys) add(rule, key string) {
 // keysOf returns the keys of the client.
 func (a *Door) keysOf(now window.Instant, c *sample.Client) (heldKeys, *api.Problem) {
 	k := heldKeys{rule: c.Rule}
-	found, err := c.Keys(a.engine())
+	found, err := c.Keys(a.options.engine())
 	switch {
 	case c.Rule != "" && a.gate.Rule([]byte(c.Rule)) == nil:
 		return k, api.UnknownRule("rule", []byte(c.Rule), a.gate.RuleNames())
@@ -207,15 +207,9 @@ func (a *Door) viewHeld(now window.Instant, is *api.ExplainView) api.WhoKeyView 
 	v := api.WhoKeyView{
 		Rule: is.Rule, Key: is.Key, Policies: append([]string{}, is.Policies...), Kind: is.Kind,
 		Mode: is.Mode, Offered: is.Offered, Admitted: is.Admitted, Limit: is.Limit,
-		Window: is.Window, Unit: "requests", Remaining: is.Remaining, Verdict: is.Verdict,
-		Why: is.Why, Retry: is.Retry, Shadow: is.Shadow, Mitigation: is.Flag,
-	}
-	if e := a.engine(); e != nil {
-		for i := range e.Len() {
-			if p := e.Policy(i); p.Cost.Fixed != 1 && slices.Contains(v.Policies, p.Name) {
-				v.Unit = "cost"
-			}
-		}
+		Window: is.Window, Unit: sample.Unit(a.options.engine(), is.Rule),
+		Remaining: is.Remaining, Verdict: is.Verdict, Why: is.Why, Retry: is.Retry,
+		Shadow: is.Shadow, Mitigation: is.Flag,
 	}
 	switch {
 	case is.Places != nil:

@@ -62,8 +62,10 @@ type TopView struct {
 	Admitted int64   `json:"admitted"`
 	Limit    int64   `json:"limit"` // of a bucket, its burst
 	Share    float64 `json:"share"` // offered / limit
-	// ok, full (every place is taken), shed, block, allow
+	// fate of the next request by this rule alone: ok, full (nothing is left), shed, block, allow
 	State string `json:"state"`
+	// another rule denying the key, so less is admitted here
+	DeniedBy string `json:"denied_by,omitempty"`
 	// of a bucket: when full again; none: full
 	FullAt *time.Time `json:"full_at,omitempty"`
 	Oldest *time.Time `json:"oldest,omitempty"` // of kind concurrency: start of the oldest lease
@@ -235,10 +237,12 @@ type RuleView struct {
 	// parts of the limit kept for tiers, in order
 	Reserve      []ShareView `json:"reserve,omitempty"`
 	Places       *PlacesView `json:"places,omitempty"` // of kind concurrency: taken now
-	Offered      uint64      `json:"offered"`          // cost
-	Admitted     uint64      `json:"admitted"`         // cost
-	Denied       uint64      `json:"denied"`           // cost denied
+	Unit         string      `json:"unit"`             // of the four sums: requests or cost
+	Offered      uint64      `json:"offered"`
+	Admitted     uint64      `json:"admitted"`
+	Denied       uint64      `json:"denied"`
 	ShadowDenied uint64      `json:"shadow_denied"`
+	Counted      uint64      `json:"counted"` // counts without a decision, by reports
 	// requests allowed for later, of a rule with a delay
 	Delayed uint64 `json:"delayed,omitempty"`
 

@@ -16,10 +16,12 @@ type PolicyView struct {
 	Key     string   `json:"key,omitempty"` // by which it counts
 	Line    int      `json:"line"`          // in the configuration file
 	Matched uint64   `json:"matched"`       // requests
-	// of Matched, by the policy or an asked rule
+	// of Matched, where the answer names the policy or an asked rule
 	Denied uint64 `json:"denied"`
 	// of Matched, those denied but for shadow
 	ShadowDenied uint64     `json:"shadow_denied"`
+	Counted      uint64     `json:"counted"`   // counts told by reports
+	Reports      uint64     `json:"reports"`   // heard
 	LastSeen     *time.Time `json:"last_seen"` // when it matched last; null: never
 	// questions are never reported: nothing counts
 	Unreported bool `json:"unreported,omitempty"`

@@ -11,8 +11,9 @@ import (
 type DenialsView struct {
 	// when the node started, or the limit, the window or the enforcement of the rule changed
 	Since           time.Time `json:"since"`
-	Requests        uint64    `json:"requests"`
-	Denied          uint64    `json:"denied"`            // of Requests
+	Requests        uint64    `json:"requests"`          // asking the rule
+	Denied          uint64    `json:"denied"`            // of Requests; the answers name the rule
+	DeniedBeside    uint64    `json:"denied_beside"`     // denied too, but another rule was named
 	DeniedShare     float64   `json:"denied_share"`      // Denied / Requests, 0..1
 	Offered         uint64    `json:"offered"`           // cost
 	DeniedCost      uint64    `json:"denied_cost"`       // of Offered
@@ -89,11 +90,18 @@ type SuggestView struct {
 	Offered   uint64       `json:"offered"` // cost
 	Keys      uint64       `json:"keys"`    // estimated
 	KeysError float64      `json:"keys_error"`
+	Observed  ObservedView `json:"observed"`
 	Sample    SampleView   `json:"sample"`
 	Rows      []SuggestRow `json:"rows"`           // the lowest limit first
 	Held      *HeldView    `json:"held,omitempty"` // of kind concurrency
 	// where Rule names a pool; then there are no rows
 	Pool *PoolSeenView `json:"pool,omitempty"`
+}
+
+// ObservedView counts the denials of the rule since Since, in shadow those prevented.
+type ObservedView struct {
+	Requests uint64 `json:"requests"`
+	Denied   uint64 `json:"denied"` // of Requests
 }
 
 // HeldView is how many places keys held at once, by looks twice a second.

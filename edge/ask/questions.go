@@ -66,7 +66,8 @@ func (s *Session) waitersLast() (others int) {
 // requests are not noted here: nearly all requests, and admissions are counted by rule.
 func (s *Session) note(b *gate.Batch) {
 	for i := range s.together.N {
-		s.in.tallies[s.result.Questions[i].Policy].note(b, &s.together.Decisions[i])
+		s.in.tallies[s.result.Questions[i].Policy].note(b, &s.together.Decisions[i],
+			i == s.together.By)
 	}
 }
 

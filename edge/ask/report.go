@@ -104,11 +104,11 @@ func (s *Session) Report(b *gate.Batch, now window.Instant, number uint64) bool 
 		w, rest, _ = rest.next()
 		counts, cost := in.settles.Settle(w.pending, &s.Request)
 		counted = counted || counts
-		s.heard(in, w.pending)
 		if s.Cost > 0 {
 			cost = s.Cost
 		}
 		cost = max(cost, 1)
+		s.heard(in, w.pending, counts && uint64(cost) > w.counted)
 		// The cost counted at first was more or less than the cost in the end: the difference is
 		// settled.
 		if counts && w.counted > 0 && uint64(cost) != w.counted {

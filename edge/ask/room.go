@@ -55,8 +55,9 @@ type inForce struct {
 // Tally counts the decisions of a policy. Fields only grow, but for Seen.
 type Tally struct {
 	Matched atomic.Uint64          // requests it asked about, skipped or denied
-	Denied  [reasons]atomic.Uint64 // of them, denied by it or by a question of it, by reason
+	Denied  [reasons]atomic.Uint64 // of them, by reason: answers naming the policy or a rule asked
 	Shadow  atomic.Uint64          // of them, that its shadow would have denied
+	Counted atomic.Uint64          // counts told by reports
 	Reports atomic.Uint64          // reports of its requests
 	vain    atomic.Uint64          // tickets since the last report
 	since   atomic.Int64           // when the first of these was given, a window.Instant
@@ -151,6 +152,7 @@ type Figures struct {
 	Name            string
 	Matched, Shadow uint64
 	Reports         uint64
+	Counted         uint64         // counts told by reports
 	Waiting         uint64         // tickets since the last report
 	since           window.Instant // when the first of those was given
 	Denied          Denials
@@ -175,7 +177,7 @@ func (r *Room) Figures() []Figures {
 	for i, t := range f.tallies {
 		all[i] = Figures{
 			Name: f.engine.Policy(i).Name, Matched: t.Matched.Load(), Shadow: t.Shadow.Load(),
-			Denied: t.denials(), Reports: t.Reports.Load(),
+			Denied: t.denials(), Reports: t.Reports.Load(), Counted: t.Counted.Load(),
 			Waiting: t.vain.Load(), since: window.Instant(t.since.Load()),
 			Seen: window.Instant(t.Seen.Load()), Unreported: f.unreported(i),
 		}

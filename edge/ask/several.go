@@ -223,7 +223,7 @@ func (s *Session) DecideAll(b *gate.Batch, parts []Part) (deny bool, err error) 
 	}
 	for i := range m.n {
 		if m.tallies[i] != nil {
-			m.tallies[i].note(b, s.decision(i))
+			m.tallies[i].note(b, s.decision(i), m.place[i] == t.By)
 		}
 	}
 	for i := range parts {
@@ -273,9 +273,9 @@ func (s *Session) decision(i int) *gate.Decision {
 	return &s.several.alone[i]
 }
 
-// note adds a decision to a tally.
-func (t *Tally) note(b *gate.Batch, d *gate.Decision) {
-	if d.Deny {
+// note adds a decision to a tally; a denial only where the decision is named in the answer.
+func (t *Tally) note(b *gate.Batch, d *gate.Decision, named bool) {
+	if d.Deny && named {
 		b.Pending().Add(&t.Denied[d.Why], 1)
 	}
 	if d.Shadow {

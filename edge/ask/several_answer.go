@@ -23,7 +23,8 @@ func (s *Session) answer(p *Part) {
 			p.unnamed(d)
 			continue // unlike a rule named in the question
 		}
-		if p.By == nil || nearer(d, p.By) {
+		// the denial of the figures, or the nearest
+		if p.By == nil || s.names(i) || !s.names(p.by) && nearer(d, p.By) {
 			p.By, p.by = d, i
 		}
 	}
@@ -42,6 +43,11 @@ func (s *Session) answer(p *Part) {
 		s.denied(&p.Answer, form)
 		p.trap = p.canDeceive && form.Deceive
 	}
+}
+
+// names reports whether the denial of all parts names question i.
+func (s *Session) names(i int) bool {
+	return s.together.Deny && s.several.place[i] == s.together.By
 }
 
 // deceive has the parts denied deceive, if all can: reports whether so.

@@ -73,10 +73,10 @@ func (s *Session) answered() bool {
 	return s.Request.Status != 0 && s.Request.Status != 499
 }
 
-// heard notes a report of the policy of a question, of the generation in.
-func (s *Session) heard(in *generation, p policy.Pending) {
+// heard notes a report, counting or not, of the policy of a question, of the generation in.
+func (s *Session) heard(in *generation, p policy.Pending, counts bool) {
 	if in.number == s.in.tickets.number && s.in.engine != nil {
-		s.reported(s.in.engine.Asking(int(p.Policy)))
+		s.reported(s.in.engine.Asking(int(p.Policy)), counts)
 	}
 }
 
@@ -87,10 +87,12 @@ func (s *Session) awaited(number int, now window.Instant) {
 	}
 }
 
-// reported notes a report of policy number.
-func (s *Session) reported(number int) {
+// reported notes a report, counting or not, of policy number.
+func (s *Session) reported(number int, counts bool) {
 	t := s.in.tallies[number]
-	t.Reports.Add(1)
+	if t.Reports.Add(1); counts {
+		t.Counted.Add(1)
+	}
 	t.vain.Store(0)
 	if s.in.waits != nil && s.in.waits[number].Table != nil {
 		s.in.waiting.Heard(s.in.waits[number].Under)
@@ -113,7 +115,7 @@ func (r *Room) endPlaces(now window.Instant, ended record, end bool) {
 func (s *Session) endOldest(now window.Instant) {
 	for i := range s.result.N {
 		q := &s.result.Questions[i]
-		if s.reported(q.Policy); s.in.waits == nil || s.in.waits[q.Policy].Table == nil {
+		if s.reported(q.Policy, q.Counts); s.in.waits == nil || s.in.waits[q.Policy].Table == nil {
 			continue
 		}
 		if index, ok := s.room.gate.Index(q.Name, q.Key); ok && (q.Counts || s.answered()) {

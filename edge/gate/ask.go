@@ -34,7 +34,7 @@ type Ask struct {
 	Burst int64
 	Wait  bool // the request can wait: under a rule with a delay it may be allowed for later
 	// Whole says that a policy asks for a whole request: Retry is spread unless the rule says
-	// NoSpread.
+	// NoSpread, and a Peek is among the requests of the figures.
 	Whole bool
 	// Parts are of the request; nil: none is known.
 	Parts *Parts
@@ -65,6 +65,15 @@ func (p *Parts) Equal(o *Parts) bool {
 
 // cost returns the counted cost.
 func (a *Ask) cost() int64 { return int64(max(a.Cost, 1)) }
+
+// extra returns the cost above 1, in the arithmetic of a totals.Tally. A look denying has a cost,
+// another none (-1): a report may count the request.
+func (a *Ask) extra(o Outcome) uint64 {
+	if a.Op == Peek && (o < OutcomeBlocked || o > OutcomeShadowed) {
+		return ^uint64(0)
+	}
+	return uint64(a.cost() - 1) // at least 1
+}
 
 // ErrUnknownRule says that no rule in force has the name in Ask. Nothing was counted.
 var ErrUnknownRule = errors.New("gate: unknown rule")

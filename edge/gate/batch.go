@@ -36,7 +36,7 @@ func (b *Batch) Decide(d *Decision, a *Ask) error {
 	if outcome >= Outcomes {
 		return kindError(outcome)
 	}
-	b.pending.Note(&r.tallies[b.lane.number], outcome, uint64(a.cost()-1))
+	b.pending.Note(&r.tallies[b.lane.number], outcome, a.extra(outcome))
 	return nil
 }
 

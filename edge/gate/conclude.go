@@ -62,7 +62,6 @@ func (t *Together) conclude(l *Lane, now window.Instant, i int, pass bool) {
 		d.Delay = p.res.count.Wait
 		r.delayed.Note(p.res.count.Wait)
 	}
-	p.outcome = t.outcome(i, pass)
 }
 
 // spent reports whether there are questions with Quota of which none fits, as far as is known.
@@ -80,19 +79,22 @@ func (t *Together) spent() (spent bool) {
 	return spent
 }
 
-// outcome returns the outcome of question i to tally, or Outcomes for none.
-func (t *Together) outcome(i int, pass bool) Outcome {
-	p := &t.parts[i]
-	switch op := t.Questions[i].Op; {
-	case op == Peek:
+// outcome returns the outcome of question i to tally, or Outcomes for none. One rule of a request
+// is denying: the rule of the answer.
+func (t *Together) outcome(i int) Outcome {
+	p, q := &t.parts[i], &t.Questions[i]
+	switch denies := p.res.why != mitigation.Unrefused; {
+	case p.rule == nil, q.Op == Peek && !q.Whole:
 		return Outcomes
-	case p.res.why != mitigation.Unrefused && p.yields:
+	case denies && p.yields:
 		return OutcomeShadowed
-	case p.res.why != mitigation.Unrefused:
+	case denies && i != t.By:
+		return OutcomeBeside
+	case denies:
 		return Outcome(p.res.why)
-	case !pass:
+	case t.Held || t.Deny:
 		return OutcomeWithheld
-	case op == Count:
+	case q.Op == Count:
 		return OutcomeCounted
 	}
 	return OutcomeAllowed

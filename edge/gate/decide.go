@@ -57,7 +57,7 @@ func (l *Lane) DecideTo(d *Decision, now window.Instant, u uint64, a *Ask) error
 		return ErrUnknownRule
 	}
 	if outcome < Outcomes {
-		r.tallies[l.number].Note(outcome, 1, uint64(a.cost()-1))
+		r.tallies[l.number].Note(outcome, 1, a.extra(outcome))
 		return nil
 	}
 	return kindError(outcome)
@@ -87,11 +87,13 @@ func (l *Lane) decide(
 		l.count(r, now, chance, a)
 		return r, OutcomeCounted
 	}
-	outcome := Outcomes
 	if a.Op == Peek {
 		l.peek(r, now, chance, a, &res)
 	} else {
 		l.check(r, now, chance, a, &res)
+	}
+	outcome := Outcomes
+	if a.Op != Peek || a.Whole {
 		outcome = outcomeOf(r.Mode, res.why)
 	}
 	res.decision(r, d, r.Mode == mitigation.Shadow)

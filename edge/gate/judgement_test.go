@@ -106,7 +106,7 @@ func decideAsOne(g *Gate, now window.Instant, u uint64, a Ask) (d Decision) {
 	t.N, t.Questions[0] = 1, Question{Ask: a, At: -1}
 	t.start(r, 0)
 	t.decide(l, now, func() uint64 { return u })
-	if outcome := t.parts[0].outcome; outcome < Outcomes {
+	if outcome := t.outcome(0); outcome < Outcomes {
 		r.tallies[l.number].Note(outcome, 1, uint64(a.cost()-1))
 	}
 	if d = t.Decisions[0]; a.Op == Count && r.Mode != mitigation.Off {

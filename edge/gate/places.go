@@ -82,8 +82,9 @@ func (l *Lane) special(
 	t.start(r, 0)
 	t.decide(l, now, chance)
 	*d = t.Decisions[0]
+	outcome := t.outcome(0)
 	*q = Question{} // the pool keeps nothing of the caller's
-	return t.parts[0].outcome
+	return outcome
 }
 
 // leaseFor returns how long the lease of q lasts.

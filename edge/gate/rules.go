@@ -55,6 +55,7 @@ const (
 	OutcomeShadowed  = totals.Shadowed
 	OutcomeCounted   = totals.Counted
 	OutcomeWithheld  = totals.Withheld
+	OutcomeBeside    = totals.Beside
 	Outcomes         = totals.Outcomes
 )
 

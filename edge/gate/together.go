@@ -69,8 +69,6 @@ type part struct {
 	blast  int  // clients of the key, where that is why a block sheds instead; else 0
 	few    bool // only a block denies, because few narrower keys ask
 
-	outcome Outcome // to tally; Outcomes: none
-
 	place place
 
 	holds   bool  // it waits for the response
@@ -100,10 +98,8 @@ func (b *Batch) All(t *Together) error {
 	}
 	t.decide(b.lane, b.now, b.chance)
 	for i := range t.N {
-		if p := &t.parts[i]; p.rule != nil && p.outcome < Outcomes {
-			// at least 1
-			b.pending.Note(&p.rule.tallies[b.lane.number], p.outcome,
-				uint64(t.Questions[i].cost()-1))
+		if o := t.outcome(i); o < Outcomes {
+			b.pending.Note(&t.parts[i].rule.tallies[b.lane.number], o, t.Questions[i].extra(o))
 		}
 	}
 	return nil
@@ -201,7 +197,7 @@ func (t *Together) start(r *rule, i int) {
 	t.quotas = t.quotas || q.Quota
 	p.rule, p.yields, d.Rule = r, q.Shadow || q.Quota || r.Mode == mitigation.Shadow, &r.Rule
 	if r.Mode == mitigation.Off {
-		d.Remaining, p.rule, p.outcome = r.Quota(), nil, Outcomes
+		d.Remaining, p.rule = r.Quota(), nil
 	}
 }
 

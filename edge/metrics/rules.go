@@ -55,7 +55,7 @@ var ruleFamilies = []family{
 
 // outcomeLabels are the values of the labels decision and reason, by outcome. Two labels: a sum
 // over decision="deny" needs no list of grounds, which grows.
-var outcomeLabels = [gate.Outcomes][2]string{
+var outcomeLabels = [gate.OutcomeBeside][2]string{
 	gate.OutcomeAllowed:   {"allow", ""},
 	gate.OutcomeBlocked:   {"deny", "block"},
 	gate.OutcomeShed:      {"deny", "shed"},
@@ -77,12 +77,16 @@ func collectRule(to scrape, f *gate.Figures) {
 			is == gate.OutcomeUndecided && f.Totals.Requests[o] == 0 {
 			continue
 		}
-		put(to, "requests_total", f.Totals.Requests[o], f.Name, labels[0], labels[1])
+		n := f.Totals.Requests[o]
+		if is == gate.OutcomeWithheld {
+			n += f.Totals.Requests[gate.OutcomeBeside]
+		}
+		put(to, "requests_total", n, f.Name, labels[0], labels[1])
 	}
 	put(to, "cost_total", f.Totals.Offered(), f.Name, "offered")
 	put(to, "cost_total", f.Totals.Admitted(), f.Name, "admitted")
 	put(to, "cost_total", f.Totals.Refused(), f.Name, "denied")
-	put(to, "cost_total", f.Totals.Cost[gate.OutcomeWithheld], f.Name, "withheld")
+	put(to, "cost_total", f.Totals.Withheld(), f.Name, "withheld")
 	put(to, "rule_limit", f.Limit, f.Name)
 	// Places have no window: they are taken until they are given back.
 	if f.Kind != mitigation.Concurrency {

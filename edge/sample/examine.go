@@ -131,6 +131,17 @@ func Asking(e *policy.Engine, rule string) (names []string) {
 	return names
 }
 
+// Unit is the unit of the counts of the rule called name: cost, if a policy of e asks with costs,
+// else requests. e may be nil.
+func Unit(e *policy.Engine, name string) string {
+	for i := 0; e != nil && i < e.Len(); i++ {
+		if p := e.Policy(i); p.Cost.Fixed != 1 && slices.Contains(rulesOf(p), name) {
+			return "cost"
+		}
+	}
+	return "requests"
+}
+
 // action says what a policy does: skip all, deny 403, ask login, tier batch, pool workers.
 func action(p *policy.Policy) string {
 	switch {

@@ -66,9 +66,9 @@ func TestDashboardKinds(t *testing.T) {
 func checkSettings(t *testing.T, l *lab) {
 	t.Helper()
 	for rule, wants := range map[string][]string{
-		"partners": {"1 k per 1m · blocks up to 100 clients · retry up to 10 % longer · node " +
+		"partners": {"1 000 per 1m · blocks up to 100 clients · retry up to 10 % longer · node " +
 			"· blocks for 10m", "2.1 times its limit, about 140 clients"},
-		"per-host":    {"10 k per 1s · node · sheds by client, for 10s each"},
+		"per-host":    {"10 000 per 1s · node · sheds by client, for 10s each"},
 		"login-fails": {"13 times its limit, block 2 in a row"},
 	} {
 		l.run(`{ const f = document.getElementById('rule-filter'); f.value = ` + quoteJS(rule) +
@@ -95,7 +95,7 @@ func TestKinds(t *testing.T) {
 	t.Parallel()
 	l := open(t, startFake(t, "alone"), 800, 600, false)
 	for call, want := range map[string]string{
-		"limitOf({ limit: 10_000, window: 90 })":       "10 k per 1m 30s",
+		"limitOf({ limit: 10_000, window: 90 })":       "10 000 per 1m 30s",
 		"limitOf({ limit: 10, window: 1, burst: 20 })": "20 at once, 10 per 1s",
 		"limitOf({ limit: 10, window: 1, bucket: { burst: 1, delay: 0.25 } })": "1 at once, 10 " +
 			"per 1s, waits up to 250 ms",

@@ -131,10 +131,10 @@ func TestDashboardBars(t *testing.T) {
 		t.Errorf("%v", lengths)
 	}
 	if marks := value[[]string](l,
-		`[...document.querySelectorAll('#top-scale i')].map((i) => i.textContent.replace('\u202f', ' '))`); strings.Join(marks, " ") != "0.1 1 10 100 1 k" {
+		`[...document.querySelectorAll('#top-scale i')].map((i) => i.textContent.replace('\u202f', ' '))`); strings.Join(marks, " ") != "0.1 1 10 100 1 000" {
 		t.Errorf("scale %q", marks)
 	}
-	if note := l.said(); !strings.Contains(note, "bars on a log scale from 0.1 to 1 k times the "+
+	if note := l.said(); !strings.Contains(note, "bars on a log scale from 0.1 to 1 000 times the "+
 		"limit") {
 		t.Error("the scale is not said")
 	}

@@ -29,15 +29,18 @@ func suggestLimit(v api.SuggestView) string {
 	return text
 }
 
-// suggestSeen tells the other observations: how long requests waited, how many places keys held.
-func suggestSeen(v api.SuggestView) (text string) {
+// suggestSeen tells the other observations: how many requests were denied, how long requests
+// waited, how many places keys held.
+func suggestSeen(v api.SuggestView) string {
+	// far below 2^63
+	text := fmt.Sprintf("\nobserved: %s of %s denied", cli.Grouped(int64(v.Observed.Denied)),
+		cli.Count(v.Observed.Requests, "request"))
 	if w := v.Waited; w != nil {
-		// far below 2^63
-		text = fmt.Sprintf("; %s waited, %s on average", cli.Grouped(int64(w.Requests)),
+		text += fmt.Sprintf("; %s waited, %s on average", cli.Grouped(int64(w.Requests)),
 			cli.Span(cli.Seconds(w.Mean).Round(time.Millisecond)))
 	}
 	if h := v.Held; h != nil {
-		text = fmt.Sprintf("; a key held %s places on average and %s at most", cli.Decimal(h.Mean),
+		text += fmt.Sprintf("; a key held %s places on average and %s at most", cli.Decimal(h.Mean),
 			cli.Grouped(h.Most))
 	}
 	return text

@@ -78,6 +78,9 @@ var (
 		return cli.Left(t.Key)
 	}}
 	stateColumn = topColumn{"STATE", func(_ *app, t api.TopView) cli.Cell {
+		if t.DeniedBy != "" {
+			return cli.Left("denied by " + t.DeniedBy)
+		}
 		return cli.Cell{Text: cli.Safe(t.State), Style: cli.StateStyle(t.State)}
 	}}
 )

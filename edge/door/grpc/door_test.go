@@ -2,14 +2,9 @@ package grpc_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/binary"
 	"io"
-	"math/big"
 	"net"
 	"net/netip"
 	"path/filepath"
@@ -23,6 +18,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/door/doortest"
 	"github.com/headgate-dev/headgate/edge/door/grpc"
 	"github.com/headgate-dev/headgate/edge/door/stream"
+	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 	"github.com/headgate-dev/headgate/edge/h2"
 	"github.com/headgate-dev/headgate/edge/latency"
@@ -42,36 +38,13 @@ func TestUnix(t *testing.T) {
 	}
 }
 
-// certificate returns a certificate for 127.0.0.1 that is its own authority.
-func certificate(t testing.TB) (tls.Certificate, *x509.CertPool) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	leaf, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := x509.NewCertPool()
-	pool.AddCert(leaf)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
-}
-
 // TestTLS: h2 by ALPN, and a client's certificate where one is asked for. All else is closed and
 // counted.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	h := open(t, twoRules)
-	own, pool := certificate(t)
+	_, _, client := edgetest.Certificate(t)
+	own, pool := client.Certificates[0], client.RootCAs
 	h.serve(t, config.Address{Host: "127.0.0.1"}, func(ln net.Listener) net.Listener {
 		return tls.NewListener(ln, &tls.Config{
 			Certificates: []tls.Certificate{own}, NextProtos: []string{"h2"}, ClientCAs: pool,

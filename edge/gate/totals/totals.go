@@ -27,6 +27,7 @@ const (
 	Shadowed
 	Counted  // by Count, without a decision
 	Withheld // not admitted because another rule of the same request denied it
+	Beside   // likewise, and this rule would have denied too
 	Outcomes
 )
 
@@ -34,7 +35,7 @@ const (
 // may be called concurrently.
 type Tally struct {
 	requests [Outcomes]atomic.Uint64
-	extra    [Outcomes]atomic.Uint64 // cost above 1 per request
+	extra    [Outcomes]atomic.Uint64 // cost above 1 per request; a look, of no cost, adds -1
 	_        [192 - Outcomes*16]byte
 }
 
@@ -51,7 +52,8 @@ func (t *Tally) AddTo(sum *Totals) {
 	for o := range Outcomes {
 		requests := t.requests[o].Load()
 		sum.Requests[o] += requests
-		sum.Cost[o] += requests + t.extra[o].Load()
+		// negative where a look was noted between the two loads
+		sum.Cost[o] += uint64(max(0, int64(requests+t.extra[o].Load())))
 	}
 }
 
@@ -74,7 +76,18 @@ func (t *Totals) Refused() (cost uint64) {
 
 // Offered returns the cost of all outcomes.
 func (t *Totals) Offered() uint64 {
-	return t.Admitted() + t.Refused() + t.Cost[Shadowed] + t.Cost[Withheld]
+	return t.Admitted() + t.Refused() + t.Cost[Shadowed] + t.Withheld()
+}
+
+// Withheld returns the cost another rule of the same request denied.
+func (t *Totals) Withheld() uint64 { return t.Cost[Withheld] + t.Cost[Beside] }
+
+// Asked returns the requests asking or looking: all but those counted without a decision.
+func (t *Totals) Asked() (requests uint64) {
+	for o := range Outcomes {
+		requests += t.Requests[o]
+	}
+	return requests - t.Requests[Counted]
 }
 
 // WouldRefuse returns the requests and the denied cost, or that passed only because the rule was in

@@ -32,7 +32,7 @@ func TestTotals(t *testing.T) {
 				t.Errorf("shadowed: admitted %d, refused %d, would refuse %d of %d requests",
 					admitted, refused, would, requests)
 			}
-		case totals.Withheld:
+		case totals.Withheld, totals.Beside:
 			if admitted+refused+would != 0 {
 				t.Errorf("withheld: admitted %d, refused %d, would refuse %d",
 					admitted, refused, would)

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -30,49 +29,17 @@ func TestRecipeDelay(t *testing.T) {
 				"delay: 2s}]\n")
 			args := n.at(f, patient)
 			s := f.before(t, f.edits(t, "delay", args[1], ""), args...)
-			passed, denied := s.sixAtOnce()
-			if len(passed) < 3 || denied == 0 {
-				t.Errorf("%v passed, %d were denied", passed, denied)
+			q := askAtOnce(t, "http://"+systemtest.Address(s.port)+"/", 6)
+			if len(q.passed) < 3 || q.denied == 0 {
+				t.Errorf("%v passed, %d were denied", q.passed, q.denied)
 			}
-			for i, took := range passed { // no machine is too busy for a lower bound
+			for i, took := range q.passed { // no machine is too busy for a lower bound
 				if least := time.Duration(i)*time.Second - 10*time.Millisecond; took < least {
 					t.Errorf("request %d passed after %v, want %v", i+1, took, least)
 				}
 			}
 		})
 	}
-}
-
-// sixAtOnce asks six times at once, and returns after how long requests passed and how many were
-// denied.
-func (s *frontSite) sixAtOnce() (passed []time.Duration, denied int) {
-	s.Helper()
-	var all sync.WaitGroup
-	var mu sync.Mutex
-	began := time.Now()
-	for range 6 {
-		all.Go(func() {
-			resp, err := http.Get("http://" + systemtest.Address(s.port) + "/") //nolint:noctx // of a test
-			if err != nil {
-				s.Error(err)
-				return
-			}
-			_ = resp.Body.Close()
-			mu.Lock()
-			defer mu.Unlock()
-			switch resp.StatusCode {
-			case http.StatusOK:
-				passed = append(passed, time.Since(began))
-			case http.StatusTooManyRequests:
-				denied++
-			default:
-				s.Errorf("%s", resp.Status)
-			}
-		})
-	}
-	all.Wait()
-	slices.Sort(passed)
-	return passed, denied
 }
 
 // silentPolicies deny the second request without a number, and pretend before those who can.

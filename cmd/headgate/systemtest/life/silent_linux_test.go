@@ -4,68 +4,17 @@ package life
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
 	"fmt"
 	"io"
-	"math/big"
 	"net"
-	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/headgate-dev/headgate/cmd/headgate/systemtest"
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
-
-// writePair writes a certificate for 127.0.0.1 that signs itself, and its key. It returns the
-// settings of a client.
-func writePair(t testing.TB, dir string) *tls.Config {
-	t.Helper()
-	secret, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		IsCA:        true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &secret.PublicKey, secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	inside, err := x509.MarshalPKCS8PrivateKey(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, block := range map[string]*pem.Block{
-		"cert": {Type: "CERTIFICATE", Bytes: der},
-		"key":  {Type: "PRIVATE KEY", Bytes: inside},
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block),
-			0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	roots := x509.NewCertPool()
-	roots.AddCert(cert)
-	return &tls.Config{
-		RootCAs: roots, Certificates: []tls.Certificate{{
-			Certificate: [][]byte{der},
-			PrivateKey:  secret,
-		}}, MinVersion: tls.VersionTLS12,
-	}
-}
 
 // keepSilent keeps so many connections open to a door, which say nothing, until the test ends.
 // Whichever is closed is opened again after a while.
@@ -100,10 +49,9 @@ func keepSilent(t testing.TB, at string, count int) {
 // client is served each time it comes, and one that stays goes on: over gRPC with certificates of
 // clients, over RESP, plain, and over SPOP.
 func TestSilentConnections(t *testing.T) {
-	dir := t.TempDir()
-	client := writePair(t, dir)
-	n := startDoors(t, fmt.Sprintf("tls: {cert_file: %[1]s/cert, key_file: %[1]s/key, "+
-		"client_ca_file: %[1]s/cert}\n", dir))
+	cert, key, client := edgetest.Certificate(t)
+	n := startDoors(t, fmt.Sprintf("tls: {cert_file: %[1]s, key_file: %[2]s, "+
+		"client_ca_file: %[1]s}\n", cert, key))
 	plain := startAllDoors(t)
 	for door, at := range map[string]string{
 		"grpc": n.at["grpc"], "spop": n.at["spop"],

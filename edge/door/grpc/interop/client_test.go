@@ -2,18 +2,8 @@ package interop
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
 	"fmt"
-	"math/big"
-	"net"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -23,6 +13,7 @@ import (
 	auth "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
 	rls "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
+	"github.com/headgate-dev/headgate/edge/edgetest"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
@@ -200,47 +191,11 @@ func TestConcurrent(t *testing.T) {
 
 // TestTLS: grpc-go over TLS with certificates on both sides.
 func TestTLS(t *testing.T) {
-	dir := t.TempDir()
-	secret, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &secret.PublicKey, secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	inside, err := x509.MarshalPKCS8PrivateKey(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for path, block := range map[string]*pem.Block{
-		cert: {Type: "CERTIFICATE", Bytes: der},
-		key:  {Type: "PRIVATE KEY", Bytes: inside},
-	} {
-		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	cert, key, client := edgetest.Certificate(t)
 	addr := start(t, fmt.Sprintf("tls: {cert_file: %s, key_file: %s, client_ca_file: %s}\n", cert,
 		key, cert))
-	pool := x509.NewCertPool()
-	leaf, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool.AddCert(leaf)
 	c, err := grpc.NewClient(addr.String(),
-		grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{
-			RootCAs: pool, Certificates: []tls.Certificate{{
-				Certificate: [][]byte{der},
-				PrivateKey:  secret,
-			}},
-		})))
+		grpc.WithTransportCredentials(credentials.NewTLS(client)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,8 +3,12 @@
 const thin = '\u202f';
 const prefixes = [[1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k']];
 
-// si writes n with three significant digits and an SI prefix: 0, 0.42, 7, 950, 1.23 k, 45.6 M.
+// si writes a whole number below ten million whole, else three significant digits and an SI prefix: 0, 0.42, 950, 1 234, 45.6 M.
 export function si(n) {
+  return Number.isInteger(n) && Math.abs(n) < 1e7 ? whole(n) : scaled(n);
+}
+
+function scaled(n) {
   if (n === null || n === undefined || !Number.isFinite(n)) return '–';
   const size = Math.abs(n);
   for (const [unit, prefix] of prefixes) {
@@ -22,12 +26,12 @@ function digits(n) {
 
 function decimals(size) { return size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2; }
 
-// rate writes a cost a second, always with three digits: figures that change do not change their width.
+// rate writes a number a second with one decimal. A rate that is not quite none is never written as that.
 export function rate(n) {
   if (n === null || n === undefined || !Number.isFinite(n)) return '–';
   const [unit, prefix] = prefixes.find(([unit]) => Math.abs(n) >= unit * 0.9995) ?? [1, ''];
   const x = n / unit;
-  const text = Math.abs(x) < 0.005 ? '0' : x.toFixed(decimals(Math.abs(x)));
+  const text = x === 0 ? '0' : Math.abs(x) < 0.1 ? '<0.1' : x.toFixed(1);
   return `${text}${prefix && thin}${prefix}/s`;
 }
 
@@ -70,7 +74,7 @@ export function brief(seconds) {
 }
 
 // bytes writes a size in bytes.
-export function bytes(n) { return `${si(n)}${n >= 1000 ? '' : thin}B`; }
+export function bytes(n) { return `${scaled(n)}${n >= 1000 ? '' : thin}B`; }
 
 const two = (n) => String(n).padStart(2, '0');
 

@@ -8,8 +8,11 @@ import { marks } from './words.js';
 export function figures(history, rules, counts) {
   const put = (name, text) => setText(document.querySelector(`[data-figure="${name}"]`), text);
   const below = (name, text) => setText(document.querySelector(`[data-sum="${name}"]`), text);
-  const [offered, passed, denied] = ['offered', 'passed', 'denied'].map((kind) => total(rules, (r) => history.rate(r.name, kind)));
-  const sums = Object.fromEntries(['offered', 'passed', 'denied'].map((kind) => [kind, total(rules, (r) => history.sum(r.name, kind))]));
+  // costs are no requests: added up only where there is nothing else
+  const requests = rules.filter((r) => r.unit !== 'cost');
+  const counted = requests.length ? requests : rules;
+  const [offered, passed, denied] = ['offered', 'passed', 'denied'].map((kind) => total(counted, (r) => history.rate(r.name, kind)));
+  const sums = Object.fromEntries(['offered', 'passed', 'denied'].map((kind) => [kind, total(counted, (r) => history.sum(r.name, kind))]));
   put('offered', rate(offered));
   put('admitted', rate(passed));
   put('denied', rate(denied));

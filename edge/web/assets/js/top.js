@@ -97,7 +97,7 @@ export class Top {
     setAttr(offered, 'title', whole(k.offered));
     setText(admitted, k.kind === 'concurrency' ? `${si(k.admitted)} held` : k.kind === 'bucket' ? `${si(k.admitted)} taken` : si(k.admitted));
     setAttr(admitted, 'title', nowOf(k) || `${whole(k.admitted)} of ${whole(k.limit)}`);
-    setText(state.firstChild, states[k.state] ?? k.state);
+    setText(state.firstChild, k.denied_by ? `denied by ${k.denied_by}` : states[k.state] ?? k.state);
     state.firstChild.dataset.action = k.state;
   }
 }
