@@ -46,6 +46,7 @@ func (n *Node) openDoors(ctx context.Context, p prepared) error {
 		return err
 	}
 	n.web = http.New(n.gate, n.room, n.webLanes()...)
+	n.web.SetHeaders(p.cfg.Headers)
 	if err := n.openStreams(ctx, &p); err != nil {
 		return err
 	}

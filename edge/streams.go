@@ -79,6 +79,7 @@ func (n *Node) openStreams(ctx context.Context, p *prepared) error {
 	}
 	if len(l.SPOP) > 0 {
 		d := spop.New(n.gate, n.room, n.web.Budget(), n.webLanes()...)
+		d.SetHeaders(p.cfg.Headers)
 		n.streams = append(n.streams, &streamDoor{
 			Listener: metrics.Listener{Name: "spop", Figures: d.Figures, AddLatency: d.AddLatency},
 			serve:    d.Serve, panics: d.Panics(), unread: d.Unread(), from: l.SPOP,

@@ -175,8 +175,8 @@ var rooms = map[string]struct {
 		[]string{"edge/door", "edge/door/budget"},
 		"connections are accepted, bounded and ended alike, whatever they carry",
 	},
-	"edge/door/verdict": {[]string{"mitigation", "edge/gate", "edge/api"}, "a decision in " +
-		"seconds and in the text of headers; which protocol carries them is the doors' affair"},
+	"edge/door/verdict": {[]string{"mitigation", "window", "edge/gate", "edge/api"}, "a decision " +
+		"in seconds and in the text of headers; which protocol carries them is the doors' affair"},
 	"edge/door/lines": {
 		[]string{"mitigation", "edge/gate", "edge/request", "edge/wire", "edge/api", "edge/ask"},
 		"the line protocol's fields and values as those of a request and of the gate, so that " +

@@ -39,10 +39,14 @@ type Session struct {
 	client   []byte // text of it
 	parts    [gate.MaxQuestions]gate.Parts
 	pretends bool // the answer deceives: Decisions shows none
+	at       window.Instant
 }
 
 // NewSession returns the memory for requests to r.
 func (r *Room) NewSession() *Session { return &Session{room: r} }
+
+// At returns the time of the last Decide.
+func (s *Session) At() window.Instant { return s.at }
 
 // Room returns the room that s asks.
 func (s *Session) Room() *Room { return s.room }
@@ -92,7 +96,7 @@ func (s *Session) Read(peer netip.Addr) *request.Reader {
 func (s *Session) Decide(b *gate.Batch, now window.Instant, u uint64) *Answer {
 	a := &s.reply
 	*a = Answer{}
-	a.Why = ByNone
+	a.Why, s.at = ByNone, now
 	switch {
 	case s.in.engine != nil:
 		s.decide(a, b, now, u)

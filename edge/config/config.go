@@ -46,6 +46,7 @@ type Config struct {
 	RESP           RESP
 	RLS            RLS    // limits of listen.grpc from other files
 	AdminTokenFile string // "" means no token
+	Headers        string // numbers told by listen.http and listen.spop; "" means draft-10
 	Memory         int64  // bytes for everything that counts and flags, MinMemory..MaxMemory
 	StateDir       string // where flags survive a restart; "" means nowhere
 	Ring           Ring

@@ -11,7 +11,11 @@ import (
 
 // fields describes every top-level field of c's file, in the order of Marshal.
 func (c *Config) fields() []field {
-	return slices.Concat(c.nodeFields(), c.requestFields(), c.policyFields())
+	headers := described("headers", &c.Headers, answerHeaders, "draft-10",
+		"Headers that say how much is left, of `listen.http` and `listen.spop`: "+
+			"`RateLimit` and `RateLimit-Policy`; `X-RateLimit-Limit`, `-Remaining` and "+
+			"`-Reset`, a Unix second; both.").atStart()
+	return slices.Concat(c.nodeFields(), []field{headers}, c.requestFields(), c.policyFields())
 }
 
 // nodeFields describes the fields of the node itself.
@@ -40,8 +44,8 @@ func (c *Config) nodeFields() []field {
 				"floods of keys too, and within `memory` + sets + 128MiB while every door is full "+
 				"of clients that end no request and read no answer. Sets are the bytes that "+
 				"`config check` prints; they count twice while a reload changes them. The "+
-				"kernel's socket buffers come on top. `GOMEMLIMIT`, if set, replaces the limit "+
-				"that is derived from this field.").atStart(),
+				"kernel's socket buffers come on top. `GOMEMLIMIT`, if set, goes "+
+				"before.").atStart(),
 		described("state_dir", &c.StateDir, paths, `""`,
 			"A directory for `headgate.state`, which keeps blocks, allows and the counts of "+
 				"busy keys over a restart. It is written every second while something changes. "+
@@ -253,12 +257,17 @@ var (
 		listOf(MaxRLSFiles, filePath),
 		func(list []string) any { return oneLine(list) },
 	}
-	// rlsHeaders keeps draft-10, the default, as "".
-	rlsHeaders = codec[string]{
-		quotedWords(headerStyles...),
-		oneOf(headerStyles, func(s string) (string, bool) {
-			return strings.TrimPrefix(s, headerStyles[0]), true
-		}),
-		func(s string) any { return cmp.Or(s, headerStyles[0]) },
-	}
+	rlsHeaders    = headersIn(headerStyles)
+	answerHeaders = headersIn([]string{headerStyles[0], "x-ratelimit", "both"})
 )
+
+// headersIn returns the codec of a choice of headers. The first, the default, is kept as "".
+func headersIn(styles []string) codec[string] {
+	return codec[string]{
+		quotedWords(styles...),
+		oneOf(styles, func(s string) (string, bool) {
+			return strings.TrimPrefix(s, styles[0]), true
+		}),
+		func(s string) any { return cmp.Or(s, styles[0]) },
+	}
+}

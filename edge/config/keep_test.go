@@ -56,8 +56,8 @@ func TestKeep(t *testing.T) {
 			GRPC: []Address{{Path: "/g"}}, SPOP: []Address{{Path: "/s"}},
 			RESP: []Address{{Path: "/r"}},
 		},
-		TLS:            TLS{"/cert", "/key", "/ca", AnyClient},
-		AdminTokenFile: "/token", Memory: 1 << 21, StateDir: "/state",
+		TLS:     TLS{"/cert", "/key", "/ca", AnyClient},
+		Headers: "both", AdminTokenFile: "/token", Memory: 1 << 21, StateDir: "/state",
 		Ring: Ring{Servers: []Server{{Address{Host: "a", Port: 1}, 1}}, Flush: 1, Timeout: 1},
 		Gossip: Gossip{
 			Bind: Address{Host: "b", Port: 1},

@@ -27,7 +27,7 @@ var sections = []struct {
 	fields      []string
 }{
 	{"The node", "", []string{"node", "pop", "admin_token_file", "memory", "state_dir"}},
-	{"Listeners", listenText, []string{"listen", "tls", "resp", "rls"}},
+	{"Listeners", listenText, []string{"listen", "tls", "resp", "rls", "headers"}},
 	{"The ring: several nodes of one PoP", ringText, []string{"ring"}},
 	{"Gossip: several PoPs", gossipText, []string{"gossip", "tickets"}},
 	{"Rules", rulesText, []string{"rules"}},

@@ -144,7 +144,7 @@ func bucketFields(r *mitigation.Rule) []field {
 			mitigation.CountOffered).and(", of kind `window`"), "admitted",
 			"The cost that counts. With `offered` a request that the limit denies counts as "+
 				"well, up to one limit: a client that goes on asking past its limit is not let in "+
-				"again until it asks less. By default a denied request costs no quota."),
+				"again until it asks less. By default a denied request costs none."),
 	}
 }
 

@@ -61,6 +61,10 @@ func (a *app) notePolicies(s *snippet, f snippetFlags, k known) {
 		fmt.Fprintf(a.Stderr, "note: policy %s (%s:%d): %s\n", cli.Safe(w.Policy),
 			cli.Safe(filepath.Base(w.File)), w.Line, cli.Safe(w.Message))
 	}
+	if door := s.form(f.rule).door; c.Headers != "" && door != "HTTP" && door != "SPOP" {
+		fmt.Fprintf(a.Stderr, "note: headers: %s is of listen.http and listen.spop; %s asks over "+
+			"%s\n", c.Headers, s.name, door)
+	}
 	if len(c.Policies.Policies) == 0 {
 		fmt.Fprintf(a.Stderr, "note: %s has no policies yet: every request passes. One for all "+
 			"of them:\n"+

@@ -49,6 +49,13 @@ func TestServes(t *testing.T) {
 		"ingress-nginx":    append(slices.Clone(unreported), slow, trap, fake, texts),
 	} {
 		code, _, stderr := runInit(t, t.TempDir(), "init", name, "-c", "testdata/needs.yaml")
+		asks := map[string]string{
+			"openresty": "UDP", "envoy": "gRPC", "envoy-authz-grpc": "gRPC",
+		}[name]
+		if strings.Contains(stderr, "note: headers: both is of listen.http and listen.spop; "+name+
+			" asks over "+asks) != (asks != "") {
+			t.Errorf("init %s: %s", name, stderr)
+		}
 		var got []string
 		for _, line := range strings.Split(stderr, "\n") {
 			if note, ok := strings.CutPrefix(line, "note: policy "); ok &&

@@ -75,6 +75,7 @@ end
 -- The variables that an answer sets, by header.
 local answered = {
     ["retry-after"] = "retry", ["ratelimit"] = "ratelimit", ["ratelimit-policy"] = "policy", ["headgate-ticket"] = "ticket",
+    ["x-ratelimit-limit"] = "x_limit", ["x-ratelimit-remaining"] = "x_remaining", ["x-ratelimit-reset"] = "x_reset",
 }
 
 local function leave(txn, verdict, headers)

@@ -12,6 +12,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/door/verdict"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/window"
 )
 
 // Types of bodies.
@@ -92,17 +93,16 @@ func (x *exchange) answerOne(a gate.Ask, wished int) *api.Problem {
 	case a.Op == gate.Count:
 		x.status = http.StatusNoContent
 	default:
-		x.answerDecision(&d, statusOf(&d, wished))
+		x.answerDecision(&d, now, statusOf(&d, wished))
 	}
 	return nil
 }
 
-// answerDecision answers a check, with status 200, or denyStatus for a refusal.
-func (x *exchange) answerDecision(d *gate.Decision, denyStatus int) {
+// answerDecision answers a check of now, with status 200, or denyStatus for a refusal.
+func (x *exchange) answerDecision(d *gate.Decision, now window.Instant, denyStatus int) {
 	text, is, b := x.texts.Of(d.Rule), verdict.Of(d), x.fields
 	if !verdict.Silent(d) { // headers go on to visitors, the body does not
-		b = append(append(b, "\r\nRateLimit-Policy: "...), text.Policy...)
-		b = verdict.AppendRateLimit(append(b, "\r\nRateLimit: "...), text, is)
+		b = x.appendNumbers(b, now, d)
 	}
 	b = append(append(b, "\r\nHeadgate-View: "...), verdict.Views[is.View]...)
 	if is.Deny {

@@ -9,6 +9,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/door/verdict"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/wire"
+	"github.com/headgate-dev/headgate/window"
 )
 
 // mostLimits is the most rules whose limits an answer shows.
@@ -34,9 +35,7 @@ func (x *exchange) answerFields(s *ask.Session, a *ask.Answer) {
 	x.fields = appendWholeVerdict(x.appendLimits(x.fields, s), a)
 }
 
-// appendLimits appends RateLimit-Policy and RateLimit of the asked rules, those nearest to their
-// limits first. Each is a line with items joined by commas, a list of structured fields (RFC 9651,
-// 3.1).
+// appendLimits appends the numbers of the asked rules, those nearest to their limits first.
 func (h *Door) appendLimits(b []byte, s *ask.Session) []byte {
 	var nearest [mostLimits]*gate.Decision
 	n := 0
@@ -44,17 +43,39 @@ func (h *Door) appendLimits(b []byte, s *ask.Session) []byte {
 		nearest[n] = d
 		n++
 	})
+	return h.appendNumbers(b, s.At(), nearest[:n]...)
+}
+
+// appendNumbers appends the headers with the numbers of decisions at now. RateLimit-Policy and
+// RateLimit are lines with items joined by commas, lists of structured fields (RFC 9651, 3.1); the
+// others tell the first decision's.
+func (h *Door) appendNumbers(b []byte, now window.Instant, all ...*gate.Decision) []byte {
 	before := "\r\nRateLimit-Policy: "
-	for _, d := range nearest[:n] {
+	for _, d := range all {
+		if h.form.NoDraft {
+			break
+		}
 		b = append(append(b, before...), h.texts.Of(d.Rule).Policy...)
 		before = ", "
 	}
 	before = "\r\nRateLimit: "
-	for _, d := range nearest[:n] {
+	for _, d := range all {
+		if h.form.NoDraft {
+			break
+		}
 		b = verdict.AppendRateLimit(append(b, before...), h.texts.Of(d.Rule), verdict.Of(d))
 		before = ", "
 	}
+	if h.form.X && len(all) > 0 {
+		for i, n := range h.form.Numbers(all[0], now) {
+			b = strconv.AppendInt(append(b, xHeaders[i]...), n, 10)
+		}
+	}
 	return b
+}
+
+var xHeaders = [...]string{
+	"\r\nX-RateLimit-Limit: ", "\r\nX-RateLimit-Remaining: ", "\r\nX-RateLimit-Reset: ",
 }
 
 // appendWholeVerdict appends the headers saying whether the request may pass, and why not. Header

@@ -58,6 +58,7 @@ type Door struct {
 	lanes   []*gate.Lane
 	limits  limits
 	texts   verdict.Texts
+	form    verdict.Form
 	date    dateLine
 	bytes   *budget.Budget
 	// pools of *exchange, *ask.Session and *[head.Size]byte
@@ -78,11 +79,15 @@ func New(g *gate.Gate, room *ask.Room, lanes ...*gate.Lane) *Door {
 		drain: httpDrainTimeout, conns: maxHTTPConns,
 		bytes: maxHTTPBytes,
 	})
+	h.form.Wall = g.Wall
 	if h.room, h.lanes = room, lanes; room != nil {
 		h.server.Orphan = func(number uint64) bool { return room.Orphan(g.Now(), number) }
 	}
 	return h
 }
+
+// SetHeaders chooses the headers with numbers, as `headers` of the configuration. Before Serve.
+func (h *Door) SetHeaders(name string) { h.form.Choose(name) }
 
 // newDoor returns a door asking d within limits.
 func newDoor(d decider, limits limits) *Door {

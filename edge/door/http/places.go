@@ -107,7 +107,7 @@ func (x *exchange) acquire(a gate.Ask) *api.Problem {
 	if err != nil {
 		return x.unanswered("rule", a.Rule, err)
 	}
-	x.answerDecision(&d, statusOf(&d, 0))
+	x.answerDecision(&d, now, statusOf(&d, 0))
 	if d.Full {
 		x.field("Headgate-Full", "1")
 	}

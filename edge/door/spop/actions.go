@@ -5,6 +5,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/door/verdict"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/wire"
+	"github.com/headgate-dev/headgate/window"
 )
 
 // An action sets a variable: its type, three arguments, the scope of a transaction. The variable is
@@ -54,7 +55,7 @@ func appendError(b []byte, code wire.Code) []byte {
 
 // appendDecision appends the variables of a check. deny is set for every answer, false too: a
 // request that HAProxy sends a second time must not see the first's.
-func (c *conn) appendDecision(b []byte, d *gate.Decision) []byte {
+func (c *conn) appendDecision(b []byte, d *gate.Decision, now window.Instant) []byte {
 	b = setBool(b, "deny", d.Deny)
 	if d.Deny {
 		b = setNumber(b, "status", uint64(ask.StatusOf(d.Why))) // 429 or 503
@@ -66,13 +67,8 @@ func (c *conn) appendDecision(b []byte, d *gate.Decision) []byte {
 	if verdict.Silent(d) {
 		return b
 	}
-	text := c.door.texts.Of(d.Rule)
-	c.headersAt = len(b)
-	b = setText(b, "ratelimit_policy", text.Policy)
-	c.line = verdict.AppendRateLimit(c.line[:0], text, verdict.Of(d))
-	b = setText(b, "ratelimit", c.line)
-	c.headersEnd = len(b)
-	return b
+	c.nearest = append(c.nearest[:0], d)
+	return c.appendNumbers(b, now)
 }
 
 // appendRule appends the variables of the question answering a request.
@@ -112,7 +108,9 @@ func (c *conn) appendAnswer(b []byte, a *ask.Answer) []byte {
 			b = setNumber(b, "retry_after", ask.RetryShedSeconds)
 		}
 	}
-	b = c.appendLimits(b)
+	c.nearest = c.nearest[:0]
+	c.session.Decisions(mostLimits, c.near)
+	b = c.appendNumbers(b, c.session.At())
 	if a.Delay > 0 {
 		b = setNumber(b, "delay", uint64(verdict.Millis(a.Delay)))
 	}
@@ -127,22 +125,36 @@ func (c *conn) appendAnswer(b []byte, a *ask.Answer) []byte {
 	return b
 }
 
-// appendLimits appends the headers of the asked rules, those nearest to their limits first. The
-// line is built before it is known whether there is anything: no rule, no variables.
-func (c *conn) appendLimits(b []byte) []byte {
-	c.line = c.line[:0]
-	c.session.Decisions(mostLimits, c.addPolicy)
-	if len(c.line) == 0 {
+// appendNumbers appends the headers of the nearest rules, those nearest to their limits first, of
+// decisions at now. No rule, no variables.
+func (c *conn) appendNumbers(b []byte, now window.Instant) []byte {
+	if len(c.nearest) == 0 {
 		return b
 	}
 	c.headersAt = len(b)
-	b = setText(b, "ratelimit_policy", c.line)
-	c.line = c.line[:0]
-	c.session.Decisions(mostLimits, c.addLimit)
-	b = setText(b, "ratelimit", c.line)
+	form, texts := &c.door.form, &c.door.texts
+	if !form.NoDraft {
+		c.line = c.line[:0]
+		for _, d := range c.nearest {
+			c.line = append(comma(c.line), texts.Of(d.Rule).Policy...)
+		}
+		b = setText(b, "ratelimit_policy", c.line)
+		c.line = c.line[:0]
+		for _, d := range c.nearest {
+			c.line = verdict.AppendRateLimit(comma(c.line), texts.Of(d.Rule), verdict.Of(d))
+		}
+		b = setText(b, "ratelimit", c.line)
+	}
+	if form.X {
+		for i, n := range form.Numbers(c.nearest[0], now) {
+			b = setNumber(b, xVariables[i], uint64(n)) // not negative
+		}
+	}
 	c.headersEnd = len(b)
 	return b
 }
+
+var xVariables = [...]string{"x_ratelimit_limit", "x_ratelimit_remaining", "x_ratelimit_reset"}
 
 // comma appends the sign between two elements of a list.
 func comma(b []byte) []byte {

@@ -12,7 +12,6 @@ import (
 	"github.com/headgate-dev/headgate/edge/door"
 	"github.com/headgate-dev/headgate/edge/door/budget"
 	"github.com/headgate-dev/headgate/edge/door/stream"
-	"github.com/headgate-dev/headgate/edge/door/verdict"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -39,7 +38,8 @@ type conn struct {
 	batch uint64
 
 	// A closure for each answer would be allocated.
-	addPolicy, addLimit func(*gate.Decision) // append to line; made once
+	near    func(*gate.Decision) // appends to nearest; made once
+	nearest []*gate.Decision     // at most mostLimits, used again
 }
 
 // serve answers a connection until its end.
@@ -49,13 +49,7 @@ func (h *Door) serve(s *stream.Conn) {
 		in: stream.Input{Loan: budget.Loan{From: h.budget}, Most: maxFrame + lengthBytes},
 	}
 	defer c.in.Loan.Return()
-	c.addPolicy = func(d *gate.Decision) {
-		c.line = append(comma(c.line),
-			h.texts.Of(d.Rule).Policy...)
-	}
-	c.addLimit = func(d *gate.Decision) {
-		c.line = verdict.AppendRateLimit(comma(c.line), h.texts.Of(d.Rule), verdict.Of(d))
-	}
+	c.near = func(d *gate.Decision) { c.nearest = append(c.nearest, d) }
 	c.Feed(c)
 }
 

@@ -47,6 +47,7 @@ type Door struct {
 	room   *ask.Room
 	lanes  []*gate.Lane
 	texts  verdict.Texts
+	form   verdict.Form
 	server stream.Server
 
 	panics door.Panics
@@ -62,7 +63,7 @@ type Door struct {
 // requests; bytes bounds the memory of large frames. Connections are spread over the lanes; each
 // keeps to its lane.
 func New(g *gate.Gate, room *ask.Room, bytes *budget.Budget, lanes ...*gate.Lane) *Door {
-	h := &Door{gate: g, room: room, budget: bytes, lanes: lanes}
+	h := &Door{gate: g, room: room, budget: bytes, lanes: lanes, form: verdict.Form{Wall: g.Wall}}
 	// A connection too many is told so in the protocol's own words: HAProxy then says it in its
 	// log.
 	h.server = stream.Server{
@@ -74,6 +75,9 @@ func New(g *gate.Gate, room *ask.Room, bytes *budget.Budget, lanes ...*gate.Lane
 	}
 	return h
 }
+
+// SetHeaders chooses the headers with numbers, as `headers` of the configuration. Before Serve.
+func (h *Door) SetHeaders(name string) { h.form.Choose(name) }
 
 // Serve answers on every listener until ctx ends or a listener fails for good; that error is
 // returned, nil otherwise. At the end every connection gets a DISCONNECT after its answers.

@@ -117,7 +117,7 @@ func (c *conn) decide(b *gate.Batch, now window.Instant) {
 		if m.failBy(b.Decide(&c.d, &a)) {
 			return
 		}
-		c.out = c.appendDecision(c.out, &c.d)
+		c.out = c.appendDecision(c.out, &c.d, now)
 	default:
 		c.session.CanWait, c.session.CanDeceive = m.waits, m.deceives
 		//nolint:gosec // tickets need luck that nobody can guess: ChaCha8

@@ -3,7 +3,9 @@ package front
 import (
 	"net/http"
 	"path/filepath"
+	"strconv"
 	"testing"
+	"time"
 
 	"github.com/headgate-dev/headgate/edge/edgetest"
 )
@@ -61,6 +63,50 @@ func TestFrontHeaders(t *testing.T) {
 				}
 				return passed == 5
 			})
+		})
+	}
+}
+
+// TestFrontAbsoluteResets: with headers: x-ratelimit visitors read the limit, the rest and one
+// Unix second, which is the same in all answers of a window, and no RateLimit.
+func TestFrontAbsoluteResets(t *testing.T) {
+	for _, f := range fronts {
+		if !f.policy {
+			continue
+		}
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			n := startFrontNode(t, "headers: x-ratelimit\n"+
+				"rules: [{name: per-ip, limit: 3, window: 1h}]\n"+
+				"policies: [{name: all, match: {}, rules: [per-ip]}]\n")
+			s := f.before(t, nil, n.at(f, patient)...)
+			began, reset := time.Now().Unix(), ""
+			for i, left := range []string{"2", "1", "0", "0", "0"} {
+				r := s.get("/")
+				h := r.Header
+				if h.Get("RateLimit") != "" || h.Get("RateLimit-Policy") != "" {
+					t.Errorf("request %d: %v", i+1, h)
+				}
+				if denied := r.StatusCode == http.StatusTooManyRequests; denied != (i > 2) {
+					t.Errorf("request %d: %s", i+1, r.Status)
+				} else if f.silent && !denied {
+					continue
+				}
+				if reset == "" {
+					reset = h.Get("X-RateLimit-Reset")
+				}
+				if h.Get("X-RateLimit-Limit") != "3" || h.Get("X-RateLimit-Remaining") != left ||
+					h.Get("X-RateLimit-Reset") != reset {
+					t.Errorf("request %d, after a reset of %s: %v", i+1, reset, h)
+				}
+				until := time.Now().Add(300 * time.Millisecond) // more than a second in all
+				edgetest.Await(t, "the next", edgetest.Patience,
+					func() bool { return time.Now().After(until) })
+			}
+			at, err := strconv.ParseInt(reset, 10, 64)
+			if in := at - began - 3600; err != nil || in < 0 || in > 20 {
+				t.Errorf("reset %s, %d s after the window, %v", reset, in, err)
+			}
 		})
 	}
 }
