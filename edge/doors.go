@@ -106,6 +106,7 @@ func (n *Node) openAdmin(p prepared) {
 		HTTP: []*http.Door{n.web},
 	}
 	m.Abandoned = map[string]func() uint64{"http": n.webStep.Abandoned}
+	o.Sets = n.sets.Faults
 	n.gatherUnread()
 	m.Panics, m.Unread, o.Unread = n.tellPanics(), n.unread.doors, n.unread.recent
 	if n.grpc != nil {

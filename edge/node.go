@@ -74,6 +74,7 @@ type Node struct {
 	local    *local.Door // the methods of client.Limiter
 	datagram []*udp.Door
 	unread   unread
+	sets     setWatch
 	web      *http.Door
 	streams  []*streamDoor
 	resp     *resp.Door // nil: closed

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // TestReloadRefusesAShrunkenSet: a file that lost more than half of its entries is refused as any
@@ -77,4 +79,66 @@ policies:
 	reload("?force=1", `"sets":[{"name":"plans","before":599,"after":1}]`)
 	gold("k1000", false)
 	gold("k0", true)
+}
+
+// TestWatchedSets: a watched file is read when it has changed and rests, alone; one that shrank is
+// a fault of the node until it is whole again, and a switch made by hand stays.
+func TestWatchedSets(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name string, from, to int) {
+		t.Helper()
+		text := ""
+		for i := from; i < to; i++ {
+			text += fmt.Sprintf("192.0.2.%d\n", i)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("bad.txt", 0, 20)
+	write("still.txt", 100, 120)
+	r, put := startFile(t, fmt.Sprintf(`rules: []
+sets:
+  bad: {cidr_file: %[1]s/bad.txt, watch: 1s}
+  still: {cidr_file: %[1]s/still.txt}
+policies:
+  - {name: bad, match: {client: "@bad"}, deny: 403}
+  - {name: still, match: {client: "@still"}, deny: 404}
+  - {name: api, match: {path: /api}, key: all, limit: 1, window: 1h}
+`, dir))
+	becomes := func(client, want string) {
+		t.Helper()
+		edgetest.Await(t, client+" is "+want, edgetest.Patience, func() bool {
+			return strings.HasPrefix(r.send("ask path=/ client="+client), want)
+		})
+	}
+	faults := func(want string) {
+		t.Helper()
+		edgetest.Await(t, want, edgetest.Patience, func() bool {
+			return strings.Contains(strings.Join(r.faults("set-shrunk"), "\n"), want)
+		})
+	}
+	becomes("192.0.2.1", "deny why=policy status=403")
+	r.change("PUT", "/v1/mode", `{"mode":"shadow","policy":"api"}`)
+	write("bad.txt", 10, 40)
+	write("still.txt", 0, 0)
+	becomes("192.0.2.30", "deny why=policy status=403")
+	becomes("192.0.2.1", "allow")
+	becomes("192.0.2.110", "deny why=policy status=404") // its file waits for a reload
+	for range 3 {
+		r.says("ask path=/api client=198.51.100.1", `allow why=shadow .*`) // still
+	}
+	write("bad.txt", 0, 3)
+	faults("set bad: " + dir + "/bad.txt has 3 entries and had 30: the old ones stay")
+	becomes("192.0.2.30", "deny why=policy status=403")
+	if err := os.Remove(filepath.Join(dir, "bad.txt")); err != nil {
+		t.Fatal(err)
+	}
+	faults("no such file")
+	write("bad.txt", 50, 80)
+	becomes("192.0.2.60", "deny why=policy status=403")
+	r.faults() // none
+	put("rules: []\n")
+	becomes("192.0.2.60", "allow")
 }

@@ -41,9 +41,17 @@ func (n *Node) Switch(kind, name string, mode mitigation.Mode) *api.Problem {
 	if problem != nil {
 		return problem
 	}
-	p, err := n.switched(&s)
-	if err != nil { // nothing is read, and the policies have been loaded before
+	if err := n.put(s); err != nil { // nothing is read, and the policies have been loaded before
 		return api.BadParameter("mode", err.Error())
+	}
+	return nil
+}
+
+// put puts the file's configuration in force in the modes of s. Called with the lock of reloads.
+func (n *Node) put(s switches) error {
+	p, err := n.switched(&s)
+	if err != nil {
+		return err
 	}
 	n.reloads.switches = s
 	n.setRules(p, n.gate.Replace)

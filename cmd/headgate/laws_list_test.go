@@ -54,6 +54,7 @@ var (
 			"edge/door/owed.go":      "an answer that the peer's kernel has not taken: 2 s",
 			"edge/door/doorstep_":    "connections in a flood for the next sweep, sweepEvery",
 			"edge/watch_ring.go":     "the ticks by which the ring is looked at",
+			"edge/watch_sets.go":     "the ticks by which files of sets are looked at",
 			"edge/gate/run.go":       "the control loop's ticks",
 			"edge/ask/pools.go":      "the ticks by which the levels of pools move",
 			"edge/gate/global.go":    "the ticks of a flusher without a ring",
@@ -145,9 +146,10 @@ var (
 		"uses the system", "files, processes and the environment enter through cmd; what " +
 			"decides, encodes or controls is handed plain values",
 		map[string]string{
-			"edge/edgetest/": "HEADGATE_TEST_SEED",
-			"cmd/":           "the world enters here",
-			"edge/config/":   "Read opens the file that the operator names",
+			"edge/edgetest/":     "HEADGATE_TEST_SEED",
+			"cmd/":               "the world enters here",
+			"edge/config/":       "Read opens the file that the operator names",
+			"edge/watch_sets.go": "the time and size of watched files",
 			"edge/private/": "reads keys, tokens and state, with an eye on owner and " +
 				"mode",
 			"edge/ring/server_": "errors of a connection by their number, and whether an " +

@@ -48,7 +48,8 @@ type Options struct {
 	Requests *ask.Room
 	// unread questions and reports of the last ten minutes; nil: not shown
 	Unread   func() (reports, questions UnreadView)
-	Standing explain.Standing // state of a key over all PoPs; nil: no gossip
+	Sets     func() []api.FaultView // files of sets that were not taken; nil: none
+	Standing explain.Standing       // state of a key over all PoPs; nil: no gossip
 	// gets changes of flags, and connection errors; nil: slog.Default()
 	Log *slog.Logger
 	// gets a line for each requested change; nil: Log

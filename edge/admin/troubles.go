@@ -60,6 +60,9 @@ func (w *feed) troubles(now window.Instant, v *api.LiveView, stats *window.Stats
 	}
 	w.unreadTroubles(&all)
 	w.reportTroubles(now, &all)
+	if w.options.Sets != nil {
+		all = append(all, w.options.Sets()...)
+	}
 	w.sinces.note(w.gate.Shown(now), all)
 	return all
 }

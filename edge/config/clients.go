@@ -3,6 +3,7 @@ package config
 import (
 	"net/netip"
 	"strings"
+	"time"
 
 	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/edge/policy/condition"
@@ -160,10 +161,13 @@ func namedSet(name string, v value) policy.Set {
 		leaf("table", form(policy.Table, func(v value) { s.Entries = table(v) })),
 		leaf("table_file", form(policy.TableFile, set(&s.File, filePath))),
 		leaf("allow_shrink", set(&s.AllowShrink, boolean)),
+		leaf("watch", set(&s.Watch, duration(time.Second, time.Hour))),
 	})
-	if at, given := v.d.given[join(v.path, "allow_shrink")]; given && ok && forms > 0 &&
-		s.Kind != policy.CIDRFile && s.Kind != policy.TableFile {
-		at.fault("is for sets of a file: what stands here is meant")
+	for _, name := range []string{"allow_shrink", "watch"} {
+		if at, given := v.d.given[join(v.path, name)]; given && ok && forms > 0 &&
+			s.Kind != policy.CIDRFile && s.Kind != policy.TableFile {
+			at.fault("is for sets of a file: what stands here is meant")
+		}
 	}
 	if ok && forms == 0 {
 		v.fault("is empty: give it one of cidr, cidr_file, values, table and table_file")

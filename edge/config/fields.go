@@ -87,7 +87,8 @@ func (c *Config) requestFields() []field {
 				"or with * at the end, or of values with a tier beside each (`table`, or a file "+
 				"with `value,tier` a line). Policies name them with @. A file that lost more than "+
 				"half of ten or more entries fails the reload, unless `allow_shrink: true` stands "+
-				"beside it, or with `reload --force`. All sets together hold at most 1,000,000 "+
+				"beside it, or with `reload --force`. With `watch: 10s` (1s to 1h) a changed file "+
+				"is read by itself. All sets together hold at most 1,000,000 "+
 				"entries. `config check` says how much memory they take: 12 bytes "+
 				"a network of IPv4."),
 	}

@@ -242,6 +242,13 @@ func ReloadPolicies(c *Config, key [32]byte, before *policy.Engine) (*policy.Eng
 	return loadPolicies(c, policy.Options{Open: openSet, Before: before, Key: key})
 }
 
+// RereadSet is ReloadPolicies that reads the file of the set called name alone.
+func RereadSet(
+	c *Config, key [32]byte, before *policy.Engine, name string,
+) (*policy.Engine, error) {
+	return loadPolicies(c, policy.Options{Open: openSet, Before: before, Only: name, Key: key})
+}
+
 // SwitchPolicies is ReloadPolicies of policies that differ from those of before in their modes
 // alone: nothing is read.
 func SwitchPolicies(c *Config, key [32]byte, before *policy.Engine) (*policy.Engine, error) {

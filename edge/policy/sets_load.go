@@ -63,8 +63,8 @@ func (l *loader) loadSets() {
 // memory, and a changed file the room of the lines. A time of change would be cheaper, and misses a
 // file written twice within a tick of the clock.
 func (l *loader) file(s *Set) (is setFile, ok bool) {
-	if l.options.Open == nil && l.options.Before != nil {
-		is, ok = l.options.Before.files[s.Name]
+	if o := &l.options; o.Before != nil && (o.Open == nil || o.Only != "" && o.Only != s.Name) {
+		is, ok = o.Before.files[s.Name]
 		return is, ok
 	}
 	sum, lines, ok := l.lines(s, func(string, int) error { return nil })

@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"net/netip"
+	"time"
 
 	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/edge/policy/sets"
@@ -83,6 +84,7 @@ type Set struct {
 	Entries []sets.Entry // of Values, whose words are empty, and Table
 	// of files: fewer than half of the entries before are no accident
 	AllowShrink bool
+	Watch       time.Duration // of files: how often a change is looked for; 0: never
 }
 
 // Addresses reports whether the set holds addresses.
