@@ -42,6 +42,10 @@ policies:
 	if !strings.Contains(got, `{"verdict":"deny","why":"limit"`) {
 		t.Errorf("the test of a request: %s", got)
 	}
+	_, text := r.inspect("/v1/policies", nil)
+	if !strings.Contains(text, `"ask zone up to a burst of 10"`) {
+		t.Errorf("the policies do not show the part: %s", text)
+	}
 	// a reload changes the part; what is used stays used
 	put(fmt.Sprintf(config, 12))
 	passes("/admin/x", 2)

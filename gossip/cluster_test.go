@@ -303,5 +303,31 @@ func TestOneNameTwice(t *testing.T) {
 	})
 }
 
+// A node that comes back at another address at once, before anybody has missed it, has moved.
+func TestMovedNode(t *testing.T) {
+	var l lines
+	simulate(t, 3, 29, func(t *testing.T, c *cluster) {
+		c.add(t, 3, func(cfg *Config) { cfg.Log = newLogger(&l) })
+		c.within(t, 30*time.Second, "all are there", c.whole)
+		c.nodes[2].end.Crash()
+		c.nodes[2].stop()
+		const elsewhere = "10.0.1.1:4293"
+		c.add(t, 2, func(cfg *Config) { cfg.Bind, cfg.Transport = elsewhere, c.net.End(elsewhere) })
+		c.within(t, time.Minute, "and back under another address", func() bool {
+			return slices.ContainsFunc(c.nodes[3].Members(), func(m Member) bool {
+				return m.Name == "n2" && m.Addr == elsewhere && m.State == Alive
+			})
+		})
+		for _, s := range c.nodes {
+			if n := s.Stats().Conflicts; n > 0 {
+				t.Errorf("%s counted %d conflicts", s.cfg.Name, n)
+			}
+		}
+		if l.with("has moved") != 1 || l.with("same name")+l.with("Conflicting") != 0 {
+			t.Errorf("not said once that it has moved: %v", l.list)
+		}
+	})
+}
+
 // pass lets that much of a bubble's time pass.
 func pass(d time.Duration) { time.Sleep(d) }

@@ -1,8 +1,10 @@
 package gossip
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/hashicorp/memberlist"
@@ -101,11 +103,40 @@ func (d delegate) NotifyAlive(m *memberlist.Node) error {
 	return nil
 }
 
-// NotifyConflict implements memberlist.ConflictDelegate: two nodes claim the same name. memberlist
-// keeps the first.
+// NotifyConflict implements memberlist.ConflictDelegate: a name is claimed from two addresses.
+// memberlist keeps the first, until it is dead.
 func (d delegate) NotifyConflict(existing, other *memberlist.Node) {
-	d.n.c.conflicts.Add(1)
-	d.n.log.Error("gossip: two nodes have the same name: the second one is not a member",
-		"name", existing.Name,
-		"first", existing.Address(), "second", other.Address())
+	select {
+	case d.n.claims <- [2]memberlist.Node{*existing, *other}:
+	default: // one is being looked into
+	}
+}
+
+// judgeClaims looks into names claimed from two addresses, until ctx ends: two nodes where both
+// addresses answer, else a node that has moved. own is this node's address.
+func (n *Node) judgeClaims(ctx context.Context, ml *memberlist.Memberlist, own string) {
+	moved := ""
+	answers := func(m *memberlist.Node) bool {
+		_, err := ml.Ping(m.Name, &net.UDPAddr{IP: m.Addr, Port: int(m.Port)})
+		return err == nil
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case both := <-n.claims:
+			first, second := both[0].Address(), both[1].Address()
+			switch {
+			case (first == own || answers(&both[0])) && answers(&both[1]):
+				n.c.conflicts.Add(1)
+				n.log.Error("gossip: two nodes have the same name: the second one is not a member",
+					"name", both[0].Name, "first", first, "second", second)
+			case first == own: // nobody is left at the other
+			case moved != second:
+				moved = second
+				n.log.Info("gossip: a node has moved", "name", both[0].Name, "from", first, "to",
+					second)
+			}
+		}
+	}
 }

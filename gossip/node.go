@@ -35,6 +35,8 @@ type Node struct {
 	own atomic.Pointer[Meta]
 	// metaNews holds a token while own has to be sent.
 	metaNews chan struct{}
+	// claims has a name claimed from two addresses, the member's first.
+	claims chan [2]memberlist.Node
 
 	// rotating is held by Rotate: in turn.
 	rotating sync.Mutex
@@ -90,6 +92,7 @@ func newNode(cfg Config, at netip.AddrPort, ring *memberlist.Keyring) *Node {
 		cfg: cfg, at: at, log: limitLog(cfg.Log, c), c: c, clock: newClock(time.Now()),
 		roster: r, queue: newQueue(r.alive), inbox: newInbox(c),
 		keyring: ring, out: make(chan outgoing, maxSending), metaNews: make(chan struct{}, 1),
+		claims: make(chan [2]memberlist.Node, 1),
 	}
 	n.cfg.Meta.Leaving = false
 	n.own.Store(&n.cfg.Meta)

@@ -37,6 +37,8 @@ func (n *Node) Run(ctx context.Context) error {
 	defer stop()
 	var wg sync.WaitGroup
 	wg.Go(func() { n.serve(loops) })
+	own := ml.LocalNode().Address()
+	wg.Go(func() { n.judgeClaims(loops, ml, own) })
 	wg.Go(func() { n.sendOut(loops, ml) })
 	wg.Go(func() { n.sendMeta(loops, ml) })
 	wg.Go(func() { n.keepJoining(loops, joiner(ml)) })

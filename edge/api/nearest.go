@@ -15,8 +15,8 @@ const (
 )
 
 // Nearest returns the name most likely meant by word, or "" when none comes near: the name with the
-// fewest edits, at most two and at most 1 in short names, else the first beginning with word or
-// with which word begins. Names are in lower case; word need not be.
+// fewest edits, at most two and a third of the longer, else the first beginning with word or with
+// which word begins. Names are in lower case; word need not be.
 func Nearest(word string, names iter.Seq[string]) string {
 	if len(word) > MaxWord {
 		return ""
@@ -27,7 +27,8 @@ func Nearest(word string, names iter.Seq[string]) string {
 		if compared++; compared > MaxCompared {
 			break
 		}
-		if n := edits(word, name); n < fewest && (n < 2 || len(name) > minPrefix) {
+		longer := max(len(word), len(name))
+		if n := edits(word, name); n < fewest && 3*n <= longer {
 			best, fewest = name, n
 		}
 		if begun == "" && (strings.HasPrefix(name, word) || strings.HasPrefix(word, name)) {

@@ -151,6 +151,9 @@ func action(p *policy.Policy) string {
 		return "skip " + strings.Join(p.Skip, ", ")
 	case p.Deny > 0:
 		return "deny " + strconv.Itoa(p.Deny)
+	case p.Burst > 0:
+		return "ask " + strings.Join(rulesOf(p), ", ") + " up to a burst of " +
+			strconv.FormatInt(p.Burst, 10)
 	case p.Asks():
 		return "ask " + strings.Join(rulesOf(p), ", ")
 	}

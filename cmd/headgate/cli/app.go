@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/spf13/cobra"
 )
 
@@ -97,12 +99,15 @@ func OneOf(names []string) string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// UnknownCommand is the error of an unknown subcommand of cmd, with near names.
+// UnknownCommand is the error of an unknown subcommand of cmd, with the nearest name.
 func UnknownCommand(cmd *cobra.Command, name string) error {
-	cmd.SuggestionsMinimumDistance = 2
 	text := "unknown command " + Quote(name)
-	if near := cmd.SuggestionsFor(name); len(near) > 0 {
-		text += ", did you mean " + OneOf(near) + "?"
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	if near := api.Nearest(name, slices.Values(names)); near != "" {
+		text += ", did you mean " + near + "?"
 	}
 	return Usage(cmd, errors.New(text))
 }

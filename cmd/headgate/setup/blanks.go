@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -34,6 +35,7 @@ type blanks struct {
 	// the log of the site beside the reports; empty: none
 	AccessLog string
 	Headers   []string // of responses, to report; each of a-z, 0-9 and -
+	Spare     uint16   // port at which Caddy lets everything pass
 	Timeout   int64    // in milliseconds
 	Dir       string   // where the files lie, absolute
 }
@@ -46,7 +48,9 @@ func (b blanks) Seconds() string {
 // fill returns the blanks for f, or an error for an option no snippet can hold: a value must mean
 // the same in the proxy's configuration as here.
 func (s *snippet) fill(f snippetFlags) (blanks, error) {
-	b := blanks{Rule: f.rule, Timeout: f.timeout.Milliseconds(), Dir: s.dir}
+	b := blanks{
+		Rule: f.rule, Timeout: f.timeout.Milliseconds(), Dir: s.dir, Spare: f.spare,
+	}
 	if f.rule != "" && (!plainName(f.rule) || len(f.rule) > wire.MaxRule) {
 		return b, fmt.Errorf("--rule %s is not a valid rule name: 1 to %d of A-Z a-z 0-9 _ . -",
 			cli.Quote(f.rule), wire.MaxRule)
@@ -55,6 +59,9 @@ func (s *snippet) fill(f snippetFlags) (blanks, error) {
 		f.timeout%time.Millisecond != 0 {
 		return b, fmt.Errorf("--timeout %v is not %v to %v in whole milliseconds", f.timeout,
 			minSnippetTimeout, maxSnippetTimeout)
+	}
+	if s.name == "caddy" && f.spare == 0 {
+		return b, errors.New("--spare-port 0 is no port")
 	}
 	at, err := config.ParseAddress(f.address)
 	if err != nil {

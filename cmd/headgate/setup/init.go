@@ -78,6 +78,8 @@ type snippetFlags struct {
 	headers []string
 	timeout time.Duration
 	dir     string
+	spare   uint16 // port at which Caddy lets everything pass
+	crd     bool   // for Traefik in Kubernetes
 	config  string // read for the mode of the rule; empty: ask the daemon
 }
 
@@ -98,6 +100,12 @@ func snippetCommand(a *app, s *snippet) *cobra.Command {
 		Example: s.example(),
 		Args:    cli.Want(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			s := s
+			if f.crd {
+				if s = snippetOf(traefikCRD); !cmd.Flags().Changed("address") {
+					f.address = s.address
+				}
+			}
 			if err := s.checkFlags(cmd, &f); err != nil {
 				return fmt.Errorf("init %s: %w", s.name, err)
 			}
@@ -136,11 +144,7 @@ func (a *app) addSnippetFlags(cmd *cobra.Command, s *snippet, f *snippetFlags) {
 			"to `ADDRESS` of headgate's datagrams, "+atUDP+" or unix:/path; none: do not "+
 			"(default: of the configuration, if a policy needs reports)")
 	}
-	f.log = noLog
-	if s.name == "nginx" {
-		flags.StringVar(&f.log, "access-log", "/var/log/nginx/access.log", "the log of the site, "+
-			"`PATH`, beside the reports: nginx inherits access_log all or nothing; none: no line")
-	}
+	s.addOwnFlags(cmd, f)
 	if len(s.rule.files) == 0 {
 		return
 	}
@@ -152,6 +156,23 @@ func (a *app) addSnippetFlags(cmd *cobra.Command, s *snippet, f *snippetFlags) {
 	}
 	if err := cmd.RegisterFlagCompletionFunc("rule", complete); err != nil {
 		panic(err) // the flag was added above
+	}
+}
+
+// addOwnFlags gives cmd the options of s alone.
+func (s *snippet) addOwnFlags(cmd *cobra.Command, f *snippetFlags) {
+	flags := cmd.Flags()
+	f.log = noLog
+	switch s.name {
+	case "caddy":
+		flags.Uint16Var(&f.spare, "spare-port", 4299, "let everything pass at `PORT` of loopback, "+
+			"which Caddy asks while headgate does not answer")
+	case "traefik":
+		flags.BoolVar(&f.crd, "crd", false, "print objects for Traefik in Kubernetes, as "+
+			"traefik-crd does")
+	case "nginx":
+		flags.StringVar(&f.log, "access-log", "/var/log/nginx/access.log", "the log of the site, "+
+			"`PATH`, beside the reports: nginx inherits access_log all or nothing; none: no line")
 	}
 }
 

@@ -67,7 +67,7 @@ func renderDefaults(t *testing.T, s *snippet, rule string) []string {
 	t.Helper()
 	f := snippetFlags{
 		rule: rule, address: cmp.Or(s.form(rule).address, s.address),
-		timeout: DefaultTimeout, log: noLog,
+		timeout: DefaultTimeout, log: noLog, spare: 4299,
 	}
 	if s.name == "nginx" && rule == "" {
 		f.udp, f.log = atUDP, "/var/log/nginx/access.log"
@@ -136,7 +136,12 @@ var spellings = map[string]map[string][]string{
 		"192.0.2.1:80":     {"forward_auth 192.0.2.1:80 "},
 		"[2001:db8::1]:80": {"forward_auth [2001:db8::1]:80 "},
 	},
-	"traefik": {"192.0.2.1:80": {`"http://192.0.2.1:80/v1/auth/forward"`}},
+	"caddy --spare-port 5001": {"192.0.2.1:80": {" 127.0.0.1:5001 {", "\nhttp://127.0.0.1:5001 {"}},
+	"traefik":                 {"192.0.2.1:80": {`"http://192.0.2.1:80/v1/auth/forward"`}},
+	"traefik-crd":             {"192.0.2.1:80": {`"http://192.0.2.1:80/v1/auth/forward"`}},
+	"traefik --crd": {"h.edge:80": {
+		`"http://h.edge:80/v1/auth/forward"`, "kind: IngressRoute", "kind: Middleware",
+	}},
 	"envoy-authz": {
 		"192.0.2.1:80":     {`{address: "192.0.2.1", port_value: 80}`},
 		"[2001:db8::1]:80": {`"2001:db8::1"`, `"http://[2001:db8::1]:80"`},
@@ -170,7 +175,7 @@ func TestInitFillsIn(t *testing.T) {
 		args := append([]string{"init"}, strings.Fields(line)...)
 		for at, wants := range addresses {
 			tried := append(args, "--address", at)
-			if line != "traefik" {
+			if !strings.HasPrefix(line, "traefik") {
 				tried, wants = append(tried, "--timeout", "1234ms"),
 					append(wants, map[bool]string{
 						false: "1234",

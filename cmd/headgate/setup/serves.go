@@ -31,6 +31,7 @@ var serves = map[string]means{
 	"openresty":        {true, true, true, true, true, true, nil},
 	"caddy":            {},
 	"traefik":          {body: true},
+	traefikCRD:         {body: true},
 	"envoy":            {statuses: []int{429}},
 	"envoy-authz":      {body: true},
 	"envoy-authz-grpc": {body: true},
@@ -172,7 +173,7 @@ func (a *app) know(cmd *cobra.Command, s *snippet, f *snippetFlags, c *config.Co
 		"HTTP": c.Listen.HTTP, "UDP": c.Listen.UDP, "gRPC": c.Listen.GRPC, "SPOP": c.Listen.SPOP,
 	}[form.door]
 	switch {
-	case cmd.Flags().Changed("address") || s.name == "ingress-nginx":
+	case cmd.Flags().Changed("address") || s.name == "ingress-nginx" || s.name == traefikCRD:
 	case len(listens) == 0:
 		fmt.Fprintf(a.Stderr, "note: the configuration has no listen.%s, where %s asks\n",
 			strings.ToLower(form.door), s.name)
@@ -214,8 +215,8 @@ func unservedWarnings(c *config.Config, file, name string) (all config.Faults) {
 func others(name string, n need) string {
 	var able []string
 	for i := range snippets {
-		if s := snippets[i].name; s != name && len(snippets[i].whole.files) > 0 &&
-			n.met(serves[s]) {
+		if s := snippets[i].name; s != name && s != traefikCRD &&
+			len(snippets[i].whole.files) > 0 && n.met(serves[s]) {
 			able = append(able, s)
 		}
 	}

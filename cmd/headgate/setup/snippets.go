@@ -58,6 +58,9 @@ const (
 		"/etc/caddy/Caddyfile && systemctl reload caddy"
 )
 
+// traefikCRD is the name of what `init traefik --crd` prints.
+const traefikCRD = "traefik-crd"
+
 // snippets is everything for init.
 var snippets = []snippet{
 	{
@@ -202,6 +205,19 @@ var snippets = []snippet{
 		},
 	},
 	{
+		name:    traefikCRD,
+		proxy:   "Traefik in Kubernetes (Middleware and IngressRoute)",
+		address: "headgate.headgate.svc.cluster.local:4291",
+		other:   "192.0.2.1:4291",
+		dir:     "/etc/headgate",
+		spell:   spellPlain,
+		whole: form{
+			door: "HTTP", files: []string{"traefik/headgate-crd.yaml"},
+			use:  "One file: two middlewares, and an IngressRoute that names them, as an example.",
+			next: "run: kubectl apply -f headgate-crd.yaml; name the middlewares in your routes",
+		},
+	},
+	{
 		name:    "envoy",
 		proxy:   "Envoy (rate limit service, over gRPC)",
 		address: atGRPC,
@@ -247,7 +263,7 @@ var snippets = []snippet{
 	},
 	{
 		name:    "ingress-nginx",
-		proxy:   "ingress-nginx in Kubernetes",
+		proxy:   "ingress-nginx, retired in March 2026: for clusters that still have it",
 		address: "headgate.headgate.svc.cluster.local:4291",
 		other:   "192.0.2.1:4291",
 		dir:     "/etc/headgate",

@@ -163,7 +163,7 @@ func TestFaults(t *testing.T) {
 		"domain: [\n": "f.yaml:1:1: line 1: did not find expected node " +
 			"content\n",
 		"domain: d\nrate: 1\n": "f.yaml:2:1: unknown key \"rate\" (did you mean " +
-			"\"name\"?)\n",
+			"\"rate_limit\"?)\n",
 		"1: d\n": "f.yaml:1:1: a key must be a text, not 1\n",
 		"domain: 1.5\n": "f.yaml:1:9: domain is a text, a whole number, " +
 			"true or false\n",
