@@ -108,12 +108,17 @@ func TestFiguresAgree(t *testing.T) {
 				d.Requests, r.Counted, p.Matched, p.Counted)
 		}
 		if r.Mode == "shadow" {
-			if d.Denied == 0 || d.Denied != p.ShadowDenied || named[r.Name] != 0 || d.Denied !=
-				series(fmt.Sprintf(`requests_total{decision="shadow_deny",reason="",rule="%s"}`,
-					r.Name)) {
+			shadow := series(fmt.Sprintf(
+				`requests_total{decision="shadow_deny",reason="",rule="%s"}`, r.Name))
+			if d.Denied == 0 || d.DeniedKeys == 0 || d.Denied != p.ShadowDenied ||
+				named[r.Name] != 0 || d.Denied != shadow {
 				t.Errorf("%s: shadow denials %+v, policy %+v", r.Name, d, p)
 			}
 			continue
+		}
+		if none := d.Denied+d.DeniedBeside == 0; d.DeniedKeys > 8 ||
+			r.Places == nil && none != (d.DeniedKeys == 0) {
+			t.Errorf("%s: %d denials of %d keys", r.Name, d.Denied, d.DeniedKeys)
 		}
 		if sum += d.Denied; d.Denied != named[r.Name] || d.Denied != denied ||
 			d.Denied != p.Denied || d.Denied != series(fmt.Sprintf(

@@ -15,6 +15,7 @@ type Suspect struct {
 	Offered  int64 // cost in the trailing window
 	Limit    int64
 	Refusing bool    // something was refused in the trailing window
+	Denied   bool    // likewise, and by this rule; else another rule of the request denied
 	Full     Instant // of a bucket: when it is full again; earlier than now: it is
 }
 
@@ -49,8 +50,10 @@ func (c *Counter) look(at int, all *meters, now Instant, key []byte) (Suspect, b
 	if m.tokens {
 		full = Instant(s.tat().At)
 	}
+	denied := s.refusals != 0 && m.c.refusals.all[s.refusals].denied
 	return Suspect{
-		Full: full, Rule: m.name, Key: s.appendKey(c.arena, key), Since: s.since, Limit: m.limit,
+		Denied: denied, Full: full, Rule: m.name, Key: s.appendKey(c.arena, key), Since: s.since,
+		Limit:    m.limit,
 		Admitted: m.used(s, t.now), Offered: m.offered(s, t), Refusing: s.refusals != 0,
 	}, true
 }

@@ -193,26 +193,39 @@ func (m *Meter) refuse(s *slot, at int, t stamp, cost int64) {
 	if s.missed.Load() > 0 {
 		cost += int64(s.missed.Swap(0))
 	}
-	if s.refusals == 0 {
-		m.refused.Note(sketch.Index(s.index.Load()))
-		if m.packing.small && !m.global {
-			m.markUrgent(at)
-		}
+	if s.refusals == 0 && m.packing.small && !m.global {
+		m.markUrgent(at)
 	}
 	if m.shared {
 		m.c.sync.addPending(s, at, t.now, 0, cost)
 	}
 	m.recordRefused(s, t, t.now, cost)
+	m.denied(s)
 }
+
+// denied counts the key of s among those this rule denied, once a record.
+func (m *Meter) denied(s *slot) {
+	if s.refusals != 0 {
+		w := &m.c.refusals.all[s.refusals]
+		if w.denied {
+			return
+		}
+		w.denied = true
+	}
+	m.Denied(sketch.Index(s.index.Load()))
+}
+
+// Denied counts the key with index i among those the rule denied, where only the caller knows.
+func (m *Meter) Denied(i sketch.Index) { m.refused.Note(i) }
 
 // refuseCounted is refuse for a key asking on past the limit under counts offered: cost counts as
 // admitted, and the oldest cost beyond the limit is forgotten.
 func (m *Meter) refuseCounted(s *slot, at int, t stamp, cost int64) {
 	if s.refusals == 0 {
-		m.refused.Note(sketch.Index(s.index.Load()))
 		m.markUrgent(at)
 	}
 	m.recordRefused(s, t, t.now, cost)
+	m.denied(s)
 	s.admitted.push(m.c.arena, t.tick, cost, m.knows(s))
 	if m.shared {
 		m.c.sync.addPending(s, at, t.now, cost, 0)

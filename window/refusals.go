@@ -14,6 +14,7 @@ type refusals struct {
 	refused [held]uint32 // cost by sub-window number modulo held, saturating
 	number  uint64       // the newest sub-window in refused
 	newest  uint32       // tick of the newest refusal
+	denied  bool         // by the rule itself, and not only by another of the same requests
 	partial bool         // offered lacks the admissions of before: there was no room to copy them
 }
 

@@ -14,7 +14,7 @@ import (
 const topDefault = 10 // rows without the parameter n
 
 // topKey is a key for top: a suspect, or a key holding places. Of the latter both counts are the
-// places, Refusing is set if all are held, and Since is the start of the oldest lease.
+// places, and Since is the start of the oldest lease.
 type topKey struct {
 	window.Suspect
 	cut bool // Key is its beginning
@@ -95,7 +95,7 @@ func eachHolder(
 		for _, h := range held {
 			offer(topKey{cut: h.Cut, Suspect: window.Suspect{
 				Rule: r.Name, Key: h.Key, Since: h.Oldest, Offered: h.Places, Admitted: h.Places,
-				Limit: r.Limit, Refusing: h.Places >= r.Limit,
+				Limit: r.Limit,
 			}})
 		}
 	}
@@ -144,7 +144,7 @@ func stateOf(g *gate.Gate, now window.Instant, s topKey) (state, by string) {
 	}
 	d := peek(g, gate.Ask{Rule: []byte(s.Rule), Key: s.Key})
 	switch passes := !d.Deny && !d.Shadow; {
-	case passes && s.Refusing:
+	case passes && s.Refusing && !s.Denied:
 		for _, r := range g.Rules() {
 			if r.Name != s.Rule && peek(g, gate.Ask{Rule: []byte(r.Name), Key: s.Key}).Deny {
 				return stateOK, r.Name

@@ -69,7 +69,7 @@ func (a *Ask) cost() int64 { return int64(max(a.Cost, 1)) }
 // extra returns the cost above 1, in the arithmetic of a totals.Tally. A look denying has a cost,
 // another none (-1): a report may count the request.
 func (a *Ask) extra(o Outcome) uint64 {
-	if a.Op == Peek && (o < OutcomeBlocked || o > OutcomeShadowed) {
+	if a.Op == Peek && !o.Denies() {
 		return ^uint64(0)
 	}
 	return uint64(a.cost() - 1) // at least 1

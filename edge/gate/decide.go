@@ -96,6 +96,9 @@ func (l *Lane) decide(
 	if a.Op != Peek || a.Whole {
 		outcome = outcomeOf(r.Mode, res.why)
 	}
+	if a.Op == Peek && outcome.Denies() {
+		r.meter.Denied(r.meter.Index(a.Key))
+	}
 	res.decision(r, d, r.Mode == mitigation.Shadow)
 	d.spread(a.Whole, chance)
 	return r, outcome

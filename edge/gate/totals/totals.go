@@ -31,6 +31,9 @@ const (
 	Outcomes
 )
 
+// Denies reports whether the rule denied the request, or would have but for shadow.
+func (o Outcome) Denies() bool { return o >= Blocked && o <= Shadowed }
+
 // Tally holds the outcomes seen by a lane under a rule, on three cache lines of its own. Methods
 // may be called concurrently.
 type Tally struct {
@@ -93,7 +96,7 @@ func (t *Totals) Asked() (requests uint64) {
 // WouldRefuse returns the requests and the denied cost, or that passed only because the rule was in
 // shadow.
 func (t *Totals) WouldRefuse() (requests, cost uint64) {
-	for o := Blocked; o <= Shadowed; o++ {
+	for o := Blocked; o.Denies(); o++ {
 		requests, cost = requests+t.Requests[o], cost+t.Cost[o]
 	}
 	return requests, cost
