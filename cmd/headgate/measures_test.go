@@ -22,7 +22,7 @@ import (
 // ceiling a figure may be before the ceiling must follow.
 var ceilings = map[string]struct{ most, slack float64 }{
 	"lines of code":                          {68_605, 400},
-	"lines of tests":                         {70_020, 600},
+	"lines of tests":                         {70_040, 600},
 	"packages":                               {93, 2},
 	"direct dependencies":                    {12, 0},
 	"numeric constants per 1,000 lines":      {13.6, 0.4},

@@ -286,3 +286,26 @@ func TestDashboardNoHoles(t *testing.T) {
 		}
 	}
 }
+
+// TestDashboardAddresses: who is denied stands before the rules, and #rule=, #policy= and #explain=
+// name a place of the page.
+func TestDashboardAddresses(t *testing.T) {
+	t.Parallel()
+	l := open(t, startFake(t, "kinds"), 1400, 900, false)
+	l.live()
+	order := value[[]string](l,
+		`[...document.querySelectorAll('main section[id]')].map((s) => s.id)`)
+	if got := strings.Join(order, " "); got !=
+		"start mitigations explain rules policies pools top cluster" {
+		t.Errorf("order: %s", got)
+	}
+	l.run(`location.hash = '#rule=partners'`)
+	l.wait(`document.getElementById('rule-filter').value === 'partners'`)
+	l.wait(`document.querySelectorAll('#cards .card').length === 1`)
+	l.wait(`document.querySelector('#cards h3 a').hash === '#rule=partners'`)
+	l.run(`location.hash = '#explain=api,tenant-12'`)
+	l.wait(`document.querySelector('#explain-answer .key')?.textContent === 'tenant-12'`)
+	l.run(`location.hash = '#explain=%zz,%'`) // no address
+	l.run(`document.querySelector('#top-table button.link:not([disabled])').click()`)
+	l.wait(`location.hash.startsWith('#explain=') && !location.hash.includes('%zz')`)
+}

@@ -2,6 +2,7 @@
 import { losses } from './faults.js';
 import { byId, setText } from './dom.js';
 import { clock, plural, rate, share, si } from './format.js';
+import { byRequests } from './health.js';
 import { marks } from './words.js';
 
 // headline fills both lines, for the rules that are shown, and returns the mark for the title of the page: one where something
@@ -60,7 +61,7 @@ function trafficOf({ sums, history, rules, counts, view }) {
   if (sums.offered === 0) return `${asked(view) ? 'No requests now' : 'No requests since start'}.${inForce}`;
   if (sums.denied === 0) return `${rate(sums.offered)} offered, nothing denied.${inForce}`;
   const denied = (r) => history.rate(r.name, 'denied') ?? 0;
-  const worst = rules.reduce((a, b) => (denied(b) > denied(a) ? b : a));
+  const worst = byRequests(rules).reduce((a, b) => (denied(b) > denied(a) ? b : a));
   return `Denying ${rate(sums.denied)} of ${rate(sums.offered)} (${share(sums.denied / sums.offered)}), most by ${worst.name}.${inForce}`;
 }
 

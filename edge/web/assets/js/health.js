@@ -8,9 +8,7 @@ import { marks } from './words.js';
 export function figures(history, rules, counts) {
   const put = (name, text) => setText(document.querySelector(`[data-figure="${name}"]`), text);
   const below = (name, text) => setText(document.querySelector(`[data-sum="${name}"]`), text);
-  // costs are no requests: added up only where there is nothing else
-  const requests = rules.filter((r) => r.unit !== 'cost');
-  const counted = requests.length ? requests : rules;
+  const counted = byRequests(rules);
   const [offered, passed, denied] = ['offered', 'passed', 'denied'].map((kind) => total(counted, (r) => history.rate(r.name, kind)));
   const sums = Object.fromEntries(['offered', 'passed', 'denied'].map((kind) => [kind, total(counted, (r) => history.sum(r.name, kind))]));
   put('offered', rate(offered));
@@ -27,6 +25,12 @@ export function figures(history, rules, counts) {
   below('mitigations', counts.split && counts.block + counts.shed ? `${si(counts.block)} block, ${si(counts.shed)} shed` : 'blocked or shed');
   put('near', si(rules.reduce((n, r) => n + (r.suspects ?? 0), 0)));
   return { offered, denied };
+}
+
+// byRequests returns the rules whose figures are requests: costs are added up only where there is nothing else.
+export function byRequests(rules) {
+  const requests = rules.filter((r) => r.unit !== 'cost');
+  return requests.length ? requests : rules;
 }
 
 // total adds up what is known; null if nothing is.

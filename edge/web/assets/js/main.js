@@ -15,7 +15,7 @@ import { figures, health } from './health.js';
 import { History } from './history.js';
 import { wireKeys } from './keys.js';
 import { Mitigations } from './mitigations.js';
-import { policies } from './policies.js';
+import { policies, showPolicy } from './policies.js';
 import { pools } from './pools.js';
 import { Rules } from './rules.js';
 import { start } from './start.js';
@@ -36,8 +36,8 @@ class Page {
     this.rules = new Rules(this.history);
     this.hand = new Hand({ done: (f) => this.flag('put', f), undone: (f) => this.flag('cleared', f), now: () => this.now() });
     this.explain = new Explain({ hand: (action, rule, key) => this.hand.open({ action, rule, key }), lift: (f) => this.hand.lift(f) });
-    this.table = new MitigationTable({ explain: (f) => this.explain.open(f), lift: (f) => this.hand.lift(f), loadAll: () => this.loadAll() });
-    this.top = new Top((k) => this.explain.open(k));
+    this.table = new MitigationTable({ explain: (f) => this.open(f), lift: (f) => this.hand.lift(f), loadAll: () => this.loadAll() });
+    this.top = new Top((k) => this.open(k));
     this.wire();
   }
 
@@ -53,6 +53,7 @@ class Page {
     });
     byId('range').addEventListener('change', () => this.past());
     document.addEventListener('visibilitychange', () => this.draw());
+    addEventListener('hashchange', () => this.follow());
   }
 
   run() {
@@ -61,6 +62,23 @@ class Page {
   }
 
   rule() { return byId('rule-filter').value; }
+
+  // open explains a key, and makes that the address of the page.
+  open({ rule, key }) {
+    history.replaceState(null, '', `#explain=${encodeURIComponent(rule)},${encodeURIComponent(key)}`);
+    this.explain.open({ rule, key });
+  }
+
+  // follow shows what the address names: #rule=NAME, #policy=NAME or #explain=RULE,KEY.
+  follow() {
+    const [, what, name, key] = location.hash.match(/^#(rule|policy|explain)=([^,]*),?(.*)$/) ?? [];
+    if (what === 'explain') this.explain.open({ rule: decode(name), key: decode(key) });
+    if (what === 'policy') showPolicy(decode(name));
+    if (what !== 'rule') return;
+    byId('rule-filter').value = decode(name);
+    byId('rule-filter').dispatchEvent(new Event('change'));
+    byId('rules').scrollIntoView();
+  }
 
   // now is the node's present, in ms: the clock of this machine may be another.
   now() { return this.view ? Date.parse(this.view.now) + performance.now() - this.received : Date.now(); }
@@ -104,11 +122,13 @@ class Page {
 
   live(view) {
     this.view = view;
+    const first = !this.received;
     this.received = performance.now();
     this.stream.viewers = view.viewers;
     this.history.add(Date.parse(view.now) / 1000, view.rules);
     this.mitigations.live(view);
     this.draw();
+    if (first) this.follow();
   }
 
   flag(what, flag) {
@@ -149,6 +169,11 @@ class Page {
     start(view, this.now());
     cluster(view.cluster, this.now());
   }
+}
+
+// decode reads a part of the address; what somebody wrote by hand may be no address.
+function decode(text) {
+  try { return decodeURIComponent(text); } catch { return text; }
 }
 
 // ofRule counts the mitigations of one rule. The stream does not tell blocks from sheds there.

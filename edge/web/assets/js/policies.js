@@ -20,6 +20,13 @@ export function policies(list, now, tickets) {
 function row(p, now) {
   const would = p.mode === 'shadow' ? `${si(p.shadow_denied)} would be` : '';
   const does = p.unreported ? `${p.does}; its questions are never reported` : p.does;
-  return [{ text: p.name, kind: 'key' }, does, p.key || '–', p.mode, whole(p.matched), would || whole(p.denied),
+  return [{ text: p.name, kind: 'key', href: `#policy=${encodeURIComponent(p.name)}` }, does, p.key || '–', p.mode, whole(p.matched), would || whole(p.denied),
     p.last_seen ? `${span(Math.max(0, (now - Date.parse(p.last_seen)) / 1000))} ago` : 'never'];
+}
+
+// showPolicy brings the row of a policy into view.
+export function showPolicy(name) {
+  const row = [...byId('policies-part').querySelectorAll('tbody tr')].find((r) => r.cells[0].textContent === name);
+  row?.scrollIntoView({ block: 'center' });
+  row?.querySelector('a')?.focus({ preventScroll: true });
 }

@@ -33,11 +33,23 @@ export class Rules {
   draw() {
     const { rules } = this.state;
     byId('rules-order-field').hidden = rules.length <= perPage;
-    const shown = this.filter ? rules.filter((r) => r.name === this.filter) : this.ordered(rules);
+    const quiet = (r) => !this.filter && r.offered === 0 && r.denials?.requests === 0;
+    const shown = (this.filter ? rules.filter((r) => r.name === this.filter) : this.ordered(rules)).filter((r) => !quiet(r));
+    this.idle(rules.filter(quiet));
     keyed(byId('cards'), this.pager.cut(shown), { key: (r) => r.name, make: () => this.make(), update: (node, r) => this.update(node, r) });
     byId('cards').querySelectorAll(':scope > p').forEach((p) => p.remove());
-    if (!shown.length) byId('cards').append(el('p', { class: 'empty', text: 'No rules are in force: nothing is counted and nothing is denied.' }));
+    if (!rules.length) byId('cards').append(el('p', { class: 'empty', text: 'No rules are in force: nothing is counted and nothing is denied.' }));
     for (const plot of this.gone()) plot.remove();
+  }
+
+  // idle names the rules that nobody has asked in one line.
+  idle(rules) {
+    const line = byId('rules-idle');
+    line.hidden = !rules.length;
+    const names = rules.map((r) => r.name).join('\n');
+    if (line.dataset.names === names) return;
+    line.dataset.names = names;
+    line.replaceChildren('not asked since the start: ', ...rules.flatMap((r, n) => [n ? ', ' : '', link(r.name)]));
   }
 
   // ordered returns rules in the order that was chosen, renewed every few seconds unless the pointer is over them.
@@ -63,7 +75,7 @@ export class Rules {
 
   make() {
     return el('article', { class: 'card' },
-      el('header', {}, el('h3', { class: 'key' }), el('span', { class: 'badge' }), el('p', { class: 'note' })),
+      el('header', {}, el('h3', { class: 'key' }, el('a')), el('span', { class: 'badge' }), el('p', { class: 'note' })),
       el('p', { class: 'note settings' }),
       el('div', { class: 'plot', role: 'img' }),
       el('p', { class: 'over' }),
@@ -77,7 +89,8 @@ export class Rules {
       this.plots.add(card.plot);
     }
     card.rule = rule;
-    setText(card.querySelector('h3'), rule.name);
+    setText(card.querySelector('h3 a'), rule.name);
+    setAttr(card.querySelector('h3 a'), 'href', addressOf(rule.name));
     setAttr(card.querySelector('h3'), 'title', rule.name);
     setText(card.querySelector('.badge'), rule.mode === 'enforce' ? '' : rule.mode);
     setAttr(card.querySelector('.badge'), 'hidden', rule.mode === 'enforce' ? '' : null);
@@ -125,6 +138,11 @@ export class Rules {
     setAttr(readout, 'title', `totals in ${span(this.history.kept)} below the rates`);
   }
 }
+
+// addressOf is the place of a rule on this page.
+function addressOf(name) { return `#rule=${encodeURIComponent(name)}`; }
+
+function link(name) { return el('a', { class: 'key', href: addressOf(name), text: name }); }
 
 // inForce counts the keys that a rule denies, and those near its limit; or the places that are taken.
 function inForce(rule) {
