@@ -38,14 +38,14 @@ func (c *Config) nodeFields() []field {
 		described("memory", &c.Memory, sizes(MinMemory, MaxMemory), "64MiB",
 			"The memory for counters and mitigations, reserved at start: a sixteenth for "+
 				"mitigations, a fifth of the rest for the sketch, a fifth of what is left for "+
-				"keys beyond the exact slots, and the rest for exact slots (109,280 of them in "+
-				"64MiB; 72,160 with a ring). `headgate suggest` takes another "+
-				"sixteenth at most. The process stays within `memory` + sets + 64MiB, under "+
-				"floods of keys too, and within `memory` + sets + 128MiB while every door is full "+
+				"keys beyond the exact slots, and the rest for exact slots (109,280 in 64MiB; "+
+				"72,160 with a ring). `headgate suggest` takes "+
+				"another sixteenth at most. Up to 65,536 keys of scope `global` take 7KiB more "+
+				"each; else the process stays within `memory` + sets + 64MiB under "+
+				"floods of keys, and + 128MiB while every door is full "+
 				"of clients that end no request and read no answer. Sets are the bytes that "+
 				"`config check` prints; they count twice while a reload changes them. The "+
-				"kernel's socket buffers come on top. `GOMEMLIMIT`, if set, goes "+
-				"before.").atStart(),
+				"kernel's buffers come on top; `GOMEMLIMIT` goes before.").atStart(),
 		described("state_dir", &c.StateDir, paths, `""`,
 			"A directory for `headgate.state`, which keeps blocks, allows and the counts of "+
 				"busy keys over a restart. It is written every second while something changes. "+
