@@ -34,6 +34,7 @@ type blanks struct {
 	UDP     string // where to report responses, as the proxy spells it; empty: nowhere
 	// the log of the site beside the reports; empty: none
 	AccessLog string
+	Messages  bool     // HAProxy reports responses by messages of SPOP
 	Headers   []string // of responses, to report; each of a-z, 0-9 and -
 	Spare     uint16   // port at which Caddy lets everything pass
 	Timeout   int64    // in milliseconds
@@ -74,7 +75,7 @@ func (s *snippet) fill(f snippetFlags) (blanks, error) {
 	if b.UDP, err = s.spellUDP(f.udp); err != nil {
 		return b, fmt.Errorf("--udp %s: %w", cli.Quote(f.udp), err)
 	}
-	b.Headers = f.headers
+	b.Headers, b.Messages = f.headers, f.messages
 	if b.AccessLog = f.log; f.log == noLog {
 		b.AccessLog = ""
 	} else if !plainPath(f.log) {

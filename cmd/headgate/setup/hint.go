@@ -47,6 +47,10 @@ func (a *app) notePolicies(s *snippet, f snippetFlags, k known) {
 		fmt.Fprintf(a.Stderr, "note: in that server the access_log of http {} no longer holds: "+
 			"the site's log goes to %s (--access-log)\n", cli.Safe(f.log))
 	}
+	if f.udp != "" && strings.HasPrefix(s.name, "haproxy") {
+		fmt.Fprintln(a.Stderr, "note: the log-format of that frontend is the report's, in all "+
+			"logs of the frontend")
+	}
 	where := "headgate"
 	if f.config != "" {
 		where = cli.Safe(f.config)
@@ -57,7 +61,7 @@ func (a *app) notePolicies(s *snippet, f snippetFlags, k known) {
 			cli.SafeLines(err.Error()))
 		return
 	}
-	for _, w := range unserved(c, k.file, s.name, f.udp != "") {
+	for _, w := range unserved(c, k.file, s.name, f.udp != "", f.messages) {
 		fmt.Fprintf(a.Stderr, "note: policy %s (%s:%d): %s\n", cli.Safe(w.Policy),
 			cli.Safe(filepath.Base(w.File)), w.Line, cli.Safe(w.Message))
 	}

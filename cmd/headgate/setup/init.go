@@ -75,12 +75,14 @@ type snippetFlags struct {
 	address string
 	udp     string // empty: responses are not reported; noReports: on purpose
 	log     string // of the site; noLog: none
-	headers []string
-	timeout time.Duration
-	dir     string
-	spare   uint16 // port at which Caddy lets everything pass
-	crd     bool   // for Traefik in Kubernetes
-	config  string // read for the mode of the rule; empty: ask the daemon
+	// HAProxy reports responses by messages, and its frontend keeps its log
+	messages bool
+	headers  []string
+	timeout  time.Duration
+	dir      string
+	spare    uint16 // port at which Caddy lets everything pass
+	crd      bool   // for Traefik in Kubernetes
+	config   string // read for the mode of the rule; empty: ask the daemon
 }
 
 // defaultRule returns the rule asked where none is named; empty: the policies decide.

@@ -111,11 +111,11 @@ func rulesOf(c *config.Config, p *policy.Policy) (all []*mitigation.Rule) {
 }
 
 // unserved returns what the files of the snippet called name do not do for the policies of c, in
-// file. udp says whether responses are reported where a log does so.
-func unserved(c *config.Config, file, name string, udp bool) (all config.Faults) {
+// file. udp and messages say whether responses are reported where a log does so, or messages do.
+func unserved(c *config.Config, file, name string, udp, messages bool) (all config.Faults) {
 	has := serves[name]
 	if s := snippetOf(name); s != nil && s.whole.reports && !udp {
-		has.report, has.release = false, false
+		has.report, has.release = messages, false
 	}
 	for i := range c.Policies.Policies {
 		p := &c.Policies.Policies[i]
@@ -134,6 +134,9 @@ func unserved(c *config.Config, file, name string, udp bool) (all config.Faults)
 	}
 	return all
 }
+
+// spoe is the name of the snippet whose proxy can report by messages.
+const spoe = "haproxy"
 
 // Values of options.
 const (
@@ -162,11 +165,15 @@ func (a *app) know(cmd *cobra.Command, s *snippet, f *snippetFlags, c *config.Co
 	if c == nil {
 		return
 	}
+	report, release := false, false
 	for i := range c.Policies.Policies {
-		report, release := c.Policies.Policies[i].Needs()
-		if reports && (report || release) && len(c.Listen.UDP) > 0 {
-			f.udp = c.Listen.UDP[0].String()
-		}
+		counts, ends := c.Policies.Policies[i].Needs()
+		report, release = report || counts, release || ends
+	}
+	// a place is given back when the response has been sent, which only the log knows
+	f.messages = reports && report && !release && s.name == spoe
+	if reports && (report || release) && !f.messages && len(c.Listen.UDP) > 0 {
+		f.udp = c.Listen.UDP[0].String()
 	}
 	a.knowHeaders(f, c)
 	listens := map[string][]config.Address{
@@ -204,7 +211,7 @@ func unservedWarnings(c *config.Config, file, name string) (all config.Faults) {
 	if name == "" {
 		return nil
 	}
-	for _, w := range unserved(c, file, name, len(c.Listen.UDP) > 0) {
+	for _, w := range unserved(c, file, name, len(c.Listen.UDP) > 0, name == spoe) {
 		w.Message = "policy " + w.Policy + ": " + w.Message
 		all = append(all, w)
 	}

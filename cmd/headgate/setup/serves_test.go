@@ -2,6 +2,8 @@ package setup
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -88,4 +90,45 @@ func saidOf(name string, notes []string) string {
 		all = append(all, fmt.Sprintf(note, name))
 	}
 	return strings.Join(all, "\n")
+}
+
+// TestHAProxyReports: by messages where no policy gives places back, else by the log, and as the
+// options say.
+func TestHAProxyReports(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := func(name, policy string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte("policies: ["+policy+"]\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	const counts = "{name: signin, match: {path: /in}, count_when: {path: /in, status: 401}, " +
+		"limit: 5, window: 1m}"
+	tokens, places, plain := file("tokens", counts), file("places", counts+
+		", {name: exports, match: {path: /e}, kind: concurrency, limit: 2, lease: 1m}"),
+		file("plain", "{name: all, match: {}, limit: 5, window: 1m}")
+	for _, tt := range []struct {
+		args         []string
+		message, log bool
+	}{
+		{[]string{"-c", tokens}, true, false},
+		{[]string{"-c", places}, false, true},
+		{[]string{"-c", plain}, false, false},
+		{[]string{"-c", tokens, "--udp", "127.0.0.1:4290"}, false, true},
+		{[]string{"-c", tokens, "--udp", "none"}, false, false},
+	} {
+		args := append([]string{"init", "haproxy"}, tt.args...)
+		_, printed, stderr := runInit(t, t.TempDir(), args...)
+		message := strings.Contains(printed, "\nspoe-message report\n") &&
+			strings.Contains(printed, "\n    messages report\n")
+		log := strings.Contains(printed, "\n    log-format ")
+		noted := strings.Contains(stderr, "reports no response: nothing is counted")
+		if none := tt.args[1] == tokens && !tt.message && !tt.log; message != tt.message ||
+			log != tt.log || noted != none ||
+			strings.Contains(stderr, "the log-format of that frontend") != tt.log {
+			t.Errorf("%v: message %v, log %v\n%s", tt.args, message, log, stderr)
+		}
+	}
 }

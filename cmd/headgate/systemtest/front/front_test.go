@@ -169,7 +169,7 @@ func (f front) before(t testing.TB, edits []edit, args ...string) *frontSite {
 		args = append(args, "--access-log", "none")
 	}
 	if f.whole && (f.snippet == "nginx" || strings.HasPrefix(f.snippet, "haproxy")) &&
-		!slices.Contains(args, "--udp") {
+		!slices.Contains(args, "--udp") && !slices.Contains(args, "-c") {
 		args = append(args, "--udp", "none")
 	}
 	if code := systemtest.RunCommand(t.Context(), cli.Entry{Build: setup.Init}, args, &said,
