@@ -143,7 +143,8 @@ func stateOf(g *gate.Gate, now window.Instant, s topKey) (state, by string) {
 		return is.Action.String(), ""
 	}
 	d := peek(g, gate.Ask{Rule: []byte(s.Rule), Key: s.Key})
-	switch passes := !d.Deny && !d.Shadow; {
+	full := s.cut && s.Admitted >= s.Limit // the places of a longer key
+	switch passes := !d.Deny && !d.Shadow && !full; {
 	case passes && s.Refusing && !s.Denied:
 		for _, r := range g.Rules() {
 			if r.Name != s.Rule && peek(g, gate.Ask{Rule: []byte(r.Name), Key: s.Key}).Deny {
