@@ -45,6 +45,9 @@ func (a *app) events(ctx context.Context, asJSON bool) error {
 		return err
 	}
 	defer stream.Close() //nolint:errcheck // read as far as it is wanted
+	if !asJSON {
+		fmt.Fprintln(a.Stdout, a.Paint(cli.Faint, "TIME      CHANGE     RULE  KEY  MITIGATION"))
+	}
 	events := live.NewScanner(stream)
 	for {
 		e, err := events.Next()
