@@ -22,7 +22,7 @@ import (
 // ceiling a figure may be before the ceiling must follow.
 var ceilings = map[string]struct{ most, slack float64 }{
 	"lines of code":                          {68_620, 400},
-	"lines of tests":                         {70_085, 600},
+	"lines of tests":                         {70_095, 600},
 	"packages":                               {93, 2},
 	"direct dependencies":                    {12, 0},
 	"numeric constants per 1,000 lines":      {13.6, 0.4},
