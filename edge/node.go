@@ -119,7 +119,7 @@ func New(ctx context.Context, o Options) (*Node, error) {
 	_, _ = rand.Read(n.secret[:]) // it never fails
 	_, _ = rand.Read(n.phase[:])
 	// Before anything is opened: sets may name files missing files.
-	if err := n.loadPolicies(&p); err != nil {
+	if err := n.loadPolicies(&p, false); err != nil {
 		return nil, err
 	}
 	// The first reading counts as a successful reload.

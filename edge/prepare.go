@@ -88,8 +88,9 @@ func (p *prepared) readSecrets() (err error) {
 	return nil
 }
 
-// loadPolicies makes p's policies, and reads the files of their sets. Possibly waits for the disk.
-func (n *Node) loadPolicies(p *prepared) (err error) {
+// loadPolicies makes p's policies, and reads the files of their sets, by force also those that
+// shrank. Possibly waits for the disk.
+func (n *Node) loadPolicies(p *prepared, force bool) (err error) {
 	if len(p.cfg.Policies.Policies) == 0 {
 		return nil
 	}
@@ -100,7 +101,8 @@ func (n *Node) loadPolicies(p *prepared) (err error) {
 	if n.room != nil {
 		before = n.room.Engine()
 	}
-	p.policies, err = config.ReloadPolicies(&p.cfg, p.digestKey(n.secret), before)
+	p.policies, err = config.ReloadPolicies(&p.cfg,
+		policy.Options{Key: p.digestKey(n.secret), Before: before, Force: force})
 	return err
 }
 

@@ -43,12 +43,8 @@ func (n *Node) reload(force bool) (v api.ReloadView, err error) {
 		n.refuse(number, err)
 		return v, err
 	}
-	for i := range p.cfg.Policies.Sets {
-		s := &p.cfg.Policies.Sets[i]
-		s.AllowShrink = s.AllowShrink || force
-	}
 	before := n.room.Engine()
-	if err = n.loadPolicies(&p); err != nil {
+	if err = n.loadPolicies(&p, force); err != nil {
 		n.refuse(number, err)
 		return v, err
 	}

@@ -139,6 +139,10 @@ policies:
 	write("bad.txt", 50, 80)
 	becomes("192.0.2.60", "deny why=policy status=403")
 	r.faults() // none
+	// by force once, and not at the next look
+	r.change("POST", "/v1/reload?force=1", "{}")
+	write("bad.txt", 0, 3)
+	faults("has 3 entries and had 30")
 	put("rules: []\n")
 	becomes("192.0.2.60", "allow")
 }

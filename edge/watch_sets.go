@@ -90,7 +90,11 @@ func (n *Node) reread(s *policy.Set) bool {
 	p := n.reloads.file
 	n.reloads.mu.Unlock()
 	before := p.policies
-	next, err := config.RereadSet(&p.cfg, p.digestKey(n.secret), before, s.Name)
+	if before == nil { // nobody asks for the sets
+		return true
+	}
+	next, err := config.ReloadPolicies(&p.cfg,
+		policy.Options{Key: p.digestKey(n.secret), Before: before, Only: s.Name})
 	n.sets.note(n, s, err)
 	if err != nil {
 		return false

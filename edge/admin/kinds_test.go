@@ -78,7 +78,7 @@ func TestTopOfLongKey(t *testing.T) {
 	}
 	if top := askFor[api.TopsView](t, a, "/v1/top").Top; len(top) != 1 || !top[0].Cut ||
 		top[0].State != "full" {
-		t.Errorf("%+v", top)
+		t.Error(top)
 	}
 }
 

@@ -233,20 +233,14 @@ func (c *Config) AllRules() []mitigation.Rule {
 // LoadPolicies makes the engine of c's policies, for a gate with c.AllRules(). Files of sets are
 // read. key is of the digests in keys, and should be the same on all nodes.
 func LoadPolicies(c *Config, key [32]byte) (*policy.Engine, error) {
-	return ReloadPolicies(c, key, nil)
+	return ReloadPolicies(c, policy.Options{Key: key})
 }
 
-// ReloadPolicies is LoadPolicies beside the engine before, nil for none: the sets whose files have
-// not changed are shared.
-func ReloadPolicies(c *Config, key [32]byte, before *policy.Engine) (*policy.Engine, error) {
-	return loadPolicies(c, policy.Options{Open: openSet, Before: before, Key: key})
-}
-
-// RereadSet is ReloadPolicies that reads the file of the set called name alone.
-func RereadSet(
-	c *Config, key [32]byte, before *policy.Engine, name string,
-) (*policy.Engine, error) {
-	return loadPolicies(c, policy.Options{Open: openSet, Before: before, Only: name, Key: key})
+// ReloadPolicies is LoadPolicies with the parts of o about an engine before: the sets whose files
+// have not changed are shared.
+func ReloadPolicies(c *Config, o policy.Options) (*policy.Engine, error) {
+	o.Open = openSet
+	return loadPolicies(c, o)
 }
 
 // SwitchPolicies is ReloadPolicies of policies that differ from those of before in their modes

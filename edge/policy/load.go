@@ -17,6 +17,7 @@ type Options struct {
 	Open func(name string) (io.ReadCloser, error)
 	// Before is the engine in force, nil for none: sets of unchanged files are kept.
 	Before *Engine
+	Force  bool     // as if each set had AllowShrink
 	Only   string   // of files, the set to read: the others are as before; "": all
 	Key    [32]byte // of the digests in keys
 	// Of the memory beside the counters: config gives half as much as those have.

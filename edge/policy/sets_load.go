@@ -94,7 +94,7 @@ const fewEntries = 10
 // shrunk reports whether the file of s lost more than half of its entries, and records the fault: a
 // file cut short while it was written would let everybody in, or out.
 func (l *loader) shrunk(s *Set, is *setFile) bool {
-	if l.options.Before == nil || s.AllowShrink {
+	if l.options.Before == nil || s.AllowShrink || l.options.Force {
 		return false
 	}
 	was := l.options.Before.files[s.Name]

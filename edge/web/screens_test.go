@@ -297,7 +297,7 @@ func TestDashboardAddresses(t *testing.T) {
 		`[...document.querySelectorAll('main section[id]')].map((s) => s.id)`)
 	if got := strings.Join(order, " "); got !=
 		"start mitigations explain rules policies pools top cluster" {
-		t.Errorf("order: %s", got)
+		t.Error(got)
 	}
 	l.run(`location.hash = '#rule=partners'`)
 	l.wait(`document.getElementById('rule-filter').value === 'partners'`)

@@ -18,6 +18,11 @@ import (
 // would be denied.
 func (a *app) printNextStep(ctx context.Context, s *snippet, f snippetFlags, k known) {
 	fmt.Fprintf(a.Stderr, "next: %s\n", s.form(f.rule).next)
+	if door, c := s.form(f.rule).door, k.config; c != nil && c.Headers != "" && door != "HTTP" &&
+		door != "SPOP" {
+		fmt.Fprintf(a.Stderr, "note: headers: %s is of listen.http and listen.spop; %s asks over "+
+			"%s\n", c.Headers, s.name, door)
+	}
 	if f.rule == "" {
 		a.notePolicies(s, f, k)
 		return
@@ -64,10 +69,6 @@ func (a *app) notePolicies(s *snippet, f snippetFlags, k known) {
 	for _, w := range unserved(c, k.file, s.name, f.udp != "", f.messages) {
 		fmt.Fprintf(a.Stderr, "note: policy %s (%s:%d): %s\n", cli.Safe(w.Policy),
 			cli.Safe(filepath.Base(w.File)), w.Line, cli.Safe(w.Message))
-	}
-	if door := s.form(f.rule).door; c.Headers != "" && door != "HTTP" && door != "SPOP" {
-		fmt.Fprintf(a.Stderr, "note: headers: %s is of listen.http and listen.spop; %s asks over "+
-			"%s\n", c.Headers, s.name, door)
 	}
 	if len(c.Policies.Policies) == 0 {
 		fmt.Fprintf(a.Stderr, "note: %s has no policies yet: every request passes. One for all "+

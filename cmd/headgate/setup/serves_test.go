@@ -76,6 +76,10 @@ func TestServes(t *testing.T) {
 				len(want), printed, stderr)
 		}
 	}
+	_, _, stderr := runInit(t, t.TempDir(), "init", "nginx-lua", "-c", "testdata/needs.yaml")
+	if !strings.Contains(stderr, "; nginx-lua asks over UDP") {
+		t.Error(stderr)
+	}
 	code, _, stderr := runInit(t, t.TempDir(), "config", "check", "--for", "ngnix",
 		"testdata/needs.yaml")
 	if code != cli.ExitFailed || !strings.Contains(stderr, "--for is nginx, openresty, haproxy") {
@@ -128,7 +132,7 @@ func TestHAProxyReports(t *testing.T) {
 		if none := tt.args[1] == tokens && !tt.message && !tt.log; message != tt.message ||
 			log != tt.log || noted != none ||
 			strings.Contains(stderr, "the log-format of that frontend") != tt.log {
-			t.Errorf("%v: message %v, log %v\n%s", tt.args, message, log, stderr)
+			t.Error(tt.args, message, log, stderr)
 		}
 	}
 }
