@@ -215,6 +215,14 @@ func (f *fake) post(w http.ResponseWriter, r *http.Request) {
 			})
 		return
 	}
+	if m["rule"] == "*" {
+		changed, left := []object{}, []object{{"rule": "signin", "reason": "its keys are made of client"}}
+		if m["key"] != "nobody" {
+			changed = append(changed, object{"rule": "api", "key": "~68b5"})
+		}
+		answer(w, http.StatusOK, object{"changed": changed, "left": left})
+		return
+	}
 	now := time.Now()
 	g := sceneFlag{
 		m["rule"], m["shown"] + m["key"], m["action"], "manual:" + m["by"], m["reason"],

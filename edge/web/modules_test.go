@@ -144,3 +144,24 @@ func TestKeysAsShown(t *testing.T) {
 		}
 	}
 }
+
+// TestLossesNameRules checks that a lost ring says which rules deny, or pass, everything.
+func TestLossesNameRules(t *testing.T) {
+	t.Parallel()
+	l := open(t, startFake(t, "alone"), 800, 600, false)
+	for rules, want := range map[string]string{
+		"login:deny":                     "login denies everything",
+		"login:deny api:deny":            "login, api deny everything",
+		"a:deny b:deny c:deny d:deny":    "a, b, c and 1 more deny everything",
+		"api:allow login:deny per:local": "each node limits on its own; api denies nothing; login denies everything",
+		"per:local":                      "each node limits on its own",
+	} {
+		list := `'` + rules + `'.split(' ').map((r) => r.split(':')).map(([name, failure_mode]) =>
+			({ name, failure_mode, mode: 'enforce', scope: 'pop' }))`
+		got := value[string](l, module("faults")+`.then((m) => m.losses({ rules: `+list+`,
+			cluster: { ring: { clock: { state: 'agree' }, servers: [{ lost: true }] } } }).join())`)
+		if want = "The ring is lost: " + want + "."; got != want {
+			t.Errorf("%s: %s, want %s", rules, got, want)
+		}
+	}
+}

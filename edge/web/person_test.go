@@ -45,6 +45,23 @@ func TestDashboardBlocks(t *testing.T) {
 	l.wait(row(worst) + `?.item.reason === 'it knocks'`)
 }
 
+// TestDashboardEverywhere blocks a customer by the key that the customer knows, under all rules.
+func TestDashboardEverywhere(t *testing.T) {
+	t.Parallel()
+	l := open(t, startFake(t, "idle"), 1400, 900, false)
+	l.live()
+	l.press("b")
+	l.write("nobody")
+	l.run(`document.querySelector('#hand-rule').value = '*'`)
+	l.press("Enter")
+	l.wait(`document.querySelector('#hand-fault').textContent ===
+		'No rule knows this key. signin is left: its keys are made of client.'`)
+	l.run(`document.querySelector('#hand-key').value = 'k-3'`)
+	l.press("Enter")
+	l.wait(`document.querySelector('#toasts').textContent.includes(
+		'Blocked: ~68b5 under api. signin is left: its keys are made of client.')`)
+}
+
 // TestDashboardAllows allows a key from the panel that explains it.
 func TestDashboardAllows(t *testing.T) {
 	t.Parallel()

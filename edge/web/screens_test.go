@@ -268,7 +268,7 @@ func TestDashboardLinks(t *testing.T) {
 		t.Errorf("%q", links)
 	}
 	pages := value[[]bool](l, module("cluster")+`.then((m) => ['javascript:alert(1)', 'https://192.0.2.1/', '//192.0.2.1/', 'http://192.0.2.1:4292/', '', undefined]
-		.map((dashboard) => Boolean(m.page({ state: 'alive', dashboard }))))`)
+		.map((dashboard) => Boolean(m.pageOf({ state: 'alive', dashboard }))))`)
 	if want := []bool{false, false, false, true, false, false}; !slices.Equal(pages, want) {
 		t.Errorf("linked: %v, want %v", pages, want)
 	}
@@ -285,6 +285,40 @@ func TestDashboardNoHoles(t *testing.T) {
 			t.Errorf("%s is %d pixels high", id, high)
 		}
 	}
+}
+
+// TestDashboardRequests: the page and one script are all that a browser loads to show it.
+func TestDashboardRequests(t *testing.T) {
+	t.Parallel()
+	l := open(t, startFake(t, "calm"), 1400, 900, false)
+	l.live()
+	loaded := value[[]string](l, `performance.getEntriesByType('resource').map((e) =>
+		new URL(e.name).pathname).filter((p) => p.startsWith('/assets/') && !p.endsWith('.svg'))`)
+	if len(loaded) != 1 || !strings.HasSuffix(loaded[0], "/js/page.js") {
+		t.Errorf("loaded %q", loaded)
+	}
+}
+
+// TestDashboardBelow: on a phone the answer opens below the row that was tapped and stays there
+// while rows come and go; Close, and a row that ends, put it back.
+func TestDashboardBelow(t *testing.T) {
+	t.Parallel()
+	f := startFake(t, "attack")
+	l := open(t, f, 390, 844, false)
+	l.live()
+	const below = `document.querySelector('#mitigations-table tbody tr:nth-child(3) + tr.below')`
+	l.run(`document.querySelectorAll('#mitigations-table tbody tr')[2].cells[3].click()`)
+	l.wait(below + `?.querySelector('.verdict .key')?.textContent ===
+		document.querySelectorAll('#mitigations-table tbody tr')[2].item.key`)
+	l.run(`document.querySelector('#mitigations-table th[data-sort=key] button').click()`)
+	l.wait(`(() => { const at = document.querySelector('tr.below').previousElementSibling;
+		return at.item.key === document.querySelector('.verdict .key').textContent; })()`)
+	l.run(`document.querySelector('tr.below button.plain').click()`)
+	l.wait(`!document.querySelector('tr.below') && document.querySelector('#explain > #explain-answer')`)
+	l.run(`document.querySelectorAll('#mitigations-table tbody tr')[1].cells[3].click()`)
+	l.run(`document.getElementById('mitigations-filter').value = 'no such key'`)
+	l.run(`document.getElementById('mitigations-filter').dispatchEvent(new Event('input'))`)
+	l.wait(`document.querySelector('#explain > #explain-answer .verdict')`)
 }
 
 // TestDashboardAddresses: who is denied stands before the rules, and #rule=, #policy= and #explain=

@@ -16,12 +16,11 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"fmt"
 	"html/template"
 	"io/fs"
-	"maps"
 	"net/http"
 	"path"
-	"slices"
 	"strings"
 	"time"
 )
@@ -54,6 +53,7 @@ func (e Endpoint) Link() bool {
 // Site is the page and what it loads. It never changes; its methods are safe for concurrent use.
 type Site struct {
 	page   file
+	policy string          // its Content-Security-Policy
 	files  map[string]file // by path below /assets/
 	prefix string          // the version of all of them, and a slash
 }
@@ -69,24 +69,23 @@ type file struct {
 // New returns the site, with endpoints listed in the page's foot.
 func New(endpoints []Endpoint) *Site {
 	bodies := readAssets()
+	bodies[bundleName] = bundle(bodies)
 	version := versionOf(bodies)
 	s := &Site{files: make(map[string]file, len(bodies)), prefix: version + "/"}
-	var modules []string
 	for name, body := range bodies {
 		s.files[s.prefix+name] = file{
-			body: body, contentType: contentTypes[path.Ext(name)], etag: digest(body),
+			body: body, contentType: contentTypes[path.Ext(name)], etag: `"` + digest(body) + `"`,
 			caching: "public, max-age=31536000, immutable", // another content has another path
 		}
-		if strings.HasPrefix(name, "js/") && name != "js/theme.js" {
-			modules = append(modules, name)
-		}
 	}
-	page := render(pageData{
-		Assets:  "/assets/" + version,
-		Modules: slices.Sorted(slices.Values(modules)), Endpoints: endpoints,
-	})
+	d := pageData{
+		Assets: "/assets/" + version, Theme: template.JS(bodies[themeName]),
+		Styles: styles(bodies), Endpoints: endpoints,
+	}
+	page := render(d)
+	s.policy = policyOf(d)
 	s.page = file{
-		body: page, contentType: "text/html; charset=utf-8", etag: digest(page),
+		body: page, contentType: "text/html; charset=utf-8", etag: `"` + digest(page) + `"`,
 		caching: "no-cache",
 	}
 	return s
@@ -95,7 +94,8 @@ func New(endpoints []Endpoint) *Site {
 // pageData is what the page is made with.
 type pageData struct {
 	Assets    string // where they are
-	Modules   []string
+	Styles    template.CSS
+	Theme     template.JS
 	Endpoints []Endpoint
 }
 
@@ -126,25 +126,21 @@ func readAssets() map[string][]byte {
 	return bodies
 }
 
-// versionOf returns a name that changes whenever any of bodies does. Modules import each other by
-// relative paths, so they share a version.
-func versionOf(bodies map[string][]byte) string {
-	all := sha256.New()
-	for _, name := range slices.Sorted(maps.Keys(bodies)) {
-		sum := sha256.Sum256(bodies[name])
-		all.Write(append([]byte(name+"\x00"), sum[:]...))
-	}
-	return hex.EncodeToString(all.Sum(nil)[:8])
-}
+// versionOf returns a name that changes whenever any of bodies does: a map is printed in the order of
+// its keys. Modules import each other by relative paths, so they share a version.
+func versionOf(bodies map[string][]byte) string { return digest(fmt.Appendf(nil, "%x", bodies)) }
 
-// digest returns body's ETag.
+// digest returns a name of body's content.
 func digest(body []byte) string {
 	sum := sha256.Sum256(body)
-	return `"` + hex.EncodeToString(sum[:8]) + `"`
+	return hex.EncodeToString(sum[:8])
 }
 
-// Page answers the dashboard.
-func (s *Site) Page(w http.ResponseWriter, r *http.Request) { s.page.serve(w, r) }
+// Page answers the dashboard, with a Content-Security-Policy that fits it.
+func (s *Site) Page(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Security-Policy", s.policy)
+	s.page.serve(w, r)
+}
 
 // Asset answers the file the path of r names below /assets/; it reports false, and has answered
 // nothing, when there is none.

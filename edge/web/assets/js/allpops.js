@@ -14,7 +14,7 @@ export function allPoPs(g) {
     el('table', { class: 'data' },
       el('caption', { class: 'hidden', text: 'Cost offered by PoP' }),
       el('thead', {}, el('tr', {}, ...['PoP', 'Offered', '', 'May pass', 'Denied'].map((text, n) => el('th', { scope: 'col', class: n === 1 || n > 2 ? 'num' : null, text })))),
-      el('tbody', {}, ...rows.map((r) => row(r, most)))),
+      el('tbody', {}, ...rows.map((r) => popRow(r, most)))),
     el('p', { class: 'quiet', text: roles(g) }))];
 }
 
@@ -28,7 +28,7 @@ function demands(g, known) {
   return rows;
 }
 
-function row(r, most) {
+function popRow(r, most) {
   const bar = el('span', { class: 'meter' });
   setVar(bar, '--part', Math.min(1, r.rate / most));
   setVar(bar, '--over', r.ratio ?? 0);

@@ -13,7 +13,7 @@ export class Problem extends Error {
   }
 }
 
-function token() {
+function shownToken() {
   try { return sessionStorage.getItem(slot); } catch { return memory; } // storage may be forbidden
 }
 
@@ -31,7 +31,7 @@ function keep(text) {
 export async function ask(method, path, { query, body, signal, unasked } = {}) {
   const given = Object.entries(query ?? {}).filter(([, v]) => v !== undefined && v !== '');
   const url = given.length ? `${path}?${new URLSearchParams(given)}` : path;
-  for (let shown = token(); ; shown = token()) {
+  for (let shown = shownToken(); ; shown = shownToken()) {
     const headers = {};
     if (shown) headers.Authorization = `Bearer ${shown}`;
     if (body) headers['Content-Type'] = 'application/json';
@@ -39,7 +39,7 @@ export async function ask(method, path, { query, body, signal, unasked } = {}) {
     if (answer.status !== 401 && answer.status !== 403) return answer;
     const problem = new Problem(answer.status, await answer.json().catch(() => null));
     if (answer.status === 403 && problem.parameter !== 'Host') throw problem;
-    if (token() !== shown) continue; // it was given meanwhile
+    if (shownToken() !== shown) continue; // it was given meanwhile
     if (unasked && declined) throw problem;
     const text = await askToken(shown ? 'This is not the token of this listener.' : problem.message);
     declined = !text;

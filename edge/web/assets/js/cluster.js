@@ -9,8 +9,8 @@ const views = { node: 'this node limits on its own', pop: 'limits hold over this
 
 // cluster shows c, as /v1/cluster answers it, as of now in ms.
 export function cluster(c, now) {
-  parts.ring ??= part('ring-part', 'Ring: the memcached servers of this PoP', new Grid('Servers of the ring', ['Server', 'State', 'Last answer', '#Operations', '#Errors', 'Last error']));
-  parts.gossip ??= part('gossip-part', 'Gossip: the nodes of all PoPs', new Grid('Members', ['Node', 'PoP', 'State', 'Since', 'Address', 'Version']));
+  parts.ring ??= clusterPart('ring-part', 'Ring: the memcached servers of this PoP', new Grid('Servers of the ring', ['Server', 'State', 'Last answer', '#Operations', '#Errors', 'Last error']));
+  parts.gossip ??= clusterPart('gossip-part', 'Gossip: the nodes of all PoPs', new Grid('Members', ['Node', 'PoP', 'State', 'Since', 'Address', 'Version']));
   setText(byId('cluster-note'), views[c.view] ?? c.view);
   parts.ring(c.ring && ringNotes(c.ring), c.ring?.servers.map(serverRow),
     'No ring is configured: this node is its PoP, and counts alone.');
@@ -18,8 +18,8 @@ export function cluster(c, now) {
     'No gossip is configured: rules of scope global hold over this PoP alone, and a key that you block or allow is blocked or allowed on this node only.');
 }
 
-// part makes a title, notes and a table in the element id, and returns what fills them: notes and rows, or why there are none.
-function part(id, title, grid) {
+// clusterPart makes a title, notes and a table in the element id, and returns what fills them: notes and rows, or why there are none.
+function clusterPart(id, title, grid) {
   const notes = el('p');
   byId(id).append(el('h3', { text: title }), notes, grid.node);
   return (texts, rows, otherwise) => {
@@ -62,13 +62,13 @@ function gossipNotes(g) {
 function memberRow(m, g, now) {
   const kind = { alive: 'good', dead: 'bad', left: 'none' }[m.state] ?? 'warn';
   const differs = differences(m, g);
-  return [{ text: m.self ? `${m.name} (this)` : m.name, kind: 'key', href: page(m) }, m.pop,
+  return [{ text: m.self ? `${m.name} (this)` : m.name, kind: 'key', href: pageOf(m) }, m.pop,
     { state: differs && kind === 'good' ? 'warn' : kind, text: differs ? `${m.state}, ${differs}` : m.state },
     span((now - Date.parse(m.since)) / 1000), { text: m.address, kind: 'key' }, m.version || '–'];
 }
 
-// page returns the address of a member's dashboard, where it is known and worth a click.
-export function page(m) { return !m.self && m.state === 'alive' && URL.canParse(m.dashboard) && new URL(m.dashboard).protocol === 'http:' ? m.dashboard : null; }
+// pageOf returns the address of a member's dashboard, where it is known and worth a click.
+export function pageOf(m) { return !m.self && m.state === 'alive' && URL.canParse(m.dashboard) && new URL(m.dashboard).protocol === 'http:' ? m.dashboard : null; }
 
 // differences names the settings of a member that differ from this node's and should not.
 function differences(m, g) {

@@ -37,7 +37,7 @@ export function setVar(node, name, value) {
 }
 
 // keyed makes the children of parent those of items, in their order: it keeps the node an item had, so that focus, hover and
-// selection stay. make(item) makes a node, update(node, item) fills it.
+// selection stay. make(item) makes a node, update(node, item) fills it. What a node has in its property below stays behind it.
 export function keyed(parent, items, { key, make, update }) {
   const had = parent.keyedNodes ?? new Map();
   const has = new Map();
@@ -51,9 +51,14 @@ export function keyed(parent, items, { key, make, update }) {
     has.set(id, node);
     if (node === at) at = at.nextElementSibling;
     else parent.insertBefore(node, at);
+    if (node.below && node.below === at) at = at.nextElementSibling;
+    else if (node.below) node.after(node.below);
     update(node, item);
   }
-  for (const node of had.values()) node.remove();
+  for (const node of had.values()) {
+    node.below?.remove();
+    node.remove();
+  }
   parent.keyedNodes = has;
 }
 

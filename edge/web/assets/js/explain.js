@@ -14,8 +14,12 @@ export class Explain {
     this.does = does;
     this.asked = null; // {rule, key}
     this.pending = null;
+    this.answer = byId('explain-answer');
+    this.hint = this.answer.firstElementChild;
+    this.row = null; // of a table, below which the answer stands
     byId('explain-form').addEventListener('submit', (event) => {
       event.preventDefault();
+      this.place(null);
       this.ask(byId('explain-rule').value, byId('explain-key').value);
     });
     document.addEventListener('visibilitychange', () => { if (!document.hidden) this.refresh(); });
@@ -23,18 +27,42 @@ export class Explain {
 
   rules(names) { options(byId('explain-rule'), names); }
 
-  // open asks for a key that was picked elsewhere, and brings the panel to view.
-  open({ rule, key }) {
+  // open asks for a key that was picked elsewhere, and brings the answer to view: below row, where the panel is not beside it.
+  open({ rule, key }, row) {
     byId('explain-rule').value = rule;
     byId('explain-key').value = key;
+    this.place(row && (row.closest('#top') || matchMedia('(max-width: 69.99rem)').matches) ? row : null);
     this.ask(rule, key);
-    byId('explain-title').scrollIntoView({ block: 'nearest' });
-    byId('explain-title').focus({ preventScroll: true });
+    const seen = this.row ? this.answer : byId('explain-title');
+    seen.scrollIntoView({ block: 'nearest' });
+    seen.focus({ preventScroll: true });
+  }
+
+  // place puts the answer below a row, or with null where it belongs.
+  place(row) {
+    if (this.row) {
+      this.row.below.remove();
+      this.row.below = null;
+    }
+    this.row = row;
+    byId('explain').append(this.answer);
+    if (!row) return;
+    const close = el('button', { type: 'button', class: 'plain small', text: 'Close', on: { click: () => this.close() } });
+    row.below = el('tr', { class: 'below' }, el('td', { colspan: row.cells.length }, el('div', {}, this.answer, close)));
+    row.after(row.below);
+  }
+
+  close() {
+    const link = this.row.querySelector('button');
+    this.place(null);
+    this.asked = null;
+    this.answer.replaceChildren(this.hint);
+    link.focus();
   }
 
   ask(rule, key) {
     this.asked = { rule, key };
-    byId('explain-answer').replaceChildren(el('p', { class: 'empty', text: 'loading…' }));
+    this.answer.replaceChildren(el('p', { class: 'empty', text: 'loading…' }));
     return this.refresh(false);
   }
 
@@ -42,6 +70,7 @@ export class Explain {
     clearTimeout(this.timer);
     const { asked } = this;
     if (!asked || document.hidden) return;
+    if (!this.answer.isConnected) this.place(null); // its row has gone
     this.pending?.abort();
     this.pending = new AbortController();
     try {
@@ -61,13 +90,13 @@ export class Explain {
       return;
     }
     setText(byId('explain-note'), '');
-    byId('explain-answer').replaceChildren(el('p', { class: 'fault', text: fault.status ? fault.message : 'The node does not answer.' }));
+    this.answer.replaceChildren(el('p', { class: 'fault', text: fault.status ? fault.message : 'The node does not answer.' }));
   }
 
   draw(v) {
     this.view = { of: this.asked, now: v.now };
     setText(byId('explain-note'), `as of ${clock(v.now)}`);
-    const answer = byId('explain-answer');
+    const { answer } = this;
     const selected = getSelection();
     if (!selected.isCollapsed && answer.contains(selected.anchorNode)) return; // text is selected, about to be copied
     const focused = answer.contains(document.activeElement) ? document.activeElement.dataset.does : '';

@@ -16,11 +16,14 @@ export function losses(view) {
   return all;
 }
 
-// failing says what rules do whose view is lost, by their failure modes.
+// failing says what rules do whose view is lost, by their failure modes; those that do not limit on their own are named.
 function failing(rules, local) {
-  const modes = new Set(rules.filter((r) => r.mode !== 'off').map((r) => r.failure_mode));
-  const says = { local, allow: 'rules with failure mode allow deny nothing', deny: 'rules with failure mode deny deny everything' };
-  return ['local', 'allow', 'deny'].filter((mode) => modes.has(mode)).map((mode) => says[mode]).join(', ') || local;
+  const named = (mode, what) => {
+    const names = rules.filter((r) => r.mode !== 'off' && r.failure_mode === mode).map((r) => r.name);
+    return names.length > 0 && `${listOf(names)} ${names.length === 1 ? 'denies' : 'deny'} ${what}`;
+  };
+  const says = [named('local', '') && local, named('allow', 'nothing'), named('deny', 'everything')].filter(Boolean);
+  return says.join('; ') || local;
 }
 
 const consequence = (rules) => failing(rules.filter((r) => r.scope !== 'node'), 'each node limits on its own');

@@ -4,6 +4,7 @@ import { byId, options, setText } from './dom.js';
 import { span } from './format.js';
 import { toast } from './toast.js';
 
+const everyRule = '*'; // the node looks for the key under each, and for the digest of it
 const remembered = 'headgate-by';
 
 export class Hand {
@@ -21,7 +22,10 @@ export class Hand {
     byId('hand-form').addEventListener('change', () => this.name());
   }
 
-  rules(names) { options(byId('hand-rule'), names); }
+  rules(names) {
+    options(byId('hand-rule'), [...names, everyRule]);
+    byId('hand-rule').lastElementChild.text = 'all rules that know the key';
+  }
 
   name() { setText(byId('hand-do'), this.action() === 'block' ? 'Block' : 'Allow'); }
 
@@ -45,11 +49,11 @@ export class Hand {
     if (value('hand-by')) body.by = value('hand-by');
     byId('hand-do').disabled = true;
     try {
-      const flag = await this.set(body);
+      const done = body.rule === everyRule ? await everywhere(body) : under(await this.set(body));
       store(value('hand-by'));
       byId('hand-reason').value = '';
       this.dialog.close();
-      toast(`${flag.key} is ${flag.action === 'block' ? 'blocked' : 'allowed'} under ${flag.rule}.`);
+      toast(done);
     } catch (fault) {
       setText(byId('hand-fault'), fault.status ? fault.message : 'The node does not answer: nothing was changed, as far as this page knows.');
     } finally {
@@ -84,6 +88,16 @@ export class Hand {
       (set) => toast(`${set.key} is ${set.action === 'block' ? 'blocked' : 'allowed'} again, for ${span(left)}.`),
       (fault) => toast(`Not set again: ${fault.message}`));
   }
+}
+
+function under(flag) { return `${flag.key} is ${flag.action === 'block' ? 'blocked' : 'allowed'} under ${flag.rule}.`; }
+
+// everywhere changes every rule that knows a key and says what was changed; the stream shows the mitigations.
+async function everywhere(body) {
+  const { changed, left } = await json('POST', '/v1/mitigations', { body });
+  const others = left.map((l) => ` ${l.rule} is left: ${l.reason}.`).join('');
+  if (!changed.length) throw Object.assign(new Error(`No rule knows this key.${others}`), { status: 404 });
+  return `${body.action === 'block' ? 'Blocked' : 'Allowed'}: ${changed.map((c) => `${c.key} under ${c.rule}`).join(', ')}.${others}`;
 }
 
 function recall() {

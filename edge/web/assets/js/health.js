@@ -43,17 +43,17 @@ function total(rules, value) {
 
 // health shows the state of each part.
 export function health({ stream, view, rules }) {
-  part('stream', ...streamState(stream));
+  healthPart('stream', ...streamState(stream));
   if (!view) return;
-  part('rules', ...rulesState(rules, view.degraded ?? []));
-  part('ring', ...ringState(view.cluster?.ring));
-  part('gossip', ...gossipState(view.cluster?.gossip));
-  part('counters', ...countersState(view.sketches ?? []));
+  healthPart('rules', ...rulesState(rules, view.degraded ?? []));
+  healthPart('ring', ...ringState(view.cluster?.ring));
+  healthPart('gossip', ...gossipState(view.cluster?.gossip));
+  healthPart('counters', ...countersState(view.sketches ?? []));
   document.querySelector('[data-part=pools]').hidden = !view.pools?.length;
-  part('pools', ...poolsState(view.pools ?? []));
+  healthPart('pools', ...poolsState(view.pools ?? []));
 }
 
-function part(name, kind, text) {
+function healthPart(name, kind, text) {
   const host = document.querySelector(`[data-part="${name}"]`);
   host.dataset.state = kind;
   setText(host.firstElementChild, marks[kind]);

@@ -64,9 +64,10 @@ class Page {
   rule() { return byId('rule-filter').value; }
 
   // open explains a key, and makes that the address of the page.
-  open({ rule, key }) {
+  open(item) {
+    const { rule, key } = item;
     history.replaceState(null, '', `#explain=${encodeURIComponent(rule)},${encodeURIComponent(key)}`);
-    this.explain.open({ rule, key });
+    this.explain.open(item, [...document.querySelectorAll('.mitigations tr, .top tr')].find((row) => row.item === item));
   }
 
   // follow shows what the address names: #rule=NAME, #policy=NAME or #explain=RULE,KEY.

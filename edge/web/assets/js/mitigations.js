@@ -5,8 +5,8 @@
 //	GET /v1/mitigations ─► the rest, when the person asks         ┘
 import { json } from './api.js';
 
-const most = 10000; // that are kept
-const page = 1000;
+const mostKept = 10000; // that are kept
+const pageSize = 1000;
 
 // idOf names a rule and a key together.
 export const idOf = ({ rule, key }) => `${rule}\n${key}`;
@@ -34,7 +34,7 @@ export class Mitigations {
   }
 
   put(flag) {
-    if (this.known.size < most || this.known.has(idOf(flag))) this.known.set(idOf(flag), flag);
+    if (this.known.size < mostKept || this.known.has(idOf(flag))) this.known.set(idOf(flag), flag);
   }
 
   cleared(flag) { this.known.delete(idOf(flag)); }
@@ -56,11 +56,11 @@ export class Mitigations {
     try {
       let cursor = '';
       do {
-        const answer = await json('GET', '/v1/mitigations', { query: { rule, n: page, cursor } });
+        const answer = await json('GET', '/v1/mitigations', { query: { rule, n: pageSize, cursor } });
         answer.mitigations.forEach((f) => this.put(f));
         cursor = answer.next_cursor;
         loaded(this.known.size);
-      } while (cursor && this.known.size < most);
+      } while (cursor && this.known.size < mostKept);
     } finally {
       this.loading = false;
     }

@@ -9,7 +9,7 @@ const tokens = new Map();
 const probe = document.body.appendChild(el('i', { hidden: true }));
 document.addEventListener('theme', () => tokens.clear());
 
-function token(name) {
+function ink(name) {
   if (!tokens.has(name)) {
     probe.style.color = `var(--${name})`;
     tokens.set(name, getComputedStyle(probe).color);
@@ -51,13 +51,13 @@ export class Plot {
       axes: [axis({ size: 22, space: 70, values: (u, at) => at.map((x) => (u.valToPos(x, 'x') > u.over.clientWidth - 16 ? '' : clock(x * 1000).slice(0, 5))) }), axis({ size: 46, space: 28, values: (_, at) => at.map((n) => si(n)) })],
       series: [
         {},
-        { label: 'offered', stroke: () => token('ink-2'), width: 1, points: { show: false } },
+        { label: 'offered', stroke: () => ink('ink-2'), width: 1, points: { show: false } },
         { label: 'denied', points: { show: false } },
-        { label: 'admitted', stroke: () => token('in'), width: 1.5, fill: () => token('in-fill'), points: { show: false } },
+        { label: 'admitted', stroke: () => ink('in'), width: 1.5, fill: () => ink('in-fill'), points: { show: false } },
         { label: 'would be denied', points: { show: false } },
-        { label: 'would be admitted', stroke: () => token('out'), width: 1.25, dash: [4, 3], points: { show: false } },
+        { label: 'would be admitted', stroke: () => ink('out'), width: 1.25, dash: [4, 3], points: { show: false } },
       ],
-      bands: [{ series: [2, 3], fill: () => token('out-fill') }, { series: [4, 5], fill: () => token('out-faint') }],
+      bands: [{ series: [2, 3], fill: () => ink('out-fill') }, { series: [4, 5], fill: () => ink('out-faint') }],
       hooks: { setCursor: [(u) => hovered(u.cursor.left < 0 ? null : u.cursor.idx)] },
     };
   }
@@ -82,6 +82,6 @@ export class Plot {
 }
 
 function axis(more) {
-  const line = { stroke: () => token('line'), width: 1 };
-  return { stroke: () => token('ink-3'), font: '11px system-ui, sans-serif', grid: line, ticks: { show: false }, gap: 4, ...more };
+  const line = { stroke: () => ink('line'), width: 1 };
+  return { stroke: () => ink('ink-3'), font: '11px system-ui, sans-serif', grid: line, ticks: { show: false }, gap: 4, ...more };
 }

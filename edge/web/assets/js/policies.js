@@ -3,21 +3,21 @@ import { byId, setText } from './dom.js';
 import { plural, si, span, whole } from './format.js';
 import { Grid } from './grid.js';
 
-let grid;
+let policyGrid;
 
 // policies shows list, as /v1/policies answers it, as of now in ms, and how many tickets wait for a report. The stream carries the first 100 of them.
 export function policies(list, now, tickets) {
   byId('policies').hidden = !list?.length;
   if (!list?.length) return;
-  if (!grid) {
-    grid = new Grid('Policies', ['Policy', 'Does', 'Counts by', 'Mode', '#Matched', '#Denied', 'Last seen']);
-    byId('policies-part').append(grid.node);
+  if (!policyGrid) {
+    policyGrid = new Grid('Policies', ['Policy', 'Does', 'Counts by', 'Mode', '#Matched', '#Denied', 'Last seen']);
+    byId('policies-part').append(policyGrid.node);
   }
   setText(byId('policies-note'), `${plural(list.length, 'policy', 'policies')}, requests since start${tickets ? `; ${plural(tickets, 'ticket')} waiting for a response` : ''}`);
-  grid.fill(list.map((p) => row(p, now)));
+  policyGrid.fill(list.map((p) => policyRow(p, now)));
 }
 
-function row(p, now) {
+function policyRow(p, now) {
   const would = p.mode === 'shadow' ? `${si(p.shadow_denied)} would be` : '';
   const does = p.unreported ? `${p.does}; its questions are never reported` : p.does;
   return [{ text: p.name, kind: 'key', href: `#policy=${encodeURIComponent(p.name)}` }, does, p.key || '–', p.mode, whole(p.matched), would || whole(p.denied),

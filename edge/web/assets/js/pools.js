@@ -3,22 +3,22 @@ import { byId, setText } from './dom.js';
 import { plural, share, span } from './format.js';
 import { Grid } from './grid.js';
 
-let grid;
+let poolGrid;
 
 // pools shows list, as /v1/pools answers it, as of now in ms.
 export function pools(list, now) {
   byId('pools').hidden = !list?.length;
   if (!list?.length) return;
-  if (!grid) {
-    grid = new Grid('Pools', ['Pool', 'Busy', 'Denied now', '#Level', '#Sources', 'Last report', 'Sheds above', 'Restores below']);
-    byId('pools-part').append(grid.node);
+  if (!poolGrid) {
+    poolGrid = new Grid('Pools', ['Pool', 'Busy', 'Denied now', '#Level', '#Sources', 'Last report', 'Sheds above', 'Restores below']);
+    byId('pools-part').append(poolGrid.node);
   }
   const shed = list.filter((p) => p.level > 0).length;
   setText(byId('pools-note'), shed ? `${shed} of ${plural(list.length, 'pool')} now denying requests` : `${plural(list.length, 'pool')}, nothing denied by them`);
-  grid.fill(list.map((p) => row(p, now)));
+  poolGrid.fill(list.map((p) => poolRow(p, now)));
 }
 
-function row(p, now) {
+function poolRow(p, now) {
   const busy = p.sources ? { text: share(p.utilisation), part: p.utilisation, over: p.utilisation > p.shed_above } : 'no reports';
   return [{ text: p.name, kind: 'key' }, busy, deniedTiers(p), p.level.toFixed(2), String(p.sources),
     p.heard ? `${span(Math.max(0, (now - Date.parse(p.heard)) / 1000))} ago` : 'never', share(p.shed_above), share(p.restore_below)];

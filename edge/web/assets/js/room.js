@@ -2,7 +2,7 @@
 // it, and a table of few rows leaves no hole.
 import { setVar } from './dom.js';
 
-const lasts = 30000; // ms
+const roomLasts = 30000; // ms
 const none = 2; // rows of room for the text that stands for no rows
 
 export class Room {
@@ -15,7 +15,7 @@ export class Room {
   // fit makes room for n rows at once, and gives up room that was not used for a while.
   fit(n, now = performance.now()) {
     const rows = n || none;
-    if (rows < this.rows && now - this.since < lasts) return;
+    if (rows < this.rows && now - this.since < roomLasts) return;
     this.rows = rows;
     this.since = now;
     setVar(this.area, '--rows', rows);

@@ -5,7 +5,7 @@
 export function clickable(body, open) {
   body.addEventListener('click', (event) => {
     const row = event.target.closest('tr');
-    if (!row || event.target.closest('button, a') || !getSelection().isCollapsed) return;
+    if (!row?.item || event.target.closest('button, a') || !getSelection().isCollapsed) return;
     open(row.item);
   });
   body.addEventListener('keydown', (event) => {

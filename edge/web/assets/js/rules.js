@@ -5,13 +5,13 @@ import { blocksOf, limitOf, settingsOf, shedsOf, takenOf } from './kinds.js';
 import { Pager } from './pager.js';
 import { Plot, stack } from './plot.js';
 
-const perPage = 8;
-const orderLasts = 15000; // ms: cards that changed places all the time could not be read
+const cardsPerPage = 8;
+const cardsLast = 15000; // ms: cards that changed places all the time could not be read
 
 export class Rules {
   constructor(history) {
     this.history = history;
-    this.pager = new Pager(byId('rules-pager'), perPage, 'rules', () => this.draw());
+    this.pager = new Pager(byId('rules-pager'), cardsPerPage, 'rules', () => this.draw());
     this.state = { rules: [], end: Date.now() / 1000 };
     this.filter = '';
     this.plots = new Set();
@@ -32,7 +32,7 @@ export class Rules {
 
   draw() {
     const { rules } = this.state;
-    byId('rules-order-field').hidden = rules.length <= perPage;
+    byId('rules-order-field').hidden = rules.length <= cardsPerPage;
     const quiet = (r) => !this.filter && r.offered === 0 && r.denials?.requests === 0;
     const shown = (this.filter ? rules.filter((r) => r.name === this.filter) : this.ordered(rules)).filter((r) => !quiet(r));
     this.idle(rules.filter(quiet));
@@ -57,7 +57,7 @@ export class Rules {
     const kind = byId('rules-order').value;
     if (!kind) return rules;
     const now = performance.now();
-    const kept = now - this.orderedAt < orderLasts || this.orderedAt > 0 && byId('cards').matches(':hover, :focus-within');
+    const kept = now - this.orderedAt < cardsLast || this.orderedAt > 0 && byId('cards').matches(':hover, :focus-within');
     if (!kept || this.order.length !== rules.length) {
       this.orderedAt = now;
       this.order = rules.map((r) => r.name).sort((a, b) => (this.history.rate(b, kind) ?? 0) - (this.history.rate(a, kind) ?? 0));

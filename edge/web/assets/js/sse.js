@@ -1,7 +1,7 @@
 // Server-sent events out of pieces of text, as the HTML standard has them. EventSource would do it, but sends no header, and so
 // no token.
 
-const most = 4 << 20; // characters of an event; what is longer is not one of ours
+const mostWaiting = 4 << 20; // characters of an event; what is longer is not one of ours
 
 // reader returns a function that takes pieces of text and calls took(name, data) for every event that is whole.
 export function reader(took) {
@@ -24,7 +24,7 @@ export function reader(took) {
   };
   return (piece) => {
     rest += piece;
-    if (rest.length > most) throw new Error('the stream sent an event without end');
+    if (rest.length > mostWaiting) throw new Error('the stream sent an event without end');
     const lines = rest.split(/\r\n|\n|\r(?!$)/);
     rest = lines.pop();
     lines.forEach(line);

@@ -8,8 +8,8 @@ import { Room } from './room.js';
 import { clickable } from './rows.js';
 import { reasonOf, sourceOf } from './words.js';
 
-const perPage = 10;
-const orderLasts = 5000; // ms: rows that changed places every second could not be read
+const rowsPerPage = 10;
+const rowsLast = 5000; // ms: rows that changed places every second could not be read
 
 // orders are the values that each column sorts by; downward ones begin with the greatest.
 const orders = {
@@ -36,7 +36,7 @@ export class MitigationTable {
     this.rule = '';
     this.held = null; // the ids on show, while they keep their places
     this.body = byId('mitigations-table').tBodies[0];
-    this.pager = new Pager(byId('mitigations-pager'), perPage, 'mitigations', () => this.free());
+    this.pager = new Pager(byId('mitigations-pager'), rowsPerPage, 'mitigations', () => this.free());
     this.more = el('button', { type: 'button', class: 'plain', hidden: true, on: { click: () => does.loadAll() } });
     byId('mitigations-pager').prepend(this.more);
     this.room = new Room(byId('mitigations-area'));
@@ -57,7 +57,7 @@ export class MitigationTable {
     this.body.addEventListener('focusout', () => setTimeout(() => this.leave()));
   }
 
-  hold() { this.held ??= [...this.body.rows].map((row) => row.itemId); }
+  hold() { this.held ??= [...this.body.rows].map((row) => row.itemId).filter(Boolean); }
 
   leave() {
     if (this.held && !this.body.matches(':hover') && !this.body.contains(document.activeElement)) this.free();
@@ -103,7 +103,7 @@ export class MitigationTable {
   }
 
   sorted(list) {
-    const kept = performance.now() - this.orderedAt < orderLasts;
+    const kept = performance.now() - this.orderedAt < rowsLast;
     if (kept) return list.map((f) => [this.places.get(idOf(f)) ?? Infinity, f]).sort((a, b) => (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0)).map((row) => row[1]);
     const value = orders[this.order.by];
     const sign = this.order.down ? -1 : 1;

@@ -1,0 +1,55 @@
+package web
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"html/template"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+)
+
+// The page's one script, the one that starts it, and the one that is written in the page.
+const (
+	bundleName = "js/page.js"
+	mainName   = "js/main.js"
+	themeName  = "js/theme.js"
+)
+
+// moduleWords are what a module has and a script of all of them has not.
+var moduleWords = regexp.MustCompile(`(?m)^(import .*\n|export )`)
+
+// bundle returns the modules of bodies as one script, main.js last: a page that loads thirty files
+// shows nothing for as many round trips. No two of them may declare one name.
+func bundle(bodies map[string][]byte) []byte {
+	all := [][]byte{bodies["third_party/uplot/uPlot.iife.min.js"]}
+	for _, name := range slices.Sorted(maps.Keys(bodies)) {
+		if path.Dir(name) == "js" && name != themeName && name != mainName {
+			all = append(all, bodies[name])
+		}
+	}
+	return moduleWords.ReplaceAll(bytes.Join(append(all, bodies[mainName]), []byte("\n")), nil)
+}
+
+// styles returns the page's style sheets as one, in the order in which they build on each other.
+func styles(bodies map[string][]byte) (all template.CSS) {
+	for _, name := range []string{
+		"third_party/uplot/uPlot.min", "css/base", "css/page", "css/parts", "css/tables",
+	} {
+		all += template.CSS(bodies[name+".css"])
+	}
+	return all
+}
+
+// policyOf returns the page's Content-Security-Policy: what the listener's allows, and what is
+// written in the page itself.
+func policyOf(d pageData) string {
+	inline := func(text string) string {
+		sum := sha256.Sum256([]byte(text))
+		return " 'self' 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	return "default-src 'self'; script-src" + inline(string(d.Theme)) +
+		"; style-src" + inline(string(d.Styles)) + "; frame-ancestors 'none'"
+}
