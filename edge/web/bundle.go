@@ -11,18 +11,18 @@ import (
 	"slices"
 )
 
-// The page's one script, the one that starts it, and the one that is written in the page.
+// The page's one script, its entry point, and the script inside the page.
 const (
 	bundleName = "js/page.js"
 	mainName   = "js/main.js"
 	themeName  = "js/theme.js"
 )
 
-// moduleWords are what a module has and a script of all of them has not.
+// moduleWords are what modules have and one script of all has not.
 var moduleWords = regexp.MustCompile(`(?m)^(import .*\n|export )`)
 
-// bundle returns the modules of bodies as one script, main.js last: a page that loads thirty files
-// shows nothing for as many round trips. No two of them may declare one name.
+// bundle returns the modules of bodies as one script, main.js last: thirty files are as many
+// round trips of an empty page. No two modules may declare one name.
 func bundle(bodies map[string][]byte) []byte {
 	all := [][]byte{bodies["third_party/uplot/uPlot.iife.min.js"]}
 	for _, name := range slices.Sorted(maps.Keys(bodies)) {
@@ -33,7 +33,7 @@ func bundle(bodies map[string][]byte) []byte {
 	return moduleWords.ReplaceAll(bytes.Join(append(all, bodies[mainName]), []byte("\n")), nil)
 }
 
-// styles returns the page's style sheets as one, in the order in which they build on each other.
+// styles returns the page's style sheets as one, each after those it builds on.
 func styles(bodies map[string][]byte) (all template.CSS) {
 	for _, name := range []string{
 		"third_party/uplot/uPlot.min", "css/base", "css/page", "css/parts", "css/tables",
@@ -43,8 +43,8 @@ func styles(bodies map[string][]byte) (all template.CSS) {
 	return all
 }
 
-// policyOf returns the page's Content-Security-Policy: what the listener's allows, and what is
-// written in the page itself.
+// policyOf returns the page's Content-Security-Policy: what the listener's allows, and what
+// stands in the page itself.
 func policyOf(d pageData) string {
 	inline := func(text string) string {
 		sum := sha256.Sum256([]byte(text))

@@ -216,7 +216,8 @@ func (f *fake) post(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if m["rule"] == "*" {
-		changed, left := []object{}, []object{{"rule": "signin", "reason": "its keys are made of client"}}
+		changed := []object{}
+		left := []object{{"rule": "signin", "reason": "its keys are made of client"}}
 		if m["key"] != "nobody" {
 			changed = append(changed, object{"rule": "api", "key": "~68b5"})
 		}

@@ -150,11 +150,12 @@ func TestLossesNameRules(t *testing.T) {
 	t.Parallel()
 	l := open(t, startFake(t, "alone"), 800, 600, false)
 	for rules, want := range map[string]string{
-		"login:deny":                     "login denies everything",
-		"login:deny api:deny":            "login, api deny everything",
-		"a:deny b:deny c:deny d:deny":    "a, b, c and 1 more deny everything",
-		"api:allow login:deny per:local": "each node limits on its own; api denies nothing; login denies everything",
-		"per:local":                      "each node limits on its own",
+		"login:deny":                  "login denies everything",
+		"login:deny api:deny":         "login, api deny everything",
+		"a:deny b:deny c:deny d:deny": "a, b, c and 1 more deny everything",
+		"api:allow login:deny per:local": "each node limits on its own; api denies nothing; " +
+			"login denies everything",
+		"per:local": "each node limits on its own",
 	} {
 		list := `'` + rules + `'.split(' ').map((r) => r.split(':')).map(([name, failure_mode]) =>
 			({ name, failure_mode, mode: 'enforce', scope: 'pop' }))`

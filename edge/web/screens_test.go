@@ -314,7 +314,8 @@ func TestDashboardBelow(t *testing.T) {
 	l.wait(`(() => { const at = document.querySelector('tr.below').previousElementSibling;
 		return at.item.key === document.querySelector('.verdict .key').textContent; })()`)
 	l.run(`document.querySelector('tr.below button.plain').click()`)
-	l.wait(`!document.querySelector('tr.below') && document.querySelector('#explain > #explain-answer')`)
+	l.wait(`!document.querySelector('tr.below') &&
+		document.querySelector('#explain > #explain-answer')`)
 	l.run(`document.querySelectorAll('#mitigations-table tbody tr')[1].cells[3].click()`)
 	l.run(`document.getElementById('mitigations-filter').value = 'no such key'`)
 	l.run(`document.getElementById('mitigations-filter').dispatchEvent(new Event('input'))`)

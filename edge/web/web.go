@@ -126,8 +126,8 @@ func readAssets() map[string][]byte {
 	return bodies
 }
 
-// versionOf returns a name that changes whenever any of bodies does: a map is printed in the order of
-// its keys. Modules import each other by relative paths, so they share a version.
+// versionOf returns a name that changes with any of bodies: fmt prints maps in the order of keys.
+// Modules import each other by relative paths, so all share a version.
 func versionOf(bodies map[string][]byte) string { return digest(fmt.Appendf(nil, "%x", bodies)) }
 
 // digest returns a name of body's content.
@@ -136,7 +136,7 @@ func digest(body []byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Page answers the dashboard, with a Content-Security-Policy that fits it.
+// Page answers the dashboard, under its own Content-Security-Policy.
 func (s *Site) Page(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Security-Policy", s.policy)
 	s.page.serve(w, r)

@@ -120,7 +120,8 @@ func checkInline(t *testing.T, page *httptest.ResponseRecorder) *regexp.Regexp {
 	slices.SortFunc(found, func(a, b []string) int { return strings.Compare(a[1], b[1]) })
 	for _, of := range found {
 		sum := sha256.Sum256([]byte(of[2]))
-		want += "; " + of[1] + "-src 'self' 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+		want += "; " + of[1] + "-src 'self' 'sha256-" +
+			base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
 	if want += "; frame-ancestors 'none'"; len(found) != 2 || policy != want {
 		t.Errorf("policy %s, want %s", policy, want)
