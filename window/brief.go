@@ -44,6 +44,7 @@ type brief struct {
 	layer uint64 // its number
 	tick  int64  // nanoseconds
 	most  int64  // ticks in which an empty bucket fills; 0: the rule takes no part
+	salt  uint64 // of a number: under another a key has another entry
 }
 
 // newBriefTable returns a table of that many bytes.
@@ -61,11 +62,11 @@ func (t *briefTable) clear() {
 }
 
 // setBrief gives m the view of the table.
-func (m *Meter) setBrief(layer int) {
+func (m *Meter) setBrief() {
 	if m.countDenied || m.delay > 0 || m.layer == nil {
 		return
 	}
-	m.brief = brief{layer: uint64(layer), tick: int64(m.layer.span.window >> tickShift)} // below 8
+	m.brief.tick = int64(m.layer.span.window >> tickShift)
 	m.brief.most = int64(m.span.window) / m.brief.tick
 	if m.tokens {
 		m.brief.most = int64(m.bucket.FillTime()) / m.brief.tick
@@ -74,7 +75,7 @@ func (m *Meter) setBrief(layer int) {
 
 // loud reports whether h's key, which has no slot, is nominated for one.
 func (m *Meter) loud(h *Hit) bool {
-	return m.brief.most > 0 && h.estimate >= max(m.mark.Load(), 1)
+	return m.brief.most > 0 && h.estimate >= max(m.promotesAt(), 1)
 }
 
 // of returns the ticks of cost, rounded down.
@@ -137,7 +138,9 @@ func (c *Counter) place(now Instant, i sketch.Index) (e *atomic.Uint64, is uint6
 }
 
 // name returns the bits of an entry beside the TAT.
-func (b *brief) name(i sketch.Index) uint64 { return uint64(uint32(i))<<32 | b.layer<<tatBits }
+func (b *brief) name(i sketch.Index) uint64 {
+	return (uint64(i)^b.salt)<<32 | b.layer<<tatBits
+}
 
 // takeBrief judges cost of h's key, which has no slot, and takes the cost if it fits and takes says
 // so.

@@ -62,13 +62,13 @@ func (m *Meter) sameBucket(next *Meter) bool {
 
 // resize adapts the slot at place at to a bucket of other numbers. Tokens taken stay taken, up to a
 // burst. The caller holds the slot's lock.
-func (c *Counter) resize(s *slot, at int, is *Meter) {
+func (c *Counter) resize(s *slot, at int, was, is *Meter) {
 	s.full.set(0)
 	c.dropRefusals(s) // they lie by sub-windows of another length
 	s.carry = [held]uint8{}
-	tat, now := s.tat(), int64(s.last)
-	tat.Part = 0 // in units of the limit as it was
-	s.setTAT(is.bucket.Add(tat, now, 0, now+int64(is.bucket.FillTime())))
+	now := int64(s.last)
+	left, _ := was.bucket.Left(s.tat(), now)
+	s.setTAT(is.bucket.Add(bucket.TAT{}, now, max(0, was.limit-left), now+int64(is.bucket.FillTime())))
 	c.clearSync(at)
 	if c.sync != nil {
 		c.sync.all[at].flags = rebase

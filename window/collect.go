@@ -234,7 +234,7 @@ func (c *Counter) collectSlot(at int, f Flush, least int, dues []Due, keys []byt
 	s := &c.table.slots[at]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st, m := c.sync.of(s, at), c.meters.Load().byID[s.rule.Load()]
+	st, m := c.sync.of(s, at), c.meterOf(s)
 	if m == nil || !m.shared || s.index.Load() == 0 || s.keyLen == 0 {
 		c.nothingPending(at)
 		c.sync.polled[at/64] &^= 1 << (at % 64)

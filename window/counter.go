@@ -92,6 +92,7 @@ type Counter struct {
 
 	spares     chan *sketch.Distinct // see keyCount
 	promotions atomic.Uint64
+	refitted   atomic.Uint64
 	divisor    atomic.Int64 // promotion mark = limit / divisor
 }
 
@@ -195,6 +196,9 @@ type Limit struct {
 	// cost AdmitAll denies for its own count is counted as admitted too, up to the limit; windows
 	// only
 	CountDenied bool
+	// Numbers are what keys of the rule may have in place of Limit and Burst, each once, of the
+	// kind of the rule: Meter.Numbered counts by them
+	Numbers []Number
 }
 
 // Configure replaces the counted limits. A limit keeps the counts of a limit of the same name and
@@ -213,13 +217,18 @@ func (c *Counter) Configure(limits []Limit) {
 		layers: c.divide(old, windowsOf(limits)),
 	}
 	for _, l := range limits {
-		m := c.meter(old.byName[l.Name], l, next.layers)
+		was := old.byName[l.Name]
+		m := c.meter(was, l, next.layers)
 		next.byName[l.Name], next.byID[m.id] = m, m
+		c.setNumbers(m, was, l, l.Numbers)
+		for _, v := range m.numbers {
+			next.byID[v.id] = v
+		}
 		next.brief[m.brief.layer].tick = m.brief.tick
 	}
 	c.meters.Store(next)
 	c.setMarks()
-	c.addSpares(2 * len(next.byID))
+	c.addSpares(2 * len(next.byName))
 	for id, m := range old.byID {
 		m.retired.Store(next.byID[id] != m)
 	}

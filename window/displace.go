@@ -94,15 +94,19 @@ func displaceable(all *[ways]standing, i sketch.Index, near float64) int {
 // less than a fair share there. Otherwise a rule of 1 request a day could leave every other rule
 // without exact counts.
 func (c *Counter) crowder(m *Meter, bucket int, all *[ways]standing) int {
+	var rules [ways]uint32
+	for at := range rules {
+		rules[at] = c.ruleAt(bucket + at)
+	}
 	var held [ways]int // by place: slots of the same rule
 	own, most := 0, 0
 	for at := range held {
 		for other := range held {
-			if c.ruleAt(bucket+at) == c.ruleAt(bucket+other) {
+			if rules[at] == rules[other] {
 				held[at]++
 			}
 		}
-		if c.ruleAt(bucket+at) == m.id {
+		if rules[at] == m.base.id {
 			own = held[at]
 		} else {
 			most = max(most, held[at])
@@ -113,15 +117,20 @@ func (c *Counter) crowder(m *Meter, bucket int, all *[ways]standing) int {
 	}
 	victim, least := noSlot, math.Inf(1)
 	for at, n := range held {
-		if n == most && c.ruleAt(bucket+at) != m.id && all[at].share < least {
+		if n == most && rules[at] != m.base.id && all[at].share < least {
 			victim, least = bucket+at, all[at].share
 		}
 	}
 	return victim
 }
 
-// ruleAt returns the rule's id of the slot at place at.
-func (c *Counter) ruleAt(at int) uint32 { return c.table.slots[at].rule.Load() }
+// ruleAt returns the id of the rule, whatever the number, of the slot at place at; 0: none.
+func (c *Counter) ruleAt(at int) uint32 {
+	if m := c.meterOf(&c.table.slots[at]); m != nil {
+		return m.base.id
+	}
+	return 0
+}
 
 // why returns the reason of the eviction of a key with that standing.
 func (s *standing) why() int {
@@ -164,7 +173,7 @@ func (c *Counter) standing(at int, now Instant) standing {
 		return standing{share: math.Inf(1), pinned: true, since: math.MaxInt64}
 	}
 	defer s.mu.Unlock()
-	m := c.meters.Load().byID[s.rule.Load()]
+	m := c.meterOf(s)
 	if m == nil || s.index.Load() == 0 {
 		return standing{}
 	}

@@ -57,7 +57,7 @@ func (c *Counter) filled(at int, now Instant, k *Filled) bool {
 	s := &c.table.slots[at]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m := c.meters.Load().byID[s.rule.Load()]
+	m := c.meterOf(s)
 	if k.Until = s.full.until(); m == nil || s.index.Load() == 0 || s.keyLen == 0 ||
 		k.Until <= now || s.full.held(now) {
 		return false // held: it is others that said so

@@ -91,7 +91,7 @@ func (f *fullWord) fold(word, slice uint64, most uint32) bool {
 // refuseFull refuses cost 1 without the lock if the key is known to be at the limit. The index is
 // read before and after the word: if the slot changed hands in between, the word is not this key's.
 func (m *Meter) refuseFull(c *Count, s *slot, now Instant, h *Hit) bool {
-	if s.index.Load() != uint64(h.index) {
+	if s.index.Load() != uint64(h.index) || m.other(s) {
 		return false
 	}
 	word := s.full.word.Load()
@@ -121,6 +121,9 @@ func (m *Meter) countRefused(s *slot, now Instant, h *Hit, cost int64, full bool
 		var c Count
 		m.lost(&c, now, h, cost)
 	} else {
+		if m.other(s) {
+			m.fit(s, h.at)
+		}
 		t := m.at(s, now)
 		if !full || s.refusals == 0 {
 			t = m.expire(s, now)

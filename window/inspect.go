@@ -100,7 +100,7 @@ func (m *Meter) Evidence(now Instant, i sketch.Index) Evidence {
 		ErrorBound: live.ErrorBound * unit,
 		Confidence: live.Confidence,
 		NoiseFloor: float64(l.median.Load()) * unit,
-		PromoteAt:  float64(max(1, m.mark.Load())+l.median.Load()) * unit,
+		PromoteAt:  float64(max(1, m.promotesAt())+l.median.Load()) * unit,
 	}
 	for age := range e.SubWindows {
 		e.SubWindows[age] = SubWindow{
@@ -161,7 +161,7 @@ func (m *Meter) Keys() (met, refused float64) { return m.seen.Estimate(), m.refu
 // SeenFrom returns the cost in a window from which a key is certainly a suspect, as things are. 0
 // means from the first request.
 func (m *Meter) SeenFrom() int64 {
-	mark := m.mark.Load()
+	mark := m.promotesAt()
 	if mark == 0 {
 		return 0
 	}

@@ -65,30 +65,44 @@ func (c *Counter) reset(old *meters) {
 		s.mu.Lock()
 		if s.index.Load() != 0 {
 			was, is := old.byID[s.rule.Load()], now.byID[s.rule.Load()]
+			if is == nil && was != nil && was != was.base { // its number is gone
+				if is = now.byID[was.base.id]; is != nil {
+					s.rule.Store(is.id)
+				}
+			}
 			if was != nil && is != nil && was.seen != is.seen {
 				is.seen.Note(sketch.Index(s.index.Load()))
 			}
-			switch {
-			case is == nil:
+			if is == nil {
 				c.evict(at, evictGone)
-			case was != nil && is.tokens && !was.sameBucket(is):
-				c.resize(s, at, is)
-			case was != nil && (was.limit != is.limit || was.shared != is.shared):
-				s.missed.Add(uint32(s.full.set(0))) // recorded with the next refusal
-				if was.packing != is.packing || was.shared != is.shared {
-					c.clearSync(at)
-					if c.sync != nil {
-						c.sync.all[at].flags = rebase
-					}
-				}
-				if was.unit != is.unit {
-					s.carry = [held]uint8{}
-				}
-				if int64(s.admitted.per)*coarsest > is.limit && s.admitted.per > is.per {
-					c.clear(s, is.per) // too coarse for the new limit
-				}
+			} else if was != nil {
+				c.refit(s, at, was, is)
 			}
 		}
 		s.mu.Unlock()
+	}
+}
+
+// refit adapts the slot at place at, judged under was, to is, a meter of the same rule. The caller
+// holds the slot's lock.
+func (c *Counter) refit(s *slot, at int, was, is *Meter) {
+	switch {
+	case is.tokens && !was.sameBucket(is):
+		c.resize(s, at, was, is)
+	case was.limit != is.limit || was.shared != is.shared:
+		s.missed.Add(uint32(s.full.set(0))) // recorded with the next refusal
+		if was.packing != is.packing || was.shared != is.shared {
+			c.clearSync(at)
+			if c.sync != nil {
+				c.sync.all[at].flags = rebase
+			}
+		}
+		if was.unit != is.unit {
+			s.carry = [held]uint8{}
+		}
+		if !is.numbered.Load() && int64(s.admitted.per)*coarsest > is.limit &&
+			s.admitted.per > is.per {
+			c.clear(s, is.per) // too coarse for the new limit
+		}
 	}
 }

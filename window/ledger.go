@@ -34,6 +34,16 @@ func (m *Meter) expire(s *slot, now Instant) stamp {
 	return m.expireAll(s, t)
 }
 
+// refine gives the log of s full resolution again, once that costs no mark of what it holds.
+func (m *Meter) refine(s *slot) {
+	switch a := &s.admitted; {
+	case a.units() == 0:
+		a.per = m.per
+	case m.numbered.Load() && a.per > m.per && a.units() <= fullMarks*int64(m.per) && !m.c.arena.short.Load():
+		a.split(m.c.arena, m.per)
+	}
+}
+
 // expireAll is expire for a slot whose oldest mark has left, or with refusals.
 func (m *Meter) expireAll(s *slot, t stamp) stamp {
 	if folded := s.full.take(); folded > 0 {
@@ -51,8 +61,8 @@ func (m *Meter) expireAll(s *slot, t stamp) stamp {
 			m.c.dropRefusals(s)
 		}
 	}
-	if !m.tokens && s.admitted.units() == 0 {
-		s.admitted.per = m.per // full resolution again
+	if !m.tokens && s.admitted.per != m.per {
+		m.refine(s)
 	}
 	s.last = t.now
 	return t
@@ -128,10 +138,10 @@ func (m *Meter) admits(s *slot, now Instant) int64 {
 	return m.ceiling()
 }
 
-// keeps is the most cost a key's log keeps: one limit above the limit. Admissions stay below the
-// limit; costs that are settled afterwards, and costs of requests passing on other grounds, may
+// keeps is the most cost a key's log keeps: one limit above the
+// greatest that the key may have. Admissions stay below the limit; costs that are settled afterwards, and costs of requests passing on other grounds, may
 // not.
-func (m *Meter) keeps() int64 { return 2*m.limit + m.slack }
+func (m *Meter) keeps() int64 { return 2*m.base.greatest + m.slack }
 
 // knows is the most cost the log of s keeps where the cost of other nodes, or denied cost, is
 // added: the limit, and no less than the log holds.

@@ -1,5 +1,7 @@
 package window
 
+import "math"
+
 // marks remembers when the last units of a key happened. A queue of ticks, one a mark. A mark
 // stands for per units and carries the last unit's tick. per = 1 is the exact sliding log. With
 // more, the count is never too low and less than per units too high, so a limit enforced by marks
@@ -231,6 +233,15 @@ func (m *marks) copyTo(a *arena, dst *marks) bool {
 	}
 	dst.rest = m.rest
 	return true
+}
+
+// split lowers per: of a mark several come, which leave together.
+func (m *marks) split(a *arena, per uint32) {
+	fine := marks{per: per}
+	m.each(a, func(tick uint32) { fine.push(a, tick, int64(m.per), math.MaxInt64) })
+	fine.push(a, m.newest, int64(m.rest), math.MaxInt64)
+	m.drop(a)
+	*m = fine
 }
 
 // halve doubles per of a list of two marks or more. Of each two marks the later one stays for both.

@@ -59,11 +59,40 @@ type Meter struct {
 	delay       time.Duration // for which a request of a bucket may have to wait, at most
 	countDenied bool          // denied cost counts as well, up to a limit
 	brief       brief         // of keys without a slot
+
+	base     *Meter      // the rule's own: m, unless m is of a number
+	number   Number      // of a meter that is not its base
+	numbers  []*Meter    // of a base, ascending
+	greatest int64       // of a base: the greatest limit of any key
+	numbered atomic.Bool // the rule has numbers
 }
 
 // meter returns the meter of l. The new meter keeps the identity and the counts of old, if only the
 // limit changed.
 func (c *Counter) meter(old *Meter, l Limit, layers []*layer) *Meter {
+	m := c.shape(l)
+	m.base = m
+	for n, y := range layers {
+		if m.layer == nil && y.span.window >= m.span.window {
+			m.layer, m.brief.layer = y, uint64(n) // below 8
+			m.setBrief()
+		}
+	}
+	m.seen, m.refused = c.newKeyCount(), c.newKeyCount()
+	if old != nil && m.continues(old) && !l.Anew {
+		m.hasher, m.id = old.hasher, old.id
+		if old.limit == m.limit && old.rate == m.rate {
+			m.seen, m.refused = old.seen, old.refused
+		}
+	} else {
+		c.nextID++
+		m.hasher, m.id = sketch.NewHasher(), c.nextID
+	}
+	return m
+}
+
+// shape returns a meter that judges by l, without a place to count in.
+func (c *Counter) shape(l Limit) *Meter {
 	most, window := l.quota()
 	m := &Meter{
 		c:     c,
@@ -82,27 +111,11 @@ func (c *Counter) meter(old *Meter, l Limit, layers []*layer) *Meter {
 		countDenied: l.CountDenied,
 		rate:        float64(l.Limit) / l.Window.Seconds(),
 	}
-	for n, y := range layers {
-		if m.layer == nil && y.span.window >= window {
-			m.layer = y
-			m.setBrief(n)
-		}
-	}
 	if l.Least > 0 {
 		m.least = l.Least
 	}
 	m.setShared(l)
 	m.setFold()
-	m.seen, m.refused = c.newKeyCount(), c.newKeyCount()
-	if old != nil && m.continues(old) && !l.Anew {
-		m.hasher, m.id = old.hasher, old.id
-		if old.limit == m.limit && old.rate == m.rate {
-			m.seen, m.refused = old.seen, old.refused
-		}
-		return m
-	}
-	c.nextID++
-	m.hasher, m.id = sketch.NewHasher(), c.nextID
 	return m
 }
 
@@ -118,7 +131,7 @@ func (m *Meter) setFold() {
 // heard: the moments of remote admissions are known to a flush only, which must refuse nobody below
 // the limit.
 func (m *Meter) ceiling() int64 {
-	if m.slack > 0 && !m.alone.Load() {
+	if m.slack > 0 && !m.base.alone.Load() {
 		return m.limit + m.slack
 	}
 	return m.limit
@@ -180,7 +193,7 @@ func (m *Meter) Find(i sketch.Index) (h Hit, ok bool) {
 func (m *Meter) OfferNew(now Instant, i sketch.Index, key []byte, cost int64, u uint64) Hit {
 	h := Hit{index: i, at: noSlot}
 	m.seen.Note(i)
-	mark := m.mark.Load()
+	mark := m.promotesAt()
 	if mark == 0 && cost <= m.limit { // there is room for every key
 		if h.at = m.c.promote(m, now, h, key); h.at != noSlot {
 			return h
@@ -209,7 +222,7 @@ func (m *Meter) OfferNew(now Instant, i sketch.Index, key []byte, cost int64, u 
 // an empty slot: the sketch then has only refusals, such as a cost above the limit.
 func (m *Meter) Look(now Instant, i sketch.Index) Hit {
 	h := Hit{index: i, at: m.c.table.find(i)}
-	if h.at == noSlot && m.mark.Load() != 0 {
+	if h.at == noSlot && m.promotesAt() != 0 {
 		h.estimate = m.layer.sketch.Count(i, m.layer.span.Number(now))
 	}
 	return h
@@ -253,6 +266,9 @@ func (m *Meter) admit(c *Count, s *slot, now Instant, h *Hit, cost int64) {
 		m.lost(c, now, h, cost)
 		return
 	}
+	if m.other(s) {
+		m.fit(s, h.at)
+	}
 	if m.tokens {
 		m.admitBucket(c, s, now, h, cost)
 		return
@@ -285,6 +301,9 @@ func (m *Meter) locked(h Hit, f func(*slot)) bool {
 	defer s.mu.Unlock()
 	if s.index.Load() != uint64(h.index) {
 		return false
+	}
+	if m.other(s) {
+		m.fit(s, h.at)
 	}
 	f(s)
 	return true

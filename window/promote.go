@@ -36,7 +36,7 @@ func (c *Counter) setMarks() {
 			break
 		}
 	}
-	for _, m := range c.meters.Load().byID {
+	for _, m := range c.meters.Load().byName {
 		m.mark.Store(m.markFor(c.divisor.Load()))
 	}
 }
@@ -47,6 +47,9 @@ func (m *Meter) markFor(divisor int64) uint64 {
 		return 0
 	}
 	mark := m.least / divisor / int64(m.unit)
+	if w := m.layer.span.window; w < m.span.window { // of a bucket by a number
+		mark = int64(float64(mark) * float64(w) / float64(m.span.window))
+	}
 	if m.shared {
 		mark /= spread // no node may see all of it
 	}

@@ -13,7 +13,7 @@ import (
 // the slot. The caller holds the slot's lock.
 func (c *Counter) spill(at int, now Instant) {
 	s := &c.table.slots[at]
-	m := c.meters.Load().byID[s.rule.Load()]
+	m := c.meterOf(s)
 	if m == nil {
 		return
 	}

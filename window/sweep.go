@@ -30,7 +30,7 @@ func (c *Counter) Sweep(now Instant) (steps int) {
 	}
 	steps += c.sweepSlots(now) + c.brief.sweep(now, c.meters.Load())
 	c.setMarks()
-	c.addSpares(2 * len(c.meters.Load().byID))
+	c.addSpares(2 * len(c.meters.Load().byName))
 	return steps
 }
 
@@ -93,7 +93,7 @@ func (c *Counter) sweepSlot(at int, now Instant, short bool) {
 		return
 	}
 	defer s.mu.Unlock()
-	m := c.meters.Load().byID[s.rule.Load()]
+	m := c.meterOf(s)
 	if s.index.Load() != 0 && m == nil { // its rule went while a request was under way
 		c.evict(at, evictGone)
 		return
@@ -118,7 +118,7 @@ func (c *Counter) sweepSlot(at int, now Instant, short bool) {
 	if !short || now.Sub(s.since) < m.span.window {
 		return
 	}
-	if 2*used < int64(m.mark.Load())*int64(m.unit) {
+	if 2*used < int64(m.promotesAt())*int64(m.unit) {
 		c.spill(at, now)
 		c.evict(at, evictSpare)
 	}

@@ -37,7 +37,7 @@ func (q *Question) Full(now Instant) bool {
 		return false
 	}
 	s := q.slot()
-	if s.index.Load() != uint64(q.Hit.index) {
+	if s.index.Load() != uint64(q.Hit.index) || q.Meter.other(s) {
 		return false
 	}
 	wait := s.full.until().Sub(now)
@@ -190,6 +190,9 @@ func (q *Question) judge(now Instant, earlier []Question) {
 		return
 	}
 	s, before := q.slot(), int64(0)
+	if m.other(s) {
+		m.fit(s, q.Hit.at)
+	}
 	if q.t = m.expire(s, now); s.admitted.n == 0 || s.refusals != 0 {
 		m.recall(s, q.t)
 	}

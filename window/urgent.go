@@ -129,7 +129,7 @@ func (c *Counter) fitsFrom(at int, now Instant) (from Instant, tells bool) {
 	s := &c.table.slots[at]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m := c.meters.Load().byID[s.rule.Load()]
+	m := c.meterOf(s)
 	if m == nil || !m.shared || s.index.Load() == 0 {
 		return 0, false
 	}
