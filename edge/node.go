@@ -145,10 +145,12 @@ func (n *Node) build(ctx context.Context, p prepared) error {
 			return err
 		}
 	}
-	n.gate = gate.New(GateOptions(cfg, name, time.Now(), hooksOf(link)))
+	options := GateOptions(cfg, name, time.Now(), hooksOf(link))
+	options.Rules = p.rules()
+	n.gate = gate.New(options)
 	n.room = ask.New(n.gate, int(ticketBytes(cfg)))
 	n.room.SetPools(cfg.Pools)
-	n.room.Set(p.policies, cfg.AllRules(), cfg.TicketKeep)
+	n.room.Set(p.policies, options.Rules, cfg.TicketKeep)
 	n.local = local.New(n.gate, n.room, n.options.FailMode)
 	if err := n.openRing(p); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/private"
 	"github.com/headgate-dev/headgate/edge/rls"
 	"github.com/headgate-dev/headgate/edge/state"
+	"github.com/headgate-dev/headgate/mitigation"
 )
 
 // prepared is a configuration with everything needed from the disk, read and checked: every fault
@@ -91,19 +92,31 @@ func (p *prepared) readSecrets() (err error) {
 // loadPolicies makes p's policies, and reads the files of their sets, by force also those that
 // shrank. Possibly waits for the disk.
 func (n *Node) loadPolicies(p *prepared, force bool) (err error) {
-	if len(p.cfg.Policies.Policies) == 0 {
+	if len(p.cfg.Policies.Policies)+len(p.cfg.Policies.Numbered) == 0 {
 		return nil
 	}
 	if !n.kept && n.started.StateDir != "" && len(p.keys) == 0 {
 		n.secret, n.kept = state.DigestKey(n.started.StateDir, n.secret, n.log), true
 	}
-	var before *policy.Engine
-	if n.room != nil {
-		before = n.room.Engine()
-	}
 	p.policies, err = config.ReloadPolicies(&p.cfg,
-		policy.Options{Key: p.digestKey(n.secret), Before: before, Force: force})
+		policy.Options{Key: p.digestKey(n.secret), Before: n.engine(), Force: force})
 	return err
+}
+
+// engine returns the policies in force, nil for none.
+func (n *Node) engine() *policy.Engine {
+	n.reloads.mu.Lock()
+	defer n.reloads.mu.Unlock()
+	return n.reloads.file.policies
+}
+
+// rules returns p's rules, with the numbers of their keys.
+func (p *prepared) rules() []mitigation.Rule {
+	rules := p.cfg.AllRules()
+	if p.policies != nil {
+		p.policies.Numbered(rules)
+	}
+	return rules
 }
 
 // digests returns p's digest key for the state.

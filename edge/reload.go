@@ -43,7 +43,7 @@ func (n *Node) reload(force bool) (v api.ReloadView, err error) {
 		n.refuse(number, err)
 		return v, err
 	}
-	before := n.room.Engine()
+	before := n.engine()
 	if err = n.loadPolicies(&p, force); err != nil {
 		n.refuse(number, err)
 		return v, err
@@ -97,7 +97,7 @@ func (n *Node) commit(number uint64, p prepared) {
 // setRules puts the rules, by put, the policies and the limits of p in force. Rules of the old
 // policies stay until the old policies are gone, so no request asks for a missing rule.
 func (n *Node) setRules(p prepared, put func([]mitigation.Rule)) {
-	next := p.cfg.AllRules()
+	next := p.rules()
 	named := make(map[string]bool, len(next))
 	for i := range next {
 		named[next[i].Name] = true

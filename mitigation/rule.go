@@ -126,6 +126,8 @@ type Rule struct {
 	RetrySpread int
 	// parts of the limit kept for some tiers, in order; they add up to less than Whole
 	Reserve []Share
+	// limits that some keys have in place of Limit, of scope Node only; nil: none has
+	Numbers *Numbers
 }
 
 // Ladder is the times of a key's blocks, in turn: the n-th within Forget of the end of the one

@@ -68,7 +68,8 @@ func (c *Counter) resize(s *slot, at int, was, is *Meter) {
 	s.carry = [held]uint8{}
 	now := int64(s.last)
 	left, _ := was.bucket.Left(s.tat(), now)
-	s.setTAT(is.bucket.Add(bucket.TAT{}, now, max(0, was.limit-left), now+int64(is.bucket.FillTime())))
+	full := now + int64(is.bucket.FillTime())
+	s.setTAT(is.bucket.Add(bucket.TAT{}, now, max(0, was.limit-left), full))
 	c.clearSync(at)
 	if c.sync != nil {
 		c.sync.all[at].flags = rebase

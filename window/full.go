@@ -121,9 +121,7 @@ func (m *Meter) countRefused(s *slot, now Instant, h *Hit, cost int64, full bool
 		var c Count
 		m.lost(&c, now, h, cost)
 	} else {
-		if m.other(s) {
-			m.fit(s, h.at)
-		}
+		m.fit(s, h.at)
 		t := m.at(s, now)
 		if !full || s.refusals == 0 {
 			t = m.expire(s, now)

@@ -187,6 +187,8 @@ type Stats struct {
 	// first refusals without a record: such a key's offers are not known
 	WatchesFull uint64
 	Divisor     int64  // promotion mark = limit / Divisor
+	Numbers     int    // limits of keys in place of their rules'
+	Refitted    uint64 // times a key was judged by another number than before
 	Dropped     uint64 // cost other nodes never heard of
 	Deferred    uint64 // times a key had to wait for the next flush for want of room
 	Unreturned  uint64 // cost that was taken back, and stays counted at the other nodes
@@ -221,13 +223,15 @@ func (c *Counter) Stats(now Instant) Stats {
 		ArenaFull:     c.arena.failed.Load(),
 		Divisor:       c.divisor.Load(),
 	}
+	all := c.meters.Load()
+	s.Numbers, s.Refitted = len(all.byID)-len(all.byName), c.refitted.Load()
 	if c.sync != nil {
 		s.Dropped, s.Deferred, s.Postponed = c.sync.dropped.Load(), c.sync.deferred.Load(),
 			c.sync.postponed.Load()
 		s.ReadsDropped = c.sync.peeks.dropped.Load()
 		s.Unreturned = c.sync.refunds.unsent.Load()
 	}
-	for _, l := range c.meters.Load().layers {
+	for _, l := range all.layers {
 		s.Layers = append(s.Layers, LayerStats{
 			Window: l.span.window, Live: l.sketch.Live(l.span.Number(now)),
 			NoiseMedian: l.median.Load(), NoiseP99: l.p99.Load(),

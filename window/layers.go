@@ -65,7 +65,7 @@ func (c *Counter) reset(old *meters) {
 		s.mu.Lock()
 		if s.index.Load() != 0 {
 			was, is := old.byID[s.rule.Load()], now.byID[s.rule.Load()]
-			if is == nil && was != nil && was != was.base { // its number is gone
+			if is == nil && was != nil && was != was.base { // the number is gone
 				if is = now.byID[was.base.id]; is != nil {
 					s.rule.Store(is.id)
 				}

@@ -34,16 +34,6 @@ func (m *Meter) expire(s *slot, now Instant) stamp {
 	return m.expireAll(s, t)
 }
 
-// refine gives the log of s full resolution again, once that costs no mark of what it holds.
-func (m *Meter) refine(s *slot) {
-	switch a := &s.admitted; {
-	case a.units() == 0:
-		a.per = m.per
-	case m.numbered.Load() && a.per > m.per && a.units() <= fullMarks*int64(m.per) && !m.c.arena.short.Load():
-		a.split(m.c.arena, m.per)
-	}
-}
-
 // expireAll is expire for a slot whose oldest mark has left, or with refusals.
 func (m *Meter) expireAll(s *slot, t stamp) stamp {
 	if folded := s.full.take(); folded > 0 {
@@ -138,9 +128,9 @@ func (m *Meter) admits(s *slot, now Instant) int64 {
 	return m.ceiling()
 }
 
-// keeps is the most cost a key's log keeps: one limit above the
-// greatest that the key may have. Admissions stay below the limit; costs that are settled afterwards, and costs of requests passing on other grounds, may
-// not.
+// keeps is the most cost a key's log keeps: a limit above the greatest of any key.
+// Admissions stay below the limit; costs that are settled afterwards, and costs of requests passing
+// on other grounds, may not.
 func (m *Meter) keeps() int64 { return 2*m.base.greatest + m.slack }
 
 // knows is the most cost the log of s keeps where the cost of other nodes, or denied cost, is

@@ -61,7 +61,7 @@ type Meter struct {
 	brief       brief         // of keys without a slot
 
 	base     *Meter      // the rule's own: m, unless m is of a number
-	number   Number      // of a meter that is not its base
+	number   Number      // of all but a base
 	numbers  []*Meter    // of a base, ascending
 	greatest int64       // of a base: the greatest limit of any key
 	numbered atomic.Bool // the rule has numbers
@@ -149,22 +149,6 @@ type Hit struct {
 	index    sketch.Index
 	estimate uint64 // of the sketch, units; 0 for a suspect
 	at       int    // place of the slot; noSlot: not a suspect
-}
-
-// Count is the state of a key's trailing window as a request finds the key.
-type Count struct {
-	Fits  bool          // admitted + cost <= limit
-	Used  int64         // cost in the window, this request's included if it was admitted
-	Wait  time.Duration // until the cost would fit; 0 when it does; the window when it never will
-	Reset time.Duration // until some of Used leaves the window
-	Exact bool          // Used comes from a slot, not from the sketch
-	// it does not fit by the word of other nodes, or by a brief entry: this node's own exact count
-	// may show no excess
-	Told  bool
-	Brief bool // it does not fit by a brief entry
-	// part of a row of refusals recorded together: the refusal before was not, and was the caller's
-	// occasion to note that the key is being refused
-	Folded bool
 }
 
 // Index returns the index of key under this rule. Valid in this process only.
@@ -266,9 +250,7 @@ func (m *Meter) admit(c *Count, s *slot, now Instant, h *Hit, cost int64) {
 		m.lost(c, now, h, cost)
 		return
 	}
-	if m.other(s) {
-		m.fit(s, h.at)
-	}
+	m.fit(s, h.at)
 	if m.tokens {
 		m.admitBucket(c, s, now, h, cost)
 		return
@@ -301,9 +283,6 @@ func (m *Meter) locked(h Hit, f func(*slot)) bool {
 	defer s.mu.Unlock()
 	if s.index.Load() != uint64(h.index) {
 		return false
-	}
-	if m.other(s) {
-		m.fit(s, h.at)
 	}
 	f(s)
 	return true

@@ -17,7 +17,7 @@ func (n Number) Compare(o Number) int {
 
 // setNumbers makes a meter for each of numbers: the rule's index, sketch, slots and figures under
 // another limit. So a key whose number changes keeps its counts. was is the meter m goes on from,
-// or nil. A number found in both keeps its id, and the slots under the id are its own.
+// or nil. A number found in both keeps its id, and so the slots.
 func (c *Counter) setNumbers(m, was *Meter, l Limit, numbers []Number) {
 	for _, n := range numbers {
 		m.numbers = append(m.numbers, c.variant(m, was, l, n))
@@ -69,7 +69,7 @@ func (m *Meter) numberedBy(n Number) *Meter {
 func (m *Meter) Numbered(n Number) *Meter { return cmp.Or(m.numberedBy(n), m) }
 
 // NumberOf returns the number by which the key with index i was judged last. False: by the limit of
-// the rule, or it has no slot.
+// the rule, or the key has no slot.
 func (m *Meter) NumberOf(i sketch.Index) (n Number, ok bool) {
 	if at := m.c.table.find(i); at != noSlot {
 		s := &m.c.table.slots[at]
@@ -80,15 +80,21 @@ func (m *Meter) NumberOf(i sketch.Index) (n Number, ok bool) {
 	return n, false
 }
 
-// meterOf returns the meter by which the key of s was judged last; nil: its rule is gone.
+// Is reports whether m is of the number n.
+func (m *Meter) Is(n Number) bool { return m.base != m && m.number == n }
+
+// meterOf returns the meter by which the key of s was judged last; nil: the rule is gone.
 func (c *Counter) meterOf(s *slot) *Meter { return c.meters.Load().byID[s.rule.Load()] }
 
 // other reports whether the key of s was judged last under another number than m's.
 func (m *Meter) other(s *slot) bool { return m.numbered.Load() && s.rule.Load() != m.id }
 
-// fit has the key of s, which lies at place at, judged by m's number from now on. The caller holds
-// the slot's lock.
+// fit has the key of s, which lies at place at, judged by m's number from now on, if another was in
+// force. The caller holds the slot's lock.
 func (m *Meter) fit(s *slot, at int) {
+	if !m.other(s) {
+		return
+	}
 	was := m.c.meterOf(s)
 	if was == nil || was.base != m.base || m.retired.Load() {
 		return
@@ -98,13 +104,21 @@ func (m *Meter) fit(s *slot, at int) {
 	m.c.refitted.Add(1)
 }
 
-// Refitted returns how often a key was judged under another number than before.
-func (c *Counter) Refitted() uint64 { return c.refitted.Load() }
-
 // promotesAt returns the promotion mark, units: see Meter.mark.
 func (m *Meter) promotesAt() uint64 {
 	if m.base == m {
 		return m.mark.Load()
 	}
 	return m.markFor(m.c.divisor.Load())
+}
+
+// refine gives the log of s full resolution again, where that costs no mark the log holds.
+func (m *Meter) refine(s *slot) {
+	switch a := &s.admitted; {
+	case a.units() == 0:
+		a.per = m.per
+	case !m.numbered.Load() || m.c.arena.short.Load():
+	case a.per > m.per && a.units() <= fullMarks*int64(m.per):
+		a.split(m.c.arena, m.per)
+	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// numbered is the rule of these tests: keys with numbers of their own beside it.
+// numbered is the rule of these tests: with numbers for some keys.
 var numbered = window.Limit{
 	Name: "r", Limit: 60, Window: time.Minute,
 	Numbers: []window.Number{{Limit: 5}, {Limit: 6000}, {Limit: 137}},
@@ -26,14 +26,15 @@ func pass(m *window.Meter, now window.Instant, key string, n int) (passed int) {
 	return passed
 }
 
-// TestNumbers: each key is held to its own number, by one index, and a number that changes keeps
+// TestNumbers: each key is held to a number, by one index, and a number that changes keeps
 // the counts: of what was admitted nothing is forgotten, and nothing passes twice.
 func TestNumbers(t *testing.T) {
 	t.Parallel()
 	_, m := counterOf(1<<20, numbered)
 	low, mid := m.Numbered(window.Number{Limit: 5}), m.Numbered(window.Number{Limit: 137})
 	high := m.Numbered(window.Number{Limit: 6000})
-	if m.Numbered(window.Number{Limit: 60}) != m || m.Index([]byte("k")) != high.Index([]byte("k")) {
+	key := []byte("k")
+	if m.Numbered(window.Number{Limit: 60}) != m || m.Index(key) != high.Index(key) {
 		t.Fatal("the rule's own number, or the index")
 	}
 	for _, is := range []struct {
@@ -139,8 +140,11 @@ func TestNumbersOfBuckets(t *testing.T) {
 		m     *window.Meter
 		after time.Duration
 		want  int
-	}{{m, 0, 10}, {fast, 0, 90}, {fast, time.Second, 10}, {slow, time.Second, 200}, {m, 2 * time.Second, 1},
-		{slow, 2 * time.Second, 290}} {
+	}{
+		{m, 0, 10}, {fast, 0, 90}, {fast, time.Second, 10}, {slow, time.Second, 200},
+		{m, 2 * time.Second, 1},
+		{slow, 2 * time.Second, 290},
+	} {
 		if got := pass(step.m, began.Add(step.after), "k", 1000); got != step.want {
 			t.Errorf("after %v: %d pass, want %d", step.after, got, step.want)
 		}
@@ -179,7 +183,7 @@ func TestNumbersCrowded(t *testing.T) {
 	t.Logf("by numbers %v, of two rules %v", one, two)
 }
 
-// TestNumbersAllocateNothing: a key that changes its number at each request.
+// TestNumbersAllocateNothing: a key with another number at each request.
 func TestNumbersAllocateNothing(t *testing.T) {
 	_, m := counterOf(1<<20, numbered)
 	high := m.Numbered(window.Number{Limit: 6000})

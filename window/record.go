@@ -8,6 +8,7 @@ import (
 // than the count, such as an operator's allow.
 func (m *Meter) Record(now Instant, h Hit, cost int64) (c Count) {
 	if m.locked(h, func(s *slot) {
+		m.fit(s, h.at)
 		t := m.expire(s, now)
 		m.push(s, h.at, t, cost)
 		m.count(&c, s, t, 0)
@@ -40,7 +41,10 @@ func (m *Meter) Refuse(now Instant, h Hit, cost int64) (full time.Duration) {
 
 // Peek returns the answer of Admit without counting anything.
 func (m *Meter) Peek(now Instant, h Hit, cost int64) (c Count) {
-	if !m.locked(h, func(s *slot) { m.count(&c, s, m.expire(s, now), cost) }) {
+	if !m.locked(h, func(s *slot) {
+		m.fit(s, h.at)
+		m.count(&c, s, m.expire(s, now), cost)
+	}) {
 		m.guessAt(&c, now, &h, cost)
 	}
 	return c

@@ -105,7 +105,10 @@ func WithholdAll(now Instant, all []Question) {
 func (q *Question) withhold(now Instant) {
 	m, h := q.Meter, &q.Hit
 	q.Count, q.Kept = Count{}, false
-	if m.locked(*h, func(s *slot) { q.withholdIn(s, m.expire(s, now)) }) {
+	if m.locked(*h, func(s *slot) {
+		m.fit(s, h.at)
+		q.withholdIn(s, m.expire(s, now))
+	}) {
 		return
 	}
 	if q.Count.Fits = true; q.Judges {
@@ -190,9 +193,7 @@ func (q *Question) judge(now Instant, earlier []Question) {
 		return
 	}
 	s, before := q.slot(), int64(0)
-	if m.other(s) {
-		m.fit(s, q.Hit.at)
-	}
+	m.fit(s, q.Hit.at)
 	if q.t = m.expire(s, now); s.admitted.n == 0 || s.refusals != 0 {
 		m.recall(s, q.t)
 	}

@@ -64,6 +64,9 @@ func viewRule(g *gate.Gate, f *gate.Figures) api.RuleView {
 	}
 	v.Lease, v.Delay, v.Siblings = f.Lease.Seconds(), f.Delay.Seconds(), f.Siblings
 	v.MaxBlast = f.MaxBlast
+	if f.Numbers != nil {
+		v.Numbers = len(f.Numbers.List)
+	}
 	v.RetrySpread = float64(f.SpreadOf(false)) / mitigation.Whole
 	v.ShedBy, v.Epoch = f.ShedBy, f.Epoch.Seconds()
 	// Fields belonging to few rules are left out of the others, with omitempty, so a list can be

@@ -98,7 +98,8 @@ type ExplainView struct {
 	Mode        string  `json:"mode"`
 	Scope       string  `json:"scope"`
 	FailureMode string  `json:"failure_mode"`
-	Limit       int64   `json:"limit"`
+	Limit       int64   `json:"limit"`        // of the key
+	LimitSource string  `json:"limit_source"` // rule, tier:NAME, table:SET or unknown
 	Window      float64 `json:"window"`
 	Remaining   int64   `json:"remaining"`
 	Reset       uint32  `json:"reset"`
@@ -215,6 +216,7 @@ type RuleView struct {
 	Fairness    string  `json:"fairness,omitempty"` // of scope global: pops or requests
 	Kind        string  `json:"kind"`               // window, bucket or concurrency
 	Burst       int64   `json:"burst,omitempty"`    // of a bucket
+	Numbers     int     `json:"numbers,omitempty"`  // different limits of keys with their own
 	// of a bucket: seconds a request may have to wait
 	Delay  float64 `json:"delay,omitempty"`
 	Counts string  `json:"counts,omitempty"` // offered: denied requests count too

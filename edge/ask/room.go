@@ -101,6 +101,9 @@ func New(g *gate.Gate, bytes int) *Room {
 // how long a ticket is good. Set is for a single caller at a time.
 func (r *Room) Set(e *policy.Engine, all []mitigation.Rule, keep time.Duration) {
 	was := r.now.Load()
+	if e != nil && e.Len() == 0 { // with numbers of rules alone
+		e = nil
+	}
 	next := &inForce{engine: e, tickets: was.tickets.next(e, all), pools: *r.pools.Load()}
 	if e != nil {
 		for i := range e.Len() {

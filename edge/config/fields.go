@@ -112,14 +112,15 @@ func (c *Config) policyFields() []field {
 				"fields of a rule, `rules` (names; with `burst`, part of theirs), `skip` "+
 				"(`all`, or names of policies below), `deny` (a status, 400 to 599), `tier`, "+
 				"`pool`. Beside a limit: `key` (default client), `count_when`, `pending` (0 to 1000000, or free), `cost`, "+
-				"`tiers`, `group`, `missing`, `mode`, and `on_deny`: `status` (400 to 599), "+
+				"`tiers`, `numbers`, `group`, `missing`, `mode`, and `on_deny`: `status` (400 to "+
+				"599), "+
 				"`announce: false`, `deceive: true`, `body` (up to 4 KiB). With key `client`, "+
 				"`ladder` limits its networks as well, as in `[{v4: 24, v6: 56, times: 4}]`: "+
 				"rules NAME/24,56 with `times` the limit, which deny once `siblings` (3; 1 to 16) "+
 				"clients of a network ask.\n\n`match` is a map of `method`, `host`, `path`, "+
 				"`query.NAME`, `header.NAME`, `cookie.NAME`, `client`, `peer`, `country`, `asn`, "+
 				"`ja3`, `ja4`, `tls`, `scheme`, `tier`, `any`, `not` and `when`; a list means one "+
-				"of. `count_when` also takes `status` and `response.header.NAME`."),
+				"of. `count_when` takes `status`, `response.header.NAME` too."),
 	}
 }
 

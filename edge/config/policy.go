@@ -27,7 +27,8 @@ type policyFile struct {
 	// skip is given, as SkipAll or as names: an empty list of names is still no limit
 	skip bool
 
-	siblings int // of the ladder; 0: not given
+	siblings int           // of the ladder; 0: not given
+	plain    *policy.Tiers // of numbers; nil: not given
 }
 
 // tierNumber is the number of a tier.
@@ -74,6 +75,7 @@ func (v value) policyFields(p *policyFile) []field {
 		leaf("pending", func(v value) { v.pending(&p.Pending) }),
 		leaf("rules", set(&p.Rules, listOf(policy.MaxQuestions, name(mitigation.MaxRuleName)))),
 		leaf("tiers", func(v value) { p.Tiers = tiers(v) }),
+		leaf("numbers", func(v value) { v.plainNumbers(p) }),
 		leaf("group", set(&p.Group, name(mitigation.MaxRuleName))),
 		leaf("skip", func(v value) { v.skip(p) }),
 		leaf("deny", number(&p.Deny, 400, 599)),

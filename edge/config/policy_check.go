@@ -63,6 +63,8 @@ func (v value) own(p *policyFile) {
 	v.checkLadder(p)
 	v.checkShedBy(&p.rule)
 	v.checkBlast(&p.rule)
+	v.checkNumbers(&p.rule)
+	p.rule.Numbers = nil // the engine has them
 	if len(p.Rules) > 0 {
 		v.d.given[join(v.path, "rules")].fault("stands beside limit: a policy asks other rules, " +
 			"or has numbers of its own")
@@ -77,7 +79,7 @@ func (v value) own(p *policyFile) {
 	case p.Tiers == nil:
 		v.ownRules(p, p.rule)
 	}
-	if p.Tiers == nil {
+	if v.setPlain(p); p.Tiers == nil {
 		return
 	}
 	for _, t := range p.limits {
@@ -205,6 +207,7 @@ func (d *decoder) checkPolicies(c *Config) {
 	}
 	_, hasRules := d.given["rules"]
 	c.Policies.Pools, c.Policies.ShedBy = c.poolNames(), drawnRules(c.Rules)
+	c.Policies.Numbered = d.numberedRules(c)
 	for i := range c.Policies.Policies {
 		c.checkBurstBeside(d, i)
 	}

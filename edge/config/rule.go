@@ -55,6 +55,7 @@ func rule(v value) mitigation.Rule {
 		v.checkBurst(&r)
 		v.checkShedBy(&r)
 		v.checkBlast(&r)
+		v.checkNumbers(&r)
 	}
 	return r
 }

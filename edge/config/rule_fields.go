@@ -27,8 +27,8 @@ func limitFields(r *mitigation.Rule) []field {
 		described("limit", &r.Limit, numbers[int64](1, mitigation.MaxLimit), "",
 			"The cost that may pass in each window. A request costs 1 unless it says "+
 				"otherwise. Up to 1024, one node counts to the unit; above, in steps of "+
-				"limit/1024, rounded up: no more than the limit passes, and no request below 99.9 "+
-				"% of it is denied."),
+				"limit/1024, rounded up: no more than the limit passes, and 99.9 % of it "+
+				"always does."),
 		described("window", &r.Window, windows, "",
 			"The time over which cost is counted. The window slides: it ends at the present "+
 				"moment, wherever it began."),
@@ -73,8 +73,8 @@ func forceFields(r *mitigation.Rule) []field {
 				"were set."),
 		described("mode", &r.Mode, modes, "enforce",
 			"`enforce` denies. `shadow` decides, counts and reports as `enforce` does, but "+
-				"answers `allow` to every request (with `shadow=deny` where it would have "+
-				"denied): the mode to begin with. `off` neither counts nor decides. `headgate "+
+				"answers `allow` to all (`shadow=deny` where it would have denied): the mode to "+
+				"begin with. `off` neither counts nor decides. `headgate "+
 				"mode` changes it until the next reload."),
 	}
 }
@@ -123,6 +123,12 @@ func kindFields(r *mitigation.Rule) []field {
 				"rounded down. With several, each tier may use what those before it leave. The "+
 				"tier of a request is that of a policy, or `tier=` of a check. A request denied "+
 				"so has status 503 and `why=reserve`."),
+		described("numbers", &r.Numbers, codec[*mitigation.Numbers]{
+			"`@` and the name of a table, of scope `node` only", numbersOf, printedNumbers,
+		}, `""`,
+			"Keys with a limit of their own, by lines such as `KEY,137` of the table: see "+
+				"[customers](customers.md). Policies write `{of: header.x-api-key, table: "+
+				"\"@tenants\"}`."),
 	}
 }
 
@@ -132,8 +138,7 @@ func bucketFields(r *mitigation.Rule) []field {
 		described("burst", &r.Burst, numbers[int64](0, mitigation.MaxLimit), "0",
 			"Above 0 the rule is a token bucket of that size, which refills at `limit` per "+
 				"`window`: so much cost passes at once, and then one more every window/limit. Its "+
-				"arithmetic is exact, whatever the numbers. A bucket that takes more than 24h to "+
-				"refill is a fault."),
+				"arithmetic is exact. More than 24h to refill is a fault."),
 		described("delay", &r.Delay, durations(0, mitigation.MaxDelay).and(", with `burst` only"),
 			"0s",
 			"A request that lacks tokens now, and would have them within this time, is "+

@@ -49,7 +49,7 @@ func Key(from Sources, now window.Instant, u uint64, about About) (api.ExplainVi
 	v := api.ExplainView{
 		Kind: r.Kind.String(), Rule: r.Name, Key: api.EscapeKey(key), Now: g.Shown(now),
 		Mode: r.Mode.String(), Scope: r.Scope.String(), FailureMode: r.FailureMode.String(),
-		Limit: r.Limit, Window: r.Window.Seconds(), ViewLost: is.ViewLost,
+		Limit: r.Limit, LimitSource: is.Source, Window: r.Window.Seconds(), ViewLost: is.ViewLost,
 		Global: viewGlobal(g, from.Standing, now, &is, key),
 		Ring:   viewRing(from.Ring, now, is.Evidence.Shared),
 	}

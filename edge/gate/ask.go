@@ -38,6 +38,10 @@ type Ask struct {
 	Whole bool
 	// Parts are of the request; nil: none is known.
 	Parts *Parts
+	// Numbers are those of the rule, where the asker knows the key's: the one at Place, or with -1
+	// the rule's own. nil: the rule finds the number, or the last judgement's holds.
+	Numbers *mitigation.Numbers
+	Place   int
 }
 
 // Parts are parts of a request beside the key, for some rules. Parts belong to the caller, like the

@@ -5,13 +5,15 @@ import (
 
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/override"
+	"github.com/headgate-dev/headgate/sketch"
 	"github.com/headgate-dev/headgate/window"
 	"github.com/headgate-dev/headgate/window/lease"
 )
 
 // Inspection is the state of a key under a rule. Nothing is counted.
 type Inspection struct {
-	Rule     mitigation.Rule
+	Rule     mitigation.Rule  // for the key
+	Source   string           // of the limit: rule, tier:NAME, table:SET, or unknown
 	Global   bool             // other PoPs count too
 	Count    window.Count     // of a Peek of cost 1
 	Evidence window.Evidence  // from sketch and slot
@@ -36,13 +38,17 @@ type Inspection struct {
 func (g *Gate) Inspect(
 	now window.Instant, u uint64, name string, key []byte, parts *Parts,
 ) (Inspection, bool) {
-	r := g.rules.Load().byName[name]
+	named := g.rules.Load().byName[name]
+	r := named.of(key)
 	if r == nil {
 		return Inspection{}, false
 	}
 	i := r.meter.Index(key)
 	hit := r.meter.Look(now, i)
-	is := Inspection{Rule: r.Rule, Global: r.global, Evidence: r.meter.Evidence(now, i)}
+	is := Inspection{
+		Rule: r.Rule, Source: named.sourceOf(r, i), Global: r.global,
+		Evidence: r.meter.Evidence(now, i),
+	}
 	is.Count = r.meter.Peek(now, hit, 1)
 	is.Strikes, is.Forget = g.flags.Strikes(now, i)
 	at := i
@@ -59,16 +65,21 @@ func (g *Gate) Inspect(
 	_, is.ViewLost = g.view(r, hit)
 	is.Remote = is.ViewLost && r.global && g.global.lost.Load()
 	if r.places != nil {
-		is.Leases = r.places.Leases(now, i, mostLeases)
-		for _, l := range is.Leases {
-			is.Count.Used += l.Cost
-		}
-		is.Count.Fits, is.Count.Exact = is.Count.Used < r.Limit, true
+		is.inspectPlaces(now, i, r)
 	}
 	q := Ask{Op: Peek, Rule: []byte(name), Key: key, Cost: 1, Parts: parts}
 	var err error
 	is.Decision, err = g.Lane(0).Decide(now, u, q)
 	return is, err == nil
+}
+
+// inspectPlaces fills in the places of the key with index i under r.
+func (is *Inspection) inspectPlaces(now window.Instant, i sketch.Index, r *rule) {
+	is.Leases = r.places.Leases(now, i, mostLeases)
+	for _, l := range is.Leases {
+		is.Count.Used += l.Cost
+	}
+	is.Count.Fits, is.Count.Exact = is.Count.Used < r.Limit, true
 }
 
 // mostLeases is the most leases of an inspected key.

@@ -111,6 +111,7 @@ func (g *Gate) restoreCount(
 	now window.Instant, s *Snapshot, c *snapshot.Count, unseen time.Duration,
 ) bool {
 	r := g.restoredRule(&s.Rules[c.Rule])
+	r = r.numbered(c.Number, r.of(c.Key))
 	// without Apart the counts of other PoPs would be merged twice
 	if r == nil || r.Window != s.Rules[c.Rule].Window || r.global && !c.Apart {
 		return false

@@ -36,6 +36,8 @@ type rule struct {
 	places  *lease.Table         // of kind concurrency; else nil
 	fill    time.Duration        // in which its quota comes back
 
+	numbers []*rule // the rule by the numbers of its keys, as in Numbers.List
+
 	siblings *tables.Siblings // of a network's rule: see mitigation.Rule.Siblings; else nil
 	blasts   *tables.Blast    // of a rule that counts the clients of a block; else nil
 }
@@ -115,6 +117,7 @@ func (g *Gate) SetRules(rules []mitigation.Rule) {
 			Least:  max(1, r.Quota()-r.Reserved(nil)),
 			UsedUp: g.usedUpOf(&r),
 		}
+		limits[n].Numbers = numbersOf(&r)
 		if r.Kind == mitigation.Concurrency {
 			limits[n].Window, limits[n].Empty, limits[n].Anew = mitigation.MinWindow, true, false
 		}
@@ -130,6 +133,7 @@ func (g *Gate) SetRules(rules []mitigation.Rule) {
 		g.setSpecial(in)
 		g.setTables(in)
 		in.startFigures(old.byName[r.Name], anew[r.Name], g.Now())
+		in.setNumbers()
 		next.byName[r.Name] = in
 		if n < listed {
 			next.list = append(next.list, in)

@@ -141,14 +141,16 @@ func (s *snapshotter) near(keys []snapshotKey) []snapshotKey {
 func (s *snapshotter) counts(keys []snapshotKey) {
 	most := min(snapshotFine, snapshotMarks/max(1, len(keys)))
 	for _, k := range keys {
+		number, _ := k.rule.meter.NumberOf(k.index)
+		k.rule = k.rule.of(k.key)
 		log, global := s.log(k, most)
 		if len(log.Marks) == 0 {
 			continue
 		}
 		c := snapshot.Count{
 			Rule: s.rule(k.rule), Key: k.key, Refusing: log.Refusing,
-			Marks: make([]snapshot.Mark, len(log.Marks)),
-			Apart: true, Ring: log.Ring, Global: global,
+			Marks:  make([]snapshot.Mark, len(log.Marks)),
+			Number: number, Apart: true, Ring: log.Ring, Global: global,
 		}
 		c.Asked = k.rule.meter.Offered(s.now, k.index)
 		for n, m := range log.Marks {

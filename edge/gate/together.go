@@ -185,6 +185,9 @@ func (t *Together) rules(l *Lane) error {
 			l.gate.misnamed.Note(q.Rule)
 			return ErrUnknownRule
 		}
+		if p.rule.Numbers != nil {
+			p.rule = p.rule.under(&q.Ask)
+		}
 		t.start(p.rule, i)
 	}
 	return nil

@@ -30,6 +30,11 @@ var countFamilies = []family{
 	{"brief_keys", "", "Keys without an exact counter that are held by rate."},
 	{"brief_capacity", "", "Keys that can be held by rate at the same time."},
 	{"brief_full_total", "", "Requests of keys near their limits for which neither had room."},
+	{"numbers", "", "Limits that keys have in place of those of their rules, by tables."},
+	{
+		"numbers_refitted_total", "",
+		"Times a key was judged by another number than at the request before.",
+	},
 	{"log_chunks", "", "Chunks of memory that the logs of exact counts use."},
 	{"log_chunks_capacity", "", "Chunks of memory that the logs of exact counts can use."},
 	{"log_full_total", "", "Requests for which the log of an exact count found no free chunk."},
@@ -75,6 +80,8 @@ func collectCount(to scrape, s window.Stats) {
 	put(to, "brief_keys", s.Brief.Keys)
 	put(to, "brief_capacity", s.Brief.Capacity)
 	put(to, "brief_full_total", s.Brief.Full)
+	put(to, "numbers", s.Numbers)
+	put(to, "numbers_refitted_total", s.Refitted)
 	put(to, "log_chunks", s.Chunks)
 	put(to, "log_chunks_capacity", s.ChunkCap)
 	put(to, "log_full_total", s.ArenaFull)

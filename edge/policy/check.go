@@ -28,6 +28,13 @@ func (s *Spec) Check(rules []string, hint func(wrong string, known []string) str
 		c.policy(&s.Policies[i])
 		c.reachable(i)
 	}
+	for i := range s.Numbered {
+		r := &s.Numbered[i]
+		if t := c.table(r.At, r.Numbers.Set); t != nil {
+			u := userOf(&r.Rule, nil)
+			c.words(r.At, t, &u)
+		}
+	}
 	c.headers()
 	return c.faults
 }

@@ -15,6 +15,9 @@ func (c *checker) tiers(p *Policy) {
 		return
 	}
 	at := under(p, "tiers")
+	if t.Plain {
+		at = under(p, "numbers")
+	}
 	if t.Of.OfResponse() {
 		c.fault(at, "cannot go by the response: the tier is needed before it")
 	}
@@ -29,13 +32,26 @@ func (c *checker) tiers(p *Policy) {
 	if table == nil || table.Kind != Table {
 		return
 	}
-	missing := map[string]bool{}
-	// A fault for a tier, however many values have the tier.
+	if u, ok := p.user(); ok {
+		c.words(at, table, &u)
+	}
+}
+
+// words finds words of a table in the configuration itself that say nothing to u: a fault for a
+// word, however often.
+func (c *checker) words(at condition.Pos, table *Set, u *tableUser) {
+	found := map[string]bool{}
 	for _, e := range table.Entries {
-		if !slices.Contains(t.Names, e.Word) && !missing[e.Word] {
-			missing[e.Word] = true
-			c.fault(at, "tier %.64q of @%.64s has no number in limit", e.Word, t.Table)
+		err := u.check(e.Word)
+		switch {
+		case err == nil || found[e.Word]:
+			continue
+		case u.tiers != nil && !isNumber(e.Word):
+			c.fault(at, "tier %.64q of @%.64s has no number in limit", e.Word, table.Name)
+		default:
+			c.fault(at, "@%.64s: %v", table.Name, err)
 		}
+		found[e.Word] = true
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/edge/policy/sets"
 	"github.com/headgate-dev/headgate/edge/request"
+	"github.com/headgate-dev/headgate/mitigation"
 )
 
 // policy is a Policy made ready.
@@ -26,7 +27,9 @@ type policy struct {
 	// A word of the table with no number in this policy's limit leads to -1: another policy may use
 	// the table with more tiers.
 	ruleOf            []int // by the number of a word: which of rules, or -1
-	standard          int   // which of rules without a word
+	places            []int // likewise: the place of the number in numbers, or -1
+	numbers           *mitigation.Numbers
+	standard          int // which of rules without a word
 	tier              []byte
 	pool              int // or -1
 	terms, countTerms []*condition.Expr

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"github.com/headgate-dev/headgate/edge/request"
+	"github.com/headgate-dev/headgate/mitigation"
 )
 
 // Engine answers which questions a request asks. An Engine never changes. A reload makes another
@@ -24,6 +25,7 @@ type Engine struct {
 	files   map[string]setFile // by the name of the set, for the next engine
 	digest  *digester
 
+	numbers map[string]*mitigation.Numbers // by rule
 	settles *Settler
 
 	// Each answers, for a field of a request, with the set of conditions not ruled out.

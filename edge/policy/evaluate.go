@@ -5,6 +5,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/edge/request"
+	"github.com/headgate-dev/headgate/mitigation"
 )
 
 // Evaluate answers which questions r asks, into out, which it overwrites. r.Client and the fields
@@ -44,7 +45,10 @@ type walk struct {
 	r      *request.Request
 	out    *Result
 	report bool
-	second bool // through the policies with the path decoded, after one with the path as sent
+	// of the policy at hand: see Question.Numbers
+	numbers *mitigation.Numbers
+	place   int
+	second  bool // through the policies with the path decoded, after one with the path as sent
 }
 
 func (e *Engine) run(r *request.Request, out *Result, report bool) {

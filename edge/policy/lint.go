@@ -85,6 +85,9 @@ func (l *linter) sets() {
 			})
 		}
 	}
+	for i := range l.spec.Numbered {
+		named[l.spec.Numbered[i].Numbers.Set] = true
+	}
 	for i := range l.spec.Sets {
 		if s := &l.spec.Sets[i]; !named[s.Name] {
 			l.warn(s.At, "unused-set", "", "no policy names the set @%s", s.Name)

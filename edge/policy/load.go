@@ -56,7 +56,7 @@ func Load(s *Spec, o Options) (*Engine, error) {
 	}
 	l.engine = &Engine{
 		clients: s.Clients, policies: make([]policy, len(s.Policies)),
-		digest: newDigester(o.Key),
+		digest: newDigester(o.Key), numbers: map[string]*mitigation.Numbers{},
 	}
 	l.names()
 	l.loadSets()
@@ -79,6 +79,7 @@ type loader struct {
 	sets    map[string]*sets.Set
 	entries int
 	bytes   int64
+	cut     bool             // the last line read has no end
 	nodeOf  map[string]int32 // nodes by their spelling
 	groupOf map[string]int
 	keyOf   map[string]int32 // keys by their spelling
@@ -120,6 +121,7 @@ func (l *loader) number(f condition.Field) int { return f.HeaderIn(&l.engine.nam
 
 // compile makes conditions of policies, and the tables of conditions.
 func (l *loader) compile() {
+	l.numberRules()
 	e := l.engine
 	for i := range l.spec.Policies {
 		if err := l.policy(i); err != nil {
@@ -237,8 +239,20 @@ func (l *loader) tiers(p *policy) {
 	p.table = l.sets[t.Table]
 	p.of, p.ofNumber = t.Of, l.number(t.Of)
 	p.standard = slices.Index(t.Names, t.Default)
-	for _, word := range p.table.Words() {
-		p.ruleOf = append(p.ruleOf, slices.Index(t.Names, word))
+	p.numbers, p.places = numbers(t.Table, p.table)
+	for i, word := range p.table.Words() {
+		at := slices.Index(t.Names, word)
+		if at >= 0 {
+			p.places[i] = -1
+		} else if p.places[i] >= 0 {
+			at = p.standard
+		}
+		p.ruleOf = append(p.ruleOf, at)
+	}
+	if len(p.numbers.List) == 0 {
+		p.numbers = nil
+	} else if p.standard >= 0 {
+		l.engine.numbers[string(p.rules[p.standard*p.stride].name)] = p.numbers
 	}
 }
 

@@ -31,7 +31,8 @@ func TestLoadFaults(t *testing.T) {
 			"prefix: write 10.0.0.0/8\nf:3: must be an address or a network such as " +
 			"192.0.2.0/24, not \"x\""},
 		{Set{Kind: TableFile}, "a,free\nb,gold\na,gold\nc\n,x\n", "f:3: the value stands on line " +
-			"1 already\nf:4: a line holds a value, a comma and a tier\nf:5: the value is empty"},
+			"1 already\nf:4: a line holds a value, a comma and a tier or a number\n" +
+			"f:5: the value is empty"},
 	} {
 		c.set.Name, c.set.File = "s", "f"
 		_, err := Load(&Spec{Sets: []Set{c.set}, Policies: []Policy{p}}, file(c.text))

@@ -25,6 +25,10 @@ type Question struct {
 	Key    []byte // 1..mitigation.MaxKey bytes; it lies in the Result
 	Cost   uint32 // 1..mitigation.MaxCost
 	Burst  int64  // the most the request uses up of the rule's burst; 0: all
+	// of a policy by whose table keys may have numbers; Place is -1 where the key has none. nil:
+	// of others
+	Numbers *mitigation.Numbers
+	Place   int
 	// Narrower is, of the rule of a network, the key of the client's narrower network; else nil.
 	Narrower []byte
 	// ShedBy is, under a rule with ShedBy, the part of the request; nil if absent.

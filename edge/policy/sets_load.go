@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/edge/policy/sets"
@@ -142,9 +141,9 @@ func (l *loader) knows(s *Set, set *sets.Set) bool {
 	if s.Kind != TableFile {
 		return true
 	}
-	for _, names := range l.tiersOf(s.Name) {
+	for _, u := range l.spec.usersOf(s.Name) {
 		for _, word := range set.Words() {
-			if !slices.Contains(names, word) {
+			if u.check(word) != nil {
 				return false
 			}
 		}
@@ -167,8 +166,9 @@ func (l *loader) lines(
 		return sum, 0, false
 	}
 	defer file.Close() //nolint:errcheck // only read from
-	faults := 0
-	sum, lines, err = sets.ReadLines(file, MaxSetFile, func(line []byte, number int) bool {
+	faults, read := 0, &ending{Reader: file}
+	defer func() { l.cut = read.last != '\n' }()
+	sum, lines, err = sets.ReadLines(read, MaxSetFile, func(line []byte, number int) bool {
 		line, _, _ = bytes.Cut(line, []byte("#"))
 		if line = bytes.TrimSpace(line); len(line) == 0 {
 			return true
@@ -226,33 +226,29 @@ func (l *loader) netsOf(s *Set, lines int, is *setFile) (ok bool) {
 // A tier without a number is a fault here, at the file's line, since at a request no limit would
 // follow.
 func (l *loader) entriesOf(s *Set, lines int, is *setFile) (ok bool) {
-	values, known := sets.NewValues(lines), l.tiersOf(s.Name)
-	is.sum, _, ok = l.lines(s, func(line string, number int) error {
-		value, word, ok := strings.Cut(line, ",")
-		e := sets.Entry{Value: strings.TrimSpace(value), Word: strings.TrimSpace(word)}
+	values, known := sets.NewValues(lines), l.spec.usersOf(s.Name)
+	is.sum, lines, ok = l.lines(s, func(line string, number int) error {
+		e, err := entryOf(line, known)
 		switch {
-		case !ok:
-			return errors.New("a line holds a value, a comma and a tier")
+		case err != nil:
+			return err
 		case values.Len() == MaxEntries:
 			return errTooMany
-		}
-		if err := sets.CheckEntry(e, true); err != nil {
-			return err
-		}
-		for _, names := range known {
-			if !slices.Contains(names, e.Word) {
-				return fmt.Errorf("tier %.64q has no number in a policy that uses the table",
-					e.Word)
-			}
 		}
 		// Nobody asks for the words, and there may be a million.
 		if known == nil {
 			e.Word = ""
 		}
-		values.Add(e, number)
+		if values.Add(e, number); values.Words() > MaxNumbers {
+			return fmt.Errorf("more than %d different numbers and tiers", MaxNumbers)
+		}
 		return nil
 	})
 	is.entries = values.Len()
+	if ok && l.cut && values.Len() > 0 && values.HasWord(isNumber) {
+		l.lineFault(s, lines, errors.New("the last line has no end: is the file cut short?"))
+		ok = false
+	}
 	set, twice := values.Set()
 	is.set = set
 	// In a table a value given twice could have two tiers.
@@ -260,14 +256,4 @@ func (l *loader) entriesOf(s *Set, lines int, is *setFile) (ok bool) {
 		l.lineFault(s, v.Again, fmt.Errorf("the value stands on line %d already", v.First))
 	}
 	return ok && twice == nil
-}
-
-// tiersOf returns the tiers with numbers of each policy choosing by the table called name.
-func (l *loader) tiersOf(name string) (known [][]string) {
-	for i := range l.spec.Policies {
-		if t := l.spec.Policies[i].Tiers; t != nil && t.Table == name {
-			known = append(known, t.Names)
-		}
-	}
-	return known
 }

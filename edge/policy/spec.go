@@ -57,6 +57,8 @@ type Spec struct {
 	Sets     []Set
 	Policies []Policy
 	Pools    []string // names of the pools that there are
+	// the rules no policy makes that have Numbers, of which Set alone is known
+	Numbered []NumberedRule
 	// of the rules no policy makes, by name: see mitigation.Rule.ShedBy
 	ShedBy map[string]string
 }
@@ -131,8 +133,15 @@ type OnDeny struct {
 // MaxBody is the most bytes of OnDeny.Body.
 const MaxBody = 4 << 10
 
-// Tiers says by which tier a policy's own numbers are chosen.
+// NumberedRule is a rule, and where the configuration has its numbers.
+type NumberedRule struct {
+	At condition.Pos
+	mitigation.Rule
+}
+
+// Tiers says by which tier, or by which number of the key itself, a policy's own limit is chosen.
 type Tiers struct {
+	Plain   bool // there are numbers alone: Names is a single empty name
 	Of      condition.Field
 	Table   string
 	Default string

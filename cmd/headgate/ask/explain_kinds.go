@@ -142,3 +142,14 @@ func spreadText(part float64) string {
 	}
 	return fmt.Sprintf(", retry up to %s longer", cli.ShareText(part))
 }
+
+// sourceText says where a limit is from that is not the rule's own; "" for its own.
+func sourceText(source string) string {
+	if set, ok := strings.CutPrefix(source, "table:"); ok {
+		return "the table @" + set
+	}
+	if source == "unknown" {
+		return "the rule; a policy may know a number of the key, by a field of the request"
+	}
+	return ""
+}

@@ -72,7 +72,11 @@ func settingsText(r api.RuleView) string {
 	var all []string
 	for _, s := range r.Settings {
 		if s.Name != "scope" && s.Name != "action" && s.Name != "mode" {
-			all = append(all, s.Name+": "+s.Value)
+			text := s.Name + ": " + s.Value
+			if s.Name == "numbers" {
+				text += fmt.Sprintf(" (%d different)", r.Numbers)
+			}
+			all = append(all, text)
 		}
 	}
 	return strings.Join(all, ", ")

@@ -58,9 +58,11 @@ type Flag struct {
 type Count struct {
 	Rule     int // index into Snapshot.Rules
 	Key      []byte
-	Refusing bool   // a request of it was refused in the window
-	Asked    int64  // cost offered in the window
-	Marks    []Mark // oldest first
+	Refusing bool  // a request of it was refused in the window
+	Asked    int64 // cost offered in the window
+	// the number by which the key was judged; zero: the rule's
+	Number mitigation.Number
+	Marks  []Mark // oldest first
 	// Ring and Global are known; the first version of the state file lacks them
 	Apart  bool
 	Ring   window.RingSnapshot // totals of the ring that Marks already include

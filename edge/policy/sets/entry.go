@@ -24,7 +24,7 @@ func CheckEntry(e Entry, table bool) error {
 		return fmt.Errorf("a value has at most %d bytes, this one has %d", MaxValue, len(e.Value))
 	case strings.Contains(plain, "*"):
 		return fmt.Errorf("* stands at the end of a value only, not as in %.64q", e.Value)
-	case table && !IsWord(e.Word):
+	case table && !IsWord(e.Word) && (e.Word == "" || e.Word[0] < '0' || e.Word[0] > '9'):
 		return fmt.Errorf("the tier beside a value must be 1 to 64 letters, digits, _, . or -, "+
 			"not %.64q", e.Word)
 	}

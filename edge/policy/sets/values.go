@@ -12,7 +12,7 @@ import (
 type Values struct {
 	w       *words
 	lines   []uint32 // by value
-	numbers map[string]uint8
+	numbers map[string]uint32
 }
 
 // Twice is a value standing on two lines.
@@ -21,12 +21,13 @@ type Twice struct{ First, Again int }
 // NewValues returns an empty collection with room for so many values.
 func NewValues(room int) *Values {
 	w := &words{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}
-	w.high, w.low, w.word = make([]uint64, 0, room), make([]uint64, 0, room), make([]uint8, 0, room)
-	return &Values{w: w, lines: make([]uint32, 0, room), numbers: map[string]uint8{}}
+	w.high, w.low = make([]uint64, 0, room), make([]uint64, 0, room)
+	w.word = make([]uint32, 0, room)
+	return &Values{w: w, lines: make([]uint32, 0, room), numbers: map[string]uint32{}}
 }
 
-// Add adds the value of line, which is above those of all values before. There are at most 256
-// words, and MaxValue bounds a value: CheckEntry is asked before.
+// Add adds the value of line, which is above those of all values before. MaxWords bounds the
+// words, and MaxValue a value: CheckEntry is asked before.
 func (v *Values) Add(e Entry, line int) {
 	w := v.w
 	value, beginning := strings.CutSuffix(e.Value, "*")
@@ -35,7 +36,7 @@ func (v *Values) Add(e Entry, line int) {
 	}
 	number, ok := v.numbers[e.Word]
 	if !ok {
-		number = uint8(len(w.names)) // at most MaxTiers, which is checked before
+		number = uint32(len(w.names)) // at most MaxWords, which is checked before
 		v.numbers[e.Word] = number
 		w.names = append(w.names, e.Word)
 	}
@@ -68,6 +69,12 @@ func (v *Values) Set() (*Set, []Twice) {
 	w.index()
 	return &Set{words: w}, twice
 }
+
+// Words returns how many different words there are.
+func (v *Values) Words() int { return len(v.w.names) }
+
+// HasWord reports whether f holds for a word.
+func (v *Values) HasWord(f func(word string) bool) bool { return slices.ContainsFunc(v.w.names, f) }
 
 // Len returns how many values there are.
 func (v *Values) Len() int { return len(v.lines) }

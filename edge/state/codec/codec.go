@@ -204,6 +204,10 @@ func (w *writer) count(c *snapshot.Count, written int64) (left int) {
 	}
 	if c.Apart {
 		w.exchanged(c)
+		if c.Number.Limit > 0 {
+			w.number(c.Number.Limit)
+			w.number(c.Number.Burst)
+		}
 	}
 	return btoi(!w.add(recordCount, MaxBytes))
 }

@@ -153,6 +153,10 @@ func (r *reader) count(s *gate.Snapshot) snapshot.Count {
 	}
 	if c.Apart = len(r.rest) > 0; c.Apart {
 		r.exchanged(&c)
+		if len(r.rest) > 0 {
+			c.Number.Limit = r.number(mitigation.MaxLimit)
+			c.Number.Burst = r.number(mitigation.MaxLimit)
+		}
 	}
 	return c
 }

@@ -1,0 +1,38 @@
+package mitigation
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/headgate-dev/headgate/window"
+)
+
+// Number is the limit of a key: Limit and Burst of a Rule.
+type Number = window.Number
+
+// Numbers are the limits of keys with a number of their own. They never change.
+type Numbers struct {
+	// Set is the table, as in the configuration.
+	Set string
+	// List has each number once, ascending. Burst is above 0 for buckets only.
+	List []Number
+	// Find returns the place in List of the number of key, as the rule counts it; -1: none.
+	// nil: a policy does, by a field of the request.
+	Find func(key []byte) int
+}
+
+// Place returns the place of n in List, or -1.
+func (n *Numbers) Place(of Number) int {
+	if at, ok := slices.BinarySearchFunc(n.List, of, Number.Compare); ok {
+		return at
+	}
+	return -1
+}
+
+// Under returns r for a key with the number at that place of r.Numbers.
+func (r *Rule) Under(place int) Rule {
+	under := *r
+	under.Limit, under.Numbers = r.Numbers.List[place].Limit, nil
+	under.Burst = cmp.Or(r.Numbers.List[place].Burst, r.Burst)
+	return under
+}
