@@ -92,9 +92,12 @@ func (m *Meter) other(s *slot) bool { return m.numbered.Load() && s.rule.Load() 
 // fit has the key of s, which lies at place at, judged by m's number from now on, if another was in
 // force. The caller holds the slot's lock.
 func (m *Meter) fit(s *slot, at int) {
-	if !m.other(s) {
-		return
+	if m.numbered.Load() && s.rule.Load() != m.id { // inlined
+		m.fitOther(s, at)
 	}
+}
+
+func (m *Meter) fitOther(s *slot, at int) {
 	was := m.c.meterOf(s)
 	if was == nil || was.base != m.base || m.retired.Load() {
 		return

@@ -35,7 +35,7 @@ func (s *Session) fill() int {
 		to.Op, to.Rule, to.Key, to.Cost, to.Tier, to.Wait, to.Whole = opOf(q), q.Name, q.Key,
 			q.Cost, tier, s.CanWait, true
 		to.At, to.Shadow, to.Burst = q.Rule, q.Shadow, q.Burst
-		to.Numbers, to.Place = q.Numbers, q.Place
+		to.Numbers, to.Place = s.in.engine.NumberOf(q)
 		s.setWaits(to, q)
 		if q.Narrower != nil || q.ShedBy != nil || client != nil {
 			s.parts[i] = gate.Parts{Narrower: q.Narrower, ShedBy: q.ShedBy, Client: client}

@@ -215,7 +215,7 @@ func (w *walk) ask(s *step, do does, held uint64) {
 	for i := range rules {
 		w.one(s, &rules[i], d)
 	}
-	w.numbers = nil
+	w.number = 0
 	// A policy both walks come by has questions once, and a faulty cost once.
 	if bad && w.out.N > before {
 		w.out.BadCosts++
@@ -257,7 +257,7 @@ func (w *walk) one(s *step, rule *askedRule, d demand) {
 		s.traits&inShadow != 0
 	out.Later = out.Later || q.Later
 	q.Pending, q.Burst = Pending{s.asks, d.held}, 0
-	q.Numbers, q.Place = w.numbers, w.place
+	q.number = w.number
 	q.narrow(rule, d)
 	q.Narrower, q.ShedBy = nil, nil
 	if rule.narrower >= 0 || rule.draw >= 0 {
@@ -269,10 +269,13 @@ func (w *walk) one(s *step, rule *askedRule, d demand) {
 // has numbers, which Check does not let through.
 func (w *walk) tierRule(p *policy) []askedRule {
 	at := p.standard
-	w.numbers, w.place = p.numbers, -1
+	if p.numbers != nil {
+		w.number = 1
+	}
 	if value, next := p.of.Lookup(w.r, p.ofNumber, 0); next >= 0 {
 		if word := p.table.Find(value); word >= 0 {
-			at, w.place = p.ruleOf[word], p.places[word]
+			at = p.ruleOf[word]
+			w.number += uint32(p.places[word] + 1) // 0 without; at most MaxNumbers
 		}
 	}
 	if at < 0 {

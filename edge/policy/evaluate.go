@@ -5,7 +5,6 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/edge/request"
-	"github.com/headgate-dev/headgate/mitigation"
 )
 
 // Evaluate answers which questions r asks, into out, which it overwrites. r.Client and the fields
@@ -45,10 +44,8 @@ type walk struct {
 	r      *request.Request
 	out    *Result
 	report bool
-	// of the policy at hand: see Question.Numbers
-	numbers *mitigation.Numbers
-	place   int
-	second  bool // through the policies with the path decoded, after one with the path as sent
+	number uint32 // of the policy at hand: see Question
+	second bool   // through the policies with the path decoded, after one with the path as sent
 }
 
 func (e *Engine) run(r *request.Request, out *Result, report bool) {

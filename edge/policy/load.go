@@ -251,7 +251,7 @@ func (l *loader) tiers(p *policy) {
 	}
 	if len(p.numbers.List) == 0 {
 		p.numbers = nil
-	} else if p.standard >= 0 {
+	} else if p.standard >= 0 && l.take(p.At, numberBytes*len(p.numbers.List)) {
 		l.engine.numbers[string(p.rules[p.standard*p.stride].name)] = p.numbers
 	}
 }

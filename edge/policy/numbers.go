@@ -15,6 +15,10 @@ import (
 // MaxNumbers is how many different numbers all tables together may hold.
 const MaxNumbers = 65_536
 
+// numberBytes is about how much memory a number takes of each rule with it: a gate keeps the rule
+// under each.
+const numberBytes = 1 << 10
+
 // ParseNumber reads the number of a key in a table: a limit, and for buckets a burst, such as
 // 137 or 137 burst=300.
 func ParseNumber(text string) (n mitigation.Number, err error) {
@@ -154,6 +158,15 @@ func (e *Engine) Numbered(rules []mitigation.Rule) {
 	}
 }
 
+// NumberOf returns the numbers among which the key of q has the one at place, or with -1 none; nil:
+// the policy of q has no numbers.
+func (e *Engine) NumberOf(q *Question) (n *mitigation.Numbers, place int) {
+	if q.number == 0 {
+		return nil, 0
+	}
+	return e.policies[q.Policy].numbers, int(q.number) - 2
+}
+
 // numberRules makes the numbers of the rules that no policy makes.
 func (l *loader) numberRules() {
 	for i := range l.spec.Numbered {
@@ -166,6 +179,7 @@ func (l *loader) numberRules() {
 			}
 			return -1
 		}
+		l.take(r.At, numberBytes*len(n.List))
 		l.engine.numbers[r.Name] = n
 	}
 }

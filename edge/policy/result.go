@@ -25,10 +25,6 @@ type Question struct {
 	Key    []byte // 1..mitigation.MaxKey bytes; it lies in the Result
 	Cost   uint32 // 1..mitigation.MaxCost
 	Burst  int64  // the most the request uses up of the rule's burst; 0: all
-	// of a policy by whose table keys may have numbers; Place is -1 where the key has none. nil:
-	// of others
-	Numbers *mitigation.Numbers
-	Place   int
 	// Narrower is, of the rule of a network, the key of the client's narrower network; else nil.
 	Narrower []byte
 	// ShedBy is, under a rule with ShedBy, the part of the request; nil if absent.
@@ -36,7 +32,10 @@ type Question struct {
 	Judges bool // it may deny; else it only counts
 	Counts bool // it adds its cost; else it only looks
 	// the policy is in shadow: denying nothing, and judged and counted as if enforced
-	Shadow  bool
+	Shadow bool
+	// of a policy with numbers 1, or above that the place of the key's, as Engine.NumberOf reads it;
+	// of another 0
+	number  uint32
 	Later   bool    // whether it counts, or its cost, is known after the response
 	Pending Pending // for Engine.Settle, where Later is true
 }

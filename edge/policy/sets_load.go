@@ -49,12 +49,20 @@ func (l *loader) loadSets() {
 				"entries; with this one there are %d", MaxEntries, l.entries)})
 			return
 		}
-		if l.bytes > l.options.MaxBytes {
-			l.fault(Fault{Pos: s.At, Message: fmt.Sprintf("all sets together may take %d bytes "+
-				"of memory; with this one they take %d", l.options.MaxBytes, l.bytes)})
+		if !l.take(s.At, 0) {
 			return
 		}
 	}
+}
+
+// take counts bytes more of memory, and reports whether all sets and numbers have room for them.
+func (l *loader) take(at condition.Pos, bytes int) bool {
+	if l.bytes += int64(bytes); l.bytes <= l.options.MaxBytes {
+		return true
+	}
+	l.fault(Fault{Pos: at, Message: fmt.Sprintf("all sets together may take %d bytes "+
+		"of memory; with this one they take %d", l.options.MaxBytes, l.bytes)})
+	return false
 }
 
 // file returns the file of s: as in the engine before while the file is the same, else read. ok is
