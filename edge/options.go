@@ -87,5 +87,13 @@ func NewGate(cfg config.Config, start time.Time) (*gate.Gate, error) {
 	if !cfg.Gossip.Bind.IsZero() {
 		global = &gate.Global{}
 	}
-	return gate.New(GateOptions(&cfg, name, start, global)), nil
+	o := GateOptions(&cfg, name, start, global)
+	if len(cfg.Policies.Numbered) > 0 {
+		numbers, err := config.LoadPolicies(&cfg, [32]byte{})
+		if err != nil {
+			return nil, err
+		}
+		numbers.Numbered(o.Rules)
+	}
+	return gate.New(o), nil
 }

@@ -126,7 +126,7 @@ type Rule struct {
 	RetrySpread int
 	// parts of the limit kept for some tiers, in order; they add up to less than Whole
 	Reserve []Share
-	// limits that some keys have in place of Limit, of scope Node only; nil: none has
+	// limits that some keys have in place of Limit, of scope Node or PoP; nil: none has
 	Numbers *Numbers
 }
 

@@ -134,8 +134,10 @@ func (m *Meter) admits(s *slot, now Instant) int64 {
 func (m *Meter) keeps() int64 { return 2*m.base.greatest + m.slack }
 
 // knows is the most cost the log of s keeps where the cost of other nodes, or denied cost, is
-// added: the limit, and no less than the log holds.
-func (m *Meter) knows(s *slot) int64 { return max(m.limit+m.slack, s.admitted.units()) }
+// added: the greatest limit of any key, and no less than the log holds.
+func (m *Meter) knows(s *slot) int64 {
+	return max(m.base.greatest+m.slack, s.admitted.units())
+}
 
 // push records cost as admitted in the slot at place at.
 func (m *Meter) push(s *slot, at int, t stamp, cost int64) {

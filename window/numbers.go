@@ -2,6 +2,7 @@ package window
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 
 	"github.com/headgate-dev/headgate/sketch"
@@ -24,8 +25,14 @@ func (c *Counter) setNumbers(m, was *Meter, l Limit, numbers []Number) {
 	}
 	slices.SortFunc(m.numbers, compareMeters)
 	m.greatest = m.limit
+	most := m.most
 	for _, v := range m.numbers {
-		m.greatest = max(m.greatest, v.limit)
+		m.greatest, most = max(m.greatest, v.limit), max(most, v.most)
+	}
+	for _, v := range m.numbers {
+		// Another node may hold the key to a greater number for a while, and a notice does not say
+		// which number is used up.
+		v.most, m.most, v.usedUp, m.usedUp = most, most, nil, nil
 	}
 	m.numbered.Store(len(numbers) > 0 || was != nil && was.numbered.Load())
 }
@@ -41,6 +48,10 @@ func (c *Counter) variant(m, was *Meter, l Limit, n Number) *Meter {
 	v.least = max(1, v.limit*m.least/m.limit) // both are at most 1e9
 	v.hasher, v.seen, v.refused = m.hasher, m.seen, m.refused
 	v.numbered.Store(true)
+	if m.shared { // nodes that disagree about a number mostly count in one counter
+		class := packingOf(classOf(v.most), m.span.window)
+		v.packing.small, v.packing.unit, v.packing.period = class.small, class.unit, class.period
+	}
 	if is := was.numberedBy(n); is != nil && m.id == was.id {
 		v.id = is.id
 	} else {
@@ -49,6 +60,15 @@ func (c *Counter) variant(m, was *Meter, l Limit, n Number) *Meter {
 	}
 	v.brief.salt = uint64(v.id)
 	return v
+}
+
+// classOf returns the limit by which the counters of a number are packed. All limits up to a
+// million use two layouts; above, the next power of four stands for a number.
+func classOf(most int64) int64 {
+	if most <= shareUnits {
+		return most
+	}
+	return 1 << ((bits.Len64(uint64(most-1)) + 1) &^ 1)
 }
 
 // numberedBy returns the meter of m for keys with the number n, or nil.

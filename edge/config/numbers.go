@@ -26,8 +26,8 @@ func printedNumbers(n *mitigation.Numbers) any {
 
 // checkNumbers holds numbers and scope together.
 func (v value) checkNumbers(r *mitigation.Rule) {
-	if r.Scope != mitigation.Node && r.Numbers != nil {
-		v.without("numbers", "is for rules of scope node: nodes do not learn of each "+
+	if r.Scope == mitigation.Global && r.Numbers != nil {
+		v.without("numbers", "is for rules of scope node or pop: PoPs do not learn of each "+
 			"other's numbers")
 	}
 }

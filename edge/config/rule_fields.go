@@ -124,7 +124,7 @@ func kindFields(r *mitigation.Rule) []field {
 				"tier of a request is that of a policy, or `tier=` of a check. A request denied "+
 				"so has status 503 and `why=reserve`."),
 		described("numbers", &r.Numbers, codec[*mitigation.Numbers]{
-			"`@` and the name of a table, of scope `node` only", numbersOf, printedNumbers,
+			"`@` and the name of a table, of scope `node` or `pop`", numbersOf, printedNumbers,
 		}, `""`,
 			"Keys with a limit of their own, by lines such as `KEY,137` of the table: see "+
 				"[customers](customers.md). Policies write `{of: header.x-api-key, table: "+

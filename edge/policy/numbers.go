@@ -60,7 +60,7 @@ func isNumber(word string) bool { return word != "" && word[0] >= '0' && word[0]
 type tableUser struct {
 	tiers  []string // with limits; nil: numbers only
 	bucket bool
-	shared bool // nodes count together
+	global bool // PoPs count together
 }
 
 // usersOf returns who uses the table called name.
@@ -79,7 +79,7 @@ func (s *Spec) usersOf(name string) (all []tableUser) {
 }
 
 func userOf(r *mitigation.Rule, tiers []string) tableUser {
-	return tableUser{tiers, r.Kind == mitigation.Bucket, r.Scope != mitigation.Node}
+	return tableUser{tiers, r.Kind == mitigation.Bucket, r.Scope == mitigation.Global}
 }
 
 // user returns p as a user of a table; false: p uses none.
@@ -105,8 +105,8 @@ func (u *tableUser) check(word string) error {
 		return fmt.Errorf("tier %.64q has no number in a policy that uses the table", word)
 	}
 	n, err := ParseNumber(word)
-	if u.shared {
-		return errors.New("a key has a number of its own in a rule of scope node only")
+	if u.global {
+		return errors.New("a key has a number of its own in a rule of scope node or pop only")
 	}
 	if err == nil && n.Burst > 0 && !u.bucket {
 		err = errors.New("burst is for buckets, and a rule that uses the table is none")

@@ -33,8 +33,7 @@ type Question struct {
 	Counts bool // it adds its cost; else it only looks
 	// the policy is in shadow: denying nothing, and judged and counted as if enforced
 	Shadow bool
-	// of a policy with numbers 1, or above that the place of the key's, as Engine.NumberOf reads it;
-	// of another 0
+	// of a policy with numbers 1, or 2 and the place of the key's number; of another 0
 	number  uint32
 	Later   bool    // whether it counts, or its cost, is known after the response
 	Pending Pending // for Engine.Settle, where Later is true

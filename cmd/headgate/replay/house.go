@@ -49,7 +49,10 @@ func openHouse(cfg config.Config, start time.Time, draw *rand.Rand) (*house, err
 	}
 	h := &house{node: node{g, g.Lane(0)}, room: ask.New(g, ask.TicketBytes), draw: draw}
 	h.room.SetPools(cfg.Pools)
-	h.room.Set(engine, cfg.AllRules(), cfg.TicketKeep)
+	rules := cfg.AllRules()
+	engine.Numbered(rules)
+	g.SetRules(rules)
+	h.room.Set(engine, rules, cfg.TicketKeep)
 	h.session = h.room.NewSession()
 	return h, nil
 }

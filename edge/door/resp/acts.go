@@ -1,6 +1,9 @@
 package resp
 
 import (
+	"strconv"
+	"time"
+
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door/lines"
 	"github.com/headgate-dev/headgate/edge/gate"
@@ -70,6 +73,32 @@ func (c *conn) settle(args [][]byte) {
 		return
 	}
 	c.done(false, c.batch.Settle(args[0], args[1], int64(delta)))
+}
+
+// limit answers HEADGATE.LIMIT rule key: the limit of the key, and the source. Nothing is
+// counted, and changes need the admin listener.
+func (c *conn) limit(args [][]byte) {
+	if len(args[1]) == 0 || len(args[1]) > wire.MaxKey {
+		c.code(wire.BadRequest)
+		return
+	}
+	is, ok := c.door.gate.Inspect(c.now, 0, string(args[0]), args[1], nil)
+	if !ok {
+		c.code(wire.UnknownRule)
+		return
+	}
+	at := c.beginMap()
+	n := c.number("limit", is.Rule.Limit) + c.text("source", is.Source) +
+		c.number("used", is.Count.Used) + c.number("remaining", is.Decision.Remaining)
+	if w := is.Rule.Window; w%time.Second == 0 && w > 0 {
+		n += c.number("window", int64(w/time.Second))
+	} else if w > 0 {
+		n += c.text("window", strconv.FormatFloat(w.Seconds(), 'f', -1, 64))
+	}
+	if reset := is.Decision.Reset; reset > 0 {
+		n += c.number("reset", int64((reset+time.Second-1)/time.Second))
+	}
+	c.endMap(at, n)
 }
 
 // load answers HEADGATE.LOAD pool share. The source is known by the address.

@@ -97,3 +97,18 @@ func TestActs(t *testing.T) {
 	n.want("HEADGATE.RELEASE slots k xyz", "ERR bad-request")
 	n.want("HEADGATE.RENEW slots "+strings.Repeat("k", 300), "ERR bad-request")
 }
+
+// TestLimit: the limit of a key, with where it is from; looking counts nothing.
+func TestLimit(t *testing.T) {
+	t.Parallel()
+	n := openWith(t, "rules:\n  - {name: api, limit: 60, window: 1m}\n"+
+		"  - {name: short, limit: 5, window: 1500ms}\n", "cl.throttle", 1<<20)
+	n.do("HEADGATE.CHECK", "api", "k", "7")
+	for range 2 {
+		n.want("HEADGATE.LIMIT api k",
+			"[limit 60 source rule used 7 remaining 53 window 60 reset 60]")
+	}
+	n.want("HEADGATE.LIMIT short k", "[limit 5 source rule used 0 remaining 5 window 1.5]")
+	n.want("HEADGATE.LIMIT none k", "ERR unknown-rule")
+	n.want("HEADGATE.LIMIT api", "ERR wrong number of arguments")
+}

@@ -91,7 +91,7 @@ func TestConnection(t *testing.T) {
 		{"CLIENT ID", "1"},
 		{"CLIENT KILL x", "ERR unknown subcommand of CLIENT"},
 		{"COMMAND", "[]"},
-		{"COMMAND COUNT", "19"},
+		{"COMMAND COUNT", "20"},
 		{"COMMAND DOCS", "[]"},
 		{"HELLO 4", "NOPROTO unsupported protocol version"},
 		{"HELLO 3 SETNAME you", "{server redis version 7.0.0 proto 3 id 1 mode standalone role " +

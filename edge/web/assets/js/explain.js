@@ -141,6 +141,7 @@ function facts(v) {
     : `none until the estimate reaches ${si(v.promote_at)}`;
   const rows = [
     ['rule', `${limitOf(v)} · ${v.scope} · ${v.mode}`],
+    ...(v.limit_source?.startsWith('table:') ? [['limit from', `the table @${v.limit_source.slice('table:'.length)}`]] : []),
     ['decided by', v.view_lost ? `${v.view} only, failure mode ${v.failure_mode}` : `counts of scope ${v.view}`],
     ...(v.places ? [] : [['exact count', counted]]),
     ...factsOf(v),
