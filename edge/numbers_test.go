@@ -128,7 +128,7 @@ func TestNumbersOfTenants(t *testing.T) {
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	rng := rand.New(rand.NewPCG(31, 2)) //nolint:gosec // a test
+	rng := rand.New(rand.NewPCG(31, 2))
 	n, stop := startNode(t, config)
 	for round := range 6 {
 		for range 20_000 {

@@ -104,8 +104,8 @@ func TestNumbersRandom(t *testing.T) {
 	for range 200_000 {
 		now = now.Add(time.Duration(rng.IntN(int(time.Millisecond))))
 		key, n := fmt.Sprint(rng.IntN(6)), window.Number{Limit: 50}
-		if at := rng.IntN(5); at > 0 {
-			n = numbers[at-1]
+		if rng.IntN(5) > 0 {
+			n = numbers[rng.IntN(len(numbers))]
 		}
 		log := logs[key]
 		for len(log) > 0 && now.Sub(log[0]) > l.Window {
@@ -141,7 +141,10 @@ func TestNumbersOfBuckets(t *testing.T) {
 		after time.Duration
 		want  int
 	}{
-		{m, 0, 10}, {fast, 0, 90}, {fast, time.Second, 10}, {slow, time.Second, 200},
+		{m, 0, 10},
+		{fast, 0, 90},
+		{fast, time.Second, 10},
+		{slow, time.Second, 200},
 		{m, 2 * time.Second, 1},
 		{slow, 2 * time.Second, 290},
 	} {

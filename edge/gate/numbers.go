@@ -34,7 +34,7 @@ func (r *rule) setNumbers() {
 		in := &all[place]
 		*in = *r
 		in.Rule, in.numbers = r.Under(place), nil
-		in.fill = in.Rule.Fill()
+		in.fill = in.Fill()
 		in.meter = r.meter.Numbered(mitigation.Number{Limit: in.Limit, Burst: in.Burst})
 		r.numbers[place] = in
 	}

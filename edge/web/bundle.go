@@ -38,7 +38,7 @@ func styles(bodies map[string][]byte) (all template.CSS) {
 	for _, name := range []string{
 		"third_party/uplot/uPlot.min", "css/base", "css/page", "css/parts", "css/tables",
 	} {
-		all += template.CSS(bodies[name+".css"])
+		all += template.CSS(bodies[name+".css"]) //nolint:gosec // built in
 	}
 	return all
 }

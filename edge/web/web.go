@@ -79,8 +79,8 @@ func New(endpoints []Endpoint) *Site {
 		}
 	}
 	d := pageData{
-		Assets: "/assets/" + version, Theme: template.JS(bodies[themeName]),
-		Styles: styles(bodies), Endpoints: endpoints,
+		Assets: "/assets/" + version, Styles: styles(bodies), Endpoints: endpoints,
+		Theme: template.JS(bodies[themeName]), //nolint:gosec // built in
 	}
 	page := render(d)
 	s.policy = policyOf(d)
