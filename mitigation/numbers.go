@@ -29,10 +29,11 @@ func (n *Numbers) Place(of Number) int {
 	return -1
 }
 
-// Under returns r for a key with the number at that place of r.Numbers.
-func (r *Rule) Under(place int) Rule {
-	under := *r
-	under.Limit, under.Numbers = r.Numbers.List[place].Limit, nil
-	under.Burst = cmp.Or(r.Numbers.List[place].Burst, r.Burst)
-	return under
+// With returns r for keys with the number n.
+func (r *Rule) With(n Number) Rule {
+	with := *r
+	if with.Limit, with.Numbers = n.Limit, nil; r.Kind == Bucket {
+		with.Burst = cmp.Or(n.Burst, r.Burst)
+	}
+	return with
 }

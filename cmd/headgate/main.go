@@ -62,6 +62,7 @@ var commands = []cli.Entry{
 	{Group: toChange, Build: ask.Block},
 	{Group: toChange, Build: ask.Allow},
 	{Group: toChange, Build: ask.Unblock},
+	{Group: toChange, Build: ask.Limit},
 	{Group: toChange, Build: ask.Mode},
 	{Group: toChange, Build: ask.Reload},
 	{Group: toKnow, Build: cli.Version},

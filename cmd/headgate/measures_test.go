@@ -21,11 +21,11 @@ import (
 // rises by no more than the lines that an issue grants for what it adds: slack is how far below its
 // ceiling a figure may be before the ceiling must follow.
 var ceilings = map[string]struct{ most, slack float64 }{
-	"lines of code":                          {69346, 400},
-	"lines of tests":                         {70615, 600},
+	"lines of code":                          {70285, 400},
+	"lines of tests":                         {71090, 600},
 	"packages":                               {93, 2},
 	"direct dependencies":                    {12, 0},
-	"numeric constants per 1,000 lines":      {13.6, 0.4},
+	"numeric constants per 1,000 lines":      {13.3, 0.4},
 	"it, its, that, they, them per 1,000":    {21.2, 1},
 	"one, ones per 1,000":                    {1.8, 0.5},
 	"what per 1,000":                         {0.7, 0.3},

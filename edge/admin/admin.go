@@ -158,6 +158,12 @@ func (a *Door) routes() []endpoint {
 			"DELETE", "/v1/mitigations", "?rule=&key=&by=&reason=",
 			"remove the mitigation of a key", a.liftMitigation,
 		},
+		{"GET", "/v1/limits", "?rule=&n=&cursor=", "the limits of keys set by hand", a.listLimits},
+		{"POST", "/v1/limits", "", "set the limit of a key by hand", a.setLimits},
+		{
+			"DELETE", "/v1/limits", "?rule=&key=&by=&reason=",
+			"end a limit set by hand", a.unsetLimit,
+		},
 		{"GET", "/v1/top", "?rule=&n=&sort=", "the keys with the most traffic", a.top},
 		{"GET", "/v1/explain", "?rule=&key=", "everything that decides one key now", a.explain},
 		{"GET", "/v1/rules", "", "the rules and their totals", a.rules},
@@ -246,7 +252,11 @@ func (a *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("X-Content-Type-Options", "nosniff")
-	r.Body = http.MaxBytesReader(w, r.Body, maxAdminBody)
+	most := int64(maxAdminBody)
+	if r.URL.Path == "/v1/limits" {
+		most = maxBatchBody
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, most)
 	shown := a.tokenShown(r)
 	// A connection whose token was shown is not given up for a connection without.
 	place := seatOf(r.Context())
@@ -260,7 +270,7 @@ func (a *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength < 0 || r.ContentLength > (4<<10) {
 		loan := budget.Loan{From: a.options.Budget}
 		defer loan.Return()
-		if !loan.Add(maxAdminBody) {
+		if !loan.Add(most) {
 			answerProblem(w, api.NewProblem(http.StatusServiceUnavailable, "body",
 				"must wait: too many bytes of other requests are in progress"))
 			return

@@ -12,6 +12,9 @@ import (
 // A request to set a flag, and members that make it complete.
 const setPath, setMembers = "/v1/mitigations", `"rule":"shed","key":"a","action":"block"`
 
+// The same of limits by hand.
+const limits, limitMembers = "/v1/limits", `"rule":"shed","key":"a","limit":3,"ttl":"1h"`
+
 var adminBadInput = []struct {
 	name, method, target, body string
 	status                     int
@@ -47,6 +50,48 @@ var adminBadInput = []struct {
 	{"lift none", "DELETE", setPath + "?rule=shed&key=a", "", 404, "key"},
 	{"lift without key", "DELETE", setPath + "?rule=shed", "", 400, "key"},
 	{"lift rule", "DELETE", setPath + "?rule=nobody&key=a", "", 404, "rule"},
+	{"limit without end", "POST", limits, `{"rule":"shed","key":"a","limit":3}`, 400, "ttl"},
+	{
+		"limit with two ends", "POST", limits, "{" + limitMembers + `,"until":"2099-01-01"}`, 400,
+		"ttl",
+	},
+	{
+		"limit past", "POST", limits, `{"rule":"shed","key":"a","limit":3,"until":"2001-01-01"}`,
+		400, "ttl",
+	},
+	{"limit far", "POST", limits, `{"rule":"shed","key":"a","limit":3,"ttl":"367d"}`, 400, "ttl"},
+	{"limit day", "POST", limits, `{"rule":"shed","key":"a","limit":3,"until":"x"}`, 400, "until"},
+	{"limit 0", "POST", limits, `{"rule":"shed","key":"a","limit":0,"ttl":"1h"}`, 400, "limit"},
+	{"limit 1.5", "POST", limits, `{"rule":"shed","key":"a","limit":1.5,"ttl":"1h"}`, 400, "limit"},
+	{
+		"limit large", "POST", limits, `{"rule":"shed","key":"a","limit":"1000000001","ttl":"1h"}`,
+		400, "limit",
+	},
+	{"limit burst", "POST", limits, "{" + limitMembers + `,"burst":4}`, 400, "burst"},
+	{"limit key", "POST", limits, `{"rule":"shed","limit":3,"ttl":"1h"}`, 400, "key"},
+	{"limit rule", "POST", limits, `{"rule":"none","key":"a","limit":3,"ttl":"1h"}`, 404, "rule"},
+	{"limit no rule", "POST", limits, `{"key":"a","limit":3,"ttl":"1h"}`, 400, "rule"},
+	{"limit member", "POST", limits, "{" + limitMembers + `,"window":"1m"}`, 400, "window"},
+	{"limit twice", "POST", limits, "{" + limitMembers + `,"limit":4}`, 400, "limit"},
+	{"limit by", "POST", limits, "{" + limitMembers + `,"by":"\n"}`, 400, "by"},
+	{"limits none", "POST", limits, `{"limits":[]}`, 400, "limits"},
+	{"limits no list", "POST", limits, `{"limits":{}}`, 400, "limits"},
+	{"limits beside", "POST", limits, "{" + limitMembers + `,"limits":[]}`, 400, "limits"},
+	{"limits comma", "POST", limits, `{"limits":[{` + limitMembers + `},]}`, 400, "body"},
+	{"limits cut", "POST", limits, `{"limits":[{` + limitMembers + `}`, 400, "body"},
+	{
+		"limits second", "POST", limits, `{"limits":[{` + limitMembers + `},{"rule":"shed"}]}`,
+		400, "key",
+	},
+	{"limits many", "POST", limits, `{"limits":[` + strings.Repeat("{"+limitMembers+"},", 2000) +
+		"{" + limitMembers + "}]}", 400, "limits"},
+	{
+		"limits large", "POST", limits, "{" + limitMembers + strings.Repeat(" ", 1<<20) + "}", 413,
+		"body",
+	},
+	{"limits cursor", "GET", limits + "?cursor=!", "", 400, "cursor"},
+	{"unset none", "DELETE", limits + "?rule=shed&key=a", "", 404, "key"},
+	{"unset without key", "DELETE", limits + "?rule=shed", "", 400, "key"},
 	{"no body", "POST", setPath, "", 415, "Content-Type"},
 	{"query", "POST", setPath + "?rule=shed", "{" + setMembers + "}", 400, "rule"},
 	{"no JSON", "POST", setPath, "rule=shed", 400, "body"},

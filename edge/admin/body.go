@@ -2,6 +2,7 @@ package admin
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -44,7 +45,7 @@ func readJSON(r *http.Request) (*api.JSONReader, *api.Problem) {
 	switch {
 	case errors.As(err, &long):
 		return nil, api.NewProblem(http.StatusRequestEntityTooLarge, "body",
-			"is longer than 64 KiB")
+			fmt.Sprintf("is longer than %d KiB", long.Limit>>10))
 	case err != nil:
 		return nil, api.BadParameter("body", "did not arrive in full")
 	case !utf8.Valid(body):
@@ -64,7 +65,9 @@ func takeMember(j *api.JSONReader, name []byte, fields map[string]*string) *api.
 		return api.GivenTwice(string(name))
 	}
 	var text []byte
-	if p := j.Text(string(name), &text); p != nil {
+	if c := j.Peek(); c >= '0' && c <= '9' && (string(name) == "limit" || string(name) == "burst") {
+		text = j.Number() // a number may stand bare
+	} else if p := j.Text(string(name), &text); p != nil {
 		return p
 	}
 	*to, fields[string(name)] = string(text), nil

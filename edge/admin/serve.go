@@ -18,6 +18,7 @@ const (
 	maxAdminConns    = 256
 	maxAdminHeaders  = 16 << 10 // bytes, of a request
 	maxAdminBody     = 64 << 10 // bytes
+	maxBatchBody     = 1 << 20  // of limits by hand
 	maxAdminQuery    = 4 << 10  // a key of 256 bytes, percent-encoded, is 768
 	maxAdminRows     = 1000     // of a listing
 	maxAdminListings = 2        // at once; others wait

@@ -94,16 +94,18 @@ type ExplainView struct {
 	Shadow bool   `json:"shadow,omitempty"`
 	View   string `json:"view"`
 	// the node knows less than the scope requires, so failure_mode applies
-	ViewLost    bool    `json:"view_lost,omitempty"`
-	Mode        string  `json:"mode"`
-	Scope       string  `json:"scope"`
-	FailureMode string  `json:"failure_mode"`
-	Limit       int64   `json:"limit"`        // of the key
-	LimitSource string  `json:"limit_source"` // rule, tier:NAME, table:SET or unknown
-	Window      float64 `json:"window"`
-	Remaining   int64   `json:"remaining"`
-	Reset       uint32  `json:"reset"`
-	Retry       uint32  `json:"retry,omitempty"`
+	ViewLost    bool   `json:"view_lost,omitempty"`
+	Mode        string `json:"mode"`
+	Scope       string `json:"scope"`
+	FailureMode string `json:"failure_mode"`
+	Limit       int64  `json:"limit"`        // of the key
+	LimitSource string `json:"limit_source"` // rule, tier:NAME, table:SET, override:WHO or unknown
+	// of an override, when it ends
+	LimitUntil *time.Time `json:"limit_until,omitempty"`
+	Window     float64    `json:"window"`
+	Remaining  int64      `json:"remaining"`
+	Reset      uint32     `json:"reset"`
+	Retry      uint32     `json:"retry,omitempty"`
 	// sketch, cost in the last window, never under until saturated
 	Estimate int64 `json:"estimate"`
 	// with probability confidence the estimate is at most this much over

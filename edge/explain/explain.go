@@ -53,6 +53,7 @@ func Key(from Sources, now window.Instant, u uint64, about About) (api.ExplainVi
 		Global: viewGlobal(g, from.Standing, now, &is, key),
 		Ring:   viewRing(from.Ring, now, is.Evidence.Shared),
 	}
+	viewEnds(g, &v, is.Ends)
 	if is.Flag != nil { // the sentences take the flag's end as it is shown
 		shown := Flag(g, now, is.Flag)
 		v.Flag = &shown
@@ -71,6 +72,14 @@ func Key(from Sources, now window.Instant, u uint64, about About) (api.ExplainVi
 		c.viewPlaces(g, &v)
 	}
 	return v, true
+}
+
+// viewEnds fills in when a limit by hand ends.
+func viewEnds(g *gate.Gate, v *api.ExplainView, at window.Instant) {
+	if at != 0 {
+		ends := g.Shown(at)
+		v.LimitUntil = &ends
+	}
 }
 
 // viewVerdict fills in the answer to a request of cost 1.

@@ -44,6 +44,8 @@ type Gate struct {
 	reopened   chan reopened       // keys whose notices are to be taken back
 	global     *global             // nil: there are no other PoPs
 	overrides  override.Set        // given at this node and merged from others
+	limits     override.Set        // likewise, of limits of keys
+	limitsDue  atomic.Bool         // some are to be put into effect
 	roundRobin override.RoundRobin // over the overrides, where they do not fit into a message
 
 	observer observer.Observer

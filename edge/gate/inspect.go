@@ -12,8 +12,10 @@ import (
 
 // Inspection is the state of a key under a rule. Nothing is counted.
 type Inspection struct {
-	Rule     mitigation.Rule  // for the key
-	Source   string           // of the limit: rule, tier:NAME, table:SET, or unknown
+	Rule mitigation.Rule // for the key
+	// of the limit: rule, tier:NAME, table:SET, override:WHO, or unknown
+	Source   string
+	Ends     window.Instant   // of a limit by hand, when; else 0
 	Global   bool             // other PoPs count too
 	Count    window.Count     // of a Peek of cost 1
 	Evidence window.Evidence  // from sketch and slot
@@ -39,7 +41,7 @@ func (g *Gate) Inspect(
 	now window.Instant, u uint64, name string, key []byte, parts *Parts,
 ) (Inspection, bool) {
 	named := g.rules.Load().byName[name]
-	r := named.of(key)
+	r := named.of(now, key)
 	if r == nil {
 		return Inspection{}, false
 	}
@@ -48,6 +50,9 @@ func (g *Gate) Inspect(
 	is := Inspection{
 		Rule: r.Rule, Source: named.sourceOf(r, i), Global: r.global,
 		Evidence: r.meter.Evidence(now, i),
+	}
+	if by := named.limits.by(r); by != nil {
+		is.Ends = by.until
 	}
 	is.Count = r.meter.Peek(now, hit, 1)
 	is.Strikes, is.Forget = g.flags.Strikes(now, i)

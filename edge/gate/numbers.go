@@ -6,17 +6,24 @@ import (
 	"strings"
 
 	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/mitigation/override"
 	"github.com/headgate-dev/headgate/sketch"
+	"github.com/headgate-dev/headgate/window"
 )
 
-// numbersOf returns the numbers of r's keys as a counter has them.
-func numbersOf(r *mitigation.Rule) (all []mitigation.Number) {
-	if r.Numbers == nil {
-		return nil
+// numbersOf returns the numbers of r's keys, by hand and by the table, as a counter has them.
+func numbersOf(r *mitigation.Rule, byHand []override.Override) (all []mitigation.Number) {
+	add := func(n mitigation.Number) {
+		with := r.With(n)
+		all = append(all, mitigation.Number{Limit: with.Limit, Burst: with.Burst})
 	}
-	for place := range r.Numbers.List {
-		under := r.Under(place)
-		all = append(all, mitigation.Number{Limit: under.Limit, Burst: under.Burst})
+	for i := range byHand {
+		add(byHand[i].Number)
+	}
+	if r.Numbers != nil {
+		for _, n := range r.Numbers.List {
+			add(n)
+		}
 	}
 	slices.SortFunc(all, mitigation.Number.Compare)
 	return slices.Compact(all) // a burst may be written out and be the rule's own
@@ -31,28 +38,39 @@ func (r *rule) setNumbers() {
 	r.numbers = make([]*rule, len(r.Numbers.List))
 	all := make([]rule, len(r.numbers))
 	for place := range r.numbers {
-		in := &all[place]
-		*in = *r
-		in.Rule, in.numbers = r.Under(place), nil
-		in.fill = in.Fill()
-		in.meter = r.meter.Numbered(mitigation.Number{Limit: in.Limit, Burst: in.Burst})
-		r.numbers[place] = in
+		all[place] = r.with(r.Numbers.List[place])
+		r.numbers[place] = &all[place]
 	}
 }
 
+// with returns r under the number n: the tallies, the flags and the counts are those of r.
+func (r *rule) with(n mitigation.Number) rule {
+	in := *r
+	in.Rule, in.numbers, in.limits = r.With(n), nil, nil
+	in.fill = in.Fill()
+	in.meter = r.meter.Numbered(mitigation.Number{Limit: in.Limit, Burst: in.Burst})
+	return in
+}
+
 // under returns r, which has numbers, for the key of a.
-func (r *rule) under(a *Ask) *rule {
-	if a.Numbers != r.Numbers { // of another reload, or not known
-		return r.of(a.Key)
+func (r *rule) under(now window.Instant, a *Ask) *rule {
+	if a.Numbers == nil || a.Numbers != r.Numbers { // of another reload, or not known
+		return r.of(now, a.Key)
+	}
+	if is := r.limits.of(now, a.Key); is != nil {
+		return &is.rule
 	}
 	if a.Place < 0 {
-		return r
+		return r.limits.everybody(now, r)
 	}
 	return r.numbers[a.Place]
 }
 
 // sourceOf names where the limit of in is from, which is r for the key with index i.
 func (r *rule) sourceOf(in *rule, i sketch.Index) string {
+	if is := r.limits.by(in); is != nil {
+		return "override:" + is.who
+	}
 	if in != r {
 		return "table:" + r.Numbers.Set
 	}
@@ -68,18 +86,25 @@ func (r *rule) sourceOf(in *rule, i sketch.Index) string {
 }
 
 // of returns r for key: by the number r finds, or by the number of the last judgement.
-func (r *rule) of(key []byte) *rule {
-	if r == nil || r.Numbers == nil {
+func (r *rule) of(now window.Instant, key []byte) *rule {
+	if r == nil || !r.keyed {
 		return r
 	}
-	if r.Numbers.Find != nil {
+	if is := r.limits.of(now, key); is != nil {
+		return &is.rule
+	}
+	otherwise := r.limits.everybody(now, r)
+	switch {
+	case r.Numbers == nil:
+	case r.Numbers.Find == nil:
+		n, _ := r.meter.NumberOf(r.meter.Index(key))
+		return r.numbered(n, otherwise)
+	default:
 		if at := r.Numbers.Find(key); at >= 0 {
 			return r.numbers[at]
 		}
-		return r
 	}
-	n, _ := r.meter.NumberOf(r.meter.Index(key))
-	return r.numbered(n, r)
+	return otherwise
 }
 
 // numbered returns r for keys with the number n, or else.

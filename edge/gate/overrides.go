@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"slices"
 	"time"
 
 	"github.com/headgate-dev/headgate/mitigation"
@@ -23,14 +24,23 @@ const liftSlack = override.MaxEarly
 // issue stamps o, which holds here from now on for ttl, and adds o to the set. publish sends o to
 // the other nodes, and is to be called without the lock.
 func (g *Gate) issue(now window.Instant, o override.Override, ttl time.Duration) (publish func()) {
+	publish, _ = g.issueTo(&g.overrides, now, &o, ttl)
+	return publish
+}
+
+// issueTo is issue for one of the sets; ok is false where there was no room.
+func (g *Gate) issueTo(
+	to *override.Set, now window.Instant, o *override.Override, ttl time.Duration,
+) (publish func(), ok bool) {
 	wall := g.Wall(now).UnixMilli()
 	o.Node, o.Until = g.node, wall+ttl.Milliseconds()
-	o, err := g.overrides.Issue(wall, o)
-	if g.global == nil || g.global.Publish == nil || err != nil {
-		return func() {} // a node without room for it would take it for news again and again
+	is, err := to.Issue(wall, *o)
+	if *o = is; g.global == nil || g.global.Publish == nil || err != nil {
+		// a node without room for it would take it for news again and again
+		return func() {}, err == nil
 	}
-	record := override.Append(nil, &o)
-	return func() { g.global.Publish(record) }
+	record := override.Append(nil, o)
+	return func() { g.global.Publish(record) }, true
 }
 
 // MergeOverride merges an override of another node, and reports whether the override was news and
@@ -42,6 +52,9 @@ func (g *Gate) MergeOverride(record []byte) (news bool) {
 	if err != nil {
 		g.overrides.Reject()
 		return false
+	}
+	if o.OfLimit() {
+		return g.mergeLimit(o)
 	}
 	now := g.Now()
 	g.mu.Lock()
@@ -56,7 +69,8 @@ func (g *Gate) MergeOverride(record []byte) (news bool) {
 // add returns false; the same override is the first of the next call. left is the number not taken.
 // add must not keep the record.
 func (g *Gate) AppendOverrides(add func(record []byte) bool) (left int) {
-	return g.roundRobin.Append(g.overrides.All(g.Wall(g.Now()).UnixMilli()), add)
+	wall := g.Wall(g.Now()).UnixMilli()
+	return g.roundRobin.Append(slices.Concat(g.overrides.All(wall), g.limits.All(wall)), add)
 }
 
 // MergeOverrides merges all overrides of another node from a single record, as nodes of older

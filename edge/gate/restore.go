@@ -31,6 +31,11 @@ func (g *Gate) Restore(now window.Instant, s *Snapshot, unseen time.Duration) (R
 	var is Restored
 	_, _ = g.overrides.MergeAll(g.Wall(now).UnixMilli(), s.Overrides,
 		func(override.Override, override.News) { is.Overrides++ })
+	_, _ = g.limits.MergeAll(g.Wall(now).UnixMilli(), s.Limits,
+		func(override.Override, override.News) { is.Overrides++ })
+	if len(s.Limits) > 0 {
+		g.applyLimits()
+	}
 	g.applyAll(now)
 	for n := range s.Flags {
 		if g.restoreFlag(now, s, &s.Flags[n]) {
@@ -111,7 +116,7 @@ func (g *Gate) restoreCount(
 	now window.Instant, s *Snapshot, c *snapshot.Count, unseen time.Duration,
 ) bool {
 	r := g.restoredRule(&s.Rules[c.Rule])
-	r = r.numbered(c.Number, r.of(c.Key))
+	r = r.numbered(c.Number, r.of(now, c.Key))
 	// without Apart the counts of other PoPs would be merged twice
 	if r == nil || r.Window != s.Rules[c.Rule].Window || r.global && !c.Apart {
 		return false

@@ -8,6 +8,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/gate/tables"
 	"github.com/headgate-dev/headgate/edge/gate/totals"
 	"github.com/headgate-dev/headgate/mitigation"
+	"github.com/headgate-dev/headgate/mitigation/override"
 	"github.com/headgate-dev/headgate/window"
 	"github.com/headgate-dev/headgate/window/lease"
 )
@@ -36,7 +37,9 @@ type rule struct {
 	places  *lease.Table         // of kind concurrency; else nil
 	fill    time.Duration        // in which its quota comes back
 
+	keyed   bool    // some keys have limits of their own: see under
 	numbers []*rule // the rule by the numbers of its keys, as in Numbers.List
+	limits  *limits // by hand; nil: none
 
 	siblings *tables.Siblings // of a network's rule: see mitigation.Rule.Siblings; else nil
 	blasts   *tables.Blast    // of a rule that counts the clients of a block; else nil
@@ -103,24 +106,15 @@ func (g *Gate) SetRules(rules []mitigation.Rule) {
 	old, listed := g.rules.Load(), len(rules)
 	rules = g.withExtra(rules)
 	limits := make([]window.Limit, len(rules))
+	byHand := make([][]override.Override, len(rules))
 	anew := make(map[string]bool)
 	for n, r := range rules {
 		if was := old.byName[r.Name]; was != nil && was.Mode == mitigation.Shadow &&
 			r.Mode != mitigation.Shadow {
 			anew[r.Name] = true
 		}
-		limits[n] = window.Limit{
-			Name: r.Name, Limit: r.Limit, Window: r.Window, Burst: r.Burst, Delay: r.Delay,
-			Anew: anew[r.Name], Shared: g.isShared(&r),
-			CountDenied: r.Counts == mitigation.CountOffered,
-			Shadow:      r.Mode == mitigation.Shadow, Global: g.isGlobal(&r),
-			Least:  max(1, r.Quota()-r.Reserved(nil)),
-			UsedUp: g.usedUpOf(&r),
-		}
-		limits[n].Numbers = numbersOf(&r)
-		if r.Kind == mitigation.Concurrency {
-			limits[n].Window, limits[n].Empty, limits[n].Anew = mitigation.MinWindow, true, false
-		}
+		byHand[n] = g.limitsOf(r.Name)
+		limits[n] = g.limitOf(&r, anew[r.Name], byHand[n])
 	}
 	g.counter.Configure(limits)
 	next := &ruleSet{byName: make(map[string]*rule, len(rules))}
@@ -130,10 +124,12 @@ func (g *Gate) SetRules(rules []mitigation.Rule) {
 			Rule: r, set: next, fill: r.Fill(), shared: g.isShared(&r),
 			global: g.isGlobal(&r), meter: g.counter.Meter(r.Name),
 		}
+		in.keyed = r.Numbers != nil || len(byHand[n]) > 0
 		g.setSpecial(in)
 		g.setTables(in)
 		in.startFigures(old.byName[r.Name], anew[r.Name], g.Now())
 		in.setNumbers()
+		in.setLimits(g, byHand[n])
 		next.byName[r.Name] = in
 		if n < listed {
 			next.list = append(next.list, in)
@@ -149,6 +145,24 @@ func (g *Gate) SetRules(rules []mitigation.Rule) {
 	g.dropFlags(old, next)
 	g.applyAll(g.Now())
 	g.networks.Update(g.Now(), g.flags)
+}
+
+// limitOf returns r as a counter counts it.
+func (g *Gate) limitOf(
+	r *mitigation.Rule, anew bool, byHand []override.Override,
+) window.Limit {
+	l := window.Limit{
+		Name: r.Name, Limit: r.Limit, Window: r.Window, Burst: r.Burst, Delay: r.Delay,
+		Anew: anew, Shared: g.isShared(r),
+		CountDenied: r.Counts == mitigation.CountOffered,
+		Shadow:      r.Mode == mitigation.Shadow, Global: g.isGlobal(r),
+		Least:  max(1, r.Quota()-r.Reserved(nil)),
+		UsedUp: g.usedUpOf(r), Numbers: numbersOf(r, byHand),
+	}
+	if r.Kind == mitigation.Concurrency {
+		l.Window, l.Empty, l.Anew = mitigation.MinWindow, true, false
+	}
+	return l
 }
 
 // isShared reports whether other nodes add to the counts of r.

@@ -39,9 +39,15 @@ func (g *Gate) Turn(n int, now window.Instant, wall time.Time) {
 	g.judgeRing(now)
 	g.observer.Observe(now, &g.rules.Load().observed, g.counter)
 	g.sweepLeases(now)
+	if g.limitsDue.Load() {
+		g.mu.Lock()
+		g.applyLimits()
+		g.mu.Unlock()
+	}
 	if n%int(flagSweepEvery/sweepEvery) == 0 {
 		g.flags.Sweep(now, func(*mitigation.Flag) bool { return true })
 		g.overrides.Sweep(g.Wall(now).UnixMilli())
+		g.limits.Sweep(g.Wall(now).UnixMilli())
 		if g.networks.Ended(now) {
 			g.mu.Lock()
 			g.networks.Update(now, g.flags)

@@ -7,7 +7,7 @@ import "github.com/headgate-dev/headgate/mitigation"
 // limit by a limit. Less is taken from the newest admissions, never below none. A settlement begins
 // no block. The errors are ErrUnknownRule and ErrKind; then nothing has changed.
 func (b *Batch) Settle(rule, key []byte, delta int64) error {
-	r := b.lane.rule(rule).of(key)
+	r := b.lane.rule(rule).of(b.now, key)
 	switch {
 	case r == nil:
 		b.lane.gate.misnamed.Note(rule)
@@ -29,7 +29,7 @@ func (b *Batch) Settle(rule, key []byte, delta int64) error {
 
 // Over reports whether more is admitted to key under rule, a window, than the limit.
 func (b *Batch) Over(rule, key []byte) bool {
-	r := b.lane.rule(rule).of(key)
+	r := b.lane.rule(rule).of(b.now, key)
 	return r != nil && r.Kind == mitigation.Window &&
 		!r.meter.Peek(b.now, r.meter.Look(b.now, r.meter.Index(key)), 0).Fits
 }

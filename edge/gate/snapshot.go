@@ -43,7 +43,7 @@ func (g *Gate) Snapshot(now window.Instant, stopped bool) *Snapshot {
 	}
 	s.to.Written = s.micros(now)
 	wall := g.Wall(now).UnixMilli()
-	s.to.Overrides = g.overrides.All(wall)
+	s.to.Overrides, s.to.Limits = g.overrides.All(wall), g.limits.All(wall)
 	keys := s.flags(g.flags.Live(now), wall)
 	s.strikes(g.flags.Struck(now))
 	s.counts(s.near(keys))
@@ -142,7 +142,7 @@ func (s *snapshotter) counts(keys []snapshotKey) {
 	most := min(snapshotFine, snapshotMarks/max(1, len(keys)))
 	for _, k := range keys {
 		number, _ := k.rule.meter.NumberOf(k.index)
-		k.rule = k.rule.of(k.key)
+		k.rule = k.rule.of(s.now, k.key)
 		log, global := s.log(k, most)
 		if len(log.Marks) == 0 {
 			continue

@@ -92,7 +92,7 @@ func (b *Batch) All(t *Together) error {
 			return err
 		}
 	}
-	if err := t.rules(b.lane); err != nil {
+	if err := t.rules(b.lane, b.now); err != nil {
 		t.Deny, t.Shadow, t.By = false, false, -1
 		return err
 	}
@@ -174,7 +174,7 @@ func (t *Together) admitPlaces(now window.Instant, chance func() uint64, pass bo
 }
 
 // rules finds the rules of all questions in a single set of rules.
-func (t *Together) rules(l *Lane) error {
+func (t *Together) rules(l *Lane, now window.Instant) error {
 	set := l.gate.rules.Load()
 	t.quotas = false
 	for i := range t.N {
@@ -185,8 +185,8 @@ func (t *Together) rules(l *Lane) error {
 			l.gate.misnamed.Note(q.Rule)
 			return ErrUnknownRule
 		}
-		if p.rule.Numbers != nil {
-			p.rule = p.rule.under(&q.Ask)
+		if p.rule.keyed {
+			p.rule = p.rule.under(now, &q.Ask)
 		}
 		t.start(p.rule, i)
 	}

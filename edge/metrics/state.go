@@ -28,6 +28,11 @@ var stateFamilies = []family{
 		"overrides_full_total", "",
 		"Operators' overrides rejected because the table was full of ones that last longer.",
 	},
+	{"limit_overrides", "", "Keys with a stored limit by an operator, or the end of one."},
+	{
+		"limit_overrides_refused_total", "reason",
+		"Limits by operators received from other nodes and rejected, by reason.",
+	},
 	{"networks", "", "Mitigations set by hand of networks, which hold for every key in them."},
 	{
 		"networks_dropped_total", "",
@@ -64,6 +69,13 @@ func collectState(
 	}
 	put(to, "overrides_evicted_total", overrides.Evicted)
 	put(to, "overrides_full_total", overrides.Full)
+	limits := g.LimitStats()
+	put(to, "limit_overrides", limits.Held)
+	if _, _, gossips := g.GlobalState(); gossips {
+		put(to, "limit_overrides_refused_total", limits.Bad, "bad")
+		put(to, "limit_overrides_refused_total", limits.Early, "future")
+		put(to, "limit_overrides_refused_total", limits.Over, "over")
+	}
 	networks := g.NetworkStats()
 	put(to, "networks", networks.Held)
 	put(to, "networks_dropped_total", networks.Dropped)

@@ -256,8 +256,7 @@ func (w *walk) one(s *step, rule *askedRule, d demand) {
 	q.Judges, q.Counts, q.Later, q.Shadow = d.do&judges != 0, d.do&counts != 0, d.do&later != 0,
 		s.traits&inShadow != 0
 	out.Later = out.Later || q.Later
-	q.Pending, q.Burst = Pending{s.asks, d.held}, 0
-	q.number = w.number
+	q.Pending, q.Burst, q.number = Pending{s.asks, d.held}, 0, w.number
 	q.narrow(rule, d)
 	q.Narrower, q.ShedBy = nil, nil
 	if rule.narrower >= 0 || rule.draw >= 0 {

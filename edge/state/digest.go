@@ -49,12 +49,12 @@ func dropOthers(s *gate.Snapshot, is *Digests) (mitigations, counts int) {
 	if s.Digests == is.Name || s.Digests == [8]byte{} && is.Cluster {
 		return 0, 0
 	}
-	had := len(s.Overrides) + len(s.Flags)
-	s.Overrides = slices.DeleteFunc(s.Overrides, func(o override.Override) bool {
-		return hasDigest(o.Key)
-	})
+	had := len(s.Overrides) + len(s.Limits) + len(s.Flags)
+	digested := func(o override.Override) bool { return hasDigest(o.Key) }
+	s.Overrides = slices.DeleteFunc(s.Overrides, digested)
+	s.Limits = slices.DeleteFunc(s.Limits, digested)
 	s.Flags = slices.DeleteFunc(s.Flags, func(f snapshot.Flag) bool { return hasDigest(f.Key) })
-	mitigations = had - len(s.Overrides) - len(s.Flags)
+	mitigations = had - len(s.Overrides) - len(s.Limits) - len(s.Flags)
 	s.Strikes = slices.DeleteFunc(s.Strikes, func(k snapshot.Strikes) bool {
 		return hasDigest(k.Key)
 	})

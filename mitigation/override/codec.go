@@ -10,7 +10,7 @@ import (
 // The encoding of an override, on the wire and on disk:
 //
 //	version 1 · verb · issued · until - issued · keep - until · rule · key · node · who ·
-//	  reason · …
+//	  reason · [of a limit: limit · 0 · burst] · …
 //
 // Numbers are uvarints; a text follows a uvarint of the length. Later versions add fields at the
 // end only, and a reader skips them. A version above 1 would be an incompatible format.
@@ -38,7 +38,12 @@ func Append(dst []byte, o *Override) []byte {
 	dst = appendText(dst, o.Key)
 	dst = appendText(dst, o.Node)
 	dst = appendText(dst, o.Who)
-	return appendText(dst, o.Reason)
+	if dst = appendText(dst, o.Reason); o.Verb == Limit {
+		dst = binary.AppendUvarint(dst, uint64(o.Number.Limit))
+		dst = binary.AppendUvarint(dst, 0) // a window of its own, of later versions
+		dst = binary.AppendUvarint(dst, uint64(o.Number.Burst))
+	}
+	return dst
 }
 
 func appendText[T string | []byte](dst []byte, text T) []byte {
@@ -59,6 +64,13 @@ func Parse(record []byte) (Override, error) {
 		append([]byte(nil), r.text(mitigation.MaxKey)...)
 	o.Node, o.Who, o.Reason = string(r.text(MaxNode)), string(r.text(MaxWho)),
 		string(r.text(MaxReason))
+	if o.Verb == Limit {
+		o.Number.Limit = r.number()
+		if window := r.number(); window != 0 {
+			return Override{}, fmt.Errorf("%w: a window of its own", ErrBad)
+		}
+		o.Number.Burst = r.number()
+	}
 	if r.failed {
 		return Override{}, fmt.Errorf("%w: truncated, or a field exceeds its bound", ErrBad)
 	}

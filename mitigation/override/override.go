@@ -20,16 +20,20 @@ const (
 	Lift  Verb = 1 // end any earlier override
 	Allow Verb = 2 // never refuse
 	Block Verb = 3 // refuse everything
+	// Of limits, which a set of their own holds.
+	Limit Verb = 4 // another limit in place of the rule's
+	Unset Verb = 5 // end any earlier limit
 )
 
 // Bounds of an override's fields, at the issuing node and at every receiving node.
 const (
 	MinTTL    = time.Second
 	MaxTTL    = 30 * 24 * time.Hour
-	MaxNode   = 253             // bytes
-	MaxWho    = 64              // bytes
-	MaxReason = 256             // bytes
-	MaxEarly  = 2 * time.Minute // lead of Issued over the receiver's clock
+	MaxLimit  = 366 * 24 * time.Hour // of a limit, in place of MaxTTL
+	MaxNode   = 253                  // bytes
+	MaxWho    = 64                   // bytes
+	MaxReason = 256                  // bytes
+	MaxEarly  = 2 * time.Minute      // lead of Issued over the receiver's clock
 )
 
 // The reasons for refusing an override.
@@ -50,12 +54,27 @@ type Override struct {
 	Rule   string // [A-Za-z0-9_.-]{1,64}; a receiver need not have the rule
 	Key    []byte // 1..MaxKey bytes
 	Verb   Verb
-	Issued int64  // above 0
-	Until  int64  // Issued + MinTTL..MaxTTL; for Lift: Issued
-	Keep   int64  // Until..Issued + MaxTTL: until then a replaced override could return
-	Node   string // where it was issued, 1..MaxNode printable bytes
-	Who    string // the operator, at most MaxWho printable bytes
-	Reason string // for people, at most MaxReason printable bytes
+	Issued int64             // above 0
+	Until  int64             // Issued + MinTTL..MaxTTL; for Lift: Issued
+	Keep   int64             // Until..Issued + MaxTTL: until then a replaced override could return
+	Node   string            // where it was issued, 1..MaxNode printable bytes
+	Who    string            // the operator, at most MaxWho printable bytes
+	Reason string            // for people, at most MaxReason printable bytes
+	Number mitigation.Number // of Limit
+}
+
+// OfLimit reports whether o is of a limit, not of a block or an allow.
+func (o *Override) OfLimit() bool { return o.Verb >= Limit }
+
+// ends reports whether o ends an earlier override.
+func (o *Override) ends() bool { return o.Verb == Lift || o.Verb == Unset }
+
+// longest returns the longest time for which o may hold, milliseconds.
+func (o *Override) longest() int64 {
+	if o.OfLimit() {
+		return MaxLimit.Milliseconds()
+	}
+	return MaxTTL.Milliseconds()
 }
 
 // Action returns the action of o's flag. For Allow and Block.
@@ -66,8 +85,8 @@ func (o *Override) Action() mitigation.Action {
 	return mitigation.Block
 }
 
-// InForce reports whether o sets a flag at now, Unix milliseconds.
-func (o *Override) InForce(now int64) bool { return o.Verb != Lift && o.Until > now }
+// InForce reports whether o sets a flag, or a limit, at now, Unix milliseconds.
+func (o *Override) InForce(now int64) bool { return !o.ends() && o.Until > now }
 
 // Compare orders two overrides of a key over all fields. The greater wins on every node alike: the
 // newer, or of two from the same millisecond an arbitrary but fixed choice.
@@ -76,27 +95,31 @@ func (o *Override) Compare(v *Override) int {
 		cmp.Compare(o.Issued, v.Issued), strings.Compare(o.Node, v.Node),
 		cmp.Compare(o.Verb, v.Verb),
 		cmp.Compare(o.Until, v.Until), strings.Compare(o.Who, v.Who),
-		strings.Compare(o.Reason, v.Reason),
+		strings.Compare(o.Reason, v.Reason), o.Number.Compare(v.Number),
 	)
 }
 
 // check returns an ErrBad for a field out of bounds, whatever the time.
 func (o *Override) check() error {
-	longest := o.Issued + MaxTTL.Milliseconds()
+	longest := o.Issued + o.longest()
 	switch {
 	case !ruleName(o.Rule):
 		return bad("rule")
 	case len(o.Key) < 1 || len(o.Key) > mitigation.MaxKey:
 		return bad("key")
-	case o.Verb < Lift || o.Verb > Block:
+	case o.Verb < Lift || o.Verb > Unset:
 		return bad("action")
 	case o.Issued <= 0 || longest < 0:
 		return bad("time of issue")
-	case o.Verb == Lift && o.Until != o.Issued,
-		o.Verb != Lift && o.Until < o.Issued+MinTTL.Milliseconds(), o.Until > longest:
+	case o.ends() && o.Until != o.Issued,
+		!o.ends() && o.Until < o.Issued+MinTTL.Milliseconds(), o.Until > longest:
 		return bad("end")
 	case o.Keep < o.Until || o.Keep > longest:
 		return bad("time to keep")
+	}
+	if n := o.Number; o.Verb == Limit && (n.Limit < 1 || n.Limit > mitigation.MaxLimit ||
+		n.Burst < 0 || n.Burst > mitigation.MaxLimit) {
+		return bad("limit")
 	}
 	return o.checkText()
 }

@@ -60,14 +60,14 @@ func (s *Set) Issue(now int64, o Override) (Override, error) {
 		// a clock set back must not make this override lose
 		o.Issued = max(now, was.Issued+1)
 	}
-	if o.Until = o.Issued + ttl; o.Verb == Lift {
+	if o.Until = o.Issued + ttl; o.ends() {
 		o.Until = o.Issued
 	}
 	switch o.Keep = o.Until; {
 	case held:
 		o.Keep = max(o.Until, was.Keep)
-	case o.Verb == Lift: // the override to lift is unknown here and may last as long as any
-		o.Keep = o.Issued + MaxTTL.Milliseconds()
+	case o.ends(): // the override to lift is unknown here and may last as long as any
+		o.Keep = o.Issued + o.longest()
 	}
 	_, err := s.merge(now, o)
 	return o, err

@@ -85,7 +85,7 @@ func (a *app) explain(v api.ExplainView) error {
 	a.printFields(slices.Concat([][2]string{
 		{"reason", because(v)},
 		{"remaining", remaining(v)},
-		{"limit from", sourceText(v.LimitSource)},
+		{"limit from", sourceText(v)},
 		{"rule", fmt.Sprintf("%s, scope %s, mode %s, failure_mode %s%s", limitOf(v), v.Scope,
 			v.Mode, v.FailureMode, spreadText(v.RetrySpread))},
 		{"bucket", bucketOf(v)},

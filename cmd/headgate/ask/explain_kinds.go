@@ -144,11 +144,14 @@ func spreadText(part float64) string {
 }
 
 // sourceText says where a limit is from that is not the rule's own; "" for its own.
-func sourceText(source string) string {
-	if set, ok := strings.CutPrefix(source, "table:"); ok {
+func sourceText(v api.ExplainView) string {
+	if set, ok := strings.CutPrefix(v.LimitSource, "table:"); ok {
 		return "the table @" + set
 	}
-	if source == "unknown" {
+	if who, ok := strings.CutPrefix(v.LimitSource, "override:"); ok && v.LimitUntil != nil {
+		return fmt.Sprintf("set by hand by %s, %s left", who, timeLeft(*v.LimitUntil, v.Now))
+	}
+	if v.LimitSource == "unknown" {
 		return "the rule; a policy may know a number of the key, by a field of the request"
 	}
 	return ""

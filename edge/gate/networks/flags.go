@@ -76,7 +76,7 @@ func (f *Flags) Find(now window.Instant, name string, key []byte) (found *Flag) 
 	if r == nil || r.own[string(key)] {
 		return nil
 	}
-	if p, ok := addressIn(key); ok {
+	if p, ok := AddressIn(key); ok {
 		r.tree.Find(p, func(flag *Flag) bool {
 			if flag.Effect.Until > now {
 				found = flag

@@ -7,8 +7,8 @@ import (
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
-// addressIn returns the address or the network key is, or that is the first such part of it.
-func addressIn(key []byte) (netip.Prefix, bool) {
+// AddressIn returns the address or the network key is, or that is the first such part of it.
+func AddressIn(key []byte) (netip.Prefix, bool) {
 	for rest, more := key, true; more; {
 		var part []byte
 		part, rest, more = bytes.Cut(rest, []byte{partsEnd})

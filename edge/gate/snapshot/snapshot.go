@@ -21,6 +21,7 @@ type Snapshot struct {
 	// Digests names the digest key under which keys were made; zero: not known.
 	Digests   [8]byte
 	Overrides []override.Override
+	Limits    []override.Override // of keys, by hand
 	Rules     []Rule
 	Flags     []Flag
 	Strikes   []Strikes

@@ -51,6 +51,7 @@ const (
 	recordCount   = 5 // see count and exchanged
 	recordStrikes = 6 // rule, key, their number, and when they are forgotten
 	recordDigests = 7 // name of the digest key, 8 bytes
+	recordLimits  = 8 // override.AppendAll, of limits by hand
 )
 
 var (
@@ -141,6 +142,10 @@ func Encode(dst []byte, s *gate.Snapshot) (all []byte, left int) {
 	w.add(recordHead, MaxBytes)
 	w.record = override.AppendAll(w.record[:0], s.Overrides)
 	w.add(recordOverrides, MaxBytes)
+	if len(s.Limits) > 0 {
+		w.record = override.AppendAll(w.record[:0], s.Limits)
+		w.add(recordLimits, MaxBytes)
+	}
 	if s.Digests != [8]byte{} {
 		w.record = append(w.record[:0], s.Digests[:]...)
 		w.add(recordDigests, MaxBytes)

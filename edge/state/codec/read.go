@@ -73,6 +73,8 @@ func readRecord(s *gate.Snapshot, kind byte, r *reader) (err error) {
 		s.Written, s.Stopped = r.number(maxNumber), r.bool()
 	case recordOverrides:
 		s.Overrides, err = override.ParseAll(r.rest)
+	case recordLimits:
+		s.Limits, err = override.ParseAll(r.rest)
 	case recordDigests:
 		r.failed = copy(s.Digests[:], r.rest) < len(s.Digests)
 	case recordRule:

@@ -142,6 +142,7 @@ function facts(v) {
   const rows = [
     ['rule', `${limitOf(v)} · ${v.scope} · ${v.mode}`],
     ...(v.limit_source?.startsWith('table:') ? [['limit from', `the table @${v.limit_source.slice('table:'.length)}`]] : []),
+    ...(v.limit_until ? [['limit from', `${v.limit_source.slice('override:'.length)}, by hand, until ${moment(v.limit_until)}`]] : []),
     ['decided by', v.view_lost ? `${v.view} only, failure mode ${v.failure_mode}` : `counts of scope ${v.view}`],
     ...(v.places ? [] : [['exact count', counted]]),
     ...factsOf(v),

@@ -1,0 +1,198 @@
+package ask
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/headgate-dev/headgate/cmd/headgate/cli"
+	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/spf13/cobra"
+)
+
+// limitFlags are the options of `headgate limit set` and `headgate limit import`.
+type limitFlags struct {
+	changeFlags
+	request api.LimitRequest // Limit, Burst, TTL and Until
+	shown   bool
+	whom
+}
+
+// Limit returns `headgate limit`, which gives keys limits of their own by hand.
+func Limit(shared *cli.App) *cobra.Command {
+	a := &app{shared}
+	cmd := &cobra.Command{
+		Use:   "limit",
+		Short: "Give a key a limit of its own by hand, for a limited time",
+	}
+	cmd.AddCommand(a.limitSet(), a.limitList(), a.limitUnset(), a.limitImport())
+	return cmd
+}
+
+// addEnds gives cmd the options of when a limit ends.
+func (f *limitFlags) addEnds(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.request.TTL, "for", "", "end after `DURATION`: 90s, 36h, 7d")
+	cmd.Flags().StringVar(&f.request.Until, "until", "", "end at `TIME`: 2027-01-31, or RFC 3339")
+}
+
+func (a *app) limitSet() *cobra.Command {
+	var f limitFlags
+	cmd := &cobra.Command{
+		Use:   "set RULE KEY",
+		Short: "Set the limit of a key, on every node",
+		Long: `Set the limit of a key in place of the rule's, and of its number in a table, on every
+node. What was admitted stays admitted. KEY is a key, a network such as 10.0.0.0/8, or "*": whoever
+has no number. Needs the admin token when one is set.`,
+		Example: `  headgate limit set web --header x-api-key=k-3 --limit 3000 --for 7d
+  headgate limit set per-ip 203.0.113.0/24 --limit 20 --until 2027-01-31`,
+		Args:              f.want(new(bool)),
+		ValidArgsFunction: a.completeRule,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.setLimit(cmd.Context(), args, &f)
+		},
+	}
+	a.AddAdminFlags(cmd)
+	cli.AddShownFlag(cmd, &f.shown)
+	f.addTo(cmd)
+	f.addEnds(cmd)
+	addChangeFlags(cmd, &f.changeFlags)
+	cmd.Flags().StringVar(&f.request.Limit, "limit", "", "the limit, `NUMBER`")
+	cmd.Flags().StringVar(&f.request.Burst, "burst", "", "the burst, `NUMBER`, of buckets only")
+	return cmd
+}
+
+// limited returns the keys that are meant, for a limit: everybody is no key.
+func (a *app) limited(
+	ctx context.Context, args []string, c *whom, shown bool,
+) (*cli.Client, []string, error) {
+	if len(args) == 2 && args[1] == "*" {
+		daemon, err := a.DialAdmin()
+		return daemon, args[1:], err
+	}
+	return a.meant(ctx, args, c, shown)
+}
+
+func (a *app) setLimit(ctx context.Context, args []string, f *limitFlags) error {
+	daemon, keys, err := a.limited(ctx, args, &f.whom, f.shown)
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		request := f.request
+		request.Rule, request.Reason, request.By = args[0], f.reason, a.author(f.changeFlags)
+		if request.Key = key; f.shown || strings.Contains(key, `\`) { // JSON carries no odd bytes
+			request.Key, request.Shown = "", key
+		}
+		var set api.LimitView
+		if err := daemon.Do(ctx, http.MethodPost, "/v1/limits", request, &set); err != nil {
+			return daemon.ExplainRefusal(ctx, err, request.Rule)
+		}
+		if f.json {
+			if err := cli.WriteJSON(a.Stdout, set); err != nil {
+				return err
+			}
+			continue
+		}
+		where := "all nodes"
+		if set.Alone {
+			where = "this node only: no gossip"
+		}
+		fmt.Fprintf(a.Stdout, "limit %s %s: %d, was %d, until %s (%s left; %s)\n",
+			cli.Safe(set.Rule), cli.Safe(set.Key), set.Limit, set.Before,
+			set.Expires.Format(time.RFC3339), timeLeft(set.Expires, a.Now()), where)
+	}
+	return nil
+}
+
+func (a *app) limitList() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:               "list [RULE]",
+		Short:             "List the limits set by hand",
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.completeRule,
+	}
+	return cli.View(a.App, cmd, "/v1/limits", func(args []string) (url.Values, error) {
+		query := url.Values{"n": {"1000"}}
+		if len(args) > 0 {
+			query.Set("rule", args[0])
+		}
+		return query, nil
+	}, a.listLimits)
+}
+
+func (a *app) listLimits(v api.LimitsView) error {
+	if len(v.Limits) == 0 {
+		fmt.Fprintln(a.Stdout, "no limit is set by hand")
+		return nil
+	}
+	rows := [][]cli.Cell{cli.Header("RULE", "KEY", "LIMIT", "BURST", "LEFT", "BY", "REASON")}
+	for _, l := range v.Limits {
+		burst := ""
+		if l.Burst > 0 {
+			burst = cli.Grouped(l.Burst)
+		}
+		rows = append(rows, []cli.Cell{
+			cli.Left(l.Rule), cli.Left(l.Key), cli.Number(cli.Grouped(l.Limit)), cli.Number(burst),
+			cli.Left(timeLeft(l.Expires, a.Now())), cli.Left(l.By), cli.Left(l.Reason),
+		})
+	}
+	a.WriteTable(a.Stdout, rows)
+	if v.Cursor != "" {
+		fmt.Fprintln(a.Stdout, "and more: name a rule")
+	}
+	return nil
+}
+
+func (a *app) limitUnset() *cobra.Command {
+	var f limitFlags
+	cmd := &cobra.Command{
+		Use:   "unset RULE KEY",
+		Short: "End the limit of a key set by hand, on every node",
+		Long: `End the limit of a key set by hand, on every node. Exit code 0 when it was ended, 1
+when there was none, 2 on an error.`,
+		Args:              f.want(new(bool)),
+		ValidArgsFunction: a.completeRule,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.unsetLimit(cmd.Context(), args, &f)
+		},
+	}
+	a.AddAdminFlags(cmd)
+	cli.AddShownFlag(cmd, &f.shown)
+	f.addTo(cmd)
+	addChangeFlags(cmd, &f.changeFlags)
+	return cmd
+}
+
+func (a *app) unsetLimit(ctx context.Context, args []string, f *limitFlags) error {
+	daemon, keys, err := a.limited(ctx, args, &f.whom, f.shown)
+	if err != nil {
+		return err
+	}
+	none := true
+	for _, key := range keys {
+		query := url.Values{"rule": args[:1]}
+		setKey(query, key)
+		setIf(query, "by", a.author(f.changeFlags))
+		setIf(query, "reason", f.reason)
+		err := daemon.Do(ctx, http.MethodDelete, "/v1/limits?"+query.Encode(), nil, nil)
+		if err != nil && !withoutMitigation(err) {
+			return daemon.ExplainRefusal(ctx, err, args[0])
+		}
+		what := "no limit by hand on %s %s\n"
+		if err == nil {
+			none, what = false, "ended the limit by hand on %s %s\n"
+		}
+		if !f.json {
+			fmt.Fprintf(a.Stdout, what, cli.Safe(args[0]), cli.Safe(key))
+		} else if err := cli.WriteJSON(a.Stdout, removed{args[0], key, err == nil}); err != nil {
+			return err
+		}
+	}
+	if none {
+		return cli.ErrNo
+	}
+	return nil
+}
