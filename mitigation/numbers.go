@@ -29,6 +29,12 @@ func (n *Numbers) Place(of Number) int {
 	return -1
 }
 
+// Takes reports whether a key of r can have the number n: a bucket refills by it in time.
+func (r *Rule) Takes(n Number) bool {
+	with := r.With(n)
+	return r.Kind != Bucket || with.Fill() <= MaxFill
+}
+
 // With returns r for keys with the number n.
 func (r *Rule) With(n Number) Rule {
 	with := *r

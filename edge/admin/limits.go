@@ -178,6 +178,9 @@ func (a *Door) limitProblem(err error, h *gate.LimitByHand) *api.Problem {
 		return api.UnknownRule("rule", []byte(h.Rule), a.gate.RuleNames())
 	case errors.Is(err, gate.ErrBurst):
 		return api.BadParameter("burst", "is for buckets, and "+h.Rule+" is none")
+	case errors.Is(err, gate.ErrRefill):
+		return api.BadParameter("limit", "is too small: the bucket would take more than 24h to "+
+			"refill; lower the burst too")
 	case errors.Is(err, gate.ErrGlobal):
 		return api.BadParameter("rule", "is of scope global: PoPs do not learn of each other's "+
 			"numbers")

@@ -3,6 +3,7 @@ package gate
 import (
 	"errors"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,17 +35,26 @@ type byLimit struct {
 	rule  rule
 }
 
-// limitsOf returns the limits by hand in force of the rule called name: its own, and as the rule of
-// a tier those of its policy.
-func (g *Gate) limitsOf(name string) (all []override.Override) {
-	wall := g.Wall(g.Now()).UnixMilli()
-	policy, _, _ := strings.Cut(name, "@")
-	for _, o := range g.limits.All(wall) {
-		if o.InForce(wall) && (o.Rule == name || o.Rule == policy && string(o.Key) != Everybody) {
-			all = append(all, o)
-		}
+// limitsByRule returns the limits by hand in force, by the rule's name as the operator gave it.
+func (g *Gate) limitsByRule() map[string][]override.Override {
+	of := map[string][]override.Override{}
+	for _, o := range g.Limits(g.Now()) {
+		of[o.Rule] = append(of[o.Rule], o)
 	}
-	return all
+	return of
+}
+
+// limitsOf returns the limits in of for r: as the rule of a tier those of the policy but for
+// Everybody, and then the rule's own. What r cannot take, another node may have set.
+func limitsOf(of map[string][]override.Override, r *mitigation.Rule) (all []override.Override) {
+	if policy, _, ok := strings.Cut(r.Name, "@"); ok {
+		all = slices.DeleteFunc(slices.Clone(of[policy]), func(o override.Override) bool {
+			return string(o.Key) == Everybody
+		})
+	}
+	return slices.DeleteFunc(slices.Concat(all, of[r.Name]), func(o override.Override) bool {
+		return r.Scope == mitigation.Global || !r.Takes(o.Number)
+	})
 }
 
 // setLimits has r decide by the limits all, of its own name last.
@@ -131,6 +141,7 @@ type LimitByHand struct {
 var (
 	ErrBurst  = errors.New("gate: a burst is for buckets")
 	ErrGlobal = errors.New("gate: PoPs do not learn of each other's numbers")
+	ErrRefill = errors.New("gate: the bucket would not refill within a day")
 )
 
 // LimitSet is a limit by hand as it is held, and the key's limit before.
@@ -182,6 +193,8 @@ func (g *Gate) checkLimit(now window.Instant, h *LimitByHand) error {
 		return ErrBurst
 	case r.global:
 		return ErrGlobal
+	case !r.Takes(h.Number):
+		return ErrRefill
 	default:
 		h.Key = g.networkAsked(now, r, h.Key)
 	}

@@ -190,7 +190,7 @@ func TestLimitsRefused(t *testing.T) {
 	global := mitigation.Rule{
 		Name: "g", Limit: 5, Window: time.Minute, Scope: mitigation.Global,
 	}
-	g, _ := peers(t, limited, global)
+	g, _ := peers(t, limited, global, bucketed)
 	one := func(rule string, burst int64) gate.LimitByHand {
 		return gate.LimitByHand{
 			Rule: rule, Key: []byte("k"), Number: mitigation.Number{Limit: 9, Burst: burst},

@@ -106,14 +106,14 @@ func (g *Gate) SetRules(rules []mitigation.Rule) {
 	old, listed := g.rules.Load(), len(rules)
 	rules = g.withExtra(rules)
 	limits := make([]window.Limit, len(rules))
-	byHand := make([][]override.Override, len(rules))
+	given, byHand := g.limitsByRule(), make([][]override.Override, len(rules))
 	anew := make(map[string]bool)
 	for n, r := range rules {
 		if was := old.byName[r.Name]; was != nil && was.Mode == mitigation.Shadow &&
 			r.Mode != mitigation.Shadow {
 			anew[r.Name] = true
 		}
-		byHand[n] = g.limitsOf(r.Name)
+		byHand[n] = limitsOf(given, &r)
 		limits[n] = g.limitOf(&r, anew[r.Name], byHand[n])
 	}
 	g.counter.Configure(limits)

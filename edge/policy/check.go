@@ -31,7 +31,7 @@ func (s *Spec) Check(rules []string, hint func(wrong string, known []string) str
 	for i := range s.Numbered {
 		r := &s.Numbered[i]
 		if t := c.table(r.At, r.Numbers.Set); t != nil {
-			u := userOf(&r.Rule, nil)
+			u := tableUser{rule: &r.Rule}
 			c.words(r.At, t, &u)
 		}
 	}

@@ -58,9 +58,8 @@ func isNumber(word string) bool { return word != "" && word[0] >= '0' && word[0]
 
 // tableUser is a policy or a rule that looks a word up in a table.
 type tableUser struct {
-	tiers  []string // with limits; nil: numbers only
-	bucket bool
-	global bool // PoPs count together
+	tiers []string         // with limits; nil: numbers only
+	rule  *mitigation.Rule // of keys with numbers
 }
 
 // usersOf returns who uses the table called name.
@@ -72,14 +71,10 @@ func (s *Spec) usersOf(name string) (all []tableUser) {
 	}
 	for i := range s.Numbered {
 		if r := &s.Numbered[i]; r.Numbers.Set == name {
-			all = append(all, userOf(&r.Rule, nil))
+			all = append(all, tableUser{rule: &r.Rule})
 		}
 	}
 	return all
-}
-
-func userOf(r *mitigation.Rule, tiers []string) tableUser {
-	return tableUser{tiers, r.Kind == mitigation.Bucket, r.Scope == mitigation.Global}
 }
 
 // user returns p as a user of a table; false: p uses none.
@@ -87,9 +82,13 @@ func (p *Policy) user() (u tableUser, ok bool) {
 	if p.Tiers == nil || len(p.Own) == 0 {
 		return u, false
 	}
-	u = userOf(&p.Own[0], p.Tiers.Names)
-	if p.Tiers.Plain {
-		u.tiers = nil
+	if u.rule = &p.Own[0]; p.Tiers.Plain {
+		return u, true
+	}
+	u.tiers = p.Tiers.Names
+	if at := slices.Index(u.tiers, p.Tiers.Default) * (1 + len(p.Ladder)); at >= 0 &&
+		at < len(p.Own) {
+		u.rule = &p.Own[at]
 	}
 	return u, true
 }
@@ -105,11 +104,14 @@ func (u *tableUser) check(word string) error {
 		return fmt.Errorf("tier %.64q has no number in a policy that uses the table", word)
 	}
 	n, err := ParseNumber(word)
-	if u.global {
+	switch {
+	case u.rule.Scope == mitigation.Global:
 		return errors.New("a key has a number of its own in a rule of scope node or pop only")
-	}
-	if err == nil && n.Burst > 0 && !u.bucket {
-		err = errors.New("burst is for buckets, and a rule that uses the table is none")
+	case err != nil:
+	case n.Burst > 0 && u.rule.Kind != mitigation.Bucket:
+		return errors.New("burst is for buckets, and a rule that uses the table is none")
+	case !u.rule.Takes(n):
+		return fmt.Errorf("a bucket takes more than 24h to refill by %.64q", word)
 	}
 	return err
 }
