@@ -30,7 +30,7 @@ state_dir: %[1]s/state
 listen: {admin: "127.0.0.1:0"}
 sets:
   tenants: {table_file: %[1]s/tenants.csv}
-  bursts: {table: {b-1: 20 burst=50, b-2: "7", b-3: 1 burst=3}}
+  bursts: {table: {b-1: 60 burst=50, b-2: "7", b-3: 4 burst=3}}
 rules:
   - {name: api, limit: 5, window: 1h, numbers: "@tenants"}
 policies:
