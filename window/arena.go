@@ -58,6 +58,9 @@ func (a *arena) takeFor(first bool) uint32 {
 // kept reports whether no more chunks are free than are kept for lists without a chunk.
 func (a *arena) kept() bool { return int64(len(a.chunks)-1)-a.used.Load() <= a.reserve.Load() }
 
+// empty reports whether no chunk is left.
+func (a *arena) empty() bool { return a.used.Load() >= int64(len(a.chunks)-1) }
+
 // take returns a chunk, or 0 when none is left, which is counted.
 func (a *arena) take() uint32 {
 	for {

@@ -73,6 +73,8 @@ func (c *Counter) promote(m *Meter, now Instant, h Hit, key []byte) int {
 	}
 	if h.at = c.table.free(h.index); h.at == noSlot {
 		h.at = c.displace(m, now, h)
+	} else if m.brief.most > 0 && c.arena.empty() {
+		h.at = noSlot // a slot without a log would admit everything; a brief entry does not
 	}
 	if h.at == noSlot {
 		c.table.full.Add(1)
