@@ -100,9 +100,6 @@ func (m *Meter) NumberOf(i sketch.Index) (n Number, ok bool) {
 	return n, false
 }
 
-// Is reports whether m is of the number n.
-func (m *Meter) Is(n Number) bool { return m.base != m && m.number == n }
-
 // meterOf returns the meter by which the key of s was judged last; nil: the rule is gone.
 func (c *Counter) meterOf(s *slot) *Meter { return c.meters.Load().byID[s.rule.Load()] }
 
@@ -112,7 +109,7 @@ func (m *Meter) other(s *slot) bool { return m.numbered.Load() && s.rule.Load() 
 // fit has the key of s, which lies at place at, judged by m's number from now on, if another was in
 // force. The caller holds the slot's lock.
 func (m *Meter) fit(s *slot, at int) {
-	if m.numbered.Load() && s.rule.Load() != m.id { // inlined
+	if m.other(s) { // inlined
 		m.fitOther(s, at)
 	}
 }

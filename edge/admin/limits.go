@@ -18,9 +18,17 @@ const maxBatch = 2000
 
 // listLimits lists the limits by hand in force.
 func (a *Door) listLimits(w http.ResponseWriter, r *http.Request) *api.Problem {
-	query, of, n, p := a.listed(r, 1000, "cursor")
+	query, p := adminQuery(r, "rule", "n", "cursor")
 	if p != nil {
 		return p
+	}
+	n, p := rowsAsked(query, maxAdminRows)
+	if p != nil {
+		return p
+	}
+	of := query.Get("rule") // or a policy's name
+	if query.Has("rule") && a.gate.RuleOrPolicy(of) == nil {
+		return api.UnknownRule("rule", []byte(of), a.gate.RuleNames())
 	}
 	after, p := readCursor(query.Get("cursor"))
 	if p != nil {
@@ -32,7 +40,7 @@ func (a *Door) listLimits(w http.ResponseWriter, r *http.Request) *api.Problem {
 		o := &all[i]
 		flag := mitigation.Flag{Rule: o.Rule, Key: o.Key}
 		switch {
-		case of != nil && o.Rule != of.Name, after != nil && compareFlags(&flag, after) <= 0:
+		case of != "" && o.Rule != of, after != nil && compareFlags(&flag, after) <= 0:
 		case len(page.Limits) == n:
 			last := &all[i-1]
 			page.Cursor = cursorAt(&mitigation.Flag{Rule: last.Rule, Key: last.Key})

@@ -94,14 +94,21 @@ func (a *Door) listed(r *http.Request, otherwise int, others ...string) (
 	if query, p = adminQuery(r, append(others, "rule", "n")...); p != nil {
 		return nil, nil, 0, p
 	}
+	if n, p = rowsAsked(query, otherwise); p == nil {
+		of, p = a.adminRule(query)
+	}
+	return query, of, n, p
+}
+
+// rowsAsked reads the parameter n: a number of rows from 1 to maxAdminRows, or otherwise.
+func rowsAsked(query url.Values, otherwise int) (n int, p *api.Problem) {
 	if n = otherwise; query.Has("n") {
 		rows, err := strconv.ParseUint(query.Get("n"), 10, 16)
 		if n = int(rows); err != nil || n < 1 || n > maxAdminRows {
-			return nil, nil, 0, api.BadParameter("n", "must be a whole number from 1 to 1000")
+			return 0, api.BadParameter("n", "must be a whole number from 1 to 1000")
 		}
 	}
-	of, p = a.adminRule(query)
-	return query, of, n, p
+	return n, nil
 }
 
 // neededRule is adminRule for a required parameter.

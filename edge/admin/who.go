@@ -107,6 +107,9 @@ func (k *heldKeys) add(rule, key string) {
 
 // keysOf returns the keys of the client.
 func (a *Door) keysOf(now window.Instant, c *sample.Client) (heldKeys, *api.Problem) {
+	if r := a.gate.RuleOrPolicy(c.Rule); r != nil { // the rules of all tiers have the same keys
+		c.Rule = r.Name
+	}
 	k := heldKeys{rule: c.Rule}
 	found, err := c.Keys(a.options.engine())
 	switch {

@@ -237,6 +237,14 @@ func (g *Gate) Publishes() bool { return g.global != nil && g.global.Publish != 
 // LimitStats returns the state of the set of limits by hand.
 func (g *Gate) LimitStats() override.Stats { return g.limits.Stats() }
 
+// RuleOrPolicy returns the rule called name, or the first of a policy with tiers; nil: none.
+func (g *Gate) RuleOrPolicy(name string) *mitigation.Rule {
+	if r := g.ruleOrPolicy(name); r != nil {
+		return &r.Rule
+	}
+	return nil
+}
+
 // ruleOrPolicy returns the rule called name, or the first of a policy with tiers; nil: none.
 func (g *Gate) ruleOrPolicy(name string) *rule {
 	set := g.rules.Load()

@@ -112,8 +112,11 @@ func (r *rule) numbered(n mitigation.Number, otherwise *rule) *rule {
 	if r != nil && n.Limit > 0 {
 		at, _ := slices.BinarySearchFunc(r.numbers, n.Limit,
 			func(in *rule, limit int64) int { return cmp.Compare(in.Limit, limit) })
-		for ; at < len(r.numbers) && r.numbers[at].Limit == n.Limit; at++ {
-			if in := r.numbers[at]; in.meter.Is(n) {
+		for _, in := range r.numbers[at:] {
+			if in.Limit != n.Limit {
+				break
+			}
+			if in.meter == r.meter.Numbered(n) {
 				return in
 			}
 		}

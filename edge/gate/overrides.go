@@ -35,7 +35,7 @@ func (g *Gate) issueTo(
 	wall := g.Wall(now).UnixMilli()
 	o.Node, o.Until = g.node, wall+ttl.Milliseconds()
 	is, err := to.Issue(wall, *o)
-	if *o = is; g.global == nil || g.global.Publish == nil || err != nil {
+	if *o = is; !g.Publishes() || err != nil {
 		// a node without room for it would take it for news again and again
 		return func() {}, err == nil
 	}

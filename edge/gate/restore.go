@@ -33,9 +33,7 @@ func (g *Gate) Restore(now window.Instant, s *Snapshot, unseen time.Duration) (R
 		func(override.Override, override.News) { is.Overrides++ })
 	_, _ = g.limits.MergeAll(g.Wall(now).UnixMilli(), s.Limits,
 		func(override.Override, override.News) { is.Overrides++ })
-	if len(s.Limits) > 0 {
-		g.applyLimits()
-	}
+	g.applyLimits()
 	g.applyAll(now)
 	for n := range s.Flags {
 		if g.restoreFlag(now, s, &s.Flags[n]) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
@@ -48,44 +47,35 @@ node. What was admitted stays admitted. KEY is a key, a network such as 10.0.0.0
 has no number. Needs the admin token when one is set.`,
 		Example: `  headgate limit set web --header x-api-key=k-3 --limit 3000 --for 7d
   headgate limit set per-ip 203.0.113.0/24 --limit 20 --until 2027-01-31`,
-		Args:              f.want(new(bool)),
-		ValidArgsFunction: a.completeRule,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.setLimit(cmd.Context(), args, &f)
 		},
 	}
+	f.addEnds(cmd)
+	cmd.Flags().StringVar(&f.request.Limit, "limit", "", "the limit, `NUMBER`")
+	cmd.Flags().StringVar(&f.request.Burst, "burst", "", "the burst, `NUMBER`, of buckets only")
+	return a.ofKey(cmd, &f)
+}
+
+// ofKey completes a command about RULE KEY.
+func (a *app) ofKey(cmd *cobra.Command, f *limitFlags) *cobra.Command {
+	cmd.Args, cmd.ValidArgsFunction, f.everybody = f.want(nil), a.completeRule, true
 	a.AddAdminFlags(cmd)
 	cli.AddShownFlag(cmd, &f.shown)
 	f.addTo(cmd)
-	f.addEnds(cmd)
 	addChangeFlags(cmd, &f.changeFlags)
-	cmd.Flags().StringVar(&f.request.Limit, "limit", "", "the limit, `NUMBER`")
-	cmd.Flags().StringVar(&f.request.Burst, "burst", "", "the burst, `NUMBER`, of buckets only")
 	return cmd
 }
 
-// limited returns the keys that are meant, for a limit: everybody is no key.
-func (a *app) limited(
-	ctx context.Context, args []string, c *whom, shown bool,
-) (*cli.Client, []string, error) {
-	if len(args) == 2 && args[1] == "*" {
-		daemon, err := a.DialAdmin()
-		return daemon, args[1:], err
-	}
-	return a.meant(ctx, args, c, shown)
-}
-
 func (a *app) setLimit(ctx context.Context, args []string, f *limitFlags) error {
-	daemon, keys, err := a.limited(ctx, args, &f.whom, f.shown)
+	daemon, keys, err := a.meant(ctx, args, &f.whom, f.shown)
 	if err != nil {
 		return err
 	}
 	for _, key := range keys {
 		request := f.request
 		request.Rule, request.Reason, request.By = args[0], f.reason, a.author(f.changeFlags)
-		if request.Key = key; f.shown || strings.Contains(key, `\`) { // JSON carries no odd bytes
-			request.Key, request.Shown = "", key
-		}
+		request.Key, request.Shown = sent(key, f.shown)
 		var set api.LimitView
 		if err := daemon.Do(ctx, http.MethodPost, "/v1/limits", request, &set); err != nil {
 			return daemon.ExplainRefusal(ctx, err, request.Rule)
@@ -153,21 +143,15 @@ func (a *app) limitUnset() *cobra.Command {
 		Short: "End the limit of a key set by hand, on every node",
 		Long: `End the limit of a key set by hand, on every node. Exit code 0 when it was ended, 1
 when there was none, 2 on an error.`,
-		Args:              f.want(new(bool)),
-		ValidArgsFunction: a.completeRule,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.unsetLimit(cmd.Context(), args, &f)
 		},
 	}
-	a.AddAdminFlags(cmd)
-	cli.AddShownFlag(cmd, &f.shown)
-	f.addTo(cmd)
-	addChangeFlags(cmd, &f.changeFlags)
-	return cmd
+	return a.ofKey(cmd, &f)
 }
 
 func (a *app) unsetLimit(ctx context.Context, args []string, f *limitFlags) error {
-	daemon, keys, err := a.limited(ctx, args, &f.whom, f.shown)
+	daemon, keys, err := a.meant(ctx, args, &f.whom, f.shown)
 	if err != nil {
 		return err
 	}

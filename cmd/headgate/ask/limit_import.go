@@ -8,8 +8,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"strconv"
-	"strings"
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/edge/api"
@@ -24,8 +22,7 @@ func (a *app) limitImport() *cobra.Command {
 		Long: `Set the limits of a CSV file, all or none: rule,key,limit[,burst[,until[,reason]]].
 A line without an end or a reason takes that of the option. At most 2,000 lines: more is for a
 table.`,
-		Example: `  headgate limit import raised.csv --for 7d`,
-		Args:    cli.Want("FILE"),
+		Args: cli.Want("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.importLimits(cmd.Context(), args[0], &f)
 		},
@@ -65,7 +62,7 @@ func (a *app) importLimits(ctx context.Context, name string, f *limitFlags) erro
 	if f.json {
 		return cli.WriteJSON(a.Stdout, set)
 	}
-	fmt.Fprintf(a.Stdout, "set %s limits\n", strconv.Itoa(set.Set))
+	fmt.Fprintf(a.Stdout, "set %d limits\n", set.Set)
 	return nil
 }
 
@@ -74,17 +71,13 @@ func (a *app) resolved(
 	ctx context.Context, daemon *cli.Client, all []api.LimitRequest,
 ) (meant []api.LimitRequest, err error) {
 	for i := range all {
-		keys := []string{all[i].Key}
-		if all[i].Key != "*" {
-			if keys, err = a.keysOf(ctx, daemon, all[i].Rule, all[i].Key, &whom{}); err != nil {
-				return nil, fmt.Errorf("limit %d: %w", i+1, err)
-			}
+		keys, err := a.keysOf(ctx, daemon, all[i].Rule, all[i].Key, &whom{everybody: true})
+		if err != nil {
+			return nil, fmt.Errorf("limit %d: %w", i+1, err)
 		}
 		for _, key := range keys {
 			is := all[i]
-			if is.Key = key; strings.Contains(key, `\`) {
-				is.Key, is.Shown = "", key
-			}
+			is.Key, is.Shown = sent(key, false)
 			meant = append(meant, is)
 		}
 	}

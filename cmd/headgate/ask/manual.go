@@ -108,9 +108,7 @@ func (a *app) setByHand(ctx context.Context, action string, args []string, f *ma
 		if f.ttl > 0 {
 			request.TTL = f.ttl.String()
 		}
-		if request.Key = key; f.shown || strings.Contains(key, `\`) { // JSON carries no odd bytes
-			request.Key, request.Shown = "", key
-		}
+		request.Key, request.Shown = sent(key, f.shown)
 		var set api.MitigationView
 		if err := daemon.Do(ctx, http.MethodPost, "/v1/mitigations", request, &set); err != nil {
 			return daemon.ExplainRefusal(ctx, err, request.Rule)
@@ -126,6 +124,14 @@ func (a *app) setByHand(ctx context.Context, action string, args []string, f *ma
 			timeLeft(set.Expires, a.Now()))
 	}
 	return nil
+}
+
+// sent returns key as a body has it, as it is or as the tables print it: JSON carries no odd bytes.
+func sent(key string, shown bool) (asIs, escaped string) {
+	if shown || strings.Contains(key, `\`) {
+		return "", key
+	}
+	return key, ""
 }
 
 // setEverywhere blocks or allows a client under all rules.

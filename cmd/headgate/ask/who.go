@@ -16,6 +16,8 @@ import (
 
 // whom are the options by which people name a client in place of a key.
 type whom struct {
+	everybody bool // "*" is no key
+
 	address               string
 	header, cookie, query []string
 }
@@ -85,6 +87,8 @@ func (a *app) keysOf(
 	switch shown := cli.ShownKey(key); {
 	case err != nil:
 		return nil, err
+	case c.everybody && key == "*":
+		return []string{key}, nil
 	case shown != key: // JSON carries no odd bytes, and so no policy made that key
 		return []string{shown}, nil
 	}

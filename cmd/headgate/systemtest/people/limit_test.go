@@ -37,6 +37,12 @@ policies:
     limit: 5
     window: 1h
     numbers: {of: header.x-api-key, table: "@tenants"}
+  - name: plans
+    match: {path: /plans}
+    key: header.x-api-key
+    limit: {free: 2}
+    window: 1h
+    tiers: {of: header.x-api-key, table: "@tenants", default: free}
 `, filepath.Join(dir, "state"), table)
 	n := systemtest.StartDaemon(t, nil, "edge-1", conf)
 	run := func(code int, want, line string) {
@@ -52,11 +58,11 @@ policies:
 			t.Errorf("%s: %d, want %d and %q: %s", line, got, code, want, &out)
 		}
 	}
+	path := "/v1"
 	passes := func(key string, want int) {
-		t.Helper()
 		got := 0
 		for range 40 {
-			answer := n.Line("ask path=/v1 client=203.0.113.9 header.x-api-key=" + key)
+			answer := n.Line("ask path=" + path + " client=203.0.113.9 header.x-api-key=" + key)
 			if strings.HasPrefix(answer, "allow") {
 				got++
 			}
@@ -91,6 +97,10 @@ policies:
 	run(0, "set 2 limits", "limit import "+file+" --for 1h")
 	passes("acme", 20)
 	run(2, "line 1: must be rule,key,limit", "limit import "+table)
+	run(0, "^limit plans ~", "limit set plans acme --limit 6 --for 1h") // of each of its tiers
+	run(0, "plans +~", "limit list plans")
+	path = "/plans"
+	passes("acme", 6)
+	run(0, "^ended", "limit unset plans acme")
 	run(2, "ttl or until must say", "limit set web acme --limit 3")
-	run(2, "the rules are", "limit set none acme --limit 3 --for 1h")
 }
