@@ -130,8 +130,8 @@ func TestFiguresAgree(t *testing.T) {
 			offered = r.Counted + d.Denied
 		}
 		if cost := r.Name == "dear" || r.Name == "tokens"; cost != (r.Unit == "cost") ||
-			!cost && r.Offered != offered {
-			t.Errorf("%s: offered %d %s, not %d", r.Name, r.Offered, r.Unit, offered)
+			!cost && uint64(r.Offered) != offered {
+			t.Errorf("%s: offered %v %s, not %d", r.Name, r.Offered, r.Unit, offered)
 		}
 	}
 	if sum += named["banned"]; int(sum) != denials || denials == 0 || beside == 0 || counted == 0 {

@@ -126,6 +126,10 @@ type Rule struct {
 	RetrySpread int
 	// parts of the limit kept for some tiers, in order; they add up to less than Whole
 	Reserve []Share
+	// Window and Bucket only: Limit, Burst and costs are whole numbers of parts; ten to the power
+	// of Scale, 0..MaxScale, make a unit. Unit is the name; "": requests
+	Unit  string
+	Scale int
 	// limits that some keys have in place of Limit, of scope Node or PoP; nil: none has
 	Numbers *Numbers
 }

@@ -175,7 +175,9 @@ var rooms = map[string]struct {
 		[]string{"edge/door", "edge/door/budget"},
 		"connections are accepted, bounded and ended alike, whatever they carry",
 	},
-	"edge/door/verdict": {[]string{"mitigation", "window", "edge/gate", "edge/api"}, "a decision " +
+	"edge/door/verdict": {[]string{
+		"mitigation", "window", "edge/gate", "edge/wire", "edge/api",
+	}, "a decision " +
 		"in seconds and in the text of headers; which protocol carries them is the doors' affair"},
 	"edge/door/lines": {
 		[]string{"mitigation", "edge/gate", "edge/request", "edge/wire", "edge/api", "edge/ask"},
@@ -268,7 +270,8 @@ var rooms = map[string]struct {
 	"edge/admin": {
 		with(counting, "edge/gate", "edge/gate/health", "edge/pop", "edge/state", "edge/ring",
 			"edge/api", "edge/config", "edge/explain", "edge/live", "edge/web", "edge/metrics",
-			"edge/door", "edge/door/budget", "edge/ask", "edge/policy", "edge/sample"),
+			"edge/door", "edge/door/budget", "edge/ask", "edge/policy", "edge/sample",
+			"edge/wire"),
 		"the door for people: it reads every part of a node by value, and changes only the gate",
 	},
 
@@ -278,7 +281,8 @@ var rooms = map[string]struct {
 
 	"edge/wire": {
 		nil,
-		"the codec of the line protocol is shared by daemon and clients: it imports neither",
+		"the codec of the line protocol, and of its numbers everywhere, is shared by daemon and " +
+			"clients: it imports neither",
 	},
 	"edge/h2": {nil, "HTTP/2 is frames: bytes in, bytes out, and a handler for whole messages; " +
 		"it knows nothing of limits, sockets or time"},
@@ -295,7 +299,7 @@ var rooms = map[string]struct {
 	"edge/policy": {
 		[]string{
 			"mitigation", "edge/request", "edge/policy/sets",
-			"edge/policy/condition",
+			"edge/policy/condition", "edge/wire",
 		},
 		"policies make questions of a request; it knows neither gate nor door, and opens no file",
 	},
@@ -316,7 +320,7 @@ var rooms = map[string]struct {
 			"mitigation", "mitigation/pool", "edge/config/envoy",
 			"edge/rls", "edge/config", "edge/config/document",
 			"edge/api", "edge/policy", "edge/policy/condition",
-			"edge/policy/sets", "edge/request",
+			"edge/policy/sets", "edge/request", "edge/wire",
 		},
 		"the configuration is values and their faults; it opens no socket and starts nothing",
 	},
@@ -337,11 +341,7 @@ var rooms = map[string]struct {
 	},
 	"edge/live": {[]string{"edge/api"}, "streams and histories are bytes, names and numbers; " +
 		"what they show is the admin listener's affair"},
-	"edge/web": {
-		[]string{"edge/web/browser"},
-		"the dashboard is pages that fetch the admin listener's JSON",
-	},
-	"edge/web/browser": {nil, "a browser for tests: it knows pages, not what is on them"},
+	"edge/web": {nil, "the dashboard is pages that fetch the admin listener's JSON"},
 
 	"edge": {
 		with(counting, with(nodeParts, "gossip", "gossip/coordinator", "gossip/counts")...),
@@ -474,7 +474,8 @@ var kits = map[string]struct {
 			"cmd/headgate/clitest",
 		}, outsideWhy,
 	},
-	"edge/edgetest": {nil, "what tests of whole nodes wait by; it knows no node"},
+	"edge/web/browser": {nil, "a browser for tests: it knows pages, not what is on them"},
+	"edge/edgetest":    {nil, "what tests of whole nodes wait by; it knows no node"},
 	"edge/api/apitest": {
 		[]string{"edge/api"},
 		"values of the contract, for the tests of the rooms that show them",

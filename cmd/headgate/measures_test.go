@@ -21,8 +21,8 @@ import (
 // rises by no more than the lines that an issue grants for what it adds: slack is how far below its
 // ceiling a figure may be before the ceiling must follow.
 var ceilings = map[string]struct{ most, slack float64 }{
-	"lines of code":                          {70324, 400},
-	"lines of tests":                         {71090, 600},
+	"lines of code":                          {70572, 400},
+	"lines of tests":                         {71905, 600},
 	"packages":                               {93, 2},
 	"direct dependencies":                    {12, 0},
 	"numeric constants per 1,000 lines":      {13.3, 0.4},
@@ -61,7 +61,9 @@ func TestMeasures(t *testing.T) {
 	packages := listPackages(t)
 	importers := map[string]int{}
 	for _, p := range packages {
-		kit := strings.HasSuffix(p.ImportPath, "test") || slices.Contains(p.Imports, "testing")
+		_, kit := kits[p.room()]
+		kit = kit || strings.HasSuffix(p.ImportPath, "test") ||
+			slices.Contains(p.Imports, "testing")
 		for _, name := range slices.Concat(p.GoFiles, p.otherSystems()) {
 			h.read(t, p.room(), filepath.Join(p.Dir, name), kit ||
 				strings.HasSuffix(name, "_test.go"))

@@ -68,6 +68,10 @@ var recipeRequests = map[string][]string{
 		"/report?days=7 => cost 7", "/report?days=400 => cost 31",
 		"/report => cost 1",
 	},
+	"Tokens and money of an LLM": {
+		"/v1/chat -H x-api-key:k => rule tokens  key ~; rule money  key ~",
+		"/v1/chat -H x-api-key:k => cost 500 ; cost 0.02 ;its cost comes with the response",
+	},
 	"Four limiters of an API": {"/v1/charges/1 -H x-api-key:k => rule rate ; rule concurrent ; " +
 		"rule fleet "},
 	"Try it first": {"/ => in shadow"},

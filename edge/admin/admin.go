@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door/budget"
@@ -18,7 +20,6 @@ import (
 	"github.com/headgate-dev/headgate/edge/web"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Options are the parts and settings of a Door besides the gate. The zero value serves nobody,

@@ -66,7 +66,7 @@ func takeMember(j *api.JSONReader, name []byte, fields map[string]*string) *api.
 	}
 	var text []byte
 	if c := j.Peek(); c >= '0' && c <= '9' && (string(name) == "limit" || string(name) == "burst") {
-		text = j.Number() // a number may stand bare
+		text = j.Decimal() // a number may stand bare
 	} else if p := j.Text(string(name), &text); p != nil {
 		return p
 	}

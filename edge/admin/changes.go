@@ -74,7 +74,7 @@ func (w *feed) note(changes []mitigation.Change, views []api.MitigationView, los
 			slog.Float64("ratio", v.Ratio),
 			slog.String("mode", v.Mode), slog.String("source", v.Source),
 			slog.Time("since", v.Since), slog.Time("expires", v.Expires),
-			slog.Int64("offered", v.Offered), slog.Int64("limit", v.Limit),
+			slog.Any("offered", v.Offered), slog.Any("limit", v.Limit),
 		}
 		if v.Reason != "" {
 			attrs = append(attrs, slog.String("reason", v.Reason))

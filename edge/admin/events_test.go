@@ -18,6 +18,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/headgate-dev/headgate/edge/admin"
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/config"
@@ -25,7 +27,6 @@ import (
 	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 	"github.com/headgate-dev/headgate/edge/live"
-	"go.uber.org/goleak"
 )
 
 // TestEvents follows a flag from when it is set until it is lifted, by a key that would do harm.

@@ -47,12 +47,17 @@ func (a *Door) addWaiting(v *api.ExplainView, rule string, key []byte) {
 	if a.options.Requests == nil {
 		return
 	}
-	switch v.Pending = a.options.Requests.Waiting(a.gate.Now(), []byte(rule), key); v.Pending {
+	r := a.gate.Rule([]byte(rule))
+	if r == nil {
+		return
+	}
+	v.Pending = explain.Amount(r, a.options.Requests.Waiting(a.gate.Now(), []byte(rule), key))
+	switch v.Pending {
 	case 0:
 	case 1:
 		v.Sentences = append(v.Sentences, "1 waits for its response.")
 	default:
-		v.Sentences = append(v.Sentences, fmt.Sprintf("%d wait for their response.", v.Pending))
+		v.Sentences = append(v.Sentences, fmt.Sprintf("%v wait for their response.", v.Pending))
 	}
 }
 

@@ -21,10 +21,15 @@ func (w *feed) sample(now window.Instant) {
 	figures := w.gate.Figures()
 	all := make([]live.Totals, len(figures))
 	for n := range figures {
-		sum, v := &figures[n].Totals, &all[n].Values
+		f, v := &figures[n], &all[n].Values
+		sum := &f.Totals
 		all[n].Name = figures[n].Name
-		v[live.Offered], v[live.Admitted] = sum.Offered(), sum.Admitted()
-		v[live.Denied], v[live.ShadowDenied] = sum.Refused(), sum.Cost[gate.OutcomeShadowed]
+		for kind, parts := range [...]uint64{
+			live.Offered: sum.Offered(), live.Admitted: sum.Admitted(), live.Denied: sum.Refused(),
+			live.ShadowDenied: sum.Cost[gate.OutcomeShadowed],
+		} {
+			v[kind] = float64(costOf(f, parts))
+		}
 	}
 	w.history.Sample(at, all)
 }

@@ -47,7 +47,7 @@ func TestTopOfKinds(t *testing.T) {
 	}
 	var got []string
 	for _, k := range askFor[api.TopsView](t, a, "/v1/top?sort=used").Top {
-		got = append(got, fmt.Sprintf("%s %.6s %d/%d %s cut=%v full=%v oldest=%v", k.Kind, k.Key,
+		got = append(got, fmt.Sprintf("%s %.6s %v/%v %s cut=%v full=%v oldest=%v", k.Kind, k.Key,
 			k.Admitted, k.Limit, k.State, k.Cut, k.FullAt != nil, k.Oldest != nil))
 	}
 	want := []string{

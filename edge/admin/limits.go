@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/explain"
 	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/override"
 )
@@ -46,21 +48,22 @@ func (a *Door) listLimits(w http.ResponseWriter, r *http.Request) *api.Problem {
 			page.Cursor = cursorAt(&mitigation.Flag{Rule: last.Rule, Key: last.Key})
 			return answerJSON(w, http.StatusOK, page)
 		default:
-			page.Limits = append(page.Limits, a.viewLimit(o))
+			page.Limits = append(page.Limits, viewLimit(a.gate, o))
 		}
 	}
 	return answerJSON(w, http.StatusOK, page)
 }
 
-func (a *Door) viewLimit(o *override.Override) api.LimitView {
+func viewLimit(g *gate.Gate, o *override.Override) api.LimitView {
 	v := api.LimitView{
-		Rule: o.Rule, Key: api.EscapeKey(o.Key), Limit: o.Number.Limit, Burst: o.Number.Burst,
+		Rule: o.Rule, Key: api.EscapeKey(o.Key),
 		Since: time.UnixMilli(o.Issued).UTC(), Expires: time.UnixMilli(o.Until).UTC(), By: o.Who,
 		Reason: o.Reason, Node: o.Node,
 	}
-	if r := a.gate.Rule([]byte(o.Rule)); r != nil {
-		v.Window = r.Window.Seconds()
+	if r := g.RuleOrPolicy(o.Rule); r != nil {
+		v.Window, v.Unit = r.Window.Seconds(), r.Unit
 	}
+	v.Limit, v.Burst = limitIn(g, o.Rule, o.Number.Limit), limitIn(g, o.Rule, o.Number.Burst)
 	return v
 }
 
@@ -83,7 +86,7 @@ func (a *Door) setLimits(w http.ResponseWriter, r *http.Request) *api.Problem {
 	asked := make([]gate.LimitByHand, len(sent))
 	now := a.gate.Now()
 	for i := range sent {
-		if p := readLimit(&sent[i], a.gate.Wall(now), &asked[i]); p != nil {
+		if p := a.readLimit(&sent[i], a.gate.Wall(now), &asked[i]); p != nil {
 			return inBatch(p, batch, i)
 		}
 	}
@@ -97,15 +100,24 @@ func (a *Door) setLimits(w http.ResponseWriter, r *http.Request) *api.Problem {
 	if batch {
 		return answerJSON(w, http.StatusOK, api.LimitsSetView{Set: len(set)})
 	}
-	v := a.viewLimit(&set[0].Override)
-	v.Before, v.Alone = set[0].Before, !a.gate.Publishes()
+	v := viewLimit(a.gate, &set[0].Override)
+	v.Before, v.Alone = limitIn(a.gate, v.Rule, set[0].Before), !a.gate.Publishes()
 	return answerJSON(w, http.StatusCreated, v)
+}
+
+// limitIn returns a limit in the unit of the rule called name.
+func limitIn(g *gate.Gate, name string, parts int64) api.Amount {
+	if r := g.RuleOrPolicy(name); r != nil {
+		return explain.Amount(r, parts)
+	}
+	return api.Amount(parts)
 }
 
 // auditLimit logs a limit set by hand.
 func (a *Door) auditLimit(r *http.Request, o *gate.LimitSet) {
-	a.audit(r, "limit", "rule", o.Rule, "key", api.EscapeKey(o.Key), "before", o.Before,
-		"limit", o.Number.Limit, "burst", o.Number.Burst, "until",
+	a.audit(r, "limit", "rule", o.Rule, "key", api.EscapeKey(o.Key), "before",
+		limitIn(a.gate, o.Rule, o.Before), "limit", limitIn(a.gate, o.Rule, o.Number.Limit),
+		"burst", limitIn(a.gate, o.Rule, o.Number.Burst), "until",
 		time.UnixMilli(o.Until).UTC().Format(time.RFC3339), "by", o.Who, "reason", o.Reason)
 }
 
@@ -199,7 +211,9 @@ func (a *Door) limitProblem(err error, h *gate.LimitByHand) *api.Problem {
 }
 
 // readLimit reads b, sent at wall, into h.
-func readLimit(b *api.LimitRequest, wall time.Time, h *gate.LimitByHand) (p *api.Problem) {
+func (a *Door) readLimit(
+	b *api.LimitRequest, wall time.Time, h *gate.LimitByHand,
+) (p *api.Problem) {
 	*h = gate.LimitByHand{Rule: b.Rule, Reason: b.Reason}
 	if b.Rule == "" {
 		return api.BadParameter("rule", "is missing")
@@ -207,29 +221,24 @@ func readLimit(b *api.LimitRequest, wall time.Time, h *gate.LimitByHand) (p *api
 	if h.Key, p = adminKey(b.Key, b.Shown); p != nil {
 		return p
 	}
-	var ok bool
-	if h.Number.Limit, ok = wholeNumber(b.Limit); !ok || h.Number.Limit == 0 {
-		return api.BadParameter("limit", fmt.Sprintf("must be a whole number, 1 to %d",
-			mitigation.MaxLimit))
+	r := a.gate.RuleOrPolicy(b.Rule)
+	if r == nil {
+		return a.limitProblem(gate.ErrNoRule, h)
 	}
-	if h.Number.Burst, ok = wholeNumber(b.Burst); !ok {
-		return api.BadParameter("burst", fmt.Sprintf("must be a whole number, 1 to %d",
-			mitigation.MaxLimit))
+	var err error
+	if h.Number.Limit, err = policy.NumberIn(b.Limit, r.Scale); err != nil {
+		return api.BadParameter("limit", err.Error())
+	}
+	if b.Burst != "" {
+		if h.Number.Burst, err = policy.NumberIn(b.Burst, r.Scale); err != nil {
+			return api.BadParameter("burst", err.Error())
+		}
 	}
 	if h.TTL, p = lasts(b, wall); p != nil {
 		return p
 	}
 	h.Who, p = claimed(b.By, b.Reason)
 	return p
-}
-
-// wholeNumber reads a number up to the greatest limit; 0 of nothing.
-func wholeNumber(text string) (int64, bool) {
-	if text == "" {
-		return 0, true
-	}
-	v, err := strconv.ParseUint(text, 10, 32)
-	return int64(v), err == nil && v <= mitigation.MaxLimit // 32 bits
 }
 
 // lasts returns how long the limit b is to hold.

@@ -10,6 +10,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/gate/health"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/state"
 	"github.com/headgate-dev/headgate/window"

@@ -253,7 +253,7 @@ func TestAdminTop(t *testing.T) {
 	} {
 		got := ""
 		for _, row := range askFor[api.TopsView](t, a, target).Top {
-			got += fmt.Sprintf("%s=%d ", row.Key, row.Offered)
+			got += fmt.Sprintf("%s=%v ", row.Key, row.Offered)
 		}
 		if got != want {
 			t.Errorf("%s: %s, want %s", target, got, want)

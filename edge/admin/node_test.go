@@ -14,13 +14,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/headgate-dev/headgate/edge/admin"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 	"github.com/headgate-dev/headgate/edge/metrics"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/sketch"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 var updateGolden = flag.Bool("update", false, "rewrite testdata/*.golden")

@@ -3,9 +3,10 @@ package admin
 import (
 	"net/http"
 
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/web"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 // healthy answers 200: a process answering is alive.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/explain"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/edge/sample"
@@ -90,7 +91,7 @@ func (a *Door) testRequest(w http.ResponseWriter, r *http.Request) *api.Problem 
 // peek returns the decision on an ask, counting nothing; without a rule where a reload took the
 // rule away. The path is a question's.
 func peek(g *gate.Gate, ask gate.Ask) gate.Decision {
-	ask.Op = gate.Peek
+	ask.Op, ask.InParts = gate.Peek, true
 	d, _ := g.Lane(0).Decide(g.Now(), rand.Uint64(), ask) //nolint:gosec // as good as ChaCha8
 	return d
 }
@@ -98,13 +99,13 @@ func peek(g *gate.Gate, ask gate.Ask) gate.Decision {
 // peek returns the present answer of q's rule; nil if a reload took the rule away.
 func (a *Door) peek(q *api.TestQuestion) *api.TestAnswer {
 	d := peek(a.gate, gate.Ask{
-		Rule: []byte(q.Rule), Key: []byte(q.Key), Cost: q.Cost, Burst: q.Burst,
+		Rule: []byte(q.Rule), Key: []byte(q.Key), Cost: q.Parts, Burst: q.Burst,
 	})
 	if d.Rule == nil {
 		return nil
 	}
 	answer := api.TestAnswer{
-		Verdict: "allow", Shadow: d.Shadow, Remaining: d.Remaining,
+		Verdict: "allow", Shadow: d.Shadow, Remaining: explain.Amount(d.Rule, d.Remaining),
 		Reset: api.WholeSeconds(d.Reset), Retry: api.WholeSeconds(d.Retry),
 		View: d.View.String(),
 	}

@@ -13,20 +13,22 @@ import (
 func viewDenials(g *gate.Gate, f *gate.Figures, from *gate.Baseline) api.DenialsView {
 	requests, cost := f.Totals.WouldRefuse()
 	before, costBefore := from.Totals.WouldRefuse()
+	cost -= costBefore
+	offered := f.Totals.Offered() - from.Totals.Offered()
 	v := api.DenialsView{
 		Since:      g.Shown(from.Since),
 		Denied:     requests - before,
-		DeniedCost: cost - costBefore,
+		DeniedCost: costOf(f, cost),
 		Requests:   f.Totals.Asked() - from.Totals.Asked(),
 		DeniedBeside: f.Totals.Requests[gate.OutcomeBeside] -
 			from.Totals.Requests[gate.OutcomeBeside],
-		Offered:    f.Totals.Offered() - from.Totals.Offered(),
+		Offered:    costOf(f, offered),
 		KeysError:  math.Round(sketch.DistinctError*1000) / 1000,
 		Keys:       uint64(math.Round(f.Keys)),
 		DeniedKeys: uint64(math.Round(f.RefusedKeys)),
 	}
 	v.DeniedShare, v.DeniedCostShare, v.DeniedKeyShare = share(v.Denied, v.Requests),
-		share(v.DeniedCost, v.Offered), share(v.DeniedKeys, v.Keys)
+		share(cost, offered), share(v.DeniedKeys, v.Keys)
 	return v
 }
 

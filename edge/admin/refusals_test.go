@@ -121,7 +121,7 @@ func TestRefusalsAreOfOneLimit(t *testing.T) {
 			}
 		}
 		if total := askFor[api.RulesView](t, a, "/v1/rules").Rules[0].Offered; total != 30 {
-			t.Errorf("%d in all, want 30", total)
+			t.Errorf("%v in all, want 30", total)
 		}
 	})
 }

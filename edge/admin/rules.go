@@ -1,11 +1,13 @@
 package admin
 
 import (
+	"cmp"
 	"net/http"
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/explain"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/edge/sample"
@@ -42,25 +44,32 @@ func viewRules(
 	}
 	for i := range figures {
 		v := viewRule(g, &figures[i])
-		v.Places, v.Unit = taken[v.Name], sample.Unit(e, v.Name)
-		if v.Offered > figures[i].Totals.Asked()+v.Counted { // by checks without a policy
-			v.Unit = "cost"
+		v.Places, v.Unit = taken[v.Name], cmp.Or(figures[i].Unit, sample.Unit(e, v.Name))
+		if f := &figures[i].Totals; v.Unit == "requests" && f.Offered() > f.Asked()+v.Counted {
+			v.Unit = "cost" // by checks without a policy
 		}
 		all = append(all, v)
 	}
 	return all
 }
 
+// costOf returns a total of f in the unit of the rule.
+func costOf(f *gate.Figures, parts uint64) api.Amount {
+	return explain.Amount(&f.Rule, int64(parts)) // far below 2^63
+}
+
 // viewRule returns the view of a rule in force with totals.
 func viewRule(g *gate.Gate, f *gate.Figures) api.RuleView {
 	v := api.RuleView{
-		Name: f.Name, Limit: f.Limit, Window: f.Window.Seconds(), Scope: f.Scope.String(),
-		View: f.View.String(), Action: f.Action.String(), BlockFor: f.BlockFor.Seconds(),
+		Name: f.Name, Limit: explain.Amount(&f.Rule, f.Limit), Window: f.Window.Seconds(),
+		Scope: f.Scope.String(),
+		View:  f.View.String(), Action: f.Action.String(), BlockFor: f.BlockFor.Seconds(),
 		Mode: f.Mode.String(), FailureMode: f.FailureMode.String(),
-		Kind: f.Kind.String(), Burst: f.Burst,
-		Offered: f.Totals.Offered(), Admitted: f.Totals.Admitted(), Denied: f.Totals.Refused(),
-		ShadowDenied: f.Totals.Cost[gate.OutcomeShadowed], Delayed: f.Delayed,
-		Counted: f.Totals.Requests[gate.OutcomeCounted], Denials: viewDenials(g, f, &f.From),
+		Kind: f.Kind.String(), Burst: explain.Amount(&f.Rule, f.Burst), Delayed: f.Delayed,
+		Offered: costOf(f, f.Totals.Offered()), Admitted: costOf(f, f.Totals.Admitted()),
+		Denied:       costOf(f, f.Totals.Refused()),
+		ShadowDenied: costOf(f, f.Totals.Cost[gate.OutcomeShadowed]),
+		Counted:      f.Totals.Requests[gate.OutcomeCounted], Denials: viewDenials(g, f, &f.From),
 	}
 	v.Lease, v.Delay, v.Siblings = f.Lease.Seconds(), f.Delay.Seconds(), f.Siblings
 	v.MaxBlast = f.MaxBlast

@@ -24,6 +24,9 @@ func (a *Door) suggest(w http.ResponseWriter, r *http.Request) *api.Problem {
 	if p != nil {
 		return p
 	}
+	if in.Scale > 0 {
+		return api.BadParameter("rule", "has a scale: limits are suggested in whole numbers only")
+	}
 	var view api.SuggestView
 	known := false
 	if p := a.listing(r, func() { view, known = suggest(a.gate, in.Name) }); p != nil {
@@ -76,7 +79,7 @@ func ownOf(v *api.SuggestView) int64 {
 // sample began. A sample of keys tells the shape of the demand, the rule's own counters the amount:
 // of two figures the exact is taken.
 func fillSuggest(v *api.SuggestView, o *gate.Observation, denied api.DenialsView) {
-	v.Since, v.Offered, v.Keys, v.KeysError = denied.Since, denied.Offered,
+	v.Since, v.Offered, v.Keys, v.KeysError = denied.Since, uint64(denied.Offered),
 		denied.Keys, denied.KeysError
 	if o.Keys == 0 {
 		return

@@ -14,7 +14,7 @@ import (
 // fillHeld fills v, of kind concurrency, with the places keys were seen to hold. Of the cost the
 // rule admitted a limit denies the part held above the limit, and all cost denied by the rule.
 func fillHeld(v *api.SuggestView, held *whatif.HeldFigures, denied api.DenialsView) {
-	v.Since, v.Offered = denied.Since, denied.Offered
+	v.Since, v.Offered = denied.Since, uint64(denied.Offered)
 	if len(held.Rows) == 0 {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/explain"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
@@ -106,14 +107,17 @@ func viewTop(g *gate.Gate, now window.Instant, keys []topKey) []api.TopView {
 	top := []api.TopView{}
 	for _, s := range keys {
 		v := api.TopView{
-			Rule: s.Rule, Key: api.EscapeKey(s.Key), Cut: s.cut, Offered: s.Offered,
-			Admitted: s.Admitted, Limit: s.Limit,
-			Share: shareOf(s),
+			Rule: s.Rule, Key: api.EscapeKey(s.Key), Cut: s.cut,
 		}
+		r := peek(g, gate.Ask{Rule: []byte(s.Rule), Key: s.Key}).Rule // by the key's own number
+		if r == nil {
+			continue // a reload took the rule away
+		}
+		s.Limit = r.Quota()
+		v.Share = shareOf(s)
 		v.State, v.DeniedBy = stateOf(g, now, s)
-		if r := g.Rule([]byte(s.Rule)); r != nil {
-			v.Kind = r.Kind.String()
-		}
+		v.Kind, v.Unit, v.Offered = r.Kind.String(), r.Unit, explain.Amount(r, s.Offered)
+		v.Admitted, v.Limit = explain.Amount(r, s.Admitted), explain.Amount(r, s.Limit)
 		if s.Full > now {
 			at := g.Shown(s.Full)
 			v.FullAt = &at

@@ -210,7 +210,7 @@ func (a *Door) viewHeld(now window.Instant, is *api.ExplainView) api.WhoKeyView 
 	v := api.WhoKeyView{
 		Rule: is.Rule, Key: is.Key, Policies: append([]string{}, is.Policies...), Kind: is.Kind,
 		Mode: is.Mode, Offered: is.Offered, Admitted: is.Admitted, Limit: is.Limit,
-		Window: is.Window, Unit: sample.Unit(a.options.engine(), is.Rule),
+		Window: is.Window, Unit: cmp.Or(is.Unit, sample.Unit(a.options.engine(), is.Rule)),
 		Remaining: is.Remaining, Verdict: is.Verdict, Why: is.Why, Retry: is.Retry,
 		Shadow: is.Shadow, Mitigation: is.Flag,
 	}

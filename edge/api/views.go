@@ -18,8 +18,8 @@ type MitigationView struct {
 	Reason  string    `json:"reason,omitempty"`
 	Since   time.Time `json:"since"`
 	Expires time.Time `json:"expires"`
-	Offered int64     `json:"offered"` // cost asked for in the trailing window
-	Limit   int64     `json:"limit"`
+	Offered Amount    `json:"offered"` // cost asked for in the trailing window
+	Limit   Amount    `json:"limit"`
 	// blocks of the key by the rule's ladder, the present included
 	Strikes int `json:"strikes,omitempty"`
 	// of a softened block: about how many clients a block would deny
@@ -56,12 +56,13 @@ type TopView struct {
 	Kind string `json:"kind"`          // of the rule: window, bucket or concurrency
 	Cut  bool   `json:"cut,omitempty"` // Key is the beginning of a longer one
 	// in the trailing window; of kind concurrency, the places taken
-	Offered int64 `json:"offered"`
+	Offered Amount `json:"offered"`
 	// in the trailing window; of a bucket, the tokens taken and not back yet; of kind concurrency,
 	// the places taken
-	Admitted int64   `json:"admitted"`
-	Limit    int64   `json:"limit"` // of a bucket, its burst
-	Share    float64 `json:"share"` // offered / limit
+	Admitted Amount  `json:"admitted"`
+	Limit    Amount  `json:"limit"`          // of a bucket, its burst
+	Unit     string  `json:"unit,omitempty"` // of these
+	Share    float64 `json:"share"`          // offered / limit
 	// fate of the next request by this rule alone: ok, full (nothing is left), shed, block, allow
 	State string `json:"state"`
 	// another rule denying the key, so less is admitted here
@@ -79,7 +80,7 @@ type TopsView struct {
 // SubWindowView is the count of a key in a sub-window of the sketch.
 type SubWindowView struct {
 	Start    time.Time `json:"start"`
-	Estimate int64     `json:"estimate"` // sketch, an upper bound
+	Estimate Amount    `json:"estimate"` // sketch, an upper bound
 }
 
 // ExplainView is everything deciding a key now.
@@ -98,16 +99,17 @@ type ExplainView struct {
 	Mode        string `json:"mode"`
 	Scope       string `json:"scope"`
 	FailureMode string `json:"failure_mode"`
-	Limit       int64  `json:"limit"`        // of the key
-	LimitSource string `json:"limit_source"` // rule, tier:NAME, table:SET, override:WHO or unknown
+	Limit       Amount `json:"limit"`          // of the key
+	Unit        string `json:"unit,omitempty"` // of limit and counts
+	LimitSource string `json:"limit_source"`   // rule, tier:NAME, table:SET, override:WHO, unknown
 	// of an override, when it ends
 	LimitUntil *time.Time `json:"limit_until,omitempty"`
 	Window     float64    `json:"window"`
-	Remaining  int64      `json:"remaining"`
+	Remaining  Amount     `json:"remaining"`
 	Reset      uint32     `json:"reset"`
 	Retry      uint32     `json:"retry,omitempty"`
 	// sketch, cost in the last window, never under until saturated
-	Estimate int64 `json:"estimate"`
+	Estimate Amount `json:"estimate"`
 	// with probability confidence the estimate is at most this much over
 	ErrorBound float64 `json:"error_bound"`
 	Confidence float64 `json:"confidence"` // 1 - e^-rows
@@ -117,8 +119,8 @@ type ExplainView struct {
 	PromoteAt    float64         `json:"promote_at"`
 	Suspect      bool            `json:"suspect"` // holds an exact slot
 	SuspectSince *time.Time      `json:"suspect_since,omitempty"`
-	Admitted     int64           `json:"admitted"` // exact, trailing window (suspects)
-	Offered      int64           `json:"offered"`  // trailing window
+	Admitted     Amount          `json:"admitted"` // exact, trailing window (suspects)
+	Offered      Amount          `json:"offered"`  // trailing window
 	SubWindows   []SubWindowView `json:"sub_windows"`
 	// suspects of a rule the PoP shares
 	Ring   *KeyRingView    `json:"ring,omitempty"`
@@ -145,19 +147,19 @@ type ExplainView struct {
 	// part the rule names by which the retry of a denial may be longer, 0..1; that of this view is
 	RetrySpread float64 `json:"retry_spread,omitempty"`
 	// cost of requests waiting for their responses
-	Pending int64 `json:"pending,omitempty"`
+	Pending Amount `json:"pending,omitempty"`
 	// the reason, author, end and ways of change, for people to read
 	Sentences []string `json:"sentences"`
 }
 
 // BucketView is the state of the bucket of a key.
 type BucketView struct {
-	Burst  int64      `json:"burst"`             // tokens of a full one
-	Left   int64      `json:"left"`              // whole tokens in it
+	Burst  Amount     `json:"burst"`             // tokens of a full one
+	Left   Amount     `json:"left"`              // whole tokens in it
 	Fill   float64    `json:"fill"`              // 0..1, parts of a token included
 	FullAt *time.Time `json:"full_at,omitempty"` // when full again; none: full
 	// tokens taken beyond an empty bucket: by waiting requests, or by costs known afterwards
-	Debt  int64   `json:"debt,omitempty"`
+	Debt  Amount  `json:"debt,omitempty"`
 	Token float64 `json:"token"` // seconds until one token is back
 	// seconds a request may have to wait; 0: none waits
 	Delay float64 `json:"delay,omitempty"`
@@ -176,8 +178,8 @@ type KeyStrikesView struct {
 // KeyReserveView is the room of the requests of a tier, where parts of the limit are kept for some.
 type KeyReserveView struct {
 	Tier string `json:"tier"` // empty: a tier without a part of its own
-	Most int64  `json:"most"` // of the limit these requests may use
-	Left int64  `json:"left"` // of that
+	Most Amount `json:"most"` // of the limit these requests may use
+	Left Amount `json:"left"` // of that
 }
 
 // SiblingsView is how many narrower keys asked under a network's key in the window. The limit
@@ -201,13 +203,13 @@ type KeyRingView struct {
 	AgeSeconds  *float64 `json:"age_seconds"`  // of the ring's last total; null: none yet
 	OfferedRate float64  `json:"offered_rate"` // cost a second asked for at all nodes, as of then
 	// cost counted here not sent to the others yet
-	Unsent int64 `json:"unsent"`
+	Unsent Amount `json:"unsent"`
 }
 
 // RuleView is a rule, with settings and totals since start.
 type RuleView struct {
 	Name        string  `json:"name"`
-	Limit       int64   `json:"limit"`
+	Limit       Amount  `json:"limit"`
 	Window      float64 `json:"window"`
 	Scope       string  `json:"scope"`
 	View        string  `json:"view"`
@@ -217,7 +219,7 @@ type RuleView struct {
 	FailureMode string  `json:"failure_mode"`
 	Fairness    string  `json:"fairness,omitempty"` // of scope global: pops or requests
 	Kind        string  `json:"kind"`               // window, bucket or concurrency
-	Burst       int64   `json:"burst,omitempty"`    // of a bucket
+	Burst       Amount  `json:"burst,omitempty"`    // of a bucket
 	Numbers     int     `json:"numbers,omitempty"`  // different limits of keys with their own
 	// of a bucket: seconds a request may have to wait
 	Delay  float64 `json:"delay,omitempty"`
@@ -242,10 +244,10 @@ type RuleView struct {
 	Reserve      []ShareView `json:"reserve,omitempty"`
 	Places       *PlacesView `json:"places,omitempty"` // of kind concurrency: taken now
 	Unit         string      `json:"unit"`             // of the four sums: requests or cost
-	Offered      uint64      `json:"offered"`
-	Admitted     uint64      `json:"admitted"`
-	Denied       uint64      `json:"denied"`
-	ShadowDenied uint64      `json:"shadow_denied"`
+	Offered      Amount      `json:"offered"`
+	Admitted     Amount      `json:"admitted"`
+	Denied       Amount      `json:"denied"`
+	ShadowDenied Amount      `json:"shadow_denied"`
 	Counted      uint64      `json:"counted"` // counts without a decision, by reports
 	// requests allowed for later, of a rule with a delay
 	Delayed uint64 `json:"delayed,omitempty"`

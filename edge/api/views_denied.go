@@ -9,8 +9,8 @@ type LevelView struct {
 	Key      string       `json:"key"`  // the network
 	Verdict  string       `json:"verdict"`
 	Why      string       `json:"why,omitempty"`
-	Used     int64        `json:"used"`
-	Limit    int64        `json:"limit"` // of a bucket, its burst
+	Used     Amount       `json:"used"`
+	Limit    Amount       `json:"limit"` // of a bucket, its burst
 	Siblings SiblingsView `json:"siblings"`
 }
 

@@ -180,8 +180,8 @@ type KeyPoPView struct {
 
 // KeyOthersView is the cost of a key in the other PoPs.
 type KeyOthersView struct {
-	Offered  int64 `json:"offered"`
-	Admitted int64 `json:"admitted"`
+	Offered  Amount `json:"offered"`
+	Admitted Amount `json:"admitted"`
 }
 
 // View returns l in seconds, with the median and 99th percentile.

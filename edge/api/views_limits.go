@@ -20,7 +20,7 @@ type LimitRequest struct {
 	Rule   string `json:"rule"`
 	Key    string `json:"key,omitempty"`
 	Shown  string `json:"shown,omitempty"` // in place of Key, as lists print it
-	Limit  string `json:"limit"`           // a whole number
+	Limit  string `json:"limit"`           // a number in the unit of the rule
 	Burst  string `json:"burst,omitempty"` // likewise, of buckets
 	TTL    string `json:"ttl,omitempty"`   // a duration such as 36h or 7d, or
 	Until  string `json:"until,omitempty"` // RFC 3339, or YYYY-MM-DD
@@ -32,9 +32,10 @@ type LimitRequest struct {
 type LimitView struct {
 	Rule    string    `json:"rule"`
 	Key     string    `json:"key"` // escaped
-	Limit   int64     `json:"limit"`
+	Limit   Amount    `json:"limit"`
+	Unit    string    `json:"unit,omitempty"`
 	Window  float64   `json:"window,omitempty"` // of the rule, seconds
-	Burst   int64     `json:"burst,omitempty"`
+	Burst   Amount    `json:"burst,omitempty"`
 	Since   time.Time `json:"since"`
 	Expires time.Time `json:"expires"`
 	By      string    `json:"by"`
@@ -42,8 +43,8 @@ type LimitView struct {
 	Node    string    `json:"node"` // at which it was set
 
 	// of the answer to a change only: the limit before, and whether other nodes are sent the change
-	Before int64 `json:"before,omitempty"`
-	Alone  bool  `json:"alone,omitempty"`
+	Before Amount `json:"before,omitempty"`
+	Alone  bool   `json:"alone,omitempty"`
 }
 
 // LimitsView is a page of limits by hand, by rule and key.

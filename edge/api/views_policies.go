@@ -77,7 +77,8 @@ type TestQuestion struct {
 	Policy string      `json:"policy"`
 	Rule   string      `json:"rule"`
 	Key    string      `json:"key"`
-	Cost   uint32      `json:"cost"`
+	Cost   Amount      `json:"cost"`
+	Parts  uint32      `json:"-"`               // Cost, as it is counted
 	Burst  int64       `json:"burst,omitempty"` // the most that may be used of the rule's
 	Judges bool        `json:"judges"`          // it may deny
 	Counts bool        `json:"counts"`          // it adds its cost
@@ -91,7 +92,7 @@ type TestAnswer struct {
 	Verdict   string `json:"verdict"` // allow or deny
 	Why       string `json:"why,omitempty"`
 	Shadow    bool   `json:"shadow,omitempty"` // allowed only because the rule is in shadow
-	Remaining int64  `json:"remaining"`
+	Remaining Amount `json:"remaining"`
 	Reset     uint32 `json:"reset,omitempty"` // seconds
 	Retry     uint32 `json:"retry,omitempty"` // seconds
 	View      string `json:"view"`

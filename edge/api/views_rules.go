@@ -15,8 +15,8 @@ type DenialsView struct {
 	Denied          uint64    `json:"denied"`            // of Requests; the answers name the rule
 	DeniedBeside    uint64    `json:"denied_beside"`     // denied too, but another rule was named
 	DeniedShare     float64   `json:"denied_share"`      // Denied / Requests, 0..1
-	Offered         uint64    `json:"offered"`           // cost
-	DeniedCost      uint64    `json:"denied_cost"`       // of Offered
+	Offered         Amount    `json:"offered"`           // cost
+	DeniedCost      Amount    `json:"denied_cost"`       // of Offered
 	DeniedCostShare float64   `json:"denied_cost_share"` // DeniedCost / Offered, 0..1
 	Keys            uint64    `json:"keys"`              // distinct keys with a request
 	DeniedKeys      uint64    `json:"denied_keys"`       // of Keys, those denied at least once

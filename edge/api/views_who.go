@@ -19,12 +19,12 @@ type WhoKeyView struct {
 	Kind     string   `json:"kind"`
 	Mode     string   `json:"mode"`
 	// in the trailing window; an estimate where the key has no exact count
-	Offered    int64           `json:"offered"`
-	Admitted   int64           `json:"admitted"`
-	Limit      int64           `json:"limit"`
+	Offered    Amount          `json:"offered"`
+	Admitted   Amount          `json:"admitted"`
+	Limit      Amount          `json:"limit"`
 	Window     float64         `json:"window"` // seconds
 	Unit       string          `json:"unit"`   // requests or cost
-	Remaining  int64           `json:"remaining"`
+	Remaining  Amount          `json:"remaining"`
 	Verdict    string          `json:"verdict"` // allow or deny
 	Why        string          `json:"why"`
 	Shadow     bool            `json:"shadow,omitempty"` // it passes only because of a shadow

@@ -102,24 +102,25 @@ func (s *Session) Report(b *gate.Batch, now window.Instant, number uint64) bool 
 	for rest := ended[ended.questionsAt():]; len(rest) > 0 && t.N < gate.MaxQuestions; {
 		var w waiting
 		w, rest, _ = rest.next()
-		counts, cost := in.settles.Settle(w.pending, &s.Request)
-		counted = counted || counts
-		if s.Cost > 0 {
-			cost = s.Cost
+		counts, cost, bad := in.settles.Settle(w.pending, w.counted, &s.Request)
+		if counted = counted || counts; bad {
+			s.room.badCosts.Add(1)
 		}
-		cost = max(cost, 1)
+		if given, ok := s.cost(in.rules[w.rule]); ok {
+			cost = given
+		}
 		s.heard(in, w.pending, counts && uint64(cost) > w.counted)
-		// The cost counted at first was more or less than the cost in the end: the difference is
-		// settled.
-		if counts && w.counted > 0 && uint64(cost) != w.counted {
-			_ = b.Settle(in.rules[w.rule], w.key, int64(cost)-int64(w.counted)) // a cost
+		if was := uint32(w.counted); counts && was > 0 && cost != was { // the difference is settled
+			a := gate.Ask{Rule: in.rules[w.rule], Key: w.key, InParts: true}
+			a.Cost = max(cost, was) - min(cost, was)
+			_ = b.Settle(&a, cost < was)
 		}
-		if !counts || w.counted > 0 {
+		if !counts || w.counted > 0 || cost == 0 {
 			continue
 		}
 		t.Questions[t.N] = gate.Question{Ask: gate.Ask{
 			Op: gate.Count, Rule: in.rules[w.rule],
-			Key: w.key, Cost: cost,
+			Key: w.key, Cost: cost, InParts: true,
 		}, At: w.rule}
 		t.N++
 	}
@@ -127,6 +128,18 @@ func (s *Session) Report(b *gate.Batch, now window.Instant, number uint64) bool 
 		_ = b.All(t) // a rule a reload took away has nothing to count
 	}
 	return true
+}
+
+// cost returns the cost a report gives for all rules, in parts of the rule; false: none is given. A
+// cost with more digits than the rule has counts as the next whole part.
+func (s *Session) cost(rule []byte) (parts uint32, ok bool) {
+	if s.Cost|s.Millionths == 0 {
+		return 0, false
+	}
+	if r := s.room.gate.Rule(rule); r != nil {
+		parts, _ = r.PartsOf(s.Cost, s.Millionths)
+	}
+	return parts, true
 }
 
 // end takes the ticket of number and gives the leases back. The result is the record, in the memory
@@ -195,8 +208,9 @@ func (s *Session) ReportAgain(b *gate.Batch) {
 	if s.result.N > 0 {
 		s.fill()
 		for i := range s.together.N {
-			if q := &s.together.Questions[i]; s.Cost > 0 {
-				q.Cost = s.Cost
+			q := &s.together.Questions[i]
+			if cost, ok := s.cost(q.Rule); ok {
+				q.Cost = cost
 			}
 		}
 		s.together.Held = false

@@ -18,8 +18,8 @@ type Session struct {
 	CanWait bool            // likewise: the sender can wait before it lets the request pass
 	// CanDeceive is likewise: the sender can pretend a denied request passed.
 	CanDeceive bool
-	// likewise, of a report: the cost of the request in the end; 0: as the policies say
-	Cost uint32
+	// likewise, of a report: the cost in the end, as wire.ParseCost has it; 0: as the policies say
+	Cost, Millionths uint32
 	// likewise: how long the request took; NoTime, or OddTime in an unknown unit
 	Took time.Duration
 
@@ -54,8 +54,9 @@ func (s *Session) Room() *Room { return s.room }
 // Begin empties s.Request for the next request and holds the policies in force. False: there are
 // none.
 func (s *Session) Begin() bool {
-	s.in, s.together.N, s.CanWait, s.CanDeceive, s.pretends, s.Cost = s.room.now.Load(), 0,
-		false, false, false, 0
+	s.in, s.together.N, s.CanWait, s.CanDeceive, s.pretends = s.room.now.Load(), 0,
+		false, false, false
+	s.Cost, s.Millionths = 0, 0
 	s.Took = NoTime
 	if s.in.engine == nil {
 		s.Request.Reset(nil)

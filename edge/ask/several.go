@@ -250,7 +250,7 @@ func (s *Session) look(b *gate.Batch, i int) (denied bool, err error) {
 			return false, err
 		}
 	}
-	a.Op, a.Cost = gate.Peek, 1
+	a.Op, a.Cost, a.Millionths, a.InParts = gate.Peek, 1, 0, true
 	if err := b.Decide(d, &a); err != nil {
 		return false, err
 	}

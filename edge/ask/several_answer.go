@@ -69,7 +69,7 @@ func (s *Session) deceive(parts []Part) bool {
 // giveBack gives back the cost of q: of the admitted cost, or the key's oldest lease. Missing cost
 // changes nothing.
 func (s *Session) giveBack(b *gate.Batch, q *gate.Question) {
-	if q.Op == gate.Check && errors.Is(b.Settle(q.Rule, q.Key, -int64(q.Cost)), gate.ErrKind) {
+	if q.Op == gate.Check && errors.Is(b.Settle(&q.Ask, true), gate.ErrKind) {
 		_, _ = s.room.Release(b.Now(), q.Rule, q.Key, 0)
 	}
 }

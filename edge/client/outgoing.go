@@ -50,7 +50,8 @@ func (p *outgoing) encode(q Query) wire.Query {
 	p.key = append(p.key[:0], SentKey(q.Key)...)
 	return wire.Query{
 		Op: q.Op, Rule: p.rule, Key: p.key,
-		Cost: min(q.Cost, wire.MaxCost), Wait: q.CanWait,
+		Cost: min(q.Cost, wire.MaxCost), Millionths: min(q.Millionths, wire.MaxCost),
+		Wait: q.CanWait,
 	}
 }
 

@@ -28,6 +28,8 @@ type Query struct {
 	Rule string  // the name of a rule: 1..64 of A-Z a-z 0-9 _ . -
 	Key  string  // any bytes; empty: NoKey; above 256 bytes: a digest
 	Cost uint32  // 1..1,000,000; 0 means 1, and more means 1,000,000
+	// of a unit, beside Cost, 1..1,000,000, for a rule with a scale: Cost 1 and 250000 are 1.25
+	Millionths uint32
 
 	CanWait bool // an Answer may have a Delay; else such a request is denied
 }
@@ -47,12 +49,13 @@ func SentKey(key string) string {
 
 // Answer is the verdict on a query or request.
 type Answer struct {
-	Status    wire.Status   // Allow or Deny; OK for a Count
-	Why       wire.Why      // the reason for Deny: limit, shed or block
-	View      wire.View     // the nodes the counts come from: node, pop or global
-	Shadow    bool          // allowed only because the rule is in shadow
-	Remaining int64         // cost left in the trailing window
-	Reset     time.Duration // until more cost is available, in whole seconds; 0 with Deny
+	Status     wire.Status   // Allow or Deny; OK for a Count
+	Why        wire.Why      // the reason for Deny: limit, shed or block
+	View       wire.View     // the nodes the counts come from: node, pop or global
+	Shadow     bool          // allowed only because the rule is in shadow
+	Remaining  int64         // cost left in the trailing window, whole units
+	Reset      time.Duration // until more cost is available, in whole seconds; 0 with Deny
+	Millionths uint32        // of a unit, beside Remaining: for a rule with a scale
 	// with Deny: until another attempt can pass, whole seconds, at least one
 	Retry time.Duration
 	Ratio float64 // the share of requests being dropped, 0..1; 0: none
@@ -89,7 +92,10 @@ func answerOf(op wire.Op, a wire.Answer) Answer {
 	}
 	return Answer{
 		Status: a.Status, Why: a.Why, View: a.View, Shadow: a.Shadow, Remaining: a.Remaining,
-		Reset: time.Duration(a.Reset) * time.Second, Retry: time.Duration(a.Retry) * time.Second,
+		Millionths: a.Millionths,
+		Reset: time.Duration(
+			a.Reset,
+		) * time.Second, Retry: time.Duration(a.Retry) * time.Second,
 		Ratio: float64(a.Ratio), Blast: int(a.Blast),
 		Delay: time.Duration(a.Delay) * time.Millisecond,
 	}

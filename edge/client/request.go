@@ -236,9 +236,10 @@ func hostOf(host string) string {
 
 // Response is what is known of a response, for [Client.Report].
 type Response struct {
-	Status int           // 100..999; 0: there was no response, as with 499
-	Cost   uint32        // the actual cost, where that is known now; 0: as it was asked
-	Took   time.Duration // 0: not known
+	Status int // 100..999; 0: there was no response, as with 499
+	// the actual cost, where that is known now; 0: as it was asked. Millionths as of a [Query]
+	Cost, Millionths uint32
+	Took             time.Duration // 0: not known
 
 	// headers for policies, such as a cost; a value above 4,096 bytes is not sent
 	Headers http.Header
@@ -257,8 +258,10 @@ func (r Response) line(ticket string) []byte {
 	l := line{bytes: []byte("report")}
 	l.text("ticket", ticket)
 	l.text("status", strconv.Itoa(r.StatusCode()))
-	if r.Cost > 0 {
-		l.text("cost", strconv.FormatUint(uint64(min(r.Cost, wire.MaxCost)), 10))
+	if r.Cost > 0 || r.Millionths > 0 {
+		most := uint32(wire.MaxCost)
+		q := wire.Query{Cost: min(r.Cost, most), Millionths: min(r.Millionths, most)}
+		l.text("cost", string(q.AppendCost(nil)))
 	}
 	if r.Took > 0 {
 		l.text("ms", strconv.FormatInt(r.Took.Milliseconds(), 10))

@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"slices"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/config/document"
-	"go.yaml.in/yaml/v3"
 )
 
 // decoder collects the faults of a file, and remembers where each field stands.

@@ -117,10 +117,10 @@ func (c *Config) policyFields() []field {
 				"`announce: false`, `deceive: true`, `body` (up to 4 KiB). With key `client`, "+
 				"`ladder` limits its networks as well, as in `[{v4: 24, v6: 56, times: 4}]`: "+
 				"rules NAME/24,56 with `times` the limit, which deny once `siblings` (3; 1 to 16) "+
-				"clients of a network ask.\n\n`match` is a map of `method`, `host`, `path`, "+
+				"clients of a network ask. `match` is a map of `method`, `host`, `path`, "+
 				"`query.NAME`, `header.NAME`, `cookie.NAME`, `client`, `peer`, `country`, `asn`, "+
 				"`ja3`, `ja4`, `tls`, `scheme`, `tier`, `any`, `not` and `when`; a list means one "+
-				"of. `count_when` takes `status`, `response.header.NAME` too."),
+				"of. `count_when` has `status` too."),
 	}
 }
 

@@ -61,6 +61,7 @@ policies:
 		"f:3:72: [cost-without-max] policies[0].cost: a visitor sets this cost",
 		"f:5:29: [path-encoded] policies[2].match.path: policy c: no request is skipped for %2F",
 		"f:7:60: [cost-without-max] policies[4].cost: a visitor sets this cost",
+		"f:8:54: [estimate-missing] policies[5].cost: policy g: a request costs 1 until",
 	}
 	for i, w := range c.Warnings {
 		if i >= len(want) || !strings.HasPrefix(w.String(), want[i]) {

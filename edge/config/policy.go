@@ -43,14 +43,17 @@ type tierNumber struct {
 func (v value) policy() policy.Policy {
 	p := &policyFile{Policy: policy.Policy{
 		At: v.pos(), Key: policy.DefaultKey(),
-		Cost: policy.DefaultCost(),
 	}}
-	if !v.fields(v.policyFields(p)) {
+	if v.readScale(&p.rule); !v.fields(v.policyFields(p)) {
 		return p.Policy
 	}
 	v.require("name", "match")
 	// Read as the policy's, used as its rule's: in mode off neither matches anything.
 	p.rule.Name, p.rule.Mode = p.Name, p.Mode
+	if _, asks := v.d.given[join(v.path, "rules")]; !asks {
+		p.Cost = v.readCost(p.rule.Scale)
+	}
+	v.checkUnits(&p.rule)
 	v.checkActions(p)
 	v.checkPending(p)
 	if p.Burst = p.rule.Burst; v.hasOwn() {
@@ -71,7 +74,7 @@ func (v value) policyFields(p *policyFile) []field {
 		leaf("missing", set(&p.MissingSkip,
 			oneOf([]string{"shared", "skip"},
 				func(s string) (bool, bool) { return s == "skip", true }))),
-		leaf("cost", set(&p.Cost, cost)),
+		leaf("cost", func(value) {}), // see readCost
 		leaf("pending", func(v value) { v.pending(&p.Pending) }),
 		leaf("rules", set(&p.Rules, listOf(policy.MaxQuestions, name(mitigation.MaxRuleName)))),
 		leaf("tiers", func(v value) { p.Tiers = tiers(v) }),
@@ -82,8 +85,8 @@ func (v value) policyFields(p *policyFile) []field {
 		leaf("tier", set(&p.Tier, name(mitigation.MaxRuleName))),
 		leaf("pool", set(&p.Pool, name(mitigation.MaxRuleName))),
 		leaf("mode", set(&p.Mode, modes.parse)),
-		leaf("limit", func(v value) { v.numbers(&p.rule.Limit, &p.limits, 1) }),
-		leaf("burst", func(v value) { v.numbers(&p.rule.Burst, &p.bursts, 0) }),
+		leaf("limit", func(v value) { v.numbers(&p.rule, &p.rule.Limit, &p.limits, 1) }),
+		leaf("burst", func(v value) { v.numbers(&p.rule, &p.rule.Burst, &p.bursts, 0) }),
 		leaf("block_for", func(v value) { v.blockFor(&p.rule) }),
 		leaf("ladder", set(&p.Ladder, listOf(policy.MaxLevels, level))),
 		leaf("siblings", number(&p.siblings, 1, mitigation.MaxSiblings)),
@@ -103,13 +106,15 @@ func (v value) policyFields(p *policyFile) []field {
 // numbers reads a number, or a number for each tier, from least to mitigation.MaxLimit. Zero is
 // allowed for a single burst, where 0 is the default and means none; a tier with a burst has a
 // burst.
-func (v value) numbers(one *int64, each *[]tierNumber, least int64) {
+func (v value) numbers(
+	r *mitigation.Rule, one *int64, each *[]tierNumber, least int64,
+) {
 	if v.node.Kind != yaml.MappingNode {
-		set(one, integer(least, mitigation.MaxLimit))(v)
+		set(one, amounts(r, least).parse)(v)
 		return
 	}
 	v.entriesOf(policy.MaxTiers, func(key, item value) {
-		if n, ok := integer(1, mitigation.MaxLimit)(item); ok &&
+		if n, ok := amounts(r, 1).parse(item); ok &&
 			key.checkName(key.node.Value, mitigation.MaxRuleName) {
 			*each = append(*each, tierNumber{key.node.Value, n})
 		}
@@ -154,37 +159,6 @@ func keyPart(v value) ([]policy.Part, bool) {
 		v.fault("%v%s", err, keyHint(s))
 	}
 	return part, err == nil
-}
-
-// cost reads a number, the name of a field, or {of, max}.
-func cost(v value) (policy.Cost, bool) {
-	of, limit := v, int64(mitigation.MaxCost)
-	if v.node.Kind == yaml.MappingNode {
-		v.fields([]field{
-			leaf("of", func(v value) { of = v }),
-			leaf("max", set(&limit, integer(1, mitigation.MaxCost))),
-		})
-		v.require("of")
-		// of was missing, or could not be read: require has said so.
-		if of == v {
-			return policy.Cost{}, false
-		}
-	}
-	s, ok := of.text()
-	if !ok {
-		return policy.Cost{}, false
-	}
-	c, err := policy.ParseCost(s)
-	if v.node.Kind == yaml.MappingNode {
-		c, err = policy.CostOf(s, uint32(limit)) // at most MaxCost
-	}
-	if err != nil {
-		of.fault("%s", strings.TrimSpace(err.Error()))
-	} else if _, bound := v.d.given[join(v.path, "max")]; c.Fixed == 0 && !c.Later() && !bound {
-		v.warn("cost-without-max",
-			"a visitor sets this cost: without max a request costs up to %d", mitigation.MaxCost)
-	}
-	return c, err == nil
 }
 
 // pending reads how many requests of a policy may wait beyond the limit, or free.

@@ -210,6 +210,10 @@ func (d *decoder) checkPolicies(c *Config) {
 	c.Policies.Numbered = d.numberedRules(c)
 	for i := range c.Policies.Policies {
 		c.checkBurstBeside(d, i)
+		if p := &c.Policies.Policies[i]; len(p.Rules) > 0 {
+			at := d.given[fmt.Sprintf("policies[%d].rules", i)]
+			c.scaleBeside(value{d, at.node, fmt.Sprintf("policies[%d]", i)}, p)
+		}
 	}
 	bad := maps.Clone(d.bad) // values of a list have one path
 	for _, f := range c.Policies.Check(rules, didYouMean) {

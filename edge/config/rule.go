@@ -45,7 +45,7 @@ func listByName[T any](v value, most int, kind string, read func(value) T) (list
 // which each finds settled inputs.
 func rule(v value) mitigation.Rule {
 	var r mitigation.Rule
-	if v.fields(ruleFields(&r)) {
+	if v.readScale(&r); v.fields(ruleFields(&r)) {
 		v.require("name", "limit")
 		v.checkKind(&r)
 		v.checkBlock(r)
@@ -56,6 +56,7 @@ func rule(v value) mitigation.Rule {
 		v.checkShedBy(&r)
 		v.checkBlast(&r)
 		v.checkNumbers(&r)
+		v.checkUnits(&r)
 	}
 	return r
 }
@@ -143,7 +144,8 @@ func (v value) checkTokens(r *mitigation.Rule) {
 // checkFill records a bucket filling too slowly: the state would have to outlive every window.
 func (v value) checkFill(at value, r mitigation.Rule) {
 	if r.Limit > 0 && r.Window > 0 && r.Fill() > mitigation.MaxFill {
-		at.fault("%d at %d per %s takes more than %s to refill: lower it, or raise limit", r.Burst,
-			r.Limit, document.Brief(r.Window), document.Brief(mitigation.MaxFill))
+		at.fault("%s at %s per %s takes more than %s to refill: lower it, or raise limit",
+			decimal(&r, r.Burst), decimal(&r, r.Limit), document.Brief(r.Window),
+			document.Brief(mitigation.MaxFill))
 	}
 }

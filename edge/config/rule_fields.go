@@ -24,7 +24,7 @@ func limitFields(r *mitigation.Rule) []field {
 	return []field{
 		described("name", &r.Name, names(mitigation.MaxRuleName, "characters, unique"), "",
 			"The name by which requests, metrics and commands know the rule."),
-		described("limit", &r.Limit, numbers[int64](1, mitigation.MaxLimit), "",
+		described("limit", &r.Limit, amounts(r, 1), "",
 			"The cost that may pass in each window. A request costs 1 unless it says "+
 				"otherwise. Up to 1024, one node counts to the unit; above, in steps of "+
 				"limit/1024, rounded up: no more than the limit passes, and 99.9 % of it "+
@@ -72,10 +72,9 @@ func forceFields(r *mitigation.Rule) []field {
 				"block ends when the key has been quiet for so long. Blocks by hand end as they "+
 				"were set."),
 		described("mode", &r.Mode, modes, "enforce",
-			"`enforce` denies. `shadow` decides, counts and reports as `enforce` does, but "+
-				"answers `allow` to all (`shadow=deny` where it would have denied): the mode to "+
-				"begin with. `off` neither counts nor decides. `headgate "+
-				"mode` changes it until the next reload."),
+			"`enforce` denies. `shadow` decides, counts and reports as well, but "+
+				"answers `allow` to all (`shadow=deny` where it would have denied): begin so. "+
+				"`off` neither counts nor decides. `headgate mode` changes it until a reload."),
 	}
 }
 
@@ -123,6 +122,13 @@ func kindFields(r *mitigation.Rule) []field {
 				"rounded down. With several, each tier may use what those before it leave. The "+
 				"tier of a request is that of a policy, or `tier=` of a check. A request denied "+
 				"so has status 503 and `why=reserve`."),
+		described("unit", &r.Unit, codec[string]{
+			"small letters, digits and -, at most 16", unit, itself[string],
+		}, `""`, "The name of the unit of limit and costs, such as tokens or usd, for answers and "+
+			"people to read."),
+		described("scale", &r.Scale, numbers[int](0, mitigation.MaxScale), "0",
+			"The digits behind the point of limit, burst and costs: `scale: 4` counts 0.0001 of a "+
+				"unit. A cost is at most 1,000,000 of these parts."),
 		described("numbers", &r.Numbers, codec[*mitigation.Numbers]{
 			"`@` and the name of a table, of scope `node` or `pop`", numbersOf, printedNumbers,
 		}, `""`,
@@ -135,16 +141,15 @@ func kindFields(r *mitigation.Rule) []field {
 // bucketFields describes the fields of buckets, and the cost counting in a window.
 func bucketFields(r *mitigation.Rule) []field {
 	return []field{
-		described("burst", &r.Burst, numbers[int64](0, mitigation.MaxLimit), "0",
+		described("burst", &r.Burst, amounts(r, 0), "0",
 			"Above 0 the rule is a token bucket of that size, which refills at `limit` per "+
 				"`window`: so much cost passes at once, and then one more every window/limit. Its "+
 				"arithmetic is exact. More than 24h to refill is a fault."),
 		described("delay", &r.Delay, durations(0, mitigation.MaxDelay).and(", with `burst` only"),
 			"0s",
-			"A request that lacks tokens now, and would have them within this time, is "+
-				"allowed and sent the time to wait (`delay=` in milliseconds, `Headgate-Delay`); "+
-				"its tokens are taken. Only for callers that say `delay=ok`, or `Headgate-Accept: "+
-				"delay`; others are denied."),
+			"A request that would have its tokens within this time is allowed and sent the "+
+				"time to wait (`delay=` in milliseconds, `Headgate-Delay`); its tokens are taken. "+
+				"Only for callers that say `delay=ok`, or `Headgate-Accept: delay`."),
 		described("counts", &r.Counts, choice(mitigation.ParseCounts, mitigation.CountAdmitted,
 			mitigation.CountOffered).and(", of kind `window`"), "admitted",
 			"The cost that counts. With `offered` a request that the limit denies counts as "+
@@ -165,9 +170,8 @@ func denialFields(r *mitigation.Rule) []field {
 			func(part string) any { return cmp.Or(part, "request") },
 		}, "request",
 			"The requests that a drop ratio denies. `request` draws for each of them. A part, "+
-				"such as `client` for a rule that counts by API key, draws for all requests with "+
-				"it: the same clients are denied for one `epoch`, then others. The key must not "+
-				"contain it. Of requests through policies."),
+				"such as `client` for a rule by API key, draws for all requests with "+
+				"it: the same clients are denied for one `epoch`, then others. Of policies."),
 		described("epoch", &r.Epoch, orDefault(durations(mitigation.MinEpoch, mitigation.MaxEpoch).
 			and(", with `shed_by` only"), mitigation.DefaultEpoch), "10s",
 			"How long a client is denied, or not, before the next draw."),

@@ -5,8 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/headgate-dev/headgate/edge/config/document"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/headgate-dev/headgate/edge/config/document"
 )
 
 const quoted = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle |

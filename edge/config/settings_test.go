@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
@@ -68,7 +69,8 @@ func TestSettingsAreAll(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, r := range c.Rules {
-			again := fmt.Sprintf("rules:\n  - name: %q\n    limit: %d\n", r.Name, r.Limit)
+			again := fmt.Sprintf("rules:\n  - name: %q\n    limit: %s\n", r.Name,
+				decimal(&r, r.Limit))
 			if r.Window > 0 {
 				again += fmt.Sprintf("    window: %s\n", r.Window)
 			}

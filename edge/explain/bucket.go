@@ -13,9 +13,12 @@ func (c *explanation) isBucket() bool { return c.Rule.Kind == mitigation.Bucket 
 
 // limitSays states the rule's limit: 5 in 1m, or 20 at once and 10 in 1s.
 func (c *explanation) limitSays() string {
-	limit := fmt.Sprintf("%d in %s", c.Rule.Limit, Span(c.Rule.Window))
-	if c.isBucket() {
-		return fmt.Sprintf("%d at once and %s", c.Rule.Burst, limit)
+	limit := c.amount(c.Rule.Limit).String()
+	if c.Rule.Unit != "" {
+		limit += " " + c.Rule.Unit
+	}
+	if limit += " in " + Span(c.Rule.Window); c.isBucket() {
+		return fmt.Sprintf("%v at once and %s", c.amount(c.Rule.Burst), limit)
 	}
 	return limit
 }
@@ -67,11 +70,11 @@ func (c *explanation) wait() (time.Duration, bool) {
 func (c *explanation) bucketSays(v *api.ExplainView) string {
 	state := "is full"
 	if left := c.Evidence.Full.Sub(c.now); left > 0 {
-		state = fmt.Sprintf("holds %d of %d and is full again in %s", c.left(),
-			c.Rule.Burst, Span(left))
+		state = fmt.Sprintf("holds %v of %v and is full again in %s", c.amount(c.left()),
+			c.amount(c.Rule.Burst), Span(left))
 	}
 	if n := c.inAdvance(); n > 0 {
-		state += ": " + plural(n, "token is",
+		state += ": " + plural(c.amount(n), "token is",
 			"tokens are") + " taken in advance, by requests that wait or by costs known afterwards"
 	}
 	return fmt.Sprintf("By %s its bucket of %s %s.", countersOf(v.View), c.limitSays(), state)
@@ -82,7 +85,7 @@ func (c *explanation) left() int64 { return max(0, c.Rule.Burst-c.Evidence.Admit
 
 // pastSays states the treatment of requests beyond the tokens left.
 func (c *explanation) pastSays() string {
-	every := "one every " + threeDigits(c.token())
+	every := "one every " + threeDigits(c.token()*time.Duration(c.Rule.Parts()))
 	if c.Rule.Delay > 0 {
 		return fmt.Sprintf("beyond that those that can wait up to %s pass later, and the others "+
 			"are denied until tokens are back, %s", threeDigits(c.Rule.Delay), every)
@@ -96,25 +99,25 @@ func (c *explanation) viewBucket(fullAt func() time.Time) *api.BucketView {
 		return nil
 	}
 	v := &api.BucketView{
-		Burst: c.Rule.Burst, Left: c.Rule.Burst, Fill: 1, Delay: c.Rule.Delay.Seconds(),
-		Debt:  c.inAdvance(),
-		Token: c.Rule.Window.Seconds() / float64(c.Rule.Limit),
+		Burst: c.amount(c.Rule.Burst), Left: c.amount(c.Rule.Burst), Fill: 1,
+		Delay: c.Rule.Delay.Seconds(), Debt: c.amount(c.inAdvance()),
+		Token: c.Rule.Window.Seconds() / c.Rule.Units(c.Rule.Limit),
 	}
 	if wait, waits := c.wait(); waits {
 		v.Wait = wait.Seconds()
 	}
 	if c.Evidence.Full > c.now {
 		at := fullAt()
-		v.Left, v.FullAt = c.left(), &at
+		v.Left, v.FullAt = c.amount(c.left()), &at
 		v.Fill = max(0, 1-c.Evidence.Full.Sub(c.now).Seconds()/c.Rule.Fill().Seconds())
 	}
 	return v
 }
 
 // plural renders n with its noun: 1 token is, 3 tokens are.
-func plural(n int64, one, more string) string {
+func plural(n api.Amount, one, more string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return decimalOf(n) + " " + more
+	return n.String() + " " + more
 }

@@ -39,7 +39,7 @@ func TestABucketIsExplained(t *testing.T) {
 				t.Errorf("after %d: %q lacks %q", n, text, part)
 			}
 		}
-		if b := v.Bucket; b == nil || b.Burst != 4 || b.Left != 4-int64(n) ||
+		if b := v.Bucket; b == nil || b.Burst != 4 || int(b.Left) != 4-n ||
 			b.Fill < float64(4-n)/4-0.01 || (b.FullAt == nil) != (n == 0) {
 			t.Errorf("after %d: %+v", n, b)
 		}

@@ -39,7 +39,7 @@ func TestALadderOfNetworksIsExplained(t *testing.T) {
 		}
 		text := ""
 		for _, l := range v.Ladder {
-			text += fmt.Sprintf("%s %s %s%s %d/%d %d/%d; ", l.Rule, l.Key, l.Verdict, l.Why, l.Used,
+			text += fmt.Sprintf("%s %s %s%s %v/%v %v/%v; ", l.Rule, l.Key, l.Verdict, l.Why, l.Used,
 				l.Limit, l.Siblings.Asked, l.Siblings.Needed)
 		}
 		says := strings.Contains(strings.Join(v.Sentences, " "),

@@ -49,16 +49,16 @@ func Key(from Sources, now window.Instant, u uint64, about About) (api.ExplainVi
 	v := api.ExplainView{
 		Kind: r.Kind.String(), Rule: r.Name, Key: api.EscapeKey(key), Now: g.Shown(now),
 		Mode: r.Mode.String(), Scope: r.Scope.String(), FailureMode: r.FailureMode.String(),
-		Limit: r.Limit, LimitSource: is.Source, Window: r.Window.Seconds(), ViewLost: is.ViewLost,
-		Global: viewGlobal(g, from.Standing, now, &is, key),
-		Ring:   viewRing(from.Ring, now, is.Evidence.Shared),
+		Limit: Amount(r, r.Limit), Unit: r.Unit, LimitSource: is.Source, ViewLost: is.ViewLost,
+		Window: r.Window.Seconds(), Global: viewGlobal(g, from.Standing, now, &is, key),
+		Ring: viewRing(from.Ring, now, r, is.Evidence.Shared),
 	}
 	viewEnds(g, &v, is.Ends)
 	if is.Flag != nil { // the sentences take the flag's end as it is shown
 		shown := Flag(g, now, is.Flag)
 		v.Flag = &shown
 	}
-	viewCount(g, &v, &is.Evidence)
+	viewCount(g, &v, r, &is.Evidence)
 	c := explanation{Inspection: is, key: key, by: about.By, now: now, global: v.Global}
 	c.viewVerdict(&v)
 	v.Bucket = c.viewBucket(func() time.Time { return g.Shown(is.Evidence.Full) })
@@ -82,6 +82,11 @@ func viewEnds(g *gate.Gate, v *api.ExplainView, at window.Instant) {
 	}
 }
 
+// Amount returns parts of r's unit as people read cost.
+func Amount(r *mitigation.Rule, parts int64) api.Amount { return api.Amount(r.Units(parts)) }
+
+func (c *explanation) amount(parts int64) api.Amount { return Amount(&c.Rule, parts) }
+
 // viewVerdict fills in the answer to a request of cost 1.
 func (c *explanation) viewVerdict(v *api.ExplainView) {
 	d := &c.Decision
@@ -90,34 +95,40 @@ func (c *explanation) viewVerdict(v *api.ExplainView) {
 		v.Verdict = "deny"
 	}
 	v.Why, v.Shadow = c.why().String(), d.Shadow
-	v.Remaining, v.Reset, v.Retry = d.Remaining, api.WholeSeconds(d.Reset),
+	v.Remaining, v.Reset, v.Retry = c.amount(d.Remaining), api.WholeSeconds(d.Reset),
 		api.WholeSeconds(d.Retry)
 }
 
 // viewCount fills in a key's counts, in units of cost: the sketch's estimate with its error, the
 // exact count of a suspect, and the sub-windows of the trailing window, oldest first.
-func viewCount(g *gate.Gate, v *api.ExplainView, known *window.Evidence) {
-	v.Estimate, v.ErrorBound, v.Confidence = known.Estimate, known.ErrorBound, known.Confidence
-	v.NoiseFloor, v.PromoteAt = known.NoiseFloor, known.PromoteAt
-	v.Suspect, v.Admitted, v.Offered = known.Suspect, known.Admitted, known.Offered
+func viewCount(
+	g *gate.Gate, v *api.ExplainView, r *mitigation.Rule, known *window.Evidence,
+) {
+	unit := float64(r.Parts())
+	v.Estimate, v.ErrorBound = Amount(r, known.Estimate), known.ErrorBound/unit
+	v.Confidence, v.NoiseFloor = known.Confidence, known.NoiseFloor/unit
+	v.PromoteAt, v.Suspect = known.PromoteAt/unit, known.Suspect
+	v.Admitted, v.Offered = Amount(r, known.Admitted), Amount(r, known.Offered)
 	if known.Suspect {
 		since := g.Shown(known.Since)
 		v.SuspectSince = &since
 	}
 	for _, sub := range slices.Backward(known.SubWindows[:]) {
 		v.SubWindows = append(v.SubWindows,
-			api.SubWindowView{Start: g.Shown(sub.Start), Estimate: sub.Estimate})
+			api.SubWindowView{Start: g.Shown(sub.Start), Estimate: Amount(r, sub.Estimate)})
 	}
 }
 
 // viewRing returns the state of a key's counters on the ring; nil when only this node counts it.
 func viewRing(
-	ring func(window.Instant) pop.Stats, now window.Instant, is *window.Shared,
+	ring func(window.Instant) pop.Stats, now window.Instant, r *mitigation.Rule, is *window.Shared,
 ) *api.KeyRingView {
 	if is == nil || ring == nil {
 		return nil
 	}
-	v := &api.KeyRingView{OfferedRate: is.Rate, Unsent: is.Pending}
+	v := &api.KeyRingView{
+		OfferedRate: is.Rate / float64(r.Parts()), Unsent: Amount(r, is.Pending),
+	}
 	if servers := ring(now).Servers; is.Server >= 0 && is.Server < len(servers) {
 		v.Server = servers[is.Server].Address
 	}

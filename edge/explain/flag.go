@@ -19,9 +19,9 @@ func Flag(g *gate.Gate, now window.Instant, f *mitigation.Flag) api.MitigationVi
 	}
 	// a reload may have taken the rule away; its flags go a moment later
 	if r := is.Rule; r != nil {
-		v.Mode, v.Limit, v.View, v.Offered, v.Blast = r.Mode.String(), r.Quota(), is.View.String(),
-			is.Offered, is.Blast
-		v.Ratio = ratioOf(f, v.Offered, v.Limit)
+		v.Mode, v.View, v.Blast = r.Mode.String(), is.View.String(), is.Blast
+		v.Limit, v.Offered = Amount(r, r.Quota()), Amount(r, is.Offered)
+		v.Ratio = ratioOf(f, is.Offered, r.Quota())
 		v.DeniedRate = float64(v.Offered) * v.Ratio / max(r.Fill(), mitigation.MinWindow).Seconds()
 	}
 	return v

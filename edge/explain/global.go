@@ -39,10 +39,12 @@ func viewGlobal(
 		v.Ratio = g.RatioByCount(&is.Rule, s.Ratio, is.Evidence.Offered, s.RateOnly).Float()
 	}
 	if s.View.Others.Period != 0 {
-		v.Others = &api.KeyOthersView{}
+		offered, admitted := int64(0), int64(0)
 		for _, by := range s.View.Others.By {
-			v.Others.Offered += by.Offered
-			v.Others.Admitted += by.Admitted
+			offered, admitted = offered+by.Offered, admitted+by.Admitted
+		}
+		v.Others = &api.KeyOthersView{
+			Offered: Amount(&is.Rule, offered), Admitted: Amount(&is.Rule, admitted),
 		}
 	}
 	return v

@@ -63,7 +63,7 @@ func TestAQueueIsExplained(t *testing.T) {
 		if part := lacks(text, want.parts...); part != "" {
 			t.Errorf("after %d: %q lacks %q", n, text, part)
 		}
-		if b := v.Bucket; b.Wait != want.wait || b.Debt != want.debt ||
+		if b := v.Bucket; b.Wait != want.wait || int64(b.Debt) != want.debt ||
 			b.Delay != 0.25 || b.Token != 0.1 {
 			t.Errorf("after %d: %+v", n, b)
 		}
@@ -117,7 +117,7 @@ func TestAReserveIsExplained(t *testing.T) {
 		if want.lefts != "" {
 			lefts := []int64{}
 			for _, r := range v.Reserve {
-				lefts = append(lefts, r.Left)
+				lefts = append(lefts, int64(r.Left))
 			}
 			if v.Why != want.why || fmt.Sprint(lefts) != want.lefts ||
 				lacks(text, want.sentence) != "" || strings.Contains(text, "in 0s") {

@@ -83,8 +83,9 @@ func levels(
 // viewLevel returns a network as people are shown it.
 func viewLevel(is *gate.Inspection, network string) api.LevelView {
 	v := api.LevelView{
-		Rule: is.Rule.Name, Key: network, Verdict: mitigation.Allow.String(), Used: is.Count.Used,
-		Limit:    is.Rule.Quota(),
+		Rule: is.Rule.Name, Key: network, Verdict: mitigation.Allow.String(),
+		Used:     Amount(&is.Rule, is.Count.Used),
+		Limit:    Amount(&is.Rule, is.Rule.Quota()),
 		Siblings: api.SiblingsView{Asked: is.Siblings, Needed: is.Rule.Siblings},
 	}
 	if is.Decision.Deny {
@@ -99,7 +100,7 @@ func ladderSays(all []api.LevelView) string {
 	var deny []string
 	for _, v := range all {
 		if v.Verdict == "deny" {
-			deny = append(deny, fmt.Sprintf("its network %s is over its limit under %s (%d of %d "+
+			deny = append(deny, fmt.Sprintf("its network %s is over its limit under %s (%v of %v "+
 				"used, at least %d narrower keys "+
 				"asked)", v.Key, v.Rule, v.Used, v.Limit, v.Siblings.Asked))
 		}

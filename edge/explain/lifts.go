@@ -63,7 +63,8 @@ func (c *explanation) passing() string {
 	case c.ViewLost && c.Rule.FailureMode == mitigation.FailAllow:
 		return "nothing to lift: the view of " + c.scope() + " is lost and failure_mode is allow"
 	}
-	return fmt.Sprintf("nothing to lift: %d of %d left", c.Decision.Remaining, c.Rule.Quota())
+	return fmt.Sprintf("nothing to lift: %v of %v left", c.amount(c.Decision.Remaining),
+		c.amount(c.Rule.Quota()))
 }
 
 // refused says when a refusal ends by itself, and which command ends it now. The order of the cases
@@ -156,8 +157,8 @@ func (c *explanation) counted() string {
 		return fmt.Sprintf("%s from now a token is back in its bucket",
 			Span(c.Count.Wait)) + c.orSooner()
 	}
-	return fmt.Sprintf("%s from now the oldest of %d admitted leaves the window",
-		Span(c.Count.Wait), c.Count.Used) + c.orSooner()
+	return fmt.Sprintf("%s from now the oldest of %v admitted leaves the window",
+		Span(c.Count.Wait), c.amount(c.Count.Used)) + c.orSooner()
 }
 
 // orSooner names the effect of a request before then, or the command that forgets the count; empty

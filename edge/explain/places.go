@@ -48,6 +48,6 @@ func (c *explanation) takenSays() string {
 		return fmt.Sprintf("It holds none of its %d places.", c.Rule.Limit)
 	}
 	return fmt.Sprintf("It holds %d of its %d places by %s; the oldest began %s ago.",
-		c.Count.Used, c.Rule.Limit, plural(int64(len(c.Leases)), "lease", "leases"),
+		c.Count.Used, c.Rule.Limit, plural(api.Amount(len(c.Leases)), "lease", "leases"),
 		Span(c.now.Sub(c.Leases[0].Since)))
 }

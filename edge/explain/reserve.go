@@ -24,8 +24,7 @@ func (c *explanation) viewReserve() (all []api.KeyReserveView) {
 	add := func(tier string) {
 		most := c.Rule.Quota() - c.Rule.Reserved([]byte(tier))
 		all = append(all, api.KeyReserveView{
-			Tier: tier, Most: most,
-			Left: max(0, most-c.Count.Used),
+			Tier: tier, Most: c.amount(most), Left: c.amount(max(0, most-c.Count.Used)),
 		})
 	}
 	for _, share := range c.Rule.Reserve {
@@ -43,7 +42,7 @@ func (c *explanation) reserveSays() string {
 		if r.Tier == "" {
 			who = "all others"
 		}
-		parts = append(parts, fmt.Sprintf("%s have room for %d (up to %d)", who, r.Left, r.Most))
+		parts = append(parts, fmt.Sprintf("%s have room for %v (up to %v)", who, r.Left, r.Most))
 	}
 	if len(parts) == 0 {
 		return ""

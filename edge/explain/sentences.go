@@ -84,12 +84,12 @@ func (c *explanation) groundSays(v *api.ExplainView) string {
 	case c.Count.Brief:
 		return fmt.Sprintf("It is held by rate at its limit of %s: no exact slot was free.", limit)
 	case c.why() == mitigation.ByLimit || v.Suspect:
-		return fmt.Sprintf("By %s it used %d of the limit of %s and offered %d.",
-			countersOf(v.View), c.Count.Used, limit, v.Offered)
+		return fmt.Sprintf("By %s it used %v of the limit of %s and offered %v.",
+			countersOf(v.View), c.amount(c.Count.Used), limit, v.Offered)
 	case v.Estimate == 0:
 		return fmt.Sprintf("No request with this key arrived in the last %s.", c.span())
 	}
-	return fmt.Sprintf("The sketch saw at most %d of it in the last %s; from %.0f on the key is "+
+	return fmt.Sprintf("The sketch saw at most %v of it in the last %s; from %.0f on the key is "+
 		"counted exactly, and only exact counts deny.",
 		v.Estimate, c.span(), v.PromoteAt)
 }
@@ -206,7 +206,7 @@ func (c *explanation) changeSays() string {
 	if c.Rule.Action == mitigation.Block {
 		past = "one more than that blocks the key for " + Span(c.Rule.NextBlock(c.Strikes))
 	}
-	return fmt.Sprintf("There is room for %d more; %s.", c.Decision.Remaining,
+	return fmt.Sprintf("There is room for %v more; %s.", c.amount(c.Decision.Remaining),
 		past) + c.struckSays()
 }
 
@@ -220,9 +220,9 @@ func (c *explanation) roomSays() string {
 		return fmt.Sprintf("%s room again in %s, when a token is back%s.", there,
 			Span(c.Count.Wait), c.orSooner())
 	}
-	return fmt.Sprintf("%s room again in %s, when the oldest of the %d admitted leaves the "+
+	return fmt.Sprintf("%s room again in %s, when the oldest of the %v admitted leaves the "+
 		"window%s.",
-		there, Span(c.Count.Wait), c.Count.Used, c.orSooner())
+		there, Span(c.Count.Wait), c.amount(c.Count.Used), c.orSooner())
 }
 
 // untilSays states when the flag ends, with the date when that is half a day away or more.

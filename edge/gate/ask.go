@@ -27,8 +27,12 @@ type Ask struct {
 	Rule []byte // name of a rule
 	Key  []byte // 1..256 bytes of any value
 	Cost uint32 // 1..mitigation.MaxCost; 0 means 1
-	For  uint32 // seconds the lease of an Acquire lasts, at most those of its rule; 0: those
-	Tier []byte // of the request, for rules keeping a part of their limit for some; nil: none
+	// Millionths of a unit, beside Cost, for rules with a Scale. A decision restates both in parts
+	// of the rule, as InParts says.
+	Millionths uint32
+	InParts    bool
+	For        uint32 // seconds the lease of an Acquire lasts, at most those of its rule; 0: those
+	Tier       []byte // of the request, for rules keeping a part of their limit for some; nil: none
 	// Burst is the part of a bucket's burst the request may use up; 0: all. Above the part the
 	// request is denied without a flag.
 	Burst int64
@@ -67,6 +71,15 @@ func (p *Parts) Equal(o *Parts) bool {
 		bytes.Equal(p.Client, o.Client)
 }
 
+// scale restates the cost of a in parts of r, and reports whether r takes such a cost.
+func (a *Ask) scale(r *mitigation.Rule) (ok bool) {
+	if ok = true; !a.InParts && (a.Millionths > 0 || r.Scale > 0) {
+		a.Cost, ok = r.PartsOf(a.Cost, a.Millionths)
+		a.Millionths, a.InParts = 0, ok
+	}
+	return ok
+}
+
 // cost returns the counted cost.
 func (a *Ask) cost() int64 { return int64(max(a.Cost, 1)) }
 
@@ -82,8 +95,29 @@ func (a *Ask) extra(o Outcome) uint64 {
 // ErrUnknownRule says that no rule in force has the name in Ask. Nothing was counted.
 var ErrUnknownRule = errors.New("gate: unknown rule")
 
+// ErrCost says that the cost has a point and the rule no Scale, or is above mitigation.MaxCost in
+// parts of the rule. Nothing was counted.
+var ErrCost = errors.New("gate: not a cost of this rule")
+
 // ErrKind says that the rule is of a kind without such questions. Nothing was counted.
 var ErrKind = errors.New("gate: not for this kind of rule")
+
+// wrongKind is the outcome of a question outside the rule's kind.
+const (
+	wrongKind = Outcomes + 1
+	wrongCost = Outcomes + 2
+)
+
+// kindError returns the error of an untallied outcome.
+func kindError(o Outcome) error {
+	switch o {
+	case wrongKind:
+		return ErrKind
+	case wrongCost:
+		return ErrCost
+	}
+	return nil
+}
 
 // Decision is the answer to an Ask. A Count, or a rule in mode off, gets no verdict: Deny is false.
 type Decision struct {

@@ -78,7 +78,7 @@ func (l *Lane) decide(
 	d.Rule = &r.Rule
 	var res result
 	switch {
-	case r.special || a.Burst > 0 || a.Op == Acquire:
+	case r.special || a.Burst > 0 || a.Millionths > 0 || a.Op == Acquire:
 		return r, l.special(d, r, now, chance, a)
 	case r.Mode == mitigation.Off:
 		d.Remaining = r.Quota()

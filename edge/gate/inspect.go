@@ -72,7 +72,7 @@ func (g *Gate) Inspect(
 	if r.places != nil {
 		is.inspectPlaces(now, i, r)
 	}
-	q := Ask{Op: Peek, Rule: []byte(name), Key: key, Cost: 1, Parts: parts}
+	q := Ask{Op: Peek, Rule: []byte(name), Key: key, InParts: true, Parts: parts}
 	var err error
 	is.Decision, err = g.Lane(0).Decide(now, u, q)
 	return is, err == nil
@@ -104,7 +104,7 @@ type FlagContext struct {
 // FlagContext returns the context of f at now.
 func (g *Gate) FlagContext(now window.Instant, f *mitigation.Flag) FlagContext {
 	is := FlagContext{Node: g.setAt(now, f)}
-	if r := g.rules.Load().byName[f.Rule]; r != nil {
+	if r := g.rules.Load().byName[f.Rule].of(now, f.Key); r != nil {
 		is.Rule, is.View, is.Offered = &r.Rule, g.ruleView(r), r.meter.Offered(now, f.Index)
 		if n := r.blasts.Clients(now, f.Index); f.Action == mitigation.Shed && n > r.MaxBlast {
 			is.Blast = n

@@ -9,17 +9,6 @@ import (
 	"github.com/headgate-dev/headgate/window/lease"
 )
 
-// wrongKind is the outcome of a question outside the rule's kind.
-const wrongKind = Outcomes + 1
-
-// kindError returns the error of an untallied outcome.
-func kindError(o Outcome) error {
-	if o == wrongKind {
-		return ErrKind
-	}
-	return nil
-}
-
 // leaseBytes returns how much of o's memory is for leases: an eighth at most, if a rule needs any.
 func leaseBytes(o *Options) int64 {
 	if slices.ContainsFunc(o.Rules,
@@ -48,7 +37,7 @@ func (g *Gate) setPlaces(rules []mitigation.Rule) {
 
 // setSpecial sets the parts of r following from its kind.
 func (g *Gate) setSpecial(r *rule) {
-	r.special = len(r.Reserve) > 0 || r.keyed || r.Delay > 0 || r.ShedBy != "" ||
+	r.special = len(r.Reserve) > 0 || r.keyed || r.Delay > 0 || r.ShedBy != "" || r.Scale > 0 ||
 		r.Counts == mitigation.CountOffered
 	if r.Kind == mitigation.Concurrency {
 		r.special, r.places, r.number = true, g.leases, g.leases.RuleNumber(r.Name)
@@ -56,7 +45,7 @@ func (g *Gate) setSpecial(r *rule) {
 }
 
 // special decides a under a rule whose count alone does not decide, or an Acquire. Returns the
-// outcome to tally, Outcomes for none, or wrongKind.
+// outcome to tally, Outcomes for none, wrongKind or wrongCost.
 func (l *Lane) special(
 	d *Decision, r *rule, now window.Instant, chance func() uint64, a *Ask,
 ) Outcome {
@@ -66,6 +55,8 @@ func (l *Lane) special(
 	}
 	places := r.places != nil
 	switch {
+	case !a.scale(&r.Rule):
+		return wrongCost
 	case a.Op != Peek && places != (a.Op == Acquire):
 		return wrongKind
 	case r.Mode == mitigation.Off:

@@ -85,7 +85,7 @@ func (r *rule) totals() (sum Totals) {
 // when the rule leaves shadow.
 func (r *rule) startFigures(was *rule, anew bool, now window.Instant) {
 	r.from.Since = now
-	if was == nil {
+	if was == nil || was.Scale != r.Scale {
 		r.tallies, r.delayed = new([Lanes]totals.Tally), new(totals.Delayed)
 		return
 	}
@@ -100,7 +100,8 @@ func (r *rule) startFigures(was *rule, anew bool, now window.Instant) {
 // SetRules puts valid rules in force, in a single step for all later requests. For a single caller
 // at a time; use Reload or SetMode where several may change rules.
 //
-// Counts and flags of a staying rule are kept, unless the window changed or the rule leaves shadow:
+// Counts and flags of a staying rule are kept, unless window or scale changed or the rule leaves
+// shadow:
 // requests which the rule only pretended to refuse must not be held against anybody.
 func (g *Gate) SetRules(rules []mitigation.Rule) {
 	old, listed := g.rules.Load(), len(rules)
@@ -109,8 +110,8 @@ func (g *Gate) SetRules(rules []mitigation.Rule) {
 	given, byHand := g.limitsByRule(), make([][]override.Override, len(rules))
 	anew := make(map[string]bool)
 	for n, r := range rules {
-		if was := old.byName[r.Name]; was != nil && was.Mode == mitigation.Shadow &&
-			r.Mode != mitigation.Shadow {
+		if was := old.byName[r.Name]; was != nil && (was.Scale != r.Scale ||
+			was.Mode == mitigation.Shadow && r.Mode != mitigation.Shadow) {
 			anew[r.Name] = true
 		}
 		byHand[n] = limitsOf(given, &r)

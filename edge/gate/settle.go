@@ -2,28 +2,30 @@ package gate
 
 import "github.com/headgate-dev/headgate/mitigation"
 
-// Settle corrects by delta the cost admitted to key under rule, when the true cost is known. More
-// is admitted whether more fits or not: a bucket may then be in debt by a burst, a window above the
-// limit by a limit. Less is taken from the newest admissions, never below none. A settlement begins
-// no block. The errors are ErrUnknownRule and ErrKind; then nothing has changed.
-func (b *Batch) Settle(rule, key []byte, delta int64) error {
-	r := b.lane.rule(rule).of(b.now, key)
+// Settle corrects by the cost of a, or where less by its opposite, the cost admitted to its key,
+// when the true cost is known. More is admitted whether more fits or not: a bucket may then be in
+// debt by a burst, a window above the limit by a limit. Less is taken from the newest admissions,
+// never below none. A settlement begins no block. The errors are ErrUnknownRule, ErrKind and
+// ErrCost; then nothing has changed.
+func (b *Batch) Settle(a *Ask, less bool) error {
+	r := b.lane.rule(a.Rule).of(b.now, a.Key)
 	switch {
 	case r == nil:
-		b.lane.gate.misnamed.Note(rule)
+		b.lane.gate.misnamed.Note(a.Rule)
 		return ErrUnknownRule
 	case r.Kind == mitigation.Concurrency:
 		return ErrKind
+	case !a.scale(&r.Rule):
+		return ErrCost
 	case r.Mode == mitigation.Off:
 		return nil
-	case delta > 0:
-		a := Ask{Rule: rule, Key: key, Cost: uint32(min(delta, mitigation.MaxCost))} // above 0
-		b.lane.charge(r, b.now, b.chance, &a)
+	case !less:
+		b.lane.charge(r, b.now, b.chance, a)
 		b.pending.Note(&r.tallies[b.lane.number], OutcomeCounted, uint64(a.cost()-1))
 		return nil
 	}
-	r.meter.Refund(b.now, r.meter.Index(key), -delta)
-	b.lane.gate.forgetUsedUp(r, key, b.now, true)
+	r.meter.Refund(b.now, r.meter.Index(a.Key), a.cost())
+	b.lane.gate.forgetUsedUp(r, a.Key, b.now, true)
 	return nil
 }
 

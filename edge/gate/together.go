@@ -185,6 +185,9 @@ func (t *Together) rules(l *Lane, now window.Instant) error {
 			l.gate.misnamed.Note(q.Rule)
 			return ErrUnknownRule
 		}
+		if !q.InParts && !q.scale(&p.rule.Rule) {
+			return ErrCost
+		}
 		if p.rule.keyed {
 			p.rule = p.rule.under(now, &q.Ask)
 		}

@@ -40,6 +40,9 @@ func rulesDigest(rules []mitigation.Rule) string {
 			if r.Siblings > 0 {
 				fmt.Fprintf(sum, "siblings %d\n", r.Siblings)
 			}
+			if r.Scale > 0 {
+				fmt.Fprintf(sum, "scale %d\n", r.Scale)
+			}
 			if r.Kind != mitigation.Window {
 				fmt.Fprintf(sum, "%s %d\n", r.Kind, r.Burst)
 			}

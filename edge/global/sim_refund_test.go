@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -41,7 +42,7 @@ func TestRefundStaysInItsPoP(t *testing.T) {
 			cost, back := asks(0, limit*5/6), limit/2
 			c.pass(2 * time.Second)
 			b := s.nodes[0].edge.Lane(0).Batch(s.nodes[0].edge.Now(), rand.Uint64)
-			if err := b.Settle([]byte(rule.Name), []byte("spread"), -back); err != nil {
+			if err := b.Settle(gatetest.Settlement(rule.Name, "spread", -back)); err != nil {
 				t.Fatal(err)
 			}
 			b.End()

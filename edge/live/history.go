@@ -60,7 +60,7 @@ const (
 // Totals are a series' values since some start. They only grow, unless they restart at zero.
 type Totals struct {
 	Name   string
-	Values [values]uint64
+	Values [values]float64
 }
 
 // Series is the rate of each value of a series, per second, in each step.
@@ -95,7 +95,7 @@ type track struct {
 
 // series is a name. Of the thousands of limits a file can hold most never grow, and need no rates.
 type series struct {
-	was   [values]uint64
+	was   [values]float64
 	born  int    // steps before its first sample
 	rates *rates // nil: it never grew
 }
@@ -143,7 +143,7 @@ func (t *track) sample(at, step time.Duration, all []Totals) {
 		t.quiet = new(rates)
 	}
 	if t.steps > 0 {
-		t.quiet.grow([values]uint64{}, gone, (t.steps-1)%Steps)
+		t.quiet.grow([values]float64{}, gone, (t.steps-1)%Steps)
 	}
 	kept := make(map[string]*series, len(all))
 	t.names = t.names[:0]
@@ -182,15 +182,15 @@ func (r *rates) forget(at int) {
 }
 
 // grow stores the rates of a growth within the time gone.
-func (r *rates) grow(by [values]uint64, gone time.Duration, at int) {
+func (r *rates) grow(by [values]float64, gone time.Duration, at int) {
 	for v := range by {
-		r[v][at] = float32(float64(by[v]) / gone.Seconds())
+		r[v][at] = float32(by[v] / gone.Seconds())
 	}
 }
 
 // grow adds the last step of s, which has grown to is within the time gone. A value that fell was
 // restarted at an unknown time, so no rate of the step is known.
-func (t *track) grow(s *series, is [values]uint64, gone time.Duration) {
+func (t *track) grow(s *series, is [values]float64, gone time.Duration) {
 	at, by := (t.steps-1)%Steps, is
 	if s.rates == nil {
 		s.rates = t.quietSince(s.born)

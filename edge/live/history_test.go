@@ -16,7 +16,7 @@ import (
 // totals returns a series' totals: offered, and half of it admitted.
 func totals(name string, offered uint64) Totals {
 	t := Totals{Name: name}
-	t.Values[Offered], t.Values[Admitted] = offered, offered/2
+	t.Values[Offered], t.Values[Admitted] = float64(offered), float64(offered/2)
 	return t
 }
 

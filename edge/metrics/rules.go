@@ -83,11 +83,12 @@ func collectRule(to scrape, f *gate.Figures) {
 		}
 		put(to, "requests_total", n, f.Name, labels[0], labels[1])
 	}
-	put(to, "cost_total", f.Totals.Offered(), f.Name, "offered")
-	put(to, "cost_total", f.Totals.Admitted(), f.Name, "admitted")
-	put(to, "cost_total", f.Totals.Refused(), f.Name, "denied")
-	put(to, "cost_total", f.Totals.Withheld(), f.Name, "withheld")
-	put(to, "rule_limit", f.Limit, f.Name)
+	unit := float64(f.Parts())
+	put(to, "cost_total", float64(f.Totals.Offered())/unit, f.Name, "offered")
+	put(to, "cost_total", float64(f.Totals.Admitted())/unit, f.Name, "admitted")
+	put(to, "cost_total", float64(f.Totals.Refused())/unit, f.Name, "denied")
+	put(to, "cost_total", float64(f.Totals.Withheld())/unit, f.Name, "withheld")
+	put(to, "rule_limit", f.Units(f.Limit), f.Name)
 	// Places have no window: they are taken until they are given back.
 	if f.Kind != mitigation.Concurrency {
 		put(to, "rule_window_seconds", f.Window.Seconds(), f.Name)
@@ -133,7 +134,7 @@ func collectBucket(to scrape, f *gate.Figures) {
 	if f.Kind != mitigation.Bucket {
 		return
 	}
-	put(to, "rule_burst", f.Burst, f.Name)
+	put(to, "rule_burst", f.Units(f.Burst), f.Name)
 	if f.Delay > 0 {
 		put(to, "rule_delay_seconds", f.Delay.Seconds(), f.Name)
 		put(to, "delayed_requests_total", f.Delayed, f.Name)

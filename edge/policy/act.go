@@ -201,10 +201,14 @@ type demand struct {
 func (w *walk) ask(s *step, do does, held uint64) {
 	d, bad := demand{do, s.cost, held}, false
 	if s.traits&variableCost != 0 {
-		if d.cost, bad = w.e.policies[s.policy].cost.of(w.r); !w.report && s.traits&laterCost != 0 {
-			// The response says the cost: until then the cost counts as the least, so a flood of
-			// them is limited meanwhile.
-			d.cost, d.do = 1, do|later
+		c := &w.e.policies[s.policy].cost
+		if w.report {
+			d.cost, bad = c.settled(w.r, 0)
+			d.cost = max(d.cost, 1)
+		} else if d.cost, bad = c.of(w.r); s.traits&laterCost != 0 {
+			// The response says the cost: until then the estimate counts, so a flood of them is
+			// limited meanwhile.
+			d.do = do | later
 		}
 	}
 	rules := w.e.asked[s.first : s.first+uint32(s.rules)]

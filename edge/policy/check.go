@@ -212,7 +212,7 @@ func (p *Policy) fields() []condition.Field {
 			list = append(list, part[j].field)
 		}
 	}
-	list = append(list, p.Cost.Of)
+	list = append(list, p.Cost.Of, p.Cost.EstimateOf)
 	if p.Tiers != nil {
 		list = append(list, p.Tiers.Of)
 	}

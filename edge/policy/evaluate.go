@@ -26,7 +26,8 @@ func (e *Engine) Settler() *Settler {
 
 // Settle is the Settler's.
 func (e *Engine) Settle(p Pending, r *request.Request) (counts bool, cost uint32) {
-	return e.settles.Settle(p, r)
+	counts, cost, _ = e.settles.Settle(p, 0, r)
+	return counts, cost
 }
 
 func (c *cond) laterHolds(held uint64, r *request.Request) bool {

@@ -238,7 +238,7 @@ func TestQuestionsAreBounded(t *testing.T) {
 	}
 	again := Policy{
 		Name: "again", Rules: []string{"a", "b"}, Key: DefaultKey(),
-		Cost: DefaultCost(),
+		Cost: DefaultCost(0),
 	}
 	s.Policies = append(s.Policies[:2:2], append([]Policy{again}, s.Policies[2:]...)...)
 	e := load(t, s)

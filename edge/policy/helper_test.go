@@ -60,7 +60,7 @@ func keyOf(tb testing.TB, parts ...string) Key {
 // limit returns a policy with a rule of its own.
 func limit(name string, match *condition.Expr) Policy {
 	return Policy{
-		Name: name, Match: match, Key: DefaultKey(), Cost: DefaultCost(),
+		Name: name, Match: match, Key: DefaultKey(), Cost: DefaultCost(0),
 		Own: []mitigation.Rule{{Name: name, Limit: 5, Window: 60e9}},
 	}
 }

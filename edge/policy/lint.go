@@ -7,6 +7,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/edge/request"
+	"github.com/headgate-dev/headgate/edge/wire"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
@@ -95,16 +96,27 @@ func (l *linter) sets() {
 	}
 }
 
-// cost finds costs above the limit.
+// cost finds costs above the limit, and costs of a response that nobody estimates.
 func (l *linter) cost(p *Policy) {
-	if p.Cost.Fixed != 0 || p.Cost.Later() {
+	most := int64(p.Cost.Max)
+	switch {
+	case p.Cost.Fixed != 0:
 		return
+	case p.Cost.Later() && !p.Cost.Estimated:
+		l.warn(under(p, "cost"), "estimate-missing", p.Name, "a request costs 1 until the "+
+			"response: of many at once more pass than the limit has; write estimate")
+		return
+	case p.Cost.Later() && p.Cost.Estimate > 0:
+		most = int64(p.Cost.Estimate)
 	}
 	for _, r := range l.asked(p) {
-		if r.Kind != mitigation.Concurrency && int64(p.Cost.Max) > r.Quota() {
-			l.warn(under(p, "cost"), "cost-above-limit", p.Name, "a request may cost up to %d, "+
-				"and %d is the most that ever passes (why=cost): write max: %d", p.Cost.Max,
-				r.Quota(), r.Quota())
+		if r.Kind != mitigation.Concurrency && most > r.Quota() {
+			text := func(parts int64) []byte {
+				return wire.AppendDecimal(nil, uint64(parts), r.Scale)
+			}
+			l.warn(under(p, "cost"), "cost-above-limit", p.Name, "a request may cost up to %s, "+
+				"and %s is the most that ever passes (why=cost): write max: %[2]s", text(most),
+				text(r.Quota()))
 			return
 		}
 	}

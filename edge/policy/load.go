@@ -183,7 +183,7 @@ func (l *loader) policy(i int) error {
 		Policy: spec, match: -1, count: -1, group: -1, cost: spec.Cost,
 		tier: []byte(spec.Tier), pool: slices.Index(l.options.Pools, spec.Pool),
 	}
-	p.cost.number = l.number(p.cost.Of)
+	p.cost.number, p.cost.estimate = l.number(p.cost.Of), l.number(p.cost.EstimateOf)
 	for _, name := range spec.Rules {
 		p.rules = append(p.rules, l.rule(name))
 		p.rules[len(p.rules)-1].burst = spec.Burst
@@ -239,7 +239,7 @@ func (l *loader) tiers(p *policy) {
 	p.table = l.sets[t.Table]
 	p.of, p.ofNumber = t.Of, l.number(t.Of)
 	p.standard = slices.Index(t.Names, t.Default)
-	p.numbers, p.places = numbers(t.Table, p.table)
+	p.numbers, p.places = numbers(t.Table, p.table, p.cost.Scale)
 	for i, word := range p.table.Words() {
 		at := slices.Index(t.Names, word)
 		if at >= 0 {

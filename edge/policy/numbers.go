@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/headgate-dev/headgate/edge/policy/sets"
+	"github.com/headgate-dev/headgate/edge/wire"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
@@ -20,13 +20,13 @@ const MaxNumbers = 65_536
 const numberBytes = 1 << 10
 
 // ParseNumber reads the number of a key in a table: a limit, and for buckets a burst, such as
-// 137 or 137 burst=300.
-func ParseNumber(text string) (n mitigation.Number, err error) {
+// 137 or 137 burst=300, in units of a rule with that scale.
+func ParseNumber(text string, scale int) (n mitigation.Number, err error) {
 	fields := strings.Fields(text)
 	if len(fields) == 0 {
 		return n, errors.New("a line holds a value, a comma and a tier or a number")
 	}
-	if n.Limit, err = numberIn(fields[0]); err != nil {
+	if n.Limit, err = NumberIn(fields[0], scale); err != nil {
 		return n, err
 	}
 	for _, option := range fields[1:] {
@@ -38,19 +38,26 @@ func ParseNumber(text string) (n mitigation.Number, err error) {
 		case n.Burst > 0:
 			return n, errors.New("burst stands twice")
 		}
-		if n.Burst, err = numberIn(value); err != nil {
+		if n.Burst, err = NumberIn(value, scale); err != nil {
 			return n, fmt.Errorf("burst: %w", err)
 		}
 	}
 	return n, nil
 }
 
-func numberIn(text string) (int64, error) {
-	n, err := strconv.ParseUint(text, 10, 63)
-	if err != nil || n == 0 || n > mitigation.MaxLimit {
-		return 0, fmt.Errorf("%.64q is not a whole number from 1 to %d", text, mitigation.MaxLimit)
+// NumberIn reads a limit or a burst in units of a rule with that scale, and returns the parts.
+func NumberIn(text string, scale int) (parts int64, err error) {
+	n, exact, ok := wire.ParseDecimal([]byte(text), scale)
+	if ok && exact && n > 0 && n <= mitigation.MaxLimit &&
+		(scale > 0 || !strings.Contains(text, ".")) {
+		return int64(n), nil // at most MaxLimit
 	}
-	return int64(n), nil // at most MaxLimit
+	form := "a whole number"
+	if scale > 0 {
+		form = fmt.Sprintf("a number with at most %d digits behind the point,", scale)
+	}
+	return 0, fmt.Errorf("%.64q is not %s from %s to %s", text, form,
+		wire.AppendDecimal(nil, 1, scale), wire.AppendDecimal(nil, mitigation.MaxLimit, scale))
 }
 
 // isNumber reports whether word is meant as a number, unless a tier has the name.
@@ -103,7 +110,7 @@ func (u *tableUser) check(word string) error {
 	case !isNumber(word):
 		return fmt.Errorf("tier %.64q has no number in a policy that uses the table", word)
 	}
-	n, err := ParseNumber(word)
+	n, err := ParseNumber(word, u.rule.Scale)
 	switch {
 	case u.rule.Scope == mitigation.Global:
 		return errors.New("a key has a number of its own in a rule of scope node or pop only")
@@ -133,12 +140,12 @@ func entryOf(line string, known []tableUser) (e sets.Entry, err error) {
 
 // numbers returns the numbers among the words of set, and for each word the place of its number,
 // or -1.
-func numbers(name string, set *sets.Set) (n *mitigation.Numbers, places []int) {
+func numbers(name string, set *sets.Set, scale int) (n *mitigation.Numbers, places []int) {
 	n = &mitigation.Numbers{Set: name}
 	of := make([]mitigation.Number, len(set.Words()))
 	for i, word := range set.Words() {
 		if isNumber(word) {
-			of[i], _ = ParseNumber(word) // of a tier's name nothing comes
+			of[i], _ = ParseNumber(word, scale) // of a tier's name nothing comes
 			n.List = append(n.List, of[i])
 		}
 	}
@@ -174,7 +181,7 @@ func (l *loader) numberRules() {
 	for i := range l.spec.Numbered {
 		r := &l.spec.Numbered[i]
 		set := l.sets[r.Numbers.Set]
-		n, places := numbers(r.Numbers.Set, set)
+		n, places := numbers(r.Numbers.Set, set, r.Scale)
 		n.Find = func(key []byte) int {
 			if word := set.Find(key); word >= 0 {
 				return places[word]

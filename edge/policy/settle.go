@@ -47,7 +47,8 @@ func (s *Settler) Spelling() string {
 	var b strings.Builder
 	for i := range s.asking {
 		is := &s.asking[i]
-		fmt.Fprintf(&b, "; %d %s %d", is.cost.Fixed, is.cost.Of.String(), is.cost.Max)
+		c := &is.cost
+		fmt.Fprintf(&b, "; %d %s %d %d %d", c.Fixed, c.Of.String(), c.Max, c.Scale, c.Estimate)
 		for _, t := range is.later {
 			t.spell(&b)
 		}
@@ -73,19 +74,22 @@ func (e *Engine) Asking(asks int) int { return e.settles.asking[asks].policy }
 // Len returns how many policies ask.
 func (s *Settler) Len() int { return len(s.asking) }
 
-// Settle answers, after the response in r, whether the question that p is of counts, and its cost.
-// Of r only Status and the headers of the response are looked at. A policy that is none counts
+// Settle answers, after the response in r, whether the question that p is of counts, and its cost,
+// which was counted at the request. Of r only Status and the headers of the response are looked at.
+// bad: the response has a cost that is no number, or above the most. A policy that is none counts
 // nothing.
-func (s *Settler) Settle(p Pending, r *request.Request) (counts bool, cost uint32) {
+func (s *Settler) Settle(
+	p Pending, was uint64, r *request.Request,
+) (counts bool, cost uint32, bad bool) {
 	if int(p.Policy) >= len(s.asking) {
-		return false, 0
+		return false, 0, false
 	}
 	is := &s.asking[p.Policy]
 	for _, t := range is.later {
 		if !t.holds(p.Held, r) {
-			return false, 0
+			return false, 0, false
 		}
 	}
-	cost, _ = is.cost.of(r)
-	return true, cost
+	cost, bad = is.cost.settled(r, was)
+	return true, cost, bad
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 	"github.com/headgate-dev/headgate/edge/pop/poptest"
 	"github.com/headgate-dev/headgate/edge/ring/ringtest"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -113,7 +114,7 @@ func TestRefundsOverNodes(t *testing.T) {
 		settle := func(delta int64) {
 			b := p.Nodes[0].Gate.Lane(0).Batch(p.Now, p.Rand.Uint64)
 			defer b.End()
-			if err := b.Settle([]byte(rule), []byte("k"), delta); err != nil {
+			if err := b.Settle(gatetest.Settlement(rule, "k", delta)); err != nil {
 				t.Fatal(err)
 			}
 		}

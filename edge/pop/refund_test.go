@@ -18,7 +18,10 @@ func (p *together) settle(t *testing.T, n int, delta int64) {
 	t.Helper()
 	b := p.Nodes[n].Gate.Lane(0).Batch(p.Now, p.Rand.Uint64)
 	defer b.End()
-	if err := b.Settle([]byte("r"), []byte("k"), delta); err != nil {
+	if delta == 0 {
+		return
+	}
+	if err := b.Settle(gatetest.Settlement("r", "k", delta)); err != nil {
 		t.Fatal(err)
 	}
 }

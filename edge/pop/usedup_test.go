@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 	"github.com/headgate-dev/headgate/edge/pop/poptest"
 	"github.com/headgate-dev/headgate/edge/ring/ringtest"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -81,7 +82,7 @@ func TestALiftAndARefundEndANotice(t *testing.T) {
 		"lift": func(p *together) { p.Nodes[0].Gate.Lift(p.Now, "r", []byte("k"), "test") },
 		"refund": func(p *together) {
 			b := p.Nodes[0].Gate.Lane(0).Batch(p.Now, p.Rand.Uint64)
-			if err := b.Settle([]byte("r"), []byte("k"), -1); err != nil {
+			if err := b.Settle(gatetest.Settlement("r", "k", -1)); err != nil {
 				t.Error(err)
 			}
 		},

@@ -48,8 +48,9 @@ func Examine(e *policy.Engine, s *api.TestRequest) (*api.TestView, error) {
 			continue // it was asked, and the response does not count
 		}
 		out.Questions = append(out.Questions, api.TestQuestion{
-			Policy: e.Policy(q.Policy).Name, Rule: string(q.Name), Key: string(q.Key), Cost: q.Cost,
-			Burst:  q.Burst,
+			Policy: e.Policy(q.Policy).Name, Rule: string(q.Name), Key: string(q.Key),
+			Cost:  api.Amount(e.Policy(q.Policy).Cost.Units(q.Cost)),
+			Parts: q.Cost, Burst: q.Burst,
 			Judges: q.Judges, Counts: q.Counts, Later: q.Later, Shadow: q.Shadow,
 		})
 	}

@@ -37,14 +37,16 @@ type Act struct {
 	Op    ActOp
 	Rule  []byte // name of a rule, or of a pool
 	Key   []byte // 1..MaxKey bytes, decoded; nil for a load
-	Cost  uint32 // of an acquire, 1..MaxCost
+	Cost  uint32 // of an acquire, 1..MaxCost; of a settle, with Millionths, the difference
 	For   uint32 // seconds the lease of an acquire is to last; 0: as its rule says
 	Lease uint64 // of a release or a renewal; 0: the key's oldest
 	Share uint32 // of a load: 0..ShareUnit
 	From  []byte // of a load: who says it; nil: the sender
 	Tier  []byte // of an acquire; nil: none
 	ID    []byte
-	Delta int32 // of a settle: -MaxCost..MaxCost, not 0
+	// Millionths stand behind the point of Cost: see ParseCost.
+	Millionths uint32
+	Less       bool // of a settle: the cost was less
 }
 
 // IsAct reports whether line begins like a line for ParseAct. "as" is how an ask begins; no other
@@ -80,7 +82,7 @@ func ParseAct(a *Act, line []byte) Code {
 // The rule and the key stand at fixed places, as in a check; options follow in any order, and
 // unknown options are for later versions.
 func parseActTo(a *Act, line []byte) Code {
-	*a = Act{Cost: 1}
+	*a = Act{}
 	op, i := parseAct(line)
 	end := span(line, i, inRule)
 	if n := end - i; i == 0 || n < 1 || n > MaxRule || end == len(line) || line[end] != ' ' {
@@ -109,8 +111,10 @@ func parseActTo(a *Act, line []byte) Code {
 			return BadRequest
 		}
 	}
-	if op == ActSettle && a.Delta == 0 {
-		return BadRequest
+	if a.Cost|a.Millionths == 0 {
+		if a.Cost = 1; op == ActSettle {
+			return BadRequest
+		}
 	}
 	return NoError
 }
@@ -123,9 +127,8 @@ func (a *Act) option(option []byte) bool {
 		return validID(value)
 	}
 	if value, ok := valueOf(option, "cost="); ok && a.Op == ActAcquire {
-		n, ok := parseUint(value, MaxCost)
-		a.Cost = uint32(n)
-		return ok && n > 0
+		a.Cost, a.Millionths, ok = ParseCost(value)
+		return ok
 	}
 	if value, ok := valueOf(option, "lease="); ok && a.Op == ActAcquire {
 		n, ok := parseUint(value, 1<<31)
@@ -137,7 +140,7 @@ func (a *Act) option(option []byte) bool {
 		return ok
 	}
 	if value, ok := valueOf(option, "delta="); ok && a.Op == ActSettle {
-		a.Delta, ok = ParseDelta(value)
+		a.Less, a.Cost, a.Millionths, ok = ParseDelta(value)
 		return ok
 	}
 	if value, ok := valueOf(option, "tier="); ok {
@@ -152,17 +155,14 @@ func (a *Act) option(option []byte) bool {
 	return true
 }
 
-// ParseDelta reads a difference of cost, 1 to MaxCost with a sign, of which + may be left out.
-// +120, 120 and -120; 0 would settle nothing and is a mistake.
-func ParseDelta(b []byte) (delta int32, ok bool) {
-	sign := int32(1)
-	if len(b) > 0 && b[0] == '-' {
-		sign, b = -1, b[1:]
-	} else if len(b) > 0 && b[0] == '+' {
-		b = b[1:]
+// ParseDelta reads a difference of cost, as ParseCost reads a cost, with a sign, of which + may be
+// left out: +120, 120 and -120. 0 would settle nothing and is a mistake.
+func ParseDelta(b []byte) (less bool, units, millionths uint32, ok bool) {
+	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
+		less, b = b[0] == '-', b[1:]
 	}
-	n, ok := parseUint(b, MaxCost)
-	return sign * int32(n), ok && n > 0 // at most MaxCost
+	units, millionths, ok = ParseCost(b)
+	return less, units, millionths, ok
 }
 
 // parseShare reads 0 to 1 in decimal digits, in units of ShareUnit; further digits are cut.

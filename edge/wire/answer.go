@@ -95,7 +95,7 @@ func appendAllow(dst []byte, a *Answer, keep field) []byte {
 		dst = append(dst, "allow"...)
 	}
 	if keep&remaining != 0 {
-		dst = appendUint(dst, uint64(max(a.Remaining, 0)))
+		dst = appendParts(dst, a)
 	}
 	if keep&reset != 0 {
 		dst = append(dst, " reset="...)
@@ -140,7 +140,14 @@ func appendDeny(dst []byte, a *Answer, keep field) []byte {
 
 // appendRemaining appends the largest cost that passes now.
 func appendRemaining(dst []byte, a *Answer) []byte {
-	return appendUint(append(dst, " remaining="...), uint64(max(a.Remaining, 0)))
+	return appendParts(append(dst, " remaining="...), a)
+}
+
+func appendParts(dst []byte, a *Answer) []byte {
+	if a.Scale > 0 {
+		return AppendDecimal(dst, uint64(max(a.Remaining, 0)), a.Scale)
+	}
+	return appendUint(dst, uint64(max(a.Remaining, 0)))
 }
 
 // appendView spells the common words out: a constant is stored, not copied.

@@ -19,7 +19,7 @@ func describeQuery(q Query, code Code) string {
 			s += " and more than an id"
 		}
 	case q.Op != Ping:
-		s += fmt.Sprintf(" rule=%s key=%q cost=%d", q.Rule, q.Key, q.Cost)
+		s += fmt.Sprintf(" rule=%s key=%q cost=%s", q.Rule, q.Key, q.AppendCost(nil))
 	}
 	return s + describeID(q.ID)
 }

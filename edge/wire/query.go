@@ -115,9 +115,8 @@ func parseOption(q *Query, option []byte) bool {
 		return validID(value)
 	}
 	if value, ok := valueOf(option, "cost="); ok {
-		n, ok := parseUint(value, MaxCost)
-		q.Cost = uint32(n)
-		return ok && n > 0
+		q.Cost, q.Millionths, ok = ParseCost(value)
+		return ok
 	}
 	if value, ok := valueOf(option, "tier="); ok {
 		q.Tier = value
@@ -209,9 +208,8 @@ func AppendQuery(dst []byte, q Query) []byte {
 	dst = append(dst, q.Rule...)
 	dst = append(dst, ' ')
 	dst = appendKey(dst, q.Key)
-	if q.Cost > 1 {
-		dst = append(dst, " cost="...)
-		dst = appendUint(dst, uint64(q.Cost))
+	if q.Cost > 1 || q.Millionths > 0 {
+		dst = q.AppendCost(append(dst, " cost="...))
 	}
 	if len(q.ID) > 0 {
 		dst = append(dst, " id="...)
@@ -225,6 +223,14 @@ func AppendQuery(dst []byte, q Query) []byte {
 		dst = append(dst, " delay=ok"...)
 	}
 	return dst
+}
+
+// AppendCost appends the cost of q as [ParseCost] reads it.
+func (q *Query) AppendCost(dst []byte) []byte {
+	if q.Millionths == 0 {
+		return appendUint(dst, uint64(q.Cost))
+	}
+	return AppendDecimal(dst, uint64(q.Cost)*million+uint64(q.Millionths), 6)
 }
 
 func appendKey(dst, key []byte) []byte {

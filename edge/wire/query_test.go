@@ -108,7 +108,16 @@ var grammarCases = []struct{ line, want string }{
 	{"check r k cost=01", `bad-request`},
 	{"check r k cost=+1", `bad-request`},
 	{"check r k cost=-1", `bad-request`},
-	{"check r k cost=1.0", `bad-request`},
+	{"check r k cost=1.0", `check rule=r key="k" cost=1`}, // the rule says whether it has a point
+	{"check r k cost=0.02", `check rule=r key="k" cost=0.02`},
+	{"check r k cost=12.0000001", `check rule=r key="k" cost=12.000001`},
+	{"check r k cost=0.0", `bad-request`},
+	{"check r k cost=.5", `bad-request`},
+	{"check r k cost=1.", `bad-request`},
+	{"check r k cost=00.5", `bad-request`},
+	{"check r k cost=1.0.0", `bad-request`},
+	{"check r k cost=1000000.01", `bad-request`},
+	{"check r k cost=0.0000000001", `bad-request`},
 	{"check r k cost=1e3", `bad-request`},
 	{"check r k cost=x id=7", `bad-request id=7`},
 	// the id

@@ -68,9 +68,7 @@ func parseField(a *Answer, field []byte) error {
 	ok = true
 	switch string(name) {
 	case "remaining":
-		var n uint64
-		n, ok = parseUint(value, math.MaxInt64)
-		a.Remaining = int64(n)
+		ok = parseRemaining(a, value)
 	case "reset":
 		a.Reset, ok = parseSeconds(value)
 	case "retry":
@@ -95,6 +93,19 @@ func parseField(a *Answer, field []byte) error {
 		return errReplyValue
 	}
 	return nil
+}
+
+// parseRemaining reads whole units, and behind a point millionths of one.
+func parseRemaining(a *Answer, b []byte) (ok bool) {
+	var n uint64
+	if _, _, point := cut(b, '.'); point {
+		n, _, ok = ParseDecimal(b, 6)
+		a.Millionths, n = uint32(n%million), n/million
+	} else {
+		n, ok = parseUint(b, math.MaxInt64)
+	}
+	a.Remaining = int64(n) // at most MaxInt64
+	return ok
 }
 
 func parseSeconds(b []byte) (uint32, bool) {

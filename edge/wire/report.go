@@ -36,7 +36,7 @@ func ParseTook(name, value []byte) (took time.Duration, ok bool) {
 func isDecimal(b []byte) bool {
 	whole, part, point := cut(b, '.')
 	digits := func(b []byte) bool { return len(bytes.Trim(b, "0123456789")) == 0 }
-	return len(whole) > 0 && len(b) <= maxDigits && digits(whole) && digits(part) &&
+	return len(whole) > 0 && len(b) <= maxBefore+1+maxBehind && digits(whole) && digits(part) &&
 		(!point || len(part) > 0)
 }
 

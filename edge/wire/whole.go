@@ -24,13 +24,14 @@ type Whole struct {
 	// and not a further count.
 	Ended bool // the report names a ticket, even if it is "-"
 	// of a report: how long the request took, or NoTime or OddTime
-	Took    time.Duration
-	Status  int    // of a report, 100..999; 0: the response never came
-	Cost    uint32 // of a report; 0: not given
-	Delay   bool   // the sender can wait before it lets a request pass
-	Deceive bool   // the sender can pretend a denied request passed
-	ID      []byte
-	Pairs   []Pair // without repetition, except of headers
+	Took   time.Duration
+	Status int // of a report, 100..999; 0: the response never came
+	// of a report, as ParseCost has it; 0: not given
+	Cost, Millionths uint32
+	Delay            bool // the sender can wait before it lets a request pass
+	Deceive          bool // the sender can pretend a denied request passed
+	ID               []byte
+	Pairs            []Pair // without repetition, except of headers
 
 	next  Field  // behind the one that was read last: most senders write them in this order
 	given uint16 // fields without a name of their own the line has, by their numbers
@@ -184,8 +185,7 @@ func (w *Whole) ofResponse(name, value []byte, statusGiven *bool) (code Code, kn
 		w.Status, ok = ParseStatus(value)
 		ok = ok && first
 	case "cost":
-		n, good := parseUint(value, MaxCost)
-		w.Cost, ok = uint32(n), good && n > 0 // at most MaxCost
+		w.Cost, w.Millionths, ok = ParseCost(value)
 	case "ms", "s":
 		first := w.Took == NoTime
 		w.Took, ok = ParseTook(name, value)

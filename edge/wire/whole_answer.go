@@ -127,7 +127,7 @@ func appendGround(dst []byte, a *WholeAnswer) []byte {
 // appendNumbers appends the fields standing for the count.
 func appendNumbers(dst []byte, a *Answer) []byte {
 	if a.Status == Allow {
-		dst = appendUint(append(dst, " remaining="...), uint64(max(a.Remaining, 0)))
+		dst = appendRemaining(dst, a)
 		dst = appendUint(append(dst, " reset="...), uint64(a.Reset))
 	}
 	dst = appendView(dst, a.View)

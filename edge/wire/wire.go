@@ -27,10 +27,12 @@ type Query struct {
 	Op   Op
 	Wait bool   // the sender can wait before it lets the request pass: delay=ok
 	Cost uint32 // 1..MaxCost; [AppendQuery] takes 0 for 1
-	Rule []byte // 1..MaxRule of A-Z a-z 0-9 _ . -
-	Key  []byte // decoded, 1..MaxKey bytes of any value
-	ID   []byte // 1..MaxID token characters of RFC 9110, section 5.6.2; nil: none
-	Tier []byte // of the request, for rules keeping a part of their limit for some; nil: none
+	// Millionths stand behind the point of Cost: see [ParseCost]; 0: there is none.
+	Millionths uint32
+	Rule       []byte // 1..MaxRule of A-Z a-z 0-9 _ . -
+	Key        []byte // decoded, 1..MaxKey bytes of any value
+	ID         []byte // 1..MaxID token characters of RFC 9110, section 5.6.2; nil: none
+	Tier       []byte // of the request, for rules keeping a part of their limit for some; nil: none
 }
 
 // Status is the first word of a reply.
@@ -92,11 +94,14 @@ type Answer struct {
 	Code      Code
 	Why       Why
 	View      View
-	Shadow    bool    // an allow where a shadow rule would have refused
-	Remaining int64   // cost left in the trailing window; below 0 is written as 0
-	Reset     uint32  // whole seconds until more quota, rounded up
-	Retry     uint32  // whole seconds, rounded up; 0 on a deny is written as 1
-	Ratio     float32 // drop ratio, 0 to 1; 0: none applies
+	Shadow    bool  // an allow where a shadow rule would have refused
+	Remaining int64 // cost left in the trailing window; below 0 is written as 0
+	Scale     int   // to write, Remaining is in parts: a unit has ten to the power of Scale
+	// read: of a unit, beside Remaining
+	Millionths uint32
+	Reset      uint32  // whole seconds until more quota, rounded up
+	Retry      uint32  // whole seconds, rounded up; 0 on a deny is written as 1
+	Ratio      float32 // drop ratio, 0 to 1; 0: none applies
 	// of a deny: about how many clients a block would deny, if softened; 0: none
 	Blast uint32
 	ID    []byte // that of the request; nil: none

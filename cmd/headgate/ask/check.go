@@ -6,17 +6,19 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
+	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/client"
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/wire"
-	"github.com/spf13/cobra"
 )
 
 // checkFlags are the options of `headgate check`.
 type checkFlags struct {
 	address string
-	cost    int
+	cost    string
 	peek    bool
 	count   bool
 	json    bool
@@ -48,7 +50,7 @@ and count it. Exit code 0 for allow, 1 for deny, 2 when there is no answer.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.address, "addr", "", "UDP `ADDRESS` of the daemon, or unix:/path (default "+
 		""+decisionDefault+"; env HEADGATE_ADDR)")
-	flags.IntVar(&f.cost, "cost", 1, "count the request as `N`, 1 to 1000000")
+	flags.StringVar(&f.cost, "cost", "1", "count the request as `N`, 1 to 1000000")
 	flags.BoolVar(&f.peek, "peek", false, "decide, but do not count")
 	flags.BoolVar(&f.count, "count", false, "count, but do not decide")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
@@ -88,10 +90,10 @@ func (a *app) check(ctx context.Context, rule, key string, f checkFlags) error {
 
 // query turns the arguments into a request, or says which are not fit for a daemon.
 func (f checkFlags) query(rule, key string) (client.Query, error) {
-	q := client.Query{Op: wire.Check, Rule: rule, Key: key}
-	switch {
-	case f.cost < 1 || f.cost > wire.MaxCost:
-		return q, fmt.Errorf("--cost is %d, not 1 to %d", f.cost, wire.MaxCost)
+	q, ok := client.Query{Op: wire.Check, Rule: rule, Key: key}, false
+	switch q.Cost, q.Millionths, ok = wire.ParseCost([]byte(f.cost)); {
+	case !ok:
+		return q, fmt.Errorf("--cost is %s, not 1 to %d", cli.Quote(f.cost), wire.MaxCost)
 	case key == "":
 		return q, errors.New("the key is empty")
 	case f.timeout <= 0:
@@ -99,7 +101,6 @@ func (f checkFlags) query(rule, key string) (client.Query, error) {
 	case len(key) > wire.MaxKey:
 		return q, fmt.Errorf("the key has %d bytes; the maximum is %d", len(key), wire.MaxKey)
 	}
-	q.Cost = uint32(f.cost)
 	switch {
 	case f.peek:
 		q.Op = wire.Peek
@@ -115,23 +116,24 @@ func (f checkFlags) query(rule, key string) (client.Query, error) {
 
 // verdict is the output of `headgate check --json`.
 type verdict struct {
-	Verdict   string  `json:"verdict"` // allow, deny; ok with --count
-	Rule      string  `json:"rule"`
-	Key       string  `json:"key"` // as lists show it
-	Remaining *int64  `json:"remaining,omitempty"`
-	Reset     uint32  `json:"reset,omitempty"` // seconds
-	Retry     uint32  `json:"retry,omitempty"` // seconds
-	Why       string  `json:"why,omitempty"`
-	Ratio     float32 `json:"ratio,omitempty"`
-	View      string  `json:"view,omitempty"`
-	Shadow    string  `json:"shadow,omitempty"`
+	Verdict   string      `json:"verdict"` // allow, deny; ok with --count
+	Rule      string      `json:"rule"`
+	Key       string      `json:"key"` // as lists show it
+	Remaining *api.Amount `json:"remaining,omitempty"`
+	Reset     uint32      `json:"reset,omitempty"` // seconds
+	Retry     uint32      `json:"retry,omitempty"` // seconds
+	Why       string      `json:"why,omitempty"`
+	Ratio     float32     `json:"ratio,omitempty"`
+	View      string      `json:"view,omitempty"`
+	Shadow    string      `json:"shadow,omitempty"`
 }
 
 func newVerdict(rule, key string, answer client.Answer) verdict {
+	left := leftBy(answer)
 	v := verdict{Verdict: answer.Status.String(), Rule: rule, Key: cli.ShownKey(key)}
 	switch answer.Status {
 	case wire.Allow:
-		v.Remaining, v.Reset, v.View = &answer.Remaining, seconds(answer.Reset),
+		v.Remaining, v.Reset, v.View = &left, seconds(answer.Reset),
 			answer.View.String()
 		if answer.Shadow {
 			v.Shadow = wire.Deny.String()
@@ -140,10 +142,15 @@ func newVerdict(rule, key string, answer client.Answer) verdict {
 		v.Why, v.Retry, v.Ratio, v.View = answer.Why.String(), seconds(answer.Retry),
 			float32(answer.Ratio), answer.View.String()
 		if answer.Why == wire.WhyLimit || answer.Why == wire.WhyCost {
-			v.Remaining = &answer.Remaining
+			v.Remaining = &left
 		}
 	}
 	return v
+}
+
+// leftBy returns how much is left by answer.
+func leftBy(answer client.Answer) api.Amount {
+	return api.Amount(answer.Remaining*1_000_000+int64(answer.Millionths)) / 1_000_000
 }
 
 // printAnswer prints a line: the verdict and the reason.
@@ -152,7 +159,7 @@ func (a *app) printAnswer(answer client.Answer) {
 	text := "counted"
 	switch answer.Status {
 	case wire.Allow:
-		text = fmt.Sprintf("%d remaining, more in %s, view %s", answer.Remaining,
+		text = fmt.Sprintf("%s remaining, more in %s, view %s", leftBy(answer),
 			cli.Span(answer.Reset), answer.View)
 		if answer.Shadow {
 			text += ", shadow: would be denied in mode enforce"
@@ -161,8 +168,8 @@ func (a *app) printAnswer(answer client.Answer) {
 		text = fmt.Sprintf("reason %s, retry in %s, view %s", answer.Why,
 			cli.Span(answer.Retry), answer.View)
 		if answer.Why == wire.WhyCost {
-			text = fmt.Sprintf("reason cost: above the limit, never passes; %d remaining, view %s",
-				answer.Remaining, answer.View)
+			text = fmt.Sprintf("reason cost: above the limit, never passes; %s remaining, view %s",
+				leftBy(answer), answer.View)
 		}
 		if answer.Ratio > 0 {
 			text += fmt.Sprintf(", %.0f %% of its requests are denied", answer.Ratio*100)

@@ -5,10 +5,11 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/gate/health"
-	"github.com/spf13/cobra"
 )
 
 // Cluster returns `headgate cluster`, which shows the ring and the members.

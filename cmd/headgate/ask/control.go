@@ -8,10 +8,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/mitigation"
-	"github.com/spf13/cobra"
 )
 
 // Mode returns `headgate mode`, which shows or sets the modes of rules.

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/edge/api"
-	"github.com/spf13/cobra"
 )
 
 // Explain returns `headgate explain`, which explains the verdict on a key.
@@ -131,11 +131,11 @@ func because(v api.ExplainView) string {
 func remaining(v api.ExplainView) string {
 	switch {
 	case v.Retry > 0:
-		return fmt.Sprintf("%d, retry in %s", v.Remaining, whole(v.Retry))
+		return fmt.Sprintf("%v, retry in %s", v.Remaining, whole(v.Retry))
 	case v.Reset > 0:
-		return fmt.Sprintf("%d, more in %s", v.Remaining, whole(v.Reset))
+		return fmt.Sprintf("%v, more in %s", v.Remaining, whole(v.Reset))
 	}
-	return strconv.FormatInt(v.Remaining, 10)
+	return v.Remaining.String()
 }
 
 // viewed names the counts the verdict rests on, and the effect of a lost view.
@@ -165,9 +165,9 @@ func shared(r *api.KeyRingView) string {
 	case r == nil:
 		return ""
 	case r.AgeSeconds == nil:
-		return fmt.Sprintf("no total received yet, %d not sent yet", r.Unsent)
+		return fmt.Sprintf("no total received yet, %v not sent yet", r.Unsent)
 	}
-	return fmt.Sprintf("%s reported %s ago: %s offered a second at all nodes; %d counted here "+
+	return fmt.Sprintf("%s reported %s ago: %s offered a second at all nodes; %v counted here "+
 		"not sent yet",
 		r.Server, cli.Span(cli.Seconds(*r.AgeSeconds)), cli.Decimal(r.OfferedRate), r.Unsent)
 }
@@ -190,7 +190,7 @@ func worldwide(w *api.KeyGlobalView) string {
 		text += fmt.Sprintf("; %.1f %% to be denied", w.Ratio*100)
 	}
 	if w.Others != nil {
-		text += fmt.Sprintf("; other PoPs: %d offered, %d admitted",
+		text += fmt.Sprintf("; other PoPs: %v offered, %v admitted",
 			w.Others.Offered, w.Others.Admitted)
 	}
 	text += fmt.Sprintf("; %s a second in this PoP; summed by %s, standby %s",
@@ -239,10 +239,10 @@ func counted(v api.ExplainView) string {
 		since = " for " + cli.Span(v.Now.Sub(*v.SuspectSince).Truncate(time.Second))
 	}
 	if b := v.Bucket; b != nil {
-		return fmt.Sprintf("exactly%s: %d taken and not back yet, %d offered in the last %s", since,
+		return fmt.Sprintf("exactly%s: %v taken and not back yet, %v offered in the last %s", since,
 			v.Admitted, v.Offered, cli.Span(cli.Seconds(float64(b.Burst)*b.Token)))
 	}
-	return fmt.Sprintf("exactly%s: %d admitted, %d offered in the last %s", since, v.Admitted,
+	return fmt.Sprintf("exactly%s: %v admitted, %v offered in the last %s", since, v.Admitted,
 		v.Offered, cli.Span(cli.Seconds(v.Window)))
 }
 
@@ -250,7 +250,7 @@ func estimated(v api.ExplainView) string {
 	if v.Places != nil {
 		return ""
 	}
-	return fmt.Sprintf("%d by the sketch; with probability %.1f %% at most %s too high (an "+
+	return fmt.Sprintf("%v by the sketch; with probability %.1f %% at most %s too high (an "+
 		"unseen key reads %s)",
 		v.Estimate, v.Confidence*100, cli.Decimal(v.ErrorBound), cli.Decimal(v.NoiseFloor))
 }
@@ -278,7 +278,7 @@ func flagged(f *api.MitigationView, now time.Time) string {
 
 // printSubWindows draws the sketch's sub-windows, oldest first.
 func (a *app) printSubWindows(v api.ExplainView) {
-	var most int64
+	var most api.Amount
 	for _, s := range v.SubWindows {
 		most = max(most, s.Estimate)
 	}
@@ -293,7 +293,7 @@ func (a *app) printSubWindows(v api.ExplainView) {
 		}
 		// the length of the longest bar of the sub-windows' picture, in characters.
 		bar := strings.Repeat("#", int(s.Estimate*30/most))
-		fmt.Fprintln(a.Stdout, strings.TrimRight(fmt.Sprintf("  %8s %8d %s", age, s.Estimate, bar),
+		fmt.Fprintln(a.Stdout, strings.TrimRight(fmt.Sprintf("  %8s %8v %s", age, s.Estimate, bar),
 			" "))
 	}
 }

@@ -12,11 +12,15 @@ import (
 // limitOf names the limit: 10 per 1s; 20 at once, 10 per 1s; 3 places.
 func limitOf(v api.ExplainView) string {
 	if v.Places != nil {
-		return fmt.Sprintf("%d places", v.Limit)
+		return fmt.Sprintf("%v places", v.Limit)
 	}
-	limit := fmt.Sprintf("%d per %s", v.Limit, cli.Span(cli.Seconds(v.Window)))
+	unit := ""
+	if v.Unit != "" {
+		unit = " " + cli.Safe(v.Unit)
+	}
+	limit := fmt.Sprintf("%v%s per %s", v.Limit, unit, cli.Span(cli.Seconds(v.Window)))
 	if v.Bucket != nil {
-		limit = fmt.Sprintf("%d at once, %s", v.Bucket.Burst, limit)
+		limit = fmt.Sprintf("%v at once, %s", v.Bucket.Burst, limit)
 		if v.Bucket.Delay > 0 {
 			limit += ", waits up to " + cli.Span(cli.Seconds(v.Bucket.Delay))
 		}
@@ -31,12 +35,12 @@ func bucketOf(v api.ExplainView) string {
 	case b == nil:
 		return ""
 	case b.FullAt == nil:
-		return fmt.Sprintf("full, %d of %d tokens", b.Left, b.Burst)
+		return fmt.Sprintf("full, %v of %v tokens", b.Left, b.Burst)
 	}
-	text := fmt.Sprintf("%d of %d tokens, %.0f %% full, full again in %s", b.Left, b.Burst,
+	text := fmt.Sprintf("%v of %v tokens, %.0f %% full, full again in %s", b.Left, b.Burst,
 		100*b.Fill, cli.Span(b.FullAt.Sub(v.Now).Round(time.Millisecond)))
 	if b.Debt > 0 {
-		text += fmt.Sprintf("; %d taken in advance", b.Debt)
+		text += fmt.Sprintf("; %v taken in advance", b.Debt)
 	}
 	if b.Wait > 0 {
 		text += "; the next request would wait " +
@@ -52,9 +56,9 @@ func placesText(v api.ExplainView) string {
 	case p == nil:
 		return ""
 	case p.Oldest == nil:
-		return fmt.Sprintf("0 of %d taken", v.Limit)
+		return fmt.Sprintf("0 of %v taken", v.Limit)
 	}
-	return fmt.Sprintf("%d of %d taken by %s, the oldest held for %s; it ends in %s unless it is "+
+	return fmt.Sprintf("%d of %v taken by %s, the oldest held for %s; it ends in %s unless it is "+
 		"released",
 		p.Taken, v.Limit, cli.Count(p.Leases, "lease"),
 		cli.Span(v.Now.Sub(*p.Oldest).Truncate(time.Second)), timeLeft(*p.Until, v.Now))
@@ -64,7 +68,7 @@ func placesText(v api.ExplainView) string {
 func reserveText(all []api.KeyReserveView) string {
 	var parts []string
 	for _, r := range all {
-		parts = append(parts, fmt.Sprintf("%s %d of %d left",
+		parts = append(parts, fmt.Sprintf("%s %v of %v left",
 			cli.First(r.Tier, "others"), r.Left, r.Most))
 	}
 	return strings.Join(parts, ", ")
@@ -97,7 +101,7 @@ func networksOf(all []api.LevelView) (fields [][2]string) {
 	for _, v := range all {
 		fields = append(fields, [2]string{
 			"network",
-			fmt.Sprintf("%s, %s by %s: %d of %d used, %s", v.Key, v.Verdict, v.Rule, v.Used,
+			fmt.Sprintf("%s, %s by %s: %v of %v used, %s", v.Key, v.Verdict, v.Rule, v.Used,
 				v.Limit, siblingsText(&v.Siblings)),
 		})
 	}

@@ -6,9 +6,10 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/edge/api"
-	"github.com/spf13/cobra"
 )
 
 // Leases returns `headgate leases`, which lists the leases held under a rule of kind concurrency.

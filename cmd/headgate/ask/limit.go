@@ -7,9 +7,10 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/edge/api"
-	"github.com/spf13/cobra"
 )
 
 // limitFlags are the options of `headgate limit set` and `headgate limit import`.
@@ -90,7 +91,7 @@ func (a *app) setLimit(ctx context.Context, args []string, f *limitFlags) error 
 		if set.Alone {
 			where = "this node only: no gossip"
 		}
-		fmt.Fprintf(a.Stdout, "limit %s %s: %d, was %d, until %s (%s left; %s)\n",
+		fmt.Fprintf(a.Stdout, "limit %s %s: %v, was %v, until %s (%s left; %s)\n",
 			cli.Safe(set.Rule), cli.Safe(set.Key), set.Limit, set.Before,
 			set.Expires.Format(time.RFC3339), timeLeft(set.Expires, a.Now()), where)
 	}

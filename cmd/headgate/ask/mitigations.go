@@ -8,10 +8,11 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/mitigation"
-	"github.com/spf13/cobra"
 )
 
 // pageSize is the number of mitigations requested per page.
@@ -117,8 +118,8 @@ func (a *app) printMitigations(list api.MitigationsView) {
 		rows = append(rows, []cli.Cell{
 			cli.Left(m.Rule), cli.Left(m.Key),
 			{Text: actionIn(m), Style: cli.StateStyle(m.Action)},
-			cli.Number(cli.Ratio(m.Action, m.Ratio)), cli.Number(strconv.FormatInt(m.Offered, 10)),
-			cli.Number(strconv.FormatInt(m.Limit, 10)),
+			cli.Number(cli.Ratio(m.Action, m.Ratio)), cli.Number(m.Offered.String()),
+			cli.Number(m.Limit.String()),
 			cli.Left(m.View), cli.Number(timeLeft(m.Expires, now)), cli.Left(m.Source),
 			cli.Left(reasonIn(m)),
 		})

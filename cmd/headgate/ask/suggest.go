@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"net/url"
 
+	"github.com/spf13/cobra"
+
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/mitigation"
-	"github.com/spf13/cobra"
 )
 
 const suggestLong = `Estimate the effect of other limits on the traffic a rule has seen

@@ -85,15 +85,15 @@ var (
 	}}
 )
 
-func offeredOf(t api.TopView) int64  { return t.Offered }
-func admittedOf(t api.TopView) int64 { return t.Admitted }
-func limitIn(t api.TopView) int64    { return t.Limit }
+func offeredOf(t api.TopView) api.Amount  { return t.Offered }
+func admittedOf(t api.TopView) api.Amount { return t.Admitted }
+func limitIn(t api.TopView) api.Amount    { return t.Limit }
 
 // usedPart returns the part of the limit taken by a key, 0..1: more is taken in advance.
-func usedPart(t api.TopView) float64 { return min(1, float64(t.Admitted)/float64(max(1, t.Limit))) }
+func usedPart(t api.TopView) float64 { return float64(min(1, t.Admitted/t.Limit)) }
 
-func numberOf(of func(api.TopView) int64) func(*app, api.TopView) cli.Cell {
-	return func(_ *app, t api.TopView) cli.Cell { return cli.Number(strconv.FormatInt(of(t), 10)) }
+func numberOf(of func(api.TopView) api.Amount) func(*app, api.TopView) cli.Cell {
+	return func(_ *app, t api.TopView) cli.Cell { return cli.Number(of(t).String()) }
 }
 
 func percentIn(of func(api.TopView) float64) func(*app, api.TopView) cli.Cell {
@@ -123,13 +123,13 @@ func (a *app) oldestOf(t api.TopView) string {
 func (a *app) nowOf(t api.TopView) string {
 	switch t.Kind {
 	case mitigation.Bucket.String():
-		text := fmt.Sprintf("%d of %d tokens", max(0, t.Limit-t.Admitted), t.Limit)
+		text := fmt.Sprintf("%v of %v tokens", max(0, t.Limit-t.Admitted), t.Limit)
 		if t.FullAt != nil {
 			text += ", full in " + a.fullIn(t)
 		}
 		return text
 	case mitigation.Concurrency.String():
-		text := fmt.Sprintf("%d of %d places", t.Admitted, t.Limit)
+		text := fmt.Sprintf("%v of %v places", t.Admitted, t.Limit)
 		if t.Oldest != nil {
 			text += ", oldest " + a.oldestOf(t)
 		}

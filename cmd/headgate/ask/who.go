@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/edge/api"
-	"github.com/spf13/cobra"
 )
 
 // whom are the options by which people name a client in place of a key.
@@ -246,8 +246,8 @@ func (a *app) printWho(v *api.WhoView) {
 			}
 		}
 		rows = append(rows, []cli.Cell{
-			cli.Left(is.Rule), cli.Left(is.Key), cli.Number(strconv.FormatInt(is.Admitted, 10)),
-			cli.Number(strconv.FormatInt(is.Limit, 10)),
+			cli.Left(is.Rule), cli.Left(is.Key), cli.Number(is.Admitted.String()),
+			cli.Number(is.Limit.String()),
 			{Text: verdict, Style: cli.StateStyle(is.Verdict)},
 			cli.Left(until), cli.Left(by),
 		})

@@ -97,14 +97,17 @@ func Decimal(x float64) string {
 }
 
 // Grouped writes n with a comma between thousands.
-func Grouped(n int64) string {
-	digits := strconv.FormatInt(n, 10)
+func Grouped[T ~int | ~int64 | ~float64](n T) string {
+	digits, behind, point := strings.Cut(strconv.FormatFloat(float64(n), 'f', -1, 64), ".")
 	var b strings.Builder
 	for i, c := range digits {
 		if left := len(digits) - i; i > 0 && left%3 == 0 && digits[i-1] != '-' {
 			b.WriteByte(',')
 		}
 		b.WriteRune(c)
+	}
+	if point {
+		b.WriteString("." + behind)
 	}
 	return b.String()
 }

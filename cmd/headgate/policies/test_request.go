@@ -107,7 +107,7 @@ func (a *app) print(out *api.TestView) error {
 	b.WriteString("\n" + verdict(out) + "\n")
 	for i := range out.Questions {
 		q := &out.Questions[i]
-		fmt.Fprintf(&b, "  rule %s  key %s  cost %d%s%s%s\n", cli.Safe(q.Rule), cli.Safe(q.Key),
+		fmt.Fprintf(&b, "  rule %s  key %s  cost %v%s%s%s\n", cli.Safe(q.Rule), cli.Safe(q.Key),
 			q.Cost, does(q), inShadow(q), answer(q.Answer))
 	}
 	_, err := fmt.Fprint(a.Stdout, b.String())
@@ -168,5 +168,5 @@ func answer(is *api.TestAnswer) string {
 	case is.Shadow:
 		return ": allow, the rule in shadow would deny"
 	}
-	return fmt.Sprintf(": allow, %d remaining", is.Remaining)
+	return fmt.Sprintf(": allow, %v remaining", is.Remaining)
 }

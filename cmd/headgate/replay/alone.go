@@ -73,7 +73,7 @@ func (o *replayOptions) alone(
 	}
 	p := policy.Policy{
 		Name: r.Name, Key: policy.Key{Parts: [][]policy.Part{part}},
-		Ladder: ladder.levels,
+		Ladder: ladder.levels, Cost: policy.DefaultCost(r.Scale),
 	}
 	if own != nil {
 		p.Match, p.CountWhen, p.MissingSkip = own.Match, own.CountWhen, own.MissingSkip

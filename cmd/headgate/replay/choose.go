@@ -47,6 +47,10 @@ func (o *replayOptions) chooseRule(cfg *config.Config, name string) (mitigation.
 
 // override puts --limit and --window into rule, within the bounds a file is held to.
 func (o *replayOptions) override(rule *mitigation.Rule) error {
+	if rule.Scale > 0 {
+		return fmt.Errorf("--rule: %s has a scale, and a log has no costs: replay it with the "+
+			"policies, without --rule", rule.Name)
+	}
 	if o.limit != 0 {
 		if o.limit < 1 || o.limit > mitigation.MaxLimit {
 			return fmt.Errorf("--limit: %d is not within 1..%d", o.limit, mitigation.MaxLimit)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/headgate-dev/headgate/cmd/headgate/accesslog"
 	"github.com/headgate-dev/headgate/edge"
+	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/gate"
@@ -100,12 +101,12 @@ type replayPolicy struct {
 
 // replayAsked counts the questions and the denials of a rule.
 type replayAsked struct {
-	Name     string `json:"name"`
-	Limit    int64  `json:"limit"`
-	Offered  uint64 `json:"offered"` // cost
-	Denied   uint64 `json:"denied"`  // cost
-	Shadow   uint64 `json:"shadow_denied,omitempty"`
-	Siblings int    `json:"siblings,omitempty"` // narrower keys that must ask
+	Name     string     `json:"name"`
+	Limit    api.Amount `json:"limit"`
+	Offered  api.Amount `json:"offered"` // cost
+	Denied   api.Amount `json:"denied"`  // cost
+	Shadow   api.Amount `json:"shadow_denied,omitempty"`
+	Siblings int        `json:"siblings,omitempty"` // narrower keys that must ask
 }
 
 // figures returns the counts of the policies and the rules.
@@ -117,9 +118,10 @@ func (h *house) figures() (policies []replayPolicy, rules []replayAsked) {
 		if f.Totals.Offered() == 0 { // no policy asked it
 			continue
 		}
+		in := func(parts uint64) api.Amount { return api.Amount(f.Units(int64(parts))) }
 		rules = append(rules, replayAsked{
-			f.Name, f.Quota(), f.Totals.Offered(), f.Totals.Refused(),
-			f.Totals.Cost[gate.OutcomeShadowed], f.Siblings,
+			f.Name, in(uint64(f.Quota())), in(f.Totals.Offered()), in(f.Totals.Refused()),
+			in(f.Totals.Cost[gate.OutcomeShadowed]), f.Siblings,
 		})
 	}
 	return policies, rules

@@ -103,7 +103,8 @@ func askedRows(all []replayAsked) [][]cli.Cell {
 		}
 		rows = append(rows, []cli.Cell{
 			cli.Left(r.Name), cli.Number(cli.Grouped(r.Limit)),
-			count(r.Offered), count(r.Denied), count(r.Shadow), cli.Left(note),
+			cli.Number(cli.Grouped(r.Offered)), cli.Number(cli.Grouped(r.Denied)),
+			cli.Number(cli.Grouped(r.Shadow)), cli.Left(note),
 		})
 	}
 	return rows

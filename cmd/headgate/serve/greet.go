@@ -106,8 +106,8 @@ func writeShadowed(w io.Writer, rules []mitigation.Rule, tried *mitigation.Rule)
 // writeTrials prints a line for each listener a person can ask about rule.
 func writeTrials(w io.Writer, at edge.Addresses, rule *mitigation.Rule) {
 	comment := ""
-	if rule.Mode == mitigation.Enforce && rule.Limit < 1000 {
-		comment = fmt.Sprintf(" (after %d requests within %s the next is denied)", rule.Limit,
+	if n := rule.Limit / rule.Parts(); rule.Mode == mitigation.Enforce && n < 1000 {
+		comment = fmt.Sprintf(" (after %d requests within %s the next is denied)", n,
 			cli.Span(rule.Window))
 	}
 	fmt.Fprintf(w, "Try%s:\n", comment)

@@ -17,7 +17,7 @@ import (
 const (
 	// maxMarks bounds the lines, list items and fields of a file, so reading a file takes tens of
 	// milliseconds and megabytes at worst. A thousand rules with every field take 41,000.
-	maxMarks = 50_000
+	maxMarks = 60_000
 	// searchBudget bounds how many bytes are parsed again to find the line of a syntax error. In a
 	// file beyond it the reported line may be the line after, which the library had to read before
 	// it gave up.

@@ -67,9 +67,10 @@ func (k *caller) appendStatus(b []byte, i int) []byte {
 	} else if d == nil || p.Why != ask.ByRules {
 		b = k.appendFixed(b, i)
 	} else {
-		limit := k.saidOf(i, d.Rule)
+		limit, unit := k.saidOf(i, d.Rule), d.Rule.Parts()
+		remaining, until := (d.Remaining+limit-d.Rule.Limit)/unit, d.Reset
+		limit /= unit
 		b = k.appendLimit(b, i, d.Rule, limit)
-		remaining, until := d.Remaining+limit-d.Rule.Limit, d.Reset
 		if p.Over {
 			until = max(verdict.Wait(d), time.Second)
 		}

@@ -2,6 +2,7 @@ package http
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -85,6 +86,11 @@ func (x *exchange) answerOne(a gate.Ask, wished int) *api.Problem {
 	now := x.decider.Now()
 	defer x.clock(now)
 	a.Wait = x.c.head.Is(head.Waits)
+	if a.Millionths > 0 {
+		if r := x.decider.Rule(a.Rule); r != nil && r.Scale == 0 {
+			return badCost("cost", r)
+		}
+	}
 	//nolint:gosec // ChaCha8, seeded by the system
 	d, err := x.decider.Decide(x.c.ID, now, rand.Uint64(), a)
 	switch {
@@ -137,11 +143,23 @@ func statusOf(d *gate.Decision, wished int) int {
 	return http.StatusTooManyRequests
 }
 
+// badCost returns the problem of a cost in parameter, which rule r does not take.
+func badCost(parameter string, r *mitigation.Rule) *api.Problem {
+	if r == nil || r.Scale == 0 {
+		return api.BadParameter(parameter, input.CostRange)
+	}
+	return api.BadParameter(parameter, fmt.Sprintf("must be %v to %v under rule %s",
+		api.Amount(r.Units(1)), api.Amount(r.Units(mitigation.MaxCost)), r.Name))
+}
+
 // unanswered returns the problem of a question the gate does not answer, because of err. The rule
 // called name stands in parameter.
 func (h *Door) unanswered(parameter string, name []byte, err error) *api.Problem {
 	if errors.Is(err, gate.ErrKind) {
 		return wrongKind(parameter, h.decider.Rule(name))
+	}
+	if errors.Is(err, gate.ErrCost) {
+		return badCost("cost", h.decider.Rule(name))
 	}
 	return api.UnknownRule(parameter, name, h.decider.RuleNames())
 }

@@ -52,6 +52,10 @@ func (x *exchange) answerBatch(op gate.Op) *api.Problem {
 			return api.UnknownRule(input.InCheck(i, "rule"), checks[i].Rule, x.decider.RuleNames())
 		case r.Kind == mitigation.Concurrency && op != gate.Peek:
 			return wrongKind(input.InCheck(i, "rule"), r)
+		default:
+			if _, ok := r.PartsOf(checks[i].Cost, checks[i].Millionths); !ok {
+				return badCost(input.InCheck(i, "cost"), r)
+			}
 		}
 	}
 	now := x.decider.Now()

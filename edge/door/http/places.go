@@ -127,7 +127,7 @@ func (x *exchange) acquire(a gate.Ask) *api.Problem {
 func (x *exchange) settle(a *input.Act) *api.Problem {
 	b := x.lane().Batch(x.decider.Now(), rand.Uint64)
 	defer b.End()
-	if err := b.Settle(a.Rule, a.Key, int64(a.Delta)); err != nil {
+	if err := b.Settle(&a.Ask, a.Less); err != nil {
 		return x.unanswered("rule", a.Rule, err)
 	}
 	x.status = http.StatusNoContent

@@ -82,7 +82,7 @@ func (f *filling) setReport(m *input.Member, ok *bool) bool {
 		f.s.Took, *ok = wire.ParseTook(m.Name, m.Value)
 		*ok = *ok && first
 	case "cost":
-		f.s.Cost, *ok = input.Cost(m.Value)
+		f.s.Cost, f.s.Millionths, *ok = wire.ParseCost(m.Value)
 	default:
 		return false
 	}

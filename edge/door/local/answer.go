@@ -25,7 +25,7 @@ func (s *seat) keep(text string) []byte {
 func (s *seat) answer(b *gate.Batch, q *client.Query) (a client.Answer) {
 	to := wire.Query{
 		Op: q.Op, Rule: s.keep(q.Rule), Key: s.keep(client.SentKey(q.Key)),
-		Cost: min(q.Cost, wire.MaxCost),
+		Cost: min(q.Cost, wire.MaxCost), Millionths: q.Millionths,
 	}
 	code := to.Validate()
 	if q.Op == wire.Ping {
@@ -34,7 +34,7 @@ func (s *seat) answer(b *gate.Batch, q *client.Query) (a client.Answer) {
 	if code == wire.NoError {
 		s.ask = gate.Ask{
 			Op: lines.Ops[q.Op], Rule: to.Rule, Key: to.Key,
-			Cost: to.Cost, Wait: q.CanWait,
+			Cost: to.Cost, Millionths: to.Millionths, Wait: q.CanWait,
 		}
 		code = lines.CodeOf(b.Decide(&s.decision, &s.ask))
 	}
@@ -52,14 +52,14 @@ func (s *seat) answer(b *gate.Batch, q *client.Query) (a client.Answer) {
 // setDecision sets the fields of a from a decision, in whole seconds. The ratio goes through 32
 // bits, as over the wire: both ways give the same number.
 func setDecision(a *client.Answer, d *gate.Decision) {
-	a.View = lines.Views[d.View]
+	unit := d.Rule.Parts()
+	a.View, a.Remaining = lines.Views[d.View], max(d.Remaining, 0)/unit
+	a.Millionths = uint32(max(d.Remaining, 0) % unit * 1_000_000 / unit)
 	if !d.Deny {
-		a.Shadow, a.Remaining, a.Reset, a.Delay = d.Shadow, max(d.Remaining, 0),
-			seconds(d.Reset), millis(d.Delay)
+		a.Shadow, a.Reset, a.Delay = d.Shadow, seconds(d.Reset), millis(d.Delay)
 		return
 	}
-	a.Status, a.Why, a.Ratio, a.Remaining = wire.Deny, lines.Whys[d.Why],
-		float64(float32(d.Ratio.Float())), max(d.Remaining, 0)
+	a.Status, a.Why, a.Ratio = wire.Deny, lines.Whys[d.Why], float64(float32(d.Ratio.Float()))
 	if a.Why != wire.WhyCost {
 		a.Retry = max(seconds(d.Retry), time.Second)
 	}

@@ -72,6 +72,7 @@ func (d *Door) Report(_ context.Context, ticket string, r client.Response) (err 
 	}
 	s.session.Begin()
 	s.session.Request.Status, s.session.Cost = r.StatusCode(), min(r.Cost, wire.MaxCost)
+	s.session.Millionths = r.Millionths
 	if r.Took > 0 {
 		s.session.Took = r.Took
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/edge/wire"
+	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
 )
 
@@ -67,12 +68,14 @@ func (c *conn) atLease(
 
 // settle answers HEADGATE.SETTLE rule key delta.
 func (c *conn) settle(args [][]byte) {
-	delta, ok := wire.ParseDelta(args[2])
+	a := gate.Ask{Rule: args[0], Key: args[1]}
+	less, ok := false, false
+	less, a.Cost, a.Millionths, ok = wire.ParseDelta(args[2])
 	if !ok || len(args[1]) == 0 || len(args[1]) > wire.MaxKey {
 		c.code(wire.BadRequest)
 		return
 	}
-	c.done(false, c.batch.Settle(args[0], args[1], int64(delta)))
+	c.done(false, c.batch.Settle(&a, less))
 }
 
 // limit answers HEADGATE.LIMIT rule key: the limit of the key, and the source. Nothing is
@@ -88,8 +91,12 @@ func (c *conn) limit(args [][]byte) {
 		return
 	}
 	at := c.beginMap()
-	n := c.number("limit", is.Rule.Limit) + c.text("source", is.Source) +
-		c.number("used", is.Count.Used) + c.number("remaining", is.Decision.Remaining)
+	n := c.units("limit", is.Rule.Limit, &is.Rule) + c.text("source", is.Source) +
+		c.units("used", is.Count.Used, &is.Rule) +
+		c.units("remaining", is.Decision.Remaining, &is.Rule)
+	if is.Rule.Unit != "" {
+		n += c.text("unit", is.Rule.Unit)
+	}
 	if w := is.Rule.Window; w%time.Second == 0 && w > 0 {
 		n += c.number("window", int64(w/time.Second))
 	} else if w > 0 {
@@ -99,6 +106,14 @@ func (c *conn) limit(args [][]byte) {
 		n += c.number("reset", int64((reset+time.Second-1)/time.Second))
 	}
 	c.endMap(at, n)
+}
+
+// units appends a field with parts of r: an integer, or a text where r has a Scale.
+func (c *conn) units(name string, parts int64, r *mitigation.Rule) int {
+	if r.Scale == 0 {
+		return c.number(name, parts)
+	}
+	return c.text(name, string(wire.AppendDecimal(nil, uint64(max(parts, 0)), r.Scale)))
 }
 
 // load answers HEADGATE.LOAD pool share. The source is known by the address.
@@ -169,8 +184,8 @@ func (r *reported) take(s *ask.Session, name, value []byte) wire.Code {
 			ok = ok && first
 		}
 	case "cost":
-		if n, good := number(value); !absent {
-			s.Cost, ok = uint32(n), good && n > 0 && n <= wire.MaxCost
+		if !absent {
+			s.Cost, s.Millionths, ok = wire.ParseCost(value)
 		}
 	default:
 		p, known := wire.FieldOf(name, true)

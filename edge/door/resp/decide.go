@@ -87,16 +87,12 @@ func (c *conn) check(args [][]byte) { c.byRule(gate.Check, args) }
 
 // byRule answers a question about a rule.
 func (c *conn) byRule(op gate.Op, args [][]byte) {
-	cost := int64(1)
+	a, ok := gate.Ask{Op: op, Rule: args[0], Key: args[1]}, true
 	if len(args) == 3 {
-		var ok bool
-		if cost, ok = number(args[2]); !ok || cost < 1 || cost > wire.MaxCost {
-			c.code(wire.BadRequest)
-			return
-		}
+		a.Cost, a.Millionths, ok = wire.ParseCost(args[2])
 	}
 	switch {
-	case len(args[1]) == 0:
+	case !ok || len(args[1]) == 0:
 		c.code(wire.BadRequest)
 		return
 	case len(args[1]) > wire.MaxKey:
@@ -105,10 +101,7 @@ func (c *conn) byRule(op gate.Op, args [][]byte) {
 	}
 	// The arguments lie in the connection's buffer, which stays as it is until all its commands are
 	// answered.
-	// at most MaxCost
-	err := c.batch.Decide(&c.d,
-		&gate.Ask{Op: op, Rule: args[0], Key: args[1], Cost: uint32(cost)})
-	if err != nil {
+	if err := c.batch.Decide(&c.d, &a); err != nil {
 		c.code(lines.CodeOf(err))
 		return
 	}
@@ -222,8 +215,8 @@ func (c *conn) verdict(deny bool) int {
 // decision appends the fields of a decision by a rule.
 func (c *conn) decision(d *gate.Decision) (pairs int) {
 	v := verdict.Of(d)
-	pairs = c.text("rule", d.Rule.Name) + c.number("remaining",
-		v.Remaining) + c.number("reset", int64(v.Reset))
+	pairs = c.text("rule", d.Rule.Name) + c.units("remaining", v.Remaining, d.Rule) +
+		c.number("reset", int64(v.Reset))
 	bulk(&c.reply, "view")
 	bulk(&c.reply, verdict.Views[v.View])
 	pairs++

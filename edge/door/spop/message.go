@@ -21,11 +21,13 @@ type message struct {
 	plain     bool   // rule or key is given
 	given     uint16 // the request's fields, a bit each
 	cost      uint32 // 0: none is given
-	lease     uint64 // of a release; 0: the key's oldest
-	ticket    uint64
-	ended     bool // the report or the release names a ticket, even if it is "-"
-	status    int
-	took      time.Duration // of a report
+	// of cost, behind the point
+	millionths uint32
+	lease      uint64 // of a release; 0: the key's oldest
+	ticket     uint64
+	ended      bool // the report or the release names a ticket, even if it is "-"
+	status     int
+	took       time.Duration // of a report
 	// An argument and not a property of the connection: the same HAProxy may guard sites that can
 	// wait and others that cannot.
 	waits    bool      // the sender can wait before it lets the request pass
@@ -179,14 +181,12 @@ func (m *message) set(f *request.Reader, p wire.Pair) {
 	m.fail(lines.Read(f, &p))
 }
 
-// takeCost reads the cost of a check: 1 to wire.MaxCost.
+// takeCost reads the cost of a check.
 func (m *message) takeCost(v value) {
-	n, err := strconv.ParseUint(string(m.text(v)), 10, 32)
-	if err != nil || n < 1 || n > wire.MaxCost {
+	var ok bool
+	if m.cost, m.millionths, ok = wire.ParseCost(m.text(v)); !ok {
 		m.fail(wire.BadRequest)
-		return
 	}
-	m.cost = uint32(n)
 }
 
 // takeLease reads the number of the released lease.

@@ -107,12 +107,13 @@ func (c *conn) decide(b *gate.Batch, now window.Instant) {
 		_, err := c.door.room.Release(now, m.rule, m.key, m.lease)
 		m.failBy(err)
 	case m.kind != asks:
-		c.session.Request.Status, c.session.Cost, c.session.Took = m.status, m.cost, m.took
+		c.session.Request.Status, c.session.Took = m.status, m.took
+		c.session.Cost, c.session.Millionths = m.cost, m.millionths
 		c.report(b, now)
 	case m.plain:
 		a := gate.Ask{
-			Op: gate.Check, Rule: m.rule, Key: m.key, Cost: max(m.cost, 1), Wait: m.waits,
-			Tier: c.session.Request.Tier,
+			Op: gate.Check, Rule: m.rule, Key: m.key, Cost: m.cost, Wait: m.waits,
+			Millionths: m.millionths, Tier: c.session.Request.Tier,
 		}
 		if m.failBy(b.Decide(&c.d, &a)) {
 			return

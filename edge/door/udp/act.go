@@ -43,7 +43,9 @@ func (k *asker) perform(b *gate.Batch) wire.Code {
 	case wire.ActRenew:
 		k.answer.Late, err = room.Renew(k.now, a.Rule, a.Key, a.Lease)
 	case wire.ActSettle:
-		err = b.Settle(a.Rule, a.Key, int64(a.Delta))
+		err = b.Settle(&gate.Ask{
+			Rule: a.Rule, Key: a.Key, Cost: a.Cost, Millionths: a.Millionths,
+		}, a.Less)
 	default:
 		err = room.Load(k.now, a.Rule, k.sender(), a.Share)
 	}
@@ -67,7 +69,7 @@ func (k *asker) acquire(b *gate.Batch) wire.Code {
 	d := &k.decision
 	err := b.Decide(d, &gate.Ask{
 		Op: gate.Acquire, Rule: k.act.Rule, Key: k.act.Key,
-		Cost: k.act.Cost, For: k.act.For, Tier: k.act.Tier,
+		Cost: k.act.Cost, Millionths: k.act.Millionths, For: k.act.For, Tier: k.act.Tier,
 	})
 	if err != nil {
 		return lines.CodeOf(err)
@@ -75,6 +77,7 @@ func (k *asker) acquire(b *gate.Batch) wire.Code {
 	to := &k.answer
 	to.Status, to.Shadow, to.Lease, to.Full = wire.Allow, d.Shadow, d.Lease, d.Full
 	to.View, to.Remaining, to.Reset = lines.Views[d.View], d.Remaining, api.WholeSeconds(d.Reset)
+	to.Scale = d.Rule.Scale
 	if d.Deny {
 		to.Status, to.Why, to.Retry = wire.Deny, lines.Whys[d.Why], api.WholeSeconds(d.Retry)
 		to.HTTP = shedStatus(d.Why)

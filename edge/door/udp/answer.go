@@ -18,6 +18,7 @@ func setAnswer(a *wire.Answer, d *gate.Decision, q *wire.Query) {
 	}
 	a.Shadow, a.View, a.Remaining, a.Reset = d.Shadow, lines.Views[d.View], d.Remaining,
 		api.WholeSeconds(d.Reset)
+	a.Scale = d.Rule.Scale
 	if d.Delay > 0 {
 		a.Delay = api.WholeMillis(d.Delay)
 	}

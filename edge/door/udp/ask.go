@@ -68,7 +68,7 @@ func (k *asker) decide(b *gate.Batch) wire.Code {
 	if code := k.fill(); code != wire.NoError {
 		return code
 	}
-	s.Cost, s.Took = w.Cost, w.Took
+	s.Cost, s.Millionths, s.Took = w.Cost, w.Millionths, w.Took
 	switch {
 	case !w.Report:
 		s.CanWait, s.CanDeceive = w.Delay, w.Deceive
@@ -134,6 +134,7 @@ func (k *asker) setAnswer(a *ask.Answer) {
 		to.Rule = append(k.rule[:0], d.Rule.Name...)
 		to.View, to.Remaining, to.Reset = lines.Views[d.View], d.Remaining,
 			api.WholeSeconds(d.Reset)
+		to.Scale = d.Rule.Scale
 		to.Why, to.Ratio, to.Retry, to.Blast = lines.Whys[d.Why], float32(d.Ratio.Float()),
 			api.WholeSeconds(d.Retry), uint32(d.Blast)
 	}

@@ -117,7 +117,8 @@ func (s *readerStats) answer(a *wire.Answer, q *question, decisions *gate.Batch,
 	default:
 		q.ask = gate.Ask{
 			Op: lines.Ops[q.query.Op], Rule: q.query.Rule, Key: q.query.Key,
-			Cost: q.query.Cost, Tier: q.query.Tier, Wait: q.query.Wait,
+			Cost: q.query.Cost, Millionths: q.query.Millionths,
+			Tier: q.query.Tier, Wait: q.query.Wait,
 		}
 		err := decisions.Decide(&q.decision, &q.ask)
 		if err == nil {

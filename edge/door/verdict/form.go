@@ -32,5 +32,7 @@ func (f *Form) Numbers(d *gate.Decision, now window.Instant) [3]int64 {
 	if d.Rule.Kind == mitigation.Window { // admissions are remembered in whole ticks
 		at -= at % window.Instant(window.Tick(d.Rule.Window))
 	}
-	return [3]int64{d.Rule.Quota(), v.Remaining, f.Wall(at).Add(time.Second - 1).Unix()}
+	unit := d.Rule.Parts() // fields of whole numbers
+	reset := f.Wall(at).Add(time.Second - 1).Unix()
+	return [3]int64{d.Rule.Quota() / unit, v.Remaining / unit, reset}
 }

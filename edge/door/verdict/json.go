@@ -1,6 +1,10 @@
 package verdict
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/headgate-dev/headgate/edge/wire"
+)
 
 // quotaExceeded begins the JSON body of a denial, up to the value of status.
 const quotaExceeded = `{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded",` +
@@ -27,7 +31,7 @@ func AppendFields(b []byte, text *Text, a Verdict) []byte {
 	}
 	b = AppendWord(append(b, `"verdict":`...), word)
 	b = append(append(b, text.JSON...), `,"remaining":`...)
-	b = strconv.AppendInt(b, a.Remaining, 10)
+	b = wire.AppendDecimal(b, uint64(a.Remaining), text.scale)
 	b = append(b, `,"reset":`...)
 	b = strconv.AppendUint(b, uint64(a.Reset), 10)
 	b = AppendWord(append(b, `,"view":`...), Views[a.View])

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/wire"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
@@ -20,35 +21,39 @@ type Text struct {
 	// members of an object from the rule's name to its window, if any, with a comma in front
 	JSON     []byte
 	Violated []byte // the end of a denial's body
+	unit     int64  // of the rule, in parts
+	scale    int
 }
 
 // newText formats the text of r. Names of rules need no escaping: the configuration allows letters,
 // digits and three signs.
 func newText(r *mitigation.Rule) *Text {
 	name := `"` + r.Name + `"`
-	limit := strconv.FormatInt(r.Limit, 10)
-	policy := name + ";q=" + strconv.FormatInt(r.Quota(), 10)
+	decimal := func(parts int64) string {
+		return string(wire.AppendDecimal(nil, uint64(parts), r.Scale))
+	}
+	policy := name + ";q=" + strconv.FormatInt(r.Quota()/r.Parts(), 10)
+	members := `,"rule":` + name + `,"limit":` + decimal(r.Limit)
 	if r.Kind == mitigation.Concurrency {
-		return &Text{
-			Policy:   []byte(policy + `;qu="concurrent-requests"`),
-			Name:     []byte(name),
-			JSON:     []byte(`,"rule":` + name + `,"limit":` + limit),
-			Violated: []byte(`,"violated-policies":[` + name + "]}\n"),
+		policy += `;qu="concurrent-requests"`
+	} else {
+		// w counts whole seconds, and is left out where they cannot say it
+		if fill := r.Fill(); fill%time.Second == 0 {
+			policy += ";w=" + strconv.FormatInt(int64(fill/time.Second), 10)
 		}
+		members += `,"window":` + strconv.FormatFloat(r.Window.Seconds(), 'f', -1, 64)
 	}
-	// w counts whole seconds, and is left out where they cannot say it
-	if fill := r.Fill(); fill%time.Second == 0 {
-		policy += ";w=" + strconv.FormatInt(int64(fill/time.Second), 10)
-	}
-	window := strconv.FormatFloat(r.Window.Seconds(), 'f', -1, 64)
 	if r.Kind == mitigation.Bucket {
-		window += `,"burst":` + strconv.FormatInt(r.Burst, 10)
+		members += `,"burst":` + decimal(r.Burst)
+	}
+	if r.Unit != "" {
+		policy += `;qu="` + r.Unit + `"`
+		members += `,"unit":"` + r.Unit + `"`
 	}
 	return &Text{
-		Policy:   []byte(policy),
-		Name:     []byte(name),
-		JSON:     []byte(`,"rule":` + name + `,"limit":` + limit + `,"window":` + window),
+		Policy: []byte(policy), Name: []byte(name), JSON: []byte(members),
 		Violated: []byte(`,"violated-policies":[` + name + "]}\n"),
+		unit:     r.Parts(), scale: r.Scale,
 	}
 }
 

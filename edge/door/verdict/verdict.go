@@ -30,8 +30,8 @@ type Verdict struct {
 	Why          mitigation.Why
 	View         mitigation.Scope
 	Ratio        mitigation.Ratio
-	Blast        int // about how many clients a block would deny, where it sheds instead
-	Remaining    int64
+	Blast        int    // about how many clients a block would deny, where it sheds instead
+	Remaining    int64  // in parts of the rule's Scale
 	Reset, Retry uint32 // seconds
 	Delay        uint32 // milliseconds for which a request passing is to wait first
 }
@@ -70,7 +70,7 @@ func Wait(d *gate.Decision) time.Duration {
 // AppendRateLimit appends the value of the RateLimit header: "login";r=4;t=60
 func AppendRateLimit(b []byte, text *Text, v Verdict) []byte {
 	b = append(append(b, text.Name...), ";r="...)
-	b = strconv.AppendInt(b, v.Remaining, 10)
+	b = strconv.AppendInt(b, v.Remaining/text.unit, 10)
 	b = append(b, ";t="...)
 	return strconv.AppendUint(b, uint64(v.Reset), 10)
 }

@@ -85,3 +85,10 @@ func Refuse(g *gate.Gate, rule, key string) {
 		Decide(g, now, gate.Check, rule, key, 1)
 	}
 }
+
+// Settlement returns the arguments of Batch.Settle for delta.
+func Settlement(rule, key string, delta int64) (a *gate.Ask, less bool) {
+	return &gate.Ask{
+		Rule: []byte(rule), Key: []byte(key), Cost: uint32(max(delta, -delta)),
+	}, delta < 0
+}

@@ -35,7 +35,7 @@ func (n *frontNode) at(f front, timeout string) []string {
 // offered returns the cost offered for a key.
 func (n *frontNode) offered(key string) int64 {
 	n.Helper()
-	return n.Explain("per-ip", key).Offered
+	return int64(n.Explain("per-ip", key).Offered)
 }
 
 // TestFrontLimits: as many as the limit pass, the next is denied with the time to come back, and

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
@@ -18,6 +19,13 @@ policies:
     count_when: {path: /odd, response.header.x-value: 'a "b" \c d=e'}
     limit: 2
     window: 1h
+  - name: money
+    match: {path: /usd}
+    cost: {of: response.header.x-value, estimate: 0.25, max: 1}
+    limit: 2.50
+    window: 1h
+    unit: usd
+    scale: 4
   - {name: all, match: {path: /all}, count_when: {path: /all, status: 200}, limit: 2, window: 1h}
 `
 
@@ -35,9 +43,8 @@ func TestFrontHeaders(t *testing.T) {
 				args = n.at(f, patient)
 			}
 			s := f.before(t, nil, append(args, "-c", filepath.Join(n.dir, "headgate.yaml"))...)
-			closes := func(path, value string, least, most int) {
+			closes := func(path, value string, least, most int) (passed int) {
 				t.Helper()
-				passed := 0
 				edgetest.Await(t, path+" closes", edgetest.Patience, func() bool {
 					var header []string
 					if value != "" {
@@ -52,11 +59,17 @@ func TestFrontHeaders(t *testing.T) {
 				if passed < least || passed > most {
 					t.Errorf("%s: %d passed, want %d to %d", path, passed, least, most)
 				}
+				return passed
 			}
 			closes("/ai", "300", 4, 12) // the reports come a moment later
+			// each is charged 0.25 before its response and 0.3001 in the end
+			passed := closes("/usd", "0.3001", 8, 10)
+			edgetest.Await(t, "the true costs", edgetest.Patience, func() bool {
+				return n.Explain("money", "203.0.113.5").Admitted == api.Amount(3001*passed)/10_000
+			})
 			closes("/odd", `a "b" \c d=e`, 2, 2)
 			closes("/all", "", 2, 2)
-			passed := 0
+			passed = 0
 			edgetest.Await(t, "five with another value", edgetest.Patience, func() bool {
 				is := s.visit(visit{
 					path: "/odd", client: "203.0.113.9", header: []string{"X-Value", "other"},

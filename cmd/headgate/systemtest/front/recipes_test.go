@@ -243,7 +243,7 @@ func netKeys(t *testing.T, snippet string) {
 	top := systemtest.Page[api.TopsView](n.Node, "/v1/top?n=1000").Top
 	var counts, wanted []int64
 	for _, k := range top {
-		counts = append(counts, k.Offered)
+		counts = append(counts, int64(k.Offered))
 	}
 	for _, count := range want {
 		wanted = append(wanted, count)

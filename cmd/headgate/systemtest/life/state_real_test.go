@@ -150,7 +150,7 @@ func TestStateSurvivesKill(t *testing.T) {
 		t.Errorf("the operator's block: %+v", flag)
 	}
 	if x := n.Explain("shed", "attacker"); x.Admitted > 200 || x.Admitted < 150 {
-		t.Errorf("a window after: %d admitted", x.Admitted)
+		t.Errorf("a window after: %v admitted", x.Admitted)
 	}
 }
 
@@ -263,7 +263,7 @@ func TestStateOfAStopInAPoP(t *testing.T) {
 		use(n, 1)
 		systemtest.Hold(t, 5*systemtest.FlushInterval)
 		if got := n.Explain("sixty", "k").Admitted; got != 36 {
-			t.Errorf("the ring forgets %v: %d admitted, want 35 before the stop and one after it",
+			t.Errorf("the ring forgets %v: %v admitted, want 35 before the stop and one after it",
 				forgets, got)
 		}
 	}

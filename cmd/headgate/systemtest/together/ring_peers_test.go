@@ -112,8 +112,8 @@ func TestRingReadByLibmemcached(t *testing.T) {
 	})
 	for n, k := range keys {
 		x := nodes[n].Explain(k.rule, k.key)
-		t.Logf("%s/%s: the test offered %d and saw %d admitted; pylibmc reads %d and %d; edge-%d "+
-			"explains %d and %d, view=%s", k.rule, k.key,
+		t.Logf("%s/%s: the test offered %v and saw %v admitted; pylibmc reads %v and %v; edge-%v "+
+			"explains %v and %v, view=%s", k.rule, k.key,
 			k.offered, k.admitted, found[n][0], found[n][1], n+1, x.Offered, x.Admitted, x.View)
 	}
 }

@@ -16,7 +16,7 @@ import (
 type Act struct {
 	gate.Ask        // of an acquire; of the others Rule and Key only
 	Lease    uint64 // of a release or a renewal; 0: the key's oldest
-	Delta    int32  // of a settle: not 0
+	Less     bool   // of a settle: by the opposite of Cost
 }
 
 // ActOf reads a request for the operation op, acquire, release, renew or settle, from a query or
@@ -25,7 +25,10 @@ type Act struct {
 // an acquire of two places for a minute.
 func ActOf(name string, query, body []byte) (a Act, p *api.Problem) {
 	list, p := oneOf(query, body)
-	a.Ask = gate.Ask{Op: gate.Acquire, Cost: 1}
+	a.Ask = gate.Ask{Op: gate.Acquire}
+	if name != "settle" {
+		a.Cost = 1
+	}
 	for i := range list {
 		// After the first fault the rest is passed over: an answer has a single problem.
 		if p == nil && given(list[:i], &list[i]) {
@@ -38,7 +41,7 @@ func ActOf(name string, query, body []byte) (a Act, p *api.Problem) {
 	if p == nil {
 		p = checkAsk(&a.Ask)
 	}
-	if p == nil && name == "settle" && a.Delta == 0 {
+	if p == nil && name == "settle" && a.Cost|a.Millionths == 0 {
 		p = api.BadParameter("delta", "is missing")
 	}
 	return a, p
@@ -85,15 +88,16 @@ func (a *Act) set(operation string, m *Member) *api.Problem {
 		a.Key = m.Value
 	case name == "cost" && acquire:
 		var ok bool
-		if a.Cost, ok = Cost(m.Value); !ok {
-			return api.BadParameter("cost", costRange)
+		if a.Cost, a.Millionths, ok = wire.ParseCost(m.Value); !ok {
+			return api.BadParameter("cost", CostRange)
 		}
 	case name == "tier" && acquire:
 		a.Tier = m.Value
 	case name == "delta" && operation == "settle":
 		var ok bool
 		// A plus in a query not written %2B has become a blank.
-		if a.Delta, ok = wire.ParseDelta(bytes.TrimPrefix(m.Value, []byte{' '})); !ok {
+		a.Less, a.Cost, a.Millionths, ok = wire.ParseDelta(bytes.TrimPrefix(m.Value, []byte{' '}))
+		if !ok {
 			return api.BadParameter("delta",
 				"must be a whole number with a sign, 1 to 1000000 or -1 to -1000000")
 		}

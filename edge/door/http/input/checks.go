@@ -6,13 +6,15 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/wire"
 )
 
 const (
 	// MaxChecks is the most checks in a body. so an answer has a bound, about 100 KiB
 	MaxChecks = 1000
 
-	costRange = "must be a whole number from 1 to 1000000"
+	// CostRange says which costs a rule without a scale takes.
+	CostRange = "must be a whole number from 1 to 1000000"
 )
 
 // Checks parses body, decoding strings in place, and appends its checks to into. batch tells a list
@@ -112,13 +114,16 @@ func (f *checkFields) read(r *api.JSONReader, name []byte) *api.Problem {
 	case gaveTier:
 		return r.Text("tier", &f.ask.Tier)
 	}
-	// Number returns the digits unchanged; no digits, for a text other than a whole number, are out
-	// of range.
-	cost, ok := Cost(r.Number())
-	if !ok {
-		return api.BadParameter("cost", costRange)
+	var cost []byte
+	if r.Peek() != '"' {
+		cost = r.Decimal()
+	} else if p := r.Text("cost", &cost); p != nil {
+		return p
 	}
-	f.ask.Cost = cost
+	var ok bool
+	if f.ask.Cost, f.ask.Millionths, ok = wire.ParseCost(cost); !ok {
+		return api.BadParameter("cost", CostRange)
+	}
 	return nil
 }
 

@@ -2,8 +2,10 @@ package input_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"math/big"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -63,17 +65,18 @@ func FuzzChecks(f *testing.F) {
 // oneCheck is a check as the standard library reads it.
 type oneCheck struct {
 	Rule, Key string
-	Cost      *uint32
+	Cost      json.Number
 }
 
 func checkSame(t *testing.T, q gate.Ask, want oneCheck) {
 	t.Helper()
-	cost := uint32(1)
-	if want.Cost != nil {
-		cost = *want.Cost
-	}
-	if string(q.Rule) != want.Rule || string(q.Key) != want.Key || q.Cost != cost {
-		t.Errorf("%q %q %d, want %q %q %d", q.Rule, q.Key, q.Cost, want.Rule, want.Key, cost)
+	cost, _ := new(big.Rat).SetString(cmp.Or(want.Cost.String(), "1"))
+	got := big.NewRat(int64(q.Cost)*1_000_000+int64(q.Millionths), 1_000_000)
+	// rounded up to a millionth
+	over, millionth := new(big.Rat).Sub(got, cost), big.NewRat(1, 1_000_000)
+	if string(q.Rule) != want.Rule || string(q.Key) != want.Key || over.Sign() < 0 ||
+		over.Cmp(millionth) >= 0 {
+		t.Errorf("%q %q %d, want %q %q %s", q.Rule, q.Key, q.Cost, want.Rule, want.Key, cost)
 	}
 	if len(q.Rule) == 0 || len(q.Key) == 0 || len(q.Key) > mitigation.MaxKey ||
 		q.Cost > mitigation.MaxCost || !utf8.Valid(q.Key) {

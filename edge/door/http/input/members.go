@@ -102,6 +102,9 @@ func readRequests(r *api.JSONReader, all *[][]Member) *api.Problem {
 	}
 }
 
+// decimals are the members with fractions, or nought.
+var decimals = [...]string{"utilisation", "status", "cost", "delta"}
+
 // readMember reads the value of the member called name: a string, a whole number, or for headers an
 // object of strings. Names are copied, since the reader decodes into the names' memory.
 func readMember(r *api.JSONReader, name []byte, list *[]Member) *api.Problem {
@@ -129,8 +132,7 @@ func readMember(r *api.JSONReader, name []byte, list *[]Member) *api.Problem {
 	var p *api.Problem
 	if r.Peek() == '"' {
 		p = r.Text(string(name), &m.Value)
-	} else if string(name) == "utilisation" || string(name) == "status" {
-		// A fraction, and a number of possibly nought: there was no response.
+	} else if slices.Contains(decimals[:], string(name)) {
 		m.Value = r.Decimal()
 	} else if m.Value = r.Number(); len(m.Value) == 0 {
 		p = api.BadParameter(api.Shown(name), "must be a string or a whole number")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/wire"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
@@ -15,8 +16,10 @@ type Params struct {
 	rule, key []byte
 	tier      []byte
 	cost      uint32 // 0: not given
-	status    int    // 0: not given
-	given     givenParam
+	// of cost, behind the point
+	millionths uint32
+	status     int // 0: not given
+	given      givenParam
 }
 
 // givenParam is a set of parameters, to detect repetitions. Bits, and not a map or a comparison
@@ -95,11 +98,10 @@ func (p *Params) setCost(value []byte) *api.Problem {
 	if !p.first(gaveCost) {
 		return api.GivenTwice("cost")
 	}
-	cost, ok := Cost(value)
-	if !ok {
-		return api.BadParameter("cost", costRange)
+	var ok bool
+	if p.cost, p.millionths, ok = wire.ParseCost(value); !ok {
+		return api.BadParameter("cost", CostRange)
 	}
-	p.cost = cost
 	return nil
 }
 
@@ -131,7 +133,12 @@ func (p *Params) Status() int { return p.status }
 // default cost is 1.
 // Its slices are Params' own, and so parts of the query: they hold as long as it does.
 func (p *Params) Ask(op gate.Op) (gate.Ask, *api.Problem) {
-	a := gate.Ask{Op: op, Cost: max(p.cost, 1), Rule: p.rule, Key: p.key, Tier: p.tier}
+	if p.cost|p.millionths == 0 {
+		p.cost = 1
+	}
+	a := gate.Ask{
+		Op: op, Cost: p.cost, Millionths: p.millionths, Rule: p.rule, Key: p.key, Tier: p.tier,
+	}
 	return a, checkAsk(&a)
 }
 
@@ -159,23 +166,6 @@ func checkAsk(a *gate.Ask) *api.Problem {
 		return api.BadParameter("key", "exceeds 256 bytes")
 	}
 	return nil
-}
-
-// Cost parses a whole number of 1..MaxCost, digits only.
-func Cost(b []byte) (uint32, bool) {
-	// As many as MaxCost has: more digits could overflow before the comparison.
-	const maxDigits = 7
-	if len(b) == 0 || len(b) > maxDigits {
-		return 0, false
-	}
-	n := uint32(0)
-	for _, c := range b {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-		n = n*10 + uint32(c-'0')
-	}
-	return n, n >= 1 && n <= mitigation.MaxCost
 }
 
 // unescape decodes percent-encoding, and + as a space, in place. True: every % had two hexadecimal
