@@ -37,9 +37,10 @@ type feed struct {
 	hint chan struct{} // a viewer came, and there is no picture
 
 	// The fields below belong to run.
-	shown   window.Instant // when the last picture was made
-	scanned *scan          // nil: not yet
-	id      uint64         // of the last event
+	shown   window.Instant             // when the last picture was made
+	scanned *scan                      // nil: not yet
+	id      uint64                     // of the last event
+	limits  map[limitKey]api.LimitView // by hand, at the last turn; nil: at none
 
 	// Since start: changes of flags sent, and dropped because there were too many; pictures made.
 	sent, dropped, pictures atomic.Uint64
@@ -87,6 +88,7 @@ func (w *feed) run(ctx context.Context) {
 // due.
 func (w *feed) turn(n int, now window.Instant) {
 	w.publish(now)
+	w.publishLimits(now)
 	w.show(now)
 	w.health(now) // for since when a fault is there
 	// A proxy between the node and the page may close a connection after a minute of silence. turns

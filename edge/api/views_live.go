@@ -12,6 +12,9 @@ const (
 	EventFlagSet     = "flag-set"     // MitigationView
 	EventFlagChanged = "flag-changed" // MitigationView
 	EventFlagCleared = "flag-cleared" // MitigationView, as the flag was
+	EventLimitSet    = "limit-set"    // LimitView; Before: by hand, else 0
+	EventLimitUnset  = "limit-unset"  // LimitView, as the limit was
+	EventLimitEnded  = "limit-ended"  // likewise
 	EventLost        = "lost"         // LostView
 	EventLive        = "live"         // LiveView, if the request says live=1
 )

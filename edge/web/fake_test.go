@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -24,6 +25,7 @@ type fake struct {
 	is      scene
 	began   time.Time
 	set     []object        // by hand
+	limits  []object        // likewise
 	lifted  map[string]bool // by rule and key
 	cut     chan struct{}   // closed: streams end
 	refuses bool            // new streams
@@ -53,6 +55,7 @@ func startFake(t testing.TB, name string) *fake {
 	mux.HandleFunc("GET /v1/mitigations", f.guard(f.list))
 	mux.HandleFunc("POST /v1/mitigations", f.guard(f.post))
 	mux.HandleFunc("DELETE /v1/mitigations", f.guard(f.remove))
+	mux.HandleFunc("/v1/limits", f.guard(f.limit))
 	mux.HandleFunc("GET /v1/top", f.guard(f.top))
 	mux.HandleFunc("GET /v1/explain", f.guard(f.explain))
 	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -245,6 +248,30 @@ func (f *fake) remove(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
+// limit lists the limits by hand, sets one, or takes all back.
+func (f *fake) limit(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch r.Method {
+	case http.MethodGet:
+		answer(w, http.StatusOK, object{"limits": append([]object{}, f.limits...)})
+	case http.MethodDelete:
+		f.limits = nil
+		w.WriteHeader(http.StatusNoContent)
+	default:
+		var m map[string]string
+		_ = json.NewDecoder(r.Body).Decode(&m)
+		limit, _ := strconv.ParseFloat(m["limit"], 64)
+		set := object{
+			"rule": m["rule"], "key": m["shown"] + m["key"], "limit": limit, "unit": "usd",
+			"before": 10, "by": m["by"], "reason": m["reason"], "alone": true,
+			"expires": time.Now().Add(time.Hour),
+		}
+		f.limits = append(f.limits, set)
+		answer(w, http.StatusCreated, set)
+	}
+}
+
 func (f *fake) top(w http.ResponseWriter, r *http.Request) {
 	list := slices.DeleteFunc(f.scene().top(time.Now()),
 		func(k object) bool { return k["rule"] != r.FormValue("rule") })
@@ -252,6 +279,14 @@ func (f *fake) top(w http.ResponseWriter, r *http.Request) {
 }
 
 func (f *fake) explain(w http.ResponseWriter, r *http.Request) {
-	answer(w, http.StatusOK, f.scene().explain(r.FormValue("rule"),
-		r.FormValue("shown")+r.FormValue("key"), time.Now()))
+	v := f.scene().explain(r.FormValue("rule"), r.FormValue("shown")+r.FormValue("key"), time.Now())
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, l := range f.limits {
+		if l["key"] == v["key"] {
+			v["limit"], v["unit"], v["limit_until"] = l["limit"], l["unit"], l["expires"]
+			v["limit_source"] = "override:kim"
+		}
+	}
+	answer(w, http.StatusOK, v)
 }

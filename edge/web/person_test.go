@@ -62,6 +62,36 @@ func TestDashboardEverywhere(t *testing.T) {
 		'Blocked: ~68b5 under api. signin is left: its keys are made of client.')`)
 }
 
+// TestDashboardLimits changes a limit from the panel that explains the key, sees the list, and
+// takes the limit back.
+func TestDashboardLimits(t *testing.T) {
+	t.Parallel()
+	l := open(t, startFake(t, "idle"), 1400, 900, false)
+	l.live()
+	l.wait(`document.querySelector('#limits').hidden`)
+	l.press("e")
+	l.run(`document.querySelector('#explain-rule').value = 'per-ip'`)
+	l.write("203.0.113.40")
+	l.press("Enter")
+	l.wait(`document.querySelector('[data-does=limit]')`)
+	l.run(`document.querySelector('[data-does=limit]').click()`)
+	l.wait(`document.activeElement.id === 'hand-limit' &&
+		!document.activeElement.parentElement.hidden`)
+	l.write("12.345678")
+	l.run(`document.querySelector('#hand-by').value = 'kim'`)
+	l.press("Enter")
+	l.wait(`document.querySelector('#toasts').textContent.includes(
+		'203.0.113.40 has 12.345678 under per-ip, was 10, for 1h')`)
+	l.wait(`document.querySelector('#limits-part tbody tr')?.cells[2].textContent ===
+		'12.345678 usd'`)
+	l.run(`document.activeElement.blur()`)
+	l.press("b") // the number is for a limit alone
+	l.wait(`document.querySelector('#hand-limit').parentElement.hidden`)
+	l.run(`document.querySelector('#hand-cancel').click()`)
+	l.run(`document.querySelector('[data-does=unset]').click()`)
+	l.wait(`document.querySelector('#limits').hidden`)
+}
+
 // TestDashboardAllows allows a key from the panel that explains it.
 func TestDashboardAllows(t *testing.T) {
 	t.Parallel()

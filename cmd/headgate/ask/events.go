@@ -9,10 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/live"
-	"github.com/spf13/cobra"
 )
 
 // Events returns `headgate events`, which follows the changes of mitigations.
@@ -102,6 +103,14 @@ func (a *app) printEvent(e live.Event) error {
 		return err
 	case api.EventFlagSet, api.EventFlagChanged, api.EventFlagCleared:
 		return a.printFlagEvent(e)
+	case api.EventLimitSet, api.EventLimitUnset, api.EventLimitEnded:
+		var v api.LimitView
+		err := json.Unmarshal(e.Data, &v)
+		if err == nil {
+			a.printEventLine(e.Name, fmt.Sprintf("%s  %s  %v, until %s, by %s", cli.Safe(v.Rule),
+				cli.Safe(v.Key), v.Limit, v.Expires.Format(time.RFC3339), cli.Safe(v.By)))
+		}
+		return err
 	}
 	return nil
 }

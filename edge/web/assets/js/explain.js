@@ -1,7 +1,7 @@
 // The explain panel: why a key would be allowed or denied now, asked again every 2 s while the page is visible.
 import { json, keyParam } from './api.js';
 import { byId, el, options, setText } from './dom.js';
-import { brief, clock, moment, rate, share, si, span, whole } from './format.js';
+import { amount, brief, clock, moment, rate, share, si, span, whole } from './format.js';
 import { factsOf, limitOf, partOf } from './kinds.js';
 import { allPoPs } from './allpops.js';
 import { reasonOf, sourceOf } from './words.js';
@@ -109,21 +109,23 @@ export class Explain {
     const hand = (action) => () => this.does.hand(action, v.rule, v.key);
     return el('p', { class: 'buttons' },
       v.flag ? button('lift', v.flag.action === 'block' ? 'Unblock' : 'Lift', () => this.does.lift(v.flag)) : null,
-      button('block', 'Block…', hand('block')), button('allow', 'Allow…', hand('allow')));
+      button('block', 'Block…', hand('block')), button('allow', 'Allow…', hand('allow')),
+      v.places || v.scope === 'global' ? null : button('limit', 'Limit…', hand('limit')),
+      v.limit_until ? button('unset', 'Take the limit back', () => this.does.unset(v)) : null);
   }
 }
 
 function verdict(v) {
   const denied = v.verdict === 'deny';
   const text = denied ? 'Denied' : v.shadow ? 'Allowed because the rule is in shadow' : 'Allowed';
-  const why = denied || v.shadow ? { limit: usedUp(v), block: 'it is blocked', shed: 'it is shed', reserve: 'the rest is reserved for other tiers' }[v.why] : `${si(v.remaining)} ${unitOf(v)}left`;
+  const why = denied || v.shadow ? { limit: usedUp(v), block: 'it is blocked', shed: 'it is shed', reserve: 'the rest is reserved for other tiers' }[v.why] : `${amount(v.remaining)} ${unitOf(v)}left`;
   return el('div', { class: `verdict ${denied ? 'no' : v.shadow ? 'would' : 'yes'}` },
     el('p', { class: 'key whole', text: v.key }),
     el('p', { class: 'answer' }, el('b', { text }), why ? `: ${why}` : ''));
 }
 
 // unitOf names the unit of what is left; "" for a window.
-function unitOf(v) { return v.bucket ? `of ${si(v.bucket.burst)} tokens ` : v.places ? `of ${si(v.limit)} places ` : ''; }
+function unitOf(v) { return v.bucket ? `of ${amount(v.bucket.burst)} ${v.unit || 'tokens'} ` : v.places ? `of ${si(v.limit)} places ` : v.unit ? `${v.unit} ` : ''; }
 
 function usedUp(v) { return v.places ? 'its places are taken' : v.bucket ? 'its bucket is empty' : 'its limit is used up'; }
 

@@ -45,10 +45,15 @@ export function share(x) {
   return `${percent.toFixed(percent < 10 || percent >= 99.5 && percent < 100 ? 1 : 0)}${thin}%`;
 }
 
-// whole writes every digit of n, in groups of three.
+// whole writes every digit of n, in groups of three, and up to six behind the point.
 export function whole(n) {
-  return Number.isFinite(n) ? String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, thin) : '–';
+  if (!Number.isFinite(n)) return '–';
+  const [units, behind] = n.toFixed(6).split('.');
+  return units.replace(/\B(?=(\d{3})+$)/g, thin) + `.${behind}`.replace(/\.?0+$/, '');
 }
+
+// amount writes cost: whole units as si does, of others every digit.
+export function amount(n) { return Number.isInteger(n) ? si(n) : whole(n); }
 
 // span writes a number of seconds by its two greatest units: 8s, 9m 58s, 3h 20m, 2d 4h.
 export function span(seconds) {

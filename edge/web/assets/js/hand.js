@@ -9,8 +9,10 @@ const remembered = 'headgate-by';
 
 export class Hand {
   // done(flag) is called with a flag that was set, undone(flag) with one that was lifted; now() is the node's present, in ms.
-  constructor({ done, undone, now }) {
+  // changed() with a limit.
+  constructor({ done, undone, changed, now }) {
     this.now = now;
+    this.changed = changed;
     this.done = done;
     this.undone = undone;
     this.dialog = byId('hand');
@@ -27,7 +29,12 @@ export class Hand {
     byId('hand-rule').lastElementChild.text = 'all rules that know the key';
   }
 
-  name() { setText(byId('hand-do'), this.action() === 'block' ? 'Block' : 'Allow'); }
+  name() {
+    const limits = this.action() === 'limit';
+    setText(byId('hand-do'), { block: 'Block', allow: 'Allow', limit: 'Change' }[this.action()]);
+    byId('hand-limit').parentElement.hidden = !limits;
+    byId('hand-limit').required = limits;
+  }
 
   action() { return byId('hand-form').elements.action.value; }
 
@@ -37,19 +44,22 @@ export class Hand {
     if (rule) byId('hand-rule').value = rule;
     byId('hand-key').value = key;
     byId('hand-by').value ||= recall();
+    byId('hand-limit').value = '';
     setText(byId('hand-fault'), '');
     this.name();
     this.dialog.showModal();
-    (key ? byId('hand-reason') : byId('hand-key')).focus();
+    byId(!key ? 'hand-key' : action === 'limit' ? 'hand-limit' : 'hand-reason').focus();
   }
 
   async submit() {
     const value = (id) => byId(id).value.trim();
-    const body = { rule: byId('hand-rule').value, ...keyParam(byId('hand-key').value), action: this.action(), ttl: value('hand-ttl'), reason: value('hand-reason') };
+    const body = { rule: byId('hand-rule').value, ...keyParam(byId('hand-key').value), ttl: value('hand-ttl'), reason: value('hand-reason') };
     if (value('hand-by')) body.by = value('hand-by');
+    if (this.action() === 'limit') body.limit = value('hand-limit');
+    else body.action = this.action();
     byId('hand-do').disabled = true;
     try {
-      const done = body.rule === everyRule ? await everywhere(body) : under(await this.set(body));
+      const done = body.limit ? await this.limit(body) : body.rule === everyRule ? await everywhere(body) : under(await this.set(body));
       store(value('hand-by'));
       byId('hand-reason').value = '';
       this.dialog.close();
@@ -59,6 +69,19 @@ export class Hand {
     } finally {
       byId('hand-do').disabled = false;
     }
+  }
+
+  async limit(body) {
+    const set = await json('POST', '/v1/limits', { body });
+    this.changed();
+    return `${set.key} has ${set.limit} under ${set.rule}, was ${set.before}, for ${span((Date.parse(set.expires) - this.now()) / 1000)}${set.alone ? '; at this node only' : ''}.`;
+  }
+
+  // unset takes back the limit by hand of an explained key.
+  async unset({ rule, key }) {
+    const gone = await json('DELETE', '/v1/limits', { query: { rule, shown: key, by: recall() } }).catch((fault) => fault);
+    this.changed();
+    toast(!gone ? `${key} has the limit of ${rule} again.` : gone.status === 404 ? `${key} is under a limit for its network, or for everybody: take back that one.` : `Nothing was changed: ${gone.message}`);
   }
 
   async set(body) {

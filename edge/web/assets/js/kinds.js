@@ -1,15 +1,16 @@
 // Each kind of rule in its own terms: the tokens of a bucket, the places of a concurrency limit, the tiers of a reserve, the
 // blocks of a ladder. Pure functions.
-import { brief, plural, share, si, span, whole } from './format.js';
+import { amount, brief, plural, share, si, span, whole } from './format.js';
 
 // limitOf writes what a rule allows: 100 per 10s; 20 at once, 10 per 1s; 3 places a key.
 export function limitOf(rule) {
   if (rule.kind === 'concurrency') return `${plural(rule.limit, 'place')} a key`;
-  const window = `${si(rule.limit)} per ${span(rule.window)}`;
+  const unit = ['requests', 'cost'].includes(rule.unit) ? '' : rule.unit;
+  const window = `${amount(rule.limit)}${unit ? ` ${unit}` : ''} per ${span(rule.window)}`;
   const burst = rule.burst ?? rule.bucket?.burst;
   if (!burst) return window;
   const delay = rule.delay ?? rule.bucket?.delay;
-  return `${si(burst)} at once, ${window}${delay ? `, waits up to ${brief(delay)}` : ''}`;
+  return `${amount(burst)} at once, ${window}${delay ? `, waits up to ${brief(delay)}` : ''}`;
 }
 
 // settingsOf lists what a rule has beside its limit: its reserve, whether denied requests count, how many narrower keys must ask,

@@ -14,6 +14,7 @@ import { headline } from './headline.js';
 import { figures, health } from './health.js';
 import { History } from './history.js';
 import { wireKeys } from './keys.js';
+import { limitsChanged } from './limits.js';
 import { Mitigations } from './mitigations.js';
 import { policies, showPolicy } from './policies.js';
 import { pools } from './pools.js';
@@ -34,8 +35,8 @@ class Page {
     this.received = null; // when, in ms of this clock
     this.stream = { state: 'connecting' };
     this.rules = new Rules(this.history);
-    this.hand = new Hand({ done: (f) => this.flag('put', f), undone: (f) => this.flag('cleared', f), now: () => this.now() });
-    this.explain = new Explain({ hand: (action, rule, key) => this.hand.open({ action, rule, key }), lift: (f) => this.hand.lift(f) });
+    this.hand = new Hand({ done: (f) => this.flag('put', f), undone: (f) => this.flag('cleared', f), changed: () => this.limits(), now: () => this.now() });
+    this.explain = new Explain({ hand: (action, rule, key) => this.hand.open({ action, rule, key }), lift: (f) => this.hand.lift(f), unset: (v) => this.hand.unset(v) });
     this.table = new MitigationTable({ explain: (f) => this.open(f), lift: (f) => this.hand.lift(f), loadAll: () => this.loadAll() });
     this.top = new Top((k) => this.open(k));
     this.wire();
@@ -90,6 +91,7 @@ class Page {
       case 'live': return this.live(value);
       case 'flag-set': case 'flag-changed': return this.mitigations.put(value);
       case 'flag-cleared': return this.mitigations.cleared(value);
+      case 'limit-set': case 'limit-unset': case 'limit-ended': return this.limits();
       case 'lost': this.mitigations.missed = true; return undefined;
       default: return undefined;
     }
@@ -110,6 +112,7 @@ class Page {
     setText(byId('pop'), hello.pop);
     setText(byId('build'), `headgate ${hello.version}`);
     this.history.forget();
+    limitsChanged();
     await this.past();
   }
 
@@ -135,6 +138,11 @@ class Page {
   flag(what, flag) {
     this.mitigations[what](flag);
     this.table.free();
+    this.explain.refresh();
+  }
+
+  limits() {
+    limitsChanged();
     this.explain.refresh();
   }
 

@@ -2,7 +2,7 @@
 import { json } from './api.js';
 import { byId, el, keyed, setAttr, setText, setVar } from './dom.js';
 import { idOf } from './mitigations.js';
-import { clock, si, whole } from './format.js';
+import { amount, clock, si, whole } from './format.js';
 import { nowOf } from './kinds.js';
 import { Room } from './room.js';
 import { clickable } from './rows.js';
@@ -93,9 +93,9 @@ export class Top {
     setVar(bar.firstChild, '--passed', place(k.admitted / Math.max(1, k.limit), this.decades));
     setAttr(bar.firstChild, 'data-over', k.share > 1 ? 'yes' : null);
     setText(bar.firstChild, times(k.share));
-    setText(offered, si(k.offered));
+    setText(offered, amount(k.offered));
     setAttr(offered, 'title', whole(k.offered));
-    setText(admitted, k.kind === 'concurrency' ? `${si(k.admitted)} held` : k.kind === 'bucket' ? `${si(k.admitted)} taken` : si(k.admitted));
+    setText(admitted, k.kind === 'concurrency' ? `${si(k.admitted)} held` : k.kind === 'bucket' ? `${amount(k.admitted)} taken` : amount(k.admitted));
     setAttr(admitted, 'title', nowOf(k) || `${whole(k.admitted)} of ${whole(k.limit)}`);
     setText(state.firstChild, k.denied_by ? `denied by ${k.denied_by}` : states[k.state] ?? k.state);
     state.firstChild.dataset.action = k.state;
