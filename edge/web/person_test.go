@@ -78,7 +78,8 @@ func TestDashboardLimits(t *testing.T) {
 	l.wait(`document.activeElement.id === 'hand-limit' &&
 		!document.activeElement.parentElement.hidden`)
 	l.write("12.345678")
-	l.run(`document.querySelector('#hand-by').value = 'kim'`)
+	l.run(`document.querySelector('#hand-by').value = 'kim'
+		document.querySelector('#hand-ttl').value = '7d'`)
 	l.press("Enter")
 	l.wait(`document.querySelector('#toasts').textContent.includes(
 		'203.0.113.40 has 12.345678 under per-ip, was 10, for 1h')`)
