@@ -39,7 +39,8 @@ func TestDashboardFilterSortPage(t *testing.T) {
 	l.live()
 	l.wait(`document.querySelector('#mitigations-pager button').textContent.includes('100 of 356')`)
 	l.run(`document.querySelector('#mitigations-pager button').click()`)
-	l.wait(`document.querySelector('#mitigations-pager .note').textContent.includes('of 356')`)
+	// some of them end meanwhile
+	l.wait(`/of 3../.test(document.querySelector('#mitigations-pager .note').textContent)`)
 	l.run(`document.querySelector('#mitigations-filter').focus()`)
 	l.write("192.0.2.33")
 	keys := func() []string {
