@@ -69,7 +69,10 @@ var formats = [...]struct {
 		end := bytes.IndexByte(rest, ']')
 		return err == nil && end == len("[07/Mar/2026:10:00:01.655")
 	}},
-	Envoy: {"envoy", parseEnvoy, func(line []byte) bool { return line[0] == '[' }},
+	Envoy: {"envoy", parseEnvoy, func(line []byte) bool {
+		_, rest, _ := bytes.Cut(line, []byte("]"))
+		return line[0] == '[' && bytes.HasPrefix(rest, []byte(` "`))
+	}},
 	ALB: {"alb", parseALB, func(line []byte) bool {
 		kind, rest, _ := bytes.Cut(line, []byte(" "))
 		return bytes.Contains([]byte(" http https h2 grpcs ws wss "),

@@ -111,15 +111,21 @@ func structured(line []byte) []byte {
 }
 
 // frontClient returns the client at the front of a line, and what follows: an address, with or
-// without a port, "-", or such behind a host.
+// without a port, "-", or such behind a host. A host may be an address: with a port or brackets it
+// is one where an address follows, and without them it may be a proxy before X-Forwarded-For.
 func frontClient(line []byte) (client, rest []byte, err error) {
 	field, rest, _ := bytes.Cut(line, []byte(" "))
-	if client, ok := address(field); ok || string(field) == "-" {
-		return client, rest, nil
-	}
 	second, after, _ := bytes.Cut(rest, []byte(" "))
-	if client, ok := address(second); ok && isHost(field) {
+	first, isFirst := address(field)
+	client, isSecond := address(second)
+	switch {
+	case isFirst && isSecond && len(first) == len(field):
+		return nil, nil, fmt.Errorf("the line has two clients, %s and %s",
+			describe(field), describe(second))
+	case isSecond && (isFirst || isHost(field)):
 		return client, after, nil
+	case isFirst || string(field) == "-":
+		return first, rest, nil
 	}
 	return nil, nil, fmt.Errorf("the first field %s is no address", describe(field))
 }

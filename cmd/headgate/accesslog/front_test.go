@@ -13,6 +13,9 @@ var fronts = []struct{ format, line string }{
 	{"combined", `192.0.2.1 - - [07/Mar/2026:10:00:01 +0000] "GET /a?x=1 HTTP/1.1" 200 5 "-" "c"`},
 	{"combined", `shop.t:44 192.0.2.1 - - [07/Mar/2026:10:00:01 +0000] "GET /a HTTP/1.1" 200 5`},
 	{"combined", `shop.test 192.0.2.1 - u [07/Mar/2026:10:00:01 +0000] "GET /a HTTP/1.1" 200 5`},
+	{"combined", `10.0.0.9:80 192.0.2.1 - - [07/Mar/2026:10:00:01 +0000] "GET /a HTTP/1.1" 200 5`},
+	{"combined", `[::1]:80 192.0.2.1 - - [07/Mar/2026:10:00:01 +0000] "GET /a HTTP/1.1" 200 5`},
+	{"combined", `- 192.0.2.1 - - [07/Mar/2026:10:00:01 +0000] "GET /a HTTP/1.1" 200 5`},
 	{"combined", `Mar  7 10:00:01 web nginx: 192.0.2.1 - - [07/Mar/2026:10:00:01 +0000] ` +
 		`"GET /a HTTP/1.1" 200 5`},
 	{"combined", `<190>Mar  7 10:00:01 web nginx[9]: 192.0.2.1 - - ` +
@@ -61,9 +64,10 @@ func TestFronts(t *testing.T) {
 func TestNoClient(t *testing.T) {
 	const request = ` - - [07/Mar/2026:10:00:01 +0000] "GET /a HTTP/1.1" 200 5`
 	for line, want := range map[string]string{
-		"Mar" + request:           `(combined): the first field "Mar" is no address`,
-		"shop.t:4" + request:      `the first field "shop.t:4" is no address`,
-		"a b 192.0.2.1" + request: `the first field "a" is no address`,
+		"Mar" + request:                                     `(combined): the first field "Mar" is no address`,
+		"shop.t:4" + request:                                `the first field "shop.t:4" is no address`,
+		"10.0.0.9 192.0.2.1" + request:                      `the line has two clients, "10.0.0.9" and "192.0.2.1"`,
+		"a b 192.0.2.1" + request:                           `the first field "a" is no address`,
 		"2026-03-07T10:00:01Z stdout P 192.0.2.1" + request: "only a part of a line",
 		`{"log":"192.0.2.1"}`:                               "only a part of a line",
 		`{"log":1}`:                                         "not an object of docker's json-file",

@@ -145,39 +145,10 @@ func (a *app) limitUnset() *cobra.Command {
 		Long: `End the limit of a key set by hand, on every node. Exit code 0 when it was ended, 1
 when there was none, 2 on an error.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.unsetLimit(cmd.Context(), args, &f)
+			return a.end(cmd.Context(), args, &f.whom, f.shown, f.changeFlags, ending{
+				"/v1/limits", "ended the limit by hand on %s %s\n", "no limit by hand on %s %s\n",
+			})
 		},
 	}
 	return a.ofKey(cmd, &f)
-}
-
-func (a *app) unsetLimit(ctx context.Context, args []string, f *limitFlags) error {
-	daemon, keys, err := a.meant(ctx, args, &f.whom, f.shown)
-	if err != nil {
-		return err
-	}
-	none := true
-	for _, key := range keys {
-		query := url.Values{"rule": args[:1]}
-		setKey(query, key)
-		setIf(query, "by", a.author(f.changeFlags))
-		setIf(query, "reason", f.reason)
-		err := daemon.Do(ctx, http.MethodDelete, "/v1/limits?"+query.Encode(), nil, nil)
-		if err != nil && !withoutMitigation(err) {
-			return daemon.ExplainRefusal(ctx, err, args[0])
-		}
-		what := "no limit by hand on %s %s\n"
-		if err == nil {
-			none, what = false, "ended the limit by hand on %s %s\n"
-		}
-		if !f.json {
-			fmt.Fprintf(a.Stdout, what, cli.Safe(args[0]), cli.Safe(key))
-		} else if err := cli.WriteJSON(a.Stdout, removed{args[0], key, err == nil}); err != nil {
-			return err
-		}
-	}
-	if none {
-		return cli.ErrNo
-	}
-	return nil
 }

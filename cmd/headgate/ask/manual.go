@@ -205,7 +205,19 @@ func (a *app) unblock(ctx context.Context, args []string, f *manualFlags) error 
 	if slices.Contains(args, "") {
 		return errors.New("unblock: neither the rule nor the key may be empty")
 	}
-	daemon, keys, err := a.meant(ctx, args, &f.whom, f.shown)
+	return a.end(ctx, args, &f.whom, f.shown, f.changeFlags, ending{
+		"/v1/mitigations", "removed %s %s\n", "no mitigation on %s %s: nothing to remove\n",
+	})
+}
+
+// ending is the path of what a command ends, and what it prints: of one that was there, and without.
+type ending struct{ path, there, none string }
+
+// end ends what a human set on the keys that are meant by args.
+func (a *app) end(
+	ctx context.Context, args []string, of *whom, shown bool, f changeFlags, e ending,
+) error {
+	daemon, keys, err := a.meant(ctx, args, of, shown)
 	if err != nil {
 		return err
 	}
@@ -213,24 +225,20 @@ func (a *app) unblock(ctx context.Context, args []string, f *manualFlags) error 
 	for _, key := range keys {
 		query := url.Values{"rule": args[:1]}
 		setKey(query, key)
-		setIf(query, "by", a.author(f.changeFlags))
+		setIf(query, "by", a.author(f))
 		setIf(query, "reason", f.reason)
-		err := daemon.Do(ctx, http.MethodDelete, "/v1/mitigations?"+query.Encode(), nil, nil)
-		there := err == nil
+		err := daemon.Do(ctx, http.MethodDelete, e.path+"?"+query.Encode(), nil, nil)
 		if err != nil && !withoutMitigation(err) {
 			return daemon.ExplainRefusal(ctx, err, args[0])
 		}
-		none = none && !there
-		switch {
-		case f.json:
-			if err := cli.WriteJSON(a.Stdout, removed{args[0], key, there}); err != nil {
-				return err
-			}
-		case there:
-			fmt.Fprintf(a.Stdout, "removed %s %s\n", cli.Safe(args[0]), cli.Safe(key))
-		default:
-			fmt.Fprintf(a.Stdout, "no mitigation on %s %s: nothing to remove\n",
-				cli.Safe(args[0]), cli.Safe(key))
+		said := e.none
+		if err == nil {
+			none, said = false, e.there
+		}
+		if !f.json {
+			fmt.Fprintf(a.Stdout, said, cli.Safe(args[0]), cli.Safe(key))
+		} else if err := cli.WriteJSON(a.Stdout, removed{args[0], key, err == nil}); err != nil {
+			return err
 		}
 	}
 	if none {
