@@ -22,7 +22,11 @@ func (d *decoder) lint(c *Config) {
 		}
 	}
 	apart := c.Gossip.KeyFile == "" && (len(c.Ring.Servers) > 0 || !c.Gossip.Bind.IsZero())
-	doors := len(c.Listen.UDP) + len(c.Listen.HTTP) + len(c.Listen.SPOP)
+	answers := len(c.Listen.HTTP) + len(c.Listen.SPOP)
+	doors := len(c.Listen.UDP) + answers
+	if c.Headers != "" && answers == 0 {
+		d.given["headers"].warn("no-door", "no listener sends headers: listen.http and spop do")
+	}
 	for i := range c.Policies.Policies {
 		p := &c.Policies.Policies[i]
 		if p.Mode == mitigation.Off {

@@ -104,6 +104,11 @@ func TestLint(t *testing.T) {
 		},
 		{fmt.Sprintf(reports, `spop: "127.0.0.1:0"`, "kind: concurrency, ", "lease: 1m"), ""},
 		{fmt.Sprintf(reports, `grpc: "127.0.0.1:0"`, "", "window: 1m"), ""},
+		{
+			"headers: both\n" + fmt.Sprintf(reports, `grpc: "127.0.0.1:0"`, "", "window: 1m"),
+			"no-door",
+		},
+		{"headers: both\n" + fmt.Sprintf(reports, `spop: "127.0.0.1:0"`, "", "window: 1m"), ""},
 	} {
 		var want []string
 		if tt.want != "" {

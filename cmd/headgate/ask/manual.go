@@ -210,7 +210,7 @@ func (a *app) unblock(ctx context.Context, args []string, f *manualFlags) error 
 	})
 }
 
-// ending is the path of what a command ends, and what it prints: of one that was there, and without.
+// ending is a path, and the texts for one that was there and for none.
 type ending struct{ path, there, none string }
 
 // end ends what a human set on the keys that are meant by args.
