@@ -15,7 +15,7 @@ var nodeParts = []string{
 	"edge/door/udp", "edge/door/http", "edge/door/grpc", "edge/door/spop",
 	"edge/door/resp", "edge/metrics",
 	"edge/explain", "edge/admin", "edge/api", "edge/ask", "edge/policy", "edge/wire",
-	"edge/ring", "edge/live", "edge/web", "edge/private", "edge/rls",
+	"edge/ring", "edge/live", "edge/web", "edge/private", "edge/rls", "edge/xds",
 	"edge/door/local", "edge/door/lines", "edge/client",
 }
 
@@ -195,6 +195,7 @@ var rooms = map[string]struct {
 			"edge/policy",
 			"edge/request",
 			"edge/rls",
+			"edge/pb",
 			"edge/wire",
 			"edge/door",
 			"edge/door/budget",
@@ -286,10 +287,13 @@ var rooms = map[string]struct {
 	},
 	"edge/h2": {nil, "HTTP/2 is frames: bytes in, bytes out, and a handler for whole messages; " +
 		"it knows nothing of limits, sockets or time"},
+	"edge/pb": {nil, "protobuf is bytes; which fields mean anything is known by who reads them"},
+	"edge/xds": {[]string{"edge/pb"}, "a stream of resources is bytes and versions; whoever takes " +
+		"them knows their meaning"},
 	"edge/rls": {[]string{"mitigation"}, "which limit a descriptor means follows from the tree; " +
 		"where it was read, and who asks, is not its affair"},
 	"edge/config/envoy": {
-		[]string{"mitigation", "edge/api", "edge/rls"},
+		[]string{"mitigation", "edge/api", "edge/pb", "edge/rls"},
 		"another program's configuration is limits and faults; it opens no file",
 	},
 	"edge/request": {

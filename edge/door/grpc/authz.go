@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	"github.com/headgate-dev/headgate/edge/h2"
+	"github.com/headgate-dev/headgate/edge/pb"
 	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/edge/wire"
 )
@@ -52,27 +53,27 @@ type checkRequest struct {
 // parse reads a CheckRequest. False: malformed. As in protobuf, of a field given twice the last
 // holds.
 func (r *checkRequest) parse(message []byte) bool {
-	w := walk(message)
-	for w.next() {
-		if w.is(1, bytesOf) {
-			r.attributes = w.data
+	w := pb.Walk(message)
+	for w.Next() {
+		if w.Is(1, pb.Bytes) {
+			r.attributes = w.Data
 		}
 	}
-	attributes := walk(r.attributes)
-	var whole walker
-	for attributes.next() {
+	attributes := pb.Walk(r.attributes)
+	var whole pb.Walker
+	for attributes.Next() {
 		switch {
-		case attributes.is(1, bytesOf):
-			r.source = attributes.data
-		case attributes.is(4, bytesOf):
-			for whole = walk(attributes.data); whole.next(); {
-				if whole.is(2, bytesOf) {
-					r.http = whole.data
+		case attributes.Is(1, pb.Bytes):
+			r.source = attributes.Data
+		case attributes.Is(4, pb.Bytes):
+			for whole = pb.Walk(attributes.Data); whole.Next(); {
+				if whole.Is(2, pb.Bytes) {
+					r.http = whole.Data
 				}
 			}
 		}
 	}
-	return !w.bad && !attributes.bad && !whole.bad
+	return !w.Bad && !attributes.Bad && !whole.Bad
 }
 
 // fillCheck sets the session's request from r. It reports false if r is malformed, or a field has a
@@ -96,14 +97,14 @@ func (k *caller) fillCheck(r *checkRequest) bool {
 func sourceOf(peer []byte) (netip.Addr, bool) {
 	inner, text := peer, []byte(nil)
 	for depth, number := range [...]uint64{1, 1, 2} {
-		w := walk(inner)
+		w := pb.Walk(inner)
 		inner = nil
-		for w.next() {
-			if w.is(number, bytesOf) {
-				inner = w.data
+		for w.Next() {
+			if w.Is(number, pb.Bytes) {
+				inner = w.Data
 			}
 		}
-		if w.bad {
+		if w.Bad {
 			return netip.Addr{}, false
 		}
 		if depth == 2 {
@@ -120,57 +121,57 @@ func sourceOf(peer []byte) (netip.Addr, bool) {
 // with query, 5 host, 6 scheme, 13 header_map, which Envoy sends in place of 3 where told to keep
 // repeated headers.
 func fillHTTP(f *request.Reader, message []byte) bool {
-	w := walk(message)
+	w := pb.Walk(message)
 	ok, path := true, false
-	for ok && w.next() {
-		if w.kind != bytesOf {
+	for ok && w.Next() {
+		if w.Kind != pb.Bytes {
 			continue
 		}
-		switch w.number {
+		switch w.Number {
 		case 2:
-			f.Method(w.data)
+			f.Method(w.Data)
 		case 3:
-			ok = addHeader(f, w.data)
+			ok = addHeader(f, w.Data)
 		case 4:
 			// A request without a path is from something other than Envoy: nothing could be
 			// matched.
 			path = true
-			f.Target(w.data)
+			f.Target(w.Data)
 		case 5:
-			f.Host(w.data)
+			f.Host(w.Data)
 		case 6:
-			f.Known(request.Scheme, w.data)
+			f.Known(request.Scheme, w.Data)
 		case 13:
-			for list := walk(w.data); ok; {
-				if !list.next() {
-					ok = !list.bad
+			for list := pb.Walk(w.Data); ok; {
+				if !list.Next() {
+					ok = !list.Bad
 					break
 				}
-				ok = !list.is(1, bytesOf) || addHeader(f, list.data)
+				ok = !list.Is(1, pb.Bytes) || addHeader(f, list.Data)
 			}
 		}
 	}
-	return ok && path && !w.bad
+	return ok && path && !w.Bad
 }
 
 // addHeader adds a header: key 1, value 2 of a map or of a HeaderValue, or raw_value 3. raw_value
 // is sent in place of value if possibly not UTF-8.
 func addHeader(f *request.Reader, message []byte) bool {
 	var name, value []byte
-	w := walk(message)
-	for w.next() {
+	w := pb.Walk(message)
+	for w.Next() {
 		switch {
-		case w.is(1, bytesOf):
-			name = w.data
-		case w.is(2, bytesOf) || w.is(3, bytesOf) && len(w.data) > 0:
-			value = w.data
+		case w.Is(1, pb.Bytes):
+			name = w.Data
+		case w.Is(2, pb.Bytes) || w.Is(3, pb.Bytes) && len(w.Data) > 0:
+			value = w.Data
 		}
 	}
 	// Pseudo-headers came as fields of their own.
 	if len(name) > 0 && name[0] != ':' {
 		f.Header(name, value)
 	}
-	return !w.bad
+	return !w.Bad
 }
 
 // fillExtensions sets the fields of context_extensions, which the proxy's configuration says:
@@ -178,22 +179,22 @@ func addHeader(f *request.Reader, message []byte) bool {
 // Headgate-Delay and Headgate-Deceive of an answer say. Others mean nothing here. They come from
 // Envoy's configuration, not from the client: so the tier may be among them.
 func (k *caller) fillExtensions(f *request.Reader, attributes []byte) bool {
-	w := walk(attributes)
-	for w.next() {
-		if !w.is(10, bytesOf) {
+	w := pb.Walk(attributes)
+	for w.Next() {
+		if !w.Is(10, pb.Bytes) {
 			continue
 		}
 		var name, value []byte
-		inner := walk(w.data)
-		for inner.next() {
+		inner := pb.Walk(w.Data)
+		for inner.Next() {
 			switch {
-			case inner.is(1, bytesOf):
-				name = inner.data
-			case inner.is(2, bytesOf):
-				value = inner.data
+			case inner.Is(1, pb.Bytes):
+				name = inner.Data
+			case inner.Is(2, pb.Bytes):
+				value = inner.Data
 			}
 		}
-		if inner.bad {
+		if inner.Bad {
 			return false
 		}
 		switch string(name) {

@@ -6,6 +6,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door/verdict"
 	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/pb"
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
@@ -14,8 +15,8 @@ import (
 // ticket.
 func (k *caller) appendPassed(b []byte, a *ask.Answer) []byte {
 	// An empty status is code 0, OK.
-	b = append(b, 1<<3|bytesOf, 0)
-	b, at := begin(b, 3)
+	b = append(b, 1<<3|pb.Bytes, 0)
+	b, at := pb.Begin(b, 3)
 	if a.Ticket != 0 {
 		k.conn.Owe(a.Ticket)
 		b = appendOption(b, 2, "Headgate-Ticket", wire.AppendTicket(k.values[:0], a.Ticket))
@@ -30,20 +31,20 @@ func (k *caller) appendPassed(b []byte, a *ask.Answer) []byte {
 	if a.Full {
 		b = appendOption(b, 2, "Headgate-Full", one)
 	}
-	return end(k.appendLimits(b, 6), at)
+	return pb.End(k.appendLimits(b, 6), at)
 }
 
 // appendDenied appends a CheckResponse denying the request: status 1, denied_response 2 with status
 // 1, headers 2 and body 3. The body is problem+json as in HTTP, unless given by the policy: clients
 // see the same form behind any proxy.
 func (k *caller) appendDenied(b []byte, a *ask.Answer) []byte {
-	b, at := begin(b, 1)
+	b, at := pb.Begin(b, 1)
 	// The codes of google.rpc.Status in a CheckResponse. Envoy only compares with 0; the access log
 	// shows the status.
-	b = end(appendNumber(b, 1, 7), at)
-	b, at = begin(b, 2)
-	b, inner := begin(b, 1)
-	b = end(appendNumber(b, 1, uint64(a.Status)), inner) // 400..599
+	b = pb.End(pb.AppendNumber(b, 1, 7), at)
+	b, at = pb.Begin(b, 2)
+	b, inner := pb.Begin(b, 1)
+	b = pb.End(pb.AppendNumber(b, 1, uint64(a.Status)), inner) // 400..599
 	b = k.appendLimits(b, 2)
 	// No reason and no numbers where the limit is not to be mapped.
 	if !a.Silent {
@@ -57,7 +58,7 @@ func (k *caller) appendDenied(b []byte, a *ask.Answer) []byte {
 		k.problem(a)
 	}
 	b = appendOption(b, 2, "Content-Type", []byte(kind))
-	return end(appendBytes(b, 3, k.text), at)
+	return pb.End(pb.AppendBytes(b, 3, k.text), at)
 }
 
 // appendReason appends the headers saying why a request is denied and until when.
@@ -133,6 +134,6 @@ func (k *caller) appendLimits(b []byte, number int) []byte {
 
 // appendOption appends a HeaderValueOption, whose header is 1, in field number.
 func appendOption(b []byte, number int, name string, value []byte) []byte {
-	b, at := begin(b, number)
-	return end(appendHeader(b, 1, name, value), at)
+	b, at := pb.Begin(b, number)
+	return pb.End(appendHeader(b, 1, name, value), at)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/door/stream"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/h2"
+	"github.com/headgate-dev/headgate/edge/pb"
 	"github.com/headgate-dev/headgate/edge/rls"
 	"github.com/headgate-dev/headgate/edge/wire"
 )
@@ -139,13 +140,13 @@ const notProto = "the message is not the protobuf message of this method"
 // whole. While stopping the door is not serving, so balancers send nothing new.
 func (k *caller) health(dst, message []byte) ([]byte, h2.Status) {
 	var service []byte
-	w := walk(message)
-	for w.next() {
-		if w.is(1, bytesOf) {
-			service = w.data
+	w := pb.Walk(message)
+	for w.Next() {
+		if w.Is(1, pb.Bytes) {
+			service = w.Data
 		}
 	}
-	if w.bad {
+	if w.Bad {
 		return k.malformed(dst, notProto)
 	}
 	switch string(service) {
@@ -155,7 +156,7 @@ func (k *caller) health(dst, message []byte) ([]byte, h2.Status) {
 	}
 	const serving, notServing = 1, 2
 	if k.door.stopped.Load() {
-		return appendNumber(dst, 1, notServing), h2.Status{}
+		return pb.AppendNumber(dst, 1, notServing), h2.Status{}
 	}
-	return appendNumber(dst, 1, serving), h2.Status{}
+	return pb.AppendNumber(dst, 1, serving), h2.Status{}
 }

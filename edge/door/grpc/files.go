@@ -7,6 +7,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/pb"
 	"github.com/headgate-dev/headgate/edge/rls"
 )
 
@@ -100,14 +101,14 @@ func (k *caller) appendFixed(b []byte, i int) []byte {
 	case d.limited || i >= len(k.found) || k.found[i] == nil || d.replaced:
 		return b
 	case k.found[i].Unlimited:
-		return appendNumber(b, 3, math.MaxUint32)
+		return pb.AppendNumber(b, 3, math.MaxUint32)
 	default:
 		unit, name = k.found[i].Unit, k.found[i].Name
 	}
-	b, at := begin(b, 2)
-	b = end(appendBytes(appendNumber(b, 2, unit), 3, []byte(name)), at)
+	b, at := pb.Begin(b, 2)
+	b = pb.End(pb.AppendBytes(pb.AppendNumber(b, 2, unit), 3, []byte(name)), at)
 	until := uint64(unitWindows[unit] / time.Second) // above 0
 	k.least.note(k.parts[i].Deny || k.parts[i].Over, 0, 0, until)
-	b, at = begin(b, 4)
-	return end(appendNumber(b, 1, until), at)
+	b, at = pb.Begin(b, 4)
+	return pb.End(pb.AppendNumber(b, 1, until), at)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door/verdict"
 	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/pb"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
@@ -32,7 +33,7 @@ func (k *caller) appendAnswer(b []byte, r *limitRequest, deny bool, form *LimitF
 	if deny {
 		code = codeOver
 	}
-	b = appendNumber(b, 1, code)
+	b = pb.AppendNumber(b, 1, code)
 	for i := range k.parts {
 		b = k.appendStatus(b, i)
 	}
@@ -55,15 +56,15 @@ func (k *caller) appendAnswer(b []byte, r *limitRequest, deny bool, form *LimitF
 // current_limit, 3 limit_remaining, 4 duration_until_reset.
 func (k *caller) appendStatus(b []byte, i int) []byte {
 	p := &k.parts[i]
-	b, at := begin(b, 2)
+	b, at := pb.Begin(b, 2)
 	code := uint64(codeOK)
 	if p.Deny || p.Over {
 		code = codeOver
 	}
-	b = appendNumber(b, 1, code)
+	b = pb.AppendNumber(b, 1, code)
 	d := p.By
 	if p.Silent || k.named(i) && d != nil && verdict.Silent(d) {
-		return end(b, at)
+		return pb.End(b, at)
 	} else if d == nil || p.Why != ask.ByRules {
 		b = k.appendFixed(b, i)
 	} else {
@@ -77,13 +78,13 @@ func (k *caller) appendStatus(b []byte, i int) []byte {
 		remaining = max(remaining, 0)
 		// not negative
 		k.least.note(p.Over, uint64(limit), uint64(remaining), uint64(api.WholeSeconds(until)))
-		b = appendNumber(b, 3, uint64(remaining))
+		b = pb.AppendNumber(b, 3, uint64(remaining))
 		var inner int
 		// of no time too: who asks again learns of a full limit
-		b, inner = begin(b, 4)
-		b = end(appendNumber(b, 1, uint64(api.WholeSeconds(until))), inner)
+		b, inner = pb.Begin(b, 4)
+		b = pb.End(pb.AppendNumber(b, 1, uint64(api.WholeSeconds(until))), inner)
 	}
-	return end(b, at)
+	return pb.End(b, at)
 }
 
 // named reports whether descriptor i asks a rule of the configuration by name or policies, and not
@@ -135,16 +136,16 @@ func (k *caller) appendLimit(b []byte, i int, r *mitigation.Rule, limit int64) [
 		name = k.found[i].Name
 	}
 	unit, times := unitsOf(r.Window)
-	b, at := begin(b, 2)
-	b = appendNumber(b, 1, uint64(limit)) // above 0
-	b = appendNumber(b, 2, unit)
-	b = appendBytes(b, 3, []byte(name))
+	b, at := pb.Begin(b, 2)
+	b = pb.AppendNumber(b, 1, uint64(limit)) // above 0
+	b = pb.AppendNumber(b, 2, unit)
+	b = pb.AppendBytes(b, 3, []byte(name))
 	if times > 1 {
 		var inner int
-		b, inner = begin(b, 4)
-		b = end(appendNumber(b, 1, times), inner)
+		b, inner = pb.Begin(b, 4)
+		b = pb.End(pb.AppendNumber(b, 1, times), inner)
 	}
-	return end(b, at)
+	return pb.End(b, at)
 }
 
 // unitsOf returns window as a number of the largest fitting units. Parts of a second are rounded
@@ -211,7 +212,7 @@ func listed(b []byte, at int) []byte {
 // appendHeader appends a HeaderValue in field number.
 // 1 key, 2 value. Names are below 128 bytes.
 func appendHeader(b []byte, number int, name string, value []byte) []byte {
-	b, at := begin(b, number)
-	b = append(append(b, 1<<3|bytesOf, byte(len(name))), name...)
-	return end(appendBytes(b, 2, value), at)
+	b, at := pb.Begin(b, number)
+	b = append(append(b, 1<<3|pb.Bytes, byte(len(name))), name...)
+	return pb.End(pb.AppendBytes(b, 2, value), at)
 }

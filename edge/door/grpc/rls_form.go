@@ -5,6 +5,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door/verdict"
+	"github.com/headgate-dev/headgate/edge/pb"
 )
 
 // Fields of a RateLimitResponse.
@@ -45,14 +46,14 @@ func (k *caller) appendForm(b []byte) []byte {
 		}
 	}
 	if body != "" {
-		b = appendBytes(b, fieldRawBody, append(k.values[:0], body...))
+		b = pb.AppendBytes(b, fieldRawBody, append(k.values[:0], body...))
 	}
 	if status == tooManyRequests {
 		return b
 	}
 	// beside that of appendMetadata: both are merged, as in protobuf
-	b, at := begin(b, fieldMetadata)
-	return end(appendStruct(b, map[string]any{"status": float64(status)}), at)
+	b, at := pb.Begin(b, fieldMetadata)
+	return pb.End(appendStruct(b, map[string]any{"status": float64(status)}), at)
 }
 
 // appendAdvice appends request_headers_to_add, for the backend of a passing request: to do nothing

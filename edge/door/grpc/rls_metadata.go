@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/headgate-dev/headgate/edge/pb"
 )
 
 // appendMetadata appends dynamic_metadata as in envoyproxy/ratelimit: the request, and the metadata
@@ -36,8 +38,8 @@ func (k *caller) appendMetadata(b []byte, r *limitRequest) []byte {
 	if len(merged) > 0 {
 		all["metadata"] = merged
 	}
-	b, at := begin(b, fieldMetadata)
-	return end(appendStruct(b, all), at)
+	b, at := pb.Begin(b, fieldMetadata)
+	return pb.End(appendStruct(b, all), at)
 }
 
 // appendShadowDenied appends dynamic_metadata in field number with the names in k.denied, if any:
@@ -46,18 +48,18 @@ func (k *caller) appendShadowDenied(b []byte, number int) []byte {
 	if len(k.denied) == 0 {
 		return b
 	}
-	b, whole := begin(b, number)
-	b, entry := begin(b, 1)
-	b = appendBytes(b, 1, []byte("shadow_denied"))
-	b, value := begin(b, 2)
-	b, list := begin(b, 6)
+	b, whole := pb.Begin(b, number)
+	b, entry := pb.Begin(b, 1)
+	b = pb.AppendBytes(b, 1, []byte("shadow_denied"))
+	b, value := pb.Begin(b, 2)
+	b, list := pb.Begin(b, 6)
 	for _, name := range k.denied {
 		var item int
-		b, item = begin(b, 1)
-		b = append(append(b, 3<<3|bytesOf, byte(len(name))), name...) // below 128 bytes
-		b = end(b, item)
+		b, item = pb.Begin(b, 1)
+		b = append(append(b, 3<<3|pb.Bytes, byte(len(name))), name...) // below 128 bytes
+		b = pb.End(b, item)
 	}
-	return end(end(end(end(b, list), value), entry), whole)
+	return pb.End(pb.End(pb.End(pb.End(b, list), value), entry), whole)
 }
 
 // noteDenied adds a name to those of appendShadowDenied.
@@ -91,10 +93,10 @@ func merge(to, from map[string]any) {
 func appendStruct(b []byte, members map[string]any) []byte {
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		var entry, value int
-		b, entry = begin(b, 1)
-		b = appendBytes(b, 1, []byte(strings.ToValidUTF8(name, "\uFFFD")))
-		b, value = begin(b, 2)
-		b = end(end(appendValue(b, members[name]), value), entry)
+		b, entry = pb.Begin(b, 1)
+		b = pb.AppendBytes(b, 1, []byte(strings.ToValidUTF8(name, "\uFFFD")))
+		b, value = pb.Begin(b, 2)
+		b = pb.End(pb.End(appendValue(b, members[name]), value), entry)
 	}
 	return b
 }
@@ -102,29 +104,28 @@ func appendStruct(b []byte, members map[string]any) []byte {
 // appendValue appends the content of a google.protobuf.Value: 1 null, 2 number, 3 text, 4 bool, 5
 // struct, 6 list. The member stands there even if a default.
 func appendValue(b []byte, value any) []byte {
-	const fixed64 = 1
 	switch is := value.(type) {
 	case float64:
-		return binary.LittleEndian.AppendUint64(append(b, 2<<3|fixed64), math.Float64bits(is))
+		return binary.LittleEndian.AppendUint64(append(b, 2<<3|pb.Fixed64), math.Float64bits(is))
 	case string:
 		text := strings.ToValidUTF8(is, "\uFFFD")
-		return append(binary.AppendUvarint(append(b, 3<<3|bytesOf), uint64(len(text))), text...)
+		return append(binary.AppendUvarint(append(b, 3<<3|pb.Bytes), uint64(len(text))), text...)
 	case bool:
 		if is {
-			return append(b, 4<<3|varint, 1)
+			return append(b, 4<<3|pb.Varint, 1)
 		}
-		return append(b, 4<<3|varint, 0)
+		return append(b, 4<<3|pb.Varint, 0)
 	case map[string]any:
-		b, at := begin(b, 5)
-		return end(appendStruct(b, is), at)
+		b, at := pb.Begin(b, 5)
+		return pb.End(appendStruct(b, is), at)
 	case []any:
-		b, at := begin(b, 6)
+		b, at := pb.Begin(b, 6)
 		for _, item := range is {
 			var inner int
-			b, inner = begin(b, 1)
-			b = end(appendValue(b, item), inner)
+			b, inner = pb.Begin(b, 1)
+			b = pb.End(appendValue(b, item), inner)
 		}
-		return end(b, at)
+		return pb.End(b, at)
 	}
-	return append(b, 1<<3|varint, 0)
+	return append(b, 1<<3|pb.Varint, 0)
 }

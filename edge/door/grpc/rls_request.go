@@ -1,6 +1,10 @@
 package grpc
 
-import "math"
+import (
+	"math"
+
+	"github.com/headgate-dev/headgate/edge/pb"
+)
 
 // limitRequest is an envoy.service.ratelimit.v3.RateLimitRequest.
 type limitRequest struct {
@@ -39,23 +43,23 @@ type ownLimit struct {
 func (k *caller) parseLimit(r *limitRequest, message []byte) bool {
 	*r = limitRequest{hits: 1}
 	k.descriptors, k.entries = k.descriptors[:0], k.entries[:0]
-	w := walk(message)
-	for w.next() {
+	w := pb.Walk(message)
+	for w.Next() {
 		switch {
-		case w.is(1, bytesOf):
-			r.domain = w.data
-		case w.is(2, bytesOf):
-			if !k.parseDescriptor(w.data) {
+		case w.Is(1, pb.Bytes):
+			r.domain = w.Data
+		case w.Is(2, pb.Bytes):
+			if !k.parseDescriptor(w.Data) {
 				return false
 			}
 		// A uint32: protobuf cuts longer varints off, and so does this.
-		case w.is(3, varint):
-			if hits := w.value & math.MaxUint32; hits > 0 { // 0 is the same as none
+		case w.Is(3, pb.Varint):
+			if hits := w.Value & math.MaxUint32; hits > 0 { // 0 is the same as none
 				r.hits, r.given = hits, hits
 			}
 		}
 	}
-	return !w.bad
+	return !w.Bad
 }
 
 // parseDescriptor reads a RateLimitDescriptor.
@@ -64,62 +68,62 @@ func (k *caller) parseDescriptor(message []byte) (ok bool) {
 	// and to.
 	k.descriptors = append(k.descriptors, descriptor{from: len(k.entries)})
 	d := &k.descriptors[len(k.descriptors)-1]
-	w := walk(message)
-	for w.next() {
+	w := pb.Walk(message)
+	for w.Next() {
 		ok := true
 		switch {
-		case w.is(1, bytesOf):
-			ok = k.parseEntry(w.data)
-		case w.is(2, bytesOf):
+		case w.Is(1, pb.Bytes):
+			ok = k.parseEntry(w.Data)
+		case w.Is(2, pb.Bytes):
 			d.limited = true
-			ok = d.limit.parse(w.data)
-		case w.is(3, bytesOf):
+			ok = d.limit.parse(w.Data)
+		case w.Is(3, pb.Bytes):
 			// A UInt64Value, as 0 is not the same as none: used in place of the request's own hits.
 			d.hasHits = true
-			d.hits, ok = wrapped(w.data)
-		case w.is(4, varint):
-			d.negative = w.value != 0
+			d.hits, ok = pb.Wrapped(w.Data)
+		case w.Is(4, pb.Varint):
+			d.negative = w.Value != 0
 		}
 		if !ok {
 			return false
 		}
 	}
 	d.to = len(k.entries)
-	return !w.bad
+	return !w.Bad
 }
 
 // parseEntry reads a RateLimitDescriptor.Entry.
 func (k *caller) parseEntry(message []byte) bool {
 	var e entry
-	w := walk(message)
-	for w.next() {
+	w := pb.Walk(message)
+	for w.Next() {
 		switch {
-		case w.is(1, bytesOf):
-			e.key = w.data
-		case w.is(2, bytesOf):
-			e.value = w.data
+		case w.Is(1, pb.Bytes):
+			e.key = w.Data
+		case w.Is(2, pb.Bytes):
+			e.value = w.Data
 		}
 	}
 	k.entries = append(k.entries, e)
-	return !w.bad
+	return !w.Bad
 }
 
 // parse reads a RateLimitDescriptor.RateLimitOverride.
 func (l *ownLimit) parse(message []byte) (ok bool) {
 	l.multiplier = 1
-	w := walk(message)
-	for w.next() {
+	w := pb.Walk(message)
+	for w.Next() {
 		switch {
-		case w.is(1, varint):
-			l.perUnit = w.value & math.MaxUint32
-		case w.is(2, varint):
-			l.unit = w.value
-		case w.is(3, bytesOf):
-			if l.multiplier, ok = wrapped(w.data); !ok {
+		case w.Is(1, pb.Varint):
+			l.perUnit = w.Value & math.MaxUint32
+		case w.Is(2, pb.Varint):
+			l.unit = w.Value
+		case w.Is(3, pb.Bytes):
+			if l.multiplier, ok = pb.Wrapped(w.Data); !ok {
 				return false
 			}
 			l.multiplier = max(l.multiplier, 1)
 		}
 	}
-	return !w.bad
+	return !w.Bad
 }
