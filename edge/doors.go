@@ -106,11 +106,11 @@ func (n *Node) openAdmin(p prepared) {
 		HTTP: []*http.Door{n.web},
 	}
 	m.Abandoned = map[string]func() uint64{"http": n.webStep.Abandoned}
-	o.Sets = n.sets.Faults
+	o.Faults, o.RLS = []func() []api.FaultView{n.sets.Faults, n.limitFaults}, n.RLS
 	n.gatherUnread()
 	m.Panics, m.Unread, o.Unread = n.tellPanics(), n.unread.doors, n.unread.recent
 	if n.grpc != nil {
-		m.Row = n.grpc.Row
+		m.Row, m.RLS = n.grpc.Row, n.RLS
 	}
 	for _, s := range n.streams {
 		m.Doors = append(m.Doors, s.Listener)

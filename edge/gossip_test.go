@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/headgate-dev/headgate/edge/admin"
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/config"
@@ -17,7 +19,6 @@ import (
 	"github.com/headgate-dev/headgate/edge/metrics"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/control"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // startWorld runs a node that gossips on loopback until the test ends, and joins seeds

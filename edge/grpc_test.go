@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,6 +17,44 @@ import (
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/edgetest"
 )
+
+// TestRenewedCertificate: a certificate replaced in place holds from the next handshake on.
+func TestRenewedCertificate(t *testing.T) {
+	t.Parallel()
+	cert, key, _ := edgetest.Certificate(t)
+	nextCert, nextKey, next := edgetest.Certificate(t)
+	n := startAt(t, `udp: "127.0.0.1:0", http: [], admin: [], grpc: "127.0.0.1:0"`, fmt.Sprintf(
+		"tls: {cert_file: %s, key_file: %s, client_ca_file: %s}\nrules: []\n", cert, key, cert))
+	shake := func() error {
+		conn, err := tls.Dial("tcp", n.node.Addresses().Streams["grpc"][0].String(), next)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err
+	}
+	next.MaxVersion = tls.VersionTLS12 // so that the handshake ends with the server's verdict
+	if shake() == nil {
+		t.Error("another identity is taken")
+	}
+	if err := os.WriteFile(key, []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if shake() == nil {
+		t.Error("with half of a key: another identity is taken")
+	}
+	for from, to := range map[string]string{nextCert: cert, nextKey: key} {
+		content, err := os.ReadFile(from)
+		if err == nil {
+			err = os.WriteFile(to, content, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := shake(); err != nil {
+		t.Errorf("the new identity: %v", err)
+	}
+}
 
 // listen.grpc is secured by tls over TCP, and plain on a unix socket; clients need a certificate
 // where client_ca_file says so.

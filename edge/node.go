@@ -75,6 +75,7 @@ type Node struct {
 	datagram []*udp.Door
 	unread   unread
 	sets     setWatch
+	xds      streamed
 	web      *http.Door
 	streams  []*streamDoor
 	resp     *resp.Door // nil: closed
@@ -122,6 +123,7 @@ func New(ctx context.Context, o Options) (*Node, error) {
 	if err := n.loadPolicies(&p, false); err != nil {
 		return nil, err
 	}
+	n.restoreLimits(&p)
 	// The first reading counts as a successful reload.
 	n.reloads.file, n.reloads.since = p, time.Now()
 	n.warn(p)

@@ -48,8 +48,11 @@ func (n *Node) reload(force bool) (v api.ReloadView, err error) {
 		n.refuse(number, err)
 		return v, err
 	}
+	if err = n.commit(number, p); err != nil {
+		n.refuse(number, err)
+		return v, err
+	}
 	n.warn(p)
-	n.commit(number, p)
 	n.log.Info("reloaded", "file", n.options.File)
 	if len(p.waiting) > 0 {
 		n.log.Warn("reloaded, but some settings need a restart", "settings",
@@ -64,12 +67,16 @@ func (n *Node) reload(force bool) (v api.ReloadView, err error) {
 	return v, nil
 }
 
-// commit puts p in force, the number-th read. Cannot fail, and waits for nothing but other changes.
-func (n *Node) commit(number uint64, p prepared) {
+// commit puts p in force, the number-th read. It waits for nothing but other changes, and fails
+// only where rls.xds has sent the same domains or names as p.
+func (n *Node) commit(number uint64, p prepared) error {
 	n.reloads.mu.Lock()
 	defer n.reloads.mu.Unlock()
 	if number < n.reloads.newest {
-		return
+		return nil
+	}
+	if err := n.joinLimits(&p); err != nil {
+		return err
 	}
 	n.reloads.newest = number
 	n.reloads.file, n.reloads.switches = p, switches{}
@@ -92,6 +99,11 @@ func (n *Node) commit(number uint64, p prepared) {
 		n.resp.SetPassword([]byte(p.password))
 	}
 	n.setRules(p, func(rules []mitigation.Rule) { n.gate.Reload(time.Now(), rules) })
+	select {
+	case n.xds.changed <- struct{}{}:
+	default: // it is known already
+	}
+	return nil
 }
 
 // setRules puts the rules, by put, the policies and the limits of p in force. Rules of the old
@@ -115,7 +127,7 @@ func (n *Node) setRules(p prepared, put func([]mitigation.Rule)) {
 	n.room.SetPools(p.cfg.Pools)
 	n.room.Set(p.policies, next, p.cfg.TicketKeep)
 	if n.grpc != nil {
-		n.grpc.SetLimits(p.limits)
+		n.grpc.SetLimits(p.limits, n.awaitsLimits(&p))
 		n.grpc.SetLimitForm(grpc.LimitForm{
 			Headers:  p.cfg.RLS.Headers,
 			Metadata: p.cfg.RLS.Metadata,

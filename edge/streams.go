@@ -3,8 +3,6 @@ package edge
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
-	"fmt"
 	"net"
 	"sync"
 	"time"
@@ -17,7 +15,6 @@ import (
 	"github.com/headgate-dev/headgate/edge/door/resp"
 	"github.com/headgate-dev/headgate/edge/door/spop"
 	"github.com/headgate-dev/headgate/edge/metrics"
-	"github.com/headgate-dev/headgate/edge/private"
 )
 
 // reopenEvery is the time between two attempts to open a lost listener.
@@ -102,7 +99,7 @@ func (n *Node) openStreams(ctx context.Context, p *prepared) error {
 
 // openGRPC makes the door for gRPC.
 func (n *Node) openGRPC(p *prepared) error {
-	secure, err := n.secured(&p.cfg.TLS)
+	secure, err := n.secured(&p.cfg.TLS, "h2") // by ALPN: RFC 9113, 3.2
 	if err != nil {
 		return err
 	}
@@ -111,7 +108,7 @@ func (n *Node) openGRPC(p *prepared) error {
 		Anybody: p.cfg.TLS.Clients == config.AnyClient, Budget: n.web.Budget(),
 	}, n.webLanes()...)
 	n.grpc.SetClients(p.cfg.Policies.Clients)
-	n.grpc.SetLimits(p.limits)
+	n.grpc.SetLimits(p.limits, n.awaitsLimits(p))
 	n.grpc.SetLimitForm(grpc.LimitForm{Headers: p.cfg.RLS.Headers, Metadata: p.cfg.RLS.Metadata})
 	n.streams = append(n.streams, &streamDoor{
 		Listener: metrics.Listener{
@@ -129,9 +126,6 @@ func (n *Node) openRESP(p *prepared) error {
 	if err != nil {
 		return err
 	}
-	if secure != nil {
-		secure.NextProtos = nil // which Redis clients do not name
-	}
 	n.resp = resp.New(n.gate, resp.Options{
 		Room: n.room, Rule: p.cfg.RESP.Rule, Bytes: throttleBytes(&p.cfg), Budget: n.web.Budget(),
 		Anybody: p.cfg.TLS.Clients == config.AnyClient,
@@ -146,49 +140,6 @@ func (n *Node) openRESP(p *prepared) error {
 		from: p.cfg.Listen.RESP, tls: secure,
 	})
 	return nil
-}
-
-// maxPEM bounds a file of certificates or of a key, bytes.
-const maxPEM = 1 << 20
-
-// secured reads the files of t, and warns of who else can get at the key; nil: there are none.
-func (n *Node) secured(t *config.TLS) (*tls.Config, error) {
-	if t.CertFile == "" {
-		return nil, nil
-	}
-	// Everybody may read a certificate: only the key's warnings are kept.
-	cert, _, err := private.Read(t.CertFile, maxPEM)
-	if err != nil {
-		return nil, fmt.Errorf("tls.cert_file: %w", err)
-	}
-	key, warnings, err := private.Read(t.KeyFile, maxPEM)
-	if err != nil {
-		return nil, fmt.Errorf("tls.key_file: %w", err)
-	}
-	n.warn(prepared{warnings: warnings})
-	pair, err := tls.X509KeyPair(cert, key)
-	if err != nil {
-		return nil, fmt.Errorf("tls.cert_file %s, tls.key_file %s: %w",
-			t.CertFile, t.KeyFile, err)
-	}
-	// h2 by ALPN and TLS 1.2 at least: RFC 9113, 3.2 and 9.2.
-	c := &tls.Config{
-		Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2"},
-		MinVersion: tls.VersionTLS12,
-	}
-	if t.ClientCAFile == "" {
-		return c, nil
-	}
-	authorities, _, err := private.Read(t.ClientCAFile, maxPEM)
-	if err != nil {
-		return nil, fmt.Errorf("tls.client_ca_file: %w", err)
-	}
-	c.ClientAuth, c.ClientCAs = tls.RequireAndVerifyClientCert, x509.NewCertPool()
-	if !c.ClientCAs.AppendCertsFromPEM(authorities) {
-		return nil, fmt.Errorf("tls.client_ca_file: %s holds no certificate in PEM",
-			t.ClientCAFile)
-	}
-	return c, nil
 }
 
 // runStream serves s until ctx ends. A listener lost ends all connections of s; failures are

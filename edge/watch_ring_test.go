@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/gate/health"
 	"github.com/headgate-dev/headgate/edge/pop"

@@ -49,6 +49,14 @@ func (n *Node) watchSets(ctx context.Context) {
 	}
 }
 
+// stampOf returns the stamp of a file; the zero stamp: there is none.
+func stampOf(path string) (is stamp) {
+	if info, err := os.Stat(path); err == nil {
+		is = stamp{info.ModTime(), info.Size()}
+	}
+	return is
+}
+
 // lookAtSets looks at the files that are due at now.
 func (n *Node) lookAtSets(now time.Time) {
 	n.reloads.mu.Lock()
@@ -62,10 +70,7 @@ func (n *Node) lookAtSets(now time.Time) {
 			continue
 		}
 		if !now.Before(f.next) {
-			is := stamp{}
-			if info, err := os.Stat(s.File); err == nil {
-				is = stamp{info.ModTime(), info.Size()}
-			} // else it is read, for the fault
+			is := stampOf(s.File) // where there is no file it is read, for the fault
 			if is == f.seen && is != f.taken && n.reread(s) {
 				f.taken = is
 			}

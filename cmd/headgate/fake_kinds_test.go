@@ -50,6 +50,21 @@ func (f *fakeAdmin) pools(w http.ResponseWriter, _ *http.Request) {
 	}})
 }
 
+func (f *fakeAdmin) rls(w http.ResponseWriter, _ *http.Request) {
+	updated := clitest.Noon.Add(-90 * time.Second)
+	shop := api.RLSDomainView{Name: "gw/shop\x1b[2J", Descriptors: 16384}
+	all := []api.RLSDomainView{{Name: "own", Descriptors: 2, Source: "files"}, shop}
+	all[1].Source = "xds"
+	reply(w, api.RLSView{
+		Files: []string{"/etc/limits.yaml"}, Domains: all,
+		XDS: &api.XDSView{
+			Server: "gateway:18001", NodeID: "envoy-ratelimit", Connected: true, Version: "5",
+			Error: `resource "gw/shop": descriptor a_b: unknown field 9`, Updated: &updated,
+			Since: clitest.Noon.Add(-time.Hour), Domains: []api.RLSDomainView{shop},
+		},
+	})
+}
+
 func (f *fakeAdmin) leases(w http.ResponseWriter, r *http.Request) {
 	switch view := (api.LeasesView{Now: clitest.Noon, Rule: "jobs", Limit: 3}); {
 	case r.FormValue("rule") != "jobs":

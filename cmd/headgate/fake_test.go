@@ -42,6 +42,7 @@ func newFakeAdmin() *fakeAdmin {
 	f.HandleFunc("GET /v1/policies", f.policies)
 	f.HandleFunc("POST /v1/test-request", f.testRequest)
 	f.HandleFunc("GET /v1/pools", f.pools)
+	f.HandleFunc("GET /v1/rls", f.rls)
 	f.HandleFunc("GET /v1/leases", f.leases)
 	f.HandleFunc("GET /v1/cluster",
 		func(w http.ResponseWriter, _ *http.Request) { reply(w, f.peers) })

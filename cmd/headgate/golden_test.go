@@ -89,6 +89,8 @@ var sessions = map[string][]string{
 		"top --sort used --rule jobs",
 		"pools",
 		"pools --json",
+		"rls",
+		"rls --json",
 		"leases jobs",
 		"leases jobs k",
 		"leases jobs idle",

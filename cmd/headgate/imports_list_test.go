@@ -288,8 +288,8 @@ var rooms = map[string]struct {
 	"edge/h2": {nil, "HTTP/2 is frames: bytes in, bytes out, and a handler for whole messages; " +
 		"it knows nothing of limits, sockets or time"},
 	"edge/pb": {nil, "protobuf is bytes; which fields mean anything is known by who reads them"},
-	"edge/xds": {[]string{"edge/pb"}, "a stream of resources is bytes and versions; whoever takes " +
-		"them knows their meaning"},
+	"edge/xds": {[]string{"edge/pb"}, "a stream of resources is bytes and versions; their " +
+		"meaning is known by who takes them"},
 	"edge/rls": {[]string{"mitigation"}, "which limit a descriptor means follows from the tree; " +
 		"where it was read, and who asks, is not its affair"},
 	"edge/config/envoy": {

@@ -22,6 +22,7 @@ var (
 			"edge/reload.go":       "the time of a reload",
 			"edge/admin/events.go": "socket deadlines",
 			"edge/client/handler":  "how long a response took, for its report",
+			"edge/xds/client.go":   "when a stream began and came to an end",
 			"edge/door/":           "socket deadlines, and when a batch of requests was read",
 			"edge/gate/gate.go":    "Gate.Now is the node's one clock",
 			"edge/gate/global.go":  "the ticks of a flusher without a ring",
@@ -47,12 +48,14 @@ var (
 			"gossip/run.go":           "the ticks by which alarms are looked for",
 			"gossip/join.go": "the time between two joins, and a name's resolution, up " +
 				"to resolveTime",
-			"gossip/socket.go":       "a pause after errors of a socket",
-			"gossip/lossy/":          "the latency of the network of tests",
-			"edge/misnamed.go":       "the ticks by which wrong names of rules are told",
-			"edge/door/accept.go":    "Pause: a caller's bound",
-			"edge/door/owed.go":      "an answer that the peer's kernel has not taken: 2 s",
-			"edge/door/doorstep_":    "connections in a flood for the next sweep, sweepEvery",
+			"gossip/socket.go":    "a pause after errors of a socket",
+			"gossip/lossy/":       "the latency of the network of tests",
+			"edge/misnamed.go":    "the ticks by which wrong names of rules are told",
+			"edge/door/accept.go": "Pause: a caller's bound",
+			"edge/door/owed.go":   "an answer that the peer's kernel has not taken: 2 s",
+			"edge/door/doorstep_": "connections in a flood for the next sweep, sweepEvery",
+			"edge/xds/": "the server between two connections and before the same NACK, 30 s at " +
+				"most, and a message, up to messageTime",
 			"edge/watch_ring.go":     "the ticks by which the ring is looked at",
 			"edge/watch_sets.go":     "the ticks by which files of sets are looked at",
 			"edge/gate/run.go":       "the control loop's ticks",
@@ -79,6 +82,7 @@ var (
 			"sketch/live.go": "which cells are watched for noise, drawn once: no " +
 				"count rests on it",
 			"gossip/join.go":               "when to join again",
+			"edge/xds/client.go":           "the time between two connections",
 			"gossip/keys.go":               "a key that nobody else has",
 			"gossip/lossy/":                "seeded losses",
 			"gossip/coordinator/":          "nonces, from a seed that is an argument",
@@ -129,6 +133,8 @@ var (
 			"gossip/run.go":         "Run: the loops of a member",
 			"gossip/join.go": "one a member to join, a bounded number, waited for by the " +
 				"loop that joins",
+			"edge/limits.go":         "a server's client, waited for when it changes",
+			"edge/xds/":              "a stream's request and its end, waited for by its close",
 			"gossip/lossy/":          "a packet under way in the network of tests",
 			"edge/global/link.go":    "Run: the coordinator's ticks, which it waits for",
 			"edge/run.go":            "Run: the parts of a node, which it waits for",
@@ -149,7 +155,7 @@ var (
 			"edge/edgetest/":     "HEADGATE_TEST_SEED",
 			"cmd/":               "the world enters here",
 			"edge/config/":       "Read opens the file that the operator names",
-			"edge/watch_sets.go": "the time and size of watched files",
+			"edge/watch_sets.go": "the time and size of watched files and certificates",
 			"edge/private/": "reads keys, tokens and state, with an eye on owner and " +
 				"mode",
 			"edge/ring/server_": "errors of a connection by their number, and whether an " +
@@ -187,6 +193,7 @@ var (
 			"edge/config/address": "an address is split into host and port as net does it; " +
 				"nothing is opened",
 			"edge/ring/":      "connections to memcached",
+			"edge/xds/":       "the stream to a server of limits",
 			"edge/web/web.go": "the dashboard's files are served by HTTP",
 			"edge/client/": "the client's socket, and middleware for HTTP; the codec in " +
 				"edge/wire knows bytes only",

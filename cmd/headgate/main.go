@@ -55,6 +55,7 @@ var commands = []cli.Entry{
 	{Group: toAsk, Build: ask.Mitigations},
 	{Group: toAsk, Build: ask.Top},
 	{Group: toAsk, Build: ask.Pools},
+	{Group: toAsk, Build: ask.RLS},
 	{Group: toAsk, Build: ask.Leases},
 	{Group: toAsk, Build: ask.Events},
 	{Group: toAsk, Build: ask.Cluster},

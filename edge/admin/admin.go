@@ -49,8 +49,9 @@ type Options struct {
 	Requests *ask.Room
 	// unread questions and reports of the last ten minutes; nil: not shown
 	Unread   func() (reports, questions UnreadView)
-	Sets     func() []api.FaultView // files of sets that were not taken; nil: none
-	Standing explain.Standing       // state of a key over all PoPs; nil: no gossip
+	Faults   []func() []api.FaultView // of parts of the node that only the node knows
+	RLS      func() api.RLSView       // domains of the rate limit service; nil: none
+	Standing explain.Standing         // state of a key over all PoPs; nil: no gossip
 	// gets changes of flags, and connection errors; nil: slog.Default()
 	Log *slog.Logger
 	// gets a line for each requested change; nil: Log
@@ -177,6 +178,7 @@ func (a *Door) routes() []endpoint {
 			"counted", a.testRequest},
 		{"POST", "/v1/who", "", "the keys of a client under all rules, and what denies them; " +
 			"nothing is changed", a.who},
+		{"GET", "/v1/rls", "", "the domains of the rate limit service", a.rls},
 		{"GET", "/v1/suggest", "?rule=", "estimated denials of other limits of a rule", a.suggest},
 		{"GET", "/v1/cluster", "", "the nodes that share counts: clock, servers of the ring, the " +
 			"other PoPs", a.cluster},

@@ -46,6 +46,18 @@ func (a *Door) health(w http.ResponseWriter, r *http.Request) *api.Problem {
 	})
 }
 
+// rls answers GET /v1/rls.
+func (a *Door) rls(w http.ResponseWriter, r *http.Request) *api.Problem {
+	if _, p := adminQuery(r); p != nil {
+		return p
+	}
+	v := api.RLSView{Files: []string{}, Domains: []api.RLSDomainView{}}
+	if a.options.RLS != nil {
+		v = a.options.RLS()
+	}
+	return answerJSON(w, http.StatusOK, v)
+}
+
 // plain answers text with status 200.
 func plain(w http.ResponseWriter, text string) *api.Problem {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")

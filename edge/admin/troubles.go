@@ -60,8 +60,8 @@ func (w *feed) troubles(now window.Instant, v *api.LiveView, stats *window.Stats
 	}
 	w.unreadTroubles(&all)
 	w.reportTroubles(now, &all)
-	if w.options.Sets != nil {
-		all = append(all, w.options.Sets()...)
+	for _, more := range w.options.Faults {
+		all = append(all, more()...)
 	}
 	w.sinces.note(w.gate.Shown(now), all)
 	return all

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/config/document"
+	"github.com/headgate-dev/headgate/edge/config/envoy"
 	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -91,14 +92,16 @@ type RESP struct {
 	PasswordFile string // "": no password is asked for
 }
 
-// RLS names files of envoyproxy/ratelimit. LoadRLS reads the files.
+// RLS names files of envoyproxy/ratelimit, and a server of the same. LoadRLS reads the files.
 type RLS struct {
 	Files     []string // paths, with * ? and [] for several
 	LongUnits bool     // weeks, months and years are counted by the day; else they are a fault
 	Metadata  bool     // dynamic_metadata: answers carry the request and the metadata of its limits
 	Headers   string   // that answers carry: "" (draft-10), ratelimit, x-ratelimit or none
+	XDS       XDS      // a management server
 	// Rules are no part of headgate.yaml, and so not of the output of Marshal.
-	Rules []mitigation.Rule // of the files, set by LoadRLS
+	Rules []mitigation.Rule // set by LoadRLS and JoinRLS
+	files []envoy.File      // as LoadRLS read them
 }
 
 // Ring is the memcached ring in which the nodes of a PoP add up their counts.

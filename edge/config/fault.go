@@ -20,7 +20,7 @@ const MaxFaults = 1000
 // Fault is a thing wrong with a configuration file, and where.
 type Fault struct {
 	File    string
-	Line    int    // from 1
+	Line    int    // from 1; 0: not of a file
 	Col     int    // in characters, from 1
 	Path    string // such as rules[2].limit; "" when the fault is not about a field
 	Message string
@@ -33,6 +33,9 @@ func (f Fault) String() string {
 	code := ""
 	if f.Code != "" {
 		code = "[" + f.Code + "] "
+	}
+	if f.Line == 0 {
+		return fmt.Sprintf("%s: %s%s", f.File, code, f.Text())
 	}
 	return fmt.Sprintf("%s:%d:%d: %s%s", f.File, f.Line, f.Col, code, f.Text())
 }

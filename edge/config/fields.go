@@ -31,10 +31,9 @@ func (c *Config) nodeFields() []field {
 		group("resp", c.RESP.fields()),
 		group("rls", c.RLS.fields()),
 		described("admin_token_file", &c.AdminTokenFile, paths, `""`,
-			"A file with the token that changes need, and off loopback nearly every request "+
-				"to the admin listener. Required when `listen.admin` is neither loopback nor a "+
-				"unix socket. Like an SSH key, the file is not accepted when everybody may write "+
-				"it; the log warns when others may read or own it. A reload reads it again."),
+			"A file with the token that changes need, and off loopback nearly every admin "+
+				"request. Required when `listen.admin` is neither loopback nor a "+
+				"unix socket. Not accepted when everybody may write it. A reload reads it again."),
 		described("memory", &c.Memory, sizes(MinMemory, MaxMemory), "64MiB",
 			"The memory for counters and mitigations, reserved at start: a sixteenth for "+
 				"mitigations, a fifth of the rest for the sketch, a fifth of what is left for "+
@@ -111,16 +110,15 @@ func (c *Config) policyFields() []field {
 			"Each has `name` and `match`, and one of: `limit` and `window` with the other "+
 				"fields of a rule, `rules` (names; with `burst`, part of theirs), `skip` "+
 				"(`all`, or names of policies below), `deny` (a status, 400 to 599), `tier`, "+
-				"`pool`. Beside a limit: `key` (default client), `count_when`, `pending` (0 to 1000000, or free), `cost`, "+
-				"`tiers`, `numbers`, `group`, `missing`, `mode`, and `on_deny`: `status` (400 to "+
-				"599), "+
-				"`announce: false`, `deceive: true`, `body` (up to 4 KiB). With key `client`, "+
-				"`ladder` limits its networks as well, as in `[{v4: 24, v6: 56, times: 4}]`: "+
+				"`pool`. Beside a limit: `key` (or client), `count_when`, `pending` (0 to "+
+				"1000000, or free), `cost`, `tiers`, `numbers`, `group`, `missing`, `mode`, and "+
+				"`on_deny`: `status` (400 to 599), `announce: false`, "+
+				"`deceive: true`, `body` (up to 4 KiB). With key `client`, `ladder` limits its networks as well, as in `[{v4: 24, v6: 56, times: 4}]`: "+
 				"rules NAME/24,56 with `times` the limit, which deny once `siblings` (3; 1 to 16) "+
 				"clients of a network ask. `match` is a map of `method`, `host`, `path`, "+
 				"`query.NAME`, `header.NAME`, `cookie.NAME`, `client`, `peer`, `country`, `asn`, "+
-				"`ja3`, `ja4`, `tls`, `scheme`, `tier`, `any`, `not` and `when`; a list means one "+
-				"of. `count_when` has `status` too."),
+				"`ja3`, `ja4`, `tls`, `scheme`, `tier`, `any`, `not`, `when`; a list: one of. "+
+				"`count_when`: `status`, too."),
 	}
 }
 
@@ -194,6 +192,9 @@ func (r *RLS) fields() []field {
 		described("headers", &r.Headers, rlsHeaders, "draft-10",
 			"Headers that an answer adds: `RateLimit` and `RateLimit-Policy`; `RateLimit-` or "+
 				"`X-RateLimit-` with `Limit`, `Remaining` and `Reset`; none."),
+		described("xds", &r.XDS, xdsServers, "{}",
+			"A management server that sends limits beside `files`, as Envoy Gateway's does: "+
+				"`server`, `node_id`, `cluster`, `metadata`, `headers`, `tls`; see docs/xds.md."),
 	}
 }
 

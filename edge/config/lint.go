@@ -21,6 +21,7 @@ func (d *decoder) lint(c *Config) {
 				"the header is the client in the header")
 		}
 	}
+	d.lintXDS(c)
 	apart := c.Gossip.KeyFile == "" && (len(c.Ring.Servers) > 0 || !c.Gossip.Bind.IsZero())
 	answers := len(c.Listen.HTTP) + len(c.Listen.SPOP)
 	doors := len(c.Listen.UDP) + answers

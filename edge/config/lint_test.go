@@ -33,7 +33,9 @@ func codesOf(t *testing.T, text string) (codes []string) {
 func TestLint(t *testing.T) {
 	t.Parallel()
 	const (
-		base  = "rules: []\npolicies:\n"
+		base     = "rules: []\npolicies:\n"
+		streamed = "listen: {grpc: %s}\nstate_dir: %s\nrules: []\n" +
+			"rls: {xds: {server: \"%s\"%s}}\n"
 		fails = "  - {name: a, match: {path: /l}, count_when: {path: /l, status: %s}, limit: %d, " +
 			"window: 1m%s}\n"
 		keyed = "  - {name: a, match: {path: /x}, key: %s, limit: 5, window: 1m}\n"
@@ -108,6 +110,11 @@ func TestLint(t *testing.T) {
 			"headers: both\n" + fmt.Sprintf(reports, `grpc: "127.0.0.1:0"`, "", "window: 1m"),
 			"no-door",
 		},
+		{fmt.Sprintf(streamed, `"127.0.0.1:0"`, "/s", "gw:1", ""), "xds-plain"},
+		{fmt.Sprintf(streamed, `"127.0.0.1:0"`, "/s", "gw:1", ", tls: {}"), ""},
+		{fmt.Sprintf(streamed, `"127.0.0.1:0"`, "/s", "127.0.0.1:1", ""), ""},
+		{fmt.Sprintf(streamed, `"127.0.0.1:0"`, `""`, "127.0.0.1:1", ""), "xds-no-state"},
+		{fmt.Sprintf(streamed, "[]", "/s", "127.0.0.1:1", ""), "no-door"},
 		{"headers: both\n" + fmt.Sprintf(reports, `spop: "127.0.0.1:0"`, "", "window: 1m"), ""},
 	} {
 		var want []string

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/headgate-dev/headgate/edge/config/envoy"
 	"github.com/headgate-dev/headgate/edge/rls"
@@ -23,24 +24,47 @@ func readRLS(name string) ([]byte, error) { return readFile(name, MaxRLSBytes) }
 
 // LoadRLS reads the files of rls.files, all or none, and sets c.RLS.Rules to the resulting rules.
 // Without files the tree is nil. The error is a Faults where the content is at fault.
-func LoadRLS(c *Config) (*rls.Tree, error) {
-	c.RLS.Rules = nil
+func LoadRLS(c *Config) (tree *rls.Tree, err error) {
+	c.RLS.Rules, c.RLS.files = nil, nil
 	if len(c.RLS.Files) == 0 {
 		return nil, nil
 	}
-	files, err := envoy.Read(c.RLS.Files, MaxRLSFiles, readRLS)
-	if err != nil {
+	if c.RLS.files, err = envoy.Read(c.RLS.Files, MaxRLSFiles, readRLS); err != nil {
 		return nil, fmt.Errorf("config: rls.files: %w", err)
 	}
-	o := envoy.Options{LongUnits: c.RLS.LongUnits, Taken: map[string]bool{}}
 	units := 0
-	o.Warn = func(f envoy.Fault) {
+	tree, err = c.joinRLS(nil, func(f envoy.Fault) {
 		if units++; units <= maxUnitWarnings {
 			w := faultOf(f)
-			w.Code = "rls-days"
+			w.Code = "long-unit"
 			c.Warnings = append(c.Warnings, w)
 		}
+	})
+	if err != nil {
+		return nil, err
 	}
+	if more := units - maxUnitWarnings; more > 0 {
+		last := c.Warnings[len(c.Warnings)-1]
+		last.Message = fmt.Sprintf("and %d more limits are counted by the day", more)
+		c.Warnings = append(c.Warnings, last)
+	}
+	return tree, nil
+}
+
+// JoinRLS returns the tree of the files, as LoadRLS read them last, and of resources, which a
+// management server sent: RateLimitConfig of ratelimit.config.ratelimit.v3. It sets c.RLS.Rules.
+// The error is a Faults where the content is at fault. It reads no file.
+func JoinRLS(c *Config, resources [][]byte) (*rls.Tree, error) {
+	return c.joinRLS(resources, nil)
+}
+
+func (c *Config) joinRLS(resources [][]byte, warn func(envoy.Fault)) (*rls.Tree, error) {
+	files := slices.Clone(c.RLS.files)
+	for _, data := range resources {
+		files = append(files, envoy.File{Data: data, Proto: true})
+	}
+	c.RLS.Rules = nil
+	o := envoy.Options{LongUnits: c.RLS.LongUnits, Taken: map[string]bool{}, Warn: warn}
 	for _, r := range c.AllRules() {
 		o.Taken[r.Name] = true
 	}
@@ -55,11 +79,14 @@ func LoadRLS(c *Config) (*rls.Tree, error) {
 		}
 		return nil, all
 	}
-	if more := units - maxUnitWarnings; more > 0 {
-		last := c.Warnings[len(c.Warnings)-1]
-		last.Message = fmt.Sprintf("and %d more limits are counted by the day", more)
-		c.Warnings = append(c.Warnings, last)
-	}
 	c.RLS.Rules = tree.Rules
 	return tree, nil
+}
+
+// RLSFiles returns the names of the files that LoadRLS read.
+func (c *Config) RLSFiles() (names []string) {
+	for i := range c.RLS.files {
+		names = append(names, c.RLS.files[i].Name)
+	}
+	return names
 }

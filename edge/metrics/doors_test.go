@@ -6,10 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headgate-dev/headgate/edge/door/http"
-	"github.com/headgate-dev/headgate/edge/door/udp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/headgate-dev/headgate/edge/door/http"
+	"github.com/headgate-dev/headgate/edge/door/udp"
 )
 
 // counted is a collector of figures that no test brings about at real doors: thousands of

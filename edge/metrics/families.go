@@ -4,8 +4,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/headgate-dev/headgate/edge/latency"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/headgate-dev/headgate/edge/latency"
 )
 
 // family is a family of series: headgate_NAME. Those whose name ends with _total are counters, all

@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/api/apitest"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/metrics"
 	"github.com/headgate-dev/headgate/mitigation"
-	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 )
 
 // newGlobalNode returns a node that gossips, whose statistics are apitest.Gossip.

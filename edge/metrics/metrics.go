@@ -3,6 +3,9 @@ package metrics
 import (
 	"strconv"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/door/http"
@@ -12,8 +15,6 @@ import (
 	"github.com/headgate-dev/headgate/edge/pop"
 	"github.com/headgate-dev/headgate/edge/state"
 	"github.com/headgate-dev/headgate/window"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
 // nodeFamilies are the families of the process, its configuration, its clock and its table of
@@ -67,6 +68,7 @@ type Sources struct {
 	Ring      func(now window.Instant) pop.Stats   // nil: no ring
 	State     func(now window.Instant) state.Stats // nil: no state on disk
 	Gossip    func() *api.GossipView               // nil: no gossip
+	RLS       func() api.RLSView                   // nil: no rate limit service
 	// Row returns the row a rule's figures are summed up in with those of others; "": its own. nil:
 	// each has its own.
 	Row func(rule string) string
@@ -84,7 +86,7 @@ type collector struct {
 func Register(reg prometheus.Registerer, from Sources) {
 	all := [][]family{
 		ruleFamilies, nodeFamilies, countFamilies, doorFamilies, ringFamilies, stateFamilies,
-		globalFamilies, askFamilies, placeFamilies,
+		globalFamilies, askFamilies, placeFamilies, rlsFamilies,
 	}
 	for _, d := range from.Doors {
 		all = append(all, listenerFamilies(d.Name))
@@ -130,6 +132,9 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	}
 	if c.Gossip != nil {
 		collectGlobal(to, c.Gossip())
+	}
+	if c.RLS != nil {
+		collectRLS(to, c.RLS())
 	}
 }
 

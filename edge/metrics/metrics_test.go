@@ -10,12 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 	"github.com/headgate-dev/headgate/edge/metrics"
 	"github.com/headgate-dev/headgate/mitigation"
-	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 )
 
 // metricsLines are the samples after the requests of TestMetricsValues.

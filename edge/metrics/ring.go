@@ -1,11 +1,12 @@
 package metrics
 
 import (
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/headgate-dev/headgate/edge/gate/health"
 	"github.com/headgate-dev/headgate/edge/pop"
 	"github.com/headgate-dev/headgate/edge/ring"
 	"github.com/headgate-dev/headgate/window"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // ringFamilies are the families of counting together in a PoP. server is an address of the

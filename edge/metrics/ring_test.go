@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 	"github.com/headgate-dev/headgate/edge/metrics"
@@ -17,7 +19,6 @@ import (
 	"github.com/headgate-dev/headgate/edge/ring"
 	"github.com/headgate-dev/headgate/edge/ring/ringtest"
 	"github.com/headgate-dev/headgate/window"
-	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 )
 
 // ringMetricsWant are the samples after the exchanges of TestRingMetrics.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/headgate-dev/headgate/edge/admin"
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/config"
@@ -19,7 +21,6 @@ import (
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 	"github.com/headgate-dev/headgate/edge/metrics"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // node is a gate, the registry of its metrics and the listener that serves them.

@@ -21,7 +21,7 @@ type Walker struct {
 	Number uint64 // of the field
 	Kind   byte   // Varint, Fixed64, Bytes or Fixed32
 	Value  uint64 // of a Varint
-	Data   []byte // of bytes, strings and messages
+	Data   []byte // of Bytes: texts and messages too; of Fixed64 and Fixed32, little-endian
 }
 
 // Walk returns a Walker over message.
@@ -44,9 +44,9 @@ func (w *Walker) Next() bool {
 	case w.Kind == Bytes:
 		w.Data = w.take(w.uvarint())
 	case w.Kind == Fixed64:
-		w.take(8)
+		w.Data = w.take(8)
 	case w.Kind == Fixed32:
-		w.take(4)
+		w.Data = w.take(4)
 	default:
 		w.Bad = true // groups are not in these messages, and without an end they cannot be skipped
 	}

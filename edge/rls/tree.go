@@ -19,6 +19,8 @@ type Tree struct {
 	Rules []mitigation.Rule
 	// of the rules beyond MaxRows: the row in /metrics they have in common
 	Rows map[string]string
+	// names of domains that a management server sent; the others are of files
+	Streamed map[string]bool
 }
 
 // Domain returns the root of the domain called name; nil: no file has it. A nil Tree has none.
@@ -52,6 +54,17 @@ type Wildcard struct {
 	first []byte   // of the pattern, before its first star
 	parts [][]byte // behind each of its stars
 	node  *Node
+}
+
+// Limits returns how many descriptors below n have a limit.
+func (n *Node) Limits() (total int) {
+	if n.Limit != nil {
+		total = 1
+	}
+	for _, child := range n.Children {
+		total += child.Limits()
+	}
+	return total
 }
 
 // Limit is the limit of a descriptor.

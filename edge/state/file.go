@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -269,4 +270,28 @@ func readDigestKey(path string) (key [32]byte, err error) {
 		return key, fmt.Errorf("%d bytes, want %d: %w", len(all), len(key), private.ErrSize)
 	}
 	return [32]byte(all), nil
+}
+
+// WriteKept replaces the file called name in dir, which is made if need be, by data behind its
+// SHA-256.
+func WriteKept(dir, name string, data []byte) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	sum := sha256.Sum256(data)
+	return replaceFile(filepath.Join(dir, name), append(sum[:], data...))
+}
+
+// ReadKept returns the data of WriteKept, at most limit bytes; fs.ErrNotExist: there is none.
+// warnings name others who can read the file.
+func ReadKept(dir, name string, limit int64) (data []byte, warnings []string, err error) {
+	path := filepath.Join(dir, name)
+	all, warnings, err := private.Read(path, limit+sha256.Size)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(all) < sha256.Size || sha256.Sum256(all[sha256.Size:]) != [sha256.Size]byte(all) {
+		return nil, nil, fmt.Errorf("%s: the checksum is another", path)
+	}
+	return all[sha256.Size:], warnings, nil
 }

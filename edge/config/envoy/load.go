@@ -20,17 +20,18 @@ const (
 	maxDepth = 64
 )
 
-// File is a file.
+// File is a file, or a resource of a management server.
 type File struct {
-	Name string
-	Data []byte
+	Name  string // of a resource: none
+	Data  []byte
+	Proto bool // Data is a RateLimitConfig of ratelimit.config.ratelimit.v3
 }
 
 // Fault is a thing wrong with a file, and where.
 type Fault struct {
-	File      string
-	Line, Col int // from 1
-	Message   string
+	File      string // of a resource: resource and its name
+	Line, Col int    // from 1; of a resource 0
+	Message   string // of a resource with the place
 }
 
 // Options choose how limits are translated.
@@ -49,13 +50,19 @@ type Options struct {
 // make a tree, as in envoyproxy/ratelimit: a domain is in a file, and a service asks by its name.
 func Load(files []File, o Options) (*rls.Tree, []Fault) {
 	l := &loader{
-		tree:    &rls.Tree{Domains: map[string]*rls.Node{}, Rows: map[string]string{}},
+		tree: &rls.Tree{
+			Domains: map[string]*rls.Node{}, Rows: map[string]string{}, Streamed: map[string]bool{},
+		},
 		options: o, named: map[string]bool{},
 	}
 	for _, f := range files {
-		l.file = f.Name
+		l.file, l.proto = f.Name, f.Proto
 		from := len(l.faults)
-		l.read(f.Data)
+		if f.Proto {
+			l.readProto(f.Data)
+		} else {
+			l.read(f.Data)
+		}
 		slices.SortStableFunc(l.faults[from:],
 			func(a, b Fault) int {
 				return cmp.Or(cmp.Compare(a.Line, b.Line),
@@ -73,6 +80,7 @@ type loader struct {
 	tree    *rls.Tree
 	options Options
 	file    string
+	proto   bool // the file is a resource
 	domain  string
 	faults  []Fault
 	nodes   int
@@ -84,18 +92,27 @@ func (l *loader) fault(n *yaml.Node, format string, args ...any) {
 	// A file that is no configuration at all has a fault on each line; nobody reads more than the
 	// first of them.
 	if len(l.faults) < 1000 {
-		l.faults = append(l.faults, Fault{
-			l.file, max(n.Line, 1), max(n.Column, 1),
-			fmt.Sprintf(format, args...),
-		})
+		l.faults = append(l.faults, l.at(n, format, args...))
 	}
+}
+
+// at returns a Fault at n.
+func (l *loader) at(n *yaml.Node, format string, args ...any) Fault {
+	f := Fault{l.file, max(n.Line, 1), max(n.Column, 1), fmt.Sprintf(format, args...)}
+	if l.proto {
+		f.Line, f.Col = 0, 0
+		if n.HeadComment != "" {
+			f.Message = n.HeadComment + ": " + f.Message
+		}
+	}
+	return f
 }
 
 // note records a field that means something else here. Notes are for headgate import, which shows
 // them beside the rules it writes.
 func (l *loader) note(n *yaml.Node, format string, args ...any) {
 	if l.options.Note != nil {
-		l.options.Note(Fault{l.file, n.Line, n.Column, fmt.Sprintf(format, args...)})
+		l.options.Note(l.at(n, format, args...))
 	}
 }
 
@@ -116,26 +133,54 @@ func (l *loader) read(data []byte) {
 	if before := len(l.faults); !l.check(root, 0) || len(l.faults) > before {
 		return
 	}
-	m := mapOf(root)
-	domain, _ := l.text(m["domain"])
-	switch {
+	l.tell(root, list{items: itemsOf(mapOf(root)["descriptors"])})
+}
+
+// readProto reads a resource into the tree.
+func (l *loader) readProto(data []byte) {
+	root := l.message(data, configShape, "")
+	name, _ := l.text(mapOf(root)["name"])
+	l.file = fmt.Sprintf("resource %.200q", name)
+	for i := range l.faults { // of the root, before the name was known
+		l.faults[i].File = cmp.Or(l.faults[i].File, l.file)
+	}
+	l.tell(root, list{message: data, field: fieldOfConfig})
+}
+
+// tell adds the domain in root, with its descriptors.
+func (l *loader) tell(root *yaml.Node, descriptors list) {
+	at := mapOf(root)["domain"]
+	domain, _ := l.text(at)
+	switch before := l.tree.Domains[domain]; {
+	case domain == "" && l.proto:
+		l.fault(root, "there is no domain")
+		return
 	case domain == "":
 		l.fault(root, "the file has no domain")
 		return
-	case l.tree.Domains[domain] != nil:
-		l.fault(m["domain"], "the domain %q is in a file before", domain)
+	case before != nil && l.proto && !l.tree.Streamed[domain]:
+		l.fault(at, "domain %q is in rls.files", domain)
+		return
+	case before != nil && l.proto:
+		l.fault(at, "domain %q is in a resource before", domain)
+		return
+	case before != nil:
+		l.fault(at, "the domain %q is in a file before", domain)
 		return
 	}
 	node := new(rls.Node)
 	l.tree.Domains[domain], l.domain = node, domain
-	l.descriptors(node, domain+".", m["descriptors"])
+	if l.proto {
+		l.tree.Streamed[domain] = true
+	}
+	l.descriptors(node, domain+".", descriptors)
 }
 
-// descriptors adds the descriptors in list, which may be nil, below parent. path is their name so
+// descriptors adds the descriptors in from below parent. path is their name so
 // far. A descriptor is known by key_value, or by key alone for any value; a star in it stands for
 // any bytes.
-func (l *loader) descriptors(parent *rls.Node, path string, list *yaml.Node) {
-	for _, item := range itemsOf(list) {
+func (l *loader) descriptors(parent *rls.Node, path string, from list) {
+	for item, below := range l.all(from) {
 		m := mapOf(item)
 		key, ok := l.text(m["key"])
 		value, _ := l.text(m["value"])
@@ -164,7 +209,7 @@ func (l *loader) descriptors(parent *rls.Node, path string, list *yaml.Node) {
 			}
 			node.Shared = []byte(full)
 		}
-		l.descriptors(node, path+full+".", m["descriptors"])
+		l.descriptors(node, path+full+".", below)
 	}
 }
 

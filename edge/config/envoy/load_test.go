@@ -201,8 +201,13 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%q:\n%s\nwant\n%s", text, got, want)
 		}
 	}
-	_, faults := envoy.Load([]envoy.File{{"a", []byte("domain: d")}, {"b", []byte("domain: d")}},
-		envoy.Options{})
+	_, faults := envoy.Load(
+		[]envoy.File{
+			{Name: "a", Data: []byte("domain: d")},
+			{Name: "b", Data: []byte("domain: d")},
+		},
+		envoy.Options{},
+	)
 	if len(faults) != 1 || faults[0].File != "b" ||
 		faults[0].Message != `the domain "d" is in a file before` {
 		t.Errorf("%v", faults)
@@ -254,7 +259,10 @@ func FuzzLoad(f *testing.F) {
 	f.Add([]byte("a: &a [*a]"))
 	f.Add([]byte("domain: d\ndescriptors: [&a {key: k, <<: *a}]"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		tree, faults := envoy.Load([]envoy.File{{"f", data}}, envoy.Options{LongUnits: true})
+		tree, faults := envoy.Load(
+			[]envoy.File{{Name: "f", Data: data}},
+			envoy.Options{LongUnits: true},
+		)
 		if (tree == nil) != (len(faults) > 0) {
 			t.Errorf("%v, %v", tree, faults)
 		}

@@ -35,10 +35,7 @@ func (l *loader) rule(limit *rls.Limit, m map[string]*yaml.Node, path string, w 
 		limit.PerUnit = uint32(per) // smaller than before
 		l.note(at, longUnit, path, strings.ToLower(w.unit), per)
 		if l.options.Warn != nil {
-			l.options.Warn(Fault{
-				l.file, at.Line, at.Column,
-				fmt.Sprintf(longUnit, path, strings.ToLower(w.unit), per),
-			})
+			l.options.Warn(l.at(at, longUnit, path, strings.ToLower(w.unit), per))
 		}
 	}
 	if per > mitigation.MaxLimit {

@@ -149,13 +149,14 @@ func (k *caller) health(dst, message []byte) ([]byte, h2.Status) {
 	if w.Bad {
 		return k.malformed(dst, notProto)
 	}
+	const limits = "envoy.service.ratelimit.v3.RateLimitService"
 	switch string(service) {
-	case "", "envoy.service.ratelimit.v3.RateLimitService", "envoy.service.auth.v3.Authorization":
+	case "", limits, "envoy.service.auth.v3.Authorization":
 	default:
 		return dst, h2.Status{Code: h2.NotFound, Message: "no such service"}
 	}
 	const serving, notServing = 1, 2
-	if k.door.stopped.Load() {
+	if k.door.stopped.Load() || string(service) == limits && k.door.waiting.Load() {
 		return pb.AppendNumber(dst, 1, notServing), h2.Status{}
 	}
 	return pb.AppendNumber(dst, 1, serving), h2.Status{}

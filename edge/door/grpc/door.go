@@ -56,17 +56,18 @@ type Stats struct {
 // Door is the decision listener for gRPC. Made by New. Serve may be called again after a return.
 // Methods are safe for concurrent use.
 type Door struct {
-	gate   *gate.Gate
-	room   *ask.Room
-	lanes  []*gate.Lane
-	joiner *policy.Joiner
-	texts  verdict.Texts
-	server stream.Server
-	http2  h2.Counters
-	own    ownRules
-	guard  stream.Guard
-	limits atomic.Pointer[rls.Tree]
-	form   atomic.Pointer[LimitForm]
+	gate    *gate.Gate
+	room    *ask.Room
+	lanes   []*gate.Lane
+	joiner  *policy.Joiner
+	texts   verdict.Texts
+	server  stream.Server
+	http2   h2.Counters
+	own     ownRules
+	guard   stream.Guard
+	limits  atomic.Pointer[rls.Tree]
+	waiting atomic.Bool // see SetLimits
+	form    atomic.Pointer[LimitForm]
 	// for health alone: connections are told by GOAWAY
 	stopped atomic.Bool
 
@@ -102,17 +103,17 @@ func New(g *gate.Gate, o Options, lanes ...*gate.Lane) *Door {
 // SetClients says who may connect without a certificate from another machine: who is in c.Trusted.
 func (d *Door) SetClients(c request.Clients) { d.guard.SetTrust(c.Trusts) }
 
-// SetLimits puts the limits of files in force; nil: there are none. Their rules are in force at the
-// gate. A call begun with the tree before ends with the old tree.
-func (d *Door) SetLimits(t *rls.Tree) {
+// SetLimits puts limits in force whose rules are in force at the gate; nil: there are none. A call
+// begun with the tree before ends with the old tree. waiting: a management server has more to send.
+func (d *Door) SetLimits(t *rls.Tree, waiting bool) {
 	if t != nil {
 		d.texts.Expect(len(t.Rules))
 	}
 	d.limits.Store(t)
+	d.waiting.Store(waiting)
 }
 
-// Row returns the row in /metrics of a rule of the files, together with others; "": a separate
-// count.
+// Row returns the row in /metrics that a rule of the files has with others; "": its own.
 func (d *Door) Row(rule string) string { return d.limits.Load().Row(rule) }
 
 // LimitForm lists the parts of answers about limits besides their statuses.

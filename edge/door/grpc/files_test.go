@@ -38,7 +38,7 @@ func openTheirs(t *testing.T) *house {
 	}
 	h := open(t, twoRules)
 	h.gate.SetRules(append(h.gate.Rules(), tree.Rules...))
-	h.door.SetLimits(tree)
+	h.door.SetLimits(tree, false)
 	return h
 }
 
@@ -108,7 +108,7 @@ func TestFiles(t *testing.T) {
 	if want := num(1, 1) + msg(2, num(1, 1), num(3, 1<<32-1)); answer != want {
 		t.Errorf("unlimited: %q, want %q", answer, want)
 	}
-	h.door.SetLimits(nil)
+	h.door.SetLimits(nil, false)
 	if got := c.limit(limits("rl", foo())); got != "OK [OK]" {
 		t.Errorf("without files: %s", got)
 	}

@@ -29,7 +29,7 @@ func rows(t *testing.T, all [][2]string) {
 	}
 	h := open(t, twoRules)
 	h.gate.SetRules(append(h.gate.Rules(), tree.Rules...))
-	h.door.SetLimits(tree)
+	h.door.SetLimits(tree, false)
 	c := h.dial(t)
 	for _, row := range all {
 		var parts []string

@@ -140,6 +140,9 @@ func (k *caller) ask(p *ask.Part, r *limitRequest, d *descriptor) h2.Status {
 			return k.askRule(p, d, i, gate.Ask{Rule: entries[i].value, Cost: cost}, use)
 		}
 	}
+	if k.door.waiting.Load() {
+		return h2.Status{Code: h2.Unavailable, Message: "no configuration from rls.xds yet"}
+	}
 	if !k.fill(entries) {
 		_, status := k.malformed(nil, "an entry has a value that its field cannot have")
 		return status
