@@ -16,6 +16,9 @@ import (
 
 // where describes --address.
 func (s *snippet) where() string {
+	if s.name == envoyGateway {
+		return "`ADDRESS` of Envoy Gateway's server of limits"
+	}
 	text := "`ADDRESS` of headgate's decisions"
 	if s.sockets {
 		text += ", or unix:/path"
@@ -45,6 +48,12 @@ type blanks struct {
 func (b blanks) Seconds() string {
 	return strconv.FormatFloat(float64(b.Timeout)/1000, 'f', -1, 64)
 }
+
+// Service returns the first part of the host, which is NAME.NAMESPACE of a service in Kubernetes.
+func (b blanks) Service() string { return strings.Split(b.Host, ".")[0] }
+
+// Namespace returns the second part of the host.
+func (b blanks) Namespace() string { return strings.Split(b.Host, ".")[1] }
 
 // fill returns the blanks for f, or an error for an option no snippet can hold: a value must mean
 // the same in the proxy's configuration as here.

@@ -91,9 +91,9 @@ func TestLongUnits(t *testing.T) {
 	code := cli.NewApp(&out, &errs).Run(context.Background(), []cli.Entry{{Build: Config}},
 		[]string{"config", "check", file})
 	const is = " is longer than a window can be: "
-	want := "warning: " + limits + ":3:29: [rls-days] d.free: a month" + is + "4 a day\n" +
-		"warning: " + limits + ":5:55: [rls-days] d.paid.user: a year" + is + "1 a day\n" +
-		"warning: " + limits + ":6:29: [rls-days] d.week: a week" + is + "1 a day\n"
+	want := "warning: " + limits + ":3:29: [long-unit] d.free: a month" + is + "4 a day\n" +
+		"warning: " + limits + ":5:55: [long-unit] d.paid.user: a year" + is + "1 a day\n" +
+		"warning: " + limits + ":6:29: [long-unit] d.week: a week" + is + "1 a day\n"
 	if code != 0 || errs.String() != want {
 		t.Errorf("%d\n%swant\n%s", code, errs.String(), want)
 	}

@@ -57,7 +57,7 @@ func TestDeployedSnippets(t *testing.T) {
 			}
 		}
 	}
-	if paths, names := snippetPaths(t),
+	if paths, names := slices.Sorted(slices.Values(snippetPaths(t))),
 		slices.Sorted(maps.Keys(used)); !slices.Equal(names, paths) {
 		t.Errorf("the texts are %q, the snippets use %q", paths, names)
 	}
@@ -157,6 +157,11 @@ var spellings = map[string]map[string][]string{
 		"[2001:db8::1]:80": {`{address: "2001:db8::1", port_value: 80}`},
 		"unix:/run/h.sock": {`{pipe: {path: "/run/h.sock"}}`},
 	},
+	"envoy-gateway": {"gw.edge:80": {"server: gw.edge:80\n"}},
+	"istio":         {"h.edge:80": {`{address: "h.edge", port_value: 80}`}},
+	"kgateway": {"hg.edge.svc:80": {
+		"backendRef: {name: hg, port: 80}", "namespace: edge\n", "name: headgate, namespace: edge}",
+	}},
 	"ingress-nginx": {"headgate.edge:80": {`"http://headgate.edge:80/v1/auth/nginx"`}},
 }
 
@@ -180,7 +185,7 @@ func TestInitFillsIn(t *testing.T) {
 					append(wants, map[bool]string{
 						false: "1234",
 						true:  "1.234s",
-					}[strings.HasPrefix(line, "envoy")])
+					}[strings.HasPrefix(line, "envoy") && line != envoyGateway || line == "istio"])
 			}
 			_, printed, stderr := runInit(t, t.TempDir(), tried...)
 			for _, want := range wants {

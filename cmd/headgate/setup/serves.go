@@ -35,6 +35,9 @@ var serves = map[string]means{
 	"envoy":            {statuses: []int{429}},
 	"envoy-authz":      {body: true},
 	"envoy-authz-grpc": {body: true},
+	envoyGateway:       {statuses: []int{429}},
+	"istio":            {statuses: []int{429}},
+	"kgateway":         {statuses: []int{429}},
 	"ingress-nginx":    {statuses: fixed},
 }
 
@@ -180,7 +183,7 @@ func (a *app) know(cmd *cobra.Command, s *snippet, f *snippetFlags, c *config.Co
 		"HTTP": c.Listen.HTTP, "UDP": c.Listen.UDP, "gRPC": c.Listen.GRPC, "SPOP": c.Listen.SPOP,
 	}[form.door]
 	switch {
-	case cmd.Flags().Changed("address") || s.name == "ingress-nginx" || s.name == traefikCRD:
+	case cmd.Flags().Changed("address") || s.cluster:
 	case len(listens) == 0:
 		fmt.Fprintf(a.Stderr, "note: the configuration has no listen.%s, where %s asks\n",
 			strings.ToLower(form.door), s.name)

@@ -20,7 +20,8 @@ type snippet struct {
 	other   string // another one, as an example
 	dir     string // where the files are taken to lie
 	sockets bool   // it may ask through a unix socket
-	spell   func(config.Address) (string, error)
+	cluster bool   // in Kubernetes: the addresses of a configuration are not those it knows
+	spell   func(config.Address) (string, error) // nil: as headgate spells it
 	// shows headgate the whole request, so the policies decide; without files there is none
 	whole form
 	rule  form // asks a rule, which --rule names; without files there is none
@@ -44,6 +45,8 @@ const (
 	atUDP  = "127.0.0.1:4290"
 	atGRPC = "127.0.0.1:4294" // which the built-in configuration does not open
 	atSPOP = "127.0.0.1:4295" // which the built-in configuration does not open
+
+	inCluster = "headgate.headgate.svc.cluster.local:4294" // likewise, over gRPC
 )
 
 // The commands to run once the files are in place.
@@ -54,15 +57,19 @@ const (
 		"/etc/haproxy/haproxy.cfg && systemctl reload haproxy"
 	nextEnvoy = "copy its parts to envoy.yaml, then run: envoy --mode validate -c " +
 		"/etc/envoy/envoy.yaml"
-	nextCaddy = "import the file in the Caddyfile, then run: caddy validate --config " +
+	nextKubectl = "run: kubectl apply -f headgate.yaml"
+	nextCaddy   = "import the file in the Caddyfile, then run: caddy validate --config " +
 		"/etc/caddy/Caddyfile && systemctl reload caddy"
 )
 
 // traefikCRD is the name of what `init traefik --crd` prints.
 const traefikCRD = "traefik-crd"
 
+// envoyGateway is the name of the gateway that sends limits.
+const envoyGateway = "envoy-gateway"
+
 // snippets is everything for init.
-var snippets = []snippet{
+var snippets = append([]snippet{
 	{
 		name:    "nginx",
 		proxy:   "nginx with auth_request, as Debian's nginx-light has it",
@@ -70,7 +77,6 @@ var snippets = []snippet{
 		other:   "unix:/run/headgate/http.sock",
 		dir:     "/etc/nginx/headgate",
 		sockets: true,
-		spell:   spellPlain,
 		whole: form{
 			door:    "HTTP",
 			files:   []string{"nginx/http.conf", "nginx/server.conf", "nginx/guard.conf"},
@@ -174,7 +180,6 @@ var snippets = []snippet{
 		address: atHTTP,
 		other:   "192.0.2.1:4291",
 		dir:     "/etc/caddy",
-		spell:   spellPlain,
 		whole: form{
 			door:  "HTTP",
 			files: []string{"caddy/headgate.caddy"},
@@ -195,7 +200,6 @@ var snippets = []snippet{
 		address: atHTTP,
 		other:   "192.0.2.1:4291",
 		dir:     "/etc/traefik/dynamic",
-		spell:   spellPlain,
 		whole: form{
 			door: "HTTP", files: []string{"traefik/headgate.yaml"},
 			use: "One file for the directory that Traefik watches; then name " +
@@ -210,71 +214,14 @@ var snippets = []snippet{
 		address: "headgate.headgate.svc.cluster.local:4291",
 		other:   "192.0.2.1:4291",
 		dir:     "/etc/headgate",
-		spell:   spellPlain,
+		cluster: true,
 		whole: form{
 			door: "HTTP", files: []string{"traefik/headgate-crd.yaml"},
 			use:  "One file: two middlewares, and an IngressRoute that names them, as an example.",
 			next: "run: kubectl apply -f headgate-crd.yaml; name the middlewares in your routes",
 		},
 	},
-	{
-		name:    "envoy",
-		proxy:   "Envoy (rate limit service, over gRPC)",
-		address: atGRPC,
-		other:   "unix:/run/headgate/grpc.sock",
-		dir:     "/etc/envoy",
-		sockets: true,
-		spell:   spellEnvoy,
-		whole: form{
-			door: "gRPC", files: []string{"envoy/headgate-rls.yaml"}, waits: true, next: nextEnvoy,
-			use: "One file: a filter for http_filters, rate limits for the virtual hosts to " +
-				"guard, and a cluster for clusters. headgate.yaml needs listen.grpc.",
-		},
-	},
-	{
-		name:    "envoy-authz-grpc",
-		proxy:   "Envoy (ext_authz over gRPC)",
-		address: atGRPC,
-		other:   "unix:/run/headgate/grpc.sock",
-		dir:     "/etc/envoy",
-		sockets: true,
-		spell:   spellEnvoy,
-		whole: form{
-			door:  "gRPC",
-			files: []string{"envoy/headgate-authz-grpc.yaml"},
-			waits: true,
-			next:  nextEnvoy,
-			use: "One file: a filter for http_filters and a cluster for clusters. headgate.yaml " +
-				"needs listen.grpc.",
-		},
-	},
-	{
-		name:    "envoy-authz",
-		proxy:   "Envoy (ext_authz over HTTP)",
-		address: atHTTP,
-		other:   "192.0.2.1:4291",
-		dir:     "/etc/envoy",
-		spell:   spellIP,
-		whole: form{
-			door: "HTTP", files: []string{"envoy/headgate-authz.yaml"}, waits: true,
-			use:  "One file: a filter for http_filters and a cluster for clusters.",
-			next: nextEnvoy,
-		},
-	},
-	{
-		name:    "ingress-nginx",
-		proxy:   "ingress-nginx, retired in March 2026: for clusters that still have it",
-		address: "headgate.headgate.svc.cluster.local:4291",
-		other:   "192.0.2.1:4291",
-		dir:     "/etc/headgate",
-		spell:   spellPlain,
-		whole: form{
-			door: "HTTP", files: []string{"ingress-nginx/headgate.yaml"}, waits: true,
-			use:  "One file: annotations for each Ingress to guard.",
-			next: "run: kubectl patch ingress NAME --patch-file headgate.yaml",
-		},
-	},
-}
+}, envoys...)
 
 // form returns the form for a rule, or else the form for whole requests.
 func (s *snippet) form(rule string) *form {

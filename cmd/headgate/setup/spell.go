@@ -51,10 +51,20 @@ func (s *snippet) spellAddress(at config.Address, f *form) (string, error) {
 	if f.spell != nil {
 		return f.spell(at)
 	}
+	if s.spell == nil {
+		return at.String(), nil
+	}
 	return s.spell(at)
 }
 
-func spellPlain(at config.Address) (string, error) { return at.String(), nil }
+// spellService refuses a host that is no service of a cluster.
+func spellService(at config.Address) (string, error) {
+	_, err := netip.ParseAddr(at.Host)
+	if name, after, _ := strings.Cut(at.Host, "."); err == nil || name == "" || after == "" {
+		return "", errors.New("this gateway needs NAME.NAMESPACE:PORT of a service")
+	}
+	return at.String(), nil
+}
 
 // spellEnvoy returns the path of a socket, or an address with an IP address as host.
 func spellEnvoy(at config.Address) (string, error) {
