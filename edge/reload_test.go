@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -173,8 +174,9 @@ func TestReloadsKeepTheirOrder(t *testing.T) {
 		}
 		return p
 	}
-	n.commit(later, with("a", "b"))
-	n.commit(earlier, with("c"))
+	if err := cmp.Or(n.commit(later, with("a", "b")), n.commit(earlier, with("c"))); err != nil {
+		t.Fatal(err)
+	}
 	n.refuse(earlier, errors.New("too late"))
 	if rules := n.gate.Rules(); len(rules) != 2 || rules[0].Name != "a" {
 		t.Errorf("in force: %v", rules)

@@ -129,7 +129,7 @@ func (c *Client) Run(ctx context.Context) {
 		c.o.Log.Warn("xds: the stream ended, the resources in force stay", "server", c.o.Server,
 			"error", err, "again_in", wait.String())
 		// A quarter more or less, so that the clients of a server do not come back together.
-		if !sleep(ctx, wait*3/4+rand.N(wait/2)) {
+		if !sleep(ctx, wait*3/4+rand.N(wait/2)) { //nolint:gosec // no secret
 			return
 		}
 	}

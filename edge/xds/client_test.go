@@ -105,12 +105,10 @@ func follow(t *testing.T, first func(c call)) (is xds.State, lost string) {
 		}),
 	}
 	server.Protocols.SetUnencryptedHTTP2(true)
-	done := make(chan error, 1)
-	go func() { done <- server.Serve(ln) }()
-	t.Cleanup(func() {
-		_ = server.Close()
-		<-done
-	})
+	var served sync.WaitGroup
+	served.Go(func() { _ = server.Serve(ln) })
+	t.Cleanup(served.Wait)
+	t.Cleanup(func() { _ = server.Close() })
 	c := xds.New(xds.Options{
 		Server: ln.Addr().String(), TypeURL: typeURL, Log: slog.New(slog.DiscardHandler),
 		Apply: func(r xds.Response) error {

@@ -67,7 +67,7 @@ func (s *stream) open(transport *http.Transport, server string, o *Options) erro
 	q.Header.Set("Te", "trailers")
 	q.Header.Set("User-Agent", "headgate/"+o.Node.Version)
 	s.running.Go(func() {
-		answer, err := transport.RoundTrip(q)
+		answer, err := transport.RoundTrip(q) //nolint:bodyclose // close does
 		if err != nil {
 			_ = body.CloseWithError(err) // whoever writes learns of it
 		}

@@ -145,8 +145,9 @@ func (a *app) limitUnset() *cobra.Command {
 		Long: `End the limit of a key set by hand, on every node. Exit code 0 when it was ended, 1
 when there was none, 2 on an error.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.end(cmd.Context(), args, &f.whom, f.shown, f.changeFlags, ending{
+			return a.end(cmd.Context(), args, &f.whom, ending{
 				"/v1/limits", "ended the limit by hand on %s %s\n", "no limit by hand on %s %s\n",
+				f.shown, f.changeFlags,
 			})
 		},
 	}

@@ -205,19 +205,22 @@ func (a *app) unblock(ctx context.Context, args []string, f *manualFlags) error 
 	if slices.Contains(args, "") {
 		return errors.New("unblock: neither the rule nor the key may be empty")
 	}
-	return a.end(ctx, args, &f.whom, f.shown, f.changeFlags, ending{
+	return a.end(ctx, args, &f.whom, ending{
 		"/v1/mitigations", "removed %s %s\n", "no mitigation on %s %s: nothing to remove\n",
+		f.shown, f.changeFlags,
 	})
 }
 
 // ending is a path, and the texts for one that was there and for none.
-type ending struct{ path, there, none string }
+type ending struct {
+	path, there, none string
+	shown             bool
+	changeFlags
+}
 
 // end ends what a human set on the keys that are meant by args.
-func (a *app) end(
-	ctx context.Context, args []string, of *whom, shown bool, f changeFlags, e ending,
-) error {
-	daemon, keys, err := a.meant(ctx, args, of, shown)
+func (a *app) end(ctx context.Context, args []string, of *whom, e ending) error {
+	daemon, keys, err := a.meant(ctx, args, of, e.shown)
 	if err != nil {
 		return err
 	}
@@ -225,8 +228,8 @@ func (a *app) end(
 	for _, key := range keys {
 		query := url.Values{"rule": args[:1]}
 		setKey(query, key)
-		setIf(query, "by", a.author(f))
-		setIf(query, "reason", f.reason)
+		setIf(query, "by", a.author(e.changeFlags))
+		setIf(query, "reason", e.reason)
 		err := daemon.Do(ctx, http.MethodDelete, e.path+"?"+query.Encode(), nil, nil)
 		if err != nil && !withoutMitigation(err) {
 			return daemon.ExplainRefusal(ctx, err, args[0])
@@ -235,7 +238,7 @@ func (a *app) end(
 		if err == nil {
 			none, said = false, e.there
 		}
-		if !f.json {
+		if !e.json {
 			fmt.Fprintf(a.Stdout, said, cli.Safe(args[0]), cli.Safe(key))
 		} else if err := cli.WriteJSON(a.Stdout, removed{args[0], key, err == nil}); err != nil {
 			return err

@@ -15,12 +15,12 @@ var snippetFiles embed.FS
 // snippet puts headgate before a proxy.
 type snippet struct {
 	name    string
-	proxy   string // and the features it must have
-	address string // of headgate's door, by default
-	other   string // another one, as an example
-	dir     string // where the files are taken to lie
-	sockets bool   // it may ask through a unix socket
-	cluster bool   // in Kubernetes: the addresses of a configuration are not those it knows
+	proxy   string                               // and the features it must have
+	address string                               // of headgate's door, by default
+	other   string                               // another one, as an example
+	dir     string                               // where the files are taken to lie
+	sockets bool                                 // it may ask through a unix socket
+	cluster bool                                 // in Kubernetes: it knows no address of a file
 	spell   func(config.Address) (string, error) // nil: as headgate spells it
 	// shows headgate the whole request, so the policies decide; without files there is none
 	whole form
