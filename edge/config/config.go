@@ -101,7 +101,7 @@ type RLS struct {
 	XDS       XDS      // a management server
 	// Rules are no part of headgate.yaml, and so not of the output of Marshal.
 	Rules []mitigation.Rule // set by LoadRLS and JoinRLS
-	files []envoy.File      // as LoadRLS read them
+	Texts []envoy.File      // of the files, as LoadRLS read them
 }
 
 // Ring is the memcached ring in which the nodes of a PoP add up their counts.

@@ -25,11 +25,11 @@ func readRLS(name string) ([]byte, error) { return readFile(name, MaxRLSBytes) }
 // LoadRLS reads the files of rls.files, all or none, and sets c.RLS.Rules to the resulting rules.
 // Without files the tree is nil. The error is a Faults where the content is at fault.
 func LoadRLS(c *Config) (tree *rls.Tree, err error) {
-	c.RLS.Rules, c.RLS.files = nil, nil
+	c.RLS.Rules, c.RLS.Texts = nil, nil
 	if len(c.RLS.Files) == 0 {
 		return nil, nil
 	}
-	if c.RLS.files, err = envoy.Read(c.RLS.Files, MaxRLSFiles, readRLS); err != nil {
+	if c.RLS.Texts, err = envoy.Read(c.RLS.Files, MaxRLSFiles, readRLS); err != nil {
 		return nil, fmt.Errorf("config: rls.files: %w", err)
 	}
 	units := 0
@@ -59,7 +59,7 @@ func JoinRLS(c *Config, resources [][]byte) (*rls.Tree, error) {
 }
 
 func (c *Config) joinRLS(resources [][]byte, warn func(envoy.Fault)) (*rls.Tree, error) {
-	files := slices.Clone(c.RLS.files)
+	files := slices.Clone(c.RLS.Texts)
 	for _, data := range resources {
 		files = append(files, envoy.File{Data: data, Proto: true})
 	}
@@ -85,8 +85,8 @@ func (c *Config) joinRLS(resources [][]byte, warn func(envoy.Fault)) (*rls.Tree,
 
 // RLSFiles returns the names of the files that LoadRLS read.
 func (c *Config) RLSFiles() (names []string) {
-	for i := range c.RLS.files {
-		names = append(names, c.RLS.files[i].Name)
+	for i := range c.RLS.Texts {
+		names = append(names, c.RLS.Texts[i].Name)
 	}
 	return names
 }
