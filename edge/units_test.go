@@ -3,6 +3,7 @@ package edge_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -203,4 +204,20 @@ func TestEstimates(t *testing.T) {
 	) {
 		t.Error("not five bad costs")
 	}
+}
+
+// TestChangedScale: a rule whose scale changes counts from none at the reload, in the new parts.
+// What other rules counted stays.
+func TestChangedScale(t *testing.T) {
+	t.Parallel()
+	const rules = "rules:\n  - {name: usd, limit: 0.50, window: 1h, scale: %d}\n" +
+		"  - {name: other, limit: 5, window: 1h}\n"
+	r, put := startFile(t, fmt.Sprintf(rules, 4))
+	r.says("check usd k cost=0.4499", `allow remaining=0.0501 .*`)
+	r.says("check other k", `allow remaining=4 .*`)
+	put(fmt.Sprintf(rules, 6))
+	r.says("check usd k cost=0.49", `allow remaining=0.01 .*`)
+	r.says("check other k", `allow remaining=3 .*`)
+	put(fmt.Sprintf(rules, 6))
+	r.says("check usd k cost=0.02", `deny why=limit .* remaining=0.01`)
 }

@@ -87,8 +87,9 @@ const (
 	MaxRules    = 1000
 	MaxTree     = 16_384 // rules of descriptors, which do not count as MaxRules
 	MaxRuleName = 64
-	MaxKey      = 256       // bytes
-	MaxCost     = 1_000_000 // per request
+	MaxFarName  = MaxRuleName + 22 // with a number behind it, as PoPs call it
+	MaxKey      = 256              // bytes
+	MaxCost     = 1_000_000        // per request
 )
 
 // Rule is a named limit. It is a plain value and never changes while it is in use.

@@ -49,7 +49,7 @@ func (c *Counter) variant(m, was *Meter, l Limit, n Number) *Meter {
 	v.hasher, v.seen, v.refused = m.hasher, m.seen, m.refused
 	v.numbered.Store(true)
 	if m.shared { // nodes that disagree about a number mostly count in one counter
-		class := packingOf(classOf(v.most), m.span.window)
+		class := packingOf(classOf(v.most), v.span.window)
 		v.packing.small, v.packing.unit, v.packing.period = class.small, class.unit, class.period
 	}
 	if is := was.numberedBy(n); is != nil && m.id == was.id {

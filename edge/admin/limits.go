@@ -201,9 +201,6 @@ func (a *Door) limitProblem(err error, h *gate.LimitByHand) *api.Problem {
 	case errors.Is(err, gate.ErrRefill):
 		return api.BadParameter("limit", "is too small: the bucket would take more than 24h to "+
 			"refill; lower the burst too")
-	case errors.Is(err, gate.ErrGlobal):
-		return api.BadParameter("rule", "is of scope global: PoPs do not learn of each other's "+
-			"numbers")
 	}
 	return api.NewProblem(http.StatusInsufficientStorage, "limits",
 		fmt.Sprintf("have no room: %d are held at most; a table has room for more",

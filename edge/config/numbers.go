@@ -24,14 +24,6 @@ func printedNumbers(n *mitigation.Numbers) any {
 	return "@" + n.Set
 }
 
-// checkNumbers holds numbers and scope together.
-func (v value) checkNumbers(r *mitigation.Rule) {
-	if r.Scope == mitigation.Global && r.Numbers != nil {
-		v.without("numbers", "is for rules of scope node or pop: PoPs do not learn of each "+
-			"other's numbers")
-	}
-}
-
 // plainNumbers reads by which field and table a key of the policy has a number.
 func (v value) plainNumbers(p *policyFile) {
 	t := &policy.Tiers{Plain: true, Names: []string{""}}

@@ -63,7 +63,6 @@ func (v value) own(p *policyFile) {
 	v.checkLadder(p)
 	v.checkShedBy(&p.rule)
 	v.checkBlast(&p.rule)
-	v.checkNumbers(&p.rule)
 	p.rule.Numbers = nil // the engine has them
 	if len(p.Rules) > 0 {
 		v.d.given[join(v.path, "rules")].fault("stands beside limit: a policy asks other rules, " +

@@ -55,7 +55,6 @@ func rule(v value) mitigation.Rule {
 		v.checkBurst(&r)
 		v.checkShedBy(&r)
 		v.checkBlast(&r)
-		v.checkNumbers(&r)
 		v.checkUnits(&r)
 	}
 	return r

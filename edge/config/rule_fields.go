@@ -130,7 +130,7 @@ func kindFields(r *mitigation.Rule) []field {
 			"The digits behind the point of limit, burst and costs: `scale: 4` counts 0.0001 of a "+
 				"unit. A cost is at most 1,000,000 of these parts."),
 		described("numbers", &r.Numbers, codec[*mitigation.Numbers]{
-			"`@` and the name of a table, of scope `node` or `pop`", numbersOf, printedNumbers,
+			"`@` and the name of a table", numbersOf, printedNumbers,
 		}, `""`,
 			"Keys with a limit of their own, by lines such as `KEY,137` of the table: see "+
 				"[customers](customers.md). Policies write `{of: header.x-api-key, table: "+

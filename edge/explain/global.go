@@ -20,7 +20,7 @@ func viewGlobal(
 	if !is.Global || standing == nil {
 		return nil
 	}
-	s := standing(now, is.Rule.Name, key)
+	s := standing(now, is.Far, key)
 	v := &api.KeyGlobalView{
 		PoPRate: s.Rate, Owner: s.Owner, Standby: s.Standby, Reporter: s.Reporter,
 		Alone: s.Alone,

@@ -121,7 +121,7 @@ func (g *Gate) Unsent(d *window.Due, now window.Instant, server int, sent bool) 
 // rule reports the cost as this node's alone.
 func (g *Gate) MergeAlone(f window.Flush, d *window.Due) {
 	standing, ok := g.counter.Alone(f, d)
-	if r := g.rules.Load().byName[d.Rule]; ok && r != nil && r.global {
+	if r := g.rules.Load().byName[d.Rule].of(f.Now, d.Key); ok && r != nil && r.global {
 		g.global.sample(f.Now, r, d, standing, true)
 	}
 }
@@ -130,7 +130,7 @@ func (g *Gate) MergeAlone(f window.Flush, d *window.Due) {
 // clears the ratio as soon as below. Under a global rule the advice of the coordinator decides
 // instead, while other PoPs are connected.
 func (g *Gate) pace(now window.Instant, d *window.Due, s window.Standing) {
-	r := g.rules.Load().byName[d.Rule]
+	r := g.rules.Load().byName[d.Rule].of(now, d.Key)
 	if r != nil && r.global {
 		g.global.sample(now, r, d, s, false)
 		if g.global.connected.Load() {

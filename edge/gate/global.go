@@ -120,7 +120,7 @@ func (l *global) sample(now window.Instant, r *rule, d *window.Due, s window.Sta
 		return
 	}
 	m := control.Sample{
-		Rule: r.Name, Key: d.Key, Index: d.Index(), Since: s.Since, Alone: alone, Own: s.Own,
+		Rule: r.far, Key: d.Key, Index: d.Index(), Since: s.Since, Alone: alone, Own: s.Own,
 		Told: s.Told, ToldFrom: s.ToldFrom,
 		Report:  control.Report{Rate: s.Rate, Admitted: s.Admitted, Over: s.Over, Totals: s.Totals},
 		Offered: s.Offered,
@@ -150,8 +150,10 @@ func (g *Gate) Report(now window.Instant) {
 // longest of the rule. In count mode a key within the limit by counts is not shed. Advice on a rule
 // without scope global, or with the index of another key, has no effect.
 func (g *Gate) Apply(now window.Instant, a control.Advice) {
-	r := g.rules.Load().byName[a.Rule]
-	if r == nil || !r.global || r.meter.Index(a.Key) != a.Index {
+	name, _ := nearName(a.Rule)
+	r := g.rules.Load().byName[name].of(now, a.Key)
+	// with another number by now the advice is no longer about the key
+	if r == nil || !r.global || r.far != a.Rule || r.meter.Index(a.Key) != a.Index {
 		return
 	}
 	if len(a.Remote) > 0 {

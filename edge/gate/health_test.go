@@ -33,8 +33,15 @@ func TestGlobalState(t *testing.T) {
 	if _, ok := w.GlobalRule("none"); ok {
 		t.Error("a rule that is not in force")
 	}
-	if r, ok := w.GlobalRule("r"); !ok || r.Name != "r" {
-		t.Errorf("%+v, %v", r, ok)
+	for name, limit := range map[string]int64{
+		"r": w.Rules()[0].Limit, "r#7/0": 7, "r#1000000000/0": mitigation.MaxLimit,
+		"r#0/0": 0, "r#": 0, "r#-1/0": 0, "r#1e3/0": 0, "r#1000000001/0": 0, "r#7/-1": 0,
+		"x#7/0": 0,
+	} {
+		if r, ok := w.GlobalRule(name); ok != (limit > 0) ||
+			ok && (r.Name != name || r.Limit != limit) {
+			t.Errorf("%s: %+v, %v", name, r, ok)
+		}
 	}
 }
 

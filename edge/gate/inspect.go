@@ -17,6 +17,7 @@ type Inspection struct {
 	Source   string
 	Ends     window.Instant   // of a limit by hand, when; else 0
 	Global   bool             // other PoPs count too
+	Far      string           // the name of the rule between PoPs, with the key's number
 	Count    window.Count     // of a Peek of cost 1
 	Evidence window.Evidence  // from sketch and slot
 	Flag     *mitigation.Flag // nil: the key has none
@@ -48,7 +49,7 @@ func (g *Gate) Inspect(
 	i := r.meter.Index(key)
 	hit := r.meter.Look(now, i)
 	is := Inspection{
-		Rule: r.Rule, Source: named.sourceOf(r, i), Global: r.global,
+		Rule: r.Rule, Source: named.sourceOf(r, i), Global: r.global, Far: r.far,
 		Evidence: r.meter.Evidence(now, i),
 	}
 	if by := named.limits.by(r); by != nil {

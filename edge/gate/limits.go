@@ -53,7 +53,7 @@ func limitsOf(of map[string][]override.Override, r *mitigation.Rule) (all []over
 		})
 	}
 	return slices.DeleteFunc(slices.Concat(all, of[r.Name]), func(o override.Override) bool {
-		return r.Scope == mitigation.Global || !r.Takes(o.Number)
+		return !r.Takes(o.Number)
 	})
 }
 
@@ -140,7 +140,6 @@ type LimitByHand struct {
 // The errors of SetLimits, beside ErrNoRule and ErrNoRoom.
 var (
 	ErrBurst  = errors.New("gate: a burst is for buckets")
-	ErrGlobal = errors.New("gate: PoPs do not learn of each other's numbers")
 	ErrRefill = errors.New("gate: the bucket would not refill within a day")
 )
 
@@ -191,8 +190,6 @@ func (g *Gate) checkLimit(now window.Instant, h *LimitByHand) error {
 		return ErrNoRule
 	case h.Number.Burst > 0 && r.Kind != mitigation.Bucket:
 		return ErrBurst
-	case r.global:
-		return ErrGlobal
 	case !r.Takes(h.Number):
 		return ErrRefill
 	default:

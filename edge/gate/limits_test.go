@@ -203,7 +203,7 @@ func TestLimitsRefused(t *testing.T) {
 	}{
 		{one("none", 0), gate.ErrNoRule},
 		{one("r", 3), gate.ErrBurst},
-		{one("g", 0), gate.ErrGlobal},
+		{one("g", 3), gate.ErrBurst},
 	} {
 		_, at, err := g.SetLimits(g.Now(), []gate.LimitByHand{one("r", 0), is.bad})
 		if at != 1 || !errors.Is(err, is.want) || len(g.Limits(g.Now())) != 0 {

@@ -2,7 +2,9 @@ package gate
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/headgate-dev/headgate/mitigation"
@@ -47,9 +49,23 @@ func (r *rule) setNumbers() {
 func (r *rule) with(n mitigation.Number) rule {
 	in := *r
 	in.Rule, in.numbers, in.limits = r.With(n), nil, nil
-	in.fill = in.Fill()
+	in.fill, in.far = in.Fill(), farName(r.far, n)
 	in.meter = r.meter.Numbered(mitigation.Number{Limit: in.Limit, Burst: in.Burst})
 	return in
+}
+
+// farName returns the name between PoPs of the rule called name for keys with the number n.
+func farName(name string, n mitigation.Number) string {
+	return fmt.Sprintf("%s#%d/%d", name, n.Limit, n.Burst)
+}
+
+// nearName is farName backwards; the number is 0 where there is none.
+func nearName(far string) (name string, n mitigation.Number) {
+	name, number, _ := strings.Cut(far, "#")
+	limit, burst, _ := strings.Cut(number, "/")
+	n.Limit, _ = strconv.ParseInt(limit, 10, 64)
+	n.Burst, _ = strconv.ParseInt(burst, 10, 64)
+	return name, n
 }
 
 // under returns r, which has numbers, for the key of a.

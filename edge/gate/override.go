@@ -156,6 +156,6 @@ func (g *Gate) lift(now window.Instant, r *rule, key []byte, was mitigation.Flag
 	g.forgetUsedUp(r, key, now, false)
 	g.flags.Lift(now, i)
 	if g.global != nil && g.global.Lifted != nil {
-		g.global.Lifted(r.Name, key)
+		g.global.Lifted(r.of(now, key).far, key)
 	}
 }

@@ -141,7 +141,7 @@ func (g *Gate) restoreCount(
 		return false
 	}
 	if r.global && g.global.Restore != nil {
-		g.global.Restore(now, r.Name, c.Key, c.Global)
+		g.global.Restore(now, r.far, c.Key, c.Global)
 	}
 	return true
 }

@@ -25,9 +25,11 @@ type ruleSet struct {
 // rule is a rule in use.
 type rule struct {
 	mitigation.Rule
-	set     *ruleSet
-	shared  bool // other nodes of the PoP, or other PoPs, count too
-	global  bool // other PoPs count too
+	set    *ruleSet
+	shared bool // other nodes of the PoP, or other PoPs, count too
+	global bool // other PoPs count too
+	// its name between PoPs: they count the keys of a number together, as if of a rule
+	far     string
 	meter   *window.Meter
 	tallies *[Lanes]totals.Tally // kept across reloads, so totals only grow
 	delayed *totals.Delayed      // likewise
@@ -123,7 +125,7 @@ func (g *Gate) SetRules(rules []mitigation.Rule) {
 	for n, r := range rules {
 		in := &rule{
 			Rule: r, set: next, fill: r.Fill(), shared: g.isShared(&r),
-			global: g.isGlobal(&r), meter: g.counter.Meter(r.Name),
+			global: g.isGlobal(&r), far: r.Name, meter: g.counter.Meter(r.Name),
 		}
 		in.keyed = r.Numbers != nil || len(byHand[n]) > 0
 		g.setSpecial(in)
@@ -227,14 +229,21 @@ func (g *Gate) Rules() []mitigation.Rule {
 	return all
 }
 
-// GlobalRule returns the rule called name, and false unless in force, not off, and counted by all
-// PoPs.
+// GlobalRule returns the rule that PoPs call name, for keys with a number under the number, and
+// false unless in force, not off, and counted by all PoPs.
 func (g *Gate) GlobalRule(name string) (mitigation.Rule, bool) {
-	r := g.rules.Load().byName[name]
+	near, n := nearName(name)
+	r := g.rules.Load().byName[near]
 	if r == nil || !r.global || r.Mode == mitigation.Off {
 		return mitigation.Rule{}, false
 	}
-	return r.Rule, true
+	if near == name {
+		return r.Rule, true
+	}
+	with := r.With(n)
+	with.Name = name
+	return with, 0 < n.Limit && n.Limit <= mitigation.MaxLimit && 0 <= n.Burst &&
+		n.Burst <= mitigation.MaxLimit && r.Takes(n)
 }
 
 // RuleNames yields the names of the rules in force, in the order of the configuration, without

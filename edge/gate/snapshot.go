@@ -165,7 +165,7 @@ func (s *snapshotter) counts(keys []snapshotKey) {
 func (s *snapshotter) log(k snapshotKey, most int) (log window.Snapshot, global control.Snapshot) {
 	read := func() { log = k.rule.meter.Snapshot(s.now, k.index, s.marks[:0], most) }
 	if k.rule.global && s.gate.global.Snapshot != nil {
-		global = s.gate.global.Snapshot(k.rule.Name, k.key, read)
+		global = s.gate.global.Snapshot(k.rule.far, k.key, read)
 	} else {
 		read()
 	}

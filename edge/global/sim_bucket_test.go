@@ -103,8 +103,12 @@ func TestSimulatorBuckets(t *testing.T) {
 }
 
 func simulateBuckets(t *testing.T, seed uint64) {
+	rules := simBuckets
+	if seed%3 == 0 {
+		rules = numbered(rules, 150, 9, 30, 30)
+	}
 	s := newSim(&simPlan{
-		seed: seed, pops: []int{2, 1, 2}, ring: []bool{true, seed%2 == 0, true}, rules: simBuckets,
+		seed: seed, pops: []int{2, 1, 2}, ring: []bool{true, seed%2 == 0, true}, rules: rules,
 		links:  lossy.Fault{Delay: time.Duration(seed) * 10 * time.Millisecond, Jitter: simStep},
 		detect: 5 * time.Second, rejoin: time.Second,
 	})

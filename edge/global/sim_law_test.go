@@ -174,7 +174,7 @@ func (n *simNode) stats() coordinator.Stats {
 func (n *simNode) standing(c *simClient) control.Standing {
 	n.world.mu.Lock()
 	defer n.world.mu.Unlock()
-	return n.world.coordinator.Explain(n.edge.Now(), c.rule.Name, c.key)
+	return n.world.coordinator.Explain(n.edge.Now(), n.sim.farName(c.rule), c.key)
 }
 
 // members returns how many members n seats.

@@ -25,6 +25,29 @@ var simRules = []mitigation.Rule{
 	},
 }
 
+// numbered are rules by other limits, under which each key has the number of rules.
+func numbered(rules []mitigation.Rule, limits ...int64) (under []mitigation.Rule) {
+	for i, r := range rules {
+		r.Numbers = &mitigation.Numbers{
+			Set: "t", List: []mitigation.Number{{Limit: r.Limit, Burst: r.Burst}},
+			Find: func([]byte) int { return 0 },
+		}
+		if r.Limit = limits[i]; r.Burst > 0 {
+			r.Burst += 20
+		}
+		under = append(under, r)
+	}
+	return under
+}
+
+// farName is how the coordinators call r.
+func (s *sim) farName(r *mitigation.Rule) string {
+	if s.plan.rules == nil {
+		return r.Name
+	}
+	return fmt.Sprintf("%s#%d/0", r.Name, r.Limit)
+}
+
 func simRule(name string) *mitigation.Rule {
 	return &simRules[slices.IndexFunc(simRules,
 		func(r mitigation.Rule) bool { return r.Name == name })]

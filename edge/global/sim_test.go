@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/headgate-dev/headgate/mitigation"
 )
 
 var (
@@ -46,8 +48,16 @@ func (t *simTotals) add(s *sim) {
 // pass lets d pass, in a bubble.
 func pass(d time.Duration) { time.Sleep(d) }
 
+// scale says whether seeds run over memberlist, and how many nodes a cluster has at most.
+type scale struct {
+	full bool
+	most int
+}
+
 // runSeeds runs seeds from first on, each in a bubble of its own, in clusters of up to most nodes.
-func runSeeds(t *testing.T, first uint64, seeds int, full bool, most int) {
+func runSeeds(
+	t *testing.T, first uint64, seeds int, at scale, rules ...mitigation.Rule,
+) {
 	if *simSeeds > 0 {
 		first, seeds = *simFirst, *simSeeds
 	}
@@ -56,7 +66,8 @@ func runSeeds(t *testing.T, first uint64, seeds int, full bool, most int) {
 	}
 	began, total := time.Now(), simTotals{known: map[string]int{}}
 	for seed := first; seed < first+uint64(seeds) && total.broken < simBroken; seed++ {
-		plan := newSimPlan(seed, full, most)
+		plan := newSimPlan(seed, at.full, at.most)
+		plan.rules = rules
 		var s *sim
 		synctest.Test(t, func(t *testing.T) { s = simulate(t, plan) })
 		total.add(s)
@@ -82,7 +93,23 @@ func runSeeds(t *testing.T, first uint64, seeds int, full bool, most int) {
 }
 
 // TestSimulator runs the daemon's own code, but for memberlist, in clusters that a seed breaks.
-func TestSimulator(t *testing.T) { runSeeds(t, 1, simSeedsPlain, false, simMost) }
+func TestSimulator(t *testing.T) { runSeeds(t, 1, simSeedsPlain, scale{false, simMost}) }
+
+// TestSimulatorNumbers is TestSimulator with each limit as the number of keys, under a rule of
+// another limit: the same laws hold.
+func TestSimulatorNumbers(t *testing.T) {
+	// the limits of the other kind: rates where the numbers are counted, and the other way round
+	runSeeds(
+		t,
+		20_001,
+		simSeedsPlain/3,
+		scale{false, simMost},
+		numbered(simRules, 30, 9000, 2000)...)
+}
 
 // TestSimulatorMemberlist runs all of it over memberlist, on a network in memory.
-func TestSimulatorMemberlist(t *testing.T) { runSeeds(t, 10_001, simSeedsFull, true, simMost) }
+func TestSimulatorMemberlist(
+	t *testing.T,
+) {
+	runSeeds(t, 10_001, simSeedsFull, scale{true, simMost})
+}

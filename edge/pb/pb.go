@@ -83,6 +83,20 @@ func (w *Walker) take(n uint64) []byte {
 	return b
 }
 
+// Pair returns the fields 1 and 2 of a message that are bytes, as an entry of a map has them.
+func Pair(message []byte) (first, second []byte, ok bool) {
+	w := Walk(message)
+	for w.Next() {
+		switch {
+		case w.Is(1, Bytes):
+			first = w.Data
+		case w.Is(2, Bytes):
+			second = w.Data
+		}
+	}
+	return first, second, !w.Bad
+}
+
 // Wrapped returns the value in a message of the UInt64Value kind: field 1, 0 if left out. A wrapper
 // tells "0" from "not given", which a plain number of proto3 cannot.
 func Wrapped(message []byte) (value uint64, ok bool) {

@@ -112,8 +112,6 @@ func (u *tableUser) check(word string) error {
 	}
 	n, err := ParseNumber(word, u.rule.Scale)
 	switch {
-	case u.rule.Scope == mitigation.Global:
-		return errors.New("a key has a number of its own in a rule of scope node or pop only")
 	case err != nil:
 	case n.Burst > 0 && u.rule.Kind != mitigation.Bucket:
 		return errors.New("burst is for buckets, and a rule that uses the table is none")

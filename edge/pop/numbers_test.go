@@ -27,8 +27,17 @@ func tableOf(at map[string]int64) *mitigation.Numbers {
 // more passes than the greatest of the last window, and the overshoot of nodes together.
 func TestNumbersOverThePoP(t *testing.T) {
 	sequential(t)
+	// Of a limit above window.SmallLimit nodes pace what is above it.
+	for limit, step := range map[int64]time.Duration{
+		100: 4 * time.Millisecond, window.SmallLimit + 100: 2 * time.Millisecond,
+	} {
+		t.Run(fmt.Sprint(limit), func(t *testing.T) { numbersOverThePoP(t, limit, step) })
+	}
+}
+
+func numbersOverThePoP(t *testing.T, limit int64, step time.Duration) {
 	const nodes = 3
-	rule := poptest.Rule(100, 20*time.Second)
+	rule := poptest.Rule(limit, 20*time.Second)
 	tables := make([]map[string]int64, nodes)
 	p := newTogether(t, nodes, ringtest.NewMemory(3), rule)
 	for n := range tables {
@@ -46,10 +55,11 @@ func TestNumbersOverThePoP(t *testing.T) {
 	}
 	var waiting []late
 	logs, greatest := map[string][]window.Instant{}, map[string]int64{}
+	asked := map[string][]window.Instant{} // a key that asks for more is shed, whatever passed
 	changed := map[string]window.Instant{}
 	denied := 0
 	for range 120_000 {
-		p.After(time.Duration(p.Rand.Int64N(int64(4 * time.Millisecond))))
+		p.After(time.Duration(p.Rand.Int64N(int64(step))))
 		for len(waiting) > 0 && waiting[0].at <= p.Now {
 			w := waiting[0]
 			waiting = waiting[1:]
@@ -81,17 +91,69 @@ func TestNumbersOverThePoP(t *testing.T) {
 		for len(log) > 0 && p.Now.Sub(log[0]) > rule.Window {
 			log = log[1:]
 		}
+		offers := append(asked[key], p.Now)
+		for p.Now.Sub(offers[0]) > rule.Window {
+			offers = offers[1:]
+		}
+		asked[key] = offers
 		if d := p.Check(p.Rand.IntN(nodes), "r", key); !d.Deny {
 			log = append(log, p.Now)
-		} else if denied++; int64(len(log)) < least-least/50 {
+		} else if denied++; int64(len(log)) < least-least/50 &&
+			(d.Why != mitigation.ByShed || int64(len(offers)) <= least) {
 			t.Fatalf("%s: denied with %d of %d: %+v", key, len(log), least, d)
 		}
-		if int64(len(log)) > greatest[key]*11/10+25 {
+		if int64(len(log)) > greatest[key]*11/10+int64(100*time.Millisecond/step) {
 			t.Fatalf("%s: %d passed of at most %d", key, len(log), greatest[key])
 		}
 		logs[key] = log
 	}
 	if denied < 10_000 {
 		t.Errorf("%d denied: too few to say anything", denied)
+	}
+}
+
+// TestNumbersOfBuckets: a bucket over the PoP that is a key's number lets pass as much as a rule of
+// that bucket, whatever the rule's own.
+func TestNumbersOfBuckets(t *testing.T) {
+	sequential(t)
+	for _, own := range []mitigation.Number{{Limit: 20, Burst: 5}, {Limit: 600, Burst: 200}} {
+		var passed []int
+		wide, narrow := mitigation.Number{
+			Limit: 3000,
+			Burst: 30,
+		}, mitigation.Number{
+			Limit: 7,
+			Burst: 70,
+		}
+		for _, by := range []mitigation.Number{own, wide, narrow} {
+			rule := mitigation.Rule{
+				Name: "r", Kind: mitigation.Bucket, Limit: by.Limit, Burst: by.Burst,
+				Window: 10 * time.Second, Scope: mitigation.PoP,
+			}
+			p := newTogether(t, 3, ringtest.NewMemory(3), rule)
+			if by != own {
+				rule.Numbers = &mitigation.Numbers{
+					Set: "t", List: []mitigation.Number{own}, Find: func([]byte) int { return 0 },
+				}
+				for n := range p.Nodes {
+					p.Nodes[n].Gate.SetRules([]mitigation.Rule{rule})
+				}
+			}
+			p.After(5 * time.Second)
+			floods, end := 0, p.Now.Add(time.Minute)
+			for p.Now < end {
+				p.After(time.Duration(p.Rand.Int64N(int64(4*time.Second) / own.Limit)))
+				if !p.Check(p.Rand.IntN(3), "r", "flood").Deny { // 5 times the refill
+					floods++
+				}
+			}
+			passed = append(passed, floods)
+		}
+		t.Logf("%v: %v", own, passed)
+		for _, n := range passed[1:] {
+			if float64(n) > 1.1*float64(passed[0]) || float64(n) < 0.9*float64(passed[0]) {
+				t.Errorf("%v: %d pass as the rule, %d as a number", own, passed[0], n)
+			}
+		}
 	}
 }

@@ -54,7 +54,7 @@ func ReadResponse(raw []byte, typeURL string) (r Response, err error) {
 		case w.Is(1, pb.Bytes):
 			r.Version = string(w.Data)
 		case w.Is(2, pb.Bytes):
-			kind, value, ok := readAny(w.Data)
+			kind, value, ok := pb.Pair(w.Data) // a google.protobuf.Any
 			if w.Bad = !ok; string(kind) != typeURL && err == nil {
 				err = fmt.Errorf("a resource is of type %.200q", kind)
 			}
@@ -70,20 +70,6 @@ func ReadResponse(raw []byte, typeURL string) (r Response, err error) {
 	}
 	slices.SortFunc(r.Resources, bytes.Compare) // servers keep them in maps
 	return r, err
-}
-
-// readAny reads a google.protobuf.Any.
-func readAny(message []byte) (kind, value []byte, ok bool) {
-	w := pb.Walk(message)
-	for w.Next() {
-		switch {
-		case w.Is(1, pb.Bytes):
-			kind = w.Data
-		case w.Is(2, pb.Bytes):
-			value = w.Data
-		}
-	}
-	return kind, value, !w.Bad
 }
 
 // sum tells r from responses with another version or other resources.

@@ -103,14 +103,8 @@ func (l *loader) all(from list) iter.Seq2[*yaml.Node, list] {
 
 // nameIn returns key_value of a descriptor.
 func nameIn(message []byte) string {
-	var parts [2]string
-	w := pb.Walk(message)
-	for w.Next() {
-		if w.Kind == pb.Bytes && (w.Number == 1 || w.Number == 2) {
-			parts[w.Number-1] = string(w.Data)
-		}
-	}
-	return strings.TrimSuffix(parts[0]+"_"+parts[1], "_")
+	key, value, _ := pb.Pair(message)
+	return strings.TrimSuffix(string(key)+"_"+string(value), "_")
 }
 
 // message returns a message as a mapping of YAML. Its faults are at at.
@@ -178,17 +172,9 @@ func word(text string) *yaml.Node {
 func (l *loader) structure(data []byte, at string, depth int) *yaml.Node {
 	m := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", HeadComment: at}
 	for entry := range l.messagesIn(data, 1, m, depth) {
-		key, value := "", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"}
-		w := pb.Walk(entry)
-		for w.Next() {
-			switch {
-			case w.Is(1, pb.Bytes):
-				key = strings.ToValidUTF8(string(w.Data), "\uFFFD")
-			case w.Is(2, pb.Bytes):
-				value = l.value(w.Data, at, depth+1)
-			}
-		}
-		m.Content = append(m.Content, word(key), value)
+		key, value, _ := pb.Pair(entry)
+		m.Content = append(m.Content, word(strings.ToValidUTF8(string(key), "\uFFFD")),
+			l.value(value, at, depth+1))
 	}
 	return m
 }

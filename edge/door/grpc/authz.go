@@ -184,17 +184,8 @@ func (k *caller) fillExtensions(f *request.Reader, attributes []byte) bool {
 		if !w.Is(10, pb.Bytes) {
 			continue
 		}
-		var name, value []byte
-		inner := pb.Walk(w.Data)
-		for inner.Next() {
-			switch {
-			case inner.Is(1, pb.Bytes):
-				name = inner.Data
-			case inner.Is(2, pb.Bytes):
-				value = inner.Data
-			}
-		}
-		if inner.Bad {
+		name, value, ok := pb.Pair(w.Data)
+		if !ok {
 			return false
 		}
 		switch string(name) {

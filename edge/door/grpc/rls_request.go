@@ -94,18 +94,9 @@ func (k *caller) parseDescriptor(message []byte) (ok bool) {
 
 // parseEntry reads a RateLimitDescriptor.Entry.
 func (k *caller) parseEntry(message []byte) bool {
-	var e entry
-	w := pb.Walk(message)
-	for w.Next() {
-		switch {
-		case w.Is(1, pb.Bytes):
-			e.key = w.Data
-		case w.Is(2, pb.Bytes):
-			e.value = w.Data
-		}
-	}
-	k.entries = append(k.entries, e)
-	return !w.Bad
+	key, value, ok := pb.Pair(message)
+	k.entries = append(k.entries, entry{key, value})
+	return ok
 }
 
 // parse reads a RateLimitDescriptor.RateLimitOverride.

@@ -123,7 +123,7 @@ func ParseRecord(k Kind, body []byte) (rec Record, err error) {
 	default:
 		r.view(&rec, flags)
 	}
-	if r.Bad || rec.ID.Rule == "" || len(rec.ID.Rule) > mitigation.MaxRuleName {
+	if r.Bad || rec.ID.Rule == "" || len(rec.ID.Rule) > mitigation.MaxFarName {
 		return Record{}, ErrRecord
 	}
 	return rec, nil
