@@ -131,7 +131,7 @@ type Rule struct {
 	// of Scale, 0..MaxScale, make a unit. Unit is the name; "": requests
 	Unit  string
 	Scale int
-	// limits that some keys have in place of Limit, of scope Node or PoP; nil: none has
+	// limits that some keys have in place of Limit; nil: none has
 	Numbers *Numbers
 }
 
