@@ -21,6 +21,8 @@ type Meta struct {
 	// Admin is the "host:port" of the node's admin listener, for people; an empty host is the
 	// member's own address. "" is none other machines reach.
 	Admin string
+	// Limits says that the node knows limits by hand. It is a node of this version or later.
+	Limits bool
 
 	// Leaving says that the node is about to leave: its silence is no failure. The node sets it
 	// itself as it ends; Config and SetMeta ignore it.
@@ -40,6 +42,7 @@ const (
 	metaRules   = 5
 	metaLeaving = 6
 	metaAdmin   = 7
+	metaLimits  = 8
 )
 
 var (
@@ -78,6 +81,9 @@ func (m Meta) Append(b []byte) []byte {
 	b = appendField(b, metaAdmin, m.Admin)
 	if m.Leaving {
 		b = append(b, metaLeaving, 0)
+	}
+	if m.Limits {
+		b = append(b, metaLimits, 0)
 	}
 	return b
 }
@@ -131,5 +137,7 @@ func (m *Meta) set(kind byte, value []byte) {
 		m.Admin = string(value)
 	case metaLeaving:
 		m.Leaving = true
+	case metaLimits:
+		m.Limits = true
 	}
 }

@@ -61,7 +61,7 @@ func TestMetaFits(t *testing.T) {
 	long := strings.Repeat("x", MaxMetaText)
 	m := Meta{
 		PoP: long, Version: long, Wire: 255, Ring: long, Rules: long,
-		Admin: long, Leaving: true,
+		Admin: long, Leaving: true, Limits: true,
 	}
 	if got := len(m.Append(nil)); got > maxMeta {
 		t.Errorf("%d bytes, memberlist takes %d and panics beyond", got, maxMeta)
@@ -95,6 +95,7 @@ func TestMetaOfOthers(t *testing.T) {
 		},
 		{"longer field", []byte{released, fieldWire, 2, 7, 9}, Meta{Wire: 7}, nil},
 		{"admin", Meta{Admin: ":4292"}.Append(nil), Meta{Admin: ":4292"}, nil},
+		{"limits", Meta{Limits: true}.Append(nil), Meta{Limits: true}, nil},
 		{"empty field", []byte{released, fieldWire, 0}, Meta{}, nil},
 		{
 			"too long a text", append([]byte{released, fieldPoP, 65}, make([]byte, 65)...),

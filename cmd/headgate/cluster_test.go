@@ -59,11 +59,15 @@ func worldwideWell() *api.GossipView {
 	g.Members = []api.Member{
 		{
 			Name: "cdg-1", PoP: "cdg", Address: "192.0.2.9:4293", State: "alive",
-			Since: clitest.Noon.Add(-95 * time.Second), Version: "v1.2.0", Wire: 1, Rules: "77aa",
+			Since: clitest.Noon.Add(
+				-95 * time.Second,
+			), Version: "v1.2.0", Wire: 1, Rules: "77aa", Limits: true,
 		},
 		{
 			Name: "edge-1", PoP: "lhr", Address: "192.0.2.1:4293", State: "alive",
-			Since: clitest.Noon.Add(-26 * time.Hour), Version: "v1.2.0", Wire: 1, Ring: "e295",
+			Since: clitest.Noon.Add(
+				-26 * time.Hour,
+			), Version: "v1.2.0", Wire: 1, Ring: "e295", Limits: true,
 			Rules: "77aa", Self: true,
 		},
 	}

@@ -61,6 +61,7 @@ type Member struct {
 	Ring    string    `json:"ring"`  // fingerprint; empty: no ring
 	Rules   string    `json:"rules"` // digest of its rules of scope global
 	Self    bool      `json:"self"`
+	Limits  bool      `json:"limits"` // it knows limits by hand
 	// Ahead is the time in seconds the clock is ahead of this node's, negative if behind. 0 unless
 	// the difference is so large the two nodes refuse each other's records.
 	Ahead float64 `json:"clock_ahead_seconds,omitempty"`

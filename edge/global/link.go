@@ -139,6 +139,7 @@ func (l *Link) Attach(g *gate.Gate) {
 		Wire:    coordinator.Version,
 		Rules:   rulesDigest(g.Rules()),
 		Admin:   l.options.Admin,
+		Limits:  true,
 	}
 	now := g.Now()
 	l.coordinator = coordinator.New(l.coordinatorOptions(), now, g.Wall(now))

@@ -99,7 +99,7 @@ func (l *Link) members(off map[string]time.Duration) []api.Member {
 			Name: m.Name, PoP: m.PoP, Address: m.Addr, State: m.State.String(),
 			Since:   m.Since.UTC(),
 			Version: m.Version, Wire: int(m.Wire), Ring: m.Ring, Rules: m.Rules,
-			Self:  m.Name == l.gate.Node(),
+			Self: m.Name == l.gate.Node(), Limits: m.Limits,
 			Ahead: off[m.Name].Seconds(), Dashboard: DashboardOf(m.Admin, m.Addr),
 		}
 	}

@@ -243,6 +243,9 @@ func differsIn(self, m *api.Member) string {
 	if m.Wire != self.Wire && m.Wire != 0 && self.Wire != 0 {
 		in = append(in, "wire")
 	}
+	if self.Limits && !m.Limits {
+		in = append(in, "limits by hand")
+	}
 	if m.Ahead != 0 {
 		in = append(in, "clock "+aside(cli.Seconds(m.Ahead)))
 	}
