@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -59,7 +60,8 @@ func (b blanks) Namespace() string { return strings.Split(b.Host, ".")[1] }
 // the same in the proxy's configuration as here.
 func (s *snippet) fill(f snippetFlags) (blanks, error) {
 	b := blanks{
-		Rule: f.rule, Timeout: f.timeout.Milliseconds(), Dir: s.dir, Spare: f.spare,
+		Rule: f.rule, Timeout: f.timeout.Milliseconds(), Spare: f.spare,
+		Dir: cmp.Or(s.dir, "/etc/headgate"),
 	}
 	if f.rule != "" && (!plainName(f.rule) || len(f.rule) > wire.MaxRule) {
 		return b, fmt.Errorf("--rule %s is not a valid rule name: 1 to %d of A-Z a-z 0-9 _ . -",

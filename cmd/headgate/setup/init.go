@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,8 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/spf13/cobra"
+
+	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 )
 
 // The options' defaults: a rule of the built-in configuration, for proxies able to ask only a
@@ -196,12 +198,12 @@ func (s *snippet) checkFlags(cmd *cobra.Command, f *snippetFlags) error {
 
 // example shows how s is called.
 func (s *snippet) example() string {
-	text := "  headgate init " + s.name
+	text, other := "  headgate init "+s.name, " --address "+cmp.Or(s.other, "192.0.2.1:4291")
 	if len(s.whole.files) > 0 {
-		text += "\n  headgate init " + s.name + " --address " + s.other
+		text += "\n  headgate init " + s.name + other
 	}
 	if len(s.rule.files) > 0 {
-		text += "\n  headgate init " + s.name + " --rule login --address " + s.other
+		text += "\n  headgate init " + s.name + " --rule login" + other
 	}
 	return text
 }

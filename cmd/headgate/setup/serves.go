@@ -125,7 +125,13 @@ func unserved(c *config.Config, file, name string, udp, messages bool) (all conf
 		if p.Mode == mitigation.Off {
 			continue
 		}
-		for _, n := range needsOf(c, p) {
+		needs := needsOf(c, p)
+		if name == envoyGateway {
+			needs = []need{{
+				func(means) bool { return false }, "asks no policy: its own limits decide",
+			}}
+		}
+		for _, n := range needs {
 			if n.met(has) {
 				continue
 			}

@@ -38,7 +38,17 @@ func TestServes(t *testing.T) {
 		texts = "texts (needs.yaml:21): %s sends no body of a policy; openresty, traefik, " +
 			"envoy-authz-grpc and envoy-authz do"
 	)
+	var unasked []string
+	for i, name := range []string{
+		"login", "exports", "tokens", "odd", "slow", "trap", "fake", "texts",
+	} {
+		unasked = append(unasked, fmt.Sprintf("%s (needs.yaml:%d): %%s asks no policy: its own "+
+			"limits decide", name, []int{4, 11, 12, 13, 18, 19, 20, 21}[i]))
+	}
 	for name, want := range map[string][]string{
+		"envoy-gateway":    unasked,
+		"istio":            append(slices.Clone(unreported), slow, trap, fake, texts),
+		"kgateway":         append(slices.Clone(unreported), slow, trap, fake, texts),
 		"nginx":            {slow, trap, fake, texts},
 		"haproxy":          {slow, trap, fake, texts},
 		"haproxy-lua":      {slow, trap, fake, texts},
@@ -53,6 +63,7 @@ func TestServes(t *testing.T) {
 		code, _, stderr := runInit(t, t.TempDir(), "init", name, "-c", "testdata/needs.yaml")
 		asks := map[string]string{
 			"openresty": "UDP", "envoy": "gRPC", "envoy-authz-grpc": "gRPC",
+			"envoy-gateway": "gRPC", "istio": "gRPC", "kgateway": "gRPC",
 		}[name]
 		if strings.Contains(stderr, "note: headers: both is of listen.http and listen.spop; "+name+
 			" asks over "+asks) != (asks != "") {

@@ -17,8 +17,8 @@ type snippet struct {
 	name    string
 	proxy   string                               // and the features it must have
 	address string                               // of headgate's door, by default
-	other   string                               // another one, as an example
-	dir     string                               // where the files are taken to lie
+	other   string                               // another one, as an example; "": 192.0.2.1:4291
+	dir     string                               // where the files lie; "": /etc/headgate
 	sockets bool                                 // it may ask through a unix socket
 	cluster bool                                 // in Kubernetes: it knows no address of a file
 	spell   func(config.Address) (string, error) // nil: as headgate spells it
@@ -154,7 +154,6 @@ var snippets = append([]snippet{
 		name:    "haproxy-lua",
 		proxy:   "HAProxy from 2.6 on, with Lua, over HTTP",
 		address: atHTTP,
-		other:   "192.0.2.1:4291",
 		dir:     "/etc/haproxy",
 		sockets: true,
 		spell:   spellHAProxy,
@@ -178,7 +177,6 @@ var snippets = append([]snippet{
 		name:    "caddy",
 		proxy:   "Caddy from 2.6 on",
 		address: atHTTP,
-		other:   "192.0.2.1:4291",
 		dir:     "/etc/caddy",
 		whole: form{
 			door:  "HTTP",
@@ -198,7 +196,6 @@ var snippets = append([]snippet{
 		name:    "traefik",
 		proxy:   "Traefik (forwardAuth)",
 		address: atHTTP,
-		other:   "192.0.2.1:4291",
 		dir:     "/etc/traefik/dynamic",
 		whole: form{
 			door: "HTTP", files: []string{"traefik/headgate.yaml"},
@@ -212,8 +209,6 @@ var snippets = append([]snippet{
 		name:    traefikCRD,
 		proxy:   "Traefik in Kubernetes (Middleware and IngressRoute)",
 		address: "headgate.headgate.svc.cluster.local:4291",
-		other:   "192.0.2.1:4291",
-		dir:     "/etc/headgate",
 		cluster: true,
 		whole: form{
 			door: "HTTP", files: []string{"traefik/headgate-crd.yaml"},

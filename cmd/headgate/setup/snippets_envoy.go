@@ -37,7 +37,6 @@ var envoys = []snippet{
 		name:    "envoy-authz",
 		proxy:   "Envoy (ext_authz over HTTP)",
 		address: atHTTP,
-		other:   "192.0.2.1:4291",
 		dir:     "/etc/envoy",
 		spell:   spellIP,
 		whole: form{
@@ -51,7 +50,6 @@ var envoys = []snippet{
 		proxy:   "Envoy Gateway, in place of its rate limit service",
 		address: "envoy-gateway:18001",
 		other:   "envoy-gateway.gateways:18001",
-		dir:     "/etc/headgate",
 		cluster: true,
 		whole: form{
 			door: "gRPC", files: []string{"envoy-gateway/headgate.yaml"}, waits: true,
@@ -64,8 +62,6 @@ var envoys = []snippet{
 		name:    "istio",
 		proxy:   "Istio's gateways (EnvoyFilter)",
 		address: inCluster,
-		other:   "192.0.2.1:4294",
-		dir:     "/etc/headgate",
 		cluster: true,
 		whole: form{
 			door: "gRPC", files: []string{"istio/headgate.yaml"}, waits: true, next: nextKubectl,
@@ -78,7 +74,6 @@ var envoys = []snippet{
 		proxy:   "kgateway (GatewayExtension and TrafficPolicy)",
 		address: inCluster,
 		other:   "headgate.edge:4294",
-		dir:     "/etc/headgate",
 		cluster: true,
 		spell:   spellService,
 		whole: form{
@@ -91,8 +86,6 @@ var envoys = []snippet{
 		name:    "ingress-nginx",
 		proxy:   "ingress-nginx, retired in March 2026: for clusters that still have it",
 		address: "headgate.headgate.svc.cluster.local:4291",
-		other:   "192.0.2.1:4291",
-		dir:     "/etc/headgate",
 		cluster: true,
 		whole: form{
 			door: "HTTP", files: []string{"ingress-nginx/headgate.yaml"}, waits: true,

@@ -32,8 +32,10 @@ func TestCallsBesideAnUpdate(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
 		for i := range 5 {
-			time.Sleep(time.Second)
+			<-tick.C
 			next := many(16_384, 1_000_000)
 			next.Descriptors[i].RateLimit.RequestsPerUnit++
 			m.send(fmt.Sprint(i+1), next)
