@@ -15,7 +15,7 @@ var nodeParts = []string{
 	"edge/door/udp", "edge/door/http", "edge/door/grpc", "edge/door/spop",
 	"edge/door/resp", "edge/metrics",
 	"edge/explain", "edge/admin", "edge/api", "edge/ask", "edge/policy", "edge/wire",
-	"edge/ring", "edge/live", "edge/web", "edge/private", "edge/rls", "edge/xds",
+	"edge/ring", "edge/live", "edge/web", "edge/private", "edge/rls", "edge/xds", "edge/surge",
 	"edge/door/local", "edge/door/lines", "edge/client",
 }
 
@@ -288,6 +288,8 @@ var rooms = map[string]struct {
 	"edge/h2": {nil, "HTTP/2 is frames: bytes in, bytes out, and a handler for whole messages; " +
 		"it knows nothing of limits, sockets or time"},
 	"edge/pb": {nil, "protobuf is bytes; which fields mean anything is known by who reads them"},
+	"edge/surge": {[]string{"edge/request"}, "what requests have in common is arithmetic over " +
+		"samples; what becomes of a finding is not its affair"},
 	"edge/xds": {[]string{"edge/pb"}, "a stream of resources is bytes and versions; their " +
 		"meaning is known by who takes them"},
 	"edge/rls": {[]string{"mitigation"}, "which limit a descriptor means follows from the tree; " +
@@ -430,7 +432,7 @@ var rooms = map[string]struct {
 		[]string{
 			"edge/api", "edge/request", "cmd/headgate/systemtest", "cmd/headgate/clitest",
 			"cmd/headgate/cli", "cmd/headgate/setup",
-			"cmd/headgate/policies",
+			"cmd/headgate/policies", "cmd/headgate/ask",
 		}, outsideWhy,
 	},
 	"cmd/headgate/systemtest/together": {
@@ -514,10 +516,11 @@ var kits = map[string]struct {
 // testImports are the rooms that tests import beside the kits and the imports of their own room. A
 // test from outside puts its room among the rooms that use it.
 var testImports = map[string][]string{
-	"edge":           {"edge/config", "edge/ring/minimal"},
+	"edge":           {"edge/config", "edge/request", "edge/ring/minimal"},
 	"edge/config":    {"edge/config"},
 	"edge/admin":     {"edge/config", "edge/gate/snapshot"},
-	"edge/ask":       {"edge/config", "mitigation/control"},
+	"edge/ask":       {"edge/config", "edge/surge", "mitigation/control"},
+	"edge/surge":     {"edge/config", "edge/policy"},
 	"edge/door/grpc": {"edge/config", "edge/config/envoy"},
 	"edge/client":    {"edge", "edge/config", "edge/gate"},
 	"edge/door":      {"edge/door/http", "edge/door/udp", "edge/gate", "edge/latency"},

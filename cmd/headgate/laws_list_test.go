@@ -20,6 +20,7 @@ var (
 			"edge/ring/":           "socket deadlines and the breaker's pauses",
 			"edge/node.go":         "the node's start",
 			"edge/reload.go":       "the time of a reload",
+			"edge/surges.go":       "the wall clock, by which policies end",
 			"edge/admin/events.go": "socket deadlines",
 			"edge/client/handler":  "how long a response took, for its report",
 			"edge/xds/client.go":   "when a stream began and came to an end",
@@ -57,6 +58,7 @@ var (
 			"edge/xds/": "the server between two connections and before the same NACK, 30 s at " +
 				"most, and a message, up to messageTime",
 			"edge/watch_ring.go":     "the ticks by which the ring is looked at",
+			"edge/surges.go":         "the ticks of looks, and the end of a policy",
 			"edge/watch_sets.go":     "the ticks by which files of sets are looked at",
 			"edge/gate/run.go":       "the control loop's ticks",
 			"edge/ask/pools.go":      "the ticks by which the levels of pools move",
@@ -100,7 +102,10 @@ var (
 			"edge/door/http/places.go":     "drawn for each request, and for its lease",
 			"edge/door/local/": "drawn where a decision depends on it, and the " +
 				"number of a ticket, which nobody may guess",
-			"edge/door/udp/ask.go": "the number of a ticket, which nobody may guess",
+			"edge/door/udp/ask.go":   "the number of a ticket, which nobody may guess",
+			"edge/surges.go":         "which rows of usual traffic give way",
+			"edge/ask/session.go":    "where the draws of a session begin",
+			"edge/door/http/conn.go": "which requests are drawn, before their headers come",
 			"edge/node.go": "the key of digests in counted keys, where no key " +
 				"file is named",
 			"edge/admin/explain.go":  "explain peeks as a door would",

@@ -75,6 +75,7 @@ func (s *Session) tried(a *Answer) {
 		p := s.in.engine.Policy(number)
 		if a.Trial == "" && p.Deny > 0 && p.Mode == mitigation.Shadow {
 			a.Trial = p.Name
+			s.in.tallies[number].Shadow.Add(1)
 		}
 	})
 }

@@ -77,6 +77,9 @@ func (s *Session) noteTook() {
 // unknown, used or too old. Begin comes before it.
 func (s *Session) Report(b *gate.Batch, now window.Instant, number uint64) bool {
 	s.noteTook()
+	if s.room.sampler != nil && s.Request.Status > 0 {
+		s.room.sampler.Answered(number, s.Request.Status)
+	}
 	if lease.IsLease(number) {
 		ok := s.room.gate.EndLease(now, number)
 		if !ok {
@@ -195,6 +198,9 @@ func (r *Room) Orphan(now window.Instant, number uint64) bool {
 // no memory between the two.
 func (s *Session) ReportAgain(b *gate.Batch) {
 	s.noteTook()
+	if s.Request.Sample {
+		s.room.sampler.Keep(&s.Request, int64(b.Now()), 0, true)
+	}
 	if s.in.engine == nil {
 		return
 	}

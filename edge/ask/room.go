@@ -36,6 +36,9 @@ type Room struct {
 
 	unfitBy [Doors][request.UnfitKinds]atomic.Uint64
 
+	share   *atomic.Uint32 // of the requests to draw, of 2^32
+	sampler Sampler
+
 	matching  *latency.Histogram // of the time that policies took, of a request in matchEvery
 	responses *latency.Histogram // of the times of requests, as reported
 }
@@ -86,6 +89,7 @@ func New(g *gate.Gate, bytes int) *Room {
 		gate: g, bytes: bytes, matching: latency.Of(latency.Matching),
 		responses: latency.Of(latency.Responses),
 		tickets:   newTickets(bytes),
+		share:     new(atomic.Uint32),
 	}
 	for i := range r.shelves {
 		r.shelves[i] = stock()
@@ -95,6 +99,21 @@ func New(g *gate.Gate, bytes int) *Room {
 	r.pools.Store(new([]*pool.Pool))
 	return r
 }
+
+// Sampler is given the requests that are drawn, by whoever decides: it must not wait.
+type Sampler interface {
+	// Keep is given a request with all its headers, read only until it returns. ticket is of the
+	// answer; report: r is of a report.
+	Keep(r *request.Request, now int64, ticket uint64, report bool)
+	// Answered is given the status of a response that was reported by ticket, drawn or not.
+	Answered(ticket uint64, status int)
+}
+
+// Sample has to draw requests: share of 2^32, which may change. Before the first session.
+func (r *Room) Sample(share *atomic.Uint32, to Sampler) { r.share, r.sampler = share, to }
+
+// Draws reports whether the request is to be drawn for which u are random bits.
+func (r *Room) Draws(u uint32) bool { return u < r.share.Load() }
 
 // Set puts policies in force in a single step; nil means none. They were loaded for the rules all
 // names, which must be in force at the gate, and for the pools of the last SetPools. keep is for

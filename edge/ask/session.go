@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"math/rand/v2"
 	"net/netip"
 	"time"
 
@@ -40,10 +41,13 @@ type Session struct {
 	parts    [gate.MaxQuestions]gate.Parts
 	pretends bool // the answer deceives: Decisions shows none
 	at       window.Instant
+	chance   uint64 // state of the draws
 }
 
 // NewSession returns the memory for requests to r.
-func (r *Room) NewSession() *Session { return &Session{room: r} }
+func (r *Room) NewSession() *Session {
+	return &Session{room: r, chance: rand.Uint64()} //nolint:gosec // nobody sees the draws
+}
 
 // At returns the time of the last Decide.
 func (s *Session) At() window.Instant { return s.at }
@@ -60,10 +64,13 @@ func (s *Session) Begin() bool {
 	s.Took = NoTime
 	if s.in.engine == nil {
 		s.Request.Reset(nil)
-		return false
+	} else {
+		s.Request.Reset(s.in.engine.Names())
 	}
-	s.Request.Reset(s.in.engine.Names())
-	return true
+	// Knuth's generator, whose upper bits are random enough: nobody sees which requests are drawn.
+	s.chance = s.chance*6364136223846793005 + 1442695040888963407
+	s.Request.Sample = s.room.Draws(uint32(s.chance >> 32))
+	return s.in.engine != nil
 }
 
 // noPolicies says who is a client where there are no policies.
@@ -103,6 +110,9 @@ func (s *Session) Decide(b *gate.Batch, now window.Instant, u uint64) *Answer {
 		s.decide(a, b, now, u)
 	case s.Request.Unfit != 0:
 		s.unfit(a)
+	}
+	if s.Request.Sample {
+		s.room.sampler.Keep(&s.Request, int64(now), a.Ticket, false)
 	}
 	return a
 }

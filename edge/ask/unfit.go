@@ -48,7 +48,7 @@ func (s *Session) canDeny() bool {
 	if s.in.engine != nil {
 		for i := range s.in.engine.Len() {
 			p := s.in.engine.Policy(i)
-			if p.Mode == mitigation.Enforce && (p.Deny > 0 || p.Pool != "" ||
+			if !s.in.engine.Off(i) && p.Mode == mitigation.Enforce && (p.Deny > 0 || p.Pool != "" ||
 				slices.ContainsFunc(p.Rules, s.enforces) || s.enforceOne(p.Own)) {
 				return true
 			}

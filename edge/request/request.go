@@ -18,6 +18,8 @@ type Request struct {
 	Unfit      Unfit
 	Unreadable int   // fields a proxy sent and nobody can read
 	Found      Found // how Client was found
+	// Sample says that the request was drawn: its headers are kept for [Request.SampledHeader].
+	Sample bool
 
 	names    *Names
 	headers  []header
@@ -28,7 +30,21 @@ type Request struct {
 	paramsParsed, cookiesParsed bool
 	// Most requests need none of it: their bytes are used where the door has them.
 	path, host, arena []byte // what had to be rewritten
+
+	others     []other // headers of a drawn request
+	otherNames []byte
 }
+
+// other is a header whose name lies in otherNames.
+type other struct {
+	name  int // end of the name
+	value []byte
+}
+
+// MaxOthers is how many headers are kept of a drawn request, beside those that policies look at.
+const MaxOthers = 32
+
+const maxOtherName = 48 // bytes
 
 // header is a header whose name is known.
 type header struct {
@@ -51,6 +67,30 @@ func (r *Request) Reset(names *Names) {
 	r.names, r.headers, r.response = names, r.headers[:0], r.response[:0]
 	r.params, r.cookies, r.paramsParsed, r.cookiesParsed = r.params[:0], r.cookies[:0], false, false
 	r.path, r.host, r.arena = r.path[:0], r.host[:0], r.arena[:0]
+	if r.Sample {
+		r.Sample, r.others, r.otherNames = false, r.others[:0], r.otherNames[:0]
+	}
+}
+
+// addOther keeps a header of a drawn request. Names of more bytes, and headers beyond the most, are
+// left out.
+func (r *Request) addOther(name, value []byte) {
+	if len(r.others) < MaxOthers && len(name) <= maxOtherName {
+		r.otherNames = append(r.otherNames, name...)
+		r.others = append(r.others, other{len(r.otherNames), trim(value)})
+	}
+}
+
+// Sampled returns how many headers of a drawn request are kept.
+func (r *Request) Sampled() int { return len(r.others) }
+
+// SampledHeader returns header i of a drawn request, its name as it was sent.
+func (r *Request) SampledHeader(i int) (name, value []byte) {
+	from := 0
+	if i > 0 {
+		from = r.others[i-1].name
+	}
+	return r.otherNames[from:r.others[i].name], r.others[i].value
 }
 
 // Looks reports whether a header called name, in any case, is kept.
@@ -60,6 +100,9 @@ func (r *Request) Looks(name []byte) bool { return r.names.Index(name) >= 0 }
 // its ends. A name that occurs several times is kept several times. One more than MaxHeaders makes
 // the request unfit. A header no policy looks at costs a look into a table of 256 bytes.
 func (r *Request) AddHeader(name, value []byte) {
+	if r.Sample {
+		r.addOther(name, value)
+	}
 	number := r.names.Index(name)
 	if number < 0 {
 		return

@@ -53,6 +53,7 @@ func (x *exchange) answerAuth() *api.Problem {
 func (x *exchange) fillAuth(s *ask.Session) (nginx bool, p *api.Problem) {
 	c := x.c
 	r := s.Read(c.peer)
+	s.Request.Sample = c.head.All // drawn before the headers came
 	if c.head.Unfit != 0 {
 		s.Request.Unfit = c.head.Unfit
 	}

@@ -3,6 +3,7 @@ package http
 import (
 	"errors"
 	"io"
+	"math/rand/v2"
 	"net/netip"
 	"os"
 	"time"
@@ -70,12 +71,14 @@ func (h *Door) newConn(sc *stream.Conn) *conn {
 // noNames is for a door whose policies look at no header: the profiles' own are still kept.
 var noNames request.Names
 
-// names returns the headers the policies in force look at. The door has a room.
-func (h *Door) names() *request.Names {
+// names returns the headers the policies in force look at, and whether the request is drawn: then
+// all are kept. The door has a room.
+func (h *Door) names() (names *request.Names, all bool) {
+	all = h.room.Draws(rand.Uint32()) //nolint:gosec // nobody sees the draws
 	if e := h.room.Engine(); e != nil {
-		return e.Names()
+		return e.Names(), all
 	}
-	return &noNames
+	return &noNames, all
 }
 
 // Room returns the memory for the next bytes: see stream.Feeder.

@@ -2,6 +2,7 @@ package head
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/headgate-dev/headgate/edge/request"
 )
@@ -33,19 +34,27 @@ func (h *Head) wants(name []byte) (p Profile, named bool) {
 }
 
 // keepField keeps the header line just read, if a profile or a policy needs the line. Without room,
-// the request is unfit.
-func (h *Head) keepField(line, name []byte) {
+// the request is unfit. is lies where the line was kept, perhaps over the line as read.
+func (h *Head) keepField(line, name []byte) (is []byte, kept bool) {
 	p, named := h.wants(name)
-	if named && len(h.fields) == request.MaxHeaders {
+	if named && len(h.fields)-h.extra == request.MaxHeaders {
 		h.unfit(noProfile)
 		named = false
 	}
+	if h.All && !named && p == noProfile && h.extra < request.MaxOthers &&
+		h.kept+len(line) <= Size/2 && meaningOf(name) != host {
+		h.extra++
+		named = true
+	}
+	if (named || p != noProfile) && h.kept+len(line) > Size-reserved {
+		h.dropExtra()
+	}
 	switch {
 	case p == noProfile && !named:
-		return
+		return line, false
 	case h.kept+len(line) > Size-reserved:
 		h.unfit(p)
-		return
+		return line, false
 	}
 	at := h.kept
 	h.keep(line)
@@ -55,6 +64,38 @@ func (h *Head) keepField(line, name []byte) {
 	}
 	if named {
 		h.fields = append(h.fields, f)
+	}
+	return h.buf[at:h.kept], true
+}
+
+// dropExtra takes the headers out that no policy looks at: a header has no room that one does.
+func (h *Head) dropExtra() {
+	for i := len(h.fields) - 1; i >= 0 && h.extra > 0; i-- {
+		f := h.fields[i]
+		if h.names.Index(h.Name(f)) >= 0 {
+			continue
+		}
+		n := f.end - f.at
+		h.kept = int(f.at) + copy(h.buf[f.at:], h.buf[f.end:h.kept])
+		h.fields = slices.Delete(h.fields, i, i+1)
+		for k := range h.fields[i:] {
+			h.fields[i+k].shift(f.at, n)
+		}
+		for p := range h.profiles {
+			h.profiles[p].shift(f.at, n)
+		}
+		if h.hostAt > int(f.at) {
+			h.hostAt, h.hostEnd = h.hostAt-int(n), h.hostEnd-int(n)
+		}
+		h.extra--
+	}
+	h.All = false
+}
+
+// shift moves f down by n if f lies above at.
+func (f *Field) shift(at, n uint16) {
+	if f.at > at {
+		f.at, f.colon, f.end = f.at-n, f.colon-n, f.end-n
 	}
 }
 

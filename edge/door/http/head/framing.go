@@ -53,15 +53,17 @@ func (h *Head) header(line []byte) *api.Problem {
 	if !found || !IsToken(name) {
 		return h.noHeader()
 	}
+	kept := false
 	if h.authed {
-		h.keepField(line, name)
+		line, kept = h.keepField(line, name)
+		name, value = line[:len(name)], line[len(name)+1:]
 	} else if p := CheckValue(value); p != nil {
 		return p
 	}
 	value = trim(value)
 	switch meaningOf(name) {
 	case host:
-		return h.takeHost(line)
+		return h.takeHost(line, kept)
 	case contentLength:
 		return h.contentLength(value)
 	case transferEncoding:
@@ -93,12 +95,19 @@ func (h *Head) noHeader() *api.Problem {
 	return nil
 }
 
-// takeHost keeps the Host line. A second is a fault.
-func (h *Head) takeHost(line []byte) *api.Problem {
+// takeHost keeps the Host line, unless kept as a field already. A second is a fault.
+func (h *Head) takeHost(line []byte, kept bool) *api.Problem {
 	if h.Is(Hosted) {
 		return Malformed("has two Hosts")
 	}
 	h.Set(Hosted, true)
+	if kept {
+		h.hostAt, h.hostEnd = h.kept-len(line), h.kept
+		return nil
+	}
+	if h.kept+len(line) > Size-reserved {
+		h.dropExtra()
+	}
 	if h.hostAt = h.kept; h.authed && h.kept+len(line) > Size-reserved {
 		h.unfit(noProfile)
 		return nil

@@ -36,8 +36,11 @@ type Head struct {
 	dropping bool        // the line at next has no meaning, and its beginning is gone
 	hostEnd  int         // end of the Host line, which begins at hostAt
 	hostAt   int
-	Source   func() *request.Names // nil: no whole requests
-	names    *request.Names        // headers policies look at, as of the request line
+	// the headers policies look at, and whether all are kept; nil: no whole requests
+	Source func() (names *request.Names, all bool)
+	All    bool           // as Source said; headers beyond request.MaxOthers are left out
+	extra  int            // of fields, those no policy looks at
+	names  *request.Names // headers policies look at, as of the request line
 	// the request line asks about a whole request, which needs headers
 	authed   bool
 	fields   []Field         // those that policies look at
@@ -170,7 +173,8 @@ func (h *Head) take(line []byte) (complete bool, p *api.Problem) {
 	case h.line == 0: // empty ones before it are ignored, by RFC 9112, 2.2
 		h.Set(HTTP11, bytes.HasSuffix(line, []byte(" HTTP/1.1")))
 		if h.Source != nil && isAuthLine(line) {
-			h.authed, h.names = true, h.Source()
+			h.authed = true
+			h.names, h.All = h.Source()
 			if len(line) > Size-reserved {
 				return false, LongTarget()
 			}
@@ -195,7 +199,11 @@ func (h *Head) makeRoom() *api.Problem {
 	if h.size+h.end-h.next > MaxTarget+MaxHeaders {
 		return tooLarge()
 	}
-	h.end = h.kept + copy(h.buf[h.kept:], h.Pending())
+	pending := h.Pending()
+	if h.extra > 0 && h.kept+len(pending) == Size {
+		h.dropExtra()
+	}
+	h.end = h.kept + copy(h.buf[h.kept:], pending)
 	h.next, h.searched = h.kept, h.end
 	switch {
 	case h.dropping:

@@ -1,0 +1,50 @@
+package surge
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/request"
+)
+
+// TestForget: addresses and texts of requests are gone after a minute, or once the sample is off.
+func TestForget(t *testing.T) {
+	for _, off := range []bool{false, true} {
+		w := New([32]byte{}, rand.Uint64)
+		s, now := Settings{Sample: 200, Learn: time.Hour, MinRate: 5}, time.Now().UnixNano()
+		w.Set(s, now)
+		w.Look(now, false)
+		var r request.Request
+		r.Reset(nil)
+		r.Sample, r.Client = true, netip.MustParseAddr("192.0.2.77")
+		r.AddHeader([]byte("X-Name"), []byte("ann"))
+		for range 30 {
+			w.Keep(&r, now, 0, false)
+		}
+		client := r.Client.As16()
+		held := func() (there, text bool) {
+			return slices.ContainsFunc(w.rows, func(r row) bool { return r.client == client }),
+				bytes.Contains(slices.Concat(w.fill.texts.now.bytes[:cap(w.fill.texts.now.bytes)],
+					w.fill.texts.before.bytes[:cap(w.fill.texts.before.bytes)]), []byte("ann"))
+		}
+		w.Look(now+1, false)
+		if there, text := held(); !there || !text {
+			t.Fatal("nothing is kept")
+		}
+		if off {
+			s.Sample = 0
+			w.Set(s, now)
+		}
+		for range 12 {
+			now += int64(Every)
+			w.Look(now, false)
+		}
+		if there, text := held(); there || text {
+			t.Errorf("off %v: row %v, text %v", off, there, text)
+		}
+	}
+}
