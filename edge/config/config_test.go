@@ -29,6 +29,7 @@ func TestDefaultIsWhatTheDocumentationSays(t *testing.T) {
 		TLS:    config.TLS{Clients: "known"},
 		RESP:   config.RESP{Rule: "cl.throttle"}, Memory: 67108864, TicketKeep: time.Minute,
 		Policies: policy.Spec{Clients: request.DefaultClients()},
+		Surge:    config.Surge{Sample: 200, Learn: time.Hour, MinRate: 5},
 		Ring:     config.Ring{Flush: 100 * time.Millisecond, Timeout: 50 * time.Millisecond},
 		Rules: []mitigation.Rule{
 			{

@@ -37,8 +37,8 @@ func (c *Config) nodeFields() []field {
 		described("memory", &c.Memory, sizes(MinMemory, MaxMemory), "64MiB",
 			"The memory for counters and mitigations, reserved at start: a sixteenth for "+
 				"mitigations, a fifth of the rest for the sketch, a fifth of what is left for "+
-				"keys beyond the exact slots, and the rest for exact slots (109,280 in 64MiB; "+
-				"72,160 with a ring). `headgate suggest` takes "+
+				"keys beyond the exact slots, and the rest for exact slots (102,448 in 64MiB; "+
+				"67,648 with a ring). `headgate suggest` takes "+
 				"another sixteenth at most. Up to 65,536 keys of scope `global` take 7KiB more "+
 				"each; else the process stays within `memory` + sets + 64MiB under "+
 				"floods of keys, and + 128MiB while every door is full "+
@@ -63,6 +63,7 @@ func (c *Config) requestFields() []field {
 			durations(MinTicketKeep, MaxTicketKeep), "60s",
 			"How long a policy that counts by the response waits for its report. Later "+
 				"reports are answered `late=1`.")}),
+		group("surge", c.Surge.fields()),
 		// The rule is made for names alone: below lists the fields of an item.
 		{
 			name: "rules", read: set(&c.Rules, rules), below: ruleFields(new(mitigation.Rule)),
@@ -111,7 +112,8 @@ func (c *Config) policyFields() []field {
 				"fields of a rule, `rules` (names; with `burst`, part of theirs), `skip` "+
 				"(`all`, or names of policies below), `deny` (a status, 400 to 599), `tier`, "+
 				"`pool`. Beside a limit: `key` (or client), `count_when`, `pending` (0 to "+
-				"1000000, or free), `cost`, `tiers`, `numbers`, `group`, `missing`, `mode`, and "+
+				"1000000, or free), `cost`, `tiers`, `numbers`, `group`, `missing`; "+
+				"beside all: `mode`, `until` (a time: later it matches nothing), and "+
 				"`on_deny`: `status` (400 to 599), `announce: false`, "+
 				"`deceive: true`, `body` (up to 4 KiB). With key `client`, `ladder` limits its networks as well, as in `[{v4: 24, v6: 56, times: 4}]`: "+
 				"rules NAME/24,56 with `times` the limit, which deny once `siblings` (3; 1 to 16) "+

@@ -14,6 +14,7 @@ import (
 var reloaded = []string{
 	"admin_token_file", "resp.password_file", "gossip.key_file", "rules",
 	"clients", "sets", "pools", "policies", "tickets", "rls",
+	"surge.sample", "surge.learn", "surge.min_rate",
 }
 
 // Every setting is either taken over at a reload, or kept and named. That Marshal shows every one:
@@ -30,7 +31,7 @@ func TestKeepKnowsEverySetting(t *testing.T) {
 	var all []string
 	for name, v := range content {
 		switch name {
-		case "listen", "tls", "resp", "ring", "gossip":
+		case "listen", "tls", "resp", "ring", "gossip", "surge":
 			for below := range v.(map[string]any) {
 				all = append(all, name+"."+below)
 			}
@@ -72,6 +73,7 @@ func TestKeep(t *testing.T) {
 	want := running
 	want.AdminTokenFile, want.Gossip.KeyFile, want.Rules = "/token", "/key", next.Rules
 	want.Policies, want.TicketKeep = next.Policies, next.TicketKeep
+	want.Surge = next.Surge
 	if !reflect.DeepEqual(now, want) {
 		t.Errorf("in force %+v\nwant %+v", now, want)
 	}

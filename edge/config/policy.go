@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -85,6 +86,7 @@ func (v value) policyFields(p *policyFile) []field {
 		leaf("tier", set(&p.Tier, name(mitigation.MaxRuleName))),
 		leaf("pool", set(&p.Pool, name(mitigation.MaxRuleName))),
 		leaf("mode", set(&p.Mode, modes.parse)),
+		leaf("until", set(&p.Until, moment)),
 		leaf("limit", func(v value) { v.numbers(&p.rule, &p.rule.Limit, &p.limits, 1) }),
 		leaf("burst", func(v value) { v.numbers(&p.rule, &p.rule.Burst, &p.bursts, 0) }),
 		leaf("block_for", func(v value) { v.blockFor(&p.rule) }),
@@ -147,6 +149,19 @@ func key(v value) (policy.Key, bool) {
 		v.fault("is empty: for one bucket for everybody write all")
 	}
 	return policy.Key{Parts: parts}, ok && len(parts) > 0
+}
+
+// moment reads a time with its zone.
+func moment(v value) (time.Time, bool) {
+	s, ok := v.text()
+	if !ok {
+		return time.Time{}, false
+	}
+	at, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		v.fault("must be a time such as \"2026-11-25T15:03:00Z\", not %s", document.Show(s))
+	}
+	return at, err == nil
 }
 
 func keyPart(v value) ([]policy.Part, bool) {

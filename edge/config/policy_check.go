@@ -249,10 +249,9 @@ func ReloadPolicies(c *Config, o policy.Options) (*policy.Engine, error) {
 	return loadPolicies(c, o)
 }
 
-// SwitchPolicies is ReloadPolicies of policies that differ from those of before in their modes
-// alone: nothing is read.
-func SwitchPolicies(c *Config, key [32]byte, before *policy.Engine) (*policy.Engine, error) {
-	return loadPolicies(c, policy.Options{Before: before, Key: key})
+// SwitchPolicies is ReloadPolicies of policies whose sets are those of before: no file is read.
+func SwitchPolicies(c *Config, o policy.Options) (*policy.Engine, error) {
+	return loadPolicies(c, o)
 }
 
 func loadPolicies(c *Config, o policy.Options) (*policy.Engine, error) {

@@ -29,7 +29,7 @@ var sections = []struct {
 	{"The node", "", []string{"node", "pop", "admin_token_file", "memory", "state_dir"}},
 	{"Listeners", listenText, []string{"listen", "tls", "resp", "rls", "headers"}},
 	{"The ring: several nodes of one PoP", ringText, []string{"ring"}},
-	{"Gossip: several PoPs", gossipText, []string{"gossip", "tickets"}},
+	{"Gossip: several PoPs", gossipText, []string{"gossip", "tickets", "surge"}},
 	{"Rules", rulesText, []string{"rules"}},
 	{
 		"Policies: which requests ask which rules", policiesText,
@@ -81,13 +81,7 @@ const (
 		"at most 1000 of them. Without a `rules` field the two built-in " +
 		"rules hold: `per-ip` (100 in 10s, action shed) and `login` (5 in 1m, action block, " +
 		"block_for 10m). With `rules: []` " +
-		"there are none, and every request is answered `unknown-rule`.\n\n" +
-		"  rules:\n" +
-		"    - name: per-ip            # requests name it\n" +
-		"      limit: 100\n" +
-		"      window: 10s             # in any 10 seconds\n" +
-		"      mode: shadow            # decide, count and report, but allow\n" +
-		"    - {name: login, limit: 5, window: 1m, action: block, block_for: 10m}"
+		"there are none, and every request is answered `unknown-rule`."
 	policiesText = "A policy counts the requests that `match` selects, by `key`, against a " +
 		"limit; or it skips or denies them. " +
 		"Policies are looked at in the order of the file. `headgate test-request` shows which " +

@@ -45,6 +45,8 @@ type Gate struct {
 	global     *global             // nil: there are no other PoPs
 	overrides  override.Set        // given at this node and merged from others
 	limits     override.Set        // likewise, of limits of keys
+	policies   override.Set        // likewise, of policies
+	applied    chan struct{}       // receives when policies change, here or elsewhere
 	limitsDue  atomic.Bool         // some are to be put into effect
 	roundRobin override.RoundRobin // over the overrides, where they do not fit into a message
 
@@ -84,8 +86,8 @@ func New(o Options) *Gate {
 		flush:   o.Flush,
 		flags:   mitigation.NewTable(int(flags)),
 		started: o.Start,
-		node:    o.Node,
-		single:  sync.Pool{New: func() any { return new(Together) }},
+		node:    o.Node, applied: make(chan struct{}, 1),
+		single: sync.Pool{New: func() any { return new(Together) }},
 	}
 	if bytes := leaseBytes(&o); bytes > 0 {
 		g.leases = lease.New(bytes)

@@ -56,6 +56,9 @@ func (g *Gate) MergeOverride(record []byte) (news bool) {
 	if o.OfLimit() {
 		return g.mergeLimit(o)
 	}
+	if o.OfPolicy() {
+		return g.mergePolicy(o)
+	}
 	now := g.Now()
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -70,7 +73,8 @@ func (g *Gate) MergeOverride(record []byte) (news bool) {
 // add must not keep the record.
 func (g *Gate) AppendOverrides(add func(record []byte) bool) (left int) {
 	wall := g.Wall(g.Now()).UnixMilli()
-	return g.roundRobin.Append(slices.Concat(g.overrides.All(wall), g.limits.All(wall)), add)
+	return g.roundRobin.Append(
+		slices.Concat(g.overrides.All(wall), g.limits.All(wall), g.policies.All(wall)), add)
 }
 
 // MergeOverrides merges all overrides of another node from a single record, as nodes of older

@@ -48,6 +48,7 @@ func (g *Gate) Turn(n int, now window.Instant, wall time.Time) {
 		g.flags.Sweep(now, func(*mitigation.Flag) bool { return true })
 		g.overrides.Sweep(g.Wall(now).UnixMilli())
 		g.limits.Sweep(g.Wall(now).UnixMilli())
+		g.policies.Sweep(g.Wall(now).UnixMilli())
 		if g.networks.Ended(now) {
 			g.mu.Lock()
 			g.networks.Update(now, g.flags)

@@ -86,7 +86,8 @@ func (c *checker) reachable(number int) {
 	}
 	for i := range number {
 		earlier := &c.spec.Policies[i]
-		if earlier.Mode == mitigation.Off || !condition.Covers(c.matches[i], c.matches[number]) {
+		if earlier.Mode == mitigation.Off || !earlier.Until.IsZero() ||
+			!condition.Covers(c.matches[i], c.matches[number]) {
 			continue
 		}
 		// A policy whose count_when selects other requests is reached by such requests, whatever

@@ -32,6 +32,7 @@ type policy struct {
 	standard          int // which of rules without a word
 	tier              []byte
 	pool              int // or -1
+	off               bool
 	terms, countTerms []*condition.Expr
 }
 

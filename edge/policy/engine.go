@@ -1,6 +1,9 @@
 package policy
 
 import (
+	"slices"
+
+	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/mitigation"
 )
@@ -48,6 +51,21 @@ func (e *Engine) Entries() int { return e.entries }
 
 // Len returns how many policies there are.
 func (e *Engine) Len() int { return len(e.policies) }
+
+// Off reports whether policy i matches nothing: by its mode, or because its time is over.
+func (e *Engine) Off(i int) bool { return e.policies[i].off }
+
+// Hides reports whether a policy keeps the values of the header called name, in lower case, out of
+// its keys.
+func (e *Engine) Hides(name []byte) bool {
+	at := e.names.Index(name)
+	return at >= 0 && slices.ContainsFunc(e.policies, func(p policy) bool {
+		return slices.ContainsFunc(slices.Concat(p.Key.Parts...), func(part Part) bool {
+			return part.field.Kind == condition.Header && part.field.Name == string(name) &&
+				part.secret()
+		})
+	})
+}
 
 // Policy returns policy i. The caller must not change the result.
 func (e *Engine) Policy(i int) *Policy { return e.policies[i].Policy }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/edge/policy/sets"
@@ -21,9 +22,10 @@ type Options struct {
 	Only   string   // of files, the set to read: the others are as before; "": all
 	Key    [32]byte // of the digests in keys
 	// Of the memory beside the counters: config gives half as much as those have.
-	MaxBytes int64    // that the sets may take; 0: 32 MiB
-	Rules    []string // the names of all rules in force, those of policies too
-	Pools    []string // the names of all pools, at most MaxPools
+	MaxBytes int64     // that the sets may take; 0: 32 MiB
+	Rules    []string  // the names of all rules in force, those of policies too
+	Pools    []string  // the names of all pools, at most MaxPools
+	Now      time.Time // policies that are over then match nothing
 }
 
 const defaultMaxBytes = 32 << 20
@@ -214,8 +216,8 @@ func (l *loader) policy(i int) error {
 	l.tiers(p)
 	p.terms = l.resolveAll(spec.Match)
 	// A policy in mode off has rules, so counts and blocks are kept, and no condition, so requests
-	// pay nothing.
-	if spec.Mode == mitigation.Off {
+	// pay nothing. So has a policy that is over.
+	if p.off = spec.Mode == mitigation.Off || spec.Over(l.options.Now); p.off {
 		return nil
 	}
 	p.match = l.cond(i, false, p.terms)

@@ -118,6 +118,20 @@ type Policy struct {
 	OnDeny  OnDeny
 	Pending int // cost that may wait for its responses beyond the limit; Free: no request waits
 	Mode    mitigation.Mode
+	Until   time.Time // when the policy ends to match; zero: never
+}
+
+// Over reports whether the policy matches nothing at now, and later.
+func (p *Policy) Over(now time.Time) bool { return !p.Until.IsZero() && !now.Before(p.Until) }
+
+// NextEnd returns when the next policy of s ends after now; zero: none does.
+func (s *Spec) NextEnd(now time.Time) (next time.Time) {
+	for i := range s.Policies {
+		if until := s.Policies[i].Until; until.After(now) && (next.IsZero() || until.Before(next)) {
+			next = until
+		}
+	}
+	return next
 }
 
 // OnDeny is the form of a policy's denials. The zero OnDeny is the usual case.

@@ -54,7 +54,7 @@ func (e *Engine) trace(r *request.Request) []Trace {
 	list := make([]Trace, 0, len(e.policies))
 	for i := range e.policies {
 		p := &e.policies[i]
-		t := Trace{Policy: i, Off: p.Mode == mitigation.Off}
+		t := Trace{Policy: i, Off: p.off}
 		t.Failed = firstFailed(p.terms, r)
 		t.Matches = !t.Off && t.Failed == nil
 		t.Counts, t.Later = t.Matches, false
@@ -88,7 +88,7 @@ func firstFailed(terms []*condition.Expr, r *request.Request) *condition.Expr {
 // countsSoFar reports whether the terms of count_when on the request alone hold, and whether there
 // are others.
 func (p *policy) countsSoFar(r *request.Request) (counts, later bool) {
-	counts = p.Mode != mitigation.Off
+	counts = !p.off
 	for _, t := range p.countTerms {
 		if t.UsesResponse() {
 			later = true

@@ -10,7 +10,7 @@ import (
 // The encoding of an override, on the wire and on disk:
 //
 //	version 1 · verb · issued · until - issued · keep - until · rule · key · node · who ·
-//	  reason · [of a limit: limit · 0 · burst] · …
+//	  reason · [of a limit: limit · 0 · burst; of a policy: the policy] · …
 //
 // Numbers are uvarints; a text follows a uvarint of the length. Later versions add fields at the
 // end only, and a reader skips them. A version above 1 would be an incompatible format.
@@ -42,6 +42,8 @@ func Append(dst []byte, o *Override) []byte {
 		dst = binary.AppendUvarint(dst, uint64(o.Number.Limit))
 		dst = binary.AppendUvarint(dst, 0) // a window of its own, of later versions
 		dst = binary.AppendUvarint(dst, uint64(o.Number.Burst))
+	} else if o.Verb == Apply {
+		dst = appendText(dst, o.Policy)
 	}
 	return dst
 }
@@ -64,12 +66,15 @@ func Parse(record []byte) (Override, error) {
 		append([]byte(nil), r.text(mitigation.MaxKey)...)
 	o.Node, o.Who, o.Reason = string(r.text(MaxNode)), string(r.text(MaxWho)),
 		string(r.text(MaxReason))
-	if o.Verb == Limit {
+	switch o.Verb {
+	case Limit:
 		o.Number.Limit = r.number()
 		if window := r.number(); window != 0 {
 			return Override{}, fmt.Errorf("%w: a window of its own", ErrBad)
 		}
 		o.Number.Burst = r.number()
+	case Apply:
+		o.Policy = append([]byte(nil), r.text(MaxPolicy)...)
 	}
 	if r.failed {
 		return Override{}, fmt.Errorf("%w: truncated, or a field exceeds its bound", ErrBad)

@@ -1,6 +1,7 @@
 package override
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -23,6 +24,9 @@ const (
 	// Of limits, which a set of their own holds.
 	Limit Verb = 4 // another limit in place of the rule's
 	Unset Verb = 5 // end any earlier limit
+	// Of policies, which a set of their own holds.
+	Apply    Verb = 6 // put a policy in force; Rule is the name of the policy
+	Withdraw Verb = 7 // end any earlier Apply
 )
 
 // Bounds of an override's fields, at the issuing node and at every receiving node.
@@ -30,6 +34,8 @@ const (
 	MinTTL    = time.Second
 	MaxTTL    = 30 * 24 * time.Hour
 	MaxLimit  = 366 * 24 * time.Hour // of a limit, in place of MaxTTL
+	MaxApply  = 24 * time.Hour       // of a policy
+	MaxPolicy = 512                  // bytes: a record fits a packet
 	MaxNode   = 253                  // bytes
 	MaxWho    = 64                   // bytes
 	MaxReason = 256                  // bytes
@@ -61,18 +67,25 @@ type Override struct {
 	Who    string            // the operator, at most MaxWho printable bytes
 	Reason string            // for people, at most MaxReason printable bytes
 	Number mitigation.Number // of Limit
+	Policy []byte            // of Apply, 1..MaxPolicy bytes; their meaning is the node's
 }
 
 // OfLimit reports whether o is of a limit, not of a block or an allow.
-func (o *Override) OfLimit() bool { return o.Verb >= Limit }
+func (o *Override) OfLimit() bool { return o.Verb == Limit || o.Verb == Unset }
+
+// OfPolicy reports whether o is of a policy.
+func (o *Override) OfPolicy() bool { return o.Verb >= Apply }
 
 // ends reports whether o ends an earlier override.
-func (o *Override) ends() bool { return o.Verb == Lift || o.Verb == Unset }
+func (o *Override) ends() bool { return o.Verb == Lift || o.Verb == Unset || o.Verb == Withdraw }
 
 // longest returns the longest time for which o may hold, milliseconds.
 func (o *Override) longest() int64 {
-	if o.OfLimit() {
+	switch {
+	case o.OfLimit():
 		return MaxLimit.Milliseconds()
+	case o.OfPolicy():
+		return MaxApply.Milliseconds()
 	}
 	return MaxTTL.Milliseconds()
 }
@@ -96,6 +109,7 @@ func (o *Override) Compare(v *Override) int {
 		cmp.Compare(o.Verb, v.Verb),
 		cmp.Compare(o.Until, v.Until), strings.Compare(o.Who, v.Who),
 		strings.Compare(o.Reason, v.Reason), o.Number.Compare(v.Number),
+		bytes.Compare(o.Policy, v.Policy),
 	)
 }
 
@@ -107,7 +121,7 @@ func (o *Override) check() error {
 		return bad("rule")
 	case len(o.Key) < 1 || len(o.Key) > mitigation.MaxKey:
 		return bad("key")
-	case o.Verb < Lift || o.Verb > Unset:
+	case o.Verb < Lift || o.Verb > Withdraw:
 		return bad("action")
 	case o.Issued <= 0 || longest < 0:
 		return bad("time of issue")
@@ -120,6 +134,9 @@ func (o *Override) check() error {
 	if n := o.Number; o.Verb == Limit && (n.Limit < 1 || n.Limit > mitigation.MaxLimit ||
 		n.Burst < 0 || n.Burst > mitigation.MaxLimit) {
 		return bad("limit")
+	}
+	if o.Verb == Apply && (len(o.Policy) < 1 || len(o.Policy) > MaxPolicy) {
+		return bad("policy")
 	}
 	return o.checkText()
 }
