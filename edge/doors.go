@@ -99,11 +99,11 @@ func (n *Node) openAdmin(p prepared) {
 		Log: n.log, Audit: n.options.Audit,
 		Unlogged: n.options.Unlogged,
 		Registry: prometheus.NewRegistry(), Doors: n.doorViews, Requests: n.room,
-		Budget: n.web.Budget(),
+		Budget: n.web.Budget(), Surges: n,
 	}
 	m := metrics.Sources{
 		Gate: n.gate, Ask: n.room, Build: n.options.Build, UDP: n.datagram,
-		HTTP: []*http.Door{n.web},
+		HTTP: []*http.Door{n.web}, Surge: n.Surge,
 	}
 	m.Abandoned = map[string]func() uint64{"http": n.webStep.Abandoned}
 	o.Faults, o.RLS = []func() []api.FaultView{n.sets.Faults, n.limitFaults}, n.RLS

@@ -76,6 +76,7 @@ type Node struct {
 	unread   unread
 	sets     setWatch
 	xds      streamed
+	surges   surges
 	web      *http.Door
 	streams  []*streamDoor
 	resp     *resp.Door // nil: closed
@@ -153,6 +154,7 @@ func (n *Node) build(ctx context.Context, p prepared) error {
 	n.room = ask.New(n.gate, int(ticketBytes(cfg)))
 	n.room.SetPools(cfg.Pools)
 	n.room.Set(p.policies, options.Rules, cfg.TicketKeep)
+	n.openSurge(&p)
 	n.local = local.New(n.gate, n.room, n.options.FailMode)
 	if err := n.openRing(p); err != nil {
 		return err

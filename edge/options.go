@@ -22,7 +22,7 @@ func GateOptions(
 	return gate.Options{
 		Node: node,
 		Memory: cfg.Memory - ticketBytes(cfg) - waitingBytes(cfg) - throttleBytes(cfg) -
-			countsBytes(cfg),
+			countsBytes(cfg) - surgeBytes(cfg),
 		Rules: cfg.AllRules(), Flush: cfg.Ring.Flush, Servers: len(cfg.Ring.Servers),
 		Global: global, Start: start,
 	}
@@ -43,6 +43,14 @@ func waitingBytes(cfg *config.Config) int64 {
 		return 0
 	}
 	return ask.WaitingBytes(ticketBytes(cfg))
+}
+
+// surgeBytes returns how much of cfg's memory is for surges.
+func surgeBytes(cfg *config.Config) int64 {
+	if cfg.Surge.Sample == 0 || cfg.Memory < 4*config.SurgeBytes {
+		return 0
+	}
+	return config.SurgeBytes
 }
 
 // throttleBytes returns how much of cfg's memory is for keys of CL.THROTTLE.

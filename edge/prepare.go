@@ -92,14 +92,18 @@ func (p *prepared) readSecrets() (err error) {
 // loadPolicies makes p's policies, and reads the files of their sets, by force also those that
 // shrank. Possibly waits for the disk.
 func (n *Node) loadPolicies(p *prepared, force bool) (err error) {
-	if len(p.cfg.Policies.Policies)+len(p.cfg.Policies.Numbered) == 0 {
+	some := len(p.cfg.Policies.Policies)+len(p.cfg.Policies.Numbered) > 0
+	if !some && p.cfg.Surge.Sample == 0 {
 		return nil
 	}
 	if !n.kept && n.started.StateDir != "" && len(p.keys) == 0 {
 		n.secret, n.kept = state.DigestKey(n.started.StateDir, n.secret, n.log), true
 	}
-	p.policies, err = config.ReloadPolicies(&p.cfg,
-		policy.Options{Key: p.digestKey(n.secret), Before: n.engine(), Force: force})
+	if some {
+		p.policies, err = config.ReloadPolicies(&p.cfg, policy.Options{
+			Key: p.digestKey(n.secret), Before: n.engine(), Force: force, Now: wall(),
+		})
+	}
 	return err
 }
 

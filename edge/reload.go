@@ -43,6 +43,9 @@ func (n *Node) reload(force bool) (v api.ReloadView, err error) {
 		n.refuse(number, err)
 		return v, err
 	}
+	if n.surges.watch == nil && p.cfg.Surge.Sample > 0 {
+		p.waiting = append(p.waiting, "surge.sample")
+	}
 	before := n.engine()
 	if err = n.loadPolicies(&p, force); err != nil {
 		n.refuse(number, err)
@@ -98,7 +101,14 @@ func (n *Node) commit(number uint64, p prepared) error {
 		n.resp.SetTrust(p.cfg.Policies.Clients.Trusts)
 		n.resp.SetPassword([]byte(p.password))
 	}
+	n.setSurge(&p)
+	if len(n.surges.applied) > 0 {
+		if joined, err := n.switched(&switches{}); err == nil {
+			p.policies, p.cfg = joined.policies, joined.cfg
+		}
+	}
 	n.setRules(p, func(rules []mitigation.Rule) { n.gate.Reload(time.Now(), rules) })
+	n.surges.wake()
 	select {
 	case n.xds.changed <- struct{}{}:
 	default: // it is known already

@@ -64,6 +64,7 @@ func (n *Node) startBehind(work context.Context, g *group) {
 	g.start(func() error { n.room.Run(work); return nil })
 	g.start(func() error { n.watchNames(work); return nil })
 	g.start(func() error { n.watchSets(work); return nil })
+	g.start(func() error { n.watchSurge(work); return nil })
 	g.start(func() error { return n.followLimits(work) })
 	// The state's own end: after the flusher's, and not together.
 	flushing, flushed := context.WithCancel(context.WithoutCancel(work))

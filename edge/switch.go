@@ -80,6 +80,10 @@ func (s switches) and(n *Node, kind, name string, mode mitigation.Mode) (switche
 		}
 		s.pools = s.pools.with(name, mode)
 	case kind == "policy":
+		if slices.ContainsFunc(n.surges.applied,
+			func(a applied) bool { return a.name() == name }) {
+			return s, api.BadParameter("policy", name+" is of a surge: use headgate surge apply")
+		}
 		p, problem := switchable(cfg, name)
 		if problem != nil {
 			return s, problem
@@ -159,7 +163,7 @@ func (n *Node) switched(s *switches) (p prepared, err error) {
 			set(&(*rules)[i].Mode, s.rules, (*rules)[i].Name)
 		}
 	}
-	all := slices.Clone(p.cfg.Policies.Policies)
+	all := n.surges.join(slices.Clone(p.cfg.Policies.Policies))
 	for i := range all {
 		set(&all[i].Mode, s.policies, all[i].Name)
 		all[i].Own = slices.Clone(all[i].Own)
@@ -167,8 +171,12 @@ func (n *Node) switched(s *switches) (p prepared, err error) {
 			set(&all[i].Own[j].Mode, s.rules, all[i].Own[j].Name)
 		}
 	}
-	if p.cfg.Policies.Policies = all; p.policies != nil {
-		p.policies, err = config.SwitchPolicies(&p.cfg, p.digestKey(n.secret), p.policies)
+	if p.policies == nil { // nothing of the sets was read
+		p.cfg.Policies.Sets = nil
+	}
+	if p.cfg.Policies.Policies = all; p.policies != nil || len(all) > 0 {
+		p.policies, err = config.SwitchPolicies(&p.cfg,
+			policy.Options{Key: p.digestKey(n.secret), Before: p.policies, Now: wall()})
 	}
 	return p, err
 }

@@ -99,7 +99,7 @@ func (n *Node) reread(s *policy.Set) bool {
 		return true
 	}
 	next, err := config.ReloadPolicies(&p.cfg,
-		policy.Options{Key: p.digestKey(n.secret), Before: before, Only: s.Name})
+		policy.Options{Key: p.digestKey(n.secret), Before: before, Only: s.Name, Now: wall()})
 	n.sets.note(n, s, err)
 	if err != nil {
 		return false

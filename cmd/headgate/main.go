@@ -57,6 +57,7 @@ var commands = []cli.Entry{
 	{Group: toAsk, Build: ask.Pools},
 	{Group: toAsk, Build: ask.RLS},
 	{Group: toAsk, Build: ask.Leases},
+	{Group: toAsk, Build: ask.Surge},
 	{Group: toAsk, Build: ask.Events},
 	{Group: toAsk, Build: ask.Cluster},
 	{Group: toAsk, Build: ask.Health},

@@ -51,6 +51,7 @@ type Options struct {
 	Unread   func() (reports, questions UnreadView)
 	Faults   []func() []api.FaultView // of parts of the node that only the node knows
 	RLS      func() api.RLSView       // domains of the rate limit service; nil: none
+	Surges   Surges                   // nil: none
 	Standing explain.Standing         // state of a key over all PoPs; nil: no gossip
 	// gets changes of flags, and connection errors; nil: slog.Default()
 	Log *slog.Logger
@@ -179,6 +180,12 @@ func (a *Door) routes() []endpoint {
 		{"POST", "/v1/who", "", "the keys of a client under all rules, and what denies them; " +
 			"nothing is changed", a.who},
 		{"GET", "/v1/rls", "", "the domains of the rate limit service", a.rls},
+		{"GET", "/v1/surge", "?now=", "what the requests of a surge have in common", a.surge},
+		{"POST", "/v1/surge/apply", "", "put the policy of a finding in force", a.applySurge},
+		{
+			"DELETE", "/v1/surge/apply", "?id=&by=", "take the policy of a finding away",
+			a.undoSurge,
+		},
 		{"GET", "/v1/suggest", "?rule=", "estimated denials of other limits of a rule", a.suggest},
 		{"GET", "/v1/cluster", "", "the nodes that share counts: clock, servers of the ring, the " +
 			"other PoPs", a.cluster},
@@ -234,15 +241,6 @@ func (a *Door) handle(pattern string, h handler) {
 			answerProblem(w, p)
 		}
 	})
-}
-
-// wrongMethod returns the handler of a path existing for other methods, with a list.
-func wrongMethod(allowed string) handler {
-	return func(w http.ResponseWriter, _ *http.Request) *api.Problem {
-		w.Header().Set("Allow", allowed)
-		return api.NewProblem(http.StatusMethodNotAllowed, "method",
-			"must be one of "+allowed)
-	}
 }
 
 // ServeHTTP answers a request.

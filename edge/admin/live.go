@@ -89,6 +89,7 @@ func (w *feed) run(ctx context.Context) {
 func (w *feed) turn(n int, now window.Instant) {
 	w.publish(now)
 	w.publishLimits(now)
+	w.publishSurge()
 	w.show(now)
 	w.health(now) // for since when a fault is there
 	// A proxy between the node and the page may close a connection after a minute of silence. turns

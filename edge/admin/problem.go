@@ -154,3 +154,12 @@ func adminKey(raw, shown string) ([]byte, *api.Problem) {
 	}
 	return key, nil
 }
+
+// wrongMethod returns the handler of a path existing for other methods, with a list.
+func wrongMethod(allowed string) handler {
+	return func(w http.ResponseWriter, _ *http.Request) *api.Problem {
+		w.Header().Set("Allow", allowed)
+		return api.NewProblem(http.StatusMethodNotAllowed, "method",
+			"must be one of "+allowed)
+	}
+}

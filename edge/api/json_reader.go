@@ -1,8 +1,10 @@
 package api
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
+	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -64,6 +66,20 @@ func (r *JSONReader) Text(name string, to *[]byte) *Problem {
 	}
 	*to = s
 	return nil
+}
+
+// Bool reads true or false into to. name is the member's.
+func (r *JSONReader) Bool(name string, to *bool) *Problem {
+	r.Peek()
+	text := r.b[r.i:]
+	for _, is := range [...]bool{false, true} {
+		if word := strconv.FormatBool(is); bytes.HasPrefix(text, []byte(word)) {
+			*to = is
+			r.i += len(word)
+			return nil
+		}
+	}
+	return BadParameter(name, "must be true or false")
 }
 
 // Number reads the digits of a whole number above 0. An empty slice where there is no digit or a

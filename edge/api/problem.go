@@ -42,6 +42,11 @@ func NotThere(parameter, name string) *Problem {
 		"there is no "+parameter+" "+Shown([]byte(name)))
 }
 
+// Conflict returns the problem of a parameter that cannot be done as things are: 409.
+func Conflict(parameter, text string) *Problem {
+	return NewProblem(http.StatusConflict, parameter, text)
+}
+
 // UnknownRule returns the problem of a parameter whose value, name, is not one of the rules in
 // force: 404. It repeats at most MaxNameShown bytes of name, escaped, and suggests the nearest
 // rule. The suggestion is worth a search: a request for such a rule passes at a proxy failing open.

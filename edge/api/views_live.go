@@ -15,6 +15,7 @@ const (
 	EventLimitSet    = "limit-set"    // LimitView; Before: by hand, else 0
 	EventLimitUnset  = "limit-unset"  // LimitView, as the limit was
 	EventLimitEnded  = "limit-ended"  // likewise
+	EventSurge       = "surge"        // SurgeEvent
 	EventLost        = "lost"         // LostView
 	EventLive        = "live"         // LiveView, if the request says live=1
 )

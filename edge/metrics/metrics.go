@@ -69,6 +69,7 @@ type Sources struct {
 	State     func(now window.Instant) state.Stats // nil: no state on disk
 	Gossip    func() *api.GossipView               // nil: no gossip
 	RLS       func() api.RLSView                   // nil: no rate limit service
+	Surge     func() api.SurgeView                 // nil: no surges
 	// Row returns the row a rule's figures are summed up in with those of others; "": its own. nil:
 	// each has its own.
 	Row func(rule string) string
@@ -86,7 +87,7 @@ type collector struct {
 func Register(reg prometheus.Registerer, from Sources) {
 	all := [][]family{
 		ruleFamilies, nodeFamilies, countFamilies, doorFamilies, ringFamilies, stateFamilies,
-		globalFamilies, askFamilies, placeFamilies, rlsFamilies,
+		globalFamilies, askFamilies, placeFamilies, rlsFamilies, surgeFamilies,
 	}
 	for _, d := range from.Doors {
 		all = append(all, listenerFamilies(d.Name))
@@ -133,6 +134,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	if c.Gossip != nil {
 		collectGlobal(to, c.Gossip())
 	}
+	c.collectSurge(to)
 	if c.RLS != nil {
 		collectRLS(to, c.RLS())
 	}

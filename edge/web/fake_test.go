@@ -21,11 +21,14 @@ type fake struct {
 	build string
 	every time.Duration // of live events
 
-	mu      sync.Mutex
-	is      scene
-	began   time.Time
-	set     []object        // by hand
-	limits  []object        // likewise
+	mu     sync.Mutex
+	is     scene
+	began  time.Time
+	set    []object // by hand
+	limits []object // likewise
+
+	findings []object // of surges
+
 	lifted  map[string]bool // by rule and key
 	cut     chan struct{}   // closed: streams end
 	refuses bool            // new streams
@@ -56,6 +59,8 @@ func startFake(t testing.TB, name string) *fake {
 	mux.HandleFunc("POST /v1/mitigations", f.guard(f.post))
 	mux.HandleFunc("DELETE /v1/mitigations", f.guard(f.remove))
 	mux.HandleFunc("/v1/limits", f.guard(f.limit))
+	mux.HandleFunc("GET /v1/surge", f.guard(f.surge))
+	mux.HandleFunc("/v1/surge/apply", f.guard(f.surge))
 	mux.HandleFunc("GET /v1/top", f.guard(f.top))
 	mux.HandleFunc("GET /v1/explain", f.guard(f.explain))
 	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -289,4 +294,44 @@ func (f *fake) explain(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	answer(w, http.StatusOK, v)
+}
+
+// findings are those of a surge, as /v1/surge has them: one with text that looks like markup.
+func findings(kind string) []object {
+	f := object{
+		"id": "3fa9c1", "kind": kind, "begun": time.Now(), "seen": time.Now(), "over": false,
+		"signs": []string{}, "conditions": []object{}, "applied": nil,
+		"sentence": `Since 14:03:10, GET /search/** with x-odd "<b>1</b>": 88 to 94 % of the ` +
+			`excess (640 a second), at most 0.4 % of usual traffic; at least 812 clients in 790 ` +
+			`networks; 100 % have x-odd "<b>1</b>", at most 0.1 % of usual traffic of that kind`,
+	}
+	if kind == "attack" {
+		f["policy"] = "- name: surge-3fa9c1\n"
+	}
+	return []object{f}
+}
+
+// surge answers for findings, and applies and undoes their policy.
+func (f *fake) surge(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch r.Method {
+	case http.MethodGet:
+		answer(w, http.StatusOK, object{"findings": append([]object{}, f.findings...)})
+	case http.MethodDelete:
+		f.findings[0]["applied"] = nil
+		w.WriteHeader(http.StatusNoContent)
+	default:
+		var m map[string]string
+		_ = json.NewDecoder(r.Body).Decode(&m)
+		is := object{
+			"mode": m["mode"], "until": time.Now().Add(30 * time.Minute), "by": "kim",
+			"all": false, "matched": 31240, "denied": 31240,
+		}
+		f.findings[0]["applied"] = is
+		answer(w, http.StatusOK, object{
+			"name": "surge-" + m["id"], "mode": m["mode"],
+			"until": is["until"],
+		})
+	}
 }

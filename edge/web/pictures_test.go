@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -50,10 +51,26 @@ func TestPictures(t *testing.T) {
 		{"kinds-dark", "kinds", 1400, 900, false, explainOf("api") + dark},
 		{"networks", "kinds", 1400, 900, false, explainOf("signin")},
 		{"clients-dark", "kinds", 1400, 900, false, explainOf("partners") + dark},
+		{"surge", "attack", 1400, 900, false, "surge-attack"},
+		{"surge-shadow", "attack", 1400, 900, false, "surge-attack shadow"},
+		{"surge-enforced", "attack", 1400, 900, false, "surge-attack enforce"},
+		{"surge-crowd", "attack", 1400, 900, false, "surge-crowd"},
+		{"phone-surge", "attack", 390, 844, true, "surge-attack"},
+		{"phone-surge-shadow", "attack", 390, 844, true, "surge-attack shadow"},
 		{"phone-kinds", "kinds", 390, 844, true, explainOf("api")},
 	} {
 		t.Run(shot.name, func(t *testing.T) {
 			f := startFake(t, shot.scene)
+			if kind, ok := strings.CutPrefix(shot.first, "surge-"); ok {
+				kind, mode, _ := strings.Cut(kind, " ")
+				if f.findings = findings(kind); mode != "" {
+					f.findings[0]["applied"] = object{
+						"mode": mode, "until": time.Now().Add(29 * time.Minute), "by": "kim",
+						"matched": 31240, "denied": 31240,
+					}
+				}
+				shot.first = ""
+			}
 			f.every = time.Second
 			l := open(t, f, shot.width, shot.height, shot.touch)
 			l.may = []string{"503"}

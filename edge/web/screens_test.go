@@ -331,7 +331,7 @@ func TestDashboardAddresses(t *testing.T) {
 	order := value[[]string](l,
 		`[...document.querySelectorAll('main section[id]')].map((s) => s.id)`)
 	if got := strings.Join(order, " "); got !=
-		"start mitigations explain rules limits policies pools top cluster" {
+		"surge start mitigations explain rules limits policies pools top cluster" {
 		t.Error(got)
 	}
 	l.run(`location.hash = '#rule=partners'`)

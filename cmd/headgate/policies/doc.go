@@ -29,5 +29,5 @@ func (a *app) load(file string) (*policy.Engine, error) {
 	}
 	var key [32]byte
 	_, _ = rand.Read(key[:]) // it never fails
-	return config.LoadPolicies(&c, key)
+	return config.ReloadPolicies(&c, policy.Options{Key: key, Now: a.Now()})
 }

@@ -66,8 +66,12 @@ func (a *app) printList(v api.PoliciesView, live bool) {
 	rows := [][]cli.Cell{cli.Header(header...)}
 	for i := range v.Policies {
 		p := &v.Policies[i]
+		line := ""
+		if p.Line > 0 { // of a surge, in no file
+			line = strconv.Itoa(p.Line)
+		}
 		row := []cli.Cell{
-			cli.Left(p.Name), cli.Left(strconv.Itoa(p.Line)), cli.Left(p.Mode),
+			cli.Left(p.Name), cli.Left(line), cli.Left(p.Mode),
 			cli.Left(p.Does), cli.Left(p.Key),
 		}
 		if live {

@@ -147,6 +147,7 @@ func (a *app) checkConfig(file string, f checkFlags) error {
 		warnings = append(warnings,
 			config.Fault{File: file, Line: 1, Col: 1, Code: "scope-alone", Message: text})
 	}
+	warnings = append(warnings, a.overWarnings(&c, file)...)
 	if err := a.printChecked(file, &c, entries, warnings, f); err != nil {
 		return err
 	}
@@ -154,6 +155,19 @@ func (a *app) checkConfig(file string, f checkFlags) error {
 		return cli.ErrNo
 	}
 	return nil
+}
+
+// overWarnings returns a warning for each policy whose time is over.
+func (a *app) overWarnings(c *config.Config, file string) (all config.Faults) {
+	for i := range c.Policies.Policies {
+		if p := &c.Policies.Policies[i]; p.Over(a.Now()) {
+			all = append(all, config.Fault{
+				File: file, Line: p.At.Line, Col: p.At.Col, Code: "until-over", Policy: p.Name,
+				Message: "policy " + p.Name + ": its time is over, and it matches nothing",
+			})
+		}
+	}
+	return all
 }
 
 // printChecked prints the warnings of a valid file, and the summary or the file.

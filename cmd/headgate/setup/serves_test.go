@@ -147,3 +147,22 @@ func TestHAProxyReports(t *testing.T) {
 		}
 	}
 }
+
+// TestUntilIsOver: config check warns of a policy whose time is over.
+func TestUntilIsOver(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "headgate.yaml")
+	if err := os.WriteFile(file, []byte(`rules: []
+policies:
+  - {name: past, match: {path: /a}, deny: 403, until: "2020-01-01T00:00:00Z"}
+  - {name: later, match: {path: /b}, deny: 403, until: "2999-01-01T00:00:00+02:00"}
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, _, stderr := runInit(t, dir, "config", "check", "--strict", file)
+	if code != 1 || strings.Count(stderr, "warning") != 1 ||
+		!strings.Contains(stderr, "headgate.yaml:3:5: [until-over] policy past: its time is over") {
+		t.Errorf("%d %s", code, stderr)
+	}
+}

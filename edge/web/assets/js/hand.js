@@ -123,7 +123,7 @@ async function everywhere(body) {
   return `${body.action === 'block' ? 'Blocked' : 'Allowed'}: ${changed.map((c) => `${c.key} under ${c.rule}`).join(', ')}.${others}`;
 }
 
-function recall() {
+export function recall() {
   try { return localStorage.getItem(remembered) ?? ''; } catch { return ''; } // storage may be forbidden
 }
 

@@ -21,6 +21,7 @@ import { pools } from './pools.js';
 import { Rules } from './rules.js';
 import { start } from './start.js';
 import { Stream } from './stream.js';
+import { surgeChanged } from './surge.js';
 import { MitigationTable } from './table.js';
 import { toast } from './toast.js';
 import { wireToken } from './token.js';
@@ -92,6 +93,7 @@ class Page {
       case 'flag-set': case 'flag-changed': return this.mitigations.put(value);
       case 'flag-cleared': return this.mitigations.cleared(value);
       case 'limit-set': case 'limit-unset': case 'limit-ended': return this.limits();
+      case 'surge': return surgeChanged();
       case 'lost': this.mitigations.missed = true; return undefined;
       default: return undefined;
     }
@@ -113,6 +115,7 @@ class Page {
     setText(byId('build'), `headgate ${hello.version}`);
     this.history.forget();
     limitsChanged();
+    surgeChanged(() => this.now());
     await this.past();
   }
 
