@@ -211,7 +211,8 @@ func (n *node) await(version string) {
 	n.t.Helper()
 	edgetest.Await(n.t, "version "+version, edgetest.Patience, func() bool {
 		x := n.RLS().XDS
-		return x != nil && x.Version == version
+		// In force first, and then acknowledged.
+		return x != nil && x.Version == version && x.Error == "" && x.ACKs > 0
 	})
 }
 
