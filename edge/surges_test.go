@@ -85,6 +85,9 @@ func (n *surgeNode) offer(requests int, odd string) {
 func (n *surgeNode) attack(odd string) api.SurgeFinding {
 	n.Helper()
 	for range 4 {
+		if n.Surge().State != surge.Learning {
+			break
+		}
 		n.offer(400, "")
 		n.surges.watch.Look(n.at, false)
 		n.at += int64(20 * time.Second)

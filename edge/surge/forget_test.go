@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -46,5 +47,35 @@ func TestForget(t *testing.T) {
 		if there, text := held(); there || text {
 			t.Errorf("off %v: row %v, text %v", off, there, text)
 		}
+	}
+}
+
+// TestKeepBesideLooks: requests are kept and answered, and the state is read, while looks go on.
+func TestKeepBesideLooks(t *testing.T) {
+	w, now := New([32]byte{}, rand.Uint64), time.Now().UnixNano()
+	w.Set(Settings{Sample: 2000, Learn: time.Second, MinRate: 5}, now)
+	var group sync.WaitGroup
+	for lane := range uint64(4) {
+		group.Go(func() {
+			var r request.Request
+			for i := range uint64(500) {
+				r.Reset(nil)
+				r.Sample = w.Share.Load() > 0
+				r.AddHeader([]byte("X-Name"), []byte("ann"))
+				w.Keep(&r, now, lane<<32|i+1, false)
+				w.Answered(lane<<32|i+1, 401)
+				_ = w.Report().Find("000000")
+			}
+		})
+	}
+	for i := range 20 {
+		w.Look(now+int64(i), false)
+		w.LookAgain(now)
+		_ = w.Kept(nil)
+		w.Set(Settings{Sample: 2000, Learn: time.Second, MinRate: 5}, now)
+	}
+	group.Wait()
+	if r := w.Report(); r.Sampled+r.Lost == 0 {
+		t.Errorf("%+v", r)
 	}
 }
