@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -19,13 +20,22 @@ import (
 // lowPorts is how many ports Port has looked at.
 var lowPorts atomic.Int64
 
+// claims holds the names by which ports are this process's.
+var claims sync.Map
+
 // Port returns a free TCP port that the system gives to no outgoing connection: while its server
 // is down no other socket takes it, and the server can have it back. It returns none twice, since a
-// port may not be listened at yet.
+// port may not be listened at yet; nor does another process, while this one lives: a name of the
+// abstract namespace stands for each port.
 func Port(t testing.TB) int {
 	t.Helper()
 	for range 5000 {
 		port := 20000 + (os.Getpid()*37+int(lowPorts.Add(1))*101)%12000
+		claim, err := net.Listen("unix", fmt.Sprint("@headgate-test-port-", port))
+		if err != nil {
+			continue
+		}
+		claims.Store(port, claim) // for the life of the process
 		ln, err := net.Listen("tcp", Address(port))
 		if err != nil {
 			continue
