@@ -199,7 +199,7 @@ func (f *filler) networks(address netip.Addr) {
 		bits = [...]int{24, 16, 0}
 	}
 	for i, n := range bits {
-		if net, err := address.Prefix(n); err == nil && n > 0 {
+		if net, err := address.Prefix(n); err == nil && net.IsValid() && n > 0 {
 			f.add(client, Is, net.AppendTo(f.text[:0]))
 			if i == 0 {
 				f.row.network = f.row.terms[f.row.n-1]
