@@ -69,8 +69,9 @@ func (c *Counter) displace(m *Meter, now Instant, h Hit) int {
 
 // displaceable returns which slot of a bucket goes to a key with a claim: the slot of the least
 // share. If all keys of the bucket asked for as much as the newcomer, the slot given first goes. A
-// newcomer asking for even more lost a slot before, and gets the first place of a search: more such
-// keys than slots then contend for few of them, and the others stay exact.
+// newcomer asking for even more lost a slot before, or shares all counts with a key that asked for
+// much, and gets the first place of a search or the place beside it: more such keys than slots then
+// contend for few of them, and the others stay exact.
 func displaceable(all *[ways]standing, i sketch.Index, near float64) int {
 	least, first := 0, 0
 	for at := range all {
@@ -87,7 +88,11 @@ func displaceable(all *[ways]standing, i sketch.Index, near float64) int {
 	case near < beyond+1:
 		return first
 	}
-	return homeOf(i)
+	place := homeOf(i) &^ 1
+	if all[place+1].since < all[place].since {
+		place++
+	}
+	return place
 }
 
 // crowder returns the least worthy slot of the rule holding most of the bucket, if m's rule holds

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/headgate-dev/headgate/sketch"
 )
 
 // TestAFloodHidesNobody: whatever fills the slots, a new key passes at most three times its limit,
@@ -152,6 +154,23 @@ func TestCoarseLogsRefuseNobody(t *testing.T) {
 			if worst > int(limit)*5/4 {
 				t.Errorf("limit %d: %d passed in a window", limit, worst)
 			}
+		}
+	}
+}
+
+// TestHomesComeInPairs: two keys far beyond their limit with one first place do not displace each
+// other, which would let each request pass.
+func TestHomesComeInPairs(t *testing.T) {
+	for home := range sketch.Index(ways) {
+		var all [ways]standing
+		for at := range all {
+			all[at] = standing{share: 5, pinned: true, since: Instant(at)}
+		}
+		first := displaceable(&all, home<<1, beyond+2)
+		all[first].since = start
+		second := displaceable(&all, home<<1, beyond+2)
+		if first == second || first/2 != int(home/2) || second/2 != int(home/2) {
+			t.Errorf("home %d: first place %d, then place %d", home, first, second)
 		}
 	}
 }
