@@ -88,11 +88,11 @@ func displaceable(all *[ways]standing, i sketch.Index, near float64) int {
 	case near < beyond+1:
 		return first
 	}
-	place := homeOf(i) &^ 1
-	if all[place+1].since < all[place].since {
-		place++
+	pair := homeOf(i) &^ 1
+	if all[pair].since > all[pair+1].since {
+		return pair + 1
 	}
-	return place
+	return pair
 }
 
 // crowder returns the least worthy slot of the rule holding most of the bucket, if m's rule holds

@@ -32,13 +32,14 @@ func answerDatagrams(conn net.PacketConn) {
 		if err != nil {
 			return
 		}
-		q, code := wire.ParseQuery([]byte(strings.TrimSuffix(string(buffer[:n]), "\n")))
+		var q wire.Query
+		code := wire.ParseQuery(&q, []byte(strings.TrimSuffix(string(buffer[:n]), "\n")))
 		answer := wire.Answer{Status: wire.Error, Code: code, ID: q.ID}
 		if code == wire.NoError {
 			answer = cannedAnswer(q)
 		}
 		if string(q.Key) != "silence" {
-			_, _ = conn.WriteTo(append(wire.AppendAnswer(nil, answer), '\n'), from)
+			_, _ = conn.WriteTo(append(wire.AppendAnswer(nil, &answer), '\n'), from)
 		}
 	}
 }

@@ -152,9 +152,10 @@ func TestQueriesLeaveRoomForReplies(t *testing.T) {
 	d := serve(t, "udp", "", func(datagram string, reply func(string)) {
 		var lines []string
 		for line := range strings.SplitSeq(datagram, "\n") {
-			q, _ := wire.ParseQuery([]byte(line))
+			var q wire.Query
+			_ = wire.ParseQuery(&q, []byte(line))
 			longest.ID = q.ID
-			short, _ := wire.AppendAnswerMax(nil, longest, len(line))
+			short, _ := wire.AppendAnswerMax(nil, &longest, len(line))
 			lines = append(lines, string(short))
 		}
 		reply(strings.Join(lines, "\n"))

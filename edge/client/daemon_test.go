@@ -97,12 +97,13 @@ func answerAll(datagram string) string {
 	return string(bytes.Join(out, []byte("\n")))
 }
 
-func answerOne(line []byte) wire.Answer {
-	q, code := wire.ParseQuery(line)
+func answerOne(line []byte) *wire.Answer {
+	var q wire.Query
+	code := wire.ParseQuery(&q, line)
 	if code == wire.NoError && string(q.Rule) != "r" {
 		code = wire.UnknownRule
 	}
-	a := wire.Answer{ID: q.ID, Remaining: int64(q.Cost), Reset: 1}
+	a := &wire.Answer{ID: q.ID, Remaining: int64(q.Cost), Reset: 1}
 	switch {
 	case code != wire.NoError:
 		a.Status, a.Code = wire.Error, code

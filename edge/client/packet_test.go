@@ -64,7 +64,8 @@ func TestQueryWithoutRoomLeavesNoTrace(t *testing.T) {
 		t.Fatalf("%d lines in %d bytes, want %d lines", len(whole), len(p.Bytes()), p.Lines())
 	}
 	for i, line := range whole {
-		q, code := wire.ParseQuery(line)
+		var q wire.Query
+		code := wire.ParseQuery(&q, line)
 		if id, ok := parseID(q.ID); code != wire.NoError || !ok || id != p.ID(i) ||
 			!bytes.Equal(q.Key, long.Key) {
 			t.Errorf("line %d is %q", i, line)
@@ -82,7 +83,8 @@ func TestIDsGoOn(t *testing.T) {
 		}
 		first, second, _ := bytes.Cut(p.Bytes(), []byte{'\n'})
 		for i, line := range [][]byte{first, second} {
-			q, _ := wire.ParseQuery(line)
+			var q wire.Query
+			_ = wire.ParseQuery(&q, line)
 			id, ok := parseID(q.ID)
 			if next := nextID(want, i); !ok || id != next || p.ID(i) != next {
 				t.Errorf("line %d has id %d, ID says %d, want %d", i, id, p.ID(i), next)
@@ -101,7 +103,8 @@ func TestPaddingLeavesRoomForReplies(t *testing.T) {
 		sent := checkPacket("r", key)
 		sent.Wait = n%2 > 0
 		p.Append(sent)
-		q, code := wire.ParseQuery(p.Bytes())
+		var q wire.Query
+		code := wire.ParseQuery(&q, p.Bytes())
 		if code != wire.NoError || string(q.Key) != key || q.Wait != sent.Wait {
 			t.Fatalf("%q is read as %+v, %v", p.Bytes(), q, code)
 		}
@@ -112,7 +115,7 @@ func TestPaddingLeavesRoomForReplies(t *testing.T) {
 		if q.Wait {
 			a.Delay = 60_000
 		}
-		if reply := wire.AppendAnswer(nil, a); len(p.Bytes()) < len(reply) {
+		if reply := wire.AppendAnswer(nil, &a); len(p.Bytes()) < len(reply) {
 			t.Errorf("a query of %d bytes, but a reply of %d", len(p.Bytes()), len(reply))
 		}
 	}

@@ -9,13 +9,13 @@ func TestCodecAllocatesNothing(t *testing.T) {
 	buf := make([]byte, 0, 256)
 	allow := Answer{Remaining: 123456, Reset: 10, ID: []byte("7")}
 	deny := Answer{Status: Deny, Why: WhyShed, Retry: 30, Ratio: 0.83, ID: []byte("7")}
-	reply := AppendAnswer(nil, deny)
+	reply, q := AppendAnswer(nil, &deny), Query{}
 	for name, f := range map[string]func(){
-		"ParseQuery plain": func() { _, _ = ParseQuery(plain) },
-		"ParseQuery full":  func() { _, _ = ParseQuery(append(buf, full...)) },
-		"ParseQuery bad":   func() { _, _ = ParseQuery(bad) },
-		"AppendAnswer":     func() { AppendAnswer(AppendAnswer(buf, allow), deny) },
-		"AppendAnswerMax":  func() { AppendAnswerMax(buf, deny, 12) },
+		"ParseQuery plain": func() { ParseQuery(&q, plain) },
+		"ParseQuery full":  func() { ParseQuery(&q, append(buf, full...)) },
+		"ParseQuery bad":   func() { ParseQuery(&q, bad) },
+		"AppendAnswer":     func() { AppendAnswer(AppendAnswer(buf, &allow), &deny) },
+		"AppendAnswerMax":  func() { AppendAnswerMax(buf, &deny, 12) },
 		"AppendQuery": func() {
 			AppendQuery(buf,
 				Query{Cost: 5, Rule: plain[:5], Key: full, ID: plain[:5]})

@@ -32,21 +32,16 @@ var leaveOut = [...]field{left, ratio, view, reset, remaining, why, retry, shado
 //	[id=ID ]ok    [id=ID ]pong    [id=ID ]error CODE
 //
 // Allocates only for the growth of dst.
-func AppendAnswer(dst []byte, a Answer) []byte {
-	return appendAnswer(dst, &a, every)
-}
-
-// AppendAnswerTo is AppendAnswer without a copy of the answer, only read.
-func AppendAnswerTo(dst []byte, a *Answer) []byte { return appendAnswer(dst, a, every) }
+func AppendAnswer(dst []byte, a *Answer) []byte { return appendAnswer(dst, a, every) }
 
 // AppendAnswerMax appends a reply line of at most limit bytes, for a listener open to anybody:
 // there a reply must not be longer than the request. Fields are left out, the least useful first,
 // until it fits. The id and the verdict (with an error's code) always stay: if they alone are too
 // long, dst comes back as it was, and false. Else the daemon could be made to send more to a forged
 // sender than it receives: an amplifier.
-func AppendAnswerMax(dst []byte, a Answer, limit int) ([]byte, bool) {
+func AppendAnswerMax(dst []byte, a *Answer, limit int) ([]byte, bool) {
 	keep := every
-	line := appendAnswer(dst, &a, keep)
+	line := appendAnswer(dst, a, keep)
 	for i := 0; len(line)-len(dst) > limit; i++ {
 		if i == len(leaveOut) {
 			return dst, false
@@ -56,7 +51,7 @@ func AppendAnswerMax(dst []byte, a Answer, limit int) ([]byte, bool) {
 			// The line would be the same again.
 			continue
 		}
-		line = appendAnswer(dst, &a, keep)
+		line = appendAnswer(dst, a, keep)
 	}
 	return line, true
 }

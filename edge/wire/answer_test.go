@@ -48,7 +48,7 @@ func TestAppendAnswer(t *testing.T) {
 		{Answer{Status: Error, Code: UnknownRule, ID: []byte("7")}, "id=7 error unknown-rule"},
 		{Answer{Status: Error, Code: TooLong}, "error too-long"},
 	} {
-		if got := AppendAnswer([]byte("> "), tt.a); string(got) != "> "+tt.want {
+		if got := AppendAnswer([]byte("> "), &tt.a); string(got) != "> "+tt.want {
 			t.Errorf("AppendAnswer(%+v)\n got %q\nwant %q", tt.a, got, tt.want)
 		}
 	}
@@ -75,13 +75,13 @@ func TestRatioIsNeverRoundedToAllOrNothing(t *testing.T) {
 		{float32(math.NaN()), ""},
 	} {
 		got := string(AppendAnswer(nil,
-			Answer{Status: Deny, Why: WhyShed, Retry: 1, Ratio: tt.ratio}))
+			&Answer{Status: Deny, Why: WhyShed, Retry: 1, Ratio: tt.ratio}))
 		if want := "deny why=shed retry=1 view=node" + tt.want; got != want {
 			t.Errorf("ratio %v: got %q, want %q", tt.ratio, got, want)
 		}
 	}
 	for percent := 1; percent <= 100; percent++ { // what is written is what is read
-		line := AppendAnswer(nil, Answer{Status: Deny, Ratio: float32(percent) / 100})
+		line := AppendAnswer(nil, &Answer{Status: Deny, Ratio: float32(percent) / 100})
 		if a, err := ParseAnswer(line); err != nil || a.Ratio != float32(percent)/100 {
 			t.Errorf("%q read back as %v, %v", line, a.Ratio, err)
 		}
@@ -145,7 +145,7 @@ func TestAppendAnswerMaxLeavesOutTheLeastUsefulFirst(t *testing.T) {
 					want = w
 				}
 			}
-			got, ok := AppendAnswerMax([]byte("> "), tt.a, limit)
+			got, ok := AppendAnswerMax([]byte("> "), &tt.a, limit)
 			if string(got) != "> "+want || ok != fits {
 				t.Fatalf("limit %d: got %q, %v; want %q, %v", limit, got, ok, want, fits)
 			}
@@ -164,7 +164,7 @@ func TestShortestRequestHasRoomForItsVerdict(t *testing.T) {
 		"peek r k id=7":       {Remaining: math.MaxInt64, ID: []byte("7")},
 		"count r k id=abcdef": {Status: Error, Code: UnknownRule},
 	} {
-		if got, ok := AppendAnswerMax(nil, a, len(line)); !ok || len(got) > len(line) {
+		if got, ok := AppendAnswerMax(nil, &a, len(line)); !ok || len(got) > len(line) {
 			t.Errorf("to %q: %q, %v", line, got, ok)
 		}
 	}

@@ -11,19 +11,17 @@ func BenchmarkLine(b *testing.B) {
 	var q Query
 	allow := Answer{Remaining: 87, Reset: 10}
 	deny := Answer{Status: Deny, Why: WhyShed, Retry: 30, View: ViewPoP, Ratio: 0.83, ID: full[36:]}
-	answer := AppendAnswer(nil, deny)
+	answer := AppendAnswer(nil, &deny)
 	for _, bm := range []struct {
 		name string
 		f    func()
 	}{
-		{"parse", func() { _, _ = ParseQuery(plain) }},
-		{"parse/to", func() { _ = ParseQueryTo(&q, plain) }},
-		{"parse/long", func() { _ = ParseQueryTo(&q, long) }},
-		{"parse/options", func() { _, _ = ParseQuery(full) }},
-		{"append", func() { reply = AppendAnswer(reply[:0], allow) }},
-		{"append/to", func() { reply = AppendAnswerTo(reply[:0], &allow) }},
-		{"append/deny", func() { reply = AppendAnswer(reply[:0], deny) }},
-		{"append/short", func() { reply, _ = AppendAnswerMax(reply[:0], allow, len(plain)) }},
+		{"parse", func() { ParseQuery(&q, plain) }},
+		{"parse/long", func() { ParseQuery(&q, long) }},
+		{"parse/options", func() { ParseQuery(&q, full) }},
+		{"append", func() { reply = AppendAnswer(reply[:0], &allow) }},
+		{"append/deny", func() { reply = AppendAnswer(reply[:0], &deny) }},
+		{"append/short", func() { reply, _ = AppendAnswerMax(reply[:0], &allow, len(plain)) }},
 		{"client/query", func() {
 			reply = AppendQuery(reply[:0],
 				Query{Rule: plain[6:12], Key: plain[13:], ID: full[36:]})
@@ -40,9 +38,10 @@ func BenchmarkLine(b *testing.B) {
 	b.Run("parse+append", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			q, _ := ParseQuery(plain)
+			var q Query
+			ParseQuery(&q, plain)
 			allow.ID = q.ID
-			reply = AppendAnswer(reply[:0], allow)
+			reply = AppendAnswer(reply[:0], &allow)
 		}
 	})
 }

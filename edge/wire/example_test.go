@@ -7,10 +7,11 @@ import (
 )
 
 func ExampleParseQuery() {
-	q, code := wire.ParseQuery([]byte("check login 203.0.113.7 cost=2 id=a1"))
+	var q wire.Query
+	code := wire.ParseQuery(&q, []byte("check login 203.0.113.7 cost=2 id=a1"))
 	fmt.Printf("%s %s %s %d %s %v\n", q.Op, q.Rule, q.Key, q.Cost, q.ID, code == wire.NoError)
 
-	q, code = wire.ParseQuery([]byte("check login 203.0.113.7 cost=0 id=a2"))
+	code = wire.ParseQuery(&q, []byte("check login 203.0.113.7 cost=0 id=a2"))
 	fmt.Printf("%s %s\n", code, q.ID)
 	// Output:
 	// check login 203.0.113.7 2 a1 true
@@ -20,8 +21,8 @@ func ExampleParseQuery() {
 func ExampleAppendAnswerMax() {
 	request := "check login 203.0.113.7 id=a1"
 	answer := wire.Answer{Status: wire.Deny, Why: wire.WhyLimit, Retry: 12, ID: []byte("a1")}
-	fmt.Printf("%s\n", wire.AppendAnswer(nil, answer))
-	reply, _ := wire.AppendAnswerMax(nil, answer, len(request))
+	fmt.Printf("%s\n", wire.AppendAnswer(nil, &answer))
+	reply, _ := wire.AppendAnswerMax(nil, &answer, len(request))
 	fmt.Printf("%s\n", reply)
 	// Output:
 	// id=a1 deny why=limit retry=12 view=node remaining=0

@@ -77,7 +77,8 @@ func FuzzParseQuery(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
 		asked := bytes.Clone(line)
-		q, code := ParseQuery(line)
+		var q Query
+		code := ParseQuery(&q, line)
 		want, ok := oracle(string(asked))
 		if long := len(want.Key) > MaxKey; (code != BadRequest) != ok ||
 			(code == TooLong) != (ok && long) {
@@ -105,7 +106,8 @@ func checkRoundTrip(t *testing.T, asked []byte, q Query) {
 		t.Fatalf("%q parses, but Validate says %q", asked, code)
 	}
 	line := AppendQuery(nil, q)
-	back, code := ParseQuery(bytes.Clone(line))
+	var back Query
+	code := ParseQuery(&back, bytes.Clone(line))
 	if got, want := describeQuery(back, code), describeQuery(q, NoError); got != want {
 		t.Fatalf("%q\nwritten %q\nis read %s\n   want %s", asked, line, got, want)
 	}
@@ -116,7 +118,7 @@ func checkRoundTrip(t *testing.T, asked []byte, q Query) {
 func checkReplyFits(t *testing.T, asked []byte, a Answer, id []byte) {
 	t.Helper()
 	a.ID = id
-	reply, ok := AppendAnswerMax(nil, a, len(asked))
+	reply, ok := AppendAnswerMax(nil, &a, len(asked))
 	if len(reply) > len(asked) {
 		t.Fatalf("reply %q is longer than its request %q", reply, asked)
 	}
@@ -152,7 +154,7 @@ func FuzzParseAnswer(f *testing.F) {
 		if err != nil {
 			return
 		}
-		written := AppendAnswer(nil, a)
+		written := AppendAnswer(nil, &a)
 		back, err := ParseAnswer(written)
 		if err != nil {
 			t.Fatalf("%q\nwritten %q\nis %v", got, written, err)

@@ -89,7 +89,8 @@ func goldenLines(t *testing.T, name string, f func(line, meaning string, written
 // released is read, and written, for ever.
 func TestGoldenQueries(t *testing.T) {
 	goldenLines(t, "testdata/queries.golden", func(line, meaning string, written bool) {
-		q, code := ParseQuery([]byte(line))
+		var q Query
+		code := ParseQuery(&q, []byte(line))
 		if got := describeQuery(q, code); got != meaning {
 			t.Errorf("%q\nmeans %s\n want %s", line, got, meaning)
 		}
@@ -105,7 +106,7 @@ func TestGoldenAnswers(t *testing.T) {
 		if got := describeAnswer(a, err); got != meaning {
 			t.Errorf("%q\nmeans %s\n want %s", line, got, meaning)
 		}
-		if got := AppendAnswer(nil, a); written && string(got) != line {
+		if got := AppendAnswer(nil, &a); written && string(got) != line {
 			t.Errorf("%s\nis written %q\n      want %q", meaning, got, line)
 		}
 	})

@@ -11,14 +11,9 @@ import "bytes"
 // [MaxKey] bytes. A rule nobody has configured is the caller's to find. An option given twice
 // counts as last given; options with another name than cost, id, tier and delay are ignored. With a
 // code other than NoError the query holds only a valid id, if any, for the reply.
-func ParseQuery(line []byte) (q Query, code Code) {
-	code = ParseQueryTo(&q, line)
-	return q, code
-}
-
-// ParseQueryTo is ParseQuery without a copy of the query: *q is overwritten. Copying the result
-// costs a third of the whole.
-func ParseQueryTo(q *Query, line []byte) Code {
+//
+// *q is overwritten: to return a copy would cost half as much again.
+func ParseQuery(q *Query, line []byte) Code {
 	op, i := parseOp(line)
 	if i == 0 {
 		if string(line) != "ping" {

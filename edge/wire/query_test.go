@@ -150,7 +150,8 @@ var grammarCases = []struct{ line, want string }{
 
 func TestParseQueryGrammar(t *testing.T) {
 	for _, tt := range grammarCases {
-		q, code := ParseQuery([]byte(tt.line))
+		var q Query
+		code := ParseQuery(&q, []byte(tt.line))
 		if got := describeQuery(q, code); got != tt.want {
 			t.Errorf("ParseQuery(%q)\n got %s\nwant %s", tt.line, got, tt.want)
 		}
@@ -172,7 +173,7 @@ func TestParseQueryEveryByte(t *testing.T) {
 			{"id", "check r k id=" + b, strings.Contains(alnum+"!#$%&'*+-.^_`|~", b)},
 			{"unknown option", "check r k " + b, raw},
 		} {
-			if _, code := ParseQuery([]byte(tt.line)); (code == NoError) != tt.ok {
+			if code := ParseQuery(new(Query), []byte(tt.line)); (code == NoError) != tt.ok {
 				t.Errorf("byte %#02x in the %s: code %q", i, tt.place, code)
 			}
 		}
@@ -181,7 +182,8 @@ func TestParseQueryEveryByte(t *testing.T) {
 
 func TestParseQueryDecodesInPlace(t *testing.T) {
 	line := []byte("check r a%20b id=7")
-	q, code := ParseQuery(line)
+	var q Query
+	code := ParseQuery(&q, line)
 	if code != NoError || string(q.Key) != "a b" {
 		t.Fatalf("key %q, code %v", q.Key, code)
 	}
@@ -190,7 +192,7 @@ func TestParseQueryDecodesInPlace(t *testing.T) {
 	}
 	plain := []byte("check r a+b cost=3")
 	before := bytes.Clone(plain)
-	_, _ = ParseQuery(plain)
+	ParseQuery(&q, plain)
 	if !bytes.Equal(plain, before) {
 		t.Errorf("a line without escapes was changed to %q", plain)
 	}
@@ -244,7 +246,7 @@ func TestValidateAgreesWithParseQuery(t *testing.T) {
 		if got := q.Validate(); got != tt.want {
 			t.Errorf("%s: Validate() = %q, want %q", tt.name, got, tt.want)
 		}
-		if _, got := ParseQuery(AppendQuery(nil, q)); got != tt.want {
+		if got := ParseQuery(new(Query), AppendQuery(nil, q)); got != tt.want {
 			t.Errorf("%s: ParseQuery says %q, Validate %q", tt.name, got, tt.want)
 		}
 	}

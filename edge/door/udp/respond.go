@@ -105,7 +105,7 @@ type question struct {
 // answer parses a line, decides and sets *a. A line not understood is answered with an error and
 // reaches no counter of the gate.
 func (s *readerStats) answer(a *wire.Answer, q *question, decisions *gate.Batch, line []byte) {
-	code := wire.ParseQueryTo(&q.query, line)
+	code := wire.ParseQuery(&q.query, line)
 	switch {
 	case code == wire.TooLong:
 		s.tooLong.Add(1)
@@ -140,13 +140,13 @@ func (s *readerStats) answer(a *wire.Answer, q *question, decisions *gate.Batch,
 // address.
 func (u *Door) fit(stats *readerStats, reply []byte, start int, a *wire.Answer, room int) []byte {
 	if !u.public {
-		return append(wire.AppendAnswerTo(reply, a), '\n')
+		return append(wire.AppendAnswer(reply, a), '\n')
 	}
 	if a.Status == wire.Error {
 		// an error is no request: an answer as long, and two nodes could answer each other for ever
 		room--
 	}
-	reply, ok := wire.AppendAnswerMax(reply, *a, room)
+	reply, ok := wire.AppendAnswerMax(reply, a, room)
 	if !ok {
 		stats.unanswered.Add(1)
 		return reply[:start]
