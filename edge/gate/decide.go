@@ -75,6 +75,7 @@ func (l *Lane) decide(
 		l.gate.misnamed.Note(a.Rule)
 		return nil, Outcomes
 	}
+	r = r.under(now, a)
 	d.Rule = &r.Rule
 	var res result
 	switch {
@@ -118,7 +119,7 @@ func (l *Lane) rule(name []byte) *rule {
 // check counts and decides. The order is part of the contract: first the cost is counted as
 // offered, then the flag decides, then the exact count.
 func (l *Lane) check(r *rule, now window.Instant, chance func() uint64, a *Ask, res *result) {
-	cost, i := a.cost(), r.meter.Index(a.Key)
+	cost, i := a.cost(), r.base.Index(a.Key)
 	hit := r.offer(now, i, a.Key, cost, chance)
 	var effect mitigation.Effect
 	ruling, why := mitigation.AskCount, mitigation.Unrefused
@@ -162,7 +163,7 @@ func (l *Lane) check(r *rule, now window.Instant, chance func() uint64, a *Ask, 
 func (r *rule) offer(
 	now window.Instant, i sketch.Index, key []byte, cost int64, chance func() uint64,
 ) window.Hit {
-	if hit, ok := r.meter.Find(i); ok {
+	if hit, ok := r.base.Find(i); ok {
 		return hit
 	}
 	u := uint64(0)

@@ -15,6 +15,7 @@ func FuzzOneJudgement(f *testing.F) {
 	f.Add([]byte{1, 1, 1, 0x10, 0x21, 0x32, 0x43, 0xf0, 0x10, 0x10, 0x10, 0x85, 0x85})
 	f.Add([]byte("A100^0"))            // above the limit, and allowed by a flag
 	f.Add([]byte("%700111\xd5 \x1c0")) // a bucket that a count brings to its limit
+	f.Add([]byte("404!!!!!"))          // key b above its own number
 	f.Fuzz(func(t *testing.T, input []byte) {
 		if len(input) < 3 {
 			return
@@ -71,6 +72,12 @@ func ruleOf(limit, kind, failure byte) mitigation.Rule {
 	if kind&2 > 0 {
 		r.Kind, r.Burst = mitigation.Bucket, r.Limit/2+1
 	}
+	if failure&4 > 0 { // key b has a limit of its own
+		r.Numbers = &mitigation.Numbers{
+			List: []mitigation.Number{{Limit: 3, Burst: r.Burst}},
+			Find: func(key []byte) int { return int(key[0]) - 'b' },
+		}
+	}
 	return r
 }
 
@@ -102,7 +109,7 @@ func decideStraight(g *Gate, now window.Instant, u uint64, a Ask) Decision {
 // decideAsOne is decideStraight by the path of requests that ask several questions. The answer of a
 // Count has its rule alone.
 func decideAsOne(g *Gate, now window.Instant, u uint64, a Ask) (d Decision) {
-	l, r, t := g.Lane(0), g.rules.Load().list[0], new(Together)
+	l, r, t := g.Lane(0), g.rules.Load().list[0].of(now, a.Key), new(Together)
 	t.N, t.Questions[0] = 1, Question{Ask: a, At: -1}
 	t.start(r, 0)
 	t.decide(l, now, func() uint64 { return u })

@@ -1,9 +1,9 @@
 package gate
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -37,11 +37,9 @@ func (r *rule) setNumbers() {
 	if r.Numbers == nil {
 		return
 	}
-	r.numbers = make([]*rule, len(r.Numbers.List))
-	all := make([]rule, len(r.numbers))
-	for place := range r.numbers {
-		all[place] = r.with(r.Numbers.List[place])
-		r.numbers[place] = &all[place]
+	r.numbers = make([]rule, len(r.Numbers.List))
+	for place, n := range r.Numbers.List {
+		r.numbers[place] = r.with(n)
 	}
 }
 
@@ -68,8 +66,15 @@ func nearName(far string) (name string, n mitigation.Number) {
 	return name, n
 }
 
-// under returns r, which has numbers, for the key of a.
+// under returns r for the key of a.
 func (r *rule) under(now window.Instant, a *Ask) *rule {
+	if r.keyed { // inlined
+		return r.underOwn(now, a)
+	}
+	return r
+}
+
+func (r *rule) underOwn(now window.Instant, a *Ask) *rule {
 	if a.Numbers == nil || a.Numbers != r.Numbers { // of another reload, or not known
 		return r.of(now, a.Key)
 	}
@@ -79,7 +84,7 @@ func (r *rule) under(now window.Instant, a *Ask) *rule {
 	if a.Place < 0 {
 		return r.limits.everybody(now, r)
 	}
-	return r.numbers[a.Place]
+	return &r.numbers[a.Place]
 }
 
 // sourceOf names where the limit of in is from, which is r for the key with index i.
@@ -117,7 +122,7 @@ func (r *rule) of(now window.Instant, key []byte) *rule {
 		return r.numbered(n, otherwise)
 	default:
 		if at := r.Numbers.Find(key); at >= 0 {
-			return r.numbers[at]
+			return &r.numbers[at]
 		}
 	}
 	return otherwise
@@ -126,14 +131,12 @@ func (r *rule) of(now window.Instant, key []byte) *rule {
 // numbered returns r for keys with the number n, or else.
 func (r *rule) numbered(n mitigation.Number, otherwise *rule) *rule {
 	if r != nil && n.Limit > 0 {
-		at, _ := slices.BinarySearchFunc(r.numbers, n.Limit,
-			func(in *rule, limit int64) int { return cmp.Compare(in.Limit, limit) })
-		for _, in := range r.numbers[at:] {
-			if in.Limit != n.Limit {
-				break
-			}
-			if in.meter == r.meter.Numbered(n) {
-				return in
+		at := sort.Search(len(r.numbers), func(at int) bool {
+			return r.numbers[at].Limit >= n.Limit
+		})
+		for ; at < len(r.numbers) && r.numbers[at].Limit == n.Limit; at++ {
+			if r.numbers[at].meter == r.meter.Numbered(n) {
+				return &r.numbers[at]
 			}
 		}
 	}

@@ -37,7 +37,7 @@ func (g *Gate) setPlaces(rules []mitigation.Rule) {
 
 // setSpecial sets the parts of r following from its kind.
 func (g *Gate) setSpecial(r *rule) {
-	r.special = len(r.Reserve) > 0 || r.keyed || r.Delay > 0 || r.ShedBy != "" || r.Scale > 0 ||
+	r.special = len(r.Reserve) > 0 || r.Delay > 0 || r.ShedBy != "" || r.Scale > 0 ||
 		r.Counts == mitigation.CountOffered
 	if r.Kind == mitigation.Concurrency {
 		r.special, r.places, r.number = true, g.leases, g.leases.RuleNumber(r.Name)
@@ -49,10 +49,6 @@ func (g *Gate) setSpecial(r *rule) {
 func (l *Lane) special(
 	d *Decision, r *rule, now window.Instant, chance func() uint64, a *Ask,
 ) Outcome {
-	if r.keyed {
-		r = r.under(now, a)
-		d.Rule = &r.Rule
-	}
 	places := r.places != nil
 	switch {
 	case !a.scale(&r.Rule):

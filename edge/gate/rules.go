@@ -24,23 +24,24 @@ type ruleSet struct {
 
 // rule is a rule in use.
 type rule struct {
+	base    *window.Meter // meter without a number: finds a key before the number's memory is here
+	meter   *window.Meter
+	tallies *[Lanes]totals.Tally // kept across reloads, so totals only grow
+	special bool                 // not decided by a count alone: see Lane.special
+	shared  bool                 // other nodes of the PoP, or other PoPs, count too
+	keyed   bool                 // some keys have limits of their own: see under
 	mitigation.Rule
 	set    *ruleSet
-	shared bool // other nodes of the PoP, or other PoPs, count too
 	global bool // other PoPs count too
 	// its name between PoPs: they count the keys of a number together, as if of a rule
 	far     string
-	meter   *window.Meter
-	tallies *[Lanes]totals.Tally // kept across reloads, so totals only grow
-	delayed *totals.Delayed      // likewise
-	from    Baseline             // start of its figures
-	special bool                 // not decided by a count alone: see Lane.special
-	number  uint16               // among the rules of places
-	places  *lease.Table         // of kind concurrency; else nil
-	fill    time.Duration        // in which its quota comes back
+	delayed *totals.Delayed // likewise
+	from    Baseline        // start of its figures
+	number  uint16          // among the rules of places
+	places  *lease.Table    // of kind concurrency; else nil
+	fill    time.Duration   // in which its quota comes back
 
-	keyed   bool    // some keys have limits of their own: see under
-	numbers []*rule // the rule by the numbers of its keys, as in Numbers.List
+	numbers []rule  // the rule by the numbers of its keys, as in Numbers.List
 	limits  *limits // by hand; nil: none
 
 	siblings *tables.Siblings // of a network's rule: see mitigation.Rule.Siblings; else nil
@@ -127,6 +128,7 @@ func (g *Gate) SetRules(rules []mitigation.Rule) {
 			Rule: r, set: next, fill: r.Fill(), shared: g.isShared(&r),
 			global: g.isGlobal(&r), far: r.Name, meter: g.counter.Meter(r.Name),
 		}
+		in.base = in.meter
 		in.keyed = r.Numbers != nil || len(byHand[n]) > 0
 		g.setSpecial(in)
 		g.setTables(in)

@@ -188,10 +188,7 @@ func (t *Together) rules(l *Lane, now window.Instant) error {
 		if !q.InParts && !q.scale(&p.rule.Rule) {
 			return ErrCost
 		}
-		if p.rule.keyed {
-			p.rule = p.rule.under(now, &q.Ask)
-		}
-		t.start(p.rule, i)
+		t.start(p.rule.under(now, &q.Ask), i)
 	}
 	return nil
 }
@@ -219,7 +216,7 @@ func (t *Together) offer(l *Lane, now window.Instant, chance func() uint64, i in
 	if r == nil {
 		return true
 	}
-	p.index, p.ask = r.meter.Index(q.Key), t.asked
+	p.index, p.ask = r.base.Index(q.Key), t.asked
 	if len(r.Reserve) > 0 {
 		p.res.leaves = r.Reserved(q.Tier)
 	}

@@ -38,7 +38,6 @@ func BenchmarkLine(b *testing.B) {
 	b.Run("parse+append", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			var q Query
 			ParseQuery(&q, plain)
 			allow.ID = q.ID
 			reply = AppendAnswer(reply[:0], &allow)
