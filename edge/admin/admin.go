@@ -168,7 +168,7 @@ func (a *Door) routes() []endpoint {
 			"end a limit set by hand", a.unsetLimit,
 		},
 		{"GET", "/v1/top", "?rule=&n=&sort=", "the keys with the most traffic", a.top},
-		{"GET", "/v1/explain", "?rule=&key=", "everything that decides one key now", a.explain},
+		{"GET", "/v1/explain", "?rule=&key=&by=", "everything that decides one key now", a.explain},
 		{"GET", "/v1/rules", "", "the rules and their totals", a.rules},
 		{"GET", "/v1/policies", "", "the policies and what they did", a.policies},
 		{"GET", "/v1/pools", "", "the pools: how busy they are, and the tiers that are shed by " +
@@ -216,7 +216,7 @@ func (a *Door) route() {
 		endpoint{method: "GET", path: "/{$}", handle: a.page},
 		endpoint{method: "GET", path: "/assets/{file...}", handle: a.asset},
 	) {
-		a.handle(r.method+" "+r.path, r.handle)
+		a.handle(r.method+" "+r.path, r.checked())
 		methods[r.path] = append(methods[r.path], r.method)
 		// The mux answers HEAD by a handler of GET.
 		if r.method == http.MethodGet {

@@ -22,11 +22,10 @@ var adminBadInput = []struct {
 }{
 	{"n nought", "GET", "/v1/top?n=0", "", 400, "n"},
 	{"n large", "GET", "/v1/mitigations?n=1001", "", 400, "n"},
-	{"n signed", "GET", "/v1/mitigations?n=-1", "", 400, "n"},
 	{"n empty", "GET", "/v1/mitigations?n=", "", 400, "n"},
-	{"unknown parameter", "GET", "/v1/top?number=3", "", 400, "number"},
+	{"unknown parameter", "GET", "/v1/top?key=a", "", 400, "key"},
 	{"twice", "GET", "/v1/top?n=3&n=4", "", 400, "n"},
-	{"no query", "GET", "/v1/rules?rule=shed", "", 400, "rule"},
+	{"leases both", "GET", "/v1/leases?rule=shed&shown=a&key=a", "", 400, "shown"},
 	{"percent", "GET", "/v1/top?rule=%zz", "", 400, "query"},
 	{"semicolon", "GET", "/v1/top?n=1;rule=shed", "", 400, "query"},
 	{"long", "GET", "/v1/top?rule=" + strings.Repeat("r", 5000), "", 414, "query"},

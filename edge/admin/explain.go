@@ -16,7 +16,7 @@ import (
 // explain answers everything deciding a key now. Nothing is counted. The parameter by is the value
 // of the part by which the rule draws the drop ratio.
 func (a *Door) explain(w http.ResponseWriter, r *http.Request) *api.Problem {
-	in, key, query, p := a.ruleAndKey(r, "by")
+	in, key, query, p := a.ruleAndKey(r)
 	if p != nil {
 		return p
 	}

@@ -37,10 +37,7 @@ func (w *feed) sample(now window.Instant) {
 // listHistory answers the rates of a rule, or of all, over a time range. A listing, like cluster:
 // six hours of a thousand rules are large.
 func (a *Door) listHistory(w http.ResponseWriter, r *http.Request) *api.Problem {
-	query, p := adminQuery(r, "rule", "range")
-	if p != nil {
-		return p
-	}
+	query := r.URL.Query()
 	over, ok := live.ParseRange(cmp.Or(query.Get("range"), live.Quarter.String()))
 	if !ok {
 		return api.BadParameter("range", "must be 15m, 1h or 6h")

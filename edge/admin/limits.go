@@ -20,10 +20,7 @@ const maxBatch = 2000
 
 // listLimits lists the limits by hand in force.
 func (a *Door) listLimits(w http.ResponseWriter, r *http.Request) *api.Problem {
-	query, p := adminQuery(r, "rule", "n", "cursor")
-	if p != nil {
-		return p
-	}
+	query := r.URL.Query()
 	n, p := rowsAsked(query, maxAdminRows)
 	if p != nil {
 		return p
@@ -69,9 +66,6 @@ func viewLimit(g *gate.Gate, o *override.Override) api.LimitView {
 
 // setLimits sets one limit by hand, or a batch of them.
 func (a *Door) setLimits(w http.ResponseWriter, r *http.Request) *api.Problem {
-	if _, p := adminQuery(r); p != nil {
-		return p
-	}
 	j, p := readJSON(r)
 	if p != nil {
 		return p
@@ -268,10 +262,7 @@ func lasts(b *api.LimitRequest, wall time.Time) (time.Duration, *api.Problem) {
 
 // unsetLimit ends a limit by hand.
 func (a *Door) unsetLimit(w http.ResponseWriter, r *http.Request) *api.Problem {
-	query, p := adminQuery(r, "rule", "key", "shown", "by", "reason")
-	if p != nil {
-		return p
-	}
+	query := r.URL.Query()
 	who, p := claimed(query.Get("by"), query.Get("reason"))
 	if p != nil {
 		return p

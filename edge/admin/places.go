@@ -16,9 +16,6 @@ const mostLeases = 1000
 
 // pools answers the pools and their levels.
 func (a *Door) pools(w http.ResponseWriter, r *http.Request) *api.Problem {
-	if _, p := adminQuery(r); p != nil {
-		return p
-	}
 	return answerJSON(w, http.StatusOK,
 		api.PoolsView{Now: a.gate.Shown(a.gate.Now()), Pools: viewPools(a.gate, a.options)})
 }
@@ -63,7 +60,7 @@ func viewPool(g *gate.Gate, p *pool.View) api.PoolView {
 
 // leases answers the leases of a key, or the keys holding most places under a rule.
 func (a *Door) leases(w http.ResponseWriter, r *http.Request) *api.Problem {
-	query, of, n, p := a.listed(r, topDefault, "key")
+	query, of, n, p := a.listed(r, topDefault)
 	switch {
 	case p != nil:
 		return p
@@ -73,11 +70,13 @@ func (a *Door) leases(w http.ResponseWriter, r *http.Request) *api.Problem {
 	now := a.gate.Now()
 	view := api.LeasesView{Now: a.gate.Shown(now), Rule: of.Name, Limit: of.Limit}
 	var err error
-	if key := query.Get("key"); key != "" {
-		view.Key = api.EscapeKey([]byte(key))
-		err = a.listLeases(&view, now, key)
-	} else {
+	if query.Get("key")+query.Get("shown") == "" {
 		err = a.listHolders(&view, now, n)
+	} else if key, p := adminKey(query.Get("key"), query.Get("shown")); p != nil {
+		return p
+	} else {
+		view.Key = api.EscapeKey(key)
+		err = a.listLeases(&view, now, key)
 	}
 	if errors.Is(err, gate.ErrKind) {
 		return api.BadParameter("rule", "is not of kind concurrency: it has no leases")
@@ -86,8 +85,8 @@ func (a *Door) leases(w http.ResponseWriter, r *http.Request) *api.Problem {
 }
 
 // listLeases fills in the leases of key.
-func (a *Door) listLeases(view *api.LeasesView, now window.Instant, key string) error {
-	list, err := a.gate.Leases(now, []byte(view.Rule), []byte(key), mostLeases)
+func (a *Door) listLeases(view *api.LeasesView, now window.Instant, key []byte) error {
+	list, err := a.gate.Leases(now, []byte(view.Rule), key, mostLeases)
 	for _, l := range list {
 		view.Taken += l.Cost
 		view.Leases = append(view.Leases, api.LeaseView{

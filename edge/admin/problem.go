@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -52,26 +52,40 @@ func writeAdminJSON(w http.ResponseWriter, contentType string, status int, v any
 	_, _ = w.Write(append(body, '\n')) // a client gone misses it
 }
 
-// adminQuery reads the query string of r, which may hold each of names once and nothing else.
-// Values are percent-decoded and may hold any bytes.
-func adminQuery(r *http.Request, names ...string) (url.Values, *api.Problem) {
+// checked returns the handler behind a check of the query string, under /v1/.
+func (e *endpoint) checked() handler {
+	known, _ := url.ParseQuery(strings.TrimPrefix(e.query, "?"))
+	if !strings.HasPrefix(e.path, "/v1/") {
+		return e.handle
+	}
+	return func(w http.ResponseWriter, r *http.Request) *api.Problem {
+		if p := checkQuery(r, known); p != nil {
+			return p
+		}
+		return e.handle(w, r)
+	}
+}
+
+// checkQuery checks the query string of r, which may hold each of the names in known once and
+// nothing else. Values are percent-decoded and may hold any bytes.
+func checkQuery(r *http.Request, known url.Values) *api.Problem {
 	if len(r.URL.RawQuery) > maxAdminQuery {
-		return nil, api.NewProblem(http.StatusRequestURITooLong, "query",
-			"is longer than 4096 bytes")
+		return api.NewProblem(http.StatusRequestURITooLong, "query", "is longer than 4096 bytes")
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return nil, api.BadParameter("query", "is not valid percent-encoding")
+		return api.BadParameter("query", "is not valid percent-encoding")
 	}
 	for name, values := range query {
 		switch {
-		case !slices.Contains(names, name):
-			return nil, api.BadParameter(api.Shown([]byte(name)), "is not a parameter of this path")
+		// a key may be given as it is shown
+		case !known.Has(name) && (name != "shown" || !known.Has("key")):
+			return api.BadParameter(api.Shown([]byte(name)), "is not a parameter of this path")
 		case len(values) > 1:
-			return nil, api.GivenTwice(name)
+			return api.GivenTwice(name)
 		}
 	}
-	return query, nil
+	return nil
 }
 
 // adminRule returns the rule the parameter rule names. nil without a problem:  the parameter is
@@ -86,14 +100,12 @@ func (a *Door) adminRule(query url.Values) (*mitigation.Rule, *api.Problem) {
 	return nil, api.UnknownRule("rule", []byte(query.Get("rule")), a.gate.RuleNames())
 }
 
-// listed reads the query of a list: the parameters rule, n and others. of is nil without a rule; n
+// listed reads the query of a list: the parameters rule and n. of is nil without a rule; n
 // is a number of rows from 1 to maxAdminRows, or otherwise if missing.
-func (a *Door) listed(r *http.Request, otherwise int, others ...string) (
+func (a *Door) listed(r *http.Request, otherwise int) (
 	query url.Values, of *mitigation.Rule, n int, p *api.Problem,
 ) {
-	if query, p = adminQuery(r, append(others, "rule", "n")...); p != nil {
-		return nil, nil, 0, p
-	}
+	query = r.URL.Query()
 	if n, p = rowsAsked(query, otherwise); p == nil {
 		of, p = a.adminRule(query)
 	}
@@ -119,14 +131,12 @@ func (a *Door) neededRule(query url.Values) (*mitigation.Rule, *api.Problem) {
 	return a.adminRule(query)
 }
 
-// ruleAndKey returns the rule and the key a query names, both required; others names further
-// parameters. The parameter key holds the key itself, the parameter shown the escaped form.
-func (a *Door) ruleAndKey(
-	r *http.Request, others ...string,
-) (in *mitigation.Rule, key []byte, query url.Values, p *api.Problem) {
-	if query, p = adminQuery(r, append(others, "rule", "key", "shown")...); p != nil {
-		return nil, nil, nil, p
-	}
+// ruleAndKey returns the rule and the key a query names, both required. The parameter key holds the
+// key itself, the parameter shown the escaped form.
+func (a *Door) ruleAndKey(r *http.Request) (
+	in *mitigation.Rule, key []byte, query url.Values, p *api.Problem,
+) {
+	query = r.URL.Query()
 	if in, p = a.neededRule(query); p != nil {
 		return nil, nil, nil, p
 	}

@@ -17,9 +17,6 @@ import (
 
 // rules answers every rule in force, in the order of the configuration.
 func (a *Door) rules(w http.ResponseWriter, r *http.Request) *api.Problem {
-	if _, p := adminQuery(r); p != nil {
-		return p
-	}
 	figures := a.gate.Figures()
 	views := viewRules(a.gate, a.options.engine(), a.gate.Now(), figures)
 	for i := range views {
@@ -99,9 +96,6 @@ func viewRule(g *gate.Gate, f *gate.Figures) api.RuleView {
 // setMode changes the mode of a rule, or of all as a kill switch, until the configuration is loaded
 // again.
 func (a *Door) setMode(w http.ResponseWriter, r *http.Request) *api.Problem {
-	if _, p := adminQuery(r); p != nil {
-		return p
-	}
 	var wanted, rule, policy, pool, by, reason string
 	if p := readMembers(r,
 		map[string]*string{
@@ -152,10 +146,7 @@ func switched(rule, policy, pool string) (kind, name string, p *api.Problem) {
 
 // reload loads the configuration again, or answers with faults.
 func (a *Door) reload(w http.ResponseWriter, r *http.Request) *api.Problem {
-	query, p := adminQuery(r, "force")
-	if p != nil {
-		return p
-	}
+	query := r.URL.Query()
 	force := query.Get("force")
 	if force != "" && force != "0" && force != "1" {
 		return api.BadParameter("force", "must be 0 or 1")
@@ -193,9 +184,6 @@ func (a *Door) reload(w http.ResponseWriter, r *http.Request) *api.Problem {
 
 // config answers the configuration in force.
 func (a *Door) config(w http.ResponseWriter, r *http.Request) *api.Problem {
-	if _, p := adminQuery(r); p != nil {
-		return p
-	}
 	if a.options.Config == nil {
 		return &api.Problem{
 			Status: http.StatusNotImplemented,
@@ -211,9 +199,6 @@ func (a *Door) config(w http.ResponseWriter, r *http.Request) *api.Problem {
 
 // version answers the build, the name and the start of the node.
 func (a *Door) version(w http.ResponseWriter, r *http.Request) *api.Problem {
-	if _, p := adminQuery(r); p != nil {
-		return p
-	}
 	return answerJSON(w, http.StatusOK, api.VersionView{
 		Build: a.options.Build, Node: a.gate.Node(),
 		Started: a.gate.Started().UTC().Truncate(time.Millisecond),

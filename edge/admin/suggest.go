@@ -13,10 +13,7 @@ import (
 
 // suggest answers the estimated effect of other limits of a rule.
 func (a *Door) suggest(w http.ResponseWriter, r *http.Request) *api.Problem {
-	query, p := adminQuery(r, "rule")
-	if p != nil {
-		return p
-	}
+	query := r.URL.Query()
 	if v := suggestPool(a.options, a.gate, query.Get("rule")); v != nil {
 		return answerJSON(w, http.StatusOK, v)
 	}

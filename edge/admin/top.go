@@ -45,7 +45,7 @@ func shareOf(s topKey) float64 { return float64(s.Offered) / float64(s.Limit) }
 
 // top answers the heaviest keys, by default by the cost offered in their trailing window.
 func (a *Door) top(w http.ResponseWriter, r *http.Request) *api.Problem {
-	query, of, n, p := a.listed(r, topDefault, "sort")
+	query, of, n, p := a.listed(r, topDefault)
 	if p != nil {
 		return p
 	}

@@ -259,7 +259,6 @@ func BenchmarkTogether(b *testing.B) {
 					together.Questions[k] = gate.Question{Ask: gatetest.Ask(gate.Check,
 						string(rune('a'+at)), "203.0.113.7", 1), At: at}
 				}
-				b.ReportAllocs()
 				for b.Loop() {
 					_ = batch.All(&together)
 				}
