@@ -23,6 +23,15 @@ func recordOf(a *surge.Applied) []byte {
 	return b
 }
 
+// applyToAll has the other members put a in force.
+func (n *Node) applyToAll(a *applied) error {
+	record := recordOf(&a.Applied)
+	if len(record) > override.MaxPolicy {
+		return errors.New("the conditions are too long for a message")
+	}
+	return n.gate.ApplyPolicy(n.gate.Now(), a.name(), record, a.Until, a.By)
+}
+
 // followPolicies puts the policies of other members in force, and ends those withdrawn.
 func (n *Node) followPolicies() {
 	n.reloads.mu.Lock()

@@ -22,19 +22,17 @@ func (n *Node) ApplySurge(is api.SurgeApply) (v api.SurgeAppliedView, p *api.Pro
 	if err != nil {
 		return v, api.Conflict("id", "has no policy: "+api.Lines(err)[0])
 	}
-	record := recordOf(&a)
-	if a.All && len(record) > override.MaxPolicy {
-		return v, api.Conflict("all", "the conditions are too long for a message: apply the "+
-			"policy on each member")
-	}
 	v = api.SurgeAppliedView{Name: next.name(), Mode: a.Mode, Until: a.Until}
-	if p = n.apply(&next); p != nil || !a.All {
-		return v, p
+	v.Alone = a.All && !n.gate.Publishes()
+	if a.All {
+		if err := n.applyToAll(&next); err != nil {
+			return v, api.Conflict("all", err.Error()+": apply the policy on each member")
+		}
 	}
-	if err := n.gate.ApplyPolicy(n.gate.Now(), v.Name, record, a.Until, a.By); err != nil {
-		return v, api.Conflict("all", "no other member has the policy: "+err.Error())
+	if p = n.apply(&next); p != nil && a.All {
+		n.gate.WithdrawPolicy(n.gate.Now(), v.Name, a.By)
 	}
-	return v, nil
+	return v, p
 }
 
 // asked returns the finding with the policy that is asks for.

@@ -222,8 +222,12 @@ func TestSurgeIsRejected(t *testing.T) {
 	if _, err := n.Reload(); err != nil {
 		t.Fatal(err)
 	}
-	if _, p := n.ApplySurge(api.SurgeApply{ID: is.ID}); p == nil || p.Status != 409 {
+	if _, p := n.ApplySurge(api.SurgeApply{ID: is.ID, All: true}); p == nil || p.Status != 409 {
 		t.Error(p)
+	}
+	all := n.gate.Policies(n.gate.Now())
+	if len(all) != 1 || all[0].InForce(time.Now().UnixMilli()) {
+		t.Errorf("for the others: %+v", all)
 	}
 	if v := n.Surge(); len(v.Applied) > 0 || v.Findings[0].Applied != nil {
 		t.Errorf("%+v", v)

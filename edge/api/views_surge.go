@@ -106,6 +106,7 @@ type SurgeAppliedView struct {
 	Name  string    `json:"name"` // of the policy
 	Mode  string    `json:"mode"`
 	Until time.Time `json:"until"`
+	Alone bool      `json:"alone,omitempty"` // it was for all, and there is no gossip
 }
 
 // SurgeEvent is the event of a finding, at beginning and end, and when its policy is applied or

@@ -131,8 +131,12 @@ func (a *app) applySurge(ctx context.Context, is api.SurgeApply, asJSON bool) er
 	if asJSON {
 		return cli.WriteJSON(a.Stdout, v)
 	}
-	fmt.Fprintf(a.Stdout, "policy %s in mode %s until %s (%s left)\n", cli.Safe(v.Name), v.Mode,
-		v.Until.Format(time.RFC3339), timeLeft(v.Until, a.Now()))
+	where := ""
+	if v.Alone {
+		where = "; this node only: no gossip"
+	}
+	fmt.Fprintf(a.Stdout, "policy %s in mode %s until %s (%s left%s)\n", cli.Safe(v.Name), v.Mode,
+		v.Until.Format(time.RFC3339), timeLeft(v.Until, a.Now()), where)
 	return nil
 }
 
