@@ -25,7 +25,7 @@ demo: build ## three PoPs and an attack on this machine, watched live (ARGS="--p
 	@exec bin/headgate demo $(ARGS)
 
 build: ## build bin/headgate, one static binary
-	@test -x bin/headgate || echo 'building (about a minute)…' >&2
+	@echo 'building bin/headgate … (about a minute the first time)'
 	@CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/headgate ./cmd/headgate
 
 package: ## dist/: a .deb and a .rpm (VERSION=1.2.3 ARCH=arm64 to choose)

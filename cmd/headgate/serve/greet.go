@@ -56,8 +56,8 @@ func writeGreeting(w io.Writer, name string, at edge.Addresses, rules []mitigati
 }
 
 // ruleToTry returns the rule denying after the fewest requests: of the enforcing rules, else of
-// rules in shadow, the rule with the smallest limit. ok is false when every rule is off, or has
-// places, which a check does not take.
+// rules in shadow, the rule with the smallest limit or burst. ok is false when every rule is off,
+// or has places, which a check does not take.
 func ruleToTry(rules []mitigation.Rule) (least mitigation.Rule, ok bool) {
 	counting := slices.DeleteFunc(slices.Clone(rules),
 		func(r mitigation.Rule) bool {
@@ -69,7 +69,7 @@ func ruleToTry(rules []mitigation.Rule) (least mitigation.Rule, ok bool) {
 	}
 	return slices.MinFunc(counting, func(a, b mitigation.Rule) int {
 		// enforce comes before shadow
-		return cmp.Or(cmp.Compare(a.Mode, b.Mode), cmp.Compare(a.Limit, b.Limit))
+		return cmp.Or(cmp.Compare(a.Mode, b.Mode), cmp.Compare(a.Quota(), b.Quota()))
 	}), true
 }
 
@@ -106,9 +106,12 @@ func writeShadowed(w io.Writer, rules []mitigation.Rule, tried *mitigation.Rule)
 // writeTrials prints a line for each listener a person can ask about rule.
 func writeTrials(w io.Writer, at edge.Addresses, rule *mitigation.Rule) {
 	comment := ""
-	if n := rule.Limit / rule.Parts(); rule.Mode == mitigation.Enforce && n < 1000 {
-		comment = fmt.Sprintf(" (after %d requests within %s the next is denied)", n,
-			cli.Span(rule.Window))
+	if n := rule.Quota() / rule.Parts(); rule.Mode == mitigation.Enforce && n < 1000 {
+		within := "within " + cli.Span(rule.Window)
+		if rule.Burst > 0 {
+			within = "at once"
+		}
+		comment = fmt.Sprintf(" (after %d requests %s the next is denied)", n, within)
 	}
 	fmt.Fprintf(w, "Try%s:\n", comment)
 	if len(at.Datagram) > 0 {

@@ -50,6 +50,13 @@ func TestGreeting(t *testing.T) {
 				"enforce one: headgate mode enforce shy\n", "Try:\n", "check shy "},
 			[]string{"the next is denied"},
 		},
+		{
+			"a bucket",
+			[]mitigation.Rule{login, {Name: "b", Limit: 100, Window: time.Minute, Burst: 3,
+				Kind: mitigation.Bucket}},
+			[]string{"check b ", "after 3 requests at once the next is denied"},
+			nil,
+		},
 		{"a wide limit", []mitigation.Rule{office}, []string{"Try:\n"}, []string{"shadow"}},
 		{"all off", []mitigation.Rule{off}, []string{"dashboard"}, []string{"Try", "shadow"}},
 		{"none", nil, []string{"dashboard"}, []string{"Try", "shadow"}},

@@ -23,6 +23,10 @@ func (a *app) printNextStep(ctx context.Context, s *snippet, f snippetFlags, k k
 		fmt.Fprintf(a.Stderr, "note: headers: %s is of listen.http and listen.spop; %s asks over "+
 			"%s\n", c.Headers, s.name, door)
 	}
+	if s.name == "caddy" {
+		fmt.Fprintf(a.Stderr, "note: port %d is for one Caddy on a machine: a second needs "+
+			"--spare-port\n", f.spare)
+	}
 	if f.rule == "" {
 		a.notePolicies(s, f, k)
 		return

@@ -52,7 +52,8 @@ func TestDeployedSnippets(t *testing.T) {
 			}
 			code, printed, stderr := runInit(t, t.TempDir(), args...)
 			if code != 0 || printed != strings.Join(texts, "\n") ||
-				!strings.HasPrefix(stderr, "next: "+f.next+"\n") {
+				!strings.HasPrefix(stderr, "next: "+f.next+"\n") ||
+				strings.Contains(stderr, "port 4299 is for one Caddy") != (s.name == "caddy") {
 				t.Errorf("init %s: %d %s\n%s", s.name, code, stderr, printed)
 			}
 		}

@@ -37,7 +37,7 @@ func TestNoise(t *testing.T) {
 	began := time.Now()
 	n.send(strings.Repeat("NOISE\r\n", 1001))
 	for range 1000 {
-		if got := n.receive(); got != "ERR unknown command" {
+		if got := n.receive(); got != "ERR unknown command 'NOISE'" {
 			t.Fatal(got)
 		}
 	}

@@ -12,6 +12,7 @@ type command struct {
 	name        string // in lower case
 	least, most int    // arguments besides the name
 	open        bool   // also before AUTH
+	atOnce      bool   // also behind MULTI
 	run         func(c *conn, args [][]byte)
 }
 
@@ -55,8 +56,11 @@ func allCommands() []command {
 		{name: "client", least: 1, most: many, run: (*conn).client},
 		{name: "info", most: many, run: (*conn).info},
 		{name: "command", most: many, run: (*conn).describe},
-		{name: "reset", open: true, run: (*conn).reset},
-		{name: "quit", most: many, open: true, run: (*conn).quit},
+		{name: "multi", atOnce: true, run: (*conn).multi},
+		{name: "exec", atOnce: true, run: (*conn).exec},
+		{name: "discard", atOnce: true, run: (*conn).discard},
+		{name: "reset", open: true, atOnce: true, run: (*conn).reset},
+		{name: "quit", most: many, open: true, atOnce: true, run: (*conn).quit},
 	}
 }
 
@@ -125,6 +129,7 @@ func (c *conn) describe(args [][]byte) {
 // reset puts the connection back to its begin.
 func (c *conn) reset([][]byte) {
 	c.v3, c.name, c.authed = false, c.name[:0], !c.door.secured()
+	c.queue.end()
 	c.simple("RESET")
 }
 

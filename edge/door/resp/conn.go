@@ -35,6 +35,7 @@ type conn struct {
 	text64 [64]byte // of an address, or of a lease
 	wrongs int      // commands in a row that were wrong
 	denied int      // passwords that were wrong
+	queue  queue    // behind MULTI
 }
 
 // serve answers a connection until its end.
@@ -46,8 +47,9 @@ func (h *Door) serve(s *stream.Conn) {
 		Conn: s, door: h, lane: h.lanes[s.ID%uint64(len(h.lanes))], peer: s.Peer(),
 		in: stream.Input{Loan: budget.Loan{From: h.budget}, Most: maxCommand + 1},
 	}
-	c.authed = !h.secured()
+	c.authed, c.queue.loan.From = !h.secured(), h.budget
 	defer c.in.Loan.Return()
+	defer c.queue.end()
 	c.Feed(c)
 }
 
@@ -67,7 +69,7 @@ func (c *conn) Room() []byte { return c.in.Room() }
 func (c *conn) Patience() time.Duration {
 	// for the next command; pools of clients keep idle connections that long
 	wait := 30 * time.Minute
-	if len(c.in.Received()) > 0 {
+	if len(c.in.Received()) > 0 || c.queue.open {
 		// for the rest of a command
 		wait = 10 * time.Second
 	}
@@ -150,7 +152,8 @@ func (c *conn) commands() (at int, full bool) {
 		}
 		at += size
 		if c.p.n > 0 {
-			c.command()
+			c.door.requests.Add(1)
+			c.command(in[at-size : at])
 		}
 		if len(c.out) >= stream.Answers {
 			return at, !c.last
@@ -162,9 +165,8 @@ func (c *conn) commands() (at int, full bool) {
 // maxName is the longest name of a command.
 const maxName = 32
 
-// command answers a command.
-func (c *conn) command() {
-	c.door.requests.Add(1)
+// command answers the command in text, taken by the parser.
+func (c *conn) command(text []byte) {
 	var lower [maxName]byte
 	name := lowered(&lower, c.p.args[0])
 	known := c.door.find(name)
@@ -176,12 +178,16 @@ func (c *conn) command() {
 		c.Fault()
 		c.last = true
 	case known == nil:
-		c.wrong("ERR unknown command")
+		c.queue.spoiled = true
+		c.wrong("ERR unknown command '" + shown(c.p.args[0]) + "'")
 	case !c.authed && !known.open:
 		c.wrong("NOAUTH Authentication required.")
 	// Behind the password: who has none learns of a command it is there, and no more.
 	case n < known.least || n > known.most:
+		c.queue.spoiled = true
 		c.wrong("ERR wrong number of arguments")
+	case c.queue.open && !known.atOnce:
+		c.enqueue(text)
 	default:
 		before := c.wrongs
 		if known.run(c, c.p.args[1:min(c.p.n, len(c.p.args))]); c.wrongs == before {
@@ -220,6 +226,17 @@ func (c *conn) wrong(text string) {
 
 // is reports whether an argument is word, which is in upper case, in any case.
 func is(arg []byte, word string) bool { return bytes.EqualFold(arg, []byte(word)) }
+
+// shown returns name as an answer may have it: at most 64 bytes, all of them visible.
+func shown(name []byte) string {
+	text := bytes.Clone(name[:min(len(name), 64)])
+	for i, b := range text {
+		if b <= ' ' || b >= 0x7f {
+			text[i] = '?'
+		}
+	}
+	return string(text)
+}
 
 // lowered returns name in lower case, in the bytes of to; empty if name is too long for a command.
 // strings.ToLower would allocate.

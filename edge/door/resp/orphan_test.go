@@ -56,7 +56,7 @@ func TestHTTP(t *testing.T) {
 	}
 	n.connect()
 	n.send("GET / HTTP/1.1\r\nHost: h\r\nPING\r\n") // GET is a command of Redis
-	for _, want := range []string{"ERR unknown command", "ERR this is no HTTP", "closed"} {
+	for _, want := range []string{"ERR unknown command 'GET'", "ERR this is no HTTP", "closed"} {
 		if got := n.receive(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}

@@ -12,8 +12,7 @@ type reply struct {
 // simple appends a short text without line ends.
 func (r *reply) simple(s string) { r.out = append(append(append(r.out, '+'), s...), "\r\n"...) }
 
-// fail appends an error, whose first word is its kind. No byte of a client may be part of the
-// reply.
+// fail appends an error, whose first word is its kind. Bytes of a client must be shown.
 func (r *reply) fail(s string) { r.out = append(append(append(r.out, '-'), s...), "\r\n"...) }
 
 // integer appends a number.
