@@ -1,6 +1,7 @@
 package policies
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -32,53 +33,92 @@ const testLong = `Read cases and compare what the policies make of each request 
 expects. A case expects some of: policies (the names of all that match), key (of the first
 question), verdict (ask, skip, deny or none, or allow, which is any but deny). A request has url,
 or host and path, and method, headers, client, peer, status, and what a proxy says: country, asn,
-ja3, ja4, tls, tier. Stops at the first case that fails and shows the difference. Exit code 0
-when all cases hold, 1 when one fails, 2 on error. A file is a list of cases, such as
+ja3, ja4, tls, tier. Stops at the first case that fails and shows the difference; a --format other
+than text has all cases. Exit code 0 when all cases hold, 1 when one fails, 2 on error. A file is
+a list of cases, such as
 - {request: {method: POST, url: example.com/login, client: 203.0.113.7}, policies: [login], verdict: ask}`
 
 func testCommand(a *app) *cobra.Command {
-	var file string
+	var file, format string
 	cmd := &cobra.Command{
 		Use:     "test FILE...",
 		Short:   "Hold the policies of a configuration to files of cases",
 		Long:    testLong,
 		Example: "  headgate policy test -c headgate.yaml cases.yaml",
 		Args:    cli.WantAll("FILE"),
-		RunE:    func(_ *cobra.Command, args []string) error { return a.test(file, args) },
+		RunE:    func(_ *cobra.Command, args []string) error { return a.test(file, format, args) },
 	}
 	cmd.Flags().StringVarP(&file, "config", "c", "", "configuration `FILE` (required)")
+	cli.AddFormat(cmd, &format)
 	return cmd
 }
 
 // maxCaseFile is the largest file of cases, in bytes.
 const maxCaseFile = config.MaxBytes
 
-func (a *app) test(file string, names []string) error {
+// testedFile is a file in the output of `headgate policy test --format json`.
+type testedFile struct {
+	File  string       `json:"file"`
+	Cases []testedCase `json:"cases"`
+}
+
+type testedCase struct {
+	Line    int    `json:"line"`
+	Name    string `json:"name"`
+	OK      bool   `json:"ok"`
+	Message string `json:"message"`
+}
+
+func (a *app) test(file, format string, names []string) error {
+	if err := cli.CheckFormat(format); err != nil {
+		return fmt.Errorf("policy test: %w", err)
+	}
 	e, err := a.load(file)
 	if err != nil {
 		return err
 	}
-	held := 0
+	all := []testedFile{}
+	var results []cli.Result
+	var end error
 	for _, name := range names {
 		cases, err := readCases(name)
 		if err != nil {
 			return err
 		}
+		is := testedFile{name, []testedCase{}}
 		for i := range cases {
-			difference, err := compare(e, &cases[i])
+			c := &cases[i]
+			difference, err := compare(e, c)
 			if err != nil {
-				return fmt.Errorf("%s:%d: %w", name, cases[i].Line, err)
+				return fmt.Errorf("%s:%d: %w", name, c.Line, err)
 			}
 			if difference != "" {
-				fmt.Fprintf(a.Stdout, "%s:%d: %s\n%s", cli.Safe(name), cases[i].Line,
-					cli.Safe(cases[i].Name), difference)
-				return cli.ErrNo
+				end = cli.ErrNo
 			}
-			held++
+			if end != nil && format == "text" {
+				fmt.Fprintf(a.Stdout, "%s:%d: %s\n%s", cli.Safe(name), c.Line, cli.Safe(c.Name),
+					difference)
+				return end
+			}
+			is.Cases = append(is.Cases, testedCase{
+				c.Line, c.Name, difference == "", strings.TrimSpace(difference),
+			})
+			results = append(results, cli.Result{
+				Suite: name, Name: cmp.Or(c.Name, fmt.Sprint("line ", c.Line)), File: name,
+				Line: c.Line, Message: difference,
+			})
 		}
+		all = append(all, is)
 	}
-	fmt.Fprintf(a.Stdout, "%s: ok\n", cli.Count(held, "case"))
-	return nil
+	switch format {
+	case "text":
+		fmt.Fprintf(a.Stdout, "%s: ok\n", cli.Count(len(results), "case"))
+	case "json":
+		err = cli.WriteJSON(a.Stdout, map[string][]testedFile{"files": all})
+	default:
+		err = cli.WriteResults(a.Stdout, format, "policy test", results)
+	}
+	return cmp.Or(err, end)
 }
 
 func readCases(name string) ([]config.Case, error) {

@@ -52,8 +52,10 @@ func TestGreeting(t *testing.T) {
 		},
 		{
 			"a bucket",
-			[]mitigation.Rule{login, {Name: "b", Limit: 100, Window: time.Minute, Burst: 3,
-				Kind: mitigation.Bucket}},
+			[]mitigation.Rule{login, {
+				Name: "b", Limit: 100, Window: time.Minute, Burst: 3,
+				Kind: mitigation.Bucket,
+			}},
 			[]string{"check b ", "after 3 requests at once the next is denied"},
 			nil,
 		},

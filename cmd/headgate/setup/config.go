@@ -1,8 +1,10 @@
 package setup
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,39 +30,44 @@ func Config(shared *cli.App) *cobra.Command {
 func configCheckCommand(a *app) *cobra.Command {
 	var f checkFlags
 	cmd := &cobra.Command{
-		Use:   "check FILE",
-		Short: "Report every fault of a configuration file, and doubtful settings",
-		Long: `Read a configuration file as serve would and report every fault with its file,
+		Use:   "check FILE...",
+		Short: "Report every fault of configuration files, and doubtful settings",
+		Long: `Read configuration files as serve would and report every fault with its file,
 line and column; then, as warnings with a code, settings that hardly do what was meant. A comment
 "# headgate: ignore CODE" on the line, or alone on the line above, silences one. Exit code 0 when
-the file is valid, 1 when it has faults, 2 when it cannot be read.`,
+all files are valid, 1 when one has faults, 2 when one cannot be read.`,
 		Example: `  headgate config check headgate.yaml
   headgate config check --strict headgate.yaml  # warnings are faults too
-  headgate config check --print headgate.yaml   # the file with every default filled in`,
-		Args: cli.Want("FILE"),
-		RunE: func(_ *cobra.Command, args []string) error { return a.checkConfig(args[0], f) },
+  headgate config check --print headgate.yaml   # the file with every default filled in
+  headgate config check --format junit */headgate.yaml > results.xml`,
+		Args: cli.WantAll("FILE"),
+		RunE: func(_ *cobra.Command, args []string) error { return a.checkConfig(args, f) },
 	}
 	cmd.Flags().BoolVar(&f.show, "print", false,
 		"print the configuration with all defaults, as YAML")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "exit code 1 for warnings too")
-	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON, as --format json")
+	cli.AddFormat(cmd, &f.format)
 	cmd.Flags().StringVar(&f.proxy, "for", "", "warn also of what the files of `headgate init "+
 		"NAME` do not do for a policy")
-	cmd.MarkFlagsMutuallyExclusive("print", "json")
+	cmd.MarkFlagsMutuallyExclusive("print", "json", "format")
 	return cmd
 }
 
 // checkFlags are the options of `headgate config check`.
 type checkFlags struct {
 	show, strict, json bool
+	format             string // of cli.AddFormat
 	proxy              string // of init; empty: none
 }
 
-// check refuses an empty name of a file, and a proxy unknown to init.
-func (f *checkFlags) check(file string) error {
+// check refuses an empty name of a file, --print of several, and a proxy unknown to init.
+func (f *checkFlags) check(files []string) error {
 	switch {
-	case file == "":
+	case slices.Contains(files, ""):
 		return errors.New("the file's name is empty")
+	case f.show && len(files) > 1:
+		return errors.New("--print takes one FILE")
 	case f.proxy != "" && snippetOf(f.proxy) == nil:
 		var names []string
 		for i := range snippets {
@@ -96,20 +103,6 @@ type checkSummary struct {
 	Entries  int `json:"entries"` // of all sets
 }
 
-// tellFaults prints faults, a line each.
-func (a *app) tellFaults(file string, faults config.Faults, asJSON bool) error {
-	if asJSON {
-		is := checkedFile{file, checked(faults), []checkedFault{}, nil}
-		if err := cli.WriteJSON(a.Stdout, map[string][]checkedFile{"files": {is}}); err != nil {
-			return err
-		}
-		return cli.ErrNo
-	}
-	fmt.Fprintln(a.Stderr, cli.SafeLines(faults.Error()))
-	fmt.Fprintf(a.Stderr, "%s: %s\n", cli.Safe(file), cli.Count(len(faults), "fault"))
-	return cli.ErrNo
-}
-
 // checked returns faults as they are printed in JSON.
 func checked(faults config.Faults) []checkedFault {
 	all := []checkedFault{}
@@ -119,42 +112,91 @@ func checked(faults config.Faults) []checkedFault {
 	return all
 }
 
-func (a *app) checkConfig(file string, f checkFlags) error {
-	if err := f.check(file); err != nil {
+// checkConfig checks all files. The worst of them decides how the command ends.
+func (a *app) checkConfig(files []string, f checkFlags) error {
+	if f.json {
+		f.format = "json"
+	}
+	if err := cmp.Or(f.check(files), cli.CheckFormat(f.format)); err != nil {
 		return fmt.Errorf("config check: %w", err)
 	}
+	all := []checkedFile{}
+	var results []cli.Result
+	var end, unread error
+	for _, file := range files {
+		is := a.look(file, f)
+		if f.format == "text" {
+			if err := a.tell(&is, f); err != nil {
+				return err
+			}
+		}
+		faults := is.faults
+		if f.strict {
+			faults = slices.Concat(faults, is.warnings)
+		}
+		if len(faults) > 0 {
+			end = cli.ErrNo
+		}
+		unread = errors.Join(unread, is.err)
+		all = append(all, checkedFile{file, checked(is.faults), checked(is.warnings), is.sum})
+		results = append(results, cli.Result{Suite: file})
+		for _, t := range faults {
+			results = append(results, cli.Result{
+				Suite: file, File: t.File, Line: t.Line, Col: t.Col, Message: t.Text(),
+			})
+		}
+	}
+	var err error
+	switch f.format {
+	case "text":
+	case "json":
+		err = cli.WriteJSON(a.Stdout, map[string][]checkedFile{"files": all})
+	default:
+		err = cli.WriteResults(a.Stdout, f.format, "config check", results)
+	}
+	return cmp.Or(err, unread, end)
+}
+
+// looked is the result of a file.
+type looked struct {
+	file             string
+	faults, warnings config.Faults
+	err              error          // it cannot be read, which faults say too
+	config           *config.Config // of a valid file, as what follows
+	sum              *checkSummary
+	bytes            int64 // of sets
+}
+
+func (a *app) look(file string, f checkFlags) looked {
+	is := looked{file: file}
 	c, err := config.Read(file)
 	if err == nil {
 		_, err = config.LoadRLS(&c)
 	}
 	if faults, ok := errors.AsType[config.Faults](err); ok {
-		return a.tellFaults(file, faults, f.json)
+		is.faults = faults
+		return is
 	}
 	if err != nil {
-		return err
+		is.err, is.faults = err, config.Faults{{File: file, Message: err.Error()}}
+		return is
 	}
 	// The files of sets, with a key nobody keeps.
 	engine, err := config.LoadPolicies(&c, [32]byte{})
 	if err != nil {
-		return a.tellFaults(file, config.FaultsOfSets(file, err), f.json)
+		is.faults = config.FaultsOfSets(file, err)
+		return is
 	}
-	entries := engine.Entries()
-	if bytes := engine.Bytes(); bytes > 0 && !f.show && !f.json {
-		fmt.Fprintf(a.Stdout, "sets: %d bytes\n", bytes)
-	}
-	warnings := append(c.Warnings, unservedWarnings(&c, file, f.proxy)...)
+	is.warnings = append(c.Warnings, unservedWarnings(&c, file, f.proxy)...)
 	for _, text := range config.ScopeWarnings(&c) {
-		warnings = append(warnings,
+		is.warnings = append(is.warnings,
 			config.Fault{File: file, Line: 1, Col: 1, Code: "scope-alone", Message: text})
 	}
-	warnings = append(warnings, a.overWarnings(&c, file)...)
-	if err := a.printChecked(file, &c, entries, warnings, f); err != nil {
-		return err
+	is.warnings = append(is.warnings, a.overWarnings(&c, file)...)
+	is.config, is.bytes, is.sum = &c, engine.Bytes(), &checkSummary{
+		len(c.Policies.Policies), len(c.AllRules()), len(c.Policies.Sets), engine.Entries(),
 	}
-	if f.strict && len(warnings) > 0 {
-		return cli.ErrNo
-	}
-	return nil
+	return is
 }
 
 // overWarnings returns a warning for each policy whose time is over.
@@ -170,28 +212,29 @@ func (a *app) overWarnings(c *config.Config, file string) (all config.Faults) {
 	return all
 }
 
-// printChecked prints the warnings of a valid file, and the summary or the file.
-func (a *app) printChecked(
-	file string, c *config.Config, entries int, warnings config.Faults, f checkFlags,
-) error {
-	sum := checkSummary{
-		len(c.Policies.Policies), len(c.AllRules()), len(c.Policies.Sets), entries,
+// tell prints the faults of a file in lines, or the warnings and the summary, or the file.
+func (a *app) tell(is *looked, f checkFlags) error {
+	switch {
+	case is.err != nil: // how the command ends says it
+		return nil
+	case len(is.faults) > 0:
+		fmt.Fprintln(a.Stderr, cli.SafeLines(is.faults.Error()))
+		fmt.Fprintf(a.Stderr, "%s: %s\n", cli.Safe(is.file), cli.Count(len(is.faults), "fault"))
+		return nil
+	case is.bytes > 0 && !f.show:
+		fmt.Fprintf(a.Stdout, "sets: %d bytes\n", is.bytes)
 	}
-	if f.json {
-		is := checkedFile{file, []checkedFault{}, checked(warnings), &sum}
-		return cli.WriteJSON(a.Stdout, map[string][]checkedFile{"files": {is}})
-	}
-	for _, warning := range warnings {
+	for _, warning := range is.warnings {
 		fmt.Fprintf(a.Stderr, "warning: %s\n", cli.Safe(warning.String()))
 	}
 	if !f.show {
-		policies := cli.Count(sum.Policies, "policy")
-		fmt.Fprintf(a.Stdout, "%s: ok, %s, %s, %s; %s\n", cli.Safe(file),
-			strings.Replace(policies, "policys", "policies", 1), cli.Count(sum.Rules, "rule"),
-			cli.Count(sum.Sets, "set"), cli.Count(len(warnings), "warning"))
+		policies := cli.Count(is.sum.Policies, "policy")
+		fmt.Fprintf(a.Stdout, "%s: ok, %s, %s, %s; %s\n", cli.Safe(is.file),
+			strings.Replace(policies, "policys", "policies", 1), cli.Count(is.sum.Rules, "rule"),
+			cli.Count(is.sum.Sets, "set"), cli.Count(len(is.warnings), "warning"))
 		return nil
 	}
-	effective, err := c.Marshal()
+	effective, err := is.config.Marshal()
 	if err != nil {
 		return err
 	}
