@@ -205,6 +205,11 @@ var sessions = map[string][]string{
 		"test-request example.com/login --json",
 		"test-request",
 	},
+	"docs": {
+		"docs unban -n 1", "docs unban -n 1 --json", "docs docs/symptoms.md#latency-rose",
+		"docs zzqx",
+		"docs zzqx --json", "docs policies#none", "docs unban -n 0",
+	},
 	"errors": {
 		"chek login 203.0.113.7",
 		"config chck FILE",

@@ -354,12 +354,13 @@ var rooms = map[string]struct {
 		"the one wiring of a node; it does not know the command line",
 	},
 
+	"docs": {nil, "pages and their words; who prints them is not its affair"},
 	"cmd/headgate": {
 		[]string{
 			"edge", "edge/admin", "edge/api", "edge/client", "edge/config", "edge/live",
 			"edge/wire", "edge/edgetest", "cmd/headgate/cli", "cmd/headgate/ask",
 			"cmd/headgate/serve", "cmd/headgate/demo", "cmd/headgate/replay", "cmd/headgate/setup",
-			"cmd/headgate/policies", "cmd/headgate/clitest",
+			"cmd/headgate/policies", "cmd/headgate/clitest", "docs",
 		},
 		"it lists the commands, and its tests run the whole program",
 	},

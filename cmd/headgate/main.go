@@ -68,6 +68,7 @@ var commands = []cli.Entry{
 	{Group: toChange, Build: ask.Mode},
 	{Group: toChange, Build: ask.Reload},
 	{Group: toKnow, Build: cli.Version},
+	{Group: toKnow, Build: docsCommand},
 	{Group: toKnow, Build: manCommand},
 }
 

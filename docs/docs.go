@@ -1,0 +1,95 @@
+// Package docs holds the pages of the documentation, and finds the sections about some words.
+//
+//	*.md ──► sections ──Find: words, stems, synonyms──► the best, by BM25
+package docs
+
+import (
+	"embed"
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+//go:embed *.md
+var files embed.FS
+
+// Group is a part of the menu.
+type Group struct {
+	Name  string
+	Pages []string
+}
+
+// Menu has each page once, in the order in which people need pages.
+func Menu() []Group {
+	return []Group{
+		{"Getting started", []string{"install", "demo", "proxies", "proxies-rule", "redis", "go"}},
+		{"How to", []string{
+			"recipes", "choosing-a-limit", "policies", "customers", "surge", "xds",
+		}},
+		{"By symptom", []string{"symptoms", "who-is-denied"}},
+		{"Reference", []string{
+			"configuration", "kinds-of-limits", "protocol", "operations", "security", "glossary",
+		}},
+		{"Explanation", []string{"pop", "global", "accuracy", "design", "adding", "releasing"}},
+	}
+}
+
+// Section is a heading of a page with the text below it, up to the next heading.
+type Section struct {
+	Page, Title     string // the file without .md, and its first heading
+	Heading, Anchor string // of the first section: Title, and ""
+	Level           int    // of the heading, from 1
+	Text            string // Markdown, without the heading
+	search          string // of a comment below the heading
+}
+
+// Page returns the sections of a page; nil: there is none.
+func Page(name string) (all []Section) {
+	text, err := files.ReadFile(name + ".md")
+	if err != nil {
+		return nil
+	}
+	code, seen := false, map[string]int{}
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "```") {
+			code = !code
+		}
+		heading := strings.TrimSpace(strings.TrimLeft(line, "#"))
+		switch {
+		case len(all) == 0:
+			all = append(all, Section{Page: name, Title: heading, Heading: heading, Level: 1})
+			continue
+		case !code && strings.HasPrefix(line, "##"):
+			all = append(all, Section{
+				Page: name, Title: all[0].Title, Heading: heading, Anchor: anchor(heading, seen),
+				Level: strings.IndexFunc(line, func(r rune) bool { return r != '#' }),
+			})
+			continue
+		}
+		s := &all[len(all)-1]
+		if words, ok := strings.CutPrefix(line, "<!-- search: "); ok && s.Text == "" {
+			s.search = strings.TrimSuffix(strings.TrimSpace(words), "-->")
+			continue
+		}
+		s.Text += line
+	}
+	return all
+}
+
+// anchor returns the name of a heading in a link, as GitHub makes it; seen has those of the page.
+func anchor(heading string, seen map[string]int) string {
+	name := strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ':
+			return '-'
+		case unicode.IsLetter(r), unicode.IsDigit(r), r == '-', r == '_':
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, heading)
+	n := seen[name]
+	if seen[name]++; n > 0 {
+		return fmt.Sprintf("%s-%d", name, n)
+	}
+	return name
+}
