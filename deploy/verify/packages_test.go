@@ -74,6 +74,7 @@ func TestDeb(t *testing.T) {
 		"etc/headgate/headgate.yaml":                           "deploy/package/headgate.yaml",
 		"usr/share/doc/headgate/examples/headgate.yaml":        "deploy/headgate.yaml",
 		"usr/share/doc/headgate/examples/headgate-pop.yaml":    "deploy/headgate-pop.yaml",
+		"usr/share/doc/headgate/examples/fail2ban.conf":        "deploy/fail2ban/headgate.conf",
 		"usr/share/doc/headgate/examples/headgate-global.yaml": "deploy/headgate-global.yaml",
 	} {
 		if read(t, filepath.Join(root, path)) != read(t, filepath.Join(top, source)) {

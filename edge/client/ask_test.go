@@ -153,7 +153,7 @@ func TestQueriesLeaveRoomForReplies(t *testing.T) {
 		var lines []string
 		for line := range strings.SplitSeq(datagram, "\n") {
 			var q wire.Query
-			wire.ParseQuery(&q, []byte(line))
+			_ = wire.ParseQuery(&q, []byte(line))
 			longest.ID = q.ID
 			short, _ := wire.AppendAnswerMax(nil, &longest, len(line))
 			lines = append(lines, string(short))

@@ -84,7 +84,7 @@ func TestIDsGoOn(t *testing.T) {
 		first, second, _ := bytes.Cut(p.Bytes(), []byte{'\n'})
 		for i, line := range [][]byte{first, second} {
 			var q wire.Query
-			wire.ParseQuery(&q, line)
+			_ = wire.ParseQuery(&q, line)
 			id, ok := parseID(q.ID)
 			if next := nextID(want, i); !ok || id != next || p.ID(i) != next {
 				t.Errorf("line %d has id %d, ID says %d, want %d", i, id, p.ID(i), next)

@@ -11,9 +11,9 @@ func TestCodecAllocatesNothing(t *testing.T) {
 	deny := Answer{Status: Deny, Why: WhyShed, Retry: 30, Ratio: 0.83, ID: []byte("7")}
 	reply, q := AppendAnswer(nil, &deny), Query{}
 	for name, f := range map[string]func(){
-		"ParseQuery plain": func() { ParseQuery(&q, plain) },
-		"ParseQuery full":  func() { ParseQuery(&q, append(buf, full...)) },
-		"ParseQuery bad":   func() { ParseQuery(&q, bad) },
+		"ParseQuery plain": func() { _ = ParseQuery(&q, plain) },
+		"ParseQuery full":  func() { _ = ParseQuery(&q, append(buf, full...)) },
+		"ParseQuery bad":   func() { _ = ParseQuery(&q, bad) },
 		"AppendAnswer":     func() { AppendAnswer(AppendAnswer(buf, &allow), &deny) },
 		"AppendAnswerMax":  func() { AppendAnswerMax(buf, &deny, 12) },
 		"AppendQuery": func() {

@@ -16,9 +16,9 @@ func BenchmarkLine(b *testing.B) {
 		name string
 		f    func()
 	}{
-		{"parse", func() { ParseQuery(&q, plain) }},
-		{"parse/long", func() { ParseQuery(&q, long) }},
-		{"parse/options", func() { ParseQuery(&q, full) }},
+		{"parse", func() { _ = ParseQuery(&q, plain) }},
+		{"parse/long", func() { _ = ParseQuery(&q, long) }},
+		{"parse/options", func() { _ = ParseQuery(&q, full) }},
 		{"append", func() { reply = AppendAnswer(reply[:0], &allow) }},
 		{"append/deny", func() { reply = AppendAnswer(reply[:0], &deny) }},
 		{"append/short", func() { reply, _ = AppendAnswerMax(reply[:0], &allow, len(plain)) }},
@@ -36,7 +36,7 @@ func BenchmarkLine(b *testing.B) {
 	}
 	b.Run("parse+append", func(b *testing.B) {
 		for b.Loop() {
-			ParseQuery(&q, plain)
+			_ = ParseQuery(&q, plain)
 			allow.ID = q.ID
 			reply = AppendAnswer(reply[:0], &allow)
 		}

@@ -192,7 +192,7 @@ func TestParseQueryDecodesInPlace(t *testing.T) {
 	}
 	plain := []byte("check r a+b cost=3")
 	before := bytes.Clone(plain)
-	ParseQuery(&q, plain)
+	_ = ParseQuery(&q, plain)
 	if !bytes.Equal(plain, before) {
 		t.Errorf("a line without escapes was changed to %q", plain)
 	}
