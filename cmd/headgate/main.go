@@ -67,6 +67,7 @@ var commands = []cli.Entry{
 	{Group: toChange, Build: ask.Limit},
 	{Group: toChange, Build: ask.Mode},
 	{Group: toChange, Build: ask.Reload},
+	{Group: toChange, Build: ask.Export},
 	{Group: toKnow, Build: cli.Version},
 	{Group: toKnow, Build: docsCommand},
 	{Group: toKnow, Build: manCommand},

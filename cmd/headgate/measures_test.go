@@ -21,8 +21,8 @@ import (
 // rises by no more than the lines that an issue grants for what it adds: slack is how far below its
 // ceiling a figure may be before the ceiling must follow.
 var ceilings = map[string]struct{ most, slack float64 }{
-	"lines of code":                          {75520, 400},
-	"lines of tests":                         {74560, 600},
+	"lines of code":                          {75915, 400},
+	"lines of tests":                         {74745, 600},
 	"packages":                               {97, 2},
 	"direct dependencies":                    {12, 0},
 	"numeric constants per 1,000 lines":      {13.3, 0.4},

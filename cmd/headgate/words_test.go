@@ -36,7 +36,7 @@ var avoided = map[string]string{
 
 // accepted are phrases in which a word of avoided is the usual one.
 var accepted = regexp.MustCompile(`(?i)reload (was )?refused|connection refused|` +
-	`line flags|\[flags\]`) // a command's options
+	`line flags|\[flags\]|flags %s;`) // options of a command, and in nft's language
 
 // prose matches a text of two words or more, in lower case: not a name, a path or a format.
 var prose = regexp.MustCompile(`\pL{2,}[,.:;]? \pL`)

@@ -71,6 +71,7 @@ func TestDeb(t *testing.T) {
 	}
 	for path, source := range map[string]string{
 		"lib/systemd/system/headgate.service":                  "deploy/headgate.service",
+		"lib/systemd/system/headgate-nftables.service":         "deploy/headgate-nftables.service",
 		"etc/headgate/headgate.yaml":                           "deploy/package/headgate.yaml",
 		"usr/share/doc/headgate/examples/headgate.yaml":        "deploy/headgate.yaml",
 		"usr/share/doc/headgate/examples/headgate-pop.yaml":    "deploy/headgate-pop.yaml",
