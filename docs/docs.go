@@ -22,7 +22,9 @@ type Group struct {
 // Menu has each page once, in the order in which people need pages.
 func Menu() []Group {
 	return []Group{
-		{"Getting started", []string{"install", "demo", "proxies", "proxies-rule", "redis", "go"}},
+		{"Getting started", []string{
+			"install", "demo", "proxies", "proxies-rule", "clients", "redis", "go",
+		}},
 		{"How to", []string{
 			"recipes", "choosing-a-limit", "policies", "customers", "surge", "xds",
 		}},
