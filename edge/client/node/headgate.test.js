@@ -10,9 +10,13 @@ const { Headgate, HeadgateStore } = require('./index.js');
 
 const hg = new Headgate({ timeout: 5000 });
 
-// counted waits until so much is left of the failures of a client: reports are not answered.
-async function counted(client, left) {
-  for (let n = 0; n < 2000 && (await hg.peek('login', client)).remaining !== left; n++) await sleep(10);
+// counted waits until so much is left for a client: reports are not answered.
+async function counted(client, left, rule = 'login') {
+  for (let n = 0; n < 2000; n++) {
+    if ((await hg.peek(rule, client)).remaining === left) return;
+    await sleep(10);
+  }
+  assert.equal((await hg.peek(rule, client)).remaining, left);
 }
 
 test('a rule', async () => {
@@ -72,9 +76,10 @@ test('errors', async () => {
 });
 
 test('a middleware', async (t) => {
-  const front = hg.express({ trusted: ['127.0.0.0/8', '2001:db8::/32'] });
+  const front = hg.express({ trusted: ['127.0.0.0/8', '2001:db8::/32'], reportHeaders: ['x-cost'] });
   const server = http.createServer((req, res) => front(req, res, () => {
     res.statusCode = req.url === '/login' ? 401 : 200;
+    res.setHeader('X-Cost', '0.3001');
     res.end('hello');
   }));
   await new Promise((done) => { server.listen(0, '127.0.0.1', done); });
@@ -86,6 +91,8 @@ test('a middleware', async (t) => {
     assert.equal((await get('/login', '9.9.9.9, 203.0.113.4, 2001:db8::5')).status, n < 2 ? 401 : 429);
     await counted('203.0.113.4', Math.max(1 - n, 0));
   }
+  assert.equal((await get('/ai', '203.0.113.9')).headers.get('ratelimit'), '"money";r=9;t=3600');
+  await counted('203.0.113.9', 9.6999, 'money'); // 0.25 before, 0.3001 after
   assert.equal((await get('/v1', '203.0.113.5')).headers.get('ratelimit'), '"api";r=2;t=60');
 });
 

@@ -13,10 +13,12 @@ import wsgiref.simple_server
 from headgate import AsyncHeadgate, Headgate, _client_of, _networks, asgi, wsgi
 
 
-def counted(hg, client, left):
-    """Wait until so much is left of the failures of a client: reports are not answered."""
+def counted(hg, client, left, rule="login"):
+    """Wait until so much is left for a client: reports are not answered."""
     until = time.monotonic() + 20
-    while hg.peek("login", client).remaining != left and time.monotonic() < until:
+    while hg.peek(rule, client).remaining != left:
+        if time.monotonic() > until:
+            raise AssertionError("%r, not %r left" % (hg.peek(rule, client), left))
         time.sleep(0.01)
 
 
@@ -131,7 +133,7 @@ class Async(unittest.TestCase):
 
 
 def hello(environ, start_response):
-    start_response("401 Unauthorized" if environ["PATH_INFO"] == "/login" else "200 OK", [])
+    start_response("401 Unauthorized" if environ["PATH_INFO"] == "/login" else "200 OK", [("X-Cost", "0.3001")])
     return [b"hello"]
 
 
@@ -152,7 +154,7 @@ class Middlewares(unittest.TestCase):
     def test_wsgi(self):
         hg = Headgate(timeout=5)
         self.addCleanup(hg.close)
-        app = wsgi(hello, hg, trusted=["127.0.0.0/8"])
+        app = wsgi(hello, hg, trusted=["127.0.0.0/8"], report_headers=["x-cost"])
         server = wsgiref.simple_server.make_server("127.0.0.1", 0, app, handler_class=Quiet)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         base = "http://127.0.0.1:%d" % server.server_port
@@ -163,6 +165,8 @@ class Middlewares(unittest.TestCase):
             counted(hg, "203.0.113.4", max(1 - n, 0))
         status, headers = self.get(base, "/v1", "203.0.113.5")
         self.assertEqual((status, headers["RateLimit"]), (200, '"api";r=2;t=60'))
+        self.assertEqual(self.get(base, "/ai", "203.0.113.9")[1]["RateLimit"], '"money";r=9;t=3600')
+        counted(hg, "203.0.113.9", 9.6999, "money")  # 0.25 before, 0.3001 after
         server.shutdown()
         server.server_close()
         by_rule = wsgi(hello, hg, rule="two", key=lambda environ: "wsgi")

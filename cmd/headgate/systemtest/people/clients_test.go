@@ -25,6 +25,14 @@ policies:
     count_when: {path: /login, status: 401}
     limit: 2
     window: 1m
+  - name: money
+    match: {path: /ai}
+    key: client
+    limit: 10
+    window: 1h
+    unit: usd
+    scale: 4
+    cost: {of: response.header.x-cost, estimate: 0.25, max: 1}
   - {name: env, match: {path: /.env}, deny: 404}
   - {name: api, match: {path: /v1}, key: header.x-api-key | client, limit: 3, window: 1m}
 `
