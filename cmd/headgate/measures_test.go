@@ -22,7 +22,7 @@ import (
 // ceiling a figure may be before the ceiling must follow.
 var ceilings = map[string]struct{ most, slack float64 }{
 	"lines of code":                          {75915, 400},
-	"lines of tests":                         {74785, 600},
+	"lines of tests":                         {74790, 600},
 	"packages":                               {97, 2},
 	"direct dependencies":                    {12, 0},
 	"numeric constants per 1,000 lines":      {13.3, 0.4},

@@ -38,7 +38,7 @@ policies:
 // daemon stays within its memory and what the rest of a program takes: 64 MiB.
 func TestMemoryOfAllKinds(t *testing.T) {
 	t.Parallel()
-	memoryOfAllKinds(t, 16, 25_000)
+	memoryOfAllKinds(t, 16, 40_000)
 }
 
 func memoryOfAllKinds(t *testing.T, memory, keys int) {
