@@ -56,8 +56,11 @@ func (r *running) faults(codes ...string) (texts []string) {
 		}
 		err = json.NewDecoder(is.Body).Decode(&v)
 		_ = is.Body.Close()
-		if err != nil || !v.Ready || v.Status != "ready" {
-			r.Fatalf("%+v, %v", v, err)
+		if err != nil {
+			r.Fatal(err)
+		}
+		if !v.Ready || v.Status != "ready" { // its doors open before it is ready
+			return false
 		}
 		got := []string{}
 		texts = nil
