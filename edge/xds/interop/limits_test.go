@@ -329,7 +329,10 @@ func TestReloads(t *testing.T) {
 		t.Errorf("with the other server: %d left", got)
 	}
 	reload("")
-	if got := n.remaining("shop", "plan", "free"); got != -1 || n.RLS().XDS != nil {
+	if got := n.remaining("shop", "plan", "free"); got != -1 {
 		t.Errorf("without a server: %d left", got)
 	}
+	edgetest.Await(t, "the end of its stream", edgetest.Patience, func() bool {
+		return n.RLS().XDS == nil
+	})
 }
