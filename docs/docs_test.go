@@ -45,7 +45,7 @@ func TestMenu(t *testing.T) {
 	}
 }
 
-// TestFind: the first part is the one that a person needs who asks so.
+// TestFind: the first part is for the person who asks so.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]string{

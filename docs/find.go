@@ -124,7 +124,7 @@ func (s *Section) excerpt(asked map[string]float64) (line string) {
 	return line
 }
 
-// stops are words that say nothing of a section.
+// stops are words too common to find a section by.
 var stops = map[string]bool{
 	"a": true, "an": true, "and": true, "are": true, "as": true, "at": true, "be": true, "by": true,
 	"can": true, "do": true, "does": true, "for": true, "from": true, "get": true, "how": true,
@@ -145,7 +145,7 @@ func wordsOf(text string) (all []string) {
 	return all
 }
 
-// stem drops the endings of an English word that do not change what it is about.
+// stem drops endings of an English word, such as -s and -ing.
 func stem(word string) string {
 	for _, end := range [][2]string{
 		{"ies", "y"}, {"ied", "y"}, {"ing", ""}, {"ed", ""}, {"ss", "ss"}, {"s", ""},
