@@ -54,6 +54,7 @@ soak: ## the long tests, behind the build tag soak (minutes to hours; RUN=Name t
 	go test -tags soak -count=1 -timeout 6h -v -run '$(RUN)' $(PKG)
 	$(if $(filter ./...,$(PKG)),go -C edge/client/caddy test -tags soak -count=1 -timeout 1h -v -run '$(RUN)' .)
 	$(if $(filter ./...,$(PKG)),go -C edge/xds/interop test -tags soak -count=1 -timeout 1h -v -run '$(RUN)' .)
+	$(if $(filter ./...,$(PKG)),go -C deploy/verify test -tags soak -count=1 -timeout 1h -v -run InterfaceTools .)
 	$(if $(filter ./...,$(PKG)),go -C deploy/gateways test -count=1 -timeout 1h -v -run '$(RUN)' .)
 
 oracle-newest: ## fail if the Go proxy has a newer envoyproxy/ratelimit than the one that edge/config/envoy is held to

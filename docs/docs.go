@@ -13,6 +13,11 @@ import (
 //go:embed *.md
 var files embed.FS
 
+// OpenAPI describes the HTTP interface, in OpenAPI 3.1. Made from the routes; not to be changed.
+//
+//go:embed openapi.json
+var OpenAPI []byte
+
 // Group is a part of the menu.
 type Group struct {
 	Name  string

@@ -198,6 +198,7 @@ func (a *Door) routes() []endpoint {
 		{"POST", "/v1/reload", "?force=", "read the configuration file again", a.reload},
 		{"GET", "/v1/health", "", "whether the node is ready, and its faults", a.health},
 		{"GET", "/v1/version", "", "version, node and start time", a.version},
+		{"GET", "/v1/openapi.json", "", "this interface, as OpenAPI 3.1", a.openAPI},
 		{"GET", "/metrics", "", "metrics for Prometheus", a.metrics()},
 		{"GET", "/healthz", "", "200 while the process is alive", a.healthy},
 		{"GET", "/readyz", "", "200 while the node is ready to decide", a.readiness},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/headgate-dev/headgate/docs"
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/web"
 )
@@ -41,6 +42,13 @@ func (a *Door) health(w http.ResponseWriter, r *http.Request) *api.Problem {
 	return answerJSON(w, http.StatusOK, api.HealthView{
 		Ready: a.ready.Load(), Status: a.status(), Faults: a.live.health(a.gate.Now()),
 	})
+}
+
+// openAPI answers GET /v1/openapi.json.
+func (*Door) openAPI(w http.ResponseWriter, _ *http.Request) *api.Problem {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(docs.OpenAPI) // a client gone misses it
+	return nil
 }
 
 // rls answers GET /v1/rls.
