@@ -272,7 +272,7 @@ var rooms = map[string]struct {
 		with(counting, "edge/gate", "edge/gate/health", "edge/pop", "edge/state", "edge/ring",
 			"edge/api", "edge/config", "edge/explain", "edge/live", "edge/web", "edge/metrics",
 			"edge/door", "edge/door/budget", "edge/ask", "edge/policy", "edge/sample",
-			"edge/wire"),
+			"edge/wire", "docs"),
 		"the door for people: it reads every part of a node by value, and changes only the gate",
 	},
 
@@ -323,13 +323,15 @@ var rooms = map[string]struct {
 	},
 	"edge/config": {
 		[]string{
-			"mitigation", "mitigation/pool", "edge/config/envoy",
+			"mitigation", "mitigation/pool", "edge/config/envoy", "edge/config/schema",
 			"edge/rls", "edge/config", "edge/config/document",
 			"edge/api", "edge/policy", "edge/policy/condition",
 			"edge/policy/sets", "edge/request", "edge/wire",
 		},
 		"the configuration is values and their faults; it opens no socket and starts nothing",
 	},
+	"edge/config/schema": {nil, "the shapes of JSON are words and numbers; no field is known " +
+		"here"},
 	"edge/config/document": {nil, "text becomes one tree of YAML; no field is known here"},
 	"edge/ring": {
 		[]string{"window"},

@@ -14,7 +14,8 @@ const (
 		"unknown field, a duplicate or an impossible value is an error. " +
 		"`headgate config check FILE` reports every fault with its line and column, and the " +
 		"nearest name for a " +
-		"misspelt one; `--print` also writes the effective configuration, defaults included.\n\n" +
+		"misspelt one; `--print` also writes the effective configuration, defaults included. " +
+		"Editors read the JSON Schema of `headgate config schema`.\n\n" +
 		"Durations have a unit (`100ms`, `10s`, `1m30s`, `24h`), and so have sizes (`512KiB`, " +
 		"`64MiB`, `1GiB`). Names consist of " +
 		"letters, digits, `_`, `.` and `-`."

@@ -14,6 +14,11 @@ func TestConfigurationPage(t *testing.T) {
 	clitest.CompareGolden(t, "../../docs/configuration.md", configMarkdown())
 }
 
+// TestSchemaFile keeps deploy/headgate.schema.json what `headgate config schema` prints.
+func TestSchemaFile(t *testing.T) {
+	clitest.CompareGolden(t, "../../deploy/headgate.schema.json", string(config.Schema()))
+}
+
 // TestConfigMarkdown checks that the page has every field, is short enough to read, and has no line
 // that is too long but those of facts, which are one line each.
 func TestConfigMarkdown(t *testing.T) {

@@ -21,9 +21,9 @@ import (
 // rises by no more than the lines that an issue grants for what it adds: slack is how far below its
 // ceiling a figure may be before the ceiling must follow.
 var ceilings = map[string]struct{ most, slack float64 }{
-	"lines of code":                          {75915, 400},
-	"lines of tests":                         {74790, 600},
-	"packages":                               {97, 2},
+	"lines of code":                          {76426, 400},
+	"lines of tests":                         {75720, 600},
+	"packages":                               {98, 2},
 	"direct dependencies":                    {12, 0},
 	"numeric constants per 1,000 lines":      {13.3, 0.4},
 	"it, its, that, they, them per 1,000":    {21.2, 1},
@@ -35,7 +35,7 @@ var ceilings = map[string]struct{ most, slack float64 }{
 	"structs with more than 6 bools":         {0, 0},
 	"lines of the 99th of 100 functions":     {38, 2},
 	"words of CONTRIBUTING.md":               {1_250, 50},
-	"packages under 150 lines, one importer": {3, 1},
+	"packages under 150 lines, one importer": {4, 1},
 }
 
 // Tokens per line, as they were when lines were first measured so: to wrap a line costs nothing, to

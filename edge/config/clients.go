@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/config/schema"
 	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/edge/policy/sets"
@@ -28,18 +29,7 @@ func clients(v value, c *request.Clients) {
 	// A header by its name, or any of three words for the ways needing no name: peer, forwarded
 	// (RFC 7239), and the default. All in lower case, as from headerName.
 	from, path, folds := "x-forwarded-for", "", []request.Folds{c.Folds}
-	ok := v.fields([]field{
-		leaf("from", set(&from, headerName)),
-		leaf("trusted", set(&c.Trusted, listOf(maxTrusted, network))),
-		leaf("hops", number(&c.Hops, 0, maxHops)),
-		leaf("ipv4", number(&c.IPv4, 8, 32)),
-		leaf("ipv6", number(&c.IPv6, 16, 128)),
-		leaf("path", set(&path, oneOf([]string{"normal", "raw"},
-			func(s string) (string, bool) { return s, true }))),
-		leaf("path_fold", set(&folds,
-			listOf(len(request.FoldNames), oneOf(request.FoldNames, request.ParseFold)))),
-	})
-	if !ok {
+	if !v.fields(clientFields(c, &from, &path, &folds)) {
 		return
 	}
 	c.Raw, c.Folds = path == "raw", 0
@@ -67,6 +57,30 @@ func clients(v value, c *request.Clients) {
 		at.fault("needs a list: from must be x-forwarded-for or forwarded")
 	}
 }
+
+func clientFields(c *request.Clients, from, path *string, folds *[]request.Folds) []field {
+	return []field{
+		leaf("from", set(from, headerName)).like(schema.Text(condition.MaxFieldName),
+			"x-forwarded-for", "The header with the address of the client, forwarded, or peer."),
+		leaf("trusted", set(&c.Trusted, listOf(maxTrusted, network))).like(
+			schema.List(0, maxTrusted, schema.Network()), "[127.0.0.0/8, '::1/128']",
+			"The networks of trusted proxies."),
+		leaf("hops", number(&c.Hops, 0, maxHops)).like(schema.Whole(0, maxHops), "0",
+			"The place of the client from the right; 0: the rightmost that is not trusted."),
+		leaf("ipv4", number(&c.IPv4, 8, 32)).like(schema.Whole(8, 32), "32",
+			"The bits of an IPv4 address that make a key."),
+		leaf("ipv6", number(&c.IPv6, 16, 128)).like(schema.Whole(16, 128), "64",
+			"The bits of an IPv6 address that make a key."),
+		leaf("path", set(path, oneOf(pathForms, same))).like(schema.Word(pathForms...), "normal",
+			"Whether paths are compared in a normal form, or as they are sent."),
+		leaf("path_fold", set(folds,
+			listOf(len(request.FoldNames), oneOf(request.FoldNames, request.ParseFold)))).like(
+			schema.List(0, len(request.FoldNames), schema.Word(request.FoldNames...)), "[slash]",
+			"The spellings that the site takes for one path."),
+	}
+}
+
+var pathForms = []string{"normal", "raw"}
 
 // number returns a reader of a whole number from low to high.
 func number(dst *int, low, high int64) func(value) {
@@ -154,15 +168,7 @@ func namedSet(name string, v value) policy.Set {
 			read(v)
 		}
 	}
-	ok := v.fields([]field{
-		leaf("cidr", form(policy.CIDR, set(&s.Nets, listOf(maxInline, network)))),
-		leaf("cidr_file", form(policy.CIDRFile, set(&s.File, filePath))),
-		leaf("values", form(policy.Values, set(&s.Entries, listOf(maxInline, setValue)))),
-		leaf("table", form(policy.Table, func(v value) { s.Entries = table(v) })),
-		leaf("table_file", form(policy.TableFile, set(&s.File, filePath))),
-		leaf("allow_shrink", set(&s.AllowShrink, boolean)),
-		leaf("watch", set(&s.Watch, duration(time.Second, time.Hour))),
-	})
+	ok := v.fields(setFields(&s, form))
 	for _, name := range []string{"allow_shrink", "watch"} {
 		if at, given := v.d.given[join(v.path, name)]; given && ok && forms > 0 &&
 			s.Kind != policy.CIDRFile && s.Kind != policy.TableFile {
@@ -173,6 +179,29 @@ func namedSet(name string, v value) policy.Set {
 		v.fault("is empty: give it one of cidr, cidr_file, values, table and table_file")
 	}
 	return s
+}
+
+// setForm makes read the reader of a form of a set.
+type setForm func(kind policy.SetKind, read func(value)) func(value)
+
+func setFields(s *policy.Set, form setForm) []field {
+	entry := schema.Text(sets.MaxValue)
+	return []field{
+		leaf("cidr", form(policy.CIDR, set(&s.Nets, listOf(maxInline, network)))).like(
+			schema.List(0, maxInline, schema.Network()), "", "Addresses and networks."),
+		leaf("cidr_file", form(policy.CIDRFile, set(&s.File, filePath))).like(paths.shape, "",
+			"A file with an address or a network a line."),
+		leaf("values", form(policy.Values, set(&s.Entries, listOf(maxInline, setValue)))).like(
+			schema.List(0, maxInline, entry), "", "Values, exact or with * at the end."),
+		leaf("table", form(policy.Table, func(v value) { s.Entries = table(v) })).like(
+			schema.Map(maxInline, entry, entry), "", "Values, each with a tier or a number."),
+		leaf("table_file", form(policy.TableFile, set(&s.File, filePath))).like(paths.shape, "",
+			"A file with a line VALUE,TIER for each value."),
+		leaf("allow_shrink", set(&s.AllowShrink, boolean)).like(schema.Bool(), "false",
+			"Whether the file may lose more than half of its entries at once."),
+		leaf("watch", set(&s.Watch, duration(time.Second, time.Hour))).like(schema.Duration(), "",
+			"How often a changed file is looked for."),
+	}
 }
 
 // A * at the end makes a prefix; a * elsewhere is itself.

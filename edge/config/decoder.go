@@ -138,30 +138,6 @@ var kindNames = map[yaml.Kind]string{
 	yaml.SequenceNode: "a list",
 }
 
-// field describes a known field of a mapping: reading, writing and documentation.
-type field struct {
-	name  string
-	read  func(value)
-	below []field // the fields inside the value, or inside each item of it
-
-	print func() any // the value, for Marshal; nil: not written
-	at    any        // pointer to the value; nil: not kept
-	fixed bool       // see atStart
-
-	values, usual, text string // see codec and described; "": not documented
-}
-
-// leaf returns a field holding a value, or a list of values.
-func leaf(name string, read func(value)) field { return field{name: name, read: read} }
-
-// group returns a field holding other fields.
-func group(name string, below []field) field {
-	return field{
-		name: name, below: below, read: func(v value) { v.fields(below) },
-		print: func() any { return printed(below) },
-	}
-}
-
 // set returns a reader of a field. The parsed value is stored in dst, unless the value is at fault.
 // A value at fault leaves the default in place, so later checks work with a value in range.
 func set[T any](dst *T, parse func(value) (T, bool)) func(value) {

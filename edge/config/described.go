@@ -9,13 +9,46 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/headgate-dev/headgate/edge/config/document"
+	"github.com/headgate-dev/headgate/edge/config/schema"
 )
+
+// field describes a known field of a mapping: reading, writing and documentation.
+type field struct {
+	name  string
+	read  func(value)
+	below []field // the fields inside the value, or inside each item of it
+
+	print func() any // the value, for Marshal; nil: not written
+	at    any        // pointer to the value; nil: not kept
+	fixed bool       // see atStart
+
+	values, usual, text string // see codec and described; "": not documented
+	shape               schema.Shape
+}
+
+// leaf returns a field holding a value, or a list of values.
+func leaf(name string, read func(value)) field { return field{name: name, read: read} }
+
+// like returns f with the shape of its values, the default, if any, and the effect.
+func (f field) like(s schema.Shape, usual, text string) field {
+	f.shape, f.usual, f.text = s, usual, text
+	return f
+}
+
+// group returns a field holding other fields, about the things that text names.
+func group(name, text string, below []field) field {
+	return field{
+		name: name, text: text, below: below, read: func(v value) { v.fields(below) },
+		print: func() any { return printed(below) },
+	}
+}
 
 // codec reads and prints the values of a type, with a description in words.
 type codec[T any] struct {
 	values string // the type, and the values or the range a field may have
 	parse  func(value) (T, bool)
 	print  func(T) any // as YAML has it; nil: the field is left out
+	shape  schema.Shape
 }
 
 // as returns c with other words for the values.
@@ -31,7 +64,7 @@ func (c codec[T]) and(words string) codec[T] { return c.as(c.values + words) }
 // for a field without a default. text is the field's effect, in paragraphs.
 func described[T any](name string, at *T, c codec[T], usual, text string) field {
 	f := documented(name, set(at, c.parse), c.values, usual, text)
-	f.at, f.print = at, func() any { return c.print(*at) }
+	f.at, f.print, f.shape = at, func() any { return c.print(*at) }, c.shape
 	return f
 }
 
@@ -116,20 +149,24 @@ func namesOf[T fmt.Stringer](list []T) []string {
 	return out
 }
 
-var paths = codec[string]{"path", filePath, itself[string]}
+var paths = codec[string]{"path", filePath, itself[string], schema.Text(MaxPath)}
 
 func names(most int, words string) codec[string] {
-	return codec[string]{atMost("name", most, words), name(most), itself[string]}
+	return codec[string]{
+		atMost("name", most, words), name(most), itself[string], schema.Name(most),
+	}
 }
 
 func durations(low, high time.Duration) codec[time.Duration] {
-	return codec[time.Duration]{between(low, high), duration(low, high), brief}
+	return codec[time.Duration]{
+		between(low, high), duration(low, high), brief, schema.Duration(),
+	}
 }
 
 func sizes(low, high int64) codec[int64] {
 	return codec[int64]{
 		fmt.Sprintf("size, `%s` to `%s`", document.InUnits(low), document.InUnits(high)),
-		size(low, high), func(n int64) any { return document.InUnits(n) },
+		size(low, high), func(n int64) any { return document.InUnits(n) }, schema.Size(low, high),
 	}
 }
 
@@ -140,19 +177,24 @@ func numbers[T int | int64](low, high int64) codec[T] {
 			n, ok := integer(low, high)(v)
 			return T(n), ok
 		},
-		itself[T],
+		itself[T], schema.Whole(low, high),
 	}
 }
 
 // choice is any of some values with names, known to parse.
 func choice[T fmt.Stringer](parse func(string) (T, bool), all ...T) codec[T] {
 	names := namesOf(all)
-	return codec[T]{quotedWords(names...), oneOf(names, parse), func(x T) any { return x.String() }}
+	return codec[T]{
+		quotedWords(names...), oneOf(names, parse), func(x T) any { return x.String() },
+		schema.Word(names...),
+	}
 }
 
 // words is any of some words, kept unchanged.
 func words(all ...string) codec[string] {
-	return codec[string]{quotedWords(all...), oneOf(all, same), itself[string]}
+	return codec[string]{
+		quotedWords(all...), oneOf(all, same), itself[string], schema.Word(all...),
+	}
 }
 
 // eitherOf is a choice of two words, the second for true.
@@ -166,6 +208,7 @@ func eitherOf(no, yes string) codec[bool] {
 			}
 			return no
 		},
+		schema.Word(no, yes),
 	}
 }
 
@@ -191,3 +234,12 @@ func keep(running, next *field) (differed bool) {
 }
 
 func same(s string) (string, bool) { return s, true }
+
+var booleans = codec[bool]{
+	quotedWords("true", "false"), boolean, itself[bool], schema.Bool(),
+}
+
+func addressShape(empty bool) schema.Shape {
+	return schema.AnyOf(schema.Address(empty),
+		schema.List(0, MaxListeners, schema.Address(false)))
+}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/headgate-dev/headgate/edge/config/schema"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
@@ -26,10 +27,14 @@ func (c *Config) nodeFields() []field {
 		described("pop", &c.PoP, names(MaxPoPName, "characters"), "local",
 			"The point of presence (PoP) of this node: all nodes with this name and the same "+
 				"ring servers count together.").atStart(),
-		group("listen", c.Listen.fields()),
-		group("tls", c.TLS.fields()),
-		group("resp", c.RESP.fields()),
-		group("rls", c.RLS.fields()),
+		group("listen", "Where decisions and the admin interface are served.",
+			c.Listen.fields()),
+		group("tls", "TLS of listen.grpc and listen.resp.",
+			c.TLS.fields()),
+		group("resp", "Redis clients, at listen.resp.",
+			c.RESP.fields()),
+		group("rls", "Limits of envoyproxy/ratelimit, at listen.grpc.",
+			c.RLS.fields()),
 		described("admin_token_file", &c.AdminTokenFile, paths, `""`,
 			"A file with the token that changes need, and off loopback nearly every admin "+
 				"request. Required when `listen.admin` is neither loopback nor a "+
@@ -51,19 +56,22 @@ func (c *Config) nodeFields() []field {
 				"`digest.key` keys the digests in keys of policies where no "+
 				"`gossip.key_file` does. One daemon a directory. Empty: nothing is kept. The "+
 				"packaged systemd unit creates `/var/lib/headgate` for it.").atStart(),
-		group("ring", c.Ring.fields()),
-		group("gossip", c.Gossip.fields()),
+		group("ring", "The memcached servers with which the nodes of a PoP count together.",
+			c.Ring.fields()),
+		group("gossip", "The exchange with the other nodes.",
+			c.Gossip.fields()),
 	}
 }
 
 // requestFields describes the fields about requests and their limits.
 func (c *Config) requestFields() []field {
 	return []field{
-		group("tickets", []field{described("keep", &c.TicketKeep,
+		group("tickets", "Responses that are reported.", []field{described("keep", &c.TicketKeep,
 			durations(MinTicketKeep, MaxTicketKeep), "60s",
 			"How long a policy that counts by the response waits for its report. Later "+
 				"reports are answered `late=1`.")}),
-		group("surge", c.Surge.fields()),
+		group("surge", "The common properties of the requests of a surge.",
+			c.Surge.fields()),
 		// The rule is made for names alone: below lists the fields of an item.
 		{
 			name: "rules", read: set(&c.Rules, rules), below: ruleFields(new(mitigation.Rule)),
@@ -188,7 +196,7 @@ func (r *RLS) fields() []field {
 			"A window is a day at most: units above it are a fault, or become a seventh, a "+
 				"thirtieth or a 365th of the limit a day."),
 		described("dynamic_metadata", &r.Metadata,
-			codec[bool]{quotedWords("true", "false"), boolean, itself[bool]}, "false",
+			booleans, "false",
 			"Answers carry the request and the `metadata` of its limits, as "+
 				"envoyproxy/ratelimit's with `RESPONSE_DYNAMIC_METADATA`."),
 		described("headers", &r.Headers, rlsHeaders, "draft-10",
@@ -242,25 +250,34 @@ func (g *Gossip) fields() []field {
 var (
 	nodeNames = codec[string]{
 		atMost("name", MaxNodeName, "characters"), nameOrNone(MaxNodeName), itself[string],
+		schema.NameOrNone(MaxNodeName),
 	}
 	addressValues = atMost("address, or a list of them", MaxListeners, "")
-	openDoors     = codec[[]Address]{addressValues, listenAddresses, inOneLine[Address]}
-	closedDoors   = codec[[]Address]{addressValues, doorAddresses, inOneLine[Address]}
+	openDoors     = codec[[]Address]{
+		addressValues, listenAddresses, inOneLine[Address], addressShape(false),
+	}
+	closedDoors = codec[[]Address]{
+		addressValues, doorAddresses, inOneLine[Address], addressShape(true),
+	}
 	bindAddresses = codec[Address]{
 		"`host:port`", bindAddress, func(a Address) any { return a.String() },
+		schema.HostPort(true),
 	}
 	ringServers = codec[[]Server]{
 		atMost("list of `host:port` or `host:port weight`", MaxServers, "") +
 			fmt.Sprintf("; weight 1 to %d", MaxWeight), servers, texts[Server],
+		schema.List(0, MaxServers, schema.Weighted()),
 	}
 	seeds = codec[[]Address]{
 		atMost("list of `host:port`", MaxSeeds, ""), listOf(MaxSeeds, seedAddress), texts[Address],
+		schema.List(0, MaxSeeds, schema.HostPort(false)),
 	}
 	rlsFiles = codec[[]string]{
 		atMost("list of paths", MaxRLSFiles, "") +
 			" and of at most 8 MiB each, with `*`, `?` and `[]` for several files",
 		listOf(MaxRLSFiles, filePath),
 		func(list []string) any { return oneLine(list) },
+		schema.List(0, MaxRLSFiles, schema.Text(MaxPath)),
 	}
 	rlsHeaders    = headersIn(headerStyles)
 	answerHeaders = headersIn([]string{headerStyles[0], "x-ratelimit", "both"})
@@ -274,5 +291,6 @@ func headersIn(styles []string) codec[string] {
 			return strings.TrimPrefix(s, styles[0]), true
 		}),
 		func(s string) any { return cmp.Or(s, styles[0]) },
+		schema.Word(styles...),
 	}
 }

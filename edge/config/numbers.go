@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 
+	"github.com/headgate-dev/headgate/edge/config/schema"
 	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -27,12 +28,17 @@ func printedNumbers(n *mitigation.Numbers) any {
 // plainNumbers reads by which field and table a key of the policy has a number.
 func (v value) plainNumbers(p *policyFile) {
 	t := &policy.Tiers{Plain: true, Names: []string{""}}
-	if v.fields([]field{
-		leaf("of", set(&t.Of, requestField)),
-		leaf("table", set(&t.Table, setName)),
-	}) {
+	if v.fields(plainFields(t)) {
 		v.require("of", "table")
 		p.plain, p.rule.Numbers = t, &mitigation.Numbers{Set: t.Table}
+	}
+}
+
+func plainFields(t *policy.Tiers) []field {
+	return []field{
+		leaf("of", set(&t.Of, requestField)).like(schema.Text(maxKeyPart), "",
+			"The field of a request that is looked up, such as header.x-api-key."),
+		leaf("table", set(&t.Table, setName)).like(tableName, "", "The table, as in @tenants."),
 	}
 }
 

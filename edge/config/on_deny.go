@@ -1,6 +1,7 @@
 package config
 
 import (
+	"github.com/headgate-dev/headgate/edge/config/schema"
 	"github.com/headgate-dev/headgate/edge/policy"
 )
 
@@ -18,15 +19,16 @@ func onDeny(o *policy.OnDeny) []field {
 			if n, ok := integer(leastStatus, mostStatus)(v); ok {
 				o.Status = int(n)
 			}
-		}),
+		}).like(schema.Whole(leastStatus, mostStatus), "429", "The status of a denial."),
 		// The field says the usual case by the default; in policy.OnDeny the zero value is the
 		// usual case, the other way round.
 		leaf("announce", func(v value) {
 			announce := true
 			set(&announce, boolean)(v)
 			o.Silent = !announce
-		}),
-		leaf("deceive", set(&o.Deceive, boolean)),
+		}).like(schema.Bool(), "true", "Whether a denial says when to come back."),
+		leaf("deceive", set(&o.Deceive, boolean)).like(schema.Bool(), "false",
+			"Whether the proxy answers as if the request had passed."),
 		leaf("body", func(v value) {
 			text, ok := v.text()
 			// The body is sent with each denial of a flood: the bound keeps a denial cheaper than
@@ -36,7 +38,7 @@ func onDeny(o *policy.OnDeny) []field {
 				return
 			}
 			o.Body = text
-		}),
+		}).like(schema.Text(policy.MaxBody), `""`, "The body of a denial."),
 	}
 }
 

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -61,48 +60,6 @@ func (v value) policy() policy.Policy {
 		v.own(p)
 	}
 	return p.Policy
-}
-
-// policyFields lists the fields of a policy, with those of a rule. Where a policy reads a field of
-// a rule in another way (limit may be a map of tiers) the policy's field comes first and hides the
-// rule's.
-func (v value) policyFields(p *policyFile) []field {
-	table := []field{
-		leaf("name", set(&p.Name, name(mitigation.MaxRuleName))),
-		leaf("match", set(&p.Match, match)),
-		leaf("count_when", set(&p.CountWhen, match)),
-		leaf("key", set(&p.Key, key)),
-		leaf("missing", set(&p.MissingSkip,
-			oneOf([]string{"shared", "skip"},
-				func(s string) (bool, bool) { return s == "skip", true }))),
-		leaf("cost", func(value) {}), // see readCost
-		leaf("pending", func(v value) { v.pending(&p.Pending) }),
-		leaf("rules", set(&p.Rules, listOf(policy.MaxQuestions, name(mitigation.MaxRuleName)))),
-		leaf("tiers", func(v value) { p.Tiers = tiers(v) }),
-		leaf("numbers", func(v value) { v.plainNumbers(p) }),
-		leaf("group", set(&p.Group, name(mitigation.MaxRuleName))),
-		leaf("skip", func(v value) { v.skip(p) }),
-		leaf("deny", number(&p.Deny, 400, 599)),
-		leaf("tier", set(&p.Tier, name(mitigation.MaxRuleName))),
-		leaf("pool", set(&p.Pool, name(mitigation.MaxRuleName))),
-		leaf("mode", set(&p.Mode, modes.parse)),
-		leaf("until", set(&p.Until, moment)),
-		leaf("limit", func(v value) { v.numbers(&p.rule, &p.rule.Limit, &p.limits, 1) }),
-		leaf("burst", func(v value) { v.numbers(&p.rule, &p.rule.Burst, &p.bursts, 0) }),
-		leaf("block_for", func(v value) { v.blockFor(&p.rule) }),
-		leaf("ladder", set(&p.Ladder, listOf(policy.MaxLevels, level))),
-		leaf("siblings", number(&p.siblings, 1, mitigation.MaxSiblings)),
-		leaf("on_deny", func(v value) { v.fields(onDeny(&p.OnDeny)) }),
-	}
-	known := func(name string) bool {
-		return slices.ContainsFunc(table, func(f field) bool { return f.name == name })
-	}
-	for _, f := range ruleFields(&p.rule) {
-		if !known(f.name) {
-			table = append(table, f)
-		}
-	}
-	return table
 }
 
 // numbers reads a number, or a number for each tier, from least to mitigation.MaxLimit. Zero is
@@ -210,15 +167,16 @@ func (v value) checkPending(p *policyFile) {
 // without the field.
 func tiers(v value) *policy.Tiers {
 	t := &policy.Tiers{}
-	if !v.fields([]field{
-		leaf("of", set(&t.Of, requestField)),
-		leaf("table", set(&t.Table, setName)),
-		leaf("default", set(&t.Default, name(mitigation.MaxRuleName))),
-	}) {
+	if !v.fields(tierFields(t)) {
 		return nil
 	}
 	v.require("of", "table", "default")
 	return t
+}
+
+func tierFields(t *policy.Tiers) []field {
+	return append(plainFields(t), leaf("default", set(&t.Default, name(mitigation.MaxRuleName))).
+		like(ruleName, "", "The tier of values that the table does not have."))
 }
 
 func requestField(v value) (condition.Field, bool) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/headgate-dev/headgate/edge/config/document"
+	"github.com/headgate-dev/headgate/edge/config/schema"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/pool"
 )
@@ -16,15 +17,7 @@ func pools(v value) ([]pool.Config, bool) {
 // onePool parses a pool. All but the name has a default.
 func onePool(v value) pool.Config {
 	p := pool.Default()
-	if !v.fields([]field{
-		leaf("name", set(&p.Name, name(mitigation.MaxRuleName))),
-		leaf("shed_above", set(&p.ShedAbove, share)),
-		leaf("restore_below", set(&p.RestoreBelow, share)),
-		leaf("order", set(&p.Order, order)),
-		leaf("up", set(&p.Up, levelStep)),
-		leaf("down", set(&p.Down, levelStep)),
-		leaf("stale", set(&p.Stale, duration(pool.MinStale, pool.MaxStale))),
-	}) {
+	if !v.fields(poolFields(&p)) {
 		return p
 	}
 	v.require("name")
@@ -37,6 +30,25 @@ func onePool(v value) pool.Config {
 			"rise and fall at once")
 	}
 	return p
+}
+
+func poolFields(p *pool.Config) []field {
+	return []field{
+		leaf("name", set(&p.Name, name(mitigation.MaxRuleName))).like(ruleName, "",
+			"The name by which loads and policies know the pool."),
+		leaf("shed_above", set(&p.ShedAbove, share)).like(schema.Decimal(1), "0.85",
+			"The share in use above which the level rises."),
+		leaf("restore_below", set(&p.RestoreBelow, share)).like(schema.Decimal(1), "0.70",
+			"The share in use below which the level falls."),
+		leaf("order", set(&p.Order, order)).like(schema.List(1, pool.MaxTiers, ruleName),
+			"[test, batch, normal]", "The tiers that are shed, the first one first."),
+		leaf("up", set(&p.Up, levelStep)).like(schema.Percent(), "10%",
+			"How far the level rises in a second."),
+		leaf("down", set(&p.Down, levelStep)).like(schema.Percent(), "2%",
+			"How far the level falls in a second."),
+		leaf("stale", set(&p.Stale, duration(pool.MinStale, pool.MaxStale))).
+			like(schema.Duration(), "10s", "How long a report of the load counts."),
+	}
 }
 
 // share parses 0 to 1, in units of pool.Unit.

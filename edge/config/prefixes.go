@@ -4,21 +4,29 @@ import (
 	"slices"
 
 	"github.com/headgate-dev/headgate/edge/config/document"
+	"github.com/headgate-dev/headgate/edge/config/schema"
 	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
 // level parses a step of a ladder of networks.
 func level(v value) (l policy.Level, ok bool) {
-	if !v.fields([]field{
-		leaf("v4", number(&l.V4, 8, 32)),
-		leaf("v6", number(&l.V6, 16, 128)),
-		leaf("times", set(&l.Times, integer(1, policy.MaxTimes))),
-	}) {
+	if !v.fields(levelFields(&l)) {
 		return l, false
 	}
 	v.require("v4", "v6", "times")
 	return l, l.V4 > 0 && l.V6 > 0 && l.Times > 0
+}
+
+func levelFields(l *policy.Level) []field {
+	return []field{
+		leaf("v4", number(&l.V4, 8, 32)).like(schema.Whole(8, 32), "",
+			"The bits of an IPv4 network."),
+		leaf("v6", number(&l.V6, 16, 128)).like(schema.Whole(16, 128), "",
+			"The bits of an IPv6 network."),
+		leaf("times", set(&l.Times, integer(1, policy.MaxTimes))).
+			like(schema.Whole(1, policy.MaxTimes), "", "How many limits the network has."),
+	}
 }
 
 // checkLadder holds ladder and siblings together with the policy's own numbers.

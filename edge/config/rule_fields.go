@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/headgate-dev/headgate/edge/config/document"
+	"github.com/headgate-dev/headgate/edge/config/schema"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
@@ -55,6 +56,8 @@ func forceFields(r *mitigation.Rule) []field {
 				fmt.Sprintf(", or a list of up to %d; with action `block` only",
 					mitigation.MaxSteps),
 			usual: "0s",
+			shape: schema.AnyOf(schema.Duration(),
+				schema.List(1, mitigation.MaxSteps, schema.Duration())),
 			text: "The length of a block. Action `block` must have it. A list is a ladder: " +
 				"`[10m, 1h, 24h]` blocks a key for ten minutes, the next time for an hour, " +
 				"and from then on for a day.",
@@ -64,10 +67,8 @@ func forceFields(r *mitigation.Rule) []field {
 			mitigation.DefaultForget), "24h",
 			"A key without a block for this long begins with the first step again. Kept over "+
 				"a restart where there is a `state_dir`."),
-		described("block_renew", &r.Renews, codec[bool]{
-			quotedWords("true", "false") + ", of action `block` and scope `node` only", boolean,
-			itself[bool],
-		}, "false",
+		described("block_renew", &r.Renews, booleans.
+			and(", of action `block` and scope `node` only"), "false",
 			"Each request that a block denies moves its end to one `block_for` from now: the "+
 				"block ends when the key has been quiet for so long. Blocks by hand end as they "+
 				"were set."),
@@ -116,6 +117,7 @@ func kindFields(r *mitigation.Rule) []field {
 				"within one lease."),
 		described("reserve", &r.Reserve, codec[[]mitigation.Share]{
 			"tiers with percentages, in order, together below 100 %", reserve, printedShares,
+			schema.Map(mitigation.MaxShares, schema.Name(mitigation.MaxRuleName), schema.Percent()),
 		}, "{}",
 			"Parts of the limit that are kept for requests of some tiers. With `{critical: "+
 				"20%}` requests of tier critical may use the whole limit, all others 80 % of it, "+
@@ -124,6 +126,7 @@ func kindFields(r *mitigation.Rule) []field {
 				"so has status 503 and `why=reserve`."),
 		described("unit", &r.Unit, codec[string]{
 			"small letters, digits and -, at most 16", unit, itself[string],
+			schema.Like("([a-z][a-z0-9-]{0,15})?"),
 		}, `""`, "The name of the unit of limit and costs, such as tokens or usd, for answers and "+
 			"people to read."),
 		described("scale", &r.Scale, numbers[int](0, mitigation.MaxScale), "0",
@@ -131,6 +134,7 @@ func kindFields(r *mitigation.Rule) []field {
 				"unit. A cost is at most 1,000,000 of these parts."),
 		described("numbers", &r.Numbers, codec[*mitigation.Numbers]{
 			"`@` and the name of a table", numbersOf, printedNumbers,
+			schema.Like("(@" + nameLike + ")?"),
 		}, `""`,
 			"Keys with a limit of their own, by lines such as `KEY,137` of the table: see "+
 				"[customers](customers.md). Policies write `{of: header.x-api-key, table: "+
@@ -167,7 +171,7 @@ func denialFields(r *mitigation.Rule) []field {
 				"blast=N`): for keys that many clients share. Of requests through policies."),
 		described("shed_by", &r.ShedBy, codec[string]{
 			"`request`, or a part of a key, such as `client`", shedBy,
-			func(part string) any { return cmp.Or(part, "request") },
+			func(part string) any { return cmp.Or(part, "request") }, schema.Text(maxKeyPart),
 		}, "request",
 			"The requests that a drop ratio denies. `request` draws for each of them. A part, "+
 				"such as `client` for a rule by API key, draws for all requests with "+
@@ -177,7 +181,7 @@ func denialFields(r *mitigation.Rule) []field {
 			"How long a client is denied, or not, before the next draw."),
 		described("retry_spread", &r.RetrySpread, codec[int]{
 			"`requests`, or a percentage, `0%` to `100%`", spread,
-			func(part int) any { return spreadText(part) },
+			func(part int) any { return spreadText(part) }, schema.Percent(spreadOfRequests),
 		}, "requests",
 			"The retry of a denial is longer by a random part up to this, never shorter: not "+
 				"all come back at once. `requests` is 10 % for requests through policies, 0 % "+
@@ -197,9 +201,11 @@ var (
 			}
 			return document.Brief(d)
 		},
+		schema.Duration(),
 	}
 	leases = codec[time.Duration]{
 		between(MinLease, MaxLease) + ", whole seconds, with kind `concurrency` only", lease, brief,
+		schema.Duration(),
 	}
 )
 

@@ -1,6 +1,10 @@
 package config
 
-import "time"
+import (
+	"time"
+
+	"github.com/headgate-dev/headgate/edge/config/schema"
+)
 
 // Surge is about naming the common properties of the requests of a surge.
 type Surge struct {
@@ -17,6 +21,7 @@ const surgeMemory = 4 * SurgeBytes
 
 func (s *Surge) fields() []field {
 	sample := numbers[int](0, 2000)
+	sample.shape = schema.AnyOf(schema.Whole(0, 0), schema.Whole(20, 2000))
 	parse := sample.parse
 	sample.parse = func(v value) (int, bool) {
 		n, ok := parse(v)

@@ -7,6 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/headgate-dev/headgate/edge/config/schema"
 	"github.com/headgate-dev/headgate/edge/policy"
 	"github.com/headgate-dev/headgate/edge/wire"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -49,6 +50,7 @@ func amounts(r *mitigation.Rule, low int64) codec[int64] {
 			}
 			return &yaml.Node{Kind: yaml.ScalarNode, Value: decimal(r, n)}
 		},
+		shape: schema.Decimal(mitigation.MaxLimit), // see limits
 	}
 }
 
@@ -89,11 +91,7 @@ func (v value) readCost(scale int) policy.Cost {
 	of, most, estimate, isMap := v, value{}, value{}, v.node.Kind == yaml.MappingNode
 	if isMap {
 		of = value{}
-		v.fields([]field{
-			leaf("of", func(v value) { of = v }),
-			leaf("estimate", func(v value) { estimate = v }),
-			leaf("max", func(v value) { most = v }),
-		})
+		v.fields(costFields(&of, &estimate, &most))
 		if v.require("of"); of.d == nil {
 			return policy.DefaultCost(scale)
 		}
@@ -117,6 +115,17 @@ func (v value) readCost(scale int) policy.Cost {
 		estimate.failed(c.SetEstimate(s))
 	}
 	return c
+}
+
+func costFields(of, estimate, most *value) []field {
+	keep := func(at *value) func(value) { return func(v value) { *at = v } }
+	return []field{
+		leaf("of", keep(of)).like(costText, "",
+			"The field with the cost, such as query.n or response.header.x-tokens."),
+		leaf("estimate", keep(estimate)).like(costText, "1",
+			"The cost until the response is known, or the field with that cost."),
+		leaf("max", keep(most)).like(costText, "1000000", "The greatest cost that counts."),
+	}
 }
 
 // failed records err, nil for none.

@@ -6,6 +6,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/headgate-dev/headgate/edge/config/document"
+	"github.com/headgate-dev/headgate/edge/config/schema"
 )
 
 // Bounds of rls.xds.
@@ -52,10 +53,22 @@ var xdsServers = codec[XDS]{
 		}
 		return x
 	},
+	object(xdsFields(new(XDS))),
 }
 
 func readXDS(v value) (x XDS, ok bool) {
 	x.NodeID = "headgate"
+	ok = v.fields(xdsFields(&x))
+	if _, given := v.d.given[join(v.path, "server")]; ok && !given && len(v.node.Content) > 0 {
+		v.fault("needs server, the host:port of the management server")
+	}
+	if x.Server == "" {
+		x = XDS{}
+	}
+	return x, ok
+}
+
+func xdsFields(x *XDS) []field {
 	texts := func(to *map[string]string) func(value) {
 		return func(v value) {
 			*to = map[string]string{}
@@ -66,24 +79,29 @@ func readXDS(v value) (x XDS, ok bool) {
 			})
 		}
 	}
-	ok = v.fields([]field{
-		leaf("server", set(&x.Server, xdsServer)),
-		leaf("node_id", set(&x.NodeID, xdsText)),
-		leaf("cluster", set(&x.Cluster, xdsText)),
-		leaf("metadata", texts(&x.Metadata)),
+	text, free := schema.Text(maxXDSText), schema.Shape{}
+	header := schema.AnyOf(text, object(secretFields(new(Secret))))
+	return []field{
+		leaf("server", set(&x.Server, xdsServer)).like(schema.HostPort(true), `""`,
+			"The management server, host:port."),
+		leaf("node_id", set(&x.NodeID, xdsText)).like(text, "headgate",
+			"The name of this node at the server."),
+		leaf("cluster", set(&x.Cluster, xdsText)).like(text, `""`, "The cluster of this node."),
+		leaf("metadata", texts(&x.Metadata)).like(schema.Map(maxXDSTexts, free, text), "{}",
+			"Metadata of this node."),
 		leaf("headers", func(v value) {
 			x.Headers = map[string]Secret{}
 			v.entriesOf(maxXDSTexts, func(key, item value) { xdsHeader(x.Headers, key, item) })
-		}),
-		leaf("tls", func(v value) { x.TLS = xdsTLS(v) }),
-	})
-	if _, given := v.d.given[join(v.path, "server")]; ok && !given && len(v.node.Content) > 0 {
-		v.fault("needs server, the host:port of the management server")
+		}).like(schema.Map(maxXDSTexts, free, header), "{}",
+			"Headers of the stream, each a text or the file with the text."),
+		leaf("tls", func(v value) { x.TLS = xdsTLS(v) }).like(object(xdsTLSFields(new(XDSTLS))), "",
+			"TLS to the server; without these fields the stream is plain."),
 	}
-	if x.Server == "" {
-		x = XDS{}
-	}
-	return x, ok
+}
+
+func secretFields(s *Secret) []field {
+	return []field{leaf("file", set(&s.File, filePath)).like(paths.shape, "",
+		"A file with the text.")}
 }
 
 // xdsServer parses host:port; "" is none.
@@ -126,7 +144,7 @@ func xdsHeader(all map[string]Secret, key, item value) {
 		key.fault("the header %s belongs to the protocol", name)
 		return
 	case item.node.Kind == yaml.MappingNode:
-		item.fields([]field{leaf("file", set(&s.File, filePath))})
+		item.fields(secretFields(&s))
 		if s.File == "" {
 			item.fault("needs file, the path of a file with the value")
 		}
@@ -138,16 +156,23 @@ func xdsHeader(all map[string]Secret, key, item value) {
 
 func xdsTLS(v value) *XDSTLS {
 	t := new(XDSTLS)
-	ok := v.fields([]field{
-		leaf("ca_file", set(&t.CAFile, filePath)),
-		leaf("cert_file", set(&t.CertFile, filePath)),
-		leaf("key_file", set(&t.KeyFile, filePath)),
-		leaf("server_name", set(&t.ServerName, xdsText)),
-	})
-	if ok && (t.CertFile == "") != (t.KeyFile == "") {
+	if ok := v.fields(xdsTLSFields(t)); ok && (t.CertFile == "") != (t.KeyFile == "") {
 		v.fault("needs both cert_file and key_file, or neither")
 	}
 	return t
+}
+
+func xdsTLSFields(t *XDSTLS) []field {
+	return []field{
+		leaf("ca_file", set(&t.CAFile, filePath)).like(paths.shape, `""`,
+			"Authorities, in PEM; empty: those of the system."),
+		leaf("cert_file", set(&t.CertFile, filePath)).like(paths.shape, `""`,
+			"The certificate of this node, in PEM."),
+		leaf("key_file", set(&t.KeyFile, filePath)).like(paths.shape, `""`,
+			"The private key of the certificate, in PEM."),
+		leaf("server_name", set(&t.ServerName, xdsText)).like(schema.Text(maxXDSText), `""`,
+			"The name in the server's certificate; empty: the host of server."),
+	}
 }
 
 // lintXDS warns of doubtful settings of rls.xds.
