@@ -13,7 +13,7 @@ ARGS     ?=
 
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
-.PHONY: help run demo build package image package-test setup test race fuzz soak oracle-newest bench cover golden lint fmt clean
+.PHONY: help run demo build package image release package-test setup test race fuzz soak oracle-newest bench cover golden lint fmt clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,9 +34,12 @@ package: ## dist/: a .deb and a .rpm (VERSION=1.2.3 ARCH=arm64 to choose)
 image: ## dist/: the container image, for docker load, podman load and skopeo (VERSION=1.2.3 ARCH="amd64 arm64" to choose)
 	@$(if $(filter command line environment,$(origin VERSION)),VERSION=$(VERSION)) FORMATS=image deploy/package/build dist
 
-package-test: ## install, upgrade and remove the .deb in a Debian of its own (root, debootstrap; minutes)
+release: ## dist/: everything that a release publishes (VERSION=1.2.3 ARCH="amd64 arm64" OUT=dist)
+	@VERSION=$(VERSION) ARCH="$(if $(filter command line environment,$(origin ARCH)),$(ARCH))" OUT="$(OUT)" deploy/release/make
+
+package-test: ## a release made and used; the .deb installed, upgraded and removed in a Debian of its own (root, debootstrap; minutes)
 	@.ci/setup debootstrap
-	go -C deploy/verify test -tags packages -count=1 -timeout 30m -v -run 'Installed' ./...
+	go -C deploy/verify test -tags packages -count=1 -timeout 30m -v -run 'Installed|Released' ./...
 
 setup: ## install what the tests start: nginx, haproxy, caddy, memcached, … (Debian only, when missing)
 	@.ci/setup

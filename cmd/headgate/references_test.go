@@ -56,7 +56,7 @@ func readTexts(t *testing.T) map[string]string {
 func TestReferencesStayInTheRepository(t *testing.T) {
 	edgetest.Alone(t)
 	texts := readTexts(t)
-	documents := map[string]bool{}
+	documents := map[string]bool{"RELEASE.md": true} // which deploy/release/make makes
 	for name := range texts {
 		documents[path.Base(name)] = true
 	}

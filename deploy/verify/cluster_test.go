@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -25,15 +27,19 @@ const kubernetes = top + "/deploy/kubernetes"
 
 // kinds are the types that a manifest may have, by apiVersion and kind.
 var kinds = map[string]func() any{
-	"v1 Namespace":                       func() any { return &corev1.Namespace{} },
-	"v1 Service":                         func() any { return &corev1.Service{} },
-	"v1 ConfigMap":                       func() any { return &corev1.ConfigMap{} },
-	"v1 Secret":                          func() any { return &corev1.Secret{} },
-	"apps/v1 DaemonSet":                  func() any { return &appsv1.DaemonSet{} },
-	"apps/v1 StatefulSet":                func() any { return &appsv1.StatefulSet{} },
-	"policy/v1 PodDisruptionBudget":      func() any { return &policyv1.PodDisruptionBudget{} },
-	"scheduling.k8s.io/v1 PriorityClass": func() any { return &schedulingv1.PriorityClass{} },
-	"networking.k8s.io/v1 NetworkPolicy": func() any { return &networkingv1.NetworkPolicy{} },
+	"v1 Namespace":                        func() any { return &corev1.Namespace{} },
+	"v1 Service":                          func() any { return &corev1.Service{} },
+	"v1 ConfigMap":                        func() any { return &corev1.ConfigMap{} },
+	"v1 Secret":                           func() any { return &corev1.Secret{} },
+	"v1 ServiceAccount":                   func() any { return &corev1.ServiceAccount{} },
+	"v1 Pod":                              func() any { return &corev1.Pod{} },
+	"monitoring.coreos.com/v1 PodMonitor": func() any { return &monitoringv1.PodMonitor{} },
+	"monitoring.coreos.com/v1 ServiceMonitor": func() any { return &monitoringv1.ServiceMonitor{} },
+	"apps/v1 DaemonSet":                       func() any { return &appsv1.DaemonSet{} },
+	"apps/v1 StatefulSet":                     func() any { return &appsv1.StatefulSet{} },
+	"policy/v1 PodDisruptionBudget":           func() any { return &policyv1.PodDisruptionBudget{} },
+	"scheduling.k8s.io/v1 PriorityClass":      func() any { return &schedulingv1.PriorityClass{} },
+	"networking.k8s.io/v1 NetworkPolicy":      func() any { return &networkingv1.NetworkPolicy{} },
 }
 
 // cluster holds the objects that are applied, in Kubernetes' own types.

@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -54,6 +57,16 @@ var document = regexp.MustCompile(`(?m)^---\n`)
 // Kubernetes can.
 func helmed(t *testing.T, values string) (all cluster) {
 	t.Helper()
+	all, tests := helmedWithTests(t, values)
+	if len(tests) == 0 {
+		t.Error("no helm test")
+	}
+	return all
+}
+
+// helmedWithTests returns the resources, and apart from them those that `helm test` makes.
+func helmedWithTests(t *testing.T, values string) (all, tests cluster) {
+	t.Helper()
 	files, err := rendered(t, values)
 	if err != nil {
 		t.Fatal(err)
@@ -74,10 +87,14 @@ func helmed(t *testing.T, values string) (all cluster) {
 			if err != nil {
 				t.Fatalf("%s: %v\n%s", name, err, text)
 			}
-			all = append(all, one)
+			if strings.Contains(name, "/tests/") {
+				tests = append(tests, one)
+			} else {
+				all = append(all, one)
+			}
 		}
 	}
-	return all
+	return all, tests
 }
 
 // Helm's own linter finds no fault.
@@ -200,16 +217,152 @@ tolerations: [{operator: Exists}]
 // A misspelt value, or one of another kind, is an error; every value has its place in the schema.
 func TestChartRefusesFaults(t *testing.T) {
 	for values, want := range map[string]string{
-		"rule: []":                "rule",
-		"memcached: {replica: 2}": "replica",
-		"hostPorts: 'yes'":        "hostPorts",
-		"rules: [{name: a}]":      "limit",
-		"pop: a b":                "pop",
+		"rule: []":                      "rule",
+		"memcached: {replica: 2}":       "replica",
+		"hostPorts: 'yes'":              "hostPorts",
+		"rules: [{name: a}]":            "limit",
+		"pop: a b":                      "pop",
+		"podMonitor: {interval: often}": "interval",
+		"podMonitor: {enabled: true}\nserviceMonitor: {enabled: true}": "enable one of them",
 	} {
 		if _, err := rendered(t, values); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", values, err)
 		}
 	}
+}
+
+// helm test asks a node for its health, as the node's own account, through a policy of its own.
+func TestChartTest(t *testing.T) {
+	_, tests := helmedWithTests(t, "secretName: mine\nserviceAccount: {name: acc}")
+	pod := first(t, tests, any1[*corev1.Pod])
+	c := pod.Spec.Containers[0]
+	if pod.Annotations["helm.sh/hook"] != "test" || c.Args[0] != "health" ||
+		pod.Spec.ServiceAccountName != "acc" || len(tests) != 2 ||
+		mountedAt(pod.Spec, "/etc/headgate-secret").Secret.SecretName != "mine" {
+		t.Errorf("%+v", pod)
+	}
+	policy := first(t, tests, any1[*networkingv1.NetworkPolicy])
+	if policy.Annotations["helm.sh/hook"] != "test" ||
+		policy.Spec.Ingress[0].From[0].PodSelector.MatchLabels["app.kubernetes.io/name"] !=
+			pod.Labels["app.kubernetes.io/name"] {
+		t.Errorf("%+v", policy)
+	}
+}
+
+// Monitors read /metrics of the admin port with the token, under the job that alerts name.
+func TestChartMonitors(t *testing.T) {
+	pods := first(t, helmed(t, `podMonitor: {enabled: true, interval: 30s, labels: {release: p},
+  tokenSecret: {name: other}}`), any1[*monitoringv1.PodMonitor])
+	e := pods.Spec.PodMetricsEndpoints[0]
+	if pods.Labels["release"] != "p" || pods.Labels["job"] != "headgate" || *e.Port != "admin" ||
+		e.Path != "/metrics" || e.Interval != "30s" ||
+		e.Authorization.Credentials.Name != "other" || e.Authorization.Credentials.Key != "token" ||
+		pods.Spec.JobLabel != "app.kubernetes.io/name" {
+		t.Errorf("%+v", pods)
+	}
+	all := helmed(t, "serviceMonitor: {enabled: true}\nsecretName: mine")
+	services := first(t, all, any1[*monitoringv1.ServiceMonitor])
+	if s := services.Spec.Endpoints[0]; s.Port != "admin" || s.Path != "/metrics" ||
+		s.Authorization.Credentials.Name != "mine" || services.Labels["job"] != "headgate" {
+		t.Errorf("%+v", services)
+	}
+	var found corev1.Service
+	for _, one := range all {
+		if s, ok := one.(*corev1.Service); ok && s.Name == "headgate-metrics" {
+			found = *s
+		}
+	}
+	for name, value := range services.Spec.Selector.MatchLabels {
+		if found.Labels[name] != value {
+			t.Errorf("%s is %q, want %q", name, found.Labels[name], value)
+		}
+	}
+}
+
+// An account is made, or one that is there is used.
+func TestChartAccount(t *testing.T) {
+	for values, want := range map[string]string{
+		"": "headgate", "serviceAccount: {name: own}": "own",
+		"serviceAccount: {create: false}":            "default",
+		"serviceAccount: {create: false, name: own}": "own",
+	} {
+		all := helmed(t, values)
+		if got := all.daemonSet(t).Spec.Template.Spec.ServiceAccountName; got != want {
+			t.Errorf("%s: %s", values, got)
+		}
+		made := false
+		for _, one := range all {
+			_, is := one.(*corev1.ServiceAccount)
+			made = made || is
+		}
+		if made == strings.Contains(values, "create: false") {
+			t.Errorf("%s: made %v", values, made)
+		}
+	}
+}
+
+// TestChartReadme keeps README.md of the chart a table of values.yaml and of its comments.
+func TestChartReadme(t *testing.T) {
+	got := chartReadme(t)
+	if os.Getenv("UPDATE") != "" {
+		write(t, chart+"/README.md", got)
+	}
+	want, err := os.ReadFile(chart + "/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(want) != got {
+		t.Errorf("is not the table of values.yaml (UPDATE=1 makes it): %s",
+			cmp.Diff(string(want), got))
+	}
+}
+
+var valueLine = regexp.MustCompile(`^( *)([A-Za-z]+):(?: ([^#]*?))?(?: *# (.*))?$`)
+
+// chartReadme returns a table of the values with their defaults and comments.
+func chartReadme(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(chart + "/values.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	b.WriteString(`# The chart of headgate
+
+A daemon on every node over memcached: see [install](` + strings.Repeat("../", 3) + `docs/install.md#kubernetes-with-helm).
+
+` + "```" + `
+helm install headgate deploy/helm/headgate -n headgate --set image.repository=registry.example.net/headgate
+helm test headgate -n headgate
+` + "```" + `
+
+| value | default | meaning |
+|---|---|---|
+`)
+	var path []string
+	inRules := false
+	for line := range strings.Lines(string(text)) {
+		m := valueLine.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
+		if m == nil || strings.HasPrefix(strings.TrimSpace(line), "#") {
+			continue
+		}
+		depth := len(m[1]) / 2
+		if depth == 0 {
+			inRules = m[2] == "rules"
+		} else if inRules {
+			continue // an example of them
+		}
+		if path = append(path[:depth], m[2]); m[3] == "" && m[4] == "" {
+			continue // a group without a word of its own
+		}
+		value := strings.ReplaceAll(m[3], "|", "\\|")
+		if value != "" {
+			value = "`" + value + "`"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", strings.Join(path, "."), value,
+			strings.ReplaceAll(m[4], "|", "\\|"))
+	}
+	return b.String()
 }
 
 // The notes say which rules are in shadow.

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -116,8 +117,26 @@ func TestImageIsTheDockerfiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := file.Config
-	if got.Labels["org.opencontainers.image.version"] != "1.2.3~rc1+4.gabc" {
-		t.Errorf("labels %v", got.Labels)
+	labels := map[string]string{}
+	for _, command := range of[*instructions.LabelCommand](stage) {
+		for _, label := range command.Labels {
+			labels[label.Key] = label.Value
+		}
+	}
+	made := map[string]string{
+		"$VERSION": "1.2.3~rc1+4.gabc", "$CREATED": "2026-03-01T00:00:00Z",
+		"$REVISION": strings.TrimSpace(run(t, "git", "rev-parse", "HEAD")),
+	}
+	for name, value := range labels {
+		if value = strings.Trim(value, `"`); made[value] != "" {
+			value = made[value]
+		}
+		if got.Labels[name] != value {
+			t.Errorf("%s: %q, and %q of the Dockerfile", name, got.Labels[name], value)
+		}
+	}
+	if len(got.Labels) != 9 || len(labels) != 9 {
+		t.Errorf("labels %v\n%v", got.Labels, labels)
 	}
 	got.Labels = nil
 	if !reflect.DeepEqual(got, want) {

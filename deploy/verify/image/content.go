@@ -54,10 +54,11 @@ type history struct {
 }
 
 // imageConfig returns the configuration of the image, which is that of deploy/Dockerfile.
-func imageConfig(arch, version, diffID string, created time.Time) config {
+func (l *layout) imageConfig(arch, diffID string) config {
+	const repository = "https://github.com/headgate-dev/headgate"
 	none := struct{}{}
 	return config{
-		Created: created, Architecture: arch, OS: "linux",
+		Created: l.created, Architecture: arch, OS: "linux",
 		Config: execution{
 			User: fmt.Sprintf("%d:%d", user, user),
 			ExposedPorts: map[string]struct{}{
@@ -70,10 +71,15 @@ func imageConfig(arch, version, diffID string, created time.Time) config {
 			WorkingDir: "/",
 			Labels: map[string]string{
 				// Read by registries and by scanners, which look for the version here.
-				"org.opencontainers.image.title":    "headgate",
-				"org.opencontainers.image.version":  version,
-				"org.opencontainers.image.source":   "https://github.com/headgate-dev/headgate",
-				"org.opencontainers.image.licenses": "Apache-2.0",
+				"org.opencontainers.image.title":         "headgate",
+				"org.opencontainers.image.description":   "A rate limiter beside edge proxies",
+				"org.opencontainers.image.version":       l.version,
+				"org.opencontainers.image.revision":      l.revision,
+				"org.opencontainers.image.created":       l.created.Format(time.RFC3339),
+				"org.opencontainers.image.source":        repository,
+				"org.opencontainers.image.documentation": repository + "/tree/main/docs",
+				"org.opencontainers.image.licenses":      "Apache-2.0",
+				"org.opencontainers.image.vendor":        "headgate",
 			},
 			// Docker and Podman ask so; Kubernetes has probes of its own and ignores it.
 			Healthcheck: healthcheck{
@@ -83,7 +89,7 @@ func imageConfig(arch, version, diffID string, created time.Time) config {
 			},
 		},
 		RootFS:  rootFS{"layers", []string{diffID}},
-		History: []history{{created, "deploy/verify/image"}},
+		History: []history{{l.created, "deploy/verify/image"}},
 	}
 }
 

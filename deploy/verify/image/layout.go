@@ -62,14 +62,16 @@ type archive struct {
 // Everything is in memory: two programs of some 15 MiB.
 type layout struct {
 	version string
-	created time.Time
-	files   map[string][]byte // by their path in the layout
-	images  []descriptor      // of manifests, one an architecture
-	archive []archive
+	// of the source, for labels; empty: not known
+	revision string
+	created  time.Time
+	files    map[string][]byte // by their path in the layout
+	images   []descriptor      // of manifests, one an architecture
+	archive  []archive
 }
 
-func newLayout(version string, created time.Time) *layout {
-	return &layout{version: version, created: created, files: map[string][]byte{
+func newLayout(version, revision string, created time.Time) *layout {
+	return &layout{version: version, revision: revision, created: created, files: map[string][]byte{
 		"oci-layout": []byte(`{"imageLayoutVersion":"1.0.0"}`),
 	}}
 }
@@ -81,7 +83,7 @@ func (l *layout) add(arch, program, notice string) error {
 		return fmt.Errorf("%s: %w", arch, err)
 	}
 	top := l.blob(layerType, layer)
-	config, err := l.json(configType, imageConfig(arch, l.version, diffID, l.created))
+	config, err := l.json(configType, l.imageConfig(arch, diffID))
 	if err != nil {
 		return err
 	}

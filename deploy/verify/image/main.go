@@ -35,6 +35,7 @@ func main() {
 func run(args []string, epoch string) error {
 	flags := flag.NewFlagSet("image", flag.ContinueOnError)
 	version := flags.String("version", "dev", "the version, from which the tag is made")
+	revision := flags.String("revision", "", "the commit, for the labels")
 	notice := flags.String("notice", "", "the file with the licences")
 	out := flags.String("out", "headgate.tar", "the file to write")
 	if err := flags.Parse(args); err != nil {
@@ -47,7 +48,7 @@ func run(args []string, epoch string) error {
 	if *notice == "" || flags.NArg() == 0 {
 		return errors.New("want -notice FILE, and ARCH=PROGRAM for each architecture")
 	}
-	l := newLayout(*version, time.Unix(seconds, 0).UTC())
+	l := newLayout(*version, *revision, time.Unix(seconds, 0).UTC())
 	for _, arg := range flags.Args() {
 		arch, program, _ := strings.Cut(arg, "=")
 		if err := l.add(arch, program, *notice); err != nil {

@@ -4,7 +4,7 @@ go 1.26.0
 
 require (
 	github.com/caddyserver/caddy/v2 v2.11.9
-	github.com/headgate-dev/headgate v0.0.0
+	github.com/headgate-dev/headgate v0.1.0
 	go.uber.org/zap v1.28.0
 )
 
@@ -183,5 +183,3 @@ require (
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 	howett.net/plist v1.0.1 // indirect
 )
-
-replace github.com/headgate-dev/headgate => ../../..

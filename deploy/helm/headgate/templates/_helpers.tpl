@@ -13,6 +13,23 @@ readOnlyRootFilesystem: true
 capabilities: {drop: [ALL]}
 {{- end }}
 
+{{/* The account of the pods. */}}
+{{- define "headgate.serviceAccount" -}}
+{{- if .Values.serviceAccount.create }}{{ .Values.serviceAccount.name | default "headgate" }}
+{{- else }}{{ .Values.serviceAccount.name | default "default" }}{{ end }}
+{{- end }}
+
+{{/* How a monitor reads a pod. */}}
+{{- define "headgate.endpoint" -}}
+port: admin
+path: /metrics
+interval: {{ .monitor.interval }}
+authorization:
+  credentials:
+    name: {{ .monitor.tokenSecret.name | default .root.Values.secretName }}
+    key: {{ .monitor.tokenSecret.key }}
+{{- end }}
+
 {{/* headgate.yaml of every node. */}}
 {{- define "headgate.config" -}}
 node: ""
