@@ -13,7 +13,7 @@ ARGS     ?=
 
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
-.PHONY: help run demo build package image release package-test setup test race fuzz soak oracle-newest bench cover golden lint fmt clean
+.PHONY: help run demo build package image site release package-test setup test race fuzz soak oracle-newest bench cover golden lint fmt clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +33,11 @@ package: ## dist/: a .deb and a .rpm (VERSION=1.2.3 ARCH=arm64 to choose)
 
 image: ## dist/: the container image, for docker load, podman load and skopeo (VERSION=1.2.3 ARCH="amd64 arm64" to choose)
 	@$(if $(filter command line environment,$(origin VERSION)),VERSION=$(VERSION)) FORMATS=image deploy/package/build dist
+
+site: ## dist/site: docs/ as pages, by mkdocs-material of Debian
+	@command -v mkdocs >/dev/null || .ci/setup mkdocs
+	mkdocs build --quiet --clean -f deploy/site/mkdocs.yml
+	@ls dist/site/index.html
 
 release: ## dist/: everything that a release publishes (VERSION=1.2.3 ARCH="amd64 arm64" OUT=dist)
 	@VERSION=$(VERSION) ARCH="$(if $(filter command line environment,$(origin ARCH)),$(ARCH))" OUT="$(OUT)" deploy/release/make

@@ -10,7 +10,7 @@ import (
 	"unicode"
 )
 
-//go:embed *.md
+//go:embed *.md migrate/*.md decisions/*.md
 var files embed.FS
 
 // OpenAPI describes the HTTP interface, in OpenAPI 3.1. Made from the routes; not to be changed.
@@ -28,16 +28,39 @@ type Group struct {
 func Menu() []Group {
 	return []Group{
 		{"Getting started", []string{
-			"install", "demo", "proxies", "proxies-rule", "clients", "redis", "go",
+			"getting-started", "install", "demo", "proxies", "proxies-rule", "clients", "redis",
+			"go",
 		}},
 		{"How to", []string{
-			"recipes", "choosing-a-limit", "policies", "customers", "surge", "xds",
+			"recipes", "choosing-a-limit", "policies", "customers", "surge", "xds", "bridges",
+			"sizing", "upgrading", "backup", "slo",
+			"migrate/nginx", "migrate/haproxy", "migrate/envoy-ratelimit", "migrate/gubernator",
+			"migrate/fail2ban", "migrate/express-rate-limit",
 		}},
-		{"By symptom", []string{"symptoms", "who-is-denied"}},
+		{"By symptom", []string{"symptoms", "who-is-denied", "faq"}},
 		{"Reference", []string{
 			"configuration", "kinds-of-limits", "protocol", "operations", "security", "glossary",
 		}},
-		{"Explanation", []string{"pop", "global", "accuracy", "design", "adding", "releasing"}},
+		{"Explanation", []string{
+			"pop", "global", "accuracy", "design", "threat-model", "comparison", "adding",
+			"releasing",
+		}},
+		{"Decisions", []string{
+			"decisions/0001-sketch-suspects-slot-convicts",
+			"decisions/0002-maphash-and-xxhash",
+			"decisions/0003-no-blocked-sketch-no-batches",
+			"decisions/0004-owners-and-records",
+			"decisions/0005-no-hints",
+			"decisions/0006-stream-puller-no-epoll",
+			"decisions/0007-no-http-library-at-the-door",
+			"decisions/0008-two-paths-one-judgement",
+			"decisions/0009-own-protocols",
+			"decisions/0010-modules-without-a-workspace",
+			"decisions/0011-refunds-outside-the-packed-word",
+			"decisions/0012-the-race-pass-is-a-list",
+			"decisions/0013-one-budget-for-all-doors",
+			"decisions/0014-rates-without-leaps",
+		}},
 	}
 }
 

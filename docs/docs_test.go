@@ -16,9 +16,13 @@ func TestMenu(t *testing.T) {
 		menu = append(menu, group.Pages...)
 	}
 	slices.Sort(menu)
-	names, err := fs.Glob(files, "*.md")
-	if err != nil {
-		t.Fatal(err)
+	var names []string
+	for _, glob := range []string{"*.md", "*/*.md"} {
+		found, err := fs.Glob(files, glob)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, found...)
 	}
 	for i, name := range names {
 		names[i] = strings.TrimSuffix(name, ".md")

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -161,6 +162,22 @@ func main() { caddycmd.Main() }`,
 		golang(dir, "build", "-o", name, ".")
 		if name == "caddy" && !strings.Contains(run(t, dir+"/caddy", "list-modules"), "headgate") {
 			t.Error("Caddy has no module of headgate")
+		}
+	}
+}
+
+// TestReleasedSite: docs/ become pages, with a search, and none loads from another host.
+func TestReleasedSite(t *testing.T) {
+	run(t, "make", "-C", top, "site")
+	pages, err := filepath.Glob(top + "/dist/site/*.html")
+	if err != nil || len(pages) < 20 {
+		t.Fatal(pages, err)
+	}
+	read(t, top+"/dist/site/search/search_index.json")
+	loads := regexp.MustCompile(`<(script|link|img|iframe)[^>]*(src|href)="?(https?:)?//`)
+	for _, page := range pages {
+		if found := loads.FindString(read(t, page)); found != "" {
+			t.Errorf("%s: %s", page, found)
 		}
 	}
 }
