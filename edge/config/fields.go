@@ -41,8 +41,8 @@ func (c *Config) nodeFields() []field {
 				"unix socket. Not accepted when everybody may write it. A reload reads it again."),
 		described("memory", &c.Memory, sizes(MinMemory, MaxMemory), "64MiB",
 			"The memory for counters and mitigations, reserved at start: a sixteenth for "+
-				"mitigations, a fifth of the rest for the sketch, a fifth of what is left for "+
-				"keys beyond the exact slots, and the rest for exact slots (102,448 in 64MiB; "+
+				"mitigations, a fifth of the rest for the sketch, a fifth of the remainder for "+
+				"keys beyond the exact slots. All else is for exact slots (102,448 in 64MiB; "+
 				"67,648 with a ring). `headgate suggest` takes "+
 				"another sixteenth at most. Up to 65,536 keys of scope `global` take 7KiB more "+
 				"each; else the process stays within `memory` + sets + 64MiB under "+
@@ -91,8 +91,8 @@ func (c *Config) requestFields() []field {
 				"params, tail) lists the spellings that the site takes for one path."),
 		documented("sets", func(v value) { c.Policies.Sets = namedSets(v) },
 			"names, each with one of cidr, cidr_file, values, table, table_file", "{}",
-			"Named lists: of networks (`cidr`, or a file with one a line), of `values`, exact "+
-				"or with * at the end, or of values with a tier beside each (`table`, or a file "+
+			"Named lists: of networks (`cidr`, or a file with one a line); of `values`, exact "+
+				"or with * at the end; or of values with a tier beside each (`table`, or a file "+
 				"with `value,tier` a line). Policies name them with @. A file that lost more than "+
 				"half of ten or more entries fails the reload, unless `allow_shrink: true` stands "+
 				"beside it, or with `reload --force`. With `watch: 10s` (1s to 1h) a changed file "+
@@ -189,8 +189,8 @@ func (r *RESP) fields() []field {
 func (r *RLS) fields() []field {
 	return []field{
 		described("files", &r.Files, rlsFiles, "[]",
-			"Configuration of envoyproxy/ratelimit, as it is, which decides its domains for "+
-				"`listen.grpc`. Each limit becomes a rule, of scope `pop` where there is a ring. "+
+			"Files of envoyproxy/ratelimit. `listen.grpc` decides their domains. "+
+				"Each limit becomes a rule, of scope `pop` where there is a ring. "+
 				"A reload reads all files again, or changes nothing."),
 		described("long_units", &r.LongUnits, eitherOf("fault", "day"), "fault",
 			"A window is a day at most: units above it are a fault, or become a seventh, a "+
@@ -237,9 +237,9 @@ func (g *Gossip) fields() []field {
 		described("key_file", &g.KeyFile, paths, `""`,
 			"A file with the secret of the cluster: 32 bytes, as they are, in base64 or as 64 "+
 				"hexadecimal digits; up to 8 keys, one a line, of which the first encrypts and "+
-				"all decrypt. Required when `bind` is off loopback. It also names the counters in "+
-				"memcached, so a node that has another first key counts separately in its PoP, "+
-				"and keys the digests of secrets in keys of policies, also of a node alone. To "+
+				"all decrypt. Required when `bind` is off loopback. The first key also names the "+
+				"counters in memcached: a node with another first key counts separately in its "+
+				"PoP. Digests of secrets in keys of policies have the same key. To "+
 				"change the key, add the new one as second on all nodes, then move it to the "+
 				"first place, then remove the old one, with a reload each time. The file has the "+
 				"same rules for its permissions as `admin_token_file`."),

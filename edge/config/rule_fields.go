@@ -151,9 +151,9 @@ func bucketFields(r *mitigation.Rule) []field {
 				"arithmetic is exact. More than 24h to refill is a fault."),
 		described("delay", &r.Delay, durations(0, mitigation.MaxDelay).and(", with `burst` only"),
 			"0s",
-			"A request that would have its tokens within this time is allowed and sent the "+
-				"time to wait (`delay=` in milliseconds, `Headgate-Delay`); its tokens are taken. "+
-				"Only for callers that say `delay=ok`, or `Headgate-Accept: delay`."),
+			"A request that would have its tokens within this time is allowed. The answer has "+
+				"the time to wait (`delay=` in milliseconds, `Headgate-Delay`); the tokens "+
+				"are gone. Only for callers that say `delay=ok`, or `Headgate-Accept: delay`."),
 		described("counts", &r.Counts, choice(mitigation.ParseCounts, mitigation.CountAdmitted,
 			mitigation.CountOffered).and(", of kind `window`"), "admitted",
 			"The cost that counts. With `offered` a request that the limit denies counts as "+

@@ -33,8 +33,8 @@ func (s *Surge) fields() []field {
 	}
 	return []field{
 		described("sample", &s.Sample, sample.as("whole number, 20 to 2000, or 0"), "200",
-			"How many whole requests a second are kept to say what a surge has in common, for a "+
-				"minute and in 4MiB of `memory`. 0: none, as it is by default where "+
+			"The whole requests kept a second, for a minute and in 4MiB of `memory`: the "+
+				"common properties of a surge are found among these. 0: none, as by default where "+
 				"`memory` is below 16MiB. From 0 it changes at the start only."),
 		described("learn", &s.Learn, durations(10*time.Second, 24*time.Hour), "1h",
 			"How long traffic is learnt before the first finding."),
