@@ -109,6 +109,28 @@ func TestLimitEvents(t *testing.T) {
 	})
 }
 
+// TestModeEvents: a switch of a rule is an event within a second, and what stays is none.
+func TestModeEvents(t *testing.T) {
+	inBubble(t, admin.Options{}, func(t *testing.T, a *node, p *pipes) {
+		f := follow(t, p.dial, "")
+		_ = eventOf[api.HelloView](f, api.EventHello)
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		for _, mode := range []string{"shadow", "off", "enforce"} {
+			at := time.Now()
+			if w := a.serve(newRequest("PUT", "/v1/mode", `{"rule":"shed","mode":"`+mode+
+				`"}`)); w.Code != 204 {
+				t.Fatalf("%d %s", w.Code, w.Body)
+			}
+			v := eventOf[api.ModeView](f, api.EventMode)
+			if took := time.Since(at); v != (api.ModeView{Rule: "shed", Mode: mode}) ||
+				took > time.Second {
+				t.Errorf("%+v after %v", v, took)
+			}
+		}
+	})
+}
+
 // TestListsHaveTheLimitByHand: the lists of mitigations and of top keys judge a key by its own
 // number from the change on, without a request since.
 func TestListsHaveTheLimitByHand(t *testing.T) {

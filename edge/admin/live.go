@@ -41,6 +41,7 @@ type feed struct {
 	scanned *scan                      // nil: not yet
 	id      uint64                     // of the last event
 	limits  map[limitKey]api.LimitView // by hand, at the last turn; nil: at none
+	modes   map[api.ModeView]string    // by rule or policy, at the last turn; nil: none yet
 
 	// Since start: changes of flags sent, and dropped because there were too many; pictures made.
 	sent, dropped, pictures atomic.Uint64
@@ -89,6 +90,7 @@ func (w *feed) run(ctx context.Context) {
 func (w *feed) turn(n int, now window.Instant) {
 	w.publish(now)
 	w.publishLimits(now)
+	w.publishModes()
 	w.publishSurge()
 	w.show(now)
 	w.health(now) // for since when a fault is there

@@ -15,6 +15,7 @@ const (
 	EventLimitSet    = "limit-set"    // LimitView; Before: by hand, else 0
 	EventLimitUnset  = "limit-unset"  // LimitView, as the limit was
 	EventLimitEnded  = "limit-ended"  // likewise
+	EventMode        = "mode"         // ModeView
 	EventSurge       = "surge"        // SurgeEvent
 	EventLost        = "lost"         // LostView
 	EventLive        = "live"         // LiveView, if the request says live=1
@@ -25,6 +26,13 @@ type HelloView struct {
 	Node    string `json:"node"`
 	PoP     string `json:"pop"`
 	Version string `json:"version"`
+}
+
+// ModeView is the mode of a rule or of a policy, after a change.
+type ModeView struct {
+	Rule   string `json:"rule,omitempty"`
+	Policy string `json:"policy,omitempty"` // in place of Rule
+	Mode   string `json:"mode"`             // enforce, shadow or off
 }
 
 // LostView reports a gap in a stream.

@@ -103,6 +103,13 @@ func (a *app) printEvent(e live.Event) error {
 		return err
 	case api.EventFlagSet, api.EventFlagChanged, api.EventFlagCleared:
 		return a.printFlagEvent(e)
+	case api.EventMode:
+		var v api.ModeView
+		err := json.Unmarshal(e.Data, &v)
+		if err == nil {
+			a.printEventLine(e.Name, cli.Safe(v.Rule+v.Policy)+"  "+cli.Safe(v.Mode))
+		}
+		return err
 	case api.EventLimitSet, api.EventLimitUnset, api.EventLimitEnded:
 		var v api.LimitView
 		err := json.Unmarshal(e.Data, &v)
