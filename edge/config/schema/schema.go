@@ -72,7 +72,9 @@ func Whole(low, high int64) Shape {
 
 // Decimal is a number with digits behind the point, from 0 to high, in quotes too.
 func Decimal(high int64) Shape {
-	return AnyOf(Shape{"type": "number", "minimum": 0, "maximum": high}, strict(share))
+	return Shape{
+		"type": []string{"number", "string"}, "minimum": 0, "maximum": high, "pattern": share,
+	}
 }
 
 // Duration is a time with its unit.
@@ -82,7 +84,11 @@ func Duration() Shape { return strict(duration) }
 func Some() Shape { return Shape{"not": strict(noTime)} }
 
 // Size is an amount of memory from low to high, in bytes or with a unit.
-func Size(low, high int64) Shape { return AnyOf(Whole(low, high), strict(size)) }
+func Size(low, high int64) Shape {
+	return Shape{
+		"type": []string{"integer", "string"}, "minimum": low, "maximum": high, "pattern": size,
+	}
+}
 
 // Percent is a percentage, or one of the words.
 func Percent(words ...string) Shape {
