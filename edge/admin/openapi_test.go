@@ -105,7 +105,6 @@ func (d *document) add(r *endpoint, o operation) {
 	}
 	switch {
 	case !o.servesAdmin:
-		is["servers"] = []object{{"url": "http://127.0.0.1:4291", "description": "decisions"}}
 		is["security"] = []object{}
 	case o.tag == "health" && !strings.HasPrefix(r.path, "/v1/"):
 		is["security"] = []object{}
@@ -114,6 +113,11 @@ func (d *document) add(r *endpoint, o operation) {
 	}
 	if d.paths[r.path] == nil {
 		d.paths[r.path] = object{}
+	}
+	if !o.servesAdmin {
+		d.paths[r.path]["servers"] = []object{
+			{"url": "http://127.0.0.1:4291", "description": "decisions"},
+		}
 	}
 	d.paths[r.path][strings.ToLower(r.method)] = is
 }

@@ -66,8 +66,10 @@ def main(file, decisions, admin, fits):
     components = strict(document["components"])
     asked = 0
     for path, item in document["paths"].items():
+        base = decisions if "servers" in item else admin
         for method, operation in item.items():
-            base = decisions if "servers" in operation else admin
+            if method == "servers":
+                continue
             status, kind, body = sent(base, path, method, operation)
             asked += 1
             known = operation["responses"]
