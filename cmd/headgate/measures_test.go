@@ -22,7 +22,7 @@ import (
 // ceiling a figure may be before the ceiling must follow.
 var ceilings = map[string]struct{ most, slack float64 }{
 	"lines of code":                          {76487, 400},
-	"lines of tests":                         {75847, 600},
+	"lines of tests":                         {75856, 600},
 	"packages":                               {98, 2},
 	"direct dependencies":                    {12, 0},
 	"numeric constants per 1,000 lines":      {13.3, 0.4},

@@ -3,6 +3,7 @@
 package front
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
@@ -38,14 +39,25 @@ func TestFrontCaddyLate(t *testing.T) {
 			}},
 				n.at(f, setup.DefaultTimeout.String())...)
 			n.end()
-			for range 3 {
-				if r := s.get("/"); r.StatusCode != http.StatusOK {
-					t.Errorf("%d: %q", r.StatusCode, r.body)
+			// On a busy machine the second address may be late once more, and then once more. So
+			// one round of some is to have no denial.
+			var denied []string
+			for range 5 {
+				denied = nil
+				asked.Store(0)
+				for range 3 {
+					if r := s.get("/"); r.StatusCode != http.StatusOK {
+						denied = append(denied, fmt.Sprintf("%d: %q", r.StatusCode, r.body))
+					}
+				}
+				if asked.Load() < 2 {
+					t.Errorf("the second address was asked %d times", asked.Load())
+				}
+				if denied == nil {
+					return
 				}
 			}
-			if asked.Load() < 2 {
-				t.Errorf("the second address was asked %d times", asked.Load())
-			}
+			t.Error(denied)
 		})
 	}
 }
