@@ -84,9 +84,6 @@ func keyFields(p *policyFile) []field {
 			"The field and the table by which a key has a number."),
 		leaf("group", set(&p.Group, name(mitigation.MaxRuleName))).like(ruleName, "",
 			"Of the policies of a group the first that matches is asked, and no other."),
-		leaf("block_for", func(v value) { v.blockFor(&p.rule) }).like(
-			schema.AnyOf(schema.Duration(), schema.List(1, mitigation.MaxSteps, schema.Duration())),
-			"0s", "The length of a block, or of the first, the second and so on."),
 		leaf("ladder", set(&p.Ladder, listOf(policy.MaxLevels, level))).like(ladderShape, "[]",
 			"Wider networks of the client that count, too."),
 		leaf("siblings", number(&p.siblings, 1, mitigation.MaxSiblings)).like(
