@@ -123,7 +123,8 @@ func (m *Meter) oldestPeriod(period uint32) uint32 {
 // owe makes cost taken back pending for the refund counter of the key in the slot at place at.
 func (m *Meter) owe(s *slot, at int, now Instant, cost int64) {
 	st, all := &m.c.sync.all[at], &m.c.sync.refunds
-	if cost <= 0 || st.merged == 0 || st.flags&localOnly != 0 {
+	// with last the first answer is under way
+	if cost <= 0 || st.merged == 0 && st.last == 0 || st.flags&localOnly != 0 {
 		return // no other node of the PoP was sent it
 	}
 	is, known := all.get(at, sketch.Index(s.index.Load()))
@@ -138,7 +139,7 @@ func (m *Meter) owe(s *slot, at int, now Instant, cost int64) {
 		all.unsent.Add(uint64(cost)) // above 0
 		return
 	}
-	m.c.sync.dirty[at/64].Or(1 << (at % 64))
+	m.c.sync.setDirty(at)
 }
 
 // newRefunding returns the state of a key whose refund counters were not read yet.

@@ -95,7 +95,7 @@ func (m *Meter) collectRefunds(s *slot, st *syncState, d *Due, f Flush, dues []D
 		next.last += look.Delta
 	}
 	if next.pending > 0 {
-		m.c.sync.dirty[d.at/64].Or(1 << (d.at % 64))
+		m.c.sync.setDirty(d.at)
 	}
 	all.put(d.at, next, oldest) // it has its place
 	if own, _ := m.packing.unpack(look.Delta); own.admitted > 0 {
@@ -283,7 +283,7 @@ func (c *Counter) unsentRefund(d *Due, sent bool) {
 		if r.period == d.Period {
 			r.last -= d.Delta
 		}
-		c.sync.dirty[at/64].Or(1 << (at % 64))
+		c.sync.setDirty(at)
 	}
 	all.put(at, r, 0) // it has its place
 }

@@ -150,9 +150,12 @@ func (s *syncTable) addPending(sl *slot, at int, now Instant, admitted, refused 
 func (s *syncTable) beginPending(at int, now Instant) {
 	if s.all[at].since == 0 {
 		s.all[at].since = now
-		s.dirty[at/64].Or(1 << (at % 64))
+		s.setDirty(at)
 	}
 }
+
+// setDirty has the slot at place at exchanged with the next flush.
+func (s *syncTable) setDirty(at int) { s.dirty[at/64].Or(1 << (at % 64)) }
 
 // of returns the syncState of sl, the slot at place at, with the slot's pending cost moved in. The
 // caller holds the slot's lock.

@@ -76,6 +76,7 @@ func (p *pop) flush(n int) {
 		Down: func(int) bool { return cut },
 	}
 	p.dues, p.keys = c.Collect(f, p.dues[:0], p.keys[:0])
+	p.dues = c.CollectHints(f, p.dues)
 	p.exchange(n, f)
 }
 
@@ -93,7 +94,9 @@ func (p *pop) exchange(n int, f Flush) {
 	c := p.nodes[n]
 	for k := range p.dues {
 		d := &p.dues[k]
-		p.asked++
+		if !d.Hint() {
+			p.asked++
+		}
 		if d.Alone() {
 			c.Alone(f, d)
 			continue

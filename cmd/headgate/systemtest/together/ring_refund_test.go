@@ -16,10 +16,17 @@ import (
 // counters.
 func TestRingRefunds(t *testing.T) {
 	t.Parallel()
-	nodes := startNodes(t, 2, systemtest.AddressesOf(startRingServers(t, 2)), `rules:
+	servers := systemtest.AddressesOf(startRingServers(t, 2))
+	var nodes []*systemtest.Node
+	for _, name := range []string{"edge-1", "edge-2"} { // a timeout costs what was sent: none here
+		nodes = append(nodes, systemtest.StartDaemon(t, nil, name, fmt.Sprintf(`pop: test
+memory: 16MiB
+ring: {servers: ["%s"], timeout: 2s}
+rules:
   - {name: small, limit: 1000, window: 1h, scope: pop}
   - {name: large, limit: 100000, window: 1h, scope: pop}
-`)
+`, strings.Join(servers, `", "`))))
+	}
 	joined(t, nodes, "small")
 	for _, c := range []struct {
 		rule  string
