@@ -79,21 +79,15 @@ func TestAdminTakesNetworksThatAreKeys(t *testing.T) {
 	a := newNode(t, admin.Options{Local: true})
 	const counted, unseen = "2001:db8::/64", "2001:db8:1::/64"
 	a.refuse("shed", counted)
-	if status, answer := a.setByKey(t, "key", counted,
-		mitigation.Block); status != http.StatusCreated {
-		t.Errorf("a key that is counted: status %d: %s", status, answer)
-	}
-	if got := gatetest.Decide(a.gate, a.gate.Now(), gate.Check, "shed", counted,
-		1); got.Why != mitigation.ByBlock {
-		t.Errorf("a key that is counted: %+v", got)
-	}
-	if status, answer := a.setByKey(t, "shown", unseen,
-		mitigation.Block); status != http.StatusCreated {
-		t.Errorf("a key as lists show it: status %d: %s", status, answer)
-	}
-	if got := gatetest.Decide(a.gate, a.gate.Now(), gate.Check, "shed", unseen,
-		1); got.Why != mitigation.ByBlock {
-		t.Errorf("a key as lists show it: %+v", got)
+	for key, field := range map[string]string{counted: "key", unseen: "shown"} {
+		if status, answer := a.setByKey(t, field, key,
+			mitigation.Block); status != http.StatusCreated {
+			t.Errorf("%s %s: status %d: %s", field, key, status, answer)
+		}
+		if got := gatetest.Decide(a.gate, a.gate.Now(), gate.Check, "shed", key,
+			1); got.Why != mitigation.ByBlock {
+			t.Errorf("%s %s: %+v", field, key, got)
+		}
 	}
 	if status, answer := a.setByKey(t, "key", unseen,
 		mitigation.Allow); status != http.StatusCreated {

@@ -84,21 +84,11 @@ func TestRingMetrics(t *testing.T) {
 		tally.SetDown(1, true)
 		poptest.Pass(time.Second, j)
 		time.Sleep(250 * time.Millisecond)
-		got := a.scrape(t)
-		got = slices.DeleteFunc(got, func(line string) bool {
-			return !strings.HasPrefix(line,
-				"headgate_ring_")
-		})
-		if diff := cmp.Diff(ringMetricsWant, strings.Join(got, "\n")+"\n"); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		got := a.lines(t, "headgate_ring_")
+		a.check(t, got, ringMetricsWant)
 		if len(got) > 15+13*2 {
 			t.Errorf("%d series", len(got))
 		}
-		if _, err := a.reg.Gather(); err != nil { // a pedantic one
-			t.Error(err)
-		}
-		checkLint(t, a)
 	})
 }
 
@@ -110,8 +100,23 @@ func dropCost(j *poptest.Node, tally *ringtest.Measured, cost uint32) {
 	tally.Distort(nil)
 }
 
-func checkLint(t *testing.T, a *node) {
+// lines returns the samples of the families whose names begin so.
+func (a *node) lines(t *testing.T, begin string) []string {
 	t.Helper()
+	return slices.DeleteFunc(a.scrape(t), func(line string) bool {
+		return !strings.HasPrefix(line, begin)
+	})
+}
+
+// check compares samples, and looks at all families as a pedantic registry and a linter do.
+func (a *node) check(t *testing.T, got []string, want string) {
+	t.Helper()
+	if diff := cmp.Diff(want, strings.Join(got, "\n")+"\n"); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if _, err := a.reg.Gather(); err != nil {
+		t.Error(err)
+	}
 	problems, err := promlint.New(strings.NewReader(a.page(t))).Lint()
 	if err != nil || len(problems) > 0 {
 		t.Errorf("%v %+v", err, problems)

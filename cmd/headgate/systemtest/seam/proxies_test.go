@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/headgate-dev/headgate/cmd/headgate/clitest"
+	"github.com/headgate-dev/headgate/cmd/headgate/systemtest"
 	"github.com/headgate-dev/headgate/cmd/headgate/systemtest/seam"
 )
 
@@ -34,12 +35,13 @@ func behind(
 	return func(t testing.TB, d *daemon) *seam.Column {
 		t.Helper()
 		c := &seam.Column{Seen: seen}
-		p := &proxy{t, t.TempDir(), freePort(t), seam.OpenSite(t, c.Note).Addr().String()}
+		p := &proxy{t, t.TempDir(), systemtest.Port(t), seam.OpenSite(t, c.Note).Addr().String()}
 		at := "unix:" + filepath.Join(d.dir, door)
 		if door == "tcp" {
-			at = address(d.http)
+			at = systemtest.Address(d.http)
 		}
-		if said, err := exec.Command(headgate(t), "init", name, "--write", p.dir, "--address", at,
+		if said, err := exec.Command(systemtest.Binary(t), "init", name, "--write", p.dir,
+			"--address", at,
 			"--timeout", patient).CombinedOutput(); err != nil {
 			t.Fatalf("init: %s", said)
 		}
@@ -47,8 +49,8 @@ func behind(
 		cmd.Dir, cmd.Env = p.dir, append(os.Environ(), "HOME="+p.dir, "XDG_CONFIG_HOME="+p.dir,
 			"XDG_DATA_HOME="+p.dir)
 		run(t, cmd)
-		awaitListener(t, "tcp", address(p.port))
-		c.Send = seam.Sender(address(p.port))
+		awaitListener(t, "tcp", systemtest.Address(p.port))
+		c.Send = seam.Sender(systemtest.Address(p.port))
 		return c
 	}
 }
@@ -179,8 +181,16 @@ func runCaddy(p *proxy) *exec.Cmd {
 	p.Helper()
 	// Its second address has a fixed port. With the brace behind it, for the daemon's own port may
 	// begin with the same digits.
-	write(p, p.dir, "headgate.caddy",
-		strings.ReplaceAll(p.read("headgate.caddy"), "127.0.0.1:4299 {", address(freePort(p))+" {"))
+	write(
+		p,
+		p.dir,
+		"headgate.caddy",
+		strings.ReplaceAll(
+			p.read("headgate.caddy"),
+			"127.0.0.1:4299 {",
+			systemtest.Address(systemtest.Port(p))+" {",
+		),
+	)
 	conf := write(p, p.dir, "Caddyfile", fmt.Sprintf(caddyConf, p.dir, p.port, p.site))
 	return exec.Command(clitest.ProgramPath(p, "caddy"), "run", "--adapter",
 		"caddyfile", "--config", conf)
