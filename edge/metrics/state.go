@@ -3,6 +3,7 @@ package metrics
 import (
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/state"
+	"github.com/headgate-dev/headgate/mitigation/override"
 	"github.com/headgate-dev/headgate/window"
 )
 
@@ -60,22 +61,19 @@ func collectState(
 	to scrape, g *gate.Gate, saved func(window.Instant) state.Stats,
 	now window.Instant,
 ) {
-	overrides := g.OverrideStats()
-	put(to, "overrides", overrides.Held)
-	if _, _, gossips := g.GlobalState(); gossips { // a node alone receives none
-		put(to, "overrides_refused_total", overrides.Bad, "bad")
-		put(to, "overrides_refused_total", overrides.Early, "future")
-		put(to, "overrides_refused_total", overrides.Over, "over")
+	_, _, gossips := g.GlobalState()
+	for name, s := range map[string]override.Stats{
+		"overrides": g.OverrideStats(), "limit_overrides": g.LimitStats(),
+	} {
+		put(to, name, s.Held)
+		if gossips { // a node alone receives none
+			put(to, name+"_refused_total", s.Bad, "bad")
+			put(to, name+"_refused_total", s.Early, "future")
+			put(to, name+"_refused_total", s.Over, "over")
+		}
 	}
-	put(to, "overrides_evicted_total", overrides.Evicted)
-	put(to, "overrides_full_total", overrides.Full)
-	limits := g.LimitStats()
-	put(to, "limit_overrides", limits.Held)
-	if _, _, gossips := g.GlobalState(); gossips {
-		put(to, "limit_overrides_refused_total", limits.Bad, "bad")
-		put(to, "limit_overrides_refused_total", limits.Early, "future")
-		put(to, "limit_overrides_refused_total", limits.Over, "over")
-	}
+	put(to, "overrides_evicted_total", g.OverrideStats().Evicted)
+	put(to, "overrides_full_total", g.OverrideStats().Full)
 	networks := g.NetworkStats()
 	put(to, "networks", networks.Held)
 	put(to, "networks_dropped_total", networks.Dropped)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -87,15 +88,29 @@ func (a *app) setLimit(ctx context.Context, args []string, f *limitFlags) error 
 			}
 			continue
 		}
-		where := "all nodes"
-		if set.Alone {
-			where = "this node only: no gossip"
-		}
+		where := reach(ctx, daemon)
 		fmt.Fprintf(a.Stdout, "limit %s %s: %v, was %v, until %s (%s left; %s)\n",
 			cli.Safe(set.Rule), cli.Safe(set.Key), set.Limit, set.Before,
 			set.Expires.Format(time.RFC3339), timeLeft(set.Expires, a.Now()), where)
 	}
 	return nil
+}
+
+// reach returns where a limit set by hand at daemon holds.
+func reach(ctx context.Context, daemon *cli.Client) string {
+	var is api.ClusterView
+	err := daemon.Get(ctx, "/v1/cluster", nil, &is)
+	switch {
+	case err != nil:
+		return "for the nodes see headgate cluster"
+	case is.Gossip == nil:
+		return "this node only: no gossip"
+	case slices.ContainsFunc(is.Gossip.Members, func(m api.Member) bool {
+		return m.State == "alive" && !m.Limits
+	}):
+		return "not at nodes of an earlier version: see headgate cluster"
+	}
+	return "all nodes"
 }
 
 func (a *app) limitList() *cobra.Command {

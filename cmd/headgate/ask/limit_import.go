@@ -63,7 +63,7 @@ func (a *app) importLimits(ctx context.Context, name string, f *limitFlags) erro
 	if f.json {
 		return cli.WriteJSON(a.Stdout, set)
 	}
-	fmt.Fprintf(a.Stdout, "set %d limits\n", set.Set)
+	fmt.Fprintf(a.Stdout, "set %d limits (%s)\n", set.Set, reach(ctx, daemon))
 	return nil
 }
 
