@@ -146,6 +146,7 @@ func TestBadTLS(t *testing.T) {
 	} {
 		c := config.Default()
 		c.Listen = config.Listen{GRPC: []config.Address{{Host: "127.0.0.1"}}}
+		c.Memory = 4 << 20
 		c.TLS = config.TLS{CertFile: tt.cert, KeyFile: tt.key, ClientCAFile: tt.ca}
 		if _, err := edge.New(t.Context(), edge.Options{Config: &c}); err == nil ||
 			!strings.Contains(err.Error(), tt.want) {

@@ -16,6 +16,7 @@ import (
 // TestMoney counts a million costs and settlements, spelled in decimals, beside big numbers: the
 // rule's totals and each key's count equal the sums, of which every cost was rounded up to a part.
 func TestMoney(t *testing.T) {
+	edgetest.Alone(t)
 	random := edgetest.Dice(t)
 	for _, scale := range []int{1, 4, 6} {
 		r := mitigation.Rule{

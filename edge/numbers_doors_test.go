@@ -53,8 +53,9 @@ func TestNumbersOverDoors(t *testing.T) {
 	r := run(t, edge.Options{File: file})
 	admitted, asked := map[int]int{}, [4]int{}
 	denied := 0
-	for n := range 24_000 {
-		if n%4000 == 3999 {
+	tenants := map[bool]int{false: 2000, true: 400}[testing.Short()] // asked for
+	for n := range 12 * tenants {
+		if n%(2*tenants) == 2*tenants-1 {
 			for range 500 {
 				numbers[random.IntN(len(numbers))] = 1 + random.IntN(3000)
 			}
@@ -63,7 +64,7 @@ func TestNumbersOverDoors(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		tenant, door := random.IntN(2000)*5, n%4
+		tenant, door := random.IntN(tenants)*5, n%4
 		cost := 1 + random.IntN(numbers[tenant]/2+1)
 		passes := r.tenantPasses(door, fmt.Sprint("k-", tenant), fmt.Sprint(cost))
 		asked[door]++
@@ -79,7 +80,7 @@ func TestNumbersOverDoors(t *testing.T) {
 			denied++
 		}
 	}
-	if denied < 5000 {
+	if denied < 5*tenants/2 {
 		t.Errorf("%d denied: the limits were not reached", denied)
 	}
 	t.Log(asked, denied)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/window"
 )
 
@@ -156,6 +157,7 @@ func TestNumbersOfBuckets(t *testing.T) {
 
 // TestNumbersCrowded: of keys beyond the slots no more passes than under two rules of those limits.
 func TestNumbersCrowded(t *testing.T) {
+	edgetest.Alone(t)
 	t.Parallel()
 	l := window.Limit{Name: "r", Limit: 50, Window: time.Minute}
 	other := window.Limit{Name: "s", Limit: 200, Window: time.Minute}

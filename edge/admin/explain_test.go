@@ -16,16 +16,13 @@ import (
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// Events before the question: a flag was set by hand, or a key met its limit.
-
+// byHand returns how a flag of the key k is set by hand.
 func byHand(rule, action string) func(*node) {
 	return func(a *node) {
 		a.ask("POST", "/v1/mitigations",
 			fmt.Sprintf(`{"rule":%q,"key":"k","action":%q,"by":"kim","ttl":"10m"}`, rule, action))
 	}
 }
-
-func refused(rule, key string) func(*node) { return func(a *node) { a.refuse(rule, key) } }
 
 // TestAdminLifts checks that a key, odd bytes included, and changes by hand reach the explanation.
 // edge/explain tests every state of a key.
@@ -38,7 +35,7 @@ func TestAdminLifts(t *testing.T) {
 		{
 			"block", "-k'", "deny",
 			"the block ends in 59s; `headgate unblock -- block $'-k\\x27'` lifts it now",
-			refused("block", "-k'"),
+			func(a *node) { a.refuse("block", "-k'") },
 		},
 		{
 			"shed", "k", "deny",

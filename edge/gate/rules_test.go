@@ -78,7 +78,7 @@ func TestReloadUnderLoad(t *testing.T) {
 			}
 		})
 	}
-	for n := range 1000 {
+	for n := range map[bool]int{false: 1000, true: 200}[testing.Short()] {
 		rules := [][]mitigation.Rule{{a}, {b, gatetest.Block}, {gatetest.Block, a}}[n%3]
 		g.Reload(time.Now(), rules)
 	}

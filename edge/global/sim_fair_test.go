@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -13,6 +14,7 @@ import (
 // whole part of the limit and one for a third of it. From three windows and two seconds on neither
 // is denied anything, and all together get the limit and at most a unit a node more.
 func TestAFloodLeavesOtherPoPsTheirPart(t *testing.T) {
+	edgetest.Alone(t) // TestSimulator runs the same with goroutines
 	for _, limit := range []int64{5, 9, 24, 60, 64} {
 		synctest.Test(t, func(t *testing.T) {
 			floodBeside(t, limit, []int{1, 1, 1}, make([]bool, 3))

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
-
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
@@ -119,13 +117,7 @@ func TestMetricsSeries(t *testing.T) {
 			}
 		}
 		a := newNode(sources(t, gatetest.New(t, 4<<20, rules...)))
-		own := 0
-		lines := a.scrape(t)
-		for _, line := range lines {
-			if strings.HasPrefix(line, "headgate_") {
-				own++
-			}
-		}
+		own, lines := len(a.lines(t, "headgate_")), a.scrape(t)
 		if bound := 88 + 23*n; own > bound || n == mitigation.MaxRules && len(lines) > bound {
 			t.Errorf("%d rules: %d series of ours, %d in all; at most %d", n,
 				own, len(lines), bound)
@@ -136,14 +128,7 @@ func TestMetricsSeries(t *testing.T) {
 // TestMetricsLint checks names, help and units as Prometheus would have them.
 func TestMetricsLint(t *testing.T) {
 	t.Parallel()
-	a := newNode(sources(t, fourRules(t)))
-	problems, err := promlint.New(strings.NewReader(a.page(t))).Lint()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range problems {
-		t.Errorf("%s: %s", p.Metric, p.Text)
-	}
+	newNode(sources(t, fourRules(t))).lint(t)
 }
 
 // TestMetricsConsistent checks that a registry that looks closely finds every family described,

@@ -117,6 +117,12 @@ func (a *node) check(t *testing.T, got []string, want string) {
 	if _, err := a.reg.Gather(); err != nil {
 		t.Error(err)
 	}
+	a.lint(t)
+}
+
+// lint checks names, help and units as Prometheus would have them.
+func (a *node) lint(t *testing.T) {
+	t.Helper()
 	problems, err := promlint.New(strings.NewReader(a.page(t))).Lint()
 	if err != nil || len(problems) > 0 {
 		t.Errorf("%v %+v", err, problems)

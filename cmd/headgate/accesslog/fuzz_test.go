@@ -50,22 +50,18 @@ func FuzzTSV(f *testing.F) {
 	})
 }
 
-func FuzzCombined(f *testing.F) {
-	seed(f, "combined.log")
+func FuzzCombined(f *testing.F) { fuzzLines(f, "combined.log", parseCombined) }
+
+func FuzzJSON(f *testing.F) { fuzzLines(f, "nginx.json", parseJSON) }
+
+// fuzzLines checks the records that parse reads, from the lines of a file on.
+func fuzzLines(f *testing.F, file string, parse func([]byte, *Record) error) {
+	f.Helper()
+	seed(f, file)
 	f.Fuzz(func(t *testing.T, line []byte) {
 		var rec Record
 		// 1970 east of Greenwich lies before 1970
-		if parseCombined(line, &rec) == nil && rec.Time > 0 {
-			checkRecord(t, line, &rec)
-		}
-	})
-}
-
-func FuzzJSON(f *testing.F) {
-	seed(f, "nginx.json")
-	f.Fuzz(func(t *testing.T, line []byte) {
-		var rec Record
-		if parseJSON(line, &rec) == nil && rec.Time > 0 {
+		if parse(line, &rec) == nil && rec.Time > 0 {
 			checkRecord(t, line, &rec)
 		}
 	})
