@@ -69,13 +69,10 @@ func envoy(
 		c := &seam.Column{Seen: seen}
 		c.Send = func(from string, r *seam.Request) int {
 			text := message(from, r)
-			call, err := http.NewRequestWithContext(
-				context.Background(),
-				http.MethodPost,
+			call, err := http.NewRequestWithContext(context.Background(), http.MethodPost,
 				"http://headgate"+method,
 				strings.NewReader(string(binary.BigEndian.AppendUint32([]byte{0},
-					uint32(len(text))))+text),
-			)
+					uint32(len(text))))+text))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -181,16 +181,8 @@ func runCaddy(p *proxy) *exec.Cmd {
 	p.Helper()
 	// Its second address has a fixed port. With the brace behind it, for the daemon's own port may
 	// begin with the same digits.
-	write(
-		p,
-		p.dir,
-		"headgate.caddy",
-		strings.ReplaceAll(
-			p.read("headgate.caddy"),
-			"127.0.0.1:4299 {",
-			systemtest.Address(systemtest.Port(p))+" {",
-		),
-	)
+	write(p, p.dir, "headgate.caddy", strings.ReplaceAll(p.read("headgate.caddy"),
+		"127.0.0.1:4299 {", systemtest.Address(systemtest.Port(p))+" {"))
 	conf := write(p, p.dir, "Caddyfile", fmt.Sprintf(caddyConf, p.dir, p.port, p.site))
 	return exec.Command(clitest.ProgramPath(p, "caddy"), "run", "--adapter",
 		"caddyfile", "--config", conf)
