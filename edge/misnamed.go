@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/gate"
 )
 
 // watchNamesEvery is the period in which the log names a rule asked for and is not in force. Bounds
@@ -14,30 +15,23 @@ const watchNamesEvery = time.Minute
 // watchNames logs the rules asked for and not in force, and each second the unread lines,
 // until ctx ends: a proxy failing open lets such requests pass.
 func (n *Node) watchNames(ctx context.Context) {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
 	silent, named := map[string]bool{}, time.Time{}
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-tick.C:
-			n.watchUnread(now)
-			if named.IsZero() {
-				named = now
-			}
-			if now.Sub(named) < watchNamesEvery {
-				continue
-			}
+	gate.Every(ctx, time.Second, func(now time.Time) {
+		n.watchUnread(now)
+		if named.IsZero() {
 			named = now
-			if name, count := n.gate.Misnamed(); count > 0 {
-				n.log.Warn("requests name a rule that does not exist: a proxy that fails open "+
-					"lets them pass",
-					"rule", api.EscapeKey([]byte(name)), "requests", count)
-			}
-			silent = n.tellSilent(silent)
 		}
-	}
+		if now.Sub(named) < watchNamesEvery {
+			return
+		}
+		named = now
+		if name, count := n.gate.Misnamed(); count > 0 {
+			n.log.Warn("requests name a rule that does not exist: a proxy that fails open "+
+				"lets them pass",
+				"rule", api.EscapeKey([]byte(name)), "requests", count)
+		}
+		silent = n.tellSilent(silent)
+	})
 }
 
 // tellSilent logs the policies whose questions are never reported, once each, and returns them.

@@ -6,28 +6,17 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/health"
 	"github.com/headgate-dev/headgate/edge/pop"
 )
 
-const (
-	// watchRingEvery is the interval between two looks at the ring.
-	watchRingEvery = time.Second
-)
-
 // watchRing logs how the ring changes, until ctx ends.
 func (n *Node) watchRing(ctx context.Context) {
-	tick := time.NewTicker(watchRingEvery)
-	defer tick.Stop()
 	w := ringWatch{log: n.log}
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-tick.C:
-			w.look(now, n.flusher.Stats(n.gate.Now()))
-		}
-	}
+	gate.Every(ctx, time.Second, func(now time.Time) {
+		w.look(now, n.flusher.Stats(n.gate.Now()))
+	})
 }
 
 // ringWatch remembers the state of the ring logged last.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/policy"
 )
 
@@ -36,18 +37,7 @@ type stamp struct {
 }
 
 // watchSets reads the watched files that change, until ctx ends.
-func (n *Node) watchSets(ctx context.Context) {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-tick.C:
-			n.lookAtSets(now)
-		}
-	}
-}
+func (n *Node) watchSets(ctx context.Context) { gate.Every(ctx, time.Second, n.lookAtSets) }
 
 // stampOf returns the stamp of a file; the zero stamp: there is none.
 func stampOf(path string) (is stamp) {

@@ -60,9 +60,8 @@ var (
 			"edge/watch_ring.go":     "the ticks by which the ring is looked at",
 			"edge/surges.go":         "the ticks of looks, and the end of a policy",
 			"edge/watch_sets.go":     "the ticks by which files of sets are looked at",
-			"edge/gate/run.go":       "the control loop's ticks",
+			"edge/gate/run.go":       "the control loop's ticks, and those of Every",
 			"edge/ask/pools.go":      "the ticks by which the levels of pools move",
-			"edge/gate/global.go":    "the ticks of a flusher without a ring",
 			"edge/global/link.go":    "the ticks of the coordinator",
 			"edge/pop/flusher.go":    "the flusher's ticks",
 			"edge/state/file.go":     "the ticks of the state file",
@@ -223,11 +222,12 @@ var laws = []law{clockLaw, waitLaw, chanceLaw, goroutineLaw, groupLaw, osLaw, ne
 // clockNames are the functions of package time that look at a clock.
 var clockNames = []string{"Now", "Since", "Until"}
 
-// waitNames are the functions of packages time and context by which something waits, or is given a
-// time to wait at most.
+// waitNames are the functions of some packages by which something waits, or is given a time to wait
+// at most.
 var waitNames = map[string][]string{
 	"time":    {"Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"},
 	"context": {"WithTimeout", "WithTimeoutCause", "WithDeadline", "WithDeadlineCause"},
+	"github.com/headgate-dev/headgate/edge/gate": {"Every"},
 }
 
 // afterFunc runs its argument in a goroutine of its own, in package time as in context.

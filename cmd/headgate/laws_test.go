@@ -61,8 +61,11 @@ func lawsOf(file *ast.File) (broken []law) {
 	if uses(file, "time", clockNames) {
 		broken = append(broken, clockLaw)
 	}
-	if uses(file, "time", waitNames["time"]) || uses(file, "context", waitNames["context"]) ||
-		receivesTime(file) {
+	waits := receivesTime(file)
+	for path, names := range waitNames {
+		waits = waits || uses(file, path, names)
+	}
+	if waits {
 		broken = append(broken, waitLaw)
 	}
 	if callsMethod(file, "Go") || uses(file, "time", afterFunc) ||

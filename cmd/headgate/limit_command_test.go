@@ -19,13 +19,13 @@ func TestWhereALimitHolds(t *testing.T) {
 		"not at nodes of an earlier version: see headgate cluster": worldwideIll(),
 	} {
 		b.admin.peers = api.ClusterView{Gossip: world}
-		for _, args := range [][]string{
-			{"limit", "set", "per-ip", "192.0.2.9", "--limit", "9", "--for", "7d"},
-			{"limit", "import", "testdata/limits.csv", "--for", "7d"},
+		for _, line := range []string{
+			"limit set per-ip 192.0.2.9 --limit 9 --for 7d",
+			"limit import testdata/limits.csv --for 7d",
 		} {
-			if code, got, _ := b.run(t.Context(), args...); code != 0 ||
+			if code, got, _ := b.run(t.Context(), strings.Fields(line)...); code != 0 ||
 				!strings.HasSuffix(got, want+")\n") {
-				t.Errorf("%v: exit %d, %q, want %q", args, code, got, want)
+				t.Errorf("%s: exit %d, %q, want %q", line, code, got, want)
 			}
 		}
 	}

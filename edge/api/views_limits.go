@@ -42,7 +42,8 @@ type LimitView struct {
 	Reason  string    `json:"reason,omitempty"`
 	Node    string    `json:"node"` // at which it was set
 
-	// of the answer to a change only: the limit before, and whether other nodes are sent the change
+	// of the answer to a change only: the limit before, where no request must say, and whether
+	// other nodes are sent the change
 	Before Amount `json:"before,omitempty"`
 	Alone  bool   `json:"alone,omitempty"`
 }

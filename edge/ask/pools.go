@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/pool"
 	"github.com/headgate-dev/headgate/window"
@@ -82,16 +83,7 @@ func (r *Room) Pools() []pool.View {
 
 // Run moves the levels of the pools until ctx ends.
 func (r *Room) Run(ctx context.Context) {
-	tick := time.NewTicker(turnEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			r.Turn(r.gate.Now())
-		}
-	}
+	gate.Every(ctx, turnEvery, func(time.Time) { r.Turn(r.gate.Now()) })
 }
 
 // Turn is a step of Run, at now, for callers with a virtual clock.

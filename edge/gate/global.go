@@ -84,17 +84,10 @@ func (g *Gate) SetGlobalState(connected, lost bool) {
 // RunAlone calls FlushAlone once in every flush interval until ctx ends. In place of the flusher on
 // a node without a ring, and panics on a gate made without Global.
 func (g *Gate) RunAlone(ctx context.Context) {
-	tick := time.NewTicker(g.global.every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			now := time.Now()
-			g.FlushAlone(g.clock.At(now), now)
-		}
-	}
+	Every(ctx, g.global.every, func(time.Time) {
+		now := time.Now()
+		g.FlushAlone(g.clock.At(now), now)
+	})
 }
 
 // FlushAlone reports the cost this node counted since the last call, as this node's alone. For a

@@ -67,16 +67,12 @@ func (r *rule) setLimits(g *Gate, all []override.Override) {
 	for i := range all {
 		o := &all[i]
 		is := &byLimit{until: g.instant(o.Until), who: o.Who, rule: r.with(o.Number)}
-		switch p, err := netip.ParsePrefix(string(o.Key)); {
-		case string(o.Key) == Everybody:
-			to.all = is
-		case err == nil:
+		to.keys[string(o.Key)] = is // a key may be written as a network
+		if p, err := netip.ParsePrefix(string(o.Key)); err == nil {
 			nets = append(nets, networks.Entry[*byLimit]{Prefix: p, Value: is})
-			fallthrough // a key may be written as a network
-		default:
-			to.keys[string(o.Key)] = is
 		}
 	}
+	to.all = to.keys[Everybody]
 	to.networks = networks.NewTable(nets)
 	r.limits = to
 }
@@ -116,9 +112,6 @@ func (l *limits) by(in *rule) *byLimit {
 	if l == nil {
 		return nil
 	}
-	if l.all != nil && in == &l.all.rule {
-		return l.all
-	}
 	for _, is := range l.keys {
 		if in == &is.rule {
 			return is
@@ -143,7 +136,8 @@ var (
 	ErrRefill = errors.New("gate: the bucket would not refill within a day")
 )
 
-// LimitSet is a limit by hand as it is held, and the key's limit before.
+// LimitSet is a limit by hand as it is held, and the key's limit before; 0: not known, since a
+// policy finds the number or the tier by a field of the request.
 type LimitSet struct {
 	override.Override
 	Before int64
@@ -175,12 +169,22 @@ func (g *Gate) SetLimits(
 		is := LimitSet{override.Override{
 			Rule: h.Rule, Key: h.Key, Verb: override.Limit, Who: h.Who, Reason: h.Reason,
 			Number: h.Number,
-		}, g.ruleOrPolicy(h.Rule).of(now, h.Key).Limit}
+		}, g.limitNow(now, h)}
 		f, _ := g.issueTo(&g.limits, now, &is.Override, h.TTL)
 		set, publish = append(set, is), append(publish, f)
 	}
 	g.applyLimits()
 	return set, 0, nil
+}
+
+// limitNow returns the limit of the key of h, or 0: a request must say.
+func (g *Gate) limitNow(now window.Instant, h *LimitByHand) int64 {
+	r := g.ruleOrPolicy(h.Rule)
+	if string(h.Key) != Everybody && r.limits.of(now, h.Key) == nil &&
+		(r.Name != h.Rule || r.sourceOf(r, r.meter.Index(h.Key)) == unknown) {
+		return 0
+	}
+	return r.of(now, h.Key).Limit
 }
 
 // checkLimit returns why h cannot be, and gives a network its only form.

@@ -87,6 +87,9 @@ func (r *rule) underOwn(now window.Instant, a *Ask) *rule {
 	return &r.numbers[a.Place]
 }
 
+// unknown is the source of a limit that a policy finds by a field of the request.
+const unknown = "unknown"
+
 // sourceOf names where the limit of in is from, which is r for the key with index i.
 func (r *rule) sourceOf(in *rule, i sketch.Index) string {
 	if is := r.limits.by(in); is != nil {
@@ -97,7 +100,7 @@ func (r *rule) sourceOf(in *rule, i sketch.Index) string {
 	}
 	if r.Numbers != nil && r.Numbers.Find == nil {
 		if _, counted := r.meter.Suspect(i); !counted {
-			return "unknown" // a policy says, by a field of the request
+			return unknown
 		}
 	}
 	if _, tier, ok := strings.Cut(r.Name, "@"); ok {

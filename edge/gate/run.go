@@ -19,14 +19,23 @@ const flagSweepEvery = time.Second
 // Run does the background work of the gate until ctx ends: sweeps the counters, clears out expired
 // flags, judges the ring and watches the wall clock. Decisions stay right for minutes without Run.
 func (g *Gate) Run(ctx context.Context) {
-	tick := time.NewTicker(sweepEvery)
+	turn := 0
+	Every(ctx, sweepEvery, func(wall time.Time) {
+		turn++
+		g.Turn(turn, g.clock.At(wall), wall)
+	})
+}
+
+// Every calls do once in each interval until ctx ends, in the caller's goroutine.
+func Every(ctx context.Context, interval time.Duration, do func(now time.Time)) {
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
-	for turn := 1; ; turn++ {
+	for {
 		select {
 		case <-ctx.Done():
 			return
-		case t := <-tick.C:
-			g.Turn(turn, g.clock.At(t), t)
+		case now := <-tick.C:
+			do(now)
 		}
 	}
 }

@@ -89,8 +89,12 @@ func (a *app) setLimit(ctx context.Context, args []string, f *limitFlags) error 
 			continue
 		}
 		where := reach(ctx, daemon)
-		fmt.Fprintf(a.Stdout, "limit %s %s: %v, was %v, until %s (%s left; %s)\n",
-			cli.Safe(set.Rule), cli.Safe(set.Key), set.Limit, set.Before,
+		was := ""
+		if set.Before > 0 {
+			was = fmt.Sprintf(", was %v", set.Before)
+		}
+		fmt.Fprintf(a.Stdout, "limit %s %s: %v%s, until %s (%s left; %s)\n",
+			cli.Safe(set.Rule), cli.Safe(set.Key), set.Limit, was,
 			set.Expires.Format(time.RFC3339), timeLeft(set.Expires, a.Now()), where)
 	}
 	return nil

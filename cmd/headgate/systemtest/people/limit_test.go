@@ -76,7 +76,8 @@ policies:
 		"limit set web --header x-api-key=acme --limit 30 --for 7d --reason ticket")
 	passes("acme", 18)
 	run(0, `(?s)^deny .*limit from +set by hand by .* left`, "explain web --header x-api-key=acme")
-	run(0, `(?s)^limit web \*: 7, was 5`, "limit set web * --limit 7 --for 1h")
+	run(0, `^limit web \*: 7, was 5`, "limit set web * --limit 7 --for 1h")
+	run(0, "^limit web ~[^,]* 9, until", "limit set web new --limit 9 --for 1s")
 	passes("else", 7)
 	n.Stop()
 	n.Ended = true
@@ -97,7 +98,7 @@ policies:
 	run(0, "set 2 limits", "limit import "+file+" --for 1h")
 	passes("acme", 20)
 	run(2, "line 1: must be rule,key,limit", "limit import "+table)
-	run(0, "^limit plans ~", "limit set plans acme --limit 6 --for 1h") // of each of its tiers
+	run(0, "^limit plans ~[^,]* 6, until", "limit set plans acme --limit 6 --for 1h") // each tier
 	run(0, "plans +~", "limit list plans")
 	path = "/plans"
 	passes("acme", 6)
