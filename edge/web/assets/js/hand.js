@@ -74,7 +74,7 @@ export class Hand {
   async limit(body) {
     const set = await json('POST', '/v1/limits', { body });
     this.changed();
-    return `${set.key} has ${set.limit} under ${set.rule}, was ${set.before}, for ${span((Date.parse(set.expires) - this.now()) / 1000)}${set.alone ? '; at this node only' : ''}.`;
+    return `${set.key} has ${set.limit} under ${set.rule}${set.before ? `, was ${set.before}` : ''}, for ${span((Date.parse(set.expires) - this.now()) / 1000)}${set.alone ? '; at this node only' : ''}.`;
   }
 
   // unset takes back the limit by hand of an explained key.
