@@ -22,7 +22,8 @@ func GateOptions(
 	return gate.Options{
 		Node: node,
 		Memory: cfg.Memory - ticketBytes(cfg) - waitingBytes(cfg) - throttleBytes(cfg) -
-			countsBytes(cfg) - surgeBytes(cfg),
+			countsBytes(cfg) - surgeBytes(cfg) - pastBytes(cfg),
+		Past:  pastBytes(cfg),
 		Rules: cfg.AllRules(), Flush: cfg.Ring.Flush, Servers: len(cfg.Ring.Servers),
 		Global: global, Start: start,
 	}
@@ -51,6 +52,14 @@ func surgeBytes(cfg *config.Config) int64 {
 		return 0
 	}
 	return config.SurgeBytes
+}
+
+// pastBytes returns how much of cfg's memory is for the past of keys. Callers set Memory alone.
+func pastBytes(cfg *config.Config) int64 {
+	if cfg.History > cfg.Memory/4 {
+		return 0
+	}
+	return cfg.History
 }
 
 // throttleBytes returns how much of cfg's memory is for keys of CL.THROTTLE.

@@ -18,7 +18,6 @@ package sketch
 
 import (
 	"math"
-	"math/bits"
 	"sync/atomic"
 )
 
@@ -60,8 +59,7 @@ func New(cells []atomic.Uint64) *Sketch {
 func (s *Sketch) Width() int { return int(s.width) }
 
 func (s *Sketch) cell(i Index, row int) *atomic.Uint64 {
-	at, _ := bits.Mul64(uint64(i)*odd[row], s.width)
-	return &s.cells[uint64(row)*s.width+at]
+	return &s.cells[uint64(row)*s.width+i.Place(row, s.width)]
 }
 
 // Add counts units (at most 255; 0 only reads) for i in sub-window number and returns the estimate

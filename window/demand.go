@@ -3,9 +3,12 @@ package window
 import "github.com/headgate-dev/headgate/sketch"
 
 const (
-	slicesEach = 4 // slices of a sub-window
+	// SliceParts is how many slices a sub-window has.
+	SliceParts = 4
+	// SubWindows is how many sub-windows a window has.
+	SubWindows = sketch.SubWindows
 	// Slices is how many slices a window's demand is cut into.
-	Slices = slicesEach * sketch.SubWindows
+	Slices = SliceParts * SubWindows
 )
 
 // Demand is the cost a suspect asked for, admitted or refused, by slices of the window. Slice n
@@ -18,15 +21,16 @@ const (
 type Demand struct {
 	Rule   string
 	Index  sketch.Index
-	Newest uint64 // number of the newest slice covered
-	Fresh  int    // slices since the last look; more than WholeSlices: some were never covered
+	Newest uint64  // number of the newest slice covered
+	Since  Instant // when the key became a suspect: what is older is not this node's count
+	Fresh  int     // slices since the last look; more than WholeSlices: some were never covered
 	// by slice, newest first; from WholeSlices on part of a slice may have left the window
 	Cost [Slices]uint64
 }
 
 // WholeSlices is how many slices a Demand covers whole: those of the ended sub-windows which have
 // not begun to leave the window.
-const WholeSlices = Slices - slicesEach
+const WholeSlices = Slices - SliceParts
 
 // Demands calls f with the demand of every suspect in part part, 0..parts-1, of the table, which
 // the caller looked at last at last. Keys of buckets are left out: see Levels. f must not keep the
@@ -41,7 +45,7 @@ func (c *Counter) Demands(now, last Instant, part, parts int, f func(*Demand)) {
 		m.demand(s, m.expire(s, now), &d)
 		return true
 	}, func(m *Meter) {
-		d.Fresh = int(d.Newest + 1 - min(d.Newest+1, m.span.Number(last)*slicesEach))
+		d.Fresh = int(d.Newest + 1 - min(d.Newest+1, m.span.Number(last)*SliceParts))
 		f(&d)
 	})
 }
@@ -77,15 +81,56 @@ type sliced [Slices + 1]uint64
 
 // demand sets d to the demand of s. The caller holds the lock and has expired the slot.
 func (m *Meter) demand(s *slot, t stamp, d *Demand) {
-	var cost sliced
+	cost := m.sliced(s, t)
+	d.Rule, d.Index, d.Since, d.Newest = m.name, sketch.Index(s.index.Load()), s.since,
+		m.span.Number(t.now)*SliceParts-1
+	clear(d.Cost[copy(d.Cost[:], cost[m.slice(t.now)-d.Newest:Slices]):])
+}
+
+// sliced returns the cost of s by the age of slices. The caller holds the lock and has expired s.
+func (m *Meter) sliced(s *slot, t stamp) (cost sliced) {
 	m.addTo(&cost, &s.admitted, t)
 	if s.refusals != 0 {
 		m.addRefused(&cost, &m.c.refusals.all[s.refusals], t)
 	}
-	d.Rule, d.Index, d.Newest = m.name, sketch.Index(s.index.Load()),
-		m.span.Number(t.now)*slicesEach-1
-	clear(d.Cost[copy(d.Cost[:], cost[m.slice(t.now)-d.Newest:Slices]):])
+	return cost
 }
+
+// Running is the cost a suspect asked for in the running sub-window and before.
+type Running struct {
+	Since  Instant
+	Newest uint64       // number of the running sub-window
+	Cost   [held]uint64 // by sub-window, newest first
+	Part   int          // where Demands reads the suspect
+}
+
+// Running returns the cost of the key with index i, if it is a suspect of a window, whose table is
+// read in so many parts.
+func (m *Meter) Running(now Instant, i sketch.Index, parts int) (r Running, ok bool) {
+	at := m.c.table.find(i)
+	m.locked(Hit{index: i, at: at}, func(s *slot) {
+		m := m.c.meterOf(s)
+		if ok = m != nil && !m.tokens; !ok {
+			return
+		}
+		t := m.expire(s, now)
+		if s.missed.Load() > 0 {
+			m.refuse(s, at, t, 0)
+		}
+		cost := m.sliced(s, t)
+		r.Newest, r.Since, r.Part = m.span.Number(t.now), s.since, partOf(at, parts,
+			len(m.c.table.slots))
+		for age, running := uint64(0), m.slice(t.now); age < uint64(len(cost)); age++ {
+			if back := r.Newest - (running-age)/SliceParts; back < held {
+				r.Cost[back] += cost[age]
+			}
+		}
+	})
+	return r, ok
+}
+
+// partOf returns in which of so many parts of n places at is.
+func partOf(at, parts, n int) int { return ((at+1)*parts - 1) / n }
 
 // age returns how many slices ago tick was, at most Slices.
 func (m *Meter) age(tick uint32, t stamp) uint64 {
@@ -121,7 +166,7 @@ func (m *Meter) addRefused(cost *sliced, w *refusals, t stamp) {
 	}
 	var rest [held]uint64 // slices of a sub-window sharing the rest of it
 	for age := range uint64(len(cost)) {
-		back := number - min(number, (running-age)/slicesEach)
+		back := number - min(number, (running-age)/SliceParts)
 		if age >= known {
 			rest[back]++
 			continue
@@ -134,7 +179,7 @@ func (m *Meter) addRefused(cost *sliced, w *refusals, t stamp) {
 		left[back] -= min(left[back], more)
 	}
 	for age := known; age < uint64(len(cost)); age++ {
-		back := number - (running-age)/slicesEach
+		back := number - (running-age)/SliceParts
 		share := left[back] / rest[back]
 		cost[age] += share
 		left[back], rest[back] = left[back]-share, rest[back]-1

@@ -53,7 +53,7 @@ func TestDemands(t *testing.T) {
 				looked = now
 			}
 		}
-		compareSlices(t, over, truth, told, m.slice(looked)/slicesEach*slicesEach)
+		compareSlices(t, over, truth, told, m.slice(looked)/SliceParts*SliceParts)
 	}
 }
 
@@ -78,11 +78,11 @@ func compareSlices(t *testing.T, over time.Duration, truth, told sliceLog, until
 			if slice < until {
 				got := told[key][slice]
 				off += int(max(n, got) - min(n, got))
-				subs[slice/slicesEach] += int(n)
+				subs[slice/SliceParts] += int(n)
 			}
 		}
 		for slice, n := range told[key] {
-			subs[slice/slicesEach] -= int(n)
+			subs[slice/SliceParts] -= int(n)
 		}
 		for sub, n := range subs {
 			if n != 0 {
@@ -182,4 +182,16 @@ func BenchmarkLevels(b *testing.B) {
 		c.Levels(now, now, 0, 1, func(*Level) { n++ })
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(max(1, n)), "ns/key")
+}
+
+// TestUnslottedOfNumbers: a key may go without a slot as long as the greatest number lets it.
+func TestUnslottedOfNumbers(t *testing.T) {
+	c := NewCounter(MinMemory)
+	c.Configure([]Limit{{
+		Name: "r", Limit: 5, Window: 10 * time.Second, Numbers: []Number{{Limit: 640}},
+	}})
+	c.divisor.Store(4)
+	if most := c.Meter("r").Unslotted().Most; most < 160 {
+		t.Errorf("a key of 640 may have %d, which is less than a quarter", most)
+	}
 }

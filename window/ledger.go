@@ -146,6 +146,9 @@ func (m *Meter) push(s *slot, at int, t stamp, cost int64) {
 		m.pushed(s, at, t, cost)
 		return
 	}
+	if s.admitted.units()+cost >= m.keeps()+int64(s.admitted.per) {
+		m.base.unslotted.astray.Add(1)
+	}
 	s.admitted.push(m.c.arena, t.tick, cost, m.keeps())
 	if s.refusals != 0 {
 		m.c.refusals.all[s.refusals].offered.push(m.c.arena, t.tick, cost, m.limit+m.slack+1)

@@ -60,11 +60,12 @@ type Meter struct {
 	countDenied bool          // denied cost counts as well, up to a limit
 	brief       brief         // of keys without a slot
 
-	base     *Meter      // the rule's own: m, unless m is of a number
-	number   Number      // of all but a base
-	numbers  []*Meter    // of a base, ascending
-	greatest int64       // of a base: the greatest limit of any key
-	numbered atomic.Bool // the rule has numbers
+	base      *Meter      // the rule's own: m, unless m is of a number
+	number    Number      // of all but a base
+	numbers   []*Meter    // of a base, ascending
+	greatest  int64       // of a base: the greatest limit of any key
+	numbered  atomic.Bool // the rule has numbers
+	unslotted *unslotted  // of a base
 }
 
 // meter returns the meter of l. The new meter keeps the identity and the counts of old, if only the
@@ -80,13 +81,13 @@ func (c *Counter) meter(old *Meter, l Limit, layers []*layer) *Meter {
 	}
 	m.seen, m.refused = c.newKeyCount(), c.newKeyCount()
 	if old != nil && m.continues(old) && !l.Anew {
-		m.hasher, m.id = old.hasher, old.id
+		m.hasher, m.id, m.unslotted = old.hasher, old.id, old.unslotted
 		if old.limit == m.limit && old.rate == m.rate {
 			m.seen, m.refused = old.seen, old.refused
 		}
 	} else {
 		c.nextID++
-		m.hasher, m.id = sketch.NewHasher(), c.nextID
+		m.hasher, m.id, m.unslotted = sketch.NewHasher(), c.nextID, new(unslotted)
 	}
 	return m
 }
@@ -178,7 +179,8 @@ func (m *Meter) OfferNew(now Instant, i sketch.Index, key []byte, cost int64, u 
 	h := Hit{index: i, at: noSlot}
 	m.seen.Note(i)
 	mark := m.promotesAt()
-	if mark == 0 && cost <= m.limit { // there is room for every key
+	room := mark == 0
+	if room && cost <= m.limit { // for every key
 		if h.at = m.c.promote(m, now, h, key); h.at != noSlot {
 			return h
 		}
@@ -190,14 +192,16 @@ func (m *Meter) OfferNew(now Instant, i sketch.Index, key []byte, cost int64, u 
 		most := uint64(parts(beyond*m.limit, int64(m.unit))) // it may be any number
 		h.estimate = max(h.estimate, m.layer.median.Load()+most)
 	}
-	if h.estimate < mark {
-		return h
+	if h.estimate >= mark {
+		if cost <= m.limit {
+			h.at = m.c.promote(m, now, h, key)
+		}
+		if h.at == noSlot {
+			h.estimate = m.layer.sketch.Add(i, number, units)
+		}
 	}
-	if cost <= m.limit {
-		h.at = m.c.promote(m, now, h, key)
-	}
-	if h.at == noSlot {
-		h.estimate = m.layer.sketch.Add(i, number, units)
+	if h.at == noSlot && (room || h.estimate >= mark) {
+		m.noteUnslotted(&h)
 	}
 	return h
 }

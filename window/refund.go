@@ -25,6 +25,7 @@ func (m *Meter) Refund(now Instant, i sketch.Index, cost int64) (refunded int64)
 			m.withdraw(s, at, t, refunded)
 		}
 		m.publish(s, t)
+		m.base.unslotted.astray.Add(1)
 	}) {
 		return refunded
 	}

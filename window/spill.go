@@ -21,6 +21,7 @@ func (c *Counter) spill(at int, now Instant) {
 	m.leaveBrief(s, t)
 	var units [held]uint8
 	for age, cost := range m.spread(s, t) {
+		m.base.unslotted.spilled.Add(cost)
 		// rounded up: never too low
 		units[age] = uint8(min((cost+uint64(m.unit)-1)/uint64(m.unit), 255))
 	}

@@ -37,6 +37,8 @@ func newFakeAdmin() *fakeAdmin {
 	f.HandleFunc("DELETE /v1/mitigations", f.lift)
 	f.HandleFunc("GET /v1/top", f.top)
 	f.HandleFunc("GET /v1/explain", f.explain)
+	f.HandleFunc("GET /v1/past", f.past)
+	f.HandleFunc("GET /v1/surge", f.surge)
 	f.HandleFunc("GET /v1/events", f.events)
 	f.HandleFunc("GET /v1/suggest", f.suggest)
 	f.HandleFunc("GET /v1/policies", f.policies)

@@ -114,7 +114,9 @@ var rooms = map[string]struct {
 	"edge/gate/tables": {[]string{"sketch", "window", "mitigation"}, "how many narrower keys " +
 		"asked is arithmetic over times; what follows from it is the gate's affair"},
 	"edge/gate/observer": {
-		[]string{"window", "window/lease", "window/whatif", "mitigation", "edge/gate/totals"},
+		[]string{
+			"sketch", "window", "window/lease", "window/whatif", "mitigation", "edge/gate/totals",
+		},
 		"estimates are made of samples; which rules are in force is the gate's affair",
 	},
 	"edge/gate/totals": {

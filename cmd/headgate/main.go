@@ -51,6 +51,7 @@ var commands = []cli.Entry{
 	{Group: toAsk, Build: ask.Rules},
 	{Group: toAsk, Build: ask.Suggest},
 	{Group: toAsk, Build: ask.Explain},
+	{Group: toAsk, Build: ask.History},
 	{Group: toAsk, Build: ask.Who},
 	{Group: toAsk, Build: ask.Mitigations},
 	{Group: toAsk, Build: ask.Top},

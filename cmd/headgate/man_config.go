@@ -20,10 +20,8 @@ const (
 		"`64MiB`, `1GiB`). Names consist of " +
 		"letters, digits, `_`, `.` and `-`."
 	reloadText = "`headgate reload` or SIGHUP reads the file again and applies it in one step: " +
-		"counters and mitigations of rules that " +
-		"stay are kept. A file with faults changes nothing, is reported with its faults, and " +
-		"sets " +
-		"`headgate_config_last_reload_successful` to 0.\n\n" +
+		"rules that stay keep their counters and mitigations. Faults are reported and change " +
+		"nothing, but set `headgate_config_last_reload_successful` to 0.\n\n" +
 		"Rules change at a reload, as do the contents of the files named by `admin_token_file` " +
 		"and `gossip.key_file`. Fields " +
 		"marked \"restart\" keep their value until the daemon is restarted: a reload and the log " +

@@ -169,10 +169,10 @@ func (a *Door) routes() []endpoint {
 		},
 		{"GET", "/v1/top", "?rule=&n=&sort=", "the keys with the most traffic", a.top},
 		{"GET", "/v1/explain", "?rule=&key=&by=", "everything that decides one key now", a.explain},
+		{"GET", "/v1/past", "?rule=&key=&at=&from=&to=", "the past of a key, by minutes", a.past},
 		{"GET", "/v1/rules", "", "the rules and their totals", a.rules},
 		{"GET", "/v1/policies", "", "the policies and what they did", a.policies},
-		{"GET", "/v1/pools", "", "the pools: how busy they are, and the tiers that are shed by " +
-			"that", a.pools},
+		{"GET", "/v1/pools", "", "how busy pools are, and the tiers shed by that", a.pools},
 		{"GET", "/v1/leases", "?rule=&key=&n=", "the leases of a key, or the keys that hold most " +
 			"places", a.leases},
 		{"POST", "/v1/test-request", "", "what the policies make of a request; nothing is " +

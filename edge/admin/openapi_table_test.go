@@ -217,6 +217,18 @@ func adminOperations() map[string]operation {
 		"A value of the part in shed_by: whether it is denied until the epoch ends.",
 		text(0, 256), "",
 	}}
+	when := func(is string) parameter {
+		return parameter{
+			is,
+			object{"type": "string", "format": "date-time"},
+			"2026-11-25T14:03:00Z",
+		}
+	}
+	past := read("showPast", api.PastView{}, lists, "rule", "key")
+	past.parameters = map[string]parameter{
+		"at": when("The step that holds this time."), "from": when("The first time of the steps."),
+		"to": when("The last time of the steps: now, unless it is given."),
+	}
 	explain := read("explainKey", api.ExplainView{}, named, "rule", "key")
 	explain.parameters = by
 	leases := read("listLeases", api.LeasesView{}, named, "rule")
@@ -227,6 +239,7 @@ func adminOperations() map[string]operation {
 		"GET /v1/limits":      read("listLimits", api.LimitsView{}, named),
 		"GET /v1/top":         read("topKeys", api.TopsView{}, lists),
 		"GET /v1/explain":     explain,
+		"GET /v1/past":        past,
 		"GET /v1/rules":       read("listRules", api.RulesView{}, reads),
 		"GET /v1/policies":    read("listPolicies", api.PoliciesView{}, reads),
 		"GET /v1/pools":       read("listPools", api.PoolsView{}, reads),

@@ -34,7 +34,7 @@ func (s *Session) fill() int {
 		*to = gate.Question{} // and set in place: see gate.Together
 		to.Op, to.Rule, to.Key, to.Cost, to.Tier, to.Wait, to.Whole = opOf(q), q.Name, q.Key,
 			q.Cost, tier, s.CanWait, true
-		to.InParts = true
+		to.InParts, to.Policy = true, &s.in.engine.Policy(q.Policy).Name
 		to.At, to.Shadow, to.Burst = q.Rule, q.Shadow, q.Burst
 		to.Numbers, to.Place = s.in.engine.NumberOf(q)
 		s.setWaits(to, q)

@@ -56,6 +56,7 @@ type Config struct {
 	Pools          []pool.Config     // at most pool.MaxPools, names unique
 	Policies       policy.Spec       // questions of whole requests; its rules are not among Rules
 	Surge          Surge             // what requests of a surge have in common
+	History        int64             // bytes of Memory for the past of keys; 0: none is kept
 	TicketKeep     time.Duration     // how long a ticket is good, MinTicketKeep..MaxTicketKeep
 	// Kept as text for Marshal: compiled conditions have lost the spelling, and the operator is to
 	// find the words of the file. the sections clients, sets, pools and policies, as YAML; "" where
@@ -154,6 +155,7 @@ func Default() Config {
 		Memory:     64 << 20,
 		TicketKeep: time.Minute,
 		Surge:      Surge{Sample: 200, Learn: time.Hour, MinRate: 5},
+		History:    4 << 20,
 		TLS:        TLS{Clients: "known"},
 		Policies:   policy.Spec{Clients: request.DefaultClients()},
 		Ring:       Ring{Flush: 100 * time.Millisecond, Timeout: 50 * time.Millisecond},
@@ -181,6 +183,7 @@ func Parse(name string, data []byte) (Config, error) {
 	// fields come after all are read: the file may have fields in any order.
 	if root, ok := d.document(data); ok && root.fields(c.fields()) {
 		d.checkSurge(&c)
+		d.checkHistory(&c)
 		d.check(c)
 		d.checkPolicies(&c)
 		c.PolicyText = document.Sections(root.node, "clients", "sets", "pools", "policies")

@@ -30,6 +30,7 @@ func TestDefaultIsWhatTheDocumentationSays(t *testing.T) {
 		RESP:   config.RESP{Rule: "cl.throttle"}, Memory: 67108864, TicketKeep: time.Minute,
 		Policies: policy.Spec{Clients: request.DefaultClients()},
 		Surge:    config.Surge{Sample: 200, Learn: time.Hour, MinRate: 5},
+		History:  4 << 20,
 		Ring:     config.Ring{Flush: 100 * time.Millisecond, Timeout: 50 * time.Millisecond},
 		Rules: []mitigation.Rule{
 			{

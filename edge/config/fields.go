@@ -40,11 +40,10 @@ func (c *Config) nodeFields() []field {
 				"request. Required when `listen.admin` is neither loopback nor a "+
 				"unix socket. Not accepted when everybody may write it. A reload reads it again."),
 		described("memory", &c.Memory, sizes(MinMemory, MaxMemory), "64MiB",
-			"The memory for counters and mitigations, reserved at start: a sixteenth for "+
-				"mitigations, a fifth of the rest for the sketch, a fifth of the remainder for "+
-				"keys beyond the exact slots. All else is for exact slots (102,448 in 64MiB; "+
-				"67,648 with a ring). `headgate suggest` takes "+
-				"another sixteenth at most. Up to 65,536 keys of scope `global` take 7KiB more "+
+			"The memory for counters and mitigations, reserved at start, with the parts for "+
+				"surges and `history`. 64MiB have 95,616 exact slots, with a ring 63,136. "+
+				"`headgate suggest` takes a sixteenth at most. Up to 65,536 keys of scope "+
+				"`global` take 7KiB more "+
 				"each; else the process stays within `memory` + sets + 64MiB under "+
 				"floods of keys, and + 128MiB while every door is full "+
 				"of clients that end no request and read no answer. Sets are the bytes that "+
@@ -72,6 +71,7 @@ func (c *Config) requestFields() []field {
 				"reports are answered `late=1`.")}),
 		group("surge", "The common properties of the requests of a surge.",
 			c.Surge.fields()),
+		group("history", "The past of keys.", []field{historyMemory(&c.History)}),
 		// The rule is made for names alone: below lists the fields of an item.
 		{
 			name: "rules", read: set(&c.Rules, rules), below: ruleFields(new(mitigation.Rule)),
@@ -96,9 +96,7 @@ func (c *Config) requestFields() []field {
 				"with `value,tier` a line). Policies name them with @. A file that lost more than "+
 				"half of ten or more entries fails the reload, unless `allow_shrink: true` stands "+
 				"beside it, or with `reload --force`. With `watch: 10s` (1s to 1h) a changed file "+
-				"is read by itself. All sets together hold at most 1,000,000 "+
-				"entries. `config check` says how much memory they take: 12 bytes "+
-				"a network of IPv4."),
+				"is read. All sets hold at most 1,000,000 entries."),
 	}
 }
 

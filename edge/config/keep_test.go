@@ -31,7 +31,7 @@ func TestKeepKnowsEverySetting(t *testing.T) {
 	var all []string
 	for name, v := range content {
 		switch name {
-		case "listen", "tls", "resp", "ring", "gossip", "surge":
+		case "listen", "tls", "resp", "ring", "gossip", "surge", "history":
 			for below := range v.(map[string]any) {
 				all = append(all, name+"."+below)
 			}
@@ -58,7 +58,7 @@ func TestKeep(t *testing.T) {
 			RESP: []Address{{Path: "/r"}},
 		},
 		TLS:     TLS{"/cert", "/key", "/ca", AnyClient},
-		Headers: "both", AdminTokenFile: "/token", Memory: 1 << 21, StateDir: "/state",
+		Headers: "both", AdminTokenFile: "/token", Memory: 1 << 21, History: 1, StateDir: "/state",
 		Ring: Ring{Servers: []Server{{Address{Host: "a", Port: 1}, 1}}, Flush: 1, Timeout: 1},
 		Gossip: Gossip{
 			Bind: Address{Host: "b", Port: 1},

@@ -29,7 +29,7 @@ var sections = []struct {
 	{"The node", "", []string{"node", "pop", "admin_token_file", "memory", "state_dir"}},
 	{"Listeners", listenText, []string{"listen", "tls", "resp", "rls", "headers"}},
 	{"The ring: several nodes of one PoP", ringText, []string{"ring"}},
-	{"Gossip: several PoPs", gossipText, []string{"gossip", "tickets", "surge"}},
+	{"Gossip: several PoPs", gossipText, []string{"gossip", "tickets", "surge", "history"}},
 	{"Rules", rulesText, []string{"rules"}},
 	{
 		"Policies: which requests ask which rules", policiesText,

@@ -119,11 +119,10 @@ func kindFields(r *mitigation.Rule) []field {
 			"tiers with percentages, in order, together below 100 %", reserve, printedShares,
 			schema.Map(mitigation.MaxShares, schema.Name(mitigation.MaxRuleName), schema.Percent()),
 		}, "{}",
-			"Parts of the limit that are kept for requests of some tiers. With `{critical: "+
-				"20%}` requests of tier critical may use the whole limit, all others 80 % of it, "+
-				"rounded down. With several, each tier may use what those before it leave. The "+
-				"tier of a request is that of a policy, or `tier=` of a check. A request denied "+
-				"so has status 503 and `why=reserve`."),
+			"Parts of the limit kept for some tiers. With `{critical: 20%}` tier critical may "+
+				"use the whole limit, all others 80 %, rounded down. With several, each tier may "+
+				"use what those before it leave. The tier is that of a policy, or `tier=` of a "+
+				"check. A denial has status 503 and `why=reserve`."),
 		described("unit", &r.Unit, codec[string]{
 			"small letters, digits and -, at most 16", unit, itself[string],
 			schema.Like("([a-z][a-z0-9-]{0,15})?"),
@@ -151,9 +150,9 @@ func bucketFields(r *mitigation.Rule) []field {
 				"arithmetic is exact. More than 24h to refill is a fault."),
 		described("delay", &r.Delay, durations(0, mitigation.MaxDelay).and(", with `burst` only"),
 			"0s",
-			"A request that would have its tokens within this time is allowed. The answer has "+
+			"A request that has its tokens within this time is allowed. The answer has "+
 				"the time to wait (`delay=` in milliseconds, `Headgate-Delay`); the tokens "+
-				"are gone. Only for callers that say `delay=ok`, or `Headgate-Accept: delay`."),
+				"are gone. Only for callers with `delay=ok`, or `Headgate-Accept: delay`."),
 		described("counts", &r.Counts, choice(mitigation.ParseCounts, mitigation.CountAdmitted,
 			mitigation.CountOffered).and(", of kind `window`"), "admitted",
 			"The cost that counts. With `offered` a request that the limit denies counts as "+

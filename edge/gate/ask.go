@@ -46,6 +46,7 @@ type Ask struct {
 	// the rule's own. nil: the rule finds the number, or the last judgement's holds.
 	Numbers *mitigation.Numbers
 	Place   int
+	Policy  *string // name of the asking policy, for the past of the key; nil: there is none
 }
 
 // Parts are parts of a request beside the key, for some rules. Parts belong to the caller, like the

@@ -36,7 +36,8 @@ type result struct {
 	blockLeft time.Duration // until the flag ends; 0 or less: it ended, or there is none
 	ratio     mitigation.Ratio
 	view      mitigation.Scope
-	leaves    int64 // part of the limit the request must leave to others
+	leaves    int64        // part of the limit the request must leave to others
+	index     sketch.Index // of the key, where a rule's count alone decides
 }
 
 // Decide answers a at now. u is 64 random bits, drawn anew for each request and independent of the
@@ -97,8 +98,8 @@ func (l *Lane) decide(
 	if a.Op != Peek || a.Whole {
 		outcome = outcomeOf(r.Mode, res.why)
 	}
-	if a.Op == Peek && outcome.Denies() {
-		r.meter.Denied(r.meter.Index(a.Key))
+	if outcome.Denies() {
+		l.noteDenial(r, now, outcome, a, res.index)
 	}
 	res.decision(r, d, r.Mode == mitigation.Shadow)
 	d.spread(a.Whole, chance)
@@ -120,6 +121,7 @@ func (l *Lane) rule(name []byte) *rule {
 // offered, then the flag decides, then the exact count.
 func (l *Lane) check(r *rule, now window.Instant, chance func() uint64, a *Ask, res *result) {
 	cost, i := a.cost(), r.base.Index(a.Key)
+	res.index = i
 	hit := r.offer(now, i, a.Key, cost, chance)
 	var effect mitigation.Effect
 	ruling, why := mitigation.AskCount, mitigation.Unrefused
@@ -222,6 +224,7 @@ func (l *Lane) flag(
 // peek decides without counting, and takes no turn of the key's ratio.
 func (l *Lane) peek(r *rule, now window.Instant, chance func() uint64, a *Ask, res *result) {
 	i := r.meter.Index(a.Key)
+	res.index = i
 	hit := r.meter.Look(now, i)
 	res.count = r.meter.Peek(now, hit, a.cost())
 	effect, u := l.gate.effect(now, r, i, a.Key), uint64(0)

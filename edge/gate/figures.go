@@ -75,6 +75,6 @@ func (g *Gate) Observation(name string) (Figures, Observation, bool) {
 func (r *rule) subject() observer.Subject {
 	return observer.Subject{
 		Rule: r.Rule, Meter: r.meter, From: r.from, Totals: r.totals,
-		Leases: r.places, Number: r.number,
+		Leases: r.places, Number: r.number, Shared: r.shared,
 	}
 }

@@ -51,6 +51,7 @@ type Gate struct {
 	roundRobin override.RoundRobin // over the overrides, where they do not fit into a message
 
 	observer observer.Observer
+	denials  *observer.Denials // nil: the past of keys is not kept
 	misnamed lastMisnamed
 	// nil until a rule of kind concurrency is in force; changes under mu only
 	leases   *lease.Table
@@ -69,6 +70,7 @@ type Gate struct {
 type Options struct {
 	Node    string            // name of this node in the cluster
 	Memory  int64             // bytes for counters and flags, above 0; 1/16 of it is for flags
+	Past    int64             // bytes for the past of keys, 1 MiB or more; 0: it is not kept
 	Rules   []mitigation.Rule // in force from the start, valid as package config checks them
 	Flush   time.Duration     // interval between two exchanges with other nodes, above 0
 	Servers int               // number of servers in the PoP's ring; 0: this node is the whole PoP
@@ -112,6 +114,9 @@ func New(o Options) *Gate {
 	}
 	if o.Global != nil {
 		g.global = &global{Global: *o.Global, gate: g, every: o.Flush}
+	}
+	if o.Past > 0 {
+		g.denials = g.observer.Keep(int(o.Past), Lanes, g.clock.At(o.Start))
 	}
 	g.SetRules(o.Rules)
 	g.observer.Start(int(o.Memory)/observerShare, g.clock.At(o.Start))

@@ -74,6 +74,9 @@ func (l *Lane) special(
 	t.decide(l, now, chance)
 	*d = t.Decisions[0]
 	outcome := t.outcome(0)
+	if outcome.Denies() {
+		l.noteDenial(r, now, outcome, a, t.parts[0].index)
+	}
 	*q = Question{} // the pool keeps nothing of the caller's
 	return outcome
 }

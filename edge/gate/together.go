@@ -99,8 +99,8 @@ func (b *Batch) All(t *Together) error {
 	t.decide(b.lane, b.now, b.chance)
 	for i := range t.N {
 		if o := t.outcome(i); o < Outcomes {
-			if p := &t.parts[i]; t.Questions[i].Op == Peek && o.Denies() {
-				p.rule.meter.Denied(p.index)
+			if p := &t.parts[i]; o.Denies() {
+				b.lane.noteDenial(p.rule, b.now, o, &t.Questions[i].Ask, p.index)
 			}
 			b.pending.Note(&t.parts[i].rule.tallies[b.lane.number], o, t.Questions[i].extra(o))
 		}

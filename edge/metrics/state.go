@@ -49,6 +49,15 @@ var stateFamilies = []family{
 		"state_left_out_total", "",
 		"Mitigations and counts left out of the state file because it was full.",
 	},
+	{"history_bytes", "", "Memory in which the past of keys is kept."},
+	{
+		"history_denials_dropped_total", "",
+		"Denials that the past of keys has not, because there were too many keys at once.",
+	},
+	{
+		"history_incomplete_total", "",
+		"Minutes and quarters of rules without an upper bound of the cost that keys asked for.",
+	},
 	{"state_bytes", "", "Size of the state file, in bytes."},
 	{
 		"state_age_seconds", "",
@@ -77,6 +86,10 @@ func collectState(
 	networks := g.NetworkStats()
 	put(to, "networks", networks.Held)
 	put(to, "networks_dropped_total", networks.Dropped)
+	bytes, incomplete, dropped := g.History()
+	put(to, "history_bytes", bytes)
+	put(to, "history_denials_dropped_total", dropped)
+	put(to, "history_incomplete_total", incomplete)
 	if saved == nil {
 		return
 	}

@@ -18,6 +18,7 @@ import (
 func Explain(shared *cli.App) *cobra.Command {
 	a := &app{shared}
 	var f explainFlags
+	var at string
 	cmd := &cobra.Command{
 		Use:   "explain RULE KEY",
 		Short: "Explain why a key would be allowed or denied now",
@@ -25,22 +26,22 @@ func Explain(shared *cli.App) *cobra.Command {
 sentences; then the exact count, the sketch's estimate with its error bound, the totals of the
 PoP's ring and of all PoPs, the mitigation with its source, and the event or command that would
 lift it. Nothing is counted. Of a rule with shed_by, --by says whether the requests with that
-value are denied until the epoch ends.`,
+value are denied until the epoch ends. --at prints the past of the key at a time in place of all
+that.`,
 		Example: `  headgate explain login 203.0.113.7
-  headgate explain per-host www.example.com --by 203.0.113.7`,
-		Args:              f.want(nil),
+  headgate explain per-host www.example.com --by 203.0.113.7
+  headgate explain login 203.0.113.7 --at 14:03`,
 		ValidArgsFunction: a.completeRule,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.explainAll(cmd.Context(), args, &f)
+			return a.explainAll(cmd.Context(), args, &f, at)
 		},
 	}
-	cli.AddShownFlag(cmd, &f.shown)
-	f.addTo(cmd)
-	a.AddAdminFlags(cmd)
-	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
+	cmd.Flags().StringVar(&at, "at", "", "the past of the key at `TIME`: 14:03, "+
+		"'2026-11-25 14:03' or RFC 3339")
 	cmd.Flags().StringVar(&f.by, "by", "", "`VALUE` of the part of a request by which the rule "+
 		"draws its drop ratio, such as a client's address")
-	return cmd
+	cmd.MarkFlagsMutuallyExclusive("at", "by")
+	return a.aboutKey(cmd, &f)
 }
 
 // explainFlags are the options of `headgate explain`.
@@ -50,30 +51,29 @@ type explainFlags struct {
 	by          string
 }
 
-// explainAll explains each key that is meant.
-func (a *app) explainAll(ctx context.Context, args []string, f *explainFlags) error {
-	daemon, keys, err := a.meant(ctx, args, &f.whom, f.shown)
-	if err != nil {
-		return err
-	}
-	query := url.Values{}
-	setIf(query, "by", f.by)
-	for _, key := range keys {
-		query.Set("rule", args[0])
-		setKey(query, key)
-		var v api.ExplainView
-		if err := daemon.Get(ctx, "/v1/explain", query, &v); err != nil {
-			return daemon.ExplainRefusal(ctx, err, args[0])
-		}
-		show := a.explain
-		if f.json {
-			show = func(v api.ExplainView) error { return cli.WriteJSON(a.Stdout, v) }
-		}
-		if err := show(v); err != nil {
+// explainAll explains each key that is meant, as it is now or was at a time.
+func (a *app) explainAll(ctx context.Context, args []string, f *explainFlags, at string) error {
+	var then time.Time
+	if at != "" {
+		var err error
+		if then, err = a.timeAt(at); err != nil {
 			return err
 		}
 	}
-	return nil
+	return a.eachKey(ctx, args, f, func(d *cli.Client, query url.Values) error {
+		if at != "" {
+			return a.explainAt(ctx, d, query, then, f.json)
+		}
+		var v api.ExplainView
+		setIf(query, "by", f.by)
+		if err := d.Get(ctx, "/v1/explain", query, &v); err != nil {
+			return d.ExplainRefusal(ctx, err, args[0])
+		}
+		if f.json {
+			return cli.WriteJSON(a.Stdout, v)
+		}
+		return a.explain(v)
+	})
 }
 
 func (a *app) explain(v api.ExplainView) error {

@@ -28,11 +28,12 @@ var (
 // HostileKey is a key that does harm wherever it is shown without escaping.
 const HostileKey = "\x1b[2J<script>alert('1')</script>\r\n\xff\x00\\"
 
-// New returns a gate called "test" with rules in memory bytes, without other nodes.
+// New returns a gate called "test" with rules in memory bytes, without other nodes. It keeps the
+// past of keys, in as much more as a node does.
 func New(t testing.TB, memory int64, rules ...mitigation.Rule) *gate.Gate {
 	t.Helper()
 	return gate.New(gate.Options{
-		Node: "test", Memory: memory, Rules: rules,
+		Node: "test", Memory: memory, Rules: rules, Past: memory >> 20 / 16 << 20,
 		Flush: 100 * time.Millisecond, Start: time.Now(),
 	})
 }

@@ -33,6 +33,7 @@ type Subject struct {
 	Totals func() totals.Totals // of the rule now
 	Leases *lease.Table         // of kind concurrency; else nil
 	Number uint16               // of the rule in Leases
+	Shared bool                 // other nodes count too
 }
 
 // Set is the rules in force: those that are observed, and how many there are in all.
@@ -52,6 +53,7 @@ type Observer struct {
 	last    window.Instant            // of Observe
 	looked  [lookParts]window.Instant // when each part was last read
 	places  []lease.Holding           // of a part, used again
+	past    past
 }
 
 // observed is the sample of a rule.
@@ -77,6 +79,7 @@ func (o *Observer) Observe(now window.Instant, set *Set, c *window.Counter) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.follow(set, now)
+	o.past.turn(now, set, c)
 	each := set.round() / lookParts
 	o.part += max(0, now.Sub(o.last))
 	o.last = now
@@ -124,6 +127,7 @@ func (s *Set) unseen(r *mitigation.Rule) int64 {
 func (o *Observer) follow(set *Set, now window.Instant) {
 	if o.set != set {
 		o.set = set
+		o.past.follow(set, now)
 		samples := make(map[string]*observed, len(set.Subjects))
 		for i := range set.Subjects {
 			r := &set.Subjects[i]
@@ -261,5 +265,8 @@ func (o *Observer) look(l *window.Level) {
 func (o *Observer) take(d *window.Demand) {
 	if s := o.samples[d.Rule]; s != nil {
 		s.Take(d)
+	}
+	if o.past.denials != nil {
+		o.past.take(d)
 	}
 }

@@ -48,7 +48,7 @@ func TestOpenAPI(t *testing.T) {
 		out, err := exec.CommandContext(t.Context(), "/usr/bin/python3", "testdata/openapi.py",
 			"../../../../docs/openapi.json", "http://"+n.Listens("decisions, HTTP"),
 			"http://"+n.Admin, fits).CombinedOutput()
-		if err != nil || !strings.Contains(string(out), "53 operations") {
+		if err != nil || !strings.Contains(string(out), "54 operations") {
 			t.Errorf("%s: %v\n%.3000s", fits, err, out)
 		}
 	}
