@@ -56,7 +56,9 @@ func (o *Observer) Past(set *Set, r *Subject, i sketch.Index, a Asked) (is Past)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	now, p := a.Now, &o.past
-	o.follow(set, now)
+	if o.set == nil { // before the first look; later ones alone follow a reload
+		o.follow(set, now)
+	}
 	p.advance(now, set)
 	of := about{Subject: r, followed: p.rules[r.Rule.Name], key: i, now: now}
 	for _, d := range p.denials.from(p.denials.read) {

@@ -221,11 +221,13 @@ func (p *past) follow(set *Set, now window.Instant) {
 		if p.rules == nil {
 			r.since = p.began
 		}
-		r.unslotted = s.Meter.Unslotted()
-		if was := p.rules[s.Rule.Name]; was != nil {
-			if was.probe == r.probe {
-				r.since, r.unslotted = was.since, was.unslotted
-			}
+		was := p.rules[s.Rule.Name]
+		if was != nil && was.probe == r.probe {
+			r.since, r.unslotted = was.since, was.unslotted
+		} else {
+			r.unslotted = s.Meter.Unslotted()
+		}
+		if was != nil {
 			last := &was.versions[len(was.versions)-1]
 			if last.Limit != s.Rule.Limit || last.Window != s.Rule.Window {
 				p.lose(now, r.sub(), s.Rule.Name, unknown) // logs are cut to the new limit
@@ -275,11 +277,9 @@ func (p *past) readDenials(now window.Instant) {
 		if is.key == 0 || now.Sub(is.At) < settled {
 			return
 		}
-		p.each(
-			is.At,
-			is.At+1,
-			func(_ *series, in *step, _ bool) { in.denied.add(is.key, is.cost, 0) },
-		)
+		p.each(is.At, is.At+1, func(_ *series, in *step, _ bool) {
+			in.denied.add(is.key, is.cost, 0)
+		})
 		d.read = n + 1
 	}
 }
