@@ -60,6 +60,7 @@ func Menu() []Group {
 			"decisions/0012-the-race-pass-is-a-list",
 			"decisions/0013-one-budget-for-all-doors",
 			"decisions/0014-rates-without-leaps",
+			"decisions/0015-a-common-clock",
 		}},
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
+	"time"
 
 	"github.com/hashicorp/memberlist"
 )
@@ -75,6 +76,9 @@ type Config struct {
 	// Log gets at most 10 lines a second from this package; nil discards states.
 	Log *slog.Logger
 
+	// Wall reads this node's wall clock; nil: time.Now. Called on several goroutines at once.
+	Wall func() time.Time
+
 	// State returns this node's state for a push/pull exchange: at most MaxState bytes, nil for
 	// none. join: either side is joining; otherwise a regular comparison. Called on several
 	// goroutines of the network at once, and must not wait.
@@ -88,6 +92,10 @@ type Config struct {
 	// ReceiveRecord takes a record being spread, and reports whether it is news: news is passed on,
 	// anything else ends here.
 	ReceiveRecord func(record []byte) (news bool)
+	// Pinged takes that a member answered a ping within round, when its wall clock was lead ahead
+	// of this node's, less the answer's way. Members of earlier versions answer without a clock.
+	// Called on a goroutine of its own; nil: not called.
+	Pinged func(name string, lead, round time.Duration)
 	// Changed takes the members, this node included, sorted by name, soon after a change.
 	Changed func([]Member)
 
@@ -111,6 +119,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.ReceiveRecord == nil {
 		c.ReceiveRecord = func([]byte) bool { return false }
+	}
+	if c.Wall == nil {
+		c.Wall = time.Now
 	}
 	if c.Changed == nil {
 		c.Changed = func([]Member) {}

@@ -2,12 +2,14 @@ package gossip
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
 	"time"
 
 	"github.com/hashicorp/memberlist"
+
 	"github.com/headgate-dev/headgate/gossip/guard"
 )
 
@@ -20,6 +22,7 @@ var (
 	_ memberlist.EventDelegate    = delegate{}
 	_ memberlist.AliveDelegate    = delegate{}
 	_ memberlist.ConflictDelegate = delegate{}
+	_ memberlist.PingDelegate     = delegate{}
 )
 
 // NodeMeta implements memberlist.Delegate.
@@ -33,6 +36,21 @@ func (d delegate) NodeMeta(limit int) []byte {
 
 // NotifyMsg implements memberlist.Delegate.
 func (d delegate) NotifyMsg(b []byte) { d.n.inbox.offer(b) }
+
+// AckPayload implements memberlist.PingDelegate: the wall clock, Unix microseconds.
+func (d delegate) AckPayload() []byte {
+	return binary.BigEndian.AppendUint64(nil, uint64(d.n.cfg.Wall().UnixMicro()))
+}
+
+// NotifyPingComplete implements memberlist.PingDelegate, on the goroutine of the pings, which may
+// wait.
+func (d delegate) NotifyPingComplete(m *memberlist.Node, round time.Duration, payload []byte) {
+	if len(payload) != 8 || d.n.cfg.Pinged == nil {
+		return // of an earlier version
+	}
+	micros := int64(binary.BigEndian.Uint64(payload)) - d.n.cfg.Wall().UnixMicro()
+	d.n.cfg.Pinged(m.Name, time.Duration(micros)*time.Microsecond, round)
+}
 
 // GetBroadcasts implements memberlist.Delegate. It returns a message with as many records as fit: a
 // receiving memberlist has 1,024 places for messages, including its own, and drops the rest.

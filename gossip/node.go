@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/memberlist"
+
 	"github.com/headgate-dev/headgate/gossip/guard"
 )
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/memberlist"
+
 	"github.com/headgate-dev/headgate/gossip/guard"
 )
 
@@ -71,7 +72,7 @@ func (n *Node) settings() *memberlist.Config {
 	c.CIDRsAllowed = n.networks()
 	c.LogOutput, c.Logger = nil, newMemberlistLog(n.log, n.c)
 	d := delegate{n}
-	c.Delegate, c.Events, c.Alive, c.Conflict = d, d, d, d
+	c.Delegate, c.Events, c.Alive, c.Conflict, c.Ping = d, d, d, d, d
 	return c
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/memberlist"
+
 	"github.com/headgate-dev/headgate/gossip/guard"
 )
 

@@ -20,6 +20,7 @@ type counterLimiter struct {
 	meter   *window.Meter
 	flags   *mitigation.Table
 	dice    mitigation.Dice
+	wall    time.Duration // of the last exchange's terms
 	// packed is the PoP's ring: packed totals by counting period.
 	packed map[string]uint64
 	// notices is its part in the notices of its PoP.
@@ -91,11 +92,12 @@ func (r *counterLimiter) hurry(w *world, n *node, all []measured) []measured {
 	return r.exchangeAll(w, n, f, all)
 }
 
-// terms returns the terms of an exchange now. Its Wall is 0: a node's clock is its wall clock.
-// Room is far above the one key that there is.
+// terms returns the terms of an exchange now. A node's clock is its wall clock. Room is far above
+// the one key that there is.
 func (r *counterLimiter) terms(w *world, n *node) window.Flush {
+	r.wall = n.numbering()
 	return window.Flush{
-		Now: n.clock(w.now), Interval: w.flush, Nodes: max(1, n.pop.living()), Room: 100,
+		Now: n.clock(w.now), Wall: r.wall, Interval: w.flush, Nodes: max(1, n.pop.living()), Room: 100,
 		Down: func(int) bool { return n.pop.ring.lost(w.now) }, Alone: true,
 	}
 }
@@ -157,7 +159,7 @@ func (r *counterLimiter) demand(s *window.Standing) control.Report {
 func (r *counterLimiter) apply(now window.Instant, a coordinator.Advice) {
 	index := r.meter.Index(key)
 	if len(a.Remote) > 0 {
-		r.meter.MergeRemote(now, 0, index, a.Since, a.Remote)
+		r.meter.MergeRemote(now, r.wall, index, a.Since, a.Remote)
 	}
 	if a.Ratio > 0 {
 		a.Ratio = control.ByCount(r.rule, a.Ratio, r.meter.Offered(now, index), a.RateOnly, r.every)

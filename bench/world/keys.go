@@ -80,6 +80,7 @@ type crowdLimiter struct {
 	dues    []window.Due
 	keys    []byte
 	table   *counts.Table
+	wall    time.Duration // of the last exchange's terms
 }
 
 func newCrowdLimiter(w *world, c *crowd, p *pop) *crowdLimiter {
@@ -106,7 +107,7 @@ func (r *crowdLimiter) usedUp(now window.Instant, key []byte) window.Instant {
 		return 0
 	}
 	return r.table.UsedUp(&counts.Query{
-		Now: now, Rule: five.Name, Limit: five.Limit,
+		Now: now, Wall: r.wall, Rule: five.Name, Limit: five.Limit,
 		Window: five.Window, Key: key,
 	})
 }
@@ -154,8 +155,9 @@ func (r *crowdLimiter) ask(w *world, n *node, number uint32) bool {
 
 // flush implements limiter.
 func (r *crowdLimiter) flush(w *world, n *node, all []measured) []measured {
+	r.wall = n.numbering()
 	f := window.Flush{
-		Now: n.clock(w.now), Interval: w.flush, Nodes: len(n.pop.nodes), Room: 20_000,
+		Now: n.clock(w.now), Wall: r.wall, Interval: w.flush, Nodes: len(n.pop.nodes), Room: 20_000,
 		Down: func(int) bool { return false }, Alone: true,
 	}
 	r.dues, r.keys = r.counter.Collect(f, r.dues[:0], r.keys[:0])
@@ -189,7 +191,7 @@ func (*crowdLimiter) hurry(_ *world, _ *node, all []measured) []measured { retur
 // alone hold the keys.
 func (r *crowdLimiter) apply(now window.Instant, a coordinator.Advice) {
 	if len(a.Remote) > 0 {
-		r.meter.MergeRemote(now, 0, a.Index, a.Since, a.Remote)
+		r.meter.MergeRemote(now, r.wall, a.Index, a.Since, a.Remote)
 	}
 }
 

@@ -32,6 +32,7 @@ type options struct {
 	nodes, pops, seeds  string
 	scenarios, evidence string
 	fast, check         bool
+	ahead               time.Duration
 }
 
 func main() {
@@ -44,6 +45,7 @@ func main() {
 		"scenarios, separated by commas: all (but keys), "+strings.Join(scenarioNames(), ", "))
 	flag.StringVar(&o.evidence, "rates", "counter", "how a node takes its rates: by the daemon's own counter, or from exact totals: boxcar, smooth")
 	flag.BoolVar(&o.fast, "fast", false, "the fast profile: flush 50 ms, batch 20 ms")
+	flag.DurationVar(&o.ahead, "ahead", 0, "how far the clocks of the first PoP are ahead")
 	flag.BoolVar(&o.check, "check", false, "exit with 1 when a target is missed")
 	flag.Parse()
 	missed, err := run(o, os.Stdout)
@@ -94,7 +96,7 @@ func run(o options, out io.Writer) (missed int, err error) {
 	for k, n := range nodes {
 		f := fleet{
 			nodes: int(n), pops: popsOf(int(n)), flush: 100 * time.Millisecond,
-			batch: 50 * time.Millisecond, evidence: o.evidence, rule: perSecond, loop: newLoop,
+			batch: 50 * time.Millisecond, evidence: o.evidence, rule: perSecond, loop: newLoop, ahead: o.ahead,
 		}
 		if o.fast {
 			f.flush, f.batch = fastFlush, 20*time.Millisecond

@@ -50,6 +50,8 @@ type node struct {
 	traffic traffic
 	// hurrying says that an exchange is due before the next flush.
 	hurrying bool
+	// batches and pinged count its batches and pings.
+	batches, pinged int
 	// all is scratch for samples.
 	all []measured
 }
@@ -70,6 +72,32 @@ type limiter interface {
 
 // clock returns the node's instant at now.
 func (n *node) clock(now time.Duration) window.Instant { return n.zero.Add(now) }
+
+// ping has n learn the clock of the next member, as memberlist's pings do: once a second, and in
+// each of the first batches.
+func (n *node) ping(w *world) {
+	c, ok := n.loop.(*coordinator.Coordinator)
+	if n.batches++; !ok || len(n.members) == 0 ||
+		n.batches > 10 && n.batches%int(time.Second/w.batch) != 0 {
+		return
+	}
+	n.pinged++
+	to := n.members[n.pinged%len(n.members)]
+	if to == n || to.dead || w.partitioned(n, to) {
+		return
+	}
+	delay := w.delays[n.pop.number][to.pop.number]
+	c.Pinged(n.clock(w.now), to.name, to.clock(w.now).Sub(n.clock(w.now))-delay, 2*delay)
+}
+
+// numbering returns the clock by which n numbers periods, less its own clock: see
+// coordinator.Offset.
+func (n *node) numbering() time.Duration {
+	if c, ok := n.loop.(*coordinator.Coordinator); ok {
+		return -c.Offset()
+	}
+	return 0
+}
 
 // wall returns the node's wall clock at now. No clock is stepped in this simulation.
 func (n *node) wall(now time.Duration) time.Time { return n.clock(now).Time() }

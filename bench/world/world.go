@@ -20,6 +20,8 @@ type fleet struct {
 	seed     uint64
 	// rule is the one limit.
 	rule mitigation.Rule
+	// ahead is by how much the clocks of the first PoP are ahead.
+	ahead time.Duration
 	// even says that requests come at even distances.
 	even bool
 	// entries is the size of a node's table of counts.
@@ -97,6 +99,9 @@ func (w *world) settle(p *pop) {
 	n := &node{name: fmt.Sprintf("%s/n%d", p.name, len(p.nodes)), pop: p, limiter: w.newLimiter(p)}
 	n.arrivals.even = w.even
 	n.zero = epoch.Add(w.phase(skew))
+	if p == w.pops[0] {
+		n.zero = n.zero.Add(w.ahead)
+	}
 	n.loop = w.loop(w, n)
 	p.nodes = append(p.nodes, n)
 	w.nodes = append(w.nodes, n)
@@ -185,6 +190,7 @@ func (w *world) handle(e *event) {
 		n.hurry(w)
 		return
 	case batches:
+		n.ping(w)
 		n.loop.Tick(n.clock(w.now), n.wall(w.now))
 		e.at += w.batch
 	case arrives:

@@ -30,18 +30,20 @@ func clusters() []api.ClusterView {
 		Clock:   api.ClockView{State: "agreed"},
 		Flushes: 1234, LastFlushSeconds: 0.0012, Servers: []api.RingServerView{well},
 	}
-	apart, behind, comparing := ring, ring, ring
+	apart, behind, comparing, corrected := ring, ring, ring, ring
 	apart.Clock, apart.Nodes = api.ClockView{State: "apart", SkewSeconds: 45}, 1
 	apart.Servers = []api.RingServerView{well, down, lost, never}
 	apart.Failed, apart.Implausible, apart.DroppedCost, apart.Deferred = 11, 12, 13, 14
 	behind.Clock, behind.Deferred = api.ClockView{State: "apart", SkewSeconds: -45}, 1
 	comparing.Clock.State = "comparing"
+	corrected.Clock.OffsetSeconds = -0.312
 	return []api.ClusterView{
 		{Node: "edge-1", PoP: "lhr", View: "pop", Ring: &ring},
 		{Node: "edge-1", PoP: "local", View: "node"},
 		{Node: "edge-1\x1b[2J", PoP: "lhr", View: "node", Ring: &apart},
 		{Node: "edge-1", PoP: "lhr", View: "node", Ring: &behind},
 		{Node: "edge-1", PoP: "lhr", View: "node", Ring: &comparing},
+		{Node: "edge-1", PoP: "lhr", View: "pop", Ring: &corrected},
 		{Node: "edge-1", PoP: "lhr", View: "global", Ring: &ring, Gossip: worldwideWell()},
 		{Node: "edge-1", PoP: "lhr", View: "node", Gossip: worldwideIll()},
 		{Node: "edge-1", PoP: "lhr", View: "global", Gossip: &api.GossipView{Connected: true}},

@@ -51,7 +51,10 @@ func viewRing(g *gate.Gate, ring func(window.Instant) pop.Stats, now window.Inst
 	p, s := ring(now), g.Stats(now)
 	v := &api.RingView{
 		Fingerprint: p.Fingerprint, Flush: p.Every.Seconds(), Nodes: p.Nodes,
-		Clock:   api.ClockView{State: p.Clock.String(), SkewSeconds: p.Skew.Seconds()},
+		Clock: api.ClockView{
+			State: p.Clock.String(), SkewSeconds: p.Skew.Seconds(),
+			OffsetSeconds: p.Offset.Seconds(),
+		},
 		Servers: make([]api.RingServerView, len(p.Servers)),
 		Flushes: p.Flushes, LastFlushSeconds: p.Last.Seconds(), Failed: p.Failed,
 		Implausible: p.Implausible,

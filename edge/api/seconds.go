@@ -15,14 +15,13 @@ func WholeMillis(d time.Duration) uint32 {
 	return uint32(max(0, (d+time.Millisecond-1)/time.Millisecond)) // delays are a minute at most
 }
 
-// ClockApart returns the difference of the clocks in words. skew is how far the node's is ahead, in
-// whole seconds; negative: behind; 0: too far to be known.
-func ClockApart(skew time.Duration) string {
-	if skew == 0 {
-		return "differs from the ring's by minutes or more"
+// ClockApart returns the difference of the clocks in words. offset is how far the node's is ahead;
+// negative: behind.
+func ClockApart(offset time.Duration) string {
+	side := "ahead of"
+	if offset < 0 {
+		side = "behind"
 	}
-	if skew < 0 {
-		return fmt.Sprintf("is %d s behind the ring's", -skew/time.Second)
-	}
-	return fmt.Sprintf("is %d s ahead of the ring's", skew/time.Second)
+	return fmt.Sprintf("is %v s %s the ring's",
+		offset.Abs().Round(time.Millisecond).Seconds(), side)
 }

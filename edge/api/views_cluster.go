@@ -33,7 +33,10 @@ type RingView struct {
 // ClockView compares the clock of the node with the clocks of the others.
 type ClockView struct {
 	State string `json:"state"` // agreed, comparing, apart
-	// while apart, how far this node's clock is ahead; negative: behind
+	// how far this node's wall clock is ahead of the PoP's clock; negative: behind. Up to a minute
+	// is corrected
+	OffsetSeconds float64 `json:"offset_seconds"`
+	// the same in whole seconds while apart, else 0
 	SkewSeconds float64 `json:"skew_seconds"`
 }
 

@@ -65,6 +65,9 @@ type Member struct {
 	// Ahead is the time in seconds the clock is ahead of this node's, negative if behind. 0 unless
 	// the difference is so large the two nodes refuse each other's records.
 	Ahead float64 `json:"clock_ahead_seconds,omitempty"`
+	// Offset is the time in milliseconds the clock is ahead of this node's, negative if behind; 0
+	// where it is not known, or the two may be the same.
+	Offset int64 `json:"clock_offset_ms"`
 	// Dashboard is the address of the node's page, http://host:port/. Empty if the admin listener
 	// is on loopback or a unix socket.
 	Dashboard string `json:"dashboard,omitempty"`

@@ -38,6 +38,7 @@ type Gate struct {
 	node     string
 	turns    atomic.Uint64 // number of calls of Turn
 	steps    health.ClockSteps
+	offsets  health.Offsets
 	ring     *health.Ring // nil: this node is the whole PoP
 	// keys other nodes of the PoP know to be at their limits; nil without a ring
 	usedUp     *usedup.Table

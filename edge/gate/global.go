@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/gate/health"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
@@ -94,9 +95,11 @@ func (g *Gate) RunAlone(ctx context.Context) {
 // node without a ring, and a single goroutine. wall is the reading of the wall clock at now.
 func (g *Gate) FlushAlone(now window.Instant, wall time.Time) {
 	l := g.global
+	g.offsets.Apply(g.offsets.World())
 	f := window.Flush{
-		Now: now, Wall: time.Duration(wall.UnixNano() - int64(now)), Interval: l.every,
-		Nodes: 1, Room: FlushRoom,
+		Now: now, Wall: time.Duration(wall.UnixNano()-int64(now)) - g.offsets.Applied(),
+		Interval: l.every,
+		Nodes:    1, Room: FlushRoom,
 		Down: func(int) bool { return true }, Alone: true, Solo: true,
 	}
 	l.dues, l.keys = g.counter.Collect(f, l.dues[:0], l.keys[:0])
@@ -105,6 +108,9 @@ func (g *Gate) FlushAlone(now window.Instant, wall time.Time) {
 	}
 	g.Report(now)
 }
+
+// Offsets returns the offsets of this node's wall clock.
+func (g *Gate) Offsets() *health.Offsets { return &g.offsets }
 
 // sample adds the state of a key to the samples of the next Report. alone: the state covers this
 // node only, not the PoP.
@@ -150,7 +156,8 @@ func (g *Gate) Apply(now window.Instant, a control.Advice) {
 		return
 	}
 	if len(a.Remote) > 0 {
-		r.meter.MergeRemote(now, time.Duration(g.steps.Offset()), a.Index, a.Since, a.Remote)
+		wall := time.Duration(g.steps.Offset()) - g.offsets.Applied()
+		r.meter.MergeRemote(now, wall, a.Index, a.Since, a.Remote)
 	}
 	f := mitigation.Flag{
 		Index: a.Index, Rule: r.Name, Key: a.Key, Action: r.Action, Source: mitigation.Gossip,

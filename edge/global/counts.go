@@ -23,7 +23,7 @@ func (l *Link) usedUp(r mitigation.Rule) func(window.Instant, []byte) window.Ins
 		return nil
 	}
 	return func(now window.Instant, key []byte) window.Instant {
-		wall := time.Duration(l.gate.Wall(now).UnixNano() - int64(now))
+		wall := time.Duration(l.gate.Wall(now).UnixNano()-int64(now)) - l.gate.Offsets().Applied()
 		return l.counts.UsedUp(&counts.Query{
 			Now: now, Wall: wall, Rule: r.Name, Limit: r.Limit,
 			Window: r.Window, Key: key,

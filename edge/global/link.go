@@ -161,6 +161,7 @@ func (l *Link) coordinatorOptions() coordinator.Options {
 		Counts: l.counts,
 		Send:   func(to string, packet []byte) { l.transport.Send(to, packet) },
 		Apply:  l.gate.Apply,
+		Offset: l.gate.Offsets().Applied,
 	}
 }
 
@@ -179,6 +180,8 @@ func (l *Link) gossipConfig() gossip.Config {
 		Merge:         l.merge,
 		Receive:       l.receive,
 		ReceiveRecord: l.receiveRecord,
+		Pinged:        l.pinged,
+		Wall:          func() time.Time { _, wall := l.clocks(); return wall },
 		Changed:       l.changed,
 	}
 }
@@ -224,8 +227,9 @@ func (l *Link) tick(ctx context.Context) {
 func (l *Link) turn(n int) {
 	l.mu.Lock()
 	l.coordinator.Tick(l.clocks())
-	origins := l.coordinator.Origins()
+	origins, offset := l.coordinator.Origins(), l.coordinator.Offset()
 	l.mu.Unlock()
+	l.gate.Offsets().SetWorld(offset)
 	if n%int(time.Second/batch) == 0 {
 		l.watch.Look(time.Now(), l.look(), l.transport.Stats())
 		l.announceRules()
@@ -249,6 +253,13 @@ func (l *Link) receive(packet []byte) {
 	defer l.mu.Unlock()
 	now, wall := l.clocks()
 	l.coordinator.Receive(now, wall, packet)
+}
+
+// pinged takes in that a member answered a ping.
+func (l *Link) pinged(name string, lead, round time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.coordinator.Pinged(l.gate.Now(), name, lead, round)
 }
 
 // receiveRecord takes in a record that is being spread, and reports whether it was news and so is

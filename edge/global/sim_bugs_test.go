@@ -59,8 +59,8 @@ var plantedBugs = []struct{ name, file, is, becomes, missed string }{
 	{
 		"the wall clock is the clock",
 		"edge/pop/flusher.go",
-		"Now: now, Wall: time.Duration(wall.UnixNano() - int64(now))",
-		"Now: window.Instant(wall.UnixNano()), Wall: 0",
+		"Now: now, Wall: raw(now, wall) - p.heartbeat.offset()",
+		"Now: window.Instant(wall.UnixNano()), Wall: -p.heartbeat.offset()",
 		"the bound on attackers is wide while a clock is wrong, and rates deny nobody " +
 			"whose counts are below the limit",
 	},

@@ -40,6 +40,7 @@ type simNode struct {
 	stop     func()        // of memberlist
 	phase    int           // in steps, so that not all flush at once
 	ahead    time.Duration // of the wall clock before the right time
+	looks    bool          // at the clocks of its PoP
 	paused   bool
 	down     bool
 	flushing atomic.Bool
@@ -192,7 +193,7 @@ func (n *simNode) flush() {
 		n.edge.FlushAlone(n.edge.Now(), n.wall())
 	case n.flushing.Load(): // the loop still waits for the last one
 	case n.sim.rings[n.pop].lateness() == 0:
-		n.ring.Flush(context.Background(), n.edge.Now(), n.wall())
+		n.looks = n.ring.Flush(context.Background(), n.edge.Now(), n.wall()) > 0
 	default:
 		n.flushing.Store(true)
 		n.flights.Go(func() {
@@ -207,6 +208,9 @@ func (n *simNode) flush() {
 func (n *simNode) hurry() {
 	if n.ring == nil || n.flushing.Load() {
 		return
+	}
+	if n.looks {
+		n.looks = n.ring.Look(context.Background(), n.edge.Now(), n.wall()) > 0
 	}
 	select {
 	case <-n.edge.Hurry():

@@ -2,7 +2,6 @@ package global
 
 import (
 	"maps"
-	"time"
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/gossip"
@@ -27,7 +26,7 @@ func (l *Link) stats() api.GossipStats {
 	l.mu.Unlock()
 	g := l.transport.Stats()
 	s := api.GossipStats{
-		Members: l.members(clocks.Off),
+		Members: l.members(&clocks),
 		PoPs:    make([]api.PoPMembers, 0, len(g.PoPs)),
 		Mismatches: api.Mismatches{
 			Ring: g.Mismatches.Ring, Rules: g.Mismatches.Rules,
@@ -89,9 +88,8 @@ func addCoordinator(s *api.GossipStats, c *coordinator.Stats) {
 	s.Origins = c.Origins
 }
 
-// members returns the nodes that gossip knows. off says by name how far ahead a clock is that is
-// not believed.
-func (l *Link) members(off map[string]time.Duration) []api.Member {
+// members returns the nodes that gossip knows, with their clocks.
+func (l *Link) members(clocks *coordinator.Clocks) []api.Member {
 	members := l.transport.Members()
 	all := make([]api.Member, len(members))
 	for n, m := range members {
@@ -100,7 +98,8 @@ func (l *Link) members(off map[string]time.Duration) []api.Member {
 			Since:   m.Since.UTC(),
 			Version: m.Version, Wire: int(m.Wire), Ring: m.Ring, Rules: m.Rules,
 			Self: m.Name == l.gate.Node(), Limits: m.Limits,
-			Ahead: off[m.Name].Seconds(), Dashboard: DashboardOf(m.Admin, m.Addr),
+			Ahead: clocks.Off[m.Name].Seconds(), Offset: clocks.Leads[m.Name].Milliseconds(),
+			Dashboard: DashboardOf(m.Admin, m.Addr),
 		}
 	}
 	return all

@@ -4,12 +4,11 @@ import (
 	"github.com/headgate-dev/headgate/edge/api"
 )
 
-// globalFamilies are the families of counting together with other PoPs. Members and PoPs are no
-// labels: this node cannot bound their
-// number. direction is in or out; state is alive, dead or left; what names the setting that
-// differs: ring, rules, wire or clock; queue is spread, receive or send; role is measured,
-// reported or owned. Kinds and reasons are the fixed words of packages gossip and
-// coordinator.
+// globalFamilies are the families of counting together with other PoPs. Members are no labels:
+// this node cannot bound their number. PoPs are those of collectClocks. direction is in or out;
+// state is alive, dead or left; what names the setting that differs: ring, rules, wire or clock;
+// queue is spread, receive or send; role is measured, reported or owned. Kinds and reasons are the
+// fixed words of packages gossip and coordinator.
 var globalFamilies = []family{
 	{
 		"gossip_connected", "",
@@ -27,6 +26,11 @@ var globalFamilies = []family{
 		"gossip_mismatched_members", "what",
 		"Living nodes that differ from this one where all should agree: ring servers, global " +
 			"rules, wire version or clock.",
+	},
+	{
+		"gossip_clock_offset_seconds", "pop",
+		"Seconds that the clock of the PoP's living node that is furthest off is ahead of this " +
+			"node's; negative if behind. Of 255 PoPs at most.",
 	},
 	{
 		"gossip_bytes_total", "direction",
@@ -118,6 +122,7 @@ func collectGlobal(to scrape, v *api.GossipView) {
 	put(to, "gossip_connected", flagOf(v.Connected))
 	put(to, "gossip_lost", flagOf(v.Lost))
 	collectMembers(to, &v.GossipStats)
+	collectClocks(to, v.Members)
 	collectTraffic(to, &v.GossipStats)
 	put(to, "gossip_joins_total", v.Joins)
 	put(to, "gossip_rejoins_total", v.Rejoins)
@@ -148,6 +153,26 @@ func collectMembers(to scrape, s *api.GossipStats) {
 	put(to, "gossip_mismatched_members", s.Mismatches.Clock, "clock")
 }
 
+// collectClocks sends the clock of each PoP that is furthest off. Names of PoPs are the only texts
+// of other nodes among the labels: their members hold the key.
+func collectClocks(to scrape, members []api.Member) {
+	const mostPoPs = 255 // those whose counts are exchanged
+	furthest := make(map[string]int64)
+	for n := range members {
+		m := &members[n]
+		was, known := furthest[m.PoP]
+		if m.State != "alive" || !known && len(furthest) == mostPoPs {
+			continue
+		}
+		if !known || max(m.Offset, -m.Offset) > max(was, -was) {
+			furthest[m.PoP] = m.Offset
+		}
+	}
+	for pop, millis := range furthest {
+		put(to, "gossip_clock_offset_seconds", float64(millis)/1000, api.EscapeKey([]byte(pop)))
+	}
+}
+
 // collectTraffic sends the values of packets, records and queues. Their kinds and reasons are fixed
 // words.
 func collectTraffic(to scrape, s *api.GossipStats) {
@@ -160,7 +185,7 @@ func collectTraffic(to scrape, s *api.GossipStats) {
 	for kind, f := range s.Records {
 		both("gossip_records_total", f, kind)
 	}
-	// The maps hold fixed words only: no text of another node becomes a label.
+	// The maps hold fixed words only.
 	for reason, n := range s.Rejected {
 		put(to, "gossip_rejected_total", n, reason)
 	}

@@ -47,6 +47,8 @@ headgate_control_overloaded 1
 headgate_control_shed_keys 122
 headgate_gossip_bytes_total{direction="in"} 101
 headgate_gossip_bytes_total{direction="out"} 102
+headgate_gossip_clock_offset_seconds{pop="lhr"} 0
+headgate_gossip_clock_offset_seconds{pop="n\\xffrt"} -1.5
 headgate_gossip_connected 1
 headgate_gossip_dropped_total{reason="key"} 110
 headgate_gossip_health_score 2

@@ -35,13 +35,17 @@ var ringFamilies = []family{
 	{"ring_nodes", "", "Nodes of the PoP with a recent heartbeat, this one included."},
 	{
 		"ring_clock_agreed", "",
-		"1 if this node's clock is known to agree with the other nodes', else 0: the node " +
-			"counts alone.",
+		"1 if this node's clock is compared with the other nodes' and its offset is corrected, " +
+			"else 0: the node counts alone.",
+	},
+	{
+		"ring_clock_offset_seconds", "",
+		"Seconds that this node's clock is ahead of the PoP's, the median of its nodes'; " +
+			"negative if behind. Up to 60 seconds are corrected.",
 	},
 	{
 		"ring_clock_skew_seconds", "",
-		"Seconds that this node's clock is ahead of the other nodes' while the two disagree, " +
-			"negative if behind; else 0.",
+		"The offset while it is too large to be corrected, else 0.",
 	},
 	{
 		"ring_flush_duration_seconds", "",
@@ -97,6 +101,7 @@ func collectRing(to scrape, p pop.Stats, s window.Stats) {
 	}
 	put(to, "ring_nodes", p.Nodes)
 	put(to, "ring_clock_agreed", flagOf(p.Clock == health.ClockAgreed))
+	put(to, "ring_clock_offset_seconds", p.Offset.Seconds())
 	put(to, "ring_clock_skew_seconds", p.Skew.Seconds())
 	to.to <- prometheus.MustNewConstSummary(
 		to.descriptions["ring_flush_duration_seconds"], p.Flushes, p.Spent.Seconds(), nil,

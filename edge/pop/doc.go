@@ -17,9 +17,8 @@
 //
 // Three parts guard against totals that would refuse clients wrongly:
 //
-//   - The heartbeat compares the node's wall clock with those of the other nodes. A node whose
-//     clock is skewed would add to counters of the wrong period, so it counts alone until the
-//     clocks agree.
+//   - The heartbeat keeps the PoP's clock, by which periods are numbered: see clocks. A node whose
+//     wall clock is off by more than a minute counts alone.
 //   - The quarantine ignores a server answering totals that cannot be true.
 //   - The gate's RingHealth, which the Flusher writes, says which servers are silent.
 //

@@ -74,16 +74,7 @@ func (t *countedTally) Do(ctx context.Context, ops []ring.Op) {
 // newRealFlush returns a node with so many keys that used 4 of 5.
 func newRealFlush(b *testing.B, keys int) *realFlush {
 	b.Helper()
-	servers := []ring.Server{startMemcached(b)}
-	placement, err := ring.NewPlacement(servers)
-	if err != nil {
-		b.Fatal(err)
-	}
-	r, err := ring.New(ring.Config{Servers: servers, Timeout: time.Second})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(r.Close)
+	r, placement := realRing(b, startMemcached(b))
 	began := time.Now()
 	f := &realFlush{counted: &countedTally{Ring: r}}
 	f.now = window.Instant(began.UnixNano())
@@ -105,8 +96,23 @@ func newRealFlush(b *testing.B, keys int) *realFlush {
 	return f
 }
 
-// startMemcached runs memcached on a free port until the benchmark ends.
-func startMemcached(b *testing.B) ring.Server {
+// realRing returns a ring of a server.
+func realRing(b testing.TB, servers ...ring.Server) (*ring.Ring, *ring.Placement) {
+	b.Helper()
+	placement, err := ring.NewPlacement(servers)
+	if err != nil {
+		b.Fatal(err)
+	}
+	r, err := ring.New(ring.Config{Servers: servers, Timeout: time.Second})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(r.Close)
+	return r, placement
+}
+
+// startMemcached runs memcached on a free port until the test ends.
+func startMemcached(b testing.TB) ring.Server {
 	b.Helper()
 	if _, err := exec.LookPath("memcached"); err != nil {
 		b.Skip("memcached is not installed")

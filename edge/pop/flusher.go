@@ -102,8 +102,9 @@ func (p *Flusher) Run(ctx context.Context) {
 	tick := time.NewTicker(p.options.Every)
 	defer tick.Stop()
 	// Go makes no stopped timer: this one has a first tick, at which another exchange does no harm.
-	soon := time.NewTimer(p.options.Every)
+	soon, look := time.NewTimer(p.options.Every), time.NewTimer(p.options.Every)
 	defer soon.Stop()
+	defer look.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -113,15 +114,23 @@ func (p *Flusher) Run(ctx context.Context) {
 		case <-tick.C:
 			// a single reading: being suspended between two would look like a step of the clock
 			now := time.Now()
-			p.Flush(ctx, p.gate.At(now), now)
+			again(look, p.Flush(ctx, p.gate.At(now), now))
+		case <-look.C:
+			now := time.Now()
+			again(look, p.Look(ctx, p.gate.At(now), now))
 		case <-p.gate.Hurry():
 			soon.Reset(max(HurryAfter, time.Until(p.rests)))
 		case <-soon.C:
 			now := time.Now()
-			if again := p.Hurry(ctx, p.gate.At(now), now); again > 0 {
-				soon.Reset(again)
-			}
+			again(soon, p.Hurry(ctx, p.gate.At(now), now))
 		}
+	}
+}
+
+// again resets t to after; 0: not.
+func again(t *time.Timer, after time.Duration) {
+	if after > 0 {
+		t.Reset(after)
 	}
 }
 
@@ -129,16 +138,28 @@ func (p *Flusher) Run(ctx context.Context) {
 // the old names are not found any more, as if the servers had forgotten them.
 func (p *Flusher) Rekey(secret []byte) { p.rekeys.Store(&secret) }
 
-// Flush is an exchange with the ring at now; wall is the node's wall clock at the same moment.
-func (p *Flusher) Flush(ctx context.Context, now window.Instant, wall time.Time) {
-	f := p.begin(now, wall)
-	if secret := p.rekeys.Swap(nil); secret != nil {
-		p.digest = ring.NewDigester(*secret)
-		p.names.Rekey(*secret)
-		p.gate.UsedUp().SetSecret(*secret)
-		p.board.Rekey(p.digest)
+// rekey puts the secret of Rekey in force, if there is a new.
+func (p *Flusher) rekey() {
+	secret := p.rekeys.Swap(nil)
+	if secret == nil {
+		return
 	}
-	p.heartbeat.noticeStep(now, f.Wall, wall)
+	p.digest = ring.NewDigester(*secret)
+	p.names.Rekey(*secret)
+	p.gate.UsedUp().SetSecret(*secret)
+	p.board.Rekey(p.digest)
+	p.heartbeat.clocks.on = nil // new names
+}
+
+// Flush is an exchange with the ring at now; wall is the node's wall clock at the same moment. It
+// returns the time until Look is to be called; 0: no look is under way.
+func (p *Flusher) Flush(
+	ctx context.Context, now window.Instant, wall time.Time,
+) (look time.Duration) {
+	f := p.begin(now, wall)
+	p.rekey()
+	p.heartbeat.noticeStep(raw(now, wall))
+	f.Wall = raw(now, wall) - p.heartbeat.offset()
 	p.ops = p.heartbeat.collect(p.ops[:0], wall)
 	beats := len(p.ops)
 	// Until the heartbeat has joined, others do not count this node among those that share: it adds
@@ -151,9 +172,10 @@ func (p *Flusher) Flush(ctx context.Context, now window.Instant, wall time.Time)
 	// Order of p.ops: heartbeat, board, then an exchange for each due. beats and own are the
 	// borders.
 	own := len(p.ops)
+	p.heartbeat.clocks.stamp(p.ops[:beats], p.elapsed())
 	p.exchange(ctx, &f)
-	p.heartbeat.merge(p.ops[:beats], wall)
-	p.gate.Ring().SetClock(p.heartbeat.clock())
+	p.heartbeat.merge(p.ops[:beats], now)
+	p.gate.Ring().SetClock(p.heartbeat.state())
 	p.mergeAll(f, own)
 	p.notify(ctx, f, p.ops[beats:own])
 	for n := range p.alone {
@@ -162,6 +184,7 @@ func (p *Flusher) Flush(ctx context.Context, now window.Instant, wall time.Time)
 	p.gate.Report(now)
 	p.gate.Ring().SetFailing(p.failing)
 	p.count(time.Since(p.began))
+	return p.Look(ctx, now.Add(p.elapsed()), wall.Add(p.elapsed()))
 }
 
 // notify exchanges which keys are at their limits, after an exchange that began with numbers, the
@@ -176,11 +199,16 @@ func (p *Flusher) notify(ctx context.Context, f window.Flush, numbers []ring.Op)
 		p.board.Add(f.Now, notice{Name: p.gate.UsedUp().Name(r, k.Key), Until: k.Until})
 	})
 	p.board.Exchange(ctx, func() window.Instant {
-		if !p.runs {
-			return f.Now
-		}
-		return f.Now.Add(time.Since(p.began))
+		return f.Now.Add(p.elapsed())
 	})
+}
+
+// elapsed returns how long the present exchange has taken; on virtual time 0.
+func (p *Flusher) elapsed() time.Duration {
+	if !p.runs {
+		return 0
+	}
+	return time.Since(p.began)
 }
 
 // count adds a flush that took so long to the statistics.
@@ -194,7 +222,7 @@ func (p *Flusher) count(took time.Duration) {
 func (p *Flusher) begin(now window.Instant, wall time.Time) window.Flush {
 	p.began = time.Now()
 	return window.Flush{
-		Now: now, Wall: time.Duration(wall.UnixNano() - int64(now)),
+		Now: now, Wall: raw(now, wall) - p.heartbeat.offset(),
 		Interval: p.options.Every,
 		Room:     gate.FlushRoom,
 		Alone:    p.gate.Reports(),
@@ -212,24 +240,8 @@ func (p *Flusher) exchange(ctx context.Context, f *window.Flush) {
 	p.splitAlone()
 	p.address()
 	p.options.Tally.Do(ctx, p.ops)
-	if p.runs {
-		f.Took = time.Since(p.began)
-	}
+	f.Took = p.elapsed()
 	p.noteAnswers(f.Now)
-}
-
-// splitAlone moves the dues no server can count now from p.dues to p.alone.
-func (p *Flusher) splitAlone() {
-	p.alone = p.alone[:0]
-	kept := p.dues[:0]
-	for n := range p.dues {
-		if p.dues[n].Alone() {
-			p.alone = append(p.alone, p.dues[n])
-			continue
-		}
-		kept = append(kept, p.dues[n])
-	}
-	p.dues = kept
 }
 
 // address appends an operation on a counter for every due.
@@ -257,16 +269,6 @@ func (p *Flusher) mergeAll(f window.Flush, first int) {
 			window.Prefetch(p.soon(n))
 		}
 		p.merge(f, &p.dues[n], &p.ops[first+n])
-	}
-}
-
-// checkTotals puts servers into quarantine whose totals cannot be true.
-func (p *Flusher) checkTotals(f window.Flush, ops []ring.Op) {
-	for n := range p.dues {
-		if op := &ops[n]; op.Err == nil && !p.gate.Plausible(f, &p.dues[n], op.Total) {
-			p.implausible.Add(1)
-			p.quarantines[op.Server].implausible(f.Now)
-		}
 	}
 }
 

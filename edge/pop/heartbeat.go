@@ -2,7 +2,6 @@ package pop
 
 import (
 	"hash/fnv"
-	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -13,81 +12,69 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// The nodes of a PoP number the periods of a window by their wall clocks. A node whose clock is
-// wrong would add its counts to the counters of another period, and other nodes would refuse
-// clients for them later. So the nodes compare their clocks, by two kinds of counters on every
-// server:
+// The nodes of a PoP number the periods of a window by the PoP's clock, which is the median of
+// their wall clocks: see clocks. A node beats by that clock, with a counter for each second on
+// every server:
 //
-//	beat of second s +1 by each node that shares, while its clock shows s;
+//	beat of second s +1 by each node that shares, while the PoP's clock shows s;
 //	    it lives beatLife seconds
-//	liveness         +1 by each node that shares, every second;
-//	                 it lives about livenessLife seconds
 //
-// The beat of two seconds ago is the number of nodes. In a look around, a node reads the beats of
-// all seconds within beatHorizon of its present; the newest of other nodes is their present. A node
-// starting looks around before it shares anything. It counts alone while its clock is skewed, and
-// looks around again now and then. The liveness counter shows that other nodes exist though their
-// clocks are beyond the horizon.
+// The beat of two seconds ago is the number of nodes, also of those of an earlier version, which
+// beat by their wall clocks.
 const (
 	beatEvery = time.Second
-	// seconds before and after the present a look around reads
-	beatHorizon = 120
-	beatLife    = 2*beatHorizon + 10 // seconds
-	beatDone    = 2                  // seconds after which every node has beaten
-	// seconds; up to 6 more by server, so not all expire at once
-	livenessLife = 30
-	// between two looks while the clocks agree, and up to half more by node
-	lookCheck   = 10 * time.Second
-	lookServers = 3    // servers a look reads; every node beats on all servers
-	mostNodes   = 1000 // of a PoP: a server that claims more is not believed
+	beatLife  = 250  // seconds; nodes of earlier versions look for beats of 240
+	beatDone  = 2    // seconds after which every node has beaten
+	mostNodes = 1000 // of a PoP: a server that claims more is not believed
+	// most is the largest offset of a clock that is corrected.
+	mostOffset = 60 * time.Second
+	// between two looks, and up to half more by node
+	lookCheck = 10 * time.Second
+	lookAgain = 2 * time.Second // after a look that found a change, or nothing
 )
 
 // The names of the heartbeat's counters are part of the exchange between versions of headgate.
 // beatVariant keeps them apart from the counters of rules.
 const (
-	beatVariant  = uint32(1) << 31
-	beatName     = "beat"
-	livenessName = "pulse"
+	beatVariant = uint32(1) << 31
+	beatName    = "beat"
+	clockName   = "clock"
 )
 
-// heartbeat compares a node's clock with those of the other nodes, and counts the nodes. It belongs
-// to the flusher's goroutine, except for its atomic fields.
+// heartbeat keeps the PoP's clock, and counts the nodes. It belongs to the flusher's goroutine,
+// except for its atomic fields.
 type heartbeat struct {
 	pop     *Flusher
 	servers int
+	clocks  clocks
 	last    int64          // second of the last beat, Unix time
-	own     map[int64]bool // seconds of this node's beats within the horizon
-	looking bool           // the operations of this flush end with a look around
-	// the others' newest beat at the last look, seconds after the present, or unclear
-	newest  int64
-	next    time.Time      // of the next look, by the wall clock
-	offset  time.Duration  // from the node's own clock to the wall clock, to notice steps
+	next    window.Instant // of the next look; 0: at once
 	jitter  time.Duration  // added to lookCheck, so the nodes look at different times
+	raw     time.Duration  // from the node's own clock to its wall clock, to notice steps
+	flushed bool           // raw is known
+	world   time.Duration  // the offset from the clock of all PoPs, which this node puts forward
 	joined  bool           // this node shares
-	now     window.Instant // of this flush
-	alive   window.Instant // when this node last added to the liveness counter
-	looksAt []int          // the servers of the present look
 	totals  []int64        // of a counter, by server; memory for median
+	looksAt []int          // the servers of the lanes; memory for lookAt
 
-	count atomic.Int64 // nodes, this node included
-	// while skewed: seconds this clock is ahead of the others'; 0: beyond the horizon
-	skew   atomic.Int64
-	skewed atomic.Bool // the clock is not the others'
+	count  atomic.Int64 // nodes, this node included
+	skewed atomic.Bool  // the wall clock is off by more than mostOffset
 }
 
 func newHeartbeat(p *Flusher, servers int) *heartbeat {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(p.gate.Node())) // never fails
 	b := &heartbeat{
-		pop: p, servers: servers, own: map[int64]bool{}, newest: unclear,
+		pop: p, servers: servers,
 		jitter: time.Duration(h.Sum32()%5000) * time.Millisecond,
 	}
+	b.clocks.turn, b.clocks.every = h.Sum32(), p.options.Every
 	b.count.Store(1)
 	return b
 }
 
-// clock returns how this node's clock compares with the others'.
-func (b *heartbeat) clock() health.ClockState {
+// state returns how this node's clock compares with the others'.
+func (b *heartbeat) state() health.ClockState {
 	switch {
 	case b.skewed.Load():
 		return health.ClockApart
@@ -100,92 +87,128 @@ func (b *heartbeat) clock() health.ClockState {
 // nodes returns how many nodes share, this node included.
 func (b *heartbeat) nodes() int { return int(b.count.Load()) }
 
-// noticeStep makes the node compare anew when its wall clock has stepped since the last flush.
-// offset is the distance from the node's own clock to the wall clock.
-func (b *heartbeat) noticeStep(now window.Instant, offset time.Duration, wall time.Time) {
-	b.now = now
-	if b.stepped(offset) {
-		b.joined, b.newest, b.next = false, unclear, wall
+// offset returns by how much the wall clock is ahead of the PoP's clock.
+func (b *heartbeat) offset() time.Duration { return b.pop.gate.Offsets().Applied() }
+
+// noticeStep follows a step of the wall clock since the last flush: the PoP's clock has made none,
+// as far as this node knows, so it goes on, and a look begins. raw is the distance from the node's
+// own clock to the wall clock.
+func (b *heartbeat) noticeStep(raw time.Duration) {
+	offsets := b.pop.gate.Offsets()
+	if b.stepped(raw) {
+		offsets.Apply(b.offset() + raw - b.raw)
+		b.next, b.clocks.began = 0, 0
 	}
-	b.offset = offset
+	if world := offsets.World(); world != b.world {
+		b.world, b.next, b.clocks.began = world, 0, 0
+	}
+	b.raw, b.flushed = raw, true
 }
 
-// stepped reports whether the wall clock has stepped since the last flush, by which it was offset
-// from the node's own clock.
-func (b *heartbeat) stepped(offset time.Duration) bool {
-	return (offset - b.offset).Abs() > gate.ClockStep
+// raw returns the distance from the node's own clock to its wall clock.
+func raw(now window.Instant, wall time.Time) time.Duration {
+	return time.Duration(wall.UnixNano() - int64(now))
 }
 
-// collect appends this flush's operations to ops: the number of nodes, this node's beat, and a look
-// around when due.
+// stepped reports whether the wall clock has stepped since the last flush.
+func (b *heartbeat) stepped(raw time.Duration) bool {
+	return b.flushed && (raw-b.raw).Abs() > gate.ClockStep
+}
+
+// collect appends this flush's operations to ops: the number of nodes, this node's beat, and its
+// wall clock.
 func (b *heartbeat) collect(ops []ring.Op, wall time.Time) []ring.Op {
-	second := wall.Unix()
-	beats := b.joined && second != b.last
-	for server := range b.servers {
-		ops = b.beat(ops, server, second-beatDone, 0)
-		if beats {
-			ops = b.beat(ops, server, second, 1)
-			ops = b.liveness(ops, server, 1)
+	second := wall.Add(-b.offset()).Unix()
+	if second != b.last {
+		for server := range b.servers {
+			ops = b.beat(ops, server, second-beatDone, 0)
+			if b.joined {
+				ops = b.beat(ops, server, second, 1)
+			}
+		}
+		b.last = second
+	}
+	if on := b.lookAt(b.looksAt[:0]); !slices.Equal(on, b.clocks.on) {
+		b.looksAt = on
+		b.clocks.use(on, b.clockKey)
+	}
+	return b.clocks.add(ops, wall.Add(-b.world))
+}
+
+// lookAt appends up to clockServers servers that have answered lately, or the first server when
+// none has.
+func (b *heartbeat) lookAt(to []int) []int {
+	for server := 0; server < b.servers && len(to) < clockServers; server++ {
+		if b.pop.options.Tally.Up(server) {
+			to = append(to, server)
 		}
 	}
-	if beats {
-		b.remember(second)
+	if len(to) == 0 {
+		to = append(to, 0)
 	}
-	if b.looking = !wall.Before(b.next); b.looking {
-		ops = b.collectLook(ops, second)
-	}
-	return ops
+	return to
 }
 
-// remember notes this node's beat of second, and forgets those beyond the horizon.
-func (b *heartbeat) remember(second int64) {
-	b.last, b.own[second], b.alive = second, true, b.now
-	if len(b.own) > beatLife {
-		maps.DeleteFunc(b.own, func(at int64, _ bool) bool { return at < second-beatHorizon })
-	}
+// clockKey returns the name of a lane of the clocks on server.
+func (b *heartbeat) clockKey(server, lane int) (key ring.Key) {
+	b.pop.digest.Key(&key, ring.Counter{
+		Variant: beatVariant | uint32(server), Window: beatEvery,
+		Client: []byte(clockName), Period: uint64(lane),
+	})
+	return key
 }
 
 // beat appends an operation on the beat of second.
 func (b *heartbeat) beat(ops []ring.Op, server int, second int64, delta uint64) []ring.Op {
-	return b.counter(ops, ring.Op{Server: server, Delta: delta, TTL: beatLife},
-		beatName, uint64(second))
-}
-
-// liveness appends an operation on the liveness counter.
-func (b *heartbeat) liveness(ops []ring.Op, server int, delta uint64) []ring.Op {
-	return b.counter(ops, ring.Op{
-		Server: server, Delta: delta,
-		TTL: livenessLife + uint32(server%7),
-	}, livenessName, 0)
-}
-
-func (b *heartbeat) counter(ops []ring.Op, op ring.Op, name string, number uint64) []ring.Op {
+	op := ring.Op{Server: server, Delta: delta, TTL: beatLife}
 	b.pop.digest.Key(&op.Key, ring.Counter{
-		Variant: beatVariant | uint32(op.Server), Window: beatEvery,
-		Client: []byte(name), Period: number,
+		Variant: beatVariant | uint32(server), Window: beatEvery,
+		Client: []byte(beatName), Period: uint64(second),
 	})
 	return append(ops, op)
 }
 
-// merge merges the answers to the operations that collect made at wall.
-func (b *heartbeat) merge(ops []ring.Op, wall time.Time) {
-	if b.looking {
-		look := ops[len(ops)-len(b.looksAt)*lookStride:]
-		ops = ops[:len(ops)-len(look)]
-		b.mergeLook(look, wall)
-	}
+// merge merges the answers to the operations that collect made at now, and begins a look when due.
+func (b *heartbeat) merge(ops []ring.Op, now window.Instant) {
+	beats := ops[:len(ops)-b.clocks.added]
+	b.clocks.merge(ops[len(beats):])
 	b.totals = b.totals[:0]
-	for n := range ops {
-		if ops[n].Delta == 0 && ops[n].Err == nil {
-			b.totals = append(b.totals, int64(min(ops[n].Total, mostNodes)))
+	for n := range beats {
+		if beats[n].Delta == 0 && beats[n].Err == nil {
+			b.totals = append(b.totals, int64(min(beats[n].Total, mostNodes)))
 		}
 	}
-	b.count.Store(max(1, median(b.totals)))
+	if len(beats) > 0 && b.joined {
+		b.count.Store(max(1, median(b.totals)))
+	}
+	if b.clocks.began == 0 && now >= b.next {
+		b.clocks.begin(now)
+	}
+}
+
+// conclude takes in the result of a look that ended at now: by how much the clock that this node
+// puts forward is ahead of the median.
+func (b *heartbeat) conclude(now window.Instant, ahead time.Duration, answered bool) {
+	b.next = now.Add(lookAgain)
+	if !answered {
+		return
+	}
+	if ahead += b.world; (ahead-b.offset()).Abs() < clockSame && ahead != 0 {
+		ahead = b.offset()
+	}
+	if b.joined && ahead == b.offset() {
+		b.next = now.Add(lookCheck + b.jitter)
+	}
+	b.pop.gate.Offsets().Apply(ahead)
+	b.joined = ahead.Abs() <= mostOffset
+	if b.skewed.Store(!b.joined); !b.joined {
+		b.count.Store(1)
+	}
 }
 
 // median returns the median of the totals that servers answered, the lesser of two, and 0 of none.
 // A single server lying or forgot does not matter where there are others. It sorts totals.
-func median(totals []int64) int64 {
+func median[T int64 | time.Duration](totals []T) T {
 	if len(totals) == 0 {
 		return 0
 	}

@@ -1,11 +1,15 @@
 package pop_test
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/gate/health"
-	"github.com/headgate-dev/headgate/edge/pop"
+	"github.com/headgate-dev/headgate/window"
+
 	"github.com/headgate-dev/headgate/edge/pop/poptest"
 	"github.com/headgate-dev/headgate/edge/ring/ringtest"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -21,65 +25,106 @@ func TestFirstNodeJoinsAtOnce(t *testing.T) {
 	if a := p.Check(0, "r", "k"); a.View != mitigation.PoP {
 		t.Errorf("after it: %+v", a)
 	}
-	p.After(400 * time.Second) // own beats are nobody else's
-	if got := p.Nodes[0].Flusher.OwnBeats(); got > pop.HeartbeatTTL+1 {
-		t.Errorf("%d beats remembered", got)
-	}
-	if s, alone := p.stats(0), p.Nodes[0].Flusher.SeesNobody(); s.Nodes != 1 ||
-		s.Clock != health.ClockAgreed || !alone {
-		t.Errorf("%d nodes, clock %v, nobody else seen %v", s.Nodes, s.Clock, alone)
+	p.After(400 * time.Second) // a node's own beats and lanes are nobody else's
+	if s := p.stats(0); s.Nodes != 1 || s.Clock != health.ClockAgreed || s.Offset != 0 {
+		t.Errorf("%d nodes, clock %v, offset %v", s.Nodes, s.Clock, s.Offset)
 	}
 }
 
-// TestNodesThatDiedAreNotFollowed: old beats only grow older.
-func TestNodesThatDiedAreNotFollowed(t *testing.T) {
-	p := newTogether(t, 2, ringtest.NewMemory(1), poptest.Rule(10, time.Second))
-	first, late := p.Nodes[:1], p.Nodes[1:]
-	p.SetNodes(first)
-	p.After(30 * time.Second)
-	p.SetNodes(late) // the first one is gone, the second comes half a minute later
-	p.Skip(30 * time.Second)
-	p.After(time.Second)
-	if p.agreed(0) {
-		t.Error("joined though somebody else may be alive on another clock")
-	}
-	p.After(3 * time.Second)
-	if !p.agreed(0) {
-		t.Error("did not join once the others were known to be dead")
-	}
-}
-
-// TestOneOfTwoGivesWay: of two nodes that start together on different clocks the one behind counts
-// alone.
-func TestOneOfTwoGivesWay(t *testing.T) {
-	p := newTogether(t, 2, ringtest.NewMemory(3), poptest.Rule(10, time.Second))
-	p.Nodes[1].Ahead = 20 * time.Second
-	p.After(60 * time.Second)
-	behind, ahead := p.stats(0), p.stats(1)
-	if behind.Clock != health.ClockApart || behind.Skew != -20*time.Second ||
-		ahead.Clock != health.ClockAgreed {
-		t.Errorf("behind: clock %v, skew %v; ahead: clock %v", behind.Clock,
-			behind.Skew, ahead.Clock)
-	}
-}
-
-// TestTheMinorityGivesWay: one of four that started together is ahead; the three stay.
-func TestTheMinorityGivesWay(t *testing.T) {
+// TestTheMedianIsTheClock: nodes on different clocks number periods by the median of them, of two
+// by the clock behind, and say how far ahead their own are. A clock that is more than a minute off
+// counts alone.
+func TestTheMedianIsTheClock(t *testing.T) {
 	sequential(t)
-	for _, wrong := range []time.Duration{20 * time.Second, -20 * time.Second} {
-		p := newTogether(t, 4, ringtest.NewMemory(3), poptest.Rule(10, time.Second))
-		p.Nodes[2].Ahead = wrong
-		p.After(100 * time.Second)
-		for n := range p.Nodes {
-			want := health.ClockAgreed
-			if n == 2 {
+	const s = time.Second
+	for _, c := range []struct{ ahead, want []time.Duration }{
+		{[]time.Duration{0, 20 * s}, []time.Duration{0, 20 * s}},
+		{[]time.Duration{0, -20 * s}, []time.Duration{20 * s, 0}},
+		{[]time.Duration{0, 300 * s / 1000}, []time.Duration{0, 300 * s / 1000}},
+		{[]time.Duration{0, 0, 20 * s, 0}, []time.Duration{0, 0, 20 * s, 0}},
+		{[]time.Duration{0, 0, -59 * s, 0}, []time.Duration{0, 0, -59 * s, 0}},
+		{[]time.Duration{-3 * s, 0, 4 * s}, []time.Duration{-3 * s, 0, 4 * s}},
+		{[]time.Duration{-3 * s, 0, s, 4 * s}, []time.Duration{-3 * s, 0, s, 4 * s}},
+		{[]time.Duration{0, 300 * s}, []time.Duration{0, 300 * s}},
+		{[]time.Duration{-300 * s, 0, 0}, []time.Duration{-300 * s, 0, 0}},
+		{[]time.Duration{8760 * time.Hour, 0, 0}, []time.Duration{8760 * time.Hour, 0, 0}},
+	} {
+		p := newTogether(t, len(c.ahead), ringtest.NewMemory(3), poptest.Rule(10, time.Second))
+		for n := range c.ahead {
+			p.Nodes[n].Ahead = c.ahead[n]
+		}
+		p.After(30 * time.Second)
+		for n := range c.ahead {
+			want, is := health.ClockAgreed, p.stats(n)
+			if c.want[n].Abs() > time.Minute {
 				want = health.ClockApart
 			}
-			if s := p.stats(n); s.Clock != want {
-				t.Errorf("%v wrong: node %d: clock %v, skew %v", wrong, n, s.Clock, s.Skew)
+			if is.Clock != want || (is.Offset-c.want[n]).Abs() > 3*time.Millisecond {
+				t.Errorf("%v: node %d: clock %v, offset %v, want %v",
+					c.ahead, n, is.Clock, is.Offset, c.want[n])
+			}
+			p.Nodes[n].Ahead = 0 // mended
+		}
+		p.After(30 * time.Second)
+		for n := range c.ahead {
+			if is := p.stats(n); is.Clock != health.ClockAgreed || is.Offset != 0 ||
+				is.Nodes != len(c.ahead) {
+				t.Errorf("%v, mended: node %d: clock %v, offset %v, %d nodes",
+					c.ahead, n, is.Clock, is.Offset, is.Nodes)
 			}
 		}
 	}
+}
+
+// TestClocksApartDenyNobody: clients that never exceed their limit, each burst as early as the
+// limit permits, at nodes whose clocks differ. In every second case the clock steps in the run:
+// then two looks pass first.
+func TestClocksApartDenyNobody(t *testing.T) {
+	sequential(t)
+	draw := edgetest.Dice(t)
+	for n, ahead := range []time.Duration{
+		100 * time.Millisecond, -100 * time.Millisecond, 300 * time.Millisecond,
+		-300 * time.Millisecond, 900 * time.Millisecond, -2300 * time.Millisecond,
+		23 * time.Second, -23 * time.Second,
+	} {
+		for _, rule := range []mitigation.Rule{
+			poptest.Rule(5, time.Second), poptest.Rule(5, 4*time.Second),
+			poptest.Rule(50, 2*time.Second), poptest.Rule(500, 2*time.Second),
+			poptest.Rule(20, 10*time.Second),
+		} {
+			p := newTogether(t, 2+n%3, ringtest.NewMemory(1+n%2), rule)
+			if n%2 == 1 {
+				p.After(5 * time.Second)
+			}
+			p.Nodes[1].Ahead = ahead
+			p.After(31 * time.Second)
+			if denied := p.bursts(rule, draw); denied > 0 {
+				t.Errorf("%d nodes, %v ahead, %d per %v: %d denied",
+					len(p.Nodes), ahead, rule.Limit, rule.Window, denied)
+			}
+		}
+	}
+}
+
+// bursts asks for clients of rule, at any node, never above the limit but often at it, and returns
+// how often they were denied.
+func (p *together) bursts(rule mitigation.Rule, draw *rand.Rand) (denied int) {
+	for client := range 6 {
+		var log []window.Instant
+		for n := range 3 * int(rule.Limit) {
+			at := p.Now.Add(time.Duration(draw.Int64N(int64(rule.Window) / rule.Limit)))
+			if n >= int(rule.Limit) {
+				late := time.Millisecond + time.Duration(draw.Int64N(int64(rule.Window)/20))
+				at = max(at, log[n-int(rule.Limit)].Add(rule.Window+late))
+			}
+			p.Until(at)
+			log = append(log, p.Now)
+			if p.Check(draw.IntN(len(p.Nodes)), "r", fmt.Sprint("c", client)).Deny {
+				denied++
+			}
+		}
+	}
+	return denied
 }
 
 // TestBeatsSurviveServers: a server that lies or forgets changes nothing while others do not.
@@ -96,30 +141,6 @@ func TestBeatsSurviveServers(t *testing.T) {
 			if s := p.stats(node); s.Clock != health.ClockAgreed || s.Nodes != 3 {
 				t.Fatalf("after %d s: clock %v, %d nodes", 3*n, s.Clock, s.Nodes)
 			}
-		}
-	}
-}
-
-// TestAClockBeyondTheHorizon: others are alive, though on a clock too far away to be looked for.
-func TestAClockBeyondTheHorizon(t *testing.T) {
-	for _, wrong := range []time.Duration{5 * time.Minute, -5 * time.Minute, 8760 * time.Hour} {
-		p := newTogether(t, 2, ringtest.NewMemory(3), poptest.Rule(10, time.Second))
-		far := p.Nodes[1]
-		far.Ahead = wrong
-		p.SetNodes(p.Nodes[:1])
-		p.After(10 * time.Second)
-		for range 5 {
-			p.After(3 * time.Second)
-			far.Flusher.Flush(t.Context(), p.Now, p.Wall(far))
-			if s := far.Flusher.Stats(p.Now); s.Clock != health.ClockApart || s.Skew != 0 {
-				t.Fatalf("%v wrong: clock %v, skew %v", wrong, s.Clock, s.Skew)
-			}
-		}
-		p.After(3 * time.Second)
-		far.Ahead = 0 // mended
-		far.Flusher.Flush(t.Context(), p.Now, p.Wall(far))
-		if s := far.Flusher.Stats(p.Now); s.Clock != health.ClockAgreed {
-			t.Errorf("%v wrong, mended: clock %v", wrong, s.Clock)
 		}
 	}
 }

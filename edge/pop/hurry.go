@@ -18,7 +18,7 @@ func (p *Flusher) Hurry(
 	ctx context.Context, now window.Instant, wall time.Time,
 ) (again time.Duration) {
 	f := p.begin(now, wall)
-	if !p.heartbeat.joined || p.heartbeat.stepped(f.Wall) {
+	if !p.heartbeat.joined || p.heartbeat.stepped(raw(now, wall)) {
 		return f.Interval // the gate yields no second time for waiting keys
 	}
 	var next window.Instant
@@ -62,4 +62,18 @@ func (p *Flusher) noteAnswers(now window.Instant) {
 			p.gate.Ring().Heard(p.ops[n].Server, now)
 		}
 	}
+}
+
+// splitAlone moves the dues no server can count now from p.dues to p.alone.
+func (p *Flusher) splitAlone() {
+	p.alone = p.alone[:0]
+	kept := p.dues[:0]
+	for n := range p.dues {
+		if p.dues[n].Alone() {
+			p.alone = append(p.alone, p.dues[n])
+			continue
+		}
+		kept = append(kept, p.dues[n])
+	}
+	p.dues = kept
 }

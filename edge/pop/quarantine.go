@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/ring"
 	"github.com/headgate-dev/headgate/window"
 )
 
@@ -36,5 +37,15 @@ func (q *quarantine) implausible(now window.Instant) {
 	}
 	if q.count++; q.count >= implausibleMost {
 		q.until.Store(int64(now.Add(quarantineFor)))
+	}
+}
+
+// checkTotals puts servers into quarantine whose totals cannot be true.
+func (p *Flusher) checkTotals(f window.Flush, ops []ring.Op) {
+	for n := range p.dues {
+		if op := &ops[n]; op.Err == nil && !p.gate.Plausible(f, &p.dues[n], op.Total) {
+			p.implausible.Add(1)
+			p.quarantines[op.Server].implausible(f.Now)
+		}
 	}
 }

@@ -17,10 +17,10 @@ type Stats struct {
 	Every       time.Duration     // between two flushes
 	Nodes       int               // with a heartbeat lately, this one included; at least 1
 	Clock       health.ClockState // how the node's clock compares with the others'
-	// while Clock is ClockApart: whole seconds this clock is ahead, negative: behind; 0: too far to
-	// tell
-	Skew    time.Duration
-	Servers []Server // in the order of the configuration
+	// by how much this node's wall clock is ahead of the PoP's clock; negative: behind
+	Offset  time.Duration
+	Skew    time.Duration // the same in whole seconds while Clock is ClockApart, else 0
+	Servers []Server      // in the order of the configuration
 
 	Flushes     uint64
 	Early       uint64        // exchanges of a key that did not wait for the next flush
@@ -53,14 +53,14 @@ type statser interface {
 func (p *Flusher) Stats(now window.Instant) Stats {
 	s := Stats{
 		Fingerprint: p.options.Placement.Fingerprint(), Every: p.options.Every,
-		Nodes: p.heartbeat.nodes(), Clock: p.gate.Ring().Clock(),
+		Nodes: p.heartbeat.nodes(), Clock: p.gate.Ring().Clock(), Offset: p.heartbeat.offset(),
 		Servers: p.servers(now),
 		Flushes: p.flushes.Load(), Early: p.early.Load(), Spent: time.Duration(p.spent.Load()),
 		Last:   time.Duration(p.last.Load()),
 		Failed: p.failed.Load(), Implausible: p.implausible.Load(), Notices: p.board.Stats(),
 	}
 	if s.Clock == health.ClockApart {
-		s.Skew = time.Duration(p.heartbeat.skew.Load()) * time.Second
+		s.Skew = s.Offset.Round(time.Second)
 	}
 	return s
 }

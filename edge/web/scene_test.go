@@ -246,7 +246,8 @@ func (s scene) cluster(now time.Time, seconds float64) object {
 		}[alone],
 		"ring": object{
 			"fingerprint": "9f31c2aa", "flush": 0.1, "nodes": map[bool]int{true: 1, false: 2}[lost],
-			"clock": object{"state": "agreed", "skew_seconds": 0}, "servers": servers,
+			"clock":   object{"state": "agreed", "skew_seconds": 0, "offset_seconds": 0},
+			"servers": servers,
 			"flushes": int(seconds * 10), "last_flush_seconds": 0.0021, "failed": 0,
 			"implausible": 0, "dropped_cost": map[bool]int{true: 18_200}[lost], "deferred": 0,
 		},

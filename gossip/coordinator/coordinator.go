@@ -14,7 +14,7 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// Options are the dependencies of a Coordinator. All but Budget and Rest are required.
+// Options are the dependencies of a Coordinator. All but Budget, Offset and Rest are required.
 type Options struct {
 	// Name and PoP are this node's. Names are unique among the members.
 	Name, PoP string
@@ -37,6 +37,9 @@ type Options struct {
 	// Counts is the table of the admissions of other PoPs of keys not measured here; nil: the node
 	// takes no part in the exchange of counts from PoP to PoP, as earlier versions do.
 	Counts *counts.Table
+	// Offset returns by how much the wall clock is ahead of the clock by which the periods of the
+	// samples are numbered; nil: Coordinator.Offset.
+	Offset func() time.Duration
 	// Rest is called between some of the samples of Measure, to let others run; nil: nothing is.
 	Rest func()
 	// Apply takes the advice for a key measured at this node, and must not keep advice's slices.
@@ -142,7 +145,7 @@ func New(o Options, now window.Instant, wall time.Time) *Coordinator {
 		return c.waits(&rule)
 	}
 	c.visits.ownedKeys.Waits = func(b *ownedKey) int { return c.waits(&b.rule) }
-	c.peers.SetClock(now, wall)
+	c.setClock(now, wall)
 	return c
 }
 
@@ -181,7 +184,7 @@ type Advice = control.Advice
 // Receive handles a packet from another member to this node. Packets of strangers, replays and
 // packets with a wrong clock are rejected and counted.
 func (c *Coordinator) Receive(now window.Instant, wall time.Time, b []byte) {
-	c.peers.SetClock(now, wall)
+	c.setClock(now, wall)
 	h, rest, ok := packet.ParseHeader(b)
 	if !ok {
 		c.stats.reject(RejectMalformed)
@@ -243,10 +246,11 @@ func (c *Coordinator) record(now window.Instant, h packet.Header, k packet.Kind,
 
 // Tick advances the coordinator by a batch: budget, assignment, and all keys whose turn it is.
 func (c *Coordinator) Tick(now window.Instant, wall time.Time) {
-	c.peers.SetClock(now, wall)
+	c.setClock(now, wall)
 	c.rounds++
 	c.budget.Refill(now)
 	c.peers.Forget(now, c.isMember)
+	c.peers.Compare(c.isMember)
 	c.handOver(now)
 	c.tickLocals(now)
 	c.tickReported(now)
@@ -254,6 +258,16 @@ func (c *Coordinator) Tick(now window.Instant, wall time.Time) {
 	c.tickRestored(now)
 	c.tickCounts(now)
 	c.send()
+}
+
+// setClock notes the wall clock, and the clock by which periods are numbered.
+func (c *Coordinator) setClock(now window.Instant, wall time.Time) {
+	c.peers.SetClock(now, wall)
+	if c.o.Offset == nil {
+		c.peers.Number(c.peers.Offset())
+		return
+	}
+	c.peers.Number(c.o.Offset())
 }
 
 // isMember reports whether name is a member's.

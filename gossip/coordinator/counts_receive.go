@@ -48,6 +48,8 @@ func (c *Coordinator) receiveCounts(now window.Instant, h packet.Header, body []
 		}
 		head.Relayed, head.Origin, head.Issued = true, from, h.Issued
 	}
+	issued := c.peers.Instant(head.Issued).Add(-c.peers.Lead(h.Sender))
+	head.Issued = c.peers.Millis(issued)
 	origin, ok := c.originOf(&head)
 	if !ok || x.table == nil {
 		c.stats.reject(RejectStranger)

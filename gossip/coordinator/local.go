@@ -95,7 +95,7 @@ type dueReport struct {
 
 // Measure takes the samples of a flush, reports what matters, and advises the gate on each.
 func (c *Coordinator) Measure(now window.Instant, wall time.Time, all []Sample) {
-	c.peers.SetClock(now, wall)
+	c.setClock(now, wall)
 	c.due = c.due[:0]
 	for n := range all {
 		// after how many samples Measure rests: some 100 µs of work.

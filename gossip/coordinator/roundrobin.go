@@ -63,7 +63,7 @@ func (r *roundRobin[T]) Each(dice *rand.Rand, look func(v T)) {
 
 // Visit calls look with those whose turn it is in round, then with the other parts, without those
 // that wait, while more returns true. It drops those for which look returns false; look must not
-// add. Every part starts at a random place: the first ones may use up the budget.
+// add. Every part starts at a random place: the first parts may use up the budget.
 func (r *roundRobin[T]) Visit(
 	round int, dice *rand.Rand, more func() bool, look func(v T, turn bool) (keep bool),
 ) {

@@ -149,7 +149,7 @@ type Clocks = peers.Clocks
 // which shows ms Unix milliseconds. Members exchange clocks in state exchanges, so a wrong clock is
 // noticed before any report.
 func (c *Coordinator) ReceiveClock(now window.Instant, wall time.Time, name string, ms int64) {
-	c.peers.SetClock(now, wall)
+	c.setClock(now, wall)
 	if !c.isMember(name) || name == c.o.Name {
 		c.stats.reject(RejectStranger)
 		return
@@ -158,6 +158,18 @@ func (c *Coordinator) ReceiveClock(now window.Instant, wall time.Time, name stri
 		c.stats.reject(RejectTime)
 	}
 }
+
+// Pinged notes that the member called name answered a ping within round, when its wall clock was
+// lead ahead of this node's.
+func (c *Coordinator) Pinged(now window.Instant, name string, lead, round time.Duration) {
+	if c.isMember(name) {
+		c.peers.Pinged(now, name, lead, round)
+	}
+}
+
+// Offset returns by how much this node's wall clock is ahead of the cluster's clock, the median of
+// the members' wall clocks.
+func (c *Coordinator) Offset() time.Duration { return c.peers.Offset() }
 
 // Clocks returns the state of the other members' clocks at now.
 func (c *Coordinator) Clocks(now window.Instant) Clocks {

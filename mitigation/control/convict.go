@@ -37,8 +37,8 @@ func (a *Aggregate) convicted(now window.Instant, wall time.Duration) bool {
 // recentCounts is how long ago a window may have ended whose counts convict.
 const recentCounts = 3 * time.Second
 
-// maxAhead is how far the clock of an origin may be ahead.
-const maxAhead = time.Minute
+// maxAhead is how far the clock of an origin may be ahead: all number periods by the same clock.
+const maxAhead = 500 * time.Millisecond
 
 // Future reports whether totals are of a future period by more than clocks may differ, under a rule
 // with such a window: from a clock ahead. Totals of earlier periods could not follow. wall is the

@@ -102,6 +102,9 @@ func serverState(s api.RingServerView) cli.Cell {
 func clocked(c api.ClockView) string {
 	switch c.State {
 	case health.ClockAgreed.String():
+		if c.OffsetSeconds != 0 {
+			return api.ClockApart(cli.Seconds(c.OffsetSeconds)) + ": corrected"
+		}
 		return "agrees with the other nodes"
 	case health.ClockApart.String():
 		return api.ClockApart(cli.Seconds(c.SkewSeconds)) + ": counting alone"

@@ -246,16 +246,23 @@ func differsIn(self, m *api.Member) string {
 	if self.Limits && !m.Limits {
 		in = append(in, "limits by hand")
 	}
-	if m.Ahead != 0 {
+	switch {
+	case m.Ahead != 0:
 		in = append(in, "clock "+aside(cli.Seconds(m.Ahead)))
+	case m.Offset != 0:
+		in = append(in, "clock "+aside(time.Duration(m.Offset)*time.Millisecond)+", corrected")
 	}
 	return strings.Join(in, ", ")
 }
 
 // aside states the distance of a clock from this node's: 1m2s ahead, 1m2s behind.
 func aside(ahead time.Duration) string {
+	side := " ahead"
 	if ahead < 0 {
-		return cli.Span(-ahead.Truncate(time.Second)) + " behind"
+		side = " behind"
 	}
-	return cli.Span(ahead.Truncate(time.Second)) + " ahead"
+	if ahead = ahead.Abs(); ahead >= time.Second {
+		ahead = ahead.Truncate(time.Second)
+	}
+	return cli.Span(ahead) + side
 }

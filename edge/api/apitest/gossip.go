@@ -18,6 +18,8 @@ func Gossip() api.GossipStats {
 				Version: "v1", Wire: 1, Ring: "e295", Rules: "77aa", Self: true,
 			},
 			{Name: "b", PoP: "cdg", Address: "192.0.2.2:4293", State: "dead", Since: since},
+			{Name: "c", PoP: "n\xffrt", State: "alive", Since: since, Offset: 300},
+			{Name: "d", PoP: "n\xffrt", State: "alive", Since: since, Offset: -1500},
 		},
 		PoPs: []api.PoPMembers{
 			{PoP: "cdg", Alive: 0, Dead: 1, Left: 2},

@@ -32,6 +32,22 @@ func (c *ClockSteps) Offset() int64 { return c.offset.Load() }
 // Seen returns the steps since the start.
 func (c *ClockSteps) Seen() uint64 { return c.seen.Load() }
 
+// Offsets are by how much this node's wall clock is ahead of others' clocks; negative: behind. May
+// be used concurrently.
+type Offsets struct{ world, applied atomic.Int64 }
+
+// SetWorld sets the offset from the clock of all PoPs.
+func (o *Offsets) SetWorld(d time.Duration) { o.world.Store(int64(d)) }
+
+// World returns the offset from the clock of all PoPs.
+func (o *Offsets) World() time.Duration { return time.Duration(o.world.Load()) }
+
+// Apply sets the offset from the clock by which periods are numbered.
+func (o *Offsets) Apply(d time.Duration) { o.applied.Store(int64(d)) }
+
+// Applied returns the offset from the clock by which periods are numbered.
+func (o *Offsets) Applied() time.Duration { return time.Duration(o.applied.Load()) }
+
 // Reloads remembers the result of the last reload.
 type Reloads struct {
 	mu  sync.Mutex

@@ -14,7 +14,7 @@ import (
 
 const (
 	denialBytes = 32
-	// newDenials is the most records a lane makes in newDenialsIn; further ones are counted.
+	// newDenials is the most records a lane makes in newDenialsIn; further records are counted.
 	newDenials   = 64
 	newDenialsIn = 10 * time.Millisecond
 	// keys of a lane whose last record is found again, by sets of a cache line

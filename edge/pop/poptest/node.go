@@ -20,6 +20,7 @@ type Node struct {
 	Ahead   time.Duration // of the node's wall clock before the true time; negative: behind
 
 	soon window.Instant // when it exchanges the keys that cannot wait; 0: there are none
+	look window.Instant // when it looks at the others' clocks; 0: not before its next flush
 }
 
 // NewNode returns a node called name whose ring is ringtest.Servers. All nodes of one PoP are
@@ -67,8 +68,23 @@ func newNode(placement *ring.Placement, tally pop.Tally, o gate.Options) *Node {
 // flush makes the node flush. It also takes the step of the gate's background work that judges the
 // ring.
 func (n *Node) flush(now window.Instant, wall time.Time) {
-	n.Flusher.Flush(context.Background(), now, wall)
+	n.lookAfter(now, n.Flusher.Flush(context.Background(), now, wall))
 	n.Gate.Turn(1, now, wall)
+}
+
+// lookAfter notes when to look at the clocks; 0: not before the next flush.
+func (n *Node) lookAfter(now window.Instant, again time.Duration) {
+	if n.look = 0; again > 0 {
+		n.look = now.Add(again)
+	}
+}
+
+// next returns the earlier of soon and look; 0: there is neither.
+func (n *Node) next() window.Instant {
+	if n.soon == 0 || n.look != 0 && n.look < n.soon {
+		return n.look
+	}
+	return n.soon
 }
 
 // schedule notes whether keys cannot wait for the next flush.
@@ -80,8 +96,14 @@ func (n *Node) schedule(now window.Instant) {
 	}
 }
 
-// hurry exchanges the keys that cannot wait.
+// hurry exchanges the keys that cannot wait, and reads the clocks, if due.
 func (n *Node) hurry(now window.Instant, wall time.Time) {
+	if n.look != 0 && n.look <= now {
+		n.lookAfter(now, n.Flusher.Look(context.Background(), now, wall))
+	}
+	if n.soon == 0 || n.soon > now {
+		return
+	}
 	n.soon = 0
 	if again := n.Flusher.Hurry(context.Background(), now, wall); again > 0 {
 		n.soon = now.Add(again)

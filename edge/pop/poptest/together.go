@@ -114,23 +114,24 @@ func (p *Together) Until(end window.Instant) {
 	}
 }
 
-// hurry has nodes exchange the keys that cannot wait for a flush, up to end.
+// hurry has nodes do all that lies between flushes, up to end.
 func (p *Together) hurry(end window.Instant) {
 	for {
 		node := p.soonest(end)
 		if node == nil {
 			return
 		}
-		p.Now = max(p.Now, node.soon)
+		p.Now = max(p.Now, node.next())
 		node.hurry(p.Now, p.Wall(node))
 	}
 }
 
-// soonest returns the node with the earliest exchange up to end; nil: there is none.
+// soonest returns the node with the earliest such work up to end; nil: there is none.
 func (p *Together) soonest(end window.Instant) (first *Node) {
 	for _, node := range p.Nodes {
 		node.schedule(p.Now)
-		if node.soon != 0 && node.soon <= end && (first == nil || node.soon < first.soon) {
+		at := node.next()
+		if at != 0 && at <= end && (first == nil || at < first.next()) {
 			first = node
 		}
 	}

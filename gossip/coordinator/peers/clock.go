@@ -31,9 +31,10 @@ func (t *Table) Millis(i window.Instant) int64 {
 	return (int64(i) + t.ahead) / int64(time.Millisecond)
 }
 
-// Ahead returns the wall clock less the instant, exactly: by it admissions of other nodes are
-// placed, and an admission placed a millisecond late denies a client that much too long.
-func (t *Table) Ahead() time.Duration { return time.Duration(t.ahead) }
+// Ahead returns the clock by which periods are numbered less the instant, exactly: by it admissions
+// of other nodes are placed, and an admission placed a millisecond late denies a client that much
+// too long.
+func (t *Table) Ahead() time.Duration { return time.Duration(t.ahead) - t.numbering }
 
 // Instant returns the instant at which the wall clock shows ms Unix milliseconds.
 func (t *Table) Instant(ms int64) window.Instant {
@@ -45,6 +46,7 @@ func (t *Table) Instant(ms int64) window.Instant {
 func (t *Table) Timely(now window.Instant, h packet.Header) bool {
 	off := t.off(now, h.Issued)
 	if off.Abs() <= MaxSkew {
+		t.peer(h.Sender).sight(now, off, 0)
 		return true
 	}
 	if p := t.peer(h.Sender); !p.seen(h) {
@@ -65,6 +67,7 @@ func (t *Table) ReceiveClock(now window.Instant, name string, ms int64) bool {
 	p, off := t.peer(name), t.off(now, ms)
 	if off.Abs() <= MaxSkew {
 		p.agreed = now
+		p.sight(now, off, 0)
 		return true
 	}
 	p.refused, p.off = now, off
@@ -98,6 +101,9 @@ func (p *peer) accepted(now window.Instant) bool {
 type Clocks struct {
 	// Off holds the members refused for their time: by name, their lead over this node's clock.
 	Off map[string]time.Duration
+	// Leads holds by name how far a member's clock is ahead of this node's, where it is known: 0
+	// where the two may be the same.
+	Leads map[string]time.Duration
 	// Taken is the number of members from which something was accepted in the last 10 s.
 	Taken int
 	// Others is the number of members beside this node.
@@ -117,14 +123,18 @@ func (c Clocks) Skewed() bool {
 func (t *Table) Clocks(
 	now window.Instant, members int, isMember func(name string) bool,
 ) (is Clocks) {
-	is.Off, is.Others = make(map[string]time.Duration), members-1
+	is.Off, is.Leads = make(map[string]time.Duration), make(map[string]time.Duration)
+	is.Others = members - 1
 	for name, p := range t.peers {
 		if !isMember(name) {
 			continue
 		}
+		if lead, ok := p.lead(); ok {
+			is.Leads[name] = lead
+		}
 		switch {
 		case p.skewed(now):
-			is.Off[name] = p.off
+			is.Off[name], is.Leads[name] = p.off, p.off
 		case p.accepted(now):
 			is.Taken++
 		}

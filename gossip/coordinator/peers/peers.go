@@ -19,7 +19,11 @@ type Table struct {
 	secret [16]byte
 	// ahead is the wall clock less the instant, nanoseconds.
 	ahead int64
-	peers map[string]*peer
+	// numbering is the wall clock less the clock by which periods are numbered.
+	numbering time.Duration
+	// offset is the wall clock less the median of the members' wall clocks.
+	offset time.Duration
+	peers  map[string]*peer
 }
 
 // New returns an empty table of the member called self. secret is drawn at its start: no other
@@ -40,6 +44,8 @@ type peer struct {
 	refused window.Instant
 	// off is the lead of its clock over this node's at that time.
 	off time.Duration
+	// sights are the latest of its clock, and those before.
+	sights [2]sights
 }
 
 // session is a start of a member, towards a receiver. A member has another session number with each

@@ -31,11 +31,12 @@ function clusterPart(id, title, grid) {
 }
 
 function ringNotes(ring) {
-  const skew = ring.clock.skew_seconds;
+  const { state, offset_seconds: ahead } = ring.clock;
+  const apart = `clock ${brief(Math.abs(ahead))} ${ahead > 0 ? 'ahead' : 'behind'}`;
   const trouble = [[ring.dropped_cost, 'cost never sent'], [ring.implausible, 'implausible totals ignored'], [ring.failed, 'exchanges failed']];
   return [
     plural(ring.nodes, 'node'),
-    ring.clock.state === 'apart' ? `clock ${brief(Math.abs(skew))} ${skew > 0 ? 'ahead' : 'behind'}` : `clocks ${ring.clock.state}`,
+    state === 'apart' ? apart : ahead ? `${apart}, corrected` : `clocks ${state}`,
     `a flush every ${brief(ring.flush)} takes ${brief(ring.last_flush_seconds)}`,
     `servers ${ring.fingerprint}`,
     ...trouble.map(([n, what]) => n > 0 && `${si(n)} ${what}`),
