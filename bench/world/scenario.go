@@ -27,6 +27,7 @@ var scenarios = []scenario{
 	{"one", onePoP},
 	{"three", three},
 	{"leap", leaps},
+	{"cold", cold},
 	{"noticed", ringDies},
 	{"back", ringBack},
 	{"movers", movers},

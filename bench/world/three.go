@@ -98,6 +98,36 @@ func leaps(f fleet) values {
 	return v
 }
 
+// cold: a key without any demand so far is asked for evenly from now on, at the flood, in three
+// PoPs of a node each.
+func cold(f fleet) values {
+	v := values{}
+	for _, is := range []struct {
+		name   string
+		limit  int64
+		shares []float64
+	}{{"cold counts", threeCounts, uneven}, {"cold rates", leapRates, []float64{0.7, 0.2, 0.1}}} {
+		f.even, f.rule.Limit, f.rule.Scope = true, is.limit, mitigation.Global
+		f.nodes, f.pops, f.evidence = len(is.shares), len(is.shares), "counter"
+		w := newWorld(f, func(t time.Duration, pop int) float64 {
+			if t < warm {
+				return 0
+			}
+			return flood * is.shares[pop]
+		})
+		for a := range w.delays {
+			for b := range w.delays[a] {
+				w.delays[a][b] = within
+			}
+		}
+		w.run(warm + 9*second)
+		v[is.name+" first"] = w.record.mean(warm, warm+second)
+		v[is.name+" least"] = w.record.least(warm+second, warm+8*second, second)
+		v[is.name+" most"] = w.record.worst(warm+second, warm+8*second, second)
+	}
+	return v
+}
+
 // newFair is newThree with an even load, of which all PoPs pass the same share.
 func newFair(f fleet, limit int64, demand load) *world {
 	f.even = true

@@ -304,3 +304,20 @@ func TestARingHangsUntilItIsNoticed(t *testing.T) {
 		t.Errorf("nothing that was sent to the ring is lost")
 	}
 }
+
+// TestAColdKey: after the first second of a flood on a key that nobody had asked for, each second
+// admits the limit.
+func TestAColdKey(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(5) {
+		v := cold(fleet{
+			flush: flush100, batch: 50 * time.Millisecond, seed: 101 + seed, rule: perSecond,
+			loop: newLoop,
+		})
+		for _, name := range []string{"cold counts", "cold rates"} {
+			if least, most := v[name+" least"], v[name+" most"]; least < 0.95 || most > 1.04 {
+				t.Errorf("seed %d, %s: %.3f to %.3f", 101+seed, name, least, most)
+			}
+		}
+	}
+}

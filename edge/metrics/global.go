@@ -154,14 +154,14 @@ func collectMembers(to scrape, s *api.GossipStats) {
 }
 
 // collectClocks sends the clock of each PoP that is furthest off. Names of PoPs are the only texts
-// of other nodes among the labels: their members hold the key.
+// of other nodes among the labels: their members hold the key. Counts are exchanged with 255 PoPs
+// at most.
 func collectClocks(to scrape, members []api.Member) {
-	const mostPoPs = 255 // those whose counts are exchanged
 	furthest := make(map[string]int64)
 	for n := range members {
 		m := &members[n]
 		was, known := furthest[m.PoP]
-		if m.State != "alive" || !known && len(furthest) == mostPoPs {
+		if m.State != "alive" || !known && len(furthest) == 255 {
 			continue
 		}
 		if !known || max(m.Offset, -m.Offset) > max(was, -was) {

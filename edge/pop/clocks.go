@@ -47,8 +47,6 @@ const (
 	// machine an addition waits.
 	clockSame = 10 * time.Millisecond
 	clockLate = 50 * time.Millisecond
-	// mostSightings bounds the memory of a look: those of 300 nodes.
-	mostSightings = 1024
 )
 
 // sighting is the lead of other nodes' wall clocks over this node's: between two bounds.
@@ -129,12 +127,12 @@ func (c *clocks) see(now, end window.Instant, wall time.Time) {
 		known, nodes := c.known[n], int64(more>>clockCount)
 		c.last[n], c.known[n] = op.Total, true
 		seen := &c.seen[n/clockLanes]
-		if !known || nodes < 1 || nodes > mostNodes || len(*seen) == mostSightings {
+		if !known || nodes < 1 || nodes > mostNodes || len(*seen) == mostNodes {
 			continue
 		}
 		millis := int64(more&(1<<clockCount-1)) / nodes
-		const sign = (clockMask + 1) / 2
-		lead := time.Duration((millis-wall.UnixMilli()+sign)&clockMask-sign) * time.Millisecond
+		half := int64(clockMask/2 + 1)
+		lead := time.Duration((millis-wall.UnixMilli()+half)&clockMask-half) * time.Millisecond
 		lead -= time.Duration(wall.UnixNano() % int64(time.Millisecond))
 		*seen = append(*seen, sighting{
 			least: lead - end.Sub(now),

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate-dev/headgate/edge/gate/health"
 	"github.com/headgate-dev/headgate/edge/pop"
 	"github.com/headgate-dev/headgate/edge/pop/poptest"
 	"github.com/headgate-dev/headgate/edge/ring/ringtest"
@@ -97,9 +96,6 @@ func (p *together) serverOf(t *testing.T, rule, key string) int {
 	}
 	return is.Evidence.Shared.Server
 }
-
-// agreed reports whether node n counts together with the others, by its own statistics.
-func (p *together) agreed(n int) bool { return p.stats(n).Clock == health.ClockAgreed }
 
 // sequential skips a test of one goroutine on virtual time in the pass under the race detector: it
 // has nothing to find there, and takes ten times as long.

@@ -23,6 +23,9 @@ const (
 	// more, a PoP gets a part of a limit by asking more often than the others; were each such PoP
 	// assured of a share too, all together would be late to make room.
 	asksFor = 2
+	// makesRoom is the time after the division in which a PoP that falls to its share gives up no
+	// more than the others have taken. For longer it would take room left free by chance.
+	makesRoom = 500 * time.Millisecond
 	// divisionGap is the time without shares after which the limit is no longer divided.
 	divisionGap = time.Second
 )
@@ -62,7 +65,11 @@ func (c *Coordinator) countRatio(now window.Instant, l *local) mitigation.Ratio 
 	case c.held(&l.rule):
 		return 0 // its counts deny, and views of it are rare
 	case c.divided(now, l):
-		return within(l.view.Share*l.rule.Open(), l.report.Rate, l.report.Over)
+		part := l.view.Share
+		if now.Sub(l.dividedAt) < l.rule.Window+control.AssuredAfter+makesRoom {
+			part = max(part, c.left(now, l)/l.rule.Window.Seconds())
+		}
+		return within(part*l.rule.Open(), l.report.Rate, l.report.Over)
 	case c.rateOnly(l):
 		return ratioOf(&l.rule, l.view.Sum/l.rule.Open())
 	}
@@ -70,6 +77,12 @@ func (c *Coordinator) countRatio(now window.Instant, l *local) mitigation.Ratio 
 	v.Share = 0 // first come, first served
 	lag := 3*c.o.Flush + c.o.Batch
 	return control.PaceFor(&l.rule, lag/2).Global(v, l.report.Rate, l.report.Over)
+}
+
+// left returns the limit of l's key less the admissions of other PoPs in the window.
+func (c *Coordinator) left(now window.Instant, l *local) float64 {
+	in := l.merged.Trailing(l.rule.Window, time.Duration(now)+c.peers.Ahead())
+	return float64(l.rule.Limit) - in.Admitted
 }
 
 // room returns how much more offered and admitted cost of other PoPs is believed in the window of

@@ -55,6 +55,8 @@ type Aggregate struct {
 	// leapt is the time of the last jump of sum, surged the last jump by more than surge; 0 for
 	// none.
 	leapt, surged window.Instant
+	// began is the time of the last rise of sum from 0: there was no rate before.
+	began window.Instant
 	// guarded is the time since when many origins are silent at once; 0 when not.
 	guarded window.Instant
 	// blocked is the end of the key's block.

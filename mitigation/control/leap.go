@@ -28,6 +28,9 @@ func (a *Aggregate) smooth(offered float64, over time.Duration, elapsed float64)
 		if offered > surge*a.sum {
 			a.surged = a.stepped
 		}
+		if a.sum == 0 {
+			a.began = a.stepped
+		}
 		a.sum, a.settled, a.leapt = offered, true, a.stepped
 		return
 	}
@@ -38,6 +41,10 @@ func (a *Aggregate) smooth(offered float64, over time.Duration, elapsed float64)
 func (a *Aggregate) leaptWithin(t time.Duration) bool {
 	return a.leapt != 0 && a.stepped.Sub(a.leapt) < t
 }
+
+// cold reports whether the key had no demand before the latest leaps, of which the first was seen
+// apart from the last.
+func (a *Aggregate) cold() bool { return a.leapt != a.began && a.leapt.Sub(a.began) < leapFor }
 
 // surgedLately reports whether the demand of a key in count mode, whose window is steered, has just
 // leapt.
@@ -56,12 +63,12 @@ func (o *origin) rate(leapt bool) float64 {
 	return max(o.report.Rate, o.asked/max(o.during, soon.Seconds()))
 }
 
-// most returns the largest limit in effect, as a share of the rule's. In count mode what was
-// admitted too little is made up for as well, for counts are exact, but not what a leap kept from
-// being admitted.
+// most returns the largest limit in effect, as a share of the rule's: of a cold key all of the
+// limit, for the trailing window has the whole leap. In count mode too little admitted is made up
+// for as well, for counts are exact, but not what a leap kept from being admitted.
 func (a *Aggregate) most() float64 {
 	switch {
-	case a.rule.RateMode() && a.leaptWithin(leapFor):
+	case a.rule.RateMode() && a.leaptWithin(leapFor) && !a.cold():
 		return 1 - min(leapMargin*a.over.Seconds(), leapMost)
 	case a.rule.RateMode() || a.surgedLately():
 		return 1

@@ -123,15 +123,22 @@ func (a *Aggregate) grown(elapsed float64) (sum float64) {
 // before. Later such a rule would follow the noise of a tenth of a second.
 //
 //	fits = what leaves the window soon / soon - excess / horizon
+//
+// The first burst of a cold key is all that its window holds: room is given half a soon earlier,
+// or the rate falls far below the limit as the burst leaves.
 func (a *Aggregate) fits() float64 {
 	pace := a.rule.PerSecond()
 	stays := a.trailing.after(a.stepped.Add(horizon - a.rule.Window))
 	fits := (float64(a.rule.Limit) - stays) / horizon.Seconds()
 	if excess := a.excess(); a.leaptWithin(a.rule.Window+leapFor) &&
 		excess > excessOff*float64(a.rule.Limit) {
+		in := soon
+		if a.cold() {
+			in += soon / 2
+		}
 		leaves := float64(a.rule.Limit) +
-			excess - a.trailing.after(a.stepped.Add(soon-a.rule.Window))
-		fits = min(fits, leaves/soon.Seconds()-excess/horizon.Seconds())
+			excess - a.trailing.after(a.stepped.Add(in-a.rule.Window))
+		fits = min(fits, leaves/in.Seconds()-excess/horizon.Seconds())
 	}
 	return min(max(fits, minPass*pace), a.most()*pace)
 }

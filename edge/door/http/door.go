@@ -129,19 +129,12 @@ func (h *Door) Serve(ctx context.Context, listeners ...net.Listener) error {
 // filled it and are gone. A quiet node allocates nothing, so no garbage collection would do so
 // otherwise.
 func (h *Door) trim(ctx context.Context) {
-	tick := time.NewTicker(httpTrimEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			if h.bytes.Trimmable() {
-				runtime.GC() // pools let go of their memory at the second collection
-				debug.FreeOSMemory()
-			}
+	gate.Every(ctx, httpTrimEvery, func(time.Time) {
+		if h.bytes.Trimmable() {
+			runtime.GC() // pools let go of their memory at the second collection
+			debug.FreeOSMemory()
 		}
-	}
+	})
 }
 
 // lane returns the lane of the connection of x, the same for all requests.

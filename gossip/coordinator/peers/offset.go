@@ -8,22 +8,16 @@ import (
 )
 
 const (
-	// sightFor is the time for which a sight of a clock counts, and up to as long again.
-	sightFor = 10 * time.Second
 	// oneWay bounds the time that a packet is under way, where no round trip was measured.
 	oneWay = 250 * time.Millisecond
-	// enough sights make a lead, where no round trip was measured and packets that are late, by up
-	// to mostLate, would look the same.
-	enough   = 3
-	mostLate = 2 * time.Second
 	// sameClock is the lead below which clocks are the same, and sameLate the lag: on a busy
 	// machine an answer waits.
 	sameClock = 10 * time.Millisecond
 	sameLate  = 50 * time.Millisecond
 )
 
-// sights is what was seen of a clock: every packet and every answer to a ping shows it as it was
-// some time ago, so the largest lead is the nearest.
+// sights are of a clock: every packet and every answer to a ping shows the clock of some time ago,
+// so the largest lead is the nearest.
 type sights struct {
 	at    window.Instant // when these began; 0: there are none
 	n     int
@@ -45,7 +39,8 @@ func (s *sights) add(now window.Instant, lead, round time.Duration) {
 
 // sight adds a sight of p's clock to its latest, the older of which are forgotten.
 func (p *peer) sight(now window.Instant, lead, round time.Duration) {
-	if p.sights[0].n > 0 && now.Sub(p.sights[0].at) > sightFor {
+	// the time for which a sight counts, and up to as long again.
+	if p.sights[0].n > 0 && now.Sub(p.sights[0].at) > (10*time.Second) {
 		p.sights[0], p.sights[1] = sights{}, p.sights[0]
 	}
 	p.sights[0].add(now, lead, round)
@@ -61,7 +56,9 @@ func (p *peer) lead() (lead time.Duration, ok bool) {
 	}
 	wide := is.round
 	switch {
-	case is.n == 0, wide == 0 && is.n < enough && is.lead < -oneWay && is.lead > -mostLate:
+	// Without a round trip a packet up to two seconds late looks like a clock behind: three such
+	// sights make a lead.
+	case is.n == 0, wide == 0 && is.n < 3 && is.lead < -oneWay && is.lead > -2*time.Second:
 		return 0, false
 	case wide == 0:
 		wide = oneWay
