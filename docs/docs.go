@@ -61,6 +61,7 @@ func Menu() []Group {
 			"decisions/0013-one-budget-for-all-doors",
 			"decisions/0014-rates-without-leaps",
 			"decisions/0015-a-common-clock",
+			"decisions/0016-what-if-stays",
 		}},
 	}
 }

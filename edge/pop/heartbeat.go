@@ -119,13 +119,14 @@ func (b *heartbeat) stepped(raw time.Duration) bool {
 // wall clock.
 func (b *heartbeat) collect(ops []ring.Op, wall time.Time) []ring.Op {
 	second := wall.Add(-b.offset()).Unix()
-	if second != b.last {
-		for server := range b.servers {
-			ops = b.beat(ops, server, second-beatDone, 0)
-			if b.joined {
-				ops = b.beat(ops, server, second, 1)
-			}
+	beats := b.joined && second != b.last
+	for server := range b.servers {
+		ops = b.beat(ops, server, second-beatDone, 0)
+		if beats {
+			ops = b.beat(ops, server, second, 1)
 		}
+	}
+	if beats {
 		b.last = second
 	}
 	if on := b.lookAt(b.looksAt[:0]); !slices.Equal(on, b.clocks.on) {
@@ -178,7 +179,7 @@ func (b *heartbeat) merge(ops []ring.Op, now window.Instant) {
 			b.totals = append(b.totals, int64(min(beats[n].Total, mostNodes)))
 		}
 	}
-	if len(beats) > 0 && b.joined {
+	if b.joined {
 		b.count.Store(max(1, median(b.totals)))
 	}
 	if b.clocks.began == 0 && now >= b.next {

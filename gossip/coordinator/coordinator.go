@@ -35,7 +35,7 @@ type Options struct {
 	// packet.
 	Send func(to string, packet []byte)
 	// Counts is the table of the admissions of other PoPs of keys not measured here; nil: the node
-	// takes no part in the exchange of counts from PoP to PoP, as earlier versions do.
+	// takes no part in the exchange of counts from PoP to PoP.
 	Counts *counts.Table
 	// Offset returns by how much the wall clock is ahead of the clock by which the periods of the
 	// samples are numbered; nil: Coordinator.Offset.
@@ -97,6 +97,8 @@ type Coordinator struct {
 	restoredUntil window.Instant
 	peers         *peers.Table
 	out           map[string]*outgoing
+	// started are the packets of out with something to send.
+	started []*outgoing
 	// rounds counts ticks.
 	rounds int
 	budget *budget
@@ -250,7 +252,9 @@ func (c *Coordinator) Tick(now window.Instant, wall time.Time) {
 	c.rounds++
 	c.budget.Refill(now)
 	c.peers.Forget(now, c.isMember)
-	c.peers.Compare(c.isMember)
+	if c.rounds%10 == 1 { // twice a second: it sorts all members
+		c.peers.Compare(c.isMember)
+	}
 	c.handOver(now)
 	c.tickLocals(now)
 	c.tickReported(now)

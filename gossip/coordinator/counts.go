@@ -13,7 +13,7 @@ import (
 
 // Keys of small limits are not held by their owners: each PoP sends admissions to the PoPs seeing
 // the key, at once, in 12 bytes (package counts). Owners have the rest: larger limits, rates,
-// blocks, and what people ask for; and the counts of members of an earlier version.
+// blocks, and what people ask for.
 //
 //	Measure ─► note ─step─► queue ─budget─► batches, one to each PoP ─► receiveCounts ─► raise ─► Apply
 //	                                                                     │     └─ no slot ─► counts.Table
@@ -42,7 +42,7 @@ type exchange struct {
 	shares   int // of all contests
 	// of a batch, which still fits into a packet when passed on
 	size    int
-	all     bool                      // all other PoPs take part, and there are some
+	others  bool                      // there are other PoPs
 	batches map[batchTo]*counts.Batch // being filled
 	grown   []counts.Growth           // memory
 	news    []byte                    // memory
@@ -118,6 +118,7 @@ func (x *exchange) assign(s *Assignment, o *Options) {
 		x.origins.Number(pop, pop)
 	}
 	x.partners.Assign(all)
+	x.others = len(all) > 1
 }
 
 // enroll makes l, which is new here, take part. Begins with the knowledge of the table.
@@ -195,9 +196,8 @@ func (x *exchange) put(now window.Instant, l *local) {
 	}
 }
 
-// held reports whether keys of r are held by records alone: all other PoPs take part. Reports of
-// such keys can wait.
-func (c *Coordinator) held(r *mitigation.Rule) bool { return c.counts.all && ByCounts(r) }
+// held reports whether keys of r are held by records alone. Reports of such keys can wait.
+func (c *Coordinator) held(r *mitigation.Rule) bool { return c.counts.others && ByCounts(r) }
 
 // waits returns how many turns a reported or owned key of r waits: of held keys nobody waits for
 // the owner.

@@ -12,7 +12,7 @@ import (
 // others have in a later period, and until that leaves the window they believe nothing of what it
 // admits next. Then they learn of that, although it admits nothing more.
 func TestWhatWasSentWithAClockAheadIsMadeGoodFor(t *testing.T) {
-	f, period := newCounting(t, fiveEach, "", 1, 1), int64(window.CountingPeriod(fiveEach.Window))
+	f, period := newCounting(t, fiveEach, 1, 1), int64(window.CountingPeriod(fiveEach.Window))
 	a, totals := f.nodes["a0"], window.Totals{}
 	own := int64(0)
 	load := func(n *node) (coordinator.Sample, bool) {

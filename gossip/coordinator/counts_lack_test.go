@@ -33,7 +33,7 @@ func beside(*node) (coordinator.Sample, bool) {
 // when it does: all of the window, however many periods ago. So is one that asks again after a
 // silence.
 func TestAPoPThatBeginsToAskLearnsAll(t *testing.T) {
-	f := newCounting(t, fiveEach, "", 2, 1)
+	f := newCounting(t, fiveEach, 2, 1)
 	f.admitIn("a0", 1, 0) // the first is told to all
 	f.run(100*time.Millisecond, beside)
 	f.admitIn("a0", 2, 0)
@@ -60,7 +60,7 @@ func TestAPoPThatBeginsToAskLearnsAll(t *testing.T) {
 // TestWhatAPoPLackedWasNotLate: of what a PoP is told once it asks it learns no later moment than
 // the true one, though it is told first of older periods: it would deny for longer than a window.
 func TestWhatAPoPLackedWasNotLate(t *testing.T) {
-	f := newCounting(t, fiveEach, "", 1, 1)
+	f := newCounting(t, fiveEach, 1, 1)
 	f.admitIn("a0", 1, 0)
 	f.run(100*time.Millisecond, beside)
 	f.admitIn("a0", 2, 0)
@@ -82,7 +82,7 @@ func TestWhatAPoPLackedWasNotLate(t *testing.T) {
 // waited would be taken for one of a later period, and deny a client for what has left its window.
 func TestNothingIsToldOfAPeriodLongGone(t *testing.T) {
 	for _, waits := range []time.Duration{12 * time.Second, 14 * time.Second, 16 * time.Second} {
-		f := newCounting(t, fiveEach, "", 1, 1)
+		f := newCounting(t, fiveEach, 1, 1)
 		f.admitIn("a0", 1, 0)
 		f.run(100*time.Millisecond, beside)
 		f.admitIn("a0", 2, 0)
@@ -100,7 +100,7 @@ func TestNothingIsToldOfAPeriodLongGone(t *testing.T) {
 
 // TestOnlyNewsIsPassedOn: a node that knows a record passes it on to nobody.
 func TestOnlyNewsIsPassedOn(t *testing.T) {
-	f := newCounting(t, fiveEach, "", 3, 3)
+	f := newCounting(t, fiveEach, 3, 3)
 	f.admitIn("b0", 1, 0) // b sees the key
 	f.run(time.Second, beside)
 	relays := func() (sum uint64) {
@@ -121,7 +121,7 @@ func TestOnlyNewsIsPassedOn(t *testing.T) {
 // takes a new one. A record arrives before the flush that shows it. What it adds is for the slot
 // that is gone: with its first sample the new one is handed all.
 func TestANewSlotIsHandedNothingTwice(t *testing.T) {
-	f := newCounting(t, fiveEach, "", 1, 1)
+	f := newCounting(t, fiveEach, 1, 1)
 	n := f.nodes["b0"]
 	f.admit("b0", fiveEach, 0, 0)
 	f.run(50*time.Millisecond, quiet)

@@ -55,7 +55,6 @@ func (c *Coordinator) receiveCounts(now window.Instant, h packet.Header, body []
 		c.stats.reject(RejectStranger)
 		return
 	}
-	x.partners.Heard(now, origin)
 	x.news = counts.AppendHead(x.news[:0], &head)
 	size := len(x.news)
 	if from != c.o.Name {

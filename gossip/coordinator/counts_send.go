@@ -24,8 +24,10 @@ func (c *Coordinator) sendCounts(now window.Instant) {
 	x.queue = slices.Delete(x.queue, 0, sent)
 	x.pressure.Adjust(len(x.queue) > 0 && now.Sub(x.queue[0].direct.queuedAt) > lateAfter)
 	for n := range x.partners.All() {
-		c.post1(now, batchTo{n, false})
-		c.post1(now, batchTo{n, true})
+		if x.partners.Due(n) {
+			c.post1(now, batchTo{n, false})
+			c.post1(now, batchTo{n, true})
+		}
 	}
 	x.partners.Turn()
 }
@@ -122,21 +124,6 @@ func (c *Coordinator) post1(now window.Instant, to batchTo) {
 	}
 }
 
-// greet tells all PoPs of this node's part, if some key receives counts here.
-func (c *Coordinator) greet(now window.Instant) {
-	x := &c.counts
-	if len(x.keys) == 0 || !x.partners.Greets(now) {
-		return
-	}
-	body := counts.AppendHead(nil, &counts.Head{})
-	for n, pop := range x.partners.All() {
-		if len(pop.Nodes) > 0 && !pop.Own {
-			c.putBody(now, x.partners.Next(n), packet.Counts, body)
-		}
-	}
-	x.partners.Turn()
-}
-
 // putNear sends a batch to all other nodes of this PoP but except, as far as the budget inside the
 // PoP goes.
 func (c *Coordinator) putNear(now window.Instant, body []byte, but string) {
@@ -163,8 +150,6 @@ func (c *Coordinator) tickCounts(now window.Instant) {
 	if c.rounds%20 == 0 {
 		x.table.Sweep(now)
 	}
-	c.greet(now)
-	x.all = x.partners.AllSpeak(now)
 }
 
 // audit queues l if admissions are unsent for a tenth of the window, or when cost sent with a clock

@@ -18,9 +18,8 @@ var fiveEach = mitigation.Rule{
 	Scope: mitigation.Global,
 }
 
-// newCounting returns a fleet whose nodes take part in the exchange of counts, but for those of the
-// PoPs in without.
-func newCounting(t *testing.T, rule mitigation.Rule, without string, sizes ...int) *fleet {
+// newCounting returns a fleet whose nodes take part in the exchange of counts.
+func newCounting(t *testing.T, rule mitigation.Rule, sizes ...int) *fleet {
 	t.Helper()
 	f := &fleet{
 		t: t, now: window.Instant(1_800_000_000_000_000_000), nodes: map[string]*node{},
@@ -31,9 +30,7 @@ func newCounting(t *testing.T, rule mitigation.Rule, without string, sizes ...in
 		for n := range size {
 			pop := string(rune('a' + p))
 			name := fmt.Sprint(pop, n)
-			if pop != without {
-				f.counts[name] = counts.NewTable(64)
-			}
+			f.counts[name] = counts.NewTable(64)
 			f.members = append(f.members, coordinator.Member{Name: name, PoP: pop})
 			f.add(rule, name, pop)
 		}
@@ -83,7 +80,7 @@ func (f *fleet) usedUp(name string, rule mitigation.Rule) bool {
 // gate of a node that measures the key, and the table of any other. Nothing is counted twice,
 // whoever sends it again.
 func TestCountsGoFromPoPToPoP(t *testing.T) {
-	f := newCounting(t, fiveEach, "", 2, 2, 2)
+	f := newCounting(t, fiveEach, 2, 2, 2)
 	f.admit("b0", fiveEach, 0, 0)
 	f.run(50*time.Millisecond, quiet)
 	f.admit("a0", fiveEach, 2, 2)
@@ -118,7 +115,7 @@ func TestCountsGoFromPoPToPoP(t *testing.T) {
 
 // TestNamesComeAndGo: of 300 PoPs that come and go each is heard, also the last.
 func TestNamesComeAndGo(t *testing.T) {
-	f := newCounting(t, fiveEach, "", 1)
+	f := newCounting(t, fiveEach, 1)
 	for k := range 300 {
 		name := fmt.Sprint("x", k)
 		f.order, f.counts[name] = f.order[:1], counts.NewTable(64)
@@ -135,7 +132,7 @@ func TestNamesComeAndGo(t *testing.T) {
 // TestAKeyBeginsWithWhatOthersAdmitted: the first sample of a key at a node brings its gate what
 // the table knew.
 func TestAKeyBeginsWithWhatOthersAdmitted(t *testing.T) {
-	f := newCounting(t, fiveEach, "", 1, 1)
+	f := newCounting(t, fiveEach, 1, 1)
 	f.admit("a0", fiveEach, 4, 4)
 	f.run(time.Second, quiet)
 	f.admit("b0", fiveEach, 1, 1)
@@ -144,29 +141,17 @@ func TestAKeyBeginsWithWhatOthersAdmitted(t *testing.T) {
 	}
 }
 
-// TestMembersOfAnEarlierVersion: a PoP that sends no counts is held by the owners, as before, and
-// the others hear of it from them.
-func TestMembersOfAnEarlierVersion(t *testing.T) {
-	f := newCounting(t, fiveEach, "c", 2, 2, 2)
-	f.run(5*time.Second, func(n *node) (coordinator.Sample, bool) {
-		total := map[string]int64{"a": 1, "b": 1, "c": 2}[n.pop]
-		m := coordinator.Sample{
-			Rule: "r", Key: []byte("k"), Since: 1, Offered: total,
-			Report: control.Report{Over: 10 * time.Second, Rate: .5},
-		}
+// TestAnIdlePoPChangesNothing: keys stay held by records, though a PoP sends none.
+func TestAnIdlePoPChangesNothing(t *testing.T) {
+	f := newCounting(t, fiveEach, 1, 1, 1)
+	f.run(5*time.Minute, func(n *node) (coordinator.Sample, bool) {
+		m := coordinator.Sample{Rule: "r", Key: []byte("k"), Since: 1}
 		m.Report.Totals.Period = uint32(int64(f.now) / int64(2*time.Second))
-		m.Report.Totals.By[0] = window.PeriodTotals{Offered: total, Admitted: total}
-		return m, true
+		return m, n.pop != "c"
 	})
-	for _, name := range []string{"a0", "b1", "c0"} {
-		if f.nodes[name].Stats().CountsHeld != 0 {
-			t.Errorf("%s takes all PoPs for new", name)
-		}
-		if at := f.nodes[name].heard.By[1].Admitted; at != map[byte]int64{
-			'a': 3, 'b': 3,
-			'c': 2,
-		}[name[0]] {
-			t.Errorf("the gate of %s counts %d in a period", name, at)
+	for _, name := range []string{"a0", "b0"} {
+		if s := f.nodes[name].Stats(); s.CountsHeld != 1 || s.Overloaded {
+			t.Errorf("%s: %+v", name, s)
 		}
 	}
 }
@@ -180,7 +165,7 @@ func TestWhatGoesByOwners(t *testing.T) {
 		"a block": block, "a larger limit": large,
 		"a rate": second,
 	} {
-		f := newCounting(t, rule, "", 1, 1)
+		f := newCounting(t, rule, 1, 1)
 		f.admit("a0", rule, 4, 4)
 		f.run(time.Second, quiet)
 		if s := f.nodes["a0"].Stats(); s.CountsOut != 0 || s.RecordsOut[packet.Counts] != 0 {
@@ -192,7 +177,7 @@ func TestWhatGoesByOwners(t *testing.T) {
 // TestCountsOfStrangers: a batch that claims to be relayed, but comes from another PoP, and one of
 // this PoP's own, change nothing.
 func TestCountsOfStrangers(t *testing.T) {
-	f := newCounting(t, fiveEach, "", 1, 1, 1)
+	f := newCounting(t, fiveEach, 1, 1, 1)
 	f.admit("b0", fiveEach, 1, 1)
 	before := f.nodes["b0"].Stats().Rejected[coordinator.RejectStranger]
 	d := counts.NewDigester([]byte("secret"))
@@ -215,7 +200,7 @@ func TestCountsOfStrangers(t *testing.T) {
 // TestCountsWaitForTheBudget: what the budget does not carry waits, its totals are those of the
 // time when it is sent, and all of it arrives.
 func TestCountsWaitForTheBudget(t *testing.T) {
-	f := newCounting(t, fiveEach, "", 1, 1)
+	f := newCounting(t, fiveEach, 1, 1)
 	const keys = 8000
 	all := make([]coordinator.Sample, keys)
 	for k := range all {
@@ -246,7 +231,7 @@ func TestCountsWaitForTheBudget(t *testing.T) {
 // TestOwnersOfHeldKeysAnswer: the owner of a key that records hold waits for its turn, but not when
 // it has a new report: a node that asks for the first time has a view in three ticks.
 func TestOwnersOfHeldKeysAnswer(t *testing.T) {
-	f := newCounting(t, fiveEach, "", 1, 1, 1)
+	f := newCounting(t, fiveEach, 1, 1, 1)
 	others := func(n *node) (coordinator.Sample, bool) {
 		key := map[bool]string{true: "another", false: "k"}[n.name == "a0"]
 		return coordinator.Sample{

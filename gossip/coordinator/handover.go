@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"maps"
 	"time"
 
 	"github.com/headgate-dev/headgate/mitigation/control"
@@ -39,6 +40,7 @@ func (c *Coordinator) handOver(now window.Instant) {
 			d.shard = c.assignment.Shard(d.is.id.Rule, d.is.id.Key)
 		}
 	}
+	maps.DeleteFunc(c.out, func(to string, _ *outgoing) bool { return !c.isMember(to) })
 	for pop := range before.Names() {
 		if !c.assignment.Has(pop) {
 			c.absent[pop] = now
@@ -60,8 +62,7 @@ func (c *Coordinator) handOver(now window.Instant) {
 		b.aggregate.CarryOver(now, lasts, c.allPoPs())
 	}
 	c.visits.reporterKeys.Each(c.dice, func(d *reporterKey) {
-		if resharded || before.ShardOwners(d.shard) != c.assignment.ShardOwners(d.shard) ||
-			before.Members() != c.assignment.Members() {
+		if resharded || before.ShardOwners(d.shard) != c.assignment.ShardOwners(d.shard) {
 			c.forward(now, d)
 		}
 	})

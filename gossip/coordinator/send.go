@@ -1,8 +1,8 @@
 package coordinator
 
 import (
-	"maps"
 	"slices"
+	"strings"
 
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
 	"github.com/headgate-dev/headgate/window"
@@ -10,6 +10,7 @@ import (
 
 // outgoing is the packet being filled for a member.
 type outgoing struct {
+	to      string
 	session uint64
 	packet  []byte
 }
@@ -68,7 +69,7 @@ func (c *Coordinator) putFree(
 func (c *Coordinator) outgoing(to string) *outgoing {
 	o := c.out[to]
 	if o == nil {
-		o = &outgoing{session: c.peers.Session(to)}
+		o = &outgoing{to: to, session: c.peers.Session(to)}
 		c.out[to] = o
 	}
 	return o
@@ -77,6 +78,7 @@ func (c *Coordinator) outgoing(to string) *outgoing {
 // header starts a packet in o.
 func (c *Coordinator) header(now window.Instant, o *outgoing) {
 	c.sequence++
+	c.started = append(c.started, o)
 	o.packet = packet.AppendHeader(o.packet, packet.Header{
 		Sender: c.o.Name, Session: o.session, Sequence: c.sequence, Issued: c.peers.Millis(now),
 	})
@@ -90,16 +92,14 @@ func (c *Coordinator) begin(now window.Instant, o *outgoing, k packet.Kind) {
 
 // send posts all started packets, sorted by member: the order must not change from run to run.
 func (c *Coordinator) send() {
-	for _, to := range slices.Sorted(maps.Keys(c.out)) {
-		o := c.out[to]
-		if len(o.packet) > 0 {
-			c.post(to, o)
+	slices.SortFunc(c.started, func(a, b *outgoing) int { return strings.Compare(a.to, b.to) })
+	for _, o := range c.started {
+		if len(o.packet) > 0 { // a full packet was posted before
+			c.post(o.to, o)
 			o.packet = o.packet[:0]
 		}
-		if !c.isMember(to) {
-			delete(c.out, to)
-		}
 	}
+	c.started = c.started[:0]
 }
 
 func (c *Coordinator) post(to string, o *outgoing) {

@@ -104,7 +104,7 @@ func (c *Coordinator) Stats() Stats {
 	if c.counts.table != nil {
 		s.CountsDisplaced = c.counts.table.Evicted()
 	}
-	if c.counts.all {
+	if c.counts.others {
 		s.CountsHeld = len(c.counts.keys)
 	}
 	s.Locals, s.ReporterKeys, s.OwnedKeys = len(c.locals), len(c.reporterKeys), len(c.ownedKeys)

@@ -5,6 +5,7 @@
 //	    → accepted
 //	question to a member ─► Asked ─► Responsive: no answer for too long? ─► its deputy or standby
 //	state exchange ─► ReceiveClock ─► Clocks ─► readiness, metrics, admin pages
+//	packet, answer to a ping ─► sights ─► Lead of a member ─► Compare: the median ─► Offset
 //
 // A member has a session with each receiver, whose number it draws at its start, and numbers the
 // packets in it. A packet is a replay if its number is more than 4,096 behind the newest of its

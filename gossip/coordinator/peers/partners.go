@@ -1,16 +1,5 @@
 package peers
 
-import (
-	"time"
-
-	"github.com/headgate-dev/headgate/window"
-)
-
-const (
-	// speaksFor how long a PoP is taken to take part since its last batch.
-	speaksFor = 2 * time.Minute
-)
-
 // PoP is a PoP with the members a batch may go to. Immutable.
 type PoP struct {
 	Name string
@@ -22,21 +11,12 @@ type PoP struct {
 // Partners is the knowledge of a node of all PoPs. Its zero value knows none. It is not safe for
 // concurrent use.
 type Partners struct {
-	all    []PoP
-	speaks map[string]window.Instant // by PoP: its last batch
-	hello  window.Instant            // the last
-	turn   int
+	all  []PoP
+	turn int
 }
 
-// Assign replaces the PoPs by all. The entries of those that stay are kept.
-func (t *Partners) Assign(all []PoP) {
-	t.all = all
-	had := t.speaks
-	t.speaks = make(map[string]window.Instant, len(all))
-	for n := range all {
-		t.speaks[all[n].Name] = had[all[n].Name]
-	}
-}
+// Assign replaces the PoPs by all.
+func (t *Partners) Assign(all []PoP) { t.all = all }
 
 // All returns all PoPs. The caller changes nothing.
 func (t *Partners) All() []PoP { return t.all }
@@ -51,37 +31,17 @@ func (t *Partners) Own() []string {
 	return nil
 }
 
-// Heard notes that pop, of All, sent a batch.
-func (t *Partners) Heard(now window.Instant, pop string) { t.speaks[pop] = now }
+// every returns in how many turns another PoP is sent a batch: all PoPs send to all others, so with
+// more than 20 PoPs less often.
+func (t *Partners) every() int { return max(1, min((len(t.all)+19)/20, 5)) }
 
-// AllSpeak reports whether all other PoPs take part, and there are some.
-func (t *Partners) AllSpeak(now window.Instant) bool {
-	others := 0
-	for n := range t.all {
-		if p := &t.all[n]; !p.Own {
-			if others++; t.speaks[p.Name] == 0 || now.Sub(t.speaks[p.Name]) > speaksFor {
-				return false
-			}
-		}
-	}
-	return others > 0
-}
-
-// Greets reports, at most once in 30 s, whether the other PoPs are to be told that this node takes
-// part.
-func (t *Partners) Greets(now window.Instant) bool {
-	// how often a node that has counts to receive says that it takes part,
-	if t.hello != 0 && now.Sub(t.hello) < (30*time.Second) {
-		return false
-	}
-	t.hello = now
-	return true
-}
+// Due reports whether the n-th PoP of All is to be sent its batch in this turn.
+func (t *Partners) Due(n int) bool { return t.all[n].Own || (t.turn+n)%t.every() == 0 }
 
 // Next returns the node of the n-th PoP of All, which has some, that is to receive the next batch.
 func (t *Partners) Next(n int) string {
 	nodes := t.all[n].Nodes
-	return nodes[(t.turn+n)%len(nodes)]
+	return nodes[(t.turn+n)/t.every()%len(nodes)]
 }
 
 // Turn moves the turn on to other nodes.

@@ -2,43 +2,9 @@ package peers_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/headgate-dev/headgate/gossip/coordinator/peers"
-	"github.com/headgate-dev/headgate/window"
 )
-
-const now = window.Instant(1_800_000_000_000_000_000)
-
-// TestAllSpeak: counts alone hold a key while every other PoP has sent a batch of late, and there
-// is one.
-func TestAllSpeak(t *testing.T) {
-	var all peers.Partners
-	own := peers.PoP{Name: "a", Own: true, Nodes: []string{"a1"}}
-	if all.Assign([]peers.PoP{own}); all.AllSpeak(now) {
-		t.Error("there is no other PoP")
-	}
-	all.Assign([]peers.PoP{own, {Name: "b", Nodes: []string{"b0", "b1"}}, {Name: "c"}})
-	all.Heard(now, "b")
-	if all.AllSpeak(now) {
-		t.Error("c was never heard")
-	}
-	all.Heard(now.Add(time.Minute), "c")
-	all.Assign([]peers.PoP{own, {Name: "b", Nodes: []string{"b0"}}, {Name: "c"}})
-	if !all.AllSpeak(now.Add(2 * time.Minute)) {
-		t.Error("a change of members forgets who was heard")
-	}
-	if all.AllSpeak(now.Add(2*time.Minute + 1)) {
-		t.Error("b is silent for more than two minutes")
-	}
-	all.Assign([]peers.PoP{own, {Name: "c"}})
-	if !all.AllSpeak(now.Add(3 * time.Minute)) {
-		t.Error("who is gone is waited for")
-	}
-	if got := all.Own(); len(got) != 1 || got[0] != "a1" {
-		t.Errorf("the neighbours are %v", got)
-	}
-}
 
 // TestTurns: each node of a PoP receives in its turn, and two PoPs are not in step.
 func TestTurns(t *testing.T) {
@@ -55,18 +21,27 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestGreets: at once, and then every half minute.
-func TestGreets(t *testing.T) {
+// TestManyPoPsAreSentLessOften: with 45 PoPs each is sent a batch in every third turn, and each of
+// its nodes in turn; the own PoP is sent a batch in all turns.
+func TestManyPoPsAreSentLessOften(t *testing.T) {
 	var all peers.Partners
-	for _, c := range []struct {
-		at    time.Duration
-		wants bool
-	}{{0, true}, {time.Second, false}, {30*time.Second - 1, false}, {
-		30 * time.Second,
-		true,
-	}, {40 * time.Second, false}} {
-		if got := all.Greets(now.Add(c.at)); got != c.wants {
-			t.Errorf("after %v: %v", c.at, got)
+	pops := make([]peers.PoP, 45)
+	for n := range pops {
+		pops[n] = peers.PoP{Own: n == 7, Nodes: []string{"0", "1"}}
+	}
+	all.Assign(pops)
+	sent := make([]string, len(pops))
+	for range 12 {
+		for n := range pops {
+			if all.Due(n) {
+				sent[n] += all.Next(n)
+			}
+		}
+		all.Turn()
+	}
+	for n := range sent {
+		if n == 7 && len(sent[n]) != 12 || n != 7 && sent[n] != "0101" && sent[n] != "1010" {
+			t.Errorf("PoP %d: %s", n, sent[n])
 		}
 	}
 }
