@@ -38,7 +38,6 @@ type Gate struct {
 	node     string
 	turns    atomic.Uint64 // number of calls of Turn
 	steps    health.ClockSteps
-	offsets  health.Offsets
 	ring     *health.Ring // nil: this node is the whole PoP
 	// keys other nodes of the PoP know to be at their limits; nil without a ring
 	usedUp     *usedup.Table
@@ -65,6 +64,7 @@ type Gate struct {
 	extra   []mitigation.Rule // of AddRule
 	killed  mitigation.Mode   // that all rules were put into; Enforce: none was
 	reloads health.Reloads
+	offsets health.Offsets // its words are written in each flush: apart from those of decisions
 }
 
 // Options are the arguments of New.
