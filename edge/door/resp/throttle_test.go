@@ -75,6 +75,12 @@ func TestThrottleNumbers(t *testing.T) {
 	if s := n.door.Stats(); s.DisplacedNumbers != 200-64 {
 		t.Errorf("%+v", s)
 	}
-	n.want("CL.THROTTLE k0 0 1 3600", "[1 1 0 3600 3600]")
-	n.want("CL.THROTTLE k9 9 1 3600", "[0 10 8 -1 7200]")
+	for question, want := range map[string]string{ // seconds have passed
+		"CL.THROTTLE k0 0 1 3600": "[1 1 0 3",
+		"CL.THROTTLE k9 9 1 3600": "[0 10 8 -1 7",
+	} {
+		if got := n.do(strings.Fields(question)...); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s, want %s…", question, got, want)
+		}
+	}
 }
