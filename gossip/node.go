@@ -90,7 +90,7 @@ func newNode(cfg Config, at netip.AddrPort, ring *memberlist.Keyring) *Node {
 	c := &counters{}
 	r := newRoster()
 	n := &Node{
-		cfg: cfg, at: at, log: limitLog(cfg.Log, c), c: c, clock: newClock(time.Now()),
+		cfg: cfg, at: at, log: cfg.Log, c: c, clock: newClock(time.Now()),
 		roster: r, queue: newQueue(r.alive), inbox: newInbox(c),
 		keyring: ring, out: make(chan outgoing, maxSending), metaNews: make(chan struct{}, 1),
 		claims: make(chan [2]memberlist.Node, 1),

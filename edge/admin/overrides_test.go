@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,28 +55,25 @@ func (k *peer) receive(from *peer) (news int) {
 	return news
 }
 
-// overridesOf returns every override that g remembers in one piece, as MergeOverrides takes it.
-func overridesOf(t *testing.T, g *gate.Gate) []byte {
+// overridesOf returns every override that g remembers, as its state has them.
+func overridesOf(t *testing.T, g *gate.Gate) (all [][]byte) {
 	t.Helper()
-	var all []override.Override
-	left := g.AppendOverrides(func(record []byte) bool {
-		o, err := override.Parse(bytes.Clone(record))
-		if err != nil {
-			t.Error(err)
-		}
-		all = append(all, o)
+	if left := g.AppendOverrides(func(record []byte) bool {
+		all = append(all, bytes.Clone(record))
 		return true
-	})
-	if left != 0 {
+	}); left != 0 {
 		t.Errorf("%d overrides left out", left)
 	}
-	return override.AppendAll(nil, all)
+	return all
 }
 
 // override gives the key k of rule shed a flag with this action, for ten minutes.
 func (k *peer) override(t *testing.T, action string) {
 	t.Helper()
-	body := fmt.Sprintf(`{"rule":"shed","key":"k","action":%q,"ttl":"10m","reason":"why","by":"ann"}`, action)
+	body := fmt.Sprintf(
+		`{"rule":"shed","key":"k","action":%q,"ttl":"10m","reason":"why","by":"ann"}`,
+		action,
+	)
 	if w := k.ask("POST", "/v1/mitigations", body); w.Code != http.StatusCreated {
 		t.Fatalf("status %d: %s", w.Code, w.Body)
 	}
@@ -169,9 +167,10 @@ func TestLiftReachesOthers(t *testing.T) {
 			here.published = nil
 		}
 		there.refuse("block", "k")
-		state := overridesOf(t, here.gate)
-		if news, err := there.gate.MergeOverrides(state); news != 0 || err != nil {
-			t.Errorf("%d news, %v", news, err)
+		for _, record := range overridesOf(t, here.gate) {
+			if there.gate.MergeOverride(record) {
+				t.Errorf("news: %q", record)
+			}
 		}
 		if a := there.check("block", "k"); a.Why != mitigation.ByBlock {
 			t.Errorf("a lift took back what came after it: %+v", a)
@@ -246,43 +245,36 @@ func TestOverridesOfUnknownRules(t *testing.T) {
 	}
 }
 
-// TestMergeOverridesRefuses checks that a state which cannot be read changes nothing, and one from
-// the future neither, while what is good in it is taken.
-func TestMergeOverridesRefuses(t *testing.T) {
+// TestMergeOverrideRefuses checks that a record which cannot be read changes nothing, and one from
+// the future neither.
+func TestMergeOverrideRefuses(t *testing.T) {
 	t.Parallel()
 	nodes := newPeers(2)
 	here, there := nodes[0], nodes[1]
 	here.put(t, "shed", "a")
 	here.put(t, "shed", "b")
-	state := overridesOf(t, here.gate)
-	for n := 2; n < len(state)-1; n++ {
-		news, err := there.gate.MergeOverrides(state[:n])
-		if whole := 2 + int(state[1]); n == whole {
-			continue // one override and not the other
-		}
-		if err == nil || news != 0 {
-			t.Fatalf("cut at %d of %d: %d news, %v", n, len(state), news, err)
-		}
-	}
 	early := override.Override{
 		Rule: "shed", Key: []byte("early"), Verb: override.Block, Node: "x",
 		Issued: time.Now().Add(time.Hour).UnixMilli(),
 	}
 	early.Until = early.Issued + 5000
 	early.Keep = early.Until
-	all, err := override.ParseAll(state)
-	if err != nil {
-		t.Fatal(err)
+	refused := [][]byte{override.Append(nil, &early), []byte("nonsense")}
+	for _, record := range overridesOf(t, here.gate) {
+		for n := range record {
+			refused = append(refused, record[:n])
+		}
 	}
-	_, err = there.gate.MergeOverrides(override.AppendAll(nil,
-		append([]override.Override{early}, all...)))
-	if err == nil || len(flagsOf(there.gate)) != 2 {
-		t.Errorf("%v, flags %v", err, flagsOf(there.gate))
+	for _, record := range refused {
+		if there.gate.MergeOverride(record) || len(flagsOf(there.gate)) != 0 {
+			t.Fatalf("%q is news", record)
+		}
 	}
-	if there.gate.MergeOverride([]byte("nonsense")) || there.gate.OverrideStats().Bad == 0 {
-		t.Error("nonsense was news, or was not counted")
+	if bad := there.gate.OverrideStats().Bad; bad < uint64(len(refused)-1) {
+		t.Errorf("%d of %d are counted as bad", bad, len(refused))
 	}
-	if !bytes.Equal(overridesOf(t, here.gate), overridesOf(t, there.gate)) {
+	if there.receive(here); len(flagsOf(there.gate)) != 2 ||
+		!slices.EqualFunc(overridesOf(t, here.gate), overridesOf(t, there.gate), bytes.Equal) {
 		t.Error("two nodes that heard the same hold different words")
 	}
 }

@@ -190,9 +190,6 @@ func TestMergeIsNewsOnce(t *testing.T) {
 	if g.MergeOverride([]byte("garbage")) || g.OverrideStats().Bad != 1 {
 		t.Errorf("garbage: %+v", g.OverrideStats())
 	}
-	if _, err := g.MergeOverrides([]byte("garbage")); err == nil || g.OverrideStats().Bad != 2 {
-		t.Errorf("garbage in one piece: %v, %+v", err, g.OverrideStats())
-	}
 	g.Reload(time.Now(), []mitigation.Rule{gatetest.Shed, gatetest.Block})
 	if got := ask(g, g.Now(), gate.Check, "block", "k", 1); got.Why != mitigation.ByBlock {
 		t.Errorf("the rule came after its override: %+v", got)

@@ -13,7 +13,7 @@ import (
 //
 //	Override, Lift ─► issue ─┬─► flag table
 //	                         └─► set of overrides ─► Publish ─► (gossip)
-//	(gossip) ─► MergeOverride, MergeOverrides ─► set ─► applyNews ─► flag table
+//	(gossip) ─► MergeOverride ─► set ─► applyNews ─► flag table
 //	a reload, a restart ─► applyAll ─► flag table
 
 // liftSlack is the age up to which a lift also ends flags set after it: two clocks may differ by as
@@ -75,27 +75,6 @@ func (g *Gate) AppendOverrides(add func(record []byte) bool) (left int) {
 	wall := g.Wall(g.Now()).UnixMilli()
 	return g.roundRobin.Append(
 		slices.Concat(g.overrides.All(wall), g.limits.All(wall), g.policies.All(wall)), add)
-}
-
-// MergeOverrides merges all overrides of another node from a single record, as nodes of older
-// builds send them, and returns how many were news. The error describes the refused overrides; of
-// an unreadable record, all.
-func (g *Gate) MergeOverrides(state []byte) (news int, err error) {
-	all, err := override.ParseAll(state)
-	if err != nil {
-		g.overrides.Reject()
-		return 0, err
-	}
-	now := g.Now()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	_, err = g.overrides.MergeAll(g.Wall(now).UnixMilli(), all,
-		func(o override.Override, is override.News) {
-			news++
-			g.applyNews(now, o, is)
-		})
-	g.networks.Update(now, g.flags)
-	return news, err
 }
 
 // applyNews puts o into effect if o is the newest override of the key. The caller holds g.mu.

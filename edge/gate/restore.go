@@ -29,9 +29,9 @@ func (g *Gate) Restore(now window.Instant, s *Snapshot, unseen time.Duration) (R
 		return Restored{}, ErrFuture
 	}
 	var is Restored
-	_, _ = g.overrides.MergeAll(g.Wall(now).UnixMilli(), s.Overrides,
+	g.overrides.MergeAll(g.Wall(now).UnixMilli(), s.Overrides,
 		func(override.Override, override.News) { is.Overrides++ })
-	_, _ = g.limits.MergeAll(g.Wall(now).UnixMilli(), s.Limits,
+	g.limits.MergeAll(g.Wall(now).UnixMilli(), s.Limits,
 		func(override.Override, override.News) { is.Overrides++ })
 	g.applyLimits()
 	g.applyAll(now)

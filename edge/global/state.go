@@ -10,10 +10,9 @@ import (
 
 // The tags of records that are spread, and of the parts of a state.
 const (
-	tagHint      = 'n' // from a node of an older build, ignored
-	tagOverride  = 'w' // an override, as the gate publishes it
-	tagOverrides = 'W' // all overrides of a node at once, from a node of an older build
-	tagClock     = 't' // the sender's name, and its clock
+	tagHint     = 'n' // from a node of an older build, ignored
+	tagOverride = 'w' // an override, as the gate publishes it
+	tagClock    = 't' // the sender's name, and its clock
 )
 
 // tagged returns record with tag before it.
@@ -68,8 +67,6 @@ func (l *Link) mergePart(part []byte) {
 		return
 	}
 	switch body := part[1:]; part[0] {
-	case tagOverrides:
-		_, _ = l.gate.MergeOverrides(body) // its faults are counted
 	case tagClock:
 		l.receiveClock(body)
 	default:

@@ -37,8 +37,6 @@ const (
 	Stream
 	// Member is a denied member: an invalid name, or a too many.
 	Member
-	// Log is a log line beyond the limit.
-	Log
 	// Compressed is a compressed packet of a member.
 	Compressed
 	// Reasons is the number of reasons.
@@ -48,7 +46,7 @@ const (
 var names = [Reasons]string{
 	"oversize", "unknown_member", "send_queue", "send_error", "pruned", "inbox", "malformed",
 	"foreign", "label", "key",
-	"backlog", "accepts", "streams", "stream", "member", "log", "compressed",
+	"backlog", "accepts", "streams", "stream", "member", "compressed",
 }
 
 // String returns the reason's label value in metrics, a lower-case word.

@@ -3,7 +3,6 @@ package override
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -209,23 +208,14 @@ func (s *Set) All(now int64) []Override {
 	return all
 }
 
-// MergeAll merges all at now, and calls onNews, which may be nil, with each with an effect. The
-// result is the number refused, not counting the expired, and the first error.
-func (s *Set) MergeAll(
-	now int64, all []Override, onNews func(Override, News),
-) (refused int, first error) {
+// MergeAll merges all at now, and calls onNews, which may be nil, with each with an effect. Those
+// refused are counted.
+func (s *Set) MergeAll(now int64, all []Override, onNews func(Override, News)) {
 	for _, o := range all {
-		n, err := s.Merge(now, o)
-		switch {
-		case errors.Is(err, ErrOver): // normal in an old state
-		case err != nil:
-			refused++
-			first = cmp.Or(first, err)
-		case n != Known && onNews != nil:
+		if n, err := s.Merge(now, o); err == nil && n != Known && onNews != nil {
 			onNews(o, n)
 		}
 	}
-	return refused, first
 }
 
 // Reject counts an unparsable record.
