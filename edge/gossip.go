@@ -18,7 +18,7 @@ func newLink(p prepared, node, version string, log *slog.Logger, rest func()) *g
 	}
 	return global.New(global.Options{
 		Node: node, PoP: p.cfg.PoP, Version: version, Flush: p.cfg.Ring.Flush,
-		Memory: int(countsBytes(&p.cfg)),
+		Memory: controlBytes(&p.cfg),
 		Bind:   hostPort(p.cfg.Gossip.Bind), Join: hostPorts(p.cfg.Gossip.Join),
 		Keys: p.gossipKeys(), Log: log,
 		Admin: reachableAdmin(p.cfg.Listen.Admin), Rest: rest,

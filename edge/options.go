@@ -11,7 +11,6 @@ import (
 	"github.com/headgate-dev/headgate/edge/door/resp"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/policy"
-	"github.com/headgate-dev/headgate/gossip/counts"
 )
 
 // GateOptions returns the options of a gate counting as cfg says. global is the way to the other
@@ -22,7 +21,7 @@ func GateOptions(
 	return gate.Options{
 		Node: node,
 		Memory: cfg.Memory - ticketBytes(cfg) - waitingBytes(cfg) - throttleBytes(cfg) -
-			countsBytes(cfg) - surgeBytes(cfg) - pastBytes(cfg),
+			controlBytes(cfg) - surgeBytes(cfg) - pastBytes(cfg),
 		Past:  pastBytes(cfg),
 		Rules: cfg.AllRules(), Flush: cfg.Ring.Flush, Servers: len(cfg.Ring.Servers),
 		Global: global, Start: start,
@@ -70,13 +69,15 @@ func throttleBytes(cfg *config.Config) int64 {
 	return cfg.Memory / resp.TableShare
 }
 
-// countsBytes returns how much of cfg's memory is for the admissions of other PoPs of keys new
-// here.
-func countsBytes(cfg *config.Config) int64 {
+// maxControl is the most memory for the control loop: of more keys nothing can be told in time.
+const maxControl = 512 << 20
+
+// controlBytes returns how much of cfg's memory is for the control loop over all PoPs.
+func controlBytes(cfg *config.Config) int64 {
 	if cfg.Gossip.Bind.IsZero() {
 		return 0
 	}
-	return int64(counts.EntriesFor(int(cfg.Memory)) * counts.EntryBytes)
+	return min(cfg.Memory/8, maxControl)
 }
 
 // NodeName returns cfg's name of the node, or else the machine's.

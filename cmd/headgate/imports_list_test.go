@@ -76,7 +76,7 @@ var rooms = map[string]struct {
 		"ratios are arithmetic over reports; who sends them is the coordinator's affair",
 	},
 
-	"gossip": {[]string{"gossip/guard", "gossip/lossy"}, "gossip carries bytes; " +
+	"gossip": {[]string{"gossip/guard"}, "gossip carries bytes; " +
 		"edge/global joins it to a node, so that either can be tested without the other"},
 	"gossip/coordinator": {
 		with(coordinatorParts, "sketch", "window", "window/moments", "mitigation",
@@ -94,17 +94,15 @@ var rooms = map[string]struct {
 	},
 	"gossip/coordinator/peers": {[]string{"window", "gossip/coordinator/packet"}, "whether a " +
 		"packet is to be believed follows from its header; its records are not its affair"},
-	"gossip/counts": {[]string{"window", "gossip/coordinator/packet"}, "what PoPs tell each other about counts " +
-		"is arithmetic over periods and bytes; who sends it to whom is the coordinator's affair"},
+	"gossip/counts": {
+		[]string{"window", "gossip/coordinator/packet"},
+		"counts between PoPs are arithmetic over periods and bytes; who sends them to whom is " +
+			"the coordinator's affair",
+	},
 	"gossip/guard": {
 		[]string{"gossip/guard"},
 		"the guard checks what reaches memberlist; what the payload holds is not its affair",
 	},
-	"gossip/lossy": {
-		nil,
-		"a network in memory that loses, delays and cuts, for the tests of whatever gossips",
-	},
-
 	"edge/gate": {
 		with(counting, "edge/gate/snapshot", "edge/gate/health",
 			"edge/gate/networks", "edge/gate/observer", "edge/gate/tables",
@@ -505,6 +503,10 @@ var kits = map[string]struct {
 		[]string{"edge/ring"},
 		"a memcached in memory that can fail, forget and lie",
 	},
+	"gossip/lossy": {
+		nil,
+		"a network in memory that loses, delays and cuts, for the tests of whatever gossips",
+	},
 	"gossip/guard/guardtest": {
 		nil,
 		"the bytes of memberlist's messages, as members and attackers send them",
@@ -529,7 +531,7 @@ var testImports = map[string][]string{
 	"edge/door/grpc": {"edge/config", "edge/config/envoy"},
 	"edge/client":    {"edge", "edge/config", "edge/gate"},
 	"edge/door":      {"edge/door/http", "edge/door/udp", "edge/gate", "edge/latency"},
-	"edge/global":    {"edge/pop", "edge/ring", "edge/state", "gossip/lossy", "window/bucket"},
+	"edge/global":    {"edge/pop", "edge/ring", "edge/state", "window/bucket"},
 	"edge/metrics":   {"edge/admin", "edge/config"},
 	"edge/pop":       {"mitigation", "mitigation/control", "window/bucket"},
 	"edge/pop/board": {"mitigation"},

@@ -124,6 +124,9 @@ type ControlKeys struct {
 	Shed     int `json:"shed"`     // of Owned: above their limit
 	// of Owned: their last reports still count although many PoPs fell silent at once
 	Guarded int `json:"guarded"`
+	// memory of all of them, and the most of it
+	Bytes    int64 `json:"bytes"`
+	Capacity int64 `json:"capacity_bytes"`
 }
 
 // GossipView is the state of a node's gossip with the nodes of all PoPs.

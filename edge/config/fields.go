@@ -42,9 +42,8 @@ func (c *Config) nodeFields() []field {
 		described("memory", &c.Memory, sizes(MinMemory, MaxMemory), "64MiB",
 			"The memory for counters and mitigations, reserved at start, with the parts for "+
 				"surges and `history`. 64MiB have 95,616 exact slots, with a ring 63,136. "+
-				"`headgate suggest` takes a sixteenth at most. Up to 65,536 keys of scope "+
-				"`global` take 7KiB more "+
-				"each; else the process stays within `memory` + sets + 64MiB under "+
+				"With gossip an eighth is for keys of scope `global`. `headgate suggest` takes a "+
+				"sixteenth more at most. The process stays within `memory` + sets + 64MiB under "+
 				"floods of keys, and + 128MiB while every door is full "+
 				"of clients that end no request and read no answer. Sets are the bytes that "+
 				"`config check` prints; they count twice while a reload changes them. The "+

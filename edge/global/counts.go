@@ -9,14 +9,6 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// entries returns how many entries the table of counts has.
-func (o *Options) entries() int {
-	if o.Memory == 0 {
-		return counts.Entries
-	}
-	return o.Memory / counts.EntryBytes
-}
-
 // usedUp has the table of counts asked about keys of r that are new here.
 func (l *Link) usedUp(r mitigation.Rule) func(window.Instant, []byte) window.Instant {
 	if !coordinator.ByCounts(&r) {

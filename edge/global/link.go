@@ -72,9 +72,9 @@ type Options struct {
 	Flush time.Duration // between two flushes of the gate
 	Bind  string        // host:port to gossip on
 	Join  []string      // host:port of members to begin with; empty: this node is the first
-	// bytes for the admissions of other PoPs of keys with no counts here; 0: that of 64 MiB of
-	// counters
-	Memory int
+	// bytes for all that grows with keys, an eighth of them for the admissions of other PoPs of
+	// keys with no counts here; 0: coordinator.DefaultMemory
+	Memory int64
 	// of the cluster, 32 bytes each, at least 1: the first is used to send, all are accepted
 	Keys [][]byte
 	Log  *slog.Logger
@@ -85,12 +85,15 @@ type Options struct {
 // New returns a link whose gate is still to come. The gate is made with its Hooks, and then handed
 // to Attach.
 func New(o Options) *Link {
+	if o.Memory == 0 {
+		o.Memory = coordinator.DefaultMemory
+	}
 	return &Link{
 		options: o,
 		key:     o.Keys[0],
 		heard:   time.Now(),
 		watch:   newWatch(o.Log, lostAfter),
-		counts:  counts.NewTable(o.entries()),
+		counts:  counts.NewTable(counts.EntriesFor(int(o.Memory))),
 	}
 }
 
@@ -159,6 +162,7 @@ func (l *Link) coordinatorOptions() coordinator.Options {
 		Batch:  batch,
 		Seed:   seed(),
 		Counts: l.counts,
+		Memory: l.options.Memory - l.counts.Bytes(),
 		Send:   func(to string, packet []byte) { l.transport.Send(to, packet) },
 		Apply:  l.gate.Apply,
 		Offset: l.gate.Offsets().Applied,

@@ -150,10 +150,10 @@ func (s *sim) checkTables() {
 			name       string
 			held, most int
 		}{
-			{"locals", is.Locals, min(keys, coordinator.MaxLocals)},
+			{"locals", is.Locals, keys},
 			// for the PoP, and alone
-			{"desks", is.ReporterKeys, min(2*keys, coordinator.MaxReporterKeys)},
-			{"books", is.OwnedKeys, min(keys, coordinator.MaxOwnedKeys)},
+			{"desks", is.ReporterKeys, 2 * keys},
+			{"books", is.OwnedKeys, keys},
 			{"queued", n.queued(), 2 * keys},
 		} {
 			if t.held > t.most {

@@ -77,7 +77,7 @@ func addCoordinator(s *api.GossipStats, c *coordinator.Stats) {
 	}
 	s.Keys = api.ControlKeys{
 		Measured: c.Locals, Reported: c.ReporterKeys, Owned: c.OwnedKeys,
-		Shed: c.Shed, Guarded: c.Guarded,
+		Shed: c.Shed, Guarded: c.Guarded, Bytes: c.Bytes, Capacity: c.Capacity,
 	}
 	s.Counts = api.CountsStats{
 		Records: api.Flow{In: c.CountsIn, Out: c.CountsOut}, Waiting: c.CountsQueue,

@@ -44,7 +44,7 @@ var globalFamilies = []family{
 	},
 	{
 		"gossip_dropped_total", "reason",
-		"Gossip packets, records and log lines dropped because they did not fit or could not " +
+		"Gossip packets and records dropped because they did not fit or could not " +
 			"be read.",
 	},
 	{
@@ -98,7 +98,13 @@ var globalFamilies = []family{
 		"control_origins", "",
 		"PoPs and nodes that count alone, of which counts of small limits are kept; at most 255.",
 	},
-	{"control_full_total", "", "Times a table of the control loop for global rules was full."},
+	{
+		"control_full_total", "",
+		"Times a key of a global rule, or an origin, found no room in the control loop. Its PoP " +
+			"counts the key alone.",
+	},
+	{"control_bytes", "", "Memory of all keys of global rules in the control loop."},
+	{"control_capacity_bytes", "", "Most memory of the control loop, a part of the memory."},
 	{
 		"control_counts_total", "direction",
 		"Counts of keys of small global limits that went from PoP to PoP, by direction.",
@@ -214,6 +220,8 @@ func collectControl(to scrape, s *api.GossipStats) {
 	put(to, "control_deferred_total", s.Deferred)
 	put(to, "control_origins", s.Origins)
 	put(to, "control_full_total", s.Full)
+	put(to, "control_bytes", s.Keys.Bytes)
+	put(to, "control_capacity_bytes", s.Keys.Capacity)
 	put(to, "control_counts_total", s.Counts.Records.In, "in")
 	put(to, "control_counts_total", s.Counts.Records.Out, "out")
 	put(to, "control_counts_waiting_keys", s.Counts.Waiting)

@@ -30,7 +30,9 @@ func newGlobalNode() *node {
 }
 
 // globalWant are the samples for apitest.Gossip.
-const globalWant = `headgate_control_counts_displaced_total 130
+const globalWant = `headgate_control_bytes 1234
+headgate_control_capacity_bytes 12345
+headgate_control_counts_displaced_total 130
 headgate_control_counts_dropped_total 129
 headgate_control_counts_total{direction="in"} 126
 headgate_control_counts_total{direction="out"} 127

@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"math"
 	"time"
 
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
@@ -29,7 +30,7 @@ func (c *Coordinator) receiveView(now window.Instant, l *local, v control.Global
 	l.view, l.viewed, l.from = v, now, from
 	l.noteDivision(now)
 	if l.sentAt != 0 && !l.alone && now.Sub(l.sentAt) > shedGap {
-		l.sent.Rate = v.EchoRate // another node of the PoP has reported since
+		l.sent.rate = v.EchoRate // another node of the PoP has reported since
 	}
 	if v.Blocked > 0 {
 		l.blocked = now.Add(v.Blocked)
@@ -52,26 +53,21 @@ func (c *Coordinator) fresh(now window.Instant, l *local) bool {
 func (c *Coordinator) advise(now window.Instant, l *local) {
 	a := Advice{
 		Rule: l.id.Rule, Key: []byte(l.id.Key), Index: l.index, Since: l.since,
-		Until: now.Add(max(4*c.o.Flush, time.Second)), From: l.from,
+		Until: now.Add(adviceFor(c.o.Flush)), From: l.from,
 	}
-	if l.direct.fresh {
-		c.refill(now, l)
-	}
-	a.Remote = l.remote
 	if c.fresh(now, l) {
 		a.View = l.view
 		a.View.Blocked = max(0, l.blocked.Sub(now))
 		a.Ratio = c.ratio(now, l)
 		a.Remote = c.collectRemote(now, l)
 		if c.rateOnly(l) {
-			a.RateOnly, a.Until = count(&l.rule, l.view.RateOnly), now.Add(l.rateTTL())
+			a.RateOnly, a.Until = count(&l.rule.Rule, l.view.RateOnly), now.Add(l.rateTTL())
 		}
 	} else if over := l.report.Rate; l.rule.RateMode() && over > 1.03*l.rule.PerSecond() &&
 		l.offered > l.rule.Limit {
 		a.Ratio = mitigation.RatioFor(over, l.rule.PerSecond()) // each PoP by itself
 	}
 	c.o.Apply(now, a)
-	l.remote = l.remote[:0]
 }
 
 // ratio returns the drop ratio from l's view and its own samples since.
@@ -86,26 +82,31 @@ func (c *Coordinator) ratio(now window.Instant, l *local) mitigation.Ratio {
 // merged: the first views may lack some of them.
 const relearnFor = time.Second
 
+// never is an instant after all others.
+const never = window.Instant(math.MaxInt64)
+
 // collectRemote returns the growth of the other PoPs' totals since the last call, by period, and
 // marks it merged: as much of it as there is room for.
 func (c *Coordinator) collectRemote(now window.Instant, l *local) []window.RemoteDelta {
 	others, wall := &l.view.Others, c.peers.Ahead()
-	if others.Period == 0 || l.contest != nil || control.Future(others, l.rule.Span(), now, wall) {
-		return l.remote // records say what is believed of a contested key
+	if others.Period == 0 || control.Future(others, l.rule.Span(), now, wall) {
+		return nil
 	}
 	if l.merged.Period >= others.Period+window.Periods {
 		if control.Future(&l.merged, l.rule.Span(), now, wall) { // the clock was ahead here
 			l.merged, l.relearns = *others, now.Add(relearnFor)
 		}
-		return l.remote
+		return nil
+	}
+	if l.relearns == never { // from the first view on, until each PoP has reported
+		l.relearns = now.Add(smallGap + relearnFor)
 	}
 	if now < l.relearns { // what the gate has of these periods is not known
 		l.merged.RaiseAll(others)
 		l.others.Blind(l.merged.Period)
-		return l.remote
+		return nil
 	}
-	return append(l.remote, l.others.Place(c.clock(now, &l.rule), now, l.view.Moments,
-		c.growth(now, l))...)
+	return l.others.Place(c.clock(now, &l.rule.Rule), now, l.view.Moments, c.growth(now, l))
 }
 
 // growth returns the growth of the other PoPs' totals, newest period first, and marks it merged: as
@@ -120,13 +121,6 @@ func (c *Coordinator) growth(now window.Instant, l *local) (all []window.RemoteD
 			Offered:  reported.Offered - merged.Offered,
 			Admitted: reported.Admitted - merged.Admitted, Times: reported.Times - merged.Times,
 		}
-		// records brought a part, of moments the owner may not have
-		if period <= l.direct.byCounts {
-			fresh = window.PeriodTotals{
-				Offered:  max(fresh.Offered, fresh.Admitted),
-				Admitted: fresh.Admitted,
-			}
-		}
 		if fresh.Admitted < 0 || fresh.Offered < fresh.Admitted || fresh.Times < 0 ||
 			fresh.Offered == 0 {
 			continue // the totals fell: this owner is new and knows less
@@ -137,9 +131,6 @@ func (c *Coordinator) growth(now window.Instant, l *local) (all []window.RemoteD
 		merged.Offered, merged.Admitted, merged.Times = merged.Offered+fresh.Offered,
 			merged.Admitted+fresh.Admitted, merged.Times+fresh.Times
 		l.merged.Raise(period, merged)
-		if fresh.Admitted > 0 {
-			l.direct.byOwner = max(l.direct.byOwner, period)
-		}
 		all = append(all, window.RemoteDelta{Period: period, PeriodTotals: fresh})
 	}
 	return all

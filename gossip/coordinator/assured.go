@@ -45,7 +45,7 @@ func (l *local) noteDivision(now window.Instant) {
 
 // divided reports whether the limit of l's key, in count mode, has been divided for long enough.
 func (c *Coordinator) divided(now window.Instant, l *local) bool {
-	return !l.rule.RateMode() && !c.held(&l.rule) && l.view.Share > 0 && l.dividedAt != 0 &&
+	return !l.rule.RateMode() && l.view.Share > 0 && l.dividedAt != 0 &&
 		now.Sub(l.dividedAt) > l.rule.Window+control.AssuredAfter
 }
 
@@ -62,8 +62,6 @@ func (c *Coordinator) assured(now window.Instant, l *local) bool {
 // countRatio returns the drop ratio of l's key in count mode.
 func (c *Coordinator) countRatio(now window.Instant, l *local) mitigation.Ratio {
 	switch {
-	case c.held(&l.rule):
-		return 0 // its counts deny, and views of it are rare
 	case c.divided(now, l):
 		part := l.view.Share
 		if now.Sub(l.dividedAt) < l.rule.Window+control.AssuredAfter+makesRoom {
@@ -71,12 +69,12 @@ func (c *Coordinator) countRatio(now window.Instant, l *local) mitigation.Ratio 
 		}
 		return within(part*l.rule.Open(), l.report.Rate, l.report.Over)
 	case c.rateOnly(l):
-		return ratioOf(&l.rule, l.view.Sum/l.rule.Open())
+		return ratioOf(&l.rule.Rule, l.view.Sum/l.rule.Open())
 	}
 	v := l.view
 	v.Share = 0 // first come, first served
 	lag := 3*c.o.Flush + c.o.Batch
-	return control.PaceFor(&l.rule, lag/2).Global(v, l.report.Rate, l.report.Over)
+	return control.PaceFor(&l.rule.Rule, lag/2).Global(v, l.report.Rate, l.report.Over)
 }
 
 // left returns the limit of l's key less the admissions of other PoPs in the window.

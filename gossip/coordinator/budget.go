@@ -21,8 +21,7 @@ import (
 //	kind    Ask  Report  View  Advice  Counts
 //	share   1/8  1/4     1/4   1/8     1/4
 //
-// Records passed on inside the PoP may come on top, up to four times the rate. It goes before
-// records dispensable: with idle bytes a node sends no more than three quarters of the rate in all.
+// Records passed on inside the PoP may come on top, up to four times the rate.
 //
 // The load is a factor of 1..8 for the steps from which changes are sent. Denied bytes raise the
 // load in each tick, and time without denials lowers the load:
@@ -44,8 +43,6 @@ type budget struct {
 	// buckets hold the bytes to send, by kind; a negative value is a debt.
 	buckets [packet.Kinds]float64
 	shared  float64
-	// idle is the rest of idleShare of the rate after all traffic, with traffic inside the PoP.
-	idle float64
 	// near are the bytes to pass on inside the PoP.
 	near float64
 	// denied is the size of the records denied since the last refill, bytes. The figure drives the
@@ -60,10 +57,6 @@ const burst = 1
 // nearShare is how many times the rate may be passed on inside the PoP, if need be in addition.
 const nearShare = 4
 
-// idleShare is the share of the rate beyond which dispensable records wait: the rest is for urgent
-// records, which come in waves.
-const idleShare = 0.75
-
 // shares are the parts of the rate by kind. A key a node reports is reported on to two owners, and
 // both answer. Counts have a quarter beside, and what the others do not use.
 var shares = [packet.Kinds]float64{
@@ -75,7 +68,7 @@ var shares = [packet.Kinds]float64{
 func newBudget(rate int, now window.Instant) *budget {
 	return &budget{
 		rate: float64(rate), filled: now, shared: burst * float64(rate),
-		idle: idleShare * burst * float64(rate), near: nearShare * burst * float64(rate),
+		near: nearShare * burst * float64(rate),
 		load: load{factor: 1, decay: loadDecay},
 	}
 }
@@ -86,7 +79,6 @@ func (b *budget) Refill(now window.Instant) {
 	b.load.adjust(now, b.denied, b.rate, now.Sub(b.filled))
 	more := now.Sub(b.filled).Seconds() * b.rate
 	b.filled, b.denied = now, 0
-	b.idle = min(b.idle+idleShare*more, idleShare*burst*b.rate)
 	b.near = min(b.near+nearShare*more, nearShare*burst*b.rate)
 	for k := packet.Ask; k < packet.Kinds; k++ {
 		b.buckets[k] += more * shares[k]
@@ -111,26 +103,14 @@ func (b *budget) Left(k packet.Kind) bool {
 	return b.buckets[k] > 0 || b.shared > 0
 }
 
-// Spare reports whether all traffic, with traffic inside the PoP, leaves more than the share of
-// possible savings, for dispensable records: with such records a node sends no more than three
-// quarters of the rate.
-func (b *budget) Spare(share float64) bool { return b.idle > share*idleShare*burst*b.rate }
-
 // Near reports whether a batch may be passed on inside the PoP now.
 func (b *budget) Near() bool { return b.near > 0 }
 
 // SpendNear takes bytes for a batch passed on inside the PoP.
-func (b *budget) SpendNear(bytes int) {
-	b.near -= float64(bytes)
-	b.leave(bytes)
-}
-
-// leave takes bytes from the budget of dispensable records.
-func (b *budget) leave(bytes int) { b.idle = max(b.idle-float64(bytes), -burst*b.rate) }
+func (b *budget) SpendNear(bytes int) { b.near -= float64(bytes) }
 
 // Spend takes bytes for records of kind k. A debt is never larger than a burst.
 func (b *budget) Spend(k packet.Kind, bytes int) {
-	b.leave(bytes)
 	if b.buckets[k] > 0 {
 		b.buckets[k] = max(b.buckets[k]-float64(bytes), -burst*b.rate)
 		return

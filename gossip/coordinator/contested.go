@@ -30,10 +30,10 @@ const (
 
 // contest is the memory of a key near its limit.
 type contest struct {
-	first, last window.Instant   // when nearly all of the limit was used
-	denied      window.Instant   // when plain counts would have denied something last; 0: never
-	shares      []share          // of the last window
-	most        map[uint8]recent // by origin
+	first, last window.Instant // when nearly all of the limit was used
+	denied      window.Instant // when plain counts would have denied something last; 0: never
+	shares      []share        // of the last window
+	most        []recent
 }
 
 // share is admissions of an origin at about the same time.
@@ -45,69 +45,82 @@ type share struct {
 
 // recent is the most that an origin admitted in a window, and when that was so last.
 type recent struct {
-	units int64
-	at    window.Instant
+	at     window.Instant
+	units  int32
+	origin uint8
 }
 
-// contend follows what is used of the limit of l: after a growth of other origins' admissions, and
+// recent returns t's recent of an origin, a new one if need be.
+func (t *contest) recent(origin uint8) *recent {
+	for n := range t.most {
+		if t.most[n].origin == origin {
+			return &t.most[n]
+		}
+	}
+	t.most = append(t.most, recent{origin: origin})
+	return &t.most[len(t.most)-1]
+}
+
+// contend follows what is used of the limit of k: after a growth of other origins' admissions, and
 // after a sample, by which this PoP admitted own more since the sample at was. offered is the cost
 // offered in the window, as far as is known.
-func (c *Coordinator) contend(now, was window.Instant, l *local, own, offered int64) {
-	r, t := &l.rule, l.contest
+func (c *Coordinator) contend(now, was window.Instant, k *counted, own, offered int64) {
+	r, t := k.rule, k.contest
 	near := r.Limit - r.Limit/10
 	switch {
-	case !c.held(r) || r.Fairness != mitigation.FairPoPs || t == nil && offered < near ||
+	case c.assignment.PoPs() == 1 || r.Fairness != mitigation.FairPoPs ||
+		t == nil && offered < near ||
 		t != nil && now.Sub(t.last) > 2*r.Window:
-		c.settleContest(l)
+		c.settleContest(k)
 		return
 	case t == nil:
-		t = &contest{first: now, last: now, most: map[uint8]recent{}}
-		l.contest = t
+		t = &contest{first: now, last: now}
+		k.contest = t
 	}
-	c.addShare(l, share{max(was, now.Add(-time.Second)), 0, uint8(min(own, 255)), 0})
-	if l.contest == nil {
+	c.addShare(k, share{max(was, now.Add(-time.Second)), 0, uint8(min(own, 255)), 0})
+	if k.contest == nil {
 		return
 	}
-	all, _ := c.sharesOf(now, l, nil)
+	all, _ := c.sharesOf(now, k, nil)
 	if all = max(all, offered); all >= near {
 		t.last = now
 	}
 	if all > r.Limit {
 		t.denied = now
 	}
-	if l.contested(now) && t.denied != 0 && now.Sub(t.denied) <= 2*r.Window {
-		c.keepFree(now, l)
+	if k.contested(now) && t.denied != 0 && now.Sub(t.denied) <= 2*r.Window {
+		c.keepFree(now, k)
 	}
 }
 
-// settleContest ends the contest of l, if there is one.
-func (c *Coordinator) settleContest(l *local) {
-	if l.contest != nil {
-		c.counts.shares -= len(l.contest.shares)
-		l.contest = nil
+// settleContest ends the contest of k, if there is one.
+func (c *Coordinator) settleContest(k *counted) {
+	if k.contest != nil {
+		c.counts.shares -= len(k.contest.shares)
+		k.contest = nil
 	}
 }
 
-// contested reports whether l is contested.
-func (l *local) contested(now window.Instant) bool {
-	return l.contest != nil && now.Sub(l.contest.first) > l.rule.Window+contestedAfter
+// contested reports whether k is contested.
+func (k *counted) contested(now window.Instant) bool {
+	return k.contest != nil && now.Sub(k.contest.first) > k.rule.Window+contestedAfter
 }
 
 // addShare adds s. Without room the contest ends.
-func (c *Coordinator) addShare(l *local, s share) {
+func (c *Coordinator) addShare(k *counted, s share) {
 	switch {
-	case l.contest == nil || s.units == 0 && s.inLog == 0:
+	case k.contest == nil || s.units == 0 && s.inLog == 0:
 	case c.counts.shares >= maxShares:
-		c.settleContest(l)
+		c.settleContest(k)
 	default:
-		l.contest.shares = append(l.contest.shares, s)
+		k.contest.shares = append(k.contest.shares, s)
 		c.counts.shares++
 	}
 }
 
 // sharesOf sums up the shares of an origin, nil: of all, and forgets those before the window.
-func (c *Coordinator) sharesOf(now window.Instant, l *local, origin *uint8) (units, inLog int64) {
-	t, from := l.contest, now.Add(-l.rule.Window)
+func (c *Coordinator) sharesOf(now window.Instant, k *counted, origin *uint8) (units, inLog int64) {
+	t, from := k.contest, now.Add(-k.rule.Window)
 	kept := t.shares[:0]
 	for _, s := range t.shares {
 		if s.at <= from {
@@ -122,24 +135,24 @@ func (c *Coordinator) sharesOf(now window.Instant, l *local, origin *uint8) (uni
 	return units, inLog
 }
 
-// part returns the part of an origin of the limit of l, and how much more of other origins the
+// part returns the part of an origin of the limit of k, and how much more of other origins the
 // gate's log may count.
-func (c *Coordinator) part(now window.Instant, l *local) (part, room int64) {
+func (c *Coordinator) part(now window.Instant, k *counted) (part, room int64) {
 	origins := c.assignment.PoPs()
-	if l.alone {
+	if k.alone {
 		origins = c.assignment.Members()
 	}
-	part = max(1, l.rule.Limit/int64(max(origins, 1)))
-	_, inLog := c.sharesOf(now, l, nil)
-	return part, max(0, l.rule.Limit-part-inLog)
+	part = max(1, k.rule.Limit/int64(max(origins, 1)))
+	_, inLog := c.sharesOf(now, k, nil)
+	return part, max(0, k.rule.Limit-part-inLog)
 }
 
 // believe returns how much of a growth of an origin's admissions the log is to count: what was not
 // kept free for the origin, as far as there is room.
 func (c *Coordinator) believe(
-	now window.Instant, l *local, origin uint8, g *counts.Growth,
+	now window.Instant, k *counted, origin uint8, g *counts.Growth,
 ) (cost int64) {
-	t, units := l.contest, min(g.Units*l.direct.basis.Unit, 255)
+	t, units := k.contest, min(g.Units, 255)
 	if t == nil {
 		return units
 	}
@@ -149,31 +162,30 @@ func (c *Coordinator) believe(
 			s.units, units = s.units+uint8(took), units-took
 		}
 	}
-	if cost = units; l.contested(now) {
-		_, room := c.part(now, l)
+	if cost = units; k.contested(now) {
+		_, room := c.part(now, k)
 		cost = min(cost, room)
 	}
-	c.addShare(l, share{now, origin, uint8(units), uint8(cost)}) // at most 255
+	c.addShare(k, share{now, origin, uint8(units), uint8(cost)}) // at most 255
 	return cost
 }
 
 // keepFree has the log count what other origins had of their parts in the last window, and have not
 // now.
-func (c *Coordinator) keepFree(now window.Instant, l *local) {
-	for n := 0; n < len(l.direct.states) && l.contest != nil; n++ {
-		origin := l.direct.states[n].Origin
-		units, inLog := c.sharesOf(now, l, &origin)
-		is := l.contest.most[origin]
-		if units >= is.units || now.Sub(is.at) > l.rule.Window {
-			is = recent{units, now}
-			l.contest.most[origin] = is
+func (c *Coordinator) keepFree(now window.Instant, k *counted) {
+	for n := 0; n < len(k.states) && k.contest != nil; n++ {
+		origin := k.states[n].Origin
+		units, inLog := c.sharesOf(now, k, &origin)
+		is := k.contest.recent(origin)
+		if units >= int64(is.units) || now.Sub(is.at) > k.rule.Window {
+			is.units, is.at = int32(units), now // of shares of at most 255
 		}
-		part, room := c.part(now, l)
-		lacks := min(part, is.units) - inLog
+		part, room := c.part(now, k)
+		lacks := min(part, int64(is.units)) - inLog
 		if lacks = min(lacks, room); lacks > 0 {
-			c.addShare(l, share{now, origin, 0, uint8(lacks)}) // at most 64
-			l.remote = append(l.remote, window.RemoteDelta{
-				Period:       c.period(now, &l.rule),
+			c.addShare(k, share{now, origin, 0, uint8(lacks)}) // at most 64
+			c.counts.remote = append(c.counts.remote, window.RemoteDelta{
+				Period:       c.period(now, &k.rule.Rule),
 				PeriodTotals: window.PeriodTotals{Offered: lacks, Admitted: lacks},
 				Since:        now,
 			})

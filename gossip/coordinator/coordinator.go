@@ -14,7 +14,8 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// Options are the dependencies of a Coordinator. All but Budget, Offset and Rest are required.
+// Options are the dependencies of a Coordinator. All but Budget, Memory, Offset and Rest are
+// required.
 type Options struct {
 	// Name and PoP are this node's. Names are unique among the members.
 	Name, PoP string
@@ -28,6 +29,8 @@ type Options struct {
 	Batch time.Duration
 	// Budget is the mean number of bytes per second to send; 0 means DefaultBudget.
 	Budget int
+	// Memory bounds the bytes of keys; 0 means DefaultMemory.
+	Memory int64
 	// Seed is the seed of the nonces, another at every start.
 	Seed uint64
 
@@ -49,14 +52,8 @@ type Options struct {
 // DefaultBudget is the default of Options.Budget, bytes per second.
 const DefaultBudget = 64 << 10
 
-// Bounds of a Coordinator's memory. A record beyond the bound is dropped and counted in Stats.Full.
+// Bounds of a key. A record beyond the bound is dropped and counted in Stats.Full.
 const (
-	// MaxLocals bounds the keys measured at this node.
-	MaxLocals = 1 << 16
-	// MaxReporterKeys bounds the keys reported for the PoP.
-	MaxReporterKeys = 1 << 16
-	// MaxOwnedKeys bounds the keys owned or stood by for.
-	MaxOwnedKeys = 1 << 16
 	// maxOrigins bounds the origins of a key.
 	maxOrigins = 4096
 	// maxSubscribers bounds the nodes, or reporters, of answers for a key.
@@ -83,6 +80,7 @@ type Coordinator struct {
 	locals       map[packet.ID]*local
 	reporterKeys map[reporterKeyID]*reporterKey
 	ownedKeys    map[packet.ID]*ownedKey
+	rules        map[string]*terms // by name
 	// visits are the keys of each role in ten parts: every tick visits a part.
 	visits struct {
 		locals       roundRobin[*local]
@@ -91,8 +89,9 @@ type Coordinator struct {
 	}
 	// dirty are the owned keys with a report since the last tick.
 	dirty []*ownedKey
-	// restored are keys from before a restart not measured yet, at most MaxRestored.
-	restored map[packet.ID]restored
+	// restored are keys from before a restart not measured yet, restoredBytes those that all took.
+	restored      map[packet.ID]restored
+	restoredBytes int
 	// restoredUntil is the end of the time in which restored matters.
 	restoredUntil window.Instant
 	peers         *peers.Table
@@ -102,6 +101,7 @@ type Coordinator struct {
 	// rounds counts ticks.
 	rounds int
 	budget *budget
+	memory memory
 	// counts is the exchange of counts from PoP to PoP.
 	counts exchange
 
@@ -116,6 +116,9 @@ func New(o Options, now window.Instant, wall time.Time) *Coordinator {
 	if o.Budget == 0 {
 		o.Budget = DefaultBudget
 	}
+	if o.Memory == 0 {
+		o.Memory = DefaultMemory
+	}
 	var secret [16]byte
 	//nolint:gosec // nonces are seeded by the caller, from the system's own chance
 	dice := rand.New(rand.NewPCG(o.Seed, uint64(now)))
@@ -129,24 +132,15 @@ func New(o Options, now window.Instant, wall time.Time) *Coordinator {
 		locals:       make(map[packet.ID]*local),
 		reporterKeys: make(map[reporterKeyID]*reporterKey),
 		ownedKeys:    make(map[packet.ID]*ownedKey),
+		rules:        make(map[string]*terms),
 		restored:     make(map[packet.ID]restored),
 		out:          make(map[string]*outgoing),
 		peers:        peers.New(o.Name, secret),
 		budget:       newBudget(o.Budget, now),
+		memory:       memory{most: o.Memory},
 		counts:       newExchange(&o),
 	}
 	c.counts.assign(c.assignment, &o)
-	c.visits.locals.Touch = (*local).touch
-	c.visits.reporterKeys.Touch = (*reporterKey).touch
-	c.visits.ownedKeys.Touch = (*ownedKey).touch
-	// the key's admissions are audited
-	c.visits.locals.Waits = func(l *local) int { return min(c.waits(&l.rule), 1) }
-	c.visits.reporterKeys.Waits = func(d *reporterKey) int {
-		rule,
-			_ := c.o.Rule(d.is.id.Rule)
-		return c.waits(&rule)
-	}
-	c.visits.ownedKeys.Waits = func(b *ownedKey) int { return c.waits(&b.rule) }
 	c.setClock(now, wall)
 	return c
 }
@@ -157,6 +151,7 @@ func (c *Coordinator) SetAssignment(s *assignment.Table) {
 		c.previous = c.assignment
 	}
 	c.assignment = s
+	clear(c.rules) // what is believed of a PoP depends on how many there are
 	c.counts.assign(s, &c.o)
 }
 
@@ -255,11 +250,12 @@ func (c *Coordinator) Tick(now window.Instant, wall time.Time) {
 	if c.rounds%10 == 1 { // twice a second: it sorts all members
 		c.peers.Compare(c.isMember)
 	}
+	c.tickRestored(now)
+	c.memory.tick()
 	c.handOver(now)
 	c.tickLocals(now)
 	c.tickReported(now)
 	c.tickOwned(now)
-	c.tickRestored(now)
 	c.tickCounts(now)
 	c.send()
 }

@@ -39,6 +39,13 @@ type fleet struct {
 	counts map[string]*counts.Table
 	// budget is each node's, bytes per second; 0 is the default.
 	budget func(pop string) int
+	// memory is that of the nodes of a PoP, bytes; 0 is the default.
+	memory map[string]int64
+	// idle is a node that a flood does not ask, refused is offered where admit admits.
+	idle    string
+	refused int64
+	// change changes the rule of all nodes; nil: it stays.
+	change func(r *mitigation.Rule)
 }
 
 type node struct {
@@ -99,9 +106,13 @@ func (f *fleet) add(rule mitigation.Rule, name, pop string) {
 	n.Coordinator = coordinator.New(coordinator.Options{
 		Name: name, PoP: pop, Secret: []byte("secret"), Flush: 100 * time.Millisecond,
 		Batch: 50 * time.Millisecond, Seed: 1, Budget: f.budget(pop), Counts: f.counts[name],
+		Memory: f.memory[pop],
 		Rule: func(name string) (mitigation.Rule, bool) {
-			rule.Fairness = f.fairness
-			return rule, name == rule.Name
+			is := rule
+			if is.Fairness = f.fairness; f.change != nil {
+				f.change(&is)
+			}
+			return is, name == rule.Name
 		},
 		Send: func(to string, sent []byte) {
 			if len(sent) > packet.MaxSize {
@@ -115,6 +126,9 @@ func (f *fleet) add(rule mitigation.Rule, name, pop string) {
 		Apply: func(_ window.Instant, a coordinator.Advice) {
 			n.advice = a
 			if n.slot != 0 && n.slot != a.Since {
+				return
+			}
+			if string(a.Key) != "k" {
 				return
 			}
 			n.parts = append(n.parts, a.Remote...)

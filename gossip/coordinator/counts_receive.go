@@ -1,25 +1,17 @@
 package coordinator
 
 import (
-	"math"
 	"slices"
 	"time"
 
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
 	"github.com/headgate-dev/headgate/gossip/counts"
-	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
 )
 
-// terms returns the fingerprint of r.
-func terms(r *mitigation.Rule) uint32 {
-	return counts.Terms(r.Limit, r.Window, r.Mode == mitigation.Shadow)
-}
-
 // known is a rule of a batch, the same here.
 type known struct {
-	rule    mitigation.Rule
-	basis   counts.Basis
+	*terms
 	period  time.Duration
 	running uint32 // period in which the batch was sent, by its sender's clock
 	here    uint32 // period running here
@@ -88,8 +80,8 @@ func (c *Coordinator) originNumber(now window.Instant, origin, pop string) uint8
 		return free
 	}
 	x.table.Forget(free)
-	for _, l := range c.locals {
-		l.direct.states = slices.DeleteFunc(l.direct.states, func(s counts.State) bool {
+	for _, k := range x.keys {
+		k.states = slices.DeleteFunc(k.states, func(s counts.State) bool {
 			return s.Origin == free
 		})
 	}
@@ -110,7 +102,7 @@ func (c *Coordinator) takeCounts(now window.Instant, h *counts.Head, origin uint
 		if rules[n] = c.knownRule(now, &h.Rules[n], issued); !rules[n].ok {
 			c.stats.reject(RejectRule)
 		} else {
-			c.counts.origins.Keep(origin, now.Add(2*rules[n].rule.Window))
+			c.counts.origins.Keep(origin, now.Add(2*rules[n].Window))
 		}
 	}
 	for len(records) > 0 {
@@ -131,11 +123,11 @@ func (c *Coordinator) takeRecord(
 	}
 	at := counts.Moments{AsOf: issued.Add(-counts.Age(r.Age, k.period)), Issued: issued}
 	c.stats.CountsIn++
-	l := c.counts.keys[r.Digest]
-	if l != nil && c.counts.origins.Other(origin, c.o.PoP, l.alone) {
-		news = c.raise(now, l, origin, r, at)
+	is := c.counts.digests[r.Digest]
+	if is != nil && c.counts.origins.Other(origin, c.o.PoP, is.alone) {
+		news = c.raise(now, is, origin, r, at)
 	}
-	if l == nil || now.Sub(l.measured) > k.rule.Window { // its next request may find no slot
+	if is == nil || now.Sub(is.measured) > k.Window { // its next request may find no slot
 		return c.remember(now, k, origin, r) || news
 	}
 	return news
@@ -145,13 +137,12 @@ func (c *Coordinator) takeRecord(
 func (c *Coordinator) knownRule(
 	now window.Instant, r *counts.Rule, issued window.Instant,
 ) (k known) {
-	k.rule, k.ok = c.o.Rule(r.Name)
-	if k.ok = k.ok && ByCounts(&k.rule) && terms(&k.rule) == r.Terms; !k.ok {
+	k.terms, k.ok = c.rule(r.Name)
+	if k.ok = k.ok && ByCounts(&k.Rule) && k.print == r.Terms; !k.ok {
 		return k
 	}
-	k.basis = counts.BasisOf(k.rule.Limit, k.rule.Window, c.assignment.PoPs(), c.o.Flush)
-	k.period, k.running, k.here = window.CountingPeriod(k.rule.Window), c.period(issued, &k.rule),
-		c.period(now, &k.rule)
+	k.period, k.running, k.here = window.CountingPeriod(k.Window), c.period(issued, &k.Rule),
+		c.period(now, &k.Rule)
 	return k
 }
 
@@ -162,7 +153,7 @@ func (c *Coordinator) remember(
 ) (news bool) {
 	x := &c.counts
 	s := counts.State{Origin: origin}
-	x.table.Each(now, r.Digest, k.running, k.rule.Window, func(known counts.State) {
+	x.table.Each(now, r.Digest, k.running, k.Window, func(known counts.State) {
 		if known.Origin == origin {
 			s = known
 		}
@@ -172,78 +163,40 @@ func (c *Coordinator) remember(
 	return len(x.grown) > 0
 }
 
-// raise takes a record of l in, hands the gate the growth, and reports whether there was any.
+// raise takes a record of k in, hands the gate the growth, and reports whether there was any.
 func (c *Coordinator) raise(
-	now window.Instant, l *local, origin uint8, r *counts.Record, moments counts.Moments,
+	now window.Instant, k *counted, origin uint8, r *counts.Record, moments counts.Moments,
 ) (news bool) {
-	d := &l.direct
-	at := slices.IndexFunc(d.states, func(s counts.State) bool { return s.Origin == origin })
+	at := slices.IndexFunc(k.states, func(s counts.State) bool { return s.Origin == origin })
 	begins := at < 0
 	if begins {
-		at, d.states = len(d.states), append(d.states, counts.State{Origin: origin})
+		at, k.states = len(k.states), append(k.states, counts.State{Origin: origin})
 	}
-	if d.lacks != 0 && (begins || d.states[at].Period+uint32(d.basis.Each) < r.Period) { // 1 or 5
-		c.counts.put(now, l) // its PoP sees the key now, and lacks the records of the others
+	if k.lacks != 0 &&
+		(begins || k.states[at].Period+uint32(k.rule.basis.Each) < r.Period) { // 1 or 5
+		c.counts.put(now, k) // its PoP sees the key now, and lacks the records of the others
 	}
 	x := &c.counts
-	if x.grown = d.states[at].Raise(r, moments, &d.basis, x.grown[:0]); len(x.grown) == 0 {
+	if x.grown = k.states[at].Raise(r, moments, &k.rule.basis, x.grown[:0]); len(x.grown) == 0 {
 		return false
+	}
+	k.heard = now
+	if begins && k.doubtful && now.Sub(k.firstMeasured) < k.rule.Window {
+		return true // the slot may hold all of it
 	}
 	for n := range x.grown {
 		g := &x.grown[n]
-		d.used += l.take(g, c.believe(now, l, origin, g))
+		k.used += c.take(k, g, c.believe(now, k, origin, g))
 	}
-	c.tellAll(now, l)
-	c.contend(now, now, l, 0, min(d.used, l.rule.Limit))
-	c.advise(now, l)
+	c.tellAll(now, k)
+	c.contend(now, now, k, 0, min(k.used, k.rule.Limit))
+	c.hand(now, k)
 	return true
 }
 
-// take adds a growth, as far as it is believed, to those for the gate. Cost an owner's view has
-// brought already is left out; of a period both have brought nothing is known of the moments. The
-// result is the cost.
-func (l *local) take(g *counts.Growth, believed int64) (more int64) {
-	d, units := &l.direct, g.Units*l.direct.basis.Unit
-	l.merged.Roll(g.Period)
-	merged := l.merged.At(g.Period)
-	more = min(units, counts.Sum(d.states, g.Period)*d.basis.Unit-merged.Admitted)
-	if more <= 0 {
-		return 0
-	}
-	believed = min(more, believed)
-	delta := window.RemoteDelta{
-		Period:       g.Period,
-		PeriodTotals: window.PeriodTotals{Offered: believed, Admitted: believed},
-	}
-	if believed == units && g.Period > d.byOwner {
-		delta.Times, delta.Since, delta.Until = g.Times*d.basis.Unit, g.Since, g.Until
-	}
-	merged.Admitted += more
-	merged.Offered = max(merged.Offered+more, merged.Admitted)
-	l.merged.Raise(g.Period, merged)
-	d.byCounts = max(d.byCounts, g.Period)
-	if believed > 0 {
-		l.remote = append(l.remote, delta)
-	}
-	return more
-}
-
-// refill has the gate's slot, new, begin with all admissions of other origins.
-func (c *Coordinator) refill(now window.Instant, l *local) {
-	d := &l.direct
-	d.fresh, d.byOwner, d.byCounts = false, l.merged.Period, 0
-	c.settleContest(l)
-	for n := range d.states {
-		for _, g := range d.states[n].Whole(&d.basis, nil) {
-			d.used += l.take(&g, math.MaxInt64)
-		}
-	}
-	c.tellAll(now, l)
-}
-
-// tellAll queues l if the limit is used up and not all PoPs know this PoP's admissions.
-func (c *Coordinator) tellAll(now window.Instant, l *local) {
-	if l.direct.lacks != 0 && l.direct.used >= l.rule.Limit {
-		c.counts.put(now, l)
+// tellAll queues k if the limit is used up and not all PoPs know this PoP's admissions.
+func (c *Coordinator) tellAll(now window.Instant, k *counted) {
+	if k.lacks != 0 && k.used >= k.rule.Limit {
+		c.counts.put(now, k)
 	}
 }

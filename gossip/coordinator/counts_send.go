@@ -22,7 +22,7 @@ func (c *Coordinator) sendCounts(now window.Instant) {
 		c.sendTo(now, x.queue[sent])
 	}
 	x.queue = slices.Delete(x.queue, 0, sent)
-	x.pressure.Adjust(len(x.queue) > 0 && now.Sub(x.queue[0].direct.queuedAt) > lateAfter)
+	x.pressure.Adjust(len(x.queue) > 0 && now.Sub(x.queue[0].queuedAt) > lateAfter)
 	for n := range x.partners.All() {
 		if x.partners.Due(n) {
 			c.post1(now, batchTo{n, false})
@@ -32,33 +32,34 @@ func (c *Coordinator) sendCounts(now window.Instant) {
 	x.partners.Turn()
 }
 
-// sendTo adds l's record to the batches of the PoPs that see it: of all PoPs, if it is the first in
+// sendTo adds k's record to the batches of the PoPs that see it: of all PoPs, if it is the first in
 // a window, or the limit is used up, so the key begins as one at its limit wherever it comes next.
-func (c *Coordinator) sendTo(now window.Instant, l *local) {
-	x, d := &c.counts, &l.direct
-	d.queuedAt = 0
-	oldest := c.period(now, &l.rule) - uint32(d.basis.Each) // 1 or 5
-	if l.gone || l.seen.Period < oldest {
+func (c *Coordinator) sendTo(now window.Instant, k *counted) {
+	x := &c.counts
+	k.queuedAt = 0
+	oldest := c.period(now, &k.rule.Rule) - uint32(k.rule.basis.Each) // 1 or 5
+	if k.gone || k.seen.period < oldest {
 		// outside the window, and a record has no number for so early a period
-		d.unsent, d.lacks, d.misdated = 0, 0, 0
+		k.unsent, k.lacks, k.misdated = 0, 0, 0
 		return
 	}
-	all := d.sentAt == 0 || now.Sub(d.sentAt) > l.rule.Window || d.used >= l.rule.Limit
-	r := counts.RecordOf(&l.seen, l.rule.Limit, l.rule.Window, now.Sub(d.asOf))
-	r.Digest = d.digest
-	d.unsent, d.sentAt = 0, now
+	all := k.sentAt == 0 || now.Sub(k.sentAt) > k.rule.Window || k.used >= k.rule.Limit
+	seen := k.seen.totals()
+	r := counts.RecordOf(&seen, k.rule.Limit, k.rule.Window, now.Sub(k.measured))
+	r.Digest = k.digest
+	k.unsent, k.sentAt = 0, now
 	for n, pop := range x.partners.All() {
-		to, bit := batchTo{n, l.alone}, c.bit(pop.Name)
+		to, bit := batchTo{n, k.alone}, c.bit(pop.Name)
 		switch {
 		case len(pop.Nodes) == 0:
-		case !all && !pop.Own && !c.sees(now, l, pop.Name):
-			d.lacks |= bit
+		case !all && !pop.Own && !c.sees(now, k, pop.Name):
+			k.lacks |= bit
 		default:
-			if d.lacks&bit != 0 {
-				c.addOlder(now, to, l, oldest)
-				d.lacks &^= bit
+			if k.lacks&bit != 0 {
+				c.addOlder(now, to, k, oldest)
+				k.lacks &^= bit
 			}
-			c.addRecord(now, to, l, &r)
+			c.addRecord(now, to, k, &r)
 		}
 	}
 }
@@ -68,40 +69,40 @@ func (c *Coordinator) bit(pop string) uint64 {
 	return 1 << (c.counts.origins.Number(pop, pop) % 64)
 }
 
-// addOlder adds records of the admissions of l since the period oldest, in periods the next record
+// addOlder adds records of the admissions of k since the period oldest, in periods the next record
 // does not hold. The moment is before all: a later moment would deny later admissions.
-func (c *Coordinator) addOlder(now window.Instant, to batchTo, l *local, oldest uint32) {
-	totals := &l.seen
+func (c *Coordinator) addOlder(now window.Instant, to batchTo, k *counted, oldest uint32) {
+	totals := k.seen.totals()
 	for period := totals.Period - 2; period >= oldest; period -= 2 {
 		older := window.Totals{
 			Period: period,
 			By:     [window.Periods]window.PeriodTotals{totals.At(period), totals.At(period - 1)},
 		}
 		if older.By[0].Admitted+older.By[1].Admitted > 0 {
-			r := counts.RecordOf(&older, l.rule.Limit, l.rule.Window, 2*l.rule.Window)
-			r.Digest = l.direct.digest
-			c.addRecord(now, to, l, &r)
+			r := counts.RecordOf(&older, k.rule.Limit, k.rule.Window, 2*k.rule.Window)
+			r.Digest = k.digest
+			c.addRecord(now, to, k, &r)
 		}
 	}
 }
 
-// sees reports whether pop sent counts of l within a window.
-func (c *Coordinator) sees(now window.Instant, l *local, pop string) bool {
-	running := c.period(now, &l.rule)
-	return slices.ContainsFunc(l.direct.states, func(s counts.State) bool {
+// sees reports whether pop sent counts of k within a window.
+func (c *Coordinator) sees(now window.Instant, k *counted, pop string) bool {
+	running := c.period(now, &k.rule.Rule)
+	return slices.ContainsFunc(k.states, func(s counts.State) bool {
 		// 1 or 5
-		return c.counts.origins.In(s.Origin, pop) && s.Period+uint32(l.direct.basis.Each) >= running
+		return c.counts.origins.In(s.Origin, pop) && s.Period+uint32(k.rule.basis.Each) >= running
 	})
 }
 
-// addRecord adds r, of l, to a batch. A full batch is sent first.
-func (c *Coordinator) addRecord(now window.Instant, to batchTo, l *local, r *counts.Record) {
+// addRecord adds r, of k, to a batch. A full batch is sent first.
+func (c *Coordinator) addRecord(now window.Instant, to batchTo, k *counted, r *counts.Record) {
 	b := c.counts.batches[to]
 	if b == nil {
 		b = &counts.Batch{}
 		c.counts.batches[to] = b
 	}
-	rule := counts.Rule{Name: l.rule.Name, Terms: terms(&l.rule)}
+	rule := counts.Rule{Name: k.rule.Name, Terms: k.rule.print}
 	if !b.Add(rule, r, c.counts.size) {
 		c.post1(now, to)
 		b.Add(rule, r, c.counts.size)
@@ -136,30 +137,5 @@ func (c *Coordinator) putNear(now window.Instant, body []byte, but string) {
 			c.stats.Relays++
 			c.budget.SpendNear(c.putFree(now, to, packet.Counts, body))
 		}
-	}
-}
-
-// tickCounts looks slowly after keys no event brings up: admissions below a step, and old entries
-// of the table.
-func (c *Coordinator) tickCounts(now window.Instant) {
-	x := &c.counts
-	if x.table == nil {
-		return
-	}
-	// after how many ticks a 256th of the table is swept: the whole table within minutes.
-	if c.rounds%20 == 0 {
-		x.table.Sweep(now)
-	}
-}
-
-// audit queues l if admissions are unsent for a tenth of the window, or when cost sent with a clock
-// ahead leaves the window for others too: until then the others believed less of later cost.
-func (c *Coordinator) audit(now window.Instant, l *local) {
-	d := &l.direct
-	left := d.misdated + uint32(d.basis.Each) // 1 or 5
-	if d.misdated != 0 && c.period(d.sentAt, &l.rule) < left && left <= c.period(now, &l.rule) ||
-		d.unsent > 0 && c.counts.pressure.Factor() == 0 &&
-			now.Sub(max(d.sentAt, l.firstMeasured)) > l.rule.Window/10 {
-		c.counts.put(now, l)
 	}
 }

@@ -21,16 +21,18 @@ var fiveEach = mitigation.Rule{
 // newCounting returns a fleet whose nodes take part in the exchange of counts.
 func newCounting(t *testing.T, rule mitigation.Rule, sizes ...int) *fleet {
 	t.Helper()
-	f := &fleet{
-		t: t, now: window.Instant(1_800_000_000_000_000_000), nodes: map[string]*node{},
-		cut:    func(string, string) bool { return false },
-		budget: func(string) int { return 0 }, counts: map[string]*counts.Table{},
-	}
+	return newCountingWithin(t, rule, 0, sizes...)
+}
+
+// newCountingWithin is newCounting with so much memory for keys in PoP a; 0: the default.
+func newCountingWithin(t *testing.T, rule mitigation.Rule, memory int64, sizes ...int) *fleet {
+	f := newFleet(t, rule)
+	f.memory, f.counts = map[string]int64{"a": memory}, map[string]*counts.Table{}
 	for p, size := range sizes {
 		for n := range size {
 			pop := string(rune('a' + p))
 			name := fmt.Sprint(pop, n)
-			f.counts[name] = counts.NewTable(64)
+			f.counts[name] = counts.NewTable(1 << 14)
 			f.members = append(f.members, coordinator.Member{Name: name, PoP: pop})
 			f.add(rule, name, pop)
 		}
@@ -46,8 +48,10 @@ func (f *fleet) admit(name string, rule mitigation.Rule, own, total int64) {
 	period := window.CountingPeriod(rule.Window)
 	at := int64(f.now)
 	m := coordinator.Sample{
-		Rule: rule.Name, Key: []byte("k"), Since: 1, Own: own, Offered: total,
-		Report: control.Report{Over: rule.Window, Rate: float64(total) / rule.Window.Seconds()},
+		Rule: rule.Name, Key: []byte("k"), Since: 1, Own: own,
+		Offered: total + f.refused, Report: control.Report{
+			Over: rule.Window, Rate: float64(total+f.refused) / rule.Window.Seconds(),
+		},
 	}
 	m.Report.Totals.Period = uint32(at / int64(period))
 	m.Report.Totals.By[0] = window.PeriodTotals{
@@ -141,21 +145,6 @@ func TestAKeyBeginsWithWhatOthersAdmitted(t *testing.T) {
 	}
 }
 
-// TestAnIdlePoPChangesNothing: keys stay held by records, though a PoP sends none.
-func TestAnIdlePoPChangesNothing(t *testing.T) {
-	f := newCounting(t, fiveEach, 1, 1, 1)
-	f.run(5*time.Minute, func(n *node) (coordinator.Sample, bool) {
-		m := coordinator.Sample{Rule: "r", Key: []byte("k"), Since: 1}
-		m.Report.Totals.Period = uint32(int64(f.now) / int64(2*time.Second))
-		return m, n.pop != "c"
-	})
-	for _, name := range []string{"a0", "b0"} {
-		if s := f.nodes[name].Stats(); s.CountsHeld != 1 || s.Overloaded {
-			t.Errorf("%s: %+v", name, s)
-		}
-	}
-}
-
 // TestWhatGoesByOwners: rates, blocks and larger limits.
 func TestWhatGoesByOwners(t *testing.T) {
 	block, large := fiveEach, fiveEach
@@ -228,24 +217,28 @@ func TestCountsWaitForTheBudget(t *testing.T) {
 	}
 }
 
-// TestOwnersOfHeldKeysAnswer: the owner of a key that records hold waits for its turn, but not when
-// it has a new report: a node that asks for the first time has a view in three ticks.
-func TestOwnersOfHeldKeysAnswer(t *testing.T) {
+// TestKeysOfRecordsHaveNoOwner: nothing but records goes out of a key that they hold, and a person
+// is told of the parts of all PoPs at any node that measures it.
+func TestKeysOfRecordsHaveNoOwner(t *testing.T) {
 	f := newCounting(t, fiveEach, 1, 1, 1)
-	others := func(n *node) (coordinator.Sample, bool) {
-		key := map[bool]string{true: "another", false: "k"}[n.name == "a0"]
-		return coordinator.Sample{
-			Rule: "r", Key: []byte(key), Since: 1, Offered: 1,
-			Report: control.Report{Over: 10 * time.Second, Rate: .1},
-		}, true
+	for range 3 { // records go to PoPs that see the key
+		for name, own := range map[string]int64{"a0": 1, "b0": 2, "c0": 1} {
+			f.admit(name, fiveEach, own, own)
+		}
+		f.run(5*time.Second, quiet)
 	}
-	f.run(5*time.Second, others)
-	if held := f.nodes["b0"].Stats().CountsHeld; held != 1 {
-		t.Fatalf("%d keys are held by records", held)
+	s := f.nodes["c0"].Stats()
+	if s.RecordsIn[packet.Ask]+s.RecordsIn[packet.Report]+s.RecordsIn[packet.View] > 0 ||
+		s.ReporterKeys+s.OwnedKeys > 0 || s.Locals != 1 || s.CountsHeld != 1 {
+		t.Errorf("%+v", s)
 	}
-	f.admit("a0", fiveEach, 1, 1)
-	f.run(150*time.Millisecond, others)
-	if f.nodes["a0"].Explain(f.now, "r", []byte("k")).Viewed == 0 {
-		t.Error("no view of a key that was reported three ticks ago")
+	is := f.nodes["c0"].Explain(f.now, "r", []byte("k"))
+	if len(is.Parts) != 3 || is.Viewed == 0 || is.Owner != "" || is.View.Limit != .5 {
+		t.Fatalf("%+v", is)
+	}
+	for _, p := range is.Parts {
+		if want := map[string]float64{"a": .1, "b": .2, "c": .1}[p.PoP]; p.Rate < want || p.Alone {
+			t.Errorf("%+v, want %g a second", p, want)
+		}
 	}
 }

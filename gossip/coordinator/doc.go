@@ -46,8 +46,11 @@
 // election. Two nodes in the same part do no harm, because reports and views are state: a later
 // replaces an earlier.
 //
-// Keys of small limits are held without owners: counts.go, counts_send.go and counts_receive.go
-// send the admissions of a PoP to the other PoPs (package counts), and their reports wait.
+// Keys of small limits have a single role, counted, and no owner: counts.go, counts_send.go and
+// counts_receive.go send the admissions of a PoP to the other PoPs (package counts).
+//
+// The bytes of all keys are bounded: see memory.go. Without room the keys with the least of their
+// limit used give way.
 //
 // Package coordinator opens nothing and reads no clock: time, chance and sending are arguments, so
 // the same code runs in the daemon and in a simulation, and the same seed gives the same sequence

@@ -22,8 +22,7 @@ import (
 // omitsCounts reports whether l's counts are not sent. Blocking rules keep counts: only counts
 // block.
 func (c *Coordinator) omitsCounts(l *local) bool {
-	return c.budget.Overloaded() && !c.held(&l.rule) &&
-		l.rule.Action == mitigation.Shed && !l.rule.RateMode()
+	return c.budget.Overloaded() && l.rule.Action == mitigation.Shed && !l.rule.RateMode()
 }
 
 // rateOnly reports whether l, a key in count mode, is shed by rates because counts are missing: the
@@ -34,10 +33,7 @@ func (c *Coordinator) rateOnly(l *local) bool {
 
 // reportTTL is the TTL of a report refreshed after age, the age of the previous report. Under
 // overload refreshes come late, and the TTL grows with the last gap.
-func (c *Coordinator) reportTTL(r *mitigation.Rule, every, age time.Duration) time.Duration {
-	if c.held(r) {
-		every = max(every, heldGap)
-	}
+func (c *Coordinator) reportTTL(every, age time.Duration) time.Duration {
 	if c.budget.Overloaded() {
 		every = max(every, min(age, maxStretch), minOverloadGap)
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
-	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/sketch"
 	"github.com/headgate-dev/headgate/window"
@@ -16,7 +15,7 @@ import (
 type local struct {
 	id    packet.ID
 	shard int
-	rule  mitigation.Rule
+	rule  *terms
 	index sketch.Index
 	since window.Instant
 	// firstMeasured is the time of the first sample.
@@ -27,15 +26,17 @@ type local struct {
 	measured window.Instant
 	// alone says that the node counts the key without the PoP.
 	alone bool
-	// report is the last sample's report.
-	report control.Report
+	// report is the last sample's demand; its totals are in seen.
+	report demand
+	// bare: the totals are not reported.
+	bare bool
 	// offered is the last sample's cost offered in the trailing window, of all nodes known.
 	offered int64
-	// own are this node's totals while counting alone.
-	own window.Totals
+	// seen are the totals of the PoP, or this node's own while counting alone.
+	seen window.Totals
 
 	// sent is the report that the owners have, as far as known here.
-	sent control.Report
+	sent sentReport
 	// leapt is the time when the rate rose much between two reports; 0 for never.
 	leapt window.Instant
 	// sentAt is the time of sent; 0 when nothing is known of the key elsewhere.
@@ -47,8 +48,6 @@ type local struct {
 	viewed window.Instant
 	// from is the PoP of view's owner.
 	from string
-	// seen are the totals of its PoP, or its own while counting alone, as far as it saw them.
-	seen window.Totals
 	// merged are the totals of other PoPs the gate has.
 	merged window.Totals
 	// relearns is the end of the time in which all totals are taken for merged.
@@ -59,17 +58,9 @@ type local struct {
 	// smoothRate is report's rate, smoothed while moving by chance only.
 	smoothRate float64
 	// endRepeats is the number of times the key's end is still to be reported.
-	endRepeats int
+	endRepeats int8
 	came       own    // when this node's own admissions came
 	others     others // where those of others stand in the gate's log
-	// direct is the key's part in the exchange of counts.
-	direct direct
-	// contest is set while PoPs are denied a small limit.
-	contest *contest
-	// remote is the growth of other PoPs' counts the gate is to be handed.
-	remote []window.RemoteDelta
-	// gone says that the local was dropped.
-	gone bool
 	// lastSum is the global sum from before the last change of members, cost per second.
 	lastSum float64
 	// lastShare is likewise the share from before; 0: none.
@@ -77,6 +68,15 @@ type local struct {
 	// dividedAt is the time since when the limit is divided among the PoPs, dividedUntil the last
 	// time it was; 0: it is not.
 	dividedAt, dividedUntil window.Instant
+	// bytes are the local's, as counted.
+	bytes int
+}
+
+// demand is a report without totals: see control.Report.
+type demand struct {
+	Rate, Admitted float64
+	Over, Blocked  time.Duration
+	RateOnly       bool
 }
 
 const (
@@ -102,7 +102,15 @@ func (c *Coordinator) Measure(now window.Instant, wall time.Time, all []Sample) 
 		if n%128 == 0 && c.o.Rest != nil {
 			c.o.Rest()
 		}
-		l := c.measure(now, &all[n])
+		r, ok := c.rule(all[n].Rule)
+		switch {
+		case !ok:
+			continue
+		case c.held(r):
+			c.measureCounted(now, &all[n], r)
+			continue
+		}
+		l := c.measure(now, &all[n], r)
 		if l == nil {
 			continue
 		}
@@ -115,7 +123,7 @@ func (c *Coordinator) Measure(now window.Instant, wall time.Time, all []Sample) 
 	slices.SortFunc(c.due, func(a, b dueReport) int { return cmp.Compare(b.priority, a.priority) })
 	for _, d := range c.due {
 		if to := c.assignment.Reporters(c.o.PoP, d.local.shard).First; to != c.o.Name &&
-			!c.may(packet.Ask, &d.local.rule) {
+			!c.budget.May(packet.Ask) {
 			c.stats.Deferred++
 			continue
 		}
@@ -124,54 +132,56 @@ func (c *Coordinator) Measure(now window.Instant, wall time.Time, all []Sample) 
 	c.send()
 }
 
-// measure stores m, and returns the local: nil without room or without such a rule.
-func (c *Coordinator) measure(now window.Instant, m *Sample) *local {
-	l := c.local(now, m)
+// measure stores m, a sample under r, and returns the local: nil without room.
+func (c *Coordinator) measure(now window.Instant, m *Sample, r *terms) *local {
+	l := c.local(now, m, r)
 	if l == nil || c.settling(now, l, m) {
 		return l
 	}
 	l.ringBackAt = 0
-	totals := m.Report.Totals
 	if m.Alone != l.alone {
 		if l.sentAt != 0 {
 			c.report(now, l, true) // the origin changes: end the old
 		}
-		l.alone, l.own, l.came, l.sentAt = m.Alone, window.Totals{}, own{}, 0
-		l.lastShare, l.seen = 0, window.Totals{}
+		l.alone, l.seen, l.came, l.sentAt = m.Alone, window.Totals{}, own{}, 0
+		l.lastShare = 0
 		l.view = l.view.Of(m.Report.Rate) // another origin's rate is no change of demand
 	}
 	if c.omitsCounts(l) {
-		m.Report.RateOnly, m.Report.Rate = true, steady(&l.rule, m.Report.Rate, m.Offered)
+		m.Report.RateOnly, m.Report.Rate = true, steady(&l.rule.Rule, m.Report.Rate, m.Offered)
 	}
-	l.settle(now, m.Report, c.settleTime(now, l))
-	l.index, l.measured, l.report, l.offered = m.Index, now, m.Report, m.Offered
+	l.settle(now, &m.Report, c.settleTime(now, l))
+	l.index, l.measured, l.offered = m.Index, now, m.Offered
+	l.report = demand{
+		m.Report.Rate, m.Report.Admitted, m.Report.Over, m.Report.Blocked, m.Report.RateOnly,
+	}
 	if m.Alone {
-		control.ForgetFuture(&l.own, l.rule.Span(), now, c.peers.Ahead())
-		l.count(&m.Report.Totals)
+		control.ForgetFuture(&l.seen, l.rule.Span(), now, c.peers.Ahead())
 	}
-	l.came.Note(c.clock(now, &l.rule), now, m)
-	own, was := l.see(totals), l.direct.asOf
-	c.note(now, l, m)
-	c.contend(now, was, l, own, m.Offered)
-	if c.omitsCounts(l) || l.rule.RateMode() && c.spareCounts(now, l) {
-		l.report.Totals = window.Totals{}
-	}
+	addTotals(&l.seen, &m.Report.Totals, l.alone)
+	l.came.Note(c.clock(now, &l.rule.Rule), now, m)
+	l.bare = c.omitsCounts(l) || l.rule.RateMode() && c.spareCounts(now, l)
 	return l
 }
 
-// see raises the totals of l's PoP by those of a sample, in count mode. The result is by how much
-// the admitted cost grew.
-func (l *local) see(totals window.Totals) (admitted int64) {
-	switch {
-	case l.rule.RateMode():
-		return 0
-	case l.alone:
-		totals = l.own
+// addTotals takes the totals of a sample into seen, and returns by how much the admitted cost grew.
+// Those of a node counting alone are the growth since the sample before, of earlier periods too:
+// some cost is counted after their end.
+func addTotals(seen, is *window.Totals, alone bool) (admitted int64) {
+	if !alone {
+		if is.Period < seen.Period { // the clock was ahead
+			*seen = window.Totals{}
+		}
+		return seen.RaiseAll(is)
 	}
-	if totals.Period < l.seen.Period { // the clock was ahead
-		l.seen = window.Totals{}
+	if is.Period != 0 {
+		seen.Roll(is.Period)
+		seen.Add(is)
 	}
-	return l.seen.RaiseAll(&totals)
+	for n := range is.By {
+		admitted += is.By[n].Admitted
+	}
+	return admitted
 }
 
 // spareCounts reports whether the owner of l, a key in rate mode, needs no counts now: the demand
@@ -189,15 +199,12 @@ func (c *Coordinator) spareCounts(now window.Instant, l *local) bool {
 		max(l.view.Sum, l.report.Rate) <= control.Bare*l.rule.PerSecond()
 }
 
-// local returns the local of m's key, a new if need be: nil without room or without such a rule.
-func (c *Coordinator) local(now window.Instant, m *Sample) *local {
-	rule, ok := c.o.Rule(m.Rule)
-	if !ok {
-		return nil
-	}
+// local returns the local of m's key, a new if need be: nil without room.
+func (c *Coordinator) local(now window.Instant, m *Sample, r *terms) *local {
 	l := c.locals[packet.ID{Rule: m.Rule, Key: string(m.Key)}]
 	if l == nil {
-		if len(c.locals) >= MaxLocals {
+		bytes := new(local).size() + len(m.Key)
+		if !c.memory.take(now, bytes, partUsed(r, m.Offered, 0)) {
 			c.stats.Full++
 			return nil
 		}
@@ -205,17 +212,18 @@ func (c *Coordinator) local(now window.Instant, m *Sample) *local {
 			id:            packet.ID{Rule: m.Rule, Key: string(m.Key)},
 			firstMeasured: now,
 			nonce:         c.dice.Uint32(),
+			bytes:         bytes,
 		}
 		l.shard = c.assignment.Shard(l.id.Rule, l.id.Key)
+		c.resume(l, m.Since, r)
 		c.locals[l.id] = l
 		c.visits.locals.Add(c.dice, l)
-		c.recall(l)
 	}
 	if l.since != m.Since {
 		l.merged, l.others = window.Totals{}, others{} // a new slot has merged nothing yet
-		l.since, l.direct.fresh = m.Since, true
+		l.since = m.Since
 	}
-	l.rule = rule
+	l.rule = r
 	return l
 }
 
@@ -240,19 +248,9 @@ func (c *Coordinator) settling(now window.Instant, l *local, m *Sample) bool {
 	return true
 }
 
-// count adds the growth in fresh to this node's own totals, while counting alone.
-func (l *local) count(fresh *window.Totals) {
-	if fresh.Period == 0 {
-		return
-	}
-	l.own.Roll(fresh.Period)
-	l.own.Add(fresh) // earlier periods too: some cost is reported after their end
-	l.report.Totals = l.own
-}
-
 // settle smooths d's rate into smoothRate, which is reported: without smoothing the chance peaks of
 // all PoPs would add up.
-func (l *local) settle(now window.Instant, d control.Report, over time.Duration) {
+func (l *local) settle(now window.Instant, d *control.Report, over time.Duration) {
 	if l.measured == 0 {
 		l.smoothRate = d.Rate
 		return
@@ -270,6 +268,3 @@ func (c *Coordinator) gone(l *local, idle time.Duration) bool {
 	here := l.report.Rate / float64(max(1, c.assignment.Neighbours(c.o.PoP)))
 	return idle > 3*c.o.Flush && here*idle.Seconds() > 50
 }
-
-// touch is order.RoundRobin's Touch.
-func (l *local) touch() bool { return l.measured == 0 || l.report.Rate == 0 }

@@ -3,6 +3,7 @@ package coordinator
 import (
 	"iter"
 	"math/rand/v2"
+	"slices"
 )
 
 // The coordinator's keys are held in an order a simulation can repeat. Go's own maps
@@ -20,10 +21,13 @@ import (
 // orderedMap is a map with an iteration order depending only on the calls before. Every operation
 // but Visit and All takes constant time. The zero Map is empty and ready for use.
 type orderedMap[K comparable, V any] struct {
-	place map[K]int
+	place map[K]int // nil: of few items, each is looked at
 	// all holds the items in order of arrival; the last takes the place of a dropped item.
 	all []entry[K, V]
 }
+
+// few is the most items that are looked through: a map of them takes more memory than the items.
+const few = 8
 
 type entry[K comparable, V any] struct {
 	key   K
@@ -35,24 +39,38 @@ func (o *orderedMap[K, V]) Len() int { return len(o.all) }
 
 // Get returns the value of key, and whether present.
 func (o *orderedMap[K, V]) Get(key K) (value V, ok bool) {
-	at, ok := o.place[key]
+	at, ok := o.at(key)
 	if ok {
 		value = o.all[at].value
 	}
 	return value, ok
 }
 
+// at returns the place of key, and whether present.
+func (o *orderedMap[K, V]) at(key K) (at int, ok bool) {
+	if o.place == nil {
+		at = slices.IndexFunc(o.all, func(e entry[K, V]) bool { return e.key == key })
+		return at, at >= 0
+	}
+	at, ok = o.place[key]
+	return at, ok
+}
+
 // Put sets the value of key.
 func (o *orderedMap[K, V]) Put(key K, value V) {
-	if at, ok := o.place[key]; ok {
+	if at, ok := o.at(key); ok {
 		o.all[at].value = value
 		return
 	}
-	if o.place == nil {
-		o.place = make(map[K]int)
+	if o.place != nil {
+		o.place[key] = len(o.all)
 	}
-	o.place[key] = len(o.all)
-	o.all = append(o.all, entry[K, V]{key, value})
+	if o.all = append(o.all, entry[K, V]{key, value}); o.place == nil && len(o.all) > few {
+		o.place = make(map[K]int)
+		for n := range o.all {
+			o.place[o.all[n].key] = n
+		}
+	}
 }
 
 // All yields every item in the order of storage: of insertion, but the last item takes the place of
@@ -69,13 +87,14 @@ func (o *orderedMap[K, V]) All() iter.Seq2[K, V] {
 
 // Drop removes key, if present.
 func (o *orderedMap[K, V]) Drop(key K) {
-	at, ok := o.place[key]
+	at, ok := o.at(key)
 	if !ok {
 		return
 	}
 	last := len(o.all) - 1
-	o.all[at] = o.all[last]
-	o.place[o.all[at].key] = at
+	if o.all[at] = o.all[last]; o.place != nil {
+		o.place[o.all[at].key] = at
+	}
 	o.all[last] = entry[K, V]{}
 	o.all = o.all[:last]
 	delete(o.place, key)

@@ -13,12 +13,13 @@ import (
 // origins and answers the reporters.
 type ownedKey struct {
 	id        packet.ID
-	rule      mitigation.Rule
+	rule      *terms
 	aggregate *control.Aggregate
 	dirty     bool
 	// hurriedAt is the time of the last step without a tick.
 	hurriedAt   window.Instant
 	subscribers orderedMap[reporter, *subscriber]
+	bytes       int // as counted
 }
 
 // reporter names a source of reports: a node reporting for a PoP, or for the PoP's nodes counting
@@ -40,7 +41,7 @@ type subscriber struct {
 // receiveReport merges an origin's report into the key's aggregate.
 func (c *Coordinator) receiveReport(now window.Instant, h packet.Header, r *packet.Record) {
 	pop, ok := c.assignment.PoP(h.Sender)
-	rule, known := c.o.Rule(r.ID.Rule)
+	rule, known := c.rule(r.ID.Rule)
 	switch {
 	case !ok:
 		c.stats.reject(RejectStranger)
@@ -49,7 +50,7 @@ func (c *Coordinator) receiveReport(now window.Instant, h packet.Header, r *pack
 		c.stats.reject(RejectRule)
 		return
 	}
-	b := c.ownedKey(now, r.ID, rule)
+	b := c.ownedKey(now, r, rule)
 	if b == nil {
 		return
 	}
@@ -67,7 +68,7 @@ func (c *Coordinator) receiveReport(now window.Instant, h packet.Header, r *pack
 	}
 	a.nonce, a.last, a.receivedAt, a.ttl = r.Nonce, h, now, r.Report.TTL
 	control.ForgetFuture(&r.Report.Totals, rule.Span(), now, c.peers.Ahead())
-	r.Report.Moments = c.clock(now, &rule).Believed(r.Report.Moments, now)
+	r.Report.Moments = c.clock(now, &rule.Rule).Believed(r.Report.Moments, now)
 	was := b.aggregate.Rate(c.origin(pop, from))
 	if !b.aggregate.Merge(now, c.origin(pop, from), r.Report, maxOrigins) {
 		c.stats.Full++
@@ -97,41 +98,41 @@ func (c *Coordinator) origin(pop string, from reporter) string {
 	return pop
 }
 
-// ownedKey returns the owned key k, a new if need be: nil without room. A changed limit, window,
-// action or a change to or from shadow starts a new aggregate.
-func (c *Coordinator) ownedKey(now window.Instant, k packet.ID, rule mitigation.Rule) *ownedKey {
-	b := c.ownedKeys[k]
+// ownedKey returns the owned key of a report, a new if need be: nil without room. A changed limit,
+// window, action or a change to or from shadow starts a new aggregate.
+func (c *Coordinator) ownedKey(now window.Instant, r *packet.Record, rule *terms) *ownedKey {
+	b := c.ownedKeys[r.ID]
 	switch {
-	case b != nil && b.rule.Limit == rule.Limit && b.rule.Burst == rule.Burst &&
-		b.rule.Window == rule.Window && b.rule.Action == rule.Action &&
-		(b.rule.Mode == mitigation.Shadow) == (rule.Mode == mitigation.Shadow):
+	case b != nil && sameLimit(&b.rule.Rule, &rule.Rule):
 		b.rule = rule
-		b.aggregate.SetFairness(rule.Fairness)
+		b.aggregate.SetRule(&rule.Rule)
 		return b
-	case b == nil && len(c.ownedKeys) >= MaxOwnedKeys:
-		c.stats.Full++
-		return nil
-	}
-	if b == nil {
-		b = &ownedKey{}
-		c.ownedKeys[k] = b
+	case b == nil:
+		bytes := ownedBytes(2) + control.BytesOf(2) - control.BytesOf(0) + len(r.ID.Key)
+		if !c.memory.take(now, bytes, partOf(rule, r.Report.Rate)) {
+			c.stats.Full++
+			return nil
+		}
+		b = &ownedKey{
+			id: r.ID, rule: rule, aggregate: control.NewAggregate(&rule.Rule), bytes: bytes,
+		}
+		c.ownedKeys[b.id] = b
 		c.visits.ownedKeys.Add(c.dice, b)
+	default:
+		b.rule, b.aggregate = rule, control.NewAggregate(&rule.Rule)
+		b.subscribers, b.hurriedAt = orderedMap[reporter, *subscriber]{}, 0
 	}
-	*b = ownedKey{id: k, rule: rule, aggregate: control.NewAggregate(rule), dirty: b.dirty}
 	if c.carriesOver(now) {
 		b.aggregate.CarryOver(now, max(handOverFor, c.carriesUntil.Sub(now)), c.allPoPs())
 	}
 	return b
 }
 
-// touch is order.RoundRobin's Touch.
-func (b *ownedKey) touch() bool { return b.aggregate.Shed() }
-
 // tickOwned advances the aggregates and answers their reporters: keys with new reports, shed keys,
-// and a tenth of all others: a fortieth, if held by records.
+// and a tenth of all others.
 func (c *Coordinator) tickOwned(now window.Instant) {
 	for _, b := range c.dirty {
-		if !c.budget.Calm() || c.held(&b.rule) { // else it is looked at below
+		if !c.budget.Calm() { // else it is looked at below
 			c.step(now, b)
 		}
 	}
@@ -142,11 +143,17 @@ func (c *Coordinator) tickOwned(now window.Instant) {
 		if turn || b.dirty || b.aggregate.Shed() {
 			c.step(now, b)
 		}
-		if turn && b.subscribers.Len() == 0 && b.aggregate.Idle(now) {
-			delete(c.ownedKeys, b.id)
-			return false
+		if !turn {
+			return true
 		}
-		return true
+		c.memory.recount(&b.bytes, b.size())
+		keep := (b.subscribers.Len() > 0 || !b.aggregate.Idle(now)) &&
+			!c.memory.yields(now, partOf(b.rule, b.aggregate.Sum()))
+		if !keep {
+			c.memory.recount(&b.bytes, 0)
+			delete(c.ownedKeys, b.id)
+		}
+		return keep
 	})
 }
 
@@ -171,21 +178,20 @@ func (c *Coordinator) answer(now window.Instant, b *ownedKey) {
 // answerTo is answer for a reporter.
 func (c *Coordinator) answerTo(now window.Instant, b *ownedKey, from reporter, a *subscriber) {
 	pop, _ := c.assignment.PoP(from.node)
-	is := sentView{view: viewState{
-		GlobalView: b.aggregate.View(now, c.origin(pop, from)),
-		Left:       b.rule.Quota() - b.aggregate.Used(),
-	}, at: now}
-	if !c.differs(&b.rule, &a.sent, &is, viewEvery) {
+	is := viewState{
+		b.aggregate.View(now, c.origin(pop, from)), b.rule.Quota() - b.aggregate.Used(), now,
+	}
+	if !c.differs(&b.rule.Rule, &a.sent, &is, viewEvery) {
 		return
 	}
-	if from.node != c.o.Name && !c.may(packet.View, &b.rule) {
+	if from.node != c.o.Name && !c.budget.May(packet.View) {
 		c.stats.Deferred++
 		return
 	}
-	a.sent = is
+	a.sent = is.sent()
 	r := packet.Record{
 		Kind: packet.View, ID: b.id, Nonce: a.nonce, Alone: from.alone,
-		View: is.view.GlobalView, From: c.o.PoP,
+		View: is.GlobalView, From: c.o.PoP,
 	}
 	if from.node == c.o.Name {
 		c.receiveWitness(now, packet.Header{Sender: c.o.Name}, &r)
@@ -203,16 +209,16 @@ const (
 
 // differs reports whether a view is to be sent in place of the receiver's: changed enough, or the
 // receiver is due for a refresh.
-func (c *Coordinator) differs(rule *mitigation.Rule, has, is *sentView, every time.Duration) bool {
+func (c *Coordinator) differs(
+	rule *mitigation.Rule, has *sentView, is *viewState, every time.Duration,
+) bool {
 	switch age := is.at.Sub(has.at); {
-	case has.at == 0, (has.view.Blocked > 0) != (is.view.Blocked > 0):
+	case has.at == 0, has.blocked != (is.Blocked > 0):
 		return true
-	case age < heldGap && c.held(rule):
-		return false
 	case age >= c.budget.Stretched(every, len(c.ownedKeys)+len(c.reporterKeys)):
 		return true
 	}
-	return has.view.Differs(&is.view, stepTerms{
+	return has.differs(is, stepTerms{
 		Rule: rule, PoPs: c.assignment.PoPs(), Load: c.budget.Load(),
 		ByCounts: c.clock(is.at, rule).Runs(),
 	})

@@ -42,7 +42,7 @@ func TestOwnersListParts(t *testing.T) {
 // Old reports are no parts, and nodes that count alone are listed apart from their PoP.
 func TestPartsAreRecent(t *testing.T) {
 	f := newFleet(t, second, 1)
-	a := control.NewAggregate(second)
+	a := control.NewAggregate(&second)
 	now := f.now
 	report := func(name string, rate float64) {
 		d := control.Report{

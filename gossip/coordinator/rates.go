@@ -68,16 +68,39 @@ func small(rule *mitigation.Rule, d *control.Report, pops int) bool {
 	return float64(offered) < share*float64(rule.Quota()) && d.Blocked == 0
 }
 
+// newest is totals as far as they still grow: in the running counting period and in the one before.
+type newest struct {
+	period uint32
+	by     [2]struct{ offered, admitted int64 }
+}
+
+// newestOf returns the newest of t.
+func newestOf(t *window.Totals) (is newest) {
+	is.period = t.Period
+	for n := range is.by {
+		is.by[n].offered, is.by[n].admitted = t.By[n].Offered, t.By[n].Admitted
+	}
+	return is
+}
+
+// at returns the cost that s has of a period.
+func (s *newest) at(period uint32) (offered, admitted int64) {
+	if n := s.period - period; n < uint32(len(s.by)) {
+		return s.by[n].offered, s.by[n].admitted
+	}
+	return 0, 0
+}
+
 // grown reports whether the counts of a period grew from was to is enough to be told: the admitted
 // cost by least, or the offered cost by ten times least and a tenth. It returns by how much the
 // former did.
-func grown(was, is *window.Totals, least int64) (admitted int64, ok bool) {
-	for n := range is.By {
-		now, then := is.By[n], was.At(is.Period-uint32(n))
-		admitted = now.Admitted - then.Admitted
-		if admitted >= least || now.Offered-then.Offered >= 10*least &&
-			now.Offered*10 > then.Offered*11 {
-			return admitted, true
+func grown(was *newest, is *window.Totals, least int64) (grew int64, ok bool) {
+	for n := range was.by {
+		now := is.By[n]
+		offered, admitted := was.at(is.Period - uint32(n))
+		grew = now.Admitted - admitted
+		if grew >= least || now.Offered-offered >= 10*least && now.Offered*10 > offered*11 {
+			return grew, true
 		}
 	}
 	return 0, false
@@ -85,7 +108,7 @@ func grown(was, is *window.Totals, least int64) (admitted int64, ok bool) {
 
 // leaps reports whether the rate rose so much from the report was to d it has not reached its
 // height: it is an average, and its last part is below the noise.
-func leaps(was, d *control.Report) bool { return d.Rate > leapFactor*was.Rate }
+func leaps(was *sentReport, d *control.Report) bool { return d.Rate > leapFactor*was.rate }
 
 // moved returns the change between two reports of a key of rule, cost per second, from was to is; 0
 // if it may be chance. In rate mode the owner knows the trailing window by the admitted cost, which
@@ -93,13 +116,13 @@ func leaps(was, d *control.Report) bool { return d.Rate > leapFactor*was.Rate }
 //
 //	|rate - was|        > max(0.1·was, Trigger)
 //	|admitted - was|    the same, in rate mode of admitted alone
-func moved(rule *mitigation.Rule, was, is *control.Report, pops int) float64 {
+func moved(rule *mitigation.Rule, was *sentReport, is *control.Report, pops int) float64 {
 	limit := rule.PerSecond()
-	change, admitted := math.Abs(is.Rate-was.Rate), math.Abs(is.Admitted-was.Admitted)
+	change, admitted := math.Abs(is.Rate-was.rate), math.Abs(is.Admitted-was.admitted)
 	switch {
-	case max(change, admitted) > max(0.1*was.Rate, trigger(is.Rate, is.Over, limit, pops)):
+	case max(change, admitted) > max(0.1*was.rate, trigger(is.Rate, is.Over, limit, pops)):
 		return max(change, admitted)
-	case rule.RateMode() && admitted > max(0.1*was.Admitted,
+	case rule.RateMode() && admitted > max(0.1*was.admitted,
 		trigger(is.Admitted, is.Over, limit, pops)):
 		return admitted
 	}

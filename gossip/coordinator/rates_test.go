@@ -104,14 +104,11 @@ func TestWhatIsAdmittedMoves(t *testing.T) {
 		&rule, 20_000, 4000, 3600,
 		0,
 	}, {&rule, 20_000, 4000, 3400, 600}, {&rule, 25_000, 4000, 4000, 5000}} {
-		was := control.Report{
-			Rate: 20_000 * float64(c.rule.Limit) / 5000, Admitted: c.was,
-			Over: 320 * time.Millisecond,
-		}
-		is := control.Report{Rate: c.rate, Admitted: c.admitted, Over: was.Over}
+		was := sentReport{rate: 20_000 * float64(c.rule.Limit) / 5000, admitted: c.was}
+		is := control.Report{Rate: c.rate, Admitted: c.admitted, Over: 320 * time.Millisecond}
 		if got := moved(c.rule, &was, &is, 3); got != c.want {
 			t.Errorf("limit %d: %.0f of %.0f admitted after %.0f of %.0f: moved by %.0f, want %.0f",
-				c.rule.Limit, is.Admitted, is.Rate, was.Admitted, was.Rate, got, c.want)
+				c.rule.Limit, is.Admitted, is.Rate, was.admitted, was.rate, got, c.want)
 		}
 	}
 }

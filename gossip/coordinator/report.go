@@ -25,17 +25,19 @@ const (
 	// nodeGap is the longest refresh interval of a node, not the reporter: the reporter has the
 	// same totals.
 	nodeGap = 2500 * time.Millisecond
-	// heldGap is the shortest time between two reports, and two views, of a key held by counts from
-	// PoP to PoP: the owner needs such reports for people only.
-	heldGap = 25 * time.Second
 	// repeatFor the time until the deputy is asked instead.
 	repeatFor = time.Second
 )
 
-// smoothed is l's report with the smoothed rate, as sent.
-func (l *local) smoothed() control.Report {
-	d := l.report
-	d.Rate = l.smoothRate
+// reported is l's report with a rate: the last sample's, or the smoothed, as sent.
+func (l *local) reported(rate float64) control.Report {
+	d := control.Report{
+		Rate: rate, Admitted: l.report.Admitted, Over: l.report.Over,
+		Blocked: l.report.Blocked, RateOnly: l.report.RateOnly,
+	}
+	if !l.bare {
+		d.Totals = l.seen
+	}
 	return d
 }
 
@@ -45,22 +47,23 @@ func (l *local) smoothed() control.Report {
 //	due for a refresh  spentTTL
 func (c *Coordinator) reportDue(now window.Instant, l *local) (priority float64, ok bool) {
 	age := now.Sub(l.sentAt)
-	if l.sentAt != 0 && (age < minGap || age < heldGap && c.held(&l.rule)) {
+	if l.sentAt != 0 && age < minGap {
 		return 0, false
 	}
-	pops := c.assignment.PoPs()
-	if !l.watched(now) && small(&l.rule, &l.report, pops) &&
-		(l.sentAt == 0 || small(&l.rule, &l.sent, pops)) {
+	report := l.reported(l.report.Rate)
+	if !l.watched(now) && (l.sentAt == 0 || l.sent.small) &&
+		small(&l.rule.Rule, &report, c.assignment.PoPs()) {
 		// Whoever reported once is sent each view that differs. So a new key is reported at once
 		// where a view decides about the next request.
-		if l.sentAt == 0 && (l.rule.Action == mitigation.Block || c.clock(now, &l.rule).Runs()) {
+		if l.sentAt == 0 &&
+			(l.rule.Action == mitigation.Block || c.clock(now, &l.rule.Rule).Runs()) {
 			return 0, true
 		}
 		return l.spentTTL(age), now.Sub(max(l.sentAt, l.firstMeasured)) >=
 			c.budget.Stretched(smallGap, len(c.locals))
 	}
-	report := l.smoothed()
-	if moved := c.moved(l.rule, &report, &l.sent); moved > 0 || l.sentAt == 0 {
+	report.Rate = l.smoothRate
+	if moved := c.moved(&l.rule.Rule, &report, &l.sent); moved > 0 || l.sentAt == 0 {
 		return 1 + min(moved, 1) + l.spentTTL(age), true
 	}
 	every := steadyGap
@@ -97,21 +100,23 @@ func (l *local) watched(now window.Instant) bool {
 }
 
 // moved returns the change from the report was to d as a share of the limit; 0 if possibly chance.
-func (c *Coordinator) moved(rule mitigation.Rule, d, was *control.Report) float64 {
-	if change := moved(&rule, was, d, c.assignment.PoPs()); change > 0 {
+func (c *Coordinator) moved(
+	rule *mitigation.Rule, d *control.Report, was *sentReport,
+) float64 {
+	if change := moved(rule, was, d, c.assignment.PoPs()); change > 0 {
 		return change / rule.PerSecond()
 	}
-	if d.Totals.Period == 0 || rule.RateMode() || c.held(&rule) {
+	if d.Totals.Period == 0 || rule.RateMode() {
 		return 0 // counts that hold no key ride along, and are not worth a report of their own
 	}
 	least := max(1,
 		// the number of parts of a PoP's even share of the limit: a count growing by a part is
 		// reported.
 		int64(c.budget.Load()*float64(rule.Quota())/float64(25*c.assignment.PoPs())))
-	if admitted, ok := grown(&was.Totals, &d.Totals, least); ok {
+	if admitted, ok := grown(&was.counts, &d.Totals, least); ok {
 		return float64(admitted)/float64(rule.Quota()) + 0.01
 	}
-	if d.Blocked > 0 && was.Blocked == 0 {
+	if d.Blocked > 0 && !was.blocked {
 		return 1
 	}
 	return 0
@@ -120,18 +125,17 @@ func (c *Coordinator) moved(rule mitigation.Rule, d, was *control.Report) float6
 // report sends l's report to the PoP's reporter, the deputy, or handles it here. done marks the end
 // of the key at this node.
 func (c *Coordinator) report(now window.Instant, l *local, done bool) {
-	l.ttl = c.reportTTL(&l.rule, c.budget.Stretched(nodeGap, len(c.locals)), now.Sub(l.sentAt))
-	report := l.smoothed()
-	if leaps(&l.sent, &report) {
-		l.leapt = now
-	}
-	l.sent, l.sentAt = report, now
+	l.ttl = c.reportTTL(c.budget.Stretched(nodeGap, len(c.locals)), now.Sub(l.sentAt))
 	r := packet.Record{
 		Kind: packet.Ask, ID: l.id, Nonce: l.nonce, Alone: l.alone,
-		Done: done, Report: l.sent,
+		Done: done, Report: l.reported(l.smoothRate),
 	}
+	if leaps(&l.sent, &r.Report) {
+		l.leapt = now
+	}
+	l.sent, l.sentAt = c.sentReport(&l.rule.Rule, &r.Report), now
 	if done {
-		r.Report = control.Report{Over: l.report.Over, Totals: l.report.Totals}
+		r.Report = control.Report{Over: r.Report.Over, Totals: r.Report.Totals}
 	}
 	r.Report.TTL, r.Report.LastSum, r.Report.Moments = l.ttl, l.lastSum, l.came.List()
 	reporters := c.assignment.Reporters(c.o.PoP, l.shard)
@@ -149,4 +153,19 @@ func (c *Coordinator) report(now window.Instant, l *local, done bool) {
 		c.peers.Asked(now, to)
 	}
 	c.put(now, to, &r)
+}
+
+// sentReport is a report as far as a receiver remembers it.
+type sentReport struct {
+	rate, admitted float64
+	counts         newest
+	small, blocked bool
+}
+
+// sentReport returns r, of a key of rule, as a receiver remembers it.
+func (c *Coordinator) sentReport(rule *mitigation.Rule, r *control.Report) sentReport {
+	return sentReport{
+		r.Rate, r.Admitted, newestOf(&r.Totals),
+		small(rule, r, c.assignment.PoPs()), r.Blocked > 0,
+	}
 }

@@ -26,8 +26,8 @@ type reporterKey struct {
 	nodes orderedMap[string, *nodeState] // of the PoP, that measure the key
 
 	report    control.Report
-	totals    window.Totals  // by period, the largest value ever reported
-	sent      control.Report // the report that the owners have
+	totals    window.Totals // by period, the largest value ever reported
+	sent      sentReport    // the report that the owners have
 	changed   bool
 	forwarded window.Instant
 	leapt     window.Instant // when the rate rose much between two reports to the owners
@@ -36,6 +36,7 @@ type reporterKey struct {
 	opened    window.Instant // of the first report to the owners
 
 	witnesses orderedMap[string, witness] // by name: owner and standby
+	bytes     int                         // as counted
 }
 
 // nodeState is a node of the PoP measuring the key.
@@ -44,15 +45,10 @@ type nodeState struct {
 	last       packet.Header // of its last packet
 	receivedAt window.Instant
 	ttl        time.Duration
-	report     control.Report // of a node counting with its PoP the moments only
+	report     *control.Report // of a node counting alone
+	moments    moments.List    // of a node counting with its PoP
 	sent       sentView
 	awaiting   bool // it has reported since it was answered
-}
-
-// sentView is a view for a receiver, and the time of the send; 0 for never.
-type sentView struct {
-	view viewState
-	at   window.Instant
 }
 
 // staleAfter is the age at which a silent node or witness stops counting, unless the TTL is longer.
@@ -64,7 +60,8 @@ func (c *Coordinator) receiveAsk(now window.Instant, h packet.Header, r *packet.
 		c.stats.reject(RejectStranger)
 		return
 	}
-	d := c.reporterKey(reporterKeyID{r.ID, r.Alone})
+	rule, ok := c.rule(r.ID.Rule)
+	d := c.reporterKey(now, reporterKeyID{r.ID, r.Alone}, partOf(rule, r.Report.Rate))
 	if d == nil {
 		return
 	}
@@ -81,12 +78,11 @@ func (c *Coordinator) receiveAsk(now window.Instant, h packet.Header, r *packet.
 	}
 	n.nonce, n.last, n.receivedAt, n.ttl = r.Nonce, h, now, r.Report.TTL
 	n.awaiting = true
-	rule, ok := c.o.Rule(r.ID.Rule)
 	if ok {
 		control.ForgetFuture(&r.Report.Totals, rule.Span(), now, c.peers.Ahead())
 		control.ForgetFuture(&d.totals, rule.Span(), now, c.peers.Ahead())
 	}
-	r.Report.Moments = c.clock(now, &rule).Believed(r.Report.Moments, now)
+	r.Report.Moments = c.clock(now, &rule.Rule).Believed(r.Report.Moments, now)
 	d.merge(now, h.Sender, r)
 	c.forwardDue(now, d)
 	if now.Sub(n.sent.at) > shedGap {
@@ -97,12 +93,12 @@ func (c *Coordinator) receiveAsk(now window.Instant, h packet.Header, r *packet.
 // forwards reports whether d is to be reported to the owners now.
 func (c *Coordinator) forwards(now window.Instant, d *reporterKey) bool {
 	age := now.Sub(d.forwarded)
-	rule, ok := c.o.Rule(d.is.id.Rule)
-	if age < minGap || !ok || d.forwarded != 0 && age < heldGap && c.held(&rule) {
+	rule, ok := c.rule(d.is.id.Rule)
+	if age < minGap || !ok {
 		return false
 	}
 	if d.changed && (d.forwarded == 0 || d.report.Rate == 0 ||
-		c.moved(rule, &d.report, &d.sent) > 0) {
+		c.moved(&rule.Rule, &d.report, &d.sent) > 0) {
 		return true
 	}
 	every := steadyGap
@@ -115,19 +111,23 @@ func (c *Coordinator) forwards(now window.Instant, d *reporterKey) bool {
 	return now.Sub(d.asked) < 2*nodeGap && age >= c.budget.Stretched(every, len(c.reporterKeys))
 }
 
-// reporterKey returns the reporter key is, a new if need be: nil without room.
-func (c *Coordinator) reporterKey(is reporterKeyID) *reporterKey {
+// reporterKey returns the reporter key is, a new if need be, of which part of the limit is used:
+// nil without room.
+func (c *Coordinator) reporterKey(
+	now window.Instant, is reporterKeyID, part float64,
+) *reporterKey {
 	d := c.reporterKeys[is]
 	if d != nil {
 		return d
 	}
-	if len(c.reporterKeys) >= MaxReporterKeys {
+	bytes := new(reporterKey).size() + len(is.id.Key)
+	if !c.memory.take(now, bytes, part) {
 		c.stats.Full++
 		return nil
 	}
 	d = &reporterKey{
 		is: is, shard: c.assignment.Shard(is.id.Rule, is.id.Key),
-		nonce: c.dice.Uint32(),
+		nonce: c.dice.Uint32(), bytes: bytes,
 	}
 	c.reporterKeys[is] = d
 	c.visits.reporterKeys.Add(c.dice, d)
@@ -140,7 +140,10 @@ func (d *reporterKey) merge(now window.Instant, sender string, r *packet.Record)
 	d.changed, d.asked = true, now
 	if d.is.alone {
 		n, _ := d.nodes.Get(sender) // it has just been put
-		n.report = r.Report
+		if n.report == nil {
+			n.report = &control.Report{}
+		}
+		*n.report = r.Report
 		if r.Done {
 			d.nodes.Drop(sender)
 		}
@@ -155,12 +158,16 @@ func (d *reporterKey) merge(now window.Instant, sender string, r *packet.Record)
 		}
 	}
 	if n, ok := d.nodes.Get(sender); ok {
-		n.report.Moments = r.Report.Moments
+		n.moments = r.Report.Moments
 	}
 	blocked := r.Report.Blocked
 	d.totals.RaiseAll(&r.Report.Totals)
 	if d.report = r.Report; !r.Done { // else it is the last, and none of nodes any more
-		d.report.Moments = d.sum().Moments
+		var all []moments.List
+		for _, n := range d.nodes.All() {
+			all = append(all, n.moments)
+		}
+		d.report.Moments = moments.Sum(all...)
 	}
 	d.report.Blocked = blocked
 	if r.Report.Totals.Period != 0 || r.Report.RateOnly { // else the owner needs no counts
@@ -168,11 +175,11 @@ func (d *reporterKey) merge(now window.Instant, sender string, r *packet.Record)
 	}
 }
 
-// sum adds up the reports of all nodes: of nodes counting with the PoP only the moments are kept.
+// sum adds up the reports of all nodes, which count alone.
 func (d *reporterKey) sum() control.Report {
 	var all []*control.Report
 	for _, n := range d.nodes.All() {
-		all = append(all, &n.report)
+		all = append(all, n.report)
 	}
 	sum := control.SumReports(all)
 	sum.Over, sum.LastSum = d.report.Over, d.report.LastSum
@@ -211,7 +218,7 @@ func (c *Coordinator) forwardDue(now window.Instant, d *reporterKey) {
 	if !c.forwards(now, d) {
 		return
 	}
-	if rule, _ := c.o.Rule(d.is.id.Rule); !c.may(packet.Report, &rule) {
+	if !c.budget.May(packet.Report) {
 		c.stats.Deferred++
 		return
 	}
@@ -220,13 +227,13 @@ func (c *Coordinator) forwardDue(now window.Instant, d *reporterKey) {
 
 // forward sends d's report to owner and standby.
 func (c *Coordinator) forward(now window.Instant, d *reporterKey) {
-	rule, _ := c.o.Rule(d.is.id.Rule)
-	hold := c.reportTTL(&rule, c.budget.Stretched(steadyGap, len(c.reporterKeys)),
-		now.Sub(d.forwarded))
+	rule, _ := c.rule(d.is.id.Rule)
+	hold := c.reportTTL(c.budget.Stretched(steadyGap, len(c.reporterKeys)), now.Sub(d.forwarded))
 	if leaps(&d.sent, &d.report) {
 		d.leapt = now
 	}
-	d.changed, d.forwarded, d.sent = false, now, d.report
+	d.changed, d.forwarded = false, now
+	d.sent = c.sentReport(&rule.Rule, &d.report)
 	if d.opened == 0 {
 		d.opened = now
 	}
@@ -251,9 +258,6 @@ func (c *Coordinator) forward(now window.Instant, d *reporterKey) {
 	}
 }
 
-// touch is order.RoundRobin's Touch.
-func (d *reporterKey) touch() bool { return d.forwarded == 0 }
-
 // tickReported forwards deferred reports, drops silent nodes and publishes verdicts.
 func (c *Coordinator) tickReported(now window.Instant) {
 	more := func() bool { return c.budget.Calm() || c.budget.Left(packet.Report) }
@@ -263,8 +267,12 @@ func (c *Coordinator) tickReported(now window.Instant) {
 			return true
 		}
 		d.drop(now, c.dice)
-		keep := d.nodes.Len() > 0 || now.Sub(d.forwarded) <= viewTTL
+		c.memory.recount(&d.bytes, d.size())
+		rule, _ := c.rule(d.is.id.Rule)
+		keep := (d.nodes.Len() > 0 || now.Sub(d.forwarded) <= viewTTL) &&
+			!c.memory.yields(now, partOf(rule, d.report.Rate))
 		if !keep {
+			c.memory.recount(&d.bytes, 0)
 			delete(c.reporterKeys, d.is)
 		}
 		c.publish(now, d)

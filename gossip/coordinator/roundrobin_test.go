@@ -3,7 +3,6 @@ package coordinator
 import (
 	"math/rand/v2"
 	"runtime"
-	"slices"
 	"testing"
 	"weak"
 )
@@ -85,71 +84,4 @@ func TestDroppedItemsAreFreed(t *testing.T) {
 		}
 	}
 	runtime.KeepAlive(&r)
-}
-
-// TestVisitTouchesFirst: an item has been touched when a visit looks at it, and one that no visit
-// looks at has not.
-func TestVisitTouchesFirst(t *testing.T) {
-	dice := rand.New(rand.NewPCG(1, 2))
-	var r roundRobin[int]
-	touched := map[int]int{}
-	r.Touch = func(v int) bool { touched[v]++; return v%2 == 0 }
-	for v := range 1000 {
-		r.Add(dice, v)
-	}
-	looked := 0
-	r.Visit(1, dice, func() bool { return false }, func(v int, _ bool) bool {
-		if looked++; touched[v] != 1 {
-			t.Fatalf("%d was touched %d times before a look at it", v, touched[v])
-		}
-		return true
-	})
-	if len(touched) != looked || looked == 0 {
-		t.Errorf("%d touched, %d looked at", len(touched), looked)
-	}
-}
-
-// TestSomeWaitForTheirTurns: an item that waits is visited in its turns only, and by Each; one that
-// does not any more has each turn and all visits in between, from its next turn on.
-func TestSomeWaitForTheirTurns(t *testing.T) {
-	const all, rounds = 100, 4 * mostTurns * turnParts
-	dice := rand.New(rand.NewPCG(1, 2))
-	waits := [all]int{}
-	r := roundRobin[int]{Waits: func(v int) int { return waits[v] }}
-	for v := range all {
-		r.Add(dice, v)
-		waits[v] = v % (mostTurns + 2) // one more than the most, which is the most
-	}
-	walk := func(from int) (turns, looks [all]int) {
-		for round := range rounds {
-			r.Visit(from+round, dice, func() bool { return true }, func(v int, turn bool) bool {
-				if looks[v]++; turn {
-					turns[v]++
-				}
-				return true
-			})
-		}
-		return turns, looks
-	}
-	walk(0)
-	turns, looks := walk(rounds)
-	for v := range all {
-		want := rounds / turnParts / max(1, min(waits[v], mostTurns))
-		if turns[v] < want-1 || turns[v] > want+1 || waits[v] > 0 && looks[v] != turns[v] ||
-			waits[v] == 0 && looks[v] != rounds {
-			t.Errorf("%d waits %d turns: %d turns and %d looks in %d rounds", v, waits[v],
-				turns[v], looks[v], rounds)
-		}
-	}
-	seen := map[int]int{}
-	r.Each(dice, func(v int) { seen[v]++ })
-	if len(seen) != all {
-		t.Errorf("Each finds %d of %d", len(seen), all)
-	}
-	waits = [all]int{}
-	walk(2 * rounds)
-	if _, looks = walk(3 * rounds); slices.Min(looks[:]) != rounds ||
-		slices.Max(looks[:]) != rounds {
-		t.Errorf("none waits any more: %d looks in %d rounds", looks, rounds)
-	}
 }

@@ -113,13 +113,15 @@ func (c *Coordinator) tickLocals(now window.Instant) {
 	c.visits.locals.Visit(c.rounds, c.dice, c.budget.Calm, func(l *local, turn bool) bool {
 		idle := now.Sub(l.measured)
 		if turn {
-			c.audit(now, l)
+			c.memory.recount(&l.bytes, l.size())
 		}
 		if !turn && (idle < 3*c.o.Flush || l.report.Rate == 0) {
 			return true
 		}
+		yields := turn && c.memory.yields(now, partUsed(l.rule, l.offered, idle))
 		switch {
-		case l.sentAt != 0 && l.report.Rate > 0 && (idle > l.idleAfter() || c.gone(l, idle)):
+		case l.sentAt != 0 && l.report.Rate > 0 &&
+			(yields || idle > l.idleAfter() || c.gone(l, idle)):
 			l.report.Rate, l.report.Admitted = 0, 0
 			c.report(now, l, true)
 			l.sentAt, l.endRepeats = 0, endRepeats
@@ -128,9 +130,9 @@ func (c *Coordinator) tickLocals(now window.Instant) {
 			c.report(now, l, true)
 			l.sentAt = 0
 		}
-		if idle > l.rule.Window+l.rule.Window/2+viewTTL {
+		if yields || idle > l.rule.Window+l.rule.Window/2+viewTTL {
+			c.memory.recount(&l.bytes, 0)
 			delete(c.locals, l.id)
-			c.withdraw(now, l)
 			return false
 		}
 		return true

@@ -1,6 +1,8 @@
 package coordinator
 
 import (
+	"unsafe"
+
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
@@ -12,8 +14,8 @@ import (
 // Snapshot is the control loop's part of a key in the state file: see control.Snapshot.
 type Snapshot = control.Snapshot
 
-// MaxRestored bounds the keys from before a restart waiting for their first sample.
-const MaxRestored = 1 << 16
+// restoredBytes are the bytes of a restored key.
+const restoredBytes = int(unsafe.Sizeof(restored{})) + entryBytes + 2*textBytes
 
 // restored is a snapshot whose key's slot was made at since.
 type restored struct {
@@ -23,19 +25,27 @@ type restored struct {
 
 // Snapshot returns the state of a key to be saved; zero for an unknown key.
 func (c *Coordinator) Snapshot(rule string, key []byte) Snapshot {
-	k := packet.ID{Rule: rule, Key: string(key)}
-	l := c.locals[k]
+	is, _ := c.known(packet.ID{Rule: rule, Key: string(key)})
+	return is.Snapshot
+}
+
+// known returns the state of a key here, and whether there is one.
+func (c *Coordinator) known(id packet.ID) (is restored, ok bool) {
+	if k := c.counts.keys[id]; k != nil {
+		is = restored{Snapshot{Alone: k.alone, Merged: k.others()}, k.since}
+		is.Reported = k.seen.totals()
+		return is, true
+	}
+	l := c.locals[id]
 	if l == nil {
-		return c.restored[k].Snapshot
+		is, ok = c.restored[id]
+		return is, ok
 	}
-	is := Snapshot{Reported: l.own, Alone: l.alone, Merged: l.merged}
-	if !l.alone {
-		is.Reported = l.report.Totals
-		if d := c.reporterKeys[reporterKeyID{k, false}]; d != nil {
-			is.Reported = d.totals
-		}
+	is = restored{Snapshot{Reported: l.seen, Alone: l.alone, Merged: l.merged}, l.since}
+	if d := c.reporterKeys[reporterKeyID{id, false}]; d != nil && !l.alone {
+		is.Reported = d.totals
 	}
-	return is
+	return is, true
 }
 
 // Restore takes the saved state of a key whose slot was restored at since with the same log. Must
@@ -45,39 +55,52 @@ func (c *Coordinator) Restore(since window.Instant, rule string, key []byte, k S
 	switch {
 	case !ok:
 		return
-	case len(c.restored) >= MaxRestored:
+	case !c.memory.take(since, restoredBytes, 1):
 		c.stats.Full++
 		return
 	}
+	c.restoredBytes += restoredBytes
 	c.restored[packet.ID{Rule: rule, Key: string(key)}] = restored{k, since}
 	// the window has left the old periods by then
 	c.restoredUntil = max(c.restoredUntil, since.Add(r.Window+r.Window/2))
 }
 
-// tickRestored drops restored state once without effect.
+// tickRestored drops restored state once without effect, or where keys in use find no room.
 func (c *Coordinator) tickRestored(now window.Instant) {
-	if len(c.restored) > 0 && now >= c.restoredUntil {
+	if c.restoredBytes > 0 && (now >= c.restoredUntil || c.memory.wanted > 0) {
 		c.restored = make(map[packet.ID]restored)
+		c.memory.recount(&c.restoredBytes, 0)
 	}
 }
 
-// recall gives a new local the restored state of the key.
-func (c *Coordinator) recall(l *local) {
-	was, ok := c.restored[l.id]
-	if !ok {
+// recall returns the state of a key new in a role: from before a restart, or from another role,
+// before the rule's limit changed.
+func (c *Coordinator) recall(id packet.ID) (was restored, ok bool) {
+	was, ok = c.known(id)
+	delete(c.restored, id)
+	return was, ok
+}
+
+// resume gives a new local, of a slot made at since, the state from before.
+func (c *Coordinator) resume(l *local, since window.Instant, r *terms) {
+	was, ok := c.recall(l.id)
+	switch {
+	case !ok && c.memory.doubts(l.firstMeasured, since, r):
+		l.since, l.relearns = since, never
+		fallthrough
+	case !ok:
 		return
 	}
-	delete(c.restored, l.id)
 	l.since, l.merged = was.since, was.Merged
 	l.others.Blind(l.merged.Period)
 	if l.alone = was.Alone; l.alone {
-		l.own = was.Reported
+		l.seen = was.Reported
 		return
 	}
 	if to := c.assignment.Reporters(c.o.PoP, l.shard).First; to != c.o.Name {
 		return // the reporter, another node, still has the totals
 	}
-	if d := c.reporterKey(reporterKeyID{l.id, false}); d != nil {
+	if d := c.reporterKey(l.firstMeasured, reporterKeyID{l.id, false}, 1); d != nil {
 		d.totals = was.Reported
 	}
 }

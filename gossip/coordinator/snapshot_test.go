@@ -142,20 +142,29 @@ func TestSnapshotTwice(t *testing.T) {
 	}
 }
 
-// TestRestoredIsBounded: snapshots beyond the bound are counted.
+// TestRestoredIsBounded: snapshots beyond the memory are counted, and all are forgotten in time.
 func TestRestoredIsBounded(t *testing.T) {
-	f := newFleet(t, minute, 1)
-	c, kept := f.order[0].Coordinator, 0
+	f := newFleet(t, minute, 0)
+	f.memory = map[string]int64{"a": 1 << 20}
+	f.add(minute, "a0", "a")
+	c, kept, many := f.order[0].Coordinator, 0, 4000
 	key := func(n int) []byte { return []byte{byte(n), byte(n >> 8), byte(n >> 16)} }
-	for n := range coordinator.MaxRestored + 5 {
+	for n := range many {
 		c.Restore(f.now, "r", key(n), coordinator.Snapshot{Alone: true})
 	}
-	for n := range coordinator.MaxRestored + 5 {
+	for n := range many {
 		if c.Snapshot("r", key(n)).Alone {
 			kept++
 		}
 	}
-	if full := c.Stats().Full; kept != coordinator.MaxRestored || full != 5 {
-		t.Errorf("%d kept, %d counted", kept, full)
+	if s := c.Stats(); kept < 2000 || kept+int(s.Full) != many || s.Bytes > s.Capacity {
+		t.Errorf("%d kept: %+v", kept, s)
+	}
+	f.run(
+		2*time.Minute,
+		func(*node) (coordinator.Sample, bool) { return coordinator.Sample{}, false },
+	)
+	if s := c.Stats(); s.Bytes != 0 {
+		t.Errorf("%d bytes are left", s.Bytes)
 	}
 }

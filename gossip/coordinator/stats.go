@@ -87,6 +87,8 @@ type Stats struct {
 	CountsPressure float64
 	// CountsDisplaced counts entries of the table of counts that gave way to newer entries.
 	CountsDisplaced uint64
+	// Bytes are those of all keys and of the table of counts, of Capacity at most.
+	Bytes, Capacity int64
 	// Full counts keys and origins that found no room.
 	Full uint64
 	// Origins is the number of PoPs and lone nodes of which counts are kept.
@@ -101,13 +103,19 @@ func (c *Coordinator) Stats() Stats {
 	s.Overloaded = c.budget.Overloaded()
 	s.Origins = c.Origins()
 	s.CountsQueue, s.CountsPressure = len(c.counts.queue), c.counts.pressure.Factor()
+	s.Bytes, s.Capacity = c.memory.used, c.memory.most
 	if c.counts.table != nil {
+		s.Bytes, s.Capacity = s.Bytes+c.counts.table.Bytes(), s.Capacity+c.counts.table.Bytes()
 		s.CountsDisplaced = c.counts.table.Evicted()
 	}
-	if c.counts.others {
-		s.CountsHeld = len(c.counts.keys)
-	}
-	s.Locals, s.ReporterKeys, s.OwnedKeys = len(c.locals), len(c.reporterKeys), len(c.ownedKeys)
+	s.CountsHeld = len(c.counts.keys)
+	s.Locals, s.ReporterKeys, s.OwnedKeys = len(
+		c.locals,
+	)+s.CountsHeld, len(
+		c.reporterKeys,
+	), len(
+		c.ownedKeys,
+	)
 	for _, b := range c.ownedKeys {
 		if b.aggregate.Shed() {
 			s.Shed++
@@ -127,6 +135,12 @@ func (c *Coordinator) Origins() int { return c.counts.origins.Len() }
 // Explain returns the standing of a key at now.
 func (c *Coordinator) Explain(now window.Instant, rule string, key []byte) (s control.Standing) {
 	k := packet.ID{Rule: rule, Key: string(key)}
+	if r, _ := c.rule(rule); c.held(r) {
+		if is := c.counts.keys[k]; is != nil {
+			s = c.standing(now, is)
+		}
+		return s
+	}
 	shard := c.assignment.Shard(k.Rule, k.Key)
 	s.Reporter = c.assignment.Reporters(c.o.PoP, shard).First
 	s.Owner, s.Standby = c.assignment.Owners(rule, k.Key)
@@ -136,7 +150,7 @@ func (c *Coordinator) Explain(now window.Instant, rule string, key []byte) (s co
 	if l := c.locals[k]; l != nil {
 		s.View, s.Viewed, s.Rate, s.Alone = l.view, l.viewed, l.report.Rate, l.alone
 		if c.fresh(now, l) {
-			s.Ratio, s.RateOnly = c.ratio(now, l), count(&l.rule, l.view.RateOnly)
+			s.Ratio, s.RateOnly = c.ratio(now, l), count(&l.rule.Rule, l.view.RateOnly)
 		}
 	}
 	return s

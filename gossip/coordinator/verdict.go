@@ -66,26 +66,26 @@ func (c *Coordinator) publish(now window.Instant, d *reporterKey) {
 func (c *Coordinator) publishTo(
 	now window.Instant, d *reporterKey, name string, n *nodeState, w *witness,
 ) {
-	rule, _ := c.o.Rule(d.is.id.Rule)
-	is := sentView{view: viewState{GlobalView: d.viewOf(n, w.view)}, at: now}
-	if !c.differs(&rule, &n.sent, &is, adviceEvery) &&
+	rule, _ := c.rule(d.is.id.Rule)
+	is := viewState{GlobalView: d.viewOf(n, w.view), at: now}
+	if !c.differs(&rule.Rule, &n.sent, &is, adviceEvery) &&
 		(!n.awaiting || now.Sub(n.sent.at) <= shedGap) {
 		return
 	}
-	if name != c.o.Name && !c.may(packet.Advice, &rule) {
+	if name != c.o.Name && !c.budget.May(packet.Advice) {
 		c.stats.Deferred++
 		return
 	}
-	n.awaiting, n.sent = false, is
+	n.awaiting, n.sent = false, is.sent()
 	if name == c.o.Name {
 		if l := c.locals[d.is.id]; l != nil && l.alone == d.is.alone {
-			c.receiveView(now, l, is.view.GlobalView, w.from)
+			c.receiveView(now, l, is.GlobalView, w.from)
 		}
 		return
 	}
 	c.put(now, name, &packet.Record{
 		Kind: packet.Advice, ID: d.is.id, Nonce: n.nonce,
-		View: is.view.GlobalView, From: w.from,
+		View: is.GlobalView, From: w.from,
 	})
 }
 

@@ -16,12 +16,29 @@ const (
 	viewLeftStep = 100
 )
 
-// viewState is the state that a receiver of views has, or is to have.
+// viewState is a view for a receiver.
 type viewState struct {
 	control.GlobalView
 	// Left is the cost left of the limit, by the counts of all origins: 0 or less, nothing. Inside
 	// a PoP it is not known, and 0.
 	Left int64
+	at   window.Instant
+}
+
+// sentView is a view as far as a receiver remembers it; at is the time of the send, 0 for never.
+type sentView struct {
+	sum, limit, echo, share float64
+	others                  newest
+	shed, blocked           bool
+	at                      window.Instant
+}
+
+// sent returns is as a receiver remembers it.
+func (is *viewState) sent() sentView {
+	return sentView{
+		is.Sum, is.Limit, is.EchoRate, is.Share, newestOf(&is.Others),
+		is.Shed, is.Blocked > 0, is.at,
+	}
 }
 
 // stepTerms say by which steps views are sent.
@@ -34,54 +51,55 @@ type stepTerms struct {
 	ByCounts bool
 }
 
-// Differs reports whether a receiver with a view is to be sent the other.
-func (has *viewState) Differs(is *viewState, t stepTerms) bool {
+// differs reports whether a receiver with a view is to be sent the other.
+func (has *sentView) differs(is *viewState, t stepTerms) bool {
 	return has.demandDiffers(is, t) || has.countsDiffer(is, t)
 }
 
-// demandDiffers is Differs for the rates. They can wait where counts alone deny, and far from the
+// demandDiffers is differs for the rates. They can wait where counts alone deny, and far from the
 // limit.
-func (has *viewState) demandDiffers(is *viewState, t stepTerms) bool {
+func (has *sentView) demandDiffers(is *viewState, t stepTerms) bool {
 	// the relative change of a rate from which a view is sent at once.
 	step := 0.02 * t.Load
 	switch {
 	case t.ByCounts && is.Others.Period != 0 && is.RateOnly == 0:
 		return false
-	case has.Shed != is.Shed:
+	case has.shed != is.Shed:
 		return true
-	case max(is.Sum, has.Sum) <= 0.5*is.Limit:
+	case max(is.Sum, has.sum) <= 0.5*is.Limit:
 		return false
-	case beyond(has.Sum, is.Sum, step), beyond(has.Limit, is.Limit, step),
-		beyond(has.EchoRate, is.EchoRate, 5*step):
+	case beyond(has.sum, is.Sum, step), beyond(has.limit, is.Limit, step),
+		beyond(has.echo, is.EchoRate, 5*step):
 		return true
-	case (has.Share > 0) != (is.Share > 0) && is.EchoRate > 0:
+	case (has.share > 0) != (is.Share > 0) && is.EchoRate > 0:
 		return true
 	}
-	return is.EchoRate > 0.5*is.Share && beyond(has.Share, is.Share, step)
+	return is.EchoRate > 0.5*is.Share && beyond(has.share, is.Share, step)
 }
 
-// countsDiffer is Differs for the counts. Where they alone deny, a receiver lacks at most half of
+// countsDiffer is differs for the counts. Where they alone deny, a receiver lacks at most half of
 // the rest:
 //
 //	lacks >= max(limit/viewCountStep, left·min(PoPs/viewLeftStep, 1/2))
 //
 // It is told once, at once, that nothing is left.
-func (has *viewState) countsDiffer(is *viewState, t stepTerms) bool {
+func (has *sentView) countsDiffer(is *viewState, t stepTerms) bool {
 	step := float64(t.Rule.Quota()) / viewCountStep
 	if t.ByCounts {
-		if is.Left <= 0 && is.Left+lacks(&has.Others, &is.Others) > 0 {
+		if is.Left <= 0 && is.Left+lacks(&has.others, &is.Others) > 0 {
 			return true
 		}
 		step = max(step, float64(is.Left)*min(float64(t.PoPs)/viewLeftStep, 0.5))
 	}
-	_, grown := grown(&has.Others, &is.Others, max(1, int64(t.Load*step)))
+	_, grown := grown(&has.others, &is.Others, max(1, int64(t.Load*step)))
 	return grown
 }
 
-// lacks returns the cost admitted by a, and not by b.
-func lacks(has, is *window.Totals) (admitted int64) {
-	for n := range is.By {
-		admitted += max(0, is.By[n].Admitted-has.At(is.Period-uint32(n)).Admitted)
+// lacks returns the cost admitted in is, and not in has.
+func lacks(has *newest, is *window.Totals) (admitted int64) {
+	for n := range has.by {
+		_, had := has.at(is.Period - uint32(n))
+		admitted += max(0, is.By[n].Admitted-had)
 	}
 	return admitted
 }

@@ -18,6 +18,9 @@ func viewOf(admitted, left int64) *viewState {
 	return &viewState{GlobalView: v, Left: left}
 }
 
+// sentOf is what the receiver of a view has of it.
+func sentOf(v *viewState) *sentView { s := v.sent(); return &s }
+
 // TestAViewLacksAtMostHalfOfWhatIsLeft: where counts alone deny, with 50 PoPs and 600.
 func TestAViewLacksAtMostHalfOfWhatIsLeft(t *testing.T) {
 	rule := mitigation.Rule{Limit: 600, Window: time.Minute}
@@ -36,7 +39,7 @@ func TestAViewLacksAtMostHalfOfWhatIsLeft(t *testing.T) {
 		{600, 600, 0, false},
 	} {
 		is := viewOf(c.is, c.left)
-		if got := viewOf(c.was, 0).Differs(is, stepTerms{
+		if got := sentOf(viewOf(c.was, 0)).differs(is, stepTerms{
 			Rule: &rule, PoPs: 50, Load: 1,
 			ByCounts: true,
 		}); got != c.want {
@@ -51,7 +54,7 @@ func TestRatesWaitWhereCountsDeny(t *testing.T) {
 	was, is := viewOf(5, 500), viewOf(5, 500)
 	was.Sum, is.Sum, was.Limit, is.Limit = 20, 21, 10, 10
 	for byCounts, want := range map[bool]bool{true: false, false: true} {
-		if got := was.Differs(is,
+		if got := sentOf(was).differs(is,
 			stepTerms{Rule: &rule, PoPs: 3, Load: 1, ByCounts: byCounts}); got != want {
 			t.Errorf("by counts %v: sent %v", byCounts, got)
 		}

@@ -64,3 +64,13 @@ func (o *Origins) In(n uint8, pop string) bool { return n != 0 && o.pops[n] == o
 func (o *Origins) Other(n uint8, pop string, alone bool) bool {
 	return !o.In(n, pop) || n != o.numbers[pop] && alone
 }
+
+// Name returns the name of origin n, "" for none. It looks at all of them.
+func (o *Origins) Name(n uint8) string {
+	for name, is := range o.numbers {
+		if is == n {
+			return name
+		}
+	}
+	return ""
+}

@@ -10,6 +10,8 @@ import (
 type State struct {
 	// Origin is the origin's number at this node, 1..255.
 	Origin uint8
+	// hidden is how many parts less than the true mean Means[0] may be, 1 at least; 0: any number.
+	hidden uint8
 	// Period is the number of the newest counting period known; 0: nothing is known.
 	Period uint32
 	// By are the admissions of Period - n, in units, as far as they are believed.
@@ -22,8 +24,6 @@ type State struct {
 	AsOf window.Instant
 	// Prior is AsOf of the last record with less of Period than By; 0: not known.
 	Prior window.Instant
-	// hidden is how many parts less than the true mean Means[0] may be, 1 at least; 0: any number.
-	hidden uint8
 }
 
 // Basis are the scales of a rule's counts.

@@ -40,9 +40,9 @@ type Table struct {
 // entry is an origin's counts of a digest. The first word is 0 while the second is written.
 type entry struct{ name, facts atomic.Uint64 }
 
-// EntriesFor returns how many entries a table has beside a memory of so many bytes: a 64th of it,
-// at most Entries.
-func EntriesFor(memory int) int { return min(max(memory/64/EntryBytes, ways), Entries) }
+// EntriesFor returns how many entries a table has in a memory of so many bytes: an eighth of it, at
+// most Entries.
+func EntriesFor(memory int) int { return min(max(memory/8/EntryBytes, ways), Entries) }
 
 // NewTable returns a table of at most many entries, at least 16.
 func NewTable(entries int) *Table {
@@ -260,3 +260,6 @@ func (t *Table) Forget(origin uint8) {
 		}
 	}
 }
+
+// Bytes returns how much memory t takes.
+func (t *Table) Bytes() int64 { return int64(len(t.entries)) * EntryBytes }

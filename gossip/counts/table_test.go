@@ -96,8 +96,8 @@ func TestTableSweeps(t *testing.T) {
 
 // TestTableIsOneMegabyte: and a lookup allocates nothing.
 func TestTableIsOneMegabyte(t *testing.T) {
-	table := counts.NewTable(counts.EntriesFor(64 << 20))
-	if got := counts.EntriesFor(64<<20) * counts.EntryBytes; got != 1<<20 {
+	table := counts.NewTable(counts.EntriesFor(8 << 20))
+	if got := counts.EntriesFor(8<<20) * counts.EntryBytes; got != 1<<20 {
 		t.Errorf("the table takes %d bytes", got)
 	}
 	sum := 0

@@ -30,7 +30,7 @@ import (
 // Written by Merge (reports), Step (time), Lift and CarryOver. Read by the coordinator, which sends
 // View to each reporter.
 type Aggregate struct {
-	rule mitigation.Rule
+	rule *mitigation.Rule
 	// origins holds the last report by origin name.
 	origins map[string]*origin
 	// order lists the origins in order: a sum must not depend on a map's order.
@@ -98,8 +98,8 @@ const (
 	silentAloneAfter = 600 * time.Millisecond
 )
 
-// NewAggregate returns an empty aggregate of a key of r.
-func NewAggregate(r mitigation.Rule) *Aggregate {
+// NewAggregate returns an empty aggregate of a key of r, which nobody changes.
+func NewAggregate(r *mitigation.Rule) *Aggregate {
 	return &Aggregate{rule: r, origins: make(map[string]*origin)}
 }
 
@@ -161,7 +161,7 @@ func (a *Aggregate) Step(now window.Instant, wall time.Duration) {
 	switch {
 	case a.rule.RateMode():
 		a.trailing.add(since, now, a.passed(now, admitted*elapsed), a.rule.Window)
-	case Steered(&a.rule):
+	case Steered(a.rule):
 		a.trailing.add(since, now, a.grown(elapsed), a.rule.Window)
 	}
 	limit := a.rule.PerSecond()
@@ -268,7 +268,7 @@ func (a *Aggregate) carryOver(
 // the fitting rate, minPass to most of the rule's; else the rule's. In a longer window the counts
 // deny an excess.
 func (a *Aggregate) Limit() float64 {
-	if a.shed && Steered(&a.rule) { // not shed, the view would change all the time
+	if a.shed && Steered(a.rule) { // not shed, the view would change all the time
 		return a.fits()
 	}
 	return a.rule.PerSecond()

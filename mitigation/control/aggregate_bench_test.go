@@ -14,7 +14,7 @@ import (
 func BenchmarkAggregate(b *testing.B) {
 	for _, pops := range []int{3, 50} {
 		b.Run(fmt.Sprintf("pops=%d", pops), func(b *testing.B) {
-			a := NewAggregate(mitigation.Rule{Limit: 100, Window: 10 * time.Second})
+			a := NewAggregate(&mitigation.Rule{Limit: 100, Window: 10 * time.Second})
 			names, now := make([]string, pops), window.Instant(time.Hour)
 			for n := range names {
 				names[n] = fmt.Sprintf("pop-%d", n)

@@ -28,7 +28,7 @@ func countsOf(now window.Instant, rate float64, running, before int64) Report {
 // TestCountsDecideWhetherRatesHowMuch: two PoPs claim the rate of one client that moved from one to
 // the other. Its counts are below its limit, so it is not shed; once they are above, it is.
 func TestCountsDecideWhetherRatesHowMuch(t *testing.T) {
-	a, now := NewAggregate(second), noon.Add(500*time.Millisecond)
+	a, now := NewAggregate(&second), noon.Add(500*time.Millisecond)
 	a.Merge(now, "ams", countsOf(now, 8_000, 2_000, 8_000), 10) // until 250 ms ago
 	a.Merge(now, "lhr", countsOf(now, 8_000, 2_000, 0), 10)     // since then
 	a.Step(now, 0)
@@ -64,7 +64,7 @@ func TestCountsOfTheTrailingWindow(t *testing.T) {
 		{100 * time.Millisecond, 800 * time.Millisecond, false},
 		{900 * time.Millisecond, -800 * time.Millisecond, true},
 	} {
-		a, now := NewAggregate(second), noon.Add(c.passed)
+		a, now := NewAggregate(&second), noon.Add(c.passed)
 		a.Merge(now, "ams", countsOf(now, 20_000, 3_000, 9_000), 10)
 		if a.Step(now, c.wall); a.Shed() != c.shed {
 			t.Errorf("%v into a period, wall clock %v ahead: shed %v", c.passed, c.wall, a.Shed())
@@ -85,14 +85,14 @@ func TestAnOriginWithoutCountsWeighsItsRate(t *testing.T) {
 		5_400, 8_000,
 		false,
 	}, {5_400, 1e12, false}} {
-		a := NewAggregate(second)
+		a := NewAggregate(&second)
 		a.Merge(now, "ams", countsOf(now, 6_000, c.counts, 0), 10)
 		a.Merge(now, "lhr", Report{Rate: c.rate, Over: time.Second}, 10)
 		if a.Step(now, 0); a.Shed() != c.shed {
 			t.Errorf("%+v: shed %v", c, a.Shed())
 		}
 	}
-	a := NewAggregate(second)
+	a := NewAggregate(&second)
 	a.CarryOver(now, time.Minute, 2)
 	d := countsOf(now, 6_000, 2_000, 2_000)
 	d.LastSum = 20_000
@@ -126,7 +126,7 @@ func TestCountsOfAWindowThatEnded(t *testing.T) {
 		{four, 1, 40_001, true},
 		{four, 2, 40_001, false},
 	} {
-		a, now := NewAggregate(c.rule), noon.Add(950*time.Millisecond)
+		a, now := NewAggregate(&c.rule), noon.Add(950*time.Millisecond)
 		d := countsOf(now, 12_000, 0, 0)
 		d.Totals.Period = uint32(now / window.Instant(window.CountingPeriod(c.rule.Window)))
 		d.Totals.By[c.ended].Offered = c.count
@@ -143,7 +143,7 @@ func TestCountsOfAWindowThatEnded(t *testing.T) {
 // not reached the flood's height, and each second has about its limit: what has left the window is
 // not owed.
 func TestTheTrailingWindowIsBroughtToItsLimit(t *testing.T) {
-	a, now, step := NewAggregate(second), noon, 25*time.Millisecond
+	a, now, step := NewAggregate(&second), noon, 25*time.Millisecond
 	const over = 200 * time.Millisecond
 	admitted, average, seconds := 50_000.0, 0.0, [5]float64{}
 	for at := time.Duration(0); at < 5*time.Second; at += step {

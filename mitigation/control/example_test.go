@@ -16,7 +16,7 @@ func Example() {
 		Name: "login", Limit: 10_000, Window: time.Second,
 		Scope: mitigation.Global,
 	}
-	owner := control.NewAggregate(rule)
+	owner := control.NewAggregate(&rule)
 	now := window.Instant(time.Hour)
 	const maxOrigins = 10
 	// the second before

@@ -49,7 +49,7 @@ func (a *Aggregate) cold() bool { return a.leapt != a.began && a.leapt.Sub(a.beg
 // surgedLately reports whether the demand of a key in count mode, whose window is steered, has just
 // leapt.
 func (a *Aggregate) surgedLately() bool {
-	return !a.rule.RateMode() && Steered(&a.rule) && a.surged != 0 &&
+	return !a.rule.RateMode() && Steered(a.rule) && a.surged != 0 &&
 		a.stepped.Sub(a.surged) < leapFor
 }
 

@@ -16,7 +16,7 @@ var hundreds = mitigation.Rule{Name: "r", Limit: 600, Window: time.Minute, Scope
 // TestViewsHaveTheMomentsOfOthers: the sum of what other PoPs report, and of one that reports no
 // moments what the times of its totals say.
 func TestViewsHaveTheMomentsOfOthers(t *testing.T) {
-	a, now := control.NewAggregate(hundreds), morning.Add(6*time.Second)
+	a, now := control.NewAggregate(&hundreds), morning.Add(6*time.Second)
 	clock := moments.ClockOf(time.Minute, 0)
 	at := func(ago time.Duration) moments.Bin { return clock.Bin(morning.Add(6*time.Second - ago)) }
 	told := func(units int64, ago time.Duration, list moments.List) control.Report {

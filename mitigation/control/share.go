@@ -46,8 +46,8 @@ type shares struct {
 	contested window.Instant
 }
 
-// SetFairness changes the fairness of the aggregate's rule, from the next Step on.
-func (a *Aggregate) SetFairness(f mitigation.Fairness) { a.rule.Fairness = f }
+// SetRule puts r, which counts as the rule before, in force from the next Step on.
+func (a *Aggregate) SetRule(r *mitigation.Rule) { a.rule = r }
 
 // divide sets the shares of the PoPs from the demand of each counting origin, elapsed seconds after
 // the last time. missing is the offered rate of unknown origins.
@@ -58,7 +58,7 @@ func (a *Aggregate) divide(now window.Instant, wall time.Duration, elapsed, miss
 	}
 	sum := 0.0
 	for _, o := range a.order {
-		o.measure(&a.rule, time.Duration(now)+wall)
+		o.measure(a.rule, time.Duration(now)+wall)
 		sum += o.demand
 	}
 	if !a.contested(sum) {

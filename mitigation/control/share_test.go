@@ -41,7 +41,7 @@ func report(now window.Instant, rate, admitted float64) control.Report {
 func divided(
 	rule mitigation.Rule, reports map[string]control.Report,
 ) (*control.Aggregate, window.Instant) {
-	a, now := control.NewAggregate(rule), morning
+	a, now := control.NewAggregate(&rule), morning
 	for range 60 {
 		now = now.Add(50 * time.Millisecond)
 		for name, d := range reports {
@@ -165,7 +165,7 @@ func TestAPoPThatStartsGetsItsShare(t *testing.T) {
 
 // TestNodesThatCountAloneShareWithTheirPoP: both origins of a PoP have the part of one.
 func TestNodesThatCountAloneShareWithTheirPoP(t *testing.T) {
-	a, now := control.NewAggregate(tenants), morning
+	a, now := control.NewAggregate(&tenants), morning
 	for n := range 60 { // the PoP's own report is repeated too: silence would end it
 		now = now.Add(10 * time.Millisecond)
 		a.Merge(now, "ams", report(now, 8_000, 2_500), 100)
@@ -186,7 +186,7 @@ func TestNodesThatCountAloneShareWithTheirPoP(t *testing.T) {
 // limit in effect for the time in which that may be a leap, and no longer. One that goes back to
 // its share is believed again.
 func TestAdmissionsBeyondAShareStopCounting(t *testing.T) {
-	a, now := control.NewAggregate(tenants), morning
+	a, now := control.NewAggregate(&tenants), morning
 	run := func(lasts time.Duration, admitted float64) {
 		for end := now.Add(lasts); now < end; now = now.Add(50 * time.Millisecond) {
 			a.Merge(now, "ams", report(now, 1e9, admitted), 100)
@@ -219,7 +219,9 @@ func TestFairnessChanges(t *testing.T) {
 	if a.View(now, "ams").Share == 0 || a.Parts(now)[0].Share == 0 {
 		t.Error("no shares")
 	}
-	a.SetFairness(mitigation.FairRequests)
+	requests := tenants
+	requests.Fairness = mitigation.FairRequests
+	a.SetRule(&requests)
 	if a.Step(now, 0); a.View(now, "ams").Share != 0 {
 		t.Error("still divided")
 	}
@@ -252,7 +254,7 @@ func TestMissingPoPsHaveAPart(t *testing.T) {
 		last float64 // the sum that the known PoPs report from before
 		want float64 // the share of each
 	}{{20_000, 10_000 / 3.}, {30_000, 2_500}, {60_000, 2_000}} {
-		a, now := control.NewAggregate(tenants), morning
+		a, now := control.NewAggregate(&tenants), morning
 		a.CarryOver(now, time.Minute, 5)
 		for range 60 {
 			now = now.Add(50 * time.Millisecond)

@@ -48,7 +48,7 @@ func TestCountsBringAShortWindowToItsLimit(t *testing.T) {
 		{4500, 1.045, 1},
 		{5150, 1.01, 0.98},
 	} {
-		a, o, now, step := NewAggregate(thousand), teller{name: "ams", rate: c.told, says: 1000},
+		a, o, now, step := NewAggregate(&thousand), teller{name: "ams", rate: c.told, says: 1000},
 			noon, 50*time.Millisecond
 		pass, seconds := 5000.0, [6]float64{}
 		o.tell(a, now, 1)
@@ -74,7 +74,7 @@ func TestCountsBringAShortWindowToItsLimit(t *testing.T) {
 // than what leaves it next, until the leap does: 0.75 of the limit came in the leap, and 0.5 a
 // second leave before that.
 func TestALeapMakesNoRoomBeforeItLeaves(t *testing.T) {
-	a, o, now, step := NewAggregate(thousand), teller{name: "ams", rate: 500, says: 500},
+	a, o, now, step := NewAggregate(&thousand), teller{name: "ams", rate: 500, says: 500},
 		noon, 25*time.Millisecond
 	o.tell(a, now, 1)
 	pass, sum := 500.0, 0.0
@@ -101,7 +101,7 @@ func TestALeapMakesNoRoomBeforeItLeaves(t *testing.T) {
 // growth of its totals is the sum for two seconds after a leap. Reports a moment apart do not make
 // a rate of their own.
 func TestAfterALeapTotalsTellTheRate(t *testing.T) {
-	a, o, now := NewAggregate(thousand), teller{name: "ams", rate: 500}, noon
+	a, o, now := NewAggregate(&thousand), teller{name: "ams", rate: 500}, noon
 	for n := range 40 { // pairs of reports, 2 and 48 ms apart
 		if now = now.Add(48 * time.Millisecond); n%2 == 0 {
 			now = now.Add(-46 * time.Millisecond)
@@ -136,7 +136,7 @@ func TestALongerMeanLacksMoreOfALeap(t *testing.T) {
 		320 * time.Millisecond, time.Second,
 		9600,
 	}, {time.Second, time.Second, 9550}, {time.Second, 2500 * time.Millisecond, 10_000}} {
-		a, now := NewAggregate(second), noon
+		a, now := NewAggregate(&second), noon
 		d := countsOf(now, 50_000, 50_000, 50_000)
 		d.Over, d.Admitted = c.over, 1000
 		a.Merge(now, "ams", d, 10)
@@ -151,7 +151,7 @@ func TestALongerMeanLacksMoreOfALeap(t *testing.T) {
 // TestFirstTotalsAreOfNobodyKnowsWhen: an owner that is new to a key does not take a PoP's totals
 // so far for what happened now.
 func TestFirstTotalsAreOfNobodyKnowsWhen(t *testing.T) {
-	a, o, now := NewAggregate(thousand), teller{name: "ams", rate: 5000, says: 1000},
+	a, o, now := NewAggregate(&thousand), teller{name: "ams", rate: 5000, says: 1000},
 		noon.Add(500*time.Millisecond)
 	a.Step(now, 0)
 	o.tell(a, now, 900)
@@ -171,7 +171,7 @@ func TestFirstTotalsAreOfNobodyKnowsWhen(t *testing.T) {
 func TestCountsBeyondAShareAreNotBelievedForLong(t *testing.T) {
 	rule := thousand
 	rule.Fairness = mitigation.FairPoPs
-	a, now, step := NewAggregate(rule), noon, 50*time.Millisecond
+	a, now, step := NewAggregate(&rule), noon, 50*time.Millisecond
 	honest, liar := teller{name: "ams", rate: 300, says: 300},
 		teller{name: "lhr", rate: 10_000, says: 300}
 	for at := time.Duration(0); at < 8*time.Second; at += step {
@@ -197,7 +197,7 @@ func TestOfABinAPartLeavesTheWindow(t *testing.T) {
 		50 * time.Millisecond, 37 * time.Millisecond,
 		53 * time.Millisecond,
 	} {
-		a, now := NewAggregate(second), noon
+		a, now := NewAggregate(&second), noon
 		for at := time.Duration(0); at < 4*time.Second; at += step {
 			now = now.Add(step)
 			d := countsOf(now, 50_000, 20_000, 20_000)

@@ -158,7 +158,7 @@ func Steered(r *mitigation.Rule) bool {
 // Excess returns the cost of the trailing window above the limit, in seconds of the limit, if
 // steered; else 0.
 func (a *Aggregate) Excess() float64 {
-	if !Steered(&a.rule) {
+	if !Steered(a.rule) {
 		return 0
 	}
 	return max(0, a.excess()) / a.rule.PerSecond()

@@ -193,8 +193,9 @@ func worldwide(w *api.KeyGlobalView) string {
 		text += fmt.Sprintf("; other PoPs: %v offered, %v admitted",
 			w.Others.Offered, w.Others.Admitted)
 	}
-	text += fmt.Sprintf("; %s a second in this PoP; summed by %s, standby %s",
-		cli.Decimal(w.PoPRate), cli.First(w.Owner, "none"), cli.First(w.Standby, "none"))
+	if text += fmt.Sprintf("; %s a second in this PoP", cli.Decimal(w.PoPRate)); w.Owner != "" {
+		text += fmt.Sprintf("; summed by %s, standby %s", w.Owner, cli.First(w.Standby, "none"))
+	}
 	switch {
 	case w.Alone:
 		return text + ", reported by this node for itself only"

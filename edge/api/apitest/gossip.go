@@ -45,7 +45,7 @@ func Gossip() api.GossipStats {
 		Health: 2,
 		Keys: api.ControlKeys{
 			Measured: 118, Reported: 119, Owned: 120, Shed: 122,
-			Guarded: 123,
+			Guarded: 123, Bytes: 1234, Capacity: 12345,
 		},
 		MostDebt: 1.5, Overloaded: true, Deferred: 124, Full: 125, Origins: 128,
 		Counts: api.CountsStats{
