@@ -62,6 +62,7 @@ func Menu() []Group {
 			"decisions/0014-rates-without-leaps",
 			"decisions/0015-a-common-clock",
 			"decisions/0016-what-if-stays",
+			"decisions/0017-two-pools-later",
 		}},
 	}
 }

@@ -17,6 +17,18 @@ func (r *Rule) RateMode() bool {
 // rateLimit keeps four standard deviations of a Poisson count within a tenth of it: (4/0.1)².
 const rateLimit = 1600
 
+// DirectLimit is the largest limit whose keys are exchanged by records.
+const DirectLimit = 64
+
+// ByCounts reports whether keys of r, of scope global, are exchanged by records of package counts:
+// those of small limits, of which there can be tens of thousands at once. A larger limit needs
+// finer moments of admissions than a record has, and a block needs two witnesses: admissions of
+// others begin no block by themselves.
+func (r *Rule) ByCounts() bool {
+	return r.Kind == Window && r.Counts != CountOffered && !r.RateMode() && r.Action == Shed &&
+		r.Limit <= DirectLimit
+}
+
 // PerSecond returns r's limit as a rate, cost per second.
 func (r *Rule) PerSecond() float64 { return float64(r.Limit) / r.Window.Seconds() }
 

@@ -3,7 +3,6 @@ package global
 import (
 	"time"
 
-	"github.com/headgate-dev/headgate/gossip/coordinator"
 	"github.com/headgate-dev/headgate/gossip/counts"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
@@ -11,7 +10,7 @@ import (
 
 // usedUp has the table of counts asked about keys of r that are new here.
 func (l *Link) usedUp(r mitigation.Rule) func(window.Instant, []byte) window.Instant {
-	if !coordinator.ByCounts(&r) {
+	if !r.ByCounts() {
 		return nil
 	}
 	return func(now window.Instant, key []byte) window.Instant {

@@ -47,7 +47,7 @@ var delays = [simKinds]time.Duration{
 // was never asked for a key does not hear of it, so each may let its first request through.
 func (s *sim) bound(c *simClient) float64 {
 	w, most := c.rule.Window, healthy
-	if coordinator.ByCounts(c.rule) {
+	if c.rule.ByCounts() {
 		most = late
 	}
 	unmet, sides, amnesties, felt := s.disturbed(w)

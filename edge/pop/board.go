@@ -110,6 +110,8 @@ type reader struct {
 	key    ring.Key       // of the number
 	known  uint64         // the number when it was read last
 	looked window.Instant // when that was; 0: never
+	fell   window.Instant // when the number fell last; 0: never
+	quiet  window.Instant // until when no notice of the server is read
 	want   uint64         // notices of this node that get a number on it now
 }
 
@@ -170,6 +172,10 @@ func (b *board) Merge(now window.Instant, ops []ring.Op) {
 	}
 }
 
+// unsteady is the time within which a number that falls twice is taken for a fault of its server,
+// and for which the notices of such a server are left out: each fall would have many of them read.
+const unsteady = time.Minute
+
 // mergeNumber takes in the number of a server. At the first look the notices so far are left out:
 // most have expired.
 func (b *board) mergeNumber(now window.Instant, server int, number uint64) {
@@ -180,7 +186,14 @@ func (b *board) mergeNumber(now window.Instant, server int, number uint64) {
 		return
 	}
 	if number < s.known {
-		s.known = 0 // the server forgot it, and it began anew
+		if s.fell != 0 && now.Sub(s.fell) < unsteady {
+			s.quiet = now.Add(unsteady)
+		}
+		s.known, s.fell = 0, now // the server forgot the number, which began anew
+	}
+	if now < s.quiet {
+		b.dropped.Add(1)
+		s.known = number
 	}
 	if more := number - s.known; more > mostRead {
 		b.dropped.Add(more - mostRead)

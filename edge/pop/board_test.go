@@ -159,6 +159,35 @@ func TestAServerThatIsDownForgetsOrLies(t *testing.T) {
 	}
 }
 
+// TestANumberThatSteps: back and forth, its server is left alone for a minute; then its notices are
+// read again.
+func TestANumberThatSteps(t *testing.T) {
+	t.Parallel()
+	m := ringtest.NewMemory(1)
+	a, b := newNode(m, 0), newNode(m, 0)
+	ops, exchanges := 0, 0
+	m.Distort(func(*ring.Op) { ops++ })
+	a.flush(0)
+	a.flush(every, a.notice("first", 10*time.Second)) // makes the server's number
+	at := 2 * every
+	for ; at < 10*time.Second; at += every {
+		exchanges++
+		m.Overwrite(0, []uint64{1 << 40, 1 << 39}[exchanges%2])
+		b.flush(at)
+	}
+	if most := exchanges + 4*2*3*mostRead; ops > most {
+		t.Errorf("%d operations in %d exchanges, want at most %d", ops, exchanges, most)
+	}
+	for end := at + unsteady + every; at < end; at += every {
+		a.flush(at)
+		b.flush(at)
+	}
+	a.flush(at, a.notice("k", at+10*time.Second))
+	if b.flush(at + every); b.left(at+every, "k") == 0 {
+		t.Errorf("the notice did not arrive: %+v", b.Stats())
+	}
+}
+
 // TestANumberWithoutItsNoticeIsReadAgain: between getting a number and writing the notice another
 // node may read.
 func TestANumberWithoutItsNoticeIsReadAgain(t *testing.T) {

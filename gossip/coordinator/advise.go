@@ -139,7 +139,7 @@ func (c *Coordinator) growth(now window.Instant, l *local) (all []window.RemoteD
 // clock returns the clock of the moments of r's keys: none where records of counts or rates hold
 // the limit, where a drop ratio makes up for an excess, and of buckets, which fill whenever it was.
 func (c *Coordinator) clock(now window.Instant, r *mitigation.Rule) moments.Clock {
-	if r.Kind != mitigation.Window || control.Steered(r) || r.RateMode() || ByCounts(r) {
+	if r.Kind != mitigation.Window || control.Steered(r) || r.RateMode() || r.ByCounts() {
 		return moments.Clock{}
 	}
 	return moments.ClockOf(r.Window, c.peers.Ahead())

@@ -62,20 +62,8 @@ func newExchange(o *Options) exchange {
 	}
 }
 
-// ByCounts reports whether keys of r are exchanged by records of package counts: those of small
-// limits, of which there can be tens of thousands at once. A larger limit needs finer moments of
-// admissions than a record has, and a block needs two witnesses: admissions of others begin no
-// block by themselves.
-func ByCounts(r *mitigation.Rule) bool {
-	return r.Kind == mitigation.Window && r.Counts != mitigation.CountOffered && !r.RateMode() &&
-		r.Action == mitigation.Shed && r.Limit <= MaxByCounts
-}
-
 // held reports whether keys of r are held by records: they have no owner.
-func (c *Coordinator) held(r *terms) bool { return c.counts.table != nil && ByCounts(&r.Rule) }
-
-// MaxByCounts is the largest limit whose keys are exchanged by records.
-const MaxByCounts = 64
+func (c *Coordinator) held(r *terms) bool { return c.counts.table != nil && r.ByCounts() }
 
 // Rekey derives the digests of keys from secret.
 func (c *Coordinator) Rekey(secret []byte) {

@@ -138,7 +138,7 @@ func (c *Coordinator) knownRule(
 	now window.Instant, r *counts.Rule, issued window.Instant,
 ) (k known) {
 	k.terms, k.ok = c.rule(r.Name)
-	if k.ok = k.ok && ByCounts(&k.Rule) && k.print == r.Terms; !k.ok {
+	if k.ok = k.ok && k.ByCounts() && k.print == r.Terms; !k.ok {
 		return k
 	}
 	k.period, k.running, k.here = window.CountingPeriod(k.Window), c.period(issued, &k.Rule),

@@ -149,7 +149,7 @@ func TestAKeyBeginsWithWhatOthersAdmitted(t *testing.T) {
 func TestWhatGoesByOwners(t *testing.T) {
 	block, large := fiveEach, fiveEach
 	block.Action, block.BlockFor, large.Limit = mitigation.Block, time.Minute,
-		coordinator.MaxByCounts+1
+		mitigation.DirectLimit+1
 	for name, rule := range map[string]mitigation.Rule{
 		"a block": block, "a larger limit": large,
 		"a rate": second,

@@ -81,7 +81,7 @@ func TestMomentsOfAClockAheadAreNotBelieved(t *testing.T) {
 // TestSmallLimitsAndRatesHaveNoMoments: where records of counts or rates hold a limit, no list goes
 // with a report.
 func TestSmallLimitsAndRatesHaveNoMoments(t *testing.T) {
-	for limit, want := range map[int64]bool{600: true, coordinator.MaxByCounts: false} {
+	for limit, want := range map[int64]bool{600: true, mitigation.DirectLimit: false} {
 		rule, lists := hundreds, 0
 		rule.Limit = limit
 		f := newFleet(t, rule, 1, 1)

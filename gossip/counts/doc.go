@@ -20,7 +20,7 @@
 // because it lacks a rate, a block and a sum: without them nobody could drop by ratio the excess
 // over a large limit between two exchanges, divide a limit among PoPs, block in all PoPs at once,
 // or show people the demand of all. Reports for ten thousand keys, on the other hand, take six
-// nodes 23 s a round. So each key goes a single way, by its rule: see coordinator.ByCounts.
+// nodes 23 s a round. So each key goes a single way, by its rule: see mitigation.Rule.ByCounts.
 //
 // The package is arithmetic. It opens nothing and reads no clock.
 //

@@ -42,15 +42,12 @@ func (t *Table) SetSecret(secret []byte) {
 	t.secret.Store(&sum)
 }
 
-// mostDirect is the limit of scope global up to which counts go from PoP to PoP at once, and to all
-// nodes: there, notices would only have all nodes admit at the same moments.
-const mostDirect = 64
-
 // Takes reports whether there are notices of r's keys: those of limits over several nodes judged by
-// counts alone.
+// counts alone. Where counts go from PoP to PoP, and to all nodes, at once, notices would only have
+// all nodes admit at the same moments.
 func Takes(r *mitigation.Rule) bool {
 	shared := r.Scope == mitigation.PoP ||
-		r.Scope == mitigation.Global && r.Action == mitigation.Shed && r.Limit > mostDirect
+		r.Scope == mitigation.Global && r.Action == mitigation.Shed && !r.ByCounts()
 	return shared && r.Kind == mitigation.Window && r.Counts != mitigation.CountOffered &&
 		r.Limit <= window.SmallLimit
 }
