@@ -22,7 +22,7 @@ import (
 // ceiling a figure may be before the ceiling must follow.
 var ceilings = map[string]struct{ most, slack float64 }{
 	"lines of code":                          {78085, 400},
-	"lines of tests":                         {77520, 600},
+	"lines of tests":                         {77530, 600},
 	"packages":                               {98, 2},
 	"direct dependencies":                    {12, 0},
 	"numeric constants per 1,000 lines":      {13.3, 0.4},

@@ -17,7 +17,7 @@ import (
 type memory struct {
 	most, used int64
 	floor      float64        // 0: every key has room
-	wanted     float64        // the greatest part of a key that found no room since the last tick
+	wanted     float64        // the greatest part of a key without room since the last tick, 0..1
 	doubtful   window.Instant // when a key last gave way or found no room; 0: never
 }
 
@@ -35,7 +35,7 @@ func (m *memory) pressed() bool { return m.used > m.most-m.most/10 }
 func (m *memory) take(now window.Instant, bytes int, part float64) bool {
 	full := m.used+int64(bytes) > m.most
 	if full {
-		m.wanted = max(m.wanted, part)
+		m.wanted = max(m.wanted, min(part, 1))
 	}
 	if full || part < m.floor {
 		m.doubtful = now
@@ -139,8 +139,10 @@ func ownedBytes(subscribers int) int {
 		subscribers*(int(unsafe.Sizeof(subscriber{}))+entryBytes)
 }
 
-// partOf returns the part of the limit of r that is used by a rate.
-func partOf(r *terms, rate float64) float64 { return rate / r.PerSecond() }
+// partOf returns the part of the limit of r that is used by a report's rate, or was by all PoPs.
+func partOf(r *terms, is *control.Report) float64 {
+	return max(is.Rate, is.LastSum) / r.PerSecond()
+}
 
 // partUsed returns the part of the limit of r that a key has used that was last asked for idle ago.
 func partUsed(r *terms, used int64, idle time.Duration) float64 {

@@ -118,6 +118,12 @@ func TestKeysGiveWay(t *testing.T) {
 				t.Errorf("%s: key %d is owned with %d of 3 parts", name, k, len(is.Parts))
 			}
 		}
+		f.flood(rule, 4, 20_000, 3000, 50) // not for keys that are at their limits too
+		for k := range hot {
+			if a.Explain(f.now, "r", keyOf(10_000+k)).Viewed == 0 {
+				t.Fatalf("%s: key %d gave way to another at its limit", name, k)
+			}
+		}
 		f.run(3*time.Minute, quiet)
 		if s := a.Stats(); s.Locals+s.ReporterKeys+s.OwnedKeys > 0 ||
 			s.Bytes != f.counts["a0"].Bytes() {

@@ -109,7 +109,7 @@ func (c *Coordinator) ownedKey(now window.Instant, r *packet.Record, rule *terms
 		return b
 	case b == nil:
 		bytes := ownedBytes(2) + control.BytesOf(2) - control.BytesOf(0) + len(r.ID.Key)
-		if !c.memory.take(now, bytes, partOf(rule, r.Report.Rate)) {
+		if !c.memory.take(now, bytes, partOf(rule, &r.Report)) {
 			c.stats.Full++
 			return nil
 		}
@@ -148,7 +148,7 @@ func (c *Coordinator) tickOwned(now window.Instant) {
 		}
 		c.memory.recount(&b.bytes, b.size())
 		keep := (b.subscribers.Len() > 0 || !b.aggregate.Idle(now)) &&
-			!c.memory.yields(now, partOf(b.rule, b.aggregate.Sum()))
+			!c.memory.yields(now, b.aggregate.Sum()/b.rule.PerSecond())
 		if !keep {
 			c.memory.recount(&b.bytes, 0)
 			delete(c.ownedKeys, b.id)

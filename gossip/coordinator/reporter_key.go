@@ -61,7 +61,7 @@ func (c *Coordinator) receiveAsk(now window.Instant, h packet.Header, r *packet.
 		return
 	}
 	rule, ok := c.rule(r.ID.Rule)
-	d := c.reporterKey(now, reporterKeyID{r.ID, r.Alone}, partOf(rule, r.Report.Rate))
+	d := c.reporterKey(now, reporterKeyID{r.ID, r.Alone}, partOf(rule, &r.Report))
 	if d == nil {
 		return
 	}
@@ -270,7 +270,7 @@ func (c *Coordinator) tickReported(now window.Instant) {
 		c.memory.recount(&d.bytes, d.size())
 		rule, _ := c.rule(d.is.id.Rule)
 		keep := (d.nodes.Len() > 0 || now.Sub(d.forwarded) <= viewTTL) &&
-			!c.memory.yields(now, partOf(rule, d.report.Rate))
+			!c.memory.yields(now, partOf(rule, &d.report))
 		if !keep {
 			c.memory.recount(&d.bytes, 0)
 			delete(c.reporterKeys, d.is)
