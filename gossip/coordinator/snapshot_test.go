@@ -142,7 +142,8 @@ func TestSnapshotTwice(t *testing.T) {
 	}
 }
 
-// TestRestoredIsBounded: snapshots beyond the memory are counted, and all are forgotten in time.
+// TestRestoredIsBounded: snapshots beyond the memory are counted, all give way to keys in use, and
+// nothing is kept.
 func TestRestoredIsBounded(t *testing.T) {
 	f := newFleet(t, minute, 0)
 	f.memory = map[string]int64{"a": 1 << 20}
@@ -160,10 +161,11 @@ func TestRestoredIsBounded(t *testing.T) {
 	if s := c.Stats(); kept < 2000 || kept+int(s.Full) != many || s.Bytes > s.Capacity {
 		t.Errorf("%d kept: %+v", kept, s)
 	}
-	f.run(
-		2*time.Minute,
-		func(*node) (coordinator.Sample, bool) { return coordinator.Sample{}, false },
-	)
+	f.flood(minute, 1, 0, 100, 1)
+	if s := c.Stats(); s.Locals != 100 {
+		t.Errorf("%d of 100 keys in use have room", s.Locals)
+	}
+	f.run(4*time.Minute, quiet)
 	if s := c.Stats(); s.Bytes != 0 {
 		t.Errorf("%d bytes are left", s.Bytes)
 	}
