@@ -66,7 +66,6 @@ func (c *Coordinator) measureCounted(now window.Instant, m *Sample, r *terms) {
 func (c *Coordinator) enroll(now window.Instant, m *Sample, r *terms) *counted {
 	x, bytes := &c.counts, new(counted).size()+len(m.Key)
 	if !c.memory.take(now, bytes, partUsed(r, m.Offered, 0)) {
-		c.stats.Full++
 		return nil
 	}
 	k := &counted{

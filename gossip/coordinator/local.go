@@ -205,7 +205,6 @@ func (c *Coordinator) local(now window.Instant, m *Sample, r *terms) *local {
 	if l == nil {
 		bytes := new(local).size() + len(m.Key)
 		if !c.memory.take(now, bytes, partUsed(r, m.Offered, 0)) {
-			c.stats.Full++
 			return nil
 		}
 		l = &local{

@@ -16,6 +16,7 @@ import (
 // give way: floor, the least part with room, rises up to that of keys that found none.
 type memory struct {
 	most, used int64
+	refused    uint64         // keys without room
 	floor      float64        // 0: every key has room
 	wanted     float64        // the greatest part of a key without room since the last tick, 0..1
 	doubtful   window.Instant // when a key last gave way or found no room; 0: never
@@ -39,6 +40,7 @@ func (m *memory) take(now window.Instant, bytes int, part float64) bool {
 	}
 	if full || part < m.floor {
 		m.doubtful = now
+		m.refused++
 		return false
 	}
 	m.used += int64(bytes)

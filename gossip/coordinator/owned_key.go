@@ -110,7 +110,6 @@ func (c *Coordinator) ownedKey(now window.Instant, r *packet.Record, rule *terms
 	case b == nil:
 		bytes := ownedBytes(2) + control.BytesOf(2) - control.BytesOf(0) + len(r.ID.Key)
 		if !c.memory.take(now, bytes, partOf(rule, &r.Report)) {
-			c.stats.Full++
 			return nil
 		}
 		b = &ownedKey{

@@ -122,7 +122,6 @@ func (c *Coordinator) reporterKey(
 	}
 	bytes := new(reporterKey).size() + len(is.id.Key)
 	if !c.memory.take(now, bytes, part) {
-		c.stats.Full++
 		return nil
 	}
 	d = &reporterKey{
@@ -283,9 +282,7 @@ func (c *Coordinator) tickReported(now window.Instant) {
 // drop forgets silent nodes.
 func (d *reporterKey) drop(now window.Instant, dice *rand.Rand) {
 	before := d.nodes.Len()
-	d.nodes.Visit(dice, func(_ string,
-		n *nodeState,
-	) bool {
+	d.nodes.Visit(dice, func(_ string, n *nodeState) bool {
 		return now.Sub(n.receivedAt) <= max(staleAfter, n.ttl)
 	})
 	if d.is.alone && d.nodes.Len() < before {

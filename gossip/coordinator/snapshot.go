@@ -52,11 +52,7 @@ func (c *Coordinator) known(id packet.ID) (is restored, ok bool) {
 // precede the first Measure.
 func (c *Coordinator) Restore(since window.Instant, rule string, key []byte, k Snapshot) {
 	r, ok := c.o.Rule(rule)
-	switch {
-	case !ok:
-		return
-	case !c.memory.take(since, restoredBytes, 1):
-		c.stats.Full++
+	if !ok || !c.memory.take(since, restoredBytes, 1) {
 		return
 	}
 	c.restoredBytes += restoredBytes

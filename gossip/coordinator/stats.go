@@ -103,19 +103,15 @@ func (c *Coordinator) Stats() Stats {
 	s.Overloaded = c.budget.Overloaded()
 	s.Origins = c.Origins()
 	s.CountsQueue, s.CountsPressure = len(c.counts.queue), c.counts.pressure.Factor()
+	s.Full += c.memory.refused
 	s.Bytes, s.Capacity = c.memory.used, c.memory.most
 	if c.counts.table != nil {
 		s.Bytes, s.Capacity = s.Bytes+c.counts.table.Bytes(), s.Capacity+c.counts.table.Bytes()
 		s.CountsDisplaced = c.counts.table.Evicted()
 	}
 	s.CountsHeld = len(c.counts.keys)
-	s.Locals, s.ReporterKeys, s.OwnedKeys = len(
-		c.locals,
-	)+s.CountsHeld, len(
-		c.reporterKeys,
-	), len(
-		c.ownedKeys,
-	)
+	s.Locals = len(c.locals) + s.CountsHeld
+	s.ReporterKeys, s.OwnedKeys = len(c.reporterKeys), len(c.ownedKeys)
 	for _, b := range c.ownedKeys {
 		if b.aggregate.Shed() {
 			s.Shed++
