@@ -77,9 +77,7 @@ type snapshotKey struct {
 // flags adds the flags following from no override in force, blocks first, and returns the keys of
 // refusing flags. wall is Unix milliseconds.
 func (s *snapshotter) flags(live []mitigation.Flag, wall int64) (keys []snapshotKey) {
-	slices.SortStableFunc(live, func(a,
-		b mitigation.Flag,
-	) int {
+	slices.SortStableFunc(live, func(a, b mitigation.Flag) int {
 		return -cmp.Compare(a.Action, b.Action)
 	})
 	for n := range live {

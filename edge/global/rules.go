@@ -18,9 +18,7 @@ import (
 func rulesDigest(rules []mitigation.Rule) string {
 	rules = slices.Clone(rules)
 	// The order of a file is nobody's difference.
-	slices.SortFunc(rules, func(a,
-		b mitigation.Rule,
-	) int {
+	slices.SortFunc(rules, func(a, b mitigation.Rule) int {
 		return strings.Compare(a.Name, b.Name)
 	})
 	sum := sha256.New()

@@ -74,9 +74,7 @@ func (c *Conn) close(s *stream, reset bool) {
 	n := len(c.streams) - 1
 	if c.streams[n] == s {
 		c.streams = c.streams[:n]
-	} else if at, ok := slices.BinarySearchFunc(c.streams, s.id, func(s *stream,
-		id uint32,
-	) int {
+	} else if at, ok := slices.BinarySearchFunc(c.streams, s.id, func(s *stream, id uint32) int {
 		return int(int64(s.id) - int64(id))
 	}); ok {
 		c.streams = slices.Delete(c.streams, at, at+1)

@@ -17,9 +17,7 @@ const loopback = "127.0.0.1"
 // proxyFields are the headers by which a proxy says what it knows of a request.
 // In the order of docs/protocol.md. They are believed of a trusted peer only, as at a door.
 var proxyFields = map[string]func(r *request.Request, value []byte) bool{
-	"headgate-country": func(r *request.Request,
-		value []byte,
-	) bool {
+	"headgate-country": func(r *request.Request, value []byte) bool {
 		r.Country = value
 		return true
 	},

@@ -22,9 +22,7 @@ func columnsOf(top []api.TopView) []topColumn {
 	for _, t := range top[1:] {
 		if t.Kind != top[0].Kind {
 			return append(windowColumns(),
-				topColumn{"NOW", func(a *app,
-					t api.TopView,
-				) cli.Cell {
+				topColumn{"NOW", func(a *app, t api.TopView) cli.Cell {
 					return cli.Left(a.nowOf(t))
 				}})
 		}

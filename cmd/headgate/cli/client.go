@@ -97,9 +97,7 @@ func NewClient(address, token string) (*Client, error) {
 		c.host = "localhost"
 	}
 	c.http.Timeout = adminTimeout
-	c.http.CheckRedirect = func(*http.Request,
-		[]*http.Request,
-	) error {
+	c.http.CheckRedirect = func(*http.Request, []*http.Request) error {
 		return http.ErrUseLastResponse
 	}
 	c.http.Transport = &http.Transport{ // no proxy: the token goes to the daemon or nowhere

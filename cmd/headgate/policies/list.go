@@ -24,9 +24,7 @@ requests each matched and denied since it was first in force, and when it matche
 -c list those of a file, and ask no daemon.`,
 		Example: "  headgate policy list\n  headgate policy list -c headgate.yaml",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command,
-			_ []string,
-		) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.list(cmd.Context(), file, asJSON)
 		},
 	}

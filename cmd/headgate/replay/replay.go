@@ -90,9 +90,7 @@ func Command(shared *cli.App) *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command,
-			logs []string,
-		) error {
+		RunE: func(cmd *cobra.Command, logs []string) error {
 			return o.run(cmd.Context(), a, logs)
 		},
 	}

@@ -64,9 +64,7 @@ func newLimit(l client.Limiter, options []Option) *limit {
 		limiter: l, headers: client.SentHeaders,
 		failed: func(context.Context, string, error) {},
 	}
-	is.key = func(ctx context.Context,
-		_ string,
-	) string {
+	is.key = func(ctx context.Context, _ string) string {
 		return client.AddressKey(clientOf(ctx, is.trusted))
 	}
 	for _, set := range options {
