@@ -53,7 +53,7 @@ test: setup ## gofmt, vet, every test, and those of goroutines under the race de
 	@.ci/test $(PKG)
 
 race: ## the tests under the race detector only (PKG=./window RUN=Name to narrow)
-	go test -race -run '$(RUN)' $(PKG)
+	go test -race -short -run '$(RUN)' $(PKG)
 
 fuzz: ## run every fuzz target for FUZZTIME=30s (PKG=./edge/wire to narrow)
 	@.ci/fuzz $(FUZZTIME) $(PKG)

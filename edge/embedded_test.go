@@ -47,11 +47,17 @@ policies:
 // embed runs a node with text as its configuration and without a socket, until the test ends.
 func embed(t testing.TB, text string, mode client.FailMode) *edge.Node {
 	t.Helper()
-	cfg, err := config.Parse("test", []byte(text))
+	return started(t, text, config.Listen{}, mode)
+}
+
+// started runs a node with text as its configuration, and those listeners, until the test ends.
+func started(t testing.TB, text string, at config.Listen, mode client.FailMode) *edge.Node {
+	t.Helper()
+	cfg, err := config.Parse("test", []byte(edgetest.Small(text)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.Listen = config.Listen{}
+	cfg.Listen = at
 	ctx, stop := context.WithCancel(context.Background())
 	n, err := edge.New(ctx, edge.Options{
 		Config: &cfg,
@@ -74,29 +80,13 @@ func embed(t testing.TB, text string, mode client.FailMode) *edge.Node {
 // daemonOf returns a client of a node that runs with the same configuration on a socket.
 func daemonOf(t testing.TB, text string) *client.Client {
 	t.Helper()
-	cfg, err := config.Parse("test",
-		[]byte(text+"listen: {udp: \"127.0.0.1:0\", http: [], admin: []}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	n, err := edge.New(ctx, edge.Options{Config: &cfg, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan error, 1)
-	go func() { done <- n.Run(ctx) }()
+	at := config.Listen{UDP: []config.Address{{Host: "127.0.0.1"}}}
+	n := started(t, text, at, client.FailOpen)
 	c, err := client.Dial(n.Addresses().Datagram[0].String(), client.WithTimeout(edgetest.Patience))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		_ = c.Close()
-		stop()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { _ = c.Close() })
 	return c
 }
 

@@ -65,7 +65,7 @@ func TestGRPC(t *testing.T) {
 	text := fmt.Sprintf("listen: {udp: [], http: [], admin: [], grpc: ['127.0.0.1:0', "+
 		"'unix:%s']}\ntls: {cert_file: %s, key_file: %s, client_ca_file: %s}\n",
 		filepath.Join(dir, "s"), cert, key, cert)
-	c, err := config.Parse("headgate.yaml", []byte(text))
+	c, err := config.Parse("headgate.yaml", []byte(edgetest.Small(text)))
 	if err != nil {
 		t.Fatal(err)
 	}

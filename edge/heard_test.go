@@ -14,7 +14,6 @@ import (
 
 	"github.com/headgate-dev/headgate/edge"
 	"github.com/headgate-dev/headgate/edge/api"
-	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
@@ -34,13 +33,9 @@ policies:
 // startLogged is startAt with a log.
 func startLogged(t *testing.T, listen, text string) (*running, *edgetest.Log) {
 	t.Helper()
-	c, err := config.Parse("headgate.yaml", []byte("listen: {"+listen+"}\n"+text))
-	if err != nil {
-		t.Fatal(err)
-	}
 	log := new(edgetest.Log)
 	return run(t, edge.Options{
-		Config: &c, File: "/etc/headgate/headgate.yaml",
+		Config: parse(t, listen, text), File: "/etc/headgate/headgate.yaml",
 		Log: slog.New(slog.NewTextHandler(log, nil)),
 	}), log
 }

@@ -18,7 +18,7 @@ func startFile(t *testing.T, text string) (r *running, put func(text string)) {
 	put = func(text string) {
 		t.Helper()
 		head := `listen: {udp: "127.0.0.1:0", http: "127.0.0.1:0", admin: "127.0.0.1:0"}` + "\n"
-		if err := os.WriteFile(path, []byte(head+text), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(edgetest.Small(head+text)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if r == nil {

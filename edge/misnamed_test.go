@@ -19,7 +19,9 @@ import (
 // silent otherwise.
 func TestWatchNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e, err := NewGate(config.Default(), time.Now())
+		small := config.Default()
+		small.Memory = 1 << 20
+		e, err := NewGate(small, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -104,6 +104,7 @@ func readFrame(t *testing.T, c net.Conn, frame string) []byte {
 func TestFaultsOfTheDaemon(t *testing.T) {
 	t.Parallel()
 	c, err := config.Parse("headgate.yaml", []byte(`
+memory: 8MiB
 listen: {udp: "127.0.0.1:0", http: "127.0.0.1:0", admin: "127.0.0.1:0", grpc: "127.0.0.1:0", spop: "127.0.0.1:0", resp: "127.0.0.1:0"}
 rules: [{name: r, limit: 3, window: 1h}]
 policies: [{name: all, match: {}, limit: 3, window: 1h}]

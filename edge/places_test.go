@@ -13,6 +13,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge"
 	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // running is a node that runs, and is asked over its own doors.
@@ -31,11 +32,17 @@ func start(t *testing.T, text string) *running {
 // startAt is start for other listeners.
 func startAt(t *testing.T, listen, text string) *running {
 	t.Helper()
-	c, err := config.Parse("headgate.yaml", []byte("listen: {"+listen+"}\n"+text))
+	return run(t, edge.Options{Config: parse(t, listen, text)})
+}
+
+// parse returns the configuration of those listeners and text.
+func parse(t *testing.T, listen, text string) *config.Config {
+	t.Helper()
+	c, err := config.Parse("headgate.yaml", []byte(edgetest.Small("listen: {"+listen+"}\n"+text)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return run(t, edge.Options{Config: &c})
+	return &c
 }
 
 // run is start for a node of other options.

@@ -21,7 +21,8 @@ func TestRLSFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write(file, "listen: {udp: [], http: [], admin: [], grpc: '127.0.0.1:0'}\nrules: []\nrls: "+
+	write(file, "memory: 8MiB\n"+
+		"listen: {udp: [], http: [], admin: [], grpc: '127.0.0.1:0'}\nrules: []\nrls: "+
 		"{files: ['"+dir+"/?.yaml']}\n")
 	write(limits, "domain: d\ndescriptors: [{key: user, rate_limit: {unit: minute, "+
 		"requests_per_unit: 3}}]\n")
@@ -46,7 +47,8 @@ func TestRLSFiles(t *testing.T) {
 	if _, err := n.Reload(); err != nil || names() != "d.user e.ip" {
 		t.Errorf("%v, rules %s", err, names())
 	}
-	write(file, "listen: {udp: [], http: [], admin: [], grpc: '127.0.0.1:0'}\nrules: [{name: "+
+	write(file, "memory: 8MiB\n"+
+		"listen: {udp: [], http: [], admin: [], grpc: '127.0.0.1:0'}\nrules: [{name: "+
 		"d.user, limit: 1, window: 1s}]\nrls: {files: ['"+dir+"/?.yaml']}\n")
 	if _, err := n.Reload(); err == nil ||
 		!strings.Contains(err.Error(), "a rule is called d.user already") {

@@ -37,7 +37,8 @@ func greets(addr net.Addr) bool {
 // it is opened again, at the same address.
 func TestStreamDoor(t *testing.T) {
 	socket := t.TempDir() + "/spop.sock"
-	c, err := config.Parse("headgate.yaml", []byte("listen: {udp: [], http: 127.0.0.1:0, admin: "+
+	c, err := config.Parse("headgate.yaml", []byte("memory: 8MiB\n"+
+		"listen: {udp: [], http: 127.0.0.1:0, admin: "+
 		"127.0.0.1:0, spop: 'unix:"+socket+"'}\n"))
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // propertyRequests is how many requests a property test makes.
@@ -84,7 +86,7 @@ var belowLimits = []struct {
 // Whatever a node knows of what the others admitted, it refuses nothing that fits into the trailing
 // window of all nodes together.
 func TestNobodyBelowTheLimitIsRefusedForOthers(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	for _, nodes := range []int{2, 3, 6} {
 		t.Run(fmt.Sprint(nodes), func(t *testing.T) {
 			t.Parallel()
@@ -215,7 +217,7 @@ func (w *worldOf) hear(n int) {
 // TestNobodyBelowTheLimitIsRefusedForOtherPoPs: the same over three PoPs, of which each hears a
 // second late.
 func TestNobodyBelowTheLimitIsRefusedForOtherPoPs(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	var sum judged
 	for n, l := range belowLimits {
 		for k, a := range clientsBelow {
@@ -272,14 +274,5 @@ func TestWhatIsCountedLateIsNotAnothers(t *testing.T) {
 	m := p.nodes[0].Meter("r")
 	if got := m.Evidence(p.now, m.Index([]byte("k"))).Admitted; got != 4 {
 		t.Errorf("%d of 4 are known where all were admitted", got)
-	}
-}
-
-// sequential skips a test of one goroutine on virtual time in the pass under the race detector: it
-// has nothing to find there, and takes ten times as long.
-func sequential(t *testing.T) {
-	t.Helper()
-	if raceEnabled {
-		t.Skip("one goroutine: the pass without the race detector runs it")
 	}
 }

@@ -6,13 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/window/bucket"
 )
 
 // TestLoudKeysBeyondTheSlots: 20,000 keys at two limits beside 40,000 at half of one, in a
 // mebibyte. The loud keys get at most 1.1 limits from the third window on.
 func TestLoudKeysBeyondTheSlots(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	const limit, loud, quiet, windows, length = 10, 20_000, 40_000, 4, 10 * time.Second
 	c := NewCounter(1 << 20)
 	c.Configure([]Limit{{Name: "r", Limit: limit, Window: length}})
@@ -45,7 +46,7 @@ func TestLoudKeysBeyondTheSlots(t *testing.T) {
 // TestBriefEntriesDenyNobody: clients that ask for no more than their exact log, or bucket, lets
 // pass are denied nothing, however often they lose a slot, also when the ticks have come round.
 func TestBriefEntriesDenyNobody(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	const good, loud, rounds, each, length = 100, 700, 6, 60_000, time.Second
 	for _, l := range []Limit{
 		{Name: "window", Limit: 4, Window: length},

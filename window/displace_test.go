@@ -7,13 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/sketch"
 )
 
 // TestAFloodHidesNobody: whatever fills the slots, a new key passes at most three times its limit,
 // or one and a half times where each key of the flood is below half of its own.
 func TestAFloodHidesNobody(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	for _, limit := range []int64{1, 5, 8, 20, 100, 300, 5000} {
 		for _, share := range []float64{0.49, 0.6, 1.6, 6} {
 			for _, l := range []Limit{
@@ -112,7 +113,7 @@ func TestWhoGivesWay(t *testing.T) {
 // its log gets coarse, and then counts up to a mark too much. What passes stays below the limit and
 // a mark.
 func TestCoarseLogsRefuseNobody(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	for _, limit := range []int64{20, 100, 1000} {
 		for _, rate := range []float64{0.99, 3} { // of the limit
 			c := newTestCounter(t, MinMemory, Limit{Name: "r", Limit: limit, Window: time.Minute})

@@ -32,6 +32,7 @@ func check(m *window.Meter, now window.Instant, key string, cost int64) window.C
 // TestBucketOfAKey: with a slot for every key, each answer is that of the arithmetic: verdict,
 // used, wait and reset. Reads in between change nothing.
 func TestBucketOfAKey(t *testing.T) {
+	edgetest.Alone(t)
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		l := window.Limit{

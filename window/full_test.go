@@ -121,7 +121,7 @@ func TestFoldsEndWithTheSlice(t *testing.T) {
 // changes, and a look says what was asked for in the window, but for folded refusals of its oldest
 // slice, which may have left it.
 func TestFoldsAgainstTheLog(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		limit := int64(16 + rng.IntN(300))

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // Attacks on a counter and ordinary accidents, and the guarantees that hold all the same.
@@ -12,6 +14,7 @@ import (
 // TestCheckThenCountStaysFull: counting a cost after the answer keeps a key as full as it is,
 // whatever a mark stands for; a mark pushed out must not make room for the next check.
 func TestCheckThenCountStaysFull(t *testing.T) {
+	edgetest.Alone(t)
 	for _, limit := range []int64{1000, 100_000, 10_000_000} {
 		m := newTestCounter(t, 8<<20,
 			Limit{Name: "r", Limit: limit, Window: time.Minute}).Meter("r")
@@ -128,7 +131,7 @@ func TestRefusedKeysKeepTheirSlots(t *testing.T) {
 // TestNoRuleCrowdsOutAnother: a rule of one request a day pins a slot for each key; a rule beside
 // it must get its share of every bucket.
 func TestNoRuleCrowdsOutAnother(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	c := newTestCounter(t, 1<<20,
 		Limit{Name: "signup", Limit: 1, Window: 24 * time.Hour},
 		Limit{Name: "r", Limit: 10, Window: 10 * time.Second})

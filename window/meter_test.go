@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 func newTestCounter(t testing.TB, bytes int, limits ...Limit) *Counter {
@@ -45,7 +47,7 @@ func TestExactlyTheLimitAndEqualityAllows(t *testing.T) {
 // TestAgainstTheLog holds admissions to the exact sliding log: to the unit up to 1024 units, above
 // within a mark.
 func TestAgainstTheLog(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	for _, limit := range []int64{1, 2, 3, 7, 20, 100, 256, 1000, 1024, 5000, 1_000_000} {
 		for seed := range uint64(8) {
 			t.Run(fmt.Sprintf("limit%d/seed%d", limit, seed), func(t *testing.T) {

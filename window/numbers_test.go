@@ -95,6 +95,7 @@ func TestNumbersReload(t *testing.T) {
 // TestNumbersRandom: windows and buckets under numbers that change at random, against exact logs:
 // never more than the number allows, and never less where the number did not change.
 func TestNumbersRandom(t *testing.T) {
+	edgetest.Alone(t)
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(31, 1))
 	numbers := []window.Number{{Limit: 3}, {Limit: 20}, {Limit: 700}, {Limit: 9000}}

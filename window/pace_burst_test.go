@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // A flush that comes right after a late one tells of the same rate: what others tell in that
@@ -33,7 +35,7 @@ func TestRateAfterALateFlush(t *testing.T) {
 // TestWhatOthersTellLateIsNoRise: after a slow moment of the ring, pending cost of several nodes
 // arrives at once.
 func TestWhatOthersTellLateIsNoRise(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	const rate = 1300.0
 	for _, lasts := range []time.Duration{100, 200, 300, 400, 500} {
 		for begins := start.Add(3 * time.Second); begins < start.Add(

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // Cost is never counted twice, nor lost without a fault.
@@ -18,7 +20,7 @@ func (p *pop) known(n int, key string) int64 {
 // TestLostAnswers: a node's own cost that may have been counted is never taken for another's, and a
 // ring that loses answers tells no lies.
 func TestLostAnswers(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	for _, limit := range []int64{100, 5000} {
 		for _, counted := range []bool{true, false} {
 			p := newPop(2, Limit{Name: "r", Limit: limit, Window: 10 * time.Second})
@@ -161,7 +163,7 @@ func TestCountersOfBefore(t *testing.T) {
 
 // TestTheWallClockGoesBack over the beginning of a period, a little and by minutes.
 func TestTheWallClockGoesBack(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	for _, back := range []time.Duration{
 		400 * time.Millisecond, 5 * time.Second,
 		100 * time.Second,

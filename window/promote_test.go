@@ -5,9 +5,12 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 func TestFullTableForgetsTheLeast(t *testing.T) {
+	edgetest.Alone(t)
 	const limit = 100
 	c := newTestCounter(t, MinMemory, Limit{Name: "r", Limit: limit, Window: 10 * time.Second})
 	m, slots := c.Meter("r"), len(c.table.slots)

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 func TestTotalsRollAndRaise(t *testing.T) {
@@ -176,7 +178,7 @@ func TestRatesLeapAndCease(t *testing.T) {
 // TestBackFromAloneIsNoRise: other nodes' cost from while this node's ring was down is not taken
 // for a sudden rise.
 func TestBackFromAloneIsNoRise(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	const limit, rate = 2000, 1200.0
 	for _, lasts := range []time.Duration{150, 400, 900, 1300, 2100, 3500} {
 		for begins := start.Add(3 * time.Second); begins < start.Add(

@@ -3,6 +3,8 @@ package window
 import (
 	"testing"
 	"time"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // reborn is the first of two nodes of a PoP, which ends and starts again.
@@ -88,6 +90,7 @@ func TestRestoreMergesTheTimeBetween(t *testing.T) {
 // TestRestoreOfAnotherKind: where the kept totals say something else, or nothing, all that the ring
 // holds passes for kept.
 func TestRestoreOfAnotherKind(t *testing.T) {
+	edgetest.Alone(t)
 	for _, kind := range []uint32{0, 1, knownKind} {
 		reborns(t, func(r *reborn, cost int64, k Snapshot) {
 			k.Ring.Kind = kind

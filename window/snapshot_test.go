@@ -6,12 +6,14 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // TestMarksRestored: a counter that is handed what another remembers refuses as that one does: it
 // never forgets anything early, and is at most a mark late.
 func TestMarksRestored(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	for _, limit := range []int64{1, 5, 100, 1024, 5000, 1_000_000_000} {
 		for _, most := range []int{1, 16, 64} {
 			l := Limit{Name: "r", Limit: limit, Window: 10 * time.Second}

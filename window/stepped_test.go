@@ -3,6 +3,8 @@ package window
 import (
 	"testing"
 	"time"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // lapses has the counters of p end as those of a server do.
@@ -41,7 +43,7 @@ func backTo(window, ahead time.Duration, check func(p *pop, asked int64)) {
 // to a counter while its clock was ahead for another node's cost, however many periods it goes
 // through again.
 func TestOwnCountsFromBeforeAStepBack(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	for _, window := range []time.Duration{time.Second, 10 * time.Second} {
 		for _, ahead := range []time.Duration{
 			400 * time.Millisecond, 2600 * time.Millisecond,
@@ -70,7 +72,7 @@ func TestOwnCountsFromBeforeAStepBack(t *testing.T) {
 // TestTheOthersCountsAfterAStepForward: a node whose wall clock was behind, and is right again,
 // places the others' cost of meanwhile no later than it was: it read other counters then.
 func TestTheOthersCountsAfterAStepForward(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	const each = 7 // a node's requests in 10 ms
 	for _, window := range []time.Duration{time.Second, 10 * time.Second} {
 		all := 2 * each * int64(window/(10*time.Millisecond))

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // adder is a ring: it adds up by name.
@@ -135,7 +137,7 @@ func (p *pop) ask(n int, rule, key string) bool {
 // are admitted as if one node had seen them all, up to the resolution of the times told: never one
 // more, never one less.
 func TestSmallLimitHoldsOverNodes(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	const limit = 5
 	for _, window := range []time.Duration{2 * time.Second, 10 * time.Second, time.Minute} {
 		for seed := range uint64(5) {
@@ -166,7 +168,7 @@ func TestSmallLimitHoldsOverNodes(t *testing.T) {
 
 // TestBelowTheLimitNothingIsLost: a client at 0.97 of a limit, of whom the nodes hear in lumps.
 func TestBelowTheLimitNothingIsLost(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	for _, l := range []Limit{
 		{Name: "r", Limit: 10_000, Window: time.Second},
 		{Name: "r", Limit: 100, Window: 10 * time.Second},
@@ -251,6 +253,7 @@ func over(p *pop, l Limit, requests int, ask func(n int) bool) (most, least int6
 // TestTheCeilingAlone holds five times a limit near it; what is above is what all nodes admit
 // before they hear of each other.
 func TestTheCeilingAlone(t *testing.T) {
+	edgetest.Alone(t)
 	l := Limit{Name: "r", Limit: 100, Window: 10 * time.Second}
 	p := newPop(4, l)
 	most, least := over(p, l, 20_000, func(n int) bool { return p.ask(n, "r", "k") })

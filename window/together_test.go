@@ -122,7 +122,7 @@ func TestAllOrNothingUnderConcurrency(t *testing.T) {
 		ms[i] = c.Meter(limits[i].Name)
 	}
 	requests := each
-	if raceEnabled {
+	if testing.Short() {
 		requests /= 10
 	}
 	var passed [rules]atomic.Int64

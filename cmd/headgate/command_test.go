@@ -132,9 +132,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 		"a redirect": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusFound)
 		}, "answered 302 Found"},
-		"a bare error": {func(w http.ResponseWriter,
-			_ *http.Request,
-		) {
+		"a bare error": {func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusBadGateway)
 		}, "answered 502 Bad Gateway"},
 		"hung up": {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // The bounds of the pages, so that the front page stays one and each other page can be read at a
@@ -119,6 +120,7 @@ func brokenLinks(name string, pages map[string]string, exists func(string) bool)
 
 // TestDocLinks: every relative link of the pages leads to a file, and every anchor to a heading.
 func TestDocLinks(t *testing.T) {
+	edgetest.Alone(t)
 	pages := docPages(t)
 	for _, name := range slices.Sorted(maps.Keys(pages)) {
 		for _, link := range brokenLinks(name, pages, func(target string) bool {
@@ -203,6 +205,7 @@ var searched = regexp.MustCompile(`(?m)^<!-- search: .*|^## Nobody is limited$`)
 
 // TestDocWords: the pages for users have none of them, but for names in code.
 func TestDocWords(t *testing.T) {
+	edgetest.Alone(t)
 	for name, text := range docPages(t) {
 		if name == "CONTRIBUTING.md" || name == "CHANGELOG.md" ||
 			strings.HasPrefix(name, "docs/decisions/") { // for those who build

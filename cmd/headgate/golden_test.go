@@ -8,6 +8,7 @@ import (
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/cmd/headgate/clitest"
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // sessions are golden files and the command lines that each one shows.
@@ -241,6 +242,7 @@ var sessions = map[string][]string{
 }
 
 func TestGolden(t *testing.T) {
+	edgetest.Alone(t)
 	for name, commands := range sessions {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)

@@ -237,6 +237,7 @@ func TestLawsOf(t *testing.T) {
 // TestRequestsAreRead: doors and clients fill in a request by request.Reader alone, which has a
 // reading for every sequence of bytes. Setters of their own would each have an opinion.
 func TestRequestsAreRead(t *testing.T) {
+	edgetest.Alone(t)
 	setters := []string{"SetTarget", "SetHost", "AddHeader"}
 	for _, p := range listPackages(t) {
 		if !within(p.room(), []string{"edge/door", "edge/client"}) {

@@ -9,10 +9,12 @@ import (
 	"github.com/headgate-dev/headgate/edge"
 	"github.com/headgate-dev/headgate/edge/admin"
 	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // TestNetworksByHand checks that block, allow and unblock take a network.
 func TestNetworksByHand(t *testing.T) {
+	edgetest.Alone(t)
 	node, err := edge.NewGate(config.Default(), time.Now())
 	if err != nil {
 		t.Fatal(err)

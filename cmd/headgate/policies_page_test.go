@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // spans returns the texts between backquotes in one cell of a table.
@@ -42,6 +44,7 @@ func requestWith(field, value string) []string {
 
 // TestPoliciesPage holds each row of the page's table of values to requests, and loads its examples.
 func TestPoliciesPage(t *testing.T) {
+	edgetest.Alone(t)
 	page, err := os.ReadFile("../../docs/policies.md")
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // What the pages may have of words that send a reader back for their meaning, in a thousand words.
@@ -76,6 +78,7 @@ func proseOf(page string) (paragraphs, cells []string) {
 
 // TestProse holds README and docs/ to plain sentences: short, with nouns in place of pronouns.
 func TestProse(t *testing.T) {
+	edgetest.Alone(t)
 	t.Parallel()
 	pages, counts, all := docPages(t), map[string]int{}, 0
 	var lengths []int

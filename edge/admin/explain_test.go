@@ -10,6 +10,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/admin"
 	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 	"github.com/headgate-dev/headgate/edge/gate/snapshot"
@@ -79,6 +80,7 @@ func (a *node) flagRatio(rule string, ratio mitigation.Ratio) {
 
 // TestAdminExplainCountsNothing checks that asking changes no count.
 func TestAdminExplainCountsNothing(t *testing.T) {
+	edgetest.Alone(t)
 	t.Parallel()
 	a := newNode(t, admin.Options{Local: true})
 	for range 10 {
@@ -95,6 +97,7 @@ func TestAdminExplainCountsNothing(t *testing.T) {
 // TestAdminRuleGone checks that a rule that a reload takes away while it is explained is said to be
 // gone.
 func TestAdminRuleGone(t *testing.T) {
+	edgetest.Alone(t)
 	t.Parallel()
 	a := newNode(t, admin.Options{Local: true})
 	a.gate.SetRules([]mitigation.Rule{gatetest.Block})
@@ -104,6 +107,7 @@ func TestAdminRuleGone(t *testing.T) {
 // TestExplainByAPart: the parameter by is for rules with shed_by, and an address is the key of a
 // client.
 func TestExplainByAPart(t *testing.T) {
+	edgetest.Alone(t)
 	t.Parallel()
 	a, _ := newNodeUnder(t, `
 rules:

@@ -13,6 +13,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/admin"
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/api/apitest"
+	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/explain"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
@@ -50,6 +51,7 @@ func globalRule(name string, limit int64, over time.Duration) mitigation.Rule {
 // TestClusterWorld checks the whole answer of a node without a ring that gossips, and that its view
 // follows who is heard.
 func TestClusterWorld(t *testing.T) {
+	edgetest.Alone(t)
 	t.Parallel()
 	a := newGlobalNode(apitest.Gossip, nil, globalRule("r", 10, time.Minute))
 	check := func(connected, lost bool, view string) {
@@ -68,6 +70,7 @@ func TestClusterWorld(t *testing.T) {
 
 // TestClusterWorldWithoutSource: without statistics the answer shows only whether others are heard.
 func TestClusterWorldWithoutSource(t *testing.T) {
+	edgetest.Alone(t)
 	t.Parallel()
 	a := newGlobalNode(nil, nil, globalRule("r", 10, time.Minute))
 	a.gate.SetGlobalState(true, false)
@@ -85,6 +88,7 @@ func TestClusterWorldWithoutSource(t *testing.T) {
 
 // TestLagWithin checks the bounds that shares of the records kept to.
 func TestLagWithin(t *testing.T) {
+	edgetest.Alone(t)
 	t.Parallel()
 	buckets := []api.LagBucket{
 		{Within: 0.1, Count: 49},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 )
@@ -32,6 +33,7 @@ func newKinds(t testing.TB) (*node, *ask.Room) {
 // TestTopOfKinds: keys that hold places are listed with the others, and each is shown in the terms
 // of its rule.
 func TestTopOfKinds(t *testing.T) {
+	edgetest.Alone(t)
 	t.Parallel()
 	a, _ := newKinds(t)
 	now := a.gate.Now()
@@ -71,6 +73,7 @@ func TestTopOfKinds(t *testing.T) {
 
 // TestTopOfLongKey: of a key longer than a holder shows, all places are seen to be taken.
 func TestTopOfLongKey(t *testing.T) {
+	edgetest.Alone(t)
 	t.Parallel()
 	a, _ := newKinds(t)
 	for range 3 {
@@ -84,6 +87,7 @@ func TestTopOfLongKey(t *testing.T) {
 
 // TestRulesOfKinds: the settings of each kind are in /v1/rules.
 func TestRulesOfKinds(t *testing.T) {
+	edgetest.Alone(t)
 	t.Parallel()
 	a, _ := newKinds(t)
 	gatetest.Decide(a.gate, a.gate.Now(), gate.Acquire, "jobs", "k", 2)
@@ -104,6 +108,7 @@ func TestRulesOfKinds(t *testing.T) {
 
 // TestPoolsAreShown: the level and the tiers that are denied by it; the policy names its pool.
 func TestPoolsAreShown(t *testing.T) {
+	edgetest.Alone(t)
 	t.Parallel()
 	a, room := newKinds(t)
 	now := a.gate.Now()

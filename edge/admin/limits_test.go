@@ -10,11 +10,13 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/admin"
 	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 )
 
 // TestLimits: a limit by hand is set, seen, listed, and ended; a batch is set whole.
 func TestLimits(t *testing.T) {
+	edgetest.Alone(t)
 	t.Parallel()
 	a := newNode(t, admin.Options{Local: true})
 	w := a.ask("POST", "/v1/limits", `{"rule":"shed","key":"a\\b","limit":"40","ttl":"7d",`+
@@ -134,6 +136,7 @@ func TestModeEvents(t *testing.T) {
 // TestListsHaveTheLimitByHand: the lists of mitigations and of top keys judge a key by its own
 // number from the change on, without a request since.
 func TestListsHaveTheLimitByHand(t *testing.T) {
+	edgetest.Alone(t)
 	t.Parallel()
 	a := newNode(t, admin.Options{Local: true})
 	gatetest.Refuse(a.gate, "shed", "c")

@@ -145,6 +145,7 @@ func TestAdminByHand(t *testing.T) {
 // TestAdminUnblock checks that lifting a flag lets the client pass at once, by whichever rule it
 // was set.
 func TestAdminUnblock(t *testing.T) {
+	edgetest.Alone(t)
 	t.Parallel()
 	for _, rule := range []string{"shed", "block"} {
 		a := newNode(t, admin.Options{Local: true})
@@ -171,6 +172,7 @@ func TestAdminUnblock(t *testing.T) {
 // TestAdminOddKeys checks that any bytes can be set, asked for and lifted, and that no answer and
 // no line of the log shows them as they are.
 func TestAdminOddKeys(t *testing.T) {
+	edgetest.Alone(t)
 	t.Parallel()
 	var log bytes.Buffer
 	a := newNode(t, admin.Options{Local: true, Log: slog.New(slog.NewJSONHandler(&log, nil))})
@@ -216,6 +218,7 @@ func TestAdminOddKeys(t *testing.T) {
 // TestAdminTableFull checks that more flags by hand than there is room for are refused, not
 // forgotten: of flags that each end sooner than the one before, the first stay.
 func TestAdminTableFull(t *testing.T) {
+	edgetest.Alone(t)
 	t.Parallel()
 	a := newNodeOf(gatetest.New(t, 16*window.MinMemory/15, gatetest.Shed),
 		admin.Options{Local: true})
@@ -238,6 +241,7 @@ func TestAdminTableFull(t *testing.T) {
 
 // TestAdminTop checks the order and the bounds of the heaviest keys.
 func TestAdminTop(t *testing.T) {
+	edgetest.Alone(t)
 	t.Parallel()
 	a := newNode(t, admin.Options{Local: true})
 	for _, n := range edgetest.Dice(t).Perm(30) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/admin"
 	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 	"github.com/headgate-dev/headgate/edge/live"
@@ -62,6 +63,7 @@ func TestViewersShareAPicture(t *testing.T) {
 
 // TestPictureOrder checks which flags of many a picture shows, and in which order.
 func TestPictureOrder(t *testing.T) {
+	edgetest.Alone(t)
 	const shown = 100
 	// no flag gives up its place
 	spacious := func(t *testing.T) *gate.Gate {
@@ -102,6 +104,7 @@ func TestPictureOrder(t *testing.T) {
 // TestPictureIsWellFormed checks that a picture has no nulls where a page expects lists, on a node
 // without rules.
 func TestPictureIsWellFormed(t *testing.T) {
+	edgetest.Alone(t)
 	empty := func(t *testing.T) *gate.Gate { return gatetest.New(t, 1<<20) }
 	inBubbleOf(t, empty, admin.Options{}, func(t *testing.T, _ *node, p *pipes) {
 		f := follow(t, p.dial, "?live=1")

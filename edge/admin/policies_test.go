@@ -12,6 +12,7 @@ import (
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/ask/asktest"
+	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/gate"
 )
 
@@ -60,6 +61,7 @@ func decode[V any](t testing.TB, body string) (v V) {
 
 // TestPolicies: each policy shows what it does and what it did.
 func TestPolicies(t *testing.T) {
+	edgetest.Alone(t)
 	a, ask := newSite(t)
 	for _, path := range []string{"/login", "/login", "/login", "/.env", "/"} {
 		ask(path)
@@ -106,6 +108,7 @@ func TestPolicies(t *testing.T) {
 
 // TestTestRequest: what the rules would answer now is there, and nothing is counted.
 func TestTestRequest(t *testing.T) {
+	edgetest.Alone(t)
 	a, ask := newSite(t)
 	ask("/login")
 	for _, body := range []string{
@@ -134,6 +137,7 @@ func TestTestRequest(t *testing.T) {
 }
 
 func TestTestRequestFaults(t *testing.T) {
+	edgetest.Alone(t)
 	a, _ := newSite(t)
 	for body, want := range map[string]string{
 		``: "Content-Type", `{}`: "url is " +

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 )
@@ -34,6 +35,7 @@ func between(share float64, r api.ShareRange, width float64) bool {
 // at once, in bounds that are no wider than what comes back between two looks; of a queue what
 // would not pass within its delay.
 func TestSuggestOfBuckets(t *testing.T) {
+	edgetest.Alone(t)
 	t.Parallel()
 	for rule, waits := range map[string]int64{"api": 0, "queue": 5} {
 		keys := uint64(0)
@@ -111,6 +113,7 @@ func suggestOfBucket(t *testing.T, rule string, waits int64) (keys uint64) {
 
 // TestSuggestOfPlaces: fewer places deny the part of the time that was held above them.
 func TestSuggestOfPlaces(t *testing.T) {
+	edgetest.Alone(t)
 	t.Parallel()
 	for range 5 { // as in TestSuggestOfBuckets
 		if suggestOfPlaces(t) == 4 {
@@ -207,6 +210,7 @@ func TestSuggestOfOffered(t *testing.T) {
 
 // TestSuggestOfAPool: how busy it was, and what it shed of each tier.
 func TestSuggestOfAPool(t *testing.T) {
+	edgetest.Alone(t)
 	t.Parallel()
 	a, room := newNodeUnder(t, suggestedKinds)
 	now := a.gate.Now()

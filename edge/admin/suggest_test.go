@@ -12,6 +12,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/admin"
 	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 	"github.com/headgate-dev/headgate/edge/pop/poptest"
@@ -235,6 +236,7 @@ func TestSuggestTellsWhatItMissed(t *testing.T) {
 
 // TestSuggestBad: a bad request gets a problem.
 func TestSuggestBad(t *testing.T) {
+	edgetest.Alone(t)
 	t.Parallel()
 	a := newNode(t, admin.Options{Local: true})
 	checkProblem(t, a.ask("GET", "/v1/suggest", ""), http.StatusBadRequest, "rule")

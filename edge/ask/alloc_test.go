@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 	"github.com/headgate-dev/headgate/mitigation"
 )
@@ -13,6 +14,7 @@ import (
 // TestWhoIsDeniedAllocatesNothing: a denial by a network, by a block that sheds instead, by a
 // longer block, and with a time that is spread, allocates as little as any other decision.
 func TestWhoIsDeniedAllocatesNothing(t *testing.T) {
+	edgetest.Alone(t)
 	for _, c := range []struct {
 		name, text string
 		crowd      bool // the key's block sheds instead

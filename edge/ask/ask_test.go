@@ -223,6 +223,7 @@ func TestAResponseThatDoesNotCount(t *testing.T) {
 
 // Reports never come: nothing is counted, and the tickets go.
 func TestAProxyThatNeverReports(t *testing.T) {
+	edgetest.Alone(t)
 	h := open(t, strings.Replace(policies, "block_for: 10m",
 		"block_for: 10m\n    pending: free", 1))
 	for range 70_000 {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/headgate-dev/headgate/edge/ask"
+	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/mitigation"
 )
@@ -23,6 +24,7 @@ func (h *house) askUnfit(size int) ask.Answer {
 
 // TestUnfit: an unfit request is denied while anything in force can deny, and counts under no rule.
 func TestUnfit(t *testing.T) {
+	edgetest.Alone(t)
 	const limited = `{name: all, match: {}, key: all, limit: 5, window: 1m`
 	for _, tt := range []struct {
 		name, policies string

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 const (
@@ -181,9 +182,7 @@ func hostile() map[string]string {
 }
 
 func TestHostileFilesStayInBudget(t *testing.T) {
-	if raceEnabled {
-		t.Skip("times and allocations mean little under the race detector")
-	}
+	edgetest.Alone(t)
 	for name, text := range hostile() {
 		data := []byte(text)
 		if err := parse(t, data); err == nil || strings.Contains(err.Error(), "larger than") {

@@ -38,6 +38,15 @@ func Await(t testing.TB, event string, most time.Duration, is func() bool) time.
 	return time.Since(began)
 }
 
+// Small returns text, a configuration, with the least memory in which everything is on, if text
+// names none: the race detector keeps watch over all of a node's memory.
+func Small(text string) string {
+	if strings.Contains(text, "memory:") {
+		return text
+	}
+	return text + "\nmemory: 16MiB\n" // at the end: lines keep their numbers
+}
+
 // Alone marks a test of one goroutine. The race detector, which runs with -short, finds nothing
 // there.
 func Alone(t testing.TB) {

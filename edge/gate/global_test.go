@@ -31,9 +31,7 @@ func newGlobalNode(t *testing.T, servers int, rules ...mitigation.Rule) *globalN
 	w := &globalNode{t: t, now: window.Instant(began.UnixNano()), totals: map[uint32]uint64{}}
 	w.Gate = gate.New(gate.Options{
 		Node: "a", Memory: 4 << 20, Rules: rules, Flush: flushEvery, Servers: servers, Start: began,
-		Global: &gate.Global{Report: func(_ window.Instant,
-			all []control.Sample,
-		) {
+		Global: &gate.Global{Report: func(_ window.Instant, all []control.Sample) {
 			w.reported = slices.Clone(all)
 		}},
 	})

@@ -58,6 +58,9 @@ type scale struct {
 func runSeeds(
 	t *testing.T, first uint64, seeds int, at scale, rules ...mitigation.Rule,
 ) {
+	if testing.Short() { // the race detector takes 25 times as long
+		seeds = max(2, seeds/40)
+	}
 	if *simSeeds > 0 {
 		first, seeds = *simFirst, *simSeeds
 	}
@@ -93,7 +96,7 @@ func runSeeds(
 }
 
 // TestSimulator runs the daemon's own code, but for memberlist, in clusters that a seed breaks.
-func TestSimulator(t *testing.T) { runSeeds(t, 1, simSeedsPlain, scale{false, simMost}) }
+func TestSimulator(t *testing.T) { runSeeds(t, 1, 220, scale{false, simMost}) }
 
 // TestSimulatorNumbers is TestSimulator with each limit as the number of keys, under a rule of
 // another limit: the same laws hold.
@@ -102,7 +105,7 @@ func TestSimulatorNumbers(t *testing.T) {
 	runSeeds(
 		t,
 		20_001,
-		simSeedsPlain/3,
+		70,
 		scale{false, simMost},
 		numbered(simRules, 30, 9000, 2000)...)
 }
@@ -111,5 +114,5 @@ func TestSimulatorNumbers(t *testing.T) {
 func TestSimulatorMemberlist(
 	t *testing.T,
 ) {
-	runSeeds(t, 10_001, simSeedsFull, scale{true, simMost})
+	runSeeds(t, 10_001, 30, scale{true, simMost})
 }

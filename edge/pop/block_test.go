@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/ring/ringtest"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
@@ -46,7 +47,7 @@ func TestNobodyIsBlockedBelowTheLimit(t *testing.T) {
 // TestWhoIsAboveTheLimitIsBlocked by every node that it asks, though no node admitted more than the
 // limit by itself.
 func TestWhoIsAboveTheLimitIsBlocked(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	p := newTogether(t, 3, ringtest.NewMemory(3), loginRule())
 	p.After(3 * time.Second)
 	for key := range 20 {

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 	"github.com/headgate-dev/headgate/edge/pop/poptest"
 	"github.com/headgate-dev/headgate/edge/ring/ringtest"
@@ -39,7 +40,7 @@ func bucketRule(limit int64, window time.Duration, burst int64) (mitigation.Rule
 // sees all would give is never denied, although each node receives the others' counts in lumps. It
 // asks for all that there is, in bursts after pauses of any length.
 func TestNobodyIsDeniedForLumps(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	for _, c := range buckets {
 		rule, b := bucketRule(c.limit, c.window, c.burst)
 		p := newTogether(t, c.nodes, ringtest.NewMemory(3), rule)
@@ -74,7 +75,7 @@ func TestNobodyIsDeniedForLumps(t *testing.T) {
 // TestABucketHoldsOverNodes: five times the limit at random nodes gets the limit, and beyond it at
 // most what the nodes admit in the flushes before they know of each other.
 func TestABucketHoldsOverNodes(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	for _, c := range buckets {
 		rule, b := bucketRule(c.limit, c.window, c.burst)
 		p := newTogether(t, c.nodes, ringtest.NewMemory(3), rule)

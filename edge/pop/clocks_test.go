@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/health"
 	"github.com/headgate-dev/headgate/edge/pop"
@@ -59,7 +60,7 @@ func TestClocksOverMemcached(t *testing.T) {
 
 // TestClocksSurviveServers: no clock is wrong for a server that forgets, fails or lies in a look.
 func TestClocksSurviveServers(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	m := ringtest.NewMemory(1)
 	p := newTogether(t, 3, m, poptest.Rule(10, time.Second))
 	for n := range 2000 {
@@ -82,7 +83,7 @@ func TestClocksSurviveServers(t *testing.T) {
 
 // TestAStepIsFollowedAtOnce: a node whose clock steps goes on with the PoP's clock.
 func TestAStepIsFollowedAtOnce(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	rule := poptest.Rule(5, time.Second)
 	for _, step := range []time.Duration{5 * time.Second, -40 * time.Second} {
 		p := newTogether(t, 3, ringtest.NewMemory(1), rule)

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/pop/poptest"
 	"github.com/headgate-dev/headgate/edge/ring/ringtest"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -21,7 +22,7 @@ func (p *together) early() (sum uint64) {
 // a PoP gets about the limit in the first second too. Once its ratio holds the key, few exchanges
 // come before the flushes.
 func TestALargeLimitHoldsFromTheFirstSecond(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	for _, c := range []struct {
 		nodes int
 		limit int64
@@ -89,7 +90,7 @@ func anyNode(p *together) int { return p.Rand.IntN(len(p.Nodes)) }
 // requests come, are not denied, with or without a ring that is away now and then; nor is one at
 // 0.98 whose requests come evenly.
 func TestNobodyBelowALargeLimitIsDenied(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	for n, away := range []time.Duration{0, 120 * time.Millisecond, 320 * time.Millisecond} {
 		for k, w := range walks {
 			for _, share := range []float64{0.8, 0.9, 0.98} {

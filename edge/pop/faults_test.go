@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 	"github.com/headgate-dev/headgate/edge/pop"
@@ -17,12 +18,10 @@ import (
 
 // TestFaultsRefuseNobody: servers that die, forget and lie cost no client below its limit anything.
 func TestFaultsRefuseNobody(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	rule := poptest.Rule(100, 10*time.Second)
 	for name, fault := range map[string]func(m *ringtest.Memory, n int){
-		"servers die and come back": func(m *ringtest.Memory,
-			n int,
-		) {
+		"servers die and come back": func(m *ringtest.Memory, n int) {
 			m.SetDown(n/500%3, n%500 < 250)
 		},
 		"all die": func(m *ringtest.Memory, n int) {
@@ -58,7 +57,7 @@ func TestFaultsRefuseNobody(t *testing.T) {
 // TestWhoForgetsDoesNotLie: a server that was restarted, and counts again, answers other totals
 // than before, greater ones too. It is believed all the same.
 func TestWhoForgetsDoesNotLie(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	for _, limit := range []int64{5, 20, 100, 2000} {
 		rule := poptest.Rule(limit, 10*time.Second)
 		m := ringtest.NewMemory(3)
@@ -228,7 +227,7 @@ func TestLeavingShadowOwesNothing(t *testing.T) {
 // TestAWrongClock: a node whose clock is more than a minute off counts alone, says so, and nobody
 // is refused for what it does.
 func TestAWrongClock(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	rule := poptest.Rule(10, 10*time.Second)
 	for _, wrong := range []time.Duration{62 * time.Second, -62 * time.Second, time.Hour} {
 		m := ringtest.NewMemory(3)

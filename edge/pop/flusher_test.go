@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/pop/poptest"
 	"github.com/headgate-dev/headgate/edge/ring/ringtest"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -13,7 +14,7 @@ import (
 // TestAFloodIsHeldToTheLimit: whatever the window, about the limit gets through over all nodes
 // together in every window after the second.
 func TestAFloodIsHeldToTheLimit(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	for _, c := range []struct {
 		rule        mitigation.Rule
 		times       float64

@@ -35,7 +35,7 @@ func TestFirstNodeJoinsAtOnce(t *testing.T) {
 // by the clock behind, and say how far ahead their own are. A clock that is more than a minute off
 // counts alone.
 func TestTheMedianIsTheClock(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	const s = time.Second
 	for _, c := range []struct{ ahead, want []time.Duration }{
 		{[]time.Duration{0, 20 * s}, []time.Duration{0, 20 * s}},
@@ -80,7 +80,7 @@ func TestTheMedianIsTheClock(t *testing.T) {
 // limit permits, at nodes whose clocks differ. In every second case the clock steps in the run:
 // then two looks pass first.
 func TestClocksApartDenyNobody(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	draw := edgetest.Dice(t)
 	for n, ahead := range []time.Duration{
 		100 * time.Millisecond, -100 * time.Millisecond, 300 * time.Millisecond,
@@ -129,7 +129,7 @@ func (p *together) bursts(rule mitigation.Rule, draw *rand.Rand) (denied int) {
 
 // TestBeatsSurviveServers: a server that lies or forgets changes nothing while others do not.
 func TestBeatsSurviveServers(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	m := ringtest.NewMemory(3)
 	p := newTogether(t, 3, m, poptest.Rule(10, time.Second))
 	p.After(5 * time.Second)
@@ -147,7 +147,7 @@ func TestBeatsSurviveServers(t *testing.T) {
 
 // TestStepsOfAllClocks: nodes whose clocks step together, or that are alone, do not count alone.
 func TestStepsOfAllClocks(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	for _, nodes := range []int{1, 3} {
 		for _, by := range []time.Duration{
 			700 * time.Millisecond, -700 * time.Millisecond,

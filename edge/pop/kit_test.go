@@ -96,12 +96,3 @@ func (p *together) serverOf(t *testing.T, rule, key string) int {
 	}
 	return is.Evidence.Shared.Server
 }
-
-// sequential skips a test of one goroutine on virtual time in the pass under the race detector: it
-// has nothing to find there, and takes ten times as long.
-func sequential(t *testing.T) {
-	t.Helper()
-	if raceEnabled {
-		t.Skip("one goroutine: the pass without the race detector runs it")
-	}
-}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/pop/poptest"
 	"github.com/headgate-dev/headgate/edge/ring/ringtest"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -26,7 +27,7 @@ func tableOf(at map[string]int64) *mitigation.Numbers {
 // has for the key (but for the 2 % of a log that is coarse, of a greater number before), and no
 // more passes than the greatest of the last window, and the overshoot of nodes together.
 func TestNumbersOverThePoP(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	// Of a limit above window.SmallLimit nodes pace what is above it.
 	for limit, step := range map[int64]time.Duration{
 		100: 4 * time.Millisecond, window.SmallLimit + 100: 2 * time.Millisecond,
@@ -115,7 +116,7 @@ func numbersOverThePoP(t *testing.T, limit int64, step time.Duration) {
 // TestNumbersOfBuckets: a bucket over the PoP that is a key's number lets pass as much as a rule of
 // that bucket, whatever the rule's own.
 func TestNumbersOfBuckets(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	for _, own := range []mitigation.Number{{Limit: 20, Burst: 5}, {Limit: 600, Burst: 200}} {
 		var passed []int
 		wide, narrow := mitigation.Number{

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 	"github.com/headgate-dev/headgate/edge/pop/poptest"
@@ -45,7 +46,7 @@ func refundRules() []mitigation.Rule {
 // cost is known, in the next counting period or before. Within a window all nodes of both have the
 // same left.
 func TestRefundsEqualAdmittingLess(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	for _, rule := range refundRules() {
 		const nodes = 3
 		is, as := newTogether(t, nodes, ringtest.NewMemory(3), rule),
@@ -130,7 +131,7 @@ func TestALateRefundSparesNewerCost(t *testing.T) {
 // than what it admitted itself and did not take back, but for the order: the newest cost is taken
 // back, so that some leaves the window earlier.
 func TestRefundsMakeNoRoom(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	for kind, fault := range []func(p *together, m *ringtest.Memory, step int){
 		func(_ *together, m *ringtest.Memory, step int) { m.SetAllDown(step%5 == 0) },
 		func(_ *together, m *ringtest.Memory, step int) {
@@ -206,7 +207,7 @@ func TestARefundOpensAFullKey(t *testing.T) {
 // limit, and begins no block by that: what filled the limit may have been taken back. Once the node
 // has read the counts, a denial begins a block.
 func TestOthersWordBeginsNoBlock(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	rule := poptest.Rule(5, 10*time.Minute)
 	rule.Action, rule.BlockFor = mitigation.Block, time.Hour
 	p := newTogether(t, 3, ringtest.NewMemory(3), rule)
@@ -225,7 +226,7 @@ func TestOthersWordBeginsNoBlock(t *testing.T) {
 // the node has met the key or not, and whoever filled the limit. What is left is then admitted,
 // once, and the refilled key is told of again.
 func TestARefundReachesEveryNode(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	for _, limit := range []int64{5, 50, 500} {
 		for _, action := range []mitigation.Action{mitigation.Shed, mitigation.Block} {
 			for _, after := range []time.Duration{0, 300 * time.Millisecond, 20 * time.Second} {

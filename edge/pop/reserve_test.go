@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 	"github.com/headgate-dev/headgate/edge/pop/poptest"
@@ -15,7 +16,7 @@ import (
 // critical traffic of 15 % of the limit is never denied, by a count or by a drop ratio, and all
 // traffic together gets about the limit's open part and what critical traffic takes.
 func TestCriticalTrafficPassesOverThePoP(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	for _, c := range []struct {
 		nodes         int
 		limit, burst  int64

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/pop/poptest"
 	"github.com/headgate-dev/headgate/edge/ring/ringtest"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -12,7 +13,7 @@ import (
 // TestCountsAloneHoldSmallLimits: ten times a limit of up to 1,000 at random nodes gets the limit
 // in every window after the first, and nothing is refused by a ratio.
 func TestCountsAloneHoldSmallLimits(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	for _, c := range []struct {
 		nodes       int
 		limit       int64

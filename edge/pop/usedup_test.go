@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 	"github.com/headgate-dev/headgate/edge/pop/poptest"
 	"github.com/headgate-dev/headgate/edge/ring/ringtest"
@@ -15,7 +16,7 @@ import (
 // a window of silence, know from the others that its limit is used up, and until when. Without that
 // each admits one, and a node that has the others' counts as a sum places them too early.
 func TestASmallLimitHoldsAtNodesThatAreNewToTheKey(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	for _, c := range []struct {
 		nodes  int
 		limit  int64
@@ -46,7 +47,7 @@ func TestASmallLimitHoldsAtNodesThatAreNewToTheKey(t *testing.T) {
 // TestNoNoticeDeniesAClientThatKeepsItsLimit: clients that use up their limit at once, at nodes of
 // chance, and come back when it has left the window, or just before with what has.
 func TestNoNoticeDeniesAClientThatKeepsItsLimit(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	const limit, clients = 5, 40
 	rule := poptest.Rule(limit, 10*time.Second)
 	p := newTogether(t, 6, ringtest.NewMemory(3), rule)
@@ -75,7 +76,7 @@ func TestNoNoticeDeniesAClientThatKeepsItsLimit(t *testing.T) {
 // TestALiftAndARefundEndANotice: at the node of the lift, and at the node whose admissions were
 // taken back.
 func TestALiftAndARefundEndANotice(t *testing.T) {
-	sequential(t)
+	edgetest.Alone(t)
 	rule := poptest.Rule(3, time.Minute)
 	rule.Action, rule.BlockFor = mitigation.Block, time.Hour
 	for what, end := range map[string]func(p *together){

@@ -186,9 +186,7 @@ func (f *fake) flags(now time.Time) []object {
 	defer f.mu.Unlock()
 	all = slices.DeleteFunc(all, func(g object) bool { return f.lifted[idOf(g)] })
 	all = append(slices.Clone(f.set), all...)
-	slices.SortStableFunc(all, func(a,
-		b object,
-	) int {
+	slices.SortStableFunc(all, func(a, b object) int {
 		return -cmp.Compare(a["denied_rate"].(float64),
 			b["denied_rate"].(float64))
 	})

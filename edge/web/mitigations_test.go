@@ -116,9 +116,7 @@ func (s scene) top(now time.Time) []object {
 	if s.kinds {
 		return append(s.kindTop(now), list[:4]...)
 	}
-	slices.SortStableFunc(list, func(a,
-		b object,
-	) int {
+	slices.SortStableFunc(list, func(a, b object) int {
 		return -cmp.Compare(a["offered"].(float64), b["offered"].(float64))
 	})
 	return list[:min(20, len(list))]

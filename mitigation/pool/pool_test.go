@@ -199,9 +199,7 @@ func TestAClosedLoopSettles(t *testing.T) {
 				}
 				l.demand = map[string]float64{"normal": 0.3, "critical": 0.1}
 				fall, _ := l.run(p, now, 150, chance)
-				if !slices.IsSortedFunc(fall[2:], func(a,
-					b float64,
-				) int {
+				if !slices.IsSortedFunc(fall[2:], func(a, b float64) int {
 					return cmp.Compare(b, a)
 				}) || fall[149] != 0 {
 					t.Errorf("after the load: %v", fall)

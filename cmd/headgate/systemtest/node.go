@@ -52,9 +52,9 @@ func StartNode(t testing.TB, name string, servers []string, more string) *Node {
 func StartDaemon(t testing.TB, at *Place, name, conf string) *Node {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name+".yaml")
-	conf = fmt.Sprintf("node: %s\n"+
+	conf = edgetest.Small(fmt.Sprintf("node: %s\n"+
 		"listen: {udp: \"127.0.0.1:0\", http: \"127.0.0.1:0\", admin: \"127.0.0.1:0\"}\n%s", name,
-		conf)
+		conf))
 	if err := os.WriteFile(file, []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -30,9 +30,7 @@ func TestSeam(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var do http.HandlerFunc = func(_ http.ResponseWriter,
-		r *http.Request,
-	) {
+	var do http.HandlerFunc = func(_ http.ResponseWriter, r *http.Request) {
 		c.Note(seam.Received(r))
 	}
 	serve.Store(&do)

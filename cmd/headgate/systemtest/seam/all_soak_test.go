@@ -2,5 +2,5 @@
 
 package seam_test
 
-// everything: all bytes.
-const everything = true
+// everything: all bytes, and so many spellings a column.
+const everything, spellings = true, 2500

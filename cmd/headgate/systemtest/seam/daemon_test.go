@@ -39,7 +39,7 @@ func startDaemon(t testing.TB, clients string) *daemon {
 	listen := fmt.Sprintf("{udp: 'unix:%[1]s/udp', http: ['127.0.0.1:%[2]d', 'unix:%[1]s/http'], "+
 		"spop: 'unix:%[1]s/spop', grpc: 'unix:%[1]s/grpc', admin: []}", dir, d.http)
 	file := write(t, dir, "headgate.yaml",
-		"node: seam\nmemory: 64MiB\nlisten: "+listen+"\n"+seam.Policies(clients))
+		"node: seam\nmemory: 8MiB\nlisten: "+listen+"\n"+seam.Policies(clients))
 	run(t, exec.Command(systemtest.Binary(t), "serve", "-c", file))
 	for _, socket := range []string{"http", "spop", "grpc"} {
 		awaitListener(t, "unix", filepath.Join(dir, socket))

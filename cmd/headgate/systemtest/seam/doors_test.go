@@ -27,9 +27,7 @@ func goHandler(t testing.TB, d *daemon) *seam.Column {
 	if err != nil {
 		t.Fatal(err)
 	}
-	site := http.HandlerFunc(func(_ http.ResponseWriter,
-		r *http.Request,
-	) {
+	site := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		c.Note(seam.Received(r))
 	})
 	l, err := net.Listen("tcp", "127.0.0.1:0")

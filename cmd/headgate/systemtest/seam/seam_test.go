@@ -46,7 +46,6 @@ func TestSeam(t *testing.T) {
 			c := column.open(t, d)
 			c.Fold = []string{"slash"}
 			c.Premise(t)
-			const spellings = 2500
 			faults := c.Try(rows)
 			faults = append(faults, c.Fuzz(rows, spellings, chance)...)
 			t.Logf("%d rows, %d spellings by HEADGATE_TEST_SEED=%d: %s", len(rows),

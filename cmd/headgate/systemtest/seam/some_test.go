@@ -2,5 +2,5 @@
 
 package seam_test
 
-// everything: one byte in eight.
-const everything = false
+// everything: one byte in eight, and so many spellings a column.
+const everything, spellings = false, 500

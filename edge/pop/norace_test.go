@@ -1,5 +1,0 @@
-//go:build !race
-
-package pop_test
-
-const raceEnabled = false
