@@ -42,9 +42,9 @@ site: ## dist/site: docs/ as pages, by mkdocs-material of Debian
 release: ## dist/: everything that a release publishes (VERSION=1.2.3 ARCH="amd64 arm64" OUT=dist)
 	@VERSION=$(VERSION) ARCH="$(if $(filter command line environment,$(origin ARCH)),$(ARCH))" OUT="$(OUT)" deploy/release/make
 
-package-test: ## a release made and used; the .deb installed, upgraded and removed in a Debian of its own (root, debootstrap; minutes)
-	@.ci/setup debootstrap
-	go -C deploy/verify test -tags packages -count=1 -timeout 30m -v -run 'Installed|Released' ./...
+package-test: ## a release made and used; the .deb read by lintian, installed, upgraded and removed in a Debian of its own (root, debootstrap; minutes)
+	@.ci/setup debootstrap lintian
+	go -C deploy/verify test -tags packages -count=1 -timeout 30m -v -run 'Installed|Released|Lintian' ./...
 
 setup: ## install what the tests start: nginx, haproxy, caddy, memcached, … (Debian only, when missing)
 	@.ci/setup

@@ -17,6 +17,7 @@ import (
 	"github.com/headgate-dev/headgate/edge"
 	"github.com/headgate-dev/headgate/edge/client"
 	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/door/doortest"
 	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/wire"
 )
@@ -58,22 +59,14 @@ func started(t testing.TB, text string, at config.Listen, mode client.FailMode) 
 		t.Fatal(err)
 	}
 	cfg.Listen = at
-	ctx, stop := context.WithCancel(context.Background())
-	n, err := edge.New(ctx, edge.Options{
+	n, err := edge.New(t.Context(), edge.Options{
 		Config: &cfg,
 		Log:    slog.New(slog.DiscardHandler), FailMode: mode,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	done := make(chan error, 1)
-	go func() { done <- n.Run(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	doortest.Serve(t, n.Run)
 	return n
 }
 

@@ -1,7 +1,6 @@
 package edge_test
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -62,27 +61,11 @@ func TestGRPC(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	cert, key, _ := edgetest.Certificate(t)
-	text := fmt.Sprintf("listen: {udp: [], http: [], admin: [], grpc: ['127.0.0.1:0', "+
-		"'unix:%s']}\ntls: {cert_file: %s, key_file: %s, client_ca_file: %s}\n",
-		filepath.Join(dir, "s"), cert, key, cert)
-	c, err := config.Parse("headgate.yaml", []byte(edgetest.Small(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, err := edge.New(t.Context(), edge.Options{Config: &c})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- n.Run(ctx) }()
-	defer func() {
-		stop()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	}()
-	at := n.Addresses().Streams["grpc"]
+	n := startAt(t, fmt.Sprintf("udp: '127.0.0.1:0', http: '127.0.0.1:0', "+
+		"grpc: ['127.0.0.1:0', 'unix:%s']",
+		filepath.Join(dir, "s")),
+		fmt.Sprintf("tls: {cert_file: %s, key_file: %s, client_ca_file: %s}\n", cert, key, cert))
+	at := n.node.Addresses().Streams["grpc"]
 	plain, err := net.Dial("unix", at[1].String())
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package edge_test
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge"
 	"github.com/headgate-dev/headgate/edge/client"
+	"github.com/headgate-dev/headgate/edge/door/doortest"
 	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
@@ -177,13 +177,5 @@ func startNode(t *testing.T, config string) (n *edge.Node, stop func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, end := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() { done <- n.Run(ctx) }()
-	return n, func() {
-		end()
-		if err := <-done; err != nil {
-			t.Fatal(err)
-		}
-	}
+	return n, doortest.Serve(t, n.Run)
 }

@@ -2,7 +2,6 @@ package edge
 
 import (
 	"bufio"
-	"context"
 	"encoding/binary"
 	"io"
 	"log/slog"
@@ -121,7 +120,7 @@ policies: [{name: all, match: {}, limit: 3, window: 1h}]
 		//nolint:gosec // there is no other way to a fault
 		*(**gate.Gate)(unsafe.Pointer(lane.UnsafeAddr())) = nil
 	}
-	doortest.Serve(t, func(ctx context.Context) error { return n.Run(ctx) })
+	doortest.Serve(t, n.Run)
 	at := map[string]net.Addr{"udp": n.Addresses().Datagram[0], "http": n.Addresses().HTTP[0]}
 	for name, list := range n.Addresses().Streams {
 		at[name] = list[0]

@@ -1,7 +1,6 @@
 package edge_test
 
 import (
-	"context"
 	"io"
 	"log/slog"
 	"net"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge"
 	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/door/doortest"
 	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
@@ -55,15 +55,7 @@ func run(t *testing.T, o edge.Options) *running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan error)
-	go func() { done <- node.Run(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	doortest.Serve(t, node.Run)
 	r := &running{T: t, node: node}
 	if r.lines, err = net.Dial("udp", node.Addresses().Datagram[0].String()); err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"context"
 	"io"
 	"net"
 	"net/http/httptest"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/door/doortest"
 	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
@@ -47,18 +47,12 @@ func TestStreamDoor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- n.Run(ctx) }()
-	defer func() {
-		stop()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+	t.Cleanup(func() {
 		if greets(&net.UnixAddr{Name: socket, Net: "unix"}) {
 			t.Error("the door is open after the end")
 		}
-	}()
+	})
+	doortest.Serve(t, n.Run)
 	at := n.Addresses().Streams["spop"][0]
 	if at.String() != socket || !greets(at) {
 		t.Fatalf("nobody answers at %s", at)

@@ -103,6 +103,9 @@ func TestGarbageIsCounted(t *testing.T) {
 
 // Loss and delay make false deaths. There must be none under the loss and delay of a bad day.
 func TestNoFalseDeaths(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector: TestPartitionHealsItself")
+	}
 	for name, fault := range map[string]lossy.Fault{
 		"10 % loss":       {Loss: 0.1, Delay: 20 * time.Millisecond},
 		"200 ms each way": {Delay: 150 * time.Millisecond, Jitter: 100 * time.Millisecond},

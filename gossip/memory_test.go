@@ -48,6 +48,9 @@ func mapped() uint64 {
 // TestMemberTakesNoMemory: messages of a member that would unpack to many times their size cost the
 // node at most 32 MiB, and their streams are counted.
 func TestMemberTakesNoMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector takes memory itself")
+	}
 	members := bytes.Repeat([]byte{0x80}, 900<<10)
 	for name, plain := range map[string][]byte{
 		"compressed":              guardtest.Bomb(t, 39<<20),

@@ -15,7 +15,7 @@ import (
 // or one and a half times where each key of the flood is below half of its own.
 func TestAFloodHidesNobody(t *testing.T) {
 	edgetest.Alone(t)
-	for _, limit := range []int64{1, 5, 8, 20, 100, 300, 5000} {
+	for _, limit := range []int64{5, 1, 20, 100, 5000, 8, 300}[:edgetest.Rounds(5, 7)] {
 		for _, share := range []float64{0.49, 0.6, 1.6, 6} {
 			for _, l := range []Limit{
 				{Name: "window", Limit: limit, Window: time.Minute},

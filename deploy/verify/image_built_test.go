@@ -21,11 +21,11 @@ import (
 	"github.com/moby/buildkit/frontend/dockerfile/instructions"
 )
 
-// builtImage makes the image of the tests' daemon, and returns its path.
-func builtImage(t *testing.T, dir string) string {
+// builtImage makes the image of a program, and returns its path.
+func builtImage(t *testing.T, dir, program string) string {
 	t.Helper()
 	if _, err := command(t, "env", "VERSION=1.2.3~rc1+4.gabc", "SOURCE_DATE_EPOCH=1772323200",
-		"ARCH=amd64", "FORMATS=image", "BINARY="+daemon(t),
+		"ARCH=amd64", "FORMATS=image", "BINARY="+program,
 		top+"/deploy/package/build", dir); err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func layoutOf(t *testing.T, file string) v1.ImageIndex {
 // The image is what OCI and Docker read: digests, sizes and layers are right in both forms, and
 // both forms are one image.
 func TestImageIsValid(t *testing.T) {
-	file := builtImage(t, t.TempDir())
+	file := builtImage(t, t.TempDir(), short(t))
 	manifest, err := layoutOf(t, file).IndexManifest()
 	if err != nil || len(manifest.Manifests) != 1 {
 		t.Fatalf("%+v, %v", manifest, err)
@@ -112,7 +112,7 @@ func TestImageIsTheDockerfiles(t *testing.T) {
 		Test: health.Test, Interval: health.Interval,
 		Timeout: health.Timeout, StartPeriod: health.StartPeriod, Retries: health.Retries,
 	}
-	file, err := imageOf(t, builtImage(t, t.TempDir())).ConfigFile()
+	file, err := imageOf(t, builtImage(t, t.TempDir(), short(t))).ConfigFile()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,8 @@ func TestImageIsTheDockerfiles(t *testing.T) {
 
 // The same source makes the same bytes.
 func TestImageIsReproducible(t *testing.T) {
-	one, other := builtImage(t, t.TempDir()), builtImage(t, t.TempDir())
+	program := short(t)
+	one, other := builtImage(t, t.TempDir(), program), builtImage(t, t.TempDir(), program)
 	if sum(t, one) != sum(t, other) {
 		t.Error("it is another one the second time")
 	}
@@ -155,8 +156,9 @@ func TestImageIsReproducible(t *testing.T) {
 // An image of two architectures lists both.
 func TestImageOfTwoArchitectures(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "image.tar")
+	program := short(t)
 	run(t, "go", "run", "./image", "-notice", filepath.Join(top, "LICENSE"), "-out", file,
-		"amd64="+daemon(t), "arm64="+daemon(t))
+		"amd64="+program, "arm64="+program)
 	list := layoutOf(t, file)
 	top, err := list.IndexManifest()
 	if err != nil || len(top.Manifests) != 1 {
@@ -180,7 +182,7 @@ func TestImageRuns(t *testing.T) {
 		t.Skip("only root can enter the image")
 	}
 	root := t.TempDir()
-	unpack(t, imageOf(t, builtImage(t, t.TempDir())), root)
+	unpack(t, imageOf(t, builtImage(t, t.TempDir(), daemon(t))), root)
 	if err := os.Chmod(root, 0o755); err != nil { //nolint:gosec // the user of the image is another one
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func TestSuggest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		// samples get a sixteenth
-		a := newNodeOf(gatetest.New(t, 16<<20, gatetest.Shadow), admin.Options{Local: true})
+		a := newNodeOf(gatetest.New(t, 4<<20, gatetest.Shadow), admin.Options{Local: true})
 		if got := askFor[api.SuggestView](t, a, "/v1/suggest?rule=shadow"); len(got.Rows) != 0 ||
 			got.Limit != 3 || got.Mode != "shadow" {
 			t.Errorf("before anything was seen: %+v", got)

@@ -1,17 +1,5 @@
 package config
 
-// FixedSettings returns the paths of the settings a daemon takes over at the start only, in the
-// order of the documentation. The others are taken over at every reload: rules, and the content of
-// the files named by admin_token_file and gossip.key_file.
-func FixedSettings() (all []string) {
-	leavesOf(new(Config).fields(), "", func(path string, f *field) {
-		if f.fixed {
-			all = append(all, path)
-		}
-	})
-	return all
-}
-
 // Keep returns next as a daemon started with running can take it over: settings fixed at start are
 // running's. waiting names the differing settings, which wait for a restart, in the order of the
 // documentation. A reload applies now, and logs and shows waiting: an operator who changed a port

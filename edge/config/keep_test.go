@@ -39,12 +39,22 @@ func TestKeepKnowsEverySetting(t *testing.T) {
 			all = append(all, name)
 		}
 	}
-	known := slices.Concat(reloaded, FixedSettings())
+	known := slices.Concat(reloaded, fixedSettings())
 	slices.Sort(all)
 	slices.Sort(known)
 	if !slices.Equal(all, known) {
 		t.Errorf("the file has %v\nKeep knows of %v", all, known)
 	}
+}
+
+// fixedSettings returns the paths of the settings that a daemon takes over at the start only.
+func fixedSettings() (all []string) {
+	leavesOf(new(Config).fields(), "", func(path string, f *field) {
+		if f.fixed {
+			all = append(all, path)
+		}
+	})
+	return all
 }
 
 // A setting that is fixed at the start stays, and is named when the file has another value.
@@ -67,7 +77,7 @@ func TestKeep(t *testing.T) {
 		Rules: []mitigation.Rule{{Name: "r"}},
 	}
 	now, waiting := Keep(running, next)
-	if names := FixedSettings(); !slices.Equal(waiting, names) {
+	if names := fixedSettings(); !slices.Equal(waiting, names) {
 		t.Errorf("named %v, want %v", waiting, names)
 	}
 	want := running

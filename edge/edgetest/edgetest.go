@@ -17,7 +17,7 @@ import (
 const (
 	// Patience is how long something may take on a busy machine that no test is about.
 	Patience = 20 * time.Second
-	// poll is the time between two looks.
+	// poll is the time between the first two looks.
 	poll = 5 * time.Millisecond
 )
 
@@ -26,14 +26,12 @@ const (
 func Await(t testing.TB, event string, most time.Duration, is func() bool) time.Duration {
 	t.Helper()
 	began := time.Now()
-	tries := time.NewTicker(poll)
-	defer tries.Stop()
-	for !is() {
+	for wait := poll; !is(); wait = min(wait*5/4, 6*poll) {
 		if took := time.Since(began); took > most {
 			t.Errorf("%s: not within %v", event, most)
 			return took
 		}
-		<-tries.C
+		<-time.After(wait)
 	}
 	return time.Since(began)
 }
@@ -44,7 +42,7 @@ func Small(text string) string {
 	if strings.Contains(text, "memory:") {
 		return text
 	}
-	return text + "\nmemory: 16MiB\n" // at the end: lines keep their numbers
+	return text + "\nmemory: 4MiB\n" // at the end: lines keep their numbers
 }
 
 // Alone marks a test of one goroutine. The race detector, which runs with -short, finds nothing
@@ -54,6 +52,14 @@ func Alone(t testing.TB) {
 	if testing.Short() {
 		t.Skip("one goroutine")
 	}
+}
+
+// Rounds is how often, or how much, a test tries: many times in make soak, a few in make test.
+func Rounds(few, many int) int {
+	if Soak {
+		return many
+	}
+	return few
 }
 
 // Seed returns the seed of a test with chance: HEADGATE_TEST_SEED, or else a random number. A test

@@ -130,7 +130,7 @@ func TestPastBounds(t *testing.T) {
 			t.Parallel()
 			g := newPastGate(t, test.memory, 1<<20, test.rule)
 			for second := range 400 {
-				for range 40 {
+				for range edgetest.Rounds(15, 40) {
 					n := int(300 * math.Pow(g.chance.Float64(), 4))
 					g.ask("r", fmt.Sprint("key-", n), uint32(1+n%3))
 					g.pass(time.Duration(g.chance.IntN(20)) * time.Millisecond)
@@ -139,11 +139,14 @@ func TestPastBounds(t *testing.T) {
 				g.pass(time.Second - time.Duration(g.at%1e9))
 			}
 			for _, later := range []time.Duration{0, 5 * time.Minute, 70 * time.Minute} {
+				if later > 0 {
+					g.every = max(sweepEvery, min(time.Second, test.rule.Window/10))
+				}
 				g.pass(later)
-				for n := 0; n < 300 && !t.Failed(); n++ {
+				for n := 0; n < 300 && !t.Failed(); n += edgetest.Rounds(2, 1) {
 					g.check("r", fmt.Sprint("key-", n), test.complete)
 				}
-				for n := 0; n < 400*160 && !t.Failed() && later == 0; n += 3 {
+				for n := 0; n < 400*160 && !t.Failed() && later == 0; n += edgetest.Rounds(15, 3) {
 					g.check("r", fmt.Sprint("other-", n), test.complete)
 				}
 			}

@@ -59,7 +59,7 @@ func runSeeds(
 	t *testing.T, first uint64, seeds int, at scale, rules ...mitigation.Rule,
 ) {
 	if testing.Short() { // the race detector takes 25 times as long
-		seeds = max(2, seeds/40)
+		seeds = max(1, seeds/40)
 	}
 	if *simSeeds > 0 {
 		first, seeds = *simFirst, *simSeeds
@@ -96,23 +96,18 @@ func runSeeds(
 }
 
 // TestSimulator runs the daemon's own code, but for memberlist, in clusters that a seed breaks.
-func TestSimulator(t *testing.T) { runSeeds(t, 1, 220, scale{false, simMost}) }
+func TestSimulator(t *testing.T) { runSeeds(t, 1, 60, scale{false, simMost}) }
 
 // TestSimulatorNumbers is TestSimulator with each limit as the number of keys, under a rule of
 // another limit: the same laws hold.
 func TestSimulatorNumbers(t *testing.T) {
 	// the limits of the other kind: rates where the numbers are counted, and the other way round
-	runSeeds(
-		t,
-		20_001,
-		70,
-		scale{false, simMost},
-		numbered(simRules, 30, 9000, 2000)...)
+	runSeeds(t, 20_001, 20, scale{false, simMost}, numbered(simRules, 30, 9000, 2000)...)
 }
 
 // TestSimulatorMemberlist runs all of it over memberlist, on a network in memory.
 func TestSimulatorMemberlist(
 	t *testing.T,
 ) {
-	runSeeds(t, 10_001, 30, scale{true, simMost})
+	runSeeds(t, 10_001, 10, scale{true, simMost})
 }

@@ -17,6 +17,7 @@ import (
 
 // TestFirstNodeJoinsAtOnce, and says node until then.
 func TestFirstNodeJoinsAtOnce(t *testing.T) {
+	edgetest.Alone(t)
 	p := newTogether(t, 1, ringtest.NewMemory(1), poptest.Rule(10, time.Second))
 	if a := p.Check(0, "r", "k"); a.View != mitigation.Node {
 		t.Errorf("before the first flush: %+v", a)

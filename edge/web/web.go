@@ -22,6 +22,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -68,8 +69,7 @@ type file struct {
 
 // New returns the site, with endpoints listed in the page's foot.
 func New(endpoints []Endpoint) *Site {
-	bodies := readAssets()
-	bodies[bundleName] = bundle(bodies)
+	bodies := builtIn()
 	version := versionOf(bodies)
 	s := &Site{files: make(map[string]file, len(bodies)), prefix: version + "/"}
 	for name, body := range bodies {
@@ -110,8 +110,9 @@ func render(d pageData) []byte {
 	return page.Bytes()
 }
 
-// readAssets returns what is built in but the page, by its path below assets.
-func readAssets() map[string][]byte {
+// builtIn returns the files that are built in but the page, by their paths below assets, and the
+// bundle of the scripts.
+var builtIn = sync.OnceValue(func() map[string][]byte {
 	bodies := map[string][]byte{}
 	err := fs.WalkDir(embedded, "assets", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || path.Base(name) == pageName {
@@ -123,8 +124,9 @@ func readAssets() map[string][]byte {
 	if err != nil {
 		panic("web: the files that are built in: " + err.Error())
 	}
+	bodies[bundleName] = bundle(bodies)
 	return bodies
-}
+})
 
 // versionOf returns a name that changes with any of bodies: fmt prints maps in the order of keys.
 // Modules import each other by relative paths, so all share a version.

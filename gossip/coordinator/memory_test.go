@@ -54,7 +54,7 @@ func (f *fleet) flood(rule mitigation.Rule, seconds, first, keys int, part float
 
 // TestBytesAreThoseOfTheHeap: the bytes of keys, as counted, are those of the heap, in every role.
 func TestBytesAreThoseOfTheHeap(t *testing.T) {
-	const keys = 3000
+	const keys = 1000
 	for name, c := range map[string]struct {
 		rule mitigation.Rule
 		most int64 // bytes a key and node
@@ -94,13 +94,13 @@ func keyOf(n int) []byte { return fmt.Appendf(nil, "a key of 20 bytes %d", n) }
 // TestKeysGiveWay: in little memory the keys with the least of their limit used give way to others,
 // in every role, and all is given back.
 func TestKeysGiveWay(t *testing.T) {
-	const hot = 60
+	const hot = 15
 	for name, rule := range map[string]mitigation.Rule{
 		"by records": fiveEach, "by owners": hundredEach,
 	} {
-		f := newCountingWithin(t, rule, 1<<20, 1, 1, 1)
+		f := newCountingWithin(t, rule, 1<<18, 1, 1, 1)
 		a := f.nodes["a0"]
-		f.flood(rule, 4, 0, 4000, .2)
+		f.flood(rule, 4, 0, 1000, .2)
 		if a.Stats().Full == 0 {
 			t.Fatalf("%s: all have room", name)
 		}
@@ -118,7 +118,7 @@ func TestKeysGiveWay(t *testing.T) {
 				t.Errorf("%s: key %d is owned with %d of 3 parts", name, k, len(is.Parts))
 			}
 		}
-		f.flood(rule, 4, 20_000, 3000, 50) // not for keys that are at their limits too
+		f.flood(rule, 4, 20_000, 750, 50) // not for keys that are at their limits too
 		for k := range hot {
 			if a.Explain(f.now, "r", keyOf(10_000+k)).Viewed == 0 {
 				t.Fatalf("%s: key %d gave way to another at its limit", name, k)
@@ -134,13 +134,13 @@ func TestKeysGiveWay(t *testing.T) {
 
 // TestAFullOwnerTakesHotKeys: of keys that other nodes measure.
 func TestAFullOwnerTakesHotKeys(t *testing.T) {
-	f := newCountingWithin(t, hundredEach, 1<<20, 1, 1, 1)
+	f := newCountingWithin(t, hundredEach, 1<<18, 1, 1, 1)
 	f.idle = "a0"
-	f.flood(hundredEach, 6, 0, 3000, .5)
+	f.flood(hundredEach, 6, 0, 750, .5)
 	full := f.nodes["a0"].Stats().Full
-	f.flood(hundredEach, 15, 10_000, 40, 3)
+	f.flood(hundredEach, 15, 10_000, 20, 3)
 	owned := 0
-	for k := range 40 {
+	for k := range 20 {
 		is := f.nodes["a0"].Explain(f.now, "r", keyOf(10_000+k))
 		if is.Owner != "a0" && is.Standby != "a0" {
 			continue
@@ -167,10 +167,10 @@ func TestCountsAreHandedOnce(t *testing.T) {
 		told    int64 // others at least of 2 admitted here, of which 1 meanwhile
 		between func(f *fleet)
 	}{
-		"records gave way": {small, 4, 2, func(f *fleet) { f.flood(small, 4, 0, 4000, .9) }},
-		"a view gave way":  {large, 2, 2, func(f *fleet) { f.flood(large, 4, 0, 4000, .9) }},
+		"records gave way": {small, 4, 2, func(f *fleet) { f.flood(small, 4, 0, 1000, .9) }},
+		"a view gave way":  {large, 2, 2, func(f *fleet) { f.flood(large, 4, 0, 1000, .9) }},
 		"and the table lost all": {small, 2, 2, func(f *fleet) {
-			f.flood(small, 4, 0, 4000, .9)
+			f.flood(small, 4, 0, 1000, .9)
 			f.counts["a0"].Forget(0)
 		}},
 		"restored": {small, 4, 1, func(f *fleet) {
@@ -185,7 +185,7 @@ func TestCountsAreHandedOnce(t *testing.T) {
 		"a larger limit":  {small, 4, 1, func(f *fleet) { f.change = larger }},
 		"a smaller limit": {large, 2, 1, func(f *fleet) { f.change = smaller }},
 	} {
-		f := newCountingWithin(t, c.rule, 1<<20, 1, 1)
+		f := newCountingWithin(t, c.rule, 1<<18, 1, 1)
 		own, a := int64(1), int64(1)
 		admit := func(b int64) {
 			for range 240 {

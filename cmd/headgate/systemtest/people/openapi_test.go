@@ -31,7 +31,7 @@ func TestOpenAPI(t *testing.T) {
 	if err := exec.Command("/usr/bin/python3", "-c", "import jsonschema").Run(); err != nil {
 		t.Skip("python3-jsonschema is not installed")
 	}
-	for conf, fits := range map[string]string{"": "all", everything: "some"} {
+	for conf, fits := range map[string]string{"memory: 16MiB\n": "all", everything: "some"} {
 		n := systemtest.StartDaemon(t, nil, "described", conf)
 		if fits == "some" {
 			for _, line := range []string{

@@ -17,7 +17,7 @@ import (
 // The rules of the tests of faults: clients keep to 0.8 of the first three.
 const faultRules = `rules:
   - {name: calm, limit: 100, window: 10s, scope: pop}
-  - {name: brisk, limit: 50, window: 1s, scope: pop}
+  - {name: brisk, limit: 25, window: 1s, scope: pop}
   - {name: strict, limit: 20, window: 10s, scope: pop, action: block, block_for: 1m}
   - {name: shut, limit: 3, window: 1m, scope: pop, failure_mode: deny}
   - {name: wide, limit: 3, window: 1m, scope: pop, failure_mode: allow}
@@ -36,10 +36,10 @@ func openLab(t testing.TB, servers []*systemtest.Memcached, addresses []string) 
 	t.Helper()
 	nodes := startNodes(t, 4, addresses, faultRules)
 	l := &lab{servers: servers, honest: []*systemtest.Stream{
-		{Name: "calm", Rule: "calm", Keys: 36, Rate: 8},
-		{Name: "brisk", Rule: "brisk", Keys: 24, Rate: 40},
+		{Name: "calm", Rule: "calm", Keys: 18, Rate: 8},
+		{Name: "brisk", Rule: "brisk", Keys: 24, Rate: 20},
 		{Name: "strict", Rule: "strict", Keys: 24, Rate: 1.6},
-	}, flood: &systemtest.Stream{Name: "flood", Rule: "brisk", Keys: 4, Rate: 250}}
+	}, flood: &systemtest.Stream{Name: "flood", Rule: "brisk", Keys: 4, Rate: 125}}
 	l.Load = systemtest.StartLoad(t, nodes, append(l.honest, l.flood)...)
 	return l
 }
