@@ -40,7 +40,7 @@ func main() {
 	flag.StringVar(&o.nodes, "n", "1000", "nodes; several sizes separated by commas")
 	flag.StringVar(&o.pops, "pops", "",
 		"PoPs, one number a size (default 3, 5, 20, 50 for 3, 10, 100, 1000 nodes)")
-	flag.StringVar(&o.seeds, "seed", "7", "seeds, separated by commas")
+	flag.StringVar(&o.seeds, "seed", "7", "seeds and ranges of them, separated by commas: 7,101-110")
 	flag.StringVar(&o.scenarios, "scenario", "all",
 		"scenarios, separated by commas: all (but keys), "+strings.Join(scenarioNames(), ", "))
 	flag.StringVar(&o.evidence, "rates", "counter", "how a node takes its rates: by the daemon's own counter, or from exact totals: boxcar, smooth")
@@ -161,7 +161,10 @@ func choose(names string) ([]scenario, error) {
 	return chosen, nil
 }
 
-var errNotNumber = errors.New("wants numbers separated by commas")
+// mostNumbers bounds the numbers of a range.
+const mostNumbers = 1000
+
+var errNotNumber = errors.New("wants numbers or ranges (101-110), separated by commas")
 
 // numbers parses a comma-separated list; an empty text is an empty list.
 func numbers(text string) (all []uint64, err error) {
@@ -169,11 +172,18 @@ func numbers(text string) (all []uint64, err error) {
 		return nil, nil
 	}
 	for word := range strings.SplitSeq(text, ",") {
-		n, err := strconv.ParseUint(word, 10, 32)
-		if err != nil {
+		first, last, isRange := strings.Cut(word, "-")
+		if !isRange {
+			last = first
+		}
+		n, err := strconv.ParseUint(first, 10, 32)
+		end, err2 := strconv.ParseUint(last, 10, 32)
+		if err != nil || err2 != nil || end < n || end-n >= mostNumbers {
 			return nil, errNotNumber
 		}
-		all = append(all, n)
+		for ; n <= end; n++ {
+			all = append(all, n)
+		}
 	}
 	return all, nil
 }
