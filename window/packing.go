@@ -81,12 +81,12 @@ func (p packing) variant() (variant uint32) {
 
 // Bits of a variant or a kind above the unit, which is at most 1,000.
 const (
-	shadowKind = 1 << 30 // counted in shadow
-	bucketKind = 1 << 28 // of a bucket
-	refundKind = 1 << 27 // cost taken back; in a Due's variant only
-	hintKind   = 1 << 26 // a rule's refund counter; in a Due's variant only
-	smallKind  = 1 << 29 // the small layout
-	knownKind  = 1 << 31 // always set in a kind
+	hintKind   = 1 << (26 + iota) // a rule's refund counter; in a Due's variant only
+	refundKind                    // cost taken back; in a Due's variant only
+	bucketKind                    // of a bucket
+	smallKind                     // the small layout
+	shadowKind                    // counted in shadow
+	knownKind                     // always set in a kind
 )
 
 // kind is variant for snapshots: the bit also tells the layouts apart; never 0.

@@ -11,9 +11,6 @@ import (
 	"github.com/headgate-dev/headgate/window"
 )
 
-// mostLeases is the most leases of a key an answer lists.
-const mostLeases = 1000
-
 // pools answers the pools and their levels.
 func (a *Door) pools(w http.ResponseWriter, r *http.Request) *api.Problem {
 	return answerJSON(w, http.StatusOK,
@@ -86,7 +83,7 @@ func (a *Door) leases(w http.ResponseWriter, r *http.Request) *api.Problem {
 
 // listLeases fills in the leases of key.
 func (a *Door) listLeases(view *api.LeasesView, now window.Instant, key []byte) error {
-	list, err := a.gate.Leases(now, []byte(view.Rule), key, mostLeases)
+	list, err := a.gate.Leases(now, []byte(view.Rule), key, gate.MaxLeases)
 	for _, l := range list {
 		view.Taken += l.Cost
 		view.Leases = append(view.Leases, api.LeaseView{

@@ -32,7 +32,7 @@ type Inspection struct {
 	Blast int
 	// of a network's rule: narrower keys in the window, at most Rule.Siblings
 	Siblings int
-	// of kind concurrency: those of the key, oldest first, at most mostLeases
+	// of kind concurrency: those of the key, oldest first, at most MaxLeases
 	Leases []lease.Lease
 }
 
@@ -81,15 +81,15 @@ func (g *Gate) Inspect(
 
 // inspectPlaces fills in the places of the key with index i under r.
 func (is *Inspection) inspectPlaces(now window.Instant, i sketch.Index, r *rule) {
-	is.Leases = r.places.Leases(now, i, mostLeases)
+	is.Leases = r.places.Leases(now, i, MaxLeases)
 	for _, l := range is.Leases {
 		is.Count.Used += l.Cost
 	}
 	is.Count.Fits, is.Count.Exact = is.Count.Used < r.Limit, true
 }
 
-// mostLeases is the most leases of an inspected key.
-const mostLeases = 1000
+// MaxLeases is the most leases of a key that an answer lists.
+const MaxLeases = 1000
 
 // FlagContext is information about a flag beyond the fields of the flag.
 type FlagContext struct {

@@ -31,15 +31,18 @@ const (
 type code uint32
 
 const (
-	noError         code = 0x0
-	protocolError   code = 0x1
-	flowError       code = 0x3
-	streamClosed    code = 0x5
-	sizeError       code = 0x6
-	refusedStream   code = 0x7
-	cancelled       code = 0x8
-	compressionFail code = 0x9
-	calmDown        code = 0xb
+	noError code = iota
+	protocolError
+	_ // an internal error
+	flowError
+	_ // no acknowledgement of SETTINGS
+	streamClosed
+	sizeError
+	refusedStream
+	cancelled
+	compressionFail
+	_ // an error of CONNECT
+	calmDown
 )
 
 // headBytes is the size of a frame's head.
@@ -99,12 +102,12 @@ func appendGoAway(b []byte, last uint32, c code) []byte {
 
 // Settings of HTTP/2, by number.
 const (
-	setTable   = 0x1
-	setPush    = 0x2
-	setStreams = 0x3
-	setWindow  = 0x4
-	setFrame   = 0x5
-	setHeaders = 0x6
+	setTable = iota + 1
+	setPush
+	setStreams
+	setWindow
+	setFrame
+	setHeaders
 )
 
 // appendGreeting appends the server's SETTINGS, and opens the connection's window. Settings left

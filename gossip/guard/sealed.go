@@ -7,16 +7,22 @@ import (
 	"errors"
 )
 
-// The types of memberlist's messages: the first byte of each.
+// The types of memberlist's messages, in memberlist's order: the first byte of each.
 const (
-	msgPing      = 0
-	msgAck       = 2
-	msgPushPull  = 6
-	msgCompound  = 7
-	msgCompress  = 9
-	msgEncrypted = 10
-	msgChecksum  = 12 // a four-byte checksum and a message follow
-	msgError     = 13
+	msgPing = iota
+	_       // a ping by way of another member
+	msgAck
+	_ // suspect
+	_ // alive
+	_ // dead
+	msgPushPull
+	msgCompound
+	_ // of the user
+	msgCompress
+	msgEncrypted
+	_           // nack
+	msgChecksum // a four-byte checksum and a message follow
+	msgError
 )
 
 // A sealed message: a version, a nonce, and AES-GCM's ciphertext with tag.
