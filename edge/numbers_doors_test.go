@@ -31,7 +31,7 @@ policies:
 // number passes, and nothing is denied that leaves a hundredth of it free.
 func TestNumbersOverDoors(t *testing.T) {
 	random, dir := edgetest.Dice(t), t.TempDir()
-	tenants := map[bool]int{false: 2000, true: 100}[testing.Short()] // asked for
+	tenants := edgetest.Rounds(100, 2000) // asked for
 	numbers := make([]int, 5*tenants)
 	for i := range numbers {
 		numbers[i] = 1 + i%3000

@@ -4,11 +4,13 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // TestPourIsNeverUnder mixes counting one by one with pouring several sub-windows at once.
 func TestPourIsNeverUnder(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range uint64(edgetest.Rounds(6, 20)) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		s, h, truth := newTest(64), NewHasher(), exact{}
 		number := uint64(1000)

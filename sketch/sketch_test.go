@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 func newTest(width int) *Sketch { return New(make([]atomic.Uint64, Rows*width)) }
@@ -35,7 +37,7 @@ func (e exact) window(i Index, number uint64) (sum uint64) {
 
 // TestNeverUnder drives a crowded sketch through many sub-windows, late touches and idle gaps.
 func TestNeverUnder(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range uint64(edgetest.Rounds(6, 20)) {
 		rng := rand.New(rand.NewPCG(seed, 0))
 		s, h, truth := newTest(64), NewHasher(), exact{}
 		number := uint64(1000)
@@ -144,7 +146,7 @@ func (s *Sketch) meets(i Index, row int) Index {
 func TestConcurrentAddsBesideACrowdedRow(t *testing.T) {
 	s, i := newTest(64), Index(0x9e3779b97f4a7c15)
 	crowd := s.meets(i, 0)
-	for lap := range uint64(3000) {
+	for lap := range uint64(edgetest.Rounds(600, 3000)) {
 		number := 10 * (lap + 1) // long after the last lap
 		s.Add(crowd, number, 250)
 		var ready atomic.Int32

@@ -10,7 +10,7 @@ import (
 )
 
 // propertyRequests is how many requests a property test makes.
-var propertyRequests = edgetest.Rounds(150_000, 1_000_000)
+var propertyRequests = edgetest.Rounds(60_000, 1_000_000)
 
 // tallied adds up as a ring does, for one key, without a name to print.
 type tallied map[uint32]uint64

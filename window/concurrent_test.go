@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // TestExactlyTheLimitUnderContention lets four goroutines fight for one key that is new each lap,
@@ -15,7 +17,7 @@ func TestExactlyTheLimitUnderContention(t *testing.T) {
 	for _, limit := range []int64{1, 2, 5, 20, 100, 1000} {
 		m := newTestCounter(t, 8<<20,
 			Limit{Name: "r", Limit: limit, Window: time.Minute}).Meter("r")
-		for lap := range 60 {
+		for lap := range edgetest.Rounds(20, 60) {
 			key := fmt.Sprintf("lap-%d", lap)
 			var admitted atomic.Int64
 			var wg sync.WaitGroup
@@ -47,7 +49,7 @@ func TestManyKeysOneTable(t *testing.T) {
 	var wg sync.WaitGroup
 	for g := range 4 {
 		wg.Go(func() {
-			for n := range 20_000 {
+			for n := range edgetest.Rounds(6_000, 20_000) {
 				name := []string{"a", "b"}[n%2]
 				key := fmt.Sprintf("%d-%s", n%(500*(g+1)), strings.Repeat("x", n%80))
 				if m := c.Meter(name); m != nil {

@@ -140,7 +140,7 @@ func TestSmallLimitHoldsOverNodes(t *testing.T) {
 	edgetest.Alone(t)
 	const limit = 5
 	for _, window := range []time.Duration{2 * time.Second, 10 * time.Second, time.Minute} {
-		for seed := range uint64(5) {
+		for seed := range uint64(edgetest.Rounds(2, 5)) {
 			p := newPop(4, Limit{Name: "r", Limit: limit, Window: window})
 			rng := rand.New(rand.NewPCG(seed, 3))
 			resolution := p.nodes[0].Meter("r").packing.period/timeParts + time.Millisecond

@@ -16,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/headgate-dev/headgate/edge/config"
+	"github.com/headgate-dev/headgate/edge/edgetest"
 )
 
 // validators judge a list of JSON values by the schema at the first argument, and print a list of
@@ -227,8 +228,8 @@ func TestSchemaOfOddFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		eachChanged(&root, func() {
-			// An eleventh is enough for a short test; each value comes in many places.
-			if turn++; turn%11 != 0 {
+			// A part is enough for a short test; each value comes in many places.
+			if turn++; turn%edgetest.Rounds(31, 11) != 0 {
 				return
 			}
 			text, err := yaml.Marshal(&root)
@@ -246,7 +247,7 @@ func TestSchemaOfOddFiles(t *testing.T) {
 			t.Errorf("refused:\n%s", texts[i])
 		}
 	}
-	if len(values) < 150 {
+	if len(values) < edgetest.Rounds(50, 150) {
 		t.Errorf("%d files", len(values))
 	}
 }

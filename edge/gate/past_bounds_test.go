@@ -43,71 +43,71 @@ func TestPastBounds(t *testing.T) {
 		each     func(g *pastGate, second int) // beside the traffic
 		complete func(observer.Step) bool      // nil: either
 	}{
-		"a second":    {window(3, time.Second), 8 * small, anyway, always},
-		"ten seconds": {window(20, 10*time.Second), 8 * small, anyway, always},
-		"odd":         {window(20, 7*time.Second), 8 * small, anyway, always},
+		"a second":    {window(3, time.Second), 3 * small, anyway, always},
+		"ten seconds": {window(20, 10*time.Second), 3 * small, anyway, always},
+		"odd":         {window(20, 7*time.Second), 3 * small, anyway, always},
 		"five minutes": {
-			window(200, 5*time.Minute), 8 * small, anyway, always,
+			window(200, 5*time.Minute), 3 * small, anyway, always,
 		},
 		"an hour, in quarters": {
 			window(900, time.Hour),
-			8 * small,
+			3 * small,
 			anyway,
 			func(s observer.Step) bool {
 				return s.Each > time.Minute
 			},
 		},
-		"marks": {window(5000, 10*time.Second), 8 * small, anyway, always},
+		"marks": {window(5000, 10*time.Second), 3 * small, anyway, always},
 		"blocks": {with(window(20, 10*time.Second), func(r *mitigation.Rule) {
 			r.Action, r.BlockFor = mitigation.Block, 40*time.Second
-		}), 8 * small, anyway, always},
+		}), 3 * small, anyway, always},
 		"offered": {with(window(20, 10*time.Second), func(r *mitigation.Rule) {
 			r.Counts = mitigation.CountOffered
-		}), 8 * small, anyway, never},
+		}), 3 * small, anyway, never},
 		"shadow": {with(window(20, 10*time.Second), func(r *mitigation.Rule) {
 			r.Mode = mitigation.Shadow
-		}), 8 * small, anyway, always},
+		}), 3 * small, anyway, always},
 		"bucket": {with(window(20, 10*time.Second), func(r *mitigation.Rule) {
 			r.Kind, r.Burst = mitigation.Bucket, 40
-		}), 8 * small, anyway, never},
+		}), 3 * small, anyway, never},
 		"no room":               {window(20, 10*time.Second), small / 2, others(1000, 1), nil},
 		"little room":           {window(192, 10*time.Second), 2 * small, others(160, 1), always},
 		"little room for marks": {window(5000, 10*time.Second), 2 * small, others(160, 1), nil},
 		"many refused":          {window(3, 10*time.Second), small, others(30, 6), nil},
-		"above the limit": {window(20, 10*time.Second), 8 * small, func(g *pastGate, _ int) {
+		"above the limit": {window(20, 10*time.Second), 3 * small, func(g *pastGate, _ int) {
 			g.ask("r", "key-299", 500)
 		}, nil},
 
 		"out of shadow": {with(window(20, 10*time.Second), func(r *mitigation.Rule) {
 			r.Mode = mitigation.Shadow
-		}), 8 * small, func(g *pastGate, second int) {
+		}), 3 * small, func(g *pastGate, second int) {
 			if second == 390 {
 				g.SetRules([]mitigation.Rule{window(20, 10*time.Second)})
 			}
 		}, nil},
-		"a changed limit": {window(20, 10*time.Second), 8 * small, func(g *pastGate, second int) {
+		"a changed limit": {window(20, 10*time.Second), 3 * small, func(g *pastGate, second int) {
 			if second%37 == 0 {
 				g.SetRules([]mitigation.Rule{window(int64(10+second), 10*time.Second)})
 			}
 		}, nil},
-		"a reload": {window(20, 10*time.Second), 8 * small, func(g *pastGate, second int) {
+		"a reload": {window(20, 10*time.Second), 3 * small, func(g *pastGate, second int) {
 			if second%37 == 0 {
 				g.SetRules([]mitigation.Rule{window(20, 10*time.Second)})
 			}
 		}, always},
-		"more than a cell holds": {window(1e9, time.Minute), 8 * small, func(g *pastGate, _ int) {
+		"more than a cell holds": {window(1e9, time.Minute), 3 * small, func(g *pastGate, _ int) {
 			for range 90 {
 				g.ask("r", "key-0", 1e6)
 			}
 		}, nil},
-		"numbers":                 {numbered, 8 * small, anyway, always},
+		"numbers":                 {numbered, 3 * small, anyway, always},
 		"numbers in little room":  {numbered, 2 * small, others(160, 1), always},
 		"numbers out of all room": {numbered, small / 2, others(1000, 1), nil},
-		"taken back": {window(20, 10*time.Second), 8 * small, func(g *pastGate, _ int) {
+		"taken back": {window(20, 10*time.Second), 3 * small, func(g *pastGate, _ int) {
 			b := g.Lane(0).Batch(g.at, g.chance.Uint64)
 			_ = b.Settle(&Ask{Rule: []byte("r"), Key: []byte("key-1"), Cost: 3}, true)
 		}, func(s observer.Step) bool { return s.Each == time.Minute && s.From >= 1772633220e9 }},
-		"an operator's allow": {window(20, 10*time.Second), 8 * small, func(g *pastGate, s int) {
+		"an operator's allow": {window(20, 10*time.Second), 3 * small, func(g *pastGate, s int) {
 			if s == 30 {
 				g.flags.Put(g.at, mitigation.Flag{
 					Index: g.rules.Load().byName["r"].meter.Index([]byte("key-0")), Rule: "r",
@@ -117,7 +117,7 @@ func TestPastBounds(t *testing.T) {
 			}
 		}, nil},
 		"a machine that stands still": {
-			window(20, 10*time.Second), 8 * small,
+			window(20, 10*time.Second), 3 * small,
 			func(g *pastGate, second int) {
 				if second%100 == 50 {
 					g.at = g.at.Add(20 * time.Second)

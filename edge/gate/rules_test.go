@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -78,7 +79,7 @@ func TestReloadUnderLoad(t *testing.T) {
 			}
 		})
 	}
-	for n := range map[bool]int{false: 1000, true: 200}[testing.Short()] {
+	for n := range edgetest.Rounds(200, 1000) {
 		rules := [][]mitigation.Rule{{a}, {b, gatetest.Block}, {gatetest.Block, a}}[n%3]
 		g.Reload(time.Now(), rules)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 	"github.com/headgate-dev/headgate/mitigation"
@@ -188,10 +189,7 @@ func TestTogetherUnderConcurrency(t *testing.T) {
 		})
 	}
 	g := gatetest.New(t, 32<<20, in...)
-	now, each := g.Now(), 250_000
-	if testing.Short() {
-		each = 25_000
-	}
+	now, each := g.Now(), edgetest.Rounds(25_000, 250_000)
 	var passed [rules]atomic.Int64
 	var wg sync.WaitGroup
 	for w := range workers {

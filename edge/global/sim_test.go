@@ -96,13 +96,13 @@ func runSeeds(
 }
 
 // TestSimulator runs the daemon's own code, but for memberlist, in clusters that a seed breaks.
-func TestSimulator(t *testing.T) { runSeeds(t, 1, 60, scale{false, simMost}) }
+func TestSimulator(t *testing.T) { runSeeds(t, 1, 40, scale{false, simMost}) }
 
 // TestSimulatorNumbers is TestSimulator with each limit as the number of keys, under a rule of
 // another limit: the same laws hold.
 func TestSimulatorNumbers(t *testing.T) {
 	// the limits of the other kind: rates where the numbers are counted, and the other way round
-	runSeeds(t, 20_001, 20, scale{false, simMost}, numbered(simRules, 30, 9000, 2000)...)
+	runSeeds(t, 20_001, 10, scale{false, simMost}, numbered(simRules, 30, 9000, 2000)...)
 }
 
 // TestSimulatorMemberlist runs all of it over memberlist, on a network in memory.

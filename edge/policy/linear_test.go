@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/edge/policy/sets"
 	"github.com/headgate-dev/headgate/edge/request"
@@ -293,10 +294,7 @@ func questions(e *Engine, p *Policy, t Trace, r *request.Request) (asks []questi
 // The tables and the memory of tests change nothing: every generated request gets what going
 // through the policies one by one gives it.
 func TestMatcherEqualsLinear(t *testing.T) {
-	rounds, requests := 300, 60
-	if testing.Short() {
-		rounds = 50
-	}
+	rounds, requests := edgetest.Rounds(50, 300), 60
 	rng := rand.New(rand.NewPCG(15, 2026))
 	sets := []Set{
 		{Name: "office", Kind: CIDR, Nets: []netip.Prefix{

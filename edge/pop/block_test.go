@@ -50,7 +50,7 @@ func TestWhoIsAboveTheLimitIsBlocked(t *testing.T) {
 	edgetest.Alone(t)
 	p := newTogether(t, 3, ringtest.NewMemory(3), loginRule())
 	p.After(3 * time.Second)
-	for key := range 20 {
+	for key := range edgetest.Rounds(5, 20) {
 		k := fmt.Sprint("k", key)
 		for n := range 9 {
 			p.After(4 * time.Second) // three times the limit

@@ -36,7 +36,7 @@ type house struct {
 func open(t testing.TB, yaml string) *house {
 	t.Helper()
 	h := &house{}
-	h.gate, h.room = asktest.Open(t, 4<<20, yaml)
+	h.gate, h.room = asktest.Open(t, 1<<20, yaml)
 	h.door = grpc.New(h.gate, grpc.Options{Room: h.room}, h.gate.Lane(0), h.gate.Lane(1))
 	h.serve(t, config.Address{Host: "127.0.0.1"}, func(ln net.Listener) net.Listener { return ln })
 	return h

@@ -35,7 +35,7 @@ func askDoor(t testing.TB) (*Door, *gate.Gate) {
 // doorOf returns a door with the policies of a configuration.
 func doorOf(t testing.TB, text string) (*Door, *gate.Gate) {
 	t.Helper()
-	g, room := asktest.Open(t, 4<<20, text)
+	g, room := asktest.Open(t, 1<<20, text)
 	return New(g, room, g.Lane(0)), g
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/headgate-dev/headgate/edge/ask/asktest"
+	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
@@ -33,7 +34,7 @@ func (d *drawn) Answered(uint64, int) {}
 // the same to the connection and to them, wherever it stands among others that are kept.
 func TestFramingHeadersAfterKept(t *testing.T) {
 	for _, share := range []uint32{0, math.MaxUint32} {
-		g, room := asktest.Open(t, 4<<20, `
+		g, room := asktest.Open(t, 1<<20, `
 rules: []
 policies:
   - name: all
@@ -76,7 +77,7 @@ policies:
 // TestDrawnHeadersTakeNoRoom: with as many headers as a head may have, a drawn request is answered
 // as any other, and 32 of the headers are kept.
 func TestDrawnHeadersTakeNoRoom(t *testing.T) {
-	g, room := asktest.Open(t, 4<<20, "rules: []\n"+
+	g, room := asktest.Open(t, 1<<20, "rules: []\n"+
 		"policies: [{name: all, match: {header.x-last: true}, limit: 100, window: 1m}]\n")
 	d, draws := &drawn{}, new(atomic.Uint32)
 	draws.Store(math.MaxUint32)
@@ -112,7 +113,7 @@ func TestDrawnIsAnsweredAsAny(t *testing.T) {
 		return dates.ReplaceAllString(string(answersTo(t, New(g, room, g.Lane(0)), raw)), "")
 	}
 	answers := map[string]int{}
-	for range 800 {
+	for range edgetest.Rounds(150, 800) {
 		lines := []string{"GET /v1/auth/nginx HTTP/1.1"}
 		for range chance.IntN(40) {
 			name := []string{

@@ -57,7 +57,7 @@ func openWith(t testing.TB, policies, rule string, bytes int64) *node {
 // openOptions is openWith for other options; their Room is the policies'.
 func openOptions(t testing.TB, policies string, o resp.Options) *node {
 	t.Helper()
-	g, room := asktest.Open(t, 4<<20, policies)
+	g, room := asktest.Open(t, 1<<20, policies)
 	o.Room = room
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

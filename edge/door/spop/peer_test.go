@@ -161,7 +161,7 @@ type agent struct {
 // open serves the configuration in text until the test ends, and connects.
 func open(t testing.TB, text string) *agent {
 	t.Helper()
-	g, room := asktest.Open(t, 4<<20, text)
+	g, room := asktest.Open(t, 1<<20, text)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
