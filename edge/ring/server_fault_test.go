@@ -171,7 +171,8 @@ func TestEviction(t *testing.T) {
 	edgetest.Alone(t)
 	for protocol, dial := range dials {
 		t.Run(protocol, func(t *testing.T) {
-			m := startMemcached(t, "-m", "8")
+			// its threads that move items and pages take memory away from who waits for it
+			m := startMemcached(t, "-m", "8", "-o", "no_lru_maintainer,slab_automove=0")
 			for i := range 100 {
 				m.raw(fmt.Sprintf("set filler%d 0 0 100000\r\n%s", i, strings.Repeat("x", 100_000)))
 			}
