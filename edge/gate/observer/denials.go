@@ -3,6 +3,7 @@ package observer
 import (
 	"cmp"
 	"iter"
+	"math/bits"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -61,9 +62,11 @@ type Denial struct {
 	key    sketch.Index
 }
 
-// newRing returns a ring in that many bytes, for so many lanes.
-func newRing(bytes, lanes int) *Denials {
-	return &Denials{records: make([]denial, bytes/denialBytes), lanes: make([]denialLane, lanes)}
+// newRing returns a ring in at most size bytes, for so many lanes. The number of records is a power
+// of two: a record is found without a division.
+func newRing(size, lanes int) *Denials {
+	records := 1 << (bits.Len(uint(size/denialBytes)) - 1)
+	return &Denials{records: make([]denial, records), lanes: make([]denialLane, lanes)}
 }
 
 // Denied is a denied request.
@@ -119,7 +122,7 @@ func (d *Denials) Note(lane int, is *Denied) {
 func (d *Denials) size() uint64 { return uint64(len(d.records)) }
 
 // record returns record n.
-func (d *Denials) record(n uint64) *denial { return &d.records[n%d.size()] }
+func (d *Denials) record(n uint64) *denial { return &d.records[n&(d.size()-1)] }
 
 // may reports whether a record may be made in the 10 ms of that number, and counts it.
 func (l *denialLane) may(number uint64) bool {
