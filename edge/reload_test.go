@@ -87,8 +87,8 @@ func (n *reloadNode) write(file, text string) {
 	}
 }
 
-// counters returns the names of the clients' counters in the ring, which live for long, as
-// heartbeats do not.
+// counters returns the names of the clients' counters in the ring. Those of heartbeats, clocks and
+// notices live for a day at most.
 func (n *reloadNode) counters() (names []string) {
 	for name := range n.totals() {
 		names = append(names, name)
@@ -126,7 +126,7 @@ func (n *reloadNode) count(clients int) {
 func (n *reloadNode) totals() map[string]uint64 {
 	all := map[string]uint64{}
 	for _, c := range n.memcached.Counters() {
-		if time.Until(c.Until) > time.Hour {
+		if time.Until(c.Until) > 25*time.Hour {
 			all[c.Name] = c.Total
 		}
 	}
