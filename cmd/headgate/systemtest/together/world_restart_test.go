@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/cmd/headgate/systemtest"
+	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/wire"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -98,8 +99,12 @@ func (l *worldLab) endUsedUp(how worldRestart, clients ...*wanderer) {
 		}
 		systemtest.Hold(l, pace)
 	}
-	systemtest.Hold(l, 1300*time.Millisecond) // a state file with the last decisions is written
-	node, pop := l.nodes[0], l.pops[0]
+	node, pop, asked := l.nodes[0], l.pops[0], time.Now()
+	systemtest.Hold(l, 10*systemtest.FlushInterval) // all is told
+	edgetest.Await(l, "a state file with the last decisions", edgetest.Patience, func() bool {
+		age, ok := node.Metrics("headgate_state_age_seconds")["headgate_state_age_seconds"]
+		return ok && age < time.Since(asked).Seconds()
+	})
 	if how.killed {
 		node.Kill()
 	} else {
