@@ -47,8 +47,12 @@ func (w *feed) troubles(now window.Instant, v *api.LiveView, stats *window.Stats
 	all.add(stats.Suspects >= stats.Slots, "slots-full",
 		"there is no room to count more keys exactly")
 	for _, s := range v.Sketches {
-		all.add(s.Saturated, "sketch-full",
-			"the counters of %v windows are too full for good estimates", seconds64(s.Window))
+		all.add(
+			s.Saturated,
+			"sketch-full",
+			"the counters of %v windows are too full for good estimates",
+			time.Duration(s.Window*float64(time.Second)),
+		)
 	}
 	if w.options.State != nil {
 		state := w.options.State(now)
@@ -66,9 +70,6 @@ func (w *feed) troubles(now window.Instant, v *api.LiveView, stats *window.Stats
 	w.sinces.note(w.gate.Shown(now), all)
 	return all
 }
-
-// seconds64 returns a number of seconds as a duration.
-func seconds64(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // ring adds the faults of the ring. A clock differing loses every server at once, so then the only
 // fault.

@@ -195,11 +195,15 @@ func (c *Coordinator) Receive(now window.Instant, wall time.Time, b []byte) {
 		c.stats.reject(RejectTime)
 		return
 	}
-	if !c.peers.Fresh(now, h) {
+	fresh, begins := c.peers.Fresh(now, h)
+	if !fresh {
 		c.stats.reject(RejectReplay)
 		return
 	}
 	c.stats.PacketsIn++
+	if pop, _ := c.assignment.PoP(h.Sender); begins && pop != c.o.PoP { // whose ring has all
+		c.meet(now, pop)
+	}
 	for len(rest) > 0 {
 		var k packet.Kind
 		var body []byte

@@ -31,7 +31,6 @@ type counted struct {
 	lacks    uint64         // bits of the PoPs a record did not go to: see Coordinator.bit
 	queuedAt window.Instant // 0: not in the queue
 	sentAt   window.Instant // of the last record
-	misdated uint32         // newest with admissions when this clock had gone back; 0: it had not
 	rate     float32        // offered in the PoP, or while alone here, cost per second
 	alone    bool           // the node counts the key without the PoP
 	fresh    bool           // the gate's slot lacks all that states holds
@@ -53,7 +52,7 @@ func (c *Coordinator) measureCounted(now window.Instant, m *Sample, r *terms) {
 	}
 	was := k.measured
 	if k.rule.Window != r.Window { // periods have other numbers: as if the key were new everywhere
-		k.states, k.seen, k.misdated, k.sentAt = nil, admissions{}, 0, 0
+		k.states, k.seen, k.sentAt = nil, admissions{}, 0
 	}
 	k.rule, k.index, k.measured, k.used, k.rate = r, m.Index, now, m.Offered, float32(m.Report.Rate)
 	own := c.see(now, k, m)
@@ -101,9 +100,6 @@ func (c *Coordinator) see(now window.Instant, k *counted, m *Sample) (admitted i
 	}
 	admitted = addTotals(&seen, &m.Report.Totals, k.alone)
 	k.seen = admissionsOf(&seen)
-	if seen.Period > c.period(now, &k.rule.Rule) { // the clock was ahead by a minute at most
-		k.misdated = seen.Newest()
-	}
 	return admitted
 }
 
@@ -194,14 +190,10 @@ func (c *Coordinator) tickCounts(now window.Instant) {
 	})
 }
 
-// audit queues k if admissions are unsent for a tenth of the window, or when cost sent with a clock
-// ahead leaves the window for others too: until then the others believed less of later cost.
+// audit queues k if admissions are unsent for a tenth of the window.
 func (c *Coordinator) audit(now window.Instant, k *counted) {
-	left := k.misdated + uint32(k.rule.basis.Each) // 1 or 5
-	if k.misdated != 0 && c.period(k.sentAt, &k.rule.Rule) < left &&
-		left <= c.period(now, &k.rule.Rule) ||
-		k.unsent > 0 && c.counts.pressure.Factor() == 0 &&
-			now.Sub(max(k.sentAt, k.firstMeasured)) > k.rule.Window/10 {
+	if k.unsent > 0 && c.counts.pressure.Factor() == 0 &&
+		now.Sub(max(k.sentAt, k.firstMeasured)) > k.rule.Window/10 {
 		c.counts.put(now, k)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/gossip/coordinator"
+	"github.com/headgate-dev/headgate/gossip/counts"
 	"github.com/headgate-dev/headgate/mitigation/control"
 	"github.com/headgate-dev/headgate/window"
 )
@@ -54,6 +55,46 @@ func TestAPoPThatBeginsToAskLearnsAll(t *testing.T) {
 	f.run(200*time.Millisecond, beside)
 	if got := f.heardOf("b0"); got != 2 {
 		t.Errorf("b0 asks again, and its gate counts %d of 2", got)
+	}
+}
+
+// TestAPoPThatStartsLearnsAll: a PoP whose node starts anew without state is told of a key when it
+// asks for it. So is a PoP that is new, or back.
+func TestAPoPThatStartsLearnsAll(t *testing.T) {
+	for _, knew := range []bool{true, false} {
+		f := newCounting(t, fiveEach, 1, 1)
+		if knew {
+			f.admitIn("b0", 0, 0)
+			f.run(200*time.Millisecond, beside)
+		} else {
+			f.assign([]byte("secret"), f.members[:1])
+		}
+		for n := range int64(3) {
+			f.admitIn("a0", n+1, 0)
+			f.run(100*time.Millisecond, beside)
+		}
+		f.counts["b0"] = counts.NewTable(1 << 14)
+		f.restartOf(fiveEach, "b0", false)
+		f.assign([]byte("secret"), f.members)
+		f.admitIn("b0", 1, 0)
+		f.run(300*time.Millisecond, beside)
+		if got := f.heardOf("b0"); got != 3 {
+			t.Errorf("known %v: b0 starts, and its gate counts %d of 3", knew, got)
+		}
+	}
+	f := newCounting(t, fiveEach, 1, 1)
+	f.admitIn("b0", 1, 0)
+	f.run(200*time.Millisecond, beside)
+	f.assign([]byte("secret"), f.members[:1])
+	for n := range int64(3) {
+		f.admitIn("a0", n+1, 0)
+		f.run(100*time.Millisecond, beside)
+	}
+	f.assign([]byte("secret"), f.members)
+	f.admitIn("b0", 2, 0)
+	f.run(300*time.Millisecond, beside)
+	if got := f.heardOf("b0"); got != 3 {
+		t.Errorf("b0 is back, and its gate counts %d of 3", got)
 	}
 }
 

@@ -40,12 +40,16 @@ func (c *Coordinator) sendTo(now window.Instant, k *counted) {
 	oldest := c.period(now, &k.rule.Rule) - uint32(k.rule.basis.Each) // 1 or 5
 	if k.gone || k.seen.period < oldest {
 		// outside the window, and a record has no number for so early a period
-		k.unsent, k.lacks, k.misdated = 0, 0, 0
+		k.unsent, k.lacks = 0, 0
 		return
 	}
 	all := k.sentAt == 0 || now.Sub(k.sentAt) > k.rule.Window || k.used >= k.rule.Limit
 	seen := k.seen.totals()
-	r := counts.RecordOf(&seen, k.rule.Limit, k.rule.Window, now.Sub(k.measured))
+	age := now.Sub(k.measured)
+	if k.unsent == 0 && k.used < k.rule.Limit {
+		age = 2 * k.rule.Window // told again: see addOlder
+	}
+	r := counts.RecordOf(&seen, k.rule.Limit, k.rule.Window, age)
 	r.Digest = k.digest
 	k.unsent, k.sentAt = 0, now
 	for n, pop := range x.partners.All() {
@@ -67,6 +71,20 @@ func (c *Coordinator) sendTo(now window.Instant, k *counted) {
 // bit returns the bit of a PoP. Two PoPs with the same bit are sent more than needed.
 func (c *Coordinator) bit(pop string) uint64 {
 	return 1 << (c.counts.origins.Number(pop, pop) % 64)
+}
+
+// meet notes that pop may know nothing of the admissions here: a member started, or the PoP is new.
+// The PoP is told of a key that the PoP sees, at once, and of another key when the PoP sees it.
+func (c *Coordinator) meet(now window.Instant, pop string) {
+	bit := c.bit(pop)
+	for _, k := range c.counts.keys {
+		if k.sentAt == 0 {
+			continue // the first record goes to all
+		}
+		if k.lacks |= bit; c.sees(now, k, pop) {
+			c.counts.put(now, k)
+		}
+	}
 }
 
 // addOlder adds records of the admissions of k since the period oldest, in periods the next record

@@ -46,6 +46,11 @@ func (c *Coordinator) handOver(now window.Instant) {
 			c.absent[pop] = now
 		}
 	}
+	for pop := range c.assignment.Names() {
+		if !before.Has(pop) {
+			c.meet(now, pop)
+		}
+	}
 	for pop, at := range c.absent {
 		if c.assignment.Has(pop) || now.Sub(at) > cutOffFor {
 			delete(c.absent, pop)

@@ -25,10 +25,10 @@ func measured(admitted int64, alone bool) coordinator.Sample {
 }
 
 // restartOf restarts f's node called name with its snapshot of k, if saved, or without it.
-func (f *fleet) restartOf(name string, saved bool) *node {
+func (f *fleet) restartOf(rule mitigation.Rule, name string, saved bool) *node {
 	was := f.nodes[name]
 	f.now = f.now.Add(time.Second)
-	f.add(minute, name, was.pop)
+	f.add(rule, name, was.pop)
 	is := f.order[len(f.order)-1]
 	f.order = f.order[:len(f.order)-1]
 	for n := range f.order {
@@ -61,7 +61,7 @@ func TestRestartMergesNothingTwice(t *testing.T) {
 			if got := f.nodes["b0"].heard.At(100).Admitted; got != 30 {
 				t.Fatalf("alone %v: merged %d at first, want 30", alone, got)
 			}
-			is := f.restartOf("b0", saved)
+			is := f.restartOf(minute, "b0", saved)
 			if by["c"] = 14; alone {
 				by["c"] = 4
 			}
@@ -89,7 +89,7 @@ func TestRestartContinuesItsReports(t *testing.T) {
 		return m, true
 	}
 	f.run(2*time.Second, measure)
-	f.restartOf("b0", true)
+	f.restartOf(minute, "b0", true)
 	fresh["b"] = 7
 	f.run(3*time.Second, measure)
 	if got := f.nodes["a0"].heard.At(100).Admitted; got != 32 {

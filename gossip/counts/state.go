@@ -191,7 +191,7 @@ func (s *State) meanOf(period uint32) int64 {
 
 // Whole appends to grown all that s holds, for a key beginning with it.
 func (s *State) Whole(b *Basis, grown []Growth) []Growth {
-	for back := uint32(0); back < window.Periods; back++ {
+	for back := range uint32(window.Periods) {
 		if units := int(s.By[back]); units > 0 {
 			grown = append(grown, Growth{
 				Period: s.Period - back, Units: int64(units),

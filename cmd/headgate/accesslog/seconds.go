@@ -3,6 +3,7 @@ package accesslog
 import (
 	"errors"
 	"math"
+	"strconv"
 	"time"
 )
 
@@ -86,7 +87,7 @@ func (r *Record) AppendTime(dst []byte) []byte {
 	if nanos < 0 {
 		seconds, nanos = seconds-1, nanos+int64(time.Second)
 	}
-	dst = appendInt(dst, seconds)
+	dst = strconv.AppendInt(dst, seconds, 10)
 	if r.Digits == 0 {
 		return dst
 	}

@@ -3,7 +3,6 @@ package accesslog
 import (
 	"bytes"
 	"errors"
-	"strconv"
 	"time"
 )
 
@@ -38,5 +37,3 @@ func parseTSV(line []byte, rec *Record) error {
 	setTook(took, time.Second, rec)
 	return nil
 }
-
-func appendInt(dst []byte, n int64) []byte { return strconv.AppendInt(dst, n, 10) }

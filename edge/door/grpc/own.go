@@ -1,6 +1,7 @@
 package grpc
 
 import (
+	"maps"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -44,9 +45,7 @@ func (o *ownRules) add(spelled, name []byte, limit int64, window time.Duration) 
 	}
 	next := map[string][]byte{}
 	if all := o.all.Load(); all != nil {
-		for spelled, name := range *all {
-			next[spelled] = name
-		}
+		maps.Copy(next, *all)
 	}
 	// Full for good: the rules are not taken away, as their counts hold.
 	if len(next) == maxOwn {

@@ -78,12 +78,6 @@ func NewTogetherOf(
 // Wall returns the present of node n's wall clock.
 func (p *Together) Wall(n *Node) time.Time { return p.began.Add(p.Now.Sub(p.start) + n.Ahead) }
 
-// Skip moves time on without any flush.
-func (p *Together) Skip(d time.Duration) {
-	p.Now = p.Now.Add(d)
-	p.step += int(d / p.interval())
-}
-
 // SetNodes replaces the nodes that flush. From now on they take turns in this order.
 func (p *Together) SetNodes(nodes []*Node) {
 	p.Nodes = nodes

@@ -103,21 +103,21 @@ func (t *Table) Responsive(now window.Instant, name string, within time.Duration
 	return name != "" && (name == t.self || p == nil || p.asked == 0 || now.Sub(p.asked) <= within)
 }
 
-// Fresh notes the arrival of a packet with header h, and reports whether it is inside the replay
-// window of its session.
-func (t *Table) Fresh(now window.Instant, h packet.Header) bool {
+// Fresh notes the arrival of a packet with header h, and reports whether the packet is inside the
+// replay window of its session, and whether the session begins with the packet: the sender started.
+func (t *Table) Fresh(now window.Instant, h packet.Header) (fresh, begins bool) {
 	p := t.peer(h.Sender)
 	at := slices.IndexFunc(p.sessions, func(s session) bool { return s.id == h.Session })
-	if at < 0 {
+	if begins = at < 0; begins {
 		at = p.begin(h.Session)
 	}
 	s := &p.sessions[at]
 	if h.Sequence+ReplayWindow < s.sequence {
-		return false
+		return false, begins
 	}
 	s.sequence, s.receivedAt = max(s.sequence, h.Sequence), now
 	p.receivedAt, p.asked = now, 0
-	return true
+	return true, begins
 }
 
 // Forget drops the members for which isMember is false and that sent nothing within MaxSkew.

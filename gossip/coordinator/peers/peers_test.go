@@ -22,7 +22,7 @@ func table() *peers.Table {
 // more.
 func TestReplaysAreRefused(t *testing.T) {
 	p := table()
-	for _, c := range []struct {
+	for n, c := range []struct {
 		session, sequence uint64
 		want              bool
 	}{
@@ -33,9 +33,10 @@ func TestReplaysAreRefused(t *testing.T) {
 		{1, 10_001, true},
 		{1, 1, false},
 	} {
-		if got := p.Fresh(start,
-			packet.Header{Sender: "b", Session: c.session, Sequence: c.sequence}); got != c.want {
-			t.Errorf("packet %d of session %d: %v, want %v", c.sequence, c.session, got, c.want)
+		got, begins := p.Fresh(start,
+			packet.Header{Sender: "b", Session: c.session, Sequence: c.sequence})
+		if got != c.want || begins != (n == 0 || n == 3) {
+			t.Errorf("packet %d of session %d: %v, begins %v", c.sequence, c.session, got, begins)
 		}
 	}
 }
@@ -50,7 +51,7 @@ func TestBusySessionsStay(t *testing.T) {
 		now = now.Add(time.Millisecond)
 		p.Fresh(now, packet.Header{Sender: "b", Session: 1000 + n, Sequence: n})
 	}
-	if p.Fresh(now, packet.Header{Sender: "b", Session: 1, Sequence: 1}) {
+	if got, _ := p.Fresh(now, packet.Header{Sender: "b", Session: 1, Sequence: 1}); got {
 		t.Error("the session in use was displaced: its replay is accepted")
 	}
 }
