@@ -1,10 +1,10 @@
 package ask
 
 import (
-	"container/heap"
 	"sync"
 
 	"github.com/headgate-dev/headgate/window"
+	"github.com/headgate-dev/headgate/window/lease"
 )
 
 // Bounds of a store.
@@ -38,10 +38,10 @@ type place struct {
 type ticketStore struct {
 	mu     sync.Mutex
 	places []place
-	heap   []uint16 // of the first places of records, the first to end first
-	fresh  int      // places never used so far begin here
-	free   int      // first free place before that; -1: none
-	room   int      // free places in all
+	ends   lease.Ends // of the first places of records
+	fresh  int        // places never used so far begin here
+	free   int        // first free place before that; -1: none
+	room   int        // free places in all
 
 	dropped uint64
 }
@@ -49,7 +49,11 @@ type ticketStore struct {
 // newTickets returns a store of about many bytes: 1,024 to mostTickets places.
 func newTickets(bytes int) *ticketStore {
 	n := max(least, min(bytes/placeBytes, mostTickets))
-	return &ticketStore{places: make([]place, n), heap: make([]uint16, 0, n), free: -1, room: n}
+	t := &ticketStore{places: make([]place, n), free: -1, room: n}
+	t.ends = lease.NewEnds(n, func(at uint16) (window.Instant, *uint16) {
+		return t.places[at].until, &t.places[at].heaped
+	})
+	return t
 }
 
 // Add stores text until then and returns the ticket's number; 0: there is no room, see First. u is
@@ -71,7 +75,7 @@ func (t *ticketStore) Add(text []byte, until window.Instant, u uint64) (number u
 		}
 		p.next = t.take()
 	}
-	t.enter(at)
+	t.ends.Enter(at)
 	return first.number
 }
 
@@ -92,7 +96,7 @@ func (t *ticketStore) take() (at uint16) {
 
 // end frees the places of the record whose first place is at.
 func (t *ticketStore) end(at uint16) {
-	t.leave(at)
+	t.ends.Leave(at)
 	for last := false; !last; {
 		p := &t.places[at]
 		next := p.next
@@ -128,10 +132,10 @@ func (t *ticketStore) Take(dst []byte, number uint64, now window.Instant) ([]byt
 func (t *ticketStore) First(dst []byte, now window.Instant) []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.heap) == 0 {
+	if t.ends.Len() == 0 {
 		return dst
 	}
-	at := t.heap[0]
+	at := t.ends.At(0)
 	if t.places[at].until >= now {
 		t.dropped++
 		dst = t.appendText(dst, at)
@@ -157,7 +161,7 @@ func (t *ticketStore) Extend(number uint64, until window.Instant) {
 	defer t.mu.Unlock()
 	if at, ok := t.find(number); ok && until > t.places[at].until {
 		t.places[at].until = until
-		heap.Fix(byEnd{t}, int(t.places[at].heaped))
+		t.ends.Moved(at)
 	}
 }
 
@@ -182,8 +186,8 @@ func (t *ticketStore) appendText(dst []byte, at uint16) []byte {
 func (t *ticketStore) Expire(now window.Instant) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for len(t.heap) > 0 && t.places[t.heap[0]].until < now {
-		t.end(t.heap[0])
+	for t.ends.Len() > 0 && t.places[t.ends.At(0)].until < now {
+		t.end(t.ends.At(0))
 	}
 }
 
@@ -191,5 +195,5 @@ func (t *ticketStore) Expire(now window.Instant) {
 func (t *ticketStore) Stats() (live, dropped uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return uint64(len(t.heap)), t.dropped
+	return uint64(t.ends.Len()), t.dropped
 }

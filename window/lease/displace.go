@@ -15,7 +15,7 @@ func (t *Table) displace(chance func() uint64) bool {
 		if luck >>= 16; n%4 == 0 {
 			luck = chance()
 		}
-		at := t.heap[luck&0xffff*uint64(len(t.heap))>>16]
+		at := t.ends.At(int(luck & 0xffff * uint64(t.ends.Len()) >> 16))
 		h := &t.holders[t.records[at].holder]
 		share, r := float64(h.places)/t.rules[h.rule].limit, &t.records[h.oldest]
 		since := r.until.Add(-r.length())
@@ -26,7 +26,7 @@ func (t *Table) displace(chance func() uint64) bool {
 	if least >= 1 {
 		return false
 	}
-	t.leave(victim)
+	t.ends.Leave(victim)
 	t.drop(victim)
 	t.stats.Displaced++
 	return true

@@ -6,8 +6,8 @@ import (
 
 // expire drops the leases ended by now.
 func (t *Table) expire(now window.Instant) {
-	for len(t.heap) > 0 {
-		at := t.heap[0]
+	for t.ends.Len() > 0 {
+		at := t.ends.At(0)
 		if t.records[at].until > now {
 			return
 		}
@@ -18,7 +18,7 @@ func (t *Table) expire(now window.Instant) {
 // lose ends the lease at place at by time.
 func (t *Table) lose(at uint16) {
 	t.rules[t.holders[t.records[at].holder].rule].lost++
-	t.leave(at)
+	t.ends.Leave(at)
 	t.drop(at)
 	t.stats.Expired++
 }
@@ -35,10 +35,10 @@ func (t *Table) sweep(now window.Instant) (more bool) {
 	// how many leases Sweep drops under the lock. A thousand dead proxies leave tens of thousands
 	// of leases with the same end.
 	for range 256 {
-		if len(t.heap) == 0 || t.records[t.heap[0]].until > now {
+		if t.ends.Len() == 0 || t.records[t.ends.At(0)].until > now {
 			return false
 		}
-		at := t.heap[0]
+		at := t.ends.At(0)
 		t.lose(at)
 	}
 	return true

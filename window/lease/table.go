@@ -64,7 +64,7 @@ type holder struct {
 type Table struct {
 	mu      sync.Mutex
 	records []record
-	heap    []uint16 // of the leases in use, the first to end first
+	ends    Ends // of the leases in use
 	holders []holder
 	chains  []uint32 // by index: place of a holder + 1
 	rules   []ruleState
@@ -90,11 +90,14 @@ type Stats struct {
 // New returns a table of about many bytes: Least to Max leases.
 func New(bytes int64) *Table {
 	n := int(max(Least, min(bytes/Bytes, Max)))
-	return &Table{
-		records: make([]record, n), heap: make([]uint16, 0, n), holders: make([]holder, n),
-		chains: make([]uint32, n),
-		stats:  Stats{Room: n},
+	t := &Table{
+		records: make([]record, n), holders: make([]holder, n), chains: make([]uint32, n),
+		stats: Stats{Room: n},
 	}
+	t.ends = NewEnds(n, func(at uint16) (window.Instant, *uint16) {
+		return t.records[at].until, &t.records[at].heaped
+	})
+	return t
 }
 
 // Begin locks the table at now: ended leases are gone. So no caller sees a place already free.
@@ -118,7 +121,7 @@ func (t *Table) Used(i sketch.Index) int64 {
 // and End. Without free records leases drawn by chance are displaced. Before the first of several
 // is taken, since none is to be taken back.
 func (t *Table) HasRoom(n int, chance func() uint64) bool {
-	for len(t.heap)+n > len(t.records) {
+	for t.ends.Len()+n > len(t.records) {
 		if !t.displace(chance) {
 			t.stats.Full++
 			return false
@@ -163,7 +166,7 @@ func (t *Table) Take(now window.Instant, q *Request) uint64 {
 	s.limit = float64(q.Limit)
 	s.places += uint64(q.Cost)
 	s.leases++
-	t.enter(at)
+	t.ends.Enter(at)
 	t.stats.Taken++
 	return number(at, r)
 }
@@ -208,7 +211,7 @@ func (t *Table) release(at uint16, ok bool) bool {
 		return false
 	}
 	t.rules[t.holders[t.records[at].holder].rule].lost = 0
-	t.leave(at)
+	t.ends.Leave(at)
 	t.drop(at)
 	t.stats.Released++
 	return true
@@ -230,9 +233,8 @@ func (t *Table) Renew(now window.Instant, i sketch.Index, number uint64) bool {
 		t.unlink(at, h)
 		t.push(at, h)
 	}
-	t.leave(at)
 	r.until = now.Add(r.length())
-	t.enter(at)
+	t.ends.Moved(at)
 	return true
 }
 
@@ -265,6 +267,6 @@ func (t *Table) Stats(now window.Instant) Stats {
 	t.Begin(now)
 	defer t.End()
 	s := t.stats
-	s.Live = len(t.heap)
+	s.Live = t.ends.Len()
 	return s
 }
