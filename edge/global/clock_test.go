@@ -11,11 +11,7 @@ import (
 // count together again.
 func TestWrongClockIsNotConnected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSim(&simPlan{seed: 1, full: true, pops: []int{1, 1}, ring: []bool{false, false}})
-		if err := s.build(); err != nil {
-			t.Fatal(err)
-		}
-		defer s.end()
+		s := startSim(t, &simPlan{seed: 1, full: true, pops: []int{1, 1}})
 		steps := 0
 		run := func(span time.Duration) {
 			for end := steps + int(span/simStep); steps < end; steps++ {

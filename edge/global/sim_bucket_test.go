@@ -107,15 +107,10 @@ func simulateBuckets(t *testing.T, seed uint64) {
 	if seed%3 == 0 {
 		rules = numbered(rules, 150, 9, 30, 30)
 	}
-	s := newSim(&simPlan{
+	s := startSim(t, &simPlan{
 		seed: seed, pops: []int{2, 1, 2}, ring: []bool{true, seed%2 == 0, true}, rules: rules,
-		links:  lossy.Fault{Delay: time.Duration(seed) * 10 * time.Millisecond, Jitter: simStep},
-		detect: 5 * time.Second, rejoin: time.Second,
+		links: lossy.Fault{Delay: time.Duration(seed) * 10 * time.Millisecond, Jitter: simStep},
 	})
-	if err := s.build(); err != nil {
-		t.Fatal(err)
-	}
-	defer s.end()
 	var clients []*bucketClient
 	for n := range simBuckets {
 		clients = append(clients, newBucketClient(&simBuckets[n], true, 0))

@@ -1,6 +1,8 @@
 package global
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,26 +18,29 @@ import (
 func TestAFloodLeavesOtherPoPsTheirPart(t *testing.T) {
 	edgetest.Alone(t) // TestSimulator runs the same with goroutines
 	for _, limit := range []int64{5, 9, 24, 60, 64} {
+		eachFair(t, limit, floodBeside)
+	}
+}
+
+// eachFair calls test with a simulation of three PoPs and a rule of that limit, without rings and
+// with.
+func eachFair(t *testing.T, limit int64, test func(*testing.T, *sim, *mitigation.Rule)) {
+	for n, pops := range [][]int{{1, 1, 1}, {2, 2, 1}} {
 		synctest.Test(t, func(t *testing.T) {
-			floodBeside(t, limit, []int{1, 1, 1}, make([]bool, 3))
-			floodBeside(t, limit, []int{2, 2, 1}, []bool{true, true, true})
+			rule := mitigation.Rule{
+				Name: "fair", Limit: limit, Window: 8 * time.Second, Scope: mitigation.Global,
+			}
+			test(t, startSim(t, &simPlan{
+				seed: uint64(limit), memory: 8 << 20, pops: pops, ring: []bool{n > 0, n > 0, n > 0},
+				rules: []mitigation.Rule{rule},
+			}), &rule)
 		})
 	}
 }
 
-// floodBeside is the test for a limit, in PoPs of so many nodes with or without a ring.
-func floodBeside(t *testing.T, limit int64, pops []int, rings []bool) {
-	rule := mitigation.Rule{
-		Name: "fair", Limit: limit, Window: 8 * time.Second, Scope: mitigation.Global,
-	}
-	s := newSim(&simPlan{
-		seed: uint64(limit), pops: pops, ring: rings, detect: 5 * time.Second,
-		rejoin: time.Second, rules: []mitigation.Rule{rule},
-	})
-	if err := s.build(); err != nil {
-		t.Fatal(err)
-	}
-	defer s.end()
+// floodBeside is TestAFloodLeavesOtherPoPsTheirPart for a simulation.
+func floodBeside(t *testing.T, s *sim, rule *mitigation.Rule) {
+	limit, pops := rule.Limit, s.plan.pops
 	log, part := window.NewLog(rule.Window, time.Millisecond), max(1, limit/3)
 	every := []time.Duration{
 		25 * time.Millisecond, rule.Window/time.Duration(part) + simStep,
@@ -70,5 +75,45 @@ func floodBeside(t *testing.T, limit int64, pops []int, rings []bool) {
 	if got := float64(admitted) * 8 / 64; denied > 0 || worst > most || got < 0.85*float64(limit) {
 		t.Errorf("limit %d, PoPs of %v: %d of %d denied, worst window %d, mean %.1f", limit, pops,
 			denied, asked, worst, got)
+	}
+}
+
+// TestMovers: clients that stay a little below a small limit, and move between PoPs as they like,
+// are denied nothing.
+func TestMovers(t *testing.T) {
+	edgetest.Alone(t) // TestSimulator runs the same with goroutines
+	for range edgetest.Rounds(1, 20) {
+		for _, limit := range []int64{5, 9} {
+			eachFair(t, limit, moveBelow)
+		}
+	}
+}
+
+// moveBelow is TestMovers for a simulation.
+func moveBelow(t *testing.T, s *sim, rule *mitigation.Rule) {
+	every := rule.Window * 43 / 40 / time.Duration(rule.Limit)
+	var at [300]int
+	var next [len(at)]time.Duration
+	for n := range next {
+		next[n] = 5*time.Second + time.Duration(rand.Int64N(int64(every)))
+	}
+	denied := 0
+	for step := 1; s.at < 60*time.Second; step++ {
+		s.step(step)
+		for n := range next {
+			if s.at < next[n] {
+				continue
+			}
+			next[n] += every
+			if rand.IntN(3) == 0 {
+				at[n] = rand.IntN(len(s.nodes))
+			}
+			if s.nodes[at[n]].decide(rule.Name, fmt.Append(nil, n)).Deny {
+				denied++
+			}
+		}
+	}
+	if denied > 0 {
+		t.Errorf("limit %d, PoPs of %v: %d denied", rule.Limit, s.plan.pops, denied)
 	}
 }

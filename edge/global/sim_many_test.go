@@ -50,14 +50,10 @@ func (c *simCrowd) request(s *sim, n int) {
 // refused, and none of a client below the limit.
 func TestSimulatorMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSim(&simPlan{
+		s := startSim(t, &simPlan{
 			seed: 1, pops: []int{2, 2, 2}, ring: []bool{true, true, true},
-			memory: 16 << 20, detect: 5 * time.Second, rejoin: time.Second,
+			memory: 16 << 20,
 		})
-		if err := s.build(); err != nil {
-			t.Fatal(err)
-		}
-		defer s.end()
 		for _, n := range s.nodes {
 			n.limit(simBudget)
 		}

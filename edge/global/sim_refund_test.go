@@ -20,14 +20,9 @@ func TestRefundStaysInItsPoP(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			rule := simMinute
 			rule.Limit = limit
-			s := newSim(&simPlan{
-				seed: 1, pops: []int{1, 1}, ring: []bool{false, false}, detect: 5 * time.Second,
-				rejoin: time.Second, rules: []mitigation.Rule{rule},
+			s := startSim(t, &simPlan{
+				seed: 1, pops: []int{1, 1}, rules: []mitigation.Rule{rule},
 			})
-			if err := s.build(); err != nil {
-				t.Fatal(err)
-			}
-			defer s.end()
 			c := &simSpread{sim: s, log: window.NewLog(rule.Window, time.Millisecond)}
 			c.pass(15 * time.Second)
 			asks := func(node int, requests int64) (passed int64) {

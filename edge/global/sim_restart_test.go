@@ -65,15 +65,10 @@ func TestRestartIsNoAmnesty(t *testing.T) {
 }
 
 func (r simRestart) run(t *testing.T) {
-	s := newSim(&simPlan{
+	s := startSim(t, &simPlan{
 		seed: 1, pops: []int{1, 1, 1}, ring: []bool{r.ring, r.ring, r.ring},
-		detect: 5 * time.Second, rejoin: time.Second,
 		rules: []mitigation.Rule{simMinute}, state: t.TempDir(),
 	})
-	if err := s.build(); err != nil {
-		t.Fatal(err)
-	}
-	defer s.end()
 	c := &simSpread{sim: s, log: window.NewLog(simMinute.Window, time.Millisecond)}
 	c.pass(15 * time.Second)
 	for pop, n := range r.used {

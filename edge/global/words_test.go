@@ -42,14 +42,9 @@ func TestAllWordsArrive(t *testing.T) {
 	}{{0, 10 * time.Second}, {21, 15 * time.Second}, {override.MaxReason, 60 * time.Second}} {
 		t.Run(fmt.Sprint(c.reason), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newSim(&simPlan{
-					seed: 1, full: true, pops: []int{1, 1},
-					ring: []bool{false, false}, memory: 64 << 20,
+				s := startSim(t, &simPlan{
+					seed: 1, full: true, pops: []int{1, 1}, memory: 64 << 20,
 				})
-				if err := s.build(); err != nil {
-					t.Fatal(err)
-				}
-				defer s.end()
 				s.nodes[0].giveWords(c.reason)
 				for step := 1; step < int(c.within/simStep); step++ {
 					s.step(step)

@@ -31,7 +31,7 @@ const (
 // contest is the memory of a key near its limit.
 type contest struct {
 	first, last window.Instant // when nearly all of the limit was used
-	denied      window.Instant // when plain counts would have denied something last; 0: never
+	denied      window.Instant // when this PoP was denied something last; 0: never
 	shares      []share        // of the last window
 	most        []recent
 }
@@ -85,10 +85,7 @@ func (c *Coordinator) contend(now, was window.Instant, k *counted, own, offered 
 	if all = max(all, offered); all >= near {
 		t.last = now
 	}
-	if all > r.Limit {
-		t.denied = now
-	}
-	if k.contested(now) && t.denied != 0 && now.Sub(t.denied) <= 2*r.Window {
+	if k.contested(now) && now.Sub(t.denied) <= 2*r.Window {
 		c.keepFree(now, k)
 	}
 }

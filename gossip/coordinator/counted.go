@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"slices"
 	"time"
 
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
@@ -56,6 +57,10 @@ func (c *Coordinator) measureCounted(now window.Instant, m *Sample, r *terms) {
 	}
 	k.rule, k.index, k.measured, k.used, k.rate = r, m.Index, now, m.Offered, float32(m.Report.Rate)
 	own := c.see(now, k, m)
+	if by := &m.Report.Totals.By; k.contest != nil && slices.ContainsFunc(by[:],
+		func(t window.PeriodTotals) bool { return t.Offered > t.Admitted }) {
+		k.contest.denied = now
+	}
 	c.note(now, k, m)
 	c.contend(now, was, k, own, m.Offered)
 	c.hand(now, k)
@@ -181,7 +186,9 @@ func (c *Coordinator) tickCounts(now window.Instant) {
 		c.audit(now, k)
 		c.memory.recount(&k.bytes, k.size())
 		idle := now.Sub(k.measured)
-		keep = idle <= k.rule.Window+k.rule.Window/2+viewTTL &&
+		// a new k would hand the slot the growth of the last window again
+		keep = (idle <= k.rule.Window+k.rule.Window/2+viewTTL ||
+			now.Sub(k.heard) <= k.rule.Window) &&
 			!c.memory.yields(now, partUsed(k.rule, k.used, idle))
 		if !keep {
 			c.withdraw(now, k)
