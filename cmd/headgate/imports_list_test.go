@@ -32,12 +32,6 @@ var commandLine = []string{
 	"cmd/headgate/policies",
 }
 
-// demoParts are the rooms of the demo.
-var demoParts = []string{
-	"cmd/headgate/demo/story", "cmd/headgate/demo/stage",
-	"cmd/headgate/demo/screen",
-}
-
 func with(rooms []string, more ...string) []string { return slices.Concat(rooms, more) }
 
 // rooms is the drawing: which packages of this module each package may import, and why no others.
@@ -386,26 +380,15 @@ var rooms = map[string]struct {
 		"it runs a node, and tells the service manager of it",
 	},
 	"cmd/headgate/demo": {
-		with(
-			demoParts,
-			"edge/api",
-			"edge/client",
-			"edge/edgetest",
-			"cmd/headgate/cli",
-			"cmd/headgate/clitest",
-		),
-		"it joins the parts of the demo: what is sent, where, and what is shown",
+		[]string{
+			"edge", "edge/api", "edge/client", "edge/edgetest", "edge/gate", "edge/gate/health",
+			"edge/ring", "edge/ring/minimal", "edge/wire", "gossip", "cmd/headgate/cli",
+			"cmd/headgate/serve", "cmd/headgate/clitest", "cmd/headgate/demo/story",
+			"cmd/headgate/demo/screen",
+		},
+		"it runs nodes as serve does, and joins the parts of the demo",
 	},
 	"cmd/headgate/demo/story": {nil, "the script is arithmetic over time and a seed"},
-	"cmd/headgate/demo/stage": {
-		[]string{
-			"edge", "edge/api", "edge/gate", "edge/gate/health", "edge/ring", "edge/ring/minimal",
-			"edge/wire", "gossip",
-			"cmd/headgate/cli", "cmd/headgate/serve", "cmd/headgate/clitest",
-			"cmd/headgate/demo/story",
-		},
-		"it runs nodes as serve does, beside a stand-in for memcached",
-	},
 	"cmd/headgate/demo/screen": {
 		[]string{
 			"edge/api", "cmd/headgate/cli", "cmd/headgate/clitest", "cmd/headgate/demo/story",
@@ -485,19 +468,11 @@ var kits = map[string]struct {
 	},
 	"edge/web/browser": {nil, "a browser for tests: it knows pages, not what is on them"},
 	"edge/edgetest":    {nil, "what tests of whole nodes wait by; it knows no node"},
-	"edge/api/apitest": {
-		[]string{"edge/api"},
-		"values of the contract, for the tests of the rooms that show them",
-	},
-	"edge/ask/asktest": {
-		[]string{"edge/ask", "edge/config", "edge/gate", "edge/gate/gatetest"},
-		"gates with policies, for the tests of the rooms that ask about whole requests",
-	},
 	"edge/door/doortest": {nil, "servers, connections and HTTP answers, for the tests of " +
 		"whatever listens; it knows nothing of headgate"},
 	"edge/gate/gatetest": {
-		with(counting, "edge/gate"),
-		"gates and questions, for the tests of the rooms around the gate",
+		with(counting, "edge/gate", "edge/ask", "edge/config", "edge/api"),
+		"gates, policies, questions and statistics, for the tests of the rooms around the gate",
 	},
 	"edge/ring/ringtest": {
 		[]string{"edge/ring"},
@@ -576,7 +551,7 @@ var doors = map[string]struct {
 		"HTTP/2's header blocks, for edge/h2 and the tests of its door: frames are parsed where " +
 		"they lie"},
 	"golang.org/x/sync": {
-		[]string{"edge", "cmd/headgate/demo/stage"},
+		[]string{"edge", "cmd/headgate/demo"},
 		"only where several parts of a node run until the first fails",
 	},
 	"golang.org/x/sys": {

@@ -23,7 +23,7 @@ import (
 var ceilings = map[string]struct{ most, slack float64 }{
 	"lines of code":                          {78077, 400},
 	"lines of tests":                         {77512, 600},
-	"packages":                               {98, 2},
+	"packages":                               {95, 2},
 	"direct dependencies":                    {12, 0},
 	"numeric constants per 1,000 lines":      {12.8, 0.4},
 	"it, its, that, they, them per 1,000":    {21.2, 1},

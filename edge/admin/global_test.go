@@ -12,7 +12,6 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/admin"
 	"github.com/headgate-dev/headgate/edge/api"
-	"github.com/headgate-dev/headgate/edge/api/apitest"
 	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/explain"
 	"github.com/headgate-dev/headgate/edge/gate"
@@ -53,7 +52,7 @@ func globalRule(name string, limit int64, over time.Duration) mitigation.Rule {
 func TestClusterWorld(t *testing.T) {
 	edgetest.Alone(t)
 	t.Parallel()
-	a := newGlobalNode(apitest.Gossip, nil, globalRule("r", 10, time.Minute))
+	a := newGlobalNode(gatetest.Gossip, nil, globalRule("r", 10, time.Minute))
 	check := func(connected, lost bool, view string) {
 		t.Helper()
 		a.gate.SetGlobalState(connected, lost)

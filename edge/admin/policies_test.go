@@ -11,9 +11,9 @@ import (
 	"github.com/headgate-dev/headgate/edge/admin"
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/ask"
-	"github.com/headgate-dev/headgate/edge/ask/asktest"
 	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 )
 
 const sitePolicies = `
@@ -35,7 +35,7 @@ func newSite(t testing.TB) (*node, func(path string) ask.Answer) {
 // newNodeUnder returns a door to a node under the configuration in text, and the node's policies.
 func newNodeUnder(t testing.TB, text string) (*node, *ask.Room) {
 	t.Helper()
-	g, room := asktest.Open(t, 1<<20, text)
+	g, room := gatetest.Policies(t, 1<<20, text)
 	return newNodeOf(g, admin.Options{Local: true, Requests: room}), room
 }
 

@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/api"
-	"github.com/headgate-dev/headgate/edge/api/apitest"
 	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 	"github.com/headgate-dev/headgate/edge/metrics"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
-// newGlobalNode returns a node that gossips, whose statistics are apitest.Gossip.
+// newGlobalNode returns a node that gossips, whose statistics are gatetest.Gossip.
 func newGlobalNode() *node {
 	g := gate.New(gate.Options{
 		Node: "a", Memory: 1 << 20, Flush: 100 * time.Millisecond,
@@ -25,11 +25,11 @@ func newGlobalNode() *node {
 	})
 	return newCheckedNode(metrics.Sources{Gate: g, Gossip: func() *api.GossipView {
 		connected, lost, _ := g.GlobalState()
-		return &api.GossipView{Connected: connected, Lost: lost, GossipStats: apitest.Gossip()}
+		return &api.GossipView{Connected: connected, Lost: lost, GossipStats: gatetest.Gossip()}
 	}})
 }
 
-// globalWant are the samples for apitest.Gossip.
+// globalWant are the samples for gatetest.Gossip.
 const globalWant = `headgate_control_bytes 1234
 headgate_control_capacity_bytes 12345
 headgate_control_counts_displaced_total 130

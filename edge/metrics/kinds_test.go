@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/ask"
-	"github.com/headgate-dev/headgate/edge/ask/asktest"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 	"github.com/headgate-dev/headgate/edge/metrics"
@@ -52,7 +51,7 @@ func denyByLoad(t *testing.T, g *gate.Gate, room *ask.Room, now window.Instant) 
 // are bounded by the configuration.
 func TestMetricsOfKinds(t *testing.T) {
 	t.Parallel()
-	g, room := asktest.Open(t, 1<<20, `
+	g, room := gatetest.Policies(t, 1<<20, `
 pools: [{name: workers, order: [test, normal], up: 50%}]
 rules:
   - {name: api, limit: 10, window: 1m, burst: 20}

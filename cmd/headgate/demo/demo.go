@@ -10,11 +10,11 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/screen"
-	"github.com/headgate-dev/headgate/cmd/headgate/demo/stage"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/story"
-	"github.com/spf13/cobra"
 )
 
 // flags are the options of `headgate demo`.
@@ -80,7 +80,7 @@ type demo struct {
 	flags    flags
 	traffic  *story.Traffic
 	record   *story.Record
-	stage    *stage.Stage
+	stage    *stage
 	load     *load
 	watch    *watch
 	audience audience
@@ -107,9 +107,9 @@ func (a *app) demo(ctx context.Context, f flags) (err error) {
 	s := story.For(f.duration)
 	f.duration -= f.duration % s.Length // whole rounds
 	d := &demo{flags: f, traffic: story.NewTraffic(s, f.seed), record: story.NewRecord(s)}
-	log := &stage.Log{}
+	log := &daemonLog{}
 	d.audience = a.audience(&d.flags, log)
-	playing, open, err := stage.Open(ctx, program, log, a.Stderr)
+	playing, open, err := openStage(ctx, program, log, a.Stderr)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil // stopped before it began
@@ -207,7 +207,7 @@ func (d *demo) turn(at time.Duration, last *shown) {
 
 // audience returns the audience for these flags. Where there is no screen to draw on, f is made
 // plain.
-func (a *app) audience(f *flags, log *stage.Log) audience {
+func (a *app) audience(f *flags, log *daemonLog) audience {
 	f.plain = f.plain || f.json || !cli.IsTerminal(a.Stdout) || a.Getenv("TERM") == "dumb"
 	if !f.plain {
 		return screen.NewLive(a.App)

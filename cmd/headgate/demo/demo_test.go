@@ -12,7 +12,6 @@ import (
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/cmd/headgate/clitest"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/screen"
-	"github.com/headgate-dev/headgate/cmd/headgate/demo/stage"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/story"
 	"github.com/headgate-dev/headgate/edge/edgetest"
 )
@@ -27,7 +26,7 @@ func aDemo(to audience) *demo {
 	d.load = newLoad(d.traffic, d.record, [len(story.PoPs)]sender{})
 	d.load.Start(time.Now())
 	d.watch = newWatch(nil, nil)
-	d.stage = &stage.Stage{PoPs: []*stage.PoP{{Admin: "127.0.0.1:20003"}}}
+	d.stage = &stage{PoPs: []*pop{{Admin: "127.0.0.1:20003"}}}
 	return d
 }
 

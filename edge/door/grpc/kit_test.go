@@ -14,7 +14,6 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"github.com/headgate-dev/headgate/edge/ask"
-	"github.com/headgate-dev/headgate/edge/ask/asktest"
 	"github.com/headgate-dev/headgate/edge/config"
 	"github.com/headgate-dev/headgate/edge/door"
 	"github.com/headgate-dev/headgate/edge/door/doortest"
@@ -36,7 +35,7 @@ type house struct {
 func open(t testing.TB, yaml string) *house {
 	t.Helper()
 	h := &house{}
-	h.gate, h.room = asktest.Open(t, 1<<20, yaml)
+	h.gate, h.room = gatetest.Policies(t, 1<<20, yaml)
 	h.door = grpc.New(h.gate, grpc.Options{Room: h.room}, h.gate.Lane(0), h.gate.Lane(1))
 	h.serve(t, config.Address{Host: "127.0.0.1"}, func(ln net.Listener) net.Listener { return ln })
 	return h

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headgate-dev/headgate/edge/ask/asktest"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 )
@@ -35,7 +34,7 @@ func askDoor(t testing.TB) (*Door, *gate.Gate) {
 // doorOf returns a door with the policies of a configuration.
 func doorOf(t testing.TB, text string) (*Door, *gate.Gate) {
 	t.Helper()
-	g, room := asktest.Open(t, 1<<20, text)
+	g, room := gatetest.Policies(t, 1<<20, text)
 	return New(g, room, g.Lane(0)), g
 }
 

@@ -12,8 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/headgate-dev/headgate/edge/ask/asktest"
 	"github.com/headgate-dev/headgate/edge/edgetest"
+	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 	"github.com/headgate-dev/headgate/edge/request"
 )
 
@@ -34,7 +34,7 @@ func (d *drawn) Answered(uint64, int) {}
 // the same to the connection and to them, wherever it stands among others that are kept.
 func TestFramingHeadersAfterKept(t *testing.T) {
 	for _, share := range []uint32{0, math.MaxUint32} {
-		g, room := asktest.Open(t, 1<<20, `
+		g, room := gatetest.Policies(t, 1<<20, `
 rules: []
 policies:
   - name: all
@@ -77,7 +77,7 @@ policies:
 // TestDrawnHeadersTakeNoRoom: with as many headers as a head may have, a drawn request is answered
 // as any other, and 32 of the headers are kept.
 func TestDrawnHeadersTakeNoRoom(t *testing.T) {
-	g, room := asktest.Open(t, 1<<20, "rules: []\n"+
+	g, room := gatetest.Policies(t, 1<<20, "rules: []\n"+
 		"policies: [{name: all, match: {header.x-last: true}, limit: 100, window: 1m}]\n")
 	d, draws := &drawn{}, new(atomic.Uint32)
 	draws.Store(math.MaxUint32)
@@ -103,7 +103,7 @@ var dates = regexp.MustCompile("(?m)^Date: .*$")
 func TestDrawnIsAnsweredAsAny(t *testing.T) {
 	chance := rand.New(rand.NewPCG(3, 5))
 	ask := func(share uint32, raw []byte) string {
-		g, room := asktest.Open(t, 1<<20, "rules: []\npolicies:\n"+
+		g, room := gatetest.Policies(t, 1<<20, "rules: []\npolicies:\n"+
 			"  - {name: a, match: {header.x-a: true}, key: header.x-a, limit: 9, window: 1m}\n"+
 			"  - {name: site, match: {host: h.example, path: /a}, limit: 9, window: 1m}\n"+
 			"  - {name: cookie, match: {cookie.s: true}, limit: 9, window: 1m}\n")

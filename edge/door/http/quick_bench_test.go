@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headgate-dev/headgate/edge/ask/asktest"
 	"github.com/headgate-dev/headgate/edge/door/http"
+	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 )
 
 const benchPolicies = `
@@ -75,7 +75,7 @@ func BenchmarkQuick(b *testing.B) {
 		{"auth/questions=2", nginx + "/v2/users/4711\r\nX-API-Key: k\r\n"},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			g, room := asktest.Open(b, 4<<20, benchPolicies)
+			g, room := gatetest.Policies(b, 4<<20, benchPolicies)
 			serve(b, http.New(g, room, g.Lane(0)), c.raw+"\r\n")
 		})
 	}

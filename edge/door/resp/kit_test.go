@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/ask"
-	"github.com/headgate-dev/headgate/edge/ask/asktest"
 	"github.com/headgate-dev/headgate/edge/door/doortest"
 	"github.com/headgate-dev/headgate/edge/door/resp"
 	"github.com/headgate-dev/headgate/edge/door/stream"
 	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 )
 
 const policies = `
@@ -57,7 +57,7 @@ func openWith(t testing.TB, policies, rule string, bytes int64) *node {
 // openOptions is openWith for other options; their Room is the policies'.
 func openOptions(t testing.TB, policies string, o resp.Options) *node {
 	t.Helper()
-	g, room := asktest.Open(t, 1<<20, policies)
+	g, room := gatetest.Policies(t, 1<<20, policies)
 	o.Room = room
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

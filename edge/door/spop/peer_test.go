@@ -12,11 +12,11 @@ import (
 	"testing"
 
 	"github.com/headgate-dev/headgate/edge/ask"
-	"github.com/headgate-dev/headgate/edge/ask/asktest"
 	"github.com/headgate-dev/headgate/edge/door/budget"
 	"github.com/headgate-dev/headgate/edge/door/doortest"
 	"github.com/headgate-dev/headgate/edge/door/spop"
 	"github.com/headgate-dev/headgate/edge/gate"
+	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 )
 
 // The types of frames, of values, and the flag of a whole frame.
@@ -161,7 +161,7 @@ type agent struct {
 // open serves the configuration in text until the test ends, and connects.
 func open(t testing.TB, text string) *agent {
 	t.Helper()
-	g, room := asktest.Open(t, 1<<20, text)
+	g, room := gatetest.Policies(t, 1<<20, text)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -1,5 +1,4 @@
-// Package apitest holds values of package api for the tests of the rooms that show them.
-package apitest
+package gatetest
 
 import (
 	"time"

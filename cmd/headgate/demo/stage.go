@@ -1,11 +1,4 @@
-// Package stage runs the daemons of `headgate demo`: a node for each PoP, as `headgate serve`
-// would, in this process, each beside a ring.
-//
-//	dir/lhr.yaml ──► daemon ◄──► memcached     Close removes dir; nothing runs any more then
-//	dir/fra.yaml ──► daemon ◄──► memcached
-//	dir/nyc.yaml ──► daemon ◄──► memcached
-//	                    └── gossip
-package stage
+package demo
 
 import (
 	"context"
@@ -20,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/cmd/headgate/demo/story"
 	"github.com/headgate-dev/headgate/cmd/headgate/serve"
@@ -28,7 +23,6 @@ import (
 	"github.com/headgate-dev/headgate/edge/gate/health"
 	"github.com/headgate-dev/headgate/edge/wire"
 	"github.com/headgate-dev/headgate/gossip"
-	"golang.org/x/sync/errgroup"
 )
 
 const (
@@ -48,10 +42,10 @@ rules:
   - {name: %s, limit: %d, window: 1s, scope: global}
 `
 
-// PoP is a PoP: a daemon and a ring.
-type PoP struct {
+// pop is a PoP: a daemon and a ring.
+type pop struct {
 	Name, City, Node string
-	Ring             *Ring
+	Ring             *nodeRing
 	UDP, HTTP, Admin string      // its listeners, host:port
 	Client           *cli.Client // of the admin listener
 
@@ -60,33 +54,33 @@ type PoP struct {
 }
 
 // Dashboard returns the address a browser opens.
-func (p *PoP) Dashboard() string { return "http://" + p.Admin + "/" }
+func (p *pop) Dashboard() string { return "http://" + p.Admin + "/" }
 
-// Stage is the PoPs, in the order of story.PoPs.
-type Stage struct {
-	PoPs []*PoP
+// stage is the PoPs, in the order of story.PoPs.
+type stage struct {
+	PoPs []*pop
 
 	dir     string
-	log     *Log               // of the daemons
+	log     *daemonLog         // of the daemons
 	after   io.Writer          // where the kept lines go
 	end     context.CancelFunc // of the daemons
 	running errgroup.Group
 	failed  context.CancelCauseFunc // ends all that depend on the daemons
 }
 
-// Open starts everything and returns when the PoPs count together. The context it returns ends when
-// ctx does, or when a daemon failed. program is the memcached to run, "" for none. The daemons log
-// to log; Close writes the lines it kept to after.
-func Open(
-	ctx context.Context, program string, log *Log, after io.Writer,
-) (context.Context, *Stage, error) {
+// openStage starts everything and returns when the PoPs count together. The context it returns ends
+// when ctx does, or when a daemon failed. program is the memcached to run, "" for none. The daemons
+// log to log; Close writes the lines it kept to after.
+func openStage(
+	ctx context.Context, program string, log *daemonLog, after io.Writer,
+) (context.Context, *stage, error) {
 	dir, err := os.MkdirTemp("", "headgate-demo-")
 	if err != nil {
 		return ctx, nil, fmt.Errorf("make a directory: %w", err)
 	}
 	ctx, failed := context.WithCancelCause(ctx)
 	daemons, end := context.WithCancel(context.WithoutCancel(ctx)) // they outlast their clients
-	s := &Stage{dir: dir, log: log, after: after, end: end, failed: failed}
+	s := &stage{dir: dir, log: log, after: after, end: end, failed: failed}
 	if err := s.open(ctx, program); err != nil {
 		return ctx, nil, errors.Join(err, s.Close())
 	}
@@ -107,7 +101,7 @@ func Open(
 }
 
 // open opens everything; the daemons do not run yet.
-func (s *Stage) open(ctx context.Context, program string) error {
+func (s *stage) open(ctx context.Context, program string) error {
 	key := make([]byte, gossip.KeyBytes)
 	_, _ = rand.Read(key) // never fails
 	if err := s.write("cluster.key", base64.StdEncoding.EncodeToString(key)); err != nil {
@@ -116,7 +110,7 @@ func (s *Stage) open(ctx context.Context, program string) error {
 	log := slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	var seeds []string
 	for n, name := range story.PoPs {
-		p := &PoP{Name: name, City: story.Cities[n], Node: name + "-1"}
+		p := &pop{Name: name, City: story.Cities[n], Node: name + "-1"}
 		s.PoPs = append(s.PoPs, p) // for Close, even if the rest fails
 		if err := s.openPoP(ctx, p, program, seeds, log.With("pop", name)); err != nil {
 			return fmt.Errorf("start %s: %w", name, err)
@@ -127,10 +121,10 @@ func (s *Stage) open(ctx context.Context, program string) error {
 }
 
 // openPoP starts a PoP's ring and opens the daemon, with log as log.
-func (s *Stage) openPoP(
-	ctx context.Context, p *PoP, program string, seeds []string, log *slog.Logger,
+func (s *stage) openPoP(
+	ctx context.Context, p *pop, program string, seeds []string, log *slog.Logger,
 ) (err error) {
-	if p.Ring, err = OpenRing(ctx, program); err != nil {
+	if p.Ring, err = openRing(ctx, program); err != nil {
 		return err
 	}
 	file := p.Name + ".yaml"
@@ -148,9 +142,9 @@ func (s *Stage) openPoP(
 	return err
 }
 
-func (s *Stage) path(file string) string { return filepath.Join(s.dir, file) }
+func (s *stage) path(file string) string { return filepath.Join(s.dir, file) }
 
-func (s *Stage) write(file, text string) error {
+func (s *stage) write(file, text string) error {
 	if err := os.WriteFile(s.path(file), []byte(text), 0o600); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
 	}
@@ -158,7 +152,7 @@ func (s *Stage) write(file, text string) error {
 }
 
 // join waits until each PoP reports counting with all others.
-func (s *Stage) join(ctx context.Context) error {
+func (s *stage) join(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, joinTimeout,
 		fmt.Errorf("the PoPs did not find each other within %s", cli.Span(joinTimeout)))
 	defer cancel()
@@ -177,7 +171,7 @@ func (s *Stage) join(ctx context.Context) error {
 }
 
 // joined reports whether the PoP is connected to all others and to the ring.
-func (p *PoP) joined(ctx context.Context) bool {
+func (p *pop) joined(ctx context.Context) bool {
 	var view api.ClusterView
 	if err := p.Client.Get(ctx, "/v1/cluster", nil, &view); err != nil ||
 		view.Gossip == nil || view.Ring == nil {
@@ -194,7 +188,7 @@ func (p *PoP) joined(ctx context.Context) bool {
 }
 
 // Doors returns the addresses at which the PoPs take datagrams.
-func (s *Stage) Doors() (all []string) {
+func (s *stage) Doors() (all []string) {
 	for _, p := range s.PoPs {
 		all = append(all, p.UDP)
 	}
@@ -203,7 +197,7 @@ func (s *Stage) Doors() (all []string) {
 
 // Close stops the daemons, then their rings, and removes their files. Close returns when nothing is
 // left. Lines the daemons log about each other's end are dropped.
-func (s *Stage) Close() error {
+func (s *stage) Close() error {
 	s.log.End(s.after)
 	s.end()
 	errs := []error{s.running.Wait()}

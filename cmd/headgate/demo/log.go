@@ -1,4 +1,4 @@
-package stage
+package demo
 
 import (
 	"fmt"
@@ -8,12 +8,12 @@ import (
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 )
 
-// MaxLogLines is the number of lines of the daemons' logs kept for the end; more are counted.
-const MaxLogLines = 50
+// maxLogLines is the number of lines of the daemons' logs kept for the end; more are counted.
+const maxLogLines = 50
 
-// Log is the daemons' log: written through, or kept until the screen is gone. Safe for concurrent
-// use.
-type Log struct {
+// daemonLog is the daemons' log: written through, or kept until the screen is gone. Safe for
+// concurrent use.
+type daemonLog struct {
 	Through io.Writer // nil: kept
 
 	mu    sync.Mutex
@@ -23,14 +23,14 @@ type Log struct {
 }
 
 // Write takes a line.
-func (l *Log) Write(line []byte) (int, error) {
+func (l *daemonLog) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
 	case l.ended:
 	case l.Through != nil:
 		return l.Through.Write(line)
-	case len(l.lines) < MaxLogLines:
+	case len(l.lines) < maxLogLines:
 		l.lines = append(l.lines, string(line))
 	default:
 		l.more++
@@ -39,7 +39,7 @@ func (l *Log) Write(line []byte) (int, error) {
 }
 
 // End writes the kept lines to w. Later lines are dropped.
-func (l *Log) End(w io.Writer) {
+func (l *daemonLog) End(w io.Writer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, line := range l.lines {

@@ -1,12 +1,10 @@
-package stage_test
+package demo
 
 import (
 	"context"
 	"errors"
 	"strings"
 	"testing"
-
-	"github.com/headgate-dev/headgate/cmd/headgate/demo/stage"
 )
 
 // A memcached that does not start is replaced, and the ring gives the reason.
@@ -15,7 +13,7 @@ func TestRingFallsBack(t *testing.T) {
 		"": "not in PATH", "/bin/false": "ended at once",
 		"/no/such": "no such file",
 	} {
-		r, err := stage.OpenRing(t.Context(), program)
+		r, err := openRing(t.Context(), program)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -29,7 +27,7 @@ func TestRingFallsBack(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, program := range []string{"/bin/cat", ""} {
-		if _, err := stage.OpenRing(ctx, program); !errors.Is(err, context.Canceled) {
+		if _, err := openRing(ctx, program); !errors.Is(err, context.Canceled) {
 			t.Errorf("%q, stopped: %v", program, err)
 		}
 	}
@@ -39,9 +37,9 @@ func TestRingFallsBack(t *testing.T) {
 func TestOpenPrintsTheLog(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	log, after := &stage.Log{}, &strings.Builder{}
+	log, after := &daemonLog{}, &strings.Builder{}
 	_, _ = log.Write([]byte("a warning\n"))
-	if _, _, err := stage.Open(ctx, "", log, after); !errors.Is(err, context.Canceled) ||
+	if _, _, err := openStage(ctx, "", log, after); !errors.Is(err, context.Canceled) ||
 		after.String() != "a warning\n" {
 		t.Errorf("%v: %q", err, after)
 	}
@@ -50,13 +48,13 @@ func TestOpenPrintsTheLog(t *testing.T) {
 // Lines of the daemons are written through or kept, MaxLogLines of them, and are safe to print.
 func TestLog(t *testing.T) {
 	var out strings.Builder
-	l := &stage.Log{Through: &out}
+	l := &daemonLog{Through: &out}
 	_, _ = l.Write([]byte("one\n"))
 	if out.String() != "one\n" {
 		t.Errorf("through: %q", out.String())
 	}
-	l = &stage.Log{}
-	for range stage.MaxLogLines + 2 {
+	l = &daemonLog{}
+	for range maxLogLines + 2 {
 		_, _ = l.Write([]byte("bad\x1b[2J\n"))
 	}
 	out.Reset()
@@ -64,7 +62,7 @@ func TestLog(t *testing.T) {
 	_, _ = l.Write([]byte("late\n"))
 	l.End(&out)
 	if want := strings.Repeat("bad\\x1b[2J\n",
-		stage.MaxLogLines) + "… and 2 lines more\n"; out.String() != want {
+		maxLogLines) + "… and 2 lines more\n"; out.String() != want {
 		t.Errorf("kept: %q", out.String())
 	}
 }

@@ -1,4 +1,4 @@
-package stage
+package demo
 
 import (
 	"bufio"
@@ -22,8 +22,8 @@ const (
 	askTimeout  = 500 * time.Millisecond // for an answer
 )
 
-// Ring is the ring of a PoP: a memcached, or the minimal server instead.
-type Ring struct {
+// nodeRing is the ring of a PoP: a memcached, or the minimal server instead.
+type nodeRing struct {
 	Address string // host:port, on loopback
 	Kind    string // for people: "memcached 1.6.18", "stand-in"
 	Reason  string // why it is a stand-in, else ""
@@ -32,9 +32,9 @@ type Ring struct {
 	close   func() error
 }
 
-// OpenRing returns an answering ring: the memcached at the path program, or the minimal server if
+// openRing returns an answering ring: the memcached at the path program, or the minimal server if
 // program is "" or does not start.
-func OpenRing(ctx context.Context, program string) (*Ring, error) {
+func openRing(ctx context.Context, program string) (*nodeRing, error) {
 	reason := "memcached is not in PATH"
 	// that are tried
 	for range 5 { // another program may take the port before memcached does
@@ -54,17 +54,17 @@ func OpenRing(ctx context.Context, program string) (*Ring, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Ring{
+	return &nodeRing{
 		Address: s.Addr().String(), Kind: "stand-in", Reason: reason, standIn: s,
 		close: s.Close,
 	}, nil
 }
 
 // Close ends the ring and returns afterwards.
-func (r *Ring) Close() error { return r.close() }
+func (r *nodeRing) Close() error { return r.close() }
 
 // startMemcached runs memcached on a port free a moment ago.
-func startMemcached(ctx context.Context, program string) (*Ring, error) {
+func startMemcached(ctx context.Context, program string) (*nodeRing, error) {
 	at, err := freeAddress(ctx)
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func startMemcached(ctx context.Context, program string) (*Ring, error) {
 		defer close(ended)
 		_ = cmd.Wait() // it ends by endChild, or awaitMemcached reports that it has
 	}()
-	r := &Ring{Address: at, close: func() error { return endChild(cmd.Process, ended) }}
+	r := &nodeRing{Address: at, close: func() error { return endChild(cmd.Process, ended) }}
 	version, err := awaitMemcached(ctx, at, ended)
 	if err != nil {
 		return nil, errors.Join(err, r.Close())
@@ -164,7 +164,7 @@ func askVersion(ctx context.Context, at string) (string, error) {
 }
 
 // String returns the ring's kind and address.
-func (r *Ring) String() string {
+func (r *nodeRing) String() string {
 	text := r.Kind + " " + r.Address
 	if r.Reason != "" {
 		text += " (" + r.Reason + ")"
@@ -174,7 +174,7 @@ func (r *Ring) String() string {
 
 // Full returns the number of counters for which a stand-in had no room; 0 for a memcached, without
 // such a report.
-func (r *Ring) Full() uint64 {
+func (r *nodeRing) Full() uint64 {
 	if r.standIn == nil {
 		return 0
 	}

@@ -1,6 +1,6 @@
 //go:build !race
 
-package stage_test
+package demo
 
 import (
 	"fmt"
@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/cmd/headgate/clitest"
-	"github.com/headgate-dev/headgate/cmd/headgate/demo/stage"
 	"github.com/headgate-dev/headgate/edge/ring"
 	"github.com/headgate-dev/headgate/edge/ring/minimal"
 )
@@ -72,7 +71,7 @@ func TestStandInIsAMemcached(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	real, err := stage.OpenRing(t.Context(), clitest.ProgramPath(t, "memcached"))
+	real, err := openRing(t.Context(), clitest.ProgramPath(t, "memcached"))
 	if err != nil {
 		t.Fatal(err)
 	}
