@@ -53,7 +53,7 @@ func openDashboard(t *testing.T, n *systemtest.Node) *dashboard {
 		}
 	})
 	var cancel context.CancelFunc
-	d.ctx, cancel = context.WithTimeout(context.Background(), edgetest.Patience)
+	d.ctx, cancel = context.WithTimeout(context.Background(), 3*edgetest.Patience)
 	t.Cleanup(cancel)
 	if d.page, err = chromium.Open(d.ctx, 1280, 900, false); err != nil {
 		t.Fatal(err)

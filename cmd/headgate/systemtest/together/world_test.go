@@ -181,27 +181,50 @@ func (l *worldLab) cluster() {
 	l.Logf("/v1/cluster: %s", l.nodes[0].Get("/v1/cluster"))
 }
 
+// The seconds of a load that are looked at.
+const worldSkipped, worldSeconds = 3, 11
+
+// play offers new flows for 12 s, and again where the machine kept up in less than half of the
+// seconds: three times at most.
+func (l *worldLab) play(flows func() []*flow) *worldLoad {
+	l.Helper()
+	for tries := 1; ; tries++ {
+		load, kept := l.load(flows()...), 0
+		load.until((worldSeconds + 1) * time.Second)
+		load.stop()
+		load.say("after 12 s")
+		for second := worldSkipped; second < worldSeconds; second++ {
+			if load.keptUp(second) {
+				kept++
+			}
+		}
+		if kept >= (worldSeconds-worldSkipped)/2 || tries == 3 {
+			return load
+		}
+	}
+}
+
 // skewed offers five times a limit of 1,000 a second in shares of 80, 15 and 5 %, beside a client
 // that keeps to 0.9 of it. The bounds are wide, for machines with other work: the figures are in
 // the log, and the soak has narrow bounds.
 func (l *worldLab) skewed() {
-	const skipped, seconds = 3, 11
-	flood := &flow{name: "flood", rule: "thousand", rate: spread(5*worldLimit, 0.80, 0.15, 0.05)}
-	quiet := &flow{name: "quiet", rule: "thousand", rate: spread(0.9*worldLimit, 0.80, 0.15, 0.05)}
-	load := l.load(flood, quiet)
-	load.until((seconds + 1) * time.Second)
-	load.stop()
-	load.say("after 12 s")
-	l.Logf("the first seconds: %.3f", flood.shares(0, skipped*worldBins, worldLimit))
-	all := flood.shares(skipped*worldBins, seconds*worldBins, worldLimit)
+	load := l.play(func() []*flow {
+		return []*flow{
+			{name: "flood", rule: "thousand", rate: spread(5*worldLimit, 0.80, 0.15, 0.05)},
+			{name: "quiet", rule: "thousand", rate: spread(0.9*worldLimit, 0.80, 0.15, 0.05)},
+		}
+	})
+	flood, quiet := load.flows[0], load.flows[1]
+	l.Logf("the first seconds: %.3f", flood.shares(0, worldSkipped*worldBins, worldLimit))
+	all := flood.shares(worldSkipped*worldBins, worldSeconds*worldBins, worldLimit)
 	_, _, mean := logShares(l, "five times a limit of 1,000/s, 80/15/5", all)
 	kept, most := 0, 0.0
 	for n, share := range all {
-		if load.keptUp(skipped + n) {
+		if load.keptUp(worldSkipped + n) {
 			kept, most = kept+1, max(most, share)
 		}
 	}
-	index, shares := flood.jain(skipped*worldBins, seconds*worldBins)
+	index, shares := flood.jain(worldSkipped*worldBins, worldSeconds*worldBins)
 	l.Logf("Jain's index over the PoPs %.5f, admitted of asked %.4f", index, shares)
 	l.Logf("the machine kept up in %d of %d seconds; of those at most %.3f", kept, len(all), most)
 	if mean < 0.90 || mean > 1.05 || most > 1.25 {
@@ -220,15 +243,15 @@ func (l *worldLab) skewed() {
 // divided offers the same to a limit of 2,000 a second that is divided among the PoPs: the first
 // two may admit 750 each, and the third one the 500 that it asks for.
 func (l *worldLab) divided() {
-	const limit, skipped, seconds = 2000, 3, 11
-	flood := &flow{name: "flood", rule: "divided", rate: spread(5*limit, 0.80, 0.15, 0.05)}
-	load := l.load(flood)
-	load.until((seconds + 1) * time.Second)
-	load.stop()
-	load.say("after 12 s")
+	const limit = 2000
+	flood := l.play(func() []*flow {
+		return []*flow{{
+			name: "flood", rule: "divided", rate: spread(5*limit, 0.80, 0.15, 0.05),
+		}}
+	}).flows[0]
 	_, _, mean := logShares(l, "five times a limit of 2,000/s, 80/15/5",
-		flood.shares(skipped*worldBins, seconds*worldBins, limit))
-	_, shares := flood.jain(skipped*worldBins, seconds*worldBins)
+		flood.shares(worldSkipped*worldBins, worldSeconds*worldBins, limit))
+	_, shares := flood.jain(worldSkipped*worldBins, worldSeconds*worldBins)
 	l.Logf("admitted of asked %.4f", shares)
 	if mean < 0.90 || mean > 1.05 {
 		l.Errorf("admitted %.3f of the limit, want 0.90 to 1.05", mean)
