@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/config"
-	"github.com/headgate-dev/headgate/edge/gate/gatetest"
+	"github.com/headgate-dev/headgate/edge/gate"
 )
 
 const recordPolicies = `rules: []
@@ -28,7 +28,9 @@ func FuzzRecord(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	g := gatetest.New(f, 1<<20, c.AllRules()...)
+	g := gate.New(gate.Options{
+		Node: "test", Memory: 1 << 20, Rules: c.AllRules(), Flush: time.Second, Start: time.Now(),
+	})
 	r := New(g, TicketBytes)
 	r.Set(e, c.AllRules(), time.Minute)
 	good := append(beginRecord(nil, 1, 1, 0).addNumber(7), 0, 3, 0, 0, 1, 'k')
