@@ -14,7 +14,7 @@ import (
 
 // rulesTimeout bounds the wait for the daemon's rules, which only improve an error, a completion or
 // a hint.
-const rulesTimeout = 200 * time.Millisecond
+const rulesTimeout = time.Second
 
 // rules asks the daemon for the rules.
 func (c *Client) rules(ctx context.Context) ([]api.RuleView, error) {
