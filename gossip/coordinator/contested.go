@@ -16,8 +16,8 @@ import (
 //	each          at least what the PoP had of its part in the last window: a flood here leaves
 //	              free what falls due there
 //
-// The second holds only where this PoP was denied something of late: a client that asks for no more
-// than its limit is not, and moves as it likes. The price is the change: a PoP that comes late
+// The second holds only where this PoP is flooded, denied much of a limit in each window: a client
+// near its limit is not, and moves as it likes. The price is the change: a PoP that comes late
 // takes its part beside a full window.
 
 const (
@@ -31,7 +31,7 @@ const (
 // contest is the memory of a key near its limit.
 type contest struct {
 	first, last window.Instant // when nearly all of the limit was used
-	denied      window.Instant // when this PoP was denied something last; 0: never
+	calm        window.Instant // when this PoP was last not flooded
 	shares      []share        // of the last window
 	most        []recent
 }
@@ -74,7 +74,7 @@ func (c *Coordinator) contend(now, was window.Instant, k *counted, own, offered 
 		c.settleContest(k)
 		return
 	case t == nil:
-		t = &contest{first: now, last: now}
+		t = &contest{first: now, last: now, calm: now}
 		k.contest = t
 	}
 	c.addShare(k, share{max(was, now.Add(-time.Second)), 0, uint8(min(own, 255)), 0})
@@ -85,7 +85,8 @@ func (c *Coordinator) contend(now, was window.Instant, k *counted, own, offered 
 	if all = max(all, offered); all >= near {
 		t.last = now
 	}
-	if k.contested(now) && now.Sub(t.denied) <= 2*r.Window {
+	if k.contested(now) && now.Sub(t.calm) > 2*r.Window &&
+		now.Sub(k.measured) < adviceFor(c.o.Flush) {
 		c.keepFree(now, k)
 	}
 }

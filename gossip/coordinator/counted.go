@@ -1,7 +1,6 @@
 package coordinator
 
 import (
-	"slices"
 	"time"
 
 	"github.com/headgate-dev/headgate/gossip/coordinator/packet"
@@ -57,9 +56,9 @@ func (c *Coordinator) measureCounted(now window.Instant, m *Sample, r *terms) {
 	}
 	k.rule, k.index, k.measured, k.used, k.rate = r, m.Index, now, m.Offered, float32(m.Report.Rate)
 	own := c.see(now, k, m)
-	if by := &m.Report.Totals.By; k.contest != nil && slices.ContainsFunc(by[:],
-		func(t window.PeriodTotals) bool { return t.Offered > t.Admitted }) {
-		k.contest.denied = now
+	// Offered has the denials of this PoP, but not those of others.
+	if t := k.contest; t != nil && m.Offered < r.Limit+r.Limit/8+4 {
+		t.calm = now
 	}
 	c.note(now, k, m)
 	c.contend(now, was, k, own, m.Offered)
