@@ -2,6 +2,7 @@ package global
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,12 +39,10 @@ func TestClocksOfPoPsApart(t *testing.T) {
 				continue
 			}
 			synctest.Test(t, func(t *testing.T) {
-				rings := make([]bool, len(c.pops))
-				for n := range rings {
-					rings[n] = c.rings
-				}
 				clocksApart(t, &simPlan{
-					seed: uint64(rule.Limit), full: c.full, pops: c.pops, ring: rings,
+					seed: uint64(
+						rule.Limit,
+					), full: c.full, pops: c.pops, ring: slices.Repeat([]bool{c.rings}, len(c.pops)),
 					rules: []mitigation.Rule{rule},
 				}, c.ahead)
 			})

@@ -106,11 +106,7 @@ func moveNear(t *testing.T, s *sim, rule *mitigation.Rule) {
 			if s.at < next[n] {
 				continue
 			}
-			gap := every
-			if n%2 > 0 {
-				gap = time.Duration(float64(every) * rand.ExpFloat64())
-			}
-			next[n] += gap
+			next[n] += time.Duration(float64(every) * []float64{1, rand.ExpFloat64()}[n%2])
 			if rand.IntN(3) == 0 {
 				at[n] = rand.IntN(len(s.nodes))
 			}
