@@ -3,6 +3,7 @@ package global
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,8 +32,8 @@ func eachFair(t *testing.T, limit int64, test func(*testing.T, *sim, *mitigation
 				Name: "fair", Limit: limit, Window: 8 * time.Second, Scope: mitigation.Global,
 			}
 			test(t, startSim(t, &simPlan{
-				seed: uint64(limit), memory: 8 << 20, pops: pops, ring: []bool{n > 0, n > 0, n > 0},
-				rules: []mitigation.Rule{rule},
+				seed: uint64(limit), memory: 8 << 20, pops: pops,
+				ring: slices.Repeat([]bool{n > 0}, 3), rules: []mitigation.Rule{rule},
 			}), &rule)
 		})
 	}

@@ -95,7 +95,7 @@ func TestFrontCrowd(t *testing.T) {
 					case http.StatusTooManyRequests:
 						refused.Add(1)
 					default:
-						t.Errorf("%d: %s", r.StatusCode, r.body)
+						t.Error(r.StatusCode, r.body)
 					}
 				}
 			})
