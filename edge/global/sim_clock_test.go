@@ -40,9 +40,8 @@ func TestClocksOfPoPsApart(t *testing.T) {
 			}
 			synctest.Test(t, func(t *testing.T) {
 				clocksApart(t, &simPlan{
-					seed: uint64(
-						rule.Limit,
-					), full: c.full, pops: c.pops, ring: slices.Repeat([]bool{c.rings}, len(c.pops)),
+					seed: uint64(rule.Limit), full: c.full, pops: c.pops,
+					ring:  slices.Repeat([]bool{c.rings}, len(c.pops)),
 					rules: []mitigation.Rule{rule},
 				}, c.ahead)
 			})

