@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -61,9 +60,7 @@ func TestGRPC(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	cert, key, _ := edgetest.Certificate(t)
-	n := startAt(t, fmt.Sprintf("udp: '127.0.0.1:0', http: '127.0.0.1:0', "+
-		"grpc: ['127.0.0.1:0', 'unix:%s']",
-		filepath.Join(dir, "s")),
+	n := startAt(t, "udp: '127.0.0.1:0', http: '127.0.0.1:0', grpc: ['127.0.0.1:0', 'unix:"+dir+"/s']",
 		fmt.Sprintf("tls: {cert_file: %s, key_file: %s, client_ca_file: %s}\n", cert, key, cert))
 	at := n.node.Addresses().Streams["grpc"]
 	plain, err := net.Dial("unix", at[1].String())

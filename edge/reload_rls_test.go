@@ -21,9 +21,9 @@ func TestRLSFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write(file, "memory: 8MiB\n"+
-		"listen: {udp: [], http: [], admin: [], grpc: '127.0.0.1:0'}\nrules: []\nrls: "+
-		"{files: ['"+dir+"/?.yaml']}\n")
+	const head = "memory: 4MiB\nlisten: {udp: [], http: [], admin: [], grpc: '127.0.0.1:0'}\n"
+	files := "rls: {files: ['" + dir + "/?.yaml']}\n"
+	write(file, head+"rules: []\n"+files)
 	write(limits, "domain: d\ndescriptors: [{key: user, rate_limit: {unit: minute, "+
 		"requests_per_unit: 3}}]\n")
 	n, err := edge.New(t.Context(), edge.Options{File: file})
@@ -35,8 +35,8 @@ func TestRLSFiles(t *testing.T) {
 	if names() != "d.user" {
 		t.Errorf("rules %s", names())
 	}
-	write(filepath.Join(dir, "b.yaml"), "domain: e\ndescriptors: [{key: ip, rate_limit: {unit: "+
-		"fortnight, requests_per_unit: 3}}]\n")
+	write(filepath.Join(dir, "b.yaml"),
+		"domain: e\ndescriptors: [{key: ip, rate_limit: {unit: age, requests_per_unit: 3}}]\n")
 	if _, err := n.Reload(); err == nil ||
 		!strings.Contains(err.Error(), "b.yaml:1:") &&
 			!strings.Contains(err.Error(), "b.yaml:2:44") || names() != "d.user" {
@@ -47,9 +47,7 @@ func TestRLSFiles(t *testing.T) {
 	if _, err := n.Reload(); err != nil || names() != "d.user e.ip" {
 		t.Errorf("%v, rules %s", err, names())
 	}
-	write(file, "memory: 8MiB\n"+
-		"listen: {udp: [], http: [], admin: [], grpc: '127.0.0.1:0'}\nrules: [{name: "+
-		"d.user, limit: 1, window: 1s}]\nrls: {files: ['"+dir+"/?.yaml']}\n")
+	write(file, head+"rules: [{name: d.user, limit: 1, window: 1s}]\n"+files)
 	if _, err := n.Reload(); err == nil ||
 		!strings.Contains(err.Error(), "a rule is called d.user already") {
 		t.Error(err)

@@ -37,9 +37,9 @@ func greets(addr net.Addr) bool {
 // it is opened again, at the same address.
 func TestStreamDoor(t *testing.T) {
 	socket := t.TempDir() + "/spop.sock"
-	c, err := config.Parse("headgate.yaml", []byte("memory: 8MiB\n"+
-		"listen: {udp: [], http: 127.0.0.1:0, admin: "+
-		"127.0.0.1:0, spop: 'unix:"+socket+"'}\n"))
+	c, err := config.Parse("headgate.yaml", []byte(
+		"memory: 4MiB\nlisten: {http: 127.0.0.1:0, admin: 127.0.0.1:0, spop: 'unix:"+socket+
+			"', udp: []}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

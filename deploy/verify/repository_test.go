@@ -70,6 +70,19 @@ func TestDependabot(t *testing.T) {
 	}
 }
 
+// The top level has the packages, the folders around them, and what every repository has.
+func TestTopLevel(t *testing.T) {
+	known := strings.Fields("bench cmd deploy docs edge gossip mitigation sketch window " +
+		"go.mod go.sum Makefile README.md CHANGELOG.md CONTRIBUTING.md CODE_OF_CONDUCT.md " +
+		"SECURITY.md LICENSE LICENSES REUSE.toml")
+	for file := range strings.Lines(run(t, "git", "-C", top, "ls-files")) {
+		name, _, _ := strings.Cut(strings.TrimSpace(file), "/")
+		if name[0] != '.' && !slices.Contains(known, name) {
+			t.Errorf("%s: not at the top level", name)
+		}
+	}
+}
+
 // Each licence that REUSE.toml names is there, headgate's is that of LICENSE, and what others wrote
 // is under theirs.
 func TestLicences(t *testing.T) {

@@ -2,7 +2,6 @@ package global
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -19,23 +18,22 @@ import (
 func TestAFloodLeavesOtherPoPsTheirPart(t *testing.T) {
 	edgetest.Alone(t) // TestSimulator runs the same with goroutines
 	for _, limit := range []int64{5, 9, 24, 60, 64} {
-		eachFair(t, limit, floodBeside)
+		eachFair(t, limit, simPlan{seed: uint64(limit)}, floodBeside)
 	}
 }
 
-// eachFair calls test with a simulation of three PoPs and a rule of that limit, without rings and
-// with.
-func eachFair(t *testing.T, limit int64, test func(*testing.T, *sim, *mitigation.Rule)) {
+// eachFair calls test with simulations by plan, of three PoPs and a rule of that limit, without
+// rings and with.
+func eachFair(
+	t *testing.T, limit int64, plan simPlan, test func(*testing.T, *sim, *mitigation.Rule),
+) {
+	rule := mitigation.Rule{
+		Name: "fair", Limit: limit, Window: 8 * time.Second, Scope: mitigation.Global,
+	}
+	plan.rules = []mitigation.Rule{rule}
 	for n, pops := range [][]int{{1, 1, 1}, {2, 2, 1}} {
-		synctest.Test(t, func(t *testing.T) {
-			rule := mitigation.Rule{
-				Name: "fair", Limit: limit, Window: 8 * time.Second, Scope: mitigation.Global,
-			}
-			test(t, startSim(t, &simPlan{
-				seed: uint64(limit), memory: 8 << 20, pops: pops,
-				ring: slices.Repeat([]bool{n > 0}, 3), rules: []mitigation.Rule{rule},
-			}), &rule)
-		})
+		plan.pops, plan.ring = pops, slices.Repeat([]bool{n > 0}, 3)
+		synctest.Test(t, func(t *testing.T) { test(t, startSim(t, &plan), &rule) })
 	}
 }
 
@@ -85,7 +83,7 @@ func TestMovers(t *testing.T) {
 	edgetest.Alone(t) // TestSimulator runs the same with goroutines
 	for range edgetest.Rounds(1, 20) {
 		for _, limit := range []int64{5, 9} {
-			eachFair(t, limit, moveNear)
+			eachFair(t, limit, simPlan{seed: edgetest.Seed(t), memory: 8 << 20}, moveNear)
 		}
 	}
 }
@@ -97,7 +95,7 @@ func moveNear(t *testing.T, s *sim, rule *mitigation.Rule) {
 	var next [len(at)]time.Duration
 	var logs [len(at)]*window.Log
 	for n := range next {
-		next[n] = 5*time.Second + time.Duration(rand.Int64N(int64(every)))
+		next[n] = 5*time.Second + time.Duration(s.dice.Int64N(int64(every)))
 		logs[n] = window.NewLog(rule.Window, simStep)
 	}
 	var wrong [2]int // evenly, at random
@@ -107,9 +105,9 @@ func moveNear(t *testing.T, s *sim, rule *mitigation.Rule) {
 			if s.at < next[n] {
 				continue
 			}
-			next[n] += time.Duration(float64(every) * []float64{1, rand.ExpFloat64()}[n%2])
-			if rand.IntN(3) == 0 {
-				at[n] = rand.IntN(len(s.nodes))
+			next[n] += time.Duration(float64(every) * []float64{1, s.dice.ExpFloat64()}[n%2])
+			if s.dice.IntN(3) == 0 {
+				at[n] = s.dice.IntN(len(s.nodes))
 			}
 			if !s.nodes[at[n]].decide(rule.Name, fmt.Append(nil, n)).Deny {
 				log.Admit(s.now(), 1)

@@ -9,12 +9,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/headgate-dev/headgate/edge/api"
 )
 
-// rulesTimeout bounds the wait for the daemon's rules, which only improve an error, a completion or
-// a hint.
-const rulesTimeout = time.Second
+// Waits for the daemon's rules, which only improve an error, a hint or a completion. Whoever
+// completes a word waits at the keyboard.
+const (
+	rulesTimeout      = time.Second
+	completionTimeout = 200 * time.Millisecond
+)
 
 // rules asks the daemon for the rules.
 func (c *Client) rules(ctx context.Context) ([]api.RuleView, error) {
@@ -72,6 +77,15 @@ func (a *App) AskRuleNames(ctx context.Context) []string {
 		return nil
 	}
 	return names
+}
+
+// CompleteRules completes a flag with the names of the running daemon's rules.
+func (a *App) CompleteRules(
+	cmd *cobra.Command, _ []string, _ string,
+) ([]cobra.Completion, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
+	defer cancel()
+	return a.AskRuleNames(ctx), cobra.ShellCompDirectiveNoFileComp
 }
 
 // AskPolicies returns the policies of the running daemon; false without an answer.

@@ -153,12 +153,7 @@ func (a *app) addSnippetFlags(cmd *cobra.Command, s *snippet, f *snippetFlags) {
 		return
 	}
 	flags.StringVar(&f.rule, "rule", s.defaultRule(), "ask the rule `NAME` alone, not the policies")
-	complete := func(cmd *cobra.Command, _ []string, _ string) (
-		[]cobra.Completion, cobra.ShellCompDirective,
-	) {
-		return a.AskRuleNames(cmd.Context()), cobra.ShellCompDirectiveNoFileComp
-	}
-	if err := cmd.RegisterFlagCompletionFunc("rule", complete); err != nil {
+	if err := cmd.RegisterFlagCompletionFunc("rule", a.CompleteRules); err != nil {
 		panic(err) // the flag was added above
 	}
 }
