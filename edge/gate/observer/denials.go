@@ -109,13 +109,24 @@ func (d *Denials) Note(lane int, is *Denied) {
 	r.sum.Store(sum)
 	r.policy.Store(is.Policy)
 	r.key.Store(uint64(is.Key))
+	d.free(set, tag, when).Store(tag | (n + 1))
+}
+
+// free returns the entry of set with the oldest record, or one of the key with that tag whose
+// second is over: a key then has few entries, and they are found soon.
+func (d *Denials) free(set *[recentWays]atomic.Uint64, tag, when uint64) *atomic.Uint64 {
 	oldest := &set[0]
 	for way := range set {
-		if at := &set[way]; at.Load()<<(64-costBits) < oldest.Load()<<(64-costBits) {
+		at := &set[way]
+		n := at.Load() - tag - 1
+		if n < 1<<costBits && d.record(n).when.Load()>>8 != when>>8 {
+			return at
+		}
+		if at.Load()<<(64-costBits) < oldest.Load()<<(64-costBits) {
 			oldest = at
 		}
 	}
-	oldest.Store(tag | (n + 1))
+	return oldest
 }
 
 // size returns the number of records.
