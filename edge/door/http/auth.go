@@ -25,8 +25,7 @@ const (
 
 // answerAuth answers a request whose path begins with head.AuthPath.
 func (x *exchange) answerAuth() *api.Problem {
-	// From a pool and not a connection's own: a session is some 60 KiB, and most connections are
-	// idle.
+	// From a pool and not a connection's own: most connections are idle.
 	s := x.sessions.Get().(*ask.Session) //nolint:forcetypeassert // see newDoor
 	defer x.sessions.Put(s)
 	began := x.decider.Now()

@@ -33,6 +33,11 @@ type visit struct {
 	hop                        string   // the address it comes from; empty: 127.0.0.1
 }
 
+// apiVisit is a visit to what the policy api guards.
+func apiVisit(client string, header ...string) visit {
+	return visit{host: "api.example.com", path: "/v2/a", client: client, header: header}
+}
+
 // policyCases are visits in their order, and what becomes of each: the daemon keeps its counts
 // between them.
 var policyCases = []struct {
@@ -108,52 +113,51 @@ var policyCases = []struct {
 	},
 	{
 		"two of a free tenant pass", 2,
-		visit{
-			host: "api.example.com", path: "/v2/a", client: "203.0.113.2",
-			header: []string{"X-Api-Key", "k-free"},
-		},
+		apiVisit("203.0.113.2", "X-Api-Key", "k-free"),
 		200, "rule api@free  key ~",
 	},
 	{"and no third", 1, visit{
 		host: "api.example.com", path: "/v2/b", client: "203.0.113.3",
 		header: []string{"X-Api-Key", "k-free"},
 	}, 429, ""},
-	{"four of a gold one", 4, visit{
-		host: "api.example.com", path: "/v2/a", client: "203.0.113.2",
-		header: []string{"X-Api-Key", "k-gold"},
-	}, 200, "rule api@gold  key ~"},
-	{"and no fifth", 1, visit{
-		host: "api.example.com", path: "/v2/a", client: "203.0.113.2",
-		header: []string{"X-Api-Key", "k-gold"},
-	}, 429, ""},
+	{
+		"four of a gold one",
+		4,
+		apiVisit("203.0.113.2", "X-Api-Key", "k-gold"),
+		200,
+		"rule api@gold  key ~",
+	},
+	{"and no fifth", 1, apiVisit("203.0.113.2", "X-Api-Key", "k-gold"), 429, ""},
+	{
+		"by headers that a proxy sends",
+		1,
+		apiVisit("203.0.113.2", "X-Api-Key", "k-gold", "X-Forwarded-Host", "a", "X-Forwarded-Uri",
+			"/", "X-Forwarded-Method", "PUT", "X-Original-Uri", "/", "X-Original-Method", "PUT"),
+		429,
+		"",
+	},
 	{
 		"a made-up key counts by its client", 2,
-		visit{
-			host: "api.example.com", path: "/v2/a", client: "203.0.113.4",
-			header: []string{"X-Api-Key", "k-1"},
-		},
+		apiVisit("203.0.113.4", "X-Api-Key", "k-1"),
 		200, "rule api@free  key 203.0.113.4",
 	},
-	{"whichever it makes up", 1, visit{
-		host: "api.example.com", path: "/v2/a",
-		client: "203.0.113.4", header: []string{"X-Api-Key", "k-2"},
-	}, 429, ""},
-	{"a /64 is one client", 1, visit{
-		host: "api.example.com", path: "/v2/a",
-		client: "2001:db8:2:3::1",
-	}, 200, "rule api@free  key 2001:db8:2:3::/64"},
+	{"whichever it makes up", 1, apiVisit("203.0.113.4", "X-Api-Key", "k-2"), 429, ""},
+	{
+		"a /64 is one client",
+		1,
+		apiVisit("2001:db8:2:3::1"),
+		200,
+		"rule api@free  key 2001:db8:2:3::/64",
+	},
 	{
 		"with all its addresses", 1,
-		visit{host: "api.example.com", path: "/v2/a", client: "2001:db8:2:3:ffff::2"},
+		apiVisit("2001:db8:2:3:ffff::2"),
 		200, "",
 	},
-	{"that share one limit", 1, visit{
-		host: "api.example.com", path: "/v2/a",
-		client: "2001:db8:2:3::3",
-	}, 429, ""},
+	{"that share one limit", 1, apiVisit("2001:db8:2:3::3"), 429, ""},
 	{
 		"the next /64 is another", 1,
-		visit{host: "api.example.com", path: "/v2/a", client: "2001:db8:2:4::1"},
+		apiVisit("2001:db8:2:4::1"),
 		200, "",
 	},
 	{
@@ -313,8 +317,12 @@ func (s *frontSite) visit(v visit) visited {
 	if v.method == "" {
 		v.method = http.MethodGet
 	}
-	req, err := http.NewRequestWithContext(s.Context(), v.method, "http://"+systemtest.Address(s.port)+v.path,
-		nil)
+	req, err := http.NewRequestWithContext(
+		s.Context(),
+		v.method,
+		"http://"+systemtest.Address(s.port)+v.path,
+		nil,
+	)
 	if err != nil {
 		s.Fatal(err)
 	}
