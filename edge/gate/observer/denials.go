@@ -87,15 +87,18 @@ func (d *Denials) Note(lane int, is *Denied) {
 	when := uint64(is.At)/uint64(time.Second)<<8 | uint64(is.Why)
 	sum := 1<<costBits | uint64(is.Cost)
 	set, tag := &l.recent[uint64(is.Key)%recentSets], uint64(is.Key)&^(1<<costBits-1)
+	var free *atomic.Uint64 // an entry of the key, of an earlier second
 	for way := range set {
 		n := set[way].Load() - tag - 1
 		if n >= 1<<costBits {
 			continue // of another key, or of none
 		}
-		if r := d.record(n); r.key.Load() == uint64(is.Key) && r.when.Load() == when &&
-			r.policy.Load() == is.Policy {
+		switch r, at := d.record(n), d.record(n).when.Load(); {
+		case at == when && r.key.Load() == uint64(is.Key) && r.policy.Load() == is.Policy:
 			r.sum.Add(sum)
 			return
+		case at>>8 != when>>8:
+			free = &set[way]
 		}
 	}
 	if !l.may(uint64(is.At) / uint64(newDenialsIn)) {
@@ -103,30 +106,16 @@ func (d *Denials) Note(lane int, is *Denied) {
 		return
 	}
 	n := d.next.Add(1) - 1
+	if free == nil {
+		free = &set[n%recentWays]
+	}
 	r := d.record(n)
 	r.key.Store(0)
 	r.when.Store(when)
 	r.sum.Store(sum)
 	r.policy.Store(is.Policy)
 	r.key.Store(uint64(is.Key))
-	d.free(set, tag, when).Store(tag | (n + 1))
-}
-
-// free returns the entry of set with the oldest record, or one of the key with that tag whose
-// second is over: a key then has few entries, and they are found soon.
-func (d *Denials) free(set *[recentWays]atomic.Uint64, tag, when uint64) *atomic.Uint64 {
-	oldest := &set[0]
-	for way := range set {
-		at := &set[way]
-		n := at.Load() - tag - 1
-		if n < 1<<costBits && d.record(n).when.Load()>>8 != when>>8 {
-			return at
-		}
-		if at.Load()<<(64-costBits) < oldest.Load()<<(64-costBits) {
-			oldest = at
-		}
-	}
-	return oldest
+	free.Store(tag | (n + 1))
 }
 
 // size returns the number of records.
