@@ -7,18 +7,14 @@
 //
 // The price:
 //
-//   - A key may pass the promotion mark on top of its limit in its first window in a slot,
-//     because
-//
-// nothing is carried over from the sketch into the exact log. The mark is 0 while there is room and
-// limit/4 when there is none.
+//   - A key may pass the promotion mark on top of its limit in its first window in a slot, because
+//     nothing is carried over from the sketch into the exact log. The mark is 0 while there is room
+//     and limit/4 when there is none.
 //   - When slots or the memory of their logs run out, the keys furthest below their limits lose
-//     their
-//
-// exact counts. A key near the limit without a slot is let through, and counted in Stats.Full.
+//     their exact counts. A key near the limit without a slot is let through, and counted in
+//     Stats.Full.
 //   - A limit above 1024 is remembered in 1024 marks or fewer, so its count is too high by up to
-//
-// limit/1024, at most limit/64 when memory is short. Never too low.
+//     limit/1024, at most limit/64 when memory is short. Never too low.
 //   - Times are rounded down to ticks of 1 µs; see Tick.
 //   - Other nodes' admissions arrive once a flush. Until then each node knows only its own.
 //

@@ -1,4 +1,4 @@
-// Package admin is the HTTP listener for people: the counts are shown and flags of a node, and
+// Package admin is the HTTP listener for people: the listener shows a node's counts and flags, and
 // takes operators' overrides and changes of mode.
 //
 //	request ─► headers ─► guard: Host, Origin, token ─► route ─► parameters or JSON ─► gate ─► JSON

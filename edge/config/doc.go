@@ -8,6 +8,6 @@
 // edge/config/scalar, because the YAML library reads "limit: 010" as 8, "limit: 2.5" as 2, and
 // stops looking after the first document.
 //
-// Nothing here opens a socket, asks for the host name or checks whether a named file exists: for
-// the caller. All functions are safe to call concurrently; a Config is a plain value.
+// Nothing here opens a socket, asks for the host name or checks whether a named file exists: the
+// caller does. All functions are safe to call concurrently; a Config is a plain value.
 package config

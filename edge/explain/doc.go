@@ -9,8 +9,8 @@
 // The words mean the same everywhere:
 //
 //   - A view is the scope whose counts the verdict rests on: this node, the PoP or all PoPs. It is
-//     lost when it has been narrower than the rule's scope for so long the rule's failure mode
-//     acts.
+//     lost when it has been narrower than the rule's scope for long enough for the rule's
+//     failure mode to act.
 //   - A key is drawn for when a flag with a ratio sheds it: each request is refused with that
 //     probability.
 //   - A flag is lifted when it is removed before it ends. Unless it allowed the key, that also

@@ -7,7 +7,7 @@
 //	   └───────────── Output, Written ◄── HEADERS, DATA, trailers ◄────────┘
 //
 // Frames are parsed inside the connection's buffer. All requests of a single read are answered by a
-// single write. A header block equal to the last, and changes no table, is not decoded again. A
+// single write. A header block equal to the last is not decoded again, unless a table changes. A
 // response's headers and trailers are a byte or two from the dynamic table.
 //
 // A call is answered at the request's end, so a stream is forgotten with the answer unless the

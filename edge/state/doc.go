@@ -1,5 +1,5 @@
 // Package state keeps a gate's memory in a file over a restart: operators' overrides, flags, and
-// the counts of flagged keys or near their limits. A killed node so refuses the same clients again
+// the counts of flagged keys or near their limits. So a killed node refuses the same clients again
 // at once.
 //
 //	before the doors open:       file → readState → codec.Decode → Gate.Restore
@@ -13,5 +13,5 @@
 // or fail the start: a node without its file starts empty and says so in the log.
 //
 // A directory is a single node's. Two nodes with the same directory would each restore the state of
-// other.
+// the other.
 package state

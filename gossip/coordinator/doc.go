@@ -20,8 +20,8 @@
 //
 //	assignment which member owns, stands by for and reports a key
 //	packet     the bytes of the five kinds of records
-//	peers      whether a packet is new, its sender's clock right, and whether the sender answers
-//	partners   between which PoPs counts are exchanged, and who receives next
+//	peers      whether a packet is new, its sender's clock right, and whether the sender answers;
+//	           between which PoPs counts are exchanged, and who receives next
 //
 // and four files of this package: budget.go (the bytes that may be sent, by kind of record, and the
 // load), arrivals.go (when admissions came, from the admitting node to the others), rates.go (which

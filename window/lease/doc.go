@@ -6,7 +6,7 @@
 //
 // A table has room for a fixed number of leases and never allocates after it was made. A lease
 // nobody releases ends by itself, so a holder that dies gives up all its places within a lease.
-// Expiry is exact: no operation at an instant sees a lease ended before.
+// Expiry is exact: no operation sees a lease whose end has come.
 //
 // The package reads no clock and draws no chance.
 package lease

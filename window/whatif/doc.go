@@ -12,8 +12,8 @@
 // and left just as if there were no others, and the units above L are the refusals of limit L. So a
 // single pass serves every limit, and a lower limit refuses all refusals of a higher.
 //
-// So for units admitted singly. A request of cost c is c units here, but a limiter refuses a
-// request whole. Each time a limit is reached the error is less than a request's cost.
+// The house is exact for units admitted singly. A request of cost c is c units here, but a limiter
+// refuses a request whole. Each time a limit is reached the error is less than a request's cost.
 //
 // The package reads no clock and draws no random numbers. Nothing is safe for concurrent use.
 package whatif

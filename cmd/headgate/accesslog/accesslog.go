@@ -8,7 +8,7 @@
 //
 // A bad line never ends the reading and never becomes a Record: a log of a hundred million lines
 // has some. The log writer's escapes are not undone, so a path is as in the log, and query strings
-// are dropped, so two requests for a page are a path.
+// are dropped, so all requests for a page have one path.
 package accesslog
 
 import (

@@ -1,3 +1,3 @@
-// Package replay is `headgate replay`: the requests are judged of access logs as a node would have,
-// at the time of the logs.
+// Package replay is `headgate replay`: the command judges the requests of access logs as a node
+// would have, at the time of the logs.
 package replay

@@ -1,3 +1,3 @@
-// Package serve is `headgate serve`: a node is run, its state reported to the service manager, and
-// keeps the process near `memory`.
+// Package serve is `headgate serve`: the command runs a node, reports the node's state to the
+// service manager, and keeps the process near `memory`.
 package serve

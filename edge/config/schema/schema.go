@@ -2,7 +2,7 @@
 // read it; the decoder of the file stays the judge of all that takes more than one place to see.
 //
 // A shape accepts each value that the decoder accepts. Some values that the decoder refuses are
-// accepted: a pattern cannot compare durations, and JSON has no notation.
+// accepted: a pattern cannot compare durations, and JSON has no durations.
 package schema
 
 import (

@@ -1,5 +1,6 @@
 // Package usedup holds the keys other nodes of the PoP have seen at their limits, so the first
-// request of such a key at this node is denied too. Without each of N nodes admits a request.
+// request of such a key at this node is denied too. Without a Table each of N nodes admits a
+// request.
 //
 //	notices of other nodes (package board) ─► Table.Put ─► Table.UsedUp
 //	  ─► a key's first request in a window

@@ -228,7 +228,7 @@ var (
 )
 
 // TestFrontTraefik: forwardAuth sends a GET with all headers, and the request's own line in
-// X-Forwarded-…, unless these came with the request from a trusted address, as Traefik 3.7.13 does.
+// X-Forwarded-…, unless these came with the request from a trusted address: so Traefik 3.7.13.
 func TestFrontTraefik(t *testing.T) {
 	n := startFrontNode(t, standInPolicies)
 	s := standIn(t, n, "traefik", func(file string, r *http.Request) *http.Request {
