@@ -50,12 +50,14 @@ func (r *running) get(
 
 func TestBucketsOverLines(t *testing.T) {
 	n := start(t, bucketConfig)
-	n.says("peek slow a", `allow remaining=3 reset=0 view=node`)
-	n.says("check slow a cost=2", `allow remaining=1 reset=60 view=node`)
-	n.says("check slow a cost=2", `deny why=limit retry=60 view=node remaining=1`)
-	n.says("check slow a", `allow remaining=0 reset=(60|59) view=node`)
-	n.says("check slow a", `deny why=limit retry=(60|59) view=node remaining=\d+`)
-	n.says("check slow b cost=4", `deny why=cost remaining=3 view=node`)
+	n.talks(`
+		peek slow a → allow remaining=3 reset=0 view=node
+		check slow a cost=2 → allow remaining=1 reset=60 view=node
+		check slow a cost=2 → deny why=limit retry=60 view=node remaining=1
+		check slow a → allow remaining=0 reset=(60|59) view=node
+		check slow a → deny why=limit retry=(60|59) view=node remaining=\d+
+		check slow b cost=4 → deny why=cost remaining=3 view=node
+	`)
 	for range 2 {
 		n.says("ask path=/api header.x-api-key=other",
 			`allow rule=api@free remaining=. reset=60 view=node`)
@@ -72,9 +74,11 @@ func TestBucketsOverLines(t *testing.T) {
 
 func TestDelaysOverLines(t *testing.T) {
 	n := start(t, bucketConfig)
-	n.says("check queue a delay=ok", `allow remaining=0 reset=10 view=node`)
-	n.says("check queue a", `deny why=limit retry=10 view=node remaining=\d+`)
-	n.says("peek queue a delay=ok", `allow delay=\d{4,5} remaining=0 reset=10 view=node`)
+	n.talks(`
+		check queue a delay=ok → allow remaining=0 reset=10 view=node
+		check queue a → deny why=limit retry=10 view=node remaining=\d+
+		peek queue a delay=ok → allow delay=\d{4,5} remaining=0 reset=10 view=node
+	`)
 	n.says("check queue a delay=ok id=7",
 		`id=7 allow delay=(10000|99\d\d) remaining=0 reset=20 view=node`)
 	n.says("check queue a delay=ok", `allow delay=(20000|199\d\d) remaining=0 reset=30 view=node`)

@@ -57,7 +57,9 @@ func TestTicketOutlivesReloads(t *testing.T) {
 	}
 	n.says("ask path=/x client=203.0.113.7", `deny .*rule=held .*`)
 	n.says("report id=1 ticket="+ticket+" status=401", "id=1 ok late=1")
-	n.says("peek q4 all", "allow remaining=9 .*")
-	n.says("peek r5 all", "allow remaining=9 .*")
-	n.says("ask path=/x client=203.0.113.7", `allow .*`)
+	n.talks(`
+		peek q4 all → allow remaining=9 .*
+		peek r5 all → allow remaining=9 .*
+		ask path=/x client=203.0.113.7 → allow .*
+	`)
 }

@@ -91,6 +91,15 @@ func (r *running) says(line, want string) string {
 	return found[len(found)-1]
 }
 
+// talks is says for each line of script: a line to the daemon, an arrow and the answer.
+func (r *running) talks(script string) {
+	r.Helper()
+	for line := range strings.Lines(strings.TrimSpace(script)) {
+		question, answer, _ := strings.Cut(strings.TrimSpace(line), " → ")
+		r.says(question, answer)
+	}
+}
+
 // post returns the status, a header and the body of the answer to a POST. A body is sent as JSON.
 func (r *running) post(target, body string) (status int, header http.Header, text string) {
 	r.Helper()
@@ -136,18 +145,20 @@ func TestPlacesOverLines(t *testing.T) {
 	n.says("peek exports a", `deny why=limit retry=1 view=node remaining=\d+`)
 	n.says("release exports a lease="+first, "ok")
 	n.says("release exports a lease="+first, "ok late=1")
-	n.says("release exports b", "ok late=1")
-	n.says("renew exports a", "ok")
-	n.says("release exports a", "ok")
-	n.says("renew exports a id=x", "id=x ok late=1")
-	n.says("check exports a", "error bad-request")
-	n.says("count exports a", "error bad-request")
-	n.says("acquire fleet a", "error bad-request")
-	n.says("release fleet a", "error bad-request")
-	n.says("acquire none a", "error unknown-rule")
-	n.says("acquire exports a cost=3", `deny why=cost remaining=2 view=node`)
-	n.says("acquire shared a cost=8", `allow lease=([0-9a-f]{16}) remaining=0 reset=60 view=node`)
-	n.says("acquire shared a", `deny why=reserve status=503 retry=1 view=node`)
+	n.talks(`
+		release exports b → ok late=1
+		renew exports a → ok
+		release exports a → ok
+		renew exports a id=x → id=x ok late=1
+		check exports a → error bad-request
+		count exports a → error bad-request
+		acquire fleet a → error bad-request
+		release fleet a → error bad-request
+		acquire none a → error unknown-rule
+		acquire exports a cost=3 → deny why=cost remaining=2 view=node
+		acquire shared a cost=8 → allow lease=([0-9a-f]{16}) remaining=0 reset=60 view=node
+		acquire shared a → deny why=reserve status=503 retry=1 view=node
+	`)
 	n.says("acquire shared a tier=critical",
 		`allow lease=([0-9a-f]{16}) remaining=1 reset=60 view=node`)
 }
@@ -241,10 +252,12 @@ func TestPlacesByPolicies(t *testing.T) {
 	for range 8 {
 		n.says("ask path=/api", `allow rule=fleet .*`)
 	}
-	n.says("ask path=/api", `deny why=reserve status=503 retry=\d+ rule=fleet view=node`)
-	n.says("ask path=/pay", `allow rule=fleet remaining=1 .*`)
-	n.says("ask path=/api tier=critical", `allow rule=fleet remaining=0 .*`)
-	n.says("ask path=/pay", `deny why=limit retry=\d+ rule=fleet view=node remaining=\d+`)
+	n.talks(`
+		ask path=/api → deny why=reserve status=503 retry=\d+ rule=fleet view=node
+		ask path=/pay → allow rule=fleet remaining=1 .*
+		ask path=/api tier=critical → allow rule=fleet remaining=0 .*
+		ask path=/pay → deny why=limit retry=\d+ rule=fleet view=node remaining=\d+
+	`)
 	if status, header, _ := n.post("/v1/check?rule=fleet&key=x&cost=9", ""); status != 503 ||
 		header.Get("Headgate-Why") != "reserve" {
 		t.Errorf("%d %v", status, header)

@@ -21,9 +21,11 @@ policies:
 // are silent.
 func TestPoolsOverLinesAndHTTP(t *testing.T) {
 	n := start(t, poolsConfig)
-	n.says("load nothing 0.5", "error unknown-pool")
-	n.says("load workers 1.5", "error bad-request")
-	n.says("ask path=/batch/1", "allow why=none")
+	n.talks(`
+		load nothing 0.5 → error unknown-pool
+		load workers 1.5 → error bad-request
+		ask path=/batch/1 → allow why=none
+	`)
 	edgetest.Await(t, "the pool sheds all of batch", edgetest.Patience, func() bool {
 		n.says("load workers 1 from=web-1 id=7", "id=7 ok")
 		if status, _, body := n.post("/v1/load",

@@ -24,24 +24,30 @@ policies:
 
 func TestSettleOverLines(t *testing.T) {
 	n := start(t, settleConfig)
-	n.says("check tokens a cost=50", `allow remaining=50 reset=60 view=node`)
-	n.says("settle tokens a delta=-30", `ok`)
-	n.says("peek tokens a", `allow remaining=80 reset=60 view=node`)
-	n.says("settle tokens a delta=+20 id=9", `id=9 ok`)
-	n.says("settle tokens a delta=40", `ok`)
-	n.says("peek tokens a", `allow remaining=20 reset=60 view=node`)
+	n.talks(`
+		check tokens a cost=50 → allow remaining=50 reset=60 view=node
+		settle tokens a delta=-30 → ok
+		peek tokens a → allow remaining=80 reset=60 view=node
+		settle tokens a delta=+20 id=9 → id=9 ok
+		settle tokens a delta=40 → ok
+		peek tokens a → allow remaining=20 reset=60 view=node
+	`)
 	n.says("settle tokens a delta=500", `ok`) // more than fits: the window is full
-	n.says("peek tokens a", `deny why=limit retry=60 view=node remaining=\d+`)
-	n.says("settle tokens a delta=-1000", `ok`)
-	n.says("peek tokens a", `allow remaining=100 reset=0 view=node`)
-	n.says("check bucket a cost=4", `allow remaining=6 reset=60 view=node`)
+	n.talks(`
+		peek tokens a → deny why=limit retry=60 view=node remaining=\d+
+		settle tokens a delta=-1000 → ok
+		peek tokens a → allow remaining=100 reset=0 view=node
+		check bucket a cost=4 → allow remaining=6 reset=60 view=node
+	`)
 	n.says("settle bucket a delta=8", `ok`) // in debt by two
-	n.says("check bucket a", `deny why=limit retry=(180|179) view=node remaining=\d+`)
-	n.says("settle bucket a delta=-12", `ok`)
-	n.says("peek bucket a", `allow remaining=10 reset=0 view=node`)
-	n.says("settle off a delta=-1", `ok`)
-	n.says("settle places a delta=-1", `error bad-request`)
-	n.says("settle nosuch a delta=-1", `error unknown-rule`)
+	n.talks(`
+		check bucket a → deny why=limit retry=(180|179) view=node remaining=\d+
+		settle bucket a delta=-12 → ok
+		peek bucket a → allow remaining=10 reset=0 view=node
+		settle off a delta=-1 → ok
+		settle places a delta=-1 → error bad-request
+		settle nosuch a delta=-1 → error unknown-rule
+	`)
 	for _, line := range []string{
 		"settle tokens a", "settle tokens a delta=0",
 		"settle tokens a delta=1.5", "settle tokens a delta=1000001", "settle tokens a " +
@@ -91,7 +97,9 @@ func TestReportsWithACost(t *testing.T) {
 		`{"ticket":"`+ticket+`","status":200,"cost":10}`); status != 204 {
 		t.Error(status, body)
 	}
-	n.says("peek llm 192.0.2.1", `allow remaining=50 reset=\d+ view=node`)
-	n.says("report path=/again client=192.0.2.2 status=200 cost=30 id=2", `id=2 ok`)
-	n.says("peek again 192.0.2.2", `allow remaining=70 reset=60 view=node`)
+	n.talks(`
+		peek llm 192.0.2.1 → allow remaining=50 reset=\d+ view=node
+		report path=/again client=192.0.2.2 status=200 cost=30 id=2 → id=2 ok
+		peek again 192.0.2.2 → allow remaining=70 reset=60 view=node
+	`)
 }

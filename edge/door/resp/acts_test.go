@@ -84,17 +84,21 @@ func TestActs(t *testing.T) {
 	begins("HEADGATE.CHECK tokens k 1000", "[verdict allow rule tokens remaining 0")
 	n.want("HEADGATE.SETTLE tokens k -300", "1")
 	begins("HEADGATE.CHECK tokens k 300", "[verdict allow rule tokens remaining 0")
-	n.want("HEADGATE.SETTLE tokens k 0", "ERR bad-request")
-	n.want("HEADGATE.SETTLE slots k 1", "ERR bad-request")
-	n.want("HEADGATE.SETTLE nosuch k 1", "ERR unknown-rule")
+	n.wants(`
+		HEADGATE.SETTLE tokens k 0 → ERR bad-request
+		HEADGATE.SETTLE slots k 1 → ERR bad-request
+		HEADGATE.SETTLE nosuch k 1 → ERR unknown-rule
+	`)
 	// pools
-	n.want("HEADGATE.LOAD workers 1", "1")
-	n.want("HEADGATE.LOAD workers 1.1", "ERR bad-request")
-	n.want("HEADGATE.LOAD nosuch 1", "ERR unknown-pool")
-	n.want("HEADGATE.ACQUIRE tokens k", "ERR bad-request")
-	n.want("HEADGATE.ACQUIRE nosuch k", "ERR unknown-rule")
-	n.want("HEADGATE.RELEASE tokens k", "ERR bad-request")
-	n.want("HEADGATE.RELEASE slots k xyz", "ERR bad-request")
+	n.wants(`
+		HEADGATE.LOAD workers 1 → 1
+		HEADGATE.LOAD workers 1.1 → ERR bad-request
+		HEADGATE.LOAD nosuch 1 → ERR unknown-pool
+		HEADGATE.ACQUIRE tokens k → ERR bad-request
+		HEADGATE.ACQUIRE nosuch k → ERR unknown-rule
+		HEADGATE.RELEASE tokens k → ERR bad-request
+		HEADGATE.RELEASE slots k xyz → ERR bad-request
+	`)
 	n.want("HEADGATE.RENEW slots "+strings.Repeat("k", 300), "ERR bad-request")
 }
 
@@ -108,7 +112,9 @@ func TestLimit(t *testing.T) {
 		n.want("HEADGATE.LIMIT api k",
 			"[limit 60 source rule used 7 remaining 53 window 60 reset 60]")
 	}
-	n.want("HEADGATE.LIMIT short k", "[limit 5 source rule used 0 remaining 5 window 1.5]")
-	n.want("HEADGATE.LIMIT none k", "ERR unknown-rule")
-	n.want("HEADGATE.LIMIT api", "ERR wrong number of arguments")
+	n.wants(`
+		HEADGATE.LIMIT short k → [limit 5 source rule used 0 remaining 5 window 1.5]
+		HEADGATE.LIMIT none k → ERR unknown-rule
+		HEADGATE.LIMIT api → ERR wrong number of arguments
+	`)
 }

@@ -25,9 +25,11 @@ func TestCheck(t *testing.T) {
 	n.want("HEADGATE.CHECK shy k 1", "{verdict allow rule shy remaining 0 reset 60 view node}")
 	n.want("HEADGATE.CHECK shy k 1",
 		"{verdict allow rule shy remaining 0 reset 60 view node shadow deny}")
-	n.want("HEADGATE.CHECK logout k", "ERR unknown-rule")
-	n.want("HEADGATE.CHECK login k 0", "ERR bad-request")
-	n.want("HEADGATE.CHECK login", "ERR wrong number of arguments")
+	n.wants(`
+		HEADGATE.CHECK logout k → ERR unknown-rule
+		HEADGATE.CHECK login k 0 → ERR bad-request
+		HEADGATE.CHECK login → ERR wrong number of arguments
+	`)
 	if got := n.do("HEADGATE.CHECK", "login", strings.Repeat("k", 257)); got != "ERR too-long" {
 		t.Error(got)
 	}
@@ -40,10 +42,12 @@ func TestCheck(t *testing.T) {
 func TestAsk(t *testing.T) {
 	t.Parallel()
 	n := open(t, "", 0)
-	n.want("HEADGATE.ASK path /", "[verdict allow why none]")
-	n.want("HEADGATE.ASK path /.env client 192.0.2.1", "[verdict deny why policy status 403]")
-	n.want("HEADGATE.ASK path /.env path /", "ERR bad-request")
-	n.want("HEADGATE.ASK path / header.x 1 header.x 2", "[verdict allow why none]")
+	n.wants(`
+		HEADGATE.ASK path / → [verdict allow why none]
+		HEADGATE.ASK path /.env client 192.0.2.1 → [verdict deny why policy status 403]
+		HEADGATE.ASK path /.env path / → ERR bad-request
+		HEADGATE.ASK path / header.x 1 header.x 2 → [verdict allow why none]
+	`)
 	n.want("HEADGATE.ASK method GET path /v2/x header.X-Plan gold client 192.0.2.1",
 		"[verdict allow rule api remaining 0 reset 60 view node]")
 	denied := n.do("HEADGATE.ASK", "method", "GET", "path", "/v2/x", "header.X-Plan", "gold",
@@ -60,14 +64,16 @@ func TestAsk(t *testing.T) {
 	seven := strings.Repeat(" header.x 1", 7)
 	n.want("HEADGATE.ASK"+seven+" path /", "[verdict allow why none]")
 	n.want("HEADGATE.ASK"+seven+" path / method GET", "ERR wrong number of arguments")
-	n.want("HEADGATE.ASK path /quiet", "[verdict allow]")
-	n.want("HEADGATE.ASK path /quiet", "[verdict deny why limit status 503]")
-	n.want("HEADGATE.ASK path /trap", "[verdict allow rule trap remaining 0 reset 60 view node]")
-	n.want("HEADGATE.ASK path /trap deceive ok", "[verdict allow deceive 1]")
-	n.want("HEADGATE.ASK path / colour red", "ERR unknown-field")
-	n.want("HEADGATE.ASK method GET", "ERR bad-request")
-	n.want("HEADGATE.ASK path / host", "ERR bad-request")
-	n.want("HEADGATE.ASK path / asn x", "[verdict allow why none]")
+	n.wants(`
+		HEADGATE.ASK path /quiet → [verdict allow]
+		HEADGATE.ASK path /quiet → [verdict deny why limit status 503]
+		HEADGATE.ASK path /trap → [verdict allow rule trap remaining 0 reset 60 view node]
+		HEADGATE.ASK path /trap deceive ok → [verdict allow deceive 1]
+		HEADGATE.ASK path / colour red → ERR unknown-field
+		HEADGATE.ASK method GET → ERR bad-request
+		HEADGATE.ASK path / host → ERR bad-request
+		HEADGATE.ASK path / asn x → [verdict allow why none]
+	`)
 	if got := n.do("HEADGATE.ASK", "path", "/"+strings.Repeat("t", 8192)); got != "[verdict deny "+
 		"why unfit status 414]" {
 		t.Error(got)

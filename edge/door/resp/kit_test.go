@@ -165,3 +165,12 @@ func (n *node) want(line, want string) {
 		n.Errorf("%s\n got %s\nwant %s", line, got, want)
 	}
 }
+
+// wants is want for each line of script: a command, an arrow and the answer.
+func (n *node) wants(script string) {
+	n.Helper()
+	for line := range strings.Lines(strings.TrimSpace(script)) {
+		command, answer, _ := strings.Cut(strings.TrimSpace(line), " → ")
+		n.want(command, answer)
+	}
+}

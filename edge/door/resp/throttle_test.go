@@ -10,12 +10,14 @@ import (
 func TestThrottle(t *testing.T) {
 	t.Parallel()
 	n := open(t, "cl.throttle", 1<<20)
-	n.want("CL.THROTTLE user 2 1 60", "[0 3 2 -1 60]")
-	n.want("cl.throttle user 2 1 60 2", "[0 3 0 -1 180]")
-	n.want("CL.THROTTLE user 2 1 60 1", "[1 3 0 60 180]")
-	n.want("CL.THROTTLE user 2 1 60 0", "[0 3 0 -1 180]")
-	n.want("CL.THROTTLE user 2 1 60 4", "[1 3 0 -1 180]")
-	n.want("CL.THROTTLE other 0 1 60", "[0 1 0 -1 60]")
+	n.wants(`
+		CL.THROTTLE user 2 1 60 → [0 3 2 -1 60]
+		cl.throttle user 2 1 60 2 → [0 3 0 -1 180]
+		CL.THROTTLE user 2 1 60 1 → [1 3 0 60 180]
+		CL.THROTTLE user 2 1 60 0 → [0 3 0 -1 180]
+		CL.THROTTLE user 2 1 60 4 → [1 3 0 -1 180]
+		CL.THROTTLE other 0 1 60 → [0 1 0 -1 60]
+	`)
 	for _, line := range []string{
 		"CL.THROTTLE user -1 1 60", "CL.THROTTLE user x 1 60", "CL.THROTTLE user 2 0 60",
 		"CL.THROTTLE user 2 1 0", "CL.THROTTLE user 2 1 60 -1",
@@ -27,9 +29,11 @@ func TestThrottle(t *testing.T) {
 	// whole numbers of 64 bits, with either sign
 	n.want("CL.THROTTLE large +1000000000000000000 +1000000000 1",
 		"[0 1000000000000000001 1000000000000000000 -1 0]")
-	n.want("CL.THROTTLE user 2 1 60 9223372036854775807", "[1 3 0 -1 180]")
-	n.want("CL.THROTTLE user 2 1 60 +-1", "ERR value is not an integer or out of range")
-	n.want("CL.THROTTLE user 2 1", "ERR wrong number of arguments")
+	n.wants(`
+		CL.THROTTLE user 2 1 60 9223372036854775807 → [1 3 0 -1 180]
+		CL.THROTTLE user 2 1 60 +-1 → ERR value is not an integer or out of range
+		CL.THROTTLE user 2 1 → ERR wrong number of arguments
+	`)
 	if s := n.door.Stats(); s.Requests != 18 || s.Malformed != 10 || s.Limited != 3 {
 		t.Errorf("%+v", s)
 	}
