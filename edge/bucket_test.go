@@ -59,13 +59,19 @@ func TestBucketsOverLines(t *testing.T) {
 		check slow b cost=4 → deny why=cost remaining=3 view=node
 	`)
 	for range 2 {
-		n.says("ask path=/api header.x-api-key=other",
-			`allow rule=api@free remaining=. reset=60 view=node`)
+		n.says(
+			"ask path=/api header.x-api-key=other",
+			`allow rule=api@free remaining=. reset=60 view=node`,
+		)
 	}
-	n.says("ask path=/api header.x-api-key=other",
-		`deny why=limit retry=(59|6[0-6]) rule=api@free view=node remaining=\d+`)
-	n.says("ask path=/api header.x-api-key=k1",
-		`allow rule=api@gold remaining=3 reset=30 view=node`)
+	n.says(
+		"ask path=/api header.x-api-key=other",
+		`deny why=limit retry=(59|6[0-6]) rule=api@free view=node remaining=\d+`,
+	)
+	n.says(
+		"ask path=/api header.x-api-key=k1",
+		`allow rule=api@gold remaining=3 reset=30 view=node`,
+	)
 	for range 2 {
 		n.says("check strict a", `allow remaining=. reset=\d+ view=node`)
 	}
@@ -78,16 +84,18 @@ func TestDelaysOverLines(t *testing.T) {
 		check queue a delay=ok → allow remaining=0 reset=10 view=node
 		check queue a → deny why=limit retry=10 view=node remaining=\d+
 		peek queue a delay=ok → allow delay=\d{4,5} remaining=0 reset=10 view=node
+		check queue a delay=ok id=7 → id=7 allow delay=(10000|99\d\d) remaining=0 reset=20 view=node
+		check queue a delay=ok → allow delay=(20000|199\d\d) remaining=0 reset=30 view=node
+		ask path=/queue client=192.0.2.1 delay=ok → allow rule=queue remaining=0 reset=10 view=node
 	`)
-	n.says("check queue a delay=ok id=7",
-		`id=7 allow delay=(10000|99\d\d) remaining=0 reset=20 view=node`)
-	n.says("check queue a delay=ok", `allow delay=(20000|199\d\d) remaining=0 reset=30 view=node`)
-	n.says("ask path=/queue client=192.0.2.1 delay=ok",
-		`allow rule=queue remaining=0 reset=10 view=node`)
-	n.says("ask path=/queue client=192.0.2.1 delay=ok",
-		`allow delay=(10000|99\d\d) rule=queue remaining=0 reset=20 view=node`)
-	n.says("ask path=/queue client=192.0.2.1",
-		`deny why=limit retry=(1[01]|2[0-2]) rule=queue view=node remaining=\d+`)
+	n.says(
+		"ask path=/queue client=192.0.2.1 delay=ok",
+		`allow delay=(10000|99\d\d) rule=queue remaining=0 reset=20 view=node`,
+	)
+	n.says(
+		"ask path=/queue client=192.0.2.1",
+		`deny why=limit retry=(1[01]|2[0-2]) rule=queue view=node remaining=\d+`,
+	)
 }
 
 func TestBucketsOverHTTP(t *testing.T) {

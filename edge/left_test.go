@@ -21,12 +21,18 @@ func TestADenialSaysWhatIsLeft(t *testing.T) {
 	for range 2 {
 		n.says("check w new cost=9", "deny why=cost remaining=5 view=node")
 	}
-	n.says("ask path=/api/x client=192.0.2.1 header.x-cost=3",
-		"allow rule=api remaining=2 reset=60 view=node")
-	n.says("ask path=/api/x client=192.0.2.1 header.x-cost=7",
-		"deny why=cost remaining=2 rule=api view=node")
-	n.says("ask path=/api/x client=192.0.2.1 header.x-cost=3",
-		`deny why=limit retry=\d+ rule=api view=node remaining=2`)
+	n.says(
+		"ask path=/api/x client=192.0.2.1 header.x-cost=3",
+		"allow rule=api remaining=2 reset=60 view=node",
+	)
+	n.says(
+		"ask path=/api/x client=192.0.2.1 header.x-cost=7",
+		"deny why=cost remaining=2 rule=api view=node",
+	)
+	n.says(
+		"ask path=/api/x client=192.0.2.1 header.x-cost=3",
+		`deny why=limit retry=\d+ rule=api view=node remaining=2`,
+	)
 	for _, c := range []struct {
 		target, header string
 		status         int
@@ -60,8 +66,14 @@ func TestADenialSaysWhatIsLeft(t *testing.T) {
 		if is.StatusCode != c.status || limit != c.limit || (retry != "") != c.retry ||
 			!strings.Contains(string(body), c.body) ||
 			strings.Contains(string(body), "retry_after") != c.retry {
-			t.Errorf("%s: %d, RateLimit %s, Retry-After %q, %s", c.target, is.StatusCode, told, retry,
-				body)
+			t.Errorf(
+				"%s: %d, RateLimit %s, Retry-After %q, %s",
+				c.target,
+				is.StatusCode,
+				told,
+				retry,
+				body,
+			)
 		}
 	}
 }

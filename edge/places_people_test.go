@@ -32,8 +32,10 @@ func (r *running) inspect(target string, view any) (status int, text string) {
 func TestPlacesForPeople(t *testing.T) {
 	n := start(t, placesConfig)
 	first := n.says("acquire exports a", `allow lease=([0-9a-f]{16}) .*`)
-	n.says("acquire exports a", `allow .*`)
-	n.says("acquire exports b", `allow .*`)
+	n.talks(`
+		acquire exports a → allow .*
+		acquire exports b → allow .*
+	`)
 	long := strings.Repeat("k", 60)
 	n.says("acquire exports "+long+" cost=2", `allow .*`)
 

@@ -103,7 +103,11 @@ func (r *running) talks(script string) {
 // post returns the status, a header and the body of the answer to a POST. A body is sent as JSON.
 func (r *running) post(target, body string) (status int, header http.Header, text string) {
 	r.Helper()
-	q, err := http.NewRequest(http.MethodPost, "http://"+r.node.Addresses().HTTP[0].String()+target, strings.NewReader(body))
+	q, err := http.NewRequest(
+		http.MethodPost,
+		"http://"+r.node.Addresses().HTTP[0].String()+target,
+		strings.NewReader(body),
+	)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -137,12 +141,15 @@ policies:
 
 func TestPlacesOverLines(t *testing.T) {
 	n := start(t, placesConfig)
-	first := n.says("acquire exports a id=1",
-		`id=1 allow lease=([0-9a-f]{16}) remaining=1 reset=120 view=node`)
-	n.says("acquire exports a lease=30",
-		`allow lease=([0-9a-f]{16}) remaining=0 reset=30 view=node`)
-	n.says("acquire exports a", `deny why=limit retry=1 view=node remaining=\d+`)
-	n.says("peek exports a", `deny why=limit retry=1 view=node remaining=\d+`)
+	first := n.says(
+		"acquire exports a id=1",
+		`id=1 allow lease=([0-9a-f]{16}) remaining=1 reset=120 view=node`,
+	)
+	n.talks(`
+		acquire exports a lease=30 → allow lease=([0-9a-f]{16}) remaining=0 reset=30 view=node
+		acquire exports a → deny why=limit retry=1 view=node remaining=\d+
+		peek exports a → deny why=limit retry=1 view=node remaining=\d+
+	`)
 	n.says("release exports a lease="+first, "ok")
 	n.says("release exports a lease="+first, "ok late=1")
 	n.talks(`
@@ -158,9 +165,8 @@ func TestPlacesOverLines(t *testing.T) {
 		acquire exports a cost=3 → deny why=cost remaining=2 view=node
 		acquire shared a cost=8 → allow lease=([0-9a-f]{16}) remaining=0 reset=60 view=node
 		acquire shared a → deny why=reserve status=503 retry=1 view=node
+		acquire shared a tier=critical → allow lease=([0-9a-f]{16}) remaining=1 reset=60 view=node
 	`)
-	n.says("acquire shared a tier=critical",
-		`allow lease=([0-9a-f]{16}) remaining=1 reset=60 view=node`)
 }
 
 func TestPlacesOverHTTP(t *testing.T) {
@@ -221,17 +227,25 @@ func TestPlacesOverHTTP(t *testing.T) {
 // A policy takes a place for a request that passes; the report of its response gives it back.
 func TestPlacesByPolicies(t *testing.T) {
 	n := start(t, placesConfig)
-	first := n.says("ask path=/get/a client=203.0.113.7",
-		`allow ticket=([0-9a-f]{16}) rule=download remaining=1 reset=60 view=node`)
-	n.says("ask path=/get/b client=203.0.113.7",
-		`allow ticket=([0-9a-f]{16}) rule=download remaining=0 .*`)
-	n.says("ask path=/get/c client=203.0.113.7",
-		`deny why=limit retry=1 rule=download view=node remaining=0`)
+	first := n.says(
+		"ask path=/get/a client=203.0.113.7",
+		`allow ticket=([0-9a-f]{16}) rule=download remaining=1 reset=60 view=node`,
+	)
+	n.says(
+		"ask path=/get/b client=203.0.113.7",
+		`allow ticket=([0-9a-f]{16}) rule=download remaining=0 .*`,
+	)
+	n.says(
+		"ask path=/get/c client=203.0.113.7",
+		`deny why=limit retry=1 rule=download view=node remaining=0`,
+	)
 	n.says("ask path=/get/c client=203.0.113.8", `allow ticket=([0-9a-f]{16}) .*`)
 	n.says("report ticket="+first+" status=200 id=1", "id=1 ok")
 	n.says("report ticket="+first+" status=200 id=2", "id=2 ok late=1")
-	second := n.says("ask path=/get/c client=203.0.113.7",
-		`allow ticket=([0-9a-f]{16}) rule=download remaining=0 .*`)
+	second := n.says(
+		"ask path=/get/c client=203.0.113.7",
+		`allow ticket=([0-9a-f]{16}) rule=download remaining=0 .*`,
+	)
 	n.says("renew download 203.0.113.7 lease="+second, "ok")
 	n.says("release download 203.0.113.7 lease="+second, "ok")
 
@@ -240,8 +254,10 @@ func TestPlacesByPolicies(t *testing.T) {
 	n.says("peek download 203.0.113.9", `allow remaining=1 .*`)
 	n.says("renew download 203.0.113.9 lease="+both, "ok")
 	n.says("report ticket="+both+" status=403 id=1", "id=1 ok")
-	n.says("peek download 203.0.113.9", `allow remaining=2 .*`)
-	n.says("peek attempts 203.0.113.9", `allow remaining=2 .*`)
+	n.talks(`
+		peek download 203.0.113.9 → allow remaining=2 .*
+		peek attempts 203.0.113.9 → allow remaining=2 .*
+	`)
 	both = n.says("ask path=/get/secret client=203.0.113.9", `allow ticket=([0-9a-f]{16}) .*`)
 	n.says("release download 203.0.113.9 lease="+both, "ok")
 	n.says("release download 203.0.113.9 lease="+both, "ok late=1")
@@ -265,6 +281,8 @@ func TestPlacesByPolicies(t *testing.T) {
 	if status, _, _ := n.post("/v1/check?rule=fleet&key=x&cost=9&status=403", ""); status != 403 {
 		t.Errorf("the status that was asked for: %d", status)
 	}
-	n.says("check fleet x cost=9 tier=critical", `allow remaining=1 .*`)
-	n.says("check fleet x", `deny why=reserve retry=\d+ view=node`)
+	n.talks(`
+		check fleet x cost=9 tier=critical → allow remaining=1 .*
+		check fleet x → deny why=reserve retry=\d+ view=node
+	`)
 }

@@ -47,8 +47,10 @@ func TestPoolsOverLinesAndHTTP(t *testing.T) {
 			t.Errorf("%T: %+v, %v", l, a, err)
 		}
 	}
-	n.says("ask path=/", "allow why=none")
-	n.says("ask path=/ tier=test", "deny why=load .*")
+	n.talks(`
+		ask path=/ → allow why=none
+		ask path=/ tier=test → deny why=load .*
+	`)
 	status, header, body := n.post("/v1/ask", `{"path":"/batch/1"}`)
 	if status != 503 || header.Get("Headgate-Why") != "load" || header.Get("Retry-After") != "1" ||
 		header.Get("Headgate-Pool") != "workers" ||

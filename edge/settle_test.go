@@ -87,12 +87,16 @@ func TestSettleOverHTTP(t *testing.T) {
 // the request again.
 func TestReportsWithACost(t *testing.T) {
 	n := start(t, settleConfig)
-	ticket := n.says("ask path=/llm client=192.0.2.1",
-		`allow ticket=([0-9a-f]{16}) rule=llm remaining=99 reset=60 view=node`)
+	ticket := n.says(
+		"ask path=/llm client=192.0.2.1",
+		`allow ticket=([0-9a-f]{16}) rule=llm remaining=99 reset=60 view=node`,
+	)
 	n.says("report ticket="+ticket+" status=200 cost=40 id=1", `id=1 ok`)
 	n.says("peek llm 192.0.2.1", `allow remaining=60 reset=60 view=node`)
-	ticket = n.says("ask path=/llm client=192.0.2.1",
-		`allow ticket=([0-9a-f]{16}) rule=llm remaining=59 reset=\d+ view=node`)
+	ticket = n.says(
+		"ask path=/llm client=192.0.2.1",
+		`allow ticket=([0-9a-f]{16}) rule=llm remaining=59 reset=\d+ view=node`,
+	)
 	if status, _, body := n.post("/v1/report",
 		`{"ticket":"`+ticket+`","status":200,"cost":10}`); status != 204 {
 		t.Error(status, body)

@@ -20,13 +20,15 @@ policies:
 func TestShadowIsSilent(t *testing.T) {
 	t.Parallel()
 	r := startAt(t, allDoors, shadowConfig)
-	r.says("ask path=/dark", "allow why=shadow view=node")
-	r.says("ask path=/dark", "allow why=shadow view=node shadow=deny")
-	r.says("ask path=/both", `allow rule=light remaining=99 reset=60 view=node`)
-	r.says("ask path=/both", `allow rule=light remaining=98 reset=60 view=node shadow=deny`)
-	r.says("ask path=/trial", "allow why=none shadow=deny")
-	r.says("check named k", "allow remaining=0 reset=60 view=node")
-	r.says("check named k", `allow remaining=0 reset=\d+ view=node shadow=deny`)
+	r.talks(`
+		ask path=/dark → allow why=shadow view=node
+		ask path=/dark → allow why=shadow view=node shadow=deny
+		ask path=/both → allow rule=light remaining=99 reset=60 view=node
+		ask path=/both → allow rule=light remaining=98 reset=60 view=node shadow=deny
+		ask path=/trial → allow why=none shadow=deny
+		check named k → allow remaining=0 reset=60 view=node
+		check named k → allow remaining=0 reset=\d+ view=node shadow=deny
+	`)
 	text := func(answer ...any) string { return fmt.Sprint(answer...) }
 	get := func(target string, headers ...string) string {
 		status, header, body := r.get(target, headers...)

@@ -196,8 +196,10 @@ func TestEstimates(t *testing.T) {
 	n.says("ask path=/chat header.x-api-key=poor", `deny why=limit retry=\d+ rule=money .*`)
 	left("poor", "89980", "0.01")
 	// No number costs the most, which never passes.
-	n.says("ask path=/chat header.x-api-key=odd header.x-max-tokens=x",
-		`deny why=cost remaining=90000 rule=tokens view=node`)
+	n.says(
+		"ask path=/chat header.x-api-key=odd header.x-max-tokens=x",
+		`deny why=cost remaining=90000 rule=tokens view=node`,
+	)
 	if _, text := n.inspect("/metrics", nil); !strings.Contains(
 		text,
 		"headgate_bad_costs_total 5\n",
@@ -213,11 +215,15 @@ func TestChangedScale(t *testing.T) {
 	const rules = "rules:\n  - {name: usd, limit: 0.50, window: 1h, scale: %d}\n" +
 		"  - {name: other, limit: 5, window: 1h}\n"
 	r, put := startFile(t, fmt.Sprintf(rules, 4))
-	r.says("check usd k cost=0.4499", `allow remaining=0.0501 .*`)
-	r.says("check other k", `allow remaining=4 .*`)
+	r.talks(`
+		check usd k cost=0.4499 → allow remaining=0.0501 .*
+		check other k → allow remaining=4 .*
+	`)
 	put(fmt.Sprintf(rules, 6))
-	r.says("check usd k cost=0.49", `allow remaining=0.01 .*`)
-	r.says("check other k", `allow remaining=3 .*`)
+	r.talks(`
+		check usd k cost=0.49 → allow remaining=0.01 .*
+		check other k → allow remaining=3 .*
+	`)
 	put(fmt.Sprintf(rules, 6))
 	r.says("check usd k cost=0.02", `deny why=limit .* remaining=0.01`)
 }

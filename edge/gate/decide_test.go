@@ -238,6 +238,21 @@ func TestClockSteps(t *testing.T) {
 	}
 }
 
+// TestACountUpToTheLimitBlocks: and no smaller count.
+func TestACountUpToTheLimitBlocks(t *testing.T) {
+	g := gatetest.New(t, 1<<20, gatetest.Block)
+	now := g.Now()
+	for n := range gatetest.Block.Limit {
+		if is := g.Effect(now, "block", []byte("k")); is.Blocks(now) != 0 {
+			t.Errorf("blocked after %d", n)
+		}
+		ask(g, now, gate.Count, "block", "k", 1)
+	}
+	if is := g.Effect(now, "block", []byte("k")); is.Blocks(now) != time.Minute {
+		t.Errorf("%+v", is)
+	}
+}
+
 func TestTotals(t *testing.T) {
 	g := gatetest.New(t, 1<<20, gatetest.Block)
 	now := g.Now()

@@ -259,6 +259,11 @@ func TestPastOfDeniedCrowd(t *testing.T) {
 			}
 		}
 	}
+	policies := [2]string{"a", "b"}
+	for n := range 4 * newDenials { // of a key for two policies in turn
+		_, _ = g.Lane(0).Decide(g.at, 1,
+			Ask{Rule: []byte("r"), Key: []byte("key-100"), Policy: &policies[n%2]})
+	}
 	if dropped := g.denials.Dropped(); dropped > 0 {
 		t.Errorf("%d denials left no record", dropped)
 	}

@@ -158,6 +158,19 @@ func TestLostViews(t *testing.T) {
 			t.Errorf("%s, lost %v, peeked: %+v", c.rule, c.lost, peeked)
 		}
 	}
+	for rule, action := range map[string]mitigation.Action{
+		"deny": mitigation.Allow, "allow": mitigation.Block,
+	} {
+		if _, err := p.Nodes[0].Gate.Override(p.Now, gate.ByHand{
+			Rule: rule, Key: []byte(served[true]), Action: action, TTL: time.Minute,
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Check(0, rule, served[true]); got.Deny != (action == mitigation.Block) {
+			t.Errorf("%s, an operator's word: %+v", rule, got)
+		}
+		p.Nodes[0].Gate.Lift(p.Now, rule, []byte(served[true]), "test")
+	}
 	m.SetDown(0, false)
 	p.After(2 * poptest.Every)
 	if got := p.Check(0, "deny", served[true]); got.View != mitigation.PoP {

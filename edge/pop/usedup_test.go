@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/edgetest"
+	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/gatetest"
 	"github.com/headgate-dev/headgate/edge/pop/poptest"
 	"github.com/headgate-dev/headgate/edge/ring/ringtest"
@@ -100,6 +101,9 @@ func TestALiftAndARefundEndANotice(t *testing.T) {
 		}
 		if !p.Check(0, "r", "k").Deny {
 			t.Fatal("a key at its limit is not denied")
+		}
+		if d := gatetest.Decide(p.Nodes[1].Gate, p.Now, gate.Peek, "r", "k", 1); !d.Deny {
+			t.Errorf("a first peek at another node: %+v", d)
 		}
 		end(p)
 		if d := p.Check(0, "r", "k"); d.Deny {

@@ -35,6 +35,8 @@ func beside(*node) (coordinator.Sample, bool) {
 // silence.
 func TestAPoPThatBeginsToAskLearnsAll(t *testing.T) {
 	f := newCounting(t, fiveEach, 2, 1)
+	f.admitIn("b0", 1, 0) // its start is no news later
+	f.run(14*time.Second, beside)
 	f.admitIn("a0", 1, 0) // the first is told to all
 	f.run(100*time.Millisecond, beside)
 	f.admitIn("a0", 2, 0)
@@ -55,6 +57,22 @@ func TestAPoPThatBeginsToAskLearnsAll(t *testing.T) {
 	f.run(200*time.Millisecond, beside)
 	if got := f.heardOf("b0"); got != 2 {
 		t.Errorf("b0 asks again, and its gate counts %d of 2", got)
+	}
+}
+
+// TestAKeyAtItsLimitIsKnownEverywhere: also where nobody asked for the key. The first admission
+// and the last are told to all.
+func TestAKeyAtItsLimitIsKnownEverywhere(t *testing.T) {
+	f := newCounting(t, fiveEach, 1, 1)
+	for n := range fiveEach.Limit {
+		if f.usedUp("b0", fiveEach) {
+			t.Errorf("used up after %d", n)
+		}
+		f.admitIn("a0", n+1, 0)
+		f.run(200*time.Millisecond, beside)
+	}
+	if !f.usedUp("b0", fiveEach) {
+		t.Error("a key at its limit would be admitted in another PoP")
 	}
 }
 

@@ -35,29 +35,25 @@ func TestActs(t *testing.T) {
 		}
 		return found[1]
 	}
-	begins := func(line, want string) string {
-		t.Helper()
-		got := n.do(strings.Fields(line)...)
-		if !strings.HasPrefix(got, want) {
-			t.Errorf("%s: %s, want %s", line, got, want)
-		}
-		return got
-	}
 	// reports
 	for range 2 {
 		ticket := ticketOf(n.do("HEADGATE.ASK", "path", "/login", "client", "203.0.113.7"))
 		n.want("HEADGATE.REPORT ticket "+ticket+" status 401 s 0.25", "1")
 		n.want("HEADGATE.REPORT ticket "+ticket+" status 401", "0")
 	}
-	begins("HEADGATE.ASK path /login client 203.0.113.7", "[verdict deny rule login")
-	n.want("HEADGATE.REPORT path /login client 203.0.113.8 status 401", "1")
+	n.wants(`
+		HEADGATE.ASK path /login client 203.0.113.7 → [verdict deny rule login…
+		HEADGATE.REPORT path /login client 203.0.113.8 status 401 → 1
+	`)
 	ticket := ticketOf(n.do("HEADGATE.ASK", "path", "/cost"))
 	n.want("HEADGATE.REPORT ticket "+ticket+" status 200 response.header.x-tokens 60 ms 12", "1")
-	begins("HEADGATE.ASK path /cost", "[verdict allow rule cost remaining 39")
+	n.want("HEADGATE.ASK path /cost", "[verdict allow rule cost remaining 39…")
 	ticket = ticketOf(n.do("HEADGATE.ASK", "path", "/cost"))
 	n.want("HEADGATE.REPORT ticket "+ticket+" status 200 cost 39", "1")
-	begins("HEADGATE.ASK path /cost", "[verdict deny rule cost")
-	n.want("HEADGATE.REPORT ticket - status 200", "1")
+	n.wants(`
+		HEADGATE.ASK path /cost → [verdict deny rule cost…
+		HEADGATE.REPORT ticket - status 200 → 1
+	`)
 	for _, args := range []string{
 		"ticket 00000000000000af", "status 401", "ticket af status 401", "path /login",
 		"ticket 00000000000000af status 99", "ticket 00000000000000af status 200 cost 0",
@@ -68,8 +64,8 @@ func TestActs(t *testing.T) {
 	}
 	n.want("HEADGATE.REPORT ticket 00000000000000af status 200 colour red", "ERR unknown-field")
 	// places
-	lease := ticketOf(begins("HEADGATE.ACQUIRE slots k", "[verdict allow rule slots remaining 0"))
-	begins("HEADGATE.ACQUIRE slots k", "[verdict deny rule slots")
+	lease := ticketOf(n.want("HEADGATE.ACQUIRE slots k", "[verdict allow rule slots remaining 0…"))
+	n.want("HEADGATE.ACQUIRE slots k", "[verdict deny rule slots…")
 	n.want("HEADGATE.RENEW slots k "+lease, "1")
 	n.want("HEADGATE.RELEASE slots k "+lease, "1")
 	n.want("HEADGATE.RELEASE slots k "+lease, "0")
@@ -77,14 +73,14 @@ func TestActs(t *testing.T) {
 	ticketOf(n.do("HEADGATE.ACQUIRE", "slots", "k", "1"))
 	n.want("HEADGATE.RELEASE slots k", "1")
 	lease = ticketOf(n.do("HEADGATE.ASK", "path", "/export"))
-	begins("HEADGATE.ASK path /export", "[verdict deny rule exports")
+	n.want("HEADGATE.ASK path /export", "[verdict deny rule exports…")
 	n.want("HEADGATE.REPORT ticket "+lease+" status 200", "1")
-	begins("HEADGATE.ASK path /export", "[verdict allow rule exports")
+	n.want("HEADGATE.ASK path /export", "[verdict allow rule exports…")
 	// tokens
-	begins("HEADGATE.CHECK tokens k 1000", "[verdict allow rule tokens remaining 0")
-	n.want("HEADGATE.SETTLE tokens k -300", "1")
-	begins("HEADGATE.CHECK tokens k 300", "[verdict allow rule tokens remaining 0")
 	n.wants(`
+		HEADGATE.CHECK tokens k 1000 → [verdict allow rule tokens remaining 0…
+		HEADGATE.SETTLE tokens k -300 → 1
+		HEADGATE.CHECK tokens k 300 → [verdict allow rule tokens remaining 0…
 		HEADGATE.SETTLE tokens k 0 → ERR bad-request
 		HEADGATE.SETTLE slots k 1 → ERR bad-request
 		HEADGATE.SETTLE nosuch k 1 → ERR unknown-rule
@@ -109,8 +105,10 @@ func TestLimit(t *testing.T) {
 		"  - {name: short, limit: 5, window: 1500ms}\n", "cl.throttle", 1<<20)
 	n.do("HEADGATE.CHECK", "api", "k", "7")
 	for range 2 {
-		n.want("HEADGATE.LIMIT api k",
-			"[limit 60 source rule used 7 remaining 53 window 60 reset 60]")
+		n.want(
+			"HEADGATE.LIMIT api k",
+			"[limit 60 source rule used 7 remaining 53 window 60 reset 60]",
+		)
 	}
 	n.wants(`
 		HEADGATE.LIMIT short k → [limit 5 source rule used 0 remaining 5 window 1.5]

@@ -20,12 +20,13 @@ func TestCheck(t *testing.T) {
 	n.want("HELLO 3", "{server redis version 7.0.0 proto 3 id 1 mode standalone role master "+
 		"modules []}")
 	n.want("HEADGATE.CHECK login k", "{verdict allow rule login remaining 0 reset 60 view node}")
-	n.want("HEADGATE.CHECK login k",
-		"{verdict deny rule login remaining 0 reset 60 view node why limit retry 60}")
-	n.want("HEADGATE.CHECK shy k 1", "{verdict allow rule shy remaining 0 reset 60 view node}")
-	n.want("HEADGATE.CHECK shy k 1",
-		"{verdict allow rule shy remaining 0 reset 60 view node shadow deny}")
+	n.want(
+		"HEADGATE.CHECK login k",
+		"{verdict deny rule login remaining 0 reset 60 view node why limit retry 60}",
+	)
 	n.wants(`
+		HEADGATE.CHECK shy k 1 → {verdict allow rule shy remaining 0 reset 60 view node}
+		HEADGATE.CHECK shy k 1 → {verdict allow rule shy remaining 0 reset 60 view node shadow deny}
 		HEADGATE.CHECK logout k → ERR unknown-rule
 		HEADGATE.CHECK login k 0 → ERR bad-request
 		HEADGATE.CHECK login → ERR wrong number of arguments
@@ -48,8 +49,10 @@ func TestAsk(t *testing.T) {
 		HEADGATE.ASK path /.env path / → ERR bad-request
 		HEADGATE.ASK path / header.x 1 header.x 2 → [verdict allow why none]
 	`)
-	n.want("HEADGATE.ASK method GET path /v2/x header.X-Plan gold client 192.0.2.1",
-		"[verdict allow rule api remaining 0 reset 60 view node]")
+	n.want(
+		"HEADGATE.ASK method GET path /v2/x header.X-Plan gold client 192.0.2.1",
+		"[verdict allow rule api remaining 0 reset 60 view node]",
+	)
 	denied := n.do("HEADGATE.ASK", "method", "GET", "path", "/v2/x", "header.X-Plan", "gold",
 		"client", "192.0.2.1", "delay", "ok")
 	if want := "[verdict deny rule api remaining 0 reset 60 view node why limit retry " +
@@ -165,12 +168,15 @@ func TestThreePasswords(t *testing.T) {
 	n := open(t, "", 1<<20)
 	n.door.SetPassword([]byte("secret"))
 	n.connect()
-	n.want("AUTH wrong", "WRONGPASS invalid username-password pair or user is disabled.")
-	n.want("HELLO 3 AUTH default no",
-		"WRONGPASS invalid username-password pair or user is disabled.")
+	n.wants(`
+		AUTH wrong → WRONGPASS invalid username-password pair or user is disabled.
+		HELLO 3 AUTH default no → WRONGPASS invalid username-password pair or user is disabled.
+	`)
 	began := time.Now()
-	n.want("AUTH worse", "WRONGPASS invalid username-password pair or user is disabled.")
-	n.want("AUTH secret", "closed")
+	n.wants(`
+		AUTH worse → WRONGPASS invalid username-password pair or user is disabled.
+		AUTH secret → closed
+	`)
 	doortest.WaitFor(t, func() bool { return n.door.Stats().Open == 1 })
 	if kept := time.Since(began); kept < time.Second {
 		t.Errorf("the place was kept for %v", kept)

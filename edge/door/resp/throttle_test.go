@@ -27,8 +27,10 @@ func TestThrottle(t *testing.T) {
 		n.want(line, "ERR value is not an integer or out of range")
 	}
 	// whole numbers of 64 bits, with either sign
-	n.want("CL.THROTTLE large +1000000000000000000 +1000000000 1",
-		"[0 1000000000000000001 1000000000000000000 -1 0]")
+	n.want(
+		"CL.THROTTLE large +1000000000000000000 +1000000000 1",
+		"[0 1000000000000000001 1000000000000000000 -1 0]",
+	)
 	n.wants(`
 		CL.THROTTLE user 2 1 60 9223372036854775807 → [1 3 0 -1 180]
 		CL.THROTTLE user 2 1 60 +-1 → ERR value is not an integer or out of range
@@ -43,8 +45,10 @@ func TestThrottle(t *testing.T) {
 func TestThrottleModes(t *testing.T) {
 	t.Parallel()
 	n := open(t, "shy", 1<<20)
-	n.want("CL.THROTTLE user 0 1 60", "[0 1 0 -1 60]")
-	n.want("CL.THROTTLE user 0 1 60", "[0 1 0 -1 60]")
+	n.wants(`
+		CL.THROTTLE user 0 1 60 → [0 1 0 -1 60]
+		CL.THROTTLE user 0 1 60 → [0 1 0 -1 60]
+	`)
 	if s := n.door.Stats(); s.Limited != 1 {
 		t.Errorf("%+v", s)
 	}
