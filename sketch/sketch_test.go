@@ -86,10 +86,12 @@ func TestWindowsPass(t *testing.T) {
 		{106, 0},
 		{120, 0},
 		{100 + lateAfter - 1, 0},
+		{65_636, 0}, // the epoch of sub-window 100 has come round
 	} {
 		if got := s.Count(i, c.number); got != c.want {
 			t.Errorf("at sub-window %d: %d, want %d", c.number, got, c.want)
 		}
+		s.Sweep(c.number, 0, 64)
 	}
 }
 
