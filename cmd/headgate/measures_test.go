@@ -21,8 +21,8 @@ import (
 // rises by no more than the lines that an issue grants for what it adds: slack is how far below its
 // ceiling a figure may be before the ceiling must follow.
 var ceilings = map[string]struct{ most, slack float64 }{
-	"lines of code":                          {78077, 400},
-	"lines of tests":                         {77512, 600},
+	"lines of code":                          {78074, 400},
+	"lines of tests":                         {77482, 600},
 	"packages":                               {95, 2},
 	"direct dependencies":                    {12, 0},
 	"numeric constants per 1,000 lines":      {12.8, 0.4},

@@ -30,17 +30,12 @@ func (c *Client) rules(ctx context.Context) ([]api.RuleView, error) {
 	return view.Rules, err
 }
 
-// ruleNames asks the daemon for the names of the rules.
-func (c *Client) ruleNames(ctx context.Context) ([]string, error) {
-	rules, err := c.rules(ctx)
-	if err != nil {
-		return nil, err
+// namesOf returns the names of rules.
+func namesOf(rules []api.RuleView) (names []string) {
+	for _, rule := range rules {
+		names = append(names, rule.Name)
 	}
-	names := make([]string, len(rules))
-	for i, rule := range rules {
-		names[i] = rule.Name
-	}
-	return names, nil
+	return names
 }
 
 // ExplainRefusal turns the daemon's 404 for rule into an error listing the rules, when rule is
@@ -50,7 +45,8 @@ func (c *Client) ExplainRefusal(ctx context.Context, err error, rule string) err
 	if !ok || rule == "" || p.Status != http.StatusNotFound {
 		return err
 	}
-	names, listErr := c.ruleNames(ctx)
+	rules, listErr := c.rules(ctx)
+	names := namesOf(rules)
 	if listErr != nil || slices.Contains(names, rule) {
 		return err
 	}
@@ -68,15 +64,8 @@ func UnknownRule(name string, names []string) error {
 
 // AskRuleNames returns the names of the running daemon's rules, or nil without an answer.
 func (a *App) AskRuleNames(ctx context.Context) []string {
-	client, err := a.DialAdmin()
-	if err != nil {
-		return nil
-	}
-	names, err := client.ruleNames(ctx)
-	if err != nil {
-		return nil
-	}
-	return names
+	rules, _ := a.AskRules(ctx)
+	return namesOf(rules)
 }
 
 // CompleteRules completes a flag with the names of the running daemon's rules.

@@ -72,12 +72,12 @@ func (x *exchange) fillAuth(s *ask.Session) (nginx bool, p *api.Problem) {
 	case c.head.Is(head.Broken): // its request line may be cut
 	case string(path) == authNginx:
 		nginx = true
-		p = c.fillBy(r, head.OriginalMethod, head.OriginalURI)
+		host, p = c.fillBy(r, head.OriginalMethod, head.OriginalURI, host)
 	case string(path) == authForward:
 		if forwarded, _ := c.head.Profile(head.ForwardedHost); len(forwarded) > 0 {
 			host = forwarded
 		}
-		p = c.fillBy(r, head.ForwardedMethod, head.ForwardedURI)
+		host, p = c.fillBy(r, head.ForwardedMethod, head.ForwardedURI, host)
 	case string(path) == authEnvoy || bytes.HasPrefix(path, []byte(authEnvoy+"/")):
 		// Envoy's path_prefix is put before the path, perhaps with no slash between:
 		// "/v1/auth/envoy" and "?x".
@@ -92,16 +92,25 @@ func (x *exchange) fillAuth(s *ask.Session) (nginx bool, p *api.Problem) {
 	return nginx, p
 }
 
-// fillBy fills in the method and the target named by two headers.
-func (c *conn) fillBy(r *request.Reader, method, uri head.Profile) *api.Problem {
+// fillBy fills in the method and the target named by two headers, and returns the host: host, or in
+// ingress-nginx's URL, scheme://Host before the target, all up to the target's slash. A visitor's
+// Host may hold "?" and "#".
+func (c *conn) fillBy(
+	r *request.Reader, method, uri head.Profile, host []byte,
+) ([]byte, *api.Problem) {
 	target, given := c.head.Profile(uri)
 	if !given && c.head.Unfit == 0 {
-		return api.BadParameter(neededBy[uri], "is missing")
+		return host, api.BadParameter(neededBy[uri], "is missing")
 	}
 	is, _ := c.head.Profile(method)
 	r.Method(is)
+	scheme, rest, _ := bytes.Cut(target, []byte("://"))
+	if at := bytes.IndexByte(rest, '/'); uri == head.OriginalURI && at >= 0 &&
+		bytes.IndexByte(scheme, '/') < 0 {
+		host, target = rest[:at], rest[at:]
+	}
 	r.Target(target)
-	return nil
+	return host, nil
 }
 
 // neededBy are the headers without which nothing is known of a request.

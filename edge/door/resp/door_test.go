@@ -87,38 +87,34 @@ func TestAsk(t *testing.T) {
 func TestConnection(t *testing.T) {
 	t.Parallel()
 	n := open(t, "", 0)
-	for _, tt := range [][2]string{
-		{"PING", "PONG"},
-		{"ping hi", "hi"},
-		{"ECHO x", "x"},
-		{"SELECT 0", "OK"},
-		{"SELECT 1", "ERR DB index is out of range"},
-		{"CLIENT SETINFO LIB-NAME x", "OK"},
-		{"CLIENT GETNAME", "null"},
-		{"CLIENT SETNAME me", "OK"},
-		{"CLIENT GETNAME", "me"},
-		{"CLIENT ID", "1"},
-		{"CLIENT KILL x", "ERR unknown subcommand of CLIENT"},
-		{"COMMAND", "[]"},
-		{"COMMAND COUNT", "23"},
-		{"COMMAND DOCS", "[]"},
-		{"HELLO 4", "NOPROTO unsupported protocol version"},
-		{"HELLO 3 SETNAME you", "{server redis version 7.0.0 proto 3 id 1 mode standalone role " +
-			"master modules []}"},
-		{"CLIENT GETNAME", "you"},
-		{"COMMAND DOCS", "{}"},
-		{"HELLO", "{server redis version 7.0.0 proto 3 id 1 mode standalone role master modules " +
-			"[]}"},
-		{"HELLO 3 LATER", "ERR syntax error in HELLO"},
-		{"RESET", "RESET"},
-		{"CLIENT GETNAME", "null"},
-		{"AUTH x", "ERR AUTH called without any password configured for the default user"},
-		{"GET x", "ERR unknown command 'GET'"},
-		{strings.Repeat("x\x7f", 33), "ERR unknown command '" + strings.Repeat("x?", 32) + "'"},
-		{"PING a b", "ERR wrong number of arguments"},
-	} {
-		n.want(tt[0], tt[1])
-	}
+	n.wants(`
+		PING → PONG
+		ping hi → hi
+		ECHO x → x
+		SELECT 0 → OK
+		SELECT 1 → ERR DB index is out of range
+		CLIENT SETINFO LIB-NAME x → OK
+		CLIENT GETNAME → null
+		CLIENT SETNAME me → OK
+		CLIENT GETNAME → me
+		CLIENT ID → 1
+		CLIENT KILL x → ERR unknown subcommand of CLIENT
+		COMMAND → []
+		COMMAND COUNT → 23
+		COMMAND DOCS → []
+		HELLO 4 → NOPROTO unsupported protocol version
+		HELLO 3 SETNAME I → {server redis version 7.0.0 proto 3 id 1 mode standalone role master modules []}
+		CLIENT GETNAME → I
+		COMMAND DOCS → {}
+		HELLO → {server redis version 7.0.0 proto 3 id 1 mode standalone role master modules []}
+		HELLO 3 LATER → ERR syntax error in HELLO
+		RESET → RESET
+		CLIENT GETNAME → null
+		AUTH x → ERR AUTH called without any password configured for the default user
+		GET x → ERR unknown command 'GET'
+		PING a b → ERR wrong number of arguments
+	`)
+	n.want(strings.Repeat("x\x7f", 33), "ERR unknown command '"+strings.Repeat("x?", 32)+"'")
 	if got := n.do("INFO"); !strings.Contains(got, "redis_version:7.0.0") ||
 		!strings.Contains(got, "loading:0") {
 		t.Error(got)
@@ -135,22 +131,22 @@ func TestPassword(t *testing.T) {
 	n := open(t, "", 1<<20)
 	n.door.SetPassword([]byte("secret"))
 	n.connect()
-	for _, tt := range [][2]string{
-		{"PING", "NOAUTH Authentication required."},
-		{"CL.THROTTLE k 1 1 1", "NOAUTH Authentication required."},
-		{"AUTH wrong", "WRONGPASS invalid username-password pair or user is disabled."},
-		{"AUTH admin secret", "WRONGPASS invalid username-password pair or user is disabled."},
-		{"HELLO 3", "NOAUTH HELLO must be called with the client already authenticated, or with " +
-			"AUTH <user> <password>"},
-		{"AUTH secret", "OK"},
-		{"PING", "PONG"},
-		{"RESET", "RESET"},
-		{"PING", "NOAUTH Authentication required."},
-		{"AUTH default secret", "OK"},
-		{"PING", "PONG"},
-	} {
-		n.want(tt[0], tt[1])
-	}
+	n.wants(`
+		PING → NOAUTH Authentication required.
+		CL.THROTTLE k 1 1 1 → NOAUTH Authentication required.
+		AUTH wrong → WRONGPASS invalid username-password pair or user is disabled.
+		AUTH admin secret → WRONGPASS invalid username-password pair or user is disabled.
+	`)
+	n.want("HELLO 3", "NOAUTH HELLO must be called with the client already authenticated, or with "+
+		"AUTH <user> <password>")
+	n.wants(`
+		AUTH secret → OK
+		PING → PONG
+		RESET → RESET
+		PING → NOAUTH Authentication required.
+		AUTH default secret → OK
+		PING → PONG
+	`)
 	n.connect()
 	if got := n.do("HELLO", "3", "AUTH", "default", "secret", "SETNAME",
 		"me"); !strings.HasPrefix(got, "{server redis") {

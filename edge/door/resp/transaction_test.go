@@ -15,39 +15,39 @@ func TestTransaction(t *testing.T) {
 	bytes := budget.New(1 << 20)
 	n := openOptions(t, policies, resp.Options{Bytes: 1 << 20, Budget: bytes})
 	const aborted = "EXECABORT Transaction discarded because of previous errors."
-	for _, tt := range [][2]string{
-		{"EXEC", "ERR EXEC without MULTI"},
-		{"DISCARD", "ERR DISCARD without MULTI"},
-		{"MULTI", "OK"},
-		{"EXEC", "[]"},
-		{"MULTI", "OK"},
-		{"HEADGATE.CHECK login k", "QUEUED"},
-		{"ECHO a", "QUEUED"},
-		{"MULTI", "ERR MULTI calls can not be nested"},
-		{"CL.THROTTLE k 2 1 60", "QUEUED"},
-		{"SELECT 1", "QUEUED"},
-		{"EXEC", "[[verdict allow rule login remaining 1 reset 60 view node] a [0 3 2 -1 60] " +
-			"ERR DB index is out of range]"},
-		{"MULTI", "OK"},
-		{"HEADGATE.CHECK login k", "QUEUED"},
-		{"GET a", "ERR unknown command 'GET'"},
-		{"EXEC", aborted},
-		{"MULTI", "OK"},
-		{"PING", "QUEUED"},
-		{"PING a b", "ERR wrong number of arguments"},
-		{"EXEC", aborted},
-		{"MULTI", "OK"},
-		{"HEADGATE.CHECK login k", "QUEUED"},
-		{"DISCARD", "OK"},
-		{"MULTI", "OK"},
-		{"HEADGATE.CHECK login k", "QUEUED"},
-		{"RESET", "RESET"},
-		{"EXEC", "ERR EXEC without MULTI"},
-		{"HEADGATE.CHECK login k", "[verdict allow rule login remaining 0 reset 60 view node]"},
-		{"MULTI", "OK"},
-	} {
-		n.want(tt[0], tt[1])
-	}
+	n.wants(`
+		EXEC → ERR EXEC without MULTI
+		DISCARD → ERR DISCARD without MULTI
+		MULTI → OK
+		EXEC → []
+		MULTI → OK
+		HEADGATE.CHECK login k → QUEUED
+		ECHO a → QUEUED
+		MULTI → ERR MULTI calls can not be nested
+		CL.THROTTLE k 2 1 60 → QUEUED
+		SELECT 1 → QUEUED
+	`)
+	n.want("EXEC", "[[verdict allow rule login remaining 1 reset 60 view node]"+
+		" a [0 3 2 -1 60] ERR DB index is out of range]")
+	n.wants(`
+		MULTI → OK
+		HEADGATE.CHECK login k → QUEUED
+		GET a → ERR unknown command 'GET'
+		EXEC → EXECABORT Transaction discarded because of previous errors.
+		MULTI → OK
+		PING → QUEUED
+		PING a b → ERR wrong number of arguments
+		EXEC → EXECABORT Transaction discarded because of previous errors.
+		MULTI → OK
+		HEADGATE.CHECK login k → QUEUED
+		DISCARD → OK
+		MULTI → OK
+		HEADGATE.CHECK login k → QUEUED
+		RESET → RESET
+		EXEC → ERR EXEC without MULTI
+		HEADGATE.CHECK login k → [verdict allow rule login remaining 0 reset 60 view node]
+		MULTI → OK
+	`)
 	for range 64 {
 		n.want("PING", "QUEUED")
 	}

@@ -154,6 +154,11 @@ func TestFrontIngress(t *testing.T) {
 	}
 	s := f.before(t, nil, n.at(f, patient)...)
 	s.tryStandIn()
+	for _, host := range []string{"a?", "a#", "a@b?c#d"} { // a site in Go would answer 400
+		if got := s.raw("GET /.env HTTP/1.1\r\nHost: " + host + "\r\n"); got != 404 {
+			t.Errorf("Host: %s: %d", host, got)
+		}
+	}
 	n.end()
 	if r := s.visit(visit{path: "/"}); r.StatusCode != http.StatusOK {
 		t.Errorf("without headgate: %d", r.StatusCode)
