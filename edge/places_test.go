@@ -94,8 +94,7 @@ func (r *running) says(line, want string) string {
 // talks is says for each line of script: a line to the daemon, an arrow and the answer.
 func (r *running) talks(script string) {
 	r.Helper()
-	for line := range strings.Lines(strings.TrimSpace(script)) {
-		question, answer, _ := strings.Cut(strings.TrimSpace(line), " → ")
+	for question, answer := range doortest.Script(script) {
 		r.says(question, answer)
 	}
 }

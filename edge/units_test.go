@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/client"
+	"github.com/headgate-dev/headgate/edge/door/doortest"
 	"github.com/headgate-dev/headgate/edge/wire"
 )
 
@@ -41,26 +43,24 @@ policies:
 // TestUnits has decimals in and out of every door, and whole numbers where a rule has no scale.
 func TestUnits(t *testing.T) {
 	n := startAt(t, allDoors, unitsConfig)
-	for _, c := range [][2]string{
-		{"check wallet a cost=0.02", `allow remaining=2.48 reset=3600 view=node`},
-		{"check wallet a", `allow remaining=1.48 reset=3600 view=node`},
-		{"check wallet a cost=1.4801", `deny why=limit retry=3600 view=node remaining=1.48`},
-		{"check wallet a cost=0.00001", `allow remaining=1.4799 reset=3600 view=node`},
-		{"check wallet a cost=100", `deny why=cost remaining=1.4799 view=node`},
-		{"check wallet a cost=100.0001", `error bad-request`},
-		{"settle wallet a delta=-0.5", `ok`},
-		{"settle wallet a delta=+0.0001", `ok`},
-		{"peek wallet a cost=0.01", `allow remaining=1.9798 reset=3600 view=node`},
-		{"check plain a cost=1.5", `error bad-request`},
-		{"check plain a cost=1.0", `error bad-request`},
-		{"settle plain a delta=0.5", `error bad-request`},
-		{"count plain a cost=0.5", `error bad-request`},
-		{"peek plain a", `allow remaining=5 reset=0 view=node`},
-		{"check tank a cost=1.24", `allow remaining=0.01 reset=\d view=node`},
-		{"check tank a cost=0.02", `deny why=limit retry=2 view=node remaining=0.01`},
-	} {
-		n.says(c[0], c[1])
-	}
+	n.talks(`
+		check wallet a cost=0.02 → allow remaining=2.48 reset=3600 view=node
+		check wallet a → allow remaining=1.48 reset=3600 view=node
+		check wallet a cost=1.4801 → deny why=limit retry=3600 view=node remaining=1.48
+		check wallet a cost=0.00001 → allow remaining=1.4799 reset=3600 view=node
+		check wallet a cost=100 → deny why=cost remaining=1.4799 view=node
+		check wallet a cost=100.0001 → error bad-request
+		settle wallet a delta=-0.5 → ok
+		settle wallet a delta=+0.0001 → ok
+		peek wallet a cost=0.01 → allow remaining=1.9798 reset=3600 view=node
+		check plain a cost=1.5 → error bad-request
+		check plain a cost=1.0 → error bad-request
+		settle plain a delta=0.5 → error bad-request
+		count plain a cost=0.5 → error bad-request
+		peek plain a → allow remaining=5 reset=0 view=node
+		check tank a cost=1.24 → allow remaining=0.01 reset=\d view=node
+		check tank a cost=0.02 → deny why=limit retry=2 view=node remaining=0.01
+	`)
 	for _, c := range []struct {
 		target, body, want string
 		status             int
@@ -111,16 +111,17 @@ func TestUnits(t *testing.T) {
 	) {
 		t.Errorf("RESP: %q", got)
 	}
-	for _, c := range [][2]string{
-		{"HEADGATE.SETTLE wallet r -0.25", ":1"},
-		{"HEADGATE.SETTLE plain r 0.5", "-ERR bad-request"},
-		{"HEADGATE.CHECK plain r 0.5", "-ERR bad-request"},
-		{"HEADGATE.CHECK wallet r 1e3", "-ERR bad-request"},
-		{"HEADGATE.LIMIT wallet r", "used\r\n$4\r\n0.25\r\n"},
-		{"HEADGATE.LIMIT plain r", "used\r\n:0\r\n"},
-	} {
-		if got := n.redis(strings.Fields(c[0])...); !strings.Contains(got, c[1]) {
-			t.Errorf("%s: %q, want %s", c[0], got, c[1])
+	for command, answer := range doortest.Script(`
+		HEADGATE.SETTLE wallet r -0.25 → :1
+		HEADGATE.SETTLE plain r 0.5 → -ERR bad-request
+		HEADGATE.CHECK plain r 0.5 → -ERR bad-request
+		HEADGATE.CHECK wallet r 1e3 → -ERR bad-request
+		HEADGATE.LIMIT wallet r → used\r\n$4\r\n0.25\r\n
+		HEADGATE.LIMIT plain r → used\r\n:0\r\n
+	`) {
+		got := strconv.Quote(n.redis(strings.Fields(command)...))
+		if !strings.Contains(got, answer) {
+			t.Errorf("%s: %s, want %s", command, got, answer)
 		}
 	}
 }

@@ -8,8 +8,10 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"iter"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -103,6 +105,18 @@ func WaitFor(t testing.TB, ok func() bool) {
 	for late := time.Now().Add(Patience); !ok(); <-tick.C {
 		if time.Now().After(late) {
 			t.Fatal("waited in vain")
+		}
+	}
+}
+
+// Script yields the lines of script, each a question, an arrow and the answer: "PING → PONG".
+func Script(script string) iter.Seq2[string, string] {
+	return func(yield func(question, answer string) bool) {
+		for line := range strings.Lines(strings.TrimSpace(script)) {
+			question, answer, _ := strings.Cut(strings.TrimSpace(line), " → ")
+			if !yield(question, answer) {
+				return
+			}
 		}
 	}
 }

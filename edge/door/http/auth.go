@@ -104,10 +104,11 @@ func (c *conn) fillBy(
 	}
 	is, _ := c.head.Profile(method)
 	r.Method(is)
-	scheme, rest, _ := bytes.Cut(target, []byte("://"))
-	if at := bytes.IndexByte(rest, '/'); uri == head.OriginalURI && at >= 0 &&
-		bytes.IndexByte(scheme, '/') < 0 {
-		host, target = rest[:at], rest[at:]
+	if uri == head.OriginalURI {
+		scheme, rest, _ := bytes.Cut(target, []byte("://"))
+		if at := bytes.IndexByte(rest, '/'); at >= 0 && bytes.IndexByte(scheme, '/') < 0 {
+			host, target = rest[:at], rest[at:]
+		}
 	}
 	r.Target(target)
 	return host, nil

@@ -172,8 +172,7 @@ func (n *node) want(line, want string) (got string) {
 // wants is want for each line of script: a command, an arrow and the answer.
 func (n *node) wants(script string) {
 	n.Helper()
-	for line := range strings.Lines(strings.TrimSpace(script)) {
-		command, answer, _ := strings.Cut(strings.TrimSpace(line), " → ")
+	for command, answer := range doortest.Script(script) {
 		n.want(command, answer)
 	}
 }

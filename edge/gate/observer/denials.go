@@ -85,16 +85,17 @@ func (d *Denials) Note(lane int, is *Denied) {
 	}
 	l := &d.lanes[lane]
 	when := uint64(is.At)/uint64(time.Second)<<8 | uint64(is.Why)
-	sum := 1<<costBits | uint64(is.Cost)
-	set, tag := &l.recent[uint64(is.Key)%recentSets], uint64(is.Key)&^(1<<costBits-1)
+	key, sum := uint64(is.Key), 1<<costBits|uint64(is.Cost)
+	set, tag := &l.recent[key%recentSets], key&^(1<<costBits-1)
 	var free *atomic.Uint64 // an entry of the key, of an earlier second
 	for way := range set {
 		n := set[way].Load() - tag - 1
 		if n >= 1<<costBits {
 			continue // of another key, or of none
 		}
-		switch r, at := d.record(n), d.record(n).when.Load(); {
-		case at == when && r.key.Load() == uint64(is.Key) && r.policy.Load() == is.Policy:
+		r := d.record(n)
+		switch at := r.when.Load(); {
+		case at == when && r.key.Load() == key && r.policy.Load() == is.Policy:
 			r.sum.Add(sum)
 			return
 		case at>>8 != when>>8:
@@ -102,7 +103,6 @@ func (d *Denials) Note(lane int, is *Denied) {
 		}
 	}
 	if !l.may(uint64(is.At) / uint64(newDenialsIn)) {
-		l.dropped.Add(1)
 		return
 	}
 	n := d.next.Add(1) - 1
@@ -114,7 +114,7 @@ func (d *Denials) Note(lane int, is *Denied) {
 	r.when.Store(when)
 	r.sum.Store(sum)
 	r.policy.Store(is.Policy)
-	r.key.Store(uint64(is.Key))
+	r.key.Store(key)
 	free.Store(tag | (n + 1))
 }
 
@@ -124,13 +124,14 @@ func (d *Denials) size() uint64 { return uint64(len(d.records)) }
 // record returns record n.
 func (d *Denials) record(n uint64) *denial { return &d.records[n&(d.size()-1)] }
 
-// may reports whether a record may be made in the 10 ms of that number, and counts it.
+// may reports whether a record may be made in the 10 ms of that number, and counts either.
 func (l *denialLane) may(number uint64) bool {
 	made := l.made.Load()
 	if made>>8 != number {
 		made = number << 8
 	}
 	if made&255 == newDenials {
+		l.dropped.Add(1)
 		return false
 	}
 	l.made.Store(made + 1) // two at once may count as a single record
