@@ -113,8 +113,8 @@ func (n *Node) openAdmin(p prepared) {
 		m.Row, m.RLS = n.grpc.Row, n.RLS
 	}
 	for _, s := range n.streams {
-		m.Doors = append(m.Doors, s.Listener)
-		m.Abandoned[s.Name] = s.step.Abandoned
+		m.Doors = append(m.Doors, metrics.Listener{Name: s.name, Door: s})
+		m.Abandoned[s.name] = s.step.Abandoned
 	}
 	if n.flusher != nil {
 		m.Ring, o.Ring = n.flusher.Stats, n.flusher.Stats
@@ -154,7 +154,7 @@ func (n *Node) tellPanics() map[string]func() uint64 {
 	tell("http", n.web.Panics())
 	tell("local", n.local.Panics())
 	for _, s := range n.streams {
-		tell(s.Name, s.panics)
+		tell(s.name, s.Panics())
 	}
 	return total
 }

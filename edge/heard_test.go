@@ -129,6 +129,33 @@ func TestUnreadLinesAreHeard(t *testing.T) {
 	}
 }
 
+// TestALimitHoldsBesideManyCounts: where a request asks more than 16 rules the limits hold, in
+// either spelling of a path, and a fault names the policy left out.
+func TestALimitHoldsBesideManyCounts(t *testing.T) {
+	t.Parallel()
+	text := "rules: []\npolicies:\n"
+	for n := range 16 {
+		text += fmt.Sprintf("  - {name: counts%d, match: {path: /x}, count_when: {status: 401}, "+
+			"limit: 5, window: 1m}\n", n)
+	}
+	r, _ := startLogged(t, allDoors, text+"  - {name: api, match: {path: /api}, limit: 2, "+
+		"window: 1m}\n")
+	r.says("ask path=/ client=192.0.2.1", "allow .*")
+	if texts := r.faults(); len(texts) != 0 {
+		t.Errorf("before: %q", texts)
+	}
+	r.talks(`
+		ask path=/api client=192.0.2.1 → allow .*rule=api remaining=1 .*
+		ask path=/x/..%2fapi client=192.0.2.1 → allow .*rule=api remaining=0 .*
+		ask path=/x/..%2fapi client=192.0.2.1 → deny .*rule=api .*
+		ask path=/api client=192.0.2.1 → deny .*rule=api .*
+	`)
+	want := "some requests do not ask policy counts15 (headgate.yaml:19), "
+	if texts := r.faults("left-out"); !strings.HasPrefix(texts[0], want) {
+		t.Errorf("%q, want %s", texts, want)
+	}
+}
+
 // TestReportsInVain: a policy no report reaches is a fault, until the next one, and so is a rule
 // no place comes back to.
 func TestReportsInVain(t *testing.T) {

@@ -226,7 +226,7 @@ func (n *Node) Addresses() Addresses {
 		if at.Streams == nil {
 			at.Streams = map[string][]net.Addr{}
 		}
-		at.Streams[s.Name] = addressesOf(s.listeners())
+		at.Streams[s.name] = addressesOf(s.listeners())
 	}
 	if n.link != nil {
 		at.Gossip = n.link.Addr().String()

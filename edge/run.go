@@ -60,11 +60,11 @@ func (n *Node) Run(ctx context.Context) error {
 // more after the last flush: a count the ring is told afterwards would be merged as another node's
 // at the next start.
 func (n *Node) startBehind(work context.Context, g *group) {
-	g.start(func() error { n.gate.Run(work); return nil })
-	g.start(func() error { n.room.Run(work); return nil })
-	g.start(func() error { n.watchNames(work); return nil })
-	g.start(func() error { n.watchSets(work); return nil })
-	g.start(func() error { n.watchSurge(work); return nil })
+	for _, run := range []func(context.Context){
+		n.gate.Run, n.room.Run, n.watchNames, n.watchSets, n.watchSurge,
+	} {
+		g.start(func() error { run(work); return nil })
+	}
 	g.start(func() error { return n.followLimits(work) })
 	// The state's own end: after the flusher's, and not together.
 	flushing, flushed := context.WithCancel(context.WithoutCancel(work))

@@ -14,21 +14,28 @@ import (
 	"github.com/headgate-dev/headgate/edge/door/lines"
 	"github.com/headgate-dev/headgate/edge/door/resp"
 	"github.com/headgate-dev/headgate/edge/door/spop"
-	"github.com/headgate-dev/headgate/edge/metrics"
+	"github.com/headgate-dev/headgate/edge/latency"
 )
 
 // reopenEvery is the time between two attempts to open a lost listener.
 const reopenEvery = time.Second
 
+// served is a door as its package makes it.
+type served interface {
+	Serve(context.Context, ...net.Listener) error
+	Figures() door.Figures
+	AddLatency(*latency.Sum)
+	Panics() *door.Panics
+	Unread() *lines.Unread
+}
+
 // streamDoor is a door of connections the configuration opens, beside HTTP.
 type streamDoor struct {
-	metrics.Listener
-	serve  func(context.Context, ...net.Listener) error
-	panics *door.Panics
-	unread *lines.Unread
-	from   []config.Address
-	tls    *tls.Config   // of TCP listeners; nil: they are plain
-	step   door.Doorstep // before all of them
+	served
+	name string
+	from []config.Address
+	tls  *tls.Config   // of TCP listeners; nil: they are plain
+	step door.Doorstep // before all of them
 	// at changes while runStream opens lost listeners again; the admin listener asks meanwhile.
 	mu sync.Mutex // protects at
 	at []net.Listener
@@ -77,10 +84,7 @@ func (n *Node) openStreams(ctx context.Context, p *prepared) error {
 	if len(l.SPOP) > 0 {
 		d := spop.New(n.gate, n.room, n.web.Budget(), n.webLanes()...)
 		d.SetHeaders(p.cfg.Headers)
-		n.streams = append(n.streams, &streamDoor{
-			Listener: metrics.Listener{Name: "spop", Figures: d.Figures, AddLatency: d.AddLatency},
-			serve:    d.Serve, panics: d.Panics(), unread: d.Unread(), from: l.SPOP,
-		})
+		n.streams = append(n.streams, &streamDoor{served: d, name: "spop", from: l.SPOP})
 	}
 	if len(l.RESP) > 0 {
 		if err := n.openRESP(p); err != nil {
@@ -111,11 +115,7 @@ func (n *Node) openGRPC(p *prepared) error {
 	n.grpc.SetLimits(p.limits, n.awaitsLimits(p))
 	n.grpc.SetLimitForm(grpc.LimitForm{Headers: p.cfg.RLS.Headers, Metadata: p.cfg.RLS.Metadata})
 	n.streams = append(n.streams, &streamDoor{
-		Listener: metrics.Listener{
-			Name: "grpc", Figures: n.grpc.Figures,
-			AddLatency: n.grpc.AddLatency,
-		}, serve: n.grpc.Serve, panics: n.grpc.Panics(), unread: n.grpc.Unread(),
-		from: p.cfg.Listen.GRPC, tls: secure,
+		served: n.grpc, name: "grpc", from: p.cfg.Listen.GRPC, tls: secure,
 	})
 	return nil
 }
@@ -133,11 +133,7 @@ func (n *Node) openRESP(p *prepared) error {
 	n.resp.SetTrust(p.cfg.Policies.Clients.Trusts)
 	n.resp.SetPassword([]byte(p.password))
 	n.streams = append(n.streams, &streamDoor{
-		Listener: metrics.Listener{
-			Name: "resp", Figures: n.resp.Figures,
-			AddLatency: n.resp.AddLatency,
-		}, serve: n.resp.Serve, panics: n.resp.Panics(), unread: n.resp.Unread(),
-		from: p.cfg.Listen.RESP, tls: secure,
+		served: n.resp, name: "resp", from: p.cfg.Listen.RESP, tls: secure,
 	})
 	return nil
 }
@@ -146,17 +142,17 @@ func (n *Node) openRESP(p *prepared) error {
 // logged, and listeners opened anew each reopenEvery until success.
 func (n *Node) runStream(ctx context.Context, s *streamDoor) error {
 	for {
-		err := s.serve(ctx, s.listeners()...)
+		err := s.Serve(ctx, s.listeners()...)
 		if ctx.Err() != nil {
 			return nil
 		}
-		n.log.Error("a listener was lost", "listener", s.Name, "error", err)
+		n.log.Error("a listener was lost", "listener", s.name, "error", err)
 		for door.Pause(ctx, reopenEvery) {
 			if err = s.open(ctx); err == nil {
 				break
 			}
 			_ = s.close()
-			n.log.Error("a listener cannot be opened again", "listener", s.Name, "error", err)
+			n.log.Error("a listener cannot be opened again", "listener", s.name, "error", err)
 		}
 	}
 }
@@ -166,7 +162,7 @@ func (s *streamDoor) view() api.DoorView {
 	f := s.Figures()
 	// [] and not null in JSON, when no listener is open.
 	v := api.DoorView{
-		Protocol: s.Name, Addresses: []string{}, Asked: f.Requests,
+		Protocol: s.name, Addresses: []string{}, Asked: f.Requests,
 		UnknownRule: f.Unknown,
 	}
 	for _, at := range addressesOf(s.listeners()) {

@@ -31,7 +31,7 @@ func (n *Node) gatherUnread() {
 		u.doors["udp"] = append(u.doors["udp"], d.Unread())
 	}
 	for _, s := range n.streams {
-		u.doors[s.Name] = append(u.doors[s.Name], s.unread)
+		u.doors[s.name] = append(u.doors[s.name], s.Unread())
 	}
 }
 

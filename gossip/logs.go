@@ -2,7 +2,6 @@ package gossip
 
 import (
 	"context"
-	"log"
 	"log/slog"
 	"strings"
 
@@ -17,11 +16,6 @@ const logChars = 400
 type memberlistLog struct {
 	log *slog.Logger
 	c   *counters
-}
-
-// newMemberlistLog returns memberlist's logger.
-func newMemberlistLog(l *slog.Logger, c *counters) *log.Logger {
-	return log.New(memberlistLog{l, c}, "", 0)
 }
 
 // Write implements io.Writer: a call is a line.

@@ -91,10 +91,11 @@ func newNode(cfg Config, at netip.AddrPort, ring *memberlist.Keyring) *Node {
 	r := newRoster()
 	n := &Node{
 		cfg: cfg, at: at, log: cfg.Log, c: c, clock: newClock(time.Now()),
-		roster: r, queue: newQueue(r.alive), inbox: newInbox(c),
+		roster: r, queue: &queue{}, inbox: newInbox(c),
 		keyring: ring, out: make(chan outgoing, maxSending), metaNews: make(chan struct{}, 1),
 		claims: make(chan [2]memberlist.Node, 1),
 	}
+	n.queue.q.RetransmitMult, n.queue.q.NumNodes = retransmit, r.alive
 	n.cfg.Meta.Leaving = false
 	n.own.Store(&n.cfg.Meta)
 	return n

@@ -21,11 +21,6 @@ type queue struct {
 	pruned atomic.Uint64
 }
 
-// newQueue returns an empty queue; nodes counts the living members.
-func newQueue(nodes func() int) *queue {
-	return &queue{q: memberlist.TransmitLimitedQueue{RetransmitMult: retransmit, NumNodes: nodes}}
-}
-
 // push adds a record in place of an older one of the same name. Beyond maxQueued it drops the
 // record sent most often. r.Age holds the clock's reading at which the record's age was 0; pack
 // turns it into an age.

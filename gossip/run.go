@@ -3,6 +3,7 @@ package gossip
 import (
 	"context"
 	"fmt"
+	"log"
 	"net"
 	"sync"
 	"time"
@@ -70,7 +71,7 @@ func (n *Node) settings() *memberlist.Config {
 	c.TCPTimeout = guard.StreamTimeout
 	c.DeadNodeReclaimTime = reclaimAfter
 	c.CIDRsAllowed = n.networks()
-	c.LogOutput, c.Logger = nil, newMemberlistLog(n.log, n.c)
+	c.LogOutput, c.Logger = nil, log.New(memberlistLog{n.log, n.c}, "", 0)
 	d := delegate{n}
 	c.Delegate, c.Events, c.Alive, c.Conflict, c.Ping = d, d, d, d, d
 	return c

@@ -208,6 +208,7 @@ var sessions = map[string][]string{
 		"test-request -c testdata/policies.yaml example.com/export/csv --client 203.0.113.7 --json",
 		"test-request -c testdata/policies.yaml example.com/export/csv --client 203.0.113.7",
 		"test-request -c testdata/policies.yaml example.com/x/..%2F%2eenv --client 203.0.113.7",
+		"test-request -c testdata/many.yaml example.com/api --client 203.0.113.7",
 		"test-request -c testdata/policies.yaml example.com/export%2Fcsv --client 203.0.113.7 " +
 			"--json",
 		"test-request -c testdata/policies.yaml example.com/ -H X-Forwarded-For:unknown",

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/api"
+	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/explain"
+	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/health"
 	"github.com/headgate-dev/headgate/mitigation"
 	"github.com/headgate-dev/headgate/window"
@@ -138,18 +140,9 @@ const mostLost = 20
 func (w *feed) reportTroubles(now window.Instant, all *troubles) {
 	if room := w.options.Requests; room != nil && room.Engine() != nil {
 		for i, f := range room.Figures() {
-			if i >= room.Engine().Len() || !f.InVain(now) {
-				continue
+			if i < room.Engine().Len() {
+				w.policyTroubles(now, all, i, &f)
 			}
-			p, beyond := room.Engine().Policy(i), ""
-			if p.Waits() {
-				beyond = fmt.Sprintf("; beyond its limit under way it denies for %s",
-					explain.Span(room.Keep()))
-			}
-			all.add(true, "no-reports", "%s counts by the response, and none of its last %d "+
-				"requests was reported: nothing is counted%s. headgate init NAME -c FILE writes "+
-				"the report", w.placed(i), f.Waiting, beyond)
-			all.of(p.Name, "")
 		}
 	}
 	for _, r := range w.gate.PlacesTaken(now) {
@@ -166,6 +159,28 @@ func (w *feed) reportTroubles(now window.Instant, all *troubles) {
 			explain.Span(rule.Lease))
 		all.of(policy, r.Rule)
 	}
+}
+
+// policyTroubles adds the faults of policy number i: left out by requests, or without reports.
+func (w *feed) policyTroubles(now window.Instant, all *troubles, i int, f *ask.Figures) {
+	room := w.options.Requests
+	p, beyond := room.Engine().Policy(i), ""
+	if f.LeftOut != 0 && now.Sub(f.LeftOut) < 10*time.Minute {
+		all.add(true, "left-out", "some requests do not ask %s, for each asks %d rules at most: "+
+			"headgate test-request shows which", w.placed(i), gate.MaxQuestions)
+		all.of(p.Name, "")
+	}
+	if !f.InVain(now) {
+		return
+	}
+	if p.Waits() {
+		beyond = fmt.Sprintf("; beyond its limit under way it denies for %s",
+			explain.Span(room.Keep()))
+	}
+	all.add(true, "no-reports", "%s counts by the response, and none of its last %d requests was "+
+		"reported: nothing is counted%s. headgate init NAME -c FILE writes the report",
+		w.placed(i), f.Waiting, beyond)
+	all.of(p.Name, "")
 }
 
 // policyOf returns the number of the policy whose own rule that is; -1: there is none.

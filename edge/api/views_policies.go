@@ -62,6 +62,7 @@ type TestView struct {
 	By        string         `json:"policy,omitempty"` // that skips or denies
 	Status    int            `json:"status,omitempty"` // of a denial
 	Questions []TestQuestion `json:"questions"`
+	LeftOut   int            `json:"left_out,omitempty"` // further rules, which are not asked
 }
 
 // TestPolicy says whether a policy matches.

@@ -65,6 +65,7 @@ type Tally struct {
 	vain    atomic.Uint64          // tickets since the last report
 	since   atomic.Int64           // when the first of these was given, a window.Instant
 	Seen    atomic.Int64           // when it matched last, a window.Instant; 0: never
+	LeftOut atomic.Int64           // when a request asked too much for it last, likewise
 }
 
 // Stats are totals since the room was made, unless marked "now".
@@ -178,7 +179,7 @@ type Figures struct {
 	Waiting         uint64         // tickets since the last report
 	since           window.Instant // when the first of those was given
 	Denied          Denials
-	Seen            window.Instant // when it matched last; 0: never
+	Seen, LeftOut   window.Instant // as of a Tally
 	// the last places ended by time: the questions are never reported
 	Unreported bool
 }
@@ -202,6 +203,7 @@ func (r *Room) Figures() []Figures {
 			Denied: t.denials(), Reports: t.Reports.Load(), Counted: t.Counted.Load(),
 			Waiting: t.vain.Load(), since: window.Instant(t.since.Load()),
 			Seen: window.Instant(t.Seen.Load()), Unreported: f.unreported(i),
+			LeftOut: window.Instant(t.LeftOut.Load()),
 		}
 	}
 	return all

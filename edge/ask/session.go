@@ -234,6 +234,7 @@ func (s *Session) noteMatches(b *gate.Batch, now window.Instant) {
 func (s *Session) noteFaults() {
 	if n := s.result.Dropped; n > 0 {
 		s.room.dropped.Add(uint64(n)) // above 0
+		s.in.tallies[s.result.Left].LeftOut.Store(int64(s.room.gate.Now()))
 	}
 	if n := s.result.BadCosts; n > 0 {
 		s.room.badCosts.Add(uint64(n)) // above 0

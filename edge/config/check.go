@@ -1,6 +1,9 @@
 package config
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // check records faults no single field shows. No check looks at a bad field.
 func (d *decoder) check(c Config) {
@@ -138,12 +141,13 @@ func (d *decoder) checkAddresses(c Config) {
 
 // claims returns every endpoint c wants, in the order of the documentation.
 func (d *decoder) claims(c Config) []claim {
-	claims := d.doors("listen.udp", "udp", c.Listen.UDP)
-	claims = append(claims, d.doors("listen.http", "tcp", c.Listen.HTTP)...)
-	claims = append(claims, d.doors("listen.admin", "tcp", c.Listen.Admin)...)
-	claims = append(claims, d.doors("listen.grpc", "tcp", c.Listen.GRPC)...)
-	claims = append(claims, d.doors("listen.spop", "tcp", c.Listen.SPOP)...)
-	claims = append(claims, d.doors("listen.resp", "tcp", c.Listen.RESP)...)
+	claims := slices.Concat(
+		d.doors("listen.udp", "udp", c.Listen.UDP), d.doors("listen.http", "tcp", c.Listen.HTTP),
+		d.doors("listen.admin", "tcp", c.Listen.Admin),
+		d.doors("listen.grpc", "tcp", c.Listen.GRPC),
+		d.doors("listen.spop", "tcp", c.Listen.SPOP),
+		d.doors("listen.resp", "tcp", c.Listen.RESP),
+	)
 	for _, network := range []string{"udp", "tcp"} {
 		claims = append(claims, claim{endpoint{network, c.Gossip.Bind}, d.given["gossip.bind"]})
 	}

@@ -51,8 +51,20 @@ func TestLint(t *testing.T) {
 			"  - {name: a, match: {path: /x}, %slimit: 5, %s}\n"
 		set = "sets: {s: {cidr: [192.0.2.0/24]}}\nrules: []\npolicies:\n" +
 			"  - {name: a, match: {client: %s}, limit: 5, window: 1m}\n"
+		last = "  - {name: a, match: {path: /a/b}, limit: 5, window: 1h}\n"
 	)
 	key := "gossip: {bind: 127.0.0.1:4299, key_file: /k}\n"
+	above := func(policies int, path string) (all string) {
+		for i := range policies {
+			all += fmt.Sprintf(
+				"  - {name: p%d, match: {path: %s}, limit: 5, window: %dm}\n",
+				i,
+				path,
+				i+1,
+			)
+		}
+		return all
+	}
 	for _, tt := range []struct{ text, want string }{
 		{fmt.Sprintf(set, "192.0.2.1"), "unused-set"},
 		{fmt.Sprintf(set, `"@s"`), ""},
@@ -88,6 +100,11 @@ func TestLint(t *testing.T) {
 		{base + fmt.Sprintf(twice, "/x", "client") + fmt.Sprintf(twice2, 3, "1m"), ""},
 		{base + fmt.Sprintf(twice, "/y", "client") + fmt.Sprintf(twice2, 50, "1m"), ""},
 		{base + fmt.Sprintf(twice, "/x", "peer") + fmt.Sprintf(twice2, 50, "1m"), ""},
+		{base + above(16, "/a/**") + last, "never-asked a"},
+		{base + above(15, "/a/**") + last, ""},
+		{base + above(16, "/a/c") + last, ""},
+		{base + above(16, "/a/**}, until: 2100-01-01T00:00:00Z, on_deny: {status: 429") + last, ""},
+		{base + above(16, "/a/**}, missing: skip, on_deny: {status: 429") + last, ""},
 		{fmt.Sprintf(trusted, "127.0.0.0/8, 0.0.0.0/0"), "trusted-all"},
 		{fmt.Sprintf(trusted, `"::/0"`), "trusted-all"},
 		{fmt.Sprintf(trusted, "10.0.0.0/8"), ""},

@@ -47,17 +47,12 @@ func (r *rule) setNumbers() {
 func (r *rule) with(n mitigation.Number) rule {
 	in := *r
 	in.Rule, in.numbers, in.limits = r.With(n), nil, nil
-	in.fill, in.far = in.Fill(), farName(r.far, n)
+	in.fill, in.far = in.Fill(), fmt.Sprintf("%s#%d/%d", r.far, n.Limit, n.Burst)
 	in.meter = r.meter.Numbered(mitigation.Number{Limit: in.Limit, Burst: in.Burst})
 	return in
 }
 
-// farName returns the name between PoPs of the rule called name for keys with the number n.
-func farName(name string, n mitigation.Number) string {
-	return fmt.Sprintf("%s#%d/%d", name, n.Limit, n.Burst)
-}
-
-// nearName is farName backwards; the number is 0 where there is none.
+// nearName returns the rule and the number of a name between PoPs, NAME#LIMIT/BURST; 0: none.
 func nearName(far string) (name string, n mitigation.Number) {
 	name, number, _ := strings.Cut(far, "#")
 	limit, burst, _ := strings.Cut(number, "/")

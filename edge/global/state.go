@@ -3,7 +3,6 @@ package global
 import (
 	"encoding/binary"
 	"math"
-	"time"
 
 	"github.com/headgate-dev/headgate/gossip"
 )
@@ -39,7 +38,9 @@ func (s *stateParts) add(tag byte, body []byte) bool {
 func (l *Link) state(bool) []byte {
 	var s stateParts
 	_, wall := l.clocks()
-	s.add(tagClock, appendClock(nil, wall, l.gate.Node()))
+	// Unix milliseconds, and the node's name
+	millis := binary.AppendUvarint(nil, uint64(max(0, wall.UnixMilli())))
+	s.add(tagClock, append(millis, l.gate.Node()...))
 	s.unfit = l.gate.AppendOverrides(func(record []byte) bool { return s.add(tagOverride, record) })
 	l.unfit.Add(uint64(s.unfit))
 	return s.all
@@ -72,12 +73,6 @@ func (l *Link) mergePart(part []byte) {
 	default:
 		l.receiveRecord(part)
 	}
-}
-
-// appendClock appends the wall clock of the node called name: Unix milliseconds as a uvarint, then
-// the name.
-func appendClock(b []byte, wall time.Time, name string) []byte {
-	return append(binary.AppendUvarint(b, uint64(max(0, wall.UnixMilli()))), name...)
 }
 
 // receiveClock takes in another member's clock.

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/window"
@@ -99,7 +100,7 @@ func collectLayers(
 	to scrape, layers []window.LayerStats, figures []gate.Figures,
 ) {
 	for _, l := range layers {
-		label := windowLabel(l)
+		label := strconv.FormatFloat(l.Window.Seconds(), 'f', -1, 64) + "s"
 		put(to, "sketch_fill_ratio", l.Fill, label)
 		put(to, "sketch_saturated_ratio", l.Saturated, label)
 		put(to, "sketch_error_bound", l.ErrorBound, label)

@@ -113,8 +113,8 @@ func collectDoors(to scrape, datagram []*udp.Door, web []*http.Door, more []List
 		d.AddLatency(&took)
 	}
 	for _, d := range more {
-		d.AddLatency(&took)
-		put(to, "orphans_total", d.Figures().Orphans, d.Name)
+		d.Door.AddLatency(&took)
+		put(to, "orphans_total", d.Door.Figures().Orphans, d.Name)
 	}
 	collectUDP(to, sum(u))
 	collectHTTP(to, sum(h))

@@ -1,8 +1,6 @@
 package metrics
 
 import (
-	"strconv"
-
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
@@ -121,7 +119,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		collectUnread(to, name, doors)
 	}
 	for _, d := range c.Doors {
-		collectListener(to, d.Name, d.Figures())
+		collectListener(to, d.Name, d.Door.Figures())
 	}
 	collectState(to, c.Gate, c.State, now)
 	if c.Ring != nil {
@@ -153,10 +151,4 @@ func collectNode(to scrape, g *gate.Gate, b api.Build) {
 	put(to, "flags_evicted_total", flags.Evicted)
 	put(to, "flags_expired_total", flags.Expired)
 	put(to, "flags_full_total", flags.Full)
-}
-
-// windowLabel returns the label of a sketch: its window length in seconds, such as 10s or 0.5s. Its
-// number is bounded, as all rules of the same window share a sketch.
-func windowLabel(l window.LayerStats) string {
-	return strconv.FormatFloat(l.Window.Seconds(), 'f', -1, 64) + "s"
 }

@@ -8,9 +8,11 @@ import (
 // Listener is a decision listener of connections besides HTTP. They have the same shape, so a door
 // which is added has its metrics by its name alone.
 type Listener struct {
-	Name       string // of its families: headgate_NAME_…
-	Figures    func() door.Figures
-	AddLatency func(*latency.Sum)
+	Name string // of its families: headgate_NAME_…
+	Door interface {
+		Figures() door.Figures
+		AddLatency(sum *latency.Sum)
+	}
 }
 
 const displacedHelp = "Connections closed for the place of another while as many were open as " +

@@ -16,7 +16,6 @@ const (
 	laterCost    // by a field of the response
 	byTier       // its rule is chosen by a tier
 	maySkip      // a policy above may skip it
-	alone        // no other policy asks its rules, and they are asked whatever is absent
 )
 
 // special are the traits of policies with more effects than rules. A condition without special
@@ -180,6 +179,7 @@ func (w *walk) count(number int, s *step) {
 	}
 	c := &w.e.conds[number]
 	held := w.holding(c)
+	w.out.light = true
 	switch {
 	case !w.report && len(c.later) == 0:
 		w.ask(s, counts, held)
@@ -246,12 +246,10 @@ func (w *walk) one(s *step, rule *askedRule, d demand) {
 	// request would count twice.
 	case (!rule.once || w.second) && w.merge(s, rule, key, d):
 		return
-	// The first 16 of the file are asked. Dropped makes a metric: the operator's configuration, not
-	// the client, asks so much.
-	case out.N == MaxQuestions:
-		out.Dropped++
+	case out.N == MaxQuestions && !out.makeRoom(s.policy, d.do):
 		return
-	case !built:
+	}
+	if !built {
 		out.keep(number, len(key))
 	}
 	q := &out.Questions[out.N]

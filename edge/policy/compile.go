@@ -175,7 +175,7 @@ type indexed struct{ method, host, path, client bool }
 func (l *loader) index(withClients bool) bool {
 	e := l.engine
 	e.methods, e.hosts = newTexts(e.words), newTexts(e.words)
-	e.paths = newPaths(e.words)
+	e.paths = &paths{[]pathNode{{here: newBitset(e.words)}}, e.words}
 	anyPath, anyClient := newBitset(e.words), newBitset(e.words)
 	// Several policies for the same list of networks share the entries of the table.
 	groups := groups{of: map[string]*group{}}

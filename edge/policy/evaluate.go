@@ -24,12 +24,6 @@ func (e *Engine) Settler() *Settler {
 	return e.settles
 }
 
-// Settle is the Settler's.
-func (e *Engine) Settle(p Pending, r *request.Request) (counts bool, cost uint32) {
-	counts, cost, _ = e.settles.Settle(p, 0, r)
-	return counts, cost
-}
-
 func (c *cond) laterHolds(held uint64, r *request.Request) bool {
 	for _, t := range c.later {
 		if !t.holds(held, r) {
@@ -103,13 +97,6 @@ func (w *walk) all() {
 				continue
 			}
 			out.matched[s.policy>>6] |= 1 << (s.policy & 63)
-			// No question of such a policy can be merged with a present question, so no key need be
-			// built to know of no room. In a second walk a merge is possible: with the first walk's
-			// question.
-			if out.N == MaxQuestions && s.traits&alone != 0 && !w.second {
-				out.Dropped += int(s.rules)
-				continue
-			}
 			for at := s.first; at < s.first+uint32(s.rules); at++ {
 				w.one(s, &w.e.asked[at], demand{judges | counts, s.cost, 0})
 			}

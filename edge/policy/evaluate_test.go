@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"net/netip"
 	"testing"
 
@@ -113,7 +114,7 @@ func TestResponse(t *testing.T) {
 		if got := outcome(e, out); (got == `login "203.0.113.7", counts only`) != want {
 			t.Errorf("reported with %d: got %s", status, got)
 		}
-		counts, cost := e.Settle(pending, r)
+		counts, cost, _ := e.settles.Settle(pending, 0, r)
 		if counts != want || want && cost != 1 {
 			t.Errorf("settled with %d: got %v, %d", status, counts, cost)
 		}
@@ -151,7 +152,7 @@ func TestPendingHoldsTheRequest(t *testing.T) {
 		pending := out.Questions[0].Pending
 		after := ask(t, e, "", "x/", "") // a ticket has nothing of the request
 		after.Status = c.status
-		if got, _ := e.Settle(pending, after); got != c.want {
+		if got, _, _ := e.settles.Settle(pending, 0, after); got != c.want {
 			t.Errorf("%v: settled to %v", c, got)
 		}
 		r.Status = c.status
@@ -249,6 +250,43 @@ func TestQuestionsAreBounded(t *testing.T) {
 	}
 }
 
+// TestLimitsGoBeforeCounts: of a request that asks too much the questions are left out that only
+// count, whichever spelling of the path asks them, and no ticket is given for those.
+func TestLimitsGoBeforeCounts(t *testing.T) {
+	var all []Policy
+	for i := range MaxQuestions {
+		p := limit(fmt.Sprintf("count%d", i), term(t, "path", "/elsewhere"))
+		p.CountWhen = term(t, "status", "401")
+		all = append(all, p)
+	}
+	for i := range MaxQuestions + 1 {
+		all = append(all, limit(fmt.Sprintf("limit%d", i), term(t, "path", "/api")))
+	}
+	e, out := engine(t, nil, all...), new(Result)
+	for path, want := range map[string]int{"/": 0, "/api": 16, "/x%2F..%2Fapi": 16, "/x": 0} {
+		e.Evaluate(ask(t, e, "GET", "h"+path, "192.0.2.1"), out)
+		limits := 0
+		for i, q := range out.Questions[:out.N] {
+			if q.Judges {
+				limits++
+			}
+			if string(q.Key) != "192.0.2.1" ||
+				want > 0 && string(q.Name) != fmt.Sprint("limit", i) {
+				t.Errorf("%s: question %d: %s %q", path, i, q.Name, q.Key)
+			}
+		}
+		dropped := 0
+		if want > 0 {
+			dropped = MaxQuestions + 1
+		}
+		if out.N != MaxQuestions || limits != want || out.Dropped != dropped ||
+			out.Later != (want == 0) {
+			t.Errorf("%s: %d questions, %d of limits, %d left out, waits %t", path, out.N, limits,
+				out.Dropped, out.Later)
+		}
+	}
+}
+
 func TestCost(t *testing.T) {
 	for _, c := range []struct {
 		cost  Cost
@@ -297,7 +335,8 @@ func TestCost(t *testing.T) {
 		}
 		if c.cost.later() {
 			r.AddResponse([]byte("X-Cost"), []byte("8"))
-			if counts, cost := e.Settle(out.Questions[0].Pending, r); !counts || cost != 8 {
+			if counts, cost, _ := e.settles.Settle(out.Questions[0].Pending, 0, r); !counts ||
+				cost != 8 {
 				t.Errorf("settled to %v, %d", counts, cost)
 			}
 		}

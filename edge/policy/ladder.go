@@ -102,9 +102,6 @@ func (l *loader) levels(p *policy) {
 // noKey is the number of no key.
 const noKey int32 = -1
 
-// tooManyKeys reports that the policies count by more different keys than a Result has room for.
-func (l *loader) tooManyKeys() bool { return len(l.engine.keys) > MaxPolicies }
-
 // others sets the keys of q beside the counted key.
 func (w *walk) others(q *Question, rule *askedRule) {
 	q.Narrower = w.out.builtKey(rule.narrower)

@@ -269,8 +269,16 @@ func (o *outcomes) add(q question, policy int, second bool) {
 			q.counts, same.later || q.later
 		return
 	}
-	if len(o.asks) < MaxQuestions {
-		o.asks, o.of = append(o.asks, q), append(o.of, policy)
+	o.asks, o.of = append(o.asks, q), append(o.of, policy)
+	if len(o.asks) > MaxQuestions { // left out: the last that does not judge, or the last
+		last := MaxQuestions
+		for q.judges && last > 0 && o.asks[last].judges {
+			last--
+		}
+		if o.asks[last].judges {
+			last = MaxQuestions
+		}
+		o.asks, o.of = slices.Delete(o.asks, last, last+1), slices.Delete(o.of, last, last+1)
 	}
 }
 

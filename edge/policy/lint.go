@@ -33,6 +33,7 @@ func Lint(s *Spec, rules []mitigation.Rule) []Fault {
 		l.cost(p)
 		l.failures(p)
 		l.binds(i)
+		l.beyond(i)
 		l.chosen(i)
 	}
 	return l.faults
@@ -167,6 +168,23 @@ func (l *linter) binds(number int) {
 				"limit for the same requests", earlier.Name, earlier.At.Line)
 			return
 		}
+	}
+}
+
+// beyond finds a limit no request asks, since each asks MaxQuestions before.
+func (l *linter) beyond(number int) {
+	p, before := &l.spec.Policies[number], 0
+	for i := range number {
+		earlier := &l.spec.Policies[i]
+		if len(earlier.Own) > 0 && earlier.Mode != mitigation.Off && earlier.Group == "" &&
+			!earlier.MissingSkip && earlier.Until.IsZero() &&
+			condition.Covers(l.matches[i], l.matches[number]) {
+			before += 1 + len(earlier.Ladder)
+		}
+	}
+	if before >= MaxQuestions {
+		l.warn(p.At, "never-asked", p.Name, "is never asked: the same requests ask %d rules of "+
+			"policies above, and %d are the most", before, MaxQuestions)
 	}
 }
 

@@ -150,7 +150,7 @@ func (l *loader) compile() {
 	}
 	l.engine.settles = l.engine.settler()
 	l.steps()
-	if l.tooManyKeys() {
+	if len(e.keys) > MaxPolicies {
 		l.fault(Fault{
 			Pos:     condition.Pos{Line: 1, Col: 1, Path: "policies"},
 			Message: fmt.Sprintf("the policies count by more than %d different keys", MaxPolicies),

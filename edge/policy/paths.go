@@ -27,9 +27,6 @@ type pathNode struct {
 	kids   []int32
 }
 
-// newPaths returns an empty table of 64 conditions a word.
-func newPaths(words int) *paths { return &paths{[]pathNode{{here: newBitset(words)}}, words} }
-
 // Add adds the pattern w for condition cond. /v2/** is /v2 itself and all that begins with /v2/; a
 // pattern with a star in the middle is entered by the text before the star, and tested besides.
 func (p *paths) Add(w *condition.Want, cond int) {

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/headgate-dev/headgate/mitigation"
 )
@@ -51,9 +52,9 @@ const (
 	maxConds  = 2 * MaxPolicies
 	condWords = (maxConds + 63) / 64
 	testWords = MaxTests / 64
-	// Each question has room for its key and for a part to draw by, and another key can be built:
-	// building never has to look how much is left.
-	keyBytes = 2*MaxQuestions*mitigation.MaxKey + MaxParts*(3*maxPart+1)
+	// Each question, and another in its place, has room for its key and for a part to draw by, and
+	// another key can be built: building never has to look how much is left.
+	keyBytes = 4*MaxQuestions*mitigation.MaxKey + MaxParts*(3*maxPart+1)
 )
 
 // maxClientText is the longest address with a prefix, in bytes.
@@ -73,7 +74,8 @@ type Result struct {
 	N         int    // how many questions there are, in the order of the file
 	Questions [MaxQuestions]Question
 	Later     bool // one of them is
-	Dropped   int  // questions beyond MaxQuestions
+	Dropped   int  // questions left out, beyond MaxQuestions
+	Left      int  // number of the policy of the last of them
 	BadCosts  int  // costs of a visitor that were not one number, and cost the most
 
 	live    [condWords]uint64 // conditions that may hold
@@ -81,6 +83,7 @@ type Result struct {
 	held    [testWords]uint64 // those of them holding
 	passed  [condWords]uint64 // lists of tests of which all hold
 	matched [(MaxPolicies + 63) / 64]uint64
+	light   bool                            // some question may not judge
 	words   int                             // of a set of policies
 	groups  [(MaxPolicies + 63) / 64]uint64 // of which a policy has asked
 	skipped [(MaxPolicies + 63) / 64]uint64
@@ -123,6 +126,7 @@ func (out *Result) reset(e *Engine) {
 	out.Verdict, out.Policy, out.Status, out.Shadow, out.Tier = Ask, -1, 0, false, nil
 	out.Pools.Enforced, out.Pools.Shadow, out.Later = 0, 0, false
 	out.N, out.Dropped, out.BadCosts, out.used, out.written = 0, 0, 0, 0, 0
+	out.light = false
 	out.words = (len(e.policies) + 63) / 64
 	clear(out.matched[:out.words])
 	clear(out.built[:(len(e.keys)+63)/64])
@@ -149,6 +153,28 @@ func (out *Result) Matched(each func(policy int)) {
 
 // span is where a key lies in Result.keys. A key is not empty.
 type span struct{ at, end uint16 }
+
+// makeRoom leaves a question out where there are as many as can be: that of policy, or, if that
+// judges, the last that does not. The result is whether there is room now. So a request that asks
+// too much is judged by the first limits of the file, whatever count_when of others counts.
+func (out *Result) makeRoom(policy uint16, do does) bool {
+	out.Dropped, out.Left = out.Dropped+1, int(policy)
+	if do&judges == 0 || !out.light {
+		return false
+	}
+	last := out.N - 1
+	for last >= 0 && out.Questions[last].Judges {
+		last--
+	}
+	if out.light = last >= 0; !out.light {
+		return false
+	}
+	out.Left = out.Questions[last].Policy
+	copy(out.Questions[last:], out.Questions[last+1:])
+	out.N--
+	out.Later = slices.ContainsFunc(out.Questions[:out.N], func(q Question) bool { return q.Later })
+	return true
+}
 
 // keep keeps the key built last, which is number, for further questions.
 func (out *Result) keep(number int32, length int) {

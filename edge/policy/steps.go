@@ -26,16 +26,10 @@ func (l *loader) steps() {
 	places := make([]step, len(e.policies))
 	for i := range e.policies {
 		p := &e.policies[i]
-		// Such a policy asks exactly the rules, whatever the request has.
-		single := !p.MissingSkip && p.table == nil && p.cost.Fixed > 0
 		for j := range p.rules {
 			p.rules[j].once = asked[p.rules[j].index] == 1
-			single = single && p.rules[j].once
 		}
 		places[i] = l.step(i)
-		if single {
-			places[i].traits |= alone
-		}
 		if skippable[i] {
 			places[i].traits |= maySkip
 		}

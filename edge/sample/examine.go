@@ -42,6 +42,7 @@ func Examine(e *policy.Engine, s *api.TestRequest) (*api.TestView, error) {
 	if result.Policy >= 0 {
 		out.By, out.Status = e.Policy(result.Policy).Name, result.Status
 	}
+	out.LeftOut = result.Dropped
 	for i := range result.N {
 		q := &result.Questions[i]
 		if out.Report && !q.Counts {

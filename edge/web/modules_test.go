@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/headgate-dev/headgate/edge/door/doortest"
 )
 
 // module returns a JavaScript expression that promises one of our modules.
@@ -14,67 +16,67 @@ func module(name string) string {
 }
 
 // formats are how figures are written, at the edges where the unit or the number of digits changes.
-var formats = []struct{ call, want string }{
-	{"si(0)", "0"},
-	{"si(0.004)", "0"},
-	{"si(0.42)", "0.42"},
-	{"si(7)", "7"},
-	{"si(9.996)", "10.0"},
-	{"si(99.96)", "100"},
-	{"si(999)", "999"},
-	{"si(999.6)", "1.00 k"},
-	{"si(1000)", "1 000"},
-	{"si(12_345_678)", "12.3 M"},
-	{"si(9_999_999)", "9 999 999"},
-	{"si(-45_600_000)", "-45.6 M"},
-	{"si(1e12)", "1 T"},
-	{"si(null)", "–"},
-	{"si(NaN)", "–"},
-	{"rate(0)", "0/s"},
-	{"rate(6)", "6.0/s"},
-	{"rate(0.03)", "<0.1/s"},
-	{"rate(41_000)", "41.0 k/s"},
-	{"rate(999_600)", "1.0 M/s"},
-	{"rate(null)", "–"},
-	{"share(0)", "0 %"},
-	{"share(0.0001)", "< 0.1 %"},
-	{"share(0.0412)", "4.1 %"},
-	{"share(0.5)", "50 %"},
-	{"share(0.99999)", "> 99.9 %"},
-	{"share(0.998)", "99.8 %"},
-	{"share(1)", "100 %"},
-	{"share(0 / 0)", "–"},
-	{"whole(1234567)", "1 234 567"},
-	{"whole(999)", "999"},
-	{"span(0)", "0s"},
-	{"span(0.2)", "1s"},
-	{"span(59.5)", "1m"},
-	{"span(598)", "9m 58s"},
-	{"span(3600)", "1h"},
-	{"span(3605)", "1h"},
-	{"span(90_061)", "1d 1h"},
-	{"span(-4)", "0s"},
-	{"span(NaN)", "–"},
-	{"brief(0.00034)", "340 µs"},
-	{"brief(0.0021)", "2.10 ms"},
-	{"brief(12)", "12 s"},
-	{"brief(125)", "2m 5s"},
-	{"brief(null)", "–"},
-	{"bytes(312)", "312 B"},
-	{"bytes(48_200_000)", "48.2 MB"},
-	{"plural(1, 'key')", "1 key"},
-	{"plural(0, 'key')", "0 keys"},
-}
+const formats = `
+si(0) → 0
+si(0.004) → 0
+si(0.42) → 0.42
+si(7) → 7
+si(9.996) → 10.0
+si(99.96) → 100
+si(999) → 999
+si(999.6) → 1.00 k
+si(1000) → 1 000
+si(12_345_678) → 12.3 M
+si(9_999_999) → 9 999 999
+si(-45_600_000) → -45.6 M
+si(1e12) → 1 T
+si(null) → –
+si(NaN) → –
+rate(0) → 0/s
+rate(6) → 6.0/s
+rate(0.03) → <0.1/s
+rate(41_000) → 41.0 k/s
+rate(999_600) → 1.0 M/s
+rate(null) → –
+share(0) → 0 %
+share(0.0001) → < 0.1 %
+share(0.0412) → 4.1 %
+share(0.5) → 50 %
+share(0.99999) → > 99.9 %
+share(0.998) → 99.8 %
+share(1) → 100 %
+share(0 / 0) → –
+whole(1234567) → 1 234 567
+whole(999) → 999
+span(0) → 0s
+span(0.2) → 1s
+span(59.5) → 1m
+span(598) → 9m 58s
+span(3600) → 1h
+span(3605) → 1h
+span(90_061) → 1d 1h
+span(-4) → 0s
+span(NaN) → –
+brief(0.00034) → 340 µs
+brief(0.0021) → 2.10 ms
+brief(12) → 12 s
+brief(125) → 2m 5s
+brief(null) → –
+bytes(312) → 312 B
+bytes(48_200_000) → 48.2 MB
+plural(1, 'key') → 1 key
+plural(0, 'key') → 0 keys
+`
 
 // TestFormats checks how figures are written.
 func TestFormats(t *testing.T) {
 	t.Parallel()
 	l := open(t, startFake(t, "alone"), 800, 600, false)
-	for _, tt := range formats {
-		got := strings.ReplaceAll(value[string](l, module("format")+`.then((m) => m.`+tt.call+`)`),
+	for call, want := range doortest.Script(formats) {
+		got := strings.ReplaceAll(value[string](l, module("format")+`.then((m) => m.`+call+`)`),
 			"\u202f", " ")
-		if got != tt.want {
-			t.Errorf("%s: %q, want %q", tt.call, got, tt.want)
+		if got != want {
+			t.Errorf("%s: %q, want %q", call, got, want)
 		}
 	}
 }

@@ -61,7 +61,8 @@ func (c *Coordinator) advise(now window.Instant, l *local) {
 		a.Ratio = c.ratio(now, l)
 		a.Remote = c.collectRemote(now, l)
 		if c.rateOnly(l) {
-			a.RateOnly, a.Until = count(&l.rule.Rule, l.view.RateOnly), now.Add(l.rateTTL())
+			a.RateOnly = count(&l.rule.Rule, l.view.RateOnly)
+			a.Until = now.Add(min(l.rule.Window, maxStretch))
 		}
 	} else if over := l.report.Rate; l.rule.RateMode() && over > 1.03*l.rule.PerSecond() &&
 		l.offered > l.rule.Limit {

@@ -58,6 +58,3 @@ func (c *Coordinator) settleTime(now window.Instant, l *local) time.Duration {
 
 // maxSettle bounds the smoothing time.
 const maxSettle = 2 * time.Minute
-
-// rateTTL is the life of a ratio following from rates: a window, at most budget.MaxStretch.
-func (l *local) rateTTL() time.Duration { return min(l.rule.Window, maxStretch) }

@@ -6,10 +6,11 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/edge/api"
 	"github.com/headgate-dev/headgate/edge/sample"
-	"github.com/spf13/cobra"
 )
 
 // TestRequest returns `headgate test-request`.
@@ -109,6 +110,9 @@ func (a *app) print(out *api.TestView) error {
 		q := &out.Questions[i]
 		fmt.Fprintf(&b, "  rule %s  key %s  cost %v%s%s%s\n", cli.Safe(q.Rule), cli.Safe(q.Key),
 			q.Cost, does(q), inShadow(q), answer(q.Answer))
+	}
+	if out.LeftOut > 0 {
+		fmt.Fprintf(&b, "  not asked: %d more, for a request asks at most 16\n", out.LeftOut)
 	}
 	_, err := fmt.Fprint(a.Stdout, b.String())
 	if err != nil {

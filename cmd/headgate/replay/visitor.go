@@ -80,7 +80,7 @@ func (k *keyer) of(rec *accesslog.Record, counted bool) (key []byte, ok bool) {
 			return is.Key, true
 		}
 		q.Status = rec.Status
-		counts, _ := k.engine.Settle(is.Pending, q)
+		counts, _, _ := k.engine.Settler().Settle(is.Pending, 0, q)
 		return is.Key, counts
 	}
 	return nil, false

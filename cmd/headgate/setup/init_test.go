@@ -13,6 +13,7 @@ import (
 
 	"github.com/headgate-dev/headgate/cmd/headgate/cli"
 	"github.com/headgate-dev/headgate/cmd/headgate/clitest"
+	"github.com/headgate-dev/headgate/edge/door/doortest"
 )
 
 // snippetPaths returns the texts that are embedded, as deploy/ names them.
@@ -244,34 +245,31 @@ func TestInitReports(t *testing.T) {
 }
 
 func TestInitRefuses(t *testing.T) {
-	cases := []struct{ line, want string }{
-		{"init ngnix", `unknown command "ngnix", did you mean nginx?`},
-		{"init nginx caddy", `nginx takes no argument, got "caddy"`},
-		{"init nginx --rule a;b", `init nginx: --rule "a;b" is not a valid rule name`},
-		{"init nginx --rule " + strings.Repeat("a", 65), "is not a valid rule name"},
-		{"init nginx --rule=", "is not a valid rule name"},
-		{"init caddy --timeout 0s", "init caddy: --timeout 0s is not 1ms to 10s in whole " +
-			"milliseconds"},
-		{"init caddy --timeout 11s", "--timeout 11s is not"},
-		{"init caddy --timeout 1500us", "--timeout 1.5ms is not"},
-		{"init haproxy --address nowhere", "init haproxy: --address"},
-		{"init haproxy --address :4291", "--address :4291: a proxy needs a host and a port"},
-		{"init haproxy --address 127.0.0.1:0", "a proxy needs a host and a port"},
-		{
-			"init nginx --address unix:/run/a;b",
-			"--address unix:/run/a;b: paths may hold only letters, digits and _ . - /",
-		},
-		{"init caddy --address unix:/run/h", "this proxy cannot use a unix socket here"},
-		{"init nginx-lua --address localhost:4290", "give an IP address"},
-		{"init envoy-authz --address localhost:4290", "give an IP address"},
-		{"init traefik --rule login", "unknown flag: --rule"},
-		{"init nginx --write $DIR/a{b", "may hold only letters, digits and _ . - /"},
-		{"init nginx --write $DIR/none/none", "no such file or directory"},
-	}
-	for _, c := range cases {
-		code, stdout, stderr := runInit(t, t.TempDir(), strings.Fields(c.line)...)
-		if code != cli.ExitFailed || stdout != "" || !strings.Contains(stderr, c.want) {
-			t.Errorf("%s: %d\n%s%s\nwant %q", c.line, code, stdout, stderr, c.want)
+	const script = `
+		init ngnix → unknown command "ngnix", did you mean nginx?
+		init nginx caddy → nginx takes no argument, got "caddy"
+		init nginx --rule a;b → init nginx: --rule "a;b" is not a valid rule name
+		init nginx --rule $LONG → is not a valid rule name
+		init nginx --rule= → is not a valid rule name
+		init caddy --timeout 0s → init caddy: --timeout 0s is not 1ms to 10s in whole milliseconds
+		init caddy --timeout 11s → --timeout 11s is not
+		init caddy --timeout 1500us → --timeout 1.5ms is not
+		init haproxy --address nowhere → init haproxy: --address
+		init haproxy --address :4291 → --address :4291: a proxy needs a host and a port
+		init haproxy --address 127.0.0.1:0 → a proxy needs a host and a port
+		init nginx --address unix:/run/a;b → --address unix:/run/a;b: paths may hold only letters
+		init caddy --address unix:/run/h → this proxy cannot use a unix socket here
+		init nginx-lua --address localhost:4290 → give an IP address
+		init envoy-authz --address localhost:4290 → give an IP address
+		init traefik --rule login → unknown flag: --rule
+		init nginx --write $DIR/a{b → may hold only letters, digits and _ . - /
+		init nginx --write $DIR/none/none → no such file or directory
+	`
+	long := strings.NewReplacer("$LONG", strings.Repeat("a", 65))
+	for line, want := range doortest.Script(long.Replace(script)) {
+		code, stdout, stderr := runInit(t, t.TempDir(), strings.Fields(line)...)
+		if code != cli.ExitFailed || stdout != "" || !strings.Contains(stderr, want) {
+			t.Errorf("%s: %d\n%s%s\nwant %q", line, code, stdout, stderr, want)
 		}
 	}
 }

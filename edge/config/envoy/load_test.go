@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/headgate-dev/headgate/edge/config/envoy"
+	"github.com/headgate-dev/headgate/edge/door/doortest"
 	"github.com/headgate-dev/headgate/edge/rls"
 	"github.com/headgate-dev/headgate/mitigation"
 )
@@ -53,23 +54,23 @@ func TestFind(t *testing.T) {
 	if faults != "" {
 		t.Fatal(faults)
 	}
-	for _, tt := range []struct{ descriptor, want string }{
-		{"path=/login", "shop.path__login-e2f6a21c 5/2 login counts by /login"},
-		{"path=/about", "shop.path__a_-5c7d6a05 7/1 counts by /a*"},
-		{"path=/abc", "shop.path__a_-5c7d6a05 7/1 counts by /a*"},
-		{"path=/x", "shop.path 9/3 counts by /x"},
-		{"path=/x user=anna", "shop.path.user 10/4 shadow counts by /x anna"},
-		{"path=/x user=root", "unlimited"},
-		{"path=/login user=anna", "none"},
-		{"path=/x user=anna more=1", "none"},
-		{"path=/x other=1", "none"},
-		{"user=anna", "none"},
-		{"banned=x", "banned"},
-		{"q=x", "shop.q 1000/2 quota counts by x"},
-	} {
-		if got := find(tree, "shop", tt.descriptor); !strings.HasPrefix(withoutDigest(got),
-			withoutDigest(tt.want)) {
-			t.Errorf("%s: %s, want %s", tt.descriptor, got, tt.want)
+	for descriptor, want := range doortest.Script(`
+		path=/login → shop.path__login-e2f6a21c 5/2 login counts by /login
+		path=/about → shop.path__a_-5c7d6a05 7/1 counts by /a*
+		path=/abc → shop.path__a_-5c7d6a05 7/1 counts by /a*
+		path=/x → shop.path 9/3 counts by /x
+		path=/x user=anna → shop.path.user 10/4 shadow counts by /x anna
+		path=/x user=root → unlimited
+		path=/login user=anna → none
+		path=/x user=anna more=1 → none
+		path=/x other=1 → none
+		user=anna → none
+		banned=x → banned
+		q=x → shop.q 1000/2 quota counts by x
+	`) {
+		if got := find(tree, "shop", descriptor); !strings.HasPrefix(withoutDigest(got),
+			withoutDigest(want)) {
+			t.Errorf("%s: %s, want %s", descriptor, got, want)
 		}
 	}
 	if tree.Domain([]byte("other")) != nil || len(tree.Rules) != 6 ||

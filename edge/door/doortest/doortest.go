@@ -109,11 +109,18 @@ func WaitFor(t testing.TB, ok func() bool) {
 	}
 }
 
-// Script yields the lines of script, each a question, an arrow and the answer: "PING → PONG".
+// Script yields the lines of script but comments, each a question, an arrow and the answer:
+// "PING → PONG". A line without an arrow panics.
 func Script(script string) iter.Seq2[string, string] {
 	return func(yield func(question, answer string) bool) {
 		for line := range strings.Lines(strings.TrimSpace(script)) {
-			question, answer, _ := strings.Cut(strings.TrimSpace(line), " → ")
+			question, answer, ok := strings.Cut(strings.TrimSpace(line), " → ")
+			if strings.HasPrefix(question, "//") {
+				continue
+			}
+			if !ok {
+				panic("no arrow: " + line)
+			}
 			if !yield(question, answer) {
 				return
 			}

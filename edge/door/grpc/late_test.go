@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/headgate-dev/headgate/edge/config/envoy"
+	"github.com/headgate-dev/headgate/edge/door/doortest"
 )
 
 const late = `
@@ -20,8 +21,8 @@ descriptors:
   - {key: free, quota_mode: true, rate_limit: {unlimited: true}}
 `
 
-// rows asks the domain ai of late row by row. own of a row are hits of a descriptor itself.
-func rows(t *testing.T, all [][2]string) {
+// rows asks the domain ai of late line by line. own of a row are hits of a descriptor itself.
+func rows(t *testing.T, script string) {
 	t.Helper()
 	tree, faults := envoy.Load([]envoy.File{{Name: "ai.yaml", Data: []byte(late)}}, envoy.Options{})
 	if len(faults) > 0 {
@@ -31,9 +32,9 @@ func rows(t *testing.T, all [][2]string) {
 	h.gate.SetRules(append(h.gate.Rules(), tree.Rules...))
 	h.door.SetLimits(tree, false)
 	c := h.dial(t)
-	for _, row := range all {
+	for asked, want := range doortest.Script(script) {
 		var parts []string
-		for _, d := range strings.Fields(row[0]) {
+		for _, d := range strings.Fields(asked) {
 			key, hits, told := strings.Cut(d, "=")
 			if key == "hits" {
 				parts = append(parts, num(3, uint64(hits[0]-'0')))
@@ -58,8 +59,8 @@ func rows(t *testing.T, all [][2]string) {
 		}
 		got, _, _ := strings.Cut(c.limit(limits("ai", parts...)), " RateLimit-Policy")
 		got = strings.NewReplacer("/HOUR", "", " reset 3600", "", " reset 3599", "").Replace(got)
-		if got != row[1] {
-			t.Errorf("%s: %s, want %s", row[0], got, row[1])
+		if got != want {
+			t.Errorf("%s: %s, want %s", asked, got, want)
 		}
 	}
 }
@@ -68,55 +69,56 @@ func rows(t *testing.T, all [][2]string) {
 // not, up to twice the limit; a look is denied above the limit, and not at it.
 func TestLateCosts(t *testing.T) {
 	t.Parallel()
-	rows(t, [][2]string{
-		{"user=0", "OK [OK 10 left 10 reset 0]"},
-		{"user=8", "OK [OK 10 left 2]"},
-		{"user=0", "OK [OK 10 left 2]"},
-		{"user=2", "OK [OK 10 left 0]"},
-		{"user=0", "OK [OK 10 left 0]"},
-		{"user", "OVER [OVER 10 left 0]"},
-		{"user=1", "OVER [OVER 10 left 0]"},
-		{"user=0", "OVER [OVER 10 left 0]"},
+	rows(t, `
+		user=0 → OK [OK 10 left 10 reset 0]
+		user=8 → OK [OK 10 left 2]
+		user=0 → OK [OK 10 left 2]
+		user=2 → OK [OK 10 left 0]
+		user=0 → OK [OK 10 left 0]
+		user → OVER [OVER 10 left 0]
+		user=1 → OVER [OVER 10 left 0]
+		user=0 → OVER [OVER 10 left 0]
 		// what is told is admitted, whatever the others say, and they are not
-		{"user=500 a=0", "OVER [OVER 10 left 0] [OK 2 left 2 reset 0]"},
-		{"user=0 hits=2", "OVER [OVER 10 left 0]"},
-		{"user-=12 a=0", "OK [OK 10 left 2] [OK 2 left 2 reset 0]"}, // of 20
-		{"user hits=3", "OVER [OVER 10 left 2]"},
-		{"user hits=2", "OK [OK 10 left 0]"},
-		{"none=0", "OK [OK 0 left 0]"},
-		{"none=1", "OVER [OVER 0 left 0]"},
-		{"shy=30", "OK [OK 10 left 0] dark ai.shy"},
-		{"shy=0", "OK [OK 10 left 0] dark ai.shy"},
-	})
+		user=500 a=0 → OVER [OVER 10 left 0] [OK 2 left 2 reset 0]
+		user=0 hits=2 → OVER [OVER 10 left 0]
+		// of 20
+		user-=12 a=0 → OK [OK 10 left 2] [OK 2 left 2 reset 0]
+		user hits=3 → OVER [OVER 10 left 2]
+		user hits=2 → OK [OK 10 left 0]
+		none=0 → OK [OK 0 left 0]
+		none=1 → OVER [OVER 0 left 0]
+		shy=30 → OK [OK 10 left 0] dark ai.shy
+		shy=0 → OK [OK 10 left 0] dark ai.shy
+	`)
 }
 
 // TestQuotas: a quota that is over says so, and denies only if all quotas of the request are over.
 func TestQuotas(t *testing.T) {
 	t.Parallel()
-	rows(t, [][2]string{
-		{"a", "OK [OK 2 left 1]"},
-		{"a b hits=2", "OK [OVER 2 left 1] [OK 4 left 2]"},
-		{"a b", "OK [OK 2 left 0] [OK 4 left 1]"},
-		{"a b", "OK [OVER 2 left 0] [OK 4 left 0]"},
+	rows(t, `
+		a → OK [OK 2 left 1]
+		a b hits=2 → OK [OVER 2 left 1] [OK 4 left 2]
+		a b → OK [OK 2 left 0] [OK 4 left 1]
+		a b → OK [OVER 2 left 0] [OK 4 left 0]
 		// all are over: the others admit nothing
-		{"a b user", "OVER [OVER 2 left 0] [OVER 4 left 0] [OK 10 left 10 reset 0]"},
-		{"a", "OVER [OVER 2 left 0]"},
-		{"a user", "OVER [OVER 2 left 0] [OK 10 left 10 reset 0]"},
-		{"user=0", "OK [OK 10 left 10 reset 0]"},
+		a b user → OVER [OVER 2 left 0] [OVER 4 left 0] [OK 10 left 10 reset 0]
+		a → OVER [OVER 2 left 0]
+		a user → OVER [OVER 2 left 0] [OK 10 left 10 reset 0]
+		user=0 → OK [OK 10 left 10 reset 0]
 		// nor does an unlimited one count as a quota; one in shadow is never over
-		{"a free user", "OVER [OVER 2 left 0] [OK] [OK 10 left 10 reset 0]"},
-		{"a dark user", "OK [OVER 2 left 0] [OK 1 left 0] [OK 10 left 9]"},
-		{"a dark user", "OK [OVER 2 left 0] [OK 1 left 0] [OK 10 left 8]"},
-		{"nothing", "OVER [OVER 0 left 0]"},
-		{"nothing a", "OVER [OVER 0 left 0] [OVER 2 left 0]"},
-		{"nothing dark", "OK [OVER 0 left 0] [OK 1 left 0] dark ai.dark"},
-		{"nothing=0 a", "OK [OK 0 left 0] [OVER 2 left 0]"},
+		a free user → OVER [OVER 2 left 0] [OK] [OK 10 left 10 reset 0]
+		a dark user → OK [OVER 2 left 0] [OK 1 left 0] [OK 10 left 9]
+		a dark user → OK [OVER 2 left 0] [OK 1 left 0] [OK 10 left 8]
+		nothing → OVER [OVER 0 left 0]
+		nothing a → OVER [OVER 0 left 0] [OVER 2 left 0]
+		nothing dark → OK [OVER 0 left 0] [OK 1 left 0] dark ai.dark
+		nothing=0 a → OK [OK 0 left 0] [OVER 2 left 0]
 		// looks and late costs
-		{"a=0 user", "OK [OK 2 left 0] [OK 10 left 7]"},
-		{"a=1 b=0 user", "OK [OVER 2 left 0] [OK 4 left 0] [OK 10 left 6]"},
-		{"a=0 b=1 user", "OVER [OVER 2 left 0] [OVER 4 left 0] [OK 10 left 6]"},
-		{"a b=0 user", "OVER [OVER 2 left 0] [OVER 4 left 0] [OK 10 left 6]"},
+		a=0 user → OK [OK 2 left 0] [OK 10 left 7]
+		a=1 b=0 user → OK [OVER 2 left 0] [OK 4 left 0] [OK 10 left 6]
+		a=0 b=1 user → OVER [OVER 2 left 0] [OVER 4 left 0] [OK 10 left 6]
+		a b=0 user → OVER [OVER 2 left 0] [OVER 4 left 0] [OK 10 left 6]
 		// an enforcing one denies beside a quota with room
-		{"user hits=7", "OVER [OVER 10 left 6]"},
-	})
+		user hits=7 → OVER [OVER 10 left 6]
+	`)
 }

@@ -46,13 +46,6 @@ func setText[T string | []byte](b []byte, name string, t T) []byte {
 	return appendText(append(setName(b, name), byte(text)), t)
 }
 
-// appendError appends the variables of a message that was not counted.
-// No other variable is set, "deny" neither: the proxy's rule on deny does not match, and the
-// request passes.
-func appendError(b []byte, code wire.Code) []byte {
-	return setText(b, "error", code.String())
-}
-
 // appendDecision appends the variables of a check. deny is set for every answer, false too: a
 // request that HAProxy sends a second time must not see the first's.
 func (c *conn) appendDecision(b []byte, d *gate.Decision, now window.Instant) []byte {

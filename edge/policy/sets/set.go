@@ -122,7 +122,7 @@ func (s *Set) HasNumber(n int64) bool {
 }
 
 // HasAddress reports whether a is in the set, which holds addresses.
-func (s *Set) HasAddress(a netip.Addr) bool { return s.nets.contains(a) }
+func (s *Set) HasAddress(a netip.Addr) bool { return s.nets.Find(a) != 0 }
 
 // Zones returns the division of the addresses by the set, which holds addresses: 1 belongs to those
 // that it holds.

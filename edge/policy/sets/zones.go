@@ -110,9 +110,6 @@ func (z *Zones) find6(n wide) uint16 {
 	return z.of6[low-1]
 }
 
-// contains reports whether a belongs to anything.
-func (z *Zones) contains(a netip.Addr) bool { return z.Find(a) != 0 }
-
 // Bytes returns the memory that z takes.
 func (z *Zones) Bytes() int64 {
 	return int64(len(z.starts4))*6 + int64(len(z.starts6))*18
