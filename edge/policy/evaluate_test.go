@@ -7,6 +7,7 @@ import (
 
 	"github.com/headgate-dev/headgate/edge/policy/condition"
 	"github.com/headgate-dev/headgate/edge/policy/sets"
+	"github.com/headgate-dev/headgate/edge/request"
 	"github.com/headgate-dev/headgate/mitigation"
 )
 
@@ -255,34 +256,49 @@ func TestQuestionsAreBounded(t *testing.T) {
 func TestLimitsGoBeforeCounts(t *testing.T) {
 	var all []Policy
 	for i := range MaxQuestions {
-		p := limit(fmt.Sprintf("count%d", i), term(t, "path", "/elsewhere"))
+		p := limit(fmt.Sprint("count", i), term(t, "path", "/elsewhere"))
 		p.CountWhen = term(t, "status", "401")
 		all = append(all, p)
 	}
 	for i := range MaxQuestions + 1 {
-		all = append(all, limit(fmt.Sprintf("limit%d", i), term(t, "path", "/api")))
+		all = append(all, limit(fmt.Sprint("limit", i), term(t, "path", "/api")))
 	}
 	e, out := engine(t, nil, all...), new(Result)
-	for path, want := range map[string]int{"/": 0, "/api": 16, "/x%2F..%2Fapi": 16, "/x": 0} {
+	for path, name := range map[string]string{
+		"/": "count", "/x": "count", "/api": "limit", "/x%2F..%2Fapi": "limit",
+	} {
 		e.Evaluate(ask(t, e, "GET", "h"+path, "192.0.2.1"), out)
-		limits := 0
+		counts := name == "count"
 		for i, q := range out.Questions[:out.N] {
-			if q.Judges {
-				limits++
-			}
-			if string(q.Key) != "192.0.2.1" ||
-				want > 0 && string(q.Name) != fmt.Sprint("limit", i) {
-				t.Errorf("%s: question %d: %s %q", path, i, q.Name, q.Key)
+			if string(q.Name) != fmt.Sprint(name, i) || string(q.Key) != "192.0.2.1" ||
+				q.Judges == counts {
+				t.Errorf("%s: question %d: %+v", path, i, q)
 			}
 		}
-		dropped := 0
-		if want > 0 {
-			dropped = MaxQuestions + 1
+		if out.N != MaxQuestions || (out.Dropped == 0) != counts || out.Later != counts {
+			t.Errorf("%s: %d questions, %d left out, waits %t", path, out.N, out.Dropped, out.Later)
 		}
-		if out.N != MaxQuestions || limits != want || out.Dropped != dropped ||
-			out.Later != (want == 0) {
-			t.Errorf("%s: %d questions, %d of limits, %d left out, waits %t", path, out.N, limits,
-				out.Dropped, out.Later)
+	}
+}
+
+// TestSpellingsHideNoLimit: where only the two readings of a path together ask too much the request
+// is unfit; where a single one does, by the configuration, the first limits hold.
+func TestSpellingsHideNoLimit(t *testing.T) {
+	var all []Policy
+	for at, limits := range []int{10, 7, 17} {
+		area := "abc"[at : at+1]
+		for i := range limits {
+			all = append(all, limit(fmt.Sprint(area, i), term(t, "path", "/"+area+"/**")))
+		}
+	}
+	e := engine(t, nil, all...)
+	for path, want := range map[string]request.Unfit{
+		"/a/x": 0, "/b/x": 0, "/a/..%2F..%2Fb/x": request.UnfitTarget, "/a/x%2Fy": 0,
+		"/d/..%2F..%2Fb/x": 0, "/c/x": 0, "/c/x%2Fy": 0, "/c/..%2F..%2Fa/x": request.UnfitTarget,
+	} {
+		r := ask(t, e, "GET", "h"+path, "192.0.2.1")
+		if e.Evaluate(r, new(Result)); r.Unfit != want {
+			t.Errorf("%s: unfit %d, want %d", path, r.Unfit, want)
 		}
 	}
 }

@@ -1,6 +1,10 @@
 package policy
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/headgate-dev/headgate/edge/request"
+)
 
 // again goes through the policies once more, with the path decoded, and joins the walks. A question
 // of either is asked; a denial of either denies; a skip or a tier holds if both say so. Whole walks
@@ -15,7 +19,7 @@ func (w *walk) again() {
 		out.forget(w.e)
 		out.Shadow, out.Tier = false, nil
 	}
-	sent := r.Path
+	sent, over := r.Path, out.over
 	r.Path, w.second = r.Decoded, true
 	w.whole()
 	r.Path, w.second = sent, false
@@ -29,6 +33,9 @@ func (w *walk) again() {
 		w.whole()
 	}
 	out.Tier, out.Shadow = tier, shadow
+	if out.over > 2*over { // the visitor's spelling asks too much, not the configuration
+		r.Unfit = request.UnfitTarget
+	}
 }
 
 // merge adds d to an equal question, and reports whether there is any. Different costs stay two

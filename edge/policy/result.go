@@ -84,6 +84,7 @@ type Result struct {
 	passed  [condWords]uint64 // lists of tests of which all hold
 	matched [(MaxPolicies + 63) / 64]uint64
 	light   bool                            // some question may not judge
+	over    int                             // limits left out
 	words   int                             // of a set of policies
 	groups  [(MaxPolicies + 63) / 64]uint64 // of which a policy has asked
 	skipped [(MaxPolicies + 63) / 64]uint64
@@ -126,7 +127,7 @@ func (out *Result) reset(e *Engine) {
 	out.Verdict, out.Policy, out.Status, out.Shadow, out.Tier = Ask, -1, 0, false, nil
 	out.Pools.Enforced, out.Pools.Shadow, out.Later = 0, 0, false
 	out.N, out.Dropped, out.BadCosts, out.used, out.written = 0, 0, 0, 0, 0
-	out.light = false
+	out.light, out.over = false, 0
 	out.words = (len(e.policies) + 63) / 64
 	clear(out.matched[:out.words])
 	clear(out.built[:(len(e.keys)+63)/64])
@@ -159,14 +160,18 @@ type span struct{ at, end uint16 }
 // too much is judged by the first limits of the file, whatever count_when of others counts.
 func (out *Result) makeRoom(policy uint16, do does) bool {
 	out.Dropped, out.Left = out.Dropped+1, int(policy)
-	if do&judges == 0 || !out.light {
+	if do&judges == 0 {
 		return false
 	}
-	last := out.N - 1
+	last := -1
+	if out.light {
+		last = out.N - 1
+	}
 	for last >= 0 && out.Questions[last].Judges {
 		last--
 	}
 	if out.light = last >= 0; !out.light {
+		out.over++
 		return false
 	}
 	out.Left = out.Questions[last].Policy

@@ -34,10 +34,7 @@ func one(name, path string) (secret string, warnings []string, err error) {
 			r >= 0x7f
 	}) {
 		return "", nil, fmt.Errorf("read %s: %s does not hold exactly one %s of printable ASCII "+
-			"without spaces", name, path, lastWord(name))
+			"without spaces", name, path, name[strings.LastIndexByte(name, ' ')+1:])
 	}
 	return secret, warnings, nil
 }
-
-// lastWord returns the text behind the last space of s.
-func lastWord(s string) string { return s[strings.LastIndexByte(s, ' ')+1:] }

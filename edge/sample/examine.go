@@ -43,6 +43,9 @@ func Examine(e *policy.Engine, s *api.TestRequest) (*api.TestView, error) {
 		out.By, out.Status = e.Policy(result.Policy).Name, result.Status
 	}
 	out.LeftOut = result.Dropped
+	if r.Unfit != 0 {
+		out.Verdict, out.By, out.Status, result.N = "deny", "", r.Unfit.Status(), 0
+	}
 	for i := range result.N {
 		q := &result.Questions[i]
 		if out.Report && !q.Counts {

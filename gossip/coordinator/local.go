@@ -257,10 +257,6 @@ func (l *local) settle(now window.Instant, d *control.Report, over time.Duration
 	l.smoothRate = smooth(l.smoothRate, d.Rate, now.Sub(l.measured), over, d.Over)
 }
 
-// idleAfter is the time without a sample after which l is idle. A rate of rare requests is averaged
-// over more than the gap between requests.
-func (l *local) idleAfter() time.Duration { return max(minIdle, l.report.Over) }
-
 // gone reports whether l's silence cannot be chance: more than 50 requests would have come
 // meanwhile.
 func (c *Coordinator) gone(l *local, idle time.Duration) bool {

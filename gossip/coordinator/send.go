@@ -120,8 +120,9 @@ func (c *Coordinator) tickLocals(now window.Instant) {
 		}
 		yields := turn && c.memory.yields(now, partUsed(l.rule, l.offered, idle))
 		switch {
+		// a rate of rare requests is averaged over more than the gap between requests
 		case l.sentAt != 0 && l.report.Rate > 0 &&
-			(yields || idle > l.idleAfter() || c.gone(l, idle)):
+			(yields || idle > max(minIdle, l.report.Over) || c.gone(l, idle)):
 			l.report.Rate, l.report.Admitted = 0, 0
 			c.report(now, l, true)
 			l.sentAt, l.endRepeats = 0, endRepeats

@@ -126,6 +126,8 @@ func verdict(r *api.TestView) string {
 	switch {
 	case r.Verdict == "skip":
 		return "allow: policy " + cli.Safe(r.By) + " skips all others"
+	case r.Verdict == "deny" && r.By == "":
+		return fmt.Sprintf("deny with %d: too long, or both paths ask more than 16 rules", r.Status)
 	case r.Verdict == "deny":
 		return fmt.Sprintf("deny with %d: policy %s", r.Status, cli.Safe(r.By))
 	case r.Verdict == "none" && r.Report:

@@ -66,9 +66,6 @@ func (n *notifier) Reloading() {
 // Stopping says that the daemon takes nothing new.
 func (n *notifier) Stopping() { n.tell("STOPPING=1", "STATUS=Answering what has arrived") }
 
-// alive is the message the manager's watchdog waits for.
-func (n *notifier) alive() { n.tell("WATCHDOG=1") }
-
 // tell sends a message. The first failure is logged, later ones only after a success: nothing else
 // can be done.
 func (n *notifier) tell(lines ...string) {

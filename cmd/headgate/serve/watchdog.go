@@ -64,7 +64,7 @@ func (w *watchdog) look(now udp.Life) {
 	w.stalled, w.last = now.Stalled(w.last), now
 	switch {
 	case w.stalled == "":
-		w.tell.alive()
+		w.tell.tell("WATCHDOG=1")
 	case w.stalled != was:
 		w.log.Error("watchdog not notified: a loop of the daemon has stopped", "what", w.stalled)
 	}

@@ -33,7 +33,7 @@ func (r *Reader) Worked(now window.Instant) (gave bool, err error) {
 	r.since = 0
 	r.Leave() // who waits for the place is first
 	if r.share.needed(now) {
-		r.share.enter()
+		r.share.places <- struct{}{}
 		r.holds = true
 		return true, nil
 	}
@@ -44,6 +44,6 @@ func (r *Reader) Worked(now window.Instant) (gave bool, err error) {
 func (r *Reader) Leave() {
 	if r.holds {
 		r.holds = false
-		r.share.leave()
+		<-r.share.places
 	}
 }

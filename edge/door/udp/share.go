@@ -28,8 +28,9 @@ const (
 //
 // A Share is for all datagram doors of a node, and safe for concurrent use.
 type Share struct {
-	turns  func() uint64 // of other doors since the start
-	places chan struct{} // taken while other doors are asked; nil: there is only one processor
+	turns func() uint64 // of other doors since the start
+	// places are taken while other doors are asked, in order of arrival; nil: one processor
+	places chan struct{}
 	looked atomic.Int64  // the Instant of the last look at turns
 	seen   atomic.Uint64 // turns at that look
 	until  atomic.Int64  // the Instant until when places are needed
@@ -68,9 +69,3 @@ func (s *Share) extend(now window.Instant, turns uint64) {
 	begins := max(int64(now), s.until.Load())
 	s.until.Store(min(begins+int64(worth), int64(now)+int64(YieldedMost)))
 }
-
-// enter takes a place. Waiting readers get places in order of arrival.
-func (s *Share) enter() { s.places <- struct{}{} }
-
-// leave gives up a place.
-func (s *Share) leave() { <-s.places }

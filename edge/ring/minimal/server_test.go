@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headgate-dev/headgate/edge/door/doortest"
 	"github.com/headgate-dev/headgate/edge/edgetest"
 	"github.com/headgate-dev/headgate/edge/ring/minimal"
 )
@@ -93,25 +94,27 @@ func (c *client) answer() string {
 // TestServerAnswers: each command is answered as memcached answers it.
 func TestServerAnswers(t *testing.T) {
 	c := newClient(t)
-	for _, row := range []struct{ asked, want string }{
-		{"mn", "MN\r\n"},
-		{"version", "VERSION stand-in\r\n"},
-		{"ma k D0 v O1", "NF O1\r\n"},
-		{"ma k N10 J5 D7 v O2", "VA 1 O2\r\n5\r\n"},
-		{"ma k N10 J5 D7 v O3", "VA 2 O3\r\n12\r\n"},
-		{"ma k D0 v", "VA 2\r\n12\r\n"},
-		{"ma k D18446744073709551615 v", "VA 2\r\n11\r\n"},
-		{"ma k D18446744073709551616 v", "CLIENT_ERROR bad command line format\r\n"},
-		{"ma k D1", "CLIENT_ERROR bad command line format\r\n"},
-		{"ma k q v", "CLIENT_ERROR bad command line format\r\n"},
-		{"ma", "ERROR\r\n"},
-		{"ma ", "CLIENT_ERROR bad command line format\r\n"},
-		{"get k", "ERROR\r\n"},
-		{"", "ERROR\r\n"},
-	} {
-		if got := c.ask(row.asked); got != row.want {
-			t.Errorf("%q: %q, want %q", row.asked, got, row.want)
+	for asked, want := range doortest.Script(`
+		mn → MN
+		version → VERSION stand-in
+		ma k D0 v O1 → NF O1
+		ma k N10 J5 D7 v O2 → VA 1 O2 ; 5
+		ma k N10 J5 D7 v O3 → VA 2 O3 ; 12
+		ma k D0 v → VA 2 ; 12
+		ma k D18446744073709551615 v → VA 2 ; 11
+		ma k D18446744073709551616 v → CLIENT_ERROR bad command line format
+		ma k D1 → CLIENT_ERROR bad command line format
+		ma k q v → CLIENT_ERROR bad command line format
+		ma → ERROR
+		get k → ERROR
+	`) {
+		want = strings.ReplaceAll(want, " ; ", "\r\n") + "\r\n"
+		if got := c.ask(asked); got != want {
+			t.Errorf("%q: %q, want %q", asked, got, want)
 		}
+	}
+	if got := c.ask("") + c.ask("ma "); got != "ERROR\r\nCLIENT_ERROR bad command line format\r\n" {
+		t.Errorf("without a command, or without a key: %q", got)
 	}
 	c.pass(10 * time.Second)
 	if got := c.ask("ma k D0 v"); got != "NF\r\n" {
