@@ -149,9 +149,11 @@ func TestALimitHoldsBesideManyCounts(t *testing.T) {
 		ask path=/x/..%252fapi client=192.0.2.1 → deny .*rule=api .*
 		ask path=/api client=192.0.2.1 → deny .*rule=api .*
 	`)
-	want := "some requests do not ask policy counts15 (headgate.yaml:19), "
-	if texts := r.faults("left-out"); !strings.HasPrefix(texts[0], want) {
-		t.Errorf("%q, want %s", texts, want)
+	if all := r.faults("left-out"); !strings.Contains(
+		all[0],
+		"do not ask policy counts15 (.:19), ",
+	) {
+		t.Error(all)
 	}
 }
 
