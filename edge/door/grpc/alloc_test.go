@@ -7,8 +7,6 @@ package grpc_test
 import (
 	"encoding/binary"
 	"testing"
-
-	"golang.org/x/net/http2/hpack"
 )
 
 // TestAllocations: a call that is like the one before allocates nothing.
@@ -20,17 +18,7 @@ func TestAllocations(t *testing.T) {
 	for range 4 {
 		c.limit(message)
 	}
-	c.block.Reset()
-	for _, f := range [][2]string{
-		{":method", "POST"},
-		{":scheme", "http"},
-		{":path", limitMethod},
-		{":authority", "h"},
-		{"content-type", "application/grpc"},
-		{"te", "trailers"},
-	} {
-		_ = c.enc.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
-	}
+	c.head(limitMethod)
 	prefix := string(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))))
 	head := frame(1, 4, c.id, c.block.String())
 	call := append(append([]byte{}, head...), frame(0, 1, c.id, prefix+message)...)

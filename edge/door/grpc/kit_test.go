@@ -101,9 +101,8 @@ func (c *client) send(method, message string) uint32 {
 	return stream
 }
 
-// begin sends the head of a call. It returns its stream, and the frames that are the rest of it.
-func (c *client) begin(method, message string) (stream uint32, rest []byte) {
-	c.t.Helper()
+// head has block hold the head of a call.
+func (c *client) head(method string) {
 	c.block.Reset()
 	for _, f := range [][2]string{
 		{":method", "POST"},
@@ -115,6 +114,12 @@ func (c *client) begin(method, message string) (stream uint32, rest []byte) {
 	} {
 		_ = c.enc.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
 	}
+}
+
+// begin sends the head of a call. It returns its stream, and the frames that are the rest of it.
+func (c *client) begin(method, message string) (stream uint32, rest []byte) {
+	c.t.Helper()
+	c.head(method)
 	prefix := string(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))))
 	c.write(frame(1, 4, c.id, c.block.String()))
 	c.id += 2

@@ -20,7 +20,7 @@ func TestClients(t *testing.T) {
 	edgetest.Alone(t)
 	for _, clients := range []int{1, 2, 3, 10, 30, 100, 300, 1000, 100_000} {
 		table, draw := NewBlast(MaxBlastBytes), rand.New(rand.NewPCG(1, 2))
-		sum, rounds := 0.0, 50
+		sum, rounds := 0.0, edgetest.Rounds(20, 50)
 		for key := range rounds {
 			index, got := sketch.Index(uint64(key+1)*0x9E3779B97F4A7C15), 0
 			for range clients {
