@@ -65,7 +65,7 @@ func (c *Counter) promote(m *Meter, now Instant, h Hit, key []byte) int {
 	if m.usedUp != nil {
 		until = m.usedUp(now, key)
 	}
-	stripe := c.table.lockFor(h.index)
+	stripe := &c.table.stripe[c.table.bucket(h.index)/ways%stripes]
 	stripe.Lock()
 	defer stripe.Unlock()
 	if at := c.table.find(h.index); at != noSlot {

@@ -138,10 +138,5 @@ func (t *suspects) setBucketFull(i sketch.Index, now Instant, share float64) {
 		1<<shareBits-1)))
 }
 
-// lockFor returns the stripe of i's bucket.
-func (t *suspects) lockFor(i sketch.Index) *sync.Mutex {
-	return &t.stripe[t.bucket(i)/ways%stripes]
-}
-
 // fill returns the fraction of slots in use.
 func (t *suspects) fill() float64 { return float64(t.held.Load()) / float64(len(t.slots)) }

@@ -97,7 +97,8 @@ func pageName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.Command
 func commandPage(cmd *cobra.Command, date string) string {
 	p := newRoff(pageName(cmd), 1, date)
 	p.section("NAME")
-	p.line(roffText(pageName(cmd)) + ` \- ` + roffText(lowerFirst(cmd.Short)))
+	short := strings.ToLower(cmd.Short[:1]) + cmd.Short[1:]
+	p.line(roffText(pageName(cmd)) + ` \- ` + roffText(short))
 	p.section("SYNOPSIS")
 	p.line(".B " + roffText(cmd.CommandPath()))
 	p.line(roffText(synopsis(cmd)))
@@ -154,6 +155,3 @@ var (
 		{"/run/headgate", "unix sockets, if listen names them"},
 	}
 )
-
-// lowerFirst returns s beginning with a small letter.
-func lowerFirst(s string) string { return strings.ToLower(s[:1]) + s[1:] }

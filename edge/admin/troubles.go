@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/headgate-dev/headgate/edge/api"
-	"github.com/headgate-dev/headgate/edge/ask"
 	"github.com/headgate-dev/headgate/edge/explain"
 	"github.com/headgate-dev/headgate/edge/gate"
 	"github.com/headgate-dev/headgate/edge/gate/health"
@@ -64,7 +63,7 @@ func (w *feed) troubles(now window.Instant, v *api.LiveView, stats *window.Stats
 		all.add(state.Age < 0 && state.Failures > 0, "state",
 			"no state could be written to disk yet")
 	}
-	w.unreadTroubles(&all)
+	w.unreadTroubles(now, &all)
 	w.reportTroubles(now, &all)
 	for _, more := range w.options.Faults {
 		all = append(all, more()...)
@@ -119,8 +118,15 @@ func (t *troubles) gossip(v *api.GossipView) {
 	}
 }
 
-// unreadTroubles adds the unread lines.
-func (w *feed) unreadTroubles(all *troubles) {
+// unreadTroubles adds the unread lines, and the rules left out.
+func (w *feed) unreadTroubles(now window.Instant, all *troubles) {
+	if room := w.options.Requests; room != nil {
+		if is := room.LeftOut(); is != nil && now.Sub(is.At) < 10*time.Minute {
+			all.add(true, "left-out", "some requests do not ask rule %s, for a request asks at "+
+				"most %d rules", is.Rule, gate.MaxQuestions)
+			all.of("", is.Rule)
+		}
+	}
 	if w.options.Unread == nil {
 		return
 	}
@@ -140,9 +146,18 @@ const mostLost = 20
 func (w *feed) reportTroubles(now window.Instant, all *troubles) {
 	if room := w.options.Requests; room != nil && room.Engine() != nil {
 		for i, f := range room.Figures() {
-			if i < room.Engine().Len() {
-				w.policyTroubles(now, all, i, &f)
+			if i >= room.Engine().Len() || !f.InVain(now) {
+				continue
 			}
+			p, beyond := room.Engine().Policy(i), ""
+			if p.Waits() {
+				beyond = fmt.Sprintf("; beyond its limit under way it denies for %s",
+					explain.Span(room.Keep()))
+			}
+			all.add(true, "no-reports", "%s counts by the response, and none of its last %d "+
+				"requests was reported: nothing is counted%s. headgate init NAME -c FILE writes "+
+				"the report", w.placed(i), f.Waiting, beyond)
+			all.of(p.Name, "")
 		}
 	}
 	for _, r := range w.gate.PlacesTaken(now) {
@@ -159,28 +174,6 @@ func (w *feed) reportTroubles(now window.Instant, all *troubles) {
 			explain.Span(rule.Lease))
 		all.of(policy, r.Rule)
 	}
-}
-
-// policyTroubles adds the faults of policy number i: left out by requests, or without reports.
-func (w *feed) policyTroubles(now window.Instant, all *troubles, i int, f *ask.Figures) {
-	room := w.options.Requests
-	p, beyond := room.Engine().Policy(i), ""
-	if f.LeftOut != 0 && now.Sub(f.LeftOut) < 10*time.Minute {
-		all.add(true, "left-out", "some requests do not ask %s, for each asks %d rules at most: "+
-			"headgate test-request shows which", w.placed(i), gate.MaxQuestions)
-		all.of(p.Name, "")
-	}
-	if !f.InVain(now) {
-		return
-	}
-	if p.Waits() {
-		beyond = fmt.Sprintf("; beyond its limit under way it denies for %s",
-			explain.Span(room.Keep()))
-	}
-	all.add(true, "no-reports", "%s counts by the response, and none of its last %d requests was "+
-		"reported: nothing is counted%s. headgate init NAME -c FILE writes the report",
-		w.placed(i), f.Waiting, beyond)
-	all.of(p.Name, "")
 }
 
 // policyOf returns the number of the policy whose own rule that is; -1: there is none.

@@ -33,6 +33,7 @@ type Room struct {
 	shelves [shelves]chan *Session // see Borrow
 
 	dropped, badCosts, late, unreadable, badFields, oddTimes atomic.Uint64
+	left                                                     atomic.Pointer[LeftOut]
 
 	unfitBy [Doors][request.UnfitKinds]atomic.Uint64
 
@@ -65,7 +66,6 @@ type Tally struct {
 	vain    atomic.Uint64          // tickets since the last report
 	since   atomic.Int64           // when the first of these was given, a window.Instant
 	Seen    atomic.Int64           // when it matched last, a window.Instant; 0: never
-	LeftOut atomic.Int64           // when a request asked too much for it last, likewise
 }
 
 // Stats are totals since the room was made, unless marked "now".
@@ -133,6 +133,7 @@ func (r *Room) Set(e *policy.Engine, all []mitigation.Rule, keep time.Duration) 
 	next.setWaits(was, r.bytes, keep)
 	r.keep.Store(int64(keep))
 	r.killed.Store(false)
+	r.left.Store(nil)
 	r.now.Store(next)
 }
 
@@ -179,9 +180,27 @@ type Figures struct {
 	Waiting         uint64         // tickets since the last report
 	since           window.Instant // when the first of those was given
 	Denied          Denials
-	Seen, LeftOut   window.Instant // as of a Tally
+	Seen            window.Instant // when it matched last; 0: never
 	// the last places ended by time: the questions are never reported
 	Unreported bool
+}
+
+// LeftOut is a rule a request did not ask, beside gate.MaxQuestions others.
+type LeftOut struct {
+	Rule string
+	At   window.Instant
+}
+
+// LeftOut returns the last known, of each second the first; nil: none since the last Set.
+func (r *Room) LeftOut() *LeftOut { return r.left.Load() }
+
+// leaveOut counts n rules a request did not ask.
+func (r *Room) leaveOut(n int, rule []byte) {
+	r.dropped.Add(uint64(n)) // above 0
+	now, was := r.gate.Now(), r.left.Load()
+	if was == nil || now.Sub(was.At) > time.Second {
+		r.left.Store(&LeftOut{string(rule), now})
+	}
 }
 
 // InVain reports whether the policy waits for reports that do not come at now.
@@ -203,7 +222,6 @@ func (r *Room) Figures() []Figures {
 			Denied: t.denials(), Reports: t.Reports.Load(), Counted: t.Counted.Load(),
 			Waiting: t.vain.Load(), since: window.Instant(t.since.Load()),
 			Seen: window.Instant(t.Seen.Load()), Unreported: f.unreported(i),
-			LeftOut: window.Instant(t.LeftOut.Load()),
 		}
 	}
 	return all

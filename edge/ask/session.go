@@ -233,8 +233,7 @@ func (s *Session) noteMatches(b *gate.Batch, now window.Instant) {
 // noteFaults counts the faults of the request in the policies' reading.
 func (s *Session) noteFaults() {
 	if n := s.result.Dropped; n > 0 {
-		s.room.dropped.Add(uint64(n)) // above 0
-		s.in.tallies[s.result.Left].LeftOut.Store(int64(s.room.gate.Now()))
+		s.room.leaveOut(n, s.result.Left)
 	}
 	if n := s.result.BadCosts; n > 0 {
 		s.room.badCosts.Add(uint64(n)) // above 0

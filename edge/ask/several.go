@@ -150,7 +150,7 @@ func (s *Session) add(p *Part, q gate.Question, use Use, by int) {
 		}
 	}
 	if m.n == gate.MaxQuestions {
-		s.room.dropped.Add(1)
+		s.room.leaveOut(1, q.Rule)
 		return
 	}
 	q.Key = m.keep(q.Key)

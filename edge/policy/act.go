@@ -246,7 +246,7 @@ func (w *walk) one(s *step, rule *askedRule, d demand) {
 	// request would count twice.
 	case (!rule.once || w.second) && w.merge(s, rule, key, d):
 		return
-	case out.N == MaxQuestions && !out.makeRoom(s.policy, d.do):
+	case out.N == MaxQuestions && !out.makeRoom(rule, d.do):
 		return
 	}
 	if !built {

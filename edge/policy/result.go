@@ -75,7 +75,7 @@ type Result struct {
 	Questions [MaxQuestions]Question
 	Later     bool // one of them is
 	Dropped   int  // questions left out, beyond MaxQuestions
-	Left      int  // number of the policy of the last of them
+	Left      []byte // the rule of the last of them
 	BadCosts  int  // costs of a visitor that were not one number, and cost the most
 
 	live    [condWords]uint64 // conditions that may hold
@@ -155,11 +155,11 @@ func (out *Result) Matched(each func(policy int)) {
 // span is where a key lies in Result.keys. A key is not empty.
 type span struct{ at, end uint16 }
 
-// makeRoom leaves a question out where there are as many as can be: that of policy, or, if that
+// makeRoom leaves a question out where there are as many as can be: that of rule, or, if the rule
 // judges, the last that does not. The result is whether there is room now. So a request that asks
 // too much is judged by the first limits of the file, whatever count_when of others counts.
-func (out *Result) makeRoom(policy uint16, do does) bool {
-	out.Dropped, out.Left = out.Dropped+1, int(policy)
+func (out *Result) makeRoom(rule *askedRule, do does) bool {
+	out.Dropped, out.Left = out.Dropped+1, rule.name
 	if do&judges == 0 {
 		return false
 	}
@@ -174,7 +174,7 @@ func (out *Result) makeRoom(policy uint16, do does) bool {
 		out.over++
 		return false
 	}
-	out.Left = out.Questions[last].Policy
+	out.Left = out.Questions[last].Name
 	copy(out.Questions[last:], out.Questions[last+1:])
 	out.N--
 	out.Later = slices.ContainsFunc(out.Questions[:out.N], func(q Question) bool { return q.Later })

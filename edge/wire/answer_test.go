@@ -4,6 +4,8 @@ import (
 	"errors"
 	"math"
 	"testing"
+
+	"github.com/headgate-dev/headgate/edge/door/doortest"
 )
 
 func TestAppendAnswer(t *testing.T) {
@@ -170,68 +172,70 @@ func TestShortestRequestHasRoomForItsVerdict(t *testing.T) {
 	}
 }
 
-// replyCases is what a client must be able to read, and what it must not take
+// replyScript is what a client must be able to read, and what it must not take
 // for a reply. What is wanted is as describeAnswer puts it.
-var replyCases = []struct{ line, want string }{
-	{"allow remaining=99 reset=10 view=pop", "allow remaining=99 reset=10 view=pop"},
-	{"allow", "allow remaining=0 reset=0 view=node"},
-	{"id=7 allow", "allow remaining=0 reset=0 view=node id=7"},
-	{
-		"allow view=global shadow=deny reset=4 remaining=2",
-		"allow remaining=2 reset=4 view=global shadow",
-	},
-	{"allow shadow=allow", "allow remaining=0 reset=0 view=node"},
-	{"deny why=limit retry=3 remaining=7", "deny why=limit retry=3 view=node remaining=7"},
-	{"deny why=cost remaining=7", "deny why=cost retry=0 view=node remaining=7"},
-	{"deny why=shed retry=3 view=pop ratio=0.83", "deny why=shed retry=3 view=pop ratio=0.83"},
-	{"deny", "deny why= retry=0 view=node"},
-	{"ok", "ok"},
-	{"pong", "pong"},
-	{"id=7 ok", "ok id=7"},
-	{"error bad-request", "error bad-request"},
-	{"id=7 error too-long", "error too-long id=7"},
-	{"error unknown-rule rule=x", "error unknown-rule"},
-	// what a later version may add
+const replyScript = `
+allow remaining=99 reset=10 view=pop → allow remaining=99 reset=10 view=pop
+allow → allow remaining=0 reset=0 view=node
+id=7 allow → allow remaining=0 reset=0 view=node id=7
+allow view=global shadow=deny reset=4 remaining=2 → allow remaining=2 reset=4 view=global shadow
+allow shadow=allow → allow remaining=0 reset=0 view=node
+deny why=limit retry=3 remaining=7 → deny why=limit retry=3 view=node remaining=7
+deny why=cost remaining=7 → deny why=cost retry=0 view=node remaining=7
+deny why=shed retry=3 view=pop ratio=0.83 → deny why=shed retry=3 view=pop ratio=0.83
+deny → deny why= retry=0 view=node
+ok → ok
+pong → pong
+id=7 ok → ok id=7
+error bad-request → error bad-request
+id=7 error too-long → error too-long id=7
+error unknown-rule rule=x → error unknown-rule
+// what a later version may add
+deny why=moon view=moon retry=2 → deny why= retry=2 view=node
+deny retry=2 retry=3 → deny why= retry=3 view=node
+deny why=limit why= → deny why= retry=0 view=node
+// what is no reply
+maybe → malformed reply line: no status
+Allow → malformed reply line: no status
+id=7 → malformed reply line: no status id=7
+id=7  allow → malformed reply line: no status id=7
+id= allow → malformed reply line: the id is not 1 to 32 token characters
+id=a/b allow → malformed reply line: the id is not 1 to 32 token characters
+error → malformed reply line: error without a known code
+id=7 error moon → malformed reply line: error without a known code id=7
+allow  view=pop → malformed reply line: a field is not name=value
+allow view → malformed reply line: a field is not name=value
+allow =pop → malformed reply line: a field is not name=value
+allow remaining= → malformed reply line: a field's value is out of its range
+allow remaining=-1 → malformed reply line: a field's value is out of its range
+allow remaining=01 → malformed reply line: a field's value is out of its range
+allow remaining=9223372036854775808 → malformed reply line: a field's value is out of its range
+allow reset=4294967296 → malformed reply line: a field's value is out of its range
+deny retry=1s → malformed reply line: a field's value is out of its range
+deny ratio=1.01 → malformed reply line: a field's value is out of its range
+deny ratio=0.5 → malformed reply line: a field's value is out of its range
+deny ratio=0,50 → malformed reply line: a field's value is out of its range
+deny ratio=0./0 → malformed reply line: a field's value is out of its range
+deny ratio=-.50 → malformed reply line: a field's value is out of its range
+`
+
+// oddReplies are those a line of replyScript cannot say.
+var oddReplies = []struct{ line, want string }{
 	{"allow colour=red remaining=4 x= \xff=%", "allow remaining=4 reset=0 view=node"},
-	{"deny why=moon view=moon retry=2", "deny why= retry=2 view=node"},
-	{"deny retry=2 retry=3", "deny why= retry=3 view=node"},
-	{"deny why=limit why=", "deny why= retry=0 view=node"},
-	// what is no reply
 	{"", "malformed reply line: no status"},
-	{"maybe", "malformed reply line: no status"},
-	{"Allow", "malformed reply line: no status"},
 	{" allow", "malformed reply line: no status"},
 	{"allow\r", "malformed reply line: no status"},
-	{"id=7", "malformed reply line: no status id=7"},
-	{"id=7  allow", "malformed reply line: no status id=7"},
-	{"id= allow", "malformed reply line: the id is not 1 to 32 token characters"},
-	{"id=a/b allow", "malformed reply line: the id is not 1 to 32 token characters"},
-	{"error", "malformed reply line: error without a known code"},
 	{"error ", "malformed reply line: error without a known code"},
-	{"id=7 error moon", "malformed reply line: error without a known code id=7"},
 	{"allow ", "malformed reply line: a field is not name=value"},
-	{"allow  view=pop", "malformed reply line: a field is not name=value"},
-	{"allow view", "malformed reply line: a field is not name=value"},
-	{"allow =pop", "malformed reply line: a field is not name=value"},
 	{"id=7 allow x=\x01", "malformed reply line: a field is not name=value id=7"},
-	{"allow remaining=", "malformed reply line: a field's value is out of its range"},
-	{"allow remaining=-1", "malformed reply line: a field's value is out of its range"},
-	{"allow remaining=01", "malformed reply line: a field's value is out of its range"},
-	{
-		"allow remaining=9223372036854775808",
-		"malformed reply line: a field's value is out of its range",
-	},
-	{"allow reset=4294967296", "malformed reply line: a field's value is out of its range"},
-	{"deny retry=1s", "malformed reply line: a field's value is out of its range"},
-	{"deny ratio=1.01", "malformed reply line: a field's value is out of its range"},
-	{"deny ratio=0.5", "malformed reply line: a field's value is out of its range"},
-	{"deny ratio=0,50", "malformed reply line: a field's value is out of its range"},
-	{"deny ratio=0./0", "malformed reply line: a field's value is out of its range"},
-	{"deny ratio=-.50", "malformed reply line: a field's value is out of its range"},
 }
 
 func TestParseAnswer(t *testing.T) {
-	for _, tt := range replyCases {
+	cases := oddReplies
+	for line, want := range doortest.Script(replyScript) {
+		cases = append(cases, struct{ line, want string }{line, want})
+	}
+	for _, tt := range cases {
 		a, err := ParseAnswer([]byte(tt.line))
 		if got := describeAnswer(a, err); got != tt.want {
 			t.Errorf("ParseAnswer(%q)\n got %s\nwant %s", tt.line, got, tt.want)

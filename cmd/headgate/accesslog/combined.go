@@ -132,16 +132,11 @@ func clfSeconds(b []byte) (int64, bool) {
 	if b[2] != '/' || b[6] != '/' || b[11] != ':' || b[14] != ':' || b[17] != ':' {
 		return 0, false
 	}
-	if day > daysIn(time.Month(month/3+1), year) {
-		return 0, false
+	if time.Date(year, time.Month(month/3+1), day, 0, 0, 0, 0, time.UTC).Day() != day {
+		return 0, false // of the next month
 	}
 	date := time.Date(year, time.Month(month/3+1), day, hour, minute, second, 0, time.UTC)
 	return date.Unix(), true
-}
-
-// daysIn returns the length of a month: the day before the first of the next.
-func daysIn(month time.Month, year int) int {
-	return time.Date(year, month+1, 0, 0, 0, 0, 0, time.UTC).Day()
 }
 
 // clfOffset reads ` -0700` as seconds east of UTC.

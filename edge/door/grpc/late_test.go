@@ -1,11 +1,13 @@
 package grpc_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/headgate-dev/headgate/edge/config/envoy"
 	"github.com/headgate-dev/headgate/edge/door/doortest"
+	"github.com/headgate-dev/headgate/edge/gate"
 )
 
 const late = `
@@ -62,6 +64,23 @@ func rows(t *testing.T, script string) {
 		if got != want {
 			t.Errorf("%s: %s, want %s", asked, got, want)
 		}
+	}
+}
+
+// TestLeftOut: of more limits than a call can ask the first are asked, and the room knows.
+func TestLeftOut(t *testing.T) {
+	h := open(t, twoRules)
+	var parts []string
+	for n := range gate.MaxQuestions {
+		parts = append(parts, describe("rule", "api", "key", strconv.Itoa(n)))
+	}
+	c := h.dial(t)
+	if c.limit(limits("d", parts...)); h.room.LeftOut() != nil {
+		t.Error("left out of as many as can be:", h.room.LeftOut().Rule)
+	}
+	parts = append(parts, describe("rule", "login", "key", "k"))
+	if c.limit(limits("d", parts...)); h.room.LeftOut().Rule != "login" {
+		t.Error(h.room.LeftOut().Rule)
 	}
 }
 
