@@ -73,10 +73,10 @@ type Result struct {
 	Pools     Pools  // that the request needs
 	N         int    // how many questions there are, in the order of the file
 	Questions [MaxQuestions]Question
-	Later     bool // one of them is
-	Dropped   int  // questions left out, beyond MaxQuestions
+	Later     bool   // one of them is
+	Dropped   int    // questions left out, beyond MaxQuestions
 	Left      []byte // the rule of the last of them
-	BadCosts  int  // costs of a visitor that were not one number, and cost the most
+	BadCosts  int    // costs of a visitor that were not one number, and cost the most
 
 	live    [condWords]uint64 // conditions that may hold
 	seen    [testWords]uint64 // nodes evaluated
